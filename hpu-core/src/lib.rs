@@ -1,0 +1,1 @@
+//! RV32 handler processor, cluster and array.

@@ -1,0 +1,1 @@
+//! Parser, header matcher, packet buffer, message table, payload scheduler, egress.

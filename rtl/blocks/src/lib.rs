@@ -1,0 +1,1 @@
+//! Streams, FIFOs, RAMs, arbiters and the CSR block.

@@ -1,0 +1,1 @@
+//! The NIC top and the Verilog emitter.

@@ -1,0 +1,1 @@
+//! Mailbox table, buffer queue, placement, DMA and completion.

@@ -1,0 +1,1 @@
+//! Verilator harness: Verilog text in, loaded model out.

@@ -1,0 +1,1 @@
+//! Naive Rust models of the blocks.

@@ -1,0 +1,1 @@
+//! Cycle-level tests of the emitted design.

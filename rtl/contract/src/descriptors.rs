@@ -1,0 +1,321 @@
+//! Descriptors between blocks.
+//!
+//! One list serves all: [`descriptors!`](crate::descriptors!) hands every descriptor with its fields and widths to a macro of
+//! the caller. `rtl/blocks` makes hardware structs of it, this crate the tables, the generator the documentation.
+//! Fields are packed from the least significant bit in the order of the list.
+
+/// Calls `$m! { ... }` with the list of descriptors.
+#[macro_export]
+macro_rules! descriptors { ($m:ident) => { $m! {
+    /// A received frame, from the parser to the message table: where it lies and what its headers say.
+    PacketDesc "packet_desc" {
+        version: 4 "contract version",
+        frame: 16 "frame sequence number; the tag of all trace points",
+        stamp: 32 "cycle of the first beat",
+        pkt: 10 "head cell in the packet buffer: names the packet until it is freed",
+        cells: 5 "cells of the packet",
+        length: 14 "bytes of the frame",
+        is_vlan: 1 "has an 802.1Q tag",
+        is_ipv4: 1 "IPv4 without options and not a fragment",
+        is_udp: 1 "UDP",
+        is_icmp: 1 "ICMP",
+        is_spindle: 1 "Spindle transport",
+        l3_offset: 6 "byte offset of the IP header",
+        payload_offset: 7 "byte offset of the Spindle payload, else of the UDP or ICMP payload, else of the Ethernet payload",
+        ip_src: 32 "IPv4 source",
+        ip_dst: 32 "IPv4 destination",
+        src_port: 16 "UDP source port",
+        dst_port: 16 "UDP destination port",
+        opcode: 8 "Spindle opcode; 0 = raw frame",
+        flags: 16 "Spindle flags",
+        psn: 32 "packet sequence number",
+        src_nid: 32 "source node; raw: IPv4 source",
+        src_pid: 16 "source process; raw: UDP source port",
+        dst_pid: 16 "destination process; raw: UDP destination port",
+        addr: 64 "mailbox address = match bits; raw: 0",
+        key: 32 "mailbox key",
+        msg_id: 32 "message; raw: the frame number",
+        msg_len: 32 "message length; raw: payload_len",
+        msg_off: 32 "offset in the message; raw: 0",
+        buf_off: 32 "base offset in the buffer",
+        payload_len: 16 "payload bytes",
+        epoch: 16 "epoch tag",
+        action: 2 "what the matching rule wants: 0 drop, 1 context, 2 mailbox",
+        context: 4 "execution context",
+        per_message: 1 "0 = the packet is a message, 1 = the Spindle header names the message",
+        rule: 6 "the rule that matched",
+        ecn: 2 "ECN bits of the IP header",
+        spare: 16 "zero",
+    }
+    /// A handler to run, from the payload scheduler to the HPU array.
+    TaskDesc "task_desc" {
+        version: 4 "contract version",
+        kind: 2 "0 header, 1 payload, 2 completion",
+        context: 4 "execution context",
+        msg_slot: 8 "message table slot",
+        frame: 16 "frame sequence number (completion: of the message's last packet)",
+        stamp: 32 "cycle of the frame's first beat",
+        has_packet: 1 "load the packet into L1 (0 for completion)",
+        pkt: 10 "head cell",
+        length: 14 "bytes of the frame",
+        l3_offset: 6 "byte offset of the IP header",
+        payload_offset: 7 "byte offset of the payload in the frame",
+        payload_len: 16 "payload bytes",
+        opcode: 8 "Spindle opcode, 0 = raw",
+        src_nid: 32 "source node",
+        src_pid: 16 "source process",
+        dst_pid: 16 "destination process",
+        addr: 64 "match bits",
+        msg_id: 32 "message",
+        msg_len: 32 "message length",
+        msg_off: 32 "offset of this packet in the message",
+        buf_off: 32 "base offset in the buffer",
+        dropped_bytes: 32 "completion: bytes that handlers dropped",
+        flow_control: 1 "completion: something was dropped for lack of room",
+        home: 3 "preferred cluster",
+        spare: 16 "zero",
+    }
+    /// What became of a task, from the HPU array back to the scheduler.
+    TaskDone "task_done" {
+        version: 4 "contract version",
+        kind: 2 "as in task_desc",
+        context: 4 "execution context",
+        msg_slot: 8 "message table slot",
+        frame: 16 "frame sequence number",
+        has_packet: 1 "as in task_desc",
+        pkt: 10 "head cell",
+        payload_len: 16 "as in task_desc",
+        code: 8 "return code of the handler",
+        fault: 1 "the handler was ended by a fault or the watchdog",
+        cause: 4 "fault cause",
+        cycles: 32 "cycles from first fetch to return",
+        spare: 8 "zero",
+    }
+    /// A command that a handler issued, checked and translated by the command port.
+    Command "command" {
+        version: 4 "contract version",
+        opcode: 4 "as in memory_map::command",
+        flags: 8 "spare",
+        context: 4 "execution context",
+        cluster: 3 "issuing cluster",
+        hpu: 3 "issuing HPU",
+        handle: 4 "slot of the issuer's command table",
+        frame: 16 "frame sequence number of the issuer's packet",
+        msg_slot: 8 "message of the issuer",
+        pkt: 10 "packet of the issuer",
+        source: 16 "L1 byte address of the data (translated)",
+        length: 16 "bytes",
+        address: 64 "host address (translated), for DMA",
+        stamp: 32 "cycle of issue",
+        spare: 16 "zero",
+    }
+    /// Payload of a packet on its way to a mailbox, from the packet engine to the RVMA engine.
+    PlacementDesc "placement_desc" {
+        version: 4 "contract version",
+        frame: 16 "frame sequence number",
+        stamp: 32 "cycle of the first beat",
+        pkt: 10 "head cell of the packet",
+        length: 14 "bytes of the frame",
+        payload_offset: 7 "byte offset of the payload in the frame",
+        payload_len: 16 "payload bytes",
+        opcode: 8 "Spindle opcode",
+        flags: 16 "Spindle flags",
+        psn: 32 "packet sequence number",
+        src_nid: 32 "source node",
+        src_pid: 16 "source process",
+        dst_pid: 16 "destination process",
+        addr: 64 "mailbox address",
+        key: 32 "mailbox key",
+        msg_id: 32 "message",
+        msg_len: 32 "message length",
+        msg_off: 32 "offset of the packet in the message",
+        buf_off: 32 "base offset of the message in the buffer",
+        epoch: 16 "epoch tag",
+        has_slot: 1 "the message has state (several packets)",
+        msg_slot: 8 "message table slot",
+        from_handler: 1 "issued by `place` or SPIN_PROCEED",
+        spare: 16 "zero",
+    }
+    /// The RVMA engine is done with a packet: its cells may be freed; from the RVMA engine back to the scheduler.
+    PlacementDone "placement_done" {
+        pkt: 10 "head cell",
+        frame: 16 "frame sequence number",
+        has_slot: 1 "as in placement_desc",
+        msg_slot: 8 "message table slot",
+        payload_len: 16 "payload bytes",
+        placed: 1 "1 = written to host memory, 0 = refused",
+        reason: 5 "why refused (reasons::Drop)",
+        spare: 7 "zero",
+    }
+    /// A completion record to write.
+    Completion "completion" {
+        version: 4 "contract version",
+        frame: 16 "frame whose packet completed the buffer",
+        mailbox: 12 "mailbox",
+        buffer: 14 "buffer slot",
+        record: 64 "host address of the record",
+        length: 32 "bytes placed",
+        status: 8 "wire::status",
+        epoch: 16 "epoch that ended",
+        address: 64 "buffer pointer",
+        stamp: 32 "cycle of the last write response",
+        spare: 16 "zero",
+    }
+    /// A write from handler memory to host memory, beside a data stream that starts at byte 0 of its first beat.
+    DmaDesc "dma_desc" {
+        version: 4 "contract version",
+        context: 4 "execution context",
+        cluster: 3 "issuing cluster",
+        hpu: 3 "issuing HPU",
+        handle: 4 "command handle",
+        frame: 16 "frame sequence number",
+        address: 64 "host byte address",
+        length: 16 "bytes",
+        spare: 8 "zero",
+    }
+    /// A DMA command has been answered by the host.
+    DmaDone "dma_done" {
+        cluster: 3 "issuing cluster",
+        hpu: 3 "issuing HPU",
+        handle: 4 "command handle",
+        error: 1 "the host answered with an error",
+        spare: 5 "zero",
+    }
+    /// A request to the packet buffer: stream this packet.
+    ReadRequest "read_request" {
+        pkt: 10 "head cell",
+        length: 14 "bytes to stream from the start of the frame, at least 1",
+        skip: 8 "whole beats to skip at the start",
+    }
+    /// A register access on its way to a block.
+    CsrRequest "csr_request" {
+        valid: 1 "held until the answer",
+        write: 1 "1 = write",
+        addr: 20 "byte address in the BAR, word aligned",
+        wdata: 32 "data to write",
+    }
+    /// The answer to a register access.
+    CsrResponse "csr_response" {
+        ack: 1 "one cycle",
+        error: 1 "no such register (read as 0)",
+        rdata: 32 "data read",
+    }
+    /// What the scheduler needs to know of a context.
+    ContextStatus "context_status" {
+        active: 1 "packets are accepted",
+        has_header: 1 "there is a header handler",
+        has_payload: 1 "there is a payload handler",
+        has_completion: 1 "there is a completion handler",
+    }
+} } }
+
+/// A field of a descriptor.
+#[derive(Clone, Copy, Debug)]
+pub struct Field {
+    /// Name.
+    pub name: &'static str,
+    /// Width in bits.
+    pub bits: usize,
+    /// Meaning.
+    pub doc: &'static str,
+}
+
+/// A descriptor.
+#[derive(Clone, Copy, Debug)]
+pub struct Descriptor {
+    /// Name.
+    pub name: &'static str,
+    /// Meaning.
+    pub doc: &'static str,
+    /// Fields from the least significant bit.
+    pub fields: &'static [Field],
+}
+
+impl Descriptor {
+    /// Width in bits.
+    pub const fn bits(&self) -> usize {
+        let (mut i, mut n) = (0, 0);
+        while i < self.fields.len() {
+            n += self.fields[i].bits;
+            i += 1;
+        }
+        n
+    }
+}
+
+macro_rules! table { ($(#[doc = $doc:literal] $ty:ident $name:literal { $($field:ident: $bits:tt $fdoc:literal,)* })*) => {
+    /// All descriptors.
+    pub const DESCRIPTORS: &[Descriptor] = &[$(Descriptor { name: $name, doc: $doc, fields: &[$(Field { name: stringify!($field), bits: $bits, doc: $fdoc }),*] }),*];
+} }
+descriptors!(table);
+
+/// Kinds of task.
+pub mod kind {
+    /// Header handler.
+    pub const HEADER: u8 = 0;
+    /// Payload handler.
+    pub const PAYLOAD: u8 = 1;
+    /// Completion handler.
+    pub const COMPLETION: u8 = 2;
+}
+
+/// Actions of a match rule.
+pub mod action {
+    /// Drop the frame.
+    pub const DROP: u8 = 0;
+    /// Give it to an execution context.
+    pub const CONTEXT: u8 = 1;
+    /// Place it through its mailbox.
+    pub const MAILBOX: u8 = 2;
+}
+
+/// Words that the parser offers to the matcher: index in [`MATCH_FIELDS`] = word number.
+#[derive(Clone, Copy, Debug)]
+pub struct MatchField {
+    /// Name in the rule language.
+    pub name: &'static str,
+    /// Word that holds it.
+    pub word: usize,
+    /// Least significant bit in the word.
+    pub shift: usize,
+    /// Width in bits.
+    pub bits: usize,
+    /// Meaning.
+    pub doc: &'static str,
+}
+
+macro_rules! mf { ($($name:literal $word:literal $shift:literal $bits:literal $doc:literal;)*) => {
+    /// Fields of the rule language and the match word that holds each. Absent headers read 0.
+    pub const MATCH_FIELDS: &[MatchField] = &[$(MatchField { name: $name, word: $word, shift: $shift, bits: $bits, doc: $doc }),*];
+} }
+mf! {
+    "eth.type" 0 0 16 "EtherType behind a VLAN tag";
+    "vlan" 0 16 1 "has an 802.1Q tag";
+    "ipv4" 0 17 1 "is IPv4 without options and not a fragment";
+    "udp" 0 18 1 "is UDP over such an IPv4";
+    "icmp" 0 19 1 "is ICMP over such an IPv4";
+    "spindle" 0 20 1 "is Spindle transport";
+    "ip.src" 1 0 32 "IPv4 source";
+    "ip.dst" 2 0 32 "IPv4 destination";
+    "udp.dport" 3 0 16 "UDP destination port";
+    "udp.sport" 3 16 16 "UDP source port";
+    "ip.proto" 4 0 8 "IPv4 protocol";
+    "icmp.type" 4 8 8 "ICMP type";
+    "icmp.code" 4 16 8 "ICMP code";
+    "ip.tos" 4 24 8 "IPv4 type of service";
+    "vlan.id" 5 0 12 "VLAN id";
+    "frame.len" 5 16 14 "bytes of the frame";
+    "eth.dst_lo" 6 0 32 "low 32 bits of the destination MAC";
+    "eth.dst_hi" 7 0 16 "high 16 bits of the destination MAC";
+    "eth.src_hi" 7 16 16 "high 16 bits of the source MAC";
+    "eth.src_lo" 8 0 32 "low 32 bits of the source MAC";
+    "spindle.opcode" 9 0 8 "Spindle opcode";
+    "spindle.flags" 9 16 16 "Spindle flags";
+    "spindle.addr_lo" 10 0 32 "low half of the mailbox address";
+    "spindle.addr_hi" 11 0 32 "high half of the mailbox address";
+    "spindle.src_nid" 12 0 32 "source node";
+    "spindle.dst_pid" 13 0 16 "destination process";
+    "spindle.src_pid" 13 16 16 "source process";
+    "spindle.msg_len" 14 0 32 "message length";
+    "spindle.msg_off" 15 0 32 "offset in the message";
+}

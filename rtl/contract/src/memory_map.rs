@@ -1,0 +1,143 @@
+//! What a handler sees: one fixed virtual map. `address[31:28]` selects the region, the rest is an offset that is compared with
+//! the region's bound; the physical base is OR-ed in.
+
+/// Bit position of the region number in an address.
+pub const REGION_SHIFT: u32 = 28;
+
+/// A region of the handler's address space.
+#[derive(Clone, Copy, Debug)]
+pub struct Region {
+    /// Name.
+    pub name: &'static str,
+    /// Value of address[31:28].
+    pub number: u32,
+    /// `r`, `w`, `x` allowed.
+    pub access: &'static str,
+    /// Meaning and bound.
+    pub doc: &'static str,
+}
+
+macro_rules! regions { ($($konst:ident $num:literal $name:literal $access:literal $doc:literal;)*) => {
+    $(#[doc = $doc] pub const $konst: u32 = $num;)*
+    /// All regions; every other number faults.
+    pub const REGIONS: &[Region] = &[$(Region { name: $name, number: $num, access: $access, doc: $doc }),*];
+} }
+regions! {
+    CODE 1 "code" "rx" "instructions and read-only data of the image, bound = code size of the context";
+    PACKET 2 "packet" "rw" "this task's packet slot, bound = bytes of the frame, at most 2048";
+    SCRATCH 3 "scratch" "rw" "scratchpad of this HPU, 2048 bytes, not kept between handlers";
+    CONTEXT 4 "context" "rw" "context memory (L2), bound = state size of the context";
+    STACK 5 "stack" "rw" "stack of this HPU, 2048 bytes, grows down from its end";
+    TASK 6 "task" "r" "task page: what is known of the packet and the message";
+    COMMAND 7 "command" "rw" "command port";
+}
+/// First address of a region.
+pub const fn base(region: u32) -> u32 {
+    region << REGION_SHIFT
+}
+/// Jumping here returns from a handler; `ra` holds it at the start.
+pub const RETURN_ADDRESS: u32 = 0xF000_0000;
+
+/// A word of the task page or of the command port.
+#[derive(Clone, Copy, Debug)]
+pub struct Word {
+    /// Name.
+    pub name: &'static str,
+    /// Byte offset.
+    pub offset: u32,
+    /// Meaning.
+    pub doc: &'static str,
+}
+
+macro_rules! words { ($table:ident $tdoc:literal $($konst:ident $off:literal $name:literal $doc:literal;)*) => {
+    $(#[doc = $doc] pub const $konst: u32 = $off;)*
+    #[doc = $tdoc]
+    pub const $table: &[Word] = &[$(Word { name: $name, offset: $off, doc: $doc }),*];
+} }
+words! { TASK_PAGE "Words of the task page. `spin_header_t` and `spin_payload_t` start at offset 0."
+    TASK_KIND 0x00 "kind" "0 header, 1 payload, 2 completion";
+    TASK_PACKET 0x04 "packet" "address of the frame (packet region)";
+    TASK_PACKET_LEN 0x08 "packet_len" "bytes of the frame in the slot";
+    TASK_FRAME_LEN 0x0C "frame_len" "bytes of the frame";
+    TASK_PAYLOAD 0x10 "payload" "address of the payload in the slot";
+    TASK_PAYLOAD_LEN 0x14 "payload_len" "payload bytes";
+    TASK_L3 0x18 "l3" "address of the IP header in the slot";
+    TASK_OPCODE 0x1C "opcode" "Spindle opcode, 0 = raw frame";
+    TASK_SRC_NID 0x20 "src_nid" "source node; raw: IPv4 source";
+    TASK_SRC_PID 0x24 "src_pid" "source process; raw: UDP source port";
+    TASK_DST_PID 0x28 "dst_pid" "destination process; raw: UDP destination port";
+    TASK_ADDR_LO 0x2C "addr_lo" "match bits, low half";
+    TASK_ADDR_HI 0x30 "addr_hi" "match bits, high half";
+    TASK_MSG_ID 0x34 "msg_id" "message";
+    TASK_MSG_LEN 0x38 "msg_len" "bytes of the message";
+    TASK_MSG_OFF 0x3C "msg_off" "offset of this packet in the message";
+    TASK_BUF_OFF 0x40 "buf_off" "base offset of the message in the buffer";
+    TASK_CONTEXT 0x44 "context" "execution context";
+    TASK_CLUSTER 0x48 "cluster_id" "cluster";
+    TASK_HPU 0x4C "hpu_id" "HPU within the cluster";
+    TASK_MSG_SLOT 0x50 "msg_slot" "message table slot";
+    TASK_FRAME 0x54 "frame" "frame sequence number";
+    TASK_STAMP 0x58 "stamp" "cycle of the frame's first beat";
+    TASK_DROPPED 0x5C "dropped_bytes" "completion: bytes dropped";
+    TASK_FLOW 0x60 "flow_control" "completion: flow control was triggered";
+    TASK_STATE_SIZE 0x64 "state_size" "bytes of context memory";
+    TASK_HOST_LO 0x68 "host_lo" "host region, low half of its address";
+    TASK_HOST_HI 0x6C "host_hi" "host region, high half";
+    TASK_HOST_SIZE 0x70 "host_size" "bytes of the host region";
+    TASK_CYCLE 0x74 "cycle" "cycle counter (live)";
+}
+/// Bytes of the task page (its bound).
+pub const TASK_PAGE_BYTES: u32 = 0x80;
+
+words! { COMMAND_PORT "Words of the command port. Write the arguments, then the opcode to ISSUE; read STATUS of the handle that ISSUE reads back."
+    CMD_SOURCE 0x00 "source" "virtual address of the data (packet or scratch region, 64-byte aligned)";
+    CMD_LENGTH 0x04 "length" "bytes";
+    CMD_ADDR_LO 0x08 "addr_lo" "host address, low half: an offset into the context's host region";
+    CMD_ADDR_HI 0x0C "addr_hi" "host address, high half: must be 0";
+    CMD_ISSUE 0x10 "issue" "write: opcode, issues the command, waits while the queue is full; read: handle of the last command";
+    CMD_STATUS 0x14 "status" "bit h = command h is still under way";
+    CMD_ERROR 0x18 "error" "bit h = command h failed; cleared when a new command takes the handle";
+    CMD_WAIT 0x1C "wait" "read: waits until no command of this handler is under way";
+}
+/// Bytes of the command port (its bound).
+pub const COMMAND_PORT_BYTES: u32 = 0x20;
+/// Handles (commands in flight) per HPU.
+pub const COMMAND_HANDLES: usize = 4;
+
+/// Command opcodes.
+pub mod command {
+    /// Send the bytes as a frame.
+    pub const SEND_PACKET: u8 = 1;
+    /// Hand the original packet to the RVMA path.
+    pub const PLACE: u8 = 2;
+    /// Write the bytes to host memory.
+    pub const DMA_TO_HOST: u8 = 3;
+}
+
+macro_rules! codes { ($table:ident $tdoc:literal $($konst:ident $num:literal $doc:literal;)*) => {
+    $(#[doc = $doc] pub const $konst: u8 = $num;)*
+    #[doc = $tdoc]
+    pub const $table: &[(&str, u8, &str)] = &[$((stringify!($konst), $num, $doc)),*];
+} }
+codes! { RETURN_CODES "Return codes of handlers (a0 at return); others count as SPIN_FAIL."
+    SPIN_SUCCESS 0 "payload, completion: done";
+    SPIN_PROCESS_DATA 0 "header: run the payload handlers";
+    SPIN_DROP 1 "drop the message (header) or this packet (payload)";
+    SPIN_PROCEED 2 "header: place the data, no payload handlers";
+    SPIN_FAIL 3 "end the message with an error";
+    SPIN_PROCESS_DATA_PENDING 4 "as PROCESS_DATA, completion by command";
+    SPIN_DROP_PENDING 5 "as DROP, completion by command";
+    SPIN_PROCEED_PENDING 6 "as PROCEED, completion by command";
+    SPIN_SUCCESS_PENDING 7 "completion: done, completion by command";
+}
+codes! { FAULTS "Causes of a fault."
+    FAULT_NONE 0 "no fault";
+    FAULT_FETCH 1 "instruction fetch outside the code region, or misaligned";
+    FAULT_ILLEGAL 2 "illegal instruction";
+    FAULT_LOAD 3 "load outside a region or from one that may not be read";
+    FAULT_STORE 4 "store outside a region or to one that may not be written";
+    FAULT_MISALIGNED 5 "misaligned load or store in a region that has none";
+    FAULT_WATCHDOG 6 "the handler used up its cycle budget";
+    FAULT_BREAK 7 "ebreak or ecall";
+    FAULT_COMMAND 8 "command with an illegal opcode, address, alignment or length";
+}

@@ -1,0 +1,159 @@
+//! Parameters of a NIC and their legal ranges.
+
+/// Width of the internal stream in bytes (512 bits).
+pub const BEAT_BYTES: usize = 64;
+/// Bytes of a packet-buffer cell; packets are linked lists of cells.
+pub const CELL_BYTES: usize = 512;
+/// Beats of a cell.
+pub const CELL_BEATS: usize = CELL_BYTES / BEAT_BYTES;
+/// Width of a cell number (the largest packet buffer has 1024 cells).
+pub const CELL_BITS: usize = 10;
+/// Longest frame that is accepted, in bytes (without FCS).
+pub const MAX_FRAME: usize = 9216;
+/// Shortest frame that is not a runt: an Ethernet header. A MAC strips padding at most down to this.
+pub const MIN_FRAME: usize = 14;
+/// Bytes of an L1 packet slot: what a handler sees of its packet.
+pub const SLOT_BYTES: usize = 2048;
+/// Packet slots of a cluster.
+pub const SLOTS: usize = 12;
+/// Bytes of stack of a hardware thread.
+pub const STACK_BYTES: usize = 2048;
+/// L1 bytes of a cluster.
+pub const L1_BYTES: usize = 64 * 1024;
+/// L1 banks of a cluster, each 512 words of 32 bits, in two groups by address bit 6.
+pub const L1_BANKS: usize = 32;
+/// L1 byte address of the stacks: behind the packet slots.
+pub const L1_STACK_BASE: usize = SLOTS * SLOT_BYTES;
+/// L1 byte address of the scratchpads, one per HPU.
+pub const L1_SCRATCH_BASE: usize = 0xA000;
+/// Bytes of scratchpad of an HPU.
+pub const SCRATCH_BYTES: usize = 2048;
+/// Most hardware contexts (sPIN execution contexts) any configuration has.
+pub const MAX_CONTEXTS: usize = 16;
+/// Words that the parser offers to the matcher.
+pub const MATCH_WORDS: usize = 16;
+/// Match terms, shared by all rules.
+pub const MATCH_TERMS: usize = 32;
+/// Longest AXI burst to host memory in bytes; no burst crosses a 4 KiB boundary.
+pub const MAX_BURST: usize = 256;
+/// Host writes in flight.
+pub const MAX_OUTSTANDING_WRITES: usize = 256;
+/// Bytes of payload of a full-size Spindle segment at an MTU of 1500 (a multiple of 64).
+pub const SEGMENT_BYTES: usize = 1408;
+/// Default UDP destination port of Spindle transport.
+pub const SPINDLE_PORT: u16 = 4795;
+
+/// Everything that distinguishes one NIC from another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Config {
+    /// Name as used on command lines.
+    pub name: &'static str,
+    /// Core clock in MHz; only converts cycles to time.
+    pub clock_mhz: u32,
+    /// Clusters, 1 to 8.
+    pub clusters: usize,
+    /// HPUs of a cluster, 1 to 8.
+    pub hpus: usize,
+    /// Instruction memory of a cluster in bytes; a power of two.
+    pub imem_bytes: usize,
+    /// Context memory shared by all clusters in bytes; a power of two.
+    pub l2_bytes: usize,
+    /// Packet buffer in bytes; a power of two, at most 1024 cells.
+    pub packet_buffer_bytes: usize,
+    /// sPIN execution contexts, 1 to 16.
+    pub contexts: usize,
+    /// Match rules, 8 to 64.
+    pub match_rules: usize,
+    /// Live messages, 16 to 256.
+    pub live_messages: usize,
+    /// RVMA mailboxes; a power of two.
+    pub mailboxes: usize,
+    /// Posted buffers; a power of two.
+    pub posted_buffers: usize,
+    /// Doorbell pages.
+    pub processes: usize,
+}
+
+impl Config {
+    /// VU9P-class Alveo cards (U280, U250, U50).
+    pub const ALVEO: Config = Config {
+        name: "alveo",
+        clock_mhz: 250,
+        clusters: 4,
+        hpus: 4,
+        imem_bytes: 32 << 10,
+        l2_bytes: 512 << 10,
+        packet_buffer_bytes: 512 << 10,
+        contexts: 16,
+        match_rules: 16,
+        live_messages: 64,
+        mailboxes: 4096,
+        posted_buffers: 16384,
+        processes: 64,
+    };
+    /// Kintex-7 325T.
+    pub const KINTEX7: Config = Config {
+        name: "kintex7",
+        clock_mhz: 125,
+        clusters: 2,
+        hpus: 4,
+        imem_bytes: 32 << 10,
+        l2_bytes: 128 << 10,
+        packet_buffer_bytes: 128 << 10,
+        contexts: 8,
+        match_rules: 16,
+        live_messages: 32,
+        mailboxes: 1024,
+        posted_buffers: 4096,
+        processes: 16,
+    };
+    /// Simulation default: the Kintex shape with all contexts. Its clock converts cycles at the Alveo rate.
+    pub const SIM: Config = Config {
+        name: "sim",
+        clock_mhz: 250,
+        contexts: 16,
+        live_messages: 64,
+        ..Config::KINTEX7
+    };
+    /// All named configurations.
+    pub const ALL: [Config; 3] = [Config::SIM, Config::KINTEX7, Config::ALVEO];
+
+    /// The configuration of that name.
+    pub fn by_name(name: &str) -> Option<Config> {
+        Config::ALL.into_iter().find(|c| c.name == name)
+    }
+
+    /// Cells of the packet buffer.
+    pub const fn cells(&self) -> usize {
+        self.packet_buffer_bytes / CELL_BYTES
+    }
+
+    /// All HPUs of the NIC.
+    pub const fn total_hpus(&self) -> usize {
+        self.clusters * self.hpus
+    }
+
+    /// Refuses an illegal configuration with the sentence that a user should read.
+    pub fn validate(&self) -> Result<(), &'static str> {
+        let checks: [(bool, &'static str); 12] = [
+            (self.clusters >= 1 && self.clusters <= 8, "clusters must be 1 to 8"),
+            (self.hpus >= 1 && self.hpus <= 8, "hpus must be 1 to 8 per cluster"),
+            (self.imem_bytes.is_power_of_two() && self.imem_bytes >= 4096 && self.imem_bytes <= 64 << 10, "imem_bytes must be a power of two from 4 KiB to 64 KiB"),
+            (self.l2_bytes.is_power_of_two() && self.l2_bytes >= 4096 && self.l2_bytes <= 1 << 20, "l2_bytes must be a power of two from 4 KiB to 1 MiB"),
+            (self.packet_buffer_bytes.is_power_of_two() && self.cells() >= 32 && self.cells() <= 1 << CELL_BITS, "packet_buffer_bytes must be a power of two from 16 KiB to 512 KiB"),
+            (self.contexts >= 1 && self.contexts <= MAX_CONTEXTS, "contexts must be 1 to 16"),
+            (self.match_rules >= 8 && self.match_rules <= 64, "match_rules must be 8 to 64"),
+            (self.live_messages >= 16 && self.live_messages <= 256, "live_messages must be 16 to 256"),
+            (self.mailboxes.is_power_of_two() && self.mailboxes >= 64 && self.mailboxes <= 4096, "mailboxes must be a power of two from 64 to 4096"),
+            (self.posted_buffers.is_power_of_two() && self.posted_buffers >= 64 && self.posted_buffers <= 16384, "posted_buffers must be a power of two from 64 to 16384"),
+            (self.processes >= 1 && self.processes <= 64, "processes must be 1 to 64"),
+            (self.clock_mhz > 0, "clock_mhz must be positive"),
+        ];
+        for (ok, sentence) in checks {
+            if !ok {
+                return Err(sentence);
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,213 @@
+//! The BAR: 32-bit registers in pages of 4 KiB, one block a page, then one doorbell page per process.
+//!
+//! Blocks describe themselves: the global page lists (id, version, base, size) of each, so one driver walks all versions.
+
+/// "SPND", the first register of the BAR.
+pub const MAGIC: u32 = 0x5350_4E44;
+/// Bytes of a page.
+pub const PAGE: u32 = 0x1000;
+/// Address bits of the BAR (1 MiB).
+pub const BAR_BITS: usize = 20;
+
+/// A register.
+#[derive(Clone, Copy, Debug)]
+pub struct Register {
+    /// Name.
+    pub name: &'static str,
+    /// Offset in the page.
+    pub offset: u32,
+    /// `ro`, `rw` or `wo`.
+    pub access: &'static str,
+    /// How many, 4 bytes apart.
+    pub count: u32,
+    /// Meaning.
+    pub doc: &'static str,
+}
+
+/// A page of registers.
+#[derive(Clone, Copy, Debug)]
+pub struct Block {
+    /// Name.
+    pub name: &'static str,
+    /// Id in the block list.
+    pub id: u32,
+    /// Address in the BAR.
+    pub base: u32,
+    /// Meaning.
+    pub doc: &'static str,
+    /// Registers.
+    pub registers: &'static [Register],
+}
+
+macro_rules! block { ($module:ident $konst:ident $id:literal $base:literal $doc:literal { $($reg:ident $off:literal $access:literal $count:literal $rdoc:literal;)* }) => {
+    #[doc = $doc]
+    pub mod $module {
+        /// Id in the block list.
+        pub const ID: u32 = $id;
+        /// Address of the page in the BAR.
+        pub const BASE: u32 = $base;
+        $(#[doc = $rdoc] pub const $reg: u32 = $off;)*
+    }
+    #[doc = $doc]
+    pub const $konst: Block = Block { name: stringify!($module), id: $id, base: $base, doc: $doc,
+        registers: &[$(Register { name: stringify!($reg), offset: $off, access: $access, count: $count, doc: $rdoc }),*] };
+} }
+
+block! { global GLOBAL 1 0x00000 "Identity, configuration and the list of blocks." {
+    MAGIC 0x000 "ro" 1 "0x53504E44 (\"SPND\")";
+    VERSION 0x004 "ro" 1 "contract version";
+    HPUS 0x008 "ro" 1 "clusters [7:0], HPUs per cluster [15:8], contexts [23:16], match rules [31:24]";
+    TABLES 0x00C "ro" 1 "mailboxes [15:0], posted buffers [31:16]";
+    MEMORIES 0x010 "ro" 1 "KiB of instruction memory [7:0], of L2 [19:8], of packet buffer [31:20]";
+    CLOCK_MHZ 0x014 "ro" 1 "nominal core clock";
+    CYCLE_LO 0x018 "ro" 1 "cycles since reset; reading it latches CYCLE_HI";
+    CYCLE_HI 0x01C "ro" 1 "high half of the cycle counter";
+    SCRATCH 0x020 "rw" 1 "for the driver's own use";
+    LIVE_MESSAGES 0x024 "ro" 1 "slots of the message table";
+    PROCESSES 0x028 "ro" 1 "doorbell pages";
+    BLOCKS 0x02C "ro" 1 "entries of the block list";
+    BLOCK_LIST 0x040 "ro" 16 "block list, 4 words an entry: id, version, base, size";
+} }
+block! { packet PACKET 2 0x01000 "Packet engine: match rules and frame counters." {
+    CONTROL 0x000 "rw" 1 "bit 0: receive; 0 after reset";
+    SPINDLE_PORT 0x004 "rw" 1 "UDP destination port of Spindle transport; 4795 after reset";
+    TERM_WORD 0x010 "rw" 1 "staging: match word of a term";
+    TERM_MASK 0x014 "rw" 1 "staging: mask";
+    TERM_LOW 0x018 "rw" 1 "staging: lowest value that matches, after the mask";
+    TERM_HIGH 0x01C "rw" 1 "staging: highest value that matches, after the mask";
+    TERM_COMMIT 0x020 "wo" 1 "writes the staged term to the slot of this number";
+    RULE_POSITIVE 0x030 "rw" 1 "staging: bit t = term t must match";
+    RULE_NEGATIVE 0x034 "rw" 1 "staging: bit t = term t must not match";
+    RULE_ACTION 0x038 "rw" 1 "staging: action [1:0], context [7:4], message by Spindle header [8], valid [31]";
+    RULE_COMMIT 0x03C "wo" 1 "writes the staged rule to the slot of this number; the lowest matching slot wins";
+    FRAMES_IN 0x100 "ro" 1 "frames received";
+    FRAMES_TO_HPU 0x104 "ro" 1 "frames accepted for an execution context";
+    FRAMES_TO_MAILBOX 0x108 "ro" 1 "frames handed to the RVMA engine without a handler";
+    FRAMES_OUT 0x10C "ro" 1 "frames sent";
+    BYTES_IN 0x110 "ro" 1 "bytes received, modulo 2^32";
+    BYTES_OUT 0x114 "ro" 1 "bytes sent, modulo 2^32";
+    TASKS 0x118 "ro" 1 "tasks dispatched";
+    MESSAGES_OPEN 0x11C "ro" 1 "messages alive now";
+    MESSAGES_DONE 0x120 "ro" 1 "messages that ended well";
+    MESSAGES_FAILED 0x124 "ro" 1 "messages that a handler failed";
+    CELLS_FREE 0x128 "ro" 1 "free cells of the packet buffer";
+    FRAMES_HANDLED 0x12C "ro" 1 "frames whose handlers all ended well";
+    FRAMES_PLACED 0x130 "ro" 1 "frames that the RVMA engine wrote to host memory";
+    DROPS 0x180 "ro" 32 "frames dropped, by reason";
+} }
+block! { hpu HPU 3 0x02000 "HPU array: contexts, code, context memory, faults." {
+    CTX_HEADER 0x010 "rw" 1 "staging: entry point of the header handler, 0 = none";
+    CTX_PAYLOAD 0x014 "rw" 1 "staging: entry point of the payload handler, 0 = none";
+    CTX_COMPLETION 0x018 "rw" 1 "staging: entry point of the completion handler, 0 = none";
+    CTX_CODE_BASE 0x01C "rw" 1 "staging: byte offset of the image in instruction memory, aligned to its size rounded up to a power of two";
+    CTX_CODE_SIZE 0x020 "rw" 1 "staging: bytes of code";
+    CTX_STATE_BASE 0x024 "rw" 1 "staging: byte offset of the state in L2, aligned likewise";
+    CTX_STATE_SIZE 0x028 "rw" 1 "staging: bytes of state";
+    CTX_HOST_LO 0x02C "rw" 1 "staging: host region, low half";
+    CTX_HOST_HI 0x030 "rw" 1 "staging: host region, high half";
+    CTX_HOST_SIZE 0x034 "rw" 1 "staging: bytes of the host region";
+    CTX_WATCHDOG 0x038 "rw" 1 "staging: cycle budget of a handler, at least 1";
+    CTX_INSTALL 0x03C "wo" 1 "writes the staged context to the slot of this number";
+    CTX_ACTIVE 0x040 "rw" 1 "bit c = context c accepts packets";
+    IMEM_ADDR 0x050 "rw" 1 "byte address for IMEM_DATA";
+    IMEM_DATA 0x054 "wo" 1 "writes a word to the instruction memories of all clusters, address += 4";
+    L2_ADDR 0x058 "rw" 1 "byte address for L2_DATA";
+    L2_DATA 0x05C "rw" 1 "reads or writes a word of L2, address += 4";
+    TASKS_DONE 0x100 "ro" 1 "tasks ended, faults included";
+    TASKS_FAULTED 0x104 "ro" 1 "tasks ended by a fault or the watchdog";
+    BUSY_LO 0x108 "ro" 1 "sum over HPUs of cycles in a handler, low half";
+    BUSY_HI 0x10C "ro" 1 "high half";
+    INSTRET_LO 0x110 "ro" 1 "instructions retired by all HPUs, low half";
+    INSTRET_HI 0x114 "ro" 1 "high half";
+    COMMANDS 0x118 "ro" 1 "commands issued";
+    FAULT_COUNT 0x140 "ro" 1 "fault reports waiting (up to 16); older ones stay, newer ones are counted in FAULT_LOST";
+    FAULT_LOST 0x144 "ro" 1 "fault reports that found the queue full";
+    FAULT_WHO 0x148 "ro" 1 "oldest report: cause [3:0], context [7:4], HPU [15:8], cluster [23:16], message slot [31:24]";
+    FAULT_PC 0x14C "ro" 1 "oldest report: program counter";
+    FAULT_ADDRESS 0x150 "ro" 1 "oldest report: address of the access";
+    FAULT_FRAME 0x154 "ro" 1 "oldest report: frame [15:0], kind of handler [17:16]";
+    FAULT_POP 0x158 "wo" 1 "drops the oldest report";
+    HPU_BUSY 0x200 "ro" 64 "cycles in a handler, per HPU (cluster * hpus + hpu), modulo 2^32";
+    HPU_TASKS 0x300 "ro" 64 "tasks ended, per HPU";
+} }
+block! { rvma RVMA 4 0x03000 "RVMA engine: counters." {
+    CONTROL 0x000 "rw" 1 "bit 0: completion order, 0 = WAIT_B, 1 = POSTED";
+    PLACED_PACKETS 0x100 "ro" 1 "packets written to host memory";
+    PLACED_BYTES 0x104 "ro" 1 "payload bytes written, modulo 2^32";
+    COMPLETIONS 0x108 "ro" 1 "completion records written";
+    REFUSED 0x10C "ro" 1 "packets refused (the packet engine counts the reasons)";
+    DMA_WRITES 0x110 "ro" 1 "write bursts issued";
+    DMA_ERRORS 0x114 "ro" 1 "write responses with an error";
+    MAILBOXES 0x118 "ro" 1 "mailboxes open";
+    BUFFERS 0x11C "ro" 1 "buffers posted and not complete";
+    HANDLER_DMA 0x120 "ro" 1 "DMA commands of handlers that ended";
+} }
+block! { doorbell DOORBELL 5 0x10000 "Doorbell page of process 0; process p is at +p * 0x1000." {
+    ADDR_LO 0x000 "rw" 1 "staging: mailbox address, low half";
+    ADDR_HI 0x004 "rw" 1 "staging: mailbox address, high half";
+    KEY 0x008 "rw" 1 "staging: mailbox key";
+    THRESHOLD 0x00C "rw" 1 "staging: completion threshold in bytes (or operations)";
+    MODE 0x010 "rw" 1 "staging: bit 0: count operations, bit 1: TAGGED, bit 2: managed, bit 3: NACK off";
+    BUFFER_LO 0x014 "rw" 1 "staging: host address of the buffer, low half";
+    BUFFER_HI 0x018 "rw" 1 "staging: high half";
+    SIZE 0x01C "rw" 1 "staging: bytes of the buffer";
+    RECORD_LO 0x020 "rw" 1 "staging: host address of the completion record (16-aligned), low half";
+    RECORD_HI 0x024 "rw" 1 "staging: high half";
+    MAILBOX 0x028 "rw" 1 "staging: mailbox that POST_BUFFER and later commands act on";
+    COUNT 0x02C "rw" 1 "staging: count for REWIND and GET_BUF_PTRS";
+    COMMAND 0x030 "wo" 1 "issues a command (doorbell_command); the staged registers must stay until RESULT says ready";
+    RESULT 0x034 "ro" 1 "busy [31], error code [23:16] (doorbell_error), value [15:0]";
+    VALUE_LO 0x038 "ro" 1 "64-bit result (epoch, pointer), low half";
+    VALUE_HI 0x03C "ro" 1 "high half";
+    REGION_INDEX 0x040 "rw" 1 "staging: number of a memory region";
+    RING_LO 0x044 "rw" 1 "staging: host address of the command ring, low half";
+    RING_HI 0x048 "rw" 1 "staging: high half";
+    RING_TAIL 0x04C "rw" 1 "tail of the command ring";
+    LENGTH 0x050 "rw" 1 "staging: bytes of a put or get";
+    OFFSET 0x054 "rw" 1 "staging: offset in the target buffer";
+    NODE 0x058 "rw" 1 "staging: target node";
+    TARGET_PID 0x05C "rw" 1 "staging: target process";
+} }
+/// All blocks in the order of the block list.
+pub const BLOCKS: &[Block] = &[GLOBAL, PACKET, HPU, RVMA, DOORBELL];
+
+/// Commands of the doorbell page.
+pub mod doorbell_command {
+    /// Opens a mailbox: ADDR, KEY, THRESHOLD, MODE → mailbox number.
+    pub const INIT_WINDOW: u32 = 1;
+    /// Posts a buffer: MAILBOX, BUFFER, SIZE, RECORD.
+    pub const POST_BUFFER: u32 = 2;
+    /// Closes a mailbox.
+    pub const CLOSE: u32 = 3;
+    /// Ends the current epoch.
+    pub const INC_EPOCH: u32 = 4;
+    /// Reads the epoch.
+    pub const GET_EPOCH: u32 = 5;
+    /// Reads pointers of completed buffers.
+    pub const GET_BUF_PTRS: u32 = 6;
+    /// Goes back in the history.
+    pub const REWIND: u32 = 7;
+    /// Registers a memory region.
+    pub const REGISTER_REGION: u32 = 8;
+    /// Puts host memory into a remote mailbox.
+    pub const PUT: u32 = 9;
+    /// Gets from a remote mailbox.
+    pub const GET: u32 = 10;
+}
+/// Errors of the doorbell page.
+pub mod doorbell_error {
+    /// Done.
+    pub const NONE: u32 = 0;
+    /// This version of the hardware does not know the command.
+    pub const UNSUPPORTED: u32 = 1;
+    /// The mailbox table has no room for this address.
+    pub const TABLE_FULL: u32 = 2;
+    /// The address is open already.
+    pub const EXISTS: u32 = 3;
+    /// No such mailbox, or not this process's.
+    pub const NO_MAILBOX: u32 = 4;
+    /// No buffer slot is free.
+    pub const NO_SLOT: u32 = 5;
+    /// A misaligned record, a size of 0, or a threshold of 0 or above the size.
+    pub const BAD_ARGUMENT: u32 = 6;
+}

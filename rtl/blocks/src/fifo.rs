@@ -1,0 +1,279 @@
+//! FIFOs with one clock, first word fall through.
+
+use crate::ram::{LutMemory, RamStyle, SdpMemory};
+use spindle_verilog::prelude::*;
+
+/// Deepest FIFO (address bits) that `Fifo::default()` keeps in LUT RAM.
+const LUT_ADDRESS_BITS: usize = 6;
+
+/// FIFO of `2^A` words, first word fall through, in LUT RAM (A ≤ 6) or block RAM.
+///
+/// | ports | neighbour |
+/// |---|---|
+/// | in `write`, `write_valid` / out `write_ready` | source |
+/// | out `read`, `read_valid` / in `read_ready` | sink |
+/// | out `level` | words written and not yet read, as of the start of the cycle |
+///
+/// `read_valid`, `write_ready` and `level` come from registers. One word in and one word out per cycle, sustained, also when
+/// nearly full or nearly empty. Latency from write to `read_valid`: 1 cycle in LUT RAM (`read` is the LUT RAM's output), 3
+/// in block RAM (`read` is a register behind the RAM). A full FIFO takes a word in the cycle after one was read.
+#[derive(LogicBlock)]
+pub struct Fifo<T: Synth, const A: usize> {
+    #[allow(missing_docs)]
+    pub clock: Signal<In, Clock>,
+    #[allow(missing_docs)]
+    pub reset: Signal<In, Bit>,
+    /// Word from the source.
+    pub write: Signal<In, T>,
+    /// The source offers a word.
+    pub write_valid: Signal<In, Bit>,
+    /// The word is taken.
+    pub write_ready: Signal<Out, Bit>,
+    /// Oldest word.
+    pub read: Signal<Out, T>,
+    /// There is one.
+    pub read_valid: Signal<Out, Bit>,
+    /// The sink takes it.
+    pub read_ready: Signal<In, Bit>,
+    /// Words inside.
+    pub level: Signal<Out, Bits<16>>,
+    lut: Vec<LutFifo<T, A>>,
+    block: Vec<BlockFifo<T, A>>,
+    _in_luts: bool,
+}
+
+impl<T: Synth, const A: usize> Default for Fifo<T, A> {
+    fn default() -> Self {
+        Self::new(if A <= LUT_ADDRESS_BITS { RamStyle::Distributed } else { RamStyle::Block })
+    }
+}
+
+impl<T: Synth, const A: usize> Fifo<T, A> {
+    /// A FIFO in the given kind of memory.
+    pub fn new(style: RamStyle) -> Self {
+        assert!((1..=15).contains(&A), "Fifo: the depth is 2^1 to 2^15 words, not 2^{A}; choose another A");
+        let in_luts = style == RamStyle::Distributed;
+        Self {
+            clock: Default::default(),
+            reset: Default::default(),
+            write: Default::default(),
+            write_valid: Default::default(),
+            write_ready: Default::default(),
+            read: Default::default(),
+            read_valid: Default::default(),
+            read_ready: Default::default(),
+            level: Default::default(),
+            lut: if in_luts { vec![LutFifo::default()] } else { vec![] },
+            block: if in_luts { vec![] } else { vec![BlockFifo::new(style)] },
+            _in_luts: in_luts,
+        }
+    }
+}
+
+impl<T: Synth, const A: usize> Logic for Fifo<T, A> {
+    #[hdl]
+    fn update(&mut self) {
+        if self._in_luts {
+            self.lut[0].clock.next = self.clock.val();
+            self.lut[0].reset.next = self.reset.val();
+            self.lut[0].write.next = self.write.val();
+            self.lut[0].write_valid.next = self.write_valid.val();
+            self.lut[0].read_ready.next = self.read_ready.val();
+            self.write_ready.next = self.lut[0].write_ready.val();
+            self.read.next = self.lut[0].read.val();
+            self.read_valid.next = self.lut[0].read_valid.val();
+            self.level.next = self.lut[0].level.val();
+        } else {
+            self.block[0].clock.next = self.clock.val();
+            self.block[0].reset.next = self.reset.val();
+            self.block[0].write.next = self.write.val();
+            self.block[0].write_valid.next = self.write_valid.val();
+            self.block[0].read_ready.next = self.read_ready.val();
+            self.write_ready.next = self.block[0].write_ready.val();
+            self.read.next = self.block[0].read.val();
+            self.read_valid.next = self.block[0].read_valid.val();
+            self.level.next = self.block[0].level.val();
+        }
+    }
+}
+
+/// The FIFO in LUT RAM: the oldest word is the RAM's asynchronous output.
+#[derive(LogicBlock, Default)]
+pub struct LutFifo<T: Synth, const A: usize> {
+    #[allow(missing_docs)]
+    pub clock: Signal<In, Clock>,
+    #[allow(missing_docs)]
+    pub reset: Signal<In, Bit>,
+    /// Word from the source.
+    pub write: Signal<In, T>,
+    /// The source offers a word.
+    pub write_valid: Signal<In, Bit>,
+    /// The word is taken.
+    pub write_ready: Signal<Out, Bit>,
+    /// Oldest word.
+    pub read: Signal<Out, T>,
+    /// There is one.
+    pub read_valid: Signal<Out, Bit>,
+    /// The sink takes it.
+    pub read_ready: Signal<In, Bit>,
+    /// Words inside.
+    pub level: Signal<Out, Bits<16>>,
+    memory: LutMemory<T, A>,
+    write_pointer: Reg<Bits<A>>,
+    read_pointer: Reg<Bits<A>>,
+    /// Words inside, modulo 2^A: 0 stands for empty or full.
+    used: Reg<Bits<A>>,
+    full: Reg<Bit>,
+    filled: Reg<Bit>,
+}
+
+impl<T: Synth, const A: usize> Logic for LutFifo<T, A> {
+    #[hdl]
+    fn update(&mut self) {
+        regs!(self, clock, reset, write_pointer, read_pointer, used, full, filled);
+        let push = self.write_valid.val() & !self.full.q.val();
+        let pop = self.read_ready.val() & self.filled.q.val();
+        if push {
+            self.write_pointer.d.next = self.write_pointer.q.val() + 1;
+        }
+        if pop {
+            self.read_pointer.d.next = self.read_pointer.q.val() + 1;
+        }
+        if push & !pop {
+            self.used.d.next = self.used.q.val() + 1;
+            self.full.d.next = self.used.q.val().all();
+            self.filled.d.next = true;
+        } else if pop & !push {
+            self.used.d.next = self.used.q.val() - 1;
+            self.full.d.next = false;
+            self.filled.d.next = self.used.q.val() != 1;
+        }
+
+        self.memory.clock.next = self.clock.val();
+        self.memory.write_enable.next = push;
+        self.memory.write_address.next = self.write_pointer.q.val();
+        self.memory.write_data.next = self.write.val();
+        self.memory.read_address.next = self.read_pointer.q.val();
+
+        self.read.next = self.memory.read_data.val();
+        self.read_valid.next = self.filled.q.val();
+        self.write_ready.next = !self.full.q.val();
+        self.level.next = bit_cast::<16, A>(self.used.q.val()).replace_bit(A, self.full.q.val());
+    }
+}
+
+/// The FIFO in block RAM: two words are fetched ahead, one in the RAM's output latch and one in a register behind it.
+#[derive(LogicBlock)]
+pub struct BlockFifo<T: Synth, const A: usize> {
+    #[allow(missing_docs)]
+    pub clock: Signal<In, Clock>,
+    #[allow(missing_docs)]
+    pub reset: Signal<In, Bit>,
+    /// Word from the source.
+    pub write: Signal<In, T>,
+    /// The source offers a word.
+    pub write_valid: Signal<In, Bit>,
+    /// The word is taken.
+    pub write_ready: Signal<Out, Bit>,
+    /// Oldest word.
+    pub read: Signal<Out, T>,
+    /// There is one.
+    pub read_valid: Signal<Out, Bit>,
+    /// The sink takes it.
+    pub read_ready: Signal<In, Bit>,
+    /// Words inside.
+    pub level: Signal<Out, Bits<16>>,
+    memory: SdpMemory<T, A>,
+    head: DFF<T>,
+    write_pointer: Reg<Bits<A>>,
+    read_pointer: Reg<Bits<A>>,
+    /// Words inside, modulo 2^A.
+    used: Reg<Bits<A>>,
+    full: Reg<Bit>,
+    /// Words in the RAM that were not fetched, modulo 2^A.
+    stored: Reg<Bits<A>>,
+    stored_any: Reg<Bit>,
+    fetched: Reg<Bit>,
+    head_valid: Reg<Bit>,
+}
+
+impl<T: Synth, const A: usize> BlockFifo<T, A> {
+    /// A FIFO in block RAM or UltraRAM.
+    pub fn new(style: RamStyle) -> Self {
+        Self {
+            clock: Default::default(),
+            reset: Default::default(),
+            write: Default::default(),
+            write_valid: Default::default(),
+            write_ready: Default::default(),
+            read: Default::default(),
+            read_valid: Default::default(),
+            read_ready: Default::default(),
+            level: Default::default(),
+            memory: SdpMemory::new(style, 1),
+            head: Default::default(),
+            write_pointer: Default::default(),
+            read_pointer: Default::default(),
+            used: Default::default(),
+            full: Default::default(),
+            stored: Default::default(),
+            stored_any: Default::default(),
+            fetched: Default::default(),
+            head_valid: Default::default(),
+        }
+    }
+}
+
+impl<T: Synth, const A: usize> Logic for BlockFifo<T, A> {
+    #[hdl]
+    fn update(&mut self) {
+        dffs!(self, clock, head);
+        regs!(self, clock, reset, write_pointer, read_pointer, used, full, stored, stored_any, fetched, head_valid);
+        let push = self.write_valid.val() & !self.full.q.val();
+        let pop = self.read_ready.val() & self.head_valid.q.val();
+        let head_moves = self.read_ready.val() | !self.head_valid.q.val();
+        let fetch = self.stored_any.q.val() & (head_moves | !self.fetched.q.val());
+
+        if push {
+            self.write_pointer.d.next = self.write_pointer.q.val() + 1;
+        }
+        if fetch {
+            self.read_pointer.d.next = self.read_pointer.q.val() + 1;
+        }
+        if push & !pop {
+            self.used.d.next = self.used.q.val() + 1;
+            self.full.d.next = self.used.q.val().all();
+        } else if pop & !push {
+            self.used.d.next = self.used.q.val() - 1;
+            self.full.d.next = false;
+        }
+        if push & !fetch {
+            self.stored.d.next = self.stored.q.val() + 1;
+            self.stored_any.d.next = true;
+        } else if fetch & !push {
+            self.stored.d.next = self.stored.q.val() - 1;
+            self.stored_any.d.next = self.stored.q.val() != 1;
+        }
+        if fetch {
+            self.fetched.d.next = true;
+        } else if head_moves {
+            self.fetched.d.next = false;
+        }
+        if head_moves {
+            self.head.d.next = self.memory.read_data.val();
+            self.head_valid.d.next = self.fetched.q.val();
+        }
+
+        self.memory.clock.next = self.clock.val();
+        self.memory.write_enable.next = push;
+        self.memory.write_address.next = self.write_pointer.q.val();
+        self.memory.write_data.next = self.write.val();
+        self.memory.read_enable.next = fetch;
+        self.memory.read_address.next = self.read_pointer.q.val();
+
+        self.read.next = self.head.q.val();
+        self.read_valid.next = self.head_valid.q.val();
+        self.write_ready.next = !self.full.q.val();
+        self.level.next = bit_cast::<16, A>(self.used.q.val()).replace_bit(A, self.full.q.val());
+    }
+}

@@ -1,0 +1,111 @@
+//! Simple dual port memory with byte enables.
+
+use super::{check, output_register, storage, RamStyle};
+use spindle_verilog::custom;
+use spindle_verilog::prelude::*;
+
+/// `2^A` words of W = 8 × B bits; one write port with an enable per byte, one synchronous read port.
+///
+/// | ports | meaning |
+/// |---|---|
+/// | in `write_strobe`, `write_address`, `write_data` | bytes whose strobe is high are written at the clock edge |
+/// | in `read_enable`, `read_address` / out `read_data` | valid 1 (or 2) cycles later, held until the next read |
+///
+/// Never stalls. A read of the word being written gives the old word.
+#[derive(LogicBlock)]
+pub struct ByteRam<const A: usize, const B: usize, const W: usize> {
+    #[allow(missing_docs)]
+    pub clock: Signal<In, Clock>,
+    /// Bytes to write in this cycle.
+    pub write_strobe: Signal<In, Bits<B>>,
+    /// Where.
+    pub write_address: Signal<In, Bits<A>>,
+    /// What.
+    pub write_data: Signal<In, Bits<W>>,
+    /// Read in this cycle.
+    pub read_enable: Signal<In, Bit>,
+    /// Where.
+    pub read_address: Signal<In, Bits<A>>,
+    /// The word read.
+    pub read_data: Signal<Out, Bits<W>>,
+    _style: RamStyle,
+    _latency: usize,
+    _words: Vec<Bits<W>>,
+    _stage: Bits<W>,
+}
+
+impl<const A: usize, const B: usize, const W: usize> Default for ByteRam<A, B, W> {
+    fn default() -> Self {
+        Self::new(RamStyle::Block, 1)
+    }
+}
+
+impl<const A: usize, const B: usize, const W: usize> ByteRam<A, B, W> {
+    /// `2^A` words; `latency` 1 or 2.
+    pub fn new(style: RamStyle, latency: usize) -> Self {
+        Self::with_depth(style, latency, 1 << A)
+    }
+
+    /// Only `depth` words.
+    pub fn with_depth(style: RamStyle, latency: usize, depth: usize) -> Self {
+        check("ByteRam", A, depth, latency);
+        assert!(W == 8 * B, "ByteRam: {B} bytes are {} bits, not {W}; make W = 8 * B", 8 * B);
+        assert!(style != RamStyle::Ultra, "ByteRam: an UltraRAM has a write enable per 9 bits only; use Block");
+        Self {
+            clock: Default::default(),
+            write_strobe: Default::default(),
+            write_address: Default::default(),
+            write_data: Default::default(),
+            read_enable: Default::default(),
+            read_address: Default::default(),
+            read_data: Default::default(),
+            _style: style,
+            _latency: latency,
+            _words: vec![Bits::default(); depth],
+            _stage: Bits::default(),
+        }
+    }
+}
+
+/// `old` with the strobed bytes of `new`.
+pub(super) fn merge<const B: usize, const W: usize>(old: Bits<W>, new: Bits<W>, strobe: Bits<B>) -> Bits<W> {
+    (0..W).fold(old, |word, bit| if strobe.get_bit(bit / 8) { word.replace_bit(bit, new.get_bit(bit)) } else { word })
+}
+
+impl<const A: usize, const B: usize, const W: usize> Logic for ByteRam<A, B, W> {
+    fn update(&mut self) {
+        if self.clock.pos_edge() {
+            if self._latency == 2 {
+                self.read_data.next = self._stage;
+            }
+            if self.read_enable.val() {
+                let word = self._words.get(self.read_address.val().index()).copied().unwrap_or_default();
+                if self._latency == 1 {
+                    self.read_data.next = word;
+                } else {
+                    self._stage = word;
+                }
+            }
+            if let Some(word) = self._words.get_mut(self.write_address.val().index()) {
+                *word = merge(*word, self.write_data.val(), self.write_strobe.val());
+            }
+        }
+    }
+
+    fn connect(&mut self) {
+        self.read_data.connect();
+    }
+
+    fn hdl(&self) -> Verilog {
+        let (depth, latency) = (self._words.len(), self._latency);
+        let body = format!(
+            "{storage}  logic [{high}:0] fetched;\n  always @(posedge clock) begin\n    for (int i = 0; i < {B}; i++)\n      \
+             if (write_strobe[i]) words[write_address][8 * i +: 8] <= write_data[8 * i +: 8];\n    \
+             if (read_enable) fetched <= words[read_address];\n  end\n{output}",
+            storage = storage(self._style, W, depth),
+            high = W - 1,
+            output = output_register(latency, W, "fetched", "read_data"),
+        );
+        custom(&format!("byte_ram_{depth}x{W}_{}_{latency}", self._style.attribute()), &body)
+    }
+}

@@ -1,0 +1,129 @@
+//! LUT RAM: asynchronous reads.
+
+use super::{check, storage, RamStyle};
+use spindle_verilog::custom;
+use spindle_verilog::prelude::*;
+
+/// `2^A` words of any hardware type in LUT RAM: one write port, one asynchronous read port.
+///
+/// `read_data` follows `read_address` in the same cycle (one logic level up to 64 words); a word written in this cycle
+/// is seen from the next one.
+#[derive(LogicBlock)]
+pub struct LutMemory<T: Synth, const A: usize> {
+    #[allow(missing_docs)]
+    pub clock: Signal<In, Clock>,
+    /// Write in this cycle.
+    pub write_enable: Signal<In, Bit>,
+    /// Where.
+    pub write_address: Signal<In, Bits<A>>,
+    /// What.
+    pub write_data: Signal<In, T>,
+    /// Where to read.
+    pub read_address: Signal<In, Bits<A>>,
+    /// The word there.
+    pub read_data: Signal<Out, T>,
+    _words: Vec<T>,
+}
+
+impl<T: Synth, const A: usize> Default for LutMemory<T, A> {
+    fn default() -> Self {
+        Self::with_depth(1 << A)
+    }
+}
+
+impl<T: Synth, const A: usize> LutMemory<T, A> {
+    /// Only `depth` words.
+    pub fn with_depth(depth: usize) -> Self {
+        check("LutRam", A, depth, 1);
+        Self {
+            clock: Default::default(),
+            write_enable: Default::default(),
+            write_address: Default::default(),
+            write_data: Default::default(),
+            read_address: Default::default(),
+            read_data: Default::default(),
+            _words: vec![T::default(); depth],
+        }
+    }
+}
+
+impl<T: Synth, const A: usize> Logic for LutMemory<T, A> {
+    fn update(&mut self) {
+        if self.clock.pos_edge() && self.write_enable.val() {
+            if let Some(word) = self._words.get_mut(self.write_address.val().index()) {
+                *word = self.write_data.val();
+            }
+        }
+        self.read_data.next = self._words.get(self.read_address.val().index()).copied().unwrap_or_default();
+    }
+
+    fn connect(&mut self) {
+        self.read_data.connect();
+    }
+
+    fn hdl(&self) -> Verilog {
+        let (width, depth) = (T::BITS, self._words.len());
+        let body = format!(
+            "{storage}  always @(posedge clock) begin\n    if (write_enable) words[write_address] <= write_data;\n  end\n  \
+             assign read_data = words[read_address];\n",
+            storage = storage(RamStyle::Distributed, width, depth),
+        );
+        custom(&format!("lut_ram_{depth}x{width}"), &body)
+    }
+}
+
+/// `2^A` words of W bits in LUT RAM: one write port, R asynchronous read ports (one copy each).
+///
+/// Ports: in `write_enable`, `write_address`, `write_data`; in `read_address[r]` / out `read_data[r]`. Latency 0.
+#[derive(LogicBlock)]
+pub struct LutRam<const A: usize, const W: usize, const R: usize> {
+    #[allow(missing_docs)]
+    pub clock: Signal<In, Clock>,
+    /// Write in this cycle.
+    pub write_enable: Signal<In, Bit>,
+    /// Where.
+    pub write_address: Signal<In, Bits<A>>,
+    /// What.
+    pub write_data: Signal<In, Bits<W>>,
+    /// Where to read.
+    pub read_address: [Signal<In, Bits<A>>; R],
+    /// The words there.
+    pub read_data: [Signal<Out, Bits<W>>; R],
+    copies: [LutMemory<Bits<W>, A>; R],
+}
+
+impl<const A: usize, const W: usize, const R: usize> Default for LutRam<A, W, R> {
+    fn default() -> Self {
+        Self::with_depth(1 << A)
+    }
+}
+
+impl<const A: usize, const W: usize, const R: usize> LutRam<A, W, R> {
+    /// Only `depth` words.
+    pub fn with_depth(depth: usize) -> Self {
+        assert!(R >= 1, "LutRam: a memory without a read port is of no use; make R at least 1");
+        Self {
+            clock: Default::default(),
+            write_enable: Default::default(),
+            write_address: Default::default(),
+            write_data: Default::default(),
+            read_address: std::array::from_fn(|_| Default::default()),
+            read_data: std::array::from_fn(|_| Default::default()),
+            copies: std::array::from_fn(|_| LutMemory::with_depth(depth)),
+        }
+    }
+}
+
+impl<const A: usize, const W: usize, const R: usize> Logic for LutRam<A, W, R> {
+    #[hdl]
+    fn update(&mut self) {
+        for r in 0..R {
+            self.copies[r].clock.next = self.clock.val();
+            self.copies[r].write_enable.next = self.write_enable.val();
+            self.copies[r].write_address.next = self.write_address.val();
+            self.copies[r].write_data.next = self.write_data.val();
+            self.copies[r].read_address.next = self.read_address[r].val();
+            self.read_data[r].next = self.copies[r].read_data.val();
+        }
+    }
+}

@@ -1,0 +1,76 @@
+//! Memories, written as Verilog text that synthesis tools turn into the intended primitive, each with a Rust model.
+//!
+//! | block | ports | read latency | same address read and written in one cycle |
+//! |---|---|---|---|
+//! | [`SdpRam`] | 1 write, 1 read | 1 or 2 | the read gives the old word |
+//! | [`ByteRam`] | 1 write with byte enables, 1 read | 1 or 2 | old |
+//! | [`Ram1w2r`] | 1 write, 2 reads (two copies) | 1 or 2 | old |
+//! | [`TdpRam`] | 2 × read or write, byte enables | 1 | same port: the read output keeps its value (no-change); other port: old |
+//! | [`LutRam`] | 1 write, R asynchronous reads | 0 | old until the clock edge |
+//! | [`AsymRam`] | 512-bit and 32-bit port, read or write, byte enables | 1 and 2 | as `TdpRam` |
+//!
+//! All words are zero at power-up: block RAM, UltraRAM and LUT RAM come up as zero when no contents are given, which is why
+//! the zeroing loop is for simulation only. Nothing is cleared by `reset`. There is one clock. An address beyond the depth
+//! reads as zero in the model and must not be used.
+
+mod asym;
+mod byte;
+mod dual;
+mod lut;
+mod simple;
+
+pub use asym::AsymRam;
+pub use byte::ByteRam;
+pub use dual::TdpRam;
+pub use lut::{LutMemory, LutRam};
+pub use simple::{Ram1w2r, SdpMemory, SdpRam};
+
+/// Which primitive a memory should become.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum RamStyle {
+    /// Block RAM (RAMB18/RAMB36).
+    #[default]
+    Block,
+    /// LUT RAM.
+    Distributed,
+    /// UltraRAM: UltraScale+ only, 4096 × 72, one clock.
+    Ultra,
+}
+
+impl RamStyle {
+    /// Value of the `ram_style` attribute.
+    pub fn attribute(self) -> &'static str {
+        match self {
+            RamStyle::Block => "block",
+            RamStyle::Distributed => "distributed",
+            RamStyle::Ultra => "ultra",
+        }
+    }
+}
+
+/// Declaration of the storage, zero at the start of a simulation.
+fn storage(style: RamStyle, width: usize, depth: usize) -> String {
+    format!(
+        "  (* ram_style = \"{style}\" *) logic [{high}:0] words [0:{last}];\n\
+         `ifndef SYNTHESIS\n  initial for (int i = 0; i < {depth}; i++) words[i] = '0;\n`endif\n",
+        style = style.attribute(),
+        high = width - 1,
+        last = depth - 1,
+    )
+}
+
+/// The statements behind a read stage: the output itself, or one more register.
+fn output_register(latency: usize, width: usize, stage: &str, output: &str) -> String {
+    if latency == 1 {
+        format!("  assign {output} = {stage};\n")
+    } else {
+        format!("  logic [{high}:0] {stage}_held;\n  always @(posedge clock) {stage}_held <= {stage};\n  assign {output} = {stage}_held;\n", high = width - 1)
+    }
+}
+
+/// Panics with a sentence when a memory cannot be built as asked.
+fn check(what: &str, address_bits: usize, depth: usize, latency: usize) {
+    assert!((1..=24).contains(&address_bits), "{what}: the address must have 1 to 24 bits, not {address_bits}; choose another A");
+    assert!(depth >= 2 && depth <= 1 << address_bits, "{what}: a depth of {depth} words does not fit {address_bits} address bits; use 2 to {} words", 1usize << address_bits);
+    assert!(latency == 1 || latency == 2, "{what}: the read latency is 1 or 2 cycles, not {latency}; choose one of them");
+}

@@ -7,18 +7,30 @@
 //! | [`skid`] | registers on a valid/ready port: [`Skid`] (both directions), [`Slice`] (forward) |
 //! | [`fifo`], [`async_fifo`] | FIFOs with one and with two clocks |
 //! | [`ram`] | memories with stated latency and collision behaviour |
+//! | [`arbiter`] | round robin, and N streams into one |
+//! | [`aligner`] | moves a stream from one byte alignment to another |
+//! | [`csr`] | AXI4-Lite slave in front of the register pages |
+//! | [`counter`] | a bank of event counters |
 //!
 //! Every block takes `clock` and a synchronous, active-high `reset` unless its page says otherwise.
 #![warn(missing_docs)]
 
+pub mod aligner;
+pub mod arbiter;
 pub mod async_fifo;
+pub mod counter;
+pub mod csr;
 pub mod desc;
 pub mod fifo;
 pub mod ram;
 pub mod skid;
 pub mod stream;
 
+pub use aligner::{AlignJob, ByteAligner};
+pub use arbiter::{RoundRobin, StreamArbiter};
 pub use async_fifo::AsyncFifo;
+pub use counter::CounterBank;
+pub use csr::CsrBlock;
 pub use desc::*;
 pub use fifo::Fifo;
 pub use ram::{AsymRam, ByteRam, LutRam, Ram1w2r, RamStyle, SdpRam, TdpRam};

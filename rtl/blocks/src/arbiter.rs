@@ -1,0 +1,214 @@
+//! Round-robin arbitration.
+
+use crate::skid::Skid;
+use crate::stream::Beat;
+use spindle_verilog::prelude::*;
+
+/// Round-robin choice among N requests, with a lock for packets.
+///
+/// | ports | meaning |
+/// |---|---|
+/// | in `request` | bit i = requester i has something |
+/// | in `accept` | the grant of this cycle is used |
+/// | in `lock` | together with `accept`: the same requester keeps the grant (its packet goes on) |
+/// | out `grant`, `index`, `any` | one-hot, binary, and whether there is a grant |
+///
+/// The grant is combinational in `request` (about 4 levels for N = 16) and moves on only with `accept`; the requester granted
+/// last has the lowest priority next. While locked, nobody else is granted even if the holder pauses. At most 32 requesters.
+#[derive(LogicBlock)]
+pub struct RoundRobin<const N: usize> {
+    #[allow(missing_docs)]
+    pub clock: Signal<In, Clock>,
+    #[allow(missing_docs)]
+    pub reset: Signal<In, Bit>,
+    /// Who asks.
+    pub request: Signal<In, Bits<N>>,
+    /// The grant is used.
+    pub accept: Signal<In, Bit>,
+    /// The holder keeps it.
+    pub lock: Signal<In, Bit>,
+    /// Who gets it.
+    pub grant: Signal<Out, Bits<N>>,
+    /// Its number.
+    pub index: Signal<Out, Bits<8>>,
+    /// Somebody gets it.
+    pub any: Signal<Out, Bit>,
+    /// Requesters behind the one granted last.
+    behind: Reg<Bits<N>>,
+    holder: Reg<Bits<N>>,
+    locked: Reg<Bit>,
+    /// log2 of N, rounded up.
+    _steps: usize,
+}
+
+impl<const N: usize> Default for RoundRobin<N> {
+    fn default() -> Self {
+        assert!((1..=32).contains(&N), "RoundRobin: {N} requesters cannot be served in one cycle; use 1 to 32, or a tree of arbiters");
+        Self {
+            clock: Default::default(),
+            reset: Default::default(),
+            request: Default::default(),
+            accept: Default::default(),
+            lock: Default::default(),
+            grant: Default::default(),
+            index: Default::default(),
+            any: Default::default(),
+            behind: Default::default(),
+            holder: Default::default(),
+            locked: Default::default(),
+            _steps: N.next_power_of_two().trailing_zeros() as usize,
+        }
+    }
+}
+
+impl<const N: usize> Logic for RoundRobin<N> {
+    #[hdl]
+    fn update(&mut self) {
+        regs!(self, clock, reset, behind, holder, locked);
+        // Two priority choices side by side: among those behind the last grant, and among all.
+        let near = self.request.val() & self.behind.q.val();
+        let mut near_seen: Bits<N> = near;
+        let mut all_seen: Bits<N> = self.request.val();
+        for step in 0..self._steps {
+            near_seen = near_seen | (near_seen << (1u64 << step));
+            all_seen = all_seen | (all_seen << (1u64 << step));
+        }
+        let near_after = near_seen << 1;
+        let all_after = all_seen << 1;
+        let mut choice: Bits<N> = self.request.val() & !all_after;
+        let mut after: Bits<N> = all_after;
+        if near.any() {
+            choice = near & !near_after;
+            after = near_after;
+        }
+        if self.locked.q.val() {
+            choice = self.holder.q.val() & self.request.val();
+            after = self.behind.q.val();
+        }
+        if self.accept.val() & choice.any() {
+            self.behind.d.next = after;
+            self.holder.d.next = choice;
+            self.locked.d.next = self.lock.val();
+        }
+        let mut number: Bits<8> = bits::<8>(0);
+        for i in 0..N {
+            if choice.get_bit(i) {
+                number = number | bits::<8>(i as u64);
+            }
+        }
+        self.grant.next = choice;
+        self.index.next = number;
+        self.any.next = choice.any();
+    }
+}
+
+/// N streams of 512 bits into one, frame by frame, round robin.
+///
+/// | ports | neighbour |
+/// |---|---|
+/// | in `sink_data[i]`, `sink_keep[i]`, `sink_last[i]`, `sink_valid[i]` / out `sink_ready[i]` | sources |
+/// | out `source_data`, `source_keep`, `source_last`, `source_valid` / in `source_ready` | sink |
+/// | out `source_index` | which input the beat comes from |
+///
+/// Latency 1 cycle (all outputs towards the sink are registers). One beat per cycle, no bubble inside a frame nor between
+/// frames. A frame is never mixed with another; while its source pauses, the output pauses.
+#[derive(LogicBlock)]
+pub struct StreamArbiter {
+    #[allow(missing_docs)]
+    pub clock: Signal<In, Clock>,
+    #[allow(missing_docs)]
+    pub reset: Signal<In, Bit>,
+    /// Bytes of each input.
+    pub sink_data: Vec<Signal<In, Bits<512>>>,
+    /// Which bytes count.
+    pub sink_keep: Vec<Signal<In, Bits<64>>>,
+    /// Last beat of a frame.
+    pub sink_last: Vec<Signal<In, Bit>>,
+    /// A beat is offered.
+    pub sink_valid: Vec<Signal<In, Bit>>,
+    /// It is taken.
+    pub sink_ready: Vec<Signal<Out, Bit>>,
+    /// Bytes.
+    pub source_data: Signal<Out, Bits<512>>,
+    /// Which bytes count.
+    pub source_keep: Signal<Out, Bits<64>>,
+    /// Last beat of a frame.
+    pub source_last: Signal<Out, Bit>,
+    /// Input of the beat.
+    pub source_index: Signal<Out, Bits<8>>,
+    /// A beat is offered.
+    pub source_valid: Signal<Out, Bit>,
+    /// It is taken.
+    pub source_ready: Signal<In, Bit>,
+    arbiter: RoundRobin<16>,
+    output: Skid<TaggedBeat>,
+    _n: usize,
+}
+
+/// A beat and where it came from.
+#[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
+pub struct TaggedBeat {
+    /// The beat.
+    pub beat: Beat,
+    /// Input.
+    pub index: Bits<8>,
+}
+
+impl StreamArbiter {
+    /// An arbiter for `n` streams, 1 to 16.
+    pub fn new(n: usize) -> Self {
+        assert!((1..=16).contains(&n), "StreamArbiter: {n} streams cannot be joined in one block; use 1 to 16, or a tree");
+        Self {
+            clock: Default::default(),
+            reset: Default::default(),
+            sink_data: (0..n).map(|_| Default::default()).collect(),
+            sink_keep: (0..n).map(|_| Default::default()).collect(),
+            sink_last: (0..n).map(|_| Default::default()).collect(),
+            sink_valid: (0..n).map(|_| Default::default()).collect(),
+            sink_ready: (0..n).map(|_| Default::default()).collect(),
+            source_data: Default::default(),
+            source_keep: Default::default(),
+            source_last: Default::default(),
+            source_index: Default::default(),
+            source_valid: Default::default(),
+            source_ready: Default::default(),
+            arbiter: Default::default(),
+            output: Default::default(),
+            _n: n,
+        }
+    }
+}
+
+impl Logic for StreamArbiter {
+    #[hdl]
+    fn update(&mut self) {
+        clocks!(self, clock, reset, arbiter, output);
+        let mut request: Bits<16> = bits::<16>(0);
+        for i in 0..self._n {
+            request = request.replace_bit(i, self.sink_valid[i].val());
+        }
+        self.arbiter.request.next = request;
+        let grant = self.arbiter.grant.val();
+        let room = self.output.write_ready.val();
+        // AND-OR with the one-hot grant: no decoder in front of the wide multiplexer.
+        let mut data: Bits<512> = bits::<512>(0);
+        let mut keep: Bits<64> = bits::<64>(0);
+        let mut last: Bit = false;
+        for i in 0..self._n {
+            data = data | (self.sink_data[i].val() & repeat::<512>(grant.get_bit(i)));
+            keep = keep | (self.sink_keep[i].val() & repeat::<64>(grant.get_bit(i)));
+            last = last | (self.sink_last[i].val() & grant.get_bit(i));
+            self.sink_ready[i].next = room & grant.get_bit(i);
+        }
+        self.arbiter.accept.next = room;
+        self.arbiter.lock.next = !last;
+        self.output.write.next = TaggedBeat { beat: Beat { data: data, keep: keep, last: last }, index: self.arbiter.index.val() };
+        self.output.write_valid.next = self.arbiter.any.val();
+        self.output.read_ready.next = self.source_ready.val();
+        self.source_data.next = self.output.read.val().beat.data;
+        self.source_keep.next = self.output.read.val().beat.keep;
+        self.source_last.next = self.output.read.val().beat.last;
+        self.source_index.next = self.output.read.val().index;
+        self.source_valid.next = self.output.read_valid.val();
+    }
+}

@@ -1,0 +1,9 @@
+/* Writes where nothing of its own is: one byte behind its packet slot. The store faults and the handler ends there. */
+#include "spindle.h"
+
+int header_handler(const spin_header_t *h, void *state) {
+    (void)state;
+    volatile uint8_t *foreign = spin_packet(h) + SPIN_PACKET_BYTES;
+    *foreign = 0;
+    return SPIN_PROCESS_DATA;
+}

@@ -1,0 +1,18 @@
+/* Answers every UDP packet with itself: MAC and IP addresses and UDP ports change places, everything else stays, and so do all
+ * checksums, because a ones' complement sum does not care for the order of its terms. Drops what is not UDP over plain IPv4, and
+ * frames that do not fit the packet slot. */
+#include "spindle.h"
+
+int header_handler(const spin_header_t *h, void *state) {
+    (void)state;
+    spin_ipv4_t *ip = spin_ipv4(h, SPIN_IPPROTO_UDP);
+    if (!ip || !spin_whole_frame(h)) {
+        return SPIN_DROP;
+    }
+    spin_udp_t *udp = (spin_udp_t *)(ip + 1);
+    spin_swap_macs(spin_packet(h));
+    spin_swap_fields(ip->src, ip->dst, 2);
+    spin_swap_fields(udp->sport, udp->dport, 1);
+    spin_send_packet(spin_packet(h), h->packet_len);
+    return SPIN_PROCESS_DATA;
+}

@@ -1,0 +1,118 @@
+/* Generated from rtl/contract by `cargo run -p spindle-contract --bin generate`. Do not edit. */
+#ifndef SPINDLE_CONTRACT_H
+#define SPINDLE_CONTRACT_H
+
+#include <stdint.h>
+
+#define SPIN_CONTRACT_VERSION            1            /* version of the contract */
+
+/* Regions of a handler's address space. Everything else faults. */
+#define SPIN_REGION_CODE                 0x10000000u  /* rx: instructions and read-only data of the image, bound = code size of the context */
+#define SPIN_REGION_PACKET               0x20000000u  /* rw: this task's packet slot, bound = bytes of the frame, at most 2048 */
+#define SPIN_REGION_SCRATCH              0x30000000u  /* rw: scratchpad of this HPU, 2048 bytes, not kept between handlers */
+#define SPIN_REGION_CONTEXT              0x40000000u  /* rw: context memory (L2), bound = state size of the context */
+#define SPIN_REGION_STACK                0x50000000u  /* rw: stack of this HPU, 2048 bytes, grows down from its end */
+#define SPIN_REGION_TASK                 0x60000000u  /* r: task page: what is known of the packet and the message */
+#define SPIN_REGION_COMMAND              0x70000000u  /* rw: command port */
+
+/* Bytes of the regions of fixed size. */
+#define SPIN_PACKET_BYTES                2048         /* packet slot: longer frames are cut in it */
+#define SPIN_SCRATCH_BYTES               2048         /* scratchpad */
+#define SPIN_STACK_BYTES                 2048         /* stack */
+#define SPIN_BEAT_BYTES                  64           /* alignment of a command's source */
+#define SPIN_COMMAND_HANDLES             4            /* commands in flight per HPU */
+#define SPIN_PORT                        4795         /* default UDP port of Spindle transport */
+
+/* The task page: what is known of the packet and of the message. */
+typedef struct spin_task {
+    uint32_t kind;           /* 0x00 0 header, 1 payload, 2 completion */
+    uint32_t packet;         /* 0x04 address of the frame (packet region) */
+    uint32_t packet_len;     /* 0x08 bytes of the frame in the slot */
+    uint32_t frame_len;      /* 0x0c bytes of the frame */
+    uint32_t payload;        /* 0x10 address of the payload in the slot */
+    uint32_t payload_len;    /* 0x14 payload bytes */
+    uint32_t l3;             /* 0x18 address of the IP header in the slot */
+    uint32_t opcode;         /* 0x1c Spindle opcode, 0 = raw frame */
+    uint32_t src_nid;        /* 0x20 source node; raw: IPv4 source */
+    uint32_t src_pid;        /* 0x24 source process; raw: UDP source port */
+    uint32_t dst_pid;        /* 0x28 destination process; raw: UDP destination port */
+    uint32_t addr_lo;        /* 0x2c match bits, low half */
+    uint32_t addr_hi;        /* 0x30 match bits, high half */
+    uint32_t msg_id;         /* 0x34 message */
+    uint32_t msg_len;        /* 0x38 bytes of the message */
+    uint32_t msg_off;        /* 0x3c offset of this packet in the message */
+    uint32_t buf_off;        /* 0x40 base offset of the message in the buffer */
+    uint32_t context;        /* 0x44 execution context */
+    uint32_t cluster_id;     /* 0x48 cluster */
+    uint32_t hpu_id;         /* 0x4c HPU within the cluster */
+    uint32_t msg_slot;       /* 0x50 message table slot */
+    uint32_t frame;          /* 0x54 frame sequence number */
+    uint32_t stamp;          /* 0x58 cycle of the frame's first beat */
+    uint32_t dropped_bytes;  /* 0x5c completion: bytes dropped */
+    uint32_t flow_control;   /* 0x60 completion: flow control was triggered */
+    uint32_t state_size;     /* 0x64 bytes of context memory */
+    uint32_t host_lo;        /* 0x68 host region, low half of its address */
+    uint32_t host_hi;        /* 0x6c host region, high half */
+    uint32_t host_size;      /* 0x70 bytes of the host region */
+    uint32_t cycle;          /* 0x74 cycle counter (live) */
+} spin_task_t;
+
+_Static_assert(sizeof(spin_task_t) == 120 && 120 <= 128, "the task page is as in the contract");
+
+/* Words of the command port, from SPIN_REGION_COMMAND. */
+#define SPIN_CMD_SOURCE                  0x00u        /* virtual address of the data (packet or scratch region, 64-byte aligned) */
+#define SPIN_CMD_LENGTH                  0x04u        /* bytes */
+#define SPIN_CMD_ADDR_LO                 0x08u        /* host address, low half: an offset into the context's host region */
+#define SPIN_CMD_ADDR_HI                 0x0cu        /* host address, high half: must be 0 */
+#define SPIN_CMD_ISSUE                   0x10u        /* write: opcode, issues the command, waits while the queue is full; read: handle of the last command */
+#define SPIN_CMD_STATUS                  0x14u        /* bit h = command h is still under way */
+#define SPIN_CMD_ERROR                   0x18u        /* bit h = command h failed; cleared when a new command takes the handle */
+#define SPIN_CMD_WAIT                    0x1cu        /* read: waits until no command of this handler is under way */
+
+/* Opcodes of commands. */
+#define SPIN_OP_SEND_PACKET              1            /* send the bytes as a frame */
+#define SPIN_OP_PLACE                    2            /* hand the original packet to the RVMA path */
+#define SPIN_OP_DMA_TO_HOST              3            /* write the bytes to host memory */
+
+/* Return codes of handlers; others count as SPIN_FAIL. */
+#define SPIN_SUCCESS                     0            /* payload, completion: done */
+#define SPIN_PROCESS_DATA                0            /* header: run the payload handlers */
+#define SPIN_DROP                        1            /* drop the message (header) or this packet (payload) */
+#define SPIN_PROCEED                     2            /* header: place the data, no payload handlers */
+#define SPIN_FAIL                        3            /* end the message with an error */
+#define SPIN_PROCESS_DATA_PENDING        4            /* as PROCESS_DATA, completion by command */
+#define SPIN_DROP_PENDING                5            /* as DROP, completion by command */
+#define SPIN_PROCEED_PENDING             6            /* as PROCEED, completion by command */
+#define SPIN_SUCCESS_PENDING             7            /* completion: done, completion by command */
+
+/* Kinds of handler. */
+#define SPIN_KIND_HEADER                 0            /* header handler */
+#define SPIN_KIND_PAYLOAD                1            /* payload handler */
+#define SPIN_KIND_COMPLETION             2            /* completion handler */
+
+/* Wire formats. */
+#define SPIN_ETHERTYPE_IPV4              2048         /* EtherType of IPv4 */
+#define SPIN_ETHERTYPE_VLAN              33024        /* EtherType of an 802.1Q tag */
+#define SPIN_IPPROTO_ICMP                1            /* IPv4 protocol number of ICMP */
+#define SPIN_IPPROTO_UDP                 17           /* IPv4 protocol number of UDP */
+#define SPIN_IPV4_BYTES                  20           /* IPv4 header without options */
+#define SPIN_UDP_BYTES                   8            /* UDP header */
+#define SPIN_ICMP_BYTES                  8            /* ICMP echo header */
+#define SPIN_TRANSPORT_BYTES             48           /* Spindle transport header */
+#define SPIN_TRANSPORT_VERSION_HLEN      0            /* 8 bits: version (high nibble) and header length in 8-byte words (low nibble) */
+#define SPIN_TRANSPORT_OPCODE            1            /* 8 bits: operation */
+#define SPIN_TRANSPORT_FLAGS             2            /* 16 bits: flag bits */
+#define SPIN_TRANSPORT_PSN               4            /* 32 bits: packet sequence number per (source NIC, destination NIC) */
+#define SPIN_TRANSPORT_SRC_NID           8            /* 32 bits: source node */
+#define SPIN_TRANSPORT_SRC_PID           12           /* 16 bits: source process */
+#define SPIN_TRANSPORT_DST_PID           14           /* 16 bits: destination process */
+#define SPIN_TRANSPORT_ADDR              16           /* 64 bits: RVMA mailbox address, also sPIN's match bits */
+#define SPIN_TRANSPORT_KEY               24           /* 32 bits: mailbox key */
+#define SPIN_TRANSPORT_MSG_ID            28           /* 32 bits: message, unique per (src_nid, src_pid) while live */
+#define SPIN_TRANSPORT_MSG_LEN           32           /* 32 bits: total message length in bytes */
+#define SPIN_TRANSPORT_MSG_OFF           36           /* 32 bits: offset of this packet within the message */
+#define SPIN_TRANSPORT_BUF_OFF           40           /* 32 bits: base offset of the message in the buffer */
+#define SPIN_TRANSPORT_PAYLOAD_LEN       44           /* 16 bits: bytes that follow */
+#define SPIN_TRANSPORT_EPOCH             46           /* 16 bits: low bits of the target epoch, valid with EPOCH_VALID */
+
+#endif

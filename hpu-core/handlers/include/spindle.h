@@ -1,0 +1,170 @@
+/* The handler API.
+ *
+ * A handler image defines any of
+ *     int header_handler(const spin_header_t *h, void *state);
+ *     int payload_handler(const spin_payload_t *p, void *state);
+ *     int completion_handler(uint32_t dropped_bytes, bool flow_control_triggered, void *state);
+ * and returns one of the SPIN_* codes of generated/spindle_contract.h. The hardware calls them: there is no start code. Initialised
+ * and zeroed variables live in context memory, shared by all HPUs (plain loads and stores: nothing here is atomic) and start as the
+ * image says; constants lie beside the code. The stack has 2048 bytes.
+ *
+ * A frame of more than SPIN_PACKET_BYTES is cut in the packet slot. A handler that answers whole frames returns SPIN_DROP for it:
+ * see spin_whole_frame().
+ */
+#ifndef SPINDLE_H
+#define SPINDLE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "generated/spindle_contract.h"
+
+/* Both are views of the task page: a header handler reads the message's fields, a payload handler those of its packet. */
+typedef spin_task_t spin_header_t;
+typedef spin_task_t spin_payload_t;
+
+#define SPIN_INLINE static inline __attribute__((always_inline))
+
+/* What a handler image may define. */
+int header_handler(const spin_header_t *h, void *state);
+int payload_handler(const spin_payload_t *p, void *state);
+int completion_handler(uint32_t dropped_bytes, bool flow_control_triggered, void *state);
+
+/* ---- The packet ---------------------------------------------------------------------------------------------------------- */
+
+/* The frame in its slot; its first byte is 64-byte aligned. */
+SPIN_INLINE uint8_t *spin_packet(const spin_task_t *task) { return (uint8_t *)task->packet; }
+/* The IP header in the slot: behind a VLAN tag, if there is one. */
+SPIN_INLINE uint8_t *spin_l3(const spin_task_t *task) { return (uint8_t *)task->l3; }
+/* The payload in the slot. */
+SPIN_INLINE uint8_t *spin_payload(const spin_task_t *task) { return (uint8_t *)task->payload; }
+/* Is the whole frame in the slot? */
+SPIN_INLINE bool spin_whole_frame(const spin_task_t *task) { return task->packet_len == task->frame_len; }
+/* The scratchpad of this HPU: SPIN_SCRATCH_BYTES, contents undefined at the start of a handler. */
+SPIN_INLINE uint8_t *spin_scratch(void) { return (uint8_t *)SPIN_REGION_SCRATCH; }
+/* The cycle counter. */
+SPIN_INLINE uint32_t spin_cycles(void) {
+    return ((const volatile spin_task_t *)SPIN_REGION_TASK)->cycle;
+}
+
+/* ---- Commands ------------------------------------------------------------------------------------------------------------ */
+
+/* A command under way: the number of its bit in STATUS and ERROR. */
+typedef uint32_t spin_handle_t;
+
+SPIN_INLINE volatile uint32_t *spin_command_word(uint32_t offset) {
+    return (volatile uint32_t *)(SPIN_REGION_COMMAND + offset);
+}
+
+/* Issues a command. What the handler wrote before is visible to it; it waits while all handles are taken. */
+SPIN_INLINE void spin_issue(uint32_t opcode) {
+    __asm__ volatile("" ::: "memory");
+    *spin_command_word(SPIN_CMD_ISSUE) = opcode;
+}
+/* The handle of the command issued last. */
+SPIN_INLINE spin_handle_t spin_handle(void) { return *spin_command_word(SPIN_CMD_ISSUE); }
+/* Has the command ended? */
+SPIN_INLINE bool spin_test(spin_handle_t handle) { return !(*spin_command_word(SPIN_CMD_STATUS) >> handle & 1); }
+/* Did the command fail? Valid once it has ended and until its handle is taken again. */
+SPIN_INLINE bool spin_failed(spin_handle_t handle) { return *spin_command_word(SPIN_CMD_ERROR) >> handle & 1; }
+/* Waits until no command of this handler is under way. */
+SPIN_INLINE void spin_wait(void) {
+    (void)*spin_command_word(SPIN_CMD_WAIT);
+    __asm__ volatile("" ::: "memory");
+}
+
+/* Sends `length` bytes at `frame` (64-byte aligned, in the packet slot or the scratchpad) as a frame. The bytes are read later: do
+ * not change them before spin_wait(). The slot outlives the handler until the frame is out, so returning is fine. */
+SPIN_INLINE void spin_send_packet(const void *frame, uint32_t length) {
+    *spin_command_word(SPIN_CMD_SOURCE) = (uint32_t)frame;
+    *spin_command_word(SPIN_CMD_LENGTH) = length;
+    spin_issue(SPIN_OP_SEND_PACKET);
+}
+/* Hands this task's packet, as it was received, to the RVMA path. */
+SPIN_INLINE void spin_place(void) { spin_issue(SPIN_OP_PLACE); }
+/* Writes `length` bytes at `source` (64-byte aligned, packet slot or scratchpad) at `offset` of the context's host region. */
+SPIN_INLINE void spin_dma_to_host(uint32_t offset, const void *source, uint32_t length) {
+    *spin_command_word(SPIN_CMD_SOURCE) = (uint32_t)source;
+    *spin_command_word(SPIN_CMD_LENGTH) = length;
+    *spin_command_word(SPIN_CMD_ADDR_LO) = offset;
+    *spin_command_word(SPIN_CMD_ADDR_HI) = 0;
+    spin_issue(SPIN_OP_DMA_TO_HOST);
+}
+
+/* ---- Bytes of headers ---------------------------------------------------------------------------------------------------- */
+
+SPIN_INLINE uint32_t spin_get16(const uint8_t *p) { return (uint32_t)p[0] << 8 | p[1]; }
+SPIN_INLINE uint32_t spin_get32(const uint8_t *p) { return spin_get16(p) << 16 | spin_get16(p + 2); }
+SPIN_INLINE void spin_put16(uint8_t *p, uint32_t value) {
+    p[0] = (uint8_t)(value >> 8);
+    p[1] = (uint8_t)value;
+}
+SPIN_INLINE void spin_put32(uint8_t *p, uint32_t value) {
+    spin_put16(p, value >> 16);
+    spin_put16(p + 2, value);
+}
+
+/* Headers as arrays of bytes: no alignment, no byte order. Read and write their fields with the functions above. */
+typedef struct { uint8_t dst[6], src[6], type[2]; } spin_eth_t;
+typedef struct { uint8_t version_ihl, tos, length[2], id[2], fragment[2], ttl, protocol, checksum[2], src[4], dst[4]; } spin_ipv4_t;
+typedef struct { uint8_t sport[2], dport[2], length[2], checksum[2]; } spin_udp_t;
+typedef struct { uint8_t type, code, checksum[2], ident[2], sequence[2]; } spin_icmp_t;
+_Static_assert(sizeof(spin_eth_t) == 14 && sizeof(spin_ipv4_t) == 20 && sizeof(spin_udp_t) == 8 && sizeof(spin_icmp_t) == 8,
+               "headers have no holes");
+
+/* The IPv4 header if the frame carries `protocol` in an IPv4 packet without options that is not a fragment, else NULL. */
+SPIN_INLINE spin_ipv4_t *spin_ipv4(const spin_task_t *task, uint32_t protocol) {
+    uint8_t *l3 = spin_l3(task);
+    spin_ipv4_t *ip = (spin_ipv4_t *)l3;
+    /* DF is bit 14 and means nothing here; MF and the offset must be zero. */
+    bool whole = ((ip->fragment[0] & 0xbf) | ip->fragment[1]) == 0;
+    bool plain = spin_get16(l3 - 2) == SPIN_ETHERTYPE_IPV4 && ip->version_ihl == 0x45 && whole;
+    return plain && ip->protocol == protocol ? ip : (spin_ipv4_t *)NULL;
+}
+
+/* Header fields of even length start at even addresses of the slot, the MAC addresses at multiples of four; these types let a
+ * handler use that. */
+typedef uint16_t __attribute__((may_alias)) spin_u16_alias_t;
+typedef uint32_t __attribute__((may_alias)) spin_u32_alias_t;
+
+/* Exchanges two fields of `halves` half-words at even addresses. */
+SPIN_INLINE void spin_swap_fields(void *a, void *b, uint32_t halves) {
+    spin_u16_alias_t *x = (spin_u16_alias_t *)a, *y = (spin_u16_alias_t *)b;
+    for (uint32_t i = 0; i < halves; i++) {
+        uint16_t t = x[i];
+        x[i] = y[i];
+        y[i] = t;
+    }
+}
+/* Exchanges the MAC addresses of a frame in its slot: twelve bytes as three words. */
+SPIN_INLINE void spin_swap_macs(uint8_t *frame) {
+    spin_u32_alias_t *w = (spin_u32_alias_t *)frame;
+    uint32_t a = w[0], b = w[1], c = w[2];
+    w[0] = b >> 16 | c << 16;
+    w[1] = c >> 16 | a << 16;
+    w[2] = a >> 16 | b << 16;
+}
+
+/* ---- Internet checksum --------------------------------------------------------------------------------------------------- */
+
+/* Adds two 16-bit ones' complement numbers. */
+SPIN_INLINE uint32_t spin_sum16(uint32_t a, uint32_t b) {
+    uint32_t sum = a + b;
+    return (sum & 0xffff) + (sum >> 16);
+}
+/* The ones' complement sum of `length` bytes, continued from `sum`. */
+SPIN_INLINE uint32_t spin_sum(const uint8_t *bytes, uint32_t length, uint32_t sum) {
+    for (uint32_t i = 0; i + 1 < length; i += 2) {
+        sum = spin_sum16(sum, spin_get16(bytes + i));
+    }
+    return length & 1 ? spin_sum16(sum, (uint32_t)bytes[length - 1] << 8) : sum;
+}
+/* The checksum after a 16-bit field changed from `before` to `after` (RFC 1624, equation 3). Of the two forms of zero it gives
+ * 0xffff: right for every content, where 0 would be wrong for a message of zeros only (and means "none" in UDP). */
+SPIN_INLINE uint32_t spin_checksum_update(uint32_t checksum, uint32_t before, uint32_t after) {
+    uint32_t sum = spin_sum16(spin_sum16(~checksum & 0xffff, ~before & 0xffff), after);
+    return sum == 0xffff ? 0xffff : ~sum & 0xffff;
+}
+
+#endif

@@ -1,0 +1,138 @@
+//! C headers and linker symbols.
+
+use spindle_contract::{descriptors, memory_map as map, params, reasons, registers, wire, VERSION};
+use std::fmt::Write;
+
+const BANNER: &str = "/* Generated from rtl/contract by `cargo run -p spindle-contract --bin generate`. Do not edit. */\n";
+
+/// `#define NAME VALUE /* doc */` with aligned values.
+fn define(out: &mut String, name: &str, value: &str, doc: &str) {
+    let _ = writeln!(out, "#define {name:<32} {value:<12} /* {} */", doc.replace("*/", "* /"));
+}
+
+fn section(out: &mut String, title: &str) {
+    let _ = write!(out, "\n/* {title} */\n");
+}
+
+/// Opens an include guard.
+fn open(guard: &str) -> String {
+    format!("{BANNER}#ifndef {guard}\n#define {guard}\n")
+}
+
+/// `spindle_contract.h`: what a handler is compiled against.
+pub fn handlers() -> String {
+    let mut out = open("SPINDLE_CONTRACT_H");
+    out.push_str("\n#include <stdint.h>\n\n");
+    define(&mut out, "SPIN_CONTRACT_VERSION", &VERSION.to_string(), "version of the contract");
+    section(&mut out, "Regions of a handler's address space. Everything else faults.");
+    for region in map::REGIONS {
+        let doc = format!("{}: {}", region.access, region.doc);
+        define(&mut out, &format!("SPIN_REGION_{}", region.name.to_uppercase()), &format!("{:#010x}u", map::base(region.number)), &doc);
+    }
+    section(&mut out, "Bytes of the regions of fixed size.");
+    define(&mut out, "SPIN_PACKET_BYTES", &params::SLOT_BYTES.to_string(), "packet slot: longer frames are cut in it");
+    define(&mut out, "SPIN_SCRATCH_BYTES", &params::SCRATCH_BYTES.to_string(), "scratchpad");
+    define(&mut out, "SPIN_STACK_BYTES", &params::STACK_BYTES.to_string(), "stack");
+    define(&mut out, "SPIN_BEAT_BYTES", &params::BEAT_BYTES.to_string(), "alignment of a command's source");
+    define(&mut out, "SPIN_COMMAND_HANDLES", &map::COMMAND_HANDLES.to_string(), "commands in flight per HPU");
+    define(&mut out, "SPIN_PORT", &params::SPINDLE_PORT.to_string(), "default UDP port of Spindle transport");
+    section(&mut out, "The task page: what is known of the packet and of the message.");
+    out.push_str("typedef struct spin_task {\n");
+    let mut at = 0;
+    for word in map::TASK_PAGE {
+        assert_eq!(word.offset, at, "the task page has no holes");
+        let _ = writeln!(out, "    uint32_t {:<15} /* {:#04x} {} */", format!("{};", word.name), word.offset, word.doc);
+        at += 4;
+    }
+    out.push_str("} spin_task_t;\n\n");
+    let _ = writeln!(out, "_Static_assert(sizeof(spin_task_t) == {at} && {at} <= {}, \"the task page is as in the contract\");", map::TASK_PAGE_BYTES);
+    section(&mut out, "Words of the command port, from SPIN_REGION_COMMAND.");
+    for word in map::COMMAND_PORT {
+        define(&mut out, &format!("SPIN_CMD_{}", word.name.to_uppercase()), &format!("{:#04x}u", word.offset), word.doc);
+    }
+    section(&mut out, "Opcodes of commands.");
+    define(&mut out, "SPIN_OP_SEND_PACKET", &map::command::SEND_PACKET.to_string(), "send the bytes as a frame");
+    define(&mut out, "SPIN_OP_PLACE", &map::command::PLACE.to_string(), "hand the original packet to the RVMA path");
+    define(&mut out, "SPIN_OP_DMA_TO_HOST", &map::command::DMA_TO_HOST.to_string(), "write the bytes to host memory");
+    section(&mut out, "Return codes of handlers; others count as SPIN_FAIL.");
+    for (name, value, doc) in map::RETURN_CODES {
+        define(&mut out, name, &value.to_string(), doc);
+    }
+    section(&mut out, "Kinds of handler.");
+    define(&mut out, "SPIN_KIND_HEADER", &descriptors::kind::HEADER.to_string(), "header handler");
+    define(&mut out, "SPIN_KIND_PAYLOAD", &descriptors::kind::PAYLOAD.to_string(), "payload handler");
+    define(&mut out, "SPIN_KIND_COMPLETION", &descriptors::kind::COMPLETION.to_string(), "completion handler");
+    section(&mut out, "Wire formats.");
+    let wire: [(&str, u32, &str); 8] = [
+        ("SPIN_ETHERTYPE_IPV4", wire::ETHERTYPE_IPV4.into(), "EtherType of IPv4"),
+        ("SPIN_ETHERTYPE_VLAN", wire::ETHERTYPE_VLAN.into(), "EtherType of an 802.1Q tag"),
+        ("SPIN_IPPROTO_ICMP", wire::IP_ICMP.into(), "IPv4 protocol number of ICMP"),
+        ("SPIN_IPPROTO_UDP", wire::IP_UDP.into(), "IPv4 protocol number of UDP"),
+        ("SPIN_IPV4_BYTES", wire::IPV4_BYTES as u32, "IPv4 header without options"),
+        ("SPIN_UDP_BYTES", wire::UDP_BYTES as u32, "UDP header"),
+        ("SPIN_ICMP_BYTES", wire::ICMP_BYTES as u32, "ICMP echo header"),
+        ("SPIN_TRANSPORT_BYTES", wire::SPINDLE_BYTES as u32, "Spindle transport header"),
+    ];
+    for (name, value, doc) in wire {
+        define(&mut out, name, &value.to_string(), doc);
+    }
+    for field in wire::SPINDLE_FIELDS {
+        let doc = format!("{} bits: {}", field.bits, field.doc);
+        define(&mut out, &format!("SPIN_TRANSPORT_{}", field.name.to_uppercase()), &field.offset.to_string(), &doc);
+    }
+    out.push_str("\n#endif\n");
+    out
+}
+
+/// `memory.ld`: addresses and sizes that the linker script of the handlers needs.
+pub fn linker_symbols() -> String {
+    let mut out = BANNER.to_owned();
+    for region in map::REGIONS {
+        let _ = writeln!(out, "SPIN_REGION_{} = {:#010x};", region.name.to_uppercase(), map::base(region.number));
+    }
+    let largest = |f: fn(&params::Config) -> usize| params::Config::ALL.iter().map(f).max().unwrap_or(0);
+    out.push_str("/* The largest that any configuration has; the loader checks against the card at hand. */\n");
+    let _ = writeln!(out, "MEMORY {{");
+    let _ = writeln!(out, "    code (rx)     : ORIGIN = {:#010x}, LENGTH = {}", map::base(map::CODE), largest(|c| c.imem_bytes));
+    let _ = writeln!(out, "    context (rw)  : ORIGIN = {:#010x}, LENGTH = {}", map::base(map::CONTEXT), largest(|c| c.l2_bytes));
+    out.push_str("}\n");
+    out
+}
+
+/// `spindle_registers.h`: the BAR.
+pub fn registers() -> String {
+    let mut out = open("SPINDLE_REGISTERS_H");
+    out.push('\n');
+    define(&mut out, "SPINDLE_CONTRACT_VERSION", &VERSION.to_string(), "version of the contract");
+    define(&mut out, "SPINDLE_MAGIC", &format!("{:#010x}u", registers::MAGIC), "value of the first register");
+    define(&mut out, "SPINDLE_BAR_BYTES", &format!("{:#x}u", 1u32 << registers::BAR_BITS), "size of the BAR");
+    define(&mut out, "SPINDLE_PAGE_BYTES", &format!("{:#x}u", registers::PAGE), "size of a page");
+    for block in registers::BLOCKS {
+        section(&mut out, block.doc);
+        let prefix = format!("SPINDLE_{}", block.name.to_uppercase());
+        define(&mut out, &format!("{prefix}_ID"), &block.id.to_string(), "id in the block list");
+        define(&mut out, &format!("{prefix}_BASE"), &format!("{:#07x}u", block.base), "address of the page");
+        for register in block.registers {
+            let count = if register.count > 1 { format!(", {} registers", register.count) } else { String::new() };
+            let doc = format!("{}{count}: {}", register.access, register.doc);
+            define(&mut out, &format!("{prefix}_{}", register.name), &format!("{:#05x}u", register.offset), &doc);
+        }
+    }
+    section(&mut out, "Reasons for dropping a frame: index of SPINDLE_PACKET_DROPS.");
+    for (index, (name, doc)) in reasons::DROP_REASONS.iter().enumerate() {
+        define(&mut out, &format!("SPINDLE_DROP_{}", name.to_uppercase()), &index.to_string(), doc);
+    }
+    section(&mut out, "Completion record in host memory, little-endian.");
+    let record: [(&str, usize, &str); 5] = [
+        ("LENGTH", wire::RECORD_LENGTH, "offset of the length, u32"),
+        ("STATUS", wire::RECORD_STATUS, "offset of the status, u8; 0 = not complete"),
+        ("EPOCH", wire::RECORD_EPOCH, "offset of the epoch, u16"),
+        ("BUFFER", wire::RECORD_BUFFER, "offset of the buffer pointer, u64"),
+        ("BYTES", wire::RECORD_BYTES, "size of a record"),
+    ];
+    for (name, value, doc) in record {
+        define(&mut out, &format!("SPINDLE_RECORD_{name}"), &value.to_string(), doc);
+    }
+    out.push_str("\n#endif\n");
+    out
+}

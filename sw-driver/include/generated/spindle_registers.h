@@ -1,0 +1,167 @@
+/* Generated from rtl/contract by `cargo run -p spindle-contract --bin generate`. Do not edit. */
+#ifndef SPINDLE_REGISTERS_H
+#define SPINDLE_REGISTERS_H
+
+#define SPINDLE_CONTRACT_VERSION         1            /* version of the contract */
+#define SPINDLE_MAGIC                    0x53504e44u  /* value of the first register */
+#define SPINDLE_BAR_BYTES                0x100000u    /* size of the BAR */
+#define SPINDLE_PAGE_BYTES               0x1000u      /* size of a page */
+
+/* Identity, configuration and the list of blocks. */
+#define SPINDLE_GLOBAL_ID                1            /* id in the block list */
+#define SPINDLE_GLOBAL_BASE              0x00000u     /* address of the page */
+#define SPINDLE_GLOBAL_MAGIC             0x000u       /* ro: 0x53504E44 ("SPND") */
+#define SPINDLE_GLOBAL_VERSION           0x004u       /* ro: contract version */
+#define SPINDLE_GLOBAL_HPUS              0x008u       /* ro: clusters [7:0], HPUs per cluster [15:8], contexts [23:16], match rules [31:24] */
+#define SPINDLE_GLOBAL_TABLES            0x00cu       /* ro: mailboxes [15:0], posted buffers [31:16] */
+#define SPINDLE_GLOBAL_MEMORIES          0x010u       /* ro: KiB of instruction memory [7:0], of L2 [19:8], of packet buffer [31:20] */
+#define SPINDLE_GLOBAL_CLOCK_MHZ         0x014u       /* ro: nominal core clock */
+#define SPINDLE_GLOBAL_CYCLE_LO          0x018u       /* ro: cycles since reset; reading it latches CYCLE_HI */
+#define SPINDLE_GLOBAL_CYCLE_HI          0x01cu       /* ro: high half of the cycle counter */
+#define SPINDLE_GLOBAL_SCRATCH           0x020u       /* rw: for the driver's own use */
+#define SPINDLE_GLOBAL_LIVE_MESSAGES     0x024u       /* ro: slots of the message table */
+#define SPINDLE_GLOBAL_PROCESSES         0x028u       /* ro: doorbell pages */
+#define SPINDLE_GLOBAL_BLOCKS            0x02cu       /* ro: entries of the block list */
+#define SPINDLE_GLOBAL_BLOCK_LIST        0x040u       /* ro, 16 registers: block list, 4 words an entry: id, version, base, size */
+
+/* Packet engine: match rules and frame counters. */
+#define SPINDLE_PACKET_ID                2            /* id in the block list */
+#define SPINDLE_PACKET_BASE              0x01000u     /* address of the page */
+#define SPINDLE_PACKET_CONTROL           0x000u       /* rw: bit 0: receive; 0 after reset */
+#define SPINDLE_PACKET_SPINDLE_PORT      0x004u       /* rw: UDP destination port of Spindle transport; 4795 after reset */
+#define SPINDLE_PACKET_TERM_WORD         0x010u       /* rw: staging: match word of a term */
+#define SPINDLE_PACKET_TERM_MASK         0x014u       /* rw: staging: mask */
+#define SPINDLE_PACKET_TERM_LOW          0x018u       /* rw: staging: lowest value that matches, after the mask */
+#define SPINDLE_PACKET_TERM_HIGH         0x01cu       /* rw: staging: highest value that matches, after the mask */
+#define SPINDLE_PACKET_TERM_COMMIT       0x020u       /* wo: writes the staged term to the slot of this number */
+#define SPINDLE_PACKET_RULE_POSITIVE     0x030u       /* rw: staging: bit t = term t must match */
+#define SPINDLE_PACKET_RULE_NEGATIVE     0x034u       /* rw: staging: bit t = term t must not match */
+#define SPINDLE_PACKET_RULE_ACTION       0x038u       /* rw: staging: action [1:0], context [7:4], message by Spindle header [8], valid [31] */
+#define SPINDLE_PACKET_RULE_COMMIT       0x03cu       /* wo: writes the staged rule to the slot of this number; the lowest matching slot wins */
+#define SPINDLE_PACKET_FRAMES_IN         0x100u       /* ro: frames received */
+#define SPINDLE_PACKET_FRAMES_TO_HPU     0x104u       /* ro: frames accepted for an execution context */
+#define SPINDLE_PACKET_FRAMES_TO_MAILBOX 0x108u       /* ro: frames handed to the RVMA engine without a handler */
+#define SPINDLE_PACKET_FRAMES_OUT        0x10cu       /* ro: frames sent */
+#define SPINDLE_PACKET_BYTES_IN          0x110u       /* ro: bytes received, modulo 2^32 */
+#define SPINDLE_PACKET_BYTES_OUT         0x114u       /* ro: bytes sent, modulo 2^32 */
+#define SPINDLE_PACKET_TASKS             0x118u       /* ro: tasks dispatched */
+#define SPINDLE_PACKET_MESSAGES_OPEN     0x11cu       /* ro: messages alive now */
+#define SPINDLE_PACKET_MESSAGES_DONE     0x120u       /* ro: messages that ended well */
+#define SPINDLE_PACKET_MESSAGES_FAILED   0x124u       /* ro: messages that a handler failed */
+#define SPINDLE_PACKET_CELLS_FREE        0x128u       /* ro: free cells of the packet buffer */
+#define SPINDLE_PACKET_FRAMES_HANDLED    0x12cu       /* ro: frames whose handlers all ended well */
+#define SPINDLE_PACKET_FRAMES_PLACED     0x130u       /* ro: frames that the RVMA engine wrote to host memory */
+#define SPINDLE_PACKET_DROPS             0x180u       /* ro, 32 registers: frames dropped, by reason */
+
+/* HPU array: contexts, code, context memory, faults. */
+#define SPINDLE_HPU_ID                   3            /* id in the block list */
+#define SPINDLE_HPU_BASE                 0x02000u     /* address of the page */
+#define SPINDLE_HPU_CTX_HEADER           0x010u       /* rw: staging: entry point of the header handler, 0 = none */
+#define SPINDLE_HPU_CTX_PAYLOAD          0x014u       /* rw: staging: entry point of the payload handler, 0 = none */
+#define SPINDLE_HPU_CTX_COMPLETION       0x018u       /* rw: staging: entry point of the completion handler, 0 = none */
+#define SPINDLE_HPU_CTX_CODE_BASE        0x01cu       /* rw: staging: byte offset of the image in instruction memory, aligned to its size rounded up to a power of two */
+#define SPINDLE_HPU_CTX_CODE_SIZE        0x020u       /* rw: staging: bytes of code */
+#define SPINDLE_HPU_CTX_STATE_BASE       0x024u       /* rw: staging: byte offset of the state in L2, aligned likewise */
+#define SPINDLE_HPU_CTX_STATE_SIZE       0x028u       /* rw: staging: bytes of state */
+#define SPINDLE_HPU_CTX_HOST_LO          0x02cu       /* rw: staging: host region, low half */
+#define SPINDLE_HPU_CTX_HOST_HI          0x030u       /* rw: staging: host region, high half */
+#define SPINDLE_HPU_CTX_HOST_SIZE        0x034u       /* rw: staging: bytes of the host region */
+#define SPINDLE_HPU_CTX_WATCHDOG         0x038u       /* rw: staging: cycle budget of a handler, at least 1 */
+#define SPINDLE_HPU_CTX_INSTALL          0x03cu       /* wo: writes the staged context to the slot of this number */
+#define SPINDLE_HPU_CTX_ACTIVE           0x040u       /* rw: bit c = context c accepts packets */
+#define SPINDLE_HPU_IMEM_ADDR            0x050u       /* rw: byte address for IMEM_DATA */
+#define SPINDLE_HPU_IMEM_DATA            0x054u       /* wo: writes a word to the instruction memories of all clusters, address += 4 */
+#define SPINDLE_HPU_L2_ADDR              0x058u       /* rw: byte address for L2_DATA */
+#define SPINDLE_HPU_L2_DATA              0x05cu       /* rw: reads or writes a word of L2, address += 4 */
+#define SPINDLE_HPU_TASKS_DONE           0x100u       /* ro: tasks ended, faults included */
+#define SPINDLE_HPU_TASKS_FAULTED        0x104u       /* ro: tasks ended by a fault or the watchdog */
+#define SPINDLE_HPU_BUSY_LO              0x108u       /* ro: sum over HPUs of cycles in a handler, low half */
+#define SPINDLE_HPU_BUSY_HI              0x10cu       /* ro: high half */
+#define SPINDLE_HPU_INSTRET_LO           0x110u       /* ro: instructions retired by all HPUs, low half */
+#define SPINDLE_HPU_INSTRET_HI           0x114u       /* ro: high half */
+#define SPINDLE_HPU_COMMANDS             0x118u       /* ro: commands issued */
+#define SPINDLE_HPU_FAULT_COUNT          0x140u       /* ro: fault reports waiting (up to 16); older ones stay, newer ones are counted in FAULT_LOST */
+#define SPINDLE_HPU_FAULT_LOST           0x144u       /* ro: fault reports that found the queue full */
+#define SPINDLE_HPU_FAULT_WHO            0x148u       /* ro: oldest report: cause [3:0], context [7:4], HPU [15:8], cluster [23:16], message slot [31:24] */
+#define SPINDLE_HPU_FAULT_PC             0x14cu       /* ro: oldest report: program counter */
+#define SPINDLE_HPU_FAULT_ADDRESS        0x150u       /* ro: oldest report: address of the access */
+#define SPINDLE_HPU_FAULT_FRAME          0x154u       /* ro: oldest report: frame [15:0], kind of handler [17:16] */
+#define SPINDLE_HPU_FAULT_POP            0x158u       /* wo: drops the oldest report */
+#define SPINDLE_HPU_HPU_BUSY             0x200u       /* ro, 64 registers: cycles in a handler, per HPU (cluster * hpus + hpu), modulo 2^32 */
+#define SPINDLE_HPU_HPU_TASKS            0x300u       /* ro, 64 registers: tasks ended, per HPU */
+
+/* RVMA engine: counters. */
+#define SPINDLE_RVMA_ID                  4            /* id in the block list */
+#define SPINDLE_RVMA_BASE                0x03000u     /* address of the page */
+#define SPINDLE_RVMA_CONTROL             0x000u       /* rw: bit 0: completion order, 0 = WAIT_B, 1 = POSTED */
+#define SPINDLE_RVMA_PLACED_PACKETS      0x100u       /* ro: packets written to host memory */
+#define SPINDLE_RVMA_PLACED_BYTES        0x104u       /* ro: payload bytes written, modulo 2^32 */
+#define SPINDLE_RVMA_COMPLETIONS         0x108u       /* ro: completion records written */
+#define SPINDLE_RVMA_REFUSED             0x10cu       /* ro: packets refused (the packet engine counts the reasons) */
+#define SPINDLE_RVMA_DMA_WRITES          0x110u       /* ro: write bursts issued */
+#define SPINDLE_RVMA_DMA_ERRORS          0x114u       /* ro: write responses with an error */
+#define SPINDLE_RVMA_MAILBOXES           0x118u       /* ro: mailboxes open */
+#define SPINDLE_RVMA_BUFFERS             0x11cu       /* ro: buffers posted and not complete */
+#define SPINDLE_RVMA_HANDLER_DMA         0x120u       /* ro: DMA commands of handlers that ended */
+
+/* Doorbell page of process 0; process p is at +p * 0x1000. */
+#define SPINDLE_DOORBELL_ID              5            /* id in the block list */
+#define SPINDLE_DOORBELL_BASE            0x10000u     /* address of the page */
+#define SPINDLE_DOORBELL_ADDR_LO         0x000u       /* rw: staging: mailbox address, low half */
+#define SPINDLE_DOORBELL_ADDR_HI         0x004u       /* rw: staging: mailbox address, high half */
+#define SPINDLE_DOORBELL_KEY             0x008u       /* rw: staging: mailbox key */
+#define SPINDLE_DOORBELL_THRESHOLD       0x00cu       /* rw: staging: completion threshold in bytes (or operations) */
+#define SPINDLE_DOORBELL_MODE            0x010u       /* rw: staging: bit 0: count operations, bit 1: TAGGED, bit 2: managed, bit 3: NACK off */
+#define SPINDLE_DOORBELL_BUFFER_LO       0x014u       /* rw: staging: host address of the buffer, low half */
+#define SPINDLE_DOORBELL_BUFFER_HI       0x018u       /* rw: staging: high half */
+#define SPINDLE_DOORBELL_SIZE            0x01cu       /* rw: staging: bytes of the buffer */
+#define SPINDLE_DOORBELL_RECORD_LO       0x020u       /* rw: staging: host address of the completion record (16-aligned), low half */
+#define SPINDLE_DOORBELL_RECORD_HI       0x024u       /* rw: staging: high half */
+#define SPINDLE_DOORBELL_MAILBOX         0x028u       /* rw: staging: mailbox that POST_BUFFER and later commands act on */
+#define SPINDLE_DOORBELL_COUNT           0x02cu       /* rw: staging: count for REWIND and GET_BUF_PTRS */
+#define SPINDLE_DOORBELL_COMMAND         0x030u       /* wo: issues a command (doorbell_command); the staged registers must stay until RESULT says ready */
+#define SPINDLE_DOORBELL_RESULT          0x034u       /* ro: busy [31], error code [23:16] (doorbell_error), value [15:0] */
+#define SPINDLE_DOORBELL_VALUE_LO        0x038u       /* ro: 64-bit result (epoch, pointer), low half */
+#define SPINDLE_DOORBELL_VALUE_HI        0x03cu       /* ro: high half */
+#define SPINDLE_DOORBELL_REGION_INDEX    0x040u       /* rw: staging: number of a memory region */
+#define SPINDLE_DOORBELL_RING_LO         0x044u       /* rw: staging: host address of the command ring, low half */
+#define SPINDLE_DOORBELL_RING_HI         0x048u       /* rw: staging: high half */
+#define SPINDLE_DOORBELL_RING_TAIL       0x04cu       /* rw: tail of the command ring */
+#define SPINDLE_DOORBELL_LENGTH          0x050u       /* rw: staging: bytes of a put or get */
+#define SPINDLE_DOORBELL_OFFSET          0x054u       /* rw: staging: offset in the target buffer */
+#define SPINDLE_DOORBELL_NODE            0x058u       /* rw: staging: target node */
+#define SPINDLE_DOORBELL_TARGET_PID      0x05cu       /* rw: staging: target process */
+
+/* Reasons for dropping a frame: index of SPINDLE_PACKET_DROPS. */
+#define SPINDLE_DROP_BAD_FRAME           0            /* the MAC marked the frame as bad (tuser) */
+#define SPINDLE_DROP_RUNT                1            /* shorter than its headers */
+#define SPINDLE_DROP_TOO_LONG            2            /* longer than 9216 bytes */
+#define SPINDLE_DROP_BAD_IP_LENGTH       3            /* the IPv4 total length does not fit the frame or its own header */
+#define SPINDLE_DROP_BAD_IP_CHECKSUM     4            /* the IPv4 header checksum is wrong */
+#define SPINDLE_DROP_BAD_UDP_LENGTH      5            /* the UDP length differs from what IPv4 carries */
+#define SPINDLE_DROP_BAD_UDP_CHECKSUM    6            /* the UDP checksum is neither 0 nor right */
+#define SPINDLE_DROP_BAD_ICMP_CHECKSUM   7            /* the ICMP checksum is wrong */
+#define SPINDLE_DROP_BAD_TRANSPORT       8            /* the Spindle header has an unknown version, opcode or length */
+#define SPINDLE_DROP_NO_RULE             9            /* no rule wants the frame */
+#define SPINDLE_DROP_RULE_DROP           10           /* a rule says drop */
+#define SPINDLE_DROP_NO_BUFFER           11           /* the packet buffer was full */
+#define SPINDLE_DROP_NO_CONTEXT          12           /* the rule's context is not active */
+#define SPINDLE_DROP_NO_MESSAGE_SLOT     13           /* the message table was full */
+#define SPINDLE_DROP_HANDLER_DROP        14           /* a handler returned DROP */
+#define SPINDLE_DROP_HANDLER_FAIL        15           /* a handler failed, faulted or ran into the watchdog */
+#define SPINDLE_DROP_NO_MAILBOX          16           /* no such mailbox */
+#define SPINDLE_DROP_BAD_KEY             17           /* the key does not open the mailbox */
+#define SPINDLE_DROP_NO_POSTED_BUFFER    18           /* no buffer is posted to the mailbox */
+#define SPINDLE_DROP_OUT_OF_BOUNDS       19           /* the message ends behind the buffer */
+#define SPINDLE_DROP_UNSUPPORTED         20           /* a Spindle opcode or mode that this version does not serve */
+#define SPINDLE_DROP_RX_DISABLED         21           /* reception is switched off */
+#define SPINDLE_DROP_HOST_ERROR          22           /* host memory answered with an error */
+
+/* Completion record in host memory, little-endian. */
+#define SPINDLE_RECORD_LENGTH            0            /* offset of the length, u32 */
+#define SPINDLE_RECORD_STATUS            4            /* offset of the status, u8; 0 = not complete */
+#define SPINDLE_RECORD_EPOCH             6            /* offset of the epoch, u16 */
+#define SPINDLE_RECORD_BUFFER            8            /* offset of the buffer pointer, u64 */
+#define SPINDLE_RECORD_BYTES             16           /* size of a record */
+
+#endif

@@ -51,7 +51,7 @@ pub struct StreamMonitor {
     pub ready: Signal<In, Bit>,
     /// Sticky breaches.
     pub violation: Signal<Out, Bits<4>>,
-    before: DFF<Beat>,
+    previous: DFF<Beat>,
     waiting: Reg<Bit>,
     seen: Reg<Bits<4>>,
 }
@@ -59,14 +59,14 @@ pub struct StreamMonitor {
 impl Logic for StreamMonitor {
     #[hdl]
     fn update(&mut self) {
-        dffs!(self, clock, before);
+        dffs!(self, clock, previous);
         regs!(self, clock, reset, waiting, seen);
         let now = Beat { data: self.data.val(), keep: self.keep.val(), last: self.last.val() };
-        self.before.d.next = now;
+        self.previous.d.next = now;
         self.waiting.d.next = self.valid.val() & !self.ready.val();
 
-        let before = self.before.q.val();
-        let changed = (before.data != self.data.val()) | (before.keep != self.keep.val()) | (before.last != self.last.val());
+        let old = self.previous.q.val();
+        let changed = (old.data != self.data.val()) | (old.keep != self.keep.val()) | (old.last != self.last.val());
         let dropped = self.waiting.q.val() & !self.valid.val();
         let altered = self.waiting.q.val() & self.valid.val() & changed;
         // A contiguous mask has no bit in common with itself plus one.

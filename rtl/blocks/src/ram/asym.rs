@@ -13,16 +13,16 @@ const BANKS: usize = 16;
 /// | in `wide_enable`, `wide_strobe[63:0]`, `wide_address`, `wide_write` / out `wide_read` | row access, read latency 1 |
 /// | in `narrow_enable`, `narrow_strobe[3:0]`, `narrow_address`, `narrow_write` / out `narrow_read` | word access, read latency 2 |
 ///
-/// A strobe of zero reads. Neither port ever stalls. Collisions as [`TdpRam`]: a reader gets the old bytes, and the ports
-/// must not write the same word in one cycle. A port's read output holds its value while the port writes or rests. Byte 0 of
-/// a row is `wide_read[7:0]` and word 0.
+/// A strobe of zero only reads. Neither port ever stalls. Collisions as [`TdpRam`]: a read, also that of a write, gives the
+/// old bytes, and the ports must not write the same word in one cycle. A read output is held while its port rests. Byte 0
+/// of a row is `wide_read[7:0]`, the lowest byte of its word 0.
 #[derive(LogicBlock)]
 pub struct AsymRam<const A: usize, const N: usize> {
     #[allow(missing_docs)]
     pub clock: Signal<In, Clock>,
     /// The wide port works in this cycle.
     pub wide_enable: Signal<In, Bit>,
-    /// Bytes to write; zero = read.
+    /// Bytes to write.
     pub wide_strobe: Signal<In, Bits<64>>,
     /// Row.
     pub wide_address: Signal<In, Bits<A>>,
@@ -32,7 +32,7 @@ pub struct AsymRam<const A: usize, const N: usize> {
     pub wide_read: Signal<Out, Bits<512>>,
     /// The narrow port works in this cycle.
     pub narrow_enable: Signal<In, Bit>,
-    /// Bytes to write; zero = read.
+    /// Bytes to write.
     pub narrow_strobe: Signal<In, Bits<4>>,
     /// Word.
     pub narrow_address: Signal<In, Bits<N>>,
@@ -82,15 +82,12 @@ impl<const A: usize, const N: usize> Logic for AsymRam<A, N> {
         dffs!(self, clock, bank, fetched, word);
         let row = self.narrow_address.val().get_bits::<A>(4);
         let bank = self.narrow_address.val().get_bits::<4>(0);
-        let wide_reads = !self.wide_strobe.val().any();
         let mut wide: Bits<512> = bits::<512>(0);
-        let mut chosen: Bits<32> = bits::<32>(0);
+        let mut narrow: Bits<512> = bits::<512>(0);
         for i in 0..BANKS {
             self.banks[i].clock.next = self.clock.val();
-            // A bank that a write leaves alone must not read instead.
-            let strobe = self.wide_strobe.val().get_bits::<4>(4 * i);
-            self.banks[i].a_enable.next = self.wide_enable.val() & (wide_reads | strobe.any());
-            self.banks[i].a_strobe.next = strobe;
+            self.banks[i].a_enable.next = self.wide_enable.val();
+            self.banks[i].a_strobe.next = self.wide_strobe.val().get_bits::<4>(4 * i);
             self.banks[i].a_address.next = self.wide_address.val();
             self.banks[i].a_write.next = self.wide_write.val().get_bits::<32>(32 * i);
             wide = wide | (bit_cast::<512, 32>(self.banks[i].a_read.val()) << bits::<10>(32 * i as u64));
@@ -99,18 +96,15 @@ impl<const A: usize, const N: usize> Logic for AsymRam<A, N> {
             self.banks[i].b_strobe.next = self.narrow_strobe.val();
             self.banks[i].b_address.next = row;
             self.banks[i].b_write.next = self.narrow_write.val();
-            if self.bank.q.val() == bits::<4>(i as u64) {
-                chosen = self.banks[i].b_read.val();
-            }
+            narrow = narrow | (bit_cast::<512, 32>(self.banks[i].b_read.val()) << bits::<10>(32 * i as u64));
         }
         self.wide_read.next = wide;
-        let reads = self.narrow_enable.val() & !self.narrow_strobe.val().any();
-        self.fetched.d.next = reads;
-        if reads {
+        self.fetched.d.next = self.narrow_enable.val();
+        if self.narrow_enable.val() {
             self.bank.d.next = bank;
         }
         if self.fetched.q.val() {
-            self.word.d.next = chosen;
+            self.word.d.next = (narrow >> (self.bank.q.val(), bits::<5>(0)).cat::<9>()).get_bits::<32>(0);
         }
         self.narrow_read.next = self.word.q.val();
     }

@@ -10,18 +10,18 @@ use spindle_verilog::prelude::*;
 /// | ports (same for `b`) | meaning |
 /// |---|---|
 /// | in `a_enable` | the port does something in this cycle |
-/// | in `a_strobe` | bytes to write; all zero = read |
-/// | in `a_address`, `a_write` / out `a_read` | the word read is valid 1 cycle later and held until the next read |
+/// | in `a_strobe` | bytes to write; all zero = only read |
+/// | in `a_address`, `a_write` / out `a_read` | the word before the write is valid 1 cycle later and held while `a_enable` is low |
 ///
-/// Never stalls. A port that writes keeps its read output (no-change). A read on one port of the word that the other port
-/// writes in the same cycle gives the old word. Both ports must not write the same word in one cycle. Block RAM only.
+/// Never stalls. Read-first: a port that writes shows the old word, and so does a port that reads the word that the other
+/// one writes in the same cycle. Both ports must not write the same word in one cycle. Block RAM only.
 #[derive(LogicBlock)]
 pub struct TdpRam<const A: usize, const B: usize, const W: usize> {
     #[allow(missing_docs)]
     pub clock: Signal<In, Clock>,
     /// Port a works in this cycle.
     pub a_enable: Signal<In, Bit>,
-    /// Bytes that port a writes; zero = read.
+    /// Bytes that port a writes.
     pub a_strobe: Signal<In, Bits<B>>,
     /// Word of port a.
     pub a_address: Signal<In, Bits<A>>,
@@ -31,7 +31,7 @@ pub struct TdpRam<const A: usize, const B: usize, const W: usize> {
     pub a_read: Signal<Out, Bits<W>>,
     /// Port b works in this cycle.
     pub b_enable: Signal<In, Bit>,
-    /// Bytes that port b writes; zero = read.
+    /// Bytes that port b writes.
     pub b_strobe: Signal<In, Bits<B>>,
     /// Word of port b.
     pub b_address: Signal<In, Bits<A>>,
@@ -79,10 +79,10 @@ impl<const A: usize, const B: usize, const W: usize> Logic for TdpRam<A, B, W> {
     fn update(&mut self) {
         if self.clock.pos_edge() {
             let read = |address: Bits<A>| self._words.get(address.index()).copied().unwrap_or_default();
-            if self.a_enable.val() && !self.a_strobe.val().any() {
+            if self.a_enable.val() {
                 self.a_read.next = read(self.a_address.val());
             }
-            if self.b_enable.val() && !self.b_strobe.val().any() {
+            if self.b_enable.val() {
                 self.b_read.next = read(self.b_address.val());
             }
             let writes = [
@@ -109,7 +109,7 @@ impl<const A: usize, const B: usize, const W: usize> Logic for TdpRam<A, B, W> {
             format!(
                 "  always @(posedge clock) begin\n    if ({p}_enable) begin\n      for (int i = 0; i < {B}; i++)\n        \
                  if ({p}_strobe[i]) words[{p}_address][8 * i +: 8] <= {p}_write[8 * i +: 8];\n      \
-                 if ({p}_strobe == '0) {p}_read <= words[{p}_address];\n    end\n  end\n"
+                 {p}_read <= words[{p}_address];\n    end\n  end\n"
             )
         };
         let body = format!("{}{}{}", storage(RamStyle::Block, W, depth), port("a"), port("b"));

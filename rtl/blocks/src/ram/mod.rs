@@ -5,7 +5,7 @@
 //! | [`SdpRam`] | 1 write, 1 read | 1 or 2 | the read gives the old word |
 //! | [`ByteRam`] | 1 write with byte enables, 1 read | 1 or 2 | old |
 //! | [`Ram1w2r`] | 1 write, 2 reads (two copies) | 1 or 2 | old |
-//! | [`TdpRam`] | 2 × read or write, byte enables | 1 | same port: the read output keeps its value (no-change); other port: old |
+//! | [`TdpRam`] | 2 × read or write, byte enables | 1 | old, also at the port that writes (read-first) |
 //! | [`LutRam`] | 1 write, R asynchronous reads | 0 | old until the clock edge |
 //! | [`AsymRam`] | 512-bit and 32-bit port, read or write, byte enables | 1 and 2 | as `TdpRam` |
 //!

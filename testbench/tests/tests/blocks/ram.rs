@@ -175,8 +175,8 @@ fn true_dual_port() {
                 assert_eq!(&dut.bytes::<4>(name)[..], &expected[..], "cycle {cycle}: {name}");
             }
         }
-        for (port, (enable, at, strobe, _)) in ports.iter_mut().zip(&work) {
-            port.edge((*enable && *strobe == 0).then(|| words[*at].clone()));
+        for (port, (enable, at, _, _)) in ports.iter_mut().zip(&work) {
+            port.edge(enable.then(|| words[*at].clone()));
         }
         for (enable, at, strobe, data) in work {
             write_bytes(&mut words[at], &data, if enable { strobe } else { 0 });
@@ -219,9 +219,9 @@ fn wide_and_narrow_port() {
         if let Some(expected) = narrow.shows() {
             assert_eq!(&dut.bytes::<4>("narrow_read")[..], &expected[..], "cycle {cycle}: narrow");
         }
-        wide.edge((enable && strobe == 0).then(|| rows[row].clone()));
+        wide.edge(enable.then(|| rows[row].clone()));
         let lane = 4 * (word % 16);
-        narrow.edge((word_enable && word_strobe == 0).then(|| rows[word / 16][lane..lane + 4].to_vec()));
+        narrow.edge(word_enable.then(|| rows[word / 16][lane..lane + 4].to_vec()));
         if enable {
             write_bytes(&mut rows[row], &data, strobe);
         }

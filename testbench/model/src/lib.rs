@@ -1,1 +1,3 @@
 //! Naive Rust models of the blocks.
+
+pub mod frames;

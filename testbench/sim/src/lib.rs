@@ -1,1 +1,13 @@
-//! The simulated device behind the driver's traits.
+//! The simulated device: a Verilated NIC with its wire, its BAR and its host memory.
+//!
+//! [`SimDevice`] takes the text of an emitted NIC (this crate knows no RTL crate) and moves it on cycle by cycle: frames go in and come out with
+//! their cycles, registers are read and written through the AXI4-Lite port, host memory answers the AXI4 master with random latency,
+//! and the trace ports say which frame passed which stage when. [`capture`] reads and writes pcap files.
+
+pub mod capture;
+// mod device;
+// pub mod host_memory;
+pub mod trace;
+
+// pub use device::{Options, SentFrame, SimDevice, WireFrame};
+pub use trace::{Event, Lane, TraceLog};

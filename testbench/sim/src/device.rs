@@ -1,0 +1,412 @@
+//! The simulated card: a Verilated NIC, its wire, its BAR and its host memory, moved on cycle by cycle.
+//!
+//! A cycle: frames, host memory and the BAR set the inputs, the model settles, everybody samples, the clock ticks. Everything is deterministic: the same
+//! design, frames, register accesses and seed give the same cycles.
+
+use crate::host_memory::HostMemory;
+use crate::trace::{Event, Lane, TraceLog};
+use anyhow::{bail, ensure, Result};
+use spindle_contract::params::{Config, BEAT_BYTES};
+use spindle_contract::reasons;
+use spindle_harness::stream::Pace;
+use spindle_harness::{Model, Port, Source, StreamSink};
+use std::collections::VecDeque;
+use std::path::Path;
+
+/// Cycles after which a register access that nobody answers is given up. The NIC itself gives up after 1024.
+const BAR_PATIENCE: u64 = 4096;
+
+/// A frame for the NIC.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WireFrame {
+    /// Bytes without FCS.
+    pub bytes: Vec<u8>,
+    /// Idle cycles before its first beat.
+    pub gap: u64,
+    /// Marked bad by the MAC (`rx_user` with the last beat).
+    pub bad: bool,
+}
+
+/// A frame that the NIC has sent.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SentFrame {
+    /// Bytes without FCS.
+    pub bytes: Vec<u8>,
+    /// Cycle of the first beat.
+    pub first: u64,
+    /// Cycle of the last beat.
+    pub last: u64,
+}
+
+/// What a device is made from.
+#[derive(Clone, Copy, Debug)]
+pub struct Options {
+    /// Build the variant that can record waves (about half as fast, several times slower while it records).
+    pub trace: bool,
+    /// Seed of the host memory's latencies and of the back-pressure on TX.
+    pub seed: u64,
+    /// Percentage of cycles in which TX is ready.
+    pub tx_ready_percent: u32,
+    /// Least and most cycles between a write's last beat and its response.
+    pub host_latency: (u64, u64),
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self { trace: false, seed: 1, tx_ready_percent: 100, host_latency: (40, 120) }
+    }
+}
+
+/// Ports of the receive side.
+struct Rx {
+    data: Port,
+    keep: Port,
+    last: Port,
+    user: Port,
+    valid: Port,
+}
+
+/// Ports of the BAR.
+struct BarPorts {
+    awaddr: Port,
+    awvalid: Port,
+    awready: Port,
+    wdata: Port,
+    wstrb: Port,
+    wvalid: Port,
+    wready: Port,
+    bresp: Port,
+    bvalid: Port,
+    bready: Port,
+    araddr: Port,
+    arvalid: Port,
+    arready: Port,
+    rdata: Port,
+    rresp: Port,
+    rvalid: Port,
+    rready: Port,
+}
+
+/// The simulated card.
+pub struct SimDevice {
+    model: Model,
+    rx: Rx,
+    bar: BarPorts,
+    tx: StreamSink,
+    trace_valid: Port,
+    trace_tags: Port,
+    lanes: Vec<Lane>,
+    memory: HostMemory,
+    incoming: VecDeque<WireFrame>,
+    position: usize,
+    gap: u64,
+    idle: bool,
+    sent: Vec<SentFrame>,
+    tx_first: Option<u64>,
+    /// Cycles in which a frame was under way on TX, TX was ready, and no beat came.
+    tx_bubbles: u64,
+    trace: TraceLog,
+    tracing: bool,
+    cycle: u64,
+    last_rx_beat: u64,
+}
+
+impl SimDevice {
+    /// Builds (or takes from the cache) the model of `source` and resets it.
+    ///
+    /// # Errors
+    /// Verilator or the C++ compiler is missing or refuses the text; the top has not the ports of a NIC.
+    pub fn new(source: &Source, config: &Config, options: Options) -> Result<Self> {
+        let source = source.clone().with_trace(options.trace);
+        let mut model = Model::build(&source)?.instance_zeroed();
+        let port = |name: &str| model.port(name);
+        let rx = Rx { data: port("rx_data")?, keep: port("rx_keep")?, last: port("rx_last")?, user: port("rx_user")?, valid: port("rx_valid")? };
+        let bar = BarPorts {
+            awaddr: port("bar_awaddr")?,
+            awvalid: port("bar_awvalid")?,
+            awready: port("bar_awready")?,
+            wdata: port("bar_wdata")?,
+            wstrb: port("bar_wstrb")?,
+            wvalid: port("bar_wvalid")?,
+            wready: port("bar_wready")?,
+            bresp: port("bar_bresp")?,
+            bvalid: port("bar_bvalid")?,
+            bready: port("bar_bready")?,
+            araddr: port("bar_araddr")?,
+            arvalid: port("bar_arvalid")?,
+            arready: port("bar_arready")?,
+            rdata: port("bar_rdata")?,
+            rresp: port("bar_rresp")?,
+            rvalid: port("bar_rvalid")?,
+            rready: port("bar_rready")?,
+        };
+        let trace_valid = port("trace_valid")?;
+        let trace_tags = port("trace_tags")?;
+        let lanes: Vec<Lane> = reasons::trace_lanes(config.total_hpus()).map(|(point, unit)| Lane { point, unit }).collect();
+        ensure!(
+            trace_valid.width() as usize == lanes.len() && trace_tags.width() as usize == 16 * lanes.len(),
+            "the design has {} trace lanes where configuration `{}` has {}; emit it from the same configuration",
+            trace_valid.width(),
+            config.name,
+            lanes.len()
+        );
+        let pace = if options.tx_ready_percent >= 100 { Pace::always() } else { Pace::percent(options.seed, options.tx_ready_percent) };
+        let tx = StreamSink::new(&model, "tx")?.with_pace(pace);
+        let memory = HostMemory::new(&model, "host", options.seed, options.host_latency)?;
+        model.reset(4);
+        Ok(Self {
+            model,
+            rx,
+            bar,
+            tx,
+            trace_valid,
+            trace_tags,
+            lanes,
+            memory,
+            incoming: VecDeque::new(),
+            position: 0,
+            gap: 0,
+            idle: true,
+            sent: Vec::new(),
+            tx_first: None,
+            tx_bubbles: 0,
+            trace: TraceLog::default(),
+            tracing: true,
+            cycle: 0,
+            last_rx_beat: 0,
+        })
+    }
+
+    /// Queues a frame.
+    pub fn inject(&mut self, frame: WireFrame) {
+        assert!(!frame.bytes.is_empty(), "an empty frame cannot travel on the wire; give it at least one byte");
+        self.incoming.push_back(frame);
+    }
+
+    /// Frames that have not entered completely.
+    pub fn pending(&self) -> usize {
+        self.incoming.len()
+    }
+
+    /// Cycles since reset.
+    pub fn cycle(&self) -> u64 {
+        self.cycle
+    }
+
+    /// Cycle in which the last beat so far entered.
+    pub fn last_rx_beat(&self) -> u64 {
+        self.last_rx_beat
+    }
+
+    /// Frames sent so far; the list is handed over.
+    pub fn take_sent(&mut self) -> Vec<SentFrame> {
+        std::mem::take(&mut self.sent)
+    }
+
+    /// Number of frames sent and not yet taken.
+    pub fn sent_count(&self) -> usize {
+        self.sent.len()
+    }
+
+    /// Cycles inside frames in which TX was ready and no beat came.
+    pub fn tx_bubbles(&self) -> u64 {
+        self.tx_bubbles
+    }
+
+    /// The host memory.
+    pub fn memory(&mut self) -> &mut HostMemory {
+        &mut self.memory
+    }
+
+    /// What passed which stage when.
+    pub fn trace(&mut self) -> &mut TraceLog {
+        &mut self.trace
+    }
+
+    /// Switches the recording of trace points on or off (on at first). Long runs are a little faster without.
+    pub fn set_tracing(&mut self, on: bool) {
+        self.tracing = on;
+    }
+
+    /// Records waves into a VCD file from now on; needs [`Options::trace`].
+    ///
+    /// # Errors
+    /// The device was built without tracing, or the file cannot be written.
+    pub fn wave_open(&mut self, path: &Path) -> Result<()> {
+        self.model.trace_open(path)
+    }
+
+    /// Ends the recording.
+    pub fn wave_close(&mut self) {
+        self.model.trace_close();
+    }
+
+    /// Moves on by `cycles`.
+    pub fn run(&mut self, cycles: u64) {
+        for _ in 0..cycles {
+            self.step();
+        }
+    }
+
+    /// Moves on until `done` or for `limit` cycles; says whether it was done.
+    pub fn run_until(&mut self, limit: u64, mut done: impl FnMut(&mut Self) -> bool) -> bool {
+        for _ in 0..limit {
+            if done(self) {
+                return true;
+            }
+            self.step();
+        }
+        done(self)
+    }
+
+    /// One cycle.
+    pub fn step(&mut self) {
+        self.drive_rx();
+        self.tx.drive(&mut self.model);
+        self.memory.drive(&mut self.model);
+        self.model.eval();
+        self.sample_tx();
+        self.memory.sample(&self.model);
+        if self.tracing && self.model.is_set(self.trace_valid) {
+            self.sample_trace();
+        }
+        self.model.tick();
+        self.cycle += 1;
+    }
+
+    fn drive_rx(&mut self) {
+        let Some(frame) = self.incoming.front() else {
+            if !self.idle {
+                self.model.set(self.rx.valid, 0);
+                self.idle = true;
+            }
+            return;
+        };
+        if self.position == 0 && self.gap < frame.gap {
+            self.gap += 1;
+            self.model.set(self.rx.valid, 0);
+            self.idle = true;
+            return;
+        }
+        let rest = &frame.bytes[self.position..];
+        let count = rest.len().min(BEAT_BYTES);
+        let last = rest.len() <= BEAT_BYTES;
+        self.model.set_bytes(self.rx.data, &rest[..count]);
+        self.model.set(self.rx.keep, if count == BEAT_BYTES { u64::MAX } else { (1 << count) - 1 });
+        self.model.set(self.rx.last, last.into());
+        self.model.set(self.rx.user, (last && frame.bad).into());
+        self.model.set(self.rx.valid, 1);
+        self.idle = false;
+        self.last_rx_beat = self.cycle;
+        if last {
+            self.incoming.pop_front();
+            self.position = 0;
+            self.gap = 0;
+        } else {
+            self.position += count;
+        }
+    }
+
+    fn sample_tx(&mut self) {
+        let stalls = self.tx.monitor().stalls();
+        if self.tx.sample(&self.model) {
+            let first = *self.tx_first.get_or_insert(self.cycle);
+            if let Some(frame) = self.tx.receive() {
+                self.sent.push(SentFrame { bytes: frame.bytes, first, last: self.cycle });
+                self.tx_first = None;
+            }
+        } else if self.tx_first.is_some() && self.tx.monitor().stalls() == stalls {
+            self.tx_bubbles += 1;
+        }
+    }
+
+    fn sample_trace(&mut self) {
+        let valid = self.model.get_bytes(self.trace_valid);
+        let tags = self.model.get_bytes(self.trace_tags);
+        for (i, lane) in self.lanes.iter().enumerate() {
+            if valid[i / 8] >> (i % 8) & 1 == 1 {
+                let frame = u16::from_le_bytes([tags[2 * i], tags[2 * i + 1]]);
+                self.trace.push(Event { cycle: self.cycle, point: lane.point, unit: lane.unit, frame });
+            }
+        }
+    }
+
+    /// Reads a register; the NIC goes on meanwhile.
+    ///
+    /// # Errors
+    /// The address is misaligned or beyond the BAR, the NIC answers with an error, or not at all.
+    pub fn read32(&mut self, address: u32) -> Result<u32> {
+        check_address(address)?;
+        self.model.set(self.bar.araddr, address.into());
+        self.model.set(self.bar.arvalid, 1);
+        self.model.set(self.bar.rready, 1);
+        let mut asking = true;
+        for _ in 0..BAR_PATIENCE {
+            self.settle();
+            let accepted = asking && self.model.is_set(self.bar.arready);
+            let answer = self.model.is_set(self.bar.rvalid).then(|| (self.model.get(self.bar.rdata) as u32, self.model.get(self.bar.rresp)));
+            self.step();
+            if accepted {
+                asking = false;
+                self.model.set(self.bar.arvalid, 0);
+            }
+            if let Some((data, response)) = answer {
+                self.model.set(self.bar.rready, 0);
+                return if response == 0 { Ok(data) } else { Err(refused("reading", address)) };
+            }
+        }
+        bail!("reading register {address:#07x} got no answer in {BAR_PATIENCE} cycles; the design is stuck: record a wave with --vcd")
+    }
+
+    /// Writes a register; the NIC goes on meanwhile.
+    ///
+    /// # Errors
+    /// As for [`SimDevice::read32`].
+    pub fn write32(&mut self, address: u32, value: u32) -> Result<()> {
+        check_address(address)?;
+        self.model.set(self.bar.awaddr, address.into());
+        self.model.set(self.bar.awvalid, 1);
+        self.model.set(self.bar.wdata, value.into());
+        self.model.set(self.bar.wstrb, 0xF);
+        self.model.set(self.bar.wvalid, 1);
+        self.model.set(self.bar.bready, 1);
+        let (mut addressing, mut writing) = (true, true);
+        for _ in 0..BAR_PATIENCE {
+            self.settle();
+            let address_moves = addressing && self.model.is_set(self.bar.awready);
+            let data_moves = writing && self.model.is_set(self.bar.wready);
+            let answer = self.model.is_set(self.bar.bvalid).then(|| self.model.get(self.bar.bresp));
+            self.step();
+            if address_moves {
+                addressing = false;
+                self.model.set(self.bar.awvalid, 0);
+            }
+            if data_moves {
+                writing = false;
+                self.model.set(self.bar.wvalid, 0);
+            }
+            if let Some(response) = answer {
+                self.model.set(self.bar.bready, 0);
+                return if response == 0 { Ok(()) } else { Err(refused("writing", address)) };
+            }
+        }
+        bail!("writing register {address:#07x} got no answer in {BAR_PATIENCE} cycles; the design is stuck: record a wave with --vcd")
+    }
+
+    /// The BAR's outputs depend on registers of the NIC alone, so they may be read before the cycle's other inputs are set.
+    fn settle(&mut self) {
+        self.model.eval();
+    }
+}
+
+fn check_address(address: u32) -> Result<()> {
+    ensure!(
+        address % 4 == 0 && address >> spindle_contract::registers::BAR_BITS == 0,
+        "register address {address:#x} is misaligned or beyond the BAR; take it from spindle_contract::registers"
+    );
+    Ok(())
+}
+
+fn refused(doing: &str, address: u32) -> anyhow::Error {
+    anyhow::anyhow!("{doing} register {address:#07x} was refused by the NIC; it has no such register (see docs/generated/registers.md)")
+}

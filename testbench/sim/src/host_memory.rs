@@ -1,0 +1,445 @@
+//! Host memory behind an AXI4 port: sparse memory, a slave with random timing, and a monitor of the protocol.
+//!
+//! A cycle is: [`HostMemory::drive`] (inputs of the model), `Model::eval`, [`HostMemory::sample`] (what was handed over in this
+//! cycle), `Model::tick`. Writes reach the memory only when their response is handed over, which is as late as AXI4 allows:
+//! whoever looks at the memory after a completion record has arrived must find the data there.
+//!
+//! The monitor collects sentences in [`HostMemory::violations`]: a payload that changes or a `valid` that falls before
+//! `ready`, a burst that is longer than 256 bytes, crosses 4 KiB or is not INCR of full beats, a misplaced `wlast`.
+
+use anyhow::Result;
+use spindle_contract::params::{BEAT_BYTES, MAX_BURST};
+use spindle_harness::{Model, Port};
+use std::collections::{HashMap, VecDeque};
+use std::ops::Range;
+
+const PAGE: u64 = 4096;
+
+/// Memory of 2^64 bytes, zero until written.
+#[derive(Clone, Debug, Default)]
+pub struct SparseMemory {
+    pages: HashMap<u64, Box<[u8]>>,
+}
+
+impl SparseMemory {
+    /// Copies memory from `address` on into `out`.
+    pub fn read(&self, address: u64, out: &mut [u8]) {
+        for (i, byte) in out.iter_mut().enumerate() {
+            let at = address.wrapping_add(i as u64);
+            *byte = self.pages.get(&(at / PAGE)).map_or(0, |page| page[(at % PAGE) as usize]);
+        }
+    }
+
+    /// `length` bytes from `address` on.
+    pub fn bytes(&self, address: u64, length: usize) -> Vec<u8> {
+        let mut out = vec![0; length];
+        self.read(address, &mut out);
+        out
+    }
+
+    /// Writes `data` from `address` on.
+    pub fn write(&mut self, address: u64, data: &[u8]) {
+        for (i, byte) in data.iter().enumerate() {
+            self.write_byte(address.wrapping_add(i as u64), *byte);
+        }
+    }
+
+    fn write_byte(&mut self, address: u64, byte: u8) {
+        let page = self.pages.entry(address / PAGE).or_insert_with(|| vec![0; PAGE as usize].into_boxed_slice());
+        page[(address % PAGE) as usize] = byte;
+    }
+
+    /// Every byte that is not zero, in the order of addresses.
+    pub fn nonzero(&self) -> Vec<(u64, u8)> {
+        let mut all: Vec<(u64, u8)> = self
+            .pages
+            .iter()
+            .flat_map(|(page, bytes)| bytes.iter().enumerate().map(move |(i, byte)| (page * PAGE + i as u64, *byte)))
+            .filter(|(_, byte)| *byte != 0)
+            .collect();
+        all.sort_unstable();
+        all
+    }
+}
+
+/// How fast the host is. Stalls are in percent of the cycles, latencies in cycles.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Timing {
+    /// Cycles in which AWREADY is low.
+    pub aw_stall: u32,
+    /// Cycles in which WREADY is low.
+    pub w_stall: u32,
+    /// Shortest time from the last beat of a burst to its response.
+    pub response_min: u64,
+    /// Longest time.
+    pub response_max: u64,
+    /// Cycles in which ARREADY or RVALID is held back.
+    pub read_stall: u32,
+}
+
+/// A write burst as it was seen.
+#[derive(Clone, Debug)]
+pub struct WriteBurst {
+    /// AWADDR.
+    pub address: u64,
+    /// AWID.
+    pub id: u8,
+    /// Beats announced by AWLEN.
+    pub beats: usize,
+    /// Cycle of the address handshake.
+    pub address_cycle: u64,
+    /// Cycle in which AWVALID rose.
+    pub offered_cycle: u64,
+    /// Cycle of the handshake of the last beat.
+    pub data_cycle: u64,
+    /// Cycle of the response handshake.
+    pub response_cycle: u64,
+    /// Bytes written: address and value.
+    pub bytes: Vec<(u64, u8)>,
+    /// Answered with SLVERR; nothing was written.
+    pub failed: bool,
+}
+
+#[derive(Clone, Debug, Default)]
+struct DataBurst {
+    beats: Vec<([u8; BEAT_BYTES], u64)>,
+    cycle: u64,
+}
+
+#[derive(Debug)]
+struct Pending {
+    due: u64,
+    burst: WriteBurst,
+}
+
+struct WritePorts {
+    awid: Port,
+    awaddr: Port,
+    awlen: Port,
+    awsize: Port,
+    awburst: Port,
+    awvalid: Port,
+    awready: Port,
+    wdata: Port,
+    wstrb: Port,
+    wlast: Port,
+    wvalid: Port,
+    wready: Port,
+    bid: Port,
+    bresp: Port,
+    bvalid: Port,
+    bready: Port,
+}
+
+struct ReadPorts {
+    arid: Port,
+    araddr: Port,
+    arlen: Port,
+    arvalid: Port,
+    arready: Port,
+    rid: Port,
+    rdata: Port,
+    rresp: Port,
+    rlast: Port,
+    rvalid: Port,
+    rready: Port,
+}
+
+/// The host's side of the ports `<prefix>_aw*`, `_w*`, `_b*` and, if the model has them, `_ar*` and `_r*`.
+pub struct HostMemory {
+    /// What the host sees.
+    pub memory: SparseMemory,
+    /// Speed; may be changed at any time.
+    pub timing: Timing,
+    /// Writes that touch one of these ranges are answered with SLVERR.
+    pub failing: Vec<Range<u64>>,
+    /// Breaches of the protocol.
+    pub violations: Vec<String>,
+    /// Keep every burst in [`HostMemory::log`].
+    pub keep_log: bool,
+    /// Bursts in the order of their responses.
+    pub log: Vec<WriteBurst>,
+    /// Most bursts that were in flight at once.
+    pub most_in_flight: usize,
+    write: WritePorts,
+    read: Option<ReadPorts>,
+    random: u64,
+    addresses: VecDeque<WriteBurst>,
+    open_data: DataBurst,
+    data: VecDeque<DataBurst>,
+    pending: Vec<Pending>,
+    offered: Option<usize>,
+    held_address: Option<(u64, u64, u64)>,
+    held_beat: Option<(Vec<u8>, u64, u64)>,
+    offered_since: u64,
+    reads: VecDeque<(u64, u64, usize)>,
+    read_offered: bool,
+}
+
+impl HostMemory {
+    /// The host behind the ports that start with `prefix`. It answers after `latency.0` to `latency.1` cycles, never stalls
+    /// (see [`HostMemory::timing`]), and repeats itself for the same seed.
+    pub fn new(model: &Model, prefix: &str, seed: u64, latency: (u64, u64)) -> Result<Self> {
+        let port = |name: &str| model.port(&format!("{prefix}_{name}"));
+        let write = WritePorts {
+            awid: port("awid")?,
+            awaddr: port("awaddr")?,
+            awlen: port("awlen")?,
+            awsize: port("awsize")?,
+            awburst: port("awburst")?,
+            awvalid: port("awvalid")?,
+            awready: port("awready")?,
+            wdata: port("wdata")?,
+            wstrb: port("wstrb")?,
+            wlast: port("wlast")?,
+            wvalid: port("wvalid")?,
+            wready: port("wready")?,
+            bid: port("bid")?,
+            bresp: port("bresp")?,
+            bvalid: port("bvalid")?,
+            bready: port("bready")?,
+        };
+        let read = if model.has_port(&format!("{prefix}_arvalid")) {
+            Some(ReadPorts {
+                arid: port("arid")?,
+                araddr: port("araddr")?,
+                arlen: port("arlen")?,
+                arvalid: port("arvalid")?,
+                arready: port("arready")?,
+                rid: port("rid")?,
+                rdata: port("rdata")?,
+                rresp: port("rresp")?,
+                rlast: port("rlast")?,
+                rvalid: port("rvalid")?,
+                rready: port("rready")?,
+            })
+        } else {
+            None
+        };
+        Ok(Self {
+            memory: SparseMemory::default(),
+            timing: Timing { aw_stall: 0, w_stall: 0, response_min: latency.0, response_max: latency.1, read_stall: 0 },
+            failing: vec![],
+            violations: vec![],
+            keep_log: false,
+            log: vec![],
+            most_in_flight: 0,
+            write,
+            read,
+            // Any state but zero will do; neighbouring seeds must differ in many bits.
+            random: seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1,
+            addresses: VecDeque::new(),
+            open_data: DataBurst::default(),
+            data: VecDeque::new(),
+            pending: vec![],
+            offered: None,
+            held_address: None,
+            held_beat: None,
+            offered_since: 0,
+            reads: VecDeque::new(),
+            read_offered: false,
+        })
+    }
+
+    /// Copies memory from `address` on into `out`, as the host sees it now.
+    pub fn read(&self, address: u64, out: &mut [u8]) {
+        self.memory.read(address, out);
+    }
+
+    /// Writes `data` from `address` on, as the host itself would.
+    pub fn write(&mut self, address: u64, data: &[u8]) {
+        self.memory.write(address, data);
+    }
+
+    /// Nothing is under way: no address without data, no data without address, no response owed, no read open.
+    pub fn idle(&self) -> bool {
+        self.addresses.is_empty() && self.data.is_empty() && self.open_data.beats.is_empty() && self.pending.is_empty() && self.reads.is_empty()
+    }
+
+    /// Sets the model's inputs for this cycle.
+    pub fn drive(&mut self, model: &mut Model) {
+        let aw_ready = !self.chance(self.timing.aw_stall);
+        let w_ready = !self.chance(self.timing.w_stall);
+        model.set(self.write.awready, aw_ready.into());
+        model.set(self.write.wready, w_ready.into());
+
+        // A response stays until it is taken. Responses of one id come in order, those of different ids as they are due.
+        let now = model.cycle();
+        if self.offered.is_none() {
+            let first_of_id = |i: usize| !self.pending[..i].iter().any(|p| p.burst.id == self.pending[i].burst.id);
+            self.offered = (0..self.pending.len()).find(|i| self.pending[*i].due <= now && first_of_id(*i));
+        }
+        model.set(self.write.bvalid, self.offered.is_some().into());
+        if let Some(i) = self.offered {
+            model.set(self.write.bid, self.pending[i].burst.id.into());
+            model.set(self.write.bresp, if self.pending[i].burst.failed { 2 } else { 0 });
+        }
+        if self.read.is_some() {
+            self.drive_reads(model, now);
+        }
+    }
+
+    /// Takes note of what was handed over in this cycle; after `eval`, before `tick`.
+    pub fn sample(&mut self, model: &Model) {
+        self.sample_address(model);
+        self.sample_data(model);
+        self.pair();
+        let now = model.cycle();
+        if let (Some(i), true) = (self.offered, model.is_set(self.write.bready)) {
+            let mut burst = self.pending.remove(i).burst;
+            burst.response_cycle = now;
+            if !burst.failed {
+                for (address, byte) in &burst.bytes {
+                    self.memory.write_byte(*address, *byte);
+                }
+            }
+            if self.keep_log {
+                self.log.push(burst);
+            }
+            self.offered = None;
+        }
+        if self.read.is_some() {
+            self.sample_reads(model, now);
+        }
+        self.most_in_flight = self.most_in_flight.max(self.pending.len() + self.addresses.len());
+    }
+
+    fn sample_address(&mut self, model: &Model) {
+        let ports = &self.write;
+        let valid = model.is_set(ports.awvalid);
+        let (address, beats) = (model.get(ports.awaddr), model.get(ports.awlen) + 1);
+        let shown = (address, beats, model.get(ports.awid));
+        if let Some(held) = self.held_address {
+            if !valid {
+                self.violations.push(format!("AWVALID fell before AWREADY at {:#x}", held.0));
+            } else if held != shown {
+                self.violations.push(format!("the write address changed from {:#x} to {address:#x} before AWREADY", held.0));
+            }
+        } else if valid {
+            self.offered_since = model.cycle();
+        }
+        let taken = valid && model.is_set(ports.awready);
+        self.held_address = (valid && !taken).then_some(shown);
+        if !taken {
+            return;
+        }
+        let bytes = beats * BEAT_BYTES as u64;
+        let (size, burst) = (model.get(ports.awsize), model.get(ports.awburst));
+        if size != 6 || burst != 1 {
+            self.violations.push(format!("burst at {address:#x} has size {size} and type {burst}; full beats (6) and INCR (1) are wanted"));
+        }
+        let first_line = address & !(BEAT_BYTES as u64 - 1);
+        if bytes > MAX_BURST as u64 {
+            self.violations.push(format!("burst at {address:#x} is {bytes} bytes long"));
+        }
+        if first_line / PAGE != first_line.wrapping_add(bytes - 1) / PAGE {
+            self.violations.push(format!("burst at {address:#x} of {bytes} bytes crosses 4 KiB"));
+        }
+        self.addresses.push_back(WriteBurst {
+            address,
+            id: shown.2 as u8,
+            beats: beats as usize,
+            address_cycle: model.cycle(),
+            offered_cycle: self.offered_since,
+            data_cycle: 0,
+            response_cycle: 0,
+            bytes: vec![],
+            failed: false,
+        });
+    }
+
+    fn sample_data(&mut self, model: &Model) {
+        let ports = &self.write;
+        let valid = model.is_set(ports.wvalid);
+        let (strobe, last) = (model.get(ports.wstrb), model.get(ports.wlast));
+        if let Some(held) = &self.held_beat {
+            if !valid {
+                self.violations.push("WVALID fell before WREADY".into());
+            } else if held.1 != strobe || held.2 != last || held.0 != model.get_bytes(ports.wdata) {
+                self.violations.push("a write beat changed before WREADY".into());
+            }
+        }
+        let taken = valid && model.is_set(ports.wready);
+        self.held_beat = (valid && !taken).then(|| (model.get_bytes(ports.wdata).to_vec(), strobe, last));
+        if !taken {
+            return;
+        }
+        let mut beat = [0; BEAT_BYTES];
+        beat.copy_from_slice(model.get_bytes(ports.wdata));
+        self.open_data.beats.push((beat, strobe));
+        if last == 1 {
+            self.open_data.cycle = model.cycle();
+            self.data.push_back(std::mem::take(&mut self.open_data));
+        }
+    }
+
+    /// Brings addresses and data together; AXI4 allows either to come first.
+    fn pair(&mut self) {
+        while !self.addresses.is_empty() && !self.data.is_empty() {
+            let (mut burst, data) = (self.addresses.pop_front().expect("not empty"), self.data.pop_front().expect("not empty"));
+            if data.beats.len() != burst.beats {
+                self.violations.push(format!("burst at {:#x} has {} beats, WLAST came with beat {}", burst.address, burst.beats, data.beats.len()));
+            }
+            let first_line = burst.address & !(BEAT_BYTES as u64 - 1);
+            for (i, (beat, strobe)) in data.beats.iter().enumerate() {
+                let line = first_line.wrapping_add((i * BEAT_BYTES) as u64);
+                burst.bytes.extend((0..BEAT_BYTES).filter(|b| strobe >> b & 1 == 1).map(|b| (line + b as u64, beat[b])));
+            }
+            burst.data_cycle = data.cycle;
+            burst.failed = burst.bytes.iter().any(|(address, _)| self.failing.iter().any(|range| range.contains(address)));
+            let span = self.timing.response_max.saturating_sub(self.timing.response_min) + 1;
+            let due = data.cycle.max(burst.address_cycle) + self.timing.response_min.max(1) + self.next_random() % span;
+            self.pending.push(Pending { due, burst });
+        }
+    }
+
+    fn drive_reads(&mut self, model: &mut Model, now: u64) {
+        let ready = !self.chance(self.timing.read_stall);
+        if !self.read_offered && self.reads.front().is_some_and(|read| read.1 <= now) && !self.chance(self.timing.read_stall) {
+            self.read_offered = true;
+        }
+        let ports = self.read.as_ref().expect("the caller looked");
+        model.set(ports.arready, ready.into());
+        model.set(ports.rvalid, self.read_offered.into());
+        if let (true, Some((address, _, beats))) = (self.read_offered, self.reads.front()) {
+            let line = self.memory.bytes(*address & !(BEAT_BYTES as u64 - 1), BEAT_BYTES);
+            model.set_bytes(ports.rdata, &line);
+            model.set(ports.rid, 0);
+            model.set(ports.rresp, 0);
+            model.set(ports.rlast, (*beats == 1).into());
+        }
+    }
+
+    fn sample_reads(&mut self, model: &Model, now: u64) {
+        let span = self.timing.response_max.saturating_sub(self.timing.response_min) + 1;
+        let wait = self.timing.response_min.max(1) + self.next_random() % span;
+        let ports = self.read.as_ref().expect("the caller looked");
+        if self.read_offered && model.is_set(ports.rready) {
+            self.read_offered = false;
+            let front = self.reads.front_mut().expect("a beat was offered");
+            front.0 = (front.0 & !(BEAT_BYTES as u64 - 1)).wrapping_add(BEAT_BYTES as u64);
+            front.2 -= 1;
+            if front.2 == 0 {
+                self.reads.pop_front();
+            }
+        }
+        if model.is_set(ports.arvalid) && model.is_set(ports.arready) {
+            if model.get(ports.arid) != 0 {
+                self.violations.push("a read uses an id other than 0, which this host does not serve".into());
+            }
+            self.reads.push_back((model.get(ports.araddr), now + wait, model.get(ports.arlen) as usize + 1));
+        }
+    }
+
+    fn chance(&mut self, percent: u32) -> bool {
+        percent > 0 && self.next_random() % 100 < u64::from(percent)
+    }
+
+    /// xorshift64*: the timing needs no better randomness, and no crate.
+    fn next_random(&mut self) -> u64 {
+        self.random ^= self.random >> 12;
+        self.random ^= self.random << 25;
+        self.random ^= self.random >> 27;
+        self.random.wrapping_mul(0x2545_F491_4F6C_DD1D) >> 11
+    }
+}

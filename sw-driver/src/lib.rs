@@ -1,1 +1,40 @@
 //! Host-side library of Spindle.
+//!
+//! [`Device`] drives a card through two small traits: [`Bar`] for its registers and [`HostMemory`] for memory that it can reach.
+//! A backend implements both; the simulated card is one of them.
+//!
+//! | module | what it does |
+//! |---|---|
+//! | [`access`] | the two traits |
+//! | [`device`] | opens a card and knows its configuration |
+//! | [`image`] | reads handler images (ELF) and refuses what the card cannot run |
+//! | [`context`] | places images, installs and activates execution contexts |
+//! | [`rule`] | the rule language and its terms |
+//! | [`rule_table`] | match rules in the card's slots |
+//! | [`rvma`] | mailboxes, buffers, completion records |
+//! | [`stats`] | counters and fault reports |
+//!
+//! ```
+//! use spindle::rule::Rule;
+//! let rule: Rule = "udp.dport == 9999 && ip.src in 10.0.0.0/8".parse()?;
+//! assert_eq!(rule.alternatives().len(), 1);
+//! # Ok::<(), spindle::rule::SyntaxError>(())
+//! ```
+#![warn(missing_docs)]
+
+pub mod access;
+pub mod context;
+pub mod device;
+pub mod error;
+pub mod image;
+pub mod rule;
+pub mod rule_table;
+pub mod rvma;
+pub mod stats;
+
+pub use access::{Bar, HostMemory};
+pub use context::{ContextId, ContextOptions};
+pub use device::Device;
+pub use error::{Error, Result};
+pub use image::Image;
+pub use rule::Rule;

@@ -1,0 +1,152 @@
+//! Opening a card: identity, configuration, block list.
+
+use crate::context::Contexts;
+use crate::rule_table::RuleTable;
+use crate::{Bar, Error, HostMemory, Result};
+use spindle_contract::registers::{self, global, Block, BLOCKS};
+
+/// A card, opened. The context, rule, RVMA and counter calls are in the modules of their names.
+pub struct Device<B: Bar, M: HostMemory> {
+    /// The card's registers.
+    pub bar: B,
+    /// Memory that the card reaches.
+    pub memory: M,
+    pub(crate) info: Info,
+    pub(crate) contexts: Contexts,
+    pub(crate) rules: RuleTable,
+}
+
+/// What the card says of itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Info {
+    /// Clusters.
+    pub clusters: usize,
+    /// HPUs of a cluster.
+    pub hpus: usize,
+    /// Execution contexts.
+    pub contexts: usize,
+    /// Match rules.
+    pub match_rules: usize,
+    /// Mailboxes.
+    pub mailboxes: usize,
+    /// Posted buffers.
+    pub posted_buffers: usize,
+    /// Bytes of instruction memory.
+    pub imem_bytes: usize,
+    /// Bytes of context memory.
+    pub l2_bytes: usize,
+    /// Bytes of packet buffer.
+    pub packet_buffer_bytes: usize,
+    /// Nominal clock.
+    pub clock_mhz: u32,
+    /// Slots of the message table.
+    pub live_messages: usize,
+    /// Doorbell pages.
+    pub processes: usize,
+}
+
+impl<B: Bar, M: HostMemory> Device<B, M> {
+    /// Opens the card: checks that it is one, that it speaks our version, and that all its register blocks are where this library
+    /// expects them. Rules and contexts that an earlier owner left are switched off.
+    pub fn open(mut bar: B, memory: M) -> Result<Self> {
+        let magic = bar.read32(global::BASE + global::MAGIC)?;
+        if magic != registers::MAGIC {
+            return Err(Error::NotSpindle(magic));
+        }
+        let card = bar.read32(global::BASE + global::VERSION)?;
+        if card != spindle_contract::VERSION {
+            return Err(Error::Version { card, library: spindle_contract::VERSION });
+        }
+        let listed = block_list(&mut bar)?;
+        for block in BLOCKS {
+            if !listed.iter().any(|entry| (entry.id, entry.base) == (block.id, block.base)) {
+                return Err(Error::NoBlock(block.name));
+            }
+        }
+        let info = Info::read(&mut bar)?;
+        let mut device = Device { contexts: Contexts::new(&info), rules: RuleTable::new(info.match_rules), bar, memory, info };
+        device.set_receive(false)?;
+        device.deactivate_all()?;
+        device.clear_rules()?;
+        Ok(device)
+    }
+
+    /// What the card says of itself.
+    pub fn info(&self) -> &Info {
+        &self.info
+    }
+
+    /// Cycles since reset.
+    pub fn cycle(&mut self) -> Result<u64> {
+        let low = self.bar.read32(global::BASE + global::CYCLE_LO)?;
+        let high = self.bar.read32(global::BASE + global::CYCLE_HI)?;
+        Ok(u64::from(high) << 32 | u64::from(low))
+    }
+
+    /// Switches reception on or off; off after reset.
+    pub fn set_receive(&mut self, on: bool) -> Result<()> {
+        use registers::packet;
+        self.bar.write32(packet::BASE + packet::CONTROL, on.into())
+    }
+}
+
+/// An entry of the card's block list.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ListedBlock {
+    /// Id of the block.
+    pub id: u32,
+    /// Its version.
+    pub version: u32,
+    /// Its address in the BAR.
+    pub base: u32,
+    /// Its size in bytes.
+    pub size: u32,
+}
+
+impl ListedBlock {
+    /// What this library knows of the block.
+    pub fn known(&self) -> Option<&'static Block> {
+        BLOCKS.iter().find(|block| block.id == self.id)
+    }
+}
+
+/// Walks the card's block list.
+pub fn block_list<B: Bar>(bar: &mut B) -> Result<Vec<ListedBlock>> {
+    let room = BLOCKS[0].registers.iter().find(|r| r.offset == global::BLOCK_LIST).map_or(0, |r| r.count / 4);
+    let count = bar.read32(global::BASE + global::BLOCKS)?;
+    (0..count.min(room.max(BLOCKS.len() as u32)))
+        .map(|entry| {
+            let mut word = |i: u32| bar.read32(global::BASE + global::BLOCK_LIST + 16 * entry + 4 * i);
+            Ok(ListedBlock { id: word(0)?, version: word(1)?, base: word(2)?, size: word(3)? })
+        })
+        .collect()
+}
+
+impl Info {
+    fn read<B: Bar>(bar: &mut B) -> Result<Info> {
+        let mut word = |offset: u32| bar.read32(global::BASE + offset);
+        let hpus = word(global::HPUS)?;
+        let tables = word(global::TABLES)?;
+        let memories = word(global::MEMORIES)?;
+        let field = |word: u32, low: u32, bits: u32| (word >> low & ((1 << bits) - 1)) as usize;
+        Ok(Info {
+            clusters: field(hpus, 0, 8),
+            hpus: field(hpus, 8, 8),
+            contexts: field(hpus, 16, 8),
+            match_rules: field(hpus, 24, 8),
+            mailboxes: field(tables, 0, 16),
+            posted_buffers: field(tables, 16, 16),
+            imem_bytes: field(memories, 0, 8) << 10,
+            l2_bytes: field(memories, 8, 12) << 10,
+            packet_buffer_bytes: field(memories, 20, 12) << 10,
+            clock_mhz: word(global::CLOCK_MHZ)?,
+            live_messages: word(global::LIVE_MESSAGES)? as usize,
+            processes: word(global::PROCESSES)? as usize,
+        })
+    }
+
+    /// All HPUs.
+    pub fn total_hpus(&self) -> usize {
+        self.clusters * self.hpus
+    }
+}

@@ -1,0 +1,77 @@
+//! What can go wrong, in sentences.
+
+use crate::image::ImageError;
+use crate::rule::SyntaxError;
+
+/// Result of the library.
+pub type Result<T> = std::result::Result<T, Error>;
+
+/// Everything that the library refuses or fails at.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// The card answered an access with an error or not at all.
+    #[error("the card does not answer {access} of register {address:#07x}: {why}")]
+    Bar {
+        /// "read" or "write".
+        access: &'static str,
+        /// Byte address in the BAR.
+        address: u32,
+        /// What happened.
+        why: String,
+    },
+    /// The first register does not say "SPND".
+    #[error("there is no Spindle card behind this BAR: its first register reads {0:#010x}; check that the right device is open")]
+    NotSpindle(u32),
+    /// The card speaks another version.
+    #[error("the card has contract version {card}, this library speaks {library}; use the library that belongs to the card's image")]
+    Version {
+        /// The card's.
+        card: u32,
+        /// The library's.
+        library: u32,
+    },
+    /// A register block is missing from the block list.
+    #[error("the card has no register block `{0}`; its image is not complete")]
+    NoBlock(&'static str),
+    /// Host memory cannot be had or reached.
+    #[error("host memory: {0}")]
+    Memory(String),
+    /// The image cannot run.
+    #[error(transparent)]
+    Image(#[from] ImageError),
+    /// The rule is not understood.
+    #[error(transparent)]
+    Rule(#[from] SyntaxError),
+    /// A table or memory of the card is full.
+    #[error("the card has no room for {what}: {wanted} wanted, {free} free; {cure}")]
+    Full {
+        /// What was wanted.
+        what: &'static str,
+        /// How much.
+        wanted: usize,
+        /// How much is left.
+        free: usize,
+        /// What to do.
+        cure: &'static str,
+    },
+    /// An argument outside its range.
+    #[error("{0}")]
+    Argument(String),
+    /// A doorbell command was refused.
+    #[error("the card refuses {command}: {why}")]
+    Doorbell {
+        /// The command.
+        command: &'static str,
+        /// Why.
+        why: &'static str,
+    },
+    /// A bounded wait ended.
+    #[error("{what} did not come within {cycles} cycles")]
+    Timeout {
+        /// What was waited for.
+        what: String,
+        /// The bound.
+        cycles: u64,
+    },
+}

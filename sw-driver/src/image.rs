@@ -1,0 +1,183 @@
+//! Handler images: ELF files linked by the handler SDK's script.
+//!
+//! An image has code and constants in the code region, initialised and zeroed variables in the context region, and at least one of
+//! the symbols `header_handler`, `payload_handler`, `completion_handler`. Everything else is refused here, before the card sees it.
+
+use object::elf::{FileHeader32, EM_RISCV, ET_EXEC, PF_W, PF_X, PT_LOAD, STT_FUNC, STT_NOTYPE};
+use object::read::elf::{FileHeader, ProgramHeader, Sym};
+use object::{Endianness, SymbolIndex};
+use spindle_contract::memory_map::{self as map, base};
+use spindle_contract::params::Config;
+
+/// Why an image cannot run.
+#[derive(Debug, thiserror::Error, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ImageError {
+    /// No ELF at all.
+    #[error("the image is not an ELF file; give the .elf that the handler SDK links, or a .c file")]
+    NotElf,
+    /// 64-bit, or another machine, or big-endian, or not linked.
+    #[error("the image is {found}, an HPU runs 32-bit little-endian RISC-V executables; build it with -march=rv32im -mabi=ilp32 and link it with handler.ld")]
+    WrongMachine {
+        /// What it is instead.
+        found: String,
+    },
+    /// The file is cut or inconsistent.
+    #[error("the image is damaged ({0}); build it again")]
+    Damaged(String),
+    /// None of the three symbols.
+    #[error("the image has no entry point; define header_handler, payload_handler or completion_handler")]
+    NoEntry,
+    /// Unresolved symbols.
+    #[error("the image has undefined symbols: {}; there is no library on the card, define them in the image", .0.join(", "))]
+    Undefined(Vec<String>),
+    /// A segment or entry point where there is no memory of that kind.
+    #[error("{what} at {address:#010x} lies outside the {region} region; link the image with handler.ld")]
+    Outside {
+        /// Segment or symbol.
+        what: String,
+        /// Its address.
+        address: u32,
+        /// Where it belongs.
+        region: &'static str,
+    },
+    /// Larger than the memory.
+    #[error("the image has {bytes} bytes of {what}, the card's memory for it has {limit}; make it smaller")]
+    TooLarge {
+        /// "code" or "state".
+        what: &'static str,
+        /// Bytes of the image.
+        bytes: usize,
+        /// Bytes of the memory.
+        limit: usize,
+    },
+}
+
+/// A handler image, checked.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Image {
+    /// Code and constants, from the first address of the code region.
+    pub code: Vec<u8>,
+    /// Initial contents of context memory, zeroed variables included.
+    pub state: Vec<u8>,
+    /// Entry points of the header, payload and completion handler.
+    pub entries: [Option<u32>; 3],
+    symbols: Vec<(u32, String)>,
+}
+
+/// Symbols of the entry points, in the order of the kinds.
+pub const ENTRY_SYMBOLS: [&str; 3] = ["header_handler", "payload_handler", "completion_handler"];
+
+impl Image {
+    /// Reads an image and checks everything that does not depend on the card.
+    pub fn parse(file: &[u8]) -> Result<Image, ImageError> {
+        check_identification(file)?;
+        let damaged = |error: object::Error| ImageError::Damaged(error.to_string());
+        let header = FileHeader32::<Endianness>::parse(file).map_err(damaged)?;
+        let endian = header.endian().map_err(damaged)?;
+        if header.e_machine(endian) != EM_RISCV {
+            return Err(ImageError::WrongMachine { found: format!("for ELF machine {}", header.e_machine(endian)) });
+        }
+        if header.e_type(endian) != ET_EXEC {
+            return Err(ImageError::WrongMachine { found: "not linked to fixed addresses".into() });
+        }
+        let mut code = Vec::new();
+        let mut state = Vec::new();
+        for segment in header.program_headers(endian, file).map_err(damaged)? {
+            let (address, in_file, in_memory) = (segment.p_vaddr(endian), segment.p_filesz(endian), segment.p_memsz(endian));
+            if segment.p_type(endian) != PT_LOAD || in_memory == 0 {
+                continue;
+            }
+            let writable = segment.p_flags(endian) & PF_W != 0 && segment.p_flags(endian) & PF_X == 0;
+            let (target, region, name) = if writable { (&mut state, map::CONTEXT, "context") } else { (&mut code, map::CODE, "code") };
+            let outside = || ImageError::Outside { what: "a segment".into(), address, region: name };
+            let offset = address.checked_sub(base(region)).ok_or_else(outside)? as usize;
+            let end = offset.checked_add(in_memory as usize).filter(|end| *end <= 1 << map::REGION_SHIFT).ok_or_else(outside)?;
+            let limit = largest(region);
+            if end > limit {
+                return Err(ImageError::TooLarge { what: if writable { "state" } else { "code" }, bytes: end, limit });
+            }
+            let data = segment.data(endian, file).map_err(|()| ImageError::Damaged("a segment lies behind the end of the file".into()))?;
+            if in_file > in_memory {
+                return Err(ImageError::Damaged("a segment is larger in the file than in memory".into()));
+            }
+            target.resize(target.len().max(end.next_multiple_of(4)), 0);
+            target[offset..offset + data.len()].copy_from_slice(data);
+        }
+        let (entries, symbols) = symbols(header, endian, file)?;
+        for (entry, name) in entries.iter().zip(ENTRY_SYMBOLS) {
+            if let Some(address) = *entry {
+                let offset = address.wrapping_sub(base(map::CODE)) as usize;
+                if address % 4 != 0 || offset >= code.len() {
+                    return Err(ImageError::Outside { what: format!("the entry point {name}"), address, region: "code" });
+                }
+            }
+        }
+        Ok(Image { code, state, entries, symbols })
+    }
+
+    /// The function that holds this address, with the offset in it.
+    pub fn symbol(&self, address: u32) -> Option<(&str, u32)> {
+        let after = self.symbols.partition_point(|(start, _)| *start <= address);
+        let (start, name) = self.symbols.get(after.checked_sub(1)?)?;
+        ((address.wrapping_sub(base(map::CODE)) as usize) < self.code.len()).then(|| (name.as_str(), address - start))
+    }
+}
+
+/// The largest memory that any configuration has for a region: a first bound, so that no absurd size is ever allocated.
+fn largest(region: u32) -> usize {
+    let bytes = |c: &Config| if region == map::CODE { c.imem_bytes } else { c.l2_bytes };
+    Config::ALL.iter().map(bytes).max().unwrap_or(0)
+}
+
+/// Class and byte order stand in the first bytes and decide how the rest is read.
+fn check_identification(file: &[u8]) -> Result<(), ImageError> {
+    if file.len() < 6 || file[..4] != *b"\x7fELF" {
+        return Err(ImageError::NotElf);
+    }
+    match (file[4], file[5]) {
+        (1, 1) => Ok(()),
+        (2, _) => Err(ImageError::WrongMachine { found: "64-bit".into() }),
+        (_, 2) => Err(ImageError::WrongMachine { found: "big-endian".into() }),
+        _ => Err(ImageError::Damaged("its class or byte order is unknown".into())),
+    }
+}
+
+type Symbols = ([Option<u32>; 3], Vec<(u32, String)>);
+
+/// Entry points and functions; undefined symbols are refused.
+fn symbols(header: &FileHeader32<Endianness>, endian: Endianness, file: &[u8]) -> Result<Symbols, ImageError> {
+    let damaged = |error: object::Error| ImageError::Damaged(error.to_string());
+    let sections = header.sections(endian, file).map_err(damaged)?;
+    let table = sections.symbols(endian, file, object::elf::SHT_SYMTAB).map_err(damaged)?;
+    let mut entries = [None; 3];
+    let mut functions = Vec::new();
+    let mut undefined = Vec::new();
+    for index in 1..table.len() {
+        let symbol = table.symbol(SymbolIndex(index)).map_err(damaged)?;
+        let name = String::from_utf8_lossy(table.symbol_name(endian, symbol).map_err(damaged)?).into_owned();
+        if name.is_empty() {
+            continue;
+        }
+        if symbol.is_undefined(endian) {
+            undefined.push(name);
+            continue;
+        }
+        let address = symbol.st_value(endian);
+        if let (Some(kind), false) = (ENTRY_SYMBOLS.iter().position(|entry| *entry == name), symbol.is_local()) {
+            entries[kind] = Some(address);
+        }
+        let in_code = address >> map::REGION_SHIFT == map::CODE && !symbol.is_absolute(endian) && !name.starts_with('$');
+        if symbol.st_type() == STT_FUNC || (symbol.st_type() == STT_NOTYPE && in_code) {
+            functions.push((address, name));
+        }
+    }
+    if !undefined.is_empty() {
+        return Err(ImageError::Undefined(undefined));
+    }
+    if entries == [None; 3] {
+        return Err(ImageError::NoEntry);
+    }
+    functions.sort();
+    Ok((entries, functions))
+}

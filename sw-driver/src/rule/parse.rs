@@ -1,0 +1,312 @@
+//! From text to disjunctive normal form.
+
+use super::syntax::{tokens, SyntaxError, Token};
+use super::{Conjunction, Term};
+use spindle_contract::descriptors::{MatchField, MATCH_FIELDS};
+use std::net::Ipv4Addr;
+
+/// Most alternatives of one rule: no card has more rule slots.
+const MAX_ALTERNATIVES: usize = 64;
+/// Deepest nesting of brackets and negations.
+const MAX_DEPTH: usize = 64;
+
+/// Fields of two words: name, high part, low part, bits.
+const WIDE_FIELDS: [(&str, &str, &str, u32); 3] =
+    [("eth.dst", "eth.dst_hi", "eth.dst_lo", 48), ("eth.src", "eth.src_hi", "eth.src_lo", 48), ("spindle.addr", "spindle.addr_hi", "spindle.addr_lo", 64)];
+
+/// Parses a rule.
+pub(super) fn parse(text: &str) -> Result<Vec<Conjunction>, SyntaxError> {
+    let tokens = tokens(text)?;
+    if tokens.len() == 1 {
+        return Err(SyntaxError::new(text, 0, "the rule is empty; name a field, such as `udp`"));
+    }
+    let mut parser = Parser { text, tokens, next: 0, depth: 0 };
+    let tree = parser.or()?;
+    match parser.peek() {
+        (_, Token::End) => normal_form(&tree, false).ok_or_else(|| SyntaxError::new(text, 0, format!("the rule has more than {MAX_ALTERNATIVES} alternatives; split it or write it with fewer `||`"))),
+        (at, _) => Err(parser.error(at, "the rule should end here; join tests with `&&` or `||`")),
+    }
+}
+
+/// A rule as it is written.
+enum Tree {
+    Term(Term),
+    Not(Box<Tree>),
+    All(Vec<Tree>),
+    Any(Vec<Tree>),
+}
+
+struct Parser<'a> {
+    text: &'a str,
+    tokens: Vec<(usize, Token<'a>)>,
+    next: usize,
+    depth: usize,
+}
+
+impl<'a> Parser<'a> {
+    fn error(&self, at: usize, message: impl Into<String>) -> SyntaxError {
+        SyntaxError::new(self.text, at, message)
+    }
+
+    fn peek(&self) -> (usize, Token<'a>) {
+        self.tokens[self.next]
+    }
+
+    fn take(&mut self) -> (usize, Token<'a>) {
+        let token = self.peek();
+        // The end stays where it is.
+        self.next = (self.next + 1).min(self.tokens.len() - 1);
+        token
+    }
+
+    fn eat(&mut self, sign: &str) -> bool {
+        let found = matches!(self.peek().1, Token::Sign(s) if s == sign);
+        if found {
+            self.take();
+        }
+        found
+    }
+
+    fn or(&mut self) -> Result<Tree, SyntaxError> {
+        let mut parts = vec![self.and()?];
+        while self.eat("||") {
+            parts.push(self.and()?);
+        }
+        Ok(Tree::Any(parts))
+    }
+
+    fn and(&mut self) -> Result<Tree, SyntaxError> {
+        let mut parts = vec![self.unary()?];
+        while self.eat("&&") {
+            parts.push(self.unary()?);
+        }
+        Ok(Tree::All(parts))
+    }
+
+    fn unary(&mut self) -> Result<Tree, SyntaxError> {
+        let (at, token) = self.take();
+        if self.depth > MAX_DEPTH {
+            return Err(self.error(at, format!("brackets and negations are nested deeper than {MAX_DEPTH}; write the rule flatter")));
+        }
+        self.depth += 1;
+        let tree = match token {
+            Token::Sign("!") => Tree::Not(Box::new(self.unary()?)),
+            Token::Sign("(") => {
+                let tree = self.or()?;
+                if !self.eat(")") {
+                    return Err(self.error(self.peek().0, "a `)` is missing here"));
+                }
+                tree
+            }
+            Token::Word(name) => self.test(at, name)?,
+            _ => return Err(self.error(at, "a field is missing here; name one, such as `udp` or `ip.src`")),
+        };
+        self.depth -= 1;
+        Ok(tree)
+    }
+
+    fn test(&mut self, at: usize, name: &str) -> Result<Tree, SyntaxError> {
+        if let Some((_, high, low, bits)) = WIDE_FIELDS.iter().find(|wide| wide.0 == name) {
+            return self.wide_test(name, [field(high), field(low)], *bits);
+        }
+        let Some(field) = MATCH_FIELDS.iter().find(|field| field.name == name) else {
+            return Err(self.error(at, format!("there is no field `{name}`{}", suggestion(name))));
+        };
+        let most = mask(field.bits);
+        let (operator_at, operator) = self.peek();
+        let (low, high, negate) = match operator {
+            Token::Sign("==") | Token::Sign("!=") | Token::Sign("<") | Token::Sign("<=") | Token::Sign(">") | Token::Sign(">=") => {
+                self.take();
+                let value_at = self.peek().0;
+                let value = self.value(field.name, field.bits as u32)? as u32;
+                match operator {
+                    Token::Sign("==") => (value, value, false),
+                    Token::Sign("!=") => (value, value, true),
+                    Token::Sign("<=") => (0, value, false),
+                    Token::Sign(">=") => (value, most, false),
+                    Token::Sign("<") if value > 0 => (0, value - 1, false),
+                    Token::Sign(">") if value < most => (value + 1, most, false),
+                    _ => return Err(self.error(value_at, format!("no value of `{name}` can be there; the test is never true"))),
+                }
+            }
+            Token::Word("in") => {
+                self.take();
+                let (low, high) = self.range(field)?;
+                (low, high, false)
+            }
+            _ if field.bits == 1 => (1, 1, false),
+            Token::Sign("=") => return Err(self.error(operator_at, "write `==` to compare")),
+            _ => return Err(self.error(at, format!("`{name}` is a number; compare it with `==`, `!=`, `<`, `<=`, `>`, `>=` or `in`"))),
+        };
+        Ok(with_header(name, negated(Tree::Term(term(field, low, high)), negate)))
+    }
+
+    fn wide_test(&mut self, name: &str, [high, low]: [&MatchField; 2], bits: u32) -> Result<Tree, SyntaxError> {
+        let negate = match self.take() {
+            (_, Token::Sign("==")) => false,
+            (_, Token::Sign("!=")) => true,
+            (at, _) => return Err(self.error(at, format!("`{name}` takes two words and can only be compared with `==` or `!=`"))),
+        };
+        let value = self.value(name, bits)?;
+        let (upper, lower) = ((value >> 32) as u32, value as u32);
+        let both = Tree::All(vec![Tree::Term(term(high, upper, upper)), Tree::Term(term(low, lower, lower))]);
+        Ok(with_header(name, negated(both, negate)))
+    }
+
+    fn range(&mut self, field: &MatchField) -> Result<(u32, u32), SyntaxError> {
+        let bits = field.bits as u32;
+        let at = self.peek().0;
+        let low = self.value(field.name, bits)? as u32;
+        if self.eat("..") {
+            let high = self.value(field.name, bits)? as u32;
+            if high < low {
+                return Err(self.error(at, "the lower end of a range comes first"));
+            }
+            return Ok((low, high));
+        }
+        if !self.eat("/") {
+            return Err(self.error(self.peek().0, "a range is `low..high` or `address/bits`"));
+        }
+        let (prefix_at, token) = self.take();
+        let prefix = match token {
+            Token::Word(digits) => digits.parse::<u32>().ok().filter(|prefix| *prefix <= bits),
+            _ => None,
+        };
+        let Some(prefix) = prefix else {
+            return Err(self.error(prefix_at, format!("a prefix has 0 to {bits} bits")));
+        };
+        let host = mask((bits - prefix) as usize);
+        if low & host != 0 {
+            let network = Ipv4Addr::from(low & !host);
+            return Err(self.error(at, format!("the address has bits behind the prefix; write {network}/{prefix}")));
+        }
+        Ok((low, low | host))
+    }
+
+    fn value(&mut self, name: &str, bits: u32) -> Result<u64, SyntaxError> {
+        let (at, token) = self.take();
+        let Token::Word(word) = token else {
+            return Err(self.error(at, "a value is missing here; write a decimal or 0x number, an IPv4 or a MAC address"));
+        };
+        let (value, kind) = if word.contains(':') {
+            (mac(word), "a MAC address is six bytes such as 02:00:00:00:00:01")
+        } else if word.contains('.') {
+            (word.parse::<Ipv4Addr>().ok().map(|ip| u32::from(ip).into()), "an IPv4 address is four numbers up to 255")
+        } else if let Some(digits) = word.strip_prefix("0x").or_else(|| word.strip_prefix("0X")) {
+            (u64::from_str_radix(digits, 16).ok(), "a hexadecimal number has up to 16 digits behind 0x")
+        } else {
+            (word.parse().ok(), "a value is a decimal or 0x number, an IPv4 or a MAC address")
+        };
+        let value = value.ok_or_else(|| self.error(at, format!("`{word}` is not understood; {kind}")))?;
+        let wants_mac = bits == 48;
+        if wants_mac != word.contains(':') && (wants_mac && word.contains('.') || !wants_mac) || word.contains('.') && bits != 32 {
+            let wanted = if wants_mac { "a MAC address".to_owned() } else { format!("a number of {bits} bits") };
+            return Err(self.error(at, format!("`{name}` is {wanted}, `{word}` is not")));
+        }
+        if bits < 64 && value >> bits != 0 {
+            return Err(self.error(at, format!("`{word}` does not fit `{name}`, which has {bits} bits")));
+        }
+        Ok(value)
+    }
+}
+
+fn negated(tree: Tree, negate: bool) -> Tree {
+    if negate { Tree::Not(Box::new(tree)) } else { tree }
+}
+
+/// A test is false where its header is absent.
+fn with_header(name: &str, tree: Tree) -> Tree {
+    let flag = match name.split_once('.').map(|(header, _)| header) {
+        Some("ip") => "ipv4",
+        Some("vlan") => "vlan",
+        Some(header @ ("udp" | "icmp" | "spindle")) => header,
+        _ => return tree,
+    };
+    Tree::All(vec![Tree::Term(term(field(flag), 1, 1)), tree])
+}
+
+fn field(name: &str) -> &'static MatchField {
+    MATCH_FIELDS.iter().find(|field| field.name == name).expect("the contract has the field")
+}
+
+fn mask(bits: usize) -> u32 {
+    if bits == 0 { 0 } else { u32::MAX >> (32 - bits) }
+}
+
+fn term(field: &MatchField, low: u32, high: u32) -> Term {
+    Term { word: field.word, mask: mask(field.bits) << field.shift, low: low << field.shift, high: high << field.shift }
+}
+
+fn mac(word: &str) -> Option<u64> {
+    let bytes: Vec<u64> = word.split(':').map(|part| (1..=2).contains(&part.len()).then(|| u64::from_str_radix(part, 16).ok()).flatten()).collect::<Option<_>>()?;
+    (bytes.len() == 6).then(|| bytes.iter().fold(0, |value, byte| value << 8 | byte))
+}
+
+/// The known name nearest to a wrong one.
+fn suggestion(name: &str) -> String {
+    let names = MATCH_FIELDS.iter().map(|field| field.name).chain(WIDE_FIELDS.iter().map(|wide| wide.0));
+    match names.map(|known| (distance(name, known), known)).min() {
+        Some((distance, known)) if distance <= 2 => format!("; did you mean `{known}`?"),
+        _ => "; `spindle info` lists the fields".to_owned(),
+    }
+}
+
+/// Edit distance.
+fn distance(a: &str, b: &str) -> usize {
+    let b: Vec<char> = b.chars().collect();
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, x) in a.chars().take(64).enumerate() {
+        let mut diagonal = row[0];
+        row[0] = i + 1;
+        for (j, y) in b.iter().enumerate() {
+            let replaced = diagonal + usize::from(x != *y);
+            diagonal = row[j + 1];
+            row[j + 1] = replaced.min(row[j] + 1).min(diagonal + 1);
+        }
+    }
+    row[b.len()]
+}
+
+/// Disjunctive normal form of the tree or of its negation; `None` if it is too large.
+fn normal_form(tree: &Tree, negate: bool) -> Option<Vec<Conjunction>> {
+    match (tree, negate) {
+        (Tree::Term(term), false) => Some(vec![Conjunction { positive: vec![*term], negative: vec![] }]),
+        (Tree::Term(term), true) => Some(vec![Conjunction { positive: vec![], negative: vec![*term] }]),
+        (Tree::Not(inner), _) => normal_form(inner, !negate),
+        (Tree::Any(parts), false) | (Tree::All(parts), true) => {
+            let mut all = Vec::new();
+            for part in parts {
+                all.extend(normal_form(part, negate)?);
+                if all.len() > MAX_ALTERNATIVES {
+                    return None;
+                }
+            }
+            Some(all)
+        }
+        (Tree::All(parts), false) | (Tree::Any(parts), true) => {
+            let mut product = vec![Conjunction::default()];
+            for part in parts {
+                let factors = normal_form(part, negate)?;
+                let pairs = product.iter().flat_map(|left| factors.iter().map(move |right| join(left, right)));
+                product = pairs.flatten().collect();
+                product.dedup();
+                if product.len() > MAX_ALTERNATIVES {
+                    return None;
+                }
+            }
+            Some(product)
+        }
+    }
+}
+
+/// Both; `None` if one wants what the other does not.
+fn join(left: &Conjunction, right: &Conjunction) -> Option<Conjunction> {
+    let union = |a: &[Term], b: &[Term]| {
+        let mut both = [a, b].concat();
+        both.sort();
+        both.dedup();
+        both
+    };
+    let joined = Conjunction { positive: union(&left.positive, &right.positive), negative: union(&left.negative, &right.negative) };
+    (!joined.positive.iter().any(|term| joined.negative.contains(term))).then_some(joined)
+}

@@ -1,0 +1,139 @@
+//! RVMA mailboxes: windows, posted buffers, completion records.
+
+use crate::{Bar, Device, Error, HostMemory, Result};
+use spindle_contract::registers::{doorbell, doorbell_command, doorbell_error, PAGE};
+use spindle_contract::wire;
+
+/// A mailbox, open.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Window {
+    /// The process it belongs to: its doorbell page.
+    pub process: usize,
+    /// Its number.
+    pub mailbox: u32,
+}
+
+/// A buffer posted to a mailbox.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Posted {
+    /// Address of its memory.
+    pub buffer: u64,
+    /// Its bytes.
+    pub size: u32,
+    /// Address of its completion record.
+    pub record: u64,
+}
+
+/// A completion record, written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Completed {
+    /// Bytes placed.
+    pub length: u32,
+    /// `wire::status`.
+    pub status: u8,
+    /// Epoch that ended.
+    pub epoch: u16,
+    /// Address of the buffer.
+    pub buffer: u64,
+}
+
+/// Register reads after which an unanswered doorbell command is given up.
+const DOORBELL_POLLS: usize = 10_000;
+
+impl<B: Bar, M: HostMemory> Device<B, M> {
+    /// Opens a mailbox of process `process` for puts to `address` with `key`; a buffer is complete after `threshold` bytes.
+    pub fn init_window(&mut self, process: usize, address: u64, key: u32, threshold: u32) -> Result<Window> {
+        let staging = [
+            (doorbell::ADDR_LO, address as u32),
+            (doorbell::ADDR_HI, (address >> 32) as u32),
+            (doorbell::KEY, key),
+            (doorbell::THRESHOLD, threshold),
+            (doorbell::MODE, 0),
+        ];
+        let mailbox = self.ring(process, "init_window", doorbell_command::INIT_WINDOW, &staging)?;
+        Ok(Window { process, mailbox })
+    }
+
+    /// Allocates a buffer and its record and posts them.
+    pub fn post_buffer(&mut self, window: Window, size: u32) -> Result<Posted> {
+        let buffer = self.memory.alloc(size as usize, 64)?;
+        let record = self.memory.alloc(wire::RECORD_BYTES, wire::RECORD_BYTES)?;
+        self.post(window, Posted { buffer, size, record })
+    }
+
+    /// Posts memory of the caller. The record is zeroed first.
+    pub fn post(&mut self, window: Window, posted: Posted) -> Result<Posted> {
+        self.memory.write(posted.record, &[0; wire::RECORD_BYTES])?;
+        let staging = [
+            (doorbell::MAILBOX, window.mailbox),
+            (doorbell::BUFFER_LO, posted.buffer as u32),
+            (doorbell::BUFFER_HI, (posted.buffer >> 32) as u32),
+            (doorbell::SIZE, posted.size),
+            (doorbell::RECORD_LO, posted.record as u32),
+            (doorbell::RECORD_HI, (posted.record >> 32) as u32),
+        ];
+        self.ring(window.process, "post_buffer", doorbell_command::POST_BUFFER, &staging)?;
+        Ok(posted)
+    }
+
+    /// The record, if the buffer is complete.
+    pub fn poll(&self, posted: &Posted) -> Result<Option<Completed>> {
+        let mut record = [0; wire::RECORD_BYTES];
+        self.memory.read(posted.record, &mut record)?;
+        let word = |at: usize| u32::from_le_bytes([record[at], record[at + 1], record[at + 2], record[at + 3]]);
+        let status = record[wire::RECORD_STATUS];
+        Ok((status != 0).then(|| Completed {
+            length: word(wire::RECORD_LENGTH),
+            status,
+            epoch: u16::from_le_bytes([record[wire::RECORD_EPOCH], record[wire::RECORD_EPOCH + 1]]),
+            buffer: u64::from(word(wire::RECORD_BUFFER + 4)) << 32 | u64::from(word(wire::RECORD_BUFFER)),
+        }))
+    }
+
+    /// Waits for the completion of a buffer, at most `cycles` cycles of the card.
+    pub fn wait(&mut self, posted: &Posted, cycles: u64) -> Result<Completed> {
+        let start = self.cycle()?;
+        loop {
+            if let Some(completed) = self.poll(posted)? {
+                return Ok(completed);
+            }
+            if self.cycle()?.saturating_sub(start) > cycles {
+                return Err(Error::Timeout { what: format!("the completion record at {:#x}", posted.record), cycles });
+            }
+        }
+    }
+
+    /// Writes the staging registers, issues the command and waits for the result.
+    fn ring(&mut self, process: usize, name: &'static str, command: u32, staging: &[(u32, u32)]) -> Result<u32> {
+        if process >= self.info.processes {
+            return Err(Error::Argument(format!("process {process} has no doorbell page; the card has {}", self.info.processes)));
+        }
+        let page = doorbell::BASE + process as u32 * PAGE;
+        for (register, value) in staging {
+            self.bar.write32(page + register, *value)?;
+        }
+        self.bar.write32(page + doorbell::COMMAND, command)?;
+        for _ in 0..DOORBELL_POLLS {
+            let result = self.bar.read32(page + doorbell::RESULT)?;
+            if result >> 31 == 0 {
+                return match result >> 16 & 0xff {
+                    doorbell_error::NONE => Ok(result & 0xffff),
+                    code => Err(Error::Doorbell { command: name, why: refusal(code) }),
+                };
+            }
+        }
+        Err(Error::Doorbell { command: name, why: "it did not answer; the card may need a reset" })
+    }
+}
+
+fn refusal(code: u32) -> &'static str {
+    match code {
+        doorbell_error::UNSUPPORTED => "this version of the hardware does not know the command",
+        doorbell_error::TABLE_FULL => "the mailbox table has no room for this address; close a mailbox",
+        doorbell_error::EXISTS => "the address is open already; close its mailbox first",
+        doorbell_error::NO_MAILBOX => "there is no such mailbox, or it belongs to another process",
+        doorbell_error::NO_SLOT => "no buffer slot is free; wait for a completion",
+        doorbell_error::BAD_ARGUMENT => "a record must be aligned to 16, a size must not be 0, a threshold must be between 1 and the size",
+        _ => "an error code that this library does not know",
+    }
+}

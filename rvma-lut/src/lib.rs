@@ -1,1 +1,34 @@
-//! Mailbox table, buffer queue, placement, DMA and completion.
+//! RVMA engine: mailbox table, buffer queue, placement, DMA, completion counters and completion unit.
+//!
+//! In packet order:
+//!
+//! | module | what it does |
+//! |---|---|
+//! | [`lookup`], [`mailbox_table`] | the packet's mailbox by {process, address}, key check |
+//! | [`binding`], [`buffer_queue`] | the message's buffer, bounds check, reservation; posted buffers |
+//! | [`placement`] | host address, request to the packet buffer |
+//! | [`dma_writer`] | AXI4 write bursts for packets, handler DMA and records |
+//! | [`report`] | ends of placements and DMA commands |
+//! | [`counters`], [`completion`] | when a buffer is complete; its record |
+//! | [`doorbell`], [`command_unit`], [`registers`] | the host's side |
+//! | [`rvma_engine`] | all of it |
+//!
+//! Served: PUT and GET_RESP, steered, BOUND mode, byte thresholds. Everything else is refused with a reason.
+#![warn(missing_docs)]
+
+pub mod binding;
+pub mod buffer_queue;
+pub mod command_unit;
+pub mod completion;
+pub mod counters;
+pub mod dma_writer;
+pub mod doorbell;
+pub mod lookup;
+pub mod mailbox_table;
+pub mod placement;
+pub mod registers;
+pub mod report;
+pub mod rvma_engine;
+pub mod types;
+
+pub use rvma_engine::RvmaEngine;

@@ -1,0 +1,265 @@
+//! Binding: gives a message its buffer when its first packet arrives, and every later packet the same one.
+//!
+//! | neighbour | ports |
+//! |---|---|
+//! | lookup | in `looked_up`, `looked_up_valid`; out `looked_up_ready` |
+//! | buffer queue | out `fetch`, `mailbox_number`, `load`, `need`, `need_threshold`, `need_frame`, `reserve`; in `fetch_ready`, `refetch`, `head` |
+//! | placement | out `job`, `job_valid` (no ready); in `job_room` |
+//! | report | out `verdict`, `verdict_valid` (no ready); in `verdict_room` |
+//!
+//! One packet per two cycles; four cycles from `looked_up_valid` to `job_valid` or `verdict_valid`. Stalls while the buffer
+//! queue changes a head or posts a buffer, and while one of the queues behind it has less than four places.
+//!
+//! The fate of a message is decided once, at the packet that arrives first: bound to the head buffer, with `msg_len` bytes
+//! reserved there, or refused. It is kept in a RAM indexed by `msg_slot` until packets with `msg_len` bytes have been seen.
+//! Messages of one packet have no slot and leave nothing behind. The entry names the message in full, so a slot that the
+//! message table gave away before all bytes passed here (a handler that places only some packets) binds anew.
+//!
+//! A packet is written only if it lies inside its message, the message as *this* packet describes it inside the buffer, and
+//! the payloads seen so far inside `msg_len`: a sender that contradicts itself cannot reach memory outside the buffer, nor
+//! bytes of a buffer that is complete.
+
+use crate::buffer_queue::{Head, Need};
+use crate::types::{BufferEntry, LookedUp, PlaceJob};
+use spindle_blocks::desc::PlacementDone;
+use spindle_blocks::ram::{RamStyle, SdpMemory};
+use spindle_contract::reasons::{NO_POSTED_BUFFER, OUT_OF_BOUNDS};
+use spindle_verilog::prelude::*;
+
+/// What is known of a message.
+#[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
+pub struct BindingEntry {
+    /// The slot holds a message.
+    pub live: Bit,
+    /// It was refused.
+    pub refused: Bit,
+    /// Why.
+    pub reason: Bits<5>,
+    /// Buffer it is bound to.
+    pub slot: Bits<14>,
+    /// The buffer.
+    pub buffer: BufferEntry,
+    /// Bytes not seen yet.
+    pub left: Bits<32>,
+    /// Mailbox.
+    pub mailbox: Bits<12>,
+    /// Source node.
+    pub src_nid: Bits<32>,
+    /// Source process.
+    pub src_pid: Bits<16>,
+    /// Message.
+    pub msg_id: Bits<32>,
+}
+
+/// The binding stage. See the module text.
+#[derive(LogicBlock, Default)]
+pub struct Binding {
+    /// Core clock.
+    pub clock: Signal<In, Clock>,
+    /// Synchronous reset, active high.
+    pub reset: Signal<In, Bit>,
+    /// Packet with its mailbox.
+    pub looked_up: Signal<In, LookedUp>,
+    /// There is one.
+    pub looked_up_valid: Signal<In, Bit>,
+    /// It is taken.
+    pub looked_up_ready: Signal<Out, Bit>,
+    /// Read the mailbox's queue.
+    pub fetch: Signal<Out, Bit>,
+    /// Of this mailbox.
+    pub mailbox_number: Signal<Out, Bits<12>>,
+    /// Go on with it.
+    pub load: Signal<Out, Bit>,
+    /// The message.
+    pub need: Signal<Out, Need>,
+    /// Threshold of its mailbox.
+    pub need_threshold: Signal<Out, Bits<32>>,
+    /// Frame.
+    pub need_frame: Signal<Out, Bits<16>>,
+    /// A fetch may start.
+    pub fetch_ready: Signal<In, Bit>,
+    /// No load in this cycle.
+    pub refetch: Signal<In, Bit>,
+    /// Head buffer of the mailbox.
+    pub head: Signal<In, Head>,
+    /// Bind the message to it.
+    pub reserve: Signal<Out, Bit>,
+    /// Packet to place.
+    pub job: Signal<Out, PlaceJob>,
+    /// There is one.
+    pub job_valid: Signal<Out, Bit>,
+    /// There is room for four.
+    pub job_room: Signal<In, Bit>,
+    /// Packet that needs no write: refused, or empty.
+    pub verdict: Signal<Out, PlacementDone>,
+    /// There is one.
+    pub verdict_valid: Signal<Out, Bit>,
+    /// There is room for four.
+    pub verdict_room: Signal<In, Bit>,
+    messages: SdpMemory<BindingEntry, 8>,
+    fetched: Reg<Bit>,
+    loaded: Reg<Bit>,
+    checked: Reg<Bit>,
+    same: Reg<Bit>,
+    packet: DFF<LookedUp>,
+    entry: DFF<BindingEntry>,
+    packet_3: DFF<LookedUp>,
+    entry_3: DFF<BindingEntry>,
+    known: DFF<Bit>,
+    fits: DFF<Bit>,
+    enough_left: DFF<Bit>,
+    ends: DFF<Bit>,
+    left_fresh: DFF<Bits<32>>,
+    job_out: DFF<PlaceJob>,
+    job_out_valid: Reg<Bit>,
+    verdict_out: DFF<PlacementDone>,
+    verdict_out_valid: Reg<Bit>,
+    clearing: Reg<Bit>,
+    clear_slot: Reg<Bits<8>>,
+    loads: Signal<Local, Bit>,
+    stores: Signal<Local, Bit>,
+    written: Signal<Local, BindingEntry>,
+    place: Signal<Local, Bit>,
+    reason: Signal<Local, Bits<5>>,
+}
+
+impl Binding {
+    /// The binding stage.
+    pub fn new() -> Self {
+        Self { messages: SdpMemory::new(RamStyle::Block, 1), clearing: Reg::new(true), ..Default::default() }
+    }
+}
+
+impl Logic for Binding {
+    #[hdl]
+    fn update(&mut self) {
+        regs!(self, clock, reset, fetched, loaded, checked, same, job_out_valid, verdict_out_valid, clearing, clear_slot);
+        dffs!(self, clock, packet, entry, packet_3, entry_3, known, fits, enough_left, ends, left_fresh, job_out, verdict_out);
+        self.messages.clock.next = self.clock.val();
+
+        // Cycle 3: the fate of the packet.
+        let decided = self.packet_3.q.val();
+        let p = decided.packet;
+        let bound = self.entry_3.q.val();
+        let head = self.head.val();
+        let known = self.known.q.val();
+        let fresh = !known & !decided.refused & !p.outside;
+        let reserves = fresh & head.active & head.fits;
+        let sound = self.fits.q.val() & self.enough_left.q.val() & !p.outside;
+        let goes_on = known & !bound.refused & sound & !decided.refused;
+        self.reserve.next = reserves;
+        self.place.next = reserves | goes_on;
+        self.reason.next = bits::<5>(OUT_OF_BOUNDS as u64);
+        if decided.refused {
+            self.reason.next = decided.reason;
+        } else if known & bound.refused {
+            self.reason.next = bound.reason;
+        } else if fresh & !head.active {
+            self.reason.next = bits::<5>(NO_POSTED_BUFFER as u64);
+        }
+
+        // What is kept of the message. `entry_3` has the bytes left already.
+        self.written.next = bound;
+        self.written.next.live = !self.ends.q.val();
+        if !known {
+            self.written.next.refused = !reserves;
+            self.written.next.reason = self.reason.val();
+            self.written.next.slot = head.slot;
+            self.written.next.buffer = head.buffer;
+            self.written.next.left = self.left_fresh.q.val();
+        }
+        // A packet refused for itself (key, header) says nothing of its message.
+        self.stores.next = self.checked.q.val() & p.has_slot & (fresh | goes_on | (known & bound.refused & self.enough_left.q.val() & !decided.refused));
+        self.messages.write_enable.next = self.stores.val() | self.clearing.q.val();
+        self.messages.write_address.next = p.msg_slot;
+        self.messages.write_data.next = self.written.val();
+        if self.clearing.q.val() {
+            self.messages.write_address.next = self.clear_slot.q.val();
+            self.messages.write_data.next.live = false;
+            self.clear_slot.d.next = self.clear_slot.q.val() + 1;
+            self.clearing.d.next = !self.clear_slot.q.val().all();
+        }
+
+        self.job_out_valid.d.next = self.checked.q.val() & self.place.val() & p.payload_len.any();
+        self.job_out.d.next = PlaceJob {
+            base: head.buffer.base,
+            start: p.start,
+            slot: head.slot,
+            frame: p.frame,
+            pkt: p.pkt,
+            payload_offset: p.payload_offset,
+            payload_len: p.payload_len,
+            has_slot: p.has_slot,
+            msg_slot: p.msg_slot,
+        };
+        if known {
+            self.job_out.d.next.base = bound.buffer.base;
+            self.job_out.d.next.slot = bound.slot;
+        }
+        self.verdict_out_valid.d.next = self.checked.q.val() & !(self.place.val() & p.payload_len.any());
+        self.verdict_out.d.next = PlacementDone {
+            pkt: p.pkt,
+            frame: p.frame,
+            has_slot: p.has_slot,
+            msg_slot: p.msg_slot,
+            payload_len: p.payload_len,
+            placed: self.place.val(),
+            reason: self.reason.val(),
+            spare: bits::<7>(0),
+        };
+        if self.place.val() {
+            self.verdict_out.d.next.reason = bits::<5>(0);
+        }
+
+        // Cycle 0: read. Not in the cycle in which a binding is written back, so the RAMs never read what they write.
+        let next = self.looked_up.val();
+        let starts = self.looked_up_valid.val() & self.fetch_ready.val() & self.job_room.val() & self.verdict_room.val();
+        let free = !self.fetched.q.val() & !self.checked.q.val() & !self.clearing.q.val();
+        self.fetch.next = starts & free;
+        self.mailbox_number.next = next.mailbox;
+        self.messages.read_enable.next = starts & free;
+        self.messages.read_address.next = next.packet.msg_slot;
+        self.fetched.d.next = starts & free;
+
+        // Cycle 1: load, or start again when the queue changes its head.
+        self.loads.next = self.fetched.q.val() & !self.refetch.val();
+        self.load.next = self.loads.val();
+        self.looked_up_ready.next = self.loads.val();
+        self.need.next = Need { msg_len: next.packet.msg_len, end: next.packet.end };
+        self.need_threshold.next = next.threshold;
+        self.need_frame.next = next.packet.frame;
+        self.loaded.d.next = self.loads.val();
+        self.packet.d.next = next;
+        self.same.d.next = self.loaded.q.val() & (next.packet.msg_slot == self.packet.q.val().packet.msg_slot);
+        self.entry.d.next = self.messages.read_data.val();
+        if self.same.q.val() & self.stores.val() {
+            self.entry.d.next = self.written.val();
+        }
+
+        // Cycle 2: is it the message of the slot; does the packet fit; what is left behind it.
+        let entry = self.entry.q.val();
+        let loaded = self.packet.q.val();
+        let q = loaded.packet;
+        let length = bit_cast::<32, 16>(q.payload_len);
+        let is_known = q.has_slot & entry.live & (entry.mailbox == loaded.mailbox) & (entry.src_nid == q.src_nid)
+            & (entry.src_pid == q.src_pid) & (entry.msg_id == q.msg_id);
+        self.checked.d.next = self.loaded.q.val();
+        self.packet_3.d.next = loaded;
+        self.entry_3.d.next = entry;
+        self.entry_3.d.next.left = entry.left - length;
+        self.entry_3.d.next.mailbox = loaded.mailbox;
+        self.entry_3.d.next.src_nid = q.src_nid;
+        self.entry_3.d.next.src_pid = q.src_pid;
+        self.entry_3.d.next.msg_id = q.msg_id;
+        self.left_fresh.d.next = q.msg_len - length;
+        self.known.d.next = is_known;
+        self.fits.d.next = q.end <= entry.buffer.size;
+        self.enough_left.d.next = length <= entry.left;
+        self.ends.d.next = length == (if is_known { entry.left } else { q.msg_len });
+
+        self.job.next = self.job_out.q.val();
+        self.job_valid.next = self.job_out_valid.q.val();
+        self.verdict.next = self.verdict_out.q.val();
+        self.verdict_valid.next = self.verdict_out_valid.q.val();
+    }
+}

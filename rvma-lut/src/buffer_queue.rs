@@ -1,0 +1,382 @@
+//! Buffer queue: the posted buffers of every mailbox, as linked lists in shared RAMs with one free list.
+//!
+//! | neighbour | ports |
+//! |---|---|
+//! | binding | in `fetch`, `mailbox_number`; `load`, `need`, `need_threshold`, `need_frame`; out `head`, in `reserve`; out `fetch_ready`, `refetch` |
+//! | doorbell | in `command`, `command_valid` (held); out `command_done` (pulse), `command_ok` |
+//! | completion | in `free_slot`, `free_valid`; out `free_ready`; out `record_entry`, `record_slot`, `record_write` |
+//! | counters | out `news`, `news_valid` (no ready: at most one per two cycles); in `news_room` |
+//!
+//! A buffer is POSTED (behind the head), ACTIVE (the head: messages are bound to it), DRAINING (closed: its messages still
+//! arrive; any number of buffers may drain) and DONE (recorded, its slot is free again). The state of a mailbox is its
+//! head, so a binding needs one RAM read:
+//!
+//! | cycle | what |
+//! |---|---|
+//! | 0 | `fetch`: the mailbox's entry is read |
+//! | 1 | `load`: the entry, or what the binding just before made of it, goes into a register |
+//! | 2 | does the message fit, does it reach the threshold; the sums |
+//! | 3 | `head` valid; with `reserve` the entry is written back |
+//!
+//! One binding per two cycles, also to one mailbox. A binding that reaches the threshold closes the head (`news`); if
+//! another buffer waits behind it, fetching the new head takes three more cycles, and a binding that was loaded meanwhile
+//! starts again (`refetch`). A posted buffer takes three cycles in which nothing is bound, a freed slot none.
+
+use crate::types::{BufferEntry, BufferEvent, QueueCommand, RecordEntry};
+use spindle_blocks::ram::{RamStyle, SdpMemory, SdpRam};
+use spindle_verilog::prelude::*;
+
+/// What a binding asks of the head buffer.
+#[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
+pub struct Need {
+    /// Bytes of the message.
+    pub msg_len: Bits<32>,
+    /// First byte behind it in the buffer.
+    pub end: Bits<32>,
+}
+
+/// The head buffer of the mailbox.
+#[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
+pub struct Head {
+    /// There is one.
+    pub active: Bit,
+    /// The message ends inside it.
+    pub fits: Bit,
+    /// Its slot.
+    pub slot: Bits<14>,
+    /// The buffer.
+    pub buffer: BufferEntry,
+}
+
+/// A mailbox's queue.
+#[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
+pub struct QueueEntry {
+    /// There is a head.
+    pub active: Bit,
+    /// Slot of the head.
+    pub head: Bits<14>,
+    /// Slot of the last buffer.
+    pub tail: Bits<14>,
+    /// The head.
+    pub buffer: BufferEntry,
+    /// Bytes of the messages bound to the head.
+    pub reserved: Bits<32>,
+    /// Bytes up to the threshold, at least 1 while there is a head.
+    pub missing: Bits<32>,
+    /// Buffers ever posted, modulo 2^16.
+    pub posted: Bits<16>,
+}
+
+/// States of the queue's sequencer.
+#[derive(LogicState, Copy, Clone, Debug, PartialEq)]
+pub enum QueueState {
+    /// Bindings and freed slots.
+    Run,
+    /// The link of the closed head is read.
+    NextLink,
+    /// The buffer behind it is read.
+    NextBuffer,
+    /// It becomes the head.
+    NextHead,
+    /// The queue of the mailbox that gets a buffer has been read.
+    Post,
+    /// The buffer is appended.
+    Append,
+    /// The doorbell hears of it.
+    Done,
+}
+
+/// The buffer queues. See the module text.
+#[derive(LogicBlock, Default)]
+pub struct BufferQueue {
+    /// Core clock.
+    pub clock: Signal<In, Clock>,
+    /// Synchronous reset, active high.
+    pub reset: Signal<In, Bit>,
+    /// Read the queue of `mailbox_number`; only while `fetch_ready`, and not in two successive cycles.
+    pub fetch: Signal<In, Bit>,
+    /// Mailbox, in the cycle of `fetch` and the next.
+    pub mailbox_number: Signal<In, Bits<12>>,
+    /// One cycle after `fetch`: go on with it.
+    pub load: Signal<In, Bit>,
+    /// With `load`: the message.
+    pub need: Signal<In, Need>,
+    /// With `load`: threshold of the mailbox.
+    pub need_threshold: Signal<In, Bits<32>>,
+    /// With `load`: frame, for the event.
+    pub need_frame: Signal<In, Bits<16>>,
+    /// Two cycles after `load`: the head buffer.
+    pub head: Signal<Out, Head>,
+    /// In that cycle: bind the message to it.
+    pub reserve: Signal<In, Bit>,
+    /// A fetch may start.
+    pub fetch_ready: Signal<Out, Bit>,
+    /// No load in this cycle: fetch again later.
+    pub refetch: Signal<Out, Bit>,
+    /// Command of the doorbell.
+    pub command: Signal<In, QueueCommand>,
+    /// Held until `command_done`.
+    pub command_valid: Signal<In, Bit>,
+    /// The command is done.
+    pub command_done: Signal<Out, Bit>,
+    /// With it: there was a free slot.
+    pub command_ok: Signal<Out, Bit>,
+    /// Slot of a completed buffer.
+    pub free_slot: Signal<In, Bits<14>>,
+    /// There is one.
+    pub free_valid: Signal<In, Bit>,
+    /// It is taken.
+    pub free_ready: Signal<Out, Bit>,
+    /// What the completion record of a posted buffer needs.
+    pub record_entry: Signal<Out, RecordEntry>,
+    /// Its slot.
+    pub record_slot: Signal<Out, Bits<14>>,
+    /// Write it.
+    pub record_write: Signal<Out, Bit>,
+    /// News for the counters.
+    pub news: Signal<Out, BufferEvent>,
+    /// There are some.
+    pub news_valid: Signal<Out, Bit>,
+    /// The counters have room for four more.
+    pub news_room: Signal<In, Bit>,
+    queues: SdpMemory<QueueEntry, 12>,
+    buffers: SdpMemory<BufferEntry, 14>,
+    links: SdpRam<14, 14>,
+    state: Reg<QueueState>,
+    fetched: Reg<Bit>,
+    loaded: Reg<Bit>,
+    checked: Reg<Bit>,
+    same: Reg<Bit>,
+    load_mailbox: DFF<Bits<12>>,
+    load_threshold: DFF<Bits<32>>,
+    load_frame: DFF<Bits<16>>,
+    load_need: DFF<Need>,
+    entry: DFF<QueueEntry>,
+    mailbox_3: DFF<Bits<12>>,
+    threshold_3: DFF<Bits<32>>,
+    frame_3: DFF<Bits<16>>,
+    entry_3: DFF<QueueEntry>,
+    fits: DFF<Bit>,
+    closes: DFF<Bit>,
+    is_last: DFF<Bit>,
+    /// Slots never used so far.
+    fresh: Reg<Bits<15>>,
+    free_head: DFF<Bits<14>>,
+    free_count: Reg<Bits<15>>,
+    freed_any: Reg<Bit>,
+    fresh_any: Reg<Bit>,
+    post_slot: DFF<Bits<14>>,
+    link: DFF<Bits<14>>,
+    ok: DFF<Bit>,
+    event_out: DFF<BufferEvent>,
+    event_out_valid: Reg<Bit>,
+    commit: Signal<Local, Bit>,
+    advance: Signal<Local, Bit>,
+    written: Signal<Local, QueueEntry>,
+    start_post: Signal<Local, Bit>,
+    _slots: u64,
+}
+
+impl BufferQueue {
+    /// Queues of `mailboxes` mailboxes that share `posted_buffers` slots.
+    pub fn new(mailboxes: usize, posted_buffers: usize) -> Self {
+        assert!(
+            posted_buffers.is_power_of_two() && (64..=16384).contains(&posted_buffers),
+            "BufferQueue: {posted_buffers} posted buffers cannot be had; choose a power of two from 64 to 16384"
+        );
+        // Beyond 8192 words an UltraRAM column costs less than the block RAMs.
+        let style = if posted_buffers > 8192 { RamStyle::Ultra } else { RamStyle::Block };
+        Self {
+            queues: SdpMemory::with_depth(RamStyle::Block, 1, mailboxes),
+            buffers: SdpMemory::with_depth(style, 1, posted_buffers),
+            links: SdpRam::with_depth(RamStyle::Block, 1, posted_buffers),
+            fresh_any: Reg::new(true),
+            _slots: posted_buffers as u64,
+            ..Default::default()
+        }
+    }
+}
+
+impl Logic for BufferQueue {
+    #[hdl]
+    fn update(&mut self) {
+        regs!(self, clock, reset, state, fetched, loaded, checked, same, fresh, free_count, freed_any, fresh_any, event_out_valid);
+        dffs!(self, clock, load_mailbox, load_threshold, load_frame, load_need, entry, mailbox_3, threshold_3, frame_3, entry_3, fits, closes, is_last, free_head, post_slot, link, ok, event_out);
+        self.queues.clock.next = self.clock.val();
+        self.buffers.clock.next = self.clock.val();
+        self.links.clock.next = self.clock.val();
+        let running = self.state.q.val() == QueueState::Run;
+        let post = self.command.val();
+
+        // Cycle 3 of a binding: commit.
+        let present = self.entry_3.q.val();
+        self.commit.next = self.checked.q.val() & self.reserve.val();
+        let close = self.commit.val() & self.closes.q.val();
+        self.advance.next = close & !self.is_last.q.val();
+        self.head.next = Head { active: present.active, fits: self.fits.q.val(), slot: present.head, buffer: present.buffer };
+        // entry_3 holds the sums already, so what is written back depends on late signals by one bit only.
+        self.written.next = present;
+        self.written.next.active = present.active & !self.closes.q.val();
+
+        // Cycle 0 and 1: fetch and load.
+        self.fetched.d.next = self.fetch.val();
+        self.same.d.next = self.loaded.q.val() & (self.mailbox_number.val() == self.load_mailbox.q.val());
+        self.loaded.d.next = self.fetched.q.val() & self.load.val();
+        self.load_mailbox.d.next = self.mailbox_number.val();
+        self.load_need.d.next = self.need.val();
+        self.load_threshold.d.next = self.need_threshold.val();
+        self.load_frame.d.next = self.need_frame.val();
+        self.entry.d.next = self.queues.read_data.val();
+        if self.same.q.val() & self.commit.val() {
+            self.entry.d.next = self.written.val();
+        }
+
+        // Cycle 2: check.
+        let head = self.entry.q.val();
+        let need = self.load_need.q.val();
+        self.checked.d.next = self.loaded.q.val();
+        if self.loaded.q.val() {
+            self.mailbox_3.d.next = self.load_mailbox.q.val();
+            self.threshold_3.d.next = self.load_threshold.q.val();
+            self.frame_3.d.next = self.load_frame.q.val();
+            self.entry_3.d.next = head;
+            self.entry_3.d.next.reserved = head.reserved + need.msg_len;
+            self.entry_3.d.next.missing = head.missing - need.msg_len;
+            self.fits.d.next = need.end <= head.buffer.size;
+            self.closes.d.next = need.msg_len >= head.missing;
+            self.is_last.d.next = head.head == head.tail;
+        }
+
+        // The doorbell's command starts when no binding is under way; none starts while it waits.
+        let waiting = self.command_valid.val();
+        self.fetch_ready.next = running & !waiting & self.news_room.val();
+        self.refetch.next = !running | self.advance.val();
+        self.start_post.next = running & waiting & self.news_room.val() & !self.fetched.q.val() & !self.loaded.q.val() & !self.checked.q.val();
+
+        // Read ports.
+        self.queues.read_enable.next = self.fetch.val() | self.start_post.val();
+        self.queues.read_address.next = self.mailbox_number.val();
+        if self.start_post.val() {
+            self.queues.read_address.next = post.mailbox;
+        }
+        self.links.read_enable.next = self.start_post.val() | (self.state.q.val() == QueueState::NextLink);
+        self.links.read_address.next = self.free_head.q.val();
+        if self.state.q.val() == QueueState::NextLink {
+            self.links.read_address.next = present.head;
+        }
+        self.buffers.read_enable.next = self.state.q.val() == QueueState::NextBuffer;
+        self.buffers.read_address.next = self.links.read_data.val();
+
+        // Write ports and events.
+        self.queues.write_enable.next = self.commit.val() & !self.advance.val();
+        self.queues.write_address.next = self.mailbox_3.q.val();
+        self.queues.write_data.next = self.written.val();
+        self.links.write_enable.next = false;
+        self.links.write_address.next = self.free_slot.val();
+        self.links.write_data.next = self.free_head.q.val();
+        self.buffers.write_enable.next = false;
+        self.buffers.write_address.next = self.post_slot.q.val();
+        self.buffers.write_data.next = post.buffer;
+        self.event_out_valid.d.next = close;
+        self.event_out.d.next = BufferEvent { open: false, slot: present.head, total: present.reserved, frame: self.frame_3.q.val() };
+        self.record_entry.next = RecordEntry { base: post.buffer.base, record: post.record, epoch: self.entry.q.val().posted, mailbox: post.mailbox };
+        self.record_slot.next = self.post_slot.q.val();
+        self.record_write.next = false;
+        self.free_ready.next = running & !self.start_post.val();
+        self.command_done.next = false;
+        self.command_ok.next = self.ok.q.val();
+
+        match self.state.q.val() {
+            QueueState::Run => {
+                if self.advance.val() {
+                    self.state.d.next = QueueState::NextLink;
+                } else if self.start_post.val() {
+                    self.state.d.next = QueueState::Post;
+                }
+                if self.free_valid.val() & !self.start_post.val() {
+                    self.links.write_enable.next = true;
+                    self.free_head.d.next = self.free_slot.val();
+                    self.free_count.d.next = self.free_count.q.val() + 1;
+                    self.freed_any.d.next = true;
+                }
+            }
+            QueueState::NextLink => {
+                self.state.d.next = QueueState::NextBuffer;
+            }
+            QueueState::NextBuffer => {
+                self.link.d.next = self.links.read_data.val();
+                self.state.d.next = QueueState::NextHead;
+            }
+            QueueState::NextHead => {
+                self.queues.write_enable.next = true;
+                self.queues.write_data.next = QueueEntry {
+                    active: true,
+                    head: self.link.q.val(),
+                    tail: present.tail,
+                    buffer: self.buffers.read_data.val(),
+                    reserved: bits::<32>(0),
+                    missing: self.threshold_3.q.val(),
+                    posted: present.posted,
+                };
+                self.state.d.next = QueueState::Run;
+            }
+            QueueState::Post => {
+                // Freed slots first; `links` was read at `free_head` for the case that one is taken.
+                self.entry.d.next = self.queues.read_data.val();
+                self.link.d.next = self.links.read_data.val();
+                self.ok.d.next = post.init | self.freed_any.q.val() | self.fresh_any.q.val();
+                self.post_slot.d.next = self.fresh.q.val().get_bits::<14>(0);
+                if self.freed_any.q.val() {
+                    self.post_slot.d.next = self.free_head.q.val();
+                }
+                self.state.d.next = QueueState::Append;
+            }
+            QueueState::Append => {
+                let queue = self.entry.q.val();
+                self.queues.write_address.next = post.mailbox;
+                if post.init {
+                    self.queues.write_enable.next = true;
+                    self.queues.write_data.next = QueueEntry { active: false, ..Default::default() };
+                } else if self.ok.q.val() {
+                    self.queues.write_enable.next = true;
+                    self.queues.write_data.next = queue;
+                    self.queues.write_data.next.tail = self.post_slot.q.val();
+                    self.queues.write_data.next.posted = queue.posted + 1;
+                    if queue.active {
+                        self.links.write_enable.next = true;
+                    } else {
+                        self.queues.write_data.next.active = true;
+                        self.queues.write_data.next.head = self.post_slot.q.val();
+                        self.queues.write_data.next.buffer = post.buffer;
+                        self.queues.write_data.next.reserved = bits::<32>(0);
+                        self.queues.write_data.next.missing = post.threshold;
+                    }
+                    self.links.write_address.next = queue.tail;
+                    self.links.write_data.next = self.post_slot.q.val();
+                    self.buffers.write_enable.next = true;
+                    self.record_write.next = true;
+                    self.event_out_valid.d.next = true;
+                    self.event_out.d.next = BufferEvent { open: true, slot: self.post_slot.q.val(), total: bits::<32>(0), frame: bits::<16>(0) };
+                    if self.freed_any.q.val() {
+                        self.free_head.d.next = self.link.q.val();
+                        self.free_count.d.next = self.free_count.q.val() - 1;
+                        self.freed_any.d.next = self.free_count.q.val() != 1;
+                    } else {
+                        self.fresh.d.next = self.fresh.q.val() + 1;
+                        self.fresh_any.d.next = self.fresh.q.val() != bits::<15>(self._slots - 1);
+                    }
+                }
+                self.state.d.next = QueueState::Done;
+            }
+            QueueState::Done => {
+                self.command_done.next = true;
+                self.state.d.next = QueueState::Run;
+            }
+            _ => {
+                self.state.d.next = QueueState::Run;
+            }
+        }
+        self.news.next = self.event_out.q.val();
+        self.news_valid.next = self.event_out_valid.q.val();
+    }
+}

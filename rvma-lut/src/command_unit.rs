@@ -1,0 +1,291 @@
+//! Command unit: carries out one doorbell command at a time.
+//!
+//! | neighbour | ports |
+//! |---|---|
+//! | doorbell | in `start`, `start_pid`, `start_code`; out `busy`, `pid`; out `argument_index`, `argument_read`, in `argument`; out `result`, `result_valid` |
+//! | lookup | out `request`, `request_valid`; in `request_ready`; in `found`, `found_valid` |
+//! | buffer queue | out `queue_command`, `queue_valid` (held); in `queue_done`, `queue_ok` |
+//! | registers | out pulses `mailbox_opened`, `buffer_posted` |
+//!
+//! INIT_WINDOW: ask the table for a number (EXISTS, TABLE_FULL), empty that mailbox's queue, only then make the entry visible to
+//! packets. POST_BUFFER: ask the table whether the mailbox is open and the process's own, then append the buffer. Any other
+//! command answers UNSUPPORTED, as does a mode that counts operations, is TAGGED or managed. The table's keys carry the
+//! process of the page that was written, so a process can name only mailboxes of its own.
+
+use crate::types::{BufferEntry, QueueCommand, TableRequest, TableResult, INSERT, NUMBER, PROBE};
+use spindle_contract::registers::{doorbell, doorbell_command, doorbell_error};
+use spindle_verilog::prelude::*;
+
+/// The words ADDR_LO to MAILBOX are fetched.
+const ARGUMENTS: usize = doorbell::MAILBOX as usize / 4 + 1;
+const LAST: u64 = ARGUMENTS as u64 - 1;
+const ADDR_LO: usize = doorbell::ADDR_LO as usize / 4;
+const ADDR_HI: usize = doorbell::ADDR_HI as usize / 4;
+const KEY: usize = doorbell::KEY as usize / 4;
+const THRESHOLD: usize = doorbell::THRESHOLD as usize / 4;
+const MODE: usize = doorbell::MODE as usize / 4;
+const BUFFER_LO: usize = doorbell::BUFFER_LO as usize / 4;
+const BUFFER_HI: usize = doorbell::BUFFER_HI as usize / 4;
+const SIZE: usize = doorbell::SIZE as usize / 4;
+const RECORD_LO: usize = doorbell::RECORD_LO as usize / 4;
+const RECORD_HI: usize = doorbell::RECORD_HI as usize / 4;
+const MAILBOX: usize = doorbell::MAILBOX as usize / 4;
+const INIT_WINDOW: u64 = doorbell_command::INIT_WINDOW as u64;
+const POST_BUFFER: u64 = doorbell_command::POST_BUFFER as u64;
+const UNSUPPORTED: u64 = doorbell_error::UNSUPPORTED as u64;
+const TABLE_FULL: u64 = doorbell_error::TABLE_FULL as u64;
+const EXISTS: u64 = doorbell_error::EXISTS as u64;
+const NO_MAILBOX: u64 = doorbell_error::NO_MAILBOX as u64;
+const NO_SLOT: u64 = doorbell_error::NO_SLOT as u64;
+const BAD_ARGUMENT: u64 = doorbell_error::BAD_ARGUMENT as u64;
+/// MODE bits that this version takes: NACK off (it sends none).
+const MODE_BITS: u64 = 8;
+
+/// States of the command unit.
+#[derive(LogicState, Copy, Clone, Debug, PartialEq)]
+pub enum CommandState {
+    /// Waits for a command.
+    Idle,
+    /// Fetches the staged registers.
+    Fetch,
+    /// Looks at them.
+    Check,
+    /// Asks the table.
+    Ask,
+    /// Waits for its answer.
+    Answer,
+    /// Looks at it.
+    Judge,
+    /// Has the mailbox's queue changed.
+    Queue,
+    /// Makes the mailbox visible.
+    Insert,
+    /// Writes the result.
+    Finish,
+}
+
+/// The command unit. See the module text.
+#[derive(LogicBlock, Default)]
+pub struct CommandUnit {
+    /// Core clock.
+    pub clock: Signal<In, Clock>,
+    /// Synchronous reset, active high.
+    pub reset: Signal<In, Bit>,
+    /// A command was written.
+    pub start: Signal<In, Bit>,
+    /// By this process.
+    pub start_pid: Signal<In, Bits<6>>,
+    /// The command.
+    pub start_code: Signal<In, Bits<32>>,
+    /// A command is under way.
+    pub busy: Signal<Out, Bit>,
+    /// Of this process.
+    pub pid: Signal<Out, Bits<6>>,
+    /// Word wanted.
+    pub argument_index: Signal<Out, Bits<5>>,
+    /// Read it.
+    pub argument_read: Signal<Out, Bit>,
+    /// The word asked for in the cycle before.
+    pub argument: Signal<In, Bits<32>>,
+    /// Word for RESULT.
+    pub result: Signal<Out, Bits<32>>,
+    /// Write it.
+    pub result_valid: Signal<Out, Bit>,
+    /// Question to the table.
+    pub request: Signal<Out, TableRequest>,
+    /// There is one.
+    pub request_valid: Signal<Out, Bit>,
+    /// It is taken.
+    pub request_ready: Signal<In, Bit>,
+    /// The table's answer.
+    pub found: Signal<In, TableResult>,
+    /// There is one.
+    pub found_valid: Signal<In, Bit>,
+    /// Change of a queue.
+    pub queue_command: Signal<Out, QueueCommand>,
+    /// Held until `queue_done`.
+    pub queue_valid: Signal<Out, Bit>,
+    /// It is done.
+    pub queue_done: Signal<In, Bit>,
+    /// With it: there was a free slot.
+    pub queue_ok: Signal<In, Bit>,
+    /// A mailbox was opened.
+    pub mailbox_opened: Signal<Out, Bit>,
+    /// A buffer was posted.
+    pub buffer_posted: Signal<Out, Bit>,
+    state: Reg<CommandState>,
+    owner: Reg<Bits<6>>,
+    /// The command opens a mailbox; else it posts a buffer.
+    opens: DFF<Bit>,
+    supported: DFF<Bit>,
+    index: Reg<Bits<5>>,
+    arriving: Reg<Bit>,
+    arrives: DFF<Bits<5>>,
+    arguments: [DFF<Bits<32>>; ARGUMENTS],
+    mailbox_number: DFF<Bits<12>>,
+    threshold: DFF<Bits<32>>,
+    answer: DFF<TableResult>,
+    bad_argument: DFF<Bit>,
+    bad_mode: DFF<Bit>,
+    above: DFF<Bit>,
+    error: DFF<Bits<8>>,
+    value: DFF<Bits<16>>,
+    _mailboxes: u64,
+}
+
+impl CommandUnit {
+    /// A command unit in front of a table of `mailboxes` entries.
+    pub fn new(mailboxes: usize) -> Self {
+        Self { _mailboxes: mailboxes as u64, ..Default::default() }
+    }
+}
+
+impl Logic for CommandUnit {
+    #[hdl]
+    fn update(&mut self) {
+        regs!(self, clock, reset, state, owner, index, arriving);
+        dffs!(self, clock, opens, supported, arrives, arguments, mailbox_number, threshold, answer, bad_argument, bad_mode, above, error, value);
+        let fetching = self.state.q.val() == CommandState::Fetch;
+        let pid = bit_cast::<16, 6>(self.owner.q.val());
+        let opens = self.opens.q.val();
+
+        // Arguments arrive one cycle after they were asked for.
+        self.argument_read.next = fetching & (self.index.q.val() <= LAST);
+        self.argument_index.next = self.index.q.val();
+        self.arriving.d.next = fetching & (self.index.q.val() <= LAST);
+        self.arrives.d.next = self.index.q.val();
+        for i in 0..ARGUMENTS {
+            if self.arriving.q.val() & (self.arrives.q.val() == bits::<5>(i as u64)) {
+                self.arguments[i].d.next = self.argument.val();
+            }
+        }
+        let size = self.arguments[SIZE].q.val();
+        let mode = self.arguments[MODE].q.val();
+        let record_lo = self.arguments[RECORD_LO].q.val();
+        let threshold = self.arguments[THRESHOLD].q.val();
+        let number = self.arguments[MAILBOX].q.val();
+        self.bad_mode.d.next = (mode | MODE_BITS) != MODE_BITS;
+        self.bad_argument.d.next = if opens { !threshold.any() } else { !size.any() | record_lo.get_bits::<4>(0).any() };
+        self.above.d.next = number >= self._mailboxes;
+
+        self.request_valid.next = (self.state.q.val() == CommandState::Ask) | (self.state.q.val() == CommandState::Insert);
+        self.request.next = TableRequest {
+            op: bits::<2>(NUMBER),
+            pid: pid,
+            addr: (self.arguments[ADDR_HI].q.val(), self.arguments[ADDR_LO].q.val()).cat::<64>(),
+            key: self.arguments[KEY].q.val(),
+            threshold: threshold,
+            mailbox: self.mailbox_number.q.val(),
+        };
+        if self.state.q.val() == CommandState::Insert {
+            self.request.next.op = bits::<2>(INSERT);
+        } else if opens {
+            self.request.next.op = bits::<2>(PROBE);
+        }
+        self.queue_valid.next = self.state.q.val() == CommandState::Queue;
+        self.queue_command.next = QueueCommand {
+            init: opens,
+            mailbox: self.mailbox_number.q.val(),
+            threshold: self.threshold.q.val(),
+            buffer: BufferEntry { base: (self.arguments[BUFFER_HI].q.val(), self.arguments[BUFFER_LO].q.val()).cat::<64>(), size: size },
+            record: (self.arguments[RECORD_HI].q.val(), record_lo.get_bits::<28>(4)).cat::<60>(),
+        };
+        self.mailbox_opened.next = false;
+        self.buffer_posted.next = false;
+
+        match self.state.q.val() {
+            CommandState::Idle => {
+                self.owner.d.next = self.start_pid.val();
+                self.opens.d.next = self.start_code.val() == INIT_WINDOW;
+                self.supported.d.next = (self.start_code.val() == INIT_WINDOW) | (self.start_code.val() == POST_BUFFER);
+                self.index.d.next = bits::<5>(0);
+                self.error.d.next = bits::<8>(doorbell_error::NONE as u64);
+                self.value.d.next = bits::<16>(0);
+                if self.start.val() {
+                    self.state.d.next = CommandState::Fetch;
+                }
+            }
+            CommandState::Fetch => {
+                // One more step for the last word to arrive, and one for the flags made of it.
+                self.index.d.next = self.index.q.val() + 1;
+                if self.index.q.val() == bits::<5>(LAST + 2) {
+                    self.state.d.next = CommandState::Check;
+                }
+            }
+            CommandState::Check => {
+                self.mailbox_number.d.next = number.get_bits::<12>(0);
+                self.state.d.next = CommandState::Finish;
+                if !self.supported.q.val() | (opens & self.bad_mode.q.val()) {
+                    self.error.d.next = bits::<8>(UNSUPPORTED);
+                } else if self.bad_argument.q.val() {
+                    self.error.d.next = bits::<8>(BAD_ARGUMENT);
+                } else if !opens & self.above.q.val() {
+                    self.error.d.next = bits::<8>(NO_MAILBOX);
+                } else {
+                    self.state.d.next = CommandState::Ask;
+                }
+            }
+            CommandState::Ask => {
+                if self.request_ready.val() {
+                    self.state.d.next = CommandState::Answer;
+                }
+            }
+            CommandState::Answer => {
+                self.answer.d.next = self.found.val();
+                if self.found_valid.val() {
+                    self.state.d.next = CommandState::Judge;
+                }
+            }
+            CommandState::Judge => {
+                let found = self.answer.q.val();
+                self.threshold.d.next = found.threshold;
+                self.state.d.next = CommandState::Finish;
+                if opens {
+                    self.mailbox_number.d.next = found.mailbox;
+                    if found.hit {
+                        self.error.d.next = bits::<8>(EXISTS);
+                    } else if found.full {
+                        self.error.d.next = bits::<8>(TABLE_FULL);
+                    } else {
+                        self.state.d.next = CommandState::Queue;
+                    }
+                } else if !found.hit {
+                    self.error.d.next = bits::<8>(NO_MAILBOX);
+                } else if found.threshold > size {
+                    self.error.d.next = bits::<8>(BAD_ARGUMENT);
+                } else {
+                    self.state.d.next = CommandState::Queue;
+                }
+            }
+            CommandState::Queue => {
+                if self.queue_done.val() {
+                    self.state.d.next = CommandState::Finish;
+                    if opens {
+                        self.state.d.next = CommandState::Insert;
+                    } else if self.queue_ok.val() {
+                        self.buffer_posted.next = true;
+                    } else {
+                        self.error.d.next = bits::<8>(NO_SLOT);
+                    }
+                }
+            }
+            CommandState::Insert => {
+                self.value.d.next = bit_cast::<16, 12>(self.mailbox_number.q.val());
+                if self.request_ready.val() {
+                    self.mailbox_opened.next = true;
+                    self.state.d.next = CommandState::Finish;
+                }
+            }
+            CommandState::Finish => {
+                self.state.d.next = CommandState::Idle;
+            }
+            _ => {
+                self.state.d.next = CommandState::Idle;
+            }
+        }
+        self.busy.next = self.state.q.val() != CommandState::Idle;
+        self.pid.next = self.owner.q.val();
+        self.result.next = (bits::<8>(0), self.error.q.val(), self.value.q.val()).cat::<32>();
+        self.result_valid.next = self.state.q.val() == CommandState::Finish;
+    }
+}

@@ -1,0 +1,84 @@
+//! Completion: turns a complete buffer into its record in host memory, and gives its slot back.
+//!
+//! | neighbour | ports |
+//! |---|---|
+//! | counters | in `completion`, `completion_valid` (no ready); out `completion_room` |
+//! | DMA writer | out `record`, `record_data`, `record_valid`; in `record_ready` |
+//! | buffer queue | out `free_slot`, `free_valid`; in `free_ready` |
+//!
+//! `completion_valid` → `record_valid`: 1 cycle. A record is 16 bytes in one write of its own (`docs` of the contract,
+//! `wire::RECORD_*`): length u32, status u8, 0, epoch u16, buffer pointer u64, little-endian. Its address goes out only
+//! after the counters have seen the last byte, so it never overtakes data.
+
+use crate::types::{Origin, Transfer, QUEUE_BITS, QUEUE_STOP, RECORD};
+use spindle_blocks::desc::Completion;
+use spindle_blocks::Fifo;
+use spindle_contract::wire::RECORD_BYTES;
+use spindle_verilog::prelude::*;
+
+/// The completion unit. See the module text.
+#[derive(LogicBlock, Default)]
+pub struct CompletionUnit {
+    /// Core clock.
+    pub clock: Signal<In, Clock>,
+    /// Synchronous reset, active high.
+    pub reset: Signal<In, Bit>,
+    /// Complete buffer.
+    pub completion: Signal<In, Completion>,
+    /// There is one.
+    pub completion_valid: Signal<In, Bit>,
+    /// There is room for four.
+    pub completion_room: Signal<Out, Bit>,
+    /// Where its record goes.
+    pub record: Signal<Out, Transfer>,
+    /// The record.
+    pub record_data: Signal<Out, Bits<128>>,
+    /// There is one.
+    pub record_valid: Signal<Out, Bit>,
+    /// It is taken.
+    pub record_ready: Signal<In, Bit>,
+    /// Slot to be used again.
+    pub free_slot: Signal<Out, Bits<14>>,
+    /// There is one.
+    pub free_valid: Signal<Out, Bit>,
+    /// It is taken.
+    pub free_ready: Signal<In, Bit>,
+    waiting: Fifo<Completion, QUEUE_BITS>,
+    freed: Fifo<Bits<14>, QUEUE_BITS>,
+}
+
+impl Logic for CompletionUnit {
+    #[hdl]
+    fn update(&mut self) {
+        clocks!(self, clock, reset, waiting, freed);
+        self.waiting.write.next = self.completion.val();
+        self.waiting.write_valid.next = self.completion_valid.val();
+        self.completion_room.next = self.waiting.level.val() < QUEUE_STOP;
+
+        let done = self.waiting.read.val();
+        let valid = self.waiting.read_valid.val() & self.freed.write_ready.val();
+        self.record_valid.next = valid;
+        self.record.next = Transfer {
+            address: done.record,
+            lines: bits::<11>(1),
+            offset: bits::<6>(0),
+            origin: Origin {
+                kind: bits::<2>(RECORD),
+                posted: false,
+                slot: done.buffer,
+                frame: done.frame,
+                tag: bits::<10>(0),
+                has_slot: false,
+                msg_slot: bits::<8>(0),
+                length: bits::<16>(RECORD_BYTES as u64),
+            },
+        };
+        self.record_data.next = (done.address, done.epoch, bits::<8>(0), done.status, done.length).cat::<128>();
+        self.waiting.read_ready.next = self.record_ready.val() & self.freed.write_ready.val();
+        self.freed.write.next = done.buffer;
+        self.freed.write_valid.next = valid & self.record_ready.val();
+        self.free_slot.next = self.freed.read.val();
+        self.free_valid.next = self.freed.read_valid.val();
+        self.freed.read_ready.next = self.free_ready.val();
+    }
+}

@@ -1,0 +1,251 @@
+//! Counters: bytes settled per buffer, and when a buffer is complete.
+//!
+//! | neighbour | ports |
+//! |---|---|
+//! | buffer queue | in `news`, `news_valid` (no ready); out `news_room`; in `record_entry`, `record_slot`, `record_write` |
+//! | report | in `settle`, `settle_valid`; out `settle_ready` |
+//! | completion | out `completion`, `completion_valid` (no ready); in `completion_room` |
+//!
+//! A buffer is complete when it is closed (the messages bound to it reach the threshold) and every byte of those messages has
+//! been settled. Bytes are settled with the last answer to their write, so in WAIT_B this one count stands for both
+//! conditions of a completion: enough bytes, and no write outstanding. A message is never split: bytes that overshoot the
+//! threshold are waited for as well. If a write failed, the record says PARTIAL and gives the bytes that did arrive.
+//!
+//! Until a buffer is closed its entry counts up the bytes settled; from then on it counts down those still missing.
+//!
+//! One event or settled packet per two cycles, also for one buffer:
+//!
+//! | cycle | what |
+//! |---|---|
+//! | 0 | taken; the buffer's entry is read |
+//! | 1 | the entry, or what the operation just before made of it, goes into a register |
+//! | 2 | sums and comparisons |
+//! | 3 | written back; `completion_valid` |
+
+use crate::types::{BufferEvent, RecordEntry, Settle, QUEUE_BITS, QUEUE_STOP};
+use spindle_blocks::desc::Completion;
+use spindle_blocks::ram::{RamStyle, SdpMemory};
+use spindle_blocks::Fifo;
+use spindle_contract::wire::status;
+use spindle_verilog::prelude::*;
+
+const DONE: u64 = status::DONE as u64;
+const PARTIAL: u64 = status::PARTIAL as u64;
+
+/// Counts of a buffer.
+#[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
+pub struct CountEntry {
+    /// Open: bytes settled; closed: bytes missing.
+    pub count: Bits<32>,
+    /// Bytes that the host took.
+    pub placed: Bits<32>,
+    /// No further message will be bound.
+    pub closed: Bit,
+    /// A write failed.
+    pub failed: Bit,
+}
+
+/// An operation on a buffer's counts.
+#[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
+pub struct CountOp {
+    /// The buffer was posted.
+    pub open: Bit,
+    /// The buffer was closed.
+    pub close: Bit,
+    /// The bytes arrived.
+    pub ok: Bit,
+    /// Closed: bytes bound; settled: bytes of the packet.
+    pub amount: Bits<32>,
+    /// Buffer.
+    pub slot: Bits<14>,
+    /// Frame.
+    pub frame: Bits<16>,
+    /// Cycle of the answer.
+    pub stamp: Bits<32>,
+}
+
+/// The counters. See the module text.
+#[derive(LogicBlock, Default)]
+pub struct Counters {
+    /// Core clock.
+    pub clock: Signal<In, Clock>,
+    /// Synchronous reset, active high.
+    pub reset: Signal<In, Bit>,
+    /// News of a buffer.
+    pub news: Signal<In, BufferEvent>,
+    /// There are some.
+    pub news_valid: Signal<In, Bit>,
+    /// There is room for four.
+    pub news_room: Signal<Out, Bit>,
+    /// What the record of a posted buffer needs.
+    pub record_entry: Signal<In, RecordEntry>,
+    /// Its slot.
+    pub record_slot: Signal<In, Bits<14>>,
+    /// Keep it.
+    pub record_write: Signal<In, Bit>,
+    /// Bytes settled.
+    pub settle: Signal<In, Settle>,
+    /// There are some.
+    pub settle_valid: Signal<In, Bit>,
+    /// They are taken.
+    pub settle_ready: Signal<Out, Bit>,
+    /// Buffer that is complete.
+    pub completion: Signal<Out, Completion>,
+    /// There is one.
+    pub completion_valid: Signal<Out, Bit>,
+    /// There is room for four.
+    pub completion_room: Signal<In, Bit>,
+    events: Fifo<BufferEvent, QUEUE_BITS>,
+    counts: SdpMemory<CountEntry, 14>,
+    records: SdpMemory<RecordEntry, 14>,
+    now: Reg<Bits<32>>,
+    taken: Reg<Bit>,
+    loaded: Reg<Bit>,
+    checked: Reg<Bit>,
+    same: Reg<Bit>,
+    op_1: DFF<CountOp>,
+    op_2: DFF<CountOp>,
+    op_3: DFF<CountOp>,
+    entry: DFF<CountEntry>,
+    record_2: DFF<RecordEntry>,
+    record_3: DFF<RecordEntry>,
+    up: DFF<Bits<32>>,
+    down: DFF<Bits<32>>,
+    missing: DFF<Bits<32>>,
+    placed: DFF<Bits<32>>,
+    closed: DFF<Bit>,
+    failed: DFF<Bit>,
+    complete: DFF<Bit>,
+    op: Signal<Local, CountOp>,
+    written: Signal<Local, CountEntry>,
+}
+
+impl Counters {
+    /// Counters of `posted_buffers` slots, a power of two from 64 to 16384.
+    pub fn new(posted_buffers: usize) -> Self {
+        let style = if posted_buffers > 8192 { RamStyle::Ultra } else { RamStyle::Block };
+        Self {
+            counts: SdpMemory::with_depth(style, 1, posted_buffers),
+            records: SdpMemory::with_depth(style, 1, posted_buffers),
+            // An answer is taken in the cycle after it came.
+            now: Reg::new(Bits::<32>::mask()),
+            ..Default::default()
+        }
+    }
+}
+
+impl Logic for Counters {
+    #[hdl]
+    fn update(&mut self) {
+        clocks!(self, clock, reset, events);
+        regs!(self, clock, reset, now, taken, loaded, checked, same);
+        dffs!(self, clock, op_1, op_2, op_3, entry, record_2, record_3, up, down, missing, placed, closed, failed, complete);
+        self.counts.clock.next = self.clock.val();
+        self.records.clock.next = self.clock.val();
+        self.now.d.next = self.now.q.val() + 1;
+
+        // Cycle 3: write back, report completion.
+        let ended = self.op_3.q.val();
+        self.written.next = CountEntry {
+            count: if ended.close {
+                self.missing.q.val()
+            } else if self.closed.q.val() {
+                self.down.q.val()
+            } else {
+                self.up.q.val()
+            },
+            placed: self.placed.q.val(),
+            closed: self.closed.q.val() | ended.close,
+            failed: self.failed.q.val(),
+        };
+        if ended.open {
+            self.written.next = CountEntry { closed: false, ..Default::default() };
+        }
+        self.counts.write_enable.next = self.checked.q.val();
+        self.counts.write_address.next = ended.slot;
+        self.counts.write_data.next = self.written.val();
+        let record = self.record_3.q.val();
+        self.completion_valid.next = self.checked.q.val() & self.complete.q.val();
+        self.completion.next = Completion {
+            version: bits::<4>(spindle_contract::VERSION as u64),
+            frame: ended.frame,
+            mailbox: record.mailbox,
+            buffer: ended.slot,
+            record: (record.record, bits::<4>(0)).cat::<64>(),
+            length: self.placed.q.val(),
+            status: if self.failed.q.val() { bits::<8>(PARTIAL) } else { bits::<8>(DONE) },
+            epoch: record.epoch,
+            address: record.base,
+            stamp: ended.stamp,
+            spare: bits::<16>(0),
+        };
+
+        // Cycle 0: events first, they are rare. Not in the cycle of a write back, so the RAM never reads what it writes.
+        self.events.write.next = self.news.val();
+        self.events.write_valid.next = self.news_valid.val();
+        self.news_room.next = self.events.level.val() < QUEUE_STOP;
+        let newest = self.events.read.val();
+        let settle = self.settle.val();
+        let go = !self.taken.q.val() & !self.checked.q.val() & self.completion_room.val();
+        self.events.read_ready.next = go;
+        self.settle_ready.next = go & !self.events.read_valid.val();
+        self.op.next = CountOp {
+            open: false,
+            close: false,
+            ok: settle.ok,
+            amount: bit_cast::<32, 16>(settle.length),
+            slot: settle.slot,
+            frame: settle.frame,
+            stamp: self.now.q.val(),
+        };
+        if self.events.read_valid.val() {
+            self.op.next.open = newest.open;
+            self.op.next.close = !newest.open;
+            self.op.next.amount = newest.total;
+            self.op.next.slot = newest.slot;
+            self.op.next.frame = newest.frame;
+        }
+        let op = self.op.val();
+        let take = go & (self.events.read_valid.val() | self.settle_valid.val());
+        self.taken.d.next = take;
+        self.op_1.d.next = op;
+        self.same.d.next = self.loaded.q.val() & (op.slot == self.op_2.q.val().slot);
+        self.counts.read_enable.next = take;
+        self.counts.read_address.next = op.slot;
+        self.records.read_enable.next = take;
+        self.records.read_address.next = op.slot;
+        self.records.write_enable.next = self.record_write.val();
+        self.records.write_address.next = self.record_slot.val();
+        self.records.write_data.next = self.record_entry.val();
+
+        // Cycle 1: load.
+        self.loaded.d.next = self.taken.q.val();
+        self.op_2.d.next = self.op_1.q.val();
+        self.record_2.d.next = self.records.read_data.val();
+        self.entry.d.next = self.counts.read_data.val();
+        if self.same.q.val() & self.checked.q.val() {
+            self.entry.d.next = self.written.val();
+        }
+
+        // Cycle 2: all sums and comparisons beside each other.
+        let entry = self.entry.q.val();
+        let now = self.op_2.q.val();
+        let equal = entry.count == now.amount;
+        self.checked.d.next = self.loaded.q.val();
+        self.op_3.d.next = now;
+        self.record_3.d.next = self.record_2.q.val();
+        self.up.d.next = entry.count + now.amount;
+        self.down.d.next = entry.count - now.amount;
+        self.missing.d.next = now.amount - entry.count;
+        self.placed.d.next = entry.placed;
+        self.closed.d.next = entry.closed;
+        self.failed.d.next = entry.failed;
+        self.complete.d.next = equal & (now.close | entry.closed) & !now.open;
+        if !now.open & !now.close {
+            self.failed.d.next = entry.failed | !now.ok;
+            if now.ok {
+                self.placed.d.next = entry.placed + now.amount;
+            }
+        }
+    }
+}

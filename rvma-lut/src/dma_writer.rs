@@ -1,0 +1,379 @@
+//! DMA writer: one order of transfers, three sources of bytes, one AXI4 write master.
+//!
+//! | neighbour | ports |
+//! |---|---|
+//! | completion | in `record`, `record_data`, `record_valid`; out `record_ready` |
+//! | placement | in `place`, `place_valid`; out `place_ready` |
+//! | HPU array | in `dma`, `dma_valid`; out `dma_ready`; in `dma_data`, `dma_last`, `dma_data_valid`; out `dma_data_ready` |
+//! | packet engine | in `place_data`, `place_last`, `place_data_valid`; out `place_data_ready` |
+//! | host | the AXI4 write channels `host_aw*`, `host_w*`, `host_b*` |
+//! | report | out `finished`, `finished_error`, `finished_valid`; in `finished_ready`; out `written`, `written_valid`; in `written_room` |
+//! | registers | out `burst`, `answer_error` (pulses) |
+//!
+//! The order is decided once, when a transfer is taken: records first, then packets and handler DMA in turn. The address side
+//! cuts the transfer into bursts at once; the data side follows in the same order through small FIFOs, so a transfer is never
+//! mixed with another. One beat per cycle without a bubble between transfers; one burst and one transfer per cycle.
+//!
+//! Bursts end at multiples of 256 bytes, so none is longer than 256 bytes nor crosses 4 KiB. Addresses are whole lines of 64
+//! bytes, strobes name the bytes. All bursts have id 0: the host answers in order, and a FIFO of 512 entries says which
+//! burst an answer belongs to (512 may be in flight).
+//!
+//! Transfer taken → AWVALID: 2 cycles. First source beat → WVALID: the aligner's latency + 1. B handshake → `finished`: same
+//! cycle; a write's error is kept until the last burst of its transfer.
+
+use crate::types::{InFlight, Origin, Transfer, HANDLER, RECORD};
+use spindle_blocks::aligner::{AlignJob, ByteAligner};
+use spindle_blocks::desc::DmaDesc;
+use spindle_blocks::Fifo;
+use spindle_verilog::prelude::*;
+
+/// Address bits of the FIFO of bursts in flight.
+const IN_FLIGHT_BITS: usize = 9;
+/// Address bits of the FIFOs from the address side to the data side.
+const ORDER_BITS: usize = 5;
+
+/// The DMA writer. See the module text.
+#[derive(LogicBlock, Default)]
+pub struct DmaWriter {
+    /// Core clock.
+    pub clock: Signal<In, Clock>,
+    /// Synchronous reset, active high.
+    pub reset: Signal<In, Bit>,
+    /// Completion record.
+    pub record: Signal<In, Transfer>,
+    /// Its bytes.
+    pub record_data: Signal<In, Bits<128>>,
+    /// There is one.
+    pub record_valid: Signal<In, Bit>,
+    /// It is taken.
+    pub record_ready: Signal<Out, Bit>,
+    /// Payload of a packet.
+    pub place: Signal<In, Transfer>,
+    /// There is one.
+    pub place_valid: Signal<In, Bit>,
+    /// It is taken.
+    pub place_ready: Signal<Out, Bit>,
+    /// DMA command of a handler.
+    pub dma: Signal<In, DmaDesc>,
+    /// There is one.
+    pub dma_valid: Signal<In, Bit>,
+    /// It is taken.
+    pub dma_ready: Signal<Out, Bit>,
+    /// Bytes of handler memory.
+    pub dma_data: Signal<In, Bits<512>>,
+    /// Last beat of the command.
+    pub dma_last: Signal<In, Bit>,
+    /// There is a beat.
+    pub dma_data_valid: Signal<In, Bit>,
+    /// It is taken.
+    pub dma_data_ready: Signal<Out, Bit>,
+    /// Bytes of the packet buffer.
+    pub place_data: Signal<In, Bits<512>>,
+    /// Last beat of the packet.
+    pub place_last: Signal<In, Bit>,
+    /// There is a beat.
+    pub place_data_valid: Signal<In, Bit>,
+    /// It is taken.
+    pub place_data_ready: Signal<Out, Bit>,
+    /// AXI4 write address.
+    pub host_awid: Signal<Out, Bits<8>>,
+    /// A whole line.
+    pub host_awaddr: Signal<Out, Bits<64>>,
+    /// Beats less one, 0 to 3.
+    pub host_awlen: Signal<Out, Bits<8>>,
+    /// 64 bytes.
+    pub host_awsize: Signal<Out, Bits<3>>,
+    /// INCR.
+    pub host_awburst: Signal<Out, Bits<2>>,
+    /// Address valid.
+    pub host_awvalid: Signal<Out, Bit>,
+    /// Address taken.
+    pub host_awready: Signal<In, Bit>,
+    /// Write data.
+    pub host_wdata: Signal<Out, Bits<512>>,
+    /// Bytes to write.
+    pub host_wstrb: Signal<Out, Bits<64>>,
+    /// Last beat of the burst.
+    pub host_wlast: Signal<Out, Bit>,
+    /// Data valid.
+    pub host_wvalid: Signal<Out, Bit>,
+    /// Data taken.
+    pub host_wready: Signal<In, Bit>,
+    /// Id of the answer; there is one id.
+    pub host_bid: Signal<In, Bits<8>>,
+    /// Bit 1: error.
+    pub host_bresp: Signal<In, Bits<2>>,
+    /// Answer valid.
+    pub host_bvalid: Signal<In, Bit>,
+    /// Answer taken.
+    pub host_bready: Signal<Out, Bit>,
+    /// Transfer whose last answer has come.
+    pub finished: Signal<Out, Origin>,
+    /// One of its answers was an error.
+    pub finished_error: Signal<Out, Bit>,
+    /// There is one in this cycle.
+    pub finished_valid: Signal<Out, Bit>,
+    /// One may come in this cycle.
+    pub finished_ready: Signal<In, Bit>,
+    /// Transfer whose last beat was taken.
+    pub written: Signal<Out, Origin>,
+    /// There is one in this cycle.
+    pub written_valid: Signal<Out, Bit>,
+    /// Four more may come.
+    pub written_room: Signal<In, Bit>,
+    /// A burst was issued.
+    pub burst: Signal<Out, Bit>,
+    /// An answer was an error.
+    pub answer_error: Signal<Out, Bit>,
+    /// First beat of a packet taken, and its frame.
+    pub first_beat: Signal<Out, Bit>,
+    /// Frame of the beat on W.
+    pub beat_frame: Signal<Out, Bits<16>>,
+    /// AWVALID of a record rose, and its frame.
+    pub record_issued: Signal<Out, Bit>,
+    /// Frame of the address on AW.
+    pub address_frame: Signal<Out, Bits<16>>,
+    aligner: ByteAligner,
+    jobs: Fifo<AlignJob, ORDER_BITS>,
+    sources: Fifo<Bits<2>, ORDER_BITS>,
+    runs: Fifo<DataRun, ORDER_BITS>,
+    records: Fifo<Bits<128>, ORDER_BITS>,
+    in_flight: Fifo<InFlight, IN_FLIGHT_BITS>,
+    command: DFF<Transfer>,
+    command_valid: Reg<Bit>,
+    dma_next: Reg<Bit>,
+    run: DFF<AddressRun>,
+    run_valid: Reg<Bit>,
+    address: DFF<Bits<64>>,
+    beats: DFF<Bits<2>>,
+    address_valid: Reg<Bit>,
+    address_new: Reg<Bit>,
+    address_record: DFF<Bit>,
+    address_tag: DFF<Bits<16>>,
+    line: Reg<Bits<2>>,
+    in_run: Reg<Bit>,
+    beat_data: DFF<Bits<512>>,
+    beat_strobe: DFF<Bits<64>>,
+    beat_last: DFF<Bit>,
+    beat_end: DFF<Bit>,
+    beat_first: DFF<Bit>,
+    beat_origin: DFF<Origin>,
+    beat_valid: Reg<Bit>,
+    failed: Reg<Bit>,
+    chosen: Signal<Local, Transfer>,
+    source_data: Signal<Local, Bits<512>>,
+    source_last: Signal<Local, Bit>,
+    source_valid: Signal<Local, Bit>,
+}
+
+/// What the data side knows of a transfer.
+#[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
+pub struct DataRun {
+    /// Line of the first beat within its 256 bytes.
+    pub line: Bits<2>,
+    /// Who asks.
+    pub origin: Origin,
+}
+
+/// The rest of the transfer that is being cut into bursts.
+#[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
+pub struct AddressRun {
+    /// High half of the address.
+    pub high: Bits<32>,
+    /// Line within 4 GiB.
+    pub line: Bits<26>,
+    /// Lines left.
+    pub lines: Bits<11>,
+    /// Who asks.
+    pub origin: Origin,
+}
+
+impl Logic for DmaWriter {
+    #[hdl]
+    fn update(&mut self) {
+        clocks!(self, clock, reset, aligner, jobs, sources, runs, records, in_flight);
+        regs!(self, clock, reset, command_valid, dma_next, run_valid, address_valid, address_new, line, in_run, beat_valid, failed);
+        dffs!(self, clock, command, run, address, beats, address_record, address_tag, beat_data, beat_strobe, beat_last, beat_end, beat_first, beat_origin);
+
+        // Address side. The present run gives a burst per cycle while AW and the FIFO of answers have room.
+        let run = self.run.q.val();
+        let address_open = self.address_valid.q.val() & !self.host_awready.val();
+        let issue = self.run_valid.q.val() & !address_open & self.in_flight.write_ready.val();
+        let place_in_block = run.line.get_bits::<2>(0);
+        // Lines to the end of the 256 bytes, less one; the burst takes them all unless the run ends before.
+        let whole = !place_in_block;
+        let rest = run.lines - 1;
+        let ends = rest <= bit_cast::<11, 2>(whole);
+        let burst_beats = if ends { rest.get_bits::<2>(0) } else { whole };
+        self.in_flight.write.next = InFlight { last: ends, origin: run.origin };
+        self.in_flight.write_valid.next = issue;
+        self.burst.next = issue;
+        if !address_open {
+            self.address_valid.d.next = issue;
+        }
+        self.address_new.d.next = issue;
+        if issue {
+            self.address.d.next = (run.high, run.line, bits::<6>(0)).cat::<64>();
+            self.beats.d.next = burst_beats;
+            self.address_record.d.next = run.origin.kind == RECORD;
+            self.address_tag.d.next = run.origin.frame;
+            self.run.d.next.line = (run.line.get_bits::<24>(2) + 1, bits::<2>(0)).cat::<26>();
+            self.run.d.next.lines = rest - bit_cast::<11, 2>(whole);
+            if run.line.get_bits::<24>(2).all() {
+                self.run.d.next.high = run.high + 1;
+            }
+            self.run_valid.d.next = !ends;
+        }
+
+        // Choice of the next transfer.
+        let free = !self.run_valid.q.val() | (issue & ends);
+        let room = free & self.jobs.write_ready.val() & self.sources.write_ready.val() & self.runs.write_ready.val() & self.records.write_ready.val();
+        let take_record = room & self.record_valid.val();
+        let dma_turn = self.command_valid.q.val() & (self.dma_next.q.val() | !self.place_valid.val());
+        let take_dma = room & !self.record_valid.val() & dma_turn;
+        let take_place = room & !self.record_valid.val() & !dma_turn & self.place_valid.val();
+        self.record_ready.next = room;
+        self.place_ready.next = room & !self.record_valid.val() & !dma_turn;
+        if take_dma {
+            self.dma_next.d.next = false;
+        } else if take_place {
+            self.dma_next.d.next = true;
+        }
+        self.chosen.next = self.place.val();
+        if self.record_valid.val() {
+            self.chosen.next = self.record.val();
+        } else if dma_turn {
+            self.chosen.next = self.command.q.val();
+        }
+        let next = self.chosen.val();
+        let taken = take_record | take_dma | take_place;
+        if taken {
+            self.run_valid.d.next = true;
+            self.run.d.next = AddressRun {
+                high: next.address.get_bits::<32>(32),
+                line: next.address.get_bits::<26>(6),
+                lines: next.lines,
+                origin: next.origin,
+            };
+        }
+        self.jobs.write.next = AlignJob { src_offset: next.offset, dst_offset: next.address.get_bits::<6>(0), length: next.origin.length.get_bits::<15>(0) };
+        self.jobs.write_valid.next = taken;
+        self.sources.write.next = next.origin.kind;
+        self.sources.write_valid.next = taken;
+        self.runs.write.next = DataRun { line: next.address.get_bits::<2>(6), origin: next.origin };
+        self.runs.write_valid.next = taken;
+        self.records.write.next = self.record_data.val();
+        self.records.write_valid.next = take_record;
+
+        // A handler's command waits in a register of its own.
+        let dma = self.dma.val();
+        let dma_reach = bit_cast::<17, 16>(dma.length) + bit_cast::<17, 6>(dma.address.get_bits::<6>(0)) + 63;
+        let dma_ready = !self.command_valid.q.val() | take_dma;
+        self.dma_ready.next = dma_ready;
+        if dma_ready {
+            self.command_valid.d.next = self.dma_valid.val();
+            self.command.d.next = Transfer {
+                address: dma.address,
+                lines: dma_reach.get_bits::<11>(6),
+                offset: bits::<6>(0),
+                origin: Origin {
+                    kind: bits::<2>(HANDLER),
+                    posted: false,
+                    slot: bits::<14>(0),
+                    frame: dma.frame,
+                    tag: (dma.cluster, dma.hpu, dma.handle).cat::<10>(),
+                    has_slot: false,
+                    msg_slot: bits::<8>(0),
+                    length: dma.length,
+                },
+            };
+        }
+
+        // Data side: the source of the oldest transfer goes through the aligner.
+        self.aligner.job.next = self.jobs.read.val();
+        self.aligner.job_valid.next = self.jobs.read_valid.val();
+        self.jobs.read_ready.next = self.aligner.job_ready.val();
+        let source = self.sources.read.val();
+        let open = self.sources.read_valid.val();
+        let from_dma = open & (source == HANDLER);
+        let from_record = open & (source == RECORD);
+        let from_place = open & !from_dma & !from_record;
+        self.source_data.next = self.place_data.val();
+        self.source_last.next = self.place_last.val();
+        self.source_valid.next = self.place_data_valid.val() & from_place;
+        if from_dma {
+            self.source_data.next = self.dma_data.val();
+            self.source_last.next = self.dma_last.val();
+            self.source_valid.next = self.dma_data_valid.val();
+        } else if from_record {
+            self.source_data.next = bit_cast::<512, 128>(self.records.read.val());
+            self.source_last.next = true;
+            self.source_valid.next = self.records.read_valid.val();
+        }
+        self.aligner.source_data.next = self.source_data.val();
+        self.aligner.source_last.next = self.source_last.val();
+        self.aligner.source_valid.next = self.source_valid.val();
+        let source_ready = self.aligner.source_ready.val();
+        self.place_data_ready.next = source_ready & from_place;
+        self.dma_data_ready.next = source_ready & from_dma;
+        self.records.read_ready.next = source_ready & from_record;
+        self.sources.read_ready.next = source_ready & self.source_valid.val() & self.source_last.val();
+
+        // W register. A beat is the last of its burst at the end of 256 bytes or of the transfer.
+        let w_open = self.beat_valid.q.val() & !self.host_wready.val();
+        let w_go = !w_open & self.written_room.val() & self.runs.read_valid.val();
+        let moves = w_go & self.aligner.out_valid.val();
+        let data_run = self.runs.read.val();
+        let line = if self.in_run.q.val() { self.line.q.val() } else { data_run.line };
+        let run_ends = self.aligner.out_last.val();
+        self.aligner.out_ready.next = w_go;
+        self.runs.read_ready.next = moves & run_ends;
+        if moves {
+            self.beat_data.d.next = self.aligner.out_data.val();
+            self.beat_strobe.d.next = self.aligner.out_strobe.val();
+            self.beat_last.d.next = run_ends | line.all();
+            self.beat_end.d.next = run_ends;
+            self.beat_first.d.next = !self.in_run.q.val();
+            self.beat_origin.d.next = data_run.origin;
+            self.line.d.next = line + 1;
+            self.in_run.d.next = !run_ends;
+        }
+        if !w_open {
+            self.beat_valid.d.next = moves;
+        }
+
+        // Answers.
+        let flying = self.in_flight.read.val();
+        let answer = self.host_bvalid.val() & self.finished_ready.val() & self.in_flight.read_valid.val();
+        let error = self.host_bresp.val().get_bit(1);
+        self.host_bready.next = self.finished_ready.val() & self.in_flight.read_valid.val();
+        self.in_flight.read_ready.next = self.host_bvalid.val() & self.finished_ready.val();
+        if answer {
+            self.failed.d.next = !flying.last & (self.failed.q.val() | error);
+        }
+        self.finished.next = flying.origin;
+        self.finished_error.next = self.failed.q.val() | error;
+        self.finished_valid.next = answer & flying.last;
+        self.answer_error.next = answer & error;
+
+        // Ports to the host, and what the trace shows of them.
+        self.host_awid.next = bits::<8>(0);
+        self.host_awaddr.next = self.address.q.val();
+        self.host_awlen.next = bit_cast::<8, 2>(self.beats.q.val());
+        self.host_awsize.next = bits::<3>(6);
+        self.host_awburst.next = bits::<2>(1);
+        self.host_awvalid.next = self.address_valid.q.val();
+        self.host_wdata.next = self.beat_data.q.val();
+        self.host_wstrb.next = self.beat_strobe.q.val();
+        self.host_wlast.next = self.beat_last.q.val();
+        self.host_wvalid.next = self.beat_valid.q.val();
+        let w_taken = self.beat_valid.q.val() & self.host_wready.val();
+        let beat_origin = self.beat_origin.q.val();
+        self.written.next = beat_origin;
+        self.written_valid.next = w_taken & self.beat_end.q.val() & beat_origin.posted;
+        self.first_beat.next = w_taken & self.beat_first.q.val() & !beat_origin.kind.any();
+        self.beat_frame.next = beat_origin.frame;
+        self.record_issued.next = self.address_new.q.val() & self.address_record.q.val();
+        self.address_frame.next = self.address_tag.q.val();
+    }
+}

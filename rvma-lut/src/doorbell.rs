@@ -1,0 +1,146 @@
+//! Doorbell pages: one page of staged registers per process, and the unit that carries out their commands.
+//!
+//! | neighbour | ports |
+//! |---|---|
+//! | CSR block | `csr`, `csr_answer`: pages from `doorbell::BASE` on |
+//! | command unit | in `argument_index`, `argument_read`; out `argument` (next cycle); out `start`, `start_pid`, `start_code`; in `busy`; in `result`, `result_pid`, `result_valid`; out `result_ready` |
+//!
+//! All staged registers and the results live in one RAM, {process, word}. An access is answered after 1 cycle (writes) or 2
+//! (reads); it waits while the command unit fetches its arguments (12 cycles). A COMMAND that finds a command of any process
+//! under way waits for its end, some 30 cycles at most plus what the buffer queue has before it; every other access goes on
+//! meanwhile. RESULT reads busy from the answer to COMMAND on until the result is there. Staged registers keep their values over
+//! reset; results are cleared after it, one process per cycle.
+//!
+//! Pages of processes that do not exist and words behind TARGET_PID answer with `error`. RESULT, VALUE_LO and VALUE_HI cannot be
+//! written, COMMAND reads as 0.
+
+use spindle_blocks::desc::{CsrRequest, CsrResponse};
+use spindle_blocks::ram::{RamStyle, SdpRam};
+use spindle_contract::registers::{doorbell, PAGE};
+use spindle_verilog::prelude::*;
+
+/// First doorbell page.
+const FIRST_PAGE: u64 = (doorbell::BASE / PAGE) as u64;
+const COMMAND: u64 = doorbell::COMMAND as u64 / 4;
+const RESULT: u64 = doorbell::RESULT as u64 / 4;
+const VALUE_LO: u64 = doorbell::VALUE_LO as u64 / 4;
+const VALUE_HI: u64 = doorbell::VALUE_HI as u64 / 4;
+/// Words of a page that exist.
+const WORDS: u64 = doorbell::TARGET_PID as u64 / 4 + 1;
+
+/// The doorbell pages. See the module text.
+#[derive(LogicBlock, Default)]
+pub struct Doorbell {
+    /// Core clock.
+    pub clock: Signal<In, Clock>,
+    /// Synchronous reset, active high.
+    pub reset: Signal<In, Bit>,
+    /// Request, held until the answer.
+    pub csr: Signal<In, CsrRequest>,
+    /// Answer, one cycle.
+    pub csr_answer: Signal<Out, CsrResponse>,
+    /// Word of the commanding process that is wanted.
+    pub argument_index: Signal<In, Bits<5>>,
+    /// Process whose command runs.
+    pub argument_pid: Signal<In, Bits<6>>,
+    /// Read it in this cycle.
+    pub argument_read: Signal<In, Bit>,
+    /// The word, one cycle later.
+    pub argument: Signal<Out, Bits<32>>,
+    /// A command was written.
+    pub start: Signal<Out, Bit>,
+    /// By this process.
+    pub start_pid: Signal<Out, Bits<6>>,
+    /// The command.
+    pub start_code: Signal<Out, Bits<32>>,
+    /// A command is under way.
+    pub busy: Signal<In, Bit>,
+    /// Its result, for RESULT; process `argument_pid`.
+    pub result: Signal<In, Bits<32>>,
+    /// It is there; written in this cycle.
+    pub result_valid: Signal<In, Bit>,
+    word_ram: SdpRam<11, 32>,
+    answer: Reg<CsrResponse>,
+    reading: Reg<Bit>,
+    clearing: Reg<Bit>,
+    clear_pid: Reg<Bits<6>>,
+    go: Signal<Local, Bit>,
+    _processes: u64,
+}
+
+impl Doorbell {
+    /// Pages of `processes` processes, 1 to 64.
+    pub fn new(processes: usize) -> Self {
+        assert!((1..=64).contains(&processes), "Doorbell: {processes} processes cannot be had; choose 1 to 64");
+        Self {
+            word_ram: SdpRam::with_depth(RamStyle::Block, 1, processes.next_power_of_two() * 32),
+            clearing: Reg::new(true),
+            _processes: processes as u64,
+            ..Default::default()
+        }
+    }
+}
+
+impl Logic for Doorbell {
+    #[hdl]
+    fn update(&mut self) {
+        regs!(self, clock, reset, answer, reading, clearing, clear_pid);
+        self.word_ram.clock.next = self.clock.val();
+
+        let request = self.csr.val();
+        let page = request.addr.get_bits::<8>(12);
+        let pid = (page - FIRST_PAGE).get_bits::<6>(0);
+        let word = request.addr.get_bits::<5>(2);
+        let mine = page >= FIRST_PAGE;
+        let known = (page < bits::<8>(FIRST_PAGE + self._processes)) & !request.addr.get_bits::<5>(7).any() & (word < WORDS);
+        let is_result = word == RESULT;
+        let read_only = is_result | (word == VALUE_LO) | (word == VALUE_HI);
+        let is_command = word == COMMAND;
+
+        // The command unit uses the RAM first; a command waits for the one under way.
+        let idle = !self.answer.q.val().ack & !self.reading.q.val() & !self.clearing.q.val();
+        let held = self.argument_read.val() | self.result_valid.val() | (known & request.write & is_command & self.busy.val());
+        self.go.next = request.valid & mine & idle & !held;
+        let writes = self.go.val() & known & request.write;
+        let reads = self.go.val() & known & !request.write;
+
+        self.word_ram.write_enable.next = writes & !read_only;
+        self.word_ram.write_address.next = (pid, word).cat::<11>();
+        self.word_ram.write_data.next = request.wdata;
+        if self.clearing.q.val() {
+            self.word_ram.write_enable.next = true;
+            self.word_ram.write_address.next = (self.clear_pid.q.val(), bits::<5>(RESULT)).cat::<11>();
+            self.word_ram.write_data.next = bits::<32>(0);
+            self.clear_pid.d.next = self.clear_pid.q.val() + 1;
+            self.clearing.d.next = self.clear_pid.q.val() != bits::<6>(self._processes - 1);
+        } else if self.result_valid.val() {
+            self.word_ram.write_enable.next = true;
+            self.word_ram.write_address.next = (self.argument_pid.val(), bits::<5>(RESULT)).cat::<11>();
+            self.word_ram.write_data.next = self.result.val();
+        }
+        self.word_ram.read_enable.next = self.argument_read.val() | reads;
+        self.word_ram.read_address.next = (pid, word).cat::<11>();
+        if self.argument_read.val() {
+            self.word_ram.read_address.next = (self.argument_pid.val(), self.argument_index.val()).cat::<11>();
+        }
+        self.argument.next = self.word_ram.read_data.val();
+        self.start.next = writes & is_command;
+        self.start_pid.next = pid;
+        self.start_code.next = request.wdata;
+
+        // Answers: at once, but for reads.
+        self.reading.d.next = reads;
+        self.answer.d.next = CsrResponse { ack: self.go.val() & !reads, error: self.go.val() & !known, rdata: bits::<32>(0) };
+        if self.reading.q.val() {
+            self.answer.d.next.ack = true;
+            if !is_command {
+                self.answer.d.next.rdata = self.word_ram.read_data.val();
+            }
+            // While the process's command runs, the word in the RAM is the result of the one before.
+            if is_result & self.busy.val() & (self.argument_pid.val() == pid) {
+                self.answer.d.next.rdata = bits::<32>(0x8000_0000);
+            }
+        }
+        self.csr_answer.next = self.answer.q.val();
+    }
+}

@@ -1,0 +1,181 @@
+//! Look-up: checks a packet's header for contradictions while the mailbox table is asked, and lets the doorbell ask too.
+//!
+//! | neighbour | ports |
+//! |---|---|
+//! | packet engine | in `placement`, `placement_valid`; out `placement_ready` |
+//! | doorbell | in `command`, `command_valid`; out `command_ready`, `command_result`, `command_result_valid` (no ready) |
+//! | binding | out `looked_up`, `looked_up_valid`; in `looked_up_ready` |
+//!
+//! One packet per cycle. From the placement descriptor to `looked_up_valid`: [`LATENCY`] cycles. `placement_ready` comes from
+//! registers and from `command_valid`: the doorbell's rare questions go first. It counts credits, so the pipeline itself
+//! never stalls: it falls when [`CREDITS`] packets are on their way or wait for binding.
+
+use crate::mailbox_table::{self, MailboxTable};
+use crate::types::{LookedUp, Packet, TableRequest, TableResult, LOOKUP, QUEUE_BITS};
+use spindle_blocks::desc::PlacementDesc;
+use spindle_blocks::Fifo;
+use spindle_contract::reasons::{BAD_KEY, NO_MAILBOX, UNSUPPORTED};
+use spindle_contract::wire::{flag, opcode};
+use spindle_verilog::prelude::*;
+
+/// Cycles from an accepted placement descriptor to `looked_up_valid`.
+pub const LATENCY: usize = mailbox_table::LATENCY + 2;
+/// Packets that may be on their way: as many as the FIFO at the end holds.
+pub const CREDITS: u64 = 1 << QUEUE_BITS;
+const PUT: u64 = opcode::PUT as u64;
+const GET_RESP: u64 = opcode::GET_RESP as u64;
+/// Flags of modes that this version does not serve.
+const FOREIGN_FLAGS: u64 = (flag::EPOCH_VALID | flag::MANAGED) as u64;
+
+/// The look-up stage. See the module text.
+#[derive(LogicBlock, Default)]
+pub struct Lookup {
+    /// Core clock.
+    pub clock: Signal<In, Clock>,
+    /// Synchronous reset, active high.
+    pub reset: Signal<In, Bit>,
+    /// Packet from the packet engine.
+    pub placement: Signal<In, PlacementDesc>,
+    /// There is one.
+    pub placement_valid: Signal<In, Bit>,
+    /// It is taken.
+    pub placement_ready: Signal<Out, Bit>,
+    /// Question of the doorbell.
+    pub command: Signal<In, TableRequest>,
+    /// There is one.
+    pub command_valid: Signal<In, Bit>,
+    /// It is taken.
+    pub command_ready: Signal<Out, Bit>,
+    /// Answer for the doorbell.
+    pub command_result: Signal<Out, TableResult>,
+    /// There is one.
+    pub command_result_valid: Signal<Out, Bit>,
+    /// Packet with its mailbox.
+    pub looked_up: Signal<Out, LookedUp>,
+    /// There is one.
+    pub looked_up_valid: Signal<Out, Bit>,
+    /// It is taken.
+    pub looked_up_ready: Signal<In, Bit>,
+    mailbox_table: MailboxTable,
+    queue: Fifo<LookedUp, QUEUE_BITS>,
+    /// The packet beside the table's pipeline.
+    line: [DFF<Packet>; mailbox_table::LATENCY],
+    is_packet: [Reg<Bit>; mailbox_table::LATENCY],
+    single_whole: DFF<Bit>,
+    packet_end: DFF<Bits<32>>,
+    buf_off: DFF<Bits<32>>,
+    msg_off: DFF<Bits<32>>,
+    credits: Reg<Bits<5>>,
+    has_credit: Reg<Bit>,
+    result: DFF<LookedUp>,
+    result_valid: Reg<Bit>,
+    take: Signal<Local, Bit>,
+}
+
+impl Lookup {
+    /// A look-up stage with a table of `mailboxes` entries.
+    pub fn new(mailboxes: usize) -> Self {
+        Self {
+            mailbox_table: MailboxTable::new(mailboxes),
+            credits: Reg::new(bits::<5>(CREDITS)),
+            has_credit: Reg::new(true),
+            ..Default::default()
+        }
+    }
+}
+
+impl Logic for Lookup {
+    #[hdl]
+    fn update(&mut self) {
+        clocks!(self, clock, reset, mailbox_table, queue);
+        regs!(self, clock, reset, is_packet, credits, has_credit, result_valid);
+        dffs!(self, clock, line, single_whole, packet_end, buf_off, msg_off, result);
+
+        // Cycle 0: the doorbell first, else a packet.
+        let desc = self.placement.val();
+        self.placement_ready.next = self.has_credit.q.val() & self.mailbox_table.ready.val() & !self.command_valid.val();
+        self.take.next = self.placement_valid.val() & self.has_credit.q.val() & self.mailbox_table.ready.val() & !self.command_valid.val();
+        self.command_ready.next = self.mailbox_table.ready.val();
+        self.mailbox_table.request_valid.next = self.take.val() | (self.command_valid.val() & self.mailbox_table.ready.val());
+        self.mailbox_table.request.next = TableRequest {
+            op: bits::<2>(LOOKUP),
+            pid: desc.dst_pid,
+            addr: desc.addr,
+            key: desc.key,
+            threshold: bits::<32>(0),
+            mailbox: bits::<12>(0),
+        };
+        if self.command_valid.val() {
+            self.mailbox_table.request.next = self.command.val();
+        }
+        let writes = (desc.opcode == PUT) | (desc.opcode == GET_RESP);
+        self.line[0].d.next = Packet {
+            frame: desc.frame,
+            pkt: desc.pkt,
+            payload_offset: desc.payload_offset,
+            payload_len: desc.payload_len,
+            src_nid: desc.src_nid,
+            src_pid: desc.src_pid,
+            msg_id: desc.msg_id,
+            msg_len: desc.msg_len,
+            has_slot: desc.has_slot,
+            msg_slot: desc.msg_slot,
+            start: desc.buf_off + desc.msg_off,
+            end: desc.buf_off + desc.msg_len,
+            outside: false,
+            unsupported: !writes | (desc.flags & FOREIGN_FLAGS).any(),
+        };
+        self.is_packet[0].d.next = self.take.val();
+        self.packet_end.d.next = desc.msg_off + bit_cast::<32, 16>(desc.payload_len);
+        self.buf_off.d.next = desc.buf_off;
+        self.msg_off.d.next = desc.msg_off;
+        // A message without state is this one packet.
+        self.single_whole.d.next = desc.has_slot | (desc.msg_len == bit_cast::<32, 16>(desc.payload_len));
+
+        // Cycle 1: a sum that is below its summand has wrapped.
+        let first = self.line[0].q.val();
+        let wraps = (first.end < self.buf_off.q.val()) | (self.packet_end.q.val() < self.msg_off.q.val());
+        for i in 1..mailbox_table::LATENCY {
+            self.line[i].d.next = self.line[i - 1].q.val();
+            self.is_packet[i].d.next = self.is_packet[i - 1].q.val();
+        }
+        self.line[1].d.next.outside = wraps | (self.packet_end.q.val() > first.msg_len) | !self.single_whole.q.val();
+
+        // Cycle 7: the table's answer.
+        let found = self.mailbox_table.result.val();
+        let packet = self.line[mailbox_table::LATENCY - 1].q.val();
+        let mine = self.is_packet[mailbox_table::LATENCY - 1].q.val();
+        self.result_valid.d.next = self.mailbox_table.result_valid.val() & mine;
+        self.command_result.next = found;
+        self.command_result_valid.next = self.mailbox_table.result_valid.val() & !mine;
+        let reason = if packet.unsupported {
+            bits::<5>(UNSUPPORTED as u64)
+        } else if !found.hit {
+            bits::<5>(NO_MAILBOX as u64)
+        } else {
+            bits::<5>(BAD_KEY as u64)
+        };
+        self.result.d.next = LookedUp {
+            packet: packet,
+            refused: packet.unsupported | !found.hit | !found.key_fits,
+            reason: reason,
+            mailbox: found.mailbox,
+            threshold: found.threshold,
+        };
+
+        // Cycle 8: into the queue, which has room by the credits.
+        self.queue.write.next = self.result.q.val();
+        self.queue.write_valid.next = self.result_valid.q.val();
+        self.queue.read_ready.next = self.looked_up_ready.val();
+        self.looked_up.next = self.queue.read.val();
+        self.looked_up_valid.next = self.queue.read_valid.val();
+        let given_back = self.queue.read_valid.val() & self.looked_up_ready.val();
+        if self.take.val() & !given_back {
+            self.credits.d.next = self.credits.q.val() - 1;
+            self.has_credit.d.next = self.credits.q.val() != 1;
+        } else if given_back & !self.take.val() {
+            self.credits.d.next = self.credits.q.val() + 1;
+            self.has_credit.d.next = true;
+        }
+    }
+}

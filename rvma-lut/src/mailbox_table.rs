@@ -1,0 +1,214 @@
+//! Mailbox table: {process, address} → mailbox, exact, four ways, one question per cycle.
+//!
+//! | neighbour | ports |
+//! |---|---|
+//! | `lookup` | in `request`, `request_valid`; out `result`, `result_valid`, `ready` |
+//!
+//! No handshake: a request is taken in every cycle once `ready` is high, and its result appears [`LATENCY`] cycles later.
+//! `ready` rises when all sets have been emptied after reset (as many cycles as there are sets).
+//!
+//! | cycle | what |
+//! |---|---|
+//! | 0 | the key is hashed |
+//! | 1 | the four ways of the set are read (`INSERT`: one is written) |
+//! | 3 | keys compared |
+//! | 4 | way encoded; facts of the mailbox read |
+//! | 6 | the packet's key compared |
+//! | 7 | result |
+//!
+//! A mailbox number is {set, way}, so the number alone finds the entry again. An entry is never moved and never lost: when
+//! the four ways of a set are taken, `PROBE` says `full` and the doorbell answers TABLE_FULL. `INSERT` writes entry and
+//! facts in the cycle in which a look-up would read the set; look-ups behind it hit, those before it miss.
+
+use crate::types::{TableRequest, TableResult, INSERT, NUMBER};
+use spindle_blocks::ram::{RamStyle, SdpMemory};
+use spindle_verilog::prelude::*;
+
+/// Cycles from `request_valid` to `result_valid`.
+pub const LATENCY: usize = 7;
+/// Ways of a set.
+pub const WAYS: usize = 4;
+
+/// A way of a set.
+#[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
+pub struct Way {
+    /// Taken.
+    pub open: Bit,
+    /// Process.
+    pub pid: Bits<16>,
+    /// Mailbox address.
+    pub addr: Bits<64>,
+}
+
+/// What is fixed when a mailbox is opened.
+#[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
+pub struct Facts {
+    /// Key that packets must show.
+    pub key: Bits<32>,
+    /// Bytes that complete a buffer.
+    pub threshold: Bits<32>,
+}
+
+/// All bits of a key folded onto ten, so that addresses that differ in one bit, or processes that use the same address,
+/// fall into different sets. A table with fewer sets folds the ten once more.
+#[hdl_fn]
+fn hash(pid: Bits<16>, addr: Bits<64>) -> Bits<10> {
+    let low = addr.get_bits::<10>(0) ^ addr.get_bits::<10>(10) ^ addr.get_bits::<10>(20);
+    let high = addr.get_bits::<10>(30) ^ addr.get_bits::<10>(40) ^ addr.get_bits::<10>(50);
+    let top = bit_cast::<10, 4>(addr.get_bits::<4>(60)) ^ (pid.get_bits::<6>(0), pid.get_bits::<4>(6)).cat::<10>();
+    low ^ high ^ top ^ bit_cast::<10, 6>(pid.get_bits::<6>(10))
+}
+
+/// The table. See the module text.
+#[derive(LogicBlock, Default)]
+pub struct MailboxTable {
+    /// Core clock.
+    pub clock: Signal<In, Clock>,
+    /// Synchronous reset, active high.
+    pub reset: Signal<In, Bit>,
+    /// Question.
+    pub request: Signal<In, TableRequest>,
+    /// A question is asked.
+    pub request_valid: Signal<In, Bit>,
+    /// Answer to the question of [`LATENCY`] cycles ago.
+    pub result: Signal<Out, TableResult>,
+    /// There was one.
+    pub result_valid: Signal<Out, Bit>,
+    /// The table has been emptied.
+    pub ready: Signal<Out, Bit>,
+    ways: [SdpMemory<Way, 10>; WAYS],
+    facts: SdpMemory<Facts, 12>,
+    /// The request in stages 1 to 6.
+    stage: [DFF<TableRequest>; 6],
+    valid: [Reg<Bit>; 7],
+    set: [DFF<Bits<10>>; 4],
+    hits: DFF<Bits<4>>,
+    taken: DFF<Bits<4>>,
+    found: [DFF<TableResult>; 3],
+    clearing: Reg<Bit>,
+    clear_set: Reg<Bits<10>>,
+    hit: [Signal<Local, Bit>; WAYS],
+    way: Signal<Local, Bits<2>>,
+    _last_set: u64,
+    _set_bits: u64,
+}
+
+impl MailboxTable {
+    /// A table of `mailboxes` entries, a power of two from 64 to 4096.
+    pub fn new(mailboxes: usize) -> Self {
+        assert!(
+            mailboxes.is_power_of_two() && (64..=4096).contains(&mailboxes),
+            "MailboxTable: {mailboxes} mailboxes cannot be had; choose a power of two from 64 to 4096"
+        );
+        let sets = mailboxes / WAYS;
+        Self {
+            ways: std::array::from_fn(|_| SdpMemory::with_depth(RamStyle::Block, 2, sets)),
+            facts: SdpMemory::with_depth(RamStyle::Block, 2, mailboxes),
+            clearing: Reg::new(true),
+            _last_set: sets as u64 - 1,
+            _set_bits: sets.trailing_zeros() as u64,
+            ..Default::default()
+        }
+    }
+}
+
+impl Logic for MailboxTable {
+    #[hdl]
+    fn update(&mut self) {
+        regs!(self, clock, reset, valid, clearing, clear_set);
+        dffs!(self, clock, stage, set, hits, taken, found);
+
+        // Cycle 0: hash. A mailbox number names its set directly.
+        let asked = self.request.val();
+        self.stage[0].d.next = asked;
+        self.valid[0].d.next = self.request_valid.val();
+        let folded = hash(asked.pid, asked.addr);
+        let mixed = folded ^ (folded >> self._set_bits) ^ (folded >> (2 * self._set_bits));
+        self.set[0].d.next = mixed & bits::<10>(self._last_set);
+        if (asked.op == NUMBER) | (asked.op == INSERT) {
+            self.set[0].d.next = asked.mailbox.get_bits::<10>(2);
+        }
+        for i in 1..6 {
+            self.stage[i].d.next = self.stage[i - 1].q.val();
+        }
+        for i in 1..7 {
+            self.valid[i].d.next = self.valid[i - 1].q.val();
+        }
+        for i in 1..4 {
+            self.set[i].d.next = self.set[i - 1].q.val();
+        }
+
+        // Cycle 1: read the set, or write one way of it. After reset: empty all sets.
+        let first = self.stage[0].q.val();
+        let insert = self.valid[0].q.val() & (first.op == INSERT);
+        if self.clearing.q.val() {
+            self.clear_set.d.next = self.clear_set.q.val() + 1;
+            self.clearing.d.next = self.clear_set.q.val() != bits::<10>(self._last_set);
+        }
+        for i in 0..WAYS {
+            self.ways[i].clock.next = self.clock.val();
+            self.ways[i].read_enable.next = self.valid[0].q.val();
+            self.ways[i].read_address.next = self.set[0].q.val();
+            self.ways[i].write_enable.next = self.clearing.q.val() | (insert & (first.mailbox.get_bits::<2>(0) == bits::<2>(i as u64)));
+            self.ways[i].write_address.next = self.set[0].q.val();
+            self.ways[i].write_data.next = Way { open: !self.clearing.q.val(), pid: first.pid, addr: first.addr };
+            if self.clearing.q.val() {
+                self.ways[i].write_address.next = self.clear_set.q.val();
+            }
+        }
+
+        // Cycle 3: compare.
+        let third = self.stage[2].q.val();
+        for i in 0..WAYS {
+            let entry = self.ways[i].read_data.val();
+            let named = third.mailbox.get_bits::<2>(0) == bits::<2>(i as u64);
+            let right = if third.op == NUMBER { named } else { entry.addr == third.addr };
+            self.hit[i].next = entry.open & (entry.pid == third.pid) & right;
+        }
+        self.hits.d.next = (self.hit[3].val(), self.hit[2].val(), self.hit[1].val(), self.hit[0].val()).cat::<4>();
+        self.taken.d.next = (
+            self.ways[3].read_data.val().open,
+            self.ways[2].read_data.val().open,
+            self.ways[1].read_data.val().open,
+            self.ways[0].read_data.val().open,
+        )
+            .cat::<4>();
+
+        // Cycle 4: the way that hit, or the first free one.
+        let hits = self.hits.q.val();
+        let pick = if hits.any() { hits } else { !self.taken.q.val() };
+        self.way.next = bits::<2>(3);
+        if pick.get_bit(0) {
+            self.way.next = bits::<2>(0);
+        } else if pick.get_bit(1) {
+            self.way.next = bits::<2>(1);
+        } else if pick.get_bit(2) {
+            self.way.next = bits::<2>(2);
+        }
+        let number = (self.set[3].q.val(), self.way.val()).cat::<12>();
+        self.found[0].d.next = TableResult {
+            hit: hits.any(),
+            key_fits: false,
+            full: self.taken.q.val().all(),
+            mailbox: number,
+            threshold: bits::<32>(0),
+        };
+        self.facts.clock.next = self.clock.val();
+        self.facts.read_enable.next = self.valid[3].q.val();
+        self.facts.read_address.next = number;
+        self.facts.write_enable.next = insert;
+        self.facts.write_address.next = first.mailbox;
+        self.facts.write_data.next = Facts { key: first.key, threshold: first.threshold };
+
+        // Cycle 6: compare the key.
+        self.found[1].d.next = self.found[0].q.val();
+        let facts = self.facts.read_data.val();
+        self.found[2].d.next = self.found[1].q.val();
+        self.found[2].d.next.key_fits = facts.key == self.stage[5].q.val().key;
+        self.found[2].d.next.threshold = facts.threshold;
+
+        self.result.next = self.found[2].q.val();
+        self.result_valid.next = self.valid[6].q.val();
+        self.ready.next = !self.clearing.q.val();
+    }
+}

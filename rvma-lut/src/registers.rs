@@ -1,0 +1,132 @@
+//! CSR page `rvma`: completion order and counters.
+//!
+//! | neighbour | ports |
+//! |---|---|
+//! | CSR block | `csr`, `csr_answer`: answered in the next cycle, other pages not at all |
+//! | all stages | in: one pulse per event |
+//! | placement | out `posted` |
+//!
+//! Counters wrap at 2^32. Writing a read-only register does nothing.
+
+use spindle_blocks::desc::{CsrRequest, CsrResponse};
+use spindle_contract::registers::{rvma, PAGE};
+use spindle_verilog::prelude::*;
+
+/// The register page. See the module text.
+#[derive(LogicBlock, Default)]
+pub struct Registers {
+    /// Core clock.
+    pub clock: Signal<In, Clock>,
+    /// Synchronous reset, active high.
+    pub reset: Signal<In, Bit>,
+    /// Request, held until the answer.
+    pub csr: Signal<In, CsrRequest>,
+    /// Answer, one cycle.
+    pub csr_answer: Signal<Out, CsrResponse>,
+    /// Completion order: 0 = WAIT_B, 1 = POSTED.
+    pub posted: Signal<Out, Bit>,
+    /// A packet was written.
+    pub packet_placed: Signal<In, Bit>,
+    /// Its payload bytes.
+    pub packet_bytes: Signal<In, Bits<16>>,
+    /// A packet was refused.
+    pub packet_refused: Signal<In, Bit>,
+    /// A record was written.
+    pub record_written: Signal<In, Bit>,
+    /// A burst was issued.
+    pub burst: Signal<In, Bit>,
+    /// An answer was an error.
+    pub answer_error: Signal<In, Bit>,
+    /// A mailbox was opened.
+    pub mailbox_opened: Signal<In, Bit>,
+    /// A buffer was posted.
+    pub buffer_posted: Signal<In, Bit>,
+    /// A handler's DMA ended.
+    pub dma_ended: Signal<In, Bit>,
+    order: Reg<Bit>,
+    placed_packets: Reg<Bits<32>>,
+    placed_bytes: Reg<Bits<32>>,
+    completions: Reg<Bits<32>>,
+    refused: Reg<Bits<32>>,
+    dma_writes: Reg<Bits<32>>,
+    dma_errors: Reg<Bits<32>>,
+    mailboxes: Reg<Bits<32>>,
+    buffers: Reg<Bits<32>>,
+    handler_dma: Reg<Bits<32>>,
+    answer: Reg<CsrResponse>,
+    word: Signal<Local, Bits<32>>,
+    known: Signal<Local, Bit>,
+}
+
+impl Logic for Registers {
+    #[hdl]
+    fn update(&mut self) {
+        regs!(self, clock, reset, order, placed_packets, placed_bytes, completions, refused, dma_writes, dma_errors, mailboxes, buffers, handler_dma, answer);
+        if self.packet_placed.val() {
+            self.placed_packets.d.next = self.placed_packets.q.val() + 1;
+            self.placed_bytes.d.next = self.placed_bytes.q.val() + bit_cast::<32, 16>(self.packet_bytes.val());
+        }
+        if self.packet_refused.val() {
+            self.refused.d.next = self.refused.q.val() + 1;
+        }
+        if self.record_written.val() {
+            self.completions.d.next = self.completions.q.val() + 1;
+        }
+        if self.burst.val() {
+            self.dma_writes.d.next = self.dma_writes.q.val() + 1;
+        }
+        if self.answer_error.val() {
+            self.dma_errors.d.next = self.dma_errors.q.val() + 1;
+        }
+        if self.mailbox_opened.val() {
+            self.mailboxes.d.next = self.mailboxes.q.val() + 1;
+        }
+        if self.buffer_posted.val() & !self.record_written.val() {
+            self.buffers.d.next = self.buffers.q.val() + 1;
+        } else if self.record_written.val() & !self.buffer_posted.val() {
+            self.buffers.d.next = self.buffers.q.val() - 1;
+        }
+        if self.dma_ended.val() {
+            self.handler_dma.d.next = self.handler_dma.q.val() + 1;
+        }
+
+        let request = self.csr.val();
+        let offset = request.addr.get_bits::<12>(0);
+        let mine = request.addr.get_bits::<8>(12) == bits::<8>((rvma::BASE / PAGE) as u64);
+        let take = request.valid & mine & !self.answer.q.val().ack;
+        self.known.next = true;
+        self.word.next = bits::<32>(0);
+        if offset == bits::<12>(rvma::CONTROL as u64) {
+            self.word.next = bit_cast::<32, 1>(repeat::<1>(self.order.q.val()));
+        } else if offset == bits::<12>(rvma::PLACED_PACKETS as u64) {
+            self.word.next = self.placed_packets.q.val();
+        } else if offset == bits::<12>(rvma::PLACED_BYTES as u64) {
+            self.word.next = self.placed_bytes.q.val();
+        } else if offset == bits::<12>(rvma::COMPLETIONS as u64) {
+            self.word.next = self.completions.q.val();
+        } else if offset == bits::<12>(rvma::REFUSED as u64) {
+            self.word.next = self.refused.q.val();
+        } else if offset == bits::<12>(rvma::DMA_WRITES as u64) {
+            self.word.next = self.dma_writes.q.val();
+        } else if offset == bits::<12>(rvma::DMA_ERRORS as u64) {
+            self.word.next = self.dma_errors.q.val();
+        } else if offset == bits::<12>(rvma::MAILBOXES as u64) {
+            self.word.next = self.mailboxes.q.val();
+        } else if offset == bits::<12>(rvma::BUFFERS as u64) {
+            self.word.next = self.buffers.q.val();
+        } else if offset == bits::<12>(rvma::HANDLER_DMA as u64) {
+            self.word.next = self.handler_dma.q.val();
+        } else {
+            self.known.next = false;
+        }
+        if take & request.write & (offset == bits::<12>(rvma::CONTROL as u64)) {
+            self.order.d.next = request.wdata.get_bit(0);
+        }
+        self.answer.d.next = CsrResponse { ack: take, error: take & !self.known.val(), rdata: bits::<32>(0) };
+        if take & self.known.val() & !request.write {
+            self.answer.d.next.rdata = self.word.val();
+        }
+        self.csr_answer.next = self.answer.q.val();
+        self.posted.next = self.order.q.val();
+    }
+}

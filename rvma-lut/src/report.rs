@@ -1,0 +1,175 @@
+//! Report: tells everybody who waits for it how a packet or a handler's DMA ended.
+//!
+//! | neighbour | ports |
+//! |---|---|
+//! | DMA writer | in `finished`, `finished_error`, `finished_valid`; out `finished_ready`; in `written`, `written_valid` (no ready); out `written_room` |
+//! | binding | in `verdict`, `verdict_valid` (no ready); out `verdict_room` |
+//! | packet engine | out `placement_done`, `placement_done_valid`; in `placement_done_ready` |
+//! | HPU array | out `dma_done`, `dma_done_valid` (pulse) |
+//! | counters | out `settle`, `settle_valid`; in `settle_ready` |
+//! | registers | out pulses `packet_placed` with `packet_bytes`, `packet_refused`, `record_written`, `dma_ended` |
+//!
+//! Every placement leaves exactly one `placement_done`: after the last answer of the host, or with its refusal. A write
+//! that the host refused is reported as HOST_ERROR and settled as failed. Bytes are settled with the last answer (WAIT_B) or,
+//! for transfers marked `posted`, with the last W beat.
+//!
+//! `finished` → `settle_valid`: 1 cycle; → `placement_done_valid`: 2 cycles. `finished_ready` comes from registers. `settle` is
+//! looked at only in the cycle in which it is taken: answers go before beats, so it may change before.
+
+use crate::types::{Origin, Settle, HANDLER, PLACE, QUEUE_BITS, QUEUE_STOP, RECORD};
+use spindle_blocks::desc::{DmaDone, PlacementDone};
+use spindle_blocks::Fifo;
+use spindle_contract::reasons::HOST_ERROR;
+use spindle_verilog::prelude::*;
+
+/// The report stage. See the module text.
+#[derive(LogicBlock, Default)]
+pub struct Report {
+    /// Core clock.
+    pub clock: Signal<In, Clock>,
+    /// Synchronous reset, active high.
+    pub reset: Signal<In, Bit>,
+    /// Transfer whose last answer has come.
+    pub finished: Signal<In, Origin>,
+    /// The host refused a part of it.
+    pub finished_error: Signal<In, Bit>,
+    /// There is one.
+    pub finished_valid: Signal<In, Bit>,
+    /// One may come.
+    pub finished_ready: Signal<Out, Bit>,
+    /// Transfer that counts as written with its last beat.
+    pub written: Signal<In, Origin>,
+    /// There is one.
+    pub written_valid: Signal<In, Bit>,
+    /// There is room for four.
+    pub written_room: Signal<Out, Bit>,
+    /// Packet that needed no write.
+    pub verdict: Signal<In, PlacementDone>,
+    /// There is one.
+    pub verdict_valid: Signal<In, Bit>,
+    /// There is room for four.
+    pub verdict_room: Signal<Out, Bit>,
+    /// Packet that may be freed.
+    pub placement_done: Signal<Out, PlacementDone>,
+    /// There is one.
+    pub placement_done_valid: Signal<Out, Bit>,
+    /// It is taken.
+    pub placement_done_ready: Signal<In, Bit>,
+    /// Handler DMA that ended.
+    pub dma_done: Signal<Out, DmaDone>,
+    /// There is one.
+    pub dma_done_valid: Signal<Out, Bit>,
+    /// Bytes for the counters.
+    pub settle: Signal<Out, Settle>,
+    /// There are some.
+    pub settle_valid: Signal<Out, Bit>,
+    /// They are taken.
+    pub settle_ready: Signal<In, Bit>,
+    /// A packet was written.
+    pub packet_placed: Signal<Out, Bit>,
+    /// Its payload bytes.
+    pub packet_bytes: Signal<Out, Bits<16>>,
+    /// A packet was refused, by a table or by the host.
+    pub packet_refused: Signal<Out, Bit>,
+    /// A completion record was written.
+    pub record_written: Signal<Out, Bit>,
+    /// A handler's DMA ended.
+    pub dma_ended: Signal<Out, Bit>,
+    /// The last answer for a packet came; its frame is `answered_frame`.
+    pub answered: Signal<Out, Bit>,
+    /// Frame of the transfer at `finished`.
+    pub answered_frame: Signal<Out, Bits<16>>,
+    answers: Fifo<Settle, QUEUE_BITS>,
+    beats: Fifo<Settle, QUEUE_BITS>,
+    placed: Fifo<PlacementDone, QUEUE_BITS>,
+    refused: Fifo<PlacementDone, QUEUE_BITS>,
+    done: DFF<PlacementDone>,
+    done_valid: Reg<Bit>,
+    refused_next: Reg<Bit>,
+    ended: DFF<DmaDone>,
+    ended_valid: Reg<Bit>,
+}
+
+impl Logic for Report {
+    #[hdl]
+    fn update(&mut self) {
+        clocks!(self, clock, reset, answers, beats, placed, refused);
+        regs!(self, clock, reset, done_valid, refused_next, ended_valid);
+        dffs!(self, clock, done, ended);
+
+        // Last answers of the host.
+        let origin = self.finished.val();
+        let good = !self.finished_error.val();
+        let packet = self.finished_valid.val() & (origin.kind == PLACE);
+        self.finished_ready.next = self.answers.write_ready.val() & self.placed.write_ready.val();
+        self.answers.write.next = Settle { slot: origin.slot, length: origin.length, ok: good, frame: origin.frame };
+        self.answers.write_valid.next = packet & !origin.posted;
+        self.placed.write.next = PlacementDone {
+            pkt: origin.tag,
+            frame: origin.frame,
+            has_slot: origin.has_slot,
+            msg_slot: origin.msg_slot,
+            payload_len: origin.length,
+            placed: good,
+            reason: if good { bits::<5>(0) } else { bits::<5>(HOST_ERROR as u64) },
+            spare: bits::<7>(0),
+        };
+        self.placed.write_valid.next = packet;
+        self.ended_valid.d.next = self.finished_valid.val() & (origin.kind == HANDLER);
+        self.ended.d.next = DmaDone {
+            cluster: origin.tag.get_bits::<3>(7),
+            hpu: origin.tag.get_bits::<3>(4),
+            handle: origin.tag.get_bits::<4>(0),
+            error: !good,
+            spare: bits::<5>(0),
+        };
+        self.dma_done.next = self.ended.q.val();
+        self.dma_done_valid.next = self.ended_valid.q.val();
+
+        // Last beats of posted transfers: their answers are not waited for, so they cannot fail here.
+        let beat = self.written.val();
+        self.beats.write.next = Settle { slot: beat.slot, length: beat.length, ok: true, frame: beat.frame };
+        self.beats.write_valid.next = self.written_valid.val();
+        self.written_room.next = self.beats.level.val() < QUEUE_STOP;
+
+        // To the counters.
+        let answers_first = self.answers.read_valid.val();
+        self.settle.next = self.beats.read.val();
+        if answers_first {
+            self.settle.next = self.answers.read.val();
+        }
+        self.settle_valid.next = answers_first | self.beats.read_valid.val();
+        self.answers.read_ready.next = self.settle_ready.val();
+        self.beats.read_ready.next = self.settle_ready.val() & !answers_first;
+
+        // To the packet engine: written and refused packets in turn.
+        self.refused.write.next = self.verdict.val();
+        self.refused.write_valid.next = self.verdict_valid.val();
+        self.verdict_room.next = self.refused.level.val() < QUEUE_STOP;
+        let open = self.done_valid.q.val() & !self.placement_done_ready.val();
+        let pick_refused = self.refused.read_valid.val() & (self.refused_next.q.val() | !self.placed.read_valid.val());
+        self.refused.read_ready.next = !open & pick_refused;
+        self.placed.read_ready.next = !open & !pick_refused;
+        if !open {
+            self.done_valid.d.next = self.refused.read_valid.val() | self.placed.read_valid.val();
+            self.done.d.next = self.placed.read.val();
+            if pick_refused {
+                self.done.d.next = self.refused.read.val();
+            }
+            self.refused_next.d.next = !pick_refused;
+        }
+        let done = self.done.q.val();
+        self.placement_done.next = done;
+        self.placement_done_valid.next = self.done_valid.q.val();
+
+        // What the registers count and the trace shows.
+        let leaves = self.done_valid.q.val() & self.placement_done_ready.val();
+        self.packet_placed.next = leaves & done.placed;
+        self.packet_bytes.next = done.payload_len;
+        self.packet_refused.next = leaves & !done.placed;
+        self.record_written.next = self.finished_valid.val() & (origin.kind == RECORD);
+        self.dma_ended.next = self.ended_valid.q.val();
+        self.answered.next = packet;
+        self.answered_frame.next = origin.frame;
+    }
+}

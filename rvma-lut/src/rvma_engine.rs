@@ -1,0 +1,319 @@
+//! The RVMA engine: packets and handler DMA into host memory, buffers completed by hardware. Wiring only.
+//!
+//! ```text
+//!  placement -> lookup -> binding <-> buffer_queue <--------------------+
+//!                 ^          | job        | news                        | free slots
+//!  csr -> doorbell -> command_unit        v                             |
+//!                            |        counters -> completion -----------+
+//!                            v            ^            | record
+//!                        placement --> dma_writer <----+ <- dma
+//!                            |            | finished
+//!          place_request <---+         report -> placement_done_feedback, dma_done_feedback
+//! ```
+//!
+//! Ports and neighbours as in `docs/interfaces.md`, block `RvmaEngine`. An INSERT of a mailbox is on its way through the table
+//! for one cycle after the doorbell was told, so RESULT is never ready before packets can hit.
+//!
+//! | path | cycles, idle engine, host ready |
+//! |---|---|
+//! | placement accepted → looked up (trace point 12) | 12 |
+//! | placement accepted → place_request | 17 |
+//! | last B of a buffer's data → AWVALID of its record | 7 |
+//! | packets of one flow to one mailbox | one per 2 cycles sustained |
+
+use crate::binding::Binding;
+use crate::buffer_queue::BufferQueue;
+use crate::command_unit::CommandUnit;
+use crate::completion::CompletionUnit;
+use crate::counters::Counters;
+use crate::dma_writer::DmaWriter;
+use crate::doorbell::Doorbell;
+use crate::lookup::Lookup;
+use crate::placement::Placement;
+use crate::registers::Registers;
+use crate::report::Report;
+use spindle_blocks::desc::{CsrRequest, CsrResponse, DmaDesc, DmaDone, PlacementDesc, PlacementDone, ReadRequest};
+use spindle_contract::params::Config;
+use spindle_verilog::prelude::*;
+
+/// The engine. See the module text.
+#[derive(LogicBlock, Default)]
+pub struct RvmaEngine {
+    /// Core clock.
+    pub clock: Signal<In, Clock>,
+    /// Synchronous reset, active high.
+    pub reset: Signal<In, Bit>,
+    /// Packet to place.
+    pub placement: Signal<In, PlacementDesc>,
+    /// There is one.
+    pub placement_valid: Signal<In, Bit>,
+    /// It is taken.
+    pub placement_ready: Signal<Out, Bit>,
+    /// Packet wanted from the packet buffer.
+    pub place_request: Signal<Out, ReadRequest>,
+    /// There is a request.
+    pub place_request_valid: Signal<Out, Bit>,
+    /// It is taken.
+    pub place_request_ready: Signal<In, Bit>,
+    /// Beat of the packet.
+    pub place_data: Signal<In, Bits<512>>,
+    /// Last beat of the request.
+    pub place_last: Signal<In, Bit>,
+    /// There is a beat.
+    pub place_data_valid: Signal<In, Bit>,
+    /// It is taken.
+    pub place_data_ready: Signal<Out, Bit>,
+    /// Packet that the engine is done with.
+    pub placement_done_feedback: Signal<Out, PlacementDone>,
+    /// There is one.
+    pub placement_done_valid: Signal<Out, Bit>,
+    /// It is taken.
+    pub placement_done_ready: Signal<In, Bit>,
+    /// DMA command of a handler, length at least 1.
+    pub dma: Signal<In, DmaDesc>,
+    /// There is one.
+    pub dma_valid: Signal<In, Bit>,
+    /// It is taken.
+    pub dma_ready: Signal<Out, Bit>,
+    /// Bytes of the command.
+    pub dma_data: Signal<In, Bits<512>>,
+    /// Last beat of the command.
+    pub dma_last: Signal<In, Bit>,
+    /// There is a beat.
+    pub dma_data_valid: Signal<In, Bit>,
+    /// It is taken.
+    pub dma_data_ready: Signal<Out, Bit>,
+    /// DMA command that the host has answered.
+    pub dma_done_feedback: Signal<Out, DmaDone>,
+    /// There is one.
+    pub dma_done_valid: Signal<Out, Bit>,
+    /// Register access.
+    pub csr: Signal<In, CsrRequest>,
+    /// Answer, for the pages `rvma` and `doorbell`.
+    pub csr_answer: Signal<Out, CsrResponse>,
+    /// AXI4 write address.
+    pub host_awid: Signal<Out, Bits<8>>,
+    /// Address.
+    pub host_awaddr: Signal<Out, Bits<64>>,
+    /// Beats less one.
+    pub host_awlen: Signal<Out, Bits<8>>,
+    /// 64 bytes a beat.
+    pub host_awsize: Signal<Out, Bits<3>>,
+    /// INCR.
+    pub host_awburst: Signal<Out, Bits<2>>,
+    /// Address valid.
+    pub host_awvalid: Signal<Out, Bit>,
+    /// Address taken.
+    pub host_awready: Signal<In, Bit>,
+    /// Write data.
+    pub host_wdata: Signal<Out, Bits<512>>,
+    /// Bytes to write.
+    pub host_wstrb: Signal<Out, Bits<64>>,
+    /// Last beat of the burst.
+    pub host_wlast: Signal<Out, Bit>,
+    /// Data valid.
+    pub host_wvalid: Signal<Out, Bit>,
+    /// Data taken.
+    pub host_wready: Signal<In, Bit>,
+    /// Id of the answer.
+    pub host_bid: Signal<In, Bits<8>>,
+    /// Answer.
+    pub host_bresp: Signal<In, Bits<2>>,
+    /// Answer valid.
+    pub host_bvalid: Signal<In, Bit>,
+    /// Answer taken.
+    pub host_bready: Signal<Out, Bit>,
+    /// Trace points of this engine.
+    pub trace_valid: Signal<Out, Bits<16>>,
+    /// Their frames.
+    pub trace_tags: Signal<Out, Bits<256>>,
+    lookup: Lookup,
+    binding: Binding,
+    buffer_queue: BufferQueue,
+    placement_stage: Placement,
+    dma_writer: DmaWriter,
+    report: Report,
+    counters: Counters,
+    completion_unit: CompletionUnit,
+    doorbell: Doorbell,
+    command_unit: CommandUnit,
+    registers: Registers,
+}
+
+impl RvmaEngine {
+    /// The engine of a NIC of this configuration.
+    pub fn new(config: &Config) -> Self {
+        if let Err(sentence) = config.validate() {
+            panic!("RvmaEngine: {sentence}");
+        }
+        Self {
+            lookup: Lookup::new(config.mailboxes),
+            binding: Binding::new(),
+            buffer_queue: BufferQueue::new(config.mailboxes, config.posted_buffers),
+            counters: Counters::new(config.posted_buffers),
+            doorbell: Doorbell::new(config.processes),
+            command_unit: CommandUnit::new(config.mailboxes),
+            ..Default::default()
+        }
+    }
+}
+
+impl Logic for RvmaEngine {
+    #[hdl]
+    fn update(&mut self) {
+        clocks!(self, clock, reset, lookup, binding, buffer_queue, placement_stage, dma_writer, report, counters, completion_unit, doorbell, command_unit, registers);
+
+        // Packets: lookup, binding, placement.
+        self.lookup.placement.next = self.placement.val();
+        self.lookup.placement_valid.next = self.placement_valid.val();
+        self.placement_ready.next = self.lookup.placement_ready.val();
+        self.binding.looked_up.next = self.lookup.looked_up.val();
+        self.binding.looked_up_valid.next = self.lookup.looked_up_valid.val();
+        self.lookup.looked_up_ready.next = self.binding.looked_up_ready.val();
+        self.buffer_queue.fetch.next = self.binding.fetch.val();
+        self.buffer_queue.mailbox_number.next = self.binding.mailbox_number.val();
+        self.buffer_queue.load.next = self.binding.load.val();
+        self.buffer_queue.need.next = self.binding.need.val();
+        self.buffer_queue.need_threshold.next = self.binding.need_threshold.val();
+        self.buffer_queue.need_frame.next = self.binding.need_frame.val();
+        self.buffer_queue.reserve.next = self.binding.reserve.val();
+        self.binding.fetch_ready.next = self.buffer_queue.fetch_ready.val();
+        self.binding.refetch.next = self.buffer_queue.refetch.val();
+        self.binding.head.next = self.buffer_queue.head.val();
+        self.placement_stage.job.next = self.binding.job.val();
+        self.placement_stage.job_valid.next = self.binding.job_valid.val();
+        self.binding.job_room.next = self.placement_stage.job_room.val();
+        self.placement_stage.posted.next = self.registers.posted.val();
+        self.place_request.next = self.placement_stage.place_request.val();
+        self.place_request_valid.next = self.placement_stage.place_request_valid.val();
+        self.placement_stage.place_request_ready.next = self.place_request_ready.val();
+
+        // Transfers to the writer.
+        self.dma_writer.place.next = self.placement_stage.transfer.val();
+        self.dma_writer.place_valid.next = self.placement_stage.transfer_valid.val();
+        self.placement_stage.transfer_ready.next = self.dma_writer.place_ready.val();
+        self.dma_writer.place_data.next = self.place_data.val();
+        self.dma_writer.place_last.next = self.place_last.val();
+        self.dma_writer.place_data_valid.next = self.place_data_valid.val();
+        self.place_data_ready.next = self.dma_writer.place_data_ready.val();
+        self.dma_writer.dma.next = self.dma.val();
+        self.dma_writer.dma_valid.next = self.dma_valid.val();
+        self.dma_ready.next = self.dma_writer.dma_ready.val();
+        self.dma_writer.dma_data.next = self.dma_data.val();
+        self.dma_writer.dma_last.next = self.dma_last.val();
+        self.dma_writer.dma_data_valid.next = self.dma_data_valid.val();
+        self.dma_data_ready.next = self.dma_writer.dma_data_ready.val();
+        self.dma_writer.record.next = self.completion_unit.record.val();
+        self.dma_writer.record_data.next = self.completion_unit.record_data.val();
+        self.dma_writer.record_valid.next = self.completion_unit.record_valid.val();
+        self.completion_unit.record_ready.next = self.dma_writer.record_ready.val();
+
+        // Host memory.
+        self.host_awid.next = self.dma_writer.host_awid.val();
+        self.host_awaddr.next = self.dma_writer.host_awaddr.val();
+        self.host_awlen.next = self.dma_writer.host_awlen.val();
+        self.host_awsize.next = self.dma_writer.host_awsize.val();
+        self.host_awburst.next = self.dma_writer.host_awburst.val();
+        self.host_awvalid.next = self.dma_writer.host_awvalid.val();
+        self.dma_writer.host_awready.next = self.host_awready.val();
+        self.host_wdata.next = self.dma_writer.host_wdata.val();
+        self.host_wstrb.next = self.dma_writer.host_wstrb.val();
+        self.host_wlast.next = self.dma_writer.host_wlast.val();
+        self.host_wvalid.next = self.dma_writer.host_wvalid.val();
+        self.dma_writer.host_wready.next = self.host_wready.val();
+        self.dma_writer.host_bid.next = self.host_bid.val();
+        self.dma_writer.host_bresp.next = self.host_bresp.val();
+        self.dma_writer.host_bvalid.next = self.host_bvalid.val();
+        self.host_bready.next = self.dma_writer.host_bready.val();
+
+        // Ends of transfers.
+        self.report.finished.next = self.dma_writer.finished.val();
+        self.report.finished_error.next = self.dma_writer.finished_error.val();
+        self.report.finished_valid.next = self.dma_writer.finished_valid.val();
+        self.dma_writer.finished_ready.next = self.report.finished_ready.val();
+        self.report.written.next = self.dma_writer.written.val();
+        self.report.written_valid.next = self.dma_writer.written_valid.val();
+        self.dma_writer.written_room.next = self.report.written_room.val();
+        self.report.verdict.next = self.binding.verdict.val();
+        self.report.verdict_valid.next = self.binding.verdict_valid.val();
+        self.binding.verdict_room.next = self.report.verdict_room.val();
+        self.placement_done_feedback.next = self.report.placement_done.val();
+        self.placement_done_valid.next = self.report.placement_done_valid.val();
+        self.report.placement_done_ready.next = self.placement_done_ready.val();
+        self.dma_done_feedback.next = self.report.dma_done.val();
+        self.dma_done_valid.next = self.report.dma_done_valid.val();
+
+        // Completion.
+        self.counters.news.next = self.buffer_queue.news.val();
+        self.counters.news_valid.next = self.buffer_queue.news_valid.val();
+        self.buffer_queue.news_room.next = self.counters.news_room.val();
+        self.counters.record_entry.next = self.buffer_queue.record_entry.val();
+        self.counters.record_slot.next = self.buffer_queue.record_slot.val();
+        self.counters.record_write.next = self.buffer_queue.record_write.val();
+        self.counters.settle.next = self.report.settle.val();
+        self.counters.settle_valid.next = self.report.settle_valid.val();
+        self.report.settle_ready.next = self.counters.settle_ready.val();
+        self.completion_unit.completion.next = self.counters.completion.val();
+        self.completion_unit.completion_valid.next = self.counters.completion_valid.val();
+        self.counters.completion_room.next = self.completion_unit.completion_room.val();
+        self.buffer_queue.free_slot.next = self.completion_unit.free_slot.val();
+        self.buffer_queue.free_valid.next = self.completion_unit.free_valid.val();
+        self.completion_unit.free_ready.next = self.buffer_queue.free_ready.val();
+
+        // Doorbell.
+        self.doorbell.csr.next = self.csr.val();
+        self.doorbell.argument_index.next = self.command_unit.argument_index.val();
+        self.doorbell.argument_read.next = self.command_unit.argument_read.val();
+        self.doorbell.argument_pid.next = self.command_unit.pid.val();
+        self.doorbell.busy.next = self.command_unit.busy.val();
+        self.doorbell.result.next = self.command_unit.result.val();
+        self.doorbell.result_valid.next = self.command_unit.result_valid.val();
+        self.command_unit.argument.next = self.doorbell.argument.val();
+        self.command_unit.start.next = self.doorbell.start.val();
+        self.command_unit.start_pid.next = self.doorbell.start_pid.val();
+        self.command_unit.start_code.next = self.doorbell.start_code.val();
+        self.lookup.command.next = self.command_unit.request.val();
+        self.lookup.command_valid.next = self.command_unit.request_valid.val();
+        self.command_unit.request_ready.next = self.lookup.command_ready.val();
+        self.command_unit.found.next = self.lookup.command_result.val();
+        self.command_unit.found_valid.next = self.lookup.command_result_valid.val();
+        self.buffer_queue.command.next = self.command_unit.queue_command.val();
+        self.buffer_queue.command_valid.next = self.command_unit.queue_valid.val();
+        self.command_unit.queue_done.next = self.buffer_queue.command_done.val();
+        self.command_unit.queue_ok.next = self.buffer_queue.command_ok.val();
+
+        // Registers.
+        self.registers.csr.next = self.csr.val();
+        self.registers.packet_placed.next = self.report.packet_placed.val();
+        self.registers.packet_bytes.next = self.report.packet_bytes.val();
+        self.registers.packet_refused.next = self.report.packet_refused.val();
+        self.registers.record_written.next = self.report.record_written.val();
+        self.registers.burst.next = self.dma_writer.burst.val();
+        self.registers.answer_error.next = self.dma_writer.answer_error.val();
+        self.registers.mailbox_opened.next = self.command_unit.mailbox_opened.val();
+        self.registers.buffer_posted.next = self.command_unit.buffer_posted.val();
+        self.registers.dma_ended.next = self.report.dma_ended.val();
+        let page = self.registers.csr_answer.val();
+        let bell = self.doorbell.csr_answer.val();
+        self.csr_answer.next = CsrResponse { ack: page.ack | bell.ack, error: page.error | bell.error, rdata: page.rdata | bell.rdata };
+
+        // Trace: points 15 down to 12 (`reasons::T_RECORD` to `T_LOOKED_UP`).
+        let job = self.binding.job.val();
+        self.trace_valid.next = (
+            self.dma_writer.record_issued.val(),
+            self.report.answered.val(),
+            self.dma_writer.first_beat.val(),
+            self.binding.job_valid.val(),
+            bits::<12>(0),
+        )
+            .cat::<16>();
+        self.trace_tags.next = (
+            self.dma_writer.address_frame.val(),
+            self.report.answered_frame.val(),
+            self.dma_writer.beat_frame.val(),
+            job.frame,
+            bits::<192>(0),
+        )
+            .cat::<256>();
+    }
+}

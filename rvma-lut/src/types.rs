@@ -1,0 +1,237 @@
+//! What the blocks of this engine hand to each other.
+
+use spindle_verilog::prelude::*;
+
+/// Bits of a mailbox number: {set, way} of the table (at most 4096 mailboxes).
+pub const MAILBOX_BITS: usize = 12;
+/// Bits of a buffer slot (at most 16384 posted buffers).
+pub const SLOT_BITS: usize = 14;
+/// Depth of the FIFOs between the stages, as address bits.
+pub const QUEUE_BITS: usize = 4;
+/// Level from which a producer with words in flight stops: 16 words less the at most four that may still come.
+pub const QUEUE_STOP: u64 = 12;
+
+/// [`TableRequest::op`]: look up {pid, addr} for a packet.
+pub const LOOKUP: u64 = 0;
+/// [`TableRequest::op`]: look up {pid, addr} for a new mailbox and propose a number.
+pub const PROBE: u64 = 1;
+/// [`TableRequest::op`]: is this mailbox open, and is it this process's?
+pub const NUMBER: u64 = 2;
+/// [`TableRequest::op`]: open the mailbox of this number.
+pub const INSERT: u64 = 3;
+
+/// [`Transfer::kind`]: payload of a packet.
+pub const PLACE: u64 = 0;
+/// [`Transfer::kind`]: DMA command of a handler.
+pub const HANDLER: u64 = 1;
+/// [`Transfer::kind`]: completion record.
+pub const RECORD: u64 = 2;
+
+/// A question to the mailbox table.
+#[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
+pub struct TableRequest {
+    /// `LOOKUP`, `PROBE`, `NUMBER` or `INSERT`.
+    pub op: Bits<2>,
+    /// Process that owns the mailbox.
+    pub pid: Bits<16>,
+    /// Mailbox address.
+    pub addr: Bits<64>,
+    /// Key that the packet shows, or that a new mailbox gets.
+    pub key: Bits<32>,
+    /// Threshold of a new mailbox.
+    pub threshold: Bits<32>,
+    /// Mailbox number (`NUMBER`, `INSERT`).
+    pub mailbox: Bits<12>,
+}
+
+/// The table's answer.
+#[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
+pub struct TableResult {
+    /// The mailbox exists (`NUMBER`: and belongs to the process).
+    pub hit: Bit,
+    /// The key opens it.
+    pub key_fits: Bit,
+    /// `PROBE`: all ways of the set are taken.
+    pub full: Bit,
+    /// The mailbox; `PROBE` without a hit: the number it would get.
+    pub mailbox: Bits<12>,
+    /// Bytes that complete a buffer.
+    pub threshold: Bits<32>,
+}
+
+/// A packet on its way through the tables: what is left of its `PlacementDesc`, and what was worked out meanwhile.
+#[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
+pub struct Packet {
+    /// Frame sequence number.
+    pub frame: Bits<16>,
+    /// Head cell.
+    pub pkt: Bits<10>,
+    /// Byte offset of the payload in the frame.
+    pub payload_offset: Bits<7>,
+    /// Payload bytes.
+    pub payload_len: Bits<16>,
+    /// Source node.
+    pub src_nid: Bits<32>,
+    /// Source process.
+    pub src_pid: Bits<16>,
+    /// Message.
+    pub msg_id: Bits<32>,
+    /// Message length.
+    pub msg_len: Bits<32>,
+    /// The message has state.
+    pub has_slot: Bit,
+    /// Message table slot.
+    pub msg_slot: Bits<8>,
+    /// First byte of the packet in the buffer.
+    pub start: Bits<32>,
+    /// First byte behind the message in the buffer.
+    pub end: Bits<32>,
+    /// The header contradicts itself: the packet ends behind its message, or the message behind 4 GiB.
+    pub outside: Bit,
+    /// An opcode or mode that this version does not serve.
+    pub unsupported: Bit,
+}
+
+/// A packet with the table's answer.
+#[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
+pub struct LookedUp {
+    /// The packet.
+    pub packet: Packet,
+    /// Not to be bound.
+    pub refused: Bit,
+    /// Why.
+    pub reason: Bits<5>,
+    /// Mailbox.
+    pub mailbox: Bits<12>,
+    /// Bytes that complete a buffer.
+    pub threshold: Bits<32>,
+}
+
+/// A posted buffer, as far as placing into it needs.
+#[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
+pub struct BufferEntry {
+    /// Host address.
+    pub base: Bits<64>,
+    /// Bytes.
+    pub size: Bits<32>,
+}
+
+/// A posted buffer, as far as its completion record needs.
+#[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
+pub struct RecordEntry {
+    /// Host address of the buffer.
+    pub base: Bits<64>,
+    /// Host address of the record, without its four zero bits.
+    pub record: Bits<60>,
+    /// Ordinal of the buffer in its mailbox.
+    pub epoch: Bits<16>,
+    /// Mailbox.
+    pub mailbox: Bits<12>,
+}
+
+/// A change of a mailbox's queue that the doorbell asks for.
+#[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
+pub struct QueueCommand {
+    /// 1 = empty the queue of a new mailbox, 0 = post a buffer.
+    pub init: Bit,
+    /// Mailbox.
+    pub mailbox: Bits<12>,
+    /// Threshold of the mailbox.
+    pub threshold: Bits<32>,
+    /// The buffer.
+    pub buffer: BufferEntry,
+    /// Host address of the record, without its four zero bits.
+    pub record: Bits<60>,
+}
+
+/// News of a buffer for its counters.
+#[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
+pub struct BufferEvent {
+    /// 1 = posted, start at zero; 0 = closed, no further message will be bound to it.
+    pub open: Bit,
+    /// Buffer.
+    pub slot: Bits<14>,
+    /// Closed: bytes of all messages bound to it.
+    pub total: Bits<32>,
+    /// Frame that closed it.
+    pub frame: Bits<16>,
+}
+
+/// A packet was written, or failed to be.
+#[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
+pub struct Settle {
+    /// Buffer.
+    pub slot: Bits<14>,
+    /// Payload bytes.
+    pub length: Bits<16>,
+    /// The host took them.
+    pub ok: Bit,
+    /// Frame.
+    pub frame: Bits<16>,
+}
+
+/// A packet that has its place.
+#[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
+pub struct PlaceJob {
+    /// Host address of the buffer.
+    pub base: Bits<64>,
+    /// First byte of the packet in the buffer.
+    pub start: Bits<32>,
+    /// Buffer.
+    pub slot: Bits<14>,
+    /// Frame sequence number.
+    pub frame: Bits<16>,
+    /// Head cell.
+    pub pkt: Bits<10>,
+    /// Byte offset of the payload in the frame.
+    pub payload_offset: Bits<7>,
+    /// Payload bytes, at least 1.
+    pub payload_len: Bits<16>,
+    /// The message has state.
+    pub has_slot: Bit,
+    /// Message table slot.
+    pub msg_slot: Bits<8>,
+}
+
+/// Who is to hear of a transfer's end.
+#[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
+pub struct Origin {
+    /// `PLACE`, `HANDLER` or `RECORD`.
+    pub kind: Bits<2>,
+    /// The bytes count at the last W beat, not at the last response.
+    pub posted: Bit,
+    /// Buffer.
+    pub slot: Bits<14>,
+    /// Frame sequence number.
+    pub frame: Bits<16>,
+    /// `PLACE`: head cell; `HANDLER`: {cluster, hpu, handle}.
+    pub tag: Bits<10>,
+    /// The message has state.
+    pub has_slot: Bit,
+    /// Message table slot.
+    pub msg_slot: Bits<8>,
+    /// Bytes.
+    pub length: Bits<16>,
+}
+
+/// A run of bytes to host memory.
+#[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
+pub struct Transfer {
+    /// Host byte address.
+    pub address: Bits<64>,
+    /// Lines of 64 bytes that it touches.
+    pub lines: Bits<11>,
+    /// Offset of its first byte in the first beat of its source.
+    pub offset: Bits<6>,
+    /// Who asks; `origin.length` is the length of the run, at least 1.
+    pub origin: Origin,
+}
+
+/// A write burst in flight.
+#[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
+pub struct InFlight {
+    /// The last burst of its transfer.
+    pub last: Bit,
+    /// Whose.
+    pub origin: Origin,
+}

@@ -1,1 +1,52 @@
 //! Verilog back end for rust-hdl descriptions: width-exact, one module per distinct shape.
+//!
+//! A block is a rust-hdl struct whose `update()` carries the [`macro@hdl`](prelude::hdl) attribute. rust-hdl's simulator
+//! runs that function; [`emit`] turns the same text into SystemVerilog. `README.md` lists the language.
+
+extern crate self as spindle_verilog;
+
+mod bitops;
+mod build;
+mod check;
+mod describe;
+mod design;
+mod error;
+mod expr;
+mod hierarchy;
+mod lower;
+mod module;
+mod names;
+mod packed;
+mod print;
+mod register;
+mod registers_macros;
+mod stmt;
+mod stock;
+mod ty;
+
+pub use describe::custom;
+pub use design::{emit, Design, Module};
+pub use error::EmitError;
+
+/// Everything a block description needs.
+pub mod prelude {
+    pub use crate::bitops::{mul, pack, repeat, sext, signed_lt, sra, trunc, unpack, zext, Cat};
+    pub use crate::packed::Packed;
+    pub use crate::register::Reg;
+    pub use crate::{clocks, dffs, regs};
+    pub use rust_hdl_core::prelude::*;
+    pub use rust_hdl_widgets::dff::DFF;
+    pub use spindle_hdl_macros::{hdl, hdl_fn, LogicState, LogicStruct};
+}
+
+/// What the macros expand to; not for direct use.
+#[doc(hidden)]
+pub mod __private {
+    pub use crate::bitops::pack;
+    pub use crate::describe::{hand_over, Describe, DescribeNumber, DescribeSynth, FnSource, Source, Value};
+    pub use crate::each;
+    pub use crate::packed::{literal_of, BitReader, Packed};
+    pub use crate::registers_macros::{Each, EachOne};
+    pub use rust_hdl_core::logic::{logic_connect_fn, logic_connect_join_fn, logic_connect_link_fn};
+    pub use rust_hdl_core::prelude::{Bits, Synth, TypeDescriptor, TypeField, TypeKind, VCDValue, Verilog, VerilogLiteral};
+}

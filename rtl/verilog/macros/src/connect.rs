@@ -1,0 +1,144 @@
+//! Generates `connect()`: claims every signal that `update()` drives.
+//!
+//! Loops stay loops, and conditions and `let`s that depend on parameters only are kept, so that an index is never
+//! computed for hardware that a parameter left out. Conditions on signals are dropped: both branches are walked.
+
+use proc_macro2::TokenStream;
+use quote::quote;
+use std::collections::HashSet;
+use syn::visit::{self, Visit};
+use syn::{Block, Expr, Pat, Stmt};
+
+use crate::table::RegisterList;
+
+/// The body of `connect()`.
+pub(crate) fn connect_fn(block: &Block) -> TokenStream {
+    let mut walk = Walk { dynamic: HashSet::new() };
+    let body = walk.block(block);
+    quote!({ #body })
+}
+
+struct Walk {
+    /// Locals whose value depends on a signal.
+    dynamic: HashSet<String>,
+}
+
+struct DependsOnSignal<'a> {
+    dynamic: &'a HashSet<String>,
+    found: bool,
+}
+
+impl<'ast> Visit<'ast> for DependsOnSignal<'_> {
+    fn visit_expr_method_call(&mut self, node: &'ast syn::ExprMethodCall) {
+        self.found |= node.method == "val";
+        visit::visit_expr_method_call(self, node);
+    }
+    fn visit_path(&mut self, node: &'ast syn::Path) {
+        self.found |= node.get_ident().is_some_and(|i| self.dynamic.contains(&i.to_string()));
+    }
+}
+
+impl Walk {
+    fn depends_on_signal(&self, expr: &Expr) -> bool {
+        let mut visitor = DependsOnSignal { dynamic: &self.dynamic, found: false };
+        visitor.visit_expr(expr);
+        visitor.found
+    }
+
+    fn block(&mut self, block: &Block) -> TokenStream {
+        let statements: Vec<_> = block.stmts.iter().map(|s| self.statement(s)).collect();
+        quote!(#(#statements)*)
+    }
+
+    fn statement(&mut self, statement: &Stmt) -> TokenStream {
+        match statement {
+            Stmt::Expr(expr, _) => self.expr(expr),
+            Stmt::Macro(m) => Self::registers(&m.mac),
+            Stmt::Local(local) => {
+                let Some(init) = &local.init else { return quote!() };
+                let mut pat = &local.pat;
+                if let Pat::Type(typed) = pat {
+                    pat = &typed.pat;
+                }
+                let mutable = matches!(pat, Pat::Ident(i) if i.mutability.is_some());
+                if mutable || self.depends_on_signal(&init.expr) {
+                    if let Pat::Ident(ident) = pat {
+                        self.dynamic.insert(ident.ident.to_string());
+                    }
+                    quote!()
+                } else {
+                    quote!(#local)
+                }
+            }
+            Stmt::Item(_) => quote!(),
+        }
+    }
+
+    fn expr(&mut self, expr: &Expr) -> TokenStream {
+        match expr {
+            Expr::Assign(assign) => Self::target(&assign.left),
+            Expr::Block(block) => self.block(&block.block),
+            Expr::ForLoop(node) => {
+                let (pat, range) = (&node.pat, &node.expr);
+                let body = self.block(&node.body);
+                quote!(for #pat in #range { #body })
+            }
+            Expr::If(node) => {
+                let then = self.block(&node.then_branch);
+                let other = node.else_branch.as_ref().map(|(_, e)| self.expr(e)).unwrap_or_default();
+                if self.depends_on_signal(&node.cond) {
+                    quote!({ #then } { #other })
+                } else {
+                    let cond = &node.cond;
+                    quote!(if #cond { #then } else { #other })
+                }
+            }
+            Expr::Match(node) => {
+                let arms: Vec<_> = node.arms.iter().map(|arm| self.expr(&arm.body)).collect();
+                quote!(#({ #arms })*)
+            }
+            Expr::Macro(node) => Self::registers(&node.mac),
+            Expr::Call(call) => Self::call(call),
+            _ => quote!(),
+        }
+    }
+
+    /// `self.a.b.next.field` claims `self.a.b`.
+    fn target(mut left: &Expr) -> TokenStream {
+        loop {
+            match left {
+                Expr::Field(field) => {
+                    if matches!(&field.member, syn::Member::Named(n) if n == "next") {
+                        let base = &field.base;
+                        return quote!(::spindle_verilog::__private::logic_connect_fn(&mut #base););
+                    }
+                    left = &field.base;
+                }
+                Expr::Index(index) => left = &index.expr,
+                _ => return quote!(),
+            }
+        }
+    }
+
+    fn call(call: &syn::ExprCall) -> TokenStream {
+        let Expr::Path(path) = call.func.as_ref() else { return quote!() };
+        if path.path.segments.len() < 2 || call.args.len() != 2 {
+            return quote!();
+        }
+        let (source, dest) = (&call.args[0], &call.args[1]);
+        match path.path.segments.last().map(|s| s.ident.to_string()).as_deref() {
+            Some("join") => quote!(::spindle_verilog::__private::logic_connect_join_fn(#source, #dest);),
+            Some("link") => quote!(::spindle_verilog::__private::logic_connect_link_fn(#source, #dest);),
+            _ => quote!(),
+        }
+    }
+
+    fn registers(mac: &syn::Macro) -> TokenStream {
+        let Some(list) = RegisterList::parse(mac) else { return quote!() };
+        let (me, entries) = (&list.me, &list.entries);
+        let ports = list.ports();
+        let claims = quote!(#(::spindle_verilog::__private::logic_connect_fn(&mut sub.#ports);)*);
+        let loops = entries.iter().map(|entry| quote!(for sub in ::spindle_verilog::__private::each!(#me.#entry) { #claims }));
+        quote!(#(#loops)*)
+    }
+}

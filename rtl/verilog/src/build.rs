@@ -1,0 +1,197 @@
+//! The symbol table of one module while its body is lowered.
+
+use crate::error::{EmitError, Result};
+use crate::expr::{Expr, SigId};
+use crate::hierarchy::{Code, Node};
+use crate::names::{flatten, is_keyword, Names};
+use crate::stmt::Stmt;
+use crate::ty::Ty;
+use num_bigint::BigUint;
+use rust_hdl_core::prelude::AtomKind;
+use std::collections::HashMap;
+
+/// What a signal is in its module.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Role {
+    In,
+    Out,
+    InOut,
+    Local,
+    /// Input of a submodule.
+    SubIn,
+    /// Output of a submodule.
+    SubOut,
+    /// Present value of a register.
+    RegQ,
+    /// Next value of a register.
+    RegD,
+    /// Clock or reset of a register.
+    RegControl,
+    /// `let x = ..`.
+    Let,
+    /// `let mut x = ..`.
+    Var,
+}
+
+#[derive(Debug, Clone)]
+pub(crate) struct Sig {
+    pub name: String,
+    pub key: String,
+    pub ty: Ty,
+    pub role: Role,
+    /// Line of the declaration, for `let`s.
+    pub line: u32,
+}
+
+impl Sig {
+    pub fn width(&self) -> usize {
+        self.ty.width()
+    }
+}
+
+/// A register inlined into this module.
+#[derive(Debug, Clone)]
+pub(crate) struct Register {
+    pub q: SigId,
+    pub d: SigId,
+    pub clock: SigId,
+    pub reset: Option<SigId>,
+    pub init: BigUint,
+    pub attributes: Vec<(String, String)>,
+}
+
+/// An instance of another module.
+#[derive(Debug, Clone)]
+pub(crate) struct Instance {
+    pub name: String,
+    pub key: String,
+    pub node: usize,
+    /// Port name in the submodule, and signal here.
+    pub pins: Vec<(String, SigId)>,
+}
+
+/// What a body lowers to, in program order.
+#[derive(Debug, Clone)]
+pub(crate) enum Item {
+    /// A wire with its value.
+    Wire(SigId, Expr),
+    /// A statement at the top level of the body.
+    Top(Stmt),
+}
+
+#[derive(Debug)]
+pub(crate) struct Body {
+    pub file: String,
+    pub sigs: Vec<Sig>,
+    pub by_key: HashMap<String, SigId>,
+    pub constants: HashMap<String, (BigUint, Ty)>,
+    pub registers: Vec<Register>,
+    pub instances: Vec<Instance>,
+    pub names: Names,
+    pub items: Vec<Item>,
+}
+
+impl Body {
+    /// Declares everything the struct holds.
+    pub fn new(nodes: &[Node], id: usize, file: &str) -> Result<Body> {
+        let node = &nodes[id];
+        let mut body = Body {
+            file: file.to_string(),
+            sigs: vec![],
+            by_key: HashMap::new(),
+            constants: HashMap::new(),
+            registers: vec![],
+            instances: vec![],
+            names: Names::default(),
+            items: vec![],
+        };
+        for port in &node.ports {
+            let role = match port.kind {
+                AtomKind::InputParameter => Role::In,
+                AtomKind::OutputParameter | AtomKind::OutputPassthrough => Role::Out,
+                AtomKind::InOutParameter => Role::InOut,
+                AtomKind::LocalSignal => Role::Local,
+                AtomKind::Constant => {
+                    body.constants.insert(port.key.clone(), (port.value.clone(), port.ty.clone()));
+                    continue;
+                }
+                AtomKind::StubInputSignal | AtomKind::StubOutputSignal => continue,
+            };
+            body.declare(&port.key, &flatten(&port.key), port.ty.clone(), role)?;
+        }
+        // Registers take their plain names before anything longer can.
+        for (key, child) in &node.children {
+            if let Code::Register { init, reset, attributes } = &nodes[*child].code {
+                body.register(key, &nodes[*child], init, *reset, attributes)?;
+            }
+        }
+        for (key, child) in &node.children {
+            if !matches!(nodes[*child].code, Code::Register { .. }) {
+                body.instance(key, &nodes[*child], *child)?;
+            }
+        }
+        Ok(body)
+    }
+
+    fn declare(&mut self, key: &str, name: &str, ty: Ty, role: Role) -> Result<SigId> {
+        if is_keyword(name) {
+            return Err(EmitError::new(&self.file, 0, format!("`{name}` is a Verilog keyword; give the signal another name")));
+        }
+        if ty.width() == 0 {
+            return Err(EmitError::new(&self.file, 0, format!("the signal `{key}` has no bits; give it at least one")));
+        }
+        let name = self.names.unique(name);
+        let id = self.sigs.len();
+        self.sigs.push(Sig { name, key: key.to_string(), ty, role, line: 0 });
+        self.by_key.insert(key.to_string(), id);
+        Ok(id)
+    }
+
+    /// A wire or variable of the body.
+    pub fn wire(&mut self, name: &str, ty: Ty, role: Role, line: u32) -> SigId {
+        let ty = match ty {
+            Ty::Index(n) => Ty::Bits(n),
+            other => other,
+        };
+        let unique = self.names.unique(name);
+        self.sigs.push(Sig { name: unique, key: name.to_string(), ty, role, line });
+        self.sigs.len() - 1
+    }
+
+    fn register(&mut self, key: &str, node: &Node, init: &BigUint, reset: bool, attributes: &[(String, String)]) -> Result<()> {
+        let name = flatten(key);
+        let ty = node.ports.iter().find(|p| p.key == "q").map_or(Ty::Bits(1), |p| p.ty.clone());
+        let q = self.declare(&format!("{key}.q"), &name, ty.clone(), Role::RegQ)?;
+        let d = self.declare(&format!("{key}.d"), &format!("{name}_d"), ty, Role::RegD)?;
+        let clock = self.declare(&format!("{key}.clock"), &format!("{name}_clock"), Ty::Bits(1), Role::RegControl)?;
+        let reset = match reset {
+            true => Some(self.declare(&format!("{key}.reset"), &format!("{name}_reset"), Ty::Bits(1), Role::RegControl)?),
+            false => None,
+        };
+        self.registers.push(Register { q, d, clock, reset, init: init.clone(), attributes: attributes.to_vec() });
+        Ok(())
+    }
+
+    fn instance(&mut self, key: &str, node: &Node, id: usize) -> Result<()> {
+        let name = self.names.unique(&flatten(key));
+        let mut pins = vec![];
+        for port in &node.ports {
+            let role = match port.kind {
+                AtomKind::InputParameter => Role::SubIn,
+                AtomKind::OutputParameter | AtomKind::OutputPassthrough => Role::SubOut,
+                AtomKind::InOutParameter => Role::InOut,
+                _ => continue,
+            };
+            let pin = flatten(&port.key);
+            let sig = self.declare(&format!("{key}.{}", port.key), &format!("{name}_{pin}"), port.ty.clone(), role)?;
+            pins.push((pin, sig));
+        }
+        self.instances.push(Instance { name, key: key.to_string(), node: id, pins });
+        Ok(())
+    }
+
+    /// Reads a signal.
+    pub fn read(&self, id: SigId) -> Expr {
+        Expr::sig(id, self.sigs[id].width())
+    }
+}

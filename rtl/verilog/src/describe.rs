@@ -1,0 +1,173 @@
+//! What a description hands to the back end, and how the macros fill the table of constants.
+//!
+//! `Logic::hdl()` can only return rust-hdl's own `Verilog`. A block therefore leaves its [`Source`] in a slot of the
+//! thread and returns a marker; the walk over the design takes it out at once.
+
+use num_bigint::BigUint;
+use rust_hdl_core::prelude::{Bits, Synth, TypeDescriptor, Verilog, VerilogLiteral};
+use std::cell::RefCell;
+
+/// First line of the text returned by a description that left something in the slot.
+pub(crate) const MARKER: &str = "// spindle: description handed over";
+/// Starts the first line of hand-written module text, followed by the module's name.
+pub(crate) const NAMED: &str = "// module: ";
+
+/// A constant named by a body.
+#[derive(Debug, Clone)]
+pub enum Value {
+    /// An integer without a width.
+    Int(i128),
+    /// A value of a hardware type.
+    Bits(BigUint, TypeDescriptor),
+    /// A table of integers or bits.
+    List(Vec<Value>),
+}
+
+/// The text of a body and everything it names.
+#[derive(Debug, Clone)]
+pub struct Source {
+    pub type_name: &'static str,
+    pub file: &'static str,
+    pub line: u32,
+    pub text: &'static str,
+    pub constants: Vec<(&'static str, Value)>,
+    pub types: Vec<(&'static str, TypeDescriptor)>,
+    pub functions: Vec<(&'static str, fn() -> FnSource)>,
+}
+
+/// A pure helper function.
+#[derive(Debug, Clone)]
+pub struct FnSource {
+    pub params: Vec<(&'static str, TypeDescriptor)>,
+    pub result: TypeDescriptor,
+    pub body: Source,
+}
+
+/// Reset value and attributes of a `Reg`.
+#[derive(Debug, Clone)]
+pub(crate) struct RegisterSource {
+    pub init: VerilogLiteral,
+    pub attributes: Vec<(String, String)>,
+}
+
+/// What lies in the slot.
+#[derive(Debug, Clone)]
+pub(crate) enum HandedOver {
+    Source(Source),
+    Register(RegisterSource),
+}
+
+thread_local! {
+    static SLOT: RefCell<Option<HandedOver>> = const { RefCell::new(None) };
+}
+
+/// Leaves the source of a block for the back end.
+pub fn hand_over(source: Source) -> Verilog {
+    SLOT.with(|slot| *slot.borrow_mut() = Some(HandedOver::Source(source)));
+    Verilog::Custom(MARKER.to_string())
+}
+
+/// Leaves the reset value of a register for the back end.
+pub(crate) fn hand_over_register(register: RegisterSource) -> Verilog {
+    SLOT.with(|slot| *slot.borrow_mut() = Some(HandedOver::Register(register)));
+    Verilog::Custom(MARKER.to_string())
+}
+
+/// Takes what the last call of `hdl()` left.
+pub(crate) fn take() -> Option<HandedOver> {
+    SLOT.with(|slot| slot.borrow_mut().take())
+}
+
+/// A hand-written module: its name and the text between the port list and `endmodule`.
+///
+/// Ports come from the struct's signals; outputs are declared `output logic`.
+pub fn custom(name: &str, body: &str) -> Verilog {
+    Verilog::Custom(format!("{NAMED}{name}\n{body}"))
+}
+
+/// The number in a rust-hdl literal.
+pub(crate) fn literal_value(literal: &VerilogLiteral) -> BigUint {
+    let text = format!("{literal:x}");
+    let digits = text.split("'h").nth(1).unwrap_or("0");
+    BigUint::parse_bytes(digits.as_bytes(), 16).unwrap_or_default()
+}
+
+/// Wraps a constant, so that one of two traits describes it.
+pub struct Describe<'a, T: ?Sized>(pub &'a T);
+
+/// Hardware values: `Bits`, `Bit`, structures, states.
+pub trait DescribeSynth {
+    /// The value and its type.
+    fn describe(&self) -> Value;
+}
+
+impl<T: Synth> DescribeSynth for Describe<'_, T> {
+    fn describe(&self) -> Value {
+        Value::Bits(literal_value(&self.0.verilog()), T::descriptor())
+    }
+}
+
+/// Plain Rust integers and tables.
+pub trait DescribeNumber {
+    /// The value.
+    fn describe(&self) -> Value;
+}
+
+impl<T: Number + ?Sized> DescribeNumber for &Describe<'_, T> {
+    fn describe(&self) -> Value {
+        self.0.value()
+    }
+}
+
+/// A constant that is not a hardware value by itself.
+pub trait Number {
+    /// The value.
+    fn value(&self) -> Value;
+}
+
+macro_rules! numbers {
+    ($($ty:ty)+) => { $(impl Number for $ty { fn value(&self) -> Value { Value::Int(*self as i128) } })+ };
+}
+numbers!(u8 u16 u32 u64 u128 usize i8 i16 i32 i64 i128 isize);
+
+impl Number for bool {
+    fn value(&self) -> Value {
+        Describe(self).describe_synth()
+    }
+}
+
+impl<const N: usize> Number for Bits<N> {
+    fn value(&self) -> Value {
+        Describe(self).describe_synth()
+    }
+}
+
+impl<T: Synth> Describe<'_, T> {
+    fn describe_synth(&self) -> Value {
+        DescribeSynth::describe(self)
+    }
+}
+
+impl<T: Number, const N: usize> Number for [T; N] {
+    fn value(&self) -> Value {
+        self.as_slice().value()
+    }
+}
+
+impl<T: Number> Number for Vec<T> {
+    fn value(&self) -> Value {
+        self.as_slice().value()
+    }
+}
+
+impl<T: Number> Number for [T] {
+    fn value(&self) -> Value {
+        Value::List(self.iter().map(Number::value).collect())
+    }
+}
+
+impl<T: Number + ?Sized> Number for &T {
+    fn value(&self) -> Value {
+        (**self).value()
+    }
+}

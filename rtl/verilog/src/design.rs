@@ -1,0 +1,190 @@
+//! Emits a whole design: one module per distinct shape, children first.
+
+use crate::build::Body;
+use crate::error::{EmitError, Result};
+use crate::hierarchy::{self, Code, Node};
+use crate::module;
+use crate::{lower, names, stock};
+use rust_hdl_core::prelude::Block;
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::fmt;
+use std::path::Path;
+
+/// One Verilog module.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Module {
+    /// Name of the module and of its file.
+    pub name: String,
+    /// Complete text, from comment to `endmodule`.
+    pub text: String,
+}
+
+/// A design as SystemVerilog.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Design {
+    /// All modules, children before the modules that use them.
+    pub modules: Vec<Module>,
+    /// Name of the top module.
+    pub top: String,
+}
+
+impl fmt::Display for Design {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (i, module) in self.modules.iter().enumerate() {
+            if i > 0 {
+                writeln!(f)?;
+            }
+            f.write_str(&module.text)?;
+        }
+        Ok(())
+    }
+}
+
+impl Design {
+    /// Writes one `.sv` file per module and `filelist.f`, which names them in order.
+    pub fn write_dir(&self, path: impl AsRef<Path>) -> std::io::Result<()> {
+        let path = path.as_ref();
+        std::fs::create_dir_all(path)?;
+        let mut list = String::new();
+        for module in &self.modules {
+            std::fs::write(path.join(format!("{}.sv", module.name)), &module.text)?;
+            list.push_str(&format!("{}.sv\n", module.name));
+        }
+        std::fs::write(path.join("filelist.f"), list)
+    }
+}
+
+/// A source path as messages and comments show it: never absolute.
+pub(crate) fn relative(file: &str) -> String {
+    match Path::new(file).is_absolute() {
+        true => Path::new(file).file_name().map_or_else(String::new, |n| n.to_string_lossy().into_owned()),
+        false => file.to_string(),
+    }
+}
+
+/// A distinct shape; the text names other shapes by their number between `\u{1}` marks.
+struct Shape {
+    base: String,
+    suffix: String,
+    comment: String,
+    text: String,
+    /// Name fixed by a black box.
+    fixed: bool,
+}
+
+/// Emits `top` and everything below it; the top module is called `top_name`.
+pub fn emit<B: Block>(top: &mut B, top_name: &str) -> Result<Design> {
+    if names::is_keyword(top_name) || !names::is_legal(top_name) {
+        return Err(EmitError::new("", 0, format!("`{top_name}` cannot name a module; use letters, digits and _, and no keyword")));
+    }
+    top.connect_all();
+    let nodes = hierarchy::walk(top, top_name);
+    let mut shapes: Vec<Shape> = vec![];
+    let mut by_text: HashMap<(String, String), usize> = HashMap::new();
+    let mut shape_of: Vec<Option<usize>> = vec![None; nodes.len()];
+    for id in (0..nodes.len()).rev() {
+        let Some(shape) = shape(&nodes, id, &shape_of)? else { continue };
+        let key = (shape.base.clone(), shape.text.clone());
+        let number = *by_text.entry(key).or_insert_with(|| {
+            shapes.push(shape);
+            shapes.len() - 1
+        });
+        shape_of[id] = Some(number);
+    }
+    let Some(top_shape) = shape_of[0] else {
+        return Err(EmitError::new("", 0, "the top is a register; wrap it in a block"));
+    };
+    let final_names = name_shapes(&shapes, top_shape, top_name);
+    let modules = shapes
+        .iter()
+        .enumerate()
+        .map(|(i, shape)| Module { name: final_names[i].clone(), text: substitute(shape, &final_names, i) })
+        .collect();
+    Ok(Design { modules, top: top_name.to_string() })
+}
+
+fn shape(nodes: &[Node], id: usize, shape_of: &[Option<usize>]) -> Result<Option<Shape>> {
+    let node = &nodes[id];
+    let instance = node.path.rsplit('.').next().unwrap_or(&node.path);
+    let instance = instance.split('$').next().unwrap_or(instance);
+    let child = |n: usize| format!("\u{1}{}\u{1}", shape_of[n].unwrap_or(usize::MAX));
+    let shape = match &node.code {
+        Code::Register { .. } => return Ok(None),
+        Code::Nothing => {
+            return Err(EmitError::new("", 0, format!("the block at {} has no description; put #[hdl] on its update()", node.path)));
+        }
+        Code::Source(source) => {
+            let file = relative(source.file);
+            let (base, suffix) = names::module_name(source.type_name);
+            let fresh = || Body::new(nodes, id, &file);
+            let body = lower::lower(source, &fresh)?;
+            let text = module::write(&body, &|n| child(n), source.line)?;
+            let comment = format!("// {} ({file}:{})\n", source.type_name, source.line);
+            Shape { base, suffix, comment, text, fixed: false }
+        }
+        Code::Stock(block) => {
+            let body = stock::lower(block, Body::new(nodes, id, "")?)
+                .map_err(|e| EmitError::new("", 0, format!("{}: {}", node.path, e.message)))?;
+            let text = module::write(&body, &|n| child(n), 0)?;
+            Shape { base: names::snake(instance), suffix: String::new(), comment: String::new(), text, fixed: false }
+        }
+        Code::Text { name, body, extra } => {
+            let base = name.clone().unwrap_or_else(|| names::snake(instance));
+            if names::is_keyword(&base) || !names::is_legal(&base) {
+                return Err(EmitError::new("", 0, format!("`{base}` ({}) cannot name a module; use letters, digits and _", node.path)));
+            }
+            Shape { base, suffix: String::new(), comment: extra.clone(), text: module::hand_written(node, body), fixed: false }
+        }
+        Code::Blackbox { name, text } => {
+            Shape { base: name.clone(), suffix: String::new(), comment: String::new(), text: text.clone(), fixed: true }
+        }
+    };
+    Ok(Some(shape))
+}
+
+/// Short names where they are unique, then names with the generic arguments, then numbered ones.
+fn name_shapes(shapes: &[Shape], top: usize, top_name: &str) -> Vec<String> {
+    let mut by_base: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
+    for (i, shape) in shapes.iter().enumerate() {
+        by_base.entry(&shape.base).or_default().push(i);
+    }
+    let mut used: HashSet<String> = HashSet::from([top_name.to_string()]);
+    let mut result = vec![String::new(); shapes.len()];
+    result[top] = top_name.to_string();
+    for (i, shape) in shapes.iter().enumerate().filter(|(_, s)| s.fixed) {
+        used.insert(shape.base.clone());
+        result[i] = shape.base.clone();
+    }
+    for (base, members) in by_base {
+        let others: Vec<usize> = members.into_iter().filter(|i| result[*i].is_empty()).collect();
+        for i in &others {
+            let mut name = if others.len() == 1 { base.to_string() } else { format!("{base}{}", shapes[*i].suffix) };
+            let stem = name.clone();
+            let mut n = 2;
+            while names::is_keyword(&name) || !used.insert(name.clone()) {
+                name = format!("{stem}_{n}");
+                n += 1;
+            }
+            result[*i] = name;
+        }
+    }
+    result
+}
+
+fn substitute(shape: &Shape, names: &[String], own: usize) -> String {
+    if shape.fixed {
+        return format!("{}\n", shape.text.trim());
+    }
+    let mut out = shape.comment.clone();
+    if !out.is_empty() && !out.ends_with('\n') {
+        out.push('\n');
+    }
+    for (i, part) in shape.text.split('\u{1}').enumerate() {
+        match (i % 2, part.parse::<usize>()) {
+            (1, Ok(number)) => out.push_str(&names[number]),
+            (1, Err(_)) => out.push_str(&names[own]),
+            _ => out.push_str(part),
+        }
+    }
+    out
+}

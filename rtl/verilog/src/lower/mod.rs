@@ -1,0 +1,192 @@
+//! Lowers the text of an `update()` body to statements of exact width.
+//!
+//! Loops are unrolled and conditions on parameters decided here. `let` becomes a wire. A `let mut` that is read only after
+//! its last assignment becomes a variable with one block of statements; one that is read in between is versioned: every
+//! assignment makes a new wire, and branches are joined by multiplexers.
+
+mod call;
+mod expr;
+mod frame;
+mod matching;
+mod statement;
+mod wiring;
+
+use crate::build::{Body, Item, Role};
+use crate::describe::Source;
+use crate::error::{EmitError, Result};
+use crate::expr::{Expr, SigId};
+use crate::stmt::Stmt;
+use crate::ty::Ty;
+use frame::{Binding, Frame};
+use std::collections::{HashMap, HashSet};
+use syn::spanned::Spanned;
+
+/// A value while lowering.
+#[derive(Debug, Clone)]
+pub(crate) enum Val {
+    /// An integer known now, without a width.
+    Int(i128),
+    Hw(Expr, Ty),
+    List(Vec<Val>),
+}
+
+/// Parts of signals read so far: first bit, end, line.
+type Reads = HashMap<SigId, Vec<(usize, usize, u32)>>;
+
+/// A reason to stop: a mistake in the description, or the discovery that a variable must be versioned.
+pub(crate) enum Stop {
+    Error(EmitError),
+    Version(usize),
+}
+
+impl From<EmitError> for Stop {
+    fn from(error: EmitError) -> Self {
+        Stop::Error(error)
+    }
+}
+
+type Lowered<T> = std::result::Result<T, Stop>;
+
+pub(crate) struct Lower<'a> {
+    body: &'a mut Body,
+    frames: Vec<Frame>,
+    /// Statements of the open branches, innermost last.
+    open: Vec<Vec<Stmt>>,
+    reads: Reads,
+    /// Variables declared so far, and those known to need versions.
+    variables: usize,
+    versioned: &'a HashSet<usize>,
+    /// Present value of each versioned variable.
+    versions: HashMap<usize, Expr>,
+    /// Values of the enclosing loop variables.
+    loops: Vec<i128>,
+}
+
+/// Lowers a body; `fresh` makes the symbol table anew for each attempt.
+pub(crate) fn lower(source: &Source, fresh: &dyn Fn() -> Result<Body>) -> Result<Body> {
+    let mut versioned = HashSet::new();
+    loop {
+        let mut body = fresh()?;
+        let mut lower = Lower {
+            body: &mut body,
+            frames: vec![Frame::new(source, String::new())],
+            open: vec![],
+            reads: HashMap::new(),
+            variables: 0,
+            versioned: &versioned,
+            versions: HashMap::new(),
+            loops: vec![],
+        };
+        match lower.run() {
+            Ok(()) => return Ok(body),
+            Err(Stop::Error(error)) => return Err(error),
+            Err(Stop::Version(variable)) => {
+                versioned.insert(variable);
+            }
+        }
+    }
+}
+
+impl Lower<'_> {
+    fn run(&mut self) -> Lowered<()> {
+        let block = self.parse()?;
+        for statement in &block.stmts {
+            self.statement(statement)?;
+        }
+        Ok(())
+    }
+
+    fn parse(&self) -> Lowered<syn::Block> {
+        let source = &self.frame().source;
+        syn::parse_str(source.text).map_err(|e| {
+            Stop::Error(EmitError::new(&self.body.file, source.line, format!("the body cannot be read as Rust ({e}); simplify it")))
+        })
+    }
+
+    fn frame(&self) -> &Frame {
+        self.frames.last().expect("a frame is always open")
+    }
+
+    fn frame_mut(&mut self) -> &mut Frame {
+        self.frames.last_mut().expect("a frame is always open")
+    }
+
+    fn line(&self, at: &impl Spanned) -> u32 {
+        self.frame().source.line + at.span().start().line as u32 - 1
+    }
+
+    /// A mistake in the description.
+    fn refuse<T>(&self, at: &impl Spanned, message: impl Into<String>) -> Lowered<T> {
+        let file = crate::design::relative(self.frame().source.file);
+        Err(Stop::Error(EmitError::new(&file, self.line(at), message)))
+    }
+
+    /// Adds a statement to the open branch, or to the body.
+    fn push(&mut self, stmt: Stmt) {
+        match self.open.last_mut() {
+            Some(branch) => branch.push(stmt),
+            None => self.body.items.push(Item::Top(stmt)),
+        }
+    }
+
+    /// Runs `f` with a new branch open and gives the statements it made.
+    fn branch(&mut self, f: &mut dyn FnMut(&mut Self) -> Lowered<()>) -> Lowered<Vec<Stmt>> {
+        self.open.push(vec![]);
+        self.frame_mut().scopes.push(HashMap::new());
+        let result = f(self);
+        self.frame_mut().scopes.pop();
+        let statements = self.open.pop().expect("the branch opened above");
+        result.map(|()| statements)
+    }
+
+    /// Runs `f` inside a name scope.
+    fn scoped<T>(&mut self, f: impl FnOnce(&mut Self) -> Lowered<T>) -> Lowered<T> {
+        self.frame_mut().scopes.push(HashMap::new());
+        let result = f(self);
+        self.frame_mut().scopes.pop();
+        result
+    }
+
+    /// Name of a wire: the Rust name, behind the helper function's and before the loop indices.
+    fn wire_name(&self, name: &str) -> String {
+        let mut full = format!("{}{name}", self.frame().prefix);
+        for index in &self.loops {
+            full.push_str(&format!("_{index}"));
+        }
+        full
+    }
+
+    /// A wire that holds an expression.
+    fn wire(&mut self, name: &str, ty: Ty, value: Expr, line: u32) -> SigId {
+        let id = self.body.wire(&self.wire_name(name), ty, Role::Let, line);
+        self.body.items.push(Item::Wire(id, value));
+        id
+    }
+
+    fn bind(&mut self, name: &str, binding: Binding) {
+        let scope = self.frame_mut().scopes.last_mut().expect("a scope is always open");
+        scope.insert(name.to_string(), binding);
+    }
+
+    /// Notes a read, so that a later write can be refused.
+    fn note_read(&mut self, id: SigId, line: u32) {
+        if matches!(self.body.sigs[id].role, Role::Local | Role::Out | Role::Var) {
+            let width = self.body.sigs[id].width();
+            self.reads.entry(id).or_default().push((0, width, line));
+        }
+    }
+
+    /// Narrows the read noted last to the bits that are used.
+    fn narrow_read(&mut self, id: SigId, lo: usize, width: usize) {
+        if let Some(read) = self.reads.get_mut(&id).and_then(|list| list.last_mut()) {
+            read.0 += lo;
+            read.1 = read.0 + width;
+        }
+    }
+
+    /// The line of a read that a write of these bits comes too late for.
+    fn read_before(&self, id: SigId, lo: usize, width: usize) -> Option<u32> {
+        let reads = self.reads.get(&id)?;
+        reads.iter().find(|(from, to, _)| *from < lo + width && lo < *to).map(|r| r.2)
+    }
+}

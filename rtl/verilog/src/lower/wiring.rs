@@ -1,0 +1,250 @@
+//! Signals of `self`: reads, assignment targets, join and link, and the register macros.
+
+use super::frame::squash;
+use super::{Lower, Lowered, Val};
+use crate::build::Role;
+use crate::expr::{Expr, SigId};
+use crate::stmt::Stmt;
+use crate::ty::Ty;
+use syn::{Expr as Ast, Member, Token};
+
+/// Whether an expression is `self.a[i].b`.
+pub(super) fn is_self_path(expr: &Ast) -> bool {
+    match expr {
+        Ast::Path(path) => path.path.is_ident("self"),
+        Ast::Field(field) => is_self_path(&field.base),
+        Ast::Index(index) => is_self_path(&index.expr),
+        Ast::Paren(inner) => is_self_path(&inner.expr),
+        _ => false,
+    }
+}
+
+impl Lower<'_> {
+    /// `self.a[1].b` as `["a$1", "b"]`.
+    fn segments(&mut self, expr: &Ast) -> Lowered<Vec<String>> {
+        match expr {
+            Ast::Paren(inner) => self.segments(&inner.expr),
+            Ast::Path(path) if path.path.is_ident("self") => Ok(vec![]),
+            Ast::Field(field) => {
+                let Member::Named(name) = &field.member else {
+                    return self.refuse(expr, "tuples are not part of the language");
+                };
+                let mut segments = self.segments(&field.base)?;
+                segments.push(name.to_string());
+                Ok(segments)
+            }
+            Ast::Index(index) => {
+                let mut segments = self.segments(&index.expr)?;
+                let n = match self.value(&index.index, None)? {
+                    Val::Int(n) => n,
+                    _ => return self.refuse(&index.index, "an array index is a constant; loop over the array and compare, or use get_bits"),
+                };
+                match segments.last_mut() {
+                    Some(last) => last.push_str(&format!("${n}")),
+                    None => return self.refuse(expr, "`self` has no index"),
+                }
+                Ok(segments)
+            }
+            other => self.refuse(other, "this is not a signal of the block; signals start with `self.`"),
+        }
+    }
+
+    /// The longest leading part of a path that names a signal, and the rest.
+    fn resolve(&mut self, at: &Ast, segments: &[String]) -> Lowered<(SigId, Vec<String>)> {
+        for end in (1..=segments.len()).rev() {
+            if let Some(id) = self.body.by_key.get(&segments[..end].join(".")) {
+                return Ok((*id, segments[end..].to_vec()));
+            }
+        }
+        self.refuse(at, format!("`{}` is not a signal of this block or of a submodule", squash(at)))
+    }
+
+    /// `self.a.b.val()`.
+    pub(super) fn read_signal(&mut self, call: &syn::ExprMethodCall) -> Lowered<Val> {
+        if !is_self_path(&call.receiver) {
+            return self.refuse(call, ".val() reads a signal of `self`; a local has no .val()");
+        }
+        let segments = self.segments(&call.receiver)?;
+        if let Some((value, ty)) = self.body.constants.get(&segments.join(".")) {
+            return Ok(Val::Hw(Expr::number(ty.width(), value.clone()), ty.clone()));
+        }
+        let (id, rest) = self.resolve(&call.receiver, &segments)?;
+        if !rest.is_empty() {
+            return self.refuse(call, format!("`{}` is a field: write .val() before it", rest.join(".")));
+        }
+        let line = self.line(call);
+        self.note_read(id, line);
+        Ok(Val::Hw(self.body.read(id), self.body.sigs[id].ty.clone()))
+    }
+
+    /// The signal, first bit and type that `self.a.b.next.field` names.
+    pub(super) fn target(&mut self, left: &Ast) -> Lowered<(SigId, usize, Ty)> {
+        if !is_self_path(left) {
+            return self.refuse(left, "only `self.signal.next` and `let mut` locals can be assigned");
+        }
+        let segments = self.segments(left)?;
+        let Some(next) = segments.iter().position(|s| s == "next") else {
+            return self.refuse(left, format!("assign to `.next`: write `{}.next = ...`", squash(left)));
+        };
+        let (id, rest) = self.resolve(left, &segments[..next])?;
+        if !rest.is_empty() {
+            return self.refuse(left, format!("`{}` is not a signal of this block or of a submodule", squash(left)));
+        }
+        let sig = &self.body.sigs[id];
+        let refusal = match sig.role {
+            Role::In => Some("is an input of this block and cannot be assigned"),
+            Role::SubOut => Some("is an output of a submodule and cannot be assigned"),
+            Role::RegQ => Some("is the present value of a register; assign `.d.next`"),
+            _ => None,
+        };
+        if let Some(refusal) = refusal {
+            let message = format!("`{}` {refusal}", sig.key);
+            return self.refuse(left, message);
+        }
+        let (mut lo, mut ty) = (0, sig.ty.clone());
+        for field in &segments[next + 1..] {
+            match ty.field(field) {
+                Some((offset, inner)) => (lo, ty) = (lo + offset, inner),
+                None => return self.refuse(left, format!("{} has no field `{field}`", ty.text())),
+            }
+        }
+        Ok((id, lo, ty))
+    }
+
+    fn drive(&mut self, sig: SigId, value: Expr, line: u32) {
+        self.push(Stmt::Assign { sig, lo: 0, value, line });
+    }
+
+    /// `regs!`, `dffs!`, `clocks!` and rust-hdl's `dff_setup!` and `clock!`.
+    pub(super) fn registers(&mut self, mac: &syn::Macro) -> Lowered<()> {
+        let name = mac.path.segments.last().map(|s| s.ident.to_string()).unwrap_or_default();
+        let (skip, hold) = match name.as_str() {
+            "regs" => (3, true),
+            "clocks" => (3, false),
+            "dffs" | "dff_setup" => (2, true),
+            "clock" => (2, false),
+            _ => return self.refuse(mac, format!("the macro `{name}!` is not part of the language; only regs!, dffs! and clocks! are")),
+        };
+        let parser = syn::punctuated::Punctuated::<Ast, Token![,]>::parse_terminated;
+        let args: Vec<Ast> = match syn::parse::Parser::parse2(parser, mac.tokens.clone()) {
+            Ok(args) => args.into_iter().collect(),
+            Err(_) => return self.refuse(mac, format!("write {name}!(self, clock, ...)")),
+        };
+        if args.len() < skip {
+            return self.refuse(mac, format!("{name}! needs self, the clock{} and the names", if skip == 3 { ", the reset" } else { "" }));
+        }
+        let line = self.line(mac);
+        let mut sources = vec![];
+        for arg in &args[1..skip] {
+            let (id, _) = self.resolve(arg, &[squash(arg)])?;
+            sources.push(self.body.read(id));
+        }
+        for entry in &args[skip..] {
+            let with_self: Ast = prefixed(entry);
+            let key = self.segments(&with_self)?.join(".");
+            let mut keys = vec![];
+            if self.body.by_key.contains_key(&format!("{key}.clock")) {
+                keys.push(key.clone());
+            }
+            let mut n = 0;
+            while self.body.by_key.contains_key(&format!("{key}${n}.clock")) {
+                keys.push(format!("{key}${n}"));
+                n += 1;
+            }
+            if keys.is_empty() && !self.is_empty_array(&key) {
+                return self.refuse(entry, format!("`{key}` has no clock input; {name}! takes registers and clocked submodules"));
+            }
+            for key in keys {
+                for (port, source) in ["clock", "reset"].iter().zip(&sources) {
+                    match self.body.by_key.get(&format!("{key}.{port}")).copied() {
+                        Some(id) => self.drive(id, source.clone(), line),
+                        None => return self.refuse(entry, format!("`{key}` has no {port} input; use {}", if name == "regs" { "dffs!" } else { "clock!" })),
+                    }
+                }
+                if hold {
+                    let pins = (self.body.by_key.get(&format!("{key}.d")).copied(), self.body.by_key.get(&format!("{key}.q")).copied());
+                    let (Some(d), Some(q)) = pins else {
+                        return self.refuse(entry, format!("`{key}` is not a register; use clocks!"));
+                    };
+                    let q = self.body.read(q);
+                    self.drive(d, q, line);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether nothing in the block starts with this name: an array of length zero.
+    fn is_empty_array(&self, key: &str) -> bool {
+        let starts = |k: &String| k.strip_prefix(key).is_some_and(|r| r.is_empty() || r.starts_with(['.', '$']));
+        !self.body.by_key.keys().any(starts)
+    }
+
+    /// `Type::join(&mut self.a, &mut self.b)` and `Type::link(..)`.
+    pub(super) fn link(&mut self, call: &syn::ExprCall) -> Lowered<()> {
+        let name = match call.func.as_ref() {
+            Ast::Path(path) if path.path.segments.len() > 1 => path.path.segments.last().map(|s| s.ident.to_string()),
+            _ => None,
+        };
+        let ends: Vec<&Ast> = call
+            .args
+            .iter()
+            .filter_map(|a| match a {
+                Ast::Reference(r) => Some(r.expr.as_ref()),
+                _ => None,
+            })
+            .collect();
+        let (Some("join" | "link"), [first, second]) = (name.as_deref(), ends.as_slice()) else {
+            return self.refuse(call, "a call as a statement is `Type::join(&mut self.a, &mut self.b)` or link; helper functions return a value");
+        };
+        let joins = name.as_deref() == Some("join");
+        let line = self.line(call);
+        let a = self.segments(first)?.join(".");
+        let b = self.segments(second)?.join(".");
+        let mut leaves: Vec<(String, SigId)> = self
+            .body
+            .by_key
+            .iter()
+            .filter_map(|(key, id)| {
+                let rest = key.strip_prefix(a.as_str())?;
+                (rest.is_empty() || rest.starts_with(['.', '$'])).then(|| (rest.to_string(), *id))
+            })
+            .collect();
+        leaves.sort_by_key(|(_, id)| *id);
+        if leaves.is_empty() {
+            return self.refuse(*first, format!("`{}` is not an interface of this block", squash(*first)));
+        }
+        for (rest, id) in leaves {
+            let Some(other) = self.body.by_key.get(&format!("{b}{rest}")).copied() else {
+                return self.refuse(*second, format!("`{}` has no signal `{}`", squash(*second), rest.trim_start_matches('.')));
+            };
+            // The signal that is driven: a join pairs an output with an input, a link two of a kind.
+            let input = matches!(self.body.sigs[id].role, Role::In | Role::SubIn);
+            let (from, to) = if joins == input { (other, id) } else { (id, other) };
+            self.note_read(from, line);
+            let value = self.body.read(from);
+            let width = self.body.sigs[to].width();
+            if value.width != width {
+                return self.refuse(call, format!("`{}` and `{}` differ in width", self.body.sigs[from].key, self.body.sigs[to].key));
+            }
+            self.drive(to, value, line);
+        }
+        Ok(())
+    }
+}
+
+/// `a[i]` as `self.a[i]`.
+fn prefixed(entry: &Ast) -> Ast {
+    match entry {
+        Ast::Path(path) => syn::parse_quote!(self.#path),
+        Ast::Field(field) => {
+            let (base, member) = (prefixed(&field.base), &field.member);
+            syn::parse_quote!(#base.#member)
+        }
+        Ast::Index(index) => {
+            let (base, at) = (prefixed(&index.expr), &index.index);
+            syn::parse_quote!(#base[#at])
+        }
+        other => other.clone(),
+    }
+}

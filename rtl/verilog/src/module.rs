@@ -1,0 +1,483 @@
+//! Writes one module: arranges its statements into assignments, combinational blocks and registers, and prints them.
+
+use crate::build::{Body, Item, Role};
+use crate::check::assigned;
+use crate::error::{EmitError, Result};
+use crate::expr::{Expr, Kind, SigId};
+use crate::hierarchy::Node;
+use crate::names::flatten;
+use crate::print::{number, range, Printer};
+use crate::stmt::{only, Stmt};
+use num_bigint::BigUint;
+use rust_hdl_core::prelude::AtomKind;
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::fmt::Write;
+
+/// One piece of the module, in the order of the text.
+enum Piece {
+    /// `wire x = ..` or `assign x = ..`
+    Value(SigId, Expr),
+    /// `always_comb`
+    Block(SigId, Vec<Stmt>),
+}
+
+/// Registers that share one `always_ff`.
+struct Flops {
+    members: Vec<usize>,
+    clock: Expr,
+    reset: Option<Expr>,
+    stmts: Vec<Stmt>,
+}
+
+/// The statements of a body, arranged.
+struct Arranged<'a> {
+    body: &'a Body,
+    pieces: Vec<Piece>,
+    flops: Vec<Flops>,
+    /// Submodule inputs connected without a wire.
+    direct: HashMap<SigId, Expr>,
+    /// Bits read of each signal.
+    read: Vec<Vec<bool>>,
+}
+
+/// The text from `module` to `endmodule`; the module's own name is an empty mark, that of a child comes from `child`.
+pub(crate) fn write(body: &Body, child: &dyn Fn(usize) -> String, line: u32) -> Result<String> {
+    let mut arranged = Arranged { body, pieces: vec![], flops: vec![], direct: HashMap::new(), read: vec![] };
+    arranged.arrange(line)?;
+    arranged.drop_unread();
+    Ok(arranged.print(child))
+}
+
+/// A module with a hand-written body.
+pub(crate) fn hand_written(node: &Node, body: &str) -> String {
+    let ports: Vec<(&str, usize, String)> = node
+        .ports
+        .iter()
+        .filter_map(|p| {
+            let direction = match p.kind {
+                AtomKind::InputParameter => "input ",
+                AtomKind::OutputParameter | AtomKind::OutputPassthrough => "output",
+                AtomKind::InOutParameter => "inout ",
+                _ => return None,
+            };
+            Some((direction, p.ty.width(), flatten(&p.key)))
+        })
+        .collect();
+    let mut out = header(&ports);
+    for line in body.trim_matches('\n').lines() {
+        out.push_str(line.trim_end());
+        out.push('\n');
+    }
+    out.push_str("endmodule\n");
+    out
+}
+
+fn header(ports: &[(&str, usize, String)]) -> String {
+    let ranges: Vec<String> = ports.iter().map(|p| range(p.1).trim().to_string()).collect();
+    let widest = ranges.iter().map(String::len).max().unwrap_or(0);
+    let lines: Vec<String> = ports
+        .iter()
+        .zip(&ranges)
+        .map(|((direction, _, name), range)| {
+            let kind = if *direction == "inout " { "wire " } else { "logic" };
+            let space = if widest == 0 { "" } else { " " };
+            format!("  {direction} {kind} {range:widest$}{space}{name}")
+        })
+        .collect();
+    format!("module \u{1}own\u{1} (\n{}\n);\n", lines.join(",\n"))
+}
+
+impl Arranged<'_> {
+    fn latch(&self, sig: SigId, stmts: &[Stmt], line: u32) -> EmitError {
+        let key = &self.body.sigs[sig].key;
+        let mut at = 0;
+        stmts.iter().for_each(|s| s.targets(&mut |id, line| at = if id == sig { line } else { at }));
+        if at == 0 {
+            return EmitError::new(&self.body.file, line, format!("`{key}` is never assigned; give it a value"));
+        }
+        let advice = match self.body.sigs[sig].role {
+            Role::RegD => "start with regs! or dffs!, which make it hold",
+            _ => "give it a default before the condition",
+        };
+        EmitError::new(&self.body.file, at, format!("`{key}` is not assigned on every path, which would make a latch; {advice}"))
+    }
+
+    fn arrange(&mut self, line: u32) -> Result<()> {
+        let body = self.body;
+        let top: Vec<Stmt> = body.items.iter().filter_map(|i| if let Item::Top(s) = i { Some(s.clone()) } else { None }).collect();
+        let mut by_target: BTreeMap<SigId, Vec<usize>> = BTreeMap::new();
+        let mut noted: HashSet<(SigId, usize)> = HashSet::new();
+        for (n, stmt) in top.iter().enumerate() {
+            stmt.targets(&mut |sig, _| {
+                if noted.insert((sig, n)) {
+                    by_target.entry(sig).or_default().push(n);
+                }
+            });
+        }
+        let mut read = vec![false; body.sigs.len()];
+        let mut note = |e: &Expr| e.reads(&mut |id, _, _| read[id] = true);
+        body.items.iter().for_each(|item| match item {
+            Item::Wire(_, e) => note(e),
+            Item::Top(s) => s.exprs(&mut note),
+        });
+        let of = |sig: SigId| -> Vec<Stmt> {
+            let numbers = by_target.get(&sig).cloned().unwrap_or_default();
+            let stmts: Vec<Stmt> = numbers.iter().map(|n| top[*n].clone()).collect();
+            only(&stmts, &|id| id == sig)
+        };
+        // Combinational targets, each at the place of its last statement.
+        let mut at_end: BTreeMap<usize, Vec<SigId>> = BTreeMap::new();
+        let mut inlined = vec![];
+        let inline_d: HashSet<SigId> = body.registers.iter().filter(|r| !read[r.d]).map(|r| r.d).collect();
+        for (sig, info) in body.sigs.iter().enumerate() {
+            let stmts = match info.role {
+                Role::Out | Role::Local | Role::SubIn | Role::Var => of(sig),
+                Role::RegD if !inline_d.contains(&sig) => of(sig),
+                Role::RegD => {
+                    inlined.push(sig);
+                    continue;
+                }
+                _ => continue,
+            };
+            if !assigned(&stmts, sig, info.width()).iter().all(|b| *b) {
+                return Err(self.latch(sig, &stmts, line));
+            }
+            if let (Role::SubIn, false, Some(expr)) = (&info.role, read[sig], plain(&stmts, sig, info.width())) {
+                if expr.is_plain() {
+                    self.direct.insert(sig, expr);
+                    continue;
+                }
+            }
+            let last = by_target.get(&sig).and_then(|n| n.last()).copied().unwrap_or(0);
+            at_end.entry(last).or_default().push(sig);
+        }
+        let mut n = 0;
+        for item in &body.items {
+            match item {
+                Item::Wire(sig, expr) => self.pieces.push(Piece::Value(*sig, expr.clone())),
+                Item::Top(_) => {
+                    for sig in at_end.remove(&n).unwrap_or_default() {
+                        let stmts = of(sig);
+                        self.pieces.push(match plain(&stmts, sig, body.sigs[sig].width()) {
+                            Some(expr) => Piece::Value(sig, expr),
+                            None => Piece::Block(sig, stmts),
+                        });
+                    }
+                    n += 1;
+                }
+            }
+        }
+        self.arrange_flops(&top, &inlined, &of, line)
+    }
+
+    /// Groups registers whose next values are set in common statements.
+    fn arrange_flops(&mut self, top: &[Stmt], inlined: &[SigId], of: &dyn Fn(SigId) -> Vec<Stmt>, line: u32) -> Result<()> {
+        let body = self.body;
+        let number: HashMap<SigId, usize> = body.registers.iter().enumerate().map(|(i, r)| (r.d, i)).collect();
+        let mut controls: Vec<(Expr, Option<Expr>)> = vec![];
+        for register in &body.registers {
+            let control = |sig: SigId| -> Result<Expr> {
+                let stmts = of(sig);
+                match plain(&stmts, sig, 1) {
+                    Some(expr) => Ok(expr),
+                    None => Err(self.latch(sig, &stmts, line)),
+                }
+            };
+            let clock = control(register.clock)?;
+            if !matches!(clock.kind, Kind::Sig(..)) {
+                let key = &body.sigs[register.clock].key;
+                return Err(EmitError::new(&body.file, line, format!("`{key}` is not a clock signal; connect a clock input straight to it")));
+            }
+            controls.push((clock, register.reset.map(control).transpose()?));
+        }
+        let mut group: Vec<usize> = (0..body.registers.len()).collect();
+        for stmt in top {
+            if matches!(stmt, Stmt::Assign { .. }) {
+                continue;
+            }
+            let mut members = BTreeSet::new();
+            stmt.targets(&mut |sig, _| {
+                if inlined.contains(&sig) {
+                    members.insert(number[&sig]);
+                }
+            });
+            for a in &members {
+                for b in members.iter().filter(|b| controls[**b] == controls[*a]) {
+                    let (from, to) = (group[*a].max(group[*b]), group[*a].min(group[*b]));
+                    group.iter_mut().filter(|g| **g == from).for_each(|g| *g = to);
+                }
+            }
+        }
+        let mut groups: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
+        for (i, g) in group.iter().enumerate() {
+            groups.entry(*g).or_default().push(i);
+        }
+        for members in groups.into_values() {
+            let ds: HashSet<SigId> = members.iter().map(|m| body.registers[*m].d).collect();
+            let mut held: HashSet<SigId> = HashSet::new();
+            let mut stmts = vec![];
+            for stmt in only(top, &|sig| ds.contains(&sig)) {
+                if let Stmt::Assign { sig, lo: 0, value, .. } = &stmt {
+                    let q = body.registers[number[sig]].q;
+                    if inlined.contains(sig) && *value == body.read(q) && held.insert(*sig) {
+                        continue;
+                    }
+                }
+                stmt.targets(&mut |sig, _| {
+                    held.insert(sig);
+                });
+                stmts.push(stmt);
+            }
+            for member in &members {
+                let register = &body.registers[*member];
+                let own = of(register.d);
+                if !inlined.contains(&register.d) {
+                    // The next value is read: it is a wire of its own.
+                    stmts.retain(|s| !matches!(only(std::slice::from_ref(s), &|sig| sig == register.d).as_slice(), [_, ..]));
+                    stmts.push(Stmt::Assign { sig: register.d, lo: 0, value: body.read(register.d), line });
+                } else if !assigned(&own, register.d, body.sigs[register.d].width()).iter().all(|b| *b) {
+                    return Err(self.latch(register.d, &own, line));
+                }
+            }
+            let (clock, reset) = controls[members[0]].clone();
+            self.flops.push(Flops { members, clock, reset, stmts });
+        }
+        Ok(())
+    }
+
+    fn count_reads(&mut self) {
+        let body = self.body;
+        let mut read: Vec<Vec<bool>> = body.sigs.iter().map(|s| vec![false; s.width()]).collect();
+        let mut note = |e: &Expr| {
+            e.reads(&mut |id, lo, width| {
+                let end = lo.saturating_add(width).min(read[id].len());
+                read[id][lo..end].fill(true);
+            })
+        };
+        for piece in &self.pieces {
+            match piece {
+                Piece::Value(_, e) => note(e),
+                Piece::Block(_, stmts) => stmts.iter().for_each(|s| s.exprs(&mut note)),
+            }
+        }
+        for flops in &self.flops {
+            note(&flops.clock);
+            flops.reset.iter().for_each(&mut note);
+            flops.stmts.iter().for_each(|s| s.exprs(&mut note));
+        }
+        self.direct.values().for_each(note);
+        self.read = read;
+    }
+
+    /// Removes locals that nothing reads.
+    fn drop_unread(&mut self) {
+        loop {
+            self.count_reads();
+            let (body, read) = (self.body, &self.read);
+            let before = self.pieces.len();
+            self.pieces.retain(|piece| {
+                let (Piece::Value(sig, _) | Piece::Block(sig, _)) = piece;
+                !matches!(body.sigs[*sig].role, Role::Let | Role::Var) || read[*sig].contains(&true)
+            });
+            if self.pieces.len() == before {
+                return;
+            }
+        }
+    }
+
+    fn print(&self, child: &dyn Fn(usize) -> String) -> String {
+        let body = self.body;
+        let printer = Printer { sigs: &body.sigs };
+        let ports: Vec<(&str, usize, String)> = body
+            .sigs
+            .iter()
+            .filter_map(|s| {
+                let direction = match s.role {
+                    Role::In => "input ",
+                    Role::Out => "output",
+                    Role::InOut if !body.instances.iter().any(|i| i.pins.iter().any(|p| body.sigs[p.1].key == s.key)) => "inout ",
+                    _ => return None,
+                };
+                Some((direction, s.width(), s.name.clone()))
+            })
+            .collect();
+        let mut out = header(&ports);
+        self.print_states(&mut out);
+        self.print_declarations(&mut out);
+        let same = |sig: SigId| sig;
+        for piece in &self.pieces {
+            match piece {
+                Piece::Value(sig, expr) => {
+                    let info = &body.sigs[*sig];
+                    let head = match info.role {
+                        Role::Let | Role::Var => format!("wire {}", range(info.width())),
+                        _ => "assign ".to_string(),
+                    };
+                    let _ = writeln!(out, "  {head}{} = {};", info.name, printer.expr(expr));
+                }
+                Piece::Block(sig, stmts) => {
+                    let info = &body.sigs[*sig];
+                    if info.role == Role::Var {
+                        let _ = writeln!(out, "  logic {}{};", range(info.width()), info.name);
+                    }
+                    let _ = writeln!(out, "  always_comb begin");
+                    printer.stmts(stmts, 4, "=", &same, &mut out);
+                    let _ = writeln!(out, "  end");
+                }
+            }
+        }
+        self.print_flops(&printer, &mut out);
+        self.print_instances(&printer, child, &mut out);
+        self.print_unused(&printer, &mut out);
+        out.push_str("endmodule\n");
+        out
+    }
+
+    fn print_states(&self, out: &mut String) {
+        let mut states: BTreeMap<(usize, BigUint, String), ()> = BTreeMap::new();
+        let mut add = |name: &str, width: usize, value: &BigUint| {
+            states.insert((width, value.clone(), name.to_string()), ());
+        };
+        let mut stmts: Vec<&Stmt> = vec![];
+        for piece in &self.pieces {
+            match piece {
+                Piece::Value(_, e) => e.states(&mut add),
+                Piece::Block(_, list) => stmts.extend(list),
+            }
+        }
+        stmts.extend(self.flops.iter().flat_map(|f| &f.stmts));
+        for stmt in stmts {
+            stmt.exprs(&mut |e| e.states(&mut add));
+            stmt.labels(&mut |name, width, value| add(name, width, value));
+        }
+        self.direct.values().for_each(|e| e.states(&mut add));
+        for (width, value, name) in states.into_keys() {
+            let _ = writeln!(out, "  localparam logic {}{name} = {};", range(width), number(width, &value));
+        }
+    }
+
+    fn print_declarations(&self, out: &mut String) {
+        let body = self.body;
+        for register in &body.registers {
+            let q = &body.sigs[register.q];
+            for (name, value) in &register.attributes {
+                let _ = writeln!(out, "  (* {name} = \"{value}\" *)");
+            }
+            // A register without reset starts from its power-up value.
+            let init = match register.reset {
+                None => format!(" = {}", number(q.width(), &register.init)),
+                Some(_) => String::new(),
+            };
+            let _ = writeln!(out, "  logic {}{}{init};", range(q.width()), q.name);
+        }
+        let placed: HashSet<SigId> = self.pieces.iter().map(|p| { let (Piece::Value(s, _) | Piece::Block(s, _)) = p; *s }).collect();
+        for (id, sig) in body.sigs.iter().enumerate() {
+            let wanted = match sig.role {
+                Role::Local => true,
+                Role::RegD | Role::SubIn => placed.contains(&id),
+                Role::SubOut => self.read[id].contains(&true),
+                _ => false,
+            };
+            if wanted {
+                let _ = writeln!(out, "  logic {}{};", range(sig.width()), sig.name);
+            }
+        }
+    }
+
+    fn print_flops(&self, printer: &Printer, out: &mut String) {
+        let body = self.body;
+        let to_q: HashMap<SigId, SigId> = body.registers.iter().map(|r| (r.d, r.q)).collect();
+        let rename = |sig: SigId| to_q.get(&sig).copied().unwrap_or(sig);
+        for flops in &self.flops {
+            if flops.stmts.is_empty() && flops.reset.is_none() {
+                continue;
+            }
+            let _ = writeln!(out, "  always_ff @(posedge {}) begin", printer.expr(&flops.clock));
+            match &flops.reset {
+                None => printer.stmts(&flops.stmts, 4, "<=", &rename, out),
+                Some(reset) => {
+                    let _ = writeln!(out, "    if ({}) begin", printer.expr(reset));
+                    for member in &flops.members {
+                        let register = &body.registers[*member];
+                        let q = &body.sigs[register.q];
+                        let _ = writeln!(out, "      {} <= {};", q.name, number(q.width(), &register.init));
+                    }
+                    if !flops.stmts.is_empty() {
+                        let _ = writeln!(out, "    end else begin");
+                        printer.stmts(&flops.stmts, 6, "<=", &rename, out);
+                    }
+                    let _ = writeln!(out, "    end");
+                }
+            }
+            let _ = writeln!(out, "  end");
+        }
+    }
+
+    fn print_instances(&self, printer: &Printer, child: &dyn Fn(usize) -> String, out: &mut String) {
+        for instance in &self.body.instances {
+            let pins: Vec<String> = instance
+                .pins
+                .iter()
+                .map(|(pin, sig)| {
+                    let info = &self.body.sigs[*sig];
+                    let value = match (&info.role, self.direct.get(sig)) {
+                        (_, Some(expr)) => printer.expr(expr),
+                        (Role::SubOut, None) if !self.read[*sig].contains(&true) => String::new(),
+                        _ => info.name.clone(),
+                    };
+                    format!("    .{pin}({value})")
+                })
+                .collect();
+            let open = pins.iter().any(|p| p.ends_with("()"));
+            if open {
+                let _ = writeln!(out, "  /* verilator lint_off PINCONNECTEMPTY */");
+            }
+            let _ = writeln!(out, "  {} {} (\n{}\n  );", child(instance.node), instance.name, pins.join(",\n"));
+            if open {
+                let _ = writeln!(out, "  /* verilator lint_on PINCONNECTEMPTY */");
+            }
+        }
+    }
+
+    /// Collects what nothing reads, so that lint reports only what was not meant.
+    fn print_unused(&self, printer: &Printer, out: &mut String) {
+        let mut unused = vec![];
+        for (id, sig) in self.body.sigs.iter().enumerate() {
+            let any = self.read[id].contains(&true);
+            let wanted = match sig.role {
+                Role::In | Role::Local | Role::RegQ => true,
+                Role::SubOut | Role::Let | Role::Var => any,
+                _ => false,
+            };
+            if !wanted {
+                continue;
+            }
+            let bits = &self.read[id];
+            let mut lo = 0;
+            while lo < bits.len() {
+                let end = (lo..bits.len()).find(|i| bits[*i] != bits[lo]).unwrap_or(bits.len());
+                if !bits[lo] {
+                    unused.push(printer.part(id, lo, end - lo));
+                }
+                lo = end;
+            }
+        }
+        if !unused.is_empty() {
+            let _ = writeln!(out, "  wire _unused_ok = &{{1'b0, {}}};", unused.join(", "));
+        }
+    }
+}
+
+/// The value of a signal that is assigned unconditionally only.
+fn plain(stmts: &[Stmt], sig: SigId, width: usize) -> Option<Expr> {
+    let mut value: Option<Expr> = None;
+    let mut covered = vec![false; width];
+    for stmt in stmts {
+        let Stmt::Assign { sig: target, lo, value: part, .. } = stmt else { return None };
+        debug_assert_eq!(*target, sig);
+        covered[*lo..lo + part.width].fill(true);
+        let before = value.unwrap_or_else(|| Expr::number(width, 0u8));
+        value = Some(Expr::splice(before, *lo, part.clone()));
+    }
+    value.filter(|_| covered.iter().all(|b| *b))
+}

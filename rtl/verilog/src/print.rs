@@ -1,0 +1,233 @@
+//! Expressions and statements as text.
+
+use crate::build::Sig;
+use crate::expr::{Expr, Kind, Op, Reduce, Shift};
+use crate::stmt::{Label, Stmt};
+use num_bigint::BigUint;
+use std::fmt::Write;
+
+/// `[7:0] `, or nothing for one bit.
+pub(crate) fn range(width: usize) -> String {
+    if width == 1 {
+        String::new()
+    } else {
+        format!("[{}:0] ", width - 1)
+    }
+}
+
+/// `8'd3`, `8'h1f`, `1'b0`.
+pub(crate) fn number(width: usize, value: &BigUint) -> String {
+    if width == 1 {
+        format!("1'b{value}")
+    } else if *value < BigUint::from(10u8) {
+        format!("{width}'d{value}")
+    } else {
+        format!("{width}'h{value:x}")
+    }
+}
+
+/// Prints with the names of one module.
+pub(crate) struct Printer<'a> {
+    pub sigs: &'a [Sig],
+}
+
+fn operator(op: Op) -> &'static str {
+    match op {
+        Op::Add => "+",
+        Op::Sub => "-",
+        Op::Mul => "*",
+        Op::And => "&",
+        Op::Or => "|",
+        Op::Xor => "^",
+        Op::LogicAnd => "&&",
+        Op::LogicOr => "||",
+        Op::Eq => "==",
+        Op::Ne => "!=",
+        Op::Lt | Op::SignedLt => "<",
+        Op::Le => "<=",
+        Op::Gt => ">",
+        Op::Ge => ">=",
+    }
+}
+
+impl Printer<'_> {
+    /// Part of a signal.
+    pub fn part(&self, sig: usize, lo: usize, width: usize) -> String {
+        let name = &self.sigs[sig].name;
+        if lo == 0 && width == self.sigs[sig].width() {
+            name.clone()
+        } else if width == 1 {
+            format!("{name}[{lo}]")
+        } else {
+            format!("{name}[{}:{lo}]", lo + width - 1)
+        }
+    }
+
+    pub fn expr(&self, e: &Expr) -> String {
+        match &e.kind {
+            Kind::Const(value) => number(e.width, value),
+            Kind::State(name, _) => name.to_string(),
+            Kind::Sig(id, lo) => self.part(*id, *lo, e.width),
+            Kind::Pick(id, index) => format!("{}[{}]", self.sigs[*id].name, self.expr(index)),
+            Kind::Not(x) => format!("{}{}", if e.width == 1 { "!" } else { "~" }, self.operand(x, None)),
+            Kind::Reduce(op, x) => {
+                let sign = match op {
+                    Reduce::Any => "|",
+                    Reduce::All => "&",
+                    Reduce::Xor => "^",
+                };
+                format!("{sign}{}", self.operand(x, None))
+            }
+            Kind::Bin(Op::SignedLt, a, b) => format!("$signed({}) < $signed({})", self.expr(a), self.expr(b)),
+            Kind::Bin(op, a, b) => format!("{} {} {}", self.operand(a, Some(*op)), operator(*op), self.operand(b, None)),
+            Kind::Shift(op, a, amount) => {
+                let amount = match amount.value() {
+                    Some(n) => n.to_string(),
+                    None => self.operand(amount, None),
+                };
+                match op {
+                    Shift::Left => format!("{} << {amount}", self.operand(a, None)),
+                    Shift::Right => format!("{} >> {amount}", self.operand(a, None)),
+                    Shift::Arithmetic => format!("$unsigned($signed({}) >>> {amount})", self.expr(a)),
+                }
+            }
+            Kind::Mux(c, a, b) => {
+                let rest = match b.kind {
+                    Kind::Mux(..) => format!("\n    {}", self.expr(b)),
+                    _ => self.operand(b, None),
+                };
+                format!("{} ? {} : {rest}", self.operand(c, None), self.operand(a, None))
+            }
+            Kind::Concat(members) => {
+                let members: Vec<String> = members.iter().map(|m| self.expr(m)).collect();
+                let line = members.join(", ");
+                if line.len() > 100 {
+                    format!("{{\n    {}\n  }}", members.join(",\n    "))
+                } else {
+                    format!("{{{line}}}")
+                }
+            }
+            Kind::Repeat(n, x) => format!("{{{n}{{{}}}}}", self.expr(x)),
+            Kind::Low(x) => format!("{}'({})", e.width, self.expr(x)),
+            Kind::Extend(x) => format!("$unsigned({}'($signed({})))", e.width, self.expr(x)),
+        }
+    }
+
+    /// An operand: in parentheses unless it is one word or continues a chain of the same operator.
+    fn operand(&self, e: &Expr, chain: Option<Op>) -> String {
+        let text = self.expr(e);
+        let open = match &e.kind {
+            Kind::Bin(op, ..) => !(chain == Some(*op) && matches!(op, Op::Add | Op::And | Op::Or | Op::Xor | Op::LogicAnd | Op::LogicOr)),
+            Kind::Mux(..) | Kind::Reduce(..) => true,
+            Kind::Shift(op, ..) => *op != Shift::Arithmetic,
+            _ => false,
+        };
+        if open {
+            format!("({text})")
+        } else {
+            text
+        }
+    }
+
+    fn assignment(&self, stmt: &Stmt, arrow: &str, target: &dyn Fn(usize) -> usize) -> Option<String> {
+        let Stmt::Assign { sig, lo, value, .. } = stmt else { return None };
+        Some(format!("{} {arrow} {};", self.part(target(*sig), *lo, value.width), self.expr(value)))
+    }
+
+    /// Statements at an indentation; `arrow` is `=` or `<=`, `target` renames what is assigned.
+    pub fn stmts(&self, stmts: &[Stmt], indent: usize, arrow: &str, target: &dyn Fn(usize) -> usize, out: &mut String) {
+        for stmt in stmts {
+            let pad = " ".repeat(indent);
+            match stmt {
+                Stmt::Assign { .. } => {
+                    let text = self.assignment(stmt, arrow, target).unwrap_or_default();
+                    let _ = writeln!(out, "{pad}{}", text.replace('\n', &format!("\n{}", " ".repeat(indent.saturating_sub(2)))));
+                }
+                Stmt::If { .. } => {
+                    out.push_str(&pad);
+                    self.if_chain(stmt, indent, arrow, target, out);
+                }
+                Stmt::Case { subject, arms, default } => {
+                    let _ = writeln!(out, "{pad}case ({})", self.expr(subject));
+                    let full = subject.width < 20 && arms.iter().map(|a| a.labels.len()).sum::<usize>() >= 1 << subject.width;
+                    let quiet = default.as_ref().is_none_or(|d| d.is_empty());
+                    // Without a `_` arm the states are all named: the last one also stands for codes that never occur.
+                    let last = if default.is_none() && !full && arrow == "=" { arms.len().checked_sub(1) } else { None };
+                    for (i, arm) in arms.iter().enumerate() {
+                        if quiet && arm.body.is_empty() && last.is_none() && !full {
+                            continue;
+                        }
+                        let label = match last {
+                            Some(n) if n == i => "default".to_string(),
+                            _ => arm.labels.iter().map(|l| self.label(l, subject.width)).collect::<Vec<_>>().join(", "),
+                        };
+                        self.arm(&label, &arm.body, indent + 2, arrow, target, out);
+                    }
+                    match default {
+                        Some(body) if !(full && body.is_empty()) => self.arm("default", body, indent + 2, arrow, target, out),
+                        None if last.is_none() && !full => self.arm("default", &[], indent + 2, arrow, target, out),
+                        _ => {}
+                    }
+                    let _ = writeln!(out, "{pad}endcase");
+                }
+            }
+        }
+    }
+
+    fn label(&self, label: &Label, width: usize) -> String {
+        match &label.name {
+            Some(name) => name.to_string(),
+            None => number(width, &label.value),
+        }
+    }
+
+    fn arm(&self, label: &str, body: &[Stmt], indent: usize, arrow: &str, target: &dyn Fn(usize) -> usize, out: &mut String) {
+        let pad = " ".repeat(indent);
+        match body {
+            [] => {
+                let _ = writeln!(out, "{pad}{label}: ;");
+            }
+            [one @ Stmt::Assign { .. }] => {
+                let text = self.assignment(one, arrow, target).unwrap_or_default();
+                let _ = writeln!(out, "{pad}{label}: {text}");
+            }
+            _ => {
+                let _ = writeln!(out, "{pad}{label}: begin");
+                self.stmts(body, indent + 2, arrow, target, out);
+                let _ = writeln!(out, "{pad}end");
+            }
+        }
+    }
+
+    fn if_chain(&self, stmt: &Stmt, indent: usize, arrow: &str, target: &dyn Fn(usize) -> usize, out: &mut String) {
+        let Stmt::If { cond, then, other } = stmt else { return };
+        let pad = " ".repeat(indent);
+        let cond = self.expr(cond);
+        if let ([one @ Stmt::Assign { .. }], []) = (then.as_slice(), other.as_slice()) {
+            let text = self.assignment(one, arrow, target).unwrap_or_default();
+            let _ = writeln!(out, "if ({cond}) {text}");
+            return;
+        }
+        let _ = writeln!(out, "if ({cond}) begin");
+        self.stmts(then, indent + 2, arrow, target, out);
+        match other.as_slice() {
+            [] => {
+                let _ = writeln!(out, "{pad}end");
+            }
+            [next @ Stmt::If { then, other, .. }] if !(matches!(then.as_slice(), [Stmt::Assign { .. }]) && other.is_empty()) => {
+                let _ = write!(out, "{pad}end else ");
+                self.if_chain(next, indent, arrow, target, out);
+            }
+            [Stmt::If { cond, then, .. }] => {
+                let _ = writeln!(out, "{pad}end else if ({}) begin", self.expr(cond));
+                self.stmts(then, indent + 2, arrow, target, out);
+                let _ = writeln!(out, "{pad}end");
+            }
+            body => {
+                let _ = writeln!(out, "{pad}end else begin");
+                self.stmts(body, indent + 2, arrow, target, out);
+                let _ = writeln!(out, "{pad}end");
+            }
+        }
+    }
+}

@@ -13,7 +13,7 @@ use spindle_verilog::prelude::*;
 /// | in `lock` | together with `accept`: the same requester keeps the grant (its packet goes on) |
 /// | out `grant`, `index`, `any` | one-hot, binary, and whether there is a grant |
 ///
-/// The grant is combinational in `request` (about 4 levels for N = 16) and moves on only with `accept`; the requester granted
+/// The grant is combinational in `request` (6 levels for N = 16, 8 for N = 32) and moves on only with `accept`; the requester granted
 /// last has the lowest priority next. While locked, nobody else is granted even if the holder pauses. At most 32 requesters.
 #[derive(LogicBlock)]
 pub struct RoundRobin<const N: usize> {
@@ -142,6 +142,11 @@ pub struct StreamArbiter {
     pub source_ready: Signal<In, Bit>,
     arbiter: RoundRobin<16>,
     output: Skid<TaggedBeat>,
+    /// The multiplexer as a tree over the bits of the index: 4 inputs to a LUT, where a chain would take twice the LUTs.
+    pairs: [Signal<Local, Beat>; 8],
+    quads: [Signal<Local, Beat>; 4],
+    octets: [Signal<Local, Beat>; 2],
+    chosen: Signal<Local, Beat>,
     _n: usize,
 }
 
@@ -174,6 +179,10 @@ impl StreamArbiter {
             source_ready: Default::default(),
             arbiter: Default::default(),
             output: Default::default(),
+            pairs: Default::default(),
+            quads: Default::default(),
+            octets: Default::default(),
+            chosen: Default::default(),
             _n: n,
         }
     }
@@ -190,19 +199,32 @@ impl Logic for StreamArbiter {
         self.arbiter.request.next = request;
         let grant = self.arbiter.grant.val();
         let room = self.output.write_ready.val();
-        // AND-OR with the one-hot grant: no decoder in front of the wide multiplexer.
-        let mut data: Bits<512> = bits::<512>(0);
-        let mut keep: Bits<64> = bits::<64>(0);
-        let mut last: Bit = false;
+        let index = self.arbiter.index.val();
+        for i in 0..8 {
+            self.pairs[i].next = Beat::default();
+            if 2 * i < self._n {
+                self.pairs[i].next = Beat { data: self.sink_data[2 * i].val(), keep: self.sink_keep[2 * i].val(), last: self.sink_last[2 * i].val() };
+            }
+            if 2 * i + 1 < self._n {
+                if index.get_bit(0) {
+                    self.pairs[i].next =
+                        Beat { data: self.sink_data[2 * i + 1].val(), keep: self.sink_keep[2 * i + 1].val(), last: self.sink_last[2 * i + 1].val() };
+                }
+            }
+        }
+        for i in 0..4 {
+            self.quads[i].next = if index.get_bit(1) { self.pairs[2 * i + 1].val() } else { self.pairs[2 * i].val() };
+        }
+        for i in 0..2 {
+            self.octets[i].next = if index.get_bit(2) { self.quads[2 * i + 1].val() } else { self.quads[2 * i].val() };
+        }
+        self.chosen.next = if index.get_bit(3) { self.octets[1].val() } else { self.octets[0].val() };
         for i in 0..self._n {
-            data = data | (self.sink_data[i].val() & repeat::<512>(grant.get_bit(i)));
-            keep = keep | (self.sink_keep[i].val() & repeat::<64>(grant.get_bit(i)));
-            last = last | (self.sink_last[i].val() & grant.get_bit(i));
             self.sink_ready[i].next = room & grant.get_bit(i);
         }
         self.arbiter.accept.next = room;
-        self.arbiter.lock.next = !last;
-        self.output.write.next = TaggedBeat { beat: Beat { data: data, keep: keep, last: last }, index: self.arbiter.index.val() };
+        self.arbiter.lock.next = !self.chosen.val().last;
+        self.output.write.next = TaggedBeat { beat: self.chosen.val(), index: index };
         self.output.write_valid.next = self.arbiter.any.val();
         self.output.read_ready.next = self.source_ready.val();
         self.source_data.next = self.output.read.val().beat.data;

@@ -8,11 +8,12 @@ use spindle_verilog::prelude::*;
 /// | ports | meaning |
 /// |---|---|
 /// | in `a_valid`, `a_index`; in `b_valid`, `b_index` | an event of this number happened; both may name the same counter |
-/// | in `read_index` / out `read_count` | the count, 2 cycles later, with every event before the cycle of the request |
+/// | in `read_index` / out `read_count` | the count, 3 cycles later, with every event up to 3 cycles before the request |
 /// | out `clearing` | high for `2^A` cycles after reset, while the counters are set to zero: events are lost then |
 ///
 /// Each event port has its own half of every count, so there is no conflict; the halves are added when read. Counts wrap
-/// at 2^32. An event takes one registered cycle and one read-add-write cycle (10 levels with carry cells).
+/// at 2^32. Never stalls: an event is read, added and written in three stages, and an event that finds its counter in a
+/// later stage takes the value from there. Levels: 10 with carry cells; all outputs are registers.
 #[derive(LogicBlock)]
 pub struct CounterBank<const A: usize> {
     #[allow(missing_docs)]
@@ -34,9 +35,20 @@ pub struct CounterBank<const A: usize> {
     /// The counters are being cleared.
     pub clearing: Signal<Out, Bit>,
     halves: [LutRam<A, 32, 2>; 2],
+    /// Stage 1 reads the counter.
     hit: [Reg<Bit>; 2],
     index: [DFF<Bits<A>>; 2],
+    /// Stage 2 adds one to what was read, or to what the event just ahead made of the same counter.
+    adding: [Reg<Bit>; 2],
+    add_index: [DFF<Bits<A>>; 2],
+    follows: [DFF<Bit>; 2],
+    old: [DFF<Bits<32>>; 2],
+    /// Stage 3 writes.
+    writing: [Reg<Bit>; 2],
+    write_index: [DFF<Bits<A>>; 2],
+    new: [DFF<Bits<32>>; 2],
     read_at: DFF<Bits<A>>,
+    read_half: [DFF<Bits<32>>; 2],
     sum: DFF<Bits<32>>,
     clear_at: Reg<Bits<A>>,
     cleared: Reg<Bit>,
@@ -58,7 +70,15 @@ impl<const A: usize> Default for CounterBank<A> {
             halves: Default::default(),
             hit: Default::default(),
             index: Default::default(),
+            adding: Default::default(),
+            add_index: Default::default(),
+            follows: Default::default(),
+            old: Default::default(),
+            writing: Default::default(),
+            write_index: Default::default(),
+            new: Default::default(),
             read_at: Default::default(),
+            read_half: Default::default(),
             sum: Default::default(),
             clear_at: Default::default(),
             cleared: Default::default(),
@@ -69,29 +89,43 @@ impl<const A: usize> Default for CounterBank<A> {
 impl<const A: usize> Logic for CounterBank<A> {
     #[hdl]
     fn update(&mut self) {
-        regs!(self, clock, reset, hit, clear_at, cleared);
-        dffs!(self, clock, index, read_at, sum);
+        regs!(self, clock, reset, hit, adding, writing, clear_at, cleared);
+        dffs!(self, clock, index, add_index, follows, old, write_index, new, read_at, read_half, sum);
         self.hit[0].d.next = self.a_valid.val();
         self.index[0].d.next = self.a_index.val();
         self.hit[1].d.next = self.b_valid.val();
         self.index[1].d.next = self.b_index.val();
         self.read_at.d.next = self.read_index.val();
 
-        // LUT RAM has no reset: after one, a walk writes zero everywhere.
+        // LUT RAM has no reset: after one, a walk writes zero everywhere, through stage 3.
         let walking = !self.cleared.q.val();
         self.clear_at.d.next = self.clear_at.q.val() + 1;
         if self.clear_at.q.val().all() {
             self.cleared.d.next = true;
         }
         for i in 0..2 {
+            let index = self.index[i].q.val();
+            let being_added = self.adding[i].q.val() & (self.add_index[i].q.val() == index);
+            let being_written = self.writing[i].q.val() & (self.write_index[i].q.val() == index);
+            self.adding[i].d.next = self.hit[i].q.val() & !walking;
+            self.add_index[i].d.next = index;
+            self.follows[i].d.next = being_added;
+            self.old[i].d.next = if being_written { self.new[i].q.val() } else { self.halves[i].read_data[0].val() };
+
+            let base = if self.follows[i].q.val() { self.new[i].q.val() } else { self.old[i].q.val() };
+            self.writing[i].d.next = self.adding[i].q.val() | walking;
+            self.write_index[i].d.next = if walking { self.clear_at.q.val() } else { self.add_index[i].q.val() };
+            self.new[i].d.next = if walking { bits::<32>(0) } else { base + 1 };
+
             self.halves[i].clock.next = self.clock.val();
-            self.halves[i].write_enable.next = walking | self.hit[i].q.val();
-            self.halves[i].write_address.next = if walking { self.clear_at.q.val() } else { self.index[i].q.val() };
-            self.halves[i].write_data.next = if walking { bits::<32>(0) } else { self.halves[i].read_data[0].val() + 1 };
-            self.halves[i].read_address[0].next = self.index[i].q.val();
+            self.halves[i].write_enable.next = self.writing[i].q.val();
+            self.halves[i].write_address.next = self.write_index[i].q.val();
+            self.halves[i].write_data.next = self.new[i].q.val();
+            self.halves[i].read_address[0].next = index;
             self.halves[i].read_address[1].next = self.read_at.q.val();
+            self.read_half[i].d.next = self.halves[i].read_data[1].val();
         }
-        self.sum.d.next = self.halves[0].read_data[1].val() + self.halves[1].read_data[1].val();
+        self.sum.d.next = self.read_half[0].q.val() + self.read_half[1].q.val();
         self.read_count.next = self.sum.q.val();
         self.clearing.next = walking;
     }

@@ -4,6 +4,7 @@ use crate::common::Dut;
 use rand::Rng;
 use spindle_blocks::CounterBank;
 use spindle_harness::seeded_rng;
+use std::collections::VecDeque;
 
 #[test]
 fn counts_every_event() {
@@ -20,7 +21,9 @@ fn counts_every_event() {
             dut.tick();
         }
         let mut counts = [0u64; 32];
-        let mut asked = [None; 2];
+        // The counts at the start of each of the last cycles, the newest first.
+        let mut history = VecDeque::from([counts; 3]);
+        let mut asked = [None; 3];
         for cycle in 0..20_000 {
             let events = [rng.random_range(0..4) > 0, rng.random_range(0..4) > 0];
             // Few distinct counters: the same one in both ports and in consecutive cycles.
@@ -32,13 +35,16 @@ fn counts_every_event() {
             }
             dut.set("read_index", read as u64);
             dut.eval();
-            if let Some(expected) = asked[1] {
+            if let Some(expected) = asked[2] {
                 assert_eq!(dut.get("read_count"), expected, "round {round}, cycle {cycle}");
             }
-            asked = [Some(counts[read]), asked[0]];
+            // Events up to three cycles ago: the counts as they stood at the start of the cycle after that.
+            asked = [Some(history[2][read]), asked[0], asked[1]];
             for n in 0..2 {
                 counts[index[n]] += events[n] as u64;
             }
+            history.pop_back();
+            history.push_front(counts);
             dut.tick();
         }
         assert!(counts.iter().sum::<u64>() > 10_000);

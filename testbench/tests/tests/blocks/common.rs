@@ -26,6 +26,12 @@ impl Dut {
         Self { model: library.instance(), ports: RefCell::default() }
     }
 
+    /// The same with every register zero at the start, as rust-hdl's simulator has it.
+    pub fn zeroed(block: &mut impl Block, top: &str) -> Self {
+        let library = Model::build(&source(block, top)).unwrap_or_else(|e| panic!("{top}: {e:#}"));
+        Self { model: library.instance_zeroed(), ports: RefCell::default() }
+    }
+
     fn port(&self, name: &str) -> Port {
         *self.ports.borrow_mut().entry(name.to_string()).or_insert_with(|| self.model.port(name).unwrap_or_else(|e| panic!("{e:#}")))
     }
@@ -52,6 +58,12 @@ impl Dut {
     pub fn bytes<const N: usize>(&mut self, name: &str) -> [u8; N] {
         let port = self.port(name);
         self.model.get_bytes(port).try_into().unwrap_or_else(|_| panic!("{name} does not have {N} bytes"))
+    }
+
+    /// The bytes of a port of any width.
+    pub fn all_bytes(&mut self, name: &str) -> Vec<u8> {
+        let port = self.port(name);
+        self.model.get_bytes(port).to_vec()
     }
 
     pub fn eval(&mut self) {

@@ -7,6 +7,7 @@ mod common;
 mod counter;
 mod csr;
 mod desc;
+mod differential;
 mod fifo;
 mod ram;
 mod shapes;

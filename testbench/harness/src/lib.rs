@@ -1,1 +1,55 @@
 //! Verilator harness: Verilog text in, loaded model out.
+//!
+//! The harness knows no RTL crate. It takes the text of a design, has Verilator turn it into C++, compiles that into a
+//! shared object, opens it and gives its ports out by pointer. Objects are cached by content, so a test pays for a
+//! module once.
+//!
+//! ```no_run
+//! use spindle_harness::{Model, Source};
+//! let source = Source::new("counter", vec![("counter.sv".into(), std::fs::read_to_string("counter.sv")?)]);
+//! let library = Model::build(&source)?;
+//! let mut model = library.instance();
+//! let enable = model.port("enable")?;
+//! let count = model.port("count")?;
+//! model.reset(2);
+//! model.set(enable, 1); // inputs of this cycle
+//! model.eval(); //          let combinational logic settle
+//! let before = model.get(count); // outputs of this cycle
+//! model.tick(); //          the rising edge: go to the next cycle
+//! # let _ = before; Ok::<(), anyhow::Error>(())
+//! ```
+//!
+//! # The sampling convention
+//!
+//! A cycle is: set inputs, [`Model::eval`], sample outputs, [`Model::tick`]. Between two ticks the clock is low, and
+//! everything read belongs to the current cycle. `tick` takes the rising edge with the inputs as they stand, so a
+//! bench that samples no combinational output may leave `eval` out.
+//!
+//! # Environment
+//!
+//! | variable | meaning |
+//! |---|---|
+//! | `VERILATOR` | the Verilator to run (default `verilator`); any from 5.006 on |
+//! | `CXX` | the C++ compiler (default `g++`) |
+//! | `SPINDLE_CACHE` | where compiled models are kept (default `verilated` in the cargo target folder) |
+//! | `SPINDLE_SEED` | the seed of every random test |
+//! | `SPINDLE_VCD` | a folder: record every test into it from the start |
+
+mod compile;
+mod ffi;
+mod lint;
+mod model;
+mod runtime;
+mod seed;
+mod shim;
+mod source;
+pub mod stream;
+mod tools;
+mod wave;
+
+pub use lint::{lint, Warning};
+pub use model::{Library, Model, Port, PortDirection, PortInfo};
+pub use seed::{seed_from_env, seeded_rng};
+pub use source::{BuildOptions, Source};
+pub use stream::{StreamMonitor, StreamSink, StreamSource};
+pub use wave::{run_with_wave_on_failure, WaveContext};

@@ -1,0 +1,217 @@
+//! The only unsafe code of the harness: opening a model's shared object and calling its C face (`shim.cpp`).
+//!
+//! What makes it sound: the shared object was compiled by this crate, from the shim whose declarations are repeated
+//! below, and its name contains the hash of that shim; it is never closed; a handle is used by one thread at a time.
+
+use anyhow::{anyhow, bail, Context, Result};
+use std::ffi::{c_char, c_int, c_void, CStr, CString};
+use std::path::Path;
+use std::ptr::NonNull;
+
+type Handle = *mut c_void;
+
+/// `SpindlePort` of the shim.
+#[repr(C)]
+struct RawPort {
+    name: *const c_char,
+    width: u32,
+    output: u32,
+}
+
+/// The functions of one shared object.
+pub(crate) struct Object {
+    new: unsafe extern "C" fn(c_int, c_int) -> Handle,
+    error: unsafe extern "C" fn(Handle) -> *const c_char,
+    ready: unsafe extern "C" fn(Handle) -> c_int,
+    port: unsafe extern "C" fn(Handle, u32) -> *mut u8,
+    eval: unsafe extern "C" fn(Handle) -> c_int,
+    ticks: unsafe extern "C" fn(Handle, *mut u8, u64) -> c_int,
+    cycle: unsafe extern "C" fn(Handle) -> u64,
+    finished: unsafe extern "C" fn(Handle) -> c_int,
+    wave_open: unsafe extern "C" fn(Handle, *const c_char) -> c_int,
+    wave_close: unsafe extern "C" fn(Handle),
+    wave_flush: unsafe extern "C" fn(Handle),
+    free: unsafe extern "C" fn(Handle),
+    /// Name, width in bits, is an output.
+    pub ports: Vec<(String, u32, bool)>,
+}
+
+impl Object {
+    /// Opens the shared object at `path` for the rest of the process's life.
+    pub fn open(path: &Path) -> Result<Object> {
+        // SAFETY: loading runs the object's initialisers, which are those of Verilator's runtime compiled by us.
+        let library = unsafe { libloading::Library::new(path) }
+            .with_context(|| format!("cannot open the model {}; delete it and try again", path.display()))?;
+        // The runtime keeps thread-local state with destructors, so the code must never go away.
+        let library: &'static libloading::Library = Box::leak(Box::new(library));
+        macro_rules! symbol {
+            ($name:literal) => {{
+                // SAFETY: the shim exports $name with the signature of the field it is stored in.
+                *unsafe { library.get(concat!($name, "\0").as_bytes()) }
+                    .with_context(|| format!("{} lacks `{}`; delete it and try again", path.display(), $name))?
+            }};
+        }
+        let list: unsafe extern "C" fn() -> *const RawPort = symbol!("spindle_ports");
+        Ok(Object {
+            new: symbol!("spindle_new"),
+            error: symbol!("spindle_error"),
+            ready: symbol!("spindle_ready"),
+            port: symbol!("spindle_port"),
+            eval: symbol!("spindle_eval"),
+            ticks: symbol!("spindle_ticks"),
+            cycle: symbol!("spindle_cycle"),
+            finished: symbol!("spindle_finished"),
+            wave_open: symbol!("spindle_wave_open"),
+            wave_close: symbol!("spindle_wave_close"),
+            wave_flush: symbol!("spindle_wave_flush"),
+            free: symbol!("spindle_free"),
+            ports: read_ports(list),
+        })
+    }
+}
+
+fn read_ports(list: unsafe extern "C" fn() -> *const RawPort) -> Vec<(String, u32, bool)> {
+    let mut ports = Vec::new();
+    // SAFETY: the shim returns a static array that ends with a null name.
+    let mut entry = unsafe { list() };
+    loop {
+        // SAFETY: `entry` has not passed the entry with the null name.
+        let RawPort { name, width, output } = unsafe { entry.read() };
+        if name.is_null() {
+            return ports;
+        }
+        // SAFETY: a name is a string literal of the shim.
+        let name = unsafe { CStr::from_ptr(name) }.to_string_lossy().into_owned();
+        ports.push((name, width, output != 0));
+        // SAFETY: this entry was not the last.
+        entry = unsafe { entry.add(1) };
+    }
+}
+
+/// Bytes of Verilator's storage for a port of `width` bits: 1, 2, 4, 8, or whole 32-bit words above 64 bits.
+pub(crate) fn storage_bytes(width: u32) -> usize {
+    match width {
+        0..=8 => 1,
+        9..=16 => 2,
+        17..=32 => 4,
+        33..=64 => 8,
+        _ => width.div_ceil(32) as usize * 4,
+    }
+}
+
+/// One instance of a model.
+pub(crate) struct Instance {
+    object: &'static Object,
+    handle: Handle,
+    /// Address and length of each port's storage inside the model, as long as `handle` lives.
+    ports: Vec<(NonNull<u8>, usize)>,
+}
+
+// SAFETY: a model has no tie to the thread that made it; `Instance` is not `Sync`, so one thread uses it at a time.
+unsafe impl Send for Instance {}
+
+impl Instance {
+    /// A new instance; `random_seed` fills registers and memories with reproducible random bits, `None` with zeros.
+    pub fn new(object: &'static Object, random_seed: Option<i32>) -> Result<Instance> {
+        // SAFETY: plain call; the handle is freed in `drop` only.
+        let handle = unsafe { (object.new)(random_seed.is_some().into(), random_seed.unwrap_or(1)) };
+        let mut instance = Instance { object, handle, ports: Vec::new() };
+        // SAFETY: the handle is alive.
+        if unsafe { (object.ready)(handle) } == 0 {
+            bail!("the model cannot be created: {}", instance.error());
+        }
+        for (index, (name, width, _)) in object.ports.iter().enumerate() {
+            // SAFETY: the handle is alive and owns a model.
+            let address = NonNull::new(unsafe { (object.port)(handle, index as u32) })
+                .ok_or_else(|| anyhow!("the model has no storage for port {name}"))?;
+            instance.ports.push((address, storage_bytes(*width)));
+        }
+        Ok(instance)
+    }
+
+    /// The storage of port `index`.
+    #[inline]
+    pub fn bytes(&self, index: usize) -> &[u8] {
+        let (address, length) = self.ports[index];
+        // SAFETY: the storage lives as long as `self` and only changes through `&mut self`.
+        unsafe { std::slice::from_raw_parts(address.as_ptr(), length) }
+    }
+
+    /// The storage of port `index`, to be written.
+    #[inline]
+    pub fn bytes_mut(&mut self, index: usize) -> &mut [u8] {
+        let (address, length) = self.ports[index];
+        // SAFETY: as in `bytes`, and `&mut self` makes this the only reference.
+        unsafe { std::slice::from_raw_parts_mut(address.as_ptr(), length) }
+    }
+
+    /// Lets combinational logic settle.
+    #[inline]
+    pub fn eval(&mut self) -> Result<(), String> {
+        // SAFETY: the handle is alive; no reference into the model is.
+        let code = unsafe { (self.object.eval)(self.handle) };
+        self.check(code)
+    }
+
+    /// `count` cycles of the one-bit port `clock`.
+    #[inline]
+    pub fn ticks(&mut self, clock: usize, count: u64) -> Result<(), String> {
+        let address = self.ports[clock].0.as_ptr();
+        // SAFETY: as in `eval`; `address` is the storage of a port, at least one byte.
+        let code = unsafe { (self.object.ticks)(self.handle, address, count) };
+        self.check(code)
+    }
+
+    /// Cycles since the instance was made.
+    pub fn cycle(&self) -> u64 {
+        // SAFETY: the handle is alive.
+        unsafe { (self.object.cycle)(self.handle) }
+    }
+
+    /// Whether the model has executed `$finish`.
+    pub fn finished(&self) -> bool {
+        // SAFETY: the handle is alive.
+        unsafe { (self.object.finished)(self.handle) != 0 }
+    }
+
+    /// Records from now on into the VCD file `path`.
+    pub fn wave_open(&mut self, path: &Path) -> Result<()> {
+        let text = CString::new(path.to_string_lossy().as_bytes()).context("a wave's path holds a zero byte")?;
+        // SAFETY: the handle is alive and `text` ends with a zero.
+        let code = unsafe { (self.object.wave_open)(self.handle, text.as_ptr()) };
+        self.check(code).map_err(|error| anyhow!("no wave at {}: {error}", path.display()))
+    }
+
+    /// Ends the recording.
+    pub fn wave_close(&mut self) {
+        // SAFETY: the handle is alive.
+        unsafe { (self.object.wave_close)(self.handle) }
+    }
+
+    /// Writes out what has been recorded.
+    pub fn wave_flush(&mut self) {
+        // SAFETY: the handle is alive.
+        unsafe { (self.object.wave_flush)(self.handle) }
+    }
+
+    #[inline]
+    fn check(&self, code: c_int) -> Result<(), String> {
+        if code == 0 {
+            Ok(())
+        } else {
+            Err(self.error())
+        }
+    }
+
+    fn error(&self) -> String {
+        // SAFETY: the handle is alive; the shim's string lives until the next call, and we copy it.
+        unsafe { CStr::from_ptr((self.object.error)(self.handle)) }.to_string_lossy().into_owned()
+    }
+}
+
+impl Drop for Instance {
+    fn drop(&mut self) {
+        // SAFETY: the handle is alive and never used again.
+        unsafe { (self.object.free)(self.handle) }
+    }
+}

@@ -283,7 +283,10 @@ impl Logic for ByteAligner {
         if go {
             self.turned_valid.d.next = self.control.step_valid.val();
             self.turned.d.next = HalfTurned {
-                data: turn_fours(turn_sixteens(self.source_data.val(), step.shift.get_bits::<2>(4)), step.shift.get_bits::<2>(2)),
+                data: turn_fours(
+                    turn_sixteens(self.source_data.val(), step.shift.get_bits::<2>(4)),
+                    step.shift.get_bits::<2>(2),
+                ),
                 rest: step.shift.get_bits::<2>(0),
                 older: lanes_below(step.shift),
                 strobe: from & upto,
@@ -297,7 +300,11 @@ impl Logic for ByteAligner {
         let newer = turn_ones(turned.data, turned.rest);
         let mut data: Bits<512> = bits::<512>(0);
         for lane in 0..64 {
-            let source = if turned.older.get_bit(lane) { self.older.q.val().get_bits::<8>(8 * lane) } else { newer.get_bits::<8>(8 * lane) };
+            let source = if turned.older.get_bit(lane) {
+                self.older.q.val().get_bits::<8>(8 * lane)
+            } else {
+                newer.get_bits::<8>(8 * lane)
+            };
             data = data | (bit_cast::<512, 8>(source) << (8 * lane as u64));
         }
         if go & self.turned_valid.q.val() {

@@ -43,7 +43,10 @@ pub struct RoundRobin<const N: usize> {
 
 impl<const N: usize> Default for RoundRobin<N> {
     fn default() -> Self {
-        assert!((1..=32).contains(&N), "RoundRobin: {N} requesters cannot be served in one cycle; use 1 to 32, or a tree of arbiters");
+        assert!(
+            (1..=32).contains(&N),
+            "RoundRobin: {N} requesters cannot be served in one cycle; use 1 to 32, or a tree of arbiters"
+        );
         Self {
             clock: Default::default(),
             reset: Default::default(),
@@ -162,7 +165,10 @@ pub struct TaggedBeat {
 impl StreamArbiter {
     /// An arbiter for `n` streams, 1 to 16.
     pub fn new(n: usize) -> Self {
-        assert!((1..=16).contains(&n), "StreamArbiter: {n} streams cannot be joined in one block; use 1 to 16, or a tree");
+        assert!(
+            (1..=16).contains(&n),
+            "StreamArbiter: {n} streams cannot be joined in one block; use 1 to 16, or a tree"
+        );
         Self {
             clock: Default::default(),
             reset: Default::default(),
@@ -203,12 +209,19 @@ impl Logic for StreamArbiter {
         for i in 0..8 {
             self.pairs[i].next = Beat::default();
             if 2 * i < self._n {
-                self.pairs[i].next = Beat { data: self.sink_data[2 * i].val(), keep: self.sink_keep[2 * i].val(), last: self.sink_last[2 * i].val() };
+                self.pairs[i].next = Beat {
+                    data: self.sink_data[2 * i].val(),
+                    keep: self.sink_keep[2 * i].val(),
+                    last: self.sink_last[2 * i].val(),
+                };
             }
             if 2 * i + 1 < self._n {
                 if index.get_bit(0) {
-                    self.pairs[i].next =
-                        Beat { data: self.sink_data[2 * i + 1].val(), keep: self.sink_keep[2 * i + 1].val(), last: self.sink_last[2 * i + 1].val() };
+                    self.pairs[i].next = Beat {
+                        data: self.sink_data[2 * i + 1].val(),
+                        keep: self.sink_keep[2 * i + 1].val(),
+                        last: self.sink_last[2 * i + 1].val(),
+                    };
                 }
             }
         }

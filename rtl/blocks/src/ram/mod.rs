@@ -70,7 +70,17 @@ fn output_register(latency: usize, width: usize, stage: &str, output: &str) -> S
 
 /// Panics with a sentence when a memory cannot be built as asked.
 fn check(what: &str, address_bits: usize, depth: usize, latency: usize) {
-    assert!((1..=24).contains(&address_bits), "{what}: the address must have 1 to 24 bits, not {address_bits}; choose another A");
-    assert!(depth >= 2 && depth <= 1 << address_bits, "{what}: a depth of {depth} words does not fit {address_bits} address bits; use 2 to {} words", 1usize << address_bits);
-    assert!(latency == 1 || latency == 2, "{what}: the read latency is 1 or 2 cycles, not {latency}; choose one of them");
+    assert!(
+        (1..=24).contains(&address_bits),
+        "{what}: the address must have 1 to 24 bits, not {address_bits}; choose another A"
+    );
+    assert!(
+        depth >= 2 && depth <= 1 << address_bits,
+        "{what}: a depth of {depth} words does not fit {address_bits} address bits; use 2 to {} words",
+        1usize << address_bits
+    );
+    assert!(
+        latency == 1 || latency == 2,
+        "{what}: the read latency is 1 or 2 cycles, not {latency}; choose one of them"
+    );
 }

@@ -51,8 +51,8 @@ impl Job {
 /// A beat as the destination wants it: the byte of each strobed lane.
 type Expected = (Vec<Option<u8>>, bool);
 
-/// Runs the jobs; returns the cycles from the first source beat taken to the last output beat.
-fn run(dut: &mut Dut, rng: &mut ChaCha8Rng, jobs: &[Job], source_chance: f64, sink_chance: f64) -> usize {
+/// Runs the jobs; returns the cycle of the first source beat taken, and the cycles from there to the last output beat.
+fn run(dut: &mut Dut, rng: &mut ChaCha8Rng, jobs: &[Job], source_chance: f64, sink_chance: f64) -> (usize, usize) {
     dut.reset();
     let mut source: VecDeque<([u8; 64], bool)> = VecDeque::new();
     let mut expected: VecDeque<Expected> = VecDeque::new();
@@ -85,7 +85,9 @@ fn run(dut: &mut Dut, rng: &mut ChaCha8Rng, jobs: &[Job], source_chance: f64, si
         dut.set("source_last", last as u64);
         dut.set("out_ready", ready as u64);
         dut.eval();
-        let beat = dut.high("out_valid").then(|| (dut.bytes::<64>("out_data"), dut.bytes::<8>("out_strobe"), dut.high("out_last")));
+        let beat = dut
+            .high("out_valid")
+            .then(|| (dut.bytes::<64>("out_data"), dut.bytes::<8>("out_strobe"), dut.high("out_last")));
         assert!(held.is_none() || held == beat, "cycle {cycle}: the beat changed before it was taken");
         held = if ready { None } else { beat };
         if let (Some((data, strobe, last)), true) = (beat, ready) {
@@ -114,7 +116,8 @@ fn run(dut: &mut Dut, rng: &mut ChaCha8Rng, jobs: &[Job], source_chance: f64, si
         assert!(!dut.high("out_valid"), "an output beat too many");
         dut.tick();
     }
-    cycle - first_taken.unwrap_or(0)
+    let first_taken = first_taken.expect("a source beat was taken");
+    (first_taken, cycle - first_taken)
 }
 
 fn aligner() -> Dut {
@@ -153,22 +156,31 @@ fn all_offsets() {
 fn longest_job() {
     let mut rng = seeded_rng("longest_job");
     let mut dut = aligner();
-    let jobs = [(0, 0), (63, 0), (0, 63), (63, 63), (1, 63), (63, 1)].map(|(src_offset, dst_offset)| Job { src_offset, dst_offset, length: 16384, surplus: 0 });
+    let jobs = [(0, 0), (63, 0), (0, 63), (63, 63), (1, 63), (63, 1)].map(|(src_offset, dst_offset)| Job {
+        src_offset,
+        dst_offset,
+        length: 16384,
+        surplus: 0,
+    });
     run(&mut dut, &mut rng, &jobs, 1.0, 1.0);
 }
 
-/// Latency 2, one beat per cycle, and no bubble between jobs: exact.
+/// Two cycles from a job to its first source beat, two from a source beat to its output, one beat per cycle, and no bubble
+/// between jobs: exact.
 #[test]
 fn cycles_are_as_promised() {
     let mut rng = seeded_rng("cycles_are_as_promised");
     let mut dut = aligner();
     for (src_offset, dst_offset) in [(0, 0), (10, 50), (50, 10), (0, 1), (1, 0)] {
         let job = Job { src_offset, dst_offset, length: 1024, surplus: 0 };
-        assert_eq!(run(&mut dut, &mut rng, &[job], 1.0, 1.0), job.cost() + 2, "{job:?}");
+        assert_eq!(run(&mut dut, &mut rng, &[job], 1.0, 1.0), (2, job.cost() + 2), "{job:?}");
     }
-    let jobs: Vec<Job> = (0..300).map(|_| Job::random(&mut rng)).chain([Job { src_offset: 0, dst_offset: 0, length: 1, surplus: 0 }]).collect();
+    let jobs: Vec<Job> = (0..300)
+        .map(|_| Job::random(&mut rng))
+        .chain([Job { src_offset: 0, dst_offset: 0, length: 1, surplus: 0 }])
+        .collect();
     let cost: usize = jobs.iter().map(Job::cost).sum();
-    assert_eq!(run(&mut dut, &mut rng, &jobs, 1.0, 1.0), cost + 2);
+    assert_eq!(run(&mut dut, &mut rng, &jobs, 1.0, 1.0), (2, cost + 2));
 }
 
 /// A source that ends early does not hang the aligner, and the next job is right.
@@ -191,7 +203,11 @@ fn short_source_does_no_harm() {
         dut.set("source_last", last as u64);
         dut.eval();
         if dut.high("out_valid") {
-            outputs.push((dut.bytes::<64>("out_data"), u64::from_le_bytes(dut.bytes("out_strobe")), dut.high("out_last")));
+            outputs.push((
+                dut.bytes::<64>("out_data"),
+                u64::from_le_bytes(dut.bytes("out_strobe")),
+                dut.high("out_last"),
+            ));
         }
         if dut.high("job_ready") {
             jobs.pop_front();

@@ -29,7 +29,11 @@ fn round_robin<const N: usize>(name: &str) {
             Some(holder) => asks(holder).then_some(holder),
             None => (1..=N).map(|step| (last + step) % N).find(|i| asks(*i)),
         };
-        assert_eq!(dut.get("grant"), expected.map_or(0, |i| 1 << i), "cycle {cycle}: request {request:#b} after {last}");
+        assert_eq!(
+            dut.get("grant"),
+            expected.map_or(0, |i| 1 << i),
+            "cycle {cycle}: request {request:#b} after {last}"
+        );
         assert_eq!(dut.get("index"), expected.unwrap_or(0) as u64, "cycle {cycle}");
         assert_eq!(dut.high("any"), expected.is_some(), "cycle {cycle}");
         if let (Some(i), true) = (expected, accept) {
@@ -59,7 +63,9 @@ fn streams(n: usize, name: &str) {
     dut.reset();
     let frame = |rng: &mut rand_chacha::ChaCha8Rng| -> Vec<TestBeat> {
         let beats = rng.random_range(1..5);
-        (1..=beats).map(|b| (random_bytes(rng), if b == beats { rng.random_range(1..=64) } else { 64 }, b == beats)).collect()
+        (1..=beats)
+            .map(|b| (random_bytes(rng), if b == beats { rng.random_range(1..=64) } else { 64 }, b == beats))
+            .collect()
     };
     // What each input still has to send, and what it has sent and not seen again.
     let mut waiting: Vec<VecDeque<TestBeat>> = vec![VecDeque::new(); n];

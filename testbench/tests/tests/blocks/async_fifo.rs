@@ -60,7 +60,8 @@ fn nothing_is_lost_between_clocks() {
     let mut dut = fifo();
     for (write, read) in [(4000, 4000), (4000, 3999), (3103, 8000), (8000, 3103), (1000, 20011), (20011, 1000)] {
         reset(&mut dut);
-        let mut clocks = Clocks { period: [write, read], next: [rng.random_range(0..write), rng.random_range(0..read)] };
+        let mut clocks =
+            Clocks { period: [write, read], next: [rng.random_range(0..write), rng.random_range(0..read)] };
         let mut queue: VecDeque<u64> = VecDeque::new();
         let (mut offered, mut held): (Option<u64>, Option<u64>) = (None, None);
         let (mut sent, mut received, mut fullest) = (0, 0, 0);

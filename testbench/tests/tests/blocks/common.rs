@@ -33,7 +33,11 @@ impl Dut {
     }
 
     fn port(&self, name: &str) -> Port {
-        *self.ports.borrow_mut().entry(name.to_string()).or_insert_with(|| self.model.port(name).unwrap_or_else(|e| panic!("{e:#}")))
+        *self
+            .ports
+            .borrow_mut()
+            .entry(name.to_string())
+            .or_insert_with(|| self.model.port(name).unwrap_or_else(|e| panic!("{e:#}")))
     }
 
     pub fn set(&mut self, name: &str, value: u64) {
@@ -110,7 +114,8 @@ pub fn queue_equivalence(dut: &mut Dut, port: WordPort, rng: &mut ChaCha8Rng, cy
         let draining = cycle >= cycles;
         if cycle % 64 == 0 {
             // Phases: fills up, runs empty, streams at full speed.
-            (write_chance, read_chance) = [(100, 100), (90, 20), (20, 90), (50, 50), (100, 0), (100, 97)][rng.random_range(0..6)];
+            (write_chance, read_chance) =
+                [(100, 100), (90, 20), (20, 90), (50, 50), (100, 0), (100, 97)][rng.random_range(0..6)];
         }
         if draining {
             read_chance = 100;

@@ -27,7 +27,8 @@ fn counts_every_event() {
         for cycle in 0..20_000 {
             let events = [rng.random_range(0..4) > 0, rng.random_range(0..4) > 0];
             // Few distinct counters: the same one in both ports and in consecutive cycles.
-            let index = [rng.random_range(0..32) & rng.random_range(0..32), rng.random_range(0..32) & rng.random_range(0..32)];
+            let index =
+                [rng.random_range(0..32) & rng.random_range(0..32), rng.random_range(0..32) & rng.random_range(0..32)];
             let read = rng.random_range(0..32usize);
             for (port, n) in [("a", 0), ("b", 1)] {
                 dut.set(&format!("{port}_valid"), events[n] as u64);

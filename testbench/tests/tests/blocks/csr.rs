@@ -31,10 +31,14 @@ impl Registers {
     fn cycle(&mut self, dut: &mut Dut, rng: &mut ChaCha8Rng, slowest: u64) {
         let raw: [u8; 7] = dut.bytes("csr");
         let all = raw.iter().rev().fold(0u64, |n, b| n << 8 | *b as u64);
-        let (valid, write, address, data) = (all & 1 == 1, all >> 1 & 1 == 1, all >> 2 & 0xF_FFFF, all >> 22 & 0xFFFF_FFFF);
+        let (valid, write, address, data) =
+            (all & 1 == 1, all >> 1 & 1 == 1, all >> 2 & 0xF_FFFF, all >> 22 & 0xFFFF_FFFF);
         dut.set_bytes("csr_answer", &[0; 5]);
         if !valid {
-            assert!(self.delay.is_none() || self.held.is_none_or(|_| address >= SILENT), "the request fell before its answer");
+            assert!(
+                self.delay.is_none() || self.held.is_none_or(|_| address >= SILENT),
+                "the request fell before its answer"
+            );
             (self.delay, self.held) = (None, None);
             return;
         }
@@ -63,7 +67,14 @@ impl Registers {
 }
 
 /// Plays one access and returns (response, data, cycles from the last channel taken to the response offered).
-fn access(dut: &mut Dut, registers: &mut Registers, rng: &mut ChaCha8Rng, write: Option<(u64, u64)>, address: u64, slowest: u64) -> (u64, u64, u64) {
+fn access(
+    dut: &mut Dut,
+    registers: &mut Registers,
+    rng: &mut ChaCha8Rng,
+    write: Option<(u64, u64)>,
+    address: u64,
+    slowest: u64,
+) -> (u64, u64, u64) {
     // Random order and distance of the two write channels, random patience with the response.
     let (a_at, w_at) = (rng.random_range(0..4), rng.random_range(0..4));
     let patience = rng.random_range(0..3);
@@ -117,7 +128,13 @@ fn random_accesses() {
             let data = rng.random::<u32>() as u64;
             let strobe = if rng.random_range(0..8) == 0 { rng.random_range(0..15) } else { 15 };
             let (response, _, _) = access(&mut dut, &mut registers, &mut rng, Some((data, strobe)), address + skew, 5);
-            let wanted = if strobe != 15 { SLVERR } else if address >= UNKNOWN { DECERR } else { OKAY };
+            let wanted = if strobe != 15 {
+                SLVERR
+            } else if address >= UNKNOWN {
+                DECERR
+            } else {
+                OKAY
+            };
             assert_eq!(response, wanted, "write {n} to {address:#x} with strobe {strobe:#x}");
             if wanted == OKAY {
                 expected.insert(address, data);

@@ -51,7 +51,14 @@ fn write_bytes(word: &mut [u8], data: &[u8], strobe: u64) {
 }
 
 /// One write port with strobes (or an enable), R read ports with an enable each.
-fn simple<const BYTES: usize>(dut: &mut Dut, rng: &mut ChaCha8Rng, depth: usize, latency: usize, strobes: bool, reads: &[[&str; 3]]) {
+fn simple<const BYTES: usize>(
+    dut: &mut Dut,
+    rng: &mut ChaCha8Rng,
+    depth: usize,
+    latency: usize,
+    strobes: bool,
+    reads: &[[&str; 3]],
+) {
     let mut words = vec![vec![0u8; BYTES]; depth];
     let mut ports: Vec<ReadPort> = reads.iter().map(|_| ReadPort::new(latency)).collect();
     for cycle in 0..6000 {
@@ -69,7 +76,8 @@ fn simple<const BYTES: usize>(dut: &mut Dut, rng: &mut ChaCha8Rng, depth: usize,
         } else {
             dut.set("write_enable", strobe & 1);
         }
-        let asked: Vec<Option<usize>> = reads.iter().map(|_| rng.random_bool(0.7).then(|| address(rng, depth))).collect();
+        let asked: Vec<Option<usize>> =
+            reads.iter().map(|_| rng.random_bool(0.7).then(|| address(rng, depth))).collect();
         for (names, asked) in reads.iter().zip(&asked) {
             dut.set(names[0], asked.is_some() as u64);
             dut.set(names[1], asked.unwrap_or_else(|| rng.random_range(0..depth)) as u64);
@@ -93,7 +101,9 @@ const ONE_READ: [[&str; 3]; 1] = [["read_enable", "read_address", "read_data"]];
 #[test]
 fn simple_dual_port() {
     let mut rng = seeded_rng("simple_dual_port");
-    for (style, name) in [(RamStyle::Block, "block"), (RamStyle::Distributed, "distributed"), (RamStyle::Ultra, "ultra")] {
+    for (style, name) in
+        [(RamStyle::Block, "block"), (RamStyle::Distributed, "distributed"), (RamStyle::Ultra, "ultra")]
+    {
         for latency in [1, 2] {
             let mut dut = Dut::new(&mut SdpRam::<5, 72>::new(style, latency), &format!("sdp_{name}_{latency}"));
             simple::<9>(&mut dut, &mut rng, 32, latency, false, &ONE_READ);
@@ -119,7 +129,14 @@ fn one_write_two_reads() {
     let mut rng = seeded_rng("one_write_two_reads");
     for latency in [1, 2] {
         let mut dut = Dut::new(&mut Ram1w2r::<5, 576>::new(RamStyle::Block, latency), &format!("ram_1w2r_{latency}"));
-        simple::<72>(&mut dut, &mut rng, 32, latency, false, &[["a_enable", "a_address", "a_data"], ["b_enable", "b_address", "b_data"]]);
+        simple::<72>(
+            &mut dut,
+            &mut rng,
+            32,
+            latency,
+            false,
+            &[["a_enable", "a_address", "a_data"], ["b_enable", "b_address", "b_data"]],
+        );
     }
 }
 
@@ -157,7 +174,14 @@ fn true_dual_port() {
     let mut met = 0;
     for cycle in 0..10_000 {
         let mut work: Vec<(bool, usize, u64, [u8; 4])> = (0..2)
-            .map(|_| (rng.random_bool(0.8), address(&mut rng, 32), if rng.random() { rng.random_range(0..16) } else { 0 }, random_bytes(&mut rng)))
+            .map(|_| {
+                (
+                    rng.random_bool(0.8),
+                    address(&mut rng, 32),
+                    if rng.random() { rng.random_range(0..16) } else { 0 },
+                    random_bytes(&mut rng),
+                )
+            })
             .collect();
         if work[0].1 == work[1].1 && work[0].2 != 0 && work[1].2 != 0 {
             work[1].2 = 0; // both writing one word is ruled out

@@ -1,6 +1,8 @@
 //! Naive Rust models of the blocks.
 
+pub mod checksums;
 pub mod frames;
+pub mod handlers;
 pub mod header_matcher;
 pub mod packet_buffer;
 pub mod parser;

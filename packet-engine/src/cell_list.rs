@@ -1,0 +1,129 @@
+//! Cell list: the free cells of the packet buffer.
+//!
+//! | neighbour | ports |
+//! |---|---|
+//! | writer | out `next_cell`, `available`; in `take`: the cell is used, the next one follows in the next cycle; in `rewind`, `rewind_count`: the last `rewind_count` cells taken are free again |
+//! | releaser | in `give`, `give_cell`: a cell is free again |
+//! | everybody | out `count`: cells in the list |
+//!
+//! A ring of cell numbers in LUT RAM, as deep as there are cells. One `take` and one `give` per cycle; a cell given can be
+//! taken 1 cycle later. After reset every slot of the ring stands for the cell of its own number until the reading side has passed
+//! it once, so nothing has to be filled in.
+//!
+//! `rewind` only moves the reading side back: the slots of cells that one frame has taken cannot have been overwritten, because a
+//! list of all cells has exactly as many slots as there are cells. No `take` in the cycle of a `rewind`.
+
+use spindle_blocks::ram::LutMemory;
+use spindle_contract::params::CELL_BITS;
+use spindle_verilog::prelude::*;
+
+/// The list. See the module text.
+#[derive(LogicBlock)]
+pub struct CellList {
+    #[allow(missing_docs)]
+    pub clock: Signal<In, Clock>,
+    #[allow(missing_docs)]
+    pub reset: Signal<In, Bit>,
+    /// The oldest free cell.
+    pub next_cell: Signal<Out, Bits<CELL_BITS>>,
+    /// There is one.
+    pub available: Signal<Out, Bit>,
+    /// It is used.
+    pub take: Signal<In, Bit>,
+    /// Take back.
+    pub rewind: Signal<In, Bit>,
+    /// This many.
+    pub rewind_count: Signal<In, Bits<5>>,
+    /// A cell is free again.
+    pub give: Signal<In, Bit>,
+    /// This one.
+    pub give_cell: Signal<In, Bits<CELL_BITS>>,
+    /// Cells in the list.
+    pub count: Signal<Out, Bits<11>>,
+    ring: LutMemory<Bits<CELL_BITS>, CELL_BITS>,
+    /// Reading side: the slot, and above it the lap.
+    head: Reg<Bits<11>>,
+    tail: Reg<Bits<CELL_BITS>>,
+    level: Reg<Bits<11>>,
+    /// The first lap is over for good.
+    passed: Reg<Bit>,
+    _cells: usize,
+    _mask: usize,
+}
+
+impl CellList {
+    /// A list of `cells` cells, a power of two from 32 on.
+    pub fn new(cells: usize) -> Self {
+        assert!(
+            cells.is_power_of_two() && (32..=1 << CELL_BITS).contains(&cells),
+            "CellList: {cells} cells; choose a power of two from 32 to {}",
+            1 << CELL_BITS
+        );
+        Self {
+            clock: Default::default(),
+            reset: Default::default(),
+            next_cell: Default::default(),
+            available: Default::default(),
+            take: Default::default(),
+            rewind: Default::default(),
+            rewind_count: Default::default(),
+            give: Default::default(),
+            give_cell: Default::default(),
+            count: Default::default(),
+            ring: LutMemory::with_depth(cells),
+            head: Default::default(),
+            tail: Default::default(),
+            level: Reg::new(bits::<11>(cells as u64)),
+            passed: Default::default(),
+            _cells: cells,
+            _mask: cells - 1,
+        }
+    }
+}
+
+impl Default for CellList {
+    fn default() -> Self {
+        Self::new(spindle_contract::params::Config::SIM.cells())
+    }
+}
+
+impl Logic for CellList {
+    #[hdl]
+    fn update(&mut self) {
+        regs!(self, clock, reset, head, tail, level, passed);
+        let slot = self.head.q.val().get_bits::<CELL_BITS>(0) & (self._mask as u64);
+        let second_lap = (self.head.q.val() & (self._cells as u64)).any();
+
+        if self.rewind.val() {
+            self.head.d.next = self.head.q.val() - zext::<11, 5>(self.rewind_count.val());
+        } else if self.take.val() {
+            self.head.d.next = self.head.q.val() + 1;
+        }
+        // A frame takes 18 cells at most: from slot 24 of the second lap no rewind leads back to the first.
+        if second_lap & (slot.get_bits::<2>(3) == 3) {
+            self.passed.d.next = true;
+        }
+        if self.give.val() {
+            self.tail.d.next = self.tail.q.val() + 1;
+        }
+        let change = if self.rewind.val() {
+            zext::<11, 5>(self.rewind_count.val()) + zext::<11, 1>(repeat::<1>(self.give.val()))
+        } else if self.give.val() & !self.take.val() {
+            bits::<11>(1)
+        } else if self.take.val() & !self.give.val() {
+            bits::<11>(0x7FF)
+        } else {
+            bits::<11>(0)
+        };
+        self.level.d.next = self.level.q.val() + change;
+
+        self.ring.clock.next = self.clock.val();
+        self.ring.write_enable.next = self.give.val();
+        self.ring.write_address.next = self.tail.q.val() & (self._mask as u64);
+        self.ring.write_data.next = self.give_cell.val();
+        self.ring.read_address.next = slot;
+        self.next_cell.next = if self.passed.q.val() | second_lap { self.ring.read_data.val() } else { slot };
+        self.available.next = self.level.q.val().any();
+        self.count.next = self.level.q.val();
+    }
+}

@@ -1,0 +1,188 @@
+//! Cell reader: one read port of the packet buffer.
+//!
+//! | neighbour | ports |
+//! |---|---|
+//! | consumer | in `request`, `request_valid` / out `request_ready` (a register); out `data`, `last`, `valid` / in `ready` |
+//! | links of the buffer | out `link_cell` / in `link_next` (same cycle): the cell behind a cell |
+//! | memory of the buffer | out `fetch`, `fetch_address`; in `fetched` [`MEMORY_LATENCY`] cycles later |
+//!
+//! Requests are served in order. The first beat is `valid` [`LATENCY`] cycles after an idle port takes a request, plus one cycle
+//! for each whole cell that `skip` passes over. From then on one beat per cycle while `ready`, without a bubble inside a
+//! packet or between packets whose `skip` is below 8. `skip` must be below the number of beats.
+//!
+//! Beats are fetched ahead of the consumer into a FIFO of eight. A credit for each place in it is taken when a fetch starts and
+//! comes back when the consumer takes the beat, so fetched beats always find room.
+
+use spindle_blocks::desc::ReadRequest;
+use spindle_blocks::Fifo;
+use spindle_verilog::prelude::*;
+
+/// Cycles from an accepted request to the first beat.
+pub const LATENCY: usize = 4;
+/// Read latency that the memory must have.
+pub const MEMORY_LATENCY: usize = 2;
+/// Places in the FIFO.
+const CREDITS: u64 = 8;
+
+/// A beat on its way out.
+#[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
+pub struct CellBeat {
+    data: Bits<512>,
+    last: Bit,
+}
+
+/// A request, as the reader keeps it.
+#[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
+pub struct Job {
+    cell: Bits<10>,
+    /// Beat to fetch next, counted from the start of the frame.
+    index: Bits<8>,
+    /// The last beat to fetch.
+    end: Bits<8>,
+    /// Cells to pass over first.
+    pass: Bits<5>,
+}
+
+/// The reader. See the module text.
+#[derive(LogicBlock)]
+pub struct CellReader {
+    #[allow(missing_docs)]
+    pub clock: Signal<In, Clock>,
+    #[allow(missing_docs)]
+    pub reset: Signal<In, Bit>,
+    /// What to stream.
+    pub request: Signal<In, ReadRequest>,
+    /// There is a request.
+    pub request_valid: Signal<In, Bit>,
+    /// It is taken.
+    pub request_ready: Signal<Out, Bit>,
+    /// Beat.
+    pub data: Signal<Out, Bits<512>>,
+    /// The last of the request.
+    pub last: Signal<Out, Bit>,
+    /// There is a beat.
+    pub valid: Signal<Out, Bit>,
+    /// It is taken.
+    pub ready: Signal<In, Bit>,
+    /// Whose successor is asked for.
+    pub link_cell: Signal<Out, Bits<10>>,
+    /// The successor.
+    pub link_next: Signal<In, Bits<10>>,
+    /// Read the memory.
+    pub fetch: Signal<Out, Bit>,
+    /// Where.
+    pub fetch_address: Signal<Out, Bits<13>>,
+    /// The beat there.
+    pub fetched: Signal<In, Bits<512>>,
+    queue: Fifo<CellBeat, 3>,
+    job: DFF<Job>,
+    active: Reg<Bit>,
+    waiting: DFF<Job>,
+    waiting_valid: Reg<Bit>,
+    credits: Reg<Bits<4>>,
+    has_credit: Reg<Bit>,
+    arriving: [Reg<Bit>; MEMORY_LATENCY],
+    arriving_last: [DFF<Bit>; MEMORY_LATENCY],
+}
+
+impl Default for CellReader {
+    fn default() -> Self {
+        Self {
+            clock: Default::default(),
+            reset: Default::default(),
+            request: Default::default(),
+            request_valid: Default::default(),
+            request_ready: Default::default(),
+            data: Default::default(),
+            last: Default::default(),
+            valid: Default::default(),
+            ready: Default::default(),
+            link_cell: Default::default(),
+            link_next: Default::default(),
+            fetch: Default::default(),
+            fetch_address: Default::default(),
+            fetched: Default::default(),
+            queue: Default::default(),
+            job: Default::default(),
+            active: Default::default(),
+            waiting: Default::default(),
+            waiting_valid: Default::default(),
+            credits: Reg::new(bits::<4>(CREDITS)),
+            has_credit: Reg::new(true),
+            arriving: Default::default(),
+            arriving_last: Default::default(),
+        }
+    }
+}
+
+impl Logic for CellReader {
+    #[hdl]
+    fn update(&mut self) {
+        clocks!(self, clock, reset, queue);
+        regs!(self, clock, reset, active, waiting_valid, credits, has_credit, arriving);
+        dffs!(self, clock, job, waiting, arriving_last);
+
+        // Fetch a beat, or pass over a cell.
+        let job = self.job.q.val();
+        let passing = job.pass.any();
+        let is_end = job.index == job.end;
+        let fetch = self.active.q.val() & !passing & self.has_credit.q.val();
+        let finished = fetch & is_end;
+        self.link_cell.next = job.cell;
+        self.fetch.next = fetch;
+        self.fetch_address.next = (job.cell, job.index.get_bits::<3>(0)).cat::<13>();
+        if passing {
+            self.job.d.next.pass = job.pass - 1;
+            self.job.d.next.cell = self.link_next.val();
+        } else if fetch {
+            self.job.d.next.index = job.index + 1;
+            if job.index.get_bits::<3>(0).all() {
+                self.job.d.next.cell = self.link_next.val();
+            }
+        }
+
+        // The next request: the one that waits, else the one that comes in.
+        let request = self.request.val();
+        let incoming = Job {
+            cell: request.pkt,
+            index: request.skip,
+            end: (request.length - 1).get_bits::<8>(6),
+            pass: request.skip.get_bits::<5>(3),
+        };
+        let taken = self.request_valid.val() & !self.waiting_valid.q.val();
+        if !self.active.q.val() | finished {
+            self.active.d.next = self.waiting_valid.q.val() | self.request_valid.val();
+            self.waiting_valid.d.next = false;
+            self.job.d.next = if self.waiting_valid.q.val() { self.waiting.q.val() } else { incoming };
+        } else if taken {
+            self.waiting_valid.d.next = true;
+        }
+        if taken {
+            self.waiting.d.next = incoming;
+        }
+        self.request_ready.next = !self.waiting_valid.q.val();
+
+        // Beats on their way out of the memory.
+        self.arriving[0].d.next = fetch;
+        self.arriving_last[0].d.next = is_end;
+        self.arriving[1].d.next = self.arriving[0].q.val();
+        self.arriving_last[1].d.next = self.arriving_last[0].q.val();
+        self.queue.write_valid.next = self.arriving[1].q.val();
+        self.queue.write.next.data = self.fetched.val();
+        self.queue.write.next.last = self.arriving_last[1].q.val();
+        self.queue.read_ready.next = self.ready.val();
+        self.data.next = self.queue.read.val().data;
+        self.last.next = self.queue.read.val().last;
+        self.valid.next = self.queue.read_valid.val();
+
+        // Credits.
+        let returned = self.queue.read_valid.val() & self.ready.val();
+        if fetch & !returned {
+            self.credits.d.next = self.credits.q.val() - 1;
+            self.has_credit.d.next = self.credits.q.val() != 1;
+        } else if returned & !fetch {
+            self.credits.d.next = self.credits.q.val() + 1;
+            self.has_credit.d.next = true;
+        }
+    }
+}

@@ -1,0 +1,190 @@
+//! Internet checksums of a running stream, without a single carry chain.
+//!
+//! A ones' complement sum is kept as two 16-bit numbers, `sum` and `carry`, whose end-around sum it is. Three numbers become two
+//! by a full adder per bit, with the carries rotated instead of shifted: one logic level whatever the width. A packet is intact
+//! when its words, checksum included, add up to a multiple of 65535 that is not zero, and that is seen on the pair directly
+//! ([`balanced`]): the two numbers complement each other, or both are all ones. The byte order of the words does not matter: swapping
+//! all of them swaps the sum.
+
+use spindle_verilog::prelude::*;
+
+const UDP: u64 = spindle_contract::wire::IP_UDP as u64;
+/// 17 (the protocol) minus 20 (IP header bytes) modulo 65535, low byte first: with the total length it makes up what the UDP
+/// pseudo header holds besides the addresses.
+const PSEUDO_HEADER: u64 = 0xFCFF;
+/// Words of a beat.
+const BEAT_WORDS: usize = 32;
+
+/// Sum output of a full adder per bit.
+#[hdl_fn]
+pub fn add_sum(a: Bits<16>, b: Bits<16>, c: Bits<16>) -> Bits<16> {
+    a ^ b ^ c
+}
+
+/// Carry output of a full adder per bit, with the end-around carry.
+#[hdl_fn]
+pub fn add_carry(a: Bits<16>, b: Bits<16>, c: Bits<16>) -> Bits<16> {
+    let majority = (a & b) | (a & c) | (b & c);
+    (majority.get_bits::<15>(0), majority.get_bit(15)).cat::<16>()
+}
+
+/// The sum of what a checksum covers says "intact".
+#[hdl_fn]
+pub fn balanced(sum: Bits<16>, carry: Bits<16>) -> Bit {
+    (sum ^ carry).all() | (sum & carry).all()
+}
+
+/// Adds N words: combinational, as many full adders deep as a Wallace tree (8 for 34 words, 5 for 10).
+///
+/// | ports | meaning |
+/// |---|---|
+/// | in `words` | the words |
+/// | out `sum`, `carry` | two numbers with the same end-around sum |
+#[derive(LogicBlock)]
+pub struct Compressor<const N: usize> {
+    /// Words to add.
+    pub words: [Signal<In, Bits<16>>; N],
+    /// First half of the result.
+    pub sum: Signal<Out, Bits<16>>,
+    /// Second half of the result.
+    pub carry: Signal<Out, Bits<16>>,
+    /// A queue: every full adder takes three numbers from its front and appends two, so numbers are used in the order of
+    /// their depth.
+    queue: Vec<Signal<Local, Bits<16>>>,
+}
+
+impl<const N: usize> Default for Compressor<N> {
+    fn default() -> Self {
+        assert!(N >= 3, "Compressor: {N} words need no tree; use at least 3");
+        Self {
+            words: std::array::from_fn(|_| Default::default()),
+            sum: Default::default(),
+            carry: Default::default(),
+            queue: (0..3 * N - 4).map(|_| Default::default()).collect(),
+        }
+    }
+}
+
+impl<const N: usize> Logic for Compressor<N> {
+    #[hdl]
+    fn update(&mut self) {
+        for i in 0..N {
+            self.queue[i].next = self.words[i].val();
+        }
+        for k in 0..N - 2 {
+            self.queue[N + 2 * k].next = add_sum(self.queue[3 * k].val(), self.queue[3 * k + 1].val(), self.queue[3 * k + 2].val());
+            self.queue[N + 2 * k + 1].next = add_carry(self.queue[3 * k].val(), self.queue[3 * k + 1].val(), self.queue[3 * k + 2].val());
+        }
+        self.sum.next = self.queue[3 * N - 6].val();
+        self.carry.next = self.queue[3 * N - 5].val();
+    }
+}
+
+/// Sums what the UDP or ICMP checksum of each frame covers, one beat per cycle.
+///
+/// | neighbour | ports |
+/// |---|---|
+/// | parser (input registers) | in `data`, `valid`, `first` (of a frame), `vlan` (of the frame, with the first beat); no ready |
+/// | header check | out `ip_end` 1 cycle after the first beat: index of the last byte that IPv4 claims, counted from the start of the frame; out `sum`, `carry` 2 cycles after a beat: everything up to it |
+///
+/// The sum begins behind a 20-byte IP header and ends where the total length says; padding does not count. For UDP the pseudo header
+/// is in it. It means nothing for other frames. Never stalls.
+#[derive(LogicBlock, Default)]
+pub struct TransportSum {
+    #[allow(missing_docs)]
+    pub clock: Signal<In, Clock>,
+    /// Beat.
+    pub data: Signal<In, Bits<512>>,
+    /// There is one.
+    pub valid: Signal<In, Bit>,
+    /// It is the first of its frame.
+    pub first: Signal<In, Bit>,
+    /// The frame has a VLAN tag.
+    pub vlan: Signal<In, Bit>,
+    /// Index of the last byte of the IPv4 packet.
+    pub ip_end: Signal<Out, Bits<17>>,
+    /// First half of the sum.
+    pub sum: Signal<Out, Bits<16>>,
+    /// Second half of the sum.
+    pub carry: Signal<Out, Bits<16>>,
+    tree: Compressor<34>,
+    // Stage 1: the beat without what lies before the transport header, and where it ends.
+    words: DFF<Bits<512>>,
+    stage_valid: DFF<Bit>,
+    stage_first: DFF<Bit>,
+    udp: DFF<Bit>,
+    total: DFF<Bits<16>>,
+    stop: DFF<Bits<17>>,
+    beats_left: DFF<Bits<11>>,
+    whole: DFF<Bit>,
+    empty: DFF<Bit>,
+    // Stage 2: the sum.
+    total_sum: DFF<Bits<16>>,
+    total_carry: DFF<Bits<16>>,
+}
+
+impl Logic for TransportSum {
+    #[hdl]
+    fn update(&mut self) {
+        dffs!(self, clock, words, stage_valid, stage_first, udp, total, stop, beats_left, whole, empty, total_sum, total_carry);
+        let data = self.data.val();
+        let first = self.first.val();
+        let vlan = self.vlan.val();
+
+        // Stage 1.
+        let is_udp = (if vlan { data.get_bits::<8>(216) } else { data.get_bits::<8>(184) }) == UDP;
+        let total_raw = if vlan { data.get_bits::<16>(160) } else { data.get_bits::<16>(128) };
+        let total = (total_raw.get_bits::<8>(0), total_raw.get_bits::<8>(8)).cat::<16>();
+        let stop = zext::<17, 16>(total) + (if vlan { bits::<17>(17) } else { bits::<17>(13) });
+        self.stage_valid.d.next = self.valid.val();
+        if self.valid.val() {
+            self.stage_first.d.next = first;
+            // Words 13 to 16 of an untagged frame are the IP addresses; a tag moves everything by two words.
+            let pseudo_untagged = !first | (is_udp & !vlan);
+            let pseudo_both = !first | is_udp;
+            let pseudo_tagged = !first | !vlan | is_udp;
+            self.words.d.next = (
+                data.get_bits::<208>(304),
+                data.get_bits::<32>(272) & repeat::<32>(pseudo_tagged),
+                data.get_bits::<32>(240) & repeat::<32>(pseudo_both),
+                data.get_bits::<32>(208) & repeat::<32>(pseudo_untagged),
+                data.get_bits::<208>(0) & repeat::<208>(!first),
+            )
+                .cat::<512>();
+            if first {
+                self.udp.d.next = is_udp;
+                self.total.d.next = total_raw;
+                self.stop.d.next = stop;
+                self.beats_left.d.next = stop.get_bits::<11>(6);
+                self.whole.d.next = stop.get_bits::<11>(6).any();
+                self.empty.d.next = false;
+            } else {
+                self.beats_left.d.next = self.beats_left.q.val() - 1;
+                self.whole.d.next = self.whole.q.val() & (self.beats_left.q.val() != 1);
+                self.empty.d.next = self.empty.q.val() | !self.whole.q.val();
+            }
+        }
+        self.ip_end.next = self.stop.q.val();
+
+        // Stage 2: byte i of the beat counts when the packet reaches it.
+        let reached = repeat::<64>(true) >> !self.stop.q.val().get_bits::<6>(0);
+        let mask = (reached | repeat::<64>(self.whole.q.val())) & repeat::<64>(!self.empty.q.val());
+        for i in 0..BEAT_WORDS {
+            self.tree.words[i].next = self.words.q.val().get_bits::<16>(16 * i)
+                & (repeat::<8>(mask.get_bit(2 * i + 1)), repeat::<8>(mask.get_bit(2 * i))).cat::<16>();
+        }
+        if self.stage_first.q.val() {
+            self.tree.words[32].next = bits::<16>(PSEUDO_HEADER) & repeat::<16>(self.udp.q.val());
+            self.tree.words[33].next = self.total.q.val() & repeat::<16>(self.udp.q.val());
+        } else {
+            self.tree.words[32].next = self.total_sum.q.val();
+            self.tree.words[33].next = self.total_carry.q.val();
+        }
+        if self.stage_valid.q.val() {
+            self.total_sum.d.next = self.tree.sum.val();
+            self.total_carry.d.next = self.tree.carry.val();
+        }
+        self.sum.next = self.total_sum.q.val();
+        self.carry.next = self.total_carry.q.val();
+    }
+}

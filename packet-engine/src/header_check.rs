@@ -1,0 +1,349 @@
+//! Header check: from the header window and the sums to a descriptor, the match words and a verdict.
+//!
+//! | neighbour | ports |
+//! |---|---|
+//! | header window, parser | in `header`, `tag`, `vlan`, `bad_frame`, `disabled`, `frame_end`, `frame`, `stamp`, `valid` (pulse), `ip_end`: of one frame, together |
+//! | transport sum | in `transport_sum`, `transport_carry`: of that frame, 1 cycle later |
+//! | header matcher | out `parsed`, `parsed_words`, `parsed_drop`, `parsed_reason`, `parsed_valid`: 2 cycles after `valid` |
+//!
+//! One frame per cycle, never stalls. Stage 1 compares and adds, stage 2 combines.
+
+use crate::checksum::{balanced, Compressor};
+use spindle_blocks::desc::PacketDesc;
+use spindle_contract::params::MAX_FRAME;
+use spindle_contract::reasons;
+use spindle_contract::wire::{flag, opcode, ETHERTYPE_IPV4, IP_ICMP, IP_UDP};
+use spindle_verilog::prelude::*;
+
+const VERSION: u64 = spindle_contract::VERSION as u64;
+const IPV4: u64 = ETHERTYPE_IPV4 as u64;
+const UDP: u64 = IP_UDP as u64;
+const ICMP: u64 = IP_ICMP as u64;
+const GET: u64 = opcode::GET as u64;
+const LAST_OPCODE: u64 = opcode::LAST as u64;
+const TRANSPORT_VERSION: u64 = spindle_contract::wire::SPINDLE_VERSION as u64;
+const ICRC: u64 = flag::ICRC as u64;
+const LIMIT: u64 = MAX_FRAME as u64;
+const IP_WORDS: usize = 10;
+
+/// What stage 1 knows of a frame.
+#[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
+pub struct Facts {
+    frame: Bits<16>,
+    stamp: Bits<32>,
+    vlan: Bit,
+    disabled: Bit,
+    bad_frame: Bit,
+    runt: Bit,
+    too_long: Bit,
+    length: Bits<14>,
+    /// Bytes behind the Ethernet header.
+    raw_len: Bits<14>,
+    ip: Bit,
+    ip_header_good: Bit,
+    no_options: Bit,
+    no_fragment: Bit,
+    is_udp: Bit,
+    is_icmp: Bit,
+    below_header: Bit,
+    below_28: Bit,
+    past_end: Bit,
+    /// Total length less IP header.
+    ip_payload: Bits<16>,
+    /// Total length less IP header and 8 bytes of UDP or ICMP.
+    transport_payload: Bits<16>,
+    summed: Bit,
+    port_match: Bit,
+    transport_good: Bit,
+    /// The UDP length that the Spindle header announces.
+    announced: Bits<17>,
+    get: Bit,
+}
+
+/// Two bytes in wire order.
+#[hdl_fn]
+pub fn be16(x: Bits<16>) -> Bits<16> {
+    (x.get_bits::<8>(0), x.get_bits::<8>(8)).cat::<16>()
+}
+
+/// Four bytes in wire order.
+#[hdl_fn]
+pub fn be32(x: Bits<32>) -> Bits<32> {
+    (x.get_bits::<8>(0), x.get_bits::<8>(8), x.get_bits::<8>(16), x.get_bits::<8>(24)).cat::<32>()
+}
+
+/// The check. See the module text.
+#[derive(LogicBlock, Default)]
+pub struct HeaderCheck {
+    #[allow(missing_docs)]
+    pub clock: Signal<In, Clock>,
+    #[allow(missing_docs)]
+    pub reset: Signal<In, Bit>,
+    /// Header without tag, byte 0 lowest.
+    pub header: Signal<In, Bits<720>>,
+    /// VLAN tag as it stands in the frame.
+    pub tag: Signal<In, Bits<16>>,
+    /// The frame has one.
+    pub vlan: Signal<In, Bit>,
+    /// The MAC marked the frame.
+    pub bad_frame: Signal<In, Bit>,
+    /// Reception was off.
+    pub disabled: Signal<In, Bit>,
+    /// Index of the frame's last byte.
+    pub frame_end: Signal<In, Bits<14>>,
+    /// Number of the frame.
+    pub frame: Signal<In, Bits<16>>,
+    /// Cycle of its first beat.
+    pub stamp: Signal<In, Bits<32>>,
+    /// There is a frame.
+    pub valid: Signal<In, Bit>,
+    /// Index of the last byte that IPv4 claims.
+    pub ip_end: Signal<In, Bits<17>>,
+    /// What the transport checksum covers, first half.
+    pub transport_sum: Signal<In, Bits<16>>,
+    /// Second half.
+    pub transport_carry: Signal<In, Bits<16>>,
+    /// Descriptor.
+    pub parsed: Signal<Out, PacketDesc>,
+    /// Match words.
+    pub parsed_words: Signal<Out, Bits<512>>,
+    /// To be dropped.
+    pub parsed_drop: Signal<Out, Bit>,
+    /// Why.
+    pub parsed_reason: Signal<Out, Bits<5>>,
+    /// There is a frame.
+    pub parsed_valid: Signal<Out, Bit>,
+    /// UDP port of Spindle transport.
+    pub spindle_port: Signal<In, Bits<16>>,
+    ip_tree: Compressor<10>,
+    facts: DFF<Facts>,
+    kept_header: DFF<Bits<720>>,
+    kept_tag: DFF<Bits<16>>,
+    ip_sum: DFF<Bits<16>>,
+    ip_carry: DFF<Bits<16>>,
+    facts_valid: Reg<Bit>,
+    desc: DFF<PacketDesc>,
+    words: DFF<Bits<512>>,
+    drop: DFF<Bit>,
+    reason: DFF<Bits<5>>,
+    done: Reg<Bit>,
+}
+
+impl Logic for HeaderCheck {
+    #[hdl]
+    fn update(&mut self) {
+        regs!(self, clock, reset, facts_valid, done);
+        dffs!(self, clock, facts, kept_header, kept_tag, ip_sum, ip_carry, desc, words, drop, reason);
+
+        // Stage 1: compare and add.
+        let header = self.header.val();
+        let frame_end = self.frame_end.val();
+        let vlan = self.vlan.val();
+        let ip = be16(header.get_bits::<16>(96)) == IPV4;
+        let ihl = header.get_bits::<4>(112);
+        let total = be16(header.get_bits::<16>(128));
+        let op = header.get_bits::<8>(344);
+        let get = op == GET;
+        let sp_flags = be16(header.get_bits::<16>(352));
+        let sp_words = header.get_bits::<4>(336);
+        let header_and_udp = if get { bits::<7>(72) } else { bits::<7>(56) };
+        let overhead = header_and_udp | (bits::<4>(0), (sp_flags & ICRC).any(), bits::<2>(0)).cat::<7>();
+        let shortest = (ip, vlan).cat::<2>();
+        self.facts.d.next = Facts {
+            frame: self.frame.val(),
+            stamp: self.stamp.val(),
+            vlan: vlan,
+            disabled: self.disabled.val(),
+            bad_frame: self.bad_frame.val(),
+            runt: (frame_end < 13)
+                | ((shortest == 1) & (frame_end < 17))
+                | ((shortest == 2) & (frame_end < 33))
+                | ((shortest == 3) & (frame_end < 37)),
+            too_long: frame_end >= LIMIT,
+            length: frame_end + 1,
+            raw_len: frame_end - (if vlan { bits::<14>(17) } else { bits::<14>(13) }),
+            ip: ip,
+            ip_header_good: (header.get_bits::<4>(116) == 4) & (ihl >= 5),
+            no_options: ihl == 5,
+            no_fragment: !(be16(header.get_bits::<16>(160)).get_bits::<14>(0).any()),
+            is_udp: header.get_bits::<8>(184) == UDP,
+            is_icmp: header.get_bits::<8>(184) == ICMP,
+            below_header: total < (bits::<10>(0), ihl, bits::<2>(0)).cat::<16>(),
+            below_28: total < 28,
+            past_end: self.ip_end.val() > zext::<17, 14>(frame_end),
+            ip_payload: total - 20,
+            transport_payload: total - 28,
+            summed: header.get_bits::<16>(320).any(),
+            port_match: be16(header.get_bits::<16>(288)) == self.spindle_port.val(),
+            transport_good: (header.get_bits::<4>(340) == TRANSPORT_VERSION)
+                & (op != 0)
+                & (op <= LAST_OPCODE)
+                & (sp_words == (if get { bits::<4>(8) } else { bits::<4>(6) })),
+            announced: zext::<17, 16>(be16(header.get_bits::<16>(688))) + zext::<17, 7>(overhead),
+            get: get,
+        };
+        self.facts_valid.d.next = self.valid.val();
+        self.kept_header.d.next = header;
+        self.kept_tag.d.next = self.tag.val();
+        for i in 0..IP_WORDS {
+            self.ip_tree.words[i].next = header.get_bits::<16>(112 + 16 * i);
+        }
+        self.ip_sum.d.next = self.ip_tree.sum.val();
+        self.ip_carry.d.next = self.ip_tree.carry.val();
+
+        // Stage 2: the verdict.
+        let h = self.kept_header.q.val();
+        let f = self.facts.q.val();
+        let plain = f.ip & f.no_options & f.no_fragment;
+        let udp = plain & f.is_udp;
+        let icmp = plain & f.is_icmp;
+        let spindle = udp & f.port_match;
+        let udp_len = be16(h.get_bits::<16>(304));
+        let transport_intact = balanced(self.transport_sum.val(), self.transport_carry.val());
+        let bad_ip_length = f.ip & (!f.ip_header_good | f.below_header | f.past_end | ((udp | icmp) & f.below_28));
+        let bad_ip_checksum = f.ip & f.no_options & !balanced(self.ip_sum.q.val(), self.ip_carry.q.val());
+        let bad_udp_length = udp & (f.ip_payload != udp_len);
+        let bad_udp_checksum = udp & f.summed & !transport_intact;
+        let bad_icmp_checksum = icmp & !transport_intact;
+        let bad_transport = spindle & (!f.transport_good | (f.announced != zext::<17, 16>(udp_len)));
+        self.reason.d.next = if f.disabled {
+            bits::<5>(reasons::RX_DISABLED as u64)
+        } else if f.bad_frame {
+            bits::<5>(reasons::BAD_FRAME as u64)
+        } else if f.runt {
+            bits::<5>(reasons::RUNT as u64)
+        } else if f.too_long {
+            bits::<5>(reasons::TOO_LONG as u64)
+        } else if bad_ip_length {
+            bits::<5>(reasons::BAD_IP_LENGTH as u64)
+        } else if bad_ip_checksum {
+            bits::<5>(reasons::BAD_IP_CHECKSUM as u64)
+        } else if bad_udp_length {
+            bits::<5>(reasons::BAD_UDP_LENGTH as u64)
+        } else if bad_udp_checksum {
+            bits::<5>(reasons::BAD_UDP_CHECKSUM as u64)
+        } else if bad_icmp_checksum {
+            bits::<5>(reasons::BAD_ICMP_CHECKSUM as u64)
+        } else {
+            bits::<5>(reasons::BAD_TRANSPORT as u64)
+        };
+        self.drop.d.next = f.disabled
+            | f.bad_frame
+            | f.runt
+            | f.too_long
+            | bad_ip_length
+            | bad_ip_checksum
+            | bad_udp_length
+            | bad_udp_checksum
+            | bad_icmp_checksum
+            | bad_transport;
+        self.done.d.next = self.facts_valid.q.val();
+
+        // The descriptor. A header that is not there reads as zero.
+        let l3_offset = if f.vlan { bits::<7>(18) } else { bits::<7>(14) };
+        let behind_l3 = if spindle {
+            if f.get { bits::<7>(92) } else { bits::<7>(76) }
+        } else if udp | icmp {
+            bits::<7>(28)
+        } else {
+            bits::<7>(0)
+        };
+        let ip_src = be32(h.get_bits::<32>(208)) & repeat::<32>(plain);
+        let ip_dst = be32(h.get_bits::<32>(240)) & repeat::<32>(plain);
+        let src_port = be16(h.get_bits::<16>(272)) & repeat::<16>(udp);
+        let dst_port = be16(h.get_bits::<16>(288)) & repeat::<16>(udp);
+        let opcode = h.get_bits::<8>(344) & repeat::<8>(spindle);
+        let flags = be16(h.get_bits::<16>(352)) & repeat::<16>(spindle);
+        let psn = be32(h.get_bits::<32>(368)) & repeat::<32>(spindle);
+        let sp_src_nid = be32(h.get_bits::<32>(400)) & repeat::<32>(spindle);
+        let sp_src_pid = be16(h.get_bits::<16>(432)) & repeat::<16>(spindle);
+        let sp_dst_pid = be16(h.get_bits::<16>(448)) & repeat::<16>(spindle);
+        let addr_hi = be32(h.get_bits::<32>(464)) & repeat::<32>(spindle);
+        let addr_lo = be32(h.get_bits::<32>(496)) & repeat::<32>(spindle);
+        let sp_msg_len = be32(h.get_bits::<32>(592)) & repeat::<32>(spindle);
+        let msg_off = be32(h.get_bits::<32>(624)) & repeat::<32>(spindle);
+        let payload_len = if spindle {
+            be16(h.get_bits::<16>(688))
+        } else if udp | icmp {
+            f.transport_payload
+        } else if f.ip {
+            be16(h.get_bits::<16>(128))
+        } else {
+            zext::<16, 14>(f.raw_len)
+        };
+        self.desc.d.next = PacketDesc {
+            version: bits::<4>(VERSION),
+            frame: f.frame,
+            stamp: f.stamp,
+            length: f.length,
+            is_vlan: f.vlan,
+            is_ipv4: plain,
+            is_udp: udp,
+            is_icmp: icmp,
+            is_spindle: spindle,
+            l3_offset: trunc::<6, 7>(l3_offset),
+            payload_offset: l3_offset + behind_l3,
+            ip_src: ip_src,
+            ip_dst: ip_dst,
+            src_port: src_port,
+            dst_port: dst_port,
+            opcode: opcode,
+            flags: flags,
+            psn: psn,
+            src_nid: if spindle { sp_src_nid } else { ip_src },
+            src_pid: if spindle { sp_src_pid } else { src_port },
+            dst_pid: if spindle { sp_dst_pid } else { dst_port },
+            addr: (addr_hi, addr_lo).cat::<64>(),
+            key: be32(h.get_bits::<32>(528)) & repeat::<32>(spindle),
+            msg_id: if spindle { be32(h.get_bits::<32>(560)) } else { zext::<32, 16>(f.frame) },
+            msg_len: if spindle { sp_msg_len } else { zext::<32, 16>(payload_len) },
+            msg_off: msg_off,
+            buf_off: be32(h.get_bits::<32>(656)) & repeat::<32>(spindle),
+            payload_len: payload_len,
+            epoch: be16(h.get_bits::<16>(704)) & repeat::<16>(spindle),
+            ecn: h.get_bits::<2>(120) & repeat::<2>(plain),
+            ..Default::default()
+        };
+
+        // The match words, as in the contract's table.
+        let word_0 = (bits::<11>(0), spindle, icmp, udp, plain, f.vlan, be16(h.get_bits::<16>(96))).cat::<32>();
+        let word_4 = (
+            h.get_bits::<8>(120) & repeat::<8>(plain),
+            h.get_bits::<8>(280) & repeat::<8>(icmp),
+            h.get_bits::<8>(272) & repeat::<8>(icmp),
+            h.get_bits::<8>(184) & repeat::<8>(plain),
+        )
+            .cat::<32>();
+        let word_5 = (bits::<2>(0), f.length, bits::<4>(0), be16(self.kept_tag.q.val()).get_bits::<12>(0)).cat::<32>();
+        let word_7 = (be16(h.get_bits::<16>(48)), be16(h.get_bits::<16>(0))).cat::<32>();
+        let low_words = (
+            word_7,
+            be32(h.get_bits::<32>(16)),
+            word_5,
+            word_4,
+            (src_port, dst_port).cat::<32>(),
+            ip_dst,
+            ip_src,
+            word_0,
+        )
+            .cat::<256>();
+        let high_words = (
+            msg_off,
+            sp_msg_len,
+            (sp_src_pid, sp_dst_pid).cat::<32>(),
+            sp_src_nid,
+            addr_hi,
+            addr_lo,
+            (flags, bits::<8>(0), opcode).cat::<32>(),
+            be32(h.get_bits::<32>(64)),
+        )
+            .cat::<256>();
+        self.words.d.next = (high_words, low_words).cat::<512>();
+
+        self.parsed.next = self.desc.q.val();
+        self.parsed_words.next = self.words.q.val();
+        self.parsed_drop.next = self.drop.q.val();
+        self.parsed_reason.next = self.reason.q.val();
+        self.parsed_valid.next = self.done.q.val();
+    }
+}

@@ -1,0 +1,139 @@
+//! Ingress join: brings together what the matcher and the packet buffer know of a frame; passes it on or drops it.
+//!
+//! | neighbour | ports |
+//! |---|---|
+//! | header matcher | in `matched`, `matched_drop`, `matched_reason`, `matched_valid`; no ready |
+//! | packet buffer | in `written_pkt`, `written_cells`, `written_overflow`, `written_valid`; no ready; out `free_pkt`, `free_valid` / in `free_ready` |
+//! | message table | out `packet`, `packet_valid` / in `packet_ready` |
+//! | registers | out `drop_valid`, `drop_reason`: one pulse per dropped frame |
+//!
+//! A frame is dropped for the matcher's reason, else as NO_BUFFER when the buffer overflowed. Dropped frames that have cells
+//! are freed in order.
+//!
+//! From `matched_valid` to `packet_valid` or `drop_valid`: [`LATENCY`] cycle when nothing waits. One frame per cycle, never
+//! stalls: every frame that waits here, to be passed on or to be freed, holds a cell, and both FIFOs are as deep as the largest
+//! buffer has cells. While the sink stalls, frames wait in a block RAM FIFO (3 cycles), from which they follow without gaps.
+//!
+//! Both sides come in frame order. The buffer is always first: its pulse comes [`WRITTEN_AHEAD`] cycles before the matcher's, because both delays
+//! behind the last beat are constant; its pulses wait in a FIFO.
+
+use crate::{header_matcher, packet_buffer, parser};
+use spindle_blocks::desc::PacketDesc;
+use spindle_blocks::{Fifo, Slice};
+use spindle_contract::reasons;
+use spindle_verilog::prelude::*;
+
+/// Cycles from `matched_valid` to `packet_valid` or `drop_valid`.
+pub const LATENCY: usize = 1;
+/// Cycles by which `written_valid` comes before `matched_valid`.
+pub const WRITTEN_AHEAD: usize = parser::LATENCY + header_matcher::LATENCY - parser::BEAT_LATENCY - packet_buffer::WRITTEN_LATENCY;
+// The FIFO of written frames has 16 places and a latency of 1.
+const _: () = assert!(WRITTEN_AHEAD >= 1 && WRITTEN_AHEAD < 16);
+
+/// What the packet buffer says of a frame.
+#[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
+pub struct Written {
+    pkt: Bits<10>,
+    cells: Bits<5>,
+    overflow: Bit,
+}
+
+/// The join. See the module text.
+#[derive(LogicBlock, Default)]
+pub struct IngressJoin {
+    #[allow(missing_docs)]
+    pub clock: Signal<In, Clock>,
+    #[allow(missing_docs)]
+    pub reset: Signal<In, Bit>,
+    /// Frame with its rule.
+    pub matched: Signal<In, PacketDesc>,
+    /// It is dropped.
+    pub matched_drop: Signal<In, Bit>,
+    /// Why.
+    pub matched_reason: Signal<In, Bits<5>>,
+    /// There is a frame.
+    pub matched_valid: Signal<In, Bit>,
+    /// First cell of a frame.
+    pub written_pkt: Signal<In, Bits<10>>,
+    /// Its cells.
+    pub written_cells: Signal<In, Bits<5>>,
+    /// It has none.
+    pub written_overflow: Signal<In, Bit>,
+    /// There is a frame.
+    pub written_valid: Signal<In, Bit>,
+    /// Frame to free.
+    pub free_pkt: Signal<Out, Bits<10>>,
+    /// There is one.
+    pub free_valid: Signal<Out, Bit>,
+    /// It is taken.
+    pub free_ready: Signal<In, Bit>,
+    /// Frame for the message table.
+    pub packet: Signal<Out, PacketDesc>,
+    /// There is one.
+    pub packet_valid: Signal<Out, Bit>,
+    /// It is taken.
+    pub packet_ready: Signal<In, Bit>,
+    /// A frame was dropped.
+    pub drop_valid: Signal<Out, Bit>,
+    /// Why.
+    pub drop_reason: Signal<Out, Bits<5>>,
+    written: Fifo<Written, 4>,
+    frees: Fifo<Bits<10>, 10>,
+    queue: Fifo<PacketDesc, 10>,
+    front: Slice<PacketDesc>,
+    dropped: Reg<Bit>,
+    reason: DFF<Bits<5>>,
+}
+
+impl Logic for IngressJoin {
+    #[hdl]
+    fn update(&mut self) {
+        clocks!(self, clock, reset, written, frees, queue, front);
+        regs!(self, clock, reset, dropped);
+        dffs!(self, clock, reason);
+
+        self.written.write.next.pkt = self.written_pkt.val();
+        self.written.write.next.cells = self.written_cells.val();
+        self.written.write.next.overflow = self.written_overflow.val();
+        self.written.write_valid.next = self.written_valid.val();
+        self.written.read_ready.next = self.matched_valid.val();
+        let cells = self.written.read.val();
+        let pass = self.matched_valid.val() & !self.matched_drop.val() & !cells.overflow;
+        let free = self.matched_valid.val() & self.matched_drop.val() & !cells.overflow;
+
+        // Pass on: straight to the head when nothing waits in the queue.
+        let empty = !self.queue.level.val().any();
+        let straight = empty & self.front.write_ready.val();
+        self.queue.write.next = self.matched.val();
+        self.queue.write.next.pkt = cells.pkt;
+        self.queue.write.next.cells = cells.cells;
+        self.queue.write_valid.next = pass & !straight;
+        self.queue.read_ready.next = self.front.write_ready.val();
+        if empty {
+            self.front.write.next = self.matched.val();
+            self.front.write.next.pkt = cells.pkt;
+            self.front.write.next.cells = cells.cells;
+        } else {
+            self.front.write.next = self.queue.read.val();
+        }
+        self.front.write_valid.next = (empty & pass) | self.queue.read_valid.val();
+        self.front.read_ready.next = self.packet_ready.val();
+        self.packet.next = self.front.read.val();
+        self.packet_valid.next = self.front.read_valid.val();
+
+        // Drop.
+        self.frees.write.next = cells.pkt;
+        self.frees.write_valid.next = free;
+        self.free_pkt.next = self.frees.read.val();
+        self.free_valid.next = self.frees.read_valid.val();
+        self.frees.read_ready.next = self.free_ready.val();
+        self.dropped.d.next = self.matched_valid.val() & (self.matched_drop.val() | cells.overflow);
+        self.reason.d.next = if self.matched_drop.val() {
+            self.matched_reason.val()
+        } else {
+            bits::<5>(reasons::NO_BUFFER as u64)
+        };
+        self.drop_valid.next = self.dropped.q.val();
+        self.drop_reason.next = self.reason.q.val();
+    }
+}

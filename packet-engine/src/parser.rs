@@ -1,0 +1,211 @@
+//! Parser: reads the headers of every frame, checks lengths and checksums, and describes the frame.
+//!
+//! | neighbour | ports |
+//! |---|---|
+//! | wire | in `rx_data`, `rx_keep`, `rx_last`, `rx_user` (with `rx_last`: bad frame), `rx_valid`; no ready |
+//! | packet buffer | out `beat_data`, `beat_last`, `beat_valid`: the stream [`BEAT_LATENCY`] cycle later; no ready |
+//! | header matcher | out `parsed`, `parsed_words`, `parsed_drop`, `parsed_reason`, `parsed_valid`: one pulse per frame, in frame order, [`LATENCY`] cycles behind its last beat, also for malformed frames; no ready |
+//! | trace | out `started`, `started_frame`: pulse with the first beat on `beat_*` |
+//! | registers | in `rx_enable` (looked at with the first beat of a frame), `spindle_port` |
+//!
+//! Never stalls: one beat per cycle for ever, so one-beat frames at one frame per cycle.
+//!
+//! A frame is dropped for the first of these that holds: RX_DISABLED (nothing else is looked at), then in the order of
+//! their numbers BAD_FRAME to BAD_TRANSPORT of `spindle_contract::reasons`. What is checked:
+//!
+//! * RUNT: less than an Ethernet header, than the tag it announces, or than an IPv4 header behind EtherType 0x0800.
+//! * IPv4: version 4 and a header length of at least 5; the total length covers the header (and 8 bytes of UDP or ICMP) and does not pass the
+//!   end of the frame, which may be padded. With options (header length above 5) the header checksum is not checked; such
+//!   packets and fragments are raw frames (`is_ipv4` = 0), their payload is the whole IP packet.
+//! * UDP: length equal to what IP carries; checksum unless 0. ICMP: checksum.
+//! * Spindle (UDP to `spindle_port`): version 1, known opcode, header length 6 (GET: 8) words, and header, payload and
+//!   ICRC fill the datagram exactly.
+//!
+//! Header fields that a frame does not have are 0. `length` of a frame beyond the limit saturates at 16320. Of a dropped
+//! frame only `version`, `frame`, `stamp` and `length` mean something.
+
+use crate::checksum::TransportSum;
+use crate::header_check::HeaderCheck;
+use crate::header_window::HeaderWindow;
+use spindle_blocks::desc::PacketDesc;
+use spindle_contract::wire::ETHERTYPE_VLAN;
+use spindle_verilog::prelude::*;
+
+/// Cycles from a beat on `rx_*` to the same beat on `beat_*`.
+pub const BEAT_LATENCY: usize = 1;
+/// Cycles from a frame's last beat on `rx_*` to `parsed_valid`.
+pub const LATENCY: usize = 4;
+
+/// The tag's EtherType as it stands in a beat: low byte first.
+const VLAN_IN_BEAT: u64 = ETHERTYPE_VLAN.swap_bytes() as u64;
+/// The beat counter stops here; no accepted frame comes near.
+const LAST_INDEX: u64 = 254;
+// The numbers from 0 to 63 that have a certain bit set.
+const INDEX_BIT_0: u64 = 0xAAAA_AAAA_AAAA_AAAA;
+const INDEX_BIT_1: u64 = 0xCCCC_CCCC_CCCC_CCCC;
+const INDEX_BIT_2: u64 = 0xF0F0_F0F0_F0F0_F0F0;
+const INDEX_BIT_3: u64 = 0xFF00_FF00_FF00_FF00;
+const INDEX_BIT_4: u64 = 0xFFFF_0000_FFFF_0000;
+const INDEX_BIT_5: u64 = 0xFFFF_FFFF_0000_0000;
+
+/// The parser. See the module text.
+#[derive(LogicBlock, Default)]
+pub struct Parser {
+    #[allow(missing_docs)]
+    pub clock: Signal<In, Clock>,
+    #[allow(missing_docs)]
+    pub reset: Signal<In, Bit>,
+    /// Bytes from the wire.
+    pub rx_data: Signal<In, Bits<512>>,
+    /// Which of them are there.
+    pub rx_keep: Signal<In, Bits<64>>,
+    /// End of the frame.
+    pub rx_last: Signal<In, Bit>,
+    /// With `rx_last`: the frame is bad.
+    pub rx_user: Signal<In, Bit>,
+    /// There is a beat.
+    pub rx_valid: Signal<In, Bit>,
+    /// Reception is on.
+    pub rx_enable: Signal<In, Bit>,
+    /// UDP port of Spindle transport.
+    pub spindle_port: Signal<In, Bits<16>>,
+    /// Beat to store.
+    pub beat_data: Signal<Out, Bits<512>>,
+    /// End of the frame.
+    pub beat_last: Signal<Out, Bit>,
+    /// There is a beat.
+    pub beat_valid: Signal<Out, Bit>,
+    /// What the headers say; `pkt`, `cells` and the matcher's fields are 0.
+    pub parsed: Signal<Out, PacketDesc>,
+    /// The match words (`spindle_contract::descriptors::MATCH_FIELDS`), word 0 in the lowest bits.
+    pub parsed_words: Signal<Out, Bits<512>>,
+    /// The frame must be dropped.
+    pub parsed_drop: Signal<Out, Bit>,
+    /// Why.
+    pub parsed_reason: Signal<Out, Bits<5>>,
+    /// A frame has been parsed.
+    pub parsed_valid: Signal<Out, Bit>,
+    /// The first beat of a frame is on `beat_*`.
+    pub started: Signal<Out, Bit>,
+    /// Number of that frame.
+    pub started_frame: Signal<Out, Bits<16>>,
+    window: HeaderWindow,
+    transport: TransportSum,
+    check: HeaderCheck,
+    cycle: Reg<Bits<32>>,
+    in_frame: Reg<Bit>,
+    next_frame: Reg<Bits<16>>,
+    // The input registers.
+    data: DFF<Bits<512>>,
+    valid: Reg<Bit>,
+    last: DFF<Bit>,
+    user: DFF<Bit>,
+    first: DFF<Bit>,
+    second: DFF<Bit>,
+    vlan: DFF<Bit>,
+    /// Beats of the frame before this one.
+    index: DFF<Bits<8>>,
+    /// Bytes of the beat, less one.
+    tail: DFF<Bits<6>>,
+    frame: DFF<Bits<16>>,
+    stamp: DFF<Bits<32>>,
+    disabled: DFF<Bit>,
+    // Beside the window.
+    done: Reg<Bit>,
+    done_vlan: DFF<Bit>,
+    done_bad: DFF<Bit>,
+    done_disabled: DFF<Bit>,
+    done_end: DFF<Bits<14>>,
+    done_frame: DFF<Bits<16>>,
+    done_stamp: DFF<Bits<32>>,
+}
+
+impl Logic for Parser {
+    #[hdl]
+    fn update(&mut self) {
+        clocks!(self, clock, reset, check);
+        self.window.clock.next = self.clock.val();
+        self.transport.clock.next = self.clock.val();
+        regs!(self, clock, reset, cycle, in_frame, next_frame, valid, done);
+        dffs!(self, clock, data, last, user, first, second, vlan, index, tail, frame, stamp, disabled);
+        dffs!(self, clock, done_vlan, done_bad, done_disabled, done_end, done_frame, done_stamp);
+
+        // Input registers.
+        self.cycle.d.next = self.cycle.q.val() + 1;
+        self.valid.d.next = self.rx_valid.val();
+        if self.rx_valid.val() {
+            let starts = !self.in_frame.q.val();
+            let keep = self.rx_keep.val();
+            // `keep` is contiguous: the number of its highest bit, from that bit alone.
+            let highest = keep & !(keep >> 1);
+            let tail = (
+                (highest & INDEX_BIT_5).any(),
+                (highest & INDEX_BIT_4).any(),
+                (highest & INDEX_BIT_3).any(),
+                (highest & INDEX_BIT_2).any(),
+                (highest & INDEX_BIT_1).any(),
+                (highest & INDEX_BIT_0).any(),
+            )
+                .cat::<6>();
+            self.in_frame.d.next = !self.rx_last.val();
+            self.data.d.next = self.rx_data.val();
+            self.last.d.next = self.rx_last.val();
+            self.user.d.next = self.rx_user.val();
+            self.first.d.next = starts;
+            self.second.d.next = !starts & self.first.q.val();
+            self.tail.d.next = tail;
+            if starts {
+                self.next_frame.d.next = self.next_frame.q.val() + 1;
+                self.frame.d.next = self.next_frame.q.val();
+                self.stamp.d.next = self.cycle.q.val();
+                self.disabled.d.next = !self.rx_enable.val();
+                self.vlan.d.next = self.rx_data.val().get_bits::<16>(96) == VLAN_IN_BEAT;
+                self.index.d.next = bits::<8>(0);
+            } else if self.index.q.val() != LAST_INDEX {
+                self.index.d.next = self.index.q.val() + 1;
+            }
+        }
+        self.beat_data.next = self.data.q.val();
+        self.beat_last.next = self.last.q.val();
+        self.beat_valid.next = self.valid.q.val();
+        self.started.next = self.valid.q.val() & self.first.q.val();
+        self.started_frame.next = self.frame.q.val();
+
+        // Header window and transport checksum.
+        self.window.data.next = self.data.q.val();
+        self.window.valid.next = self.valid.q.val();
+        self.window.first.next = self.first.q.val();
+        self.window.second.next = self.second.q.val();
+        self.window.vlan.next = self.vlan.q.val();
+        self.transport.data.next = self.data.q.val();
+        self.transport.valid.next = self.valid.q.val();
+        self.transport.first.next = self.first.q.val();
+        self.transport.vlan.next = self.vlan.q.val();
+        self.done.d.next = self.valid.q.val() & self.last.q.val();
+        self.done_vlan.d.next = self.vlan.q.val();
+        self.done_bad.d.next = self.user.q.val();
+        self.done_disabled.d.next = self.disabled.q.val();
+        self.done_end.d.next = (self.index.q.val(), self.tail.q.val()).cat::<14>();
+        self.done_frame.d.next = self.frame.q.val();
+        self.done_stamp.d.next = self.stamp.q.val();
+
+        self.check.spindle_port.next = self.spindle_port.val();
+        self.check.header.next = self.window.header.val();
+        self.check.tag.next = self.window.tag.val();
+        self.check.vlan.next = self.done_vlan.q.val();
+        self.check.bad_frame.next = self.done_bad.q.val();
+        self.check.disabled.next = self.done_disabled.q.val();
+        self.check.frame_end.next = self.done_end.q.val();
+        self.check.frame.next = self.done_frame.q.val();
+        self.check.stamp.next = self.done_stamp.q.val();
+        self.check.valid.next = self.done.q.val();
+        self.check.ip_end.next = self.transport.ip_end.val();
+        self.check.transport_sum.next = self.transport.sum.val();
+        self.check.transport_carry.next = self.transport.carry.val();
+        self.parsed.next = self.check.parsed.val();
+        self.parsed_words.next = self.check.parsed_words.val();
+        self.parsed_drop.next = self.check.parsed_drop.val();
+        self.parsed_reason.next = self.check.parsed_reason.val();
+        self.parsed_valid.next = self.check.parsed_valid.val();
+    }
+}

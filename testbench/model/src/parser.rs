@@ -1,0 +1,225 @@
+//! What the parser says of a frame, written byte by byte as the standards do.
+
+use spindle_contract::params::{MATCH_WORDS, MAX_FRAME, MIN_FRAME};
+use spindle_contract::reasons;
+use spindle_contract::wire::*;
+
+/// The fields of `packet_desc` that the parser fills in, except `version`, `frame` and `stamp`; `msg_id` of a raw frame is
+/// its number, which one frame alone does not know: 0.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[allow(missing_docs)]
+pub struct Parsed {
+    pub length: u16,
+    pub is_vlan: bool,
+    pub is_ipv4: bool,
+    pub is_udp: bool,
+    pub is_icmp: bool,
+    pub is_spindle: bool,
+    pub l3_offset: usize,
+    pub payload_offset: usize,
+    pub ip_src: u32,
+    pub ip_dst: u32,
+    pub src_port: u16,
+    pub dst_port: u16,
+    pub opcode: u8,
+    pub flags: u16,
+    pub psn: u32,
+    pub src_nid: u32,
+    pub src_pid: u16,
+    pub dst_pid: u16,
+    pub addr: u64,
+    pub key: u32,
+    pub msg_id: u32,
+    pub msg_len: u32,
+    pub msg_off: u32,
+    pub buf_off: u32,
+    pub payload_len: u16,
+    pub epoch: u16,
+    pub ecn: u8,
+    /// The match words.
+    pub words: [u32; MATCH_WORDS],
+}
+
+/// What becomes of a frame in the parser.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// It is well formed.
+    Accept(Box<Parsed>),
+    /// It is dropped for this reason (`spindle_contract::reasons`).
+    Drop(usize),
+}
+
+fn u16_at(bytes: &[u8], at: usize) -> u16 {
+    u16::from_be_bytes([bytes[at], bytes[at + 1]])
+}
+
+fn u32_at(bytes: &[u8], at: usize) -> u32 {
+    u32::from_be_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]])
+}
+
+/// Ones' complement sum of big-endian words; an odd byte at the end is the high half of a word.
+pub fn ones_complement_sum(bytes: &[u8]) -> u16 {
+    let mut sum = 0u32;
+    for pair in bytes.chunks(2) {
+        sum += u32::from(pair[0]) << 8 | u32::from(*pair.get(1).unwrap_or(&0));
+        sum = (sum & 0xFFFF) + (sum >> 16);
+    }
+    sum as u16
+}
+
+/// Parses a frame that the MAC delivered as good; `spindle_port` is the UDP port of Spindle transport.
+pub fn parse(frame: &[u8], spindle_port: u16) -> Verdict {
+    match examine(frame, spindle_port) {
+        Ok(parsed) => Verdict::Accept(Box::new(parsed)),
+        Err(reason) => Verdict::Drop(reason),
+    }
+}
+
+fn examine(frame: &[u8], spindle_port: u16) -> Result<Parsed, usize> {
+    let mut p = Parsed { length: frame.len().min(usize::from(u16::MAX)) as u16, ..Parsed::default() };
+
+    // Ethernet.
+    if frame.len() < MIN_FRAME {
+        return Err(reasons::RUNT);
+    }
+    p.is_vlan = u16_at(frame, 12) == ETHERTYPE_VLAN;
+    p.l3_offset = ETH_BYTES + if p.is_vlan { VLAN_BYTES } else { 0 };
+    if frame.len() < p.l3_offset {
+        return Err(reasons::RUNT);
+    }
+    let ethertype = u16_at(frame, p.l3_offset - 2);
+    let is_ip = ethertype == ETHERTYPE_IPV4;
+    if is_ip && frame.len() < p.l3_offset + IPV4_BYTES {
+        return Err(reasons::RUNT);
+    }
+    if frame.len() > MAX_FRAME {
+        return Err(reasons::TOO_LONG);
+    }
+    let vlan_id = if p.is_vlan { u16_at(frame, 14) & 0xFFF } else { 0 };
+    p.words[0] = u32::from(ethertype) | u32::from(p.is_vlan) << 16;
+    p.words[5] = u32::from(vlan_id) | u32::from(p.length) << 16;
+    p.words[6] = u32_at(frame, 2);
+    p.words[7] = u32::from(u16_at(frame, 0)) | u32::from(u16_at(frame, 6)) << 16;
+    p.words[8] = u32_at(frame, 8);
+    p.payload_offset = p.l3_offset;
+    p.payload_len = (frame.len() - p.l3_offset) as u16;
+
+    if is_ip {
+        internet(frame, spindle_port, &mut p)?;
+    }
+    if !p.is_spindle {
+        (p.src_nid, p.src_pid, p.dst_pid) = (p.ip_src, p.src_port, p.dst_port);
+        p.msg_len = u32::from(p.payload_len);
+    }
+    p.words[0] |= u32::from(p.is_ipv4) << 17 | u32::from(p.is_udp) << 18 | u32::from(p.is_icmp) << 19 | u32::from(p.is_spindle) << 20;
+    Ok(p)
+}
+
+fn internet(frame: &[u8], spindle_port: u16, p: &mut Parsed) -> Result<(), usize> {
+    let ip = &frame[p.l3_offset..];
+    let header = usize::from(ip[0] & 15) * 4;
+    let total = usize::from(u16_at(ip, 2));
+    let fragment = u16_at(ip, 6) & 0x3FFF != 0;
+    let plain = header == IPV4_BYTES && !fragment;
+    let (is_udp, is_icmp) = (plain && ip[9] == IP_UDP, plain && ip[9] == IP_ICMP);
+    let smallest = header + if is_udp || is_icmp { 8 } else { 0 };
+    if ip[0] >> 4 != 4 || header < IPV4_BYTES || total < smallest || total > ip.len() {
+        return Err(reasons::BAD_IP_LENGTH);
+    }
+    if header == IPV4_BYTES && ones_complement_sum(&ip[..IPV4_BYTES]) != 0xFFFF {
+        return Err(reasons::BAD_IP_CHECKSUM);
+    }
+    let ip = &ip[..total];
+    p.payload_len = total as u16;
+    if !plain {
+        return Ok(());
+    }
+    p.is_ipv4 = true;
+    p.ecn = ip[1] & 3;
+    p.ip_src = u32_at(ip, 12);
+    p.ip_dst = u32_at(ip, 16);
+    p.words[1] = p.ip_src;
+    p.words[2] = p.ip_dst;
+    p.words[4] = u32::from(ip[9]) | u32::from(ip[1]) << 24;
+    let body = &ip[IPV4_BYTES..];
+    if is_udp {
+        datagram(body, spindle_port, p)?;
+    } else if is_icmp {
+        if ones_complement_sum(body) != 0xFFFF {
+            return Err(reasons::BAD_ICMP_CHECKSUM);
+        }
+        p.is_icmp = true;
+        p.words[4] |= u32::from(body[0]) << 8 | u32::from(body[1]) << 16;
+        p.payload_offset = p.l3_offset + IPV4_BYTES + ICMP_BYTES;
+        p.payload_len = (body.len() - ICMP_BYTES) as u16;
+    }
+    Ok(())
+}
+
+fn datagram(udp: &[u8], spindle_port: u16, p: &mut Parsed) -> Result<(), usize> {
+    if usize::from(u16_at(udp, 4)) != udp.len() {
+        return Err(reasons::BAD_UDP_LENGTH);
+    }
+    if u16_at(udp, 6) != 0 {
+        let mut covered = vec![];
+        covered.extend_from_slice(&p.ip_src.to_be_bytes());
+        covered.extend_from_slice(&p.ip_dst.to_be_bytes());
+        covered.extend_from_slice(&[0, IP_UDP]);
+        covered.extend_from_slice(&(udp.len() as u16).to_be_bytes());
+        covered.extend_from_slice(udp);
+        if ones_complement_sum(&covered) != 0xFFFF {
+            return Err(reasons::BAD_UDP_CHECKSUM);
+        }
+    }
+    p.is_udp = true;
+    p.src_port = u16_at(udp, 0);
+    p.dst_port = u16_at(udp, 2);
+    p.words[3] = u32::from(p.dst_port) | u32::from(p.src_port) << 16;
+    p.payload_offset = p.l3_offset + IPV4_BYTES + UDP_BYTES;
+    p.payload_len = (udp.len() - UDP_BYTES) as u16;
+    if p.dst_port == spindle_port {
+        transport(&udp[UDP_BYTES..], p)?;
+    }
+    Ok(())
+}
+
+fn transport(s: &[u8], p: &mut Parsed) -> Result<(), usize> {
+    if s.len() < SPINDLE_BYTES {
+        return Err(reasons::BAD_TRANSPORT);
+    }
+    let op = s[OFF_OPCODE];
+    let header = if op == opcode::GET { SPINDLE_GET_BYTES } else { SPINDLE_BYTES };
+    let flags = u16_at(s, OFF_FLAGS);
+    let payload = u16_at(s, OFF_PAYLOAD_LEN);
+    let icrc = if flags & flag::ICRC != 0 { 4 } else { 0 };
+    if s[OFF_VERSION] != SPINDLE_VERSION << 4 | (header / 8) as u8
+        || !(1..=opcode::LAST).contains(&op)
+        || header + usize::from(payload) + icrc != s.len()
+    {
+        return Err(reasons::BAD_TRANSPORT);
+    }
+    p.is_spindle = true;
+    p.opcode = op;
+    p.flags = flags;
+    p.psn = u32_at(s, OFF_PSN);
+    p.src_nid = u32_at(s, OFF_SRC_NID);
+    p.src_pid = u16_at(s, OFF_SRC_PID);
+    p.dst_pid = u16_at(s, OFF_DST_PID);
+    p.addr = u64::from(u32_at(s, OFF_ADDR)) << 32 | u64::from(u32_at(s, OFF_ADDR + 4));
+    p.key = u32_at(s, OFF_KEY);
+    p.msg_id = u32_at(s, OFF_MSG_ID);
+    p.msg_len = u32_at(s, OFF_MSG_LEN);
+    p.msg_off = u32_at(s, OFF_MSG_OFF);
+    p.buf_off = u32_at(s, OFF_BUF_OFF);
+    p.payload_len = payload;
+    p.epoch = u16_at(s, OFF_EPOCH);
+    p.payload_offset += header;
+    p.words[9] = u32::from(op) | u32::from(flags) << 16;
+    p.words[10] = p.addr as u32;
+    p.words[11] = (p.addr >> 32) as u32;
+    p.words[12] = p.src_nid;
+    p.words[13] = u32::from(p.dst_pid) | u32::from(p.src_pid) << 16;
+    p.words[14] = p.msg_len;
+    p.words[15] = p.msg_off;
+    Ok(())
+}

@@ -1,0 +1,7 @@
+//! Tests of the front half of the packet engine on the emitted Verilog: each block against a naive model, with exact cycle
+//! counts, then all of them together.
+
+mod common;
+mod frames;
+mod parser;
+mod shapes;

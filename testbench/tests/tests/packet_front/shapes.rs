@@ -1,0 +1,39 @@
+//! Every block of the front half in every configuration: emitted, and clean for Verilator's lint.
+
+use crate::common::source;
+use packet_engine::{header_matcher::HeaderMatcher, ingress_join::IngressJoin, packet_buffer::PacketBuffer, parser::Parser};
+use spindle_blocks::RamStyle;
+use spindle_contract::params::Config;
+use spindle_harness::{lint, Source};
+
+fn clean(source: Source) {
+    let warnings = lint(&source).unwrap_or_else(|e| panic!("{}: {e:#}", source.top));
+    assert!(warnings.is_empty(), "{}: {warnings:#?}", source.top);
+}
+
+#[test]
+fn emitted_and_lint_clean() {
+    clean(source(&mut Parser::default(), "parser"));
+    clean(source(&mut IngressJoin::default(), "ingress_join"));
+    for rules in [1, 8, 13, 64].into_iter().chain(Config::ALL.map(|c| c.match_rules)) {
+        clean(source(&mut HeaderMatcher::new(rules), &format!("header_matcher_{rules}")));
+    }
+    for cells in [32, 128].into_iter().chain(Config::ALL.map(|c| c.cells())) {
+        for style in [RamStyle::Block, RamStyle::Ultra] {
+            let name = format!("packet_buffer_{cells}_{}", style.attribute());
+            clean(source(&mut PacketBuffer::new(cells, style), &name));
+        }
+    }
+}
+
+#[test]
+#[should_panic(expected = "choose a power of two")]
+fn odd_number_of_cells() {
+    PacketBuffer::new(100, RamStyle::Block);
+}
+
+#[test]
+#[should_panic(expected = "choose 1 to 64")]
+fn too_many_rules() {
+    HeaderMatcher::new(65);
+}

@@ -1,0 +1,263 @@
+//! What the blocks behind the packet buffer hand to each other: messages, stored packets and what is to be done with them.
+
+use spindle_blocks::{PacketDesc, PlacementDesc, TaskDesc};
+use spindle_contract::{descriptors, VERSION};
+use spindle_verilog::prelude::*;
+
+/// [`MessageState::phase`]: the header handler has not returned; packets wait.
+pub const PHASE_HEADER: u64 = 0;
+/// [`MessageState::phase`]: payload handlers run.
+pub const PHASE_ACTIVE: u64 = 1;
+/// [`MessageState::phase`]: every packet is placed, no payload handlers.
+pub const PHASE_PLACING: u64 = 2;
+/// [`MessageState::phase`]: the header handler said DROP; a tombstone until all bytes have arrived.
+pub const PHASE_DROPPING: u64 = 3;
+/// [`MessageState::phase`]: a handler failed; a tombstone until all bytes have arrived.
+pub const PHASE_FAILED: u64 = 4;
+/// [`MessageState::phase`]: the completion handler runs.
+pub const PHASE_COMPLETING: u64 = 5;
+
+/// What makes two packets belong to one message. The execution context (or mailbox) is part of it, so that a packet can never
+/// join a message that a rule gave to somebody else.
+#[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
+pub struct MessageKey {
+    /// Opcode, which tells a PUT from the answer to a GET with the same number.
+    pub class: Bits<4>,
+    /// 1 = on its way to a mailbox.
+    pub mailbox: Bit,
+    /// Execution context.
+    pub context: Bits<4>,
+    /// Source node.
+    pub src_nid: Bits<32>,
+    /// Source process.
+    pub src_pid: Bits<16>,
+    /// Message.
+    pub msg_id: Bits<32>,
+}
+
+/// The state of a live message.
+#[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
+pub struct MessageState {
+    /// One of the `PHASE_*` constants.
+    pub phase: Bits<3>,
+    /// Execution context.
+    pub context: Bits<4>,
+    /// On its way to a mailbox: no handlers.
+    pub mailbox: Bit,
+    /// There is a payload handler, as of the first packet.
+    pub has_payload: Bit,
+    /// There is a completion handler, as of the first packet.
+    pub has_completion: Bit,
+    /// Bytes that have not arrived.
+    pub missing: Bits<32>,
+    /// All bytes have arrived.
+    pub complete: Bit,
+    /// Bytes that payload handlers dropped.
+    pub dropped: Bits<32>,
+    /// A placement was refused because no buffer was posted.
+    pub flow_control: Bit,
+    /// Packets that have arrived and not ended.
+    pub open: Bits<11>,
+    /// Packets wait for the header handler.
+    pub waiting: Bit,
+    /// First waiting packet.
+    pub wait_head: Bits<10>,
+    /// Last waiting packet.
+    pub wait_tail: Bits<10>,
+}
+
+/// The state of a packet that belongs to a message.
+#[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
+pub struct PacketState {
+    /// Has arrived and not ended.
+    pub alive: Bit,
+    /// Its frame number, against commands that come too late.
+    pub frame: Bits<16>,
+    /// Its message.
+    pub slot: Bits<8>,
+    /// A handler was asked for or runs.
+    pub task_busy: Bit,
+    /// A placement was asked for or is under way.
+    pub place_busy: Bit,
+    /// A placement was asked for once: never again.
+    pub place_asked: Bit,
+    /// The RVMA engine wrote it to host memory.
+    pub placed: Bit,
+    /// The RVMA engine refused it, for `reason`.
+    pub refused: Bit,
+    /// A handler returned DROP.
+    pub dropped: Bit,
+    /// A handler failed.
+    pub failed: Bit,
+    /// Why it was refused.
+    pub reason: Bits<5>,
+}
+
+/// What is kept of a packet for tasks and placements that come later.
+#[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
+pub struct StoredPacket {
+    /// Frame sequence number.
+    pub frame: Bits<16>,
+    /// Cycle of the first beat.
+    pub stamp: Bits<32>,
+    /// Bytes of the frame.
+    pub length: Bits<14>,
+    /// Byte offset of the IP header.
+    pub l3_offset: Bits<6>,
+    /// Byte offset of the payload.
+    pub payload_offset: Bits<7>,
+    /// Payload bytes.
+    pub payload_len: Bits<16>,
+    /// Spindle opcode.
+    pub opcode: Bits<8>,
+    /// Spindle flags.
+    pub flags: Bits<16>,
+    /// Packet sequence number.
+    pub psn: Bits<32>,
+    /// Source node.
+    pub src_nid: Bits<32>,
+    /// Source process.
+    pub src_pid: Bits<16>,
+    /// Destination process.
+    pub dst_pid: Bits<16>,
+    /// Mailbox address.
+    pub addr: Bits<64>,
+    /// Mailbox key.
+    pub key: Bits<32>,
+    /// Message.
+    pub msg_id: Bits<32>,
+    /// Message length.
+    pub msg_len: Bits<32>,
+    /// Offset in the message.
+    pub msg_off: Bits<32>,
+    /// Base offset in the buffer.
+    pub buf_off: Bits<32>,
+    /// Epoch tag.
+    pub epoch: Bits<16>,
+    /// Execution context.
+    pub context: Bits<4>,
+}
+
+/// A task or a placement that waits for its descriptor.
+#[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
+pub struct Order {
+    /// Head cell of the packet.
+    pub pkt: Bits<10>,
+    /// Message table slot.
+    pub slot: Bits<8>,
+    /// Kind of handler; unused for a placement.
+    pub kind: Bits<2>,
+    /// Placement: asked for by a handler.
+    pub from_handler: Bit,
+    /// Completion: bytes dropped.
+    pub dropped: Bits<32>,
+    /// Completion: flow control was triggered.
+    pub flow_control: Bit,
+}
+
+/// What became of a frame at its end: exactly one of these per frame.
+#[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
+pub struct Outcome {
+    /// All its handlers ended well.
+    pub handled: Bit,
+    /// Written to host memory.
+    pub placed: Bit,
+    /// Dropped, for `reason`.
+    pub dropped: Bit,
+    /// Why.
+    pub reason: Bits<5>,
+}
+
+const DESC_VERSION: u64 = VERSION as u64;
+const COMPLETION: u64 = descriptors::kind::COMPLETION as u64;
+
+/// What is kept of a packet.
+#[hdl_fn]
+pub fn stored(packet: PacketDesc) -> StoredPacket {
+    StoredPacket {
+        frame: packet.frame,
+        stamp: packet.stamp,
+        length: packet.length,
+        l3_offset: packet.l3_offset,
+        payload_offset: packet.payload_offset,
+        payload_len: packet.payload_len,
+        opcode: packet.opcode,
+        flags: packet.flags,
+        psn: packet.psn,
+        src_nid: packet.src_nid,
+        src_pid: packet.src_pid,
+        dst_pid: packet.dst_pid,
+        addr: packet.addr,
+        key: packet.key,
+        msg_id: packet.msg_id,
+        msg_len: packet.msg_len,
+        msg_off: packet.msg_off,
+        buf_off: packet.buf_off,
+        epoch: packet.epoch,
+        context: packet.context,
+    }
+}
+
+/// The task that an order and its packet make. A completion task carries no packet; its other fields are those of the message's
+/// last packet.
+#[hdl_fn]
+pub fn task_of(order: Order, packet: StoredPacket, home: Bits<3>) -> TaskDesc {
+    TaskDesc {
+        version: bits::<4>(DESC_VERSION),
+        kind: order.kind,
+        context: packet.context,
+        msg_slot: order.slot,
+        frame: packet.frame,
+        stamp: packet.stamp,
+        has_packet: order.kind != COMPLETION,
+        pkt: order.pkt,
+        length: packet.length,
+        l3_offset: packet.l3_offset,
+        payload_offset: packet.payload_offset,
+        payload_len: packet.payload_len,
+        opcode: packet.opcode,
+        src_nid: packet.src_nid,
+        src_pid: packet.src_pid,
+        dst_pid: packet.dst_pid,
+        addr: packet.addr,
+        msg_id: packet.msg_id,
+        msg_len: packet.msg_len,
+        msg_off: packet.msg_off,
+        buf_off: packet.buf_off,
+        dropped_bytes: order.dropped,
+        flow_control: order.flow_control,
+        home: home,
+        spare: bits::<16>(0),
+    }
+}
+
+/// The placement that an order and its packet make.
+#[hdl_fn]
+pub fn placement_of(order: Order, has_slot: Bit, packet: StoredPacket) -> PlacementDesc {
+    PlacementDesc {
+        version: bits::<4>(DESC_VERSION),
+        frame: packet.frame,
+        stamp: packet.stamp,
+        pkt: order.pkt,
+        length: packet.length,
+        payload_offset: packet.payload_offset,
+        payload_len: packet.payload_len,
+        opcode: packet.opcode,
+        flags: packet.flags,
+        psn: packet.psn,
+        src_nid: packet.src_nid,
+        src_pid: packet.src_pid,
+        dst_pid: packet.dst_pid,
+        addr: packet.addr,
+        key: packet.key,
+        msg_id: packet.msg_id,
+        msg_len: packet.msg_len,
+        msg_off: packet.msg_off,
+        buf_off: packet.buf_off,
+        epoch: packet.epoch,
+        has_slot: has_slot,
+        msg_slot: order.slot,
+        from_handler: order.from_handler,
+        spare: bits::<16>(0),
+    }
+}

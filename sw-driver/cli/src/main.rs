@@ -1,1 +1,52 @@
-fn main() {}
+//! The `spindle` command: runs handlers on the cycle-accurate NIC, exports the NIC as Verilog, demonstrates and measures it.
+
+mod check;
+mod export;
+mod info;
+mod play;
+mod run;
+mod sdk;
+mod session;
+mod summary;
+mod table;
+
+use clap::{Parser, Subcommand};
+use std::process::ExitCode;
+
+#[derive(Parser)]
+#[command(name = "spindle", version, about = "An FPGA SmartNIC with sPIN handlers and RVMA mailboxes, simulated cycle by cycle.")]
+struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Compile and load a handler, play a capture into the NIC, report what became of every packet.
+    Run(run::RunArguments),
+    /// Write the NIC as SystemVerilog with a file list and the parameter sheet.
+    Export(export::ExportArguments),
+    /// Compile a handler to an ELF image.
+    Build(sdk::BuildArguments),
+    /// List the configurations, the fields of the rule language and the drop reasons.
+    Info,
+    /// List the handlers that come with this program.
+    Handlers,
+}
+
+fn main() -> ExitCode {
+    let result = match Arguments::parse().command {
+        Command::Run(arguments) => run::run(&arguments),
+        Command::Export(arguments) => export::export(&arguments),
+        Command::Build(arguments) => sdk::build(&arguments),
+        Command::Info => info::info(),
+        Command::Handlers => info::handlers(),
+    };
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("spindle: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}

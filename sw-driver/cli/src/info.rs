@@ -1,0 +1,48 @@
+//! `spindle info` and `spindle handlers`.
+
+use crate::sdk::SHIPPED;
+use crate::table::table;
+use anyhow::Result;
+use spindle_contract::descriptors::MATCH_FIELDS;
+use spindle_contract::params::Config;
+use spindle_contract::reasons::DROP_REASONS;
+use spindle_model::handlers;
+
+/// Lists configurations, fields and reasons.
+pub fn info() -> Result<()> {
+    let kib = |bytes: usize| format!("{} KiB", bytes >> 10);
+    let rows = Config::ALL.map(|c| {
+        [
+            c.name.to_owned(),
+            format!("{} MHz", c.clock_mhz),
+            format!("{} x {}", c.clusters, c.hpus),
+            kib(c.imem_bytes),
+            kib(c.l2_bytes),
+            kib(c.packet_buffer_bytes),
+            c.contexts.to_string(),
+            c.match_rules.to_string(),
+            c.live_messages.to_string(),
+            c.mailboxes.to_string(),
+            c.posted_buffers.to_string(),
+        ]
+    });
+    let header = ["configuration", "clock", "HPUs", "code", "L2", "packets", "contexts", "rules", "messages", "mailboxes", "buffers"];
+    println!("{}\n", table(header, rows, true));
+    let rows = MATCH_FIELDS.iter().map(|f| [f.name.to_owned(), f.bits.to_string(), f.doc.to_owned()]);
+    println!("Fields of the rule language; also eth.dst, eth.src (MAC addresses) and spindle.addr (64 bits), with == and != only.");
+    println!("{}\n", table(["field", "bits", "meaning"], rows, false));
+    let rows = DROP_REASONS.iter().map(|(name, doc)| [(*name).to_owned(), (*doc).to_owned()]);
+    println!("{}", table(["dropped for", "when"], rows, false));
+    Ok(())
+}
+
+/// Lists the shipped handlers.
+pub fn handlers() -> Result<()> {
+    let rows = SHIPPED.iter().map(|shipped| {
+        let model = if handlers::by_name(shipped.name).is_some() { "checked against its model" } else { "no model" };
+        [shipped.name.to_owned(), shipped.rule.to_owned(), model.to_owned(), shipped.summary().split(". ").next().unwrap_or_default().to_owned()]
+    });
+    println!("{}", table(["handler", "default rule", "run is", "what it does"], rows, false));
+    println!("Sources: hpu-core/handlers/examples");
+    Ok(())
+}

@@ -1,0 +1,52 @@
+//! A NIC, emitted, built, simulated and opened by the driver.
+
+use anyhow::{anyhow, Context, Result};
+use spindle::Device;
+use spindle_contract::params::Config;
+use spindle_harness::Source;
+use spindle_sim::{Options, SimDevice, SimHandle};
+use std::time::Instant;
+
+/// A running NIC.
+pub struct Session {
+    /// What it is.
+    pub config: Config,
+    /// Wire, traces, host memory.
+    pub card: SimHandle,
+    /// The driver.
+    pub device: Device<SimHandle, SimHandle>,
+}
+
+/// The configuration of that name.
+pub fn config(name: &str) -> Result<Config> {
+    Config::by_name(name).ok_or_else(|| {
+        let names: Vec<_> = Config::ALL.iter().map(|config| config.name).collect();
+        anyhow!("there is no configuration `{name}`; there are {}", names.join(", "))
+    })
+}
+
+/// The text of a NIC as the simulation takes it.
+pub fn source(config: &Config) -> Result<Source> {
+    let design = spindle_nic::emit(config).map_err(|error| anyhow!("{error}")).with_context(|| format!("cannot emit the NIC of configuration `{}`", config.name))?;
+    Ok(Source::new(design.top, design.modules.into_iter().map(|module| (format!("{}.sv", module.name), module.text)).collect()))
+}
+
+impl Session {
+    /// Emits, builds, resets and opens a NIC, with a line on standard error for each step.
+    pub fn open(config: Config, options: Options) -> Result<Session> {
+        let step = |text: &str| eprintln!("spindle: {text}");
+        step(&format!("emitting the NIC of configuration `{}`", config.name));
+        let source = source(&config)?;
+        step("building the model (minutes the first time, then cached)");
+        let start = Instant::now();
+        let card = SimHandle::new(SimDevice::new(&source, &config, options)?);
+        step(&format!("model ready after {:.1} s", start.elapsed().as_secs_f64()));
+        let device = Device::open(card.clone(), card.clone())?;
+        Ok(Session { config, card, device })
+    }
+
+    /// Nanoseconds of so many cycles at the configuration's clock.
+    pub fn nanoseconds(&self, cycles: f64) -> f64 {
+        cycles * 1000.0 / f64::from(self.config.clock_mhz)
+    }
+}

@@ -1,0 +1,69 @@
+//! Right checksums for frames whose sender left them to its network card.
+
+use crate::parser::ones_complement_sum;
+use etherparse::{NetSlice, SlicedPacket, TransportSlice};
+
+/// Computes the IPv4, UDP and ICMP checksums of a frame anew and says whether one changed. A UDP checksum of 0 ("none") stays;
+/// frames that are cut, fragments and everything but IPv4 stay as they are.
+pub fn fix(frame: &mut [u8]) -> bool {
+    let before = frame.to_vec();
+    let Ok(packet) = SlicedPacket::from_ethernet(&before) else { return false };
+    let Some(NetSlice::Ipv4(ip)) = &packet.net else { return false };
+    let at = |slice: &[u8]| slice.as_ptr() as usize - before.as_ptr() as usize;
+    let header = at(ip.header().slice());
+    store(frame, header + 10, &[], header..header + ip.header().slice().len());
+    if ip.header().is_fragmenting_payload() {
+        return frame != before;
+    }
+    match &packet.transport {
+        Some(TransportSlice::Udp(udp)) if udp.checksum() != 0 => {
+            let (start, length) = (at(udp.slice()), udp.slice().len());
+            let mut pseudo = before[header + 12..header + 20].to_vec();
+            pseudo.extend_from_slice(&[0, 17, (length >> 8) as u8, length as u8]);
+            store(frame, start + 6, &pseudo, start..start + length);
+            if frame[start + 6..start + 8] == [0, 0] {
+                frame[start + 6..start + 8].fill(0xff);
+            }
+        }
+        Some(TransportSlice::Icmpv4(icmp)) => {
+            let start = at(icmp.slice());
+            store(frame, start + 2, &[], start..start + icmp.slice().len());
+        }
+        _ => {}
+    }
+    frame != before
+}
+
+/// Writes the checksum of `pseudo` and the bytes in `range` at `offset`, which lies in the range.
+fn store(frame: &mut [u8], offset: usize, pseudo: &[u8], range: std::ops::Range<usize>) {
+    frame[offset..offset + 2].fill(0);
+    let covered = [pseudo, &frame[range]].concat();
+    let sum = !ones_complement_sum(&covered);
+    frame[offset..offset + 2].copy_from_slice(&sum.to_be_bytes());
+}
+
+#[cfg(test)]
+mod tests {
+    use super::fix;
+    use crate::frames::{echo_request, udp, udp_without_checksum, Ends};
+
+    #[test]
+    fn fixing_restores_what_was_broken() {
+        for payload in [&b""[..], b"a", b"some bytes", &[0xff; 301]] {
+            let ends = Ends::default();
+            for (whole, checksum) in [(udp(&ends, 7, 9, payload), 40), (echo_request(&ends, 1, 2, payload), 36)] {
+                for at in [24, checksum] {
+                    let mut broken = whole.clone();
+                    broken[at] ^= 0x55;
+                    // 0 would mean that there is none.
+                    broken[at + 1] |= 1;
+                    fix(&mut broken);
+                    assert_eq!(broken, whole);
+                }
+                assert!(!fix(&mut whole.clone()));
+            }
+            assert!(!fix(&mut udp_without_checksum(&ends, 7, 9, payload)));
+        }
+        assert!(!fix(&mut [0; 30]));
+    }
+}

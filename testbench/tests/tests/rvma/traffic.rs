@@ -1,0 +1,140 @@
+//! Random traffic against the model.
+
+use crate::bench::{Bench, Pace, FULL};
+use crate::host_side::Twin;
+use rand::seq::SliceRandom;
+use rand::Rng;
+use rand_chacha::ChaCha8Rng;
+use spindle_contract::params::Config;
+use spindle_contract::wire::{flag, opcode};
+use spindle_harness::{run_with_wave_on_failure, WaveContext};
+use spindle_model::rvma::Put;
+use spindle_sim::host_memory::Timing;
+
+/// Byte offset of the payload in frames without and with VLAN tag.
+pub const OFFSETS: [usize; 2] = [90, 94];
+
+pub fn payload(rng: &mut ChaCha8Rng, length: usize) -> Vec<u8> {
+    (0..length).map(|_| rng.random()).collect()
+}
+
+/// A message cut into packets of `segment` bytes.
+pub fn message(rng: &mut ChaCha8Rng, pid: u16, addr: u64, key: u32, id: u32, length: u32, buf_off: u32, segment: u32, slot: u8) -> Vec<Put> {
+    let count = length.div_ceil(segment).max(1);
+    (0..count)
+        .map(|i| {
+            let msg_off = i * segment;
+            Put {
+                opcode: if id % 7 == 0 { opcode::GET_RESP } else { opcode::PUT },
+                pid,
+                addr,
+                key,
+                message: (0x0A00_0001 + u32::from(pid), 5, id),
+                msg_len: length,
+                msg_off,
+                buf_off,
+                payload: payload(rng, segment.min(length - msg_off) as usize),
+                slot: (count > 1).then_some(slot),
+                ..Default::default()
+            }
+        })
+        .collect()
+}
+
+/// Rounds of: post some buffers, throw in many messages whose packets are shuffled together, wait.
+fn storm(context: &WaveContext, pace: Pace, timing: Timing, rounds: usize, posted: bool) {
+    let mut rng = context.rng();
+    let mut twin = Twin::new(Bench::new(context, &Config::SIM, (1, 1)));
+    twin.bench.pace = pace;
+    twin.bench.host.timing = timing;
+    twin.bench.host.keep_log = true;
+    if posted {
+        twin.bench.csr(true, spindle_contract::registers::rvma::BASE, 1);
+    }
+    let boxes: Vec<(u16, u64, u32, u32)> =
+        (0..12u64).map(|i| ((i % 5) as u16, 0x7000_0000_0000 + (i / 5) * 0x100, rng.random(), rng.random_range(1..5000))).collect();
+    for (pid, addr, key, threshold) in &boxes {
+        twin.open(*pid, *addr, *key, *threshold);
+    }
+    let (mut next_base, mut next_record, mut id) = (0x1_0000_0000u64 - 20_000, 0x9_0000_0000u64, 0u32);
+    for _ in 0..rounds {
+        for (pid, addr, _, threshold) in &boxes {
+            for _ in 0..rng.random_range(0..3) {
+                let size = threshold + rng.random_range(0..3000);
+                let base = next_base + rng.random_range(0..200);
+                next_base = base + u64::from(size) + 300;
+                twin.post(*pid, *addr, base, size, next_record);
+                next_record += 16;
+            }
+        }
+        let mut packets = vec![];
+        for slot in 0..40u8 {
+            let (pid, addr, key, threshold) = boxes[rng.random_range(0..boxes.len())];
+            id += 1;
+            let length = match rng.random_range(0..10) {
+                0 => 0,
+                1..4 => rng.random_range(1..80),
+                4..8 => rng.random_range(1..2000),
+                _ => rng.random_range(1..6000),
+            };
+            let buf_off = rng.random_range(0..threshold + 500);
+            let segment = if rng.random() { 1408 } else { rng.random_range(1..600).max(length / 20 + 1) };
+            let mut parts = message(&mut rng, pid, addr, key, id, length, buf_off, segment, slot);
+            // Now and then something that must be refused.
+            match rng.random_range(0..30) {
+                0 => parts.iter_mut().for_each(|p| p.key ^= 1),
+                1 => parts[0].key ^= 0x8000_0000,
+                2 => parts.iter_mut().for_each(|p| p.addr ^= 1),
+                3 => parts.iter_mut().for_each(|p| p.flags = flag::MANAGED),
+                4 => parts.iter_mut().for_each(|p| p.opcode = opcode::GET),
+                5 => parts.iter_mut().for_each(|p| p.pid += 0x100),
+                6 => parts.iter_mut().for_each(|p| p.buf_off = u32::MAX - 10),
+                7 => parts.last_mut().unwrap().msg_off += 1,
+                _ => {}
+            }
+            packets.extend(parts);
+        }
+        packets.shuffle(&mut rng);
+        for put in &packets {
+            twin.put(put, OFFSETS[rng.random_range(0..2)]);
+            if twin.bench.open_packets() > 900 {
+                twin.bench.run_until("room", |b| b.open_packets() < 500);
+            }
+        }
+        for _ in 0..rng.random_range(0..10) {
+            let who = rng.random_range(0..1024);
+            let length = rng.random_range(1..2049);
+            let data = payload(&mut rng, length);
+            let base = 0x20_0000_0000 + u64::from(id) * 0x1_0000 + rng.random_range(0..0x8000u64);
+            id += 1;
+            twin.bench.dma(who, base, &data);
+            twin.handler_bytes.push((base, data));
+        }
+        twin.bench.drain();
+    }
+    let records = twin.model.records.len();
+    assert!(records > rounds, "the traffic must complete buffers; it completed {records}");
+    twin.finish();
+}
+
+#[test]
+fn full_speed() {
+    run_with_wave_on_failure("rvma_full_speed", |c| storm(c, FULL, Timing { aw_stall: 0, w_stall: 0, response_min: 1, response_max: 1, read_stall: 0 }, 12, false));
+}
+
+#[test]
+fn everybody_stalls() {
+    let pace = Pace { idle: 30, read_stall: 40, done_stall: 50 };
+    run_with_wave_on_failure("rvma_everybody_stalls", |c| storm(c, pace, Timing { aw_stall: 50, w_stall: 50, response_min: 1, response_max: 300, read_stall: 0 }, 8, false));
+}
+
+#[test]
+fn slow_addresses() {
+    run_with_wave_on_failure("rvma_slow_addresses", |c| storm(c, FULL, Timing { aw_stall: 95, w_stall: 0, response_min: 1, response_max: 40, read_stall: 0 }, 4, false));
+}
+
+#[test]
+fn slow_data_and_slow_scheduler() {
+    let pace = Pace { idle: 0, read_stall: 0, done_stall: 95 };
+    run_with_wave_on_failure("rvma_slow_data", |c| storm(c, pace, Timing { aw_stall: 0, w_stall: 80, response_min: 200, response_max: 900, read_stall: 0 }, 4, false));
+}

@@ -1,1 +1,61 @@
-fn main() {}
+//! `cargo xtask`: the few commands a newcomer needs. It depends on no crate of the project and starts them as
+//! processes, so that it works before anything else compiles.
+
+mod budgets;
+mod process;
+mod report;
+mod setup;
+mod synth;
+mod test;
+mod yosys;
+
+use anyhow::Result;
+use clap::{Parser, Subcommand};
+
+#[derive(Parser)]
+#[command(name = "cargo xtask", about = "Set-up, demo, test, synth and report.")]
+struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Install what the project needs; quick when everything is there.
+    Setup(setup::Options),
+    /// Set up, build and run the demonstration; arguments after `--` go to `spindle demo`.
+    Demo {
+        #[arg(last = true)]
+        arguments: Vec<String>,
+    },
+    /// Run every check of the project and print one closing line.
+    Test(test::Options),
+    /// Synthesise the emitted Verilog and compare areas and logic levels with the budgets.
+    Synth(synth::Options),
+    /// Measure, synthesise and write target/report/report.json.
+    Report(report::Options),
+}
+
+fn main() -> std::process::ExitCode {
+    let run = || -> Result<bool> {
+        process::enter_checkout()?;
+        match Arguments::parse().command {
+            Command::Setup(options) => setup::run(&options).map(|()| true),
+            Command::Demo { arguments } => {
+                setup::run(&setup::Options::default())?;
+                process::cargo(["run", "--quiet", "--package", "spindle-cli", "--", "demo"], &arguments).map(|()| true)
+            }
+            Command::Test(options) => test::run(&options),
+            Command::Synth(options) => synth::run(&options),
+            Command::Report(options) => report::run(&options).map(|()| true),
+        }
+    };
+    match run() {
+        Ok(true) => std::process::ExitCode::SUCCESS,
+        Ok(false) => std::process::ExitCode::FAILURE,
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            std::process::ExitCode::FAILURE
+        }
+    }
+}

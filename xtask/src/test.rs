@@ -1,0 +1,125 @@
+//! `test`: every check of the project, one after another, and a closing line with the sums.
+
+use crate::process::{cargo_command, installed};
+use crate::{setup, synth};
+use anyhow::Result;
+use clap::Args;
+use std::io::{BufRead, BufReader};
+use std::process::{Command, Stdio};
+use std::time::Instant;
+
+/// Which checks run.
+#[derive(Args)]
+pub struct Options {
+    /// Leave synthesis out.
+    #[arg(long)]
+    no_synth: bool,
+}
+
+/// Passed and failed so far. A check that is no test suite counts as one.
+#[derive(Default)]
+struct Sum {
+    passed: u64,
+    failed: u64,
+}
+
+/// Runs every check, even after one has failed. `false` if any failed.
+pub fn run(options: &Options) -> Result<bool> {
+    setup::run(&setup::Options::default())?;
+    let mut sum = Sum::default();
+    sum.check("format", cargo_command().args(["fmt", "--all", "--check"]))?;
+    sum.check("build", cargo_command().args(["build", "--quiet", "--workspace", "--all-targets"]))?;
+    sum.check(
+        "clippy",
+        cargo_command().args(["clippy", "--quiet", "--workspace", "--all-targets", "--", "-D", "warnings"]),
+    )?;
+    sum.check(
+        "generated files",
+        cargo_command().args(["run", "--quiet", "-p", "spindle-contract", "--bin", "generate", "--", "--check"]),
+    )?;
+    if installed("cargo-nextest") {
+        sum.suite("tests", cargo_command().args(["nextest", "run", "--workspace", "--no-fail-fast"]))?;
+        // The runner above does not run documentation tests.
+        sum.suite("documentation tests", cargo_command().args(["test", "--workspace", "--doc", "--no-fail-fast"]))?;
+    } else {
+        sum.suite("tests", cargo_command().args(["test", "--workspace", "--no-fail-fast"]))?;
+    }
+    if !options.no_synth {
+        let options = synth::Options { quick: true, config: "alveo".into(), ..Default::default() };
+        let result = synth::run(&options);
+        if let Err(error) = &result {
+            eprintln!("synthesis: {error:#}");
+        }
+        sum.record("synthesis", result.unwrap_or(false));
+    }
+    println!("{} passed, {} failed", sum.passed, sum.failed);
+    Ok(sum.failed == 0)
+}
+
+impl Sum {
+    fn record(&mut self, name: &str, passed: bool) {
+        println!("test: {name}: {}", if passed { "passed" } else { "FAILED" });
+        *if passed { &mut self.passed } else { &mut self.failed } += 1;
+    }
+
+    fn check(&mut self, name: &str, command: &mut Command) -> Result<()> {
+        let start = Instant::now();
+        let passed = command.status()?.success();
+        self.record(&format!("{name} ({:.0} s)", start.elapsed().as_secs_f64()), passed);
+        Ok(())
+    }
+
+    /// Runs a test runner, shows its output, and adds its own counts.
+    fn suite(&mut self, name: &str, command: &mut Command) -> Result<()> {
+        // cargo test reports on standard output, nextest on standard error: one pipe takes both.
+        let (reader, writer) = std::io::pipe()?;
+        let mut child = command.stdout(Stdio::from(writer.try_clone()?)).stderr(Stdio::from(writer)).spawn()?;
+        // The command still holds the pipe's writing ends, and the loop below ends when all are closed.
+        command.stdout(Stdio::null()).stderr(Stdio::null());
+        let (mut passed, mut failed) = (0, 0);
+        for line in BufReader::new(reader).lines() {
+            let line = line?;
+            if let Some((p, f)) = counts(&line) {
+                passed += p;
+                failed += f;
+            }
+            println!("{line}");
+        }
+        // A runner that died before it counted has failed once.
+        if !child.wait()?.success() && failed == 0 {
+            failed = 1;
+        }
+        println!("test: {name}: {passed} passed, {failed} failed");
+        self.passed += passed;
+        self.failed += failed;
+        Ok(())
+    }
+}
+
+/// Passed and failed of a closing line: `test result: ok. 3 passed; 1 failed; ...` or
+/// `Summary [ 1.2s] 4 tests run: 3 passed (1 slow), 1 failed, 0 skipped`.
+fn counts(line: &str) -> Option<(u64, u64)> {
+    let plain = line.trim_start();
+    if !(plain.starts_with("test result:") || plain.starts_with("Summary [")) {
+        return None;
+    }
+    let words: Vec<&str> = plain.split_whitespace().collect();
+    let before = |names: &[&str]| -> u64 {
+        let pair = words.windows(2).filter(|pair| names.contains(&pair[1].trim_end_matches([',', ';'])));
+        pair.filter_map(|pair| pair[0].parse::<u64>().ok()).sum()
+    };
+    Some((before(&["passed"]), before(&["failed", "timed"])))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::counts;
+
+    #[test]
+    fn closing_lines_of_both_runners_are_read() {
+        assert_eq!(counts("test result: FAILED. 11 passed; 2 failed; 0 ignored; 0 measured"), Some((11, 2)));
+        assert_eq!(counts("     Summary [   1.2s] 4 tests run: 3 passed (1 slow), 1 failed, 0 skipped"), Some((3, 1)));
+        assert_eq!(counts("     Summary [   1.2s] 4 tests run: 3 passed, 1 timed out, 0 skipped"), Some((3, 1)));
+        assert_eq!(counts("test models::x ... ok"), None);
+    }
+}

@@ -1,0 +1,143 @@
+//! Yosys: the recipes, and reading what it prints.
+
+use anyhow::{bail, Context, Result};
+use serde::Serialize;
+use serde_json::Value;
+use std::collections::BTreeMap;
+
+/// What a design costs on a device. `bram36` counts a half block as 0.5.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Area {
+    pub lut: u64,
+    pub ff: u64,
+    pub bram36: f64,
+    pub uram: u64,
+    pub dsp: u64,
+    /// Cells of no known kind, which would make the figures above too small.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub unknown: BTreeMap<String, u64>,
+}
+
+impl Area {
+    fn add(&mut self, cell: &str, count: u64) {
+        if let Some(luts) = luts(cell) {
+            self.lut += luts * count;
+        } else if cell.starts_with("FD") {
+            self.ff += count;
+        } else if cell.starts_with("RAMB36") {
+            self.bram36 += count as f64;
+        } else if cell.starts_with("RAMB18") {
+            self.bram36 += 0.5 * count as f64;
+        } else if cell.starts_with("URAM") {
+            self.uram += count;
+        } else if cell.starts_with("DSP48") {
+            self.dsp += count;
+        } else if !["CARRY", "MUXF", "BUFG", "GND", "VCC", "$scopeinfo"].iter().any(|free| cell.starts_with(free)) {
+            *self.unknown.entry(cell.into()).or_default() += count;
+        }
+    }
+}
+
+/// LUTs that a cell takes; distributed memories by their data sheets. An inverter is counted although a real mapper
+/// absorbs it.
+fn luts(cell: &str) -> Option<u64> {
+    Some(match cell {
+        "LUT1" | "LUT2" | "LUT3" | "LUT4" | "LUT5" | "LUT6" | "INV" | "SRL16E" | "SRLC16E" | "SRLC32E" => 1,
+        "RAM32X1S" | "RAM64X1S" => 1,
+        "LUT6_2" => 1,
+        "RAM32X1D" | "RAM64X1D" | "RAM128X1S" => 2,
+        "RAM32M" | "RAM64M" | "RAM128X1D" | "RAM256X1S" => 4,
+        "RAM32M16" | "RAM64M8" | "RAM256X1D" | "RAM512X1S" => 8,
+        _ => return None,
+    })
+}
+
+/// Sums the cells of `top` over the hierarchy that `stat -json` reports: each module times its instances.
+pub fn area(stat: &str, top: &str) -> Result<Area> {
+    let stat: Value = serde_json::from_str(stat).context("yosys wrote a `stat -json` that is no JSON")?;
+    let modules = stat["modules"].as_object().context("yosys reported no modules")?;
+    let mut area = Area::default();
+    let top = modules
+        .keys()
+        .find(|name| name.trim_start_matches('\\') == top)
+        .with_context(|| format!("yosys reported no module `{top}`"))?;
+    let mut work = vec![(top.clone(), 1u64, 0usize)];
+    while let Some((name, times, depth)) = work.pop() {
+        if depth > 64 {
+            bail!("the hierarchy below `{top}` is more than 64 levels deep");
+        }
+        let cells = modules[&name]["num_cells_by_type"].as_object().context("yosys reported a module without cells")?;
+        for (cell, count) in cells {
+            // Newer versions wrap the number in an object.
+            let count = count.as_u64().or_else(|| count["count"].as_u64()).context("a cell count is no number")?;
+            let module = [cell.clone(), format!("\\{cell}")].into_iter().find(|key| modules.contains_key(key));
+            match module {
+                Some(module) => work.push((module, times * count, depth + 1)),
+                None => area.add(cell.trim_start_matches('\\'), times * count),
+            }
+        }
+    }
+    Ok(area)
+}
+
+/// The length that `ltp` prints.
+pub fn levels(log: &str) -> Result<u64> {
+    let found = log.lines().filter_map(|line| line.split_once("(length=")?.1.split(')').next()?.parse().ok()).max();
+    found.context("yosys printed no longest path")
+}
+
+/// Latches and combinational loops make the run fail; they are looked for before anything is mapped.
+pub fn check_script(files: &str, top: &str) -> String {
+    format!(
+        "read_verilog -sv {files}; hierarchy -check -top {top}; proc; flatten; opt_clean; \
+         select -assert-none t:$dlatch t:$adlatch t:$dlatchsr t:$sr; check -assert"
+    )
+}
+
+/// Maps to `family` and writes the cell counts to `<family>-stat.json`; flattened also the netlist for `ltp`.
+pub fn map_script(files: &str, top: &str, family: &str, flatten: bool) -> String {
+    let flat = if flatten { "-flatten " } else { "" };
+    let netlist = format!("; select {top}; write_rtlil -selected {family}-top.il");
+    format!(
+        "read_verilog -sv {files}; synth_xilinx -family {family} {flat}-abc9 -noiopad -noclkbuf -top {top}; \
+         delete t:$scopeinfo; tee -q -o {family}-stat.json stat -json{}",
+        if flatten { netlist.as_str() } else { "" }
+    )
+}
+
+/// Longest path between registers, in cells. Flip-flops and memories must go first, or `ltp` walks through them.
+pub fn levels_script(family: &str) -> String {
+    format!(
+        "read_rtlil {family}-top.il; read_verilog -lib +/xilinx/cells_sim.v; \
+         delete t:FD* t:RAMB* t:URAM* t:SRL* t:DSP48*; ltp"
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn area_is_summed_over_the_hierarchy() {
+        let stat = r#"{ "modules": {
+            "\\top": { "num_cells_by_type": { "LUT6": 10, "FDRE": 3, "leaf": 4, "RAMB18E2": 1 } },
+            "\\leaf": { "num_cells_by_type": { "LUT2": 2, "RAM64M8": 1, "CARRY8": 5, "RAMB36E2": 1, "URAM288": 2 } } } }"#;
+        let area = area(stat, "top").unwrap();
+        assert_eq!((area.lut, area.ff, area.bram36, area.uram), (10 + 4 * 10, 3, 4.5, 8));
+        assert!(area.unknown.is_empty());
+    }
+
+    #[test]
+    fn unknown_cells_are_reported_not_swallowed() {
+        let stat = r#"{ "modules": { "top": { "num_cells_by_type": { "$_DLATCH_P_": 2 } } } }"#;
+        assert_eq!(area(stat, "top").unwrap().unknown["$_DLATCH_P_"], 2);
+        assert!(area(stat, "other").unwrap_err().to_string().contains("`other`"));
+    }
+
+    #[test]
+    fn longest_path_is_found() {
+        let log = "2. Executing LTP pass.\n\nLongest topological path in top (length=9):\n   0: \\a\n";
+        assert_eq!(levels(log).unwrap(), 9);
+        assert!(levels("nothing").is_err());
+    }
+}

@@ -13,3 +13,4 @@ mod ram;
 mod shapes;
 mod skid;
 mod stream;
+mod synth;

@@ -1,0 +1,110 @@
+//! Egress: frames of handlers, on their way to the wire.
+//!
+//! | ports | neighbour |
+//! |---|---|
+//! | in `egress_data`, `egress_keep`, `egress_last`, `egress_frame`, `egress_valid` / out `egress_ready` | HPU array |
+//! | out `tx_data`, `tx_keep`, `tx_last`, `tx_valid` / in `tx_ready` | wire |
+//! | out `frames`, `bytes` | counters |
+//! | out `first`, `ends`, `frame` | trace: the first, the last beat of this frame is taken by the wire in this cycle |
+//!
+//! A MAC must not see a gap inside a frame. The array guarantees one beat in every cycle from the first beat of a frame to its
+//! last (it reads them from L1, ahead of everybody else), so a frame may start at once: a [`Skid`] passes on what it gets, one
+//! beat per cycle, and adds no gaps of its own. Latency 1 cycle; registers on both sides. Padding to 60 bytes is the MAC's
+//! business.
+
+use crate::traffic::Traffic;
+use spindle_blocks::Skid;
+use spindle_verilog::prelude::*;
+
+/// A beat with the number of its frame.
+#[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
+pub struct EgressBeat {
+    /// Bytes, the first in bits 7:0.
+    pub data: Bits<512>,
+    /// Which bytes count.
+    pub keep: Bits<64>,
+    /// Last beat of the frame.
+    pub last: Bit,
+    /// Frame sequence number of the packet that caused it.
+    pub frame: Bits<16>,
+}
+
+/// See the head of this file.
+#[derive(LogicBlock, Default)]
+pub struct Egress {
+    #[allow(missing_docs)]
+    pub clock: Signal<In, Clock>,
+    #[allow(missing_docs)]
+    pub reset: Signal<In, Bit>,
+    /// Bytes from the array.
+    pub egress_data: Signal<In, Bits<512>>,
+    /// Which bytes count.
+    pub egress_keep: Signal<In, Bits<64>>,
+    /// Last beat.
+    pub egress_last: Signal<In, Bit>,
+    /// Frame number of the packet that caused it.
+    pub egress_frame: Signal<In, Bits<16>>,
+    /// A beat is offered.
+    pub egress_valid: Signal<In, Bit>,
+    /// It is taken.
+    pub egress_ready: Signal<Out, Bit>,
+    /// Bytes for the wire.
+    pub tx_data: Signal<Out, Bits<512>>,
+    /// Which bytes count.
+    pub tx_keep: Signal<Out, Bits<64>>,
+    /// Last beat.
+    pub tx_last: Signal<Out, Bit>,
+    /// A beat is offered.
+    pub tx_valid: Signal<Out, Bit>,
+    /// The wire takes it.
+    pub tx_ready: Signal<In, Bit>,
+    /// Frames sent.
+    pub frames: Signal<Out, Bits<32>>,
+    /// Bytes sent.
+    pub bytes: Signal<Out, Bits<32>>,
+    /// The first beat of a frame is taken.
+    pub first: Signal<Out, Bit>,
+    /// The last beat of a frame is taken.
+    pub ends: Signal<Out, Bit>,
+    /// Which frame.
+    pub frame: Signal<Out, Bits<16>>,
+    skid: Skid<EgressBeat>,
+    traffic: Traffic,
+    inside: Reg<Bit>,
+}
+
+impl Logic for Egress {
+    #[hdl]
+    fn update(&mut self) {
+        clocks!(self, clock, reset, skid, traffic);
+        regs!(self, clock, reset, inside);
+        self.skid.write.next = EgressBeat {
+            data: self.egress_data.val(),
+            keep: self.egress_keep.val(),
+            last: self.egress_last.val(),
+            frame: self.egress_frame.val(),
+        };
+        self.skid.write_valid.next = self.egress_valid.val();
+        self.egress_ready.next = self.skid.write_ready.val();
+
+        let beat = self.skid.read.val();
+        let moves = self.skid.read_valid.val() & self.tx_ready.val();
+        self.skid.read_ready.next = self.tx_ready.val();
+        self.tx_data.next = beat.data;
+        self.tx_keep.next = beat.keep;
+        self.tx_last.next = beat.last;
+        self.tx_valid.next = self.skid.read_valid.val();
+
+        self.traffic.keep.next = beat.keep;
+        self.traffic.last.next = beat.last;
+        self.traffic.moves.next = moves;
+        self.frames.next = self.traffic.frames.val();
+        self.bytes.next = self.traffic.bytes.val();
+        if moves {
+            self.inside.d.next = !beat.last;
+        }
+        self.first.next = moves & !self.inside.q.val();
+        self.ends.next = moves & beat.last;
+        self.frame.next = beat.frame;
+    }
+}

@@ -1,0 +1,409 @@
+//! The packet engine: from the wire to tasks and placements, and back to the wire.
+//!
+//! ```text
+//! rx -> parser -> header_matcher --> ingress_join -> payload_scheduler -> task, placement
+//!         |                            |    |            ^  |  task_done, place, placement_done
+//!         +--> packet_buffer (write) --+    +-- free <---|--+
+//!              packet_buffer (read) -> load_*, place_*   contexts
+//! egress_* -> egress -> tx            registers (page `packet`)
+//! ```
+//!
+//! Ports are those of `docs/interfaces.md`; this block is wiring, the choice between the two that return cells, and the trace
+//! registers. A trace point appears one cycle after its event. Latency from the last beat of a frame to `task_valid` of a fresh
+//! message: that of the parser, the matcher and the join (their pages) and 4 cycles of the scheduler.
+
+use crate::egress::Egress;
+use crate::header_matcher::HeaderMatcher;
+use crate::ingress_join::IngressJoin;
+use crate::packet_buffer::PacketBuffer;
+use crate::parser::Parser;
+use crate::payload_scheduler::PayloadScheduler;
+use crate::registers::PacketRegisters;
+use crate::traffic::Traffic;
+use spindle_blocks::{Command, CsrRequest, CsrResponse, PlacementDesc, PlacementDone, RamStyle, ReadRequest, TaskDesc, TaskDone};
+use spindle_contract::params::Config;
+use spindle_verilog::prelude::*;
+
+/// See the head of this file.
+#[derive(LogicBlock)]
+pub struct PacketEngine {
+    #[allow(missing_docs)]
+    pub clock: Signal<In, Clock>,
+    #[allow(missing_docs)]
+    pub reset: Signal<In, Bit>,
+    /// Wire in: bytes.
+    pub rx_data: Signal<In, Bits<512>>,
+    /// Which bytes count.
+    pub rx_keep: Signal<In, Bits<64>>,
+    /// Last beat.
+    pub rx_last: Signal<In, Bit>,
+    /// With the last beat: bad frame.
+    pub rx_user: Signal<In, Bit>,
+    /// A beat arrives; it is always taken.
+    pub rx_valid: Signal<In, Bit>,
+    /// Wire out: bytes.
+    pub tx_data: Signal<Out, Bits<512>>,
+    /// Which bytes count.
+    pub tx_keep: Signal<Out, Bits<64>>,
+    /// Last beat.
+    pub tx_last: Signal<Out, Bit>,
+    /// A beat is offered.
+    pub tx_valid: Signal<Out, Bit>,
+    /// It is taken.
+    pub tx_ready: Signal<In, Bit>,
+    /// Task for the array.
+    pub task: Signal<Out, TaskDesc>,
+    /// It is offered.
+    pub task_valid: Signal<Out, Bit>,
+    /// It is taken.
+    pub task_ready: Signal<In, Bit>,
+    /// Ended task.
+    pub task_done_feedback: Signal<In, TaskDone>,
+    /// It is offered.
+    pub task_done_valid: Signal<In, Bit>,
+    /// It is taken.
+    pub task_done_ready: Signal<Out, Bit>,
+    /// PLACE command; taken before the `task_done` of its handler is offered.
+    pub place_feedback: Signal<In, Command>,
+    /// It is offered.
+    pub place_valid: Signal<In, Bit>,
+    /// It is taken.
+    pub place_ready: Signal<Out, Bit>,
+    /// `ContextStatus` of context c in bits 4c+3..4c.
+    pub contexts_feedback: Signal<In, Bits<64>>,
+    /// Loader's read port: request.
+    pub load_request: Signal<In, ReadRequest>,
+    /// It is offered.
+    pub load_request_valid: Signal<In, Bit>,
+    /// It is taken.
+    pub load_request_ready: Signal<Out, Bit>,
+    /// Loader's read port: bytes.
+    pub load_data: Signal<Out, Bits<512>>,
+    /// Last beat.
+    pub load_last: Signal<Out, Bit>,
+    /// A beat is offered.
+    pub load_valid: Signal<Out, Bit>,
+    /// It is taken.
+    pub load_ready: Signal<In, Bit>,
+    /// Frames of handlers: bytes.
+    pub egress_data: Signal<In, Bits<512>>,
+    /// Which bytes count.
+    pub egress_keep: Signal<In, Bits<64>>,
+    /// Last beat.
+    pub egress_last: Signal<In, Bit>,
+    /// Frame number of the packet that caused it.
+    pub egress_frame: Signal<In, Bits<16>>,
+    /// A beat is offered; no gap inside a frame.
+    pub egress_valid: Signal<In, Bit>,
+    /// It is taken.
+    pub egress_ready: Signal<Out, Bit>,
+    /// Placement for the RVMA engine.
+    pub placement: Signal<Out, PlacementDesc>,
+    /// It is offered.
+    pub placement_valid: Signal<Out, Bit>,
+    /// It is taken.
+    pub placement_ready: Signal<In, Bit>,
+    /// RVMA engine's read port: request.
+    pub place_request: Signal<In, ReadRequest>,
+    /// It is offered.
+    pub place_request_valid: Signal<In, Bit>,
+    /// It is taken.
+    pub place_request_ready: Signal<Out, Bit>,
+    /// RVMA engine's read port: bytes.
+    pub place_data: Signal<Out, Bits<512>>,
+    /// Last beat.
+    pub place_last: Signal<Out, Bit>,
+    /// A beat is offered.
+    pub place_data_valid: Signal<Out, Bit>,
+    /// It is taken.
+    pub place_data_ready: Signal<In, Bit>,
+    /// Ended placement.
+    pub placement_done_feedback: Signal<In, PlacementDone>,
+    /// It is offered.
+    pub placement_done_valid: Signal<In, Bit>,
+    /// It is taken.
+    pub placement_done_ready: Signal<Out, Bit>,
+    /// Register access.
+    pub csr: Signal<In, CsrRequest>,
+    /// Answer.
+    pub csr_answer: Signal<Out, CsrResponse>,
+    /// Trace points 0 to 4 and 9 to 11.
+    pub trace_valid: Signal<Out, Bits<16>>,
+    /// Their frames.
+    pub trace_tags: Signal<Out, Bits<256>>,
+    parser: Parser,
+    header_matcher: HeaderMatcher,
+    packet_buffer: PacketBuffer,
+    ingress_join: IngressJoin,
+    payload_scheduler: PayloadScheduler,
+    egress: Egress,
+    registers: PacketRegisters,
+    rx_traffic: Traffic,
+    /// The scheduler's turn to return cells when both want to.
+    scheduler_turn: Reg<Bit>,
+    parsed_at: Reg<Bit>,
+    parsed_tag: DFF<Bits<16>>,
+    matched_at: Reg<Bit>,
+    matched_tag: DFF<Bits<16>>,
+    buffered_at: Reg<Bit>,
+    buffered_tag: DFF<Bits<16>>,
+    scheduled_at: Reg<Bit>,
+    scheduled_tag: DFF<Bits<16>>,
+    egress_first_at: Reg<Bit>,
+    egress_last_at: Reg<Bit>,
+    egress_tag: DFF<Bits<16>>,
+    placement_at: Reg<Bit>,
+    placement_tag: DFF<Bits<16>>,
+}
+
+impl PacketEngine {
+    /// The packet engine of `config`. UltraRAM holds the packet buffer when it is larger than 256 KiB.
+    pub fn new(config: &Config) -> Self {
+        if let Err(sentence) = config.validate() {
+            panic!("PacketEngine: {sentence}; correct the configuration");
+        }
+        let style = if config.packet_buffer_bytes > 256 << 10 { RamStyle::Ultra } else { RamStyle::Block };
+        Self {
+            clock: Default::default(),
+            reset: Default::default(),
+            rx_data: Default::default(),
+            rx_keep: Default::default(),
+            rx_last: Default::default(),
+            rx_user: Default::default(),
+            rx_valid: Default::default(),
+            tx_data: Default::default(),
+            tx_keep: Default::default(),
+            tx_last: Default::default(),
+            tx_valid: Default::default(),
+            tx_ready: Default::default(),
+            task: Default::default(),
+            task_valid: Default::default(),
+            task_ready: Default::default(),
+            task_done_feedback: Default::default(),
+            task_done_valid: Default::default(),
+            task_done_ready: Default::default(),
+            place_feedback: Default::default(),
+            place_valid: Default::default(),
+            place_ready: Default::default(),
+            contexts_feedback: Default::default(),
+            load_request: Default::default(),
+            load_request_valid: Default::default(),
+            load_request_ready: Default::default(),
+            load_data: Default::default(),
+            load_last: Default::default(),
+            load_valid: Default::default(),
+            load_ready: Default::default(),
+            egress_data: Default::default(),
+            egress_keep: Default::default(),
+            egress_last: Default::default(),
+            egress_frame: Default::default(),
+            egress_valid: Default::default(),
+            egress_ready: Default::default(),
+            placement: Default::default(),
+            placement_valid: Default::default(),
+            placement_ready: Default::default(),
+            place_request: Default::default(),
+            place_request_valid: Default::default(),
+            place_request_ready: Default::default(),
+            place_data: Default::default(),
+            place_last: Default::default(),
+            place_data_valid: Default::default(),
+            place_data_ready: Default::default(),
+            placement_done_feedback: Default::default(),
+            placement_done_valid: Default::default(),
+            placement_done_ready: Default::default(),
+            csr: Default::default(),
+            csr_answer: Default::default(),
+            trace_valid: Default::default(),
+            trace_tags: Default::default(),
+            parser: Default::default(),
+            header_matcher: HeaderMatcher::new(config.match_rules),
+            packet_buffer: PacketBuffer::new(config.cells(), style),
+            ingress_join: Default::default(),
+            payload_scheduler: PayloadScheduler::new(config),
+            egress: Default::default(),
+            registers: PacketRegisters::new(config),
+            rx_traffic: Default::default(),
+            scheduler_turn: Default::default(),
+            parsed_at: Default::default(),
+            parsed_tag: Default::default(),
+            matched_at: Default::default(),
+            matched_tag: Default::default(),
+            buffered_at: Default::default(),
+            buffered_tag: Default::default(),
+            scheduled_at: Default::default(),
+            scheduled_tag: Default::default(),
+            egress_first_at: Default::default(),
+            egress_last_at: Default::default(),
+            egress_tag: Default::default(),
+            placement_at: Default::default(),
+            placement_tag: Default::default(),
+        }
+    }
+}
+
+impl Logic for PacketEngine {
+    #[hdl]
+    fn update(&mut self) {
+        clocks!(self, clock, reset, parser, header_matcher, packet_buffer, ingress_join, payload_scheduler, egress, registers, rx_traffic);
+        regs!(self, clock, reset, scheduler_turn, parsed_at, matched_at, buffered_at, scheduled_at, egress_first_at, egress_last_at, placement_at);
+        dffs!(self, clock, parsed_tag, matched_tag, buffered_tag, scheduled_tag, egress_tag, placement_tag);
+
+        // Wire in.
+        self.parser.rx_data.next = self.rx_data.val();
+        self.parser.rx_keep.next = self.rx_keep.val();
+        self.parser.rx_last.next = self.rx_last.val();
+        self.parser.rx_user.next = self.rx_user.val();
+        self.parser.rx_valid.next = self.rx_valid.val();
+        self.parser.rx_enable.next = self.registers.rx_enable.val();
+        self.parser.spindle_port.next = self.registers.spindle_port.val();
+        self.rx_traffic.keep.next = self.rx_keep.val();
+        self.rx_traffic.last.next = self.rx_last.val();
+        self.rx_traffic.moves.next = self.rx_valid.val();
+        self.header_matcher.parsed.next = self.parser.parsed.val();
+        self.header_matcher.parsed_words.next = self.parser.parsed_words.val();
+        self.header_matcher.parsed_drop.next = self.parser.parsed_drop.val();
+        self.header_matcher.parsed_reason.next = self.parser.parsed_reason.val();
+        self.header_matcher.parsed_valid.next = self.parser.parsed_valid.val();
+        self.header_matcher.term_index.next = self.registers.term_index.val();
+        self.header_matcher.term_word.next = self.registers.term_word.val();
+        self.header_matcher.term_mask.next = self.registers.term_mask.val();
+        self.header_matcher.term_low.next = self.registers.term_low.val();
+        self.header_matcher.term_high.next = self.registers.term_high.val();
+        self.header_matcher.term_write.next = self.registers.term_write.val();
+        self.header_matcher.rule_index.next = self.registers.rule_index.val();
+        self.header_matcher.rule_positive.next = self.registers.rule_positive.val();
+        self.header_matcher.rule_negative.next = self.registers.rule_negative.val();
+        self.header_matcher.rule_action.next = self.registers.rule_action.val();
+        self.header_matcher.rule_write.next = self.registers.rule_write.val();
+        self.packet_buffer.beat_data.next = self.parser.beat_data.val();
+        self.packet_buffer.beat_last.next = self.parser.beat_last.val();
+        self.packet_buffer.beat_valid.next = self.parser.beat_valid.val();
+        self.ingress_join.matched.next = self.header_matcher.matched.val();
+        self.ingress_join.matched_drop.next = self.header_matcher.matched_drop.val();
+        self.ingress_join.matched_reason.next = self.header_matcher.matched_reason.val();
+        self.ingress_join.matched_valid.next = self.header_matcher.matched_valid.val();
+        self.ingress_join.written_pkt.next = self.packet_buffer.written_pkt.val();
+        self.ingress_join.written_cells.next = self.packet_buffer.written_cells.val();
+        self.ingress_join.written_overflow.next = self.packet_buffer.written_overflow.val();
+        self.ingress_join.written_valid.next = self.packet_buffer.written_valid.val();
+
+        // Messages, tasks, placements.
+        self.payload_scheduler.packet.next = self.ingress_join.packet.val();
+        self.payload_scheduler.packet_valid.next = self.ingress_join.packet_valid.val();
+        self.ingress_join.packet_ready.next = self.payload_scheduler.packet_ready.val();
+        self.payload_scheduler.contexts.next = self.contexts_feedback.val();
+        self.task.next = self.payload_scheduler.task.val();
+        self.task_valid.next = self.payload_scheduler.task_valid.val();
+        self.payload_scheduler.task_ready.next = self.task_ready.val();
+        self.payload_scheduler.task_done.next = self.task_done_feedback.val();
+        self.payload_scheduler.task_done_valid.next = self.task_done_valid.val();
+        self.task_done_ready.next = self.payload_scheduler.task_done_ready.val();
+        self.payload_scheduler.place.next = self.place_feedback.val();
+        self.payload_scheduler.place_valid.next = self.place_valid.val();
+        self.place_ready.next = self.payload_scheduler.place_ready.val();
+        self.placement.next = self.payload_scheduler.placement.val();
+        self.placement_valid.next = self.payload_scheduler.placement_valid.val();
+        self.payload_scheduler.placement_ready.next = self.placement_ready.val();
+        self.payload_scheduler.placement_done.next = self.placement_done_feedback.val();
+        self.payload_scheduler.placement_done_valid.next = self.placement_done_valid.val();
+        self.placement_done_ready.next = self.payload_scheduler.placement_done_ready.val();
+
+        // Cells return from the join (dropped frames) and from the scheduler; they alternate when both want to.
+        let join_frees = self.ingress_join.free_valid.val();
+        let scheduler_frees = self.payload_scheduler.free_valid.val();
+        let scheduler_goes = scheduler_frees & (self.scheduler_turn.q.val() | !join_frees);
+        self.packet_buffer.free_pkt.next = if scheduler_goes { self.payload_scheduler.free_pkt.val() } else { self.ingress_join.free_pkt.val() };
+        self.packet_buffer.free_valid.next = join_frees | scheduler_frees;
+        self.payload_scheduler.free_ready.next = self.packet_buffer.free_ready.val() & scheduler_goes;
+        self.ingress_join.free_ready.next = self.packet_buffer.free_ready.val() & !scheduler_goes;
+        if (join_frees | scheduler_frees) & self.packet_buffer.free_ready.val() {
+            self.scheduler_turn.d.next = !scheduler_goes;
+        }
+
+        // Reading packets.
+        self.packet_buffer.load_request.next = self.load_request.val();
+        self.packet_buffer.load_request_valid.next = self.load_request_valid.val();
+        self.load_request_ready.next = self.packet_buffer.load_request_ready.val();
+        self.load_data.next = self.packet_buffer.load_data.val();
+        self.load_last.next = self.packet_buffer.load_last.val();
+        self.load_valid.next = self.packet_buffer.load_valid.val();
+        self.packet_buffer.load_ready.next = self.load_ready.val();
+        self.packet_buffer.place_request.next = self.place_request.val();
+        self.packet_buffer.place_request_valid.next = self.place_request_valid.val();
+        self.place_request_ready.next = self.packet_buffer.place_request_ready.val();
+        self.place_data.next = self.packet_buffer.place_data.val();
+        self.place_last.next = self.packet_buffer.place_last.val();
+        self.place_data_valid.next = self.packet_buffer.place_data_valid.val();
+        self.packet_buffer.place_data_ready.next = self.place_data_ready.val();
+
+        // Wire out.
+        self.egress.egress_data.next = self.egress_data.val();
+        self.egress.egress_keep.next = self.egress_keep.val();
+        self.egress.egress_last.next = self.egress_last.val();
+        self.egress.egress_frame.next = self.egress_frame.val();
+        self.egress.egress_valid.next = self.egress_valid.val();
+        self.egress_ready.next = self.egress.egress_ready.val();
+        self.tx_data.next = self.egress.tx_data.val();
+        self.tx_keep.next = self.egress.tx_keep.val();
+        self.tx_last.next = self.egress.tx_last.val();
+        self.tx_valid.next = self.egress.tx_valid.val();
+        self.egress.tx_ready.next = self.tx_ready.val();
+
+        // Registers.
+        let task_sent = self.payload_scheduler.task_valid.val() & self.task_ready.val();
+        let placement_sent = self.payload_scheduler.placement_valid.val() & self.placement_ready.val();
+        self.registers.csr.next = self.csr.val();
+        self.csr_answer.next = self.registers.csr_answer.val();
+        self.registers.drop_valid.next = self.ingress_join.drop_valid.val();
+        self.registers.drop_reason.next = self.ingress_join.drop_reason.val();
+        self.registers.outcome.next = self.payload_scheduler.outcome.val();
+        self.registers.message_done.next = self.payload_scheduler.message_done.val();
+        self.registers.message_failed.next = self.payload_scheduler.message_failed.val();
+        self.registers.to_hpu.next = self.payload_scheduler.to_hpu.val();
+        self.registers.to_mailbox.next = self.payload_scheduler.to_mailbox.val();
+        self.registers.task_sent.next = self.scheduled_at.q.val();
+        self.registers.messages_open.next = self.payload_scheduler.messages_open.val();
+        self.registers.frames_in.next = self.rx_traffic.frames.val();
+        self.registers.bytes_in.next = self.rx_traffic.bytes.val();
+        self.registers.frames_out.next = self.egress.frames.val();
+        self.registers.bytes_out.next = self.egress.bytes.val();
+        self.registers.cells_free.next = self.packet_buffer.cells_free.val();
+
+        // Trace.
+        self.parsed_at.d.next = self.parser.parsed_valid.val();
+        self.parsed_tag.d.next = self.parser.parsed.val().frame;
+        self.matched_at.d.next = self.header_matcher.matched_valid.val();
+        self.matched_tag.d.next = self.header_matcher.matched.val().frame;
+        self.buffered_at.d.next = self.ingress_join.packet_valid.val() & self.payload_scheduler.packet_ready.val();
+        self.buffered_tag.d.next = self.ingress_join.packet.val().frame;
+        self.scheduled_at.d.next = task_sent;
+        self.scheduled_tag.d.next = self.payload_scheduler.task.val().frame;
+        self.egress_first_at.d.next = self.egress.first.val();
+        self.egress_last_at.d.next = self.egress.ends.val();
+        self.egress_tag.d.next = self.egress.frame.val();
+        self.placement_at.d.next = placement_sent;
+        self.placement_tag.d.next = self.payload_scheduler.placement.val().frame;
+        // The parser's pulse comes with its copy of the first beat, one cycle after the wire's.
+        let front = (
+            self.scheduled_at.q.val(),
+            self.buffered_at.q.val(),
+            self.matched_at.q.val(),
+            self.parsed_at.q.val(),
+            self.parser.started.val(),
+        )
+            .cat::<5>();
+        let back = (self.placement_at.q.val(), self.egress_last_at.q.val(), self.egress_first_at.q.val()).cat::<3>();
+        self.trace_valid.next = (bits::<4>(0), back, bits::<4>(0), front).cat::<16>();
+        let front_tags = (
+            self.scheduled_tag.q.val(),
+            self.buffered_tag.q.val(),
+            self.matched_tag.q.val(),
+            self.parsed_tag.q.val(),
+            self.parser.started_frame.val(),
+        )
+            .cat::<80>();
+        let back_tags = (self.placement_tag.q.val(), self.egress_tag.q.val(), self.egress_tag.q.val()).cat::<48>();
+        self.trace_tags.next = (bits::<64>(0), back_tags, bits::<64>(0), front_tags).cat::<256>();
+    }
+}

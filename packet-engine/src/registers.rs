@@ -1,0 +1,397 @@
+//! The CSR page `packet`: control, rules, counters.
+//!
+//! | ports | neighbour |
+//! |---|---|
+//! | in `csr` / out `csr_answer` | register slave |
+//! | out `rx_enable`, `spindle_port` | parser |
+//! | out `term_*`, `rule_*` | header matcher: the staged entry, and a one-cycle write pulse |
+//! | in `drop_valid`, `drop_reason` | ingress join |
+//! | in `outcome`, `message_done`, `message_failed`, `to_hpu`, `to_mailbox`, `task_sent`, `messages_open` | scheduler: pulses of a cycle, one event each |
+//! | in `frames_in`, `bytes_in`, `frames_out`, `bytes_out`, `cells_free` | traffic counters, packet buffer |
+//!
+//! An access is answered 6 cycles after it is seen. Errors: an address without a register, a read of a write-only or a write to a
+//! read-only register, a commit to a slot that does not exist. Counters are cleared by reset (those of DROPS within 32 cycles
+//! of it; no frame can be dropped before the driver switches reception on, except as RX_DISABLED).
+
+use crate::message::Outcome;
+use spindle_blocks::{CounterBank, CsrRequest, CsrResponse};
+use spindle_contract::params::{Config, MATCH_TERMS, SPINDLE_PORT};
+use spindle_contract::registers::packet;
+use spindle_verilog::prelude::*;
+
+/// Step of an access in which the register file is written.
+const STEP_WRITE: u64 = 1;
+/// Step in which the value read is complete: the drop counters take three cycles.
+const STEP_ANSWER: u64 = 5;
+const TERMS: u64 = MATCH_TERMS as u64;
+const FIRST_DROP: u64 = packet::DROPS as u64 / 4;
+const LAST_DROP: u64 = FIRST_DROP + 31;
+
+/// See the head of this file.
+#[derive(LogicBlock)]
+pub struct PacketRegisters {
+    #[allow(missing_docs)]
+    pub clock: Signal<In, Clock>,
+    #[allow(missing_docs)]
+    pub reset: Signal<In, Bit>,
+    /// Access.
+    pub csr: Signal<In, CsrRequest>,
+    /// Answer.
+    pub csr_answer: Signal<Out, CsrResponse>,
+    /// CONTROL bit 0.
+    pub rx_enable: Signal<Out, Bit>,
+    /// SPINDLE_PORT.
+    pub spindle_port: Signal<Out, Bits<16>>,
+    /// Slot of the term.
+    pub term_index: Signal<Out, Bits<5>>,
+    /// TERM_WORD.
+    pub term_word: Signal<Out, Bits<4>>,
+    /// TERM_MASK.
+    pub term_mask: Signal<Out, Bits<32>>,
+    /// TERM_LOW.
+    pub term_low: Signal<Out, Bits<32>>,
+    /// TERM_HIGH.
+    pub term_high: Signal<Out, Bits<32>>,
+    /// Write the term.
+    pub term_write: Signal<Out, Bit>,
+    /// Slot of the rule.
+    pub rule_index: Signal<Out, Bits<6>>,
+    /// RULE_POSITIVE.
+    pub rule_positive: Signal<Out, Bits<32>>,
+    /// RULE_NEGATIVE.
+    pub rule_negative: Signal<Out, Bits<32>>,
+    /// RULE_ACTION.
+    pub rule_action: Signal<Out, Bits<32>>,
+    /// Write the rule.
+    pub rule_write: Signal<Out, Bit>,
+    /// A frame was dropped before it reached the message table.
+    pub drop_valid: Signal<In, Bit>,
+    /// Why.
+    pub drop_reason: Signal<In, Bits<5>>,
+    /// A frame ended behind it.
+    pub outcome: Signal<In, Outcome>,
+    /// A message ended well.
+    pub message_done: Signal<In, Bit>,
+    /// A message failed.
+    pub message_failed: Signal<In, Bit>,
+    /// A frame was accepted for a context.
+    pub to_hpu: Signal<In, Bit>,
+    /// A frame was accepted for a mailbox.
+    pub to_mailbox: Signal<In, Bit>,
+    /// A task was handed over.
+    pub task_sent: Signal<In, Bit>,
+    /// Messages alive.
+    pub messages_open: Signal<In, Bits<16>>,
+    /// Frames received.
+    pub frames_in: Signal<In, Bits<32>>,
+    /// Bytes received.
+    pub bytes_in: Signal<In, Bits<32>>,
+    /// Frames sent.
+    pub frames_out: Signal<In, Bits<32>>,
+    /// Bytes sent.
+    pub bytes_out: Signal<In, Bits<32>>,
+    /// Free cells.
+    pub cells_free: Signal<In, Bits<11>>,
+    drops: CounterBank<5>,
+    /// Step of the access; 0 = none.
+    step: Reg<Bits<3>>,
+    request: DFF<CsrRequest>,
+    word: DFF<Bits<32>>,
+    known: DFF<Bit>,
+    answer: Reg<CsrResponse>,
+    enable: Reg<Bit>,
+    port: Reg<Bits<16>>,
+    stage_word: Reg<Bits<4>>,
+    stage_mask: Reg<Bits<32>>,
+    stage_low: Reg<Bits<32>>,
+    stage_high: Reg<Bits<32>>,
+    stage_positive: Reg<Bits<32>>,
+    stage_negative: Reg<Bits<32>>,
+    stage_action: Reg<Bits<32>>,
+    commit_index: DFF<Bits<6>>,
+    commit_term: Reg<Bit>,
+    commit_rule: Reg<Bit>,
+    handled: Reg<Bits<32>>,
+    placed: Reg<Bits<32>>,
+    accepted_hpu: Reg<Bits<32>>,
+    accepted_mailbox: Reg<Bits<32>>,
+    tasks: Reg<Bits<32>>,
+    done: Reg<Bits<32>>,
+    failed: Reg<Bits<32>>,
+    _rules: u64,
+}
+
+impl PacketRegisters {
+    /// The page of a NIC with the match rules of `config`.
+    pub fn new(config: &Config) -> Self {
+        Self {
+            clock: Default::default(),
+            reset: Default::default(),
+            csr: Default::default(),
+            csr_answer: Default::default(),
+            rx_enable: Default::default(),
+            spindle_port: Default::default(),
+            term_index: Default::default(),
+            term_word: Default::default(),
+            term_mask: Default::default(),
+            term_low: Default::default(),
+            term_high: Default::default(),
+            term_write: Default::default(),
+            rule_index: Default::default(),
+            rule_positive: Default::default(),
+            rule_negative: Default::default(),
+            rule_action: Default::default(),
+            rule_write: Default::default(),
+            drop_valid: Default::default(),
+            drop_reason: Default::default(),
+            outcome: Default::default(),
+            message_done: Default::default(),
+            message_failed: Default::default(),
+            to_hpu: Default::default(),
+            to_mailbox: Default::default(),
+            task_sent: Default::default(),
+            messages_open: Default::default(),
+            frames_in: Default::default(),
+            bytes_in: Default::default(),
+            frames_out: Default::default(),
+            bytes_out: Default::default(),
+            cells_free: Default::default(),
+            drops: Default::default(),
+            step: Default::default(),
+            request: Default::default(),
+            word: Default::default(),
+            known: Default::default(),
+            answer: Default::default(),
+            enable: Default::default(),
+            port: Reg::new(bits::<16>(SPINDLE_PORT as u64)),
+            stage_word: Default::default(),
+            stage_mask: Default::default(),
+            stage_low: Default::default(),
+            stage_high: Default::default(),
+            stage_positive: Default::default(),
+            stage_negative: Default::default(),
+            stage_action: Default::default(),
+            commit_index: Default::default(),
+            commit_term: Default::default(),
+            commit_rule: Default::default(),
+            handled: Default::default(),
+            placed: Default::default(),
+            accepted_hpu: Default::default(),
+            accepted_mailbox: Default::default(),
+            tasks: Default::default(),
+            done: Default::default(),
+            failed: Default::default(),
+            _rules: config.match_rules as u64,
+        }
+    }
+}
+
+impl Logic for PacketRegisters {
+    #[hdl]
+    fn update(&mut self) {
+        clocks!(self, clock, reset, drops);
+        dffs!(self, clock, request, word, known, commit_index);
+        regs!(self, clock, reset, step, answer, enable, port, stage_word, stage_mask, stage_low, stage_high);
+        regs!(self, clock, reset, stage_positive, stage_negative, stage_action, commit_term, commit_rule);
+        regs!(self, clock, reset, handled, placed, accepted_hpu, accepted_mailbox, tasks, done, failed);
+
+        // Events.
+        let outcome = self.outcome.val();
+        self.drops.a_valid.next = self.drop_valid.val();
+        self.drops.a_index.next = self.drop_reason.val();
+        self.drops.b_valid.next = outcome.dropped;
+        self.drops.b_index.next = outcome.reason;
+        if outcome.handled {
+            self.handled.d.next = self.handled.q.val() + 1;
+        }
+        if outcome.placed {
+            self.placed.d.next = self.placed.q.val() + 1;
+        }
+        if self.to_hpu.val() {
+            self.accepted_hpu.d.next = self.accepted_hpu.q.val() + 1;
+        }
+        if self.to_mailbox.val() {
+            self.accepted_mailbox.d.next = self.accepted_mailbox.q.val() + 1;
+        }
+        if self.task_sent.val() {
+            self.tasks.d.next = self.tasks.q.val() + 1;
+        }
+        if self.message_done.val() {
+            self.done.d.next = self.done.q.val() + 1;
+        }
+        if self.message_failed.val() {
+            self.failed.d.next = self.failed.q.val() + 1;
+        }
+
+        // Accesses: one at a time; the request is held until the cycle after the answer.
+        let request = self.request.q.val();
+        let number = request.addr.get_bits::<10>(2);
+        let wdata = request.wdata;
+        self.answer.d.next = Default::default();
+        if self.step.q.val() == 0 {
+            if self.csr.val().valid & !self.answer.q.val().ack {
+                self.request.d.next = self.csr.val();
+                self.step.d.next = bits::<3>(STEP_WRITE);
+            }
+        } else if self.step.q.val() == STEP_ANSWER {
+            self.step.d.next = bits::<3>(0);
+            let value = if self.known.q.val() & !request.write { self.word.q.val() } else { bits::<32>(0) };
+            self.answer.d.next = CsrResponse { ack: true, error: !self.known.q.val(), rdata: value };
+        } else {
+            self.step.d.next = self.step.q.val() + 1;
+        }
+        let write = (self.step.q.val() == STEP_WRITE) & request.write;
+        let read = !request.write;
+
+        let is_drop = (number >= FIRST_DROP) & (number <= LAST_DROP);
+        let term_exists = wdata < TERMS;
+        let rule_exists = wdata < self._rules;
+        let aligned = !request.addr.get_bits::<2>(0).any();
+        self.drops.read_index.next = number.get_bits::<5>(0);
+
+        self.commit_index.d.next = wdata.get_bits::<6>(0);
+        self.commit_term.d.next = false;
+        self.commit_rule.d.next = false;
+        let mut word: Bits<32> = bits::<32>(0);
+        let mut known: Bit = aligned;
+        match request.addr.get_bits::<12>(0).to_u32() {
+            packet::CONTROL => {
+                word = bit_cast::<32, 1>(self.enable.q.val().into());
+                if write {
+                    self.enable.d.next = wdata.get_bit(0);
+                }
+            }
+            packet::SPINDLE_PORT => {
+                word = bit_cast::<32, 16>(self.port.q.val());
+                if write {
+                    self.port.d.next = wdata.get_bits::<16>(0);
+                }
+            }
+            packet::TERM_WORD => {
+                word = bit_cast::<32, 4>(self.stage_word.q.val());
+                if write {
+                    self.stage_word.d.next = wdata.get_bits::<4>(0);
+                }
+            }
+            packet::TERM_MASK => {
+                word = self.stage_mask.q.val();
+                if write {
+                    self.stage_mask.d.next = wdata;
+                }
+            }
+            packet::TERM_LOW => {
+                word = self.stage_low.q.val();
+                if write {
+                    self.stage_low.d.next = wdata;
+                }
+            }
+            packet::TERM_HIGH => {
+                word = self.stage_high.q.val();
+                if write {
+                    self.stage_high.d.next = wdata;
+                }
+            }
+            packet::TERM_COMMIT => {
+                known = request.write & term_exists;
+                self.commit_term.d.next = write & term_exists;
+            }
+            packet::RULE_POSITIVE => {
+                word = self.stage_positive.q.val();
+                if write {
+                    self.stage_positive.d.next = wdata;
+                }
+            }
+            packet::RULE_NEGATIVE => {
+                word = self.stage_negative.q.val();
+                if write {
+                    self.stage_negative.d.next = wdata;
+                }
+            }
+            packet::RULE_ACTION => {
+                word = self.stage_action.q.val();
+                if write {
+                    self.stage_action.d.next = wdata;
+                }
+            }
+            packet::RULE_COMMIT => {
+                known = request.write & rule_exists;
+                self.commit_rule.d.next = write & rule_exists;
+            }
+            packet::FRAMES_IN => {
+                word = self.frames_in.val();
+                known = read;
+            }
+            packet::FRAMES_TO_HPU => {
+                word = self.accepted_hpu.q.val();
+                known = read;
+            }
+            packet::FRAMES_TO_MAILBOX => {
+                word = self.accepted_mailbox.q.val();
+                known = read;
+            }
+            packet::FRAMES_OUT => {
+                word = self.frames_out.val();
+                known = read;
+            }
+            packet::BYTES_IN => {
+                word = self.bytes_in.val();
+                known = read;
+            }
+            packet::BYTES_OUT => {
+                word = self.bytes_out.val();
+                known = read;
+            }
+            packet::TASKS => {
+                word = self.tasks.q.val();
+                known = read;
+            }
+            packet::MESSAGES_OPEN => {
+                word = bit_cast::<32, 16>(self.messages_open.val());
+                known = read;
+            }
+            packet::MESSAGES_DONE => {
+                word = self.done.q.val();
+                known = read;
+            }
+            packet::MESSAGES_FAILED => {
+                word = self.failed.q.val();
+                known = read;
+            }
+            packet::CELLS_FREE => {
+                word = bit_cast::<32, 11>(self.cells_free.val());
+                known = read;
+            }
+            packet::FRAMES_HANDLED => {
+                word = self.handled.q.val();
+                known = read;
+            }
+            packet::FRAMES_PLACED => {
+                word = self.placed.q.val();
+                known = read;
+            }
+            _ => {
+                known = is_drop & read & aligned;
+                if is_drop {
+                    word = self.drops.read_count.val();
+                }
+            }
+        }
+        self.word.d.next = word;
+        self.known.d.next = known;
+
+        self.csr_answer.next = self.answer.q.val();
+        self.rx_enable.next = self.enable.q.val();
+        self.spindle_port.next = self.port.q.val();
+        self.term_index.next = self.commit_index.q.val().get_bits::<5>(0);
+        self.term_word.next = self.stage_word.q.val();
+        self.term_mask.next = self.stage_mask.q.val();
+        self.term_low.next = self.stage_low.q.val();
+        self.term_high.next = self.stage_high.q.val();
+        self.term_write.next = self.commit_term.q.val();
+        self.rule_index.next = self.commit_index.q.val();
+        self.rule_positive.next = self.stage_positive.q.val();
+        self.rule_negative.next = self.stage_negative.q.val();
+        self.rule_action.next = self.stage_action.q.val();
+        self.rule_write.next = self.commit_rule.q.val();
+    }
+}

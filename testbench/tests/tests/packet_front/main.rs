@@ -3,5 +3,8 @@
 
 mod common;
 mod frames;
+mod header_matcher;
+mod ingress;
+mod packet_buffer;
 mod parser;
 mod shapes;

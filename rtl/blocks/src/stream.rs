@@ -7,8 +7,8 @@
 //!    with `last`, and never zero.
 //!
 //! Ports of a stream `s` are `s_data`, `s_keep`, `s_last`, `s_valid` and `s_ready`. Word ports (descriptors) obey rules 1
-//! to 3. A narrower view of the law, rule 2, cannot be seen from outside in one run: the tests see it by never raising
-//! `ready` first.
+//! to 3. A monitor sees breaches of rules 3 and 4; rule 2 is tested by offering a word and keeping `ready` low until
+//! `valid` is seen.
 
 use spindle_verilog::prelude::*;
 

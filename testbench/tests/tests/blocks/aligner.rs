@@ -4,7 +4,7 @@ use crate::common::{random_bytes, Dut};
 use rand::Rng;
 use rand_chacha::ChaCha8Rng;
 use spindle_blocks::ByteAligner;
-use spindle_harness::seeded_rng;
+use spindle_harness::{run_with_wave_on_failure, WaveContext};
 use std::collections::VecDeque;
 
 #[derive(Clone, Copy, Debug)]
@@ -120,106 +120,116 @@ fn run(dut: &mut Dut, rng: &mut ChaCha8Rng, jobs: &[Job], source_chance: f64, si
     (first_taken, cycle - first_taken)
 }
 
-fn aligner() -> Dut {
-    Dut::new(&mut ByteAligner::default(), "byte_aligner")
+fn aligner(wave: &WaveContext) -> Dut {
+    Dut::new(wave, &mut ByteAligner::default(), "byte_aligner")
 }
 
 #[test]
 fn random_jobs() {
-    let mut rng = seeded_rng("random_jobs");
-    let mut dut = aligner();
-    for (source_chance, sink_chance) in [(1.0, 1.0), (0.4, 1.0), (1.0, 0.4), (0.6, 0.6)] {
-        let jobs: Vec<Job> = (0..800).map(|_| Job::random(&mut rng)).collect();
-        run(&mut dut, &mut rng, &jobs, source_chance, sink_chance);
-    }
+    run_with_wave_on_failure("random_jobs", |wave| {
+        let mut rng = wave.rng();
+        let mut dut = aligner(wave);
+        for (source_chance, sink_chance) in [(1.0, 1.0), (0.4, 1.0), (1.0, 0.4), (0.6, 0.6)] {
+            let jobs: Vec<Job> = (0..800).map(|_| Job::random(&mut rng)).collect();
+            run(&mut dut, &mut rng, &jobs, source_chance, sink_chance);
+        }
+    });
 }
 
 /// Every pair of offsets with the lengths around which beats appear and vanish.
 #[test]
 fn all_offsets() {
-    let mut rng = seeded_rng("all_offsets");
-    let mut dut = aligner();
-    let lengths = [1, 2, 63, 64, 65, 127, 128, 129];
-    let mut jobs = vec![];
-    for src_offset in 0..64 {
-        for dst_offset in 0..64 {
-            let length = lengths[(src_offset + 3 * dst_offset) % lengths.len()];
-            jobs.push(Job { src_offset, dst_offset, length, surplus: 0 });
-            let length = 128 - dst_offset.max(src_offset) + (src_offset + dst_offset) % 3;
-            jobs.push(Job { src_offset, dst_offset, length, surplus: 0 });
+    run_with_wave_on_failure("all_offsets", |wave| {
+        let mut rng = wave.rng();
+        let mut dut = aligner(wave);
+        let lengths = [1, 2, 63, 64, 65, 127, 128, 129];
+        let mut jobs = vec![];
+        for src_offset in 0..64 {
+            for dst_offset in 0..64 {
+                let length = lengths[(src_offset + 3 * dst_offset) % lengths.len()];
+                jobs.push(Job { src_offset, dst_offset, length, surplus: 0 });
+                let length = 128 - dst_offset.max(src_offset) + (src_offset + dst_offset) % 3;
+                jobs.push(Job { src_offset, dst_offset, length, surplus: 0 });
+            }
         }
-    }
-    run(&mut dut, &mut rng, &jobs, 1.0, 1.0);
+        run(&mut dut, &mut rng, &jobs, 1.0, 1.0);
+    });
 }
 
 #[test]
 fn longest_job() {
-    let mut rng = seeded_rng("longest_job");
-    let mut dut = aligner();
-    let jobs = [(0, 0), (63, 0), (0, 63), (63, 63), (1, 63), (63, 1)].map(|(src_offset, dst_offset)| Job {
-        src_offset,
-        dst_offset,
-        length: 16384,
-        surplus: 0,
+    run_with_wave_on_failure("longest_job", |wave| {
+        let mut rng = wave.rng();
+        let mut dut = aligner(wave);
+        let jobs = [(0, 0), (63, 0), (0, 63), (63, 63), (1, 63), (63, 1)].map(|(src_offset, dst_offset)| Job {
+            src_offset,
+            dst_offset,
+            length: 16384,
+            surplus: 0,
+        });
+        run(&mut dut, &mut rng, &jobs, 1.0, 1.0);
     });
-    run(&mut dut, &mut rng, &jobs, 1.0, 1.0);
 }
 
 /// Two cycles from a job to its first source beat, two from a source beat to its output, one beat per cycle, and no bubble
 /// between jobs: exact.
 #[test]
 fn cycles_are_as_promised() {
-    let mut rng = seeded_rng("cycles_are_as_promised");
-    let mut dut = aligner();
-    for (src_offset, dst_offset) in [(0, 0), (10, 50), (50, 10), (0, 1), (1, 0)] {
-        let job = Job { src_offset, dst_offset, length: 1024, surplus: 0 };
-        assert_eq!(run(&mut dut, &mut rng, &[job], 1.0, 1.0), (2, job.cost() + 2), "{job:?}");
-    }
-    let jobs: Vec<Job> = (0..300)
-        .map(|_| Job::random(&mut rng))
-        .chain([Job { src_offset: 0, dst_offset: 0, length: 1, surplus: 0 }])
-        .collect();
-    let cost: usize = jobs.iter().map(Job::cost).sum();
-    assert_eq!(run(&mut dut, &mut rng, &jobs, 1.0, 1.0), (2, cost + 2));
+    run_with_wave_on_failure("cycles_are_as_promised", |wave| {
+        let mut rng = wave.rng();
+        let mut dut = aligner(wave);
+        for (src_offset, dst_offset) in [(0, 0), (10, 50), (50, 10), (0, 1), (1, 0)] {
+            let job = Job { src_offset, dst_offset, length: 1024, surplus: 0 };
+            assert_eq!(run(&mut dut, &mut rng, &[job], 1.0, 1.0), (2, job.cost() + 2), "{job:?}");
+        }
+        let jobs: Vec<Job> = (0..300)
+            .map(|_| Job::random(&mut rng))
+            .chain([Job { src_offset: 0, dst_offset: 0, length: 1, surplus: 0 }])
+            .collect();
+        let cost: usize = jobs.iter().map(Job::cost).sum();
+        assert_eq!(run(&mut dut, &mut rng, &jobs, 1.0, 1.0), (2, cost + 2));
+    });
 }
 
 /// A source that ends early does not hang the aligner, and the next job is right.
 #[test]
 fn short_source_does_no_harm() {
-    let mut dut = aligner();
-    dut.reset();
-    let job = |length| Job { src_offset: 8, dst_offset: 20, length, surplus: 0 }.bits();
-    dut.set("out_ready", 1);
-    dut.set("job_valid", 1);
-    let mut outputs = vec![];
-    let mut jobs = VecDeque::from([job(300), job(30)]);
-    let mut source = VecDeque::from([([1u8; 64], false), ([2; 64], true), ([7; 64], true)]);
-    for _ in 0..40 {
-        dut.set("job_valid", !jobs.is_empty() as u64);
-        dut.set_bytes("job", &jobs.front().copied().unwrap_or_default());
-        dut.set("source_valid", !source.is_empty() as u64);
-        let (data, last) = source.front().copied().unwrap_or(([0; 64], false));
-        dut.set_bytes("source_data", &data);
-        dut.set("source_last", last as u64);
-        dut.eval();
-        if dut.high("out_valid") {
-            outputs.push((
-                dut.bytes::<64>("out_data"),
-                u64::from_le_bytes(dut.bytes("out_strobe")),
-                dut.high("out_last"),
-            ));
+    run_with_wave_on_failure("short_source_does_no_harm", |wave| {
+        let mut dut = aligner(wave);
+        dut.reset();
+        let job = |length| Job { src_offset: 8, dst_offset: 20, length, surplus: 0 }.bits();
+        dut.set("out_ready", 1);
+        dut.set("job_valid", 1);
+        let mut outputs = vec![];
+        let mut jobs = VecDeque::from([job(300), job(30)]);
+        let mut source = VecDeque::from([([1u8; 64], false), ([2; 64], true), ([7; 64], true)]);
+        for _ in 0..40 {
+            dut.set("job_valid", !jobs.is_empty() as u64);
+            dut.set_bytes("job", &jobs.front().copied().unwrap_or_default());
+            dut.set("source_valid", !source.is_empty() as u64);
+            let (data, last) = source.front().copied().unwrap_or(([0; 64], false));
+            dut.set_bytes("source_data", &data);
+            dut.set("source_last", last as u64);
+            dut.eval();
+            if dut.high("out_valid") {
+                outputs.push((
+                    dut.bytes::<64>("out_data"),
+                    u64::from_le_bytes(dut.bytes("out_strobe")),
+                    dut.high("out_last"),
+                ));
+            }
+            if dut.high("job_ready") {
+                jobs.pop_front();
+            }
+            if dut.high("source_ready") {
+                source.pop_front();
+            }
+            dut.tick();
         }
-        if dut.high("job_ready") {
-            jobs.pop_front();
-        }
-        if dut.high("source_ready") {
-            source.pop_front();
-        }
-        dut.tick();
-    }
-    // 320 bytes from lane 20 are 5 beats; the 30 bytes are one.
-    assert_eq!(outputs.len(), 6);
-    let (data, strobe, last) = outputs[5];
-    assert_eq!((strobe, last), (((1 << 30) - 1) << 20, true));
-    assert!(data[20..50].iter().all(|b| *b == 7));
+        // 320 bytes from lane 20 are 5 beats; the 30 bytes are one.
+        assert_eq!(outputs.len(), 6);
+        let (data, strobe, last) = outputs[5];
+        assert_eq!((strobe, last), (((1 << 30) - 1) << 20, true));
+        assert!(data[20..50].iter().all(|b| *b == 7));
+    });
 }

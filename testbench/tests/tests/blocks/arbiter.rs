@@ -3,12 +3,12 @@
 use crate::common::{random_bytes, Dut};
 use rand::Rng;
 use spindle_blocks::{RoundRobin, StreamArbiter};
-use spindle_harness::seeded_rng;
+use spindle_harness::{run_with_wave_on_failure, WaveContext};
 use std::collections::VecDeque;
 
-fn round_robin<const N: usize>(name: &str) {
-    let mut rng = seeded_rng(name);
-    let mut dut = Dut::new(&mut RoundRobin::<N>::default(), name);
+fn round_robin<const N: usize>(wave: &WaveContext, name: &str) {
+    let mut rng = wave.rng();
+    let mut dut = Dut::new(wave, &mut RoundRobin::<N>::default(), name);
     dut.reset();
     let (mut last, mut holder) = (N - 1, None);
     let mut granted = [0; N];
@@ -47,19 +47,21 @@ fn round_robin<const N: usize>(name: &str) {
 
 #[test]
 fn round_robin_follows_its_definition() {
-    round_robin::<1>("round_robin_1");
-    round_robin::<2>("round_robin_2");
-    round_robin::<5>("round_robin_5");
-    round_robin::<16>("round_robin_16");
-    round_robin::<32>("round_robin_32");
+    run_with_wave_on_failure("round_robin_follows_its_definition", |wave| {
+        round_robin::<1>(wave, "round_robin_1");
+        round_robin::<2>(wave, "round_robin_2");
+        round_robin::<5>(wave, "round_robin_5");
+        round_robin::<16>(wave, "round_robin_16");
+        round_robin::<32>(wave, "round_robin_32");
+    });
 }
 
 /// A beat: bytes, valid bytes, last.
 type TestBeat = ([u8; 64], u32, bool);
 
-fn streams(n: usize, name: &str) {
-    let mut rng = seeded_rng(name);
-    let mut dut = Dut::new(&mut StreamArbiter::new(n), name);
+fn streams(wave: &WaveContext, n: usize, name: &str) {
+    let mut rng = wave.rng();
+    let mut dut = Dut::new(wave, &mut StreamArbiter::new(n), name);
     dut.reset();
     let frame = |rng: &mut rand_chacha::ChaCha8Rng| -> Vec<TestBeat> {
         let beats = rng.random_range(1..5);
@@ -117,7 +119,9 @@ fn streams(n: usize, name: &str) {
 
 #[test]
 fn stream_arbiter_keeps_frames_whole() {
-    streams(1, "stream_arbiter_1");
-    streams(3, "stream_arbiter_3");
-    streams(8, "stream_arbiter_8");
+    run_with_wave_on_failure("stream_arbiter_keeps_frames_whole", |wave| {
+        streams(wave, 1, "stream_arbiter_1");
+        streams(wave, 3, "stream_arbiter_3");
+        streams(wave, 8, "stream_arbiter_8");
+    });
 }

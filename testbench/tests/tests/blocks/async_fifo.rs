@@ -3,7 +3,7 @@
 use crate::common::Dut;
 use rand::Rng;
 use spindle_blocks::AsyncFifo;
-use spindle_harness::seeded_rng;
+use spindle_harness::{run_with_wave_on_failure, WaveContext};
 use spindle_verilog::prelude::Bits;
 use std::collections::VecDeque;
 
@@ -36,8 +36,8 @@ fn rise(dut: &mut Dut, edges: [bool; 2]) {
     dut.eval();
 }
 
-fn fifo() -> Dut {
-    Dut::new(&mut AsyncFifo::<Bits<32>, 4>::default(), "async_fifo_4")
+fn fifo(wave: &WaveContext) -> Dut {
+    Dut::new(wave, &mut AsyncFifo::<Bits<32>, 4>::default(), "async_fifo_4")
 }
 
 fn reset(dut: &mut Dut) {
@@ -56,97 +56,101 @@ fn reset(dut: &mut Dut) {
 
 #[test]
 fn nothing_is_lost_between_clocks() {
-    let mut rng = seeded_rng("nothing_is_lost_between_clocks");
-    let mut dut = fifo();
-    for (write, read) in [(4000, 4000), (4000, 3999), (3103, 8000), (8000, 3103), (1000, 20011), (20011, 1000)] {
-        reset(&mut dut);
-        let mut clocks =
-            Clocks { period: [write, read], next: [rng.random_range(0..write), rng.random_range(0..read)] };
-        let mut queue: VecDeque<u64> = VecDeque::new();
-        let (mut offered, mut held): (Option<u64>, Option<u64>) = (None, None);
-        let (mut sent, mut received, mut fullest) = (0, 0, 0);
-        let mut edges = 0;
-        while received < 3000 {
-            edges += 1;
-            assert!(edges < 400_000, "stuck after {received} words");
-            let edge = clocks.step();
-            // Inputs of a side change only at its own edges, and are what they were just before them.
-            if edge[0] {
-                if offered.is_none() && sent < 3000 && rng.random_bool(0.9) {
-                    offered = Some(rng.random::<u32>() as u64);
+    run_with_wave_on_failure("nothing_is_lost_between_clocks", |wave| {
+        let mut rng = wave.rng();
+        let mut dut = fifo(wave);
+        for (write, read) in [(4000, 4000), (4000, 3999), (3103, 8000), (8000, 3103), (1000, 20011), (20011, 1000)] {
+            reset(&mut dut);
+            let mut clocks =
+                Clocks { period: [write, read], next: [rng.random_range(0..write), rng.random_range(0..read)] };
+            let mut queue: VecDeque<u64> = VecDeque::new();
+            let (mut offered, mut held): (Option<u64>, Option<u64>) = (None, None);
+            let (mut sent, mut received, mut fullest) = (0, 0, 0);
+            let mut edges = 0;
+            while received < 3000 {
+                edges += 1;
+                assert!(edges < 400_000, "stuck after {received} words");
+                let edge = clocks.step();
+                // Inputs of a side change only at its own edges, and are what they were just before them.
+                if edge[0] {
+                    if offered.is_none() && sent < 3000 && rng.random_bool(0.9) {
+                        offered = Some(rng.random::<u32>() as u64);
+                    }
+                    dut.set("write_valid", offered.is_some() as u64);
+                    dut.set("write", offered.unwrap_or(0xDEAD));
                 }
-                dut.set("write_valid", offered.is_some() as u64);
-                dut.set("write", offered.unwrap_or(0xDEAD));
-            }
-            if edge[1] {
-                dut.set("read_ready", rng.random_bool(0.9) as u64);
-            }
-            dut.eval();
-            if edge[1] {
-                let shown = dut.high("read_valid").then(|| dut.get("read"));
-                assert!(held.is_none() || held == shown, "the word changed before it was taken");
-                held = None;
-                if let Some(word) = shown {
-                    assert_eq!(Some(&word), queue.front(), "word {received}");
-                    if dut.high("read_ready") {
-                        queue.pop_front();
-                        received += 1;
-                    } else {
-                        held = Some(word);
+                if edge[1] {
+                    dut.set("read_ready", rng.random_bool(0.9) as u64);
+                }
+                dut.eval();
+                if edge[1] {
+                    let shown = dut.high("read_valid").then(|| dut.get("read"));
+                    assert!(held.is_none() || held == shown, "the word changed before it was taken");
+                    held = None;
+                    if let Some(word) = shown {
+                        assert_eq!(Some(&word), queue.front(), "word {received}");
+                        if dut.high("read_ready") {
+                            queue.pop_front();
+                            received += 1;
+                        } else {
+                            held = Some(word);
+                        }
                     }
                 }
-            }
-            if edge[0] && dut.high("write_ready") {
-                if let Some(word) = offered.take() {
-                    queue.push_back(word);
-                    sent += 1;
+                if edge[0] && dut.high("write_ready") {
+                    if let Some(word) = offered.take() {
+                        queue.push_back(word);
+                        sent += 1;
+                    }
                 }
+                fullest = fullest.max(queue.len());
+                rise(&mut dut, edge);
             }
-            fullest = fullest.max(queue.len());
-            rise(&mut dut, edge);
+            assert!(queue.is_empty() && fullest <= 16, "holds {fullest} words");
         }
-        assert!(queue.is_empty() && fullest <= 16, "holds {fullest} words");
-    }
+    });
 }
 
 /// Latency with equal clocks, capacity, and one word per cycle.
 #[test]
 fn timing() {
-    let mut dut = fifo();
-    reset(&mut dut);
-    dut.set("write_valid", 1);
-    let mut edges = 0;
-    while !dut.high("read_valid") {
-        assert!(edges < 20, "the word never came out");
-        rise(&mut dut, [true, true]);
-        dut.set("write_valid", 0);
-        dut.eval();
-        edges += 1;
-    }
-    // The edge that takes the word, two for the synchroniser, one for the output register.
-    assert_eq!(edges, 4);
-
-    reset(&mut dut);
-    dut.set("write_valid", 1);
-    let mut taken = 0;
-    for _ in 0..40 {
-        dut.eval();
-        taken += dut.get("write_ready");
-        rise(&mut dut, [true, true]);
-    }
-    assert_eq!(taken, 16, "15 words in the memory and one in the register");
-
-    reset(&mut dut);
-    dut.set("write_valid", 1);
-    dut.set("read_ready", 1);
-    for n in 0..200 {
-        dut.set("write", n);
-        dut.eval();
-        assert!(dut.high("write_ready"), "word {n} had to wait");
-        assert_eq!(dut.high("read_valid"), n >= 4);
-        if n >= 4 {
-            assert_eq!(dut.get("read"), n - 4);
+    run_with_wave_on_failure("timing", |wave| {
+        let mut dut = fifo(wave);
+        reset(&mut dut);
+        dut.set("write_valid", 1);
+        let mut edges = 0;
+        while !dut.high("read_valid") {
+            assert!(edges < 20, "the word never came out");
+            rise(&mut dut, [true, true]);
+            dut.set("write_valid", 0);
+            dut.eval();
+            edges += 1;
         }
-        rise(&mut dut, [true, true]);
-    }
+        // The edge that takes the word, two for the synchroniser, one for the output register.
+        assert_eq!(edges, 4);
+
+        reset(&mut dut);
+        dut.set("write_valid", 1);
+        let mut taken = 0;
+        for _ in 0..40 {
+            dut.eval();
+            taken += dut.get("write_ready");
+            rise(&mut dut, [true, true]);
+        }
+        assert_eq!(taken, 16, "15 words in the memory and one in the register");
+
+        reset(&mut dut);
+        dut.set("write_valid", 1);
+        dut.set("read_ready", 1);
+        for n in 0..200 {
+            dut.set("write", n);
+            dut.eval();
+            assert!(dut.high("write_ready"), "word {n} had to wait");
+            assert_eq!(dut.high("read_valid"), n >= 4);
+            if n >= 4 {
+                assert_eq!(dut.get("read"), n - 4);
+            }
+            rise(&mut dut, [true, true]);
+        }
+    });
 }

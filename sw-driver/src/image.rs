@@ -84,20 +84,27 @@ impl Image {
         let mut code = Vec::new();
         let mut state = Vec::new();
         for segment in header.program_headers(endian, file).map_err(damaged)? {
-            let (address, in_file, in_memory) = (segment.p_vaddr(endian), segment.p_filesz(endian), segment.p_memsz(endian));
+            let (address, in_file, in_memory) =
+                (segment.p_vaddr(endian), segment.p_filesz(endian), segment.p_memsz(endian));
             if segment.p_type(endian) != PT_LOAD || in_memory == 0 {
                 continue;
             }
             let writable = segment.p_flags(endian) & PF_W != 0 && segment.p_flags(endian) & PF_X == 0;
-            let (target, region, name) = if writable { (&mut state, map::CONTEXT, "context") } else { (&mut code, map::CODE, "code") };
+            let (target, region, name) =
+                if writable { (&mut state, map::CONTEXT, "context") } else { (&mut code, map::CODE, "code") };
             let outside = || ImageError::Outside { what: "a segment".into(), address, region: name };
             let offset = address.checked_sub(base(region)).ok_or_else(outside)? as usize;
-            let end = offset.checked_add(in_memory as usize).filter(|end| *end <= 1 << map::REGION_SHIFT).ok_or_else(outside)?;
+            let end = offset
+                .checked_add(in_memory as usize)
+                .filter(|end| *end <= 1 << map::REGION_SHIFT)
+                .ok_or_else(outside)?;
             let limit = largest(region);
             if end > limit {
                 return Err(ImageError::TooLarge { what: if writable { "state" } else { "code" }, bytes: end, limit });
             }
-            let data = segment.data(endian, file).map_err(|()| ImageError::Damaged("a segment lies behind the end of the file".into()))?;
+            let data = segment
+                .data(endian, file)
+                .map_err(|()| ImageError::Damaged("a segment lies behind the end of the file".into()))?;
             if in_file > in_memory {
                 return Err(ImageError::Damaged("a segment is larger in the file than in memory".into()));
             }
@@ -109,7 +116,11 @@ impl Image {
             if let Some(address) = *entry {
                 let offset = address.wrapping_sub(base(map::CODE)) as usize;
                 if address % 4 != 0 || offset >= code.len() {
-                    return Err(ImageError::Outside { what: format!("the entry point {name}"), address, region: "code" });
+                    return Err(ImageError::Outside {
+                        what: format!("the entry point {name}"),
+                        address,
+                        region: "code",
+                    });
                 }
             }
         }
@@ -167,7 +178,8 @@ fn symbols(header: &FileHeader32<Endianness>, endian: Endianness, file: &[u8]) -
         if let (Some(kind), false) = (ENTRY_SYMBOLS.iter().position(|entry| *entry == name), symbol.is_local()) {
             entries[kind] = Some(address);
         }
-        let in_code = address >> map::REGION_SHIFT == map::CODE && !symbol.is_absolute(endian) && !name.starts_with('$');
+        let in_code =
+            address >> map::REGION_SHIFT == map::CODE && !symbol.is_absolute(endian) && !name.starts_with('$');
         if symbol.st_type() == STT_FUNC || (symbol.st_type() == STT_NOTYPE && in_code) {
             functions.push((address, name));
         }

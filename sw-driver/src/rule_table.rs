@@ -54,7 +54,9 @@ impl RuleTable {
             })
         };
         // A slot beyond the hardware's is refused by the caller; it must not overflow the shift here.
-        let mut mask = |terms: &[Term]| terms.iter().fold(0, |mask, term| mask | 1u64.checked_shl(slot(term) as u32).unwrap_or(0)) as u32;
+        let mut mask = |terms: &[Term]| {
+            terms.iter().fold(0, |mask, term| mask | 1u64.checked_shl(slot(term) as u32).unwrap_or(0)) as u32
+        };
         alternatives.iter().map(|alternative| (mask(&alternative.positive), mask(&alternative.negative))).collect()
     }
 }
@@ -66,11 +68,21 @@ impl<B: Bar, M: HostMemory> Device<B, M> {
         let masks = RuleTable::masks(&mut terms, rule.alternatives());
         if terms.len() > MATCH_TERMS {
             let new = terms.len() - self.rules.terms.len();
-            return Err(Error::Full { what: "the terms of the rule", wanted: new, free: MATCH_TERMS - self.rules.terms.len(), cure: "use fewer distinct tests" });
+            return Err(Error::Full {
+                what: "the terms of the rule",
+                wanted: new,
+                free: MATCH_TERMS - self.rules.terms.len(),
+                cure: "use fewer distinct tests",
+            });
         }
         let free = self.rules.slots - self.rules.rules;
         if masks.len() > free {
-            return Err(Error::Full { what: "the alternatives of the rule", wanted: masks.len(), free, cure: "use fewer rules or `||`" });
+            return Err(Error::Full {
+                what: "the alternatives of the rule",
+                wanted: masks.len(),
+                free,
+                cure: "use fewer rules or `||`",
+            });
         }
         for (slot, term) in terms.iter().enumerate().skip(self.rules.terms.len()) {
             let staging = [
@@ -85,7 +97,12 @@ impl<B: Bar, M: HostMemory> Device<B, M> {
         self.rules.terms = terms;
         for (positive, negative) in masks {
             let slot = self.rules.rules as u32;
-            self.stage(&[(packet::RULE_POSITIVE, positive), (packet::RULE_NEGATIVE, negative), (packet::RULE_ACTION, action.bits()), (packet::RULE_COMMIT, slot)])?;
+            self.stage(&[
+                (packet::RULE_POSITIVE, positive),
+                (packet::RULE_NEGATIVE, negative),
+                (packet::RULE_ACTION, action.bits()),
+                (packet::RULE_COMMIT, slot),
+            ])?;
             self.rules.rules += 1;
         }
         Ok(())

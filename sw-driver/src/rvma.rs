@@ -106,7 +106,10 @@ impl<B: Bar, M: HostMemory> Device<B, M> {
     /// Writes the staging registers, issues the command and waits for the result.
     fn ring(&mut self, process: usize, name: &'static str, command: u32, staging: &[(u32, u32)]) -> Result<u32> {
         if process >= self.info.processes {
-            return Err(Error::Argument(format!("process {process} has no doorbell page; the card has {}", self.info.processes)));
+            return Err(Error::Argument(format!(
+                "process {process} has no doorbell page; the card has {}",
+                self.info.processes
+            )));
         }
         let page = doorbell::BASE + process as u32 * PAGE;
         for (register, value) in staging {
@@ -133,7 +136,9 @@ fn refusal(code: u32) -> &'static str {
         doorbell_error::EXISTS => "the address is open already; close its mailbox first",
         doorbell_error::NO_MAILBOX => "there is no such mailbox, or it belongs to another process",
         doorbell_error::NO_SLOT => "no buffer slot is free; wait for a completion",
-        doorbell_error::BAD_ARGUMENT => "a record must be aligned to 16, a size must not be 0, a threshold must be between 1 and the size",
+        doorbell_error::BAD_ARGUMENT => {
+            "a record must be aligned to 16, a size must not be 0, a threshold must be between 1 and the size"
+        }
         _ => "an error code that this library does not know",
     }
 }

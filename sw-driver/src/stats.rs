@@ -63,7 +63,8 @@ impl Stats {
 
     /// Frames that are still inside: neither handled, placed nor dropped. Modulo 2^32, as the counters are.
     pub fn inside(&self) -> u32 {
-        let ended = self.drops.iter().fold(self.frames_handled.wrapping_add(self.frames_placed), |sum, n| sum.wrapping_add(*n));
+        let ended =
+            self.drops.iter().fold(self.frames_handled.wrapping_add(self.frames_placed), |sum, n| sum.wrapping_add(*n));
         self.frames_in.wrapping_sub(ended)
     }
 }
@@ -94,7 +95,10 @@ pub struct Fault {
 impl Fault {
     /// Name and meaning of the cause.
     pub fn cause_text(&self) -> (&'static str, &'static str) {
-        FAULTS.iter().find(|(_, code, _)| *code == self.cause).map_or(("unknown", "a cause that this library does not know"), |(name, _, doc)| (*name, *doc))
+        FAULTS
+            .iter()
+            .find(|(_, code, _)| *code == self.cause)
+            .map_or(("unknown", "a cause that this library does not know"), |(name, _, doc)| (*name, *doc))
     }
 
     /// "header", "payload" or "completion".
@@ -154,7 +158,12 @@ impl<B: Bar, M: HostMemory> Device<B, M> {
     /// Cycles in a handler and tasks ended, per HPU.
     pub fn hpu_load(&mut self) -> Result<Vec<(u32, u32)>> {
         (0..self.info.total_hpus() as u32)
-            .map(|i| Ok((self.bar.read32(hpu::BASE + hpu::HPU_BUSY + 4 * i)?, self.bar.read32(hpu::BASE + hpu::HPU_TASKS + 4 * i)?)))
+            .map(|i| {
+                Ok((
+                    self.bar.read32(hpu::BASE + hpu::HPU_BUSY + 4 * i)?,
+                    self.bar.read32(hpu::BASE + hpu::HPU_TASKS + 4 * i)?,
+                ))
+            })
             .collect()
     }
 

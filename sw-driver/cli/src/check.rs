@@ -20,7 +20,7 @@ pub struct Expected<'a> {
 }
 
 /// What should come out.
-#[derive(Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Expectation {
     /// The answer to each frame, if it gets one.
     pub answers: Vec<Option<Vec<u8>>>,
@@ -40,15 +40,20 @@ pub fn predict(handlers: &[Expected], frames: &[Vec<u8>], numbers: &[u16]) -> Ex
         let mut drop = |reason: usize| expectation.drops[reason] += 1;
         match parse(frame, SPINDLE_PORT) {
             Verdict::Drop(reason) => drop(reason),
-            Verdict::Accept(parsed) => match handlers.iter().find(|h| h.rules.iter().any(|rule| rule.matches(&parsed.words))) {
-                None => drop(reasons::NO_RULE),
-                Some(handler) => match (handler.model)(frame, Circumstances { number: *number, host_bytes: handler.host_bytes }) {
-                    Outcome::Answer(bytes) => answer = Some(bytes),
-                    Outcome::ToHost(offset, bytes) => expectation.host.push((offset, bytes)),
-                    Outcome::Drop => drop(reasons::HANDLER_DROP),
-                    Outcome::Proceed => expectation.proceeded += 1,
-                },
-            },
+            Verdict::Accept(parsed) => {
+                match handlers.iter().find(|h| h.rules.iter().any(|rule| rule.matches(&parsed.words))) {
+                    None => drop(reasons::NO_RULE),
+                    Some(handler) => {
+                        match (handler.model)(frame, Circumstances { number: *number, host_bytes: handler.host_bytes })
+                        {
+                            Outcome::Answer(bytes) => answer = Some(bytes),
+                            Outcome::ToHost(offset, bytes) => expectation.host.push((offset, bytes)),
+                            Outcome::Drop => drop(reasons::HANDLER_DROP),
+                            Outcome::Proceed => expectation.proceeded += 1,
+                        }
+                    }
+                }
+            }
         }
         expectation.answers.push(answer);
     }
@@ -60,7 +65,9 @@ pub fn compare_answers(expectation: &Expectation, played: &Played) -> Result<usi
     let mut seen = vec![false; expectation.answers.len()];
     for (position, reply) in played.replies.iter().enumerate() {
         let Some(cause) = reply.cause else { bail!("frame {position} out has no cause: no frame in has its number") };
-        let Some(wanted) = &expectation.answers[cause] else { bail!("frame {cause} was answered and should not have been") };
+        let Some(wanted) = &expectation.answers[cause] else {
+            bail!("frame {cause} was answered and should not have been")
+        };
         ensure!(!seen[cause], "frame {cause} was answered twice");
         seen[cause] = true;
         compare_bytes(&format!("the answer to frame {cause}"), wanted, &reply.frame.bytes)?;
@@ -112,7 +119,14 @@ mod tests {
         let replies = answers.iter().enumerate().filter_map(|(i, answer)| {
             Some(Reply { cause: Some(i), frame: SentFrame { bytes: answer.clone()?, first: 0, last: 0 } })
         });
-        Played { replies: replies.collect(), numbers: vec![], arrivals: vec![], span: (0, 0), stats: Stats::default(), drained: true }
+        Played {
+            replies: replies.collect(),
+            numbers: vec![],
+            arrivals: vec![],
+            span: (0, 0),
+            stats: Stats::default(),
+            drained: true,
+        }
     }
 
     #[test]
@@ -120,7 +134,8 @@ mod tests {
         let rules = ["udp".parse().unwrap()];
         let handler = Expected { rules: &rules, model: by_name("ping_pong").unwrap(), host_bytes: 0 };
         let ends = Ends::default();
-        let frames = [udp(&ends, 1, 2, b"one"), echo_request(&ends, 1, 1, b"two"), udp(&ends, 3, 4, b"three"), vec![0; 5]];
+        let frames =
+            [udp(&ends, 1, 2, b"one"), echo_request(&ends, 1, 1, b"two"), udp(&ends, 3, 4, b"three"), vec![0; 5]];
         let expectation = predict(&[handler], &frames, &[0, 1, 2, 3]);
         assert_eq!((expectation.drops[reasons::NO_RULE], expectation.drops[reasons::RUNT]), (1, 1));
         assert_eq!(compare_answers(&expectation, &played(&expectation.answers)).unwrap(), 2);

@@ -39,7 +39,11 @@ pub fn export(arguments: &ExportArguments) -> Result<()> {
     std::fs::write(arguments.out.join("top.txt"), format!("{}\n", design.top)).with_context(cannot)?;
     write_sheet(&arguments.out, &config).with_context(cannot)?;
     let bytes: usize = design.modules.iter().map(|module| module.text.len()).sum();
-    println!("{}: {} modules, {bytes} bytes, file list filelist.f, parameters parameters.json and parameters.md", arguments.out.display(), design.modules.len());
+    println!(
+        "{}: {} modules, {bytes} bytes, file list filelist.f, parameters parameters.json and parameters.md",
+        arguments.out.display(),
+        design.modules.len()
+    );
     Ok(())
 }
 
@@ -70,9 +74,11 @@ fn parameters(config: &Config) -> Vec<(&'static str, Value, &'static str)> {
 
 fn write_sheet(folder: &Path, config: &Config) -> std::io::Result<()> {
     let parameters = parameters(config);
-    let object: serde_json::Map<_, _> = parameters.iter().map(|(name, value, _)| ((*name).to_owned(), value.clone())).collect();
+    let object: serde_json::Map<_, _> =
+        parameters.iter().map(|(name, value, _)| ((*name).to_owned(), value.clone())).collect();
     std::fs::write(folder.join("parameters.json"), format!("{:#}\n", Value::Object(object)))?;
-    let mut page = format!("# Parameters of the NIC `{}`\n\n| parameter | value | meaning |\n|---|---|---|\n", config.name);
+    let mut page =
+        format!("# Parameters of the NIC `{}`\n\n| parameter | value | meaning |\n|---|---|---|\n", config.name);
     for (name, value, meaning) in parameters {
         let value = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
         let _ = writeln!(page, "| `{name}` | {value} | {meaning} |");

@@ -26,7 +26,19 @@ pub fn info() -> Result<()> {
             c.posted_buffers.to_string(),
         ]
     });
-    let header = ["configuration", "clock", "HPUs", "code", "L2", "packets", "contexts", "rules", "messages", "mailboxes", "buffers"];
+    let header = [
+        "configuration",
+        "clock",
+        "HPUs",
+        "code",
+        "L2",
+        "packets",
+        "contexts",
+        "rules",
+        "messages",
+        "mailboxes",
+        "buffers",
+    ];
     println!("{}\n", table(header, rows, true));
     let rows = MATCH_FIELDS.iter().map(|f| [f.name.to_owned(), f.bits.to_string(), f.doc.to_owned()]);
     println!("Fields of the rule language; also eth.dst, eth.src (MAC addresses) and spindle.addr (64 bits), with == and != only.");
@@ -40,7 +52,12 @@ pub fn info() -> Result<()> {
 pub fn handlers() -> Result<()> {
     let rows = SHIPPED.iter().map(|shipped| {
         let model = if handlers::by_name(shipped.name).is_some() { "checked against its model" } else { "no model" };
-        [shipped.name.to_owned(), shipped.rule.to_owned(), model.to_owned(), shipped.summary().split(". ").next().unwrap_or_default().to_owned()]
+        [
+            shipped.name.to_owned(),
+            shipped.rule.to_owned(),
+            model.to_owned(),
+            shipped.summary().split(". ").next().unwrap_or_default().to_owned(),
+        ]
     });
     println!("{}", table(["handler", "default rule", "run is", "what it does"], rows, false));
     println!("Sources: hpu-core/handlers/examples");

@@ -1,8 +1,10 @@
 //! The `spindle` command: runs handlers on the cycle-accurate NIC, exports the NIC as Verilog, demonstrates and measures it.
 
 mod check;
+mod demo;
 mod export;
 mod info;
+mod judge;
 mod play;
 mod run;
 mod sdk;
@@ -14,7 +16,11 @@ use clap::{Parser, Subcommand};
 use std::process::ExitCode;
 
 #[derive(Parser)]
-#[command(name = "spindle", version, about = "An FPGA SmartNIC with sPIN handlers and RVMA mailboxes, simulated cycle by cycle.")]
+#[command(
+    name = "spindle",
+    version,
+    about = "An FPGA SmartNIC with sPIN handlers and RVMA mailboxes, simulated cycle by cycle."
+)]
 struct Arguments {
     #[command(subcommand)]
     command: Command,
@@ -26,6 +32,8 @@ enum Command {
     Run(run::RunArguments),
     /// Write the NIC as SystemVerilog with a file list and the parameter sheet.
     Export(export::ExportArguments),
+    /// Play real traffic and a put through the NIC, compare every byte, show the latency of every stage.
+    Demo(demo::DemoArguments),
     /// Compile a handler to an ELF image.
     Build(sdk::BuildArguments),
     /// List the configurations, the fields of the rule language and the drop reasons.
@@ -38,6 +46,7 @@ fn main() -> ExitCode {
     let result = match Arguments::parse().command {
         Command::Run(arguments) => run::run(&arguments),
         Command::Export(arguments) => export::export(&arguments),
+        Command::Demo(arguments) => demo::demo(&arguments),
         Command::Build(arguments) => sdk::build(&arguments),
         Command::Info => info::info(),
         Command::Handlers => info::handlers(),

@@ -84,7 +84,15 @@ fn causes(session: &Session, frames: usize, sent: usize) -> Result<Causes> {
             causes.push(index_of[usize::from(event.frame)]);
         }
     }
-    ensure!(numbers.len() == frames, "{frames} frames were played in, the trace saw {}; the NIC lost or invented some", numbers.len());
-    ensure!(causes.len() == sent, "{sent} frames came out, the trace saw {}; the NIC lost or invented some", causes.len());
+    ensure!(
+        numbers.len() == frames,
+        "{frames} frames were played in, the trace saw {}; the NIC lost or invented some",
+        numbers.len()
+    );
+    ensure!(
+        causes.len() == sent,
+        "{sent} frames came out, the trace saw {}; the NIC lost or invented some",
+        causes.len()
+    );
     Ok((numbers, arrivals, causes))
 }

@@ -61,12 +61,17 @@ pub struct RunArguments {
 /// Runs it. Everything the user gave is looked at before the NIC is built.
 pub fn run(arguments: &RunArguments) -> Result<()> {
     let config = session::config(&arguments.config)?;
-    let rules = arguments.rules.iter().map(|text| text.parse::<Rule>().context("a rule is not understood")).collect::<Result<Vec<_>>>()?;
+    let rules = arguments
+        .rules
+        .iter()
+        .map(|text| text.parse::<Rule>().context("a rule is not understood"))
+        .collect::<Result<Vec<_>>>()?;
     let mut frames: Vec<Vec<u8>> = capture::read(&arguments.pcap)?.into_iter().map(|packet| packet.bytes).collect();
     ensure!(!frames.is_empty(), "{} holds no packets; give a capture that does", arguments.pcap.display());
     ensure!(arguments.watchdog > 0, "a watchdog budget of 0 cycles lets no handler run; give at least 1");
     if arguments.fix_checksums {
-        let fixed = frames.iter_mut().map(|frame| spindle_model::checksums::fix(frame)).filter(|changed| *changed).count();
+        let fixed =
+            frames.iter_mut().map(|frame| spindle_model::checksums::fix(frame)).filter(|changed| *changed).count();
         eprintln!("spindle: checksums of {fixed} packets fixed");
     }
     let handler = sdk::load(&arguments.handler)?;
@@ -78,10 +83,17 @@ pub fn run(arguments: &RunArguments) -> Result<()> {
 
     let mut session = Session::open(config, Options { trace: arguments.vcd.is_some(), ..Options::default() })?;
     let host = session.device.memory.alloc(HOST_BYTES as usize, 4096)?;
-    let options = ContextOptions { watchdog: arguments.watchdog, host_region: Some((host, HOST_BYTES)), ..ContextOptions::default() };
+    let options = ContextOptions {
+        watchdog: arguments.watchdog,
+        host_region: Some((host, HOST_BYTES)),
+        ..ContextOptions::default()
+    };
     let context = session.device.install(&handler.image, &options)?;
     for rule in &rules {
-        session.device.add_rule(rule, if arguments.messages { Action::ContextPerMessage(context) } else { Action::Context(context) })?;
+        session.device.add_rule(
+            rule,
+            if arguments.messages { Action::ContextPerMessage(context) } else { Action::Context(context) },
+        )?;
     }
     session.device.activate(context)?;
     session.device.set_receive(true)?;
@@ -113,8 +125,16 @@ pub fn run(arguments: &RunArguments) -> Result<()> {
 }
 
 /// Compares with the model of a shipped handler; `None` for any other handler.
-fn check(session: &mut Session, handler: &Handler, rules: &[Rule], frames: &[Vec<u8>], played: &Played, host: u64) -> Result<Option<String>> {
-    let Some((shipped, model)) = handler.shipped.and_then(|shipped| Some((shipped, handlers::by_name(shipped.name)?))) else {
+fn check(
+    session: &mut Session,
+    handler: &Handler,
+    rules: &[Rule],
+    frames: &[Vec<u8>],
+    played: &Played,
+    host: u64,
+) -> Result<Option<String>> {
+    let Some((shipped, model)) = handler.shipped.and_then(|shipped| Some((shipped, handlers::by_name(shipped.name)?)))
+    else {
         return Ok(None);
     };
     let expected = Expected { rules, model, host_bytes: HOST_BYTES as usize };
@@ -133,7 +153,11 @@ fn check(session: &mut Session, handler: &Handler, rules: &[Rule], frames: &[Vec
     if shipped.name == "place" {
         return Ok(Some(format!("checked: {} packets passed on, none answered", expectation.proceeded)));
     }
-    let stored = if expectation.host.is_empty() { String::new() } else { format!(", {} payloads in host memory byte-identical", expectation.host.len()) };
+    let stored = if expectation.host.is_empty() {
+        String::new()
+    } else {
+        format!(", {} payloads in host memory byte-identical", expectation.host.len())
+    };
     Ok(Some(format!("checked: {answers} replies byte-identical with the model{stored}")))
 }
 
@@ -143,7 +167,10 @@ fn write_files(arguments: &RunArguments, session: &Session, played: &Played, sum
         let packets: Vec<_> = played
             .replies
             .iter()
-            .map(|reply| Captured { time: Duration::from_nanos(session.nanoseconds(reply.frame.first as f64) as u64), bytes: reply.frame.bytes.clone() })
+            .map(|reply| Captured {
+                time: Duration::from_nanos(session.nanoseconds(reply.frame.first as f64) as u64),
+                bytes: reply.frame.bytes.clone(),
+            })
             .collect();
         capture::write(path, &packets)?;
         eprintln!("spindle: {} answers in {}", packets.len(), path.display());

@@ -8,15 +8,28 @@ use std::process::Command;
 /// Files of the SDK, by their path in its folder.
 const SDK: [(&str, &str); 5] = [
     ("include/spindle.h", include_str!("../../../hpu-core/handlers/include/spindle.h")),
-    ("include/generated/spindle_contract.h", include_str!("../../../hpu-core/handlers/include/generated/spindle_contract.h")),
+    (
+        "include/generated/spindle_contract.h",
+        include_str!("../../../hpu-core/handlers/include/generated/spindle_contract.h"),
+    ),
     ("generated/memory.ld", include_str!("../../../hpu-core/handlers/generated/memory.ld")),
     ("handler.ld", include_str!("../../../hpu-core/handlers/handler.ld")),
     ("lib/memory.c", include_str!("../../../hpu-core/handlers/lib/memory.c")),
 ];
 
 /// Code generation and warnings.
-const FLAGS: [&str; 10] =
-    ["-march=rv32im", "-mabi=ilp32", "-O2", "-ffreestanding", "-fno-common", "-ffunction-sections", "-fdata-sections", "-Wall", "-Wextra", "-std=gnu11"];
+const FLAGS: [&str; 10] = [
+    "-march=rv32im",
+    "-mabi=ilp32",
+    "-O2",
+    "-ffreestanding",
+    "-fno-common",
+    "-ffunction-sections",
+    "-fdata-sections",
+    "-Wall",
+    "-Wextra",
+    "-std=gnu11",
+];
 
 /// The compiler, unless `SPINDLE_CC` names another.
 const COMPILER: &str = "riscv64-unknown-elf-gcc";
@@ -52,8 +65,15 @@ impl Shipped {
 
     /// Its first comment, on one line.
     pub fn summary(&self) -> String {
-        let comment = self.source.strip_prefix("/*").and_then(|rest| rest.split_once("*/")).map_or("", |(comment, _)| comment);
-        comment.lines().map(|line| line.trim().trim_start_matches('*').trim()).collect::<Vec<_>>().join(" ").trim().to_owned()
+        let comment =
+            self.source.strip_prefix("/*").and_then(|rest| rest.split_once("*/")).map_or("", |(comment, _)| comment);
+        comment
+            .lines()
+            .map(|line| line.trim().trim_start_matches('*').trim())
+            .collect::<Vec<_>>()
+            .join(" ")
+            .trim()
+            .to_owned()
     }
 
     /// Compiles it.
@@ -77,7 +97,8 @@ pub struct Handler {
 
 /// Reads an ELF image or compiles a C file.
 pub fn load(path: &Path) -> Result<Handler> {
-    let content = std::fs::read(path).with_context(|| format!("cannot read {}; give a .c file or an ELF image", path.display()))?;
+    let content = std::fs::read(path)
+        .with_context(|| format!("cannot read {}; give a .c file or an ELF image", path.display()))?;
     let name = path.file_stem().map_or_else(|| "handler".into(), |stem| stem.to_string_lossy().into_owned());
     let is_c = path.extension().is_some_and(|extension| extension == "c");
     let shipped = SHIPPED.iter().find(|shipped| is_c && shipped.source.as_bytes() == content);
@@ -145,6 +166,11 @@ pub struct BuildArguments {
 pub fn build(arguments: &BuildArguments) -> Result<()> {
     compile(&arguments.source, &arguments.output)?;
     let image = Image::parse(&std::fs::read(&arguments.output)?)?;
-    println!("{}: {} bytes of code, {} bytes of state", arguments.output.display(), image.code.len(), image.state.len());
+    println!(
+        "{}: {} bytes of code, {} bytes of state",
+        arguments.output.display(),
+        image.code.len(),
+        image.state.len()
+    );
     Ok(())
 }

@@ -27,8 +27,13 @@ pub fn config(name: &str) -> Result<Config> {
 
 /// The text of a NIC as the simulation takes it.
 pub fn source(config: &Config) -> Result<Source> {
-    let design = spindle_nic::emit(config).map_err(|error| anyhow!("{error}")).with_context(|| format!("cannot emit the NIC of configuration `{}`", config.name))?;
-    Ok(Source::new(design.top, design.modules.into_iter().map(|module| (format!("{}.sv", module.name), module.text)).collect()))
+    let design = spindle_nic::emit(config)
+        .map_err(|error| anyhow!("{error}"))
+        .with_context(|| format!("cannot emit the NIC of configuration `{}`", config.name))?;
+    Ok(Source::new(
+        design.top,
+        design.modules.into_iter().map(|module| (format!("{}.sv", module.name), module.text)).collect(),
+    ))
 }
 
 impl Session {

@@ -77,14 +77,24 @@ pub struct Stage {
 pub fn stages(session: &Session) -> Vec<Stage> {
     let mut sim = session.card.sim();
     let trace = sim.trace();
-    STAGES.iter().filter_map(|(stage, from, to)| Some(Stage { stage, cycles: Distribution::of(trace.latencies(*from, *to))? })).collect()
+    STAGES
+        .iter()
+        .filter_map(|(stage, from, to)| Some(Stage { stage, cycles: Distribution::of(trace.latencies(*from, *to))? }))
+        .collect()
 }
 
 /// The table of stages.
 pub fn stage_table(stages: &[Stage]) -> String {
     let rows = stages.iter().map(|stage| {
         let c = &stage.cycles;
-        [stage.stage.to_owned(), c.count.to_string(), c.min.to_string(), c.median.to_string(), c.p99.to_string(), c.max.to_string()]
+        [
+            stage.stage.to_owned(),
+            c.count.to_string(),
+            c.min.to_string(),
+            c.median.to_string(),
+            c.p99.to_string(),
+            c.max.to_string(),
+        ]
     });
     table(["stage (cycles)", "count", "min", "median", "p99", "max"], rows, true)
 }
@@ -179,7 +189,8 @@ impl Summary {
         }
         let load = session.device.hpu_load()?;
         let ratio = |a: u64, b: u64| (b > 0).then(|| a as f64 / b as f64);
-        let latency = played.replies.iter().filter_map(|reply| Some(reply.frame.first - played.arrivals[reply.cause?])).collect();
+        let latency =
+            played.replies.iter().filter_map(|reply| Some(reply.frame.first - played.arrivals[reply.cause?])).collect();
         Ok(Summary {
             handler: handler.name.clone(),
             checked: "unchecked".into(),
@@ -222,7 +233,12 @@ impl Summary {
         if let Some(latency) = &self.latency_cycles {
             let most = latency.histogram.iter().map(|(_, count)| *count).max().unwrap_or(1);
             let rows = latency.histogram.iter().map(|(start, count)| {
-                [start.to_string(), format!("{:.0}", nanoseconds(*start)), count.to_string(), "#".repeat((count * 40).div_ceil(most))]
+                [
+                    start.to_string(),
+                    format!("{:.0}", nanoseconds(*start)),
+                    count.to_string(),
+                    "#".repeat((count * 40).div_ceil(most)),
+                ]
             });
             let _ = writeln!(out, "First beat in to first beat of the answer, at {} MHz: median {} cycles = {:.0} ns, p99 {} cycles = {:.0} ns", self.clock_mhz, latency.median, nanoseconds(latency.median), latency.p99, nanoseconds(latency.p99));
             let _ = writeln!(out, "{}\n", table(["from cycles", "from ns", "answers", ""], rows, false));
@@ -230,13 +246,31 @@ impl Summary {
         if !self.stages.is_empty() {
             let _ = writeln!(out, "{}\n", stage_table(&self.stages));
         }
-        let _ = writeln!(out, "HPU utilisation {:.1} % of {} HPUs over {} cycles; {} handlers ran", 100.0 * self.hpu_utilisation, self.hpu_busy_cycles.len(), self.cycles, self.tasks);
+        let _ = writeln!(
+            out,
+            "HPU utilisation {:.1} % of {} HPUs over {} cycles; {} handlers ran",
+            100.0 * self.hpu_utilisation,
+            self.hpu_busy_cycles.len(),
+            self.cycles,
+            self.tasks
+        );
         if let (Some(instructions), Some(cpi)) = (self.instructions_per_handler, self.cycles_per_instruction) {
             let _ = writeln!(out, "{instructions:.1} instructions per handler, {cpi:.2} cycles per instruction");
         }
         for fault in &self.faults {
             let symbol = fault.symbol.as_deref().unwrap_or("no symbol");
-            let _ = writeln!(out, "fault: context {}, {} handler of frame {} on HPU {}: {} ({}) at pc {} ({symbol}), address {}", fault.context, fault.handler, fault.frame, fault.hpu, fault.cause, fault.meaning, fault.pc, fault.address);
+            let _ = writeln!(
+                out,
+                "fault: context {}, {} handler of frame {} on HPU {}: {} ({}) at pc {} ({symbol}), address {}",
+                fault.context,
+                fault.handler,
+                fault.frame,
+                fault.hpu,
+                fault.cause,
+                fault.meaning,
+                fault.pc,
+                fault.address
+            );
         }
         if self.faults_lost > 0 {
             let _ = writeln!(out, "{} more faults were not reported, for the queue was full", self.faults_lost);

@@ -137,7 +137,17 @@ mod tests {
         ] {
             assert!(rule(text).matches(&frame), "{text}");
         }
-        for text in ["icmp", "udp.dport == 9998", "ip.src in 11.0.0.0/8", "udp.sport in 1235..2000", "!udp", "udp && icmp", "!(udp || icmp)", "udp.dport != 9999", "vlan.id == 0"] {
+        for text in [
+            "icmp",
+            "udp.dport == 9998",
+            "ip.src in 11.0.0.0/8",
+            "udp.sport in 1235..2000",
+            "!udp",
+            "udp && icmp",
+            "!(udp || icmp)",
+            "udp.dport != 9999",
+            "vlan.id == 0",
+        ] {
             assert!(!rule(text).matches(&frame), "{text}");
         }
     }
@@ -152,7 +162,14 @@ mod tests {
 
     #[test]
     fn two_word_fields() {
-        let frame = words(&[(6, 0x3344_5566), (7, 0x1122 | 0x0a0b << 16), (8, 0x0c0d_0e0f), (0, 1 << 20), (10, 7), (11, 0xdead_beef)]);
+        let frame = words(&[
+            (6, 0x3344_5566),
+            (7, 0x1122 | 0x0a0b << 16),
+            (8, 0x0c0d_0e0f),
+            (0, 1 << 20),
+            (10, 7),
+            (11, 0xdead_beef),
+        ]);
         assert!(rule("eth.dst == 11:22:33:44:55:66 && eth.src == 0a:0b:0c:0d:0e:0f").matches(&frame));
         assert!(!rule("eth.dst == 11:22:33:44:55:67").matches(&frame));
         assert!(rule("eth.dst != 11:22:33:44:55:67").matches(&frame));

@@ -11,8 +11,11 @@ const MAX_ALTERNATIVES: usize = 64;
 const MAX_DEPTH: usize = 64;
 
 /// Fields of two words: name, high part, low part, bits.
-const WIDE_FIELDS: [(&str, &str, &str, u32); 3] =
-    [("eth.dst", "eth.dst_hi", "eth.dst_lo", 48), ("eth.src", "eth.src_hi", "eth.src_lo", 48), ("spindle.addr", "spindle.addr_hi", "spindle.addr_lo", 64)];
+const WIDE_FIELDS: [(&str, &str, &str, u32); 3] = [
+    ("eth.dst", "eth.dst_hi", "eth.dst_lo", 48),
+    ("eth.src", "eth.src_hi", "eth.src_lo", 48),
+    ("spindle.addr", "spindle.addr_hi", "spindle.addr_lo", 64),
+];
 
 /// Parses a rule.
 pub(super) fn parse(text: &str) -> Result<Vec<Conjunction>, SyntaxError> {
@@ -23,7 +26,13 @@ pub(super) fn parse(text: &str) -> Result<Vec<Conjunction>, SyntaxError> {
     let mut parser = Parser { text, tokens, next: 0, depth: 0 };
     let tree = parser.or()?;
     match parser.peek() {
-        (_, Token::End) => normal_form(&tree, false).ok_or_else(|| SyntaxError::new(text, 0, format!("the rule has more than {MAX_ALTERNATIVES} alternatives; split it or write it with fewer `||`"))),
+        (_, Token::End) => normal_form(&tree, false).ok_or_else(|| {
+            SyntaxError::new(
+                text,
+                0,
+                format!("the rule has more than {MAX_ALTERNATIVES} alternatives; split it or write it with fewer `||`"),
+            )
+        }),
         (at, _) => Err(parser.error(at, "the rule should end here; join tests with `&&` or `||`")),
     }
 }
@@ -86,7 +95,10 @@ impl<'a> Parser<'a> {
     fn unary(&mut self) -> Result<Tree, SyntaxError> {
         let (at, token) = self.take();
         if self.depth > MAX_DEPTH {
-            return Err(self.error(at, format!("brackets and negations are nested deeper than {MAX_DEPTH}; write the rule flatter")));
+            return Err(self.error(
+                at,
+                format!("brackets and negations are nested deeper than {MAX_DEPTH}; write the rule flatter"),
+            ));
         }
         self.depth += 1;
         let tree = match token {
@@ -115,7 +127,12 @@ impl<'a> Parser<'a> {
         let most = mask(field.bits);
         let (operator_at, operator) = self.peek();
         let (low, high, negate) = match operator {
-            Token::Sign("==") | Token::Sign("!=") | Token::Sign("<") | Token::Sign("<=") | Token::Sign(">") | Token::Sign(">=") => {
+            Token::Sign("==")
+            | Token::Sign("!=")
+            | Token::Sign("<")
+            | Token::Sign("<=")
+            | Token::Sign(">")
+            | Token::Sign(">=") => {
                 self.take();
                 let value_at = self.peek().0;
                 let value = self.value(field.name, field.bits as u32)? as u32;
@@ -126,7 +143,11 @@ impl<'a> Parser<'a> {
                     Token::Sign(">=") => (value, most, false),
                     Token::Sign("<") if value > 0 => (0, value - 1, false),
                     Token::Sign(">") if value < most => (value + 1, most, false),
-                    _ => return Err(self.error(value_at, format!("no value of `{name}` can be there; the test is never true"))),
+                    _ => {
+                        return Err(
+                            self.error(value_at, format!("no value of `{name}` can be there; the test is never true"))
+                        )
+                    }
                 }
             }
             Token::Word("in") => {
@@ -136,7 +157,12 @@ impl<'a> Parser<'a> {
             }
             _ if field.bits == 1 => (1, 1, false),
             Token::Sign("=") => return Err(self.error(operator_at, "write `==` to compare")),
-            _ => return Err(self.error(at, format!("`{name}` is a number; compare it with `==`, `!=`, `<`, `<=`, `>`, `>=` or `in`"))),
+            _ => {
+                return Err(self.error(
+                    at,
+                    format!("`{name}` is a number; compare it with `==`, `!=`, `<`, `<=`, `>`, `>=` or `in`"),
+                ))
+            }
         };
         Ok(with_header(name, negated(Tree::Term(term(field, low, high)), negate)))
     }
@@ -145,7 +171,11 @@ impl<'a> Parser<'a> {
         let negate = match self.take() {
             (_, Token::Sign("==")) => false,
             (_, Token::Sign("!=")) => true,
-            (at, _) => return Err(self.error(at, format!("`{name}` takes two words and can only be compared with `==` or `!=`"))),
+            (at, _) => {
+                return Err(
+                    self.error(at, format!("`{name}` takes two words and can only be compared with `==` or `!=`"))
+                )
+            }
         };
         let value = self.value(name, bits)?;
         let (upper, lower) = ((value >> 32) as u32, value as u32);
@@ -186,7 +216,9 @@ impl<'a> Parser<'a> {
     fn value(&mut self, name: &str, bits: u32) -> Result<u64, SyntaxError> {
         let (at, token) = self.take();
         let Token::Word(word) = token else {
-            return Err(self.error(at, "a value is missing here; write a decimal or 0x number, an IPv4 or a MAC address"));
+            return Err(
+                self.error(at, "a value is missing here; write a decimal or 0x number, an IPv4 or a MAC address")
+            );
         };
         let (value, kind) = if word.contains(':') {
             (mac(word), "a MAC address is six bytes such as 02:00:00:00:00:01")
@@ -199,7 +231,9 @@ impl<'a> Parser<'a> {
         };
         let value = value.ok_or_else(|| self.error(at, format!("`{word}` is not understood; {kind}")))?;
         let wants_mac = bits == 48;
-        if wants_mac != word.contains(':') && (wants_mac && word.contains('.') || !wants_mac) || word.contains('.') && bits != 32 {
+        if wants_mac != word.contains(':') && (wants_mac && word.contains('.') || !wants_mac)
+            || word.contains('.') && bits != 32
+        {
             let wanted = if wants_mac { "a MAC address".to_owned() } else { format!("a number of {bits} bits") };
             return Err(self.error(at, format!("`{name}` is {wanted}, `{word}` is not")));
         }
@@ -211,7 +245,11 @@ impl<'a> Parser<'a> {
 }
 
 fn negated(tree: Tree, negate: bool) -> Tree {
-    if negate { Tree::Not(Box::new(tree)) } else { tree }
+    if negate {
+        Tree::Not(Box::new(tree))
+    } else {
+        tree
+    }
 }
 
 /// A test is false where its header is absent.
@@ -230,7 +268,11 @@ fn field(name: &str) -> &'static MatchField {
 }
 
 fn mask(bits: usize) -> u32 {
-    if bits == 0 { 0 } else { u32::MAX >> (32 - bits) }
+    if bits == 0 {
+        0
+    } else {
+        u32::MAX >> (32 - bits)
+    }
 }
 
 fn term(field: &MatchField, low: u32, high: u32) -> Term {
@@ -238,7 +280,10 @@ fn term(field: &MatchField, low: u32, high: u32) -> Term {
 }
 
 fn mac(word: &str) -> Option<u64> {
-    let bytes: Vec<u64> = word.split(':').map(|part| (1..=2).contains(&part.len()).then(|| u64::from_str_radix(part, 16).ok()).flatten()).collect::<Option<_>>()?;
+    let bytes: Vec<u64> = word
+        .split(':')
+        .map(|part| (1..=2).contains(&part.len()).then(|| u64::from_str_radix(part, 16).ok()).flatten())
+        .collect::<Option<_>>()?;
     (bytes.len() == 6).then(|| bytes.iter().fold(0, |value, byte| value << 8 | byte))
 }
 
@@ -307,6 +352,9 @@ fn join(left: &Conjunction, right: &Conjunction) -> Option<Conjunction> {
         both.dedup();
         both
     };
-    let joined = Conjunction { positive: union(&left.positive, &right.positive), negative: union(&left.negative, &right.negative) };
+    let joined = Conjunction {
+        positive: union(&left.positive, &right.positive),
+        negative: union(&left.negative, &right.negative),
+    };
     (!joined.positive.iter().any(|term| joined.negative.contains(term))).then_some(joined)
 }

@@ -62,7 +62,9 @@ fn turned(frame: &[u8], ip: usize) -> Vec<u8> {
 
 fn ping_pong(frame: &[u8], _: Circumstances) -> Outcome {
     let Ok(packet) = SlicedPacket::from_ethernet(frame) else { return Outcome::Drop };
-    let (Some(ip), Some(TransportSlice::Udp(_)), true) = (ipv4_offset(frame, &packet), &packet.transport, frame.len() <= SLOT_BYTES) else {
+    let (Some(ip), Some(TransportSlice::Udp(_)), true) =
+        (ipv4_offset(frame, &packet), &packet.transport, frame.len() <= SLOT_BYTES)
+    else {
         return Outcome::Drop;
     };
     let mut answer = turned(frame, ip);
@@ -75,7 +77,9 @@ fn ping_pong(frame: &[u8], _: Circumstances) -> Outcome {
 /// The checksum is computed anew over the whole message; of the two forms of zero the answer has 0xffff.
 fn icmp_echo(frame: &[u8], _: Circumstances) -> Outcome {
     let Ok(packet) = SlicedPacket::from_ethernet(frame) else { return Outcome::Drop };
-    let (Some(ip), Some(TransportSlice::Icmpv4(icmp)), true) = (ipv4_offset(frame, &packet), &packet.transport, frame.len() <= SLOT_BYTES) else {
+    let (Some(ip), Some(TransportSlice::Icmpv4(icmp)), true) =
+        (ipv4_offset(frame, &packet), &packet.transport, frame.len() <= SLOT_BYTES)
+    else {
         return Outcome::Drop;
     };
     if (icmp.type_u8(), icmp.code_u8()) != (8, 0) {
@@ -97,7 +101,9 @@ fn udp_to_host(frame: &[u8], circumstances: Circumstances) -> Outcome {
     const SLOT: usize = 2048;
     const HEADER: usize = 64;
     let Ok(packet) = SlicedPacket::from_ethernet(frame) else { return Outcome::Drop };
-    let (Some(ip), Some(TransportSlice::Udp(udp)), true) = (ipv4_offset(frame, &packet), &packet.transport, frame.len() <= SLOT_BYTES) else {
+    let (Some(ip), Some(TransportSlice::Udp(udp)), true) =
+        (ipv4_offset(frame, &packet), &packet.transport, frame.len() <= SLOT_BYTES)
+    else {
         return Outcome::Drop;
     };
     let slots = circumstances.host_bytes / SLOT;
@@ -105,7 +111,13 @@ fn udp_to_host(frame: &[u8], circumstances: Circumstances) -> Outcome {
         return Outcome::Drop;
     }
     let source = u32::from_be_bytes([frame[ip + 12], frame[ip + 13], frame[ip + 14], frame[ip + 15]]);
-    let words = [udp.payload().len() as u32, source, udp.source_port().into(), udp.destination_port().into(), circumstances.number.into()];
+    let words = [
+        udp.payload().len() as u32,
+        source,
+        udp.source_port().into(),
+        udp.destination_port().into(),
+        circumstances.number.into(),
+    ];
     let mut record: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
     record.resize(HEADER, 0);
     record.extend_from_slice(udp.payload());

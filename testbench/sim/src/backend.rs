@@ -50,7 +50,9 @@ impl Bar for SimHandle {
 impl HostMemory for SimHandle {
     fn alloc(&mut self, bytes: usize, align: usize) -> Result<u64> {
         if !align.is_power_of_two() || bytes == 0 {
-            return Err(Error::Memory(format!("{bytes} bytes aligned to {align} cannot be allocated; ask for at least one byte and a power of two")));
+            return Err(Error::Memory(format!(
+                "{bytes} bytes aligned to {align} cannot be allocated; ask for at least one byte and a power of two"
+            )));
         }
         let start = self.next.get().next_multiple_of(align as u64);
         self.next.set(start + bytes as u64 + GUARD);

@@ -3,7 +3,8 @@
 use spindle_contract::{descriptors, memory_map as map, params, reasons, registers, wire, VERSION};
 use std::fmt::Write;
 
-const BANNER: &str = "/* Generated from rtl/contract by `cargo run -p spindle-contract --bin generate`. Do not edit. */\n";
+const BANNER: &str =
+    "/* Generated from rtl/contract by `cargo run -p spindle-contract --bin generate`. Do not edit. */\n";
 
 /// `#define NAME VALUE /* doc */` with aligned values.
 fn define(out: &mut String, name: &str, value: &str, doc: &str) {
@@ -27,7 +28,12 @@ pub fn handlers() -> String {
     section(&mut out, "Regions of a handler's address space. Everything else faults.");
     for region in map::REGIONS {
         let doc = format!("{}: {}", region.access, region.doc);
-        define(&mut out, &format!("SPIN_REGION_{}", region.name.to_uppercase()), &format!("{:#010x}u", map::base(region.number)), &doc);
+        define(
+            &mut out,
+            &format!("SPIN_REGION_{}", region.name.to_uppercase()),
+            &format!("{:#010x}u", map::base(region.number)),
+            &doc,
+        );
     }
     section(&mut out, "Bytes of the regions of fixed size.");
     define(&mut out, "SPIN_PACKET_BYTES", &params::SLOT_BYTES.to_string(), "packet slot: longer frames are cut in it");
@@ -45,10 +51,19 @@ pub fn handlers() -> String {
         at += 4;
     }
     out.push_str("} spin_task_t;\n\n");
-    let _ = writeln!(out, "_Static_assert(sizeof(spin_task_t) == {at} && {at} <= {}, \"the task page is as in the contract\");", map::TASK_PAGE_BYTES);
+    let _ = writeln!(
+        out,
+        "_Static_assert(sizeof(spin_task_t) == {at} && {at} <= {}, \"the task page is as in the contract\");",
+        map::TASK_PAGE_BYTES
+    );
     section(&mut out, "Words of the command port, from SPIN_REGION_COMMAND.");
     for word in map::COMMAND_PORT {
-        define(&mut out, &format!("SPIN_CMD_{}", word.name.to_uppercase()), &format!("{:#04x}u", word.offset), word.doc);
+        define(
+            &mut out,
+            &format!("SPIN_CMD_{}", word.name.to_uppercase()),
+            &format!("{:#04x}u", word.offset),
+            word.doc,
+        );
     }
     section(&mut out, "Opcodes of commands.");
     define(&mut out, "SPIN_OP_SEND_PACKET", &map::command::SEND_PACKET.to_string(), "send the bytes as a frame");
@@ -93,8 +108,18 @@ pub fn linker_symbols() -> String {
     let largest = |f: fn(&params::Config) -> usize| params::Config::ALL.iter().map(f).max().unwrap_or(0);
     out.push_str("/* The largest that any configuration has; the loader checks against the card at hand. */\n");
     let _ = writeln!(out, "MEMORY {{");
-    let _ = writeln!(out, "    code (rx)     : ORIGIN = {:#010x}, LENGTH = {}", map::base(map::CODE), largest(|c| c.imem_bytes));
-    let _ = writeln!(out, "    context (rw)  : ORIGIN = {:#010x}, LENGTH = {}", map::base(map::CONTEXT), largest(|c| c.l2_bytes));
+    let _ = writeln!(
+        out,
+        "    code (rx)     : ORIGIN = {:#010x}, LENGTH = {}",
+        map::base(map::CODE),
+        largest(|c| c.imem_bytes)
+    );
+    let _ = writeln!(
+        out,
+        "    context (rw)  : ORIGIN = {:#010x}, LENGTH = {}",
+        map::base(map::CONTEXT),
+        largest(|c| c.l2_bytes)
+    );
     out.push_str("}\n");
     out
 }

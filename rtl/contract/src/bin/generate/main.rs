@@ -69,7 +69,12 @@ fn compare(path: &Path, text: &str) -> Result<(), String> {
     let difference = old.lines().zip(text.lines()).position(|(a, b)| a != b);
     let line = difference.unwrap_or_else(|| old.lines().count().min(text.lines().count()));
     let shown = |source: &str| source.lines().nth(line).unwrap_or("(end of file)").to_owned();
-    Err(format!("differs from the contract at line {}; {CURE}\n  file:     {}\n  contract: {}", line + 1, shown(&old), shown(text)))
+    Err(format!(
+        "differs from the contract at line {}; {CURE}\n  file:     {}\n  contract: {}",
+        line + 1,
+        shown(&old),
+        shown(text)
+    ))
 }
 
 fn write(path: &Path, text: &str) -> Result<(), String> {
@@ -78,7 +83,9 @@ fn write(path: &Path, text: &str) -> Result<(), String> {
         return Ok(());
     }
     let folder = path.parent().expect("every output has a folder");
-    std::fs::create_dir_all(folder).and_then(|()| std::fs::write(path, text)).map_err(|error| format!("cannot be written: {error}"))
+    std::fs::create_dir_all(folder)
+        .and_then(|()| std::fs::write(path, text))
+        .map_err(|error| format!("cannot be written: {error}"))
 }
 
 #[cfg(test)]

@@ -23,10 +23,14 @@ pub fn registers() -> String {
     let _ = write!(out, "\nThe BAR has {} KiB of 32-bit registers, a block a page of {} bytes. The block list of the page `global` names every block.\n", (1u32 << registers::BAR_BITS) >> 10, registers::PAGE);
     for block in registers::BLOCKS {
         let _ = write!(out, "\n## `{}` at {:#07x}, id {}\n\n{}\n", block.name, block.base, block.id, block.doc);
-        table(&mut out, &["offset", "register", "access", "meaning"], block.registers.iter().map(|r| {
-            let name = if r.count > 1 { format!("`{}[{}]`", r.name, r.count) } else { format!("`{}`", r.name) };
-            vec![format!("{:#05x}", r.offset), name, r.access.into(), r.doc.into()]
-        }));
+        table(
+            &mut out,
+            &["offset", "register", "access", "meaning"],
+            block.registers.iter().map(|r| {
+                let name = if r.count > 1 { format!("`{}[{}]`", r.name, r.count) } else { format!("`{}`", r.name) };
+                vec![format!("{:#05x}", r.offset), name, r.access.into(), r.doc.into()]
+            }),
+        );
     }
     out
 }
@@ -38,35 +42,69 @@ pub fn descriptors() -> String {
     for descriptor in descriptors::DESCRIPTORS {
         let _ = write!(out, "\n## `{}`, {} bits\n\n{}\n", descriptor.name, descriptor.bits(), descriptor.doc.trim());
         let mut low = 0;
-        table(&mut out, &["bits", "field", "meaning"], descriptor.fields.iter().map(|field| {
-            let range = if field.bits == 1 { format!("{low}") } else { format!("{}:{low}", low + field.bits - 1) };
-            low += field.bits;
-            vec![range, format!("`{}`", field.name), field.doc.into()]
-        }));
+        table(
+            &mut out,
+            &["bits", "field", "meaning"],
+            descriptor.fields.iter().map(|field| {
+                let range = if field.bits == 1 { format!("{low}") } else { format!("{}:{low}", low + field.bits - 1) };
+                low += field.bits;
+                vec![range, format!("`{}`", field.name), field.doc.into()]
+            }),
+        );
     }
     out.push_str("\n## Match fields\n\nWords that the parser offers to the header matcher, by their names in the rule language.\n");
-    table(&mut out, &["field", "word", "bits", "meaning"], descriptors::MATCH_FIELDS.iter().map(|f| {
-        let range = if f.bits == 1 { format!("{}", f.shift) } else { format!("{}:{}", f.shift + f.bits - 1, f.shift) };
-        vec![format!("`{}`", f.name), f.word.to_string(), range, f.doc.into()]
-    }));
+    table(
+        &mut out,
+        &["field", "word", "bits", "meaning"],
+        descriptors::MATCH_FIELDS.iter().map(|f| {
+            let range =
+                if f.bits == 1 { format!("{}", f.shift) } else { format!("{}:{}", f.shift + f.bits - 1, f.shift) };
+            vec![format!("`{}`", f.name), f.word.to_string(), range, f.doc.into()]
+        }),
+    );
     out
 }
 
 /// The handler's view.
 pub fn memory_map() -> String {
     let mut out = page("What a handler sees");
-    table(&mut out, &["address", "region", "access", "meaning"], map::REGIONS.iter().map(|r| vec![format!("{:#010x}", map::base(r.number)), r.name.into(), r.access.into(), r.doc.into()]));
-    let _ = write!(out, "\nA jump to {:#010x} returns from the handler; `ra` holds that address at the start.\n", map::RETURN_ADDRESS);
+    table(
+        &mut out,
+        &["address", "region", "access", "meaning"],
+        map::REGIONS
+            .iter()
+            .map(|r| vec![format!("{:#010x}", map::base(r.number)), r.name.into(), r.access.into(), r.doc.into()]),
+    );
+    let _ = write!(
+        out,
+        "\nA jump to {:#010x} returns from the handler; `ra` holds that address at the start.\n",
+        map::RETURN_ADDRESS
+    );
     let words = |out: &mut String, title: &str, region: u32, words: &[map::Word]| {
         let _ = write!(out, "\n## {title}, from {:#010x}\n", map::base(region));
-        table(out, &["offset", "word", "meaning"], words.iter().map(|w| vec![format!("{:#04x}", w.offset), format!("`{}`", w.name), w.doc.into()]));
+        table(
+            out,
+            &["offset", "word", "meaning"],
+            words.iter().map(|w| vec![format!("{:#04x}", w.offset), format!("`{}`", w.name), w.doc.into()]),
+        );
     };
     words(&mut out, "Task page", map::TASK, map::TASK_PAGE);
     words(&mut out, "Command port", map::COMMAND, map::COMMAND_PORT);
-    let _ = write!(out, "\nAn HPU has {} handles. Opcodes: {} send packet, {} place, {} DMA to host.\n", map::COMMAND_HANDLES, map::command::SEND_PACKET, map::command::PLACE, map::command::DMA_TO_HOST);
+    let _ = write!(
+        out,
+        "\nAn HPU has {} handles. Opcodes: {} send packet, {} place, {} DMA to host.\n",
+        map::COMMAND_HANDLES,
+        map::command::SEND_PACKET,
+        map::command::PLACE,
+        map::command::DMA_TO_HOST
+    );
     for (title, codes) in [("Return codes", map::RETURN_CODES), ("Causes of a fault", map::FAULTS)] {
         let _ = write!(out, "\n## {title}\n");
-        table(&mut out, &["code", "name", "meaning"], codes.iter().map(|(name, value, doc)| vec![value.to_string(), format!("`{name}`"), (*doc).into()]));
+        table(
+            &mut out,
+            &["code", "name", "meaning"],
+            codes.iter().map(|(name, value, doc)| vec![value.to_string(), format!("`{name}`"), (*doc).into()]),
+        );
     }
     out
 }
@@ -74,17 +112,50 @@ pub fn memory_map() -> String {
 /// Bytes on the wire and in host memory.
 pub fn wire() -> String {
     let mut out = page("Spindle transport");
-    let _ = write!(out, "\nOver UDP (default port {}), big-endian, {} bytes ({} for GET). A full-size segment carries {} bytes.\n", params::SPINDLE_PORT, wire::SPINDLE_BYTES, wire::SPINDLE_GET_BYTES, params::SEGMENT_BYTES);
-    table(&mut out, &["offset", "field", "bits", "meaning"], wire::SPINDLE_FIELDS.iter().map(|f| vec![f.offset.to_string(), format!("`{}`", f.name), f.bits.to_string(), f.doc.into()]));
+    let _ = write!(
+        out,
+        "\nOver UDP (default port {}), big-endian, {} bytes ({} for GET). A full-size segment carries {} bytes.\n",
+        params::SPINDLE_PORT,
+        wire::SPINDLE_BYTES,
+        wire::SPINDLE_GET_BYTES,
+        params::SEGMENT_BYTES
+    );
+    table(
+        &mut out,
+        &["offset", "field", "bits", "meaning"],
+        wire::SPINDLE_FIELDS
+            .iter()
+            .map(|f| vec![f.offset.to_string(), format!("`{}`", f.name), f.bits.to_string(), f.doc.into()]),
+    );
     out.push_str("\n## Opcodes\n");
-    let opcodes = [("PUT", wire::opcode::PUT), ("GET", wire::opcode::GET), ("GET_RESP", wire::opcode::GET_RESP), ("ACK", wire::opcode::ACK), ("NACK", wire::opcode::NACK), ("CTRL", wire::opcode::CTRL)];
+    let opcodes = [
+        ("PUT", wire::opcode::PUT),
+        ("GET", wire::opcode::GET),
+        ("GET_RESP", wire::opcode::GET_RESP),
+        ("ACK", wire::opcode::ACK),
+        ("NACK", wire::opcode::NACK),
+        ("CTRL", wire::opcode::CTRL),
+    ];
     table(&mut out, &["opcode", "value"], opcodes.iter().map(|(n, v)| vec![(*n).into(), v.to_string()]));
     out.push_str("\n## Flags\n");
     use wire::flag;
-    let flags = [("ACK_REQ", flag::ACK_REQ), ("UNSEQ", flag::UNSEQ), ("EPOCH_VALID", flag::EPOCH_VALID), ("MANAGED", flag::MANAGED), ("RETX", flag::RETX), ("ECN_ECHO", flag::ECN_ECHO), ("ICRC", flag::ICRC)];
+    let flags = [
+        ("ACK_REQ", flag::ACK_REQ),
+        ("UNSEQ", flag::UNSEQ),
+        ("EPOCH_VALID", flag::EPOCH_VALID),
+        ("MANAGED", flag::MANAGED),
+        ("RETX", flag::RETX),
+        ("ECN_ECHO", flag::ECN_ECHO),
+        ("ICRC", flag::ICRC),
+    ];
     table(&mut out, &["flag", "bit"], flags.iter().map(|(n, v)| vec![(*n).into(), v.trailing_zeros().to_string()]));
     let _ = write!(out, "\n## Completion record\n\n{} bytes in host memory, {}-aligned, little-endian; the host zeroes it before posting.\n", wire::RECORD_BYTES, wire::RECORD_BYTES);
-    let record = [(wire::RECORD_LENGTH, "length, u32"), (wire::RECORD_STATUS, "status, u8: 0 not complete, 1 done, 2 partial, 3 cancelled"), (wire::RECORD_EPOCH, "epoch, u16"), (wire::RECORD_BUFFER, "buffer pointer, u64")];
+    let record = [
+        (wire::RECORD_LENGTH, "length, u32"),
+        (wire::RECORD_STATUS, "status, u8: 0 not complete, 1 done, 2 partial, 3 cancelled"),
+        (wire::RECORD_EPOCH, "epoch, u16"),
+        (wire::RECORD_BUFFER, "buffer pointer, u64"),
+    ];
     table(&mut out, &["offset", "field"], record.iter().map(|(o, d)| vec![o.to_string(), (*d).into()]));
     out
 }
@@ -93,7 +164,9 @@ pub fn wire() -> String {
 pub fn reasons() -> String {
     let mut out = page("Reasons and trace points");
     out.push_str("\n## Why a frame is dropped\n");
-    let rows = |list: &'static [(&str, &str)]| list.iter().enumerate().map(|(i, (name, doc))| vec![i.to_string(), format!("`{name}`"), (*doc).into()]);
+    let rows = |list: &'static [(&str, &str)]| {
+        list.iter().enumerate().map(|(i, (name, doc))| vec![i.to_string(), format!("`{name}`"), (*doc).into()])
+    };
     table(&mut out, &["index", "reason", "meaning"], rows(reasons::DROP_REASONS));
     out.push_str("\n## Trace points\n\nBit of `trace_valid`.\n");
     table(&mut out, &["bit", "point", "meaning"], rows(reasons::TRACE_POINTS));

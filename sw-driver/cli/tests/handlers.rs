@@ -1,0 +1,189 @@
+//! The shipped handlers' machine code, run by an independent processor model (qemu-riscv32), against their Rust models.
+
+use rand::{Rng, RngCore, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+use spindle_contract::memory_map::{self as map, base, command};
+use spindle_contract::params::{SLOT_BYTES, SPINDLE_PORT};
+use spindle_model::frames::{echo_request, udp, udp_without_checksum, Ends};
+use spindle_model::handlers::{by_name, Circumstances, Outcome};
+use spindle_model::parser::{parse, Verdict};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+const HOST_BYTES: u32 = 7 * 2048 + 100;
+/// Bytes of a result of the harness.
+const RESULT_BYTES: usize = 4 + 32 + 2 * SLOT_BYTES;
+
+/// Links a handler with the harness into a Linux program.
+fn program(name: &str, folder: &Path) -> PathBuf {
+    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let sdk = here.join("../../hpu-core/handlers");
+    let compiler = "riscv64-unknown-elf-gcc";
+    let flags =
+        ["-march=rv32im", "-mabi=ilp32", "-O2", "-ffreestanding", "-nostdlib", "-static", "-Wl,-Ttext=0x00100000"];
+    let libgcc = Command::new(compiler).args(&flags[..2]).arg("-print-libgcc-file-name").output();
+    let libgcc = libgcc.expect("install the compiler: apt-get install gcc-riscv64-unknown-elf").stdout;
+    let output = folder.join(name);
+    let status = Command::new(compiler)
+        .args(flags)
+        .arg("-I")
+        .arg(sdk.join("include"))
+        .args([sdk.join(format!("examples/{name}.c")), sdk.join("lib/memory.c"), here.join("tests/qemu_harness.c")])
+        .arg(String::from_utf8(libgcc).unwrap().trim())
+        .arg("-o")
+        .arg(&output)
+        .status();
+    assert!(status.unwrap().success());
+    output
+}
+
+/// What the hardware would tell a header handler of this frame.
+fn task_page(frame: &[u8], number: u16) -> Option<Vec<u8>> {
+    let Verdict::Accept(parsed) = parse(frame, SPINDLE_PORT) else { return None };
+    let packet = base(map::PACKET);
+    let mut page = vec![0; map::TASK_PAGE_BYTES as usize];
+    let mut put = |offset: u32, value: u32| page[offset as usize..][..4].copy_from_slice(&value.to_le_bytes());
+    put(map::TASK_PACKET, packet);
+    put(map::TASK_PACKET_LEN, frame.len().min(SLOT_BYTES) as u32);
+    put(map::TASK_FRAME_LEN, frame.len() as u32);
+    put(map::TASK_PAYLOAD, packet + parsed.payload_offset as u32);
+    put(map::TASK_PAYLOAD_LEN, parsed.payload_len.into());
+    put(map::TASK_L3, packet + parsed.l3_offset as u32);
+    put(map::TASK_SRC_NID, parsed.src_nid);
+    put(map::TASK_SRC_PID, parsed.src_pid.into());
+    put(map::TASK_DST_PID, parsed.dst_pid.into());
+    put(map::TASK_FRAME, number.into());
+    put(map::TASK_HOST_SIZE, HOST_BYTES);
+    Some(page)
+}
+
+/// Every frame's result: return code, words of the command port, packet slot, scratchpad.
+fn results(program: &Path, frames: &[Vec<u8>]) -> Vec<(u32, [u32; 8], Vec<u8>, Vec<u8>)> {
+    let mut input = Vec::new();
+    for (number, frame) in frames.iter().enumerate() {
+        input.extend(task_page(frame, number as u16).expect("only frames that the parser passes are given"));
+        let cut = &frame[..frame.len().min(SLOT_BYTES)];
+        input.extend((cut.len() as u32).to_le_bytes());
+        input.extend_from_slice(cut);
+    }
+    let mut qemu = Command::new("timeout")
+        .args(["60", "qemu-riscv32"])
+        .arg(program)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut stdin = qemu.stdin.take().unwrap();
+    // Writing and reading at once: pipes are short.
+    let writer = std::thread::spawn(move || stdin.write_all(&input));
+    let output = qemu.wait_with_output().unwrap();
+    writer.join().unwrap().unwrap();
+    assert!(
+        output.status.success(),
+        "qemu-riscv32 ended with {}; if it is missing: apt-get install qemu-user",
+        output.status
+    );
+    assert_eq!(output.stdout.len(), frames.len() * RESULT_BYTES);
+    let word = |bytes: &[u8]| u32::from_le_bytes(bytes.try_into().unwrap());
+    output
+        .stdout
+        .chunks(RESULT_BYTES)
+        .map(|r| {
+            let port = std::array::from_fn(|i| word(&r[4 + 4 * i..8 + 4 * i]));
+            (word(&r[..4]), port, r[36..36 + SLOT_BYTES].to_vec(), r[36 + SLOT_BYTES..].to_vec())
+        })
+        .collect()
+}
+
+/// Frames of all sizes, tagged or not, padded or not, with payloads that bring out the corners of checksums.
+fn traffic(random: &mut ChaCha8Rng) -> Vec<Vec<u8>> {
+    let mut frames = Vec::new();
+    for length in (0..100).chain((100..2100).step_by(37)) {
+        for kind in 0..6 {
+            let ends = Ends {
+                vlan: random.random_bool(0.3).then(|| random.random_range(1..4095)),
+                src_ip: random.random(),
+                dst_ip: random.random(),
+                src_mac: random.random(),
+                dst_mac: random.random(),
+            };
+            let mut payload = vec![if kind == 1 { 0xff } else { 0 }; length];
+            if kind > 2 {
+                random.fill_bytes(&mut payload);
+            }
+            let (a, b) = if kind % 3 == 0 { (0, 0) } else { (random.random(), random.random()) };
+            for mut frame in [
+                udp(&ends, a, b, &payload),
+                echo_request(&ends, a, b, &payload),
+                udp_without_checksum(&ends, a, b, &payload),
+            ] {
+                if frame.len() < 60 && random.random_bool(0.5) {
+                    frame.resize(60, 0);
+                }
+                frames.push(frame);
+            }
+        }
+    }
+    let mut arp = vec![0xff; 60];
+    arp[12..14].copy_from_slice(&[8, 6]);
+    frames.push(arp);
+    frames.retain(|frame| task_page(frame, 0).is_some());
+    frames
+}
+
+fn agrees_with_its_model(name: &str) {
+    let seed = std::env::var("SPINDLE_SEED").ok().and_then(|seed| seed.parse().ok()).unwrap_or(7);
+    println!("seed {seed}");
+    let folder = tempfile::tempdir().unwrap();
+    let frames = traffic(&mut ChaCha8Rng::seed_from_u64(seed));
+    let model = by_name(name).unwrap();
+    let mut acted = 0;
+    for (number, (frame, (code, port, packet, scratch))) in
+        frames.iter().zip(results(&program(name, folder.path()), &frames)).enumerate()
+    {
+        let issued = port[map::CMD_ISSUE as usize / 4];
+        let (source, length) = (port[map::CMD_SOURCE as usize / 4], port[map::CMD_LENGTH as usize / 4] as usize);
+        let circumstances = Circumstances { number: number as u16, host_bytes: HOST_BYTES as usize };
+        let what = format!("{name}, frame {number} of {} bytes", frame.len());
+        match model(frame, circumstances) {
+            Outcome::Answer(answer) => {
+                acted += 1;
+                assert_eq!((code, issued, source), (0, command::SEND_PACKET.into(), base(map::PACKET)), "{what}");
+                assert!(packet[..length] == answer[..], "{what}: {:?}", (0..length).find(|i| packet[*i] != answer[*i]));
+            }
+            Outcome::ToHost(offset, record) => {
+                acted += 1;
+                assert_eq!((code, issued, source), (0, command::DMA_TO_HOST.into(), base(map::SCRATCH)), "{what}");
+                assert_eq!(port[map::CMD_ADDR_LO as usize / 4] as usize, offset, "{what}");
+                assert!(scratch[..length] == record[..], "{what}");
+            }
+            Outcome::Drop => assert_eq!((code, issued), (map::SPIN_DROP.into(), 0), "{what}"),
+            Outcome::Proceed => {
+                acted += 1;
+                assert_eq!((code, issued), (map::SPIN_PROCEED.into(), 0), "{what}");
+            }
+        }
+    }
+    assert!(acted > 100, "{name} acted on {acted} frames only");
+}
+
+#[test]
+fn ping_pong() {
+    agrees_with_its_model("ping_pong");
+}
+
+#[test]
+fn icmp_echo() {
+    agrees_with_its_model("icmp_echo");
+}
+
+#[test]
+fn udp_to_host() {
+    agrees_with_its_model("udp_to_host");
+}
+
+#[test]
+fn place() {
+    agrees_with_its_model("place");
+}

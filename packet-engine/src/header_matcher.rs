@@ -15,7 +15,7 @@
 
 use spindle_blocks::desc::PacketDesc;
 use spindle_contract::descriptors::action;
-use spindle_contract::params::{MATCH_TERMS, MATCH_WORDS};
+use spindle_contract::params::MATCH_TERMS;
 use spindle_contract::reasons;
 use spindle_verilog::prelude::*;
 
@@ -42,6 +42,19 @@ pub struct RuleAction {
     action: Bits<2>,
     context: Bits<4>,
     per_message: Bit,
+}
+
+/// One word of sixteen; a tree of two-way choices maps to the fewest LUTs.
+#[hdl_fn]
+pub fn pick(words: Bits<512>, number: Bits<4>) -> Bits<32> {
+    let eight = if number.get_bit(3) { words.get_bits::<256>(256) } else { words.get_bits::<256>(0) };
+    let four = if number.get_bit(2) { eight.get_bits::<128>(128) } else { eight.get_bits::<128>(0) };
+    let two = if number.get_bit(1) { four.get_bits::<64>(64) } else { four.get_bits::<64>(0) };
+    if number.get_bit(0) {
+        two.get_bits::<32>(32)
+    } else {
+        two.get_bits::<32>(0)
+    }
 }
 
 /// The lowest set bit.
@@ -215,11 +228,7 @@ impl Logic for HeaderMatcher {
         // Stage 1: the word of each term, masked.
         let words = self.parsed_words.val();
         for t in 0..MATCH_TERMS {
-            let mut chosen: Bits<32> = bits::<32>(0);
-            for w in 0..MATCH_WORDS {
-                chosen = chosen | (words.get_bits::<32>(32 * w) & repeat::<32>(self.word[t].q.val() == w as u64));
-            }
-            self.masked[t].d.next = chosen & self.mask[t].q.val();
+            self.masked[t].d.next = pick(words, self.word[t].q.val()) & self.mask[t].q.val();
         }
 
         // Stage 2: compare.

@@ -1,6 +1,6 @@
 //! LUT RAM: asynchronous reads.
 
-use super::{check, storage, RamStyle};
+use super::{check, index, storage, unread_bits, RamStyle};
 use spindle_verilog::custom;
 use spindle_verilog::prelude::*;
 
@@ -64,9 +64,13 @@ impl<T: Synth, const A: usize> Logic for LutMemory<T, A> {
     fn hdl(&self) -> Verilog {
         let (width, depth) = (T::BITS, self._words.len());
         let body = format!(
-            "{storage}  always @(posedge clock) begin\n    if (write_enable) words[write_address] <= write_data;\n  end\n  \
-             assign read_data = words[read_address];\n",
+            "{storage}  always @(posedge clock) begin\n    if (write_enable) words[{at}] <= write_data;\n  end\n  \
+             assign read_data = words[{from}];\n{unread}{unwritten}",
             storage = storage(RamStyle::Distributed, width, depth),
+            at = index("write_address", A, depth),
+            from = index("read_address", A, depth),
+            unread = unread_bits("read_address", A, depth),
+            unwritten = unread_bits("write_address", A, depth),
         );
         custom(&format!("lut_ram_{depth}x{width}"), &body)
     }

@@ -59,6 +59,25 @@ fn storage(style: RamStyle, width: usize, depth: usize) -> String {
     )
 }
 
+/// The part of an address that selects one of `depth` words.
+fn index(address: &str, address_bits: usize, depth: usize) -> String {
+    let used = depth.next_power_of_two().trailing_zeros() as usize;
+    if used == address_bits {
+        address.to_string()
+    } else {
+        format!("{address}[{high}:0]", high = used - 1)
+    }
+}
+
+/// Collects the address bits that a reduced depth leaves unread, for the lint's sake; nothing at full depth.
+fn unread_bits(address: &str, address_bits: usize, depth: usize) -> String {
+    let used = depth.next_power_of_two().trailing_zeros() as usize;
+    if used == address_bits {
+        return String::new();
+    }
+    format!("  wire unused_{address} = &{{1'b0, {address}[{high}:{used}]}};\n", high = address_bits - 1)
+}
+
 /// The statements behind a read stage: the output itself, or one more register.
 fn output_register(latency: usize, width: usize, stage: &str, output: &str) -> String {
     if latency == 1 {

@@ -1,6 +1,6 @@
 //! One write port and one or two synchronous read ports.
 
-use super::{check, output_register, storage, RamStyle};
+use super::{check, index, output_register, storage, unread_bits, RamStyle};
 use spindle_verilog::custom;
 use spindle_verilog::prelude::*;
 
@@ -98,11 +98,15 @@ impl<T: Synth, const A: usize> Logic for SdpMemory<T, A> {
     fn hdl(&self) -> Verilog {
         let (width, depth, latency) = (T::BITS, self._words.len(), self._latency);
         let body = format!(
-            "{storage}  logic [{high}:0] fetched;\n  always @(posedge clock) begin\n    if (write_enable) words[write_address] <= write_data;\n    \
-             if (read_enable) fetched <= words[read_address];\n  end\n{output}",
+            "{storage}  logic [{high}:0] fetched;\n  always @(posedge clock) begin\n    if (write_enable) words[{at}] <= write_data;\n    \
+             if (read_enable) fetched <= words[{from}];\n  end\n{output}{unread}{unwritten}",
             storage = storage(self._style, width, depth),
             high = width - 1,
             output = output_register(latency, width, "fetched", "read_data"),
+            at = index("write_address", A, depth),
+            from = index("read_address", A, depth),
+            unread = unread_bits("read_address", A, depth),
+            unwritten = unread_bits("write_address", A, depth),
         );
         custom(&format!("sdp_ram_{depth}x{width}_{}_{latency}", self._style.attribute()), &body)
     }

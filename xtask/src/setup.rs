@@ -12,6 +12,7 @@ const PACKAGES: &[(&str, &str)] = &[
     ("verilator", "/usr/bin/verilator"),
     ("gcc-riscv64-unknown-elf", "/usr/bin/riscv64-unknown-elf-gcc"),
     ("python3-venv", "/usr/share/doc/python3-venv"),
+    ("qemu-user", "/usr/bin/qemu-riscv32"),
     ("tshark", "/usr/bin/tshark"),
     ("iproute2", "/usr/share/doc/iproute2"),
     ("ethtool", "/usr/share/doc/ethtool"),

@@ -10,7 +10,7 @@
 //! | in `store`, `store_pkt`, `store_packet` | scheduler: remember a packet |
 //! | in `order`, `packet`, `task_push`, `place_push` | scheduler: an order (and the packet's fields, for the short way) |
 //! | in `fast`, `fast_valid` / out `fast_ready` | packets that need no scheduling, straight to `placement` |
-//! | out `task`, `task_valid` / in `task_ready` | HPU array |
+//! | out `task_desc`, `task_valid` / in `task_ready` | HPU array |
 //! | out `placement`, `placement_valid` / in `placement_ready` | RVMA engine |
 //!
 //! Latency: an ordered task is valid 1 cycle later when nothing else waits, else 7 cycles after its turn comes; an ordered
@@ -64,7 +64,7 @@ pub struct Dispatch {
     /// It is taken.
     pub fast_ready: Signal<Out, Bit>,
     /// Task for the array.
-    pub task: Signal<Out, TaskDesc>,
+    pub task_desc: Signal<Out, TaskDesc>,
     /// It is offered.
     pub task_valid: Signal<Out, Bit>,
     /// The array takes it.
@@ -107,7 +107,7 @@ impl Dispatch {
             fast: Default::default(),
             fast_valid: Default::default(),
             fast_ready: Default::default(),
-            task: Default::default(),
+            task_desc: Default::default(),
             task_valid: Default::default(),
             task_ready: Default::default(),
             placement: Default::default(),
@@ -198,7 +198,7 @@ impl Logic for Dispatch {
         } else if self.task_ready.val() {
             self.task_out_valid.d.next = false;
         }
-        self.task.next = self.task_out.q.val();
+        self.task_desc.next = self.task_out.q.val();
         self.task_valid.next = self.task_out_valid.q.val();
 
         // While a queued placement waits or is being built, fast ones wait, and the output, once empty, stays empty.

@@ -70,14 +70,14 @@ pub struct Egress {
     pub frame: Signal<Out, Bits<16>>,
     skid: Skid<EgressBeat>,
     traffic: Traffic,
-    inside: Reg<Bit>,
+    in_frame: Reg<Bit>,
 }
 
 impl Logic for Egress {
     #[hdl]
     fn update(&mut self) {
         clocks!(self, clock, reset, skid, traffic);
-        regs!(self, clock, reset, inside);
+        regs!(self, clock, reset, in_frame);
         self.skid.write.next = EgressBeat {
             data: self.egress_data.val(),
             keep: self.egress_keep.val(),
@@ -101,9 +101,9 @@ impl Logic for Egress {
         self.frames.next = self.traffic.frames.val();
         self.bytes.next = self.traffic.bytes.val();
         if moves {
-            self.inside.d.next = !beat.last;
+            self.in_frame.d.next = !beat.last;
         }
-        self.first.next = moves & !self.inside.q.val();
+        self.first.next = moves & !self.in_frame.q.val();
         self.ends.next = moves & beat.last;
         self.frame.next = beat.frame;
     }

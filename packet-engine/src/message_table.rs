@@ -8,7 +8,7 @@
 //! | in `lookup` / out `hit`, `hit_slot`, `free`, `free_slot` | scheduler: answer 1 cycle later, every cycle |
 //! | in `read_slot` / out `state` | scheduler: asynchronous read |
 //! | in `write`, `write_slot`, `write_state` | scheduler: seen from the next cycle on |
-//! | in `claim`, `claim_named`, `release`, `slot`, `key` | scheduler: takes or gives back `slot`; seen by a `lookup` one cycle later |
+//! | in `claim`, `claim_named`, `give_back`, `slot`, `key` | scheduler: takes or gives back `slot`; seen by a `lookup` one cycle later |
 //! | out `open` | messages alive |
 //!
 //! `claim_named` = 0 makes a message that no later packet can join (a packet that is a message of its own). Never stalls.
@@ -34,7 +34,7 @@ pub struct MessageGroup {
     /// It can be found by its key.
     pub claim_named: Signal<In, Bit>,
     /// Give `index` back.
-    pub release: Signal<In, Bit>,
+    pub give_back: Signal<In, Bit>,
     /// Slot of the group.
     pub index: Signal<In, Bits<4>>,
     /// Key of the claimed slot.
@@ -94,7 +94,7 @@ impl Logic for MessageGroup {
             if self.claim_named.val() {
                 self.named.d.next = self.named.q.val() | chosen;
             }
-        } else if self.release.val() {
+        } else if self.give_back.val() {
             self.used.d.next = self.used.q.val() & !chosen;
             self.named.d.next = self.named.q.val() & !chosen;
         }
@@ -138,7 +138,7 @@ pub struct MessageTable {
     /// It can be found by its key.
     pub claim_named: Signal<In, Bit>,
     /// Give `slot` back.
-    pub release: Signal<In, Bit>,
+    pub give_back: Signal<In, Bit>,
     /// Slot that is taken or given back.
     pub slot: Signal<In, Bits<8>>,
     /// Key of the slot that is taken.
@@ -173,7 +173,7 @@ impl MessageTable {
             write_state: Default::default(),
             claim: Default::default(),
             claim_named: Default::default(),
-            release: Default::default(),
+            give_back: Default::default(),
             slot: Default::default(),
             key: Default::default(),
             open: Default::default(),
@@ -200,7 +200,7 @@ impl Logic for MessageTable {
             self.groups[g].lookup.next = self.lookup.val();
             self.groups[g].claim.next = self.claim.val() & chosen;
             self.groups[g].claim_named.next = self.claim_named.val();
-            self.groups[g].release.next = self.release.val() & chosen;
+            self.groups[g].give_back.next = self.give_back.val() & chosen;
             self.groups[g].index.next = self.slot.val().get_bits::<4>(0);
             self.groups[g].key.next = self.key.val();
             hit = hit | self.groups[g].hit.val();
@@ -223,9 +223,9 @@ impl Logic for MessageTable {
         self.states.read_address.next = self.read_slot.val();
         self.state.next = self.states.read_data.val();
 
-        if self.claim.val() & !self.release.val() {
+        if self.claim.val() & !self.give_back.val() {
             self.alive.d.next = self.alive.q.val() + 1;
-        } else if self.release.val() & !self.claim.val() {
+        } else if self.give_back.val() & !self.claim.val() {
             self.alive.d.next = self.alive.q.val() - 1;
         }
         self.open.next = self.alive.q.val();

@@ -52,7 +52,7 @@ pub struct PacketEngine {
     /// It is taken.
     pub tx_ready: Signal<In, Bit>,
     /// Task for the array.
-    pub task: Signal<Out, TaskDesc>,
+    pub task_desc: Signal<Out, TaskDesc>,
     /// It is offered.
     pub task_valid: Signal<Out, Bit>,
     /// It is taken.
@@ -176,7 +176,7 @@ impl PacketEngine {
             tx_last: Default::default(),
             tx_valid: Default::default(),
             tx_ready: Default::default(),
-            task: Default::default(),
+            task_desc: Default::default(),
             task_valid: Default::default(),
             task_ready: Default::default(),
             task_done_feedback: Default::default(),
@@ -293,7 +293,7 @@ impl Logic for PacketEngine {
         self.payload_scheduler.packet_valid.next = self.ingress_join.packet_valid.val();
         self.ingress_join.packet_ready.next = self.payload_scheduler.packet_ready.val();
         self.payload_scheduler.contexts.next = self.contexts_feedback.val();
-        self.task.next = self.payload_scheduler.task.val();
+        self.task_desc.next = self.payload_scheduler.task_desc.val();
         self.task_valid.next = self.payload_scheduler.task_valid.val();
         self.payload_scheduler.task_ready.next = self.task_ready.val();
         self.payload_scheduler.task_done.next = self.task_done_feedback.val();
@@ -378,7 +378,7 @@ impl Logic for PacketEngine {
         self.buffered_at.d.next = self.ingress_join.packet_valid.val() & self.payload_scheduler.packet_ready.val();
         self.buffered_tag.d.next = self.ingress_join.packet.val().frame;
         self.scheduled_at.d.next = task_sent;
-        self.scheduled_tag.d.next = self.payload_scheduler.task.val().frame;
+        self.scheduled_tag.d.next = self.payload_scheduler.task_desc.val().frame;
         self.egress_first_at.d.next = self.egress.first.val();
         self.egress_last_at.d.next = self.egress.ends.val();
         self.egress_tag.d.next = self.egress.frame.val();

@@ -10,7 +10,7 @@
 //! |---|---|
 //! | in `packet`, `packet_valid` / out `packet_ready` | ingress join |
 //! | out `free_pkt`, `free_valid` / in `free_ready` | packet buffer: cells to return |
-//! | out `task`, `task_valid` / in `task_ready` | HPU array |
+//! | out `task_desc`, `task_valid` / in `task_ready` | HPU array |
 //! | in `task_done`, `task_done_valid` / out `task_done_ready` | HPU array |
 //! | in `place`, `place_valid` / out `place_ready` | HPU array; must be taken before the `task_done` of the same handler is offered |
 //! | in `contexts` | HPU array: 4 bits a context |
@@ -85,7 +85,7 @@ pub struct PayloadScheduler {
     /// It is taken.
     pub free_ready: Signal<In, Bit>,
     /// Task for the array.
-    pub task: Signal<Out, TaskDesc>,
+    pub task_desc: Signal<Out, TaskDesc>,
     /// It is offered.
     pub task_valid: Signal<Out, Bit>,
     /// It is taken.
@@ -167,7 +167,7 @@ impl PayloadScheduler {
             free_pkt: Default::default(),
             free_valid: Default::default(),
             free_ready: Default::default(),
-            task: Default::default(),
+            task_desc: Default::default(),
             task_valid: Default::default(),
             task_ready: Default::default(),
             task_done: Default::default(),
@@ -403,7 +403,7 @@ impl Logic for PayloadScheduler {
         self.table.write_state.next = verdict.message;
         self.table.claim.next = acting & verdict.claim;
         self.table.claim_named.next = event.named;
-        self.table.release.next = acting & verdict.release;
+        self.table.give_back.next = acting & verdict.release;
         self.table.slot.next = event.slot;
         self.table.key.next = self.key.q.val();
         self.states.write_enable.next = acting & verdict.write_packet;
@@ -446,7 +446,7 @@ impl Logic for PayloadScheduler {
         self.dispatch.packet.next = self.current.q.val();
         self.dispatch.task_push.next = acting & verdict.task;
         self.dispatch.place_push.next = acting & verdict.place;
-        self.task.next = self.dispatch.task.val();
+        self.task_desc.next = self.dispatch.task_desc.val();
         self.task_valid.next = self.dispatch.task_valid.val();
         self.dispatch.task_ready.next = self.task_ready.val();
         self.placement.next = self.dispatch.placement.val();

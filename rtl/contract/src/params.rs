@@ -135,7 +135,7 @@ impl Config {
 
     /// Refuses an illegal configuration with the sentence that a user should read.
     pub fn validate(&self) -> Result<(), &'static str> {
-        let checks: [(bool, &'static str); 12] = [
+        let checks: [(bool, &'static str); 13] = [
             (self.clusters >= 1 && self.clusters <= 8, "clusters must be 1 to 8"),
             (self.hpus >= 1 && self.hpus <= 8, "hpus must be 1 to 8 per cluster"),
             (self.imem_bytes.is_power_of_two() && self.imem_bytes >= 4096 && self.imem_bytes <= 64 << 10, "imem_bytes must be a power of two from 4 KiB to 64 KiB"),
@@ -147,6 +147,7 @@ impl Config {
             (self.mailboxes.is_power_of_two() && self.mailboxes >= 64 && self.mailboxes <= 4096, "mailboxes must be a power of two from 64 to 4096"),
             (self.posted_buffers.is_power_of_two() && self.posted_buffers >= 64 && self.posted_buffers <= 16384, "posted_buffers must be a power of two from 64 to 16384"),
             (self.processes >= 1 && self.processes <= 64, "processes must be 1 to 64"),
+            (self.total_hpus() <= crate::reasons::TRACE_HPUS, "clusters times hpus must be at most 32"),
             (self.clock_mhz > 0, "clock_mhz must be positive"),
         ];
         for (ok, sentence) in checks {

@@ -35,7 +35,7 @@ pub const DROP_COUNT: usize = DROP_REASONS.len();
 
 macro_rules! points { ($($konst:ident $num:literal $name:literal $doc:literal;)*) => {
     $(#[doc = $doc] pub const $konst: usize = $num;)*
-    /// Name and meaning of each trace point; the index is the bit of the NIC's `trace_valid` port.
+    /// Name and meaning of each trace point; the index is the number of the point.
     pub const TRACE_POINTS: &[(&str, &str)] = &[$(($name, $doc)),*];
 } }
 points! {
@@ -60,3 +60,22 @@ points! {
 pub const TRACE_COUNT: usize = TRACE_POINTS.len();
 /// Width of a trace tag: the frame sequence number.
 pub const TRACE_TAG_BITS: usize = 16;
+/// First of the points that every HPU has for itself (loaded, handler_start, handler_end, command).
+pub const TRACE_HPU_FIRST: usize = T_LOADED;
+/// Number of those points.
+pub const TRACE_HPU_POINTS: usize = 4;
+/// HPUs that the trace ports have lanes for.
+pub const TRACE_HPUS: usize = 32;
+/// Lanes of the trace ports: one per point, then [`TRACE_HPU_POINTS`] per HPU.
+///
+/// `trace_valid[i]` says that lane i fires in this cycle, `trace_tags[16 i + 15 : 16 i]` for which frame. The lanes of HPU points among the first
+/// [`TRACE_COUNT`] never fire.
+pub const TRACE_LANES: usize = TRACE_COUNT + TRACE_HPUS * TRACE_HPU_POINTS;
+
+/// Point and HPU (cluster * hpus + hpu, 0 for points that are not an HPU's) of each lane.
+pub fn trace_lanes() -> impl Iterator<Item = (usize, usize)> {
+    (0..TRACE_LANES).map(|lane| match lane.checked_sub(TRACE_COUNT) {
+        None => (lane, 0),
+        Some(i) => (TRACE_HPU_FIRST + i % TRACE_HPU_POINTS, i / TRACE_HPU_POINTS),
+    })
+}

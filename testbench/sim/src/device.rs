@@ -142,7 +142,7 @@ impl SimDevice {
         };
         let trace_valid = port("trace_valid")?;
         let trace_tags = port("trace_tags")?;
-        let lanes: Vec<Lane> = reasons::trace_lanes(config.total_hpus()).map(|(point, unit)| Lane { point, unit }).collect();
+        let lanes: Vec<Lane> = reasons::trace_lanes().map(|(point, unit)| Lane { point, unit }).collect();
         ensure!(
             trace_valid.width() as usize == lanes.len() && trace_tags.width() as usize == 16 * lanes.len(),
             "the design has {} trace lanes where configuration `{}` has {}; emit it from the same configuration",

@@ -54,7 +54,7 @@ pub enum ImageError {
 }
 
 /// A handler image, checked.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Image {
     /// Code and constants, from the first address of the code region.
     pub code: Vec<u8>,
@@ -62,7 +62,8 @@ pub struct Image {
     pub state: Vec<u8>,
     /// Entry points of the header, payload and completion handler.
     pub entries: [Option<u32>; 3],
-    symbols: Vec<(u32, String)>,
+    /// Functions by address.
+    pub symbols: Vec<(u32, String)>,
 }
 
 /// Symbols of the entry points, in the order of the kinds.

@@ -1,0 +1,358 @@
+//! The driver against a card that exists only as a table of registers: what it writes, and what it makes of bad answers.
+
+use rand::{Rng, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+use spindle::rule_table::Action;
+use spindle::{Bar, ContextId, ContextOptions, Device, Error, HostMemory, Image, Result, Rule};
+use spindle_contract::memory_map::{base, CODE};
+use spindle_contract::params::{Config, MATCH_TERMS, MATCH_WORDS};
+use spindle_contract::registers::{self, doorbell, doorbell_command, doorbell_error, global, hpu, packet, BLOCKS};
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::rc::Rc;
+
+/// A register file with the few side effects that the driver relies on.
+#[derive(Default)]
+struct Card {
+    registers: HashMap<u32, u32>,
+    terms: HashMap<u32, [u32; 4]>,
+    rules: HashMap<u32, [u32; 3]>,
+    imem: HashMap<u32, u32>,
+    l2: HashMap<u32, u32>,
+    installed: Vec<(u32, HashMap<u32, u32>)>,
+    /// Answer of the next doorbell commands, and reads of RESULT that say busy first.
+    doorbell: (u32, u32),
+    commands: Vec<(u32, u32)>,
+    memory: HashMap<u64, u8>,
+    next: u64,
+    cycle: u32,
+    /// Cycle in which the record at this address appears.
+    complete: Option<(u32, u64, [u8; 16])>,
+}
+
+#[derive(Clone)]
+struct Handle(Rc<RefCell<Card>>);
+
+impl Handle {
+    fn new(config: &Config) -> Handle {
+        let mut card = Card { next: 0x1000, ..Card::default() };
+        let mut set = |offset: u32, value: u32| card.registers.insert(global::BASE + offset, value);
+        set(global::MAGIC, registers::MAGIC);
+        set(global::VERSION, spindle_contract::VERSION);
+        set(
+            global::HPUS,
+            config.clusters as u32
+                | (config.hpus as u32) << 8
+                | (config.contexts as u32) << 16
+                | (config.match_rules as u32) << 24,
+        );
+        set(global::TABLES, config.mailboxes as u32 | (config.posted_buffers as u32) << 16);
+        set(
+            global::MEMORIES,
+            (config.imem_bytes >> 10) as u32
+                | ((config.l2_bytes >> 10) as u32) << 8
+                | ((config.packet_buffer_bytes >> 10) as u32) << 20,
+        );
+        set(global::CLOCK_MHZ, config.clock_mhz);
+        set(global::LIVE_MESSAGES, config.live_messages as u32);
+        set(global::PROCESSES, config.processes as u32);
+        set(global::BLOCKS, BLOCKS.len() as u32);
+        for (i, block) in BLOCKS.iter().enumerate() {
+            for (j, word) in [block.id, 1, block.base, 0x1000].into_iter().enumerate() {
+                set(global::BLOCK_LIST + 16 * i as u32 + 4 * j as u32, word);
+            }
+        }
+        Handle(Rc::new(RefCell::new(card)))
+    }
+
+    fn open(&self) -> Result<Device<Handle, Handle>> {
+        Device::open(self.clone(), self.clone())
+    }
+
+    fn poke(&self, address: u32, value: u32) {
+        self.0.borrow_mut().registers.insert(address, value);
+    }
+}
+
+impl Bar for Handle {
+    fn read32(&mut self, address: u32) -> Result<u32> {
+        let card = &mut *self.0.borrow_mut();
+        card.cycle += 5;
+        if let Some((due, record, bytes)) = card.complete {
+            if card.cycle >= due {
+                card.memory.extend(bytes.iter().enumerate().map(|(i, byte)| (record + i as u64, *byte)));
+            }
+        }
+        if address == global::BASE + global::CYCLE_LO {
+            return Ok(card.cycle);
+        }
+        if address >= doorbell::BASE && address % registers::PAGE == doorbell::RESULT {
+            if card.doorbell.1 > 0 {
+                card.doorbell.1 -= 1;
+                return Ok(1 << 31);
+            }
+            return Ok(card.doorbell.0);
+        }
+        if address == hpu::BASE + hpu::L2_DATA {
+            let at = card.registers.entry(hpu::BASE + hpu::L2_ADDR).or_default();
+            *at += 4;
+            return Ok(card.l2.get(&(*at - 4)).copied().unwrap_or(0));
+        }
+        Ok(card.registers.get(&address).copied().unwrap_or(0))
+    }
+
+    fn write32(&mut self, address: u32, value: u32) -> Result<()> {
+        let card = &mut *self.0.borrow_mut();
+        let register = |page: u32, offset: u32| card.registers.get(&(page + offset)).copied().unwrap_or(0);
+        let p = |offset: u32| register(packet::BASE, offset);
+        if address == packet::BASE + packet::TERM_COMMIT {
+            let term = [p(packet::TERM_WORD), p(packet::TERM_MASK), p(packet::TERM_LOW), p(packet::TERM_HIGH)];
+            card.terms.insert(value, term);
+        } else if address == packet::BASE + packet::RULE_COMMIT {
+            let rule = [p(packet::RULE_POSITIVE), p(packet::RULE_NEGATIVE), p(packet::RULE_ACTION)];
+            card.rules.insert(value, rule);
+        } else if address == hpu::BASE + hpu::CTX_INSTALL {
+            let staged = card
+                .registers
+                .iter()
+                .filter(|(a, _)| (hpu::BASE..hpu::BASE + 0x40).contains(*a))
+                .map(|(a, v)| (a - hpu::BASE, *v))
+                .collect();
+            card.installed.push((value, staged));
+        } else if address == hpu::BASE + hpu::IMEM_DATA || address == hpu::BASE + hpu::L2_DATA {
+            let (memory, pointer) = if address == hpu::BASE + hpu::IMEM_DATA {
+                (&mut card.imem, hpu::IMEM_ADDR)
+            } else {
+                (&mut card.l2, hpu::L2_ADDR)
+            };
+            let at = card.registers.entry(hpu::BASE + pointer).or_default();
+            memory.insert(*at, value);
+            *at += 4;
+        } else if address >= doorbell::BASE && address % registers::PAGE == doorbell::COMMAND {
+            card.commands.push((address, value));
+        } else {
+            card.registers.insert(address, value);
+        }
+        Ok(())
+    }
+}
+
+impl HostMemory for Handle {
+    fn alloc(&mut self, bytes: usize, align: usize) -> Result<u64> {
+        let mut card = self.0.borrow_mut();
+        let start = card.next.next_multiple_of(align as u64);
+        card.next = start + bytes as u64;
+        Ok(start)
+    }
+
+    fn read(&self, address: u64, bytes: &mut [u8]) -> Result<()> {
+        let card = self.0.borrow();
+        bytes
+            .iter_mut()
+            .enumerate()
+            .for_each(|(i, byte)| *byte = card.memory.get(&(address + i as u64)).copied().unwrap_or(0));
+        Ok(())
+    }
+
+    fn write(&mut self, address: u64, bytes: &[u8]) -> Result<()> {
+        self.0.borrow_mut().memory.extend(bytes.iter().enumerate().map(|(i, byte)| (address + i as u64, *byte)));
+        Ok(())
+    }
+}
+
+fn image(code: usize, state: usize) -> Image {
+    let mut image = Image {
+        code: (0..code).map(|i| i as u8).collect(),
+        state: vec![0x5a; state],
+        entries: [Some(base(CODE)), None, Some(base(CODE) + 8)],
+        ..Image::default()
+    };
+    image.code.resize(code, 0);
+    image
+}
+
+#[test]
+fn a_card_says_what_it_is() {
+    for config in Config::ALL {
+        let device = Handle::new(&config).open().unwrap();
+        let info = device.info();
+        assert_eq!(
+            (info.clusters, info.hpus, info.contexts, info.match_rules),
+            (config.clusters, config.hpus, config.contexts, config.match_rules)
+        );
+        assert_eq!(
+            (info.imem_bytes, info.l2_bytes, info.packet_buffer_bytes),
+            (config.imem_bytes, config.l2_bytes, config.packet_buffer_bytes)
+        );
+        assert_eq!(
+            (info.mailboxes, info.posted_buffers, info.processes),
+            (config.mailboxes, config.posted_buffers, config.processes)
+        );
+    }
+}
+
+#[test]
+fn what_is_no_card_of_ours_is_refused() {
+    let refused = |address: u32, value: u32| {
+        let handle = Handle::new(&Config::SIM);
+        handle.poke(address, value);
+        handle.open().err().expect("must be refused")
+    };
+    assert!(matches!(refused(global::BASE + global::MAGIC, 0xffff_ffff), Error::NotSpindle(0xffff_ffff)));
+    assert!(matches!(refused(global::BASE + global::VERSION, 2), Error::Version { card: 2, .. }));
+    assert!(matches!(refused(global::BASE + global::BLOCKS, 3), Error::NoBlock("rvma")));
+    assert!(matches!(refused(global::BASE + global::BLOCK_LIST + 16 + 8, 0x9000), Error::NoBlock("packet")));
+    // An absurd count ends too.
+    let handle = Handle::new(&Config::SIM);
+    handle.poke(global::BASE + global::BLOCKS, u32::MAX);
+    handle.open().unwrap();
+}
+
+/// The tables that the driver writes mean what the rules mean, whatever the words.
+#[test]
+fn rules_reach_the_card_as_they_are_written() {
+    let texts = [
+        "udp.dport == 9 && ip.src in 10.0.0.0/8",
+        "!(icmp || vlan)",
+        "udp.dport != 9 || spindle.addr == 0x100000002",
+        "ip.tos in 3..9",
+    ];
+    let rules: Vec<Rule> = texts.iter().map(|text| text.parse().unwrap()).collect();
+    let handle = Handle::new(&Config::SIM);
+    let mut device = handle.open().unwrap();
+    for (i, rule) in rules.iter().enumerate() {
+        device.add_rule(rule, Action::Context(ContextId(i))).unwrap();
+    }
+    let card = handle.0.borrow();
+    let mut random = ChaCha8Rng::seed_from_u64(3);
+    for _ in 0..20_000 {
+        // Few bits, so that every test is met often.
+        let mut words = [0u32; MATCH_WORDS];
+        words[0] = random.random_range(0..32) << 16;
+        words[1] = random.random_range(9..12) << 24;
+        words[3] = random.random_range(8..10);
+        words[4] = random.random_range(0..12) << 24;
+        words[10] = 2;
+        words[11] = random.random_range(0..2);
+        let term = |t: u32| {
+            card.terms
+                .get(&t)
+                .is_some_and(|[word, mask, low, high]| (*low..=*high).contains(&(words[*word as usize] & mask)))
+        };
+        let hit = |[positive, negative, action]: &[u32; 3]| {
+            action >> 31 == 1
+                && (0..32).all(|t| (positive >> t & 1 == 0 || term(t)) && (negative >> t & 1 == 0 || !term(t)))
+        };
+        let chosen = (0..Config::SIM.match_rules as u32)
+            .find_map(|slot| card.rules.get(&slot).filter(|rule| hit(rule)))
+            .map(|rule| rule[2] >> 4 & 15);
+        let wanted = rules.iter().position(|rule| rule.matches(&words)).map(|i| i as u32);
+        assert_eq!(chosen, wanted, "{words:x?}");
+    }
+}
+
+#[test]
+fn full_tables_are_said_to_be_full() {
+    let mut device = Handle::new(&Config::SIM).open().unwrap();
+    let many: Vec<String> = (0..Config::SIM.match_rules).map(|i| format!("eth.type == {i}")).collect();
+    device.add_rule(&many.join(" || ").parse().unwrap(), Action::Drop).unwrap();
+    let error = device.add_rule(&"udp".parse().unwrap(), Action::Drop).unwrap_err().to_string();
+    assert!(error.contains("alternatives of the rule"), "{error}");
+    device.clear_rules().unwrap();
+    let terms: Vec<String> = (0..=MATCH_TERMS).map(|i| format!("eth.type != {i}")).collect();
+    let error = device.add_rule(&terms.join(" && ").parse().unwrap(), Action::Drop).unwrap_err().to_string();
+    assert!(error.contains("terms of the rule"), "{error}");
+    device.add_rule(&"udp".parse().unwrap(), Action::Drop).unwrap();
+}
+
+#[test]
+fn images_are_placed_and_installed() {
+    let handle = Handle::new(&Config::SIM);
+    let mut device = handle.open().unwrap();
+    let first = device
+        .install(
+            &image(300, 8),
+            &ContextOptions { host_region: Some((0x1_2345_6000, 4096)), ..ContextOptions::default() },
+        )
+        .unwrap();
+    let second = device
+        .install(&image(1000, 0), &ContextOptions { watchdog: 9, state_bytes: 100, ..ContextOptions::default() })
+        .unwrap();
+    {
+        let card = handle.0.borrow();
+        let [(a, one), (b, two)] = &card.installed[..] else { panic!("two contexts") };
+        assert_eq!((*a as usize, *b as usize), (first.0, second.0));
+        assert_eq!(
+            (one[&hpu::CTX_HEADER], one[&hpu::CTX_PAYLOAD], one[&hpu::CTX_COMPLETION]),
+            (base(CODE), 0, base(CODE) + 8)
+        );
+        assert_eq!((one[&hpu::CTX_HOST_LO], one[&hpu::CTX_HOST_HI], one[&hpu::CTX_HOST_SIZE]), (0x2345_6000, 1, 4096));
+        assert_eq!((two[&hpu::CTX_WATCHDOG], two[&hpu::CTX_STATE_SIZE], two[&hpu::CTX_CODE_SIZE]), (9, 100, 1000));
+        assert_eq!(two[&hpu::CTX_CODE_BASE] % 1024, 0);
+        let code = two[&hpu::CTX_CODE_BASE];
+        assert!((0..250)
+            .all(|i| card.imem[&(code + 4 * i)]
+                == u32::from_le_bytes(std::array::from_fn(|b| (4 * i as usize + b) as u8))));
+    }
+    let mut state = [0; 8];
+    device.read_state(first, 0, &mut state).unwrap();
+    assert_eq!(state, [0x5a; 8]);
+    assert!(device.read_state(first, 2, &mut state).is_err());
+    device.activate(second).unwrap();
+    assert_eq!(handle.0.borrow().registers[&(hpu::BASE + hpu::CTX_ACTIVE)], 1 << second.0);
+    assert!(device.activate(ContextId(9)).unwrap_err().to_string().contains("not installed"));
+    let large = device.install(&image(40_000, 0), &ContextOptions::default()).unwrap_err().to_string();
+    assert!(large.contains("40000 bytes of code") && large.contains("32768"), "{large}");
+    assert!(device.install(&image(8, 0), &ContextOptions { watchdog: 0, ..ContextOptions::default() }).is_err());
+    let full = std::iter::repeat_with(|| device.install(&image(8, 0), &ContextOptions::default()))
+        .take(20)
+        .find_map(std::result::Result::err);
+    assert!(full.unwrap().to_string().contains("execution context"));
+}
+
+#[test]
+fn mailboxes_are_waited_for_and_no_longer() {
+    let handle = Handle::new(&Config::SIM);
+    let mut device = handle.open().unwrap();
+    handle.0.borrow_mut().doorbell = (7, 3);
+    let window = device.init_window(2, 0x1_0000_0002, 5, 64).unwrap();
+    assert_eq!((window.mailbox, window.process), (7, 2));
+    assert_eq!(
+        handle.0.borrow().commands,
+        [(doorbell::BASE + 2 * registers::PAGE + doorbell::COMMAND, doorbell_command::INIT_WINDOW)]
+    );
+    handle.0.borrow_mut().doorbell = (doorbell_error::EXISTS << 16, 0);
+    assert!(device.init_window(2, 1, 5, 64).unwrap_err().to_string().contains("open already"));
+    handle.0.borrow_mut().doorbell = (0, u32::MAX);
+    assert!(device.init_window(2, 1, 5, 64).unwrap_err().to_string().contains("did not answer"));
+    assert!(device.init_window(99, 1, 5, 64).unwrap_err().to_string().contains("no doorbell page"));
+
+    handle.0.borrow_mut().doorbell = (0, 0);
+    let posted = device.post_buffer(window, 64).unwrap();
+    assert!(matches!(device.wait(&posted, 1000), Err(Error::Timeout { cycles: 1000, .. })));
+    let mut record = [64, 0, 0, 0, 1, 0, 3, 0, 0, 0, 0, 0, 0, 0, 0, 0];
+    record[8..].copy_from_slice(&posted.buffer.to_le_bytes());
+    let due = handle.0.borrow().cycle + 300;
+    handle.0.borrow_mut().complete = Some((due, posted.record, record));
+    let completed = device.wait(&posted, 1000).unwrap();
+    assert_eq!((completed.length, completed.status, completed.epoch, completed.buffer), (64, 1, 3, posted.buffer));
+}
+
+#[test]
+fn counters_add_up_modulo_their_width() {
+    let handle = Handle::new(&Config::SIM);
+    let mut device = handle.open().unwrap();
+    handle.poke(packet::BASE + packet::FRAMES_IN, 5);
+    handle.poke(packet::BASE + packet::FRAMES_HANDLED, u32::MAX - 1);
+    handle.poke(packet::BASE + packet::DROPS + 4 * 9, 4);
+    let stats = device.stats().unwrap();
+    assert_eq!((stats.inside(), stats.dropped()), (3, 4));
+    assert_eq!(stats.drop_reasons().collect::<Vec<_>>(), [("no_rule", 4)]);
+    assert_eq!(device.pop_fault().unwrap(), None);
+    handle.poke(hpu::BASE + hpu::FAULT_COUNT, 1);
+    handle.poke(hpu::BASE + hpu::FAULT_WHO, 0x0501_0236);
+    handle.poke(hpu::BASE + hpu::FAULT_FRAME, 0x0001_0042);
+    let fault = device.pop_fault().unwrap().unwrap();
+    assert_eq!((fault.cause, fault.context.0, fault.hpu, fault.cluster, fault.msg_slot), (6, 3, 2, 1, 5));
+    assert_eq!((fault.cause_text().0, fault.kind_text(), fault.frame), ("FAULT_WATCHDOG", "payload", 0x42));
+}

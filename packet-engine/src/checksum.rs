@@ -72,8 +72,10 @@ impl<const N: usize> Logic for Compressor<N> {
             self.queue[i].next = self.words[i].val();
         }
         for k in 0..N - 2 {
-            self.queue[N + 2 * k].next = add_sum(self.queue[3 * k].val(), self.queue[3 * k + 1].val(), self.queue[3 * k + 2].val());
-            self.queue[N + 2 * k + 1].next = add_carry(self.queue[3 * k].val(), self.queue[3 * k + 1].val(), self.queue[3 * k + 2].val());
+            self.queue[N + 2 * k].next =
+                add_sum(self.queue[3 * k].val(), self.queue[3 * k + 1].val(), self.queue[3 * k + 2].val());
+            self.queue[N + 2 * k + 1].next =
+                add_carry(self.queue[3 * k].val(), self.queue[3 * k + 1].val(), self.queue[3 * k + 2].val());
         }
         self.sum.next = self.queue[3 * N - 6].val();
         self.carry.next = self.queue[3 * N - 5].val();
@@ -126,7 +128,21 @@ pub struct TransportSum {
 impl Logic for TransportSum {
     #[hdl]
     fn update(&mut self) {
-        dffs!(self, clock, words, stage_valid, stage_first, udp, total, stop, beats_left, whole, empty, total_sum, total_carry);
+        dffs!(
+            self,
+            clock,
+            words,
+            stage_valid,
+            stage_first,
+            udp,
+            total,
+            stop,
+            beats_left,
+            whole,
+            empty,
+            total_sum,
+            total_carry
+        );
         let data = self.data.val();
         let first = self.first.val();
         let vlan = self.vlan.val();

@@ -242,7 +242,11 @@ impl Logic for HeaderCheck {
         // The descriptor. A header that is not there reads as zero.
         let l3_offset = if f.vlan { bits::<7>(18) } else { bits::<7>(14) };
         let behind_l3 = if spindle {
-            if f.get { bits::<7>(92) } else { bits::<7>(76) }
+            if f.get {
+                bits::<7>(92)
+            } else {
+                bits::<7>(76)
+            }
         } else if udp | icmp {
             bits::<7>(28)
         } else {

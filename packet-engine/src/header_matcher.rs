@@ -201,7 +201,25 @@ impl Default for HeaderMatcher {
 impl Logic for HeaderMatcher {
     #[hdl]
     fn update(&mut self) {
-        dffs!(self, clock, word, mask, low, high, positive, negative, action, line, masked, not_below, not_above, hits, found, winner, winner_rule);
+        dffs!(
+            self,
+            clock,
+            word,
+            mask,
+            low,
+            high,
+            positive,
+            negative,
+            action,
+            line,
+            masked,
+            not_below,
+            not_above,
+            hits,
+            found,
+            winner,
+            winner_rule
+        );
         regs!(self, clock, reset, enabled, line_valid);
 
         // Configuration.
@@ -288,7 +306,8 @@ impl Logic for HeaderMatcher {
         self.matched.next.context = winner.context;
         self.matched.next.per_message = winner.per_message;
         self.matched.next.rule = self.winner_rule.q.val();
-        self.matched_drop.next = candidate.drop | !self.found.q.val() | (winner.action == DROP) | (winner.action == UNDEFINED);
+        self.matched_drop.next =
+            candidate.drop | !self.found.q.val() | (winner.action == DROP) | (winner.action == UNDEFINED);
         self.matched_reason.next = if candidate.drop {
             candidate.reason
         } else if !self.found.q.val() {

@@ -26,7 +26,8 @@ use spindle_verilog::prelude::*;
 /// Cycles from `matched_valid` to `packet_valid` or `drop_valid`.
 pub const LATENCY: usize = 1;
 /// Cycles by which `written_valid` comes before `matched_valid`.
-pub const WRITTEN_AHEAD: usize = parser::LATENCY + header_matcher::LATENCY - parser::BEAT_LATENCY - packet_buffer::WRITTEN_LATENCY;
+pub const WRITTEN_AHEAD: usize =
+    parser::LATENCY + header_matcher::LATENCY - parser::BEAT_LATENCY - packet_buffer::WRITTEN_LATENCY;
 // The FIFO of written frames has 16 places and a latency of 1.
 const _: () = assert!(WRITTEN_AHEAD >= 1 && WRITTEN_AHEAD < 16);
 
@@ -128,11 +129,8 @@ impl Logic for IngressJoin {
         self.free_valid.next = self.frees.read_valid.val();
         self.frees.read_ready.next = self.free_ready.val();
         self.dropped.d.next = self.matched_valid.val() & (self.matched_drop.val() | cells.overflow);
-        self.reason.d.next = if self.matched_drop.val() {
-            self.matched_reason.val()
-        } else {
-            bits::<5>(reasons::NO_BUFFER as u64)
-        };
+        self.reason.d.next =
+            if self.matched_drop.val() { self.matched_reason.val() } else { bits::<5>(reasons::NO_BUFFER as u64) };
         self.drop_valid.next = self.dropped.q.val();
         self.drop_reason.next = self.reason.q.val();
     }

@@ -47,7 +47,9 @@ pub enum Match {
 pub fn matches(words: &[u32; MATCH_WORDS], terms: &[Term; MATCH_TERMS], rules: &[Rule]) -> Match {
     let holds = |t: usize| (terms[t].low..=terms[t].high).contains(&(words[terms[t].word] & terms[t].mask));
     let wants = |r: &Rule| {
-        r.valid && (0..MATCH_TERMS).all(|t| (r.positive >> t & 1 == 0 || holds(t)) && (r.negative >> t & 1 == 0 || !holds(t)))
+        r.valid
+            && (0..MATCH_TERMS)
+                .all(|t| (r.positive >> t & 1 == 0 || holds(t)) && (r.negative >> t & 1 == 0 || !holds(t)))
     };
     match rules.iter().position(wants) {
         None => Match::Drop(reasons::NO_RULE),

@@ -111,7 +111,10 @@ fn examine(frame: &[u8], spindle_port: u16) -> Result<Parsed, usize> {
         (p.src_nid, p.src_pid, p.dst_pid) = (p.ip_src, p.src_port, p.dst_port);
         p.msg_len = u32::from(p.payload_len);
     }
-    p.words[0] |= u32::from(p.is_ipv4) << 17 | u32::from(p.is_udp) << 18 | u32::from(p.is_icmp) << 19 | u32::from(p.is_spindle) << 20;
+    p.words[0] |= u32::from(p.is_ipv4) << 17
+        | u32::from(p.is_udp) << 18
+        | u32::from(p.is_icmp) << 19
+        | u32::from(p.is_spindle) << 20;
     Ok(p)
 }
 

@@ -33,7 +33,11 @@ impl Dut {
     }
 
     fn port(&self, name: &str) -> Port {
-        *self.ports.borrow_mut().entry(name.to_string()).or_insert_with(|| self.model.port(name).unwrap_or_else(|e| panic!("{e:#}")))
+        *self
+            .ports
+            .borrow_mut()
+            .entry(name.to_string())
+            .or_insert_with(|| self.model.port(name).unwrap_or_else(|e| panic!("{e:#}")))
     }
 
     pub fn set(&mut self, name: &str, value: u64) {

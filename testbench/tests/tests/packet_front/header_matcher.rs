@@ -32,7 +32,8 @@ fn random_term(rng: &mut ChaCha8Rng) -> Term {
 }
 
 fn random_rule(rng: &mut ChaCha8Rng) -> Rule {
-    let few = |rng: &mut ChaCha8Rng| (0..rng.random_range(0..6)).fold(0u32, |m, _| m | 1 << rng.random_range(0..MATCH_TERMS));
+    let few =
+        |rng: &mut ChaCha8Rng| (0..rng.random_range(0..6)).fold(0u32, |m, _| m | 1 << rng.random_range(0..MATCH_TERMS));
     Rule {
         valid: rng.random_bool(0.5),
         positive: few(rng),
@@ -58,7 +59,14 @@ impl Bench {
     /// Puts a write on the configuration ports; it takes effect with the coming clock edge.
     fn write_term(&mut self, index: usize, term: Term) {
         self.terms[index] = term;
-        for (port, value) in [("term_index", index as u64), ("term_word", term.word as u64), ("term_mask", term.mask.into()), ("term_low", term.low.into()), ("term_high", term.high.into()), ("term_write", 1)] {
+        for (port, value) in [
+            ("term_index", index as u64),
+            ("term_word", term.word as u64),
+            ("term_mask", term.mask.into()),
+            ("term_low", term.low.into()),
+            ("term_high", term.high.into()),
+            ("term_write", 1),
+        ] {
             self.dut.set(port, value);
         }
     }
@@ -67,8 +75,17 @@ impl Bench {
         if index < self.rules.len() {
             self.rules[index] = rule;
         }
-        let action = u64::from(rule.action) | u64::from(rule.context) << 4 | u64::from(rule.per_message) << 8 | u64::from(rule.valid) << 31;
-        for (port, value) in [("rule_index", index as u64), ("rule_positive", rule.positive.into()), ("rule_negative", rule.negative.into()), ("rule_action", action), ("rule_write", 1)] {
+        let action = u64::from(rule.action)
+            | u64::from(rule.context) << 4
+            | u64::from(rule.per_message) << 8
+            | u64::from(rule.valid) << 31;
+        for (port, value) in [
+            ("rule_index", index as u64),
+            ("rule_positive", rule.positive.into()),
+            ("rule_negative", rule.negative.into()),
+            ("rule_action", action),
+            ("rule_write", 1),
+        ] {
             self.dut.set(port, value);
         }
     }
@@ -101,7 +118,11 @@ fn run(rules: usize, cycles: u64) {
             }
         }
         // The first frame comes in the cycle behind a write.
-        let send = if cycle % 60 == 7 { true } else { !quiet && cycle + (LATENCY as u64) < cycles && (cycle % 3000 < 1500 || rng.random_bool(0.6)) };
+        let send = if cycle % 60 == 7 {
+            true
+        } else {
+            !quiet && cycle + (LATENCY as u64) < cycles && (cycle % 3000 < 1500 || rng.random_bool(0.6))
+        };
         bench.dut.set("parsed_valid", u64::from(send));
         if send {
             let words: [u32; MATCH_WORDS] = std::array::from_fn(|_| word(&mut rng));
@@ -120,7 +141,9 @@ fn run(rules: usize, cycles: u64) {
                 (Some(reason), _) | (None, Match::Drop(reason)) => Err(reason),
                 (None, Match::Rule(r)) => Ok((r, bench.rules[r])),
             };
-            *seen.entry(result.map_or_else(|e| reasons::DROP_REASONS[e].0.to_string(), |(r, _)| format!("rule {r}"))).or_default() += 1;
+            *seen
+                .entry(result.map_or_else(|e| reasons::DROP_REASONS[e].0.to_string(), |(r, _)| format!("rule {r}")))
+                .or_default() += 1;
             expected.push_back((cycle + LATENCY as u64, desc, result));
         }
         bench.dut.eval();

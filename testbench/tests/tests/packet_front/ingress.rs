@@ -214,7 +214,12 @@ fn run(cells: usize, frames: usize) {
                 reading = Some((*pkt, 0));
                 let mut r = crate::common::packed("read_request");
                 crate::common::set_field(&mut r, "read_request", "pkt", (*pkt).into());
-                crate::common::set_field(&mut r, "read_request", "length", bag.frame(*pkt).expect("listed").len() as u64);
+                crate::common::set_field(
+                    &mut r,
+                    "read_request",
+                    "length",
+                    bag.frame(*pkt).expect("listed").len() as u64,
+                );
                 dut.set_bytes("load_request", &r);
                 dut.set("load_request_valid", 1);
             }
@@ -226,7 +231,10 @@ fn run(cells: usize, frames: usize) {
         // Written comes before matched, in step.
         let both = dut.get("both");
         ahead += (both >> 1 & 1) as i64 - (both & 1) as i64;
-        assert!((0..=ingress_join::WRITTEN_AHEAD as i64 + 1).contains(&ahead), "cycle {cycle}: the buffer is {ahead} frames ahead of the matcher");
+        assert!(
+            (0..=ingress_join::WRITTEN_AHEAD as i64 + 1).contains(&ahead),
+            "cycle {cycle}: the buffer is {ahead} frames ahead of the matcher"
+        );
 
         if dut.high("drop_valid") {
             drops.push_back(dut.get("drop_reason") as usize);
@@ -241,7 +249,8 @@ fn run(cells: usize, frames: usize) {
                     assert_eq!(dut.field("packet", "packet_desc", "length") as usize, frame.len());
                     assert_eq!(dut.field("packet", "packet_desc", "context"), 3);
                     assert_eq!(dut.field("packet", "packet_desc", "cells") as usize, Bag::cells_of(frame.len()));
-                    bag.store(dut.field("packet", "packet_desc", "pkt") as u16, frame).unwrap_or_else(|e| panic!("frame {n}: {e}"));
+                    bag.store(dut.field("packet", "packet_desc", "pkt") as u16, frame)
+                        .unwrap_or_else(|e| panic!("frame {n}: {e}"));
                     passed += 1;
                     break;
                 }

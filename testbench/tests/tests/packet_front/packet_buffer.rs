@@ -96,7 +96,8 @@ impl Reader {
         if let Some(held) = self.held.take() {
             assert!(held == now, "{} changed before ready", self.names.data);
         }
-        let (bytes, last, pkt) = self.beats.front().unwrap_or_else(|| panic!("{}: a beat that nobody asked for", self.names.data));
+        let (bytes, last, pkt) =
+            self.beats.front().unwrap_or_else(|| panic!("{}: a beat that nobody asked for", self.names.data));
         assert_eq!(&now.0[..bytes.len()], &bytes[..], "{} of packet {pkt}", self.names.data);
         assert_eq!(now.1, *last, "{} of packet {pkt}", self.names.last);
         if dut.high(self.names.ready) {
@@ -164,7 +165,15 @@ fn run(cells: usize, style: RamStyle, cycles: u64) {
                 dut.set(reader.names.request_valid, reader.offer.is_some().into());
             }
         }
-        if doomed.is_none() && rng.random_bool(if !sending { 1.0 } else if phase < 2 { 0.002 } else { 0.6 }) {
+        if doomed.is_none()
+            && rng.random_bool(if !sending {
+                1.0
+            } else if phase < 2 {
+                0.002
+            } else {
+                0.6
+            })
+        {
             let free: Vec<u16> = names.into_iter().filter(|n| !readers.iter().any(|r| r.reads(*n))).collect();
             doomed = free.choose(&mut rng).copied();
             dut.set("free_pkt", doomed.unwrap_or(0).into());
@@ -191,7 +200,10 @@ fn run(cells: usize, style: RamStyle, cycles: u64) {
                 bag.store(dut.get("written_pkt") as u16, frame).unwrap_or_else(|e| panic!("cycle {cycle}: {e}"));
             }
         }
-        let busy = current.is_some() || !ended.is_empty() || doomed.is_some() || readers.iter().any(|r| r.offer.is_some() || !r.beats.is_empty());
+        let busy = current.is_some()
+            || !ended.is_empty()
+            || doomed.is_some()
+            || readers.iter().any(|r| r.offer.is_some() || !r.beats.is_empty());
         quiet = if busy || sending { 0 } else { quiet + 1 };
         dut.tick();
         if quiet > 60 && bag.names().is_empty() {
@@ -201,7 +213,10 @@ fn run(cells: usize, style: RamStyle, cycles: u64) {
     }
     dut.eval();
     assert_eq!(dut.get("cells_free") as usize, cells, "cells were lost or invented");
-    println!("stored {stored}, overflows {overflows} (too long {long}), beats read {} {}", readers[0].delivered, readers[1].delivered);
+    println!(
+        "stored {stored}, overflows {overflows} (too long {long}), beats read {} {}",
+        readers[0].delivered, readers[1].delivered
+    );
     assert!(stored > 500 && overflows > 50 && long > 5 && overflows > 2 * long);
     assert!(readers.iter().all(|r| r.delivered > 2000));
 }
@@ -293,7 +308,8 @@ fn read_timing() {
         let long: Vec<u8> = (0..3000u32).map(|i| i as u8).collect();
         let a = store(&mut dut, &long);
         let b = store(&mut dut, &[7; 64]);
-        let jobs: [(u16, usize, usize); 6] = [(a, 3000, 0), (b, 64, 0), (b, 64, 0), (a, 3000, 7), (b, 1, 0), (a, 2999, 40)];
+        let jobs: [(u16, usize, usize); 6] =
+            [(a, 3000, 0), (b, 64, 0), (b, 64, 0), (a, 3000, 7), (b, 1, 0), (a, 2999, 40)];
         let beats: usize = jobs.iter().map(|j| j.1.div_ceil(64) - j.2).sum();
         // The last job passes over five cells first.
         let passes = 5;

@@ -41,12 +41,23 @@ fn compare(dut: &Dut, e: &Expected) {
     let p: &Parsed = match &e.verdict {
         Verdict::Drop(reason) => {
             assert!(dut.high("parsed_drop"), "frame {} must be dropped: {}", e.frame, reasons::DROP_REASONS[*reason].0);
-            assert_eq!(dut.get("parsed_reason"), *reason as u64, "frame {}: expected {}", e.frame, reasons::DROP_REASONS[*reason].0);
+            assert_eq!(
+                dut.get("parsed_reason"),
+                *reason as u64,
+                "frame {}: expected {}",
+                e.frame,
+                reasons::DROP_REASONS[*reason].0
+            );
             return;
         }
         Verdict::Accept(p) => p,
     };
-    assert!(!dut.high("parsed_drop"), "frame {} dropped for {}: {p:?}", e.frame, reasons::DROP_REASONS[dut.get("parsed_reason") as usize].0);
+    assert!(
+        !dut.high("parsed_drop"),
+        "frame {} dropped for {}: {p:?}",
+        e.frame,
+        reasons::DROP_REASONS[dut.get("parsed_reason") as usize].0
+    );
     let msg_id = if p.is_spindle { p.msg_id } else { u32::from(e.frame) };
     let expected: &[(&str, u64)] = &[
         ("is_vlan", p.is_vlan.into()),
@@ -112,7 +123,11 @@ fn run(name: &str, frames: usize, busy: bool) {
                     (first, enabled) = (cycle, enable);
                 }
                 let last = drive_beat(&mut dut, frame, *index, *bad, rng.random());
-                beats.push_back((cycle + BEAT_LATENCY as u64, frame[64 * *index..frame.len().min(64 * *index + 64)].to_vec(), last));
+                beats.push_back((
+                    cycle + BEAT_LATENCY as u64,
+                    frame[64 * *index..frame.len().min(64 * *index + 64)].to_vec(),
+                    last,
+                ));
                 *index += 1;
                 if last {
                     let verdict = if !enabled {
@@ -124,10 +139,19 @@ fn run(name: &str, frames: usize, busy: bool) {
                     };
                     let what = match &verdict {
                         Verdict::Drop(r) => reasons::DROP_REASONS[*r].0.to_string(),
-                        Verdict::Accept(p) => format!("vlan {} spindle {} udp {} icmp {} ipv4 {}", p.is_vlan, p.is_spindle, p.is_udp, p.is_icmp, p.is_ipv4),
+                        Verdict::Accept(p) => format!(
+                            "vlan {} spindle {} udp {} icmp {} ipv4 {}",
+                            p.is_vlan, p.is_spindle, p.is_udp, p.is_icmp, p.is_ipv4
+                        ),
                     };
                     *seen.entry(what).or_default() += 1;
-                    expected.push_back(Expected { due: cycle + LATENCY as u64, frame: sent as u16, stamp: first, length: frame.len(), verdict });
+                    expected.push_back(Expected {
+                        due: cycle + LATENCY as u64,
+                        frame: sent as u16,
+                        stamp: first,
+                        length: frame.len(),
+                        verdict,
+                    });
                     sent += 1;
                     current = None;
                 }
@@ -165,7 +189,13 @@ fn run(name: &str, frames: usize, busy: bool) {
             assert!(seen.contains_key(name), "no frame was dropped for {name}; the test is blind there");
         }
         for vlan in [false, true] {
-            for kind in ["spindle true udp true icmp false ipv4 true", "spindle false udp true icmp false ipv4 true", "spindle false udp false icmp true ipv4 true", "spindle false udp false icmp false ipv4 true", "spindle false udp false icmp false ipv4 false"] {
+            for kind in [
+                "spindle true udp true icmp false ipv4 true",
+                "spindle false udp true icmp false ipv4 true",
+                "spindle false udp false icmp true ipv4 true",
+                "spindle false udp false icmp false ipv4 true",
+                "spindle false udp false icmp false ipv4 false",
+            ] {
                 let what = format!("vlan {vlan} {kind}");
                 assert!(seen.get(&what).is_some_and(|n| *n >= 10), "too few frames: {what}");
             }

@@ -1,7 +1,9 @@
 //! Every block of the front half in every configuration: emitted, and clean for Verilator's lint.
 
 use crate::common::source;
-use packet_engine::{header_matcher::HeaderMatcher, ingress_join::IngressJoin, packet_buffer::PacketBuffer, parser::Parser};
+use packet_engine::{
+    header_matcher::HeaderMatcher, ingress_join::IngressJoin, packet_buffer::PacketBuffer, parser::Parser,
+};
 use spindle_blocks::RamStyle;
 use spindle_contract::params::Config;
 use spindle_harness::{lint, Source};

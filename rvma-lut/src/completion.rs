@@ -60,7 +60,7 @@ impl Logic for CompletionUnit {
         self.record_valid.next = valid;
         self.record.next = Transfer {
             address: done.record,
-            lines: bits::<11>(1),
+            last_line: bits::<11>(0),
             offset: bits::<6>(0),
             origin: Origin {
                 kind: bits::<2>(RECORD),

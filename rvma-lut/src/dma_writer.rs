@@ -31,6 +31,8 @@ use spindle_verilog::prelude::*;
 const IN_FLIGHT_BITS: usize = 9;
 /// Address bits of the FIFOs from the address side to the data side.
 const ORDER_BITS: usize = 5;
+/// Level from which no transfer is taken: 32 less three that may still come.
+const ORDER_STOP: u64 = 28;
 
 /// The DMA writer. See the module text.
 #[derive(LogicBlock, Default)]
@@ -160,6 +162,10 @@ pub struct DmaWriter {
     beat_origin: DFF<Origin>,
     beat_valid: Reg<Bit>,
     failed: Reg<Bit>,
+    order: DFF<Transfer>,
+    order_data: DFF<Bits<128>>,
+    order_valid: Reg<Bit>,
+    order_room: Reg<Bit>,
     chosen: Signal<Local, Transfer>,
     source_data: Signal<Local, Bits<512>>,
     source_last: Signal<Local, Bit>,
@@ -182,8 +188,8 @@ pub struct AddressRun {
     pub high: Bits<32>,
     /// Line within 4 GiB.
     pub line: Bits<26>,
-    /// Lines left.
-    pub lines: Bits<11>,
+    /// Lines left, less one.
+    pub rest: Bits<11>,
     /// Who asks.
     pub origin: Origin,
 }
@@ -192,8 +198,8 @@ impl Logic for DmaWriter {
     #[hdl]
     fn update(&mut self) {
         clocks!(self, clock, reset, aligner, jobs, sources, runs, records, in_flight);
-        regs!(self, clock, reset, command_valid, dma_next, run_valid, address_valid, address_new, line, in_run, beat_valid, failed);
-        dffs!(self, clock, command, run, address, beats, address_record, address_tag, beat_data, beat_strobe, beat_last, beat_end, beat_first, beat_origin);
+        regs!(self, clock, reset, command_valid, dma_next, run_valid, address_valid, address_new, line, in_run, beat_valid, failed, order_valid, order_room);
+        dffs!(self, clock, command, run, address, beats, address_record, address_tag, beat_data, beat_strobe, beat_last, beat_end, beat_first, beat_origin, order, order_data);
 
         // Address side. The present run gives a burst per cycle while AW and the FIFO of answers have room.
         let run = self.run.q.val();
@@ -202,9 +208,8 @@ impl Logic for DmaWriter {
         let place_in_block = run.line.get_bits::<2>(0);
         // Lines to the end of the 256 bytes, less one; the burst takes them all unless the run ends before.
         let whole = !place_in_block;
-        let rest = run.lines - 1;
-        let ends = rest <= bit_cast::<11, 2>(whole);
-        let burst_beats = if ends { rest.get_bits::<2>(0) } else { whole };
+        let ends = !run.rest.get_bits::<9>(2).any() & (run.rest.get_bits::<2>(0) <= whole);
+        let burst_beats = if ends { run.rest.get_bits::<2>(0) } else { whole };
         self.in_flight.write.next = InFlight { last: ends, origin: run.origin };
         self.in_flight.write_valid.next = issue;
         self.burst.next = issue;
@@ -218,7 +223,7 @@ impl Logic for DmaWriter {
             self.address_record.d.next = run.origin.kind == RECORD;
             self.address_tag.d.next = run.origin.frame;
             self.run.d.next.line = (run.line.get_bits::<24>(2) + 1, bits::<2>(0)).cat::<26>();
-            self.run.d.next.lines = rest - bit_cast::<11, 2>(whole);
+            self.run.d.next.rest = run.rest - (bits::<9>(0), whole).cat::<11>() - 1;
             if run.line.get_bits::<24>(2).all() {
                 self.run.d.next.high = run.high + 1;
             }
@@ -227,7 +232,7 @@ impl Logic for DmaWriter {
 
         // Choice of the next transfer.
         let free = !self.run_valid.q.val() | (issue & ends);
-        let room = free & self.jobs.write_ready.val() & self.sources.write_ready.val() & self.runs.write_ready.val() & self.records.write_ready.val();
+        let room = free & self.order_room.q.val();
         let take_record = room & self.record_valid.val();
         let dma_turn = self.command_valid.q.val() & (self.dma_next.q.val() | !self.place_valid.val());
         let take_dma = room & !self.record_valid.val() & dma_turn;
@@ -252,29 +257,40 @@ impl Logic for DmaWriter {
             self.run.d.next = AddressRun {
                 high: next.address.get_bits::<32>(32),
                 line: next.address.get_bits::<26>(6),
-                lines: next.lines,
+                rest: next.last_line,
                 origin: next.origin,
             };
         }
-        self.jobs.write.next = AlignJob { src_offset: next.offset, dst_offset: next.address.get_bits::<6>(0), length: next.origin.length.get_bits::<15>(0) };
-        self.jobs.write_valid.next = taken;
-        self.sources.write.next = next.origin.kind;
-        self.sources.write_valid.next = taken;
-        self.runs.write.next = DataRun { line: next.address.get_bits::<2>(6), origin: next.origin };
-        self.runs.write_valid.next = taken;
-        self.records.write.next = self.record_data.val();
-        self.records.write_valid.next = take_record;
+
+        // One cycle later the data side learns of it. Every transfer is in `sources` and in `runs` at least as long as in the
+        // other two FIFOs, so these two speak for all; two may be on their way when they are found to have room.
+        self.order.d.next = next;
+        self.order_data.d.next = self.record_data.val();
+        self.order_valid.d.next = taken;
+        self.order_room.d.next = (self.sources.level.val() < ORDER_STOP) & (self.runs.level.val() < ORDER_STOP);
+        let order = self.order.q.val();
+        let ordered = self.order_valid.q.val();
+        self.jobs.write.next = AlignJob { src_offset: order.offset, dst_offset: order.address.get_bits::<6>(0), length: order.origin.length.get_bits::<15>(0) };
+        self.jobs.write_valid.next = ordered;
+        self.sources.write.next = order.origin.kind;
+        self.sources.write_valid.next = ordered;
+        self.runs.write.next = DataRun { line: order.address.get_bits::<2>(6), origin: order.origin };
+        self.runs.write_valid.next = ordered;
+        self.records.write.next = self.order_data.q.val();
+        self.records.write_valid.next = ordered & (order.origin.kind == RECORD);
 
         // A handler's command waits in a register of its own.
         let dma = self.dma.val();
-        let dma_reach = bit_cast::<17, 16>(dma.length) + bit_cast::<17, 6>(dma.address.get_bits::<6>(0)) + 63;
+        // Offset in the line less one, first: six bits, so that only one adder is long.
+        let lead = dma.address.get_bits::<6>(0);
+        let dma_reach = bit_cast::<17, 16>(dma.length) + (repeat::<11>(!lead.any()), lead - 1).cat::<17>();
         let dma_ready = !self.command_valid.q.val() | take_dma;
         self.dma_ready.next = dma_ready;
         if dma_ready {
             self.command_valid.d.next = self.dma_valid.val();
             self.command.d.next = Transfer {
                 address: dma.address,
-                lines: dma_reach.get_bits::<11>(6),
+                last_line: dma_reach.get_bits::<11>(6),
                 offset: bits::<6>(0),
                 origin: Origin {
                     kind: bits::<2>(HANDLER),

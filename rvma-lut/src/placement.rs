@@ -7,11 +7,11 @@
 //! | DMA writer | out `transfer`, `transfer_valid`; in `transfer_ready` |
 //! | registers | in `posted`: completion order of packets that pass now |
 //!
-//! One packet per cycle; three cycles from `job_valid` to `transfer_valid`, and the request leaves in the cycle in which the
+//! One packet per cycle; four cycles from `job_valid` to `transfer_valid`, and the request leaves in the cycle in which the
 //! transfer is offered. The payload arrives in the order of the transfers, because both are in the order of the jobs.
 //!
 //! Destination = buffer + buf_off + msg_off: the last two were added by the look-up, the low halves of the address are added
-//! in the first stage, the carry goes into the high half in the second.
+//! in the second stage, the carry goes into the high half in the third.
 
 use crate::types::{Origin, PlaceJob, Transfer, PLACE, QUEUE_BITS, QUEUE_STOP};
 use spindle_blocks::desc::ReadRequest;
@@ -25,8 +25,8 @@ pub struct HalfPlaced {
     pub job: PlaceJob,
     /// Low half of the address, and its carry.
     pub low: Bits<33>,
-    /// Payload bytes, rounded up to the last byte of a line that they would start at byte 0 of.
-    pub padded: Bits<17>,
+    /// Payload bytes, less one.
+    pub span: Bits<17>,
     /// Bytes of the frame up to the end of the payload.
     pub frame_bytes: Bits<14>,
 }
@@ -59,6 +59,8 @@ pub struct Placement {
     /// 1 = bytes count at the last W beat.
     pub posted: Signal<In, Bit>,
     jobs: Fifo<PlaceJob, QUEUE_BITS>,
+    oldest: DFF<PlaceJob>,
+    oldest_valid: Reg<Bit>,
     half: DFF<HalfPlaced>,
     half_valid: Reg<Bit>,
     whole: DFF<Transfer>,
@@ -71,8 +73,8 @@ impl Logic for Placement {
     #[hdl]
     fn update(&mut self) {
         clocks!(self, clock, reset, jobs);
-        regs!(self, clock, reset, half_valid, whole_valid, request_valid);
-        dffs!(self, clock, half, whole, request);
+        regs!(self, clock, reset, oldest_valid, half_valid, whole_valid, request_valid);
+        dffs!(self, clock, oldest, half, whole, request);
 
         self.jobs.write.next = self.job.val();
         self.jobs.write_valid.next = self.job_valid.val();
@@ -84,28 +86,33 @@ impl Logic for Placement {
         let request_open = self.request_valid.q.val() & !self.place_request_ready.val();
         let second = !transfer_open & !request_open;
         let first = !self.half_valid.q.val() | second;
+        let fetch = !self.oldest_valid.q.val() | first;
 
-        let job = self.jobs.read.val();
-        self.jobs.read_ready.next = first;
+        self.jobs.read_ready.next = fetch;
+        if fetch {
+            self.oldest_valid.d.next = self.jobs.read_valid.val();
+            self.oldest.d.next = self.jobs.read.val();
+        }
+        let job = self.oldest.q.val();
         if first {
-            self.half_valid.d.next = self.jobs.read_valid.val();
+            self.half_valid.d.next = self.oldest_valid.q.val();
             self.half.d.next = HalfPlaced {
                 job: job,
                 low: bit_cast::<33, 32>(job.base.get_bits::<32>(0)) + bit_cast::<33, 32>(job.start),
-                padded: bit_cast::<17, 16>(job.payload_len) + 63,
+                span: bit_cast::<17, 16>(job.payload_len - 1),
                 frame_bytes: job.payload_len.get_bits::<14>(0) + bit_cast::<14, 7>(job.payload_offset),
             };
         }
 
         let half = self.half.q.val();
         let carry = bit_cast::<32, 1>(half.low.get_bits::<1>(32));
-        let reach = half.padded + bit_cast::<17, 6>(half.low.get_bits::<6>(0));
+        let reach = half.span + bit_cast::<17, 6>(half.low.get_bits::<6>(0));
         if second {
             self.whole_valid.d.next = self.half_valid.q.val();
             self.request_valid.d.next = self.half_valid.q.val();
             self.whole.d.next = Transfer {
                 address: (half.job.base.get_bits::<32>(32) + carry, half.low.get_bits::<32>(0)).cat::<64>(),
-                lines: reach.get_bits::<11>(6),
+                last_line: reach.get_bits::<11>(6),
                 offset: half.job.payload_offset.get_bits::<6>(0),
                 origin: Origin {
                     kind: bits::<2>(PLACE),

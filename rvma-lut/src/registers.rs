@@ -6,7 +6,7 @@
 //! | all stages | in: one pulse per event |
 //! | placement | out `posted` |
 //!
-//! Counters wrap at 2^32. Writing a read-only register does nothing.
+//! A counter moves two cycles after its pulse. Counters wrap at 2^32. Writing a read-only register does nothing.
 
 use spindle_blocks::desc::{CsrRequest, CsrResponse};
 use spindle_contract::registers::{rvma, PAGE};
@@ -54,6 +54,9 @@ pub struct Registers {
     buffers: Reg<Bits<32>>,
     handler_dma: Reg<Bits<32>>,
     answer: Reg<CsrResponse>,
+    /// The pulses, so that no path of another stage ends in a counter.
+    pulses: Reg<Bits<8>>,
+    bytes: DFF<Bits<16>>,
     word: Signal<Local, Bits<32>>,
     known: Signal<Local, Bit>,
 }
@@ -61,32 +64,46 @@ pub struct Registers {
 impl Logic for Registers {
     #[hdl]
     fn update(&mut self) {
-        regs!(self, clock, reset, order, placed_packets, placed_bytes, completions, refused, dma_writes, dma_errors, mailboxes, buffers, handler_dma, answer);
-        if self.packet_placed.val() {
+        regs!(self, clock, reset, order, placed_packets, placed_bytes, completions, refused, dma_writes, dma_errors, mailboxes, buffers, handler_dma, answer, pulses);
+        dffs!(self, clock, bytes);
+        self.bytes.d.next = self.packet_bytes.val();
+        self.pulses.d.next = (
+            self.dma_ended.val(),
+            self.buffer_posted.val(),
+            self.mailbox_opened.val(),
+            self.answer_error.val(),
+            self.burst.val(),
+            self.record_written.val(),
+            self.packet_refused.val(),
+            self.packet_placed.val(),
+        )
+            .cat::<8>();
+        let pulses = self.pulses.q.val();
+        if pulses.get_bit(0) {
             self.placed_packets.d.next = self.placed_packets.q.val() + 1;
-            self.placed_bytes.d.next = self.placed_bytes.q.val() + bit_cast::<32, 16>(self.packet_bytes.val());
+            self.placed_bytes.d.next = self.placed_bytes.q.val() + bit_cast::<32, 16>(self.bytes.q.val());
         }
-        if self.packet_refused.val() {
+        if pulses.get_bit(1) {
             self.refused.d.next = self.refused.q.val() + 1;
         }
-        if self.record_written.val() {
+        if pulses.get_bit(2) {
             self.completions.d.next = self.completions.q.val() + 1;
         }
-        if self.burst.val() {
+        if pulses.get_bit(3) {
             self.dma_writes.d.next = self.dma_writes.q.val() + 1;
         }
-        if self.answer_error.val() {
+        if pulses.get_bit(4) {
             self.dma_errors.d.next = self.dma_errors.q.val() + 1;
         }
-        if self.mailbox_opened.val() {
+        if pulses.get_bit(5) {
             self.mailboxes.d.next = self.mailboxes.q.val() + 1;
         }
-        if self.buffer_posted.val() & !self.record_written.val() {
+        if pulses.get_bit(6) & !pulses.get_bit(2) {
             self.buffers.d.next = self.buffers.q.val() + 1;
-        } else if self.record_written.val() & !self.buffer_posted.val() {
+        } else if pulses.get_bit(2) & !pulses.get_bit(6) {
             self.buffers.d.next = self.buffers.q.val() - 1;
         }
-        if self.dma_ended.val() {
+        if pulses.get_bit(7) {
             self.handler_dma.d.next = self.handler_dma.q.val() + 1;
         }
 

@@ -16,7 +16,7 @@
 //!
 //! | path | cycles, idle engine, host ready |
 //! |---|---|
-//! | placement accepted → looked up (trace point 12) | 12 |
+//! | placement accepted → looked up (trace point 12) | 13 |
 //! | placement accepted → place_request | 17 |
 //! | last B of a buffer's data → AWVALID of its record | 7 |
 //! | packets of one flow to one mailbox | one per 2 cycles sustained |

@@ -219,8 +219,8 @@ pub struct Origin {
 pub struct Transfer {
     /// Host byte address.
     pub address: Bits<64>,
-    /// Lines of 64 bytes that it touches.
-    pub lines: Bits<11>,
+    /// Lines of 64 bytes that it touches, less one.
+    pub last_line: Bits<11>,
     /// Offset of its first byte in the first beat of its source.
     pub offset: Bits<6>,
     /// Who asks; `origin.length` is the length of the run, at least 1.

@@ -80,7 +80,7 @@ fn latencies_of_an_idle_engine() {
             record.offered_cycle - accepted
         );
         assert_eq!(at(T_LOOKED_UP) - accepted, 13);
-        assert_eq!(bench.requested[0] - accepted, 16);
+        assert_eq!(bench.requested[0] - accepted, 17);
         assert_eq!(at(T_DMA_DONE), data.response_cycle);
         assert_eq!(at(T_RECORD), record.offered_cycle);
         assert_eq!(record.offered_cycle - data.response_cycle, 7, "last answer to record");

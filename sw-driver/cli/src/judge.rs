@@ -126,10 +126,46 @@ fn fields(capture: &Path, filter: &str, names: &[&str]) -> Result<Vec<Vec<String
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::check::{predict, Expected};
+    use spindle_contract::reasons;
     use spindle_model::frames::{echo_request, udp, Ends};
     use spindle_model::handlers::{by_name, Circumstances, Outcome};
     use spindle_sim::capture::{self, Captured};
     use std::time::Duration;
+
+    /// Requests in, answers by the models: what tshark makes of them.
+    fn judged(requests: &[Vec<u8>], answers: &[Vec<u8>]) -> Result<Verdict> {
+        let folder = tempfile::tempdir().unwrap();
+        let packets = |frames: &[Vec<u8>], at: u64| -> Vec<Captured> {
+            let time = |i: usize| Duration::from_micros(at + i as u64);
+            frames.iter().enumerate().map(|(i, bytes)| Captured { time: time(i), bytes: bytes.clone() }).collect()
+        };
+        let (exchange, out) = (folder.path().join("exchange.pcap"), folder.path().join("out.pcap"));
+        capture::write(&out, &packets(answers, 5000)).unwrap();
+        capture::write(&exchange, &[packets(requests, 0), packets(answers, 5000)].concat()).unwrap();
+        super::answers(&exchange, &out)
+    }
+
+    /// The models themselves are judged, on real traffic.
+    #[test]
+    fn tshark_agrees_with_the_models_on_the_projects_capture() {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testbench/captures/kernel.pcap");
+        let requests: Vec<Vec<u8>> = capture::read(&path).unwrap().into_iter().map(|packet| packet.bytes).collect();
+        let rules: Vec<[spindle::Rule; 1]> = vec![["udp".parse().unwrap()], ["icmp.type == 8".parse().unwrap()]];
+        let handlers: Vec<_> = ["ping_pong", "icmp_echo"]
+            .iter()
+            .zip(&rules)
+            .map(|(name, rules)| Expected { rules, model: by_name(name).unwrap(), host_bytes: 0 })
+            .collect();
+        let expectation = predict(&handlers, &requests, &vec![0; requests.len()]);
+        let answers: Vec<Vec<u8>> = expectation.answers.into_iter().flatten().collect();
+        let verdict = judged(&requests, &answers).unwrap();
+        assert_eq!(verdict.udp + verdict.pings, answers.len());
+        assert!(verdict.udp > 50 && verdict.pings > 30, "{verdict:?}");
+        let dropped: u32 = expectation.drops.iter().sum();
+        assert_eq!(expectation.drops[reasons::NO_RULE], dropped, "the capture has no malformed frame");
+        assert_eq!(answers.len() + dropped as usize, requests.len());
+    }
 
     /// tshark itself, on answers that are right, and on each kind of wrong one.
     #[test]
@@ -146,20 +182,7 @@ mod tests {
                 other => panic!("{other:?}"),
             })
             .collect();
-        let judge = |answers: &[Vec<u8>]| {
-            let folder = tempfile::tempdir().unwrap();
-            let packets = |frames: &[Vec<u8>], at: u64| -> Vec<Captured> {
-                frames
-                    .iter()
-                    .enumerate()
-                    .map(|(i, bytes)| Captured { time: Duration::from_micros(at + i as u64), bytes: bytes.clone() })
-                    .collect()
-            };
-            let (exchange, out) = (folder.path().join("exchange.pcap"), folder.path().join("out.pcap"));
-            capture::write(&out, &packets(answers, 10)).unwrap();
-            capture::write(&exchange, &[packets(&requests, 0), packets(answers, 10)].concat()).unwrap();
-            super::answers(&exchange, &out)
-        };
+        let judge = |answers: &[Vec<u8>]| judged(&requests, answers);
         assert_eq!(judge(&answers).unwrap(), Verdict { udp: 2, pings: 1 });
         for (frame, at) in [(0, 45), (1, 45), (0, 36), (1, 36), (0, 30)] {
             let mut wrong = answers.clone();

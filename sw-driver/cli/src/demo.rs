@@ -2,7 +2,7 @@
 
 use crate::check::{compare_answers, compare_bytes, compare_drops, predict, Expectation, Expected};
 use crate::judge;
-use crate::play::{play, Played};
+use crate::play::{play, Pacing, Played};
 use crate::sdk::Shipped;
 use crate::session::{self, Session};
 use crate::summary::{stage_table, stages};
@@ -23,8 +23,9 @@ use spindle_sim::Options;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// Idle cycles before each frame.
-const GAP: u64 = 100;
+/// Pace of the traffic, and of the put.
+const PACE: Pacing = Pacing { gap: 100, seed: None };
+const AT_ONCE: Pacing = Pacing { gap: 0, seed: None };
 /// Bound of each wait.
 const LIMIT: u64 = 1_000_000;
 /// Frames of the capture that are played again for the wave.
@@ -83,7 +84,7 @@ pub fn demo(arguments: &DemoArguments) -> Result<()> {
     session.device.set_receive(true)?;
 
     step(3, &format!("playing {} frames of real traffic from {}", frames.len(), arguments.pcap.display()));
-    let played = play(&mut session, &frames, GAP, LIMIT)?;
+    let played = play(&mut session, &frames, PACE, LIMIT)?;
     ensure!(played.drained, "{} frames are still inside after {LIMIT} cycles", played.stats.inside());
     let models: Vec<_> = names
         .iter()
@@ -101,7 +102,7 @@ pub fn demo(arguments: &DemoArguments) -> Result<()> {
     let wave = arguments.out.join("wave.vcd");
     session.card.sim().wave_open(&wave)?;
     let again = &frames[..frames.len().min(WAVE_FRAMES)];
-    let played_again = play(&mut session, again, GAP, LIMIT)?;
+    let played_again = play(&mut session, again, PACE, LIMIT)?;
     compare_answers(&predict(&models, again, &played_again.numbers), &played_again).context("played a second time")?;
     put(&mut session, arguments.seed)?;
     session.card.sim().wave_close();
@@ -203,7 +204,7 @@ fn put(session: &mut Session, seed: u64) -> Result<()> {
     let posted = session.device.post_buffer(window, (PUT_BYTES + SEGMENT_BYTES) as u32)?;
     ensure!(session.device.poll(&posted)?.is_none(), "the record is complete before the first packet");
     let before = session.device.stats()?;
-    let played = play(session, &packets, 0, LIMIT)?;
+    let played = play(session, &packets, AT_ONCE, LIMIT)?;
     let completed = session.device.wait(&posted, LIMIT)?;
     ensure!(played.drained && played.replies.is_empty(), "the put was not taken in whole: {}", reasons(&played));
     ensure!(

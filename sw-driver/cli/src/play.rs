@@ -2,6 +2,8 @@
 
 use crate::session::Session;
 use anyhow::{ensure, Result};
+use rand::{Rng, SeedableRng};
+use rand_chacha::ChaCha8Rng;
 use spindle::stats::Stats;
 use spindle_contract::reasons;
 use spindle_sim::{SentFrame, WireFrame};
@@ -30,15 +32,33 @@ pub struct Played {
     pub drained: bool,
 }
 
+/// Idle cycles before each frame.
+#[derive(Clone, Copy, Debug)]
+pub struct Pacing {
+    /// How many, on average.
+    pub gap: u64,
+    /// Random from 0 to twice the average, from this seed; else always the average.
+    pub seed: Option<u64>,
+}
+
+impl Pacing {
+    fn gaps(self) -> impl Iterator<Item = u64> {
+        let mut random = ChaCha8Rng::seed_from_u64(self.seed.unwrap_or(0));
+        std::iter::repeat_with(
+            move || if self.seed.is_some() { random.random_range(0..=2 * self.gap) } else { self.gap },
+        )
+    }
+}
+
 /// Cycles between two looks at the counters while the NIC drains.
 const LOOK: u64 = 64;
 
-/// Plays `frames` with `gap` idle cycles before each and runs until none is left inside, at most `limit` cycles behind the last.
-pub fn play(session: &mut Session, frames: &[Vec<u8>], gap: u64, limit: u64) -> Result<Played> {
+/// Plays `frames` and runs until none is left inside, at most `limit` cycles behind the last.
+pub fn play(session: &mut Session, frames: &[Vec<u8>], pacing: Pacing, limit: u64) -> Result<Played> {
     let before = session.device.stats()?;
     session.card.sim().trace().clear();
     session.card.sim().take_sent();
-    for bytes in frames {
+    for (bytes, gap) in frames.iter().zip(pacing.gaps()) {
         session.card.sim().inject(WireFrame { bytes: bytes.clone(), gap, bad: false });
     }
     let start = session.card.sim().cycle();
@@ -95,4 +115,57 @@ fn causes(session: &Session, frames: usize, sent: usize) -> Result<Causes> {
         causes.len()
     );
     Ok((numbers, arrivals, causes))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::check::{compare_answers, predict, Expected};
+    use crate::sdk::Shipped;
+    use spindle::rule_table::Action;
+    use spindle::{ContextOptions, Rule};
+    use spindle_contract::params::Config;
+    use spindle_model::frames::{udp, Ends};
+    use spindle_model::handlers::{by_name, Outcome};
+
+    /// Two contexts fail on every packet, in the two ways there are; the third answers all of its own meanwhile.
+    #[test]
+    fn a_faulty_context_leaves_the_others_alone() {
+        let mut session = Session::open(Config::SIM, Default::default()).unwrap();
+        let mut rules = Vec::new();
+        for (name, rule) in
+            [("never_returns", "udp.dport == 1"), ("foreign_access", "udp.dport == 2"), ("ping_pong", "udp")]
+        {
+            let image = Shipped::by_name(name).unwrap().load().unwrap().image;
+            let options = ContextOptions { watchdog: 3000, ..ContextOptions::default() };
+            let context = session.device.install(&image, &options).unwrap();
+            rules.push([rule.parse::<Rule>().unwrap()]);
+            session.device.add_rule(&rules[context.0][0], Action::Context(context)).unwrap();
+            session.device.activate(context).unwrap();
+        }
+        session.device.set_receive(true).unwrap();
+        // One in six never returns: eight HPUs have more than enough time for the rest.
+        let frames: Vec<_> = (0..60u16)
+            .map(|i| udp(&Ends::default(), 1000 + i, if i % 3 > 0 { 9 } else { 1 + i / 3 % 2 }, &[i as u8; 100]))
+            .collect();
+        let played = play(&mut session, &frames, Pacing { gap: 500, seed: Some(5) }, 200_000).unwrap();
+        assert!(played.drained, "{:?}", played.stats);
+        let fails: Expected =
+            Expected { rules: &[rules[0][0].clone(), rules[1][0].clone()], model: |_, _| Outcome::Drop, host_bytes: 0 };
+        let works = Expected { rules: &rules[2], model: by_name("ping_pong").unwrap(), host_bytes: 0 };
+        let expectation = predict(&[fails, works], &frames, &played.numbers);
+        assert_eq!(compare_answers(&expectation, &played).unwrap(), 40);
+        assert_eq!(played.stats.drops[reasons::HANDLER_FAIL], 20);
+        assert_eq!(played.stats.tasks_faulted, 20);
+        let mut causes = Vec::new();
+        while let Some(fault) = session.device.pop_fault().unwrap() {
+            // Each report names a frame that was meant for the context.
+            let index = played.numbers.iter().position(|number| *number == fault.frame).unwrap();
+            assert_eq!(index / 3 % 2, fault.context.0, "{fault:?}");
+            causes.push(fault.cause_text().0);
+        }
+        // The queue holds 16; the rest is counted.
+        assert_eq!((causes.len(), played.stats.faults_lost), (16, 4));
+        assert!(causes.contains(&"FAULT_WATCHDOG") && causes.contains(&"FAULT_STORE"), "{causes:?}");
+    }
 }

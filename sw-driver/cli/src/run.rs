@@ -1,7 +1,7 @@
 //! `spindle run`: a handler, a capture, a report.
 
 use crate::check::{compare_answers, compare_bytes, compare_drops, host_region, predict, Expected};
-use crate::play::{play, Played};
+use crate::play::{play, Pacing, Played};
 use crate::sdk::{self, Handler};
 use crate::session::{self, Session};
 use crate::summary::Summary;
@@ -50,8 +50,14 @@ pub struct RunArguments {
     /// Cycles after which packets that are still inside are given up.
     #[arg(long, default_value_t = 2_000_000)]
     cycles_limit: u64,
+    /// Make the gaps random (0 to twice --gap), from this seed; also the seed of the host's latencies and of TX.
+    #[arg(long)]
+    seed: Option<u64>,
+    /// Percentage of cycles in which the wire takes what the NIC sends.
+    #[arg(long, default_value_t = 100, value_parser = clap::value_parser!(u32).range(1..=100))]
+    tx_ready: u32,
     /// Idle cycles before each packet.
-    #[arg(long, default_value_t = 200)]
+    #[arg(long, default_value_t = 200, value_parser = clap::value_parser!(u64).range(..=1_000_000_000))]
     gap: u64,
     /// Cycle budget of a handler.
     #[arg(long, default_value_t = 100_000)]
@@ -81,7 +87,10 @@ pub fn run(arguments: &RunArguments) -> Result<()> {
         (true, None) => vec![Rule::any()],
     };
 
-    let mut session = Session::open(config, Options { trace: arguments.vcd.is_some(), ..Options::default() })?;
+    let defaults = Options::default();
+    let trace = arguments.vcd.is_some();
+    let seed = arguments.seed.unwrap_or(defaults.seed);
+    let mut session = Session::open(config, Options { trace, seed, tx_ready_percent: arguments.tx_ready, ..defaults })?;
     let host = session.device.memory.alloc(HOST_BYTES as usize, 4096)?;
     let options = ContextOptions {
         watchdog: arguments.watchdog,
@@ -100,7 +109,8 @@ pub fn run(arguments: &RunArguments) -> Result<()> {
     if let Some(path) = &arguments.vcd {
         session.card.sim().wave_open(path).with_context(|| format!("cannot write the wave {}", path.display()))?;
     }
-    let played = play(&mut session, &frames, arguments.gap, arguments.cycles_limit)?;
+    let played =
+        play(&mut session, &frames, Pacing { gap: arguments.gap, seed: arguments.seed }, arguments.cycles_limit)?;
     session.card.sim().wave_close();
 
     let mut summary = Summary::collect(&mut session, &handler, &played)?;

@@ -1,0 +1,205 @@
+//! `spindle run` on the emitted NIC: generated traffic, every length, random gaps and back-pressure; faults; the same run twice.
+
+use rand::{Rng, RngCore, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+use serde_json::Value;
+use spindle_model::frames::{echo_request, put_message, udp, udp_without_checksum, Ends, SpindleHeader};
+use spindle_sim::capture::{self, Captured};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+
+/// A run: its report and the folder with what it wrote.
+struct Ran {
+    report: Value,
+    text: String,
+    folder: tempfile::TempDir,
+}
+
+fn example(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../hpu-core/handlers/examples").join(name)
+}
+
+fn run(handler: &Path, frames: &[Vec<u8>], more: &[&str]) -> Ran {
+    let folder = tempfile::tempdir().unwrap();
+    let [input, output, json] = ["in.pcap", "out.pcap", "report.json"].map(|name| folder.path().join(name));
+    let packets: Vec<_> = frames.iter().map(|bytes| Captured { time: Duration::ZERO, bytes: bytes.clone() }).collect();
+    capture::write(&input, &packets).unwrap();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_spindle"));
+    command
+        .arg("run")
+        .arg(handler)
+        .arg("--pcap")
+        .arg(&input)
+        .arg("--out")
+        .arg(&output)
+        .arg("--json")
+        .arg(&json)
+        .args(more);
+    let result = command.output().unwrap();
+    let text = format!("{}{}", String::from_utf8_lossy(&result.stdout), String::from_utf8_lossy(&result.stderr));
+    assert!(result.status.success(), "{text}");
+    Ran { report: serde_json::from_str(&std::fs::read_to_string(&json).unwrap()).unwrap(), text, folder }
+}
+
+impl Ran {
+    fn number(&self, pointer: &str) -> u64 {
+        self.report
+            .pointer(pointer)
+            .and_then(Value::as_u64)
+            .unwrap_or_else(|| panic!("no number {pointer} in {}", self.text))
+    }
+
+    fn checked(&self) -> &str {
+        self.report["checked"].as_str().unwrap()
+    }
+}
+
+/// Frames of 64 to 1514 bytes, tagged or not, made by `build` from ends and payload.
+fn lengths(seed: u64, step: usize, build: impl Fn(&Ends, &[u8]) -> Vec<u8>) -> Vec<Vec<u8>> {
+    let mut random = ChaCha8Rng::seed_from_u64(seed);
+    let mut frames: Vec<Vec<u8>> = (64..=1514)
+        .step_by(step)
+        .chain([1510, 1511, 1512, 1513, 1514, 64, 65, 127, 128, 129])
+        .map(|length| {
+            let ends = Ends { vlan: (length % 5 == 0).then_some(77), ..Ends::default() };
+            let mut payload = vec![0; length - if ends.vlan.is_some() { 46 } else { 42 }];
+            random.fill_bytes(&mut payload);
+            build(&ends, &payload)
+        })
+        .collect();
+    // No order of lengths that a block could rely on.
+    (1..frames.len()).rev().for_each(|i| frames.swap(i, random.random_range(0..=i)));
+    frames
+}
+
+#[test]
+fn ping_pong_answers_every_length() {
+    let mut frames = lengths(1, 9, |ends, payload| udp(ends, 4000, 9, payload));
+    frames.extend(lengths(2, 97, |ends, payload| udp_without_checksum(ends, 4000, 10, payload)));
+    let ran = run(&example("ping_pong.c"), &frames, &["--seed", "3", "--tx-ready", "60", "--gap", "150"]);
+    assert_eq!(ran.number("/answered"), frames.len() as u64);
+    assert!(ran.checked().starts_with(&format!("checked: {} replies", frames.len())), "{}", ran.text);
+    assert_eq!(capture::read(&ran.folder.path().join("out.pcap")).unwrap().len(), frames.len());
+}
+
+#[test]
+fn icmp_echo_answers_every_length() {
+    let mut frames = lengths(4, 13, |ends, payload| echo_request(ends, 7, payload.len() as u16, payload));
+    frames.push(echo_request(&Ends::default(), 0, 0, &[0; 56]));
+    frames.push(echo_request(&Ends::default(), 0xf7ff, 0, &[0; 56]));
+    let ran = run(&example("icmp_echo.c"), &frames, &["--seed", "5", "--tx-ready", "30", "--gap", "200"]);
+    assert_eq!(ran.number("/answered"), frames.len() as u64);
+}
+
+#[test]
+fn payloads_reach_host_memory() {
+    let frames = lengths(6, 23, |ends, payload| udp(ends, 4000, 9, payload));
+    let ran = run(&example("udp_to_host.c"), &frames, &["--seed", "7", "--gap", "400"]);
+    assert!(ran.checked().contains(&format!("{} payloads in host memory", frames.len())), "{}", ran.text);
+    assert_eq!(ran.number("/handled"), frames.len() as u64);
+}
+
+#[test]
+fn the_same_run_twice_takes_the_same_cycles() {
+    let frames = lengths(8, 101, |ends, payload| udp(ends, 4000, 9, payload));
+    let [a, b] = [0, 1].map(|_| run(&example("ping_pong.c"), &frames, &["--seed", "9", "--tx-ready", "70"]));
+    assert_eq!(a.report, b.report);
+    let packets = |ran: &Ran| capture::read(&ran.folder.path().join("out.pcap")).unwrap();
+    assert_eq!(packets(&a), packets(&b));
+}
+
+/// Malformed frames of each kind; the run compares every counter of drops with the parser's model.
+#[test]
+fn malformed_frames_are_counted_by_reason() {
+    let ends = Ends::default();
+    let good = udp(&ends, 1, 9, &[5; 100]);
+    let with = |at: usize, value: u8| {
+        let mut frame = good.clone();
+        frame[at] = value;
+        frame
+    };
+    let mut ping = echo_request(&ends, 1, 1, &[1; 50]);
+    ping[50] ^= 1;
+    let mut cut = good.clone();
+    cut.truncate(40);
+    let frames = vec![
+        good.clone(),
+        good[..13].to_vec(),
+        vec![0; 9217],
+        cut,
+        with(24, 1),
+        with(39, 9),
+        with(41, 0),
+        ping,
+        good.clone(),
+    ];
+    let ran = run(&example("ping_pong.c"), &frames, &[]);
+    for reason in [
+        "runt",
+        "too_long",
+        "bad_ip_length",
+        "bad_ip_checksum",
+        "bad_udp_length",
+        "bad_udp_checksum",
+        "bad_icmp_checksum",
+    ] {
+        assert_eq!(ran.number(&format!("/dropped/{reason}")), 1, "{reason}: {}", ran.text);
+    }
+    assert_eq!(ran.number("/answered"), 2);
+}
+
+#[test]
+fn faults_are_reported_with_context_pc_and_cause() {
+    let frames = lengths(10, 200, |ends, payload| udp(ends, 1, 2, payload));
+    for (name, cause) in [("never_returns", "FAULT_WATCHDOG"), ("foreign_access", "FAULT_STORE")] {
+        let ran = run(&example(&format!("faulty/{name}.c")), &frames, &["--watchdog", "2000"]);
+        assert_eq!(ran.checked(), "unchecked");
+        assert_eq!(ran.number("/dropped/handler_fail"), frames.len() as u64);
+        assert_eq!(ran.number("/answered"), 0);
+        let faults = ran.report["faults"].as_array().unwrap();
+        assert_eq!(faults.len() as u64 + ran.number("/faults_lost"), frames.len() as u64);
+        for fault in faults {
+            assert_eq!((fault["cause"].as_str(), fault["context"].as_u64()), (Some(cause), Some(0)), "{}", ran.text);
+            assert!(fault["symbol"].as_str().unwrap().starts_with("header_handler+"), "{}", ran.text);
+        }
+        if name == "foreign_access" {
+            assert_eq!(faults[0]["address"], "0x20000800");
+        }
+    }
+}
+
+/// A handler of somebody else's: per message, with all three handlers and state. No pass is ever printed for it.
+#[test]
+fn a_foreign_handler_runs_unchecked() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("tally.c");
+    // Answers with a frame of its own when the message is complete: the sum of all payload bytes and the number of packets.
+    std::fs::write(
+        &path,
+        "#include \"spindle.h\"\n\
+         static volatile uint32_t bytes[8][16];\n\
+         int payload_handler(const spin_payload_t *p, void *s) { (void)s; bytes[p->cluster_id][p->hpu_id] += p->payload_len; return SPIN_SUCCESS; }\n\
+         int completion_handler(uint32_t d, bool f, void *s) {\n\
+             (void)f; (void)s;\n\
+             uint32_t sum = d;\n\
+             for (int c = 0; c < 8; c++) for (int h = 0; h < 16; h++) sum += bytes[c][h];\n\
+             uint8_t *frame = spin_scratch();\n\
+             for (int i = 0; i < 64; i++) frame[i] = 0;\n\
+             spin_put32(frame + 14, sum);\n\
+             spin_send_packet(frame, 64);\n\
+             spin_wait();\n\
+             return SPIN_SUCCESS;\n\
+         }\n",
+    )
+    .unwrap();
+    let data = vec![3; 10_000];
+    let mut frames = put_message(&Ends::default(), 4795, &SpindleHeader::default(), &data, 1408);
+    frames.reverse();
+    let ran = run(&path, &frames, &["--match", "spindle.opcode == 1", "--messages"]);
+    assert_eq!(ran.checked(), "unchecked");
+    assert!(!ran.text.contains("checked:"), "{}", ran.text);
+    let out = capture::read(&ran.folder.path().join("out.pcap")).unwrap();
+    assert_eq!(out.len(), 1, "{}", ran.text);
+    assert_eq!(out[0].bytes[14..18], 10_000u32.to_be_bytes());
+}

@@ -180,7 +180,7 @@ impl<B: Bar, M: HostMemory> Device<B, M> {
             return Err(Error::Argument(format!("context {} is not installed", context.0)));
         };
         let (base, size) = placement.state;
-        if offset % 4 != 0 || offset + bytes.len() > size {
+        if !offset.is_multiple_of(4) || offset + bytes.len() > size {
             return Err(Error::Argument(format!(
                 "bytes {offset} to {} are not in the {size} bytes of the context's memory, or not aligned to 4",
                 offset + bytes.len()

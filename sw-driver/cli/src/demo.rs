@@ -33,7 +33,7 @@ const WAVE_FRAMES: usize = 12;
 /// Bytes of the put, a segment number that does not come out even.
 const PUT_BYTES: usize = 20_011;
 const MAILBOX: u64 = 0x1122_3344_5566_7788;
-const KEY: u32 = 0x5EC2_E7;
+const KEY: u32 = 0x00C0_FFEE;
 
 /// Arguments of `spindle demo`.
 #[derive(clap::Args)]

@@ -58,8 +58,11 @@ fn task_page(frame: &[u8], number: u16) -> Option<Vec<u8>> {
     Some(page)
 }
 
-/// Every frame's result: return code, words of the command port, packet slot, scratchpad.
-fn results(program: &Path, frames: &[Vec<u8>]) -> Vec<(u32, [u32; 8], Vec<u8>, Vec<u8>)> {
+/// What a handler left behind: return code, words of the command port, packet slot, scratchpad.
+type Left = (u32, [u32; 8], Vec<u8>, Vec<u8>);
+
+/// Runs the handler on every frame.
+fn results(program: &Path, frames: &[Vec<u8>]) -> Vec<Left> {
     let mut input = Vec::new();
     for (number, frame) in frames.iter().enumerate() {
         input.extend(task_page(frame, number as u16).expect("only frames that the parser passes are given"));

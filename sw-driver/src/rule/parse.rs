@@ -230,11 +230,9 @@ impl<'a> Parser<'a> {
             (word.parse().ok(), "a value is a decimal or 0x number, an IPv4 or a MAC address")
         };
         let value = value.ok_or_else(|| self.error(at, format!("`{word}` is not understood; {kind}")))?;
-        let wants_mac = bits == 48;
-        if wants_mac != word.contains(':') && (wants_mac && word.contains('.') || !wants_mac)
-            || word.contains('.') && bits != 32
-        {
-            let wanted = if wants_mac { "a MAC address".to_owned() } else { format!("a number of {bits} bits") };
+        // A plain number fits a field of any kind.
+        if (word.contains(':') && bits != 48) || (word.contains('.') && bits != 32) {
+            let wanted = if bits == 48 { "a MAC address".to_owned() } else { format!("a number of {bits} bits") };
             return Err(self.error(at, format!("`{name}` is {wanted}, `{word}` is not")));
         }
         if bits < 64 && value >> bits != 0 {

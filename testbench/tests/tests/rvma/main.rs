@@ -5,4 +5,5 @@ mod directed;
 mod doorbell;
 mod figures;
 mod host_side;
+mod shapes;
 mod traffic;

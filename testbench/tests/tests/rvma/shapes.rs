@@ -1,0 +1,69 @@
+//! The engine and each of its blocks, over the configurations: emitted, deterministic and clean under `verilator -Wall`.
+
+use crate::bench::source;
+use rvma_lut::binding::Binding;
+use rvma_lut::buffer_queue::BufferQueue;
+use rvma_lut::command_unit::CommandUnit;
+use rvma_lut::completion::CompletionUnit;
+use rvma_lut::counters::Counters;
+use rvma_lut::dma_writer::DmaWriter;
+use rvma_lut::doorbell::Doorbell;
+use rvma_lut::lookup::Lookup;
+use rvma_lut::mailbox_table::MailboxTable;
+use rvma_lut::placement::Placement;
+use rvma_lut::registers::Registers;
+use rvma_lut::report::Report;
+use rvma_lut::RvmaEngine;
+use spindle_contract::params::Config;
+use spindle_harness::{lint, Source};
+
+/// Smallest tables.
+const SMALL: Config = Config { mailboxes: 64, posted_buffers: 64, processes: 1, ..Config::SIM };
+
+macro_rules! alone {
+    ($($name:ident: $block:expr;)*) => {
+        vec![$({
+            let design = spindle_verilog::emit(&mut $block, stringify!($name)).unwrap_or_else(|error| panic!("{error}"));
+            Source::from_text(stringify!($name), design.to_string())
+        }),*]
+    };
+}
+
+#[test]
+fn every_shape_is_lint_clean() {
+    let mut sources = alone! {
+        lookup: Lookup::new(1024);
+        mailbox_table: MailboxTable::new(4096);
+        mailbox_table_64: MailboxTable::new(64);
+        binding: Binding::new();
+        buffer_queue: BufferQueue::new(1024, 4096);
+        buffer_queue_ultra: BufferQueue::new(4096, 16384);
+        placement: Placement::default();
+        dma_writer: DmaWriter::default();
+        report: Report::default();
+        counters: Counters::new(4096);
+        completion_unit: CompletionUnit::default();
+        doorbell: Doorbell::new(64);
+        doorbell_one: Doorbell::new(1);
+        doorbell_five: Doorbell::new(5);
+        command_unit: CommandUnit::new(1024);
+        registers: Registers::default();
+    };
+    sources.extend(Config::ALL.iter().chain([&SMALL]).map(source));
+    let mut told = vec![];
+    for design in &sources {
+        told.extend(lint(design).unwrap_or_else(|error| panic!("{error:#}")).iter().map(|w| format!("{}: {w}", design.top)));
+    }
+    assert!(told.is_empty(), "{} warnings:\n{}", told.len(), told.join("\n"));
+}
+
+#[test]
+fn emission_is_deterministic() {
+    assert_eq!(source(&Config::SIM).files, source(&Config::SIM).files);
+}
+
+#[test]
+#[should_panic(expected = "mailboxes must be a power of two")]
+fn an_odd_number_of_mailboxes_is_refused() {
+    RvmaEngine::new(&Config { mailboxes: 100, ..Config::SIM });
+}

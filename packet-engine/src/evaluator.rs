@@ -2,7 +2,7 @@
 //!
 //! | ports | neighbour |
 //! |---|---|
-//! | in `event`, `message`, `packet` | scheduler: an event, and the states that it concerns |
+//! | in `incident`, `message`, `packet` | scheduler: an event, and the states that it concerns |
 //! | out `verdict` | scheduler: 1 cycle later, from registers |
 //!
 //! A message goes through these phases:
@@ -145,7 +145,7 @@ pub struct Evaluator {
     #[allow(missing_docs)]
     pub clock: Signal<In, Clock>,
     /// What happened.
-    pub event: Signal<In, Event>,
+    pub incident: Signal<In, Event>,
     /// State of the message (of the slot's former owner when a message begins).
     pub message: Signal<In, MessageState>,
     /// State of the packet (of the cell's former owner when it has just arrived).
@@ -159,36 +159,36 @@ impl Logic for Evaluator {
     #[hdl]
     fn update(&mut self) {
         dffs!(self, clock, decided);
-        let event = self.event.val();
-        let arrives = event.kind == EVENT_NEW;
-        let done = event.kind == EVENT_DONE;
-        let placed = event.kind == EVENT_PLACED;
+        let incident = self.incident.val();
+        let arrives = incident.kind == EVENT_NEW;
+        let done = incident.kind == EVENT_DONE;
+        let placed = incident.kind == EVENT_PLACED;
 
         // An arrival joins a message, starts one, or is turned away.
-        let unsupported = event.mailbox & event.unsupported;
-        let inactive = !event.mailbox & !event.hit & !event.status.active;
-        let excess = event.hit & self.message.val().complete;
-        let no_slot = !event.hit & !event.free;
+        let unsupported = incident.mailbox & incident.unsupported;
+        let inactive = !incident.mailbox & !incident.hit & !incident.status.active;
+        let excess = incident.hit & self.message.val().complete;
+        let no_slot = !incident.hit & !incident.free;
         let turned_away = arrives & (unsupported | inactive | excess | no_slot);
         let accepted = arrives & !turned_away;
-        let starts = accepted & !event.hit;
+        let starts = accepted & !incident.hit;
 
         // What the message was, and what a new one begins as.
         let mut message: MessageState = self.message.val();
         if starts {
             message = MessageState {
-                phase: if event.mailbox {
+                phase: if incident.mailbox {
                     bits::<3>(PHASE_PLACING)
-                } else if event.status.has_header {
+                } else if incident.status.has_header {
                     bits::<3>(PHASE_HEADER)
                 } else {
                     bits::<3>(PHASE_ACTIVE)
                 },
-                context: event.context,
-                mailbox: event.mailbox,
-                has_payload: event.status.has_payload,
-                has_completion: event.status.has_completion & !event.mailbox,
-                missing: event.total,
+                context: incident.context,
+                mailbox: incident.mailbox,
+                has_payload: incident.status.has_payload,
+                has_completion: incident.status.has_completion & !incident.mailbox,
+                missing: incident.total,
                 complete: false,
                 dropped: bits::<32>(0),
                 flow_control: false,
@@ -200,17 +200,17 @@ impl Logic for Evaluator {
         }
         let mut packet: PacketState = self.packet.val();
         if arrives {
-            packet = PacketState { alive: true, frame: event.frame, slot: event.slot, ..Default::default() };
+            packet = PacketState { alive: true, frame: incident.frame, slot: incident.slot, ..Default::default() };
         }
 
         // What a handler said.
-        let header_done = done & (event.handler == HEADER);
-        let payload_done = done & (event.handler == PAYLOAD);
-        let completion_done = done & (event.handler == COMPLETION);
-        let says_process = !event.fault & ((event.code == PROCESS) | (event.code == PROCESS_PENDING));
-        let says_drop = !event.fault & ((event.code == DROP) | ((event.code == DROP_PENDING) & header_done));
-        let says_proceed = !event.fault & ((event.code == PROCEED) | (event.code == PROCEED_PENDING));
-        let says_success = !event.fault & ((event.code == SUCCESS) | ((event.code == SUCCESS_PENDING) & completion_done));
+        let header_done = done & (incident.handler == HEADER);
+        let payload_done = done & (incident.handler == PAYLOAD);
+        let completion_done = done & (incident.handler == COMPLETION);
+        let says_process = !incident.fault & ((incident.code == PROCESS) | (incident.code == PROCESS_PENDING));
+        let says_drop = !incident.fault & ((incident.code == DROP) | ((incident.code == DROP_PENDING) & header_done));
+        let says_proceed = !incident.fault & ((incident.code == PROCEED) | (incident.code == PROCEED_PENDING));
+        let says_success = !incident.fault & ((incident.code == SUCCESS) | ((incident.code == SUCCESS_PENDING) & completion_done));
         let payload_failed = payload_done & !says_success & !says_drop;
 
         let mut phase: Bits<3> = message.phase;
@@ -229,51 +229,51 @@ impl Logic for Evaluator {
         }
 
         // What the phase wants of a packet that has just arrived, has waited, or has had its header handler.
-        let apply = accepted | (event.kind == EVENT_WALK) | header_done;
+        let apply = accepted | (incident.kind == EVENT_WALK) | header_done;
         let in_header = phase == PHASE_HEADER;
         let header_task = starts & in_header;
         let append = accepted & !starts & in_header;
-        let payload_task = apply & (phase == PHASE_ACTIVE) & message.has_payload & event.payload_len.any();
+        let payload_task = apply & (phase == PHASE_ACTIVE) & message.has_payload & incident.payload_len.any();
         let place_phase = apply & (phase == PHASE_PLACING) & !packet.place_asked;
         // A command counts only while the handler that gave it runs, and once.
-        let place_command = (event.kind == EVENT_PLACE) & packet.alive & packet.task_busy & !packet.place_asked & (packet.frame == event.frame);
+        let place_command = (incident.kind == EVENT_PLACE) & packet.alive & packet.task_busy & !packet.place_asked & (packet.frame == incident.frame);
         let place = place_phase | place_command;
-        let task = header_task | payload_task;
+        let run_task = header_task | payload_task;
 
         // The packet's new state, and its end.
-        let ends = (apply & !task & !append & !place_phase & !packet.place_busy) | (payload_done & !packet.place_busy) | (placed & !packet.task_busy);
-        packet.task_busy = if apply { task } else { packet.task_busy & !payload_done };
+        let ends = (apply & !run_task & !append & !place_phase & !packet.place_busy) | (payload_done & !packet.place_busy) | (placed & !packet.task_busy);
+        packet.task_busy = if apply { run_task } else { packet.task_busy & !payload_done };
         packet.place_busy = place | (packet.place_busy & !placed);
         packet.place_asked = packet.place_asked | place;
-        packet.placed = packet.placed | (placed & event.placed);
+        packet.placed = packet.placed | (placed & incident.placed);
         packet.dropped = packet.dropped | (payload_done & says_drop) | (apply & (phase == PHASE_DROPPING));
         packet.failed = packet.failed | payload_failed | (apply & (phase == PHASE_FAILED));
-        if placed & !event.placed {
+        if placed & !incident.placed {
             packet.refused = true;
-            packet.reason = event.reason;
+            packet.reason = incident.reason;
         }
         packet.alive = packet.alive & !ends;
 
         // The message's new state. Bytes are compared in halves: a packet has at most 64 KiB.
-        let fills = !message.missing.get_bits::<16>(16).any() & (event.payload_len >= message.missing.get_bits::<16>(0));
+        let fills = !message.missing.get_bits::<16>(16).any() & (incident.payload_len >= message.missing.get_bits::<16>(0));
         let complete = if accepted { fills } else { message.complete };
         let last_open = if accepted { !message.open.any() } else { message.open == 1 };
         let over = ends & last_open & complete;
         let runs_handlers = (phase == PHASE_ACTIVE) | (phase == PHASE_PLACING);
         let completion = over & runs_handlers & message.has_completion;
-        let release = (over & !completion) | completion_done;
+        let gives_back = (over & !completion) | completion_done;
         let failed = if completion_done { !says_success } else { phase == PHASE_FAILED };
 
         let waited = message.waiting;
         message.phase = if completion { bits::<3>(PHASE_COMPLETING) } else { phase };
         message.complete = complete;
         if accepted {
-            message.missing = message.missing - bit_cast::<32, 16>(event.payload_len);
+            message.missing = message.missing - bit_cast::<32, 16>(incident.payload_len);
         }
         if payload_done & says_drop {
-            message.dropped = message.dropped + bit_cast::<32, 16>(event.payload_len);
+            message.dropped = message.dropped + bit_cast::<32, 16>(incident.payload_len);
         }
-        message.flow_control = message.flow_control | (placed & !event.placed & (event.reason == NO_POSTED_BUFFER));
+        message.flow_control = message.flow_control | (placed & !incident.placed & (incident.reason == NO_POSTED_BUFFER));
         if accepted & !ends {
             message.open = message.open + 1;
         } else if !accepted & ends {
@@ -281,9 +281,9 @@ impl Logic for Evaluator {
         }
         message.waiting = (waited & !header_done) | append;
         if append {
-            message.wait_tail = event.pkt;
+            message.wait_tail = incident.pkt;
             if !waited {
-                message.wait_head = event.pkt;
+                message.wait_head = incident.pkt;
             }
         }
 
@@ -305,7 +305,7 @@ impl Logic for Evaluator {
         let refused = packet.failed | packet.dropped | packet.refused;
 
         self.decided.d.next = Verdict {
-            task: task | completion,
+            task: run_task | completion,
             handler: if completion {
                 bits::<2>(COMPLETION)
             } else if header_task {
@@ -322,10 +322,10 @@ impl Logic for Evaluator {
             accept: accepted,
             write_packet: !turned_away & !completion_done,
             write_message: !turned_away,
-            claim: starts & !release,
-            release: release & !starts,
-            message_done: release & !failed,
-            message_failed: release & failed,
+            claim: starts & !gives_back,
+            release: gives_back & !starts,
+            message_done: gives_back & !failed,
+            message_failed: gives_back & failed,
             outcome: Outcome {
                 handled: ends & !packet.placed & !refused,
                 placed: ends & packet.placed,

@@ -128,7 +128,7 @@ pub struct PayloadScheduler {
     pub to_mailbox: Signal<Out, Bit>,
     /// Messages alive.
     pub messages_open: Signal<Out, Bits<16>>,
-    table: MessageTable,
+    message_table: MessageTable,
     evaluator: Evaluator,
     dispatch: Dispatch,
     done_in: Skid<TaskDone>,
@@ -141,7 +141,7 @@ pub struct PayloadScheduler {
     sequencer: Reg<Sequencer>,
     /// Source that was served last, as a mask of those that come after it in this round.
     later: Reg<Bits<4>>,
-    event: DFF<Event>,
+    incident: DFF<Event>,
     message: DFF<MessageState>,
     current: DFF<StoredPacket>,
     key: DFF<MessageKey>,
@@ -189,7 +189,7 @@ impl PayloadScheduler {
             to_hpu: Default::default(),
             to_mailbox: Default::default(),
             messages_open: Default::default(),
-            table: MessageTable::new(config.live_messages),
+            message_table: MessageTable::new(config.live_messages),
             evaluator: Default::default(),
             dispatch: Dispatch::new(config.clusters),
             done_in: Default::default(),
@@ -201,7 +201,7 @@ impl PayloadScheduler {
             links: SdpMemory::new(RamStyle::Block, 2),
             sequencer: Default::default(),
             later: Default::default(),
-            event: Default::default(),
+            incident: Default::default(),
             message: Default::default(),
             current: Default::default(),
             key: Default::default(),
@@ -220,17 +220,17 @@ impl PayloadScheduler {
 impl Logic for PayloadScheduler {
     #[hdl]
     fn update(&mut self) {
-        clocks!(self, clock, reset, table, dispatch, done_in, place_in, placed_in, freed);
+        clocks!(self, clock, reset, message_table, dispatch, done_in, place_in, placed_in, freed);
         regs!(self, clock, reset, sequencer, later, ready_any, outcome_out, done_out, failed_out, to_hpu_out, to_mailbox_out);
-        dffs!(self, clock, event, message, current, key, ready_head, ready_tail);
+        dffs!(self, clock, incident, message, current, key, ready_head, ready_tail);
         self.evaluator.clock.next = self.clock.val();
 
         let choosing = self.sequencer.q.val() == Sequencer::Choose;
         let reading = self.sequencer.q.val() == Sequencer::Read;
         let evaluating = self.sequencer.q.val() == Sequencer::Evaluate;
         let acting = self.sequencer.q.val() == Sequencer::Act;
-        let event = self.event.q.val();
-        let arrives = event.kind == EVENT_NEW;
+        let incident = self.incident.q.val();
+        let arrives = incident.kind == EVENT_NEW;
         let verdict = self.evaluator.verdict.val();
         let room = self.freed.level.val() < FREE_STOP;
 
@@ -308,7 +308,7 @@ impl Logic for PayloadScheduler {
         self.links.read_address.next = self.ready_head.q.val().pkt;
 
         if choosing {
-            self.event.d.next = Event {
+            self.incident.d.next = Event {
                 kind: if take_place {
                     bits::<3>(EVENT_PLACE)
                 } else if take_done {
@@ -352,18 +352,18 @@ impl Logic for PayloadScheduler {
             src_pid: packet.src_pid,
             msg_id: packet.msg_id,
         };
-        self.table.lookup.next = lookup;
-        let hit = self.table.hit.val() & !single;
-        let arrival_slot = if hit { self.table.hit_slot.val() } else { self.table.free_slot.val() };
-        let slot = if arrives { arrival_slot } else { event.slot };
-        self.table.read_slot.next = slot;
+        self.message_table.lookup.next = lookup;
+        let hit = self.message_table.hit.val() & !single;
+        let arrival_slot = if hit { self.message_table.hit_slot.val() } else { self.message_table.free_slot.val() };
+        let slot = if arrives { arrival_slot } else { incident.slot };
+        self.message_table.read_slot.next = slot;
         let at = (packet.context, bits::<2>(0)).cat::<6>();
         let status = self.contexts.val().get_bits::<4>(at.index());
         if reading {
-            self.message.d.next = self.table.state.val();
+            self.message.d.next = self.message_table.state.val();
             self.sequencer.d.next = Sequencer::Evaluate;
             if arrives {
-                self.event.d.next = Event {
+                self.incident.d.next = Event {
                     kind: bits::<3>(EVENT_NEW),
                     pkt: packet.pkt,
                     slot: slot,
@@ -374,7 +374,7 @@ impl Logic for PayloadScheduler {
                     mailbox: mailbox,
                     unsupported: !served,
                     hit: hit,
-                    free: self.table.free.val(),
+                    free: self.message_table.free.val(),
                     context: packet.context,
                     status: unpack::<ContextStatus, 4>(status),
                     ..Default::default()
@@ -383,9 +383,9 @@ impl Logic for PayloadScheduler {
         }
 
         // Evaluate.
-        let mut question: Event = event;
-        question.payload_len = if arrives { event.payload_len } else { self.packets.read_data.val().payload_len };
-        self.evaluator.event.next = question;
+        let mut question: Event = incident;
+        question.payload_len = if arrives { incident.payload_len } else { self.packets.read_data.val().payload_len };
+        self.evaluator.incident.next = question;
         self.evaluator.message.next = self.message.q.val();
         self.evaluator.packet.next = self.states.read_data.val();
         if evaluating {
@@ -398,19 +398,19 @@ impl Logic for PayloadScheduler {
         if acting {
             self.sequencer.d.next = Sequencer::Choose;
         }
-        self.table.write.next = acting & verdict.write_message;
-        self.table.write_slot.next = event.slot;
-        self.table.write_state.next = verdict.message;
-        self.table.claim.next = acting & verdict.claim;
-        self.table.claim_named.next = event.named;
-        self.table.give_back.next = acting & verdict.release;
-        self.table.slot.next = event.slot;
-        self.table.key.next = self.key.q.val();
+        self.message_table.write.next = acting & verdict.write_message;
+        self.message_table.write_slot.next = incident.slot;
+        self.message_table.write_state.next = verdict.message;
+        self.message_table.claim.next = acting & verdict.claim;
+        self.message_table.claim_named.next = incident.named;
+        self.message_table.give_back.next = acting & verdict.release;
+        self.message_table.slot.next = incident.slot;
+        self.message_table.key.next = self.key.q.val();
         self.states.write_enable.next = acting & verdict.write_packet;
-        self.states.write_address.next = event.pkt;
+        self.states.write_address.next = incident.pkt;
         self.states.write_data.next = verdict.packet;
         self.packets.write_enable.next = acting & verdict.accept;
-        self.packets.write_address.next = event.pkt;
+        self.packets.write_address.next = incident.pkt;
         self.packets.write_data.next = self.current.q.val();
 
         // Lists: append to the message's, or the message's to the ready list.
@@ -419,25 +419,25 @@ impl Logic for PayloadScheduler {
         let link_ready = verdict.splice & self.ready_any.q.val();
         self.links.write_enable.next = acting & (link_waiting | link_ready);
         self.links.write_address.next = if verdict.append { message.wait_tail } else { self.ready_tail.q.val() };
-        self.links.write_data.next = Link { pkt: if verdict.append { event.pkt } else { message.wait_head }, slot: event.slot };
+        self.links.write_data.next = Link { pkt: if verdict.append { incident.pkt } else { message.wait_head }, slot: incident.slot };
         if acting & verdict.splice {
             self.ready_any.d.next = true;
             self.ready_tail.d.next = message.wait_tail;
             if !self.ready_any.q.val() {
-                self.ready_head.d.next = Link { pkt: message.wait_head, slot: event.slot };
+                self.ready_head.d.next = Link { pkt: message.wait_head, slot: incident.slot };
             }
-        } else if acting & (event.kind == EVENT_WALK) {
+        } else if acting & (incident.kind == EVENT_WALK) {
             self.ready_any.d.next = self.ready_head.q.val().pkt != self.ready_tail.q.val();
             self.ready_head.d.next = self.links.read_data.val();
         }
 
         // Orders.
         self.dispatch.store.next = acting & verdict.accept;
-        self.dispatch.store_pkt.next = event.pkt;
+        self.dispatch.store_pkt.next = incident.pkt;
         self.dispatch.store_packet.next = self.current.q.val();
         self.dispatch.order.next = Order {
-            pkt: event.pkt,
-            slot: event.slot,
+            pkt: incident.pkt,
+            slot: incident.slot,
             kind: verdict.handler,
             from_handler: verdict.from_handler,
             dropped: verdict.message.dropped,
@@ -456,7 +456,7 @@ impl Logic for PayloadScheduler {
         // Ended fast placements share the way out, in cycles in which the sequencer does not need it.
         let fast_done = self.placed_in.read_valid.val() & !placed.has_slot & !acting & room;
         self.placed_in.read_ready.next = take_placed | fast_done;
-        self.freed.write.next = if acting { event.pkt } else { placed.pkt };
+        self.freed.write.next = if acting { incident.pkt } else { placed.pkt };
         self.freed.write_valid.next = (acting & verdict.free) | fast_done;
         self.free_pkt.next = self.freed.read.val();
         self.free_valid.next = self.freed.read_valid.val();
@@ -470,13 +470,13 @@ impl Logic for PayloadScheduler {
         }
         self.done_out.d.next = (acting & verdict.message_done) | fast_done;
         self.failed_out.d.next = acting & verdict.message_failed;
-        self.to_hpu_out.d.next = acting & verdict.accept & !event.mailbox;
-        self.to_mailbox_out.d.next = (acting & verdict.accept & event.mailbox) | fast_taken;
+        self.to_hpu_out.d.next = acting & verdict.accept & !incident.mailbox;
+        self.to_mailbox_out.d.next = (acting & verdict.accept & incident.mailbox) | fast_taken;
         self.outcome.next = self.outcome_out.q.val();
         self.message_done.next = self.done_out.q.val();
         self.message_failed.next = self.failed_out.q.val();
         self.to_hpu.next = self.to_hpu_out.q.val();
         self.to_mailbox.next = self.to_mailbox_out.q.val();
-        self.messages_open.next = self.table.open.val();
+        self.messages_open.next = self.message_table.open.val();
     }
 }

@@ -8,3 +8,4 @@ pub mod packet_buffer;
 pub mod parser;
 
 pub mod rvma;
+pub mod scheduler;

@@ -1,0 +1,131 @@
+//! A block under test, with descriptors by field name.
+
+use spindle_contract::descriptors::{Descriptor, DESCRIPTORS};
+use spindle_harness::{Model, Port, Source, WaveContext};
+use spindle_verilog::prelude::Block;
+use std::collections::HashMap;
+
+/// The text of a block, ready for Verilator, or why it cannot be had. With `SPINDLE_EMIT=<folder>` it is written there too.
+pub fn design(block: &mut impl Block, top: &str) -> Result<Source, String> {
+    let design = spindle_verilog::emit(block, top).map_err(|e| e.to_string())?;
+    if let Ok(folder) = std::env::var("SPINDLE_EMIT") {
+        let folder = std::path::Path::new(&folder).join(top);
+        std::fs::create_dir_all(&folder).expect("SPINDLE_EMIT must name a folder that can be written");
+        design.write_dir(&folder).expect("the emitted text can be written");
+    }
+    Ok(Source::new(top, design.modules.iter().map(|m| (format!("{}.sv", m.name), m.text.clone())).collect()))
+}
+
+/// A descriptor as name → value.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Record(pub HashMap<&'static str, u64>);
+
+impl Record {
+    pub fn new(fields: &[(&'static str, u64)]) -> Self {
+        Record(fields.iter().copied().collect())
+    }
+
+    pub fn get(&self, name: &str) -> u64 {
+        *self.0.get(name).unwrap_or_else(|| panic!("the record has no field {name}"))
+    }
+
+    fn layout(name: &str) -> &'static Descriptor {
+        DESCRIPTORS.iter().find(|d| d.name == name).unwrap_or_else(|| panic!("there is no descriptor {name}"))
+    }
+
+    /// The bytes of the descriptor; fields that were not given are zero.
+    pub fn pack(&self, descriptor: &str) -> Vec<u8> {
+        let layout = Self::layout(descriptor);
+        for name in self.0.keys() {
+            assert!(layout.fields.iter().any(|f| f.name == *name), "{descriptor} has no field {name}");
+        }
+        let mut bytes = vec![0; layout.bits().div_ceil(8)];
+        let mut at = 0;
+        for field in layout.fields {
+            let value = self.0.get(field.name).copied().unwrap_or(0);
+            assert!(field.bits == 64 || value >> field.bits == 0, "{descriptor}.{}: {value} is too large", field.name);
+            for bit in 0..field.bits {
+                bytes[(at + bit) / 8] |= ((value >> bit & 1) as u8) << ((at + bit) % 8);
+            }
+            at += field.bits;
+        }
+        bytes
+    }
+
+    /// All fields of a descriptor.
+    pub fn unpack(descriptor: &str, bytes: &[u8]) -> Self {
+        let mut at = 0;
+        let mut record = Record::default();
+        for field in Self::layout(descriptor).fields {
+            let value = (0..field.bits).fold(0u64, |v, bit| v | (bytes[(at + bit) / 8] as u64 >> ((at + bit) % 8) & 1) << bit);
+            record.0.insert(field.name, value);
+            at += field.bits;
+        }
+        record
+    }
+}
+
+/// A loaded model whose ports are looked up by name.
+pub struct Dut {
+    pub model: Model,
+    ports: HashMap<String, Port>,
+}
+
+impl Dut {
+    /// Emits, compiles and loads a block, and resets it.
+    pub fn new(wave: &WaveContext, block: &mut impl Block, top: &str) -> Self {
+        let mut model = design(block, top).map_err(anyhow::Error::msg).and_then(|source| wave.model(&source)).unwrap_or_else(|e| panic!("{top}: {e:#}"));
+        model.reset(3);
+        Self { model, ports: HashMap::new() }
+    }
+
+    fn port(&mut self, name: &str) -> Port {
+        if let Some(port) = self.ports.get(name) {
+            return *port;
+        }
+        let port = self.model.port(name).unwrap_or_else(|e| panic!("{e:#}"));
+        self.ports.insert(name.to_string(), port);
+        port
+    }
+
+    pub fn set(&mut self, name: &str, value: u64) {
+        let port = self.port(name);
+        self.model.set(port, value);
+    }
+
+    pub fn get(&mut self, name: &str) -> u64 {
+        let port = self.port(name);
+        self.model.get(port)
+    }
+
+    pub fn high(&mut self, name: &str) -> bool {
+        self.get(name) == 1
+    }
+
+    pub fn set_bytes(&mut self, name: &str, bytes: &[u8]) {
+        let port = self.port(name);
+        self.model.set_bytes(port, bytes);
+    }
+
+    pub fn bytes(&mut self, name: &str) -> Vec<u8> {
+        let port = self.port(name);
+        self.model.get_bytes(port).to_vec()
+    }
+
+    pub fn put(&mut self, port: &str, descriptor: &str, record: &Record) {
+        self.set_bytes(port, &record.pack(descriptor));
+    }
+
+    pub fn record(&mut self, port: &str, descriptor: &str) -> Record {
+        let bytes = self.bytes(port);
+        Record::unpack(descriptor, &bytes)
+    }
+
+    pub fn eval(&mut self) {
+        self.model.eval();
+    }
+
+    pub fn tick(&mut self) {
+        self.model.tick();
+    }
+}

@@ -1,0 +1,7 @@
+//! Tests of the packet engine behind the packet buffer: message table, payload scheduler, egress, registers, and the engine as a
+//! whole, on the emitted Verilog.
+
+mod dut;
+mod scheduler;
+mod shapes;
+mod traffic;

@@ -1,0 +1,48 @@
+//! The payload scheduler against the judge of sPIN's order.
+
+use crate::dut::Dut;
+use crate::traffic::{contexts, Surroundings};
+use packet_engine::payload_scheduler::PayloadScheduler;
+use spindle_contract::params::Config;
+use spindle_harness::run_with_wave_on_failure;
+
+fn play(name: &str, config: Config, messages: usize, window: usize, eagerness: u32) {
+    run_with_wave_on_failure(name, |wave| {
+        let mut dut = Dut::new(wave, &mut PayloadScheduler::new(&config), "payload_scheduler");
+        dut.set_bytes("contexts", &contexts().to_le_bytes());
+        let mut around = Surroundings::new(wave.rng(), messages, window, eagerness);
+        let limit = messages as u64 * 4000;
+        for cycle in 0..limit {
+            if let Err(breach) = around.step(&mut dut) {
+                panic!("cycle {cycle}: {breach}");
+            }
+            if around.quiet() {
+                break;
+            }
+        }
+        assert!(around.quiet(), "traffic is not over after {limit} cycles");
+        for _ in 0..8 {
+            around.step(&mut dut).unwrap_or_else(|breach| panic!("{breach}"));
+        }
+        let counts = around.judge.finish().unwrap_or_else(|breach| panic!("{breach}"));
+        assert_eq!(around.seen, counts);
+        assert_eq!(dut.get("messages_open"), 0, "a message slot leaked");
+        println!("{name}: {counts:?}");
+        println!("longest wait for a turn: {} cycles", around.longest_wait);
+    });
+}
+
+#[test]
+fn random_messages_eager_sinks() {
+    play("random_messages_eager_sinks", Config::SIM, 1500, 12, 100);
+}
+
+#[test]
+fn random_messages_slow_sinks() {
+    play("random_messages_slow_sinks", Config::SIM, 600, 12, 25);
+}
+
+#[test]
+fn random_messages_many_alive() {
+    play("random_messages_many_alive", Config { live_messages: 256, ..Config::ALVEO }, 800, 40, 60);
+}

@@ -1,0 +1,52 @@
+//! Every block is emitted and linted for every shape that the configurations use.
+
+use crate::dut::design;
+use packet_engine::dispatch::Dispatch;
+use packet_engine::message_table::MessageTable;
+use packet_engine::payload_scheduler::PayloadScheduler;
+use packet_engine::registers::PacketRegisters;
+use packet_engine::{egress::Egress, PacketEngine};
+use spindle_contract::params::Config;
+use spindle_harness::lint;
+use spindle_verilog::prelude::Block;
+
+/// What is wrong with a block, if anything.
+fn check(block: &mut impl Block, top: &str) -> Option<String> {
+    match design(block, top) {
+        Ok(source) => {
+            let warnings = lint(&source).unwrap_or_else(|e| panic!("{top}: {e:#}"));
+            (!warnings.is_empty()).then(|| format!("{top}: {warnings:#?}"))
+        }
+        Err(error) => Some(format!("{top}: {error}")),
+    }
+}
+
+#[test]
+fn blocks_are_clean() {
+    let mut found = vec![check(&mut Egress::default(), "egress")];
+    for slots in [16, 64, 256] {
+        found.push(check(&mut MessageTable::new(slots), &format!("message_table_{slots}")));
+    }
+    for clusters in [1, 2, 3, 8] {
+        found.push(check(&mut Dispatch::new(clusters), &format!("dispatch_{clusters}")));
+    }
+    for config in Config::ALL {
+        found.push(check(&mut PayloadScheduler::new(&config), &format!("payload_scheduler_{}", config.name)));
+        found.push(check(&mut PacketRegisters::new(&config), &format!("packet_registers_{}", config.name)));
+        found.push(check(&mut PacketEngine::new(&config), &format!("packet_engine_{}", config.name)));
+    }
+    let found: Vec<String> = found.into_iter().flatten().collect();
+    assert!(found.is_empty(), "{}", found.join("\n"));
+}
+
+#[test]
+#[should_panic(expected = "multiple of 16")]
+fn odd_number_of_messages() {
+    MessageTable::new(20);
+}
+
+#[test]
+#[should_panic(expected = "1 to 8 clusters")]
+fn too_many_clusters() {
+    Dispatch::new(9);
+}

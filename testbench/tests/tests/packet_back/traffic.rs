@@ -1,0 +1,391 @@
+//! Random messages, and what is played against the scheduler: an array of handlers, an RVMA engine, a packet buffer.
+
+use crate::dut::{Dut, Record};
+use rand::seq::IndexedRandom;
+use rand::Rng;
+use rand_chacha::ChaCha8Rng;
+use spindle_contract::{descriptors::action, descriptors::kind, memory_map::command, reasons, wire::opcode};
+use spindle_model::scheduler::{Handlers, Judge, Target};
+use std::collections::{HashMap, HashSet, VecDeque};
+
+/// Head cells of the largest packet buffer.
+const CELLS: u64 = 1024;
+/// The context that is not active; the others have the handlers that their low bits name.
+const INACTIVE: u64 = 15;
+
+/// How the handlers of a message behave.
+#[derive(Clone, Debug)]
+struct Script {
+    header: u8,
+    payload_drops: f64,
+    payload_fails: f64,
+    completion: u8,
+    places: f64,
+}
+
+struct Live {
+    number: usize,
+    key: [u64; 6],
+    frames: VecDeque<Record>,
+    /// Packets whose cells have not returned.
+    open: usize,
+}
+
+struct Running {
+    until: u64,
+    kind: u8,
+    desc: Record,
+    /// Commands that are still to be issued.
+    commands: u32,
+    commanded: bool,
+}
+
+/// Everything around the scheduler.
+pub struct Surroundings {
+    pub judge: Judge,
+    rng: ChaCha8Rng,
+    cycle: u64,
+    left: usize,
+    window: usize,
+    live: Vec<Live>,
+    scripts: Vec<Script>,
+    message_of: HashMap<u64, usize>,
+    next_frame: u64,
+    cells: Vec<u64>,
+    offered: Option<Record>,
+    running: Vec<Running>,
+    done: VecDeque<Record>,
+    place: VecDeque<Record>,
+    placing: Vec<(u64, Record)>,
+    placed: VecDeque<Record>,
+    busy: HashSet<&'static str>,
+    /// Largest number of cycles an offered feedback word waited.
+    pub longest_wait: u64,
+    waited: HashMap<&'static str, u64>,
+    /// What the pulses of the scheduler said.
+    pub seen: spindle_model::scheduler::Counts,
+    /// Chance that a sink is ready in a cycle, per cent.
+    pub eagerness: u32,
+}
+
+/// `ContextStatus` of all contexts.
+pub fn contexts() -> u64 {
+    (0..INACTIVE).fold(0, |bits, c| bits | (1 | (c & 7) << 1) << (4 * c))
+}
+
+fn target(context: u64) -> Target {
+    if context == INACTIVE {
+        return Target::Refused(reasons::NO_CONTEXT);
+    }
+    Target::Context(Handlers { header: context & 1 == 1, payload: context & 2 == 2, completion: context & 4 == 4 })
+}
+
+impl Surroundings {
+    /// `messages` random messages, at most `window` of them alive at once.
+    pub fn new(rng: ChaCha8Rng, messages: usize, window: usize, eagerness: u32) -> Self {
+        Self {
+            judge: Judge::default(),
+            rng,
+            cycle: 0,
+            left: messages,
+            window,
+            live: vec![],
+            scripts: vec![],
+            message_of: HashMap::new(),
+            next_frame: 0,
+            cells: (0..CELLS).collect(),
+            offered: None,
+            running: vec![],
+            done: VecDeque::new(),
+            place: VecDeque::new(),
+            placing: vec![],
+            placed: VecDeque::new(),
+            busy: HashSet::new(),
+            longest_wait: 0,
+            waited: HashMap::new(),
+            seen: Default::default(),
+            eagerness,
+        }
+    }
+
+    /// All traffic has been played and answered.
+    pub fn quiet(&self) -> bool {
+        self.left == 0 && self.live.is_empty() && self.offered.is_none() && self.running.is_empty() && self.cells.len() as u64 == CELLS && self.placed.is_empty()
+    }
+
+    /// Adds a random message whose key differs from those alive.
+    fn begin(&mut self) {
+        let rng = &mut self.rng;
+        let raw = rng.random_bool(0.2);
+        let mailbox = !raw && rng.random_bool(0.25);
+        let context = rng.random_range(0..16u64);
+        let op = match () {
+            _ if raw => 0,
+            _ if mailbox && rng.random_bool(0.1) => opcode::GET as u64,
+            _ => *[opcode::PUT as u64, opcode::GET_RESP as u64].choose(rng).expect("two"),
+        };
+        // Few different numbers, so that keys which differ in one member only are alive together.
+        let key = [op, mailbox as u64, context, rng.random_range(0..2), rng.random_range(0..2), rng.random_range(0..2)];
+        if self.live.iter().any(|m| m.key == key) {
+            return;
+        }
+        self.left -= 1;
+        let packets = if raw || op == opcode::GET as u64 { 1 } else { *[1, 1, 2, 3, 5, 12].choose(rng).expect("six") };
+        let sizes: Vec<u64> = (0..packets).map(|_| rng.random_range(1..1409)).collect();
+        let total: u64 = sizes.iter().sum();
+        let per_message = packets > 1 || rng.random_bool(0.5);
+        let target = match () {
+            _ if mailbox && op == opcode::GET as u64 => Target::Refused(reasons::UNSUPPORTED),
+            _ if mailbox => Target::Mailbox,
+            _ => target(context),
+        };
+        let number = self.judge.message(target, total);
+        self.scripts.push(Script {
+            header: *[0, 0, 0, 4, 1, 5, 2, 2, 6, 3, 9].choose(rng).expect("codes"),
+            payload_drops: if rng.random_bool(0.3) { 0.4 } else { 0.0 },
+            payload_fails: if rng.random_bool(0.2) { 0.2 } else { 0.0 },
+            completion: *[0, 0, 7, 3].choose(rng).expect("codes"),
+            places: if rng.random_bool(0.3) { 0.5 } else { 0.0 },
+        });
+        let mut offset = 0;
+        let mut frames = vec![];
+        for size in sizes {
+            let mut record = Record::new(&[
+                ("version", 1),
+                ("stamp", rng.random_range(0..1 << 32)),
+                ("length", size + 90),
+                ("payload_offset", 90),
+                ("l3_offset", 14),
+                ("is_spindle", !raw as u64),
+                ("opcode", op),
+                ("src_nid", key[3]),
+                ("src_pid", key[4]),
+                ("msg_id", key[5]),
+                ("addr", rng.random()),
+                ("key", rng.random_range(0..1 << 32)),
+                ("psn", rng.random_range(0..1 << 32)),
+                ("msg_len", total),
+                ("msg_off", offset),
+                ("buf_off", rng.random_range(0..1 << 32)),
+                ("payload_len", size),
+                ("action", if mailbox { action::MAILBOX } else { action::CONTEXT } as u64),
+                ("context", context),
+                ("per_message", per_message as u64),
+            ]);
+            if raw {
+                record.0.insert("msg_id", 3);
+            }
+            offset += size;
+            frames.push(record);
+        }
+        use rand::seq::SliceRandom;
+        frames.shuffle(rng);
+        self.live.push(Live { number, key, open: frames.len(), frames: frames.into() });
+    }
+
+    /// The next packet of some message, in a free cell.
+    fn packet(&mut self) -> Option<Record> {
+        if self.live.len() < self.window && self.left > 0 {
+            self.begin();
+        }
+        let unsent: Vec<usize> = (0..self.live.len()).filter(|i| !self.live[*i].frames.is_empty()).collect();
+        let which = *unsent.choose(&mut self.rng)?;
+        if self.cells.is_empty() {
+            return None;
+        }
+        let at = self.rng.random_range(0..self.cells.len());
+        let mut record = self.live[which].frames.pop_front()?;
+        record.0.insert("pkt", self.cells.swap_remove(at));
+        record.0.insert("frame", self.next_frame);
+        self.message_of.insert(self.next_frame, self.live[which].number);
+        self.next_frame += 1;
+        Some(record)
+    }
+
+    fn ready(&mut self) -> bool {
+        self.rng.random_range(0..100) < self.eagerness
+    }
+
+    /// A word that is offered stays so until it is taken.
+    fn offer(&mut self, dut: &mut Dut, port: &'static str, desc: &str, word: Option<Record>) {
+        let valid = format!("{port}_valid");
+        let show = word.is_some() && (self.busy.contains(port) || self.ready());
+        dut.set(&valid, show as u64);
+        if let (true, Some(word)) = (show, &word) {
+            dut.put(port, desc, word);
+            self.busy.insert(port);
+        }
+    }
+
+    /// Whether the offered word moves; keeps count of waiting.
+    fn moved(&mut self, dut: &mut Dut, port: &'static str) -> bool {
+        if !dut.high(&format!("{port}_valid")) {
+            return false;
+        }
+        let moves = dut.high(&format!("{port}_ready"));
+        let waited = self.waited.entry(port).or_default();
+        *waited += 1;
+        self.longest_wait = self.longest_wait.max(*waited);
+        if moves {
+            *waited = 0;
+            self.busy.remove(port);
+        }
+        moves
+    }
+
+    /// One cycle.
+    pub fn step(&mut self, dut: &mut Dut) -> Result<(), String> {
+        self.cycle += 1;
+        if self.offered.is_none() {
+            self.offered = self.packet();
+        }
+        self.handlers();
+        let now = self.cycle;
+        while let Some(at) = self.placing.iter().position(|(until, _)| *until <= now) {
+            let (_, word) = self.placing.swap_remove(at);
+            self.placed.push_back(word);
+        }
+        let offered = self.offered.clone();
+        self.offer(dut, "packet", "packet_desc", offered);
+        let word = self.done.front().cloned();
+        self.offer(dut, "task_done", "task_done", word);
+        let word = self.place.front().cloned();
+        self.offer(dut, "place", "command", word);
+        let word = self.placed.front().cloned();
+        self.offer(dut, "placement_done", "placement_done", word);
+        for port in ["task_ready", "placement_ready", "free_ready"] {
+            let ready = self.ready();
+            dut.set(port, ready as u64);
+        }
+        dut.eval();
+        self.sample(dut)?;
+        dut.tick();
+        Ok(())
+    }
+
+    /// Handlers issue their commands and end.
+    fn handlers(&mut self) {
+        let now = self.cycle;
+        for at in (0..self.running.len()).rev() {
+            if self.running[at].until > now || self.running[at].commanded {
+                continue;
+            }
+            let run = &mut self.running[at];
+            let desc = &run.desc;
+            if run.commands > 0 {
+                run.commands -= 1;
+                run.commanded = true;
+                self.place.push_back(Record::new(&[
+                    ("version", 1),
+                    ("opcode", command::PLACE as u64),
+                    ("frame", desc.get("frame")),
+                    ("msg_slot", desc.get("msg_slot")),
+                    ("pkt", desc.get("pkt")),
+                    ("context", desc.get("context")),
+                ]));
+                continue;
+            }
+            let run = self.running.swap_remove(at);
+            let script = &self.scripts[self.message_of[&run.desc.get("frame")]];
+            let rng = &mut self.rng;
+            let (code, fault) = match run.kind {
+                kind::HEADER => (script.header, script.header == 9 && rng.random_bool(0.5)),
+                kind::PAYLOAD if rng.random_bool(script.payload_fails) => (*[3, 2, 5, 200, 0].choose(rng).expect("codes"), true),
+                kind::PAYLOAD => (rng.random_bool(script.payload_drops) as u8, false),
+                _ => (script.completion, false),
+            };
+            let d = &run.desc;
+            self.done.push_back(Record::new(&[
+                ("version", 1),
+                ("kind", run.kind as u64),
+                ("context", d.get("context")),
+                ("msg_slot", d.get("msg_slot")),
+                ("frame", d.get("frame")),
+                ("has_packet", d.get("has_packet")),
+                ("pkt", d.get("pkt")),
+                ("payload_len", d.get("payload_len")),
+                ("code", code as u64),
+                ("fault", fault as u64),
+            ]));
+        }
+    }
+
+    /// What moves in this cycle.
+    fn sample(&mut self, dut: &mut Dut) -> Result<(), String> {
+        if self.moved(dut, "packet") {
+            let word = self.offered.take().ok_or("nothing was offered")?;
+            let frame = word.get("frame");
+            let number = self.message_of[&frame];
+            self.judge.arrives(frame, number, word.get("pkt"), word.get("payload_len"));
+        }
+        if self.moved(dut, "task_done") {
+            let word = self.done.pop_front().ok_or("no task had ended")?;
+            self.judge.returns(word.get("kind") as u8, word.get("frame"), word.get("code") as u8, word.get("fault") == 1)?;
+        }
+        if self.moved(dut, "place") {
+            let word = self.place.pop_front().ok_or("no command was issued")?;
+            let frame = word.get("frame");
+            let run = self.running.iter_mut().find(|r| r.commanded && r.desc.get("frame") == frame).ok_or("a command of nobody")?;
+            run.commanded = false;
+            if run.kind != kind::COMPLETION {
+                self.judge.commands(frame)?;
+            }
+        }
+        if self.moved(dut, "placement_done") {
+            let word = self.placed.pop_front().ok_or("nothing was placed")?;
+            self.judge.placed(word.get("frame"), word.get("placed") == 1, word.get("reason") as usize)?;
+        }
+        if dut.high("task_valid") && dut.high("task_ready") {
+            let desc = dut.record("task_desc", "task_desc");
+            let (task, frame) = (desc.get("kind") as u8, desc.get("frame"));
+            if task != kind::COMPLETION && desc.get("has_packet") != 1 || desc.get("version") != 1 {
+                return Err(format!("task descriptor {desc:?}"));
+            }
+            self.judge.task(task, frame, desc.get("pkt"), desc.get("msg_slot"), desc.get("dropped_bytes") * (task == kind::COMPLETION) as u64, desc.get("flow_control") == 1)?;
+            let places = self.scripts[self.message_of[&frame]].places;
+            let commands = if self.rng.random_bool(places) { self.rng.random_range(1..3) } else { 0 };
+            let until = self.cycle + self.rng.random_range(1..60);
+            self.running.push(Running { until, kind: task, desc, commands, commanded: false });
+        }
+        if dut.high("placement_valid") && dut.high("placement_ready") {
+            let desc = dut.record("placement", "placement_desc");
+            let slot = (desc.get("has_slot") == 1).then_some(desc.get("msg_slot"));
+            self.judge.placement(desc.get("frame"), desc.get("pkt"), slot)?;
+            let placed = self.rng.random_bool(0.8);
+            let reason = if placed { 0 } else { *[reasons::NO_POSTED_BUFFER, reasons::BAD_KEY].choose(&mut self.rng).expect("two") };
+            let until = self.cycle + self.rng.random_range(1..40);
+            let word = Record::new(&[
+                ("pkt", desc.get("pkt")),
+                ("frame", desc.get("frame")),
+                ("has_slot", desc.get("has_slot")),
+                ("msg_slot", desc.get("msg_slot")),
+                ("payload_len", desc.get("payload_len")),
+                ("placed", placed as u64),
+                ("reason", reason as u64),
+            ]);
+            self.placing.push((until, word));
+        }
+        if dut.high("free_valid") && dut.high("free_ready") {
+            let pkt = dut.get("free_pkt");
+            let frame = self.judge.freed(pkt)?;
+            let number = self.message_of[&frame];
+            // Its key may be used again when all its packets are gone.
+            for message in self.live.iter_mut().filter(|m| m.number == number) {
+                message.open -= 1;
+            }
+            self.live.retain(|m| m.open > 0);
+            self.cells.push(pkt);
+        }
+        let outcome = dut.get("outcome");
+        self.seen.handled += outcome & 1;
+        self.seen.placed += outcome >> 1 & 1;
+        if outcome >> 2 & 1 == 1 {
+            self.seen.drops[(outcome >> 3) as usize] += 1;
+        }
+        self.seen.messages_done += dut.get("message_done");
+        self.seen.messages_failed += dut.get("message_failed");
+        self.seen.to_hpu += dut.get("to_hpu");
+        self.seen.to_mailbox += dut.get("to_mailbox");
+        Ok(())
+    }
+}

@@ -7,7 +7,7 @@
 //! | HPU array | in `dma`, `dma_valid`; out `dma_ready`; in `dma_data`, `dma_last`, `dma_data_valid`; out `dma_data_ready` |
 //! | packet engine | in `place_data`, `place_last`, `place_data_valid`; out `place_data_ready` |
 //! | host | the AXI4 write channels `host_aw*`, `host_w*`, `host_b*` |
-//! | report | out `finished`, `finished_error`, `finished_valid`; in `finished_ready`; out `written`, `written_valid`; in `written_room` |
+//! | report | out `finished`, `finished_error`, `finished_valid`; in `finished_ready`; out `written`, `written_valid` (no ready); in `calm` |
 //! | registers | out `burst`, `answer_error` (pulses) |
 //!
 //! The order is decided once, when a transfer is taken: records first, then packets and handler DMA in turn. The address side
@@ -16,7 +16,8 @@
 //!
 //! Bursts end at multiples of 256 bytes, so none is longer than 256 bytes nor crosses 4 KiB. Addresses are whole lines of 64
 //! bytes, strobes name the bytes. All bursts have id 0: the host answers in order, and a FIFO of 512 entries says which
-//! burst an answer belongs to (512 may be in flight).
+//! burst an answer belongs to. A transfer of data starts while fewer than 384 bursts are in flight and the report stage is
+//! `calm`; the rest is for the bursts of that transfer and for records, so that a record never waits for room.
 //!
 //! Transfer taken → AWVALID: 2 cycles. First source beat → WVALID: the aligner's latency + 1. B handshake → `finished`: same
 //! cycle; a write's error is kept until the last burst of its transfer.
@@ -29,6 +30,8 @@ use spindle_verilog::prelude::*;
 
 /// Address bits of the FIFO of bursts in flight.
 const IN_FLIGHT_BITS: usize = 9;
+/// Bursts in flight up to which a transfer of data starts.
+const START_LIMIT: u64 = 384;
 /// Address bits of the FIFOs from the address side to the data side.
 const ORDER_BITS: usize = 5;
 /// Level from which no transfer is taken: 32 less three that may still come.
@@ -121,8 +124,8 @@ pub struct DmaWriter {
     pub written: Signal<Out, Origin>,
     /// There is one in this cycle.
     pub written_valid: Signal<Out, Bit>,
-    /// Four more may come.
-    pub written_room: Signal<In, Bit>,
+    /// Transfers of data may start: there is room for the news of their ends.
+    pub calm: Signal<In, Bit>,
     /// A burst was issued.
     pub burst: Signal<Out, Bit>,
     /// An answer was an error.
@@ -166,6 +169,7 @@ pub struct DmaWriter {
     order_data: DFF<Bits<128>>,
     order_valid: Reg<Bit>,
     order_room: Reg<Bit>,
+    may_start: Reg<Bit>,
     chosen: Signal<Local, Transfer>,
     source_data: Signal<Local, Bits<512>>,
     source_last: Signal<Local, Bit>,
@@ -198,7 +202,7 @@ impl Logic for DmaWriter {
     #[hdl]
     fn update(&mut self) {
         clocks!(self, clock, reset, aligner, jobs, sources, runs, records, in_flight);
-        regs!(self, clock, reset, command_valid, dma_next, run_valid, address_valid, address_new, line, in_run, beat_valid, failed, order_valid, order_room);
+        regs!(self, clock, reset, command_valid, dma_next, run_valid, address_valid, address_new, line, in_run, beat_valid, failed, order_valid, order_room, may_start);
         dffs!(self, clock, command, run, address, beats, address_record, address_tag, beat_data, beat_strobe, beat_last, beat_end, beat_first, beat_origin, order, order_data);
 
         // Address side. The present run gives a burst per cycle while AW and the FIFO of answers have room.
@@ -235,10 +239,12 @@ impl Logic for DmaWriter {
         let room = free & self.order_room.q.val();
         let take_record = room & self.record_valid.val();
         let dma_turn = self.command_valid.q.val() & (self.dma_next.q.val() | !self.place_valid.val());
-        let take_dma = room & !self.record_valid.val() & dma_turn;
-        let take_place = room & !self.record_valid.val() & !dma_turn & self.place_valid.val();
+        self.may_start.d.next = self.calm.val() & (self.in_flight.level.val() < START_LIMIT);
+        let data_room = room & self.may_start.q.val() & !self.record_valid.val();
+        let take_dma = data_room & dma_turn;
+        let take_place = data_room & !dma_turn & self.place_valid.val();
         self.record_ready.next = room;
-        self.place_ready.next = room & !self.record_valid.val() & !dma_turn;
+        self.place_ready.next = data_room & !dma_turn;
         if take_dma {
             self.dma_next.d.next = false;
         } else if take_place {
@@ -337,7 +343,7 @@ impl Logic for DmaWriter {
 
         // W register. A beat is the last of its burst at the end of 256 bytes or of the transfer.
         let w_open = self.beat_valid.q.val() & !self.host_wready.val();
-        let w_go = !w_open & self.written_room.val() & self.runs.read_valid.val();
+        let w_go = !w_open & self.runs.read_valid.val();
         let moves = w_go & self.aligner.out_valid.val();
         let data_run = self.runs.read.val();
         let line = if self.in_run.q.val() { self.line.q.val() } else { data_run.line };

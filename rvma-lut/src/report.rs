@@ -2,7 +2,7 @@
 //!
 //! | neighbour | ports |
 //! |---|---|
-//! | DMA writer | in `finished`, `finished_error`, `finished_valid`; out `finished_ready`; in `written`, `written_valid` (no ready); out `written_room` |
+//! | DMA writer | in `finished`, `finished_error`, `finished_valid`; out `finished_ready`; in `written`, `written_valid` (no ready); out `calm` |
 //! | binding | in `verdict`, `verdict_valid` (no ready); out `verdict_room` |
 //! | packet engine | out `placement_done`, `placement_done_valid`; in `placement_done_ready` |
 //! | HPU array | out `dma_done`, `dma_done_valid` (pulse) |
@@ -15,12 +15,26 @@
 //!
 //! `finished` → `settle_valid`: 1 cycle; → `placement_done_valid`: 2 cycles. `finished_ready` comes from registers. `settle` is
 //! looked at only in the cycle in which it is taken: answers go before beats, so it may change before.
+//!
+//! A host may take no further address before its answers are taken, and a counter may wait for a record to leave. So an answer
+//! never waits for an address, nor a beat for a counter: the FIFOs to the counters hold all that can still come, because the
+//! DMA writer starts no transfer of data unless `calm`. (512 answers: 32 when calm is lost, and all bursts in flight; 64
+//! beats: 16, and the transfers that the writer's order FIFOs hold.)
 
 use crate::types::{Origin, Settle, HANDLER, PLACE, QUEUE_BITS, QUEUE_STOP, RECORD};
 use spindle_blocks::desc::{DmaDone, PlacementDone};
-use spindle_blocks::Fifo;
+use spindle_blocks::{Fifo, RamStyle};
 use spindle_contract::reasons::HOST_ERROR;
 use spindle_verilog::prelude::*;
+
+/// Address bits of the FIFO of answered packets.
+const ANSWER_BITS: usize = 9;
+/// Level of it up to which transfers start.
+const ANSWER_STOP: u64 = 32;
+/// Address bits of the FIFO of packets that count with their last beat.
+const BEAT_BITS: usize = 6;
+/// Level of it up to which transfers start.
+const BEAT_STOP: u64 = 16;
 
 /// The report stage. See the module text.
 #[derive(LogicBlock, Default)]
@@ -41,8 +55,8 @@ pub struct Report {
     pub written: Signal<In, Origin>,
     /// There is one.
     pub written_valid: Signal<In, Bit>,
-    /// There is room for four.
-    pub written_room: Signal<Out, Bit>,
+    /// What waits for the counters leaves room for all that is under way and more.
+    pub calm: Signal<Out, Bit>,
     /// Packet that needed no write.
     pub verdict: Signal<In, PlacementDone>,
     /// There is one.
@@ -79,8 +93,8 @@ pub struct Report {
     pub answered: Signal<Out, Bit>,
     /// Frame of the transfer at `finished`.
     pub answered_frame: Signal<Out, Bits<16>>,
-    answers: Fifo<Settle, QUEUE_BITS>,
-    beats: Fifo<Settle, QUEUE_BITS>,
+    answers: Fifo<Settle, ANSWER_BITS>,
+    beats: Fifo<Settle, BEAT_BITS>,
     placed: Fifo<PlacementDone, QUEUE_BITS>,
     refused: Fifo<PlacementDone, QUEUE_BITS>,
     done: DFF<PlacementDone>,
@@ -88,13 +102,22 @@ pub struct Report {
     refused_next: Reg<Bit>,
     ended: DFF<DmaDone>,
     ended_valid: Reg<Bit>,
+    calm_now: Reg<Bit>,
+}
+
+impl Report {
+    /// The report stage.
+    pub fn new() -> Self {
+        // LUT RAM also for the deep one: block RAM would add two cycles between the last answer and the record.
+        Self { answers: Fifo::new(RamStyle::Distributed), ..Default::default() }
+    }
 }
 
 impl Logic for Report {
     #[hdl]
     fn update(&mut self) {
         clocks!(self, clock, reset, answers, beats, placed, refused);
-        regs!(self, clock, reset, done_valid, refused_next, ended_valid);
+        regs!(self, clock, reset, done_valid, refused_next, ended_valid, calm_now);
         dffs!(self, clock, done, ended);
 
         // Last answers of the host.
@@ -130,7 +153,8 @@ impl Logic for Report {
         let beat = self.written.val();
         self.beats.write.next = Settle { slot: beat.slot, length: beat.length, ok: true, frame: beat.frame };
         self.beats.write_valid.next = self.written_valid.val();
-        self.written_room.next = self.beats.level.val() < QUEUE_STOP;
+        self.calm_now.d.next = (self.answers.level.val() < ANSWER_STOP) & (self.beats.level.val() < BEAT_STOP);
+        self.calm.next = self.calm_now.q.val();
 
         // To the counters.
         let answers_first = self.answers.read_valid.val();

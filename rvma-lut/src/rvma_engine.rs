@@ -151,6 +151,7 @@ impl RvmaEngine {
             binding: Binding::new(),
             buffer_queue: BufferQueue::new(config.mailboxes, config.posted_buffers),
             counters: Counters::new(config.posted_buffers),
+            report: Report::new(),
             doorbell: Doorbell::new(config.processes),
             command_unit: CommandUnit::new(config.mailboxes),
             ..Default::default()
@@ -233,7 +234,7 @@ impl Logic for RvmaEngine {
         self.dma_writer.finished_ready.next = self.report.finished_ready.val();
         self.report.written.next = self.dma_writer.written.val();
         self.report.written_valid.next = self.dma_writer.written_valid.val();
-        self.dma_writer.written_room.next = self.report.written_room.val();
+        self.dma_writer.calm.next = self.report.calm.val();
         self.report.verdict.next = self.binding.verdict.val();
         self.report.verdict_valid.next = self.binding.verdict_valid.val();
         self.binding.verdict_room.next = self.report.verdict_room.val();

@@ -151,6 +151,8 @@ pub struct HostMemory {
     pub memory: SparseMemory,
     /// Speed; may be changed at any time.
     pub timing: Timing,
+    /// Most bursts whose responses have not been taken; at that number AWREADY and WREADY stay low. AXI4 allows such a host.
+    pub most_open: usize,
     /// Writes that touch one of these ranges are answered with SLVERR.
     pub failing: Vec<Range<u64>>,
     /// Breaches of the protocol.
@@ -219,6 +221,7 @@ impl HostMemory {
         Ok(Self {
             memory: SparseMemory::default(),
             timing: Timing { aw_stall: 0, w_stall: 0, response_min: latency.0, response_max: latency.1, read_stall: 0 },
+            most_open: usize::MAX,
             failing: vec![],
             violations: vec![],
             keep_log: false,
@@ -258,8 +261,10 @@ impl HostMemory {
 
     /// Sets the model's inputs for this cycle.
     pub fn drive(&mut self, model: &mut Model) {
-        let aw_ready = !self.chance(self.timing.aw_stall);
-        let w_ready = !self.chance(self.timing.w_stall);
+        let addresses_open = self.pending.len() + self.addresses.len() < self.most_open;
+        let data_open = self.pending.len() + self.data.len() < self.most_open;
+        let aw_ready = !self.chance(self.timing.aw_stall) && addresses_open;
+        let w_ready = !self.chance(self.timing.w_stall) && data_open;
         model.set(self.write.awready, aw_ready.into());
         model.set(self.write.wready, w_ready.into());
 

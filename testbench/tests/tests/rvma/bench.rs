@@ -11,7 +11,7 @@ use spindle_sim::host_memory::HostMemory;
 use std::collections::{HashMap, VecDeque};
 
 /// Longest silence that is not a hang.
-pub const PATIENCE: u64 = 20_000;
+pub const PATIENCE: u64 = 300_000;
 
 /// The emitted engine.
 pub fn source(config: &Config) -> Source {

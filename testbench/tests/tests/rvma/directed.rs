@@ -274,6 +274,32 @@ fn contradictions_are_refused() {
     });
 }
 
+/// Every packet completes a buffer, and the host takes no address or beat before earlier answers are taken: nothing may wait in a
+/// circle.
+#[test]
+fn a_host_that_takes_one_write_at_a_time() {
+    run_with_wave_on_failure("rvma_one_write", |context| {
+        for (posted, most_open, latency, count) in [(0, 1, 1, 150), (0, 3, 60, 60), (1, 1, 1, 150), (1, 2, 60, 60), (0, 1000, 1500, 200), (1, 1000, 1500, 200)] {
+            let mut rng = context.rng();
+            let mut twin = Twin::new(Bench::new(context, &Config::SIM, (latency, latency)));
+            twin.bench.csr(true, rvma::BASE + rvma::CONTROL, posted);
+            twin.open(0, 1, 2, 16);
+            for i in 0..u64::from(count) {
+                twin.post(0, 1, 0x10_0000 + i * 64, 16, 0x5000 + i * 16);
+            }
+            twin.bench.host.most_open = most_open;
+            for id in 0..count {
+                for put in message(&mut rng, 0, 1, 2, id, 16, 0, 16, 0) {
+                    twin.put(&put, 90);
+                }
+                twin.bench.dma(u64::from(id), 0x80_0000 + u64::from(id) * 4096, &[id as u8; 1200]);
+                twin.handler_bytes.push((0x80_0000 + u64::from(id) * 4096, vec![id as u8; 1200]));
+            }
+            twin.finish_unlogged();
+        }
+    });
+}
+
 /// POSTED records do not wait for answers; WAIT_B records do. The mode may change while packets are under way.
 #[test]
 fn completion_order() {

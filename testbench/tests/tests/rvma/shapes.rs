@@ -40,7 +40,7 @@ fn every_shape_is_lint_clean() {
         buffer_queue_ultra: BufferQueue::new(4096, 16384);
         placement: Placement::default();
         dma_writer: DmaWriter::default();
-        report: Report::default();
+        report: Report::new();
         counters: Counters::new(4096);
         completion_unit: CompletionUnit::default();
         doorbell: Doorbell::new(64);

@@ -103,6 +103,10 @@ fn echo(rng: &mut ChaCha8Rng) -> Vec<u8> {
     put16(&mut icmp, 2, 0);
     let sum = !ones_complement_sum(&icmp);
     put16(&mut icmp, 2, sum);
+    if rng.random_bool(0.15) {
+        // Every word is minus zero, which is right for an even length.
+        icmp.fill(0xFF);
+    }
     internet(rng, IP_ICMP, &icmp)
 }
 

@@ -44,6 +44,9 @@ fn random_rule(rng: &mut ChaCha8Rng) -> Rule {
     }
 }
 
+/// What must come out: when, the descriptor that went in, and the winning rule or the reason of the drop.
+type Expected = (u64, Vec<u8>, Result<(usize, Rule), usize>);
+
 struct Bench {
     dut: Dut,
     terms: [Term; MATCH_TERMS],
@@ -99,7 +102,7 @@ fn run(rules: usize, cycles: u64) {
         bench.write_term(t, term);
         bench.dut.tick();
     }
-    let mut expected: VecDeque<(u64, Vec<u8>, Result<(usize, Rule), usize>)> = VecDeque::new();
+    let mut expected: VecDeque<Expected> = VecDeque::new();
     let mut seen: HashMap<String, usize> = HashMap::new();
     let configure = cycles - 200;
     for cycle in 0..cycles {

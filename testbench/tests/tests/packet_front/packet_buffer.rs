@@ -248,9 +248,7 @@ fn store(dut: &mut Dut, frame: &[u8]) -> u16 {
         }
     }
     dut.set("beat_valid", 0);
-    for _ in 1..WRITTEN_LATENCY {
-        dut.tick();
-    }
+    dut.model.ticks(WRITTEN_LATENCY as u64 - 1);
     dut.eval();
     assert!(dut.high("written_valid") && !dut.high("written_overflow"));
     dut.get("written_pkt") as u16

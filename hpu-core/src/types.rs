@@ -1,0 +1,108 @@
+//! What the blocks of a cluster hand to one another.
+
+use spindle_verilog::prelude::*;
+
+/// A context as the cluster needs it: entry points, memory regions, budget. Copied into the task at dispatch.
+#[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
+pub struct ContextEntry {
+    /// Entry point of the header handler, 0 = none.
+    pub header: Bits<32>,
+    /// Entry point of the payload handler, 0 = none.
+    pub payload: Bits<32>,
+    /// Entry point of the completion handler, 0 = none.
+    pub completion: Bits<32>,
+    /// Byte offset of the image in instruction memory.
+    pub code_base: Bits<16>,
+    /// Bytes of code.
+    pub code_size: Bits<17>,
+    /// Byte offset of the state in L2.
+    pub state_base: Bits<20>,
+    /// Bytes of state.
+    pub state_size: Bits<21>,
+    /// Host region, low half.
+    pub host_lo: Bits<32>,
+    /// Host region, high half.
+    pub host_hi: Bits<32>,
+    /// Bytes of the host region.
+    pub host_size: Bits<32>,
+    /// Cycle budget of a handler.
+    pub watchdog: Bits<32>,
+}
+
+/// Everything an HPU needs to run one handler.
+#[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
+pub struct Launch {
+    /// Entry point.
+    pub entry: Bits<32>,
+    /// First argument.
+    pub a0: Bits<32>,
+    /// Second argument.
+    pub a1: Bits<32>,
+    /// Third argument.
+    pub a2: Bits<32>,
+    /// Byte offset of the image in instruction memory.
+    pub code_base: Bits<16>,
+    /// Bytes of code.
+    pub code_size: Bits<17>,
+    /// Byte offset of the state in L2.
+    pub state_base: Bits<20>,
+    /// Bytes of state.
+    pub state_size: Bits<21>,
+    /// L1 slot of the packet.
+    pub slot: Bits<4>,
+    /// Bytes of the packet in its slot, 0 = no packet.
+    pub packet_size: Bits<12>,
+    /// Cycle budget.
+    pub watchdog: Bits<32>,
+    /// Execution context.
+    pub context: Bits<4>,
+    /// Frame sequence number, the tag of trace points.
+    pub frame: Bits<16>,
+}
+
+/// Where an access of an HPU goes once the region is resolved.
+#[derive(LogicState, Copy, Clone, Debug, PartialEq)]
+pub enum Target {
+    /// Packet slot, stack or scratchpad.
+    L1,
+    /// Context memory.
+    L2,
+    /// Task page.
+    Task,
+    /// Command port.
+    Command,
+    /// Instruction memory, through the fetch port.
+    Code,
+    /// No region: a fault.
+    Nowhere,
+}
+
+/// A word access of an HPU, checked and translated.
+#[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
+pub struct Access {
+    /// Physical byte address, word aligned.
+    pub address: Bits<20>,
+    /// 1 = write.
+    pub write: Bit,
+    /// Bytes to write.
+    pub strobe: Bits<4>,
+    /// What to write.
+    pub data: Bits<32>,
+}
+
+/// How a handler ended.
+#[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
+pub struct Ending {
+    /// Return code, a0[7:0].
+    pub code: Bits<8>,
+    /// Ended by a fault.
+    pub fault: Bit,
+    /// Cause.
+    pub cause: Bits<4>,
+    /// Program counter of the instruction that faulted.
+    pub pc: Bits<32>,
+    /// Address of the access that faulted.
+    pub address: Bits<32>,
+    /// Cycles from first fetch to return.
+    pub cycles: Bits<32>,
+}

@@ -4,12 +4,12 @@
 //! their cycles, registers are read and written through the AXI4-Lite port, host memory answers the AXI4 master with random latency,
 //! and the trace ports say which frame passed which stage when. [`capture`] reads and writes pcap files.
 
-// mod backend;
+mod backend;
 pub mod capture;
-// mod device;
+mod device;
 pub mod host_memory;
 pub mod trace;
 
-// pub use backend::SimHandle;
-// pub use device::{Options, SentFrame, SimDevice, WireFrame};
+pub use backend::SimHandle;
+pub use device::{Options, SentFrame, SimDevice, WireFrame};
 pub use trace::{Event, Lane, TraceLog};

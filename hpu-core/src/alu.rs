@@ -7,9 +7,9 @@ use spindle_verilog::prelude::*;
 /// | ports | meaning |
 /// |---|---|
 /// | in `a`, `b` | operands |
-/// | in `function` | funct3 of OP and OP-IMM |
+/// | in `funct` | funct3 of OP and OP-IMM |
 /// | in `alternate` | SUB instead of ADD, SRA instead of SRL |
-/// | out `result` | by `function` |
+/// | out `result` | by `funct` |
 /// | out `equal`, `less`, `less_unsigned` | comparisons of a and b, for branches |
 #[derive(LogicBlock, Default)]
 pub struct Alu {
@@ -18,7 +18,7 @@ pub struct Alu {
     /// Second operand.
     pub b: Signal<In, Bits<32>>,
     /// funct3.
-    pub function: Signal<In, Bits<3>>,
+    pub funct: Signal<In, Bits<3>>,
     /// SUB, SRA.
     pub alternate: Signal<In, Bit>,
     /// The result.
@@ -47,7 +47,7 @@ impl Logic for Alu {
         let fill = repeat::<31>(self.alternate.val() & a.get_bit(31));
         let right = ((fill, a).cat::<63>() >> amount).get_bits::<32>(0);
         let sum = if self.alternate.val() { a - b } else { a + b };
-        self.result.next = match self.function.val().index() {
+        self.result.next = match self.funct.val().index() {
             0 => sum,
             1 => left,
             2 => (bits::<31>(0), self.less.val()).cat::<32>(),

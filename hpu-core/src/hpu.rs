@@ -6,7 +6,7 @@
 //! | instruction memory | out `fetch_address`; in `fetch_data`, one cycle later |
 //! | L1, L2, task page, command port | out `access`, `access_target`, `access_valid`; in `access_ack`, `access_data`, `access_fault` |
 //! | cluster | out `ending`, `ending_valid` / in `ending_ready`; out `scrub_valid` / in `scrub_done` |
-//! | counters, trace | out `busy`, `retired`, `begin`, `begin_frame`, `end`, `end_frame` |
+//! | counters, trace | out `busy`, `retired`, `begins`, `begin_frame`, `ends`, `end_frame` |
 //!
 //! | instruction | cycles |
 //! |---|---|
@@ -114,11 +114,11 @@ pub struct Hpu {
     /// An instruction is executed.
     pub retired: Signal<Out, Bit>,
     /// The first instruction of a handler is fetched.
-    pub begin: Signal<Out, Bit>,
+    pub begins: Signal<Out, Bit>,
     /// Its frame.
     pub begin_frame: Signal<Out, Bits<16>>,
     /// A return or a fault is resolved.
-    pub end: Signal<Out, Bit>,
+    pub ends: Signal<Out, Bit>,
     /// Its frame.
     pub end_frame: Signal<Out, Bits<16>>,
     registers: RegisterFile,
@@ -178,7 +178,7 @@ impl Logic for Hpu {
         let launch = self.current.q.val();
         let word = self.word.q.val();
         let opcode = word.get_bits::<5>(2);
-        let function = word.get_bits::<3>(12);
+        let funct3 = word.get_bits::<3>(12);
         let is_load = opcode == major::LOAD;
         let is_store = opcode == major::STORE;
         let is_op = opcode == major::OP;
@@ -218,18 +218,18 @@ impl Logic for Hpu {
         // Execute.
         self.alu.a.next = self.a.q.val();
         self.alu.b.next = self.b.q.val();
-        self.alu.function.next = if is_load | is_store { bits::<3>(0) } else { function };
-        self.alu.alternate.next = word.get_bit(30) & (is_op | ((opcode == major::OP_IMM) & (function == 5)));
+        self.alu.funct.next = if is_load | is_store { bits::<3>(0) } else { funct3 };
+        self.alu.alternate.next = word.get_bit(30) & (is_op | ((opcode == major::OP_IMM) & (funct3 == 5)));
         let after = self.pc.q.val() + 4;
         let relative = self.pc.q.val() + self.offset.q.val();
         let indirect = self.a.q.val() + self.offset.q.val();
         let counter = word.get_bits::<2>(20);
-        let compared = if function.get_bit(2) {
-            if function.get_bit(1) { self.alu.less_unsigned.val() } else { self.alu.less.val() }
+        let compared = if funct3.get_bit(2) {
+            if funct3.get_bit(1) { self.alu.less_unsigned.val() } else { self.alu.less.val() }
         } else {
             self.alu.equal.val()
         };
-        let taken = (opcode == major::BRANCH) & (compared ^ function.get_bit(0));
+        let taken = (opcode == major::BRANCH) & (compared ^ funct3.get_bit(0));
         let counted = if word.get_bit(27) {
             bits::<32>(0)
         } else if counter == 2 {
@@ -261,7 +261,7 @@ impl Logic for Hpu {
         }
 
         // Accesses.
-        let size_less_one = if function.get_bit(1) { bits::<2>(3) } else { (bits::<1>(0), function.get_bit(0)).cat::<2>() };
+        let size_less_one = if funct3.get_bit(1) { bits::<2>(3) } else { (bits::<1>(0), funct3.get_bit(0)).cat::<2>() };
         self.protection.launch.next = launch;
         self.protection.hpu.next = self.number.val();
         self.protection.page.next = self.task_page.q.val();
@@ -309,7 +309,7 @@ impl Logic for Hpu {
         }
         let aligned = ((self.high_word.q.val(), self.low_word.q.val()).cat::<64>() >> (shift, bits::<3>(0)).cat::<5>()).get_bits::<32>(0);
         if state == State::Align {
-            self.result.d.next = match function.index() {
+            self.result.d.next = match funct3.index() {
                 0 => sext::<32, 8>(aligned.get_bits::<8>(0)),
                 1 => sext::<32, 16>(aligned.get_bits::<16>(0)),
                 4 => bit_cast::<32, 8>(aligned.get_bits::<8>(0)),
@@ -320,14 +320,14 @@ impl Logic for Hpu {
 
         // Multiply: an unsigned product, then its high half is corrected for each negative operand.
         let high = self.product.q.val().get_bits::<32>(32);
-        let a_signed = (function == 1) | (function == 2);
-        let b_signed = function == 1;
+        let a_signed = (funct3 == 1) | (funct3 == 2);
+        let b_signed = funct3 == 1;
         self.product.d.next = mul::<64, 32, 32>(self.a.q.val(), self.b.q.val());
         if state == State::Multiply {
             self.multiply_step.d.next = self.multiply_step.q.val() + 1;
             if self.multiply_step.q.val() == 0 {
                 self.result.d.next = if a_signed & self.a.q.val().get_bit(31) { high - self.b.q.val() } else { high };
-                if function == 0 {
+                if funct3 == 0 {
                     self.result.d.next = self.product.q.val().get_bits::<32>(0);
                 }
             } else if b_signed & self.b.q.val().get_bit(31) {
@@ -336,11 +336,11 @@ impl Logic for Hpu {
         }
 
         // Divide.
-        self.divider.start.next = in_execute & is_muldiv & function.get_bit(2);
+        self.divider.start.next = in_execute & is_muldiv & funct3.get_bit(2);
         self.divider.a.next = self.a.q.val();
         self.divider.b.next = self.b.q.val();
-        self.divider.signed_operands.next = !function.get_bit(0);
-        self.divider.want_remainder.next = function.get_bit(1);
+        self.divider.signed_operands.next = !funct3.get_bit(0);
+        self.divider.want_remainder.next = funct3.get_bit(1);
         if (state == State::Divide) & self.divider.done.val() {
             self.result.d.next = self.divider.result.val();
         }
@@ -385,7 +385,7 @@ impl Logic for Hpu {
         } else if in_execute {
             if is_load | is_store {
                 self.state.d.next = State::Resolve;
-            } else if is_muldiv & function.get_bit(2) {
+            } else if is_muldiv & funct3.get_bit(2) {
                 self.state.d.next = State::Divide;
             } else if is_muldiv {
                 self.state.d.next = State::Multiply;
@@ -416,7 +416,6 @@ impl Logic for Hpu {
             }
         }
         self.registers.launch.next = launch;
-        self.registers.clear.next = self.start.val();
         self.registers.write_enable.next = self.write_back.q.val();
         self.registers.write_index.next = word.get_bits::<5>(7);
         self.registers.write_data.next = self.result.q.val();
@@ -426,6 +425,7 @@ impl Logic for Hpu {
         let same_context = self.scrubbed_context.q.val() == (bits::<1>(1), next.context).cat::<5>();
         let vacant = (state == State::Idle) | ended;
         self.start.next = self.waiting.q.val() & vacant & !self.endings.level.val().any();
+        self.registers.clear.next = self.start.val();
         self.launch_ready.next = !self.waiting.q.val();
         self.launch_page.next = !self.task_page.q.val();
         if self.launch_valid.val() & !self.waiting.q.val() {
@@ -485,9 +485,9 @@ impl Logic for Hpu {
         self.page.next = self.task_page.q.val();
         self.busy.next = self.runs.val();
         self.retired.next = in_execute;
-        self.begin.next = in_fetch & self.first.q.val();
+        self.begins.next = in_fetch & self.first.q.val();
         self.begin_frame.next = launch.frame;
-        self.end.next = ended;
+        self.ends.next = ended;
         self.end_frame.next = launch.frame;
     }
 }

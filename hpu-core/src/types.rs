@@ -106,3 +106,46 @@ pub struct Ending {
     /// Cycles from first fetch to return.
     pub cycles: Bits<32>,
 }
+
+/// Whose task a handler runs: what its commands and its end name.
+#[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
+pub struct Origin {
+    /// 0 header, 1 payload, 2 completion.
+    pub kind: Bits<2>,
+    /// Execution context.
+    pub context: Bits<4>,
+    /// Message table slot.
+    pub msg_slot: Bits<8>,
+    /// Frame sequence number.
+    pub frame: Bits<16>,
+    /// There is a packet.
+    pub has_packet: Bit,
+    /// Its head cell.
+    pub pkt: Bits<10>,
+    /// Its payload bytes.
+    pub payload_len: Bits<16>,
+}
+
+/// The host memory that a context may write.
+#[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
+pub struct HostRegion {
+    /// Address, low half.
+    pub low: Bits<32>,
+    /// Address, high half.
+    pub high: Bits<32>,
+    /// Bytes.
+    pub size: Bits<32>,
+}
+
+/// A fault, laid out as the FAULT_* registers of the page `hpu`.
+#[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
+pub struct FaultReport {
+    /// Cause [3:0], context [7:4], HPU [15:8], cluster [23:16], message slot [31:24].
+    pub who: Bits<32>,
+    /// Program counter.
+    pub pc: Bits<32>,
+    /// Address of the access.
+    pub address: Bits<32>,
+    /// Frame [15:0], kind of handler [17:16].
+    pub frame: Bits<32>,
+}

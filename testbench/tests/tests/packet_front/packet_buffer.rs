@@ -297,6 +297,24 @@ fn one_beat_frames_fill_every_cell() {
     }
 }
 
+/// `cells_free` counts the cell of a frame from its first beat on, and gives back what an endless frame took.
+#[test]
+fn cells_are_counted_under_way() {
+    let mut dut = buffer(256, RamStyle::Block);
+    dut.tick();
+    let frame = vec![1; 12_000];
+    for index in 0..180 {
+        set_beat(&mut dut, &frame, index);
+        dut.tick();
+        dut.set("beat_valid", 0);
+        dut.model.ticks(3);
+        dut.eval();
+        // With the last beat of a cell the next cell is taken, up to the longest frame.
+        let taken = if index < MAX_FRAME / 64 - 1 { (index + 1) / 8 + 1 } else { 0 };
+        assert_eq!(dut.get("cells_free") as usize, 256 - taken, "beat {index}");
+    }
+}
+
 /// The stated latency, and one beat per cycle inside and between packets, on both ports.
 #[test]
 fn read_timing() {

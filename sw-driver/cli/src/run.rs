@@ -163,12 +163,11 @@ fn check(
     if shipped.name == "place" {
         return Ok(Some(format!("checked: {} packets passed on, none answered", expectation.proceeded)));
     }
-    let stored = if expectation.host.is_empty() {
-        String::new()
-    } else {
-        format!(", {} payloads in host memory byte-identical", expectation.host.len())
-    };
-    Ok(Some(format!("checked: {answers} replies byte-identical with the model{stored}")))
+    Ok(Some(match (answers, expectation.host.len()) {
+        (0, 0) => "checked: no packet was to be answered, none was".into(),
+        (0, stored) => format!("checked: {stored} payloads in host memory byte-identical with the model"),
+        (answers, _) => format!("checked: {answers} replies byte-identical with the model"),
+    }))
 }
 
 /// Writes what the user asked for.

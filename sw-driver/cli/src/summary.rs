@@ -47,7 +47,7 @@ impl Distribution {
 
 /// Stages of a packet's walk: name, trace point at its start and at its end.
 pub const STAGES: [(&str, usize, usize); 15] = [
-    ("parse", reasons::T_FIRST_BEAT, reasons::T_PARSED),
+    ("receive and parse", reasons::T_FIRST_BEAT, reasons::T_PARSED),
     ("match", reasons::T_PARSED, reasons::T_MATCHED),
     ("buffer", reasons::T_MATCHED, reasons::T_BUFFERED),
     ("schedule", reasons::T_BUFFERED, reasons::T_SCHEDULED),

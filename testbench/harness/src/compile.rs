@@ -14,6 +14,9 @@ use std::sync::Mutex;
 const VERILATOR_FLAGS: &[&str] =
     &["--cc", "-O3", "--prefix", "Vdut", "--x-assign", "0", "--x-initial", "unique", "-Wno-fatal", "-Wno-lint"];
 
+/// g++ takes far more than linear time over long functions.
+const SPLIT_FLAGS: &[&str] = &["--output-split", "10000", "--output-split-cfuncs", "500"];
+
 /// Wide data and small memories belong in a wave.
 const TRACE_FLAGS: &[&str] = &["--trace", "--trace-structs", "--trace-max-width", "4096", "--trace-max-array", "64"];
 
@@ -42,7 +45,7 @@ pub(crate) fn shared_object(source: &Source) -> Result<PathBuf> {
     check_names(source)?;
     let tools = Tools::get()?;
     let cache = cache_folder()?;
-    let flags = [VERILATOR_FLAGS, TRACE_FLAGS, CXX_FLAGS].concat().join(" ");
+    let flags = [VERILATOR_FLAGS, SPLIT_FLAGS, TRACE_FLAGS, CXX_FLAGS].concat().join(" ");
     let name = source.fingerprint(&[&tools.verilator_version, &tools.cxx_version, &flags, FAST, shim::SHIM]);
     let object = cache.join(format!("{}-{name}.so", source.top));
     if object.exists() {
@@ -86,7 +89,7 @@ pub(crate) fn write_files(source: &Source, folder: &Path) -> Result<Vec<String>>
 fn build(source: &Source, tools: &Tools, cache: &Path, work: &Path) -> Result<PathBuf> {
     let arguments = write_files(source, work)?;
     let mut verilator = Command::new(&tools.verilator);
-    verilator.current_dir(work).args(VERILATOR_FLAGS).args(["--Mdir", "generated"]).args(arguments);
+    verilator.current_dir(work).args(VERILATOR_FLAGS).args(SPLIT_FLAGS).args(["--Mdir", "generated"]).args(arguments);
     if source.options.trace {
         verilator.args(TRACE_FLAGS);
     }

@@ -102,7 +102,6 @@ pub struct Counters {
     taken: Reg<Bit>,
     loaded: Reg<Bit>,
     checked: Reg<Bit>,
-    same: Reg<Bit>,
     op_1: DFF<CountOp>,
     op_2: DFF<CountOp>,
     op_3: DFF<CountOp>,
@@ -138,7 +137,7 @@ impl Logic for Counters {
     #[hdl]
     fn update(&mut self) {
         clocks!(self, clock, reset, events);
-        regs!(self, clock, reset, now, taken, loaded, checked, same);
+        regs!(self, clock, reset, now, taken, loaded, checked);
         dffs!(self, clock, op_1, op_2, op_3, entry, record_2, record_3, up, down, missing, placed, closed, failed, complete);
         self.counts.clock.next = self.clock.val();
         self.records.clock.next = self.clock.val();
@@ -209,7 +208,6 @@ impl Logic for Counters {
         let take = go & (self.events.read_valid.val() | self.settle_valid.val());
         self.taken.d.next = take;
         self.op_1.d.next = op;
-        self.same.d.next = self.loaded.q.val() & (op.slot == self.op_2.q.val().slot);
         self.counts.read_enable.next = take;
         self.counts.read_address.next = op.slot;
         self.records.read_enable.next = take;
@@ -223,7 +221,7 @@ impl Logic for Counters {
         self.op_2.d.next = self.op_1.q.val();
         self.record_2.d.next = self.records.read_data.val();
         self.entry.d.next = self.counts.read_data.val();
-        if self.same.q.val() & self.checked.q.val() {
+        if self.checked.q.val() & (ended.slot == self.op_1.q.val().slot) {
             self.entry.d.next = self.written.val();
         }
 

@@ -13,7 +13,7 @@
 //! that the host refused is reported as HOST_ERROR and settled as failed. Bytes are settled with the last answer (WAIT_B) or,
 //! for transfers marked `posted`, with the last W beat.
 //!
-//! `finished` → `settle_valid`: 1 cycle; → `placement_done_valid`: 2 cycles. `finished_ready` comes from registers. `settle` is
+//! `finished` or `written` → `settle_valid`: 1 cycle; `finished` → `placement_done_valid`: 2 cycles. `finished_ready` comes from registers. `settle` is
 //! looked at only in the cycle in which it is taken: answers go before beats, so it may change before.
 //!
 //! A host may take no further address before its answers are taken, and a counter may wait for a record to leave. So an answer
@@ -124,7 +124,7 @@ impl Logic for Report {
         let origin = self.finished.val();
         let good = !self.finished_error.val();
         let packet = self.finished_valid.val() & (origin.kind == PLACE);
-        self.finished_ready.next = self.answers.write_ready.val() & self.placed.write_ready.val();
+        self.finished_ready.next = self.placed.write_ready.val();
         self.answers.write.next = Settle { slot: origin.slot, length: origin.length, ok: good, frame: origin.frame };
         self.answers.write_valid.next = packet & !origin.posted;
         self.placed.write.next = PlacementDone {

@@ -18,7 +18,7 @@
 //! |---|---|
 //! | placement accepted → looked up (trace point 12) | 13 |
 //! | placement accepted → place_request | 17 |
-//! | last B of a buffer's data → AWVALID of its record | 7 |
+//! | last B of a buffer's data → AWVALID of its record | 7, 8 when another packet's answer came just before |
 //! | packets of one flow to one mailbox | one per 2 cycles sustained |
 
 use crate::binding::Binding;

@@ -19,9 +19,10 @@
 //! | out `outcome`, `message_done`, `message_failed`, `to_hpu`, `to_mailbox`, `messages_open` | counters, from registers |
 //!
 //! Cycles: an event takes 4 (choose, read, evaluate, act). `packet_valid` of a fresh message → `task_valid` 4 when idle;
-//! `task_done_valid` → next `task_valid` of the same packet 5. No event waits for the array or for host memory, only for the
+//! `task_done_valid` → next `task_valid` of the same packet 5; `place_valid` → `placement_valid` 11. No event waits for the array or for host memory, only for the
 //! packet buffer to take back cells. The four sources (commands, ended tasks, ended placements, arrivals) take turns, so the
-//! event at the head of each is served after at most three others: 16 cycles. Waiting packets go before new arrivals; there are
+//! event at the head of each is served after at most three others: 16 cycles; an ended task first waits for at most two commands
+//! that were taken before it. Waiting packets go before new arrivals; there are
 //! at most as many as the buffer has cells.
 //!
 //! A packet that is a whole message for a mailbox needs none of this: it goes straight to `placement` (1 per cycle, 1 cycle),
@@ -124,8 +125,8 @@ pub struct PayloadScheduler {
     pub message_failed: Signal<Out, Bit>,
     /// A frame was accepted for a context (pulse).
     pub to_hpu: Signal<Out, Bit>,
-    /// A frame was accepted for a mailbox (pulse).
-    pub to_mailbox: Signal<Out, Bit>,
+    /// Frames accepted for a mailbox in one cycle: at most one by each path.
+    pub to_mailbox: Signal<Out, Bits<2>>,
     /// Messages alive.
     pub messages_open: Signal<Out, Bits<16>>,
     message_table: MessageTable,
@@ -152,7 +153,7 @@ pub struct PayloadScheduler {
     done_out: Reg<Bit>,
     failed_out: Reg<Bit>,
     to_hpu_out: Reg<Bit>,
-    to_mailbox_out: Reg<Bit>,
+    to_mailbox_out: Reg<Bits<2>>,
 }
 
 impl PayloadScheduler {
@@ -236,27 +237,18 @@ impl Logic for PayloadScheduler {
 
         // Arrivals. A whole message for a mailbox takes the fast path; the others are events.
         let packet = self.packet.val();
-        let mailbox = packet.action == MAILBOX;
+        let for_mailbox = packet.action == MAILBOX;
         let served = (packet.opcode == PUT) | (packet.opcode == GET_RESP);
         let whole = !packet.is_spindle | (packet.msg_len == bit_cast::<32, 16>(packet.payload_len));
-        let single = whole | (!packet.per_message & !mailbox);
-        let fast = mailbox & served & whole;
+        let single = whole | (!packet.per_message & !for_mailbox);
+        let fast = for_mailbox & served & whole;
         let fast_order = Order { pkt: packet.pkt, ..Default::default() };
         self.dispatch.fast.next = placement_of(fast_order, false, stored(packet));
         self.dispatch.fast_valid.next = self.packet_valid.val() & fast;
         let fast_taken = self.packet_valid.val() & fast & self.dispatch.fast_ready.val();
         self.packet_ready.next = if fast { self.dispatch.fast_ready.val() } else { evaluating & arrives };
 
-        // Feedback, through registers.
-        self.done_in.write.next = self.task_done.val();
-        self.done_in.write_valid.next = self.task_done_valid.val();
-        self.task_done_ready.next = self.done_in.write_ready.val();
-        self.place_in.write.next = self.place.val();
-        self.place_in.write_valid.next = self.place_valid.val();
-        self.place_ready.next = self.place_in.write_ready.val();
-        self.placed_in.write.next = self.placement_done.val();
-        self.placed_in.write_valid.next = self.placement_done_valid.val();
-        self.placement_done_ready.next = self.placed_in.write_ready.val();
+        // Feedback comes through registers.
         let command = self.place_in.read.val();
         let ended = self.done_in.read.val();
         let placed = self.placed_in.read.val();
@@ -266,7 +258,7 @@ impl Logic for PayloadScheduler {
         let wants = (
             self.ready_any.q.val() | arrival,
             self.placed_in.read_valid.val() & placed.has_slot,
-            self.done_in.read_valid.val(),
+            self.done_in.read_valid.val() & !self.place_in.read_valid.val(),
             self.place_in.read_valid.val(),
         )
             .cat::<4>();
@@ -278,6 +270,19 @@ impl Logic for PayloadScheduler {
         let take_intake = choosing & room & (pool == 8);
         let take_walk = take_intake & self.ready_any.q.val();
         let take_new = take_intake & !self.ready_any.q.val();
+
+        self.done_in.write.next = self.task_done.val();
+        self.done_in.write_valid.next = self.task_done_valid.val();
+        self.task_done_ready.next = self.done_in.write_ready.val();
+        self.place_in.write.next = self.place.val();
+        // A task's end waits for the commands that were taken before it; so that these are few, no further ones are taken while
+        // it waits. One may come in as an end is served, so neither side can shut the other out.
+        let commands_pass = !self.done_in.read_valid.val() | take_done;
+        self.place_in.write_valid.next = self.place_valid.val() & commands_pass;
+        self.place_ready.next = self.place_in.write_ready.val() & commands_pass;
+        self.placed_in.write.next = self.placement_done.val();
+        self.placed_in.write_valid.next = self.placement_done_valid.val();
+        self.placement_done_ready.next = self.placed_in.write_ready.val();
         self.place_in.read_ready.next = take_place;
         self.done_in.read_ready.next = take_done;
 
@@ -346,7 +351,7 @@ impl Logic for PayloadScheduler {
         // Read: the table has looked the arrival up meanwhile.
         let lookup = MessageKey {
             class: packet.opcode.get_bits::<4>(0),
-            mailbox: mailbox,
+            mailbox: for_mailbox,
             context: packet.context,
             src_nid: packet.src_nid,
             src_pid: packet.src_pid,
@@ -371,7 +376,7 @@ impl Logic for PayloadScheduler {
                     payload_len: packet.payload_len,
                     total: if single { bit_cast::<32, 16>(packet.payload_len) } else { packet.msg_len },
                     named: !single,
-                    mailbox: mailbox,
+                    mailbox: for_mailbox,
                     unsupported: !served,
                     hit: hit,
                     free: self.message_table.free.val(),
@@ -471,7 +476,8 @@ impl Logic for PayloadScheduler {
         self.done_out.d.next = (acting & verdict.message_done) | fast_done;
         self.failed_out.d.next = acting & verdict.message_failed;
         self.to_hpu_out.d.next = acting & verdict.accept & !incident.mailbox;
-        self.to_mailbox_out.d.next = (acting & verdict.accept & incident.mailbox) | fast_taken;
+        let tracked = acting & verdict.accept & incident.mailbox;
+        self.to_mailbox_out.d.next = (tracked & fast_taken, tracked ^ fast_taken).cat::<2>();
         self.outcome.next = self.outcome_out.q.val();
         self.message_done.next = self.done_out.q.val();
         self.message_failed.next = self.failed_out.q.val();

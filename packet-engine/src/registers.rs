@@ -76,8 +76,8 @@ pub struct PacketRegisters {
     pub message_failed: Signal<In, Bit>,
     /// A frame was accepted for a context.
     pub to_hpu: Signal<In, Bit>,
-    /// A frame was accepted for a mailbox.
-    pub to_mailbox: Signal<In, Bit>,
+    /// Frames accepted for a mailbox in this cycle, at most two.
+    pub to_mailbox: Signal<In, Bits<2>>,
     /// A task was handed over.
     pub task_sent: Signal<In, Bit>,
     /// Messages alive.
@@ -210,9 +210,7 @@ impl Logic for PacketRegisters {
         if self.to_hpu.val() {
             self.accepted_hpu.d.next = self.accepted_hpu.q.val() + 1;
         }
-        if self.to_mailbox.val() {
-            self.accepted_mailbox.d.next = self.accepted_mailbox.q.val() + 1;
-        }
+        self.accepted_mailbox.d.next = self.accepted_mailbox.q.val() + bit_cast::<32, 2>(self.to_mailbox.val());
         if self.task_sent.val() {
             self.tasks.d.next = self.tasks.q.val() + 1;
         }

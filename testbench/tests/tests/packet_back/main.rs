@@ -2,6 +2,8 @@
 //! whole, on the emitted Verilog.
 
 mod dut;
+mod engine;
+mod latency;
 mod scheduler;
 mod shapes;
 mod traffic;

@@ -34,15 +34,15 @@ fn play(name: &str, config: Config, messages: usize, window: usize, eagerness: u
 
 #[test]
 fn random_messages_eager_sinks() {
-    play("random_messages_eager_sinks", Config::SIM, 1500, 12, 100);
+    play("random_messages_eager_sinks", Config::SIM, 800, 12, 100);
 }
 
 #[test]
 fn random_messages_slow_sinks() {
-    play("random_messages_slow_sinks", Config::SIM, 600, 12, 25);
+    play("random_messages_slow_sinks", Config::SIM, 400, 12, 25);
 }
 
 #[test]
 fn random_messages_many_alive() {
-    play("random_messages_many_alive", Config { live_messages: 256, ..Config::ALVEO }, 800, 40, 60);
+    play("random_messages_many_alive", Config { live_messages: 256, ..Config::ALVEO }, 500, 40, 60);
 }

@@ -6,7 +6,7 @@
 //! | DMA writer | out `record`, `record_data`, `record_valid`; in `record_ready` |
 //! | buffer queue | out `free_slot`, `free_valid`; in `free_ready` |
 //!
-//! `completion_valid` → `record_valid`: 1 cycle. A record is 16 bytes in one write of its own (`docs` of the contract,
+//! `completion_valid` → `record_valid`: 1 cycle. A record is 16 bytes in one write of its own (contract,
 //! `wire::RECORD_*`): length u32, status u8, 0, epoch u16, buffer pointer u64, little-endian. Its address goes out only
 //! after the counters have seen the last byte, so it never overtakes data.
 

@@ -264,7 +264,9 @@ mod tests {
         rvma.post_buffer(0, 7, 0x1000, 4, 0x2000).unwrap();
         assert_eq!(rvma.put(&put(1, 0, 2, 4, &[3, 4])), Err(reasons::NO_POSTED_BUFFER));
         assert_eq!(rvma.put(&put(1, 0, 0, 4, &[1, 2])), Ok(()));
+        rvma.post_buffer(0, 7, 0x3000, 4, 0x2010).unwrap();
         assert_eq!(rvma.put(&put(2, 1, 0, 4, &[1, 2])), Err(reasons::OUT_OF_BOUNDS));
+        assert_eq!(rvma.put(&put(2, 0, 2, 4, &[3, 4])), Err(reasons::OUT_OF_BOUNDS));
     }
 
     #[test]

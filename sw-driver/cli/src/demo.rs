@@ -47,6 +47,9 @@ pub struct DemoArguments {
     /// Configuration of the NIC.
     #[arg(long, default_value = "sim")]
     config: String,
+    /// Record no wave; the model without waves is built faster.
+    #[arg(long)]
+    no_wave: bool,
     /// Seed of the put's bytes and of its order.
     #[arg(long, default_value_t = 1)]
     seed: u64,
@@ -70,7 +73,8 @@ pub fn demo(arguments: &DemoArguments) -> Result<()> {
     let handlers = shipped.map(Shipped::load);
 
     step(2, "elaborating the NIC, emitting Verilog, building the model");
-    let mut session = Session::open(config, Options { trace: true, seed: arguments.seed, ..Options::default() })?;
+    let mut session =
+        Session::open(config, Options { trace: !arguments.no_wave, seed: arguments.seed, ..Options::default() })?;
     // Spindle frames are UDP too: the rule of the mailboxes comes first.
     session.device.add_rule(&"spindle".parse::<Rule>()?, Action::Mailbox)?;
     let mut rules = Vec::new();
@@ -100,7 +104,9 @@ pub fn demo(arguments: &DemoArguments) -> Result<()> {
 
     step(5, &format!("putting {PUT_BYTES} bytes, packets shuffled, into an RVMA mailbox"));
     let wave = arguments.out.join("wave.vcd");
-    session.card.sim().wave_open(&wave)?;
+    if !arguments.no_wave {
+        session.card.sim().wave_open(&wave)?;
+    }
     let again = &frames[..frames.len().min(WAVE_FRAMES)];
     let played_again = play(&mut session, again, PACE, LIMIT)?;
     compare_answers(&predict(&models, again, &played_again.numbers), &played_again).context("played a second time")?;
@@ -110,12 +116,11 @@ pub fn demo(arguments: &DemoArguments) -> Result<()> {
     step(6, "latency of each stage");
     println!("Answered packets, first beat in to last beat out:\n{}\n", stage_table(&traffic_stages));
     println!("The put, first beat in to completion record:\n{}\n", stage_table(&stages(&session)));
-    println!(
-        "answers: {}, with their requests: {}, wave: {}",
-        arguments.out.join("out.pcap").display(),
-        arguments.out.join("exchange.pcap").display(),
-        wave.display()
-    );
+    let [out, exchange] = ["out.pcap", "exchange.pcap"].map(|name| arguments.out.join(name));
+    println!("answers: {}, with their requests: {}", out.display(), exchange.display());
+    if !arguments.no_wave {
+        println!("wave of the put and {WAVE_FRAMES} frames: {}", wave.display());
+    }
     Ok(())
 }
 

@@ -203,3 +203,20 @@ fn a_foreign_handler_runs_unchecked() {
     assert_eq!(out.len(), 1, "{}", ran.text);
     assert_eq!(out[0].bytes[14..18], 10_000u32.to_be_bytes());
 }
+
+/// The project's capture answered, every answer judged by tshark, and a shuffled put that completes once.
+#[test]
+fn the_demonstration_passes() {
+    let folder = tempfile::tempdir().unwrap();
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let result = Command::new(env!("CARGO_BIN_EXE_spindle"))
+        .args(["demo", "--no-wave", "--seed", "11", "--out"])
+        .arg(folder.path())
+        .current_dir(root)
+        .output()
+        .unwrap();
+    let text = format!("{}{}", String::from_utf8_lossy(&result.stdout), String::from_utf8_lossy(&result.stderr));
+    assert!(result.status.success(), "{text}");
+    assert!(text.contains("completed once") && text.contains("tshark:"), "{text}");
+    assert!(folder.path().join("out.pcap").exists() && !folder.path().join("wave.vcd").exists());
+}

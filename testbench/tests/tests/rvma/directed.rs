@@ -250,7 +250,11 @@ fn contradictions_are_refused() {
                 0 => bad.buf_off = 601,
                 1 => bad.msg_len = 401,
                 2 => bad.msg_off = 301,
-                3 => bad.payload = payload(&mut rng, 301),
+                // Inside the message, but more than is left of it.
+                3 => {
+                    bad.msg_off = 0;
+                    bad.payload = payload(&mut rng, 350);
+                }
                 _ => bad.key = 3,
             }
             tries.push(bad);

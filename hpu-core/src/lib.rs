@@ -1,10 +1,44 @@
 //! RV32 handler processor, cluster and array.
+//!
+//! In the order of a task:
+//!
+//! | module | what it does |
+//! |---|---|
+//! | [`dispatcher`], [`context_table`] | gives the task and its context to a cluster |
+//! | [`loader`], [`load_router`] | packet into L1, facts into the task page, launch to an HPU |
+//! | [`hpu`] with [`decode`], [`registers_file`], [`alu`], [`divider`], [`protection`] | runs the handler |
+//! | [`instruction_memory`], [`interconnect`], [`l1`], [`task_page`], [`l2`] | its memories |
+//! | [`command_port`], [`mover`], [`dma_router`], [`collector`] | its commands, on their way out |
+//! | [`reporter`] | how it ended, faults |
+//! | [`registers`], [`sum_counter`], [`hpu_counter`] | the host's side |
+//! | [`cluster`], [`array`] | all of it |
 #![warn(missing_docs)]
 
 pub mod alu;
+pub mod array;
+pub mod cluster;
+pub mod collector;
+pub mod command_port;
+pub mod context_table;
 pub mod decode;
+pub mod dispatcher;
 pub mod divider;
+pub mod dma_router;
 pub mod hpu;
+pub mod hpu_counter;
+pub mod instruction_memory;
+pub mod interconnect;
+pub mod l1;
+pub mod l2;
+pub mod load_router;
+pub mod loader;
+pub mod mover;
 pub mod protection;
+pub mod registers;
 pub mod registers_file;
+pub mod reporter;
+pub mod sum_counter;
+pub mod task_page;
 pub mod types;
+
+pub use array::HpuArray;

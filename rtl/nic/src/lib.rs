@@ -1,1 +1,54 @@
-//! The NIC top and the Verilog emitter.
+//! The NIC: three engines, the CSR block and the global page, wired; and the emitter.
+//!
+//! `rtl/nic` is the only crate in which the engines meet. [`Nic`] has the vendor-neutral ports of `docs/interfaces.md`;
+//! [`emit`] turns a configuration into Verilog, [`blocks`] does the same for every block that is synthesised on its own.
+
+mod global_page;
+mod nic;
+
+pub use global_page::GlobalPage;
+pub use nic::Nic;
+
+use hpu_core::HpuArray;
+use packet_engine::PacketEngine;
+use rvma_lut::RvmaEngine;
+use spindle_blocks::csr::CsrBlock;
+use spindle_contract::params::Config;
+use spindle_verilog::prelude::Block;
+use spindle_verilog::{Design, EmitError};
+
+/// Name of the top module.
+pub const TOP: &str = "nic";
+
+/// The Verilog of a whole NIC.
+///
+/// # Errors
+/// An illegal configuration, with the sentence of [`Config::validate`].
+pub fn emit(config: &Config) -> Result<Design, EmitError> {
+    config.validate().map_err(EmitError::parameter)?;
+    spindle_verilog::emit(&mut Nic::new(config), TOP)
+}
+
+/// The Verilog of every block that is linted and synthesised on its own, by name: the names of `xtask/budgets.toml`.
+///
+/// # Errors
+/// As for [`emit`].
+pub fn blocks(config: &Config) -> Result<Vec<(String, Design)>, EmitError> {
+    config.validate().map_err(EmitError::parameter)?;
+    let c = config;
+    Ok(vec![
+        one("parser", &mut packet_engine::parser::Parser::default())?,
+        one("header_matcher", &mut packet_engine::header_matcher::HeaderMatcher::new(c.match_rules))?,
+        one("packet_engine", &mut PacketEngine::new(c))?,
+        one("hpu", &mut hpu_core::hpu::Hpu::default())?,
+        one("cluster", &mut hpu_core::cluster::Cluster::new(c))?,
+        one("hpu_array", &mut HpuArray::new(c))?,
+        one("rvma_lut", &mut RvmaEngine::new(c))?,
+        one("csr_block", &mut CsrBlock::default())?,
+        one("global_page", &mut GlobalPage::new(c))?,
+    ])
+}
+
+fn one(name: &str, block: &mut impl Block) -> Result<(String, Design), EmitError> {
+    Ok((name.to_string(), spindle_verilog::emit(block, name)?))
+}

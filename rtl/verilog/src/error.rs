@@ -17,6 +17,11 @@ pub struct EmitError {
 pub type Result<T> = std::result::Result<T, EmitError>;
 
 impl EmitError {
+    /// An error that concerns no line of a description, such as an illegal parameter.
+    pub fn parameter(message: impl Into<String>) -> Self {
+        Self::new("", 0, message)
+    }
+
     pub(crate) fn new(file: &str, line: u32, message: impl Into<String>) -> Self {
         Self { file: file.to_string(), line, message: message.into() }
     }

@@ -1,0 +1,408 @@
+//! The HPU array: clusters, and what they share. Wiring, with two small joints (frame tags of the egress, trace lanes).
+//!
+//! ```text
+//!  task -> dispatcher -> cluster[i] -> endings -> task_done_feedback
+//!             ^            |  |  |  \-> egress_arbiter -> egress
+//!  csr -> registers        |  |  \----> dma_router -> dma
+//!             |            |  \-------> places -> place_feedback
+//!             v            v
+//!             l2 <---------+ <-- load_router <-- load
+//! ```
+//!
+//! Ports and neighbours as in `docs/interfaces.md`, block `HpuArray`. Every output towards another engine is a register or the output of a
+//! FIFO or skid buffer; `task_ready` too.
+
+use crate::cluster::Cluster;
+use crate::collector::Collector;
+use crate::dispatcher::Dispatcher;
+use crate::dma_router::DmaRouter;
+use crate::hpu_counter::HpuCounter;
+use crate::l2::L2;
+use crate::load_router::LoadRouter;
+use crate::registers::Registers;
+use crate::sum_counter::SumCounter;
+use crate::types::FaultReport;
+use spindle_blocks::arbiter::StreamArbiter;
+use spindle_blocks::desc::{Command, CsrRequest, CsrResponse, DmaDesc, DmaDone, ReadRequest, TaskDesc, TaskDone};
+use spindle_blocks::fifo::LutFifo;
+use spindle_contract::params::Config;
+use spindle_verilog::prelude::*;
+
+/// The array. See the module text.
+#[derive(LogicBlock)]
+pub struct HpuArray {
+    /// Core clock.
+    pub clock: Signal<In, Clock>,
+    /// Synchronous reset, active high.
+    pub reset: Signal<In, Bit>,
+    /// A task.
+    pub task_desc: Signal<In, TaskDesc>,
+    /// There is one.
+    pub task_valid: Signal<In, Bit>,
+    /// The ending is taken.
+    pub task_done_ready: Signal<In, Bit>,
+    /// The command is taken.
+    pub place_ready: Signal<In, Bit>,
+    /// The request is taken.
+    pub load_request_ready: Signal<In, Bit>,
+    /// Beat of a packet.
+    pub load_data: Signal<In, Bits<512>>,
+    /// Last beat of the request.
+    pub load_last: Signal<In, Bit>,
+    /// A beat is offered.
+    pub load_valid: Signal<In, Bit>,
+    /// The beat is taken.
+    pub egress_ready: Signal<In, Bit>,
+    /// The transfer is taken.
+    pub dma_ready: Signal<In, Bit>,
+    /// The beat is taken.
+    pub dma_data_ready: Signal<In, Bit>,
+    /// A transfer that the host has answered.
+    pub dma_done_feedback: Signal<In, DmaDone>,
+    /// There is one.
+    pub dma_done_valid: Signal<In, Bit>,
+    /// Register access, held until the answer.
+    pub csr: Signal<In, CsrRequest>,
+    /// It is taken.
+    pub task_ready: Signal<Out, Bit>,
+    /// How a task ended.
+    pub task_done_feedback: Signal<Out, TaskDone>,
+    /// There is one.
+    pub task_done_valid: Signal<Out, Bit>,
+    /// A PLACE command.
+    pub place_feedback: Signal<Out, Command>,
+    /// There is one.
+    pub place_valid: Signal<Out, Bit>,
+    /// Four bits a context, as `ContextStatus`.
+    pub contexts_feedback: Signal<Out, Bits<64>>,
+    /// Packet wanted.
+    pub load_request: Signal<Out, ReadRequest>,
+    /// There is a request.
+    pub load_request_valid: Signal<Out, Bit>,
+    /// The beat is taken.
+    pub load_ready: Signal<Out, Bit>,
+    /// Beat of a frame from a handler.
+    pub egress_data: Signal<Out, Bits<512>>,
+    /// Bytes that count.
+    pub egress_keep: Signal<Out, Bits<64>>,
+    /// Last beat of the frame.
+    pub egress_last: Signal<Out, Bit>,
+    /// Frame that caused it.
+    pub egress_frame: Signal<Out, Bits<16>>,
+    /// A beat is offered.
+    pub egress_valid: Signal<Out, Bit>,
+    /// Transfer to host memory.
+    pub dma: Signal<Out, DmaDesc>,
+    /// There is one.
+    pub dma_valid: Signal<Out, Bit>,
+    /// Its bytes.
+    pub dma_data: Signal<Out, Bits<512>>,
+    /// Last beat.
+    pub dma_last: Signal<Out, Bit>,
+    /// A beat is offered.
+    pub dma_data_valid: Signal<Out, Bit>,
+    /// Answer, one cycle.
+    pub csr_answer: Signal<Out, CsrResponse>,
+    /// A fault report waits.
+    pub fault_pending: Signal<Out, Bit>,
+    /// Lane 4h + k: point 5 + k of HPU h fires.
+    pub trace_valid: Signal<Out, Bits<128>>,
+    /// Frame of each lane.
+    pub trace_tags: Signal<Out, Bits<2048>>,
+    dispatcher: Dispatcher,
+    clusters: Vec<Cluster>,
+    load_router: LoadRouter,
+    egress_arbiter: StreamArbiter,
+    egress_frames: LutFifo<Bits<16>, 3>,
+    dma_router: DmaRouter,
+    endings: Collector<TaskDone>,
+    places: Collector<Command>,
+    faults: Collector<FaultReport>,
+    l2: L2,
+    registers: Registers,
+    hpu_counters: Vec<HpuCounter>,
+    task_counter: SumCounter,
+    fault_counter: SumCounter,
+    busy_counter: SumCounter,
+    retired_counter: SumCounter,
+    command_counter: SumCounter,
+    lost_counter: SumCounter,
+    egress_inside: Reg<Bit>,
+    egress_pushed: Signal<Local, Bits<16>>,
+    egress_starts: Signal<Local, Bit>,
+    trace_valid_register: Reg<Bits<128>>,
+    trace_tags_register: DFF<Bits<2048>>,
+    dma_done_register: DFF<DmaDone>,
+    dma_done_pulse: Reg<Bit>,
+    _clusters: usize,
+    _hpus: usize,
+}
+
+impl HpuArray {
+    /// The array of a (valid) configuration.
+    pub fn new(config: &Config) -> Self {
+        Self {
+            clock: Default::default(),
+            reset: Default::default(),
+            task_desc: Default::default(),
+            task_valid: Default::default(),
+            task_done_ready: Default::default(),
+            place_ready: Default::default(),
+            load_request_ready: Default::default(),
+            load_data: Default::default(),
+            load_last: Default::default(),
+            load_valid: Default::default(),
+            egress_ready: Default::default(),
+            dma_ready: Default::default(),
+            dma_data_ready: Default::default(),
+            dma_done_feedback: Default::default(),
+            dma_done_valid: Default::default(),
+            csr: Default::default(),
+            task_ready: Default::default(),
+            task_done_feedback: Default::default(),
+            task_done_valid: Default::default(),
+            place_feedback: Default::default(),
+            place_valid: Default::default(),
+            contexts_feedback: Default::default(),
+            load_request: Default::default(),
+            load_request_valid: Default::default(),
+            load_ready: Default::default(),
+            egress_data: Default::default(),
+            egress_keep: Default::default(),
+            egress_last: Default::default(),
+            egress_frame: Default::default(),
+            egress_valid: Default::default(),
+            dma: Default::default(),
+            dma_valid: Default::default(),
+            dma_data: Default::default(),
+            dma_last: Default::default(),
+            dma_data_valid: Default::default(),
+            csr_answer: Default::default(),
+            fault_pending: Default::default(),
+            trace_valid: Default::default(),
+            trace_tags: Default::default(),
+            dispatcher: Dispatcher::new(config.clusters, config.hpus),
+            clusters: (0..config.clusters).map(|_| Cluster::new(config)).collect(),
+            load_router: LoadRouter::new(config.clusters),
+            egress_arbiter: StreamArbiter::new(config.clusters),
+            egress_frames: Default::default(),
+            dma_router: DmaRouter::new(config.clusters),
+            endings: Collector::new(config.clusters),
+            places: Collector::new(config.clusters),
+            faults: Collector::new(config.clusters),
+            l2: L2::new(config.l2_bytes, config.clusters),
+            registers: Registers::new(config.total_hpus(), config.contexts),
+            hpu_counters: (0..config.total_hpus()).map(|_| Default::default()).collect(),
+            task_counter: Default::default(),
+            fault_counter: Default::default(),
+            busy_counter: Default::default(),
+            retired_counter: Default::default(),
+            command_counter: Default::default(),
+            lost_counter: Default::default(),
+            egress_inside: Default::default(),
+            egress_pushed: Default::default(),
+            egress_starts: Default::default(),
+            trace_valid_register: Default::default(),
+            trace_tags_register: Default::default(),
+            dma_done_register: Default::default(),
+            dma_done_pulse: Default::default(),
+            _clusters: config.clusters,
+            _hpus: config.hpus,
+        }
+    }
+}
+
+impl Logic for HpuArray {
+    #[hdl]
+    fn update(&mut self) {
+        regs!(self, clock, reset, egress_inside, trace_valid_register, dma_done_pulse);
+        dffs!(self, clock, trace_tags_register, dma_done_register);
+        clocks!(self, clock, reset, dispatcher, clusters, load_router, egress_arbiter, egress_frames, dma_router, endings, places, faults, l2);
+        clocks!(self, clock, reset, registers, hpu_counters, task_counter, fault_counter, busy_counter, retired_counter, command_counter, lost_counter);
+
+        // Tasks in, endings out.
+        self.dispatcher.task_desc.next = self.task_desc.val();
+        self.dispatcher.task_valid.next = self.task_valid.val();
+        self.task_ready.next = self.dispatcher.task_ready.val();
+        self.contexts_feedback.next = self.dispatcher.contexts_feedback.val();
+        self.task_done_feedback.next = self.endings.read.val();
+        self.task_done_valid.next = self.endings.read_valid.val();
+        self.endings.read_ready.next = self.task_done_ready.val();
+        self.place_feedback.next = self.places.read.val();
+        self.place_valid.next = self.places.read_valid.val();
+        self.places.read_ready.next = self.place_ready.val();
+        self.dma_done_register.d.next = self.dma_done_feedback.val();
+        self.dma_done_pulse.d.next = self.dma_done_valid.val();
+
+        // What the clusters share.
+        let full = self.faults.level.val().get_bit(4);
+        let job = self.dispatcher.job.val();
+        for i in 0..self._clusters {
+            self.clusters[i].number.next = bits::<3>(i as u64);
+            self.clusters[i].task_desc.next = job.task_desc;
+            self.clusters[i].task_context.next = job.context;
+            self.clusters[i].task_valid.next = self.dispatcher.valid[i].val();
+            self.dispatcher.ready[i].next = self.clusters[i].task_ready.val();
+            self.dispatcher.free_hpus[i].next = self.clusters[i].free_hpus.val();
+
+            self.load_router.request[i].next = self.clusters[i].load_request.val();
+            self.load_router.request_valid[i].next = self.clusters[i].load_request_valid.val();
+            self.clusters[i].load_request_ready.next = self.load_router.request_ready[i].val();
+            self.clusters[i].load_data.next = self.load_data.val();
+            self.clusters[i].load_last.next = self.load_last.val();
+            self.clusters[i].load_valid.next = self.load_router.valid[i].val();
+            self.load_router.ready[i].next = self.clusters[i].load_ready.val();
+
+            self.egress_arbiter.sink_data[i].next = self.clusters[i].egress_data.val();
+            self.egress_arbiter.sink_keep[i].next = self.clusters[i].egress_keep.val();
+            self.egress_arbiter.sink_last[i].next = self.clusters[i].egress_last.val();
+            self.egress_arbiter.sink_valid[i].next = self.clusters[i].egress_valid.val();
+            self.clusters[i].egress_ready.next = self.egress_arbiter.sink_ready[i].val();
+
+            self.dma_router.desc[i].next = self.clusters[i].dma.val();
+            self.dma_router.desc_valid[i].next = self.clusters[i].dma_valid.val();
+            self.clusters[i].dma_ready.next = self.dma_router.desc_ready[i].val();
+            self.dma_router.data[i].next = self.clusters[i].dma_data.val();
+            self.dma_router.last[i].next = self.clusters[i].dma_last.val();
+            self.dma_router.valid[i].next = self.clusters[i].dma_data_valid.val();
+            self.clusters[i].dma_data_ready.next = self.dma_router.ready[i].val();
+            self.clusters[i].dma_done.next = self.dma_done_register.q.val();
+            self.clusters[i].dma_done_valid.next = self.dma_done_pulse.q.val();
+
+            self.endings.write[i].next = self.clusters[i].done.val();
+            self.endings.write_valid[i].next = self.clusters[i].done_valid.val();
+            self.clusters[i].done_ready.next = self.endings.write_ready[i].val();
+            self.places.write[i].next = self.clusters[i].place.val();
+            self.places.write_valid[i].next = self.clusters[i].place_valid.val();
+            self.clusters[i].place_ready.next = self.places.write_ready[i].val();
+            self.faults.write[i].next = self.clusters[i].fault.val();
+            self.faults.write_valid[i].next = self.clusters[i].fault_valid.val();
+            // A full queue keeps the oldest reports; the newest are counted as lost and hold nobody up.
+            self.clusters[i].fault_ready.next = self.faults.write_ready[i].val() | full;
+
+            self.l2.access[i].next = self.clusters[i].l2_access.val();
+            self.l2.valid[i].next = self.clusters[i].l2_valid.val();
+            self.clusters[i].l2_ack.next = self.l2.ack[i].val();
+            self.clusters[i].l2_data.next = self.l2.data.val();
+            self.clusters[i].imem_write.next = self.registers.imem_write.val();
+            self.clusters[i].imem_address.next = self.registers.imem_address.val();
+            self.clusters[i].imem_data.next = self.registers.imem_data.val();
+        }
+
+        // Packets in.
+        self.load_request.next = self.load_router.load_request.val();
+        self.load_request_valid.next = self.load_router.load_request_valid.val();
+        self.load_router.load_request_ready.next = self.load_request_ready.val();
+        self.load_router.load_last.next = self.load_last.val();
+        self.load_router.load_valid.next = self.load_valid.val();
+        self.load_ready.next = self.load_router.load_ready.val();
+
+        // Frames out. The tag of a frame travels beside the arbiter's register, in the order of the frames.
+        let mut moves: Bit = false;
+        let mut ends: Bit = false;
+        let mut frame: Bits<16> = bits::<16>(0);
+        for i in 0..self._clusters {
+            if self.egress_arbiter.sink_ready[i].val() & self.clusters[i].egress_valid.val() {
+                moves = true;
+                ends = self.clusters[i].egress_last.val();
+                frame = self.clusters[i].egress_frame.val();
+            }
+        }
+        if moves {
+            self.egress_inside.d.next = !ends;
+        }
+        self.egress_starts.next = moves & !self.egress_inside.q.val();
+        self.egress_pushed.next = frame;
+        self.egress_frames.write.next = self.egress_pushed.val();
+        self.egress_frames.write_valid.next = self.egress_starts.val();
+        self.egress_data.next = self.egress_arbiter.source_data.val();
+        self.egress_keep.next = self.egress_arbiter.source_keep.val();
+        self.egress_last.next = self.egress_arbiter.source_last.val();
+        self.egress_frame.next = self.egress_frames.read.val();
+        self.egress_valid.next = self.egress_arbiter.source_valid.val();
+        self.egress_arbiter.source_ready.next = self.egress_ready.val();
+        self.egress_frames.read_ready.next = self.egress_arbiter.source_valid.val() & self.egress_ready.val() & self.egress_arbiter.source_last.val();
+
+        // Host memory.
+        self.dma.next = self.dma_router.dma.val();
+        self.dma_valid.next = self.dma_router.dma_valid.val();
+        self.dma_router.dma_ready.next = self.dma_ready.val();
+        self.dma_data.next = self.dma_router.dma_data.val();
+        self.dma_last.next = self.dma_router.dma_last.val();
+        self.dma_data_valid.next = self.dma_router.dma_data_valid.val();
+        self.dma_router.dma_data_ready.next = self.dma_data_ready.val();
+
+        // Registers.
+        self.registers.csr.next = self.csr.val();
+        self.csr_answer.next = self.registers.csr_answer.val();
+        self.dispatcher.staged.next = self.registers.staged.val();
+        self.dispatcher.install.next = self.registers.install.val();
+        self.dispatcher.install_index.next = self.registers.install_index.val();
+        self.dispatcher.active.next = self.registers.active.val();
+        self.l2.host_access.next = self.registers.l2_access.val();
+        self.l2.host_valid.next = self.registers.l2_valid.val();
+        self.registers.l2_ack.next = self.l2.host_ack.val();
+        self.registers.l2_data.next = self.l2.data.val();
+        self.registers.report.next = self.faults.read.val();
+        self.registers.reports.next = self.faults.level.val().get_bits::<8>(0);
+        self.faults.read_ready.next = self.registers.pop.val();
+        self.fault_pending.next = self.faults.read_valid.val();
+
+        // Counters and trace lanes, by HPU.
+        let mut busy: Bits<32> = bits::<32>(0);
+        let mut retired: Bits<32> = bits::<32>(0);
+        let mut ended: Bits<32> = bits::<32>(0);
+        let mut commanded: Bits<32> = bits::<32>(0);
+        let mut faulted: Bits<32> = bits::<32>(0);
+        let mut lost: Bits<32> = bits::<32>(0);
+        let mut lanes: Bits<128> = bits::<128>(0);
+        let mut tags: Bits<2048> = bits::<2048>(0);
+        for c in 0..self._clusters {
+            let reported = self.clusters[c].fault_valid.val();
+            faulted = faulted.replace_bit(c, reported & (self.faults.write_ready[c].val() | full));
+            lost = lost.replace_bit(c, reported & full);
+            for h in 0..self._hpus {
+                busy = busy.replace_bit(c * self._hpus + h, self.clusters[c].busy.val().get_bit(h));
+                retired = retired.replace_bit(c * self._hpus + h, self.clusters[c].retired.val().get_bit(h));
+                ended = ended.replace_bit(c * self._hpus + h, self.clusters[c].tasks_ended.val().get_bit(h));
+                commanded = commanded.replace_bit(c * self._hpus + h, self.clusters[c].commands.val().get_bit(h));
+                self.hpu_counters[c * self._hpus + h].busy.next = self.clusters[c].busy.val().get_bit(h);
+                self.hpu_counters[c * self._hpus + h].ended.next = self.clusters[c].tasks_ended.val().get_bit(h);
+                self.registers.hpu_busy[c * self._hpus + h].next = self.hpu_counters[c * self._hpus + h].busy_cycles.val();
+                self.registers.hpu_tasks[c * self._hpus + h].next = self.hpu_counters[c * self._hpus + h].tasks.val();
+                lanes = lanes.replace_bit(4 * (c * self._hpus + h), self.clusters[c].loaded.val().get_bit(h));
+                lanes = lanes.replace_bit(4 * (c * self._hpus + h) + 1, self.clusters[c].begun.val().get_bit(h));
+                lanes = lanes.replace_bit(4 * (c * self._hpus + h) + 2, self.clusters[c].ended.val().get_bit(h));
+                lanes = lanes.replace_bit(4 * (c * self._hpus + h) + 3, self.clusters[c].commanded.val().get_bit(h));
+                tags = tags
+                    | (bit_cast::<2048, 64>(
+                        (
+                            self.clusters[c].frames_commanded.val().get_bits::<16>(16 * h),
+                            self.clusters[c].frames_ended.val().get_bits::<16>(16 * h),
+                            self.clusters[c].frames_begun.val().get_bits::<16>(16 * h),
+                            self.clusters[c].loaded_frame.val(),
+                        )
+                            .cat::<64>(),
+                    ) << bits::<12>(64 * (c * self._hpus + h) as u64));
+            }
+        }
+        self.busy_counter.events.next = busy;
+        self.retired_counter.events.next = retired;
+        self.task_counter.events.next = ended;
+        self.command_counter.events.next = commanded;
+        self.fault_counter.events.next = faulted;
+        self.lost_counter.events.next = lost;
+        self.registers.lost.next = self.lost_counter.low.val();
+        self.registers.busy_low.next = self.busy_counter.low.val();
+        self.registers.busy_high.next = self.busy_counter.high.val();
+        self.registers.retired_low.next = self.retired_counter.low.val();
+        self.registers.retired_high.next = self.retired_counter.high.val();
+        self.registers.tasks.next = self.task_counter.low.val();
+        self.registers.faulted.next = self.fault_counter.low.val();
+        self.registers.commands.next = self.command_counter.low.val();
+        self.trace_valid_register.d.next = lanes;
+        self.trace_tags_register.d.next = tags;
+        self.trace_valid.next = self.trace_valid_register.q.val();
+        self.trace_tags.next = self.trace_tags_register.q.val();
+    }
+}

@@ -1,0 +1,70 @@
+//! The execution contexts: staged by the host, installed with one write, copied into every task at dispatch.
+
+use crate::types::ContextEntry;
+use spindle_blocks::ram::LutMemory;
+use spindle_verilog::prelude::*;
+
+/// Entries of all contexts, and which of them are active.
+///
+/// | neighbour | ports |
+/// |---|---|
+/// | registers | in `staged`, `install`, `install_index`; in `active` |
+/// | dispatcher | in `read_index` / out `entry`, the same cycle |
+/// | packet engine | out `contexts_feedback`: 4 bits a context as `ContextStatus`: active, has_header, has_payload, has_completion |
+///
+/// An install is seen by tasks that are dispatched from the next cycle on; tasks under way keep what they were given.
+#[derive(LogicBlock, Default)]
+pub struct ContextTable {
+    /// Core clock.
+    pub clock: Signal<In, Clock>,
+    /// Synchronous reset, active high.
+    pub reset: Signal<In, Bit>,
+    /// What to install.
+    pub staged: Signal<In, ContextEntry>,
+    /// Install it.
+    pub install: Signal<In, Bit>,
+    /// Where.
+    pub install_index: Signal<In, Bits<4>>,
+    /// Contexts that accept packets.
+    pub active: Signal<In, Bits<16>>,
+    /// Context wanted.
+    pub read_index: Signal<In, Bits<4>>,
+    /// Its entry.
+    pub entry: Signal<Out, ContextEntry>,
+    /// For the scheduler.
+    pub contexts_feedback: Signal<Out, Bits<64>>,
+    entries: LutMemory<ContextEntry, 4>,
+    header: Reg<Bits<16>>,
+    payload: Reg<Bits<16>>,
+    completion: Reg<Bits<16>>,
+    feedback: Reg<Bits<64>>,
+}
+
+impl Logic for ContextTable {
+    #[hdl]
+    fn update(&mut self) {
+        regs!(self, clock, reset, header, payload, completion, feedback);
+        self.entries.clock.next = self.clock.val();
+        self.entries.write_enable.next = self.install.val();
+        self.entries.write_address.next = self.install_index.val();
+        self.entries.write_data.next = self.staged.val();
+        self.entries.read_address.next = self.read_index.val();
+        self.entry.next = self.entries.read_data.val();
+        for c in 0..16 {
+            if self.install.val() & (self.install_index.val() == bits::<4>(c as u64)) {
+                self.header.d.next = self.header.q.val().replace_bit(c, self.staged.val().header.any());
+                self.payload.d.next = self.payload.q.val().replace_bit(c, self.staged.val().payload.any());
+                self.completion.d.next = self.completion.q.val().replace_bit(c, self.staged.val().completion.any());
+            }
+        }
+        let mut feedback: Bits<64> = bits::<64>(0);
+        for c in 0..16 {
+            feedback = feedback.replace_bit(4 * c, self.active.val().get_bit(c));
+            feedback = feedback.replace_bit(4 * c + 1, self.header.q.val().get_bit(c));
+            feedback = feedback.replace_bit(4 * c + 2, self.payload.q.val().get_bit(c));
+            feedback = feedback.replace_bit(4 * c + 3, self.completion.q.val().get_bit(c));
+        }
+        self.feedback.d.next = feedback;
+        self.contexts_feedback.next = self.feedback.q.val();
+    }
+}

@@ -1,0 +1,321 @@
+//! CSR page `hpu`: staging of contexts, code and context memory windows, counters, fault reports.
+//!
+//! | neighbour | ports |
+//! |---|---|
+//! | CSR block | in `csr` / out `csr_answer` |
+//! | context table | out `staged`, `install`, `install_index`, `active` |
+//! | clusters | out `imem_write`, `imem_address`, `imem_data` |
+//! | L2 | out `l2_access`, `l2_valid` / in `l2_ack`, `l2_data` |
+//! | counters | in `tasks`, `faulted`, `busy_low`, ...; in `hpu_busy[i]`, `hpu_tasks[i]` |
+//! | fault queue | in `report`, `reports`, `lost`; out `pop` |
+//!
+//! An access is answered 2 cycles after the request; L2_DATA waits for the memory. Addresses without a register answer with `error`.
+
+use crate::types::{Access, ContextEntry, FaultReport};
+use spindle_blocks::desc::{CsrRequest, CsrResponse};
+use spindle_contract::registers::hpu;
+use spindle_verilog::prelude::*;
+
+/// The page. See the module text.
+#[derive(LogicBlock)]
+pub struct Registers {
+    /// Core clock.
+    pub clock: Signal<In, Clock>,
+    /// Synchronous reset, active high.
+    pub reset: Signal<In, Bit>,
+    /// Request, held until the answer.
+    pub csr: Signal<In, CsrRequest>,
+    /// Answer, one cycle.
+    pub csr_answer: Signal<Out, CsrResponse>,
+    /// The staged context.
+    pub staged: Signal<Out, ContextEntry>,
+    /// Install it.
+    pub install: Signal<Out, Bit>,
+    /// Where.
+    pub install_index: Signal<Out, Bits<4>>,
+    /// Contexts that accept packets.
+    pub active: Signal<Out, Bits<16>>,
+    /// Write a word of code.
+    pub imem_write: Signal<Out, Bit>,
+    /// Where.
+    pub imem_address: Signal<Out, Bits<14>>,
+    /// What.
+    pub imem_data: Signal<Out, Bits<32>>,
+    /// Access to L2.
+    pub l2_access: Signal<Out, Access>,
+    /// It is wanted.
+    pub l2_valid: Signal<Out, Bit>,
+    /// It is done.
+    pub l2_ack: Signal<In, Bit>,
+    /// The word read.
+    pub l2_data: Signal<In, Bits<32>>,
+    /// Tasks ended.
+    pub tasks: Signal<In, Bits<32>>,
+    /// Tasks ended by a fault.
+    pub faulted: Signal<In, Bits<32>>,
+    /// Cycles in handlers, low half.
+    pub busy_low: Signal<In, Bits<32>>,
+    /// High half.
+    pub busy_high: Signal<In, Bits<32>>,
+    /// Instructions, low half.
+    pub retired_low: Signal<In, Bits<32>>,
+    /// High half.
+    pub retired_high: Signal<In, Bits<32>>,
+    /// Commands issued.
+    pub commands: Signal<In, Bits<32>>,
+    /// Oldest fault report.
+    pub report: Signal<In, FaultReport>,
+    /// Reports waiting.
+    pub reports: Signal<In, Bits<8>>,
+    /// Reports lost.
+    pub lost: Signal<In, Bits<32>>,
+    /// Drop the oldest report.
+    pub pop: Signal<Out, Bit>,
+    /// Cycles in a handler, per HPU.
+    pub hpu_busy: Vec<Signal<In, Bits<32>>>,
+    /// Tasks ended, per HPU.
+    pub hpu_tasks: Vec<Signal<In, Bits<32>>>,
+    entry: Reg<ContextEntry>,
+    active_mask: Reg<Bits<16>>,
+    imem_pointer: Reg<Bits<16>>,
+    l2_pointer: Reg<Bits<20>>,
+    word_ready: Reg<Bit>,
+    word: DFF<Bits<32>>,
+    word_known: DFF<Bit>,
+    hpu_word: DFF<Bits<32>>,
+    l2_pending: Reg<Bit>,
+    installing: Reg<Bit>,
+    install_slot: DFF<Bits<4>>,
+    answer: Reg<CsrResponse>,
+    take: Signal<Local, Bit>,
+    _hpus: usize,
+    _contexts: u64,
+}
+
+impl Registers {
+    /// The page of an array with `hpus` HPUs in all and `contexts` contexts.
+    pub fn new(hpus: usize, contexts: usize) -> Self {
+        Self {
+            clock: Default::default(),
+            reset: Default::default(),
+            csr: Default::default(),
+            csr_answer: Default::default(),
+            staged: Default::default(),
+            install: Default::default(),
+            install_index: Default::default(),
+            active: Default::default(),
+            imem_write: Default::default(),
+            imem_address: Default::default(),
+            imem_data: Default::default(),
+            l2_access: Default::default(),
+            l2_valid: Default::default(),
+            l2_ack: Default::default(),
+            l2_data: Default::default(),
+            tasks: Default::default(),
+            faulted: Default::default(),
+            busy_low: Default::default(),
+            busy_high: Default::default(),
+            retired_low: Default::default(),
+            retired_high: Default::default(),
+            commands: Default::default(),
+            report: Default::default(),
+            reports: Default::default(),
+            lost: Default::default(),
+            pop: Default::default(),
+            hpu_busy: (0..hpus).map(|_| Default::default()).collect(),
+            hpu_tasks: (0..hpus).map(|_| Default::default()).collect(),
+            entry: Default::default(),
+            active_mask: Default::default(),
+            imem_pointer: Default::default(),
+            l2_pointer: Default::default(),
+            word_ready: Default::default(),
+            word: Default::default(),
+            word_known: Default::default(),
+            hpu_word: Default::default(),
+            l2_pending: Default::default(),
+            installing: Default::default(),
+            install_slot: Default::default(),
+            answer: Default::default(),
+            take: Default::default(),
+            _hpus: hpus,
+            _contexts: contexts as u64,
+        }
+    }
+}
+
+impl Logic for Registers {
+    #[hdl]
+    fn update(&mut self) {
+        regs!(self, clock, reset, entry, active_mask, imem_pointer, l2_pointer, word_ready, l2_pending, installing, answer);
+        dffs!(self, clock, word, word_known, hpu_word, install_slot);
+        let request = self.csr.val();
+        let offset = request.addr.get_bits::<12>(0);
+        let index = request.addr.get_bits::<6>(2);
+        let entry = self.entry.q.val();
+        let is_l2 = offset == bits::<12>(hpu::L2_DATA as u64);
+        let fresh = request.valid & !self.word_ready.q.val() & !self.l2_pending.q.val() & !self.answer.q.val().ack;
+        self.take.next = fresh & !is_l2;
+
+        // First cycle: the word is chosen. The per-HPU counters have their own register, so that no multiplexer is deep.
+        let mut hpu_word: Bits<32> = bits::<32>(0);
+        let mut hpu_known: Bit = false;
+        for i in 0..self._hpus {
+            if index == bits::<6>(i as u64) {
+                hpu_word = if request.addr.get_bit(8) { self.hpu_tasks[i].val() } else { self.hpu_busy[i].val() };
+                hpu_known = true;
+            }
+        }
+        self.hpu_word.d.next = hpu_word;
+        let of_hpu = (offset >= bits::<12>(hpu::HPU_BUSY as u64)) & (offset < bits::<12>(hpu::HPU_TASKS as u64 + 0x100));
+        self.word_known.d.next = true;
+        self.word.d.next = bits::<32>(0);
+        if of_hpu {
+            self.word_known.d.next = hpu_known;
+        } else if offset == bits::<12>(hpu::CTX_HEADER as u64) {
+            self.word.d.next = entry.header;
+        } else if offset == bits::<12>(hpu::CTX_PAYLOAD as u64) {
+            self.word.d.next = entry.payload;
+        } else if offset == bits::<12>(hpu::CTX_COMPLETION as u64) {
+            self.word.d.next = entry.completion;
+        } else if offset == bits::<12>(hpu::CTX_CODE_BASE as u64) {
+            self.word.d.next = bit_cast::<32, 16>(entry.code_base);
+        } else if offset == bits::<12>(hpu::CTX_CODE_SIZE as u64) {
+            self.word.d.next = bit_cast::<32, 17>(entry.code_size);
+        } else if offset == bits::<12>(hpu::CTX_STATE_BASE as u64) {
+            self.word.d.next = bit_cast::<32, 20>(entry.state_base);
+        } else if offset == bits::<12>(hpu::CTX_STATE_SIZE as u64) {
+            self.word.d.next = bit_cast::<32, 21>(entry.state_size);
+        } else if offset == bits::<12>(hpu::CTX_HOST_LO as u64) {
+            self.word.d.next = entry.host_lo;
+        } else if offset == bits::<12>(hpu::CTX_HOST_HI as u64) {
+            self.word.d.next = entry.host_hi;
+        } else if offset == bits::<12>(hpu::CTX_HOST_SIZE as u64) {
+            self.word.d.next = entry.host_size;
+        } else if offset == bits::<12>(hpu::CTX_WATCHDOG as u64) {
+            self.word.d.next = entry.watchdog;
+        } else if offset == bits::<12>(hpu::CTX_ACTIVE as u64) {
+            self.word.d.next = bit_cast::<32, 16>(self.active_mask.q.val());
+        } else if offset == bits::<12>(hpu::IMEM_ADDR as u64) {
+            self.word.d.next = bit_cast::<32, 16>(self.imem_pointer.q.val());
+        } else if offset == bits::<12>(hpu::L2_ADDR as u64) {
+            self.word.d.next = bit_cast::<32, 20>(self.l2_pointer.q.val());
+        } else if offset == bits::<12>(hpu::TASKS_DONE as u64) {
+            self.word.d.next = self.tasks.val();
+        } else if offset == bits::<12>(hpu::TASKS_FAULTED as u64) {
+            self.word.d.next = self.faulted.val();
+        } else if offset == bits::<12>(hpu::BUSY_LO as u64) {
+            self.word.d.next = self.busy_low.val();
+        } else if offset == bits::<12>(hpu::BUSY_HI as u64) {
+            self.word.d.next = self.busy_high.val();
+        } else if offset == bits::<12>(hpu::INSTRET_LO as u64) {
+            self.word.d.next = self.retired_low.val();
+        } else if offset == bits::<12>(hpu::INSTRET_HI as u64) {
+            self.word.d.next = self.retired_high.val();
+        } else if offset == bits::<12>(hpu::COMMANDS as u64) {
+            self.word.d.next = self.commands.val();
+        } else if offset == bits::<12>(hpu::FAULT_COUNT as u64) {
+            self.word.d.next = bit_cast::<32, 8>(self.reports.val());
+        } else if offset == bits::<12>(hpu::FAULT_LOST as u64) {
+            self.word.d.next = self.lost.val();
+        } else if offset == bits::<12>(hpu::FAULT_WHO as u64) {
+            self.word.d.next = self.report.val().who;
+        } else if offset == bits::<12>(hpu::FAULT_PC as u64) {
+            self.word.d.next = self.report.val().pc;
+        } else if offset == bits::<12>(hpu::FAULT_ADDRESS as u64) {
+            self.word.d.next = self.report.val().address;
+        } else if offset == bits::<12>(hpu::FAULT_FRAME as u64) {
+            self.word.d.next = self.report.val().frame;
+        } else {
+            self.word_known.d.next = (offset == bits::<12>(hpu::CTX_INSTALL as u64))
+                | (offset == bits::<12>(hpu::IMEM_DATA as u64))
+                | (offset == bits::<12>(hpu::FAULT_POP as u64));
+        }
+        self.word_ready.d.next = self.take.val();
+
+        // Writes take effect in the same cycle.
+        let write = self.take.val() & request.write;
+        let data = request.wdata;
+        if write & (offset == bits::<12>(hpu::CTX_HEADER as u64)) {
+            self.entry.d.next.header = data;
+        }
+        if write & (offset == bits::<12>(hpu::CTX_PAYLOAD as u64)) {
+            self.entry.d.next.payload = data;
+        }
+        if write & (offset == bits::<12>(hpu::CTX_COMPLETION as u64)) {
+            self.entry.d.next.completion = data;
+        }
+        if write & (offset == bits::<12>(hpu::CTX_CODE_BASE as u64)) {
+            self.entry.d.next.code_base = data.get_bits::<16>(0);
+        }
+        if write & (offset == bits::<12>(hpu::CTX_CODE_SIZE as u64)) {
+            self.entry.d.next.code_size = data.get_bits::<17>(0);
+        }
+        if write & (offset == bits::<12>(hpu::CTX_STATE_BASE as u64)) {
+            self.entry.d.next.state_base = data.get_bits::<20>(0);
+        }
+        if write & (offset == bits::<12>(hpu::CTX_STATE_SIZE as u64)) {
+            self.entry.d.next.state_size = data.get_bits::<21>(0);
+        }
+        if write & (offset == bits::<12>(hpu::CTX_HOST_LO as u64)) {
+            self.entry.d.next.host_lo = data;
+        }
+        if write & (offset == bits::<12>(hpu::CTX_HOST_HI as u64)) {
+            self.entry.d.next.host_hi = data;
+        }
+        if write & (offset == bits::<12>(hpu::CTX_HOST_SIZE as u64)) {
+            self.entry.d.next.host_size = data;
+        }
+        if write & (offset == bits::<12>(hpu::CTX_WATCHDOG as u64)) {
+            self.entry.d.next.watchdog = data;
+        }
+        if write & (offset == bits::<12>(hpu::CTX_ACTIVE as u64)) {
+            self.active_mask.d.next = data.get_bits::<16>(0);
+        }
+        self.installing.d.next = write & (offset == bits::<12>(hpu::CTX_INSTALL as u64)) & (data < bits::<32>(self._contexts));
+        self.install_slot.d.next = data.get_bits::<4>(0);
+        self.install.next = self.installing.q.val();
+        self.install_index.next = self.install_slot.q.val();
+        self.staged.next = entry;
+        self.active.next = self.active_mask.q.val();
+
+        // Windows: the pointer moves on after each access.
+        let code = write & (offset == bits::<12>(hpu::IMEM_DATA as u64));
+        self.imem_write.next = code;
+        self.imem_address.next = self.imem_pointer.q.val().get_bits::<14>(2);
+        self.imem_data.next = data;
+        if code {
+            self.imem_pointer.d.next = self.imem_pointer.q.val() + 4;
+        } else if write & (offset == bits::<12>(hpu::IMEM_ADDR as u64)) {
+            self.imem_pointer.d.next = data.get_bits::<16>(0);
+        }
+        self.l2_valid.next = self.l2_pending.q.val();
+        self.l2_access.next =
+            Access { address: self.l2_pointer.q.val() & bits::<20>(0xF_FFFC), write: request.write, strobe: bits::<4>(0xF), data: data };
+        if fresh & is_l2 {
+            self.l2_pending.d.next = true;
+        } else if self.l2_ack.val() {
+            self.l2_pending.d.next = false;
+        }
+        if self.l2_ack.val() {
+            self.l2_pointer.d.next = self.l2_pointer.q.val() + 4;
+        } else if write & (offset == bits::<12>(hpu::L2_ADDR as u64)) {
+            self.l2_pointer.d.next = data.get_bits::<20>(0);
+        }
+        self.pop.next = write & (offset == bits::<12>(hpu::FAULT_POP as u64));
+
+        // Second cycle: the answer.
+        let of_hpu_word = self.hpu_word.q.val();
+        self.answer.d.next = CsrResponse { ack: false, error: false, rdata: bits::<32>(0) };
+        if self.word_ready.q.val() {
+            self.answer.d.next.ack = true;
+            self.answer.d.next.error = !self.word_known.q.val();
+            if self.word_known.q.val() & !request.write {
+                self.answer.d.next.rdata = if of_hpu { of_hpu_word } else { self.word.q.val() };
+            }
+        } else if self.l2_pending.q.val() & self.l2_ack.val() {
+            self.answer.d.next.ack = true;
+            self.answer.d.next.rdata = if request.write { bits::<32>(0) } else { self.l2_data.val() };
+        }
+        self.csr_answer.next = self.answer.q.val();
+    }
+}

@@ -1,0 +1,155 @@
+//! CSR page `global`: identity, configuration, the cycle counter and the list of blocks.
+//!
+//! Answers every address that no engine owns: its own registers, and `error` for the holes of the map, so that a driver
+//! that probes never waits for a time-out. An answer comes in the cycle after the request.
+//!
+//! | neighbour | ports |
+//! |---|---|
+//! | CSR block | `csr`, `csr_answer` |
+//! | everybody | `cycle`: cycles since reset, low half |
+
+use spindle_blocks::desc::{CsrRequest, CsrResponse};
+use spindle_contract::params::Config;
+use spindle_contract::registers::{self, global, BLOCKS};
+use spindle_verilog::prelude::*;
+
+/// Words of the block list that the page has room for.
+const LIST_WORDS: usize = 4 * BLOCKS.len();
+
+const LIST_START: u64 = global::BLOCK_LIST as u64;
+const LIST_END: u64 = LIST_START + 4 * LIST_WORDS as u64;
+
+/// The global page. See the module text.
+#[derive(LogicBlock)]
+pub struct GlobalPage {
+    /// Core clock.
+    pub clock: Signal<In, Clock>,
+    /// Synchronous reset, active high.
+    pub reset: Signal<In, Bit>,
+    /// Request, held until the answer.
+    pub csr: Signal<In, CsrRequest>,
+    /// Answer, one cycle.
+    pub csr_answer: Signal<Out, CsrResponse>,
+    answer: Reg<CsrResponse>,
+    cycle_lo: Reg<Bits<32>>,
+    cycle_carry: Reg<Bit>,
+    cycle_hi: Reg<Bits<32>>,
+    latched_hi: Reg<Bits<32>>,
+    scratch: Reg<Bits<32>>,
+    word: Signal<Local, Bits<32>>,
+    known: Signal<Local, Bit>,
+    take: Signal<Local, Bit>,
+    _hpus: u32,
+    _tables: u32,
+    _memories: u32,
+    _clock_mhz: u32,
+    _messages: u32,
+    _processes: u32,
+    list_word: Signal<Local, Bits<32>>,
+    _blocks: u32,
+    _list: [u64; LIST_WORDS],
+}
+
+impl GlobalPage {
+    /// The page of a NIC of this configuration.
+    pub fn new(config: &Config) -> Self {
+        let mut list = [0u64; LIST_WORDS];
+        for (i, block) in BLOCKS.iter().enumerate() {
+            let size = if block.base == registers::doorbell::BASE { config.processes as u32 * registers::PAGE } else { registers::PAGE };
+            list[4 * i..4 * i + 4].copy_from_slice(&[block.id, spindle_contract::VERSION, block.base, size].map(u64::from));
+        }
+        Self {
+            clock: Default::default(),
+            reset: Default::default(),
+            csr: Default::default(),
+            csr_answer: Default::default(),
+            answer: Default::default(),
+            cycle_lo: Default::default(),
+            cycle_carry: Default::default(),
+            cycle_hi: Default::default(),
+            latched_hi: Default::default(),
+            scratch: Default::default(),
+            word: Default::default(),
+            known: Default::default(),
+            take: Default::default(),
+            _hpus: config.clusters as u32 | (config.hpus as u32) << 8 | (config.contexts as u32) << 16 | (config.match_rules as u32) << 24,
+            _tables: config.mailboxes as u32 | (config.posted_buffers as u32) << 16,
+            _memories: (config.imem_bytes >> 10) as u32 | ((config.l2_bytes >> 10) as u32) << 8 | ((config.packet_buffer_bytes >> 10) as u32) << 20,
+            _clock_mhz: config.clock_mhz,
+            _messages: config.live_messages as u32,
+            _processes: config.processes as u32,
+            list_word: Default::default(),
+            _blocks: BLOCKS.len() as u32,
+            _list: list,
+        }
+    }
+}
+
+impl Logic for GlobalPage {
+    #[hdl]
+    fn update(&mut self) {
+        regs!(self, clock, reset, answer, cycle_lo, cycle_carry, cycle_hi, latched_hi, scratch);
+        self.cycle_lo.d.next = self.cycle_lo.q.val() + 1;
+        // The carry takes a cycle of its own, so that no add is wider than 32 bits.
+        self.cycle_carry.d.next = self.cycle_lo.q.val() == 0xFFFF_FFFE;
+        if self.cycle_carry.q.val() {
+            self.cycle_hi.d.next = self.cycle_hi.q.val() + 1;
+        }
+
+        let request = self.csr.val();
+        let offset = request.addr.get_bits::<12>(0);
+        let own_page = request.addr.get_bits::<8>(12) == 0;
+        self.take.next = request.valid & !self.answer.q.val().ack;
+        self.list_word.next = bits::<32>(0);
+        for i in 0..LIST_WORDS {
+            if offset == bits::<12>(LIST_START + 4 * i as u64) {
+                self.list_word.next = bits::<32>(self._list[i]);
+            }
+        }
+        self.word.next = bits::<32>(0);
+        self.known.next = own_page;
+        if offset == bits::<12>(global::MAGIC as u64) {
+            self.word.next = bits::<32>(registers::MAGIC as u64);
+        } else if offset == bits::<12>(global::VERSION as u64) {
+            self.word.next = bits::<32>(spindle_contract::VERSION as u64);
+        } else if offset == bits::<12>(global::HPUS as u64) {
+            self.word.next = bits::<32>(self._hpus as u64);
+        } else if offset == bits::<12>(global::TABLES as u64) {
+            self.word.next = bits::<32>(self._tables as u64);
+        } else if offset == bits::<12>(global::MEMORIES as u64) {
+            self.word.next = bits::<32>(self._memories as u64);
+        } else if offset == bits::<12>(global::CLOCK_MHZ as u64) {
+            self.word.next = bits::<32>(self._clock_mhz as u64);
+        } else if offset == bits::<12>(global::CYCLE_LO as u64) {
+            self.word.next = self.cycle_lo.q.val();
+        } else if offset == bits::<12>(global::CYCLE_HI as u64) {
+            self.word.next = self.latched_hi.q.val();
+        } else if offset == bits::<12>(global::SCRATCH as u64) {
+            self.word.next = self.scratch.q.val();
+        } else if offset == bits::<12>(global::LIVE_MESSAGES as u64) {
+            self.word.next = bits::<32>(self._messages as u64);
+        } else if offset == bits::<12>(global::PROCESSES as u64) {
+            self.word.next = bits::<32>(self._processes as u64);
+        } else if offset == bits::<12>(global::BLOCKS as u64) {
+            self.word.next = bits::<32>(self._blocks as u64);
+        } else {
+            self.known.next = false;
+        }
+        if (offset >= bits::<12>(LIST_START)) & (offset < bits::<12>(LIST_END)) {
+            self.word.next = self.list_word.val();
+            self.known.next = own_page;
+        }
+
+        if self.take.val() & own_page & !request.write & (offset == bits::<12>(global::CYCLE_LO as u64)) {
+            self.latched_hi.d.next = self.cycle_hi.q.val();
+        }
+        if self.take.val() & own_page & request.write & (offset == bits::<12>(global::SCRATCH as u64)) {
+            self.scratch.d.next = request.wdata;
+        }
+        self.answer.d.next = CsrResponse { ack: self.take.val(), error: self.take.val() & !self.known.val(), rdata: bits::<32>(0) };
+        if self.take.val() & self.known.val() {
+            self.answer.d.next.rdata = self.word.val();
+        }
+        self.csr_answer.next = self.answer.q.val();
+    }
+}

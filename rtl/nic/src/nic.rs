@@ -1,0 +1,376 @@
+//! The NIC top: wiring only.
+//!
+//! Three engines (packet engine, HPU array, RVMA engine), the AXI4-Lite slave and the global page. Nothing is computed here but the
+//! OR of the CSR answers and of the trace ports. Ports, streams and descriptors: `docs/interfaces.md`.
+
+use crate::global_page::GlobalPage;
+use hpu_core::HpuArray;
+use packet_engine::PacketEngine;
+use rvma_lut::RvmaEngine;
+use spindle_blocks::csr::CsrBlock;
+use spindle_blocks::desc::CsrResponse;
+use spindle_contract::params::Config;
+use spindle_contract::reasons::{TRACE_LANES, TRACE_TAG_BITS};
+use spindle_contract::registers::{doorbell, hpu, packet, rvma, PAGE};
+use spindle_verilog::prelude::*;
+
+/// Bits of all trace tags.
+const TRACE_TAGS: usize = TRACE_LANES * TRACE_TAG_BITS;
+
+/// The NIC. See the module text.
+#[derive(LogicBlock)]
+pub struct Nic {
+    /// Core clock.
+    pub clock: Signal<In, Clock>,
+    /// Synchronous reset, active high.
+    pub reset: Signal<In, Bit>,
+    /// Wire in: data.
+    pub rx_data: Signal<In, Bits<512>>,
+    /// Wire in: keep.
+    pub rx_keep: Signal<In, Bits<64>>,
+    /// Wire in: last.
+    pub rx_last: Signal<In, Bit>,
+    /// Wire in: user.
+    pub rx_user: Signal<In, Bit>,
+    /// Wire in: valid.
+    pub rx_valid: Signal<In, Bit>,
+    /// Wire in: ready.
+    pub rx_ready: Signal<Out, Bit>,
+    /// Wire out: data.
+    pub tx_data: Signal<Out, Bits<512>>,
+    /// Wire out: keep.
+    pub tx_keep: Signal<Out, Bits<64>>,
+    /// Wire out: last.
+    pub tx_last: Signal<Out, Bit>,
+    /// Wire out: user.
+    pub tx_user: Signal<Out, Bit>,
+    /// Wire out: valid.
+    pub tx_valid: Signal<Out, Bit>,
+    /// Wire out: ready.
+    pub tx_ready: Signal<In, Bit>,
+    /// BAR, AXI4-Lite: awaddr.
+    pub bar_awaddr: Signal<In, Bits<20>>,
+    /// BAR, AXI4-Lite: awvalid.
+    pub bar_awvalid: Signal<In, Bit>,
+    /// BAR, AXI4-Lite: awready.
+    pub bar_awready: Signal<Out, Bit>,
+    /// BAR, AXI4-Lite: wdata.
+    pub bar_wdata: Signal<In, Bits<32>>,
+    /// BAR, AXI4-Lite: wstrb.
+    pub bar_wstrb: Signal<In, Bits<4>>,
+    /// BAR, AXI4-Lite: wvalid.
+    pub bar_wvalid: Signal<In, Bit>,
+    /// BAR, AXI4-Lite: wready.
+    pub bar_wready: Signal<Out, Bit>,
+    /// BAR, AXI4-Lite: bresp.
+    pub bar_bresp: Signal<Out, Bits<2>>,
+    /// BAR, AXI4-Lite: bvalid.
+    pub bar_bvalid: Signal<Out, Bit>,
+    /// BAR, AXI4-Lite: bready.
+    pub bar_bready: Signal<In, Bit>,
+    /// BAR, AXI4-Lite: araddr.
+    pub bar_araddr: Signal<In, Bits<20>>,
+    /// BAR, AXI4-Lite: arvalid.
+    pub bar_arvalid: Signal<In, Bit>,
+    /// BAR, AXI4-Lite: arready.
+    pub bar_arready: Signal<Out, Bit>,
+    /// BAR, AXI4-Lite: rdata.
+    pub bar_rdata: Signal<Out, Bits<32>>,
+    /// BAR, AXI4-Lite: rresp.
+    pub bar_rresp: Signal<Out, Bits<2>>,
+    /// BAR, AXI4-Lite: rvalid.
+    pub bar_rvalid: Signal<Out, Bit>,
+    /// BAR, AXI4-Lite: rready.
+    pub bar_rready: Signal<In, Bit>,
+    /// Host memory, AXI4: awid.
+    pub host_awid: Signal<Out, Bits<8>>,
+    /// Host memory, AXI4: awaddr.
+    pub host_awaddr: Signal<Out, Bits<64>>,
+    /// Host memory, AXI4: awlen.
+    pub host_awlen: Signal<Out, Bits<8>>,
+    /// Host memory, AXI4: awsize.
+    pub host_awsize: Signal<Out, Bits<3>>,
+    /// Host memory, AXI4: awburst.
+    pub host_awburst: Signal<Out, Bits<2>>,
+    /// Host memory, AXI4: awvalid.
+    pub host_awvalid: Signal<Out, Bit>,
+    /// Host memory, AXI4: awready.
+    pub host_awready: Signal<In, Bit>,
+    /// Host memory, AXI4: wdata.
+    pub host_wdata: Signal<Out, Bits<512>>,
+    /// Host memory, AXI4: wstrb.
+    pub host_wstrb: Signal<Out, Bits<64>>,
+    /// Host memory, AXI4: wlast.
+    pub host_wlast: Signal<Out, Bit>,
+    /// Host memory, AXI4: wvalid.
+    pub host_wvalid: Signal<Out, Bit>,
+    /// Host memory, AXI4: wready.
+    pub host_wready: Signal<In, Bit>,
+    /// Host memory, AXI4: bid.
+    pub host_bid: Signal<In, Bits<8>>,
+    /// Host memory, AXI4: bresp.
+    pub host_bresp: Signal<In, Bits<2>>,
+    /// Host memory, AXI4: bvalid.
+    pub host_bvalid: Signal<In, Bit>,
+    /// Host memory, AXI4: bready.
+    pub host_bready: Signal<Out, Bit>,
+    /// Host memory, AXI4: arid.
+    pub host_arid: Signal<Out, Bits<8>>,
+    /// Host memory, AXI4: araddr.
+    pub host_araddr: Signal<Out, Bits<64>>,
+    /// Host memory, AXI4: arlen.
+    pub host_arlen: Signal<Out, Bits<8>>,
+    /// Host memory, AXI4: arsize.
+    pub host_arsize: Signal<Out, Bits<3>>,
+    /// Host memory, AXI4: arburst.
+    pub host_arburst: Signal<Out, Bits<2>>,
+    /// Host memory, AXI4: arvalid.
+    pub host_arvalid: Signal<Out, Bit>,
+    /// Host memory, AXI4: arready.
+    pub host_arready: Signal<In, Bit>,
+    /// Host memory, AXI4: rid.
+    pub host_rid: Signal<In, Bits<8>>,
+    /// Host memory, AXI4: rdata.
+    pub host_rdata: Signal<In, Bits<512>>,
+    /// Host memory, AXI4: rresp.
+    pub host_rresp: Signal<In, Bits<2>>,
+    /// Host memory, AXI4: rlast.
+    pub host_rlast: Signal<In, Bit>,
+    /// Host memory, AXI4: rvalid.
+    pub host_rvalid: Signal<In, Bit>,
+    /// Host memory, AXI4: rready.
+    pub host_rready: Signal<Out, Bit>,
+    /// Interrupts, level: bit 0 = a fault report waits.
+    pub irq: Signal<Out, Bits<16>>,
+    /// Trace: lane i fires (contract, `reasons::trace_lanes`).
+    pub trace_valid: Signal<Out, Bits<TRACE_LANES>>,
+    /// Trace: frame of lane i in bits 16i+15..16i.
+    pub trace_tags: Signal<Out, Bits<TRACE_TAGS>>,
+    packet_engine: PacketEngine,
+    hpu_array: HpuArray,
+    rvma_engine: RvmaEngine,
+    csr_block: CsrBlock,
+    global_page: GlobalPage,
+}
+
+impl Nic {
+    /// The NIC of a (valid) configuration.
+    pub fn new(config: &Config) -> Self {
+        Self {
+            clock: Default::default(),
+            reset: Default::default(),
+            rx_data: Default::default(),
+            rx_keep: Default::default(),
+            rx_last: Default::default(),
+            rx_user: Default::default(),
+            rx_valid: Default::default(),
+            rx_ready: Default::default(),
+            tx_data: Default::default(),
+            tx_keep: Default::default(),
+            tx_last: Default::default(),
+            tx_user: Default::default(),
+            tx_valid: Default::default(),
+            tx_ready: Default::default(),
+            bar_awaddr: Default::default(),
+            bar_awvalid: Default::default(),
+            bar_awready: Default::default(),
+            bar_wdata: Default::default(),
+            bar_wstrb: Default::default(),
+            bar_wvalid: Default::default(),
+            bar_wready: Default::default(),
+            bar_bresp: Default::default(),
+            bar_bvalid: Default::default(),
+            bar_bready: Default::default(),
+            bar_araddr: Default::default(),
+            bar_arvalid: Default::default(),
+            bar_arready: Default::default(),
+            bar_rdata: Default::default(),
+            bar_rresp: Default::default(),
+            bar_rvalid: Default::default(),
+            bar_rready: Default::default(),
+            host_awid: Default::default(),
+            host_awaddr: Default::default(),
+            host_awlen: Default::default(),
+            host_awsize: Default::default(),
+            host_awburst: Default::default(),
+            host_awvalid: Default::default(),
+            host_awready: Default::default(),
+            host_wdata: Default::default(),
+            host_wstrb: Default::default(),
+            host_wlast: Default::default(),
+            host_wvalid: Default::default(),
+            host_wready: Default::default(),
+            host_bid: Default::default(),
+            host_bresp: Default::default(),
+            host_bvalid: Default::default(),
+            host_bready: Default::default(),
+            host_arid: Default::default(),
+            host_araddr: Default::default(),
+            host_arlen: Default::default(),
+            host_arsize: Default::default(),
+            host_arburst: Default::default(),
+            host_arvalid: Default::default(),
+            host_arready: Default::default(),
+            host_rid: Default::default(),
+            host_rdata: Default::default(),
+            host_rresp: Default::default(),
+            host_rlast: Default::default(),
+            host_rvalid: Default::default(),
+            host_rready: Default::default(),
+            irq: Default::default(),
+            trace_valid: Default::default(),
+            trace_tags: Default::default(),
+            packet_engine: PacketEngine::new(config),
+            hpu_array: HpuArray::new(config),
+            rvma_engine: RvmaEngine::new(config),
+            csr_block: CsrBlock::default(),
+            global_page: GlobalPage::new(config),
+        }
+    }
+}
+
+impl Logic for Nic {
+    #[hdl]
+    fn update(&mut self) {
+        clocks!(self, clock, reset, packet_engine, hpu_array, rvma_engine, csr_block, global_page);
+
+        // Wire.
+        self.packet_engine.rx_data.next = self.rx_data.val();
+        self.packet_engine.rx_keep.next = self.rx_keep.val();
+        self.packet_engine.rx_last.next = self.rx_last.val();
+        self.packet_engine.rx_user.next = self.rx_user.val();
+        self.packet_engine.rx_valid.next = self.rx_valid.val();
+        self.rx_ready.next = true;
+        self.tx_data.next = self.packet_engine.tx_data.val();
+        self.tx_keep.next = self.packet_engine.tx_keep.val();
+        self.tx_last.next = self.packet_engine.tx_last.val();
+        self.tx_valid.next = self.packet_engine.tx_valid.val();
+        self.tx_user.next = false;
+        self.packet_engine.tx_ready.next = self.tx_ready.val();
+
+        // Packet engine and HPU array.
+        self.hpu_array.task_desc.next = self.packet_engine.task_desc.val();
+        self.hpu_array.task_valid.next = self.packet_engine.task_valid.val();
+        self.packet_engine.task_ready.next = self.hpu_array.task_ready.val();
+        self.packet_engine.task_done_feedback.next = self.hpu_array.task_done_feedback.val();
+        self.packet_engine.task_done_valid.next = self.hpu_array.task_done_valid.val();
+        self.hpu_array.task_done_ready.next = self.packet_engine.task_done_ready.val();
+        self.packet_engine.place_feedback.next = self.hpu_array.place_feedback.val();
+        self.packet_engine.place_valid.next = self.hpu_array.place_valid.val();
+        self.hpu_array.place_ready.next = self.packet_engine.place_ready.val();
+        self.packet_engine.contexts_feedback.next = self.hpu_array.contexts_feedback.val();
+        self.packet_engine.load_request.next = self.hpu_array.load_request.val();
+        self.packet_engine.load_request_valid.next = self.hpu_array.load_request_valid.val();
+        self.hpu_array.load_request_ready.next = self.packet_engine.load_request_ready.val();
+        self.hpu_array.load_data.next = self.packet_engine.load_data.val();
+        self.hpu_array.load_last.next = self.packet_engine.load_last.val();
+        self.hpu_array.load_valid.next = self.packet_engine.load_valid.val();
+        self.packet_engine.load_ready.next = self.hpu_array.load_ready.val();
+        self.packet_engine.egress_data.next = self.hpu_array.egress_data.val();
+        self.packet_engine.egress_keep.next = self.hpu_array.egress_keep.val();
+        self.packet_engine.egress_last.next = self.hpu_array.egress_last.val();
+        self.packet_engine.egress_frame.next = self.hpu_array.egress_frame.val();
+        self.packet_engine.egress_valid.next = self.hpu_array.egress_valid.val();
+        self.hpu_array.egress_ready.next = self.packet_engine.egress_ready.val();
+
+        // Packet engine and RVMA engine.
+        self.rvma_engine.placement.next = self.packet_engine.placement.val();
+        self.rvma_engine.placement_valid.next = self.packet_engine.placement_valid.val();
+        self.packet_engine.placement_ready.next = self.rvma_engine.placement_ready.val();
+        self.packet_engine.place_request.next = self.rvma_engine.place_request.val();
+        self.packet_engine.place_request_valid.next = self.rvma_engine.place_request_valid.val();
+        self.rvma_engine.place_request_ready.next = self.packet_engine.place_request_ready.val();
+        self.rvma_engine.place_data.next = self.packet_engine.place_data.val();
+        self.rvma_engine.place_last.next = self.packet_engine.place_last.val();
+        self.rvma_engine.place_data_valid.next = self.packet_engine.place_data_valid.val();
+        self.packet_engine.place_data_ready.next = self.rvma_engine.place_data_ready.val();
+        self.packet_engine.placement_done_feedback.next = self.rvma_engine.placement_done_feedback.val();
+        self.packet_engine.placement_done_valid.next = self.rvma_engine.placement_done_valid.val();
+        self.rvma_engine.placement_done_ready.next = self.packet_engine.placement_done_ready.val();
+
+        // HPU array and RVMA engine.
+        self.rvma_engine.dma.next = self.hpu_array.dma.val();
+        self.rvma_engine.dma_valid.next = self.hpu_array.dma_valid.val();
+        self.hpu_array.dma_ready.next = self.rvma_engine.dma_ready.val();
+        self.rvma_engine.dma_data.next = self.hpu_array.dma_data.val();
+        self.rvma_engine.dma_last.next = self.hpu_array.dma_last.val();
+        self.rvma_engine.dma_data_valid.next = self.hpu_array.dma_data_valid.val();
+        self.hpu_array.dma_data_ready.next = self.rvma_engine.dma_data_ready.val();
+        self.hpu_array.dma_done_feedback.next = self.rvma_engine.dma_done_feedback.val();
+        self.hpu_array.dma_done_valid.next = self.rvma_engine.dma_done_valid.val();
+
+        // Host memory.
+        self.host_awid.next = self.rvma_engine.host_awid.val();
+        self.host_awaddr.next = self.rvma_engine.host_awaddr.val();
+        self.host_awlen.next = self.rvma_engine.host_awlen.val();
+        self.host_awsize.next = self.rvma_engine.host_awsize.val();
+        self.host_awburst.next = self.rvma_engine.host_awburst.val();
+        self.host_awvalid.next = self.rvma_engine.host_awvalid.val();
+        self.rvma_engine.host_awready.next = self.host_awready.val();
+        self.host_wdata.next = self.rvma_engine.host_wdata.val();
+        self.host_wstrb.next = self.rvma_engine.host_wstrb.val();
+        self.host_wlast.next = self.rvma_engine.host_wlast.val();
+        self.host_wvalid.next = self.rvma_engine.host_wvalid.val();
+        self.rvma_engine.host_wready.next = self.host_wready.val();
+        self.rvma_engine.host_bid.next = self.host_bid.val();
+        self.rvma_engine.host_bresp.next = self.host_bresp.val();
+        self.rvma_engine.host_bvalid.next = self.host_bvalid.val();
+        self.host_bready.next = self.rvma_engine.host_bready.val();
+        // Reads from host memory come with GET and put from host; until then the channel is at rest.
+        self.host_arid.next = bits::<8>(0);
+        self.host_araddr.next = bits::<64>(0);
+        self.host_arlen.next = bits::<8>(0);
+        self.host_arsize.next = bits::<3>(6);
+        self.host_arburst.next = bits::<2>(1);
+        self.host_arvalid.next = false;
+        self.host_rready.next = true;
+
+        // BAR: each engine sees the requests of its own pages only; whatever no engine owns goes to the global page.
+        self.csr_block.bar_awaddr.next = self.bar_awaddr.val();
+        self.csr_block.bar_awvalid.next = self.bar_awvalid.val();
+        self.bar_awready.next = self.csr_block.bar_awready.val();
+        self.csr_block.bar_wdata.next = self.bar_wdata.val();
+        self.csr_block.bar_wstrb.next = self.bar_wstrb.val();
+        self.csr_block.bar_wvalid.next = self.bar_wvalid.val();
+        self.bar_wready.next = self.csr_block.bar_wready.val();
+        self.bar_bresp.next = self.csr_block.bar_bresp.val();
+        self.bar_bvalid.next = self.csr_block.bar_bvalid.val();
+        self.csr_block.bar_bready.next = self.bar_bready.val();
+        self.csr_block.bar_araddr.next = self.bar_araddr.val();
+        self.csr_block.bar_arvalid.next = self.bar_arvalid.val();
+        self.bar_arready.next = self.csr_block.bar_arready.val();
+        self.bar_rdata.next = self.csr_block.bar_rdata.val();
+        self.bar_rresp.next = self.csr_block.bar_rresp.val();
+        self.bar_rvalid.next = self.csr_block.bar_rvalid.val();
+        self.csr_block.bar_rready.next = self.bar_rready.val();
+        let request = self.csr_block.csr.val();
+        let page = request.addr.get_bits::<8>(12);
+        let to_packet = page == bits::<8>((packet::BASE / PAGE) as u64);
+        let to_hpu = page == bits::<8>((hpu::BASE / PAGE) as u64);
+        let to_rvma = (page == bits::<8>((rvma::BASE / PAGE) as u64)) | (page >= bits::<8>((doorbell::BASE / PAGE) as u64));
+        self.packet_engine.csr.next = request;
+        self.packet_engine.csr.next.valid = request.valid & to_packet;
+        self.hpu_array.csr.next = request;
+        self.hpu_array.csr.next.valid = request.valid & to_hpu;
+        self.rvma_engine.csr.next = request;
+        self.rvma_engine.csr.next.valid = request.valid & to_rvma;
+        self.global_page.csr.next = request;
+        self.global_page.csr.next.valid = request.valid & !to_packet & !to_hpu & !to_rvma;
+        let packet_answer = self.packet_engine.csr_answer.val();
+        let hpu_answer = self.hpu_array.csr_answer.val();
+        let rvma_answer = self.rvma_engine.csr_answer.val();
+        let global_answer = self.global_page.csr_answer.val();
+        self.csr_block.csr_answer.next = CsrResponse {
+            ack: packet_answer.ack | hpu_answer.ack | rvma_answer.ack | global_answer.ack,
+            error: packet_answer.error | hpu_answer.error | rvma_answer.error | global_answer.error,
+            rdata: packet_answer.rdata | hpu_answer.rdata | rvma_answer.rdata | global_answer.rdata,
+        };
+
+        let fault: Bits<1> = self.hpu_array.fault_pending.val().into();
+        self.irq.next = bit_cast::<16, 1>(fault);
+        let own_valid = self.packet_engine.trace_valid.val() | self.rvma_engine.trace_valid.val();
+        let own_tags = self.packet_engine.trace_tags.val() | self.rvma_engine.trace_tags.val();
+        self.trace_valid.next = (self.hpu_array.trace_valid.val(), own_valid).cat::<TRACE_LANES>();
+        self.trace_tags.next = (self.hpu_array.trace_tags.val(), own_tags).cat::<TRACE_TAGS>();
+    }
+}

@@ -1,7 +1,7 @@
 //! `spindle export`: the NIC as SystemVerilog.
 
 use crate::session;
-use anyhow::{anyhow, Context, Result};
+use anyhow::{Context, Result};
 use serde_json::{json, Value};
 use spindle_contract::params::{self, Config};
 use std::fmt::Write;
@@ -26,7 +26,7 @@ pub fn export(arguments: &ExportArguments) -> Result<()> {
     let config = session::config(&arguments.config)?;
     let cannot = || format!("cannot write to {}", arguments.out.display());
     if arguments.blocks {
-        for (name, design) in spindle_nic::blocks(&config).map_err(|error| anyhow!("{error}"))? {
+        for (name, design) in session::elaborate(|| spindle_nic::blocks(&config))? {
             let folder = arguments.out.join(&name);
             design.write_dir(&folder).with_context(cannot)?;
             std::fs::write(folder.join("top.txt"), format!("{}\n", design.top)).with_context(cannot)?;
@@ -34,7 +34,7 @@ pub fn export(arguments: &ExportArguments) -> Result<()> {
         }
         return Ok(());
     }
-    let design = spindle_nic::emit(&config).map_err(|error| anyhow!("{error}"))?;
+    let design = session::elaborate(|| spindle_nic::emit(&config))?;
     design.write_dir(&arguments.out).with_context(cannot)?;
     std::fs::write(arguments.out.join("top.txt"), format!("{}\n", design.top)).with_context(cannot)?;
     write_sheet(&arguments.out, &config).with_context(cannot)?;

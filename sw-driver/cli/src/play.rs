@@ -52,12 +52,15 @@ impl Pacing {
 
 /// Cycles between two looks at the counters while the NIC drains.
 const LOOK: u64 = 64;
+/// Cycles without anything to do after which the NIC is drained: more than all frames of all handlers take to leave a slow wire.
+const QUIET: u64 = 4096;
 
 /// Plays `frames` and runs until none is left inside, at most `limit` cycles behind the last.
 pub fn play(session: &mut Session, frames: &[Vec<u8>], pacing: Pacing, limit: u64) -> Result<Played> {
     let before = session.device.stats()?;
     session.card.sim().trace().clear();
     session.card.sim().take_sent();
+    session.card.sim().take_arrivals();
     for (bytes, gap) in frames.iter().zip(pacing.gaps()) {
         session.card.sim().inject(WireFrame { bytes: bytes.clone(), gap, bad: false });
     }
@@ -67,39 +70,51 @@ pub fn play(session: &mut Session, frames: &[Vec<u8>], pacing: Pacing, limit: u6
         session.card.sim().step();
     }
     let deadline = session.card.sim().cycle() + limit;
-    let mut end;
-    let mut drained;
-    let stats = loop {
-        end = session.card.sim().cycle();
+    // A frame that a handler has sent may still wait behind others when the handler has returned and its packet is counted, and a
+    // completion handler runs after all packets are: drained is what has nothing to do for a while.
+    let mut quiet_since = None;
+    let (stats, drained) = loop {
         let stats = session.device.stats()?;
-        let sent = stats.frames_out.wrapping_sub(before.frames_out);
-        let entered = stats.frames_in.wrapping_sub(before.frames_in);
-        let out = sent as usize == session.card.sim().sent_count();
-        drained = entered as usize == frames.len() && stats.inside() == 0 && out;
-        if drained || session.card.sim().cycle() > deadline {
-            break stats;
+        let cycle = session.card.sim().cycle();
+        let sent = session.card.sim().sent_count();
+        let entered = stats.frames_in.wrapping_sub(before.frames_in) as usize == frames.len();
+        let out = stats.frames_out.wrapping_sub(before.frames_out) as usize == sent;
+        let ended = entered && out && stats.inside() == 0;
+        if ended && stats.messages_open == 0 {
+            match quiet_since {
+                Some((since, before)) if before == sent && cycle - since >= QUIET => break (stats, true),
+                Some((_, before)) if before == sent => {}
+                _ => quiet_since = Some((cycle, sent)),
+            }
+        } else {
+            quiet_since = None;
+        }
+        if cycle > deadline {
+            // Messages whose packets never came stay open; that is for the reader of the counters.
+            break (stats, ended);
         }
         session.card.sim().run(LOOK);
     };
+    let end = quiet_since.map_or_else(|| session.card.sim().cycle(), |(since, _)| since);
     let sent = session.card.sim().take_sent();
-    let (numbers, arrivals, causes) = causes(session, frames.len(), sent.len())?;
+    let arrivals = session.card.sim().take_arrivals();
+    let (numbers, causes) = causes(session, frames.len(), sent.len())?;
     let replies = sent.into_iter().zip(causes).map(|(frame, cause)| Reply { cause, frame }).collect();
     let span = (arrivals.first().copied().unwrap_or(start), end);
     Ok(Played { replies, numbers, arrivals, span, stats, drained })
 }
 
-type Causes = (Vec<u16>, Vec<u64>, Vec<Option<usize>>);
+type Causes = (Vec<u16>, Vec<Option<usize>>);
 
-/// Numbers and arrival cycles of the frames in, and which of them caused which frame out: the trace tells it by frame number.
+/// Numbers of the frames in, and which of them caused which frame out: the trace tells it by frame number.
 fn causes(session: &Session, frames: usize, sent: usize) -> Result<Causes> {
     let mut sim = session.card.sim();
     let mut index_of = vec![None; 1 << reasons::TRACE_TAG_BITS];
-    let (mut numbers, mut arrivals, mut causes) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut numbers, mut causes) = (Vec::new(), Vec::new());
     for event in sim.trace().events() {
         if event.point == reasons::T_FIRST_BEAT {
             index_of[usize::from(event.frame)] = Some(numbers.len());
             numbers.push(event.frame);
-            arrivals.push(event.cycle);
         } else if event.point == reasons::T_EGRESS_FIRST {
             causes.push(index_of[usize::from(event.frame)]);
         }
@@ -114,7 +129,7 @@ fn causes(session: &Session, frames: usize, sent: usize) -> Result<Causes> {
         "{sent} frames came out, the trace saw {}; the NIC lost or invented some",
         causes.len()
     );
-    Ok((numbers, arrivals, causes))
+    Ok((numbers, causes))
 }
 
 #[cfg(test)]

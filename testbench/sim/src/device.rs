@@ -109,6 +109,7 @@ pub struct SimDevice {
     tracing: bool,
     cycle: u64,
     last_rx_beat: u64,
+    arrivals: Vec<u64>,
 }
 
 impl SimDevice {
@@ -174,6 +175,7 @@ impl SimDevice {
             tracing: true,
             cycle: 0,
             last_rx_beat: 0,
+            arrivals: Vec::new(),
         })
     }
 
@@ -196,6 +198,11 @@ impl SimDevice {
     /// Cycle in which the last beat so far entered.
     pub fn last_rx_beat(&self) -> u64 {
         self.last_rx_beat
+    }
+
+    /// Cycle of the first beat of each frame that entered so far; the list is handed over.
+    pub fn take_arrivals(&mut self) -> Vec<u64> {
+        std::mem::take(&mut self.arrivals)
     }
 
     /// Frames sent so far; the list is handed over.
@@ -287,6 +294,9 @@ impl SimDevice {
             self.model.set(self.rx.valid, 0);
             self.idle = true;
             return;
+        }
+        if self.position == 0 {
+            self.arrivals.push(self.cycle);
         }
         let rest = &frame.bytes[self.position..];
         let count = rest.len().min(BEAT_BYTES);

@@ -2,7 +2,7 @@
 //!
 //! | ports | neighbour |
 //! |---|---|
-//! | in `incident`, `message`, `packet` | scheduler: an event, and the states that it concerns |
+//! | in `incident`, `message`, `packet`, `stored_len` | scheduler: an event, and the states that it concerns |
 //! | out `verdict` | scheduler: 1 cycle later, from registers |
 //!
 //! A message goes through these phases:
@@ -59,6 +59,30 @@ const HANDLER_FAIL: u64 = reasons::HANDLER_FAIL as u64;
 const NO_POSTED_BUFFER: u64 = reasons::NO_POSTED_BUFFER as u64;
 const UNSUPPORTED: u64 = reasons::UNSUPPORTED as u64;
 
+/// What a handler said by its return; none of it = it failed.
+#[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
+pub struct Answer {
+    /// Header: run the payload handlers.
+    pub process: Bit,
+    /// Header, payload: drop.
+    pub dropped: Bit,
+    /// Header: place the data.
+    pub proceed: Bit,
+    /// Payload, completion: done.
+    pub success: Bit,
+}
+
+/// The answer of a handler of this kind that ended with this code, or by a fault.
+#[hdl_fn]
+pub fn answer_of(handler: Bits<2>, code: Bits<8>, fault: Bit) -> Answer {
+    Answer {
+        process: !fault & ((code == PROCESS) | (code == PROCESS_PENDING)),
+        dropped: !fault & ((code == DROP) | ((code == DROP_PENDING) & (handler == HEADER))),
+        proceed: !fault & ((code == PROCEED) | (code == PROCEED_PENDING)),
+        success: !fault & ((code == SUCCESS) | ((code == SUCCESS_PENDING) & (handler == COMPLETION))),
+    }
+}
+
 /// Something that happened to a packet.
 #[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
 pub struct Event {
@@ -70,7 +94,7 @@ pub struct Event {
     pub slot: Bits<8>,
     /// Its frame number (arrival: to remember; command: to compare).
     pub frame: Bits<16>,
-    /// Its payload bytes.
+    /// Arrival: its payload bytes.
     pub payload_len: Bits<16>,
     /// Arrival: bytes of the message.
     pub total: Bits<32>,
@@ -90,10 +114,8 @@ pub struct Event {
     pub status: ContextStatus,
     /// Task: kind of handler.
     pub handler: Bits<2>,
-    /// Task: return code.
-    pub code: Bits<8>,
-    /// Task: ended by a fault.
-    pub fault: Bit,
+    /// Task: what the handler said.
+    pub answer: Answer,
     /// Placement: written.
     pub placed: Bit,
     /// Placement: why not.
@@ -150,6 +172,8 @@ pub struct Evaluator {
     pub message: Signal<In, MessageState>,
     /// State of the packet (of the cell's former owner when it has just arrived).
     pub packet: Signal<In, PacketState>,
+    /// Payload bytes of a packet that had arrived before.
+    pub stored_len: Signal<In, Bits<16>>,
     /// What is to be done.
     pub verdict: Signal<Out, Verdict>,
     decided: DFF<Verdict>,
@@ -173,9 +197,10 @@ impl Logic for Evaluator {
         let accepted = arrives & !turned_away;
         let starts = accepted & !incident.hit;
 
-        // What the message was, and what a new one begins as.
+        // What the message was, and what a new one begins as. (Of an arrival that is turned away nothing is written, so this need
+        // not wait for that decision.)
         let mut message: MessageState = self.message.val();
-        if starts {
+        if arrives & !incident.hit {
             message = MessageState {
                 phase: if incident.mailbox {
                     bits::<3>(PHASE_PLACING)
@@ -207,19 +232,17 @@ impl Logic for Evaluator {
         let header_done = done & (incident.handler == HEADER);
         let payload_done = done & (incident.handler == PAYLOAD);
         let completion_done = done & (incident.handler == COMPLETION);
-        let says_process = !incident.fault & ((incident.code == PROCESS) | (incident.code == PROCESS_PENDING));
-        let says_drop = !incident.fault & ((incident.code == DROP) | ((incident.code == DROP_PENDING) & header_done));
-        let says_proceed = !incident.fault & ((incident.code == PROCEED) | (incident.code == PROCEED_PENDING));
-        let says_success = !incident.fault & ((incident.code == SUCCESS) | ((incident.code == SUCCESS_PENDING) & completion_done));
+        let says_drop = incident.answer.dropped;
+        let says_success = incident.answer.success;
         let payload_failed = payload_done & !says_success & !says_drop;
 
         let mut phase: Bits<3> = message.phase;
         if header_done {
-            phase = if says_process {
+            phase = if incident.answer.process {
                 bits::<3>(PHASE_ACTIVE)
             } else if says_drop {
                 bits::<3>(PHASE_DROPPING)
-            } else if says_proceed {
+            } else if incident.answer.proceed {
                 bits::<3>(PHASE_PLACING)
             } else {
                 bits::<3>(PHASE_FAILED)
@@ -229,11 +252,12 @@ impl Logic for Evaluator {
         }
 
         // What the phase wants of a packet that has just arrived, has waited, or has had its header handler.
+        let has_bytes = if arrives { incident.payload_len.any() } else { self.stored_len.val().any() };
         let apply = accepted | (incident.kind == EVENT_WALK) | header_done;
         let in_header = phase == PHASE_HEADER;
         let header_task = starts & in_header;
         let append = accepted & !starts & in_header;
-        let payload_task = apply & (phase == PHASE_ACTIVE) & message.has_payload & incident.payload_len.any();
+        let payload_task = apply & (phase == PHASE_ACTIVE) & message.has_payload & has_bytes;
         let place_phase = apply & (phase == PHASE_PLACING) & !packet.place_asked;
         // A command counts only while the handler that gave it runs, and once.
         let place_command = (incident.kind == EVENT_PLACE) & packet.alive & packet.task_busy & !packet.place_asked & (packet.frame == incident.frame);
@@ -254,8 +278,15 @@ impl Logic for Evaluator {
         }
         packet.alive = packet.alive & !ends;
 
-        // The message's new state. Bytes are compared in halves: a packet has at most 64 KiB.
-        let fills = !message.missing.get_bits::<16>(16).any() & (incident.payload_len >= message.missing.get_bits::<16>(0));
+        // The message's new state. Bytes are compared in halves: a packet has at most 64 KiB. All sums are of registers, chosen from
+        // afterwards.
+        let joined = self.message.val().missing;
+        let joined_fills = !joined.get_bits::<16>(16).any() & (incident.payload_len >= joined.get_bits::<16>(0));
+        let started_fills = !incident.total.get_bits::<16>(16).any() & (incident.payload_len >= incident.total.get_bits::<16>(0));
+        let joined_left = joined - bit_cast::<32, 16>(incident.payload_len);
+        let started_left = incident.total - bit_cast::<32, 16>(incident.payload_len);
+        let dropped_sum = self.message.val().dropped + bit_cast::<32, 16>(self.stored_len.val());
+        let fills = if incident.hit { joined_fills } else { started_fills };
         let complete = if accepted { fills } else { message.complete };
         let last_open = if accepted { !message.open.any() } else { message.open == 1 };
         let over = ends & last_open & complete;
@@ -267,11 +298,12 @@ impl Logic for Evaluator {
         let waited = message.waiting;
         message.phase = if completion { bits::<3>(PHASE_COMPLETING) } else { phase };
         message.complete = complete;
-        if accepted {
-            message.missing = message.missing - bit_cast::<32, 16>(incident.payload_len);
+        // Not written when the arrival is turned away; see above.
+        if arrives {
+            message.missing = if incident.hit { joined_left } else { started_left };
         }
         if payload_done & says_drop {
-            message.dropped = message.dropped + bit_cast::<32, 16>(incident.payload_len);
+            message.dropped = dropped_sum;
         }
         message.flow_control = message.flow_control | (placed & !incident.placed & (incident.reason == NO_POSTED_BUFFER));
         if accepted & !ends {

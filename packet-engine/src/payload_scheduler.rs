@@ -337,8 +337,7 @@ impl Logic for PayloadScheduler {
                 },
                 frame: command.frame,
                 handler: ended.kind,
-                code: ended.code,
-                fault: ended.fault,
+                answer: answer_of(ended.kind, ended.code, ended.fault),
                 placed: placed.placed,
                 reason: placed.reason,
                 ..Default::default()
@@ -388,9 +387,8 @@ impl Logic for PayloadScheduler {
         }
 
         // Evaluate.
-        let mut question: Event = incident;
-        question.payload_len = if arrives { incident.payload_len } else { self.packets.read_data.val().payload_len };
-        self.evaluator.incident.next = question;
+        self.evaluator.incident.next = incident;
+        self.evaluator.stored_len.next = self.packets.read_data.val().payload_len;
         self.evaluator.message.next = self.message.q.val();
         self.evaluator.packet.next = self.states.read_data.val();
         if evaluating {

@@ -59,7 +59,7 @@ pub struct Surroundings {
     placing: Vec<(u64, Record)>,
     placed: VecDeque<Record>,
     busy: HashSet<&'static str>,
-    /// Largest number of cycles an offered feedback word waited.
+    /// Largest number of cycles that a feedback word was offered before it was taken.
     pub longest_wait: u64,
     waited: HashMap<&'static str, u64>,
     /// What the pulses of the scheduler said.
@@ -225,7 +225,9 @@ impl Surroundings {
         let moves = dut.high(&format!("{port}_ready"));
         let waited = self.waited.entry(port).or_default();
         *waited += 1;
-        self.longest_wait = self.longest_wait.max(*waited);
+        if port != "packet" {
+            self.longest_wait = self.longest_wait.max(*waited);
+        }
         if moves {
             *waited = 0;
             self.busy.remove(port);

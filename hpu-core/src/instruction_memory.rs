@@ -51,14 +51,14 @@ impl InstructionMemory {
 impl Logic for InstructionMemory {
     #[hdl]
     fn update(&mut self) {
-        let inside = bits::<14>(self._last_word);
+        let wrap = bits::<14>(self._last_word);
         for i in 0..self._hpus {
             self.copies[i].clock.next = self.clock.val();
             self.copies[i].write_enable.next = self.write.val();
-            self.copies[i].write_address.next = self.write_address.val() & inside;
+            self.copies[i].write_address.next = self.write_address.val() & wrap;
             self.copies[i].write_data.next = self.write_data.val();
             self.copies[i].read_enable.next = true;
-            self.copies[i].read_address.next = self.fetch_address[i].val() & inside;
+            self.copies[i].read_address.next = self.fetch_address[i].val() & wrap;
             self.fetch_data[i].next = self.copies[i].read_data.val();
         }
     }

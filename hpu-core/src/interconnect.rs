@@ -97,20 +97,20 @@ impl Logic for Interconnect {
 
         // Who asks for what. An HPU holds its access until the acknowledgement, so those under way are left out.
         let under_way = self.writing.q.val() | self.reading.q.val() | self.read.q.val();
-        let mut local: Bits<8> = bits::<8>(0);
-        let mut task: Bits<8> = bits::<8>(0);
+        let mut near_wants: Bits<8> = bits::<8>(0);
+        let mut is_task: Bits<8> = bits::<8>(0);
         let mut writes: Bits<8> = bits::<8>(0);
         let mut remote: Bits<8> = bits::<8>(0);
         for i in 0..self._hpus {
             let target = self.target[i].val();
-            local = local.replace_bit(i, self.valid[i].val() & ((target == Target::L1) | (target == Target::Task)));
-            task = task.replace_bit(i, target == Target::Task);
+            near_wants = near_wants.replace_bit(i, self.valid[i].val() & ((target == Target::L1) | (target == Target::Task)));
+            is_task = is_task.replace_bit(i, target == Target::Task);
             writes = writes.replace_bit(i, self.access[i].val().write);
             remote = remote.replace_bit(i, self.valid[i].val() & (target == Target::L2));
         }
 
         // L1 and task pages.
-        self.local_arbiter.request.next = local & !under_way;
+        self.local_arbiter.request.next = near_wants & !under_way;
         self.local_arbiter.accept.next = true;
         self.local_arbiter.lock.next = false;
         let grant = self.local_arbiter.grant.val();
@@ -121,7 +121,7 @@ impl Logic for Interconnect {
             }
         }
         let granted = self.granted.val();
-        let to_task = (grant & task).any();
+        let to_task = (grant & is_task).any();
         self.l1_enable.next = self.local_arbiter.any.val() & !to_task;
         self.l1_address.next = granted.address.get_bits::<16>(0);
         self.l1_strobe.next = if granted.write { granted.strobe } else { bits::<4>(0) };

@@ -68,11 +68,12 @@ impl Logic for Scrubber {
             // 16 rows of each kind per HPU.
             self.first_row.d.next = (bits::<2>(0), self.arbiter.index.val().get_bits::<3>(0), bits::<4>(0)).cat::<9>();
         }
+        let mut write: Bits<2> = bits::<2>(0);
         for g in 0..2 {
             let step = self.steps[g].q.val();
             let area = if step.get_bit(4) { bits::<9>(SCRATCH_ROW) } else { bits::<9>(STACK_ROW) };
             let wants = self.active.q.val() & !step.get_bit(5);
-            self.write.next = self.write.val().replace_bit(g, wants);
+            write = write.replace_bit(g, wants);
             self.row[g].next = (area + self.first_row.q.val()) | bit_cast::<9, 4>(step.get_bits::<4>(0));
             if wants & self.free.val().get_bit(g) {
                 self.steps[g].d.next = step + 1;
@@ -81,6 +82,7 @@ impl Logic for Scrubber {
                 self.steps[g].d.next = bits::<6>(0);
             }
         }
+        self.write.next = write;
         if self.active.q.val() & self.steps[0].q.val().get_bit(5) & self.steps[1].q.val().get_bit(5) {
             self.active.d.next = false;
             self.ended.d.next = self.hpu.q.val();

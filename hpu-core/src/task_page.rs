@@ -52,8 +52,8 @@ const CYCLE: usize = map::TASK_CYCLE as usize / 4;
 /// What a page is made of.
 #[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
 pub struct TaskEntry {
-    /// The task.
-    pub task: TaskDesc,
+    /// The desc.
+    pub desc: TaskDesc,
     /// Bytes of context memory.
     pub state_size: Bits<21>,
     /// Host region of the context.
@@ -110,38 +110,38 @@ impl Logic for TaskPages {
         self.pages.write_data.next = self.entry.val();
         self.pages.read_address.next = self.index.q.val();
         let entry = self.pages.read_data.val();
-        let task = entry.task;
+        let desc = entry.desc;
 
         for i in 0..32 {
             self.words[i].next = bits::<32>(0);
         }
-        self.words[KIND].next = bit_cast::<32, 2>(task.kind);
-        if task.has_packet {
+        self.words[KIND].next = bit_cast::<32, 2>(desc.kind);
+        if desc.has_packet {
             self.words[PACKET].next = bits::<32>(PACKET_BASE);
-            self.words[PACKET_LEN].next = if task.length > bits::<14>(SLOT_BYTES as u64) { bits::<32>(SLOT_BYTES as u64) } else { bit_cast::<32, 14>(task.length) };
-            self.words[PAYLOAD].next = bits::<32>(PACKET_BASE) | bit_cast::<32, 7>(task.payload_offset);
-            self.words[L3].next = bits::<32>(PACKET_BASE) | bit_cast::<32, 6>(task.l3_offset);
+            self.words[PACKET_LEN].next = if desc.length > bits::<14>(SLOT_BYTES as u64) { bits::<32>(SLOT_BYTES as u64) } else { bit_cast::<32, 14>(desc.length) };
+            self.words[PAYLOAD].next = bits::<32>(PACKET_BASE) | bit_cast::<32, 7>(desc.payload_offset);
+            self.words[L3].next = bits::<32>(PACKET_BASE) | bit_cast::<32, 6>(desc.l3_offset);
         }
-        self.words[FRAME_LEN].next = bit_cast::<32, 14>(task.length);
-        self.words[PAYLOAD_LEN].next = bit_cast::<32, 16>(task.payload_len);
-        self.words[OPCODE].next = bit_cast::<32, 8>(task.opcode);
-        self.words[SRC_NID].next = task.src_nid;
-        self.words[SRC_PID].next = bit_cast::<32, 16>(task.src_pid);
-        self.words[DST_PID].next = bit_cast::<32, 16>(task.dst_pid);
-        self.words[ADDR_LO].next = task.addr.get_bits::<32>(0);
-        self.words[ADDR_HI].next = task.addr.get_bits::<32>(32);
-        self.words[MSG_ID].next = task.msg_id;
-        self.words[MSG_LEN].next = task.msg_len;
-        self.words[MSG_OFF].next = task.msg_off;
-        self.words[BUF_OFF].next = task.buf_off;
-        self.words[CONTEXT].next = bit_cast::<32, 4>(task.context);
+        self.words[FRAME_LEN].next = bit_cast::<32, 14>(desc.length);
+        self.words[PAYLOAD_LEN].next = bit_cast::<32, 16>(desc.payload_len);
+        self.words[OPCODE].next = bit_cast::<32, 8>(desc.opcode);
+        self.words[SRC_NID].next = desc.src_nid;
+        self.words[SRC_PID].next = bit_cast::<32, 16>(desc.src_pid);
+        self.words[DST_PID].next = bit_cast::<32, 16>(desc.dst_pid);
+        self.words[ADDR_LO].next = desc.addr.get_bits::<32>(0);
+        self.words[ADDR_HI].next = desc.addr.get_bits::<32>(32);
+        self.words[MSG_ID].next = desc.msg_id;
+        self.words[MSG_LEN].next = desc.msg_len;
+        self.words[MSG_OFF].next = desc.msg_off;
+        self.words[BUF_OFF].next = desc.buf_off;
+        self.words[CONTEXT].next = bit_cast::<32, 4>(desc.context);
         self.words[CLUSTER].next = bit_cast::<32, 3>(self.number.val());
         self.words[HPU].next = bit_cast::<32, 3>(self.index.q.val().get_bits::<3>(1));
-        self.words[MSG_SLOT].next = bit_cast::<32, 8>(task.msg_slot);
-        self.words[FRAME].next = bit_cast::<32, 16>(task.frame);
-        self.words[STAMP].next = task.stamp;
-        self.words[DROPPED].next = task.dropped_bytes;
-        self.words[FLOW].next = bit_cast::<32, 1>(task.flow_control.into());
+        self.words[MSG_SLOT].next = bit_cast::<32, 8>(desc.msg_slot);
+        self.words[FRAME].next = bit_cast::<32, 16>(desc.frame);
+        self.words[STAMP].next = desc.stamp;
+        self.words[DROPPED].next = desc.dropped_bytes;
+        self.words[FLOW].next = bit_cast::<32, 1>(desc.flow_control.into());
         self.words[STATE_SIZE].next = bit_cast::<32, 21>(entry.state_size);
         self.words[HOST_LO].next = entry.host.low;
         self.words[HOST_HI].next = entry.host.high;

@@ -1,0 +1,153 @@
+//! Reporter: turns the endings of a cluster's HPUs into `TaskDone` messages and fault reports.
+//!
+//! | neighbour | ports |
+//! |---|---|
+//! | HPUs | in `ending[h]`, `ending_valid[h]` / out `ending_ready[h]`; in `ends` |
+//! | command ports | in `origin[h]`: whose task runs |
+//! | array | out `done`, `done_valid` / in `done_ready`; out `fault`, `fault_valid` / in `fault_ready`; in `number` |
+//!
+//! Round robin, one ending per cycle while both outputs are free; 2 cycles from `ends` to `done_valid` if nobody else waits. A fault is offered in the same cycle as its `done`.
+
+use crate::types::{Ending, FaultReport, Origin};
+use spindle_blocks::desc::TaskDone;
+use spindle_blocks::fifo::LutFifo;
+use spindle_blocks::RoundRobin;
+use spindle_verilog::prelude::*;
+
+const VERSION: u64 = spindle_contract::VERSION as u64;
+
+/// The reporter. See the module text.
+#[derive(LogicBlock, Default)]
+pub struct Reporter {
+    /// Core clock.
+    pub clock: Signal<In, Clock>,
+    /// Synchronous reset, active high.
+    pub reset: Signal<In, Bit>,
+    /// Number of the cluster.
+    pub number: Signal<In, Bits<3>>,
+    /// HPUs whose handler ends in this cycle.
+    pub ends: Signal<In, Bits<8>>,
+    /// Whose task it is.
+    pub origin: Vec<Signal<In, Origin>>,
+    /// How handlers ended.
+    pub ending: Vec<Signal<In, Ending>>,
+    /// There is one.
+    pub ending_valid: Vec<Signal<In, Bit>>,
+    /// It is taken.
+    pub ending_ready: Vec<Signal<Out, Bit>>,
+    /// What became of a task.
+    pub done: Signal<Out, TaskDone>,
+    /// There is one.
+    pub done_valid: Signal<Out, Bit>,
+    /// It is taken.
+    pub done_ready: Signal<In, Bit>,
+    /// A fault.
+    pub fault: Signal<Out, FaultReport>,
+    /// There is one.
+    pub fault_valid: Signal<Out, Bit>,
+    /// It is taken.
+    pub fault_ready: Signal<In, Bit>,
+    /// Tasks that ended, as many as endings an HPU keeps.
+    origins: Vec<LutFifo<Origin, 1>>,
+    arbiter: RoundRobin<8>,
+    chosen: Signal<Local, Ending>,
+    chosen_origin: Signal<Local, Origin>,
+    report: DFF<TaskDone>,
+    report_waits: Reg<Bit>,
+    trouble: DFF<FaultReport>,
+    trouble_waits: Reg<Bit>,
+    _hpus: usize,
+}
+
+impl Reporter {
+    /// For `hpus` HPUs, 1 to 8.
+    pub fn new(hpus: usize) -> Self {
+        assert!((1..=8).contains(&hpus), "Reporter: {hpus} HPUs cannot be served; choose 1 to 8");
+        Self {
+            origin: (0..hpus).map(|_| Default::default()).collect(),
+            ending: (0..hpus).map(|_| Default::default()).collect(),
+            ending_valid: (0..hpus).map(|_| Default::default()).collect(),
+            ending_ready: (0..hpus).map(|_| Default::default()).collect(),
+            origins: (0..hpus).map(|_| Default::default()).collect(),
+            _hpus: hpus,
+            ..Default::default()
+        }
+    }
+}
+
+impl Logic for Reporter {
+    #[hdl]
+    fn update(&mut self) {
+        regs!(self, clock, reset, report_waits, trouble_waits);
+        dffs!(self, clock, report, trouble);
+        clocks!(self, clock, reset, arbiter, origins);
+        let report_free = !self.report_waits.q.val() | self.done_ready.val();
+        let trouble_free = !self.trouble_waits.q.val() | self.fault_ready.val();
+        let free = report_free & trouble_free;
+        let mut request: Bits<8> = bits::<8>(0);
+        for i in 0..self._hpus {
+            self.origins[i].write.next = self.origin[i].val();
+            self.origins[i].write_valid.next = self.ends.val().get_bit(i);
+            request = request.replace_bit(i, self.ending_valid[i].val() & self.origins[i].read_valid.val());
+        }
+        self.arbiter.request.next = request;
+        self.arbiter.accept.next = free;
+        self.arbiter.lock.next = false;
+        let grant = self.arbiter.grant.val();
+        self.chosen.next = Ending::default();
+        self.chosen_origin.next = Origin::default();
+        for i in 0..self._hpus {
+            self.ending_ready[i].next = grant.get_bit(i) & free;
+            self.origins[i].read_ready.next = grant.get_bit(i) & free;
+            if grant.get_bit(i) {
+                self.chosen.next = self.ending[i].val();
+                self.chosen_origin.next = self.origins[i].read.val();
+            }
+        }
+        let ending = self.chosen.val();
+        let origin = self.chosen_origin.val();
+        let takes = self.arbiter.any.val() & free;
+        if takes {
+            self.report.d.next = TaskDone {
+                version: bits::<4>(VERSION),
+                kind: origin.kind,
+                context: origin.context,
+                msg_slot: origin.msg_slot,
+                frame: origin.frame,
+                has_packet: origin.has_packet,
+                pkt: origin.pkt,
+                payload_len: origin.payload_len,
+                code: ending.code,
+                fault: ending.fault,
+                cause: ending.cause,
+                cycles: ending.cycles,
+                spare: bits::<8>(0),
+            };
+            self.report_waits.d.next = true;
+        } else if self.done_ready.val() {
+            self.report_waits.d.next = false;
+        }
+        if takes & ending.fault {
+            self.trouble.d.next = FaultReport {
+                who: (
+                    origin.msg_slot,
+                    bit_cast::<8, 3>(self.number.val()),
+                    self.arbiter.index.val(),
+                    origin.context,
+                    ending.cause,
+                )
+                    .cat::<32>(),
+                pc: ending.pc,
+                address: ending.address,
+                frame: (bits::<14>(0), origin.kind, origin.frame).cat::<32>(),
+            };
+            self.trouble_waits.d.next = true;
+        } else if self.fault_ready.val() {
+            self.trouble_waits.d.next = false;
+        }
+        self.done.next = self.report.q.val();
+        self.done_valid.next = self.report_waits.q.val();
+        self.fault.next = self.trouble.q.val();
+        self.fault_valid.next = self.trouble_waits.q.val();
+    }
+}

@@ -411,7 +411,7 @@ impl SimDevice {
 
 fn check_address(address: u32) -> Result<()> {
     ensure!(
-        address % 4 == 0 && address >> spindle_contract::registers::BAR_BITS == 0,
+        address.is_multiple_of(4) && address >> spindle_contract::registers::BAR_BITS == 0,
         "register address {address:#x} is misaligned or beyond the BAR; take it from spindle_contract::registers"
     );
     Ok(())

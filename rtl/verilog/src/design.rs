@@ -4,7 +4,7 @@ use crate::build::Body;
 use crate::error::{EmitError, Result};
 use crate::hierarchy::{self, Code, Node};
 use crate::module;
-use crate::{lower, names, stock};
+use crate::{collapse, lower, names, stock};
 use rust_hdl_core::prelude::Block;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fmt;
@@ -84,6 +84,12 @@ pub fn emit<B: Block>(top: &mut B, top_name: &str) -> Result<Design> {
     let mut shape_of: Vec<Option<usize>> = vec![None; nodes.len()];
     for id in (0..nodes.len()).rev() {
         let Some(shape) = shape(&nodes, id, &shape_of)? else { continue };
+        if id != 0 {
+            if let Some(child) = collapse::stands_for(&shape.text, |n| &shapes[n].text) {
+                shape_of[id] = Some(child);
+                continue;
+            }
+        }
         let key = (shape.base.clone(), shape.text.clone());
         let number = *by_text.entry(key).or_insert_with(|| {
             shapes.push(shape);
@@ -116,14 +122,14 @@ fn shape(nodes: &[Node], id: usize, shape_of: &[Option<usize>]) -> Result<Option
         Code::Source(source) => {
             let file = relative(source.file);
             let (base, suffix) = names::module_name(source.type_name);
-            let fresh = || Body::new(nodes, id, &file);
+            let fresh = || Body::new(nodes, id, &file, source.line);
             let body = lower::lower(source, &fresh)?;
             let text = module::write(&body, &|n| child(n), source.line)?;
             let comment = format!("// {} ({file}:{})\n", source.type_name, source.line);
             Shape { base, suffix, comment, text, fixed: false }
         }
         Code::Stock(block) => {
-            let body = stock::lower(block, Body::new(nodes, id, "")?)
+            let body = stock::lower(block, Body::new(nodes, id, "", 0)?)
                 .map_err(|e| EmitError::new("", 0, format!("{}: {}", node.path, e.message)))?;
             let text = module::write(&body, &|n| child(n), 0)?;
             Shape { base: names::snake(instance), suffix: String::new(), comment: String::new(), text, fixed: false }

@@ -8,6 +8,7 @@ extern crate self as spindle_verilog;
 mod bitops;
 mod build;
 mod check;
+mod collapse;
 mod describe;
 mod design;
 mod error;

@@ -1,6 +1,6 @@
 //! Simple dual port memory with byte enables.
 
-use super::{check, output_register, storage, RamStyle};
+use super::{check, index, output_register, storage, unread_bits, RamStyle};
 use spindle_verilog::custom;
 use spindle_verilog::prelude::*;
 
@@ -99,11 +99,15 @@ impl<const A: usize, const B: usize, const W: usize> Logic for ByteRam<A, B, W> 
     fn hdl(&self) -> Verilog {
         let (depth, latency) = (self._words.len(), self._latency);
         let body = format!(
-            "{storage}  logic [{high}:0] fetched;\n  always @(posedge clock) begin\n    for (int i = 0; i < {B}; i++)\n      \
-             if (write_strobe[i]) words[write_address][8 * i +: 8] <= write_data[8 * i +: 8];\n    \
-             if (read_enable) fetched <= words[read_address];\n  end\n{output}",
+            "{storage}{unread_write}{unread_read}  logic [{high}:0] fetched;\n  always @(posedge clock) begin\n    for (int i = 0; i < {B}; i++)\n      \
+             if (write_strobe[i]) words[{write}][8 * i +: 8] <= write_data[8 * i +: 8];\n    \
+             if (read_enable) fetched <= words[{read}];\n  end\n{output}",
             storage = storage(self._style, W, depth),
             high = W - 1,
+            write = index("write_address", A, depth),
+            read = index("read_address", A, depth),
+            unread_write = unread_bits("write_address", A, depth),
+            unread_read = unread_bits("read_address", A, depth),
             output = output_register(latency, W, "fetched", "read_data"),
         );
         custom(&format!("byte_ram_{depth}x{W}_{}_{latency}", self._style.attribute()), &body)

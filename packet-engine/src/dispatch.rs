@@ -93,7 +93,10 @@ pub struct Dispatch {
 impl Dispatch {
     /// `home` of a task spreads messages over this many clusters; 1 to 8.
     pub fn new(clusters: usize) -> Self {
-        assert!((1..=8).contains(&clusters), "Dispatch: there are 1 to 8 clusters, not {clusters}; correct the configuration");
+        assert!(
+            (1..=8).contains(&clusters),
+            "Dispatch: there are 1 to 8 clusters, not {clusters}; correct the configuration"
+        );
         Self {
             clock: Default::default(),
             reset: Default::default(),
@@ -204,7 +207,11 @@ impl Logic for Dispatch {
         // While a queued placement waits or is being built, fast ones wait, and the output, once empty, stays empty.
         let busy = place_waits | (!idle & self.placing.q.val());
         let emit_place = emit & self.placing.q.val();
-        self.output.write.next = if emit_place { placement_of(self.current.q.val(), true, self.packets.read_data.val()) } else { self.fast.val() };
+        self.output.write.next = if emit_place {
+            placement_of(self.current.q.val(), true, self.packets.read_data.val())
+        } else {
+            self.fast.val()
+        };
         self.output.write_valid.next = emit_place | (self.fast_valid.val() & !busy);
         self.fast_ready.next = self.output.write_ready.val() & !busy;
         self.output.read_ready.next = self.placement_ready.val();

@@ -260,12 +260,18 @@ impl Logic for Evaluator {
         let payload_task = apply & (phase == PHASE_ACTIVE) & message.has_payload & has_bytes;
         let place_phase = apply & (phase == PHASE_PLACING) & !packet.place_asked;
         // A command counts only while the handler that gave it runs, and once.
-        let place_command = (incident.kind == EVENT_PLACE) & packet.alive & packet.task_busy & !packet.place_asked & (packet.frame == incident.frame);
+        let place_command = (incident.kind == EVENT_PLACE)
+            & packet.alive
+            & packet.task_busy
+            & !packet.place_asked
+            & (packet.frame == incident.frame);
         let place = place_phase | place_command;
         let run_task = header_task | payload_task;
 
         // The packet's new state, and its end.
-        let ends = (apply & !run_task & !append & !place_phase & !packet.place_busy) | (payload_done & !packet.place_busy) | (placed & !packet.task_busy);
+        let ends = (apply & !run_task & !append & !place_phase & !packet.place_busy)
+            | (payload_done & !packet.place_busy)
+            | (placed & !packet.task_busy);
         packet.task_busy = if apply { run_task } else { packet.task_busy & !payload_done };
         packet.place_busy = place | (packet.place_busy & !placed);
         packet.place_asked = packet.place_asked | place;
@@ -282,7 +288,8 @@ impl Logic for Evaluator {
         // afterwards.
         let joined = self.message.val().missing;
         let joined_fills = !joined.get_bits::<16>(16).any() & (incident.payload_len >= joined.get_bits::<16>(0));
-        let started_fills = !incident.total.get_bits::<16>(16).any() & (incident.payload_len >= incident.total.get_bits::<16>(0));
+        let started_fills =
+            !incident.total.get_bits::<16>(16).any() & (incident.payload_len >= incident.total.get_bits::<16>(0));
         let joined_left = joined - bit_cast::<32, 16>(incident.payload_len);
         let started_left = incident.total - bit_cast::<32, 16>(incident.payload_len);
         let dropped_sum = self.message.val().dropped + bit_cast::<32, 16>(self.stored_len.val());
@@ -305,7 +312,8 @@ impl Logic for Evaluator {
         if payload_done & says_drop {
             message.dropped = dropped_sum;
         }
-        message.flow_control = message.flow_control | (placed & !incident.placed & (incident.reason == NO_POSTED_BUFFER));
+        message.flow_control =
+            message.flow_control | (placed & !incident.placed & (incident.reason == NO_POSTED_BUFFER));
         if accepted & !ends {
             message.open = message.open + 1;
         } else if !accepted & ends {

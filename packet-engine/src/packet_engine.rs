@@ -20,7 +20,9 @@ use crate::parser::Parser;
 use crate::payload_scheduler::PayloadScheduler;
 use crate::registers::PacketRegisters;
 use crate::traffic::Traffic;
-use spindle_blocks::{Command, CsrRequest, CsrResponse, PlacementDesc, PlacementDone, RamStyle, ReadRequest, TaskDesc, TaskDone};
+use spindle_blocks::{
+    Command, CsrRequest, CsrResponse, PlacementDesc, PlacementDone, RamStyle, ReadRequest, TaskDesc, TaskDone,
+};
 use spindle_contract::params::Config;
 use spindle_verilog::prelude::*;
 
@@ -245,8 +247,32 @@ impl PacketEngine {
 impl Logic for PacketEngine {
     #[hdl]
     fn update(&mut self) {
-        clocks!(self, clock, reset, parser, header_matcher, packet_buffer, ingress_join, payload_scheduler, egress, registers, rx_traffic);
-        regs!(self, clock, reset, scheduler_turn, parsed_at, matched_at, buffered_at, scheduled_at, egress_first_at, egress_last_at, placement_at);
+        clocks!(
+            self,
+            clock,
+            reset,
+            parser,
+            header_matcher,
+            packet_buffer,
+            ingress_join,
+            payload_scheduler,
+            egress,
+            registers,
+            rx_traffic
+        );
+        regs!(
+            self,
+            clock,
+            reset,
+            scheduler_turn,
+            parsed_at,
+            matched_at,
+            buffered_at,
+            scheduled_at,
+            egress_first_at,
+            egress_last_at,
+            placement_at
+        );
         dffs!(self, clock, parsed_tag, matched_tag, buffered_tag, scheduled_tag, egress_tag, placement_tag);
 
         // Wire in.
@@ -313,7 +339,8 @@ impl Logic for PacketEngine {
         let join_frees = self.ingress_join.free_valid.val();
         let scheduler_frees = self.payload_scheduler.free_valid.val();
         let scheduler_goes = scheduler_frees & (self.scheduler_turn.q.val() | !join_frees);
-        self.packet_buffer.free_pkt.next = if scheduler_goes { self.payload_scheduler.free_pkt.val() } else { self.ingress_join.free_pkt.val() };
+        self.packet_buffer.free_pkt.next =
+            if scheduler_goes { self.payload_scheduler.free_pkt.val() } else { self.ingress_join.free_pkt.val() };
         self.packet_buffer.free_valid.next = join_frees | scheduler_frees;
         self.payload_scheduler.free_ready.next = self.packet_buffer.free_ready.val() & scheduler_goes;
         self.ingress_join.free_ready.next = self.packet_buffer.free_ready.val() & !scheduler_goes;

@@ -34,7 +34,9 @@ use crate::evaluator::*;
 use crate::message::*;
 use crate::message_table::MessageTable;
 use spindle_blocks::ram::{RamStyle, SdpMemory};
-use spindle_blocks::{Command, ContextStatus, Fifo, PacketDesc, PlacementDesc, PlacementDone, Skid, TaskDesc, TaskDone};
+use spindle_blocks::{
+    Command, ContextStatus, Fifo, PacketDesc, PlacementDesc, PlacementDone, Skid, TaskDesc, TaskDone,
+};
 use spindle_contract::{descriptors::action, params::Config, wire::opcode};
 use spindle_verilog::prelude::*;
 
@@ -222,7 +224,19 @@ impl Logic for PayloadScheduler {
     #[hdl]
     fn update(&mut self) {
         clocks!(self, clock, reset, message_table, dispatch, done_in, place_in, placed_in, freed);
-        regs!(self, clock, reset, sequencer, later, ready_any, outcome_out, done_out, failed_out, to_hpu_out, to_mailbox_out);
+        regs!(
+            self,
+            clock,
+            reset,
+            sequencer,
+            later,
+            ready_any,
+            outcome_out,
+            done_out,
+            failed_out,
+            to_hpu_out,
+            to_mailbox_out
+        );
         dffs!(self, clock, incident, message, current, key, ready_head, ready_tail);
         self.evaluator.clock.next = self.clock.val();
 
@@ -422,7 +436,8 @@ impl Logic for PayloadScheduler {
         let link_ready = verdict.splice & self.ready_any.q.val();
         self.links.write_enable.next = acting & (link_waiting | link_ready);
         self.links.write_address.next = if verdict.append { message.wait_tail } else { self.ready_tail.q.val() };
-        self.links.write_data.next = Link { pkt: if verdict.append { incident.pkt } else { message.wait_head }, slot: incident.slot };
+        self.links.write_data.next =
+            Link { pkt: if verdict.append { incident.pkt } else { message.wait_head }, slot: incident.slot };
         if acting & verdict.splice {
             self.ready_any.d.next = true;
             self.ready_tail.d.next = message.wait_tail;
@@ -469,7 +484,8 @@ impl Logic for PayloadScheduler {
         if acting {
             self.outcome_out.d.next = verdict.outcome;
         } else if fast_done {
-            self.outcome_out.d.next = Outcome { handled: false, placed: placed.placed, dropped: !placed.placed, reason: placed.reason };
+            self.outcome_out.d.next =
+                Outcome { handled: false, placed: placed.placed, dropped: !placed.placed, reason: placed.reason };
         }
         self.done_out.d.next = (acting & verdict.message_done) | fast_done;
         self.failed_out.d.next = acting & verdict.message_failed;

@@ -164,15 +164,29 @@ impl Judge {
     }
 
     /// A task is handed to the array.
-    pub fn task(&mut self, task: u8, frame: u64, pkt: u64, slot: u64, dropped: u64, flow_control: bool) -> Result<(), String> {
+    pub fn task(
+        &mut self,
+        task: u8,
+        frame: u64,
+        pkt: u64,
+        slot: u64,
+        dropped: u64,
+        flow_control: bool,
+    ) -> Result<(), String> {
         let (all_ended, others) = {
-            let index = self.frames.get(&frame).ok_or(format!("a task for frame {frame}, which has not arrived"))?.message;
+            let index =
+                self.frames.get(&frame).ok_or(format!("a task for frame {frame}, which has not arrived"))?.message;
             let open = self.messages[index].frames.iter().filter(|f| !self.frames[f].freed).count();
-            let idle = self.messages[index].frames.iter().all(|f| self.frames[f].task != Run::Running && self.frames[f].placement != Run::Running);
+            let idle = self.messages[index]
+                .frames
+                .iter()
+                .all(|f| self.frames[f].task != Run::Running && self.frames[f].placement != Run::Running);
             (idle, open)
         };
         let (entry, message) = self.look(frame)?;
-        let Target::Context(handlers) = message.target else { return Err(format!("a task for frame {frame}, which no context wants")) };
+        let Target::Context(handlers) = message.target else {
+            return Err(format!("a task for frame {frame}, which no context wants"));
+        };
         must!(entry.pkt == pkt && !entry.freed, "task of frame {frame} names packet {pkt}, which is not its own");
         Self::slot(message, slot)?;
         match task {
@@ -184,7 +198,10 @@ impl Judge {
             }
             kind::PAYLOAD => {
                 must!(handlers.payload, "a payload handler that does not exist");
-                must!(message.header_end == Some(End::Process), "a payload handler for frame {frame} before its header handler allowed it");
+                must!(
+                    message.header_end == Some(End::Process),
+                    "a payload handler for frame {frame} before its header handler allowed it"
+                );
                 must!(message.completion == Run::Never, "a payload handler behind the completion handler");
                 must!(entry.payload > 0, "a payload handler for frame {frame}, which has no payload");
                 must!(entry.task == Run::Never, "a second payload handler for frame {frame}");
@@ -193,9 +210,17 @@ impl Judge {
             kind::COMPLETION => {
                 must!(handlers.completion, "a completion handler that does not exist");
                 must!(message.completion == Run::Never, "a second completion handler");
-                must!(message.arrived == message.bytes, "a completion handler with {} of {} bytes", message.arrived, message.bytes);
+                must!(
+                    message.arrived == message.bytes,
+                    "a completion handler with {} of {} bytes",
+                    message.arrived,
+                    message.bytes
+                );
                 must!(!message.failed, "a completion handler for a failed message");
-                must!(matches!(message.header_end, Some(End::Process | End::Proceed)), "a completion handler without leave");
+                must!(
+                    matches!(message.header_end, Some(End::Process | End::Proceed)),
+                    "a completion handler without leave"
+                );
                 must!(all_ended, "a completion handler while a handler or a placement of its message is under way");
                 must!(others <= message.frames.len(), "packets were lost");
                 must!(dropped == message.dropped, "dropped_bytes is {dropped}, not {}", message.dropped);
@@ -241,7 +266,8 @@ impl Judge {
             }
             _ => {
                 message.completion = Run::Ended;
-                message.completion_failed = fault || (value != code::SPIN_SUCCESS && value != code::SPIN_SUCCESS_PENDING);
+                message.completion_failed =
+                    fault || (value != code::SPIN_SUCCESS && value != code::SPIN_SUCCESS_PENDING);
             }
         }
         Ok(())
@@ -329,11 +355,17 @@ impl Judge {
                 counts.handled += 1;
             }
         }
-        for message in self.messages.iter().filter(|m| !m.frames.is_empty() && !matches!(m.target, Target::Refused(_))) {
+        for message in self.messages.iter().filter(|m| !m.frames.is_empty() && !matches!(m.target, Target::Refused(_)))
+        {
             must!(message.arrived == message.bytes, "the traffic is incomplete");
             if let Target::Context(handlers) = message.target {
-                must!(!handlers.header || message.header == Run::Ended, "a message without its header handler: {message:?}");
-                let owed = handlers.completion && !message.failed && matches!(message.header_end, Some(End::Process | End::Proceed));
+                must!(
+                    !handlers.header || message.header == Run::Ended,
+                    "a message without its header handler: {message:?}"
+                );
+                let owed = handlers.completion
+                    && !message.failed
+                    && matches!(message.header_end, Some(End::Process | End::Proceed));
                 must!(owed == (message.completion == Run::Ended), "a completion handler is missing: {message:?}");
             }
             if message.failed || message.completion_failed {

@@ -57,7 +57,8 @@ impl Record {
         let mut at = 0;
         let mut record = Record::default();
         for field in Self::layout(descriptor).fields {
-            let value = (0..field.bits).fold(0u64, |v, bit| v | (bytes[(at + bit) / 8] as u64 >> ((at + bit) % 8) & 1) << bit);
+            let value =
+                (0..field.bits).fold(0u64, |v, bit| v | (bytes[(at + bit) / 8] as u64 >> ((at + bit) % 8) & 1) << bit);
             record.0.insert(field.name, value);
             at += field.bits;
         }
@@ -74,7 +75,10 @@ pub struct Dut {
 impl Dut {
     /// Emits, compiles and loads a block, and resets it.
     pub fn new(wave: &WaveContext, block: &mut impl Block, top: &str) -> Self {
-        let mut model = design(block, top).map_err(anyhow::Error::msg).and_then(|source| wave.model(&source)).unwrap_or_else(|e| panic!("{top}: {e:#}"));
+        let mut model = design(block, top)
+            .map_err(anyhow::Error::msg)
+            .and_then(|source| wave.model(&source))
+            .unwrap_or_else(|e| panic!("{top}: {e:#}"));
         model.reset(3);
         Self { model, ports: HashMap::new() }
     }

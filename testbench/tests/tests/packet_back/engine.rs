@@ -171,7 +171,8 @@ impl Engine {
 impl Engine {
     /// A register access; gives the data and whether the engine reported an error.
     fn access(&mut self, write: bool, offset: u32, data: u32) -> (u32, bool) {
-        let fields = [("valid", 1), ("write", write as u64), ("addr", (packet::BASE + offset) as u64), ("wdata", data as u64)];
+        let fields =
+            [("valid", 1), ("write", write as u64), ("addr", (packet::BASE + offset) as u64), ("wdata", data as u64)];
         self.dut.put("csr", "csr_request", &Record::new(&fields));
         for _ in 0..20 {
             self.step();
@@ -200,12 +201,19 @@ impl Engine {
     /// Spindle transport to its mailbox, other UDP to the context; reception on.
     fn configure(&mut self) {
         for (slot, bit) in [(0, 20), (1, 18)] {
-            for (register, value) in [(packet::TERM_WORD, 0), (packet::TERM_MASK, 1 << bit), (packet::TERM_LOW, 1 << bit), (packet::TERM_HIGH, 1 << bit)] {
+            for (register, value) in [
+                (packet::TERM_WORD, 0),
+                (packet::TERM_MASK, 1 << bit),
+                (packet::TERM_LOW, 1 << bit),
+                (packet::TERM_HIGH, 1 << bit),
+            ] {
                 self.write(register, value);
             }
             self.write(packet::TERM_COMMIT, slot);
         }
-        for (slot, term, what) in [(0, 0, action::MAILBOX as u32), (1, 1, action::CONTEXT as u32 | (CONTEXT as u32) << 4)] {
+        for (slot, term, what) in
+            [(0, 0, action::MAILBOX as u32), (1, 1, action::CONTEXT as u32 | (CONTEXT as u32) << 4)]
+        {
             self.write(packet::RULE_POSITIVE, 1 << term);
             self.write(packet::RULE_NEGATIVE, 0);
             self.write(packet::RULE_ACTION, what | 1 << 31);
@@ -299,7 +307,8 @@ fn first_beat_to_task() {
             engine.step();
         }
         let at = |point| engine.trace.get(&(0, point)).map(|cycle| cycle - sent_at);
-        let stages: Vec<u64> = (0..5).map(|point| at(point).unwrap_or_else(|| panic!("point {point} never fired"))).collect();
+        let stages: Vec<u64> =
+            (0..5).map(|point| at(point).unwrap_or_else(|| panic!("point {point} never fired"))).collect();
         println!("first beat, parsed, matched, handed over, scheduled: {stages:?}");
         assert_eq!(stages[0], 0, "the first beat is seen in its cycle");
         assert!(stages.windows(2).all(|pair| pair[0] < pair[1]), "{stages:?}");
@@ -335,7 +344,12 @@ fn registers_refuse_what_does_not_exist() {
             assert!(engine.access(true, offset, slots).1, "a slot that does not exist");
         }
         assert_eq!(engine.register(packet::SPINDLE_PORT), 0);
-        for (offset, value) in [(packet::SPINDLE_PORT, 0xbeef), (packet::TERM_WORD, 15), (packet::TERM_HIGH, 0xdead_beef), (packet::RULE_NEGATIVE, 0x1234_5678)] {
+        for (offset, value) in [
+            (packet::SPINDLE_PORT, 0xbeef),
+            (packet::TERM_WORD, 15),
+            (packet::TERM_HIGH, 0xdead_beef),
+            (packet::RULE_NEGATIVE, 0x1234_5678),
+        ] {
             engine.write(offset, value);
             assert_eq!(engine.register(offset), value as u64);
         }

@@ -87,7 +87,14 @@ impl Bench {
     }
 
     fn done(&mut self, kind: u8, slot: u64, pkt: u64, value: u8) -> Record {
-        Record::new(&[("version", 1), ("kind", kind as u64), ("msg_slot", slot), ("pkt", pkt), ("frame", pkt + 100), ("code", value as u64)])
+        Record::new(&[
+            ("version", 1),
+            ("kind", kind as u64),
+            ("msg_slot", slot),
+            ("pkt", pkt),
+            ("frame", pkt + 100),
+            ("code", value as u64),
+        ])
     }
 }
 
@@ -210,13 +217,15 @@ fn late_command_is_ignored() {
         let mut reused = packet(1, action::CONTEXT, 1, 6, 50, 50);
         reused.0.insert("frame", 300);
         bench.send(&reused);
-        let command = Record::new(&[("version", 1), ("opcode", code::command::PLACE as u64), ("pkt", 1), ("frame", 101)]);
+        let command =
+            Record::new(&[("version", 1), ("opcode", code::command::PLACE as u64), ("pkt", 1), ("frame", 101)]);
         bench.offer("place", "command", &command, "place_ready");
         for _ in 0..20 {
             assert!(!bench.dut.high("placement_valid"), "a stale command placed somebody else's packet");
             bench.cycle();
         }
-        let command = Record::new(&[("version", 1), ("opcode", code::command::PLACE as u64), ("pkt", 1), ("frame", 300)]);
+        let command =
+            Record::new(&[("version", 1), ("opcode", code::command::PLACE as u64), ("pkt", 1), ("frame", 300)]);
         let latency = bench.offer("place", "command", &command, "placement_valid");
         assert_eq!(latency, 11, "place_valid to placement_valid");
     });

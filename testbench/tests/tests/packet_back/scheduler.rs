@@ -30,7 +30,11 @@ fn play(name: &str, config: Config, messages: usize, window: usize, eagerness: u
         println!("{name}: {counts:?}");
         println!("longest wait of a feedback word: {} cycles", around.longest_wait);
         // Two words are ahead of it in its register, each served within 16 cycles, and an end may wait for two commands.
-        assert!(eagerness < 100 || around.longest_wait <= 4 * 16 + 4, "a feedback word waited {} cycles", around.longest_wait);
+        assert!(
+            eagerness < 100 || around.longest_wait <= 4 * 16 + 4,
+            "a feedback word waited {} cycles",
+            around.longest_wait
+        );
     });
 }
 

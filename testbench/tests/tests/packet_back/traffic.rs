@@ -110,7 +110,12 @@ impl Surroundings {
 
     /// All traffic has been played and answered.
     pub fn quiet(&self) -> bool {
-        self.left == 0 && self.live.is_empty() && self.offered.is_none() && self.running.is_empty() && self.cells.len() as u64 == CELLS && self.placed.is_empty()
+        self.left == 0
+            && self.live.is_empty()
+            && self.offered.is_none()
+            && self.running.is_empty()
+            && self.cells.len() as u64 == CELLS
+            && self.placed.is_empty()
     }
 
     /// Adds a random message whose key differs from those alive.
@@ -292,7 +297,9 @@ impl Surroundings {
             let rng = &mut self.rng;
             let (code, fault) = match run.kind {
                 kind::HEADER => (script.header, script.header == 9 && rng.random_bool(0.5)),
-                kind::PAYLOAD if rng.random_bool(script.payload_fails) => (*[3, 2, 5, 200, 0].choose(rng).expect("codes"), true),
+                kind::PAYLOAD if rng.random_bool(script.payload_fails) => {
+                    (*[3, 2, 5, 200, 0].choose(rng).expect("codes"), true)
+                }
                 kind::PAYLOAD => (rng.random_bool(script.payload_drops) as u8, false),
                 _ => (script.completion, false),
             };
@@ -322,12 +329,21 @@ impl Surroundings {
         }
         if self.moved(dut, "task_done") {
             let word = self.done.pop_front().ok_or("no task had ended")?;
-            self.judge.returns(word.get("kind") as u8, word.get("frame"), word.get("code") as u8, word.get("fault") == 1)?;
+            self.judge.returns(
+                word.get("kind") as u8,
+                word.get("frame"),
+                word.get("code") as u8,
+                word.get("fault") == 1,
+            )?;
         }
         if self.moved(dut, "place") {
             let word = self.place.pop_front().ok_or("no command was issued")?;
             let frame = word.get("frame");
-            let run = self.running.iter_mut().find(|r| r.commanded && r.desc.get("frame") == frame).ok_or("a command of nobody")?;
+            let run = self
+                .running
+                .iter_mut()
+                .find(|r| r.commanded && r.desc.get("frame") == frame)
+                .ok_or("a command of nobody")?;
             run.commanded = false;
             if run.kind != kind::COMPLETION {
                 self.judge.commands(frame)?;
@@ -343,7 +359,14 @@ impl Surroundings {
             if task != kind::COMPLETION && desc.get("has_packet") != 1 || desc.get("version") != 1 {
                 return Err(format!("task descriptor {desc:?}"));
             }
-            self.judge.task(task, frame, desc.get("pkt"), desc.get("msg_slot"), desc.get("dropped_bytes") * (task == kind::COMPLETION) as u64, desc.get("flow_control") == 1)?;
+            self.judge.task(
+                task,
+                frame,
+                desc.get("pkt"),
+                desc.get("msg_slot"),
+                desc.get("dropped_bytes") * (task == kind::COMPLETION) as u64,
+                desc.get("flow_control") == 1,
+            )?;
             let places = self.scripts[self.message_of[&frame]].places;
             let commands = if self.rng.random_bool(places) { self.rng.random_range(1..3) } else { 0 };
             let until = self.cycle + self.rng.random_range(1..60);
@@ -354,7 +377,11 @@ impl Surroundings {
             let slot = (desc.get("has_slot") == 1).then_some(desc.get("msg_slot"));
             self.judge.placement(desc.get("frame"), desc.get("pkt"), slot)?;
             let placed = self.rng.random_bool(0.8);
-            let reason = if placed { 0 } else { *[reasons::NO_POSTED_BUFFER, reasons::BAD_KEY].choose(&mut self.rng).expect("two") };
+            let reason = if placed {
+                0
+            } else {
+                *[reasons::NO_POSTED_BUFFER, reasons::BAD_KEY].choose(&mut self.rng).expect("two")
+            };
             let until = self.cycle + self.rng.random_range(1..40);
             let word = Record::new(&[
                 ("pkt", desc.get("pkt")),

@@ -226,8 +226,10 @@ impl Logic for HpuArray {
         self.task_ready.next = self.dispatcher.task_ready.val();
         self.contexts_feedback.next = self.dispatcher.contexts_feedback.val();
         self.task_done_feedback.next = self.endings.read.val();
-        self.task_done_valid.next = self.endings.read_valid.val();
-        self.endings.read_ready.next = self.task_done_ready.val();
+        // A PLACE reaches the scheduler before the end of the handler that issued it; the clusters hold endings back likewise.
+        let placed_before = !self.places.read_valid.val();
+        self.task_done_valid.next = self.endings.read_valid.val() & placed_before;
+        self.endings.read_ready.next = self.task_done_ready.val() & placed_before;
         self.place_feedback.next = self.places.read.val();
         self.place_valid.next = self.places.read_valid.val();
         self.places.read_ready.next = self.place_ready.val();

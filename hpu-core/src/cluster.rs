@@ -11,13 +11,13 @@
 //! | L2 | out `l2_access`, `l2_valid` (held) / in `l2_ack`, `l2_data` |
 //! | trace | out `loaded`, `begun`, `ended`, `commanded` with their frames |
 //!
-//! Latencies: see [`crate::loader`], [`crate::interconnect`], [`crate::command_port`] and [`crate::mover`]. From a task without packet to `begun`, idle cluster, same context: 3 cycles.
+//! Latencies: see [`crate::loader`], [`crate::access_router`], [`crate::command_port`] and [`crate::mover`]. From a task without packet to `begun`, idle cluster, same context: 3 cycles.
 //! The number of the cluster is an input, so all clusters are the same module.
 
 use crate::command_port::CommandPort;
 use crate::hpu::Hpu;
 use crate::instruction_memory::InstructionMemory;
-use crate::interconnect::Interconnect;
+use crate::access_router::AccessRouter;
 use crate::l1::L1;
 use crate::loader::Loader;
 use crate::mover::Mover;
@@ -28,6 +28,8 @@ use spindle_blocks::desc::{Command, DmaDesc, DmaDone, ReadRequest, TaskDesc, Tas
 use spindle_contract::memory_map::COMMAND_HANDLES;
 use spindle_contract::params::Config;
 use spindle_verilog::prelude::*;
+
+const PLACE: u64 = spindle_contract::memory_map::command::PLACE as u64;
 
 /// A cluster. See the module text.
 #[derive(LogicBlock, Default)]
@@ -153,7 +155,7 @@ pub struct Cluster {
     imem: InstructionMemory,
     l1: L1,
     task_pages: TaskPages,
-    fabric: Interconnect,
+    fabric: AccessRouter,
     loader: Loader,
     mover: Mover,
     reporter: Reporter,
@@ -171,7 +173,7 @@ impl Cluster {
             hpu: (0..hpus).map(|_| Default::default()).collect(),
             port: (0..hpus).map(|_| Default::default()).collect(),
             imem: InstructionMemory::new(hpus, config.imem_bytes),
-            fabric: Interconnect::new(hpus),
+            fabric: AccessRouter::new(hpus),
             mover: Mover::new(hpus),
             reporter: Reporter::new(hpus),
             _hpus: hpus,
@@ -252,8 +254,13 @@ impl Logic for Cluster {
         // Reporter.
         self.reporter.number.next = self.number.val();
         self.done.next = self.reporter.done.val();
-        self.done_valid.next = self.reporter.done_valid.val();
-        self.reporter.done_ready.next = self.done_ready.val();
+        // A PLACE leaves before the end of the handler that issued it.
+        let mut placing: Bit = self.mover.place_valid.val();
+        for i in 0..self._hpus {
+            placing = placing | (self.port[i].command_valid.val() & (self.port[i].command.val().opcode == bits::<4>(PLACE)));
+        }
+        self.done_valid.next = self.reporter.done_valid.val() & !placing;
+        self.reporter.done_ready.next = self.done_ready.val() & !placing;
         self.fault.next = self.reporter.fault.val();
         self.fault_valid.next = self.reporter.fault_valid.val();
         self.reporter.fault_ready.next = self.fault_ready.val();
@@ -281,7 +288,7 @@ impl Logic for Cluster {
             self.imem.fetch_address[i].next = self.hpu[i].fetch_address.val();
             self.hpu[i].fetch_data.next = self.imem.fetch_data[i].val();
 
-            // Accesses: the command port is private, everything else goes through the interconnect.
+            // Accesses: the command port is private, everything else goes through the access_router.
             let at_port = self.hpu[i].access_target.val() == Target::Command;
             self.fabric.access[i].next = self.hpu[i].access.val();
             self.fabric.target[i].next = self.hpu[i].access_target.val();

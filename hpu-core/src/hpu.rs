@@ -11,16 +11,20 @@
 //! | instruction | cycles |
 //! |---|---|
 //! | ALU, jump, branch, counter read | 3: fetch, decode, execute |
-//! | load, store | 6 + latency of the memory, twice the access part if it crosses a word |
+//! | store | 5 + latency of the memory: from `access_valid` to `access_ack`, both cycles counted; twice the latency if it crosses a word |
+//! | load | 6 + latency, likewise |
 //! | load from the code region | 7 |
 //! | multiply | 5 |
-//! | divide, remainder | 38 |
+//! | divide, remainder | 37 |
+//! | return | 2, after the jump to the return address |
 //!
 //! A handler starts in the cycle after the one in which its predecessor's return is resolved, if its launch waits, it is of the same context, and
 //! no earlier ending waits. Else it starts as soon as that holds; another context costs a scrub of stack and scratchpad first.
 //!
 //! The watchdog counts cycles from the first fetch; when the budget is used up and the handler has not returned, it faults. It
-//! waits for a memory access under way (bounded by the arbitration of L1 and L2), but not for the command port.
+//! waits for a memory access under way (bounded by the arbitration of L1 and L2) and for a fetch, but not for the command port.
+//!
+//! An ending names the instruction: `pc` is its own, `address` that of its access, or its pc again if it has not got as far as an access.
 
 use crate::alu::Alu;
 use crate::decode::{immediate, is_legal, major};
@@ -134,6 +138,8 @@ pub struct Hpu {
     waiting: Reg<Bit>,
     scrubbed_context: Reg<Bits<5>>,
     pc: DFF<Bits<32>>,
+    /// Address of the instruction under way: `pc` moves on in Execute.
+    at: DFF<Bits<32>>,
     fetch_bad: DFF<Bit>,
     returning: DFF<Bit>,
     word: DFF<Bits<32>>,
@@ -169,7 +175,7 @@ impl Logic for Hpu {
     fn update(&mut self) {
         regs!(self, clock, reset, state, task_page, first, current, waiting, scrubbed_context, write_back, retired_total, cycle);
         dffs!(
-            self, clock, pc, fetch_bad, returning, word, a, b, store, offset, result, resolved, second, low_word, high_word, product, multiply_step,
+            self, clock, pc, at, fetch_bad, returning, word, a, b, store, offset, result, resolved, second, low_word, high_word, product, multiply_step,
             left, elapsed, next_launch
         );
         clocks!(self, clock, reset, registers, divider, endings);
@@ -195,6 +201,9 @@ impl Logic for Hpu {
         let fetch_from = if in_wait | in_check { self.resolved.q.val().address.get_bits::<16>(0) } else { self.pc.q.val().get_bits::<16>(0) | launch.code_base };
         self.fetch_address.next = fetch_from.get_bits::<14>(2);
         if in_fetch {
+            self.at.d.next = self.pc.q.val();
+            // The last result is being written back; from here to Execute this register is what an ending reports as the address.
+            self.result.d.next = self.pc.q.val();
             let in_code = (self.pc.q.val().get_bits::<4>(28) == bits::<4>(CODE as u64))
                 & (self.pc.q.val().get_bits::<28>(0) < bit_cast::<28, 17>(launch.code_size));
             self.fetch_bad.d.next = !in_code | self.pc.q.val().get_bits::<2>(0).any();
@@ -271,7 +280,7 @@ impl Logic for Hpu {
             self.resolved.d.next = self.protection.resolved.val();
         }
         let resolved = self.resolved.q.val();
-        self.last_in_bound.next = resolved.last < bit_cast::<28, 21>(resolved.bound);
+        self.last_in_bound.next = resolved.last < bit_cast::<29, 21>(resolved.bound);
         let shift = address.get_bits::<2>(0);
         let crosses = (bit_cast::<3, 2>(shift) + bit_cast::<3, 2>(size_less_one)).get_bit(2);
         let splits = (resolved.target == Target::L1) | (resolved.target == Target::L2);
@@ -347,7 +356,7 @@ impl Logic for Hpu {
 
         // Faults, in the order in which an instruction can meet them.
         let expired = !self.left.q.val().any();
-        let may_stop = !in_wait | (resolved.target == Target::Command);
+        let may_stop = !in_fetch & (!in_wait | (resolved.target == Target::Command));
         self.finish.next = in_decode & self.returning.q.val() & !expired;
         self.fault.next = false;
         self.cause.next = bits::<4>(0);
@@ -456,7 +465,10 @@ impl Logic for Hpu {
         // Clocks of the handler.
         self.cycle.d.next = self.cycle.q.val() + 1;
         if self.runs.val() {
-            self.left.d.next = self.left.q.val() - 1;
+            // It stays used up while an access is waited for.
+            if !expired {
+                self.left.d.next = self.left.q.val() - 1;
+            }
             self.elapsed.d.next = self.elapsed.q.val() + 1;
         }
         if self.start.val() | (state == State::Scrub) {
@@ -474,7 +486,7 @@ impl Logic for Hpu {
             code: self.registers.data_a.val().get_bits::<8>(0),
             fault: self.fault.val(),
             cause: self.cause.val(),
-            pc: self.pc.q.val(),
+            pc: self.at.q.val(),
             address: address,
             cycles: self.elapsed.q.val(),
         };

@@ -2,7 +2,7 @@
 //!
 //! | neighbour | ports |
 //! |---|---|
-//! | interconnect | in `word_enable`, `word_address`, `word_strobe`, `word_write`; out `word_read`, two cycles later |
+//! | access router | in `word_enable`, `word_address`, `word_strobe`, `word_write`; out `word_read`, two cycles later |
 //! | mover | in `mover_read`, `mover_beat`; out `mover_data`, one cycle later; never waits |
 //! | loader | in `loader_write`, `loader_beat`, `loader_data`; out `loader_ready` |
 //! | HPUs | in `scrub_valid`; out `scrub_done` (pulse): stack and scratchpad of the HPU are zero |
@@ -12,7 +12,7 @@
 //! The wide port of a group belongs to the mover first, then to the loader, then to the scrubber. Mover and loader walk through both groups in turn, so both
 //! go on at one beat per cycle after at most one cycle of waiting. A scrub takes 34 cycles when nobody else is there.
 //!
-//! The HPUs share one word port, one access per cycle (the interconnect arbitrates): an access waits at most one cycle per other HPU. A multi-cycle HPU asks at most
+//! The HPUs share one word port, one access per cycle (the access router arbitrates): an access waits at most one cycle per other HPU. A multi-cycle HPU asks at most
 //! every fifth cycle; a port per bank comes with an HPU that asks in every cycle.
 
 use spindle_blocks::ram::AsymRam;

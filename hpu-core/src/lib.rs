@@ -7,7 +7,7 @@
 //! | [`dispatcher`], [`context_table`] | gives the task and its context to a cluster |
 //! | [`loader`], [`load_router`] | packet into L1, facts into the task page, launch to an HPU |
 //! | [`hpu`] with [`decode`], [`registers_file`], [`alu`], [`divider`], [`protection`] | runs the handler |
-//! | [`instruction_memory`], [`interconnect`], [`l1`], [`task_page`], [`l2`] | its memories |
+//! | [`instruction_memory`], [`access_router`], [`l1`], [`task_page`], [`l2`] | its memories |
 //! | [`command_port`], [`mover`], [`dma_router`], [`collector`] | its commands, on their way out |
 //! | [`reporter`] | how it ended, faults |
 //! | [`registers`], [`sum_counter`], [`hpu_counter`] | the host's side |
@@ -27,7 +27,7 @@ pub mod dma_router;
 pub mod hpu;
 pub mod hpu_counter;
 pub mod instruction_memory;
-pub mod interconnect;
+pub mod access_router;
 pub mod l1;
 pub mod l2;
 pub mod load_router;

@@ -21,8 +21,8 @@ pub struct Resolved {
     pub address: Bits<20>,
     /// Bytes of the region.
     pub bound: Bits<21>,
-    /// Offset of the last byte of the access.
-    pub last: Bits<28>,
+    /// Offset of the last byte of the access; one bit more than an offset, so that it never wraps.
+    pub last: Bits<29>,
     /// Reads are allowed.
     pub readable: Bit,
     /// Writes are allowed.
@@ -61,7 +61,7 @@ impl Logic for Protection {
             target: Target::Nowhere,
             address: bits::<20>(0),
             bound: bits::<21>(0),
-            last: offset + bit_cast::<28, 2>(self.size_less_one.val()),
+            last: bit_cast::<29, 28>(offset) + bit_cast::<29, 2>(self.size_less_one.val()),
             readable: false,
             writable: false,
         };

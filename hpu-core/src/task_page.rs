@@ -3,7 +3,7 @@
 //! | neighbour | ports |
 //! |---|---|
 //! | loader | in `write`, `write_index`, `entry`: a whole page in one cycle |
-//! | interconnect | in `read_index`, `read_word`; out `read_data`, two cycles later |
+//! | access router | in `read_index`, `read_word`; out `read_data`, two cycles later |
 //! | array | in `number`, the cluster |
 //! | command ports | out `cycle`, the counter that TASK_CYCLE shows |
 //!

@@ -15,9 +15,9 @@ use crate::types::{Access, Target};
 use spindle_blocks::RoundRobin;
 use spindle_verilog::prelude::*;
 
-/// The interconnect. See the module text.
+/// The access_router. See the module text.
 #[derive(LogicBlock, Default)]
-pub struct Interconnect {
+pub struct AccessRouter {
     /// Core clock.
     pub clock: Signal<In, Clock>,
     /// Synchronous reset, active high.
@@ -72,10 +72,10 @@ pub struct Interconnect {
     _hpus: usize,
 }
 
-impl Interconnect {
+impl AccessRouter {
     /// For `hpus` HPUs, 1 to 8.
     pub fn new(hpus: usize) -> Self {
-        assert!((1..=8).contains(&hpus), "Interconnect: {hpus} HPUs cannot be connected; choose 1 to 8");
+        assert!((1..=8).contains(&hpus), "AccessRouter: {hpus} HPUs cannot be connected; choose 1 to 8");
         Self {
             access: (0..hpus).map(|_| Default::default()).collect(),
             target: (0..hpus).map(|_| Default::default()).collect(),
@@ -88,7 +88,7 @@ impl Interconnect {
     }
 }
 
-impl Logic for Interconnect {
+impl Logic for AccessRouter {
     #[hdl]
     fn update(&mut self) {
         regs!(self, clock, reset, writing, reading, read, far_busy, far_hpu);

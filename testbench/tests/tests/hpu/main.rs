@@ -2,6 +2,9 @@
 
 mod assembler;
 mod directed;
+mod ends;
 mod oracle;
 mod processor;
+mod protection;
 mod shapes;
+mod timing;

@@ -103,7 +103,8 @@ impl Logic for AccessRouter {
         let mut remote: Bits<8> = bits::<8>(0);
         for i in 0..self._hpus {
             let target = self.target[i].val();
-            near_wants = near_wants.replace_bit(i, self.valid[i].val() & ((target == Target::L1) | (target == Target::Task)));
+            near_wants =
+                near_wants.replace_bit(i, self.valid[i].val() & ((target == Target::L1) | (target == Target::Task)));
             is_task = is_task.replace_bit(i, target == Target::Task);
             writes = writes.replace_bit(i, self.access[i].val().write);
             remote = remote.replace_bit(i, self.valid[i].val() & (target == Target::L2));
@@ -157,7 +158,9 @@ impl Logic for AccessRouter {
 
         let far_done = self.far_busy.q.val() & self.l2_ack.val();
         for i in 0..self._hpus {
-            self.ack[i].next = self.writing.q.val().get_bit(i) | self.read.q.val().get_bit(i) | (far_done & self.far_hpu.q.val().get_bit(i));
+            self.ack[i].next = self.writing.q.val().get_bit(i)
+                | self.read.q.val().get_bit(i)
+                | (far_done & self.far_hpu.q.val().get_bit(i));
             self.data[i].next = if self.target[i].val() == Target::L2 { self.l2_data.val() } else { near };
         }
     }

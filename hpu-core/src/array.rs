@@ -217,8 +217,34 @@ impl Logic for HpuArray {
     fn update(&mut self) {
         regs!(self, clock, reset, egress_inside, trace_valid_register, dma_done_pulse);
         dffs!(self, clock, trace_tags_register, dma_done_register);
-        clocks!(self, clock, reset, dispatcher, clusters, load_router, egress_arbiter, egress_frames, dma_router, endings, places, faults, l2);
-        clocks!(self, clock, reset, registers, hpu_counters, task_counter, fault_counter, busy_counter, retired_counter, command_counter, lost_counter);
+        clocks!(
+            self,
+            clock,
+            reset,
+            dispatcher,
+            clusters,
+            load_router,
+            egress_arbiter,
+            egress_frames,
+            dma_router,
+            endings,
+            places,
+            faults,
+            l2
+        );
+        clocks!(
+            self,
+            clock,
+            reset,
+            registers,
+            hpu_counters,
+            task_counter,
+            fault_counter,
+            busy_counter,
+            retired_counter,
+            command_counter,
+            lost_counter
+        );
 
         // Tasks in, endings out.
         self.dispatcher.task_desc.next = self.task_desc.val();
@@ -323,7 +349,8 @@ impl Logic for HpuArray {
         self.egress_frame.next = self.egress_frames.read.val();
         self.egress_valid.next = self.egress_arbiter.source_valid.val();
         self.egress_arbiter.source_ready.next = self.egress_ready.val();
-        self.egress_frames.read_ready.next = self.egress_arbiter.source_valid.val() & self.egress_ready.val() & self.egress_arbiter.source_last.val();
+        self.egress_frames.read_ready.next =
+            self.egress_arbiter.source_valid.val() & self.egress_ready.val() & self.egress_arbiter.source_last.val();
 
         // Host memory.
         self.dma.next = self.dma_router.dma.val();
@@ -370,7 +397,8 @@ impl Logic for HpuArray {
                 commanded = commanded.replace_bit(c * self._hpus + h, self.clusters[c].commands.val().get_bit(h));
                 self.hpu_counters[c * self._hpus + h].busy.next = self.clusters[c].busy.val().get_bit(h);
                 self.hpu_counters[c * self._hpus + h].ended.next = self.clusters[c].tasks_ended.val().get_bit(h);
-                self.registers.hpu_busy[c * self._hpus + h].next = self.hpu_counters[c * self._hpus + h].busy_cycles.val();
+                self.registers.hpu_busy[c * self._hpus + h].next =
+                    self.hpu_counters[c * self._hpus + h].busy_cycles.val();
                 self.registers.hpu_tasks[c * self._hpus + h].next = self.hpu_counters[c * self._hpus + h].tasks.val();
                 lanes = lanes.replace_bit(4 * (c * self._hpus + h), self.clusters[c].loaded.val().get_bit(h));
                 lanes = lanes.replace_bit(4 * (c * self._hpus + h) + 1, self.clusters[c].begun.val().get_bit(h));

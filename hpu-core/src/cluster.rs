@@ -14,10 +14,10 @@
 //! Latencies: see [`crate::loader`], [`crate::access_router`], [`crate::command_port`] and [`crate::mover`]. From a task without packet to `begun`, idle cluster, same context: 3 cycles.
 //! The number of the cluster is an input, so all clusters are the same module.
 
+use crate::access_router::AccessRouter;
 use crate::command_port::CommandPort;
 use crate::hpu::Hpu;
 use crate::instruction_memory::InstructionMemory;
-use crate::access_router::AccessRouter;
 use crate::l1::L1;
 use crate::loader::Loader;
 use crate::mover::Mover;
@@ -257,7 +257,8 @@ impl Logic for Cluster {
         // A PLACE leaves before the end of the handler that issued it.
         let mut placing: Bit = self.mover.place_valid.val();
         for i in 0..self._hpus {
-            placing = placing | (self.port[i].command_valid.val() & (self.port[i].command.val().opcode == bits::<4>(PLACE)));
+            placing =
+                placing | (self.port[i].command_valid.val() & (self.port[i].command.val().opcode == bits::<4>(PLACE)));
         }
         self.done_valid.next = self.reporter.done_valid.val() & !placing;
         self.reporter.done_ready.next = self.done_ready.val() & !placing;
@@ -348,9 +349,12 @@ impl Logic for Cluster {
             commanded = commanded.replace_bit(i, self.port[i].issued.val());
             released = released | self.port[i].released.val();
             used = used | self.port[i].slots.val();
-            frames_begun = frames_begun | (bit_cast::<128, 16>(self.hpu[i].begin_frame.val()) << bits::<7>(16 * i as u64));
-            frames_ended = frames_ended | (bit_cast::<128, 16>(self.hpu[i].end_frame.val()) << bits::<7>(16 * i as u64));
-            frames_commanded = frames_commanded | (bit_cast::<128, 16>(self.port[i].command.val().frame) << bits::<7>(16 * i as u64));
+            frames_begun =
+                frames_begun | (bit_cast::<128, 16>(self.hpu[i].begin_frame.val()) << bits::<7>(16 * i as u64));
+            frames_ended =
+                frames_ended | (bit_cast::<128, 16>(self.hpu[i].end_frame.val()) << bits::<7>(16 * i as u64));
+            frames_commanded =
+                frames_commanded | (bit_cast::<128, 16>(self.port[i].command.val().frame) << bits::<7>(16 * i as u64));
         }
         self.loader.launch_ready.next = launch_ready;
         self.loader.launch_page.next = launch_page;

@@ -182,7 +182,22 @@ pub struct CommandPort {
 impl Logic for CommandPort {
     #[hdl]
     fn update(&mut self) {
-        regs!(self, clock, reset, source, length, addr_lo, addr_hi, settle, busy, error, mine, from_packet, from_scratch, last_handle);
+        regs!(
+            self,
+            clock,
+            reset,
+            source,
+            length,
+            addr_lo,
+            addr_hi,
+            settle,
+            busy,
+            error,
+            mine,
+            from_packet,
+            from_scratch,
+            last_handle
+        );
         regs!(self, clock, reset, acknowledged, offered_valid, fresh);
         dffs!(self, clock, measured, checked, handle_slot, refuse, answer, offered);
 
@@ -211,7 +226,10 @@ impl Logic for CommandPort {
         let offset = source.get_bits::<12>(0);
         let aligned = !source.get_bits::<6>(0).any();
         self.measured.d.next = Measured {
-            source_ok: (in_packet | (region == bits::<4>(SCRATCH))) & aligned & !source.get_bits::<16>(12).any() & (offset <= bound),
+            source_ok: (in_packet | (region == bits::<4>(SCRATCH)))
+                & aligned
+                & !source.get_bits::<16>(12).any()
+                & (offset <= bound),
             in_packet: in_packet,
             source_left: bound - offset,
             length_ok: length.any() & (length <= bits::<32>(LONGEST)),
@@ -359,6 +377,7 @@ impl Logic for CommandPort {
         }
         self.slots.next = slots;
         self.scratch_busy.next = (busy & self.from_scratch.q.val()).any();
-        self.released.next = if self.ends.val() & running.packet_size.any() { bits::<16>(1) << running.slot } else { bits::<16>(0) };
+        self.released.next =
+            if self.ends.val() & running.packet_size.any() { bits::<16>(1) << running.slot } else { bits::<16>(0) };
     }
 }

@@ -35,11 +35,13 @@ pub fn immediate(word: Bits<32>) -> Bits<32> {
     let i = sext::<32, 12>(word.get_bits::<12>(20));
     let s = sext::<32, 12>((word.get_bits::<7>(25), word.get_bits::<5>(7)).cat::<12>());
     let b = sext::<32, 13>(
-        (word.get_bits::<1>(31), word.get_bits::<1>(7), word.get_bits::<6>(25), word.get_bits::<4>(8), bits::<1>(0)).cat::<13>(),
+        (word.get_bits::<1>(31), word.get_bits::<1>(7), word.get_bits::<6>(25), word.get_bits::<4>(8), bits::<1>(0))
+            .cat::<13>(),
     );
     let u = (word.get_bits::<20>(12), bits::<12>(0)).cat::<32>();
     let j = sext::<32, 21>(
-        (word.get_bits::<1>(31), word.get_bits::<8>(12), word.get_bits::<1>(20), word.get_bits::<10>(21), bits::<1>(0)).cat::<21>(),
+        (word.get_bits::<1>(31), word.get_bits::<8>(12), word.get_bits::<1>(20), word.get_bits::<10>(21), bits::<1>(0))
+            .cat::<21>(),
     );
     if opcode == major::STORE {
         s

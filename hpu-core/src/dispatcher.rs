@@ -113,7 +113,9 @@ impl Logic for Dispatcher {
             }
         }
         for i in 0..self._clusters {
-            if self.ready[self._clusters - 1 - i].val() & (self.free_hpus[self._clusters - 1 - i].val() > bits::<4>(self._hpus)) {
+            if self.ready[self._clusters - 1 - i].val()
+                & (self.free_hpus[self._clusters - 1 - i].val() > bits::<4>(self._hpus))
+            {
                 choice = bits::<8>(1 << (self._clusters - 1 - i));
             }
         }

@@ -34,8 +34,8 @@ use crate::registers_file::RegisterFile;
 use crate::types::{Access, Ending, Launch, Target};
 use spindle_blocks::fifo::LutFifo;
 use spindle_contract::memory_map::{
-    CODE, FAULT_BREAK, FAULT_COMMAND, FAULT_FETCH, FAULT_ILLEGAL, FAULT_LOAD, FAULT_MISALIGNED, FAULT_STORE, FAULT_WATCHDOG,
-    RETURN_ADDRESS,
+    CODE, FAULT_BREAK, FAULT_COMMAND, FAULT_FETCH, FAULT_ILLEGAL, FAULT_LOAD, FAULT_MISALIGNED, FAULT_STORE,
+    FAULT_WATCHDOG, RETURN_ADDRESS,
 };
 use spindle_verilog::prelude::*;
 
@@ -173,10 +173,42 @@ pub struct Hpu {
 impl Logic for Hpu {
     #[hdl]
     fn update(&mut self) {
-        regs!(self, clock, reset, state, task_page, first, current, waiting, scrubbed_context, write_back, retired_total, cycle);
+        regs!(
+            self,
+            clock,
+            reset,
+            state,
+            task_page,
+            first,
+            current,
+            waiting,
+            scrubbed_context,
+            write_back,
+            retired_total,
+            cycle
+        );
         dffs!(
-            self, clock, pc, at, fetch_bad, returning, word, a, b, store, offset, result, resolved, second, low_word, high_word, product, multiply_step,
-            left, elapsed, next_launch
+            self,
+            clock,
+            pc,
+            at,
+            fetch_bad,
+            returning,
+            word,
+            a,
+            b,
+            store,
+            offset,
+            result,
+            resolved,
+            second,
+            low_word,
+            high_word,
+            product,
+            multiply_step,
+            left,
+            elapsed,
+            next_launch
         );
         clocks!(self, clock, reset, registers, divider, endings);
 
@@ -198,7 +230,11 @@ impl Logic for Hpu {
         self.runs.next = (state != State::Idle) & (state != State::Scrub);
 
         // Fetch. Loads from the code region use the same port while they wait.
-        let fetch_from = if in_wait | in_check { self.resolved.q.val().address.get_bits::<16>(0) } else { self.pc.q.val().get_bits::<16>(0) | launch.code_base };
+        let fetch_from = if in_wait | in_check {
+            self.resolved.q.val().address.get_bits::<16>(0)
+        } else {
+            self.pc.q.val().get_bits::<16>(0) | launch.code_base
+        };
         self.fetch_address.next = fetch_from.get_bits::<14>(2);
         if in_fetch {
             self.at.d.next = self.pc.q.val();
@@ -234,7 +270,11 @@ impl Logic for Hpu {
         let indirect = self.a.q.val() + self.offset.q.val();
         let counter = word.get_bits::<2>(20);
         let compared = if funct3.get_bit(2) {
-            if funct3.get_bit(1) { self.alu.less_unsigned.val() } else { self.alu.less.val() }
+            if funct3.get_bit(1) {
+                self.alu.less_unsigned.val()
+            } else {
+                self.alu.less.val()
+            }
         } else {
             self.alu.equal.val()
         };
@@ -316,7 +356,8 @@ impl Logic for Hpu {
             }
             self.second.d.next = crosses;
         }
-        let aligned = ((self.high_word.q.val(), self.low_word.q.val()).cat::<64>() >> (shift, bits::<3>(0)).cat::<5>()).get_bits::<32>(0);
+        let aligned = ((self.high_word.q.val(), self.low_word.q.val()).cat::<64>() >> (shift, bits::<3>(0)).cat::<5>())
+            .get_bits::<32>(0);
         if state == State::Align {
             self.result.d.next = match funct3.index() {
                 0 => sext::<32, 8>(aligned.get_bits::<8>(0)),
@@ -384,7 +425,8 @@ impl Logic for Hpu {
         }
 
         // Next state.
-        let writes_register = !is_store & (opcode != major::BRANCH) & (opcode != major::MISC_MEM) & word.get_bits::<5>(7).any();
+        let writes_register =
+            !is_store & (opcode != major::BRANCH) & (opcode != major::MISC_MEM) & word.get_bits::<5>(7).any();
         let ended = self.finish.val() | self.fault.val();
         self.write_back.d.next = false;
         if in_fetch {

@@ -170,9 +170,11 @@ impl Logic for L1 {
         self.loader_ready.next = !(self.mover_read.val() & (mover_odd == loader_odd));
 
         self.mover_group.d.next = mover_odd;
-        self.mover_data.next = if self.mover_group.q.val() { self.groups[1].wide_read.val() } else { self.groups[0].wide_read.val() };
+        self.mover_data.next =
+            if self.mover_group.q.val() { self.groups[1].wide_read.val() } else { self.groups[0].wide_read.val() };
         self.word_group.d.next = word_odd;
         self.word_group_2.d.next = self.word_group.q.val();
-        self.word_read.next = if self.word_group_2.q.val() { self.groups[1].narrow_read.val() } else { self.groups[0].narrow_read.val() };
+        self.word_read.next =
+            if self.word_group_2.q.val() { self.groups[1].narrow_read.val() } else { self.groups[0].narrow_read.val() };
     }
 }

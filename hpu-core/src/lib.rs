@@ -14,6 +14,7 @@
 //! | [`cluster`], [`array`] | all of it |
 #![warn(missing_docs)]
 
+pub mod access_router;
 pub mod alu;
 pub mod array;
 pub mod cluster;
@@ -27,7 +28,6 @@ pub mod dma_router;
 pub mod hpu;
 pub mod hpu_counter;
 pub mod instruction_memory;
-pub mod access_router;
 pub mod l1;
 pub mod l2;
 pub mod load_router;

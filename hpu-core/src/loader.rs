@@ -255,7 +255,9 @@ impl Logic for Loader {
         let open = if idle_state { self.launch_ready.val() } else { self.launch_ready.val() & !self.hpu_mask.q.val() };
         let mut count: Bits<5> = bits::<5>(0);
         for i in 0..8 {
-            count = count + bit_cast::<5, 1>(open.get_bit(i).into()) + bit_cast::<5, 1>((open.get_bit(i) & self.idle.val().get_bit(i)).into());
+            count = count
+                + bit_cast::<5, 1>(open.get_bit(i).into())
+                + bit_cast::<5, 1>((open.get_bit(i) & self.idle.val().get_bit(i)).into());
         }
         self.room.d.next = if count.get_bit(4) { bits::<4>(15) } else { count.get_bits::<4>(0) };
         self.free_hpus.next = self.room.q.val();

@@ -276,7 +276,8 @@ impl Logic for Mover {
         self.dma_data.next = out.data;
         self.dma_last.next = out.tag.last;
         self.dma_data_valid.next = to_host;
-        self.outgoing.read_ready.next = if out.tag.is_dma { self.dma_data_ready.val() } else { self.egress_ready.val() };
+        self.outgoing.read_ready.next =
+            if out.tag.is_dma { self.dma_data_ready.val() } else { self.egress_ready.val() };
         self.sent.next = to_wire & self.egress_ready.val() & out.tag.last;
         self.sent_issuer.next = out.tag.issuer;
     }

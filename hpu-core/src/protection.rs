@@ -78,7 +78,8 @@ impl Logic for Protection {
             self.resolved.next.writable = true;
         } else if region == bits::<4>(SCRATCH as u64) {
             self.resolved.next.target = Target::L1;
-            self.resolved.next.address = low | (bits::<20>(L1_SCRATCH_BASE as u64) + (bit_cast::<20, 3>(self.hpu.val()) << SCRATCH_SHIFT as u64));
+            self.resolved.next.address = low
+                | (bits::<20>(L1_SCRATCH_BASE as u64) + (bit_cast::<20, 3>(self.hpu.val()) << SCRATCH_SHIFT as u64));
             self.resolved.next.bound = bits::<21>(SCRATCH_BYTES as u64);
             self.resolved.next.readable = true;
             self.resolved.next.writable = true;
@@ -90,7 +91,8 @@ impl Logic for Protection {
             self.resolved.next.writable = true;
         } else if region == bits::<4>(STACK as u64) {
             self.resolved.next.target = Target::L1;
-            self.resolved.next.address = low | (bits::<20>(L1_STACK_BASE as u64) + (bit_cast::<20, 3>(self.hpu.val()) << STACK_SHIFT as u64));
+            self.resolved.next.address =
+                low | (bits::<20>(L1_STACK_BASE as u64) + (bit_cast::<20, 3>(self.hpu.val()) << STACK_SHIFT as u64));
             self.resolved.next.bound = bits::<21>(STACK_BYTES as u64);
             self.resolved.next.readable = true;
             self.resolved.next.writable = true;

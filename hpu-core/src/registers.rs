@@ -146,7 +146,19 @@ impl Registers {
 impl Logic for Registers {
     #[hdl]
     fn update(&mut self) {
-        regs!(self, clock, reset, entry, active_mask, imem_pointer, l2_pointer, word_ready, l2_pending, installing, answer);
+        regs!(
+            self,
+            clock,
+            reset,
+            entry,
+            active_mask,
+            imem_pointer,
+            l2_pointer,
+            word_ready,
+            l2_pending,
+            installing,
+            answer
+        );
         dffs!(self, clock, word, word_known, hpu_word, install_slot);
         let request = self.csr.val();
         let offset = request.addr.get_bits::<12>(0);
@@ -166,7 +178,8 @@ impl Logic for Registers {
             }
         }
         self.hpu_word.d.next = hpu_word;
-        let of_hpu = (offset >= bits::<12>(hpu::HPU_BUSY as u64)) & (offset < bits::<12>(hpu::HPU_TASKS as u64 + 0x100));
+        let of_hpu =
+            (offset >= bits::<12>(hpu::HPU_BUSY as u64)) & (offset < bits::<12>(hpu::HPU_TASKS as u64 + 0x100));
         self.word_known.d.next = true;
         self.word.d.next = bits::<32>(0);
         if of_hpu {
@@ -271,7 +284,8 @@ impl Logic for Registers {
         if write & (offset == bits::<12>(hpu::CTX_ACTIVE as u64)) {
             self.active_mask.d.next = data.get_bits::<16>(0);
         }
-        self.installing.d.next = write & (offset == bits::<12>(hpu::CTX_INSTALL as u64)) & (data < bits::<32>(self._contexts));
+        self.installing.d.next =
+            write & (offset == bits::<12>(hpu::CTX_INSTALL as u64)) & (data < bits::<32>(self._contexts));
         self.install_slot.d.next = data.get_bits::<4>(0);
         self.install.next = self.installing.q.val();
         self.install_index.next = self.install_slot.q.val();
@@ -289,8 +303,12 @@ impl Logic for Registers {
             self.imem_pointer.d.next = data.get_bits::<16>(0);
         }
         self.l2_valid.next = self.l2_pending.q.val();
-        self.l2_access.next =
-            Access { address: self.l2_pointer.q.val() & bits::<20>(0xF_FFFC), write: request.write, strobe: bits::<4>(0xF), data: data };
+        self.l2_access.next = Access {
+            address: self.l2_pointer.q.val() & bits::<20>(0xF_FFFC),
+            write: request.write,
+            strobe: bits::<4>(0xF),
+            data: data,
+        };
         if fresh & is_l2 {
             self.l2_pending.d.next = true;
         } else if self.l2_ack.val() {

@@ -118,7 +118,11 @@ impl Logic for TaskPages {
         self.words[KIND].next = bit_cast::<32, 2>(desc.kind);
         if desc.has_packet {
             self.words[PACKET].next = bits::<32>(PACKET_BASE);
-            self.words[PACKET_LEN].next = if desc.length > bits::<14>(SLOT_BYTES as u64) { bits::<32>(SLOT_BYTES as u64) } else { bit_cast::<32, 14>(desc.length) };
+            self.words[PACKET_LEN].next = if desc.length > bits::<14>(SLOT_BYTES as u64) {
+                bits::<32>(SLOT_BYTES as u64)
+            } else {
+                bit_cast::<32, 14>(desc.length)
+            };
             self.words[PAYLOAD].next = bits::<32>(PACKET_BASE) | bit_cast::<32, 7>(desc.payload_offset);
             self.words[L3].next = bits::<32>(PACKET_BASE) | bit_cast::<32, 6>(desc.l3_offset);
         }

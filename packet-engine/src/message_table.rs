@@ -155,7 +155,7 @@ impl MessageTable {
     /// A table of `slots` messages: 16 to 256, a multiple of 16.
     pub fn new(slots: usize) -> Self {
         assert!(
-            (16..=256).contains(&slots) && slots % GROUP == 0,
+            (16..=256).contains(&slots) && slots.is_multiple_of(GROUP),
             "MessageTable: live_messages must be a multiple of 16 from 16 to 256, not {slots}; round it up"
         );
         Self {

@@ -133,8 +133,34 @@ impl Binding {
 impl Logic for Binding {
     #[hdl]
     fn update(&mut self) {
-        regs!(self, clock, reset, fetched, loaded, checked, same, job_out_valid, verdict_out_valid, clearing, clear_slot);
-        dffs!(self, clock, packet, entry, packet_3, entry_3, known, fits, enough_left, ends, left_fresh, job_out, verdict_out);
+        regs!(
+            self,
+            clock,
+            reset,
+            fetched,
+            loaded,
+            checked,
+            same,
+            job_out_valid,
+            verdict_out_valid,
+            clearing,
+            clear_slot
+        );
+        dffs!(
+            self,
+            clock,
+            packet,
+            entry,
+            packet_3,
+            entry_3,
+            known,
+            fits,
+            enough_left,
+            ends,
+            left_fresh,
+            job_out,
+            verdict_out
+        );
         self.messages.clock.next = self.clock.val();
 
         // Cycle 3: the fate of the packet.
@@ -169,7 +195,9 @@ impl Logic for Binding {
             self.written.next.left = self.left_fresh.q.val();
         }
         // A packet refused for itself (key, header) says nothing of its message.
-        self.stores.next = self.checked.q.val() & p.has_slot & (fresh | goes_on | (known & bound.refused & self.enough_left.q.val() & !decided.refused));
+        self.stores.next = self.checked.q.val()
+            & p.has_slot
+            & (fresh | goes_on | (known & bound.refused & self.enough_left.q.val() & !decided.refused));
         self.messages.write_enable.next = self.stores.val() | self.clearing.q.val();
         self.messages.write_address.next = p.msg_slot;
         self.messages.write_data.next = self.written.val();
@@ -213,7 +241,8 @@ impl Logic for Binding {
 
         // Cycle 0: read. Not in the cycle in which a binding is written back, so the RAMs never read what they write.
         let next = self.looked_up.val();
-        let starts = self.looked_up_valid.val() & self.fetch_ready.val() & self.job_room.val() & self.verdict_room.val();
+        let starts =
+            self.looked_up_valid.val() & self.fetch_ready.val() & self.job_room.val() & self.verdict_room.val();
         let free = !self.fetched.q.val() & !self.checked.q.val() & !self.clearing.q.val();
         self.fetch.next = starts & free;
         self.mailbox_number.next = next.mailbox;
@@ -241,8 +270,12 @@ impl Logic for Binding {
         let loaded = self.packet.q.val();
         let q = loaded.packet;
         let length = bit_cast::<32, 16>(q.payload_len);
-        let is_known = q.has_slot & entry.live & (entry.mailbox == loaded.mailbox) & (entry.src_nid == q.src_nid)
-            & (entry.src_pid == q.src_pid) & (entry.msg_id == q.msg_id);
+        let is_known = q.has_slot
+            & entry.live
+            & (entry.mailbox == loaded.mailbox)
+            & (entry.src_nid == q.src_nid)
+            & (entry.src_pid == q.src_pid)
+            & (entry.msg_id == q.msg_id);
         self.checked.d.next = self.loaded.q.val();
         self.packet_3.d.next = loaded;
         self.entry_3.d.next = entry;

@@ -200,8 +200,42 @@ impl BufferQueue {
 impl Logic for BufferQueue {
     #[hdl]
     fn update(&mut self) {
-        regs!(self, clock, reset, state, fetched, loaded, checked, same, fresh, free_count, freed_any, fresh_any, event_out_valid);
-        dffs!(self, clock, load_mailbox, load_threshold, load_frame, load_need, entry, mailbox_3, threshold_3, frame_3, entry_3, fits, closes, is_last, free_head, post_slot, link, ok, event_out);
+        regs!(
+            self,
+            clock,
+            reset,
+            state,
+            fetched,
+            loaded,
+            checked,
+            same,
+            fresh,
+            free_count,
+            freed_any,
+            fresh_any,
+            event_out_valid
+        );
+        dffs!(
+            self,
+            clock,
+            load_mailbox,
+            load_threshold,
+            load_frame,
+            load_need,
+            entry,
+            mailbox_3,
+            threshold_3,
+            frame_3,
+            entry_3,
+            fits,
+            closes,
+            is_last,
+            free_head,
+            post_slot,
+            link,
+            ok,
+            event_out
+        );
         self.queues.clock.next = self.clock.val();
         self.buffers.clock.next = self.clock.val();
         self.links.clock.next = self.clock.val();
@@ -213,7 +247,8 @@ impl Logic for BufferQueue {
         self.commit.next = self.checked.q.val() & self.reserve.val();
         let close = self.commit.val() & self.closes.q.val();
         self.advance.next = close & !self.is_last.q.val();
-        self.head.next = Head { active: present.active, fits: self.fits.q.val(), slot: present.head, buffer: present.buffer };
+        self.head.next =
+            Head { active: present.active, fits: self.fits.q.val(), slot: present.head, buffer: present.buffer };
         // entry_3 holds the sums already, so what is written back depends on late signals by one bit only.
         self.written.next = present;
         self.written.next.active = present.active & !self.closes.q.val();
@@ -251,7 +286,12 @@ impl Logic for BufferQueue {
         let waiting = self.command_valid.val();
         self.fetch_ready.next = running & !waiting & self.news_room.val();
         self.refetch.next = !running | self.advance.val();
-        self.start_post.next = running & waiting & self.news_room.val() & !self.fetched.q.val() & !self.loaded.q.val() & !self.checked.q.val();
+        self.start_post.next = running
+            & waiting
+            & self.news_room.val()
+            & !self.fetched.q.val()
+            & !self.loaded.q.val()
+            & !self.checked.q.val();
 
         // Read ports.
         self.queues.read_enable.next = self.fetch.val() | self.start_post.val();
@@ -278,8 +318,14 @@ impl Logic for BufferQueue {
         self.buffers.write_address.next = self.post_slot.q.val();
         self.buffers.write_data.next = post.buffer;
         self.event_out_valid.d.next = close;
-        self.event_out.d.next = BufferEvent { open: false, slot: present.head, total: present.reserved, frame: self.frame_3.q.val() };
-        self.record_entry.next = RecordEntry { base: post.buffer.base, record: post.record, epoch: self.entry.q.val().posted, mailbox: post.mailbox };
+        self.event_out.d.next =
+            BufferEvent { open: false, slot: present.head, total: present.reserved, frame: self.frame_3.q.val() };
+        self.record_entry.next = RecordEntry {
+            base: post.buffer.base,
+            record: post.record,
+            epoch: self.entry.q.val().posted,
+            mailbox: post.mailbox,
+        };
         self.record_slot.next = self.post_slot.q.val();
         self.record_write.next = false;
         self.free_ready.next = running & !self.start_post.val();
@@ -356,7 +402,12 @@ impl Logic for BufferQueue {
                     self.buffers.write_enable.next = true;
                     self.record_write.next = true;
                     self.event_out_valid.d.next = true;
-                    self.event_out.d.next = BufferEvent { open: true, slot: self.post_slot.q.val(), total: bits::<32>(0), frame: bits::<16>(0) };
+                    self.event_out.d.next = BufferEvent {
+                        open: true,
+                        slot: self.post_slot.q.val(),
+                        total: bits::<32>(0),
+                        frame: bits::<16>(0),
+                    };
                     if self.freed_any.q.val() {
                         self.free_head.d.next = self.link.q.val();
                         self.free_count.d.next = self.free_count.q.val() - 1;

@@ -144,7 +144,22 @@ impl Logic for CommandUnit {
     #[hdl]
     fn update(&mut self) {
         regs!(self, clock, reset, state, owner, index, arriving);
-        dffs!(self, clock, opens, supported, arrives, arguments, mailbox_number, threshold, answer, bad_argument, bad_mode, above, error, value);
+        dffs!(
+            self,
+            clock,
+            opens,
+            supported,
+            arrives,
+            arguments,
+            mailbox_number,
+            threshold,
+            answer,
+            bad_argument,
+            bad_mode,
+            above,
+            error,
+            value
+        );
         let fetching = self.state.q.val() == CommandState::Fetch;
         let pid = bit_cast::<16, 6>(self.owner.q.val());
         let opens = self.opens.q.val();
@@ -165,10 +180,12 @@ impl Logic for CommandUnit {
         let threshold = self.arguments[THRESHOLD].q.val();
         let number = self.arguments[MAILBOX].q.val();
         self.bad_mode.d.next = (mode | MODE_BITS) != MODE_BITS;
-        self.bad_argument.d.next = if opens { !threshold.any() } else { !size.any() | record_lo.get_bits::<4>(0).any() };
+        self.bad_argument.d.next =
+            if opens { !threshold.any() } else { !size.any() | record_lo.get_bits::<4>(0).any() };
         self.above.d.next = number >= self._mailboxes;
 
-        self.request_valid.next = (self.state.q.val() == CommandState::Ask) | (self.state.q.val() == CommandState::Insert);
+        self.request_valid.next =
+            (self.state.q.val() == CommandState::Ask) | (self.state.q.val() == CommandState::Insert);
         self.request.next = TableRequest {
             op: bits::<2>(NUMBER),
             pid: pid,
@@ -187,7 +204,10 @@ impl Logic for CommandUnit {
             init: opens,
             mailbox: self.mailbox_number.q.val(),
             threshold: self.threshold.q.val(),
-            buffer: BufferEntry { base: (self.arguments[BUFFER_HI].q.val(), self.arguments[BUFFER_LO].q.val()).cat::<64>(), size: size },
+            buffer: BufferEntry {
+                base: (self.arguments[BUFFER_HI].q.val(), self.arguments[BUFFER_LO].q.val()).cat::<64>(),
+                size: size,
+            },
             record: (self.arguments[RECORD_HI].q.val(), record_lo.get_bits::<28>(4)).cat::<60>(),
         };
         self.mailbox_opened.next = false;

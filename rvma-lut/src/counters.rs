@@ -138,7 +138,10 @@ impl Logic for Counters {
     fn update(&mut self) {
         clocks!(self, clock, reset, events);
         regs!(self, clock, reset, now, taken, loaded, checked);
-        dffs!(self, clock, op_1, op_2, op_3, entry, record_2, record_3, up, down, missing, placed, closed, failed, complete);
+        dffs!(
+            self, clock, op_1, op_2, op_3, entry, record_2, record_3, up, down, missing, placed, closed, failed,
+            complete
+        );
         self.counts.clock.next = self.clock.val();
         self.records.clock.next = self.clock.val();
         self.now.d.next = self.now.q.val() + 1;

@@ -202,8 +202,41 @@ impl Logic for DmaWriter {
     #[hdl]
     fn update(&mut self) {
         clocks!(self, clock, reset, aligner, jobs, sources, runs, records, in_flight);
-        regs!(self, clock, reset, command_valid, dma_next, run_valid, address_valid, address_new, line, in_run, beat_valid, failed, order_valid, order_room, may_start);
-        dffs!(self, clock, command, run, address, beats, address_record, address_tag, beat_data, beat_strobe, beat_last, beat_end, beat_first, beat_origin, order, order_data);
+        regs!(
+            self,
+            clock,
+            reset,
+            command_valid,
+            dma_next,
+            run_valid,
+            address_valid,
+            address_new,
+            line,
+            in_run,
+            beat_valid,
+            failed,
+            order_valid,
+            order_room,
+            may_start
+        );
+        dffs!(
+            self,
+            clock,
+            command,
+            run,
+            address,
+            beats,
+            address_record,
+            address_tag,
+            beat_data,
+            beat_strobe,
+            beat_last,
+            beat_end,
+            beat_first,
+            beat_origin,
+            order,
+            order_data
+        );
 
         // Address side. The present run gives a burst per cycle while AW and the FIFO of answers have room.
         let run = self.run.q.val();
@@ -276,7 +309,11 @@ impl Logic for DmaWriter {
         self.order_room.d.next = (self.sources.level.val() < ORDER_STOP) & (self.runs.level.val() < ORDER_STOP);
         let order = self.order.q.val();
         let ordered = self.order_valid.q.val();
-        self.jobs.write.next = AlignJob { src_offset: order.offset, dst_offset: order.address.get_bits::<6>(0), length: order.origin.length.get_bits::<15>(0) };
+        self.jobs.write.next = AlignJob {
+            src_offset: order.offset,
+            dst_offset: order.address.get_bits::<6>(0),
+            length: order.origin.length.get_bits::<15>(0),
+        };
         self.jobs.write_valid.next = ordered;
         self.sources.write.next = order.origin.kind;
         self.sources.write_valid.next = ordered;

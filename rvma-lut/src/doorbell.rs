@@ -92,14 +92,16 @@ impl Logic for Doorbell {
         let pid = (page - FIRST_PAGE).get_bits::<6>(0);
         let word = request.addr.get_bits::<5>(2);
         let mine = page >= FIRST_PAGE;
-        let known = (page < bits::<8>(FIRST_PAGE + self._processes)) & !request.addr.get_bits::<5>(7).any() & (word < WORDS);
+        let known =
+            (page < bits::<8>(FIRST_PAGE + self._processes)) & !request.addr.get_bits::<5>(7).any() & (word < WORDS);
         let is_result = word == RESULT;
         let read_only = is_result | (word == VALUE_LO) | (word == VALUE_HI);
         let is_command = word == COMMAND;
 
         // The command unit uses the RAM first; a command waits for the one under way.
         let idle = !self.answer.q.val().ack & !self.reading.q.val() & !self.clearing.q.val();
-        let held = self.argument_read.val() | self.result_valid.val() | (known & request.write & is_command & self.busy.val());
+        let held =
+            self.argument_read.val() | self.result_valid.val() | (known & request.write & is_command & self.busy.val());
         self.go.next = request.valid & mine & idle & !held;
         let writes = self.go.val() & known & request.write;
         let reads = self.go.val() & known & !request.write;
@@ -130,7 +132,8 @@ impl Logic for Doorbell {
 
         // Answers: at once, but for reads.
         self.reading.d.next = reads;
-        self.answer.d.next = CsrResponse { ack: self.go.val() & !reads, error: self.go.val() & !known, rdata: bits::<32>(0) };
+        self.answer.d.next =
+            CsrResponse { ack: self.go.val() & !reads, error: self.go.val() & !known, rdata: bits::<32>(0) };
         if self.reading.q.val() {
             self.answer.d.next.ack = true;
             if !is_command {

@@ -93,10 +93,15 @@ impl Logic for Lookup {
 
         // Cycle 0: the doorbell first, else a packet.
         let desc = self.placement.val();
-        self.placement_ready.next = self.has_credit.q.val() & self.mailbox_table.ready.val() & !self.command_valid.val();
-        self.take.next = self.placement_valid.val() & self.has_credit.q.val() & self.mailbox_table.ready.val() & !self.command_valid.val();
+        self.placement_ready.next =
+            self.has_credit.q.val() & self.mailbox_table.ready.val() & !self.command_valid.val();
+        self.take.next = self.placement_valid.val()
+            & self.has_credit.q.val()
+            & self.mailbox_table.ready.val()
+            & !self.command_valid.val();
         self.command_ready.next = self.mailbox_table.ready.val();
-        self.mailbox_table.request_valid.next = self.take.val() | (self.command_valid.val() & self.mailbox_table.ready.val());
+        self.mailbox_table.request_valid.next =
+            self.take.val() | (self.command_valid.val() & self.mailbox_table.ready.val());
         self.mailbox_table.request.next = TableRequest {
             op: bits::<2>(LOOKUP),
             pid: desc.dst_pid,

@@ -149,7 +149,8 @@ impl Logic for MailboxTable {
             self.ways[i].clock.next = self.clock.val();
             self.ways[i].read_enable.next = self.valid[0].q.val();
             self.ways[i].read_address.next = self.set[0].q.val();
-            self.ways[i].write_enable.next = self.clearing.q.val() | (insert & (first.mailbox.get_bits::<2>(0) == bits::<2>(i as u64)));
+            self.ways[i].write_enable.next =
+                self.clearing.q.val() | (insert & (first.mailbox.get_bits::<2>(0) == bits::<2>(i as u64)));
             self.ways[i].write_address.next = self.set[0].q.val();
             self.ways[i].write_data.next = Way { open: !self.clearing.q.val(), pid: first.pid, addr: first.addr };
             if self.clearing.q.val() {

@@ -64,7 +64,23 @@ pub struct Registers {
 impl Logic for Registers {
     #[hdl]
     fn update(&mut self) {
-        regs!(self, clock, reset, order, placed_packets, placed_bytes, completions, refused, dma_writes, dma_errors, mailboxes, buffers, handler_dma, answer, pulses);
+        regs!(
+            self,
+            clock,
+            reset,
+            order,
+            placed_packets,
+            placed_bytes,
+            completions,
+            refused,
+            dma_writes,
+            dma_errors,
+            mailboxes,
+            buffers,
+            handler_dma,
+            answer,
+            pulses
+        );
         dffs!(self, clock, bytes);
         self.bytes.d.next = self.packet_bytes.val();
         self.pulses.d.next = (

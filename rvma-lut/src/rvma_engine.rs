@@ -162,7 +162,22 @@ impl RvmaEngine {
 impl Logic for RvmaEngine {
     #[hdl]
     fn update(&mut self) {
-        clocks!(self, clock, reset, lookup, binding, buffer_queue, placement_stage, dma_writer, report, counters, completion_unit, doorbell, command_unit, registers);
+        clocks!(
+            self,
+            clock,
+            reset,
+            lookup,
+            binding,
+            buffer_queue,
+            placement_stage,
+            dma_writer,
+            report,
+            counters,
+            completion_unit,
+            doorbell,
+            command_unit,
+            registers
+        );
 
         // Packets: lookup, binding, placement.
         self.lookup.placement.next = self.placement.val();
@@ -296,7 +311,8 @@ impl Logic for RvmaEngine {
         self.registers.dma_ended.next = self.report.dma_ended.val();
         let page = self.registers.csr_answer.val();
         let bell = self.doorbell.csr_answer.val();
-        self.csr_answer.next = CsrResponse { ack: page.ack | bell.ack, error: page.error | bell.error, rdata: page.rdata | bell.rdata };
+        self.csr_answer.next =
+            CsrResponse { ack: page.ack | bell.ack, error: page.error | bell.error, rdata: page.rdata | bell.rdata };
 
         // Trace: points 15 down to 12 (`reasons::T_RECORD` to `T_LOOKED_UP`).
         let job = self.binding.job.val();

@@ -108,13 +108,7 @@ impl Config {
         processes: 16,
     };
     /// Simulation default: the Kintex shape with all contexts. Its clock converts cycles at the Alveo rate.
-    pub const SIM: Config = Config {
-        name: "sim",
-        clock_mhz: 250,
-        contexts: 16,
-        live_messages: 64,
-        ..Config::KINTEX7
-    };
+    pub const SIM: Config = Config { name: "sim", clock_mhz: 250, contexts: 16, live_messages: 64, ..Config::KINTEX7 };
     /// All named configurations.
     pub const ALL: [Config; 3] = [Config::SIM, Config::KINTEX7, Config::ALVEO];
 
@@ -138,14 +132,29 @@ impl Config {
         let checks: [(bool, &'static str); 13] = [
             (self.clusters >= 1 && self.clusters <= 8, "clusters must be 1 to 8"),
             (self.hpus >= 1 && self.hpus <= 8, "hpus must be 1 to 8 per cluster"),
-            (self.imem_bytes.is_power_of_two() && self.imem_bytes >= 4096 && self.imem_bytes <= 64 << 10, "imem_bytes must be a power of two from 4 KiB to 64 KiB"),
-            (self.l2_bytes.is_power_of_two() && self.l2_bytes >= 4096 && self.l2_bytes <= 1 << 20, "l2_bytes must be a power of two from 4 KiB to 1 MiB"),
-            (self.packet_buffer_bytes.is_power_of_two() && self.cells() >= 32 && self.cells() <= 1 << CELL_BITS, "packet_buffer_bytes must be a power of two from 16 KiB to 512 KiB"),
+            (
+                self.imem_bytes.is_power_of_two() && self.imem_bytes >= 4096 && self.imem_bytes <= 64 << 10,
+                "imem_bytes must be a power of two from 4 KiB to 64 KiB",
+            ),
+            (
+                self.l2_bytes.is_power_of_two() && self.l2_bytes >= 4096 && self.l2_bytes <= 1 << 20,
+                "l2_bytes must be a power of two from 4 KiB to 1 MiB",
+            ),
+            (
+                self.packet_buffer_bytes.is_power_of_two() && self.cells() >= 32 && self.cells() <= 1 << CELL_BITS,
+                "packet_buffer_bytes must be a power of two from 16 KiB to 512 KiB",
+            ),
             (self.contexts >= 1 && self.contexts <= MAX_CONTEXTS, "contexts must be 1 to 16"),
             (self.match_rules >= 8 && self.match_rules <= 64, "match_rules must be 8 to 64"),
             (self.live_messages >= 16 && self.live_messages <= 256, "live_messages must be 16 to 256"),
-            (self.mailboxes.is_power_of_two() && self.mailboxes >= 64 && self.mailboxes <= 4096, "mailboxes must be a power of two from 64 to 4096"),
-            (self.posted_buffers.is_power_of_two() && self.posted_buffers >= 64 && self.posted_buffers <= 16384, "posted_buffers must be a power of two from 64 to 16384"),
+            (
+                self.mailboxes.is_power_of_two() && self.mailboxes >= 64 && self.mailboxes <= 4096,
+                "mailboxes must be a power of two from 64 to 4096",
+            ),
+            (
+                self.posted_buffers.is_power_of_two() && self.posted_buffers >= 64 && self.posted_buffers <= 16384,
+                "posted_buffers must be a power of two from 64 to 16384",
+            ),
             (self.processes >= 1 && self.processes <= 64, "processes must be 1 to 64"),
             (self.total_hpus() <= crate::reasons::TRACE_HPUS, "clusters times hpus must be at most 32"),
             (self.clock_mhz > 0, "clock_mhz must be positive"),

@@ -55,8 +55,13 @@ impl GlobalPage {
     pub fn new(config: &Config) -> Self {
         let mut list = [0u64; LIST_WORDS];
         for (i, block) in BLOCKS.iter().enumerate() {
-            let size = if block.base == registers::doorbell::BASE { config.processes as u32 * registers::PAGE } else { registers::PAGE };
-            list[4 * i..4 * i + 4].copy_from_slice(&[block.id, spindle_contract::VERSION, block.base, size].map(u64::from));
+            let size = if block.base == registers::doorbell::BASE {
+                config.processes as u32 * registers::PAGE
+            } else {
+                registers::PAGE
+            };
+            list[4 * i..4 * i + 4]
+                .copy_from_slice(&[block.id, spindle_contract::VERSION, block.base, size].map(u64::from));
         }
         Self {
             clock: Default::default(),
@@ -72,9 +77,14 @@ impl GlobalPage {
             word: Default::default(),
             known: Default::default(),
             take: Default::default(),
-            _hpus: config.clusters as u32 | (config.hpus as u32) << 8 | (config.contexts as u32) << 16 | (config.match_rules as u32) << 24,
+            _hpus: config.clusters as u32
+                | (config.hpus as u32) << 8
+                | (config.contexts as u32) << 16
+                | (config.match_rules as u32) << 24,
             _tables: config.mailboxes as u32 | (config.posted_buffers as u32) << 16,
-            _memories: (config.imem_bytes >> 10) as u32 | ((config.l2_bytes >> 10) as u32) << 8 | ((config.packet_buffer_bytes >> 10) as u32) << 20,
+            _memories: (config.imem_bytes >> 10) as u32
+                | ((config.l2_bytes >> 10) as u32) << 8
+                | ((config.packet_buffer_bytes >> 10) as u32) << 20,
             _clock_mhz: config.clock_mhz,
             _messages: config.live_messages as u32,
             _processes: config.processes as u32,
@@ -146,7 +156,8 @@ impl Logic for GlobalPage {
         if self.take.val() & own_page & request.write & (offset == bits::<12>(global::SCRATCH as u64)) {
             self.scratch.d.next = request.wdata;
         }
-        self.answer.d.next = CsrResponse { ack: self.take.val(), error: self.take.val() & !self.known.val(), rdata: bits::<32>(0) };
+        self.answer.d.next =
+            CsrResponse { ack: self.take.val(), error: self.take.val() & !self.known.val(), rdata: bits::<32>(0) };
         if self.take.val() & self.known.val() {
             self.answer.d.next.rdata = self.word.val();
         }

@@ -347,7 +347,8 @@ impl Logic for Nic {
         let page = request.addr.get_bits::<8>(12);
         let to_packet = page == bits::<8>((packet::BASE / PAGE) as u64);
         let to_hpu = page == bits::<8>((hpu::BASE / PAGE) as u64);
-        let to_rvma = (page == bits::<8>((rvma::BASE / PAGE) as u64)) | (page >= bits::<8>((doorbell::BASE / PAGE) as u64));
+        let to_rvma =
+            (page == bits::<8>((rvma::BASE / PAGE) as u64)) | (page >= bits::<8>((doorbell::BASE / PAGE) as u64));
         self.packet_engine.csr.next = request;
         self.packet_engine.csr.next.valid = request.valid & to_packet;
         self.hpu_array.csr.next = request;

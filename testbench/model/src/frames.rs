@@ -37,9 +37,11 @@ impl Ends {
         let ethernet = PacketBuilder::ethernet2(self.src_mac, self.dst_mac);
         match self.vlan {
             None => ethernet.ipv4(self.src_ip, self.dst_ip, 64),
-            Some(id) => ethernet
-                .single_vlan(etherparse::VlanId::try_new(id).expect("a VLAN id has 12 bits"))
-                .ipv4(self.src_ip, self.dst_ip, 64),
+            Some(id) => ethernet.single_vlan(etherparse::VlanId::try_new(id).expect("a VLAN id has 12 bits")).ipv4(
+                self.src_ip,
+                self.dst_ip,
+                64,
+            ),
         }
     }
 }
@@ -158,7 +160,13 @@ pub fn spindle(ends: &Ends, src_port: u16, spindle_port: u16, header: &SpindleHe
 
 /// A put of `data`, cut into segments of `segment` bytes in order of offset. `header` gives addresses and ids; lengths, offsets and consecutive
 /// sequence numbers are filled in.
-pub fn put_message(ends: &Ends, spindle_port: u16, header: &SpindleHeader, data: &[u8], segment: usize) -> Vec<Vec<u8>> {
+pub fn put_message(
+    ends: &Ends,
+    spindle_port: u16,
+    header: &SpindleHeader,
+    data: &[u8],
+    segment: usize,
+) -> Vec<Vec<u8>> {
     assert!(segment > 0 && !data.is_empty(), "a put needs bytes and a segment size");
     data.chunks(segment)
         .enumerate()
@@ -192,7 +200,8 @@ mod tests {
             let Some(TransportSlice::Udp(datagram)) = sliced.transport else { panic!("not UDP") };
             assert_eq!((datagram.destination_port(), datagram.checksum()), (4795, 0));
             let datagram = datagram.payload();
-            let offset = u32::from_be_bytes(datagram[wire::OFF_MSG_OFF..wire::OFF_MSG_OFF + 4].try_into().unwrap()) as usize;
+            let offset =
+                u32::from_be_bytes(datagram[wire::OFF_MSG_OFF..wire::OFF_MSG_OFF + 4].try_into().unwrap()) as usize;
             assert_eq!(datagram[wire::OFF_ADDR..wire::OFF_ADDR + 8], 0x1122_3344_5566_7788u64.to_be_bytes());
             let payload = &datagram[wire::SPINDLE_BYTES..];
             back[offset..offset + payload.len()].copy_from_slice(payload);

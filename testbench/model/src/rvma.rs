@@ -6,7 +6,9 @@
 
 use spindle_contract::reasons;
 use spindle_contract::registers::doorbell_error;
-use spindle_contract::wire::{flag, opcode, status, RECORD_BUFFER, RECORD_BYTES, RECORD_EPOCH, RECORD_LENGTH, RECORD_STATUS};
+use spindle_contract::wire::{
+    flag, opcode, status, RECORD_BUFFER, RECORD_BYTES, RECORD_EPOCH, RECORD_LENGTH, RECORD_STATUS,
+};
 use std::collections::{BTreeMap, HashMap, VecDeque};
 
 /// A posted buffer.
@@ -131,7 +133,7 @@ impl Rvma {
 
     /// POST_BUFFER to the mailbox of that process and address. The model's slots never run out.
     pub fn post_buffer(&mut self, pid: u16, addr: u64, base: u64, size: u32, record: u64) -> Result<(), u32> {
-        if size == 0 || record % RECORD_BYTES as u64 != 0 {
+        if size == 0 || !record.is_multiple_of(RECORD_BYTES as u64) {
             return Err(doorbell_error::BAD_ARGUMENT);
         }
         let mailbox = self.mailboxes.get_mut(&(pid, addr)).ok_or(doorbell_error::NO_MAILBOX)?;
@@ -147,7 +149,9 @@ impl Rvma {
     /// A packet. `Err` is the reason of its refusal.
     pub fn put(&mut self, put: &Put) -> Result<(), usize> {
         let length = put.payload.len() as u32;
-        if ![opcode::PUT, opcode::GET_RESP].contains(&put.opcode) || put.flags & (flag::EPOCH_VALID | flag::MANAGED) != 0 {
+        if ![opcode::PUT, opcode::GET_RESP].contains(&put.opcode)
+            || put.flags & (flag::EPOCH_VALID | flag::MANAGED) != 0
+        {
             return Err(reasons::UNSUPPORTED);
         }
         let name = (put.pid, put.addr);
@@ -160,17 +164,27 @@ impl Rvma {
             || u64::from(put.msg_off) + u64::from(length) > u64::from(put.msg_len)
             || (put.slot.is_none() && length != put.msg_len);
 
-        let live = put.slot.and_then(|slot| self.bindings.get(&slot)).filter(|b| b.mailbox == name && b.message == put.message);
+        let live = put
+            .slot
+            .and_then(|slot| self.bindings.get(&slot))
+            .filter(|b| b.mailbox == name && b.message == put.message);
         let known = live.cloned();
         let mut binding = match known {
             Some(binding) => binding,
             None if contradicts => return Err(reasons::OUT_OF_BOUNDS),
-            None => Binding { mailbox: name, message: put.message, left: put.msg_len, fate: self.bind(name, put.msg_len, end) },
+            None => Binding {
+                mailbox: name,
+                message: put.message,
+                left: put.msg_len,
+                fate: self.bind(name, put.msg_len, end),
+            },
         };
         let fits = length <= binding.left;
         let fate = match binding.fate {
             Err(reason) => Err(reason),
-            Ok(buffer) if contradicts || !fits || end > u64::from(self.buffers[buffer].size) => return Err(reasons::OUT_OF_BOUNDS),
+            Ok(buffer) if contradicts || !fits || end > u64::from(self.buffers[buffer].size) => {
+                return Err(reasons::OUT_OF_BOUNDS)
+            }
             Ok(buffer) => Ok(buffer),
         };
         if let (Some(slot), true) = (put.slot, fits) {
@@ -205,10 +219,16 @@ impl Rvma {
         let length = put.payload.len() as u64;
         // A transfer fails as a whole when the host refuses one of its bursts, but the others are written.
         let blocks = (0..length).map(|i| start.wrapping_add(i) & !255);
-        let bad: Vec<u64> = blocks.filter(|block| self.failing.iter().any(|f| (0..length).any(|i| {
-            let at = start.wrapping_add(i);
-            at & !255 == *block && f.contains(&at)
-        }))).collect();
+        let bad: Vec<u64> = blocks
+            .filter(|block| {
+                self.failing.iter().any(|f| {
+                    (0..length).any(|i| {
+                        let at = start.wrapping_add(i);
+                        at & !255 == *block && f.contains(&at)
+                    })
+                })
+            })
+            .collect();
         for (i, byte) in put.payload.iter().enumerate() {
             let at = start.wrapping_add(i as u64);
             if !bad.contains(&(at & !255)) {
@@ -230,7 +250,11 @@ impl Rvma {
                 buffer: buffer.base,
             });
         }
-        if bad.is_empty() { Ok(()) } else { Err(reasons::HOST_ERROR) }
+        if bad.is_empty() {
+            Ok(())
+        } else {
+            Err(reasons::HOST_ERROR)
+        }
     }
 }
 
@@ -239,7 +263,18 @@ mod tests {
     use super::*;
 
     fn put(message: u32, buf_off: u32, msg_off: u32, msg_len: u32, payload: &[u8]) -> Put {
-        Put { opcode: opcode::PUT, addr: 7, key: 9, message: (1, 2, message), buf_off, msg_off, msg_len, payload: payload.to_vec(), slot: Some(message as u8), ..Default::default() }
+        Put {
+            opcode: opcode::PUT,
+            addr: 7,
+            key: 9,
+            message: (1, 2, message),
+            buf_off,
+            msg_off,
+            msg_len,
+            payload: payload.to_vec(),
+            slot: Some(message as u8),
+            ..Default::default()
+        }
     }
 
     #[test]
@@ -252,7 +287,10 @@ mod tests {
             assert!(rvma.records.is_empty());
         }
         rvma.put(&put(1, 0, 2, 4, &[3, 4])).unwrap();
-        assert_eq!(rvma.records, [Record { address: 0x2000, length: 8, status: status::DONE, epoch: 0, buffer: 0x1000 }]);
+        assert_eq!(
+            rvma.records,
+            [Record { address: 0x2000, length: 8, status: status::DONE, epoch: 0, buffer: 0x1000 }]
+        );
         assert_eq!(rvma.memory.values().copied().collect::<Vec<u8>>(), [1, 2, 3, 4, 5, 6, 7, 8]);
     }
 
@@ -271,7 +309,8 @@ mod tests {
 
     #[test]
     fn records_are_little_endian() {
-        let record = Record { address: 0, length: 0x0102_0304, status: 1, epoch: 0x0506, buffer: 0x0708_090A_0B0C_0D0E };
+        let record =
+            Record { address: 0, length: 0x0102_0304, status: 1, epoch: 0x0506, buffer: 0x0708_090A_0B0C_0D0E };
         assert_eq!(record.bytes(), [4, 3, 2, 1, 1, 0, 6, 5, 0x0E, 0x0D, 0x0C, 0x0B, 0x0A, 9, 8, 7]);
     }
 }

@@ -28,13 +28,15 @@ pub struct Captured {
 /// # Errors
 /// A file that cannot be read, is no pcap, is not Ethernet, is cut short, or holds absurd lengths.
 pub fn read(path: &Path) -> Result<Vec<Captured>> {
-    let file = File::open(path).with_context(|| format!("cannot open {}: give the path of a pcap file", path.display()))?;
+    let file =
+        File::open(path).with_context(|| format!("cannot open {}: give the path of a pcap file", path.display()))?;
     read_from(BufReader::new(file)).with_context(|| format!("{} cannot be used", path.display()))
 }
 
 fn read_from(input: impl Read) -> Result<Vec<Captured>> {
-    let mut reader = PcapReader::new(input)
-        .map_err(|error| anyhow::anyhow!("it is not a pcap file ({error}); convert pcapng with `editcap -F pcap IN OUT`"))?;
+    let mut reader = PcapReader::new(input).map_err(|error| {
+        anyhow::anyhow!("it is not a pcap file ({error}); convert pcapng with `editcap -F pcap IN OUT`")
+    })?;
     if reader.header().datalink != DataLink::ETHERNET {
         bail!("its link type is {:?}, not Ethernet; capture on an Ethernet interface", reader.header().datalink);
     }
@@ -42,7 +44,10 @@ fn read_from(input: impl Read) -> Result<Vec<Captured>> {
     while let Some(packet) = reader.next_packet() {
         let number = packets.len() + 1;
         let packet = packet.map_err(|error| {
-            anyhow::anyhow!("packet {number} is damaged or cut short ({error}); {} whole packets come before it", number - 1)
+            anyhow::anyhow!(
+                "packet {number} is damaged or cut short ({error}); {} whole packets come before it",
+                number - 1
+            )
         })?;
         if packet.data.is_empty() || packet.data.len() > LONGEST {
             bail!("packet {number} has {} bytes; a frame has 1 to {LONGEST}", packet.data.len());
@@ -85,7 +90,12 @@ mod tests {
     use super::*;
 
     fn sample() -> Vec<Captured> {
-        (1..5u8).map(|n| Captured { time: Duration::from_nanos(1_000_000_007 * u64::from(n)), bytes: vec![n; 60 + usize::from(n)] }).collect()
+        (1..5u8)
+            .map(|n| Captured {
+                time: Duration::from_nanos(1_000_000_007 * u64::from(n)),
+                bytes: vec![n; 60 + usize::from(n)],
+            })
+            .collect()
     }
 
     #[test]
@@ -111,6 +121,8 @@ mod tests {
         let mut bytes = std::fs::read(file.path()).unwrap();
         bytes[24 + 8..24 + 12].copy_from_slice(&0x7fff_ffffu32.to_le_bytes());
         assert!(format!("{:#}", read_from(&bytes[..]).unwrap_err()).contains("packet 1"));
-        assert!(format!("{:#}", read_from(&b"GIF89a, surely not a capture file"[..]).unwrap_err()).contains("not a pcap"));
+        assert!(
+            format!("{:#}", read_from(&b"GIF89a, surely not a capture file"[..]).unwrap_err()).contains("not a pcap")
+        );
     }
 }

@@ -121,7 +121,13 @@ impl SimDevice {
         let source = source.clone().with_trace(options.trace);
         let mut model = Model::build(&source)?.instance_zeroed();
         let port = |name: &str| model.port(name);
-        let rx = Rx { data: port("rx_data")?, keep: port("rx_keep")?, last: port("rx_last")?, user: port("rx_user")?, valid: port("rx_valid")? };
+        let rx = Rx {
+            data: port("rx_data")?,
+            keep: port("rx_keep")?,
+            last: port("rx_last")?,
+            user: port("rx_user")?,
+            valid: port("rx_valid")?,
+        };
         let bar = BarPorts {
             awaddr: port("bar_awaddr")?,
             awvalid: port("bar_awvalid")?,
@@ -151,7 +157,11 @@ impl SimDevice {
             config.name,
             lanes.len()
         );
-        let pace = if options.tx_ready_percent >= 100 { Pace::always() } else { Pace::percent(options.seed, options.tx_ready_percent) };
+        let pace = if options.tx_ready_percent >= 100 {
+            Pace::always()
+        } else {
+            Pace::percent(options.seed, options.tx_ready_percent)
+        };
         let tx = StreamSink::new(&model, "tx")?.with_pace(pace);
         let memory = HostMemory::new(&model, "host", options.seed, options.host_latency)?;
         model.reset(4);
@@ -354,7 +364,10 @@ impl SimDevice {
         for _ in 0..BAR_PATIENCE {
             self.settle();
             let accepted = asking && self.model.is_set(self.bar.arready);
-            let answer = self.model.is_set(self.bar.rvalid).then(|| (self.model.get(self.bar.rdata) as u32, self.model.get(self.bar.rresp)));
+            let answer = self
+                .model
+                .is_set(self.bar.rvalid)
+                .then(|| (self.model.get(self.bar.rdata) as u32, self.model.get(self.bar.rresp)));
             self.step();
             if accepted {
                 asking = false;

@@ -256,7 +256,11 @@ impl HostMemory {
 
     /// Nothing is under way: no address without data, no data without address, no response owed, no read open.
     pub fn idle(&self) -> bool {
-        self.addresses.is_empty() && self.data.is_empty() && self.open_data.beats.is_empty() && self.pending.is_empty() && self.reads.is_empty()
+        self.addresses.is_empty()
+            && self.data.is_empty()
+            && self.open_data.beats.is_empty()
+            && self.pending.is_empty()
+            && self.reads.is_empty()
     }
 
     /// Sets the model's inputs for this cycle.
@@ -318,7 +322,8 @@ impl HostMemory {
             if !valid {
                 self.violations.push(format!("AWVALID fell before AWREADY at {:#x}", held.0));
             } else if held != shown {
-                self.violations.push(format!("the write address changed from {:#x} to {address:#x} before AWREADY", held.0));
+                self.violations
+                    .push(format!("the write address changed from {:#x} to {address:#x} before AWREADY", held.0));
             }
         } else if valid {
             self.offered_since = model.cycle();
@@ -331,7 +336,9 @@ impl HostMemory {
         let bytes = beats * BEAT_BYTES as u64;
         let (size, burst) = (model.get(ports.awsize), model.get(ports.awburst));
         if size != 6 || burst != 1 {
-            self.violations.push(format!("burst at {address:#x} has size {size} and type {burst}; full beats (6) and INCR (1) are wanted"));
+            self.violations.push(format!(
+                "burst at {address:#x} has size {size} and type {burst}; full beats (6) and INCR (1) are wanted"
+            ));
         }
         let first_line = address & !(BEAT_BYTES as u64 - 1);
         if bytes > MAX_BURST as u64 {
@@ -381,17 +388,26 @@ impl HostMemory {
     /// Brings addresses and data together; AXI4 allows either to come first.
     fn pair(&mut self) {
         while !self.addresses.is_empty() && !self.data.is_empty() {
-            let (mut burst, data) = (self.addresses.pop_front().expect("not empty"), self.data.pop_front().expect("not empty"));
+            let (mut burst, data) =
+                (self.addresses.pop_front().expect("not empty"), self.data.pop_front().expect("not empty"));
             if data.beats.len() != burst.beats {
-                self.violations.push(format!("burst at {:#x} has {} beats, WLAST came with beat {}", burst.address, burst.beats, data.beats.len()));
+                self.violations.push(format!(
+                    "burst at {:#x} has {} beats, WLAST came with beat {}",
+                    burst.address,
+                    burst.beats,
+                    data.beats.len()
+                ));
             }
             let first_line = burst.address & !(BEAT_BYTES as u64 - 1);
             for (i, (beat, strobe)) in data.beats.iter().enumerate() {
                 let line = first_line.wrapping_add((i * BEAT_BYTES) as u64);
-                burst.bytes.extend((0..BEAT_BYTES).filter(|b| strobe >> b & 1 == 1).map(|b| (line + b as u64, beat[b])));
+                burst
+                    .bytes
+                    .extend((0..BEAT_BYTES).filter(|b| strobe >> b & 1 == 1).map(|b| (line + b as u64, beat[b])));
             }
             burst.data_cycle = data.cycle;
-            burst.failed = burst.bytes.iter().any(|(address, _)| self.failing.iter().any(|range| range.contains(address)));
+            burst.failed =
+                burst.bytes.iter().any(|(address, _)| self.failing.iter().any(|range| range.contains(address)));
             let span = self.timing.response_max.saturating_sub(self.timing.response_min) + 1;
             let due = data.cycle.max(burst.address_cycle) + self.timing.response_min.max(1) + self.next_random() % span;
             self.pending.push(Pending { due, burst });
@@ -400,7 +416,10 @@ impl HostMemory {
 
     fn drive_reads(&mut self, model: &mut Model, now: u64) {
         let ready = !self.chance(self.timing.read_stall);
-        if !self.read_offered && self.reads.front().is_some_and(|read| read.1 <= now) && !self.chance(self.timing.read_stall) {
+        if !self.read_offered
+            && self.reads.front().is_some_and(|read| read.1 <= now)
+            && !self.chance(self.timing.read_stall)
+        {
             self.read_offered = true;
         }
         let ports = self.read.as_ref().expect("the caller looked");

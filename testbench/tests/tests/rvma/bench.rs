@@ -46,7 +46,9 @@ pub fn field(name: &str, bytes: &[u8], wanted: &str) -> u64 {
     let mut offset = 0;
     for field in descriptor(name).fields {
         if field.name == wanted {
-            return (0..field.bits).map(|bit| u64::from(bytes[(offset + bit) / 8] >> ((offset + bit) % 8) & 1) << bit).sum();
+            return (0..field.bits)
+                .map(|bit| u64::from(bytes[(offset + bit) / 8] >> ((offset + bit) % 8) & 1) << bit)
+                .sum();
         }
         offset += field.bits;
     }
@@ -247,7 +249,14 @@ impl Bench {
     pub fn dma(&mut self, who: u64, address: u64, data: &[u8]) {
         let desc = pack(
             "dma_desc",
-            &[("version", 1), ("cluster", who >> 7), ("hpu", who >> 4 & 7), ("handle", who & 15), ("address", address), ("length", data.len() as u64)],
+            &[
+                ("version", 1),
+                ("cluster", who >> 7),
+                ("hpu", who >> 4 & 7),
+                ("handle", who & 15),
+                ("address", address),
+                ("length", data.len() as u64),
+            ],
         );
         self.commands.push_back(desc);
         let beats = data.chunks(64).count();
@@ -331,8 +340,16 @@ impl Bench {
         if model.is_set(ports.done_valid) && model.is_set(ports.done_ready) {
             let bytes = model.get_bytes(ports.done);
             let get = |name| field("placement_done", bytes, name);
-            let done = Done { frame: get("frame") as u16, placed: get("placed") == 1, reason: get("reason") as usize, cycle: now };
-            let pkt = self.pkt_of.remove(&done.frame).unwrap_or_else(|| panic!("frame {} is done twice, or was never given", done.frame));
+            let done = Done {
+                frame: get("frame") as u16,
+                placed: get("placed") == 1,
+                reason: get("reason") as usize,
+                cycle: now,
+            };
+            let pkt = self
+                .pkt_of
+                .remove(&done.frame)
+                .unwrap_or_else(|| panic!("frame {} is done twice, or was never given", done.frame));
             assert_eq!(get("pkt"), pkt, "frame {} gives back the wrong packet", done.frame);
             self.frames.remove(&pkt);
             self.free_pkts.push_back(pkt);
@@ -377,14 +394,20 @@ impl Bench {
     pub fn run_until(&mut self, what: &str, done: impl Fn(&Bench) -> bool) {
         let start = self.model.cycle();
         while !done(self) {
-            assert!(self.model.cycle() < start + PATIENCE, "{what}: nothing for {PATIENCE} cycles; {} packets open", self.pkt_of.len());
+            assert!(
+                self.model.cycle() < start + PATIENCE,
+                "{what}: nothing for {PATIENCE} cycles; {} packets open",
+                self.pkt_of.len()
+            );
             self.step();
         }
     }
 
     /// Runs until nothing is under way, and a little longer.
     pub fn drain(&mut self) {
-        self.run_until("drain", |b| b.pkt_of.is_empty() && b.commands.is_empty() && b.dma_beats.is_empty() && b.host.idle());
+        self.run_until("drain", |b| {
+            b.pkt_of.is_empty() && b.commands.is_empty() && b.dma_beats.is_empty() && b.host.idle()
+        });
         self.steps(60);
         self.run_until("records", |b| b.host.idle());
         assert!(self.host.violations.is_empty(), "AXI4: {:#?}", self.host.violations);

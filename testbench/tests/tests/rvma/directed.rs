@@ -45,7 +45,10 @@ fn two_puts_complete_one_buffer_once() {
             twin.post(1, 0x77, base, 1024, record);
             let id = 2 * round as u32;
             let mut rng = context.rng();
-            let mut parts = [message(&mut rng, 1, 0x77, 5, id, 512, 0, 128, 3), message(&mut rng, 1, 0x77, 5, id + 1, 512, 512, 128, 9)];
+            let mut parts = [
+                message(&mut rng, 1, 0x77, 5, id, 512, 0, 128, 3),
+                message(&mut rng, 1, 0x77, 5, id + 1, 512, 512, 128, 9),
+            ];
             if round % 2 == 1 {
                 parts.iter_mut().for_each(|p| p.reverse());
             }
@@ -56,7 +59,11 @@ fn two_puts_complete_one_buffer_once() {
                     let open = |b: &Bench| b.open_packets() == 0 && b.host.idle();
                     twin.bench.run_until("seven packets", open);
                     twin.bench.steps(40);
-                    assert_eq!(twin.bench.host.memory.bytes(record, 16), [0; 16], "order {round}: a record before the last packet");
+                    assert_eq!(
+                        twin.bench.host.memory.bytes(record, 16),
+                        [0; 16],
+                        "order {round}: a record before the last packet"
+                    );
                 }
             }
             twin.bench.drain();
@@ -88,7 +95,16 @@ fn every_alignment() {
                 let buf_off = at + (destination + 64 - 3) % 64;
                 at += 512;
                 let data = payload(&mut rng, length as usize);
-                let put = Put { opcode: opcode::PUT, addr: 1, key: 2, message: (1, 1, at), msg_len: length, buf_off, payload: data, ..Default::default() };
+                let put = Put {
+                    opcode: opcode::PUT,
+                    addr: 1,
+                    key: 2,
+                    message: (1, 1, at),
+                    msg_len: length,
+                    buf_off,
+                    payload: data,
+                    ..Default::default()
+                };
                 twin.put(&put, 64 + source);
                 if twin.bench.open_packets() > 900 {
                     twin.bench.run_until("room", |b| b.open_packets() < 100);
@@ -151,7 +167,10 @@ fn host_errors_end_a_buffer_as_partial() {
             }
         }
         twin.bench.drain();
-        assert_eq!(twin.model.records.iter().map(|r| (r.length, r.status)).collect::<Vec<_>>(), [(3072, status::PARTIAL), (4096, status::DONE)]);
+        assert_eq!(
+            twin.model.records.iter().map(|r| (r.length, r.status)).collect::<Vec<_>>(),
+            [(3072, status::PARTIAL), (4096, status::DONE)]
+        );
         assert!(twin.expected.values().any(|e| *e == Err(HOST_ERROR)));
         twin.finish();
     });
@@ -213,7 +232,10 @@ fn slots_are_used_again() {
                 twin.post(0, 1, 0x10_0000 + next * 64, 10, 0x5000 + next * 16);
             }
             let number = twin.numbers[&(0, 1)];
-            assert_eq!(twin.bench.post_buffer(0, number, 0x1, 10, 0x10), Err(spindle_contract::registers::doorbell_error::NO_SLOT));
+            assert_eq!(
+                twin.bench.post_buffer(0, number, 0x1, 10, 0x10),
+                Err(spindle_contract::registers::doorbell_error::NO_SLOT)
+            );
             for i in 0..if round == 3 { 64 } else { rng.random_range(1..60) } {
                 for put in message(&mut rng, 0, 1, 2, round * 100 + i, 10, 0, 10, 0) {
                     twin.put(&put, 90);
@@ -283,7 +305,9 @@ fn contradictions_are_refused() {
 #[test]
 fn a_host_that_takes_one_write_at_a_time() {
     run_with_wave_on_failure("rvma_one_write", |context| {
-        for (posted, most_open, latency, count) in [(0, 1, 1, 150), (0, 3, 60, 60), (1, 1, 1, 150), (1, 2, 60, 60), (0, 1000, 1500, 200), (1, 1000, 1500, 200)] {
+        for (posted, most_open, latency, count) in
+            [(0, 1, 1, 150), (0, 3, 60, 60), (1, 1, 1, 150), (1, 2, 60, 60), (0, 1000, 1500, 200), (1, 1000, 1500, 200)]
+        {
             let mut rng = context.rng();
             let mut twin = Twin::new(Bench::new(context, &Config::SIM, (latency, latency)));
             twin.bench.csr(true, rvma::BASE + rvma::CONTROL, posted);
@@ -323,15 +347,24 @@ fn completion_order() {
             let record = bench.host.log.last().expect("a record").clone();
             assert_eq!((record.address, record.bytes.len()), (0x5000, 16));
             let data = &bench.host.log[..bench.host.log.len() - 1];
-            let (beat, answer) = (data.iter().map(|b| b.data_cycle).max().unwrap(), data.iter().map(|b| b.response_cycle).max().unwrap());
+            let (beat, answer) = (
+                data.iter().map(|b| b.data_cycle).max().unwrap(),
+                data.iter().map(|b| b.response_cycle).max().unwrap(),
+            );
             let from = if posted { beat } else { answer };
-            assert!(record.offered_cycle > from && record.offered_cycle <= from + 8, "round {round}: record in cycle {}, beat {beat}, answer {answer}", record.offered_cycle);
+            assert!(
+                record.offered_cycle > from && record.offered_cycle <= from + 8,
+                "round {round}: record in cycle {}, beat {beat}, answer {answer}",
+                record.offered_cycle
+            );
             bench.host.log.clear();
         }
         // Switched with answers outstanding: every buffer still completes exactly once.
         bench.host.timing = Timing { aw_stall: 20, w_stall: 20, response_min: 100, response_max: 400, read_stall: 0 };
         for round in 0..20u32 {
-            bench.post_buffer(0, number, 0x10_0000 + 0x1000 * u64::from(round), 1000, 0x6000 + 16 * u64::from(round)).unwrap();
+            bench
+                .post_buffer(0, number, 0x10_0000 + 0x1000 * u64::from(round), 1000, 0x6000 + 16 * u64::from(round))
+                .unwrap();
             for put in message(&mut rng, 0, 1, 2, 100 + round, 1000, 0, 300, round as u8) {
                 bench.put(&put, 90);
             }

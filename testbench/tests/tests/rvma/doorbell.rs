@@ -28,7 +28,10 @@ fn every_error_is_said() {
         assert_eq!(bench.post_buffer(0, mine + 0x1_0000, 0x1000, 10, 0x20), Err(NO_MAILBOX), "above the table");
         assert_eq!(bench.post_buffer(0, 1024, 0x1000, 10, 0x20), Err(NO_MAILBOX), "one above the table");
         assert_eq!(bench.post_buffer(0, mine, 0x1000, 10, 0x20), Ok(()));
-        for command in (0..16).filter(|c| ![doorbell_command::INIT_WINDOW, doorbell_command::POST_BUFFER].contains(c)).chain([0x101, 0x8000_0002]) {
+        for command in (0..16)
+            .filter(|c| ![doorbell_command::INIT_WINDOW, doorbell_command::POST_BUFFER].contains(c))
+            .chain([0x101, 0x8000_0002])
+        {
             assert_eq!(bench.ring(0, command), (UNSUPPORTED, 0), "command {command}");
         }
         assert_eq!((bench.counter(rvma::MAILBOXES), bench.counter(rvma::BUFFERS)), (2, 1));
@@ -45,11 +48,15 @@ fn a_full_table_refuses_and_forgets_nothing() {
         let mut open: Vec<(u16, u64, u32)> = vec![];
         let mut full = 0;
         while full < 40 {
-            let (pid, addr) = (rng.random_range(0..16), if rng.random() { rng.random() } else { rng.random_range(0..8u64) * 4096 });
+            let (pid, addr) =
+                (rng.random_range(0..16), if rng.random() { rng.random() } else { rng.random_range(0..8u64) * 4096 });
             let known = open.iter().any(|o| (o.0, o.1) == (pid, addr));
             match bench.init_window(pid, addr, 1, 1, 0) {
                 Ok(number) => {
-                    assert!(!known && number < 64 && open.iter().all(|o| o.2 != number), "mailbox {number} was given out twice");
+                    assert!(
+                        !known && number < 64 && open.iter().all(|o| o.2 != number),
+                        "mailbox {number} was given out twice"
+                    );
                     open.push((pid, addr, number));
                 }
                 Err(doorbell_error::EXISTS) => assert!(known),
@@ -98,7 +105,16 @@ fn registers_answer() {
         }
         assert_eq!(bench.csr(false, page(3) + doorbell::COMMAND, 0), (0, false));
         // What does not exist is an error, not a hang.
-        for address in [page(16), page(0) + 0x60, page(0) + 0xFFC, page(5) + 0x80, page(239) + 4, rvma::BASE + 4, rvma::BASE + 0x124, rvma::BASE + 0xFFC] {
+        for address in [
+            page(16),
+            page(0) + 0x60,
+            page(0) + 0xFFC,
+            page(5) + 0x80,
+            page(239) + 4,
+            rvma::BASE + 4,
+            rvma::BASE + 0x124,
+            rvma::BASE + 0xFFC,
+        ] {
             assert_eq!(bench.csr(false, address, 0), (0, true), "address {address:#x}");
             assert_eq!(bench.csr(true, address, 1), (0, true), "address {address:#x}");
         }

@@ -17,7 +17,16 @@ fn idle_bench(context: &spindle_harness::WaveContext, threshold: u32, latency: u
 
 /// Minimum frames of one flow into one mailbox: 16 bytes of payload each, the second beat of two.
 fn small(id: u32) -> Put {
-    Put { opcode: 1, addr: 1, key: 2, message: (1, 1, id), msg_len: 16, buf_off: id * 64, payload: vec![id as u8; 16], ..Default::default() }
+    Put {
+        opcode: 1,
+        addr: 1,
+        key: 2,
+        message: (1, 1, id),
+        msg_len: 16,
+        buf_off: id * 64,
+        payload: vec![id as u8; 16],
+        ..Default::default()
+    }
 }
 
 #[test]

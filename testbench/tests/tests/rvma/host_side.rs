@@ -9,7 +9,10 @@ use std::collections::HashMap;
 impl Bench {
     /// A register access: the data read and the error flag.
     pub fn csr(&mut self, write: bool, address: u32, data: u32) -> (u32, bool) {
-        self.request = Some(pack("csr_request", &[("valid", 1), ("write", write.into()), ("addr", address.into()), ("wdata", data.into())]));
+        self.request = Some(pack(
+            "csr_request",
+            &[("valid", 1), ("write", write.into()), ("addr", address.into()), ("wdata", data.into())],
+        ));
         for _ in 0..PATIENCE {
             self.step();
             if let Some(answer) = self.answer.take() {
@@ -88,7 +91,14 @@ pub struct Twin {
 
 impl Twin {
     pub fn new(bench: Bench) -> Self {
-        Self { bench, model: Rvma::default(), expected: HashMap::new(), numbers: HashMap::new(), buffers: vec![], handler_bytes: vec![] }
+        Self {
+            bench,
+            model: Rvma::default(),
+            expected: HashMap::new(),
+            numbers: HashMap::new(),
+            buffers: vec![],
+            handler_bytes: vec![],
+        }
     }
 
     /// Opens a mailbox on both sides.
@@ -101,7 +111,10 @@ impl Twin {
     /// Posts a buffer on both sides.
     pub fn post(&mut self, pid: u16, addr: u64, base: u64, size: u32, record: u64) {
         let number = self.numbers[&(pid, addr)];
-        assert_eq!(self.bench.post_buffer(pid, number, base, size, record), self.model.post_buffer(pid, addr, base, size, record));
+        assert_eq!(
+            self.bench.post_buffer(pid, number, base, size, record),
+            self.model.post_buffer(pid, addr, base, size, record)
+        );
         self.buffers.push((base, size, record));
     }
 
@@ -142,7 +155,12 @@ impl Twin {
         }
         let (got, wanted) = (bench.host.memory.nonzero(), memory.nonzero());
         let differs = got.iter().zip(&wanted).position(|(a, b)| a != b).unwrap_or(got.len().min(wanted.len()));
-        assert!(got == wanted, "host memory differs: the first difference is {:x?} instead of {:x?}", got.get(differs), wanted.get(differs));
+        assert!(
+            got == wanted,
+            "host memory differs: the first difference is {:x?} instead of {:x?}",
+            got.get(differs),
+            wanted.get(differs)
+        );
 
         // A record leaves after the last answer for its buffer's data, and nothing follows.
         for (base, size, record) in &self.buffers {
@@ -151,7 +169,11 @@ impl Twin {
             let last = data.map(|b| b.response_cycle).max().unwrap_or(0);
             for burst in bench.host.log.iter().filter(|b| b.bytes.first().is_some_and(|(a, _)| a == record)) {
                 assert_eq!(burst.bytes.len(), 16, "a record is one write of 16 bytes");
-                assert!(burst.offered_cycle > last, "the record at {record:#x} left in cycle {}, the last answer came in {last}", burst.offered_cycle);
+                assert!(
+                    burst.offered_cycle > last,
+                    "the record at {record:#x} left in cycle {}, the last answer came in {last}",
+                    burst.offered_cycle
+                );
             }
         }
 

@@ -19,14 +19,25 @@ pub fn payload(rng: &mut ChaCha8Rng, length: usize) -> Vec<u8> {
     (0..length).map(|_| rng.random()).collect()
 }
 
+#[allow(clippy::too_many_arguments)] // one per header field, as the callers read
 /// A message cut into packets of `segment` bytes.
-pub fn message(rng: &mut ChaCha8Rng, pid: u16, addr: u64, key: u32, id: u32, length: u32, buf_off: u32, segment: u32, slot: u8) -> Vec<Put> {
+pub fn message(
+    rng: &mut ChaCha8Rng,
+    pid: u16,
+    addr: u64,
+    key: u32,
+    id: u32,
+    length: u32,
+    buf_off: u32,
+    segment: u32,
+    slot: u8,
+) -> Vec<Put> {
     let count = length.div_ceil(segment).max(1);
     (0..count)
         .map(|i| {
             let msg_off = i * segment;
             Put {
-                opcode: if id % 7 == 0 { opcode::GET_RESP } else { opcode::PUT },
+                opcode: if id.is_multiple_of(7) { opcode::GET_RESP } else { opcode::PUT },
                 pid,
                 addr,
                 key,
@@ -52,8 +63,9 @@ fn storm(context: &WaveContext, pace: Pace, timing: Timing, rounds: usize, poste
     if posted {
         twin.bench.csr(true, spindle_contract::registers::rvma::BASE, 1);
     }
-    let boxes: Vec<(u16, u64, u32, u32)> =
-        (0..6u64).map(|i| ((i % 4) as u16, 0x7000_0000_0000 + (i / 4) * 0x100, rng.random(), rng.random_range(1..2000))).collect();
+    let boxes: Vec<(u16, u64, u32, u32)> = (0..6u64)
+        .map(|i| ((i % 4) as u16, 0x7000_0000_0000 + (i / 4) * 0x100, rng.random(), rng.random_range(1..2000)))
+        .collect();
     for (pid, addr, key, threshold) in &boxes {
         twin.open(*pid, *addr, *key, *threshold);
     }
@@ -118,7 +130,11 @@ fn storm(context: &WaveContext, pace: Pace, timing: Timing, rounds: usize, poste
     let records = twin.model.records.len();
     assert!(records > 3 * rounds, "the traffic must complete buffers; it completed {records}");
     for reason in [UNSUPPORTED, NO_MAILBOX, BAD_KEY, NO_POSTED_BUFFER, OUT_OF_BOUNDS] {
-        assert!(twin.expected.values().any(|e| *e == Err(reason)), "the traffic never ran into {}", DROP_REASONS[reason].0);
+        assert!(
+            twin.expected.values().any(|e| *e == Err(reason)),
+            "the traffic never ran into {}",
+            DROP_REASONS[reason].0
+        );
     }
     let in_flight = twin.finish().host.most_in_flight;
     println!("{records} records, at most {in_flight} bursts in flight");
@@ -126,29 +142,51 @@ fn storm(context: &WaveContext, pace: Pace, timing: Timing, rounds: usize, poste
 
 #[test]
 fn full_speed() {
-    run_with_wave_on_failure("rvma_full_speed", |c| storm(c, FULL, Timing { aw_stall: 0, w_stall: 0, response_min: 1, response_max: 1, read_stall: 0 }, 12, false));
+    run_with_wave_on_failure("rvma_full_speed", |c| {
+        storm(c, FULL, Timing { aw_stall: 0, w_stall: 0, response_min: 1, response_max: 1, read_stall: 0 }, 12, false)
+    });
 }
 
 #[test]
 fn everybody_stalls() {
     let pace = Pace { idle: 30, read_stall: 40, done_stall: 50 };
-    run_with_wave_on_failure("rvma_everybody_stalls", |c| storm(c, pace, Timing { aw_stall: 50, w_stall: 50, response_min: 1, response_max: 300, read_stall: 0 }, 8, false));
+    run_with_wave_on_failure("rvma_everybody_stalls", |c| {
+        storm(
+            c,
+            pace,
+            Timing { aw_stall: 50, w_stall: 50, response_min: 1, response_max: 300, read_stall: 0 },
+            8,
+            false,
+        )
+    });
 }
 
 #[test]
 fn posted_order() {
     let pace = Pace { idle: 20, read_stall: 20, done_stall: 20 };
     // Answers in step with the beats, so that the check of the order holds for this mode too.
-    run_with_wave_on_failure("rvma_posted_order", |c| storm(c, pace, Timing { aw_stall: 0, w_stall: 30, response_min: 1, response_max: 1, read_stall: 0 }, 4, true));
+    run_with_wave_on_failure("rvma_posted_order", |c| {
+        storm(c, pace, Timing { aw_stall: 0, w_stall: 30, response_min: 1, response_max: 1, read_stall: 0 }, 4, true)
+    });
 }
 
 #[test]
 fn slow_addresses() {
-    run_with_wave_on_failure("rvma_slow_addresses", |c| storm(c, FULL, Timing { aw_stall: 95, w_stall: 0, response_min: 1, response_max: 40, read_stall: 0 }, 4, false));
+    run_with_wave_on_failure("rvma_slow_addresses", |c| {
+        storm(c, FULL, Timing { aw_stall: 95, w_stall: 0, response_min: 1, response_max: 40, read_stall: 0 }, 4, false)
+    });
 }
 
 #[test]
 fn slow_data_and_slow_scheduler() {
     let pace = Pace { idle: 0, read_stall: 0, done_stall: 95 };
-    run_with_wave_on_failure("rvma_slow_data", |c| storm(c, pace, Timing { aw_stall: 0, w_stall: 80, response_min: 200, response_max: 900, read_stall: 0 }, 4, false));
+    run_with_wave_on_failure("rvma_slow_data", |c| {
+        storm(
+            c,
+            pace,
+            Timing { aw_stall: 0, w_stall: 80, response_min: 200, response_max: 900, read_stall: 0 },
+            4,
+            false,
+        )
+    });
 }

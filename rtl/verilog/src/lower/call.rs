@@ -99,9 +99,7 @@ impl Lower<'_> {
                 if n < 0 || n > limit {
                     return self.refuse(call, format!("bit {n} lies outside a value of {} bits", x.width));
                 }
-                if let crate::expr::Kind::Sig(id, _) = x.kind {
-                    self.narrow_read(id, n as usize, width);
-                }
+                self.narrow_read(&call.receiver, &x, n as usize, width);
                 Ok(Val::Hw(Expr::slice(x, n as usize, width), ty))
             }
             Val::Hw(offset, Ty::Index(_)) => Ok(Val::Hw(Expr::slice_at(x, offset, width), ty)),

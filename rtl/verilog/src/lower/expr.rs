@@ -158,9 +158,7 @@ impl Lower<'_> {
         match self.value(&field.base, None)? {
             Val::Hw(base, ty) => match ty.field(&name.to_string()) {
                 Some((offset, inner)) => {
-                    if let crate::expr::Kind::Sig(id, _) = base.kind {
-                        self.narrow_read(id, offset, inner.width());
-                    }
+                    self.narrow_read(&field.base, &base, offset, inner.width());
                     Ok(Val::Hw(Expr::slice(base, offset, inner.width()), inner))
                 }
                 None => self.refuse(whole, format!("{} has no field `{name}`", ty.text())),

@@ -176,8 +176,15 @@ impl Lower<'_> {
         }
     }
 
-    /// Narrows the read noted last to the bits that are used.
-    fn narrow_read(&mut self, id: SigId, lo: usize, width: usize) {
+    /// Narrows the read that `base` has just made to the bits that are used.
+    ///
+    /// Only a signal's own `.val()` counts: a parameter of a helper function stands for a read made once and used many
+    /// times, and a variable is declared where it is last written, which is too late for a read of any part before.
+    fn narrow_read(&mut self, base: &syn::Expr, value: &Expr, lo: usize, width: usize) {
+        let crate::expr::Kind::Sig(id, _) = value.kind else { return };
+        if !reads_anew(base) {
+            return;
+        }
         if let Some(read) = self.reads.get_mut(&id).and_then(|list| list.last_mut()) {
             read.0 += lo;
             read.1 = read.0 + width;
@@ -188,5 +195,16 @@ impl Lower<'_> {
     fn read_before(&self, id: SigId, lo: usize, width: usize) -> Option<u32> {
         let reads = self.reads.get(&id)?;
         reads.iter().find(|(from, to, _)| *from < lo + width && lo < *to).map(|r| r.2)
+    }
+}
+
+/// Whether an expression is `self.x.val()` or a part of it.
+fn reads_anew(expr: &syn::Expr) -> bool {
+    match expr {
+        syn::Expr::Paren(inner) => reads_anew(&inner.expr),
+        syn::Expr::Field(field) => reads_anew(&field.base),
+        syn::Expr::MethodCall(call) if call.method == "val" => true,
+        syn::Expr::MethodCall(call) => matches!(call.method.to_string().as_str(), "get_bits" | "get_bit") && reads_anew(&call.receiver),
+        _ => false,
     }
 }

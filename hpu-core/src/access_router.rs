@@ -66,7 +66,7 @@ pub struct AccessRouter {
     task_second: DFF<Bit>,
     far_arbiter: RoundRobin<8>,
     chosen: Signal<Local, Access>,
-    far: DFF<Access>,
+    remote: DFF<Access>,
     far_busy: Reg<Bit>,
     far_hpu: Reg<Bits<8>>,
     _hpus: usize,
@@ -92,7 +92,7 @@ impl Logic for AccessRouter {
     #[hdl]
     fn update(&mut self) {
         regs!(self, clock, reset, writing, reading, read, far_busy, far_hpu);
-        dffs!(self, clock, task_first, task_second, far);
+        dffs!(self, clock, task_first, task_second, remote);
         clocks!(self, clock, reset, local_arbiter, far_arbiter);
 
         // Who asks for what. An HPU holds its access until the acknowledgement, so those under way are left out.
@@ -100,14 +100,14 @@ impl Logic for AccessRouter {
         let mut near_wants: Bits<8> = bits::<8>(0);
         let mut is_task: Bits<8> = bits::<8>(0);
         let mut writes: Bits<8> = bits::<8>(0);
-        let mut remote: Bits<8> = bits::<8>(0);
+        let mut to_l2: Bits<8> = bits::<8>(0);
         for i in 0..self._hpus {
             let target = self.target[i].val();
             near_wants =
                 near_wants.replace_bit(i, self.valid[i].val() & ((target == Target::L1) | (target == Target::Task)));
             is_task = is_task.replace_bit(i, target == Target::Task);
             writes = writes.replace_bit(i, self.access[i].val().write);
-            remote = remote.replace_bit(i, self.valid[i].val() & (target == Target::L2));
+            to_l2 = to_l2.replace_bit(i, self.valid[i].val() & (target == Target::L2));
         }
 
         // L1 and task pages.
@@ -137,7 +137,7 @@ impl Logic for AccessRouter {
         let near = if self.task_second.q.val() { self.task_read.val() } else { self.l1_read.val() };
 
         // L2.
-        self.far_arbiter.request.next = remote;
+        self.far_arbiter.request.next = to_l2;
         self.far_arbiter.accept.next = !self.far_busy.q.val();
         self.far_arbiter.lock.next = false;
         self.chosen.next = Access::default();
@@ -147,13 +147,13 @@ impl Logic for AccessRouter {
             }
         }
         if !self.far_busy.q.val() {
-            self.far.d.next = self.chosen.val();
+            self.remote.d.next = self.chosen.val();
             self.far_hpu.d.next = self.far_arbiter.grant.val();
             self.far_busy.d.next = self.far_arbiter.any.val();
         } else if self.l2_ack.val() {
             self.far_busy.d.next = false;
         }
-        self.l2_access.next = self.far.q.val();
+        self.l2_access.next = self.remote.q.val();
         self.l2_valid.next = self.far_busy.q.val();
 
         let far_done = self.far_busy.q.val() & self.l2_ack.val();

@@ -44,7 +44,8 @@ impl Logic for Divider {
         let zero: Bits<32> = bits::<32>(0);
         let shifted = (self.remainder.q.val(), self.quotient.q.val().get_bit(31)).cat::<33>();
         let difference = shifted - bit_cast::<33, 32>(self.divisor.q.val());
-        let fits = shifted >= bit_cast::<33, 32>(self.divisor.q.val());
+        // What is left is below twice the divisor, so the top bit is the sign; a division by zero never gets that far.
+        let fits = !difference.get_bit(32);
         let chosen = if self.remainder_wanted.q.val() { self.remainder.q.val() } else { self.quotient.q.val() };
         self.ready.d.next = false;
         if self.start.val() {

@@ -14,7 +14,7 @@
 //! | store | 5 + latency of the memory: from `access_valid` to `access_ack`, both cycles counted; twice the latency if it crosses a word |
 //! | load | 6 + latency, likewise |
 //! | load from the code region | 7 |
-//! | multiply | 5 |
+//! | multiply | 6 |
 //! | divide, remainder | 37 |
 //! | return | 2, after the jump to the return address |
 //!
@@ -60,7 +60,7 @@ pub enum State {
     Wait,
     /// The word that was read is cut to size.
     Align,
-    /// A product is being corrected for signs.
+    /// Partial products are being added.
     Multiply,
     /// The divider runs.
     Divide,
@@ -154,7 +154,14 @@ pub struct Hpu {
     second: DFF<Bit>,
     low_word: DFF<Bits<32>>,
     high_word: DFF<Bits<32>>,
-    product: DFF<Bits<64>>,
+    low_product: DFF<Bits<32>>,
+    cross_product: DFF<Bits<32>>,
+    other_product: DFF<Bits<32>>,
+    high_product: DFF<Bits<32>>,
+    excess: DFF<Bits<32>>,
+    middle: DFF<Bits<33>>,
+    upper: DFF<Bits<32>>,
+    lower: DFF<Bits<17>>,
     multiply_step: DFF<Bits<2>>,
     left: DFF<Bits<32>>,
     elapsed: DFF<Bits<32>>,
@@ -204,7 +211,14 @@ impl Logic for Hpu {
             second,
             low_word,
             high_word,
-            product,
+            low_product,
+            cross_product,
+            other_product,
+            high_product,
+            excess,
+            middle,
+            upper,
+            lower,
             multiply_step,
             left,
             elapsed,
@@ -368,21 +382,36 @@ impl Logic for Hpu {
             };
         }
 
-        // Multiply: an unsigned product, then its high half is corrected for each negative operand.
-        let high = self.product.q.val().get_bits::<32>(32);
-        let a_signed = (funct3 == 1) | (funct3 == 2);
-        let b_signed = funct3 == 1;
-        self.product.d.next = mul::<64, 32, 32>(self.a.q.val(), self.b.q.val());
+        // Multiply: four products of halves, registered in Execute beside what signed operands take from the high half:
+        // b if a is negative, a if b is. Then three additions, none wider than 33 bits.
+        let left_low = self.a.q.val().get_bits::<16>(0);
+        let left_high = self.a.q.val().get_bits::<16>(16);
+        let right_low = self.b.q.val().get_bits::<16>(0);
+        let right_high = self.b.q.val().get_bits::<16>(16);
+        let a_negative = ((funct3 == 1) | (funct3 == 2)) & self.a.q.val().get_bit(31);
+        let b_negative = (funct3 == 1) & self.b.q.val().get_bit(31);
+        self.low_product.d.next = mul::<32, 16, 16>(left_low, right_low);
+        self.cross_product.d.next = mul::<32, 16, 16>(left_low, right_high);
+        self.other_product.d.next = mul::<32, 16, 16>(left_high, right_low);
+        self.high_product.d.next = mul::<32, 16, 16>(left_high, right_high);
+        self.excess.d.next = (self.b.q.val() & repeat::<32>(a_negative)) + (self.a.q.val() & repeat::<32>(b_negative));
+        self.middle.d.next =
+            bit_cast::<33, 32>(self.cross_product.q.val()) + bit_cast::<33, 32>(self.other_product.q.val());
+        self.upper.d.next = self.high_product.q.val() - self.excess.q.val();
+        self.lower.d.next = bit_cast::<17, 16>(self.low_product.q.val().get_bits::<16>(16))
+            + bit_cast::<17, 16>(self.middle.q.val().get_bits::<16>(0));
         if state == State::Multiply {
             self.multiply_step.d.next = self.multiply_step.q.val() + 1;
-            if self.multiply_step.q.val() == 0 {
-                self.result.d.next = if a_signed & self.a.q.val().get_bit(31) { high - self.b.q.val() } else { high };
-                if funct3 == 0 {
-                    self.result.d.next = self.product.q.val().get_bits::<32>(0);
-                }
-            } else if b_signed & self.b.q.val().get_bit(31) {
-                self.result.d.next = self.result.q.val() - self.a.q.val();
-            }
+            // The carry out of the lower half comes in one bit below the sum.
+            let sum = (self.upper.q.val(), bits::<1>(1)).cat::<33>()
+                + bit_cast::<33, 18>(
+                    (self.middle.q.val().get_bits::<17>(16), self.lower.q.val().get_bit(16)).cat::<18>(),
+                );
+            self.result.d.next = if funct3 == 0 {
+                (self.lower.q.val().get_bits::<16>(0), self.low_product.q.val().get_bits::<16>(0)).cat::<32>()
+            } else {
+                sum.get_bits::<32>(1)
+            };
         }
 
         // Divide.
@@ -456,7 +485,7 @@ impl Logic for Hpu {
             self.state.d.next = State::Fetch;
             self.write_back.d.next = writes_register;
         } else if state == State::Multiply {
-            if self.multiply_step.q.val() == 1 {
+            if self.multiply_step.q.val() == 2 {
                 self.state.d.next = State::Fetch;
                 self.write_back.d.next = writes_register;
             }

@@ -11,6 +11,8 @@ use std::cell::RefCell;
 pub(crate) const MARKER: &str = "// spindle: description handed over";
 /// Starts the first line of hand-written module text, followed by the module's name.
 pub(crate) const NAMED: &str = "// module: ";
+/// Separates the parts of the line that names a module with parameters.
+const SHARED: char = '\u{2}';
 
 /// A constant named by a body.
 #[derive(Debug, Clone)]
@@ -83,6 +85,44 @@ pub(crate) fn take() -> Option<HandedOver> {
 /// Ports come from the struct's signals; outputs are declared `output logic`.
 pub fn custom(name: &str, body: &str) -> Verilog {
     Verilog::Custom(format!("{NAMED}{name}\n{body}"))
+}
+
+/// A hand-written module with parameters, so that instances of all shapes share one text.
+///
+/// `body` and the widths in `ports` (port, width as a Verilog expression) speak of the parameters by name; ports that are not listed have the
+/// width of their signal. As the top of a design the module gets the values as defaults.
+pub fn custom_with(name: &str, parameters: &[(&str, usize)], ports: &[(&str, &str)], body: &str) -> Verilog {
+    let parameters: Vec<String> = parameters.iter().map(|(name, value)| format!("{name}={value}")).collect();
+    let ports: Vec<String> = ports.iter().map(|(port, width)| format!("{port}={width}")).collect();
+    Verilog::Custom(format!("{NAMED}{name}{SHARED}{}{SHARED}{}\n{body}", parameters.join(","), ports.join(",")))
+}
+
+/// What `custom_with` put behind the name: parameters with their values, ports with their widths.
+pub(crate) fn shared_parts(line: &str) -> (String, Parameters) {
+    let list = |part: Option<&str>| -> Vec<(String, String)> {
+        let pairs = part.unwrap_or("").split(',').filter_map(|pair| pair.split_once('='));
+        pairs.map(|(a, b)| (a.to_string(), b.to_string())).collect()
+    };
+    let mut parts = line.split(SHARED);
+    let name = parts.next().unwrap_or("").trim().to_string();
+    (name, Parameters { values: list(parts.next()), widths: list(parts.next()) })
+}
+
+/// Parameters of a hand-written module.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Parameters {
+    /// Name and value at this instance.
+    pub values: Vec<(String, String)>,
+    /// Port and its width in terms of the parameters.
+    pub widths: Vec<(String, String)>,
+}
+
+impl Parameters {
+    /// What an instance writes behind the module's name.
+    pub fn instance(&self) -> String {
+        let values: Vec<String> = self.values.iter().map(|(name, value)| format!(".{name}({value})")).collect();
+        if values.is_empty() { String::new() } else { format!(" #({})", values.join(", ")) }
+    }
 }
 
 /// The number in a rust-hdl literal.

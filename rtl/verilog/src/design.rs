@@ -113,7 +113,13 @@ fn shape(nodes: &[Node], id: usize, shape_of: &[Option<usize>]) -> Result<Option
     let node = &nodes[id];
     let instance = node.path.rsplit('.').next().unwrap_or(&node.path);
     let instance = instance.split('$').next().unwrap_or(instance);
-    let child = |n: usize| format!("\u{1}{}\u{1}", shape_of[n].unwrap_or(usize::MAX));
+    let child = |n: usize| {
+        let parameters = match &nodes[n].code {
+            Code::Text { parameters, .. } => parameters.instance(),
+            _ => String::new(),
+        };
+        format!("\u{1}{}\u{1}{parameters}", shape_of[n].unwrap_or(usize::MAX))
+    };
     let shape = match &node.code {
         Code::Register { .. } => return Ok(None),
         Code::Nothing => {
@@ -134,12 +140,12 @@ fn shape(nodes: &[Node], id: usize, shape_of: &[Option<usize>]) -> Result<Option
             let text = module::write(&body, &|n| child(n), 0)?;
             Shape { base: names::snake(instance), suffix: String::new(), comment: String::new(), text, fixed: false }
         }
-        Code::Text { name, body, extra } => {
+        Code::Text { name, body, extra, parameters } => {
             let base = name.clone().unwrap_or_else(|| names::snake(instance));
             if names::is_keyword(&base) || !names::is_legal(&base) {
                 return Err(EmitError::new("", 0, format!("`{base}` ({}) cannot name a module; use letters, digits and _", node.path)));
             }
-            Shape { base, suffix: String::new(), comment: extra.clone(), text: module::hand_written(node, body), fixed: false }
+            Shape { base, suffix: String::new(), comment: extra.clone(), text: module::hand_written(node, body, parameters, id == 0), fixed: false }
         }
         Code::Blackbox { name, text } => {
             Shape { base: name.clone(), suffix: String::new(), comment: String::new(), text: text.clone(), fixed: true }

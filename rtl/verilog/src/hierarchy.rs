@@ -1,6 +1,6 @@
 //! Walks a design and notes, for every block, its signals, its submodules and where its text comes from.
 
-use crate::describe::{self, HandedOver, Source};
+use crate::describe::{self, HandedOver, Parameters, Source};
 use crate::ty::Ty;
 use num_bigint::BigUint;
 use rust_hdl_core::ast::VerilogBlock;
@@ -23,7 +23,7 @@ pub(crate) enum Code {
     /// A register that becomes part of its parent; reset value present for `Reg`, power-up value for `DFF`.
     Register { init: BigUint, reset: bool, attributes: Vec<(String, String)> },
     /// Hand-written text between the port list and `endmodule`; the name when the author gave one.
-    Text { name: Option<String>, body: String, extra: String },
+    Text { name: Option<String>, body: String, extra: String, parameters: Parameters },
     /// A body described with rust-hdl's own `hdl_gen`.
     Stock(VerilogBlock),
     /// A module declared by its own text.
@@ -64,7 +64,7 @@ fn code_of(node: &dyn Block) -> Code {
         Verilog::Empty => Code::Nothing,
         Verilog::Combinatorial(block) => Code::Stock(block),
         Verilog::Blackbox(b) => Code::Blackbox { name: b.name, text: b.code },
-        Verilog::Wrapper(w) => Code::Text { name: None, body: w.code, extra: w.cores },
+        Verilog::Wrapper(w) => Code::Text { name: None, body: w.code, extra: w.cores, parameters: Parameters::default() },
         Verilog::Custom(text) if text == describe::MARKER => match handed_over {
             Some(HandedOver::Source(source)) => Code::Source(source),
             Some(HandedOver::Register(r)) => {
@@ -77,8 +77,11 @@ fn code_of(node: &dyn Block) -> Code {
                 return Code::Register { init, reset: false, attributes: vec![] };
             }
             match text.strip_prefix(describe::NAMED).and_then(|t| t.split_once('\n')) {
-                Some((name, body)) => Code::Text { name: Some(name.trim().to_string()), body: body.to_string(), extra: String::new() },
-                None => Code::Text { name: None, body: text, extra: String::new() },
+                Some((line, body)) => {
+                    let (name, parameters) = describe::shared_parts(line);
+                    Code::Text { name: Some(name), body: body.to_string(), extra: String::new(), parameters }
+                }
+                None => Code::Text { name: None, body: text, extra: String::new(), parameters: Parameters::default() },
             }
         }
     }

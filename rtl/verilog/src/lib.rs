@@ -25,7 +25,7 @@ mod stmt;
 mod stock;
 mod ty;
 
-pub use describe::custom;
+pub use describe::{custom, custom_with};
 pub use design::{emit, Design, Module};
 pub use error::EmitError;
 

@@ -2,6 +2,7 @@
 
 use crate::build::{Body, Item, Role};
 use crate::check::assigned;
+use crate::describe::Parameters;
 use crate::error::{EmitError, Result};
 use crate::expr::{Expr, Kind, SigId};
 use crate::hierarchy::Node;
@@ -48,9 +49,9 @@ pub(crate) fn write(body: &Body, child: &dyn Fn(usize) -> String, line: u32) -> 
     Ok(arranged.print(child))
 }
 
-/// A module with a hand-written body.
-pub(crate) fn hand_written(node: &Node, body: &str) -> String {
-    let ports: Vec<(&str, usize, String)> = node
+/// A module with a hand-written body. Parameters default to 1, unless the module is `top` and has no instance to set them.
+pub(crate) fn hand_written(node: &Node, body: &str, parameters: &Parameters, top: bool) -> String {
+    let ports: Vec<(&str, String, String)> = node
         .ports
         .iter()
         .filter_map(|p| {
@@ -60,10 +61,18 @@ pub(crate) fn hand_written(node: &Node, body: &str) -> String {
                 AtomKind::InOutParameter => "inout ",
                 _ => return None,
             };
-            Some((direction, p.ty.width(), flatten(&p.key)))
+            let name = flatten(&p.key);
+            let width = parameters.widths.iter().find(|(port, _)| *port == name);
+            Some((direction, width.map_or_else(|| range(p.ty.width()), |(_, width)| format!("[{width}-1:0]")), name))
         })
         .collect();
-    let mut out = header(&ports);
+    let list: Vec<String> = parameters
+        .values
+        .iter()
+        .map(|(name, value)| format!("  parameter int {name} = {}", if top { value } else { "1" }))
+        .collect();
+    let list = if list.is_empty() { String::new() } else { format!("#(\n{}\n) ", list.join(",\n")) };
+    let mut out = header(&list, &ports);
     for line in body.trim_matches('\n').lines() {
         out.push_str(line.trim_end());
         out.push('\n');
@@ -72,19 +81,18 @@ pub(crate) fn hand_written(node: &Node, body: &str) -> String {
     out
 }
 
-fn header(ports: &[(&str, usize, String)]) -> String {
-    let ranges: Vec<String> = ports.iter().map(|p| range(p.1).trim().to_string()).collect();
-    let widest = ranges.iter().map(String::len).max().unwrap_or(0);
+/// `parameters` is empty or ends with a space; ports are direction, range and name.
+fn header(parameters: &str, ports: &[(&str, String, String)]) -> String {
+    let widest = ports.iter().map(|(_, range, _)| range.trim().len()).max().unwrap_or(0);
     let lines: Vec<String> = ports
         .iter()
-        .zip(&ranges)
-        .map(|((direction, _, name), range)| {
+        .map(|(direction, range, name)| {
             let kind = if *direction == "inout " { "wire " } else { "logic" };
             let space = if widest == 0 { "" } else { " " };
-            format!("  {direction} {kind} {range:widest$}{space}{name}")
+            format!("  {direction} {kind} {:widest$}{space}{name}", range.trim())
         })
         .collect();
-    format!("module \u{1}own\u{1} (\n{}\n);\n", lines.join(",\n"))
+    format!("module \u{1}own\u{1} {parameters}(\n{}\n);\n", lines.join(",\n"))
 }
 
 impl Arranged<'_> {
@@ -301,7 +309,8 @@ impl Arranged<'_> {
                 Some((direction, s.width(), s.name.clone()))
             })
             .collect();
-        let mut out = header(&ports);
+        let ports: Vec<(&str, String, String)> = ports.into_iter().map(|(d, width, name)| (d, range(width), name)).collect();
+        let mut out = header("", &ports);
         self.print_states(&mut out);
         self.print_declarations(&mut out);
         let same = |sig: SigId| sig;

@@ -108,7 +108,7 @@ impl<const A: usize, const B: usize, const W: usize> Logic for ByteRam<A, B, W> 
             read = index("read_address", A, depth),
             unread_write = unread_bits("write_address", A, depth),
             unread_read = unread_bits("read_address", A, depth),
-            output = output_register(latency, W, "fetched", "read_data"),
+            output = output_register(latency, &(W - 1).to_string(), "fetched", "read_data"),
         );
         custom(&format!("byte_ram_{depth}x{W}_{}_{latency}", self._style.attribute()), &body)
     }

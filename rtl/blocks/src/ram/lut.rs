@@ -1,7 +1,6 @@
 //! LUT RAM: asynchronous reads.
 
-use super::{check, index, storage, unread_bits, RamStyle};
-use spindle_verilog::custom;
+use super::{check, index, shared, shared_storage, unread_bits, RamStyle};
 use spindle_verilog::prelude::*;
 
 /// `2^A` words of any hardware type in LUT RAM: one write port, one asynchronous read port.
@@ -66,13 +65,13 @@ impl<T: Synth, const A: usize> Logic for LutMemory<T, A> {
         let body = format!(
             "{storage}  always @(posedge clock) begin\n    if (write_enable) words[{at}] <= write_data;\n  end\n  \
              assign read_data = words[{from}];\n{unread}{unwritten}",
-            storage = storage(RamStyle::Distributed, width, depth),
+            storage = shared_storage(RamStyle::Distributed),
             at = index("write_address", A, depth),
             from = index("read_address", A, depth),
             unread = unread_bits("read_address", A, depth),
             unwritten = unread_bits("write_address", A, depth),
         );
-        custom(&format!("lut_ram_{depth}x{width}"), &body)
+        shared("lut_ram", (A, depth, width), &["write_address", "read_address"], &["write_data", "read_data"], &body)
     }
 }
 

@@ -13,6 +13,9 @@
 //! the zeroing loop is for simulation only. Nothing is cleared by `reset`. There is one clock. An address beyond the depth
 //! reads as zero in the model and must not be used.
 
+use spindle_verilog::custom_with;
+use spindle_verilog::prelude::Verilog;
+
 mod asym;
 mod byte;
 mod dual;
@@ -78,13 +81,38 @@ fn unread_bits(address: &str, address_bits: usize, depth: usize) -> String {
     format!("  wire unused_{address} = &{{1'b0, {address}[{high}:{used}]}};\n", high = address_bits - 1)
 }
 
-/// The statements behind a read stage: the output itself, or one more register.
-fn output_register(latency: usize, width: usize, stage: &str, output: &str) -> String {
+/// The statements behind a read stage: the output itself, or one more register. `high` is the number of the highest bit.
+fn output_register(latency: usize, high: &str, stage: &str, output: &str) -> String {
     if latency == 1 {
         format!("  assign {output} = {stage};\n")
     } else {
-        format!("  logic [{high}:0] {stage}_held;\n  always @(posedge clock) {stage}_held <= {stage};\n  assign {output} = {stage}_held;\n", high = width - 1)
+        format!(
+            "  logic [{high}:0] {stage}_held;\n  always @(posedge clock) {stage}_held <= {stage};\n  assign {output} = {stage}_held;\n"
+        )
     }
+}
+
+/// [`storage`] of a module with the parameters DEPTH and WIDTH.
+fn shared_storage(style: RamStyle) -> String {
+    format!(
+        "  (* ram_style = \"{style}\" *) logic [WIDTH-1:0] words [0:DEPTH-1];\n\
+         `ifndef SYNTHESIS\n  initial for (int i = 0; i < DEPTH; i++) words[i] = '0;\n`endif\n",
+        style = style.attribute(),
+    )
+}
+
+/// A memory module: one text with parameters where the depth uses all address bits, else one of its own.
+fn shared(
+    name: &str,
+    (bits, depth, width): (usize, usize, usize),
+    addresses: &[&str],
+    words: &[&str],
+    body: &str,
+) -> Verilog {
+    let name = if depth == 1 << bits { name.to_string() } else { format!("{name}_{depth}of{}", 1usize << bits) };
+    let ports: Vec<(&str, &str)> =
+        addresses.iter().map(|port| (*port, "ADDRESS")).chain(words.iter().map(|port| (*port, "WIDTH"))).collect();
+    custom_with(&name, &[("ADDRESS", bits), ("DEPTH", depth), ("WIDTH", width)], &ports, body)
 }
 
 /// Panics with a sentence when a memory cannot be built as asked.

@@ -1,7 +1,6 @@
 //! One write port and one or two synchronous read ports.
 
-use super::{check, index, output_register, storage, unread_bits, RamStyle};
-use spindle_verilog::custom;
+use super::{check, index, output_register, shared, shared_storage, unread_bits, RamStyle};
 use spindle_verilog::prelude::*;
 
 /// `SdpRam<A, W>`: simple dual port memory of `2^A` words of W bits; see [`SdpMemory`].
@@ -98,17 +97,17 @@ impl<T: Synth, const A: usize> Logic for SdpMemory<T, A> {
     fn hdl(&self) -> Verilog {
         let (width, depth, latency) = (T::BITS, self._words.len(), self._latency);
         let body = format!(
-            "{storage}  logic [{high}:0] fetched;\n  always @(posedge clock) begin\n    if (write_enable) words[{at}] <= write_data;\n    \
+            "{storage}  logic [WIDTH-1:0] fetched;\n  always @(posedge clock) begin\n    if (write_enable) words[{at}] <= write_data;\n    \
              if (read_enable) fetched <= words[{from}];\n  end\n{output}{unread}{unwritten}",
-            storage = storage(self._style, width, depth),
-            high = width - 1,
-            output = output_register(latency, width, "fetched", "read_data"),
+            storage = shared_storage(self._style),
+            output = output_register(latency, "WIDTH-1", "fetched", "read_data"),
             at = index("write_address", A, depth),
             from = index("read_address", A, depth),
             unread = unread_bits("read_address", A, depth),
             unwritten = unread_bits("write_address", A, depth),
         );
-        custom(&format!("sdp_ram_{depth}x{width}_{}_{latency}", self._style.attribute()), &body)
+        let name = format!("sdp_ram_{}_{latency}", self._style.attribute());
+        shared(&name, (A, depth, width), &["write_address", "read_address"], &["write_data", "read_data"], &body)
     }
 }
 

@@ -3,7 +3,7 @@
 use crate::error::{EmitError, Result};
 use crate::expr::{Expr, SigId};
 use crate::hierarchy::{Code, Node};
-use crate::names::{flatten, is_keyword, Names};
+use crate::names::{flatten, reserved, reserved_for_ports, Names};
 use crate::stmt::Stmt;
 use crate::ty::Ty;
 use num_bigint::BigUint;
@@ -82,6 +82,8 @@ pub(crate) enum Item {
 #[derive(Debug)]
 pub(crate) struct Body {
     pub file: String,
+    /// Where `update()` starts; 0 when unknown.
+    pub line: u32,
     pub sigs: Vec<Sig>,
     pub by_key: HashMap<String, SigId>,
     pub constants: HashMap<String, (BigUint, Ty)>,
@@ -93,10 +95,11 @@ pub(crate) struct Body {
 
 impl Body {
     /// Declares everything the struct holds.
-    pub fn new(nodes: &[Node], id: usize, file: &str) -> Result<Body> {
+    pub fn new(nodes: &[Node], id: usize, file: &str, line: u32) -> Result<Body> {
         let node = &nodes[id];
         let mut body = Body {
             file: file.to_string(),
+            line,
             sigs: vec![],
             by_key: HashMap::new(),
             constants: HashMap::new(),
@@ -117,7 +120,15 @@ impl Body {
                 }
                 AtomKind::StubInputSignal | AtomKind::StubOutputSignal => continue,
             };
-            body.declare(&port.key, &flatten(&port.key), port.ty.clone(), role)?;
+            let name = flatten(&port.key);
+            if let (Some(reason), false) = (reserved_for_ports(&name), role == Role::Local) {
+                return Err(body.error(format!("`{name}` {reason}; give the port another name")));
+            }
+            let id = body.declare(&port.key, &name, port.ty.clone(), role)?;
+            if body.sigs[id].name != name {
+                // The parent connects ports by the plain name.
+                return Err(body.error(format!("two signals are called `{name}` once dots and indices become `_`; rename `{}`", port.key)));
+            }
         }
         // Registers take their plain names before anything longer can.
         for (key, child) in &node.children {
@@ -133,12 +144,19 @@ impl Body {
         Ok(body)
     }
 
+    fn error(&self, message: String) -> EmitError {
+        EmitError::new(&self.file, self.line, message)
+    }
+
     fn declare(&mut self, key: &str, name: &str, ty: Ty, role: Role) -> Result<SigId> {
-        if is_keyword(name) {
-            return Err(EmitError::new(&self.file, 0, format!("`{name}` is a Verilog keyword; give the signal another name")));
+        if let Some(reason) = reserved(name) {
+            return Err(self.error(format!("`{name}` {reason}; give the signal another name")));
         }
         if ty.width() == 0 {
-            return Err(EmitError::new(&self.file, 0, format!("the signal `{key}` has no bits; give it at least one")));
+            return Err(self.error(format!("the signal `{key}` has no bits; give it at least one")));
+        }
+        if ty.is_signed() {
+            return Err(self.error(format!("the signal `{key}` is Signed, which is not part of the language; use Bits with signed_lt, sra and sext")));
         }
         let name = self.names.unique(name);
         let id = self.sigs.len();

@@ -19,9 +19,36 @@ sync_reject_on table tagged task this throughout time timeprecision timeunit tra
 typedef union unique unique0 unsigned until until_with untyped use uwire var vectored virtual void wait wait_order wand weak weak0 weak1 \
 while wildcard wire with within wor xnor xor ";
 
-/// Whether a word is reserved in Verilog.
+/// Classes of SystemVerilog's built-in package, which Verilator takes for type names everywhere.
+const BUILT_INS: &str = " mailbox process semaphore std ";
+
+/// Words of C++ that Verilator warns about when a port has the name (SYMRSVDWORD), because it has to rename them in the model.
+const CPP_WORDS: &str = " abort alignas alignof and_eq asm auto bitand bitor bit_vector bool catch cdecl char char16_t char32_t compl complex concept const_cast constexpr \
+decltype delete deque double dynamic_cast explicit false far float friend goto huge inline int16_t int32_t int64_t int8_t interrupt long mutable namespace near noexcept \
+not_eq nullptr operator or_eq pascal private public register reinterpret_cast requires sensitive set short sizeof static_assert static_cast switch synchronized template \
+thread_local throw true try typeid typename uint16_t uint32_t uint64_t uint8_t using volatile wchar_t xor_eq ";
+
+/// Whether a word cannot name anything in the output.
 pub(crate) fn is_keyword(word: &str) -> bool {
-    KEYWORDS.contains(&format!(" {word} "))
+    reserved(word).is_some()
+}
+
+/// Why nothing can have this name: the end of a sentence that starts with the word.
+pub(crate) fn reserved(word: &str) -> Option<&'static str> {
+    let padded = format!(" {word} ");
+    if KEYWORDS.contains(&padded) {
+        Some("is a Verilog keyword")
+    } else if BUILT_INS.contains(&padded) {
+        Some("is a built-in class of SystemVerilog")
+    } else {
+        None
+    }
+}
+
+/// Why no port can have this name. Inside a module the words of C++ do no harm.
+pub(crate) fn reserved_for_ports(word: &str) -> Option<&'static str> {
+    let cpp = CPP_WORDS.contains(&format!(" {word} "));
+    reserved(word).or(cpp.then_some("is a word of C++ that Verilator cannot keep"))
 }
 
 /// The names taken in one module.

@@ -6,11 +6,11 @@ use std::rc::Rc;
 /// The type of a hardware value.
 #[derive(Debug, Clone)]
 pub(crate) enum Ty {
-    /// `Bits<N>`, `Bit`, `Clock`, `Signed<N>`.
+    /// `Bits<N>`, `Bit`, `Clock`.
     Bits(usize),
     /// What `.index()` and `.to_u64()` give: a number that does not wrap at this many bits.
     Index(usize),
-    /// A structure or state.
+    /// A structure or state (or `Signed`, which no signal may be).
     Named(Rc<TypeDescriptor>),
 }
 
@@ -31,9 +31,21 @@ pub(crate) fn clog2(n: usize) -> usize {
 impl Ty {
     pub fn of(descriptor: &TypeDescriptor) -> Ty {
         match &descriptor.kind {
-            TypeKind::Bits(n) | TypeKind::Signed(n) => Ty::Bits(*n),
+            TypeKind::Bits(n) => Ty::Bits(*n),
             _ => Ty::Named(Rc::new(descriptor.clone())),
         }
+    }
+
+    /// Whether it is, or holds, rust-hdl's `Signed`, whose operators differ from those of `Bits`.
+    pub fn is_signed(&self) -> bool {
+        fn signed(kind: &TypeKind) -> bool {
+            match kind {
+                TypeKind::Signed(_) => true,
+                TypeKind::Composite(fields) => fields.iter().any(|f| signed(&f.kind.kind)),
+                TypeKind::Bits(_) | TypeKind::Enum(_) => false,
+            }
+        }
+        matches!(self, Ty::Named(d) if signed(&d.kind))
     }
 
     pub fn width(&self) -> usize {

@@ -12,6 +12,9 @@ pub(crate) fn logic_struct(input: &DeriveInput) -> Result<TokenStream> {
         return Err(Error::new(input.span(), "LogicStruct needs named fields; give each field a name"));
     };
     let names: Vec<_> = fields.named.iter().map(|f| f.ident.clone().expect("a named field")).collect();
+    if let Some(name) = names.iter().find(|n| *n == "next") {
+        return Err(Error::new(name.span(), "a field cannot be called `next`: assignments look for that word; give it another name"));
+    }
     let types: Vec<_> = fields.named.iter().map(|f| f.ty.clone()).collect();
     let texts: Vec<_> = names.iter().map(|n| n.to_string()).collect();
     let name = &input.ident;

@@ -440,6 +440,9 @@ impl Lower<'_> {
 
     fn structure(&mut self, node: &syn::ExprStruct) -> Lowered<Val> {
         let key = squash(&node.path);
+        if key == "Clock" {
+            return self.refuse(node, "a clock is not built from bits; connect a clock input, and use an enable for conditions");
+        }
         let Some(ty) = self.frame().types.get(key.as_str()).cloned() else {
             return self.refuse(node, format!("`{key}` is not a hardware structure; derive LogicStruct for it"));
         };

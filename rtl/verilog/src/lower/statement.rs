@@ -7,7 +7,7 @@ use crate::expr::{Expr, SigId};
 use crate::stmt::Stmt;
 use crate::ty::Ty;
 use std::collections::HashMap;
-use syn::{spanned::Spanned, Expr as Ast, Pat};
+use syn::{Expr as Ast, Pat};
 
 impl Lower<'_> {
     pub(super) fn statement(&mut self, statement: &syn::Stmt) -> Lowered<()> {
@@ -60,8 +60,8 @@ impl Lower<'_> {
             Pat::Wild(_) => self.value(&init.expr, hint.as_ref()).map(|_| ()),
             Pat::Ident(ident) if ident.subpat.is_none() && ident.by_ref.is_none() => {
                 let name = ident.ident.to_string();
-                if crate::names::is_keyword(&name) {
-                    return self.refuse(ident, format!("`{name}` is a Verilog keyword; give the local another name"));
+                if let Some(reason) = crate::names::reserved(&name) {
+                    return self.refuse(ident, format!("`{name}` {reason}; give the local another name"));
                 }
                 match ident.mutability {
                     Some(_) => self.variable(&name, &init.expr, hint, ident),
@@ -416,5 +416,4 @@ impl Lower<'_> {
         }
         Ok(())
     }
-
 }

@@ -83,7 +83,10 @@ impl Lower<'_> {
             return self.refuse(left, "only `self.signal.next` and `let mut` locals can be assigned");
         }
         let segments = self.segments(left)?;
-        let Some(next) = segments.iter().position(|s| s == "next") else {
+        // A signal or a submodule may itself be called `next`: the word counts where a signal ends before it.
+        let ends = |at: &usize| segments[*at] == "next" && self.body.by_key.contains_key(&segments[..*at].join("."));
+        let next = (0..segments.len()).find(ends).or_else(|| segments.iter().position(|s| s == "next"));
+        let Some(next) = next else {
             return self.refuse(left, format!("assign to `.next`: write `{}.next = ...`", squash(left)));
         };
         let (id, rest) = self.resolve(left, &segments[..next])?;

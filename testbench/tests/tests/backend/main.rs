@@ -1,0 +1,16 @@
+//! The back end's corpus: every construct of the hardware language on random vectors, rust-hdl's simulator against
+//! Verilator; every refusal with its sentence; sharing of modules, determinism and lint.
+
+mod arithmetic;
+mod clocked;
+mod common;
+mod control;
+#[path = "../blocks/common.rs"]
+#[allow(dead_code)]
+mod dut;
+mod hierarchy;
+mod refused;
+mod slices;
+mod stock;
+mod structs;
+mod whole;

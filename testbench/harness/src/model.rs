@@ -101,6 +101,8 @@ pub struct Model {
     library: Arc<Library>,
     clock: Option<Port>,
     wave: Option<PathBuf>,
+    /// An input has changed since the last evaluation.
+    changed: bool,
 }
 
 impl Model {
@@ -135,7 +137,7 @@ impl Model {
             }
         }
         let clock = library.port("clock").ok().filter(|port| port.width == 1 && port.input);
-        let mut model = Model { instance, library, clock, wave: None };
+        let mut model = Model { instance, library, clock, wave: None, changed: true };
         model.eval();
         model
     }
@@ -174,8 +176,12 @@ impl Model {
             self.refuse(port, &format!("the value {value:#x} does not fit it; use set_bytes above 64 bits"));
         }
         let storage = self.instance.bytes_mut(port.index as usize);
-        let length = storage.len();
-        storage.copy_from_slice(&value.to_le_bytes()[..length]);
+        let value = value.to_le_bytes();
+        let value = &value[..storage.len()];
+        if storage != value {
+            storage.copy_from_slice(value);
+            self.changed = true;
+        }
     }
 
     /// Reads a port of at most 64 bits.
@@ -215,6 +221,7 @@ impl Model {
         let storage = self.instance.bytes_mut(port.index as usize);
         storage[..bytes.len()].copy_from_slice(bytes);
         storage[bytes.len()..].fill(0);
+        self.changed = true;
     }
 
     /// The bytes of a port of any width, least significant first: `ceil(width / 8)` of them.
@@ -244,10 +251,13 @@ impl Model {
         self.get_bytes(port).chunks(4).map(word).collect()
     }
 
-    /// Lets combinational logic settle after inputs have changed.
+    /// Lets combinational logic settle after inputs have changed; costs nothing when none has.
     #[inline]
     #[track_caller]
     pub fn eval(&mut self) {
+        if !std::mem::take(&mut self.changed) {
+            return;
+        }
         if let Err(error) = self.instance.eval() {
             self.give_up(&error);
         }

@@ -260,8 +260,9 @@ impl Logic for Cluster {
             placing =
                 placing | (self.port[i].command_valid.val() & (self.port[i].command.val().opcode == bits::<4>(PLACE)));
         }
-        self.done_valid.next = self.reporter.done_valid.val() & !placing;
-        self.reporter.done_ready.next = self.done_ready.val() & !placing;
+        self.reporter.hold.next = placing;
+        self.done_valid.next = self.reporter.done_valid.val();
+        self.reporter.done_ready.next = self.done_ready.val();
         self.fault.next = self.reporter.fault.val();
         self.fault_valid.next = self.reporter.fault_valid.val();
         self.reporter.fault_ready.next = self.fault_ready.val();

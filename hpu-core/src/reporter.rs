@@ -4,6 +4,7 @@
 //! |---|---|
 //! | HPUs | in `ending[h]`, `ending_valid[h]` / out `ending_ready[h]`; in `ends` |
 //! | command ports | in `origin[h]`: whose task runs |
+//! | mover, command ports | in `hold`: a PLACE is on its way, endings wait |
 //! | array | out `done`, `done_valid` / in `done_ready`; out `fault`, `fault_valid` / in `fault_ready`; in `number` |
 //!
 //! Round robin, one ending per cycle while both outputs are free; 2 cycles from `ends` to `done_valid` if nobody else waits. A fault is offered in the same cycle as its `done`.
@@ -27,6 +28,8 @@ pub struct Reporter {
     pub number: Signal<In, Bits<3>>,
     /// HPUs whose handler ends in this cycle.
     pub ends: Signal<In, Bits<8>>,
+    /// No ending is taken in this cycle.
+    pub hold: Signal<In, Bit>,
     /// Whose task it is.
     pub origin: Vec<Signal<In, Origin>>,
     /// How handlers ended.
@@ -83,7 +86,7 @@ impl Logic for Reporter {
         clocks!(self, clock, reset, arbiter, origins);
         let report_free = !self.report_waits.q.val() | self.done_ready.val();
         let trouble_free = !self.trouble_waits.q.val() | self.fault_ready.val();
-        let free = report_free & trouble_free;
+        let free = report_free & trouble_free & !self.hold.val();
         let mut request: Bits<8> = bits::<8>(0);
         for i in 0..self._hpus {
             self.origins[i].write.next = self.origin[i].val();

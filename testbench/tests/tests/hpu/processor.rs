@@ -1,5 +1,6 @@
 //! One processor on its bench, which plays instruction memory, data memories, command port, loader and scrubber.
 
+use crate::fields::{bits, slice};
 use hpu_core::hpu::Hpu;
 use rand::Rng;
 use rand_chacha::ChaCha8Rng;
@@ -74,16 +75,7 @@ impl Launch {
             (self.context, 4),
             (self.frame, 16),
         ];
-        let mut bytes = vec![0u8; 34];
-        let mut at = 0;
-        for (value, width) in fields {
-            for bit in 0..width {
-                bytes[(at + bit) / 8] |= ((u64::from(value) >> bit & 1) as u8) << ((at + bit) % 8);
-            }
-            at += width;
-        }
-        bytes.truncate(at.div_ceil(8));
-        bytes
+        bits(&fields.map(|(value, width)| (value.into(), width)))
     }
 }
 
@@ -327,9 +319,7 @@ impl Processor {
         self.retired += u64::from(model.is_set(ports.retired));
         if self.takes_endings && model.is_set(ports.ending_valid) {
             let bytes = model.get_bytes(ports.ending);
-            let word = |from: usize, width: usize| {
-                (0..width).fold(0u64, |value, bit| value | u64::from(bytes[(from + bit) / 8] >> ((from + bit) % 8) & 1) << bit)
-            };
+            let word = |from, width| slice(bytes, from, width);
             let (fault, cause) = (word(8, 1), word(9, 4));
             assert_eq!(fault == 1, cause != 0, "a fault and its cause belong together");
             self.endings.push(Ending {

@@ -23,7 +23,7 @@ fn instructions_take_the_documented_cycles() {
         let mut hpu = Processor::new(context, 0);
         for latency in 1..5 {
             hpu.latency = (u64::from(latency), u64::from(latency));
-            let cases: [(&str, u32, u32); 14] = [
+            let cases: [(&str, u32, u32); 15] = [
                 ("add", add(7, 5, 6), 3),
                 ("addi", addi(7, 5, 1), 3),
                 ("lui", lui(7, 1), 3),
@@ -32,7 +32,8 @@ fn instructions_take_the_documented_cycles() {
                 ("branch taken", branch(0, 5, 5, 4), 3),
                 ("jal", jal(7, 4), 3),
                 ("csrr", csrr(7, 0xC00), 3),
-                ("mul", op((1, 0), 7, 5, 6), 5),
+                ("mul", op((1, 0), 7, 5, 6), 6),
+                ("mulh", op((1, 1), 7, 5, 6), 6),
                 ("rem", op((1, 6), 7, 5, 6), 37),
                 ("load", lw(7, 8, 0), 6 + latency),
                 ("load across words", lw(7, 8, 1), 6 + 2 * latency),

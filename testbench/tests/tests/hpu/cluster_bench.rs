@@ -1,0 +1,379 @@
+//! A cluster on its bench, which plays dispatcher, packet buffer, L2, egress, host and scheduler.
+
+use crate::fields::{bits, field, pack, slice};
+use hpu_core::cluster::Cluster;
+use rand::Rng;
+use rand_chacha::ChaCha8Rng;
+use spindle_contract::memory_map::{base, CODE};
+use spindle_contract::params::Config;
+use spindle_harness::{Model, Port, Source, WaveContext};
+use std::collections::{HashMap, VecDeque};
+
+/// Longest silence that is not a hang.
+const PATIENCE: u64 = 200_000;
+/// Number of the cluster on this bench.
+pub const CLUSTER: u64 = 5;
+pub const HPUS: usize = 4;
+
+/// The emitted cluster.
+pub fn source() -> Source {
+    let mut cluster = Cluster::new(&Config { hpus: HPUS, ..Config::SIM });
+    let design = spindle_verilog::emit(&mut cluster, "cluster").unwrap_or_else(|error| panic!("{error}"));
+    Source::from_text("cluster", design.to_string())
+}
+
+/// A context, as `hpu_core::types::ContextEntry`.
+#[derive(Clone, Copy, Debug)]
+pub struct Context {
+    pub entries: [u32; 3],
+    pub state_base: u32,
+    pub state_size: u32,
+    pub host: u64,
+    pub host_size: u32,
+    pub watchdog: u32,
+}
+
+impl Default for Context {
+    fn default() -> Self {
+        Self { entries: [base(CODE); 3], state_base: 0, state_size: 0x4000, host: 0x12_3456_7000, host_size: 0x10000, watchdog: 200_000 }
+    }
+}
+
+/// A task: the fields of its descriptor by name, its context, its packet if it has one.
+#[derive(Clone, Debug, Default)]
+pub struct Task {
+    pub fields: Vec<(&'static str, u64)>,
+    pub context: Context,
+    pub packet: Option<Vec<u8>>,
+}
+
+/// What became of a task.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Done {
+    pub frame: u16,
+    pub code: u8,
+    pub cause: u8,
+    pub cycle: u64,
+}
+
+/// A transfer to the host.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Transfer {
+    pub frame: u16,
+    pub address: u64,
+    pub data: Vec<u8>,
+}
+
+const INPUTS: [&str; 24] = [
+    "number", "task_desc", "task_context", "task_valid", "load_request_ready", "load_data", "load_last", "load_valid", "done_ready", "fault_ready",
+    "egress_ready", "dma_ready", "dma_data_ready", "dma_done", "dma_done_valid", "place_ready", "l2_ack", "l2_data", "imem_write", "imem_address",
+    "imem_data", "task_ready", "load_ready", "free_hpus",
+];
+/// Outputs with valid and ready, and what they carry.
+const STREAMS: [(&str, &[&str]); 7] = [
+    ("load_request", &["load_request"]),
+    ("done", &["done"]),
+    ("fault", &["fault"]),
+    ("egress", &["egress_data", "egress_keep", "egress_last", "egress_frame"]),
+    ("dma", &["dma"]),
+    ("dma_data", &["dma_data", "dma_last"]),
+    ("place", &["place"]),
+];
+
+/// The bench.
+pub struct Bench {
+    pub model: Model,
+    pub rng: ChaCha8Rng,
+    pub l2: Vec<u8>,
+    /// Percent of the cycles in which a neighbour does not move.
+    pub stall: u32,
+    /// The host answers DMA commands, and with this chance in percent with an error.
+    pub host_answers: bool,
+    pub host_errors: u32,
+    pub tasks: VecDeque<Task>,
+    pub done: Vec<Done>,
+    /// Words of fault reports.
+    pub faults: Vec<[u32; 4]>,
+    pub egress: Vec<(u16, Vec<u8>)>,
+    pub transfers: Vec<Transfer>,
+    /// (frame, pkt) of packets handed on, and in which cycle.
+    pub places: Vec<(u16, u64, u64)>,
+    /// (HPU, cycle) of first instructions.
+    pub begun: Vec<(usize, u64)>,
+    /// Handles of DMA commands that the host has not answered: (HPU, handle).
+    pub unanswered: VecDeque<(u64, u64)>,
+    ports: HashMap<&'static str, Port>,
+    packets: HashMap<u64, Vec<u8>>,
+    next_packet: u64,
+    offered: bool,
+    reads: VecDeque<Vec<(Vec<u8>, bool)>>,
+    beat_offered: bool,
+    frame: Vec<u8>,
+    dma_descs: VecDeque<Vec<u8>>,
+    dma_data: Vec<u8>,
+    dma_ends: VecDeque<Vec<u8>>,
+    held: [Option<Vec<Vec<u8>>>; 7],
+    l2_left: Option<u64>,
+}
+
+impl Bench {
+    pub fn new(context: &WaveContext) -> Self {
+        let mut model = context.model(&source()).unwrap_or_else(|error| panic!("{error:#}"));
+        let mut ports = HashMap::new();
+        let names = STREAMS.iter().flat_map(|(_, carried)| carried.iter().copied()).chain(INPUTS).chain(["l2_access", "l2_valid", "begun"]);
+        for name in names.chain(VALIDS) {
+            ports.insert(name, model.port(name).unwrap_or_else(|error| panic!("{error}")));
+        }
+        model.set(ports["number"], CLUSTER);
+        model.reset(3);
+        Self {
+            model,
+            rng: context.rng(),
+            l2: vec![0; 1 << 20],
+            stall: 0,
+            host_answers: true,
+            host_errors: 0,
+            tasks: VecDeque::new(),
+            done: vec![],
+            faults: vec![],
+            egress: vec![],
+            transfers: vec![],
+            places: vec![],
+            begun: vec![],
+            unanswered: VecDeque::new(),
+            ports,
+            packets: HashMap::new(),
+            next_packet: 0,
+            offered: false,
+            reads: VecDeque::new(),
+            beat_offered: false,
+            frame: vec![],
+            dma_descs: VecDeque::new(),
+            dma_data: vec![],
+            dma_ends: VecDeque::new(),
+            held: Default::default(),
+            l2_left: None,
+        }
+    }
+
+    fn set(&mut self, port: &str, value: u64) {
+        self.model.set(self.ports[port], value);
+    }
+
+    fn is_set(&self, port: &str) -> bool {
+        self.model.is_set(self.ports[port])
+    }
+
+    fn bytes(&self, port: &str) -> Vec<u8> {
+        self.model.get_bytes(self.ports[port]).to_vec()
+    }
+
+    fn chance(&mut self, percent: u32) -> bool {
+        percent > 0 && self.rng.random_range(0..100) < percent
+    }
+
+    fn moves(&mut self) -> bool {
+        !self.chance(self.stall)
+    }
+
+    /// Writes a program through the port of the registers.
+    pub fn program(&mut self, at: u32, words: &[u32]) {
+        for (i, word) in words.iter().enumerate() {
+            self.set("imem_write", 1);
+            self.set("imem_address", u64::from(at / 4) + i as u64);
+            self.set("imem_data", (*word).into());
+            self.step();
+        }
+        self.set("imem_write", 0);
+    }
+
+    /// Room that the cluster announces.
+    pub fn free_hpus(&self) -> u64 {
+        self.model.get(self.ports["free_hpus"])
+    }
+
+    /// One cycle.
+    pub fn step(&mut self) {
+        let now = self.model.cycle();
+        self.offered |= !self.tasks.is_empty() && self.moves();
+        self.set("task_valid", self.offered.into());
+        if let (true, Some(task)) = (self.offered, self.tasks.front()) {
+            let context = &task.context;
+            let [header, payload, completion] = context.entries.map(|entry| (u64::from(entry), 32));
+            let entry = bits(&[
+                header,
+                payload,
+                completion,
+                (0, 16),
+                (0x8000, 17),
+                (context.state_base.into(), 20),
+                (context.state_size.into(), 21),
+                (context.host & 0xFFFF_FFFF, 32),
+                (context.host >> 32, 32),
+                (context.host_size.into(), 32),
+                (context.watchdog.into(), 32),
+            ]);
+            let mut fields = task.fields.clone();
+            fields.extend([("version", 1), ("has_packet", task.packet.is_some().into())]);
+            if let Some(packet) = &task.packet {
+                fields.extend([("pkt", self.next_packet % 1024), ("length", packet.len() as u64)]);
+            }
+            self.model.set_bytes(self.ports["task_desc"], &pack("task_desc", &fields));
+            self.model.set_bytes(self.ports["task_context"], &entry);
+        }
+        for ready in ["load_request_ready", "done_ready", "fault_ready", "egress_ready", "dma_ready", "dma_data_ready", "place_ready"] {
+            let moves = self.moves();
+            self.set(ready, moves.into());
+        }
+        self.beat_offered |= !self.reads.is_empty() && self.moves();
+        self.set("load_valid", self.beat_offered.into());
+        if let (true, Some(beats)) = (self.beat_offered, self.reads.front()) {
+            self.model.set_bytes(self.ports["load_data"], &beats[0].0);
+            self.model.set(self.ports["load_last"], beats[0].1.into());
+        }
+        let answers = self.host_answers && !self.unanswered.is_empty() && self.moves();
+        self.set("dma_done_valid", answers.into());
+        if answers {
+            let (hpu, handle) = self.unanswered.pop_front().expect("one is unanswered");
+            let error = self.chance(self.host_errors);
+            let done = pack("dma_done", &[("cluster", CLUSTER), ("hpu", hpu), ("handle", handle), ("error", error.into())]);
+            self.model.set_bytes(self.ports["dma_done"], &done);
+        }
+        self.set("l2_ack", 0);
+        self.model.eval();
+        self.answer_l2();
+        self.sample(now);
+        self.model.tick();
+    }
+
+    fn answer_l2(&mut self) {
+        if !self.is_set("l2_valid") {
+            self.l2_left = None;
+            return;
+        }
+        let longest = 2 + u64::from(self.stall) / 10;
+        let left = self.l2_left.unwrap_or_else(|| self.rng.random_range(1..=longest));
+        self.l2_left = Some(left - 1);
+        if left > 1 {
+            return;
+        }
+        let access = self.model.get(self.ports["l2_access"]);
+        let at = (access & 0xF_FFFC) as usize;
+        let word = u32::from_le_bytes(self.l2[at..at + 4].try_into().expect("four bytes"));
+        if access >> 20 & 1 == 1 {
+            for byte in (0..4).filter(|byte| access >> (21 + byte) & 1 == 1) {
+                self.l2[at + byte] = (access >> (25 + 8 * byte)) as u8;
+            }
+        }
+        self.l2_left = None;
+        self.set("l2_ack", 1);
+        self.set("l2_data", word.into());
+        self.model.eval();
+    }
+
+    fn sample(&mut self, now: u64) {
+        if self.offered && self.is_set("task_ready") {
+            let task = self.tasks.pop_front().expect("one was offered");
+            if let Some(packet) = task.packet {
+                self.packets.insert(self.next_packet % 1024, packet);
+                self.next_packet += 1;
+            }
+            self.offered = false;
+        }
+        if self.beat_offered && self.is_set("load_ready") {
+            let read = self.reads.front_mut().expect("a beat was offered");
+            read.remove(0);
+            if read.is_empty() {
+                self.reads.pop_front();
+            }
+            self.beat_offered = false;
+        }
+        let begun = self.model.get(self.ports["begun"]);
+        self.begun.extend((0..8).filter(|hpu| begun >> hpu & 1 == 1).map(|hpu| (hpu, now)));
+        for (i, (name, carried)) in STREAMS.iter().enumerate() {
+            let valid = self.is_set(VALIDS[2 * i]);
+            let ready = self.is_set(VALIDS[2 * i + 1]);
+            let content: Vec<_> = carried.iter().map(|port| self.bytes(port)).collect();
+            if let Some(held) = &self.held[i] {
+                assert!(valid && *held == content, "{name} changes while it waits, in cycle {now}");
+            }
+            self.held[i] = (valid && !ready).then(|| content.clone());
+            if valid && ready {
+                self.take(name, &content, now);
+            }
+        }
+    }
+
+    fn take(&mut self, stream: &str, content: &[Vec<u8>], now: u64) {
+        let first = &content[0][..];
+        match stream {
+            "load_request" => {
+                let get = |name| field("read_request", first, name);
+                let packet = &self.packets[&get("pkt")];
+                assert_eq!((get("length") as usize, get("skip")), (packet.len().min(2048), 0), "what is loaded of a packet");
+                let beats: Vec<_> = packet[..packet.len().min(2048)].chunks(64).collect();
+                let count = beats.len();
+                // What lies behind the end of a packet is of no concern.
+                self.reads.push_back(beats.iter().enumerate().map(|(i, beat)| ([beat, &[0xEE; 64][..64 - beat.len()]].concat(), i + 1 == count)).collect());
+            }
+            "done" => {
+                let get = |name| field("task_done", first, name);
+                assert_eq!(get("fault") == 1, get("cause") != 0);
+                self.done.push(Done { frame: get("frame") as u16, code: get("code") as u8, cause: get("cause") as u8, cycle: now });
+            }
+            "fault" => self.faults.push([0, 32, 64, 96].map(|at| slice(first, at, 32) as u32)),
+            "egress" => {
+                let keep = slice(&content[1], 0, 64);
+                let last = content[2][0] == 1;
+                assert!(last || keep == u64::MAX, "a frame has a hole");
+                assert!(keep != 0 && (keep == u64::MAX || (keep + 1).is_power_of_two()), "keep is not contiguous: {keep:#x}");
+                self.frame.extend(&first[..keep.count_ones() as usize]);
+                if last {
+                    self.egress.push((slice(&content[3], 0, 16) as u16, std::mem::take(&mut self.frame)));
+                }
+            }
+            "dma" => self.dma_descs.push_back(first.to_vec()),
+            "dma_data" => {
+                self.dma_data.extend(first);
+                if content[1][0] == 1 {
+                    self.dma_ends.push_back(std::mem::take(&mut self.dma_data));
+                }
+            }
+            _ => {
+                let get = |name| field("command", first, name);
+                self.places.push((get("frame") as u16, get("pkt"), now));
+            }
+        }
+        while !self.dma_descs.is_empty() && !self.dma_ends.is_empty() {
+            let (desc, mut data) = (self.dma_descs.pop_front().expect("one"), self.dma_ends.pop_front().expect("one"));
+            let get = |name| field("dma_desc", &desc, name);
+            let length = get("length") as usize;
+            assert_eq!(data.len(), length.div_ceil(64) * 64, "beats of a transfer of {length} bytes");
+            assert_eq!(get("cluster"), CLUSTER);
+            data.truncate(length);
+            self.unanswered.push_back((get("hpu"), get("handle")));
+            self.transfers.push(Transfer { frame: get("frame") as u16, address: get("address"), data });
+        }
+    }
+
+    /// Runs until so many tasks are done in all; a long silence is a failure.
+    pub fn run_until(&mut self, done: usize) {
+        let mut last = self.model.cycle();
+        let mut seen = self.done.len();
+        while self.done.len() < done {
+            if self.done.len() > seen {
+                (last, seen) = (self.model.cycle(), self.done.len());
+            }
+            assert!(self.model.cycle() < last + PATIENCE, "{seen} tasks done of {done}, then nothing for {PATIENCE} cycles");
+            self.step();
+        }
+        // What is on its way arrives.
+        (0..400).for_each(|_| self.step());
+    }
+}
+
+/// Valid and ready of [`STREAMS`].
+const VALIDS: [&str; 14] = [
+    "load_request_valid", "load_request_ready", "done_valid", "done_ready", "fault_valid", "fault_ready", "egress_valid", "egress_ready", "dma_valid",
+    "dma_ready", "dma_data_valid", "dma_data_ready", "place_valid", "place_ready",
+];

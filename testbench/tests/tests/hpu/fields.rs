@@ -1,0 +1,47 @@
+//! Values in the bits of a port.
+
+use spindle_contract::descriptors::{Descriptor, DESCRIPTORS};
+
+/// (value, width) pairs from the least significant bit.
+pub fn bits(fields: &[(u64, usize)]) -> Vec<u8> {
+    let total: usize = fields.iter().map(|field| field.1).sum();
+    let mut bytes = vec![0u8; total.div_ceil(8)];
+    let mut at = 0;
+    for (value, width) in fields {
+        assert!(*width >= 64 || value >> width == 0, "{value:#x} does not fit {width} bits");
+        for bit in (0..*width).filter(|bit| value >> bit & 1 == 1) {
+            bytes[(at + bit) / 8] |= 1 << ((at + bit) % 8);
+        }
+        at += width;
+    }
+    bytes
+}
+
+/// `width` bits from bit `from` on.
+pub fn slice(bytes: &[u8], from: usize, width: usize) -> u64 {
+    (0..width).fold(0, |value, bit| value | u64::from(bytes[(from + bit) / 8] >> ((from + bit) % 8) & 1) << bit)
+}
+
+fn descriptor(name: &str) -> &'static Descriptor {
+    DESCRIPTORS.iter().find(|d| d.name == name).unwrap_or_else(|| panic!("the contract has no descriptor {name}"))
+}
+
+/// A descriptor's bytes from its fields; fields that are not named are zero.
+pub fn pack(name: &str, values: &[(&str, u64)]) -> Vec<u8> {
+    let fields = descriptor(name).fields;
+    assert!(values.iter().all(|v| fields.iter().any(|f| f.name == v.0)), "{name} lacks one of {values:?}");
+    let value = |field: &str| values.iter().find(|v| v.0 == field).map_or(0, |v| v.1);
+    bits(&fields.iter().map(|f| (value(f.name), f.bits)).collect::<Vec<_>>())
+}
+
+/// A field of a descriptor.
+pub fn field(name: &str, bytes: &[u8], wanted: &str) -> u64 {
+    let mut at = 0;
+    for field in descriptor(name).fields {
+        if field.name == wanted {
+            return slice(bytes, at, field.bits);
+        }
+        at += field.bits;
+    }
+    panic!("{name} has no field {wanted}");
+}

@@ -39,8 +39,6 @@ pub(crate) struct Sig {
     pub key: String,
     pub ty: Ty,
     pub role: Role,
-    /// Line of the declaration, for `let`s.
-    pub line: u32,
 }
 
 impl Sig {
@@ -64,7 +62,6 @@ pub(crate) struct Register {
 #[derive(Debug, Clone)]
 pub(crate) struct Instance {
     pub name: String,
-    pub key: String,
     pub node: usize,
     /// Port name in the submodule, and signal here.
     pub pins: Vec<(String, SigId)>,
@@ -127,7 +124,10 @@ impl Body {
             let id = body.declare(&port.key, &name, port.ty.clone(), role)?;
             if body.sigs[id].name != name {
                 // The parent connects ports by the plain name.
-                return Err(body.error(format!("two signals are called `{name}` once dots and indices become `_`; rename `{}`", port.key)));
+                return Err(body.error(format!(
+                    "two signals are called `{name}` once dots and indices become `_`; rename `{}`",
+                    port.key
+                )));
             }
         }
         // Registers take their plain names before anything longer can.
@@ -160,30 +160,39 @@ impl Body {
         }
         let name = self.names.unique(name);
         let id = self.sigs.len();
-        self.sigs.push(Sig { name, key: key.to_string(), ty, role, line: 0 });
+        self.sigs.push(Sig { name, key: key.to_string(), ty, role });
         self.by_key.insert(key.to_string(), id);
         Ok(id)
     }
 
     /// A wire or variable of the body.
-    pub fn wire(&mut self, name: &str, ty: Ty, role: Role, line: u32) -> SigId {
+    pub fn wire(&mut self, name: &str, ty: Ty, role: Role) -> SigId {
         let ty = match ty {
             Ty::Index(n) => Ty::Bits(n),
             other => other,
         };
         let unique = self.names.unique(name);
-        self.sigs.push(Sig { name: unique, key: name.to_string(), ty, role, line });
+        self.sigs.push(Sig { name: unique, key: name.to_string(), ty, role });
         self.sigs.len() - 1
     }
 
-    fn register(&mut self, key: &str, node: &Node, init: &BigUint, reset: bool, attributes: &[(String, String)]) -> Result<()> {
+    fn register(
+        &mut self,
+        key: &str,
+        node: &Node,
+        init: &BigUint,
+        reset: bool,
+        attributes: &[(String, String)],
+    ) -> Result<()> {
         let name = flatten(key);
         let ty = node.ports.iter().find(|p| p.key == "q").map_or(Ty::Bits(1), |p| p.ty.clone());
         let q = self.declare(&format!("{key}.q"), &name, ty.clone(), Role::RegQ)?;
         let d = self.declare(&format!("{key}.d"), &format!("{name}_d"), ty, Role::RegD)?;
         let clock = self.declare(&format!("{key}.clock"), &format!("{name}_clock"), Ty::Bits(1), Role::RegControl)?;
         let reset = match reset {
-            true => Some(self.declare(&format!("{key}.reset"), &format!("{name}_reset"), Ty::Bits(1), Role::RegControl)?),
+            true => {
+                Some(self.declare(&format!("{key}.reset"), &format!("{name}_reset"), Ty::Bits(1), Role::RegControl)?)
+            }
             false => None,
         };
         self.registers.push(Register { q, d, clock, reset, init: init.clone(), attributes: attributes.to_vec() });
@@ -204,7 +213,7 @@ impl Body {
             let sig = self.declare(&format!("{key}.{}", port.key), &format!("{name}_{pin}"), port.ty.clone(), role)?;
             pins.push((pin, sig));
         }
-        self.instances.push(Instance { name, key: key.to_string(), node: id, pins });
+        self.instances.push(Instance { name, node: id, pins });
         Ok(())
     }
 

@@ -13,7 +13,9 @@ pub(crate) fn stands_for<'a>(text: &str, child: impl Fn(usize) -> &'a str) -> Op
     let mut assigned = vec![];
     let mut connected = vec![];
     while let Some(line) = lines.next() {
-        if let Some((output, wire)) = line.strip_prefix("assign ").and_then(|rest| rest.strip_suffix(';')?.split_once(" = ")) {
+        if let Some((output, wire)) =
+            line.strip_prefix("assign ").and_then(|rest| rest.strip_suffix(';')?.split_once(" = "))
+        {
             assigned.push((output.to_string(), wire.to_string()));
         } else if line.starts_with('\u{1}') {
             let mut parts = line.split('\u{1}').skip(1);
@@ -25,7 +27,8 @@ pub(crate) fn stands_for<'a>(text: &str, child: impl Fn(usize) -> &'a str) -> Op
                 if connection == ");" {
                     break;
                 }
-                let (port, wire) = connection.trim_end_matches(',').strip_prefix('.')?.strip_suffix(')')?.split_once('(')?;
+                let (port, wire) =
+                    connection.trim_end_matches(',').strip_prefix('.')?.strip_suffix(')')?.split_once('(')?;
                 connected.push((port.to_string(), wire.to_string()));
             }
         } else if !(line.starts_with("logic ") && line.ends_with(';') && !line.contains('=')) {
@@ -35,7 +38,8 @@ pub(crate) fn stands_for<'a>(text: &str, child: impl Fn(usize) -> &'a str) -> Op
     let number = number?;
     let own_wire = |port: &str| format!("{instance}_{port}");
     let outputs = assigned.iter().all(|(output, wire)| *wire == own_wire(output));
-    let through = connected.iter().all(|(port, wire)| wire == port || assigned.iter().any(|(o, w)| o == port && w == wire));
+    let through =
+        connected.iter().all(|(port, wire)| wire == port || assigned.iter().any(|(o, w)| o == port && w == wire));
     (outputs && through && split(child(number))?.0 == ports).then_some(number)
 }
 

@@ -34,8 +34,11 @@ pub struct Source {
     pub text: &'static str,
     pub constants: Vec<(&'static str, Value)>,
     pub types: Vec<(&'static str, TypeDescriptor)>,
-    pub functions: Vec<(&'static str, fn() -> FnSource)>,
+    pub functions: Vec<NamedFunction>,
 }
+
+/// The name of a helper function, and how to get it.
+pub type NamedFunction = (&'static str, fn() -> FnSource);
 
 /// A pure helper function.
 #[derive(Debug, Clone)]
@@ -121,7 +124,11 @@ impl Parameters {
     /// What an instance writes behind the module's name.
     pub fn instance(&self) -> String {
         let values: Vec<String> = self.values.iter().map(|(name, value)| format!(".{name}({value})")).collect();
-        if values.is_empty() { String::new() } else { format!(" #({})", values.join(", ")) }
+        if values.is_empty() {
+            String::new()
+        } else {
+            format!(" #({})", values.join(", "))
+        }
     }
 }
 

@@ -75,7 +75,11 @@ struct Shape {
 /// Emits `top` and everything below it; the top module is called `top_name`.
 pub fn emit<B: Block>(top: &mut B, top_name: &str) -> Result<Design> {
     if names::is_keyword(top_name) || !names::is_legal(top_name) {
-        return Err(EmitError::new("", 0, format!("`{top_name}` cannot name a module; use letters, digits and _, and no keyword")));
+        return Err(EmitError::new(
+            "",
+            0,
+            format!("`{top_name}` cannot name a module; use letters, digits and _, and no keyword"),
+        ));
     }
     top.connect_all();
     let nodes = hierarchy::walk(top, top_name);
@@ -123,7 +127,11 @@ fn shape(nodes: &[Node], id: usize, shape_of: &[Option<usize>]) -> Result<Option
     let shape = match &node.code {
         Code::Register { .. } => return Ok(None),
         Code::Nothing => {
-            return Err(EmitError::new("", 0, format!("the block at {} has no description; put #[hdl] on its update()", node.path)));
+            return Err(EmitError::new(
+                "",
+                0,
+                format!("the block at {} has no description; put #[hdl] on its update()", node.path),
+            ));
         }
         Code::Source(source) => {
             let file = relative(source.file);
@@ -143,9 +151,19 @@ fn shape(nodes: &[Node], id: usize, shape_of: &[Option<usize>]) -> Result<Option
         Code::Text { name, body, extra, parameters } => {
             let base = name.clone().unwrap_or_else(|| names::snake(instance));
             if names::is_keyword(&base) || !names::is_legal(&base) {
-                return Err(EmitError::new("", 0, format!("`{base}` ({}) cannot name a module; use letters, digits and _", node.path)));
+                return Err(EmitError::new(
+                    "",
+                    0,
+                    format!("`{base}` ({}) cannot name a module; use letters, digits and _", node.path),
+                ));
             }
-            Shape { base, suffix: String::new(), comment: extra.clone(), text: module::hand_written(node, body, parameters, id == 0), fixed: false }
+            Shape {
+                base,
+                suffix: String::new(),
+                comment: extra.clone(),
+                text: module::hand_written(node, body, parameters, id == 0),
+                fixed: false,
+            }
         }
         Code::Blackbox { name, text } => {
             Shape { base: name.clone(), suffix: String::new(), comment: String::new(), text: text.clone(), fixed: true }

@@ -171,8 +171,12 @@ impl Expr {
             match (op, a.truth(), b.truth()) {
                 (Op::And | Op::LogicAnd, Some(true), _) | (Op::Or | Op::LogicOr, Some(false), _) => return b,
                 (Op::And | Op::LogicAnd, _, Some(true)) | (Op::Or | Op::LogicOr, _, Some(false)) => return a,
-                (Op::And | Op::LogicAnd, Some(false), _) | (Op::And | Op::LogicAnd, _, Some(false)) => return Expr::bit(false),
-                (Op::Or | Op::LogicOr, Some(true), _) | (Op::Or | Op::LogicOr, _, Some(true)) => return Expr::bit(true),
+                (Op::And | Op::LogicAnd, Some(false), _) | (Op::And | Op::LogicAnd, _, Some(false)) => {
+                    return Expr::bit(false)
+                }
+                (Op::Or | Op::LogicOr, Some(true), _) | (Op::Or | Op::LogicOr, _, Some(true)) => {
+                    return Expr::bit(true)
+                }
                 (Op::Eq, Some(true), _) | (Op::Ne, Some(false), _) => return b,
                 (Op::Eq, _, Some(true)) | (Op::Ne, _, Some(false)) => return a,
                 (Op::Eq, Some(false), _) | (Op::Ne, Some(true), _) => return Expr::not(b),
@@ -236,8 +240,13 @@ impl Expr {
                 _ if member.width == 0 => {}
                 Kind::Concat(inner) => todo.extend(inner.into_iter().rev()),
                 _ => {
-                    let joined = match flat.last_mut() { Some(last) => join(last, &member), None => false };
-                    if !joined { flat.push(member); }
+                    let joined = match flat.last_mut() {
+                        Some(last) => join(last, &member),
+                        None => false,
+                    };
+                    if !joined {
+                        flat.push(member);
+                    }
                 }
             }
         }
@@ -387,7 +396,12 @@ impl Expr {
         match &self.kind {
             Kind::State(name, value) => f(name, self.width, value),
             Kind::Const(_) | Kind::Sig(..) => {}
-            Kind::Pick(_, x) | Kind::Not(x) | Kind::Reduce(_, x) | Kind::Repeat(_, x) | Kind::Low(x) | Kind::Extend(x) => x.states(f),
+            Kind::Pick(_, x)
+            | Kind::Not(x)
+            | Kind::Reduce(_, x)
+            | Kind::Repeat(_, x)
+            | Kind::Low(x)
+            | Kind::Extend(x) => x.states(f),
             Kind::Bin(_, a, b) | Kind::Shift(_, a, b) => {
                 a.states(f);
                 b.states(f);

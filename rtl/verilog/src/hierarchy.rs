@@ -64,7 +64,9 @@ fn code_of(node: &dyn Block) -> Code {
         Verilog::Empty => Code::Nothing,
         Verilog::Combinatorial(block) => Code::Stock(block),
         Verilog::Blackbox(b) => Code::Blackbox { name: b.name, text: b.code },
-        Verilog::Wrapper(w) => Code::Text { name: None, body: w.code, extra: w.cores, parameters: Parameters::default() },
+        Verilog::Wrapper(w) => {
+            Code::Text { name: None, body: w.code, extra: w.cores, parameters: Parameters::default() }
+        }
         Verilog::Custom(text) if text == describe::MARKER => match handed_over {
             Some(HandedOver::Source(source)) => Code::Source(source),
             Some(HandedOver::Register(r)) => {

@@ -49,5 +49,7 @@ pub mod __private {
     pub use crate::packed::{literal_of, BitReader, Packed};
     pub use crate::registers_macros::{Each, EachOne};
     pub use rust_hdl_core::logic::{logic_connect_fn, logic_connect_join_fn, logic_connect_link_fn};
-    pub use rust_hdl_core::prelude::{Bits, Synth, TypeDescriptor, TypeField, TypeKind, VCDValue, Verilog, VerilogLiteral};
+    pub use rust_hdl_core::prelude::{
+        Bits, Synth, TypeDescriptor, TypeField, TypeKind, VCDValue, Verilog, VerilogLiteral,
+    };
 }

@@ -107,12 +107,17 @@ impl Arranged<'_> {
             Role::RegD => "start with regs! or dffs!, which make it hold",
             _ => "give it a default before the condition",
         };
-        EmitError::new(&self.body.file, at, format!("`{key}` is not assigned on every path, which would make a latch; {advice}"))
+        EmitError::new(
+            &self.body.file,
+            at,
+            format!("`{key}` is not assigned on every path, which would make a latch; {advice}"),
+        )
     }
 
     fn arrange(&mut self, line: u32) -> Result<()> {
         let body = self.body;
-        let top: Vec<Stmt> = body.items.iter().filter_map(|i| if let Item::Top(s) = i { Some(s.clone()) } else { None }).collect();
+        let top: Vec<Stmt> =
+            body.items.iter().filter_map(|i| if let Item::Top(s) = i { Some(s.clone()) } else { None }).collect();
         let mut by_target: BTreeMap<SigId, Vec<usize>> = BTreeMap::new();
         let mut noted: HashSet<(SigId, usize)> = HashSet::new();
         for (n, stmt) in top.iter().enumerate() {
@@ -179,7 +184,13 @@ impl Arranged<'_> {
     }
 
     /// Groups registers whose next values are set in common statements.
-    fn arrange_flops(&mut self, top: &[Stmt], inlined: &[SigId], of: &dyn Fn(SigId) -> Vec<Stmt>, line: u32) -> Result<()> {
+    fn arrange_flops(
+        &mut self,
+        top: &[Stmt],
+        inlined: &[SigId],
+        of: &dyn Fn(SigId) -> Vec<Stmt>,
+        line: u32,
+    ) -> Result<()> {
         let body = self.body;
         let number: HashMap<SigId, usize> = body.registers.iter().enumerate().map(|(i, r)| (r.d, i)).collect();
         let mut controls: Vec<(Expr, Option<Expr>)> = vec![];
@@ -194,7 +205,11 @@ impl Arranged<'_> {
             let clock = control(register.clock)?;
             if !matches!(clock.kind, Kind::Sig(..)) {
                 let key = &body.sigs[register.clock].key;
-                return Err(EmitError::new(&body.file, line, format!("`{key}` is not a clock signal; connect a clock input straight to it")));
+                return Err(EmitError::new(
+                    &body.file,
+                    line,
+                    format!("`{key}` is not a clock signal; connect a clock input straight to it"),
+                ));
             }
             controls.push((clock, register.reset.map(control).transpose()?));
         }
@@ -241,7 +256,9 @@ impl Arranged<'_> {
                 let own = of(register.d);
                 if !inlined.contains(&register.d) {
                     // The next value is read: it is a wire of its own.
-                    stmts.retain(|s| !matches!(only(std::slice::from_ref(s), &|sig| sig == register.d).as_slice(), [_, ..]));
+                    stmts.retain(|s| {
+                        !matches!(only(std::slice::from_ref(s), &|sig| sig == register.d).as_slice(), [_, ..])
+                    });
                     stmts.push(Stmt::Assign { sig: register.d, lo: 0, value: body.read(register.d), line });
                 } else if !assigned(&own, register.d, body.sigs[register.d].width()).iter().all(|b| *b) {
                     return Err(self.latch(register.d, &own, line));
@@ -303,13 +320,18 @@ impl Arranged<'_> {
                 let direction = match s.role {
                     Role::In => "input ",
                     Role::Out => "output",
-                    Role::InOut if !body.instances.iter().any(|i| i.pins.iter().any(|p| body.sigs[p.1].key == s.key)) => "inout ",
+                    Role::InOut
+                        if !body.instances.iter().any(|i| i.pins.iter().any(|p| body.sigs[p.1].key == s.key)) =>
+                    {
+                        "inout "
+                    }
                     _ => return None,
                 };
                 Some((direction, s.width(), s.name.clone()))
             })
             .collect();
-        let ports: Vec<(&str, String, String)> = ports.into_iter().map(|(d, width, name)| (d, range(width), name)).collect();
+        let ports: Vec<(&str, String, String)> =
+            ports.into_iter().map(|(d, width, name)| (d, range(width), name)).collect();
         let mut out = header("", &ports);
         self.print_states(&mut out);
         self.print_declarations(&mut out);
@@ -379,7 +401,14 @@ impl Arranged<'_> {
             };
             let _ = writeln!(out, "  logic {}{}{init};", range(q.width()), q.name);
         }
-        let placed: HashSet<SigId> = self.pieces.iter().map(|p| { let (Piece::Value(s, _) | Piece::Block(s, _)) = p; *s }).collect();
+        let placed: HashSet<SigId> = self
+            .pieces
+            .iter()
+            .map(|p| {
+                let (Piece::Value(s, _) | Piece::Block(s, _)) = p;
+                *s
+            })
+            .collect();
         for (id, sig) in body.sigs.iter().enumerate() {
             let wanted = match sig.role {
                 Role::Local => true,

@@ -82,7 +82,9 @@ pub(crate) fn snake(name: &str) -> String {
     for (i, c) in chars.iter().enumerate() {
         let starts = c.is_uppercase()
             && i > 0
-            && (chars[i - 1].is_lowercase() || chars[i - 1].is_ascii_digit() || chars.get(i + 1).is_some_and(|n| n.is_lowercase()) && chars[i - 1].is_uppercase());
+            && (chars[i - 1].is_lowercase()
+                || chars[i - 1].is_ascii_digit()
+                || chars.get(i + 1).is_some_and(|n| n.is_lowercase()) && chars[i - 1].is_uppercase());
         if starts {
             out.push('_');
         }
@@ -120,5 +122,6 @@ pub(crate) fn module_name(type_name: &str) -> (String, String) {
 
 /// Whether a word can name a module.
 pub(crate) fn is_legal(word: &str) -> bool {
-    word.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_') && word.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
+    word.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
+        && word.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
 }

@@ -90,6 +90,10 @@ pub fn literal_of<T: Packed>(value: T) -> VerilogLiteral {
     // rust-hdl builds literals from `Bits<N>` only, and N cannot depend on a generic type: 4096 bits hold any descriptor.
     // Only the number is read back (see `describe::literal_value`), the width comes from the type.
     let bits = to_bits(value);
-    assert!(bits.len() <= 4096, "a hardware value is at most 4096 bits wide; split {} bits into several signals", bits.len());
+    assert!(
+        bits.len() <= 4096,
+        "a hardware value is at most 4096 bits wide; split {} bits into several signals",
+        bits.len()
+    );
     from_bits::<4096>(&bits).into()
 }

@@ -79,7 +79,9 @@ impl Printer<'_> {
                 format!("{sign}{}", self.operand(x, None))
             }
             Kind::Bin(Op::SignedLt, a, b) => format!("$signed({}) < $signed({})", self.expr(a), self.expr(b)),
-            Kind::Bin(op, a, b) => format!("{} {} {}", self.operand(a, Some(*op)), operator(*op), self.operand(b, None)),
+            Kind::Bin(op, a, b) => {
+                format!("{} {} {}", self.operand(a, Some(*op)), operator(*op), self.operand(b, None))
+            }
             Kind::Shift(op, a, amount) => {
                 let amount = match amount.value() {
                     Some(n) => n.to_string(),
@@ -117,7 +119,9 @@ impl Printer<'_> {
     fn operand(&self, e: &Expr, chain: Option<Op>) -> String {
         let text = self.expr(e);
         let open = match &e.kind {
-            Kind::Bin(op, ..) => !(chain == Some(*op) && matches!(op, Op::Add | Op::And | Op::Or | Op::Xor | Op::LogicAnd | Op::LogicOr)),
+            Kind::Bin(op, ..) => {
+                !(chain == Some(*op) && matches!(op, Op::Add | Op::And | Op::Or | Op::Xor | Op::LogicAnd | Op::LogicOr))
+            }
             Kind::Mux(..) | Kind::Reduce(..) => true,
             Kind::Shift(op, ..) => *op != Shift::Arithmetic,
             _ => false,
@@ -141,7 +145,11 @@ impl Printer<'_> {
             match stmt {
                 Stmt::Assign { .. } => {
                     let text = self.assignment(stmt, arrow, target).unwrap_or_default();
-                    let _ = writeln!(out, "{pad}{}", text.replace('\n', &format!("\n{}", " ".repeat(indent.saturating_sub(2)))));
+                    let _ = writeln!(
+                        out,
+                        "{pad}{}",
+                        text.replace('\n', &format!("\n{}", " ".repeat(indent.saturating_sub(2))))
+                    );
                 }
                 Stmt::If { .. } => {
                     out.push_str(&pad);
@@ -149,10 +157,12 @@ impl Printer<'_> {
                 }
                 Stmt::Case { subject, arms, default } => {
                     let _ = writeln!(out, "{pad}case ({})", self.expr(subject));
-                    let full = subject.width < 20 && arms.iter().map(|a| a.labels.len()).sum::<usize>() >= 1 << subject.width;
+                    let full =
+                        subject.width < 20 && arms.iter().map(|a| a.labels.len()).sum::<usize>() >= 1 << subject.width;
                     let quiet = default.as_ref().is_none_or(|d| d.is_empty());
                     // Without a `_` arm the states are all named: the last one also stands for codes that never occur.
-                    let last = if default.is_none() && !full && arrow == "=" { arms.len().checked_sub(1) } else { None };
+                    let last =
+                        if default.is_none() && !full && arrow == "=" { arms.len().checked_sub(1) } else { None };
                     for (i, arm) in arms.iter().enumerate() {
                         if quiet && arm.body.is_empty() && last.is_none() && !full {
                             continue;
@@ -164,7 +174,9 @@ impl Printer<'_> {
                         self.arm(&label, &arm.body, indent + 2, arrow, target, out);
                     }
                     match default {
-                        Some(body) if !(full && body.is_empty()) => self.arm("default", body, indent + 2, arrow, target, out),
+                        Some(body) if !(full && body.is_empty()) => {
+                            self.arm("default", body, indent + 2, arrow, target, out)
+                        }
                         None if last.is_none() && !full => self.arm("default", &[], indent + 2, arrow, target, out),
                         _ => {}
                     }
@@ -181,7 +193,15 @@ impl Printer<'_> {
         }
     }
 
-    fn arm(&self, label: &str, body: &[Stmt], indent: usize, arrow: &str, target: &dyn Fn(usize) -> usize, out: &mut String) {
+    fn arm(
+        &self,
+        label: &str,
+        body: &[Stmt],
+        indent: usize,
+        arrow: &str,
+        target: &dyn Fn(usize) -> usize,
+        out: &mut String,
+    ) {
         let pad = " ".repeat(indent);
         match body {
             [] => {
@@ -214,7 +234,9 @@ impl Printer<'_> {
             [] => {
                 let _ = writeln!(out, "{pad}end");
             }
-            [next @ Stmt::If { then, other, .. }] if !(matches!(then.as_slice(), [Stmt::Assign { .. }]) && other.is_empty()) => {
+            [next @ Stmt::If { then, other, .. }]
+                if !(matches!(then.as_slice(), [Stmt::Assign { .. }]) && other.is_empty()) =>
+            {
                 let _ = write!(out, "{pad}end else ");
                 self.if_chain(next, indent, arrow, target, out);
             }

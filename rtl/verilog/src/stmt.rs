@@ -20,10 +20,23 @@ pub(crate) struct Arm {
 #[derive(Debug, Clone)]
 pub(crate) enum Stmt {
     /// Bits `lo ..` of a signal get a value.
-    Assign { sig: SigId, lo: usize, value: Expr, line: u32 },
-    If { cond: Expr, then: Vec<Stmt>, other: Vec<Stmt> },
+    Assign {
+        sig: SigId,
+        lo: usize,
+        value: Expr,
+        line: u32,
+    },
+    If {
+        cond: Expr,
+        then: Vec<Stmt>,
+        other: Vec<Stmt>,
+    },
     /// The first matching arm is taken; `default` is `None` when the arms name every state.
-    Case { subject: Expr, arms: Vec<Arm>, default: Option<Vec<Stmt>> },
+    Case {
+        subject: Expr,
+        arms: Vec<Arm>,
+        default: Option<Vec<Stmt>>,
+    },
 }
 
 impl Stmt {

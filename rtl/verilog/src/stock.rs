@@ -7,14 +7,14 @@
 
 use crate::build::{Body, Item, Role};
 use crate::error::{EmitError, Result};
-use crate::expr::{Expr, Kind, Op, Reduce, SigId, Shift};
+use crate::expr::{Expr, Kind, Op, Reduce, Shift, SigId};
 use crate::names::state_name;
 use crate::stmt::{Arm, Label, Stmt};
 use crate::ty::Ty;
 use num_bigint::BigUint;
 use rust_hdl_core::ast::{
-    VerilogBlock, VerilogBlockOrConditional, VerilogExpression as Ast, VerilogLink, VerilogLinkDetails, VerilogLiteral, VerilogMatch,
-    VerilogOp, VerilogOpUnary, VerilogStatement,
+    VerilogBlock, VerilogBlockOrConditional, VerilogExpression as Ast, VerilogLink, VerilogLinkDetails, VerilogLiteral,
+    VerilogMatch, VerilogOp, VerilogOpUnary, VerilogStatement,
 };
 use rust_hdl_core::prelude::{TypeDescriptor, TypeKind};
 use std::collections::HashMap;
@@ -92,7 +92,9 @@ impl Stock {
         let value = syn::parse_str(text).ok().and_then(|e| self.constant(&e));
         match value {
             Some(n) => Ok(n),
-            None => self.refuse(format!("the index `{text}` is not a number or a loop variable; describe the block with #[hdl]")),
+            None => self.refuse(format!(
+                "the index `{text}` is not a number or a loop variable; describe the block with #[hdl]"
+            )),
         }
     }
 
@@ -195,10 +197,13 @@ impl Stock {
                 let (owner, other) = ends(d)?;
                 (other, owner)
             }
-            VerilogLink::Bidirectional(_) => return self.refuse("bidirectional links are not supported; use a hand-written module"),
+            VerilogLink::Bidirectional(_) => {
+                return self.refuse("bidirectional links are not supported; use a hand-written module")
+            }
         };
         if self.body.sigs[from].width() != self.body.sigs[sig].width() {
-            return self.refuse(format!("`{}` and `{}` differ in width", self.body.sigs[from].key, self.body.sigs[sig].key));
+            return self
+                .refuse(format!("`{}` and `{}` differ in width", self.body.sigs[from].key, self.body.sigs[sig].key));
         }
         out.push(Stmt::Assign { sig, lo: 0, value: self.body.read(from), line: 0 });
         Ok(())
@@ -231,7 +236,9 @@ impl Stock {
         }
         match syn::parse_str::<syn::LitInt>(text).ok().and_then(|n| n.base10_parse::<u128>().ok()).map(BigUint::from) {
             Some(value) if value.bits() as usize <= width => Ok(Label { value, name: None }),
-            _ => self.refuse(format!("the pattern `{text}` is not a state or a number of {width} bits; describe the block with #[hdl]")),
+            _ => self.refuse(format!(
+                "the pattern `{text}` is not a state or a number of {width} bits; describe the block with #[hdl]"
+            )),
         }
     }
 
@@ -249,7 +256,9 @@ impl Stock {
         let expr = self.sized(value, width)?;
         match expr.width == width {
             true => Ok(expr),
-            false => self.refuse(format!("an expression has {} bits where {width} are expected; use bit_cast", expr.width)),
+            false => {
+                self.refuse(format!("an expression has {} bits where {width} are expected; use bit_cast", expr.width))
+            }
         }
     }
 

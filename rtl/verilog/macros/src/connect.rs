@@ -138,7 +138,8 @@ impl Walk {
         let (me, entries) = (&list.me, &list.entries);
         let ports = list.ports();
         let claims = quote!(#(::spindle_verilog::__private::logic_connect_fn(&mut sub.#ports);)*);
-        let loops = entries.iter().map(|entry| quote!(for sub in ::spindle_verilog::__private::each!(#me.#entry) { #claims }));
+        let loops =
+            entries.iter().map(|entry| quote!(for sub in ::spindle_verilog::__private::each!(#me.#entry) { #claims }));
         quote!(#(#loops)*)
     }
 }

@@ -6,14 +6,20 @@ use syn::{spanned::Spanned, Data, DeriveInput, Error, Fields, Result};
 
 pub(crate) fn logic_struct(input: &DeriveInput) -> Result<TokenStream> {
     let Data::Struct(data) = &input.data else {
-        return Err(Error::new(input.span(), "LogicStruct describes a struct with named fields; use LogicState for an enum"));
+        return Err(Error::new(
+            input.span(),
+            "LogicStruct describes a struct with named fields; use LogicState for an enum",
+        ));
     };
     let Fields::Named(fields) = &data.fields else {
         return Err(Error::new(input.span(), "LogicStruct needs named fields; give each field a name"));
     };
     let names: Vec<_> = fields.named.iter().map(|f| f.ident.clone().expect("a named field")).collect();
     if let Some(name) = names.iter().find(|n| *n == "next") {
-        return Err(Error::new(name.span(), "a field cannot be called `next`: assignments look for that word; give it another name"));
+        return Err(Error::new(
+            name.span(),
+            "a field cannot be called `next`: assignments look for that word; give it another name",
+        ));
     }
     let types: Vec<_> = fields.named.iter().map(|f| f.ty.clone()).collect();
     let texts: Vec<_> = names.iter().map(|n| n.to_string()).collect();
@@ -65,7 +71,10 @@ pub(crate) fn logic_state(input: &DeriveInput) -> Result<TokenStream> {
     };
     for variant in &data.variants {
         if !variant.fields.is_empty() || variant.discriminant.is_some() {
-            return Err(Error::new(variant.span(), "a state has no fields and no explicit number; the order gives the encoding"));
+            return Err(Error::new(
+                variant.span(),
+                "a state has no fields and no explicit number; the order gives the encoding",
+            ));
         }
     }
     let variants: Vec<_> = data.variants.iter().map(|v| v.ident.clone()).collect();

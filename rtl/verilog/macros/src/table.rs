@@ -14,13 +14,46 @@ use syn::{Block, Error, Expr, FnArg, GenericArgument, Pat, PathArguments, Result
 
 /// Functions that the back end knows itself.
 const BUILTINS: [&str; 15] = [
-    "bits", "bit_cast", "zext", "trunc", "sext", "signed_lt", "sra", "mul", "repeat", "pack", "unpack", "signed_cast",
-    "unsigned_cast", "join", "link",
+    "bits",
+    "bit_cast",
+    "zext",
+    "trunc",
+    "sext",
+    "signed_lt",
+    "sra",
+    "mul",
+    "repeat",
+    "pack",
+    "unpack",
+    "signed_cast",
+    "unsigned_cast",
+    "join",
+    "link",
 ];
 /// Methods that the back end knows itself.
 const METHODS: [&str; 22] = [
-    "val", "get_bits", "get_bit", "replace_bit", "any", "all", "xor", "into", "index", "to_bits", "to_u8", "to_u16",
-    "to_u32", "to_u64", "to_u128", "cat", "rev", "clone", "set_bits", "min", "max", "is_empty",
+    "val",
+    "get_bits",
+    "get_bit",
+    "replace_bit",
+    "any",
+    "all",
+    "xor",
+    "into",
+    "index",
+    "to_bits",
+    "to_u8",
+    "to_u16",
+    "to_u32",
+    "to_u64",
+    "to_u128",
+    "cat",
+    "rev",
+    "clone",
+    "set_bits",
+    "min",
+    "max",
+    "is_empty",
 ];
 
 /// `regs!(self, clock, reset, a, b[i])`, `dffs!(self, clock, a)` or `clocks!(self, clock, reset, sub)`.
@@ -99,7 +132,8 @@ pub(crate) fn line_of(block: &Block) -> u32 {
 pub(crate) fn source_fields(block: &Block, params: &[String]) -> TokenStream {
     let mut locals = Locals(params.iter().cloned().collect());
     locals.visit_block(block);
-    let mut table = Table { locals: locals.0, constants: BTreeMap::new(), types: BTreeMap::new(), functions: BTreeMap::new() };
+    let mut table =
+        Table { locals: locals.0, constants: BTreeMap::new(), types: BTreeMap::new(), functions: BTreeMap::new() };
     table.visit_block(block);
     let (const_keys, consts): (Vec<_>, Vec<_>) = table.constants.into_iter().unzip();
     let (type_keys, types): (Vec<_>, Vec<_>) = table.types.into_iter().unzip();
@@ -115,7 +149,10 @@ pub(crate) fn source_fields(block: &Block, params: &[String]) -> TokenStream {
 pub(crate) fn function_module(function: &syn::ItemFn) -> Result<TokenStream> {
     let signature = &function.sig;
     if !signature.generics.params.is_empty() {
-        return Err(Error::new(signature.generics.span(), "an #[hdl_fn] has no generics; write one function per width"));
+        return Err(Error::new(
+            signature.generics.span(),
+            "an #[hdl_fn] has no generics; write one function per width",
+        ));
     }
     let mut params = vec![];
     let mut param_types = vec![];
@@ -128,7 +165,9 @@ pub(crate) fn function_module(function: &syn::ItemFn) -> Result<TokenStream> {
                 }
                 other => return Err(Error::new(other.span(), "an #[hdl_fn] parameter is a plain name")),
             },
-            FnArg::Receiver(receiver) => return Err(Error::new(receiver.span(), "an #[hdl_fn] is a free function without self")),
+            FnArg::Receiver(receiver) => {
+                return Err(Error::new(receiver.span(), "an #[hdl_fn] is a free function without self"))
+            }
         }
     }
     let syn::ReturnType::Type(_, result) = &signature.output else {

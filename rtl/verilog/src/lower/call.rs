@@ -18,7 +18,11 @@ impl Lower<'_> {
             _ => {}
         }
         let args: Vec<&Ast> = call.args.iter().collect();
-        let inner = if matches!(name.as_str(), "into" | "to_bits") { None } else { hint.filter(|_| name == "clone" || name == "replace_bit") };
+        let inner = if matches!(name.as_str(), "into" | "to_bits") {
+            None
+        } else {
+            hint.filter(|_| name == "clone" || name == "replace_bit")
+        };
         let receiver = self.value(&call.receiver, inner)?;
         match (name.as_str(), receiver, args.as_slice()) {
             ("clone", value, []) => Ok(value),
@@ -173,10 +177,14 @@ impl Lower<'_> {
                 let value = self.value(x, from.as_ref())?;
                 let value = self.hw(value, from.as_ref(), x)?;
                 let Some(width) = width else {
-                    return self.refuse(call, format!("the width of the result is not known here; write {name}::<M, N>(x)"));
+                    return self
+                        .refuse(call, format!("the width of the result is not known here; write {name}::<M, N>(x)"));
                 };
                 if name == "zext" && width < value.width || name == "trunc" && width > value.width {
-                    return self.refuse(call, format!("{name} from {} to {width} bits goes the wrong way; use bit_cast", value.width));
+                    return self.refuse(
+                        call,
+                        format!("{name} from {} to {width} bits goes the wrong way; use bit_cast", value.width),
+                    );
                 }
                 let result = if name == "sext" { Expr::sext(value, width) } else { Expr::resize(value, width) };
                 Ok(Val::Hw(result, Ty::Bits(width)))
@@ -233,7 +241,10 @@ impl Lower<'_> {
                 let value = self.hw(value, Some(&bits), x)?;
                 Ok(Val::Hw(value, ty))
             }
-            _ => self.refuse(call, format!("`{key}` is not a function of the language; mark it #[hdl_fn], or give it constant arguments")),
+            _ => self.refuse(
+                call,
+                format!("`{key}` is not a function of the language; mark it #[hdl_fn], or give it constant arguments"),
+            ),
         }
     }
 
@@ -261,14 +272,13 @@ impl Lower<'_> {
             return self.refuse(call, format!("`{name}` takes {} arguments", function.params.len()));
         }
         let prefix = format!("{}{name}_", self.frame().prefix);
-        let line = self.line(call);
         let mut bound = vec![];
         for ((param, descriptor), arg) in function.params.iter().zip(&call.args) {
             let ty = Ty::of(descriptor);
             let value = self.value(arg, Some(&ty))?;
             let mut expr = self.hw(value, Some(&ty), arg)?;
             if !expr.is_plain() {
-                let id = self.wire(&format!("{name}_{param}"), ty.clone(), expr, line);
+                let id = self.wire(&format!("{name}_{param}"), ty.clone(), expr);
                 expr = self.body.read(id);
             }
             bound.push((param.to_string(), Binding::Value(Val::Hw(expr, ty))));

@@ -28,10 +28,16 @@ impl Lower<'_> {
             Ast::Match(node) => self.match_value(node, hint),
             Ast::Closure(node) => self.refuse(node, "closures are not part of the language; write an #[hdl_fn]"),
             Ast::Return(node) => self.refuse(node, "`return` is not part of the language; use if / else"),
-            Ast::Macro(node) => self.refuse(node, "macros are not part of the language, except regs!, dffs! and clocks!"),
+            Ast::Macro(node) => {
+                self.refuse(node, "macros are not part of the language, except regs!, dffs! and clocks!")
+            }
             Ast::Tuple(node) => self.refuse(node, "tuples are only used for concatenation: `(a, b).cat::<N>()`"),
-            Ast::Reference(node) => self.refuse(node, "references are only used for join and link; use the value itself"),
-            other => self.refuse(other, "this expression is not part of the language; see the list in rtl/verilog/README.md"),
+            Ast::Reference(node) => {
+                self.refuse(node, "references are only used for join and link; use the value itself")
+            }
+            other => {
+                self.refuse(other, "this expression is not part of the language; see the list in rtl/verilog/README.md")
+            }
         }
     }
 
@@ -40,7 +46,13 @@ impl Lower<'_> {
         match (value, hint) {
             (Val::Hw(expr, ty), Some(hint)) => {
                 if expr.width != hint.width() {
-                    let message = format!("this is {} ({} bits), but {} ({} bits) is expected; use bit_cast", ty.text(), expr.width, hint.text(), hint.width());
+                    let message = format!(
+                        "this is {} ({} bits), but {} ({} bits) is expected; use bit_cast",
+                        ty.text(),
+                        expr.width,
+                        hint.text(),
+                        hint.width()
+                    );
                     return self.refuse(at, message);
                 }
                 Ok(expr)
@@ -71,7 +83,10 @@ impl Lower<'_> {
             Val::Int(n) => Ok(n),
             Val::Hw(value, _) => match value.value().and_then(|v| i128::try_from(v.clone()).ok()) {
                 Some(n) => Ok(n),
-                None => self.refuse(expr, "this must be a constant; only literals, constants, parameters and loop variables are allowed"),
+                None => self.refuse(
+                    expr,
+                    "this must be a constant; only literals, constants, parameters and loop variables are allowed",
+                ),
             },
             Val::List(_) => self.refuse(expr, "a table needs an index here"),
         }
@@ -122,7 +137,10 @@ impl Lower<'_> {
                 let value = value_of(value);
                 Ok(self.named_state(value))
             }
-            None => self.refuse(key, format!("`{text}` is not a signal, a local, a constant or a function that the back end knows")),
+            None => self.refuse(
+                key,
+                format!("`{text}` is not a signal, a local, a constant or a function that the back end knows"),
+            ),
         }
     }
 
@@ -134,7 +152,10 @@ impl Lower<'_> {
         match states.get(number) {
             Some(state) => {
                 let name = crate::names::state_name(state);
-                Val::Hw(Expr::new(expr.width, crate::expr::Kind::State(name.into(), BigUint::from(number))), Ty::Named(descriptor.clone()))
+                Val::Hw(
+                    Expr::new(expr.width, crate::expr::Kind::State(name.into(), BigUint::from(number))),
+                    Ty::Named(descriptor.clone()),
+                )
             }
             None => value,
         }
@@ -153,7 +174,8 @@ impl Lower<'_> {
             return self.refuse(whole, "tuples are not part of the language");
         };
         if super::wiring::is_self_path(&field.base) {
-            return self.refuse(whole, format!("`{}` is read without .val(); write `{}.val()`", squash(whole), squash(whole)));
+            return self
+                .refuse(whole, format!("`{}` is read without .val(); write `{}.val()`", squash(whole), squash(whole)));
         }
         match self.value(&field.base, None)? {
             Val::Hw(base, ty) => match ty.field(&name.to_string()) {
@@ -172,9 +194,12 @@ impl Lower<'_> {
         match self.value(&index.expr, None)? {
             Val::List(list) => match usize::try_from(n).ok().and_then(|n| list.get(n)) {
                 Some(value) => Ok(value.clone()),
-                None => self.refuse(whole, format!("index {n} lies outside the table, which has {} entries", list.len())),
+                None => {
+                    self.refuse(whole, format!("index {n} lies outside the table, which has {} entries", list.len()))
+                }
             },
-            _ => self.refuse(whole, "only tables of constants and arrays of signals have an index; use get_bit or get_bits"),
+            _ => self
+                .refuse(whole, "only tables of constants and arrays of signals have an index; use get_bit or get_bits"),
         }
     }
 
@@ -187,8 +212,11 @@ impl Lower<'_> {
                 let x = self.hw(x, hint, &unary.expr)?;
                 Ok(Val::Hw(Expr::not(x), hint.cloned().unwrap_or(Ty::Bits(1))))
             }
-            (UnOp::Not(_), Val::Int(_)) => self.refuse(unary, "the width of this number is not known here; write bits::<N>(n)"),
-            _ => self.refuse(unary, "this operator is not part of the language; use ! or a subtraction from bits::<N>(0)"),
+            (UnOp::Not(_), Val::Int(_)) => {
+                self.refuse(unary, "the width of this number is not known here; write bits::<N>(n)")
+            }
+            _ => self
+                .refuse(unary, "this operator is not part of the language; use ! or a subtraction from bits::<N>(0)"),
         }
     }
 
@@ -199,13 +227,18 @@ impl Lower<'_> {
             Ast::Unary(inner) => Self::flexible(&inner.expr),
             Ast::Binary(b) => Self::flexible(&b.left) && Self::flexible(&b.right),
             Ast::Lit(lit) => matches!(lit.lit, Lit::Int(_)),
-            Ast::MethodCall(call) => (call.method == "into" || call.method == "to_bits" || call.method == "get_bits" || call.method == "cat") && call.turbofish.is_none(),
+            Ast::MethodCall(call) => {
+                (call.method == "into" || call.method == "to_bits" || call.method == "get_bits" || call.method == "cat")
+                    && call.turbofish.is_none()
+            }
             Ast::Call(call) => match call.func.as_ref() {
                 Ast::Path(p) => p.path.segments.last().is_some_and(|s| {
                     let open = s.arguments.is_none();
                     let name = s.ident.to_string();
-                    open && matches!(name.as_str(), "bits" | "bit_cast" | "zext" | "trunc" | "sext" | "repeat" | "mul" | "unpack")
-                        || name == "default" && p.path.segments.first().is_some_and(|f| f.ident == "Default")
+                    open && matches!(
+                        name.as_str(),
+                        "bits" | "bit_cast" | "zext" | "trunc" | "sext" | "repeat" | "mul" | "unpack"
+                    ) || name == "default" && p.path.segments.first().is_some_and(|f| f.ident == "Default")
                 }),
                 _ => false,
             },
@@ -335,7 +368,10 @@ impl Lower<'_> {
             BinOp::BitOr(_) => Op::Or,
             BinOp::BitXor(_) => Op::Xor,
             BinOp::Mul(_) => Op::Mul,
-            _ => return self.refuse(node, "this operator is not part of the language; use + - & | ^ << >> and comparisons"),
+            _ => {
+                return self
+                    .refuse(node, "this operator is not part of the language; use + - & | ^ << >> and comparisons")
+            }
         };
         let index = matches!(a, Val::Hw(_, Ty::Index(_))) || matches!(b, Val::Hw(_, Ty::Index(_)));
         if index {
@@ -392,7 +428,16 @@ impl Lower<'_> {
                     return Ok((Expr::resize(a, width), Expr::resize(b, width), Ty::Index(width)));
                 }
                 if a.width != b.width {
-                    return self.refuse(node, format!("the operands are {} ({} bits) and {} ({} bits); use bit_cast", ta.text(), a.width, tb.text(), b.width));
+                    return self.refuse(
+                        node,
+                        format!(
+                            "the operands are {} ({} bits) and {} ({} bits); use bit_cast",
+                            ta.text(),
+                            a.width,
+                            tb.text(),
+                            b.width
+                        ),
+                    );
                 }
                 Ok((a, b, ta))
             }
@@ -441,7 +486,10 @@ impl Lower<'_> {
     fn structure(&mut self, node: &syn::ExprStruct) -> Lowered<Val> {
         let key = squash(&node.path);
         if key == "Clock" {
-            return self.refuse(node, "a clock is not built from bits; connect a clock input, and use an enable for conditions");
+            return self.refuse(
+                node,
+                "a clock is not built from bits; connect a clock input, and use an enable for conditions",
+            );
         }
         let Some(ty) = self.frame().types.get(key.as_str()).cloned() else {
             return self.refuse(node, format!("`{key}` is not a hardware structure; derive LogicStruct for it"));
@@ -476,7 +524,8 @@ impl Lower<'_> {
             Some(true) => self.scoped(|this| this.tail(&node.then_branch, &mut |this, tail| this.value(tail, hint))),
             Some(false) => self.value(other, hint),
             None => {
-                let then = self.scoped(|this| this.tail(&node.then_branch, &mut |this, tail| this.value(tail, hint)))?;
+                let then =
+                    self.scoped(|this| this.tail(&node.then_branch, &mut |this, tail| this.value(tail, hint)))?;
                 let ty = match &then {
                     Val::Hw(_, ty) => Some(ty.clone()),
                     _ => hint.cloned(),
@@ -485,9 +534,12 @@ impl Lower<'_> {
                 let ty = match (ty, &second) {
                     (Some(ty), _) => ty,
                     (None, Val::Hw(_, ty)) => ty.clone(),
-                    _ => return self.refuse(node, "the width of this `if` is not known; write bits::<N>(n) in a branch"),
+                    _ => {
+                        return self.refuse(node, "the width of this `if` is not known; write bits::<N>(n) in a branch")
+                    }
                 };
-                let then_at = Ast::Block(syn::ExprBlock { attrs: vec![], label: None, block: node.then_branch.clone() });
+                let then_at =
+                    Ast::Block(syn::ExprBlock { attrs: vec![], label: None, block: node.then_branch.clone() });
                 if let (Ty::Index(a), Val::Hw(x, Ty::Index(b)), Val::Hw(y, _)) = (&ty, &second, &then) {
                     let width = *a.max(b);
                     let joined = Expr::mux(cond, Expr::resize(y.clone(), width), Expr::resize(x.clone(), width));
@@ -519,7 +571,9 @@ impl Lower<'_> {
             syn::GenericArgument::Type(syn::Type::Infer(_)) => return Ok(None),
             syn::GenericArgument::Type(ty) => {
                 if let syn::Type::Path(p) = ty {
-                    if let Some(Binding::Value(Val::Int(n))) = p.path.get_ident().and_then(|i| self.frame().find(&i.to_string())) {
+                    if let Some(Binding::Value(Val::Int(n))) =
+                        p.path.get_ident().and_then(|i| self.frame().find(&i.to_string()))
+                    {
                         return Ok(Some(*n as usize));
                     }
                 }
@@ -538,7 +592,11 @@ impl Lower<'_> {
         }
     }
 
-    pub(super) fn turbofish(&mut self, arguments: Option<&syn::AngleBracketedGenericArguments>, at: usize) -> Lowered<Option<usize>> {
+    pub(super) fn turbofish(
+        &mut self,
+        arguments: Option<&syn::AngleBracketedGenericArguments>,
+        at: usize,
+    ) -> Lowered<Option<usize>> {
         match arguments.and_then(|a| a.args.iter().nth(at)) {
             Some(argument) => self.generic(argument),
             None => Ok(None),

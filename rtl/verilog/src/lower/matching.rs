@@ -21,7 +21,11 @@ impl Lower<'_> {
     }
 
     /// Lowers the arms with `f` under a case, or the one arm that a constant chooses.
-    pub(super) fn match_arms(&mut self, node: &syn::ExprMatch, f: &mut dyn FnMut(&mut Self, &Ast) -> Lowered<()>) -> Lowered<()> {
+    pub(super) fn match_arms(
+        &mut self,
+        node: &syn::ExprMatch,
+        f: &mut dyn FnMut(&mut Self, &Ast) -> Lowered<()>,
+    ) -> Lowered<()> {
         let (subject, ty) = match self.subject(node)? {
             (Some(chosen), _, _) => return self.scoped(|this| f(this, chosen)),
             (None, subject, ty) => (subject, ty),
@@ -103,7 +107,9 @@ impl Lower<'_> {
     fn subject<'x>(&mut self, node: &'x syn::ExprMatch) -> Lowered<(Option<&'x Ast>, Expr, Ty)> {
         let (expr, ty) = match self.value(&node.expr, None)? {
             Val::Int(n) if n >= 0 => (Expr::number(127, n as u128), Ty::Index(127)),
-            Val::Int(_) | Val::List(_) => return self.refuse(&node.expr, "`match` takes a state, a Bit, `.index()` or `.to_u64()`"),
+            Val::Int(_) | Val::List(_) => {
+                return self.refuse(&node.expr, "`match` takes a state, a Bit, `.index()` or `.to_u64()`")
+            }
             Val::Hw(expr, ty) => (expr, ty),
         };
         let fine = match &ty {
@@ -112,7 +118,10 @@ impl Lower<'_> {
             Ty::Named(d) => matches!(d.kind, TypeKind::Enum(_)),
         };
         if !fine {
-            return self.refuse(&node.expr, format!("`match` takes a state, a Bit, `.index()` or `.to_u64()`, not {}", ty.text()));
+            return self.refuse(
+                &node.expr,
+                format!("`match` takes a state, a Bit, `.index()` or `.to_u64()`, not {}", ty.text()),
+            );
         }
         let Some(value) = expr.value().cloned() else { return Ok((None, expr, ty)) };
         for arm in &node.arms {
@@ -176,7 +185,9 @@ impl Lower<'_> {
                 syn::parse_quote!(#name)
             }
             Pat::Ident(ident) => return self.refuse(ident, "a pattern cannot bind a name; use `_`"),
-            Pat::Range(range) => return self.refuse(range, "range patterns are not part of the language; use if with comparisons"),
+            Pat::Range(range) => {
+                return self.refuse(range, "range patterns are not part of the language; use if with comparisons")
+            }
             other => return self.refuse(other, "a pattern is a state, a number, a constant, `a | b` or `_`"),
         };
         let (value, name) = match self.pattern_value(pat, &at)? {
@@ -189,7 +200,8 @@ impl Lower<'_> {
             _ => return self.refuse(pat, "a pattern is not negative"),
         };
         if value.bits() as usize > subject.width {
-            return self.refuse(pat, format!("the pattern {value} does not fit in the {} bits matched on", subject.width));
+            return self
+                .refuse(pat, format!("the pattern {value} does not fit in the {} bits matched on", subject.width));
         }
         labels.push(Label { value, name });
         Ok(false)

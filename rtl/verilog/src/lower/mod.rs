@@ -99,7 +99,11 @@ impl Lower<'_> {
     fn parse(&self) -> Lowered<syn::Block> {
         let source = &self.frame().source;
         syn::parse_str(source.text).map_err(|e| {
-            Stop::Error(EmitError::new(&self.body.file, source.line, format!("the body cannot be read as Rust ({e}); simplify it")))
+            Stop::Error(EmitError::new(
+                &self.body.file,
+                source.line,
+                format!("the body cannot be read as Rust ({e}); simplify it"),
+            ))
         })
     }
 
@@ -157,8 +161,8 @@ impl Lower<'_> {
     }
 
     /// A wire that holds an expression.
-    fn wire(&mut self, name: &str, ty: Ty, value: Expr, line: u32) -> SigId {
-        let id = self.body.wire(&self.wire_name(name), ty, Role::Let, line);
+    fn wire(&mut self, name: &str, ty: Ty, value: Expr) -> SigId {
+        let id = self.body.wire(&self.wire_name(name), ty, Role::Let);
         self.body.items.push(Item::Wire(id, value));
         id
     }
@@ -204,7 +208,9 @@ fn reads_anew(expr: &syn::Expr) -> bool {
         syn::Expr::Paren(inner) => reads_anew(&inner.expr),
         syn::Expr::Field(field) => reads_anew(&field.base),
         syn::Expr::MethodCall(call) if call.method == "val" => true,
-        syn::Expr::MethodCall(call) => matches!(call.method.to_string().as_str(), "get_bits" | "get_bit") && reads_anew(&call.receiver),
+        syn::Expr::MethodCall(call) => {
+            matches!(call.method.to_string().as_str(), "get_bits" | "get_bit") && reads_anew(&call.receiver)
+        }
         _ => false,
     }
 }

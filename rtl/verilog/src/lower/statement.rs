@@ -15,7 +15,9 @@ impl Lower<'_> {
             syn::Stmt::Local(local) => self.local(local),
             syn::Stmt::Expr(expr, _) => self.effect(expr),
             syn::Stmt::Macro(m) => self.registers(&m.mac),
-            syn::Stmt::Item(item) => self.refuse(item, "items inside update() are not part of the language; move it outside the function"),
+            syn::Stmt::Item(item) => {
+                self.refuse(item, "items inside update() are not part of the language; move it outside the function")
+            }
         }
     }
 
@@ -35,8 +37,13 @@ impl Lower<'_> {
             Ast::While(node) => self.refuse(node, "`while` is not part of the language; use `for i in 0..N`"),
             Ast::Loop(node) => self.refuse(node, "`loop` is not part of the language; use `for i in 0..N`"),
             Ast::Return(node) => self.refuse(node, "`return` is not part of the language; use if / else"),
-            Ast::Binary(node) => self.refuse(node, "operators such as `+=` are not part of the language; write `x = x + y`"),
-            other => self.refuse(other, "this statement is not part of the language; write an assignment, if, match, for or let"),
+            Ast::Binary(node) => {
+                self.refuse(node, "operators such as `+=` are not part of the language; write `x = x + y`")
+            }
+            other => self.refuse(
+                other,
+                "this statement is not part of the language; write an assignment, if, match, for or let",
+            ),
         }
     }
 
@@ -78,13 +85,12 @@ impl Lower<'_> {
 
     /// The value of an immutable `let`: a constant stays one, anything else becomes a wire.
     pub(super) fn let_value(&mut self, name: &str, init: &Ast, hint: Option<Ty>) -> Lowered<Val> {
-        let line = self.line(init);
         if self.wants_block(init)? {
             let ty = match &hint {
                 Some(ty) => ty.clone(),
                 None => self.type_of_branches(init)?,
             };
-            let id = self.body.wire(&self.wire_name(name), ty.clone(), Role::Var, line);
+            let id = self.body.wire(&self.wire_name(name), ty.clone(), Role::Var);
             let statements = self.block_for(id, init, &ty)?;
             self.body.items.extend(statements.into_iter().map(Item::Top));
             return Ok(Val::Hw(self.body.read(id), ty));
@@ -95,7 +101,7 @@ impl Lower<'_> {
         }
         match value {
             Val::Hw(expr, ty) if expr.value().is_none() => {
-                let id = self.wire(name, ty.clone(), expr, line);
+                let id = self.wire(name, ty.clone(), expr);
                 Ok(Val::Hw(self.body.read(id), ty))
             }
             constant => Ok(constant),
@@ -124,13 +130,13 @@ impl Lower<'_> {
             let expr = if expr.is_plain() {
                 expr
             } else {
-                let id = self.wire(name, ty.clone(), expr, line);
+                let id = self.wire(name, ty.clone(), expr);
                 self.body.read(id)
             };
             self.versions.insert(number, expr);
             self.bind(name, Binding::Versions { number, name: name.to_string(), ty });
         } else {
-            let sig = self.body.wire(&self.wire_name(name), ty, Role::Var, line);
+            let sig = self.body.wire(&self.wire_name(name), ty, Role::Var);
             // A variable lives at the top: a declaration in a branch would otherwise leave the other branches unassigned.
             self.body.items.push(Item::Top(Stmt::Assign { sig, lo: 0, value: expr, line }));
             self.bind(name, Binding::Variable { number, sig });
@@ -159,12 +165,17 @@ impl Lower<'_> {
     fn assign_local(&mut self, name: &str, fields: &[String], left: &Ast, right: &Ast) -> Lowered<()> {
         let binding = match self.frame().find(name) {
             Some(binding) => binding.clone(),
-            None => return self.refuse(left, format!("`{name}` is not declared; write `let mut {name}: Bits<N> = ...;` before")),
+            None => {
+                return self
+                    .refuse(left, format!("`{name}` is not declared; write `let mut {name}: Bits<N> = ...;` before"))
+            }
         };
         let whole = match &binding {
             Binding::Variable { sig, .. } => self.body.sigs[*sig].ty.clone(),
             Binding::Versions { ty, .. } => ty.clone(),
-            Binding::Value(_) => return self.refuse(left, format!("`{name}` is not mutable; declare it with `let mut`")),
+            Binding::Value(_) => {
+                return self.refuse(left, format!("`{name}` is not mutable; declare it with `let mut`"))
+            }
         };
         let (mut lo, mut ty) = (0, whole.clone());
         for field in fields {
@@ -195,16 +206,15 @@ impl Lower<'_> {
                 let value = self.hw(value, Some(&ty), right)?;
                 let now = self.versions[&number].clone();
                 let next = Expr::splice(now, lo, value);
-                let line = self.line(left);
-                self.new_version(number, &name, whole, next, line);
+                self.new_version(number, &name, whole, next);
                 Ok(())
             }
             Binding::Value(_) => Ok(()),
         }
     }
 
-    fn new_version(&mut self, number: usize, name: &str, ty: Ty, value: Expr, line: u32) {
-        let id = self.wire(name, ty, value, line);
+    fn new_version(&mut self, number: usize, name: &str, ty: Ty, value: Expr) {
+        let id = self.wire(name, ty, value);
         let read = self.body.read(id);
         self.versions.insert(number, read);
     }
@@ -214,7 +224,8 @@ impl Lower<'_> {
         match right {
             Ast::Paren(inner) => return self.assign_into(sig, lo, &inner.expr, ty),
             Ast::Block(block) if self.wants_block(right)? => {
-                return self.scoped(|this| this.tail(&block.block, &mut |this, tail| this.assign_into(sig, lo, tail, ty)));
+                return self
+                    .scoped(|this| this.tail(&block.block, &mut |this, tail| this.assign_into(sig, lo, tail, ty)));
             }
             Ast::If(node) if self.wants_block(right)? => {
                 let Some((_, other)) = &node.else_branch else {
@@ -243,7 +254,11 @@ impl Lower<'_> {
     }
 
     /// Runs the statements of a block and gives its last expression to `f`.
-    pub(super) fn tail<T>(&mut self, block: &syn::Block, f: &mut dyn FnMut(&mut Self, &Ast) -> Lowered<T>) -> Lowered<T> {
+    pub(super) fn tail<T>(
+        &mut self,
+        block: &syn::Block,
+        f: &mut dyn FnMut(&mut Self, &Ast) -> Lowered<T>,
+    ) -> Lowered<T> {
         match block.stmts.split_last() {
             Some((syn::Stmt::Expr(tail, None), before)) => {
                 before.iter().try_for_each(|s| self.statement(s))?;
@@ -255,7 +270,11 @@ impl Lower<'_> {
 
     fn if_statement(&mut self, node: &syn::ExprIf) -> Lowered<()> {
         match &node.else_branch {
-            Some((_, other)) => self.branches(&node.cond, &mut |this| this.statements(&node.then_branch), Some(&mut |this| this.effect(other))),
+            Some((_, other)) => self.branches(
+                &node.cond,
+                &mut |this| this.statements(&node.then_branch),
+                Some(&mut |this| this.effect(other)),
+            ),
             None => self.branches(&node.cond, &mut |this| this.statements(&node.then_branch), None),
         }
     }
@@ -309,7 +328,11 @@ impl Lower<'_> {
     }
 
     /// Makes a new version of every variable that the branches left with different values.
-    pub(super) fn join_versions(&mut self, branches: &[HashMap<usize, Expr>], select: &mut dyn FnMut(Vec<Expr>) -> Expr) {
+    pub(super) fn join_versions(
+        &mut self,
+        branches: &[HashMap<usize, Expr>],
+        select: &mut dyn FnMut(Vec<Expr>) -> Expr,
+    ) {
         let mut numbers: Vec<usize> = self.versions.keys().copied().collect();
         numbers.sort_unstable();
         for number in numbers {
@@ -324,7 +347,7 @@ impl Lower<'_> {
             });
             if let Some((name, ty)) = found {
                 let joined = select(values);
-                self.new_version(number, &name, ty, joined, 0);
+                self.new_version(number, &name, ty, joined);
             }
         }
     }
@@ -368,7 +391,10 @@ impl Lower<'_> {
                 };
                 let to = self.int(end)? + matches!(range.limits, syn::RangeLimits::Closed(_)) as i128;
                 if to - from > LIMIT {
-                    return self.refuse(expr, format!("this loop would unroll {} times; at most {LIMIT} are allowed", to - from));
+                    return self.refuse(
+                        expr,
+                        format!("this loop would unroll {} times; at most {LIMIT} are allowed", to - from),
+                    );
                 }
                 Ok((from..to).collect())
             }
@@ -383,7 +409,8 @@ impl Lower<'_> {
             _ => None,
         };
         let binding = name.as_deref().and_then(|n| self.frame().find(n)).cloned();
-        let (Some(name), Some(binding), [offset, value]) = (name, binding, &call.args.iter().collect::<Vec<_>>()[..]) else {
+        let (Some(name), Some(binding), [offset, value]) = (name, binding, &call.args.iter().collect::<Vec<_>>()[..])
+        else {
             return self.refuse(call, "`set_bits` changes a `let mut` local: write `x.set_bits::<N>(offset, value);`");
         };
         let lo = self.int(offset)? as usize;
@@ -396,10 +423,13 @@ impl Lower<'_> {
         let whole = match &binding {
             Binding::Variable { sig, .. } => self.body.sigs[*sig].width(),
             Binding::Versions { ty, .. } => ty.width(),
-            Binding::Value(_) => return self.refuse(call, format!("`{name}` is not mutable; declare it with `let mut`")),
+            Binding::Value(_) => {
+                return self.refuse(call, format!("`{name}` is not mutable; declare it with `let mut`"))
+            }
         };
         if lo + value.width > whole {
-            return self.refuse(call, format!("bits {lo}..{} lie outside `{name}`, which has {whole}", lo + value.width));
+            return self
+                .refuse(call, format!("bits {lo}..{} lie outside `{name}`, which has {whole}", lo + value.width));
         }
         match binding {
             Binding::Variable { number, sig } => {
@@ -410,7 +440,7 @@ impl Lower<'_> {
             }
             Binding::Versions { number, name, ty } => {
                 let next = Expr::splice(self.versions[&number].clone(), lo, value);
-                self.new_version(number, &name, ty, next, line);
+                self.new_version(number, &name, ty, next);
             }
             Binding::Value(_) => {}
         }

@@ -37,7 +37,12 @@ impl Lower<'_> {
                 let mut segments = self.segments(&index.expr)?;
                 let n = match self.value(&index.index, None)? {
                     Val::Int(n) => n,
-                    _ => return self.refuse(&index.index, "an array index is a constant; loop over the array and compare, or use get_bits"),
+                    _ => {
+                        return self.refuse(
+                            &index.index,
+                            "an array index is a constant; loop over the array and compare, or use get_bits",
+                        )
+                    }
                 };
                 match segments.last_mut() {
                     Some(last) => last.push_str(&format!("${n}")),
@@ -126,7 +131,12 @@ impl Lower<'_> {
             "clocks" => (3, false),
             "dffs" | "dff_setup" => (2, true),
             "clock" => (2, false),
-            _ => return self.refuse(mac, format!("the macro `{name}!` is not part of the language; only regs!, dffs! and clocks! are")),
+            _ => {
+                return self.refuse(
+                    mac,
+                    format!("the macro `{name}!` is not part of the language; only regs!, dffs! and clocks! are"),
+                )
+            }
         };
         let parser = syn::punctuated::Punctuated::<Ast, Token![,]>::parse_terminated;
         let args: Vec<Ast> = match syn::parse::Parser::parse2(parser, mac.tokens.clone()) {
@@ -134,7 +144,10 @@ impl Lower<'_> {
             Err(_) => return self.refuse(mac, format!("write {name}!(self, clock, ...)")),
         };
         if args.len() < skip {
-            return self.refuse(mac, format!("{name}! needs self, the clock{} and the names", if skip == 3 { ", the reset" } else { "" }));
+            return self.refuse(
+                mac,
+                format!("{name}! needs self, the clock{} and the names", if skip == 3 { ", the reset" } else { "" }),
+            );
         }
         let line = self.line(mac);
         let mut sources = vec![];
@@ -155,17 +168,31 @@ impl Lower<'_> {
                 n += 1;
             }
             if keys.is_empty() && !self.is_empty_array(&key) {
-                return self.refuse(entry, format!("`{key}` has no clock input; {name}! takes registers and clocked submodules"));
+                return self.refuse(
+                    entry,
+                    format!("`{key}` has no clock input; {name}! takes registers and clocked submodules"),
+                );
             }
             for key in keys {
                 for (port, source) in ["clock", "reset"].iter().zip(&sources) {
                     match self.body.by_key.get(&format!("{key}.{port}")).copied() {
                         Some(id) => self.drive(id, source.clone(), line),
-                        None => return self.refuse(entry, format!("`{key}` has no {port} input; use {}", if name == "regs" { "dffs!" } else { "clock!" })),
+                        None => {
+                            return self.refuse(
+                                entry,
+                                format!(
+                                    "`{key}` has no {port} input; use {}",
+                                    if name == "regs" { "dffs!" } else { "clock!" }
+                                ),
+                            )
+                        }
                     }
                 }
                 if hold {
-                    let pins = (self.body.by_key.get(&format!("{key}.d")).copied(), self.body.by_key.get(&format!("{key}.q")).copied());
+                    let pins = (
+                        self.body.by_key.get(&format!("{key}.d")).copied(),
+                        self.body.by_key.get(&format!("{key}.q")).copied(),
+                    );
                     let (Some(d), Some(q)) = pins else {
                         return self.refuse(entry, format!("`{key}` is not a register; use clocks!"));
                     };
@@ -219,7 +246,10 @@ impl Lower<'_> {
         }
         for (rest, id) in leaves {
             let Some(other) = self.body.by_key.get(&format!("{b}{rest}")).copied() else {
-                return self.refuse(*second, format!("`{}` has no signal `{}`", squash(*second), rest.trim_start_matches('.')));
+                return self.refuse(
+                    *second,
+                    format!("`{}` has no signal `{}`", squash(*second), rest.trim_start_matches('.')),
+                );
             };
             // The signal that is driven: a join pairs an output with an input, a link two of a kind.
             let input = matches!(self.body.sigs[id].role, Role::In | Role::SubIn);
@@ -228,7 +258,10 @@ impl Lower<'_> {
             let value = self.body.read(from);
             let width = self.body.sigs[to].width();
             if value.width != width {
-                return self.refuse(call, format!("`{}` and `{}` differ in width", self.body.sigs[from].key, self.body.sigs[to].key));
+                return self.refuse(
+                    call,
+                    format!("`{}` and `{}` differ in width", self.body.sigs[from].key, self.body.sigs[to].key),
+                );
             }
             self.drive(to, value, line);
         }

@@ -6,6 +6,7 @@ mod export;
 mod info;
 mod judge;
 mod play;
+mod report;
 mod run;
 mod sdk;
 mod session;
@@ -36,6 +37,8 @@ enum Command {
     Demo(demo::DemoArguments),
     /// Compile a handler to an ELF image.
     Build(sdk::BuildArguments),
+    /// Measure cycles, throughput, size and speed of the emitted NIC.
+    Report(report::ReportArguments),
     /// List the configurations, the fields of the rule language and the drop reasons.
     Info,
     /// List the handlers that come with this program.
@@ -48,6 +51,7 @@ fn main() -> ExitCode {
         Command::Export(arguments) => export::export(&arguments),
         Command::Demo(arguments) => demo::demo(&arguments),
         Command::Build(arguments) => sdk::build(&arguments),
+        Command::Report(arguments) => report::report(&arguments),
         Command::Info => info::info(),
         Command::Handlers => info::handlers(),
     };

@@ -9,7 +9,8 @@ use spindle_verilog::prelude::*;
 /// | in `a`, `b` | operands |
 /// | in `funct` | funct3 of OP and OP-IMM |
 /// | in `alternate` | SUB instead of ADD, SRA instead of SRL |
-/// | out `result` | by `funct` |
+/// | out `result` | by `funct`, but for additions and subtractions |
+/// | out `sum` | a + b, a − b if `alternate` |
 /// | out `equal`, `less`, `less_unsigned` | comparisons of a and b, for branches |
 #[derive(LogicBlock, Default)]
 pub struct Alu {
@@ -23,6 +24,8 @@ pub struct Alu {
     pub alternate: Signal<In, Bit>,
     /// The result.
     pub result: Signal<Out, Bits<32>>,
+    /// The sum.
+    pub sum: Signal<Out, Bits<32>>,
     /// a == b.
     pub equal: Signal<Out, Bit>,
     /// a < b, signed.
@@ -46,9 +49,8 @@ impl Logic for Alu {
         // One right shifter for SRL and SRA: 63 bits in, the fill on top.
         let fill = repeat::<31>(self.alternate.val() & a.get_bit(31));
         let right = ((fill, a).cat::<63>() >> amount).get_bits::<32>(0);
-        let sum = if self.alternate.val() { a - b } else { a + b };
+        self.sum.next = if self.alternate.val() { a - b } else { a + b };
         self.result.next = match self.funct.val().index() {
-            0 => sum,
             1 => left,
             2 => (bits::<31>(0), self.less.val()).cat::<32>(),
             3 => (bits::<31>(0), below).cat::<32>(),

@@ -340,3 +340,29 @@ fn many_tasks_side_by_side() {
         assert_eq!(bench.free_hpus(), 2 * HPUS as u64, "all room is free again");
     });
 }
+
+/// Cycles from an accepted task without a packet to its first fetch.
+const FIRST: u64 = 3;
+
+#[test]
+fn starts_take_the_documented_cycles() {
+    run_with_wave_on_failure("cluster_latency", |wave| {
+        let mut bench = Bench::new(wave);
+        bench.program(0, &[RET]);
+        let task = |packet: Option<usize>| Task {
+            fields: vec![("kind", if packet.is_some() { 1 } else { 2 })],
+            packet: packet.map(|length| vec![0x11; length]),
+            ..Task::default()
+        };
+        // Every HPU has scrubbed its memory for this context.
+        bench.tasks.extend((0..8).map(|_| task(None)));
+        bench.run_until(8);
+        // From the cycle in which the task is accepted to the first fetch. The bench answers a read request in the cycle after it.
+        for (packet, cycles) in [(None, FIRST), (Some(64), FIRST + 2), (Some(128), FIRST + 3), (Some(2048), FIRST + 33)] {
+            bench.tasks.push_back(task(packet));
+            let accepted = bench.model.cycle();
+            bench.run_until(bench.done.len() + 1);
+            assert_eq!(bench.begun.last().expect("it began").1 - accepted, cycles, "a packet of {packet:?} bytes");
+        }
+    });
+}

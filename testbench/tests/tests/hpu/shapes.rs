@@ -1,6 +1,6 @@
-//! The processor's blocks alone: emitted, deterministic and clean under `verilator -Wall`.
+//! The processor's blocks alone, and the cluster: emitted, deterministic and clean under `verilator -Wall`.
 
-use crate::processor::source;
+use crate::{cluster_bench, processor};
 use hpu_core::alu::Alu;
 use hpu_core::divider::Divider;
 use hpu_core::protection::Protection;
@@ -24,7 +24,7 @@ fn every_shape_is_lint_clean() {
         protection: Protection::default();
         register_file: RegisterFile::default();
     };
-    sources.push(source());
+    sources.extend([processor::source(), cluster_bench::source()]);
     let mut told = vec![];
     for design in &sources {
         told.extend(lint(design).unwrap_or_else(|error| panic!("{error:#}")).iter().map(|w| format!("{}: {w}", design.top)));
@@ -34,5 +34,6 @@ fn every_shape_is_lint_clean() {
 
 #[test]
 fn emission_is_deterministic() {
-    assert_eq!(source().files, source().files);
+    assert_eq!(processor::source().files, processor::source().files);
+    assert_eq!(cluster_bench::source().files, cluster_bench::source().files);
 }

@@ -125,3 +125,26 @@ pub(crate) fn is_legal(word: &str) -> bool {
     word.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
         && word.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_that_no_tool_takes_are_reserved() {
+        for word in ["task", "context", "begin", "end", "always_ff", "checker", "mailbox", "process", "semaphore"] {
+            assert!(is_keyword(word) && reserved_for_ports(word).is_some(), "{word}");
+        }
+        for word in ["next", "d", "q", "clock", "index", "tasks", "en", ""] {
+            assert!(!is_keyword(word) && reserved_for_ports(word).is_none(), "{word}");
+        }
+        assert!(!is_keyword("short") && reserved_for_ports("short").is_some());
+    }
+
+    #[test]
+    fn taken_and_reserved_names_are_numbered() {
+        let mut names = Names::default();
+        let given = ["a", "a", "end", "a"].map(|n| names.unique(n));
+        assert_eq!(given, ["a", "a_2", "end_2", "a_3"]);
+    }
+}

@@ -26,11 +26,16 @@ struct Slices {
     pub numbers: Signal<Out, Bits<3>>,
 }
 
+impl Slices {
+    const HIGH: usize = 14;
+    const LIMIT: u64 = 20;
+}
+
 impl Logic for Slices {
     #[hdl]
     fn update(&mut self) {
         let a = self.a.val();
-        self.constant.next = (a.get_bits::<5>(0), a.get_bits::<FIELD>(9), a.get_bits::<2>(14)).cat::<12>();
+        self.constant.next = (a.get_bits::<5>(0), a.get_bits::<FIELD>(9), a.get_bits::<2>(Self::HIGH)).cat::<12>();
         self.of_sum.next = (a + 1).get_bits::<8>(4) ^ (!a).get_bits::<8>(8);
         self.dynamic.next = a.get_bits::<4>(self.at.val().index());
         // Bits beyond the end read as zero; an offset beyond the end is a mistake that simulation reports.
@@ -45,8 +50,12 @@ impl Logic for Slices {
         self.replaced.next = a.replace_bit(3, self.fresh.val());
         self.replaced_at.next = a.replace_bit(self.at.val().index(), self.fresh.val());
         self.replaced_odd.next = self.odd.val().replace_bit(self.at.val().index(), !self.fresh.val());
-        self.numbers.next =
-            (self.at.val().index() > 20, self.at.val().index() == 7, self.long_way.val().to_u64() + 1 < 9).cat::<3>();
+        self.numbers.next = (
+            self.at.val().to_u64() + 7 > Self::LIMIT,
+            self.at.val().index() == 7,
+            self.long_way.val().to_u64() + 1 < 9,
+        )
+            .cat::<3>();
     }
 }
 

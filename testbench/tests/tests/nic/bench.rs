@@ -1,0 +1,204 @@
+//! A NIC on the bench: handlers compiled and installed, frames played until all is quiet, and the state in which it must be left.
+
+use rand::Rng;
+use rand_chacha::ChaCha8Rng;
+use spindle::rule_table::Action;
+use spindle::stats::Stats;
+use spindle::{ContextId, ContextOptions, Device, Image, Rule};
+use spindle_contract::params::Config;
+use spindle_contract::reasons::{DROP_COUNT, DROP_REASONS, T_EGRESS_FIRST, T_FIRST_BEAT};
+use spindle_harness::Source;
+use spindle_sim::{Event, Options, SentFrame, SimDevice, SimHandle, WireFrame};
+use spindle_verilog::Design;
+use std::path::Path;
+use std::process::Command;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::OnceLock;
+
+/// The configuration under test.
+pub const CONFIG: Config = Config::SIM;
+/// Bound of each wait.
+const LIMIT: u64 = 400_000;
+/// Cycles between two looks at the counters.
+const LOOK: u64 = 128;
+/// Looks in a row that must find nothing to do.
+const QUIET_LOOKS: u32 = 16;
+
+/// Elaborates a NIC; rust-hdl builds a design by value, which takes a large stack.
+pub fn emit(config: Config) -> Design {
+    let build = std::thread::Builder::new().stack_size(512 << 20);
+    let thread = build.spawn(move || spindle_nic::emit(&config)).expect("a thread can be started");
+    thread.join().expect("elaboration does not panic").unwrap_or_else(|error| panic!("{error}"))
+}
+
+/// The text of the NIC, elaborated once.
+fn source() -> &'static Source {
+    static SOURCE: OnceLock<Source> = OnceLock::new();
+    SOURCE.get_or_init(|| {
+        let design = emit(CONFIG);
+        let files = design.modules.into_iter().map(|module| (format!("{}.sv", module.name), module.text));
+        Source::new(design.top, files.collect())
+    })
+}
+
+/// Compiles one of the example handlers, as the SDK's README says.
+fn image(name: &str) -> Image {
+    static COUNT: AtomicU32 = AtomicU32::new(0);
+    let sdk = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../hpu-core/handlers");
+    let number = COUNT.fetch_add(1, Ordering::Relaxed);
+    let output = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("nic-{}-{number}.elf", std::process::id()));
+    let arch = ["-march=rv32im", "-mabi=ilp32"];
+    let compiler = || Command::new("riscv64-unknown-elf-gcc");
+    let libgcc =
+        compiler().args(arch).arg("-print-libgcc-file-name").output().expect("the RISC-V compiler is installed");
+    let result = compiler()
+        .args(arch)
+        .args(["-O2", "-ffreestanding", "-fno-common", "-ffunction-sections", "-fdata-sections"])
+        .args(["-nostdlib", "-static", "-Wl,--gc-sections,--no-warn-rwx-segments", "-I"])
+        .arg(sdk.join("include"))
+        .arg("-L")
+        .arg(sdk.join("generated"))
+        .arg("-T")
+        .arg(sdk.join("handler.ld"))
+        .arg(sdk.join(format!("examples/{name}.c")))
+        .arg(sdk.join("lib/memory.c"))
+        .arg(String::from_utf8_lossy(&libgcc.stdout).trim())
+        .arg("-o")
+        .arg(&output)
+        .output()
+        .expect("the RISC-V compiler is installed");
+    assert!(result.status.success(), "{name}: {}", String::from_utf8_lossy(&result.stderr));
+    let elf = std::fs::read(&output).expect("the compiler wrote the image");
+    let _ = std::fs::remove_file(&output);
+    Image::parse(&elf).unwrap()
+}
+
+/// A handler that is installed.
+pub struct Installed {
+    pub context: ContextId,
+    pub image: Image,
+}
+
+/// The NIC.
+pub struct Nic {
+    pub card: SimHandle,
+    pub device: Device<SimHandle, SimHandle>,
+}
+
+/// What became of the frames that were played.
+pub struct Played {
+    /// Frames that were sent, each with the index of the frame that caused it.
+    pub sent: Vec<(usize, SentFrame)>,
+    /// Number that the NIC gave to each frame.
+    pub numbers: Vec<u16>,
+    /// Everything that the trace showed.
+    pub events: Vec<Event>,
+    /// Frames dropped meanwhile, by reason.
+    pub drops: [u32; DROP_COUNT],
+    /// Counters at the end.
+    pub stats: Stats,
+}
+
+impl Nic {
+    /// After reset.
+    pub fn new(options: Options) -> Nic {
+        let card = SimHandle::new(SimDevice::new(source(), &CONFIG, options).unwrap());
+        let device = Device::open(card.clone(), card.clone()).unwrap();
+        Nic { card, device }
+    }
+
+    /// Installs an example handler without activating it.
+    pub fn install(&mut self, name: &str, options: ContextOptions) -> Installed {
+        let image = image(name);
+        Installed { context: self.device.install(&image, &options).unwrap(), image }
+    }
+
+    /// Adds a rule behind the others.
+    pub fn rule(&mut self, text: &str, action: Action) -> Rule {
+        let rule: Rule = text.parse().unwrap();
+        self.device.add_rule(&rule, action).unwrap();
+        rule
+    }
+
+    /// Installs an example handler for the frames of a rule, and activates it.
+    pub fn handler(&mut self, name: &str, rule: &str, options: ContextOptions) -> Installed {
+        let installed = self.install(name, options);
+        self.rule(rule, Action::Context(installed.context));
+        self.device.activate(installed.context).unwrap();
+        installed
+    }
+
+    /// Plays frames with their gaps, until nothing moves any more.
+    pub fn play(&mut self, frames: impl IntoIterator<Item = WireFrame>) -> Played {
+        let before = self.device.stats().unwrap();
+        let mut count = 0;
+        {
+            let mut sim = self.card.sim();
+            sim.trace().clear();
+            assert_eq!(sim.sent_count(), 0, "frames of the last play came late");
+            for frame in frames {
+                sim.inject(frame);
+                count += 1;
+            }
+            while sim.pending() > 0 {
+                sim.step();
+            }
+        }
+        let deadline = self.card.sim().cycle() + LIMIT;
+        let mut last = (Stats::default(), 0);
+        let mut quiet = 0;
+        while quiet < QUIET_LOOKS {
+            self.card.sim().run(LOOK);
+            let now = (self.device.stats().unwrap(), self.card.sim().sent_count());
+            quiet = if now == last && now.0.inside() == 0 { quiet + 1 } else { 0 };
+            assert!(self.card.sim().cycle() < deadline, "not quiet after {LIMIT} cycles: {now:?}");
+            last = now;
+        }
+        let stats = last.0;
+        let mut sim = self.card.sim();
+        let events = sim.trace().events().to_vec();
+        let numbers: Vec<u16> = events.iter().filter(|e| e.point == T_FIRST_BEAT).map(|e| e.frame).collect();
+        assert_eq!(numbers.len(), count, "every frame gets a number");
+        let causes = events.iter().filter(|e| e.point == T_EGRESS_FIRST).map(|e| {
+            numbers.iter().rposition(|number| *number == e.frame).expect("a frame out has the number of a frame in")
+        });
+        let sent = sim.take_sent();
+        assert_eq!(causes.clone().count(), sent.len());
+        let sent = causes.zip(sent).collect();
+        let mut drops = stats.drops;
+        drops.iter_mut().zip(before.drops).for_each(|(now, then)| *now -= then);
+        Played { sent, numbers, events, drops, stats }
+    }
+
+    /// Every frame has come to an end and been counted once, all cells are back, no message is open, the host saw clean AXI.
+    pub fn assert_empty(&mut self) {
+        let stats = self.device.stats().unwrap();
+        let ended = u64::from(stats.frames_handled) + u64::from(stats.frames_placed) + stats.dropped();
+        assert_eq!(u64::from(stats.frames_in), ended, "in = handled + placed + dropped: {stats:?}");
+        assert_eq!(stats.cells_free as usize, CONFIG.cells(), "all cells are free: {stats:?}");
+        assert_eq!(stats.messages_open, 0, "no message is open: {stats:?}");
+        let mut sim = self.card.sim();
+        assert!(sim.memory().idle(), "nothing is under way to the host");
+        assert_eq!(sim.memory().violations, Vec::<String>::new());
+    }
+}
+
+impl Played {
+    /// Drops as names and counts, for messages and comparisons.
+    pub fn drop_names(&self) -> Vec<(&'static str, u32)> {
+        DROP_REASONS.iter().zip(self.drops).filter(|(_, count)| *count > 0).map(|((name, _), n)| (*name, n)).collect()
+    }
+}
+
+/// Frames back to back.
+pub fn at_once(frames: &[Vec<u8>]) -> Vec<WireFrame> {
+    frames.iter().map(|bytes| WireFrame { bytes: bytes.clone(), gap: 0, bad: false }).collect()
+}
+
+/// Frames with random gaps below `limit` cycles.
+pub fn random_gaps(frames: &[Vec<u8>], limit: u64, random: &mut ChaCha8Rng) -> Vec<WireFrame> {
+    frames
+        .iter()
+        .map(|bytes| WireFrame { bytes: bytes.clone(), gap: random.random_range(0..limit), bad: false })
+        .collect()
+}

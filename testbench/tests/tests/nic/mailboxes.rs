@@ -1,0 +1,108 @@
+//! Puts of several packets, shuffled among each other, against the model of RVMA: host memory, byte for byte, and records, exactly once.
+
+use crate::bench::{random_gaps, Nic};
+use rand::seq::SliceRandom;
+use rand::{Rng, RngCore, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+use spindle::rule_table::Action;
+use spindle_contract::params::{SEGMENT_BYTES, SPINDLE_PORT};
+use spindle_contract::reasons::T_RECORD;
+use spindle_contract::wire::SPINDLE_BYTES;
+use spindle_model::frames::{put_message, Ends, SpindleHeader, UDP_HEADERS};
+use spindle_model::rvma::{Put, Rvma};
+use spindle_sim::host_memory::{SparseMemory, Timing};
+use spindle_sim::Options;
+
+const ADDRESS: u64 = 0x0807_0605_0403_0201;
+const KEY: u32 = 0xBEEF;
+const MESSAGES: u32 = 4;
+
+/// A packet as the wire has it and as the model wants it.
+type Packet = (Vec<u8>, Put);
+
+fn message(id: u32, length: usize, segment: usize, random: &mut ChaCha8Rng) -> Vec<Packet> {
+    let mut data = vec![0; length];
+    random.fill_bytes(&mut data);
+    let header = SpindleHeader { addr: ADDRESS, key: KEY, msg_id: id, buf_off: 3 * id, ..SpindleHeader::default() };
+    put_message(&Ends::default(), SPINDLE_PORT, &header, &data, segment)
+        .into_iter()
+        .enumerate()
+        .map(|(i, frame)| {
+            let put = Put {
+                opcode: header.opcode,
+                flags: header.flags,
+                pid: header.dst_pid,
+                addr: ADDRESS,
+                key: KEY,
+                message: (header.src_nid, header.src_pid, id),
+                msg_len: length as u32,
+                msg_off: (i * segment) as u32,
+                buf_off: header.buf_off,
+                payload: frame[UDP_HEADERS + SPINDLE_BYTES..].to_vec(),
+                // Messages of one packet bind without a slot.
+                slot: (length > segment).then_some(id as u8),
+            };
+            (frame, put)
+        })
+        .collect()
+}
+
+#[test]
+fn shuffled_puts_complete_exactly_once() {
+    for seed in 0..3 {
+        let mut random = ChaCha8Rng::seed_from_u64(seed);
+        let mut nic = Nic::new(Options { seed, host_latency: (1, 700), ..Options::default() });
+        nic.rule("spindle", Action::Mailbox);
+        {
+            let mut sim = nic.card.sim();
+            let memory = sim.memory();
+            memory.timing = Timing { aw_stall: 40, w_stall: 40, ..memory.timing };
+        }
+        // One byte closes a buffer, so each message gets its own, in the order in which their first packets come.
+        let mut model = Rvma::default();
+        model.init_window(0, ADDRESS, KEY, 1, 0).unwrap();
+        let window = nic.device.init_window(0, ADDRESS, KEY, 1).unwrap();
+        let mut posted = Vec::new();
+        for _ in 0..MESSAGES {
+            let buffer = nic.device.post_buffer(window, 30_000).unwrap();
+            model.post_buffer(0, ADDRESS, buffer.buffer, buffer.size, buffer.record).unwrap();
+            posted.push(buffer);
+        }
+        nic.device.set_receive(true).unwrap();
+
+        let segments = [SEGMENT_BYTES, 64, 777, 1];
+        let mut packets: Vec<Packet> = (0..MESSAGES)
+            .flat_map(|id| {
+                let segment = segments[id as usize];
+                let length = if segment == 1 { 1 } else { random.random_range(segment * 9..segment * 17) };
+                message(id, length, segment, &mut random)
+            })
+            .collect();
+        packets.shuffle(&mut random);
+        for (_, put) in &packets {
+            model.put(put).unwrap();
+        }
+        let frames: Vec<Vec<u8>> = packets.into_iter().map(|(frame, _)| frame).collect();
+        let played = nic.play(random_gaps(&frames, 8, &mut random));
+        assert_eq!(played.drop_names(), [], "seed {seed}");
+        assert_eq!(played.stats.frames_placed as usize, frames.len());
+        assert_eq!(played.stats.completions, MESSAGES);
+        assert_eq!(played.events.iter().filter(|event| event.point == T_RECORD).count(), MESSAGES as usize);
+
+        let mut expected = SparseMemory::default();
+        for (address, byte) in &model.memory {
+            expected.write(*address, &[*byte]);
+        }
+        assert_eq!(model.records.len(), MESSAGES as usize);
+        for record in &model.records {
+            expected.write(record.address, &record.bytes());
+        }
+        let got = nic.card.sim().memory().memory.nonzero();
+        assert!(expected.nonzero() == got, "host memory differs from the model with seed {seed}");
+        for buffer in &posted {
+            let completed = nic.device.poll(buffer).unwrap().expect("every buffer is complete");
+            assert_eq!(completed.buffer, buffer.buffer);
+        }
+        nic.assert_empty();
+    }
+}

@@ -1,0 +1,9 @@
+//! The whole NIC of the default configuration, driven through its driver: answers, mailboxes, counters, faults, budgets.
+
+mod accounting;
+mod answers;
+mod bench;
+mod budgets;
+mod faults;
+mod mailboxes;
+mod repetition;

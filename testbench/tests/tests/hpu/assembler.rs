@@ -93,7 +93,14 @@ pub fn sw(source: u32, base: u32, offset: i32) -> u32 {
 
 pub fn branch(funct3: u32, a: u32, b: u32, distance: i32) -> u32 {
     let d = distance as u32;
-    (d >> 12 & 1) << 31 | (d >> 5 & 0x3F) << 25 | b << 20 | a << 15 | funct3 << 12 | (d >> 1 & 0xF) << 8 | (d >> 11 & 1) << 7 | 0x63
+    (d >> 12 & 1) << 31
+        | (d >> 5 & 0x3F) << 25
+        | b << 20
+        | a << 15
+        | funct3 << 12
+        | (d >> 1 & 0xF) << 8
+        | (d >> 11 & 1) << 7
+        | 0x63
 }
 
 pub fn jal(rd: u32, distance: i32) -> u32 {

@@ -35,7 +35,14 @@ pub struct Context {
 
 impl Default for Context {
     fn default() -> Self {
-        Self { entries: [base(CODE); 3], state_base: 0, state_size: 0x4000, host: 0x12_3456_7000, host_size: 0x10000, watchdog: 200_000 }
+        Self {
+            entries: [base(CODE); 3],
+            state_base: 0,
+            state_size: 0x4000,
+            host: 0x12_3456_7000,
+            host_size: 0x10000,
+            watchdog: 200_000,
+        }
     }
 }
 
@@ -65,9 +72,30 @@ pub struct Transfer {
 }
 
 const INPUTS: [&str; 24] = [
-    "number", "task_desc", "task_context", "task_valid", "load_request_ready", "load_data", "load_last", "load_valid", "done_ready", "fault_ready",
-    "egress_ready", "dma_ready", "dma_data_ready", "dma_done", "dma_done_valid", "place_ready", "l2_ack", "l2_data", "imem_write", "imem_address",
-    "imem_data", "task_ready", "load_ready", "free_hpus",
+    "number",
+    "task_desc",
+    "task_context",
+    "task_valid",
+    "load_request_ready",
+    "load_data",
+    "load_last",
+    "load_valid",
+    "done_ready",
+    "fault_ready",
+    "egress_ready",
+    "dma_ready",
+    "dma_data_ready",
+    "dma_done",
+    "dma_done_valid",
+    "place_ready",
+    "l2_ack",
+    "l2_data",
+    "imem_write",
+    "imem_address",
+    "imem_data",
+    "task_ready",
+    "load_ready",
+    "free_hpus",
 ];
 /// Outputs with valid and ready, and what they carry.
 const STREAMS: [(&str, &[&str]); 7] = [
@@ -120,7 +148,11 @@ impl Bench {
     pub fn new(context: &WaveContext) -> Self {
         let mut model = context.model(&source()).unwrap_or_else(|error| panic!("{error:#}"));
         let mut ports = HashMap::new();
-        let names = STREAMS.iter().flat_map(|(_, carried)| carried.iter().copied()).chain(INPUTS).chain(["l2_access", "l2_valid", "begun"]);
+        let names = STREAMS.iter().flat_map(|(_, carried)| carried.iter().copied()).chain(INPUTS).chain([
+            "l2_access",
+            "l2_valid",
+            "begun",
+        ]);
         for name in names.chain(VALIDS) {
             ports.insert(name, model.port(name).unwrap_or_else(|error| panic!("{error}")));
         }
@@ -221,7 +253,15 @@ impl Bench {
             self.model.set_bytes(self.ports["task_desc"], &pack("task_desc", &fields));
             self.model.set_bytes(self.ports["task_context"], &entry);
         }
-        for ready in ["load_request_ready", "done_ready", "fault_ready", "egress_ready", "dma_ready", "dma_data_ready", "place_ready"] {
+        for ready in [
+            "load_request_ready",
+            "done_ready",
+            "fault_ready",
+            "egress_ready",
+            "dma_ready",
+            "dma_data_ready",
+            "place_ready",
+        ] {
             let moves = self.moves();
             self.set(ready, moves.into());
         }
@@ -236,7 +276,8 @@ impl Bench {
         if answers {
             let (hpu, handle) = self.unanswered.pop_front().expect("one is unanswered");
             let error = self.chance(self.host_errors);
-            let done = pack("dma_done", &[("cluster", CLUSTER), ("hpu", hpu), ("handle", handle), ("error", error.into())]);
+            let done =
+                pack("dma_done", &[("cluster", CLUSTER), ("hpu", hpu), ("handle", handle), ("error", error.into())]);
             self.model.set_bytes(self.ports["dma_done"], &done);
         }
         self.set("l2_ack", 0);
@@ -310,23 +351,41 @@ impl Bench {
             "load_request" => {
                 let get = |name| field("read_request", first, name);
                 let packet = &self.packets[&get("pkt")];
-                assert_eq!((get("length") as usize, get("skip")), (packet.len().min(2048), 0), "what is loaded of a packet");
+                assert_eq!(
+                    (get("length") as usize, get("skip")),
+                    (packet.len().min(2048), 0),
+                    "what is loaded of a packet"
+                );
                 let beats: Vec<_> = packet[..packet.len().min(2048)].chunks(64).collect();
                 let count = beats.len();
                 // What lies behind the end of a packet is of no concern.
-                self.reads.push_back(beats.iter().enumerate().map(|(i, beat)| ([beat, &[0xEE; 64][..64 - beat.len()]].concat(), i + 1 == count)).collect());
+                self.reads.push_back(
+                    beats
+                        .iter()
+                        .enumerate()
+                        .map(|(i, beat)| ([beat, &[0xEE; 64][..64 - beat.len()]].concat(), i + 1 == count))
+                        .collect(),
+                );
             }
             "done" => {
                 let get = |name| field("task_done", first, name);
                 assert_eq!(get("fault") == 1, get("cause") != 0);
-                self.done.push(Done { frame: get("frame") as u16, code: get("code") as u8, cause: get("cause") as u8, cycle: now });
+                self.done.push(Done {
+                    frame: get("frame") as u16,
+                    code: get("code") as u8,
+                    cause: get("cause") as u8,
+                    cycle: now,
+                });
             }
             "fault" => self.faults.push([0, 32, 64, 96].map(|at| slice(first, at, 32) as u32)),
             "egress" => {
                 let keep = slice(&content[1], 0, 64);
                 let last = content[2][0] == 1;
                 assert!(last || keep == u64::MAX, "a frame has a hole");
-                assert!(keep != 0 && (keep == u64::MAX || (keep + 1).is_power_of_two()), "keep is not contiguous: {keep:#x}");
+                assert!(
+                    keep != 0 && (keep == u64::MAX || (keep + 1).is_power_of_two()),
+                    "keep is not contiguous: {keep:#x}"
+                );
                 self.frame.extend(&first[..keep.count_ones() as usize]);
                 if last {
                     self.egress.push((slice(&content[3], 0, 16) as u16, std::mem::take(&mut self.frame)));
@@ -364,7 +423,10 @@ impl Bench {
             if self.done.len() > seen {
                 (last, seen) = (self.model.cycle(), self.done.len());
             }
-            assert!(self.model.cycle() < last + PATIENCE, "{seen} tasks done of {done}, then nothing for {PATIENCE} cycles");
+            assert!(
+                self.model.cycle() < last + PATIENCE,
+                "{seen} tasks done of {done}, then nothing for {PATIENCE} cycles"
+            );
             self.step();
         }
         // What is on its way arrives.
@@ -374,6 +436,18 @@ impl Bench {
 
 /// Valid and ready of [`STREAMS`].
 const VALIDS: [&str; 14] = [
-    "load_request_valid", "load_request_ready", "done_valid", "done_ready", "fault_valid", "fault_ready", "egress_valid", "egress_ready", "dma_valid",
-    "dma_ready", "dma_data_valid", "dma_data_ready", "place_valid", "place_ready",
+    "load_request_valid",
+    "load_request_ready",
+    "done_valid",
+    "done_ready",
+    "fault_valid",
+    "fault_ready",
+    "egress_valid",
+    "egress_ready",
+    "dma_valid",
+    "dma_ready",
+    "dma_data_valid",
+    "dma_data_ready",
+    "place_valid",
+    "place_ready",
 ];

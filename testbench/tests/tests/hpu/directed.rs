@@ -59,7 +59,8 @@ fn arithmetic_at_its_corners() {
     run_with_wave_on_failure("hpu_arithmetic", |context| {
         let mut hpu = Processor::new(context, 0);
         for (operation, a, b, result) in cases {
-            let words = with_context(&[&li(5, *a)[..], &li(6, *b), &[op(*operation, 7, 5, 6), sw(7, 8, 0), RET]].concat());
+            let words =
+                with_context(&[&li(5, *a)[..], &li(6, *b), &[op(*operation, 7, 5, 6), sw(7, 8, 0), RET]].concat());
             assert_eq!(hpu.run_program(&words).cause, 0);
             assert_eq!(hpu.l2_word(0), *result, "{operation:x?} of {a:#x} and {b:#x}");
         }

@@ -63,7 +63,10 @@ fn the_watchdog_ends_every_kind_of_endless_handler() {
                 // Two words of seven cycles each, and a fetch.
                 assert!((budget + 1..=budget + 16).contains(&ending.cycles), "a budget of {budget}: {ending:x?}");
                 let last = base(CODE) + 4 * program.len() as u32;
-                assert!((base(CODE)..last).contains(&ending.pc), "the report names an instruction of the handler: {ending:x?}");
+                assert!(
+                    (base(CODE)..last).contains(&ending.pc),
+                    "the report names an instruction of the handler: {ending:x?}"
+                );
             }
         }
         // Where a command is waited for, the end is exact, and the report names the access.

@@ -54,7 +54,10 @@ fn fixed_access(rng: &mut ChaCha8Rng, out: &mut Vec<u32>) {
     let size = 1 << (funct3 & 3);
     match rng.random_range(0..10) {
         0 => out.push(load(funct3, destination(rng), TP, rng.random_range(0..128 / size) * size)),
-        1 => out.extend([auipc(POINTER, 0), load(funct3, destination(rng), POINTER, rng.random_range(0..64 / size) * size)]),
+        1 => out.extend([
+            auipc(POINTER, 0),
+            load(funct3, destination(rng), POINTER, rng.random_range(0..64 / size) * size),
+        ]),
         kind => {
             let region = [CONTEXT_REGISTER, PACKET_REGISTER, SCRATCH_REGISTER, SP][rng.random_range(0..4)];
             // Few words, so that loads meet what was stored; the stack lies below its pointer.
@@ -73,7 +76,12 @@ fn computed_access(rng: &mut ChaCha8Rng, out: &mut Vec<u32>) {
     let region = [CONTEXT_REGISTER, PACKET_REGISTER, SCRATCH_REGISTER][rng.random_range(0..3)];
     out.extend([op_imm(7, POINTER, rng.random_range(0..32), 0x1FF), add(POINTER, POINTER, region)]);
     if rng.random() {
-        out.push(load([LB, LH, LW, LBU, LHU][rng.random_range(0..5)], destination(rng), POINTER, rng.random_range(0..300)));
+        out.push(load(
+            [LB, LH, LW, LBU, LHU][rng.random_range(0..5)],
+            destination(rng),
+            POINTER,
+            rng.random_range(0..300),
+        ));
     } else {
         out.push(store(rng.random_range(0..3), rng.random_range(0..32), POINTER, rng.random_range(0..300)));
     }
@@ -86,7 +94,12 @@ fn body(rng: &mut ChaCha8Rng, items: usize, loops: bool, out: &mut Vec<u32>) {
                 0 => [NOP, FENCE],
                 register => li(register, constant(rng)),
             }),
-            12..44 => out.push(op(OPS[rng.random_range(0..OPS.len())], destination(rng), rng.random_range(0..32), rng.random_range(0..32))),
+            12..44 => out.push(op(
+                OPS[rng.random_range(0..OPS.len())],
+                destination(rng),
+                rng.random_range(0..32),
+                rng.random_range(0..32),
+            )),
             44..60 => {
                 let funct3 = rng.random_range(0..8);
                 let immediate = match funct3 {
@@ -114,7 +127,10 @@ fn body(rng: &mut ChaCha8Rng, items: usize, loops: bool, out: &mut Vec<u32>) {
                     }
                     93..95 => out.push(jal(destination(rng), beyond)),
                     // Bit 0 of the target is ignored.
-                    95..97 => out.extend([auipc(POINTER, 0), jalr(destination(rng), POINTER, beyond + 4 + rng.random_range(0..2))]),
+                    95..97 => out.extend([
+                        auipc(POINTER, 0),
+                        jalr(destination(rng), POINTER, beyond + 4 + rng.random_range(0..2)),
+                    ]),
                     _ if loops => {
                         let items = rng.random_range(3..12);
                         body(rng, items, false, &mut inner);
@@ -133,7 +149,11 @@ fn body(rng: &mut ChaCha8Rng, items: usize, loops: bool, out: &mut Vec<u32>) {
 fn program(rng: &mut ChaCha8Rng) -> Vec<u32> {
     let mut out = vec![];
     // What the hardware sets is seen first.
-    out.extend([lui(CONTEXT_REGISTER, base(CONTEXT) >> 12), lui(PACKET_REGISTER, base(PACKET) >> 12), lui(SCRATCH_REGISTER, base(SCRATCH) >> 12)]);
+    out.extend([
+        lui(CONTEXT_REGISTER, base(CONTEXT) >> 12),
+        lui(PACKET_REGISTER, base(PACKET) >> 12),
+        lui(SCRATCH_REGISTER, base(SCRATCH) >> 12),
+    ]);
     body(rng, 250, true, &mut out);
     for register in 1..32 {
         out.push(sw(register, CONTEXT_REGISTER, (REGISTERS_AT + 4 * register) as i32));
@@ -175,7 +195,9 @@ fn executable(program: &[u32], task: &[u8], memory: &Memory, arguments: [u32; 3]
     }
     start.push(jal(0, -(CODE_BYTES as i32 + 4 * start.len() as i32)));
     let mut finish = vec![addi(9, A0, 0)];
-    for (region, bytes) in [(PACKET, &memory.packet), (SCRATCH, &memory.scratch), (CONTEXT, &memory.context), (STACK, &memory.stack)] {
+    for (region, bytes) in
+        [(PACKET, &memory.packet), (SCRATCH, &memory.scratch), (CONTEXT, &memory.context), (STACK, &memory.stack)]
+    {
         finish.extend([addi(A0, 0, 1), lui(A1, base(region) >> 12)]);
         finish.extend(li(12, bytes.len() as u32));
         finish.extend([addi(17, 0, LINUX_WRITE), ECALL]);
@@ -301,8 +323,16 @@ fn random_programs_agree_with_qemu() {
             l1[scratch_at..][..SCRATCH_BYTES].copy_from_slice(&expected.scratch);
             l1[stack_at..][..STACK_BYTES].copy_from_slice(&expected.stack);
             l2[state_at..][..STATE_BYTES].copy_from_slice(&expected.context);
-            assert!(hpu.l1 == l1, "program {round}: L1 differs first at {:?}", hpu.l1.iter().zip(&l1).position(|(a, b)| a != b));
-            assert!(hpu.l2 == l2, "program {round}: L2 differs first at {:?}", hpu.l2.iter().zip(&l2).position(|(a, b)| a != b));
+            assert!(
+                hpu.l1 == l1,
+                "program {round}: L1 differs first at {:?}",
+                hpu.l1.iter().zip(&l1).position(|(a, b)| a != b)
+            );
+            assert!(
+                hpu.l2 == l2,
+                "program {round}: L2 differs first at {:?}",
+                hpu.l2.iter().zip(&l2).position(|(a, b)| a != b)
+            );
             assert_eq!(ending.code, code, "program {round}: return code");
         }
         println!("{} instructions in {PROGRAMS} programs, {} cycles", hpu.retired, hpu.model.cycle());

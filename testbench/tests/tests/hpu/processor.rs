@@ -237,7 +237,9 @@ impl Processor {
         assert!(at % 4 == 0 && at + 4 <= memory.len(), "an access outside the memory: {access:x?}");
         let word = u32::from_le_bytes(memory[at..at + 4].try_into().expect("four bytes"));
         if access.write {
-            for (byte, value) in access.data.to_le_bytes().into_iter().enumerate().filter(|b| access.strobe >> b.0 & 1 == 1) {
+            for (byte, value) in
+                access.data.to_le_bytes().into_iter().enumerate().filter(|b| access.strobe >> b.0 & 1 == 1)
+            {
                 memory[at + byte] = value;
             }
         }

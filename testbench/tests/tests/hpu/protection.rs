@@ -4,8 +4,8 @@ use crate::assembler::*;
 use crate::processor::{Ending, Launch, Processor, TARGET_COMMAND, TARGET_L1, TARGET_L2, TARGET_TASK};
 use rand::Rng;
 use spindle_contract::memory_map::{
-    base, CODE, COMMAND, COMMAND_PORT_BYTES, CONTEXT, FAULT_BREAK, FAULT_COMMAND, FAULT_FETCH, FAULT_ILLEGAL, FAULT_LOAD, FAULT_MISALIGNED,
-    FAULT_STORE, PACKET, SCRATCH, STACK, TASK, TASK_PAGE_BYTES,
+    base, CODE, COMMAND, COMMAND_PORT_BYTES, CONTEXT, FAULT_BREAK, FAULT_COMMAND, FAULT_FETCH, FAULT_ILLEGAL,
+    FAULT_LOAD, FAULT_MISALIGNED, FAULT_STORE, PACKET, SCRATCH, STACK, TASK, TASK_PAGE_BYTES,
 };
 use spindle_contract::params::{L1_SCRATCH_BASE, L1_STACK_BASE, SCRATCH_BYTES, SLOT_BYTES, STACK_BYTES};
 use spindle_harness::run_with_wave_on_failure;
@@ -81,13 +81,18 @@ fn regions_end_exactly() {
                         let ending = attempt(&mut hpu, write, funct3, address);
                         let inside = address >= first && address - first + size <= bytes;
                         let wanted = if !inside || (write && !writable) {
-                            if write { FAULT_STORE } else { FAULT_LOAD }
+                            if write {
+                                FAULT_STORE
+                            } else {
+                                FAULT_LOAD
+                            }
                         } else if !splits && address % size != 0 {
                             FAULT_MISALIGNED
                         } else {
                             0
                         };
-                        let what = format!("{} of {size} at {address:#x}: {ending:x?}", if write { "store" } else { "load" });
+                        let what =
+                            format!("{} of {size} at {address:#x}: {ending:x?}", if write { "store" } else { "load" });
                         assert_eq!(ending.cause, wanted, "{what}");
                         if wanted != 0 {
                             assert_eq!((ending.pc, ending.address), (base(CODE) + 4, address), "{what}");
@@ -115,10 +120,9 @@ fn regions_end_exactly() {
             assert_eq!(attempt(&mut hpu, true, LW, region << 28).cause, FAULT_STORE);
         }
         // A context without state, a task without packet.
-        for (region, without) in [
-            (CONTEXT, Launch { state_size: 0, ..launch() }),
-            (PACKET, Launch { packet_size: 0, ..launch() }),
-        ] {
+        for (region, without) in
+            [(CONTEXT, Launch { state_size: 0, ..launch() }), (PACKET, Launch { packet_size: 0, ..launch() })]
+        {
             hpu.program(0x8000, &[load(LBU, 5, A0, 0), RET]);
             assert_eq!(hpu.run(Launch { arguments: [base(region), 0, 0], ..without }).cause, FAULT_LOAD);
         }
@@ -136,9 +140,23 @@ fn code_is_only_executed_where_it_is() {
         hpu.program(0x8000, &[jalr(0, A0, 0)]);
         let jump = |hpu: &mut Processor, to: u32| hpu.run(Launch { arguments: [to, 0, 0], ..launch() });
         assert_eq!(jump(&mut hpu, last).cause, 0);
-        for target in [last + 4, last + 2, base(CODE) - 4, base(CODE) + 0x1_0000, base(CODE) + 0x0FFF_FFFC, 0, base(PACKET), base(CONTEXT), base(STACK)] {
+        for target in [
+            last + 4,
+            last + 2,
+            base(CODE) - 4,
+            base(CODE) + 0x1_0000,
+            base(CODE) + 0x0FFF_FFFC,
+            0,
+            base(PACKET),
+            base(CONTEXT),
+            base(STACK),
+        ] {
             let ending = jump(&mut hpu, target);
-            assert_eq!((ending.cause, ending.pc, ending.address), (FAULT_FETCH, target, target), "a jump to {target:#x}");
+            assert_eq!(
+                (ending.cause, ending.pc, ending.address),
+                (FAULT_FETCH, target, target),
+                "a jump to {target:#x}"
+            );
         }
         // Falling off the end.
         hpu.program(0x8000 + CODE_SIZE - 4, &[NOP]);
@@ -157,13 +175,16 @@ fn code_is_only_executed_where_it_is() {
 fn legal(word: u32) -> bool {
     let register_register = OPS.map(|operation| (0xFE00_707F, op(operation, 0, 0, 0)));
     let counters = [0xC00, 0xC01, 0xC02, 0xC80, 0xC81, 0xC82].map(|csr| (0xFFFF_F07F, csrr(0, csr)));
-    let shifts = [(0xFE00_707F, op_imm(1, 0, 0, 0)), (0xFE00_707F, op_imm(5, 0, 0, 0)), (0xFE00_707F, op_imm(5, 0, 0, 0x400))];
+    let shifts =
+        [(0xFE00_707F, op_imm(1, 0, 0, 0)), (0xFE00_707F, op_imm(5, 0, 0, 0)), (0xFE00_707F, op_imm(5, 0, 0, 0x400))];
     let immediates = [0, 2, 3, 4, 6, 7].map(|funct3| (0x707F, op_imm(funct3, 0, 0, 0)));
     let loads = [LB, LH, LW, LBU, LHU].map(|funct3| (0x707F, load(funct3, 0, 0, 0)));
     let stores = [SB, SH, SW].map(|funct3| (0x707F, store(funct3, 0, 0, 0)));
     let branches = [0, 1, 4, 5, 6, 7].map(|funct3| (0x707F, branch(funct3, 0, 0, 0)));
-    let others = [(0x7F, lui(0, 0)), (0x7F, auipc(0, 0)), (0x7F, jal(0, 0)), (0x707F, jalr(0, 0, 0)), (0x707F, FENCE & 0x707F)];
-    let tables: [&[(u32, u32)]; 8] = [&register_register, &counters, &shifts, &immediates, &loads, &stores, &branches, &others];
+    let others =
+        [(0x7F, lui(0, 0)), (0x7F, auipc(0, 0)), (0x7F, jal(0, 0)), (0x707F, jalr(0, 0, 0)), (0x707F, FENCE & 0x707F)];
+    let tables: [&[(u32, u32)]; 8] =
+        [&register_register, &counters, &shifts, &immediates, &loads, &stores, &branches, &others];
     tables.iter().any(|table| table.iter().any(|(mask, value)| word & mask == *value))
 }
 
@@ -179,7 +200,19 @@ fn words_that_are_no_instructions_fault() {
         }
         let mut seen = [0; 2];
         // MRET, WFI, FENCE.I, a write of a counter, AMOADD, SH1ADD, a compressed NOP, all zeros, all ones.
-        let known = [0x3020_0073, 0x1050_0073, 0x0000_100F, 0xC000_1073, 0x0000_202F, 0x2020_A033, 0x0001, 0, u32::MAX, csrr(5, 0xC03), csrr(5, 0xB00)];
+        let known = [
+            0x3020_0073,
+            0x1050_0073,
+            0x0000_100F,
+            0xC000_1073,
+            0x0000_202F,
+            0x2020_A033,
+            0x0001,
+            0,
+            u32::MAX,
+            csrr(5, 0xC03),
+            csrr(5, 0xB00),
+        ];
         for (i, random) in (0..3000).map(|_| rng.random::<u32>()).enumerate() {
             let word = match i {
                 _ if i < known.len() => known[i],

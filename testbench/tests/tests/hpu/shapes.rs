@@ -27,7 +27,9 @@ fn every_shape_is_lint_clean() {
     sources.extend([processor::source(), cluster_bench::source()]);
     let mut told = vec![];
     for design in &sources {
-        told.extend(lint(design).unwrap_or_else(|error| panic!("{error:#}")).iter().map(|w| format!("{}: {w}", design.top)));
+        told.extend(
+            lint(design).unwrap_or_else(|error| panic!("{error:#}")).iter().map(|w| format!("{}: {w}", design.top)),
+        );
     }
     assert!(told.is_empty(), "{} warnings:\n{}", told.len(), told.join("\n"));
 }

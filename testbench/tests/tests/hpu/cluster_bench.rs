@@ -115,6 +115,8 @@ pub struct Bench {
     pub l2: Vec<u8>,
     /// Percent of the cycles in which a neighbour does not move.
     pub stall: u32,
+    /// The wire takes nothing.
+    pub wire_blocked: bool,
     /// The host answers DMA commands, and with this chance in percent with an error.
     pub host_answers: bool,
     pub host_errors: u32,
@@ -163,6 +165,7 @@ impl Bench {
             rng: context.rng(),
             l2: vec![0; 1 << 20],
             stall: 0,
+            wire_blocked: false,
             host_answers: true,
             host_errors: 0,
             tasks: VecDeque::new(),
@@ -262,7 +265,7 @@ impl Bench {
             "dma_data_ready",
             "place_ready",
         ] {
-            let moves = self.moves();
+            let moves = self.moves() && !(self.wire_blocked && ready == "egress_ready");
             self.set(ready, moves.into());
         }
         self.beat_offered |= !self.reads.is_empty() && self.moves();

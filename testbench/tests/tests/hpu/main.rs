@@ -3,11 +3,14 @@
 mod assembler;
 mod cluster;
 mod cluster_bench;
+mod commands;
 mod directed;
 mod ends;
 mod fields;
+mod handlers;
 mod oracle;
 mod processor;
 mod protection;
 mod shapes;
+mod task;
 mod timing;

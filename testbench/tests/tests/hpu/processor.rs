@@ -234,7 +234,7 @@ impl Processor {
             TARGET_COMMAND => return (self.command[at / 4], access.write && self.refused.contains(&access.address)),
             other => panic!("an access to target {other}: {access:x?}"),
         };
-        assert!(at % 4 == 0 && at + 4 <= memory.len(), "an access outside the memory: {access:x?}");
+        assert!(at.is_multiple_of(4) && at + 4 <= memory.len(), "an access outside the memory: {access:x?}");
         let word = u32::from_le_bytes(memory[at..at + 4].try_into().expect("four bytes"));
         if access.write {
             for (byte, value) in

@@ -4,7 +4,7 @@ use crate::process::{cargo, target_folder};
 use crate::{setup, synth};
 use anyhow::{Context, Result};
 use clap::Args;
-use serde_json::Value;
+use serde_json::{json, Map, Value};
 
 /// What goes into the report.
 #[derive(Args)]
@@ -34,14 +34,79 @@ pub fn run(options: &Options) -> Result<()> {
         synth::run(&synth::Options { config: "alveo".into(), ..Default::default() })?;
     }
     let object = report.as_object_mut().context("`spindle report` wrote no JSON object")?;
-    object.insert("synthesis".into(), read(&results)?);
+    let synthesis = read(&results)?;
+    add_areas(object, &synthesis);
+    object.insert("synthesis".into(), synthesis);
     let path = folder.join("report.json");
     std::fs::write(&path, serde_json::to_string_pretty(&report)? + "\n")?;
     println!("report: {}", path.display());
     Ok(())
 }
 
+/// Blocks whose figures the report names, and their names in the synthesis.
+const AREAS: [(&str, &str); 5] =
+    [("nic", "nic"), ("hpu", "hpu"), ("cluster", "cluster"), ("packet_engine", "packet_engine"), ("rvma", "rvma_lut")];
+
+/// Enters `area.<family>.<block>.<figure>`: `null` for what was not synthesised, and the reason in `missing`.
+fn add_areas(report: &mut Map<String, Value>, synthesis: &Value) {
+    let mut missing = Map::new();
+    let rows = synthesis["rows"].as_array().cloned().unwrap_or_default();
+    let area = report.entry("area").or_insert_with(|| json!({}));
+    for family in ["xc7", "xcup"] {
+        for (name, block) in AREAS {
+            let row = rows.iter().find(|row| row["block"] == block && row["family"] == family);
+            let mut figures = Map::new();
+            for (figure, field) in [
+                ("lut", "lut"),
+                ("ff", "ff"),
+                ("bram", "bram36"),
+                ("uram", "uram"),
+                ("dsp", "dsp"),
+                ("levels", "levels"),
+            ] {
+                let value = row.map_or(Value::Null, |row| row[field].clone());
+                if value.is_null() {
+                    let why = if row.is_some() {
+                        "mapped with its hierarchy: see its engines"
+                    } else {
+                        "the last synthesis left it out"
+                    };
+                    missing.insert(format!("area.{family}.{name}.{figure}"), why.into());
+                }
+                figures.insert(figure.into(), value);
+            }
+            area[family][name] = figures.into();
+        }
+    }
+    if let Some(reasons) = report.entry("missing").or_insert_with(|| json!({})).as_object_mut() {
+        reasons.append(&mut missing);
+    }
+}
+
 fn read(path: &std::path::Path) -> Result<Value> {
     let text = std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
     serde_json::from_str(&text).with_context(|| format!("{} is no JSON", path.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn areas_are_found_by_family_and_block() {
+        let row = json!({"block": "rvma_lut", "family": "xcup", "lut": 5, "ff": 6, "bram36": 1.5, "uram": 0, "dsp": 0, "levels": 9});
+        let whole = json!({"block": "nic", "family": "xc7", "lut": 7, "ff": 8, "bram36": 2.0, "uram": 0, "dsp": 0, "levels": null});
+        let mut report = json!({"area": {"verilog_modules": 3}, "missing": {"a": "b"}});
+        add_areas(report.as_object_mut().unwrap(), &json!({"rows": [row, whole]}));
+        assert_eq!(
+            (&report["area"]["xcup"]["rvma"]["bram"], &report["area"]["xc7"]["nic"]["lut"]),
+            (&json!(1.5), &json!(7))
+        );
+        assert_eq!(
+            (&report["area"]["xc7"]["rvma"]["lut"], &report["area"]["verilog_modules"]),
+            (&Value::Null, &json!(3))
+        );
+        assert!(report["missing"]["area.xc7.nic.levels"].as_str().unwrap().contains("hierarchy"));
+        assert_eq!((report["missing"].get("area.xcup.rvma.levels"), &report["missing"]["a"]), (None, &json!("b")));
+    }
 }

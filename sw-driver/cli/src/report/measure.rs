@@ -47,6 +47,7 @@ pub const MEASUREMENTS: [(&str, &[&str], Measure); 5] = [
             "throughput.pingpong_1024_bits_per_cycle",
             "throughput.pingpong_1024_burst_bits_per_cycle",
             "throughput.stream_bubbles",
+            "throughput.placement_lag",
         ],
         throughput,
     ),
@@ -251,7 +252,7 @@ fn throughput(session: &mut Session) -> Result<Vec<Figure>> {
     }
     let (spacing, sustained) = sustained.context("frames were dropped at every spacing")?;
     let bubbles = session.card.sim().tx_bubbles() - bubbles;
-    let placed = placement_bubbles(session)?;
+    let (holes, lag) = placement_bubbles(session)?;
     Ok(vec![
         Figure::new(
             "throughput.pingpong_1024_bits_per_cycle",
@@ -265,16 +266,23 @@ fn throughput(session: &mut Session) -> Result<Vec<Figure>> {
         ),
         Figure::new(
             "throughput.stream_bubbles",
-            bubbles + placed,
-            "cycles without a beat inside a frame on TX (ready, ping-pong) or inside a packet's data on AXI W, plus cycles by \
-             which placement fell behind full-size segments at line rate",
+            bubbles + holes,
+            "cycles without a beat inside a frame on TX (ready, ping-pong) and inside a packet's data on AXI W",
+        ),
+        Figure::new(
+            "throughput.placement_lag",
+            lag,
+            format!("cycles by which {PACKETS} full-size segments at line rate were placed later than they came"),
         ),
     ])
 }
 
-/// Holes in the placement of full-size segments that come back to back.
-fn placement_bubbles(session: &mut Session) -> Result<u64> {
-    const PACKETS: usize = 200;
+/// Segments that are placed to find bubbles.
+const PACKETS: usize = 200;
+
+/// Places full-size segments that come back to back: cycles without a beat inside the packets on AXI W, and the cycles by which
+/// the last packet's first beat is later, measured from the first packet's, than the line alone explains.
+fn placement_bubbles(session: &mut Session) -> Result<(u64, u64)> {
     let data = vec![0x77; PACKETS * SEGMENT_BYTES];
     // The rule of ping_pong is there already and takes every UDP packet: this NIC starts anew.
     session.device.clear_rules()?;
@@ -305,7 +313,7 @@ fn placement_bubbles(session: &mut Session) -> Result<u64> {
     let skew = skew.context("the host saw no record")?;
     let inside: u64 = (0..PACKETS).map(|i| last[i] - skew - first[i] + 1 - beats[i]).sum();
     let line: u64 = frames[1..].iter().map(|frame| frame.len().div_ceil(BEAT_BYTES) as u64).sum();
-    Ok(inside + (first[PACKETS - 1] - first[0]).saturating_sub(line))
+    Ok((inside, (first[PACKETS - 1] - first[0]).saturating_sub(line)))
 }
 
 /// Cycles per second of wall clock while frames of all lengths are answered.
@@ -328,4 +336,26 @@ pub fn speed(session: &mut Session) -> Result<f64> {
     let stats = session.device.stats()?;
     ensure!(stats.dropped() == 0 && stats.frames_out > 0, "the frames were not answered");
     Ok(best)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use spindle_contract::params::Config;
+    use spindle_sim::host_memory::Timing;
+
+    /// The holes of a host that is slow to take data are found, and there are none of the NIC's own.
+    #[test]
+    fn holes_are_found() {
+        for (w_stall, holes) in [(0, false), (30, true)] {
+            let mut session = Session::open(Config::SIM, Default::default()).unwrap();
+            {
+                let mut sim = session.card.sim();
+                let memory = sim.memory();
+                memory.timing = Timing { w_stall, ..memory.timing };
+            }
+            let found = placement_bubbles(&mut session).unwrap();
+            assert_eq!((found.0 > 0, found.1 > 24), (holes, holes), "{found:?}");
+        }
+    }
 }

@@ -21,7 +21,7 @@ fn faults_name_their_place_and_hurt_nobody_else() {
     nic.device.set_receive(true).unwrap();
 
     // One frame in three goes to a faulty context; there are fewer of them than the queue of faults holds.
-    let port = |i: usize| if i % 3 == 0 { i / 3 % 2 } else { 9 };
+    let port = |i: usize| if i.is_multiple_of(3) { i / 3 % 2 } else { 9 };
     let frames: Vec<_> = (0..42).map(|i| udp(&Ends::default(), 1, port(i) as u16, &[i as u8; 90])).collect();
     let faults = (0..frames.len()).filter(|i| port(*i) < 2).count();
     let mut random = ChaCha8Rng::seed_from_u64(3);

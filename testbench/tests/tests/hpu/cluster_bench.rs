@@ -128,6 +128,8 @@ pub struct Bench {
     pub transfers: Vec<Transfer>,
     /// (frame, pkt) of packets handed on, and in which cycle.
     pub places: Vec<(u16, u64, u64)>,
+    /// Tasks handed to HPUs.
+    pub loaded: usize,
     /// (HPU, cycle) of first instructions.
     pub begun: Vec<(usize, u64)>,
     /// Handles of DMA commands that the host has not answered: (HPU, handle).
@@ -154,6 +156,7 @@ impl Bench {
             "l2_access",
             "l2_valid",
             "begun",
+            "loaded",
         ]);
         for name in names.chain(VALIDS) {
             ports.insert(name, model.port(name).unwrap_or_else(|error| panic!("{error}")));
@@ -174,6 +177,7 @@ impl Bench {
             egress: vec![],
             transfers: vec![],
             places: vec![],
+            loaded: 0,
             begun: vec![],
             unanswered: VecDeque::new(),
             ports,
@@ -332,6 +336,7 @@ impl Bench {
             }
             self.beat_offered = false;
         }
+        self.loaded += usize::from(self.is_set("loaded"));
         let begun = self.model.get(self.ports["begun"]);
         self.begun.extend((0..8).filter(|hpu| begun >> hpu & 1 == 1).map(|hpu| (hpu, now)));
         for (i, (name, carried)) in STREAMS.iter().enumerate() {

@@ -5,6 +5,7 @@ use crate::cluster_bench::{Bench, Context, Task, CLUSTER};
 use crate::handlers::{handler, issue, random_bytes, word, ENTRY, PACKET, STATE};
 use rand::Rng;
 use spindle_contract::memory_map::{self as map, base, command};
+use spindle_contract::params::SLOTS;
 use spindle_harness::run_with_wave_on_failure;
 
 #[test]
@@ -271,6 +272,31 @@ fn a_packet_is_handed_on_before_its_handler_is_done() {
                 let done = bench.done.iter().find(|done| done.frame == *frame).expect("every task is done");
                 assert!(*cycle < done.cycle, "frame {frame} is placed in cycle {cycle}, done in {}", done.cycle);
             }
+        }
+    });
+}
+
+#[test]
+fn every_slot_comes_back() {
+    run_with_wave_on_failure("cluster_leak", |wave| {
+        let mut bench = Bench::new(wave);
+        let mut rng = wave.rng();
+        bench.program(0, &handler(&[issue(PACKET, 64, 0, command::DMA_TO_HOST), vec![RET]].concat()));
+        // This one faults with a command under way, so its slot is held by the command alone.
+        bench.program(0x1000, &handler(&[issue(PACKET, 64, 0, command::DMA_TO_HOST), vec![EBREAK]].concat()));
+        for round in 0..20 {
+            bench.host_answers = false;
+            bench.loaded = 0;
+            bench.done.clear();
+            for frame in 0..16 {
+                let context = Context { entries: [ENTRY + 0x1000 * rng.random_range(0..2); 3], ..Context::default() };
+                bench.tasks.push_back(Task { fields: vec![("frame", frame)], context, packet: Some(vec![0x44; 64]) });
+            }
+            // While the host does not answer, as many tasks are loaded as there are slots.
+            (0..1500).for_each(|_| bench.step());
+            assert_eq!(bench.loaded, SLOTS, "round {round}");
+            bench.host_answers = true;
+            bench.run_until(16);
         }
     });
 }

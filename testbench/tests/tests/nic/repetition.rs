@@ -22,8 +22,7 @@ fn run(seed: u64) -> Played {
     let pings = (0..40).map(|i| udp(&Ends::default(), 1, 2, &vec![i; 30 * usize::from(i)]));
     let frames: Vec<_> =
         pings.zip(puts.into_iter().cycle()).enumerate().map(|(i, (a, b))| if i % 2 == 0 { a } else { b }).collect();
-    let played = nic.play(random_gaps(&frames[..], 300, &mut ChaCha8Rng::seed_from_u64(1)));
-    played
+    nic.play(random_gaps(&frames, 300, &mut ChaCha8Rng::seed_from_u64(1)))
 }
 
 #[test]

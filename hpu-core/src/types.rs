@@ -19,6 +19,10 @@ pub struct ContextEntry {
     pub state_base: Bits<20>,
     /// Bytes of state.
     pub state_size: Bits<21>,
+    /// L1 byte address of the scratchpad, a multiple of its size rounded up to a power of two.
+    pub scratch_base: Bits<16>,
+    /// Bytes of the scratchpad.
+    pub scratch_size: Bits<16>,
     /// Host region, low half.
     pub host_lo: Bits<32>,
     /// Host region, high half.
@@ -148,4 +152,17 @@ pub struct FaultReport {
     pub address: Bits<32>,
     /// Frame [15:0], kind of handler [17:16].
     pub frame: Bits<32>,
+}
+
+/// Up to eight characters that a handler prints, laid out as the PRINT_* registers of the page `hpu`.
+#[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
+pub struct PrintPiece {
+    /// Characters [3:0], context [7:4], HPU [15:8], cluster [23:16], kind of handler [25:24].
+    pub who: Bits<32>,
+    /// Frame sequence number.
+    pub frame: Bits<16>,
+    /// Characters 0 to 3, the first in [7:0].
+    pub low: Bits<32>,
+    /// Characters 4 to 7.
+    pub high: Bits<32>,
 }

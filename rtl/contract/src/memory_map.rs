@@ -25,11 +25,11 @@ macro_rules! regions { ($($konst:ident $num:literal $name:literal $access:litera
 regions! {
     CODE 1 "code" "rx" "instructions and read-only data of the image, bound = code size of the context";
     PACKET 2 "packet" "rw" "this task's packet slot, bound = bytes of the frame, at most 2048";
-    SCRATCH 3 "scratch" "rw" "scratchpad of this HPU, 2048 bytes, not kept between handlers";
+    SCRATCH 3 "scratch" "rw" "scratchpad of the context in this cluster, shared by the HPUs that run it; zero when the context is installed, kept between handlers; bound = its size (2048 bytes unless the context asks for another)";
     CONTEXT 4 "context" "rw" "context memory (L2), bound = state size of the context";
-    STACK 5 "stack" "rw" "stack of this HPU, 2048 bytes, grows down from its end";
+    STACK 5 "stack" "rw" "stack of this handler, grows down from its end; 1024 bytes with up to 4 HPUs a cluster, else 512";
     TASK 6 "task" "r" "task page: what is known of the packet and the message";
-    COMMAND 7 "command" "rw" "command port";
+    COMMAND 7 "command" "rw" "command port: aligned words only";
 }
 /// First address of a region.
 pub const fn base(region: u32) -> u32 {
@@ -84,17 +84,17 @@ words! { TASK_PAGE "Words of the task page. `spin_header_t` and `spin_payload_t`
     TASK_HOST_LO 0x68 "host_lo" "host region, low half of its address";
     TASK_HOST_HI 0x6C "host_hi" "host region, high half";
     TASK_HOST_SIZE 0x70 "host_size" "bytes of the host region";
-    TASK_CYCLE 0x74 "cycle" "cycle counter (live)";
+    TASK_CYCLE 0x74 "cycle" "cycle at which the page was written, low half; `cycle` and `time` (CSR) count on";
 }
 /// Bytes of the task page (its bound).
 pub const TASK_PAGE_BYTES: u32 = 0x80;
 
 words! { COMMAND_PORT "Words of the command port. Write the arguments, then the opcode to ISSUE; read STATUS of the handle that ISSUE reads back."
     CMD_SOURCE 0x00 "source" "virtual address of the data (packet or scratch region, 64-byte aligned)";
-    CMD_LENGTH 0x04 "length" "bytes";
-    CMD_ADDR_LO 0x08 "addr_lo" "host address, low half: an offset into the context's host region";
-    CMD_ADDR_HI 0x0C "addr_hi" "host address, high half: must be 0";
-    CMD_ISSUE 0x10 "issue" "write: opcode, issues the command, waits while the queue is full; read: handle of the last command";
+    CMD_LENGTH 0x04 "length" "bytes; print: how many characters, 1 to 8";
+    CMD_ADDR_LO 0x08 "addr_lo" "host address, low half: an offset into the context's host region; print: characters 0 to 3, the first in [7:0]";
+    CMD_ADDR_HI 0x0C "addr_hi" "host address, high half: must be 0; print: characters 4 to 7";
+    CMD_ISSUE 0x10 "issue" "write: opcode, issues the command, waits while the queue is full (print never waits and takes no handle); read: handle of the last command";
     CMD_STATUS 0x14 "status" "bit h = command h is still under way";
     CMD_ERROR 0x18 "error" "bit h = command h failed; cleared when a new command takes the handle";
     CMD_WAIT 0x1C "wait" "read: waits until no command of this handler is under way";
@@ -112,6 +112,8 @@ pub mod command {
     pub const PLACE: u8 = 2;
     /// Write the bytes to host memory.
     pub const DMA_TO_HOST: u8 = 3;
+    /// Print up to eight characters: they go to the host's print queue, or are counted as lost.
+    pub const PRINT: u8 = 4;
 }
 
 macro_rules! codes { ($table:ident $tdoc:literal $($konst:ident $num:literal $doc:literal;)*) => {

@@ -24,9 +24,17 @@ pub const L1_BYTES: usize = 64 * 1024;
 pub const L1_BANKS: usize = 32;
 /// L1 byte address of the stacks: behind the packet slots.
 pub const L1_STACK_BASE: usize = SLOTS * SLOT_BYTES;
-/// L1 byte address of the scratchpads, one per HPU.
+/// Banks of an HPU: tasks that it knows at a time, each with a stack and a task page.
+pub const HPU_BANKS: usize = 4;
+/// L1 bytes of all stacks, {HPU, bank} times [`Config::stack_bytes`].
+pub const L1_STACK_BYTES: usize = 16 << 10;
+/// L1 byte address of the scratchpads; the driver gives each context its share.
 pub const L1_SCRATCH_BASE: usize = 0xA000;
-/// Bytes of scratchpad of an HPU.
+/// L1 bytes of all scratchpads.
+pub const L1_SCRATCH_BYTES: usize = 20 << 10;
+/// L1 byte address of the task pages, {HPU, bank} times 128 bytes.
+pub const L1_TASK_BASE: usize = 0xF000;
+/// Bytes of scratchpad of a context unless it asks for another size.
 pub const SCRATCH_BYTES: usize = 2048;
 /// Most hardware contexts (sPIN execution contexts) any configuration has.
 pub const MAX_CONTEXTS: usize = 16;
@@ -72,6 +80,8 @@ pub struct Config {
     pub posted_buffers: usize,
     /// Doorbell pages.
     pub processes: usize,
+    /// The HPUs have their retirement ports (RVFI): simulation only.
+    pub rvfi: bool,
 }
 
 impl Config {
@@ -90,6 +100,7 @@ impl Config {
         mailboxes: 4096,
         posted_buffers: 16384,
         processes: 64,
+        rvfi: false,
     };
     /// Kintex-7 325T.
     pub const KINTEX7: Config = Config {
@@ -106,6 +117,7 @@ impl Config {
         mailboxes: 1024,
         posted_buffers: 4096,
         processes: 16,
+        rvfi: false,
     };
     /// Simulation default: the Kintex shape with all contexts. Its clock converts cycles at the Alveo rate.
     pub const SIM: Config = Config { name: "sim", clock_mhz: 250, contexts: 16, live_messages: 64, ..Config::KINTEX7 };
@@ -125,6 +137,15 @@ impl Config {
     /// All HPUs of the NIC.
     pub const fn total_hpus(&self) -> usize {
         self.clusters * self.hpus
+    }
+
+    /// Bytes of stack of a handler: the L1 of a cluster holds one stack for each bank of each HPU.
+    pub const fn stack_bytes(&self) -> usize {
+        if self.hpus <= 4 {
+            1024
+        } else {
+            512
+        }
     }
 
     /// Refuses an illegal configuration with the sentence that a user should read.

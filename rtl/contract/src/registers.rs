@@ -95,7 +95,7 @@ block! { packet PACKET 2 0x01000 "Packet engine: match rules and frame counters.
     FRAMES_PLACED 0x130 "ro" 1 "frames that the RVMA engine wrote to host memory";
     DROPS 0x180 "ro" 32 "frames dropped, by reason";
 } }
-block! { hpu HPU 3 0x02000 "HPU array: contexts, code, context memory, faults." {
+block! { hpu HPU 3 0x02000 "HPU array: contexts, code, context memory, faults, printed text." {
     CTX_HEADER 0x010 "rw" 1 "staging: entry point of the header handler, 0 = none";
     CTX_PAYLOAD 0x014 "rw" 1 "staging: entry point of the payload handler, 0 = none";
     CTX_COMPLETION 0x018 "rw" 1 "staging: entry point of the completion handler, 0 = none";
@@ -109,6 +109,8 @@ block! { hpu HPU 3 0x02000 "HPU array: contexts, code, context memory, faults." 
     CTX_WATCHDOG 0x038 "rw" 1 "staging: cycle budget of a handler, at least 1";
     CTX_INSTALL 0x03C "wo" 1 "writes the staged context to the slot of this number";
     CTX_ACTIVE 0x040 "rw" 1 "bit c = context c accepts packets";
+    CTX_SCRATCH_BASE 0x044 "rw" 1 "staging: byte address of the scratchpad in L1, a multiple of its size rounded up to a power of two";
+    CTX_SCRATCH_SIZE 0x048 "rw" 1 "staging: bytes of the scratchpad, 0 = none";
     IMEM_ADDR 0x050 "rw" 1 "byte address for IMEM_DATA";
     IMEM_DATA 0x054 "wo" 1 "writes a word to the instruction memories of all clusters, address += 4";
     L2_ADDR 0x058 "rw" 1 "byte address for L2_DATA";
@@ -127,6 +129,13 @@ block! { hpu HPU 3 0x02000 "HPU array: contexts, code, context memory, faults." 
     FAULT_ADDRESS 0x150 "ro" 1 "oldest report: address of the access";
     FAULT_FRAME 0x154 "ro" 1 "oldest report: frame [15:0], kind of handler [17:16]";
     FAULT_POP 0x158 "wo" 1 "drops the oldest report";
+    PRINT_COUNT 0x160 "ro" 1 "pieces of text waiting (up to 64)";
+    PRINT_LOST 0x164 "ro" 1 "pieces of text that found the queue full";
+    PRINT_WHO 0x168 "ro" 1 "oldest piece: characters [3:0], context [7:4], HPU [15:8], cluster [23:16], kind of handler [25:24]";
+    PRINT_FRAME 0x16C "ro" 1 "oldest piece: frame [15:0]";
+    PRINT_LOW 0x170 "ro" 1 "oldest piece: characters 0 to 3, the first in [7:0]";
+    PRINT_HIGH 0x174 "ro" 1 "oldest piece: characters 4 to 7";
+    PRINT_POP 0x178 "wo" 1 "drops the oldest piece";
     HPU_BUSY 0x200 "ro" 64 "cycles in a handler, per HPU (cluster * hpus + hpu), modulo 2^32";
     HPU_TASKS 0x300 "ro" 64 "tasks ended, per HPU";
 } }

@@ -53,7 +53,7 @@
 #define SPINDLE_PACKET_FRAMES_PLACED     0x130u       /* ro: frames that the RVMA engine wrote to host memory */
 #define SPINDLE_PACKET_DROPS             0x180u       /* ro, 32 registers: frames dropped, by reason */
 
-/* HPU array: contexts, code, context memory, faults. */
+/* HPU array: contexts, code, context memory, faults, printed text. */
 #define SPINDLE_HPU_ID                   3            /* id in the block list */
 #define SPINDLE_HPU_BASE                 0x02000u     /* address of the page */
 #define SPINDLE_HPU_CTX_HEADER           0x010u       /* rw: staging: entry point of the header handler, 0 = none */
@@ -69,6 +69,8 @@
 #define SPINDLE_HPU_CTX_WATCHDOG         0x038u       /* rw: staging: cycle budget of a handler, at least 1 */
 #define SPINDLE_HPU_CTX_INSTALL          0x03cu       /* wo: writes the staged context to the slot of this number */
 #define SPINDLE_HPU_CTX_ACTIVE           0x040u       /* rw: bit c = context c accepts packets */
+#define SPINDLE_HPU_CTX_SCRATCH_BASE     0x044u       /* rw: staging: byte address of the scratchpad in L1, a multiple of its size rounded up to a power of two */
+#define SPINDLE_HPU_CTX_SCRATCH_SIZE     0x048u       /* rw: staging: bytes of the scratchpad, 0 = none */
 #define SPINDLE_HPU_IMEM_ADDR            0x050u       /* rw: byte address for IMEM_DATA */
 #define SPINDLE_HPU_IMEM_DATA            0x054u       /* wo: writes a word to the instruction memories of all clusters, address += 4 */
 #define SPINDLE_HPU_L2_ADDR              0x058u       /* rw: byte address for L2_DATA */
@@ -87,6 +89,13 @@
 #define SPINDLE_HPU_FAULT_ADDRESS        0x150u       /* ro: oldest report: address of the access */
 #define SPINDLE_HPU_FAULT_FRAME          0x154u       /* ro: oldest report: frame [15:0], kind of handler [17:16] */
 #define SPINDLE_HPU_FAULT_POP            0x158u       /* wo: drops the oldest report */
+#define SPINDLE_HPU_PRINT_COUNT          0x160u       /* ro: pieces of text waiting (up to 64) */
+#define SPINDLE_HPU_PRINT_LOST           0x164u       /* ro: pieces of text that found the queue full */
+#define SPINDLE_HPU_PRINT_WHO            0x168u       /* ro: oldest piece: characters [3:0], context [7:4], HPU [15:8], cluster [23:16], kind of handler [25:24] */
+#define SPINDLE_HPU_PRINT_FRAME          0x16cu       /* ro: oldest piece: frame [15:0] */
+#define SPINDLE_HPU_PRINT_LOW            0x170u       /* ro: oldest piece: characters 0 to 3, the first in [7:0] */
+#define SPINDLE_HPU_PRINT_HIGH           0x174u       /* ro: oldest piece: characters 4 to 7 */
+#define SPINDLE_HPU_PRINT_POP            0x178u       /* wo: drops the oldest piece */
 #define SPINDLE_HPU_HPU_BUSY             0x200u       /* ro, 64 registers: cycles in a handler, per HPU (cluster * hpus + hpu), modulo 2^32 */
 #define SPINDLE_HPU_HPU_TASKS            0x300u       /* ro, 64 registers: tasks ended, per HPU */
 

@@ -9,16 +9,16 @@
 /* Regions of a handler's address space. Everything else faults. */
 #define SPIN_REGION_CODE                 0x10000000u  /* rx: instructions and read-only data of the image, bound = code size of the context */
 #define SPIN_REGION_PACKET               0x20000000u  /* rw: this task's packet slot, bound = bytes of the frame, at most 2048 */
-#define SPIN_REGION_SCRATCH              0x30000000u  /* rw: scratchpad of this HPU, 2048 bytes, not kept between handlers */
+#define SPIN_REGION_SCRATCH              0x30000000u  /* rw: scratchpad of the context in this cluster, shared by the HPUs that run it; zero when the context is installed, kept between handlers; bound = its size (2048 bytes unless the context asks for another) */
 #define SPIN_REGION_CONTEXT              0x40000000u  /* rw: context memory (L2), bound = state size of the context */
-#define SPIN_REGION_STACK                0x50000000u  /* rw: stack of this HPU, 2048 bytes, grows down from its end */
+#define SPIN_REGION_STACK                0x50000000u  /* rw: stack of this handler, grows down from its end; 1024 bytes with up to 4 HPUs a cluster, else 512 */
 #define SPIN_REGION_TASK                 0x60000000u  /* r: task page: what is known of the packet and the message */
-#define SPIN_REGION_COMMAND              0x70000000u  /* rw: command port */
+#define SPIN_REGION_COMMAND              0x70000000u  /* rw: command port: aligned words only */
 
 /* Bytes of the regions of fixed size. */
 #define SPIN_PACKET_BYTES                2048         /* packet slot: longer frames are cut in it */
-#define SPIN_SCRATCH_BYTES               2048         /* scratchpad */
-#define SPIN_STACK_BYTES                 2048         /* stack */
+#define SPIN_SCRATCH_BYTES               2048         /* scratchpad, unless asked otherwise */
+#define SPIN_STACK_BYTES                 1024         /* stack with up to 4 HPUs a cluster */
 #define SPIN_BEAT_BYTES                  64           /* alignment of a command's source */
 #define SPIN_COMMAND_HANDLES             4            /* commands in flight per HPU */
 #define SPIN_PORT                        4795         /* default UDP port of Spindle transport */
@@ -54,17 +54,17 @@ typedef struct spin_task {
     uint32_t host_lo;        /* 0x68 host region, low half of its address */
     uint32_t host_hi;        /* 0x6c host region, high half */
     uint32_t host_size;      /* 0x70 bytes of the host region */
-    uint32_t cycle;          /* 0x74 cycle counter (live) */
+    uint32_t cycle;          /* 0x74 cycle at which the page was written, low half; `cycle` and `time` (CSR) count on */
 } spin_task_t;
 
 _Static_assert(sizeof(spin_task_t) == 120 && 120 <= 128, "the task page is as in the contract");
 
 /* Words of the command port, from SPIN_REGION_COMMAND. */
 #define SPIN_CMD_SOURCE                  0x00u        /* virtual address of the data (packet or scratch region, 64-byte aligned) */
-#define SPIN_CMD_LENGTH                  0x04u        /* bytes */
-#define SPIN_CMD_ADDR_LO                 0x08u        /* host address, low half: an offset into the context's host region */
-#define SPIN_CMD_ADDR_HI                 0x0cu        /* host address, high half: must be 0 */
-#define SPIN_CMD_ISSUE                   0x10u        /* write: opcode, issues the command, waits while the queue is full; read: handle of the last command */
+#define SPIN_CMD_LENGTH                  0x04u        /* bytes; print: how many characters, 1 to 8 */
+#define SPIN_CMD_ADDR_LO                 0x08u        /* host address, low half: an offset into the context's host region; print: characters 0 to 3, the first in [7:0] */
+#define SPIN_CMD_ADDR_HI                 0x0cu        /* host address, high half: must be 0; print: characters 4 to 7 */
+#define SPIN_CMD_ISSUE                   0x10u        /* write: opcode, issues the command, waits while the queue is full (print never waits and takes no handle); read: handle of the last command */
 #define SPIN_CMD_STATUS                  0x14u        /* bit h = command h is still under way */
 #define SPIN_CMD_ERROR                   0x18u        /* bit h = command h failed; cleared when a new command takes the handle */
 #define SPIN_CMD_WAIT                    0x1cu        /* read: waits until no command of this handler is under way */
@@ -73,6 +73,7 @@ _Static_assert(sizeof(spin_task_t) == 120 && 120 <= 128, "the task page is as in
 #define SPIN_OP_SEND_PACKET              1            /* send the bytes as a frame */
 #define SPIN_OP_PLACE                    2            /* hand the original packet to the RVMA path */
 #define SPIN_OP_DMA_TO_HOST              3            /* write the bytes to host memory */
+#define SPIN_OP_PRINT                    4            /* print up to eight characters */
 
 /* Return codes of handlers; others count as SPIN_FAIL. */
 #define SPIN_SUCCESS                     0            /* payload, completion: done */

@@ -37,8 +37,9 @@ pub fn handlers() -> String {
     }
     section(&mut out, "Bytes of the regions of fixed size.");
     define(&mut out, "SPIN_PACKET_BYTES", &params::SLOT_BYTES.to_string(), "packet slot: longer frames are cut in it");
-    define(&mut out, "SPIN_SCRATCH_BYTES", &params::SCRATCH_BYTES.to_string(), "scratchpad");
-    define(&mut out, "SPIN_STACK_BYTES", &params::STACK_BYTES.to_string(), "stack");
+    define(&mut out, "SPIN_SCRATCH_BYTES", &params::SCRATCH_BYTES.to_string(), "scratchpad, unless asked otherwise");
+    let stack = params::Config::ALL.iter().map(params::Config::stack_bytes).min().unwrap_or(0);
+    define(&mut out, "SPIN_STACK_BYTES", &stack.to_string(), "stack with up to 4 HPUs a cluster");
     define(&mut out, "SPIN_BEAT_BYTES", &params::BEAT_BYTES.to_string(), "alignment of a command's source");
     define(&mut out, "SPIN_COMMAND_HANDLES", &map::COMMAND_HANDLES.to_string(), "commands in flight per HPU");
     define(&mut out, "SPIN_PORT", &params::SPINDLE_PORT.to_string(), "default UDP port of Spindle transport");
@@ -69,6 +70,7 @@ pub fn handlers() -> String {
     define(&mut out, "SPIN_OP_SEND_PACKET", &map::command::SEND_PACKET.to_string(), "send the bytes as a frame");
     define(&mut out, "SPIN_OP_PLACE", &map::command::PLACE.to_string(), "hand the original packet to the RVMA path");
     define(&mut out, "SPIN_OP_DMA_TO_HOST", &map::command::DMA_TO_HOST.to_string(), "write the bytes to host memory");
+    define(&mut out, "SPIN_OP_PRINT", &map::command::PRINT.to_string(), "print up to eight characters");
     section(&mut out, "Return codes of handlers; others count as SPIN_FAIL.");
     for (name, value, doc) in map::RETURN_CODES {
         define(&mut out, name, &value.to_string(), doc);

@@ -85,6 +85,7 @@ words! { TASK_PAGE "Words of the task page. `spin_header_t` and `spin_payload_t`
     TASK_HOST_HI 0x6C "host_hi" "host region, high half";
     TASK_HOST_SIZE 0x70 "host_size" "bytes of the host region";
     TASK_CYCLE 0x74 "cycle" "cycle at which the page was written, low half; `cycle` and `time` (CSR) count on";
+    TASK_SCRATCH_SIZE 0x78 "scratch_size" "bytes of the scratchpad";
 }
 /// Bytes of the task page (its bound).
 pub const TASK_PAGE_BYTES: u32 = 0x80;

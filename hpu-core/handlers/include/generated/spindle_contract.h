@@ -55,9 +55,10 @@ typedef struct spin_task {
     uint32_t host_hi;        /* 0x6c host region, high half */
     uint32_t host_size;      /* 0x70 bytes of the host region */
     uint32_t cycle;          /* 0x74 cycle at which the page was written, low half; `cycle` and `time` (CSR) count on */
+    uint32_t scratch_size;   /* 0x78 bytes of the scratchpad */
 } spin_task_t;
 
-_Static_assert(sizeof(spin_task_t) == 120 && 120 <= 128, "the task page is as in the contract");
+_Static_assert(sizeof(spin_task_t) == 124 && 124 <= 128, "the task page is as in the contract");
 
 /* Words of the command port, from SPIN_REGION_COMMAND. */
 #define SPIN_CMD_SOURCE                  0x00u        /* virtual address of the data (packet or scratch region, 64-byte aligned) */

@@ -19,10 +19,6 @@ pub struct ContextEntry {
     pub state_base: Bits<20>,
     /// Bytes of state.
     pub state_size: Bits<21>,
-    /// L1 byte address of the scratchpad, a multiple of its size rounded up to a power of two.
-    pub scratch_base: Bits<16>,
-    /// Bytes of the scratchpad.
-    pub scratch_size: Bits<16>,
     /// Host region, low half.
     pub host_lo: Bits<32>,
     /// Host region, high half.
@@ -31,6 +27,10 @@ pub struct ContextEntry {
     pub host_size: Bits<32>,
     /// Cycle budget of a handler.
     pub watchdog: Bits<32>,
+    /// L1 byte address of the scratchpad, a multiple of its size rounded up to a power of two.
+    pub scratch_base: Bits<16>,
+    /// Bytes of the scratchpad, a multiple of 64.
+    pub scratch_size: Bits<16>,
 }
 
 /// Everything an HPU needs to run one handler.

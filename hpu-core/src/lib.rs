@@ -30,6 +30,8 @@ pub mod hpu_counter;
 pub mod instruction_memory;
 pub mod l1;
 pub mod l2;
+pub mod l2_bank;
+pub mod l2_banked;
 pub mod load_router;
 pub mod loader;
 pub mod mover;

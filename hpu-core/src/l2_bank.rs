@@ -1,0 +1,261 @@
+//! One bank of context memory: arbitration, memory, atomics.
+
+use crate::processor::amo_alu::AmoAlu;
+use crate::processor::types::{RemoteAnswer, RemoteRequest};
+use spindle_blocks::arbiter::RoundRobin;
+use spindle_blocks::ram::{ByteRam, RamStyle};
+use spindle_verilog::prelude::*;
+
+/// Requesters of a bank: up to eight clusters and the host.
+pub const REQUESTERS: usize = 9;
+/// Hardware threads of all clusters: {cluster, HPU, thread}.
+pub const HARTS: usize = 128;
+/// funct5 of LR and SC.
+pub(crate) const LR: u64 = 0b00010;
+const SC: u64 = 0b00011;
+
+/// A request with the HPU that made it.
+#[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
+pub struct L2Request {
+    /// The request.
+    pub request: RemoteRequest,
+    /// The HPU in its cluster.
+    pub hpu: Bits<3>,
+}
+
+/// An answer with the HPU that gets it.
+#[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
+pub struct L2Answer {
+    /// The answer.
+    pub answer: RemoteAnswer,
+    /// The HPU in its cluster.
+    pub hpu: Bits<3>,
+}
+
+/// What travels beside the memory.
+#[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
+pub struct L2Passage {
+    /// The HPU that asked.
+    pub hpu: Bits<3>,
+    /// Its thread.
+    pub thread: Bit,
+    /// It is a store.
+    pub write: Bit,
+    /// First byte.
+    pub lane: Bits<2>,
+    /// It is an SC: the answer is `failed`.
+    pub conditional: Bit,
+    /// The SC stored nothing.
+    pub failed: Bit,
+}
+
+/// A bank: every fourth word of context memory.
+///
+/// | neighbour | ports |
+/// |---|---|
+/// | requesters | in `asked[i]`, `valid[i]` / out `grant[i]`, one a cycle, round robin |
+/// | L2 | in `reserving`: {cluster, HPU, thread} whose LR or SC was granted in the cycle before, in any bank |
+/// | answers | out `answer` for `answer_to` (one-hot), 3 cycles after the grant, not registered |
+///
+/// | cycle | what |
+/// |---|---|
+/// | 0 | grant |
+/// | 1 | address to the memory; a store (and an SC that succeeds) is written; reservations are taken and killed |
+/// | 2 | array read |
+/// | 3 | word out of the memory's output register: answer; AMO computed |
+/// | 4 | the AMO's result is written |
+///
+/// An AMO keeps the bank for 4 cycles, everything else for one. The bank has one reservation address: harts that reserve the same word
+/// share it, an LR of another word takes it if nobody else holds it or if it is 255 cycles old. So somebody's SC succeeds, whatever
+/// the others do; an SC may fail without a reason that the hart can see. Any write of the reserved word ends all its reservations, and
+/// an SC always ends its hart's.
+#[derive(LogicBlock)]
+pub struct L2Bank {
+    /// Core clock.
+    pub clock: Signal<In, Clock>,
+    /// Synchronous reset, active high.
+    pub reset: Signal<In, Bit>,
+    /// Requests.
+    pub asked: Vec<Signal<In, L2Request>>,
+    /// They stand and are for this bank.
+    pub valid: Vec<Signal<In, Bit>>,
+    /// They are taken.
+    pub grant: Vec<Signal<Out, Bit>>,
+    /// Harts whose LR or SC is at its bank's memory now.
+    pub reserving: Signal<In, Bits<HARTS>>,
+    /// An answer.
+    pub answer: Signal<Out, L2Answer>,
+    /// Who gets it.
+    pub answer_to: Signal<Out, Bits<REQUESTERS>>,
+    arbiter: RoundRobin<REQUESTERS>,
+    memory: ByteRam<16, 4, 32>,
+    amo: AmoAlu,
+    /// The request granted last; an AMO stays here until it is written.
+    chosen: DFF<L2Request>,
+    /// Whose request is 1, 2, 3 cycles behind its grant.
+    granted: Reg<Bits<REQUESTERS>>,
+    reading: Reg<Bits<REQUESTERS>>,
+    read: Reg<Bits<REQUESTERS>>,
+    /// An AMO is 2, 3, 4 cycles behind its grant.
+    amo_reading: Reg<Bit>,
+    amo_read: Reg<Bit>,
+    amo_writes: Reg<Bit>,
+    result: DFF<Bits<32>>,
+    passage: [DFF<L2Passage>; 2],
+    /// The reserved word, who reserved it, and for how long it has been.
+    place: DFF<Bits<16>>,
+    holders: Reg<Bits<HARTS>>,
+    age: Reg<Bits<8>>,
+    _requesters: usize,
+}
+
+impl L2Bank {
+    /// A bank of `bytes` for `requesters` requesters.
+    pub fn new(bytes: usize, requesters: usize) -> Self {
+        Self {
+            clock: Default::default(),
+            reset: Default::default(),
+            asked: (0..requesters).map(|_| Default::default()).collect(),
+            valid: (0..requesters).map(|_| Default::default()).collect(),
+            grant: (0..requesters).map(|_| Default::default()).collect(),
+            reserving: Default::default(),
+            answer: Default::default(),
+            answer_to: Default::default(),
+            arbiter: Default::default(),
+            memory: ByteRam::with_depth(RamStyle::Block, 2, bytes / 4),
+            amo: Default::default(),
+            chosen: Default::default(),
+            granted: Default::default(),
+            reading: Default::default(),
+            read: Default::default(),
+            amo_reading: Default::default(),
+            amo_read: Default::default(),
+            amo_writes: Default::default(),
+            result: Default::default(),
+            passage: Default::default(),
+            place: Default::default(),
+            holders: Default::default(),
+            age: Default::default(),
+            _requesters: requesters,
+        }
+    }
+}
+
+impl Logic for L2Bank {
+    #[hdl]
+    fn update(&mut self) {
+        regs!(self, clock, reset, granted, reading, read, amo_reading, amo_read, amo_writes, holders, age);
+        dffs!(self, clock, chosen, result, passage, place);
+        clocks!(self, clock, reset, arbiter);
+        self.memory.clock.next = self.clock.val();
+
+        // Cycle 0: who comes next. An AMO under way shuts the bank.
+        let held = self.chosen.q.val().request;
+        let busy = self.granted.q.val().any();
+        let reserves = held.atomic & (held.operation == bits::<5>(LR));
+        let conditional = held.atomic & (held.operation == bits::<5>(SC));
+        let modifies = busy & held.atomic & !reserves & !conditional;
+        let shut = modifies | self.amo_reading.q.val() | self.amo_read.q.val();
+        let mut request: Bits<REQUESTERS> = bits::<REQUESTERS>(0);
+        for i in 0..self._requesters {
+            request = request.replace_bit(i, self.valid[i].val());
+        }
+        self.arbiter.request.next = request;
+        self.arbiter.accept.next = !shut;
+        self.arbiter.lock.next = false;
+        let grant = if shut { bits::<REQUESTERS>(0) } else { self.arbiter.grant.val() };
+        self.granted.d.next = grant;
+        let mut chosen: L2Request = self.chosen.q.val();
+        for i in 0..self._requesters {
+            self.grant[i].next = grant.get_bit(i);
+            if grant.get_bit(i) {
+                chosen = self.asked[i].val();
+            }
+        }
+        self.chosen.d.next = chosen;
+
+        // Cycle 1: reservations, and the plain write.
+        let row = held.address.get_bits::<16>(4);
+        // An LR or SC ends the reservation of its hart wherever it is; only one that is here reserves here.
+        let mut here: Bits<HARTS> = bits::<HARTS>(0);
+        for i in 0..REQUESTERS - 1 {
+            for k in 0..HARTS / (REQUESTERS - 1) {
+                here = here.replace_bit(HARTS / (REQUESTERS - 1) * i + k, self.granted.q.val().get_bit(i));
+            }
+        }
+        let own = self.reserving.val() & here;
+        let same = self.place.q.val() == row;
+        let succeeds = conditional & same & (self.holders.q.val() & own).any();
+        let others = self.holders.q.val() & !self.reserving.val();
+        let old_enough = self.age.q.val().all();
+        let stores = (held.write & !held.atomic) | succeeds;
+        if !old_enough {
+            self.age.d.next = self.age.q.val() + 1;
+        }
+        self.holders.d.next = others;
+        if busy & same & (stores | modifies) {
+            self.holders.d.next = bits::<HARTS>(0);
+        } else if busy & reserves {
+            if same & others.any() {
+                self.holders.d.next = others | own;
+            } else if !others.any() | old_enough {
+                self.holders.d.next = own;
+                self.place.d.next = row;
+                self.age.d.next = bits::<8>(0);
+            }
+        }
+        let lane = held.address.get_bits::<2>(0);
+        let bytes = match held.size_less_one.to_u64() {
+            0 => bits::<4>(0b0001),
+            1 => bits::<4>(0b0011),
+            2 => bits::<4>(0b0111),
+            _ => bits::<4>(0b1111),
+        };
+        // A part never crosses its word, so shifting is enough.
+        let amount = bit_cast::<5, 2>(lane) << 3;
+        self.memory.write_strobe.next = if self.amo_writes.q.val() {
+            bits::<4>(0b1111)
+        } else if busy & stores {
+            bytes << lane
+        } else {
+            bits::<4>(0)
+        };
+        self.memory.write_address.next = row;
+        self.memory.write_data.next = if self.amo_writes.q.val() { self.result.q.val() } else { held.data << amount };
+        self.memory.read_enable.next = busy;
+        self.memory.read_address.next = row;
+        self.reading.d.next = self.granted.q.val();
+        self.amo_reading.d.next = modifies;
+        self.passage[0].d.next = L2Passage {
+            hpu: self.chosen.q.val().hpu,
+            thread: held.thread,
+            write: held.write,
+            lane: lane,
+            conditional: conditional,
+            failed: !succeeds,
+        };
+
+        // Cycle 2: the array is read.
+        self.read.d.next = self.reading.q.val();
+        self.amo_read.d.next = self.amo_reading.q.val();
+        self.passage[1].d.next = self.passage[0].q.val();
+
+        // Cycle 3: the answer.
+        let passage = self.passage[1].q.val();
+        let word = self.memory.read_data.val();
+        self.amo.old.next = word;
+        self.amo.operand.next = held.data;
+        self.amo.operation.next = held.operation;
+        self.result.d.next = self.amo.result.val();
+        self.amo_writes.d.next = self.amo_read.q.val();
+        let mut data: Bits<32> = word >> (bit_cast::<5, 2>(passage.lane) << 3);
+        if passage.conditional {
+            data = bit_cast::<32, 1>(passage.failed.into());
+        }
+        self.answer.next = L2Answer {
+            answer: RemoteAnswer { thread: passage.thread, write: passage.write, data: data },
+            hpu: passage.hpu,
+        };
+        self.answer_to.next = self.read.q.val();
+    }
+}

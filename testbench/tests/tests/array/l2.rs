@@ -1,0 +1,440 @@
+//! Context memory under contention: the answers must be explainable by one order of the accesses.
+//!
+//! Every access is answered a fixed number of cycles after its bank granted it, so the order of the answers is the order that must
+//! explain all of them. Accesses answered in the same cycle were in different banks and touch nothing in common.
+
+use hpu_core::l2_banked::L2;
+use rand::Rng;
+use rand_chacha::ChaCha8Rng;
+use spindle_harness::{lint, run_with_wave_on_failure, Model, Port, Source, WaveContext};
+use std::collections::{HashMap, VecDeque};
+
+const CLUSTERS: usize = 3;
+const HPUS: usize = 2;
+const BYTES: usize = 4096;
+/// The host asks through the last port.
+const HOST: usize = CLUSTERS;
+const LR: u64 = 0b00010;
+const SC: u64 = 0b00011;
+const SWAP: u64 = 0b00001;
+const ADD: u64 = 0;
+const AMOS: [u64; 9] = [SWAP, ADD, 0b00100, 0b01100, 0b01000, 0b10000, 0b10100, 0b11000, 0b11100];
+/// Cycles from request to answer if nobody else asks.
+const LATENCY: u64 = 5;
+
+fn source() -> Source {
+    let design = spindle_verilog::emit(&mut L2::new(BYTES, CLUSTERS, HPUS), "l2").unwrap_or_else(|e| panic!("{e}"));
+    Source::from_text("l2", design.to_string())
+}
+
+/// An access as a requester sends it.
+#[derive(Clone, Copy, Debug)]
+struct Access {
+    hpu: u64,
+    thread: u64,
+    write: bool,
+    /// funct5.
+    atomic: Option<u64>,
+    address: u64,
+    size: u64,
+    data: u32,
+}
+
+impl Access {
+    fn load(address: u64) -> Self {
+        Access { hpu: 0, thread: 0, write: false, atomic: None, address, size: 4, data: 0 }
+    }
+
+    fn store(address: u64, data: u32) -> Self {
+        Access { write: true, data, ..Access::load(address) }
+    }
+
+    fn atomic(operation: u64, address: u64, data: u32) -> Self {
+        Access { atomic: Some(operation), data, ..Access::load(address) }
+    }
+
+    fn packed(&self) -> u64 {
+        let flags = self.thread | 1 << 1 | u64::from(self.write) << 2 | u64::from(self.atomic.is_some()) << 3;
+        flags | self.atomic.unwrap_or(0) << 4 | self.address << 9 | (self.size - 1) << 29 | u64::from(self.data) << 31
+    }
+
+    /// Any access within a word, of the first `words` words.
+    fn random(rng: &mut ChaCha8Rng, words: u64, atomics: f64) -> Self {
+        let address = 4 * rng.random_range(0..words);
+        let data = if rng.random_bool(0.3) { 0x8000_0000 ^ rng.random_range(0..3u32) } else { rng.random() };
+        let (hpu, thread) = (rng.random_range(0..HPUS as u64), rng.random_range(0..2));
+        if rng.random_bool(atomics) {
+            let operation = match rng.random_range(0..3) {
+                0 => LR,
+                1 => SC,
+                _ => AMOS[rng.random_range(0..AMOS.len())],
+            };
+            return Access { hpu, thread, ..Access::atomic(operation, address, data) };
+        }
+        let lane = rng.random_range(0..4);
+        let size = rng.random_range(1..=4 - lane);
+        Access { hpu, thread, write: rng.random(), size, address: address + lane, ..Access::store(address, data) }
+    }
+}
+
+/// Definition of the memory: one access after the other.
+struct Reference {
+    words: Vec<u32>,
+    /// Word that a hart has reserved: the word of its last LR, nobody has written it since.
+    reserved: HashMap<(usize, u64, u64), u64>,
+    stored: usize,
+    spurious: usize,
+}
+
+impl Reference {
+    fn new() -> Self {
+        Reference { words: vec![0; BYTES / 4], reserved: HashMap::new(), stored: 0, spurious: 0 }
+    }
+
+    /// Checks one answer and does the access.
+    fn apply(&mut self, requester: usize, access: &Access, answer: u32) {
+        let word = access.address / 4;
+        let old = self.words[word as usize];
+        let hart = (requester, access.hpu, access.thread);
+        let shift = 8 * (access.address % 4) as u32;
+        let mask = (u64::MAX >> (64 - 8 * access.size)) as u32;
+        let new = match access.atomic {
+            None if access.write => Some(old & !(mask << shift) | (access.data & mask) << shift),
+            None => {
+                assert_eq!(answer & mask, old >> shift & mask, "{access:x?} of requester {requester}");
+                None
+            }
+            Some(LR) => {
+                assert_eq!(answer, old, "{access:x?}");
+                self.reserved.insert(hart, word);
+                None
+            }
+            Some(SC) => {
+                let may = self.reserved.remove(&hart) == Some(word);
+                assert!(answer == 1 || answer == 0 && may, "{access:x?} of {requester} stored without a reservation");
+                self.stored += usize::from(answer == 0);
+                self.spurious += usize::from(answer == 1 && may);
+                (answer == 0).then_some(access.data)
+            }
+            Some(operation) => {
+                assert_eq!(answer, old, "{access:x?}");
+                let (a, b) = (old, access.data);
+                Some(match operation {
+                    SWAP => b,
+                    ADD => a.wrapping_add(b),
+                    0b00100 => a ^ b,
+                    0b01100 => a & b,
+                    0b01000 => a | b,
+                    0b10000 => (a as i32).min(b as i32) as u32,
+                    0b10100 => (a as i32).max(b as i32) as u32,
+                    0b11000 => a.min(b),
+                    _ => a.max(b),
+                })
+            }
+        };
+        if let Some(new) = new {
+            self.words[word as usize] = new;
+            self.reserved.retain(|_, place| *place != word);
+        }
+    }
+}
+
+struct Requester {
+    ports: [Port; 7],
+    /// Not taken yet; the first one is on the port if `offered`.
+    waiting: VecDeque<Access>,
+    offered: bool,
+    /// Taken, with the cycle.
+    under_way: VecDeque<(Access, u64)>,
+    answers: Vec<(Access, u32, u64)>,
+    /// Cycle of the last answer.
+    last: u64,
+}
+
+struct Bench {
+    model: Model,
+    requesters: Vec<Requester>,
+    reference: Reference,
+    /// Longest time that an access spent in front of its requester's port queue.
+    longest: u64,
+}
+
+impl Bench {
+    fn new(wave: &WaveContext) -> Self {
+        let mut model = wave.model(&source()).unwrap_or_else(|error| panic!("{error:#}"));
+        model.reset(3);
+        let requesters = (0..=CLUSTERS)
+            .map(|i| Requester {
+                ports: ["request", "hpu", "valid", "ready", "answer", "answer_hpu", "answer_valid"]
+                    .map(|name| model.port(&format!("{name}_{i}")).unwrap_or_else(|error| panic!("{error}"))),
+                waiting: VecDeque::new(),
+                offered: false,
+                under_way: VecDeque::new(),
+                answers: vec![],
+                last: 0,
+            })
+            .collect();
+        let mut bench = Bench { model, requesters, reference: Reference::new(), longest: 0 };
+        // The memory starts from random bits.
+        for word in 0..BYTES as u64 / 4 {
+            bench.requesters[HOST].waiting.push_back(Access::store(4 * word, 0));
+        }
+        bench.drain();
+        bench.requesters[HOST].answers.clear();
+        bench
+    }
+
+    /// One cycle; requesters for which `moves` says so put their next access on the port.
+    fn step(&mut self, mut moves: impl FnMut() -> bool) {
+        let now = self.model.cycle();
+        for requester in &mut self.requesters {
+            let [request, hpu, valid, ..] = requester.ports;
+            requester.offered |= !requester.waiting.is_empty() && moves();
+            self.model.set(valid, requester.offered.into());
+            if let (true, Some(access)) = (requester.offered, requester.waiting.front()) {
+                self.model.set(request, access.packed());
+                self.model.set(hpu, access.hpu);
+            }
+        }
+        self.model.eval();
+        for (i, requester) in self.requesters.iter_mut().enumerate() {
+            let [_, _, _, ready, answer, answer_hpu, answer_valid] = requester.ports;
+            if self.model.is_set(answer_valid) {
+                let (access, taken) = requester.under_way.pop_front().expect("an answer without a request");
+                let got = self.model.get(answer);
+                assert_eq!(self.model.get(answer_hpu), access.hpu);
+                assert_eq!((got & 1, got >> 1 & 1), (access.thread, access.write.into()), "{access:x?}");
+                self.reference.apply(i, &access, (got >> 2) as u32);
+                self.longest = self.longest.max(now - taken.max(requester.last));
+                assert!(now >= taken + LATENCY, "answered {} cycles after the request", now - taken);
+                requester.last = now;
+                requester.answers.push((access, (got >> 2) as u32, now - taken));
+            }
+            if requester.offered && self.model.is_set(ready) {
+                let access = requester.waiting.pop_front().expect("offered");
+                requester.under_way.push_back((access, now));
+                requester.offered = false;
+            }
+        }
+        self.model.tick();
+    }
+
+    fn idle(&self) -> bool {
+        self.requesters.iter().all(|r| r.waiting.is_empty() && r.under_way.is_empty())
+    }
+
+    fn drain(&mut self) {
+        for _ in 0..100_000 {
+            if self.idle() {
+                return;
+            }
+            self.step(|| true);
+        }
+        panic!("accesses were not answered");
+    }
+
+    /// One access alone.
+    fn one(&mut self, requester: usize, access: Access) -> u32 {
+        self.requesters[requester].waiting.push_back(access);
+        self.drain();
+        self.requesters[requester].answers.pop().expect("answered").1
+    }
+}
+
+#[test]
+fn random_traffic_is_explained_by_one_order() {
+    run_with_wave_on_failure("l2_random_traffic", |wave| {
+        let mut bench = Bench::new(wave);
+        let mut rng = wave.rng();
+        for round in 0..40 {
+            // Few words for contention, all of them for the address bits; few and many atomics; dense and sparse.
+            let words = [4, 16, BYTES as u64 / 4][round % 3];
+            let atomics = [0.0, 0.5, 1.0, 0.2][round % 4];
+            let density = [1.0, 0.5, 0.1][round / 3 % 3];
+            for _ in 0..400 {
+                for (i, requester) in bench.requesters.iter_mut().enumerate() {
+                    let mut access = Access::random(&mut rng, words, if i == HOST { 0.0 } else { atomics });
+                    if i == HOST {
+                        (access.hpu, access.thread) = (0, 0);
+                    }
+                    requester.waiting.push_back(access);
+                    if access.atomic == Some(LR) && rng.random() {
+                        requester.waiting.push_back(Access { atomic: Some(SC), ..access });
+                    }
+                }
+            }
+            let mut cycles = 0;
+            while !bench.idle() {
+                bench.step(|| rng.random_bool(density));
+                cycles += 1;
+                assert!(cycles < 50_000, "round {round}: not all accesses were answered");
+            }
+        }
+        assert!(bench.reference.stored > 100, "{} SCs stored", bench.reference.stored);
+        // Each other requester comes once, with an AMO at worst.
+        let bound = 4 * (CLUSTERS as u64 + 1) + LATENCY;
+        assert!(bench.longest <= bound, "an access waited {} cycles, at most {bound} are allowed", bench.longest);
+        for word in 0..BYTES as u64 / 4 {
+            let expected = bench.reference.words[word as usize];
+            assert_eq!(bench.one(HOST, Access::load(4 * word)), expected, "word {word}");
+        }
+    });
+}
+
+#[test]
+fn latency_is_exact_and_banks_work_side_by_side() {
+    run_with_wave_on_failure("l2_latency", |wave| {
+        let mut bench = Bench::new(wave);
+        // One requester alone: one access per cycle.
+        for i in 0..200 {
+            bench.requesters[0].waiting.push_back(Access::load(4 * (i * 7 % 64)));
+        }
+        let start = bench.model.cycle();
+        bench.drain();
+        assert_eq!(bench.model.cycle() - start, 200 + LATENCY);
+        assert!(bench.requesters[0].answers.iter().all(|(_, _, latency)| *latency == LATENCY));
+
+        // Each in a bank of its own: nobody waits.
+        for i in 0..100 {
+            for (r, requester) in bench.requesters.iter_mut().enumerate() {
+                requester.waiting.push_back(Access::load(16 * i + 4 * (r as u64 + i) % 16));
+            }
+        }
+        let start = bench.model.cycle();
+        bench.drain();
+        assert_eq!(bench.model.cycle() - start, 100 + LATENCY);
+
+        // All in one bank: one access per cycle in all, or an AMO every four.
+        for (access, each) in [(Access::load(0), 1), (Access::atomic(ADD, 0, 1), 4)] {
+            for requester in &mut bench.requesters[..CLUSTERS] {
+                requester.waiting.extend([access; 50]);
+            }
+            let start = bench.model.cycle();
+            bench.drain();
+            let cycles = bench.model.cycle() - start;
+            let least = 50 * CLUSTERS as u64 * each;
+            assert!((least..=least + LATENCY + each).contains(&cycles), "{cycles} cycles, {least} expected");
+        }
+        assert_eq!(bench.one(HOST, Access::load(0)), 50 * CLUSTERS as u32);
+    });
+}
+
+#[test]
+fn reservations() {
+    run_with_wave_on_failure("l2_reservations", |wave| {
+        let mut bench = Bench::new(wave);
+        let by = |hpu, thread, access: Access| Access { hpu, thread, ..access };
+        let lr = |address| Access::atomic(LR, address, 0);
+        let sc = |address, data| Access::atomic(SC, address, data);
+        // Alone: stores, once.
+        bench.one(0, lr(64));
+        assert_eq!(bench.one(0, sc(64, 5)), 0);
+        assert_eq!(bench.one(0, sc(64, 6)), 1, "the first SC has used up the reservation");
+        assert_eq!(bench.one(HOST, Access::load(64)), 5);
+        // Another word, in the same bank and in another one.
+        for other in [80, 68] {
+            bench.one(0, lr(64));
+            assert_eq!(bench.one(0, sc(other, 7)), 1);
+            assert_eq!(bench.one(0, sc(64, 7)), 1, "an SC to {other} ends the reservation");
+            bench.one(0, lr(64));
+            bench.one(0, lr(other));
+            assert_eq!(bench.one(0, sc(64, 7)), 1, "only the last LR counts");
+        }
+        // Written meanwhile: by a store of a byte, an AMO, an SC, the host.
+        let writers = [
+            (1, by(1, 0, Access { size: 1, ..Access::store(66, 0) })),
+            (2, Access::atomic(ADD, 64, 0)),
+            (HOST, Access::store(64, 5)),
+        ];
+        for (requester, write) in writers {
+            bench.one(0, lr(64));
+            bench.one(requester, write);
+            assert_eq!(bench.one(0, sc(64, 7)), 1, "{write:x?} of {requester}");
+        }
+        // Both threads of an HPU reserve; the second SC finds the word written.
+        bench.one(1, by(1, 0, lr(64)));
+        bench.one(1, by(1, 1, lr(64)));
+        assert_eq!(bench.one(1, by(1, 1, sc(64, 8))), 0);
+        bench.one(1, by(1, 1, lr(64)));
+        assert_eq!(bench.one(1, by(1, 0, sc(64, 9))), 1);
+        // A word beside it does not disturb.
+        bench.one(0, lr(64));
+        bench.one(1, Access::store(68, 1));
+        bench.one(1, Access::store(64 + 16, 1));
+        assert_eq!(bench.one(0, sc(64, 10)), 0);
+        // A reservation that is left lying about does not keep others from theirs for ever.
+        bench.one(0, lr(64));
+        let mut tries = 0;
+        loop {
+            bench.one(1, lr(80));
+            tries += 1;
+            if bench.one(1, sc(80, 11)) == 0 {
+                break;
+            }
+            assert!(tries < 60, "SC failed {tries} times");
+        }
+        assert_eq!(bench.one(0, sc(64, 12)), 1, "the other hart has taken the reservation");
+    });
+}
+
+/// Counters incremented by LR and SC on all harts at once: nobody's increment is lost, and all come to an end.
+#[test]
+fn lr_sc_loops_come_to_an_end() {
+    run_with_wave_on_failure("l2_lr_sc", |wave| {
+        let mut bench = Bench::new(wave);
+        const ROUNDS: u32 = 20;
+        // (requester, hpu, thread, word, rounds left, value read)
+        let mut harts = vec![];
+        for requester in 0..CLUSTERS {
+            for (hpu, thread) in [(0, 0), (0, 1), (1, 0), (1, 1)] {
+                // Two words of one bank and one of another.
+                let word = [0, 4, 1][(requester + hpu as usize) % 3];
+                harts.push((requester, hpu, thread, word, ROUNDS));
+            }
+        }
+        let mut totals = HashMap::new();
+        for hart in &harts {
+            *totals.entry(hart.3).or_insert(0) += ROUNDS;
+            let first = Access { hpu: hart.1, thread: hart.2, ..Access::atomic(LR, 4 * hart.3, 0) };
+            bench.requesters[hart.0].waiting.push_back(first);
+        }
+        for _ in 0..200_000 {
+            bench.step(|| true);
+            for requester in 0..CLUSTERS {
+                for (access, answer, _) in std::mem::take(&mut bench.requesters[requester].answers) {
+                    let hart = harts
+                        .iter_mut()
+                        .find(|h| (h.0, h.1, h.2) == (requester, access.hpu, access.thread))
+                        .expect("a hart of this test");
+                    let next = if access.atomic == Some(LR) {
+                        Access { atomic: Some(SC), data: answer + 1, ..access }
+                    } else {
+                        hart.4 -= u32::from(answer == 0);
+                        if hart.4 == 0 {
+                            continue;
+                        }
+                        Access { atomic: Some(LR), data: 0, ..access }
+                    };
+                    bench.requesters[requester].waiting.push_back(next);
+                }
+            }
+            if bench.idle() {
+                break;
+            }
+        }
+        assert!(bench.idle(), "LR/SC loops did not end: {harts:?}");
+        for (word, total) in totals {
+            assert_eq!(bench.one(HOST, Access::load(4 * word)), total, "word {word}");
+        }
+    });
+}
+
+#[test]
+fn shapes_are_lint_clean() {
+    for (clusters, hpus) in [(1, 1), (2, 4), (8, 8)] {
+        let design =
+            spindle_verilog::emit(&mut L2::new(128 << 10, clusters, hpus), "l2").unwrap_or_else(|e| panic!("{e}"));
+        let told = lint(&Source::from_text("l2", design.to_string())).unwrap_or_else(|error| panic!("{error:#}"));
+        assert!(told.is_empty(), "{clusters} x {hpus}: {told:?}");
+    }
+}

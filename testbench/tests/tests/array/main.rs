@@ -1,0 +1,3 @@
+//! What the clusters share, on the emitted Verilog.
+
+mod l2;

@@ -17,13 +17,17 @@ pub struct Budget {
     pub levels: Option<u64>,
 }
 
-/// All budgets: a default, and per block what differs.
+/// All budgets: a default, what differs for a block, and what holds for a block on one device family only.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Budgets {
     default: Budget,
     #[serde(default)]
     block: BTreeMap<String, Budget>,
+    #[serde(default)]
+    xcup: BTreeMap<String, Budget>,
+    #[serde(default)]
+    xc7: BTreeMap<String, Budget>,
 }
 
 impl Budgets {
@@ -34,8 +38,15 @@ impl Budgets {
 
     /// One sentence for each budget that `row` exceeds.
     pub fn breaches(&self, row: &Row) -> Vec<String> {
-        let own = self.block.get(&row.block).cloned().unwrap_or_default();
-        let base = &self.default;
+        let family = match row.family.as_str() {
+            "xcup" => self.xcup.get(&row.block),
+            "xc7" => self.xc7.get(&row.block),
+            _ => None,
+        };
+        // The most specific bound holds.
+        let layers: Vec<&Budget> =
+            family.into_iter().chain(self.block.get(&row.block)).chain(std::iter::once(&self.default)).collect();
+        let limit = |of: fn(&Budget) -> Option<f64>| layers.iter().find_map(|budget| of(budget));
         let area = &row.area;
         let mut breaches = Vec::new();
         let mut compare = |what: &str, value: f64, limit: Option<f64>| {
@@ -43,17 +54,13 @@ impl Budgets {
                 breaches.push(format!("{} on {}: {value} {what}, the budget is {limit}", row.block, row.family));
             }
         };
-        let whole = |own: Option<u64>, base: Option<u64>| own.or(base).map(|n| n as f64);
-        compare("LUT", area.lut as f64, whole(own.lut, base.lut));
-        compare("FF", area.ff as f64, whole(own.ff, base.ff));
-        compare("BRAM36", area.bram36, own.bram36.or(base.bram36));
-        compare("URAM", area.uram as f64, whole(own.uram, base.uram));
-        compare("DSP", area.dsp as f64, whole(own.dsp, base.dsp));
+        compare("LUT", area.lut as f64, limit(|b| b.lut.map(|n| n as f64)));
+        compare("FF", area.ff as f64, limit(|b| b.ff.map(|n| n as f64)));
+        compare("BRAM36", area.bram36, limit(|b| b.bram36));
+        compare("URAM", area.uram as f64, limit(|b| b.uram.map(|n| n as f64)));
+        compare("DSP", area.dsp as f64, limit(|b| b.dsp.map(|n| n as f64)));
         if let Some(levels) = row.levels {
-            compare("levels", levels as f64, whole(own.levels, base.levels));
-        }
-        for (cell, count) in &area.unknown {
-            breaches.push(format!("{} on {}: {count} cells `{cell}` of no known kind", row.block, row.family));
+            compare("levels", levels as f64, limit(|b| b.levels.map(|n| n as f64)));
         }
         breaches
     }
@@ -66,17 +73,19 @@ mod tests {
 
     #[test]
     fn breaches_are_found_and_the_project_file_is_readable() {
-        let text = "[default]\nlevels = 11\n[block.hpu]\nlut = 2400\nlevels = 12\n";
+        let text = "[default]\nlevels = 11\n[block.hpu]\nlevels = 12\n[xcup.hpu]\nlut = 2400\n[xc7.hpu]\nlevels = 13\n";
         let budgets: Budgets = toml::from_str(text).unwrap();
-        let row = |block: &str, lut, levels| Row {
+        let row = |block: &str, family: &str, lut, levels| Row {
             block: block.into(),
-            family: "xcup".into(),
+            family: family.into(),
+            config: "alveo".into(),
             area: Area { lut, ..Area::default() },
             levels: Some(levels),
         };
-        assert!(budgets.breaches(&row("hpu", 2400, 12)).is_empty());
-        assert_eq!(budgets.breaches(&row("hpu", 2401, 13)).len(), 2);
-        assert_eq!(budgets.breaches(&row("fifo", 9999, 12)), ["fifo on xcup: 12 levels, the budget is 11"]);
+        assert!(budgets.breaches(&row("hpu", "xcup", 2400, 12)).is_empty());
+        assert_eq!(budgets.breaches(&row("hpu", "xcup", 2401, 13)).len(), 2);
+        assert!(budgets.breaches(&row("hpu", "xc7", 2401, 13)).is_empty());
+        assert_eq!(budgets.breaches(&row("fifo", "xcup", 9999, 12)), ["fifo on xcup: 12 levels, the budget is 11"]);
         Budgets::load().unwrap();
     }
 }

@@ -1,6 +1,6 @@
 //! Verilator's lint with every warning on, over each emitted block and the whole NIC.
 
-use crate::synth;
+use crate::blocks;
 use anyhow::{Context, Result};
 use std::process::Command;
 
@@ -9,8 +9,8 @@ const WAIVED: &[(&str, &str)] = &[("DECLFILENAME", "a file may hold more than on
 
 /// Emits the blocks of `config` and lints them; prints every warning. `false` if there is any.
 pub fn run(config: &str) -> Result<bool> {
-    let folder = synth::emit_blocks(config, true)?;
-    let blocks = synth::find_blocks(&folder, &synth::Options::default())?;
+    let folder = blocks::emit(config)?;
+    let blocks = blocks::find(&folder, &[])?;
     let verilator = std::env::var("VERILATOR").unwrap_or_else(|_| "verilator".into());
     let mut total = 0;
     for block in &blocks {

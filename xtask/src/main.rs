@@ -1,8 +1,11 @@
 //! `cargo xtask`: the few commands a newcomer needs. It depends on no crate of the project and starts them as
 //! processes, so that it works before anything else compiles.
 
+mod blocks;
 mod budgets;
+mod cache;
 mod lint;
+mod outputs;
 mod process;
 mod report;
 mod setup;

@@ -31,7 +31,7 @@ pub fn run(options: &Options) -> Result<()> {
     let results = target_folder().join("synth/synth.json");
     if !(options.reuse_synth && results.exists()) {
         // A budget that is exceeded is part of the report, not an error of it.
-        synth::run(&synth::Options { config: "alveo".into(), ..Default::default() })?;
+        synth::run(&synth::Options::default())?;
     }
     let object = report.as_object_mut().context("`spindle report` wrote no JSON object")?;
     let synthesis = read(&results)?;

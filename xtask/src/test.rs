@@ -47,7 +47,7 @@ pub fn run(options: &Options) -> Result<bool> {
     // The default configuration is the one that simulates; the largest is the one that must fit.
     sum.outcome("lint", lint::run("sim"));
     if !options.no_synth {
-        let quick = synth::Options { quick: true, config: "alveo".into(), ..Default::default() };
+        let quick = synth::Options { quick: true, ..Default::default() };
         sum.outcome("synthesis", synth::run(&quick));
     }
     println!("{} passed, {} failed", sum.passed, sum.failed);

@@ -1,12 +1,12 @@
 //! Yosys: the recipes, and reading what it prints.
 
 use anyhow::{bail, Context, Result};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::collections::BTreeMap;
 
 /// What a design costs on a device. `bram36` counts a half block as 0.5.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Area {
     pub lut: u64,
     pub ff: u64,
@@ -14,7 +14,7 @@ pub struct Area {
     pub uram: u64,
     pub dsp: u64,
     /// Cells of no known kind, which would make the figures above too small.
-    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub unknown: BTreeMap<String, u64>,
 }
 
@@ -86,12 +86,23 @@ pub fn levels(log: &str) -> Result<u64> {
     found.context("yosys printed no longest path")
 }
 
+/// The lines of the longest path in what `ltp` prints: cells and the signals between them.
+pub fn longest_path(log: &str) -> String {
+    let path = log.lines().skip_while(|line| !line.contains("(length="));
+    path.map(|line| format!("{line}\n")).collect()
+}
+
 /// Latches and combinational loops make the run fail; they are looked for before anything is mapped.
 pub fn check_script(files: &str, top: &str) -> String {
     format!(
         "read_verilog -sv {files}; hierarchy -check -top {top}; proc; flatten; opt_clean; \
          select -assert-none t:$dlatch t:$adlatch t:$dlatchsr t:$sr; check -assert"
     )
+}
+
+/// Flattens `top`, unmapped, and writes what drives each net to `file`.
+pub fn drivers_script(files: &str, top: &str, file: &str) -> String {
+    format!("read_verilog -sv {files}; hierarchy -check -top {top}; proc; flatten; opt_clean; write_json {file}")
 }
 
 /// Maps to `family` and writes the cell counts to `<family>-stat.json`; flattened also the netlist for `ltp`.

@@ -1,0 +1,71 @@
+//! Folders of emitted Verilog: making them and finding them.
+
+use crate::process::{cargo, target_folder};
+use anyhow::{bail, Context, Result};
+use std::path::{Path, PathBuf};
+
+/// The block that is the whole NIC.
+pub const WHOLE: &str = "nic";
+
+/// One folder of emitted Verilog: `.sv` files, and the top module's name in `top.txt`.
+pub struct Block {
+    pub name: String,
+    pub top: String,
+    pub folder: PathBuf,
+    /// Relative to `folder`, as the tool's sandbox needs them.
+    pub files: String,
+    /// Size of the text, by which long runs are told from short ones.
+    pub bytes: u64,
+}
+
+/// Emits every block of a configuration and the whole NIC, each to a folder of its own below `target/synth/<config>`,
+/// and returns that folder.
+pub fn emit(config: &str) -> Result<PathBuf> {
+    let folder = target_folder().join("synth").join(config);
+    if folder.exists() {
+        // Blocks that no longer exist must not be judged.
+        std::fs::remove_dir_all(&folder).with_context(|| format!("cannot clear {}", folder.display()))?;
+    }
+    std::fs::create_dir_all(&folder)?;
+    let export = ["run", "--quiet", "--package", "spindle-cli", "--", "export", "--config", config, "--out"];
+    let out = folder.to_string_lossy().into_owned();
+    cargo(export, &[out.as_str(), "--blocks"])?;
+    if !folder.join(WHOLE).join("top.txt").exists() {
+        cargo(export, &[folder.join(WHOLE)])?;
+    }
+    Ok(folder)
+}
+
+/// The blocks below `source`; if `names` is not empty, only those, and each of them must exist.
+pub fn find(source: &Path, names: &[String]) -> Result<Vec<Block>> {
+    let mut blocks = Vec::new();
+    let entries = std::fs::read_dir(source).with_context(|| format!("cannot read {}", source.display()))?;
+    for entry in entries {
+        let folder = entry?.path();
+        let name = folder.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let Ok(top) = std::fs::read_to_string(folder.join("top.txt")) else { continue };
+        if !(names.is_empty() || names.contains(&name)) {
+            continue;
+        }
+        let mut files = Vec::new();
+        let mut bytes = 0;
+        for file in std::fs::read_dir(&folder)? {
+            let file = file?;
+            let name = file.file_name().to_string_lossy().into_owned();
+            if name.ends_with(".sv") {
+                bytes += file.metadata()?.len();
+                files.push(name);
+            }
+        }
+        files.sort();
+        blocks.push(Block { name, top: top.trim().into(), folder, files: files.join(" "), bytes });
+    }
+    if blocks.is_empty() {
+        bail!("no blocks in {}; each needs a folder with top.txt and .sv files", source.display());
+    }
+    if let Some(name) = names.iter().find(|name| blocks.iter().all(|block| block.name != **name)) {
+        bail!("there is no block `{name}` in {}", source.display());
+    }
+    blocks.sort_by(|a, b| a.name.cmp(&b.name));
+    Ok(blocks)
+}

@@ -47,35 +47,35 @@ pub fn run(options: &Options) -> Result<()> {
 const AREAS: [(&str, &str); 5] =
     [("nic", "nic"), ("hpu", "hpu"), ("cluster", "cluster"), ("packet_engine", "packet_engine"), ("rvma", "rvma_lut")];
 
-/// Enters `area.<family>.<block>.<figure>`: `null` for what was not synthesised, and the reason in `missing`.
+/// Figures of a block: the report's name and the synthesis's.
+const FIGURES: [(&str, &str); 6] =
+    [("lut", "lut"), ("ff", "ff"), ("bram", "bram36"), ("uram", "uram"), ("dsp", "dsp"), ("levels", "levels")];
+
+/// Enters `area.<family>.config` and `area.<family>.<block>.<figure>`: `null` for what was not synthesised, and the
+/// reason in `missing`.
 fn add_areas(report: &mut Map<String, Value>, synthesis: &Value) {
     let mut missing = Map::new();
-    let rows = synthesis["rows"].as_array().cloned().unwrap_or_default();
+    let of = |list: &str, block: &str, family: &str| {
+        let rows = synthesis[list].as_array().into_iter().flatten();
+        rows.into_iter().find(|row| row["block"] == block && row["family"] == family)
+    };
     let area = report.entry("area").or_insert_with(|| json!({}));
     for family in ["xc7", "xcup"] {
+        area[family]["config"] = synthesis["configs"][family].clone();
         for (name, block) in AREAS {
-            let row = rows.iter().find(|row| row["block"] == block && row["family"] == family);
-            let mut figures = Map::new();
-            for (figure, field) in [
-                ("lut", "lut"),
-                ("ff", "ff"),
-                ("bram", "bram36"),
-                ("uram", "uram"),
-                ("dsp", "dsp"),
-                ("levels", "levels"),
-            ] {
+            let row = of("rows", block, family);
+            let why = match (row, of("failures", block, family)) {
+                (Some(_), _) => "mapped with its hierarchy: see its engines".into(),
+                (None, Some(failure)) => format!("synthesis failed: {}", failure["error"].as_str().unwrap_or_default()),
+                (None, None) => "the last synthesis left it out".into(),
+            };
+            for (figure, field) in FIGURES {
                 let value = row.map_or(Value::Null, |row| row[field].clone());
                 if value.is_null() {
-                    let why = if row.is_some() {
-                        "mapped with its hierarchy: see its engines"
-                    } else {
-                        "the last synthesis left it out"
-                    };
-                    missing.insert(format!("area.{family}.{name}.{figure}"), why.into());
+                    missing.insert(format!("area.{family}.{name}.{figure}"), why.clone().into());
                 }
-                figures.insert(figure.into(), value);
+                area[family][name][figure] = value;
             }
-            area[family][name] = figures.into();
         }
     }
     if let Some(reasons) = report.entry("missing").or_insert_with(|| json!({})).as_object_mut() {
@@ -97,7 +97,10 @@ mod tests {
         let row = json!({"block": "rvma_lut", "family": "xcup", "lut": 5, "ff": 6, "bram36": 1.5, "uram": 0, "dsp": 0, "levels": 9});
         let whole = json!({"block": "nic", "family": "xc7", "lut": 7, "ff": 8, "bram36": 2.0, "uram": 0, "dsp": 0, "levels": null});
         let mut report = json!({"area": {"verilog_modules": 3}, "missing": {"a": "b"}});
-        add_areas(report.as_object_mut().unwrap(), &json!({"rows": [row, whole]}));
+        let failure = json!({"block": "hpu", "family": "xc7", "error": "no valid mapping"});
+        let synthesis =
+            json!({"configs": {"xc7": "kintex7", "xcup": "alveo"}, "rows": [row, whole], "failures": [failure]});
+        add_areas(report.as_object_mut().unwrap(), &synthesis);
         assert_eq!(
             (&report["area"]["xcup"]["rvma"]["bram"], &report["area"]["xc7"]["nic"]["lut"]),
             (&json!(1.5), &json!(7))
@@ -106,6 +109,8 @@ mod tests {
             (&report["area"]["xc7"]["rvma"]["lut"], &report["area"]["verilog_modules"]),
             (&Value::Null, &json!(3))
         );
+        assert_eq!(report["area"]["xc7"]["config"], "kintex7");
+        assert!(report["missing"]["area.xc7.hpu.dsp"].as_str().unwrap().contains("no valid mapping"));
         assert!(report["missing"]["area.xc7.nic.levels"].as_str().unwrap().contains("hierarchy"));
         assert_eq!((report["missing"].get("area.xcup.rvma.levels"), &report["missing"]["a"]), (None, &json!("b")));
     }

@@ -21,7 +21,7 @@ use crate::l2::L2;
 use crate::load_router::LoadRouter;
 use crate::registers::Registers;
 use crate::sum_counter::SumCounter;
-use crate::types::FaultReport;
+use crate::types::{FaultReport, PrintPiece};
 use spindle_blocks::arbiter::StreamArbiter;
 use spindle_blocks::desc::{Command, CsrRequest, CsrResponse, DmaDesc, DmaDone, ReadRequest, TaskDesc, TaskDone};
 use spindle_blocks::fifo::LutFifo;
@@ -115,9 +115,10 @@ pub struct HpuArray {
     egress_arbiter: StreamArbiter,
     egress_frames: LutFifo<Bits<16>, 3>,
     dma_router: DmaRouter,
-    endings: Collector<TaskDone>,
-    places: Collector<Command>,
-    faults: Collector<FaultReport>,
+    endings: Collector<TaskDone, 4>,
+    places: Collector<Command, 4>,
+    faults: Collector<FaultReport, 4>,
+    prints: Collector<PrintPiece, 6>,
     l2: L2,
     registers: Registers,
     hpu_counters: Vec<HpuCounter>,
@@ -181,7 +182,7 @@ impl HpuArray {
             fault_pending: Default::default(),
             trace_valid: Default::default(),
             trace_tags: Default::default(),
-            dispatcher: Dispatcher::new(config.clusters, config.hpus),
+            dispatcher: Dispatcher::new(config.clusters),
             clusters: (0..config.clusters).map(|_| Cluster::new(config)).collect(),
             load_router: LoadRouter::new(config.clusters),
             egress_arbiter: StreamArbiter::new(config.clusters),
@@ -190,6 +191,7 @@ impl HpuArray {
             endings: Collector::new(config.clusters),
             places: Collector::new(config.clusters),
             faults: Collector::new(config.clusters),
+            prints: Collector::new(config.clusters),
             l2: L2::new(config.l2_bytes, config.clusters),
             registers: Registers::new(config.total_hpus(), config.contexts),
             hpu_counters: (0..config.total_hpus()).map(|_| Default::default()).collect(),
@@ -230,6 +232,7 @@ impl Logic for HpuArray {
             endings,
             places,
             faults,
+            prints,
             l2
         );
         clocks!(
@@ -272,6 +275,7 @@ impl Logic for HpuArray {
             self.clusters[i].task_valid.next = self.dispatcher.valid[i].val();
             self.dispatcher.ready[i].next = self.clusters[i].task_ready.val();
             self.dispatcher.free_hpus[i].next = self.clusters[i].free_hpus.val();
+            self.dispatcher.has_idle[i].next = self.clusters[i].free_hpus.val() > bits::<4>(self._hpus as u64);
 
             self.load_router.request[i].next = self.clusters[i].load_request.val();
             self.load_router.request_valid[i].next = self.clusters[i].load_request_valid.val();
@@ -307,6 +311,9 @@ impl Logic for HpuArray {
             self.faults.write_valid[i].next = self.clusters[i].fault_valid.val();
             // A full queue keeps the oldest reports; the newest are counted as lost and hold nobody up.
             self.clusters[i].fault_ready.next = self.faults.write_ready[i].val() | full;
+
+            self.prints.write[i].next = PrintPiece::default();
+            self.prints.write_valid[i].next = false;
 
             self.l2.access[i].next = self.clusters[i].l2_access.val();
             self.l2.valid[i].next = self.clusters[i].l2_valid.val();
@@ -375,6 +382,10 @@ impl Logic for HpuArray {
         self.registers.report.next = self.faults.read.val();
         self.registers.reports.next = self.faults.level.val().get_bits::<8>(0);
         self.faults.read_ready.next = self.registers.pop.val();
+        self.registers.print.next = self.prints.read.val();
+        self.registers.prints.next = self.prints.level.val().get_bits::<8>(0);
+        self.registers.prints_lost.next = bits::<32>(0);
+        self.prints.read_ready.next = self.registers.print_pop.val();
         self.fault_pending.next = self.faults.read_valid.val();
 
         // Counters and trace lanes, by HPU.

@@ -4,14 +4,14 @@ use spindle_blocks::arbiter::RoundRobin;
 use spindle_blocks::fifo::LutFifo;
 use spindle_verilog::prelude::*;
 
-/// One message per cycle through a FIFO of 16.
+/// One message per cycle through a FIFO of `2^A`.
 ///
 /// | neighbour | ports |
 /// |---|---|
 /// | clusters | in `write[i]`, `write_valid[i]` / out `write_ready[i]` |
 /// | receiver | out `read`, `read_valid` / in `read_ready`; out `level` |
 #[derive(LogicBlock)]
-pub struct Collector<T: Synth> {
+pub struct Collector<T: Synth, const A: usize> {
     /// Core clock.
     pub clock: Signal<In, Clock>,
     /// Synchronous reset, active high.
@@ -31,11 +31,11 @@ pub struct Collector<T: Synth> {
     /// Messages held.
     pub level: Signal<Out, Bits<16>>,
     arbiter: RoundRobin<8>,
-    queue: LutFifo<T, 4>,
+    queue: LutFifo<T, A>,
     _clusters: usize,
 }
 
-impl<T: Synth> Collector<T> {
+impl<T: Synth, const A: usize> Collector<T, A> {
     /// For `clusters` clusters.
     pub fn new(clusters: usize) -> Self {
         Self {
@@ -55,7 +55,7 @@ impl<T: Synth> Collector<T> {
     }
 }
 
-impl<T: Synth> Logic for Collector<T> {
+impl<T: Synth, const A: usize> Logic for Collector<T, A> {
     #[hdl]
     fn update(&mut self) {
         clocks!(self, clock, reset, arbiter, queue);

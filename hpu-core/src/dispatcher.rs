@@ -15,15 +15,17 @@ pub struct Job {
     pub context: ContextEntry,
 }
 
-/// Home cluster first, then a cluster with an HPU at rest, then any that has room; among equals the lowest number.
+/// The home cluster if it has an HPU at rest, else the cluster with most room, one with an HPU at rest before one without; among equals the
+/// lowest number.
 ///
 /// | neighbour | ports |
 /// |---|---|
 /// | scheduler | in `task_desc`, `task_valid` / out `task_ready` |
 /// | registers | in `staged`, `install`, `install_index`, `active`; out `contexts_feedback` |
-/// | clusters | out `job` to all; out `valid[i]` / in `ready[i]`; in `free_hpus[i]`: tasks that the cluster could still take |
+/// | clusters | out `job` to all; out `valid[i]` / in `ready[i]`; in `free_hpus[i]`: tasks that the cluster could still take; in `has_idle[i]` |
 ///
-/// Latency 1 cycle from `task_valid` to `valid[i]`; one task per cycle while clusters have room.
+/// Latency 1 cycle from `task_valid` to `valid[i]`; one task per cycle while clusters have room. Which of two clusters has more room is known one
+/// cycle late; a cluster that does not take a task now gets none.
 #[derive(LogicBlock)]
 pub struct Dispatcher {
     /// Core clock.
@@ -54,17 +56,20 @@ pub struct Dispatcher {
     pub ready: Vec<Signal<In, Bit>>,
     /// Tasks that the cluster could take.
     pub free_hpus: Vec<Signal<In, Bits<4>>>,
+    /// The cluster has an HPU with nothing to do.
+    pub has_idle: Vec<Signal<In, Bit>>,
     contexts: ContextTable,
     buffer: Skid<Job>,
     choice: Signal<Local, Bits<8>>,
     any: Signal<Local, Bit>,
+    /// Bit 8 i + j: cluster i is to be preferred to cluster j.
+    preferred: Reg<Bits<64>>,
     _clusters: usize,
-    _hpus: u64,
 }
 
 impl Dispatcher {
-    /// For `clusters` clusters of `hpus` HPUs.
-    pub fn new(clusters: usize, hpus: usize) -> Self {
+    /// For `clusters` clusters.
+    pub fn new(clusters: usize) -> Self {
         Self {
             clock: Default::default(),
             reset: Default::default(),
@@ -80,12 +85,13 @@ impl Dispatcher {
             valid: (0..clusters).map(|_| Default::default()).collect(),
             ready: (0..clusters).map(|_| Default::default()).collect(),
             free_hpus: (0..clusters).map(|_| Default::default()).collect(),
+            has_idle: (0..clusters).map(|_| Default::default()).collect(),
             contexts: Default::default(),
             buffer: Default::default(),
             choice: Default::default(),
             any: Default::default(),
+            preferred: Default::default(),
             _clusters: clusters,
-            _hpus: hpus as u64,
         }
     }
 }
@@ -93,6 +99,7 @@ impl Dispatcher {
 impl Logic for Dispatcher {
     #[hdl]
     fn update(&mut self) {
+        regs!(self, clock, reset, preferred);
         clocks!(self, clock, reset, contexts, buffer);
         self.contexts.staged.next = self.staged.val();
         self.contexts.install.next = self.install.val();
@@ -104,25 +111,35 @@ impl Logic for Dispatcher {
         self.buffer.write_valid.next = self.task_valid.val();
         self.task_ready.next = self.buffer.write_ready.val();
 
+        let mut preferred: Bits<64> = bits::<64>(0);
+        for i in 0..self._clusters {
+            for j in 0..self._clusters {
+                if i < j {
+                    let mine = (self.has_idle[i].val(), self.free_hpus[i].val()).cat::<5>();
+                    let other = (self.has_idle[j].val(), self.free_hpus[j].val()).cat::<5>();
+                    preferred = preferred.replace_bit(8 * i + j, mine >= other);
+                    preferred = preferred.replace_bit(8 * j + i, mine < other);
+                }
+            }
+        }
+        self.preferred.d.next = preferred;
+
         let home = self.buffer.read.val().task_desc.home;
         let mut choice: Bits<8> = bits::<8>(0);
+        let mut at_home: Bits<8> = bits::<8>(0);
         for i in 0..self._clusters {
-            // From the highest number down, so that the lowest has the last word.
-            if self.ready[self._clusters - 1 - i].val() {
-                choice = bits::<8>(1 << (self._clusters - 1 - i));
+            let mut best: Bit = self.ready[i].val();
+            for j in 0..self._clusters {
+                if i != j {
+                    best = best & (!self.ready[j].val() | self.preferred.q.val().get_bit(8 * i + j));
+                }
             }
+            choice = choice.replace_bit(i, best);
+            let rests = self.ready[i].val() & self.has_idle[i].val();
+            at_home = at_home.replace_bit(i, rests & (home == bits::<3>(i as u64)));
         }
-        for i in 0..self._clusters {
-            if self.ready[self._clusters - 1 - i].val()
-                & (self.free_hpus[self._clusters - 1 - i].val() > bits::<4>(self._hpus))
-            {
-                choice = bits::<8>(1 << (self._clusters - 1 - i));
-            }
-        }
-        for i in 0..self._clusters {
-            if self.ready[i].val() & (home == bits::<3>(i as u64)) {
-                choice = bits::<8>(1 << i);
-            }
+        if at_home.any() {
+            choice = at_home;
         }
         self.choice.next = choice;
         self.any.next = choice.any();

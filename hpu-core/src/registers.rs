@@ -8,13 +8,29 @@
 //! | L2 | out `l2_access`, `l2_valid` / in `l2_ack`, `l2_data` |
 //! | counters | in `tasks`, `faulted`, `busy_low`, ...; in `hpu_busy[i]`, `hpu_tasks[i]` |
 //! | fault queue | in `report`, `reports`, `lost`; out `pop` |
+//! | print queue | in `print`, `prints`, `prints_lost`; out `print_pop` |
 //!
 //! An access is answered 2 cycles after the request; L2_DATA waits for the memory. Addresses without a register answer with `error`.
 
-use crate::types::{Access, ContextEntry, FaultReport};
+use crate::types::{Access, ContextEntry, FaultReport, PrintPiece};
 use spindle_blocks::desc::{CsrRequest, CsrResponse};
 use spindle_contract::registers::hpu;
 use spindle_verilog::prelude::*;
+
+const FAULT_COUNT: u64 = hpu::FAULT_COUNT as u64;
+const FAULT_LOST: u64 = hpu::FAULT_LOST as u64;
+const FAULT_WHO: u64 = hpu::FAULT_WHO as u64;
+const FAULT_PC: u64 = hpu::FAULT_PC as u64;
+const FAULT_ADDRESS: u64 = hpu::FAULT_ADDRESS as u64;
+const FAULT_FRAME: u64 = hpu::FAULT_FRAME as u64;
+const FAULT_POP: u64 = hpu::FAULT_POP as u64;
+const PRINT_COUNT: u64 = hpu::PRINT_COUNT as u64;
+const PRINT_LOST: u64 = hpu::PRINT_LOST as u64;
+const PRINT_WHO: u64 = hpu::PRINT_WHO as u64;
+const PRINT_FRAME: u64 = hpu::PRINT_FRAME as u64;
+const PRINT_LOW: u64 = hpu::PRINT_LOW as u64;
+const PRINT_HIGH: u64 = hpu::PRINT_HIGH as u64;
+const PRINT_POP: u64 = hpu::PRINT_POP as u64;
 
 /// The page. See the module text.
 #[derive(LogicBlock)]
@@ -71,6 +87,14 @@ pub struct Registers {
     pub lost: Signal<In, Bits<32>>,
     /// Drop the oldest report.
     pub pop: Signal<Out, Bit>,
+    /// Oldest piece of text.
+    pub print: Signal<In, PrintPiece>,
+    /// Pieces waiting.
+    pub prints: Signal<In, Bits<8>>,
+    /// Pieces lost.
+    pub prints_lost: Signal<In, Bits<32>>,
+    /// Drop the oldest piece.
+    pub print_pop: Signal<Out, Bit>,
     /// Cycles in a handler, per HPU.
     pub hpu_busy: Vec<Signal<In, Bits<32>>>,
     /// Tasks ended, per HPU.
@@ -83,6 +107,7 @@ pub struct Registers {
     word: DFF<Bits<32>>,
     word_known: DFF<Bit>,
     hpu_word: DFF<Bits<32>>,
+    report_word: DFF<Bits<32>>,
     l2_pending: Reg<Bit>,
     installing: Reg<Bit>,
     install_slot: DFF<Bits<4>>,
@@ -122,6 +147,10 @@ impl Registers {
             reports: Default::default(),
             lost: Default::default(),
             pop: Default::default(),
+            print: Default::default(),
+            prints: Default::default(),
+            prints_lost: Default::default(),
+            print_pop: Default::default(),
             hpu_busy: (0..hpus).map(|_| Default::default()).collect(),
             hpu_tasks: (0..hpus).map(|_| Default::default()).collect(),
             entry: Default::default(),
@@ -132,6 +161,7 @@ impl Registers {
             word: Default::default(),
             word_known: Default::default(),
             hpu_word: Default::default(),
+            report_word: Default::default(),
             l2_pending: Default::default(),
             installing: Default::default(),
             install_slot: Default::default(),
@@ -159,7 +189,7 @@ impl Logic for Registers {
             installing,
             answer
         );
-        dffs!(self, clock, word, word_known, hpu_word, install_slot);
+        dffs!(self, clock, word, word_known, hpu_word, report_word, install_slot);
         let request = self.csr.val();
         let offset = request.addr.get_bits::<12>(0);
         let index = request.addr.get_bits::<6>(2);
@@ -168,7 +198,7 @@ impl Logic for Registers {
         let fresh = request.valid & !self.word_ready.q.val() & !self.l2_pending.q.val() & !self.answer.q.val().ack;
         self.take.next = fresh & !is_l2;
 
-        // First cycle: the word is chosen. The per-HPU counters have their own register, so that no multiplexer is deep.
+        // First cycle: the word is chosen. The reports and the per-HPU counters have their own registers, so that no multiplexer is deep.
         let mut hpu_word: Bits<32> = bits::<32>(0);
         let mut hpu_known: Bit = false;
         for i in 0..self._hpus {
@@ -178,6 +208,28 @@ impl Logic for Registers {
             }
         }
         self.hpu_word.d.next = hpu_word;
+        let of_reports = offset.get_bits::<6>(6) == bits::<6>(hpu::FAULT_COUNT as u64 / 64);
+        let report = self.report.val();
+        let print = self.print.val();
+        let mut report_known: Bit = true;
+        let mut report_word: Bits<32> = bits::<32>(0);
+        match offset.to_u64() {
+            FAULT_COUNT => report_word = bit_cast::<32, 8>(self.reports.val()),
+            FAULT_LOST => report_word = self.lost.val(),
+            FAULT_WHO => report_word = report.who,
+            FAULT_PC => report_word = report.pc,
+            FAULT_ADDRESS => report_word = report.address,
+            FAULT_FRAME => report_word = report.frame,
+            PRINT_COUNT => report_word = bit_cast::<32, 8>(self.prints.val()),
+            PRINT_LOST => report_word = self.prints_lost.val(),
+            PRINT_WHO => report_word = print.who,
+            PRINT_FRAME => report_word = bit_cast::<32, 16>(print.frame),
+            PRINT_LOW => report_word = print.low,
+            PRINT_HIGH => report_word = print.high,
+            FAULT_POP | PRINT_POP => report_word = bits::<32>(0),
+            _ => report_known = false,
+        }
+        self.report_word.d.next = report_word;
         let of_hpu =
             (offset >= bits::<12>(hpu::HPU_BUSY as u64)) & (offset < bits::<12>(hpu::HPU_TASKS as u64 + 0x100));
         self.word_known.d.next = true;
@@ -206,6 +258,10 @@ impl Logic for Registers {
             self.word.d.next = entry.host_size;
         } else if offset == bits::<12>(hpu::CTX_WATCHDOG as u64) {
             self.word.d.next = entry.watchdog;
+        } else if offset == bits::<12>(hpu::CTX_SCRATCH_BASE as u64) {
+            self.word.d.next = bit_cast::<32, 16>(entry.scratch_base);
+        } else if offset == bits::<12>(hpu::CTX_SCRATCH_SIZE as u64) {
+            self.word.d.next = bit_cast::<32, 16>(entry.scratch_size);
         } else if offset == bits::<12>(hpu::CTX_ACTIVE as u64) {
             self.word.d.next = bit_cast::<32, 16>(self.active_mask.q.val());
         } else if offset == bits::<12>(hpu::IMEM_ADDR as u64) {
@@ -226,22 +282,11 @@ impl Logic for Registers {
             self.word.d.next = self.retired_high.val();
         } else if offset == bits::<12>(hpu::COMMANDS as u64) {
             self.word.d.next = self.commands.val();
-        } else if offset == bits::<12>(hpu::FAULT_COUNT as u64) {
-            self.word.d.next = bit_cast::<32, 8>(self.reports.val());
-        } else if offset == bits::<12>(hpu::FAULT_LOST as u64) {
-            self.word.d.next = self.lost.val();
-        } else if offset == bits::<12>(hpu::FAULT_WHO as u64) {
-            self.word.d.next = self.report.val().who;
-        } else if offset == bits::<12>(hpu::FAULT_PC as u64) {
-            self.word.d.next = self.report.val().pc;
-        } else if offset == bits::<12>(hpu::FAULT_ADDRESS as u64) {
-            self.word.d.next = self.report.val().address;
-        } else if offset == bits::<12>(hpu::FAULT_FRAME as u64) {
-            self.word.d.next = self.report.val().frame;
+        } else if of_reports {
+            self.word_known.d.next = report_known;
         } else {
-            self.word_known.d.next = (offset == bits::<12>(hpu::CTX_INSTALL as u64))
-                | (offset == bits::<12>(hpu::IMEM_DATA as u64))
-                | (offset == bits::<12>(hpu::FAULT_POP as u64));
+            self.word_known.d.next =
+                (offset == bits::<12>(hpu::CTX_INSTALL as u64)) | (offset == bits::<12>(hpu::IMEM_DATA as u64));
         }
         self.word_ready.d.next = self.take.val();
 
@@ -280,6 +325,12 @@ impl Logic for Registers {
         }
         if write & (offset == bits::<12>(hpu::CTX_WATCHDOG as u64)) {
             self.entry.d.next.watchdog = data;
+        }
+        if write & (offset == bits::<12>(hpu::CTX_SCRATCH_BASE as u64)) {
+            self.entry.d.next.scratch_base = data.get_bits::<16>(0);
+        }
+        if write & (offset == bits::<12>(hpu::CTX_SCRATCH_SIZE as u64)) {
+            self.entry.d.next.scratch_size = data.get_bits::<16>(0);
         }
         if write & (offset == bits::<12>(hpu::CTX_ACTIVE as u64)) {
             self.active_mask.d.next = data.get_bits::<16>(0);
@@ -320,15 +371,21 @@ impl Logic for Registers {
             self.l2_pointer.d.next = data.get_bits::<20>(0);
         }
         self.pop.next = write & (offset == bits::<12>(hpu::FAULT_POP as u64));
+        self.print_pop.next = write & (offset == bits::<12>(hpu::PRINT_POP as u64));
 
         // Second cycle: the answer.
-        let of_hpu_word = self.hpu_word.q.val();
         self.answer.d.next = CsrResponse { ack: false, error: false, rdata: bits::<32>(0) };
         if self.word_ready.q.val() {
             self.answer.d.next.ack = true;
             self.answer.d.next.error = !self.word_known.q.val();
             if self.word_known.q.val() & !request.write {
-                self.answer.d.next.rdata = if of_hpu { of_hpu_word } else { self.word.q.val() };
+                self.answer.d.next.rdata = if of_hpu {
+                    self.hpu_word.q.val()
+                } else if of_reports {
+                    self.report_word.q.val()
+                } else {
+                    self.word.q.val()
+                };
             }
         } else if self.l2_pending.q.val() & self.l2_ack.val() {
             self.answer.d.next.ack = true;

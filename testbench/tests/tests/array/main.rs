@@ -1,3 +1,4 @@
 //! What the clusters share, on the emitted Verilog.
 
+mod dispatcher;
 mod l2;

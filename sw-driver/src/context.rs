@@ -3,7 +3,9 @@
 use crate::device::Info;
 use crate::image::{Image, ImageError};
 use crate::{Bar, Device, Error, HostMemory, Result};
+use spindle_contract::params::{L1_SCRATCH_BASE, L1_SCRATCH_BYTES};
 use spindle_contract::registers::hpu;
+use std::ops::Range;
 
 /// Number of a context.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -18,12 +20,15 @@ pub struct ContextOptions {
     pub state_bytes: usize,
     /// Host memory that the context's handlers may write: address and bytes.
     pub host_region: Option<(u64, u32)>,
+    /// Bytes of scratchpad in each cluster, rounded up to a multiple of 64, at most 8 KiB. `None` takes half of what is free,
+    /// rounded down to a power of two: 8 KiB for the first context, less for later ones, in the end nothing.
+    pub scratch_bytes: Option<usize>,
 }
 
 impl Default for ContextOptions {
-    /// A budget of 100,000 cycles, the image's own variables, no host memory.
+    /// A budget of 100,000 cycles, the image's own variables, no host memory, a share of the scratchpads.
     fn default() -> Self {
-        ContextOptions { watchdog: 100_000, state_bytes: 0, host_region: None }
+        ContextOptions { watchdog: 100_000, state_bytes: 0, host_region: None, scratch_bytes: None }
     }
 }
 
@@ -40,6 +45,8 @@ pub(crate) struct Contexts {
 struct Placement {
     code: (usize, usize),
     state: (usize, usize),
+    /// In the L1 of every cluster.
+    scratch: (usize, usize),
 }
 
 impl Contexts {
@@ -57,11 +64,11 @@ fn reserved(bytes: usize) -> usize {
     }
 }
 
-/// The first place for `bytes` in a memory of `limit` bytes in which `taken` is taken.
+/// The first place for `bytes` in `memory` in which `taken` is taken.
 fn place(
     what: &'static str,
     bytes: usize,
-    limit: usize,
+    memory: Range<usize>,
     taken: impl Iterator<Item = (usize, usize)> + Clone,
 ) -> Result<(usize, usize)> {
     let size = reserved(bytes);
@@ -69,14 +76,53 @@ fn place(
         return Ok((0, 0));
     }
     let free = |base: &usize| taken.clone().all(|(start, length)| base + size <= start || start + length <= *base);
-    (0..limit).step_by(size).filter(|base| base + size <= limit).find(free).map(|base| (base, size)).ok_or_else(|| {
-        Error::Full {
-            what,
-            wanted: size,
-            free: limit.saturating_sub(taken.map(|(_, length)| length).sum()),
-            cure: "remove a context first",
-        }
+    let bases = (memory.start.next_multiple_of(size)..memory.end).step_by(size);
+    bases.filter(|base| base + size <= memory.end).find(free).map(|base| (base, size)).ok_or_else(|| Error::Full {
+        what,
+        wanted: size,
+        free: unused(&memory, taken),
+        cure: "remove a context first",
     })
+}
+
+/// Bytes of a memory that are not taken.
+fn unused(memory: &Range<usize>, taken: impl Iterator<Item = (usize, usize)>) -> usize {
+    memory.len().saturating_sub(taken.map(|(_, length)| length).sum())
+}
+
+/// The scratchpads in the L1 of a cluster.
+const SCRATCHPADS: Range<usize> = L1_SCRATCH_BASE..L1_SCRATCH_BASE + L1_SCRATCH_BYTES;
+/// Largest scratchpad of a context: the largest power of two that fits the scratchpads, aligned to itself.
+const LARGEST_SCRATCHPAD: usize = 8 << 10;
+/// A scratchpad is zeroed in pieces of this size.
+const SCRATCH_UNIT: usize = 64;
+
+/// Base and size of the next scratchpad; its place takes `reserved` bytes.
+fn place_scratch(wanted: Option<usize>, taken: impl Iterator<Item = (usize, usize)> + Clone) -> Result<(usize, usize)> {
+    const WHAT: &str = "the context's scratchpad";
+    if let Some(bytes) = wanted {
+        if bytes > LARGEST_SCRATCHPAD {
+            return Err(Error::Argument(format!(
+                "a scratchpad of {bytes} bytes is too large; a context can have {LARGEST_SCRATCHPAD} bytes"
+            )));
+        }
+        let size = bytes.next_multiple_of(SCRATCH_UNIT);
+        return Ok((place(WHAT, size, SCRATCHPADS, taken)?.0, size));
+    }
+    let mut size = prev_power_of_two(unused(&SCRATCHPADS, taken.clone()) / 2).min(LARGEST_SCRATCHPAD);
+    // What is free may lie in pieces, so smaller sizes are tried as well.
+    while size >= SCRATCH_UNIT {
+        if let Ok(found) = place(WHAT, size, SCRATCHPADS, taken.clone()) {
+            return Ok(found);
+        }
+        size /= 2;
+    }
+    Ok((0, 0))
+}
+
+/// The largest power of two that is not above `n`, 0 for 0.
+fn prev_power_of_two(n: usize) -> usize {
+    n.checked_ilog2().map_or(0, |log| 1 << log)
 }
 
 impl<B: Bar, M: HostMemory> Device<B, M> {
@@ -100,9 +146,11 @@ impl<B: Bar, M: HostMemory> Device<B, M> {
             }
         }
         let taken = self.contexts.slots.iter().flatten();
-        let code =
-            place("the handlers' code", image.code.len(), self.contexts.imem_bytes, taken.clone().map(|p| p.code))?;
-        let state = place("the handlers' state", state_bytes, self.contexts.l2_bytes, taken.map(|p| p.state))?;
+        let code_room = 0..self.contexts.imem_bytes;
+        let code = place("the handlers' code", image.code.len(), code_room, taken.clone().map(|p| p.code))?;
+        let state_room = 0..self.contexts.l2_bytes;
+        let state = place("the handlers' state", state_bytes, state_room, taken.clone().map(|p| p.state))?;
+        let scratch = place_scratch(options.scratch_bytes, taken.map(|p| (p.scratch.0, reserved(p.scratch.1))))?;
         self.load(hpu::IMEM_ADDR, hpu::IMEM_DATA, code.0, &image.code)?;
         let mut initial = image.state.clone();
         initial.resize(state_bytes, 0);
@@ -122,12 +170,14 @@ impl<B: Bar, M: HostMemory> Device<B, M> {
             (hpu::CTX_HOST_HI, (host >> 32) as u32),
             (hpu::CTX_HOST_SIZE, host_bytes),
             (hpu::CTX_WATCHDOG, options.watchdog),
+            (hpu::CTX_SCRATCH_BASE, scratch.0 as u32),
+            (hpu::CTX_SCRATCH_SIZE, scratch.1 as u32),
             (hpu::CTX_INSTALL, slot as u32),
         ];
         for (register, value) in staging {
             self.bar.write32(hpu::BASE + register, value)?;
         }
-        self.contexts.slots[slot] = Some(Placement { code, state });
+        self.contexts.slots[slot] = Some(Placement { code, state, scratch });
         Ok(ContextId(slot))
     }
 
@@ -203,13 +253,41 @@ mod tests {
     fn pieces_are_aligned_to_their_size_and_do_not_overlap() {
         let mut taken = Vec::new();
         for bytes in [276, 404, 100, 1000, 64, 3000] {
-            let (base, size) = place("code", bytes, 32 << 10, taken.iter().copied()).unwrap();
+            let (base, size) = place("code", bytes, 0..32 << 10, taken.iter().copied()).unwrap();
             assert!(size >= bytes && base % size == 0 && base + size <= 32 << 10);
             assert!(taken.iter().all(|(start, length)| base + size <= *start || start + length <= base));
             taken.push((base, size));
         }
-        let full = place("code", 20 << 10, 32 << 10, taken.iter().copied()).unwrap_err().to_string();
+        let full = place("code", 20 << 10, 0..32 << 10, taken.iter().copied()).unwrap_err().to_string();
         assert!(full.contains("no room") && full.contains("32768 wanted"), "{full}");
-        assert_eq!(place("state", 0, 0, std::iter::empty()).unwrap(), (0, 0));
+        assert_eq!(place("state", 0, 0..0, std::iter::empty()).unwrap(), (0, 0));
+    }
+
+    #[test]
+    fn scratchpads_are_shared_out() {
+        let mut taken: Vec<(usize, usize)> = Vec::new();
+        let mut next = |wanted| {
+            let found = place_scratch(wanted, taken.iter().map(|(base, size)| (*base, reserved(*size))))?;
+            let (base, size) = found;
+            assert!(base % size.next_power_of_two() == 0 && SCRATCHPADS.contains(&base), "{found:x?}");
+            assert!(base + size <= SCRATCHPADS.end, "{found:x?}");
+            assert!(taken.iter().all(|(start, length)| base + size <= *start || start + length <= base), "{found:x?}");
+            taken.push(found);
+            Ok::<usize, Error>(size)
+        };
+        let sizes: Vec<usize> = (0..9).map(|_| next(None).unwrap()).collect();
+        assert_eq!(sizes, [8192, 4096, 4096, 2048, 1024, 512, 256, 128, 64]);
+        let full = next(Some(512)).unwrap_err().to_string();
+        assert!(full.contains("scratchpad: 512 wanted, 64 free"), "{full}");
+        taken.clear();
+        let mut next = |wanted| {
+            let found = place_scratch(wanted, taken.iter().map(|(base, size)| (*base, reserved(*size))))?;
+            taken.push(found);
+            Ok::<_, Error>(found)
+        };
+        assert!(next(Some(8200)).unwrap_err().to_string().contains("8200 bytes is too large"));
+        assert_eq!(next(Some(8192)).unwrap(), (0xA000, 8192));
+        assert_eq!(next(Some(100)).unwrap().1, 128);
+        assert_eq!(next(Some(0)).unwrap(), (0, 0));
     }
 }

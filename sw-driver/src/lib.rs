@@ -9,6 +9,7 @@
 //! | [`device`] | opens a card and knows its configuration |
 //! | [`image`] | reads handler images (ELF) and refuses what the card cannot run |
 //! | [`context`] | places images, installs and activates execution contexts |
+//! | [`print`](mod@print) | what handlers print |
 //! | [`rule`] | the rule language and its terms |
 //! | [`rule_table`] | match rules in the card's slots |
 //! | [`rvma`] | mailboxes, buffers, completion records |
@@ -27,6 +28,7 @@ pub mod context;
 pub mod device;
 pub mod error;
 pub mod image;
+pub mod print;
 pub mod rule;
 pub mod rule_table;
 pub mod rvma;
@@ -37,4 +39,5 @@ pub use context::{ContextId, ContextOptions};
 pub use device::Device;
 pub use error::{Error, Result};
 pub use image::Image;
+pub use print::Print;
 pub use rule::Rule;

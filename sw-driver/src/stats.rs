@@ -48,6 +48,8 @@ pub struct Stats {
     pub completions: u32,
     /// Faults that were not reported for lack of room.
     pub faults_lost: u32,
+    /// Pieces of printed text that found the queue full.
+    pub prints_lost: u32,
 }
 
 impl Stats {
@@ -134,6 +136,7 @@ impl<B: Bar, M: HostMemory> Device<B, M> {
         stats.tasks_faulted = h(hpu::TASKS_FAULTED)?;
         stats.commands = h(hpu::COMMANDS)?;
         stats.faults_lost = h(hpu::FAULT_LOST)?;
+        stats.prints_lost = h(hpu::PRINT_LOST)?;
         stats.busy_cycles = self.wide(hpu::BASE + hpu::BUSY_LO, hpu::BASE + hpu::BUSY_HI)?;
         stats.instructions = self.wide(hpu::BASE + hpu::INSTRET_LO, hpu::BASE + hpu::INSTRET_HI)?;
         stats.placed_packets = self.bar.read32(rvma::BASE + rvma::PLACED_PACKETS)?;

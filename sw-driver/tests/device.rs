@@ -8,7 +8,7 @@ use spindle_contract::memory_map::{base, CODE};
 use spindle_contract::params::{Config, MATCH_TERMS, MATCH_WORDS};
 use spindle_contract::registers::{self, doorbell, doorbell_command, doorbell_error, global, hpu, packet, BLOCKS};
 use std::cell::RefCell;
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::rc::Rc;
 
 /// A register file with the few side effects that the driver relies on.
@@ -23,6 +23,8 @@ struct Card {
     /// Answer of the next doorbell commands, and reads of RESULT that say busy first.
     doorbell: (u32, u32),
     commands: Vec<(u32, u32)>,
+    /// PRINT_WHO, _FRAME, _LOW and _HIGH of the pieces that wait.
+    prints: VecDeque<[u32; 4]>,
     memory: HashMap<u64, u8>,
     next: u64,
     cycle: u32,
@@ -98,6 +100,13 @@ impl Bar for Handle {
             *at += 4;
             return Ok(card.l2.get(&(*at - 4)).copied().unwrap_or(0));
         }
+        if address == hpu::BASE + hpu::PRINT_COUNT {
+            return Ok(card.prints.len() as u32);
+        }
+        let words = [hpu::PRINT_WHO, hpu::PRINT_FRAME, hpu::PRINT_LOW, hpu::PRINT_HIGH];
+        if let Some(word) = words.iter().position(|offset| address == hpu::BASE + offset) {
+            return Ok(card.prints.front().map_or(0xDEAD_DEAD, |piece| piece[word]));
+        }
         Ok(card.registers.get(&address).copied().unwrap_or(0))
     }
 
@@ -111,11 +120,13 @@ impl Bar for Handle {
         } else if address == packet::BASE + packet::RULE_COMMIT {
             let rule = [p(packet::RULE_POSITIVE), p(packet::RULE_NEGATIVE), p(packet::RULE_ACTION)];
             card.rules.insert(value, rule);
+        } else if address == hpu::BASE + hpu::PRINT_POP {
+            card.prints.pop_front();
         } else if address == hpu::BASE + hpu::CTX_INSTALL {
             let staged = card
                 .registers
                 .iter()
-                .filter(|(a, _)| (hpu::BASE..hpu::BASE + 0x40).contains(*a))
+                .filter(|(a, _)| (hpu::BASE..hpu::BASE + hpu::IMEM_ADDR).contains(*a))
                 .map(|(a, v)| (a - hpu::BASE, *v))
                 .collect();
             card.installed.push((value, staged));
@@ -289,6 +300,8 @@ fn images_are_placed_and_installed() {
         assert_eq!((one[&hpu::CTX_HOST_LO], one[&hpu::CTX_HOST_HI], one[&hpu::CTX_HOST_SIZE]), (0x2345_6000, 1, 4096));
         assert_eq!((two[&hpu::CTX_WATCHDOG], two[&hpu::CTX_STATE_SIZE], two[&hpu::CTX_CODE_SIZE]), (9, 100, 1000));
         assert_eq!(two[&hpu::CTX_CODE_BASE] % 1024, 0);
+        assert_eq!((one[&hpu::CTX_SCRATCH_BASE], one[&hpu::CTX_SCRATCH_SIZE]), (0xA000, 8192));
+        assert_eq!((two[&hpu::CTX_SCRATCH_BASE], two[&hpu::CTX_SCRATCH_SIZE]), (0xC000, 4096));
         let code = two[&hpu::CTX_CODE_BASE];
         assert!((0..250)
             .all(|i| card.imem[&(code + 4 * i)]
@@ -308,6 +321,26 @@ fn images_are_placed_and_installed() {
         .take(20)
         .find_map(std::result::Result::err);
     assert!(full.unwrap().to_string().contains("execution context"));
+}
+
+#[test]
+fn printed_text_is_drained() {
+    let handle = Handle::new(&Config::SIM);
+    let mut device = handle.open().unwrap();
+    assert_eq!(device.prints().unwrap(), []);
+    let word = |text: &[u8; 4]| u32::from_le_bytes(*text);
+    handle.0.borrow_mut().prints = VecDeque::from([
+        [8 | 3 << 4 | 2 << 8 | 1 << 16 | 1 << 24, 0xBEEF, word(b"leng"), word(b"h 64")],
+        [1 | 15 << 4, 7, word(b"\n..."), word(b"....")],
+    ]);
+    let prints = device.prints().unwrap();
+    assert_eq!(prints.len(), 2);
+    assert_eq!((prints[0].cluster, prints[0].hpu, prints[0].context, prints[0].kind), (1, 2, ContextId(3), 1));
+    assert_eq!((prints[0].frame, prints[0].text.as_slice()), (0xBEEF, b"lengh 64".as_slice()));
+    assert_eq!((prints[1].context, prints[1].frame, prints[1].text.as_slice()), (ContextId(15), 7, b"\n".as_slice()));
+    assert_eq!(device.prints().unwrap(), []);
+    handle.poke(hpu::BASE + hpu::PRINT_LOST, 5);
+    assert_eq!(device.stats().unwrap().prints_lost, 5);
 }
 
 #[test]

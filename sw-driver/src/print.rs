@@ -1,0 +1,56 @@
+//! What handlers print.
+
+use crate::{Bar, ContextId, Device, HostMemory, Result};
+use spindle_contract::registers::hpu;
+
+/// Up to eight characters that a handler printed. The pieces of one handler come in the order in which it printed them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Print {
+    /// Cluster.
+    pub cluster: usize,
+    /// HPU in the cluster.
+    pub hpu: usize,
+    /// Context.
+    pub context: ContextId,
+    /// Kind of handler.
+    pub kind: u8,
+    /// Sequence number of the frame.
+    pub frame: u16,
+    /// One to eight bytes, as the handler gave them.
+    pub text: Vec<u8>,
+}
+
+impl<B: Bar, M: HostMemory> Device<B, M> {
+    /// Takes everything that waits in the print queue; nothing there costs one register read. Pieces that found the queue full are
+    /// counted in [`Stats::prints_lost`](crate::stats::Stats::prints_lost).
+    pub fn prints(&mut self) -> Result<Vec<Print>> {
+        let mut prints = Vec::new();
+        loop {
+            let waiting = self.bar.read32(hpu::BASE + hpu::PRINT_COUNT)?;
+            if waiting == 0 {
+                return Ok(prints);
+            }
+            for _ in 0..waiting {
+                prints.push(self.pop_print()?);
+            }
+        }
+    }
+
+    /// Takes the oldest piece; there is one.
+    fn pop_print(&mut self) -> Result<Print> {
+        let who = self.bar.read32(hpu::BASE + hpu::PRINT_WHO)?;
+        let frame = self.bar.read32(hpu::BASE + hpu::PRINT_FRAME)?;
+        let low = self.bar.read32(hpu::BASE + hpu::PRINT_LOW)?;
+        let high = self.bar.read32(hpu::BASE + hpu::PRINT_HIGH)?;
+        self.bar.write32(hpu::BASE + hpu::PRINT_POP, 1)?;
+        let characters = (u64::from(high) << 32 | u64::from(low)).to_le_bytes();
+        Ok(Print {
+            cluster: (who >> 16 & 255) as usize,
+            hpu: (who >> 8 & 255) as usize,
+            context: ContextId((who >> 4 & 15) as usize),
+            kind: (who >> 24 & 3) as u8,
+            frame: frame as u16,
+            text: characters[..((who & 15) as usize).min(characters.len())].to_vec(),
+        })
+    }
+}

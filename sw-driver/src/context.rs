@@ -56,7 +56,7 @@ impl Contexts {
 }
 
 /// Bytes that a piece takes: hardware ORs the base into an address, so a piece is a power of two, aligned to itself.
-fn reserved(bytes: usize) -> usize {
+pub fn reserved(bytes: usize) -> usize {
     if bytes == 0 {
         0
     } else {

@@ -180,7 +180,7 @@ fn symbols(header: &FileHeader32<Endianness>, endian: Endianness, file: &[u8]) -
             entries[kind] = Some(address);
         }
         let in_code =
-            address >> map::REGION_SHIFT == map::CODE && !symbol.is_absolute(endian) && !name.starts_with('$');
+            address >> map::REGION_SHIFT == map::CODE && !symbol.is_absolute(endian) && !name.starts_with(['$', '.']);
         if symbol.st_type() == STT_FUNC || (symbol.st_type() == STT_NOTYPE && in_code) {
             functions.push((address, name));
         }

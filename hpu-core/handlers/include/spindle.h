@@ -5,8 +5,8 @@
  *     int payload_handler(const spin_payload_t *p, void *state);
  *     int completion_handler(uint32_t dropped_bytes, bool flow_control_triggered, void *state);
  * and returns one of the SPIN_* codes of generated/spindle_contract.h. The hardware calls them: there is no start code. Initialised
- * and zeroed variables live in context memory, shared by all HPUs (plain loads and stores: nothing here is atomic) and start as the
- * image says; constants lie beside the code. The stack has 2048 bytes.
+ * and zeroed variables live in context memory, shared by all HPUs (atomic operations are in spin_atomic.h), and start as the image
+ * says; constants lie beside the code. The stack has SPIN_STACK_BYTES; `spindle build` says what a handler needs of it.
  *
  * A frame of more than SPIN_PACKET_BYTES is cut in the packet slot. A handler that answers whole frames returns SPIN_DROP for it:
  * see spin_whole_frame().
@@ -41,7 +41,8 @@ SPIN_INLINE uint8_t *spin_l3(const spin_task_t *task) { return (uint8_t *)task->
 SPIN_INLINE uint8_t *spin_payload(const spin_task_t *task) { return (uint8_t *)task->payload; }
 /* Is the whole frame in the slot? */
 SPIN_INLINE bool spin_whole_frame(const spin_task_t *task) { return task->packet_len == task->frame_len; }
-/* The scratchpad of this HPU: SPIN_SCRATCH_BYTES, contents undefined at the start of a handler. */
+/* The scratchpad: task->scratch_size bytes in the L1 of this cluster, fast, zero at first and kept between handlers. All handlers of this
+ * context that run in the cluster share it. */
 SPIN_INLINE uint8_t *spin_scratch(void) { return (uint8_t *)SPIN_REGION_SCRATCH; }
 /* The cycle counter. */
 SPIN_INLINE uint32_t spin_cycles(void) {

@@ -1,5 +1,6 @@
 //! The `spindle` command: runs handlers on the cycle-accurate NIC, exports the NIC as Verilog, demonstrates and measures it.
 
+mod build;
 mod check;
 mod demo;
 mod export;
@@ -10,8 +11,10 @@ mod report;
 mod run;
 mod sdk;
 mod session;
+mod stack;
 mod summary;
 mod table;
+mod toolchain;
 
 use clap::{Parser, Subcommand};
 use std::process::ExitCode;
@@ -35,8 +38,8 @@ enum Command {
     Export(export::ExportArguments),
     /// Play real traffic and a put through the NIC, compare every byte, show the latency of every stage.
     Demo(demo::DemoArguments),
-    /// Compile a handler to an ELF image.
-    Build(sdk::BuildArguments),
+    /// Compile a handler to an ELF image; report its size and its stack.
+    Build(build::BuildArguments),
     /// Measure cycles, throughput, size and speed of the emitted NIC.
     Report(report::ReportArguments),
     /// List the configurations, the fields of the rule language and the drop reasons.
@@ -50,7 +53,7 @@ fn main() -> ExitCode {
         Command::Run(arguments) => run::run(&arguments),
         Command::Export(arguments) => export::export(&arguments),
         Command::Demo(arguments) => demo::demo(&arguments),
-        Command::Build(arguments) => sdk::build(&arguments),
+        Command::Build(arguments) => build::build(&arguments),
         Command::Report(arguments) => report::report(&arguments),
         Command::Info => info::info(),
         Command::Handlers => info::handlers(),

@@ -1,5 +1,6 @@
 //! `spindle run`: a handler, a capture, a report.
 
+use crate::build::warn_of_stack;
 use crate::check::{compare_answers, compare_bytes, compare_drops, host_region, predict, Expected};
 use crate::play::{play, Pacing, Played};
 use crate::sdk::{self, Handler};
@@ -81,6 +82,7 @@ pub fn run(arguments: &RunArguments) -> Result<()> {
         eprintln!("spindle: checksums of {fixed} packets fixed");
     }
     let handler = sdk::load(&arguments.handler)?;
+    warn_of_stack(&handler.stack, config.stack_bytes());
     let rules = match (rules.is_empty(), handler.shipped) {
         (false, _) => rules,
         (true, Some(shipped)) => vec![shipped.rule.parse()?],

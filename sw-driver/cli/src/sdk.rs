@@ -1,38 +1,25 @@
 //! From a file of the user to an image: compiles C with the handler SDK, which this program carries with it.
 
-use anyhow::{bail, ensure, Context, Result};
+use crate::stack::{Code, HandlerStack};
+use crate::toolchain::{Sources, Toolchain};
+use anyhow::{Context, Result};
 use spindle::Image;
-use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::path::Path;
 
-/// Files of the SDK, by their path in its folder.
-const SDK: [(&str, &str); 5] = [
-    ("include/spindle.h", include_str!("../../../hpu-core/handlers/include/spindle.h")),
-    (
-        "include/generated/spindle_contract.h",
-        include_str!("../../../hpu-core/handlers/include/generated/spindle_contract.h"),
-    ),
-    ("generated/memory.ld", include_str!("../../../hpu-core/handlers/generated/memory.ld")),
-    ("handler.ld", include_str!("../../../hpu-core/handlers/handler.ld")),
-    ("lib/memory.c", include_str!("../../../hpu-core/handlers/lib/memory.c")),
-];
-
-/// Code generation and warnings.
-const FLAGS: [&str; 10] = [
-    "-march=rv32im",
-    "-mabi=ilp32",
-    "-O2",
-    "-ffreestanding",
-    "-fno-common",
-    "-ffunction-sections",
-    "-fdata-sections",
-    "-Wall",
-    "-Wextra",
-    "-std=gnu11",
-];
-
-/// The compiler, unless `SPINDLE_CC` names another.
-const COMPILER: &str = "riscv64-unknown-elf-gcc";
+macro_rules! sdk_files { ($($path:literal)*) => {
+    /// Files of the SDK, by their path in its folder.
+    const SDK: &[(&str, &str)] = &[$(($path, include_str!(concat!("../../../hpu-core/handlers/", $path)))),*];
+} }
+sdk_files! {
+    "include/spindle.h"
+    "include/spin_atomic.h"
+    "include/spin_printf.h"
+    "include/generated/spindle_contract.h"
+    "generated/memory.ld"
+    "handler.ld"
+    "lib/memory.c"
+    "lib/printf.c"
+}
 
 /// A handler that comes with this program.
 pub struct Shipped {
@@ -91,6 +78,8 @@ pub struct Handler {
     pub name: String,
     /// Its image.
     pub image: Image,
+    /// What its handlers need of the stack.
+    pub stack: Vec<HandlerStack>,
     /// The shipped handler whose source this is, byte for byte.
     pub shipped: Option<&'static Shipped>,
 }
@@ -105,72 +94,23 @@ pub fn load(path: &Path) -> Result<Handler> {
     let elf = if is_c {
         let folder = tempfile::tempdir()?;
         let output = folder.path().join("handler.elf");
-        compile(path, &output)?;
+        compile(&Toolchain::find(None)?, &Sources::one(path), &output)?;
         std::fs::read(&output).context("the compiler wrote no image")?
     } else {
         content
     };
     let image = Image::parse(&elf).with_context(|| format!("{} cannot be loaded", path.display()))?;
-    Ok(Handler { name, image, shipped })
+    let stack = Code::of(&elf).map(|code| code.handlers()).unwrap_or_default();
+    Ok(Handler { name, image, stack, shipped })
 }
 
-/// Compiles and links one C file.
-pub fn compile(source: &Path, output: &Path) -> Result<()> {
+/// Compiles and links with the SDK, which is unpacked for it; returns what compiled it, and for which machine.
+pub fn compile(toolchain: &Toolchain, sources: &Sources, output: &Path) -> Result<String> {
     let sdk = tempfile::tempdir().context("cannot make a temporary folder for the handler SDK")?;
     for (name, text) in SDK {
         let path = sdk.path().join(name);
         std::fs::create_dir_all(path.parent().expect("every file of the SDK has a folder"))?;
         std::fs::write(path, text)?;
     }
-    let compiler = std::env::var_os("SPINDLE_CC").map_or_else(|| PathBuf::from(COMPILER), PathBuf::from);
-    // With -lgcc this compiler takes its 64-bit library; it knows the right one by path.
-    let libgcc = run(Command::new(&compiler).args(&FLAGS[..2]).arg("-print-libgcc-file-name"))?;
-    let folder = sdk.path();
-    let mut command = Command::new(&compiler);
-    command.args(FLAGS).arg("-I").arg(folder.join("include"));
-    command.args(["-nostdlib", "-static", "-Wl,--gc-sections", "-Wl,--no-warn-rwx-segments"]);
-    command.arg("-L").arg(folder.join("generated")).arg("-T").arg(folder.join("handler.ld"));
-    command.arg(source).arg(folder.join("lib/memory.c")).arg(libgcc.trim()).arg("-o").arg(output);
-    run(&mut command).with_context(|| format!("{} does not compile", source.display()))?;
-    Ok(())
-}
-
-/// Runs the compiler; its words are the error.
-fn run(command: &mut Command) -> Result<String> {
-    let compiler = command.get_program().to_string_lossy().into_owned();
-    let output = match command.output() {
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-            bail!("the RISC-V compiler {compiler} is not installed; run `apt-get install gcc-riscv64-unknown-elf` as root, or name another one in SPINDLE_CC")
-        }
-        other => other.with_context(|| format!("cannot run {compiler}"))?,
-    };
-    let words = String::from_utf8_lossy(&output.stderr);
-    ensure!(output.status.success(), "{compiler} says:\n{}", words.trim_end());
-    if !words.trim().is_empty() {
-        eprintln!("{}", words.trim_end());
-    }
-    Ok(String::from_utf8_lossy(&output.stdout).into_owned())
-}
-
-/// Arguments of `spindle build`.
-#[derive(clap::Args)]
-pub struct BuildArguments {
-    /// The C file.
-    source: PathBuf,
-    /// The image to write.
-    #[arg(long, short, value_name = "HANDLER.elf")]
-    output: PathBuf,
-}
-
-/// `spindle build`: compiles, and checks what came out.
-pub fn build(arguments: &BuildArguments) -> Result<()> {
-    compile(&arguments.source, &arguments.output)?;
-    let image = Image::parse(&std::fs::read(&arguments.output)?)?;
-    println!(
-        "{}: {} bytes of code, {} bytes of state",
-        arguments.output.display(),
-        image.code.len(),
-        image.state.len()
-    );
-    Ok(())
+    toolchain.build(sources, sdk.path(), output)
 }

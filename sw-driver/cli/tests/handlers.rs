@@ -1,40 +1,27 @@
 //! The shipped handlers' machine code, run by an independent processor model (qemu-riscv32), against their Rust models.
 
+mod common;
+
+use common::{compilers, qemu, sdk, Compiler};
 use rand::{Rng, RngCore, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use spindle_contract::memory_map::{self as map, base, command};
-use spindle_contract::params::{SLOT_BYTES, SPINDLE_PORT};
+use spindle_contract::params::{SCRATCH_BYTES, SLOT_BYTES, SPINDLE_PORT};
 use spindle_model::frames::{echo_request, udp, udp_without_checksum, Ends};
 use spindle_model::handlers::{by_name, Circumstances, Outcome};
 use spindle_model::parser::{parse, Verdict};
-use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
 
 const HOST_BYTES: u32 = 7 * 2048 + 100;
 /// Bytes of a result of the harness.
 const RESULT_BYTES: usize = 4 + 32 + 2 * SLOT_BYTES;
 
 /// Links a handler with the harness into a Linux program.
-fn program(name: &str, folder: &Path) -> PathBuf {
-    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let sdk = here.join("../../hpu-core/handlers");
-    let compiler = "riscv64-unknown-elf-gcc";
-    let flags =
-        ["-march=rv32im", "-mabi=ilp32", "-O2", "-ffreestanding", "-nostdlib", "-static", "-Wl,-Ttext=0x00100000"];
-    let libgcc = Command::new(compiler).args(&flags[..2]).arg("-print-libgcc-file-name").output();
-    let libgcc = libgcc.expect("install the compiler: apt-get install gcc-riscv64-unknown-elf").stdout;
+fn program(compiler: &Compiler, name: &str, folder: &Path) -> PathBuf {
+    let harness = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/qemu_harness.c");
+    let files = [sdk().join(format!("examples/{name}.c")), sdk().join("lib/memory.c"), harness];
     let output = folder.join(name);
-    let status = Command::new(compiler)
-        .args(flags)
-        .arg("-I")
-        .arg(sdk.join("include"))
-        .args([sdk.join(format!("examples/{name}.c")), sdk.join("lib/memory.c"), here.join("tests/qemu_harness.c")])
-        .arg(String::from_utf8(libgcc).unwrap().trim())
-        .arg("-o")
-        .arg(&output)
-        .status();
-    assert!(status.unwrap().success());
+    common::program(compiler, &[], &files, &output);
     output
 }
 
@@ -55,6 +42,7 @@ fn task_page(frame: &[u8], number: u16) -> Option<Vec<u8>> {
     put(map::TASK_DST_PID, parsed.dst_pid.into());
     put(map::TASK_FRAME, number.into());
     put(map::TASK_HOST_SIZE, HOST_BYTES);
+    put(map::TASK_SCRATCH_SIZE, SCRATCH_BYTES as u32);
     Some(page)
 }
 
@@ -70,27 +58,10 @@ fn results(program: &Path, frames: &[Vec<u8>]) -> Vec<Left> {
         input.extend((cut.len() as u32).to_le_bytes());
         input.extend_from_slice(cut);
     }
-    let mut qemu = Command::new("timeout")
-        .args(["60", "qemu-riscv32"])
-        .arg(program)
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .spawn()
-        .unwrap();
-    let mut stdin = qemu.stdin.take().unwrap();
-    // Writing and reading at once: pipes are short.
-    let writer = std::thread::spawn(move || stdin.write_all(&input));
-    let output = qemu.wait_with_output().unwrap();
-    writer.join().unwrap().unwrap();
-    assert!(
-        output.status.success(),
-        "qemu-riscv32 ended with {}; if it is missing: apt-get install qemu-user",
-        output.status
-    );
-    assert_eq!(output.stdout.len(), frames.len() * RESULT_BYTES);
+    let output = qemu(program, input);
+    assert_eq!(output.len(), frames.len() * RESULT_BYTES);
     let word = |bytes: &[u8]| u32::from_le_bytes(bytes.try_into().unwrap());
     output
-        .stdout
         .chunks(RESULT_BYTES)
         .map(|r| {
             let port = std::array::from_fn(|i| word(&r[4 + 4 * i..8 + 4 * i]));
@@ -136,6 +107,12 @@ fn traffic(random: &mut ChaCha8Rng) -> Vec<Vec<u8>> {
 }
 
 fn agrees_with_its_model(name: &str) {
+    for compiler in compilers() {
+        built_by(&compiler, name);
+    }
+}
+
+fn built_by(compiler: &Compiler, name: &str) {
     let seed = std::env::var("SPINDLE_SEED").ok().and_then(|seed| seed.parse().ok()).unwrap_or(7);
     println!("seed {seed}");
     let folder = tempfile::tempdir().unwrap();
@@ -143,7 +120,7 @@ fn agrees_with_its_model(name: &str) {
     let model = by_name(name).unwrap();
     let mut acted = 0;
     for (number, (frame, (code, port, packet, scratch))) in
-        frames.iter().zip(results(&program(name, folder.path()), &frames)).enumerate()
+        frames.iter().zip(results(&program(compiler, name, folder.path()), &frames)).enumerate()
     {
         let issued = port[map::CMD_ISSUE as usize / 4];
         let (source, length) = (port[map::CMD_SOURCE as usize / 4], port[map::CMD_LENGTH as usize / 4] as usize);

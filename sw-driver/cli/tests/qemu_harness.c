@@ -3,22 +3,9 @@
  *
  * In:  task page (128 bytes), frame length (u32), frame.     Repeated until the end.
  * Out: return code (u32), command port (32 bytes), packet slot, scratchpad (2048 bytes each). */
+#define PROGRAM
+#include "linux.h"
 #include "spindle.h"
-
-static long call(long number, long a, long b, long c, long d, long e) {
-    register long a0 __asm__("a0") = a, a1 __asm__("a1") = b, a2 __asm__("a2") = c, a3 __asm__("a3") = d, a4 __asm__("a4") = e;
-    register long a5 __asm__("a5") = 0, a7 __asm__("a7") = number;
-    __asm__ volatile("ecall" : "+r"(a0) : "r"(a1), "r"(a2), "r"(a3), "r"(a4), "r"(a5), "r"(a7) : "memory");
-    return a0;
-}
-
-enum { READ = 63, WRITE = 64, EXIT = 93, MMAP = 222 };
-
-static void finish(int code) {
-    for (;;) {
-        call(EXIT, code, 0, 0, 0, 0);
-    }
-}
 
 static int take(void *to, uint32_t length) {
     uint8_t *p = to;
@@ -31,25 +18,6 @@ static int take(void *to, uint32_t length) {
         length -= (uint32_t)n;
     }
     return 1;
-}
-
-static void give(const void *from, uint32_t length) {
-    const uint8_t *p = from;
-    while (length) {
-        long n = call(WRITE, 1, (long)p, (long)length, 0, 0);
-        if (n <= 0) {
-            finish(3);
-        }
-        p += n;
-        length -= (uint32_t)n;
-    }
-}
-
-/* Readable and writable memory, private, anonymous, exactly here. */
-static void map(uint32_t address) {
-    if ((uint32_t)call(MMAP, (long)address, 4096, 3, 0x32, -1) != address) {
-        finish(2);
-    }
 }
 
 void run(void) {
@@ -76,5 +44,3 @@ void run(void) {
     }
     finish(0);
 }
-
-__asm__(".globl _start\n_start:\n\tcall run\n");

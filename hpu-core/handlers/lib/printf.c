@@ -1,0 +1,142 @@
+/* spin_printf: see include/spin_printf.h. Linked into an image only if it is used. */
+#include "spin_printf.h"
+
+/* Characters on their way out. */
+typedef struct {
+    uint32_t piece[2];
+    uint32_t count; /* in all; modulo 8 in the piece */
+} out_t;
+
+static void flush(out_t *out, uint32_t count) {
+    spin_print(out->piece[0], out->piece[1], count);
+    out->piece[0] = out->piece[1] = 0;
+}
+
+static void put(out_t *out, char c) {
+    uint32_t at = out->count & 7;
+    out->piece[at >> 2] |= (uint32_t)(uint8_t)c << 8 * (at & 3);
+    out->count++;
+    if (at == 7) {
+        flush(out, 8);
+    }
+}
+
+/* What stands between % and the conversion. */
+typedef struct {
+    uint32_t width;
+    bool left, zeros;
+} field_t;
+
+static void pad(out_t *out, char with, uint32_t length, uint32_t width) {
+    for (; length < width; length++) {
+        put(out, with);
+    }
+}
+
+/* `length` characters in a field; a sign stands in front of zeros and behind spaces. */
+static void field(out_t *out, field_t f, bool negative, const char *text, uint32_t length) {
+    uint32_t all = length + negative;
+    if (!f.left && !f.zeros) {
+        pad(out, ' ', all, f.width);
+    }
+    if (negative) {
+        put(out, '-');
+    }
+    if (!f.left && f.zeros) {
+        pad(out, '0', all, f.width);
+    }
+    for (uint32_t i = 0; i < length; i++) {
+        put(out, text[i]);
+    }
+    if (f.left) {
+        pad(out, ' ', all, f.width);
+    }
+}
+
+static void number(out_t *out, field_t f, bool negative, uint32_t value, bool decimal, char ten) {
+    char digits[10];
+    uint32_t first = sizeof digits;
+    do {
+        uint32_t digit = decimal ? value % 10 : value & 15;
+        value = decimal ? value / 10 : value >> 4;
+        digits[--first] = (char)(digit < 10 ? '0' + digit : ten + digit - 10);
+    } while (value);
+    field(out, f, negative, digits + first, sizeof digits - first);
+}
+
+int spin_vprintf(const char *format, va_list arguments) {
+    out_t out = {{0, 0}, 0};
+    for (; *format; format++) {
+        if (*format != '%') {
+            put(&out, *format);
+            continue;
+        }
+        const char *from = format++;
+        field_t f = {0, false, false};
+        for (; *format == '-' || *format == '0'; format++) {
+            *(*format == '-' ? &f.left : &f.zeros) = true;
+        }
+        for (; *format >= '0' && *format <= '9'; format++) {
+            f.width = 10 * f.width + (uint32_t)(*format - '0');
+        }
+        if (*format == 'l' || *format == 'h' || *format == 'z') {
+            format++;
+        }
+        switch (*format) {
+        case 'd':
+        case 'i': {
+            int value = va_arg(arguments, int);
+            number(&out, f, value < 0, value < 0 ? -(uint32_t)value : (uint32_t)value, true, 0);
+            break;
+        }
+        case 'u': number(&out, f, false, va_arg(arguments, uint32_t), true, 0); break;
+        case 'x': number(&out, f, false, va_arg(arguments, uint32_t), false, 'a'); break;
+        case 'X': number(&out, f, false, va_arg(arguments, uint32_t), false, 'A'); break;
+        case 'p':
+            put(&out, '0');
+            put(&out, 'x');
+            number(&out, (field_t){8, false, true}, false, va_arg(arguments, uint32_t), false, 'a');
+            break;
+        case 'c': {
+            char c = (char)va_arg(arguments, int);
+            f.zeros = false;
+            field(&out, f, false, &c, 1);
+            break;
+        }
+        case 's': {
+            const char *text = va_arg(arguments, const char *);
+            uint32_t length = 0;
+            text = text ? text : "(null)";
+            while (text[length]) {
+                length++;
+            }
+            f.zeros = false;
+            field(&out, f, false, text, length);
+            break;
+        }
+        case '%': put(&out, '%'); break;
+        default:
+            /* Not ours: printed as it stands. The end of the format stays for the loop to find. */
+            for (; from < format; from++) {
+                put(&out, *from);
+            }
+            if (!*format) {
+                format--;
+            } else {
+                put(&out, *format);
+            }
+        }
+    }
+    if (out.count & 7) {
+        flush(&out, out.count & 7);
+    }
+    return (int)out.count;
+}
+
+int spin_printf(const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    int count = spin_vprintf(format, arguments);
+    va_end(arguments);
+    return count;
+}

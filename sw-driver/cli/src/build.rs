@@ -1,0 +1,179 @@
+//! `spindle build`: an image, and what it takes of the card.
+
+use crate::sdk;
+use crate::session;
+use crate::stack::{Code, HandlerStack};
+use crate::table::table;
+use crate::toolchain::{Family, Sources, Toolchain};
+use anyhow::{Context, Result};
+use object::read::elf::{FileHeader, SectionHeader};
+use object::{elf, Endianness};
+use serde::Serialize;
+use spindle::context::reserved;
+use spindle::image::ImageError;
+use spindle::Image;
+use spindle_contract::params::Config;
+use std::fmt::Write;
+use std::path::{Path, PathBuf};
+
+/// Arguments of `spindle build`.
+#[derive(clap::Args)]
+pub struct BuildArguments {
+    #[command(flatten)]
+    sources: Sources,
+    /// The image to write [default: the first file's name, ending in .elf].
+    #[arg(long, short, value_name = "HANDLER.elf")]
+    output: Option<PathBuf>,
+    /// Compiler [default: the one that SPINDLE_CC names, else GCC, else Clang].
+    #[arg(long, value_enum)]
+    cc: Option<Family>,
+    /// Configuration of the NIC whose limits count: sim, kintex7 or alveo.
+    #[arg(long, default_value = "sim")]
+    config: String,
+    /// Report to write as JSON.
+    #[arg(long, value_name = "REPORT.json")]
+    json: Option<PathBuf>,
+}
+
+/// Compiles, reports, and checks that the card can run what came out.
+pub fn build(arguments: &BuildArguments) -> Result<()> {
+    let config = session::config(&arguments.config)?;
+    let default = || arguments.sources.files[0].with_extension("elf");
+    let output = arguments.output.clone().unwrap_or_else(default);
+    let toolchain = Toolchain::find(arguments.cc)?;
+    let compiler = sdk::compile(&toolchain, &arguments.sources, &output)?;
+    let file = std::fs::read(&output).with_context(|| format!("the compiler wrote no {}", output.display()))?;
+    let report = Report::of(&file, &output, compiler, &config)?;
+    print!("{}", report.text());
+    if let Some(path) = &arguments.json {
+        let text = serde_json::to_string_pretty(&report)?;
+        std::fs::write(path, text + "\n").with_context(|| format!("cannot write {}", path.display()))?;
+    }
+    warn_of_stack(&report.handlers, report.stack_limit);
+    for (what, memory) in [("code", &report.instruction_memory), ("state", &report.context_memory)] {
+        if memory.used > memory.limit {
+            return Err(ImageError::TooLarge { what, bytes: memory.used, limit: memory.limit })
+                .with_context(|| format!("{} does not fit configuration `{}`", output.display(), config.name));
+        }
+    }
+    Ok(())
+}
+
+/// A line on standard error for each handler that may run over its stack.
+pub fn warn_of_stack(handlers: &[HandlerStack], limit: usize) {
+    for handler in handlers.iter().filter(|handler| handler.at_least as usize > limit) {
+        eprintln!(
+            "spindle: warning: {} needs {} bytes of stack ({}), it has {limit} and faults beyond; use smaller local arrays, or static ones",
+            handler.handler,
+            handler.at_least,
+            handler.path.join(" > ")
+        );
+    }
+}
+
+/// Bytes by kind of section.
+#[derive(Clone, Copy, Debug, Default, Serialize, PartialEq, Eq)]
+pub struct Sections {
+    /// Instructions.
+    pub code: u32,
+    /// Constants.
+    pub rodata: u32,
+    /// Initialised variables.
+    pub data: u32,
+    /// Zeroed variables.
+    pub bss: u32,
+}
+
+impl Sections {
+    /// Of an image that [`Image::parse`] has accepted.
+    pub fn of(file: &[u8]) -> object::Result<Sections> {
+        let header = elf::FileHeader32::<Endianness>::parse(file)?;
+        let endian = header.endian()?;
+        let mut sum = Sections::default();
+        for section in header.sections(endian, file)?.iter() {
+            let flags = section.sh_flags(endian);
+            let kind = match flags & (elf::SHF_ALLOC | elf::SHF_WRITE | elf::SHF_EXECINSTR) {
+                elf::SHF_ALLOC => &mut sum.rodata,
+                flags if flags & elf::SHF_ALLOC == 0 => continue,
+                flags if flags & elf::SHF_EXECINSTR != 0 => &mut sum.code,
+                _ if section.sh_type(endian) == elf::SHT_NOBITS => &mut sum.bss,
+                _ => &mut sum.data,
+            };
+            *kind += section.sh_size(endian);
+        }
+        Ok(sum)
+    }
+}
+
+/// A memory of the card.
+#[derive(Clone, Copy, Debug, Serialize)]
+struct Memory {
+    /// Bytes of the image.
+    used: usize,
+    /// Bytes that the driver sets aside: a power of two.
+    reserved: usize,
+    /// Bytes of the memory.
+    limit: usize,
+}
+
+/// What an image takes.
+#[derive(Debug, Serialize)]
+struct Report {
+    image: String,
+    compiler: String,
+    config: &'static str,
+    sections: Sections,
+    /// Code and constants.
+    instruction_memory: Memory,
+    /// Variables.
+    context_memory: Memory,
+    /// Bytes of stack of a handler.
+    stack_limit: usize,
+    handlers: Vec<HandlerStack>,
+}
+
+impl Report {
+    fn of(file: &[u8], path: &Path, compiler: String, config: &Config) -> Result<Report> {
+        let image = Image::parse(file).with_context(|| format!("{} cannot be loaded", path.display()))?;
+        let memory = |used: usize, limit| Memory { used, reserved: reserved(used), limit };
+        Ok(Report {
+            image: path.display().to_string(),
+            compiler,
+            config: config.name,
+            sections: Sections::of(file)?,
+            instruction_memory: memory(image.code.len(), config.imem_bytes),
+            context_memory: memory(image.state.len(), config.l2_bytes),
+            stack_limit: config.stack_bytes(),
+            handlers: Code::of(file)?.handlers(),
+        })
+    }
+
+    fn text(&self) -> String {
+        let mut out = String::new();
+        let _ = writeln!(out, "{}: built by {}, for configuration `{}`\n", self.image, self.compiler, self.config);
+        let s = self.sections;
+        let rows = [
+            ("instruction memory", format!("{} code + {} rodata", s.code, s.rodata), self.instruction_memory),
+            ("context memory", format!("{} data + {} bss", s.data, s.bss), self.context_memory),
+        ];
+        let rows = rows.map(|(name, parts, memory)| {
+            [name.into(), parts, memory.used.to_string(), memory.reserved.to_string(), memory.limit.to_string()]
+        });
+        let _ = writeln!(out, "{}\n", table(["bytes of", "image", "used", "set aside", "there are"], rows, true));
+        let rows = self.handlers.iter().map(|handler| {
+            let depth = handler.bytes.map_or_else(|| "unbounded".into(), |bytes| bytes.to_string());
+            [handler.handler.to_owned(), depth, self.stack_limit.to_string(), handler.path.join(" > ")]
+        });
+        let _ = writeln!(out, "{}", table(["handler", "stack, at most", "there are", "deepest calls"], rows, false));
+        for handler in self.handlers.iter().filter(|handler| handler.bytes.is_none()) {
+            let _ = writeln!(
+                out,
+                "{} has no bound, at least {} bytes: {}",
+                handler.handler,
+                handler.at_least,
+                handler.unbounded.join("; ")
+            );
+        }
+        out
+    }
+}

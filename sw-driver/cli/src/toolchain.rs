@@ -1,0 +1,254 @@
+//! The compiler of handlers: GCC, or Clang with LLD.
+
+use anyhow::{anyhow, bail, ensure, Context, Result};
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// What the processor has.
+const ARCHITECTURE: &str = "rv32im_zicsr";
+/// Old Clangs refuse this name and know its instructions all the same.
+const CSR_EXTENSION: &str = "_zicsr";
+/// GCC before 13 dies of the constant 2048 if it may use this one on a 32-bit machine: a source that has it is compiled without.
+const SINGLE_BIT_EXTENSION: &str = "_zbs";
+const GCC_DIES: &str = "internal compiler error";
+const ABI: &str = "-mabi=ilp32";
+/// libgcc is built for this subset; asking for it by path keeps the linker from taking the 64-bit one.
+const LIBRARY_ARCHITECTURE: &str = "-march=rv32im";
+
+/// Code generation and warnings.
+const FLAGS: [&str; 7] =
+    ["-ffreestanding", "-fno-common", "-ffunction-sections", "-fdata-sections", "-Wall", "-Wextra", "-std=gnu11"];
+/// Linking. Handlers have no entry point of the whole program.
+const LINK_FLAGS: [&str; 4] = ["-nostdlib", "-static", "-Wl,--gc-sections", "-Wl,-e,0"];
+
+const GCC: &str = "riscv64-unknown-elf-gcc";
+const INSTALL_GCC: &str = "`apt-get install gcc-riscv64-unknown-elf`";
+const INSTALL_CLANG: &str = "`apt-get install clang lld`";
+/// Clang by these names is looked for, newest first; a name without a number comes before all.
+const CLANG_VERSIONS: std::ops::RangeInclusive<u32> = 14..=24;
+
+/// Makers of compilers: they take different arguments.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum Family {
+    /// riscv64-unknown-elf-gcc.
+    Gcc,
+    /// clang and ld.lld.
+    Clang,
+}
+
+impl Family {
+    fn of(program: &Path) -> Family {
+        let name = program.file_name().unwrap_or_default().to_string_lossy();
+        if name.contains("clang") {
+            Family::Clang
+        } else {
+            Family::Gcc
+        }
+    }
+}
+
+/// What is compiled, besides the SDK's own files.
+#[derive(Clone, Debug, clap::Args)]
+pub struct Sources {
+    /// C or assembly files; together they are one image.
+    #[arg(required = true, value_name = "HANDLER.c")]
+    pub files: Vec<PathBuf>,
+    /// Folder of headers.
+    #[arg(short = 'I', value_name = "FOLDER")]
+    pub includes: Vec<PathBuf>,
+    /// Macro, as the compiler takes it.
+    #[arg(short = 'D', value_name = "NAME[=VALUE]")]
+    pub defines: Vec<String>,
+    /// Level of optimisation.
+    #[arg(short = 'O', value_name = "LEVEL", default_value = "2", value_parser = ["0", "1", "2", "3", "s", "g"])]
+    pub optimisation: String,
+}
+
+impl Sources {
+    /// One file, compiled as `spindle run` does it.
+    pub fn one(file: &Path) -> Sources {
+        Sources { files: vec![file.into()], includes: Vec::new(), defines: Vec::new(), optimisation: "2".into() }
+    }
+
+    /// The files by name, for sentences.
+    pub fn names(&self) -> String {
+        self.files.iter().map(|file| file.display().to_string()).collect::<Vec<_>>().join(", ")
+    }
+}
+
+/// A compiler that is there.
+pub struct Toolchain {
+    program: PathBuf,
+    family: Family,
+    /// As it takes it.
+    architecture: String,
+    /// ABI and what else it needs to be told.
+    arguments: Vec<String>,
+    /// Division of 64-bit integers and the like; Clang has none of its own.
+    library: Option<String>,
+}
+
+impl Toolchain {
+    /// The compiler of that family; else the one that SPINDLE_CC names; else GCC, else Clang.
+    pub fn find(family: Option<Family>) -> Result<Toolchain> {
+        let named = std::env::var_os("SPINDLE_CC").map(PathBuf::from);
+        let named = named.filter(|program| family.is_none_or(|family| family == Family::of(program)));
+        let program = match (named, family) {
+            (Some(program), _) => program,
+            (None, Some(Family::Gcc)) => GCC.into(),
+            (None, Some(Family::Clang)) => clang().ok_or_else(|| {
+                anyhow!("Clang is not installed; run {INSTALL_CLANG} as root, or build with --cc gcc")
+            })?,
+            (None, None) => in_path(GCC).or_else(clang).ok_or_else(|| {
+                anyhow!("no compiler for RISC-V is installed; run {INSTALL_GCC} or {INSTALL_CLANG} as root, or name one in SPINDLE_CC")
+            })?,
+        };
+        match Family::of(&program) {
+            Family::Gcc => Toolchain::gcc(program),
+            Family::Clang => Toolchain::clang(program),
+        }
+    }
+
+    fn gcc(program: PathBuf) -> Result<Toolchain> {
+        let library = libgcc(&program)?;
+        // Code and constants share a segment, which is neither writable nor what this warning is about.
+        let arguments = [ABI, "-Wl,--no-warn-rwx-segments"].map(String::from).to_vec();
+        Ok(Toolchain {
+            program,
+            family: Family::Gcc,
+            architecture: ARCHITECTURE.into(),
+            arguments,
+            library: Some(library),
+        })
+    }
+
+    fn clang(program: PathBuf) -> Result<Toolchain> {
+        let mut arguments = ["--target=riscv32-unknown-elf", ABI].map(String::from).to_vec();
+        let probe = |architecture: &str| {
+            let mut command = Command::new(&program);
+            run(command.args(&arguments).arg(march(architecture)).args(["-E", "-x", "c", "/dev/null"]))
+        };
+        let mut architecture = ARCHITECTURE.to_owned();
+        if probe(&architecture).is_err() {
+            architecture = architecture.replace(CSR_EXTENSION, "");
+            probe(&architecture)?;
+        }
+        let linker = linker(&program).ok_or_else(|| {
+            anyhow!("{} is installed, its linker ld.lld is not; run {INSTALL_CLANG} as root", program.display())
+        })?;
+        arguments.push(format!("--ld-path={}", linker.display()));
+        let library = in_path(GCC).map(|gcc| libgcc(&gcc)).transpose()?;
+        Ok(Toolchain { program, family: Family::Clang, architecture, arguments, library })
+    }
+
+    /// Compiles and links with the SDK in `sdk`; the compiler's warnings go to standard error. Returns what compiled it, and for which
+    /// machine.
+    pub fn build(&self, sources: &Sources, sdk: &Path, output: &Path) -> Result<String> {
+        for file in &sources.files {
+            ensure!(file.exists(), "cannot read {}; give a .c file", file.display());
+        }
+        let compile = |architecture: &str| {
+            let mut command = Command::new(&self.program);
+            command
+                .arg(march(architecture))
+                .args(&self.arguments)
+                .args(FLAGS)
+                .arg(format!("-O{}", sources.optimisation));
+            for folder in std::iter::once(&sdk.join("include")).chain(&sources.includes) {
+                command.arg("-I").arg(folder);
+            }
+            command.args(sources.defines.iter().map(|define| format!("-D{define}")));
+            command.args(LINK_FLAGS).arg("-L").arg(sdk.join("generated")).arg("-T").arg(sdk.join("handler.ld"));
+            command.args(&sources.files).args(["memory.c", "printf.c"].map(|file| sdk.join("lib").join(file)));
+            command.args(&self.library).arg("-o").arg(output);
+            run(&mut command)
+        };
+        let mut architecture = self.architecture.clone();
+        let mut result = compile(&architecture);
+        if self.family == Family::Gcc && result.as_ref().is_err_and(|error| error.to_string().contains(GCC_DIES)) {
+            architecture = architecture.replace(SINGLE_BIT_EXTENSION, "");
+            result = compile(&architecture);
+        }
+        let words = result.with_context(|| format!("{} does not compile", sources.names())).map_err(|error| {
+            if self.library.is_none() && format!("{error:#}").contains("undefined symbol: __") {
+                return error
+                    .context(format!("64-bit division and floating point need libgcc: run {INSTALL_GCC} as root"));
+            }
+            error
+        })?;
+        if !words.trim().is_empty() {
+            eprintln!("{}", words.trim_end());
+        }
+        Ok(format!("{} for {architecture}", self.name()))
+    }
+
+    fn name(&self) -> String {
+        let version = Command::new(&self.program).arg("-dumpversion").output();
+        let version =
+            version.map(|output| String::from_utf8_lossy(&output.stdout).trim().to_owned()).unwrap_or_default();
+        let family = match self.family {
+            Family::Gcc => "gcc",
+            Family::Clang => "clang",
+        };
+        format!("{family} {version}")
+    }
+}
+
+fn march(architecture: &str) -> String {
+    format!("-march={architecture}")
+}
+
+/// Path of the 32-bit libgcc that this GCC has.
+fn libgcc(program: &Path) -> Result<String> {
+    let mut command = Command::new(program);
+    command.args([LIBRARY_ARCHITECTURE, ABI, "-print-libgcc-file-name"]);
+    let output = match command.output() {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => bail!(
+            "the RISC-V compiler {} is not installed; run {INSTALL_GCC} as root, or name another one in SPINDLE_CC",
+            program.display()
+        ),
+        other => other.with_context(|| format!("cannot run {}", program.display()))?,
+    };
+    ensure!(
+        output.status.success(),
+        "{} is no compiler for 32-bit RISC-V: {}",
+        program.display(),
+        String::from_utf8_lossy(&output.stderr).trim()
+    );
+    Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned())
+}
+
+/// Clang by the first of its names.
+fn clang() -> Option<PathBuf> {
+    in_path("clang").or_else(|| CLANG_VERSIONS.rev().find_map(|version| in_path(format!("clang-{version}"))))
+}
+
+/// The linker that belongs to a Clang.
+fn linker(clang: &Path) -> Option<PathBuf> {
+    let own = Command::new(clang).arg("-print-prog-name=ld.lld").output().ok()?;
+    let own = PathBuf::from(String::from_utf8_lossy(&own.stdout).trim());
+    let version = clang.file_name()?.to_string_lossy().split_once('-').map(|(_, version)| format!("ld.lld-{version}"));
+    own.is_absolute().then_some(own).or_else(|| in_path("ld.lld")).or_else(|| version.and_then(in_path))
+}
+
+/// A program of that name in the folders of PATH.
+fn in_path(name: impl AsRef<OsStr>) -> Option<PathBuf> {
+    let folders = std::env::var_os("PATH")?;
+    let found = std::env::split_paths(&folders).map(|folder| folder.join(name.as_ref())).find(|path| path.is_file());
+    found
+}
+
+/// Runs the compiler; its words are the result, or the error.
+fn run(command: &mut Command) -> Result<String> {
+    let compiler = command.get_program().to_string_lossy().into_owned();
+    let output = match command.output() {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+            bail!("the compiler {compiler} is not installed; run {INSTALL_GCC} or {INSTALL_CLANG} as root, or name another one in SPINDLE_CC")
+        }
+        other => other.with_context(|| format!("cannot run {compiler}"))?,
+    };
+    let words = String::from_utf8_lossy(&output.stderr).into_owned();
+    ensure!(output.status.success(), "{compiler} says:\n{}", words.trim_end());
+    Ok(words)
+}

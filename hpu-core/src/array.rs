@@ -1,10 +1,11 @@
-//! The HPU array: clusters, and what they share. Wiring, with two small joints (frame tags of the egress, trace lanes).
+//! The HPU array: clusters, and what they share. Wiring, with three small joints (frame tags of the egress, trace lanes, cycle counter).
 //!
 //! ```text
 //!  task -> dispatcher -> cluster[i] -> endings -> task_done_feedback
 //!             ^            |  |  |  \-> egress_arbiter -> egress
 //!  csr -> registers        |  |  \----> dma_router -> dma
-//!             |            |  \-------> places -> place_feedback
+//!             |            |  |\------> places -> place_feedback
+//!             |            |  \-------> faults, prints -> registers
 //!             v            v
 //!             l2 <---------+ <-- load_router <-- load
 //! ```
@@ -18,7 +19,9 @@ use crate::dispatcher::Dispatcher;
 use crate::dma_router::DmaRouter;
 use crate::hpu_counter::HpuCounter;
 use crate::l2::L2;
+use crate::l2_port::L2Port;
 use crate::load_router::LoadRouter;
+use crate::processor::types::Rvfi;
 use crate::registers::Registers;
 use crate::sum_counter::SumCounter;
 use crate::types::{FaultReport, PrintPiece};
@@ -109,6 +112,8 @@ pub struct HpuArray {
     pub trace_valid: Signal<Out, Bits<128>>,
     /// Frame of each lane.
     pub trace_tags: Signal<Out, Bits<2048>>,
+    /// Retired instructions, cluster by cluster; only if the configuration says so.
+    pub rvfi: Vec<Signal<Out, Rvfi>>,
     dispatcher: Dispatcher,
     clusters: Vec<Cluster>,
     load_router: LoadRouter,
@@ -119,6 +124,7 @@ pub struct HpuArray {
     places: Collector<Command, 4>,
     faults: Collector<FaultReport, 4>,
     prints: Collector<PrintPiece, 6>,
+    l2_port: Vec<L2Port>,
     l2: L2,
     registers: Registers,
     hpu_counters: Vec<HpuCounter>,
@@ -128,6 +134,11 @@ pub struct HpuArray {
     retired_counter: SumCounter,
     command_counter: SumCounter,
     lost_counter: SumCounter,
+    print_counter: SumCounter,
+    /// Cycles since reset, in two halves so that no carry is long; `wraps` = the low half is all ones.
+    cycle_low: Reg<Bits<32>>,
+    cycle_high: Reg<Bits<32>>,
+    wraps: Reg<Bit>,
     egress_inside: Reg<Bit>,
     egress_pushed: Signal<Local, Bits<16>>,
     egress_starts: Signal<Local, Bit>,
@@ -137,6 +148,16 @@ pub struct HpuArray {
     dma_done_pulse: Reg<Bit>,
     _clusters: usize,
     _hpus: usize,
+    _rvfi: usize,
+}
+
+/// How many retirement ports the array has: one for each HPU, or none.
+pub fn retirement_ports(config: &Config) -> usize {
+    if config.rvfi {
+        config.total_hpus()
+    } else {
+        0
+    }
 }
 
 impl HpuArray {
@@ -182,6 +203,7 @@ impl HpuArray {
             fault_pending: Default::default(),
             trace_valid: Default::default(),
             trace_tags: Default::default(),
+            rvfi: (0..retirement_ports(config)).map(|_| Default::default()).collect(),
             dispatcher: Dispatcher::new(config.clusters),
             clusters: (0..config.clusters).map(|_| Cluster::new(config)).collect(),
             load_router: LoadRouter::new(config.clusters),
@@ -192,7 +214,8 @@ impl HpuArray {
             places: Collector::new(config.clusters),
             faults: Collector::new(config.clusters),
             prints: Collector::new(config.clusters),
-            l2: L2::new(config.l2_bytes, config.clusters),
+            l2_port: (0..config.clusters).map(|_| Default::default()).collect(),
+            l2: L2::new(config.l2_bytes, config.clusters, config.hpus),
             registers: Registers::new(config.total_hpus(), config.contexts),
             hpu_counters: (0..config.total_hpus()).map(|_| Default::default()).collect(),
             task_counter: Default::default(),
@@ -201,6 +224,10 @@ impl HpuArray {
             retired_counter: Default::default(),
             command_counter: Default::default(),
             lost_counter: Default::default(),
+            print_counter: Default::default(),
+            cycle_low: Default::default(),
+            cycle_high: Default::default(),
+            wraps: Default::default(),
             egress_inside: Default::default(),
             egress_pushed: Default::default(),
             egress_starts: Default::default(),
@@ -210,6 +237,7 @@ impl HpuArray {
             dma_done_pulse: Default::default(),
             _clusters: config.clusters,
             _hpus: config.hpus,
+            _rvfi: retirement_ports(config),
         }
     }
 }
@@ -217,7 +245,7 @@ impl HpuArray {
 impl Logic for HpuArray {
     #[hdl]
     fn update(&mut self) {
-        regs!(self, clock, reset, egress_inside, trace_valid_register, dma_done_pulse);
+        regs!(self, clock, reset, egress_inside, trace_valid_register, dma_done_pulse, cycle_low, cycle_high, wraps);
         dffs!(self, clock, trace_tags_register, dma_done_register);
         clocks!(
             self,
@@ -233,6 +261,7 @@ impl Logic for HpuArray {
             places,
             faults,
             prints,
+            l2_port,
             l2
         );
         clocks!(
@@ -246,7 +275,8 @@ impl Logic for HpuArray {
             busy_counter,
             retired_counter,
             command_counter,
-            lost_counter
+            lost_counter,
+            print_counter
         );
 
         // Tasks in, endings out.
@@ -264,6 +294,14 @@ impl Logic for HpuArray {
         self.places.read_ready.next = self.place_ready.val();
         self.dma_done_register.d.next = self.dma_done_feedback.val();
         self.dma_done_pulse.d.next = self.dma_done_valid.val();
+
+        // The cycle.
+        self.cycle_low.d.next = self.cycle_low.q.val() + 1;
+        self.wraps.d.next = self.cycle_low.q.val() == bits::<32>(0xFFFF_FFFE);
+        if self.wraps.q.val() {
+            self.cycle_high.d.next = self.cycle_high.q.val() + 1;
+        }
+        let cycle = (self.cycle_high.q.val(), self.cycle_low.q.val()).cat::<64>();
 
         // What the clusters share.
         let full = self.faults.level.val().get_bit(4);
@@ -315,10 +353,16 @@ impl Logic for HpuArray {
             self.prints.write[i].next = PrintPiece::default();
             self.prints.write_valid[i].next = false;
 
-            self.l2.access[i].next = self.clusters[i].l2_access.val();
-            self.l2.valid[i].next = self.clusters[i].l2_valid.val();
-            self.clusters[i].l2_ack.next = self.l2.ack[i].val();
-            self.clusters[i].l2_data.next = self.l2.data.val();
+            self.l2_port[i].access.next = self.clusters[i].l2_access.val();
+            self.l2_port[i].valid.next = self.clusters[i].l2_valid.val();
+            self.clusters[i].l2_ack.next = self.l2_port[i].ack.val();
+            self.clusters[i].l2_data.next = self.l2_port[i].data.val();
+            self.l2.request[i].next = self.l2_port[i].request.val();
+            self.l2.hpu[i].next = bits::<3>(0);
+            self.l2.valid[i].next = self.l2_port[i].request_valid.val();
+            self.l2_port[i].request_ready.next = self.l2.ready[i].val();
+            self.l2_port[i].answer.next = self.l2.answer[i].val();
+            self.l2_port[i].answer_valid.next = self.l2.answer_valid[i].val();
             self.clusters[i].imem_write.next = self.registers.imem_write.val();
             self.clusters[i].imem_address.next = self.registers.imem_address.val();
             self.clusters[i].imem_data.next = self.registers.imem_data.val();
@@ -375,18 +419,24 @@ impl Logic for HpuArray {
         self.dispatcher.install.next = self.registers.install.val();
         self.dispatcher.install_index.next = self.registers.install_index.val();
         self.dispatcher.active.next = self.registers.active.val();
-        self.l2.host_access.next = self.registers.l2_access.val();
-        self.l2.host_valid.next = self.registers.l2_valid.val();
-        self.registers.l2_ack.next = self.l2.host_ack.val();
-        self.registers.l2_data.next = self.l2.data.val();
+        self.l2.request[self._clusters].next = self.registers.l2_request.val();
+        self.l2.hpu[self._clusters].next = bits::<3>(0);
+        self.l2.valid[self._clusters].next = self.registers.l2_valid.val();
+        self.registers.l2_ready.next = self.l2.ready[self._clusters].val();
+        self.registers.l2_answer.next = self.l2.answer[self._clusters].val();
+        self.registers.l2_answer_valid.next = self.l2.answer_valid[self._clusters].val();
         self.registers.report.next = self.faults.read.val();
         self.registers.reports.next = self.faults.level.val().get_bits::<8>(0);
         self.faults.read_ready.next = self.registers.pop.val();
         self.registers.print.next = self.prints.read.val();
         self.registers.prints.next = self.prints.level.val().get_bits::<8>(0);
-        self.registers.prints_lost.next = bits::<32>(0);
+        self.registers.prints_lost.next = self.print_counter.low.val();
         self.prints.read_ready.next = self.registers.print_pop.val();
         self.fault_pending.next = self.faults.read_valid.val();
+
+        for i in 0..self._rvfi {
+            self.rvfi[i].next = Rvfi::default();
+        }
 
         // Counters and trace lanes, by HPU.
         let mut busy: Bits<32> = bits::<32>(0);
@@ -395,6 +445,7 @@ impl Logic for HpuArray {
         let mut commanded: Bits<32> = bits::<32>(0);
         let mut faulted: Bits<32> = bits::<32>(0);
         let mut lost: Bits<32> = bits::<32>(0);
+        let unprinted: Bits<32> = bits::<32>(0);
         let mut lanes: Bits<128> = bits::<128>(0);
         let mut tags: Bits<2048> = bits::<2048>(0);
         for c in 0..self._clusters {
@@ -433,6 +484,7 @@ impl Logic for HpuArray {
         self.command_counter.events.next = commanded;
         self.fault_counter.events.next = faulted;
         self.lost_counter.events.next = lost;
+        self.print_counter.events.next = unprinted;
         self.registers.lost.next = self.lost_counter.low.val();
         self.registers.busy_low.next = self.busy_counter.low.val();
         self.registers.busy_high.next = self.busy_counter.high.val();

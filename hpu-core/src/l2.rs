@@ -1,77 +1,78 @@
 //! Context memory (L2): shared by all clusters and the host.
 
-use crate::types::Access;
-use spindle_blocks::arbiter::RoundRobin;
-use spindle_blocks::ram::{ByteRam, RamStyle};
+use crate::l2_bank::{L2Answer, L2Bank, L2Request, HARTS, LR, REQUESTERS};
+use crate::processor::types::{RemoteAnswer, RemoteRequest};
+use spindle_blocks::skid::Skid;
 use spindle_verilog::prelude::*;
 
-/// Port of the host among the requesters.
-const HOST: usize = 8;
+/// Banks, interleaved by the lowest bits of the word address.
+const BANKS: usize = 4;
 
-/// One memory with byte enables, one access per cycle, round robin over clusters and the host.
+/// Four banks that work side by side; atomics are done at the bank.
 ///
 /// | neighbour | ports |
 /// |---|---|
-/// | clusters | in `access[i]`, `valid[i]` held until out `ack[i]`; out `data`, with the ack |
-/// | registers | in `host_access`, `host_valid` / out `host_ack` |
+/// | clusters | in `request[i]`, `hpu[i]`, `valid[i]` / out `ready[i]`; out `answer[i]`, `answer_hpu[i]`, `answer_valid[i]`, always taken |
+/// | registers (the host) | the same, with the highest `i` |
 ///
-/// Latency: grant in the cycle of the request when nobody else asks, ack 4 cycles later. Worst case: all other requesters first, one cycle each. Writes are
-/// acknowledged like reads. A requester has one access under way.
+/// A request stays within its word; data are right-aligned both ways. Every request is answered, a store as well.
+///
+/// Latency: a request is in front of its bank one cycle after it was taken, and answered exactly 4 cycles after the bank's grant: 5 cycles
+/// from request to answer if nobody else asks. The answers of a requester come in the order of its requests. Each requester may send
+/// one request per cycle. Worst case in front of a bank: every other requester once, each 1 cycle, or 4 with an AMO.
 #[derive(LogicBlock)]
 pub struct L2 {
     /// Core clock.
     pub clock: Signal<In, Clock>,
     /// Synchronous reset, active high.
     pub reset: Signal<In, Bit>,
-    /// Accesses of the clusters.
-    pub access: Vec<Signal<In, Access>>,
-    /// They are wanted.
+    /// Requests.
+    pub request: Vec<Signal<In, RemoteRequest>>,
+    /// HPU that asks.
+    pub hpu: Vec<Signal<In, Bits<3>>>,
+    /// There is one.
     pub valid: Vec<Signal<In, Bit>>,
-    /// They are done.
-    pub ack: Vec<Signal<Out, Bit>>,
-    /// Access of the host.
-    pub host_access: Signal<In, Access>,
-    /// It is wanted.
-    pub host_valid: Signal<In, Bit>,
-    /// It is done.
-    pub host_ack: Signal<Out, Bit>,
-    /// The word read.
-    pub data: Signal<Out, Bits<32>>,
-    arbiter: RoundRobin<9>,
-    memory: ByteRam<18, 4, 32>,
-    chosen: DFF<Access>,
-    /// Who was granted 1, 2, 3 cycles ago, and who is answered.
-    granted: Reg<Bits<9>>,
-    reading: Reg<Bits<9>>,
-    read: Reg<Bits<9>>,
-    answered: Reg<Bits<9>>,
-    word: DFF<Bits<32>>,
-    _clusters: usize,
+    /// It is taken.
+    pub ready: Vec<Signal<Out, Bit>>,
+    /// Answers.
+    pub answer: Vec<Signal<Out, RemoteAnswer>>,
+    /// HPU that asked.
+    pub answer_hpu: Vec<Signal<Out, Bits<3>>>,
+    /// There is one.
+    pub answer_valid: Vec<Signal<Out, Bit>>,
+    front: Vec<Skid<L2Request>>,
+    bank: [L2Bank; BANKS],
+    reserving: Reg<Bits<HARTS>>,
+    answers: Vec<DFF<L2Answer>>,
+    answered: Reg<Bits<REQUESTERS>>,
+    _requesters: usize,
+    _hpus: usize,
 }
 
 impl L2 {
-    /// `bytes` of memory for `clusters` clusters.
-    pub fn new(bytes: usize, clusters: usize) -> Self {
-        assert!((1..=HOST).contains(&clusters), "L2: {clusters} clusters cannot be served; use 1 to 8");
+    /// `bytes` of memory for `clusters` clusters of `hpus` HPUs, and the host.
+    pub fn new(bytes: usize, clusters: usize, hpus: usize) -> Self {
+        assert!((1..REQUESTERS).contains(&clusters), "L2: {clusters} clusters cannot be served; use 1 to 8");
+        assert!((1..=8).contains(&hpus), "L2: clusters of {hpus} HPUs cannot be told apart; use 1 to 8");
+        assert!(bytes.is_power_of_two() && bytes >= 4096, "L2: {bytes} bytes; use a power of two from 4 KiB on");
+        let requesters = clusters + 1;
         Self {
             clock: Default::default(),
             reset: Default::default(),
-            access: (0..clusters).map(|_| Default::default()).collect(),
-            valid: (0..clusters).map(|_| Default::default()).collect(),
-            ack: (0..clusters).map(|_| Default::default()).collect(),
-            host_access: Default::default(),
-            host_valid: Default::default(),
-            host_ack: Default::default(),
-            data: Default::default(),
-            arbiter: Default::default(),
-            memory: ByteRam::with_depth(RamStyle::Block, 2, bytes / 4),
-            chosen: Default::default(),
-            granted: Default::default(),
-            reading: Default::default(),
-            read: Default::default(),
+            request: (0..requesters).map(|_| Default::default()).collect(),
+            hpu: (0..requesters).map(|_| Default::default()).collect(),
+            valid: (0..requesters).map(|_| Default::default()).collect(),
+            ready: (0..requesters).map(|_| Default::default()).collect(),
+            answer: (0..requesters).map(|_| Default::default()).collect(),
+            answer_hpu: (0..requesters).map(|_| Default::default()).collect(),
+            answer_valid: (0..requesters).map(|_| Default::default()).collect(),
+            front: (0..requesters).map(|_| Default::default()).collect(),
+            bank: std::array::from_fn(|_| L2Bank::new(bytes / BANKS, requesters)),
+            reserving: Default::default(),
+            answers: (0..requesters).map(|_| Default::default()).collect(),
             answered: Default::default(),
-            word: Default::default(),
-            _clusters: clusters,
+            _requesters: requesters,
+            _hpus: hpus,
         }
     }
 }
@@ -79,48 +80,54 @@ impl L2 {
 impl Logic for L2 {
     #[hdl]
     fn update(&mut self) {
-        regs!(self, clock, reset, granted, reading, read, answered);
-        dffs!(self, clock, chosen, word);
-        clocks!(self, clock, reset, arbiter);
-        self.memory.clock.next = self.clock.val();
+        regs!(self, clock, reset, reserving, answered);
+        dffs!(self, clock, answers);
+        clocks!(self, clock, reset, front, bank);
 
-        let under_way = self.granted.q.val() | self.reading.q.val() | self.read.q.val() | self.answered.q.val();
-        let mut request: Bits<9> = bits::<9>(0);
-        for i in 0..self._clusters {
-            request = request.replace_bit(i, self.valid[i].val());
+        for b in 0..BANKS {
+            self.bank[b].reserving.next = self.reserving.q.val();
         }
-        request = request.replace_bit(HOST, self.host_valid.val());
-        self.arbiter.request.next = request & !under_way;
-        self.arbiter.accept.next = true;
-        self.arbiter.lock.next = false;
-        let grant = self.arbiter.grant.val();
-        self.granted.d.next = grant;
-        let mut chosen: Access = Access::default();
-        for i in 0..self._clusters {
-            if grant.get_bit(i) {
-                chosen = self.access[i].val();
+        let mut reserving: Bits<HARTS> = bits::<HARTS>(0);
+        let mut answered: Bits<REQUESTERS> = bits::<REQUESTERS>(0);
+        for i in 0..self._requesters {
+            self.front[i].write.next = L2Request { request: self.request[i].val(), hpu: self.hpu[i].val() };
+            self.front[i].write_valid.next = self.valid[i].val();
+            self.ready[i].next = self.front[i].write_ready.val();
+
+            let asked = self.front[i].read.val();
+            let mut granted: Bit = false;
+            for b in 0..BANKS {
+                self.bank[b].asked[i].next = asked;
+                self.bank[b].valid[i].next =
+                    self.front[i].read_valid.val() & (asked.request.address.get_bits::<2>(2) == bits::<2>(b as u64));
+                granted = granted | self.bank[b].grant[i].val();
             }
-        }
-        if grant.get_bit(HOST) {
-            chosen = self.host_access.val();
-        }
-        self.chosen.d.next = chosen;
+            self.front[i].read_ready.next = granted;
 
-        let access = self.chosen.q.val();
-        let busy = self.granted.q.val().any();
-        self.memory.write_strobe.next = if busy & access.write { access.strobe } else { bits::<4>(0) };
-        self.memory.write_address.next = access.address.get_bits::<18>(2);
-        self.memory.write_data.next = access.data;
-        self.memory.read_enable.next = busy;
-        self.memory.read_address.next = access.address.get_bits::<18>(2);
-        self.reading.d.next = self.granted.q.val();
-        self.read.d.next = self.reading.q.val();
-        self.word.d.next = self.memory.read_data.val();
-        self.answered.d.next = self.read.q.val();
-        self.data.next = self.word.q.val();
-        for i in 0..self._clusters {
-            self.ack[i].next = self.answered.q.val().get_bit(i);
+            // LR and SC differ in the lowest bit of funct5. The host has no atomics.
+            let reserves =
+                granted & asked.request.atomic & (asked.request.operation.get_bits::<4>(1) == bits::<4>(LR >> 1));
+            if i + 1 < self._requesters {
+                for h in 0..self._hpus {
+                    let mine = reserves & (asked.hpu == bits::<3>(h as u64));
+                    reserving = reserving.replace_bit(16 * i + 2 * h, mine & !asked.request.thread);
+                    reserving = reserving.replace_bit(16 * i + 2 * h + 1, mine & asked.request.thread);
+                }
+            }
+
+            let mut answer: L2Answer = L2Answer::default();
+            for b in 0..BANKS {
+                if self.bank[b].answer_to.val().get_bit(i) {
+                    answer = self.bank[b].answer.val();
+                    answered = answered.replace_bit(i, true);
+                }
+            }
+            self.answers[i].d.next = answer;
+            self.answer[i].next = self.answers[i].q.val().answer;
+            self.answer_hpu[i].next = self.answers[i].q.val().hpu;
+            self.answer_valid[i].next = self.answered.q.val().get_bit(i);
         }
-        self.host_ack.next = self.answered.q.val().get_bit(HOST);
+        self.reserving.d.next = reserving;
+        self.answered.d.next = answered;
     }
 }

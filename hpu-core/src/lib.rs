@@ -7,7 +7,7 @@
 //! | [`dispatcher`], [`context_table`] | gives the task and its context to a cluster |
 //! | [`loader`], [`load_router`] | packet into L1, facts into the task page, launch to an HPU |
 //! | [`hpu`] with [`decode`], [`registers_file`], [`alu`], [`divider`], [`protection`] | runs the handler |
-//! | [`instruction_memory`], [`access_router`], [`l1`], [`task_page`], [`l2`] | its memories |
+//! | [`instruction_memory`], [`access_router`], [`l1`], [`task_page`], [`l2`] with [`l2_bank`] | its memories |
 //! | [`command_port`], [`mover`], [`dma_router`], [`collector`] | its commands, on their way out |
 //! | [`reporter`] | how it ended, faults |
 //! | [`registers`], [`sum_counter`], [`hpu_counter`] | the host's side |
@@ -31,7 +31,7 @@ pub mod instruction_memory;
 pub mod l1;
 pub mod l2;
 pub mod l2_bank;
-pub mod l2_banked;
+pub mod l2_port;
 pub mod load_router;
 pub mod loader;
 pub mod mover;

@@ -3,16 +3,17 @@
 //! | neighbour | ports |
 //! |---|---|
 //! | CSR block | in `csr` / out `csr_answer` |
-//! | context table | out `staged`, `install`, `install_index`, `active` |
+//! | context table, clusters | out `staged`, `install`, `install_index`, `active` |
 //! | clusters | out `imem_write`, `imem_address`, `imem_data` |
-//! | L2 | out `l2_access`, `l2_valid` / in `l2_ack`, `l2_data` |
+//! | L2 | out `l2_request`, `l2_valid` / in `l2_ready`; in `l2_answer`, `l2_answer_valid` |
 //! | counters | in `tasks`, `faulted`, `busy_low`, ...; in `hpu_busy[i]`, `hpu_tasks[i]` |
 //! | fault queue | in `report`, `reports`, `lost`; out `pop` |
 //! | print queue | in `print`, `prints`, `prints_lost`; out `print_pop` |
 //!
 //! An access is answered 2 cycles after the request; L2_DATA waits for the memory. Addresses without a register answer with `error`.
 
-use crate::types::{Access, ContextEntry, FaultReport, PrintPiece};
+use crate::processor::types::{RemoteAnswer, RemoteRequest};
+use crate::types::{ContextEntry, FaultReport, PrintPiece};
 use spindle_blocks::desc::{CsrRequest, CsrResponse};
 use spindle_contract::registers::hpu;
 use spindle_verilog::prelude::*;
@@ -58,13 +59,15 @@ pub struct Registers {
     /// What.
     pub imem_data: Signal<Out, Bits<32>>,
     /// Access to L2.
-    pub l2_access: Signal<Out, Access>,
+    pub l2_request: Signal<Out, RemoteRequest>,
     /// It is wanted.
     pub l2_valid: Signal<Out, Bit>,
-    /// It is done.
-    pub l2_ack: Signal<In, Bit>,
+    /// It is taken.
+    pub l2_ready: Signal<In, Bit>,
     /// The word read.
-    pub l2_data: Signal<In, Bits<32>>,
+    pub l2_answer: Signal<In, RemoteAnswer>,
+    /// The access is done.
+    pub l2_answer_valid: Signal<In, Bit>,
     /// Tasks ended.
     pub tasks: Signal<In, Bits<32>>,
     /// Tasks ended by a fault.
@@ -108,6 +111,7 @@ pub struct Registers {
     word_known: DFF<Bit>,
     hpu_word: DFF<Bits<32>>,
     report_word: DFF<Bits<32>>,
+    l2_asking: Reg<Bit>,
     l2_pending: Reg<Bit>,
     installing: Reg<Bit>,
     install_slot: DFF<Bits<4>>,
@@ -132,10 +136,11 @@ impl Registers {
             imem_write: Default::default(),
             imem_address: Default::default(),
             imem_data: Default::default(),
-            l2_access: Default::default(),
+            l2_request: Default::default(),
             l2_valid: Default::default(),
-            l2_ack: Default::default(),
-            l2_data: Default::default(),
+            l2_ready: Default::default(),
+            l2_answer: Default::default(),
+            l2_answer_valid: Default::default(),
             tasks: Default::default(),
             faulted: Default::default(),
             busy_low: Default::default(),
@@ -162,6 +167,7 @@ impl Registers {
             word_known: Default::default(),
             hpu_word: Default::default(),
             report_word: Default::default(),
+            l2_asking: Default::default(),
             l2_pending: Default::default(),
             installing: Default::default(),
             install_slot: Default::default(),
@@ -185,6 +191,7 @@ impl Logic for Registers {
             imem_pointer,
             l2_pointer,
             word_ready,
+            l2_asking,
             l2_pending,
             installing,
             answer
@@ -353,19 +360,28 @@ impl Logic for Registers {
         } else if write & (offset == bits::<12>(hpu::IMEM_ADDR as u64)) {
             self.imem_pointer.d.next = data.get_bits::<16>(0);
         }
-        self.l2_valid.next = self.l2_pending.q.val();
-        self.l2_access.next = Access {
-            address: self.l2_pointer.q.val() & bits::<20>(0xF_FFFC),
+        self.l2_valid.next = self.l2_asking.q.val();
+        self.l2_request.next = RemoteRequest {
+            far: true,
             write: request.write,
-            strobe: bits::<4>(0xF),
+            address: self.l2_pointer.q.val() & bits::<20>(0xF_FFFC),
+            size_less_one: bits::<2>(3),
             data: data,
+            ..Default::default()
         };
+        let l2_done = self.l2_pending.q.val() & self.l2_answer_valid.val();
         if fresh & is_l2 {
+            self.l2_asking.d.next = true;
             self.l2_pending.d.next = true;
-        } else if self.l2_ack.val() {
-            self.l2_pending.d.next = false;
+        } else {
+            if self.l2_ready.val() {
+                self.l2_asking.d.next = false;
+            }
+            if l2_done {
+                self.l2_pending.d.next = false;
+            }
         }
-        if self.l2_ack.val() {
+        if l2_done {
             self.l2_pointer.d.next = self.l2_pointer.q.val() + 4;
         } else if write & (offset == bits::<12>(hpu::L2_ADDR as u64)) {
             self.l2_pointer.d.next = data.get_bits::<20>(0);
@@ -387,9 +403,9 @@ impl Logic for Registers {
                     self.word.q.val()
                 };
             }
-        } else if self.l2_pending.q.val() & self.l2_ack.val() {
+        } else if l2_done {
             self.answer.d.next.ack = true;
-            self.answer.d.next.rdata = if request.write { bits::<32>(0) } else { self.l2_data.val() };
+            self.answer.d.next.rdata = if request.write { bits::<32>(0) } else { self.l2_answer.val().data };
         }
         self.csr_answer.next = self.answer.q.val();
     }

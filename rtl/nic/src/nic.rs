@@ -4,6 +4,8 @@
 //! OR of the CSR answers and of the trace ports. Ports, streams and descriptors: `docs/interfaces.md`.
 
 use crate::global_page::GlobalPage;
+use hpu_core::array::retirement_ports;
+use hpu_core::processor::types::Rvfi;
 use hpu_core::HpuArray;
 use packet_engine::PacketEngine;
 use rvma_lut::RvmaEngine;
@@ -146,11 +148,14 @@ pub struct Nic {
     pub trace_valid: Signal<Out, Bits<TRACE_LANES>>,
     /// Trace: frame of lane i in bits 16i+15..16i.
     pub trace_tags: Signal<Out, Bits<TRACE_TAGS>>,
+    /// Retired instructions, a port per HPU, cluster by cluster; none unless the configuration says `rvfi`.
+    pub rvfi: Vec<Signal<Out, Rvfi>>,
     packet_engine: PacketEngine,
     hpu_array: HpuArray,
     rvma_engine: RvmaEngine,
     csr_block: CsrBlock,
     global_page: GlobalPage,
+    _rvfi: usize,
 }
 
 impl Nic {
@@ -220,11 +225,13 @@ impl Nic {
             irq: Default::default(),
             trace_valid: Default::default(),
             trace_tags: Default::default(),
+            rvfi: (0..retirement_ports(config)).map(|_| Default::default()).collect(),
             packet_engine: PacketEngine::new(config),
             hpu_array: HpuArray::new(config),
             rvma_engine: RvmaEngine::new(config),
             csr_block: CsrBlock::default(),
             global_page: GlobalPage::new(config),
+            _rvfi: retirement_ports(config),
         }
     }
 }
@@ -371,6 +378,9 @@ impl Logic for Nic {
         self.irq.next = bit_cast::<16, 1>(fault);
         let own_valid = self.packet_engine.trace_valid.val() | self.rvma_engine.trace_valid.val();
         let own_tags = self.packet_engine.trace_tags.val() | self.rvma_engine.trace_tags.val();
+        for i in 0..self._rvfi {
+            self.rvfi[i].next = self.hpu_array.rvfi[i].val();
+        }
         self.trace_valid.next = (self.hpu_array.trace_valid.val(), own_valid).cat::<TRACE_LANES>();
         self.trace_tags.next = (self.hpu_array.trace_tags.val(), own_tags).cat::<TRACE_TAGS>();
     }

@@ -2,3 +2,4 @@
 
 mod dispatcher;
 mod l2;
+mod registers;

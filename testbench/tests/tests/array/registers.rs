@@ -1,0 +1,223 @@
+//! The page `hpu`: every register of the contract answers, the windows and queues do what their names say.
+
+use hpu_core::registers::Registers;
+use rand::Rng;
+use spindle_contract::registers::{self, hpu};
+use spindle_harness::{run_with_wave_on_failure, Model, Source, WaveContext};
+use std::collections::HashMap;
+
+const HPUS: usize = 8;
+const CONTEXTS: usize = 8;
+
+struct Bench {
+    model: Model,
+    /// Memory behind the L2 port.
+    l2: HashMap<u64, u32>,
+    /// Contexts installed: number, and the bits of the entry.
+    installed: Vec<(u64, Vec<u8>)>,
+    pops: [usize; 2],
+    slow: bool,
+}
+
+impl Bench {
+    fn new(wave: &WaveContext) -> Self {
+        let design =
+            spindle_verilog::emit(&mut Registers::new(HPUS, CONTEXTS), "registers").unwrap_or_else(|e| panic!("{e}"));
+        let source = Source::from_text("registers", design.to_string());
+        let mut model = wave.model(&source).unwrap_or_else(|error| panic!("{error:#}"));
+        model.reset(2);
+        Bench { model, l2: HashMap::new(), installed: vec![], pops: [0; 2], slow: false }
+    }
+
+    fn set(&mut self, name: &str, value: u64) {
+        let port = self.model.port(name).unwrap_or_else(|error| panic!("{error}"));
+        self.model.set(port, value);
+    }
+
+    fn get(&self, name: &str) -> u64 {
+        self.model.get(self.model.port(name).unwrap_or_else(|error| panic!("{error}")))
+    }
+
+    /// One access of the page: the data, and whether it was an error.
+    fn access(&mut self, write: bool, offset: u32, data: u32) -> (u32, bool) {
+        let port = self.model.port("csr").unwrap_or_else(|error| panic!("{error}"));
+        let request = 1 | u128::from(write) << 1 | u128::from(hpu::BASE + offset) << 2 | u128::from(data) << 22;
+        self.model.set_bytes(port, &request.to_le_bytes()[..7]);
+        let mut waiting = 0;
+        let mut answer_in = None;
+        for _ in 0..40 {
+            self.set("l2_ready", (!self.slow || waiting > 2).into());
+            self.set("l2_answer_valid", (answer_in == Some(0)).into());
+            self.model.eval();
+            let answer = self.get("csr_answer");
+            if self.get("l2_valid") == 1 {
+                waiting += 1;
+                if self.get("l2_ready") == 1 {
+                    assert_eq!(answer_in, None, "one request for one access");
+                    let request = self.get("l2_request");
+                    let (write, address) = (request >> 2 & 1 == 1, request >> 9 & 0xF_FFFF);
+                    assert_eq!((request >> 1 & 1, request >> 3 & 1, request >> 29 & 3), (1, 0, 3), "a far plain word");
+                    if write {
+                        self.l2.insert(address, (request >> 31) as u32);
+                    }
+                    let word = self.l2.get(&address).copied().unwrap_or(0);
+                    self.set("l2_answer", u64::from(write) << 1 | u64::from(word) << 2);
+                    answer_in = Some(if self.slow { 9 } else { 5 });
+                }
+            }
+            answer_in = answer_in.map(|cycles: i32| cycles - 1);
+            if self.get("install") == 1 {
+                let staged = self.model.port("staged").unwrap_or_else(|error| panic!("{error}"));
+                self.installed.push((self.get("install_index"), self.model.get_bytes(staged).to_vec()));
+            }
+            for (count, name) in [(0, "pop"), (1, "print_pop")] {
+                self.pops[count] += self.get(name) as usize;
+            }
+            self.model.tick();
+            if answer & 1 == 1 {
+                self.model.set_bytes(port, &[]);
+                self.model.tick();
+                return ((answer >> 2) as u32, answer >> 1 & 1 == 1);
+            }
+        }
+        panic!("no answer at offset {offset:#x}");
+    }
+
+    fn read(&mut self, offset: u32) -> u32 {
+        let (data, error) = self.access(false, offset, 0);
+        assert!(!error, "offset {offset:#x}");
+        data
+    }
+
+    fn write(&mut self, offset: u32, data: u32) {
+        assert_eq!(self.access(true, offset, data), (0, false), "offset {offset:#x}");
+    }
+}
+
+#[test]
+fn what_the_contract_lists_answers_and_nothing_else() {
+    run_with_wave_on_failure("registers_all", |wave| {
+        let mut bench = Bench::new(wave);
+        let listed: Vec<(u32, &str)> = registers::HPU
+            .registers
+            .iter()
+            .flat_map(|r| {
+                let count = if r.count == 64 { HPUS as u32 } else { r.count };
+                (0..count).map(|i| (r.offset + 4 * i, r.access))
+            })
+            .collect();
+        for offset in (0..0x1000).step_by(4) {
+            let known = listed.iter().any(|(at, _)| *at == offset);
+            assert_eq!(bench.access(false, offset, 0).1, !known, "offset {offset:#x}");
+        }
+    });
+}
+
+#[test]
+fn contexts_are_staged_and_installed() {
+    run_with_wave_on_failure("registers_contexts", |wave| {
+        let mut bench = Bench::new(wave);
+        let mut rng = wave.rng();
+        // Registers and widths in the order of the entry's fields.
+        let fields = [
+            (hpu::CTX_HEADER, 32),
+            (hpu::CTX_PAYLOAD, 32),
+            (hpu::CTX_COMPLETION, 32),
+            (hpu::CTX_CODE_BASE, 16),
+            (hpu::CTX_CODE_SIZE, 17),
+            (hpu::CTX_STATE_BASE, 20),
+            (hpu::CTX_STATE_SIZE, 21),
+            (hpu::CTX_HOST_LO, 32),
+            (hpu::CTX_HOST_HI, 32),
+            (hpu::CTX_HOST_SIZE, 32),
+            (hpu::CTX_WATCHDOG, 32),
+            (hpu::CTX_SCRATCH_BASE, 16),
+            (hpu::CTX_SCRATCH_SIZE, 16),
+        ];
+        for slot in 0..2 * CONTEXTS as u32 {
+            let values: Vec<u32> = fields.iter().map(|(_, width)| rng.random::<u32>() >> (32 - width)).collect();
+            for ((offset, _), value) in fields.iter().zip(&values) {
+                bench.write(*offset, *value);
+            }
+            for ((offset, _), value) in fields.iter().zip(&values) {
+                assert_eq!(bench.read(*offset), *value, "offset {offset:#x}");
+            }
+            bench.write(hpu::CTX_INSTALL, slot);
+            let installed = std::mem::take(&mut bench.installed);
+            if slot >= CONTEXTS as u32 {
+                assert_eq!(installed, [], "there is no context {slot}");
+                continue;
+            }
+            let [(number, bits)] = &installed[..] else { panic!("one install, not {}", installed.len()) };
+            assert_eq!(*number, u64::from(slot));
+            let mut at = 0;
+            for ((offset, width), value) in fields.iter().zip(&values) {
+                let bit = |i: usize| u32::from(bits[(at + i) / 8] >> ((at + i) % 8) & 1);
+                assert_eq!((0..*width).fold(0, |n, i| n | bit(i) << i), *value, "offset {offset:#x}");
+                at += width;
+            }
+        }
+        bench.write(hpu::CTX_ACTIVE, 0xBEEF);
+        assert_eq!((bench.read(hpu::CTX_ACTIVE), bench.get("active")), (0xBEEF, 0xBEEF));
+    });
+}
+
+#[test]
+fn windows_move_on() {
+    run_with_wave_on_failure("registers_windows", |wave| {
+        let mut bench = Bench::new(wave);
+        for slow in [false, true] {
+            bench.slow = slow;
+            bench.write(hpu::L2_ADDR, 0x1234);
+            for i in 0..8 {
+                bench.write(hpu::L2_DATA, 0x1000_0001 * i);
+            }
+            assert_eq!(bench.read(hpu::L2_ADDR), 0x1254);
+            bench.write(hpu::L2_ADDR, 0x1234);
+            for i in 0..8 {
+                assert_eq!(bench.read(hpu::L2_DATA), 0x1000_0001 * i);
+            }
+            assert_eq!(bench.l2.len(), 8);
+            bench.l2.clear();
+        }
+    });
+}
+
+#[test]
+fn reports_and_prints_are_shown_and_dropped() {
+    run_with_wave_on_failure("registers_reports", |wave| {
+        let mut bench = Bench::new(wave);
+        let report: Vec<u8> = (0..16).map(|i| 0x11 * i).collect();
+        let print: Vec<u8> = (0..14).map(|i| 0xF0 - 3 * i).collect();
+        let word = |bytes: &[u8]| bytes.iter().rev().fold(0, |word, byte| word << 8 | u32::from(*byte));
+        for (name, bytes) in [("report", &report), ("print", &print)] {
+            let port = bench.model.port(name).unwrap_or_else(|error| panic!("{error}"));
+            bench.model.set_bytes(port, bytes);
+        }
+        for (name, value) in [("reports", 3), ("lost", 0xCAFE_0001), ("prints", 64), ("prints_lost", 0xCAFE_0002)] {
+            bench.set(name, value);
+        }
+        let expected = [
+            (hpu::FAULT_COUNT, 3),
+            (hpu::FAULT_LOST, 0xCAFE_0001),
+            (hpu::FAULT_WHO, word(&report[..4])),
+            (hpu::FAULT_PC, word(&report[4..8])),
+            (hpu::FAULT_ADDRESS, word(&report[8..12])),
+            (hpu::FAULT_FRAME, word(&report[12..])),
+            (hpu::PRINT_COUNT, 64),
+            (hpu::PRINT_LOST, 0xCAFE_0002),
+            (hpu::PRINT_WHO, word(&print[..4])),
+            (hpu::PRINT_FRAME, word(&print[4..6])),
+            (hpu::PRINT_LOW, word(&print[6..10])),
+            (hpu::PRINT_HIGH, word(&print[10..])),
+        ];
+        for (offset, value) in expected {
+            assert_eq!(bench.read(offset), value, "offset {offset:#x}");
+        }
+        assert_eq!(bench.pops, [0, 0], "reading drops nothing");
+        bench.write(hpu::FAULT_POP, 1);
+        bench.write(hpu::PRINT_POP, 1);
+        bench.write(hpu::PRINT_POP, 1);
+        assert_eq!(bench.pops, [1, 2]);
+    });
+}

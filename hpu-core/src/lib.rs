@@ -16,6 +16,7 @@
 
 pub mod access_router;
 pub mod alu;
+pub mod amo_alu;
 pub mod array;
 pub mod cluster;
 pub mod collector;

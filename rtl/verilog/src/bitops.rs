@@ -47,6 +47,11 @@ pub fn mul<const P: usize, const A: usize, const B: usize>(a: Bits<A>, b: Bits<B
     (0..B.min(P)).filter(|i| b.get_bit(*i)).fold(Bits::<P>::default(), |sum, i| sum + (a << i as u64))
 }
 
+/// Signed product, in P bits, at least as many as either operand has.
+pub fn mul_signed<const P: usize, const A: usize, const B: usize>(a: Bits<A>, b: Bits<B>) -> Bits<P> {
+    mul::<P, P, P>(sext(a), sext(b))
+}
+
 /// `W` copies of one bit.
 pub fn repeat<const W: usize>(bit: bool) -> Bits<W> {
     if bit {

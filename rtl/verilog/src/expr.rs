@@ -27,6 +27,7 @@ pub(crate) enum Op {
     Gt,
     Ge,
     SignedLt,
+    SignedMul,
 }
 
 /// Shifts; the amount has its own width.
@@ -146,7 +147,7 @@ impl Expr {
     pub fn bin(op: Op, a: Expr, b: Expr) -> Expr {
         debug_assert_eq!(a.width, b.width);
         let width = match op {
-            Op::Add | Op::Sub | Op::Mul | Op::And | Op::Or | Op::Xor => a.width,
+            Op::Add | Op::Sub | Op::Mul | Op::SignedMul | Op::And | Op::Or | Op::Xor => a.width,
             _ => 1,
         };
         if let (Some(x), Some(y)) = (a.value(), b.value()) {
@@ -154,7 +155,7 @@ impl Expr {
             return match op {
                 Op::Add => Expr::number(width, x + y),
                 Op::Sub => Expr::number(width, x + (BigUint::from(1u8) << width) - y),
-                Op::Mul => Expr::number(width, x * y),
+                Op::Mul | Op::SignedMul => Expr::number(width, x * y),
                 Op::And | Op::LogicAnd => Expr::number(width, x & y),
                 Op::Or | Op::LogicOr => Expr::number(width, x | y),
                 Op::Xor => Expr::number(width, x ^ y),
@@ -319,7 +320,7 @@ impl Expr {
             Kind::Repeat(_, inner) if inner.width == 1 => Expr::repeat(width, *inner),
             Kind::Not(inner) => Expr::not(part(inner)),
             Kind::Bin(op @ (Op::And | Op::Or | Op::Xor), a, b) => Expr::bin(op, part(a), part(b)),
-            Kind::Bin(op @ (Op::Add | Op::Sub | Op::Mul), a, b) if lo == 0 => Expr::bin(op, part(a), part(b)),
+            Kind::Bin(op @ (Op::Add | Op::Sub | Op::Mul | Op::SignedMul), a, b) if lo == 0 => Expr::bin(op, part(a), part(b)),
             Kind::Mux(c, a, b) => Expr::mux(*c, part(a), part(b)),
             Kind::Low(inner) => Expr::slice(*inner, lo, width),
             kind => {

@@ -31,7 +31,7 @@ pub use error::EmitError;
 
 /// Everything a block description needs.
 pub mod prelude {
-    pub use crate::bitops::{mul, pack, repeat, sext, signed_lt, sra, trunc, unpack, zext, Cat};
+    pub use crate::bitops::{mul, mul_signed, pack, repeat, sext, signed_lt, sra, trunc, unpack, zext, Cat};
     pub use crate::packed::Packed;
     pub use crate::register::Reg;
     pub use crate::{clocks, dffs, regs};

@@ -35,7 +35,7 @@ fn operator(op: Op) -> &'static str {
     match op {
         Op::Add => "+",
         Op::Sub => "-",
-        Op::Mul => "*",
+        Op::Mul | Op::SignedMul => "*",
         Op::And => "&",
         Op::Or => "|",
         Op::Xor => "^",
@@ -78,7 +78,9 @@ impl Printer<'_> {
                 };
                 format!("{sign}{}", self.operand(x, None))
             }
-            Kind::Bin(Op::SignedLt, a, b) => format!("$signed({}) < $signed({})", self.expr(a), self.expr(b)),
+            Kind::Bin(op @ (Op::SignedLt | Op::SignedMul), a, b) => {
+                format!("$signed({}) {} $signed({})", self.expr(a), operator(*op), self.expr(b))
+            }
             Kind::Bin(op, a, b) => {
                 format!("{} {} {}", self.operand(a, Some(*op)), operator(*op), self.operand(b, None))
             }

@@ -13,7 +13,7 @@ use syn::visit::{self, Visit};
 use syn::{Block, Error, Expr, FnArg, GenericArgument, Pat, PathArguments, Result, Token, Type};
 
 /// Functions that the back end knows itself.
-const BUILTINS: [&str; 15] = [
+const BUILTINS: [&str; 16] = [
     "bits",
     "bit_cast",
     "zext",
@@ -22,6 +22,7 @@ const BUILTINS: [&str; 15] = [
     "signed_lt",
     "sra",
     "mul",
+    "mul_signed",
     "repeat",
     "pack",
     "unpack",

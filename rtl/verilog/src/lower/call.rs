@@ -202,7 +202,7 @@ impl Lower<'_> {
                 let ty = Ty::Bits(a.width);
                 Ok(Val::Hw(Expr::shift(Shift::Arithmetic, a, amount), ty))
             }
-            ("mul", [a, b]) => {
+            ("mul" | "mul_signed", [a, b]) => {
                 let width = self.turbofish(generics, 0)?.or(hint.map(|h| h.width()));
                 let (ta, tb) = (self.turbofish(generics, 1)?.map(Ty::Bits), self.turbofish(generics, 2)?.map(Ty::Bits));
                 let value = self.value(a, ta.as_ref())?;
@@ -212,7 +212,13 @@ impl Lower<'_> {
                 let Some(width) = width else {
                     return self.refuse(call, "the width of the product is not known here; write mul::<P, A, B>(a, b)");
                 };
-                Ok(Val::Hw(Expr::bin(Op::Mul, Expr::resize(x, width), Expr::resize(y, width)), Ty::Bits(width)))
+                // Signed operands are printed as such, so that synthesis sees the narrow product.
+                let product = if name == "mul_signed" {
+                    Expr::bin(Op::SignedMul, Expr::sext(x, width), Expr::sext(y, width))
+                } else {
+                    Expr::bin(Op::Mul, Expr::resize(x, width), Expr::resize(y, width))
+                };
+                Ok(Val::Hw(product, Ty::Bits(width)))
             }
             ("repeat", [bit]) => {
                 let bit = self.condition(bit)?;

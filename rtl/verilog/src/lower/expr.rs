@@ -237,7 +237,7 @@ impl Lower<'_> {
                     let name = s.ident.to_string();
                     open && matches!(
                         name.as_str(),
-                        "bits" | "bit_cast" | "zext" | "trunc" | "sext" | "repeat" | "mul" | "unpack"
+                        "bits" | "bit_cast" | "zext" | "trunc" | "sext" | "repeat" | "mul" | "mul_signed" | "unpack"
                     ) || name == "default" && p.path.segments.first().is_some_and(|f| f.ident == "Default")
                 }),
                 _ => false,

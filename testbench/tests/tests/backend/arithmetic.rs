@@ -132,6 +132,7 @@ struct Casts {
     pub product: Signal<Out, Bits<18>>,
     pub low_product: Signal<Out, Bits<7>>,
     pub wide_product: Signal<Out, Bits<49>>,
+    pub signed_product: Signal<Out, Bits<21>>,
     pub copies: Signal<Out, Bits<17>>,
     pub joined: Signal<Out, Bits<59>>,
 }
@@ -149,10 +150,11 @@ impl Logic for Casts {
         self.product.next = mul::<18, 9, 9>(a, b);
         self.low_product.next = mul::<7, 9, 9>(a + 1, b);
         self.wide_product.next = mul::<49, 40, 9>(self.wide.val(), a);
+        self.signed_product.next = mul_signed::<21, 9, 9>(a + 1, b);
         self.copies.next = repeat::<17>(self.p.val() & (a == b));
         self.joined.next = (self.p.val(), a, self.wide.val(), b + 1).cat::<59>();
     }
 }
 
 differential!(casts, Casts::default(), in [a b wide p],
-    out [signed_less sign_extended sign_of_sum cut zeros product low_product wide_product copies joined]);
+    out [signed_less sign_extended sign_of_sum cut zeros product low_product wide_product signed_product copies joined]);

@@ -1,0 +1,240 @@
+//! The one-cycle arithmetic: RV32I, Zba, and Zbb and Zbs but for what [`BitUnit`](super::bit_unit::BitUnit) does.
+
+use spindle_verilog::prelude::*;
+
+/// `pick`: a + b, also a shifted by `shift_add`.
+pub const PICK_SUM: u64 = 0;
+/// `pick`: a - b; needs `invert`.
+pub const PICK_DIFFERENCE: u64 = 1;
+/// `pick`: shifts and bitwise operations.
+pub const PICK_OTHER: u64 = 2;
+/// `pick`: a < b; needs `invert`.
+pub const PICK_LESS: u64 = 3;
+
+/// `logic`: the shifter's result.
+pub const LOGIC_SHIFT: u64 = 0;
+/// `logic`: a & q, where q is b or one bit at b, inverted if `invert_b`.
+pub const LOGIC_AND: u64 = 1;
+/// `logic`: a | q.
+pub const LOGIC_OR: u64 = 2;
+/// `logic`: a ^ q.
+pub const LOGIC_XOR: u64 = 3;
+
+/// `fill`: zeros.
+pub const FILL_ZERO: u64 = 0;
+/// `fill`: the sign of a.
+pub const FILL_WORD: u64 = 1;
+/// `fill`: the sign of its low half.
+pub const FILL_HALF: u64 = 2;
+/// `fill`: the sign of its low byte.
+pub const FILL_BYTE: u64 = 3;
+
+/// What the ALU does: registered with the operands. The default is a + b.
+#[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
+pub struct AluControl {
+    /// Places by which a is shifted left before the addition.
+    pub shift_add: Bits<2>,
+    /// The adder computes b - a - 1: for subtractions and all comparisons.
+    pub invert: Bit,
+    /// The result, one of `PICK_*`.
+    pub pick: Bits<2>,
+    /// `PICK_LESS` is unsigned.
+    pub unsigned: Bit,
+    /// One of `LOGIC_*`.
+    pub logic: Bits<2>,
+    /// The second operand of the bitwise operations is inverted.
+    pub invert_b: Bit,
+    /// It is one bit, the one that b names; needs `left`.
+    pub one_hot: Bit,
+    /// Left shift.
+    pub left: Bit,
+    /// Rotation: nothing is masked.
+    pub keep: Bit,
+    /// The shifter does not move a, whatever b is.
+    pub hold: Bit,
+    /// The bytes of a in reverse order; needs `hold` and `keep`.
+    pub swap: Bit,
+    /// The mask is not that of a shift by b but by 16, or with `fixed_8` and `fixed_7` so many more.
+    pub fixed: Bit,
+    /// See `fixed`.
+    pub fixed_8: Bit,
+    /// See `fixed`.
+    pub fixed_7: Bit,
+    /// What masked bits become, one of `FILL_*`.
+    pub fill: Bits<2>,
+    /// They become ones in bytes of a that are not zero; needs `fixed` by 31.
+    pub or_bytes: Bit,
+}
+
+/// The control that extends operand a from 1, 2 or 4 bytes.
+#[hdl_fn]
+pub fn alu_extend(size_less_one: Bits<2>, unsigned: Bit) -> AluControl {
+    let half = size_less_one == 1;
+    let word = size_less_one.get_bit(1);
+    let sign = if half { bits::<2>(FILL_HALF) } else { bits::<2>(FILL_BYTE) };
+    AluControl {
+        pick: bits::<2>(PICK_OTHER),
+        hold: true,
+        keep: word,
+        fixed: true,
+        fixed_8: !half,
+        fill: if unsigned { bits::<2>(FILL_ZERO) } else { sign },
+        ..Default::default()
+    }
+}
+
+/// Arithmetic and logic unit: combinational.
+///
+/// | ports | meaning |
+/// |---|---|
+/// | in `a`, `b` | operands, from registers |
+/// | in `control` | what to do, from a register |
+/// | out `result` | the result |
+/// | out `sum` | the adder alone: a + b for the default control |
+/// | out `equal` | a == b, for any control |
+/// | out `less`, `less_unsigned` | a < b, if the control has `invert` and no `shift_add` |
+///
+/// One adder and one rotator do everything. A subtraction is !(!a + b), so that the adder needs no carry in, and the last multiplexer
+/// inverts. The rotator turns right; a shift is a rotation with the bits that came around masked off, an extension is a mask alone.
+/// The adder joins in the last multiplexer, all else has time.
+#[derive(LogicBlock, Default)]
+pub struct Alu {
+    /// First operand.
+    pub a: Signal<In, Bits<32>>,
+    /// Second operand.
+    pub b: Signal<In, Bits<32>>,
+    /// What to do.
+    pub control: Signal<In, AluControl>,
+    /// The result.
+    pub result: Signal<Out, Bits<32>>,
+    /// The adder.
+    pub sum: Signal<Out, Bits<32>>,
+    /// a == b.
+    pub equal: Signal<Out, Bit>,
+    /// a < b, signed.
+    pub less: Signal<Out, Bit>,
+    /// a < b, unsigned.
+    pub less_unsigned: Signal<Out, Bit>,
+    mask: Signal<Local, Bits<32>>,
+    shifted: Signal<Local, Bits<32>>,
+    other: Signal<Local, Bits<32>>,
+}
+
+/// Rotates right by 0 to 3 bytes.
+#[hdl_fn]
+fn rotate_bytes(x: Bits<32>, by: Bits<2>) -> Bits<32> {
+    match by.index() {
+        0 => x,
+        1 => (x.get_bits::<8>(0), x.get_bits::<24>(8)).cat::<32>(),
+        2 => (x.get_bits::<16>(0), x.get_bits::<16>(16)).cat::<32>(),
+        _ => (x.get_bits::<24>(0), x.get_bits::<8>(24)).cat::<32>(),
+    }
+}
+
+/// Rotates right by 0, 2, 4 or 6 places.
+#[hdl_fn]
+fn rotate_pairs(x: Bits<32>, by: Bits<2>) -> Bits<32> {
+    match by.index() {
+        0 => x,
+        1 => (x.get_bits::<2>(0), x.get_bits::<30>(2)).cat::<32>(),
+        2 => (x.get_bits::<4>(0), x.get_bits::<28>(4)).cat::<32>(),
+        _ => (x.get_bits::<6>(0), x.get_bits::<26>(6)).cat::<32>(),
+    }
+}
+
+/// The mask of a shift by n: 1 where the shifter puts a bit of its operand.
+#[hdl_fn]
+fn shift_mask(n: Bits<5>, left: Bit) -> Bits<32> {
+    let ones: Bits<32> = bits::<32>(0xFFFF_FFFF);
+    if left {
+        ones << n
+    } else {
+        ones >> n
+    }
+}
+
+/// Ones in the bytes of a that are not zero.
+#[hdl_fn]
+fn or_bytes(a: Bits<32>) -> Bits<32> {
+    (
+        repeat::<8>(a.get_bits::<8>(24).any()),
+        repeat::<8>(a.get_bits::<8>(16).any()),
+        repeat::<8>(a.get_bits::<8>(8).any()),
+        repeat::<8>(a.get_bits::<8>(0).any()),
+    )
+        .cat::<32>()
+}
+
+impl Logic for Alu {
+    #[hdl]
+    fn update(&mut self) {
+        let a = self.a.val();
+        let b = self.b.val();
+        let control = self.control.val();
+
+        // The adder: b is the raw operand of the carry chain.
+        let scaled = match control.shift_add.to_u64() {
+            0 => a,
+            1 => a << 1,
+            2 => a << 2,
+            _ => a << 3,
+        };
+        let sum = b + (scaled ^ repeat::<32>(control.invert));
+        self.sum.next = sum;
+
+        // Comparisons, from the sign of a - b: the operands' signs decide where they differ.
+        let differ = a.get_bit(31) ^ b.get_bit(31);
+        let below = !sum.get_bit(31);
+        self.equal.next = a == b;
+        self.less.next = if differ { a.get_bit(31) } else { below };
+        self.less_unsigned.next = if differ { b.get_bit(31) } else { below };
+
+        // The rotator. Bytes 0 and 2 of a reversed word come from three places on, 1 and 3 from the next place.
+        let n = b.get_bits::<5>(0);
+        let right = if control.left { bits::<5>(0) - n } else { n };
+        let by = if control.hold { bits::<5>(0) } else { right };
+        let even_by = if control.swap { bits::<2>(3) } else { by.get_bits::<2>(3) };
+        let odd_by = if control.swap { bits::<2>(1) } else { by.get_bits::<2>(3) };
+        let even = rotate_bytes(a, even_by);
+        let odd = rotate_bytes(a, odd_by);
+        let bytes =
+            (odd.get_bits::<8>(24), even.get_bits::<8>(16), odd.get_bits::<8>(8), even.get_bits::<8>(0)).cat::<32>();
+        let pairs = rotate_pairs(bytes, by.get_bits::<2>(1));
+        let turned =
+            if by.get_bit(0) { (pairs.get_bits::<1>(0), pairs.get_bits::<31>(1)).cat::<32>() } else { pairs };
+
+        let fixed = (bits::<1>(1), control.fixed_8, repeat::<3>(control.fixed_7)).cat::<5>();
+        let mask = shift_mask(if control.fixed { fixed } else { n }, control.left);
+        // The mask of ORC.B leaves bit 0 where all are wanted.
+        self.mask.next = (mask.get_bits::<31>(1), mask.get_bit(0) & !control.or_bytes).cat::<32>();
+        let sign = match control.fill.to_u64() {
+            FILL_ZERO => false,
+            FILL_WORD => a.get_bit(31),
+            FILL_HALF => a.get_bit(15),
+            _ => a.get_bit(7),
+        };
+        let fill = if control.or_bytes { or_bytes(a) } else { repeat::<32>(sign) };
+        let kept = self.mask.val() | repeat::<32>(control.keep);
+        self.shifted.next = (turned & kept) | (fill & !kept);
+
+        // Bitwise operations; the mask of a left shift ends at the bit that b names.
+        let above = (mask.get_bits::<31>(0), bits::<1>(0)).cat::<32>();
+        let second = if control.one_hot { mask & !above } else { b } ^ repeat::<32>(control.invert_b);
+        self.other.next = match control.logic.to_u64() {
+            LOGIC_SHIFT => self.shifted.val(),
+            LOGIC_AND => a & second,
+            LOGIC_OR => a | second,
+            _ => a ^ second,
+        };
+
+        // Of a comparison everything but the sum is ready early: it takes the place of the other result in bit 0.
+        let by_sign = differ & (if control.unsigned { b.get_bit(31) } else { a.get_bit(31) });
+        let less = by_sign | (!differ & below);
+        self.result.next = match control.pick.to_u64() {
+            PICK_SUM => sum,
+            PICK_DIFFERENCE => !sum,
+            PICK_OTHER => self.other.val(),
+            _ => (bits::<31>(0), less).cat::<32>(),
+        };
+    }
+}

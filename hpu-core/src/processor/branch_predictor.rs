@@ -1,0 +1,105 @@
+//! Branch targets: where the fetch goes after a word that was a taken branch or jump last time.
+
+use spindle_blocks::ram::LutMemory;
+use spindle_verilog::prelude::*;
+
+/// A branch that was taken.
+#[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
+struct Entry {
+    /// Bits 13:5 of its word address.
+    tag: Bits<9>,
+    /// Where it goes.
+    target: Bits<14>,
+}
+
+/// What is known of an entry: apart, because a wrong prediction changes only this.
+#[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
+struct Belief {
+    /// There is one.
+    valid: Bit,
+    /// It was right the last time.
+    sure: Bit,
+}
+
+/// Branch target buffer: 32 entries in LUT RAM, direct mapped by the low bits of the word address, full tag, one bit of hysteresis.
+///
+/// | neighbour | ports |
+/// |---|---|
+/// | fetch | in `pc`; out `taken`, `target`, in the same cycle |
+/// | branch resolution (M1) | in `update` with `update_pc`, `update_taken`, `update_target`, and `update_was_hit`, `update_was_sure` as they came out as `taken` and `sure` when `update_pc` was fetched |
+/// | instruction memory | in `clear`: forget everything; takes 32 cycles, as after reset, in which nothing is predicted or entered |
+///
+/// `update` is given for every branch and jump that resolves, and, with `update_taken` low, for any other word that was fetched as taken. It is seen
+/// from the next cycle on. A taken branch is entered, sure; a predicted one that is not taken becomes weak, and if it was
+/// weak it is removed; a branch that was not predicted and is not taken changes nothing.
+#[derive(LogicBlock, Default)]
+pub struct BranchPredictor {
+    /// Core clock.
+    pub clock: Signal<In, Clock>,
+    /// Synchronous reset, active high.
+    pub reset: Signal<In, Bit>,
+    /// Word address that is fetched.
+    pub pc: Signal<In, Bits<14>>,
+    /// It is a branch that will be taken.
+    pub taken: Signal<Out, Bit>,
+    /// Where it goes.
+    pub target: Signal<Out, Bits<14>>,
+    /// It would have to fail twice to be forgotten.
+    pub sure: Signal<Out, Bit>,
+    /// A branch is resolved.
+    pub update: Signal<In, Bit>,
+    /// Its word address.
+    pub update_pc: Signal<In, Bits<14>>,
+    /// It is taken.
+    pub update_taken: Signal<In, Bit>,
+    /// Where to.
+    pub update_target: Signal<In, Bits<14>>,
+    /// It was predicted taken.
+    pub update_was_hit: Signal<In, Bit>,
+    /// The prediction was sure.
+    pub update_was_sure: Signal<In, Bit>,
+    /// Forget everything.
+    pub clear: Signal<In, Bit>,
+    entries: LutMemory<Entry, 5>,
+    beliefs: LutMemory<Belief, 5>,
+    /// Row that is cleared; 32 = none.
+    sweep: Reg<Bits<6>>,
+}
+
+impl Logic for BranchPredictor {
+    #[hdl]
+    fn update(&mut self) {
+        regs!(self, clock, reset, sweep);
+        self.entries.clock.next = self.clock.val();
+        self.beliefs.clock.next = self.clock.val();
+        let swept = self.sweep.q.val().get_bit(5);
+        if self.clear.val() {
+            self.sweep.d.next = bits::<6>(0);
+        } else if !swept {
+            self.sweep.d.next = self.sweep.q.val() + 1;
+        }
+
+        let row = self.pc.val().get_bits::<5>(0);
+        let entry = self.entries.read_data.val();
+        let belief = self.beliefs.read_data.val();
+        self.entries.read_address.next = row;
+        self.beliefs.read_address.next = row;
+        self.taken.next = swept & belief.valid & (entry.tag == self.pc.val().get_bits::<9>(5));
+        self.target.next = entry.target;
+        self.sure.next = belief.sure;
+
+        let at = self.update_pc.val().get_bits::<5>(0);
+        let enters = self.update.val() & self.update_taken.val();
+        let fails = self.update.val() & self.update_was_hit.val();
+        self.entries.write_enable.next = enters;
+        self.entries.write_address.next = at;
+        self.entries.write_data.next =
+            Entry { tag: self.update_pc.val().get_bits::<9>(5), target: self.update_target.val() };
+        self.beliefs.write_enable.next = enters | fails | !swept;
+        self.beliefs.write_address.next = if swept { at } else { self.sweep.q.val().get_bits::<5>(0) };
+        self.beliefs.write_data.next = Belief {
+            valid: swept & (self.update_taken.val() | self.update_was_sure.val()),
+            sure: self.update_taken.val(),
+        };
+    }
+}

@@ -1,0 +1,108 @@
+//! Bytes of loads and stores: any size at any address.
+//!
+//! Memory is read and written through two lanes, words with address bit 2 = 0 (even) and = 1 (odd). An access that begins in the odd word and ends in
+//! the even one means the even word of the next row.
+
+use spindle_verilog::prelude::*;
+
+/// Picks and extends the bytes of a load: combinational.
+///
+/// | ports | meaning |
+/// |---|---|
+/// | in `even`, `odd` | the two words |
+/// | in `offset` | address bits 2:0 |
+/// | in `funct3` | of the load |
+/// | out `value` | what the register gets |
+#[derive(LogicBlock, Default)]
+pub struct LoadLanes {
+    /// Word of the even lane.
+    pub even: Signal<In, Bits<32>>,
+    /// Word of the odd lane.
+    pub odd: Signal<In, Bits<32>>,
+    /// Address bits 2:0.
+    pub offset: Signal<In, Bits<3>>,
+    /// Size and sign.
+    pub funct3: Signal<In, Bits<3>>,
+    /// What the register gets.
+    pub value: Signal<Out, Bits<32>>,
+}
+
+/// Rotates right by whole bytes.
+#[hdl_fn]
+fn rotate_bytes(x: Bits<32>, by: Bits<2>) -> Bits<32> {
+    match by.index() {
+        0 => x,
+        1 => (x.get_bits::<8>(0), x.get_bits::<24>(8)).cat::<32>(),
+        2 => (x.get_bits::<16>(0), x.get_bits::<16>(16)).cat::<32>(),
+        _ => (x.get_bits::<24>(0), x.get_bits::<8>(24)).cat::<32>(),
+    }
+}
+
+impl Logic for LoadLanes {
+    #[hdl]
+    fn update(&mut self) {
+        let even = self.even.val();
+        let odd = self.odd.val();
+        let from = self.offset.val().get_bits::<2>(0);
+        let second = self.offset.val().get_bit(2);
+        // Bytes below the first one are of the other word.
+        let in_0 = second ^ (from != 0);
+        let in_1 = second ^ from.get_bit(1);
+        let in_2 = second ^ (from == 3);
+        let word = (
+            if second { odd.get_bits::<8>(24) } else { even.get_bits::<8>(24) },
+            if in_2 { odd.get_bits::<8>(16) } else { even.get_bits::<8>(16) },
+            if in_1 { odd.get_bits::<8>(8) } else { even.get_bits::<8>(8) },
+            if in_0 { odd.get_bits::<8>(0) } else { even.get_bits::<8>(0) },
+        )
+            .cat::<32>();
+        let bytes = rotate_bytes(word, from);
+        let size = self.funct3.val().get_bits::<2>(0);
+        let sign = !self.funct3.val().get_bit(2) & (if size.any() { bytes.get_bit(15) } else { bytes.get_bit(7) });
+        self.value.next = (
+            if size.get_bit(1) { bytes.get_bits::<16>(16) } else { repeat::<16>(sign) },
+            if size.any() { bytes.get_bits::<8>(8) } else { repeat::<8>(sign) },
+            bytes.get_bits::<8>(0),
+        )
+            .cat::<32>();
+    }
+}
+
+/// Places the bytes of a store: combinational.
+///
+/// | ports | meaning |
+/// |---|---|
+/// | in `data` | the register |
+/// | in `offset` | address bits 2:0 |
+/// | in `size` | funct3 bits 1:0 |
+/// | out `rotated` | goes to both lanes |
+/// | out `even_strobe`, `odd_strobe` | bytes that are written |
+#[derive(LogicBlock, Default)]
+pub struct StoreLanes {
+    /// The register.
+    pub data: Signal<In, Bits<32>>,
+    /// Address bits 2:0.
+    pub offset: Signal<In, Bits<3>>,
+    /// 0, 1, 2: byte, half word, word.
+    pub size: Signal<In, Bits<2>>,
+    /// For both lanes.
+    pub rotated: Signal<Out, Bits<32>>,
+    /// Bytes of the even lane.
+    pub even_strobe: Signal<Out, Bits<4>>,
+    /// Bytes of the odd lane.
+    pub odd_strobe: Signal<Out, Bits<4>>,
+}
+
+impl Logic for StoreLanes {
+    #[hdl]
+    fn update(&mut self) {
+        let offset = self.offset.val();
+        self.rotated.next = rotate_bytes(self.data.val(), bits::<2>(0) - offset.get_bits::<2>(0));
+        let size = self.size.val();
+        let bytes = (repeat::<2>(size.get_bit(1)), size.any(), true).cat::<4>();
+        let strobes = bit_cast::<11, 4>(bytes) << offset;
+        // Behind the odd word comes the next row's even one.
+        self.even_strobe.next = strobes.get_bits::<4>(0) | bit_cast::<4, 3>(strobes.get_bits::<3>(8));
+        self.odd_strobe.next = strobes.get_bits::<4>(4);
+    }
+}

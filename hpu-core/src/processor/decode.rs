@@ -1,0 +1,407 @@
+//! The decoder of RV32IMA, Zicsr (counters, read only), Zifencei, Zba, Zbb and Zbs.
+
+use super::alu::*;
+use super::bit_unit::BitControl;
+use spindle_verilog::prelude::*;
+
+/// What executes an instruction.
+#[derive(LogicState, Copy, Clone, Debug, PartialEq)]
+pub enum Kind {
+    /// No instruction of this processor.
+    Illegal,
+    /// One cycle, in the ALU.
+    Alu,
+    /// The bit unit.
+    Bits,
+    /// MUL, MULH, MULHSU, MULHU.
+    Mul,
+    /// DIV, DIVU, REM, REMU.
+    Div,
+    /// LB, LH, LW, LBU, LHU.
+    Load,
+    /// SB, SH, SW.
+    Store,
+    /// LR, SC and the AMOs.
+    Amo,
+    /// Conditional branch.
+    Branch,
+    /// JAL.
+    Jal,
+    /// JALR.
+    Jalr,
+    /// Reads a counter or a constant; its number is the low 12 bits of the immediate.
+    Csr,
+    /// FENCE.
+    Fence,
+    /// FENCE.I.
+    FenceI,
+    /// ECALL, EBREAK.
+    Break,
+}
+
+/// A decoded instruction. Of an illegal word only `kind` means anything.
+#[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
+pub struct Decoded {
+    /// What executes it.
+    pub kind: Kind,
+    /// Register that it writes, 0 = none.
+    pub rd: Bits<5>,
+    /// First register that it reads, 0 = none.
+    pub rs1: Bits<5>,
+    /// Second register that it reads, 0 = none. JALR reads a0 here, the return code of a handler.
+    pub rs2: Bits<5>,
+    /// By its format; 0 for atomics, so that address = rs1 + immediate always holds.
+    pub immediate: Bits<32>,
+    /// Operand a is the program counter: AUIPC, JAL.
+    pub a_is_pc: Bit,
+    /// Operand a is 0: LUI.
+    pub a_is_zero: Bit,
+    /// Operand b is the immediate.
+    pub b_is_immediate: Bit,
+    /// Bits 14:12.
+    pub funct3: Bits<3>,
+    /// Bits 31:27.
+    pub funct5: Bits<5>,
+    /// For the ALU: a + b unless `kind` is `Alu` or `Branch`.
+    pub alu: AluControl,
+    /// For the bit unit.
+    pub unit: BitControl,
+}
+
+/// Major opcodes (bits 6:2).
+pub mod major {
+    /// Loads.
+    pub const LOAD: u64 = 0x00;
+    /// FENCE, FENCE.I.
+    pub const MISC_MEM: u64 = 0x03;
+    /// Register-immediate.
+    pub const OP_IMM: u64 = 0x04;
+    /// AUIPC.
+    pub const AUIPC: u64 = 0x05;
+    /// Stores.
+    pub const STORE: u64 = 0x08;
+    /// Atomics.
+    pub const AMO: u64 = 0x0B;
+    /// Register-register.
+    pub const OP: u64 = 0x0C;
+    /// LUI.
+    pub const LUI: u64 = 0x0D;
+    /// Conditional branches.
+    pub const BRANCH: u64 = 0x18;
+    /// JALR.
+    pub const JALR: u64 = 0x19;
+    /// JAL.
+    pub const JAL: u64 = 0x1B;
+    /// ECALL, EBREAK, counters.
+    pub const SYSTEM: u64 = 0x1C;
+}
+
+/// The immediate of an instruction, by its format.
+#[hdl_fn]
+fn immediate(word: Bits<32>) -> Bits<32> {
+    let i = sext::<32, 12>(word.get_bits::<12>(20));
+    let s = sext::<32, 12>((word.get_bits::<7>(25), word.get_bits::<5>(7)).cat::<12>());
+    let b = sext::<32, 13>(
+        (word.get_bits::<1>(31), word.get_bits::<1>(7), word.get_bits::<6>(25), word.get_bits::<4>(8), bits::<1>(0))
+            .cat::<13>(),
+    );
+    let u = (word.get_bits::<20>(12), bits::<12>(0)).cat::<32>();
+    let j = sext::<32, 21>(
+        (word.get_bits::<1>(31), word.get_bits::<8>(12), word.get_bits::<1>(20), word.get_bits::<10>(21), bits::<1>(0))
+            .cat::<21>(),
+    );
+    match word.get_bits::<5>(2).to_u64() {
+        major::STORE => s,
+        major::BRANCH => b,
+        major::LUI | major::AUIPC => u,
+        major::JAL => j,
+        major::AMO => bits::<32>(0),
+        _ => i,
+    }
+}
+
+/// The kind of a register-immediate instruction.
+#[hdl_fn]
+fn op_imm_kind(funct3: Bits<3>, funct7: Bits<7>, low: Bits<5>) -> Kind {
+    let shift = funct7 == 0;
+    // BSETI, BCLRI, BINVI.
+    let single = (funct7 == 0x14) | (funct7 == 0x24) | (funct7 == 0x34);
+    let unary = funct7 == 0x30;
+    let right = shift | (funct7 == 0x20) | (funct7 == 0x30) | (funct7 == 0x24);
+    let orc_b = (funct7 == 0x14) & (low == 7);
+    let rev8 = (funct7 == 0x34) & (low == 0x18);
+    match funct3.index() {
+        1 => {
+            if unary & (low < 3) {
+                Kind::Bits
+            } else if shift | single | (unary & ((low == 4) | (low == 5))) {
+                Kind::Alu
+            } else {
+                Kind::Illegal
+            }
+        }
+        5 => {
+            if right | orc_b | rev8 {
+                Kind::Alu
+            } else {
+                Kind::Illegal
+            }
+        }
+        _ => Kind::Alu,
+    }
+}
+
+/// The kind of a register-register instruction.
+#[hdl_fn]
+fn op_kind(funct3: Bits<3>, funct7: Bits<7>, rs2: Bits<5>) -> Kind {
+    let f3 = funct3;
+    let known = match funct7.index() {
+        0x00 => true,
+        // SUB, SRA, ANDN, ORN, XNOR.
+        0x20 => (f3 == 0) | f3.get_bit(2),
+        // SH1ADD, SH2ADD, SH3ADD.
+        0x10 => !f3.get_bit(0) & (f3 != 0),
+        // ROL, ROR.
+        0x30 => f3.get_bits::<2>(0) == 1,
+        // ZEXT.H.
+        0x04 => (f3 == 4) & (rs2 == 0),
+        // BSET, BINV.
+        0x14 | 0x34 => f3 == 1,
+        // BCLR, BEXT.
+        0x24 => f3.get_bits::<2>(0) == 1,
+        _ => false,
+    };
+    if funct7 == 1 {
+        if f3.get_bit(2) {
+            Kind::Div
+        } else {
+            Kind::Mul
+        }
+    } else if (funct7 == 5) & f3.get_bit(2) {
+        Kind::Bits
+    } else if known {
+        Kind::Alu
+    } else {
+        Kind::Illegal
+    }
+}
+
+/// Whether the word, known to be of SYSTEM, reads a counter, misa or mhartid, and writes none.
+#[hdl_fn]
+fn reads_csr(word: Bits<32>) -> Bit {
+    let number = word.get_bits::<12>(20);
+    // cycle, time, instret and their high halves.
+    let counter = ((number & 0xF7C) == 0xC00) & (number.get_bits::<2>(0) != 3);
+    // CSRRS, CSRRC, CSRRSI, CSRRCI of nothing.
+    word.get_bit(13) & (word.get_bits::<5>(15) == 0) & (counter | (number == 0x301) | (number == 0xF14))
+}
+
+/// What executes the word.
+#[hdl_fn]
+fn kind_of(word: Bits<32>) -> Kind {
+    let f3 = word.get_bits::<3>(12);
+    let f7 = word.get_bits::<7>(25);
+    let f5 = word.get_bits::<5>(27);
+    let low = word.get_bits::<5>(20);
+    // ADD, SWAP, SC, XOR, OR, AND, MIN, MAX, MINU, MAXU; LR has no second operand.
+    let atomic = (f3 == 2) & ((f5.get_bits::<2>(0) == 0) | (f5 == 1) | (f5 == 3) | ((f5 == 2) & (low == 0)));
+    let known = match word.get_bits::<5>(2).to_u64() {
+        major::OP_IMM => op_imm_kind(f3, f7, low),
+        major::OP => op_kind(f3, f7, low),
+        major::LUI | major::AUIPC => Kind::Alu,
+        major::LOAD => {
+            if (f3.get_bits::<2>(0) != 3) & (f3 != 6) {
+                Kind::Load
+            } else {
+                Kind::Illegal
+            }
+        }
+        major::STORE => {
+            if f3 < 3 {
+                Kind::Store
+            } else {
+                Kind::Illegal
+            }
+        }
+        major::AMO => {
+            if atomic {
+                Kind::Amo
+            } else {
+                Kind::Illegal
+            }
+        }
+        major::BRANCH => {
+            if f3.get_bits::<2>(1) != 1 {
+                Kind::Branch
+            } else {
+                Kind::Illegal
+            }
+        }
+        major::JAL => Kind::Jal,
+        major::JALR => {
+            if f3 == 0 {
+                Kind::Jalr
+            } else {
+                Kind::Illegal
+            }
+        }
+        major::MISC_MEM => {
+            if f3 == 0 {
+                Kind::Fence
+            } else if f3 == 1 {
+                Kind::FenceI
+            } else {
+                Kind::Illegal
+            }
+        }
+        major::SYSTEM => {
+            if (word.get_bits::<11>(21) == 0) & (word.get_bits::<13>(7) == 0) {
+                Kind::Break
+            } else if reads_csr(word) {
+                Kind::Csr
+            } else {
+                Kind::Illegal
+            }
+        }
+        _ => Kind::Illegal,
+    };
+    if word.get_bits::<2>(0) == 3 {
+        known
+    } else {
+        Kind::Illegal
+    }
+}
+
+/// The ALU's control for OP (`register`) and OP-IMM.
+#[hdl_fn]
+fn arithmetic(word: Bits<32>, register: Bit) -> AluControl {
+    let f3 = word.get_bits::<3>(12);
+    let shifts = f3.get_bits::<2>(0) == 1;
+    // Bits 29, 30 and 27 tell the extensions' instructions apart.
+    let set = word.get_bit(29);
+    let other = word.get_bit(30);
+    let single = word.get_bit(27);
+    let shift_add = register & set & !f3.get_bit(0);
+    let subtract = (f3 == 0) & register & other;
+    let compare = (f3.get_bits::<2>(1) == 1) & !shift_add;
+    // BSET, BCLR, BINV.
+    let one_bit = (f3 == 1) & single;
+    let zext_h = (f3 == 4) & register & single;
+    let sext = (f3 == 1) & !register & set & other & !single;
+    let orc_b = (f3 == 5) & set & !other & single;
+    let rev8 = (f3 == 5) & set & other & single;
+    let bext = (f3 == 5) & !set & other & single;
+    let half = word.get_bit(20);
+    // The bit unit takes the ALU's comparison for MIN and MAX; what else has bit 27 does not use the adder.
+    let compares = compare | (register & single);
+    let arithmetic_right = (f3 == 5) & other & !set & !single;
+    AluControl {
+        shift_add: if shift_add { f3.get_bits::<2>(1) } else { bits::<2>(0) },
+        invert: subtract | compares,
+        pick: if shift_add {
+            bits::<2>(PICK_SUM)
+        } else if compare {
+            bits::<2>(PICK_LESS)
+        } else if f3 == 0 {
+            (bits::<1>(0), subtract).cat::<2>()
+        } else {
+            bits::<2>(PICK_OTHER)
+        },
+        unsigned: f3.get_bit(0),
+        logic: if shifts {
+            if one_bit {
+                // BCLR = 1: and, BSET = 2: or, BINV = 3: exclusive or.
+                (set, other).cat::<2>()
+            } else {
+                bits::<2>(LOGIC_SHIFT)
+            }
+        } else if zext_h {
+            bits::<2>(LOGIC_SHIFT)
+        } else {
+            match f3.get_bits::<2>(0).index() {
+                2 => bits::<2>(LOGIC_OR),
+                3 => bits::<2>(LOGIC_AND),
+                _ => bits::<2>(LOGIC_XOR),
+            }
+        },
+        invert_b: if shifts { !set } else { register & other },
+        one_hot: one_bit,
+        left: (f3 == 1) & !sext,
+        keep: shifts & set & other & !sext,
+        hold: zext_h | sext | orc_b | rev8,
+        swap: rev8,
+        fixed: zext_h | sext | orc_b | bext,
+        fixed_8: orc_b | bext | (sext & !half),
+        fixed_7: orc_b | bext,
+        fill: if sext {
+            (bits::<1>(1), !half).cat::<2>()
+        } else {
+            (bits::<1>(0), arithmetic_right).cat::<2>()
+        },
+        or_bytes: orc_b,
+    }
+}
+
+/// Decoder: combinational.
+///
+/// | ports | meaning |
+/// |---|---|
+/// | in `word` | the instruction |
+/// | out `decoded` | what it means |
+///
+/// `Kind::Illegal` is exact: a word of no listed instruction, or one with a reserved field. Fields of FENCE and FENCE.I are free, as the
+/// specification asks of simple implementations.
+#[derive(LogicBlock, Default)]
+pub struct Decoder {
+    /// The instruction.
+    pub word: Signal<In, Bits<32>>,
+    /// What it means.
+    pub decoded: Signal<Out, Decoded>,
+}
+
+impl Logic for Decoder {
+    #[hdl]
+    fn update(&mut self) {
+        let word = self.word.val();
+        let opcode = word.get_bits::<5>(2);
+        let f3 = word.get_bits::<3>(12);
+        let register = opcode == major::OP;
+        let upper = (opcode == major::LUI) | (opcode == major::AUIPC);
+        let jumps = opcode == major::JAL;
+        let branches = opcode == major::BRANCH;
+        let stores = opcode == major::STORE;
+        let atomic = opcode == major::AMO;
+        let returns = opcode == major::JALR;
+        let fence = opcode == major::MISC_MEM;
+        let system = opcode == major::SYSTEM;
+        let none: Bits<5> = bits::<5>(0);
+
+        self.decoded.next.kind = kind_of(word);
+        self.decoded.next.rd = if stores | branches | fence { none } else { word.get_bits::<5>(7) };
+        self.decoded.next.rs1 = if upper | jumps | fence | system { none } else { word.get_bits::<5>(15) };
+        self.decoded.next.rs2 = if returns {
+            bits::<5>(10)
+        } else if register | stores | branches | atomic {
+            word.get_bits::<5>(20)
+        } else {
+            none
+        };
+        self.decoded.next.immediate = immediate(word);
+        self.decoded.next.a_is_pc = (opcode == major::AUIPC) | jumps;
+        self.decoded.next.a_is_zero = opcode == major::LUI;
+        self.decoded.next.b_is_immediate = !(register | stores | branches | atomic | returns);
+        self.decoded.next.funct3 = f3;
+        self.decoded.next.funct5 = word.get_bits::<5>(27);
+        self.decoded.next.alu = if register | (opcode == major::OP_IMM) {
+            arithmetic(word, register)
+        } else {
+            AluControl { invert: branches, ..Default::default() }
+        };
+        self.decoded.next.unit = BitControl {
+            count: !f3.get_bit(2),
+            ones: word.get_bit(21),
+            second: if f3.get_bit(2) { f3.get_bit(1) } else { word.get_bit(20) },
+            unsigned: f3.get_bit(0),
+        };
+    }
+}

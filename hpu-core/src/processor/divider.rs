@@ -1,0 +1,136 @@
+//! DIV, DIVU, REM, REMU.
+
+use spindle_verilog::prelude::*;
+
+/// Cycles from `start` to `done`, at most; 2 if the divisor is 1 or -1.
+pub const DIVIDER_LATENCY: u64 = 32;
+
+/// Restoring divider, one quotient bit per cycle.
+///
+/// | ports | meaning |
+/// |---|---|
+/// | in `start`, `a`, `b`, `funct3` | divide; ignored while `busy` |
+/// | in `cancel` | forget the division, also one that starts in this cycle |
+/// | out `busy` | from the cycle after `start` to the one with `taken` |
+/// | out `done`, `value`, `negate`; in `taken` | the result is `value`, or `0 - value`; from 2 to 32 cycles after `start` until `taken` |
+///
+/// The first step shifts in two bits of the dividend and subtracts once: the quotient's first bit can only be 1 if the divisor is 0, where
+/// the step does not matter, or 1, where the dividend is the quotient and nothing is left to do. A negative divisor is added, not subtracted,
+/// and the dividend is negated on its way into the quotient register, so no cycle goes into signs.
+#[derive(LogicBlock, Default)]
+pub struct Divider {
+    /// Core clock.
+    pub clock: Signal<In, Clock>,
+    /// Synchronous reset, active high.
+    pub reset: Signal<In, Bit>,
+    /// Take the operands.
+    pub start: Signal<In, Bit>,
+    /// Forget them.
+    pub cancel: Signal<In, Bit>,
+    /// Dividend.
+    pub a: Signal<In, Bits<32>>,
+    /// Divisor.
+    pub b: Signal<In, Bits<32>>,
+    /// Which result.
+    pub funct3: Signal<In, Bits<3>>,
+    /// A division is under way or its result has not been taken.
+    pub busy: Signal<Out, Bit>,
+    /// The result is there.
+    pub done: Signal<Out, Bit>,
+    /// It is taken.
+    pub taken: Signal<In, Bit>,
+    /// Its magnitude.
+    pub value: Signal<Out, Bits<32>>,
+    /// It is negative.
+    pub negate: Signal<Out, Bit>,
+    working: Reg<Bit>,
+    /// Steps to go.
+    left: Reg<Bits<5>>,
+    /// Dividend bits to go above quotient bits that are known.
+    quotient: DFF<Bits<32>>,
+    remainder: DFF<Bits<32>>,
+    /// With its sign.
+    divisor: DFF<Bits<33>>,
+    by_zero: DFF<Bit>,
+    minus: DFF<Bit>,
+    wants_remainder: DFF<Bit>,
+}
+
+impl Logic for Divider {
+    #[hdl]
+    fn update(&mut self) {
+        regs!(self, clock, reset, working, left);
+        dffs!(self, clock, quotient, remainder, divisor, by_zero, minus, wants_remainder);
+        let starts = self.start.val() & !self.working.q.val();
+        let with_sign = !self.funct3.val().get_bit(0);
+        let negative_a = with_sign & self.a.val().get_bit(31);
+        let negative_b = with_sign & self.b.val().get_bit(31);
+
+        // 1 or -1: nothing to subtract. All bits above the lowest are like the sign.
+        let divisor = self.divisor.q.val();
+        let subtracts = !divisor.get_bit(32);
+        let is_small = !(divisor.get_bits::<31>(1) ^ repeat::<31>(!subtracts)).any();
+        let first = self.left.q.val() == 31;
+        let stops = first & is_small & divisor.get_bit(0);
+        self.by_zero.d.next = is_small & subtracts & !divisor.get_bit(0);
+
+        // One step. The lowest position of the adder makes the carry in.
+        let quotient = self.quotient.q.val();
+        let shifted = if first {
+            (bits::<31>(0), quotient.get_bits::<2>(30)).cat::<33>()
+        } else {
+            (self.remainder.q.val(), quotient.get_bit(31)).cat::<33>()
+        };
+        let total =
+            (shifted, true).cat::<34>() + (divisor ^ repeat::<33>(subtracts), subtracts).cat::<34>();
+        let fits = !total.get_bit(33);
+
+        // The dividend's negation and the shift share the adder; bit 0, which comes late, stays out of it.
+        let upper = if starts {
+            self.a.val().get_bits::<31>(1) ^ repeat::<31>(negative_a)
+        } else if first {
+            (quotient.get_bits::<30>(0), false).cat::<31>()
+        } else {
+            quotient.get_bits::<31>(0)
+        };
+        let one_more = starts & negative_a & !self.a.val().get_bit(0);
+        let loaded = upper + (bits::<30>(0), one_more).cat::<31>();
+        let steps = self.left.q.val().any();
+        if starts | (steps & !stops) {
+            self.quotient.d.next =
+                (loaded, if starts { self.a.val().get_bit(0) } else { fits }).cat::<32>();
+        }
+        if starts {
+            self.remainder.d.next = bits::<32>(0);
+            self.divisor.d.next = (negative_b, self.b.val()).cat::<33>();
+            self.wants_remainder.d.next = self.funct3.val().get_bit(1);
+            self.minus.d.next = negative_a ^ (negative_b & !self.funct3.val().get_bit(1));
+        } else if steps & !stops {
+            self.remainder.d.next = if fits { total.get_bits::<32>(1) } else { shifted.get_bits::<32>(0) };
+        }
+
+        if self.cancel.val() {
+            self.working.d.next = false;
+            self.left.d.next = bits::<5>(0);
+        } else if starts {
+            self.working.d.next = true;
+            self.left.d.next = bits::<5>(31);
+        } else {
+            if stops {
+                self.left.d.next = bits::<5>(0);
+            } else if steps {
+                self.left.d.next = self.left.q.val() - 1;
+            }
+            if self.taken.val() {
+                self.working.d.next = false;
+            }
+        }
+
+        self.busy.next = self.working.q.val();
+        self.done.next = self.working.q.val() & !steps;
+        // A division by zero: all ones, whatever the signs, and the dividend as remainder.
+        let all = (quotient.get_bit(31) | self.by_zero.q.val(), quotient.get_bits::<31>(0)).cat::<32>();
+        self.value.next = if self.wants_remainder.q.val() { self.remainder.q.val() } else { all };
+        self.negate.next = self.minus.q.val() & (self.wants_remainder.q.val() | !self.by_zero.q.val());
+    }
+}

@@ -323,6 +323,36 @@ fn images_are_placed_and_installed() {
     assert!(full.unwrap().to_string().contains("execution context"));
 }
 
+/// There is no start code: the driver initialises variables, for each context of an image anew, whatever was there before.
+#[test]
+fn each_context_of_an_image_has_its_own_variables() {
+    let handle = Handle::new(&Config::SIM);
+    let mut device = handle.open().unwrap();
+    handle.0.borrow_mut().l2 = (0..Config::SIM.l2_bytes as u32).step_by(4).map(|at| (at, 0xDEAD_DEAD)).collect();
+    let mut image = image(64, 100);
+    image.state[60..].fill(0);
+    let options = ContextOptions { state_bytes: 300, ..ContextOptions::default() };
+    let contexts = [0; 3].map(|_| device.install(&image, &options).unwrap());
+    let bases: Vec<u32> = handle.0.borrow().installed.iter().map(|(_, one)| one[&hpu::CTX_STATE_BASE]).collect();
+    let expected = [image.state.clone(), vec![0; 200]].concat();
+    let check = |device: &mut Device<Handle, Handle>, context: ContextId| {
+        let mut state = [0xFF; 300];
+        device.read_state(context, 0, &mut state).unwrap();
+        assert!(state[..] == expected[..], "{context:?}: {state:x?}");
+    };
+    contexts.iter().for_each(|context| check(&mut device, *context));
+    // A handler of the second writes all of its memory: the others keep theirs, and so does who comes after it.
+    for at in (0..300).step_by(4) {
+        handle.0.borrow_mut().l2.insert(bases[1] + at, at);
+    }
+    check(&mut device, contexts[0]);
+    check(&mut device, contexts[2]);
+    device.remove(contexts[1]).unwrap();
+    let again = device.install(&image, &options).unwrap();
+    assert_eq!(handle.0.borrow().installed[3].1[&hpu::CTX_STATE_BASE], bases[1]);
+    check(&mut device, again);
+}
+
 #[test]
 fn printed_text_is_drained() {
     let handle = Handle::new(&Config::SIM);

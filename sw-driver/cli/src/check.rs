@@ -125,6 +125,7 @@ mod tests {
             arrivals: vec![],
             span: (0, 0),
             stats: Stats::default(),
+            printed: Vec::new(),
             drained: true,
         }
     }

@@ -7,6 +7,7 @@ mod export;
 mod info;
 mod judge;
 mod play;
+mod prints;
 mod report;
 mod run;
 mod sdk;

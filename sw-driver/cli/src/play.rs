@@ -1,5 +1,6 @@
 //! Plays frames into a NIC and waits until each has come to its end.
 
+use crate::prints::{Line, Lines};
 use crate::session::Session;
 use anyhow::{ensure, Result};
 use rand::{Rng, SeedableRng};
@@ -28,6 +29,8 @@ pub struct Played {
     pub span: (u64, u64),
     /// Counters at the end.
     pub stats: Stats,
+    /// What handlers printed.
+    pub printed: Vec<Line>,
     /// Everything has come to its end.
     pub drained: bool,
 }
@@ -50,7 +53,7 @@ impl Pacing {
     }
 }
 
-/// Cycles between two looks at the counters while the NIC drains.
+/// Cycles between two looks at the print queue, and at the counters while the NIC drains.
 const LOOK: u64 = 64;
 /// Cycles without anything to do after which the NIC is drained: more than all frames of all handlers take to leave a slow wire.
 const QUIET: u64 = 4096;
@@ -66,14 +69,21 @@ pub fn play(session: &mut Session, frames: &[Vec<u8>], pacing: Pacing, limit: u6
     }
     let start = session.card.sim().cycle();
     // RX never waits: a frame takes its beats and its gap.
+    let mut lines = Lines::default();
+    let mut looked = start;
     while session.card.sim().pending() > 0 {
         session.card.sim().step();
+        if session.card.sim().cycle() >= looked + LOOK {
+            lines.take(session.device.prints()?);
+            looked = session.card.sim().cycle();
+        }
     }
     let deadline = session.card.sim().cycle() + limit;
     // A frame that a handler has sent may still wait behind others when the handler has returned and its packet is counted, and a
     // completion handler runs after all packets are: drained is what has nothing to do for a while.
     let mut quiet_since = None;
     let (stats, drained) = loop {
+        lines.take(session.device.prints()?);
         let stats = session.device.stats()?;
         let cycle = session.card.sim().cycle();
         let sent = session.card.sim().sent_count();
@@ -95,13 +105,14 @@ pub fn play(session: &mut Session, frames: &[Vec<u8>], pacing: Pacing, limit: u6
         }
         session.card.sim().run(LOOK);
     };
+    lines.take(session.device.prints()?);
     let end = quiet_since.map_or_else(|| session.card.sim().cycle(), |(since, _)| since);
     let sent = session.card.sim().take_sent();
     let arrivals = session.card.sim().take_arrivals();
     let (numbers, causes) = causes(session, frames.len(), sent.len())?;
     let replies = sent.into_iter().zip(causes).map(|(frame, cause)| Reply { cause, frame }).collect();
     let span = (arrivals.first().copied().unwrap_or(start), end);
-    Ok(Played { replies, numbers, arrivals, span, stats, drained })
+    Ok(Played { replies, numbers, arrivals, span, stats, printed: lines.finish(), drained })
 }
 
 type Causes = (Vec<u16>, Vec<Option<usize>>);

@@ -1,6 +1,7 @@
 //! The report of a run: numbers, then text and JSON of the same numbers.
 
 use crate::play::Played;
+use crate::prints::Line;
 use crate::sdk::Handler;
 use crate::session::Session;
 use crate::table::table;
@@ -165,6 +166,10 @@ pub struct Summary {
     pub faults: Vec<FaultReport>,
     /// Faults that found no room in the queue.
     pub faults_lost: u32,
+    /// What handlers printed.
+    pub prints: Vec<Line>,
+    /// Pieces of up to eight characters that found no room in the queue.
+    pub prints_lost: u32,
 }
 
 impl Summary {
@@ -212,12 +217,24 @@ impl Summary {
             cycles_per_instruction: ratio(stats.busy_cycles, stats.instructions),
             faults,
             faults_lost: stats.faults_lost,
+            prints: played.printed.clone(),
+            prints_lost: stats.prints_lost,
         })
     }
 
     /// The report as text.
     pub fn text(&self) -> String {
         let mut out = String::new();
+        for line in &self.prints {
+            let _ = writeln!(out, "{line}");
+        }
+        if self.prints_lost > 0 {
+            let _ = writeln!(
+                out,
+                "print: {} pieces of text (up to 8 characters each) were lost, for the queue was full",
+                self.prints_lost
+            );
+        }
         let nanoseconds = |cycles: u64| cycles as f64 * 1000.0 / f64::from(self.clock_mhz);
         let mut counts = vec![
             ["frames in".into(), self.frames_in.to_string()],

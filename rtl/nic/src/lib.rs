@@ -43,6 +43,7 @@ pub fn blocks(config: &Config) -> Result<Vec<(String, Design)>, EmitError> {
         one("packet_engine", &mut PacketEngine::new(c))?,
         one("hpu", &mut hpu_core::hpu::Hpu::default())?,
         one("cluster", &mut hpu_core::cluster::Cluster::new(c))?,
+        one("l2", &mut hpu_core::l2::L2::new(c.l2_bytes, c.clusters, c.hpus))?,
         one("rvma_lut", &mut RvmaEngine::new(c))?,
         one("csr_block", &mut CsrBlock::default())?,
         one("global_page", &mut GlobalPage::new(c))?,

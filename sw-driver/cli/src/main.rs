@@ -16,6 +16,7 @@ mod stack;
 mod summary;
 mod table;
 mod toolchain;
+mod trace;
 
 use clap::{Parser, Subcommand};
 use std::process::ExitCode;

@@ -6,13 +6,16 @@ use crate::play::{play, Pacing, Played};
 use crate::sdk::{self, Handler};
 use crate::session::{self, Session};
 use crate::summary::Summary;
+use crate::trace::{Disassembly, Tracer};
 use anyhow::{bail, ensure, Context, Result};
 use spindle::rule_table::Action;
 use spindle::{ContextOptions, HostMemory, Rule};
 use spindle_model::handlers;
 use spindle_sim::capture::{self, Captured};
 use spindle_sim::Options;
+use std::cell::RefCell;
 use std::path::PathBuf;
+use std::rc::Rc;
 use std::time::Duration;
 
 /// Bytes of the host region that the handler gets.
@@ -39,6 +42,9 @@ pub struct RunArguments {
     /// Wave to record (large, and slow).
     #[arg(long, value_name = "WAVE.vcd")]
     vcd: Option<PathBuf>,
+    /// Trace to write: a line for each instruction (needs a model of its own, built the first time).
+    #[arg(long, value_name = "TRACE.txt")]
+    trace: Option<PathBuf>,
     /// Report to write as JSON.
     #[arg(long, value_name = "REPORT.json")]
     json: Option<PathBuf>,
@@ -67,7 +73,8 @@ pub struct RunArguments {
 
 /// Runs it. Everything the user gave is looked at before the NIC is built.
 pub fn run(arguments: &RunArguments) -> Result<()> {
-    let config = session::config(&arguments.config)?;
+    let mut config = session::config(&arguments.config)?;
+    config.rvfi = arguments.trace.is_some();
     let rules = arguments
         .rules
         .iter()
@@ -87,6 +94,11 @@ pub fn run(arguments: &RunArguments) -> Result<()> {
         (false, _) => rules,
         (true, Some(shipped)) => vec![shipped.rule.parse()?],
         (true, None) => vec![Rule::any()],
+    };
+
+    let tracer = match &arguments.trace {
+        Some(path) => Some(Tracer::create(path, Disassembly::of(&handler.elf)?, config.hpus)?),
+        None => None,
     };
 
     let defaults = Options::default();
@@ -111,9 +123,14 @@ pub fn run(arguments: &RunArguments) -> Result<()> {
     if let Some(path) = &arguments.vcd {
         session.card.sim().wave_open(path).with_context(|| format!("cannot write the wave {}", path.display()))?;
     }
+    let tracer = tracer.map(|tracer| trace_into(&mut session, tracer));
     let played =
         play(&mut session, &frames, Pacing { gap: arguments.gap, seed: arguments.seed }, arguments.cycles_limit)?;
     session.card.sim().wave_close();
+    session.card.sim().set_retired(None);
+    if let (Some(tracer), Some(path)) = (tracer.and_then(Rc::into_inner), &arguments.trace) {
+        eprintln!("spindle: {} instructions in {}", tracer.into_inner().finish()?, path.display());
+    }
 
     let mut summary = Summary::collect(&mut session, &handler, &played)?;
     let verdict = check(&mut session, &handler, &rules, &frames, &played, host);
@@ -134,6 +151,14 @@ pub fn run(arguments: &RunArguments) -> Result<()> {
     let violations = session.card.sim().memory().violations.clone();
     ensure!(violations.is_empty(), "the NIC broke the AXI4 protocol: {}", violations.join("; "));
     Ok(())
+}
+
+/// Lets the card hand every instruction to the tracer.
+fn trace_into(session: &mut Session, tracer: Tracer) -> Rc<RefCell<Tracer>> {
+    let tracer = Rc::new(RefCell::new(tracer));
+    let writer = tracer.clone();
+    session.card.sim().set_retired(Some(Box::new(move |retired| writer.borrow_mut().retired(retired))));
+    tracer
 }
 
 /// Compares with the model of a shipped handler; `None` for any other handler.

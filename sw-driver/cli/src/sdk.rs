@@ -78,6 +78,8 @@ pub struct Handler {
     pub name: String,
     /// Its image.
     pub image: Image,
+    /// The file from which the image was read.
+    pub elf: Vec<u8>,
     /// What its handlers need of the stack.
     pub stack: Vec<HandlerStack>,
     /// The shipped handler whose source this is, byte for byte.
@@ -101,7 +103,7 @@ pub fn load(path: &Path) -> Result<Handler> {
     };
     let image = Image::parse(&elf).with_context(|| format!("{} cannot be loaded", path.display()))?;
     let stack = Code::of(&elf).map(|code| code.handlers()).unwrap_or_default();
-    Ok(Handler { name, image, stack, shipped })
+    Ok(Handler { name, image, elf, stack, shipped })
 }
 
 /// Compiles and links with the SDK, which is unpacked for it; returns what compiled it, and for which machine.

@@ -4,6 +4,7 @@
 //! design, frames, register accesses and seed give the same cycles.
 
 use crate::host_memory::HostMemory;
+use crate::retirement::{Retired, RetirementPorts};
 use crate::trace::{Event, Lane, TraceLog};
 use anyhow::{bail, ensure, Result};
 use spindle_contract::params::{Config, BEAT_BYTES};
@@ -107,6 +108,8 @@ pub struct SimDevice {
     tx_bubbles: u64,
     trace: TraceLog,
     tracing: bool,
+    retirement: Option<RetirementPorts>,
+    retired: Option<Box<dyn FnMut(&Retired)>>,
     cycle: u64,
     last_rx_beat: u64,
     arrivals: Vec<u64>,
@@ -164,6 +167,7 @@ impl SimDevice {
         };
         let tx = StreamSink::new(&model, "tx")?.with_pace(pace);
         let memory = HostMemory::new(&model, "host", options.seed, options.host_latency)?;
+        let retirement = if config.rvfi { Some(RetirementPorts::new(&model, config.total_hpus())?) } else { None };
         model.reset(4);
         Ok(Self {
             model,
@@ -183,6 +187,8 @@ impl SimDevice {
             tx_bubbles: 0,
             trace: TraceLog::default(),
             tracing: true,
+            retirement,
+            retired: None,
             cycle: 0,
             last_rx_beat: 0,
             arrivals: Vec::new(),
@@ -245,6 +251,11 @@ impl SimDevice {
         self.tracing = on;
     }
 
+    /// Calls `sink` with every instruction that retires from now on; `None` ends it. Only a configuration with `rvfi` tells of any.
+    pub fn set_retired(&mut self, sink: Option<Box<dyn FnMut(&Retired)>>) {
+        self.retired = sink;
+    }
+
     /// Records waves into a VCD file from now on; needs [`Options::trace`].
     ///
     /// # Errors
@@ -286,6 +297,9 @@ impl SimDevice {
         self.memory.sample(&self.model);
         if self.tracing && self.model.is_set(self.trace_valid) {
             self.sample_trace();
+        }
+        if let (Some(ports), Some(sink)) = (&self.retirement, &mut self.retired) {
+            ports.sample(&self.model, self.cycle, sink);
         }
         self.model.tick();
         self.cycle += 1;

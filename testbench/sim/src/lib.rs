@@ -8,8 +8,10 @@ mod backend;
 pub mod capture;
 mod device;
 pub mod host_memory;
+pub mod retirement;
 pub mod trace;
 
 pub use backend::SimHandle;
 pub use device::{Options, SentFrame, SimDevice, WireFrame};
+pub use retirement::{MemoryAccess, Retired};
 pub use trace::{Event, Lane, TraceLog};

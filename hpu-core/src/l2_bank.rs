@@ -1,6 +1,6 @@
 //! One bank of context memory: arbitration, memory, atomics.
 
-use crate::processor::amo_alu::AmoAlu;
+use crate::amo_alu::AmoAlu;
 use crate::processor::types::{RemoteAnswer, RemoteRequest};
 use spindle_blocks::arbiter::RoundRobin;
 use spindle_blocks::ram::{ByteRam, RamStyle};
@@ -245,7 +245,7 @@ impl Logic for L2Bank {
         let word = self.memory.read_data.val();
         self.amo.old.next = word;
         self.amo.operand.next = held.data;
-        self.amo.operation.next = held.operation;
+        self.amo.funct5.next = held.operation;
         self.result.d.next = self.amo.result.val();
         self.amo_writes.d.next = self.amo_read.q.val();
         let mut data: Bits<32> = word >> (bit_cast::<5, 2>(passage.lane) << 3);

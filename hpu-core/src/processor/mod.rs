@@ -1,7 +1,6 @@
 //! The handler processor: RV32IMA, Zicsr, Zba, Zbb, Zbs; pipelined, in order, two hardware threads.
 
 pub mod alu;
-pub mod amo_alu;
 pub mod bit_unit;
 pub mod branch_predictor;
 pub mod byte_lanes;

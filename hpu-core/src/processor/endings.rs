@@ -1,0 +1,123 @@
+//! How long handlers run, and how they ended.
+
+use super::stages::{address_of, Incident};
+use super::types::Ending;
+use spindle_blocks::fifo::LutFifo;
+use spindle_verilog::prelude::*;
+
+/// The clocks of both threads, their budgets, and the endings that were not taken yet.
+///
+/// | neighbour | ports |
+/// |---|---|
+/// | threads | in `started`, `thread`, `runs`, `ends`; out `spent` |
+/// | launches | in `watchdog`, `no_budget` of the launch that was just started; out `freed`, `freed_bank` |
+/// | M1 | in `incident_valid`, `incident`, `code`; in `bank` of the current thread |
+/// | store buffer | in `drains`: stores of a thread's ended handler are under way |
+/// | cluster | out `ending`, `ending_valid` / in `ending_ready` |
+///
+/// The cycle of the first fetch is the first that is counted; one that returns in cycle `n` needs a budget of `n`. From cycle `watchdog + 1` on `spent`
+/// is high. An ending waits until the stores of its handler have arrived. There are four banks, so there is always room for an ending.
+#[derive(LogicBlock, Default)]
+pub struct Endings {
+    /// Core clock.
+    pub clock: Signal<In, Clock>,
+    /// Synchronous reset, active high.
+    pub reset: Signal<In, Bit>,
+    /// A handler starts: it is fetched from the next cycle on.
+    pub start: Signal<In, Bit>,
+    /// On this thread.
+    pub start_thread: Signal<In, Bit>,
+    /// Its budget.
+    pub watchdog: Signal<In, Bits<32>>,
+    /// The budget is zero.
+    pub no_budget: Signal<In, Bit>,
+    /// The current thread.
+    pub thread: Signal<In, Bit>,
+    /// Its bank.
+    pub bank: Signal<In, Bits<2>>,
+    /// Threads whose clocks run.
+    pub runs: Signal<In, Bits<2>>,
+    /// The current thread's handler ends.
+    pub ends: Signal<In, Bit>,
+    /// By this incident; else it returns.
+    pub incident_valid: Signal<In, Bit>,
+    /// The incident.
+    pub incident: Signal<In, Incident>,
+    /// What it returns.
+    pub code: Signal<In, Bits<8>>,
+    /// Threads whose ended handlers still have stores under way.
+    pub drains: Signal<In, Bits<2>>,
+    /// Budgets that are used up.
+    pub spent: Signal<Out, Bits<2>>,
+    /// A bank is free.
+    pub freed: Signal<Out, Bit>,
+    /// Which.
+    pub freed_bank: Signal<Out, Bits<2>>,
+    /// How a handler ended.
+    pub ending: Signal<Out, Ending>,
+    /// One has.
+    pub ending_valid: Signal<Out, Bit>,
+    /// It is taken.
+    pub ending_ready: Signal<In, Bit>,
+    elapsed: [DFF<Bits<32>>; 2],
+    budget: [DFF<Bits<32>>; 2],
+    used_up: [Reg<Bit>; 2],
+    endings: LutFifo<Ending, 2>,
+    /// The threads of the endings: as the FIFO, for the first thing that is asked of its head.
+    threads: LutFifo<Bits<1>, 2>,
+}
+
+impl Logic for Endings {
+    #[hdl]
+    fn update(&mut self) {
+        clocks!(self, clock, reset, endings, threads);
+        let thread = self.thread.val();
+        for i in 0..2 {
+            regs!(self, clock, reset, used_up[i]);
+            dffs!(self, clock, elapsed[i], budget[i]);
+            if self.runs.val().get_bit(i) {
+                self.elapsed[i].d.next = self.elapsed[i].q.val() + 1;
+                if self.elapsed[i].q.val() == self.budget[i].q.val() {
+                    self.used_up[i].d.next = true;
+                }
+            }
+            if self.ends.val() & (thread == (i == 1)) {
+                self.used_up[i].d.next = false;
+            }
+            if self.start.val() & (self.start_thread.val() == (i == 1)) {
+                self.elapsed[i].d.next = bits::<32>(1);
+                self.budget[i].d.next = self.watchdog.val();
+                self.used_up[i].d.next = self.no_budget.val();
+            }
+        }
+        self.spent.next = (self.used_up[1].q.val(), self.used_up[0].q.val()).cat::<2>();
+
+        let incident = self.incident.val();
+        let pc = address_of(incident.pc);
+        self.endings.write_valid.next = self.ends.val();
+        self.endings.write.next = Ending {
+            bank: self.bank.val(),
+            code: self.code.val(),
+            fault: self.incident_valid.val(),
+            cause: if self.incident_valid.val() { incident.cause } else { bits::<4>(0) },
+            pc: if incident.stray { incident.address } else { pc },
+            address: if incident.of_access { incident.address } else { pc },
+            cycles: if thread { self.elapsed[1].q.val() } else { self.elapsed[0].q.val() },
+        };
+        self.threads.write_valid.next = self.ends.val();
+        self.threads.write.next = thread.into();
+        let drains = if self.threads.read.val().get_bit(0) {
+            self.drains.val().get_bit(1)
+        } else {
+            self.drains.val().get_bit(0)
+        };
+        let valid = self.endings.read_valid.val() & !drains;
+        let taken = valid & self.ending_ready.val();
+        self.endings.read_ready.next = taken;
+        self.threads.read_ready.next = taken;
+        self.ending.next = self.endings.read.val();
+        self.ending_valid.next = valid;
+        self.freed.next = taken;
+        self.freed_bank.next = self.endings.read.val().bank;
+    }
+}

@@ -1,0 +1,193 @@
+//! Stages X and M1 of everything that computes.
+
+use super::alu::Alu;
+use super::bit_unit::BitUnit;
+use super::decode::Kind;
+use super::divider::Divider;
+use super::multiplier::Multiplier;
+use super::stages::{address_of, Executed, Issued};
+use spindle_verilog::prelude::*;
+
+/// misa: RV32IMA with B.
+const MISA: u64 = 0x4000_1103;
+
+/// ALU, branch condition, bit unit, multiplier, divider, counters.
+///
+/// | neighbour | ports |
+/// |---|---|
+/// | issue | in `issued`, `valid`, `a`, `b` of X |
+/// | memory stage | in `sum`: a + immediate |
+/// | operands | out `value` of X; out `first_value` of M1; out `product` of M2 |
+/// | resolve | out `executed`, registers of M1; out `divides`: the divider works on the instruction in M1; in `claims`: it was not dropped |
+/// | threads | out `quotient`, `negate`, `divider_done`, `divider_thread`, `divider_busy`; in `taken`, `cancel` |
+/// | top | in `advance`: X moves to M1; in `number`, `cycle`, `thread`, `retires` |
+///
+/// The ALU's result can be used in X, that of the bit unit, of a link and of a counter in M1, a product in M2. A division starts in X if the
+/// divider is free.
+#[derive(LogicBlock, Default)]
+pub struct Execute {
+    /// Core clock.
+    pub clock: Signal<In, Clock>,
+    /// Synchronous reset, active high.
+    pub reset: Signal<In, Bit>,
+    /// Number of the HPU in its cluster.
+    pub number: Signal<In, Bits<3>>,
+    /// Cycles since reset.
+    pub cycle: Signal<In, Bits<64>>,
+    /// The current thread.
+    pub thread: Signal<In, Bit>,
+    /// The instruction in X.
+    pub issued: Signal<In, Issued>,
+    /// There is one.
+    pub valid: Signal<In, Bit>,
+    /// Its first operand.
+    pub a: Signal<In, Bits<32>>,
+    /// Its second operand.
+    pub b: Signal<In, Bits<32>>,
+    /// a + immediate.
+    pub sum: Signal<In, Bits<32>>,
+    /// X moves to M1.
+    pub advance: Signal<In, Bit>,
+    /// An instruction retires.
+    pub retires: Signal<In, Bit>,
+    /// The ALU's result.
+    pub value: Signal<Out, Bits<32>>,
+    /// The instruction in M1.
+    pub executed: Signal<Out, Executed>,
+    /// Its result.
+    pub first_value: Signal<Out, Bits<32>>,
+    /// Product of the instruction in M2.
+    pub product: Signal<Out, Bits<32>>,
+    /// The divider works on the instruction in M1.
+    pub divides: Signal<Out, Bit>,
+    /// The division in M1 goes on.
+    pub claims: Signal<In, Bit>,
+    /// It is to be forgotten.
+    pub cancel: Signal<In, Bit>,
+    /// The divider's result was taken.
+    pub taken: Signal<In, Bit>,
+    /// It has one.
+    pub divider_done: Signal<Out, Bit>,
+    /// For this thread.
+    pub divider_thread: Signal<Out, Bit>,
+    /// It cannot take operands.
+    pub divider_busy: Signal<Out, Bit>,
+    /// Its result,
+    pub quotient: Signal<Out, Bits<32>>,
+    /// or the negative of it.
+    pub negate: Signal<Out, Bit>,
+    alu: Alu,
+    bit_unit: BitUnit,
+    multiplier: Multiplier,
+    divider: Divider,
+    divider_owner: DFF<Bit>,
+    fresh: Reg<Bit>,
+    moved: DFF<Executed>,
+    result: DFF<Bits<32>>,
+    retired: Reg<Bits<64>>,
+}
+
+impl Logic for Execute {
+    #[hdl]
+    fn update(&mut self) {
+        regs!(self, clock, reset, fresh, retired);
+        dffs!(self, clock, divider_owner, moved, result);
+        clocks!(self, clock, reset, divider);
+        self.bit_unit.clock.next = self.clock.val();
+        self.multiplier.clock.next = self.clock.val();
+        let issued = self.issued.val();
+        let a = self.a.val();
+        let b = self.b.val();
+        let funct3 = issued.funct3;
+
+        self.alu.a.next = a;
+        self.alu.b.next = b;
+        self.alu.control.next = issued.alu;
+        self.value.next = self.alu.result.val();
+        let compared = if !funct3.get_bit(2) {
+            self.alu.equal.val()
+        } else if funct3.get_bit(1) {
+            self.alu.less_unsigned.val()
+        } else {
+            self.alu.less.val()
+        };
+        let jumps = (issued.kind == Kind::Jal) | (issued.kind == Kind::Jalr);
+        let taken = jumps | ((issued.kind == Kind::Branch) & (compared ^ funct3.get_bit(0)));
+        let after = issued.pc + 2;
+
+        // Counters: an instruction that reads one waits in D until X and M1 are empty, so that all older ones have been counted.
+        let half = if issued.immediate.get_bit(1) { self.retired.q.val() } else { self.cycle.val() };
+        let counter = if issued.immediate.get_bit(7) { half.get_bits::<32>(32) } else { half.get_bits::<32>(0) };
+        let constant = if issued.immediate.get_bit(11) {
+            (bits::<28>(0), self.number.val(), self.thread.val()).cat::<32>()
+        } else {
+            bits::<32>(MISA)
+        };
+        if self.retires.val() {
+            self.retired.d.next = self.retired.q.val() + 1;
+        }
+
+        if self.advance.val() {
+            self.result.d.next = if jumps {
+                address_of(after)
+            } else if issued.kind != Kind::Csr {
+                self.alu.result.val()
+            } else if issued.immediate.get_bit(8) {
+                constant
+            } else {
+                counter
+            };
+            self.moved.d.next = Executed {
+                kind: issued.kind,
+                rd: issued.rd,
+                funct3: funct3,
+                funct5: issued.funct5,
+                pc: issued.pc,
+                after: after,
+                outside: issued.outside,
+                predicted: issued.predicted,
+                predicted_target: issued.predicted_target,
+                sure: issued.sure,
+                micro: issued.micro,
+                taken: taken,
+                branch_target: issued.pc + sext::<17, 12>(issued.immediate.get_bits::<12>(1)),
+                sum: self.sum.val(),
+                b: b,
+            };
+        }
+        self.executed.next = self.moved.q.val();
+
+        self.bit_unit.a.next = a;
+        self.bit_unit.b.next = b;
+        self.bit_unit.less.next = self.alu.less.val();
+        self.bit_unit.less_unsigned.next = self.alu.less_unsigned.val();
+        self.bit_unit.control.next = issued.unit;
+        self.first_value.next =
+            if self.moved.q.val().kind == Kind::Bits { self.bit_unit.result.val() } else { self.result.q.val() };
+
+        self.multiplier.advance.next = self.advance.val();
+        self.multiplier.a.next = a;
+        self.multiplier.b.next = b;
+        self.multiplier.funct3.next = funct3;
+        self.product.next = self.multiplier.result.val();
+
+        // The division of an instruction that does not live to claim it is cancelled.
+        let starts = self.valid.val() & (issued.kind == Kind::Div) & self.advance.val() & !self.divider.busy.val();
+        self.fresh.d.next = starts;
+        if starts {
+            self.divider_owner.d.next = self.thread.val();
+        }
+        self.divider.start.next = starts;
+        self.divider.cancel.next = self.cancel.val() | (self.fresh.q.val() & !self.claims.val());
+        self.divider.a.next = a;
+        self.divider.b.next = b;
+        self.divider.funct3.next = funct3;
+        self.divider.taken.next = self.taken.val();
+        self.divides.next = self.fresh.q.val();
+        self.divider_done.next = self.divider.done.val();
+        self.divider_thread.next = self.divider_owner.q.val();
+        self.divider_busy.next = self.divider.busy.val();
+        self.quotient.next = self.divider.value.val();
+        self.negate.next = self.divider.negate.val();
+    }
+}

@@ -1,0 +1,149 @@
+//! Stages F and D of the instruction stream: which word is fetched next, and what is known of the word that stands in D.
+
+use super::branch_predictor::BranchPredictor;
+use super::stages::Code;
+use spindle_verilog::prelude::*;
+
+/// Chooses the next program counter.
+///
+/// | neighbour | ports |
+/// |---|---|
+/// | instruction memory | out `address`, `enable`; its word stands in D two edges later |
+/// | threads | in `enter`, `enter_pc`, `enter_word`; in `code` of the thread that is fetched now |
+/// | M1 | in `redirect`, `redirect_pc`; in `drop`; predictor update |
+/// | issue | out `valid`, `pc`, `outside`, `predicted`, `predicted_target` of D; in `hold` |
+///
+/// `enter` (another handler) and `redirect` (this one, elsewhere) choose the address of the same cycle: its fetch is in F in the next one, in D in the
+/// one after that. Both drop what stands in F and D, and so does `drop` alone, after which nothing is fetched until one of the others comes.
+/// With `hold` F and D stand still. The run-off of the code is found here: a word from outside `code` is marked, and faults when it executes.
+#[derive(LogicBlock, Default)]
+pub struct Fetch {
+    /// Core clock.
+    pub clock: Signal<In, Clock>,
+    /// Synchronous reset, active high.
+    pub reset: Signal<In, Bit>,
+    /// The image that is fetched from, but in a cycle with `enter`.
+    pub code: Signal<In, Code>,
+    /// Continue with another handler.
+    pub enter: Signal<In, Bit>,
+    /// Its program counter.
+    pub enter_pc: Signal<In, Bits<17>>,
+    /// The word of instruction memory at it.
+    pub enter_word: Signal<In, Bits<14>>,
+    /// Continue elsewhere.
+    pub redirect: Signal<In, Bit>,
+    /// There.
+    pub redirect_pc: Signal<In, Bits<17>>,
+    /// Forget what was fetched.
+    pub drop: Signal<In, Bit>,
+    /// The word in D stays there.
+    pub hold: Signal<In, Bit>,
+    /// A jump or a prediction was resolved.
+    pub update: Signal<In, Bit>,
+    /// Its word of instruction memory.
+    pub update_word: Signal<In, Bits<14>>,
+    /// It goes to `update_target`.
+    pub update_taken: Signal<In, Bit>,
+    /// Word offset in the image.
+    pub update_target: Signal<In, Bits<14>>,
+    /// As it was predicted.
+    pub update_was_hit: Signal<In, Bit>,
+    /// As it was predicted.
+    pub update_was_sure: Signal<In, Bit>,
+    /// Word to fetch.
+    pub address: Signal<Out, Bits<14>>,
+    /// Fetch it.
+    pub enable: Signal<Out, Bit>,
+    /// An instruction stands in D.
+    pub valid: Signal<Out, Bit>,
+    /// Its program counter.
+    pub pc: Signal<Out, Bits<17>>,
+    /// It is from outside the code.
+    pub outside: Signal<Out, Bit>,
+    /// Its successor is fetched from `predicted_target`.
+    pub predicted: Signal<Out, Bit>,
+    /// Word offset in the image.
+    pub predicted_target: Signal<Out, Bits<14>>,
+    /// The prediction is a sure one.
+    pub sure: Signal<Out, Bit>,
+    predictor: BranchPredictor,
+    fetching: Reg<Bit>,
+    fetch_pc: DFF<Bits<17>>,
+    fetch_word: DFF<Bits<14>>,
+    decoding: Reg<Bit>,
+    decode_pc: DFF<Bits<17>>,
+    decode_outside: DFF<Bit>,
+    decode_predicted: DFF<Bit>,
+    decode_target: DFF<Bits<14>>,
+    decode_sure: DFF<Bit>,
+}
+
+impl Logic for Fetch {
+    #[hdl]
+    fn update(&mut self) {
+        regs!(self, clock, reset, fetching, decoding);
+        dffs!(
+            self,
+            clock,
+            fetch_pc,
+            fetch_word,
+            decode_pc,
+            decode_outside,
+            decode_predicted,
+            decode_target,
+            decode_sure
+        );
+        clocks!(self, clock, reset, predictor);
+        let pc = self.fetch_pc.q.val();
+        let code = self.code.val();
+
+        self.predictor.pc.next = self.fetch_word.q.val();
+        self.predictor.update.next = self.update.val();
+        self.predictor.update_pc.next = self.update_word.val();
+        self.predictor.update_taken.next = self.update_taken.val();
+        self.predictor.update_target.next = self.update_target.val();
+        self.predictor.update_was_hit.next = self.update_was_hit.val();
+        self.predictor.update_was_sure.next = self.update_was_sure.val();
+        // A stale entry costs a correction, never more: a new image needs no clearing.
+        self.predictor.clear.next = false;
+
+        let following = if self.predictor.taken.val() {
+            (bits::<2>(0), self.predictor.target.val(), bits::<1>(0)).cat::<17>()
+        } else {
+            pc + 2
+        };
+        let here = if self.redirect.val() { self.redirect_pc.val() } else { following };
+        let next_pc = if self.enter.val() { self.enter_pc.val() } else { here };
+        let next_word = if self.enter.val() { self.enter_word.val() } else { here.get_bits::<14>(1) | code.base };
+        let leaves = self.enter.val() | self.redirect.val();
+        self.address.next = next_word;
+        self.enable.next = leaves | !self.hold.val();
+        if leaves | !self.hold.val() {
+            self.fetch_pc.d.next = next_pc;
+            self.fetch_word.d.next = next_word;
+        }
+        if leaves {
+            self.fetching.d.next = true;
+        } else if self.drop.val() {
+            self.fetching.d.next = false;
+        }
+
+        if !self.hold.val() {
+            self.decode_pc.d.next = pc;
+            self.decode_outside.d.next = pc.get_bit(0) | (pc.get_bits::<16>(1) >= bit_cast::<16, 15>(code.size));
+            self.decode_predicted.d.next = self.predictor.taken.val();
+            self.decode_target.d.next = self.predictor.target.val();
+            self.decode_sure.d.next = self.predictor.sure.val();
+            self.decoding.d.next = self.fetching.q.val();
+        }
+        if leaves | self.drop.val() {
+            self.decoding.d.next = false;
+        }
+        self.valid.next = self.decoding.q.val();
+        self.pc.next = self.decode_pc.q.val();
+        self.outside.next = self.decode_outside.q.val();
+        self.predicted.next = self.decode_predicted.q.val();
+        self.predicted_target.next = self.decode_target.q.val();
+        self.sure.next = self.decode_sure.q.val();
+    }
+}

@@ -1,0 +1,540 @@
+//! The handler processor: its stages and what joins them.
+//!
+//! | neighbour | ports |
+//! |---|---|
+//! | loader | in `launch`, `launch_valid` / out `launch_ready`, `launch_bank`; in `region_write`, `region_index`, `region` |
+//! | instruction memory | out `fetch_address`, `fetch_enable`; in `fetch_data`, two edges later; out `code_address`, `code_valid` / in `code_ready`, `code_data` |
+//! | L1 | out `l1_request`, `l1_valid` / in `l1_grant`, `l1_data`: half port 0 even words, 1 odd words |
+//! | remote unit | out `remote`, `remote_valid` / in `remote_ready`; in `answer`, `answer_valid` |
+//! | command port | out `port`, `port_write`, `port_read`; in `port_data`, `issue_done`, `issue_refused`, `issue_full`, `port_full`, `port_pending` |
+//! | cluster | out `ending`, `ending_valid` / in `ending_ready` |
+//! | counters, trace | out `busy`, `retired`, `begins` and what belongs to it, `ends` and what belongs to it, `bank_of`, `rvfi` |
+//!
+//! | stage | what is done |
+//! |---|---|
+//! | F | the instruction memory reads; prediction ([`fetch`](super::fetch)) |
+//! | D | decoding, registers, forwarding ([`issue`](super::issue), [`operands`](super::operands)) |
+//! | X | ALU, address, branch condition; loads are issued ([`execute`](super::execute), [`memory_stage`](super::memory_stage)) |
+//! | M1 | jumps, returns, rights of accesses ([`resolve`](super::resolve)); stores leave ([`store_buffer`](super::store_buffer)) |
+//! | M2 | words that were loaded, products ([`write_back`](super::write_back)) |
+//! | M3 | bytes and misaligned words; register write |
+//!
+//! | from | to | bubbles |
+//! |---|---|---|
+//! | ALU | use | 0 |
+//! | counter, link, CLZ, CTZ, CPOP, MIN, MAX | use | 1 |
+//! | product, load of an aligned word | use | 2 |
+//! | load of a byte, a half word, a misaligned word | use | 3 |
+//! | division | use | 33 at most |
+//! | jump or branch as predicted | next instruction | 0 |
+//! | jump or branch not as predicted | next instruction | 3 |
+//! | return in M1 | first fetch of the next handler | 0: it is in F in the next cycle |
+//! | wait in M1 | first fetch of the other handler | 1 |
+//!
+//! The threads are described in [`threads`](super::threads), faults in [`resolve`](super::resolve), the watchdog in [`endings`](super::endings).
+
+use super::endings::Endings;
+use super::execute::Execute;
+use super::fetch::Fetch;
+use super::issue::Issue;
+use super::launches::Launches;
+use super::memory_stage::MemoryStage;
+use super::operands::Operands;
+use super::remote_tracker::RemoteTracker;
+use super::resolve::Resolve;
+use super::stages::{address_of, Producer};
+use super::store_buffer::StoreBuffer;
+use super::threads::Threads;
+use super::types::{Ending, Launch, PortAccess, Region, RemoteAnswer, RemoteRequest, Rvfi, WordRequest};
+use super::write_back::WriteBack;
+use spindle_contract::memory_map::RETURN_ADDRESS;
+use spindle_verilog::prelude::*;
+
+/// Parameters of an [`Hpu`].
+#[derive(Clone, Copy, Debug)]
+pub struct HpuOptions {
+    /// With the retirement port `rvfi`.
+    pub rvfi: bool,
+    /// A jump there ends the handler.
+    pub return_address: u32,
+    /// Bytes of a stack.
+    pub stack_bytes: usize,
+}
+
+impl Default for HpuOptions {
+    fn default() -> Self {
+        Self { rvfi: false, return_address: RETURN_ADDRESS, stack_bytes: 1024 }
+    }
+}
+
+/// The processor. See the module text.
+#[derive(LogicBlock)]
+pub struct Hpu {
+    /// Core clock.
+    pub clock: Signal<In, Clock>,
+    /// Synchronous reset, active high.
+    pub reset: Signal<In, Bit>,
+    /// Number in the cluster.
+    pub number: Signal<In, Bits<3>>,
+    /// Cycles since reset.
+    pub cycle: Signal<In, Bits<64>>,
+    /// Next handler.
+    pub launch: Signal<In, Launch>,
+    /// There is one.
+    pub launch_valid: Signal<In, Bit>,
+    /// It is taken.
+    pub launch_ready: Signal<Out, Bit>,
+    /// Its bank.
+    pub launch_bank: Signal<Out, Bits<2>>,
+    /// Write a region.
+    pub region_write: Signal<In, Bit>,
+    /// {bank, region}.
+    pub region_index: Signal<In, Bits<5>>,
+    /// What it is.
+    pub region: Signal<In, Region>,
+    /// Word of instruction memory.
+    pub fetch_address: Signal<Out, Bits<14>>,
+    /// Both stages of the memory move.
+    pub fetch_enable: Signal<Out, Bit>,
+    /// The word.
+    pub fetch_data: Signal<In, Bits<32>>,
+    /// Word of instruction memory to load.
+    pub code_address: Signal<Out, Bits<14>>,
+    /// Load it.
+    pub code_valid: Signal<Out, Bit>,
+    /// It is loaded.
+    pub code_ready: Signal<In, Bit>,
+    /// The word.
+    pub code_data: Signal<In, Bits<32>>,
+    /// Accesses of L1.
+    pub l1_request: [Signal<Out, WordRequest>; 2],
+    /// They are wanted.
+    pub l1_valid: [Signal<Out, Bit>; 2],
+    /// They take place.
+    pub l1_grant: [Signal<In, Bit>; 2],
+    /// What was read.
+    pub l1_data: [Signal<In, Bits<32>>; 2],
+    /// Access of the remote unit.
+    pub remote: Signal<Out, RemoteRequest>,
+    /// It is wanted.
+    pub remote_valid: Signal<Out, Bit>,
+    /// It is taken.
+    pub remote_ready: Signal<In, Bit>,
+    /// Answer.
+    pub answer: Signal<In, RemoteAnswer>,
+    /// There is one.
+    pub answer_valid: Signal<In, Bit>,
+    /// Access of the command port.
+    pub port: Signal<Out, PortAccess>,
+    /// It is a write.
+    pub port_write: Signal<Out, Bit>,
+    /// It is a read.
+    pub port_read: Signal<Out, Bit>,
+    /// What was read.
+    pub port_data: Signal<In, Bits<32>>,
+    /// The command was taken,
+    pub issue_done: Signal<In, Bit>,
+    /// refused,
+    pub issue_refused: Signal<In, Bit>,
+    /// or found no handle.
+    pub issue_full: Signal<In, Bit>,
+    /// No handle is free.
+    pub port_full: Signal<In, Bit>,
+    /// Commands of a thread's handler are under way.
+    pub port_pending: Signal<In, Bits<2>>,
+    /// How a handler ended.
+    pub ending: Signal<Out, Ending>,
+    /// It has ended.
+    pub ending_valid: Signal<Out, Bit>,
+    /// The ending is taken.
+    pub ending_ready: Signal<In, Bit>,
+    /// A handler runs.
+    pub busy: Signal<Out, Bit>,
+    /// An instruction was executed.
+    pub retired: Signal<Out, Bit>,
+    /// The first instruction of a handler is fetched.
+    pub begins: Signal<Out, Bit>,
+    /// Its thread.
+    pub begin_thread: Signal<Out, Bit>,
+    /// Its bank.
+    pub begin_bank: Signal<Out, Bits<2>>,
+    /// Its frame.
+    pub begin_frame: Signal<Out, Bits<16>>,
+    /// A return or a fault is resolved.
+    pub ends: Signal<Out, Bit>,
+    /// Its thread.
+    pub end_thread: Signal<Out, Bit>,
+    /// Its frame.
+    pub end_frame: Signal<Out, Bits<16>>,
+    /// Banks of both threads.
+    pub bank_of: Signal<Out, Bits<4>>,
+    /// Retirement port: one element if asked for.
+    pub rvfi: Vec<Signal<Out, Rvfi>>,
+    launches: Launches,
+    threads: Threads,
+    endings: Endings,
+    fetch: Fetch,
+    issue: Issue,
+    operands: Operands,
+    execute: Execute,
+    memory: MemoryStage,
+    resolve: Resolve,
+    store_buffer: StoreBuffer,
+    tracker: RemoteTracker,
+    write_back: WriteBack,
+    flush: Signal<Local, Bit>,
+    bank: Signal<Local, Bits<2>>,
+}
+
+impl Default for Hpu {
+    fn default() -> Self {
+        Self::new(HpuOptions::default())
+    }
+}
+
+impl Hpu {
+    /// A processor with these parameters.
+    pub fn new(options: HpuOptions) -> Self {
+        Self {
+            clock: Default::default(),
+            reset: Default::default(),
+            number: Default::default(),
+            cycle: Default::default(),
+            launch: Default::default(),
+            launch_valid: Default::default(),
+            launch_ready: Default::default(),
+            launch_bank: Default::default(),
+            region_write: Default::default(),
+            region_index: Default::default(),
+            region: Default::default(),
+            fetch_address: Default::default(),
+            fetch_enable: Default::default(),
+            fetch_data: Default::default(),
+            code_address: Default::default(),
+            code_valid: Default::default(),
+            code_ready: Default::default(),
+            code_data: Default::default(),
+            l1_request: Default::default(),
+            l1_valid: Default::default(),
+            l1_grant: Default::default(),
+            l1_data: Default::default(),
+            remote: Default::default(),
+            remote_valid: Default::default(),
+            remote_ready: Default::default(),
+            answer: Default::default(),
+            answer_valid: Default::default(),
+            port: Default::default(),
+            port_write: Default::default(),
+            port_read: Default::default(),
+            port_data: Default::default(),
+            issue_done: Default::default(),
+            issue_refused: Default::default(),
+            issue_full: Default::default(),
+            port_full: Default::default(),
+            port_pending: Default::default(),
+            ending: Default::default(),
+            ending_valid: Default::default(),
+            ending_ready: Default::default(),
+            busy: Default::default(),
+            retired: Default::default(),
+            begins: Default::default(),
+            begin_thread: Default::default(),
+            begin_bank: Default::default(),
+            begin_frame: Default::default(),
+            ends: Default::default(),
+            end_thread: Default::default(),
+            end_frame: Default::default(),
+            bank_of: Default::default(),
+            rvfi: vec![],
+            launches: Default::default(),
+            threads: Default::default(),
+            endings: Default::default(),
+            fetch: Default::default(),
+            issue: Default::default(),
+            operands: Operands::new(options.return_address, options.stack_bytes),
+            execute: Default::default(),
+            memory: Default::default(),
+            resolve: Resolve::new(options.return_address),
+            store_buffer: Default::default(),
+            tracker: Default::default(),
+            write_back: Default::default(),
+            flush: Default::default(),
+            bank: Default::default(),
+        }
+    }
+}
+
+impl Logic for Hpu {
+    #[hdl]
+    fn update(&mut self) {
+        clocks!(
+            self,
+            clock,
+            reset,
+            launches,
+            threads,
+            endings,
+            fetch,
+            issue,
+            operands,
+            execute,
+            memory,
+            resolve,
+            store_buffer,
+            tracker,
+            write_back
+        );
+        let thread = self.threads.current.val();
+        let banks = self.launches.bank_of.val();
+        self.bank.next = if thread { banks.get_bits::<2>(2) } else { banks.get_bits::<2>(0) };
+        let bank = self.bank.val();
+        let code = self.launches.code.val();
+        let launched = self.launches.launched.val();
+        let incident = self.resolve.incident.val();
+        let incident_valid = self.resolve.incident_valid.val();
+        let executed = self.execute.executed.val();
+        let issued = self.issue.issued.val();
+        let live = self.resolve.live.val();
+        let holds = self.resolve.holds.val();
+        let advance = !holds;
+        let ends = self.threads.ends.val();
+        let start = self.threads.start.val();
+        let enters = start | self.threads.enter_other.val();
+        let redirect = self.threads.back.val() | self.resolve.redirect.val();
+        self.flush.next = ends | incident_valid | enters | redirect;
+        let flush = self.flush.val();
+
+        // Launches, threads, endings.
+        self.launches.launch.next = self.launch.val();
+        self.launches.launch_valid.next = self.launch_valid.val();
+        self.launches.freed.next = self.endings.freed.val();
+        self.launches.freed_bank.next = self.endings.freed_bank.val();
+        self.launches.start.next = start;
+        self.launches.start_thread.next = self.threads.start_thread.val();
+        self.launches.current.next = thread;
+        self.threads.waiting.next = self.launches.waiting.val();
+        self.threads.returns.next = self.resolve.returns.val();
+        self.threads.passes.next = self.resolve.passes.val();
+        self.threads.passes_to.next = self.resolve.next.val();
+        self.threads.incident_valid.next = incident_valid;
+        self.threads.incident.next = incident;
+        self.threads.answer.next = self.answer.val();
+        self.threads.answer_valid.next = self.tracker.answered.val();
+        self.threads.owed.next = self.tracker.owed.val();
+        self.threads.divider_done.next = self.execute.divider_done.val();
+        self.threads.divider_thread.next = self.execute.divider_thread.val();
+        self.threads.divider_busy.next = self.execute.divider_busy.val();
+        self.threads.port_full.next = self.port_full.val();
+        self.threads.port_pending.next = self.port_pending.val();
+        self.threads.spent.next = self.endings.spent.val();
+        self.threads.injected.next = self.issue.injected.val();
+        self.endings.start.next = start;
+        self.endings.start_thread.next = self.threads.start_thread.val();
+        self.endings.watchdog.next = launched.watchdog;
+        self.endings.no_budget.next = self.launches.no_budget.val();
+        self.endings.thread.next = thread;
+        self.endings.bank.next = bank;
+        self.endings.runs.next = self.threads.runs.val();
+        self.endings.ends.next = ends;
+        self.endings.incident_valid.next = incident_valid;
+        self.endings.incident.next = incident;
+        self.endings.code.next = executed.b.get_bits::<8>(0);
+        self.endings.drains.next = self.tracker.drains.val();
+        self.endings.ending_ready.next = self.ending_ready.val();
+
+        // F.
+        self.fetch.code.next = code;
+        self.fetch.enter.next = enters;
+        let other_pc = self.threads.other_pc.val();
+        self.fetch.enter_pc.next = if start { self.launches.entry_pc.val() } else { other_pc };
+        self.fetch.enter_word.next = if start {
+            self.launches.entry_word.val()
+        } else {
+            other_pc.get_bits::<14>(1) | self.launches.other_base.val()
+        };
+        self.fetch.redirect.next = redirect;
+        self.fetch.redirect_pc.next = if incident_valid { incident.restart } else { self.resolve.next.val() };
+        self.fetch.drop.next = flush;
+        self.fetch.hold.next = self.issue.hold.val();
+        self.fetch.update.next = self.resolve.update.val();
+        self.fetch.update_word.next = executed.pc.get_bits::<14>(1) | code.base;
+        self.fetch.update_taken.next = executed.taken;
+        self.fetch.update_target.next = self.resolve.next.val().get_bits::<14>(1);
+        self.fetch.update_was_hit.next = executed.predicted;
+        self.fetch.update_was_sure.next = executed.sure;
+
+        // D.
+        self.issue.word.next = self.fetch_data.val();
+        self.issue.decoding.next = self.fetch.valid.val();
+        self.issue.pc.next = self.fetch.pc.val();
+        self.issue.outside.next = self.fetch.outside.val();
+        self.issue.predicted.next = self.fetch.predicted.val();
+        self.issue.predicted_target.next = self.fetch.predicted_target.val();
+        self.issue.sure.next = self.fetch.sure.val();
+        self.issue.hazard.next = self.operands.hazard.val();
+        self.issue.ready.next = self.threads.ready.val();
+        self.issue.inject.next = self.threads.inject.val();
+        self.issue.inject_quotient.next = self.threads.inject_quotient.val();
+        self.issue.answer_value.next = self.threads.answer_value.val();
+        self.issue.answer_rd.next = self.threads.answer_rd.val();
+        self.issue.answer_funct3.next = self.threads.answer_funct3.val();
+        self.issue.started.next = self.threads.started.val();
+        self.issue.first_argument.next = launched.a0;
+        self.issue.quotient.next = self.execute.quotient.val();
+        self.issue.negate.next = self.execute.negate.val();
+        self.issue.holds.next = holds;
+        self.issue.flush.next = flush;
+        self.issue.first_valid.next = self.resolve.valid.val();
+        self.operands.decoded.next = self.issue.decoded.val();
+        self.operands.pc.next = address_of(self.fetch.pc.val());
+        self.operands.thread.next = thread;
+        self.operands.clear.next = ends;
+        self.operands.completes.next = code.completes;
+        self.operands.flow_control.next = code.flow_control;
+        self.operands.injects.next = self.issue.injects.val();
+        self.operands.inject_a.next = self.issue.inject_a.val();
+        self.operands.inject_b.next = self.issue.inject_b.val();
+        self.operands.advance.next = advance;
+        self.operands.executes.next = Producer {
+            writes: self.issue.writes.val(),
+            ready: self.issue.quick.val(),
+            rd: issued.rd,
+            value: self.execute.value.val(),
+        };
+        self.operands.first.next = self.write_back.first.val();
+        self.operands.second.next = self.write_back.second.val();
+        self.operands.third.next = self.write_back.third.val();
+        self.operands.third_thread.next = self.write_back.third_thread.val();
+
+        // X and M1.
+        self.execute.number.next = self.number.val();
+        self.execute.cycle.next = self.cycle.val();
+        self.execute.thread.next = thread;
+        self.execute.issued.next = issued;
+        self.execute.valid.next = self.issue.valid.val();
+        self.execute.a.next = self.operands.a.val();
+        self.execute.b.next = self.operands.b.val();
+        self.execute.sum.next = self.memory.sum.val();
+        self.execute.advance.next = advance;
+        self.execute.retires.next = self.resolve.retires.val();
+        self.execute.claims.next = self.resolve.claims.val();
+        self.execute.cancel.next = self.threads.cancel.val();
+        self.execute.taken.next = self.issue.injected.val() & self.threads.inject_quotient.val();
+        self.resolve.executed.next = executed;
+        self.resolve.arrives.next = self.issue.valid.val() & !flush;
+        self.resolve.expired.next = self.threads.expired.val();
+        self.resolve.stalls.next = self.memory.stalls.val();
+        self.resolve.faults.next = self.memory.faults.val();
+        self.resolve.cause.next = self.memory.cause.val();
+        self.resolve.leaves_long.next = self.memory.leaves_long.val();
+        self.resolve.again.next = self.memory.again.val();
+        self.resolve.issuing.next = self.memory.issuing.val();
+        self.resolve.done.next = self.issue_done.val();
+        self.resolve.refused.next = self.issue_refused.val();
+        self.resolve.full.next = self.issue_full.val();
+        self.resolve.quiet.next = self.store_buffer.empty.val() & self.tracker.quiet.val();
+        self.resolve.divides.next = self.execute.divides.val();
+        self.memory.region_write.next = self.region_write.val();
+        self.memory.region_index.next = self.region_index.val();
+        self.memory.region.next = self.region.val();
+        self.memory.thread.next = thread;
+        self.memory.bank.next = bank;
+        self.memory.issued.next = issued;
+        self.memory.valid.next = self.issue.valid.val();
+        self.memory.a.next = self.operands.a.val();
+        self.memory.advance.next = advance;
+        self.memory.executed.next = executed;
+        self.memory.live.next = live;
+        self.memory.acts.next = self.resolve.acts.val();
+        self.memory.full.next = self.store_buffer.full.val();
+        self.memory.empty.next = self.store_buffer.empty.val();
+        self.memory.conflict.next = self.store_buffer.conflict.val();
+        self.memory.urgent.next = self.store_buffer.urgent.val();
+        self.memory.write_stalls.next = self.tracker.write_stalls.val();
+        self.memory.read_stalls.next = self.tracker.read_stalls.val();
+        self.memory.code_ready.next = self.code_ready.val();
+        self.memory.replied.next = self.resolve.replied.val();
+        let pending = self.port_pending.val();
+        self.memory.pending.next = if thread { pending.get_bit(1) } else { pending.get_bit(0) };
+
+        // Memories.
+        self.store_buffer.push.next = self.memory.push.val();
+        self.store_buffer.entry.next = self.memory.entry.val();
+        self.store_buffer.look_row.next = self.memory.look_row.val();
+        self.store_buffer.look_crosses.next = self.memory.look_crosses.val();
+        self.store_buffer.may_use.next = self.memory.may_use.val();
+        self.store_buffer.remote_ready.next = self.remote_ready.val();
+        self.store_buffer.ends.next = ends;
+        self.store_buffer.thread.next = thread;
+        self.tracker.thread.next = thread;
+        self.tracker.push_write.next = self.memory.push_write.val();
+        self.tracker.push_read.next = self.memory.push_read.val();
+        self.tracker.answer.next = self.answer.val();
+        self.tracker.answer_valid.next = self.answer_valid.val();
+        self.tracker.forgets.next = self.threads.forgets.val();
+        self.tracker.ends.next = ends;
+        self.tracker.draining.next = self.store_buffer.draining.val();
+        for i in 0..2 {
+            let store = self.store_buffer.request[i].val();
+            let stores = self.memory.may_use.val();
+            self.l1_request[i].next = WordRequest {
+                row: if stores { store.row } else { self.memory.row[i].val() },
+                strobe: if stores { store.strobe } else { bits::<4>(0) },
+                data: store.data,
+                shared: store.shared,
+            };
+            self.l1_valid[i].next = self.memory.reads[i].val() | self.store_buffer.valid[i].val();
+            self.memory.grant[i].next = self.l1_grant[i].val();
+            self.store_buffer.grant[i].next = self.l1_grant[i].val();
+            self.write_back.l1_data[i].next = self.l1_data[i].val();
+        }
+        let port = self.store_buffer.port.val();
+        let reads_port = self.memory.port_read.val();
+        self.port.next = PortAccess {
+            thread: if reads_port { thread } else { port.thread },
+            bank: if reads_port { bank } else { port.bank },
+            word: if reads_port { executed.sum.get_bits::<3>(2) } else { port.word },
+            data: port.data,
+        };
+        self.port_write.next = self.store_buffer.port_write.val();
+        self.port_read.next = reads_port;
+        self.remote.next = self.store_buffer.remote.val();
+        self.remote_valid.next = self.store_buffer.remote_valid.val();
+        self.code_address.next = self.memory.code_address.val();
+        self.code_valid.next = self.memory.code_valid.val();
+
+        // M2 and M3.
+        self.write_back.thread.next = thread;
+        self.write_back.issued.next = issued;
+        self.write_back.writes.next = self.issue.writes.val();
+        self.write_back.flush.next = flush;
+        self.write_back.executed.next = executed;
+        self.write_back.live.next = live;
+        self.write_back.holds.next = holds;
+        self.write_back.ends.next = ends | incident_valid;
+        self.write_back.value.next = self.execute.first_value.val();
+        self.write_back.product.next = self.execute.product.val();
+        self.write_back.from.next = self.memory.from.val();
+        self.write_back.other_granted.next = self.memory.other_granted.val();
+        self.write_back.code_data.next = self.code_data.val();
+        self.write_back.port_data.next = self.port_data.val();
+
+        // To the outside.
+        self.fetch_address.next = self.fetch.address.val();
+        self.fetch_enable.next = self.fetch.enable.val();
+        self.launch_ready.next = self.launches.launch_ready.val();
+        self.launch_bank.next = self.launches.launch_bank.val();
+        self.ending.next = self.endings.ending.val();
+        self.ending_valid.next = self.endings.ending_valid.val();
+        self.busy.next = self.threads.alive.val().any();
+        self.retired.next = self.resolve.retires.val();
+        self.begins.next = self.threads.started.val();
+        self.begin_thread.next = thread;
+        self.begin_bank.next = bank;
+        self.begin_frame.next = launched.frame;
+        self.ends.next = ends;
+        self.end_thread.next = thread;
+        self.end_frame.next = self.launches.frame.val();
+        self.bank_of.next = banks;
+    }
+}

@@ -1,0 +1,177 @@
+//! From D to X: decoding, waiting, injecting.
+
+use super::alu::{alu_extend, AluControl, PICK_DIFFERENCE, PICK_SUM};
+use super::decode::{Decoded, Decoder, Kind};
+use super::stages::Issued;
+use spindle_verilog::prelude::*;
+
+/// Decodes the word in D and lets it go to X.
+///
+/// | neighbour | ports |
+/// |---|---|
+/// | instruction memory, fetch | in `word`, `decoding`, `pc`, `outside`, `predicted`, `predicted_target`, `sure` of D; out `hold` |
+/// | operands | out `decoded`; in `hazard`; out `injects`, `inject_a`, `inject_b` |
+/// | threads | in `ready`, `inject`, `inject_quotient`, `answer_value`, `answer_rd`, `answer_funct3`; out `injected` |
+/// | launches | in `started`, `first_argument`: a handler's a0 is injected in the cycle after its start, when D is still empty |
+/// | execute | in `quotient`, `negate`; out `issued`, `valid`, `writes`, `quick` of X |
+/// | resolve | in `holds`: X stays; in `flush`: D and X are dropped; in `first_valid`: M1 holds an instruction |
+///
+/// An injection takes the place of an instruction in X for one cycle: an ALU operation that extends an answer, or negates a quotient.
+#[derive(LogicBlock, Default)]
+pub struct Issue {
+    /// Core clock.
+    pub clock: Signal<In, Clock>,
+    /// Synchronous reset, active high.
+    pub reset: Signal<In, Bit>,
+    /// The word in D.
+    pub word: Signal<In, Bits<32>>,
+    /// There is one.
+    pub decoding: Signal<In, Bit>,
+    /// Its program counter.
+    pub pc: Signal<In, Bits<17>>,
+    /// It is from outside the code.
+    pub outside: Signal<In, Bit>,
+    /// Its successor is fetched from `predicted_target`.
+    pub predicted: Signal<In, Bit>,
+    /// Word offset in the image.
+    pub predicted_target: Signal<In, Bits<14>>,
+    /// The prediction is a sure one.
+    pub sure: Signal<In, Bit>,
+    /// It stays in D.
+    pub hold: Signal<Out, Bit>,
+    /// What it is.
+    pub decoded: Signal<Out, Decoded>,
+    /// An operand is not there.
+    pub hazard: Signal<In, Bit>,
+    /// The thread may issue.
+    pub ready: Signal<In, Bit>,
+    /// A result is to be injected.
+    pub inject: Signal<In, Bit>,
+    /// The divider's.
+    pub inject_quotient: Signal<In, Bit>,
+    /// Else this one.
+    pub answer_value: Signal<In, Bits<32>>,
+    /// Its register.
+    pub answer_rd: Signal<In, Bits<5>>,
+    /// Its extension, as funct3 of a load.
+    pub answer_funct3: Signal<In, Bits<3>>,
+    /// It is injected.
+    pub injected: Signal<Out, Bit>,
+    /// A handler was started in the last cycle.
+    pub started: Signal<In, Bit>,
+    /// Its a0.
+    pub first_argument: Signal<In, Bits<32>>,
+    /// The divider's result.
+    pub quotient: Signal<In, Bits<32>>,
+    /// It is to be negated.
+    pub negate: Signal<In, Bit>,
+    /// The operands of X are `inject_a` and `inject_b`.
+    pub injects: Signal<Out, Bit>,
+    /// See `injects`.
+    pub inject_a: Signal<Out, Bits<32>>,
+    /// See `injects`.
+    pub inject_b: Signal<Out, Bits<32>>,
+    /// X stays.
+    pub holds: Signal<In, Bit>,
+    /// D and X are dropped.
+    pub flush: Signal<In, Bit>,
+    /// M1 holds an instruction.
+    pub first_valid: Signal<In, Bit>,
+    /// The instruction in X.
+    pub issued: Signal<Out, Issued>,
+    /// There is one.
+    pub valid: Signal<Out, Bit>,
+    /// It writes a register.
+    pub writes: Signal<Out, Bit>,
+    /// It has its result in X.
+    pub quick: Signal<Out, Bit>,
+    decoder: Decoder,
+    slot: DFF<Issued>,
+    occupied: Reg<Bit>,
+    slot_writes: Reg<Bit>,
+    slot_quick: DFF<Bit>,
+}
+
+impl Logic for Issue {
+    #[hdl]
+    fn update(&mut self) {
+        regs!(self, clock, reset, occupied, slot_writes);
+        dffs!(self, clock, slot, slot_quick);
+        self.decoder.word.next = self.word.val();
+        let decoded = self.decoder.decoded.val();
+        self.decoded.next = decoded;
+
+        let injects = self.started.val() | self.inject.val();
+        let empty = !self.occupied.q.val() & !self.first_valid.val();
+        let waits = self.hazard.val() | !self.ready.val() | ((decoded.kind == Kind::Csr) & !empty);
+        let goes = self.decoding.val() & !waits & !injects;
+        self.hold.next = self.holds.val() | (self.decoding.val() & !goes);
+        self.injected.next = self.inject.val() & !self.holds.val() & !self.flush.val();
+
+        let of_divider = self.inject_quotient.val() & !self.started.val();
+        self.injects.next = injects;
+        self.inject_a.next = if self.started.val() {
+            self.first_argument.val()
+        } else if of_divider {
+            bits::<32>(0)
+        } else {
+            self.answer_value.val()
+        };
+        self.inject_b.next = self.quotient.val();
+        let size =
+            (self.answer_funct3.val().get_bit(1) | self.started.val(), self.answer_funct3.val().get_bit(0)).cat::<2>();
+        let extension = alu_extend(size, self.answer_funct3.val().get_bit(2));
+        // a is 0 where the sum is taken.
+        let sign = AluControl {
+            invert: self.negate.val(),
+            pick: if self.negate.val() { bits::<2>(PICK_DIFFERENCE) } else { bits::<2>(PICK_SUM) },
+            ..Default::default()
+        };
+        let rd = if self.started.val() {
+            bits::<5>(10)
+        } else if injects {
+            self.answer_rd.val()
+        } else {
+            decoded.rd
+        };
+
+        let kind = if injects {
+            Kind::Alu
+        } else if self.outside.val() {
+            Kind::Illegal
+        } else {
+            decoded.kind
+        };
+        let control = if of_divider { sign } else { extension };
+        if self.flush.val() {
+            self.occupied.d.next = false;
+            self.slot_writes.d.next = false;
+        } else if !self.holds.val() {
+            self.occupied.d.next = goes | injects;
+            self.slot_writes.d.next = (goes | injects) & rd.any();
+        }
+        if !self.holds.val() {
+            self.slot.d.next = Issued {
+                kind: kind,
+                rd: rd,
+                funct3: decoded.funct3,
+                funct5: decoded.funct5,
+                pc: self.pc.val(),
+                outside: self.outside.val() & !injects,
+                predicted: self.predicted.val() & !injects,
+                predicted_target: self.predicted_target.val(),
+                sure: self.sure.val(),
+                micro: injects,
+                immediate: decoded.immediate,
+                next_immediate: sext::<13, 12>(decoded.immediate.get_bits::<12>(0)) + 4,
+                alu: if injects { control } else { decoded.alu },
+                unit: decoded.unit,
+            };
+            self.slot_quick.d.next = kind == Kind::Alu;
+        }
+        self.issued.next = self.slot.q.val();
+        self.valid.next = self.occupied.q.val();
+        self.writes.next = self.slot_writes.q.val();
+        self.quick.next = self.slot_quick.q.val();
+    }
+}

@@ -1,0 +1,136 @@
+//! Launches: the one that waits, and what stays known of those that run.
+
+use super::stages::Code;
+use super::types::Launch;
+use spindle_verilog::prelude::*;
+
+/// Takes launches, one ahead of the handlers that run, and gives each a bank.
+///
+/// | neighbour | ports |
+/// |---|---|
+/// | loader | in `launch`, `launch_valid` / out `launch_ready`, `launch_bank` |
+/// | threads | out `waiting`; in `start`, `start_thread`; in `current` |
+/// | endings | in `freed`, `freed_bank` |
+/// | fetch | out `entry_pc`, `entry_word` of the launch that waits; out `code` of the current thread, `other_base` of the other |
+///
+/// A launch that is taken waits from the next cycle on. It stays readable as `launched` in the cycle after its start.
+#[derive(LogicBlock, Default)]
+pub struct Launches {
+    /// Core clock.
+    pub clock: Signal<In, Clock>,
+    /// Synchronous reset, active high.
+    pub reset: Signal<In, Bit>,
+    /// Next handler.
+    pub launch: Signal<In, Launch>,
+    /// There is one.
+    pub launch_valid: Signal<In, Bit>,
+    /// It is taken.
+    pub launch_ready: Signal<Out, Bit>,
+    /// The bank that it gets.
+    pub launch_bank: Signal<Out, Bits<2>>,
+    /// A bank's ending was taken.
+    pub freed: Signal<In, Bit>,
+    /// Which.
+    pub freed_bank: Signal<In, Bits<2>>,
+    /// A launch waits.
+    pub waiting: Signal<Out, Bit>,
+    /// It, or in the cycle after its start the one that was started.
+    pub launched: Signal<Out, Launch>,
+    /// Its budget is zero.
+    pub no_budget: Signal<Out, Bit>,
+    /// Its entry.
+    pub entry_pc: Signal<Out, Bits<17>>,
+    /// The word of instruction memory there.
+    pub entry_word: Signal<Out, Bits<14>>,
+    /// The waiting launch starts.
+    pub start: Signal<In, Bit>,
+    /// On this thread.
+    pub start_thread: Signal<In, Bit>,
+    /// The thread that is fetched.
+    pub current: Signal<In, Bit>,
+    /// Its code.
+    pub code: Signal<Out, Code>,
+    /// First word of the other thread's code.
+    pub other_base: Signal<Out, Bits<14>>,
+    /// Frame of the current thread.
+    pub frame: Signal<Out, Bits<16>>,
+    /// Banks of both threads.
+    pub bank_of: Signal<Out, Bits<4>>,
+    next_launch: DFF<Launch>,
+    full: Reg<Bit>,
+    next_bank: DFF<Bits<2>>,
+    /// Banks that are given away or chosen to be.
+    used: Reg<Bits<4>>,
+    /// The next bank, if `chosen`.
+    choice: DFF<Bits<2>>,
+    chosen: Reg<Bit>,
+    codes: [DFF<Code>; 2],
+    frames: [DFF<Bits<16>>; 2],
+    banks: [DFF<Bits<2>>; 2],
+}
+
+impl Logic for Launches {
+    #[hdl]
+    fn update(&mut self) {
+        regs!(self, clock, reset, full, used, chosen);
+        dffs!(self, clock, next_launch, next_bank, choice);
+        let launch = self.next_launch.q.val();
+        let accepts = self.launch_valid.val() & self.chosen.q.val() & !self.full.q.val();
+        self.launch_ready.next = self.chosen.q.val() & !self.full.q.val();
+        self.launch_bank.next = self.choice.q.val();
+        if self.start.val() {
+            self.full.d.next = false;
+        }
+        if accepts {
+            self.next_launch.d.next = self.launch.val();
+            self.next_bank.d.next = self.choice.q.val();
+            self.full.d.next = true;
+        }
+
+        // The next bank is chosen as soon as one is free.
+        let used = self.used.q.val();
+        let mut after: Bits<4> = used;
+        if self.chosen.q.val() {
+            if accepts {
+                self.chosen.d.next = false;
+            }
+        } else if !used.all() {
+            self.chosen.d.next = true;
+            let low = if used.get_bit(0) { bits::<2>(1) } else { bits::<2>(0) };
+            let high = if used.get_bit(2) { bits::<2>(3) } else { bits::<2>(2) };
+            self.choice.d.next = if used.get_bits::<2>(0).all() { high } else { low };
+            // The lowest zero becomes a one.
+            after = used | (used + 1);
+        }
+        let one: Bits<4> = bits::<4>(1);
+        let freed = if self.freed.val() { one << self.freed_bank.val() } else { bits::<4>(0) };
+        self.used.d.next = after & !freed;
+
+        // What a thread keeps of its launch.
+        for i in 0..2 {
+            dffs!(self, clock, codes[i], frames[i], banks[i]);
+            if self.start.val() & (self.start_thread.val() == (i == 1)) {
+                self.codes[i].d.next = Code {
+                    base: launch.code_base.get_bits::<14>(2),
+                    size: launch.code_size.get_bits::<15>(2),
+                    completes: launch.completes,
+                    flow_control: launch.flow_control,
+                };
+                self.frames[i].d.next = launch.frame;
+                self.banks[i].d.next = self.next_bank.q.val();
+            }
+        }
+        let current = self.current.val();
+        self.code.next = if current { self.codes[1].q.val() } else { self.codes[0].q.val() };
+        self.other_base.next = if current { self.codes[0].q.val().base } else { self.codes[1].q.val().base };
+        self.frame.next = if current { self.frames[1].q.val() } else { self.frames[0].q.val() };
+        self.bank_of.next = (self.banks[1].q.val(), self.banks[0].q.val()).cat::<4>();
+        self.waiting.next = self.full.q.val();
+        self.launched.next = launch;
+        self.no_budget.next = !launch.watchdog.any();
+        // An entry outside the code region becomes a misaligned one: it faults.
+        let stray = launch.entry.get_bits::<15>(17) != 0x0800;
+        self.entry_pc.next = (launch.entry.get_bits::<16>(2), launch.entry.get_bit(1) | stray).cat::<17>();
+        self.entry_word.next = launch.entry.get_bits::<14>(2) | launch.code_base.get_bits::<14>(2);
+    }
+}

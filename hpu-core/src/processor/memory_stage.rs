@@ -1,0 +1,326 @@
+//! Loads, stores and atomics in X and M1: their addresses, their rights, their way out.
+
+use super::byte_lanes::StoreLanes;
+use super::decode::Kind;
+use super::region_table::RegionTable;
+use super::stages::{Executed, Issued};
+use super::store_buffer::Leaving;
+use super::types::{Region, Target};
+use spindle_contract::memory_map::{CMD_ISSUE, CMD_WAIT, FAULT_LOAD, FAULT_MISALIGNED, FAULT_STORE, SCRATCH};
+use spindle_verilog::prelude::*;
+
+const ISSUE_WORD: u64 = CMD_ISSUE as u64 / 4;
+const WAIT_WORD: u64 = CMD_WAIT as u64 / 4;
+/// funct5 of LR.
+const LR: u64 = 2;
+
+/// Addresses, region checks, and the reads of L1 and code.
+///
+/// | neighbour | ports |
+/// |---|---|
+/// | loader | in `region_write`, `region_index`, `region` |
+/// | issue | in `issued`, `valid`, `a` of X; out `sum`; in `advance`: X moves to M1 |
+/// | resolve | in `executed`, `live`, `acts`; out `stalls`, `faults`, `cause`, `leaves_long`, `again` |
+/// | store buffer | out `push`, `entry`, `look_row`, `look_crosses`; in `full`, `empty`, `conflict`, `urgent`; out `may_use` |
+/// | remote tracker | out `push_write`, `push_read`; in `write_stalls`, `read_stalls` |
+/// | L1 | out `row`, `valid` of both half ports / in `grant` |
+/// | instruction memory | out `code_address`, `code_valid` / in `code_ready` |
+/// | command port | out `port_read`; in `replied`, `pending` |
+/// | write back | out `from`: where the load in M1 reads; `other_granted`: the second half of a load that crosses a word is on its way |
+///
+/// The region of a[30:28] is looked up while the sum is formed, and a load of L1 or code reads at once. M1 checks: a wrong guess costs a cycle
+/// in which the region of the sum is looked up; a load that was not granted, or may have overtaken a store, reads again from M1, the two halves of
+/// one that crosses a word one after the other. Everything else goes into the store buffer from M1.
+#[derive(LogicBlock, Default)]
+pub struct MemoryStage {
+    /// Core clock.
+    pub clock: Signal<In, Clock>,
+    /// Synchronous reset, active high.
+    pub reset: Signal<In, Bit>,
+    /// Write a region.
+    pub region_write: Signal<In, Bit>,
+    /// {bank, region}.
+    pub region_index: Signal<In, Bits<5>>,
+    /// What it is.
+    pub region: Signal<In, Region>,
+    /// The current thread.
+    pub thread: Signal<In, Bit>,
+    /// Its bank.
+    pub bank: Signal<In, Bits<2>>,
+    /// The instruction in X.
+    pub issued: Signal<In, Issued>,
+    /// There is one.
+    pub valid: Signal<In, Bit>,
+    /// Its first operand.
+    pub a: Signal<In, Bits<32>>,
+    /// a + immediate.
+    pub sum: Signal<Out, Bits<32>>,
+    /// X moves to M1.
+    pub advance: Signal<In, Bit>,
+    /// The instruction in M1.
+    pub executed: Signal<In, Executed>,
+    /// There is one.
+    pub live: Signal<In, Bit>,
+    /// It may take effect.
+    pub acts: Signal<In, Bit>,
+    /// It stays in M1.
+    pub stalls: Signal<Out, Bit>,
+    /// It faults.
+    pub faults: Signal<Out, Bit>,
+    /// Cause.
+    pub cause: Signal<Out, Bits<4>>,
+    /// It has left for the remote unit; its thread waits for the answer.
+    pub leaves_long: Signal<Out, Bit>,
+    /// It reads WAIT while commands are under way.
+    pub again: Signal<Out, Bit>,
+    /// It is a write of ISSUE that has left.
+    pub issuing: Signal<Out, Bit>,
+    /// Into the store buffer.
+    pub push: Signal<Out, Bit>,
+    /// What.
+    pub entry: Signal<Out, Leaving>,
+    /// The store buffer takes nothing.
+    pub full: Signal<In, Bit>,
+    /// It is empty.
+    pub empty: Signal<In, Bit>,
+    /// Row of the load in M1.
+    pub look_row: Signal<Out, Bits<8>>,
+    /// It crosses one.
+    pub look_crosses: Signal<Out, Bit>,
+    /// It has to wait for a store.
+    pub conflict: Signal<In, Bit>,
+    /// A store has waited too long.
+    pub urgent: Signal<In, Bit>,
+    /// The ports of L1 are free for stores.
+    pub may_use: Signal<Out, Bit>,
+    /// The push is a posted write.
+    pub push_write: Signal<Out, Bit>,
+    /// The push has an answer.
+    pub push_read: Signal<Out, Bit>,
+    /// Posted writes must wait.
+    pub write_stalls: Signal<In, Bit>,
+    /// Loads of L2 and atomics must wait.
+    pub read_stalls: Signal<In, Bit>,
+    /// Row to read.
+    pub row: [Signal<Out, Bits<13>>; 2],
+    /// Read it.
+    pub reads: [Signal<Out, Bit>; 2],
+    /// It is read.
+    pub grant: [Signal<In, Bit>; 2],
+    /// Word of instruction memory to read.
+    pub code_address: Signal<Out, Bits<14>>,
+    /// Read it.
+    pub code_valid: Signal<Out, Bit>,
+    /// It is read.
+    pub code_ready: Signal<In, Bit>,
+    /// Read the command port.
+    pub port_read: Signal<Out, Bit>,
+    /// The command port has taken the command.
+    pub replied: Signal<In, Bit>,
+    /// Commands of this handler are under way.
+    pub pending: Signal<In, Bit>,
+    /// Where the load in M1 reads.
+    pub from: Signal<Out, Target>,
+    /// The half that the load in M1 does not begin in was granted, alone.
+    pub other_granted: Signal<Out, Bit>,
+    regions: RegionTable,
+    lanes: StoreLanes,
+    found: DFF<Region>,
+    guess: DFF<Bits<3>>,
+    place: DFF<Bits<20>>,
+    even_row: DFF<Bits<13>>,
+    sum_next: DFF<Bits<22>>,
+    /// The read of the load in M1 is under way.
+    settled: Reg<Bit>,
+    /// It is asked for from M1.
+    retries: Reg<Bit>,
+    /// Its other half is under way.
+    other_done: Reg<Bit>,
+    /// The write of ISSUE has left.
+    issue_left: Reg<Bit>,
+    first_sum: Signal<Local, Bits<32>>,
+    in_bound: Signal<Local, Bit>,
+}
+
+/// Bytes of an access less one, by funct3.
+#[hdl_fn]
+fn size_of(funct3: Bits<3>) -> Bits<2> {
+    (funct3.get_bit(1), funct3.get_bit(1) | funct3.get_bit(0)).cat::<2>()
+}
+
+/// The access begins in one word and ends in the next.
+#[hdl_fn]
+fn crosses_word(low: Bits<2>, size_less_one: Bits<2>) -> Bit {
+    (bit_cast::<3, 2>(low) + bit_cast::<3, 2>(size_less_one)).get_bit(2)
+}
+
+impl Logic for MemoryStage {
+    #[hdl]
+    fn update(&mut self) {
+        regs!(self, clock, reset, settled, retries, other_done, issue_left);
+        dffs!(self, clock, found, guess, place, even_row, sum_next);
+        self.regions.clock.next = self.clock.val();
+        let issued = self.issued.val();
+        let executed = self.executed.val();
+        let live = self.live.val();
+        let found = self.found.q.val();
+        let sum = executed.sum;
+        let is_load = executed.kind == Kind::Load;
+        let is_store = executed.kind == Kind::Store;
+        let is_atomic = executed.kind == Kind::Amo;
+        let right = self.guess.q.val() == sum.get_bits::<3>(28);
+        let looks_again = live & (is_load | is_store | is_atomic) & !right;
+
+        // Addresses, and the region in parallel: of the base register, or after a wrong guess that of the sum.
+        self.first_sum.next = self.a.val() + issued.immediate;
+        let first_sum = self.first_sum.val();
+        let first_next = self.a.val().get_bits::<22>(0) + sext::<22, 13>(issued.next_immediate);
+        self.sum.next = first_sum;
+        let guess = if looks_again { sum.get_bits::<3>(28) } else { self.a.val().get_bits::<3>(28) };
+        self.regions.write.next = self.region_write.val();
+        self.regions.write_index.next = self.region_index.val();
+        self.regions.write_entry.next = self.region.val();
+        self.regions.read_index.next = (self.bank.val(), guess).cat::<5>();
+        let entry = self.regions.entry.val();
+        let offset = if looks_again { sum.get_bits::<20>(0) } else { first_sum.get_bits::<20>(0) };
+        let next_row = if looks_again { self.sum_next.q.val().get_bits::<13>(3) } else { first_next.get_bits::<13>(3) };
+        let place = offset | entry.base;
+        let even_row = next_row | entry.base.get_bits::<13>(3);
+        if self.advance.val() | looks_again {
+            self.found.d.next = entry;
+            self.guess.d.next = guess;
+            self.place.d.next = place;
+            self.even_row.d.next = even_row;
+        }
+        if self.advance.val() {
+            self.sum_next.d.next = first_next;
+        }
+
+        // X: a load reads at once.
+        let loads = self.valid.val() & (issued.kind == Kind::Load) & self.advance.val() & !self.urgent.val();
+        let first_crosses = crosses_word(first_sum.get_bits::<2>(0), size_of(issued.funct3));
+        let first_even = !first_sum.get_bit(2) | first_crosses;
+        let first_odd = first_sum.get_bit(2) | first_crosses;
+        let loads_l1 = loads & (entry.target == Target::L1);
+        let loads_code = loads & (entry.target == Target::Code);
+
+        // M1: rights. The last byte's offset is compared with the bound.
+        let size = size_of(executed.funct3);
+        let low = sum.get_bits::<2>(0);
+        let crosses = crosses_word(low, size);
+        let aligned = !(low & size).any();
+        let last_word =
+            if crosses { self.sum_next.q.val().get_bits::<20>(2) } else { bit_cast::<20, 19>(sum.get_bits::<19>(2)) };
+        let last = (last_word, low + size).cat::<22>();
+        self.in_bound.next = last < bit_cast::<22, 21>(found.bound);
+        let in_range = !sum.get_bit(31) & !sum.get_bits::<7>(21).any();
+        let is_lr = is_atomic & (executed.funct5 == LR);
+        let in_l1 = found.target == Target::L1;
+        let in_l2 = found.target == Target::L2;
+        let in_code = found.target == Target::Code;
+        let in_port = found.target == Target::Command;
+        let granted = (found.readable | is_store) & (found.writable | is_load | is_lr) & (!is_atomic | in_l1 | in_l2);
+        let allowed = in_range & granted & self.in_bound.val();
+        let whole = aligned & (!in_port | size.all());
+        let wrong_shape = (is_atomic | in_code | in_port) & !whole;
+        let accesses = is_load | is_store | is_atomic;
+        self.faults.next = accesses & right & (!allowed | wrong_shape);
+        self.cause.next = if allowed {
+            bits::<4>(FAULT_MISALIGNED as u64)
+        } else if is_load | is_lr {
+            bits::<4>(FAULT_LOAD as u64)
+        } else {
+            bits::<4>(FAULT_STORE as u64)
+        };
+
+        // M1: reads that have not been granted, or were granted too early.
+        let fast = live & is_load & right & (in_l1 | in_code);
+        let conflict = self.conflict.val() & in_l1;
+        let fetched = self.settled.q.val() & !conflict;
+        let first_half = crosses & !self.other_done.q.val();
+        let retries_l1 = self.retries.q.val() & in_l1;
+        let retries_code = self.retries.q.val() & in_code;
+        let retry_odd = sum.get_bit(2) ^ first_half;
+        let retry_granted = if in_code {
+            self.code_ready.val()
+        } else if retry_odd {
+            self.grant[1].val()
+        } else {
+            self.grant[0].val()
+        };
+        let even_settled = !first_even | self.grant[0].val();
+        let odd_settled = !first_odd | self.grant[1].val();
+        self.other_granted.next = retries_l1 & retry_granted & first_half;
+        if self.advance.val() {
+            self.settled.d.next = (loads_l1 & even_settled & odd_settled) | (loads_code & self.code_ready.val());
+            self.retries.d.next = false;
+            self.other_done.d.next = false;
+        } else {
+            let got = self.retries.q.val() & retry_granted;
+            self.settled.d.next = fast & (fetched | (got & !first_half));
+            self.retries.d.next = fast & !fetched & !conflict & !(got & !first_half);
+            self.other_done.d.next = fast & (self.other_done.q.val() | (got & first_half));
+        }
+        self.reads[0].next = (loads_l1 & first_even) | (retries_l1 & !retry_odd);
+        self.reads[1].next = (loads_l1 & first_odd) | (retries_l1 & retry_odd);
+        self.row[0].next = if self.retries.q.val() { self.even_row.q.val() } else { even_row };
+        self.row[1].next =
+            if self.retries.q.val() { self.place.q.val().get_bits::<13>(3) } else { place.get_bits::<13>(3) };
+        self.may_use.next = !loads & !self.retries.q.val();
+        self.code_valid.next = loads_code | retries_code;
+        self.code_address.next =
+            if self.retries.q.val() { self.place.q.val().get_bits::<14>(2) } else { place.get_bits::<14>(2) };
+        self.look_row.next = self.place.q.val().get_bits::<8>(3);
+        self.look_crosses.next = crosses & sum.get_bit(2);
+        self.from.next = found.target;
+
+        // M1: everything that leaves through the store buffer.
+        let word = sum.get_bits::<3>(2);
+        let issues = is_store & in_port & (word == ISSUE_WORD);
+        let long = is_atomic | (is_load & in_l2);
+        let pushes = right & (long | (is_store & !self.issue_left.q.val()));
+        let has_room =
+            !self.full.val() & !(long & self.read_stalls.val()) & !(is_store & in_l2 & self.write_stalls.val());
+        let push = self.acts.val() & pushes & has_room & !self.faults.val();
+        self.push.next = push;
+        self.push_read.next = push & long;
+        self.push_write.next = push & is_store & in_l2;
+        self.leaves_long.next = pushes & has_room & long;
+        self.lanes.data.next = executed.b;
+        self.lanes.offset.next = sum.get_bits::<3>(0);
+        self.lanes.size.next = executed.funct3.get_bits::<2>(0);
+        let rotates = in_l1 & !is_atomic;
+        self.entry.next = Leaving {
+            target: found.target,
+            thread: self.thread.val(),
+            bank: self.bank.val(),
+            remote: is_atomic | in_l2,
+            reads: !is_store,
+            atomic: is_atomic,
+            operation: executed.funct5,
+            address: self.place.q.val(),
+            even_row: self.even_row.q.val(),
+            size_less_one: size,
+            data: if rotates { self.lanes.rotated.val() } else { executed.b },
+            even_strobe: self.lanes.even_strobe.val(),
+            odd_strobe: self.lanes.odd_strobe.val(),
+            shared: sum.get_bits::<3>(28) == bits::<3>(SCRATCH as u64),
+        };
+        // ISSUE waits for its reply in M1.
+        self.issuing.next = self.issue_left.q.val();
+        if self.advance.val() | !live {
+            self.issue_left.d.next = false;
+        } else if push & issues {
+            self.issue_left.d.next = true;
+        }
+
+        // Reads of the command port come after all that was written to it.
+        let reads_port = is_load & right & in_port;
+        self.port_read.next = live & reads_port & self.empty.val();
+        self.again.next = reads_port & self.empty.val() & (word == WAIT_WORD) & self.pending.val();
+        self.stalls.next = looks_again
+            | (fast & !fetched)
+            | (live
+                & ((pushes & !has_room) | (issues & right & !self.replied.val()) | (reads_port & !self.empty.val())));
+    }
+}

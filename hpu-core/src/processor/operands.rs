@@ -1,0 +1,235 @@
+//! Stage D: registers, forwarding, hazards.
+
+use super::decode::Decoded;
+use super::stages::Producer;
+use spindle_blocks::ram::LutRam;
+use spindle_contract::memory_map::{base, CONTEXT, STACK, TASK};
+use spindle_verilog::prelude::*;
+
+const TASK_PAGE: u64 = base(TASK) as u64;
+const STATE: u64 = base(CONTEXT) as u64;
+
+/// The registers of both threads, and the operands of the instruction in D.
+///
+/// | neighbour | ports |
+/// |---|---|
+/// | decoder | in `decoded`, `pc` |
+/// | threads, launches | in `thread`; in `clear`: its handler ends; in `completes`, `flow_control` of its launch |
+/// | issue | out `hazard`; in `injects`, `inject_a`, `inject_b`; in `advance` |
+/// | X, M1, M2, M3 | in `executes`, `first`, `second`, `third`, `third_thread` |
+/// | X | out `a`, `b`, registers |
+///
+/// `a` and `b` are loaded at each edge with `advance`. A result comes from the youngest instruction that writes the register; if that has none yet,
+/// or an older one that writes the register has none, there is a `hazard`. The result of X joins in the last multiplexer.
+///
+/// A register that the handler has not written reads 0, but for ra, sp, tp, a1 and a2, which are constants; a0 is written by the start. So
+/// `clear` is all that is left to do for a new handler, and nothing of an earlier one can be seen.
+#[derive(LogicBlock)]
+pub struct Operands {
+    /// Core clock.
+    pub clock: Signal<In, Clock>,
+    /// Synchronous reset, active high.
+    pub reset: Signal<In, Bit>,
+    /// The instruction.
+    pub decoded: Signal<In, Decoded>,
+    /// Its address.
+    pub pc: Signal<In, Bits<32>>,
+    /// The thread in D.
+    pub thread: Signal<In, Bit>,
+    /// Its handler ends.
+    pub clear: Signal<In, Bit>,
+    /// It is a completion handler.
+    pub completes: Signal<In, Bit>,
+    /// Its second argument.
+    pub flow_control: Signal<In, Bit>,
+    /// The operands are `inject_a` and `inject_b`.
+    pub injects: Signal<In, Bit>,
+    /// See `injects`.
+    pub inject_a: Signal<In, Bits<32>>,
+    /// See `injects`.
+    pub inject_b: Signal<In, Bits<32>>,
+    /// The operands go to X.
+    pub advance: Signal<In, Bit>,
+    /// In X.
+    pub executes: Signal<In, Producer>,
+    /// In M1.
+    pub first: Signal<In, Producer>,
+    /// In M2.
+    pub second: Signal<In, Producer>,
+    /// In M3: it is written at the end of this cycle.
+    pub third: Signal<In, Producer>,
+    /// Its thread; all the others are of `thread` while D holds an instruction.
+    pub third_thread: Signal<In, Bit>,
+    /// An operand is not there yet.
+    pub hazard: Signal<Out, Bit>,
+    /// First operand, in X.
+    pub a: Signal<Out, Bits<32>>,
+    /// Second operand, in X.
+    pub b: Signal<Out, Bits<32>>,
+    words: LutRam<6, 32, 2>,
+    written: [Reg<Bits<32>>; 2],
+    known: Signal<Local, Bits<32>>,
+    operand_a: DFF<Bits<32>>,
+    operand_b: DFF<Bits<32>>,
+    _return_address: usize,
+    _stack_top: usize,
+}
+
+impl Default for Operands {
+    fn default() -> Self {
+        Self::new(0xF000_0000, 1024)
+    }
+}
+
+impl Operands {
+    /// `return_address` is what ra holds at the start, `stack_bytes` the size of a stack.
+    pub fn new(return_address: u32, stack_bytes: usize) -> Self {
+        Self {
+            clock: Default::default(),
+            reset: Default::default(),
+            decoded: Default::default(),
+            pc: Default::default(),
+            thread: Default::default(),
+            clear: Default::default(),
+            completes: Default::default(),
+            flow_control: Default::default(),
+            injects: Default::default(),
+            inject_a: Default::default(),
+            inject_b: Default::default(),
+            advance: Default::default(),
+            executes: Default::default(),
+            first: Default::default(),
+            second: Default::default(),
+            third: Default::default(),
+            third_thread: Default::default(),
+            hazard: Default::default(),
+            a: Default::default(),
+            b: Default::default(),
+            words: Default::default(),
+            written: Default::default(),
+            known: Default::default(),
+            operand_a: Default::default(),
+            operand_b: Default::default(),
+            _return_address: return_address as usize,
+            _stack_top: base(STACK) as usize + stack_bytes,
+        }
+    }
+}
+
+/// The instruction behind D writes the register.
+#[hdl_fn]
+fn matches(producer: Producer, index: Bits<5>) -> Bit {
+    producer.writes & (producer.rd == index)
+}
+
+/// Whether an operand has to be waited for.
+#[hdl_fn]
+fn waits(index: Bits<5>, executes: Producer, first: Producer, second: Producer) -> Bit {
+    (matches(executes, index) & !executes.ready)
+        | (matches(first, index) & !first.ready)
+        | (matches(second, index) & !second.ready)
+}
+
+impl Logic for Operands {
+    #[hdl]
+    fn update(&mut self) {
+        dffs!(self, clock, operand_a, operand_b);
+        let decoded = self.decoded.val();
+        let thread = self.thread.val();
+        let executes = self.executes.val();
+        let first = self.first.val();
+        let second = self.second.val();
+        let third = self.third.val();
+
+        // Registers.
+        self.words.clock.next = self.clock.val();
+        self.words.write_enable.next = third.writes;
+        self.words.write_address.next = (self.third_thread.val(), third.rd).cat::<6>();
+        self.words.write_data.next = third.value;
+        self.words.read_address[0].next = (thread, decoded.rs1).cat::<6>();
+        self.words.read_address[1].next = (thread, decoded.rs2).cat::<6>();
+        let one: Bits<32> = bits::<32>(1);
+        for i in 0..2 {
+            regs!(self, clock, reset, written[i]);
+            if self.clear.val() & (thread == (i == 1)) {
+                self.written[i].d.next = bits::<32>(0);
+            } else if third.writes & (self.third_thread.val() == (i == 1)) {
+                self.written[i].d.next = self.written[i].q.val() | (one << third.rd);
+            }
+        }
+        self.known.next = if thread { self.written[1].q.val() } else { self.written[0].q.val() };
+
+        // What a register holds that was not written.
+        let second_argument =
+            if self.completes.val() { (bits::<31>(0), self.flow_control.val()).cat::<32>() } else { bits::<32>(STATE) };
+        let third_argument = if self.completes.val() { bits::<32>(STATE) } else { bits::<32>(0) };
+        let constant_a = match decoded.rs1.index() {
+            1 => bits::<32>(self._return_address as u64),
+            2 => bits::<32>(self._stack_top as u64),
+            4 => bits::<32>(TASK_PAGE),
+            11 => second_argument,
+            12 => third_argument,
+            _ => bits::<32>(0),
+        };
+        let constant_b = match decoded.rs2.index() {
+            1 => bits::<32>(self._return_address as u64),
+            2 => bits::<32>(self._stack_top as u64),
+            4 => bits::<32>(TASK_PAGE),
+            11 => second_argument,
+            12 => third_argument,
+            _ => bits::<32>(0),
+        };
+
+        // From M1, M2, M3 or the registers: the youngest that writes it.
+        let third_here = Producer { writes: third.writes & (self.third_thread.val() == thread), ..third };
+        let early_a = if matches(first, decoded.rs1) {
+            first.value
+        } else if matches(second, decoded.rs1) {
+            second.value
+        } else if matches(third_here, decoded.rs1) {
+            third.value
+        } else {
+            self.words.read_data[0].val()
+        };
+        let early_b = if matches(first, decoded.rs2) {
+            first.value
+        } else if matches(second, decoded.rs2) {
+            second.value
+        } else if matches(third_here, decoded.rs2) {
+            third.value
+        } else {
+            self.words.read_data[1].val()
+        };
+        let behind_a = matches(first, decoded.rs1) | matches(second, decoded.rs1) | matches(third_here, decoded.rs1);
+        let behind_b = matches(first, decoded.rs2) | matches(second, decoded.rs2) | matches(third_here, decoded.rs2);
+        let real_a = behind_a | self.known.val().get_bit(decoded.rs1.index());
+        let real_b = behind_b | self.known.val().get_bit(decoded.rs2.index());
+
+        // Everything else; then X.
+        let other_a = if self.injects.val() {
+            self.inject_a.val()
+        } else if decoded.a_is_pc {
+            self.pc.val()
+        } else {
+            constant_a
+        };
+        let other_b = if self.injects.val() {
+            self.inject_b.val()
+        } else if decoded.b_is_immediate {
+            decoded.immediate
+        } else {
+            constant_b
+        };
+        let slow_a = if real_a & !self.injects.val() & !decoded.a_is_pc { early_a } else { other_a };
+        let slow_b = if real_b & !self.injects.val() & !decoded.b_is_immediate { early_b } else { other_b };
+        if self.advance.val() {
+            self.operand_a.d.next =
+                if matches(executes, decoded.rs1) & !self.injects.val() { executes.value } else { slow_a };
+            self.operand_b.d.next =
+                if matches(executes, decoded.rs2) & !self.injects.val() { executes.value } else { slow_b };
+        }
+        self.hazard.next = waits(decoded.rs1, executes, first, second) | waits(decoded.rs2, executes, first, second);
+        self.a.next = self.operand_a.q.val();
+        self.b.next = self.operand_b.q.val();
+    }
+}

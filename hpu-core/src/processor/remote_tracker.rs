@@ -1,0 +1,104 @@
+//! What the remote unit still owes to the two threads.
+
+use super::types::RemoteAnswer;
+use spindle_verilog::prelude::*;
+
+/// Posted writes that may be under way.
+const POSTED: u64 = 7;
+
+/// Counts posted writes and answers under way.
+///
+/// | neighbour | ports |
+/// |---|---|
+/// | M1 | in `push_write`, `push_read` of the current `thread`; out `write_stalls`, `read_stalls`, `quiet` |
+/// | remote unit | in `answer`, `answer_valid`; out `answered`: it is one to a load or atomic |
+/// | threads | in `forgets`, `ends`; out `owed` |
+/// | store buffer | in `draining` |
+/// | endings | out `drains` |
+///
+/// A write is counted from its push into the store buffer to its answer. The stores of a handler that has ended are waited for by its ending;
+/// until they have arrived, posted writes of the next handler of the thread stall, so that the two are never confused. A thread has one
+/// load or atomic under way at most; if its handler ends without it, the answer is owed, and thrown away.
+#[derive(LogicBlock, Default)]
+pub struct RemoteTracker {
+    /// Core clock.
+    pub clock: Signal<In, Clock>,
+    /// Synchronous reset, active high.
+    pub reset: Signal<In, Bit>,
+    /// The current thread.
+    pub thread: Signal<In, Bit>,
+    /// It posts a write.
+    pub push_write: Signal<In, Bit>,
+    /// It sends a load or atomic.
+    pub push_read: Signal<In, Bit>,
+    /// It must not post a write now.
+    pub write_stalls: Signal<Out, Bit>,
+    /// It must not send a load or atomic now.
+    pub read_stalls: Signal<Out, Bit>,
+    /// All its writes have arrived.
+    pub quiet: Signal<Out, Bit>,
+    /// Answer.
+    pub answer: Signal<In, RemoteAnswer>,
+    /// There is one.
+    pub answer_valid: Signal<In, Bit>,
+    /// It is one to a load or atomic.
+    pub answered: Signal<Out, Bit>,
+    /// Threads that do not want their answer any more.
+    pub forgets: Signal<In, Bits<2>>,
+    /// Their answers are for nobody.
+    pub owed: Signal<Out, Bits<2>>,
+    /// The current thread's handler ends.
+    pub ends: Signal<In, Bit>,
+    /// Threads whose ended handlers have entries in the store buffer.
+    pub draining: Signal<In, Bits<2>>,
+    /// Threads whose ended handlers have stores under way.
+    pub drains: Signal<Out, Bits<2>>,
+    posted: [Reg<Bits<3>>; 2],
+    outstanding: [Reg<Bit>; 2],
+    unwanted: [Reg<Bit>; 2],
+    old: [Reg<Bit>; 2],
+}
+
+impl Logic for RemoteTracker {
+    #[hdl]
+    fn update(&mut self) {
+        let thread = self.thread.val();
+        let answer = self.answer.val();
+        let answered = self.answer_valid.val() & !answer.write;
+        let arrived = self.answer_valid.val() & answer.write;
+        for i in 0..2 {
+            regs!(self, clock, reset, posted[i], outstanding[i], unwanted[i], old[i]);
+            let mine = thread == (i == 1);
+            let its = answer.thread == (i == 1);
+            let more = self.push_write.val() & mine;
+            let fewer = arrived & its;
+            if more & !fewer {
+                self.posted[i].d.next = self.posted[i].q.val() + 1;
+            } else if fewer & !more {
+                self.posted[i].d.next = self.posted[i].q.val() - 1;
+            }
+            if answered & its {
+                self.outstanding[i].d.next = false;
+                self.unwanted[i].d.next = false;
+            } else if self.forgets.val().get_bit(i) {
+                self.unwanted[i].d.next = true;
+            }
+            if self.push_read.val() & mine {
+                self.outstanding[i].d.next = true;
+            }
+            if self.ends.val() & mine {
+                self.old[i].d.next = true;
+            } else if !self.posted[i].q.val().any() & !self.draining.val().get_bit(i) {
+                self.old[i].d.next = false;
+            }
+        }
+        let posted = if thread { self.posted[1].q.val() } else { self.posted[0].q.val() };
+        let old = if thread { self.old[1].q.val() } else { self.old[0].q.val() };
+        self.write_stalls.next = (posted == POSTED) | old;
+        self.read_stalls.next = if thread { self.outstanding[1].q.val() } else { self.outstanding[0].q.val() };
+        self.quiet.next = !posted.any();
+        self.answered.next = answered;
+        self.owed.next = (self.unwanted[1].q.val(), self.unwanted[0].q.val()).cat::<2>();
+        self.drains.next = (self.old[1].q.val(), self.old[0].q.val()).cat::<2>();
+    }
+}

@@ -1,0 +1,254 @@
+//! M1: where the program goes, what faults, what waits.
+
+use super::decode::Kind;
+use super::stages::{Executed, Incident, Wait};
+use spindle_contract::memory_map::{
+    FAULT_BREAK, FAULT_COMMAND, FAULT_FETCH, FAULT_ILLEGAL, FAULT_WATCHDOG, RETURN_ADDRESS,
+};
+use spindle_verilog::prelude::*;
+
+/// Upper bits of an address in the first 128 KiB of the code region.
+const CODE_TOP: u64 = 0x1000_0000 >> 17;
+
+/// Decides over the instruction in M1.
+///
+/// | neighbour | ports |
+/// |---|---|
+/// | execute | in `executed`; out `claims` |
+/// | memory stage | out `live`, `acts`; in `stalls`, `faults`, `cause`, `leaves_long`, `again`, `issuing` |
+/// | command port | in `done`, `refused`, `full`; out `replied` |
+/// | store buffer, remote tracker | in `quiet`: all stores of the thread have arrived |
+/// | threads | in `expired`; out `returns`, `passes`, `next`, `incident_valid`, `incident` |
+/// | fetch | out `redirect`, `next`; predictor update |
+/// | issue | in `arrives`; out `valid`; `holds`: M1 keeps its instruction, X stays |
+/// | counters | out `retires` |
+///
+/// Jumps and returns are decided in M1 itself. What needs the access check, that is faults and waits, becomes an incident of the next cycle; the
+/// instruction that has come to M1 by then is dropped with all younger ones (`live` is low).
+#[derive(LogicBlock)]
+pub struct Resolve {
+    /// Core clock.
+    pub clock: Signal<In, Clock>,
+    /// Synchronous reset, active high.
+    pub reset: Signal<In, Bit>,
+    /// The instruction in M1.
+    pub executed: Signal<In, Executed>,
+    /// There is one in X that moves to M1, if M1 does not hold.
+    pub arrives: Signal<In, Bit>,
+    /// There is one in M1.
+    pub valid: Signal<Out, Bit>,
+    /// The budget of its thread is used up.
+    pub expired: Signal<In, Bit>,
+    /// It was not dropped.
+    pub live: Signal<Out, Bit>,
+    /// It may take effect.
+    pub acts: Signal<Out, Bit>,
+    /// The memory stage keeps it.
+    pub stalls: Signal<In, Bit>,
+    /// Its access is a fault.
+    pub faults: Signal<In, Bit>,
+    /// Cause.
+    pub cause: Signal<In, Bits<4>>,
+    /// It has left for the remote unit.
+    pub leaves_long: Signal<In, Bit>,
+    /// It has to wait for commands.
+    pub again: Signal<In, Bit>,
+    /// Its write of ISSUE is under way.
+    pub issuing: Signal<In, Bit>,
+    /// The command port has taken the command,
+    pub done: Signal<In, Bit>,
+    /// refused it,
+    pub refused: Signal<In, Bit>,
+    /// or had no handle.
+    pub full: Signal<In, Bit>,
+    /// It has taken the command: the instruction moves on.
+    pub replied: Signal<Out, Bit>,
+    /// All stores of the thread have arrived.
+    pub quiet: Signal<In, Bit>,
+    /// The divider works on it.
+    pub divides: Signal<In, Bit>,
+    /// It is a division that goes on.
+    pub claims: Signal<Out, Bit>,
+    /// It stays.
+    pub holds: Signal<Out, Bit>,
+    /// It jumps, or was predicted to.
+    pub redirect: Signal<Out, Bit>,
+    /// The program counter behind it.
+    pub next: Signal<Out, Bits<17>>,
+    /// It ends the handler.
+    pub returns: Signal<Out, Bit>,
+    /// It leaves M1, and cannot fault.
+    pub passes: Signal<Out, Bit>,
+    /// A jump or a prediction is resolved.
+    pub update: Signal<Out, Bit>,
+    /// A fault or wait is resolved.
+    pub incident_valid: Signal<Out, Bit>,
+    /// Which.
+    pub incident: Signal<Out, Incident>,
+    /// An instruction has taken effect.
+    pub retires: Signal<Out, Bit>,
+    occupied: Reg<Bit>,
+    happens: Reg<Bit>,
+    happening: DFF<Incident>,
+    left: Reg<Bit>,
+    reply_done: Reg<Bit>,
+    reply_refused: Reg<Bit>,
+    reply_full: Reg<Bit>,
+    _return_address: usize,
+}
+
+impl Default for Resolve {
+    fn default() -> Self {
+        Self::new(RETURN_ADDRESS)
+    }
+}
+
+impl Resolve {
+    /// A jump to `return_address` ends the handler.
+    pub fn new(return_address: u32) -> Self {
+        assert!(return_address >> 28 != 1, "Resolve: a return address in the code region would hide an instruction");
+        assert!(return_address & 1 == 0, "Resolve: no jump can reach the odd return address {return_address:#x}");
+        Self {
+            clock: Default::default(),
+            reset: Default::default(),
+            executed: Default::default(),
+            arrives: Default::default(),
+            valid: Default::default(),
+            expired: Default::default(),
+            live: Default::default(),
+            acts: Default::default(),
+            stalls: Default::default(),
+            faults: Default::default(),
+            cause: Default::default(),
+            leaves_long: Default::default(),
+            again: Default::default(),
+            issuing: Default::default(),
+            done: Default::default(),
+            refused: Default::default(),
+            full: Default::default(),
+            replied: Default::default(),
+            quiet: Default::default(),
+            divides: Default::default(),
+            claims: Default::default(),
+            holds: Default::default(),
+            redirect: Default::default(),
+            next: Default::default(),
+            returns: Default::default(),
+            passes: Default::default(),
+            update: Default::default(),
+            incident_valid: Default::default(),
+            incident: Default::default(),
+            retires: Default::default(),
+            occupied: Default::default(),
+            happens: Default::default(),
+            happening: Default::default(),
+            left: Default::default(),
+            reply_done: Default::default(),
+            reply_refused: Default::default(),
+            reply_full: Default::default(),
+            _return_address: (return_address >> 1) as usize,
+        }
+    }
+}
+
+impl Logic for Resolve {
+    #[hdl]
+    fn update(&mut self) {
+        regs!(self, clock, reset, occupied, happens, left, reply_done, reply_refused, reply_full);
+        dffs!(self, clock, happening);
+        let executed = self.executed.val();
+        let kind = executed.kind;
+        let live = self.occupied.q.val() & !self.happens.q.val();
+        let overdue = self.expired.val() & !executed.micro & !self.issuing.val();
+        let acts = live & !overdue;
+        self.live.next = live;
+        self.acts.next = acts;
+        let is_fence = (kind == Kind::Fence) | (kind == Kind::FenceI);
+        let holds = self.stalls.val() | (live & is_fence & !self.quiet.val());
+        self.holds.next = holds;
+        self.occupied.d.next = if holds { live } else { self.arrives.val() };
+        self.valid.next = self.occupied.q.val();
+
+        // Where the program goes.
+        let is_jalr = kind == Kind::Jalr;
+        let jumps = is_jalr | (kind == Kind::Jal);
+        let target = if jumps { executed.sum.get_bits::<17>(1) } else { executed.branch_target };
+        let next = if executed.taken {
+            // JALR clears bit 0 of its target, which a program counter does not even have.
+            target
+        } else {
+            executed.after
+        };
+        let predicted = (bits::<2>(0), executed.predicted_target, bits::<1>(0)).cat::<17>();
+        let missed = (executed.taken != executed.predicted) | (executed.taken & (target != predicted));
+        let to_exit = executed.sum.get_bits::<31>(1) == bits::<31>(self._return_address as u64);
+        let returns = acts & is_jalr & to_exit;
+        let stray = jumps & !(is_jalr & to_exit) & (executed.sum.get_bits::<15>(17) != CODE_TOP);
+        self.next.next = next;
+        self.redirect.next = live & (missed | (kind == Kind::FenceI));
+        self.returns.next = returns;
+        let branches = jumps | (kind == Kind::Branch);
+        self.update.next = acts & !(is_jalr & to_exit) & (branches | executed.predicted);
+        let plain = (kind == Kind::Alu) | (kind == Kind::Bits) | (kind == Kind::Mul) | (kind == Kind::Branch);
+        self.passes.next = acts & plain & !executed.micro;
+
+        // What happens in the next cycle.
+        self.reply_done.d.next = self.done.val();
+        self.reply_refused.d.next = self.refused.val();
+        self.reply_full.d.next = self.full.val();
+        self.replied.next = self.reply_done.q.val();
+        let illegal = (kind == Kind::Illegal) | (kind == Kind::Break);
+        let refused = self.issuing.val() & self.reply_refused.q.val();
+        let no_handle = self.issuing.val() & self.reply_full.q.val();
+        let divides = kind == Kind::Div;
+        self.claims.next = acts & divides;
+        let faults = overdue | illegal | stray | self.faults.val() | refused;
+        let waits = self.leaves_long.val() | self.again.val() | no_handle | divides;
+        let again = self.again.val() | no_handle | (divides & !self.divides.val());
+        self.happens.d.next = live & (faults | waits);
+        self.happening.d.next = Incident {
+            fault: faults,
+            cause: if overdue {
+                bits::<4>(FAULT_WATCHDOG as u64)
+            } else if executed.outside | stray {
+                bits::<4>(FAULT_FETCH as u64)
+            } else if kind == Kind::Illegal {
+                bits::<4>(FAULT_ILLEGAL as u64)
+            } else if kind == Kind::Break {
+                bits::<4>(FAULT_BREAK as u64)
+            } else if refused {
+                bits::<4>(FAULT_COMMAND as u64)
+            } else {
+                self.cause.val()
+            },
+            pc: executed.pc,
+            stray: stray & !overdue,
+            of_access: !overdue & !illegal,
+            address: executed.sum,
+            again: again,
+            reason: if divides {
+                if self.divides.val() {
+                    Wait::Quotient
+                } else {
+                    Wait::Divider
+                }
+            } else if no_handle {
+                Wait::Handle
+            } else if self.again.val() {
+                Wait::Commands
+            } else {
+                Wait::Answer
+            },
+            restart: if again { executed.pc } else { executed.after },
+            rd: executed.rd,
+            funct3: if divides { bits::<3>(2) } else { executed.funct3 },
+        };
+        self.incident_valid.next = self.happens.q.val();
+        self.incident.next = self.happening.q.val();
+
+        // An instruction that faulted or will be executed again has not retired.
+        self.left.d.next = acts & !holds & !executed.micro;
+        let incident = self.happening.q.val();
+        self.retires.next = self.left.q.val() & !(self.happens.q.val() & (incident.fault | incident.again));
+    }
+}

@@ -1,0 +1,152 @@
+//! What stands in the registers between the pipeline's stages.
+//!
+//! A program counter is kept as `Bits<17>`: the byte offset in the image, halved and signed. Bit 0 is set by a jump to an address that is not a
+//! multiple of four, bit 16 by one before the image; both only ever stand in a slot that faults.
+
+use super::alu::AluControl;
+use super::bit_unit::BitControl;
+use super::decode::Kind;
+use spindle_verilog::prelude::*;
+
+/// The address that a program counter stands for.
+#[hdl_fn]
+pub fn address_of(pc: Bits<17>) -> Bits<32> {
+    let negative = pc.get_bit(16);
+    (bits::<3>(0), !negative, repeat::<10>(negative), pc, bits::<1>(0)).cat::<32>()
+}
+
+/// An instruction in X, without its operands.
+#[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
+pub struct Issued {
+    /// What executes it.
+    pub kind: Kind,
+    /// Register that it writes.
+    pub rd: Bits<5>,
+    /// Bits 14:12.
+    pub funct3: Bits<3>,
+    /// Bits 31:27.
+    pub funct5: Bits<5>,
+    /// Its program counter.
+    pub pc: Bits<17>,
+    /// It was fetched from outside the code.
+    pub outside: Bit,
+    /// Its successor was fetched from `predicted_target`.
+    pub predicted: Bit,
+    /// Word offset in the image.
+    pub predicted_target: Bits<14>,
+    /// The prediction is a sure one.
+    pub sure: Bit,
+    /// No instruction: it carries an answer or a first argument to its register.
+    pub micro: Bit,
+    /// Immediate.
+    pub immediate: Bits<32>,
+    /// The immediate of a load or store, plus 4.
+    pub next_immediate: Bits<13>,
+    /// For the ALU.
+    pub alu: AluControl,
+    /// For the bit unit.
+    pub unit: BitControl,
+}
+
+/// An instruction in M1.
+#[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
+pub struct Executed {
+    /// What executes it.
+    pub kind: Kind,
+    /// Register that it writes.
+    pub rd: Bits<5>,
+    /// Bits 14:12.
+    pub funct3: Bits<3>,
+    /// Bits 31:27.
+    pub funct5: Bits<5>,
+    /// Its program counter.
+    pub pc: Bits<17>,
+    /// The next one.
+    pub after: Bits<17>,
+    /// It was fetched from outside the code.
+    pub outside: Bit,
+    /// See [`Issued`].
+    pub predicted: Bit,
+    /// See [`Issued`].
+    pub predicted_target: Bits<14>,
+    /// See [`Issued`].
+    pub sure: Bit,
+    /// See [`Issued`].
+    pub micro: Bit,
+    /// It is a jump, or a branch whose condition holds.
+    pub taken: Bit,
+    /// Where a conditional branch goes.
+    pub branch_target: Bits<17>,
+    /// a + immediate: address of an access, target of JAL and JALR.
+    pub sum: Bits<32>,
+    /// Second operand: what is stored, or a0 of a JALR.
+    pub b: Bits<32>,
+}
+
+/// What the forwarding network needs to know of an instruction behind D.
+#[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
+pub struct Producer {
+    /// It writes `rd`, which is not register 0.
+    pub writes: Bit,
+    /// `value` is what it writes.
+    pub ready: Bit,
+    /// Register.
+    pub rd: Bits<5>,
+    /// Value.
+    pub value: Bits<32>,
+}
+
+/// What a blocked thread waits for.
+#[derive(LogicState, Copy, Clone, Debug, PartialEq)]
+pub enum Wait {
+    /// The answer to a remote request, which is then injected.
+    Answer,
+    /// The divider's result, which is then injected.
+    Quotient,
+    /// The divider is busy with the other thread.
+    Divider,
+    /// Commands are under way.
+    Commands,
+    /// No handle of the command port is free.
+    Handle,
+}
+
+/// A fault or a wait, resolved in the cycle after M1 found it.
+#[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
+pub struct Incident {
+    /// The handler ends; else its thread waits.
+    pub fault: Bit,
+    /// Cause of the fault.
+    pub cause: Bits<4>,
+    /// Program counter of the instruction.
+    pub pc: Bits<17>,
+    /// The fault is a jump's: `address`, not `pc`, is where it was to continue.
+    pub stray: Bit,
+    /// The fault is one of an access, at `address`.
+    pub of_access: Bit,
+    /// Sum of the instruction.
+    pub address: Bits<32>,
+    /// The instruction takes no effect now: it is executed again.
+    pub again: Bit,
+    /// What is waited for.
+    pub reason: Wait,
+    /// Where the thread continues.
+    pub restart: Bits<17>,
+    /// Register that the answer goes to.
+    pub rd: Bits<5>,
+    /// How the answer is extended, as funct3 of a load.
+    pub funct3: Bits<3>,
+}
+
+/// The code of a handler.
+#[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
+pub struct Code {
+    /// Word in instruction memory where the image begins.
+    pub base: Bits<14>,
+    /// Words.
+    pub size: Bits<15>,
+    /// See [`Launch`](super::types::Launch).
+    pub completes: Bit,
+    /// See [`Launch`](super::types::Launch).
+    pub flow_control: Bit,
+}

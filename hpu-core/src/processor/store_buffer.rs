@@ -1,0 +1,221 @@
+//! Accesses that have left M1 and wait for their memory, in order.
+
+use super::types::{PortAccess, RemoteRequest, Target, WordRequest};
+use spindle_blocks::ram::LutMemory;
+use spindle_verilog::prelude::*;
+
+/// Entries.
+pub const STORE_ENTRIES: usize = 2;
+/// Cycles after which the head goes before a load.
+const PATIENCE: u64 = 3;
+
+/// An access on its way: a store, or a load or atomic of the remote unit.
+#[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
+pub struct Leaving {
+    /// Where it goes.
+    pub target: Target,
+    /// Hardware thread.
+    pub thread: Bit,
+    /// Its bank.
+    pub bank: Bits<2>,
+    /// It goes to the remote unit.
+    pub remote: Bit,
+    /// Load or atomic: it writes nothing here.
+    pub reads: Bit,
+    /// Atomic.
+    pub atomic: Bit,
+    /// funct5 of the atomic.
+    pub operation: Bits<5>,
+    /// Physical byte address.
+    pub address: Bits<20>,
+    /// Row of the even words, if L1: another one if the access begins in an odd word.
+    pub even_row: Bits<13>,
+    /// Bytes less one.
+    pub size_less_one: Bits<2>,
+    /// For L1 rotated to its lanes, else right-aligned.
+    pub data: Bits<32>,
+    /// Bytes of the even word.
+    pub even_strobe: Bits<4>,
+    /// Bytes of the odd word.
+    pub odd_strobe: Bits<4>,
+    /// In a scratchpad.
+    pub shared: Bit,
+}
+
+/// The store buffer: everything that changes memory, and every remote access, leaves through it in order.
+///
+/// | neighbour | ports |
+/// |---|---|
+/// | M1 | in `push`, `entry` / out `full`, `empty`; in `look_row`, `look_crosses`, out `conflict`: a load there has to wait |
+/// | L1 | out `request`, `valid` of both half ports / in `grant`, `may_use` (no load uses the ports in this cycle) ; out `urgent` |
+/// | remote unit | out `remote`, `remote_valid` / in `remote_ready` |
+/// | command port | out `port`, `port_write`, if `port_free` |
+/// | threads, endings | in `ends`, `thread`; out `draining`: entries of an ended handler have not left yet |
+///
+/// An entry can leave in the cycle after its push, one per cycle. The two halves of a store that crosses a word leave together or one after the other.
+/// `conflict` compares rows of eight bytes, and is always high for accesses that cross such a row. The head that has waited four cycles asks for
+/// the ports by `urgent`.
+#[derive(LogicBlock, Default)]
+pub struct StoreBuffer {
+    /// Core clock.
+    pub clock: Signal<In, Clock>,
+    /// Synchronous reset, active high.
+    pub reset: Signal<In, Bit>,
+    /// An access leaves M1.
+    pub push: Signal<In, Bit>,
+    /// Which.
+    pub entry: Signal<In, Leaving>,
+    /// It must not.
+    pub full: Signal<Out, Bit>,
+    /// Nothing waits.
+    pub empty: Signal<Out, Bit>,
+    /// Bits 10:3 of the address of a load.
+    pub look_row: Signal<In, Bits<8>>,
+    /// It crosses a row.
+    pub look_crosses: Signal<In, Bit>,
+    /// It may read what is still to be written.
+    pub conflict: Signal<Out, Bit>,
+    /// The ports of L1 are free.
+    pub may_use: Signal<In, Bit>,
+    /// The head should have them.
+    pub urgent: Signal<Out, Bit>,
+    /// Accesses of L1.
+    pub request: [Signal<Out, WordRequest>; 2],
+    /// They are wanted.
+    pub valid: [Signal<Out, Bit>; 2],
+    /// They take place.
+    pub grant: [Signal<In, Bit>; 2],
+    /// Access of the remote unit.
+    pub remote: Signal<Out, RemoteRequest>,
+    /// It is wanted.
+    pub remote_valid: Signal<Out, Bit>,
+    /// It is taken.
+    pub remote_ready: Signal<In, Bit>,
+    /// Access of the command port.
+    pub port: Signal<Out, PortAccess>,
+    /// It is a write.
+    pub port_write: Signal<Out, Bit>,
+    /// A handler ends.
+    pub ends: Signal<In, Bit>,
+    /// On this thread.
+    pub thread: Signal<In, Bit>,
+    /// Threads of which entries wait that were pushed before their handler ended.
+    pub draining: Signal<Out, Bits<2>>,
+    entries: LutMemory<Leaving, 1>,
+    rows: [DFF<Bits<8>>; STORE_ENTRIES],
+    crossing: [DFF<Bit>; STORE_ENTRIES],
+    used: [Reg<Bit>; STORE_ENTRIES],
+    write_at: Reg<Bit>,
+    read_at: Reg<Bit>,
+    /// Halves of the head that were granted.
+    done: [Reg<Bit>; 2],
+    patience: Reg<Bits<2>>,
+    /// Entries to leave until a thread's old stores have left.
+    left: [Reg<Bits<2>>; 2],
+}
+
+impl Logic for StoreBuffer {
+    #[hdl]
+    fn update(&mut self) {
+        regs!(self, clock, reset, write_at, read_at, patience, done[0], done[1]);
+        let write_at = self.write_at.q.val();
+        let read_at = self.read_at.q.val();
+        let both = self.used[0].q.val() & self.used[1].q.val();
+        let any = self.used[0].q.val() | self.used[1].q.val();
+        self.full.next = both;
+        self.empty.next = !any;
+
+        self.entries.clock.next = self.clock.val();
+        self.entries.write_enable.next = self.push.val();
+        self.entries.write_address.next = write_at.into();
+        self.entries.write_data.next = self.entry.val();
+        self.entries.read_address.next = read_at.into();
+        let head = self.entries.read_data.val();
+
+        // The head leaves.
+        let in_l1 = any & (head.target == Target::L1) & !head.remote;
+        let wants_even = head.even_strobe.any() & !self.done[0].q.val();
+        let wants_odd = head.odd_strobe.any() & !self.done[1].q.val();
+        self.valid[0].next = in_l1 & wants_even & self.may_use.val();
+        self.valid[1].next = in_l1 & wants_odd & self.may_use.val();
+        let even_done = !wants_even | (self.may_use.val() & self.grant[0].val());
+        let odd_done = !wants_odd | (self.may_use.val() & self.grant[1].val());
+        self.remote_valid.next = any & head.remote;
+        self.port_write.next = any & (head.target == Target::Command);
+        let leaves = any
+            & (if head.remote {
+                self.remote_ready.val()
+            } else if head.target == Target::L1 {
+                even_done & odd_done
+            } else {
+                true
+            });
+        if in_l1 {
+            self.done[0].d.next = even_done & !leaves;
+            self.done[1].d.next = odd_done & !leaves;
+        }
+        self.urgent.next = in_l1 & self.patience.q.val().all();
+        if leaves | !in_l1 {
+            self.patience.d.next = bits::<2>(0);
+        } else if self.patience.q.val() != PATIENCE {
+            self.patience.d.next = self.patience.q.val() + 1;
+        }
+        self.request[0].next =
+            WordRequest { row: head.even_row, strobe: head.even_strobe, data: head.data, shared: head.shared };
+        self.request[1].next = WordRequest {
+            row: head.address.get_bits::<13>(3),
+            strobe: head.odd_strobe,
+            data: head.data,
+            shared: head.shared,
+        };
+        self.remote.next = RemoteRequest {
+            thread: head.thread,
+            far: head.target == Target::L2,
+            write: !head.reads,
+            atomic: head.atomic,
+            operation: head.operation,
+            address: head.address,
+            size_less_one: head.size_less_one,
+            data: head.data,
+        };
+        self.port.next =
+            PortAccess { thread: head.thread, bank: head.bank, word: head.address.get_bits::<3>(2), data: head.data };
+
+        // Occupation.
+        if self.push.val() {
+            self.write_at.d.next = !write_at;
+        }
+        if leaves {
+            self.read_at.d.next = !read_at;
+        }
+        let mut conflict: Bit = false;
+        for i in 0..STORE_ENTRIES {
+            regs!(self, clock, reset, used[i]);
+            dffs!(self, clock, rows[i], crossing[i]);
+            if leaves & (read_at == (i == 1)) {
+                self.used[i].d.next = false;
+            }
+            if self.push.val() & (write_at == (i == 1)) {
+                let entry = self.entry.val();
+                self.used[i].d.next = true;
+                self.rows[i].d.next = entry.address.get_bits::<8>(3);
+                self.crossing[i].d.next = entry.address.get_bit(2) & entry.even_strobe.any();
+            }
+            let same = self.rows[i].q.val() == self.look_row.val();
+            conflict = conflict | (self.used[i].q.val() & (same | self.crossing[i].q.val() | self.look_crosses.val()));
+        }
+        self.conflict.next = conflict;
+
+        // What has to leave before an ended handler's stores have.
+        let waiting = (both, any & !both).cat::<2>();
+        for i in 0..2 {
+            regs!(self, clock, reset, left[i]);
+            if self.ends.val() & (self.thread.val() == (i == 1)) {
+                self.left[i].d.next = if leaves { waiting - 1 } else { waiting };
+            } else if leaves & self.left[i].q.val().any() {
+                self.left[i].d.next = self.left[i].q.val() - 1;
+            }
+        }
+        self.draining.next = (self.left[1].q.val().any(), self.left[0].q.val().any()).cat::<2>();
+    }
+}

@@ -1,0 +1,249 @@
+//! Which of the two hardware threads runs.
+
+use super::stages::{Incident, Wait};
+use super::types::RemoteAnswer;
+use spindle_blocks::ram::LutMemory;
+use spindle_verilog::prelude::*;
+
+/// The scheduler of the two threads.
+///
+/// | neighbour | ports |
+/// |---|---|
+/// | launches | in `waiting`; out `start`, `start_thread` |
+/// | M1 | in `returns`; in `passes`, `passes_to`; in `incident_valid`, `incident`; out `expired` |
+/// | remote unit | in `answer`, `answer_valid`; in `owed`; out `forgets`: the answer of a thread will find nobody |
+/// | divider | in `divider_done`, `divider_thread`, `divider_busy`; out `cancel` |
+/// | command port | in `port_full`, `port_pending` |
+/// | issue | out `ready`, `inject`, `inject_quotient`, `answer_value`, `answer_rd`, `answer_funct3`; in `injected` |
+/// | endings | in `spent`: a thread's budget is used up; out `ends`, `runs` |
+/// | fetch | out `enter_other`, `start`, `back`, `other_pc` |
+///
+/// At most one thread has instructions in F to M1: the current one. It leaves when its handler ends or when it is blocked, if the other one
+/// is runnable or else a launch waits and a thread is free; and it makes room as soon as the older thread is runnable again, after an
+/// instruction that cannot fault. A return leads to the other handler's fetch in the next cycle; a wait, which is resolved one cycle after M1, in the
+/// cycle after that. A thread that is blocked and has nothing to make room for refetches what follows, which then waits in D.
+///
+/// A thread whose budget is spent is not blocked any more: its next instruction faults instead of executing.
+#[derive(LogicBlock, Default)]
+pub struct Threads {
+    /// Core clock.
+    pub clock: Signal<In, Clock>,
+    /// Synchronous reset, active high.
+    pub reset: Signal<In, Bit>,
+    /// A launch waits.
+    pub waiting: Signal<In, Bit>,
+    /// The handler returns.
+    pub returns: Signal<In, Bit>,
+    /// An instruction that cannot fault leaves M1.
+    pub passes: Signal<In, Bit>,
+    /// The one behind it.
+    pub passes_to: Signal<In, Bits<17>>,
+    /// A fault or a wait is resolved.
+    pub incident_valid: Signal<In, Bit>,
+    /// Which.
+    pub incident: Signal<In, Incident>,
+    /// An answer.
+    pub answer: Signal<In, RemoteAnswer>,
+    /// It is one to a load or atomic.
+    pub answer_valid: Signal<In, Bit>,
+    /// Threads whose answer is for a handler that is gone.
+    pub owed: Signal<In, Bits<2>>,
+    /// The divider has a result.
+    pub divider_done: Signal<In, Bit>,
+    /// For this thread.
+    pub divider_thread: Signal<In, Bit>,
+    /// It cannot take operands.
+    pub divider_busy: Signal<In, Bit>,
+    /// No handle is free.
+    pub port_full: Signal<In, Bit>,
+    /// Commands of a thread's handler are under way.
+    pub port_pending: Signal<In, Bits<2>>,
+    /// Budgets that are used up.
+    pub spent: Signal<In, Bits<2>>,
+    /// The injection asked for takes place.
+    pub injected: Signal<In, Bit>,
+    /// The thread that is fetched.
+    pub current: Signal<Out, Bit>,
+    /// It may issue instructions.
+    pub ready: Signal<Out, Bit>,
+    /// A result has to be injected, and is there.
+    pub inject: Signal<Out, Bit>,
+    /// It is the divider's.
+    pub inject_quotient: Signal<Out, Bit>,
+    /// The answer to inject.
+    pub answer_value: Signal<Out, Bits<32>>,
+    /// Its register.
+    pub answer_rd: Signal<Out, Bits<5>>,
+    /// Its extension.
+    pub answer_funct3: Signal<Out, Bits<3>>,
+    /// The waiting launch starts: fetch its entry.
+    pub start: Signal<Out, Bit>,
+    /// On this thread.
+    pub start_thread: Signal<Out, Bit>,
+    /// The launch was started in the last cycle.
+    pub started: Signal<Out, Bit>,
+    /// Fetch from `other_pc` of the other thread.
+    pub enter_other: Signal<Out, Bit>,
+    /// Where it continues.
+    pub other_pc: Signal<Out, Bits<17>>,
+    /// A wait begins and nobody takes over: fetch from the incident's `restart`.
+    pub back: Signal<Out, Bit>,
+    /// The handler of the current thread ends.
+    pub ends: Signal<Out, Bit>,
+    /// Threads whose clocks run.
+    pub runs: Signal<Out, Bits<2>>,
+    /// Threads with a handler.
+    pub alive: Signal<Out, Bits<2>>,
+    /// The next instruction of the current thread faults.
+    pub expired: Signal<Out, Bit>,
+    /// Threads that do not want their answer any more.
+    pub forgets: Signal<Out, Bits<2>>,
+    /// The divider works for nobody.
+    pub cancel: Signal<Out, Bit>,
+    thread: Reg<Bit>,
+    /// The thread that began first, if both have a handler.
+    older: Reg<Bit>,
+    has_handler: [Reg<Bit>; 2],
+    blocked: [Reg<Bit>; 2],
+    /// A result has to be injected before the next instruction.
+    expects: [Reg<Bit>; 2],
+    waits: [DFF<Wait>; 2],
+    restart: [DFF<Bits<17>>; 2],
+    rd: [DFF<Bits<5>>; 2],
+    funct3: [DFF<Bits<3>>; 2],
+    first: Reg<Bit>,
+    answers: LutMemory<Bits<32>, 1>,
+    wakes: Signal<Local, Bits<2>>,
+}
+
+impl Logic for Threads {
+    #[hdl]
+    fn update(&mut self) {
+        regs!(self, clock, reset, thread, older, first);
+        let thread = self.thread.q.val();
+        let incident = self.incident.val();
+        let blocks = self.incident_valid.val() & !incident.fault;
+        let ends = self.returns.val() | (self.incident_valid.val() & incident.fault);
+        let owed = self.owed.val();
+        let answer_owed = if self.answer.val().thread { owed.get_bit(1) } else { owed.get_bit(0) };
+        let answered = self.answer_valid.val() & !answer_owed;
+
+        // What wakes a blocked thread.
+        let mut wakes: Bits<2> = bits::<2>(0);
+        let mut forgets: Bits<2> = bits::<2>(0);
+        let mut cancel: Bit = false;
+        for i in 0..2 {
+            regs!(self, clock, reset, has_handler[i], blocked[i], expects[i]);
+            dffs!(self, clock, waits[i], restart[i], rd[i], funct3[i]);
+            let there = match self.waits[i].q.val() {
+                Wait::Answer => answered & (self.answer.val().thread == (i == 1)),
+                Wait::Quotient => self.divider_done.val() & (self.divider_thread.val() == (i == 1)),
+                Wait::Divider => !self.divider_busy.val(),
+                Wait::Commands => !self.port_pending.val().get_bit(i),
+                Wait::Handle => !self.port_full.val(),
+            };
+            let waits_spent = self.spent.val().get_bit(i) & (self.blocked[i].q.val() | self.expects[i].q.val());
+            wakes = wakes.replace_bit(i, self.blocked[i].q.val() & (there | self.spent.val().get_bit(i)));
+            forgets = forgets.replace_bit(
+                i,
+                waits_spent & self.blocked[i].q.val() & (self.waits[i].q.val() == Wait::Answer) & !there,
+            );
+            cancel = cancel | (waits_spent & self.expects[i].q.val() & (self.waits[i].q.val() == Wait::Quotient));
+            if waits_spent {
+                self.expects[i].d.next = false;
+            }
+        }
+        self.wakes.next = wakes;
+        self.forgets.next = forgets;
+        self.cancel.next = cancel;
+        let waking = self.wakes.val();
+
+        let here = if thread { self.has_handler[1].q.val() } else { self.has_handler[0].q.val() };
+        let there = if thread { self.has_handler[0].q.val() } else { self.has_handler[1].q.val() };
+        let blocked = if thread { self.blocked[1].q.val() } else { self.blocked[0].q.val() };
+        let other_blocked = if thread { self.blocked[0].q.val() } else { self.blocked[1].q.val() };
+        let expects = if thread { self.expects[1].q.val() } else { self.expects[0].q.val() };
+        let spent = if thread { self.spent.val().get_bit(1) } else { self.spent.val().get_bit(0) };
+        let quotient =
+            if thread { self.waits[1].q.val() == Wait::Quotient } else { self.waits[0].q.val() == Wait::Quotient };
+
+        // Who runs next.
+        let other_runs = there & !other_blocked;
+        let makes_room = self.passes.val() & other_runs & (self.older.q.val() != thread);
+        let leaves = !here | blocked | ends | blocks | makes_room;
+        let enters = leaves & other_runs;
+        let starts = leaves & !other_runs & self.waiting.val() & (!here | !there | ends);
+        let on_same = !here | ends;
+        let start_thread = if on_same { thread } else { !thread };
+        self.start.next = starts;
+        self.start_thread.next = start_thread;
+        self.enter_other.next = enters;
+        self.other_pc.next = if thread { self.restart[0].q.val() } else { self.restart[1].q.val() };
+        self.back.next = blocks & !enters & !starts;
+        self.first.d.next = starts;
+        self.started.next = self.first.q.val();
+        if enters {
+            self.thread.d.next = !thread;
+        } else if starts {
+            self.thread.d.next = start_thread;
+        }
+        // Whoever is alone is the older one.
+        if ends {
+            self.older.d.next = !thread;
+        }
+        if starts {
+            self.older.d.next = if there { !start_thread } else { start_thread };
+            if !on_same {
+                self.older.d.next = thread;
+            }
+        }
+
+        for i in 0..2 {
+            let mine = thread == (i == 1);
+            if waking.get_bit(i) {
+                self.blocked[i].d.next = false;
+            }
+            if mine & self.injected.val() {
+                self.expects[i].d.next = false;
+            }
+            if mine & blocks {
+                self.blocked[i].d.next = true;
+                self.expects[i].d.next = (incident.reason == Wait::Answer) | (incident.reason == Wait::Quotient);
+                self.waits[i].d.next = incident.reason;
+                self.rd[i].d.next = incident.rd;
+                self.funct3[i].d.next = incident.funct3;
+            }
+            if mine & (blocks | makes_room) {
+                self.restart[i].d.next = if blocks { incident.restart } else { self.passes_to.val() };
+            }
+            if mine & ends {
+                self.has_handler[i].d.next = false;
+            }
+            if starts & (start_thread == (i == 1)) {
+                self.has_handler[i].d.next = true;
+            }
+        }
+
+        self.answers.clock.next = self.clock.val();
+        self.answers.write_enable.next = answered;
+        self.answers.write_address.next = self.answer.val().thread.into();
+        self.answers.write_data.next = self.answer.val().data;
+        self.answers.read_address.next = thread.into();
+        self.answer_value.next = self.answers.read_data.val();
+        self.answer_rd.next = if thread { self.rd[1].q.val() } else { self.rd[0].q.val() };
+        self.answer_funct3.next = if thread { self.funct3[1].q.val() } else { self.funct3[0].q.val() };
+        // A quotient is injected in the cycle in which it is there.
+        let quotient_there = self.divider_done.val() & (self.divider_thread.val() == thread);
+        self.inject.next = expects & !spent & (if quotient { quotient_there } else { !blocked });
+        self.inject_quotient.next = quotient;
+
+        self.current.next = thread;
+        self.ready.next = here & !blocked & !expects;
+        self.ends.next = ends;
+        self.expired.next = spent;
+        self.alive.next = (self.has_handler[1].q.val(), self.has_handler[0].q.val()).cat::<2>();
+        let second_runs = self.has_handler[1].q.val() & (thread | self.blocked[1].q.val());
+        let first_runs = self.has_handler[0].q.val() & (!thread | self.blocked[0].q.val());
+        self.runs.next = (second_runs, first_runs).cat::<2>();
+    }
+}

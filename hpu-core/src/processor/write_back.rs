@@ -1,0 +1,209 @@
+//! Results in M1, M2 and M3: where they come from, who may have them, when they are written.
+
+use super::byte_lanes::LoadLanes;
+use super::decode::Kind;
+use super::stages::{Executed, Issued, Producer};
+use super::types::Target;
+use spindle_verilog::prelude::*;
+
+/// The results behind X.
+///
+/// | neighbour | ports |
+/// |---|---|
+/// | issue, resolve | in `issued`, `writes` of X; in `executed`, `live`, `holds` of M1; in `flush`; in `ends`: nothing of an ended handler is written |
+/// | execute | in `value`, `product` |
+/// | memory stage | in `from`, `other_granted` |
+/// | L1, instruction memory, command port | in `l1_data`, `code_data`, `port_data` of the load in M2 |
+/// | operands | out `first`, `second`, `third`, `third_thread` |
+///
+/// M2 has the word in which a load begins: the result of an aligned word. Everything else about loads is done in M3, with the word behind it. If the two
+/// halves of a load were granted apart, the second word comes first and is kept in M3's register until the load gets there.
+#[derive(LogicBlock, Default)]
+pub struct WriteBack {
+    /// Core clock.
+    pub clock: Signal<In, Clock>,
+    /// Synchronous reset, active high.
+    pub reset: Signal<In, Bit>,
+    /// The current thread.
+    pub thread: Signal<In, Bit>,
+    /// The instruction in X.
+    pub issued: Signal<In, Issued>,
+    /// It writes a register.
+    pub writes: Signal<In, Bit>,
+    /// D and X are dropped.
+    pub flush: Signal<In, Bit>,
+    /// The instruction in M1.
+    pub executed: Signal<In, Executed>,
+    /// There is one.
+    pub live: Signal<In, Bit>,
+    /// It stays.
+    pub holds: Signal<In, Bit>,
+    /// The current handler ends, or what left M1 in the last cycle has not taken effect.
+    pub ends: Signal<In, Bit>,
+    /// Result of M1.
+    pub value: Signal<In, Bits<32>>,
+    /// Product in M2.
+    pub product: Signal<In, Bits<32>>,
+    /// Where the load in M1 reads.
+    pub from: Signal<In, Target>,
+    /// The half that it does not begin in was granted, alone.
+    pub other_granted: Signal<In, Bit>,
+    /// Even and odd word of L1.
+    pub l1_data: [Signal<In, Bits<32>>; 2],
+    /// Word of the instruction memory.
+    pub code_data: Signal<In, Bits<32>>,
+    /// Word of the command port.
+    pub port_data: Signal<In, Bits<32>>,
+    /// M1.
+    pub first: Signal<Out, Producer>,
+    /// M2.
+    pub second: Signal<Out, Producer>,
+    /// M3.
+    pub third: Signal<Out, Producer>,
+    /// Its thread.
+    pub third_thread: Signal<Out, Bit>,
+    lanes: LoadLanes,
+    first_writes: Reg<Bit>,
+    first_ready: DFF<Bit>,
+    second_writes: Reg<Bit>,
+    second_rd: DFF<Bits<5>>,
+    second_thread: DFF<Bit>,
+    second_value: DFF<Bits<32>>,
+    second_loads: Reg<Bit>,
+    second_multiplies: DFF<Bit>,
+    second_from: DFF<Target>,
+    second_offset: DFF<Bits<3>>,
+    second_funct3: DFF<Bits<3>>,
+    second_narrow: DFF<Bit>,
+    third_writes: Reg<Bit>,
+    third_rd: DFF<Bits<5>>,
+    writer: DFF<Bit>,
+    third_word: DFF<Bits<32>>,
+    third_other: DFF<Bits<32>>,
+    third_offset: DFF<Bits<2>>,
+    third_funct3: DFF<Bits<3>>,
+    third_narrow: DFF<Bit>,
+    other_read: Reg<Bit>,
+    other_there: Reg<Bit>,
+    /// `third_other` is the second word of the load that is still before M3.
+    keeps: Reg<Bit>,
+}
+
+impl Logic for WriteBack {
+    #[hdl]
+    fn update(&mut self) {
+        regs!(
+            self,
+            clock,
+            reset,
+            first_writes,
+            second_writes,
+            second_loads,
+            third_writes,
+            other_read,
+            other_there,
+            keeps
+        );
+        dffs!(
+            self,
+            clock,
+            first_ready,
+            second_rd,
+            second_thread,
+            second_value,
+            second_multiplies,
+            second_from,
+            second_offset,
+            second_funct3,
+            second_narrow,
+            third_rd,
+            writer,
+            third_word,
+            third_other,
+            third_offset,
+            third_funct3,
+            third_narrow
+        );
+        let executed = self.executed.val();
+        let kind = self.issued.val().kind;
+
+        // M1.
+        if !self.holds.val() {
+            self.first_writes.d.next = self.writes.val() & !self.flush.val();
+            self.first_ready.d.next =
+                (kind != Kind::Load) & (kind != Kind::Mul) & (kind != Kind::Amo) & (kind != Kind::Div);
+        }
+        self.first.next = Producer {
+            writes: self.first_writes.q.val(),
+            ready: self.first_ready.q.val(),
+            rd: executed.rd,
+            value: self.value.val(),
+        };
+
+        // M2.
+        let moves = self.live.val() & !self.holds.val();
+        let loads = executed.kind == Kind::Load;
+        self.second_writes.d.next = moves & self.first_writes.q.val() & !self.ends.val();
+        self.second_loads.d.next = moves & loads;
+        self.second_rd.d.next = executed.rd;
+        self.second_thread.d.next = self.thread.val();
+        self.second_value.d.next = self.value.val();
+        self.second_multiplies.d.next = executed.kind == Kind::Mul;
+        self.second_from.d.next = self.from.val();
+        self.second_offset.d.next = executed.sum.get_bits::<3>(0);
+        self.second_funct3.d.next = executed.funct3;
+        self.second_narrow.d.next = loads & (!executed.funct3.get_bit(1) | executed.sum.get_bits::<2>(0).any());
+        let odd = self.second_offset.q.val().get_bit(2);
+        let word = match self.second_from.q.val() {
+            Target::Code => self.code_data.val(),
+            Target::Command => self.port_data.val(),
+            _ => {
+                if odd {
+                    self.l1_data[1].val()
+                } else {
+                    self.l1_data[0].val()
+                }
+            }
+        };
+        let second_value = if self.second_loads.q.val() {
+            word
+        } else if self.second_multiplies.q.val() {
+            self.product.val()
+        } else {
+            self.second_value.q.val()
+        };
+        self.second.next = Producer {
+            writes: self.second_writes.q.val(),
+            ready: !self.second_narrow.q.val(),
+            rd: self.second_rd.q.val(),
+            value: second_value,
+        };
+
+        // M3.
+        self.third_writes.d.next = self.second_writes.q.val() & !self.ends.val();
+        self.third_rd.d.next = self.second_rd.q.val();
+        self.writer.d.next = self.second_thread.q.val();
+        self.third_word.d.next = second_value;
+        self.third_offset.d.next = self.second_offset.q.val().get_bits::<2>(0);
+        self.third_funct3.d.next = self.second_funct3.q.val();
+        self.third_narrow.d.next = self.second_narrow.q.val();
+        self.other_read.d.next = self.other_granted.val() & !self.ends.val();
+        self.other_there.d.next = self.other_read.q.val() & !self.ends.val();
+        self.keeps.d.next =
+            (self.other_there.q.val() | self.keeps.q.val()) & !self.second_loads.q.val() & !self.ends.val();
+        if !self.keeps.q.val() {
+            self.third_other.d.next = if odd { self.l1_data[0].val() } else { self.l1_data[1].val() };
+        }
+        self.lanes.even.next = self.third_word.q.val();
+        self.lanes.odd.next = self.third_other.q.val();
+        self.lanes.offset.next = bit_cast::<3, 2>(self.third_offset.q.val());
+        self.lanes.funct3.next = self.third_funct3.q.val();
+        self.third.next = Producer {
+            writes: self.third_writes.q.val(),
+            ready: true,
+            rd: self.third_rd.q.val(),
+            value: if self.third_narrow.q.val() { self.lanes.value.val() } else { self.third_word.q.val() },
+        };
+        self.third_thread.next = self.writer.q.val();
+    }
+}

@@ -7,6 +7,7 @@
 mod backend;
 pub mod capture;
 mod device;
+pub mod hart;
 pub mod host_memory;
 pub mod retirement;
 pub mod trace;

@@ -1,0 +1,126 @@
+//! What the processor tells: retired instructions, first fetches, ends.
+
+use super::fields::Reader;
+
+/// A retired instruction, from the retirement port (`Rvfi` in the processor's types).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Retired {
+    /// Cycle of the bench.
+    pub cycle: u64,
+    /// Number in its thread.
+    pub order: u64,
+    /// The instruction.
+    pub insn: u32,
+    /// It faulted.
+    pub trap: bool,
+    /// The handler ended with it.
+    pub halt: bool,
+    /// It is the first of a handler.
+    pub intr: bool,
+    /// Hardware thread.
+    pub thread: usize,
+    /// Source registers and their values.
+    pub rs1: (u8, u32),
+    /// The second one.
+    pub rs2: (u8, u32),
+    /// Destination and what it got.
+    pub rd: (u8, u32),
+    /// Its address.
+    pub pc: u32,
+    /// Address of the next one.
+    pub next_pc: u32,
+    /// Virtual address of its access.
+    pub address: u32,
+    /// Bytes read from there on.
+    pub read_mask: u8,
+    /// Bytes written from there on.
+    pub write_mask: u8,
+    /// What was read.
+    pub read: u32,
+    /// What was written.
+    pub written: u32,
+}
+
+impl Retired {
+    /// Takes the port apart; `None` = nothing retires.
+    pub(super) fn from_port(bytes: &[u8], cycle: u64) -> Option<Retired> {
+        if bytes[0] & 1 == 0 {
+            return None;
+        }
+        let mut port = Reader::new(bytes);
+        port.bit();
+        let order = port.field(64);
+        let insn = port.word();
+        let (trap, halt, intr) = (port.bit(), port.bit(), port.bit());
+        let (mode, ixl) = (port.field(2), port.field(2));
+        assert_eq!((mode, ixl), (3, 1), "mode and ixl are constants");
+        let thread = port.field(1) as usize;
+        let (rs1_addr, rs2_addr) = (port.field(5) as u8, port.field(5) as u8);
+        let (rs1, rs2) = ((rs1_addr, port.word()), (rs2_addr, port.word()));
+        let rd = (port.field(5) as u8, port.word());
+        let (pc, next_pc, address) = (port.word(), port.word(), port.word());
+        let (read_mask, write_mask) = (port.field(4) as u8, port.field(4) as u8);
+        let (read, written) = (port.word(), port.word());
+        Some(Retired {
+            cycle,
+            order,
+            insn,
+            trap,
+            halt,
+            intr,
+            thread,
+            rs1,
+            rs2,
+            rd,
+            pc,
+            next_pc,
+            address,
+            read_mask,
+            write_mask,
+            read,
+            written,
+        })
+    }
+}
+
+/// A handler begins or ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct HandlerEvent {
+    /// Cycle of the bench.
+    pub cycle: u64,
+    /// Hardware thread.
+    pub thread: usize,
+    /// Bank of its start; 0 for an end, which does not name it.
+    pub bank: usize,
+    /// Its frame.
+    pub frame: u16,
+}
+
+/// How a handler ended (`Ending` in the processor's types).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ending {
+    /// Its bank.
+    pub bank: usize,
+    /// Return code.
+    pub code: u8,
+    /// 0 = it returned.
+    pub cause: u8,
+    /// Address of the instruction that faulted.
+    pub pc: u32,
+    /// Address of its access.
+    pub address: u32,
+    /// Cycles from the first fetch to the end.
+    pub cycles: u32,
+    /// Cycle in which the ending was taken.
+    pub taken: u64,
+}
+
+impl Ending {
+    pub(super) fn from_port(bytes: &[u8], cycle: u64) -> Ending {
+        let mut port = Reader::new(bytes);
+        let (bank, code) = (port.field(2) as usize, port.field(8) as u8);
+        let (fault, cause) = (port.bit(), port.field(4) as u8);
+        assert_eq!(fault, cause != 0, "a fault and its cause belong together");
+        Ending { bank, code, cause, pc: port.word(), address: port.word(), cycles: port.word(), taken: cycle }
+    }
+}

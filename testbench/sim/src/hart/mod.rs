@@ -1,0 +1,21 @@
+//! A bench for one handler processor: everything around its ports, with random delays wherever the ports allow them.
+//!
+//! [`Hart`] takes a model of the emitted `Hpu` (this crate knows no RTL crate) with its retirement port and plays loader, instruction memory, L1, the
+//! remote port behind which L2 and the atomic units are, and the command port. [`Timing`] says how unkind they are. [`Retired`] is an instruction as
+//! it left the pipeline.
+
+pub mod assembler;
+mod bench;
+mod events;
+mod fields;
+mod loader;
+mod port;
+mod remote;
+mod timing;
+
+pub use bench::Hart;
+pub use events::{Ending, HandlerEvent, Retired};
+pub use loader::{Area, Start, Target};
+pub use port::{CommandPort, PortWrite, Verdict};
+pub use remote::{Remote, Rival};
+pub use timing::Timing;

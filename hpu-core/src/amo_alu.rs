@@ -2,7 +2,38 @@
 
 use spindle_verilog::prelude::*;
 
-/// The arithmetic of the AMOs: combinational. LR and SC are not among them.
+/// The first half: operand + old, or for minimum and maximum operand - old - 1, which needs no carry in.
+#[hdl_fn]
+pub fn amo_sum(old: Bits<32>, operand: Bits<32>, funct5: Bits<5>) -> Bits<32> {
+    operand + (old ^ repeat::<32>(funct5.get_bit(4)))
+}
+
+/// The second half: the word that is stored, given the sum.
+#[hdl_fn]
+pub fn amo_result(old: Bits<32>, operand: Bits<32>, funct5: Bits<5>, sum: Bits<32>) -> Bits<32> {
+    let compares = funct5.get_bit(4);
+    let differ = old.get_bit(31) ^ operand.get_bit(31);
+    let old_is_less_by_sign = if funct5.get_bit(3) { operand.get_bit(31) } else { old.get_bit(31) };
+    let old_is_less = if differ { old_is_less_by_sign } else { !sum.get_bit(31) };
+    let keeps = old_is_less ^ funct5.get_bit(2);
+    // One function of a bit of old, operand and sum. XOR = 4, OR = 8, AND = 12, SWAP = 1, ADD = 0.
+    let choice = if compares {
+        (bits::<2>(2), keeps).cat::<3>()
+    } else {
+        (funct5.get_bit(0), funct5.get_bits::<2>(2)).cat::<3>()
+    };
+    match choice.index() {
+        1 => old ^ operand,
+        2 => old | operand,
+        3 => old & operand,
+        4 => operand,
+        5 => old,
+        _ => sum,
+    }
+}
+
+/// The arithmetic of the AMOs in one step, combinational. LR and SC are not among them. A user that has a cycle between the halves takes
+/// [`amo_sum`] and [`amo_result`] with registers in between.
 ///
 /// | ports | meaning |
 /// |---|---|
@@ -25,29 +56,7 @@ pub struct AmoAlu {
 impl Logic for AmoAlu {
     #[hdl]
     fn update(&mut self) {
-        let old = self.old.val();
-        let operand = self.operand.val();
-        let funct = self.funct5.val();
-        // Minimum and maximum: operand - old - 1 through the one adder, which then needs no carry in.
-        let compares = funct.get_bit(4);
-        let sum = operand + (old ^ repeat::<32>(compares));
-        let differ = old.get_bit(31) ^ operand.get_bit(31);
-        let old_is_less_by_sign = if funct.get_bit(3) { operand.get_bit(31) } else { old.get_bit(31) };
-        let old_is_less = if differ { old_is_less_by_sign } else { !sum.get_bit(31) };
-        let keeps = old_is_less ^ funct.get_bit(2);
-        // One function of a bit of old, operand and sum. XOR = 4, OR = 8, AND = 12, SWAP = 1, ADD = 0.
-        let choice = if compares {
-            (bits::<2>(2), keeps).cat::<3>()
-        } else {
-            (funct.get_bit(0), funct.get_bits::<2>(2)).cat::<3>()
-        };
-        self.result.next = match choice.index() {
-            1 => old ^ operand,
-            2 => old | operand,
-            3 => old & operand,
-            4 => operand,
-            5 => old,
-            _ => sum,
-        };
+        let sum = amo_sum(self.old.val(), self.operand.val(), self.funct5.val());
+        self.result.next = amo_result(self.old.val(), self.operand.val(), self.funct5.val(), sum);
     }
 }

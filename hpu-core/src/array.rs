@@ -17,13 +17,12 @@ use crate::cluster::Cluster;
 use crate::collector::Collector;
 use crate::dispatcher::Dispatcher;
 use crate::dma_router::DmaRouter;
-use crate::hpu_counter::HpuCounter;
 use crate::l2::L2;
 use crate::l2_port::L2Port;
 use crate::load_router::LoadRouter;
 use crate::processor::types::Rvfi;
 use crate::registers::Registers;
-use crate::sum_counter::SumCounter;
+use crate::telemetry::Telemetry;
 use crate::types::{FaultReport, PrintPiece};
 use spindle_blocks::arbiter::StreamArbiter;
 use spindle_blocks::desc::{Command, CsrRequest, CsrResponse, DmaDesc, DmaDone, ReadRequest, TaskDesc, TaskDone};
@@ -127,14 +126,7 @@ pub struct HpuArray {
     l2_port: Vec<L2Port>,
     l2: L2,
     registers: Registers,
-    hpu_counters: Vec<HpuCounter>,
-    task_counter: SumCounter,
-    fault_counter: SumCounter,
-    busy_counter: SumCounter,
-    retired_counter: SumCounter,
-    command_counter: SumCounter,
-    lost_counter: SumCounter,
-    print_counter: SumCounter,
+    telemetry: Telemetry,
     /// Cycles since reset, in two halves so that no carry is long; `wraps` = the low half is all ones.
     cycle_low: Reg<Bits<32>>,
     cycle_high: Reg<Bits<32>>,
@@ -142,8 +134,6 @@ pub struct HpuArray {
     egress_inside: Reg<Bit>,
     egress_pushed: Signal<Local, Bits<16>>,
     egress_starts: Signal<Local, Bit>,
-    trace_valid_register: Reg<Bits<128>>,
-    trace_tags_register: DFF<Bits<2048>>,
     dma_done_register: DFF<DmaDone>,
     dma_done_pulse: Reg<Bit>,
     _clusters: usize,
@@ -217,22 +207,13 @@ impl HpuArray {
             l2_port: (0..config.clusters).map(|_| Default::default()).collect(),
             l2: L2::new(config.l2_bytes, config.clusters, config.hpus),
             registers: Registers::new(config.total_hpus(), config.contexts),
-            hpu_counters: (0..config.total_hpus()).map(|_| Default::default()).collect(),
-            task_counter: Default::default(),
-            fault_counter: Default::default(),
-            busy_counter: Default::default(),
-            retired_counter: Default::default(),
-            command_counter: Default::default(),
-            lost_counter: Default::default(),
-            print_counter: Default::default(),
+            telemetry: Telemetry::new(config),
             cycle_low: Default::default(),
             cycle_high: Default::default(),
             wraps: Default::default(),
             egress_inside: Default::default(),
             egress_pushed: Default::default(),
             egress_starts: Default::default(),
-            trace_valid_register: Default::default(),
-            trace_tags_register: Default::default(),
             dma_done_register: Default::default(),
             dma_done_pulse: Default::default(),
             _clusters: config.clusters,
@@ -245,8 +226,8 @@ impl HpuArray {
 impl Logic for HpuArray {
     #[hdl]
     fn update(&mut self) {
-        regs!(self, clock, reset, egress_inside, trace_valid_register, dma_done_pulse, cycle_low, cycle_high, wraps);
-        dffs!(self, clock, trace_tags_register, dma_done_register);
+        regs!(self, clock, reset, egress_inside, dma_done_pulse, cycle_low, cycle_high, wraps);
+        dffs!(self, clock, dma_done_register);
         clocks!(
             self,
             clock,
@@ -264,20 +245,7 @@ impl Logic for HpuArray {
             l2_port,
             l2
         );
-        clocks!(
-            self,
-            clock,
-            reset,
-            registers,
-            hpu_counters,
-            task_counter,
-            fault_counter,
-            busy_counter,
-            retired_counter,
-            command_counter,
-            lost_counter,
-            print_counter
-        );
+        clocks!(self, clock, reset, registers, telemetry);
 
         // Tasks in, endings out.
         self.dispatcher.task_desc.next = self.task_desc.val();
@@ -430,72 +398,41 @@ impl Logic for HpuArray {
         self.faults.read_ready.next = self.registers.pop.val();
         self.registers.print.next = self.prints.read.val();
         self.registers.prints.next = self.prints.level.val().get_bits::<8>(0);
-        self.registers.prints_lost.next = self.print_counter.low.val();
         self.prints.read_ready.next = self.registers.print_pop.val();
         self.fault_pending.next = self.faults.read_valid.val();
 
+        // Counters and trace lanes.
+        let mut faulted: Bits<8> = bits::<8>(0);
+        let mut lost: Bits<8> = bits::<8>(0);
+        for i in 0..self._clusters {
+            let reported = self.clusters[i].fault_valid.val();
+            faulted = faulted.replace_bit(i, reported & (self.faults.write_ready[i].val() | full));
+            lost = lost.replace_bit(i, reported & full);
+            self.telemetry.busy[i].next = self.clusters[i].busy.val();
+            self.telemetry.retired[i].next = self.clusters[i].retired.val();
+            self.telemetry.tasks_ended[i].next = self.clusters[i].tasks_ended.val();
+            self.telemetry.commands[i].next = self.clusters[i].commands.val();
+            self.telemetry.print_lost[i].next = bits::<8>(0);
+            self.telemetry.loaded[i].next = self.clusters[i].loaded.val();
+            self.telemetry.loaded_frame[i].next = self.clusters[i].loaded_frame.val();
+            self.telemetry.begun[i].next = self.clusters[i].begun.val();
+            self.telemetry.ended[i].next = self.clusters[i].ended.val();
+            self.telemetry.commanded[i].next = self.clusters[i].commanded.val();
+            self.telemetry.frames_begun[i].next = self.clusters[i].frames_begun.val();
+            self.telemetry.frames_ended[i].next = self.clusters[i].frames_ended.val();
+            self.telemetry.frames_commanded[i].next = self.clusters[i].frames_commanded.val();
+        }
+        self.telemetry.faulted.next = faulted;
+        self.telemetry.report_lost.next = lost;
+        self.registers.totals.next = self.telemetry.totals.val();
+        for i in 0..self._clusters * self._hpus {
+            self.registers.hpu_busy[i].next = self.telemetry.hpu_busy[i].val();
+            self.registers.hpu_tasks[i].next = self.telemetry.hpu_tasks[i].val();
+        }
+        self.trace_valid.next = self.telemetry.trace_valid.val();
+        self.trace_tags.next = self.telemetry.trace_tags.val();
         for i in 0..self._rvfi {
             self.rvfi[i].next = Rvfi::default();
         }
-
-        // Counters and trace lanes, by HPU.
-        let mut busy: Bits<32> = bits::<32>(0);
-        let mut retired: Bits<32> = bits::<32>(0);
-        let mut ended: Bits<32> = bits::<32>(0);
-        let mut commanded: Bits<32> = bits::<32>(0);
-        let mut faulted: Bits<32> = bits::<32>(0);
-        let mut lost: Bits<32> = bits::<32>(0);
-        let unprinted: Bits<32> = bits::<32>(0);
-        let mut lanes: Bits<128> = bits::<128>(0);
-        let mut tags: Bits<2048> = bits::<2048>(0);
-        for c in 0..self._clusters {
-            let reported = self.clusters[c].fault_valid.val();
-            faulted = faulted.replace_bit(c, reported & (self.faults.write_ready[c].val() | full));
-            lost = lost.replace_bit(c, reported & full);
-            for h in 0..self._hpus {
-                busy = busy.replace_bit(c * self._hpus + h, self.clusters[c].busy.val().get_bit(h));
-                retired = retired.replace_bit(c * self._hpus + h, self.clusters[c].retired.val().get_bit(h));
-                ended = ended.replace_bit(c * self._hpus + h, self.clusters[c].tasks_ended.val().get_bit(h));
-                commanded = commanded.replace_bit(c * self._hpus + h, self.clusters[c].commands.val().get_bit(h));
-                self.hpu_counters[c * self._hpus + h].busy.next = self.clusters[c].busy.val().get_bit(h);
-                self.hpu_counters[c * self._hpus + h].ended.next = self.clusters[c].tasks_ended.val().get_bit(h);
-                self.registers.hpu_busy[c * self._hpus + h].next =
-                    self.hpu_counters[c * self._hpus + h].busy_cycles.val();
-                self.registers.hpu_tasks[c * self._hpus + h].next = self.hpu_counters[c * self._hpus + h].tasks.val();
-                lanes = lanes.replace_bit(4 * (c * self._hpus + h), self.clusters[c].loaded.val().get_bit(h));
-                lanes = lanes.replace_bit(4 * (c * self._hpus + h) + 1, self.clusters[c].begun.val().get_bit(h));
-                lanes = lanes.replace_bit(4 * (c * self._hpus + h) + 2, self.clusters[c].ended.val().get_bit(h));
-                lanes = lanes.replace_bit(4 * (c * self._hpus + h) + 3, self.clusters[c].commanded.val().get_bit(h));
-                tags = tags
-                    | (bit_cast::<2048, 64>(
-                        (
-                            self.clusters[c].frames_commanded.val().get_bits::<16>(16 * h),
-                            self.clusters[c].frames_ended.val().get_bits::<16>(16 * h),
-                            self.clusters[c].frames_begun.val().get_bits::<16>(16 * h),
-                            self.clusters[c].loaded_frame.val(),
-                        )
-                            .cat::<64>(),
-                    ) << bits::<12>(64 * (c * self._hpus + h) as u64));
-            }
-        }
-        self.busy_counter.events.next = busy;
-        self.retired_counter.events.next = retired;
-        self.task_counter.events.next = ended;
-        self.command_counter.events.next = commanded;
-        self.fault_counter.events.next = faulted;
-        self.lost_counter.events.next = lost;
-        self.print_counter.events.next = unprinted;
-        self.registers.lost.next = self.lost_counter.low.val();
-        self.registers.busy_low.next = self.busy_counter.low.val();
-        self.registers.busy_high.next = self.busy_counter.high.val();
-        self.registers.retired_low.next = self.retired_counter.low.val();
-        self.registers.retired_high.next = self.retired_counter.high.val();
-        self.registers.tasks.next = self.task_counter.low.val();
-        self.registers.faulted.next = self.fault_counter.low.val();
-        self.registers.commands.next = self.command_counter.low.val();
-        self.trace_valid_register.d.next = lanes;
-        self.trace_tags_register.d.next = tags;
-        self.trace_valid.next = self.trace_valid_register.q.val();
-        self.trace_tags.next = self.trace_tags_register.q.val();
     }
 }

@@ -1,6 +1,6 @@
 //! One bank of context memory: arbitration, memory, atomics.
 
-use crate::amo_alu::AmoAlu;
+use crate::amo_alu::{amo_result, amo_sum};
 use crate::processor::types::{RemoteAnswer, RemoteRequest};
 use spindle_blocks::arbiter::RoundRobin;
 use spindle_blocks::ram::{ByteRam, RamStyle};
@@ -62,7 +62,7 @@ pub struct L2Passage {
 /// | 0 | grant |
 /// | 1 | address to the memory; a store (and an SC that succeeds) is written; reservations are taken and killed |
 /// | 2 | array read |
-/// | 3 | word out of the memory's output register: answer; AMO computed |
+/// | 3 | word out of the memory's output register: answer; an AMO's sum is computed |
 /// | 4 | the AMO's result is written |
 ///
 /// An AMO keeps the bank for 4 cycles, everything else for one. The bank has one reservation address: harts that reserve the same word
@@ -89,7 +89,6 @@ pub struct L2Bank {
     pub answer_to: Signal<Out, Bits<REQUESTERS>>,
     arbiter: RoundRobin<REQUESTERS>,
     memory: ByteRam<16, 4, 32>,
-    amo: AmoAlu,
     /// The request granted last; an AMO stays here until it is written.
     chosen: DFF<L2Request>,
     /// Whose request is 1, 2, 3 cycles behind its grant.
@@ -100,7 +99,8 @@ pub struct L2Bank {
     amo_reading: Reg<Bit>,
     amo_read: Reg<Bit>,
     amo_writes: Reg<Bit>,
-    result: DFF<Bits<32>>,
+    old: DFF<Bits<32>>,
+    sum: DFF<Bits<32>>,
     passage: [DFF<L2Passage>; 2],
     /// The reserved word, who reserved it, and for how long it has been.
     place: DFF<Bits<16>>,
@@ -123,7 +123,6 @@ impl L2Bank {
             answer_to: Default::default(),
             arbiter: Default::default(),
             memory: ByteRam::with_depth(RamStyle::Block, 2, bytes / 4),
-            amo: Default::default(),
             chosen: Default::default(),
             granted: Default::default(),
             reading: Default::default(),
@@ -131,7 +130,8 @@ impl L2Bank {
             amo_reading: Default::default(),
             amo_read: Default::default(),
             amo_writes: Default::default(),
-            result: Default::default(),
+            old: Default::default(),
+            sum: Default::default(),
             passage: Default::default(),
             place: Default::default(),
             holders: Default::default(),
@@ -145,7 +145,7 @@ impl Logic for L2Bank {
     #[hdl]
     fn update(&mut self) {
         regs!(self, clock, reset, granted, reading, read, amo_reading, amo_read, amo_writes, holders, age);
-        dffs!(self, clock, chosen, result, passage, place);
+        dffs!(self, clock, chosen, old, sum, passage, place);
         clocks!(self, clock, reset, arbiter);
         self.memory.clock.next = self.clock.val();
 
@@ -221,7 +221,12 @@ impl Logic for L2Bank {
             bits::<4>(0)
         };
         self.memory.write_address.next = row;
-        self.memory.write_data.next = if self.amo_writes.q.val() { self.result.q.val() } else { held.data << amount };
+        self.memory.write_data.next = if self.amo_writes.q.val() {
+            // Cycle 4 of an AMO, which still stands in `chosen`.
+            amo_result(self.old.q.val(), held.data, held.operation, self.sum.q.val())
+        } else {
+            held.data << amount
+        };
         self.memory.read_enable.next = busy;
         self.memory.read_address.next = row;
         self.reading.d.next = self.granted.q.val();
@@ -243,10 +248,8 @@ impl Logic for L2Bank {
         // Cycle 3: the answer.
         let passage = self.passage[1].q.val();
         let word = self.memory.read_data.val();
-        self.amo.old.next = word;
-        self.amo.operand.next = held.data;
-        self.amo.funct5.next = held.operation;
-        self.result.d.next = self.amo.result.val();
+        self.old.d.next = word;
+        self.sum.d.next = amo_sum(word, held.data, held.operation);
         self.amo_writes.d.next = self.amo_read.q.val();
         let mut data: Bits<32> = word >> (bit_cast::<5, 2>(passage.lane) << 3);
         if passage.conditional {

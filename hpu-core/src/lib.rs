@@ -10,7 +10,7 @@
 //! | [`instruction_memory`], [`access_router`], [`l1`], [`task_page`], [`l2`] with [`l2_bank`] | its memories |
 //! | [`command_port`], [`mover`], [`dma_router`], [`collector`] | its commands, on their way out |
 //! | [`reporter`] | how it ended, faults |
-//! | [`registers`], [`sum_counter`], [`hpu_counter`] | the host's side |
+//! | [`registers`], [`telemetry`] with [`sum_counter`] and [`hpu_counter`] | the host's side |
 //! | [`cluster`], [`array`] | all of it |
 #![warn(missing_docs)]
 
@@ -43,6 +43,7 @@ pub mod registers_file;
 pub mod reporter;
 pub mod sum_counter;
 pub mod task_page;
+pub mod telemetry;
 pub mod types;
 
 pub use array::HpuArray;

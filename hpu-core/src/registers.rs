@@ -6,13 +6,14 @@
 //! | context table, clusters | out `staged`, `install`, `install_index`, `active` |
 //! | clusters | out `imem_write`, `imem_address`, `imem_data` |
 //! | L2 | out `l2_request`, `l2_valid` / in `l2_ready`; in `l2_answer`, `l2_answer_valid` |
-//! | counters | in `tasks`, `faulted`, `busy_low`, ...; in `hpu_busy[i]`, `hpu_tasks[i]` |
-//! | fault queue | in `report`, `reports`, `lost`; out `pop` |
-//! | print queue | in `print`, `prints`, `prints_lost`; out `print_pop` |
+//! | telemetry | in `totals`, `hpu_busy[i]`, `hpu_tasks[i]` |
+//! | fault queue | in `report`, `reports`; out `pop` |
+//! | print queue | in `print`, `prints`; out `print_pop` |
 //!
 //! An access is answered 2 cycles after the request; L2_DATA waits for the memory. Addresses without a register answer with `error`.
 
 use crate::processor::types::{RemoteAnswer, RemoteRequest};
+use crate::telemetry::Totals;
 use crate::types::{ContextEntry, FaultReport, PrintPiece};
 use spindle_blocks::desc::{CsrRequest, CsrResponse};
 use spindle_contract::registers::hpu;
@@ -68,34 +69,18 @@ pub struct Registers {
     pub l2_answer: Signal<In, RemoteAnswer>,
     /// The access is done.
     pub l2_answer_valid: Signal<In, Bit>,
-    /// Tasks ended.
-    pub tasks: Signal<In, Bits<32>>,
-    /// Tasks ended by a fault.
-    pub faulted: Signal<In, Bits<32>>,
-    /// Cycles in handlers, low half.
-    pub busy_low: Signal<In, Bits<32>>,
-    /// High half.
-    pub busy_high: Signal<In, Bits<32>>,
-    /// Instructions, low half.
-    pub retired_low: Signal<In, Bits<32>>,
-    /// High half.
-    pub retired_high: Signal<In, Bits<32>>,
-    /// Commands issued.
-    pub commands: Signal<In, Bits<32>>,
+    /// Counts over all HPUs.
+    pub totals: Signal<In, Totals>,
     /// Oldest fault report.
     pub report: Signal<In, FaultReport>,
     /// Reports waiting.
     pub reports: Signal<In, Bits<8>>,
-    /// Reports lost.
-    pub lost: Signal<In, Bits<32>>,
     /// Drop the oldest report.
     pub pop: Signal<Out, Bit>,
     /// Oldest piece of text.
     pub print: Signal<In, PrintPiece>,
     /// Pieces waiting.
     pub prints: Signal<In, Bits<8>>,
-    /// Pieces lost.
-    pub prints_lost: Signal<In, Bits<32>>,
     /// Drop the oldest piece.
     pub print_pop: Signal<Out, Bit>,
     /// Cycles in a handler, per HPU.
@@ -141,20 +126,12 @@ impl Registers {
             l2_ready: Default::default(),
             l2_answer: Default::default(),
             l2_answer_valid: Default::default(),
-            tasks: Default::default(),
-            faulted: Default::default(),
-            busy_low: Default::default(),
-            busy_high: Default::default(),
-            retired_low: Default::default(),
-            retired_high: Default::default(),
-            commands: Default::default(),
+            totals: Default::default(),
             report: Default::default(),
             reports: Default::default(),
-            lost: Default::default(),
             pop: Default::default(),
             print: Default::default(),
             prints: Default::default(),
-            prints_lost: Default::default(),
             print_pop: Default::default(),
             hpu_busy: (0..hpus).map(|_| Default::default()).collect(),
             hpu_tasks: (0..hpus).map(|_| Default::default()).collect(),
@@ -201,6 +178,7 @@ impl Logic for Registers {
         let offset = request.addr.get_bits::<12>(0);
         let index = request.addr.get_bits::<6>(2);
         let entry = self.entry.q.val();
+        let totals = self.totals.val();
         let is_l2 = offset == bits::<12>(hpu::L2_DATA as u64);
         let fresh = request.valid & !self.word_ready.q.val() & !self.l2_pending.q.val() & !self.answer.q.val().ack;
         self.take.next = fresh & !is_l2;
@@ -222,13 +200,13 @@ impl Logic for Registers {
         let mut report_word: Bits<32> = bits::<32>(0);
         match offset.to_u64() {
             FAULT_COUNT => report_word = bit_cast::<32, 8>(self.reports.val()),
-            FAULT_LOST => report_word = self.lost.val(),
+            FAULT_LOST => report_word = totals.reports_lost,
             FAULT_WHO => report_word = report.who,
             FAULT_PC => report_word = report.pc,
             FAULT_ADDRESS => report_word = report.address,
             FAULT_FRAME => report_word = report.frame,
             PRINT_COUNT => report_word = bit_cast::<32, 8>(self.prints.val()),
-            PRINT_LOST => report_word = self.prints_lost.val(),
+            PRINT_LOST => report_word = totals.prints_lost,
             PRINT_WHO => report_word = print.who,
             PRINT_FRAME => report_word = bit_cast::<32, 16>(print.frame),
             PRINT_LOW => report_word = print.low,
@@ -276,19 +254,19 @@ impl Logic for Registers {
         } else if offset == bits::<12>(hpu::L2_ADDR as u64) {
             self.word.d.next = bit_cast::<32, 20>(self.l2_pointer.q.val());
         } else if offset == bits::<12>(hpu::TASKS_DONE as u64) {
-            self.word.d.next = self.tasks.val();
+            self.word.d.next = totals.tasks;
         } else if offset == bits::<12>(hpu::TASKS_FAULTED as u64) {
-            self.word.d.next = self.faulted.val();
+            self.word.d.next = totals.faulted;
         } else if offset == bits::<12>(hpu::BUSY_LO as u64) {
-            self.word.d.next = self.busy_low.val();
+            self.word.d.next = totals.busy_low;
         } else if offset == bits::<12>(hpu::BUSY_HI as u64) {
-            self.word.d.next = self.busy_high.val();
+            self.word.d.next = totals.busy_high;
         } else if offset == bits::<12>(hpu::INSTRET_LO as u64) {
-            self.word.d.next = self.retired_low.val();
+            self.word.d.next = totals.retired_low;
         } else if offset == bits::<12>(hpu::INSTRET_HI as u64) {
-            self.word.d.next = self.retired_high.val();
+            self.word.d.next = totals.retired_high;
         } else if offset == bits::<12>(hpu::COMMANDS as u64) {
-            self.word.d.next = self.commands.val();
+            self.word.d.next = totals.commands;
         } else if of_reports {
             self.word_known.d.next = report_known;
         } else {

@@ -200,8 +200,7 @@ impl Logic for Alu {
         let bytes =
             (odd.get_bits::<8>(24), even.get_bits::<8>(16), odd.get_bits::<8>(8), even.get_bits::<8>(0)).cat::<32>();
         let pairs = rotate_pairs(bytes, by.get_bits::<2>(1));
-        let turned =
-            if by.get_bit(0) { (pairs.get_bits::<1>(0), pairs.get_bits::<31>(1)).cat::<32>() } else { pairs };
+        let turned = if by.get_bit(0) { (pairs.get_bits::<1>(0), pairs.get_bits::<31>(1)).cat::<32>() } else { pairs };
 
         let fixed = (bits::<1>(1), control.fixed_8, repeat::<3>(control.fixed_7)).cat::<5>();
         let mask = shift_mask(if control.fixed { fixed } else { n }, control.left);

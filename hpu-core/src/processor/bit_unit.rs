@@ -86,9 +86,7 @@ fn count_32(x: Bits<32>) -> Bits<6> {
     let bit_0 = ones.get_bit(0) ^ last;
     let carry_0 = ones.get_bit(0) & last;
     let at_1 = count_3((ones.get_bit(1), twos.get_bit(0), carry_0).cat::<3>());
-    let at_2 = count_6(
-        (ones.get_bit(2), twos.get_bit(1), fours.get_bit(0), at_1.get_bit(1), false, false).cat::<6>(),
-    );
+    let at_2 = count_6((ones.get_bit(2), twos.get_bit(1), fours.get_bit(0), at_1.get_bit(1), false, false).cat::<6>());
     let at_3 = count_6((twos.get_bit(2), fours.get_bit(1), at_2.get_bit(1), false, false, false).cat::<6>());
     let at_4 = count_3((fours.get_bit(2), at_3.get_bit(1), at_2.get_bit(2)).cat::<3>());
     (at_4.get_bit(1) | at_3.get_bit(2), at_4.get_bit(0), at_3.get_bit(0), at_2.get_bit(0), at_1.get_bit(0), bit_0)
@@ -109,16 +107,7 @@ fn reverse(x: Bits<32>) -> Bits<32> {
 
 #[hdl_fn]
 fn reverse_8(x: Bits<8>) -> Bits<8> {
-    (
-        x.get_bit(0),
-        x.get_bit(1),
-        x.get_bit(2),
-        x.get_bit(3),
-        x.get_bit(4),
-        x.get_bit(5),
-        x.get_bit(6),
-        x.get_bit(7),
-    )
+    (x.get_bit(0), x.get_bit(1), x.get_bit(2), x.get_bit(3), x.get_bit(4), x.get_bit(5), x.get_bit(6), x.get_bit(7))
         .cat::<8>()
 }
 

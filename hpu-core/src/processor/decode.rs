@@ -333,11 +333,7 @@ fn arithmetic(word: Bits<32>, register: Bit) -> AluControl {
         fixed: zext_h | sext | orc_b | bext,
         fixed_8: orc_b | bext | (sext & !half),
         fixed_7: orc_b | bext,
-        fill: if sext {
-            (bits::<1>(1), !half).cat::<2>()
-        } else {
-            (bits::<1>(0), arithmetic_right).cat::<2>()
-        },
+        fill: if sext { (bits::<1>(1), !half).cat::<2>() } else { (bits::<1>(0), arithmetic_right).cat::<2>() },
         or_bytes: orc_b,
     }
 }

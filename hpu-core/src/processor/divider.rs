@@ -81,8 +81,7 @@ impl Logic for Divider {
         } else {
             (self.remainder.q.val(), quotient.get_bit(31)).cat::<33>()
         };
-        let total =
-            (shifted, true).cat::<34>() + (divisor ^ repeat::<33>(subtracts), subtracts).cat::<34>();
+        let total = (shifted, true).cat::<34>() + (divisor ^ repeat::<33>(subtracts), subtracts).cat::<34>();
         let fits = !total.get_bit(33);
 
         // The dividend's negation and the shift share the adder; bit 0, which comes late, stays out of it.
@@ -97,8 +96,7 @@ impl Logic for Divider {
         let loaded = upper + (bits::<30>(0), one_more).cat::<31>();
         let steps = self.left.q.val().any();
         if starts | (steps & !stops) {
-            self.quotient.d.next =
-                (loaded, if starts { self.a.val().get_bit(0) } else { fits }).cat::<32>();
+            self.quotient.d.next = (loaded, if starts { self.a.val().get_bit(0) } else { fits }).cat::<32>();
         }
         if starts {
             self.remainder.d.next = bits::<32>(0);

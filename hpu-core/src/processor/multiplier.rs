@@ -58,8 +58,7 @@ impl Logic for Multiplier {
             self.wants_high.d.next = f3.any();
 
             self.sum.d.next = self.middle[0].q.val() + self.middle[1].q.val();
-            self.outer.d.next =
-                (self.high.q.val().get_bits::<32>(0), self.low.q.val().get_bits::<32>(0)).cat::<64>();
+            self.outer.d.next = (self.high.q.val().get_bits::<32>(0), self.low.q.val().get_bits::<32>(0)).cat::<64>();
             self.takes_high.d.next = self.wants_high.q.val();
         }
         // The low 16 bits of the product are those of the lowest partial product.

@@ -194,22 +194,30 @@ fn reports_and_prints_are_shown_and_dropped() {
             let port = bench.model.port(name).unwrap_or_else(|error| panic!("{error}"));
             bench.model.set_bytes(port, bytes);
         }
-        for (name, value) in [("reports", 3), ("lost", 0xCAFE_0001), ("prints", 64), ("prints_lost", 0xCAFE_0002)] {
-            bench.set(name, value);
-        }
+        bench.set("reports", 3);
+        bench.set("prints", 64);
+        let totals = bench.model.port("totals").unwrap_or_else(|error| panic!("{error}"));
+        bench.model.set_words(totals, &[1, 2, 3, 4, 5, 6, 7, 8, 9]);
         let expected = [
             (hpu::FAULT_COUNT, 3),
-            (hpu::FAULT_LOST, 0xCAFE_0001),
+            (hpu::FAULT_LOST, 8),
             (hpu::FAULT_WHO, word(&report[..4])),
             (hpu::FAULT_PC, word(&report[4..8])),
             (hpu::FAULT_ADDRESS, word(&report[8..12])),
             (hpu::FAULT_FRAME, word(&report[12..])),
             (hpu::PRINT_COUNT, 64),
-            (hpu::PRINT_LOST, 0xCAFE_0002),
+            (hpu::PRINT_LOST, 9),
             (hpu::PRINT_WHO, word(&print[..4])),
             (hpu::PRINT_FRAME, word(&print[4..6])),
             (hpu::PRINT_LOW, word(&print[6..10])),
             (hpu::PRINT_HIGH, word(&print[10..])),
+            (hpu::TASKS_DONE, 1),
+            (hpu::TASKS_FAULTED, 2),
+            (hpu::BUSY_LO, 3),
+            (hpu::BUSY_HI, 4),
+            (hpu::INSTRET_LO, 5),
+            (hpu::INSTRET_HI, 6),
+            (hpu::COMMANDS, 7),
         ];
         for (offset, value) in expected {
             assert_eq!(bench.read(offset), value, "offset {offset:#x}");

@@ -9,6 +9,8 @@ mod ends;
 mod fields;
 mod handlers;
 mod oracle;
+mod pipeline;
+mod pipeline_bench;
 mod processor;
 mod protection;
 mod shapes;

@@ -99,7 +99,7 @@ impl Sections {
                 _ if section.sh_type(endian) == elf::SHT_NOBITS => &mut sum.bss,
                 _ => &mut sum.data,
             };
-            *kind += section.sh_size(endian);
+            *kind = kind.saturating_add(section.sh_size(endian));
         }
         Ok(sum)
     }
@@ -144,7 +144,7 @@ impl Report {
             instruction_memory: memory(image.code.len(), config.imem_bytes),
             context_memory: memory(image.state.len(), config.l2_bytes),
             stack_limit: config.stack_bytes(),
-            handlers: Code::of(file)?.handlers(),
+            handlers: Code::of(file)?.handlers(&image),
         })
     }
 

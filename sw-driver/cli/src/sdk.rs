@@ -102,7 +102,7 @@ pub fn load(path: &Path) -> Result<Handler> {
         content
     };
     let image = Image::parse(&elf).with_context(|| format!("{} cannot be loaded", path.display()))?;
-    let stack = Code::of(&elf).map(|code| code.handlers()).unwrap_or_default();
+    let stack = Code::of(&elf).map(|code| code.handlers(&image)).unwrap_or_default();
     Ok(Handler { name, image, elf, stack, shipped })
 }
 

@@ -10,7 +10,7 @@
 //! | [`instruction_memory`], [`access_router`], [`l1`], [`task_page`], [`l2`] with [`l2_bank`] | its memories |
 //! | [`command_port`], [`mover`], [`dma_router`], [`collector`] | its commands, on their way out |
 //! | [`reporter`] | how it ended, faults |
-//! | [`registers`], [`telemetry`] with [`sum_counter`] and [`hpu_counter`] | the host's side |
+//! | [`registers`] with [`context_staging`], [`telemetry`] with [`sum_counter`] and [`hpu_counter`] | the host's side |
 //! | [`cluster`], [`array`] | all of it |
 #![warn(missing_docs)]
 
@@ -21,6 +21,7 @@ pub mod array;
 pub mod cluster;
 pub mod collector;
 pub mod command_port;
+pub mod context_staging;
 pub mod context_table;
 pub mod decode;
 pub mod dispatcher;

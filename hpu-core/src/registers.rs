@@ -12,6 +12,7 @@
 //!
 //! An access is answered 2 cycles after the request; L2_DATA waits for the memory. Addresses without a register answer with `error`.
 
+use crate::context_staging::ContextStaging;
 use crate::processor::types::{RemoteAnswer, RemoteRequest};
 use crate::telemetry::Totals;
 use crate::types::{ContextEntry, FaultReport, PrintPiece};
@@ -19,6 +20,17 @@ use spindle_blocks::desc::{CsrRequest, CsrResponse};
 use spindle_contract::registers::hpu;
 use spindle_verilog::prelude::*;
 
+const IMEM_ADDR: u64 = hpu::IMEM_ADDR as u64;
+const IMEM_DATA: u64 = hpu::IMEM_DATA as u64;
+const L2_ADDR: u64 = hpu::L2_ADDR as u64;
+const L2_DATA: u64 = hpu::L2_DATA as u64;
+const TASKS_DONE: u64 = hpu::TASKS_DONE as u64;
+const TASKS_FAULTED: u64 = hpu::TASKS_FAULTED as u64;
+const BUSY_LO: u64 = hpu::BUSY_LO as u64;
+const BUSY_HI: u64 = hpu::BUSY_HI as u64;
+const INSTRET_LO: u64 = hpu::INSTRET_LO as u64;
+const INSTRET_HI: u64 = hpu::INSTRET_HI as u64;
+const COMMANDS: u64 = hpu::COMMANDS as u64;
 const FAULT_COUNT: u64 = hpu::FAULT_COUNT as u64;
 const FAULT_LOST: u64 = hpu::FAULT_LOST as u64;
 const FAULT_WHO: u64 = hpu::FAULT_WHO as u64;
@@ -87,8 +99,7 @@ pub struct Registers {
     pub hpu_busy: Vec<Signal<In, Bits<32>>>,
     /// Tasks ended, per HPU.
     pub hpu_tasks: Vec<Signal<In, Bits<32>>>,
-    entry: Reg<ContextEntry>,
-    active_mask: Reg<Bits<16>>,
+    staging: ContextStaging,
     imem_pointer: Reg<Bits<16>>,
     l2_pointer: Reg<Bits<20>>,
     word_ready: Reg<Bit>,
@@ -98,12 +109,9 @@ pub struct Registers {
     report_word: DFF<Bits<32>>,
     l2_asking: Reg<Bit>,
     l2_pending: Reg<Bit>,
-    installing: Reg<Bit>,
-    install_slot: DFF<Bits<4>>,
     answer: Reg<CsrResponse>,
     take: Signal<Local, Bit>,
     _hpus: usize,
-    _contexts: u64,
 }
 
 impl Registers {
@@ -135,8 +143,7 @@ impl Registers {
             print_pop: Default::default(),
             hpu_busy: (0..hpus).map(|_| Default::default()).collect(),
             hpu_tasks: (0..hpus).map(|_| Default::default()).collect(),
-            entry: Default::default(),
-            active_mask: Default::default(),
+            staging: ContextStaging::new(contexts),
             imem_pointer: Default::default(),
             l2_pointer: Default::default(),
             word_ready: Default::default(),
@@ -146,12 +153,9 @@ impl Registers {
             report_word: Default::default(),
             l2_asking: Default::default(),
             l2_pending: Default::default(),
-            installing: Default::default(),
-            install_slot: Default::default(),
             answer: Default::default(),
             take: Default::default(),
             _hpus: hpus,
-            _contexts: contexts as u64,
         }
     }
 }
@@ -159,27 +163,14 @@ impl Registers {
 impl Logic for Registers {
     #[hdl]
     fn update(&mut self) {
-        regs!(
-            self,
-            clock,
-            reset,
-            entry,
-            active_mask,
-            imem_pointer,
-            l2_pointer,
-            word_ready,
-            l2_asking,
-            l2_pending,
-            installing,
-            answer
-        );
-        dffs!(self, clock, word, word_known, hpu_word, report_word, install_slot);
+        regs!(self, clock, reset, imem_pointer, l2_pointer, word_ready, l2_asking, l2_pending, answer);
+        dffs!(self, clock, word, word_known, hpu_word, report_word);
+        clocks!(self, clock, reset, staging);
         let request = self.csr.val();
         let offset = request.addr.get_bits::<12>(0);
         let index = request.addr.get_bits::<6>(2);
-        let entry = self.entry.q.val();
         let totals = self.totals.val();
-        let is_l2 = offset == bits::<12>(hpu::L2_DATA as u64);
+        let is_l2 = offset == bits::<12>(L2_DATA);
         let fresh = request.valid & !self.word_ready.q.val() & !self.l2_pending.q.val() & !self.answer.q.val().ack;
         self.take.next = fresh & !is_l2;
 
@@ -217,125 +208,50 @@ impl Logic for Registers {
         self.report_word.d.next = report_word;
         let of_hpu =
             (offset >= bits::<12>(hpu::HPU_BUSY as u64)) & (offset < bits::<12>(hpu::HPU_TASKS as u64 + 0x100));
-        self.word_known.d.next = true;
-        self.word.d.next = bits::<32>(0);
-        if of_hpu {
-            self.word_known.d.next = hpu_known;
-        } else if offset == bits::<12>(hpu::CTX_HEADER as u64) {
-            self.word.d.next = entry.header;
-        } else if offset == bits::<12>(hpu::CTX_PAYLOAD as u64) {
-            self.word.d.next = entry.payload;
-        } else if offset == bits::<12>(hpu::CTX_COMPLETION as u64) {
-            self.word.d.next = entry.completion;
-        } else if offset == bits::<12>(hpu::CTX_CODE_BASE as u64) {
-            self.word.d.next = bit_cast::<32, 16>(entry.code_base);
-        } else if offset == bits::<12>(hpu::CTX_CODE_SIZE as u64) {
-            self.word.d.next = bit_cast::<32, 17>(entry.code_size);
-        } else if offset == bits::<12>(hpu::CTX_STATE_BASE as u64) {
-            self.word.d.next = bit_cast::<32, 20>(entry.state_base);
-        } else if offset == bits::<12>(hpu::CTX_STATE_SIZE as u64) {
-            self.word.d.next = bit_cast::<32, 21>(entry.state_size);
-        } else if offset == bits::<12>(hpu::CTX_HOST_LO as u64) {
-            self.word.d.next = entry.host_lo;
-        } else if offset == bits::<12>(hpu::CTX_HOST_HI as u64) {
-            self.word.d.next = entry.host_hi;
-        } else if offset == bits::<12>(hpu::CTX_HOST_SIZE as u64) {
-            self.word.d.next = entry.host_size;
-        } else if offset == bits::<12>(hpu::CTX_WATCHDOG as u64) {
-            self.word.d.next = entry.watchdog;
-        } else if offset == bits::<12>(hpu::CTX_SCRATCH_BASE as u64) {
-            self.word.d.next = bit_cast::<32, 16>(entry.scratch_base);
-        } else if offset == bits::<12>(hpu::CTX_SCRATCH_SIZE as u64) {
-            self.word.d.next = bit_cast::<32, 16>(entry.scratch_size);
-        } else if offset == bits::<12>(hpu::CTX_ACTIVE as u64) {
-            self.word.d.next = bit_cast::<32, 16>(self.active_mask.q.val());
-        } else if offset == bits::<12>(hpu::IMEM_ADDR as u64) {
-            self.word.d.next = bit_cast::<32, 16>(self.imem_pointer.q.val());
-        } else if offset == bits::<12>(hpu::L2_ADDR as u64) {
-            self.word.d.next = bit_cast::<32, 20>(self.l2_pointer.q.val());
-        } else if offset == bits::<12>(hpu::TASKS_DONE as u64) {
-            self.word.d.next = totals.tasks;
-        } else if offset == bits::<12>(hpu::TASKS_FAULTED as u64) {
-            self.word.d.next = totals.faulted;
-        } else if offset == bits::<12>(hpu::BUSY_LO as u64) {
-            self.word.d.next = totals.busy_low;
-        } else if offset == bits::<12>(hpu::BUSY_HI as u64) {
-            self.word.d.next = totals.busy_high;
-        } else if offset == bits::<12>(hpu::INSTRET_LO as u64) {
-            self.word.d.next = totals.retired_low;
-        } else if offset == bits::<12>(hpu::INSTRET_HI as u64) {
-            self.word.d.next = totals.retired_high;
-        } else if offset == bits::<12>(hpu::COMMANDS as u64) {
-            self.word.d.next = totals.commands;
-        } else if of_reports {
-            self.word_known.d.next = report_known;
-        } else {
-            self.word_known.d.next =
-                (offset == bits::<12>(hpu::CTX_INSTALL as u64)) | (offset == bits::<12>(hpu::IMEM_DATA as u64));
+        self.staging.offset.next = offset;
+        self.staging.data.next = request.wdata;
+        let mut word: Bits<32> = self.staging.word.val();
+        let mut known: Bit = true;
+        match offset.to_u64() {
+            IMEM_ADDR => word = bit_cast::<32, 16>(self.imem_pointer.q.val()),
+            IMEM_DATA => word = bits::<32>(0),
+            L2_ADDR => word = bit_cast::<32, 20>(self.l2_pointer.q.val()),
+            TASKS_DONE => word = totals.tasks,
+            TASKS_FAULTED => word = totals.faulted,
+            BUSY_LO => word = totals.busy_low,
+            BUSY_HI => word = totals.busy_high,
+            INSTRET_LO => word = totals.retired_low,
+            INSTRET_HI => word = totals.retired_high,
+            COMMANDS => word = totals.commands,
+            _ => known = self.staging.known.val(),
         }
+        self.word.d.next = word;
+        self.word_known.d.next = if of_hpu {
+            hpu_known
+        } else if of_reports {
+            report_known
+        } else {
+            known
+        };
         self.word_ready.d.next = self.take.val();
 
         // Writes take effect in the same cycle.
         let write = self.take.val() & request.write;
         let data = request.wdata;
-        if write & (offset == bits::<12>(hpu::CTX_HEADER as u64)) {
-            self.entry.d.next.header = data;
-        }
-        if write & (offset == bits::<12>(hpu::CTX_PAYLOAD as u64)) {
-            self.entry.d.next.payload = data;
-        }
-        if write & (offset == bits::<12>(hpu::CTX_COMPLETION as u64)) {
-            self.entry.d.next.completion = data;
-        }
-        if write & (offset == bits::<12>(hpu::CTX_CODE_BASE as u64)) {
-            self.entry.d.next.code_base = data.get_bits::<16>(0);
-        }
-        if write & (offset == bits::<12>(hpu::CTX_CODE_SIZE as u64)) {
-            self.entry.d.next.code_size = data.get_bits::<17>(0);
-        }
-        if write & (offset == bits::<12>(hpu::CTX_STATE_BASE as u64)) {
-            self.entry.d.next.state_base = data.get_bits::<20>(0);
-        }
-        if write & (offset == bits::<12>(hpu::CTX_STATE_SIZE as u64)) {
-            self.entry.d.next.state_size = data.get_bits::<21>(0);
-        }
-        if write & (offset == bits::<12>(hpu::CTX_HOST_LO as u64)) {
-            self.entry.d.next.host_lo = data;
-        }
-        if write & (offset == bits::<12>(hpu::CTX_HOST_HI as u64)) {
-            self.entry.d.next.host_hi = data;
-        }
-        if write & (offset == bits::<12>(hpu::CTX_HOST_SIZE as u64)) {
-            self.entry.d.next.host_size = data;
-        }
-        if write & (offset == bits::<12>(hpu::CTX_WATCHDOG as u64)) {
-            self.entry.d.next.watchdog = data;
-        }
-        if write & (offset == bits::<12>(hpu::CTX_SCRATCH_BASE as u64)) {
-            self.entry.d.next.scratch_base = data.get_bits::<16>(0);
-        }
-        if write & (offset == bits::<12>(hpu::CTX_SCRATCH_SIZE as u64)) {
-            self.entry.d.next.scratch_size = data.get_bits::<16>(0);
-        }
-        if write & (offset == bits::<12>(hpu::CTX_ACTIVE as u64)) {
-            self.active_mask.d.next = data.get_bits::<16>(0);
-        }
-        self.installing.d.next =
-            write & (offset == bits::<12>(hpu::CTX_INSTALL as u64)) & (data < bits::<32>(self._contexts));
-        self.install_slot.d.next = data.get_bits::<4>(0);
-        self.install.next = self.installing.q.val();
-        self.install_index.next = self.install_slot.q.val();
-        self.staged.next = entry;
-        self.active.next = self.active_mask.q.val();
+        self.staging.write.next = write;
+        self.staged.next = self.staging.staged.val();
+        self.install.next = self.staging.install.val();
+        self.install_index.next = self.staging.install_index.val();
+        self.active.next = self.staging.active.val();
 
         // Windows: the pointer moves on after each access.
-        let code = write & (offset == bits::<12>(hpu::IMEM_DATA as u64));
+        let code = write & (offset == bits::<12>(IMEM_DATA));
         self.imem_write.next = code;
         self.imem_address.next = self.imem_pointer.q.val().get_bits::<14>(2);
         self.imem_data.next = data;
         if code {
             self.imem_pointer.d.next = self.imem_pointer.q.val() + 4;
-        } else if write & (offset == bits::<12>(hpu::IMEM_ADDR as u64)) {
+        } else if write & (offset == bits::<12>(IMEM_ADDR)) {
             self.imem_pointer.d.next = data.get_bits::<16>(0);
         }
         self.l2_valid.next = self.l2_asking.q.val();
@@ -361,11 +277,11 @@ impl Logic for Registers {
         }
         if l2_done {
             self.l2_pointer.d.next = self.l2_pointer.q.val() + 4;
-        } else if write & (offset == bits::<12>(hpu::L2_ADDR as u64)) {
+        } else if write & (offset == bits::<12>(L2_ADDR)) {
             self.l2_pointer.d.next = data.get_bits::<20>(0);
         }
-        self.pop.next = write & (offset == bits::<12>(hpu::FAULT_POP as u64));
-        self.print_pop.next = write & (offset == bits::<12>(hpu::PRINT_POP as u64));
+        self.pop.next = write & (offset == bits::<12>(FAULT_POP));
+        self.print_pop.next = write & (offset == bits::<12>(PRINT_POP));
 
         // Second cycle: the answer.
         self.answer.d.next = CsrResponse { ack: false, error: false, rdata: bits::<32>(0) };

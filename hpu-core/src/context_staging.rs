@@ -1,0 +1,127 @@
+//! The CTX_* registers: a context is put together word by word and installed with one write.
+
+use crate::types::ContextEntry;
+use spindle_contract::registers::hpu;
+use spindle_verilog::prelude::*;
+
+const CTX_HEADER: u64 = hpu::CTX_HEADER as u64;
+const CTX_PAYLOAD: u64 = hpu::CTX_PAYLOAD as u64;
+const CTX_COMPLETION: u64 = hpu::CTX_COMPLETION as u64;
+const CTX_CODE_BASE: u64 = hpu::CTX_CODE_BASE as u64;
+const CTX_CODE_SIZE: u64 = hpu::CTX_CODE_SIZE as u64;
+const CTX_STATE_BASE: u64 = hpu::CTX_STATE_BASE as u64;
+const CTX_STATE_SIZE: u64 = hpu::CTX_STATE_SIZE as u64;
+const CTX_HOST_LO: u64 = hpu::CTX_HOST_LO as u64;
+const CTX_HOST_HI: u64 = hpu::CTX_HOST_HI as u64;
+const CTX_HOST_SIZE: u64 = hpu::CTX_HOST_SIZE as u64;
+const CTX_WATCHDOG: u64 = hpu::CTX_WATCHDOG as u64;
+const CTX_SCRATCH_BASE: u64 = hpu::CTX_SCRATCH_BASE as u64;
+const CTX_SCRATCH_SIZE: u64 = hpu::CTX_SCRATCH_SIZE as u64;
+const CTX_INSTALL: u64 = hpu::CTX_INSTALL as u64;
+const CTX_ACTIVE: u64 = hpu::CTX_ACTIVE as u64;
+
+/// Staged context, and the mask of active ones.
+///
+/// | neighbour | ports |
+/// |---|---|
+/// | registers | in `offset`, `data`, `write` / out `word`, `known`, the same cycle |
+/// | context table, clusters | out `staged`, `install`, `install_index`, `active` |
+///
+/// `install` comes one cycle after the write, once; a number beyond the last context installs nothing.
+#[derive(LogicBlock, Default)]
+pub struct ContextStaging {
+    /// Core clock.
+    pub clock: Signal<In, Clock>,
+    /// Synchronous reset, active high.
+    pub reset: Signal<In, Bit>,
+    /// Offset in the page.
+    pub offset: Signal<In, Bits<12>>,
+    /// What to write.
+    pub data: Signal<In, Bits<32>>,
+    /// Write it.
+    pub write: Signal<In, Bit>,
+    /// The word at the offset.
+    pub word: Signal<Out, Bits<32>>,
+    /// There is a register.
+    pub known: Signal<Out, Bit>,
+    /// The staged context.
+    pub staged: Signal<Out, ContextEntry>,
+    /// Install it.
+    pub install: Signal<Out, Bit>,
+    /// Where.
+    pub install_index: Signal<Out, Bits<4>>,
+    /// Contexts that accept packets.
+    pub active: Signal<Out, Bits<16>>,
+    entry: Reg<ContextEntry>,
+    active_mask: Reg<Bits<16>>,
+    installing: Reg<Bit>,
+    slot: DFF<Bits<4>>,
+    _contexts: u64,
+}
+
+impl ContextStaging {
+    /// For `contexts` contexts.
+    pub fn new(contexts: usize) -> Self {
+        Self { _contexts: contexts as u64, ..Default::default() }
+    }
+}
+
+impl Logic for ContextStaging {
+    #[hdl]
+    fn update(&mut self) {
+        regs!(self, clock, reset, entry, active_mask, installing);
+        dffs!(self, clock, slot);
+        let entry = self.entry.q.val();
+        let data = self.data.val();
+        let offset = self.offset.val();
+        let mut word: Bits<32> = bits::<32>(0);
+        let mut known: Bit = true;
+        match offset.to_u64() {
+            CTX_HEADER => word = entry.header,
+            CTX_PAYLOAD => word = entry.payload,
+            CTX_COMPLETION => word = entry.completion,
+            CTX_CODE_BASE => word = bit_cast::<32, 16>(entry.code_base),
+            CTX_CODE_SIZE => word = bit_cast::<32, 17>(entry.code_size),
+            CTX_STATE_BASE => word = bit_cast::<32, 20>(entry.state_base),
+            CTX_STATE_SIZE => word = bit_cast::<32, 21>(entry.state_size),
+            CTX_HOST_LO => word = entry.host_lo,
+            CTX_HOST_HI => word = entry.host_hi,
+            CTX_HOST_SIZE => word = entry.host_size,
+            CTX_WATCHDOG => word = entry.watchdog,
+            CTX_SCRATCH_BASE => word = bit_cast::<32, 16>(entry.scratch_base),
+            CTX_SCRATCH_SIZE => word = bit_cast::<32, 16>(entry.scratch_size),
+            CTX_ACTIVE => word = bit_cast::<32, 16>(self.active_mask.q.val()),
+            CTX_INSTALL => word = bits::<32>(0),
+            _ => known = false,
+        }
+        self.word.next = word;
+        self.known.next = known;
+
+        self.installing.d.next = false;
+        self.slot.d.next = data.get_bits::<4>(0);
+        if self.write.val() {
+            match offset.to_u64() {
+                CTX_HEADER => self.entry.d.next.header = data,
+                CTX_PAYLOAD => self.entry.d.next.payload = data,
+                CTX_COMPLETION => self.entry.d.next.completion = data,
+                CTX_CODE_BASE => self.entry.d.next.code_base = data.get_bits::<16>(0),
+                CTX_CODE_SIZE => self.entry.d.next.code_size = data.get_bits::<17>(0),
+                CTX_STATE_BASE => self.entry.d.next.state_base = data.get_bits::<20>(0),
+                CTX_STATE_SIZE => self.entry.d.next.state_size = data.get_bits::<21>(0),
+                CTX_HOST_LO => self.entry.d.next.host_lo = data,
+                CTX_HOST_HI => self.entry.d.next.host_hi = data,
+                CTX_HOST_SIZE => self.entry.d.next.host_size = data,
+                CTX_WATCHDOG => self.entry.d.next.watchdog = data,
+                CTX_SCRATCH_BASE => self.entry.d.next.scratch_base = data.get_bits::<16>(0),
+                CTX_SCRATCH_SIZE => self.entry.d.next.scratch_size = data.get_bits::<16>(0),
+                CTX_ACTIVE => self.active_mask.d.next = data.get_bits::<16>(0),
+                CTX_INSTALL => self.installing.d.next = data < bits::<32>(self._contexts),
+                _ => {}
+            }
+        }
+        self.install.next = self.installing.q.val();
+        self.install_index.next = self.slot.q.val();
+        self.staged.next = entry;
+        self.active.next = self.active_mask.q.val();
+    }
+}

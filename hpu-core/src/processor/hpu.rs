@@ -42,6 +42,7 @@ use super::memory_stage::MemoryStage;
 use super::operands::Operands;
 use super::remote_tracker::RemoteTracker;
 use super::resolve::Resolve;
+use super::rvfi::RetirementPort;
 use super::stages::{address_of, Producer};
 use super::store_buffer::StoreBuffer;
 use super::threads::Threads;
@@ -182,8 +183,10 @@ pub struct Hpu {
     store_buffer: StoreBuffer,
     tracker: RemoteTracker,
     write_back: WriteBack,
+    retirement: Vec<RetirementPort>,
     flush: Signal<Local, Bit>,
     bank: Signal<Local, Bits<2>>,
+    _rvfi: bool,
 }
 
 impl Default for Hpu {
@@ -245,7 +248,7 @@ impl Hpu {
             end_thread: Default::default(),
             end_frame: Default::default(),
             bank_of: Default::default(),
-            rvfi: vec![],
+            rvfi: if options.rvfi { vec![Default::default()] } else { vec![] },
             launches: Default::default(),
             threads: Default::default(),
             endings: Default::default(),
@@ -258,8 +261,10 @@ impl Hpu {
             store_buffer: Default::default(),
             tracker: Default::default(),
             write_back: Default::default(),
+            retirement: if options.rvfi { vec![Default::default()] } else { vec![] },
             flush: Default::default(),
             bank: Default::default(),
+            _rvfi: options.rvfi,
         }
     }
 }
@@ -536,5 +541,25 @@ impl Logic for Hpu {
         self.end_thread.next = thread;
         self.end_frame.next = self.launches.frame.val();
         self.bank_of.next = banks;
+        if self._rvfi {
+            self.retirement[0].clock.next = self.clock.val();
+            self.retirement[0].reset.next = self.reset.val();
+            self.retirement[0].word.next = self.fetch_data.val();
+            self.retirement[0].decoded.next = self.issue.decoded.val();
+            self.retirement[0].a.next = self.operands.a.val();
+            self.retirement[0].b.next = self.operands.b.val();
+            self.retirement[0].thread.next = thread;
+            self.retirement[0].started.next = self.threads.started.val();
+            self.retirement[0].executed.next = executed;
+            self.retirement[0].live.next = live;
+            self.retirement[0].holds.next = holds;
+            self.retirement[0].next.next = self.resolve.next.val();
+            self.retirement[0].returns.next = self.resolve.returns.val();
+            self.retirement[0].left.next = self.resolve.left_last.val();
+            self.retirement[0].incident_valid.next = incident_valid;
+            self.retirement[0].incident.next = incident;
+            self.retirement[0].value.next = self.write_back.third.val().value;
+            self.rvfi[0].next = self.retirement[0].rvfi.val();
+        }
     }
 }

@@ -18,6 +18,7 @@ pub mod operands;
 pub mod region_table;
 pub mod remote_tracker;
 pub mod resolve;
+pub mod rvfi;
 pub mod stages;
 pub mod store_buffer;
 pub mod threads;

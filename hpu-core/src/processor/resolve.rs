@@ -85,6 +85,8 @@ pub struct Resolve {
     pub incident_valid: Signal<Out, Bit>,
     /// Which.
     pub incident: Signal<Out, Incident>,
+    /// The instruction that was in M1 in the last cycle has left it.
+    pub left_last: Signal<Out, Bit>,
     /// An instruction has taken effect.
     pub retires: Signal<Out, Bit>,
     occupied: Reg<Bit>,
@@ -138,6 +140,7 @@ impl Resolve {
             update: Default::default(),
             incident_valid: Default::default(),
             incident: Default::default(),
+            left_last: Default::default(),
             retires: Default::default(),
             occupied: Default::default(),
             happens: Default::default(),
@@ -248,6 +251,7 @@ impl Logic for Resolve {
 
         // An instruction that faulted or will be executed again has not retired.
         self.left.d.next = acts & !holds & !executed.micro;
+        self.left_last.next = self.left.q.val();
         let incident = self.happening.q.val();
         self.retires.next = self.left.q.val() & !(self.happens.q.val() & (incident.fault | incident.again));
     }

@@ -386,3 +386,53 @@ fn the_watchdog_counts_exactly() {
         assert_eq!((ending.cause, ending.code), (0, 7));
     });
 }
+
+#[test]
+fn the_retirement_port_tells_everything() {
+    run_with_wave_on_failure("pipeline_rvfi", |wave| {
+        let mut bench = Bench::new(wave);
+        bench.l2[L2_STATE..][..4].copy_from_slice(&40u32.to_le_bytes());
+        let amo = 5 << 20 | 9 << 15 | 2 << 12 | 7 << 7 | 0x2F;
+        let words = [
+            lui(9, 0x4_0000),
+            lw(5, 9, 0),
+            addi(6, 0, 6),
+            op((1, 4), 6, 5, 6),
+            amo,
+            store(SH, 6, SP, -3),
+            load(LB, 6, SP, -2),
+            branch(0, 0, 0, 8),
+            EBREAK,
+            RET,
+        ];
+        bench.program(0, &words);
+        bench.queue.extend([Launch::default(); 2]);
+        bench.run_until(2);
+        bench.program(0, &[addi(5, 0, 1), sw(5, 0, 4)]);
+        bench.run(Launch::default());
+        bench.steps(5);
+        assert_eq!(bench.retired, 9 + 9 + 1);
+        let of = |pc: u32, words: &[u32]| words[(pc - 0x1000_0000) as usize / 4];
+        for thread in 0..2 {
+            let trace = bench.trace.iter().filter(|retired| retired.thread == thread);
+            assert!(trace.clone().enumerate().all(|(i, retired)| retired.order == i as u64), "numbers");
+        }
+        let first: Vec<Retired> = bench.trace.iter().filter(|retired| retired.thread == 0).take(9).copied().collect();
+        for (i, retired) in first.iter().enumerate() {
+            assert_eq!(retired.insn, of(retired.pc, &words));
+            assert_eq!(retired.flags, [false, i == 8, i == 0]);
+            assert_eq!(retired.next_pc, first.get(i + 1).map_or(0xF000_0000, |next| next.pc));
+        }
+        let results: Vec<_> = first.iter().map(|retired| retired.rd).collect();
+        let sum = [(9, 0x4000_0000), (5, 40), (6, 6), (6, 6), (7, 40), (0, 0), (6, 0), (0, 0), (0, 0)];
+        assert_eq!(results, sum);
+        assert_eq!(first[1].memory, (0x4000_0000, 0xF, 0));
+        assert_eq!((first[3].rs1, first[3].rs2), (40, 6));
+        assert_eq!((first[4].memory, first[4].written), ((0x4000_0000, 0xF, 0xF), 80));
+        assert_eq!((first[5].memory, first[5].written), ((0x5000_03FD, 0, 3), 6));
+        assert_eq!(first[6].memory, (0x5000_03FE, 1, 0));
+        let last = &bench.trace[bench.trace.len() - 2..];
+        assert_eq!((last[0].rd, last[0].flags), ((5, 1), [false, false, true]));
+        assert_eq!((last[1].rd, last[1].flags, last[1].memory.1), ((0, 0), [true, true, false], 0));
+    });
+}

@@ -18,7 +18,7 @@ pub const L2_STATE: usize = 0x1_0000;
 
 /// The emitted processor.
 pub fn source() -> Source {
-    let mut hpu = Hpu::new(HpuOptions::default());
+    let mut hpu = Hpu::new(HpuOptions { rvfi: true, ..HpuOptions::default() });
     let design = spindle_verilog::emit(&mut hpu, "hpu").unwrap_or_else(|error| panic!("{error}"));
     Source::from_text("hpu", design.to_string())
 }
@@ -69,6 +69,24 @@ pub enum Reply {
     Full,
 }
 
+/// An instruction on the retirement port.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Retired {
+    pub thread: u8,
+    pub order: u64,
+    pub insn: u32,
+    /// trap, halt, intr.
+    pub flags: [bool; 3],
+    pub rs1: u32,
+    pub rs2: u32,
+    pub rd: (u8, u32),
+    pub pc: u32,
+    pub next_pc: u32,
+    /// Address, bytes read, bytes written.
+    pub memory: (u32, u8, u8),
+    pub written: u32,
+}
+
 /// The bench.
 pub struct Bench {
     pub model: Model,
@@ -94,6 +112,7 @@ pub struct Bench {
     /// Remote requests, with their cycle.
     pub requests: Vec<(Vec<u8>, u64)>,
     pub retired: u64,
+    pub trace: Vec<Retired>,
     ports: HashMap<&'static str, Port>,
     rng: ChaCha8Rng,
     latched: u32,
@@ -104,7 +123,7 @@ pub struct Bench {
     answers: VecDeque<(u64, bool, bool, u32)>,
 }
 
-const PORTS: [&str; 52] = [
+const PORTS: [&str; 53] = [
     "number",
     "cycle",
     "launch",
@@ -157,6 +176,7 @@ const PORTS: [&str; 52] = [
     "end_frame",
     "bank_of",
     "reset",
+    "rvfi_0",
 ];
 
 impl Bench {
@@ -183,6 +203,7 @@ impl Bench {
             writes: vec![],
             requests: vec![],
             retired: 0,
+            trace: vec![],
             ports,
             rng: context.rng(),
             latched: 0,
@@ -356,6 +377,24 @@ impl Bench {
             self.ends.push((self.get("end_frame") as u16, self.get("end_thread") as u8, now));
         }
         self.retired += u64::from(self.is_set("retired"));
+        let bytes = self.model.get_bytes(self.ports["rvfi_0"]);
+        let field = |from, width| slice(bytes, from, width);
+        if field(0, 1) == 1 {
+            let word = |from| field(from, 32) as u32;
+            self.trace.push(Retired {
+                thread: field(104, 1) as u8,
+                order: field(1, 64),
+                insn: word(65),
+                flags: [97, 98, 99].map(|at| field(at, 1) == 1),
+                rs1: word(115),
+                rs2: word(147),
+                rd: (field(179, 5) as u8, word(184)),
+                pc: word(216),
+                next_pc: word(248),
+                memory: (word(280), field(312, 4) as u8, field(316, 4) as u8),
+                written: word(352),
+            });
+        }
         if self.takes_endings && self.is_set("ending_valid") {
             let bytes = self.model.get_bytes(self.ports["ending"]);
             let field = |from, width| slice(bytes, from, width) as u32;

@@ -1,0 +1,201 @@
+//! The retirement port, for simulation and formal builds.
+
+use super::decode::{Decoded, Kind};
+use super::stages::{address_of, Executed, Incident};
+use super::types::Rvfi;
+use crate::amo_alu::AmoAlu;
+use spindle_verilog::prelude::*;
+
+/// funct5 of LR and SC.
+const LR: u64 = 2;
+const SC: u64 = 3;
+
+/// Follows every instruction through the pipeline and tells what it did, in M3.
+///
+/// | neighbour | ports |
+/// |---|---|
+/// | issue, operands | in `word`, `decoded` of D; in `a`, `b` of X |
+/// | execute, resolve | in `executed`, `live`, `holds`, `next`, `returns` of M1; in `left`, `incident`, `incident_valid`, one cycle later |
+/// | write back | in `value` of M3 |
+/// | threads | in `thread`, `started` |
+/// | outside | out `rvfi` |
+///
+/// What waits for an answer (division, load of L2, atomic) retires when the answer is written: its thread does nothing in between. If the handler
+/// ends before that, it does not retire. A jump out of the code retires and halts; an instruction that the watchdog stops traps.
+#[derive(LogicBlock, Default)]
+pub struct RetirementPort {
+    /// Core clock.
+    pub clock: Signal<In, Clock>,
+    /// Synchronous reset, active high.
+    pub reset: Signal<In, Bit>,
+    /// The word in D.
+    pub word: Signal<In, Bits<32>>,
+    /// What it is.
+    pub decoded: Signal<In, Decoded>,
+    /// First operand in X.
+    pub a: Signal<In, Bits<32>>,
+    /// Second operand in X.
+    pub b: Signal<In, Bits<32>>,
+    /// The current thread.
+    pub thread: Signal<In, Bit>,
+    /// A handler was started in the last cycle.
+    pub started: Signal<In, Bit>,
+    /// The instruction in M1.
+    pub executed: Signal<In, Executed>,
+    /// There is one.
+    pub live: Signal<In, Bit>,
+    /// It stays.
+    pub holds: Signal<In, Bit>,
+    /// The program counter behind it.
+    pub next: Signal<In, Bits<17>>,
+    /// It ends the handler.
+    pub returns: Signal<In, Bit>,
+    /// What was in M1 in the last cycle has left it.
+    pub left: Signal<In, Bit>,
+    /// It faults or waits.
+    pub incident_valid: Signal<In, Bit>,
+    /// How.
+    pub incident: Signal<In, Incident>,
+    /// Result of M3.
+    pub value: Signal<In, Bits<32>>,
+    /// What retires.
+    pub rvfi: Signal<Out, Rvfi>,
+    execute: DFF<Rvfi>,
+    first: DFF<Rvfi>,
+    second: DFF<Rvfi>,
+    third: DFF<Rvfi>,
+    second_micro: Reg<Bit>,
+    third_valid: Reg<Bit>,
+    third_micro: Reg<Bit>,
+    /// Of the handler's first instruction.
+    fresh: [Reg<Bit>; 2],
+    /// Instructions that wait for an answer.
+    waiting: [DFF<Rvfi>; 2],
+    waits: [Reg<Bit>; 2],
+    order: [Reg<Bits<64>>; 2],
+    amo: AmoAlu,
+}
+
+impl Logic for RetirementPort {
+    #[hdl]
+    fn update(&mut self) {
+        regs!(self, clock, reset, second_micro, third_valid, third_micro);
+        dffs!(self, clock, execute, first, second, third);
+        let decoded = self.decoded.val();
+        let executed = self.executed.val();
+        let none: Bits<5> = bits::<5>(0);
+        let zero: Bits<32> = bits::<32>(0);
+
+        // D to X, X to M1.
+        if !self.holds.val() {
+            self.execute.d.next = Rvfi {
+                insn: self.word.val(),
+                rs1_addr: decoded.rs1,
+                rs2_addr: if decoded.kind == Kind::Jalr { none } else { decoded.rs2 },
+                ..Default::default()
+            };
+            let execute = self.execute.q.val();
+            self.first.d.next = Rvfi {
+                rs1_rdata: if execute.rs1_addr.any() { self.a.val() } else { zero },
+                rs2_rdata: if execute.rs2_addr.any() { self.b.val() } else { zero },
+                ..execute
+            };
+        }
+
+        // M1 to M2: all but the result.
+        let is_load = executed.kind == Kind::Load;
+        let is_store = executed.kind == Kind::Store;
+        let is_atomic = executed.kind == Kind::Amo;
+        let jumps = (executed.kind == Kind::Jal) | (executed.kind == Kind::Jalr);
+        let mask = match executed.funct3.get_bits::<2>(0).index() {
+            0 => bits::<4>(1),
+            1 => bits::<4>(3),
+            _ => bits::<4>(15),
+        };
+        let reads = is_load | (is_atomic & (executed.funct5 != SC));
+        let writes = is_store | (is_atomic & (executed.funct5 != LR));
+        self.second.d.next = Rvfi {
+            halt: self.returns.val(),
+            mode: bits::<2>(3),
+            ixl: bits::<2>(1),
+            thread: self.thread.val(),
+            rd_addr: executed.rd,
+            pc_rdata: address_of(executed.pc),
+            pc_wdata: if jumps { executed.sum & 0xFFFF_FFFE } else { address_of(self.next.val()) },
+            mem_addr: if reads | writes { executed.sum } else { zero },
+            mem_rmask: if reads { mask } else { bits::<4>(0) },
+            mem_wmask: if writes { mask } else { bits::<4>(0) },
+            mem_wdata: executed.b,
+            ..self.first.q.val()
+        };
+        self.second_micro.d.next = self.live.val() & !self.holds.val() & executed.micro;
+
+        // M2 to M3, or aside until the answer is there.
+        let second = self.second.q.val();
+        let incident = self.incident.val();
+        let faults = self.incident_valid.val() & incident.fault;
+        let waits = self.incident_valid.val() & !incident.fault & !incident.again;
+        let retires = faults | (self.left.val() & !self.incident_valid.val());
+        let traps = faults & !incident.stray;
+        let fresh = if second.thread { self.fresh[1].q.val() } else { self.fresh[0].q.val() };
+        let moved = Rvfi {
+            trap: traps,
+            halt: second.halt | faults,
+            intr: fresh,
+            rd_addr: if traps { none } else { second.rd_addr },
+            mem_rmask: if traps { bits::<4>(0) } else { second.mem_rmask },
+            mem_wmask: if traps { bits::<4>(0) } else { second.mem_wmask },
+            ..second
+        };
+        self.third_valid.d.next = retires;
+        self.third_micro.d.next = self.second_micro.q.val();
+        self.third.d.next = moved;
+
+        // M3.
+        let third_thread = self.third.q.val().thread;
+        let late =
+            self.third_micro.q.val() & (if third_thread { self.waits[1].q.val() } else { self.waits[0].q.val() });
+        let kept = if third_thread { self.waiting[1].q.val() } else { self.waiting[0].q.val() };
+        let record = if late { kept } else { self.third.q.val() };
+        let valid = late | self.third_valid.q.val();
+        let operation = kept.insn.get_bits::<5>(27);
+        let value = self.value.val();
+        self.amo.old.next = value;
+        self.amo.operand.next = kept.rs2_rdata;
+        self.amo.funct5.next = operation;
+        let modifies = late & record.mem_rmask.any() & record.mem_wmask.any();
+        let conditional = late & record.mem_wmask.any() & !record.mem_rmask.any();
+        self.rvfi.next = Rvfi {
+            valid: valid,
+            order: if third_thread { self.order[1].q.val() } else { self.order[0].q.val() },
+            rd_wdata: if record.rd_addr.any() { value } else { zero },
+            mem_rdata: value,
+            mem_wmask: if conditional & value.any() { bits::<4>(0) } else { record.mem_wmask },
+            mem_wdata: if modifies { self.amo.result.val() } else { record.mem_wdata },
+            ..record
+        };
+
+        for i in 0..2 {
+            regs!(self, clock, reset, fresh[i], waits[i], order[i]);
+            dffs!(self, clock, waiting[i]);
+            let mine = second.thread == (i == 1);
+            if mine & (retires | waits) {
+                self.fresh[i].d.next = false;
+            }
+            if self.started.val() & (self.thread.val() == (i == 1)) {
+                self.fresh[i].d.next = true;
+            }
+            if valid & (third_thread == (i == 1)) {
+                self.order[i].d.next = self.order[i].q.val() + 1;
+                self.waits[i].d.next = false;
+            }
+            if mine & faults {
+                self.waits[i].d.next = false;
+            }
+            if mine & waits {
+                self.waits[i].d.next = true;
+                self.waiting[i].d.next = moved;
+            }
+        }
+    }
+}

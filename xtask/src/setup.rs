@@ -33,7 +33,7 @@ const NEXTEST: &str = "0.9.143";
 pub struct Options {
     /// Also install the test runner cargo-nextest (some minutes); without it plain `cargo test` is used.
     #[arg(long)]
-    nextest: bool,
+    pub nextest: bool,
     /// Also install nextpnr for ECP5, which `report` uses for routed clock rates.
     #[arg(long)]
     pub route: bool,

@@ -116,6 +116,18 @@ pub fn map_script(files: &str, top: &str, family: &str, flatten: bool) -> String
     )
 }
 
+/// Writes the ports of `top`, and nothing of what is in it, to `file`.
+pub fn ports_script(files: &str, top: &str, file: &str) -> String {
+    format!(
+        "read_verilog -sv {files}; hierarchy -check -top {top}; blackbox {top}; hierarchy -top {top}; write_json {file}"
+    )
+}
+
+/// Maps the block in its wrapper of registers to an ECP5.
+pub fn ecp5_script(files: &str) -> String {
+    format!("read_verilog -sv {files} pnr_wrapper.v; synth_ecp5 -abc9 -top pnr_wrapper -json ecp5.json")
+}
+
 /// Longest path between registers, in cells. Flip-flops and memories must go first, or `ltp` walks through them.
 pub fn levels_script(family: &str) -> String {
     format!(

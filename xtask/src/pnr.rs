@@ -97,8 +97,8 @@ pub fn run(options: &Options) -> Result<bool> {
     let (mut rows, mut failures) = (Vec::new(), Vec::new());
     for block in blocks::find(&folder, &names)? {
         let known = BLOCKS.iter().find(|(name, ..)| *name == block.name);
-        let (limit, options) = known.map_or((2400, ""), |(_, limit, options)| (*limit, *options));
-        let target = Target { yosys: &yosys, block: &block, limit, options, netlist: Mutex::new(None) };
+        let (limit, recipe) = known.map_or((2400, ""), |(_, limit, options)| (*limit, *options));
+        let target = Target { yosys: &yosys, block: &block, limit, options: recipe, netlist: Mutex::new(None) };
         match Wrapper::around(&target) {
             Ok(wrapper) => target.grades(&wrapper, &options.seeds, &mut rows, &mut failures),
             Err(error) => {

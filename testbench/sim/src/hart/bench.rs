@@ -67,7 +67,8 @@ struct Ports {
     ends: Port,
     end_thread: Port,
     end_frame: Port,
-    rvfi: Port,
+    /// The retirement port, if the processor has it.
+    rvfi: Option<Port>,
 }
 
 impl Ports {
@@ -122,7 +123,7 @@ impl Ports {
             ends: port("ends")?,
             end_thread: port("end_thread")?,
             end_frame: port("end_frame")?,
-            rvfi: port("rvfi_0")?,
+            rvfi: port("rvfi_0").ok(),
         })
     }
 }
@@ -411,8 +412,8 @@ impl Hart {
             let (thread, frame) = (model.get(ports.end_thread) as usize, model.get(ports.end_frame) as u16);
             self.ends.push(HandlerEvent { cycle: now, thread, bank: 0, frame });
         }
-        if self.keep_retired {
-            self.retired.extend(Retired::from_port(model.get_bytes(ports.rvfi), now));
+        if let Some(rvfi) = ports.rvfi.filter(|_| self.keep_retired) {
+            self.retired.extend(Retired::from_port(model.get_bytes(rvfi), now));
         }
     }
 

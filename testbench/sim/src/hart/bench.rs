@@ -18,7 +18,7 @@ pub const CODE_BYTES: usize = 64 << 10;
 /// Bytes of L2 of the bench.
 pub const L2_BYTES: usize = 64 << 10;
 /// Longest time between two endings.
-const PATIENCE: u64 = 2_000_000;
+const PATIENCE: u64 = 200_000;
 
 struct Ports {
     number: Port,
@@ -163,6 +163,8 @@ pub struct Hart {
     pub retired: Vec<Retired>,
     /// Keep `retired`.
     pub keep_retired: bool,
+    /// Words of instruction memory that are read, with the cycle, if they are asked for.
+    pub fetches: Option<Vec<(u64, u32)>>,
     /// First fetches.
     pub begins: Vec<HandlerEvent>,
     /// Ends.
@@ -200,6 +202,7 @@ impl Hart {
             endings: vec![],
             retired: vec![],
             keep_retired: true,
+            fetches: None,
             begins: vec![],
             ends: vec![],
             instructions: 0,
@@ -251,7 +254,7 @@ impl Hart {
         self.model.eval();
         let grants = self.grant_l1();
         self.model.eval();
-        self.sample_memories(grants);
+        self.sample_memories(now, grants);
         self.sample_remote(now);
         self.sample_port(now);
         self.sample_launch();
@@ -327,11 +330,15 @@ impl Hart {
         grants
     }
 
-    fn sample_memories(&mut self, grants: [bool; 2]) {
+    fn sample_memories(&mut self, now: u64, grants: [bool; 2]) {
         let (model, ports) = (&self.model, &self.ports);
         let noise: u32 = self.rng.random();
         if model.is_set(ports.fetch_enable) {
-            self.fetch.advance(self.code[model.get(ports.fetch_address) as usize]);
+            let address = model.get(ports.fetch_address);
+            self.fetch.advance(self.code[address as usize]);
+            if let Some(fetches) = &mut self.fetches {
+                fetches.push((now, address as u32));
+            }
         }
         let reads = model.is_set(ports.code_valid) && model.is_set(ports.code_ready);
         self.data.advance(if reads { self.code[model.get(ports.code_address) as usize] } else { noise });

@@ -6,6 +6,7 @@
 
 pub mod assembler;
 mod bench;
+mod cycles;
 mod events;
 mod fields;
 mod loader;
@@ -14,6 +15,7 @@ mod remote;
 mod timing;
 
 pub use bench::Hart;
+pub use cycles::Cycles;
 pub use events::{Ending, HandlerEvent, Retired};
 pub use loader::{Area, Start, Target};
 pub use port::{CommandPort, PortWrite, Verdict};

@@ -6,3 +6,4 @@ mod lockstep;
 mod protection;
 mod random;
 mod spike;
+mod stalls;

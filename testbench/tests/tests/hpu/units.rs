@@ -23,7 +23,8 @@ impl Unit {
         let design = spindle_verilog::emit(block, name).unwrap_or_else(|error| panic!("{error}"));
         let model = context.model(&Source::from_text(name, design.to_string())).unwrap_or_else(|e| panic!("{e:#}"));
         let names: Vec<String> = model.library().ports().iter().map(|port| port.name.clone()).collect();
-        let ports = names.into_iter().map(|name| (name.clone(), model.port(&name).expect("it has this port"))).collect();
+        let ports =
+            names.into_iter().map(|name| (name.clone(), model.port(&name).expect("it has this port"))).collect();
         Self { model, ports }
     }
 
@@ -61,8 +62,26 @@ impl Unit {
 
 /// The values that carries, signs and counts go wrong at.
 pub const CORNERS: [u32; 20] = [
-    0, 1, 2, 3, 7, 31, 32, 0xFF, 0x8000, 0xFFFF, 0x1_0000, 0x7FFF_FFFE, 0x7FFF_FFFF, 0x8000_0000, 0x8000_0001, 0xAAAA_AAAA,
-    0x0080_FF01, 0xFFFF_0000, 0xFFFF_FFFE, 0xFFFF_FFFF,
+    0,
+    1,
+    2,
+    3,
+    7,
+    31,
+    32,
+    0xFF,
+    0x8000,
+    0xFFFF,
+    0x1_0000,
+    0x7FFF_FFFE,
+    0x7FFF_FFFF,
+    0x8000_0000,
+    0x8000_0001,
+    0xAAAA_AAAA,
+    0x0080_FF01,
+    0xFFFF_0000,
+    0xFFFF_FFFE,
+    0xFFFF_FFFF,
 ];
 
 /// A corner, a word of any magnitude, or the same as another operand.

@@ -18,7 +18,6 @@ use crate::collector::Collector;
 use crate::dispatcher::Dispatcher;
 use crate::dma_router::DmaRouter;
 use crate::l2::L2;
-use crate::l2_port::L2Port;
 use crate::load_router::LoadRouter;
 use crate::processor::types::Rvfi;
 use crate::registers::Registers;
@@ -123,7 +122,6 @@ pub struct HpuArray {
     places: Collector<Command, 4>,
     faults: Collector<FaultReport, 4>,
     prints: Collector<PrintPiece, 6>,
-    l2_port: Vec<L2Port>,
     l2: L2,
     registers: Registers,
     telemetry: Telemetry,
@@ -204,7 +202,6 @@ impl HpuArray {
             places: Collector::new(config.clusters),
             faults: Collector::new(config.clusters),
             prints: Collector::new(config.clusters),
-            l2_port: (0..config.clusters).map(|_| Default::default()).collect(),
             l2: L2::new(config.l2_bytes, config.clusters, config.hpus),
             registers: Registers::new(config.total_hpus(), config.contexts),
             telemetry: Telemetry::new(config),
@@ -242,7 +239,6 @@ impl Logic for HpuArray {
             places,
             faults,
             prints,
-            l2_port,
             l2
         );
         clocks!(self, clock, reset, registers, telemetry);
@@ -276,12 +272,15 @@ impl Logic for HpuArray {
         let job = self.dispatcher.job.val();
         for i in 0..self._clusters {
             self.clusters[i].number.next = bits::<3>(i as u64);
+            self.clusters[i].cycle.next = cycle;
+            self.clusters[i].installed.next = self.registers.install.val();
+            self.clusters[i].installed_index.next = self.registers.install_index.val();
             self.clusters[i].task_desc.next = job.task_desc;
             self.clusters[i].task_context.next = job.context;
             self.clusters[i].task_valid.next = self.dispatcher.valid[i].val();
             self.dispatcher.ready[i].next = self.clusters[i].task_ready.val();
             self.dispatcher.free_hpus[i].next = self.clusters[i].free_hpus.val();
-            self.dispatcher.has_idle[i].next = self.clusters[i].free_hpus.val() > bits::<4>(self._hpus as u64);
+            self.dispatcher.has_idle[i].next = self.clusters[i].has_idle.val();
 
             self.load_router.request[i].next = self.clusters[i].load_request.val();
             self.load_router.request_valid[i].next = self.clusters[i].load_request_valid.val();
@@ -318,19 +317,17 @@ impl Logic for HpuArray {
             // A full queue keeps the oldest reports; the newest are counted as lost and hold nobody up.
             self.clusters[i].fault_ready.next = self.faults.write_ready[i].val() | full;
 
-            self.prints.write[i].next = PrintPiece::default();
-            self.prints.write_valid[i].next = false;
+            self.prints.write[i].next = self.clusters[i].print.val();
+            self.prints.write_valid[i].next = self.clusters[i].print_valid.val();
+            self.clusters[i].print_ready.next = self.prints.write_ready[i].val();
 
-            self.l2_port[i].access.next = self.clusters[i].l2_access.val();
-            self.l2_port[i].valid.next = self.clusters[i].l2_valid.val();
-            self.clusters[i].l2_ack.next = self.l2_port[i].ack.val();
-            self.clusters[i].l2_data.next = self.l2_port[i].data.val();
-            self.l2.request[i].next = self.l2_port[i].request.val();
-            self.l2.hpu[i].next = bits::<3>(0);
-            self.l2.valid[i].next = self.l2_port[i].request_valid.val();
-            self.l2_port[i].request_ready.next = self.l2.ready[i].val();
-            self.l2_port[i].answer.next = self.l2.answer[i].val();
-            self.l2_port[i].answer_valid.next = self.l2.answer_valid[i].val();
+            self.l2.request[i].next = self.clusters[i].l2_request.val();
+            self.l2.hpu[i].next = self.clusters[i].l2_hpu.val();
+            self.l2.valid[i].next = self.clusters[i].l2_valid.val();
+            self.clusters[i].l2_ready.next = self.l2.ready[i].val();
+            self.clusters[i].l2_answer.next = self.l2.answer[i].val();
+            self.clusters[i].l2_answer_hpu.next = self.l2.answer_hpu[i].val();
+            self.clusters[i].l2_answer_valid.next = self.l2.answer_valid[i].val();
             self.clusters[i].imem_write.next = self.registers.imem_write.val();
             self.clusters[i].imem_address.next = self.registers.imem_address.val();
             self.clusters[i].imem_data.next = self.registers.imem_data.val();
@@ -412,7 +409,7 @@ impl Logic for HpuArray {
             self.telemetry.retired[i].next = self.clusters[i].retired.val();
             self.telemetry.tasks_ended[i].next = self.clusters[i].tasks_ended.val();
             self.telemetry.commands[i].next = self.clusters[i].commands.val();
-            self.telemetry.print_lost[i].next = bits::<8>(0);
+            self.telemetry.print_lost[i].next = self.clusters[i].print_lost.val();
             self.telemetry.loaded[i].next = self.clusters[i].loaded.val();
             self.telemetry.loaded_frame[i].next = self.clusters[i].loaded_frame.val();
             self.telemetry.begun[i].next = self.clusters[i].begun.val();
@@ -432,7 +429,7 @@ impl Logic for HpuArray {
         self.trace_valid.next = self.telemetry.trace_valid.val();
         self.trace_tags.next = self.telemetry.trace_tags.val();
         for i in 0..self._rvfi {
-            self.rvfi[i].next = Rvfi::default();
+            self.rvfi[i].next = self.clusters[i / self._hpus].rvfi[i % self._hpus].val();
         }
     }
 }

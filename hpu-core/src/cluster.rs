@@ -1,29 +1,43 @@
 //! Cluster: a few HPUs that share L1, a loader and a mover. Wiring only.
 //!
+//! ```text
+//!  task -> loader ---------> hpu[h] -> reporter -> done, fault
+//!            | slots          |  |  \-> command_port[h] -> mover -> egress, dma, place
+//!            | task_page      |  |                     \-> printer -> print
+//!            v                v  \----> remote_router -> L2
+//!            l1 <-------------+          |
+//!             ^--- l1_atomics <----------+         instruction_memory -> hpu[h]
+//! ```
+//!
 //! | neighbour | ports |
 //! |---|---|
-//! | dispatcher | in `task_desc`, `task_context`, `task_valid` / out `task_ready`, `free_hpus` |
+//! | dispatcher | in `task_desc`, `task_context`, `task_valid` / out `task_ready`; out `free_hpus`, `has_idle` |
 //! | packet buffer | out `load_request`, `load_request_valid` / in `load_request_ready`; in `load_data`, `load_last`, `load_valid` / out `load_ready` |
 //! | scheduler | out `done`, `done_valid` / in `done_ready`; out `place`, `place_valid` / in `place_ready` |
-//! | registers | out `fault`, `fault_valid` / in `fault_ready`; in `imem_write`, `imem_address`, `imem_data`; out `busy`, `retired`, `tasks_ended`, `commands` |
+//! | registers | out `fault`, `fault_valid` / in `fault_ready`; out `print`, `print_valid` / in `print_ready`; out `print_lost`; in `installed`, `installed_index`; in `imem_write`, `imem_address`, `imem_data`; out `busy`, `retired`, `tasks_ended`, `commands` |
 //! | egress | out `egress_data`, `egress_keep`, `egress_last`, `egress_frame`, `egress_valid` / in `egress_ready` |
 //! | rvma | out `dma`, `dma_valid` / in `dma_ready`; out `dma_data`, `dma_last`, `dma_data_valid` / in `dma_data_ready`; in `dma_done`, `dma_done_valid` |
-//! | L2 | out `l2_access`, `l2_valid` (held) / in `l2_ack`, `l2_data` |
-//! | trace | out `loaded`, `begun`, `ended`, `commanded` with their frames |
+//! | L2 | out `l2_request`, `l2_hpu`, `l2_valid` / in `l2_ready`; in `l2_answer`, `l2_answer_hpu`, `l2_answer_valid`, in the order of the requests |
+//! | trace | out `loaded`, `begun`, `ended`, `commanded` with their frames; out `rvfi[h]` if the configuration asks for it |
 //!
-//! Latencies: see [`crate::loader`], [`crate::access_router`], [`crate::command_port`] and [`crate::mover`]. From a task without packet to `begun`, idle cluster, same context: 3 cycles.
-//! The number of the cluster is an input, so all clusters are the same module.
+//! Latencies: see [`crate::loader`], [`crate::l1`], [`crate::remote_router`], [`crate::command_port`] and [`crate::mover`]. From a task without packet to
+//! `begun`, idle cluster, same context: 4 cycles. The number of the cluster is an input, so all clusters are the same module.
 
-use crate::access_router::AccessRouter;
 use crate::command_port::CommandPort;
-use crate::hpu::Hpu;
 use crate::instruction_memory::InstructionMemory;
 use crate::l1::L1;
+use crate::l1_atomics::L1Atomics;
 use crate::loader::Loader;
 use crate::mover::Mover;
+use crate::printer::Printer;
+use crate::processor::hpu::{Hpu, HpuOptions};
+use crate::processor::types::{RemoteAnswer, RemoteRequest, Rvfi};
+use crate::remote_router::RemoteRouter;
 use crate::reporter::Reporter;
-use crate::task_page::TaskPages;
-use crate::types::{Access, ContextEntry, FaultReport, Target};
+use crate::slots::Slots;
+use crate::task_page::TaskPage;
+use crate::task_records::TaskRecords;
+use crate::types::{ContextEntry, FaultReport, PrintPiece};
 use spindle_blocks::desc::{Command, DmaDesc, DmaDone, ReadRequest, TaskDesc, TaskDone};
 use spindle_contract::memory_map::COMMAND_HANDLES;
 use spindle_contract::params::Config;
@@ -40,6 +54,8 @@ pub struct Cluster {
     pub reset: Signal<In, Bit>,
     /// Number of the cluster.
     pub number: Signal<In, Bits<3>>,
+    /// Cycles since reset.
+    pub cycle: Signal<In, Bits<64>>,
     /// Next task.
     pub task_desc: Signal<In, TaskDesc>,
     /// Its context.
@@ -50,6 +66,12 @@ pub struct Cluster {
     pub task_ready: Signal<Out, Bit>,
     /// Room for tasks: HPUs that can hold one, those with nothing to do counted twice; at most 15.
     pub free_hpus: Signal<Out, Bits<4>>,
+    /// An HPU with nothing to do takes a task.
+    pub has_idle: Signal<Out, Bit>,
+    /// A context was installed: its scratchpad is to be zeroed.
+    pub installed: Signal<In, Bit>,
+    /// This one.
+    pub installed_index: Signal<In, Bits<4>>,
     /// Stream this packet.
     pub load_request: Signal<Out, ReadRequest>,
     /// The request stands.
@@ -112,14 +134,28 @@ pub struct Cluster {
     pub place_valid: Signal<Out, Bit>,
     /// It is taken.
     pub place_ready: Signal<In, Bit>,
-    /// Access of L2.
-    pub l2_access: Signal<Out, Access>,
-    /// It is wanted.
+    /// What handlers print.
+    pub print: Signal<Out, PrintPiece>,
+    /// There is some.
+    pub print_valid: Signal<Out, Bit>,
+    /// It is taken.
+    pub print_ready: Signal<In, Bit>,
+    /// HPUs of which a piece is lost.
+    pub print_lost: Signal<Out, Bits<8>>,
+    /// Request of L2; never crosses a word.
+    pub l2_request: Signal<Out, RemoteRequest>,
+    /// Of this HPU.
+    pub l2_hpu: Signal<Out, Bits<3>>,
+    /// It stands.
     pub l2_valid: Signal<Out, Bit>,
-    /// It is done.
-    pub l2_ack: Signal<In, Bit>,
-    /// The word read.
-    pub l2_data: Signal<In, Bits<32>>,
+    /// It is taken.
+    pub l2_ready: Signal<In, Bit>,
+    /// Answer of L2.
+    pub l2_answer: Signal<In, RemoteAnswer>,
+    /// For this HPU; the order of the answers says the same.
+    pub l2_answer_hpu: Signal<In, Bits<3>>,
+    /// There is one.
+    pub l2_answer_valid: Signal<In, Bit>,
     /// Write a word of instruction memory.
     pub imem_write: Signal<In, Bit>,
     /// Where.
@@ -150,16 +186,23 @@ pub struct Cluster {
     pub frames_ended: Signal<Out, Bits<128>>,
     /// Frames of `commanded`.
     pub frames_commanded: Signal<Out, Bits<128>>,
+    /// Retired instructions of each HPU, if the configuration says so.
+    pub rvfi: Vec<Signal<Out, Rvfi>>,
     hpu: Vec<Hpu>,
-    port: Vec<CommandPort>,
+    command_port: Vec<CommandPort>,
     imem: InstructionMemory,
     l1: L1,
-    task_pages: TaskPages,
-    fabric: AccessRouter,
+    atomics: L1Atomics,
+    remote: RemoteRouter,
     loader: Loader,
+    slots: Slots,
+    task_page: TaskPage,
+    records: TaskRecords,
     mover: Mover,
+    printer: Printer,
     reporter: Reporter,
     _hpus: usize,
+    _rvfi: bool,
 }
 
 impl Cluster {
@@ -169,14 +212,21 @@ impl Cluster {
             panic!("Cluster: {sentence}");
         }
         let hpus = config.hpus;
+        let options = HpuOptions { rvfi: config.rvfi, stack_bytes: config.stack_bytes(), ..HpuOptions::default() };
         Self {
-            hpu: (0..hpus).map(|_| Default::default()).collect(),
-            port: (0..hpus).map(|_| Default::default()).collect(),
+            rvfi: if config.rvfi { (0..hpus).map(|_| Default::default()).collect() } else { vec![] },
+            hpu: (0..hpus).map(|_| Hpu::new(options)).collect(),
+            command_port: (0..hpus).map(|_| Default::default()).collect(),
             imem: InstructionMemory::new(hpus, config.imem_bytes),
-            fabric: AccessRouter::new(hpus),
+            l1: L1::new(hpus),
+            atomics: L1Atomics::new(hpus),
+            remote: RemoteRouter::new(hpus),
+            loader: Loader::new(config),
             mover: Mover::new(hpus),
+            printer: Printer::new(hpus),
             reporter: Reporter::new(hpus),
             _hpus: hpus,
+            _rvfi: config.rvfi,
             ..Default::default()
         }
     }
@@ -185,7 +235,8 @@ impl Cluster {
 impl Logic for Cluster {
     #[hdl]
     fn update(&mut self) {
-        clocks!(self, clock, reset, hpu, port, l1, task_pages, fabric, loader, mover, reporter);
+        clocks!(self, clock, reset, hpu, command_port, l1, atomics, remote, loader, slots, mover, printer, reporter);
+        self.records.clock.next = self.clock.val();
         self.imem.clock.next = self.clock.val();
         self.imem.write.next = self.imem_write.val();
         self.imem.write_address.next = self.imem_address.val();
@@ -203,37 +254,85 @@ impl Logic for Cluster {
         self.loader.load_last.next = self.load_last.val();
         self.loader.load_valid.next = self.load_valid.val();
         self.load_ready.next = self.loader.load_ready.val();
-        self.loader.l1_ready.next = self.l1.loader_ready.val();
-        self.l1.loader_write.next = self.loader.l1_write.val();
-        self.l1.loader_beat.next = self.loader.l1_beat.val();
-        self.l1.loader_data.next = self.load_data.val();
+        self.has_idle.next = self.loader.has_idle.val();
+        self.loader.installed.next = self.installed.val();
+        self.loader.installed_index.next = self.installed_index.val();
+        self.l1.packet_write.next = self.loader.packet_write.val();
+        self.l1.packet_beat.next = self.loader.packet_beat.val();
+        self.l1.packet_data.next = self.load_data.val();
+        self.loader.packet_ready.next = self.l1.packet_ready.val();
+        self.l1.page_write.next = self.loader.page_write.val();
+        self.l1.page_half.next = self.loader.page_half.val();
+        self.l1.page_beat.next = self.loader.page_beat.val();
+        self.loader.page_ready.next = self.l1.page_ready.val();
+        self.l1.scrub_write.next = self.loader.scrub_write.val();
+        self.l1.scrub_beat.next = self.loader.scrub_beat.val();
+        self.loader.scrub_ready.next = self.l1.scrub_ready.val();
+        self.loader.slot.next = self.slots.slot.val();
+        self.loader.slot_available.next = self.slots.available.val();
+        self.slots.take.next = self.loader.slot_take.val();
         self.loaded.next = self.loader.launch_valid.val();
         self.loaded_frame.next = self.loader.launch.val().frame;
 
-        // Task pages.
-        self.task_pages.number.next = self.number.val();
-        self.task_pages.write.next = self.loader.page_write.val().any();
-        self.task_pages.write_index.next = self.loader.page_index.val();
-        self.task_pages.entry.next = self.loader.entry.val();
-        self.task_pages.read_index.next = self.fabric.task_index.val();
-        self.task_pages.read_word.next = self.fabric.task_word.val();
-        self.fabric.task_read.next = self.task_pages.read_data.val();
+        // Task page and records.
+        self.task_page.desc.next = self.loader.desc.val();
+        self.task_page.entry.next = self.loader.entry.val();
+        self.task_page.hpu.next = self.loader.hpu.val();
+        self.task_page.number.next = self.number.val();
+        self.task_page.cycle.next = self.cycle.val().get_bits::<32>(0);
+        self.l1.page_low.next = self.task_page.low.val();
+        self.l1.page_high.next = self.task_page.high.val();
+        self.records.write.next = self.loader.record_write.val().any();
+        self.records.write_index.next = (self.loader.hpu.val(), self.loader.bank.val()).cat::<5>();
+        self.records.write_origin.next = self.loader.origin.val();
+        self.records.write_host.next = self.loader.host.val();
+        self.records.command_index.next = self.mover.index.val();
+        self.mover.origin.next = self.records.command_origin.val();
+        self.mover.host.next = self.records.command_host.val();
+        self.records.ending_index.next = self.reporter.index.val();
+        self.reporter.origin.next = self.records.ending_origin.val();
+        self.slots.ended.next = self.reporter.ended.val();
+        self.slots.ended_slot.next = self.reporter.ended_slot.val();
 
-        // L1 and L2.
-        self.l1.word_enable.next = self.fabric.l1_enable.val();
-        self.l1.word_address.next = self.fabric.l1_address.val();
-        self.l1.word_strobe.next = self.fabric.l1_strobe.val();
-        self.l1.word_write.next = self.fabric.l1_write.val();
-        self.fabric.l1_read.next = self.l1.word_read.val();
+        // Atomics of L1, L2.
+        self.atomics.request.next = self.remote.atomic.val();
+        self.atomics.hpu.next = self.remote.atomic_hpu.val();
+        self.atomics.valid.next = self.remote.atomic_valid.val();
+        self.remote.atomic_ready.next = self.atomics.ready.val();
+        self.remote.atomic_answer.next = self.atomics.answer.val();
+        self.remote.atomic_answer_hpu.next = self.atomics.answer_hpu.val();
+        self.remote.atomic_answer_valid.next = self.atomics.answer_valid.val();
+        self.atomics.answer_ready.next = self.remote.atomic_answer_ready.val();
+        self.l1.atomic_read.next = self.atomics.read.val();
+        self.l1.atomic_beat.next = self.atomics.beat.val();
+        self.atomics.read_ready.next = self.l1.atomic_read_ready.val();
+        self.atomics.wide_data.next = self.l1.wide_data.val();
+        self.l1.atomic_write.next = self.atomics.write.val();
+        self.l1.atomic_word.next = self.atomics.word.val();
+        self.l1.atomic_data.next = self.atomics.data.val();
+        self.atomics.write_ready.next = self.l1.atomic_write_ready.val();
+        self.atomics.settled.next = self.l1.settled.val();
+        self.l1.lock.next = self.atomics.lock.val();
+        self.atomics.shared_write.next = self.l1.shared_write.val();
+        self.l2_request.next = self.remote.l2_request.val();
+        self.l2_hpu.next = self.remote.l2_hpu.val();
+        self.l2_valid.next = self.remote.l2_valid.val();
+        self.remote.l2_ready.next = self.l2_ready.val();
+        self.remote.l2_answer.next = self.l2_answer.val();
+        self.remote.l2_answer_valid.next = self.l2_answer_valid.val();
+
+        // Mover and printer.
+        self.mover.number.next = self.number.val();
+        self.mover.cycle.next = self.cycle.val().get_bits::<32>(0);
         self.l1.mover_read.next = self.mover.read.val();
         self.l1.mover_beat.next = self.mover.beat.val();
-        self.mover.data.next = self.l1.mover_data.val();
-        self.l2_access.next = self.fabric.l2_access.val();
-        self.l2_valid.next = self.fabric.l2_valid.val();
-        self.fabric.l2_ack.next = self.l2_ack.val();
-        self.fabric.l2_data.next = self.l2_data.val();
-
-        // Mover.
+        self.mover.read_ready.next = self.l1.mover_ready.val();
+        self.mover.hold.next = self.l1.mover_hold.val();
+        self.mover.data.next = self.l1.wide_data.val();
+        self.print.next = self.printer.print.val();
+        self.print_valid.next = self.printer.print_valid.val();
+        self.printer.print_ready.next = self.print_ready.val();
+        self.print_lost.next = self.printer.print_lost.val();
         self.egress_data.next = self.mover.egress_data.val();
         self.egress_keep.next = self.mover.egress_keep.val();
         self.egress_last.next = self.mover.egress_last.val();
@@ -258,7 +357,7 @@ impl Logic for Cluster {
         let mut placing: Bit = self.mover.place_valid.val();
         for i in 0..self._hpus {
             placing =
-                placing | (self.port[i].command_valid.val() & (self.port[i].command.val().opcode == bits::<4>(PLACE)));
+                placing | (self.command_port[i].command_valid.val() & (self.command_port[i].command.val().opcode == bits::<4>(PLACE)));
         }
         self.reporter.hold.next = placing;
         self.done_valid.next = self.reporter.done_valid.val();
@@ -270,16 +369,14 @@ impl Logic for Cluster {
         // HPUs and their command ports.
         let host_answers = self.dma_done_valid.val() & (self.dma_done.val().cluster == self.number.val());
         let mut launch_ready: Bits<8> = bits::<8>(0);
-        let mut launch_page: Bits<8> = bits::<8>(0);
+        let mut launch_bank: Bits<16> = bits::<16>(0);
         let mut idle: Bits<8> = bits::<8>(0);
-        let mut scrub: Bits<8> = bits::<8>(0);
         let mut busy: Bits<8> = bits::<8>(0);
         let mut retired: Bits<8> = bits::<8>(0);
         let mut begun: Bits<8> = bits::<8>(0);
         let mut ended: Bits<8> = bits::<8>(0);
         let mut commanded: Bits<8> = bits::<8>(0);
-        let mut released: Bits<16> = bits::<16>(0);
-        let mut used: Bits<16> = bits::<16>(0);
+        let mut used: Bit = false;
         let mut frames_begun: Bits<128> = bits::<128>(0);
         let mut frames_ended: Bits<128> = bits::<128>(0);
         let mut frames_commanded: Bits<128> = bits::<128>(0);
@@ -287,34 +384,54 @@ impl Logic for Cluster {
             self.hpu[i].number.next = bits::<3>(i as u64);
             self.hpu[i].launch.next = self.loader.launch.val();
             self.hpu[i].launch_valid.next = self.loader.launch_valid.val().get_bit(i);
+            self.hpu[i].cycle.next = self.cycle.val();
+            self.hpu[i].region.next = self.loader.region.val();
+            self.hpu[i].region_index.next = self.loader.region_index.val();
+            self.hpu[i].region_write.next = self.loader.region_write.val().get_bit(i);
             self.imem.fetch_address[i].next = self.hpu[i].fetch_address.val();
+            self.imem.fetch_enable[i].next = self.hpu[i].fetch_enable.val();
             self.hpu[i].fetch_data.next = self.imem.fetch_data[i].val();
+            self.imem.code_address[i].next = self.hpu[i].code_address.val();
+            self.imem.code_valid[i].next = self.hpu[i].code_valid.val();
+            self.hpu[i].code_ready.next = self.imem.code_ready[i].val();
+            self.hpu[i].code_data.next = self.imem.code_data[i].val();
+            for p in 0..2 {
+                self.l1.word[2 * i + p].next = self.hpu[i].l1_request[p].val();
+                self.l1.word_valid[2 * i + p].next = self.hpu[i].l1_valid[p].val();
+                self.hpu[i].l1_grant[p].next = self.l1.word_grant[2 * i + p].val();
+                self.hpu[i].l1_data[p].next = self.l1.word_data[2 * i + p].val();
+            }
+            self.remote.request[i].next = self.hpu[i].remote.val();
+            self.remote.valid[i].next = self.hpu[i].remote_valid.val();
+            self.hpu[i].remote_ready.next = self.remote.ready[i].val();
+            self.hpu[i].answer.next = self.remote.answer.val();
+            self.hpu[i].answer_valid.next = self.remote.answer_valid.val().get_bit(i);
 
-            // Accesses: the command port is private, everything else goes through the access_router.
-            let at_port = self.hpu[i].access_target.val() == Target::Command;
-            self.fabric.access[i].next = self.hpu[i].access.val();
-            self.fabric.target[i].next = self.hpu[i].access_target.val();
-            self.fabric.valid[i].next = self.hpu[i].access_valid.val();
-            self.port[i].access.next = self.hpu[i].access.val();
-            self.port[i].access_valid.next = self.hpu[i].access_valid.val() & at_port;
-            self.hpu[i].access_ack.next = self.fabric.ack[i].val() | (self.port[i].ack.val() & at_port);
-            self.hpu[i].access_data.next = if at_port { self.port[i].data.val() } else { self.fabric.data[i].val() };
-            self.hpu[i].access_fault.next = self.port[i].refused.val() & at_port;
-
-            self.port[i].number.next = self.number.val();
-            self.port[i].hpu.next = bits::<3>(i as u64);
-            self.port[i].cycle.next = self.task_pages.cycle.val();
-            self.port[i].running.next = self.hpu[i].running.val();
-            self.port[i].page.next = self.hpu[i].page.val();
-            self.port[i].begins.next = self.hpu[i].begins.val();
-            self.port[i].ends.next = self.hpu[i].ends.val();
-            self.port[i].write.next = self.loader.page_write.val().get_bit(i);
-            self.port[i].write_page.next = self.loader.page_index.val().get_bit(0);
-            self.port[i].origin.next = self.loader.origin.val();
-            self.port[i].host.next = self.loader.entry.val().host;
-            self.mover.command[i].next = self.port[i].command.val();
-            self.mover.command_valid[i].next = self.port[i].command_valid.val();
-            self.port[i].command_ready.next = self.mover.command_ready[i].val();
+            self.command_port[i].number.next = self.number.val();
+            self.command_port[i].hpu.next = bits::<3>(i as u64);
+            self.command_port[i].port.next = self.hpu[i].port.val();
+            self.command_port[i].port_write.next = self.hpu[i].port_write.val();
+            self.command_port[i].port_read.next = self.hpu[i].port_read.val();
+            self.hpu[i].port_data.next = self.command_port[i].port_data.val();
+            self.hpu[i].issue_done.next = self.command_port[i].issue_done.val();
+            self.hpu[i].issue_refused.next = self.command_port[i].issue_refused.val();
+            self.hpu[i].issue_full.next = self.command_port[i].issue_full.val();
+            self.hpu[i].port_full.next = self.command_port[i].port_full.val();
+            self.hpu[i].port_pending.next = self.command_port[i].port_pending.val();
+            self.command_port[i].begins.next = self.hpu[i].begins.val();
+            self.command_port[i].begin_thread.next = self.hpu[i].begin_thread.val();
+            self.command_port[i].begin_bank.next = self.hpu[i].begin_bank.val();
+            self.command_port[i].limits_write.next = self.loader.record_write.val().get_bit(i);
+            self.command_port[i].limits_bank.next = self.loader.bank.val();
+            self.command_port[i].limits.next = self.loader.limits.val();
+            self.command_port[i].probe.next = self.slots.probe.val();
+            used = used | self.command_port[i].probe_used.val();
+            self.printer.piece[i].next = self.command_port[i].print.val();
+            self.printer.valid[i].next = self.command_port[i].print_valid.val();
+            self.command_port[i].print_ready.next = self.printer.ready[i].val();
+            self.mover.command[i].next = self.command_port[i].command.val();
+            self.mover.command_valid[i].next = self.command_port[i].command_valid.val();
+            self.command_port[i].command_ready.next = self.mover.command_ready[i].val();
 
             // Commands of this HPU that end in this cycle.
             let by_wire = self.mover.sent.val() & (self.mover.sent_issuer.val().hpu == bits::<3>(i as u64));
@@ -329,41 +446,37 @@ impl Logic for Cluster {
                 complete = complete.replace_bit(k, at_host | at_wire | at_place);
                 failed = failed.replace_bit(k, at_host & self.dma_done.val().error);
             }
-            self.port[i].complete.next = complete;
-            self.port[i].failed.next = failed;
+            self.command_port[i].complete.next = complete;
+            self.command_port[i].failed.next = failed;
 
-            self.reporter.origin[i].next = self.port[i].current.val();
             self.reporter.ending[i].next = self.hpu[i].ending.val();
             self.reporter.ending_valid[i].next = self.hpu[i].ending_valid.val();
             self.hpu[i].ending_ready.next = self.reporter.ending_ready[i].val();
-            // The scratchpad is not cleared under a command that reads it.
-            scrub = scrub.replace_bit(i, self.hpu[i].scrub_valid.val() & !self.port[i].scratch_busy.val());
-            self.hpu[i].scrub_done.next = self.l1.scrub_done.val().get_bit(i);
-
             launch_ready = launch_ready.replace_bit(i, self.hpu[i].launch_ready.val());
-            launch_page = launch_page.replace_bit(i, self.hpu[i].launch_page.val());
-            idle = idle.replace_bit(i, !self.hpu[i].busy.val() & !self.hpu[i].scrub_valid.val());
+            launch_bank =
+                launch_bank | (bit_cast::<16, 2>(self.hpu[i].launch_bank.val()) << bits::<4>(2 * i as u64));
+            idle = idle.replace_bit(i, !self.hpu[i].busy.val());
             busy = busy.replace_bit(i, self.hpu[i].busy.val());
             retired = retired.replace_bit(i, self.hpu[i].retired.val());
             begun = begun.replace_bit(i, self.hpu[i].begins.val());
             ended = ended.replace_bit(i, self.hpu[i].ends.val());
-            commanded = commanded.replace_bit(i, self.port[i].issued.val());
-            released = released | self.port[i].released.val();
-            used = used | self.port[i].slots.val();
+            commanded = commanded.replace_bit(i, self.command_port[i].issued.val());
             frames_begun =
                 frames_begun | (bit_cast::<128, 16>(self.hpu[i].begin_frame.val()) << bits::<7>(16 * i as u64));
             frames_ended =
                 frames_ended | (bit_cast::<128, 16>(self.hpu[i].end_frame.val()) << bits::<7>(16 * i as u64));
             frames_commanded =
-                frames_commanded | (bit_cast::<128, 16>(self.port[i].command.val().frame) << bits::<7>(16 * i as u64));
+                frames_commanded | (bit_cast::<128, 16>(self.command_port[i].command.val().frame) << bits::<7>(16 * i as u64));
         }
         self.loader.launch_ready.next = launch_ready;
-        self.loader.launch_page.next = launch_page;
+        self.loader.launch_bank.next = launch_bank;
         self.loader.idle.next = idle;
-        self.loader.released.next = released;
-        self.loader.used.next = used;
-        self.l1.scrub_valid.next = scrub;
-        self.reporter.ends.next = ended;
+        self.slots.probe_used.next = used;
+        if self._rvfi {
+            for i in 0..self._hpus {
+                self.rvfi[i].next = self.hpu[i].rvfi[0].val();
+            }
+        }
         self.busy.next = busy;
         self.retired.next = retired;
         self.tasks_ended.next = ended;

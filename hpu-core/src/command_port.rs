@@ -1,95 +1,110 @@
-//! Command port of an HPU: staging registers, checks, and a table of the commands under way.
+//! Command port of an HPU: argument registers of its two threads, checks, and a table of the commands under way.
 //!
 //! | neighbour | ports |
 //! |---|---|
-//! | HPU | in `access`, `access_valid`; out `ack`, `data`, `refused`; in `running`, `page`, `begins`, `ends` |
-//! | loader | in `write`, `write_page`, `origin`, `host`: what the commands of the next handler need; out `slots`, `released` |
+//! | HPU | in `port`, `port_write`, `port_read`: always taken; out `port_data`, one cycle later; out `issue_done`, `issue_refused`, `issue_full` (one pulse per ISSUE), `port_full`, `port_pending`; in `begins`, `begin_thread`, `begin_bank` |
+//! | loader | in `limits_write`, `limits_bank`, `limits`: what the commands of the next handler are checked against |
 //! | mover | out `command`, `command_valid` / in `command_ready` |
-//! | mover, host, scheduler | in `complete`, `failed`: handles whose command ended |
-//! | cluster | in `number`, `hpu`, `cycle`; out `current`, `issued`, `scratch_busy` |
+//! | printer | out `print`, `print_valid` / in `print_ready` |
+//! | mover, host | in `complete`, `failed`: handles whose command ended |
+//! | slots | in `probe`; out `probe_used`, in the same cycle: a command under way reads this packet slot |
+//! | cluster | in `number`, `hpu`; out `issued` |
 //!
-//! An access is acknowledged one cycle after it came. Three wait: ISSUE up to two cycles behind a write of an argument and while all handles are in use or the mover
-//! has not taken the command before; WAIT while a command of this handler is under way. An access that is withdrawn while it waits leaves nothing behind.
+//! **ISSUE** is answered one cycle after it came if the last argument is four cycles old, else as soon as it is; a PRINT also waits for the printer, at most
+//! 7 cycles. *done*: the command has a handle. *refused*: it is illegal. *full*: no handle is free, or the mover has not taken the command
+//! before; `port_full` stays high as long as that is so. Then nothing has happened and the HPU asks again.
 //!
-//! The checks run beside the handler: two stages behind the argument registers, so ISSUE only looks at their result. A command is refused if the
-//! opcode is unknown; for SEND_PACKET and DMA_TO_HOST if the source is not a 64-byte aligned address in the packet or scratch region, the length is not 1 to
-//! 2048 (SEND_PACKET: 14 to 2048), or source + length passes the region's bound; for DMA_TO_HOST also if [address, address + length) is not inside the
-//! context's host region; for PLACE if the task has no packet.
+//! **Checks** run beside the handler. Arguments are kept as words, for both threads; what is checked of an argument is worked out as it arrives, for one
+//! thread. When the other thread comes, or a new handler begins, the four arguments go through the same stages once more, in four cycles.
 //!
-//! A new handler finds arguments of zero and no trace of earlier handlers' commands, which go on in their handles. The packet slots they read stay in use
-//! (`slots`); a scratchpad does not: a handler that sends from it waits before it returns.
+//! A command is refused if the opcode is unknown; for SEND_PACKET and DMA_TO_HOST if the source is not a 64-byte aligned address in the packet or scratch
+//! region, the length is not 1 to 2048 (SEND_PACKET: 14 to 2048), or source + length passes the region's bound; for DMA_TO_HOST also if [address,
+//! address + length) is not inside the context's host region; for PLACE if the task has no packet. A PRINT is never refused: it prints at most
+//! eight characters, and nothing if the length is 0.
+//!
+//! A new handler finds arguments of zero and no trace of earlier handlers' commands, which go on in their handles. The packet slots they read stay in
+//! use; a scratchpad does not: a handler that sends from it waits before it returns.
 
-use crate::types::{Access, HostRegion, Launch, Origin};
-use spindle_blocks::desc::Command;
+use crate::processor::types::PortAccess;
+use crate::types::{Limits, PortCommand, PrintPiece};
 use spindle_blocks::ram::LutMemory;
 use spindle_contract::memory_map::{self as map, command};
-use spindle_contract::params::{L1_SCRATCH_BASE, MIN_FRAME, SCRATCH_BYTES, SLOT_BYTES};
+use spindle_contract::params::{MIN_FRAME, SLOT_BYTES};
 use spindle_verilog::prelude::*;
 
-const SOURCE: u64 = map::CMD_SOURCE as u64;
-const LENGTH: u64 = map::CMD_LENGTH as u64;
-const ADDR_LO: u64 = map::CMD_ADDR_LO as u64;
-const ADDR_HI: u64 = map::CMD_ADDR_HI as u64;
-const ISSUE: u64 = map::CMD_ISSUE as u64;
-const STATUS: u64 = map::CMD_STATUS as u64;
-const ERROR: u64 = map::CMD_ERROR as u64;
-const WAIT: u64 = map::CMD_WAIT as u64;
+/// Words of the port by their number.
+const SOURCE: u64 = map::CMD_SOURCE as u64 / 4;
+const LENGTH: u64 = map::CMD_LENGTH as u64 / 4;
+const ADDR_LO: u64 = map::CMD_ADDR_LO as u64 / 4;
+const ISSUE: u64 = map::CMD_ISSUE as u64 / 4;
+const STATUS: u64 = map::CMD_STATUS as u64 / 4;
+const ERROR: u64 = map::CMD_ERROR as u64 / 4;
 const SEND: u64 = command::SEND_PACKET as u64;
 const PLACE: u64 = command::PLACE as u64;
 const DMA: u64 = command::DMA_TO_HOST as u64;
+const PRINT: u64 = command::PRINT as u64;
 const PACKET: u64 = map::PACKET as u64;
 const SCRATCH: u64 = map::SCRATCH as u64;
 const LONGEST: u64 = SLOT_BYTES as u64;
 const SHORTEST_FRAME: u64 = MIN_FRAME as u64;
-/// First 2 KiB block of the scratchpads in L1.
-const SCRATCH_BLOCK: u64 = (L1_SCRATCH_BASE / SCRATCH_BYTES) as u64;
-const VERSION: u64 = spindle_contract::VERSION as u64;
+const CHARACTERS: u64 = 8;
 const HANDLES: usize = map::COMMAND_HANDLES;
 
-/// Replaces the bytes that a store writes.
-#[hdl_fn]
-fn merge(old: Bits<32>, new: Bits<32>, strobe: Bits<4>) -> Bits<32> {
-    let b0 = if strobe.get_bit(0) { new.get_bits::<8>(0) } else { old.get_bits::<8>(0) };
-    let b1 = if strobe.get_bit(1) { new.get_bits::<8>(8) } else { old.get_bits::<8>(8) };
-    let b2 = if strobe.get_bit(2) { new.get_bits::<8>(16) } else { old.get_bits::<8>(16) };
-    let b3 = if strobe.get_bit(3) { new.get_bits::<8>(24) } else { old.get_bits::<8>(24) };
-    (b3, b2, b1, b0).cat::<32>()
+/// An argument on its way to the checks.
+#[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
+pub struct Argument {
+    /// Its word.
+    pub word: Bits<2>,
+    /// Its value.
+    pub value: Bits<32>,
 }
 
-/// First stage of the checks.
+/// What is known of SOURCE.
 #[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
-pub struct Measured {
-    /// The source is an aligned address inside packet or scratch region.
-    pub source_ok: Bit,
+pub struct SourceFacts {
+    /// It is an aligned address inside the packet or the scratchpad.
+    pub legal: Bit,
     /// It is in the packet.
     pub in_packet: Bit,
-    /// Bytes of the region from the source on.
-    pub source_left: Bits<12>,
-    /// 1 to 2048 bytes.
-    pub length_ok: Bit,
-    /// Enough bytes for a frame.
-    pub is_frame: Bit,
-    /// The host offset is inside the host region.
-    pub host_ok: Bit,
-    /// Bytes of the host region from there on.
-    pub host_left: Bits<32>,
-    /// Host address, low half.
-    pub low: Bits<32>,
+    /// Beat of L1.
+    pub beat: Bits<10>,
+    /// Bytes of the region from there on.
+    pub left: Bits<16>,
 }
 
-/// Second stage of the checks.
+/// What is known of LENGTH.
+#[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
+pub struct LengthFacts {
+    /// 1 to 2048.
+    pub legal: Bit,
+    /// Enough bytes for a frame.
+    pub is_frame: Bit,
+    /// More than a PRINT has characters.
+    pub long: Bit,
+    /// Its low bits.
+    pub bytes: Bits<12>,
+}
+
+/// What is known of ADDR_LO and ADDR_HI.
+#[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
+pub struct AddressFacts {
+    /// The low half is inside the host region.
+    pub legal: Bit,
+    /// Bytes of the host region from there on.
+    pub left: Bits<32>,
+    /// Low half.
+    pub low: Bits<32>,
+    /// High half.
+    pub high: Bits<32>,
+}
+
+/// Which commands would be legal.
 #[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
 pub struct Checked {
-    /// SEND_PACKET is legal.
+    /// SEND_PACKET.
     pub send: Bit,
-    /// DMA_TO_HOST is legal.
+    /// DMA_TO_HOST.
     pub dma: Bit,
-    /// The source is in the packet.
-    pub in_packet: Bit,
-    /// Host address, low half.
-    pub low: Bits<32>,
-    /// Carry into the high half.
-    pub carry: Bit,
 }
 
 /// The command port. See the module text.
@@ -103,195 +118,263 @@ pub struct CommandPort {
     pub number: Signal<In, Bits<3>>,
     /// Number of the HPU in it.
     pub hpu: Signal<In, Bits<3>>,
-    /// Cycle counter, for the stamp.
-    pub cycle: Signal<In, Bits<32>>,
     /// Access of the HPU.
-    pub access: Signal<In, Access>,
-    /// It is wanted.
-    pub access_valid: Signal<In, Bit>,
-    /// It is done.
-    pub ack: Signal<Out, Bit>,
-    /// The word read.
-    pub data: Signal<Out, Bits<32>>,
-    /// With `ack`: the command is illegal.
-    pub refused: Signal<Out, Bit>,
-    /// The running handler.
-    pub running: Signal<In, Launch>,
-    /// Its task page.
-    pub page: Signal<In, Bit>,
-    /// A handler starts.
+    pub port: Signal<In, PortAccess>,
+    /// It writes.
+    pub port_write: Signal<In, Bit>,
+    /// It reads.
+    pub port_read: Signal<In, Bit>,
+    /// The word read, one cycle later.
+    pub port_data: Signal<Out, Bits<32>>,
+    /// The command is under way.
+    pub issue_done: Signal<Out, Bit>,
+    /// It is illegal.
+    pub issue_refused: Signal<Out, Bit>,
+    /// There is no room for it.
+    pub issue_full: Signal<Out, Bit>,
+    /// There would be no room for a command.
+    pub port_full: Signal<Out, Bit>,
+    /// Commands of the thread's handler are under way.
+    pub port_pending: Signal<Out, Bits<2>>,
+    /// A handler begins.
     pub begins: Signal<In, Bit>,
-    /// A handler ends.
-    pub ends: Signal<In, Bit>,
-    /// Keep `origin` and `host` for a handler to come.
-    pub write: Signal<In, Bit>,
-    /// Its task page.
-    pub write_page: Signal<In, Bit>,
-    /// Whose task it is.
-    pub origin: Signal<In, Origin>,
-    /// The context's host region.
-    pub host: Signal<In, HostRegion>,
-    /// Whose task runs.
-    pub current: Signal<Out, Origin>,
+    /// Its thread.
+    pub begin_thread: Signal<In, Bit>,
+    /// Its bank.
+    pub begin_bank: Signal<In, Bits<2>>,
+    /// Keep `limits` for a handler to come.
+    pub limits_write: Signal<In, Bit>,
+    /// Its bank.
+    pub limits_bank: Signal<In, Bits<2>>,
+    /// What its commands are checked against.
+    pub limits: Signal<In, Limits>,
     /// A checked command.
-    pub command: Signal<Out, Command>,
+    pub command: Signal<Out, PortCommand>,
     /// There is one.
     pub command_valid: Signal<Out, Bit>,
     /// It is taken.
     pub command_ready: Signal<In, Bit>,
+    /// Characters.
+    pub print: Signal<Out, PrintPiece>,
+    /// There are some.
+    pub print_valid: Signal<Out, Bit>,
+    /// They are taken.
+    pub print_ready: Signal<In, Bit>,
     /// Handles whose command ended.
     pub complete: Signal<In, Bits<4>>,
     /// With it: with an error.
     pub failed: Signal<In, Bits<4>>,
-    /// Packet slots that commands under way read.
-    pub slots: Signal<Out, Bits<16>>,
-    /// Packet slot whose task ends in this cycle.
-    pub released: Signal<Out, Bits<16>>,
-    /// A command under way reads the scratchpad.
-    pub scratch_busy: Signal<Out, Bit>,
+    /// Packet slot that is asked about.
+    pub probe: Signal<In, Bits<4>>,
+    /// A command under way reads it.
+    pub probe_used: Signal<Out, Bit>,
     /// `command` is new in this cycle.
     pub issued: Signal<Out, Bit>,
-    source: Reg<Bits<32>>,
-    length: Reg<Bits<32>>,
-    addr_lo: Reg<Bits<32>>,
-    addr_hi: Reg<Bits<32>>,
-    /// Cycles until the checks have seen the arguments.
-    settle: Reg<Bits<2>>,
-    origins: LutMemory<Origin, 1>,
-    hosts: LutMemory<HostRegion, 1>,
-    measured: DFF<Measured>,
+    /// {thread, word} of the arguments, and which of them were written.
+    arguments: LutMemory<Bits<32>, 3>,
+    written: [Reg<Bits<4>>; 2],
+    limit_table: LutMemory<Limits, 2>,
+    /// Whose arguments are checked.
+    thread: Reg<Bit>,
+    /// Bank of the handler of each thread.
+    banks: [Reg<Bits<2>>; 2],
+    /// Arguments that go through the checks once more: next one, with a bit above for "none".
+    again: Reg<Bits<3>>,
+    argument: DFF<Argument>,
+    argument_valid: Reg<Bit>,
+    argument_late: Reg<Bit>,
+    source: DFF<SourceFacts>,
+    length: DFF<LengthFacts>,
+    address: DFF<AddressFacts>,
     checked: DFF<Checked>,
+    waits: Reg<Bit>,
+    opcode: DFF<Bits<4>>,
+    done: Reg<Bit>,
+    refused: Reg<Bit>,
+    full: Reg<Bit>,
     busy: Reg<Bits<4>>,
     error: Reg<Bits<4>>,
-    mine: Reg<Bits<4>>,
+    mine: [Reg<Bits<4>>; 2],
     from_packet: Reg<Bits<4>>,
-    from_scratch: Reg<Bits<4>>,
     handle_slot: [DFF<Bits<4>>; 4],
-    last_handle: Reg<Bits<2>>,
-    acknowledged: Reg<Bit>,
-    refuse: DFF<Bit>,
+    last_handle: [Reg<Bits<2>>; 2],
     answer: DFF<Bits<32>>,
-    offered: DFF<Command>,
+    offered: DFF<PortCommand>,
     offered_valid: Reg<Bit>,
     fresh: Reg<Bit>,
-    // Decisions of this cycle.
-    issue: Signal<Local, Bit>,
-    answers: Signal<Local, Bit>,
+    word_read: Signal<Local, Bits<32>>,
 }
 
 impl Logic for CommandPort {
     #[hdl]
     fn update(&mut self) {
-        regs!(
-            self,
-            clock,
-            reset,
-            source,
-            length,
-            addr_lo,
-            addr_hi,
-            settle,
-            busy,
-            error,
-            mine,
-            from_packet,
-            from_scratch,
-            last_handle
-        );
-        regs!(self, clock, reset, acknowledged, offered_valid, fresh);
-        dffs!(self, clock, measured, checked, handle_slot, refuse, answer, offered);
+        regs!(self, clock, reset, written, thread, banks, again, argument_valid, argument_late, waits, done, refused);
+        regs!(self, clock, reset, full, busy, error, mine, from_packet, last_handle, offered_valid, fresh);
+        dffs!(self, clock, argument, source, length, address, checked, opcode, handle_slot, answer, offered);
+        let port = self.port.val();
+        let thread = self.thread.q.val();
+        let bank = if thread { self.banks[1].q.val() } else { self.banks[0].q.val() };
+        // A store of a handler that has ended may come after the next one has begun; it is none of its business.
+        let current = port.bank == (if port.thread { self.banks[1].q.val() } else { self.banks[0].q.val() });
+        let accesses = (self.port_write.val() & current) | self.port_read.val();
+        let stages = self.port_write.val() & current & !port.word.get_bit(2);
 
-        // What is known of the task of each page.
-        self.origins.clock.next = self.clock.val();
-        self.origins.write_enable.next = self.write.val();
-        self.origins.write_address.next = self.write_page.val().into();
-        self.origins.write_data.next = self.origin.val();
-        self.origins.read_address.next = self.page.val().into();
-        self.hosts.clock.next = self.clock.val();
-        self.hosts.write_enable.next = self.write.val();
-        self.hosts.write_address.next = self.write_page.val().into();
-        self.hosts.write_data.next = self.host.val();
-        self.hosts.read_address.next = self.page.val().into();
-        let origin = self.origins.read_data.val();
-        let host = self.hosts.read_data.val();
-        let running = self.running.val();
-        self.current.next = origin;
+        // Whose arguments are looked at. A change sends all four through the checks again.
+        if self.begins.val() {
+            self.thread.d.next = self.begin_thread.val();
+        } else if accesses {
+            self.thread.d.next = port.thread;
+        }
+        let changes = self.begins.val() | (accesses & (port.thread != thread));
+        let again = self.again.q.val();
+        let repeats = !again.get_bit(2) & !accesses;
+        if changes {
+            self.again.d.next = bits::<3>(0);
+        } else if repeats {
+            self.again.d.next = again + 1;
+        }
 
-        // First stage of the checks.
-        let source = self.source.q.val();
-        let length = self.length.q.val();
-        let region = source.get_bits::<4>(28);
-        let in_packet = region == bits::<4>(PACKET);
-        let bound = if in_packet { running.packet_size } else { bits::<12>(LONGEST) };
-        let offset = source.get_bits::<12>(0);
-        let aligned = !source.get_bits::<6>(0).any();
-        self.measured.d.next = Measured {
-            source_ok: (in_packet | (region == bits::<4>(SCRATCH)))
-                & aligned
-                & !source.get_bits::<16>(12).any()
-                & (offset <= bound),
-            in_packet: in_packet,
-            source_left: bound - offset,
-            length_ok: length.any() & (length <= bits::<32>(LONGEST)),
-            is_frame: length >= bits::<32>(SHORTEST_FRAME),
-            host_ok: !self.addr_hi.q.val().any() & (self.addr_lo.q.val() <= host.size),
-            host_left: host.size - self.addr_lo.q.val(),
-            low: host.low + self.addr_lo.q.val(),
+        // The arguments.
+        self.arguments.clock.next = self.clock.val();
+        self.arguments.write_enable.next = stages;
+        self.arguments.write_address.next = (port.thread, port.word.get_bits::<2>(0)).cat::<3>();
+        self.arguments.write_data.next = port.data;
+        self.arguments.read_address.next = if accesses {
+            (port.thread, port.word.get_bits::<2>(0)).cat::<3>()
+        } else {
+            (thread, again.get_bits::<2>(0)).cat::<3>()
         };
-
-        // Second stage.
-        let measured = self.measured.q.val();
-        let source_ok = measured.source_ok & measured.length_ok & (length.get_bits::<12>(0) <= measured.source_left);
-        self.checked.d.next = Checked {
-            send: source_ok & measured.is_frame,
-            dma: source_ok & measured.host_ok & (bit_cast::<32, 12>(length.get_bits::<12>(0)) <= measured.host_left),
-            in_packet: measured.in_packet,
-            low: measured.low,
-            carry: measured.low < host.low,
-        };
-
-        // The access.
-        let access = self.access.val();
-        let word = (access.address.get_bits::<3>(2), bits::<2>(0)).cat::<5>();
-        let writes = self.access_valid.val() & !self.acknowledged.q.val() & access.write;
-        let reads = self.access_valid.val() & !self.acknowledged.q.val() & !access.write;
-        let stages = writes & !word.get_bit(4);
-        if stages {
-            if word == bits::<5>(SOURCE) {
-                self.source.d.next = merge(source, access.data, access.strobe);
-            } else if word == bits::<5>(LENGTH) {
-                self.length.d.next = merge(length, access.data, access.strobe);
-            } else if word == bits::<5>(ADDR_LO) {
-                self.addr_lo.d.next = merge(self.addr_lo.q.val(), access.data, access.strobe);
-            } else {
-                self.addr_hi.d.next = merge(self.addr_hi.q.val(), access.data, access.strobe);
+        let read_thread = if accesses { port.thread } else { thread };
+        let read_word = if accesses { port.word.get_bits::<2>(0) } else { again.get_bits::<2>(0) };
+        let written = if read_thread { self.written[1].q.val() } else { self.written[0].q.val() };
+        let exists = (written >> read_word).get_bit(0);
+        self.word_read.next = self.arguments.read_data.val() & repeat::<32>(exists);
+        for t in 0..2 {
+            let of_port = port.thread == (t == 1);
+            let of_begin = self.begin_thread.val() == (t == 1);
+            if self.begins.val() & of_begin {
+                self.banks[t].d.next = self.begin_bank.val();
+                self.written[t].d.next = bits::<4>(0);
+            } else if stages & of_port {
+                self.written[t].d.next = self.written[t].q.val() | (bits::<4>(1) << port.word.get_bits::<2>(0));
             }
         }
-        if self.begins.val() {
-            self.source.d.next = bits::<32>(0);
-            self.length.d.next = bits::<32>(0);
-            self.addr_lo.d.next = bits::<32>(0);
-            self.addr_hi.d.next = bits::<32>(0);
-        }
-        let settled = !self.settle.q.val().any();
-        if stages | self.begins.val() {
-            self.settle.d.next = bits::<2>(2);
-        } else if !settled {
-            self.settle.d.next = self.settle.q.val() - 1;
+        self.argument_valid.d.next = stages | repeats;
+        self.argument_late.d.next = self.argument_valid.q.val();
+        self.argument.d.next = Argument {
+            word: read_word,
+            value: if stages { port.data } else { self.word_read.val() },
+        };
+
+        // First stage of the checks: an argument by itself.
+        self.limit_table.clock.next = self.clock.val();
+        self.limit_table.write_enable.next = self.limits_write.val();
+        self.limit_table.write_address.next = self.limits_bank.val();
+        self.limit_table.write_data.next = self.limits.val();
+        self.limit_table.read_address.next = bank;
+        let limits = self.limit_table.read_data.val();
+        let value = self.argument.q.val().value;
+        let in_packet = value.get_bits::<4>(28) == bits::<4>(PACKET);
+        let in_scratch = value.get_bits::<4>(28) == bits::<4>(SCRATCH);
+        let bound = if in_packet { bit_cast::<16, 12>(limits.packet_size) } else { limits.scratch_size };
+        let first_beat =
+            if in_packet { (bits::<1>(0), limits.slot, bits::<5>(0)).cat::<10>() } else { limits.scratch_beat };
+        let source_left = bit_cast::<17, 16>(bound) - bit_cast::<17, 16>(value.get_bits::<16>(0));
+        let host_left = bit_cast::<33, 32>(limits.host_size) - bit_cast::<33, 32>(value);
+        if self.argument_valid.q.val() {
+            match self.argument.q.val().word.to_u64() {
+                SOURCE => {
+                    self.source.d.next = SourceFacts {
+                        legal: (in_packet | in_scratch)
+                            & !value.get_bits::<6>(0).any()
+                            & !value.get_bits::<12>(16).any()
+                            & !source_left.get_bit(16),
+                        in_packet: in_packet,
+                        beat: first_beat | value.get_bits::<10>(6),
+                        left: source_left.get_bits::<16>(0),
+                    };
+                }
+                LENGTH => {
+                    self.length.d.next = LengthFacts {
+                        legal: value.any() & (value <= bits::<32>(LONGEST)),
+                        is_frame: value >= bits::<32>(SHORTEST_FRAME),
+                        long: value > bits::<32>(CHARACTERS),
+                        bytes: value.get_bits::<12>(0),
+                    };
+                }
+                ADDR_LO => {
+                    self.address.d.next.legal = !host_left.get_bit(32);
+                    self.address.d.next.left = host_left.get_bits::<32>(0);
+                    self.address.d.next.low = value;
+                }
+                _ => {
+                    self.address.d.next.high = value;
+                }
+            }
         }
 
-        // ISSUE.
+        // Second stage: arguments together.
+        let source = self.source.q.val();
+        let length = self.length.q.val();
+        let address = self.address.q.val();
+        let source_ok = source.legal & length.legal & (bit_cast::<16, 12>(length.bytes) <= source.left);
+        let host_ok = address.legal
+            & !address.high.any()
+            & (address.left.get_bits::<20>(12).any() | (length.bytes <= address.left.get_bits::<12>(0)));
+        self.checked.d.next = Checked { send: source_ok & length.is_frame, dma: source_ok & host_ok };
+
+        // ISSUE: the opcode waits until the checks have seen all arguments.
+        let comes = self.port_write.val() & (port.word == bits::<3>(ISSUE));
+        let asks = comes | self.waits.q.val();
+        let known = !port.data.get_bits::<28>(4).any();
+        let opcode = if self.waits.q.val() {
+            self.opcode.q.val()
+        } else {
+            port.data.get_bits::<4>(0) & repeat::<4>(known)
+        };
+        self.opcode.d.next = opcode;
+        let settled = again.get_bit(2)
+            & !changes
+            & !self.argument_valid.q.val()
+            & !self.argument_late.q.val();
         let busy = self.busy.q.val();
         let checked = self.checked.q.val();
-        let opcode = merge(bits::<32>(0), access.data, access.strobe);
-        let is_send = opcode == bits::<32>(SEND);
-        let is_place = opcode == bits::<32>(PLACE);
-        let is_dma = opcode == bits::<32>(DMA);
-        let legal = (is_send & checked.send) | (is_dma & checked.dma) | (is_place & origin.has_packet);
-        let issuing = writes & (word == bits::<5>(ISSUE)) & settled;
-        let refuse = issuing & !legal;
-        let room = !busy.all() & (!self.offered_valid.q.val() | self.command_ready.val());
-        self.issue.next = issuing & legal & room;
+        let is_send = opcode == bits::<4>(SEND);
+        let is_place = opcode == bits::<4>(PLACE);
+        let is_dma = opcode == bits::<4>(DMA);
+        let is_print = opcode == bits::<4>(PRINT);
+        let legal = (is_send & checked.send) | (is_dma & checked.dma) | (is_place & limits.has_packet);
+        let occupied = busy.all() | self.offered_valid.q.val();
+        let decides = asks & settled;
+        let takes = decides & legal & !occupied;
+        let count = if length.long { bits::<4>(CHARACTERS) } else { length.bytes.get_bits::<4>(0) };
+        let prints = decides & is_print & count.any();
+        let printed = decides & is_print & (!count.any() | self.print_ready.val());
+        self.done.d.next = takes | printed;
+        self.refused.d.next = decides & !legal & !is_print;
+        self.full.d.next = decides & legal & occupied;
+        self.waits.d.next = asks & (!settled | (is_print & !printed));
+        self.issue_done.next = self.done.q.val();
+        self.issue_refused.next = self.refused.q.val();
+        self.issue_full.next = self.full.q.val();
+        self.port_full.next = occupied;
+        self.print_valid.next = prints;
+        self.print.next = PrintPiece {
+            who: (
+                bits::<6>(0),
+                limits.kind,
+                bit_cast::<8, 3>(self.number.val()),
+                bit_cast::<8, 3>(self.hpu.val()),
+                limits.context,
+                count,
+            )
+                .cat::<32>(),
+            frame: limits.frame,
+            low: address.low,
+            high: address.high,
+        };
+
+        // The table of commands.
         let handle = if !busy.get_bit(0) {
             bits::<2>(0)
         } else if !busy.get_bit(1) {
@@ -301,83 +384,66 @@ impl Logic for CommandPort {
         } else {
             bits::<2>(3)
         };
-        let taken = if self.issue.val() { bits::<4>(1) << handle } else { bits::<4>(0) };
-        let by_packet = (is_send | is_dma) & checked.in_packet;
-        let by_scratch = (is_send | is_dma) & !checked.in_packet;
+        let taken = if takes { bits::<4>(1) << handle } else { bits::<4>(0) };
         self.busy.d.next = (busy & !self.complete.val()) | taken;
         self.error.d.next = (self.error.q.val() | (self.complete.val() & self.failed.val())) & !taken;
-        self.mine.d.next = if self.begins.val() { bits::<4>(0) } else { self.mine.q.val() | taken };
-        if self.issue.val() {
-            self.last_handle.d.next = handle;
-            self.from_packet.d.next = (self.from_packet.q.val() & !taken) | (taken & repeat::<4>(by_packet));
-            self.from_scratch.d.next = (self.from_scratch.q.val() & !taken) | (taken & repeat::<4>(by_scratch));
-        }
-        for i in 0..HANDLES {
-            if taken.get_bit(i) {
-                self.handle_slot[i].d.next = running.slot;
+        for t in 0..2 {
+            let of_issue = thread == (t == 1);
+            let of_begin = self.begin_thread.val() == (t == 1);
+            if self.begins.val() & of_begin {
+                self.mine[t].d.next = bits::<4>(0);
+            } else if takes {
+                // A handle has one owner.
+                self.mine[t].d.next =
+                    if of_issue { self.mine[t].q.val() | taken } else { self.mine[t].q.val() & !taken };
+            }
+            if takes & of_issue {
+                self.last_handle[t].d.next = handle;
             }
         }
-        let block = if checked.in_packet {
-            bit_cast::<5, 4>(running.slot)
-        } else {
-            bit_cast::<5, 3>(self.hpu.val()) + bits::<5>(SCRATCH_BLOCK)
-        };
-        if self.issue.val() {
-            self.offered.d.next = Command {
-                version: bits::<4>(VERSION),
-                opcode: opcode.get_bits::<4>(0),
-                flags: bits::<8>(0),
-                context: origin.context,
-                cluster: self.number.val(),
-                hpu: self.hpu.val(),
-                handle: bit_cast::<4, 2>(handle),
-                frame: origin.frame,
-                msg_slot: origin.msg_slot,
-                pkt: origin.pkt,
-                source: (block, source.get_bits::<11>(0)).cat::<16>(),
-                length: length.get_bits::<16>(0),
-                address: (host.high + bit_cast::<32, 1>(checked.carry.into()), checked.low).cat::<64>(),
-                stamp: self.cycle.val(),
-                spare: bits::<16>(0),
+        if takes {
+            self.from_packet.d.next = (self.from_packet.q.val() & !taken)
+                | (taken & repeat::<4>((is_send | is_dma) & source.in_packet));
+            self.offered.d.next = PortCommand {
+                opcode: opcode,
+                bank: bank,
+                handle: handle,
+                frame: limits.frame,
+                beat: source.beat,
+                length: length.bytes,
+                offset: address.low,
             };
             self.offered_valid.d.next = true;
         } else if self.command_ready.val() {
             self.offered_valid.d.next = false;
         }
-        self.fresh.d.next = self.issue.val();
-
-        // The answer.
-        let pending = busy & self.mine.q.val();
-        let waits = reads & (word == bits::<5>(WAIT)) & pending.any();
-        self.answers.next = (reads & !waits) | (writes & (word != bits::<5>(ISSUE))) | self.issue.val() | refuse;
-        self.acknowledged.d.next = self.answers.val();
-        self.refuse.d.next = refuse;
-        self.answer.d.next = match word.to_u64() {
-            SOURCE => source,
-            LENGTH => length,
-            ADDR_LO => self.addr_lo.q.val(),
-            ADDR_HI => self.addr_hi.q.val(),
-            ISSUE => bit_cast::<32, 2>(self.last_handle.q.val()),
-            STATUS => bit_cast::<32, 4>(pending),
-            ERROR => bit_cast::<32, 4>(self.error.q.val() & self.mine.q.val()),
-            _ => bits::<32>(0),
-        };
-        self.ack.next = self.acknowledged.q.val();
-        self.refused.next = self.refuse.q.val();
-        self.data.next = self.answer.q.val();
-
+        let mut used: Bit = false;
+        for i in 0..HANDLES {
+            if taken.get_bit(i) {
+                self.handle_slot[i].d.next = limits.slot;
+            }
+            used = used
+                | (busy.get_bit(i)
+                    & self.from_packet.q.val().get_bit(i)
+                    & (self.handle_slot[i].q.val() == self.probe.val()));
+        }
+        self.probe_used.next = used;
+        self.fresh.d.next = takes;
+        self.issued.next = self.fresh.q.val();
         self.command.next = self.offered.q.val();
         self.command_valid.next = self.offered_valid.q.val();
-        self.issued.next = self.fresh.q.val();
-        let mut slots: Bits<16> = bits::<16>(0);
-        for i in 0..HANDLES {
-            if busy.get_bit(i) & self.from_packet.q.val().get_bit(i) {
-                slots = slots | (bits::<16>(1) << self.handle_slot[i].q.val());
-            }
-        }
-        self.slots.next = slots;
-        self.scratch_busy.next = (busy & self.from_scratch.q.val()).any();
-        self.released.next =
-            if self.ends.val() & running.packet_size.any() { bits::<16>(1) << running.slot } else { bits::<16>(0) };
+
+        // What the HPU reads.
+        self.port_pending.next =
+            ((busy & self.mine[1].q.val()).any(), (busy & self.mine[0].q.val()).any()).cat::<2>();
+        let owned = if port.thread { self.mine[1].q.val() } else { self.mine[0].q.val() };
+        let last = if port.thread { self.last_handle[1].q.val() } else { self.last_handle[0].q.val() };
+        self.answer.d.next = match port.word.to_u64() {
+            ISSUE => bit_cast::<32, 2>(last),
+            STATUS => bit_cast::<32, 4>(busy & owned),
+            ERROR => bit_cast::<32, 4>(self.error.q.val() & owned),
+            _ => self.word_read.val() & repeat::<32>(!port.word.get_bit(2)),
+        };
+        self.port_data.next = self.answer.q.val();
     }
 }

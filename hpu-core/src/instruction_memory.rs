@@ -1,13 +1,15 @@
-//! Instruction memory of a cluster: a copy per HPU, so that every HPU reads a word in every cycle.
+//! Instruction memory of a cluster: a copy per HPU, so that every HPU reads an instruction and a word of data in every cycle.
 //!
 //! | neighbour | ports |
 //! |---|---|
-//! | HPUs | in `fetch_address[h]`; out `fetch_data[h]`, one cycle later |
-//! | registers | in `write`, `write_address`, `write_data`: goes to all copies |
+//! | HPUs | in `fetch_address[h]`, `fetch_enable[h]`; out `fetch_data[h]`, two edges later; without `fetch_enable` both stages hold |
+//! | HPUs | in `code_address[h]`, `code_valid[h]` / out `code_ready[h]`; out `code_data[h]`, two cycles after the grant |
+//! | registers | in `write`, `write_address`, `write_data`: goes to all copies, always in its cycle |
 //!
-//! Nothing ever stalls. A word that is fetched while it is written is the old one. Addresses wrap at the size of the memory.
+//! Fetches never stall. A data read waits while the host writes, one cycle per word. A word that is fetched while it is written is the old
+//! one. Addresses wrap at the size of the memory.
 
-use spindle_blocks::ram::{RamStyle, SdpRam};
+use spindle_blocks::ram::RegisteredTdpRam;
 use spindle_verilog::prelude::*;
 
 /// The instruction memory. See the module text.
@@ -15,17 +17,27 @@ use spindle_verilog::prelude::*;
 pub struct InstructionMemory {
     /// Core clock.
     pub clock: Signal<In, Clock>,
-    /// Word that each HPU wants.
+    /// Word that each HPU fetches.
     pub fetch_address: Vec<Signal<In, Bits<14>>>,
-    /// The words, one cycle later.
+    /// The stages of its fetch port advance.
+    pub fetch_enable: Vec<Signal<In, Bit>>,
+    /// The words, two edges later.
     pub fetch_data: Vec<Signal<Out, Bits<32>>>,
+    /// Word that each HPU loads.
+    pub code_address: Vec<Signal<In, Bits<14>>>,
+    /// It is wanted.
+    pub code_valid: Vec<Signal<In, Bit>>,
+    /// It is read.
+    pub code_ready: Vec<Signal<Out, Bit>>,
+    /// The words, two cycles later.
+    pub code_data: Vec<Signal<Out, Bits<32>>>,
     /// Write a word.
     pub write: Signal<In, Bit>,
     /// Where.
     pub write_address: Signal<In, Bits<14>>,
     /// What.
     pub write_data: Signal<In, Bits<32>>,
-    copies: Vec<SdpRam<14, 32>>,
+    copies: Vec<RegisteredTdpRam<14, 4, 32>>,
     _hpus: usize,
     _last_word: u64,
 }
@@ -39,8 +51,13 @@ impl InstructionMemory {
         );
         Self {
             fetch_address: (0..hpus).map(|_| Default::default()).collect(),
+            fetch_enable: (0..hpus).map(|_| Default::default()).collect(),
             fetch_data: (0..hpus).map(|_| Default::default()).collect(),
-            copies: (0..hpus).map(|_| SdpRam::with_depth(RamStyle::Block, 1, bytes / 4)).collect(),
+            code_address: (0..hpus).map(|_| Default::default()).collect(),
+            code_valid: (0..hpus).map(|_| Default::default()).collect(),
+            code_ready: (0..hpus).map(|_| Default::default()).collect(),
+            code_data: (0..hpus).map(|_| Default::default()).collect(),
+            copies: (0..hpus).map(|_| RegisteredTdpRam::with_depth(bytes / 4)).collect(),
             _hpus: hpus,
             _last_word: bytes as u64 / 4 - 1,
             ..Default::default()
@@ -54,12 +71,21 @@ impl Logic for InstructionMemory {
         let wrap = bits::<14>(self._last_word);
         for i in 0..self._hpus {
             self.copies[i].clock.next = self.clock.val();
-            self.copies[i].write_enable.next = self.write.val();
-            self.copies[i].write_address.next = self.write_address.val() & wrap;
-            self.copies[i].write_data.next = self.write_data.val();
-            self.copies[i].read_enable.next = true;
-            self.copies[i].read_address.next = self.fetch_address[i].val() & wrap;
-            self.fetch_data[i].next = self.copies[i].read_data.val();
+            self.copies[i].a_enable.next = self.fetch_enable[i].val();
+            self.copies[i].a_advance.next = self.fetch_enable[i].val();
+            self.copies[i].a_strobe.next = bits::<4>(0);
+            self.copies[i].a_address.next = self.fetch_address[i].val() & wrap;
+            self.copies[i].a_write.next = bits::<32>(0);
+            self.fetch_data[i].next = self.copies[i].a_read.val();
+
+            self.copies[i].b_enable.next = self.write.val() | self.code_valid[i].val();
+            self.copies[i].b_advance.next = true;
+            self.copies[i].b_strobe.next = repeat::<4>(self.write.val());
+            let data_address = if self.write.val() { self.write_address.val() } else { self.code_address[i].val() };
+            self.copies[i].b_address.next = data_address & wrap;
+            self.copies[i].b_write.next = self.write_data.val();
+            self.code_ready[i].next = !self.write.val();
+            self.code_data[i].next = self.copies[i].b_read.val();
         }
     }
 }

@@ -1,95 +1,28 @@
-//! L1 of a cluster: 64 KiB of packet slots, stacks and scratchpads, 64 bytes wide for packets and 4 bytes wide for HPUs.
+//! L1 of a cluster: 64 KiB of packet slots, stacks, scratchpads and task pages; 64 bytes wide for packets, a word at a time for HPUs.
 //!
 //! | neighbour | ports |
 //! |---|---|
-//! | access router | in `word_enable`, `word_address`, `word_strobe`, `word_write`; out `word_read`, two cycles later |
-//! | mover | in `mover_read`, `mover_beat`; out `mover_data`, one cycle later; never waits |
-//! | loader | in `loader_write`, `loader_beat`, `loader_data`; out `loader_ready` |
-//! | HPUs | in `scrub_valid`; out `scrub_done` (pulse): stack and scratchpad of the HPU are zero |
+//! | HPUs | in `word[2h + p]`, `word_valid` / out `word_grant`, in the same cycle; out `word_data`, two cycles after the grant of a read; p = 1: words with address[2] = 1 |
+//! | mover | in `mover_read`, `mover_beat` / out `mover_ready`; out `mover_hold`, `wide_data`, two cycles later |
+//! | loader | in `packet_write`, `packet_beat`, `packet_data` / out `packet_ready`; in `page_write`, `page_half`, `page_beat`, `page_low`, `page_high` / out `page_ready`; in `scrub_write`, `scrub_beat` / out `scrub_ready`; out `settled` |
+//! | atomic unit | in `atomic_read`, `atomic_beat` / out `atomic_read_ready`; out `wide_data`; in `atomic_write`, `atomic_word`, `atomic_data` / out `atomic_write_ready`; in `lock`; out `shared_write` |
 //!
-//! Two groups of 512 rows × 64 bytes: address bit 6 is the group, bits 15:7 the row, bits 5:2 the bank in the group. A beat number is address bits 15:6.
+//! 32 banks of 512 words. Address bits 4:2 name one of eight [super-banks](SuperBank), each with one word port; bits 6:5 one of its four banks,
+//! bits 15:7 the row. Bit 6 is also the group on the wide side: a beat (address bits 15:6) is a row of all 16 banks of a group.
 //!
-//! The wide port of a group belongs to the mover first, then to the loader, then to the scrubber. Mover and loader walk through both groups in turn, so both
-//! go on at one beat per cycle after at most one cycle of waiting. A scrub takes 34 cycles when nobody else is there.
+//! **Word side.** Every super-bank serves one HPU per cycle, round robin; an access that crosses a word takes both half ports at once, which
+//! lie in different super-banks. Worst case: the other HPUs first, one cycle each (see [`SuperBank`]), and while an atomic works on the
+//! super-bank nobody.
 //!
-//! The HPUs share one word port, one access per cycle (the access router arbitrates): an access waits at most one cycle per other HPU. A multi-cycle HPU asks at most
-//! every fifth cycle; a port per bank comes with an HPU that asks in every cycle.
+//! **Wide side.** Writes go through one register, packet before page before atomic before scrub, one beat per cycle. The mover reads before
+//! everybody; a write of the same group waits in the register meanwhile, but only once: a second read of that group in a row is refused. Mover
+//! and loader walk through both groups in turn, so both go on at one beat per cycle, and no frame gets a hole. What was taken is in the banks
+//! after two cycles at most. An atomic reads when the mover does not; after 15 cycles of waiting `mover_hold` asks the mover to pause at its
+//! next command, so it waits for the 32 beats of one command at most.
 
-use spindle_blocks::ram::AsymRam;
-use spindle_blocks::RoundRobin;
-use spindle_contract::params::{L1_SCRATCH_BASE, L1_STACK_BASE};
+use crate::processor::types::WordRequest;
+use crate::super_bank::SuperBank;
 use spindle_verilog::prelude::*;
-
-/// First row of the stacks.
-const STACK_ROW: u64 = L1_STACK_BASE as u64 / 128;
-/// First row of the scratchpads.
-const SCRATCH_ROW: u64 = L1_SCRATCH_BASE as u64 / 128;
-
-/// Zeroes stack and scratchpad of one HPU after the other. 32 rows in each group; the groups go on independently.
-#[derive(LogicBlock, Default)]
-pub struct Scrubber {
-    /// Core clock.
-    pub clock: Signal<In, Clock>,
-    /// Synchronous reset, active high.
-    pub reset: Signal<In, Bit>,
-    /// HPUs that wait for it.
-    pub request: Signal<In, Bits<8>>,
-    /// HPU whose scrub has ended, a pulse.
-    pub done: Signal<Out, Bits<8>>,
-    /// Groups that are free in this cycle.
-    pub free: Signal<In, Bits<2>>,
-    /// Groups in which a row is to be zeroed.
-    pub write: Signal<Out, Bits<2>>,
-    /// The rows.
-    pub row: [Signal<Out, Bits<9>>; 2],
-    arbiter: RoundRobin<8>,
-    active: Reg<Bit>,
-    hpu: Reg<Bits<8>>,
-    first_row: DFF<Bits<9>>,
-    /// Rows done; 32 = all.
-    steps: [Reg<Bits<6>>; 2],
-    ended: Reg<Bits<8>>,
-}
-
-impl Logic for Scrubber {
-    #[hdl]
-    fn update(&mut self) {
-        regs!(self, clock, reset, active, hpu, ended, steps);
-        dffs!(self, clock, first_row);
-        clocks!(self, clock, reset, arbiter);
-        let start = !self.active.q.val() & !self.ended.q.val().any();
-        self.arbiter.request.next = self.request.val();
-        self.arbiter.accept.next = start;
-        self.arbiter.lock.next = false;
-        self.ended.d.next = bits::<8>(0);
-        if start {
-            self.active.d.next = self.arbiter.any.val();
-            self.hpu.d.next = self.arbiter.grant.val();
-            // 16 rows of each kind per HPU.
-            self.first_row.d.next = (bits::<2>(0), self.arbiter.index.val().get_bits::<3>(0), bits::<4>(0)).cat::<9>();
-        }
-        let mut write: Bits<2> = bits::<2>(0);
-        for g in 0..2 {
-            let step = self.steps[g].q.val();
-            let area = if step.get_bit(4) { bits::<9>(SCRATCH_ROW) } else { bits::<9>(STACK_ROW) };
-            let wants = self.active.q.val() & !step.get_bit(5);
-            write = write.replace_bit(g, wants);
-            self.row[g].next = (area + self.first_row.q.val()) | bit_cast::<9, 4>(step.get_bits::<4>(0));
-            if wants & self.free.val().get_bit(g) {
-                self.steps[g].d.next = step + 1;
-            }
-            if start {
-                self.steps[g].d.next = bits::<6>(0);
-            }
-        }
-        self.write.next = write;
-        if self.active.q.val() & self.steps[0].q.val().get_bit(5) & self.steps[1].q.val().get_bit(5) {
-            self.active.d.next = false;
-            self.ended.d.next = self.hpu.q.val();
-        }
-        self.done.next = self.ended.q.val();
-    }
-}
 
 /// The memory. See the module text.
 #[derive(LogicBlock, Default)]
@@ -98,83 +31,237 @@ pub struct L1 {
     pub clock: Signal<In, Clock>,
     /// Synchronous reset, active high.
     pub reset: Signal<In, Bit>,
-    /// A word access.
-    pub word_enable: Signal<In, Bit>,
-    /// Its byte address.
-    pub word_address: Signal<In, Bits<16>>,
-    /// Bytes to write; none = a read.
-    pub word_strobe: Signal<In, Bits<4>>,
-    /// What to write.
-    pub word_write: Signal<In, Bits<32>>,
-    /// The word read, two cycles later.
-    pub word_read: Signal<Out, Bits<32>>,
+    /// Word accesses: half port p of HPU h is 2h + p.
+    pub word: Vec<Signal<In, WordRequest>>,
+    /// They are wanted.
+    pub word_valid: Vec<Signal<In, Bit>>,
+    /// They are done.
+    pub word_grant: Vec<Signal<Out, Bit>>,
+    /// The words read.
+    pub word_data: Vec<Signal<Out, Bits<32>>>,
     /// The mover reads.
     pub mover_read: Signal<In, Bit>,
     /// This beat.
     pub mover_beat: Signal<In, Bits<10>>,
-    /// It, one cycle later.
-    pub mover_data: Signal<Out, Bits<512>>,
-    /// The loader writes.
-    pub loader_write: Signal<In, Bit>,
-    /// This beat.
-    pub loader_beat: Signal<In, Bits<10>>,
-    /// Its bytes.
-    pub loader_data: Signal<In, Bits<512>>,
-    /// It is written in this cycle.
-    pub loader_ready: Signal<Out, Bit>,
-    /// HPUs whose stack and scratchpad are to be zeroed.
-    pub scrub_valid: Signal<In, Bits<8>>,
-    /// They are, a pulse.
-    pub scrub_done: Signal<Out, Bits<8>>,
-    groups: [AsymRam<9, 13>; 2],
-    scrubber: Scrubber,
-    mover_group: DFF<Bit>,
-    word_group: DFF<Bit>,
-    word_group_2: DFF<Bit>,
+    /// It may.
+    pub mover_ready: Signal<Out, Bit>,
+    /// It is asked not to begin another command.
+    pub mover_hold: Signal<Out, Bit>,
+    /// The beat that mover or atomic unit read, two cycles later.
+    pub wide_data: Signal<Out, Bits<512>>,
+    /// Write a beat of a packet.
+    pub packet_write: Signal<In, Bit>,
+    /// Where.
+    pub packet_beat: Signal<In, Bits<10>>,
+    /// What.
+    pub packet_data: Signal<In, Bits<512>>,
+    /// It is taken.
+    pub packet_ready: Signal<Out, Bit>,
+    /// Write half a task page.
+    pub page_write: Signal<In, Bit>,
+    /// The second half.
+    pub page_half: Signal<In, Bit>,
+    /// Where.
+    pub page_beat: Signal<In, Bits<10>>,
+    /// First half.
+    pub page_low: Signal<In, Bits<512>>,
+    /// Second half.
+    pub page_high: Signal<In, Bits<512>>,
+    /// It is taken.
+    pub page_ready: Signal<Out, Bit>,
+    /// Write a beat of zeros.
+    pub scrub_write: Signal<In, Bit>,
+    /// Where.
+    pub scrub_beat: Signal<In, Bits<10>>,
+    /// It is taken.
+    pub scrub_ready: Signal<Out, Bit>,
+    /// All that was taken before this cycle is in the banks at its end.
+    pub settled: Signal<Out, Bit>,
+    /// The atomic unit reads.
+    pub atomic_read: Signal<In, Bit>,
+    /// Beat to read or write.
+    pub atomic_beat: Signal<In, Bits<10>>,
+    /// It is read.
+    pub atomic_read_ready: Signal<Out, Bit>,
+    /// The atomic unit writes a word.
+    pub atomic_write: Signal<In, Bit>,
+    /// Word of the beat.
+    pub atomic_word: Signal<In, Bits<4>>,
+    /// What to write.
+    pub atomic_data: Signal<In, Bits<32>>,
+    /// It is taken.
+    pub atomic_write_ready: Signal<Out, Bit>,
+    /// Super-banks that grant nobody.
+    pub lock: Signal<In, Bits<8>>,
+    /// Super-banks that granted a write to a scratchpad in the cycle before.
+    pub shared_write: Signal<Out, Bits<8>>,
+    super_banks: Vec<SuperBank>,
+    /// The write that is carried out.
+    pending: Reg<Bit>,
+    beat: DFF<Bits<10>>,
+    data: Reg<Bits<512>>,
+    whole: DFF<Bit>,
+    word_of_beat: DFF<Bits<4>>,
+    /// It was held up by the mover in the cycle before.
+    late: Reg<Bit>,
+    /// Cycles that a read of the atomic unit has waited.
+    waited: Reg<Bits<4>>,
+    group: DFF<Bit>,
+    group_read: DFF<Bit>,
+    columns: [DFF<Bits<2>>; 16],
+    columns_read: [DFF<Bits<2>>; 16],
+    _hpus: usize,
+}
+
+impl L1 {
+    /// For `hpus` HPUs, 1 to 8.
+    pub fn new(hpus: usize) -> Self {
+        Self {
+            word: (0..2 * hpus).map(|_| Default::default()).collect(),
+            word_valid: (0..2 * hpus).map(|_| Default::default()).collect(),
+            word_grant: (0..2 * hpus).map(|_| Default::default()).collect(),
+            word_data: (0..2 * hpus).map(|_| Default::default()).collect(),
+            super_banks: (0..8).map(|_| SuperBank::new(hpus)).collect(),
+            _hpus: hpus,
+            ..Default::default()
+        }
+    }
 }
 
 impl Logic for L1 {
     #[hdl]
     fn update(&mut self) {
-        dffs!(self, clock, mover_group, word_group, word_group_2);
-        clocks!(self, clock, reset, scrubber);
-        let mover_odd = self.mover_beat.val().get_bit(0);
-        let loader_odd = self.loader_beat.val().get_bit(0);
-        let word_odd = self.word_address.val().get_bit(6);
-        let word = (self.word_address.val().get_bits::<9>(7), self.word_address.val().get_bits::<4>(2)).cat::<13>();
-        let mut free: Bits<2> = bits::<2>(0);
-        for g in 0..2 {
-            let odd = g == 1;
-            let by_mover = self.mover_read.val() & (mover_odd == odd);
-            let by_loader = self.loader_write.val() & (loader_odd == odd);
-            free = free.replace_bit(g, !by_mover & !by_loader);
-            self.groups[g].clock.next = self.clock.val();
-            self.groups[g].wide_enable.next = by_mover | by_loader | self.scrubber.write.val().get_bit(g);
-            self.groups[g].wide_strobe.next = repeat::<64>(!by_mover);
-            self.groups[g].wide_address.next = if by_mover {
-                self.mover_beat.val().get_bits::<9>(1)
-            } else if by_loader {
-                self.loader_beat.val().get_bits::<9>(1)
-            } else {
-                self.scrubber.row[g].val()
-            };
-            self.groups[g].wide_write.next = if by_loader { self.loader_data.val() } else { bits::<512>(0) };
-            self.groups[g].narrow_enable.next = self.word_enable.val() & (word_odd == odd);
-            self.groups[g].narrow_strobe.next = self.word_strobe.val();
-            self.groups[g].narrow_address.next = word;
-            self.groups[g].narrow_write.next = self.word_write.val();
-        }
-        self.scrubber.free.next = free;
-        self.scrubber.request.next = self.scrub_valid.val();
-        self.scrub_done.next = self.scrubber.done.val();
-        self.loader_ready.next = !(self.mover_read.val() & (mover_odd == loader_odd));
+        regs!(self, clock, reset, pending, late, waited, data);
+        dffs!(self, clock, beat, whole, word_of_beat, group, group_read, columns, columns_read);
+        clocks!(self, clock, reset, super_banks);
 
-        self.mover_group.d.next = mover_odd;
-        self.mover_data.next =
-            if self.mover_group.q.val() { self.groups[1].wide_read.val() } else { self.groups[0].wide_read.val() };
-        self.word_group.d.next = word_odd;
-        self.word_group_2.d.next = self.word_group.q.val();
-        self.word_read.next =
-            if self.word_group_2.q.val() { self.groups[1].narrow_read.val() } else { self.groups[0].narrow_read.val() };
+        // Who reads on the wide side.
+        let urgent = self.waited.q.val().all();
+        let mover_group = self.mover_beat.val().get_bit(0);
+        let written = self.beat.q.val().get_bit(0);
+        let may_move = !(self.late.q.val() & (mover_group == written));
+        let moves = self.mover_read.val() & may_move;
+        let atomic_group = self.atomic_beat.val().get_bit(0);
+        let fetches = self.atomic_read.val() & !moves & !(self.pending.q.val() & (written == atomic_group));
+        self.mover_ready.next = may_move;
+        self.mover_hold.next = urgent;
+        self.atomic_read_ready.next = fetches;
+        if !self.atomic_read.val() | fetches {
+            self.waited.d.next = bits::<4>(0);
+        } else if !urgent {
+            self.waited.d.next = self.waited.q.val() + 1;
+        }
+        self.group.d.next = if moves { mover_group } else { atomic_group };
+        self.group_read.d.next = self.group.q.val();
+
+        // The register of the writes. One choice of four sources per bit; a scrub is its reset.
+        let held = moves & (mover_group == written);
+        let writes = self.pending.q.val() & !held;
+        self.late.d.next = self.pending.q.val() & held;
+        let room = !self.pending.q.val() | !held;
+        let packet = self.packet_write.val();
+        let page = self.page_write.val() & !packet;
+        let atomic = self.atomic_write.val() & !packet & !page;
+        let scrub = self.scrub_write.val() & !packet & !page & !atomic;
+        self.packet_ready.next = room;
+        self.page_ready.next = room & !packet;
+        self.atomic_write_ready.next = room & !packet & !page;
+        self.scrub_ready.next = room & !packet & !page & !atomic;
+        self.settled.next = room;
+        let source = (atomic | (page & self.page_half.val()), atomic | (page & !self.page_half.val())).cat::<2>();
+        if room {
+            self.pending.d.next = packet | page | atomic | scrub;
+            self.beat.d.next = if packet {
+                self.packet_beat.val()
+            } else if page {
+                self.page_beat.val()
+            } else if atomic {
+                self.atomic_beat.val()
+            } else {
+                self.scrub_beat.val()
+            };
+            self.whole.d.next = !atomic;
+            self.word_of_beat.d.next = self.atomic_word.val();
+            self.data.d.next = match source.index() {
+                0 => self.packet_data.val(),
+                1 => self.page_low.val(),
+                2 => self.page_high.val(),
+                _ => (
+                    self.atomic_data.val(), self.atomic_data.val(), self.atomic_data.val(), self.atomic_data.val(),
+                    self.atomic_data.val(), self.atomic_data.val(), self.atomic_data.val(), self.atomic_data.val(),
+                    self.atomic_data.val(), self.atomic_data.val(), self.atomic_data.val(), self.atomic_data.val(),
+                    self.atomic_data.val(), self.atomic_data.val(), self.atomic_data.val(), self.atomic_data.val(),
+                )
+                    .cat::<512>(),
+            };
+            if scrub {
+                self.data.d.next = bits::<512>(0);
+            }
+        }
+
+        // The super-banks. Word w of a beat lies in super-bank w[2:0], half w[3].
+        let mut low: Bits<512> = bits::<512>(0);
+        let mut high: Bits<512> = bits::<512>(0);
+        let mut shared: Bits<8> = bits::<8>(0);
+        for s in 0..8 {
+            self.super_banks[s].lock.next = self.lock.val().get_bit(s);
+            shared = shared.replace_bit(s, self.super_banks[s].shared_write.val());
+            self.super_banks[s].wide_write.next =
+                (self.data.q.val().get_bits::<32>(32 * (s + 8)), self.data.q.val().get_bits::<32>(32 * s)).cat::<64>();
+            let here = self.word_of_beat.q.val().get_bits::<3>(0) == bits::<3>(s as u64);
+            let in_high = self.word_of_beat.q.val().get_bit(3);
+            let strobe = (
+                self.whole.q.val() | (here & in_high),
+                self.whole.q.val() | (here & !in_high),
+            )
+                .cat::<2>();
+            for g in 0..2 {
+                let odd = g == 1;
+                let write = writes & (written == odd);
+                let by_mover = moves & (mover_group == odd);
+                self.super_banks[s].wide_enable[g].next = write | by_mover | (fetches & (atomic_group == odd));
+                self.super_banks[s].wide_strobe[g].next = if write { strobe } else { bits::<2>(0) };
+                self.super_banks[s].wide_row[g].next = if by_mover {
+                    self.mover_beat.val().get_bits::<9>(1)
+                } else if write {
+                    self.beat.q.val().get_bits::<9>(1)
+                } else {
+                    self.atomic_beat.val().get_bits::<9>(1)
+                };
+            }
+            let words = self.super_banks[s].wide_read[0].val();
+            low = low
+                | (bit_cast::<512, 32>(words.get_bits::<32>(0)) << bits::<10>(32 * s as u64))
+                | (bit_cast::<512, 32>(words.get_bits::<32>(32)) << bits::<10>(32 * (s + 8) as u64));
+            let odd_words = self.super_banks[s].wide_read[1].val();
+            high = high
+                | (bit_cast::<512, 32>(odd_words.get_bits::<32>(0)) << bits::<10>(32 * s as u64))
+                | (bit_cast::<512, 32>(odd_words.get_bits::<32>(32)) << bits::<10>(32 * (s + 8) as u64));
+        }
+        self.shared_write.next = shared;
+        self.wide_data.next = if self.group_read.q.val() { high } else { low };
+
+        // The half ports. Column c of half port p is super-bank 2c + p.
+        for h in 0..self._hpus {
+            for p in 0..2 {
+                let column = self.word[2 * h + p].val().row.get_bits::<2>(0);
+                let mut granted: Bit = false;
+                for c in 0..4 {
+                    self.super_banks[2 * c + p].word[h].next = self.word[2 * h + p].val();
+                    self.super_banks[2 * c + p].wants[h].next =
+                        self.word_valid[2 * h + p].val() & (column == bits::<2>(c as u64));
+                    granted = granted | self.super_banks[2 * c + p].grant[h].val();
+                }
+                self.word_grant[2 * h + p].next = granted;
+                self.columns[2 * h + p].d.next = column;
+                self.columns_read[2 * h + p].d.next = self.columns[2 * h + p].q.val();
+                self.word_data[2 * h + p].next = match self.columns_read[2 * h + p].q.val().index() {
+                    0 => self.super_banks[p].data.val(),
+                    1 => self.super_banks[2 + p].data.val(),
+                    2 => self.super_banks[4 + p].data.val(),
+                    _ => self.super_banks[6 + p].data.val(),
+                };
+            }
+        }
     }
 }

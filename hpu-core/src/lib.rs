@@ -5,17 +5,16 @@
 //! | module | what it does |
 //! |---|---|
 //! | [`dispatcher`], [`context_table`] | gives the task and its context to a cluster |
-//! | [`loader`], [`load_router`] | packet into L1, facts into the task page, launch to an HPU |
-//! | [`hpu`] with [`decode`], [`registers_file`], [`alu`], [`divider`], [`protection`] | runs the handler |
-//! | [`instruction_memory`], [`access_router`], [`l1`], [`task_page`], [`l2`] with [`l2_bank`] | its memories |
-//! | [`command_port`], [`mover`], [`dma_router`], [`collector`] | its commands, on their way out |
+//! | [`loader`] with [`slots`], [`task_page`], [`task_records`]; [`load_router`] | packet and task page into L1, launch to an HPU |
+//! | [`processor`] | runs the handler |
+//! | [`instruction_memory`], [`l1`] with [`super_bank`] | its memories in the cluster |
+//! | [`remote_router`], [`l1_atomics`], [`l2`] with [`l2_bank`], [`amo_alu`] | context memory, atomics |
+//! | [`command_port`], [`mover`], [`printer`], [`dma_router`], [`collector`] | its commands, on their way out |
 //! | [`reporter`] | how it ended, faults |
 //! | [`registers`] with [`context_staging`], [`telemetry`] with [`sum_counter`] and [`hpu_counter`] | the host's side |
 //! | [`cluster`], [`array`] | all of it |
 #![warn(missing_docs)]
 
-pub mod access_router;
-pub mod alu;
 pub mod amo_alu;
 pub mod array;
 pub mod cluster;
@@ -23,27 +22,27 @@ pub mod collector;
 pub mod command_port;
 pub mod context_staging;
 pub mod context_table;
-pub mod decode;
 pub mod dispatcher;
-pub mod divider;
 pub mod dma_router;
-pub mod hpu;
 pub mod hpu_counter;
 pub mod instruction_memory;
 pub mod l1;
+pub mod l1_atomics;
 pub mod l2;
 pub mod l2_bank;
-pub mod l2_port;
 pub mod load_router;
 pub mod loader;
 pub mod mover;
+pub mod printer;
 pub mod processor;
-pub mod protection;
 pub mod registers;
-pub mod registers_file;
+pub mod remote_router;
 pub mod reporter;
+pub mod slots;
 pub mod sum_counter;
+pub mod super_bank;
 pub mod task_page;
+pub mod task_records;
 pub mod telemetry;
 pub mod types;
 

@@ -1,36 +1,45 @@
-//! Loader: takes a task, brings its packet into an L1 slot, writes the task page and hands the launch to an HPU.
+//! Loader: takes a task, brings its packet into an L1 slot, prepares a bank of an HPU for it and hands over the launch.
 //!
 //! | neighbour | ports |
 //! |---|---|
-//! | dispatcher | in `task_desc`, `task_context`, `task_valid` / out `task_ready`; out `free_hpus` |
+//! | dispatcher | in `task_desc`, `task_context`, `task_valid` / out `task_ready`; out `free_hpus`, `has_idle`; in `installed`, `installed_index` |
 //! | packet buffer | out `load_request`, `load_request_valid` / in `load_request_ready`; in `load_last`, `load_valid` / out `load_ready` (the data goes straight to L1) |
-//! | L1 | out `l1_write`, `l1_beat`; in `l1_ready` |
-//! | task pages, command ports | out `page_write` (one HPU), `page_index`, `entry`, `origin` |
-//! | HPUs | in `launch_ready`, `idle`, `launch_page`; out `launch`, `launch_valid` |
-//! | command ports | in `released`: slots whose task ended; `used`: slots that commands still read |
+//! | L1 | out `packet_write`, `packet_beat` / in `packet_ready`; out `page_write`, `page_half`, `page_beat` / in `page_ready`; out `scrub_write`, `scrub_beat` / in `scrub_ready` |
+//! | HPUs | in `launch_ready`, `idle`, `launch_bank`; out `launch`, `launch_valid`; out `region`, `region_index`, `region_write` |
+//! | task page, task records, command ports | out `desc`, `entry`, `hpu`; out `record_write` (a bit per HPU), `bank`, `origin`, `host`, `limits` |
+//! | slots | in `slot`, `slot_available`; out `slot_take` |
 //!
 //! | cycle | what |
 //! |---|---|
 //! | 0 | the task is accepted: HPU and slot are chosen, an idle HPU before one that runs, in turn |
-//! | 1 | the task page is written; `load_request` (without a packet: `launch_valid`) |
-//! | k | the last beat is written |
+//! | 1 | `load_request`; records are written |
+//! | 1, 2 | the task page, beats of the packet go first |
+//! | 1 to 4 | the regions CODE, CONTEXT, PACKET, SCRATCH of the bank |
+//! | 2 | `launch_valid`, without a packet |
+//! | k | the last beat is taken |
 //! | k + 1 | `launch_valid` |
 //! | k + 2 | `task_ready` |
 //!
-//! One task at a time; at most the first 2048 bytes of a packet are loaded. An HPU holds one launch beside the handler that runs, so its next packet is loaded
-//! meanwhile. A slot is free again when its task has ended and no command reads it any more.
+//! An HPU looks at its regions and at L1 three cycles after the launch at the earliest, and what L1 has taken is in its banks two cycles
+//! later at most, so the last region and the last beat may be under way when the launch is handed over.
+//!
+//! **Scrub.** If the bank's stack belonged to another context, it is zeroed before the launch, 64 bytes per cycle; likewise the scratchpad of a context
+//! before its first task after it was installed. Both run beside the packet, in the cycles it leaves free.
+//!
+//! One task at a time; at most the first 2048 bytes of a packet are loaded. An HPU holds one launch beside the handlers that run, so its next packet is
+//! loaded meanwhile. After reset the regions STACK, TASK and COMMAND of all banks are written, 16 cycles per HPU; tasks wait.
 
-use crate::task_page::TaskEntry;
-use crate::types::{ContextEntry, HostRegion, Launch, Origin};
+use crate::processor::types::{Launch, Region, Target};
+use crate::types::{ContextEntry, HostRegion, Limits, Origin};
 use spindle_blocks::desc::{ReadRequest, TaskDesc};
+use spindle_blocks::ram::LutMemory;
 use spindle_blocks::RoundRobin;
 use spindle_contract::descriptors::kind;
-use spindle_contract::memory_map::{base, CONTEXT, TASK};
-use spindle_contract::params::{SLOTS, SLOT_BYTES};
+use spindle_contract::memory_map::{self as map, base, TASK};
+use spindle_contract::params::{Config, L1_STACK_BASE, L1_TASK_BASE, SLOT_BYTES};
 use spindle_verilog::prelude::*;
 
 const TASK_BASE: u64 = base(TASK) as u64;
-const STATE_BASE: u64 = base(CONTEXT) as u64;
 const LIMIT: u64 = SLOT_BYTES as u64;
 const HEADER: u64 = kind::HEADER as u64;
 const PAYLOAD: u64 = kind::PAYLOAD as u64;
@@ -39,13 +48,15 @@ const COMPLETION: u64 = kind::COMPLETION as u64;
 /// What the loader does.
 #[derive(LogicState, Copy, Clone, Debug, PartialEq)]
 pub enum LoaderState {
+    /// The regions that never change are written.
+    SetUp,
     /// A task may come.
     Idle,
     /// The packet is asked for.
     Request,
     /// It arrives.
     Receive,
-    /// The launch is handed over.
+    /// It is there, or there is none: the launch is handed over once the rest is done.
     Launch,
 }
 
@@ -66,6 +77,12 @@ pub struct Loader {
     pub task_ready: Signal<Out, Bit>,
     /// Room for tasks: HPUs that can hold one, those with nothing to do counted twice; at most 15.
     pub free_hpus: Signal<Out, Bits<4>>,
+    /// An HPU with nothing to do takes a task.
+    pub has_idle: Signal<Out, Bit>,
+    /// A context was installed.
+    pub installed: Signal<In, Bit>,
+    /// This one.
+    pub installed_index: Signal<In, Bits<4>>,
     /// Stream this packet.
     pub load_request: Signal<Out, ReadRequest>,
     /// The request stands.
@@ -79,84 +96,135 @@ pub struct Loader {
     /// It is taken.
     pub load_ready: Signal<Out, Bit>,
     /// Write the beat to L1.
-    pub l1_write: Signal<Out, Bit>,
+    pub packet_write: Signal<Out, Bit>,
     /// Where.
-    pub l1_beat: Signal<Out, Bits<10>>,
-    /// L1 writes it in this cycle.
-    pub l1_ready: Signal<In, Bit>,
-    /// Write the task page of this HPU.
-    pub page_write: Signal<Out, Bits<8>>,
-    /// The page, {HPU, page}.
-    pub page_index: Signal<Out, Bits<4>>,
-    /// Its content.
-    pub entry: Signal<Out, TaskEntry>,
-    /// What commands need of it.
-    pub origin: Signal<Out, Origin>,
+    pub packet_beat: Signal<Out, Bits<10>>,
+    /// L1 takes it.
+    pub packet_ready: Signal<In, Bit>,
+    /// Write half a task page.
+    pub page_write: Signal<Out, Bit>,
+    /// The second half.
+    pub page_half: Signal<Out, Bit>,
+    /// Where.
+    pub page_beat: Signal<Out, Bits<10>>,
+    /// L1 takes it.
+    pub page_ready: Signal<In, Bit>,
+    /// Zero a beat.
+    pub scrub_write: Signal<Out, Bit>,
+    /// Where.
+    pub scrub_beat: Signal<Out, Bits<10>>,
+    /// L1 takes it.
+    pub scrub_ready: Signal<In, Bit>,
     /// HPUs that take a launch.
     pub launch_ready: Signal<In, Bits<8>>,
     /// HPUs with nothing to do.
     pub idle: Signal<In, Bits<8>>,
-    /// Task page of the next launch, per HPU.
-    pub launch_page: Signal<In, Bits<8>>,
+    /// Bank of the next launch, two bits per HPU.
+    pub launch_bank: Signal<In, Bits<16>>,
     /// Next handler.
     pub launch: Signal<Out, Launch>,
     /// For this HPU.
     pub launch_valid: Signal<Out, Bits<8>>,
-    /// Slots whose task ends in this cycle.
-    pub released: Signal<In, Bits<16>>,
-    /// Slots that commands under way read.
-    pub used: Signal<In, Bits<16>>,
+    /// A region.
+    pub region: Signal<Out, Region>,
+    /// Its place in the table, {bank, region}.
+    pub region_index: Signal<Out, Bits<5>>,
+    /// Write it, in this HPU.
+    pub region_write: Signal<Out, Bits<8>>,
+    /// Task that is being loaded.
+    pub desc: Signal<Out, TaskDesc>,
+    /// Its context.
+    pub entry: Signal<Out, ContextEntry>,
+    /// HPU that it is for.
+    pub hpu: Signal<Out, Bits<3>>,
+    /// Its bank.
+    pub bank: Signal<Out, Bits<2>>,
+    /// Write the records, of this HPU.
+    pub record_write: Signal<Out, Bits<8>>,
+    /// Whose task it is.
+    pub origin: Signal<Out, Origin>,
+    /// Host region of its context.
+    pub host: Signal<Out, HostRegion>,
+    /// What its commands are checked against.
+    pub limits: Signal<Out, Limits>,
+    /// A free slot.
+    pub slot: Signal<In, Bits<4>>,
+    /// There is one.
+    pub slot_available: Signal<In, Bit>,
+    /// It is taken.
+    pub slot_take: Signal<Out, Bit>,
     state: Reg<LoaderState>,
     arbiter: RoundRobin<8>,
-    desc: DFF<TaskDesc>,
-    entry_context: DFF<ContextEntry>,
+    held: DFF<TaskDesc>,
+    held_entry: DFF<ContextEntry>,
     size: DFF<Bits<12>>,
-    slot: DFF<Bits<4>>,
-    page: DFF<Bit>,
-    hpu: DFF<Bits<3>>,
+    held_slot: DFF<Bits<4>>,
+    /// {HPU, bank}.
+    place: DFF<Bits<5>>,
     hpu_mask: Reg<Bits<8>>,
     fresh: Reg<Bit>,
     beat: DFF<Bits<5>>,
-    owned: Reg<Bits<16>>,
-    released_late: Reg<Bits<16>>,
-    used_late: Reg<Bits<16>>,
+    /// Step of the set-up: {HPU, bank, region}.
+    step: Reg<Bits<7>>,
+    /// Regions and halves of the page that are to be written.
+    regions_left: Reg<Bits<3>>,
+    pages_left: Reg<Bits<2>>,
+    /// {valid, context} that owned the stack of each bank last.
+    owners: LutMemory<Bits<5>, 5>,
+    /// Contexts whose scratchpad is to be zeroed.
+    soiled: Reg<Bits<16>>,
+    stack_due: Reg<Bit>,
+    scratch_due: Reg<Bit>,
+    scrub_left: Reg<Bits<10>>,
+    scrub_at: DFF<Bits<10>>,
     room: Reg<Bits<4>>,
+    vacancy: Reg<Bit>,
+    _last_step: u64,
+    _stack_shift: usize,
+}
+
+impl Loader {
+    /// For the HPUs of a configuration.
+    pub fn new(config: &Config) -> Self {
+        Self {
+            _last_step: 16 * config.hpus as u64 - 1,
+            _stack_shift: config.stack_bytes().trailing_zeros() as usize,
+            ..Default::default()
+        }
+    }
 }
 
 impl Logic for Loader {
     #[hdl]
     fn update(&mut self) {
-        regs!(self, clock, reset, state, hpu_mask, fresh, owned, released_late, used_late, room);
-        dffs!(self, clock, desc, entry_context, size, slot, page, hpu, beat);
+        regs!(self, clock, reset, state, hpu_mask, fresh, step, regions_left, pages_left, soiled, stack_due);
+        regs!(self, clock, reset, scratch_due, scrub_left, room, vacancy);
+        dffs!(self, clock, held, held_entry, size, held_slot, place, beat, scrub_at);
         clocks!(self, clock, reset, arbiter);
-        let idle_state = self.state.q.val() == LoaderState::Idle;
-
-        // Slots. Both inputs are taken one cycle late, so a slot that passes from its task to a command is never seen free in between.
-        self.released_late.d.next = self.released.val();
-        self.used_late.d.next = self.used.val();
-        let occupied = self.owned.q.val() | self.used_late.q.val();
-        let mut free_slot: Bits<4> = bits::<4>(0);
-        for i in 0..SLOTS {
-            if !occupied.get_bit(SLOTS - 1 - i) {
-                free_slot = bits::<4>((SLOTS - 1 - i) as u64);
-            }
-        }
-        let has_slot = !occupied.get_bits::<12>(0).all();
+        let state = self.state.q.val();
+        let in_set_up = state == LoaderState::SetUp;
+        let in_idle = state == LoaderState::Idle;
+        let in_receive = state == LoaderState::Receive;
 
         // An HPU for the next task.
         let vacant = self.launch_ready.val() & self.idle.val();
         self.arbiter.request.next = if vacant.any() { vacant } else { self.launch_ready.val() };
-        let ready = idle_state & has_slot & self.launch_ready.val().any();
+        let ready = in_idle & self.slot_available.val() & self.launch_ready.val().any();
         let accept = ready & self.task_valid.val();
         self.arbiter.accept.next = accept;
         self.arbiter.lock.next = false;
         self.task_ready.next = ready;
         let offered = self.task_desc.val();
-        let taken = if accept & offered.has_packet { bits::<16>(1) << free_slot } else { bits::<16>(0) };
-        self.owned.d.next = (self.owned.q.val() & !self.released_late.q.val()) | taken;
-        if idle_state {
-            self.desc.d.next = offered;
-            self.entry_context.d.next = self.task_context.val();
+        self.slot_take.next = accept & offered.has_packet;
+        let mut bank: Bits<2> = bits::<2>(0);
+        for i in 0..8 {
+            if self.arbiter.grant.val().get_bit(i) {
+                bank = bank | self.launch_bank.val().get_bits::<2>(2 * i);
+            }
+        }
+        if in_idle {
+            self.held.d.next = offered;
+            self.held_entry.d.next = self.task_context.val();
             self.size.d.next = if !offered.has_packet {
                 bits::<12>(0)
             } else if offered.length > bits::<14>(LIMIT) {
@@ -164,31 +232,92 @@ impl Logic for Loader {
             } else {
                 offered.length.get_bits::<12>(0)
             };
-            self.slot.d.next = free_slot;
-            self.hpu.d.next = self.arbiter.index.val().get_bits::<3>(0);
+            self.held_slot.d.next = self.slot.val();
+            self.place.d.next = (self.arbiter.index.val().get_bits::<3>(0), bank).cat::<5>();
             self.hpu_mask.d.next = self.arbiter.grant.val();
-            self.page.d.next = (self.arbiter.grant.val() & self.launch_page.val()).any();
             self.beat.d.next = bits::<5>(0);
+            self.regions_left.d.next = bits::<3>(4);
+            self.pages_left.d.next = bits::<2>(2);
         }
         self.fresh.d.next = accept;
+        let fresh = self.fresh.q.val();
+        let held = self.held.q.val();
+        let entry = self.held_entry.q.val();
+        let place = self.place.q.val();
+        let slot = self.held_slot.q.val();
 
         // The packet.
-        let in_receive = self.state.q.val() == LoaderState::Receive;
-        self.load_request.next = ReadRequest {
-            pkt: self.desc.q.val().pkt,
-            length: bit_cast::<14, 12>(self.size.q.val()),
-            skip: bits::<8>(0),
-        };
-        self.load_request_valid.next = self.state.q.val() == LoaderState::Request;
-        self.load_ready.next = in_receive & self.l1_ready.val();
-        self.l1_write.next = in_receive & self.load_valid.val();
-        self.l1_beat.next = (bits::<1>(0), self.slot.q.val(), self.beat.q.val()).cat::<10>();
-        let beat_moves = in_receive & self.load_valid.val() & self.l1_ready.val();
+        self.load_request.next =
+            ReadRequest { pkt: held.pkt, length: bit_cast::<14, 12>(self.size.q.val()), skip: bits::<8>(0) };
+        self.load_request_valid.next = state == LoaderState::Request;
+        self.load_ready.next = in_receive & self.packet_ready.val();
+        self.packet_write.next = in_receive & self.load_valid.val();
+        self.packet_beat.next = (bits::<1>(0), slot, self.beat.q.val()).cat::<10>();
+        let beat_moves = in_receive & self.load_valid.val() & self.packet_ready.val();
         if beat_moves {
             self.beat.d.next = self.beat.q.val() + 1;
         }
-        let launching = self.state.q.val() == LoaderState::Launch;
-        match self.state.q.val() {
+
+        // The task page.
+        let pages_left = self.pages_left.q.val();
+        let writes_page = !in_idle & !in_set_up & pages_left.any();
+        self.page_write.next = writes_page;
+        self.page_half.next = pages_left.get_bit(0);
+        self.page_beat.next =
+            bits::<10>(L1_TASK_BASE as u64 / 64) | (bits::<4>(0), place, pages_left.get_bit(0)).cat::<10>();
+        if writes_page & self.page_ready.val() {
+            self.pages_left.d.next = pages_left - 1;
+        }
+        let page_done = !pages_left.get_bit(1) & (!pages_left.get_bit(0) | self.page_ready.val());
+
+        // The scrubs: the stack if its last owner was another context, the scratchpad if the context is new.
+        let owner = (bits::<1>(1), held.context).cat::<5>();
+        self.owners.clock.next = self.clock.val();
+        self.owners.write_enable.next = fresh | in_set_up;
+        self.owners.write_address.next = if in_set_up { self.step.q.val().get_bits::<5>(2) } else { place };
+        self.owners.write_data.next = if in_set_up { bits::<5>(0) } else { owner };
+        self.owners.read_address.next = place;
+        let is_soiled = self.soiled.q.val().get_bit(held.context.index());
+        let scrub_left = self.scrub_left.q.val();
+        let scrubs = scrub_left.any();
+        if fresh {
+            self.stack_due.d.next = self.owners.read_data.val() != owner;
+            self.scratch_due.d.next = is_soiled;
+        }
+        let mut cleaned: Bits<16> = bits::<16>(0);
+        if fresh & is_soiled {
+            cleaned = bits::<16>(1) << held.context;
+        }
+        let newly = if self.installed.val() { bits::<16>(1) << self.installed_index.val() } else { bits::<16>(0) };
+        self.soiled.d.next = (self.soiled.q.val() & !cleaned) | newly;
+        if scrubs {
+            if self.scrub_ready.val() {
+                self.scrub_at.d.next = self.scrub_at.q.val() + 1;
+                self.scrub_left.d.next = scrub_left - 1;
+            }
+        } else if self.stack_due.q.val() {
+            self.stack_due.d.next = false;
+            self.scrub_at.d.next = bits::<10>(L1_STACK_BASE as u64 / 64)
+                + (bit_cast::<10, 5>(place) << (self._stack_shift - 6) as u64);
+            self.scrub_left.d.next = bits::<10>(1 << (self._stack_shift - 6));
+        } else if self.scratch_due.q.val() {
+            self.scratch_due.d.next = false;
+            self.scrub_at.d.next = entry.scratch_base.get_bits::<10>(6);
+            self.scrub_left.d.next = entry.scratch_size.get_bits::<10>(6);
+        }
+        self.scrub_write.next = scrubs;
+        self.scrub_beat.next = self.scrub_at.q.val();
+        let is_clean = !scrubs & !self.stack_due.q.val() & !self.scratch_due.q.val() & !fresh;
+
+        // Next state.
+        let launches = (state == LoaderState::Launch) & page_done & is_clean;
+        match state {
+            LoaderState::SetUp => {
+                self.step.d.next = self.step.q.val() + 1;
+                if self.step.q.val() == bits::<7>(self._last_step) {
+                    self.state.d.next = LoaderState::Idle;
+                }
+            }
             LoaderState::Idle => {
                 if accept {
                     self.state.d.next = if offered.has_packet { LoaderState::Request } else { LoaderState::Launch };
@@ -206,20 +335,76 @@ impl Logic for Loader {
             }
             LoaderState::Launch => {
                 // The HPU was ready when it was chosen, and nobody else gives it launches.
-                self.state.d.next = LoaderState::Idle;
+                if launches {
+                    self.state.d.next = LoaderState::Idle;
+                }
             }
         }
 
-        // Task page and launch.
-        let held = self.desc.q.val();
-        let owner = self.entry_context.q.val();
-        self.page_write.next = if self.fresh.q.val() { self.hpu_mask.q.val() } else { bits::<8>(0) };
-        self.page_index.next = (self.hpu.q.val(), self.page.q.val()).cat::<4>();
-        self.entry.next = TaskEntry {
-            desc: held,
-            state_size: owner.state_size,
-            host: HostRegion { low: owner.host_lo, high: owner.host_hi, size: owner.host_size },
+        // Regions: those of the set-up, then those of each task.
+        let step = self.step.q.val();
+        let step_place = step.get_bits::<5>(2);
+        let regions_left = self.regions_left.q.val();
+        let writes_region = !in_idle & !in_set_up & regions_left.any();
+        if writes_region {
+            self.regions_left.d.next = regions_left - 1;
+        }
+        let mut number: Bits<3> = bits::<3>(0);
+        self.region.next = Region { target: Target::L1, base: bits::<20>(0), bound: bits::<21>(0), readable: true, writable: true };
+        if in_set_up {
+            if step.get_bits::<2>(0) == bits::<2>(0) {
+                number = bits::<3>(map::STACK as u64);
+                self.region.next.base = bits::<20>(L1_STACK_BASE as u64)
+                    + (bit_cast::<20, 5>(step_place) << self._stack_shift as u64);
+                self.region.next.bound = bits::<21>(1 << self._stack_shift);
+            } else if step.get_bits::<2>(0) == bits::<2>(1) {
+                number = bits::<3>(map::TASK as u64);
+                self.region.next.base = bits::<20>(L1_TASK_BASE as u64) | (bit_cast::<20, 5>(step_place) << 7);
+                self.region.next.bound = bits::<21>(map::TASK_PAGE_BYTES as u64);
+                self.region.next.writable = false;
+            } else {
+                number = bits::<3>(map::COMMAND as u64);
+                self.region.next.target = Target::Command;
+                self.region.next.bound = bits::<21>(map::COMMAND_PORT_BYTES as u64);
+            }
+        } else {
+            if regions_left == bits::<3>(4) {
+                number = bits::<3>(map::CODE as u64);
+                self.region.next.target = Target::Code;
+                self.region.next.base = bit_cast::<20, 16>(entry.code_base);
+                self.region.next.bound = bit_cast::<21, 17>(entry.code_size);
+                self.region.next.writable = false;
+            } else if regions_left == bits::<3>(3) {
+                number = bits::<3>(map::CONTEXT as u64);
+                self.region.next.target = Target::L2;
+                self.region.next.base = entry.state_base;
+                self.region.next.bound = entry.state_size;
+            } else if regions_left == bits::<3>(2) {
+                number = bits::<3>(map::PACKET as u64);
+                self.region.next.base = (bits::<5>(0), slot, bits::<11>(0)).cat::<20>();
+                self.region.next.bound = bit_cast::<21, 12>(self.size.q.val());
+            } else {
+                number = bits::<3>(map::SCRATCH as u64);
+                self.region.next.base = bit_cast::<20, 16>(entry.scratch_base);
+                self.region.next.bound = bit_cast::<21, 16>(entry.scratch_size);
+            }
+        }
+        let region_bank = if in_set_up { step_place.get_bits::<2>(0) } else { place.get_bits::<2>(0) };
+        self.region_index.next = (region_bank, number).cat::<5>();
+        self.region_write.next = if in_set_up {
+            bits::<8>(1) << step_place.get_bits::<3>(2)
+        } else if writes_region {
+            self.hpu_mask.q.val()
+        } else {
+            bits::<8>(0)
         };
+
+        // Records and launch.
+        self.desc.next = held;
+        self.entry.next = entry;
+        self.hpu.next = place.get_bits::<3>(2);
+        self.bank.next = place.get_bits::<2>(0);
+        self.record_write.next = if fresh { self.hpu_mask.q.val() } else { bits::<8>(0) };
         self.origin.next = Origin {
             kind: held.kind,
             context: held.context,
@@ -228,31 +413,40 @@ impl Logic for Loader {
             has_packet: held.has_packet,
             pkt: held.pkt,
             payload_len: held.payload_len,
+            slot: slot,
+        };
+        self.host.next = HostRegion { low: entry.host_lo, high: entry.host_hi, size: entry.host_size };
+        self.limits.next = Limits {
+            kind: held.kind,
+            context: held.context,
+            frame: held.frame,
+            has_packet: held.has_packet,
+            slot: slot,
+            packet_size: self.size.q.val(),
+            scratch_beat: entry.scratch_base.get_bits::<10>(6),
+            scratch_size: entry.scratch_size,
+            host_size: entry.host_size,
         };
         let completes = held.kind == bits::<2>(COMPLETION);
         self.launch.next = Launch {
             entry: match held.kind.to_u64() {
-                HEADER => owner.header,
-                PAYLOAD => owner.payload,
-                _ => owner.completion,
+                HEADER => entry.header,
+                PAYLOAD => entry.payload,
+                _ => entry.completion,
             },
             a0: if completes { held.dropped_bytes } else { bits::<32>(TASK_BASE) },
-            a1: if completes { bit_cast::<32, 1>(held.flow_control.into()) } else { bits::<32>(STATE_BASE) },
-            a2: if completes { bits::<32>(STATE_BASE) } else { bits::<32>(0) },
-            code_base: owner.code_base,
-            code_size: owner.code_size,
-            state_base: owner.state_base,
-            state_size: owner.state_size,
-            slot: self.slot.q.val(),
-            packet_size: self.size.q.val(),
-            watchdog: owner.watchdog,
+            completes: completes,
+            flow_control: held.flow_control,
+            code_base: entry.code_base,
+            code_size: entry.code_size,
+            watchdog: entry.watchdog,
             context: held.context,
             frame: held.frame,
         };
-        self.launch_valid.next = if launching { self.hpu_mask.q.val() } else { bits::<8>(0) };
+        self.launch_valid.next = if launches { self.hpu_mask.q.val() } else { bits::<8>(0) };
 
         // How much the dispatcher may still send here; the HPU of the task under way is not ready.
-        let open = if idle_state { self.launch_ready.val() } else { self.launch_ready.val() & !self.hpu_mask.q.val() };
+        let open = if in_idle { self.launch_ready.val() } else { self.launch_ready.val() & !self.hpu_mask.q.val() };
         let mut count: Bits<5> = bits::<5>(0);
         for i in 0..8 {
             count = count
@@ -260,6 +454,8 @@ impl Logic for Loader {
                 + bit_cast::<5, 1>((open.get_bit(i) & self.idle.val().get_bit(i)).into());
         }
         self.room.d.next = if count.get_bit(4) { bits::<4>(15) } else { count.get_bits::<4>(0) };
+        self.vacancy.d.next = (open & self.idle.val()).any();
         self.free_hpus.next = self.room.q.val();
+        self.has_idle.next = self.vacancy.q.val();
     }
 }

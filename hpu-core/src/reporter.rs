@@ -2,16 +2,17 @@
 //!
 //! | neighbour | ports |
 //! |---|---|
-//! | HPUs | in `ending[h]`, `ending_valid[h]` / out `ending_ready[h]`; in `ends` |
-//! | command ports | in `origin[h]`: whose task runs |
+//! | HPUs | in `ending[h]`, `ending_valid[h]` / out `ending_ready[h]` |
+//! | task records | out `index`; in `origin`, in the same cycle: whose task it was |
+//! | slots | out `ended`, `ended_slot`: the task no longer needs its packet |
 //! | mover, command ports | in `hold`: a PLACE is on its way, endings wait |
 //! | array | out `done`, `done_valid` / in `done_ready`; out `fault`, `fault_valid` / in `fault_ready`; in `number` |
 //!
-//! Round robin, one ending per cycle while both outputs are free; 2 cycles from `ends` to `done_valid` if nobody else waits. A fault is offered in the same cycle as its `done`.
+//! Round robin, one ending per cycle while both outputs are free; 1 cycle from `ending_valid` to `done_valid` if nobody else waits. A fault is offered in the same cycle as its `done`.
 
-use crate::types::{Ending, FaultReport, Origin};
+use crate::processor::types::Ending;
+use crate::types::{FaultReport, Origin};
 use spindle_blocks::desc::TaskDone;
-use spindle_blocks::fifo::LutFifo;
 use spindle_blocks::RoundRobin;
 use spindle_verilog::prelude::*;
 
@@ -26,12 +27,16 @@ pub struct Reporter {
     pub reset: Signal<In, Bit>,
     /// Number of the cluster.
     pub number: Signal<In, Bits<3>>,
-    /// HPUs whose handler ends in this cycle.
-    pub ends: Signal<In, Bits<8>>,
     /// No ending is taken in this cycle.
     pub hold: Signal<In, Bit>,
-    /// Whose task it is.
-    pub origin: Vec<Signal<In, Origin>>,
+    /// Task whose ending is looked at, {HPU, bank}.
+    pub index: Signal<Out, Bits<5>>,
+    /// Whose it was.
+    pub origin: Signal<In, Origin>,
+    /// A task with a packet has ended.
+    pub ended: Signal<Out, Bit>,
+    /// Its slot.
+    pub ended_slot: Signal<Out, Bits<4>>,
     /// How handlers ended.
     pub ending: Vec<Signal<In, Ending>>,
     /// There is one.
@@ -50,11 +55,8 @@ pub struct Reporter {
     pub fault_valid: Signal<Out, Bit>,
     /// It is taken.
     pub fault_ready: Signal<In, Bit>,
-    /// Tasks that ended, as many as endings an HPU keeps.
-    origins: Vec<LutFifo<Origin, 1>>,
     arbiter: RoundRobin<8>,
     chosen: Signal<Local, Ending>,
-    chosen_origin: Signal<Local, Origin>,
     report: DFF<TaskDone>,
     report_waits: Reg<Bit>,
     trouble: DFF<FaultReport>,
@@ -67,11 +69,9 @@ impl Reporter {
     pub fn new(hpus: usize) -> Self {
         assert!((1..=8).contains(&hpus), "Reporter: {hpus} HPUs cannot be served; choose 1 to 8");
         Self {
-            origin: (0..hpus).map(|_| Default::default()).collect(),
             ending: (0..hpus).map(|_| Default::default()).collect(),
             ending_valid: (0..hpus).map(|_| Default::default()).collect(),
             ending_ready: (0..hpus).map(|_| Default::default()).collect(),
-            origins: (0..hpus).map(|_| Default::default()).collect(),
             _hpus: hpus,
             ..Default::default()
         }
@@ -83,33 +83,31 @@ impl Logic for Reporter {
     fn update(&mut self) {
         regs!(self, clock, reset, report_waits, trouble_waits);
         dffs!(self, clock, report, trouble);
-        clocks!(self, clock, reset, arbiter, origins);
+        clocks!(self, clock, reset, arbiter);
         let report_free = !self.report_waits.q.val() | self.done_ready.val();
         let trouble_free = !self.trouble_waits.q.val() | self.fault_ready.val();
         let free = report_free & trouble_free & !self.hold.val();
         let mut request: Bits<8> = bits::<8>(0);
         for i in 0..self._hpus {
-            self.origins[i].write.next = self.origin[i].val();
-            self.origins[i].write_valid.next = self.ends.val().get_bit(i);
-            request = request.replace_bit(i, self.ending_valid[i].val() & self.origins[i].read_valid.val());
+            request = request.replace_bit(i, self.ending_valid[i].val());
         }
         self.arbiter.request.next = request;
         self.arbiter.accept.next = free;
         self.arbiter.lock.next = false;
         let grant = self.arbiter.grant.val();
         self.chosen.next = Ending::default();
-        self.chosen_origin.next = Origin::default();
         for i in 0..self._hpus {
             self.ending_ready[i].next = grant.get_bit(i) & free;
-            self.origins[i].read_ready.next = grant.get_bit(i) & free;
             if grant.get_bit(i) {
                 self.chosen.next = self.ending[i].val();
-                self.chosen_origin.next = self.origins[i].read.val();
             }
         }
         let ending = self.chosen.val();
-        let origin = self.chosen_origin.val();
+        self.index.next = (self.arbiter.index.val().get_bits::<3>(0), ending.bank).cat::<5>();
+        let origin = self.origin.val();
         let takes = self.arbiter.any.val() & free;
+        self.ended.next = takes & origin.has_packet;
+        self.ended_slot.next = origin.slot;
         if takes {
             self.report.d.next = TaskDone {
                 version: bits::<4>(VERSION),

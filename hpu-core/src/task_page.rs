@@ -1,17 +1,15 @@
-//! Task pages: what a handler can read of its packet and message. Two pages per HPU, so that the next task is written while one runs.
+//! Task page: what a handler can read of its packet and message, as the two beats that the loader writes to L1. Combinational.
 //!
 //! | neighbour | ports |
 //! |---|---|
-//! | loader | in `write`, `write_index`, `entry`: a whole page in one cycle |
-//! | access router | in `read_index`, `read_word`; out `read_data`, two cycles later |
-//! | array | in `number`, the cluster |
-//! | command ports | out `cycle`, the counter that TASK_CYCLE shows |
+//! | loader | in `desc`, `context`, `hpu` |
+//! | array | in `number`, the cluster; in `cycle` |
+//! | L1 | out `low`, `high`: words 0 to 15 and 16 to 31 |
 //!
-//! An index is {HPU, page}. A page is kept as the descriptor it came from; its words are chosen when they are read. Words that do not exist read 0.
+//! Words that do not exist are 0. TASK_CYCLE is the cycle in which the second half is handed over.
 
-use crate::types::HostRegion;
+use crate::types::ContextEntry;
 use spindle_blocks::desc::TaskDesc;
-use spindle_blocks::ram::LutMemory;
 use spindle_contract::memory_map::{self as map, base};
 use spindle_contract::params::SLOT_BYTES;
 use spindle_verilog::prelude::*;
@@ -48,70 +46,33 @@ const HOST_LO: usize = map::TASK_HOST_LO as usize / 4;
 const HOST_HI: usize = map::TASK_HOST_HI as usize / 4;
 const HOST_SIZE: usize = map::TASK_HOST_SIZE as usize / 4;
 const CYCLE: usize = map::TASK_CYCLE as usize / 4;
+const SCRATCH_SIZE: usize = map::TASK_SCRATCH_SIZE as usize / 4;
 
-/// What a page is made of.
-#[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
-pub struct TaskEntry {
-    /// The desc.
-    pub desc: TaskDesc,
-    /// Bytes of context memory.
-    pub state_size: Bits<21>,
-    /// Host region of the context.
-    pub host: HostRegion,
-}
-
-/// The task pages of a cluster. See the module text.
+/// The task page. See the module text.
 #[derive(LogicBlock, Default)]
-pub struct TaskPages {
-    /// Core clock.
-    pub clock: Signal<In, Clock>,
-    /// Synchronous reset, active high.
-    pub reset: Signal<In, Bit>,
+pub struct TaskPage {
+    /// The task.
+    pub desc: Signal<In, TaskDesc>,
+    /// Its context.
+    pub entry: Signal<In, ContextEntry>,
+    /// HPU that will run it.
+    pub hpu: Signal<In, Bits<3>>,
     /// Number of the cluster.
     pub number: Signal<In, Bits<3>>,
-    /// Write a page.
-    pub write: Signal<In, Bit>,
-    /// Which one.
-    pub write_index: Signal<In, Bits<4>>,
-    /// Its content.
-    pub entry: Signal<In, TaskEntry>,
-    /// Page to read.
-    pub read_index: Signal<In, Bits<4>>,
-    /// Word of it.
-    pub read_word: Signal<In, Bits<5>>,
-    /// The word, two cycles later.
-    pub read_data: Signal<Out, Bits<32>>,
-    /// Cycles since reset.
-    pub cycle: Signal<Out, Bits<32>>,
-    pages: LutMemory<TaskEntry, 4>,
-    counter: Reg<Bits<32>>,
-    index: DFF<Bits<4>>,
-    word: DFF<Bits<5>>,
-    data: DFF<Bits<32>>,
+    /// Cycles since reset, low half.
+    pub cycle: Signal<In, Bits<32>>,
+    /// Words 0 to 15.
+    pub low: Signal<Out, Bits<512>>,
+    /// Words 16 to 31.
+    pub high: Signal<Out, Bits<512>>,
     words: [Signal<Local, Bits<32>>; 32],
-    pairs: [Signal<Local, Bits<32>>; 16],
-    quads: [Signal<Local, Bits<32>>; 8],
-    octets: [Signal<Local, Bits<32>>; 4],
 }
 
-impl Logic for TaskPages {
+impl Logic for TaskPage {
     #[hdl]
     fn update(&mut self) {
-        regs!(self, clock, reset, counter);
-        dffs!(self, clock, index, word, data);
-        self.counter.d.next = self.counter.q.val() + 1;
-        self.cycle.next = self.counter.q.val();
-        self.index.d.next = self.read_index.val();
-        self.word.d.next = self.read_word.val();
-
-        self.pages.clock.next = self.clock.val();
-        self.pages.write_enable.next = self.write.val();
-        self.pages.write_address.next = self.write_index.val();
-        self.pages.write_data.next = self.entry.val();
-        self.pages.read_address.next = self.index.q.val();
-        let entry = self.pages.read_data.val();
-        let desc = entry.desc;
-
+        let desc = self.desc.val();
+        let entry = self.entry.val();
         for i in 0..32 {
             self.words[i].next = bits::<32>(0);
         }
@@ -140,35 +101,25 @@ impl Logic for TaskPages {
         self.words[BUF_OFF].next = desc.buf_off;
         self.words[CONTEXT].next = bit_cast::<32, 4>(desc.context);
         self.words[CLUSTER].next = bit_cast::<32, 3>(self.number.val());
-        self.words[HPU].next = bit_cast::<32, 3>(self.index.q.val().get_bits::<3>(1));
+        self.words[HPU].next = bit_cast::<32, 3>(self.hpu.val());
         self.words[MSG_SLOT].next = bit_cast::<32, 8>(desc.msg_slot);
         self.words[FRAME].next = bit_cast::<32, 16>(desc.frame);
         self.words[STAMP].next = desc.stamp;
         self.words[DROPPED].next = desc.dropped_bytes;
         self.words[FLOW].next = bit_cast::<32, 1>(desc.flow_control.into());
         self.words[STATE_SIZE].next = bit_cast::<32, 21>(entry.state_size);
-        self.words[HOST_LO].next = entry.host.low;
-        self.words[HOST_HI].next = entry.host.high;
-        self.words[HOST_SIZE].next = entry.host.size;
-        self.words[CYCLE].next = self.counter.q.val();
-
-        // One word of 32, as a tree over the bits of its number.
-        let word = self.word.q.val();
+        self.words[HOST_LO].next = entry.host_lo;
+        self.words[HOST_HI].next = entry.host_hi;
+        self.words[HOST_SIZE].next = entry.host_size;
+        self.words[CYCLE].next = self.cycle.val();
+        self.words[SCRATCH_SIZE].next = bit_cast::<32, 16>(entry.scratch_size);
+        let mut low: Bits<512> = bits::<512>(0);
+        let mut high: Bits<512> = bits::<512>(0);
         for i in 0..16 {
-            self.pairs[i].next = if word.get_bit(0) { self.words[2 * i + 1].val() } else { self.words[2 * i].val() };
+            low = low | (bit_cast::<512, 32>(self.words[i].val()) << bits::<10>(32 * i as u64));
+            high = high | (bit_cast::<512, 32>(self.words[16 + i].val()) << bits::<10>(32 * i as u64));
         }
-        for i in 0..8 {
-            self.quads[i].next = if word.get_bit(1) { self.pairs[2 * i + 1].val() } else { self.pairs[2 * i].val() };
-        }
-        for i in 0..4 {
-            self.octets[i].next = if word.get_bit(2) { self.quads[2 * i + 1].val() } else { self.quads[2 * i].val() };
-        }
-        self.data.d.next = match word.get_bits::<2>(3).index() {
-            0 => self.octets[0].val(),
-            1 => self.octets[1].val(),
-            2 => self.octets[2].val(),
-            _ => self.octets[3].val(),
-        };
-        self.read_data.next = self.data.q.val();
+        self.low.next = low;
+        self.high.next = high;
     }
 }

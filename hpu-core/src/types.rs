@@ -33,55 +33,7 @@ pub struct ContextEntry {
     pub scratch_size: Bits<16>,
 }
 
-/// Everything an HPU needs to run one handler.
-#[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
-pub struct Launch {
-    /// Entry point.
-    pub entry: Bits<32>,
-    /// First argument.
-    pub a0: Bits<32>,
-    /// Second argument.
-    pub a1: Bits<32>,
-    /// Third argument.
-    pub a2: Bits<32>,
-    /// Byte offset of the image in instruction memory.
-    pub code_base: Bits<16>,
-    /// Bytes of code.
-    pub code_size: Bits<17>,
-    /// Byte offset of the state in L2.
-    pub state_base: Bits<20>,
-    /// Bytes of state.
-    pub state_size: Bits<21>,
-    /// L1 slot of the packet.
-    pub slot: Bits<4>,
-    /// Bytes of the packet in its slot, 0 = no packet.
-    pub packet_size: Bits<12>,
-    /// Cycle budget.
-    pub watchdog: Bits<32>,
-    /// Execution context.
-    pub context: Bits<4>,
-    /// Frame sequence number, the tag of trace points.
-    pub frame: Bits<16>,
-}
-
-/// Where an access of an HPU goes once the region is resolved.
-#[derive(LogicState, Copy, Clone, Debug, PartialEq)]
-pub enum Target {
-    /// Packet slot, stack or scratchpad.
-    L1,
-    /// Context memory.
-    L2,
-    /// Task page.
-    Task,
-    /// Command port.
-    Command,
-    /// Instruction memory, through the fetch port.
-    Code,
-    /// No region: a fault.
-    Nowhere,
-}
-
-/// A word access of an HPU, checked and translated.
+/// A word access of L2 by the host.
 #[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
 pub struct Access {
     /// Physical byte address, word aligned.
@@ -92,23 +44,6 @@ pub struct Access {
     pub strobe: Bits<4>,
     /// What to write.
     pub data: Bits<32>,
-}
-
-/// How a handler ended.
-#[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
-pub struct Ending {
-    /// Return code, a0[7:0].
-    pub code: Bits<8>,
-    /// Ended by a fault.
-    pub fault: Bit,
-    /// Cause.
-    pub cause: Bits<4>,
-    /// Program counter of the instruction that faulted.
-    pub pc: Bits<32>,
-    /// Address of the access that faulted.
-    pub address: Bits<32>,
-    /// Cycles from first fetch to return.
-    pub cycles: Bits<32>,
 }
 
 /// Whose task a handler runs: what its commands and its end name.
@@ -128,6 +63,50 @@ pub struct Origin {
     pub pkt: Bits<10>,
     /// Its payload bytes.
     pub payload_len: Bits<16>,
+    /// Its L1 slot.
+    pub slot: Bits<4>,
+}
+
+/// What the command port of an HPU checks commands against, and what its prints name.
+#[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
+pub struct Limits {
+    /// 0 header, 1 payload, 2 completion.
+    pub kind: Bits<2>,
+    /// Execution context.
+    pub context: Bits<4>,
+    /// Frame sequence number.
+    pub frame: Bits<16>,
+    /// There is a packet.
+    pub has_packet: Bit,
+    /// Its L1 slot.
+    pub slot: Bits<4>,
+    /// Its bytes in the slot.
+    pub packet_size: Bits<12>,
+    /// First beat of the scratchpad in L1.
+    pub scratch_beat: Bits<10>,
+    /// Bytes of the scratchpad.
+    pub scratch_size: Bits<16>,
+    /// Bytes of the host region.
+    pub host_size: Bits<32>,
+}
+
+/// A command as a command port hands it to the mover.
+#[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
+pub struct PortCommand {
+    /// As in `memory_map::command`.
+    pub opcode: Bits<4>,
+    /// Bank of the task.
+    pub bank: Bits<2>,
+    /// Slot of the port's command table.
+    pub handle: Bits<2>,
+    /// Frame sequence number of the task.
+    pub frame: Bits<16>,
+    /// First beat of the data in L1.
+    pub beat: Bits<10>,
+    /// Bytes.
+    pub length: Bits<12>,
+    /// Offset in the host region.
+    pub offset: Bits<32>,
 }
 
 /// The host memory that a context may write.

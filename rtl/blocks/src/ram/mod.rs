@@ -6,6 +6,7 @@
 //! | [`ByteRam`] | 1 write with byte enables, 1 read | 1 or 2 | old |
 //! | [`Ram1w2r`] | 1 write, 2 reads (two copies) | 1 or 2 | old |
 //! | [`TdpRam`] | 2 × read or write, byte enables | 1 | old, also at the port that writes (read-first) |
+//! | [`RegisteredTdpRam`] | the same, a clock enable per stage | 2 | as `TdpRam` |
 //! | [`LutRam`] | 1 write, R asynchronous reads | 0 | old until the clock edge |
 //! | [`AsymRam`] | 512-bit and 32-bit port, read or write, byte enables | 1 and 2 | as `TdpRam` |
 //!
@@ -19,12 +20,14 @@ use spindle_verilog::prelude::Verilog;
 mod asym;
 mod byte;
 mod dual;
+mod dual_registered;
 mod lut;
 mod simple;
 
 pub use asym::AsymRam;
 pub use byte::ByteRam;
 pub use dual::TdpRam;
+pub use dual_registered::RegisteredTdpRam;
 pub use lut::{LutMemory, LutRam};
 pub use simple::{Ram1w2r, SdpMemory, SdpRam};
 

@@ -31,6 +31,8 @@ pub struct Context {
     pub host: u64,
     pub host_size: u32,
     pub watchdog: u32,
+    pub scratch_base: u32,
+    pub scratch_size: u32,
 }
 
 impl Default for Context {
@@ -42,6 +44,8 @@ impl Default for Context {
             host: 0x12_3456_7000,
             host_size: 0x10000,
             watchdog: 200_000,
+            scratch_base: 0xA000,
+            scratch_size: 0x1000,
         }
     }
 }
@@ -71,7 +75,7 @@ pub struct Transfer {
     pub data: Vec<u8>,
 }
 
-const INPUTS: [&str; 24] = [
+const INPUTS: [&str; 30] = [
     "number",
     "task_desc",
     "task_context",
@@ -88,8 +92,14 @@ const INPUTS: [&str; 24] = [
     "dma_done",
     "dma_done_valid",
     "place_ready",
-    "l2_ack",
-    "l2_data",
+    "cycle",
+    "installed",
+    "installed_index",
+    "l2_ready",
+    "l2_answer",
+    "l2_answer_hpu",
+    "l2_answer_valid",
+    "print_ready",
     "imem_write",
     "imem_address",
     "imem_data",
@@ -98,7 +108,7 @@ const INPUTS: [&str; 24] = [
     "free_hpus",
 ];
 /// Outputs with valid and ready, and what they carry.
-const STREAMS: [(&str, &[&str]); 7] = [
+const STREAMS: [(&str, &[&str]); 8] = [
     ("load_request", &["load_request"]),
     ("done", &["done"]),
     ("fault", &["fault"]),
@@ -106,7 +116,11 @@ const STREAMS: [(&str, &[&str]); 7] = [
     ("dma", &["dma"]),
     ("dma_data", &["dma_data", "dma_last"]),
     ("place", &["place"]),
+    ("print", &["print"]),
 ];
+
+/// Cycles from the grant of an L2 access to its answer.
+const L2_LATENCY: u64 = 5;
 
 /// The bench.
 pub struct Bench {
@@ -128,6 +142,11 @@ pub struct Bench {
     pub transfers: Vec<Transfer>,
     /// (frame, pkt) of packets handed on, and in which cycle.
     pub places: Vec<(u16, u64, u64)>,
+    /// (frame, context, HPU, characters) of what was printed, and pieces that were lost.
+    pub prints: Vec<(u16, u64, u64, Vec<u8>)>,
+    pub prints_lost: usize,
+    /// Contexts to be installed, one per cycle.
+    pub installs: VecDeque<u64>,
     /// Tasks handed to HPUs.
     pub loaded: usize,
     /// (HPU, cycle) of first instructions.
@@ -144,8 +163,11 @@ pub struct Bench {
     dma_descs: VecDeque<Vec<u8>>,
     dma_data: Vec<u8>,
     dma_ends: VecDeque<Vec<u8>>,
-    held: [Option<Vec<Vec<u8>>>; 7],
-    l2_left: Option<u64>,
+    held: [Option<Vec<Vec<u8>>>; 8],
+    /// Answers of L2: when, HPU, what.
+    l2_answers: VecDeque<(u64, u64, [u8; 5])>,
+    /// Reservations of L2, by HPU.
+    l2_reserved: [Option<usize>; 8],
 }
 
 impl Bench {
@@ -153,8 +175,10 @@ impl Bench {
         let mut model = context.model(&source()).unwrap_or_else(|error| panic!("{error:#}"));
         let mut ports = HashMap::new();
         let names = STREAMS.iter().flat_map(|(_, carried)| carried.iter().copied()).chain(INPUTS).chain([
-            "l2_access",
+            "l2_request",
+            "l2_hpu",
             "l2_valid",
+            "print_lost",
             "begun",
             "loaded",
         ]);
@@ -177,6 +201,9 @@ impl Bench {
             egress: vec![],
             transfers: vec![],
             places: vec![],
+            prints: vec![],
+            prints_lost: 0,
+            installs: VecDeque::new(),
             loaded: 0,
             begun: vec![],
             unanswered: VecDeque::new(),
@@ -191,7 +218,8 @@ impl Bench {
             dma_data: vec![],
             dma_ends: VecDeque::new(),
             held: Default::default(),
-            l2_left: None,
+            l2_answers: VecDeque::new(),
+            l2_reserved: [None; 8],
         }
     }
 
@@ -251,6 +279,8 @@ impl Bench {
                 (context.host >> 32, 32),
                 (context.host_size.into(), 32),
                 (context.watchdog.into(), 32),
+                (context.scratch_base.into(), 16),
+                (context.scratch_size.into(), 16),
             ]);
             let mut fields = task.fields.clone();
             fields.extend([("version", 1), ("has_packet", task.packet.is_some().into())]);
@@ -268,6 +298,8 @@ impl Bench {
             "dma_ready",
             "dma_data_ready",
             "place_ready",
+            "print_ready",
+            "l2_ready",
         ] {
             let moves = self.moves() && !(self.wire_blocked && ready == "egress_ready");
             self.set(ready, moves.into());
@@ -287,36 +319,59 @@ impl Bench {
                 pack("dma_done", &[("cluster", CLUSTER), ("hpu", hpu), ("handle", handle), ("error", error.into())]);
             self.model.set_bytes(self.ports["dma_done"], &done);
         }
-        self.set("l2_ack", 0);
+        self.set("cycle", now);
+        let installed = self.installs.pop_front();
+        self.set("installed", installed.is_some().into());
+        self.set("installed_index", installed.unwrap_or(0));
+        let answer = self.l2_answers.front().is_some_and(|answer| answer.0 == now).then(|| self.l2_answers.pop_front());
+        self.set("l2_answer_valid", answer.is_some().into());
+        if let Some(Some((_, hpu, answer))) = answer {
+            self.set("l2_answer_hpu", hpu);
+            self.model.set_bytes(self.ports["l2_answer"], &answer);
+        }
         self.model.eval();
-        self.answer_l2();
+        if self.is_set("l2_valid") && self.is_set("l2_ready") {
+            self.access_l2(now);
+        }
         self.sample(now);
         self.model.tick();
     }
 
-    fn answer_l2(&mut self) {
-        if !self.is_set("l2_valid") {
-            self.l2_left = None;
-            return;
-        }
-        let longest = 2 + u64::from(self.stall) / 10;
-        let left = self.l2_left.unwrap_or_else(|| self.rng.random_range(1..=longest));
-        self.l2_left = Some(left - 1);
-        if left > 1 {
-            return;
-        }
-        let access = self.model.get(self.ports["l2_access"]);
-        let at = (access & 0xF_FFFC) as usize;
-        let word = u32::from_le_bytes(self.l2[at..at + 4].try_into().expect("four bytes"));
-        if access >> 20 & 1 == 1 {
-            for byte in (0..4).filter(|byte| access >> (21 + byte) & 1 == 1) {
-                self.l2[at + byte] = (access >> (25 + 8 * byte)) as u8;
+    /// An access of L2 in the cycle of its grant, as `hpu_core::processor::types::RemoteRequest` and `RemoteAnswer`.
+    fn access_l2(&mut self, now: u64) {
+        let request = self.bytes("l2_request");
+        let hpu = self.model.get(self.ports["l2_hpu"]);
+        let widths = [1, 1, 1, 1, 5, 20, 2, 32];
+        let mut at = 0;
+        let [thread, far, write, atomic, operation, address, size, data] = widths.map(|width| {
+            at += width;
+            slice(&request, at - width, width)
+        });
+        assert_eq!(far, 1, "what comes to L2 is for L2");
+        let (at, size) = (address as usize, size as usize + 1);
+        assert!(at % 4 + size <= 4, "an access of {size} bytes at {at:#x} crosses a word");
+        let mut word = [0; 4];
+        word[..size].copy_from_slice(&self.l2[at..at + size]);
+        let old = u32::from_le_bytes(word);
+        let (new, answer) = if atomic == 1 {
+            let reserved = self.l2_reserved[hpu as usize] == Some(at);
+            match operation {
+                0b00010 => (None, old),
+                0b00011 => (reserved.then_some(data as u32), u32::from(!reserved)),
+                _ => (Some(crate::atomics::amo(operation, old, data as u32)), old),
             }
+        } else {
+            ((write == 1).then_some(data as u32), old)
+        };
+        if atomic == 1 && operation & !1 == 2 {
+            self.l2_reserved[hpu as usize] = (operation == 2).then_some(at);
         }
-        self.l2_left = None;
-        self.set("l2_ack", 1);
-        self.set("l2_data", word.into());
-        self.model.eval();
+        if let Some(new) = new {
+            self.l2[at..at + size].copy_from_slice(&new.to_le_bytes()[..size]);
+            self.l2_reserved.iter_mut().filter(|held| held.is_some_and(|held| held == at & !3)).for_each(|held| *held = None);
+        }
+        let answer = bits(&[(thread, 1), (write, 1), (answer.into(), 32)]);
+        self.l2_answers.push_back((now + L2_LATENCY, hpu, answer.try_into().expect("five bytes")));
     }
 
     fn sample(&mut self, now: u64) {
@@ -339,6 +394,7 @@ impl Bench {
         self.loaded += usize::from(self.is_set("loaded"));
         let begun = self.model.get(self.ports["begun"]);
         self.begun.extend((0..8).filter(|hpu| begun >> hpu & 1 == 1).map(|hpu| (hpu, now)));
+        self.prints_lost += self.model.get(self.ports["print_lost"]).count_ones() as usize;
         for (i, (name, carried)) in STREAMS.iter().enumerate() {
             let valid = self.is_set(VALIDS[2 * i]);
             let ready = self.is_set(VALIDS[2 * i + 1]);
@@ -406,6 +462,12 @@ impl Bench {
                     self.dma_ends.push_back(std::mem::take(&mut self.dma_data));
                 }
             }
+            "print" => {
+                let [who, frame, low, high] = [(0, 32), (32, 16), (48, 32), (80, 32)].map(|(at, width)| slice(first, at, width));
+                assert_eq!(who >> 16 & 0xFF, CLUSTER);
+                let characters = [(low as u32).to_le_bytes(), (high as u32).to_le_bytes()].concat();
+                self.prints.push((frame as u16, who >> 4 & 15, who >> 8 & 0xFF, characters[..(who & 15) as usize].to_vec()));
+            }
             _ => {
                 let get = |name| field("command", first, name);
                 self.places.push((get("frame") as u16, get("pkt"), now));
@@ -443,7 +505,7 @@ impl Bench {
 }
 
 /// Valid and ready of [`STREAMS`].
-const VALIDS: [&str; 14] = [
+const VALIDS: [&str; 16] = [
     "load_request_valid",
     "load_request_ready",
     "done_valid",
@@ -458,4 +520,6 @@ const VALIDS: [&str; 14] = [
     "dma_data_ready",
     "place_valid",
     "place_ready",
+    "print_valid",
+    "print_ready",
 ];

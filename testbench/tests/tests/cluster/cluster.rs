@@ -109,7 +109,7 @@ fn many_tasks_side_by_side() {
 }
 
 /// Cycles from an accepted task without a packet to its first fetch.
-const FIRST: u64 = 3;
+const FIRST: u64 = 4;
 
 #[test]
 fn starts_take_the_documented_cycles() {
@@ -121,11 +121,11 @@ fn starts_take_the_documented_cycles() {
             packet: packet.map(|length| vec![0x11; length]),
             ..Task::default()
         };
-        // Every HPU has scrubbed its memory for this context.
-        bench.tasks.extend((0..8).map(|_| task(None)));
-        bench.run_until(8);
+        // Every bank has had its stack zeroed for this context.
+        bench.tasks.extend((0..64).map(|_| task(None)));
+        bench.run_until(64);
         // From the cycle in which the task is accepted to the first fetch. The bench answers a read request in the cycle after it.
-        for (packet, cycles) in [(None, FIRST), (Some(64), FIRST + 2), (Some(128), FIRST + 3), (Some(2048), FIRST + 33)]
+        for (packet, cycles) in [(None, FIRST), (Some(64), FIRST + 1), (Some(128), FIRST + 2), (Some(2048), FIRST + 32)]
         {
             bench.tasks.push_back(task(packet));
             let accepted = bench.model.cycle();
@@ -139,43 +139,50 @@ fn starts_take_the_documented_cycles() {
 fn a_context_finds_nothing_of_another() {
     run_with_wave_on_failure("cluster_scrub", |wave| {
         let mut bench = Bench::new(wave);
+        const STACK_WORDS: i32 = 256;
+        const SCRATCH_WORDS: i32 = 512;
         // Fills stack and scratchpad. The other ORs all their words together and stores the result by its frame number.
-        let regions =
-            [lui(5, base(map::SCRATCH) >> 12), lui(6, base(map::STACK) >> 12), addi(7, 0, 512), addi(14, 0, -1)];
-        let walk = |words: [u32; 2]| {
-            let step = [addi(5, 5, 4), addi(6, 6, 4), addi(7, 7, -1), branch(1, 7, 0, -20)];
-            [&words[..], &step].concat()
+        let walk = |region: u32, count: i32, words: &[u32]| {
+            let mut walk = vec![lui(5, base(region) >> 12), addi(7, 0, count)];
+            walk.extend(words);
+            walk.extend([addi(5, 5, 4), addi(7, 7, -1), branch(1, 7, 0, -4 * (words.len() as i32 + 2))]);
+            walk
         };
-        let fill = [&regions[..], &walk([sw(14, 5, 0), sw(14, 6, 0)]), &[RET]].concat();
-        let gather = |region: u32| [lw(15, region, 0), op((0, 6), 16, 16, 15)];
-        let regions = |words: [u32; 2]| [&regions[..], &walk(words)].concat();
+        let both = |words: &[u32]| {
+            [walk(map::SCRATCH, SCRATCH_WORDS, words), walk(map::STACK, STACK_WORDS, words)].concat()
+        };
+        let fill = [vec![addi(14, 0, -1)], both(&[sw(14, 5, 0)]), vec![addi(A0, 0, 0), RET]].concat();
         let store = [lw(14, TP, map::TASK_FRAME as i32), op_imm(1, 14, 14, 2), add(14, 14, 8), sw(16, 14, 0), RET];
+        let gather = handler(&[both(&[lw(15, 5, 0), op((0, 6), 16, 16, 15)]), store.to_vec()].concat());
         bench.program(0, &fill);
-        bench.program(0x1000, &handler(&[regions(gather(5)), regions(gather(6)), store.to_vec()].concat()));
+        bench.program(0x1000, &gather);
         let task = |context: u64, frame: u64, entry: u32| Task {
             fields: vec![("kind", 2), ("context", context), ("frame", frame)],
-            context: Context { entries: [ENTRY + entry; 3], ..Context::default() },
+            context: Context { entries: [ENTRY + entry; 3], scratch_size: 4 * SCRATCH_WORDS as u32, ..Context::default() },
             packet: None,
         };
         for round in 0..4 {
             bench.stall = 20 * round;
             bench.l2.fill(0xAA);
+            // One place for the scratchpads of both: what is left of the first is gone once the second is installed.
             let context = u64::from(2 * round);
-            bench.tasks.extend((0..8).map(|frame| task(context, frame, 0)));
-            bench.run_until(bench.done.len() + 8);
-            bench.tasks.extend((0..8).map(|frame| task(context + 1, frame, 0x1000)));
-            bench.run_until(bench.done.len() + 8);
+            bench.tasks.extend((0..16).map(|frame| task(context, frame, 0)));
+            bench.run_until(bench.done.len() + 16);
+            bench.installs.push_back(context + 1);
+            bench.step();
+            bench.tasks.extend((0..16).map(|frame| task(context + 1, frame, 0x1000)));
+            bench.run_until(bench.done.len() + 16);
             assert!(bench.done.iter().all(|done| done.cause == 0));
-            for frame in 0..8 {
+            for frame in 0..16 {
                 assert_eq!(word(&bench.l2, 4 * frame), 0, "what handler {frame} found");
             }
         }
         // Handlers of one context are not told apart: what the first leaves is there, so the test would see it.
         bench.stall = 0;
-        bench.tasks.extend((0..8).map(|frame| task(9, frame, 0)));
-        bench.run_until(bench.done.len() + 8);
-        bench.tasks.extend((0..8).map(|frame| task(9, frame, 0x1000)));
-        bench.run_until(bench.done.len() + 8);
-        assert!((0..8).all(|frame| word(&bench.l2, 4 * frame) == u32::MAX));
+        bench.tasks.extend((0..16).map(|frame| task(9, frame, 0)));
+        bench.run_until(bench.done.len() + 16);
+        bench.tasks.extend((0..16).map(|frame| task(9, frame, 0x1000)));
+        bench.run_until(bench.done.len() + 16);
+        assert!((0..16).all(|frame| word(&bench.l2, 4 * frame) == u32::MAX));
     });
 }

@@ -14,8 +14,8 @@ fn commands_carry_the_right_bytes() {
         let mut bench = Bench::new(wave);
         let mut rng = wave.rng();
         let scratch = base(map::SCRATCH);
-        // Writes its frame number into the packet and sends the whole packet; fills its scratchpad with the frame number, writes 100 bytes of it to
-        // the host at 16 x frame; hands the packet on; waits for all; state[frame] = errors.
+        // Writes its frame number into the packet and sends the whole packet; fills its 128 bytes of scratchpad, by its frame number, with that number, writes
+        // 100 bytes of it to the host at 16 x frame; hands the packet on; waits for all; state[frame] = errors.
         let mut body = vec![lw(14, TP, map::TASK_FRAME as i32), store(SH, 14, 3, 0)];
         body.extend(li(5, PACKET));
         body.extend([
@@ -27,14 +27,17 @@ fn commands_carry_the_right_bytes() {
         ]);
         body.extend([
             lui(15, scratch >> 12),
+            op_imm(7, 16, 14, 31),
+            op_imm(1, 16, 16, 7),
+            add(15, 15, 16),
+            addi(17, 15, 0),
             addi(16, 15, 128),
-            sw(14, 15, 64),
+            sw(14, 15, 0),
             addi(15, 15, 4),
             branch(1, 15, 16, -8),
         ]);
-        body.extend(li(5, scratch + 64));
         body.extend([
-            sw(5, 9, 0),
+            sw(17, 9, 0),
             addi(5, 0, 100),
             sw(5, 9, 4),
             op_imm(1, 5, 14, 4),
@@ -133,7 +136,7 @@ fn commands_without_a_right_fault() {
             (STATE, 64, 0, dma, false),
             (base(map::STACK), 64, 0, send, false),
             (PACKET, 200, 0, 0, false),
-            (PACKET, 200, 0, 4, false),
+            (PACKET, 200, 0, 5, false),
             (PACKET, 200, 0, 0xFF, false),
             (PACKET, 200, 0, command::PLACE, true),
         ];
@@ -144,7 +147,7 @@ fn commands_without_a_right_fault() {
             bench.tasks.push_back(Task {
                 fields: vec![("frame", 7), ("context", 3)],
                 packet: Some(vec![0x55; 200]),
-                ..Task::default()
+                context: Context { scratch_size: 2048, ..Context::default() },
             });
             bench.run_until(bench.done.len() + 1);
             let what = format!("opcode {opcode}, {length} bytes from {source:#x} to offset {offset:#x}");

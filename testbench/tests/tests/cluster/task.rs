@@ -13,7 +13,7 @@ fn a_handler_finds_its_packet_and_its_task() {
         let mut bench = Bench::new(wave);
         let mut rng = wave.rng();
         // Arguments, task page, packet (rounded down to words), into the state.
-        let mut body = vec![sw(10, 8, 0), sw(11, 8, 4), sw(12, 8, 8), addi(5, TP, 0), addi(6, 8, 16), addi(7, 0, 0x74)];
+        let mut body = vec![sw(10, 8, 0), sw(11, 8, 4), sw(12, 8, 8), addi(5, TP, 0), addi(6, 8, 16), addi(7, 0, 0x7C)];
         body.extend(copy());
         body.extend([
             lw(7, TP, map::TASK_PACKET_LEN as i32),
@@ -100,6 +100,7 @@ fn a_handler_finds_its_packet_and_its_task() {
                 (map::TASK_HOST_LO, context.host & 0xFFFF_FFFF),
                 (map::TASK_HOST_HI, context.host >> 32),
                 (map::TASK_HOST_SIZE, context.host_size.into()),
+                (map::TASK_SCRATCH_SIZE, context.scratch_size.into()),
             ];
             for (offset, value) in expected {
                 assert_eq!(

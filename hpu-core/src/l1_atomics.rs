@@ -1,0 +1,225 @@
+//! Atomics on L1: AMOs, LR and SC of a cluster's HPUs, one after the other.
+//!
+//! | neighbour | ports |
+//! |---|---|
+//! | remote router | in `request`, `hpu`, `valid` / out `ready`; out `answer`, `answer_hpu`, `answer_valid` / in `answer_ready` |
+//! | L1 | out `read`, `beat` / in `read_ready`; in `wide_data`, two cycles later; out `write`, `word`, `data` / in `write_ready`, `settled`; out `lock`; in `shared_write` |
+//!
+//! | cycle | what |
+//! |---|---|
+//! | 0 | the request is taken |
+//! | 1 | the super-bank of the word is locked; its beat is read (waits for the mover, at most 15 cycles) |
+//! | 3 | the beat is there |
+//! | 4 | the new word is made |
+//! | 5, 6 | it is written (waits for packets and pages); LR and an SC that fails: nothing |
+//! | 7 | the answer stands, the super-bank is free |
+//!
+//! A word of the super-bank cannot be read or written by anybody else in between, so an AMO is one step in the order of the accesses.
+//!
+//! LR makes a reservation of its word for its hardware thread, one per HPU. It ends when an atomic of anybody writes the word, when a store to a
+//! scratchpad is granted in the word's super-bank, or with the next LR or SC of the HPU. Stores to stacks and packets are a thread's own affair.
+
+use crate::amo_alu::AmoAlu;
+use crate::processor::types::{RemoteAnswer, RemoteRequest};
+use spindle_verilog::prelude::*;
+
+/// funct5 of LR and SC.
+const LR: u64 = 0b00010;
+const SC: u64 = 0b00011;
+
+/// What the unit does.
+#[derive(LogicState, Copy, Clone, Debug, PartialEq)]
+pub enum AtomicState {
+    /// A request may come.
+    Idle,
+    /// The beat is asked for.
+    Read,
+    /// It is under way.
+    Fetch,
+    /// It is there.
+    Select,
+    /// The new word is made.
+    Modify,
+    /// It is written.
+    Write,
+    /// It is on its way into the bank.
+    Settle,
+    /// The answer stands.
+    Answer,
+}
+
+/// The atomic unit. See the module text.
+#[derive(LogicBlock, Default)]
+pub struct L1Atomics {
+    /// Core clock.
+    pub clock: Signal<In, Clock>,
+    /// Synchronous reset, active high.
+    pub reset: Signal<In, Bit>,
+    /// What is wanted.
+    pub request: Signal<In, RemoteRequest>,
+    /// By this HPU.
+    pub hpu: Signal<In, Bits<3>>,
+    /// It stands.
+    pub valid: Signal<In, Bit>,
+    /// It is taken.
+    pub ready: Signal<Out, Bit>,
+    /// The answer.
+    pub answer: Signal<Out, RemoteAnswer>,
+    /// For this HPU.
+    pub answer_hpu: Signal<Out, Bits<3>>,
+    /// It stands.
+    pub answer_valid: Signal<Out, Bit>,
+    /// It is taken.
+    pub answer_ready: Signal<In, Bit>,
+    /// Read a beat of L1.
+    pub read: Signal<Out, Bit>,
+    /// Which one; also of the write.
+    pub beat: Signal<Out, Bits<10>>,
+    /// It is read.
+    pub read_ready: Signal<In, Bit>,
+    /// The beat, two cycles later.
+    pub wide_data: Signal<In, Bits<512>>,
+    /// Write a word.
+    pub write: Signal<Out, Bit>,
+    /// Word of the beat.
+    pub word: Signal<Out, Bits<4>>,
+    /// What to write.
+    pub data: Signal<Out, Bits<32>>,
+    /// It is taken.
+    pub write_ready: Signal<In, Bit>,
+    /// It is in the bank at the end of this cycle.
+    pub settled: Signal<In, Bit>,
+    /// Super-banks that grant nobody.
+    pub lock: Signal<Out, Bits<8>>,
+    /// Super-banks that granted a store to a scratchpad in the cycle before.
+    pub shared_write: Signal<In, Bits<8>>,
+    state: Reg<AtomicState>,
+    held: DFF<RemoteRequest>,
+    held_hpu: DFF<Bits<3>>,
+    locked: Reg<Bits<8>>,
+    old: DFF<Bits<32>>,
+    alu: AmoAlu,
+    result: DFF<Bits<32>>,
+    failed: DFF<Bit>,
+    reserved: Reg<Bits<8>>,
+    /// {thread, word address} of each HPU's reservation.
+    reservation: Vec<DFF<Bits<15>>>,
+    _hpus: usize,
+}
+
+impl L1Atomics {
+    /// For `hpus` HPUs, 1 to 8.
+    pub fn new(hpus: usize) -> Self {
+        assert!((1..=8).contains(&hpus), "L1Atomics: {hpus} HPUs cannot be served; choose 1 to 8");
+        Self { reservation: (0..hpus).map(|_| Default::default()).collect(), _hpus: hpus, ..Default::default() }
+    }
+}
+
+impl Logic for L1Atomics {
+    #[hdl]
+    fn update(&mut self) {
+        regs!(self, clock, reset, state, locked, reserved);
+        dffs!(self, clock, held, held_hpu, old, result, failed, reservation);
+        let state = self.state.q.val();
+        let held = self.held.q.val();
+        let is_lr = held.operation == bits::<5>(LR);
+        let is_sc = held.operation == bits::<5>(SC);
+
+        // The steps.
+        self.ready.next = state == AtomicState::Idle;
+        match state {
+            AtomicState::Idle => {
+                self.held.d.next = self.request.val();
+                self.held_hpu.d.next = self.hpu.val();
+                if self.valid.val() {
+                    self.state.d.next = AtomicState::Read;
+                    self.locked.d.next = bits::<8>(1) << self.request.val().address.get_bits::<3>(2);
+                }
+            }
+            AtomicState::Read => {
+                if self.read_ready.val() {
+                    self.state.d.next = AtomicState::Fetch;
+                }
+            }
+            AtomicState::Fetch => {
+                self.state.d.next = AtomicState::Select;
+            }
+            AtomicState::Select => {
+                self.state.d.next = AtomicState::Modify;
+            }
+            AtomicState::Modify => {
+                self.state.d.next = AtomicState::Write;
+            }
+            AtomicState::Write => {
+                if is_lr | (is_sc & self.failed.q.val()) {
+                    self.state.d.next = AtomicState::Answer;
+                    self.locked.d.next = bits::<8>(0);
+                } else if self.write_ready.val() {
+                    self.state.d.next = AtomicState::Settle;
+                }
+            }
+            AtomicState::Settle => {
+                if self.settled.val() {
+                    self.state.d.next = AtomicState::Answer;
+                    self.locked.d.next = bits::<8>(0);
+                }
+            }
+            AtomicState::Answer => {
+                if self.answer_ready.val() {
+                    self.state.d.next = AtomicState::Idle;
+                }
+            }
+        }
+        self.lock.next = self.locked.q.val();
+        self.read.next = state == AtomicState::Read;
+        self.beat.next = held.address.get_bits::<10>(6);
+
+        // The word.
+        let at = (held.address.get_bits::<4>(2), bits::<5>(0)).cat::<9>();
+        if state == AtomicState::Select {
+            self.old.d.next = (self.wide_data.val() >> at).get_bits::<32>(0);
+        }
+        self.alu.old.next = self.old.q.val();
+        self.alu.operand.next = held.data;
+        self.alu.funct5.next = held.operation;
+        self.result.d.next = if is_sc { held.data } else { self.alu.result.val() };
+        let writes = (state == AtomicState::Write) & !is_lr & !(is_sc & self.failed.q.val());
+        self.write.next = writes;
+        self.word.next = held.address.get_bits::<4>(2);
+        self.data.next = self.result.q.val();
+        self.answer.next = RemoteAnswer {
+            thread: held.thread,
+            write: false,
+            data: if is_sc { bit_cast::<32, 1>(self.failed.q.val().into()) } else { self.old.q.val() },
+        };
+        self.answer_hpu.next = self.held_hpu.q.val();
+        self.answer_valid.next = state == AtomicState::Answer;
+
+        // Reservations. What was granted before the lock has been heard of when the word is modified.
+        let word_address = held.address.get_bits::<14>(2);
+        let tag = (held.thread, word_address).cat::<15>();
+        let in_modify = state == AtomicState::Modify;
+        if in_modify {
+            self.failed.d.next = true;
+        }
+        let mut reserved: Bits<8> = self.reserved.q.val();
+        for i in 0..self._hpus {
+            let mine = self.held_hpu.q.val() == bits::<3>(i as u64);
+            let kept = self.reservation[i].q.val();
+            let disturbed = (self.shared_write.val() >> kept.get_bits::<3>(0)).get_bit(0);
+            let overwritten = writes & (kept.get_bits::<14>(0) == word_address);
+            let ends = (in_modify & mine & is_sc) | overwritten | disturbed;
+            if in_modify & mine & is_sc & self.reserved.q.val().get_bit(i) & (kept == tag) {
+                self.failed.d.next = false;
+            }
+            if ends {
+                reserved = reserved.replace_bit(i, false);
+            }
+            if in_modify & mine & is_lr {
+                self.reservation[i].d.next = tag;
+                reserved = reserved.replace_bit(i, true);
+            }
+        }
+        self.reserved.d.next = reserved;
+    }
+}

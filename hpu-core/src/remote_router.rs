@@ -1,0 +1,217 @@
+//! Brings what leaves the fast path of the HPUs to L2 and to the atomic unit of L1, and the answers back.
+//!
+//! | neighbour | ports |
+//! |---|---|
+//! | HPUs | in `request[h]`, `valid[h]` / out `ready[h]`; out `answer`, `answer_valid` (a bit per HPU), always taken |
+//! | L2 | out `l2_request`, `l2_hpu`, `l2_valid` / in `l2_ready`; in `l2_answer`, `l2_answer_valid`, always taken, in the order of the requests |
+//! | atomic unit | out `atomic`, `atomic_hpu`, `atomic_valid` / in `atomic_ready`; in `atomic_answer`, `atomic_answer_hpu`, `atomic_answer_valid` / out `atomic_answer_ready` |
+//!
+//! Round robin over the HPUs, for L2 and for the atomic unit each. One request of L2 per cycle: 1 cycle from `valid` to `l2_valid`, worst case the other
+//! HPUs first. Answers take 1 cycle; those of L2 go first, so an answer of the atomic unit waits while L2 answers.
+//!
+//! A load or store of L2 that crosses a word becomes two requests, the lower word first, each of the bytes in its word; their answers become one.
+//! At most 16 requests are under way.
+
+use crate::processor::types::{RemoteAnswer, RemoteRequest};
+use spindle_blocks::fifo::LutFifo;
+use spindle_blocks::skid::Skid;
+use spindle_blocks::RoundRobin;
+use spindle_verilog::prelude::*;
+
+/// A request and who made it.
+#[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
+pub struct Sent {
+    /// The request.
+    pub request: RemoteRequest,
+    /// The HPU.
+    pub hpu: Bits<3>,
+}
+
+/// A request of L2 that is under way.
+#[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
+pub struct Part {
+    /// The HPU.
+    pub hpu: Bits<3>,
+    /// The second part follows.
+    pub first: Bit,
+    /// It is the second part.
+    pub second: Bit,
+    /// Bytes of the access that lie before its first word boundary, less 4: address bits 1:0 of the access.
+    pub offset: Bits<2>,
+}
+
+/// The router. See the module text.
+#[derive(LogicBlock, Default)]
+pub struct RemoteRouter {
+    /// Core clock.
+    pub clock: Signal<In, Clock>,
+    /// Synchronous reset, active high.
+    pub reset: Signal<In, Bit>,
+    /// Requests of the HPUs.
+    pub request: Vec<Signal<In, RemoteRequest>>,
+    /// They stand.
+    pub valid: Vec<Signal<In, Bit>>,
+    /// They are taken.
+    pub ready: Vec<Signal<Out, Bit>>,
+    /// An answer.
+    pub answer: Signal<Out, RemoteAnswer>,
+    /// HPU that it is for.
+    pub answer_valid: Signal<Out, Bits<8>>,
+    /// Request for the atomic unit.
+    pub atomic: Signal<Out, RemoteRequest>,
+    /// Of this HPU.
+    pub atomic_hpu: Signal<Out, Bits<3>>,
+    /// It stands.
+    pub atomic_valid: Signal<Out, Bit>,
+    /// It is taken.
+    pub atomic_ready: Signal<In, Bit>,
+    /// Answer of the atomic unit.
+    pub atomic_answer: Signal<In, RemoteAnswer>,
+    /// For this HPU.
+    pub atomic_answer_hpu: Signal<In, Bits<3>>,
+    /// There is one.
+    pub atomic_answer_valid: Signal<In, Bit>,
+    /// It is taken.
+    pub atomic_answer_ready: Signal<Out, Bit>,
+    /// Request for L2.
+    pub l2_request: Signal<Out, RemoteRequest>,
+    /// Of this HPU.
+    pub l2_hpu: Signal<Out, Bits<3>>,
+    /// It stands.
+    pub l2_valid: Signal<Out, Bit>,
+    /// It is taken.
+    pub l2_ready: Signal<In, Bit>,
+    /// Answer of L2.
+    pub l2_answer: Signal<In, RemoteAnswer>,
+    /// There is one.
+    pub l2_answer_valid: Signal<In, Bit>,
+    far_arbiter: RoundRobin<8>,
+    near_arbiter: RoundRobin<8>,
+    far_chosen: Signal<Local, RemoteRequest>,
+    near_chosen: Signal<Local, RemoteRequest>,
+    outgoing: Skid<Sent>,
+    /// The second part of the access at the head: address of the next word, its bytes. Ready one cycle after the first part stood.
+    in_second: Reg<Bit>,
+    next_word: DFF<Bits<18>>,
+    next_data: DFF<Bits<32>>,
+    under_way: LutFifo<Part, 4>,
+    first_answer: DFF<Bits<32>>,
+    answer_register: DFF<RemoteAnswer>,
+    answer_to: Reg<Bits<8>>,
+    _hpus: usize,
+}
+
+impl RemoteRouter {
+    /// For `hpus` HPUs, 1 to 8.
+    pub fn new(hpus: usize) -> Self {
+        assert!((1..=8).contains(&hpus), "RemoteRouter: {hpus} HPUs cannot be connected; choose 1 to 8");
+        Self {
+            request: (0..hpus).map(|_| Default::default()).collect(),
+            valid: (0..hpus).map(|_| Default::default()).collect(),
+            ready: (0..hpus).map(|_| Default::default()).collect(),
+            _hpus: hpus,
+            ..Default::default()
+        }
+    }
+}
+
+impl Logic for RemoteRouter {
+    #[hdl]
+    fn update(&mut self) {
+        regs!(self, clock, reset, in_second, answer_to);
+        dffs!(self, clock, next_word, next_data, first_answer, answer_register);
+        clocks!(self, clock, reset, far_arbiter, near_arbiter, outgoing, under_way);
+
+        // Who goes on.
+        let mut far: Bits<8> = bits::<8>(0);
+        let mut close: Bits<8> = bits::<8>(0);
+        for i in 0..self._hpus {
+            far = far.replace_bit(i, self.valid[i].val() & self.request[i].val().far);
+            close = close.replace_bit(i, self.valid[i].val() & !self.request[i].val().far);
+        }
+        let far_room = self.outgoing.write_ready.val();
+        self.far_arbiter.request.next = far;
+        self.far_arbiter.accept.next = far_room;
+        self.far_arbiter.lock.next = false;
+        self.near_arbiter.request.next = close;
+        self.near_arbiter.accept.next = self.atomic_ready.val();
+        self.near_arbiter.lock.next = false;
+        self.far_chosen.next = RemoteRequest::default();
+        self.near_chosen.next = RemoteRequest::default();
+        for i in 0..self._hpus {
+            let by_far = self.far_arbiter.grant.val().get_bit(i);
+            let by_near = self.near_arbiter.grant.val().get_bit(i);
+            if by_far {
+                self.far_chosen.next = self.request[i].val();
+            }
+            if by_near {
+                self.near_chosen.next = self.request[i].val();
+            }
+            self.ready[i].next = (by_far & far_room) | (by_near & self.atomic_ready.val());
+        }
+        self.atomic.next = self.near_chosen.val();
+        self.atomic_hpu.next = self.near_arbiter.index.val().get_bits::<3>(0);
+        self.atomic_valid.next = self.near_arbiter.any.val();
+        self.outgoing.write.next =
+            Sent { request: self.far_chosen.val(), hpu: self.far_arbiter.index.val().get_bits::<3>(0) };
+        self.outgoing.write_valid.next = self.far_arbiter.any.val();
+
+        // To L2, in two parts if need be.
+        let head = self.outgoing.read.val();
+        let request = head.request;
+        let offset = request.address.get_bits::<2>(0);
+        let last = bit_cast::<3, 2>(offset) + bit_cast::<3, 2>(request.size_less_one);
+        let crosses = last.get_bit(2) & !request.atomic;
+        let second = self.in_second.q.val();
+        let stands = self.outgoing.read_valid.val() & self.under_way.write_ready.val();
+        let moves = stands & self.l2_ready.val();
+        self.next_word.d.next = request.address.get_bits::<18>(2) + 1;
+        self.next_data.d.next = match offset.index() {
+            1 => request.data >> 24,
+            2 => request.data >> 16,
+            _ => request.data >> 8,
+        };
+        if moves {
+            self.in_second.d.next = crosses & !second;
+        }
+        self.outgoing.read_ready.next = moves & (!crosses | second);
+        self.l2_request.next = request;
+        if second {
+            self.l2_request.next.address = (self.next_word.q.val(), bits::<2>(0)).cat::<20>();
+            self.l2_request.next.size_less_one = last.get_bits::<2>(0);
+            self.l2_request.next.data = self.next_data.q.val();
+        } else if crosses {
+            self.l2_request.next.size_less_one = !offset;
+        }
+        self.l2_hpu.next = head.hpu;
+        self.l2_valid.next = stands;
+        self.under_way.write.next =
+            Part { hpu: head.hpu, first: crosses & !second, second: second, offset: offset };
+        self.under_way.write_valid.next = moves;
+
+        // Answers. The second part's bytes come behind those of the first.
+        let part = self.under_way.read.val();
+        let answered = self.l2_answer_valid.val();
+        self.under_way.read_ready.next = answered;
+        let word = self.l2_answer.val().data;
+        if answered {
+            self.first_answer.d.next = word;
+        }
+        let first = self.first_answer.q.val();
+        let merged = match part.offset.index() {
+            1 => (word.get_bits::<8>(0), first.get_bits::<24>(0)).cat::<32>(),
+            2 => (word.get_bits::<16>(0), first.get_bits::<16>(0)).cat::<32>(),
+            _ => (word.get_bits::<24>(0), first.get_bits::<8>(0)).cat::<32>(),
+        };
+        let by_near = self.atomic_answer_valid.val() & !answered;
+        self.atomic_answer_ready.next = !answered;
+        self.answer_register.d.next = if answered { self.l2_answer.val() } else { self.atomic_answer.val() };
+        if answered & part.second {
+            self.answer_register.d.next.data = merged;
+        }
+        let to = if answered { part.hpu } else { self.atomic_answer_hpu.val() };
+        self.answer_to.d.next = if (answered & !part.first) | by_near { bits::<8>(1) << to } else { bits::<8>(0) };
+        self.answer.next = self.answer_register.q.val();
+        self.answer_valid.next = self.answer_to.q.val();
+    }
+}

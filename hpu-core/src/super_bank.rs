@@ -1,0 +1,202 @@
+//! A super-bank of L1: four banks that share one word port.
+//!
+//! | neighbour | ports |
+//! |---|---|
+//! | HPUs | in `word[h]`, `wants[h]` / out `grant[h]`, in the same cycle; out `data`, two cycles after the grant of a read |
+//! | atomic unit | in `lock`: no grants; out `shared_write`: a write to a scratchpad was granted in the cycle before |
+//! | wide side of L1 | in `wide_enable[g]`, `wide_row[g]`, `wide_strobe[g]`, `wide_write`; out `wide_read[g]`, two cycles later |
+//!
+//! Bank b holds the words of the super-bank with address[6:5] = b: b[1] is the group of the wide side, b[0] the half of its beat. A row of the
+//! request is address[15:3]; its two lowest bits, address[4:3], have chosen the super-bank and are of no concern here.
+//!
+//! Round robin among four HPUs, whose grant is one LUT behind the requests: an HPU waits at most 3 cycles. With more than four, two such groups
+//! take turns: an HPU waits at most 7 cycles. The lock comes on top.
+
+use crate::processor::types::WordRequest;
+use spindle_blocks::ram::RegisteredTdpRam;
+use spindle_verilog::prelude::*;
+
+/// The next of four requesters behind `last`; anything if there is none. A function of six bits: one LUT for each bit of the answer.
+#[hdl_fn]
+fn next_of_four(wants: Bits<4>, last: Bits<2>) -> Bits<2> {
+    let after_0 = if wants.get_bit(1) {
+        bits::<2>(1)
+    } else if wants.get_bit(2) {
+        bits::<2>(2)
+    } else if wants.get_bit(3) {
+        bits::<2>(3)
+    } else {
+        bits::<2>(0)
+    };
+    let after_1 = if wants.get_bit(2) {
+        bits::<2>(2)
+    } else if wants.get_bit(3) {
+        bits::<2>(3)
+    } else if wants.get_bit(0) {
+        bits::<2>(0)
+    } else {
+        bits::<2>(1)
+    };
+    let after_2 = if wants.get_bit(3) {
+        bits::<2>(3)
+    } else if wants.get_bit(0) {
+        bits::<2>(0)
+    } else if wants.get_bit(1) {
+        bits::<2>(1)
+    } else {
+        bits::<2>(2)
+    };
+    let after_3 = if wants.get_bit(0) {
+        bits::<2>(0)
+    } else if wants.get_bit(1) {
+        bits::<2>(1)
+    } else if wants.get_bit(2) {
+        bits::<2>(2)
+    } else {
+        bits::<2>(3)
+    };
+    match last.index() {
+        0 => after_0,
+        1 => after_1,
+        2 => after_2,
+        _ => after_3,
+    }
+}
+
+/// The super-bank. See the module text.
+#[derive(LogicBlock, Default)]
+pub struct SuperBank {
+    /// Core clock.
+    pub clock: Signal<In, Clock>,
+    /// Synchronous reset, active high.
+    pub reset: Signal<In, Bit>,
+    /// Accesses, one per HPU.
+    pub word: Vec<Signal<In, WordRequest>>,
+    /// They are wanted, here.
+    pub wants: Vec<Signal<In, Bit>>,
+    /// This one is done.
+    pub grant: Vec<Signal<Out, Bit>>,
+    /// The word read.
+    pub data: Signal<Out, Bits<32>>,
+    /// Nobody is granted.
+    pub lock: Signal<In, Bit>,
+    /// A write to a scratchpad was granted in the cycle before.
+    pub shared_write: Signal<Out, Bit>,
+    /// The wide side uses this group.
+    pub wide_enable: [Signal<In, Bit>; 2],
+    /// Row of it.
+    pub wide_row: [Signal<In, Bits<9>>; 2],
+    /// Words to write, by half of the beat; none = a read.
+    pub wide_strobe: [Signal<In, Bits<2>>; 2],
+    /// What to write, the word of each half.
+    pub wide_write: Signal<In, Bits<64>>,
+    /// What was read.
+    pub wide_read: [Signal<Out, Bits<64>>; 2],
+    banks: [RegisteredTdpRam<9, 4, 32>; 4],
+    /// Who was granted last, by group of four, and in which group.
+    last: [Reg<Bits<2>>; 2],
+    last_group: Reg<Bit>,
+    words: [Signal<Local, WordRequest>; 8],
+    pairs: [Signal<Local, WordRequest>; 4],
+    quads: [Signal<Local, WordRequest>; 2],
+    chosen: Signal<Local, WordRequest>,
+    bank: DFF<Bits<2>>,
+    bank_read: DFF<Bits<2>>,
+    shared: Reg<Bit>,
+    _hpus: usize,
+}
+
+impl SuperBank {
+    /// For `hpus` HPUs, 1 to 8.
+    pub fn new(hpus: usize) -> Self {
+        assert!((1..=8).contains(&hpus), "SuperBank: {hpus} HPUs cannot be served; choose 1 to 8");
+        Self {
+            word: (0..hpus).map(|_| Default::default()).collect(),
+            wants: (0..hpus).map(|_| Default::default()).collect(),
+            grant: (0..hpus).map(|_| Default::default()).collect(),
+            _hpus: hpus,
+            ..Default::default()
+        }
+    }
+}
+
+impl Logic for SuperBank {
+    #[hdl]
+    fn update(&mut self) {
+        regs!(self, clock, reset, last, last_group, shared);
+        dffs!(self, clock, bank, bank_read);
+
+        // Who is next.
+        let mut wants: Bits<8> = bits::<8>(0);
+        for i in 0..self._hpus {
+            wants = wants.replace_bit(i, self.wants[i].val() & !self.lock.val());
+        }
+        let low = wants.get_bits::<4>(0);
+        let high = wants.get_bits::<4>(4);
+        let low_index = next_of_four(low, self.last[0].q.val());
+        let high_index = next_of_four(high, self.last[1].q.val());
+        let in_high = high.any() & (!low.any() | !self.last_group.q.val());
+        let index = if in_high { high_index } else { low_index };
+        let any = wants.any();
+        if any {
+            self.last_group.d.next = in_high;
+        }
+        if any & !in_high {
+            self.last[0].d.next = low_index;
+        }
+        if any & in_high {
+            self.last[1].d.next = high_index;
+        }
+        for i in 0..self._hpus {
+            self.grant[i].next =
+                wants.get_bit(i) & (index == bits::<2>((i % 4) as u64)) & (in_high == (i >= 4));
+        }
+
+        // Its access, as a tree over the bits of its number.
+        for i in 0..8 {
+            self.words[i].next = WordRequest::default();
+            if i < self._hpus {
+                self.words[i].next = self.word[i].val();
+            }
+        }
+        for i in 0..4 {
+            self.pairs[i].next = if index.get_bit(0) { self.words[2 * i + 1].val() } else { self.words[2 * i].val() };
+        }
+        for i in 0..2 {
+            self.quads[i].next = if index.get_bit(1) { self.pairs[2 * i + 1].val() } else { self.pairs[2 * i].val() };
+        }
+        self.chosen.next = if in_high { self.quads[1].val() } else { self.quads[0].val() };
+        let chosen = self.chosen.val();
+        let bank = chosen.row.get_bits::<2>(2);
+        self.bank.d.next = bank;
+        self.bank_read.d.next = self.bank.q.val();
+        self.shared.d.next = any & chosen.shared & chosen.strobe.any();
+        self.shared_write.next = self.shared.q.val();
+
+        // The banks: port a is the wide side, port b the word port.
+        for b in 0..4 {
+            let half = self.wide_strobe[b / 2].val().get_bit(b % 2);
+            self.banks[b].clock.next = self.clock.val();
+            self.banks[b].a_enable.next = self.wide_enable[b / 2].val();
+            self.banks[b].a_strobe.next = repeat::<4>(half);
+            self.banks[b].a_address.next = self.wide_row[b / 2].val();
+            self.banks[b].a_write.next = self.wide_write.val().get_bits::<32>(32 * (b % 2));
+            self.banks[b].a_advance.next = true;
+            self.banks[b].b_enable.next = any & (bank == bits::<2>(b as u64));
+            self.banks[b].b_strobe.next = chosen.strobe;
+            self.banks[b].b_address.next = chosen.row.get_bits::<9>(4);
+            self.banks[b].b_write.next = chosen.data;
+            self.banks[b].b_advance.next = true;
+        }
+        for g in 0..2 {
+            self.wide_read[g].next =
+                (self.banks[2 * g + 1].a_read.val(), self.banks[2 * g].a_read.val()).cat::<64>();
+        }
+        self.data.next = match self.bank_read.q.val().index() {
+            0 => self.banks[0].b_read.val(),
+            1 => self.banks[1].b_read.val(),
+            2 => self.banks[2].b_read.val(),
+            _ => self.banks[3].b_read.val(),
+        };
+    }
+}

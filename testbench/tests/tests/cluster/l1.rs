@@ -1,0 +1,231 @@
+//! L1 against an array of bytes, with everybody at it at once.
+
+use crate::dut::Dut;
+use crate::fields::bits;
+use hpu_core::l1::L1;
+use rand::Rng;
+use rand_chacha::ChaCha8Rng;
+use spindle_harness::run_with_wave_on_failure;
+use std::collections::VecDeque;
+
+const BYTES: usize = 64 << 10;
+
+/// An access of a half port, held until it is granted.
+#[derive(Clone, Copy, Debug)]
+struct Word {
+    address: usize,
+    strobe: u64,
+    data: u32,
+    shared: bool,
+    waited: usize,
+}
+
+/// Addresses that meet often: a few beats of both groups in the part of the memory that belongs to `owner`.
+fn address(rng: &mut ChaCha8Rng, owner: usize) -> usize {
+    0x4000 * owner + 64 * rng.random_range(0..4) + 4 * rng.random_range(0..16)
+}
+
+fn word(memory: &[u8], at: usize) -> u32 {
+    u32::from_le_bytes(memory[at..at + 4].try_into().expect("four bytes"))
+}
+
+/// Random words of every HPU, packets, pages, scrubs and the mover, each in its own part of the memory except for reads, which go anywhere.
+fn traffic(hpus: usize, name: &str, cycles: usize) {
+    run_with_wave_on_failure(name, |wave| {
+        let mut rng = wave.rng();
+        let mut dut = Dut::new(wave, &mut L1::new(hpus), name);
+        // What registers hold before the first edge may be written somewhere; the beats in use start as zeros.
+        let mut memory = vec![0u8; BYTES];
+        dut.set("scrub_write", 1);
+        for beat in (0..3).flat_map(|part| (0..4).map(move |beat| 0x100 * part + beat)) {
+            dut.set("scrub_beat", beat);
+            dut.model.tick();
+        }
+        dut.set("scrub_write", 0);
+        dut.model.tick();
+        let mut words: Vec<Option<Word>> = vec![None; 2 * hpus];
+        // What the half ports, and the wide port, are to show in this cycle and the next one.
+        let mut shown: Vec<VecDeque<Option<u32>>> = vec![VecDeque::from([None, None]); 2 * hpus];
+        let mut wide: VecDeque<Option<Vec<u8>>> = VecDeque::from([None, None]);
+        let mut shared = 0u64;
+        // The write that the register holds: it is in the memory once the mover has let it.
+        let mut pending: Option<(usize, Vec<(usize, Vec<u8>)>)> = None;
+        let (mut packet, mut scrub, mut mover) = (None::<(usize, Vec<u8>)>, None::<usize>, None::<usize>);
+        let mut page: Option<(usize, bool)> = None;
+        let mut atomic: Option<(usize, Option<u32>)> = None;
+        let (mut granted, mut collided, mut waited_most, mut reads, mut atomics) = (0, 0, 0, 0, 0);
+        let mut busy = 50;
+        for cycle in 0..cycles {
+            if cycle % 500 == 0 {
+                busy = [10, 50, 100][rng.random_range(0..3)];
+            }
+            // Word accesses: HPU h writes its own half ports' words only (two writers of one word are not ordered), and reads all.
+            for (port, held) in words.iter_mut().enumerate() {
+                if held.is_none() && rng.random_range(0..100) < busy {
+                    let write = rng.random();
+                    let part = if write { 0 } else { rng.random_range(0..3) };
+                    let at = address(&mut rng, part) & !4 | 4 * (port % 2);
+                    let at = if write { at & !0x38 | 8 * (port / 2 % 4) + 0x100 * (port / 8) } else { at };
+                    *held = Some(Word {
+                        address: at,
+                        strobe: if write { rng.random_range(1..16) } else { 0 },
+                        data: rng.random(),
+                        shared: rng.random(),
+                        waited: 0,
+                    });
+                }
+                dut.set(&format!("word_valid_{port}"), held.is_some().into());
+                let w = held.unwrap_or(Word { address: rng.random_range(0..BYTES), strobe: rng.random_range(0..16), data: rng.random(), shared: true, waited: 0 });
+                let fields = [(w.address as u64 >> 3, 13), (w.strobe, 4), (w.data.into(), 32), (w.shared.into(), 1)];
+                dut.set_bytes(&format!("word_{port}"), &bits(&fields));
+            }
+            let lock = if rng.random_range(0..4) == 0 { rng.random::<u64>() & 0xFF } else { 0 };
+            dut.set("lock", lock);
+            // The wide side.
+            if packet.is_none() && rng.random_range(0..3) == 0 {
+                packet = Some((address(&mut rng, 1) / 64, (0..64).map(|_| rng.random()).collect()));
+            }
+            if page.is_none() && rng.random_range(0..8) == 0 {
+                page = Some((address(&mut rng, 1) / 64, rng.random()));
+            }
+            if scrub.is_none() && rng.random_range(0..4) == 0 {
+                scrub = Some(address(&mut rng, 1) / 64);
+            }
+            if mover.is_none() && rng.random_range(0..100) < busy {
+                let part = rng.random_range(0..3);
+                mover = Some(address(&mut rng, part) / 64);
+            }
+            if atomic.is_none() && rng.random_range(0..10) == 0 {
+                atomic = Some((address(&mut rng, 2), rng.random::<bool>().then(|| rng.random())));
+            }
+            let halves: [Vec<u8>; 2] = std::array::from_fn(|_| (0..64).map(|_| rng.random()).collect());
+            dut.set("packet_write", packet.is_some().into());
+            dut.set("packet_beat", packet.as_ref().map_or(7, |p| p.0 as u64));
+            dut.set_bytes("packet_data", packet.as_ref().map_or(&halves[0], |p| &p.1));
+            dut.set("page_write", page.is_some().into());
+            dut.set("page_beat", page.map_or(9, |p| p.0 as u64));
+            dut.set("page_half", page.is_some_and(|p| p.1).into());
+            dut.set_bytes("page_low", &halves[0]);
+            dut.set_bytes("page_high", &halves[1]);
+            dut.set("scrub_write", scrub.is_some().into());
+            dut.set("scrub_beat", scrub.unwrap_or(3) as u64);
+            dut.set("mover_read", mover.is_some().into());
+            dut.set("mover_beat", mover.unwrap_or(5) as u64);
+            dut.set("atomic_read", atomic.is_some_and(|a| a.1.is_none()).into());
+            dut.set("atomic_write", atomic.is_some_and(|a| a.1.is_some()).into());
+            dut.set("atomic_beat", atomic.map_or(1, |a| a.0 as u64 / 64));
+            dut.set("atomic_word", atomic.map_or(1, |a| a.0 as u64 / 4 % 16));
+            dut.set("atomic_data", atomic.and_then(|a| a.1).unwrap_or(77).into());
+            dut.model.eval();
+
+            // What was read two cycles ago.
+            for (port, shown) in shown.iter_mut().enumerate() {
+                if let Some(expected) = shown.pop_front().expect("two places") {
+                    assert_eq!(dut.get(&format!("word_data_{port}")) as u32, expected, "cycle {cycle}, half port {port}");
+                    reads += 1;
+                }
+            }
+            if let Some(expected) = wide.pop_front().expect("two places") {
+                let wrong = dut.bytes("wide_data").iter().zip(&expected).position(|(is, should)| is != should);
+                if wrong.is_some() { eprintln!("is {:x?}\nshould {:x?}", dut.bytes("wide_data"), expected); }
+                assert_eq!(wrong, None, "cycle {cycle}: first wrong byte of the wide side");
+            }
+            assert_eq!(dut.get("shared_write"), shared, "cycle {cycle}");
+
+            // Grants: one per super-bank, none if it is locked, one if somebody asks.
+            let mut served = [false; 8];
+            let mut asked = [false; 8];
+            shared = 0;
+            let mut writes = vec![];
+            for port in 0..2 * hpus {
+                let got = dut.high(&format!("word_grant_{port}"));
+                let Some(access) = words[port].as_mut() else {
+                    assert!(!got);
+                    shown[port].push_back(None);
+                    continue;
+                };
+                let bank = access.address / 4 % 8;
+                let locked = lock >> bank & 1 == 1;
+                asked[bank] |= !locked;
+                if !got {
+                    access.waited += usize::from(!locked);
+                    shown[port].push_back(None);
+                    continue;
+                }
+                assert!(!locked && !served[bank], "cycle {cycle}: super-bank {bank} is locked, or serves two");
+                served[bank] = true;
+                granted += 1;
+                collided += usize::from(access.waited > 0);
+                waited_most = waited_most.max(access.waited);
+                if access.strobe == 0 {
+                    shown[port].push_back(Some(word(&memory, access.address)));
+                } else {
+                    shown[port].push_back(None);
+                    shared |= u64::from(access.shared) << bank;
+                    writes.push(*access);
+                }
+                words[port] = None;
+            }
+            assert_eq!(served, asked, "cycle {cycle}: a super-bank serves whenever it is asked");
+
+            // Reads of the wide side see the memory before this cycle's writes.
+            let reads_now = if mover.is_some() && dut.high("mover_ready") {
+                mover.take()
+            } else if atomic.is_some_and(|a| a.1.is_none()) && dut.high("atomic_read_ready") {
+                atomics += 1;
+                atomic.take().map(|a| a.0 / 64)
+            } else {
+                None
+            };
+            let moves_group = dut.high("mover_ready").then_some(reads_now).flatten().map(|beat| beat % 2);
+            wide.push_back(reads_now.map(|beat| memory[64 * beat..][..64].to_vec()));
+            for access in writes {
+                for byte in (0..4).filter(|byte| access.strobe >> byte & 1 == 1) {
+                    memory[access.address + byte] = (access.data >> (8 * byte)) as u8;
+                }
+            }
+            let settled = dut.high("settled");
+            if let Some((beat, _)) = &pending {
+                assert!(settled || moves_group == Some(beat % 2), "cycle {cycle}: a write waits for nobody");
+            }
+            if settled {
+                for (at, bytes) in pending.take().map_or(vec![], |p| p.1) {
+                    memory[at..at + bytes.len()].copy_from_slice(&bytes);
+                }
+                if let Some((beat, data)) = packet.take() {
+                    assert!(dut.high("packet_ready"));
+                    pending = Some((beat, vec![(64 * beat, data)]));
+                } else if let Some((beat, half)) = page.take() {
+                    assert!(dut.high("page_ready"));
+                    pending = Some((beat, vec![(64 * beat, halves[usize::from(half)].clone())]));
+                } else if let Some((at, Some(data))) = atomic.filter(|a| a.1.is_some()) {
+                    assert!(dut.high("atomic_write_ready"));
+                    atomic = None;
+                    pending = Some((at / 64, vec![(at, data.to_le_bytes().to_vec())]));
+                } else if let Some(beat) = scrub.take() {
+                    assert!(dut.high("scrub_ready"));
+                    pending = Some((beat, vec![(64 * beat, vec![0; 64])]));
+                }
+            }
+            dut.model.tick();
+        }
+        assert!(waited_most < if hpus > 4 { 8 } else { hpus.max(2) }, "an access waited {waited_most} cycles");
+        assert!(granted > cycles / 2 && collided > cycles / 50 || hpus == 1, "{granted} grants, {collided} behind others");
+        assert!(reads > cycles / 5 && atomics > cycles / 100, "{reads} reads, {atomics} of the atomic unit");
+    });
+}
+
+#[test]
+fn four_hpus_against_an_array() {
+    traffic(4, "l1", 30_000);
+}
+
+#[test]
+fn eight_hpus_against_an_array() {
+    traffic(8, "l1_8", 20_000);
+}
+
+#[test]
+fn one_hpu_against_an_array() {
+    traffic(1, "l1_1", 10_000);
+}

@@ -1,0 +1,55 @@
+//! The blocks of a cluster alone, and the cluster: emitted, deterministic and clean under `verilator -Wall`.
+
+use crate::cluster_bench;
+use hpu_core::command_port::CommandPort;
+use hpu_core::instruction_memory::InstructionMemory;
+use hpu_core::l1::L1;
+use hpu_core::l1_atomics::L1Atomics;
+use hpu_core::loader::Loader;
+use hpu_core::mover::Mover;
+use hpu_core::printer::Printer;
+use hpu_core::remote_router::RemoteRouter;
+use hpu_core::reporter::Reporter;
+use hpu_core::slots::Slots;
+use spindle_contract::params::Config;
+use spindle_harness::{lint, Source};
+
+macro_rules! alone {
+    ($($name:ident: $block:expr;)*) => {
+        vec![$({
+            let design = spindle_verilog::emit(&mut $block, stringify!($name)).unwrap_or_else(|error| panic!("{error}"));
+            Source::from_text(stringify!($name), design.to_string())
+        }),*]
+    };
+}
+
+#[test]
+fn every_shape_is_lint_clean() {
+    let mut sources = alone! {
+        l1_of_one: L1::new(1);
+        l1_of_eight: L1::new(8);
+        instruction_memory: InstructionMemory::new(3, 4096);
+        atomics: L1Atomics::new(8);
+        router: RemoteRouter::new(8);
+        loader_of_one: Loader::new(&Config { hpus: 1, ..Config::SIM });
+        loader_of_eight: Loader::new(&Config { clusters: 1, hpus: 8, ..Config::SIM });
+        command_port: CommandPort::default();
+        mover: Mover::new(8);
+        printer: Printer::new(8);
+        reporter: Reporter::new(8);
+        slots: Slots::default();
+    };
+    sources.push(cluster_bench::source());
+    let mut told = vec![];
+    for design in &sources {
+        told.extend(
+            lint(design).unwrap_or_else(|error| panic!("{error:#}")).iter().map(|w| format!("{}: {w}", design.top)),
+        );
+    }
+    assert!(told.is_empty(), "{} warnings:\n{}", told.len(), told.join("\n"));
+}
+
+#[test]
+fn emission_is_deterministic() {
+    assert_eq!(cluster_bench::source().files, cluster_bench::source().files);
+}

@@ -40,14 +40,16 @@ pub fn visible(command: &mut Command) -> Result<()> {
     Ok(())
 }
 
-/// Runs `command` silently and returns its standard output; an error carries its last words.
+/// Runs `command` silently and returns its standard output; an error carries its last words, or the
+/// tool's own from the line that begins with ERROR on.
 pub fn quiet(command: &mut Command) -> Result<String> {
     let output = command.output().map_err(|error| cannot_run(command, &error))?;
     let out = String::from_utf8_lossy(&output.stdout).into_owned();
     if !output.status.success() {
         let all = format!("{out}{}", String::from_utf8_lossy(&output.stderr));
         let lines: Vec<&str> = all.trim_end().lines().collect();
-        let tail = lines[lines.len().saturating_sub(20)..].join("\n");
+        let first = lines.iter().position(|line| line.starts_with("ERROR"));
+        let tail = lines[first.unwrap_or(0).max(lines.len().saturating_sub(20))..].join("\n");
         bail!("{} ended with {}:\n{tail}", text(command), output.status);
     }
     Ok(out)

@@ -46,7 +46,9 @@ SPIN_INLINE bool spin_whole_frame(const spin_task_t *task) { return task->packet
 SPIN_INLINE uint8_t *spin_scratch(void) { return (uint8_t *)SPIN_REGION_SCRATCH; }
 /* The cycle counter. */
 SPIN_INLINE uint32_t spin_cycles(void) {
-    return ((const volatile spin_task_t *)SPIN_REGION_TASK)->cycle;
+    uint32_t cycles;
+    __asm__ volatile("csrr %0, cycle" : "=r"(cycles));
+    return cycles;
 }
 
 /* ---- Commands ------------------------------------------------------------------------------------------------------------ */

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// What the processor has.
-const ARCHITECTURE: &str = "rv32im_zicsr";
+const ARCHITECTURE: &str = "rv32ima_zicsr_zba_zbb_zbs";
 /// Old Clangs refuse this name and know its instructions all the same.
 const CSR_EXTENSION: &str = "_zicsr";
 /// GCC before 13 dies of the constant 2048 if it may use this one on a 32-bit machine: a source that has it is compiled without.

@@ -178,11 +178,13 @@ fn what_has_no_bound_is_named() {
 #[test]
 fn a_stack_that_is_too_small_is_warned_of() {
     let folder = Folder::new();
-    // 3000 bytes do not fit the immediate of the instruction that makes the frame; 64 is more than the ABI aligns to.
+    // 3000 bytes do not fit the immediate of the instruction that makes the frame; 512 is more than the ABI aligns to.
     let large = "__attribute__((noinline)) int large(uint32_t n) { volatile char a[3000]; a[n] = 4; return a[n / 2]; }";
-    let aligned = "__attribute__((noinline)) int large(uint32_t n) { volatile char a[960] __attribute__((aligned(64))); a[n] = 4; return a[n / 2]; }";
+    let aligned = "__attribute__((noinline)) int large(uint32_t n) { volatile char a[560] __attribute__((aligned(512))); a[n] = 4; return a[n / 2]; }";
     for family in families() {
-        for (text, range) in [(large, 3000..3200), (aligned, 1025..1200)] {
+        // GCC aligns the array in its frame, Clang the frame: there the worst case is 496 bytes more than the frame of 1536.
+        let aligned_range = if family == "gcc" { 1072..1200 } else { 2032..2100 };
+        for (text, range) in [(large, 3000..3200), (aligned, aligned_range)] {
             let text = format!("{text}\n{HANDLER} {{ {UNUSED} return large(h->frame) + 1; }}");
             let (report, words) = folder.build(&text, &["--cc", family]);
             let bytes = report["handlers"][0]["bytes"].as_u64().unwrap_or_else(|| panic!("{words}"));
@@ -233,4 +235,40 @@ fn a_missing_compiler_says_how_to_get_it() {
     );
     assert!(with_path(&folder.path(""), &["--cc", "gcc"]).contains("apt-get install gcc-riscv64-unknown-elf"));
     assert!(with_path(&folder.path(""), &["--cc", "clang"]).contains("apt-get install clang lld"));
+}
+
+/// Each function of spin_atomic.h is one instruction of the A extension.
+#[test]
+fn atomics_are_single_instructions() {
+    /// funct5 of the instructions, and the calls that they come from.
+    const OPERATIONS: [(u32, &str); 11] = [
+        (0x01, "spin_amo_swap(&word, 3)"),
+        (0x00, "spin_amo_add(&word, 3)"),
+        (0x0c, "spin_amo_and(&word, 3)"),
+        (0x08, "spin_amo_or(&word, 3)"),
+        (0x04, "spin_amo_xor(&word, 3)"),
+        (0x10, "spin_amo_min((volatile int32_t *)&word, -3)"),
+        (0x14, "spin_amo_max((volatile int32_t *)&word, -3)"),
+        (0x18, "spin_amo_minu(&word, 3)"),
+        (0x1c, "spin_amo_maxu(&word, 3)"),
+        (0x02, "spin_lr(&word)"),
+        (0x03, "spin_sc(&word, 3)"),
+    ];
+    let folder = Folder::new();
+    for family in families() {
+        let atomics = |call: &str| {
+            let text = format!("#include \"spin_atomic.h\"\nvolatile uint32_t word; spin_lock_t lock;\n{HANDLER} {{ {UNUSED} return (int){call}; }}");
+            folder.build(&text, &["--cc", family]);
+            let image = folder.image();
+            let code = image.code.chunks_exact(4).map(|word| u32::from_le_bytes(word.try_into().unwrap()));
+            code.filter(|word| word & 0x707f == 0x202f).map(|word| word >> 27).collect::<Vec<_>>()
+        };
+        for (operation, call) in OPERATIONS {
+            assert_eq!(atomics(call), [operation], "{family}: {call}");
+        }
+        assert!(atomics("spin_compare_swap(&word, 1, 2)").iter().all(|operation| [0x02, 0x03].contains(operation)));
+        // The loop may be entered by a copy of its first round.
+        assert!(atomics("(spin_lock(&lock), 0)").iter().all(|operation| *operation == 0x01));
+        assert!(atomics("(spin_unlock(&lock), 0)").is_empty());
+    }
 }

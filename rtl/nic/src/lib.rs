@@ -51,6 +51,16 @@ pub fn blocks(config: &Config) -> Result<Vec<(String, Design)>, EmitError> {
     ])
 }
 
+/// The Verilog of one handler processor, top module `hpu`: what formal tools and instruction tests attach to. With `rvfi` it has the retirement port
+/// of the RISC-V formal interface.
+///
+/// # Errors
+/// None that a caller can cause.
+pub fn processor(rvfi: bool) -> Result<Design, EmitError> {
+    let options = HpuOptions { rvfi, ..HpuOptions::default() };
+    spindle_verilog::emit(&mut hpu_core::processor::hpu::Hpu::new(options), "hpu")
+}
+
 fn one(name: &str, block: &mut impl Block) -> Result<(String, Design), EmitError> {
     Ok((name.to_string(), spindle_verilog::emit(block, name)?))
 }

@@ -4,6 +4,7 @@ mod build;
 mod check;
 mod demo;
 mod export;
+mod hart;
 mod info;
 mod judge;
 mod play;
@@ -42,6 +43,8 @@ enum Command {
     Demo(demo::DemoArguments),
     /// Compile a handler to an ELF image; report its size and its stack.
     Build(build::BuildArguments),
+    /// Run any RISC-V program on one handler processor, outside the NIC: instruction tests, benchmarks.
+    Hart(hart::HartArguments),
     /// Measure cycles, throughput, size and speed of the emitted NIC.
     Report(report::ReportArguments),
     /// List the configurations, the fields of the rule language and the drop reasons.
@@ -56,6 +59,7 @@ fn main() -> ExitCode {
         Command::Export(arguments) => export::export(&arguments),
         Command::Demo(arguments) => demo::demo(&arguments),
         Command::Build(arguments) => build::build(&arguments),
+        Command::Hart(arguments) => hart::hart(&arguments),
         Command::Report(arguments) => report::report(&arguments),
         Command::Info => info::info(),
         Command::Handlers => info::handlers(),

@@ -117,15 +117,15 @@ impl Tracer {
         let _ = write!(
             text,
             "{:>9}  {hart:<6} {:08x}  {:08x}  {instruction:<32} ",
-            retired.cycle, retired.pc, retired.instruction
+            retired.cycle, retired.pc, retired.insn
         );
-        if let Some((register, value)) = retired.register {
+        if let Some((register, value)) = retired.register() {
             let _ = write!(text, " {}={value:08x}", REGISTERS[usize::from(register) % 32]);
         }
-        if let Some(load) = retired.load {
+        if let Some(load) = retired.load() {
             let _ = write!(text, " {}", memory(load, "->"));
         }
-        if let Some(store) = retired.store {
+        if let Some(store) = retired.store() {
             let _ = write!(text, " {}", memory(store, "<-"));
         }
         for (holds, note) in [(retired.trap, " fault"), (retired.halt, " end")] {
@@ -177,21 +177,20 @@ Disassembly of section .text:
             cycle: 1234,
             unit: 6,
             thread: 1,
-            order: 0,
-            instruction: 0x0005_2783,
-            trap: false,
-            halt: false,
-            first: true,
+            insn: 0x0005_2783,
+            intr: true,
             pc: 0x1000_0000,
             next_pc: 0x1000_0004,
-            register: Some((15, 0x2A)),
-            load: Some(MemoryAccess { address: 0x6000_0000, bytes: 4, data: 0x2A }),
-            store: None,
+            rd: (15, 0x2A),
+            address: 0x6000_0000,
+            read_mask: 0xF,
+            read: 0x2A,
+            ..Retired::default()
         };
-        let store = Some(MemoryAccess { address: 0x4000_0002, bytes: 2, data: 0x2A });
+        let store = Retired { rd: (0, 0), address: 0x4000_0002, read_mask: 0, write_mask: 3, written: 0x2A, ..lw };
         tracer.retired(&lw);
-        tracer.retired(&Retired { pc: 0x1000_0004, register: None, load: None, store, trap: true, ..lw });
-        tracer.retired(&Retired { pc: 0x1000_0008, register: None, load: None, halt: true, ..lw });
+        tracer.retired(&Retired { pc: 0x1000_0004, trap: true, ..store });
+        tracer.retired(&Retired { pc: 0x1000_0008, write_mask: 0, halt: true, ..store });
         assert_eq!(tracer.finish().unwrap(), 3);
         let text = std::fs::read_to_string(&path).unwrap();
         let lines: Vec<Vec<&str>> = text.lines().map(|line| line.split_whitespace().collect()).collect();

@@ -3,8 +3,9 @@
 //! A cycle: frames, host memory and the BAR set the inputs, the model settles, everybody samples, the clock ticks. Everything is deterministic: the same
 //! design, frames, register accesses and seed give the same cycles.
 
+use crate::hart::Retired;
 use crate::host_memory::HostMemory;
-use crate::retirement::{Retired, RetirementPorts};
+use crate::retirement::RetirementPorts;
 use crate::trace::{Event, Lane, TraceLog};
 use anyhow::{bail, ensure, Result};
 use spindle_contract::params::{Config, BEAT_BYTES};
@@ -13,6 +14,9 @@ use spindle_harness::stream::Pace;
 use spindle_harness::{Model, Port, Source, StreamSink};
 use std::collections::VecDeque;
 use std::path::Path;
+
+/// Gets every instruction that retires.
+pub type RetiredSink = Box<dyn FnMut(&Retired)>;
 
 /// Cycles after which a register access that nobody answers is given up. The NIC itself gives up after 1024.
 const BAR_PATIENCE: u64 = 4096;
@@ -109,7 +113,7 @@ pub struct SimDevice {
     trace: TraceLog,
     tracing: bool,
     retirement: Option<RetirementPorts>,
-    retired: Option<Box<dyn FnMut(&Retired)>>,
+    retired: Option<RetiredSink>,
     cycle: u64,
     last_rx_beat: u64,
     arrivals: Vec<u64>,
@@ -252,7 +256,7 @@ impl SimDevice {
     }
 
     /// Calls `sink` with every instruction that retires from now on; `None` ends it. Only a configuration with `rvfi` tells of any.
-    pub fn set_retired(&mut self, sink: Option<Box<dyn FnMut(&Retired)>>) {
+    pub fn set_retired(&mut self, sink: Option<RetiredSink>) {
         self.retired = sink;
     }
 

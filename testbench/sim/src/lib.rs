@@ -14,5 +14,5 @@ pub mod trace;
 
 pub use backend::SimHandle;
 pub use device::{Options, SentFrame, SimDevice, WireFrame};
-pub use retirement::{MemoryAccess, Retired};
+pub use hart::{MemoryAccess, Retired};
 pub use trace::{Event, Lane, TraceLog};

@@ -420,7 +420,7 @@ impl Hart {
             self.ends.push(HandlerEvent { cycle: now, thread, bank: 0, frame });
         }
         if let Some(rvfi) = ports.rvfi.filter(|_| self.keep_retired) {
-            self.retired.extend(Retired::from_port(model.get_bytes(rvfi), now));
+            self.retired.extend(Retired::from_port(model.get_bytes(rvfi), now, 0));
         }
     }
 

@@ -1,12 +1,14 @@
-//! What the processor tells: retired instructions, first fetches, ends.
+//! What a processor tells: retired instructions, first fetches, ends.
 
 use super::fields::Reader;
 
 /// A retired instruction, from the retirement port (`Rvfi` in the processor's types).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Retired {
-    /// Cycle of the bench.
+    /// Cycle since reset.
     pub cycle: u64,
+    /// Number of the HPU, counted through all clusters; 0 on the bench.
+    pub unit: usize,
     /// Number in its thread.
     pub order: u64,
     /// The instruction.
@@ -43,7 +45,7 @@ pub struct Retired {
 
 impl Retired {
     /// Takes the port apart; `None` = nothing retires.
-    pub(super) fn from_port(bytes: &[u8], cycle: u64) -> Option<Retired> {
+    pub(crate) fn from_port(bytes: &[u8], cycle: u64, unit: usize) -> Option<Retired> {
         if bytes[0] & 1 == 0 {
             return None;
         }
@@ -63,6 +65,7 @@ impl Retired {
         let (read, written) = (port.word(), port.word());
         Some(Retired {
             cycle,
+            unit,
             order,
             insn,
             trap,
@@ -80,6 +83,39 @@ impl Retired {
             read,
             written,
         })
+    }
+
+    /// The register that it wrote, with the value.
+    pub fn register(&self) -> Option<(u8, u32)> {
+        (self.rd.0 != 0).then_some(self.rd)
+    }
+
+    /// What it read from memory.
+    pub fn load(&self) -> Option<MemoryAccess> {
+        MemoryAccess::of(self.address, self.read_mask, self.read)
+    }
+
+    /// What it wrote to memory.
+    pub fn store(&self) -> Option<MemoryAccess> {
+        MemoryAccess::of(self.address, self.write_mask, self.written)
+    }
+}
+
+/// A piece of memory that an instruction read or wrote.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MemoryAccess {
+    /// Virtual address.
+    pub address: u32,
+    /// 1 to 4.
+    pub bytes: u32,
+    /// Right-aligned, nothing above.
+    pub data: u32,
+}
+
+impl MemoryAccess {
+    fn of(address: u32, mask: u8, data: u32) -> Option<MemoryAccess> {
+        let bytes = mask.count_ones();
+        (bytes > 0).then(|| MemoryAccess { address, bytes, data: data & u32::MAX >> (32 - 8 * bytes) })
     }
 }
 

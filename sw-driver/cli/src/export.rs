@@ -19,6 +19,9 @@ pub struct ExportArguments {
     /// Write each block that is synthesised by itself to a folder of its own instead of the whole NIC.
     #[arg(long)]
     blocks: bool,
+    /// Write one handler processor with its retirement port (RVFI) instead: what formal tools and instruction tests attach to.
+    #[arg(long, conflicts_with = "blocks")]
+    processor: bool,
 }
 
 /// Exports.
@@ -32,6 +35,12 @@ pub fn export(arguments: &ExportArguments) -> Result<()> {
             std::fs::write(folder.join("top.txt"), format!("{}\n", design.top)).with_context(cannot)?;
             println!("{}: {} modules", folder.display(), design.modules.len());
         }
+        return Ok(());
+    }
+    if arguments.processor {
+        let design = session::elaborate(|| spindle_nic::processor(true))?;
+        design.write_dir(&arguments.out).with_context(cannot)?;
+        println!("{}: {} modules, top hpu, file list filelist.f", arguments.out.display(), design.modules.len());
         return Ok(());
     }
     let design = session::elaborate(|| spindle_nic::emit(&config))?;

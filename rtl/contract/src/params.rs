@@ -16,8 +16,6 @@ pub const MIN_FRAME: usize = 14;
 pub const SLOT_BYTES: usize = 2048;
 /// Packet slots of a cluster.
 pub const SLOTS: usize = 12;
-/// Bytes of stack of a hardware thread.
-pub const STACK_BYTES: usize = 2048;
 /// L1 bytes of a cluster.
 pub const L1_BYTES: usize = 64 * 1024;
 /// L1 banks of a cluster, each 512 words of 32 bits, in two groups by address bit 6.

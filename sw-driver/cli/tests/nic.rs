@@ -220,3 +220,27 @@ fn the_demonstration_passes() {
     assert!(text.contains("completed once") && text.contains("tshark:"), "{text}");
     assert!(folder.path().join("out.pcap").exists() && !folder.path().join("wave.vcd").exists());
 }
+
+/// The trace has every instruction that the card counts, each with its disassembly, and tells the same story as the answers.
+#[test]
+fn a_trace_has_every_instruction() {
+    let frames: Vec<_> = (0..6u8).map(|i| udp(&Ends::default(), 4000, 9, &[i; 100])).collect();
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("trace.txt");
+    let ran = run(&example("ping_pong.c"), &frames, &["--trace", path.to_str().unwrap()]);
+    let text = std::fs::read_to_string(&path).unwrap();
+    let lines: Vec<Vec<&str>> = text.lines().skip(1).map(|line| line.split_whitespace().collect()).collect();
+    // A line of an instruction starts with the cycle, the name of a function stands on a line of its own.
+    let (instructions, names): (Vec<_>, Vec<_>) = lines.iter().partition(|words| words[0].parse::<u64>().is_ok());
+    let counted = ran.report["instructions_per_handler"].as_f64().unwrap() * frames.len() as f64;
+    assert_eq!(instructions.len(), counted.round() as usize);
+    assert_eq!(names.iter().filter(|words| words[2] == "<header_handler>:").count(), frames.len());
+    assert!(instructions.iter().all(|words| words[4] != "?"), "every word is disassembled");
+    assert_eq!(instructions.iter().filter(|words| words.last() == Some(&"end")).count(), frames.len());
+    let cycles: Vec<u64> = instructions.iter().map(|words| words[0].parse().unwrap()).collect();
+    assert!(cycles.is_sorted());
+    // The handler stores the port number 9 of the request as the source port of the answer.
+    assert!(instructions
+        .iter()
+        .any(|words| words.iter().any(|word| word.starts_with("[200000") && word.contains("<-"))));
+}

@@ -63,12 +63,13 @@ fn image(name: &str) -> Image {
     let sdk = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../hpu-core/handlers");
     let number = COUNT.fetch_add(1, Ordering::Relaxed);
     let output = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("nic-{}-{number}.elf", std::process::id()));
-    let arch = ["-march=rv32im", "-mabi=ilp32"];
+    // Not Zbs: GCC 12 may die of it.
+    const ABI: &str = "-mabi=ilp32";
     let compiler = || Command::new("riscv64-unknown-elf-gcc");
-    let libgcc =
-        compiler().args(arch).arg("-print-libgcc-file-name").output().expect("the RISC-V compiler is installed");
+    let libgcc = compiler().args(["-march=rv32im", ABI, "-print-libgcc-file-name"]).output();
+    let libgcc = libgcc.expect("the RISC-V compiler is installed");
     let result = compiler()
-        .args(arch)
+        .args(["-march=rv32ima_zicsr_zba_zbb", ABI])
         .args(["-O2", "-ffreestanding", "-fno-common", "-ffunction-sections", "-fdata-sections"])
         .args(["-nostdlib", "-static", "-Wl,--gc-sections,--no-warn-rwx-segments", "-I"])
         .arg(sdk.join("include"))

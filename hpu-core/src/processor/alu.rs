@@ -123,23 +123,39 @@ pub struct Alu {
 /// Rotates right by 0 to 3 bytes.
 #[hdl_fn]
 fn rotate_bytes(x: Bits<32>, by: Bits<2>) -> Bits<32> {
-    match by.index() {
-        0 => x,
-        1 => (x.get_bits::<8>(0), x.get_bits::<24>(8)).cat::<32>(),
-        2 => (x.get_bits::<16>(0), x.get_bits::<16>(16)).cat::<32>(),
-        _ => (x.get_bits::<24>(0), x.get_bits::<8>(24)).cat::<32>(),
+    let far = if by.get_bit(0) {
+        (x.get_bits::<24>(0), x.get_bits::<8>(24)).cat::<32>()
+    } else {
+        (x.get_bits::<16>(0), x.get_bits::<16>(16)).cat::<32>()
+    };
+    let near = if by.get_bit(0) { (x.get_bits::<8>(0), x.get_bits::<24>(8)).cat::<32>() } else { x };
+    if by.get_bit(1) {
+        far
+    } else {
+        near
     }
 }
 
 /// Rotates right by 0, 2, 4 or 6 places.
 #[hdl_fn]
 fn rotate_pairs(x: Bits<32>, by: Bits<2>) -> Bits<32> {
-    match by.index() {
-        0 => x,
-        1 => (x.get_bits::<2>(0), x.get_bits::<30>(2)).cat::<32>(),
-        2 => (x.get_bits::<4>(0), x.get_bits::<28>(4)).cat::<32>(),
-        _ => (x.get_bits::<6>(0), x.get_bits::<26>(6)).cat::<32>(),
+    let far = if by.get_bit(0) {
+        (x.get_bits::<6>(0), x.get_bits::<26>(6)).cat::<32>()
+    } else {
+        (x.get_bits::<4>(0), x.get_bits::<28>(4)).cat::<32>()
+    };
+    let near = if by.get_bit(0) { (x.get_bits::<2>(0), x.get_bits::<30>(2)).cat::<32>() } else { x };
+    if by.get_bit(1) {
+        far
+    } else {
+        near
     }
+}
+
+/// 32 - n, in gates: a subtraction would take carry chains.
+#[hdl_fn]
+fn minus(n: Bits<5>) -> Bits<5> {
+    n ^ (n.get_bits::<4>(0).any(), n.get_bits::<3>(0).any(), n.get_bits::<2>(0).any(), n.get_bit(0), false).cat::<5>()
 }
 
 /// The mask of a shift by n: 1 where the shifter puts a bit of its operand.
@@ -173,12 +189,9 @@ impl Logic for Alu {
         let control = self.control.val();
 
         // The adder: b is the raw operand of the carry chain.
-        let scaled = match control.shift_add.to_u64() {
-            0 => a,
-            1 => a << 1,
-            2 => a << 2,
-            _ => a << 3,
-        };
+        let near = if control.shift_add.get_bit(0) { a << 1 } else { a };
+        let far = if control.shift_add.get_bit(0) { a << 3 } else { a << 2 };
+        let scaled = if control.shift_add.get_bit(1) { far } else { near };
         let sum = b + (scaled ^ repeat::<32>(control.invert));
         self.sum.next = sum;
 
@@ -191,7 +204,7 @@ impl Logic for Alu {
 
         // The rotator. Bytes 0 and 2 of a reversed word come from three places on, 1 and 3 from the next place.
         let n = b.get_bits::<5>(0);
-        let right = if control.left { bits::<5>(0) - n } else { n };
+        let right = if control.left { minus(n) } else { n };
         let by = if control.hold { bits::<5>(0) } else { right };
         let even_by = if control.swap { bits::<2>(3) } else { by.get_bits::<2>(3) };
         let odd_by = if control.swap { bits::<2>(1) } else { by.get_bits::<2>(3) };

@@ -30,11 +30,16 @@ pub struct LoadLanes {
 /// Rotates right by whole bytes.
 #[hdl_fn]
 fn rotate_bytes(x: Bits<32>, by: Bits<2>) -> Bits<32> {
-    match by.index() {
-        0 => x,
-        1 => (x.get_bits::<8>(0), x.get_bits::<24>(8)).cat::<32>(),
-        2 => (x.get_bits::<16>(0), x.get_bits::<16>(16)).cat::<32>(),
-        _ => (x.get_bits::<24>(0), x.get_bits::<8>(24)).cat::<32>(),
+    let far = if by.get_bit(0) {
+        (x.get_bits::<24>(0), x.get_bits::<8>(24)).cat::<32>()
+    } else {
+        (x.get_bits::<16>(0), x.get_bits::<16>(16)).cat::<32>()
+    };
+    let near = if by.get_bit(0) { (x.get_bits::<8>(0), x.get_bits::<24>(8)).cat::<32>() } else { x };
+    if by.get_bit(1) {
+        far
+    } else {
+        near
     }
 }
 

@@ -76,11 +76,14 @@ impl Logic for Divider {
 
         // One step. The lowest position of the adder makes the carry in.
         let quotient = self.quotient.q.val();
-        let shifted = if first {
-            (bits::<31>(0), quotient.get_bits::<2>(30)).cat::<33>()
+        let remainder = self.remainder.q.val();
+        // Nothing remains of before the first step.
+        let lower = if first {
+            quotient.get_bits::<2>(30)
         } else {
-            (self.remainder.q.val(), quotient.get_bit(31)).cat::<33>()
+            (remainder.get_bit(0), quotient.get_bit(31)).cat::<2>()
         };
+        let shifted = (remainder.get_bits::<31>(1), lower).cat::<33>();
         let total = (shifted, true).cat::<34>() + (divisor ^ repeat::<33>(subtracts), subtracts).cat::<34>();
         let fits = !total.get_bit(33);
 
@@ -128,7 +131,7 @@ impl Logic for Divider {
         self.done.next = self.working.q.val() & !steps;
         // A division by zero: all ones, whatever the signs, and the dividend as remainder.
         let all = (quotient.get_bit(31) | self.by_zero.q.val(), quotient.get_bits::<31>(0)).cat::<32>();
-        self.value.next = if self.wants_remainder.q.val() { self.remainder.q.val() } else { all };
+        self.value.next = if self.wants_remainder.q.val() { remainder } else { all };
         self.negate.next = self.minus.q.val() & (self.wants_remainder.q.val() | !self.by_zero.q.val());
     }
 }

@@ -23,7 +23,7 @@ const MISA: u64 = 0x4000_1103;
 /// | top | in `advance`: X moves to M1; in `number`, `cycle`, `thread`, `retires` |
 ///
 /// The ALU's result can be used in X, that of the bit unit, of a link and of a counter in M1, a product in M2. A division starts in X if the
-/// divider is free.
+/// divider is free. Instructions are counted in 48 bits.
 #[derive(LogicBlock, Default)]
 pub struct Execute {
     /// Core clock.
@@ -84,13 +84,16 @@ pub struct Execute {
     fresh: Reg<Bit>,
     moved: DFF<Executed>,
     result: DFF<Bits<32>>,
-    retired: Reg<Bits<64>>,
+    /// Instructions: the low half, and its carry on the way to the high one.
+    retired: Reg<Bits<32>>,
+    retired_carry: Reg<Bit>,
+    retired_high: Reg<Bits<16>>,
 }
 
 impl Logic for Execute {
     #[hdl]
     fn update(&mut self) {
-        regs!(self, clock, reset, fresh, retired);
+        regs!(self, clock, reset, fresh, retired, retired_carry, retired_high);
         dffs!(self, clock, divider_owner, moved, result);
         clocks!(self, clock, reset, divider);
         self.bit_unit.clock.next = self.clock.val();
@@ -116,7 +119,8 @@ impl Logic for Execute {
         let after = issued.pc + 2;
 
         // Counters: an instruction that reads one waits in D until X and M1 are empty, so that all older ones have been counted.
-        let half = if issued.immediate.get_bit(1) { self.retired.q.val() } else { self.cycle.val() };
+        let retired = (bits::<16>(0), self.retired_high.q.val(), self.retired.q.val()).cat::<64>();
+        let half = if issued.immediate.get_bit(1) { retired } else { self.cycle.val() };
         let counter = if issued.immediate.get_bit(7) { half.get_bits::<32>(32) } else { half.get_bits::<32>(0) };
         let constant = if issued.immediate.get_bit(11) {
             (bits::<28>(0), self.number.val(), self.thread.val()).cat::<32>()
@@ -125,6 +129,10 @@ impl Logic for Execute {
         };
         if self.retires.val() {
             self.retired.d.next = self.retired.q.val() + 1;
+        }
+        self.retired_carry.d.next = self.retires.val() & self.retired.q.val().all();
+        if self.retired_carry.q.val() {
+            self.retired_high.d.next = self.retired_high.q.val() + 1;
         }
 
         if self.advance.val() {

@@ -287,9 +287,9 @@ impl Logic for MemoryStage {
         self.push_write.next = push & is_store & in_l2;
         self.leaves_long.next = pushes & has_room & long;
         self.lanes.data.next = executed.b;
-        self.lanes.offset.next = sum.get_bits::<3>(0);
+        // Only L1 wants the bytes in their lanes; the remote unit and the command port want them as they are.
+        self.lanes.offset.next = if in_l1 & !is_atomic { sum.get_bits::<3>(0) } else { bits::<3>(0) };
         self.lanes.size.next = executed.funct3.get_bits::<2>(0);
-        let rotates = in_l1 & !is_atomic;
         self.entry.next = Leaving {
             target: found.target,
             thread: self.thread.val(),
@@ -301,7 +301,7 @@ impl Logic for MemoryStage {
             address: self.place.q.val(),
             even_row: self.even_row.q.val(),
             size_less_one: size,
-            data: if rotates { self.lanes.rotated.val() } else { executed.b },
+            data: self.lanes.rotated.val(),
             even_strobe: self.lanes.even_strobe.val(),
             odd_strobe: self.lanes.odd_strobe.val(),
             shared: sum.get_bits::<3>(28) == bits::<3>(SCRATCH as u64),

@@ -68,7 +68,6 @@ pub struct Operands {
     pub b: Signal<Out, Bits<32>>,
     words: LutRam<6, 32, 2>,
     written: [Reg<Bits<32>>; 2],
-    known: Signal<Local, Bits<32>>,
     operand_a: DFF<Bits<32>>,
     operand_b: DFF<Bits<32>>,
     _return_address: usize,
@@ -107,7 +106,6 @@ impl Operands {
             b: Default::default(),
             words: Default::default(),
             written: Default::default(),
-            known: Default::default(),
             operand_a: Default::default(),
             operand_b: Default::default(),
             _return_address: return_address as usize,
@@ -120,6 +118,21 @@ impl Operands {
 #[hdl_fn]
 fn matches(producer: Producer, index: Bits<5>) -> Bit {
     producer.writes & (producer.rd == index)
+}
+
+/// Where a register is found: 0 = in the registers, else in M1, M2, M3.
+#[hdl_fn]
+fn source(index: Bits<5>, first: Producer, second: Producer, third: Producer) -> Bits<2> {
+    let in_first = matches(first, index);
+    let in_second = matches(second, index);
+    let in_third = matches(third, index);
+    ((in_second | in_third) & !in_first, in_first | (in_third & !in_second)).cat::<2>()
+}
+
+/// What an operand is: 2 = the result of X, 1 = an earlier one, 0 = none of a register.
+#[hdl_fn]
+fn choice(injects: Bit, in_x: Bit, known: Bit) -> Bits<2> {
+    (in_x & !injects, known & !in_x & !injects).cat::<2>()
 }
 
 /// Whether an operand has to be waited for.
@@ -157,7 +170,6 @@ impl Logic for Operands {
                 self.written[i].d.next = self.written[i].q.val() | (one << third.rd);
             }
         }
-        self.known.next = if thread { self.written[1].q.val() } else { self.written[0].q.val() };
 
         // What a register holds that was not written.
         let second_argument =
@@ -180,53 +192,45 @@ impl Logic for Operands {
             _ => bits::<32>(0),
         };
 
-        // From M1, M2, M3 or the registers: the youngest that writes it.
+        // From M1, M2, M3 or the registers: the youngest that writes it. Register 0 is never written, so it is never found.
         let third_here = Producer { writes: third.writes & (self.third_thread.val() == thread), ..third };
-        let early_a = if matches(first, decoded.rs1) {
-            first.value
-        } else if matches(second, decoded.rs1) {
-            second.value
-        } else if matches(third_here, decoded.rs1) {
-            third.value
-        } else {
-            self.words.read_data[0].val()
+        let from_a = source(decoded.rs1, first, second, third_here);
+        let from_b = source(decoded.rs2, first, second, third_here);
+        let early_a = match from_a.index() {
+            0 => self.words.read_data[0].val(),
+            1 => first.value,
+            2 => second.value,
+            _ => third.value,
         };
-        let early_b = if matches(first, decoded.rs2) {
-            first.value
-        } else if matches(second, decoded.rs2) {
-            second.value
-        } else if matches(third_here, decoded.rs2) {
-            third.value
-        } else {
-            self.words.read_data[1].val()
+        let early_b = match from_b.index() {
+            0 => self.words.read_data[1].val(),
+            1 => first.value,
+            2 => second.value,
+            _ => third.value,
         };
-        let behind_a = matches(first, decoded.rs1) | matches(second, decoded.rs1) | matches(third_here, decoded.rs1);
-        let behind_b = matches(first, decoded.rs2) | matches(second, decoded.rs2) | matches(third_here, decoded.rs2);
-        let real_a = behind_a | self.known.val().get_bit(decoded.rs1.index());
-        let real_b = behind_b | self.known.val().get_bit(decoded.rs2.index());
+        let known = (self.written[1].q.val(), self.written[0].q.val()).cat::<64>();
+        let real_a = from_a.any() | known.get_bit((thread, decoded.rs1).cat::<6>().index());
+        let real_b = from_b.any() | known.get_bit((thread, decoded.rs2).cat::<6>().index());
 
-        // Everything else; then X.
-        let other_a = if self.injects.val() {
-            self.inject_a.val()
-        } else if decoded.a_is_pc {
-            self.pc.val()
-        } else {
-            constant_a
-        };
-        let other_b = if self.injects.val() {
-            self.inject_b.val()
-        } else if decoded.b_is_immediate {
-            decoded.immediate
-        } else {
-            constant_b
-        };
-        let slow_a = if real_a & !self.injects.val() & !decoded.a_is_pc { early_a } else { other_a };
-        let slow_b = if real_b & !self.injects.val() & !decoded.b_is_immediate { early_b } else { other_b };
+        // Everything else; then X, in the last multiplexer.
+        let other_a = if decoded.a_is_pc { self.pc.val() } else { constant_a };
+        let other_b = if decoded.b_is_immediate { decoded.immediate } else { constant_b };
+        let injects = self.injects.val();
+        let slow_a = if injects { self.inject_a.val() } else { other_a };
+        let slow_b = if injects { self.inject_b.val() } else { other_b };
+        let choice_a = choice(injects, matches(executes, decoded.rs1), real_a);
+        let choice_b = choice(injects, matches(executes, decoded.rs2), real_b);
         if self.advance.val() {
-            self.operand_a.d.next =
-                if matches(executes, decoded.rs1) & !self.injects.val() { executes.value } else { slow_a };
-            self.operand_b.d.next =
-                if matches(executes, decoded.rs2) & !self.injects.val() { executes.value } else { slow_b };
+            self.operand_a.d.next = match choice_a.index() {
+                0 => slow_a,
+                1 => early_a,
+                _ => executes.value,
+            };
+            self.operand_b.d.next = match choice_b.index() {
+                0 => slow_b,
+                1 => early_b,
+                _ => executes.value,
+            };
         }
         self.hazard.next = waits(decoded.rs1, executes, first, second) | waits(decoded.rs2, executes, first, second);
         self.a.next = self.operand_a.q.val();

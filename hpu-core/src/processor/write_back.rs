@@ -82,7 +82,6 @@ pub struct WriteBack {
     third_other: DFF<Bits<32>>,
     third_offset: DFF<Bits<2>>,
     third_funct3: DFF<Bits<3>>,
-    third_narrow: DFF<Bit>,
     other_read: Reg<Bit>,
     other_there: Reg<Bit>,
     /// `third_other` is the second word of the load that is still before M3.
@@ -121,8 +120,7 @@ impl Logic for WriteBack {
             third_word,
             third_other,
             third_offset,
-            third_funct3,
-            third_narrow
+            third_funct3
         );
         let executed = self.executed.val();
         let kind = self.issued.val().kind;
@@ -184,9 +182,11 @@ impl Logic for WriteBack {
         self.third_rd.d.next = self.second_rd.q.val();
         self.writer.d.next = self.second_thread.q.val();
         self.third_word.d.next = second_value;
-        self.third_offset.d.next = self.second_offset.q.val().get_bits::<2>(0);
-        self.third_funct3.d.next = self.second_funct3.q.val();
-        self.third_narrow.d.next = self.second_narrow.q.val();
+        // Whatever is not a narrow load passes the lanes as an aligned word.
+        let narrow = self.second_narrow.q.val();
+        self.third_offset.d.next =
+            if narrow { self.second_offset.q.val().get_bits::<2>(0) } else { bits::<2>(0) };
+        self.third_funct3.d.next = if narrow { self.second_funct3.q.val() } else { bits::<3>(2) };
         self.other_read.d.next = self.other_granted.val() & !self.ends.val();
         self.other_there.d.next = self.other_read.q.val() & !self.ends.val();
         self.keeps.d.next =
@@ -202,7 +202,7 @@ impl Logic for WriteBack {
             writes: self.third_writes.q.val(),
             ready: true,
             rd: self.third_rd.q.val(),
-            value: if self.third_narrow.q.val() { self.lanes.value.val() } else { self.third_word.q.val() },
+            value: self.lanes.value.val(),
         };
         self.third_thread.next = self.writer.q.val();
     }

@@ -5,7 +5,7 @@ use super::bit_unit::BitUnit;
 use super::decode::Kind;
 use super::divider::Divider;
 use super::multiplier::Multiplier;
-use super::stages::{address_of, Executed, Issued};
+use super::stages::{address_of, Traits, Executed, Issued};
 use spindle_verilog::prelude::*;
 
 /// misa: RV32IMA with B.
@@ -161,6 +161,22 @@ impl Logic for Execute {
                 branch_target: issued.pc + sext::<17, 12>(issued.immediate.get_bits::<12>(1)),
                 sum: self.sum.val(),
                 b: b,
+                traits: Traits {
+                    load: issued.kind == Kind::Load,
+                    store: issued.kind == Kind::Store,
+                    atomic: issued.kind == Kind::Amo,
+                    accesses: (issued.kind == Kind::Load) | (issued.kind == Kind::Store) | (issued.kind == Kind::Amo),
+                    jumps: jumps,
+                    to_register: issued.kind == Kind::Jalr,
+                    transfers: jumps | (issued.kind == Kind::Branch),
+                    divides: issued.kind == Kind::Div,
+                    fences: (issued.kind == Kind::Fence) | (issued.kind == Kind::FenceI),
+                    illegal: (issued.kind == Kind::Illegal) | (issued.kind == Kind::Break),
+                    plain: ((issued.kind == Kind::Alu) & !issued.micro)
+                        | (issued.kind == Kind::Bits)
+                        | (issued.kind == Kind::Mul)
+                        | (issued.kind == Kind::Branch),
+                },
             };
         }
         self.executed.next = self.moved.q.val();

@@ -317,7 +317,7 @@ impl Logic for Hpu {
         self.launches.start.next = start;
         self.launches.start_thread.next = self.threads.start_thread.val();
         self.launches.current.next = thread;
-        self.threads.waiting.next = self.launches.waiting.val();
+        self.threads.waiting.next = self.launches.waiting.val() & self.operands.ready.val();
         self.threads.returns.next = self.resolve.returns.val();
         self.threads.passes.next = self.resolve.passes.val();
         self.threads.passes_to.next = self.resolve.next.val();

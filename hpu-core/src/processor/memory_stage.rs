@@ -84,7 +84,7 @@ pub struct MemoryStage {
     /// It is empty.
     pub empty: Signal<In, Bit>,
     /// Row of the load in M1.
-    pub look_row: Signal<Out, Bits<8>>,
+    pub look_row: Signal<Out, Bits<12>>,
     /// It crosses one.
     pub look_crosses: Signal<Out, Bit>,
     /// It has to wait for a store.
@@ -126,6 +126,10 @@ pub struct MemoryStage {
     regions: RegionTable,
     lanes: StoreLanes,
     found: DFF<Region>,
+    in_l1: DFF<Bit>,
+    in_l2: DFF<Bit>,
+    in_code: DFF<Bit>,
+    in_port: DFF<Bit>,
     guess: DFF<Bits<3>>,
     place: DFF<Bits<20>>,
     even_row: DFF<Bits<13>>,
@@ -158,18 +162,18 @@ impl Logic for MemoryStage {
     #[hdl]
     fn update(&mut self) {
         regs!(self, clock, reset, settled, retries, other_done, issue_left);
-        dffs!(self, clock, found, guess, place, even_row, sum_next);
+        dffs!(self, clock, found, in_l1, in_l2, in_code, in_port, guess, place, even_row, sum_next);
         self.regions.clock.next = self.clock.val();
         let issued = self.issued.val();
         let executed = self.executed.val();
         let live = self.live.val();
         let found = self.found.q.val();
         let sum = executed.sum;
-        let is_load = executed.kind == Kind::Load;
-        let is_store = executed.kind == Kind::Store;
-        let is_atomic = executed.kind == Kind::Amo;
+        let is_load = executed.traits.load;
+        let is_store = executed.traits.store;
+        let is_atomic = executed.traits.atomic;
         let right = self.guess.q.val() == sum.get_bits::<3>(28);
-        let looks_again = live & (is_load | is_store | is_atomic) & !right;
+        let looks_again = live & executed.traits.accesses & !right;
 
         // Addresses, and the region in parallel: of the base register, or after a wrong guess that of the sum.
         self.first_sum.next = self.a.val() + issued.immediate;
@@ -188,6 +192,10 @@ impl Logic for MemoryStage {
         let even_row = next_row | entry.base.get_bits::<13>(3);
         if self.advance.val() | looks_again {
             self.found.d.next = entry;
+            self.in_l1.d.next = entry.target == Target::L1;
+            self.in_l2.d.next = entry.target == Target::L2;
+            self.in_code.d.next = entry.target == Target::Code;
+            self.in_port.d.next = entry.target == Target::Command;
             self.guess.d.next = guess;
             self.place.d.next = place;
             self.even_row.d.next = even_row;
@@ -215,16 +223,15 @@ impl Logic for MemoryStage {
         self.in_bound.next = last < bit_cast::<22, 21>(found.bound);
         let in_range = !sum.get_bit(31) & !sum.get_bits::<7>(21).any();
         let is_lr = is_atomic & (executed.funct5 == LR);
-        let in_l1 = found.target == Target::L1;
-        let in_l2 = found.target == Target::L2;
-        let in_code = found.target == Target::Code;
-        let in_port = found.target == Target::Command;
+        let in_l1 = self.in_l1.q.val();
+        let in_l2 = self.in_l2.q.val();
+        let in_code = self.in_code.q.val();
+        let in_port = self.in_port.q.val();
         let granted = (found.readable | is_store) & (found.writable | is_load | is_lr) & (!is_atomic | in_l1 | in_l2);
         let allowed = in_range & granted & self.in_bound.val();
         let whole = aligned & (!in_port | size.all());
         let wrong_shape = (is_atomic | in_code | in_port) & !whole;
-        let accesses = is_load | is_store | is_atomic;
-        self.faults.next = accesses & right & (!allowed | wrong_shape);
+        self.faults.next = executed.traits.accesses & right & (!allowed | wrong_shape);
         self.cause.next = if allowed {
             bits::<4>(FAULT_MISALIGNED as u64)
         } else if is_load | is_lr {
@@ -270,7 +277,7 @@ impl Logic for MemoryStage {
         self.code_valid.next = loads_code | retries_code;
         self.code_address.next =
             if self.retries.q.val() { self.place.q.val().get_bits::<14>(2) } else { place.get_bits::<14>(2) };
-        self.look_row.next = self.place.q.val().get_bits::<8>(3);
+        self.look_row.next = self.place.q.val().get_bits::<12>(3);
         self.look_crosses.next = crosses & sum.get_bit(2);
         self.from.next = found.target;
 

@@ -16,6 +16,7 @@ pub mod memory_stage;
 pub mod multiplier;
 pub mod operands;
 pub mod region_table;
+pub mod register_file;
 pub mod remote_tracker;
 pub mod resolve;
 pub mod rvfi;

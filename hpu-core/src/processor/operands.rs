@@ -1,20 +1,20 @@
-//! Stage D: registers, forwarding, hazards.
+//! Stage D: forwarding, hazards.
 
 use super::decode::Decoded;
+use super::register_file::RegisterFile;
 use super::stages::Producer;
-use spindle_blocks::ram::LutRam;
 use spindle_contract::memory_map::{base, CONTEXT, STACK, TASK};
 use spindle_verilog::prelude::*;
 
 const TASK_PAGE: u64 = base(TASK) as u64;
 const STATE: u64 = base(CONTEXT) as u64;
 
-/// The registers of both threads, and the operands of the instruction in D.
+/// The operands of the instruction in D.
 ///
 /// | neighbour | ports |
 /// |---|---|
 /// | decoder | in `decoded`, `pc` |
-/// | threads, launches | in `thread`; in `clear`: its handler ends; in `completes`, `flow_control` of its launch |
+/// | threads, launches | in `thread`; in `clear`: its handler ends; in `completes`, `flow_control` of its launch; out `ready` |
 /// | issue | out `hazard`; in `injects`, `inject_a`, `inject_b`; in `advance` |
 /// | X, M1, M2, M3 | in `executes`, `first`, `second`, `third`, `third_thread` |
 /// | X | out `a`, `b`, registers |
@@ -62,12 +62,13 @@ pub struct Operands {
     pub third_thread: Signal<In, Bit>,
     /// An operand is not there yet.
     pub hazard: Signal<Out, Bit>,
+    /// Handlers may start.
+    pub ready: Signal<Out, Bit>,
     /// First operand, in X.
     pub a: Signal<Out, Bits<32>>,
     /// Second operand, in X.
     pub b: Signal<Out, Bits<32>>,
-    words: LutRam<6, 32, 2>,
-    written: [Reg<Bits<32>>; 2],
+    registers: RegisterFile,
     operand_a: DFF<Bits<32>>,
     operand_b: DFF<Bits<32>>,
     _return_address: usize,
@@ -102,10 +103,10 @@ impl Operands {
             third: Default::default(),
             third_thread: Default::default(),
             hazard: Default::default(),
+            ready: Default::default(),
             a: Default::default(),
             b: Default::default(),
-            words: Default::default(),
-            written: Default::default(),
+            registers: Default::default(),
             operand_a: Default::default(),
             operand_b: Default::default(),
             _return_address: return_address as usize,
@@ -155,21 +156,16 @@ impl Logic for Operands {
         let third = self.third.val();
 
         // Registers.
-        self.words.clock.next = self.clock.val();
-        self.words.write_enable.next = third.writes;
-        self.words.write_address.next = (self.third_thread.val(), third.rd).cat::<6>();
-        self.words.write_data.next = third.value;
-        self.words.read_address[0].next = (thread, decoded.rs1).cat::<6>();
-        self.words.read_address[1].next = (thread, decoded.rs2).cat::<6>();
-        let one: Bits<32> = bits::<32>(1);
-        for i in 0..2 {
-            regs!(self, clock, reset, written[i]);
-            if self.clear.val() & (thread == (i == 1)) {
-                self.written[i].d.next = bits::<32>(0);
-            } else if third.writes & (self.third_thread.val() == (i == 1)) {
-                self.written[i].d.next = self.written[i].q.val() | (one << third.rd);
-            }
-        }
+        clocks!(self, clock, reset, registers);
+        self.registers.thread.next = thread;
+        self.registers.clear.next = self.clear.val();
+        self.registers.read_a.next = decoded.rs1;
+        self.registers.read_b.next = decoded.rs2;
+        self.registers.write.next = third.writes;
+        self.registers.write_thread.next = self.third_thread.val();
+        self.registers.write_index.next = third.rd;
+        self.registers.write_data.next = third.value;
+        self.ready.next = self.registers.ready.val();
 
         // What a register holds that was not written.
         let second_argument =
@@ -192,25 +188,24 @@ impl Logic for Operands {
             _ => bits::<32>(0),
         };
 
-        // From M1, M2, M3 or the registers: the youngest that writes it. Register 0 is never written, so it is never found.
+        // From M1, M2, M3 or the registers: the youngest that writes it.
         let third_here = Producer { writes: third.writes & (self.third_thread.val() == thread), ..third };
         let from_a = source(decoded.rs1, first, second, third_here);
         let from_b = source(decoded.rs2, first, second, third_here);
         let early_a = match from_a.index() {
-            0 => self.words.read_data[0].val(),
+            0 => self.registers.data_a.val(),
             1 => first.value,
             2 => second.value,
             _ => third.value,
         };
         let early_b = match from_b.index() {
-            0 => self.words.read_data[1].val(),
+            0 => self.registers.data_b.val(),
             1 => first.value,
             2 => second.value,
             _ => third.value,
         };
-        let known = (self.written[1].q.val(), self.written[0].q.val()).cat::<64>();
-        let real_a = from_a.any() | known.get_bit((thread, decoded.rs1).cat::<6>().index());
-        let real_b = from_b.any() | known.get_bit((thread, decoded.rs2).cat::<6>().index());
+        let real_a = from_a.any() | self.registers.known_a.val();
+        let real_b = from_b.any() | self.registers.known_b.val();
 
         // Everything else; then X, in the last multiplexer.
         let other_a = if decoded.a_is_pc { self.pc.val() } else { constant_a };

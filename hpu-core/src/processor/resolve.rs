@@ -161,20 +161,20 @@ impl Logic for Resolve {
         dffs!(self, clock, happening);
         let executed = self.executed.val();
         let kind = executed.kind;
+        let traits = executed.traits;
         let live = self.occupied.q.val() & !self.happens.q.val();
         let overdue = self.expired.val() & !executed.micro & !self.issuing.val();
         let acts = live & !overdue;
         self.live.next = live;
         self.acts.next = acts;
-        let is_fence = (kind == Kind::Fence) | (kind == Kind::FenceI);
-        let holds = self.stalls.val() | (live & is_fence & !self.quiet.val());
+        let holds = self.stalls.val() | (live & traits.fences & !self.quiet.val());
         self.holds.next = holds;
         self.occupied.d.next = if holds { live } else { self.arrives.val() };
         self.valid.next = self.occupied.q.val();
 
         // Where the program goes.
-        let is_jalr = kind == Kind::Jalr;
-        let jumps = is_jalr | (kind == Kind::Jal);
+        let is_jalr = traits.to_register;
+        let jumps = traits.jumps;
         let target = if jumps { executed.sum.get_bits::<17>(1) } else { executed.branch_target };
         let next = if executed.taken {
             // JALR clears bit 0 of its target, which a program counter does not even have.
@@ -190,20 +190,18 @@ impl Logic for Resolve {
         self.next.next = next;
         self.redirect.next = live & (missed | (kind == Kind::FenceI));
         self.returns.next = returns;
-        let branches = jumps | (kind == Kind::Branch);
-        self.update.next = acts & !(is_jalr & to_exit) & (branches | executed.predicted);
-        let plain = (kind == Kind::Alu) | (kind == Kind::Bits) | (kind == Kind::Mul) | (kind == Kind::Branch);
-        self.passes.next = acts & plain & !executed.micro;
+        self.update.next = acts & !(is_jalr & to_exit) & (traits.transfers | executed.predicted);
+        self.passes.next = acts & traits.plain;
 
         // What happens in the next cycle.
         self.reply_done.d.next = self.done.val();
         self.reply_refused.d.next = self.refused.val();
         self.reply_full.d.next = self.full.val();
         self.replied.next = self.reply_done.q.val();
-        let illegal = (kind == Kind::Illegal) | (kind == Kind::Break);
+        let illegal = traits.illegal;
         let refused = self.issuing.val() & self.reply_refused.q.val();
         let no_handle = self.issuing.val() & self.reply_full.q.val();
-        let divides = kind == Kind::Div;
+        let divides = traits.divides;
         self.claims.next = acts & divides;
         let faults = overdue | illegal | stray | self.faults.val() | refused;
         let waits = self.leaves_long.val() | self.again.val() | no_handle | divides;

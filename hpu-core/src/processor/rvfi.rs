@@ -103,10 +103,10 @@ impl Logic for RetirementPort {
         }
 
         // M1 to M2: all but the result.
-        let is_load = executed.kind == Kind::Load;
-        let is_store = executed.kind == Kind::Store;
-        let is_atomic = executed.kind == Kind::Amo;
-        let jumps = (executed.kind == Kind::Jal) | (executed.kind == Kind::Jalr);
+        let is_load = executed.traits.load;
+        let is_store = executed.traits.store;
+        let is_atomic = executed.traits.atomic;
+        let jumps = executed.traits.jumps;
         let mask = match executed.funct3.get_bits::<2>(0).index() {
             0 => bits::<4>(1),
             1 => bits::<4>(3),

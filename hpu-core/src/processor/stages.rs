@@ -81,6 +81,35 @@ pub struct Executed {
     pub sum: Bits<32>,
     /// Second operand: what is stored, or a0 of a JALR.
     pub b: Bits<32>,
+    /// What follows from `kind`.
+    pub traits: Traits,
+}
+
+/// What M1 asks of an instruction's kind, decoded in X.
+#[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
+pub struct Traits {
+    /// Load.
+    pub load: Bit,
+    /// Store.
+    pub store: Bit,
+    /// Atomic.
+    pub atomic: Bit,
+    /// One of these three.
+    pub accesses: Bit,
+    /// JAL or JALR.
+    pub jumps: Bit,
+    /// JALR.
+    pub to_register: Bit,
+    /// Jump or conditional branch.
+    pub transfers: Bit,
+    /// Division.
+    pub divides: Bit,
+    /// FENCE or FENCE.I.
+    pub fences: Bit,
+    /// No instruction, or one that only faults.
+    pub illegal: Bit,
+    /// It can neither fault nor wait nor end the handler.
+    pub plain: Bit,
 }
 
 /// What the forwarding network needs to know of an instruction behind D.

@@ -69,8 +69,8 @@ pub struct StoreBuffer {
     pub full: Signal<Out, Bit>,
     /// Nothing waits.
     pub empty: Signal<Out, Bit>,
-    /// Bits 10:3 of the address of a load.
-    pub look_row: Signal<In, Bits<8>>,
+    /// Bits 14:3 of the address of a load.
+    pub look_row: Signal<In, Bits<12>>,
     /// It crosses a row.
     pub look_crosses: Signal<In, Bit>,
     /// It may read what is still to be written.
@@ -102,7 +102,7 @@ pub struct StoreBuffer {
     /// Threads of which entries wait that were pushed before their handler ended.
     pub draining: Signal<Out, Bits<2>>,
     entries: LutMemory<Leaving, 1>,
-    rows: [DFF<Bits<8>>; STORE_ENTRIES],
+    rows: [DFF<Bits<12>>; STORE_ENTRIES],
     crossing: [DFF<Bit>; STORE_ENTRIES],
     used: [Reg<Bit>; STORE_ENTRIES],
     write_at: Reg<Bit>,
@@ -198,7 +198,7 @@ impl Logic for StoreBuffer {
             if self.push.val() & (write_at == (i == 1)) {
                 let entry = self.entry.val();
                 self.used[i].d.next = true;
-                self.rows[i].d.next = entry.address.get_bits::<8>(3);
+                self.rows[i].d.next = entry.address.get_bits::<12>(3);
                 self.crossing[i].d.next = entry.address.get_bit(2) & entry.even_strobe.any();
             }
             let same = self.rows[i].q.val() == self.look_row.val();

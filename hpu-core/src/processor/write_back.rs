@@ -140,7 +140,7 @@ impl Logic for WriteBack {
 
         // M2.
         let moves = self.live.val() & !self.holds.val();
-        let loads = executed.kind == Kind::Load;
+        let loads = executed.traits.load;
         self.second_writes.d.next = moves & self.first_writes.q.val() & !self.ends.val();
         self.second_loads.d.next = moves & loads;
         self.second_rd.d.next = executed.rd;

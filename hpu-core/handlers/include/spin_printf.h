@@ -9,7 +9,7 @@
  *
  * Eight characters leave at a time, by one command that never waits. The card keeps 64 of these pieces for the host; while its queue
  * is full it drops and counts them, so a handler that prints much is no slower than one that prints little, and its text has gaps.
- * A call costs about 15 instructions for each character, no heap and the stack that `spindle build` shows.
+ * A call costs about 60 cycles and 20 for each character, no heap, and the stack that `spindle build` shows.
  */
 #ifndef SPIN_PRINTF_H
 #define SPIN_PRINTF_H

@@ -3,19 +3,18 @@
 
 /* Characters on their way out. */
 typedef struct {
-    uint32_t piece[2];
+    union {
+        char text[8];
+        uint32_t words[2];
+    } piece;
     uint32_t count; /* in all; modulo 8 in the piece */
 } out_t;
 
-static void flush(out_t *out, uint32_t count) {
-    spin_print(out->piece[0], out->piece[1], count);
-    out->piece[0] = out->piece[1] = 0;
-}
+static void flush(out_t *out, uint32_t count) { spin_print(out->piece.words[0], out->piece.words[1], count); }
 
 static void put(out_t *out, char c) {
-    uint32_t at = out->count & 7;
-    out->piece[at >> 2] |= (uint32_t)(uint8_t)c << 8 * (at & 3);
-    out->count++;
+    uint32_t at = out->count++ & 7;
+    out->piece.text[at] = c;
     if (at == 7) {
         flush(out, 8);
     }
@@ -53,19 +52,23 @@ static void field(out_t *out, field_t f, bool negative, const char *text, uint32
     }
 }
 
+/* Exact for all 32-bit numbers, and a division takes longer than the rest of a digit. */
+static uint32_t tenth(uint32_t value) { return (uint32_t)((uint64_t)value * 0xcccccccdu >> 35); }
+
 static void number(out_t *out, field_t f, bool negative, uint32_t value, bool decimal, char ten) {
     char digits[10];
     uint32_t first = sizeof digits;
     do {
-        uint32_t digit = decimal ? value % 10 : value & 15;
-        value = decimal ? value / 10 : value >> 4;
+        uint32_t rest = decimal ? tenth(value) : value >> 4;
+        uint32_t digit = value - rest * (decimal ? 10 : 16);
+        value = rest;
         digits[--first] = (char)(digit < 10 ? '0' + digit : ten + digit - 10);
     } while (value);
     field(out, f, negative, digits + first, sizeof digits - first);
 }
 
 int spin_vprintf(const char *format, va_list arguments) {
-    out_t out = {{0, 0}, 0};
+    out_t out = {.count = 0};
     for (; *format; format++) {
         if (*format != '%') {
             put(&out, *format);

@@ -86,6 +86,22 @@ fn atomic_counters_lose_nothing() {
     }
 }
 
+/// The table of the SDK's README: cycles of eight accesses in a row by a handler that runs alone, with the few around them.
+#[test]
+fn accesses_cost_what_the_readme_says() {
+    let before = "static volatile uint32_t far; static spin_lock_t far_lock;\n\
+        #define COST(what) ({ uint32_t start = spin_cycles(); what; what; what; what; what; what; what; what; printf(\"%u\\n\", spin_cycles() - start); })";
+    let body = "volatile uint32_t *near = (volatile uint32_t *)spin_scratch(); spin_lock_t *near_lock = (spin_lock_t *)(spin_scratch() + 64);\
+        if (h->frame >= 1) { COST((void)*near); COST(*near = 1); COST(spin_amo_add(near, 1)); COST((spin_lock(near_lock), spin_unlock(near_lock)));\
+        COST((void)far); COST(far = 1); COST(spin_amo_add(&far, 1)); COST((spin_lock(&far_lock), spin_unlock(&far_lock))); COST(spin_yield()); }";
+    let numbers = numbers(&run_source(&names()[0], before, body, "4000"));
+    let expected = [1, 1, 13, 21, 12, 1, 13, 19, 34].repeat(FRAMES as usize - 1);
+    assert_eq!(numbers.len(), expected.len());
+    for (cycles, each) in numbers.iter().zip(expected) {
+        assert!((8 * each..8 * each + 16).contains(cycles), "{cycles} instead of {each} each: {numbers:?}");
+    }
+}
+
 /// In the scratchpad each cluster counts by itself, from zero.
 #[test]
 fn scratchpads_are_shared_in_a_cluster() {

@@ -29,6 +29,16 @@ pub fn emit(config: &Config) -> Result<Design, EmitError> {
     spindle_verilog::emit(&mut Nic::new(config), TOP)
 }
 
+/// The Verilog of a handler processor alone, with its retirement port.
+///
+/// # Errors
+/// As for [`emit`].
+pub fn emit_hpu(config: &Config) -> Result<Design, EmitError> {
+    config.validate().map_err(EmitError::parameter)?;
+    let options = HpuOptions { rvfi: true, stack_bytes: config.stack_bytes(), ..HpuOptions::default() };
+    spindle_verilog::emit(&mut hpu_core::processor::hpu::Hpu::new(options), "hpu")
+}
+
 /// The Verilog of every block that is linted and synthesised on its own, by name: the names of `xtask/budgets.toml`.
 ///
 /// The array is missing on purpose: it is clusters and wiring, and flattened it is more than yosys can map in a sitting. The NIC covers it.

@@ -3,18 +3,20 @@
 //! A figure that cannot be had is `null`, and `missing` says why; the others are measured all the same. `measured` says of each
 //! figure how it was had. Areas come from synthesis and are added by `cargo xtask report`.
 
+mod hpu;
 mod measure;
 
 use crate::session::{self, elaborate, Session};
 use crate::table::table;
-use anyhow::{ensure, Context, Result};
+use anyhow::{anyhow, ensure, Context, Result};
 use measure::Figure;
 use serde_json::{json, Map, Value};
 use spindle::Device;
 use spindle_contract::params::Config;
 use spindle_harness::{Model, Source};
+use spindle_sim::hart::Hart;
 use spindle_sim::{Options, SimDevice, SimHandle};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 /// Bounds on the Verilog of the Alveo configuration, and on the seconds that it takes to make it.
@@ -35,6 +37,9 @@ pub struct ReportArguments {
     /// Configuration whose cycles and throughput are measured; the speed of the simulation is that of `sim`.
     #[arg(long, default_value = "alveo")]
     config: String,
+    /// Folder with C sources of a program with a `main` that returns 0, to be run by a handler processor: `hpu.bench`.
+    #[arg(long, value_name = "DIR")]
+    bench: Option<PathBuf>,
 }
 
 /// The figures so far: a tree for the file and rows for the table.
@@ -112,13 +117,15 @@ pub fn report(arguments: &ReportArguments) -> Result<()> {
     );
     progress("building the model of configuration `sim` anew");
     report.enter(&["sim.build_seconds", "sim.cycles_per_second"], simulation());
+    progress("the handler processor alone");
+    processor(&mut report, &config, arguments.bench.as_deref());
     progress(&format!("building the model of configuration `{}`", config.name));
     let source = session::source(&config);
     for (name, keys, measure) in measure::MEASUREMENTS {
         progress(name);
         let figures = source
             .as_ref()
-            .map_err(|error| anyhow::anyhow!("{error:#}"))
+            .map_err(|error| anyhow!("{error:#}"))
             .and_then(|source| open(source, &config))
             .and_then(|mut session| measure(&mut session));
         report.enter(keys, figures);
@@ -143,6 +150,18 @@ fn open(source: &Source, config: &Config) -> Result<Session> {
     let card = SimHandle::new(SimDevice::new(source, config, Options::default())?);
     let device = Device::open(card.clone(), card.clone())?;
     Ok(Session { config: *config, card, device })
+}
+
+/// The figures of the handler processor.
+fn processor(report: &mut Report, config: &Config, bench: Option<&Path>) {
+    let mut hart = hpu::open(config);
+    let mut on_bench = |measure: &dyn Fn(&mut Hart) -> Result<Vec<Figure>>| match &mut hart {
+        Ok(hart) => measure(hart),
+        Err(error) => Err(anyhow!("{error:#}")),
+    };
+    report.enter(hpu::CYCLES, on_bench(&hpu::cycles));
+    report.enter(hpu::CPI, on_bench(&hpu::kernels));
+    report.enter(&["hpu.bench"], on_bench(&|hart| hpu::bench(hart, bench)));
 }
 
 /// Size of the Verilog, the time that it takes, and that its modules do not grow in number with the HPUs.
@@ -219,7 +238,6 @@ fn complaints(report: &Report) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use anyhow::anyhow;
 
     #[test]
     fn what_is_missing_is_null_and_says_why() {

@@ -17,6 +17,7 @@ use spindle_sim::WireFrame;
 use std::time::Instant;
 
 /// A figure: its dotted key, its value, and how it was had.
+#[derive(Debug)]
 pub struct Figure {
     pub key: &'static str,
     pub value: Value,

@@ -17,7 +17,7 @@ use spindle_harness::{Model, Port};
 pub const CODE_BYTES: usize = 64 << 10;
 /// Bytes of L2 of the bench.
 pub const L2_BYTES: usize = 64 << 10;
-/// Longest time between two endings.
+/// Longest time between two endings, unless the bench says otherwise.
 const PATIENCE: u64 = 200_000;
 
 struct Ports {
@@ -173,6 +173,8 @@ pub struct Hart {
     pub instructions: u64,
     /// Cycles of `busy`.
     pub busy_cycles: u64,
+    /// Longest time between two endings.
+    pub patience: u64,
     loader: Loader,
     hpu: usize,
     ports: Ports,
@@ -207,6 +209,7 @@ impl Hart {
             ends: vec![],
             instructions: 0,
             busy_cycles: 0,
+            patience: PATIENCE,
             loader: Loader::new(hpu),
             hpu,
             ports,
@@ -452,13 +455,13 @@ impl Hart {
 
     /// Runs until so many handlers have ended since the bench began.
     pub fn run_until(&mut self, endings: usize) {
-        let mut limit = self.model.cycle() + PATIENCE;
+        let mut limit = self.model.cycle() + self.patience;
         let mut seen = self.endings.len();
         while self.endings.len() < endings {
-            assert!(self.model.cycle() < limit, "no ending after {PATIENCE} cycles");
+            assert!(self.model.cycle() < limit, "no ending after {} cycles", self.patience);
             self.step();
             if self.endings.len() > seen {
-                (seen, limit) = (self.endings.len(), self.model.cycle() + PATIENCE);
+                (seen, limit) = (self.endings.len(), self.model.cycle() + self.patience);
             }
         }
     }

@@ -9,6 +9,7 @@ mod bench;
 mod cycles;
 mod events;
 mod fields;
+pub mod kernels;
 mod loader;
 mod port;
 mod remote;

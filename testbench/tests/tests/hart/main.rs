@@ -2,6 +2,7 @@
 
 mod hart_bench;
 mod instructions;
+mod kernels;
 mod lockstep;
 mod protection;
 mod random;

@@ -1,0 +1,121 @@
+//! The figures of the handler processor, measured on it alone: everything around its ports is the bench of `spindle_sim::hart`, and idle.
+
+use super::measure::Figure;
+use crate::session;
+use anyhow::{Context, Result};
+use serde_json::json;
+use spindle_contract::params::Config;
+use spindle_harness::{Model, Source};
+use spindle_sim::hart::kernels::{self, Kernel, KERNELS};
+use spindle_sim::hart::{Cycles, Hart};
+use std::path::Path;
+
+/// Keys of [`cycles`].
+pub const CYCLES: &[&str] = &[
+    "hpu.start_cycles",
+    "hpu.switch_cycles",
+    "hpu.branch_penalty",
+    "hpu.load_use",
+    "hpu.mul_latency",
+    "hpu.div_latency",
+];
+
+/// Keys of [`kernels`], in the order of [`KERNELS`].
+pub const CPI: &[&str] = &[
+    "hpu.cpi.ping_pong",
+    "hpu.cpi.aggregate",
+    "hpu.cpi.filtering",
+    "hpu.cpi.histogram",
+    "hpu.cpi.memcpy",
+    "hpu.cpi.crc32",
+];
+
+/// The processor of `config` on its bench.
+pub fn open(config: &Config) -> Result<Hart> {
+    let design = session::elaborate(|| spindle_nic::emit_hpu(config)).context("cannot emit the handler processor")?;
+    let library = Model::build(&Source::from_text("hpu", design.to_string()))?;
+    Hart::new(library.instance(), 1, 0)
+}
+
+/// What instructions and handlers cost.
+pub fn cycles(hart: &mut Hart) -> Result<Vec<Figure>> {
+    let cycles = Cycles::measure(hart)?;
+    let from_use = |what: &str| format!("bubbles between {what} and the use of its result right behind it");
+    let values = [
+        (cycles.start, "from a resolved return to the first fetch of the preloaded handler".into()),
+        (cycles.switch, "from the instruction that has to wait, in M1, to the first fetch of another handler".into()),
+        (cycles.piece("branch, taken").0, "bubbles of a taken branch that was not predicted".into()),
+        (cycles.latency("`lw`, aligned, L1"), from_use("a load of an aligned word of L1")),
+        (cycles.latency("`mul`"), from_use("a multiplication")),
+        (cycles.latency("`div`, `rem`"), from_use("a division")),
+    ];
+    Ok(CYCLES.iter().zip(values).map(|(key, (value, how))| Figure::new(key, value, how)).collect())
+}
+
+/// Cycles per instruction of the kernels.
+pub fn kernels(hart: &mut Hart) -> Result<Vec<Figure>> {
+    KERNELS
+        .iter()
+        .zip(CPI)
+        .map(|(kernel, key)| {
+            let run = Kernel::worst(&kernel.measure(hart)?);
+            let how = format!(
+                "{} cycles of {} instructions, first run, packet of {} bytes, the worst of {:?}; second run {:.3}",
+                run.cold,
+                run.instructions,
+                run.length,
+                kernels::LENGTHS,
+                run.warm_cpi()
+            );
+            Ok(Figure::new(key, run.cold_cpi(), how))
+        })
+        .collect()
+}
+
+/// The user's own program.
+pub fn bench(hart: &mut Hart, folder: Option<&Path>) -> Result<Vec<Figure>> {
+    let folder = folder.context("needs sources of the user, for example of Embench or CoreMark: --bench DIR")?;
+    let (cycles, instructions) = kernels::bench(hart, folder)?;
+    let value = json!({
+        "cycles": cycles,
+        "instructions": instructions,
+        "cpi": cycles as f64 / instructions as f64,
+    });
+    Ok(vec![Figure::new("hpu.bench", value, format!("main of {}, first run", folder.display()))])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_are_those_of_the_kernels() {
+        let names: Vec<String> = KERNELS.iter().map(|kernel| format!("hpu.cpi.{}", kernel.name)).collect();
+        assert_eq!(names, CPI);
+    }
+
+    #[test]
+    fn a_program_of_the_user_is_run() {
+        let mut hart = open(&Config::SIM).unwrap();
+        let folder = tempfile::tempdir().unwrap();
+        let error = bench(&mut hart, Some(folder.path())).unwrap_err().to_string();
+        assert!(error.contains("no .c files"), "{error}");
+        std::fs::write(
+            folder.path().join("main.c"),
+            "#include \"other.h\"\nint counts[10];\nint main(void) { int sum = 0;\n\
+             for (int i = 0; i < 10; i++) counts[i] = other(i); for (int i = 0; i < 10; i++) sum += counts[i];\n\
+             return sum == 285 ? 0 : 1; }\n",
+        )
+        .unwrap();
+        std::fs::write(folder.path().join("other.h"), "int other(int);\n").unwrap();
+        std::fs::write(folder.path().join("other.c"), "#include \"other.h\"\nint other(int i) { return i * i; }\n")
+            .unwrap();
+        let figures = bench(&mut hart, Some(folder.path())).unwrap();
+        let value = &figures[0].value;
+        assert!(value["instructions"].as_u64().unwrap() > 60 && value["cpi"].as_f64().unwrap() > 1.0, "{value}");
+        std::fs::write(folder.path().join("other.c"), "int other(int i) { return i; }\n").unwrap();
+        let error = bench(&mut hart, Some(folder.path())).unwrap_err().to_string();
+        assert!(error.contains("main returns 1"), "{error}");
+        assert!(bench(&mut hart, None).unwrap_err().to_string().contains("--bench"));
+    }
+}

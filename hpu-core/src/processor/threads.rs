@@ -140,7 +140,7 @@ impl Logic for Threads {
                 Wait::Quotient => self.divider_done.val() & (self.divider_thread.val() == (i == 1)),
                 Wait::Divider => !self.divider_busy.val(),
                 Wait::Commands => !self.port_pending.val().get_bit(i),
-                Wait::Handle => !self.port_full.val(),
+                _ => !self.port_full.val(),
             };
             let waits_spent = self.spent.val().get_bit(i) & (self.blocked[i].q.val() | self.expects[i].q.val());
             wakes = wakes.replace_bit(i, self.blocked[i].q.val() & (there | self.spent.val().get_bit(i)));

@@ -3,3 +3,4 @@
 mod dispatcher;
 mod l2;
 mod registers;
+mod shapes;

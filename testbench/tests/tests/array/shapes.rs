@@ -1,0 +1,26 @@
+//! The array in its smallest shape, its widest cluster and its most clusters: emitted and clean under `verilator -Wall`, with retirement ports only where asked for.
+
+use hpu_core::HpuArray;
+use spindle_contract::params::Config;
+use spindle_harness::{lint, Source};
+
+/// rust-hdl builds a design by value, which takes a large stack.
+fn text(config: Config) -> String {
+    let build = move || {
+        spindle_verilog::emit(&mut HpuArray::new(&config), "array")
+            .unwrap_or_else(|error| panic!("{error}"))
+            .to_string()
+    };
+    let thread = std::thread::Builder::new().stack_size(512 << 20).spawn(build).expect("a thread can be started");
+    thread.join().expect("elaboration does not panic")
+}
+
+#[test]
+fn every_shape_is_lint_clean() {
+    for (clusters, hpus, rvfi) in [(1, 1, true), (1, 8, false), (8, 1, false)] {
+        let text = text(Config { clusters, hpus, rvfi, ..Config::SIM });
+        assert_eq!(text.contains("rvfi_0"), rvfi, "{clusters} x {hpus}");
+        let told = lint(&Source::from_text("array", text)).unwrap_or_else(|error| panic!("{error:#}"));
+        assert!(told.is_empty(), "{clusters} x {hpus}: {told:?}");
+    }
+}

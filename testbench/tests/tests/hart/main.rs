@@ -1,5 +1,6 @@
 //! The handler processor alone, on the emitted Verilog.
 
+mod contention;
 mod hart_bench;
 mod instructions;
 mod kernels;

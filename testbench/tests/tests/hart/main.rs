@@ -1,6 +1,7 @@
 //! The handler processor alone, on the emitted Verilog.
 
 mod contention;
+mod endings;
 mod hart_bench;
 mod instructions;
 mod kernels;

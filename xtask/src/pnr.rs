@@ -218,7 +218,7 @@ impl Target<'_> {
         let Block { name, folder, files, .. } = self.block;
         let script = yosys::ecp5_script(files, self.options);
         let arguments = format!(
-            "--85k --speed {grade} --freq 100 --seed {seed} --json ecp5.json --report ecp5-{grade}-{seed}.json \
+            "--85k --package CABGA381 --speed {grade} --freq 100 --seed {seed} --json ecp5.json --report ecp5-{grade}-{seed}.json \
              --timing-allow-fail --lpf-allow-unconstrained"
         );
         let tools = [self.yosys.version.as_str(), setup::NEXTPNR];

@@ -7,6 +7,7 @@ mod atomics;
 mod cluster;
 mod cluster_bench;
 mod commands;
+mod contention;
 mod dut;
 #[path = "../hpu/fields.rs"]
 mod fields;

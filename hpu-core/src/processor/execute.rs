@@ -6,6 +6,7 @@ use super::decode::Kind;
 use super::divider::Divider;
 use super::multiplier::Multiplier;
 use super::stages::{address_of, Traits, Executed, Issued};
+use spindle_contract::memory_map::RETURN_ADDRESS;
 use spindle_verilog::prelude::*;
 
 /// misa: RV32IMA with B.
@@ -24,7 +25,7 @@ const MISA: u64 = 0x4000_1103;
 ///
 /// The ALU's result can be used in X, that of the bit unit, of a link and of a counter in M1, a product in M2. A division starts in X if the
 /// divider is free. Instructions are counted in 48 bits.
-#[derive(LogicBlock, Default)]
+#[derive(LogicBlock)]
 pub struct Execute {
     /// Core clock.
     pub clock: Signal<In, Clock>,
@@ -88,6 +89,60 @@ pub struct Execute {
     retired: Reg<Bits<32>>,
     retired_carry: Reg<Bit>,
     retired_high: Reg<Bits<16>>,
+    _return_address: usize,
+}
+
+impl Default for Execute {
+    fn default() -> Self {
+        Self::new(RETURN_ADDRESS)
+    }
+}
+
+impl Execute {
+    /// A jump without offset to `return_address` ends the handler.
+    pub fn new(return_address: u32) -> Self {
+        assert!(return_address >> 28 != 1, "Execute: a return address in the code region would hide an instruction");
+        assert!(return_address & 1 == 0, "Execute: no jump can reach the odd return address {return_address:#x}");
+        Self {
+            clock: Default::default(),
+            reset: Default::default(),
+            number: Default::default(),
+            cycle: Default::default(),
+            thread: Default::default(),
+            issued: Default::default(),
+            valid: Default::default(),
+            a: Default::default(),
+            b: Default::default(),
+            sum: Default::default(),
+            advance: Default::default(),
+            retires: Default::default(),
+            value: Default::default(),
+            executed: Default::default(),
+            first_value: Default::default(),
+            product: Default::default(),
+            divides: Default::default(),
+            claims: Default::default(),
+            cancel: Default::default(),
+            taken: Default::default(),
+            divider_done: Default::default(),
+            divider_thread: Default::default(),
+            divider_busy: Default::default(),
+            quotient: Default::default(),
+            negate: Default::default(),
+            alu: Default::default(),
+            bit_unit: Default::default(),
+            multiplier: Default::default(),
+            divider: Default::default(),
+            divider_owner: Default::default(),
+            fresh: Default::default(),
+            moved: Default::default(),
+            result: Default::default(),
+            retired: Default::default(),
+            retired_carry: Default::default(),
+            retired_high: Default::default(),
+            _return_address: (return_address >> 1) as usize,
+        }
+    }
 }
 
 impl Logic for Execute {
@@ -117,6 +172,12 @@ impl Logic for Execute {
         let jumps = (issued.kind == Kind::Jal) | (issued.kind == Kind::Jalr);
         let taken = jumps | ((issued.kind == Kind::Branch) & (compared ^ funct3.get_bit(0)));
         let after = issued.pc + 2;
+        // What was predicted is compared before the sum is there: all returns of functions have no offset.
+        let to_register = issued.kind == Kind::Jalr;
+        let expected = if to_register { a.get_bits::<17>(1) } else { issued.target };
+        let predicted = (bits::<2>(0), issued.predicted_target, bits::<1>(0)).cat::<17>();
+        let differs = (predicted != expected) | (to_register & !issued.no_offset);
+        let to_exit = a.get_bits::<31>(1) == bits::<31>(self._return_address as u64);
 
         // Counters: an instruction that reads one waits in D until X and M1 are empty, so that all older ones have been counted.
         let retired = (bits::<16>(0), self.retired_high.q.val(), self.retired.q.val()).cat::<64>();
@@ -154,11 +215,12 @@ impl Logic for Execute {
                 after: after,
                 outside: issued.outside,
                 predicted: issued.predicted,
-                predicted_target: issued.predicted_target,
                 sure: issued.sure,
                 micro: issued.micro,
                 taken: taken,
-                branch_target: issued.pc + sext::<17, 12>(issued.immediate.get_bits::<12>(1)),
+                target: if to_register { self.sum.val().get_bits::<17>(1) } else { issued.target },
+                differs: differs,
+                exits: to_register & issued.no_offset & to_exit,
                 sum: self.sum.val(),
                 b: b,
                 traits: Traits {
@@ -167,7 +229,7 @@ impl Logic for Execute {
                     atomic: issued.kind == Kind::Amo,
                     accesses: (issued.kind == Kind::Load) | (issued.kind == Kind::Store) | (issued.kind == Kind::Amo),
                     jumps: jumps,
-                    to_register: issued.kind == Kind::Jalr,
+                    to_register: to_register,
                     transfers: jumps | (issued.kind == Kind::Branch),
                     divides: issued.kind == Kind::Div,
                     fences: (issued.kind == Kind::Fence) | (issued.kind == Kind::FenceI),

@@ -255,9 +255,9 @@ impl Hpu {
             fetch: Default::default(),
             issue: Default::default(),
             operands: Operands::new(options.return_address, options.stack_bytes),
-            execute: Default::default(),
+            execute: Execute::new(options.return_address),
             memory: Default::default(),
-            resolve: Resolve::new(options.return_address),
+            resolve: Default::default(),
             store_buffer: Default::default(),
             tracker: Default::default(),
             write_back: Default::default(),
@@ -453,7 +453,8 @@ impl Logic for Hpu {
         self.memory.acts.next = self.resolve.acts.val();
         self.memory.full.next = self.store_buffer.full.val();
         self.memory.empty.next = self.store_buffer.empty.val();
-        self.memory.conflict.next = self.store_buffer.conflict.val();
+        self.memory.overlap.next = self.store_buffer.overlap.val();
+        self.memory.waiting.next = self.store_buffer.waiting.val();
         self.memory.urgent.next = self.store_buffer.urgent.val();
         self.memory.write_stalls.next = self.tracker.write_stalls.val();
         self.memory.read_stalls.next = self.tracker.read_stalls.val();
@@ -467,6 +468,7 @@ impl Logic for Hpu {
         self.store_buffer.entry.next = self.memory.entry.val();
         self.store_buffer.look_row.next = self.memory.look_row.val();
         self.store_buffer.look_crosses.next = self.memory.look_crosses.val();
+        self.store_buffer.may_push.next = self.memory.may_push.val();
         self.store_buffer.may_use.next = self.memory.may_use.val();
         self.store_buffer.remote_ready.next = self.remote_ready.val();
         self.store_buffer.ends.next = ends;

@@ -164,6 +164,8 @@ impl Logic for Issue {
                 micro: injects,
                 immediate: decoded.immediate,
                 next_immediate: sext::<13, 12>(decoded.immediate.get_bits::<12>(0)) + 4,
+                no_offset: !decoded.immediate.any(),
+                target: self.pc.val() + decoded.immediate.get_bits::<17>(1),
                 alu: if injects { control } else { decoded.alu },
                 unit: decoded.unit,
             };

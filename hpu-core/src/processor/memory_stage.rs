@@ -21,7 +21,7 @@ const LR: u64 = 2;
 /// | loader | in `region_write`, `region_index`, `region` |
 /// | issue | in `issued`, `valid`, `a` of X; out `sum`; in `advance`: X moves to M1 |
 /// | resolve | in `executed`, `live`, `acts`; out `stalls`, `faults`, `cause`, `leaves_long`, `again` |
-/// | store buffer | out `push`, `entry`, `look_row`, `look_crosses`; in `full`, `empty`, `conflict`, `urgent`; out `may_use` |
+/// | store buffer | out `push`, `entry`, `look_row`, `look_crosses`; in `full`, `empty`, `overlap`, `waiting`, `urgent`; out `may_push`, `may_use` |
 /// | remote tracker | out `push_write`, `push_read`; in `write_stalls`, `read_stalls` |
 /// | L1 | out `row`, `valid` of both half ports / in `grant` |
 /// | instruction memory | out `code_address`, `code_valid` / in `code_ready` |
@@ -83,12 +83,16 @@ pub struct MemoryStage {
     pub full: Signal<In, Bit>,
     /// It is empty.
     pub empty: Signal<In, Bit>,
-    /// Row of the load in M1.
+    /// M1 may push in this cycle.
+    pub may_push: Signal<Out, Bit>,
+    /// Row of the load in X.
     pub look_row: Signal<Out, Bits<12>>,
     /// It crosses one.
     pub look_crosses: Signal<Out, Bit>,
-    /// It has to wait for a store.
-    pub conflict: Signal<In, Bit>,
+    /// Entries of the store buffer that it must not overtake.
+    pub overlap: Signal<In, Bits<2>>,
+    /// Entries of the store buffer that have not left.
+    pub waiting: Signal<In, Bits<2>>,
     /// A store has waited too long.
     pub urgent: Signal<In, Bit>,
     /// The ports of L1 are free for stores.
@@ -130,7 +134,10 @@ pub struct MemoryStage {
     in_l2: DFF<Bit>,
     in_code: DFF<Bit>,
     in_port: DFF<Bit>,
-    guess: DFF<Bits<3>>,
+    /// The guess of the region was wrong.
+    wrong: DFF<Bit>,
+    /// Entries of the store buffer that the load must not overtake.
+    overlaps: DFF<Bits<2>>,
     place: DFF<Bits<20>>,
     even_row: DFF<Bits<13>>,
     sum_next: DFF<Bits<22>>,
@@ -162,7 +169,7 @@ impl Logic for MemoryStage {
     #[hdl]
     fn update(&mut self) {
         regs!(self, clock, reset, settled, retries, other_done, issue_left);
-        dffs!(self, clock, found, in_l1, in_l2, in_code, in_port, guess, place, even_row, sum_next);
+        dffs!(self, clock, found, in_l1, in_l2, in_code, in_port, wrong, overlaps, place, even_row, sum_next);
         self.regions.clock.next = self.clock.val();
         let issued = self.issued.val();
         let executed = self.executed.val();
@@ -172,7 +179,7 @@ impl Logic for MemoryStage {
         let is_load = executed.traits.load;
         let is_store = executed.traits.store;
         let is_atomic = executed.traits.atomic;
-        let right = self.guess.q.val() == sum.get_bits::<3>(28);
+        let right = !self.wrong.q.val();
         let looks_again = live & executed.traits.accesses & !right;
 
         // Addresses, and the region in parallel: of the base register, or after a wrong guess that of the sum.
@@ -196,12 +203,17 @@ impl Logic for MemoryStage {
             self.in_l2.d.next = entry.target == Target::L2;
             self.in_code.d.next = entry.target == Target::Code;
             self.in_port.d.next = entry.target == Target::Command;
-            self.guess.d.next = guess;
             self.place.d.next = place;
             self.even_row.d.next = even_row;
         }
         if self.advance.val() {
             self.sum_next.d.next = first_next;
+            self.wrong.d.next = self.a.val().get_bits::<3>(28) != first_sum.get_bits::<3>(28);
+            self.overlaps.d.next = self.overlap.val();
+        } else if looks_again {
+            // Now the region is right; what the access may overlap with is not known.
+            self.wrong.d.next = false;
+            self.overlaps.d.next = bits::<2>(3);
         }
 
         // X: a load reads at once.
@@ -242,7 +254,7 @@ impl Logic for MemoryStage {
 
         // M1: reads that have not been granted, or were granted too early.
         let fast = live & is_load & right & (in_l1 | in_code);
-        let conflict = self.conflict.val() & in_l1;
+        let conflict = in_l1 & (self.overlaps.q.val() & self.waiting.val()).any();
         let fetched = self.settled.q.val() & !conflict;
         let first_half = crosses & !self.other_done.q.val();
         let retries_l1 = self.retries.q.val() & in_l1;
@@ -277,8 +289,9 @@ impl Logic for MemoryStage {
         self.code_valid.next = loads_code | retries_code;
         self.code_address.next =
             if self.retries.q.val() { self.place.q.val().get_bits::<14>(2) } else { place.get_bits::<14>(2) };
-        self.look_row.next = self.place.q.val().get_bits::<12>(3);
-        self.look_crosses.next = crosses & sum.get_bit(2);
+        self.look_row.next = place.get_bits::<12>(3);
+        self.look_crosses.next = first_crosses & first_sum.get_bit(2);
+        self.may_push.next = live & executed.traits.accesses;
         self.from.next = found.target;
 
         // M1: everything that leaves through the store buffer.

@@ -3,7 +3,7 @@
 use super::decode::Kind;
 use super::stages::{Executed, Incident, Wait};
 use spindle_contract::memory_map::{
-    FAULT_BREAK, FAULT_COMMAND, FAULT_FETCH, FAULT_ILLEGAL, FAULT_WATCHDOG, RETURN_ADDRESS,
+    FAULT_BREAK, FAULT_COMMAND, FAULT_FETCH, FAULT_ILLEGAL, FAULT_WATCHDOG,
 };
 use spindle_verilog::prelude::*;
 
@@ -25,7 +25,7 @@ const CODE_TOP: u64 = 0x1000_0000 >> 17;
 ///
 /// Jumps and returns are decided in M1 itself. What needs the access check, that is faults and waits, becomes an incident of the next cycle; the
 /// instruction that has come to M1 by then is dropped with all younger ones (`live` is low).
-#[derive(LogicBlock)]
+#[derive(LogicBlock, Default)]
 pub struct Resolve {
     /// Core clock.
     pub clock: Signal<In, Clock>,
@@ -96,62 +96,6 @@ pub struct Resolve {
     reply_done: Reg<Bit>,
     reply_refused: Reg<Bit>,
     reply_full: Reg<Bit>,
-    _return_address: usize,
-}
-
-impl Default for Resolve {
-    fn default() -> Self {
-        Self::new(RETURN_ADDRESS)
-    }
-}
-
-impl Resolve {
-    /// A jump to `return_address` ends the handler.
-    pub fn new(return_address: u32) -> Self {
-        assert!(return_address >> 28 != 1, "Resolve: a return address in the code region would hide an instruction");
-        assert!(return_address & 1 == 0, "Resolve: no jump can reach the odd return address {return_address:#x}");
-        Self {
-            clock: Default::default(),
-            reset: Default::default(),
-            executed: Default::default(),
-            arrives: Default::default(),
-            valid: Default::default(),
-            expired: Default::default(),
-            live: Default::default(),
-            acts: Default::default(),
-            stalls: Default::default(),
-            faults: Default::default(),
-            cause: Default::default(),
-            leaves_long: Default::default(),
-            again: Default::default(),
-            issuing: Default::default(),
-            done: Default::default(),
-            refused: Default::default(),
-            full: Default::default(),
-            replied: Default::default(),
-            quiet: Default::default(),
-            divides: Default::default(),
-            claims: Default::default(),
-            holds: Default::default(),
-            redirect: Default::default(),
-            next: Default::default(),
-            returns: Default::default(),
-            passes: Default::default(),
-            update: Default::default(),
-            incident_valid: Default::default(),
-            incident: Default::default(),
-            left_last: Default::default(),
-            retires: Default::default(),
-            occupied: Default::default(),
-            happens: Default::default(),
-            happening: Default::default(),
-            left: Default::default(),
-            reply_done: Default::default(),
-            reply_refused: Default::default(),
-            reply_full: Default::default(),
-            _return_address: (return_address >> 1) as usize,
-        }
-    }
 }
 
 impl Logic for Resolve {
@@ -172,25 +116,15 @@ impl Logic for Resolve {
         self.occupied.d.next = if holds { live } else { self.arrives.val() };
         self.valid.next = self.occupied.q.val();
 
-        // Where the program goes.
-        let is_jalr = traits.to_register;
-        let jumps = traits.jumps;
-        let target = if jumps { executed.sum.get_bits::<17>(1) } else { executed.branch_target };
-        let next = if executed.taken {
-            // JALR clears bit 0 of its target, which a program counter does not even have.
-            target
-        } else {
-            executed.after
-        };
-        let predicted = (bits::<2>(0), executed.predicted_target, bits::<1>(0)).cat::<17>();
-        let missed = (executed.taken != executed.predicted) | (executed.taken & (target != predicted));
-        let to_exit = executed.sum.get_bits::<31>(1) == bits::<31>(self._return_address as u64);
-        let returns = acts & is_jalr & to_exit;
-        let stray = jumps & !(is_jalr & to_exit) & (executed.sum.get_bits::<15>(17) != CODE_TOP);
+        // Where the program goes. JALR clears bit 0 of its target, which a program counter does not even have.
+        let next = if executed.taken { executed.target } else { executed.after };
+        let missed = (executed.taken != executed.predicted) | (executed.taken & executed.differs);
+        let exits = executed.exits;
+        let stray = traits.jumps & !exits & (executed.sum.get_bits::<15>(17) != CODE_TOP);
         self.next.next = next;
         self.redirect.next = live & (missed | (kind == Kind::FenceI));
-        self.returns.next = returns;
-        self.update.next = acts & !(is_jalr & to_exit) & (traits.transfers | executed.predicted);
+        self.returns.next = acts & exits;
+        self.update.next = acts & !exits & (traits.transfers | executed.predicted);
         self.passes.next = acts & traits.plain;
 
         // What happens in the next cycle.

@@ -42,6 +42,10 @@ pub struct Issued {
     pub immediate: Bits<32>,
     /// The immediate of a load or store, plus 4.
     pub next_immediate: Bits<13>,
+    /// The immediate is 0.
+    pub no_offset: Bit,
+    /// Where a branch or JAL goes.
+    pub target: Bits<17>,
     /// For the ALU.
     pub alu: AluControl,
     /// For the bit unit.
@@ -68,15 +72,17 @@ pub struct Executed {
     /// See [`Issued`].
     pub predicted: Bit,
     /// See [`Issued`].
-    pub predicted_target: Bits<14>,
-    /// See [`Issued`].
     pub sure: Bit,
     /// See [`Issued`].
     pub micro: Bit,
     /// It is a jump, or a branch whose condition holds.
     pub taken: Bit,
-    /// Where a conditional branch goes.
-    pub branch_target: Bits<17>,
+    /// Where it goes then.
+    pub target: Bits<17>,
+    /// That is not `predicted_target`. Of a JALR with an offset this is not known: always set.
+    pub differs: Bit,
+    /// It ends the handler: a JALR without offset to the return address.
+    pub exits: Bit,
     /// a + immediate: address of an access, target of JAL and JALR.
     pub sum: Bits<32>,
     /// Second operand: what is stored, or a0 of a JALR.

@@ -46,14 +46,15 @@ pub struct Leaving {
 ///
 /// | neighbour | ports |
 /// |---|---|
-/// | M1 | in `push`, `entry` / out `full`, `empty`; in `look_row`, `look_crosses`, out `conflict`: a load there has to wait |
+/// | M1 | in `push`, `entry`, `may_push` / out `full`, `empty`, `waiting` |
+/// | X | in `look_row`, `look_crosses` / out `overlap`: entries that a load there must not overtake |
 /// | L1 | out `request`, `valid` of both half ports / in `grant`, `may_use` (no load uses the ports in this cycle) ; out `urgent` |
 /// | remote unit | out `remote`, `remote_valid` / in `remote_ready` |
 /// | command port | out `port`, `port_write`, if `port_free` |
 /// | threads, endings | in `ends`, `thread`; out `draining`: entries of an ended handler have not left yet |
 ///
 /// An entry can leave in the cycle after its push, one per cycle. The two halves of a store that crosses a word leave together or one after the other.
-/// `conflict` compares rows of eight bytes, and is always high for accesses that cross such a row. The head that has waited four cycles asks for
+/// `overlap` compares rows of eight bytes, and is always high for accesses that cross such a row. The head that has waited four cycles asks for
 /// the ports by `urgent`.
 #[derive(LogicBlock, Default)]
 pub struct StoreBuffer {
@@ -69,12 +70,16 @@ pub struct StoreBuffer {
     pub full: Signal<Out, Bit>,
     /// Nothing waits.
     pub empty: Signal<Out, Bit>,
-    /// Bits 14:3 of the address of a load.
+    /// M1 may push `entry` in this cycle.
+    pub may_push: Signal<In, Bit>,
+    /// Bits 14:3 of the address of a load in X.
     pub look_row: Signal<In, Bits<12>>,
     /// It crosses a row.
     pub look_crosses: Signal<In, Bit>,
-    /// It may read what is still to be written.
-    pub conflict: Signal<Out, Bit>,
+    /// Entries, also one that comes in this cycle, that the load must not overtake.
+    pub overlap: Signal<Out, Bits<STORE_ENTRIES>>,
+    /// Entries that have not left.
+    pub waiting: Signal<Out, Bits<STORE_ENTRIES>>,
     /// The ports of L1 are free.
     pub may_use: Signal<In, Bit>,
     /// The head should have them.
@@ -188,7 +193,10 @@ impl Logic for StoreBuffer {
         if leaves {
             self.read_at.d.next = !read_at;
         }
-        let mut conflict: Bit = false;
+        let entry = self.entry.val();
+        let entry_row = entry.address.get_bits::<12>(3);
+        let entry_crosses = entry.address.get_bit(2) & entry.even_strobe.any();
+        let mut overlap: Bits<STORE_ENTRIES> = bits::<STORE_ENTRIES>(0);
         for i in 0..STORE_ENTRIES {
             regs!(self, clock, reset, used[i]);
             dffs!(self, clock, rows[i], crossing[i]);
@@ -196,15 +204,19 @@ impl Logic for StoreBuffer {
                 self.used[i].d.next = false;
             }
             if self.push.val() & (write_at == (i == 1)) {
-                let entry = self.entry.val();
                 self.used[i].d.next = true;
-                self.rows[i].d.next = entry.address.get_bits::<12>(3);
-                self.crossing[i].d.next = entry.address.get_bit(2) & entry.even_strobe.any();
+                self.rows[i].d.next = entry_row;
+                self.crossing[i].d.next = entry_crosses;
             }
-            let same = self.rows[i].q.val() == self.look_row.val();
-            conflict = conflict | (self.used[i].q.val() & (same | self.crossing[i].q.val() | self.look_crosses.val()));
+            let looks = self.look_row.val();
+            let crosses = self.look_crosses.val();
+            let old = self.used[i].q.val() & ((self.rows[i].q.val() == looks) | self.crossing[i].q.val() | crosses);
+            let comes = self.may_push.val() & (write_at == (i == 1));
+            let added = comes & ((entry_row == looks) | entry_crosses | crosses);
+            overlap = overlap.replace_bit(i, old | added);
         }
-        self.conflict.next = conflict;
+        self.overlap.next = overlap;
+        self.waiting.next = (self.used[1].q.val(), self.used[0].q.val()).cat::<STORE_ENTRIES>();
 
         // What has to leave before an ended handler's stores have.
         let waiting = (both, any & !both).cat::<2>();

@@ -5,6 +5,15 @@ use super::types::Ending;
 use spindle_blocks::fifo::LutFifo;
 use spindle_verilog::prelude::*;
 
+/// An ending and its thread.
+#[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
+pub struct Ended {
+    /// Hardware thread.
+    pub thread: Bit,
+    /// How.
+    pub ending: Ending,
+}
+
 /// The clocks of both threads, their budgets, and the endings that were not taken yet.
 ///
 /// | neighbour | ports |
@@ -62,15 +71,15 @@ pub struct Endings {
     elapsed: [DFF<Bits<32>>; 2],
     budget: [DFF<Bits<32>>; 2],
     used_up: [Reg<Bit>; 2],
-    endings: LutFifo<Ending, 2>,
-    /// The threads of the endings: as the FIFO, for the first thing that is asked of its head.
-    threads: LutFifo<Bits<1>, 2>,
+    endings: LutFifo<Ended, 2>,
+    offered: Reg<Bit>,
 }
 
 impl Logic for Endings {
     #[hdl]
     fn update(&mut self) {
-        clocks!(self, clock, reset, endings, threads);
+        regs!(self, clock, reset, offered);
+        clocks!(self, clock, reset, endings);
         let thread = self.thread.val();
         for i in 0..2 {
             regs!(self, clock, reset, used_up[i]);
@@ -95,7 +104,7 @@ impl Logic for Endings {
         let incident = self.incident.val();
         let pc = address_of(incident.pc);
         self.endings.write_valid.next = self.ends.val();
-        self.endings.write.next = Ending {
+        let ending = Ending {
             bank: self.bank.val(),
             code: self.code.val(),
             fault: self.incident_valid.val(),
@@ -104,20 +113,17 @@ impl Logic for Endings {
             address: if incident.of_access { incident.address } else { pc },
             cycles: if thread { self.elapsed[1].q.val() } else { self.elapsed[0].q.val() },
         };
-        self.threads.write_valid.next = self.ends.val();
-        self.threads.write.next = thread.into();
-        let drains = if self.threads.read.val().get_bit(0) {
-            self.drains.val().get_bit(1)
-        } else {
-            self.drains.val().get_bit(0)
-        };
-        let valid = self.endings.read_valid.val() & !drains;
+        self.endings.write.next = Ended { thread: thread, ending: ending };
+        let oldest = self.endings.read.val();
+        let drains = if oldest.thread { self.drains.val().get_bit(1) } else { self.drains.val().get_bit(0) };
+        // Once offered it stays, also if the next handler of its thread has ended in the meantime.
+        let valid = self.endings.read_valid.val() & (self.offered.q.val() | !drains);
         let taken = valid & self.ending_ready.val();
+        self.offered.d.next = valid & !taken;
         self.endings.read_ready.next = taken;
-        self.threads.read_ready.next = taken;
-        self.ending.next = self.endings.read.val();
+        self.ending.next = oldest.ending;
         self.ending_valid.next = valid;
         self.freed.next = taken;
-        self.freed_bank.next = self.endings.read.val().bank;
+        self.freed_bank.next = oldest.ending.bank;
     }
 }

@@ -31,6 +31,8 @@
 //! | return in M1 | first fetch of the next handler | 0: it is in F in the next cycle |
 //! | wait in M1 | first fetch of the other handler | 1 |
 //!
+//! A handler returns by a JALR without offset to the return address.
+//!
 //! The threads are described in [`threads`](super::threads), faults in [`resolve`](super::resolve), the watchdog in [`endings`](super::endings).
 
 use super::endings::Endings;

@@ -185,8 +185,7 @@ impl Logic for RemoteRouter {
         }
         self.l2_hpu.next = head.hpu;
         self.l2_valid.next = stands;
-        self.under_way.write.next =
-            Part { hpu: head.hpu, first: crosses & !second, second: second, offset: offset };
+        self.under_way.write.next = Part { hpu: head.hpu, first: crosses & !second, second: second, offset: offset };
         self.under_way.write_valid.next = moves;
 
         // Answers. The second part's bytes come behind those of the first.

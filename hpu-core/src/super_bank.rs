@@ -148,8 +148,7 @@ impl Logic for SuperBank {
             self.last[1].d.next = high_index;
         }
         for i in 0..self._hpus {
-            self.grant[i].next =
-                wants.get_bit(i) & (index == bits::<2>((i % 4) as u64)) & (in_high == (i >= 4));
+            self.grant[i].next = wants.get_bit(i) & (index == bits::<2>((i % 4) as u64)) & (in_high == (i >= 4));
         }
 
         // Its access, as a tree over the bits of its number.
@@ -189,8 +188,7 @@ impl Logic for SuperBank {
             self.banks[b].b_advance.next = true;
         }
         for g in 0..2 {
-            self.wide_read[g].next =
-                (self.banks[2 * g + 1].a_read.val(), self.banks[2 * g].a_read.val()).cat::<64>();
+            self.wide_read[g].next = (self.banks[2 * g + 1].a_read.val(), self.banks[2 * g].a_read.val()).cat::<64>();
         }
         self.data.next = match self.bank_read.q.val().index() {
             0 => self.banks[0].b_read.val(),

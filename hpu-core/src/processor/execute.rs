@@ -5,7 +5,7 @@ use super::bit_unit::BitUnit;
 use super::decode::Kind;
 use super::divider::Divider;
 use super::multiplier::Multiplier;
-use super::stages::{address_of, Traits, Executed, Issued};
+use super::stages::{address_of, Executed, Issued, Traits};
 use spindle_contract::memory_map::RETURN_ADDRESS;
 use spindle_verilog::prelude::*;
 

@@ -2,9 +2,7 @@
 
 use super::decode::Kind;
 use super::stages::{Executed, Incident, Wait};
-use spindle_contract::memory_map::{
-    FAULT_BREAK, FAULT_COMMAND, FAULT_FETCH, FAULT_ILLEGAL, FAULT_WATCHDOG,
-};
+use spindle_contract::memory_map::{FAULT_BREAK, FAULT_COMMAND, FAULT_FETCH, FAULT_ILLEGAL, FAULT_WATCHDOG};
 use spindle_verilog::prelude::*;
 
 /// Upper bits of an address in the first 128 KiB of the code region.

@@ -184,8 +184,7 @@ impl Logic for WriteBack {
         self.third_word.d.next = second_value;
         // Whatever is not a narrow load passes the lanes as an aligned word.
         let narrow = self.second_narrow.q.val();
-        self.third_offset.d.next =
-            if narrow { self.second_offset.q.val().get_bits::<2>(0) } else { bits::<2>(0) };
+        self.third_offset.d.next = if narrow { self.second_offset.q.val().get_bits::<2>(0) } else { bits::<2>(0) };
         self.third_funct3.d.next = if narrow { self.second_funct3.q.val() } else { bits::<3>(2) };
         self.other_read.d.next = self.other_granted.val() & !self.ends.val();
         self.other_there.d.next = self.other_read.q.val() & !self.ends.val();

@@ -155,7 +155,8 @@ fn pieces() -> Vec<(&'static str, Vec<u32>)> {
         ("branch, not taken", vec![branch(0, 5, 6, 8)]),
         ("branch, taken", vec![branch(1, 5, 6, 8), NOP]),
         ("`jal`", vec![jal(0, 8), NOP]),
-        ("`jalr`", vec![auipc(7, 0), NOP, NOP, NOP, jalr(0, 7, 24), NOP]),
+        ("`jalr` without offset", vec![auipc(7, 0), addi(7, 7, 24), NOP, NOP, jalr(0, 7, 0), NOP]),
+        ("`jalr` with an offset", vec![auipc(7, 0), NOP, NOP, NOP, jalr(0, 7, 24), NOP]),
         (
             "call and return, twice from different places",
             vec![jal(link, 12), jal(link, 8), jal(0, 8), jalr(0, link, 0)],

@@ -6,6 +6,7 @@ use crate::source::Source;
 use anyhow::{anyhow, Result};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
 /// Which way a port of the top module goes.
@@ -101,6 +102,10 @@ pub struct Model {
     library: Arc<Library>,
     clock: Option<Port>,
     wave: Option<PathBuf>,
+    /// A wave that is to begin in this cycle.
+    wave_later: Option<(u64, PathBuf)>,
+    /// Told in which cycle the instance stood when it was dropped.
+    last_cycle: Option<Arc<AtomicU64>>,
     /// An input has changed since the last evaluation.
     changed: bool,
 }
@@ -137,7 +142,8 @@ impl Model {
             }
         }
         let clock = library.port("clock").ok().filter(|port| port.width == 1 && port.input);
-        let mut model = Model { instance, library, clock, wave: None, changed: true };
+        let mut model =
+            Model { instance, library, clock, wave: None, wave_later: None, last_cycle: None, changed: true };
         model.eval();
         model
     }
@@ -277,8 +283,22 @@ impl Model {
         let Some(clock) = self.clock else {
             panic!("`{}` has no one-bit input `clock`; name its clock with set_clock", self.library.top)
         };
+        if self.wave_later.is_some() {
+            self.open_late(count);
+        }
         if let Err(error) = self.instance.ticks(clock.index as usize, count) {
             self.give_up(&error);
+        }
+    }
+
+    /// Opens a wave whose time has come, or comes within `count` cycles.
+    #[cold]
+    fn open_late(&mut self, count: u64) {
+        let end = self.cycle() + count;
+        if let Some((_, path)) = self.wave_later.take_if(|(from, _)| *from <= end) {
+            if let Err(error) = self.trace_open(path) {
+                eprintln!("`{}`: no wave: {error:#}", self.library.top);
+            }
         }
     }
 
@@ -307,6 +327,20 @@ impl Model {
         self.instance.wave_open(path.as_ref())?;
         self.wave = Some(path.as_ref().to_path_buf());
         Ok(())
+    }
+
+    /// Records from cycle `from` on. If many cycles are taken at once, from a little earlier.
+    pub fn trace_open_at(&mut self, path: impl AsRef<Path>, from: u64) -> Result<()> {
+        if from <= self.cycle() {
+            return self.trace_open(path);
+        }
+        self.wave_later = Some((from, path.as_ref().to_path_buf()));
+        Ok(())
+    }
+
+    /// Has `cycle` written when the instance is dropped: the cycle that it had come to.
+    pub(crate) fn report_last_cycle(&mut self, cycle: Arc<AtomicU64>) {
+        self.last_cycle = Some(cycle);
     }
 
     /// Ends the recording; dropping the model does so too.
@@ -347,6 +381,9 @@ impl Model {
 
 impl Drop for Model {
     fn drop(&mut self) {
+        if let Some(last) = &self.last_cycle {
+            last.store(self.cycle(), Ordering::Relaxed);
+        }
         if let (true, Some(path)) = (std::thread::panicking(), &self.wave) {
             eprintln!("`{}` stopped in cycle {}; wave: {}", self.library.top, self.cycle(), path.display());
         }

@@ -1,4 +1,5 @@
-//! Waves of failing tests: a test runs without recording, and if it fails it runs again with recording on.
+//! Waves of failing tests: a test runs without recording, and if it fails it runs again with recording on, for the last cycles before the failure:
+//! a wave of a million cycles fills a disk and nobody looks at its beginning.
 
 use crate::compile::cache_folder;
 use crate::model::Model;
@@ -7,9 +8,14 @@ use crate::source::Source;
 use anyhow::{Context, Result};
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
-use std::cell::Cell;
+use std::cell::RefCell;
 use std::panic::{catch_unwind, resume_unwind, AssertUnwindSafe};
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::Arc;
+
+/// Cycles before the failure that a wave holds, at least.
+const WINDOW: u64 = 20_000;
 
 /// What a test gets from [`run_with_wave_on_failure`].
 pub struct WaveContext {
@@ -17,7 +23,10 @@ pub struct WaveContext {
     seed: u64,
     /// Folder for waves; `None` = do not record.
     folder: Option<PathBuf>,
-    models: Cell<u32>,
+    /// Cycles in which the recordings of the models begin, in the order in which they are made; 0 for all others.
+    starts: Vec<u64>,
+    /// The cycle that each model had come to when it was dropped.
+    ends: RefCell<Vec<Arc<AtomicU64>>>,
 }
 
 impl WaveContext {
@@ -41,14 +50,18 @@ impl WaveContext {
         let recording = self.recording();
         let library = Model::build(&source.clone().with_trace(recording || source.options.trace))?;
         let mut model = library.instance_with_seed(self.seed);
+        let number = self.ends.borrow().len();
+        let end = Arc::new(AtomicU64::new(0));
+        self.ends.borrow_mut().push(end.clone());
+        model.report_last_cycle(end);
         if let Some(folder) = &self.folder {
-            let number = self.models.replace(self.models.get() + 1);
             let suffix = if number == 0 { String::new() } else { format!(".{number}") };
             std::fs::create_dir_all(folder)
                 .with_context(|| format!("cannot create the wave folder {}", folder.display()))?;
             let path = folder.join(format!("{}{suffix}.vcd", self.name));
-            model.trace_open(&path)?;
-            println!("{}: wave {}", self.name, path.display());
+            let start = self.starts.get(number).copied().unwrap_or(0);
+            model.trace_open_at(&path, start)?;
+            println!("{}: wave {} from cycle {start} on", self.name, path.display());
         }
         Ok(model)
     }
@@ -60,11 +73,15 @@ impl WaveContext {
 /// Models must come from [`WaveContext::model`] and randomness from [`WaveContext::rng`] or [`WaveContext::seed`].
 pub fn run_with_wave_on_failure(name: &str, test: impl Fn(&WaveContext)) {
     let seed = seed_from_env(name);
-    let context = |folder| WaveContext { name: name.replace(['/', ':', ' '], "_"), seed, folder, models: Cell::new(0) };
+    let name_of_file = name.replace(['/', ':', ' '], "_");
+    let context =
+        |folder, starts| WaveContext { name: name_of_file.clone(), seed, folder, starts, ends: RefCell::default() };
     if let Some(folder) = std::env::var_os("SPINDLE_VCD") {
-        return test(&context(Some(folder.into())));
+        return test(&context(Some(folder.into()), vec![]));
     }
-    let Err(failure) = catch_unwind(AssertUnwindSafe(|| test(&context(None)))) else { return };
+    let first = context(None, vec![]);
+    let Err(failure) = catch_unwind(AssertUnwindSafe(|| test(&first))) else { return };
+    let starts = first.ends.borrow().iter().map(|end| end.load(Ordering::Relaxed).saturating_sub(WINDOW)).collect();
     let folder = match cache_folder() {
         Ok(cache) => cache.with_file_name("waves"),
         Err(error) => {
@@ -73,7 +90,7 @@ pub fn run_with_wave_on_failure(name: &str, test: impl Fn(&WaveContext)) {
         }
     };
     eprintln!("{name}: failed; running it again with waves in {}", folder.display());
-    if catch_unwind(AssertUnwindSafe(|| test(&context(Some(folder))))).is_ok() {
+    if catch_unwind(AssertUnwindSafe(|| test(&context(Some(folder), starts)))).is_ok() {
         eprintln!("{name}: the recorded repetition passed, so this test depends on more than its seed");
     }
     eprintln!("{name}: repeat with SPINDLE_SEED={seed}");

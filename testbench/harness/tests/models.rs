@@ -242,6 +242,30 @@ fn a_failing_test_leaves_a_wave() {
     assert!(std::fs::read_to_string(wave()).unwrap().contains("#35"));
 }
 
+#[test]
+fn the_wave_of_a_long_test_holds_its_end() {
+    if std::env::var_os("SPINDLE_VCD").is_some() {
+        return;
+    }
+    let wave = spindle_wave("harness_long");
+    let _ = std::fs::remove_file(&wave);
+    panic_text(|| {
+        run_with_wave_on_failure("harness_long", |context| {
+            let mut model = context.model(&source("counter", COUNTER)).unwrap();
+            model.reset(1);
+            (0..99_999).for_each(|_| model.tick());
+            panic!("at last");
+        })
+    });
+    let times: Vec<u64> = std::fs::read_to_string(wave)
+        .unwrap()
+        .lines()
+        .filter_map(|line| line.strip_prefix('#')?.parse().ok())
+        .collect();
+    let (first, last) = (times[0] / 10, times.last().unwrap() / 10);
+    assert!((79_990..=80_000).contains(&first) && last >= 99_999, "recorded {first} to {last}");
+}
+
 /// Where the harness puts the wave of test `name`: beside the model cache.
 fn spindle_wave(name: &str) -> std::path::PathBuf {
     let library = Model::build(&source("counter", COUNTER)).unwrap();

@@ -25,6 +25,10 @@ const MOST_BYTES: usize = 1 << 20;
 const MOST_SECONDS: f64 = 5.0;
 /// Placement may be late by one full-size segment: the moment of its look-up varies.
 const MOST_LAG: f64 = 24.0;
+/// Cycles between two handlers when one has to wait; cycles per instruction of the kernels.
+const MOST_SWITCH: f64 = 2.0;
+const MOST_STRAIGHT_CPI: f64 = 1.15;
+const MOST_CPI: f64 = 1.30;
 /// The least speed of the simulation of the default configuration.
 const LEAST_SPEED: f64 = 100_000.0;
 
@@ -214,7 +218,11 @@ fn simulation() -> Result<Vec<Figure>> {
 
 /// The bounds that are not kept, one sentence each.
 fn complaints(report: &Report) -> Vec<String> {
-    let number = |pointer: &str| report.tree.get(pointer.split('.').next()?)?.get(pointer.split('.').nth(1)?)?.as_f64();
+    let number = |key: &str| {
+        let mut parts = key.split('.');
+        let first = report.tree.get(parts.next()?)?;
+        parts.try_fold(first, |place, part| place.get(part))?.as_f64()
+    };
     let mut complaints = Vec::new();
     let mut most = |key: &str, limit: f64| {
         if let Some(value) = number(key).filter(|value| *value > limit) {
@@ -226,6 +234,11 @@ fn complaints(report: &Report) -> Vec<String> {
     most("elaboration.seconds", MOST_SECONDS);
     most("throughput.stream_bubbles", 0.0);
     most("throughput.placement_lag", MOST_LAG);
+    most("hpu.start_cycles", 1.0);
+    most("hpu.switch_cycles", MOST_SWITCH);
+    for key in hpu::CPI {
+        most(key, if hpu::STRAIGHT.contains(key) { MOST_STRAIGHT_CPI } else { MOST_CPI });
+    }
     if let Some(speed) = number("sim.cycles_per_second").filter(|speed| *speed < LEAST_SPEED) {
         complaints.push(format!("sim.cycles_per_second is {speed:.0}, the least is {LEAST_SPEED}"));
     }
@@ -267,5 +280,7 @@ mod tests {
         assert!(complaints(&report).is_empty());
         report.enter(&[], figures(161, 160, 99_999.0));
         assert_eq!(complaints(&report).len(), 3);
+        report.enter(&[], Ok(vec![Figure::new("hpu.cpi.filtering", 1.16, ""), Figure::new("hpu.cpi.crc32", 1.16, "")]));
+        assert_eq!(complaints(&report).len(), 4);
     }
 }

@@ -30,6 +30,9 @@ pub const CPI: &[&str] = &[
     "hpu.cpi.crc32",
 ];
 
+/// Those of them that are little else than straight code.
+pub const STRAIGHT: &[&str] = &["hpu.cpi.ping_pong", "hpu.cpi.filtering"];
+
 /// The processor of `config` on its bench.
 pub fn open(config: &Config) -> Result<Hart> {
     let design = session::elaborate(|| spindle_nic::emit_hpu(config)).context("cannot emit the handler processor")?;

@@ -24,7 +24,7 @@ const MISA: u64 = 0x4000_1103;
 /// | top | in `advance`: X moves to M1; in `number`, `cycle`, `thread`, `retires` |
 ///
 /// The ALU's result can be used in X, that of the bit unit, of a link and of a counter in M1, a product in M2. A division starts in X if the
-/// divider is free. Instructions are counted in 48 bits.
+/// divider is free, also if M1 does not take it yet. Instructions are counted in 48 bits.
 #[derive(LogicBlock)]
 pub struct Execute {
     /// Core clock.
@@ -82,6 +82,9 @@ pub struct Execute {
     multiplier: Multiplier,
     divider: Divider,
     divider_owner: DFF<Bit>,
+    /// The divider works on the instruction in X, which could not move on.
+    begun: Reg<Bit>,
+    /// It works on the one in M1.
     fresh: Reg<Bit>,
     moved: DFF<Executed>,
     result: DFF<Bits<32>>,
@@ -134,6 +137,7 @@ impl Execute {
             multiplier: Default::default(),
             divider: Default::default(),
             divider_owner: Default::default(),
+            begun: Default::default(),
             fresh: Default::default(),
             moved: Default::default(),
             result: Default::default(),
@@ -148,7 +152,7 @@ impl Execute {
 impl Logic for Execute {
     #[hdl]
     fn update(&mut self) {
-        regs!(self, clock, reset, fresh, retired, retired_carry, retired_high);
+        regs!(self, clock, reset, begun, fresh, retired, retired_carry, retired_high);
         dffs!(self, clock, divider_owner, moved, result);
         clocks!(self, clock, reset, divider);
         self.bit_unit.clock.next = self.clock.val();
@@ -162,15 +166,17 @@ impl Logic for Execute {
         self.alu.b.next = b;
         self.alu.control.next = issued.alu;
         self.value.next = self.alu.result.val();
-        let compared = if !funct3.get_bit(2) {
-            self.alu.equal.val()
-        } else if funct3.get_bit(1) {
-            self.alu.less_unsigned.val()
-        } else {
-            self.alu.less.val()
-        };
         let jumps = (issued.kind == Kind::Jal) | (issued.kind == Kind::Jalr);
-        let taken = jumps | ((issued.kind == Kind::Branch) & (compared ^ funct3.get_bit(0)));
+        // Both outcomes of the comparison are followed to their end: the sign of the difference comes last and only chooses.
+        let branches = issued.kind == Kind::Branch;
+        let differ = a.get_bit(31) ^ b.get_bit(31);
+        let by_sign = if funct3.get_bit(1) { b.get_bit(31) } else { a.get_bit(31) };
+        let compares = funct3.get_bit(2);
+        let if_below = if compares { by_sign | !differ } else { self.alu.equal.val() };
+        let if_not = if compares { by_sign & differ } else { self.alu.equal.val() };
+        let taken_below = jumps | (branches & (if_below ^ funct3.get_bit(0)));
+        let taken_else = jumps | (branches & (if_not ^ funct3.get_bit(0)));
+        let taken = if self.alu.sum.val().get_bit(31) { taken_else } else { taken_below };
         let after = issued.pc + 2;
         // What was predicted is compared before the sum is there: all returns of functions have no offset.
         let to_register = issued.kind == Kind::Jalr;
@@ -258,13 +264,17 @@ impl Logic for Execute {
         self.product.next = self.multiplier.result.val();
 
         // The division of an instruction that does not live to claim it is cancelled.
-        let starts = self.valid.val() & (issued.kind == Kind::Div) & self.advance.val() & !self.divider.busy.val();
-        self.fresh.d.next = starts;
+        let starts = self.valid.val() & (issued.kind == Kind::Div) & !self.divider.busy.val();
+        let begun = starts | (self.begun.q.val() & self.valid.val());
+        self.begun.d.next = begun & !self.advance.val();
+        self.fresh.d.next = begun & self.advance.val();
         if starts {
             self.divider_owner.d.next = self.thread.val();
         }
         self.divider.start.next = starts;
-        self.divider.cancel.next = self.cancel.val() | (self.fresh.q.val() & !self.claims.val());
+        self.divider.cancel.next = self.cancel.val()
+            | (self.fresh.q.val() & !self.claims.val())
+            | (self.begun.q.val() & !self.valid.val());
         self.divider.a.next = a;
         self.divider.b.next = b;
         self.divider.funct3.next = funct3;

@@ -174,6 +174,8 @@ pub struct CommandPort {
     arguments: LutMemory<Bits<32>, 3>,
     written: [Reg<Bits<4>>; 2],
     limit_table: LutMemory<Limits, 2>,
+    /// Those of the current bank; a change of bank sends the arguments through the checks again, so one cycle late is in time.
+    limits_now: DFF<Limits>,
     /// Whose arguments are checked.
     thread: Reg<Bit>,
     /// Bank of the handler of each thread.
@@ -210,7 +212,7 @@ impl Logic for CommandPort {
     fn update(&mut self) {
         regs!(self, clock, reset, written, thread, banks, again, argument_valid, argument_late, waits, done, refused);
         regs!(self, clock, reset, full, busy, error, mine, from_packet, last_handle, offered_valid, fresh);
-        dffs!(self, clock, argument, source, length, address, checked, opcode, handle_slot, answer, offered);
+        dffs!(self, clock, limits_now, argument, source, length, address, checked, opcode, handle_slot, answer, offered);
         let port = self.port.val();
         let thread = self.thread.q.val();
         let bank = if thread { self.banks[1].q.val() } else { self.banks[0].q.val() };
@@ -272,7 +274,8 @@ impl Logic for CommandPort {
         self.limit_table.write_address.next = self.limits_bank.val();
         self.limit_table.write_data.next = self.limits.val();
         self.limit_table.read_address.next = bank;
-        let limits = self.limit_table.read_data.val();
+        self.limits_now.d.next = self.limit_table.read_data.val();
+        let limits = self.limits_now.q.val();
         let value = self.argument.q.val().value;
         let in_packet = value.get_bits::<4>(28) == bits::<4>(PACKET);
         let in_scratch = value.get_bits::<4>(28) == bits::<4>(SCRATCH);

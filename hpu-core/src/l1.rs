@@ -131,7 +131,7 @@ impl L1 {
 impl Logic for L1 {
     #[hdl]
     fn update(&mut self) {
-        regs!(self, clock, reset, pending, late, waited, data);
+        regs!(self, clock, reset, pending, late, waited);
         dffs!(self, clock, beat, whole, word_of_beat, group, group_read, columns, columns_read);
         clocks!(self, clock, reset, super_banks);
 
@@ -154,7 +154,7 @@ impl Logic for L1 {
         self.group.d.next = if moves { mover_group } else { atomic_group };
         self.group_read.d.next = self.group.q.val();
 
-        // The register of the writes. One choice of four sources per bit; a scrub is its reset.
+        // The register of the writes: one choice of four sources per bit, and a scrub is its reset.
         let held = moves & (mover_group == written);
         let writes = self.pending.q.val() & !held;
         self.late.d.next = self.pending.q.val() & held;
@@ -169,6 +169,9 @@ impl Logic for L1 {
         self.scrub_ready.next = room & !packet & !page & !atomic;
         self.settled.next = room;
         let source = (atomic | (page & self.page_half.val()), atomic | (page & !self.page_half.val())).cat::<2>();
+        self.data.clock.next = self.clock.val();
+        self.data.reset.next = room & scrub;
+        self.data.d.next = self.data.q.val();
         if room {
             self.pending.d.next = packet | page | atomic | scrub;
             self.beat.d.next = if packet {
@@ -194,9 +197,6 @@ impl Logic for L1 {
                 )
                     .cat::<512>(),
             };
-            if scrub {
-                self.data.d.next = bits::<512>(0);
-            }
         }
 
         // The super-banks. Word w of a beat lies in super-bank w[2:0], half w[3].

@@ -16,8 +16,9 @@
 //!
 //! A word of the super-bank cannot be read or written by anybody else in between, so an AMO is one step in the order of the accesses.
 //!
-//! LR makes a reservation of its word for its hardware thread, one per HPU. It ends when an atomic of anybody writes the word, when a store to a
-//! scratchpad is granted in the word's super-bank, or with the next LR or SC of the HPU. Stores to stacks and packets are a thread's own affair.
+//! LR makes a reservation of its word, one per hardware thread. It ends when an atomic of anybody writes the word, when a store to a scratchpad is
+//! granted in the word's super-bank, or with the next LR or SC of the thread. So among threads that do nothing else, the first SC always succeeds.
+//! Stores to stacks and packets are a thread's own affair.
 
 use crate::amo_alu::AmoAlu;
 use crate::processor::types::{RemoteAnswer, RemoteRequest};
@@ -101,9 +102,9 @@ pub struct L1Atomics {
     alu: AmoAlu,
     result: DFF<Bits<32>>,
     failed: DFF<Bit>,
-    reserved: Reg<Bits<8>>,
-    /// {thread, word address} of each HPU's reservation.
-    reservation: Vec<DFF<Bits<15>>>,
+    reserved: Reg<Bits<16>>,
+    /// Word address of each thread's reservation, {HPU, thread}.
+    reservation: Vec<DFF<Bits<14>>>,
     _hpus: usize,
 }
 
@@ -111,7 +112,7 @@ impl L1Atomics {
     /// For `hpus` HPUs, 1 to 8.
     pub fn new(hpus: usize) -> Self {
         assert!((1..=8).contains(&hpus), "L1Atomics: {hpus} HPUs cannot be served; choose 1 to 8");
-        Self { reservation: (0..hpus).map(|_| Default::default()).collect(), _hpus: hpus, ..Default::default() }
+        Self { reservation: (0..2 * hpus).map(|_| Default::default()).collect(), _hpus: hpus, ..Default::default() }
     }
 }
 
@@ -197,26 +198,25 @@ impl Logic for L1Atomics {
 
         // Reservations. What was granted before the lock has been heard of when the word is modified.
         let word_address = held.address.get_bits::<14>(2);
-        let tag = (held.thread, word_address).cat::<15>();
+        let owner = (self.held_hpu.q.val(), held.thread).cat::<4>();
         let in_modify = state == AtomicState::Modify;
         if in_modify {
             self.failed.d.next = true;
         }
-        let mut reserved: Bits<8> = self.reserved.q.val();
-        for i in 0..self._hpus {
-            let mine = self.held_hpu.q.val() == bits::<3>(i as u64);
+        let mut reserved: Bits<16> = self.reserved.q.val();
+        for i in 0..2 * self._hpus {
+            let mine = owner == bits::<4>(i as u64);
             let kept = self.reservation[i].q.val();
+            let is_same = kept == word_address;
             let disturbed = (self.shared_write.val() >> kept.get_bits::<3>(0)).get_bit(0);
-            let overwritten = writes & (kept.get_bits::<14>(0) == word_address);
-            let ends = (in_modify & mine & is_sc) | overwritten | disturbed;
-            if in_modify & mine & is_sc & self.reserved.q.val().get_bit(i) & (kept == tag) {
+            if in_modify & mine & is_sc & self.reserved.q.val().get_bit(i) & is_same {
                 self.failed.d.next = false;
             }
-            if ends {
+            if (in_modify & mine & is_sc) | (writes & is_same) | disturbed {
                 reserved = reserved.replace_bit(i, false);
             }
             if in_modify & mine & is_lr {
-                self.reservation[i].d.next = tag;
+                self.reservation[i].d.next = word_address;
                 reserved = reserved.replace_bit(i, true);
             }
         }

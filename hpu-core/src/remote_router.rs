@@ -6,8 +6,8 @@
 //! | L2 | out `l2_request`, `l2_hpu`, `l2_valid` / in `l2_ready`; in `l2_answer`, `l2_answer_valid`, always taken, in the order of the requests |
 //! | atomic unit | out `atomic`, `atomic_hpu`, `atomic_valid` / in `atomic_ready`; in `atomic_answer`, `atomic_answer_hpu`, `atomic_answer_valid` / out `atomic_answer_ready` |
 //!
-//! Round robin over the HPUs, for L2 and for the atomic unit each. One request of L2 per cycle: 1 cycle from `valid` to `l2_valid`, worst case the other
-//! HPUs first. Answers take 1 cycle; those of L2 go first, so an answer of the atomic unit waits while L2 answers.
+//! Round robin over the HPUs whose request has room where it goes, one request per cycle: the atomic unit gets it in that cycle, L2 one cycle
+//! later. Worst case: the other HPUs first. Answers take 1 cycle; those of L2 go first, so an answer of the atomic unit waits while L2 answers.
 //!
 //! A load or store of L2 that crosses a word becomes two requests, the lower word first, each of the bytes in its word; their answers become one.
 //! At most 16 requests are under way.
@@ -85,10 +85,12 @@ pub struct RemoteRouter {
     pub l2_answer: Signal<In, RemoteAnswer>,
     /// There is one.
     pub l2_answer_valid: Signal<In, Bit>,
-    far_arbiter: RoundRobin<8>,
-    near_arbiter: RoundRobin<8>,
-    far_chosen: Signal<Local, RemoteRequest>,
-    near_chosen: Signal<Local, RemoteRequest>,
+    arbiter: RoundRobin<8>,
+    /// The request that is granted, by a tree over the bits of the HPU's number.
+    requests: [Signal<Local, RemoteRequest>; 8],
+    pairs: [Signal<Local, RemoteRequest>; 4],
+    quads: [Signal<Local, RemoteRequest>; 2],
+    chosen: Signal<Local, RemoteRequest>,
     outgoing: Skid<Sent>,
     /// The second part of the access at the head: address of the next word, its bytes. Ready one cycle after the first part stood.
     in_second: Reg<Bit>,
@@ -120,41 +122,42 @@ impl Logic for RemoteRouter {
     fn update(&mut self) {
         regs!(self, clock, reset, in_second, answer_to);
         dffs!(self, clock, next_word, next_data, first_answer, answer_register);
-        clocks!(self, clock, reset, far_arbiter, near_arbiter, outgoing, under_way);
+        clocks!(self, clock, reset, arbiter, outgoing, under_way);
 
         // Who goes on.
-        let mut far: Bits<8> = bits::<8>(0);
-        let mut close: Bits<8> = bits::<8>(0);
-        for i in 0..self._hpus {
-            far = far.replace_bit(i, self.valid[i].val() & self.request[i].val().far);
-            close = close.replace_bit(i, self.valid[i].val() & !self.request[i].val().far);
-        }
         let far_room = self.outgoing.write_ready.val();
-        self.far_arbiter.request.next = far;
-        self.far_arbiter.accept.next = far_room;
-        self.far_arbiter.lock.next = false;
-        self.near_arbiter.request.next = close;
-        self.near_arbiter.accept.next = self.atomic_ready.val();
-        self.near_arbiter.lock.next = false;
-        self.far_chosen.next = RemoteRequest::default();
-        self.near_chosen.next = RemoteRequest::default();
+        let mut wants: Bits<8> = bits::<8>(0);
         for i in 0..self._hpus {
-            let by_far = self.far_arbiter.grant.val().get_bit(i);
-            let by_near = self.near_arbiter.grant.val().get_bit(i);
-            if by_far {
-                self.far_chosen.next = self.request[i].val();
-            }
-            if by_near {
-                self.near_chosen.next = self.request[i].val();
-            }
-            self.ready[i].next = (by_far & far_room) | (by_near & self.atomic_ready.val());
+            let room = if self.request[i].val().far { far_room } else { self.atomic_ready.val() };
+            wants = wants.replace_bit(i, self.valid[i].val() & room);
         }
-        self.atomic.next = self.near_chosen.val();
-        self.atomic_hpu.next = self.near_arbiter.index.val().get_bits::<3>(0);
-        self.atomic_valid.next = self.near_arbiter.any.val();
-        self.outgoing.write.next =
-            Sent { request: self.far_chosen.val(), hpu: self.far_arbiter.index.val().get_bits::<3>(0) };
-        self.outgoing.write_valid.next = self.far_arbiter.any.val();
+        self.arbiter.request.next = wants;
+        self.arbiter.accept.next = true;
+        self.arbiter.lock.next = false;
+        let index = self.arbiter.index.val().get_bits::<3>(0);
+        for i in 0..8 {
+            self.requests[i].next = RemoteRequest::default();
+            if i < self._hpus {
+                self.requests[i].next = self.request[i].val();
+            }
+        }
+        for i in 0..4 {
+            self.pairs[i].next =
+                if index.get_bit(0) { self.requests[2 * i + 1].val() } else { self.requests[2 * i].val() };
+        }
+        for i in 0..2 {
+            self.quads[i].next = if index.get_bit(1) { self.pairs[2 * i + 1].val() } else { self.pairs[2 * i].val() };
+        }
+        self.chosen.next = if index.get_bit(2) { self.quads[1].val() } else { self.quads[0].val() };
+        let chosen = self.chosen.val();
+        for i in 0..self._hpus {
+            self.ready[i].next = self.arbiter.grant.val().get_bit(i);
+        }
+        self.atomic.next = chosen;
+        self.atomic_hpu.next = index;
+        self.atomic_valid.next = self.arbiter.any.val() & !chosen.far;
+        self.outgoing.write.next = Sent { request: chosen, hpu: index };
+        self.outgoing.write_valid.next = self.arbiter.any.val() & chosen.far;
 
         // To L2, in two parts if need be.
         let head = self.outgoing.read.val();

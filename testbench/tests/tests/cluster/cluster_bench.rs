@@ -166,8 +166,8 @@ pub struct Bench {
     held: [Option<Vec<Vec<u8>>>; 8],
     /// Answers of L2: when, HPU, what.
     l2_answers: VecDeque<(u64, u64, [u8; 5])>,
-    /// Reservations of L2, by HPU.
-    l2_reserved: [Option<usize>; 8],
+    /// Reservations of L2, by HPU and thread.
+    l2_reserved: [[Option<usize>; 2]; 8],
 }
 
 impl Bench {
@@ -219,7 +219,7 @@ impl Bench {
             dma_ends: VecDeque::new(),
             held: Default::default(),
             l2_answers: VecDeque::new(),
-            l2_reserved: [None; 8],
+            l2_reserved: [[None; 2]; 8],
         }
     }
 
@@ -354,21 +354,21 @@ impl Bench {
         word[..size].copy_from_slice(&self.l2[at..at + size]);
         let old = u32::from_le_bytes(word);
         let (new, answer) = if atomic == 1 {
-            let reserved = self.l2_reserved[hpu as usize] == Some(at);
+            let reserved = self.l2_reserved[hpu as usize][thread as usize] == Some(at);
             match operation {
                 0b00010 => (None, old),
                 0b00011 => (reserved.then_some(data as u32), u32::from(!reserved)),
-                _ => (Some(crate::atomics::amo(operation, old, data as u32)), old),
+                _ => (Some(crate::atomics::amo_result(operation, old, data as u32)), old),
             }
         } else {
             ((write == 1).then_some(data as u32), old)
         };
         if atomic == 1 && operation & !1 == 2 {
-            self.l2_reserved[hpu as usize] = (operation == 2).then_some(at);
+            self.l2_reserved[hpu as usize][thread as usize] = (operation == 2).then_some(at);
         }
         if let Some(new) = new {
             self.l2[at..at + size].copy_from_slice(&new.to_le_bytes()[..size]);
-            self.l2_reserved.iter_mut().filter(|held| held.is_some_and(|held| held == at & !3)).for_each(|held| *held = None);
+            self.l2_reserved.iter_mut().flatten().filter(|held| **held == Some(at & !3)).for_each(|held| *held = None);
         }
         let answer = bits(&[(thread, 1), (write, 1), (answer.into(), 32)]);
         self.l2_answers.push_back((now + L2_LATENCY, hpu, answer.try_into().expect("five bytes")));

@@ -356,8 +356,9 @@ impl Logic for Cluster {
         // A PLACE leaves before the end of the handler that issued it.
         let mut placing: Bit = self.mover.place_valid.val();
         for i in 0..self._hpus {
-            placing =
-                placing | (self.command_port[i].command_valid.val() & (self.command_port[i].command.val().opcode == bits::<4>(PLACE)));
+            placing = placing
+                | (self.command_port[i].command_valid.val()
+                    & (self.command_port[i].command.val().opcode == bits::<4>(PLACE)));
         }
         self.reporter.hold.next = placing;
         self.done_valid.next = self.reporter.done_valid.val();
@@ -453,8 +454,7 @@ impl Logic for Cluster {
             self.reporter.ending_valid[i].next = self.hpu[i].ending_valid.val();
             self.hpu[i].ending_ready.next = self.reporter.ending_ready[i].val();
             launch_ready = launch_ready.replace_bit(i, self.hpu[i].launch_ready.val());
-            launch_bank =
-                launch_bank | (bit_cast::<16, 2>(self.hpu[i].launch_bank.val()) << bits::<4>(2 * i as u64));
+            launch_bank = launch_bank | (bit_cast::<16, 2>(self.hpu[i].launch_bank.val()) << bits::<4>(2 * i as u64));
             idle = idle.replace_bit(i, !self.hpu[i].busy.val());
             busy = busy.replace_bit(i, self.hpu[i].busy.val());
             retired = retired.replace_bit(i, self.hpu[i].retired.val());
@@ -465,8 +465,8 @@ impl Logic for Cluster {
                 frames_begun | (bit_cast::<128, 16>(self.hpu[i].begin_frame.val()) << bits::<7>(16 * i as u64));
             frames_ended =
                 frames_ended | (bit_cast::<128, 16>(self.hpu[i].end_frame.val()) << bits::<7>(16 * i as u64));
-            frames_commanded =
-                frames_commanded | (bit_cast::<128, 16>(self.command_port[i].command.val().frame) << bits::<7>(16 * i as u64));
+            frames_commanded = frames_commanded
+                | (bit_cast::<128, 16>(self.command_port[i].command.val().frame) << bits::<7>(16 * i as u64));
         }
         self.loader.launch_ready.next = launch_ready;
         self.loader.launch_bank.next = launch_bank;

@@ -212,7 +212,20 @@ impl Logic for CommandPort {
     fn update(&mut self) {
         regs!(self, clock, reset, written, thread, banks, again, argument_valid, argument_late, waits, done, refused);
         regs!(self, clock, reset, full, busy, error, mine, from_packet, last_handle, offered_valid, fresh);
-        dffs!(self, clock, limits_now, argument, source, length, address, checked, opcode, handle_slot, answer, offered);
+        dffs!(
+            self,
+            clock,
+            limits_now,
+            argument,
+            source,
+            length,
+            address,
+            checked,
+            opcode,
+            handle_slot,
+            answer,
+            offered
+        );
         let port = self.port.val();
         let thread = self.thread.q.val();
         let bank = if thread { self.banks[1].q.val() } else { self.banks[0].q.val() };
@@ -263,10 +276,8 @@ impl Logic for CommandPort {
         }
         self.argument_valid.d.next = stages | repeats;
         self.argument_late.d.next = self.argument_valid.q.val();
-        self.argument.d.next = Argument {
-            word: read_word,
-            value: if stages { port.data } else { self.word_read.val() },
-        };
+        self.argument.d.next =
+            Argument { word: read_word, value: if stages { port.data } else { self.word_read.val() } };
 
         // First stage of the checks: an argument by itself.
         self.limit_table.clock.next = self.clock.val();
@@ -330,16 +341,10 @@ impl Logic for CommandPort {
         let comes = self.port_write.val() & (port.word == bits::<3>(ISSUE));
         let asks = comes | self.waits.q.val();
         let known = !port.data.get_bits::<28>(4).any();
-        let opcode = if self.waits.q.val() {
-            self.opcode.q.val()
-        } else {
-            port.data.get_bits::<4>(0) & repeat::<4>(known)
-        };
+        let opcode =
+            if self.waits.q.val() { self.opcode.q.val() } else { port.data.get_bits::<4>(0) & repeat::<4>(known) };
         self.opcode.d.next = opcode;
-        let settled = again.get_bit(2)
-            & !changes
-            & !self.argument_valid.q.val()
-            & !self.argument_late.q.val();
+        let settled = again.get_bit(2) & !changes & !self.argument_valid.q.val() & !self.argument_late.q.val();
         let busy = self.busy.q.val();
         let checked = self.checked.q.val();
         let is_send = opcode == bits::<4>(SEND);
@@ -405,8 +410,8 @@ impl Logic for CommandPort {
             }
         }
         if takes {
-            self.from_packet.d.next = (self.from_packet.q.val() & !taken)
-                | (taken & repeat::<4>((is_send | is_dma) & source.in_packet));
+            self.from_packet.d.next =
+                (self.from_packet.q.val() & !taken) | (taken & repeat::<4>((is_send | is_dma) & source.in_packet));
             self.offered.d.next = PortCommand {
                 opcode: opcode,
                 bank: bank,
@@ -437,8 +442,7 @@ impl Logic for CommandPort {
         self.command_valid.next = self.offered_valid.q.val();
 
         // What the HPU reads.
-        self.port_pending.next =
-            ((busy & self.mine[1].q.val()).any(), (busy & self.mine[0].q.val()).any()).cat::<2>();
+        self.port_pending.next = ((busy & self.mine[1].q.val()).any(), (busy & self.mine[0].q.val()).any()).cat::<2>();
         let owned = if port.thread { self.mine[1].q.val() } else { self.mine[0].q.val() };
         let last = if port.thread { self.last_handle[1].q.val() } else { self.last_handle[0].q.val() };
         self.answer.d.next = match port.word.to_u64() {

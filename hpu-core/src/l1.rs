@@ -190,10 +190,22 @@ impl Logic for L1 {
                 1 => self.page_low.val(),
                 2 => self.page_high.val(),
                 _ => (
-                    self.atomic_data.val(), self.atomic_data.val(), self.atomic_data.val(), self.atomic_data.val(),
-                    self.atomic_data.val(), self.atomic_data.val(), self.atomic_data.val(), self.atomic_data.val(),
-                    self.atomic_data.val(), self.atomic_data.val(), self.atomic_data.val(), self.atomic_data.val(),
-                    self.atomic_data.val(), self.atomic_data.val(), self.atomic_data.val(), self.atomic_data.val(),
+                    self.atomic_data.val(),
+                    self.atomic_data.val(),
+                    self.atomic_data.val(),
+                    self.atomic_data.val(),
+                    self.atomic_data.val(),
+                    self.atomic_data.val(),
+                    self.atomic_data.val(),
+                    self.atomic_data.val(),
+                    self.atomic_data.val(),
+                    self.atomic_data.val(),
+                    self.atomic_data.val(),
+                    self.atomic_data.val(),
+                    self.atomic_data.val(),
+                    self.atomic_data.val(),
+                    self.atomic_data.val(),
+                    self.atomic_data.val(),
                 )
                     .cat::<512>(),
             };
@@ -210,11 +222,7 @@ impl Logic for L1 {
                 (self.data.q.val().get_bits::<32>(32 * (s + 8)), self.data.q.val().get_bits::<32>(32 * s)).cat::<64>();
             let here = self.word_of_beat.q.val().get_bits::<3>(0) == bits::<3>(s as u64);
             let in_high = self.word_of_beat.q.val().get_bit(3);
-            let strobe = (
-                self.whole.q.val() | (here & in_high),
-                self.whole.q.val() | (here & !in_high),
-            )
-                .cat::<2>();
+            let strobe = (self.whole.q.val() | (here & in_high), self.whole.q.val() | (here & !in_high)).cat::<2>();
             for g in 0..2 {
                 let odd = g == 1;
                 let write = writes & (written == odd);

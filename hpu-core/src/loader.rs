@@ -297,8 +297,8 @@ impl Logic for Loader {
             }
         } else if self.stack_due.q.val() {
             self.stack_due.d.next = false;
-            self.scrub_at.d.next = bits::<10>(L1_STACK_BASE as u64 / 64)
-                + (bit_cast::<10, 5>(place) << (self._stack_shift - 6) as u64);
+            self.scrub_at.d.next =
+                bits::<10>(L1_STACK_BASE as u64 / 64) + (bit_cast::<10, 5>(place) << (self._stack_shift - 6) as u64);
             self.scrub_left.d.next = bits::<10>(1 << (self._stack_shift - 6));
         } else if self.scratch_due.q.val() {
             self.scratch_due.d.next = false;
@@ -350,12 +350,13 @@ impl Logic for Loader {
             self.regions_left.d.next = regions_left - 1;
         }
         let mut number: Bits<3> = bits::<3>(0);
-        self.region.next = Region { target: Target::L1, base: bits::<20>(0), bound: bits::<21>(0), readable: true, writable: true };
+        self.region.next =
+            Region { target: Target::L1, base: bits::<20>(0), bound: bits::<21>(0), readable: true, writable: true };
         if in_set_up {
             if step.get_bits::<2>(0) == bits::<2>(0) {
                 number = bits::<3>(map::STACK as u64);
-                self.region.next.base = bits::<20>(L1_STACK_BASE as u64)
-                    + (bit_cast::<20, 5>(step_place) << self._stack_shift as u64);
+                self.region.next.base =
+                    bits::<20>(L1_STACK_BASE as u64) + (bit_cast::<20, 5>(step_place) << self._stack_shift as u64);
                 self.region.next.bound = bits::<21>(1 << self._stack_shift);
             } else if step.get_bits::<2>(0) == bits::<2>(1) {
                 number = bits::<3>(map::TASK as u64);

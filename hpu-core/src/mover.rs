@@ -223,7 +223,9 @@ impl Logic for Mover {
         let next = self.staged.q.val();
         let next_is_dma = next.opcode == bits::<4>(DMA);
         let job_ends = !self.job_valid.q.val() | (reads & last);
-        let starts = self.next_valid.q.val() & job_ends & !(next_is_dma & (self.sum_waits.q.val() | self.host_write_waits.q.val()));
+        let starts = self.next_valid.q.val()
+            & job_ends
+            & !(next_is_dma & (self.sum_waits.q.val() | self.host_write_waits.q.val()));
         let issuer = Issuer { hpu: next.hpu, handle: next.handle.get_bits::<2>(0) };
         let tail = next.length.get_bits::<6>(0);
         let whole = !tail.any();

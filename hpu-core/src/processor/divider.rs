@@ -78,11 +78,8 @@ impl Logic for Divider {
         let quotient = self.quotient.q.val();
         let remainder = self.remainder.q.val();
         // Nothing remains of before the first step.
-        let lower = if first {
-            quotient.get_bits::<2>(30)
-        } else {
-            (remainder.get_bit(0), quotient.get_bit(31)).cat::<2>()
-        };
+        let lower =
+            if first { quotient.get_bits::<2>(30) } else { (remainder.get_bit(0), quotient.get_bit(31)).cat::<2>() };
         let shifted = (remainder.get_bits::<31>(1), lower).cat::<33>();
         let total = (shifted, true).cat::<34>() + (divisor ^ repeat::<33>(subtracts), subtracts).cat::<34>();
         let fits = !total.get_bit(33);

@@ -76,7 +76,16 @@ fn the_unit_against_a_memory() {
             let shown = wanted.unwrap_or(Atomic { hpu: 1, thread: 1, operation: 3, at: 0, operand: 9 });
             dut.set("hpu", shown.hpu as u64);
             let address = 4 * shown.at as u64;
-            let fields = [(shown.thread, 1), (0, 1), (0, 1), (1, 1), (shown.operation, 5), (address, 20), (3, 2), (shown.operand.into(), 32)];
+            let fields = [
+                (shown.thread, 1),
+                (0, 1),
+                (0, 1),
+                (1, 1),
+                (shown.operation, 5),
+                (address, 20),
+                (3, 2),
+                (shown.operand.into(), 32),
+            ];
             dut.set_bytes("request", &bits(&fields));
             let [reads, writes, settles, answers] = std::array::from_fn(|_| rng.random_range(0..3) > 0);
             dut.set("read_ready", reads.into());
@@ -112,7 +121,9 @@ fn the_unit_against_a_memory() {
                 refused += usize::from(op.operation == 3 && !holds);
             }
             beats.push_back(read);
-            if let (true, Some(op), Some(value)) = (landing && settles, inside, outcome.and_then(|outcome| outcome.written)) {
+            if let (true, Some(op), Some(value)) =
+                (landing && settles, inside, outcome.and_then(|outcome| outcome.written))
+            {
                 assert_eq!(lock, 1 << (op.at % 8), "cycle {cycle}: locked until the word is in its bank");
                 memory[op.at] = value;
                 landing = false;
@@ -139,7 +150,11 @@ fn the_unit_against_a_memory() {
             if rng.random_range(0..40) == 0 && lock >> (at % 8) & 1 == 0 {
                 memory[at] = rng.random();
                 stores = 1 << (at % 8);
-                reserved.iter_mut().flatten().filter(|held| held.is_some_and(|held| held % 8 == at % 8)).for_each(|held| *held = None);
+                reserved
+                    .iter_mut()
+                    .flatten()
+                    .filter(|held| held.is_some_and(|held| held % 8 == at % 8))
+                    .for_each(|held| *held = None);
             }
             dut.model.tick();
         }
@@ -170,18 +185,38 @@ fn run(name: &str, memory: u32, round: &[u32], check: impl Fn(&[u32], u32)) {
             body.extend(round);
             body.extend([sw(5, 6, 0), addi(6, 6, 4), addi(14, 14, 1), addi(16, 16, -1), branch(1, 16, 0, back - 4)]);
             // What the word is in the end.
-            body.extend([lw(5, 15, 0), li(6, STATE + SEEN - 4)[0], li(6, STATE + SEEN - 4)[1], FENCE, sw(5, 6, 0), addi(A0, 0, 0), RET]);
+            body.extend([
+                lw(5, 15, 0),
+                li(6, STATE + SEEN - 4)[0],
+                li(6, STATE + SEEN - 4)[1],
+                FENCE,
+                sw(5, 6, 0),
+                addi(A0, 0, 0),
+                RET,
+            ]);
             bench.program(0, &handler(&body));
             for frame in 0..TASKS as u64 {
                 bench.tasks.push_back(Task { fields: vec![("kind", 2), ("frame", frame)], ..Task::default() });
             }
             bench.run_until(TASKS);
-            assert!(bench.done.iter().all(|done| done.cause == 0), "{:?}", bench.done.iter().find(|done| done.cause != 0));
-            assert!((0..4).all(|hpu| bench.begun.iter().filter(|begun| begun.0 == hpu).count() > 4), "all HPUs take part");
+            assert!(
+                bench.done.iter().all(|done| done.cause == 0),
+                "{:?}",
+                bench.done.iter().find(|done| done.cause != 0)
+            );
+            assert!(
+                (0..4).all(|hpu| bench.begun.iter().filter(|begun| begun.0 == hpu).count() > 4),
+                "all HPUs take part"
+            );
             // One more handler, alone, sees what all of them left.
             bench.program(0, &handler(&[li(15, memory).to_vec(), vec![lw(5, 15, 0), sw(5, 8, 0), RET]].concat()));
             bench.tasks.push_back(Task { fields: vec![("kind", 2)], ..Task::default() });
-            let last = if memory == STATE { word(&bench.l2, 0) } else { bench.run_until(TASKS + 1); word(&bench.l2, 0) };
+            let last = if memory == STATE {
+                word(&bench.l2, 0)
+            } else {
+                bench.run_until(TASKS + 1);
+                word(&bench.l2, 0)
+            };
             let seen: Vec<u32> = (0..TASKS * ROUNDS).map(|i| word(&bench.l2, SEEN as usize + 4 * i)).collect();
             check(&seen, last);
         }

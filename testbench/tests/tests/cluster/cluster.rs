@@ -148,9 +148,8 @@ fn a_context_finds_nothing_of_another() {
             walk.extend([addi(5, 5, 4), addi(7, 7, -1), branch(1, 7, 0, -4 * (words.len() as i32 + 2))]);
             walk
         };
-        let both = |words: &[u32]| {
-            [walk(map::SCRATCH, SCRATCH_WORDS, words), walk(map::STACK, STACK_WORDS, words)].concat()
-        };
+        let both =
+            |words: &[u32]| [walk(map::SCRATCH, SCRATCH_WORDS, words), walk(map::STACK, STACK_WORDS, words)].concat();
         let fill = [vec![addi(14, 0, -1)], both(&[sw(14, 5, 0)]), vec![addi(A0, 0, 0), RET]].concat();
         let store = [lw(14, TP, map::TASK_FRAME as i32), op_imm(1, 14, 14, 2), add(14, 14, 8), sw(16, 14, 0), RET];
         let gather = handler(&[both(&[lw(15, 5, 0), op((0, 6), 16, 16, 15)]), store.to_vec()].concat());
@@ -158,7 +157,11 @@ fn a_context_finds_nothing_of_another() {
         bench.program(0x1000, &gather);
         let task = |context: u64, frame: u64, entry: u32| Task {
             fields: vec![("kind", 2), ("context", context), ("frame", frame)],
-            context: Context { entries: [ENTRY + entry; 3], scratch_size: 4 * SCRATCH_WORDS as u32, ..Context::default() },
+            context: Context {
+                entries: [ENTRY + entry; 3],
+                scratch_size: 4 * SCRATCH_WORDS as u32,
+                ..Context::default()
+            },
             packet: None,
         };
         for round in 0..4 {

@@ -463,10 +463,16 @@ impl Bench {
                 }
             }
             "print" => {
-                let [who, frame, low, high] = [(0, 32), (32, 16), (48, 32), (80, 32)].map(|(at, width)| slice(first, at, width));
+                let [who, frame, low, high] =
+                    [(0, 32), (32, 16), (48, 32), (80, 32)].map(|(at, width)| slice(first, at, width));
                 assert_eq!(who >> 16 & 0xFF, CLUSTER);
                 let characters = [(low as u32).to_le_bytes(), (high as u32).to_le_bytes()].concat();
-                self.prints.push((frame as u16, who >> 4 & 15, who >> 8 & 0xFF, characters[..(who & 15) as usize].to_vec()));
+                self.prints.push((
+                    frame as u16,
+                    who >> 4 & 15,
+                    who >> 8 & 0xFF,
+                    characters[..(who & 15) as usize].to_vec(),
+                ));
             }
             _ => {
                 let get = |name| field("command", first, name);

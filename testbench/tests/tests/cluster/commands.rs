@@ -311,7 +311,12 @@ fn prints_come_out_and_hold_nobody_up() {
         // Prints its frame number in 0 (nothing), 1 to 8 and 9 (eight) characters while it has a command under way; then waits for that and returns.
         let mut body = issue(base(map::SCRATCH), 64, 0, command::DMA_TO_HOST);
         body.extend([lw(14, TP, map::TASK_FRAME as i32), sw(14, 9, map::CMD_ADDR_LO as i32)]);
-        body.extend([sw(14, 9, map::CMD_ADDR_HI as i32), addi(15, 0, 0), addi(16, 0, 10), addi(5, 0, command::PRINT.into())]);
+        body.extend([
+            sw(14, 9, map::CMD_ADDR_HI as i32),
+            addi(15, 0, 0),
+            addi(16, 0, 10),
+            addi(5, 0, command::PRINT.into()),
+        ]);
         body.extend([
             sw(15, 9, map::CMD_LENGTH as i32),
             sw(5, 9, map::CMD_ISSUE as i32),
@@ -327,17 +332,26 @@ fn prints_come_out_and_hold_nobody_up() {
             (bench.prints.clear(), bench.done.clear());
             bench.prints_lost = 0;
             for frame in 0..40u64 {
-                bench.tasks.push_back(Task { fields: vec![("frame", 300 + frame), ("context", frame % 16)], ..Task::default() });
+                bench.tasks.push_back(Task {
+                    fields: vec![("frame", 300 + frame), ("context", frame % 16)],
+                    ..Task::default()
+                });
             }
             bench.run_until(40);
             assert!(bench.done.iter().all(|done| done.cause == 0));
-            assert_eq!(bench.prints.len() + bench.prints_lost, 40 * 9, "what is printed arrives, or is counted as lost");
+            assert_eq!(
+                bench.prints.len() + bench.prints_lost,
+                40 * 9,
+                "what is printed arrives, or is counted as lost"
+            );
             assert_eq!(bench.prints_lost > 0, lost);
             for frame in 0..40u16 {
                 let mine: Vec<_> = bench.prints.iter().filter(|print| print.0 == 300 + frame).collect();
                 let word = u32::from(300 + frame).to_le_bytes();
                 let characters = [word, word].concat();
-                assert!(mine.iter().all(|print| print.1 == u64::from(frame % 16) && print.3 == characters[..print.3.len()]));
+                assert!(mine
+                    .iter()
+                    .all(|print| print.1 == u64::from(frame % 16) && print.3 == characters[..print.3.len()]));
                 let lengths: Vec<_> = mine.iter().map(|print| print.3.len()).collect();
                 assert!(lengths.windows(2).all(|pair| pair[0] < pair[1] || pair == [8, 8]), "in order: {lengths:?}");
                 assert!(lost || lengths == [1, 2, 3, 4, 5, 6, 7, 8, 8]);

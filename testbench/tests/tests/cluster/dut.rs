@@ -18,7 +18,13 @@ impl Dut {
         let source = Source::from_text(top, design.to_string());
         let mut model = wave.model(&source).unwrap_or_else(|error| panic!("{top}: {error:#}"));
         // Inputs rest during the reset, so that no memory is written.
-        let inputs: Vec<_> = model.library().ports().iter().filter(|port| port.direction == PortDirection::Input).map(|port| port.name.clone()).collect();
+        let inputs: Vec<_> = model
+            .library()
+            .ports()
+            .iter()
+            .filter(|port| port.direction == PortDirection::Input)
+            .map(|port| port.name.clone())
+            .collect();
         for name in inputs {
             let port = model.port(&name).unwrap_or_else(|error| panic!("{error}"));
             model.set_bytes(port, &vec![0; (port.width() as usize).div_ceil(8)]);

@@ -75,7 +75,13 @@ fn traffic(hpus: usize, name: &str, cycles: usize) {
                     });
                 }
                 dut.set(&format!("word_valid_{port}"), held.is_some().into());
-                let w = held.unwrap_or(Word { address: rng.random_range(0..BYTES), strobe: rng.random_range(0..16), data: rng.random(), shared: true, waited: 0 });
+                let w = held.unwrap_or(Word {
+                    address: rng.random_range(0..BYTES),
+                    strobe: rng.random_range(0..16),
+                    data: rng.random(),
+                    shared: true,
+                    waited: 0,
+                });
                 let fields = [(w.address as u64 >> 3, 13), (w.strobe, 4), (w.data.into(), 32), (w.shared.into(), 1)];
                 dut.set_bytes(&format!("word_{port}"), &bits(&fields));
             }
@@ -121,13 +127,19 @@ fn traffic(hpus: usize, name: &str, cycles: usize) {
             // What was read two cycles ago.
             for (port, shown) in shown.iter_mut().enumerate() {
                 if let Some(expected) = shown.pop_front().expect("two places") {
-                    assert_eq!(dut.get(&format!("word_data_{port}")) as u32, expected, "cycle {cycle}, half port {port}");
+                    assert_eq!(
+                        dut.get(&format!("word_data_{port}")) as u32,
+                        expected,
+                        "cycle {cycle}, half port {port}"
+                    );
                     reads += 1;
                 }
             }
             if let Some(expected) = wide.pop_front().expect("two places") {
                 let wrong = dut.bytes("wide_data").iter().zip(&expected).position(|(is, should)| is != should);
-                if wrong.is_some() { eprintln!("is {:x?}\nshould {:x?}", dut.bytes("wide_data"), expected); }
+                if wrong.is_some() {
+                    eprintln!("is {:x?}\nshould {:x?}", dut.bytes("wide_data"), expected);
+                }
                 assert_eq!(wrong, None, "cycle {cycle}: first wrong byte of the wide side");
             }
             assert_eq!(dut.get("shared_write"), shared, "cycle {cycle}");
@@ -210,7 +222,10 @@ fn traffic(hpus: usize, name: &str, cycles: usize) {
             dut.model.tick();
         }
         assert!(waited_most < if hpus > 4 { 8 } else { hpus.max(2) }, "an access waited {waited_most} cycles");
-        assert!(granted > cycles / 2 && collided > cycles / 50 || hpus == 1, "{granted} grants, {collided} behind others");
+        assert!(
+            granted > cycles / 2 && collided > cycles / 50 || hpus == 1,
+            "{granted} grants, {collided} behind others"
+        );
         assert!(reads > cycles / 5 && atomics > cycles / 100, "{reads} reads, {atomics} of the atomic unit");
     });
 }

@@ -27,7 +27,16 @@ fn random(rng: &mut impl Rng) -> Request {
     let address = if atomic { 4 * rng.random_range(0..8) } else { rng.random_range(0..32) };
     let size = if atomic { 3 } else { [0, 1, 3][rng.random_range(0..3)] };
     let write = !atomic && rng.random();
-    [rng.random_range(0..2), far.into(), write.into(), atomic.into(), rng.random_range(0..32), address, size, rng.random::<u32>().into()]
+    [
+        rng.random_range(0..2),
+        far.into(),
+        write.into(),
+        atomic.into(),
+        rng.random_range(0..32),
+        address,
+        size,
+        rng.random::<u32>().into(),
+    ]
 }
 
 #[test]
@@ -58,7 +67,11 @@ fn answers_go_to_whoever_asked() {
             let (l2_ready, atomic_ready) = (rng.random_range(0..100) < busy, unit.len() < 2 && rng.random());
             dut.set("l2_ready", l2_ready.into());
             dut.set("atomic_ready", atomic_ready.into());
-            let answer = l2.front().filter(|answer| answer.0 <= cycle).map(|_| l2.pop_front().expect("one").1);
+            let answer = if l2.front().is_some_and(|answer| answer.0 <= cycle) {
+                l2.pop_front().map(|answer| answer.1)
+            } else {
+                None
+            };
             dut.set("l2_answer_valid", answer.is_some().into());
             let [thread, write, data] = answer.unwrap_or([1, 1, 0xABCD]);
             dut.set_bytes("l2_answer", &bits(&[(thread, 1), (write, 1), (data, 32)]));
@@ -83,7 +96,10 @@ fn answers_go_to_whoever_asked() {
                 // Data of the atomic unit is marked, so there is no doubt.
                 let kind = usize::from(data >> 16 == 0xA70A && owed[hpu][1].front().is_some_and(fits));
                 let next = owed[hpu][kind].pop_front();
-                assert!(next.as_ref().is_some_and(fits), "cycle {cycle}, HPU {hpu}: {thread} {write} {data:#x}, owed {next:x?}");
+                assert!(
+                    next.as_ref().is_some_and(fits),
+                    "cycle {cycle}, HPU {hpu}: {thread} {write} {data:#x}, owed {next:x?}"
+                );
                 answered[kind] += 1;
             }
             if by_unit.is_some() && dut.high("atomic_answer_ready") {

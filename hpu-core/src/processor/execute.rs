@@ -5,7 +5,7 @@ use super::bit_unit::BitUnit;
 use super::decode::Kind;
 use super::divider::Divider;
 use super::multiplier::Multiplier;
-use super::stages::{address_of, Executed, Issued, Traits};
+use super::stages::{address_in_code, Executed, Issued, Traits};
 use spindle_contract::memory_map::RETURN_ADDRESS;
 use spindle_verilog::prelude::*;
 
@@ -204,7 +204,7 @@ impl Logic for Execute {
 
         if self.advance.val() {
             self.result.d.next = if jumps {
-                address_of(after)
+                address_in_code(after)
             } else if issued.kind != Kind::Csr {
                 self.alu.result.val()
             } else if issued.immediate.get_bit(8) {

@@ -45,7 +45,7 @@ use super::operands::Operands;
 use super::remote_tracker::RemoteTracker;
 use super::resolve::Resolve;
 use super::rvfi::RetirementPort;
-use super::stages::{address_of, Producer};
+use super::stages::{address_in_code, Producer};
 use super::store_buffer::StoreBuffer;
 use super::threads::Threads;
 use super::types::{Ending, Launch, PortAccess, Region, RemoteAnswer, RemoteRequest, Rvfi, WordRequest};
@@ -393,7 +393,7 @@ impl Logic for Hpu {
         self.issue.flush.next = flush;
         self.issue.first_valid.next = self.resolve.valid.val();
         self.operands.decoded.next = self.issue.decoded.val();
-        self.operands.pc.next = address_of(self.fetch.pc.val());
+        self.operands.pc.next = address_in_code(self.fetch.pc.val());
         self.operands.thread.next = thread;
         self.operands.clear.next = ends;
         self.operands.completes.next = code.completes;

@@ -1,6 +1,6 @@
 //! From D to X: decoding, waiting, injecting.
 
-use super::alu::{alu_extend, AluControl, PICK_DIFFERENCE, PICK_SUM};
+use super::alu::{alu_extend, AluControl};
 use super::decode::{Decoded, Decoder, Kind};
 use super::stages::Issued;
 use spindle_verilog::prelude::*;
@@ -70,7 +70,7 @@ pub struct Issue {
     /// See `injects`.
     pub inject_a: Signal<Out, Bits<32>>,
     /// See `injects`.
-    pub inject_b: Signal<Out, Bits<32>>,
+    pub inject_b: Signal<Out, Bit>,
     /// X stays.
     pub holds: Signal<In, Bit>,
     /// D and X are dropped.
@@ -110,23 +110,15 @@ impl Logic for Issue {
 
         let of_divider = self.inject_quotient.val() & !self.started.val();
         self.injects.next = injects;
-        self.inject_a.next = if self.started.val() {
-            self.first_argument.val()
-        } else if of_divider {
-            bits::<32>(0)
-        } else {
-            self.answer_value.val()
-        };
-        self.inject_b.next = self.quotient.val();
+        // A negative quotient is the complement of its magnitude, plus 1.
+        let negative = of_divider & self.negate.val();
+        let turned = self.quotient.val() ^ repeat::<32>(negative);
+        let result = if of_divider { turned } else { self.answer_value.val() };
+        self.inject_a.next = if self.started.val() { self.first_argument.val() } else { result };
+        self.inject_b.next = negative;
         let size =
             (self.answer_funct3.val().get_bit(1) | self.started.val(), self.answer_funct3.val().get_bit(0)).cat::<2>();
         let extension = alu_extend(size, self.answer_funct3.val().get_bit(2));
-        // a is 0 where the sum is taken.
-        let sign = AluControl {
-            invert: self.negate.val(),
-            pick: if self.negate.val() { bits::<2>(PICK_DIFFERENCE) } else { bits::<2>(PICK_SUM) },
-            ..Default::default()
-        };
         let rd = if self.started.val() {
             bits::<5>(10)
         } else if injects {
@@ -142,7 +134,7 @@ impl Logic for Issue {
         } else {
             decoded.kind
         };
-        let control = if of_divider { sign } else { extension };
+        let control = if of_divider { AluControl { ..Default::default() } } else { extension };
         if self.flush.val() {
             self.occupied.d.next = false;
             self.slot_writes.d.next = false;

@@ -47,7 +47,7 @@ pub struct Operands {
     /// See `injects`.
     pub inject_a: Signal<In, Bits<32>>,
     /// See `injects`.
-    pub inject_b: Signal<In, Bits<32>>,
+    pub inject_b: Signal<In, Bit>,
     /// The operands go to X.
     pub advance: Signal<In, Bit>,
     /// In X.
@@ -212,7 +212,7 @@ impl Logic for Operands {
         let other_b = if decoded.b_is_immediate { decoded.immediate } else { constant_b };
         let injects = self.injects.val();
         let slow_a = if injects { self.inject_a.val() } else { other_a };
-        let slow_b = if injects { self.inject_b.val() } else { other_b };
+        let slow_b = if injects { (bits::<31>(0), self.inject_b.val()).cat::<32>() } else { other_b };
         let choice_a = choice(injects, matches(executes, decoded.rs1), real_a);
         let choice_b = choice(injects, matches(executes, decoded.rs2), real_b);
         if self.advance.val() {

@@ -15,6 +15,12 @@ pub fn address_of(pc: Bits<17>) -> Bits<32> {
     (bits::<3>(0), !negative, repeat::<10>(negative), pc, bits::<1>(0)).cat::<32>()
 }
 
+/// The same of an instruction that executes: it is in the image.
+#[hdl_fn]
+pub fn address_in_code(pc: Bits<17>) -> Bits<32> {
+    (bits::<15>(0x0800), pc.get_bits::<16>(0), bits::<1>(0)).cat::<32>()
+}
+
 /// An instruction in X, without its operands.
 #[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
 pub struct Issued {

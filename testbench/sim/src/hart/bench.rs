@@ -319,7 +319,9 @@ impl Hart {
         model.set(ports.port_full, self.commands.is_full(now).into());
         model.set(ports.port_pending, self.commands.pending(now));
         model.set(ports.port_data, self.port_data.into());
-        model.set(ports.ending_ready, (!Timing::chance(&mut self.rng, self.timing.ending_denied)).into());
+        // An atomic of a handler that was stopped is done before anybody is told: no atomic unit takes longer than a report.
+        let ending_ready = !Timing::chance(&mut self.rng, self.timing.ending_denied) && !self.remote.modifies();
+        model.set(ports.ending_ready, ending_ready.into());
     }
 
     /// Grants what is wanted and not denied.

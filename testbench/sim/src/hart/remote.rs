@@ -103,6 +103,11 @@ fn amo(operation: u8, old: u32, operand: u32) -> u32 {
 }
 
 impl Remote {
+    /// Whether an atomic is still to be done.
+    pub(super) fn modifies(&self) -> bool {
+        self.waiting.iter().any(|(_, _, request)| request.atomic)
+    }
+
     /// A request is offered; checks that it stays until it is taken.
     pub(super) fn offered(&mut self, bytes: &[u8], taken: bool, now: u64, timing: &Timing, rng: &mut ChaCha8Rng) {
         let request = Request::from_port(bytes);

@@ -147,7 +147,7 @@ fn an_ending_comes_after_the_stores() {
     run_with_wave_on_failure("hart_drain", |context| {
         let mut hart = hart(context, 0);
         // Slow answers, and handlers behind one another: whatever runs meanwhile, what a handler wrote is there with its ending.
-        hart.timing = Timing { remote: (30, 90), ending_denied: 0, ..Timing::BUSY };
+        hart.timing = Timing { remote: (30, 90), ..Timing::BUSY };
         let mut words = program(&[lw(5, TP, 0)]);
         words.extend((0..4).map(|i| sw(5, STATE, 64 * i)));
         words.push(RET);

@@ -8,10 +8,10 @@ use crate::random::{all_kinds, kind, program, Sizes};
 use crate::spike::{self, Commit, Memory};
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
-use spindle_contract::memory_map::{base, CODE, RETURN_ADDRESS};
+use spindle_contract::memory_map::{base, CODE, CONTEXT, FAULT_WATCHDOG, PACKET, RETURN_ADDRESS, SCRATCH, STACK};
 use spindle_contract::params::{L1_SCRATCH_BASE, SLOT_BYTES};
 use spindle_harness::run_with_wave_on_failure;
-use spindle_sim::hart::{Hart, Retired, Start, Timing};
+use spindle_sim::hart::{Ending, Hart, Retired, Start, Timing};
 use std::collections::{HashSet, VecDeque};
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::sync_channel;
@@ -25,6 +25,8 @@ const PLACES: usize = 4;
 /// Bytes of instruction memory of a place.
 const IMAGE: u32 = 0x4000;
 const SIZES: Sizes = Sizes { packet: 2048, scratch: 2048, context: 0x1000 };
+/// Cycles by which a budget may be overdrawn: a memory access that has begun ends.
+const MOST_LATE: u32 = 100;
 /// Pieces of a program: about 2,000 instructions.
 const PIECES: usize = 1000;
 
@@ -35,6 +37,20 @@ struct Case {
     words: Vec<u32>,
     memory: Memory,
     commits: Vec<Commit>,
+}
+
+impl Case {
+    /// Whether a virtual address is in L2, and where it is in its memory; the stack lies at `stack`.
+    fn physical(&self, address: u32, stack: usize) -> (bool, usize) {
+        let offset = (address & 0x0FFF_FFFF) as usize;
+        match address >> 28 {
+            PACKET => (false, self.start.packet.0 as usize + offset),
+            SCRATCH => (false, self.start.scratch.0 as usize + offset),
+            STACK => (false, stack + offset),
+            CONTEXT => (true, self.start.state.0 as usize + offset),
+            other => panic!("region {other} is not written"),
+        }
+    }
 }
 
 fn random_bytes(rng: &mut ChaCha8Rng, count: usize) -> Vec<u8> {
@@ -65,7 +81,29 @@ fn case(spike: &Path, folder: &Path, seed: u64, index: usize) -> Case {
     let memory = spike::memory(&start, |bytes| random_bytes(&mut rng, bytes));
     start.stack = Some(memory.stack.clone());
     let commits = spike::run(spike, folder, &words, &start, &memory);
+    if sc_outcomes(&commits).is_none() && rng.random_range(0..3) == 0 {
+        start.watchdog = rng.random_range(40..8000);
+    }
     Case { seed, start, words, memory, commits }
+}
+
+/// Which SC succeed, if they do not just as their reservations say: the simulator drops those now and then.
+fn sc_outcomes(commits: &[Commit]) -> Option<VecDeque<bool>> {
+    let mut reserved = None;
+    let (mut outcomes, mut plain) = (VecDeque::new(), true);
+    // The address of a failed SC is not in the log: it fails for want of a reservation, or because this one does not match, which cannot be told.
+    for commit in commits {
+        match commit.insn & 0xF800_007F {
+            0x1000_002F => reserved = commit.load.map(|_| commit.insn >> 15 & 31),
+            0x1800_002F => {
+                let does = commit.store.is_some();
+                plain &= does == (reserved.take() == Some(commit.insn >> 15 & 31));
+                outcomes.push_back(does);
+            }
+            _ => {}
+        }
+    }
+    (!plain).then_some(outcomes)
 }
 
 /// A handler that runs: how far it has been compared.
@@ -92,7 +130,6 @@ impl Progress {
         let last = self.at + 1 == self.case.commits.len();
         let next = self.case.commits.get(self.at + 1).map_or(RETURN_ADDRESS, |next| next.pc);
         let is_counter = commit.insn & 0x7F == 0x73;
-        let atomic = commit.insn & 0x7F == 0x2F;
         let rd = commit.rd.map_or((0, 0), |(rd, value)| (rd, if is_counter { retired.rd.1 } else { value }));
         let source = |(number, value): (u8, u32)| number == 0 || value == self.registers[number as usize];
         let checks = [
@@ -112,13 +149,44 @@ impl Progress {
                 commit.store.is_none_or(|(at, value, bytes)| {
                     let all = u32::MAX >> (32 - 8 * u32::from(bytes));
                     let same = (retired.address, retired.write_mask) == (at, mask(commit.insn));
-                    same && (atomic || retired.written & all == value)
+                    same && retired.written & all == value
                 }),
                 "the store is another".into(),
             ),
-            (commit.store.is_some() || atomic || retired.write_mask == 0, "no store".into()),
+            (commit.store.is_some() || retired.write_mask == 0, "no store".into()),
         ];
         checks.into_iter().find(|check| !check.0).map(|check| check.1)
+    }
+
+    /// Whether its budget may end before it does.
+    fn may_be_stopped(&self) -> bool {
+        self.case.start.watchdog != Start::default().watchdog
+    }
+
+    /// Whether a handler that is stopped may stand at `pc`: at its next instruction, or behind it if that waits for an answer.
+    fn may_stand_at(&self, pc: u32) -> bool {
+        let Some(commit) = self.case.commits.get(self.at) else { return false };
+        let (opcode, funct3) = (commit.insn & 0x7F, commit.insn >> 12 & 7);
+        let divides = opcode == 0x33 && commit.insn >> 25 == 1 && funct3 > 3;
+        let waits = divides || opcode == 0x2F || opcode == 0x03 && commit.load.is_some_and(|at| at >> 28 == CONTEXT);
+        let behind = self.case.commits.get(self.at + 1).map_or(RETURN_ADDRESS, |next| next.pc);
+        self.may_be_stopped() && (pc == commit.pc || waits && pc == behind)
+    }
+
+    /// Compares an instruction that the watchdog stops.
+    fn trap(&self, retired: &Retired, folder: &Path) {
+        let nothing = retired.halt && retired.rd.0 == 0 && retired.write_mask == 0;
+        if !(self.may_stand_at(retired.pc) && nothing) {
+            self.fail(&format!("a trap: expected {:x?}, retired {retired:x?}", self.case.commits.get(self.at)), folder);
+        }
+    }
+
+    /// Compares the ending of a handler whose budget was used up.
+    fn stopped(&self, ending: &Ending, folder: &Path) {
+        let in_time = ending.cycles <= self.case.start.watchdog + MOST_LATE;
+        if !(self.may_stand_at(ending.pc) && ending.address == ending.pc && in_time) {
+            self.fail(&format!("it ends by {ending:x?} in front of {:x?}", self.case.commits.get(self.at)), folder);
+        }
     }
 
     /// Compares an instruction.
@@ -173,6 +241,8 @@ struct Bench<'a> {
     compared: [usize; 2],
     /// Kinds of instructions that have retired.
     kinds: HashSet<(u32, u32, u32)>,
+    /// Handlers that the watchdog has ended.
+    stopped: usize,
     finished: [bool; BATCH],
 }
 
@@ -205,9 +275,7 @@ impl Bench<'_> {
             let event = self.hart.begins[i];
             let frame = event.frame as usize;
             let case = self.waiting[frame].as_ref().expect("a handler begins once");
-            let outcomes =
-                case.commits.iter().filter(|c| c.insn & 0xF800_007F == 0x1800_002F).map(|c| c.store.is_some());
-            self.hart.remote.sc_script[event.thread] = Some(outcomes.collect());
+            self.hart.remote.sc_script[event.thread] = sc_outcomes(&case.commits);
             self.begun[event.thread].push_back(frame);
         }
         for retired in std::mem::take(&mut self.hart.retired) {
@@ -226,10 +294,17 @@ impl Bench<'_> {
         if retired.intr {
             let frame = self.begun[thread].pop_front().expect("a handler begins before its first instruction retires");
             let case = self.waiting[frame].take().expect("a handler begins once");
+            // One that was stopped while it waited for an answer says nothing here.
+            self.ended.extend(self.running[thread].take_if(|progress| progress.may_be_stopped()));
             assert!(self.running[thread].is_none(), "a handler begins before its predecessor has ended");
             self.running[thread] = Some(Progress::new(case));
         }
         let progress = self.running[thread].as_mut().unwrap_or_else(|| panic!("no handler runs: {retired:x?}"));
+        if retired.trap {
+            progress.trap(retired, self.folder);
+            self.ended.extend(self.running[thread].take());
+            return;
+        }
         progress.retire(retired, self.folder);
         self.compared[thread] += 1;
         self.kinds.insert(kind(retired.insn));
@@ -244,20 +319,36 @@ impl Bench<'_> {
         let bank = ending.bank;
         // Handlers of the two threads may end in any order; the bank says which it was.
         let frame = self.hart.begins.iter().rev().find(|event| event.bank == bank).expect("it has begun").frame;
-        let at =
-            self.ended.iter().position(|p| p.case.start.frame == frame).expect("all its instructions have retired");
-        let mut progress = self.ended.swap_remove(at);
+        let is_it = |progress: &Progress| progress.case.start.frame == frame;
+        let mut progress = match self.ended.iter().position(is_it) {
+            Some(at) => self.ended.swap_remove(at),
+            None => {
+                let thread = self.running.iter().position(|running| running.as_ref().is_some_and(is_it));
+                self.running[thread.expect("its first instruction has retired")].take().expect("it runs")
+            }
+        };
         let code = progress.registers[10] as u8;
-        if (ending.cause, ending.code) != (0, code) {
+        if ending.cause == FAULT_WATCHDOG {
+            progress.stopped(&ending, self.folder);
+            self.stopped += 1;
+        } else if (ending.cause, ending.code, progress.at) != (0, code, progress.case.commits.len()) {
             progress.fail(&format!("it should return {code}: {ending:x?}"), self.folder);
         }
-        for (address, value, bytes) in progress.case.commits.iter().filter_map(|commit| commit.store) {
+        let (stack, task) = self.hart.bank_memory(bank);
+        let (done, rest) = progress.case.commits.split_at(progress.at);
+        let mut stores: Vec<_> = done.iter().filter_map(|commit| commit.store).collect();
+        // An atomic whose handler was stopped may have been done.
+        if let Some(store) = rest.first().filter(|next| next.insn & 0x7F == 0x2F).and_then(|next| next.store) {
+            let (far, at) = progress.case.physical(store.0, stack);
+            let memory = if far { &self.hart.l2 } else { &self.hart.l1 };
+            stores.extend((memory[at..at + 4] == store.1.to_le_bytes()).then_some(store));
+        }
+        for (address, value, bytes) in stores {
             let bytes = usize::from(bytes);
             progress.case.memory.at(address, bytes).copy_from_slice(&value.to_le_bytes()[..bytes]);
         }
         self.finished[usize::from(frame)] = true;
         let Case { start, memory, .. } = &progress.case;
-        let (stack, task) = self.hart.bank_memory(bank);
         for (name, expected, at, far) in [
             ("packet", &memory.packet[..], start.packet.0 as usize, false),
             ("scratchpad", &memory.scratch, start.scratch.0 as usize, false),
@@ -284,8 +375,8 @@ fn timing(rng: &mut ChaCha8Rng, batch: usize) -> Timing {
     }
 }
 
-/// Runs a batch; gives the number of instructions compared and their kinds.
-fn batch(spike: &Path, folder: &Path, number: usize) -> (usize, HashSet<(u32, u32, u32)>) {
+/// Runs a batch; gives the number of instructions compared, their kinds, and how many handlers were stopped.
+fn batch(spike: &Path, folder: &Path, number: usize) -> (usize, HashSet<(u32, u32, u32)>, usize) {
     let found = std::cell::Cell::default();
     run_with_wave_on_failure(&format!("hpu_lockstep_{number}"), |context| {
         let seed = context.seed();
@@ -314,6 +405,7 @@ fn batch(spike: &Path, folder: &Path, number: usize) -> (usize, HashSet<(u32, u3
                 l2,
                 compared: [0; 2],
                 kinds: HashSet::new(),
+                stopped: 0,
                 finished: [false; BATCH],
             };
             let mut patience = 0;
@@ -329,10 +421,12 @@ fn batch(spike: &Path, folder: &Path, number: usize) -> (usize, HashSet<(u32, u3
             }
             assert!(bench.hart.l1 == bench.l1, "L1 is changed where nobody wrote");
             assert!(bench.hart.l2 == bench.l2, "L2 is changed where nobody wrote");
-            let total = bench.compared.iter().sum();
-            assert_eq!(bench.hart.instructions as usize, total, "pulses of `retired`");
+            let total: usize = bench.compared.iter().sum();
+            // What waited for its answer when the watchdog came has been counted and did not retire.
+            let pulses = bench.hart.instructions as usize;
+            assert!((total..=total + bench.stopped).contains(&pulses), "{pulses} pulses of `retired`, {total} retired");
             assert!(bench.compared.iter().all(|count| *count > total / 8), "one thread has little to do");
-            found.set((total, bench.kinds));
+            found.set((total, bench.kinds, bench.stopped));
         });
     });
     found.take()
@@ -346,10 +440,11 @@ fn every_instruction_agrees_with_the_reference_simulator() {
     };
     let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("lockstep-{}", std::process::id()));
     std::fs::create_dir_all(&folder).expect("the target folder can be written");
-    let (mut compared, mut kinds) = (0, HashSet::new());
+    let (mut compared, mut kinds, mut stopped) = (0, HashSet::new(), 0);
     for number in 0.. {
-        let (instructions, found) = batch(&spike, &folder, number);
+        let (instructions, found, stops) = batch(&spike, &folder, number);
         compared += instructions;
+        stopped += stops;
         kinds.extend(found);
         if compared >= INSTRUCTIONS {
             break;
@@ -357,6 +452,7 @@ fn every_instruction_agrees_with_the_reference_simulator() {
     }
     let absent: Vec<_> = all_kinds().into_iter().filter(|word| !kinds.contains(&kind(*word))).collect();
     assert!(absent.is_empty(), "never executed: {absent:08x?}");
-    println!("{compared} instructions compared");
+    assert!(stopped > 10, "the watchdog ended only {stopped} handlers");
+    println!("{compared} instructions compared; the watchdog ended {stopped} handlers");
     std::fs::remove_dir_all(&folder).expect("the target folder can be written");
 }

@@ -130,11 +130,11 @@ impl Generator<'_> {
             }
             self.item(true);
         }
-        // The return: directly, or with an offset.
-        let offset = self.rng.random_range(-1024..1024);
-        self.out.extend(li(POINTER, RETURN_ADDRESS.wrapping_sub(offset as u32)));
+        // The return: without offset; bit 0 of its target is ignored.
+        let low = self.rng.random_range(0..2);
+        self.out.extend(li(POINTER, RETURN_ADDRESS | low));
         let rd = self.destination();
-        self.out.push(jalr(rd, POINTER, offset));
+        self.out.push(jalr(rd, POINTER, 0));
     }
 
     fn shuffle_window(&mut self) {

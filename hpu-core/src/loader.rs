@@ -16,9 +16,8 @@
 //! | 1, 2 | the task page, beats of the packet go first |
 //! | 1 to 4 | the regions CODE, CONTEXT, PACKET, SCRATCH of the bank |
 //! | 2 | `launch_valid`, without a packet |
-//! | k | the last beat is taken |
-//! | k + 1 | `launch_valid` |
-//! | k + 2 | `task_ready` |
+//! | k | the last beat is taken; `launch_valid` |
+//! | k + 1 | `task_ready` |
 //!
 //! An HPU looks at its regions and at L1 three cycles after the launch at the earliest, and what L1 has taken is in its banks two cycles
 //! later at most, so the last region and the last beat may be under way when the launch is handed over.
@@ -56,7 +55,7 @@ pub enum LoaderState {
     Request,
     /// It arrives.
     Receive,
-    /// It is there, or there is none: the launch is handed over once the rest is done.
+    /// There is none, or it is there and the rest is not: the launch is handed over once that is done.
     Launch,
 }
 
@@ -309,8 +308,9 @@ impl Logic for Loader {
         self.scrub_beat.next = self.scrub_at.q.val();
         let is_clean = !scrubs & !self.stack_due.q.val() & !self.scratch_due.q.val() & !fresh;
 
-        // Next state.
-        let launches = (state == LoaderState::Launch) & page_done & is_clean;
+        // Next state. With the last beat the launch is handed over at once, unless something else is to be written yet.
+        let ends = beat_moves & self.load_last.val();
+        let launches = ((state == LoaderState::Launch) | ends) & page_done & is_clean;
         match state {
             LoaderState::SetUp => {
                 self.step.d.next = self.step.q.val() + 1;
@@ -329,7 +329,9 @@ impl Logic for Loader {
                 }
             }
             LoaderState::Receive => {
-                if beat_moves & self.load_last.val() {
+                if launches {
+                    self.state.d.next = LoaderState::Idle;
+                } else if ends {
                     self.state.d.next = LoaderState::Launch;
                 }
             }

@@ -22,12 +22,13 @@
 //! | from | to | bubbles |
 //! |---|---|---|
 //! | ALU | use | 0 |
-//! | counter, link, CLZ, CTZ, CPOP, MIN, MAX | use | 1 |
+//! | link, CLZ, CTZ, CPOP, MIN, MAX | use | 1 |
+//! | counter | use | 1; the read itself waits in D until X and M1 are empty, 2 at most |
 //! | product, load of an aligned word | use | 2 |
 //! | load of a byte, a half word, a misaligned word | use | 3 |
 //! | division | use | 33 at most |
 //! | jump or branch as predicted | next instruction | 0 |
-//! | jump or branch not as predicted | next instruction | 3 |
+//! | jump or branch not as predicted, JALR with an offset | next instruction | 3 |
 //! | return in M1 | first fetch of the next handler | 0: it is in F in the next cycle |
 //! | wait in M1 | first fetch of the other handler | 1 |
 //!

@@ -264,6 +264,31 @@ fn a_return_is_followed_by_the_next_handler_at_once() {
 }
 
 #[test]
+fn no_handler_finds_registers_of_an_earlier_one() {
+    run_with_wave_on_failure("pipeline_registers", |wave| {
+        let mut bench = Bench::new(wave);
+        // The first writes all registers; the others, however many, see none of it. Their a0 is their argument: 0.
+        let others: Vec<u32> = (3..32).filter(|register| !matches!(register, 4 | 10 | 11 | 12)).collect();
+        let mut writes: Vec<u32> = others.iter().map(|register| addi(*register, 0, 1)).collect();
+        writes.push(RET);
+        bench.program(0, &writes);
+        let mut reads: Vec<u32> = others.iter().map(|register| op((0, 6), A0, A0, *register)).collect();
+        reads.push(RET);
+        bench.program(0x1000, &reads);
+        // Short ones between them: only the numbers of the handlers go on.
+        bench.program(0x2000, &[RET]);
+        for between in 0..40 {
+            bench.queue.push_back(Launch::default());
+            bench.queue.extend((0..between).map(|_| Launch { entry: 0x1000_2000, ..Launch::default() }));
+            bench.queue.push_back(Launch { entry: 0x1000_1000, a0: 0, ..Launch::default() });
+            bench.run_until(bench.endings.len() + between + 2);
+            let last = bench.endings.last().expect("it has ended");
+            assert_eq!((last.cause, last.code), (0, 0), "{between} handlers between them");
+        }
+    });
+}
+
+#[test]
 fn threads_switch_while_one_waits() {
     run_with_wave_on_failure("pipeline_threads", |wave| {
         let mut bench = Bench::new(wave);

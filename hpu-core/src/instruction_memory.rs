@@ -9,7 +9,7 @@
 //! Fetches never stall. A data read waits while the host writes, one cycle per word. A word that is fetched while it is written is the old
 //! one. Addresses wrap at the size of the memory.
 
-use spindle_blocks::ram::RegisteredTdpRam;
+use spindle_blocks::ram::TdpRam;
 use spindle_verilog::prelude::*;
 
 /// The instruction memory. See the module text.
@@ -37,7 +37,7 @@ pub struct InstructionMemory {
     pub write_address: Signal<In, Bits<14>>,
     /// What.
     pub write_data: Signal<In, Bits<32>>,
-    copies: Vec<RegisteredTdpRam<14, 4, 32>>,
+    copies: Vec<TdpRam<14, 4, 32>>,
     _hpus: usize,
     _last_word: u64,
 }
@@ -57,7 +57,7 @@ impl InstructionMemory {
             code_valid: (0..hpus).map(|_| Default::default()).collect(),
             code_ready: (0..hpus).map(|_| Default::default()).collect(),
             code_data: (0..hpus).map(|_| Default::default()).collect(),
-            copies: (0..hpus).map(|_| RegisteredTdpRam::with_depth(bytes / 4)).collect(),
+            copies: (0..hpus).map(|_| TdpRam::with_depth(bytes / 4)).collect(),
             _hpus: hpus,
             _last_word: bytes as u64 / 4 - 1,
             ..Default::default()

@@ -13,7 +13,7 @@
 //! take turns: an HPU waits at most 7 cycles. The lock comes on top.
 
 use crate::processor::types::WordRequest;
-use spindle_blocks::ram::RegisteredTdpRam;
+use spindle_blocks::ram::TdpRam;
 use spindle_verilog::prelude::*;
 
 /// The next of four requesters behind `last`; anything if there is none. A function of six bits: one LUT for each bit of the answer.
@@ -92,7 +92,7 @@ pub struct SuperBank {
     pub wide_write: Signal<In, Bits<64>>,
     /// What was read.
     pub wide_read: [Signal<Out, Bits<64>>; 2],
-    banks: [RegisteredTdpRam<9, 4, 32>; 4],
+    banks: [TdpRam<9, 4, 32>; 4],
     /// Who was granted last, by group of four, and in which group.
     last: [Reg<Bits<2>>; 2],
     last_group: Reg<Bit>,

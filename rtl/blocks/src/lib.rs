@@ -33,6 +33,6 @@ pub use counter::CounterBank;
 pub use csr::CsrBlock;
 pub use desc::*;
 pub use fifo::Fifo;
-pub use ram::{AsymRam, ByteRam, LutMemory, LutRam, Ram1w2r, RamStyle, RegisteredTdpRam, SdpMemory, SdpRam, TdpRam};
+pub use ram::{ByteRam, LutMemory, LutRam, Ram1w2r, RamStyle, SdpMemory, SdpRam, TdpRam};
 pub use skid::{Skid, Slice};
 pub use stream::{Beat, StreamMonitor};

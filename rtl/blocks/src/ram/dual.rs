@@ -1,20 +1,23 @@
-//! True dual port memory with byte enables.
+//! True dual port memory with byte enables and output registers.
 
 use super::byte::merge;
-use super::{check, storage, RamStyle};
+use super::{check, index, storage, unread_bits, RamStyle};
 use spindle_verilog::custom;
 use spindle_verilog::prelude::*;
 
-/// `2^A` words of W = 8 × B bits with two ports `a` and `b`, each of which reads or writes in a cycle.
+/// `2^A` words of W = 8 × B bits with two ports `a` and `b`, each of which reads or writes in a cycle; behind each the output register of the
+/// block RAM: read latency 2, and a clock enable per stage.
 ///
 /// | ports (same for `b`) | meaning |
 /// |---|---|
-/// | in `a_enable` | the port does something in this cycle |
+/// | in `a_enable` | the array of the port works in this cycle |
 /// | in `a_strobe` | bytes to write; all zero = only read |
-/// | in `a_address`, `a_write` / out `a_read` | the word before the write is valid 1 cycle later and held while `a_enable` is low |
+/// | in `a_address`, `a_write` | where, what |
+/// | in `a_advance` / out `a_read` | the word that the array held goes to the output register; without it the register holds |
 ///
-/// Never stalls. Read-first: a port that writes shows the old word, and so does a port that reads the word that the other
-/// one writes in the same cycle. Both ports must not write the same word in one cycle. Block RAM only.
+/// With `a_advance` high all the time, the word of a read is valid 2 cycles after `a_enable`. With `a_enable` and `a_advance` low both stages
+/// hold. Never stalls. Read-first: a port that writes fetches the old word, and so does a port that reads the word that the other one writes in
+/// the same cycle. Both ports must not write the same word in one cycle. Block RAM only.
 #[derive(LogicBlock)]
 pub struct TdpRam<const A: usize, const B: usize, const W: usize> {
     #[allow(missing_docs)]
@@ -27,6 +30,8 @@ pub struct TdpRam<const A: usize, const B: usize, const W: usize> {
     pub a_address: Signal<In, Bits<A>>,
     /// What port a writes.
     pub a_write: Signal<In, Bits<W>>,
+    /// The output register of port a takes the word that was fetched.
+    pub a_advance: Signal<In, Bit>,
     /// What port a read.
     pub a_read: Signal<Out, Bits<W>>,
     /// Port b works in this cycle.
@@ -37,26 +42,24 @@ pub struct TdpRam<const A: usize, const B: usize, const W: usize> {
     pub b_address: Signal<In, Bits<A>>,
     /// What port b writes.
     pub b_write: Signal<In, Bits<W>>,
+    /// The output register of port b takes the word that was fetched.
+    pub b_advance: Signal<In, Bit>,
     /// What port b read.
     pub b_read: Signal<Out, Bits<W>>,
     _words: Vec<Bits<W>>,
+    _fetched: [Bits<W>; 2],
 }
 
 impl<const A: usize, const B: usize, const W: usize> Default for TdpRam<A, B, W> {
     fn default() -> Self {
-        Self::new()
+        Self::with_depth(1 << A)
     }
 }
 
 impl<const A: usize, const B: usize, const W: usize> TdpRam<A, B, W> {
-    /// `2^A` words.
-    pub fn new() -> Self {
-        Self::with_depth(1 << A)
-    }
-
     /// Only `depth` words.
     pub fn with_depth(depth: usize) -> Self {
-        check("TdpRam", A, depth, 1);
+        check("TdpRam", A, depth, 2);
         assert!(W == 8 * B, "TdpRam: {B} bytes are {} bits, not {W}; make W = 8 * B", 8 * B);
         Self {
             clock: Default::default(),
@@ -64,13 +67,16 @@ impl<const A: usize, const B: usize, const W: usize> TdpRam<A, B, W> {
             a_strobe: Default::default(),
             a_address: Default::default(),
             a_write: Default::default(),
+            a_advance: Default::default(),
             a_read: Default::default(),
             b_enable: Default::default(),
             b_strobe: Default::default(),
             b_address: Default::default(),
             b_write: Default::default(),
+            b_advance: Default::default(),
             b_read: Default::default(),
             _words: vec![Bits::default(); depth],
+            _fetched: [Bits::default(); 2],
         }
     }
 }
@@ -78,18 +84,22 @@ impl<const A: usize, const B: usize, const W: usize> TdpRam<A, B, W> {
 impl<const A: usize, const B: usize, const W: usize> Logic for TdpRam<A, B, W> {
     fn update(&mut self) {
         if self.clock.pos_edge() {
-            let read = |address: Bits<A>| self._words.get(address.index()).copied().unwrap_or_default();
-            if self.a_enable.val() {
-                self.a_read.next = read(self.a_address.val());
+            if self.a_advance.val() {
+                self.a_read.next = self._fetched[0];
             }
-            if self.b_enable.val() {
-                self.b_read.next = read(self.b_address.val());
+            if self.b_advance.val() {
+                self.b_read.next = self._fetched[1];
             }
-            let writes = [
+            let accesses = [
                 (self.a_enable.val(), self.a_address.val(), self.a_write.val(), self.a_strobe.val()),
                 (self.b_enable.val(), self.b_address.val(), self.b_write.val(), self.b_strobe.val()),
             ];
-            for (enable, address, data, strobe) in writes {
+            for (fetched, (enable, address, _, _)) in self._fetched.iter_mut().zip(accesses) {
+                if enable {
+                    *fetched = self._words.get(address.index()).copied().unwrap_or_default();
+                }
+            }
+            for (enable, address, data, strobe) in accesses {
                 if let (true, Some(word)) = (enable, self._words.get_mut(address.index())) {
                     *word = merge(*word, data, strobe);
                 }
@@ -104,15 +114,18 @@ impl<const A: usize, const B: usize, const W: usize> Logic for TdpRam<A, B, W> {
 
     fn hdl(&self) -> Verilog {
         let depth = self._words.len();
-        // One process per port: the form from which tools infer a true dual port memory.
+        // One process per port: the form from which tools infer a true dual port memory with its output registers.
         let port = |p: &str| {
+            let at = index(&format!("{p}_address"), A, depth);
             format!(
-                "  always @(posedge clock) begin\n    if ({p}_enable) begin\n      for (int i = 0; i < {B}; i++)\n        \
-                 if ({p}_strobe[i]) words[{p}_address][8 * i +: 8] <= {p}_write[8 * i +: 8];\n      \
-                 {p}_read <= words[{p}_address];\n    end\n  end\n"
+                "  logic [{high}:0] {p}_fetched;\n  always @(posedge clock) begin\n    if ({p}_enable) begin\n      \
+                 for (int i = 0; i < {B}; i++)\n        if ({p}_strobe[i]) words[{at}][8 * i +: 8] <= {p}_write[8 * i +: 8];\n      \
+                 {p}_fetched <= words[{at}];\n    end\n    if ({p}_advance) {p}_read <= {p}_fetched;\n  end\n{unread}",
+                high = W - 1,
+                unread = unread_bits(&format!("{p}_address"), A, depth),
             )
         };
         let body = format!("{}{}{}", storage(RamStyle::Block, W, depth), port("a"), port("b"));
-        custom(&format!("tdp_ram_{depth}x{W}"), &body)
+        custom(&format!("tdp_ram_{depth}of{}x{W}", 1usize << A), &body)
     }
 }

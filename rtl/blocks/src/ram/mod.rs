@@ -5,10 +5,8 @@
 //! | [`SdpRam`] | 1 write, 1 read | 1 or 2 | the read gives the old word |
 //! | [`ByteRam`] | 1 write with byte enables, 1 read | 1 or 2 | old |
 //! | [`Ram1w2r`] | 1 write, 2 reads (two copies) | 1 or 2 | old |
-//! | [`TdpRam`] | 2 × read or write, byte enables | 1 | old, also at the port that writes (read-first) |
-//! | [`RegisteredTdpRam`] | the same, a clock enable per stage | 2 | as `TdpRam` |
+//! | [`TdpRam`] | 2 × read or write, byte enables; a clock enable per stage | 2 | old, also at the port that writes (read-first) |
 //! | [`LutRam`] | 1 write, R asynchronous reads | 0 | old until the clock edge |
-//! | [`AsymRam`] | 512-bit and 32-bit port, read or write, byte enables | 1 and 2 | as `TdpRam` |
 //!
 //! All words are zero at power-up: block RAM, UltraRAM and LUT RAM come up as zero when no contents are given, which is why
 //! the zeroing loop is for simulation only. Nothing is cleared by `reset`. There is one clock. An address beyond the depth
@@ -17,17 +15,13 @@
 use spindle_verilog::custom_with;
 use spindle_verilog::prelude::Verilog;
 
-mod asym;
 mod byte;
 mod dual;
-mod dual_registered;
 mod lut;
 mod simple;
 
-pub use asym::AsymRam;
 pub use byte::ByteRam;
 pub use dual::TdpRam;
-pub use dual_registered::RegisteredTdpRam;
 pub use lut::{LutMemory, LutRam};
 pub use simple::{Ram1w2r, SdpMemory, SdpRam};
 

@@ -97,8 +97,8 @@ differential!(ram_1w2r, 500, Ram1w2r::<3, 72>::default(),
         "a_enable" (a_enable) "a_address" (a_address) "b_enable" (b_enable) "b_address" (b_address)],
     out ["a_data" (a_data) "b_data" (b_data)], |_: &mut _, _| ());
 differential!(tdp_ram, 1500, TdpRam::<3, 4, 32>::default(),
-in ["a_enable" (a_enable) "a_strobe" (a_strobe) "a_address" (a_address) "a_write" (a_write)
-    "b_enable" (b_enable) "b_strobe" (b_strobe) "b_address" (b_address) "b_write" (b_write)],
+in ["a_enable" (a_enable) "a_strobe" (a_strobe) "a_address" (a_address) "a_write" (a_write) "a_advance" (a_advance)
+    "b_enable" (b_enable) "b_strobe" (b_strobe) "b_address" (b_address) "b_write" (b_write) "b_advance" (b_advance)],
 out ["a_read" (a_read) "b_read" (b_read)], |ram: &mut TdpRam<3, 4, 32>, _| {
     if ram.a_address.next == ram.b_address.next && ram.a_strobe.next.any() {
         ram.b_strobe.next = Bits::default(); // two writers of one word are ruled out
@@ -107,14 +107,6 @@ out ["a_read" (a_read) "b_read" (b_read)], |ram: &mut TdpRam<3, 4, 32>, _| {
 differential!(lut_ram, 1500, LutRam::<3, 40, 2>::default(),
     in ["write_enable" (write_enable) "write_address" (write_address) "write_data" (write_data) "read_address_0" (read_address[0]) "read_address_1" (read_address[1])],
     out ["read_data_0" (read_data[0]) "read_data_1" (read_data[1])], |_: &mut _, _| ());
-differential!(asym_ram, 400, AsymRam::<2, 6>::default(),
-in ["wide_enable" (wide_enable) "wide_strobe" (wide_strobe) "wide_address" (wide_address) "wide_write" (wide_write)
-    "narrow_enable" (narrow_enable) "narrow_strobe" (narrow_strobe) "narrow_address" (narrow_address) "narrow_write" (narrow_write)],
-out ["wide_read" (wide_read) "narrow_read" (narrow_read)], |ram: &mut AsymRam<2, 6>, _| {
-    if ram.narrow_address.next.get_bits::<2>(4) == ram.wide_address.next {
-        ram.narrow_strobe.next = Bits::default();
-    }
-});
 differential!(skid_of_beats, 400, Skid::<Beat>::default(),
     in ["reset" (reset) "write" (write) "write_valid" (write_valid) "read_ready" (read_ready)],
     out ["write_ready" (write_ready) "read" (read) "read_valid" (read_valid)], resets!());

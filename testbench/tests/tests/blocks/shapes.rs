@@ -41,7 +41,7 @@ shapes! {
     lut_5_1: LutRam::<5, 32, 1>::default();
     lut_5_3: LutRam::<5, 32, 3>::default();
     lut_1: LutRam::<1, 1, 1>::default();
-    asym_7: AsymRam::<7, 11>::default();
+    tdp_9_of_10: TdpRam::<10, 4, 32>::with_depth(512);
     round_robin_1: RoundRobin::<1>::default();
     round_robin_3: RoundRobin::<3>::default();
     round_robin_32: RoundRobin::<32>::default();

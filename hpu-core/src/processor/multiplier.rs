@@ -11,7 +11,8 @@ use spindle_verilog::prelude::*;
 /// | out `result` | the product's low or high word, two stages later (M2), as long as the pipeline stands |
 ///
 /// Execute: four products of half words, each one DSP block with its output register; the high halves have a sign bit each, so that signed
-/// products need no correction. M1: the sum of the two middle products. M2: the final sum and the choice of the word.
+/// products need no correction. M1: the sum of all partial products but the highest, and the choice of the word. M2: a sum of 32 bits, nothing
+/// behind it, because forwarding comes behind.
 #[derive(LogicBlock, Default)]
 pub struct Multiplier {
     /// Core clock.
@@ -30,15 +31,15 @@ pub struct Multiplier {
     middle: [DFF<Bits<34>>; 2],
     high: DFF<Bits<34>>,
     wants_high: DFF<Bit>,
-    sum: DFF<Bits<34>>,
-    outer: DFF<Bits<64>>,
-    takes_high: DFF<Bit>,
+    /// The two words whose sum is the result.
+    first: DFF<Bits<32>>,
+    second: DFF<Bits<32>>,
 }
 
 impl Logic for Multiplier {
     #[hdl]
     fn update(&mut self) {
-        dffs!(self, clock, low, high, wants_high, sum, outer, takes_high);
+        dffs!(self, clock, low, high, wants_high, first, second);
         for i in 0..2 {
             dffs!(self, clock, middle[i]);
         }
@@ -57,16 +58,20 @@ impl Logic for Multiplier {
             self.high.d.next = mul_signed::<34, 17, 17>(a_high, b_high);
             self.wants_high.d.next = f3.any();
 
-            self.sum.d.next = self.middle[0].q.val() + self.middle[1].q.val();
-            self.outer.d.next = (self.high.q.val().get_bits::<32>(0), self.low.q.val().get_bits::<32>(0)).cat::<64>();
-            self.takes_high.d.next = self.wants_high.q.val();
+            // The product above its lowest 16 bits but for the highest partial product: three summands, by carry-save.
+            let x = self.middle[0].q.val();
+            let y = self.middle[1].q.val();
+            let z = bit_cast::<34, 16>(self.low.q.val().get_bits::<16>(16));
+            let carries = (x & y) | (x & z) | (y & z);
+            let sum = (x ^ y ^ z) + (carries.get_bits::<33>(0), false).cat::<34>();
+            if self.wants_high.q.val() {
+                self.first.d.next = self.high.q.val().get_bits::<32>(0);
+                self.second.d.next = sext::<32, 18>(sum.get_bits::<18>(16));
+            } else {
+                self.first.d.next = bits::<32>(0);
+                self.second.d.next = (sum.get_bits::<16>(0), self.low.q.val().get_bits::<16>(0)).cat::<32>();
+            }
         }
-        // The low 16 bits of the product are those of the lowest partial product.
-        let upper = self.outer.q.val().get_bits::<48>(16) + sext::<48, 34>(self.sum.q.val());
-        self.result.next = if self.takes_high.q.val() {
-            upper.get_bits::<32>(16)
-        } else {
-            (upper.get_bits::<16>(0), self.outer.q.val().get_bits::<16>(0)).cat::<32>()
-        };
+        self.result.next = self.first.q.val() + self.second.q.val();
     }
 }

@@ -44,6 +44,8 @@ pub struct Divider {
     /// It is negative.
     pub negate: Signal<Out, Bit>,
     working: Reg<Bit>,
+    /// The first step.
+    first: Reg<Bit>,
     /// Steps to go.
     left: Reg<Bits<5>>,
     /// Dividend bits to go above quotient bits that are known.
@@ -59,9 +61,11 @@ pub struct Divider {
 impl Logic for Divider {
     #[hdl]
     fn update(&mut self) {
-        regs!(self, clock, reset, working, left);
+        regs!(self, clock, reset, working, first, left);
         dffs!(self, clock, quotient, remainder, divisor, by_zero, minus, wants_remainder);
-        let starts = self.start.val() & !self.working.q.val();
+        // Idle, it takes whatever stands at its ports, so that `start`, which comes late, only sets flags.
+        let loads = !self.working.q.val();
+        let starts = self.start.val() & loads & !self.cancel.val();
         let with_sign = !self.funct3.val().get_bit(0);
         let negative_a = with_sign & self.a.val().get_bit(31);
         let negative_b = with_sign & self.b.val().get_bit(31);
@@ -70,7 +74,8 @@ impl Logic for Divider {
         let divisor = self.divisor.q.val();
         let subtracts = !divisor.get_bit(32);
         let is_small = !(divisor.get_bits::<31>(1) ^ repeat::<31>(!subtracts)).any();
-        let first = self.left.q.val() == 31;
+        let first = self.first.q.val();
+        self.first.d.next = starts;
         let stops = first & is_small & divisor.get_bit(0);
         self.by_zero.d.next = is_small & subtracts & !divisor.get_bit(0);
 
@@ -85,20 +90,20 @@ impl Logic for Divider {
         let fits = !total.get_bit(33);
 
         // The dividend's negation and the shift share the adder; bit 0, which comes late, stays out of it.
-        let upper = if starts {
+        let upper = if loads {
             self.a.val().get_bits::<31>(1) ^ repeat::<31>(negative_a)
         } else if first {
             (quotient.get_bits::<30>(0), false).cat::<31>()
         } else {
             quotient.get_bits::<31>(0)
         };
-        let one_more = starts & negative_a & !self.a.val().get_bit(0);
+        let one_more = loads & negative_a & !self.a.val().get_bit(0);
         let loaded = upper + (bits::<30>(0), one_more).cat::<31>();
         let steps = self.left.q.val().any();
-        if starts | (steps & !stops) {
-            self.quotient.d.next = (loaded, if starts { self.a.val().get_bit(0) } else { fits }).cat::<32>();
+        if loads | (steps & !stops) {
+            self.quotient.d.next = (loaded, if loads { self.a.val().get_bit(0) } else { fits }).cat::<32>();
         }
-        if starts {
+        if loads {
             self.remainder.d.next = bits::<32>(0);
             self.divisor.d.next = (negative_b, self.b.val()).cat::<33>();
             self.wants_remainder.d.next = self.funct3.val().get_bit(1);

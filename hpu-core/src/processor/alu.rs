@@ -240,13 +240,11 @@ impl Logic for Alu {
         };
 
         // Of a comparison everything but the sum is ready early: it takes the place of the other result in bit 0.
+        let compares = control.pick == PICK_LESS;
         let by_sign = differ & (if control.unsigned { b.get_bit(31) } else { a.get_bit(31) });
-        let less = by_sign | (!differ & below);
-        self.result.next = match control.pick.to_u64() {
-            PICK_SUM => sum,
-            PICK_DIFFERENCE => !sum,
-            PICK_OTHER => self.other.val(),
-            _ => (bits::<31>(0), less).cat::<32>(),
-        };
+        let early = if compares { (bits::<31>(0), by_sign).cat::<32>() } else { self.other.val() };
+        let picked = if control.pick.get_bit(1) { early } else { sum ^ repeat::<32>(control.pick.get_bit(0)) };
+        self.result.next =
+            (picked.get_bits::<31>(1), picked.get_bit(0) | (compares & !differ & below)).cat::<32>();
     }
 }

@@ -163,13 +163,9 @@ impl Logic for WriteBack {
                 }
             }
         };
-        let second_value = if self.second_loads.q.val() {
-            word
-        } else if self.second_multiplies.q.val() {
-            self.product.val()
-        } else {
-            self.second_value.q.val()
-        };
+        // The product comes last.
+        let others = if self.second_loads.q.val() { word } else { self.second_value.q.val() };
+        let second_value = if self.second_multiplies.q.val() { self.product.val() } else { others };
         self.second.next = Producer {
             writes: self.second_writes.q.val(),
             ready: !self.second_narrow.q.val(),

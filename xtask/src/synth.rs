@@ -239,8 +239,9 @@ impl Job<'_> {
             Task::Map => {
                 let script = yosys::map_script(&block.files, &block.top, family, &boxes);
                 let levels = yosys::levels_script(family, &boxes);
-                let (mut outcome, kept) =
-                    cached(&key(&(script.clone() + &levels))?, || self.map(yosys, &script, &levels).map(Outcome::Row))?;
+                let (mut outcome, kept) = cached(&key(&(script.clone() + &levels + yosys::LUTRAM_READS))?, || {
+                    self.map(yosys, &script, &levels).map(Outcome::Row)
+                })?;
                 if let Outcome::Row(row) = &mut outcome {
                     row.config = (*config).into();
                 }
@@ -254,6 +255,7 @@ impl Job<'_> {
         yosys.run(block, script)?;
         let stat = std::fs::read_to_string(block.folder.join(format!("{family}-stat.json")))?;
         let area = yosys::area(&stat, &block.top)?;
+        std::fs::write(block.folder.join(yosys::LUTRAM_READS_FILE), yosys::LUTRAM_READS)?;
         let log = yosys.run(block, levels)?;
         let levels = yosys::levels(&log)?;
         std::fs::write(block.folder.join(format!("{family}-path.txt")), yosys::longest_path(&log))?;

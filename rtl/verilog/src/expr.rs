@@ -320,7 +320,9 @@ impl Expr {
             Kind::Repeat(_, inner) if inner.width == 1 => Expr::repeat(width, *inner),
             Kind::Not(inner) => Expr::not(part(inner)),
             Kind::Bin(op @ (Op::And | Op::Or | Op::Xor), a, b) => Expr::bin(op, part(a), part(b)),
-            Kind::Bin(op @ (Op::Add | Op::Sub | Op::Mul | Op::SignedMul), a, b) if lo == 0 => Expr::bin(op, part(a), part(b)),
+            Kind::Bin(op @ (Op::Add | Op::Sub | Op::Mul | Op::SignedMul), a, b) if lo == 0 => {
+                Expr::bin(op, part(a), part(b))
+            }
             Kind::Mux(c, a, b) => Expr::mux(*c, part(a), part(b)),
             Kind::Low(inner) => Expr::slice(*inner, lo, width),
             kind => {

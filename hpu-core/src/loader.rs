@@ -17,9 +17,9 @@
 //! | 1 to 4 | the regions CODE, CONTEXT, PACKET, SCRATCH of the bank |
 //! | 2 | `launch_valid`, without a packet |
 //! | k | the last beat is taken; `launch_valid` |
-//! | k + 1 | `task_ready` |
+//! | k + 1, 4 | `task_ready`, whichever is later: the regions of a task are written to the end |
 //!
-//! An HPU looks at its regions and at L1 three cycles after the launch at the earliest, and what L1 has taken is in its banks two cycles
+//! An HPU looks at its regions and at L1 four cycles after the launch at the earliest, and what L1 has taken is in its banks two cycles
 //! later at most, so the last region and the last beat may be under way when the launch is handed over.
 //!
 //! **Scrub.** If the bank's stack belonged to another context, it is zeroed before the launch, 64 bytes per cycle; likewise the scratchpad of a context
@@ -206,9 +206,11 @@ impl Logic for Loader {
         let in_receive = state == LoaderState::Receive;
 
         // An HPU for the next task.
+        let regions_left = self.regions_left.q.val();
+        let is_open = in_idle & (regions_left < 2);
         let vacant = self.launch_ready.val() & self.idle.val();
         self.arbiter.request.next = if vacant.any() { vacant } else { self.launch_ready.val() };
-        let ready = in_idle & self.slot_available.val() & self.launch_ready.val().any();
+        let ready = is_open & self.slot_available.val() & self.launch_ready.val().any();
         let accept = ready & self.task_valid.val();
         self.arbiter.accept.next = accept;
         self.arbiter.lock.next = false;
@@ -221,7 +223,7 @@ impl Logic for Loader {
                 bank = bank | self.launch_bank.val().get_bits::<2>(2 * i);
             }
         }
-        if in_idle {
+        if is_open {
             self.held.d.next = offered;
             self.held_entry.d.next = self.task_context.val();
             self.size.d.next = if !offered.has_packet {
@@ -235,7 +237,8 @@ impl Logic for Loader {
             self.place.d.next = (self.arbiter.index.val().get_bits::<3>(0), bank).cat::<5>();
             self.hpu_mask.d.next = self.arbiter.grant.val();
             self.beat.d.next = bits::<5>(0);
-            self.regions_left.d.next = bits::<3>(4);
+        }
+        if accept {
             self.pages_left.d.next = bits::<2>(2);
         }
         self.fresh.d.next = accept;
@@ -259,7 +262,7 @@ impl Logic for Loader {
 
         // The task page.
         let pages_left = self.pages_left.q.val();
-        let writes_page = !in_idle & !in_set_up & pages_left.any();
+        let writes_page = pages_left.any();
         self.page_write.next = writes_page;
         self.page_half.next = pages_left.get_bit(0);
         self.page_beat.next =
@@ -346,9 +349,10 @@ impl Logic for Loader {
         // Regions: those of the set-up, then those of each task.
         let step = self.step.q.val();
         let step_place = step.get_bits::<5>(2);
-        let regions_left = self.regions_left.q.val();
-        let writes_region = !in_idle & !in_set_up & regions_left.any();
-        if writes_region {
+        let writes_region = regions_left.any();
+        if accept {
+            self.regions_left.d.next = bits::<3>(4);
+        } else if writes_region {
             self.regions_left.d.next = regions_left - 1;
         }
         let mut number: Bits<3> = bits::<3>(0);

@@ -15,6 +15,7 @@ mod fields;
 mod handlers;
 mod instruction_memory;
 mod l1;
+mod loader;
 mod remote_router;
 mod shapes;
 mod task;

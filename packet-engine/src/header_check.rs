@@ -1,10 +1,10 @@
-//! Header check: from the header window and the sums to a descriptor, the match words and a verdict.
+//! Header check: from the header window and the sums to a descriptor, flags and a verdict.
 //!
 //! | neighbour | ports |
 //! |---|---|
-//! | header window, parser | in `header`, `tag`, `vlan`, `bad_frame`, `disabled`, `frame_end`, `frame`, `stamp`, `valid` (pulse), `ip_end`: of one frame, together |
+//! | header window, parser | in `header`, `vlan`, `bad_frame`, `disabled`, `frame_end`, `frame`, `stamp`, `valid` (pulse), `ip_end`: of one frame, together |
 //! | transport sum | in `transport_sum`, `transport_carry`: of that frame, 1 cycle later |
-//! | header matcher | out `parsed`, `parsed_words`, `parsed_drop`, `parsed_reason`, `parsed_valid`: 2 cycles after `valid` |
+//! | header matcher | out `parsed_flags` 1 cycle, `parsed`, `parsed_drop`, `parsed_reason`, `parsed_valid` 2 cycles after `valid` |
 //!
 //! One frame per cycle, never stalls. Stage 1 compares and adds, stage 2 combines.
 
@@ -81,8 +81,6 @@ pub struct HeaderCheck {
     pub reset: Signal<In, Bit>,
     /// Header without tag, byte 0 lowest.
     pub header: Signal<In, Bits<720>>,
-    /// VLAN tag as it stands in the frame.
-    pub tag: Signal<In, Bits<16>>,
     /// The frame has one.
     pub vlan: Signal<In, Bit>,
     /// The MAC marked the frame.
@@ -105,8 +103,8 @@ pub struct HeaderCheck {
     pub transport_carry: Signal<In, Bits<16>>,
     /// Descriptor.
     pub parsed: Signal<Out, PacketDesc>,
-    /// Match words.
-    pub parsed_words: Signal<Out, Bits<512>>,
+    /// Flags of the rule language, flag 0 lowest, of the frame whose descriptor comes in the next cycle.
+    pub parsed_flags: Signal<Out, Bits<5>>,
     /// To be dropped.
     pub parsed_drop: Signal<Out, Bit>,
     /// Why.
@@ -118,12 +116,10 @@ pub struct HeaderCheck {
     ip_tree: Compressor<10>,
     facts: DFF<Facts>,
     kept_header: DFF<Bits<720>>,
-    kept_tag: DFF<Bits<16>>,
     ip_sum: DFF<Bits<16>>,
     ip_carry: DFF<Bits<16>>,
     facts_valid: Reg<Bit>,
     desc: DFF<PacketDesc>,
-    words: DFF<Bits<512>>,
     drop: DFF<Bit>,
     reason: DFF<Bits<5>>,
     done: Reg<Bit>,
@@ -133,7 +129,7 @@ impl Logic for HeaderCheck {
     #[hdl]
     fn update(&mut self) {
         regs!(self, clock, reset, facts_valid, done);
-        dffs!(self, clock, facts, kept_header, kept_tag, ip_sum, ip_carry, desc, words, drop, reason);
+        dffs!(self, clock, facts, kept_header, ip_sum, ip_carry, desc, drop, reason);
 
         // Stage 1: compare and add.
         let header = self.header.val();
@@ -184,7 +180,6 @@ impl Logic for HeaderCheck {
         };
         self.facts_valid.d.next = self.valid.val();
         self.kept_header.d.next = header;
-        self.kept_tag.d.next = self.tag.val();
         for i in 0..IP_WORDS {
             self.ip_tree.words[i].next = header.get_bits::<16>(112 + 16 * i);
         }
@@ -309,43 +304,8 @@ impl Logic for HeaderCheck {
             ..Default::default()
         };
 
-        // The match words, as in the contract's table.
-        let word_0 = (bits::<11>(0), spindle, icmp, udp, plain, f.vlan, be16(h.get_bits::<16>(96))).cat::<32>();
-        let word_4 = (
-            h.get_bits::<8>(120) & repeat::<8>(plain),
-            h.get_bits::<8>(280) & repeat::<8>(icmp),
-            h.get_bits::<8>(272) & repeat::<8>(icmp),
-            h.get_bits::<8>(184) & repeat::<8>(plain),
-        )
-            .cat::<32>();
-        let word_5 = (bits::<2>(0), f.length, bits::<4>(0), be16(self.kept_tag.q.val()).get_bits::<12>(0)).cat::<32>();
-        let word_7 = (be16(h.get_bits::<16>(48)), be16(h.get_bits::<16>(0))).cat::<32>();
-        let low_words = (
-            word_7,
-            be32(h.get_bits::<32>(16)),
-            word_5,
-            word_4,
-            (src_port, dst_port).cat::<32>(),
-            ip_dst,
-            ip_src,
-            word_0,
-        )
-            .cat::<256>();
-        let high_words = (
-            msg_off,
-            sp_msg_len,
-            (sp_src_pid, sp_dst_pid).cat::<32>(),
-            sp_src_nid,
-            addr_hi,
-            addr_lo,
-            (flags, bits::<8>(0), opcode).cat::<32>(),
-            be32(h.get_bits::<32>(64)),
-        )
-            .cat::<256>();
-        self.words.d.next = (high_words, low_words).cat::<512>();
-
+        self.parsed_flags.next = (spindle, icmp, udp, plain, f.vlan).cat::<5>();
         self.parsed.next = self.desc.q.val();
-        self.parsed_words.next = self.words.q.val();
         self.parsed_drop.next = self.drop.q.val();
         self.parsed_reason.next = self.reason.q.val();
         self.parsed_valid.next = self.done.q.val();

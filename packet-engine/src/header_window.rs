@@ -30,10 +30,7 @@ pub struct HeaderWindow {
     pub vlan: Signal<In, Bit>,
     /// The header, byte 0 in the lowest bits.
     pub header: Signal<Out, Bits<720>>,
-    /// The tag, as it stands in the frame; 0 without one.
-    pub tag: Signal<Out, Bits<16>>,
     macs: DFF<Bits<96>>,
-    vlan_tag: DFF<Bits<16>>,
     front: DFF<Bits<384>>,
     /// Bytes 60 to 63: of the first beat, or of the second behind a tag.
     seam: DFF<Bits<32>>,
@@ -43,11 +40,10 @@ pub struct HeaderWindow {
 impl Logic for HeaderWindow {
     #[hdl]
     fn update(&mut self) {
-        dffs!(self, clock, macs, vlan_tag, front, seam, back);
+        dffs!(self, clock, macs, front, seam, back);
         let data = self.data.val();
         if self.valid.val() & self.first.val() {
             self.macs.d.next = data.get_bits::<96>(0);
-            self.vlan_tag.d.next = data.get_bits::<16>(112) & repeat::<16>(self.vlan.val());
             self.front.d.next = if self.vlan.val() { data.get_bits::<384>(128) } else { data.get_bits::<384>(96) };
             self.seam.d.next = data.get_bits::<32>(480) & repeat::<32>(!self.vlan.val());
             self.back.d.next = bits::<208>(0);
@@ -60,6 +56,5 @@ impl Logic for HeaderWindow {
             }
         }
         self.header.next = (self.back.q.val(), self.seam.q.val(), self.front.q.val(), self.macs.q.val()).cat::<720>();
-        self.tag.next = self.vlan_tag.q.val();
     }
 }

@@ -3,8 +3,8 @@
 //! | neighbour | ports |
 //! |---|---|
 //! | wire | in `rx_data`, `rx_keep`, `rx_last`, `rx_user` (with `rx_last`: bad frame), `rx_valid`; no ready |
-//! | packet buffer | out `beat_data`, `beat_last`, `beat_valid`: the stream [`BEAT_LATENCY`] cycle later; no ready |
-//! | header matcher | out `parsed`, `parsed_words`, `parsed_drop`, `parsed_reason`, `parsed_valid`: one pulse per frame, in frame order, [`LATENCY`] cycles behind its last beat, also for malformed frames; no ready |
+//! | packet buffer, header matcher | out `beat_data`, `beat_last`, `beat_valid`: the stream [`BEAT_LATENCY`] cycle later, 0 behind the end of the frame; no ready |
+//! | header matcher | out `beat_first`, `beat_second`, `beat_vlan`, `beat_end` beside the beat; `parsed`, `parsed_drop`, `parsed_reason`, `parsed_valid`: one pulse per frame, in frame order, [`LATENCY`] cycles behind its last beat, also for malformed frames; `parsed_flags` one cycle before; no ready |
 //! | trace | out `started`, `started_frame`: pulse with the first beat on `beat_*` |
 //! | registers | in `rx_enable` (looked at with the first beat of a frame), `spindle_port` |
 //!
@@ -28,6 +28,7 @@ use crate::checksum::TransportSum;
 use crate::header_check::HeaderCheck;
 use crate::header_window::HeaderWindow;
 use spindle_blocks::desc::PacketDesc;
+use spindle_contract::params::BEAT_BYTES;
 use spindle_contract::wire::ETHERTYPE_VLAN;
 use spindle_verilog::prelude::*;
 
@@ -75,10 +76,18 @@ pub struct Parser {
     pub beat_last: Signal<Out, Bit>,
     /// There is a beat.
     pub beat_valid: Signal<Out, Bit>,
+    /// It is the first of its frame.
+    pub beat_first: Signal<Out, Bit>,
+    /// It is the second of its frame.
+    pub beat_second: Signal<Out, Bit>,
+    /// The frame has a VLAN tag.
+    pub beat_vlan: Signal<Out, Bit>,
+    /// Number of the beat's last byte in the frame.
+    pub beat_end: Signal<Out, Bits<14>>,
     /// What the headers say; `pkt`, `cells` and the matcher's fields are 0.
     pub parsed: Signal<Out, PacketDesc>,
-    /// The match words (`spindle_contract::descriptors::MATCH_FIELDS`), word 0 in the lowest bits.
-    pub parsed_words: Signal<Out, Bits<512>>,
+    /// Flags of the rule language (`spindle_contract::descriptors::MATCH_FIELDS`), one cycle before the rest.
+    pub parsed_flags: Signal<Out, Bits<5>>,
     /// The frame must be dropped.
     pub parsed_drop: Signal<Out, Bit>,
     /// Why.
@@ -148,7 +157,12 @@ impl Logic for Parser {
             )
                 .cat::<6>();
             self.in_frame.d.next = !self.rx_last.val();
-            self.data.d.next = self.rx_data.val();
+            let mut data: Bits<512> = bits::<512>(0);
+            for b in 0..BEAT_BYTES {
+                let received = self.rx_data.val().get_bits::<8>(8 * b);
+                data.set_bits::<8>(8 * b, if keep.get_bit(b) { received } else { bits::<8>(0) });
+            }
+            self.data.d.next = data;
             self.last.d.next = self.rx_last.val();
             self.user.d.next = self.rx_user.val();
             self.first.d.next = starts;
@@ -165,19 +179,25 @@ impl Logic for Parser {
                 self.index.d.next = self.index.q.val() + 1;
             }
         }
-        self.beat_data.next = self.data.q.val();
+        let data = self.data.q.val();
+        let position = (self.index.q.val(), self.tail.q.val()).cat::<14>();
+        self.beat_data.next = data;
+        self.beat_first.next = self.first.q.val();
+        self.beat_second.next = self.second.q.val();
+        self.beat_vlan.next = self.vlan.q.val();
+        self.beat_end.next = position;
         self.beat_last.next = self.last.q.val();
         self.beat_valid.next = self.valid.q.val();
         self.started.next = self.valid.q.val() & self.first.q.val();
         self.started_frame.next = self.frame.q.val();
 
         // Header window and transport checksum.
-        self.window.data.next = self.data.q.val();
+        self.window.data.next = data;
         self.window.valid.next = self.valid.q.val();
         self.window.first.next = self.first.q.val();
         self.window.second.next = self.second.q.val();
         self.window.vlan.next = self.vlan.q.val();
-        self.transport.data.next = self.data.q.val();
+        self.transport.data.next = data;
         self.transport.valid.next = self.valid.q.val();
         self.transport.first.next = self.first.q.val();
         self.transport.vlan.next = self.vlan.q.val();
@@ -185,13 +205,12 @@ impl Logic for Parser {
         self.done_vlan.d.next = self.vlan.q.val();
         self.done_bad.d.next = self.user.q.val();
         self.done_disabled.d.next = self.disabled.q.val();
-        self.done_end.d.next = (self.index.q.val(), self.tail.q.val()).cat::<14>();
+        self.done_end.d.next = position;
         self.done_frame.d.next = self.frame.q.val();
         self.done_stamp.d.next = self.stamp.q.val();
 
         self.check.spindle_port.next = self.spindle_port.val();
         self.check.header.next = self.window.header.val();
-        self.check.tag.next = self.window.tag.val();
         self.check.vlan.next = self.done_vlan.q.val();
         self.check.bad_frame.next = self.done_bad.q.val();
         self.check.disabled.next = self.done_disabled.q.val();
@@ -203,7 +222,7 @@ impl Logic for Parser {
         self.check.transport_sum.next = self.transport.sum.val();
         self.check.transport_carry.next = self.transport.carry.val();
         self.parsed.next = self.check.parsed.val();
-        self.parsed_words.next = self.check.parsed_words.val();
+        self.parsed_flags.next = self.check.parsed_flags.val();
         self.parsed_drop.next = self.check.parsed_drop.val();
         self.parsed_reason.next = self.check.parsed_reason.val();
         self.parsed_valid.next = self.check.parsed_valid.val();

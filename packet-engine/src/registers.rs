@@ -4,18 +4,18 @@
 //! |---|---|
 //! | in `csr` / out `csr_answer` | register slave |
 //! | out `rx_enable`, `spindle_port` | parser |
-//! | out `term_*`, `rule_*` | header matcher: the staged entry, and a one-cycle write pulse |
+//! | out `word_*`, `term_*`, `rule_*`, `match_commit` / in `match_committing` | header matcher: the staged entry, and a one-cycle write pulse |
 //! | in `drop_valid`, `drop_reason` | ingress join |
 //! | in `outcome`, `message_done`, `message_failed`, `to_hpu`, `to_mailbox`, `task_sent`, `messages_open` | scheduler: pulses of a cycle, one event each |
 //! | in `frames_in`, `bytes_in`, `frames_out`, `bytes_out`, `cells_free` | traffic counters, packet buffer |
 //!
 //! An access is answered 6 cycles after it is seen. Errors: an address without a register, a read of a write-only or a write to a
-//! read-only register, a commit to a slot that does not exist. Counters are cleared by reset (those of DROPS within 32 cycles
+//! read-only register, a commit to a slot that does not exist or while the matcher is committing. Counters are cleared by reset (those of DROPS within 32 cycles
 //! of it; no frame can be dropped before the driver switches reception on, except as RX_DISABLED).
 
 use crate::message::Outcome;
 use spindle_blocks::{CounterBank, CsrRequest, CsrResponse};
-use spindle_contract::params::{Config, MATCH_TERMS, SPINDLE_PORT};
+use spindle_contract::params::{Config, MATCH_LITERALS, MATCH_TERMS, MATCH_WORDS, SPINDLE_PORT};
 use spindle_contract::registers::packet;
 use spindle_verilog::prelude::*;
 
@@ -23,7 +23,16 @@ use spindle_verilog::prelude::*;
 const STEP_WRITE: u64 = 1;
 /// Step in which the value read is complete: the drop counters take three cycles.
 const STEP_ANSWER: u64 = 5;
+const WORDS: u64 = MATCH_WORDS as u64;
 const TERMS: u64 = MATCH_TERMS as u64;
+/// Registers of a rule's positive literals.
+const LITERAL_WORDS: usize = 3;
+const POSITIVE_0: u32 = packet::RULE_POSITIVE;
+const POSITIVE_1: u32 = packet::RULE_POSITIVE + 4;
+const POSITIVE_2: u32 = packet::RULE_POSITIVE + 8;
+const NEGATIVE_0: u32 = packet::RULE_NEGATIVE;
+const NEGATIVE_1: u32 = packet::RULE_NEGATIVE + 4;
+const NEGATIVE_2: u32 = packet::RULE_NEGATIVE + 8;
 const FIRST_DROP: u64 = packet::DROPS as u64 / 4;
 const LAST_DROP: u64 = FIRST_DROP + 31;
 
@@ -42,10 +51,14 @@ pub struct PacketRegisters {
     pub rx_enable: Signal<Out, Bit>,
     /// SPINDLE_PORT.
     pub spindle_port: Signal<Out, Bits<16>>,
+    /// Extracted word.
+    pub word_index: Signal<Out, Bits<4>>,
+    /// WORD_SOURCE.
+    pub word_source: Signal<Out, Bits<22>>,
+    /// Write the source.
+    pub word_write: Signal<Out, Bit>,
     /// Slot of the term.
-    pub term_index: Signal<Out, Bits<5>>,
-    /// TERM_WORD.
-    pub term_word: Signal<Out, Bits<4>>,
+    pub term_index: Signal<Out, Bits<7>>,
     /// TERM_MASK.
     pub term_mask: Signal<Out, Bits<32>>,
     /// TERM_LOW.
@@ -57,13 +70,17 @@ pub struct PacketRegisters {
     /// Slot of the rule.
     pub rule_index: Signal<Out, Bits<6>>,
     /// RULE_POSITIVE.
-    pub rule_positive: Signal<Out, Bits<32>>,
+    pub rule_positive: Signal<Out, Bits<MATCH_LITERALS>>,
     /// RULE_NEGATIVE.
-    pub rule_negative: Signal<Out, Bits<32>>,
+    pub rule_negative: Signal<Out, Bits<MATCH_LITERALS>>,
     /// RULE_ACTION.
     pub rule_action: Signal<Out, Bits<32>>,
     /// Write the rule.
     pub rule_write: Signal<Out, Bit>,
+    /// Let words, terms and rules decide.
+    pub match_commit: Signal<Out, Bit>,
+    /// They do not yet.
+    pub match_committing: Signal<In, Bit>,
     /// A frame was dropped before it reached the message table.
     pub drop_valid: Signal<In, Bit>,
     /// Why.
@@ -101,16 +118,19 @@ pub struct PacketRegisters {
     answer: Reg<CsrResponse>,
     enable: Reg<Bit>,
     port: Reg<Bits<16>>,
-    stage_word: Reg<Bits<4>>,
+    stage_source: Reg<Bits<22>>,
     stage_mask: Reg<Bits<32>>,
     stage_low: Reg<Bits<32>>,
     stage_high: Reg<Bits<32>>,
-    stage_positive: Reg<Bits<32>>,
-    stage_negative: Reg<Bits<32>>,
+    stage_positive: [Reg<Bits<32>>; LITERAL_WORDS],
+    stage_negative: [Reg<Bits<32>>; LITERAL_WORDS],
     stage_action: Reg<Bits<32>>,
-    commit_index: DFF<Bits<6>>,
+    free: DFF<Bit>,
+    commit_index: DFF<Bits<7>>,
+    commit_word: Reg<Bit>,
     commit_term: Reg<Bit>,
     commit_rule: Reg<Bit>,
+    commit_all: Reg<Bit>,
     handled: Reg<Bits<32>>,
     placed: Reg<Bits<32>>,
     accepted_hpu: Reg<Bits<32>>,
@@ -131,8 +151,10 @@ impl PacketRegisters {
             csr_answer: Default::default(),
             rx_enable: Default::default(),
             spindle_port: Default::default(),
+            word_index: Default::default(),
+            word_source: Default::default(),
+            word_write: Default::default(),
             term_index: Default::default(),
-            term_word: Default::default(),
             term_mask: Default::default(),
             term_low: Default::default(),
             term_high: Default::default(),
@@ -142,6 +164,8 @@ impl PacketRegisters {
             rule_negative: Default::default(),
             rule_action: Default::default(),
             rule_write: Default::default(),
+            match_commit: Default::default(),
+            match_committing: Default::default(),
             drop_valid: Default::default(),
             drop_reason: Default::default(),
             outcome: Default::default(),
@@ -164,16 +188,19 @@ impl PacketRegisters {
             answer: Default::default(),
             enable: Default::default(),
             port: Reg::new(bits::<16>(SPINDLE_PORT as u64)),
-            stage_word: Default::default(),
+            stage_source: Default::default(),
             stage_mask: Default::default(),
             stage_low: Default::default(),
             stage_high: Default::default(),
             stage_positive: Default::default(),
             stage_negative: Default::default(),
             stage_action: Default::default(),
+            free: Default::default(),
             commit_index: Default::default(),
+            commit_word: Default::default(),
             commit_term: Default::default(),
             commit_rule: Default::default(),
+            commit_all: Default::default(),
             handled: Default::default(),
             placed: Default::default(),
             accepted_hpu: Default::default(),
@@ -190,9 +217,10 @@ impl Logic for PacketRegisters {
     #[hdl]
     fn update(&mut self) {
         clocks!(self, clock, reset, drops);
-        dffs!(self, clock, request, word, known, commit_index);
-        regs!(self, clock, reset, step, answer, enable, port, stage_word, stage_mask, stage_low, stage_high);
-        regs!(self, clock, reset, stage_positive, stage_negative, stage_action, commit_term, commit_rule);
+        dffs!(self, clock, request, word, known, free, commit_index);
+        regs!(self, clock, reset, step, answer, enable, port, stage_source, stage_mask, stage_low, stage_high);
+        regs!(self, clock, reset, stage_positive, stage_negative, stage_action);
+        regs!(self, clock, reset, commit_word, commit_term, commit_rule, commit_all);
         regs!(self, clock, reset, handled, placed, accepted_hpu, accepted_mailbox, tasks, done, failed);
 
         // Events.
@@ -242,12 +270,20 @@ impl Logic for PacketRegisters {
         let read = !request.write;
 
         let is_drop = (number >= FIRST_DROP) & (number <= LAST_DROP);
-        let term_exists = wdata < TERMS;
-        let rule_exists = wdata < self._rules;
+        // One answer for the whole access, although the matcher may begin or end a commit meanwhile.
+        if self.step.q.val() == 0 {
+            self.free.d.next = !self.match_committing.val();
+        }
+        let free = self.free.q.val();
+        let word_exists = (wdata < WORDS) & free;
+        let term_exists = (wdata < TERMS) & free;
+        let rule_exists = (wdata < self._rules) & free;
         let aligned = !request.addr.get_bits::<2>(0).any();
         self.drops.read_index.next = number.get_bits::<5>(0);
 
-        self.commit_index.d.next = wdata.get_bits::<6>(0);
+        self.commit_index.d.next = wdata.get_bits::<7>(0);
+        self.commit_word.d.next = false;
+        self.commit_all.d.next = false;
         self.commit_term.d.next = false;
         self.commit_rule.d.next = false;
         let mut word: Bits<32> = bits::<32>(0);
@@ -265,11 +301,15 @@ impl Logic for PacketRegisters {
                     self.port.d.next = wdata.get_bits::<16>(0);
                 }
             }
-            packet::TERM_WORD => {
-                word = bit_cast::<32, 4>(self.stage_word.q.val());
+            packet::WORD_SOURCE => {
+                word = bit_cast::<32, 22>(self.stage_source.q.val());
                 if write {
-                    self.stage_word.d.next = wdata.get_bits::<4>(0);
+                    self.stage_source.d.next = wdata.get_bits::<22>(0);
                 }
+            }
+            packet::WORD_COMMIT => {
+                known = request.write & word_exists;
+                self.commit_word.d.next = write & word_exists;
             }
             packet::TERM_MASK => {
                 word = self.stage_mask.q.val();
@@ -293,16 +333,40 @@ impl Logic for PacketRegisters {
                 known = request.write & term_exists;
                 self.commit_term.d.next = write & term_exists;
             }
-            packet::RULE_POSITIVE => {
-                word = self.stage_positive.q.val();
+            POSITIVE_0 => {
+                word = self.stage_positive[0].q.val();
                 if write {
-                    self.stage_positive.d.next = wdata;
+                    self.stage_positive[0].d.next = wdata;
                 }
             }
-            packet::RULE_NEGATIVE => {
-                word = self.stage_negative.q.val();
+            POSITIVE_1 => {
+                word = self.stage_positive[1].q.val();
                 if write {
-                    self.stage_negative.d.next = wdata;
+                    self.stage_positive[1].d.next = wdata;
+                }
+            }
+            POSITIVE_2 => {
+                word = self.stage_positive[2].q.val();
+                if write {
+                    self.stage_positive[2].d.next = wdata;
+                }
+            }
+            NEGATIVE_0 => {
+                word = self.stage_negative[0].q.val();
+                if write {
+                    self.stage_negative[0].d.next = wdata;
+                }
+            }
+            NEGATIVE_1 => {
+                word = self.stage_negative[1].q.val();
+                if write {
+                    self.stage_negative[1].d.next = wdata;
+                }
+            }
+            NEGATIVE_2 => {
+                word = self.stage_negative[2].q.val();
+                if write {
+                    self.stage_negative[2].d.next = wdata;
                 }
             }
             packet::RULE_ACTION => {
@@ -314,6 +378,11 @@ impl Logic for PacketRegisters {
             packet::RULE_COMMIT => {
                 known = request.write & rule_exists;
                 self.commit_rule.d.next = write & rule_exists;
+            }
+            packet::MATCH_COMMIT => {
+                word = bit_cast::<32, 1>(self.match_committing.val().into());
+                known = aligned & (read | free);
+                self.commit_all.d.next = write & free;
             }
             packet::FRAMES_IN => {
                 word = self.frames_in.val();
@@ -380,16 +449,23 @@ impl Logic for PacketRegisters {
         self.csr_answer.next = self.answer.q.val();
         self.rx_enable.next = self.enable.q.val();
         self.spindle_port.next = self.port.q.val();
-        self.term_index.next = self.commit_index.q.val().get_bits::<5>(0);
-        self.term_word.next = self.stage_word.q.val();
+        let positive = (self.stage_positive[2].q.val(), self.stage_positive[1].q.val(), self.stage_positive[0].q.val())
+            .cat::<96>();
+        let negative = (self.stage_negative[2].q.val(), self.stage_negative[1].q.val(), self.stage_negative[0].q.val())
+            .cat::<96>();
+        self.word_index.next = self.commit_index.q.val().get_bits::<4>(0);
+        self.word_source.next = self.stage_source.q.val();
+        self.word_write.next = self.commit_word.q.val();
+        self.term_index.next = self.commit_index.q.val();
         self.term_mask.next = self.stage_mask.q.val();
         self.term_low.next = self.stage_low.q.val();
         self.term_high.next = self.stage_high.q.val();
         self.term_write.next = self.commit_term.q.val();
-        self.rule_index.next = self.commit_index.q.val();
-        self.rule_positive.next = self.stage_positive.q.val();
-        self.rule_negative.next = self.stage_negative.q.val();
+        self.rule_index.next = self.commit_index.q.val().get_bits::<6>(0);
+        self.rule_positive.next = positive.get_bits::<MATCH_LITERALS>(0);
+        self.rule_negative.next = negative.get_bits::<MATCH_LITERALS>(0);
         self.rule_action.next = self.stage_action.q.val();
         self.rule_write.next = self.commit_rule.q.val();
+        self.match_commit.next = self.commit_all.q.val();
     }
 }

@@ -55,6 +55,9 @@ pub enum Error {
         /// What to do.
         cure: &'static str,
     },
+    /// The tests of the rules do not fit the words that the card extracts.
+    #[error("the card extracts 16 words of a frame, with five terms each, and none is left for {0}; use fewer different tests or fields")]
+    Terms(String),
     /// An argument outside its range.
     #[error("{0}")]
     Argument(String),

@@ -2,21 +2,27 @@
 
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
+use spindle::rule::Headers;
 use spindle::rule_table::Action;
 use spindle::{Bar, ContextId, ContextOptions, Device, Error, HostMemory, Image, Result, Rule};
+use spindle_contract::descriptors::action;
 use spindle_contract::memory_map::{base, CODE};
-use spindle_contract::params::{Config, MATCH_TERMS, MATCH_WORDS};
-use spindle_contract::registers::{self, doorbell, doorbell_command, doorbell_error, global, hpu, packet, BLOCKS};
+use spindle_contract::params::{Config, MATCH_TERMS};
+use spindle_contract::registers::{
+    self, doorbell, doorbell_command, doorbell_error, global, hpu, match_source, packet, rule_action, BLOCKS,
+};
+use spindle_model::header_matcher::{matches, Match, Rule as MatchRule, RuleSet, Source, Term};
 use std::cell::RefCell;
 use std::collections::{HashMap, VecDeque};
 use std::rc::Rc;
 
 /// A register file with the few side effects that the driver relies on.
-#[derive(Default)]
 struct Card {
     registers: HashMap<u32, u32>,
-    terms: HashMap<u32, [u32; 4]>,
-    rules: HashMap<u32, [u32; 3]>,
+    /// Slots of the matcher: sources of words, terms, rules; and what a commit made of them.
+    slots: RuleSet,
+    rules: RuleSet,
+    commits: usize,
     imem: HashMap<u32, u32>,
     l2: HashMap<u32, u32>,
     installed: Vec<(u32, HashMap<u32, u32>)>,
@@ -37,7 +43,24 @@ struct Handle(Rc<RefCell<Card>>);
 
 impl Handle {
     fn new(config: &Config) -> Handle {
-        let mut card = Card { next: 0x1000, ..Card::default() };
+        let mut card = Card {
+            registers: HashMap::new(),
+            slots: RuleSet::empty(config.match_rules),
+            rules: RuleSet::empty(config.match_rules),
+            commits: 0,
+            imem: HashMap::new(),
+            l2: HashMap::new(),
+            installed: Vec::new(),
+            prints: Default::default(),
+            doorbell: (0, 0),
+            commands: Vec::new(),
+            memory: HashMap::new(),
+            next: 0x1000,
+            cycle: 0,
+            complete: None,
+        };
+        // What an earlier owner left.
+        card.slots.rules.fill(MatchRule { valid: true, action: action::DROP, ..MatchRule::default() });
         let mut set = |offset: u32, value: u32| card.registers.insert(global::BASE + offset, value);
         set(global::MAGIC, registers::MAGIC);
         set(global::VERSION, spindle_contract::VERSION);
@@ -74,6 +97,21 @@ impl Handle {
     fn poke(&self, address: u32, value: u32) {
         self.0.borrow_mut().registers.insert(address, value);
     }
+}
+
+/// What a value of WORD_SOURCE means.
+fn source(bits: u32) -> Source {
+    let half = |shift: u32| (bits >> shift & 31) as usize;
+    let at = |shift: u32| match bits >> match_source::ORDER_SHIFT {
+        match_source::EVEN_FIRST => (4 * half(shift), 4 * half(shift + match_source::ODD_SHIFT) + 2),
+        _ => (4 * half(shift + match_source::ODD_SHIFT) + 2, 4 * half(shift)),
+    };
+    if bits >> match_source::ORDER_SHIFT == match_source::LENGTH {
+        return Source::Length;
+    }
+    let (untagged, tagged) = (at(0), at(match_source::TAGGED_SHIFT));
+    assert!(untagged.1 == untagged.0 + 2 && tagged.1 == tagged.0 + 2, "halves that do not follow: {bits:#x}");
+    Source::Frame { untagged: untagged.0, tagged: tagged.0 }
 }
 
 impl Bar for Handle {
@@ -114,12 +152,25 @@ impl Bar for Handle {
         let card = &mut *self.0.borrow_mut();
         let register = |page: u32, offset: u32| card.registers.get(&(page + offset)).copied().unwrap_or(0);
         let p = |offset: u32| register(packet::BASE, offset);
-        if address == packet::BASE + packet::TERM_COMMIT {
-            let term = [p(packet::TERM_WORD), p(packet::TERM_MASK), p(packet::TERM_LOW), p(packet::TERM_HIGH)];
-            card.terms.insert(value, term);
+        let literals = |first: u32| (0..3).fold(0u128, |all, i| all | u128::from(p(first + 4 * i)) << (32 * i));
+        if address == packet::BASE + packet::WORD_COMMIT {
+            card.slots.sources[value as usize] = source(p(packet::WORD_SOURCE));
+        } else if address == packet::BASE + packet::TERM_COMMIT {
+            card.slots.terms[value as usize] =
+                Term { mask: p(packet::TERM_MASK), low: p(packet::TERM_LOW), high: p(packet::TERM_HIGH) };
         } else if address == packet::BASE + packet::RULE_COMMIT {
-            let rule = [p(packet::RULE_POSITIVE), p(packet::RULE_NEGATIVE), p(packet::RULE_ACTION)];
-            card.rules.insert(value, rule);
+            let says = p(packet::RULE_ACTION);
+            card.slots.rules[value as usize] = MatchRule {
+                valid: says & rule_action::VALID != 0,
+                positive: literals(packet::RULE_POSITIVE),
+                negative: literals(packet::RULE_NEGATIVE),
+                action: says as u8 & 3,
+                context: (says >> rule_action::CONTEXT_SHIFT) as u8 & 15,
+                ..MatchRule::default()
+            };
+        } else if address == packet::BASE + packet::MATCH_COMMIT {
+            card.rules = card.slots.clone();
+            card.commits += 1;
         } else if address == hpu::BASE + hpu::PRINT_POP {
             card.prints.pop_front();
         } else if address == hpu::BASE + hpu::CTX_INSTALL {
@@ -219,61 +270,82 @@ fn what_is_no_card_of_ours_is_refused() {
     handle.open().unwrap();
 }
 
-/// The tables that the driver writes mean what the rules mean, whatever the words.
+/// The tables that the driver writes mean what the rules mean, whatever the frame.
 #[test]
 fn rules_reach_the_card_as_they_are_written() {
     let texts = [
         "udp.dport == 9 && ip.src in 10.0.0.0/8",
-        "!(icmp || vlan)",
-        "udp.dport != 9 || spindle.addr == 0x100000002",
-        "ip.tos in 3..9",
+        "!(icmp || vlan) && frame.len < 100",
+        "udp.dport != 9 || spindle.addr == 0x0202020202020202",
+        "ip.tos in 3..9 && eth[60:4] > 0x1000000",
+        "udp[20:2] == 0x0101 || udp[23] == 2 || vlan.id == 0x101",
     ];
     let rules: Vec<Rule> = texts.iter().map(|text| text.parse().unwrap()).collect();
     let handle = Handle::new(&Config::SIM);
     let mut device = handle.open().unwrap();
     for (i, rule) in rules.iter().enumerate() {
         device.add_rule(rule, Action::Context(ContextId(i))).unwrap();
+        assert_eq!(handle.0.borrow().commits, 2 + i, "one commit a rule, and one when the card was opened");
     }
-    let card = handle.0.borrow();
     let mut random = ChaCha8Rng::seed_from_u64(3);
-    for _ in 0..20_000 {
-        // Few bits, so that every test is met often.
-        let mut words = [0u32; MATCH_WORDS];
-        words[0] = random.random_range(0..32) << 16;
-        words[1] = random.random_range(9..12) << 24;
-        words[3] = random.random_range(8..10);
-        words[4] = random.random_range(0..12) << 24;
-        words[10] = 2;
-        words[11] = random.random_range(0..2);
-        let term = |t: u32| {
-            card.terms
-                .get(&t)
-                .is_some_and(|[word, mask, low, high]| (*low..=*high).contains(&(words[*word as usize] & mask)))
-        };
-        let hit = |[positive, negative, action]: &[u32; 3]| {
-            action >> 31 == 1
-                && (0..32).all(|t| (positive >> t & 1 == 0 || term(t)) && (negative >> t & 1 == 0 || !term(t)))
-        };
-        let chosen = (0..Config::SIM.match_rules as u32)
-            .find_map(|slot| card.rules.get(&slot).filter(|rule| hit(rule)))
-            .map(|rule| rule[2] >> 4 & 15);
-        let wanted = rules.iter().position(|rule| rule.matches(&words)).map(|i| i as u32);
-        assert_eq!(chosen, wanted, "{words:x?}");
-    }
+    let mut compare = |rules: &[&Rule], context: &dyn Fn(usize) -> usize| {
+        let card = handle.0.borrow();
+        let mut won = vec![0; rules.len() + 1];
+        for _ in 0..20_000 {
+            // Few values, so that every test is met often.
+            let mut frame = vec![0u8; random.random_range(14..140)];
+            frame.iter_mut().for_each(|byte| *byte = random.random_range(0..3));
+            if frame.len() > 40 {
+                frame[15] = random.random_range(0..12);
+                (frame[36], frame[37], frame[26]) = (0, random.random_range(8..10), random.random_range(9..12));
+            }
+            let headers = Headers { frame: &frame, flags: random.random_range(0..32) };
+            let seen = spindle_model::header_matcher::Headers {
+                frame: &frame,
+                vlan: headers.flags & 1 == 1,
+                flags: headers.flags,
+            };
+            let chosen = match matches(&card.rules, &seen) {
+                Match::Rule { number, .. } => Some(usize::from(card.rules.rules[number].context)),
+                Match::Drop(reason) => {
+                    assert_eq!(reason, spindle_contract::reasons::NO_RULE);
+                    None
+                }
+            };
+            let wanted = rules.iter().position(|rule| rule.matches(&headers));
+            won[wanted.unwrap_or(rules.len())] += 1;
+            assert_eq!(chosen, wanted.map(context), "{headers:x?}");
+        }
+        assert!(won.iter().all(|times| *times > 20), "a rule never won: {won:?}");
+    };
+    compare(&rules.iter().collect::<Vec<_>>(), &|i| i);
+
+    // Another set, at once.
+    let others = [&rules[4], &rules[2]];
+    let commits = handle.0.borrow().commits;
+    device.replace_rules(others.iter().map(|rule| (*rule, Action::Context(ContextId(7))))).unwrap();
+    assert_eq!(handle.0.borrow().commits, commits + 1);
+    compare(&others, &|_| 7);
+    device.clear_rules().unwrap();
+    assert!(handle.0.borrow().rules.rules.iter().all(|rule| !rule.valid));
 }
 
 #[test]
 fn full_tables_are_said_to_be_full() {
-    let mut device = Handle::new(&Config::SIM).open().unwrap();
+    let handle = Handle::new(&Config::SIM);
+    let mut device = handle.open().unwrap();
     let many: Vec<String> = (0..Config::SIM.match_rules).map(|i| format!("eth.type == {i}")).collect();
     device.add_rule(&many.join(" || ").parse().unwrap(), Action::Drop).unwrap();
     let error = device.add_rule(&"udp".parse().unwrap(), Action::Drop).unwrap_err().to_string();
     assert!(error.contains("alternatives of the rule"), "{error}");
     device.clear_rules().unwrap();
+    device.add_rule(&"udp".parse().unwrap(), Action::Drop).unwrap();
+    let before = handle.0.borrow().commits;
     let terms: Vec<String> = (0..=MATCH_TERMS).map(|i| format!("eth.type != {i}")).collect();
     let error = device.add_rule(&terms.join(" && ").parse().unwrap(), Action::Drop).unwrap_err().to_string();
-    assert!(error.contains("terms of the rule"), "{error}");
-    device.add_rule(&"udp".parse().unwrap(), Action::Drop).unwrap();
+    assert!(error.contains("`eth.type`, `ip.tos` 16 words (80 terms)"), "{error}");
+    assert_eq!(handle.0.borrow().commits, before, "a rule that is refused changes nothing");
+    device.add_rule(&terms[..MATCH_TERMS].join(" && ").parse().unwrap(), Action::Drop).unwrap();
 }
 
 #[test]

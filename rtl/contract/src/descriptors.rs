@@ -45,7 +45,10 @@ macro_rules! descriptors { ($m:ident) => { $m! {
         per_message: 1 "0 = the packet is a message, 1 = the Spindle header names the message",
         rule: 6 "the rule that matched",
         ecn: 2 "ECN bits of the IP header",
-        spare: 16 "zero",
+        by_field: 1 "msg_id is a field of the frame that the rule names",
+        ends: 1 "by the rule's end test the last packet of its message",
+        to_host: 1 "the rule wants the packet at the host too",
+        spare: 13 "zero",
     }
     /// A handler to run, from the payload scheduler to the HPU array.
     TaskDesc "task_desc" {
@@ -269,53 +272,89 @@ pub mod action {
     pub const MAILBOX: u8 = 2;
 }
 
-/// Words that the parser offers to the matcher: index in [`MATCH_FIELDS`] = word number.
+/// Where the header matcher finds a field.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MatchPlace {
+    /// The flag of this number: a literal of a rule, no term.
+    Flag(usize),
+    /// In the big-endian word at this byte of a frame without VLAN tag.
+    Word {
+        /// Even.
+        offset: usize,
+        /// A tag moves the field by 4 bytes.
+        behind_tag: bool,
+        /// Least significant bit in the word.
+        shift: usize,
+    },
+    /// The length of the frame.
+    Length,
+}
+
+/// A field of the rule language.
 #[derive(Clone, Copy, Debug)]
 pub struct MatchField {
     /// Name in the rule language.
     pub name: &'static str,
-    /// Word that holds it.
-    pub word: usize,
-    /// Least significant bit in the word.
-    pub shift: usize,
+    /// Where it is.
+    pub place: MatchPlace,
     /// Width in bits.
     pub bits: usize,
     /// Meaning.
     pub doc: &'static str,
 }
 
-macro_rules! mf { ($($name:literal $word:literal $shift:literal $bits:literal $doc:literal;)*) => {
-    /// Fields of the rule language and the match word that holds each. Absent headers read 0.
-    pub const MATCH_FIELDS: &[MatchField] = &[$(MatchField { name: $name, word: $word, shift: $shift, bits: $bits, doc: $doc }),*];
+macro_rules! place {
+    (flag $n:literal) => {
+        MatchPlace::Flag($n)
+    };
+    (length) => {
+        MatchPlace::Length
+    };
+    (frame $offset:literal $shift:literal) => {
+        MatchPlace::Word { offset: $offset, behind_tag: false, shift: $shift }
+    };
+    (moved $offset:literal $shift:literal) => {
+        MatchPlace::Word { offset: $offset, behind_tag: true, shift: $shift }
+    };
+}
+macro_rules! mf { ($($name:literal [$($place:tt)*] $bits:literal $doc:literal;)*) => {
+    /// Fields of the rule language. What a frame without the header has in a field's place has no meaning.
+    pub const MATCH_FIELDS: &[MatchField] = &[$(MatchField { name: $name, place: place!($($place)*), bits: $bits, doc: $doc }),*];
 } }
 mf! {
-    "eth.type" 0 0 16 "EtherType behind a VLAN tag";
-    "vlan" 0 16 1 "has an 802.1Q tag";
-    "ipv4" 0 17 1 "is IPv4 without options and not a fragment";
-    "udp" 0 18 1 "is UDP over such an IPv4";
-    "icmp" 0 19 1 "is ICMP over such an IPv4";
-    "spindle" 0 20 1 "is Spindle transport";
-    "ip.src" 1 0 32 "IPv4 source";
-    "ip.dst" 2 0 32 "IPv4 destination";
-    "udp.dport" 3 0 16 "UDP destination port";
-    "udp.sport" 3 16 16 "UDP source port";
-    "ip.proto" 4 0 8 "IPv4 protocol";
-    "icmp.type" 4 8 8 "ICMP type";
-    "icmp.code" 4 16 8 "ICMP code";
-    "ip.tos" 4 24 8 "IPv4 type of service";
-    "vlan.id" 5 0 12 "VLAN id";
-    "frame.len" 5 16 14 "bytes of the frame";
-    "eth.dst_lo" 6 0 32 "low 32 bits of the destination MAC";
-    "eth.dst_hi" 7 0 16 "high 16 bits of the destination MAC";
-    "eth.src_hi" 7 16 16 "high 16 bits of the source MAC";
-    "eth.src_lo" 8 0 32 "low 32 bits of the source MAC";
-    "spindle.opcode" 9 0 8 "Spindle opcode";
-    "spindle.flags" 9 16 16 "Spindle flags";
-    "spindle.addr_lo" 10 0 32 "low half of the mailbox address";
-    "spindle.addr_hi" 11 0 32 "high half of the mailbox address";
-    "spindle.src_nid" 12 0 32 "source node";
-    "spindle.dst_pid" 13 0 16 "destination process";
-    "spindle.src_pid" 13 16 16 "source process";
-    "spindle.msg_len" 14 0 32 "message length";
-    "spindle.msg_off" 15 0 32 "offset in the message";
+    "vlan" [flag 0] 1 "has an 802.1Q tag";
+    "ipv4" [flag 1] 1 "is IPv4 without options and not a fragment";
+    "udp" [flag 2] 1 "is UDP over such an IPv4";
+    "icmp" [flag 3] 1 "is ICMP over such an IPv4";
+    "spindle" [flag 4] 1 "is Spindle transport";
+    "frame.len" [length] 14 "bytes of the frame";
+    "eth.dst_hi" [frame 0 16] 16 "high 16 bits of the destination MAC";
+    "eth.dst_lo" [frame 2 0] 32 "low 32 bits of the destination MAC";
+    "eth.src_hi" [frame 6 16] 16 "high 16 bits of the source MAC";
+    "eth.src_lo" [frame 8 0] 32 "low 32 bits of the source MAC";
+    "eth.type" [moved 12 16] 16 "EtherType behind a VLAN tag";
+    "vlan.id" [frame 12 0] 12 "VLAN id";
+    "ip.tos" [moved 12 0] 8 "IPv4 type of service";
+    "ip.proto" [moved 22 16] 8 "IPv4 protocol";
+    "ip.src" [moved 26 0] 32 "IPv4 source";
+    "ip.dst" [moved 30 0] 32 "IPv4 destination";
+    "udp.sport" [moved 34 16] 16 "UDP source port";
+    "udp.dport" [moved 34 0] 16 "UDP destination port";
+    "icmp.type" [moved 34 24] 8 "ICMP type";
+    "icmp.code" [moved 34 16] 8 "ICMP code";
+    "spindle.opcode" [moved 42 16] 8 "Spindle opcode";
+    "spindle.flags" [moved 42 0] 16 "Spindle flags";
+    "spindle.psn" [moved 46 0] 32 "packet sequence number";
+    "spindle.src_nid" [moved 50 0] 32 "source node";
+    "spindle.src_pid" [moved 54 16] 16 "source process";
+    "spindle.dst_pid" [moved 54 0] 16 "destination process";
+    "spindle.addr_hi" [moved 58 0] 32 "high half of the mailbox address = match bits";
+    "spindle.addr_lo" [moved 62 0] 32 "low half of the mailbox address = match bits";
+    "spindle.key" [moved 66 0] 32 "mailbox key";
+    "spindle.msg_id" [moved 70 0] 32 "message";
+    "spindle.msg_len" [moved 74 0] 32 "message length";
+    "spindle.msg_off" [moved 78 0] 32 "offset in the message";
+    "spindle.buf_off" [moved 82 0] 32 "base offset in the buffer";
+    "spindle.payload_len" [moved 86 16] 16 "payload bytes";
+    "spindle.epoch" [moved 86 0] 16 "epoch tag";
 }

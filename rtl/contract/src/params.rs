@@ -36,10 +36,20 @@ pub const L1_TASK_BASE: usize = 0xF000;
 pub const SCRATCH_BYTES: usize = 2048;
 /// Most hardware contexts (sPIN execution contexts) any configuration has.
 pub const MAX_CONTEXTS: usize = 16;
-/// Words that the parser offers to the matcher.
+/// Words that the header matcher extracts from a frame.
 pub const MATCH_WORDS: usize = 16;
-/// Match terms, shared by all rules.
-pub const MATCH_TERMS: usize = 32;
+/// Match terms of each extracted word.
+pub const WORD_TERMS: usize = 5;
+/// Match terms, shared by all rules: term t looks at extracted word t / [`WORD_TERMS`].
+pub const MATCH_TERMS: usize = MATCH_WORDS * WORD_TERMS;
+/// Flags of a frame that rules know besides terms (`descriptors::MATCH_FIELDS`).
+pub const MATCH_FLAGS: usize = 5;
+/// What a rule may ask for: the terms, then the flags.
+pub const MATCH_LITERALS: usize = MATCH_TERMS + MATCH_FLAGS;
+/// Bytes of a frame, from its start, that words are extracted from.
+pub const MATCH_BYTES: usize = 128;
+/// The last so many extracted words can be a message id.
+pub const MESSAGE_WORDS: usize = 4;
 /// Longest AXI burst to host memory in bytes; no burst crosses a 4 KiB boundary.
 pub const MAX_BURST: usize = 256;
 /// Host writes in flight.
@@ -93,7 +103,7 @@ impl Config {
         l2_bytes: 512 << 10,
         packet_buffer_bytes: 512 << 10,
         contexts: 16,
-        match_rules: 16,
+        match_rules: 64,
         live_messages: 64,
         mailboxes: 4096,
         posted_buffers: 16384,
@@ -110,7 +120,7 @@ impl Config {
         l2_bytes: 128 << 10,
         packet_buffer_bytes: 128 << 10,
         contexts: 8,
-        match_rules: 16,
+        match_rules: 32,
         live_messages: 32,
         mailboxes: 1024,
         posted_buffers: 4096,
@@ -118,7 +128,8 @@ impl Config {
         rvfi: false,
     };
     /// Simulation default: the Kintex shape with all contexts. Its clock converts cycles at the Alveo rate.
-    pub const SIM: Config = Config { name: "sim", clock_mhz: 250, contexts: 16, live_messages: 64, ..Config::KINTEX7 };
+    pub const SIM: Config =
+        Config { name: "sim", clock_mhz: 250, contexts: 16, match_rules: 64, live_messages: 64, ..Config::KINTEX7 };
     /// All named configurations.
     pub const ALL: [Config; 3] = [Config::SIM, Config::KINTEX7, Config::ALVEO];
 

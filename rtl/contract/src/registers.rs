@@ -71,15 +71,17 @@ block! { global GLOBAL 1 0x00000 "Identity, configuration and the list of blocks
 block! { packet PACKET 2 0x01000 "Packet engine: match rules and frame counters." {
     CONTROL 0x000 "rw" 1 "bit 0: receive; 0 after reset";
     SPINDLE_PORT 0x004 "rw" 1 "UDP destination port of Spindle transport; 4795 after reset";
-    TERM_WORD 0x010 "rw" 1 "staging: match word of a term";
-    TERM_MASK 0x014 "rw" 1 "staging: mask";
-    TERM_LOW 0x018 "rw" 1 "staging: lowest value that matches, after the mask";
-    TERM_HIGH 0x01C "rw" 1 "staging: highest value that matches, after the mask";
-    TERM_COMMIT 0x020 "wo" 1 "writes the staged term to the slot of this number";
-    RULE_POSITIVE 0x030 "rw" 1 "staging: bit t = term t must match";
-    RULE_NEGATIVE 0x034 "rw" 1 "staging: bit t = term t must not match";
-    RULE_ACTION 0x038 "rw" 1 "staging: action [1:0], context [7:4], message by Spindle header [8], valid [31]";
-    RULE_COMMIT 0x03C "wo" 1 "writes the staged rule to the slot of this number; the lowest matching slot wins";
+    WORD_SOURCE 0x010 "rw" 1 "staging: where an extracted word comes from (match_source)";
+    WORD_COMMIT 0x014 "wo" 1 "puts the staged source into the extracted word of this number";
+    TERM_MASK 0x018 "rw" 1 "staging: mask of a term";
+    TERM_LOW 0x01C "rw" 1 "staging: lowest value that matches, after the mask";
+    TERM_HIGH 0x020 "rw" 1 "staging: highest value that matches, after the mask";
+    TERM_COMMIT 0x024 "wo" 1 "puts the staged term into the slot of this number; it looks at extracted word slot / 5";
+    RULE_POSITIVE 0x030 "rw" 3 "staging: bit t = term t must match, bit 80 + f = flag f must be set";
+    RULE_NEGATIVE 0x040 "rw" 3 "staging: bit t = term t must not match, bit 80 + f = flag f must be clear";
+    RULE_ACTION 0x050 "rw" 1 "staging: what a rule says (rule_action)";
+    RULE_COMMIT 0x054 "wo" 1 "puts the staged rule into the slot of this number; the lowest matching slot wins";
+    MATCH_COMMIT 0x058 "rw" 1 "a write makes the words, terms and rules that were put into slots decide, all at once, between two frames; reads 1 until that has happened, and until then no slot takes anything";
     FRAMES_IN 0x100 "ro" 1 "frames received";
     FRAMES_TO_HPU 0x104 "ro" 1 "frames accepted for an execution context";
     FRAMES_TO_MAILBOX 0x108 "ro" 1 "frames handed to the RVMA engine without a handler";
@@ -179,6 +181,73 @@ block! { doorbell DOORBELL 5 0x10000 "Doorbell page of process 0; process p is a
 } }
 /// All blocks in the order of the block list.
 pub const BLOCKS: &[Block] = &[GLOBAL, PACKET, HPU, RVMA, DOORBELL];
+
+/// Value of WORD_SOURCE. An extracted word is two halves of 16 bits, each from any place of its parity.
+pub mod match_source {
+    use crate::params::MATCH_BYTES;
+
+    /// Half-words 0, 2, 4... of the frame: number of the even half, of a frame without tag.
+    pub const EVEN_SHIFT: u32 = 0;
+    /// Number of the odd half.
+    pub const ODD_SHIFT: u32 = 5;
+    /// Added to both when the frame has a tag.
+    pub const TAGGED_SHIFT: u32 = 10;
+    /// Which half comes first.
+    pub const ORDER_SHIFT: u32 = 20;
+    /// Used bits.
+    pub const BITS: usize = 22;
+    /// Orders: the even half is the high half of the word.
+    pub const EVEN_FIRST: u32 = 0;
+    /// The odd half is.
+    pub const ODD_FIRST: u32 = 1;
+    /// The word is the length of the frame in bytes.
+    pub const LENGTH: u32 = 2;
+
+    /// The big-endian word at byte `untagged` of a frame without, at byte `tagged` of a frame with a VLAN tag: both even, equal
+    /// modulo 4, at most 124. Bytes behind the end of the frame read 0.
+    pub const fn word(untagged: usize, tagged: usize) -> u32 {
+        assert!(untagged % 2 == 0 && untagged % 4 == tagged % 4, "an even offset, the same modulo 4 with a tag");
+        assert!(untagged <= MATCH_BYTES - 4 && tagged <= MATCH_BYTES - 4, "a word of the first 128 bytes");
+        let (even, odd) = (untagged.div_ceil(4) as u32, untagged as u32 / 4);
+        let (tagged_even, tagged_odd) = (tagged.div_ceil(4) as u32, tagged as u32 / 4);
+        let order = if untagged % 4 == 0 { EVEN_FIRST } else { ODD_FIRST };
+        even << EVEN_SHIFT
+            | odd << ODD_SHIFT
+            | tagged_even << (TAGGED_SHIFT + EVEN_SHIFT)
+            | tagged_odd << (TAGGED_SHIFT + ODD_SHIFT)
+            | order << ORDER_SHIFT
+    }
+
+    /// The length of the frame.
+    pub const fn length() -> u32 {
+        LENGTH << ORDER_SHIFT
+    }
+}
+/// Fields of RULE_ACTION.
+pub mod rule_action {
+    /// `descriptors::action`, 2 bits.
+    pub const ACTION_SHIFT: u32 = 0;
+    /// Execution context, 4 bits.
+    pub const CONTEXT_SHIFT: u32 = 4;
+    /// What a message is, 2 bits: [`PACKET`], [`HEADER`] or [`FIELD`].
+    pub const MESSAGE_SHIFT: u32 = 8;
+    /// FIELD: the extracted word that is the message id, less 12; 2 bits.
+    pub const MESSAGE_WORD_SHIFT: u32 = 12;
+    /// The term that holds for the last packet of a message, 7 bits.
+    pub const END_TERM_SHIFT: u32 = 16;
+    /// There is such a term.
+    pub const END: u32 = 1 << 23;
+    /// The packet also goes to the host.
+    pub const TO_HOST: u32 = 1 << 24;
+    /// The rule takes part.
+    pub const VALID: u32 = 1 << 31;
+    /// Every packet is a message.
+    pub const PACKET: u32 = 0;
+    /// The Spindle header names the message.
+    pub const HEADER: u32 = 1;
+    /// A field is the message id.
+    pub const FIELD: u32 = 2;
+}
 
 /// Commands of the doorbell page.
 pub mod doorbell_command {

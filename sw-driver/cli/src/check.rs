@@ -3,6 +3,7 @@
 
 use crate::play::Played;
 use anyhow::{bail, ensure, Result};
+use spindle::rule::Headers;
 use spindle::Rule;
 use spindle_contract::params::SPINDLE_PORT;
 use spindle_contract::reasons::{self, DROP_COUNT, DROP_REASONS};
@@ -41,7 +42,8 @@ pub fn predict(handlers: &[Expected], frames: &[Vec<u8>], numbers: &[u16]) -> Ex
         match parse(frame, SPINDLE_PORT) {
             Verdict::Drop(reason) => drop(reason),
             Verdict::Accept(parsed) => {
-                match handlers.iter().find(|h| h.rules.iter().any(|rule| rule.matches(&parsed.words))) {
+                let headers = Headers { frame, flags: parsed.flags() };
+                match handlers.iter().find(|h| h.rules.iter().any(|rule| rule.matches(&headers))) {
                     None => drop(reasons::NO_RULE),
                     Some(handler) => {
                         match (handler.model)(frame, Circumstances { number: *number, host_bytes: handler.host_bytes })

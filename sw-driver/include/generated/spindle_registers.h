@@ -29,15 +29,17 @@
 #define SPINDLE_PACKET_BASE              0x01000u     /* address of the page */
 #define SPINDLE_PACKET_CONTROL           0x000u       /* rw: bit 0: receive; 0 after reset */
 #define SPINDLE_PACKET_SPINDLE_PORT      0x004u       /* rw: UDP destination port of Spindle transport; 4795 after reset */
-#define SPINDLE_PACKET_TERM_WORD         0x010u       /* rw: staging: match word of a term */
-#define SPINDLE_PACKET_TERM_MASK         0x014u       /* rw: staging: mask */
-#define SPINDLE_PACKET_TERM_LOW          0x018u       /* rw: staging: lowest value that matches, after the mask */
-#define SPINDLE_PACKET_TERM_HIGH         0x01cu       /* rw: staging: highest value that matches, after the mask */
-#define SPINDLE_PACKET_TERM_COMMIT       0x020u       /* wo: writes the staged term to the slot of this number */
-#define SPINDLE_PACKET_RULE_POSITIVE     0x030u       /* rw: staging: bit t = term t must match */
-#define SPINDLE_PACKET_RULE_NEGATIVE     0x034u       /* rw: staging: bit t = term t must not match */
-#define SPINDLE_PACKET_RULE_ACTION       0x038u       /* rw: staging: action [1:0], context [7:4], message by Spindle header [8], valid [31] */
-#define SPINDLE_PACKET_RULE_COMMIT       0x03cu       /* wo: writes the staged rule to the slot of this number; the lowest matching slot wins */
+#define SPINDLE_PACKET_WORD_SOURCE       0x010u       /* rw: staging: where an extracted word comes from (match_source) */
+#define SPINDLE_PACKET_WORD_COMMIT       0x014u       /* wo: puts the staged source into the extracted word of this number */
+#define SPINDLE_PACKET_TERM_MASK         0x018u       /* rw: staging: mask of a term */
+#define SPINDLE_PACKET_TERM_LOW          0x01cu       /* rw: staging: lowest value that matches, after the mask */
+#define SPINDLE_PACKET_TERM_HIGH         0x020u       /* rw: staging: highest value that matches, after the mask */
+#define SPINDLE_PACKET_TERM_COMMIT       0x024u       /* wo: puts the staged term into the slot of this number; it looks at extracted word slot / 5 */
+#define SPINDLE_PACKET_RULE_POSITIVE     0x030u       /* rw, 3 registers: staging: bit t = term t must match, bit 80 + f = flag f must be set */
+#define SPINDLE_PACKET_RULE_NEGATIVE     0x040u       /* rw, 3 registers: staging: bit t = term t must not match, bit 80 + f = flag f must be clear */
+#define SPINDLE_PACKET_RULE_ACTION       0x050u       /* rw: staging: what a rule says (rule_action) */
+#define SPINDLE_PACKET_RULE_COMMIT       0x054u       /* wo: puts the staged rule into the slot of this number; the lowest matching slot wins */
+#define SPINDLE_PACKET_MATCH_COMMIT      0x058u       /* rw: a write makes the words, terms and rules that were put into slots decide, all at once, between two frames; reads 1 until that has happened, and until then no slot takes anything */
 #define SPINDLE_PACKET_FRAMES_IN         0x100u       /* ro: frames received */
 #define SPINDLE_PACKET_FRAMES_TO_HPU     0x104u       /* ro: frames accepted for an execution context */
 #define SPINDLE_PACKET_FRAMES_TO_MAILBOX 0x108u       /* ro: frames handed to the RVMA engine without a handler */

@@ -4,7 +4,9 @@
 //! rule       = and { "||" and }
 //! and        = unary { "&&" unary }
 //! unary      = "!" unary | "(" rule ")" | test
-//! test       = field [ ("==" | "!=" | "<" | "<=" | ">" | ">=") value | "in" range ]
+//! test       = place [ ("==" | "!=" | "<" | "<=" | ">" | ">=") value | "in" range ]
+//! place      = field | header "[" offset [ ":" bytes ] "]"
+//! header     = "eth" | "ip" | "udp" | "icmp" | "spindle"
 //! range      = value ".." value        both ends belong to it
 //!            | IPv4 "/" bits
 //! value      = decimal | 0x hexadecimal | IPv4 | MAC
@@ -14,21 +16,91 @@
 //! `==` and `!=`. A one-bit field stands by itself: `udp`. A test of a field whose header is absent is false, `!=` included:
 //! `udp.dport != 53` wants UDP packets.
 //!
-//! [`Rule`] is the disjunctive normal form: each alternative takes one rule slot of the card, each distinct [`Term`] one term slot.
+//! `udp[8:4]` is the number in 1, 2 or 4 bytes (default 1), the first at that offset from the start of the header: here the first
+//! four of the payload. `eth` counts from the start of the frame, a VLAN tag included; the other headers move with the tag. Four
+//! bytes start at an even place of the frame. All must lie in the first 128 bytes; of a header that moves, in the first 124 of a
+//! frame without tag. Bytes behind the end of the frame read 0.
+//!
+//! # What fits the card
+//!
+//! [`Rule`] is the disjunctive normal form: each alternative takes one of the card's rule slots (64, on Kintex 32). Tests of flags
+//! (`vlan`, `ipv4`, `udp`, `icmp`, `spindle`, and every test that a header is there) take nothing else. All other tests are
+//! [`Term`]s on a 32-bit word of the frame; equal ones are shared by all rules. The card extracts 16 words, each with five terms:
+//! n different terms on one word take n / 5 of the 16, rounded up. So 16 words with up to 5 terms each always fit, as do 80 terms
+//! on one word. `udp.sport` and `udp.dport` are one word, `eth.type` and `ip.tos`, `icmp.type` and `icmp.code` too. A set of rules
+//! that does not fit is refused as a whole, with the words and how many terms are on each.
 
 mod parse;
 mod syntax;
 
 pub use syntax::SyntaxError;
 
-use spindle_contract::params::MATCH_WORDS;
+use spindle_contract::descriptors::{MatchPlace, MATCH_FIELDS};
+use spindle_contract::wire::{ETH_BYTES, VLAN_BYTES};
+use std::fmt;
 use std::str::FromStr;
+
+/// What a term looks at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Source {
+    /// The big-endian word at this byte of a frame without VLAN tag.
+    Frame {
+        /// Even.
+        offset: usize,
+        /// A tag moves it by 4 bytes.
+        behind_tag: bool,
+    },
+    /// The length of the frame.
+    Length,
+}
+
+impl fmt::Display for Source {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let here = |place: MatchPlace| match (place, *self) {
+            (MatchPlace::Word { offset, behind_tag, .. }, Source::Frame { offset: o, behind_tag: b }) => {
+                (offset, behind_tag) == (o, b)
+            }
+            (place, source) => place == MatchPlace::Length && source == Source::Length,
+        };
+        let names: Vec<&str> = MATCH_FIELDS.iter().filter(|field| here(field.place)).map(|field| field.name).collect();
+        match *self {
+            _ if !names.is_empty() => write!(out, "`{}`", names.join("`, `")),
+            Source::Frame { offset, behind_tag: true } if offset >= ETH_BYTES => {
+                write!(out, "`ip[{}:4]`", offset - ETH_BYTES)
+            }
+            Source::Frame { offset, .. } => write!(out, "`eth[{offset}:4]`"),
+            Source::Length => write!(out, "the length"),
+        }
+    }
+}
+
+/// A frame, as rules see it.
+#[derive(Clone, Copy, Debug)]
+pub struct Headers<'a> {
+    /// Its bytes.
+    pub frame: &'a [u8],
+    /// Flags of `MATCH_FIELDS`, flag 0 lowest.
+    pub flags: u32,
+}
+
+impl Headers<'_> {
+    fn word(&self, source: Source) -> u32 {
+        match source {
+            Source::Length => self.frame.len() as u32,
+            Source::Frame { offset, behind_tag } => {
+                let start = offset + if behind_tag && self.flags & 1 == 1 { VLAN_BYTES } else { 0 };
+                let byte = |at: usize| u32::from(self.frame.get(at).copied().unwrap_or(0));
+                (start..start + 4).fold(0, |word, at| word << 8 | byte(at))
+            }
+        }
+    }
+}
 
 /// A comparison as the hardware does it: `low <= (word & mask) <= high`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Term {
-    /// Match word.
-    pub word: usize,
+    /// The word.
+    pub source: Source,
     /// Bits that count.
     pub mask: u32,
     /// Lowest value that matches, in place.
@@ -37,26 +109,39 @@ pub struct Term {
     pub high: u32,
 }
 
-impl Term {
-    /// What the hardware says for these match words.
-    pub fn matches(&self, words: &[u32; MATCH_WORDS]) -> bool {
-        (self.low..=self.high).contains(&(words[self.word] & self.mask))
+/// What a rule can ask for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Literal {
+    /// The flag of this number is set.
+    Flag(usize),
+    /// The term holds.
+    Term(Term),
+}
+
+impl Literal {
+    /// What the hardware says of these headers.
+    pub fn matches(&self, headers: &Headers) -> bool {
+        match self {
+            Literal::Flag(number) => headers.flags >> number & 1 == 1,
+            Literal::Term(term) => (term.low..=term.high).contains(&(headers.word(term.source) & term.mask)),
+        }
     }
 }
 
-/// Terms that must match and terms that must not: one rule slot.
+/// What must match and what must not: one rule slot.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Conjunction {
     /// Must match.
-    pub positive: Vec<Term>,
+    pub positive: Vec<Literal>,
     /// Must not match.
-    pub negative: Vec<Term>,
+    pub negative: Vec<Literal>,
 }
 
 impl Conjunction {
-    /// What the hardware says for these match words.
-    pub fn matches(&self, words: &[u32; MATCH_WORDS]) -> bool {
-        self.positive.iter().all(|term| term.matches(words)) && !self.negative.iter().any(|term| term.matches(words))
+    /// What the hardware says of these headers.
+    pub fn matches(&self, headers: &Headers) -> bool {
+        self.positive.iter().all(|literal| literal.matches(headers))
+            && !self.negative.iter().any(|literal| literal.matches(headers))
     }
 }
 
@@ -83,9 +168,9 @@ impl Rule {
         &self.alternatives
     }
 
-    /// What the hardware says for these match words.
-    pub fn matches(&self, words: &[u32; MATCH_WORDS]) -> bool {
-        self.alternatives.iter().any(|alternative| alternative.matches(words))
+    /// What the hardware says of these headers.
+    pub fn matches(&self, headers: &Headers) -> bool {
+        self.alternatives.iter().any(|alternative| alternative.matches(headers))
     }
 }
 
@@ -101,16 +186,31 @@ impl FromStr for Rule {
 mod tests {
     use super::*;
 
-    fn words(set: &[(usize, u32)]) -> [u32; MATCH_WORDS] {
-        let mut words = [0; MATCH_WORDS];
-        for (word, bits) in set {
-            words[*word] |= bits;
+    const VLAN: u32 = 1;
+    const IPV4: u32 = 2;
+    const UDP: u32 = 4;
+    const ICMP: u32 = 8;
+    const SPINDLE: u32 = 16;
+
+    /// A frame with these bytes, the rest 0.
+    fn frame(length: usize, set: &[(usize, &[u8])]) -> Vec<u8> {
+        let mut frame = vec![0; length];
+        for (at, bytes) in set {
+            frame[*at..*at + bytes.len()].copy_from_slice(bytes);
         }
-        words
+        frame
     }
 
-    fn udp(sport: u32, dport: u32, src: u32) -> [u32; MATCH_WORDS] {
-        words(&[(0, 0x0800 | 1 << 17 | 1 << 18), (1, src), (3, sport << 16 | dport), (4, 17)])
+    fn udp(sport: u16, dport: u16, src: u32) -> Vec<u8> {
+        let (sport, dport, src) = (sport.to_be_bytes(), dport.to_be_bytes(), src.to_be_bytes());
+        frame(
+            60,
+            &[(12, &[8, 0, 0x45, 7]), (23, &[17]), (26, &src), (34, &sport), (36, &dport), (42, &[1, 2, 3, 4, 5])],
+        )
+    }
+
+    fn seen(frame: &[u8], flags: u32) -> Headers<'_> {
+        Headers { frame, flags }
     }
 
     fn rule(text: &str) -> Rule {
@@ -119,7 +219,8 @@ mod tests {
 
     #[test]
     fn tests_of_each_form() {
-        let frame = udp(1234, 9999, 0x0a01_0203);
+        let bytes = udp(1234, 9999, 0x0a01_0203);
+        let frame = seen(&bytes, IPV4 | UDP);
         for text in [
             "udp",
             "udp.dport == 9999",
@@ -134,6 +235,11 @@ mod tests {
             "icmp || udp",
             "eth.type == 0x800 && ip.proto == 17",
             "ip.src in 0.0.0.0/0",
+            "frame.len == 60 && ip.tos == 7",
+            "udp[8:4] == 0x01020304 && udp[9] == 2 && udp[9:2] == 0x203 && udp[10:2] in 0x303..0x305",
+            "udp[2:2] == 9999 && ip[9] == 17 && eth[36:2] == 9999 && eth[23] == 17 && eth[26:4] == 10.1.2.3",
+            "eth[60:4] == 0 && eth[124:4] == 0",
+            "!icmp[0] == 0",
         ] {
             assert!(rule(text).matches(&frame), "{text}");
         }
@@ -147,6 +253,8 @@ mod tests {
             "!(udp || icmp)",
             "udp.dport != 9999",
             "vlan.id == 0",
+            "spindle[0] == 1",
+            "icmp[0] == 4",
         ] {
             assert!(!rule(text).matches(&frame), "{text}");
         }
@@ -154,27 +262,59 @@ mod tests {
 
     #[test]
     fn a_test_of_an_absent_header_is_false() {
-        let arp = words(&[(0, 0x0806)]);
+        let bytes = frame(60, &[(12, &[8, 6])]);
+        let arp = seen(&bytes, 0);
         assert!(!rule("icmp.type == 0").matches(&arp));
         assert!(!rule("udp.dport != 53").matches(&arp));
+        assert!(!rule("udp[8] != 53").matches(&arp));
         assert!(rule("!(udp.dport == 53)").matches(&arp));
     }
 
     #[test]
+    fn a_tag_moves_what_is_behind_it() {
+        let plain = udp(1, 2, 3);
+        let mut bytes = plain[..12].to_vec();
+        bytes.extend([0x81, 0, 0x60, 5]);
+        bytes.extend(&plain[12..]);
+        let tagged = seen(&bytes, VLAN | IPV4 | UDP);
+        for text in
+            ["vlan.id == 5 && udp.dport == 2", "udp[8:4] == 0x01020304", "eth[46:4] == 0x01020304", "ip.tos == 7"]
+        {
+            assert!(rule(text).matches(&tagged), "{text}");
+        }
+        assert!(!rule("eth[42:4] == 0x01020304").matches(&tagged));
+        assert!(!rule("vlan").matches(&seen(&plain, IPV4 | UDP)));
+    }
+
+    #[test]
     fn two_word_fields() {
-        let frame = words(&[
-            (6, 0x3344_5566),
-            (7, 0x1122 | 0x0a0b << 16),
-            (8, 0x0c0d_0e0f),
-            (0, 1 << 20),
-            (10, 7),
-            (11, 0xdead_beef),
-        ]);
+        let bytes = frame(
+            90,
+            &[
+                (0, &[0x11, 0x22, 0x33, 0x44, 0x55, 0x66, 10, 11, 12, 13, 14, 15]),
+                (58, &[0xde, 0xad, 0xbe, 0xef, 0, 0, 0, 7]),
+            ],
+        );
+        let frame = seen(&bytes, IPV4 | UDP | SPINDLE);
         assert!(rule("eth.dst == 11:22:33:44:55:66 && eth.src == 0a:0b:0c:0d:0e:0f").matches(&frame));
         assert!(!rule("eth.dst == 11:22:33:44:55:67").matches(&frame));
         assert!(rule("eth.dst != 11:22:33:44:55:67").matches(&frame));
         assert!(!rule("eth.dst != 11:22:33:44:55:66").matches(&frame));
         assert!(rule("spindle.addr == 0xdeadbeef00000007").matches(&frame));
+    }
+
+    /// Portals-style source filter and match bits with ignore bits, and the terms that they take.
+    #[test]
+    fn words_are_shared_by_fields() {
+        let source = |text: &str| match rule(text).alternatives()[0].positive[..] {
+            [Literal::Flag(_), Literal::Term(term)] => term.source,
+            ref other => panic!("{text}: {other:?}"),
+        };
+        assert_eq!(source("udp.sport == 1"), source("udp.dport == 1"));
+        assert_eq!(source("udp[2:2] == 1"), source("udp.dport == 1"));
+        assert_eq!(source("udp.sport == 1").to_string(), "`udp.sport`, `udp.dport`, `icmp.type`, `icmp.code`");
+        assert_eq!(source("udp[16:4] == 1").to_string(), "`spindle.src_nid`");
+        assert_eq!(source("udp[14:4] == 1").to_string(), "`ip[34:4]`");
     }
 
     /// The bounded enumeration of all rules over three flags, against Rust's own logic.
@@ -192,8 +332,8 @@ mod tests {
         for (text, meaning) in texts {
             for bits in 0..8u32 {
                 let (v, u, i) = (bits & 1 != 0, bits & 2 != 0, bits & 4 != 0);
-                let frame = words(&[(0, u32::from(v) << 16 | u32::from(u) << 18 | u32::from(i) << 19)]);
-                assert_eq!(rule(text).matches(&frame), meaning(v, u, i), "{text} {v} {u} {i}");
+                let flags = u32::from(v) * VLAN | u32::from(u) * UDP | u32::from(i) * ICMP;
+                assert_eq!(rule(text).matches(&seen(&[], flags)), meaning(v, u, i), "{text} {v} {u} {i}");
             }
         }
     }
@@ -217,6 +357,15 @@ mod tests {
             ("eth.dst in 1..2", 9, "=="),
             ("eth.dst == 1.2.3.4", 12, "MAC"),
             ("", 1, "empty"),
+            ("udp[8:3] == 1", 5, "1, 2 or 4"),
+            ("udp[9:4] == 1", 5, "even"),
+            ("eth[125:4] == 1", 5, "128"),
+            ("udp[88:4] == 1", 5, "124"),
+            ("udp[8:2 == 1", 9, "]"),
+            ("udp[x] == 1", 5, "offset"),
+            ("udp[8:2]", 1, "compare"),
+            ("udp[8:2] == 65536", 13, "16 bits"),
+            ("tcp[8] == 1", 1, "eth, ip"),
         ] {
             let error = text.parse::<Rule>().unwrap_err();
             assert_eq!(error.column(), column, "{text}: {error}");

@@ -1,8 +1,10 @@
 //! From text to disjunctive normal form.
 
 use super::syntax::{tokens, SyntaxError, Token};
-use super::{Conjunction, Term};
-use spindle_contract::descriptors::{MatchField, MATCH_FIELDS};
+use super::{Conjunction, Literal, Source, Term};
+use spindle_contract::descriptors::{MatchField, MatchPlace, MATCH_FIELDS};
+use spindle_contract::params::MATCH_BYTES;
+use spindle_contract::wire::{ETH_BYTES, IPV4_BYTES, UDP_BYTES, VLAN_BYTES};
 use std::net::Ipv4Addr;
 
 /// Most alternatives of one rule: no card has more rule slots.
@@ -16,6 +18,23 @@ const WIDE_FIELDS: [(&str, &str, &str, u32); 3] = [
     ("eth.src", "eth.src_hi", "eth.src_lo", 48),
     ("spindle.addr", "spindle.addr_hi", "spindle.addr_lo", 64),
 ];
+
+/// Headers that bytes can be taken from: name, first byte in a frame without tag, a tag moves it.
+const HEADERS: [(&str, usize, bool); 5] = [
+    ("eth", 0, false),
+    ("ip", ETH_BYTES, true),
+    ("udp", ETH_BYTES + IPV4_BYTES, true),
+    ("icmp", ETH_BYTES + IPV4_BYTES, true),
+    ("spindle", ETH_BYTES + IPV4_BYTES + UDP_BYTES, true),
+];
+
+/// A number in a frame, as tests see it.
+#[derive(Clone, Copy)]
+struct Place<'a> {
+    name: &'a str,
+    at: MatchPlace,
+    bits: usize,
+}
 
 /// Parses a rule.
 pub(super) fn parse(text: &str) -> Result<Vec<Conjunction>, SyntaxError> {
@@ -39,7 +58,7 @@ pub(super) fn parse(text: &str) -> Result<Vec<Conjunction>, SyntaxError> {
 
 /// A rule as it is written.
 enum Tree {
-    Term(Term),
+    Literal(Literal),
     Not(Box<Tree>),
     All(Vec<Tree>),
     Any(Vec<Tree>),
@@ -117,12 +136,17 @@ impl<'a> Parser<'a> {
         Ok(tree)
     }
 
-    fn test(&mut self, at: usize, name: &str) -> Result<Tree, SyntaxError> {
+    fn test(&mut self, at: usize, name: &'a str) -> Result<Tree, SyntaxError> {
         if let Some((_, high, low, bits)) = WIDE_FIELDS.iter().find(|wide| wide.0 == name) {
             return self.wide_test(name, [field(high), field(low)], *bits);
         }
-        let Some(field) = MATCH_FIELDS.iter().find(|field| field.name == name) else {
-            return Err(self.error(at, format!("there is no field `{name}`{}", suggestion(name))));
+        let field = if self.eat("[") {
+            self.bytes(at, name)?
+        } else {
+            match MATCH_FIELDS.iter().find(|field| field.name == name) {
+                Some(field) => place(field),
+                None => return Err(self.error(at, format!("there is no field `{name}`{}", suggestion(name)))),
+            }
         };
         let most = mask(field.bits);
         let (operator_at, operator) = self.peek();
@@ -155,7 +179,7 @@ impl<'a> Parser<'a> {
                 let (low, high) = self.range(field)?;
                 (low, high, false)
             }
-            _ if field.bits == 1 => (1, 1, false),
+            _ if matches!(field.at, MatchPlace::Flag(_)) => (1, 1, false),
             Token::Sign("=") => return Err(self.error(operator_at, "write `==` to compare")),
             _ => {
                 return Err(self.error(
@@ -164,10 +188,50 @@ impl<'a> Parser<'a> {
                 ))
             }
         };
-        Ok(with_header(name, negated(Tree::Term(term(field, low, high)), negate)))
+        let tree = negated(test(field, low, high), negate);
+        Ok(if matches!(field.at, MatchPlace::Flag(_)) { tree } else { with_header(name, tree) })
     }
 
-    fn wide_test(&mut self, name: &str, [high, low]: [&MatchField; 2], bits: u32) -> Result<Tree, SyntaxError> {
+    /// `offset [":" bytes] "]"` of a header.
+    fn bytes(&mut self, header_at: usize, name: &'a str) -> Result<Place<'a>, SyntaxError> {
+        let Some((_, base, behind_tag)) = HEADERS.iter().find(|header| header.0 == name) else {
+            let names = HEADERS.map(|header| header.0).join(", ");
+            return Err(self.error(header_at, format!("bytes can be taken from {names}, not from `{name}`")));
+        };
+        let (at, token) = self.take();
+        let numbers = match token {
+            Token::Word(word) => {
+                let (offset, count) = word.split_once(':').unwrap_or((word, "1"));
+                offset.parse::<usize>().ok().zip(count.parse::<usize>().ok())
+            }
+            _ => None,
+        };
+        let Some((offset, count)) = numbers else {
+            return Err(self.error(at, "an offset is missing here; write `[offset]` or `[offset:bytes]`"));
+        };
+        if !matches!(count, 1 | 2 | 4) {
+            return Err(self.error(at, "a number is 1, 2 or 4 bytes long"));
+        }
+        let reach = MATCH_BYTES - if *behind_tag { VLAN_BYTES } else { 0 };
+        let first = base.saturating_add(offset);
+        if first.saturating_add(count) > reach {
+            return Err(self.error(at, format!("a rule sees only the first {reach} bytes of a frame here")));
+        }
+        // The word that fields of IP headers use, if there is a choice.
+        let fits = |word: &usize| *word <= first && first + count <= word + 4 && word + 4 <= reach;
+        let even = first & !1;
+        let word = [even, even.saturating_sub(2)].into_iter().filter(fits).max_by_key(|word| word % 4);
+        let Some(word) = word else {
+            return Err(self.error(at, "four bytes start at an even place of the frame"));
+        };
+        if !self.eat("]") {
+            return Err(self.error(self.peek().0, "a `]` is missing here"));
+        }
+        let shift = 8 * (word + 4 - first - count);
+        Ok(Place { name, at: MatchPlace::Word { offset: word, behind_tag: *behind_tag, shift }, bits: 8 * count })
+    }
+
+    fn wide_test(&mut self, name: &str, [high, low]: [Place; 2], bits: u32) -> Result<Tree, SyntaxError> {
         let negate = match self.take() {
             (_, Token::Sign("==")) => false,
             (_, Token::Sign("!=")) => true,
@@ -179,11 +243,11 @@ impl<'a> Parser<'a> {
         };
         let value = self.value(name, bits)?;
         let (upper, lower) = ((value >> 32) as u32, value as u32);
-        let both = Tree::All(vec![Tree::Term(term(high, upper, upper)), Tree::Term(term(low, lower, lower))]);
+        let both = Tree::All(vec![test(high, upper, upper), test(low, lower, lower)]);
         Ok(with_header(name, negated(both, negate)))
     }
 
-    fn range(&mut self, field: &MatchField) -> Result<(u32, u32), SyntaxError> {
+    fn range(&mut self, field: Place) -> Result<(u32, u32), SyntaxError> {
         let bits = field.bits as u32;
         let at = self.peek().0;
         let low = self.value(field.name, bits)? as u32;
@@ -252,17 +316,21 @@ fn negated(tree: Tree, negate: bool) -> Tree {
 
 /// A test is false where its header is absent.
 fn with_header(name: &str, tree: Tree) -> Tree {
-    let flag = match name.split_once('.').map(|(header, _)| header) {
-        Some("ip") => "ipv4",
-        Some("vlan") => "vlan",
-        Some(header @ ("udp" | "icmp" | "spindle")) => header,
+    let header = name.split_once('.').map_or(name, |(header, _)| header);
+    let flag = match header {
+        "ip" => "ipv4",
+        "vlan" | "udp" | "icmp" | "spindle" => header,
         _ => return tree,
     };
-    Tree::All(vec![Tree::Term(term(field(flag), 1, 1)), tree])
+    Tree::All(vec![test(field(flag), 1, 1), tree])
 }
 
-fn field(name: &str) -> &'static MatchField {
-    MATCH_FIELDS.iter().find(|field| field.name == name).expect("the contract has the field")
+fn field(name: &str) -> Place<'static> {
+    place(MATCH_FIELDS.iter().find(|field| field.name == name).expect("the contract has the field"))
+}
+
+fn place(field: &'static MatchField) -> Place<'static> {
+    Place { name: field.name, at: field.place, bits: field.bits }
 }
 
 fn mask(bits: usize) -> u32 {
@@ -273,8 +341,26 @@ fn mask(bits: usize) -> u32 {
     }
 }
 
-fn term(field: &MatchField, low: u32, high: u32) -> Term {
-    Term { word: field.word, mask: mask(field.bits) << field.shift, low: low << field.shift, high: high << field.shift }
+/// The number lies in `low..=high`; of a flag, it is set or, with 0, clear.
+fn test(place: Place, low: u32, high: u32) -> Tree {
+    let (source, shift) = match place.at {
+        MatchPlace::Flag(number) => {
+            let set = Tree::Literal(Literal::Flag(number));
+            return match (low, high) {
+                (0, 0) => negated(set, true),
+                (0, _) => Tree::All(vec![]),
+                _ => set,
+            };
+        }
+        MatchPlace::Word { offset, behind_tag, shift } => (Source::Frame { offset, behind_tag }, shift),
+        MatchPlace::Length => (Source::Length, 0),
+    };
+    Tree::Literal(Literal::Term(Term {
+        source,
+        mask: mask(place.bits) << shift,
+        low: low << shift,
+        high: high << shift,
+    }))
 }
 
 fn mac(word: &str) -> Option<u64> {
@@ -313,8 +399,8 @@ fn distance(a: &str, b: &str) -> usize {
 /// Disjunctive normal form of the tree or of its negation; `None` if it is too large.
 fn normal_form(tree: &Tree, negate: bool) -> Option<Vec<Conjunction>> {
     match (tree, negate) {
-        (Tree::Term(term), false) => Some(vec![Conjunction { positive: vec![*term], negative: vec![] }]),
-        (Tree::Term(term), true) => Some(vec![Conjunction { positive: vec![], negative: vec![*term] }]),
+        (Tree::Literal(literal), false) => Some(vec![Conjunction { positive: vec![*literal], negative: vec![] }]),
+        (Tree::Literal(literal), true) => Some(vec![Conjunction { positive: vec![], negative: vec![*literal] }]),
         (Tree::Not(inner), _) => normal_form(inner, !negate),
         (Tree::Any(parts), false) | (Tree::All(parts), true) => {
             let mut all = Vec::new();
@@ -344,7 +430,7 @@ fn normal_form(tree: &Tree, negate: bool) -> Option<Vec<Conjunction>> {
 
 /// Both; `None` if one wants what the other does not.
 fn join(left: &Conjunction, right: &Conjunction) -> Option<Conjunction> {
-    let union = |a: &[Term], b: &[Term]| {
+    let union = |a: &[Literal], b: &[Literal]| {
         let mut both = [a, b].concat();
         both.sort();
         both.dedup();
@@ -354,5 +440,5 @@ fn join(left: &Conjunction, right: &Conjunction) -> Option<Conjunction> {
         positive: union(&left.positive, &right.positive),
         negative: union(&left.negative, &right.negative),
     };
-    (!joined.positive.iter().any(|term| joined.negative.contains(term))).then_some(joined)
+    (!joined.positive.iter().any(|literal| joined.negative.contains(literal))).then_some(joined)
 }

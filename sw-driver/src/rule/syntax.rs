@@ -32,7 +32,7 @@ pub(super) enum Token<'a> {
     End,
 }
 
-const SIGNS: [&str; 14] = ["&&", "||", "==", "!=", "<=", ">=", "..", "<", ">", "!", "(", ")", "/", "="];
+const SIGNS: [&str; 16] = ["&&", "||", "==", "!=", "<=", ">=", "..", "<", ">", "!", "(", ")", "[", "]", "/", "="];
 
 /// Splits a rule into words with their byte offsets.
 pub(super) fn tokens(text: &str) -> Result<Vec<(usize, Token<'_>)>, SyntaxError> {

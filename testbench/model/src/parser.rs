@@ -1,6 +1,6 @@
 //! What the parser says of a frame, written byte by byte as the standards do.
 
-use spindle_contract::params::{MATCH_WORDS, MAX_FRAME, MIN_FRAME};
+use spindle_contract::params::{MAX_FRAME, MIN_FRAME};
 use spindle_contract::reasons;
 use spindle_contract::wire::*;
 
@@ -36,8 +36,14 @@ pub struct Parsed {
     pub payload_len: u16,
     pub epoch: u16,
     pub ecn: u8,
-    /// The match words.
-    pub words: [u32; MATCH_WORDS],
+}
+
+impl Parsed {
+    /// Flags of the rule language, flag 0 lowest.
+    pub fn flags(&self) -> u32 {
+        let flags = [self.is_vlan, self.is_ipv4, self.is_udp, self.is_icmp, self.is_spindle];
+        flags.iter().enumerate().fold(0, |word, (i, flag)| word | u32::from(*flag) << i)
+    }
 }
 
 /// What becomes of a frame in the parser.
@@ -95,12 +101,6 @@ fn examine(frame: &[u8], spindle_port: u16) -> Result<Parsed, usize> {
     if frame.len() > MAX_FRAME {
         return Err(reasons::TOO_LONG);
     }
-    let vlan_id = if p.is_vlan { u16_at(frame, 14) & 0xFFF } else { 0 };
-    p.words[0] = u32::from(ethertype) | u32::from(p.is_vlan) << 16;
-    p.words[5] = u32::from(vlan_id) | u32::from(p.length) << 16;
-    p.words[6] = u32_at(frame, 2);
-    p.words[7] = u32::from(u16_at(frame, 0)) | u32::from(u16_at(frame, 6)) << 16;
-    p.words[8] = u32_at(frame, 8);
     p.payload_offset = p.l3_offset;
     p.payload_len = (frame.len() - p.l3_offset) as u16;
 
@@ -111,10 +111,6 @@ fn examine(frame: &[u8], spindle_port: u16) -> Result<Parsed, usize> {
         (p.src_nid, p.src_pid, p.dst_pid) = (p.ip_src, p.src_port, p.dst_port);
         p.msg_len = u32::from(p.payload_len);
     }
-    p.words[0] |= u32::from(p.is_ipv4) << 17
-        | u32::from(p.is_udp) << 18
-        | u32::from(p.is_icmp) << 19
-        | u32::from(p.is_spindle) << 20;
     Ok(p)
 }
 
@@ -141,9 +137,6 @@ fn internet(frame: &[u8], spindle_port: u16, p: &mut Parsed) -> Result<(), usize
     p.ecn = ip[1] & 3;
     p.ip_src = u32_at(ip, 12);
     p.ip_dst = u32_at(ip, 16);
-    p.words[1] = p.ip_src;
-    p.words[2] = p.ip_dst;
-    p.words[4] = u32::from(ip[9]) | u32::from(ip[1]) << 24;
     let body = &ip[IPV4_BYTES..];
     if is_udp {
         datagram(body, spindle_port, p)?;
@@ -152,7 +145,6 @@ fn internet(frame: &[u8], spindle_port: u16, p: &mut Parsed) -> Result<(), usize
             return Err(reasons::BAD_ICMP_CHECKSUM);
         }
         p.is_icmp = true;
-        p.words[4] |= u32::from(body[0]) << 8 | u32::from(body[1]) << 16;
         p.payload_offset = p.l3_offset + IPV4_BYTES + ICMP_BYTES;
         p.payload_len = (body.len() - ICMP_BYTES) as u16;
     }
@@ -177,7 +169,6 @@ fn datagram(udp: &[u8], spindle_port: u16, p: &mut Parsed) -> Result<(), usize> 
     p.is_udp = true;
     p.src_port = u16_at(udp, 0);
     p.dst_port = u16_at(udp, 2);
-    p.words[3] = u32::from(p.dst_port) | u32::from(p.src_port) << 16;
     p.payload_offset = p.l3_offset + IPV4_BYTES + UDP_BYTES;
     p.payload_len = (udp.len() - UDP_BYTES) as u16;
     if p.dst_port == spindle_port {
@@ -217,12 +208,5 @@ fn transport(s: &[u8], p: &mut Parsed) -> Result<(), usize> {
     p.payload_len = payload;
     p.epoch = u16_at(s, OFF_EPOCH);
     p.payload_offset += header;
-    p.words[9] = u32::from(op) | u32::from(flags) << 16;
-    p.words[10] = p.addr as u32;
-    p.words[11] = (p.addr >> 32) as u32;
-    p.words[12] = p.src_nid;
-    p.words[13] = u32::from(p.dst_pid) | u32::from(p.src_pid) << 16;
-    p.words[14] = p.msg_len;
-    p.words[15] = p.msg_off;
     Ok(())
 }

@@ -4,6 +4,7 @@ use crate::bench::{random_gaps, Nic, Played};
 use rand::seq::SliceRandom;
 use rand::{RngCore, SeedableRng};
 use rand_chacha::ChaCha8Rng;
+use spindle::rule::Headers;
 use spindle::{ContextOptions, Rule};
 use spindle_contract::params::SPINDLE_PORT;
 use spindle_contract::reasons::{DROP_COUNT, HANDLER_DROP, NO_RULE};
@@ -33,7 +34,10 @@ fn judge(frames: &[Vec<u8>], played: &Played) -> Result<usize, String> {
     for (i, frame) in frames.iter().enumerate() {
         let expected = match parse(frame, SPINDLE_PORT) {
             Verdict::Drop(reason) => Err(reason),
-            Verdict::Accept(parsed) => match rules.iter().find(|(_, rule)| rule.matches(&parsed.words)) {
+            Verdict::Accept(parsed) => match rules
+                .iter()
+                .find(|(_, rule)| rule.matches(&Headers { frame, flags: parsed.flags() }))
+            {
                 None => Err(NO_RULE),
                 Some((model, _)) => match model(frame, Circumstances { number: played.numbers[i], host_bytes: 0 }) {
                     Outcome::Answer(answer) => Ok(answer),

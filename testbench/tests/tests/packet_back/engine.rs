@@ -4,8 +4,8 @@ use crate::dut::{Dut, Record};
 use packet_engine::PacketEngine;
 use rand::seq::SliceRandom;
 use rand::Rng;
-use spindle_contract::params::{Config, SPINDLE_PORT};
-use spindle_contract::registers::{self, packet};
+use spindle_contract::params::{Config, MATCH_TERMS, MATCH_WORDS, SPINDLE_PORT};
+use spindle_contract::registers::{self, packet, rule_action};
 use spindle_contract::{descriptors::action, reasons};
 use spindle_harness::{run_with_wave_on_failure, WaveContext};
 use spindle_model::frames::{put_message, udp, Ends, SpindleHeader};
@@ -198,27 +198,33 @@ impl Engine {
         data as u64
     }
 
+    /// Lets the staged rules decide.
+    fn commit(&mut self) {
+        self.write(packet::MATCH_COMMIT, 1);
+        self.commit_done();
+    }
+
+    fn commit_done(&mut self) {
+        for _ in 0..2000 {
+            if self.register(packet::MATCH_COMMIT) == 0 {
+                return;
+            }
+        }
+        panic!("the rules are never committed");
+    }
+
     /// Spindle transport to its mailbox, other UDP to the context; reception on.
     fn configure(&mut self) {
-        for (slot, bit) in [(0, 20), (1, 18)] {
-            for (register, value) in [
-                (packet::TERM_WORD, 0),
-                (packet::TERM_MASK, 1 << bit),
-                (packet::TERM_LOW, 1 << bit),
-                (packet::TERM_HIGH, 1 << bit),
-            ] {
-                self.write(register, value);
-            }
-            self.write(packet::TERM_COMMIT, slot);
-        }
-        for (slot, term, what) in
-            [(0, 0, action::MAILBOX as u32), (1, 1, action::CONTEXT as u32 | (CONTEXT as u32) << 4)]
+        // Flag 4: Spindle transport, flag 2: UDP.
+        for (slot, flag, what) in
+            [(0, 4, action::MAILBOX as u32), (1, 2, action::CONTEXT as u32 | (CONTEXT as u32) << 4)]
         {
-            self.write(packet::RULE_POSITIVE, 1 << term);
-            self.write(packet::RULE_NEGATIVE, 0);
-            self.write(packet::RULE_ACTION, what | 1 << 31);
+            let literal = MATCH_TERMS + flag;
+            self.write(packet::RULE_POSITIVE + 4 * (literal / 32) as u32, 1 << (literal % 32));
+            self.write(packet::RULE_ACTION, what | rule_action::VALID);
             self.write(packet::RULE_COMMIT, slot);
         }
+        self.commit();
         self.write(packet::CONTROL, 1);
     }
 }
@@ -317,7 +323,7 @@ fn first_beat_to_task() {
 }
 
 /// Cycles from the first beat of a 64-byte frame to its task, on an idle engine.
-const SCHEDULED: u64 = 13;
+const SCHEDULED: u64 = 11;
 
 #[test]
 fn registers_refuse_what_does_not_exist() {
@@ -332,23 +338,37 @@ fn registers_refuse_what_does_not_exist() {
                 let (_, read_fails) = engine.access(false, offset, 0);
                 assert_eq!(read_fails, register.access == "wo", "reading {}", register.name);
                 let (_, write_fails) = engine.access(true, offset, 0);
+                if offset == packet::MATCH_COMMIT {
+                    engine.commit_done();
+                }
                 assert_eq!(write_fails, register.access == "ro", "writing {}", register.name);
             }
         }
-        for offset in [0x008, 0x024, 0x134, 0x17c, 0x200, 0xffc] {
+        for offset in [0x008, 0x028, 0x05c, 0x134, 0x17c, 0x200, 0xffc] {
             assert_eq!(engine.access(false, offset, 0), (0, true), "{offset:#x}");
             assert_eq!(engine.access(true, offset, 1), (0, true), "{offset:#x}");
         }
-        for (offset, slots) in [(packet::TERM_COMMIT, 32), (packet::RULE_COMMIT, Config::SIM.match_rules as u32)] {
+        // While the matcher commits, no slot takes anything.
+        engine.write(packet::MATCH_COMMIT, 1);
+        for offset in [packet::WORD_COMMIT, packet::TERM_COMMIT, packet::RULE_COMMIT, packet::MATCH_COMMIT] {
+            assert!(engine.access(true, offset, 0).1, "a write of {offset:#x} during a commit");
+        }
+        engine.commit_done();
+        for (offset, slots) in [
+            (packet::WORD_COMMIT, MATCH_WORDS as u32),
+            (packet::TERM_COMMIT, MATCH_TERMS as u32),
+            (packet::RULE_COMMIT, Config::SIM.match_rules as u32),
+        ] {
             assert!(!engine.access(true, offset, slots - 1).1);
             assert!(engine.access(true, offset, slots).1, "a slot that does not exist");
         }
         assert_eq!(engine.register(packet::SPINDLE_PORT), 0);
         for (offset, value) in [
             (packet::SPINDLE_PORT, 0xbeef),
-            (packet::TERM_WORD, 15),
+            (packet::WORD_SOURCE, 0x2a_5a5a),
             (packet::TERM_HIGH, 0xdead_beef),
             (packet::RULE_NEGATIVE, 0x1234_5678),
+            (packet::RULE_POSITIVE + 8, 0x8765_4321),
         ] {
             engine.write(offset, value);
             assert_eq!(engine.register(offset), value as u64);

@@ -10,6 +10,7 @@ use rand::seq::IndexedRandom;
 use rand::Rng;
 use spindle_blocks::desc::{PacketDesc, ReadRequest};
 use spindle_blocks::RamStyle;
+use spindle_contract::params::MATCH_LITERALS;
 use spindle_contract::reasons;
 use spindle_harness::seeded_rng;
 use spindle_model::packet_buffer::PacketBuffer as Bag;
@@ -32,6 +33,8 @@ struct Ingress {
     rule_index: Signal<In, Bits<6>>,
     rule_action: Signal<In, Bits<32>>,
     rule_write: Signal<In, Bit>,
+    commit: Signal<In, Bit>,
+    committing: Signal<Out, Bit>,
     packet: Signal<Out, PacketDesc>,
     packet_valid: Signal<Out, Bit>,
     packet_ready: Signal<In, Bit>,
@@ -71,6 +74,8 @@ impl Ingress {
             rule_index: Default::default(),
             rule_action: Default::default(),
             rule_write: Default::default(),
+            commit: Default::default(),
+            committing: Default::default(),
             packet: Default::default(),
             packet_valid: Default::default(),
             packet_ready: Default::default(),
@@ -107,22 +112,33 @@ impl Logic for Ingress {
         self.front.rx_valid.next = self.rx_valid.val();
         self.front.rx_enable.next = self.rx_enable.val();
         self.front.spindle_port.next = self.spindle_port.val();
+        self.matcher.beat_data.next = self.front.beat_data.val();
+        self.matcher.beat_valid.next = self.front.beat_valid.val();
+        self.matcher.beat_first.next = self.front.beat_first.val();
+        self.matcher.beat_second.next = self.front.beat_second.val();
+        self.matcher.beat_last.next = self.front.beat_last.val();
+        self.matcher.beat_vlan.next = self.front.beat_vlan.val();
+        self.matcher.beat_end.next = self.front.beat_end.val();
+        self.matcher.parsed_flags.next = self.front.parsed_flags.val();
         self.matcher.parsed.next = self.front.parsed.val();
-        self.matcher.parsed_words.next = self.front.parsed_words.val();
         self.matcher.parsed_drop.next = self.front.parsed_drop.val();
         self.matcher.parsed_reason.next = self.front.parsed_reason.val();
         self.matcher.parsed_valid.next = self.front.parsed_valid.val();
-        self.matcher.term_index.next = bits::<5>(0);
-        self.matcher.term_word.next = bits::<4>(0);
+        self.matcher.word_index.next = bits::<4>(0);
+        self.matcher.word_source.next = bits::<22>(0);
+        self.matcher.word_write.next = false;
+        self.matcher.term_index.next = bits::<7>(0);
         self.matcher.term_mask.next = bits::<32>(0);
         self.matcher.term_low.next = bits::<32>(0);
         self.matcher.term_high.next = bits::<32>(0);
         self.matcher.term_write.next = false;
         self.matcher.rule_index.next = self.rule_index.val();
-        self.matcher.rule_positive.next = bits::<32>(0);
-        self.matcher.rule_negative.next = bits::<32>(0);
+        self.matcher.rule_positive.next = bits::<MATCH_LITERALS>(0);
+        self.matcher.rule_negative.next = bits::<MATCH_LITERALS>(0);
         self.matcher.rule_action.next = self.rule_action.val();
         self.matcher.rule_write.next = self.rule_write.val();
+        self.matcher.commit.next = self.commit.val();
+        self.committing.next = self.matcher.committing.val();
         self.buffer.beat_data.next = self.front.beat_data.val();
         self.buffer.beat_last.next = self.front.beat_last.val();
         self.buffer.beat_valid.next = self.front.beat_valid.val();
@@ -170,6 +186,14 @@ fn ingress(cells: usize) -> Dut {
     dut.set("rule_write", 1);
     dut.tick();
     dut.set("rule_write", 0);
+    dut.set("commit", 1);
+    dut.tick();
+    dut.set("commit", 0);
+    dut.eval();
+    while dut.high("committing") {
+        dut.tick();
+        dut.eval();
+    }
     dut
 }
 
@@ -311,7 +335,7 @@ fn nothing_is_lost_in_the_smallest_buffer() {
 #[test]
 fn timing() {
     let total = (parser::LATENCY + header_matcher::LATENCY + ingress_join::LATENCY) as u64;
-    assert_eq!(total, 9);
+    assert_eq!(total, 7);
     let mut frame = vec![0x11; 64];
     frame[12..14].copy_from_slice(&[0x88, 0xB5]);
     for (bad, port) in [(false, "packet_valid"), (true, "drop_valid")] {

@@ -5,6 +5,7 @@ mod common;
 mod frames;
 mod header_matcher;
 mod ingress;
+mod matcher_bench;
 mod packet_buffer;
 mod parser;
 mod shapes;

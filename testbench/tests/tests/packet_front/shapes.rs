@@ -17,7 +17,7 @@ fn clean(source: Source) {
 fn emitted_and_lint_clean() {
     clean(source(&mut Parser::default(), "parser"));
     clean(source(&mut IngressJoin::default(), "ingress_join"));
-    for rules in [1, 8, 13, 64].into_iter().chain(Config::ALL.map(|c| c.match_rules)) {
+    for rules in [1, 8, 13, 14, 64].into_iter().chain(Config::ALL.map(|c| c.match_rules)) {
         clean(source(&mut HeaderMatcher::new(rules), &format!("header_matcher_{rules}")));
     }
     for cells in [32, 128].into_iter().chain(Config::ALL.map(|c| c.cells())) {

@@ -1,6 +1,7 @@
 //! Pages of the documentation.
 
-use spindle_contract::{descriptors, memory_map as map, params, reasons, registers, wire, VERSION};
+use spindle_contract::descriptors::{self, MatchPlace};
+use spindle_contract::{memory_map as map, params, reasons, registers, wire, VERSION};
 use std::fmt::Write;
 
 /// Heading and the note that the page is generated.
@@ -52,14 +53,22 @@ pub fn descriptors() -> String {
             }),
         );
     }
-    out.push_str("\n## Match fields\n\nWords that the parser offers to the header matcher, by their names in the rule language.\n");
+    out.push_str(
+        "\n## Match fields\n\nFields of the rule language. An offset is that of the field's first byte in a frame without VLAN tag; + 4: a tag moves it. \
+         Flags cost no term.\n",
+    );
     table(
         &mut out,
-        &["field", "word", "bits", "meaning"],
+        &["field", "where", "bits", "meaning"],
         descriptors::MATCH_FIELDS.iter().map(|f| {
-            let range =
-                if f.bits == 1 { format!("{}", f.shift) } else { format!("{}:{}", f.shift + f.bits - 1, f.shift) };
-            vec![format!("`{}`", f.name), f.word.to_string(), range, f.doc.into()]
+            let place = match f.place {
+                MatchPlace::Flag(number) => format!("flag {number}"),
+                MatchPlace::Length => "length".into(),
+                MatchPlace::Word { offset, behind_tag, shift } => {
+                    format!("byte {}{}", offset + (32 - shift - f.bits) / 8, if behind_tag { " + 4" } else { "" })
+                }
+            };
+            vec![format!("`{}`", f.name), place, f.bits.to_string(), f.doc.into()]
         }),
     );
     out

@@ -1,0 +1,228 @@
+//! Header extractor: takes the words that rules look at out of the first 128 bytes of a frame, and decides which of the two
+//! sets of words, terms and rules judges it.
+//!
+//! | neighbour | ports |
+//! |---|---|
+//! | parser | in `beat_data` (0 behind the end of the frame), `beat_valid`, `beat_first`, `beat_second`, `beat_last`, `beat_vlan`, `beat_end`; no ready |
+//! | registers | in `commit` (pulse; ignored while `committing`) / out `committing` |
+//! | compilers | out `start` (pulse), `target`: the set to write / in `compiling`; in `source`, `source_word`, `source_write` |
+//! | term tables | out `words`, `words_set`: of a frame in the cycle behind its last beat |
+//! | header matcher | out `compiled`: the sets that have been written since reset |
+//!
+//! Each word is two halves of 16 bits: one of the 32 even half-words of the 128 bytes and one of the 32 odd ones, so every
+//! 32-bit word at an even place can be had. The two beats bring 16 candidates each, so that a selector has 16 inputs, not 32:
+//! a half takes its candidate with the first beat or with the second one; what does not come reads 0. The word is put together
+//! behind the registers: even half first, odd half first, or the length of the frame instead.
+//!
+//! A frame is judged by the set that is active at its first beat, whatever happens until its last one. After a commit, when no
+//! frame has been open with the other set for [`DRAIN`] cycles, so that none can look at it any more, the compilers write that
+//! set, and it becomes the active one. Never stalls.
+
+use super::types::MatchSource;
+use spindle_contract::params::MATCH_WORDS;
+use spindle_contract::registers::match_source;
+use spindle_verilog::prelude::*;
+
+/// Longer than a frame's way from its last beat through the tables.
+const DRAIN: u64 = 8;
+const ODD_FIRST: u64 = match_source::ODD_FIRST as u64;
+const LENGTH: u64 = match_source::LENGTH as u64;
+
+/// What becomes of a commit.
+#[derive(LogicState, Copy, Clone, Debug, PartialEq)]
+pub enum Phase {
+    /// There is none.
+    Idle,
+    /// It waits for frames of the other set.
+    Drain,
+    /// The compilers start.
+    Start,
+    /// They write the other set.
+    Compile,
+}
+
+/// One half-word of sixteen, high byte first; a tree of two-way choices maps to the fewest LUTs.
+#[hdl_fn]
+pub fn pick(halves: Bits<256>, number: Bits<4>) -> Bits<16> {
+    let eight = if number.get_bit(3) { halves.get_bits::<128>(128) } else { halves.get_bits::<128>(0) };
+    let four = if number.get_bit(2) { eight.get_bits::<64>(64) } else { eight.get_bits::<64>(0) };
+    let two = if number.get_bit(1) { four.get_bits::<32>(32) } else { four.get_bits::<32>(0) };
+    let one = if number.get_bit(0) { two.get_bits::<16>(16) } else { two.get_bits::<16>(0) };
+    (one.get_bits::<8>(0), one.get_bits::<8>(8)).cat::<16>()
+}
+
+/// The selection that holds for a frame.
+#[hdl_fn]
+pub fn choose(old: MatchSource, new: MatchSource, set: Bit, vlan: Bit) -> Bits<10> {
+    let plain = if set { new.plain } else { old.plain };
+    let behind = if set { new.with_tag } else { old.with_tag };
+    if vlan {
+        behind
+    } else {
+        plain
+    }
+}
+
+/// The extractor. See the module text.
+#[derive(LogicBlock, Default)]
+pub struct HeaderExtractor {
+    #[allow(missing_docs)]
+    pub clock: Signal<In, Clock>,
+    #[allow(missing_docs)]
+    pub reset: Signal<In, Bit>,
+    /// Beat; bytes behind the end of the frame are 0.
+    pub beat_data: Signal<In, Bits<512>>,
+    /// There is one.
+    pub beat_valid: Signal<In, Bit>,
+    /// It is the first of its frame.
+    pub beat_first: Signal<In, Bit>,
+    /// It is the second of its frame.
+    pub beat_second: Signal<In, Bit>,
+    /// It is the last of its frame.
+    pub beat_last: Signal<In, Bit>,
+    /// The frame has a VLAN tag.
+    pub beat_vlan: Signal<In, Bit>,
+    /// Number of the beat's last byte in the frame.
+    pub beat_end: Signal<In, Bits<14>>,
+    /// Let what is staged judge.
+    pub commit: Signal<In, Bit>,
+    /// It does not yet.
+    pub committing: Signal<Out, Bit>,
+    /// The sets that have been written since reset.
+    pub compiled: Signal<Out, Bits<2>>,
+    /// Write a set.
+    pub start: Signal<Out, Bit>,
+    /// This one.
+    pub target: Signal<Out, Bit>,
+    /// A compiler is at work.
+    pub compiling: Signal<In, Bit>,
+    /// Source to write.
+    pub source: Signal<In, MatchSource>,
+    /// For this word.
+    pub source_word: Signal<In, Bits<4>>,
+    /// Write it into the target set.
+    pub source_write: Signal<In, Bit>,
+    /// The words, word 0 in the lowest bits.
+    pub words: Signal<Out, Bits<512>>,
+    /// The set by which the frame is judged.
+    pub words_set: Signal<Out, Bit>,
+    sources_0: [DFF<MatchSource>; MATCH_WORDS],
+    sources_1: [DFF<MatchSource>; MATCH_WORDS],
+    even: [DFF<Bits<16>>; MATCH_WORDS],
+    odd: [DFF<Bits<16>>; MATCH_WORDS],
+    set: DFF<Bit>,
+    length: DFF<Bits<14>>,
+    begun: Reg<Bit>,
+    phase: Reg<Phase>,
+    drained: DFF<Bits<4>>,
+    active: Reg<Bit>,
+    sets: Reg<Bits<2>>,
+}
+
+impl Logic for HeaderExtractor {
+    #[hdl]
+    fn update(&mut self) {
+        dffs!(self, clock, sources_0, sources_1, even, odd, set, length, drained);
+        regs!(self, clock, reset, begun, phase, active, sets);
+
+        // Commits.
+        let other = !self.active.q.val();
+        match self.phase.q.val() {
+            Phase::Idle => {
+                self.drained.d.next = bits::<4>(0);
+                if self.commit.val() {
+                    self.phase.d.next = Phase::Drain;
+                }
+            }
+            Phase::Drain => {
+                if self.begun.q.val() & (self.set.q.val() == other) {
+                    self.drained.d.next = bits::<4>(0);
+                } else {
+                    self.drained.d.next = self.drained.q.val() + 1;
+                }
+                if self.drained.q.val() == DRAIN {
+                    self.phase.d.next = Phase::Start;
+                }
+            }
+            Phase::Start => {
+                self.phase.d.next = Phase::Compile;
+            }
+            Phase::Compile => {
+                if !self.compiling.val() {
+                    self.phase.d.next = Phase::Idle;
+                    self.active.d.next = other;
+                    self.sets.d.next = self.sets.q.val() | (if other { bits::<2>(2) } else { bits::<2>(1) });
+                }
+            }
+        }
+        self.committing.next = self.phase.q.val() != Phase::Idle;
+        self.compiled.next = self.sets.q.val();
+        self.start.next = self.phase.q.val() == Phase::Start;
+        self.target.next = other;
+
+        // Sources.
+        for w in 0..MATCH_WORDS {
+            let mine = self.source_write.val() & (self.source_word.val() == w as u64);
+            if mine & !other {
+                self.sources_0[w].d.next = self.source.val();
+            }
+            if mine & other {
+                self.sources_1[w].d.next = self.source.val();
+            }
+        }
+
+        // The set of the frame.
+        let valid = self.beat_valid.val();
+        let first = valid & self.beat_first.val();
+        let second = valid & self.beat_second.val();
+        let set = if self.beat_first.val() { self.active.q.val() } else { self.set.q.val() };
+        if valid {
+            self.set.d.next = set;
+            self.begun.d.next = !self.beat_last.val();
+            self.length.d.next = self.beat_end.val() + 1;
+        }
+
+        // The half-words of the beat, by parity.
+        let data = self.beat_data.val();
+        let mut evens: Bits<256> = bits::<256>(0);
+        let mut odds: Bits<256> = bits::<256>(0);
+        for k in 0..16 {
+            evens.set_bits::<16>(16 * k, data.get_bits::<16>(32 * k));
+            odds.set_bits::<16>(16 * k, data.get_bits::<16>(32 * k + 16));
+        }
+
+        // A half comes with the first beat or with the second one.
+        for w in 0..MATCH_WORDS {
+            let chosen = choose(self.sources_0[w].q.val(), self.sources_1[w].q.val(), set, self.beat_vlan.val());
+            let even = pick(evens, chosen.get_bits::<4>(0));
+            let odd = pick(odds, chosen.get_bits::<4>(5));
+            if first & chosen.get_bit(4) {
+                self.even[w].d.next = bits::<16>(0);
+            } else if first | (second & chosen.get_bit(4)) {
+                self.even[w].d.next = even;
+            }
+            if first & chosen.get_bit(9) {
+                self.odd[w].d.next = bits::<16>(0);
+            } else if first | (second & chosen.get_bit(9)) {
+                self.odd[w].d.next = odd;
+            }
+        }
+
+        // The words.
+        let mut words: Bits<512> = bits::<512>(0);
+        for w in 0..MATCH_WORDS {
+            let order =
+                if self.set.q.val() { self.sources_1[w].q.val().order } else { self.sources_0[w].q.val().order };
+            let word = if order == LENGTH {
+                zext::<32, 14>(self.length.q.val())
+            } else if order == ODD_FIRST {
+                (self.odd[w].q.val(), self.even[w].q.val()).cat::<32>()
+            } else {
+                (self.even[w].q.val(), self.odd[w].q.val()).cat::<32>()
+            };
+            words.set_bits::<32>(32 * w, word);
+        }
+        self.words.next = words;
+        self.words_set.next = self.set.q.val();
+    }
+}

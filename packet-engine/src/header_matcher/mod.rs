@@ -1,0 +1,384 @@
+//! Header matcher: finds the rule that wants a frame.
+//!
+//! | neighbour | ports |
+//! |---|---|
+//! | parser | in `beat_*` (see [`extractor`]); `parsed_flags`, one cycle before `parsed`, `parsed_drop`, `parsed_reason`, `parsed_valid`; no ready |
+//! | ingress join | out `matched` (with `action`, `context`, `per_message`, `rule`, `by_field`, `msg_id`, `ends`, `to_host`), `matched_drop`, `matched_reason`, `matched_valid`: one pulse per pulse, [`LATENCY`] cycles later; no ready |
+//! | registers | in `word_*`, `term_*`, `rule_*`: a pulse of `*_write` puts an entry into a slot, without effect yet; `commit` (pulse) / out `committing`: what is in the slots decides once it falls; no other pulse until then |
+//!
+//! ```text
+//! beats -> extractor -> term_tables x 16 -> rule_tables x 5 -> first rule -> what it says
+//!              ^            ^   parsed_flags --^                                  ^
+//!              +-- term_compiler (staged)      +------ rule_compiler (staged) ----+
+//! ```
+//!
+//! A word is extracted from the frame ([`extractor`]); word w has the terms 5w to 5w + 4. A term holds when
+//! `low <= (word & mask) <= high`. A rule holds when it is valid, all its positive literals hold and none of its negative ones
+//! does; literals are the 80 terms and 5 flags of the parser. A rule without literals holds for every frame. The valid rule
+//! with the lowest number wins. No rule: dropped as NO_RULE; action 0 or 3: RULE_DROP. A frame that the parser drops keeps its
+//! reason. The fields of `rule_action` are those of `registers::rule_action`.
+//!
+//! One frame per cycle, never stalls, also while a set is written. Stages, from the cycle behind the last beat: words and
+//! terms; rules (`parsed_valid` comes here); the first rule; what it says.
+//!
+//! Why tables: a selector of 16 words for each of 32 terms, 96 bits of registers and two comparators a term took 12,000 LUT6
+//! for 16 rules. Here a term sees one word only, and the freedom is in where words come from; comparing a nibble with
+//! anything is one LUT RAM bit, whose second half is the shadow copy. 64 rules and 80 terms take 8,400 LUT6, 4.5 BRAM36 and 7
+//! levels (yosys, xcup; xc7: 8,860 and 9); `docs/decisions.md` has the reasoning.
+
+pub mod extractor;
+pub mod rule_compiler;
+pub mod rule_tables;
+pub mod term_compiler;
+pub mod term_tables;
+pub mod types;
+
+use extractor::HeaderExtractor;
+use rule_compiler::RuleCompiler;
+use rule_tables::RuleTables;
+use spindle_blocks::desc::PacketDesc;
+use spindle_blocks::LutMemory;
+use spindle_contract::descriptors::action;
+use spindle_contract::params::{MATCH_LITERALS, MATCH_TERMS, MATCH_WORDS, MESSAGE_WORDS, WORD_TERMS};
+use spindle_contract::reasons;
+use spindle_contract::registers::rule_action;
+use spindle_verilog::prelude::*;
+use term_compiler::TermCompiler;
+use term_tables::TermTables;
+use types::{lowest, Candidate, MatchRule, MatchSource, MatchTerm, RuleAction, RULE_GROUP};
+
+/// Cycles from `parsed_valid` to `matched_valid`.
+pub const LATENCY: usize = 2;
+const DROP: u64 = action::DROP as u64;
+/// The encoding that no action has; such a rule drops.
+const UNDEFINED: u64 = 3;
+const HEADER: u64 = rule_action::HEADER as u64;
+const FIELD: u64 = rule_action::FIELD as u64;
+/// Rules are chosen in groups of this many.
+const CHOICE: usize = 8;
+/// First bit of the words that can be a message id.
+const MESSAGE_AT: usize = 32 * (MATCH_WORDS - MESSAGE_WORDS);
+
+/// The matcher. See the module text.
+#[derive(LogicBlock)]
+pub struct HeaderMatcher {
+    #[allow(missing_docs)]
+    pub clock: Signal<In, Clock>,
+    #[allow(missing_docs)]
+    pub reset: Signal<In, Bit>,
+    /// Beat; bytes behind the end of the frame are 0.
+    pub beat_data: Signal<In, Bits<512>>,
+    /// There is one.
+    pub beat_valid: Signal<In, Bit>,
+    /// It is the first of its frame.
+    pub beat_first: Signal<In, Bit>,
+    /// It is the second of its frame.
+    pub beat_second: Signal<In, Bit>,
+    /// It is the last of its frame.
+    pub beat_last: Signal<In, Bit>,
+    /// The frame has a VLAN tag.
+    pub beat_vlan: Signal<In, Bit>,
+    /// Number of the beat's last byte in the frame.
+    pub beat_end: Signal<In, Bits<14>>,
+    /// Flags of the frame whose `parsed` comes in the next cycle.
+    pub parsed_flags: Signal<In, Bits<5>>,
+    /// Frame from the parser.
+    pub parsed: Signal<In, PacketDesc>,
+    /// It is dropped already.
+    pub parsed_drop: Signal<In, Bit>,
+    /// Why.
+    pub parsed_reason: Signal<In, Bits<5>>,
+    /// There is a frame.
+    pub parsed_valid: Signal<In, Bit>,
+    /// Frame with its rule.
+    pub matched: Signal<Out, PacketDesc>,
+    /// It is dropped.
+    pub matched_drop: Signal<Out, Bit>,
+    /// Why.
+    pub matched_reason: Signal<Out, Bits<5>>,
+    /// There is a frame.
+    pub matched_valid: Signal<Out, Bit>,
+    /// Extracted word to stage.
+    pub word_index: Signal<In, Bits<4>>,
+    /// WORD_SOURCE.
+    pub word_source: Signal<In, Bits<22>>,
+    /// Stage it.
+    pub word_write: Signal<In, Bit>,
+    /// Slot of the term to stage.
+    pub term_index: Signal<In, Bits<7>>,
+    /// Bits of the word that count.
+    pub term_mask: Signal<In, Bits<32>>,
+    /// Lowest value.
+    pub term_low: Signal<In, Bits<32>>,
+    /// Highest value.
+    pub term_high: Signal<In, Bits<32>>,
+    /// Stage the term.
+    pub term_write: Signal<In, Bit>,
+    /// Slot of the rule to stage.
+    pub rule_index: Signal<In, Bits<6>>,
+    /// Literals that must hold.
+    pub rule_positive: Signal<In, Bits<MATCH_LITERALS>>,
+    /// Literals that must not hold.
+    pub rule_negative: Signal<In, Bits<MATCH_LITERALS>>,
+    /// RULE_ACTION.
+    pub rule_action: Signal<In, Bits<32>>,
+    /// Stage the rule.
+    pub rule_write: Signal<In, Bit>,
+    /// Let what is staged decide.
+    pub commit: Signal<In, Bit>,
+    /// It does not yet.
+    pub committing: Signal<Out, Bit>,
+    extractor: HeaderExtractor,
+    term_compiler: TermCompiler,
+    rule_compiler: RuleCompiler,
+    term_tables: [TermTables; MATCH_WORDS],
+    rule_tables: Vec<RuleTables>,
+    says: LutMemory<RuleAction, 7>,
+    /// The set of the frame in each stage.
+    set: [DFF<Bit>; 3],
+    terms: [DFF<Bits<MATCH_TERMS>>; 4],
+    message_words: [DFF<Bits<128>>; 4],
+    hits: DFF<Bits<64>>,
+    found: [DFF<Bit>; 2],
+    rule: [DFF<Bits<6>>; 2],
+    winner: DFF<RuleAction>,
+    line: [DFF<Candidate>; LATENCY],
+    line_valid: [Reg<Bit>; LATENCY],
+    _rules: usize,
+    _groups: usize,
+}
+
+impl HeaderMatcher {
+    /// A matcher with `rules` rules, 1 to 64.
+    pub fn new(rules: usize) -> Self {
+        assert!((1..=64).contains(&rules), "HeaderMatcher: {rules} rules; choose 1 to 64");
+        let groups = rules.div_ceil(RULE_GROUP);
+        Self {
+            clock: Default::default(),
+            reset: Default::default(),
+            beat_data: Default::default(),
+            beat_valid: Default::default(),
+            beat_first: Default::default(),
+            beat_second: Default::default(),
+            beat_last: Default::default(),
+            beat_vlan: Default::default(),
+            beat_end: Default::default(),
+            parsed_flags: Default::default(),
+            parsed: Default::default(),
+            parsed_drop: Default::default(),
+            parsed_reason: Default::default(),
+            parsed_valid: Default::default(),
+            matched: Default::default(),
+            matched_drop: Default::default(),
+            matched_reason: Default::default(),
+            matched_valid: Default::default(),
+            word_index: Default::default(),
+            word_source: Default::default(),
+            word_write: Default::default(),
+            term_index: Default::default(),
+            term_mask: Default::default(),
+            term_low: Default::default(),
+            term_high: Default::default(),
+            term_write: Default::default(),
+            rule_index: Default::default(),
+            rule_positive: Default::default(),
+            rule_negative: Default::default(),
+            rule_action: Default::default(),
+            rule_write: Default::default(),
+            commit: Default::default(),
+            committing: Default::default(),
+            extractor: Default::default(),
+            term_compiler: Default::default(),
+            rule_compiler: RuleCompiler::new(rules),
+            term_tables: Default::default(),
+            rule_tables: (0..groups).map(|_| Default::default()).collect(),
+            says: Default::default(),
+            set: Default::default(),
+            terms: Default::default(),
+            message_words: Default::default(),
+            hits: Default::default(),
+            found: Default::default(),
+            rule: Default::default(),
+            winner: Default::default(),
+            line: Default::default(),
+            line_valid: Default::default(),
+            _rules: rules,
+            _groups: groups,
+        }
+    }
+}
+
+impl Default for HeaderMatcher {
+    fn default() -> Self {
+        Self::new(spindle_contract::params::Config::SIM.match_rules)
+    }
+}
+
+impl Logic for HeaderMatcher {
+    #[hdl]
+    fn update(&mut self) {
+        clocks!(self, clock, reset, extractor, term_compiler, rule_compiler);
+        dffs!(self, clock, set, terms, message_words, hits, found, rule, winner, line);
+        regs!(self, clock, reset, line_valid);
+
+        // Staging and the change of sets.
+        self.extractor.commit.next = self.commit.val();
+        self.extractor.compiling.next = self.term_compiler.busy.val() | self.rule_compiler.busy.val();
+        self.committing.next = self.extractor.committing.val();
+        self.term_compiler.word_index.next = self.word_index.val();
+        self.term_compiler.word_source.next = unpack::<MatchSource, 22>(self.word_source.val());
+        self.term_compiler.word_write.next = self.word_write.val();
+        self.term_compiler.term_index.next = self.term_index.val();
+        self.term_compiler.term.next =
+            MatchTerm { mask: self.term_mask.val(), low: self.term_low.val(), high: self.term_high.val() };
+        self.term_compiler.term_write.next = self.term_write.val();
+        self.term_compiler.start.next = self.extractor.start.val();
+        self.term_compiler.target.next = self.extractor.target.val();
+        let action = self.rule_action.val();
+        self.rule_compiler.rule_index.next = self.rule_index.val();
+        self.rule_compiler.rule.next = MatchRule {
+            positive: self.rule_positive.val(),
+            negative: self.rule_negative.val(),
+            says: RuleAction {
+                action: action.get_bits::<2>(0),
+                context: action.get_bits::<4>(4),
+                message: action.get_bits::<2>(8),
+                message_word: action.get_bits::<2>(12),
+                end_term: action.get_bits::<7>(16),
+                has_end: action.get_bit(23),
+                to_host: action.get_bit(24),
+            },
+            valid: action.get_bit(31),
+        };
+        self.rule_compiler.rule_write.next = self.rule_write.val();
+        self.rule_compiler.start.next = self.extractor.start.val();
+        self.rule_compiler.target.next = self.extractor.target.val();
+
+        // Words.
+        self.extractor.beat_data.next = self.beat_data.val();
+        self.extractor.beat_valid.next = self.beat_valid.val();
+        self.extractor.beat_first.next = self.beat_first.val();
+        self.extractor.beat_second.next = self.beat_second.val();
+        self.extractor.beat_last.next = self.beat_last.val();
+        self.extractor.beat_vlan.next = self.beat_vlan.val();
+        self.extractor.beat_end.next = self.beat_end.val();
+        self.extractor.source.next = self.term_compiler.source.val();
+        self.extractor.source_word.next = self.term_compiler.source_word.val();
+        self.extractor.source_write.next = self.term_compiler.source_write.val();
+        let words = self.extractor.words.val();
+
+        // Stage 1: terms.
+        let mut terms: Bits<MATCH_TERMS> = bits::<MATCH_TERMS>(0);
+        for w in 0..MATCH_WORDS {
+            self.term_tables[w].clock.next = self.clock.val();
+            self.term_tables[w].word.next = words.get_bits::<32>(32 * w);
+            self.term_tables[w].bank.next = self.extractor.words_set.val();
+            self.term_tables[w].row.next = self.term_compiler.row.val();
+            self.term_tables[w].row_address.next = self.term_compiler.row_address.val();
+            self.term_tables[w].row_write.next = self.term_compiler.row_write.val().get_bit(w);
+            terms.set_bits::<WORD_TERMS>(WORD_TERMS * w, self.term_tables[w].holds.val());
+        }
+        self.set[0].d.next = self.extractor.words_set.val();
+        self.terms[0].d.next = terms;
+        self.message_words[0].d.next = words.get_bits::<128>(MESSAGE_AT);
+        for i in 1..4 {
+            self.terms[i].d.next = self.terms[i - 1].q.val();
+            self.message_words[i].d.next = self.message_words[i - 1].q.val();
+        }
+        for i in 1..3 {
+            self.set[i].d.next = self.set[i - 1].q.val();
+        }
+
+        // Stage 2: rules. A set that was never written has none.
+        let literals = (self.parsed_flags.val(), self.terms[0].q.val()).cat::<MATCH_LITERALS>();
+        let compiled = self.extractor.compiled.val();
+        let ruled = if self.set[0].q.val() { compiled.get_bit(1) } else { compiled.get_bit(0) };
+        let mut hits: Bits<65> = bits::<65>(0);
+        for g in 0..self._groups {
+            self.rule_tables[g].clock.next = self.clock.val();
+            self.rule_tables[g].literals.next = literals;
+            self.rule_tables[g].bank.next = self.set[0].q.val();
+            self.rule_tables[g].row.next = self.rule_compiler.row.val();
+            self.rule_tables[g].row_address.next = self.rule_compiler.row_address.val();
+            self.rule_tables[g].row_write.next = self.rule_compiler.row_write.val().get_bit(g);
+            hits.set_bits::<RULE_GROUP>(RULE_GROUP * g, self.rule_tables[g].hits.val() & repeat::<RULE_GROUP>(ruled));
+        }
+        let mut valid_hits: Bits<64> = bits::<64>(0);
+        for r in 0..self._rules {
+            valid_hits = valid_hits.replace_bit(r, hits.get_bit(r));
+        }
+        self.hits.d.next = valid_hits;
+
+        // Stage 3: the first of them, within each group of eight and among the groups.
+        let held = self.hits.q.val();
+        let mut groups: Bits<8> = bits::<8>(0);
+        for g in 0..8 {
+            groups = groups.replace_bit(g, held.get_bits::<8>(CHOICE * g).any());
+        }
+        let first_group = lowest(groups);
+        let mut number: Bits<6> = bits::<6>(0);
+        for g in 0..8 {
+            let first = lowest(held.get_bits::<8>(CHOICE * g));
+            for r in 0..8 {
+                let chosen = first.get_bit(r) & first_group.get_bit(g);
+                number = number | (bits::<6>((CHOICE * g + r) as u64) & repeat::<6>(chosen));
+            }
+        }
+        self.found[0].d.next = groups.any();
+        self.rule[0].d.next = number;
+
+        // Stage 4: what it says.
+        self.says.clock.next = self.clock.val();
+        self.says.write_enable.next = self.rule_compiler.winner_write.val();
+        self.says.write_address.next = self.rule_compiler.winner_address.val();
+        self.says.write_data.next = self.rule_compiler.winner.val();
+        self.says.read_address.next = (self.set[2].q.val(), self.rule[0].q.val()).cat::<7>();
+        self.winner.d.next = self.says.read_data.val();
+        self.found[1].d.next = self.found[0].q.val();
+        self.rule[1].d.next = self.rule[0].q.val();
+
+        // The frame beside it.
+        self.line[0].d.next.desc = self.parsed.val();
+        self.line[0].d.next.drop = self.parsed_drop.val();
+        self.line[0].d.next.reason = self.parsed_reason.val();
+        self.line_valid[0].d.next = self.parsed_valid.val();
+        self.line[1].d.next = self.line[0].q.val();
+        self.line_valid[1].d.next = self.line_valid[0].q.val();
+        let candidate = self.line[1].q.val();
+        let winner = self.winner.q.val();
+        let held_terms = bit_cast::<128, MATCH_TERMS>(self.terms[3].q.val());
+        let message_words = self.message_words[3].q.val();
+        let upper = if winner.message_word.get_bit(0) {
+            message_words.get_bits::<32>(96)
+        } else {
+            message_words.get_bits::<32>(64)
+        };
+        let lower = if winner.message_word.get_bit(0) {
+            message_words.get_bits::<32>(32)
+        } else {
+            message_words.get_bits::<32>(0)
+        };
+        let by_field = winner.message == FIELD;
+        self.matched.next = candidate.desc;
+        self.matched.next.action = winner.action;
+        self.matched.next.context = winner.context;
+        self.matched.next.per_message = winner.message == HEADER;
+        self.matched.next.rule = self.rule[1].q.val();
+        self.matched.next.by_field = by_field;
+        if by_field {
+            self.matched.next.msg_id = if winner.message_word.get_bit(1) { upper } else { lower };
+        }
+        self.matched.next.ends = winner.has_end & held_terms.get_bit(winner.end_term.index());
+        self.matched.next.to_host = winner.to_host;
+        self.matched_drop.next =
+            candidate.drop | !self.found[1].q.val() | (winner.action == DROP) | (winner.action == UNDEFINED);
+        self.matched_reason.next = if candidate.drop {
+            candidate.reason
+        } else if !self.found[1].q.val() {
+            bits::<5>(reasons::NO_RULE as u64)
+        } else {
+            bits::<5>(reasons::RULE_DROP as u64)
+        };
+        self.matched_valid.next = self.line_valid[1].q.val();
+    }
+}

@@ -1,0 +1,72 @@
+//! Term tables: the five terms of an extracted word, as look-ups instead of comparators.
+//!
+//! | neighbour | ports |
+//! |---|---|
+//! | header extractor | in `word`, `bank` |
+//! | term compiler | in `row`, `row_address` (set, nibble), `row_write` |
+//! | header matcher | out `holds`: term k of the word, same cycle |
+//!
+//! The word is cut into eight nibbles. A table of 2 × 16 rows tells of a nibble, for each term and already masked, how it
+//! stands to the nibbles of the term's two bounds: above the lower, equal to it, below the upper, equal to it; of the lowest
+//! nibble, not below the lower and not above the upper. What remains is to find the highest nibble that decides. One half of
+//! every table judges while the other one is written.
+
+use super::types::{TermRow, LOW_ROW, ROW};
+use spindle_blocks::LutMemory;
+use spindle_contract::params::WORD_TERMS;
+use spindle_verilog::prelude::*;
+
+/// Nibbles above the lowest.
+pub const UPPER: usize = 7;
+
+/// The tables. See the module text.
+#[derive(LogicBlock, Default)]
+pub struct TermTables {
+    #[allow(missing_docs)]
+    pub clock: Signal<In, Clock>,
+    /// Extracted word.
+    pub word: Signal<In, Bits<32>>,
+    /// The set that judges it.
+    pub bank: Signal<In, Bit>,
+    /// What holds, by term.
+    pub holds: Signal<Out, Bits<WORD_TERMS>>,
+    /// A row of every table.
+    pub row: Signal<In, TermRow>,
+    /// Its set and nibble.
+    pub row_address: Signal<In, Bits<5>>,
+    /// Write it.
+    pub row_write: Signal<In, Bit>,
+    lowest: LutMemory<Bits<LOW_ROW>, 5>,
+    upper: [LutMemory<Bits<ROW>, 5>; UPPER],
+}
+
+impl Logic for TermTables {
+    #[hdl]
+    fn update(&mut self) {
+        let word = self.word.val();
+        self.lowest.clock.next = self.clock.val();
+        self.lowest.write_enable.next = self.row_write.val();
+        self.lowest.write_address.next = self.row_address.val();
+        self.lowest.write_data.next = self.row.val().lowest;
+        self.lowest.read_address.next = (self.bank.val(), word.get_bits::<4>(0)).cat::<5>();
+        for n in 0..UPPER {
+            self.upper[n].clock.next = self.clock.val();
+            self.upper[n].write_enable.next = self.row_write.val();
+            self.upper[n].write_address.next = self.row_address.val();
+            self.upper[n].write_data.next = self.row.val().upper.get_bits::<ROW>(ROW * n);
+            self.upper[n].read_address.next = (self.bank.val(), word.get_bits::<4>(4 * n + 4)).cat::<5>();
+        }
+        let mut holds: Bits<WORD_TERMS> = bits::<WORD_TERMS>(0);
+        for k in 0..WORD_TERMS {
+            let mut not_below: Bit = self.lowest.read_data.val().get_bit(2 * k);
+            let mut not_above: Bit = self.lowest.read_data.val().get_bit(2 * k + 1);
+            for n in 0..UPPER {
+                let nibble = self.upper[n].read_data.val().get_bits::<4>(4 * k);
+                not_below = nibble.get_bit(0) | (nibble.get_bit(1) & not_below);
+                not_above = nibble.get_bit(2) | (nibble.get_bit(3) & not_above);
+            }
+            holds = holds.replace_bit(k, not_below & not_above);
+        }
+        self.holds.next = holds;
+    }
+}

@@ -1,0 +1,109 @@
+//! What the parts of the matcher hand to one another.
+
+use spindle_blocks::desc::PacketDesc;
+use spindle_contract::params::{MATCH_LITERALS, WORD_TERMS};
+use spindle_verilog::prelude::*;
+
+/// Rules whose tables are written together.
+pub const RULE_GROUP: usize = 13;
+/// Groups of four literals.
+pub const GROUPS: usize = MATCH_LITERALS.div_ceil(4);
+/// Bits of a row of all rule tables of a group of rules.
+pub const RULE_ROWS: usize = GROUPS * RULE_GROUP;
+/// Bits of a row of a term table.
+pub const ROW: usize = 4 * WORD_TERMS;
+/// Bits of a row of the term table of the lowest nibble.
+pub const LOW_ROW: usize = 2 * WORD_TERMS;
+
+/// Where an extracted word comes from, as in WORD_SOURCE: half-word numbers, the even half's in the low five bits.
+#[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
+pub struct MatchSource {
+    /// Of a frame without tag.
+    pub plain: Bits<10>,
+    /// Of a frame with a tag.
+    pub with_tag: Bits<10>,
+    /// `match_source` order.
+    pub order: Bits<2>,
+}
+
+/// A staged term.
+#[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
+pub struct MatchTerm {
+    /// Bits that count.
+    pub mask: Bits<32>,
+    /// Lowest value.
+    pub low: Bits<32>,
+    /// Highest value.
+    pub high: Bits<32>,
+}
+
+/// A row of the term tables of a word.
+#[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
+pub struct TermRow {
+    /// Of the lowest nibble: two bits a term.
+    pub lowest: Bits<10>,
+    /// Of the seven others: four bits a term each.
+    pub upper: Bits<140>,
+}
+
+/// What a rule says when it wins.
+#[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
+pub struct RuleAction {
+    /// `descriptors::action`.
+    pub action: Bits<2>,
+    /// Execution context.
+    pub context: Bits<4>,
+    /// What a message is.
+    pub message: Bits<2>,
+    /// Which word is the message id, if one is.
+    pub message_word: Bits<2>,
+    /// Term that ends a message.
+    pub end_term: Bits<7>,
+    /// There is one.
+    pub has_end: Bit,
+    /// The packet also goes to the host.
+    pub to_host: Bit,
+}
+
+/// A staged rule.
+#[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
+pub struct MatchRule {
+    /// Literals that must hold.
+    pub positive: Bits<MATCH_LITERALS>,
+    /// Literals that must not hold.
+    pub negative: Bits<MATCH_LITERALS>,
+    /// What it says.
+    pub says: RuleAction,
+    /// It takes part.
+    pub valid: Bit,
+}
+
+/// What travels beside the matching.
+#[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
+pub struct Candidate {
+    /// From the parser.
+    pub desc: PacketDesc,
+    /// It is dropped.
+    pub drop: Bit,
+    /// Why.
+    pub reason: Bits<5>,
+}
+
+/// The lowest set bit.
+#[hdl_fn]
+pub fn lowest(x: Bits<8>) -> Bits<8> {
+    let below_2 = x.get_bit(0) | x.get_bit(1);
+    let below_4 = below_2 | x.get_bit(2) | x.get_bit(3);
+    let below_6 = below_4 | x.get_bit(4) | x.get_bit(5);
+    (
+        x.get_bit(7) & !x.get_bit(6) & !below_6,
+        x.get_bit(6) & !below_6,
+        x.get_bit(5) & !x.get_bit(4) & !below_4,
+        x.get_bit(4) & !below_4,
+        x.get_bit(3) & !x.get_bit(2) & !below_2,
+        x.get_bit(2) & !below_2,
+        x.get_bit(1) & !x.get_bit(0),
+        x.get_bit(0),
+    )
+        .cat::<8>()
+}

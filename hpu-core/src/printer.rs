@@ -35,6 +35,10 @@ pub struct Printer {
     /// HPUs whose characters are lost.
     pub print_lost: Signal<Out, Bits<8>>,
     arbiter: RoundRobin<8>,
+    /// The one that is granted, by a tree over the bits of the HPU's number.
+    offered: [Signal<Local, PrintPiece>; 8],
+    pairs: [Signal<Local, PrintPiece>; 4],
+    quads: [Signal<Local, PrintPiece>; 2],
     chosen: Signal<Local, PrintPiece>,
     pieces: LutFifo<PrintPiece, 2>,
     lost: Reg<Bits<8>>,
@@ -68,13 +72,24 @@ impl Logic for Printer {
         self.arbiter.accept.next = true;
         self.arbiter.lock.next = false;
         let grant = self.arbiter.grant.val();
-        self.chosen.next = PrintPiece::default();
+        let index = self.arbiter.index.val().get_bits::<3>(0);
         for i in 0..self._hpus {
             self.ready[i].next = grant.get_bit(i);
-            if grant.get_bit(i) {
-                self.chosen.next = self.piece[i].val();
+        }
+        for i in 0..8 {
+            self.offered[i].next = PrintPiece::default();
+            if i < self._hpus {
+                self.offered[i].next = self.piece[i].val();
             }
         }
+        for i in 0..4 {
+            self.pairs[i].next =
+                if index.get_bit(0) { self.offered[2 * i + 1].val() } else { self.offered[2 * i].val() };
+        }
+        for i in 0..2 {
+            self.quads[i].next = if index.get_bit(1) { self.pairs[2 * i + 1].val() } else { self.pairs[2 * i].val() };
+        }
+        self.chosen.next = if index.get_bit(2) { self.quads[1].val() } else { self.quads[0].val() };
         self.pieces.write.next = self.chosen.val();
         self.pieces.write_valid.next = self.arbiter.any.val();
         self.lost.d.next = if self.pieces.write_ready.val() { bits::<8>(0) } else { grant };

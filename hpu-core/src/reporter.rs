@@ -56,6 +56,10 @@ pub struct Reporter {
     /// It is taken.
     pub fault_ready: Signal<In, Bit>,
     arbiter: RoundRobin<8>,
+    /// The one that is granted, by a tree over the bits of the HPU's number.
+    offered: [Signal<Local, Ending>; 8],
+    pairs: [Signal<Local, Ending>; 4],
+    quads: [Signal<Local, Ending>; 2],
     chosen: Signal<Local, Ending>,
     report: DFF<TaskDone>,
     report_waits: Reg<Bit>,
@@ -95,15 +99,26 @@ impl Logic for Reporter {
         self.arbiter.accept.next = free;
         self.arbiter.lock.next = false;
         let grant = self.arbiter.grant.val();
-        self.chosen.next = Ending::default();
+        let index = self.arbiter.index.val().get_bits::<3>(0);
         for i in 0..self._hpus {
             self.ending_ready[i].next = grant.get_bit(i) & free;
-            if grant.get_bit(i) {
-                self.chosen.next = self.ending[i].val();
+        }
+        for i in 0..8 {
+            self.offered[i].next = Ending::default();
+            if i < self._hpus {
+                self.offered[i].next = self.ending[i].val();
             }
         }
+        for i in 0..4 {
+            self.pairs[i].next =
+                if index.get_bit(0) { self.offered[2 * i + 1].val() } else { self.offered[2 * i].val() };
+        }
+        for i in 0..2 {
+            self.quads[i].next = if index.get_bit(1) { self.pairs[2 * i + 1].val() } else { self.pairs[2 * i].val() };
+        }
+        self.chosen.next = if index.get_bit(2) { self.quads[1].val() } else { self.quads[0].val() };
         let ending = self.chosen.val();
-        self.index.next = (self.arbiter.index.val().get_bits::<3>(0), ending.bank).cat::<5>();
+        self.index.next = (index, ending.bank).cat::<5>();
         let origin = self.origin.val();
         let takes = self.arbiter.any.val() & free;
         self.ended.next = takes & origin.has_packet;

@@ -272,9 +272,8 @@ impl Logic for Execute {
             self.divider_owner.d.next = self.thread.val();
         }
         self.divider.start.next = starts;
-        self.divider.cancel.next = self.cancel.val()
-            | (self.fresh.q.val() & !self.claims.val())
-            | (self.begun.q.val() & !self.valid.val());
+        self.divider.cancel.next =
+            self.cancel.val() | (self.fresh.q.val() & !self.claims.val()) | (self.begun.q.val() & !self.valid.val());
         self.divider.a.next = a;
         self.divider.b.next = b;
         self.divider.funct3.next = funct3;

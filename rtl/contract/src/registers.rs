@@ -206,11 +206,14 @@ pub mod match_source {
     /// The big-endian word at byte `untagged` of a frame without, at byte `tagged` of a frame with a VLAN tag: both even, equal
     /// modulo 4, at most 124. Bytes behind the end of the frame read 0.
     pub const fn word(untagged: usize, tagged: usize) -> u32 {
-        assert!(untagged % 2 == 0 && untagged % 4 == tagged % 4, "an even offset, the same modulo 4 with a tag");
+        assert!(
+            untagged.is_multiple_of(2) && untagged % 4 == tagged % 4,
+            "an even offset, the same modulo 4 with a tag"
+        );
         assert!(untagged <= MATCH_BYTES - 4 && tagged <= MATCH_BYTES - 4, "a word of the first 128 bytes");
         let (even, odd) = (untagged.div_ceil(4) as u32, untagged as u32 / 4);
         let (tagged_even, tagged_odd) = (tagged.div_ceil(4) as u32, tagged as u32 / 4);
-        let order = if untagged % 4 == 0 { EVEN_FIRST } else { ODD_FIRST };
+        let order = if untagged.is_multiple_of(4) { EVEN_FIRST } else { ODD_FIRST };
         even << EVEN_SHIFT
             | odd << ODD_SHIFT
             | tagged_even << (TAGGED_SHIFT + EVEN_SHIFT)

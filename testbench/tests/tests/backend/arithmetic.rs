@@ -1,6 +1,6 @@
 //! Operators at odd and wide widths, and the expressions that rust-hdl's own emission gets wrong.
 
-use crate::common::differential;
+use crate::backend::common::differential;
 use spindle_verilog::prelude::*;
 
 /// Every row of the list of known mismatches of stock emission.

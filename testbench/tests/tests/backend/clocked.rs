@@ -1,6 +1,6 @@
 //! Registers: reset to a value, without reset, in arrays, as state machines, read back through their next value.
 
-use crate::common::differential;
+use crate::backend::common::differential;
 use spindle_verilog::prelude::*;
 
 #[derive(Copy, Clone, Debug, PartialEq, LogicState)]

@@ -39,7 +39,7 @@ pub fn assert_lint_clean(source: &Source) {
 /// cycles: the clock rises after each, both sides start from zero, and `reset` is high at first and now and then.
 macro_rules! differential {
     ($test:ident, $block:expr, in [$($input:ident)*], out [$($output:ident)*]) => {
-        differential!(@test $test, $block, [$($input)*], [$($output)*], free, (|_: &mut _, _: &mut $crate::dut::Dut| ()));
+        differential!(@test $test, $block, [$($input)*], [$($output)*], free, (|_: &mut _, _: &mut $crate::blocks::common::Dut| ()));
     };
     ($test:ident, $block:expr, clocked, in [$($input:ident)*], out [$($output:ident)*]) => {
         differential!(@test $test, $block, [$($input)*], [$($output)*], free, (differential!(@rise)));
@@ -50,7 +50,7 @@ macro_rules! differential {
     (@rise) => { |block, dut| {
         for level in [true, false] {
             block.clock.next = Clock { clk: level };
-            $crate::common::settle(block);
+            $crate::backend::common::settle(block);
         }
         dut.tick();
     } };
@@ -62,19 +62,19 @@ macro_rules! differential {
             fn run<B: spindle_verilog::prelude::Block>(
                 mut block: B,
                 top: &mut B,
-                inputs: impl Fn(&mut B, usize, &mut rand_chacha::ChaCha8Rng, &mut $crate::dut::Dut),
-                outputs: impl Fn(&B, &mut $crate::dut::Dut) -> Vec<(&'static str, Vec<u8>, Vec<u8>)>,
-                step: impl Fn(&mut B, &mut $crate::dut::Dut),
+                inputs: impl Fn(&mut B, usize, &mut rand_chacha::ChaCha8Rng, &mut $crate::blocks::common::Dut),
+                outputs: impl Fn(&B, &mut $crate::blocks::common::Dut) -> Vec<(&'static str, Vec<u8>, Vec<u8>)>,
+                step: impl Fn(&mut B, &mut $crate::blocks::common::Dut),
             ) {
                 let name = concat!("corpus_", stringify!($test));
-                $crate::common::assert_lint_clean(&$crate::dut::source(top, name));
+                $crate::backend::common::assert_lint_clean(&$crate::blocks::common::source(top, name));
                 let mut rng = spindle_harness::seeded_rng(stringify!($test));
                 block.connect_all();
-                let mut dut = $crate::dut::Dut::zeroed(top, name);
+                let mut dut = $crate::blocks::common::Dut::zeroed(top, name);
                 let mut seen = std::collections::HashMap::<_, std::collections::HashSet<_>>::new();
-                for cycle in 0..$crate::common::VECTORS {
+                for cycle in 0..$crate::backend::common::VECTORS {
                     inputs(&mut block, cycle, &mut rng, &mut dut);
-                    $crate::common::settle(&mut block);
+                    $crate::backend::common::settle(&mut block);
                     dut.eval();
                     // Registers with a reset value have it after the first cycle in reset.
                     let known = cycle > 0 || stringify!($adjust) != "reset";
@@ -93,14 +93,14 @@ macro_rules! differential {
                 &mut $block,
                 |block, cycle, rng, dut| {
                     let _ = (&rng, cycle);
-                    $(block.$input.next = $crate::common::random(rng);)*
+                    $(block.$input.next = $crate::backend::common::random(rng);)*
                     differential!(@adjust $adjust block cycle);
-                    $(dut.set_bytes(stringify!($input), &$crate::common::bytes(block.$input.next));)*
+                    $(dut.set_bytes(stringify!($input), &$crate::backend::common::bytes(block.$input.next));)*
                 },
                 |block, dut| vec![$((
                     stringify!($output),
                     dut.all_bytes(stringify!($output)),
-                    $crate::common::bytes(block.$output.val()),
+                    $crate::backend::common::bytes(block.$output.val()),
                 )),*],
                 $step,
             );

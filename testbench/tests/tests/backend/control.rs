@@ -1,6 +1,6 @@
 //! `if`, `match`, `for`, `let mut`, parameters and helper functions.
 
-use crate::common::differential;
+use crate::backend::common::differential;
 use spindle_verilog::prelude::*;
 
 #[derive(Copy, Clone, Debug, PartialEq, LogicState)]
@@ -195,7 +195,7 @@ differential!(control, Control::default(), in [a b step p],
 struct Optional {
     pub a: Signal<In, Bits<8>>,
     pub y: Signal<Out, Bits<8>>,
-    pub taps: Vec<crate::hierarchy::Inverter<8>>,
+    pub taps: Vec<crate::backend::hierarchy::Inverter<8>>,
     _has_tap: bool,
     _shift: usize,
 }

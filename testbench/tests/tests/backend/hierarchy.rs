@@ -1,6 +1,6 @@
 //! Submodules: generic by number and by type, arrays, nested arrays, interfaces, and ports with awkward names.
 
-use crate::common::differential;
+use crate::backend::common::differential;
 use spindle_verilog::prelude::*;
 
 #[derive(LogicBlock, Default)]

@@ -1,6 +1,6 @@
 //! Parts of values: constant and computed offsets, single bits, replaced bits.
 
-use crate::common::differential;
+use crate::backend::common::differential;
 use spindle_verilog::prelude::*;
 
 const FIELD: usize = 5;

@@ -1,6 +1,6 @@
 //! Blocks described with rust-hdl's own `#[hdl_gen]`, and widgets of rust-hdl-widgets.
 
-use crate::common::differential;
+use crate::backend::common::differential;
 use rust_hdl_core::prelude::*;
 use rust_hdl_widgets::prelude::*;
 

@@ -1,6 +1,6 @@
 //! Structures: nested, padded to odd widths, 577 bits, in registers, as_bits and taken apart.
 
-use crate::common::differential;
+use crate::backend::common::differential;
 use spindle_verilog::prelude::*;
 
 #[derive(Copy, Clone, Debug, PartialEq, LogicState)]

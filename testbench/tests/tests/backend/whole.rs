@@ -1,7 +1,7 @@
 //! Whole designs: the same text every time, modules shared by shape, files on disk, lint over a sweep of parameters.
 
-use crate::common::assert_lint_clean;
-use crate::hierarchy::Inverter;
+use crate::backend::common::assert_lint_clean;
+use crate::backend::hierarchy::Inverter;
 use spindle_harness::Source;
 use spindle_verilog::prelude::*;
 

@@ -1,6 +1,6 @@
 //! `ByteAligner` against bytes in a buffer.
 
-use crate::common::{random_bytes, Dut};
+use crate::blocks::common::{random_bytes, Dut};
 use rand::Rng;
 use rand_chacha::ChaCha8Rng;
 use spindle_blocks::ByteAligner;

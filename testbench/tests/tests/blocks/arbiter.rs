@@ -1,6 +1,6 @@
 //! `RoundRobin` against its definition, and `StreamArbiter` with frames.
 
-use crate::common::{random_bytes, Dut};
+use crate::blocks::common::{random_bytes, Dut};
 use rand::Rng;
 use spindle_blocks::{RoundRobin, StreamArbiter};
 use spindle_harness::{run_with_wave_on_failure, WaveContext};

@@ -1,6 +1,6 @@
 //! `AsyncFifo` with two clocks of random ratio and phase.
 
-use crate::common::Dut;
+use crate::blocks::common::Dut;
 use rand::Rng;
 use spindle_blocks::AsyncFifo;
 use spindle_harness::{run_with_wave_on_failure, WaveContext};

@@ -1,6 +1,6 @@
 //! `CounterBank` against an array of counts.
 
-use crate::common::Dut;
+use crate::blocks::common::Dut;
 use rand::Rng;
 use spindle_blocks::CounterBank;
 use spindle_harness::run_with_wave_on_failure;

@@ -1,6 +1,6 @@
 //! `CsrBlock`: AXI4-Lite on one side, a register file with random answer times on the other.
 
-use crate::common::Dut;
+use crate::blocks::common::Dut;
 use rand::Rng;
 use rand_chacha::ChaCha8Rng;
 use spindle_blocks::CsrBlock;

@@ -2,7 +2,7 @@
 //! every cycle. For the memories this compares the hand-written Verilog with its Rust model, for the rest the back end with
 //! the meaning of the source. Inputs are wild: no protocol is kept, the blocks only have to do the same.
 
-use crate::common::Dut;
+use crate::blocks::common::Dut;
 use rand::Rng;
 use rand_chacha::ChaCha8Rng;
 use spindle_blocks::*;

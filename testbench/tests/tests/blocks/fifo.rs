@@ -1,6 +1,6 @@
 //! `Fifo` over depths and kinds of memory.
 
-use crate::common::{queue_equivalence, word_port_timing, Dut, WordPort};
+use crate::blocks::common::{queue_equivalence, word_port_timing, Dut, WordPort};
 use spindle_blocks::{Fifo, RamStyle};
 use spindle_harness::{run_with_wave_on_failure, WaveContext};
 use spindle_verilog::prelude::Bits;

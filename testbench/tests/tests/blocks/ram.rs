@@ -1,6 +1,6 @@
 //! Memories against an array of words.
 
-use crate::common::{random_bytes, Dut};
+use crate::blocks::common::{random_bytes, Dut};
 use rand::Rng;
 use rand_chacha::ChaCha8Rng;
 use spindle_blocks::{ByteRam, LutRam, Ram1w2r, RamStyle, SdpRam, TdpRam};

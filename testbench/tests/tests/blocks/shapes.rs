@@ -1,6 +1,6 @@
 //! Every block over its parameters: emitted, and clean under `verilator -Wall`.
 
-use crate::common::source;
+use crate::blocks::common::source;
 use spindle_blocks::*;
 use spindle_harness::{lint, Source};
 use spindle_verilog::prelude::Bits;

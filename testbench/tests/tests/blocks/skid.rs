@@ -1,6 +1,6 @@
 //! `Skid` and `Slice`.
 
-use crate::common::{queue_equivalence, random_bytes, word_port_timing, Dut, WordPort};
+use crate::blocks::common::{queue_equivalence, random_bytes, word_port_timing, Dut, WordPort};
 use spindle_blocks::{Beat, Skid, Slice};
 use spindle_harness::run_with_wave_on_failure;
 use spindle_verilog::prelude::Bits;

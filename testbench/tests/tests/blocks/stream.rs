@@ -1,6 +1,6 @@
 //! `StreamMonitor`: silent on lawful traffic, and each breach is told.
 
-use crate::common::{random_bytes, Dut};
+use crate::blocks::common::{random_bytes, Dut};
 use rand::Rng;
 use spindle_blocks::StreamMonitor;
 use spindle_harness::{run_with_wave_on_failure, WaveContext};

@@ -1,6 +1,6 @@
 //! Every memory becomes the primitive it is meant to be, and nothing around it: yosys, UltraScale+ and 7 series.
 
-use crate::common::source;
+use crate::blocks::common::source;
 use spindle_blocks::{ByteRam, LutMemory, RamStyle, SdpRam, TdpRam};
 use spindle_harness::Source;
 use spindle_verilog::prelude::Bits;

@@ -1,14 +1,14 @@
 //! Atomics of L1 and L2: the unit against a model that knows every store, and programs on all HPUs whose outcome some order explains.
 
-use crate::assembler::*;
-use crate::cluster_bench::{Bench, Task};
-use crate::dut::Dut;
-use crate::fields::{bits, slice};
-use crate::handlers::{handler, word, STATE};
+use crate::cluster::cluster_bench::{Bench, Task};
+use crate::cluster::dut::Dut;
+use crate::cluster::handlers::{handler, word, STATE};
+use crate::hpu::fields::{bits, slice};
 use hpu_core::l1_atomics::L1Atomics;
 use rand::Rng;
 use spindle_contract::memory_map::{self as map, base};
 use spindle_harness::run_with_wave_on_failure;
+use spindle_sim::hart::assembler::*;
 use std::collections::VecDeque;
 
 /// What an AMO leaves in memory.

@@ -1,6 +1,6 @@
 //! A cluster on its bench, which plays dispatcher, packet buffer, L2, egress, host and scheduler.
 
-use crate::fields::{bits, field, pack, slice};
+use crate::hpu::fields::{bits, field, pack, slice};
 use hpu_core::cluster::Cluster;
 use rand::Rng;
 use rand_chacha::ChaCha8Rng;
@@ -358,7 +358,7 @@ impl Bench {
             match operation {
                 0b00010 => (None, old),
                 0b00011 => (reserved.then_some(data as u32), u32::from(!reserved)),
-                _ => (Some(crate::atomics::amo_result(operation, old, data as u32)), old),
+                _ => (Some(crate::cluster::atomics::amo_result(operation, old, data as u32)), old),
             }
         } else {
             ((write == 1).then_some(data as u32), old)

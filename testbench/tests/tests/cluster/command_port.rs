@@ -1,7 +1,7 @@
 //! The command port against a model of its two threads, their arguments and their commands.
 
-use crate::dut::Dut;
-use crate::fields::{bits, slice};
+use crate::cluster::dut::Dut;
+use crate::hpu::fields::{bits, slice};
 use hpu_core::command_port::CommandPort;
 use rand::Rng;
 use rand_chacha::ChaCha8Rng;
@@ -69,7 +69,7 @@ impl Limits {
             command::PLACE => self.has_packet,
             _ => false,
         };
-        (legal && opcode < 16).then_some(first | offset / 64)
+        (legal && opcode < 16).then_some(first | (offset / 64))
     }
 }
 

@@ -1,12 +1,12 @@
 //! Commands of handlers: their bytes, their limits, their handles.
 
-use crate::assembler::*;
-use crate::cluster_bench::{Bench, Context, Task, CLUSTER};
-use crate::handlers::{handler, issue, random_bytes, word, ENTRY, PACKET, STATE};
+use crate::cluster::cluster_bench::{Bench, Context, Task, CLUSTER};
+use crate::cluster::handlers::{handler, issue, random_bytes, word, ENTRY, PACKET, STATE};
 use rand::Rng;
 use spindle_contract::memory_map::{self as map, base, command};
 use spindle_contract::params::SLOTS;
 use spindle_harness::run_with_wave_on_failure;
+use spindle_sim::hart::assembler::*;
 
 #[test]
 fn commands_carry_the_right_bytes() {
@@ -329,7 +329,8 @@ fn prints_come_out_and_hold_nobody_up() {
         bench.program(0, &handler(&body));
         for (stall, lost) in [(0, false), (97, true)] {
             bench.stall = stall;
-            (bench.prints.clear(), bench.done.clear());
+            bench.prints.clear();
+            bench.done.clear();
             bench.prints_lost = 0;
             for frame in 0..40u64 {
                 bench.tasks.push_back(Task {

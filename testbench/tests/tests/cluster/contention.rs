@@ -1,10 +1,10 @@
 //! Words of the scratchpad and of the state that all processors of a cluster change at the same time.
 
-use crate::assembler::*;
-use crate::cluster_bench::{Bench, Context, Task, HPUS};
-use crate::handlers::{handler, word};
+use crate::cluster::cluster_bench::{Bench, Context, Task, HPUS};
+use crate::cluster::handlers::{handler, word};
 use spindle_contract::memory_map::{self as map, base};
 use spindle_harness::run_with_wave_on_failure;
+use spindle_sim::hart::assembler::*;
 
 // Registers: x8 = state and x9 = command port are set by `handler`.
 const STATE: u32 = 8;

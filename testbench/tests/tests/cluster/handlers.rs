@@ -1,9 +1,9 @@
 //! Pieces of handlers that the tests of the cluster share.
 
-use crate::assembler::*;
 use rand::Rng;
 use rand_chacha::ChaCha8Rng;
 use spindle_contract::memory_map::{self as map, base};
+use spindle_sim::hart::assembler::*;
 
 /// Address of the packet.
 pub const PACKET: u32 = base(map::PACKET);

@@ -1,6 +1,6 @@
 //! Instruction memory against an array of words.
 
-use crate::dut::Dut;
+use crate::cluster::dut::Dut;
 use hpu_core::instruction_memory::InstructionMemory;
 use rand::Rng;
 use spindle_harness::run_with_wave_on_failure;

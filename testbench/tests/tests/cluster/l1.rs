@@ -1,12 +1,15 @@
 //! L1 against an array of bytes, with everybody at it at once.
 
-use crate::dut::Dut;
-use crate::fields::bits;
+use crate::cluster::dut::Dut;
+use crate::hpu::fields::bits;
 use hpu_core::l1::L1;
 use rand::Rng;
 use rand_chacha::ChaCha8Rng;
 use spindle_harness::run_with_wave_on_failure;
 use std::collections::VecDeque;
+
+/// Bytes and where they are written.
+type Writes = Vec<(usize, Vec<u8>)>;
 
 const BYTES: usize = 64 << 10;
 
@@ -49,7 +52,7 @@ fn traffic(hpus: usize, name: &str, cycles: usize) {
         let mut wide: VecDeque<Option<Vec<u8>>> = VecDeque::from([None, None]);
         let mut shared = 0u64;
         // The write that the register holds: it is in the memory once the mover has let it.
-        let mut pending: Option<(usize, Vec<(usize, Vec<u8>)>)> = None;
+        let mut pending: Option<(usize, Writes)> = None;
         let (mut packet, mut scrub, mut mover) = (None::<(usize, Vec<u8>)>, None::<usize>, None::<usize>);
         let mut page: Option<(usize, bool)> = None;
         let mut atomic: Option<(usize, Option<u32>)> = None;
@@ -64,8 +67,8 @@ fn traffic(hpus: usize, name: &str, cycles: usize) {
                 if held.is_none() && rng.random_range(0..100) < busy {
                     let write = rng.random();
                     let part = if write { 0 } else { rng.random_range(0..3) };
-                    let at = address(&mut rng, part) & !4 | 4 * (port % 2);
-                    let at = if write { at & !0x38 | 8 * (port / 2 % 4) + 0x100 * (port / 8) } else { at };
+                    let at = (address(&mut rng, part) & !4) | (4 * (port % 2));
+                    let at = if write { (at & !0x38) | (8 * (port / 2 % 4) + 0x100 * (port / 8)) } else { at };
                     *held = Some(Word {
                         address: at,
                         strobe: if write { rng.random_range(1..16) } else { 0 },

@@ -1,7 +1,7 @@
 //! The loader alone: what is in place when an HPU may first look, whatever L1 and the packet buffer do.
 
-use crate::dut::Dut;
-use crate::fields::{bits, pack, slice};
+use crate::cluster::dut::Dut;
+use crate::hpu::fields::{bits, pack, slice};
 use hpu_core::loader::Loader;
 use rand::Rng;
 use spindle_contract::memory_map as map;

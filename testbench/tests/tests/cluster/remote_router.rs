@@ -1,11 +1,14 @@
 //! The remote router between random requests, an L2 that keeps their order and an atomic unit that takes its time.
 
-use crate::dut::Dut;
-use crate::fields::{bits, slice};
+use crate::cluster::dut::Dut;
+use crate::hpu::fields::{bits, slice};
 use hpu_core::remote_router::RemoteRouter;
 use rand::Rng;
 use spindle_harness::run_with_wave_on_failure;
 use std::collections::VecDeque;
+
+/// Thread, write, data, bytes of an answer to come.
+type Owed = (u64, u64, u64, usize);
 
 const HPUS: usize = 4;
 const WIDTHS: [usize; 8] = [1, 1, 1, 1, 5, 20, 2, 32];
@@ -47,8 +50,8 @@ fn answers_go_to_whoever_asked() {
         let mut memory = vec![0u8; 64];
         let mut expected_memory = memory.clone();
         let mut wanted: [Option<Request>; HPUS] = [None; HPUS];
-        // Answers owed, per HPU: from L2 in order, from the atomic unit in order. (thread, write, data, bytes)
-        let mut owed: [[VecDeque<(u64, u64, u64, usize)>; 2]; HPUS] = Default::default();
+        // Answers owed, per HPU: from L2 in order, from the atomic unit in order.
+        let mut owed: [[VecDeque<Owed>; 2]; HPUS] = Default::default();
         let mut l2: VecDeque<(u64, [u64; 3])> = VecDeque::new();
         let mut unit: VecDeque<(u64, usize, [u64; 3])> = VecDeque::new();
         let (mut split, mut answered, mut waited) = (0, [0; 2], [0; HPUS]);

@@ -1,6 +1,6 @@
 //! The blocks of a cluster alone, and the cluster: emitted, deterministic and clean under `verilator -Wall`.
 
-use crate::cluster_bench;
+use crate::cluster::cluster_bench;
 use hpu_core::command_port::CommandPort;
 use hpu_core::instruction_memory::InstructionMemory;
 use hpu_core::l1::L1;

@@ -1,6 +1,6 @@
 //! Words that others change at the same time: what both threads and the other processors add up to.
 
-use crate::hart_bench::hart;
+use crate::hart::hart_bench::hart;
 use rand::Rng;
 use spindle_contract::memory_map::{base, CONTEXT, SCRATCH};
 use spindle_contract::params::L1_SCRATCH_BASE;

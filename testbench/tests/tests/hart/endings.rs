@@ -1,6 +1,6 @@
 //! How handlers end: budgets to the cycle, faults that leave nothing behind, endings that come after the handler's stores.
 
-use crate::hart_bench::hart;
+use crate::hart::hart_bench::hart;
 use rand::Rng;
 use spindle_contract::memory_map::{
     base, CMD_ISSUE, CMD_WAIT, CODE, COMMAND, CONTEXT, FAULT_COMMAND, FAULT_FETCH, FAULT_WATCHDOG, SCRATCH,

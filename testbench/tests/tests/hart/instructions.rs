@@ -1,6 +1,6 @@
 //! Every instruction on operands at the corners, against what the instruction set says of it, written down in Rust's own arithmetic.
 
-use crate::hart_bench::hart;
+use crate::hart::hart_bench::hart;
 use spindle_contract::memory_map::{base, CODE, CONTEXT, FAULT_BREAK, FAULT_ILLEGAL, PACKET, SCRATCH};
 use spindle_contract::params::L1_SCRATCH_BASE;
 use spindle_harness::run_with_wave_on_failure;

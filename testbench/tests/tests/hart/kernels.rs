@@ -1,6 +1,6 @@
 //! Cycles per instruction of the kernels.
 
-use crate::hart_bench::hart;
+use crate::hart::hart_bench::hart;
 use spindle_harness::run_with_wave_on_failure;
 use spindle_sim::hart::kernels::{Kernel, KERNELS};
 

@@ -3,9 +3,9 @@
 //! Handlers run two at a time on the two hardware threads, interleaved by the latencies of the remote port, with a third one preloaded. Each is
 //! compared with its own log.
 
-use crate::hart_bench::hart;
-use crate::random::{all_kinds, kind, program, Sizes};
-use crate::spike::{self, Commit, Memory};
+use crate::hart::hart_bench::hart;
+use crate::hart::random::{all_kinds, kind, program, Sizes};
+use crate::hart::spike::{self, Commit, Memory};
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use spindle_contract::memory_map::{base, CODE, CONTEXT, FAULT_WATCHDOG, PACKET, RETURN_ADDRESS, SCRATCH, STACK};
@@ -385,7 +385,7 @@ fn batch(spike: &Path, folder: &Path, number: usize) -> (usize, HashSet<(u32, u3
             scope.spawn(move || {
                 // It ends early if the comparison has failed.
                 let mut cases = (0..BATCH).map(|index| case(spike, folder, seed.wrapping_add(index as u64), index));
-                cases.by_ref().try_for_each(|case| send.send(case)).ok();
+                cases.by_ref().all(|case| send.send(case).is_ok());
             });
             let mut rng = context.rng();
             let mut hart = hart(context, number % 4);

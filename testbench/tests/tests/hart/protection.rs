@@ -1,6 +1,6 @@
 //! The borders of every region, to the byte, in every size, for reading and writing; and that what faults does nothing.
 
-use crate::hart_bench::hart;
+use crate::hart::hart_bench::hart;
 use rand::Rng;
 use spindle_contract::memory_map::{
     base, CODE, COMMAND, CONTEXT, FAULT_LOAD, FAULT_MISALIGNED, FAULT_STORE, PACKET, SCRATCH, STACK, TASK,

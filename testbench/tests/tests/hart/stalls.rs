@@ -1,6 +1,6 @@
 //! What everything costs, to the cycle, and the page of the documentation that says so.
 
-use crate::hart_bench::hart;
+use crate::hart::hart_bench::hart;
 use spindle_harness::run_with_wave_on_failure;
 use spindle_sim::hart::Cycles;
 use std::path::Path;

@@ -194,7 +194,7 @@ pub fn compute(name: &str, a: u32, b: u32) -> u32 {
         "mul" => a.wrapping_mul(b),
         "mulh" => wide(ia.into(), ib.into()),
         "mulhsu" => wide(ia.into(), b.into()),
-        "mulhu" => (u64::from(a) * u64::from(b) >> 32) as u32,
+        "mulhu" => ((u64::from(a) * u64::from(b)) >> 32) as u32,
         "div" if b == 0 => u32::MAX,
         "div" => ia.wrapping_div(ib) as u32,
         "divu" => a.checked_div(b).unwrap_or(u32::MAX),

@@ -1,6 +1,6 @@
 //! The pipelined processor on a small bench, which plays instruction memory, L1, remote unit, command port and loader.
 
-use crate::fields::{bits, slice};
+use crate::hpu::fields::{bits, slice};
 use hpu_core::processor::hpu::{Hpu, HpuOptions};
 use rand::Rng;
 use rand_chacha::ChaCha8Rng;

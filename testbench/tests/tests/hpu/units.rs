@@ -1,6 +1,6 @@
 //! Decoder, ALU, bit unit and multiplier: every instruction's word goes through the decoder into the units, as in the pipeline.
 
-use crate::isa::{self, compute, immediate, Format, Instruction, ALU, BITS, BRANCH, ILLEGAL, MUL};
+use crate::hpu::isa::{self, compute, immediate, Format, Instruction, ALU, BITS, BRANCH, ILLEGAL, MUL};
 use hpu_core::processor::alu::{alu_extend, Alu, AluControl};
 use hpu_core::processor::bit_unit::BitUnit;
 use hpu_core::processor::decode::{Decoder, Kind};

@@ -1,7 +1,7 @@
 //! Divider, branch predictor, region table, byte lanes, arithmetic of the atomics.
 
-use crate::isa::compute;
-use crate::units::{operand, Unit, CORNERS};
+use crate::hpu::isa::compute;
+use crate::hpu::units::{operand, Unit, CORNERS};
 use hpu_core::amo_alu::AmoAlu;
 use hpu_core::processor::branch_predictor::BranchPredictor;
 use hpu_core::processor::byte_lanes::{LoadLanes, StoreLanes};
@@ -31,7 +31,7 @@ fn divide(rng: &mut ChaCha8Rng, unit: &mut Unit, f3: u32, a: u32, b: u32) {
         unit.tick();
         cycles += 1;
     }
-    let by_one = b == 1 || (f3 % 2 == 0 && b == u32::MAX);
+    let by_one = b == 1 || (f3.is_multiple_of(2) && b == u32::MAX);
     assert_eq!(cycles, if by_one { 2 } else { DIVIDER_LATENCY }, "{a:08x} / {b:08x}");
     for wait in 0..=rng.random_range(0..3) {
         let value = if unit.get("negate") == 1 { unit.get("value").wrapping_neg() } else { unit.get("value") };

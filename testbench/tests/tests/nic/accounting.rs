@@ -1,6 +1,6 @@
 //! Nothing is lost silently: every drop reason is provoked by itself, counted once for each frame, and the sums close.
 
-use crate::bench::{at_once, Installed, Nic, Played, CONFIG};
+use crate::nic::bench::{at_once, Installed, Nic, Played, CONFIG};
 use spindle::rule_table::Action;
 use spindle::ContextOptions;
 use spindle_contract::params::{BEAT_BYTES, CELL_BYTES, MAX_FRAME, SPINDLE_PORT};

@@ -1,6 +1,6 @@
 //! Every frame that a handler wants is answered, byte for byte as the handler's model says, and no other is.
 
-use crate::bench::{random_gaps, Nic, Played};
+use crate::nic::bench::{random_gaps, Nic, Played};
 use rand::seq::SliceRandom;
 use rand::{RngCore, SeedableRng};
 use rand_chacha::ChaCha8Rng;

@@ -1,6 +1,6 @@
 //! Bounds on the emitted Verilog.
 
-use crate::bench::{emit, emit_timed};
+use crate::nic::bench::{emit, emit_timed};
 use spindle_contract::params::Config;
 use std::time::Duration;
 

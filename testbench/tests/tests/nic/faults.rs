@@ -1,6 +1,6 @@
 //! A handler that misbehaves is ended and reported; the packets of the others are answered meanwhile.
 
-use crate::bench::{random_gaps, Nic};
+use crate::nic::bench::{random_gaps, Nic};
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 use spindle::ContextOptions;

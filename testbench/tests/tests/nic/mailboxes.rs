@@ -1,6 +1,6 @@
 //! Puts of several packets, shuffled among each other, against the model of RVMA: host memory, byte for byte, and records, exactly once.
 
-use crate::bench::{random_gaps, Nic};
+use crate::nic::bench::{random_gaps, Nic};
 use rand::seq::SliceRandom;
 use rand::{Rng, RngCore, SeedableRng};
 use rand_chacha::ChaCha8Rng;

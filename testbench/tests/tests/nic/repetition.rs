@@ -1,6 +1,6 @@
 //! The same run takes the same cycles.
 
-use crate::bench::{random_gaps, Nic, Played};
+use crate::nic::bench::{random_gaps, Nic, Played};
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 use spindle::rule_table::Action;

@@ -1,6 +1,6 @@
 //! The packet engine as a whole: real frames in, the bench plays handlers, the RVMA engine and the register slave.
 
-use crate::dut::{Dut, Record};
+use crate::packet_back::dut::{Dut, Record};
 use packet_engine::PacketEngine;
 use rand::seq::SliceRandom;
 use rand::Rng;

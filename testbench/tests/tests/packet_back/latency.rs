@@ -1,6 +1,6 @@
 //! Exact cycle counts of the scheduler, and cases that random traffic does not single out.
 
-use crate::dut::{Dut, Record};
+use crate::packet_back::dut::{Dut, Record};
 use packet_engine::payload_scheduler::PayloadScheduler;
 use spindle_contract::params::Config;
 use spindle_contract::{descriptors::action, descriptors::kind, memory_map as code, reasons, wire::opcode};

@@ -1,7 +1,7 @@
 //! The payload scheduler against the judge of sPIN's order.
 
-use crate::dut::Dut;
-use crate::traffic::{contexts, Surroundings};
+use crate::packet_back::dut::Dut;
+use crate::packet_back::traffic::{contexts, Surroundings};
 use packet_engine::payload_scheduler::PayloadScheduler;
 use spindle_contract::params::Config;
 use spindle_harness::run_with_wave_on_failure;

@@ -1,6 +1,6 @@
 //! Every block is emitted and linted for every shape that the configurations use.
 
-use crate::dut::design;
+use crate::packet_back::dut::design;
 use packet_engine::dispatch::Dispatch;
 use packet_engine::message_table::MessageTable;
 use packet_engine::payload_scheduler::PayloadScheduler;

@@ -1,6 +1,6 @@
 //! Random messages, and what is played against the scheduler: an array of handlers, an RVMA engine, a packet buffer.
 
-use crate::dut::{Dut, Record};
+use crate::packet_back::dut::{Dut, Record};
 use rand::seq::IndexedRandom;
 use rand::Rng;
 use rand_chacha::ChaCha8Rng;

@@ -1,6 +1,6 @@
 //! Random frames of every kind the parser tells apart, good and malformed, and a driver for them.
 
-use crate::common::Dut;
+use crate::packet_front::common::Dut;
 use rand::Rng;
 use rand_chacha::ChaCha8Rng;
 use spindle_contract::params::MAX_FRAME;

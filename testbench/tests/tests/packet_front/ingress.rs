@@ -1,7 +1,7 @@
 //! Parser, matcher, packet buffer and ingress join together: frames in, packets and drops out.
 
-use crate::common::Dut;
-use crate::frames::{any, drive_beat, PORT};
+use crate::packet_front::common::Dut;
+use crate::packet_front::frames::{any, drive_beat, PORT};
 use packet_engine::ingress_join::{self, IngressJoin};
 use packet_engine::packet_buffer::PacketBuffer;
 use packet_engine::parser::Parser;
@@ -236,9 +236,9 @@ fn run(cells: usize, frames: usize) {
         if reading.is_none() {
             if let Some(pkt) = waiting.choose(&mut rng) {
                 reading = Some((*pkt, 0));
-                let mut r = crate::common::packed("read_request");
-                crate::common::set_field(&mut r, "read_request", "pkt", (*pkt).into());
-                crate::common::set_field(
+                let mut r = crate::packet_front::common::packed("read_request");
+                crate::packet_front::common::set_field(&mut r, "read_request", "pkt", (*pkt).into());
+                crate::packet_front::common::set_field(
                     &mut r,
                     "read_request",
                     "length",

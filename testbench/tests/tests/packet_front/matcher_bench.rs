@@ -1,6 +1,6 @@
 //! The matcher with something in front of it that behaves as the parser does, and random rule sets.
 
-use crate::common::{get_field, packed, set_field, Dut};
+use crate::packet_front::common::{get_field, packed, set_field, Dut};
 use packet_engine::header_matcher::{HeaderMatcher, LATENCY};
 use rand::seq::IndexedRandom;
 use rand::Rng;

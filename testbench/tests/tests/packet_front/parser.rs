@@ -1,7 +1,7 @@
 //! The parser against the naive model: every field of every accepted frame, the reason of every dropped one.
 
-use crate::common::Dut;
-use crate::frames::{any, drive_beat, PORT};
+use crate::packet_front::common::Dut;
+use crate::packet_front::frames::{any, drive_beat, PORT};
 use packet_engine::parser::{Parser, BEAT_LATENCY, LATENCY};
 use rand::Rng;
 use spindle_contract::{params::MAX_FRAME, reasons, VERSION};

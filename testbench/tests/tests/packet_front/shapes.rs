@@ -1,6 +1,6 @@
 //! Every block of the front half in every configuration: emitted, and clean for Verilator's lint.
 
-use crate::common::source;
+use crate::packet_front::common::source;
 use packet_engine::{
     header_matcher::HeaderMatcher, ingress_join::IngressJoin, packet_buffer::PacketBuffer, parser::Parser,
 };

@@ -1,8 +1,8 @@
 //! Single situations: the known trap, alignments, host errors, posting while packets arrive, contradictions.
 
-use crate::bench::{Bench, Pace, FULL};
-use crate::host_side::Twin;
-use crate::traffic::{message, payload, OFFSETS};
+use crate::rvma::bench::{Bench, Pace, FULL};
+use crate::rvma::host_side::Twin;
+use crate::rvma::traffic::{message, payload, OFFSETS};
 use rand::Rng;
 use spindle_contract::params::Config;
 use spindle_contract::reasons::{HOST_ERROR, NO_POSTED_BUFFER, OUT_OF_BOUNDS};

@@ -1,6 +1,6 @@
 //! Doorbell pages and the register page.
 
-use crate::bench::Bench;
+use crate::rvma::bench::Bench;
 use rand::Rng;
 use spindle_contract::params::Config;
 use spindle_contract::registers::{doorbell, doorbell_command, doorbell_error, rvma, PAGE};

@@ -1,7 +1,7 @@
 //! Cycle figures, asserted.
 
-use crate::bench::Bench;
-use crate::traffic::message;
+use crate::rvma::bench::Bench;
+use crate::rvma::traffic::message;
 use spindle_contract::params::{Config, MAX_OUTSTANDING_WRITES};
 use spindle_contract::reasons::{T_DMA_DONE, T_DMA_FIRST, T_LOOKED_UP, T_RECORD};
 use spindle_harness::run_with_wave_on_failure;

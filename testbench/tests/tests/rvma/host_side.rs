@@ -1,6 +1,6 @@
 //! The host's side: registers, doorbells, and what memory must look like in the end.
 
-use crate::bench::{pack, Bench, PATIENCE};
+use crate::rvma::bench::{pack, Bench, PATIENCE};
 use spindle_contract::registers::{doorbell, doorbell_command, rvma, PAGE};
 use spindle_model::rvma::Rvma;
 use spindle_sim::host_memory::SparseMemory;

@@ -1,6 +1,6 @@
 //! The engine and each of its blocks, over the configurations: emitted, deterministic and clean under `verilator -Wall`.
 
-use crate::bench::source;
+use crate::rvma::bench::source;
 use rvma_lut::binding::Binding;
 use rvma_lut::buffer_queue::BufferQueue;
 use rvma_lut::command_unit::CommandUnit;

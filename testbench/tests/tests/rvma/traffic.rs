@@ -1,7 +1,7 @@
 //! Random traffic against the model.
 
-use crate::bench::{Bench, Pace, FULL};
-use crate::host_side::Twin;
+use crate::rvma::bench::{Bench, Pace, FULL};
+use crate::rvma::host_side::Twin;
 use rand::seq::SliceRandom;
 use rand::Rng;
 use rand_chacha::ChaCha8Rng;

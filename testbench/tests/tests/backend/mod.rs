@@ -5,9 +5,6 @@ mod arithmetic;
 mod clocked;
 mod common;
 mod control;
-#[path = "../blocks/common.rs"]
-#[allow(dead_code)]
-mod dut;
 mod hierarchy;
 mod refused;
 mod slices;

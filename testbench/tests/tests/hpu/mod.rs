@@ -1,7 +1,6 @@
 //! The handler processor, on the emitted Verilog.
 
-mod assembler;
-mod fields;
+pub mod fields;
 mod isa;
 mod pipeline;
 mod pipeline_bench;

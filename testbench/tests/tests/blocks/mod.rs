@@ -3,7 +3,7 @@
 mod aligner;
 mod arbiter;
 mod async_fifo;
-mod common;
+pub mod common;
 mod counter;
 mod csr;
 mod desc;

@@ -216,8 +216,16 @@ impl Logic for MemoryStage {
             self.overlaps.d.next = bits::<2>(3);
         }
 
-        // X: a load reads at once.
-        let loads = self.valid.val() & (issued.kind == Kind::Load) & self.advance.val() & !self.urgent.val();
+        // X: a load reads at once; whether it moves on does not matter for that, it comes too late. But if M1 waits for the store buffer, the ports
+        // are left to it.
+        let conflict = self.in_l1.q.val() & (self.overlaps.q.val() & self.waiting.val()).any();
+        let waits_for_buffer = live
+            & ((is_load & conflict)
+                | ((is_store | is_atomic) & self.full.val())
+                | (((is_load & self.in_port.q.val()) | executed.traits.fences) & !self.empty.val())
+                | (self.issue_left.q.val() & !self.replied.val()));
+        let waits = self.urgent.val() | waits_for_buffer | self.retries.q.val();
+        let loads = self.valid.val() & (issued.kind == Kind::Load) & !waits;
         let first_crosses = crosses_word(first_sum.get_bits::<2>(0), size_of(issued.funct3));
         let first_even = !first_sum.get_bit(2) | first_crosses;
         let first_odd = first_sum.get_bit(2) | first_crosses;
@@ -254,7 +262,6 @@ impl Logic for MemoryStage {
 
         // M1: reads that have not been granted, or were granted too early.
         let fast = live & is_load & right & (in_l1 | in_code);
-        let conflict = in_l1 & (self.overlaps.q.val() & self.waiting.val()).any();
         let fetched = self.settled.q.val() & !conflict;
         let first_half = crosses & !self.other_done.q.val();
         let retries_l1 = self.retries.q.val() & in_l1;

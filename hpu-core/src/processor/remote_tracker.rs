@@ -16,6 +16,7 @@ const POSTED: u64 = 7;
 /// | store buffer | in `draining` |
 /// | endings | out `drains` |
 ///
+/// What stalls M1 stands in registers, and is that of a new current thread from the second cycle on: its first instruction is in M1 later than that.
 /// A write is counted from its push into the store buffer to its answer. The stores of a handler that has ended are waited for by its ending;
 /// until they have arrived, posted writes of the next handler of the thread stall, so that the two are never confused. A thread has one
 /// load or atomic under way at most; if its handler ends without it, the answer is owed, and thrown away.
@@ -57,15 +58,20 @@ pub struct RemoteTracker {
     outstanding: [Reg<Bit>; 2],
     unwanted: [Reg<Bit>; 2],
     old: [Reg<Bit>; 2],
+    no_writes: Reg<Bit>,
+    no_reads: Reg<Bit>,
 }
 
 impl Logic for RemoteTracker {
     #[hdl]
     fn update(&mut self) {
+        regs!(self, clock, reset, no_writes, no_reads);
         let thread = self.thread.val();
         let answer = self.answer.val();
         let answered = self.answer_valid.val() & !answer.write;
         let arrived = self.answer_valid.val() & answer.write;
+        let mut full: Bits<2> = bits::<2>(0);
+        let mut waits: Bits<2> = bits::<2>(0);
         for i in 0..2 {
             regs!(self, clock, reset, posted[i], outstanding[i], unwanted[i], old[i]);
             let mine = thread == (i == 1);
@@ -77,6 +83,12 @@ impl Logic for RemoteTracker {
             } else if fewer & !more {
                 self.posted[i].d.next = self.posted[i].q.val() - 1;
             }
+            let last = self.posted[i].q.val() == POSTED - 1;
+            full = full.replace_bit(i, ((self.posted[i].q.val() == POSTED) & !fewer) | (last & more & !fewer));
+            waits = waits.replace_bit(
+                i,
+                (self.push_read.val() & mine) | (self.outstanding[i].q.val() & !(answered & its)),
+            );
             if answered & its {
                 self.outstanding[i].d.next = false;
                 self.unwanted[i].d.next = false;
@@ -94,8 +106,11 @@ impl Logic for RemoteTracker {
         }
         let posted = if thread { self.posted[1].q.val() } else { self.posted[0].q.val() };
         let old = if thread { self.old[1].q.val() } else { self.old[0].q.val() };
-        self.write_stalls.next = (posted == POSTED) | old;
-        self.read_stalls.next = if thread { self.outstanding[1].q.val() } else { self.outstanding[0].q.val() };
+        // An ended handler's writes are waited for one cycle longer.
+        self.no_writes.d.next = old | (if thread { full.get_bit(1) } else { full.get_bit(0) });
+        self.no_reads.d.next = if thread { waits.get_bit(1) } else { waits.get_bit(0) };
+        self.write_stalls.next = self.no_writes.q.val();
+        self.read_stalls.next = self.no_reads.q.val();
         self.quiet.next = !posted.any();
         self.answered.next = answered;
         self.owed.next = (self.unwanted[1].q.val(), self.unwanted[0].q.val()).cat::<2>();

@@ -115,19 +115,22 @@ pub struct StoreBuffer {
     /// Halves of the head that were granted.
     done: [Reg<Bit>; 2],
     patience: Reg<Bits<2>>,
-    /// Entries to leave until a thread's old stores have left.
+    full_now: Reg<Bit>,
+    /// The head left in the last cycle.
+    left_last: Reg<Bit>,
+    /// Entries to leave until a thread's old stores have left, one cycle late.
     left: [Reg<Bits<2>>; 2],
 }
 
 impl Logic for StoreBuffer {
     #[hdl]
     fn update(&mut self) {
-        regs!(self, clock, reset, write_at, read_at, patience, done[0], done[1]);
+        regs!(self, clock, reset, write_at, read_at, patience, full_now, left_last, done[0], done[1]);
         let write_at = self.write_at.q.val();
         let read_at = self.read_at.q.val();
         let both = self.used[0].q.val() & self.used[1].q.val();
         let any = self.used[0].q.val() | self.used[1].q.val();
-        self.full.next = both;
+        self.full.next = self.full_now.q.val();
         self.empty.next = !any;
 
         self.entries.clock.next = self.clock.val();
@@ -159,7 +162,8 @@ impl Logic for StoreBuffer {
             self.done[0].d.next = even_done & !leaves;
             self.done[1].d.next = odd_done & !leaves;
         }
-        self.urgent.next = in_l1 & self.patience.q.val().all();
+        // Patience is lost for accesses of L1 alone.
+        self.urgent.next = self.patience.q.val().all();
         if leaves | !in_l1 {
             self.patience.d.next = bits::<2>(0);
         } else if self.patience.q.val() != PATIENCE {
@@ -193,6 +197,8 @@ impl Logic for StoreBuffer {
         if leaves {
             self.read_at.d.next = !read_at;
         }
+        self.full_now.d.next = !leaves & (both | (any & self.push.val()));
+        self.left_last.d.next = leaves;
         let entry = self.entry.val();
         let entry_row = entry.address.get_bits::<12>(3);
         let entry_crosses = entry.address.get_bit(2) & entry.even_strobe.any();
@@ -223,8 +229,8 @@ impl Logic for StoreBuffer {
         for i in 0..2 {
             regs!(self, clock, reset, left[i]);
             if self.ends.val() & (self.thread.val() == (i == 1)) {
-                self.left[i].d.next = if leaves { waiting - 1 } else { waiting };
-            } else if leaves & self.left[i].q.val().any() {
+                self.left[i].d.next = waiting;
+            } else if self.left_last.q.val() & self.left[i].q.val().any() {
                 self.left[i].d.next = self.left[i].q.val() - 1;
             }
         }

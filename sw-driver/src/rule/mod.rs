@@ -332,7 +332,7 @@ mod tests {
         for (text, meaning) in texts {
             for bits in 0..8u32 {
                 let (v, u, i) = (bits & 1 != 0, bits & 2 != 0, bits & 4 != 0);
-                let flags = u32::from(v) * VLAN | u32::from(u) * UDP | u32::from(i) * ICMP;
+                let flags = (u32::from(v) * VLAN) | (u32::from(u) * UDP) | (u32::from(i) * ICMP);
                 assert_eq!(rule(text).matches(&seen(&[], flags)), meaning(v, u, i), "{text} {v} {u} {i}");
             }
         }

@@ -9,7 +9,7 @@
 //! A failed run does not end the others, and results are kept by content: what did not change is not run again.
 
 use crate::blocks::{self, Block, WHOLE};
-use crate::budgets::Budgets;
+use crate::budgets::{Breach, Budgets};
 use crate::cache::{cached, Key};
 use crate::process::{quiet, target_folder};
 use crate::yosys::{self, Area};
@@ -99,7 +99,7 @@ struct Job<'a> {
     task: Task,
 }
 
-/// Synthesises, prints the table, writes `target/synth/synth.json`. `false` if a budget is exceeded or a run failed.
+/// Synthesises, prints the table, writes `target/synth/synth.json`. `false` if a budget is exceeded by more than is known, or a run failed.
 pub fn run(options: &Options) -> Result<bool> {
     let yosys = Yosys::find()?;
     let mut sources: Vec<(&str, &str, Vec<Block>)> = Vec::new();
@@ -116,8 +116,10 @@ pub fn run(options: &Options) -> Result<bool> {
     let rows = complete(rows, &mut failures);
 
     let budgets = Budgets::load()?;
-    let mut breaches: Vec<String> = rows.iter().flat_map(|row| budgets.breaches(row)).collect();
-    breaches.extend(findings);
+    let mut exceeded: Vec<Breach> = rows.iter().flat_map(|row| budgets.breaches(row)).collect();
+    exceeded.extend(findings.into_iter().map(|sentence| Breach { sentence, known: false }));
+    let fresh = exceeded.iter().filter(|breach| !breach.known).count();
+    let breaches: Vec<String> = exceeded.into_iter().map(|breach| breach.sentence).collect();
     print!("{}", table(&rows, &budgets));
     breaches.iter().for_each(|breach| println!("over budget: {breach}"));
     for Failure { block, family, error } in &failures {
@@ -128,8 +130,9 @@ pub fn run(options: &Options) -> Result<bool> {
     let path = target_folder().join("synth/synth.json");
     std::fs::write(&path, serde_json::to_string_pretty(&results)? + "\n")?;
     let (over, failed) = (breaches.len(), failures.len());
-    println!("synth: {} results, {over} over budget, {failed} failed; {}", rows.len(), path.display());
-    Ok(over + failed == 0)
+    let known = over - fresh;
+    println!("synth: {} results, {over} over budget ({known} known), {failed} failed; {}", rows.len(), path.display());
+    Ok(fresh + failed == 0)
 }
 
 impl Options {

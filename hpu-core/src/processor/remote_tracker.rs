@@ -85,10 +85,8 @@ impl Logic for RemoteTracker {
             }
             let last = self.posted[i].q.val() == POSTED - 1;
             full = full.replace_bit(i, ((self.posted[i].q.val() == POSTED) & !fewer) | (last & more & !fewer));
-            waits = waits.replace_bit(
-                i,
-                (self.push_read.val() & mine) | (self.outstanding[i].q.val() & !(answered & its)),
-            );
+            waits =
+                waits.replace_bit(i, (self.push_read.val() & mine) | (self.outstanding[i].q.val() & !(answered & its)));
             if answered & its {
                 self.outstanding[i].d.next = false;
                 self.unwanted[i].d.next = false;

@@ -66,6 +66,31 @@ pub struct AluControl {
     pub or_bytes: Bit,
 }
 
+/// A result of which the sum has not come in yet.
+#[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
+pub struct LateResult {
+    /// It is the sum.
+    pub adds: Bit,
+    /// It is the complement of the sum.
+    pub inverts: Bit,
+    /// Bit 0 is set if the sum is not negative.
+    pub compares: Bit,
+    /// The sum, which comes last.
+    pub sum: Bits<32>,
+    /// What it is else.
+    pub other: Bits<32>,
+}
+
+/// `late` if `takes`, else `rest`: a sum has one LUT to go.
+#[hdl_fn]
+pub fn choose_late(takes: Bit, late: LateResult, rest: Bits<32>) -> Bits<32> {
+    let early = if takes { late.other } else { rest };
+    let picked =
+        if takes & late.adds { late.sum ^ repeat::<32>(late.inverts) } else { early };
+    let bit_0 = picked.get_bit(0) | (takes & late.compares & !late.sum.get_bit(31));
+    (picked.get_bits::<31>(1), bit_0).cat::<32>()
+}
+
 /// The control that extends operand a from 1, 2 or 4 bytes.
 #[hdl_fn]
 pub fn alu_extend(size_less_one: Bits<2>, unsigned: Bit) -> AluControl {
@@ -89,6 +114,7 @@ pub fn alu_extend(size_less_one: Bits<2>, unsigned: Bit) -> AluControl {
 /// |---|---|
 /// | in `a`, `b` | operands, from registers |
 /// | in `control` | what to do, from a register |
+/// | out `late` | the result, for [`choose_late`] |
 /// | out `result` | the result |
 /// | out `sum` | the adder alone: a + b for the default control |
 /// | out `equal` | a == b, for any control |
@@ -107,6 +133,8 @@ pub struct Alu {
     pub b: Signal<In, Bits<32>>,
     /// What to do.
     pub control: Signal<In, AluControl>,
+    /// The result, of which the sum is still to be joined in.
+    pub late: Signal<Out, LateResult>,
     /// The result.
     pub result: Signal<Out, Bits<32>>,
     /// The adder.
@@ -245,7 +273,14 @@ impl Logic for Alu {
         let compares = control.pick == PICK_LESS;
         let by_sign = differ & (if control.unsigned { b.get_bit(31) } else { a.get_bit(31) });
         let early = if compares { (bits::<31>(0), by_sign).cat::<32>() } else { self.other.val() };
-        let picked = if control.pick.get_bit(1) { early } else { sum ^ repeat::<32>(control.pick.get_bit(0)) };
-        self.result.next = (picked.get_bits::<31>(1), picked.get_bit(0) | (compares & !differ & below)).cat::<32>();
+        let late = LateResult {
+            adds: !control.pick.get_bit(1),
+            inverts: control.pick.get_bit(0),
+            compares: compares & !differ,
+            sum: sum,
+            other: early,
+        };
+        self.late.next = late;
+        self.result.next = choose_late(true, late, early);
     }
 }

@@ -113,6 +113,34 @@ fn reverse_8(x: Bits<8>) -> Bits<8> {
         .cat::<8>()
 }
 
+/// What four bits pass on: 1 up to the lowest one, from the place behind it on 0.
+#[hdl_fn]
+fn clear_to(x: Bits<4>, before: Bit) -> Bits<4> {
+    (
+        before & !x.any(),
+        before & !x.get_bits::<3>(0).any(),
+        before & !x.get_bits::<2>(0).any(),
+        before & !x.get_bit(0),
+    )
+        .cat::<4>()
+}
+
+/// Ones below the lowest one, by groups of four: a subtraction would take a carry chain.
+#[hdl_fn]
+fn below_lowest(x: Bits<32>) -> Bits<32> {
+    (
+        clear_to(x.get_bits::<4>(28), !x.get_bits::<28>(0).any()),
+        clear_to(x.get_bits::<4>(24), !x.get_bits::<24>(0).any()),
+        clear_to(x.get_bits::<4>(20), !x.get_bits::<20>(0).any()),
+        clear_to(x.get_bits::<4>(16), !x.get_bits::<16>(0).any()),
+        clear_to(x.get_bits::<4>(12), !x.get_bits::<12>(0).any()),
+        clear_to(x.get_bits::<4>(8), !x.get_bits::<8>(0).any()),
+        clear_to(x.get_bits::<4>(4), !x.get_bits::<4>(0).any()),
+        clear_to(x.get_bits::<4>(0), true),
+    )
+        .cat::<32>()
+}
+
 impl Logic for BitUnit {
     #[hdl]
     fn update(&mut self) {
@@ -120,8 +148,7 @@ impl Logic for BitUnit {
         let control = self.control.val();
         let leading = control.count & !control.ones & !control.second;
         let x = if leading { reverse(self.a.val()) } else { self.a.val() };
-        let below = bits::<32>(0xFFFF_FFFF) + x;
-        self.first.d.next = if control.count & !control.ones { below & !x } else { x };
+        self.first.d.next = if control.count & !control.ones { below_lowest(x) } else { x };
         self.second.d.next = self.b.val();
         self.counts.d.next = control.count;
         let less = if control.unsigned { self.less_unsigned.val() } else { self.less.val() };

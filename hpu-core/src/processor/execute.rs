@@ -1,6 +1,6 @@
 //! Stages X and M1 of everything that computes.
 
-use super::alu::Alu;
+use super::alu::{choose_late, Alu, LateResult};
 use super::bit_unit::BitUnit;
 use super::decode::Kind;
 use super::divider::Divider;
@@ -18,7 +18,7 @@ const MISA: u64 = 0x4000_1103;
 /// |---|---|
 /// | issue | in `issued`, `valid`, `a`, `b` of X |
 /// | memory stage | in `sum`: a + immediate |
-/// | operands | out `value` of X; out `first_value` of M1; out `product` of M2 |
+/// | operands | out `late` of X; out `first_value` of M1; out `product` of M2 |
 /// | resolve | out `executed`, registers of M1; out `divides`: the divider works on the instruction in M1; in `claims`: it was not dropped |
 /// | threads | out `quotient`, `negate`, `divider_done`, `divider_thread`, `divider_busy`; in `taken`, `cancel` |
 /// | top | in `advance`: X moves to M1; in `number`, `cycle`, `thread`, `retires` |
@@ -52,7 +52,7 @@ pub struct Execute {
     /// An instruction retires.
     pub retires: Signal<In, Bit>,
     /// The ALU's result.
-    pub value: Signal<Out, Bits<32>>,
+    pub late: Signal<Out, LateResult>,
     /// The instruction in M1.
     pub executed: Signal<Out, Executed>,
     /// Its result.
@@ -119,7 +119,7 @@ impl Execute {
             sum: Default::default(),
             advance: Default::default(),
             retires: Default::default(),
-            value: Default::default(),
+            late: Default::default(),
             executed: Default::default(),
             first_value: Default::default(),
             product: Default::default(),
@@ -165,7 +165,8 @@ impl Logic for Execute {
         self.alu.a.next = a;
         self.alu.b.next = b;
         self.alu.control.next = issued.alu;
-        self.value.next = self.alu.result.val();
+        let late = self.alu.late.val();
+        self.late.next = late;
         let jumps = (issued.kind == Kind::Jal) | (issued.kind == Kind::Jalr);
         // Both outcomes of the comparison are followed to their end: the sign of the difference comes last and only chooses.
         let branches = issued.kind == Kind::Branch;
@@ -203,15 +204,14 @@ impl Logic for Execute {
         }
 
         if self.advance.val() {
-            self.result.d.next = if jumps {
+            let rest = if jumps {
                 address_in_code(after)
-            } else if issued.kind != Kind::Csr {
-                self.alu.result.val()
             } else if issued.immediate.get_bit(8) {
                 constant
             } else {
                 counter
             };
+            self.result.d.next = choose_late(!jumps & (issued.kind != Kind::Csr), late, rest);
             self.moved.d.next = Executed {
                 kind: issued.kind,
                 rd: issued.rd,

@@ -407,8 +407,9 @@ impl Logic for Hpu {
             writes: self.issue.writes.val(),
             ready: self.issue.quick.val(),
             rd: issued.rd,
-            value: self.execute.value.val(),
+            value: bits::<32>(0),
         };
+        self.operands.late.next = self.execute.late.val();
         self.operands.first.next = self.write_back.first.val();
         self.operands.second.next = self.write_back.second.val();
         self.operands.third.next = self.write_back.third.val();

@@ -1,5 +1,6 @@
 //! Stage D: forwarding, hazards.
 
+use super::alu::{choose_late, LateResult};
 use super::decode::Decoded;
 use super::register_file::RegisterFile;
 use super::stages::Producer;
@@ -16,7 +17,7 @@ const STATE: u64 = base(CONTEXT) as u64;
 /// | decoder | in `decoded`, `pc` |
 /// | threads, launches | in `thread`; in `clear`: its handler ends; in `completes`, `flow_control` of its launch; out `ready` |
 /// | issue | out `hazard`; in `injects`, `inject_a`, `inject_b`; in `advance` |
-/// | X, M1, M2, M3 | in `executes`, `first`, `second`, `third`, `third_thread` |
+/// | X, M1, M2, M3 | in `executes`, `late`, `first`, `second`, `third`, `third_thread` |
 /// | X | out `a`, `b`, registers |
 ///
 /// `a` and `b` are loaded at each edge with `advance`. A result comes from the youngest instruction that writes the register; if that has none yet,
@@ -52,6 +53,8 @@ pub struct Operands {
     pub advance: Signal<In, Bit>,
     /// In X.
     pub executes: Signal<In, Producer>,
+    /// Its result; `executes.value` means nothing.
+    pub late: Signal<In, LateResult>,
     /// In M1.
     pub first: Signal<In, Producer>,
     /// In M2.
@@ -98,6 +101,7 @@ impl Operands {
             inject_b: Default::default(),
             advance: Default::default(),
             executes: Default::default(),
+            late: Default::default(),
             first: Default::default(),
             second: Default::default(),
             third: Default::default(),
@@ -216,16 +220,10 @@ impl Logic for Operands {
         let choice_a = choice(injects, matches(executes, decoded.rs1), real_a);
         let choice_b = choice(injects, matches(executes, decoded.rs2), real_b);
         if self.advance.val() {
-            self.operand_a.d.next = match choice_a.index() {
-                0 => slow_a,
-                1 => early_a,
-                _ => executes.value,
-            };
-            self.operand_b.d.next = match choice_b.index() {
-                0 => slow_b,
-                1 => early_b,
-                _ => executes.value,
-            };
+            let rest_a = if choice_a.get_bit(0) { early_a } else { slow_a };
+            let rest_b = if choice_b.get_bit(0) { early_b } else { slow_b };
+            self.operand_a.d.next = choose_late(choice_a.get_bit(1), self.late.val(), rest_a);
+            self.operand_b.d.next = choose_late(choice_b.get_bit(1), self.late.val(), rest_b);
         }
         self.hazard.next = waits(decoded.rs1, executes, first, second) | waits(decoded.rs2, executes, first, second);
         self.a.next = self.operand_a.q.val();

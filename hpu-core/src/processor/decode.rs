@@ -48,8 +48,16 @@ pub struct Decoded {
     pub rd: Bits<5>,
     /// First register that it reads, 0 = none.
     pub rs1: Bits<5>,
-    /// Second register that it reads, 0 = none. JALR reads a0 here, the return code of a handler.
+    /// Second register that it reads, 0 = none. JALR without an offset reads a0 here, the return code of a handler.
     pub rs2: Bits<5>,
+    /// `rs1` if it reads one: a field of the word, which is there before the instruction is understood.
+    pub find_a: Bits<5>,
+    /// It does.
+    pub reads_a: Bit,
+    /// `rs2` if it reads one, as early.
+    pub find_b: Bits<5>,
+    /// It does.
+    pub reads_b: Bit,
     /// By its format; 0 for atomics, so that address = rs1 + immediate always holds.
     pub immediate: Bits<32>,
     /// Operand a is the program counter: AUIPC, JAL.
@@ -376,14 +384,18 @@ impl Logic for Decoder {
 
         self.decoded.next.kind = kind_of(word);
         self.decoded.next.rd = if stores | branches | fence { none } else { word.get_bits::<5>(7) };
-        self.decoded.next.rs1 = if upper | jumps | fence | system { none } else { word.get_bits::<5>(15) };
-        self.decoded.next.rs2 = if returns {
-            bits::<5>(10)
-        } else if register | stores | branches | atomic {
-            word.get_bits::<5>(20)
-        } else {
-            none
-        };
+        let find_a = word.get_bits::<5>(15);
+        let reads_a = !(upper | jumps | fence | system);
+        self.decoded.next.rs1 = if reads_a { find_a } else { none };
+        self.decoded.next.find_a = find_a;
+        self.decoded.next.reads_a = reads_a;
+        // Nothing reads register 0, so its place is that of a0.
+        let second = word.get_bits::<5>(20);
+        let find_b = if second.any() { second } else { bits::<5>(10) };
+        let reads_b = if second.any() { register | stores | branches | atomic } else { returns };
+        self.decoded.next.rs2 = if reads_b { find_b } else { none };
+        self.decoded.next.find_b = find_b;
+        self.decoded.next.reads_b = reads_b;
         self.decoded.next.immediate = immediate(word);
         self.decoded.next.a_is_pc = (opcode == major::AUIPC) | jumps;
         self.decoded.next.a_is_zero = opcode == major::LUI;

@@ -163,8 +163,8 @@ impl Logic for Operands {
         clocks!(self, clock, reset, registers);
         self.registers.thread.next = thread;
         self.registers.clear.next = self.clear.val();
-        self.registers.read_a.next = decoded.rs1;
-        self.registers.read_b.next = decoded.rs2;
+        self.registers.read_a.next = decoded.find_a;
+        self.registers.read_b.next = decoded.find_b;
         self.registers.write.next = third.writes;
         self.registers.write_thread.next = self.third_thread.val();
         self.registers.write_index.next = third.rd;
@@ -194,8 +194,8 @@ impl Logic for Operands {
 
         // From M1, M2, M3 or the registers: the youngest that writes it.
         let third_here = Producer { writes: third.writes & (self.third_thread.val() == thread), ..third };
-        let from_a = source(decoded.rs1, first, second, third_here);
-        let from_b = source(decoded.rs2, first, second, third_here);
+        let from_a = source(decoded.find_a, first, second, third_here);
+        let from_b = source(decoded.find_b, first, second, third_here);
         let early_a = match from_a.index() {
             0 => self.registers.data_a.val(),
             1 => first.value,
@@ -208,8 +208,10 @@ impl Logic for Operands {
             2 => second.value,
             _ => third.value,
         };
-        let real_a = from_a.any() | self.registers.known_a.val();
-        let real_b = from_b.any() | self.registers.known_b.val();
+        let real_a = decoded.reads_a & (from_a.any() | self.registers.known_a.val());
+        let real_b = decoded.reads_b & (from_b.any() | self.registers.known_b.val());
+        let in_x_a = decoded.reads_a & matches(executes, decoded.find_a);
+        let in_x_b = decoded.reads_b & matches(executes, decoded.find_b);
 
         // Everything else; then X, in the last multiplexer.
         let other_a = if decoded.a_is_pc { self.pc.val() } else { constant_a };
@@ -217,15 +219,16 @@ impl Logic for Operands {
         let injects = self.injects.val();
         let slow_a = if injects { self.inject_a.val() } else { other_a };
         let slow_b = if injects { (bits::<31>(0), self.inject_b.val()).cat::<32>() } else { other_b };
-        let choice_a = choice(injects, matches(executes, decoded.rs1), real_a);
-        let choice_b = choice(injects, matches(executes, decoded.rs2), real_b);
+        let choice_a = choice(injects, in_x_a, real_a);
+        let choice_b = choice(injects, in_x_b, real_b);
         if self.advance.val() {
             let rest_a = if choice_a.get_bit(0) { early_a } else { slow_a };
             let rest_b = if choice_b.get_bit(0) { early_b } else { slow_b };
             self.operand_a.d.next = choose_late(choice_a.get_bit(1), self.late.val(), rest_a);
             self.operand_b.d.next = choose_late(choice_b.get_bit(1), self.late.val(), rest_b);
         }
-        self.hazard.next = waits(decoded.rs1, executes, first, second) | waits(decoded.rs2, executes, first, second);
+        self.hazard.next = (decoded.reads_a & waits(decoded.find_a, executes, first, second))
+            | (decoded.reads_b & waits(decoded.find_b, executes, first, second));
         self.a.next = self.operand_a.q.val();
         self.b.next = self.operand_b.q.val();
     }

@@ -195,7 +195,8 @@ fn check_decoded(unit: &mut Unit, table: &[Instruction], word: u32) -> u64 {
     let rs1 = used(&[Format::U, Format::J, Format::Csr, Format::None], 15);
     let rs2 = match format {
         Format::R | Format::S | Format::B => word >> 20 & 31,
-        Format::Jump => 10,
+        // The return code, if it may be a return.
+        Format::Jump if word >> 20 & 31 == 0 => 10,
         _ => 0,
     };
     let fields = ["rd", "rs1", "rs2"].map(|name| unit.get(name));

@@ -85,8 +85,7 @@ pub struct LateResult {
 #[hdl_fn]
 pub fn choose_late(takes: Bit, late: LateResult, rest: Bits<32>) -> Bits<32> {
     let early = if takes { late.other } else { rest };
-    let picked =
-        if takes & late.adds { late.sum ^ repeat::<32>(late.inverts) } else { early };
+    let picked = if takes & late.adds { late.sum ^ repeat::<32>(late.inverts) } else { early };
     let bit_0 = picked.get_bit(0) | (takes & late.compares & !late.sum.get_bit(31));
     (picked.get_bits::<31>(1), bit_0).cat::<32>()
 }

@@ -116,12 +116,7 @@ fn reverse_8(x: Bits<8>) -> Bits<8> {
 /// What four bits pass on: 1 up to the lowest one, from the place behind it on 0.
 #[hdl_fn]
 fn clear_to(x: Bits<4>, before: Bit) -> Bits<4> {
-    (
-        before & !x.any(),
-        before & !x.get_bits::<3>(0).any(),
-        before & !x.get_bits::<2>(0).any(),
-        before & !x.get_bit(0),
-    )
+    (before & !x.any(), before & !x.get_bits::<3>(0).any(), before & !x.get_bits::<2>(0).any(), before & !x.get_bit(0))
         .cat::<4>()
 }
 

@@ -81,11 +81,17 @@ pub struct LateResult {
     pub other: Bits<32>,
 }
 
-/// `late` if `takes`, else `rest`: a sum has one LUT to go.
+/// `late` if `takes`, else `second` if `takes_second`, else `rest`. The sum and `second`, which may come late, too, have one LUT of six inputs to go.
 #[hdl_fn]
-pub fn choose_late(takes: Bit, late: LateResult, rest: Bits<32>) -> Bits<32> {
-    let early = if takes { late.other } else { rest };
-    let picked = if takes & late.adds { late.sum ^ repeat::<32>(late.inverts) } else { early };
+pub fn choose_late(takes: Bit, late: LateResult, takes_second: Bit, second: Bits<32>, rest: Bits<32>) -> Bits<32> {
+    let other = if takes { late.other } else { rest };
+    let picked = if takes_second & !takes {
+        second
+    } else if takes & late.adds {
+        late.sum ^ repeat::<32>(late.inverts)
+    } else {
+        other
+    };
     let bit_0 = picked.get_bit(0) | (takes & late.compares & !late.sum.get_bit(31));
     (picked.get_bits::<31>(1), bit_0).cat::<32>()
 }
@@ -280,6 +286,6 @@ impl Logic for Alu {
             other: early,
         };
         self.late.next = late;
-        self.result.next = choose_late(true, late, early);
+        self.result.next = choose_late(true, late, false, early, early);
     }
 }

@@ -211,7 +211,7 @@ impl Logic for Execute {
             } else {
                 counter
             };
-            self.result.d.next = choose_late(!jumps & (issued.kind != Kind::Csr), late, rest);
+            self.result.d.next = choose_late(!jumps & (issued.kind != Kind::Csr), late, false, rest, rest);
             self.moved.d.next = Executed {
                 kind: issued.kind,
                 rd: issued.rd,

@@ -222,10 +222,10 @@ impl Logic for Operands {
         let choice_a = choice(injects, in_x_a, real_a);
         let choice_b = choice(injects, in_x_b, real_b);
         if self.advance.val() {
-            let rest_a = if choice_a.get_bit(0) { early_a } else { slow_a };
-            let rest_b = if choice_b.get_bit(0) { early_b } else { slow_b };
-            self.operand_a.d.next = choose_late(choice_a.get_bit(1), self.late.val(), rest_a);
-            self.operand_b.d.next = choose_late(choice_b.get_bit(1), self.late.val(), rest_b);
+            self.operand_a.d.next =
+                choose_late(choice_a.get_bit(1), self.late.val(), choice_a.get_bit(0), early_a, slow_a);
+            self.operand_b.d.next =
+                choose_late(choice_b.get_bit(1), self.late.val(), choice_b.get_bit(0), early_b, slow_b);
         }
         self.hazard.next = (decoded.reads_a & waits(decoded.find_a, executes, first, second))
             | (decoded.reads_b & waits(decoded.find_b, executes, first, second));

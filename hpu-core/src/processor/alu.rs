@@ -1,5 +1,6 @@
 //! The one-cycle arithmetic: RV32I, Zba, and Zbb and Zbs but for what [`BitUnit`](super::bit_unit::BitUnit) does.
 
+use super::byte_lanes::rotate_bytes;
 use spindle_verilog::prelude::*;
 
 /// `pick`: a + b, also a shifted by `shift_add`.
@@ -153,22 +154,6 @@ pub struct Alu {
     mask: Signal<Local, Bits<32>>,
     shifted: Signal<Local, Bits<32>>,
     other: Signal<Local, Bits<32>>,
-}
-
-/// Rotates right by 0 to 3 bytes.
-#[hdl_fn]
-fn rotate_bytes(x: Bits<32>, by: Bits<2>) -> Bits<32> {
-    let far = if by.get_bit(0) {
-        (x.get_bits::<24>(0), x.get_bits::<8>(24)).cat::<32>()
-    } else {
-        (x.get_bits::<16>(0), x.get_bits::<16>(16)).cat::<32>()
-    };
-    let near = if by.get_bit(0) { (x.get_bits::<8>(0), x.get_bits::<24>(8)).cat::<32>() } else { x };
-    if by.get_bit(1) {
-        far
-    } else {
-        near
-    }
 }
 
 /// Rotates right by 0, 2, 4 or 6 places.

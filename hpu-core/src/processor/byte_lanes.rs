@@ -29,9 +29,9 @@ pub struct LoadLanes {
     pub value: Signal<Out, Bits<32>>,
 }
 
-/// Rotates right by whole bytes.
+/// Rotates right by 0 to 3 bytes.
 #[hdl_fn]
-fn rotate_bytes(x: Bits<32>, by: Bits<2>) -> Bits<32> {
+pub fn rotate_bytes(x: Bits<32>, by: Bits<2>) -> Bits<32> {
     let far = if by.get_bit(0) {
         (x.get_bits::<24>(0), x.get_bits::<8>(24)).cat::<32>()
     } else {

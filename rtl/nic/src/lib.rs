@@ -29,7 +29,7 @@ pub fn emit(config: &Config) -> Result<Design, EmitError> {
     spindle_verilog::emit(&mut Nic::new(config), TOP)
 }
 
-/// The Verilog of a handler processor alone, with its retirement port.
+/// The Verilog of a handler processor alone, top module `hpu`, with its retirement port: what formal tools and instruction tests attach to.
 ///
 /// # Errors
 /// As for [`emit`].
@@ -59,16 +59,6 @@ pub fn blocks(config: &Config) -> Result<Vec<(String, Design)>, EmitError> {
         one("csr_block", &mut CsrBlock::default())?,
         one("global_page", &mut GlobalPage::new(c))?,
     ])
-}
-
-/// The Verilog of one handler processor, top module `hpu`: what formal tools and instruction tests attach to. With `rvfi` it has the retirement port
-/// of the RISC-V formal interface.
-///
-/// # Errors
-/// None that a caller can cause.
-pub fn processor(rvfi: bool) -> Result<Design, EmitError> {
-    let options = HpuOptions { rvfi, ..HpuOptions::default() };
-    spindle_verilog::emit(&mut hpu_core::processor::hpu::Hpu::new(options), "hpu")
 }
 
 fn one(name: &str, block: &mut impl Block) -> Result<(String, Design), EmitError> {

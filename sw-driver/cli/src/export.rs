@@ -38,7 +38,7 @@ pub fn export(arguments: &ExportArguments) -> Result<()> {
         return Ok(());
     }
     if arguments.processor {
-        let design = session::elaborate(|| spindle_nic::processor(true))?;
+        let design = session::elaborate(|| spindle_nic::emit_hpu(&config))?;
         design.write_dir(&arguments.out).with_context(cannot)?;
         println!("{}: {} modules, top hpu, file list filelist.f", arguments.out.display(), design.modules.len());
         return Ok(());

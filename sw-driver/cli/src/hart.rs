@@ -9,13 +9,13 @@ use anyhow::{anyhow, bail, ensure, Context, Result};
 use object::elf::SHF_ALLOC;
 use object::{Object, ObjectSection, ObjectSymbol, SectionFlags};
 use spindle_contract::memory_map::{self as map, base, REGION_SHIFT};
-use spindle_contract::params::L1_STACK_BASE;
+use spindle_contract::params::{Config, L1_SCRATCH_BASE, L1_STACK_BASE};
 use spindle_harness::{Model, Source};
 use spindle_sim::hart::{Hart, Start, Timing};
 use std::path::PathBuf;
 
 /// L1 address and bytes of the scratchpad on the bench.
-const SCRATCH: (u32, u32) = (0xA000, 0x2000);
+const SCRATCH: (u32, u32) = (L1_SCRATCH_BASE as u32, 0x2000);
 /// The packet slots, as one region.
 const PACKET: (u32, u32) = (0, L1_STACK_BASE as u32);
 
@@ -41,11 +41,10 @@ pub struct HartArguments {
     limit: u32,
 }
 
-/// The emitted processor on its bench.
-pub fn open(seed: u64) -> Result<Hart> {
-    let design = elaborate(|| spindle_nic::processor(true)).context("cannot emit the processor")?;
-    let files = design.modules.into_iter().map(|module| (format!("{}.sv", module.name), module.text)).collect();
-    let library = Model::build(&Source::new(design.top, files))?;
+/// The processor of `config` on its bench, with everything that a seed decides from `seed`.
+pub fn open(config: &Config, seed: u64) -> Result<Hart> {
+    let design = elaborate(|| spindle_nic::emit_hpu(config)).context("cannot emit the handler processor")?;
+    let library = Model::build(&Source::from_text(design.top.clone(), design.to_string()))?;
     Hart::new(library.instance_with_seed(seed), seed, 0)
 }
 
@@ -64,7 +63,7 @@ pub fn hart(arguments: &HartArguments) -> Result<()> {
     };
     let tohost = arguments.tohost.as_ref().map(|place| address(&elf, place)).transpose()?;
 
-    let mut hart = open(arguments.delays.unwrap_or(1))?;
+    let mut hart = open(&Config::SIM, arguments.delays.unwrap_or(1))?;
     if arguments.delays.is_some() {
         hart.timing = Timing::BUSY;
     }

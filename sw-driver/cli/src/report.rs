@@ -158,7 +158,7 @@ fn open(source: &Source, config: &Config) -> Result<Session> {
 
 /// The figures of the handler processor.
 fn processor(report: &mut Report, config: &Config, bench: Option<&Path>) {
-    let mut hart = hpu::open(config);
+    let mut hart = crate::hart::open(config, 1);
     let mut on_bench = |measure: &dyn Fn(&mut Hart) -> Result<Vec<Figure>>| match &mut hart {
         Ok(hart) => measure(hart),
         Err(error) => Err(anyhow!("{error:#}")),

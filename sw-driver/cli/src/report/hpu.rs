@@ -1,11 +1,8 @@
 //! The figures of the handler processor, measured on it alone: everything around its ports is the bench of `spindle_sim::hart`, and idle.
 
 use super::measure::Figure;
-use crate::session;
 use anyhow::{Context, Result};
 use serde_json::json;
-use spindle_contract::params::Config;
-use spindle_harness::{Model, Source};
 use spindle_sim::hart::kernels::{self, Kernel, KERNELS};
 use spindle_sim::hart::{Cycles, Hart};
 use std::path::Path;
@@ -32,13 +29,6 @@ pub const CPI: &[&str] = &[
 
 /// Those of them that are little else than straight code.
 pub const STRAIGHT: &[&str] = &["hpu.cpi.ping_pong", "hpu.cpi.filtering"];
-
-/// The processor of `config` on its bench.
-pub fn open(config: &Config) -> Result<Hart> {
-    let design = session::elaborate(|| spindle_nic::emit_hpu(config)).context("cannot emit the handler processor")?;
-    let library = Model::build(&Source::from_text("hpu", design.to_string()))?;
-    Hart::new(library.instance(), 1, 0)
-}
 
 /// What instructions and handlers cost.
 pub fn cycles(hart: &mut Hart) -> Result<Vec<Figure>> {
@@ -90,6 +80,8 @@ pub fn bench(hart: &mut Hart, folder: Option<&Path>) -> Result<Vec<Figure>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::hart::open;
+    use spindle_contract::params::Config;
 
     #[test]
     fn keys_are_those_of_the_kernels() {
@@ -99,7 +91,7 @@ mod tests {
 
     #[test]
     fn a_program_of_the_user_is_run() {
-        let mut hart = open(&Config::SIM).unwrap();
+        let mut hart = open(&Config::SIM, 1).unwrap();
         let folder = tempfile::tempdir().unwrap();
         let error = bench(&mut hart, Some(folder.path())).unwrap_err().to_string();
         assert!(error.contains("no .c files"), "{error}");

@@ -12,16 +12,7 @@ use hpu_core::remote_router::RemoteRouter;
 use hpu_core::reporter::Reporter;
 use hpu_core::slots::Slots;
 use spindle_contract::params::Config;
-use spindle_harness::{lint, Source};
-
-macro_rules! alone {
-    ($($name:ident: $block:expr;)*) => {
-        vec![$({
-            let design = spindle_verilog::emit(&mut $block, stringify!($name)).unwrap_or_else(|error| panic!("{error}"));
-            Source::from_text(stringify!($name), design.to_string())
-        }),*]
-    };
-}
+use spindle_harness::lint;
 
 #[test]
 fn every_shape_is_lint_clean() {

@@ -15,19 +15,10 @@ use rvma_lut::registers::Registers;
 use rvma_lut::report::Report;
 use rvma_lut::RvmaEngine;
 use spindle_contract::params::Config;
-use spindle_harness::{lint, Source};
+use spindle_harness::lint;
 
 /// Smallest tables.
 const SMALL: Config = Config { mailboxes: 64, posted_buffers: 64, processes: 1, ..Config::SIM };
-
-macro_rules! alone {
-    ($($name:ident: $block:expr;)*) => {
-        vec![$({
-            let design = spindle_verilog::emit(&mut $block, stringify!($name)).unwrap_or_else(|error| panic!("{error}"));
-            Source::from_text(stringify!($name), design.to_string())
-        }),*]
-    };
-}
 
 #[test]
 fn every_shape_is_lint_clean() {

@@ -184,6 +184,49 @@ macro_rules! descriptors { ($m:ident) => { $m! {
         error: 1 "the host answered with an error",
         spare: 5 "zero",
     }
+    /// A read of host memory; with its data it comes back as their tag.
+    HostRead "host_read" {
+        client: 2 "0 handler DMA, 1 initiator, 2 command ring",
+        cluster: 3 "issuing cluster",
+        hpu: 3 "issuing HPU",
+        handle: 4 "command handle",
+        context: 4 "execution context",
+        frame: 16 "frame sequence number",
+        address: 64 "host byte address",
+        length: 16 "bytes, at least 1",
+    }
+    /// An atomic operation on a word of host memory.
+    HostAtomic "host_atomic" {
+        cluster: 3 "issuing cluster",
+        hpu: 3 "issuing HPU",
+        handle: 4 "command handle",
+        op: 2 "0 compare and swap, 1 fetch and add",
+        wide: 1 "1 = 64 bits, 0 = 32 bits",
+        address: 64 "host byte address, naturally aligned",
+        operand: 64 "what is stored or added",
+        compare: 64 "compare and swap: what must be there",
+    }
+    /// An atomic operation is over.
+    HostAtomicDone "host_atomic_done" {
+        cluster: 3 "issuing cluster",
+        hpu: 3 "issuing HPU",
+        handle: 4 "command handle",
+        error: 1 "the host answered with an error; memory is as it was unless the write failed half way",
+        value: 64 "what was there before",
+    }
+    /// An event for the host, on its way to the ring of a process.
+    EventDesc "event_desc" {
+        pid: 6 "process whose ring gets it",
+        kind: 4 "as in events",
+        context: 4 "execution context",
+        code: 8 "by kind",
+        flags: 8 "by kind",
+        id: 32 "by kind",
+        length: 32 "by kind",
+        extra: 32 "by kind",
+        source: 32 "by kind",
+        user: 64 "by kind",
+    }
     /// A request to the packet buffer: stream this packet.
     ReadRequest "read_request" {
         pkt: 10 "head cell",

@@ -152,6 +152,10 @@ block! { rvma RVMA 4 0x03000 "RVMA engine: counters." {
     MAILBOXES 0x118 "ro" 1 "mailboxes open";
     BUFFERS 0x11C "ro" 1 "buffers posted and not complete";
     HANDLER_DMA 0x120 "ro" 1 "DMA commands of handlers that ended";
+    DMA_READS 0x124 "ro" 1 "read bursts issued";
+    READ_ERRORS 0x128 "ro" 1 "read responses with an error";
+    EVENTS 0x12C "ro" 1 "event records written, of all processes";
+    EVENTS_LOST 0x130 "ro" 1 "events that found their ring full or closed";
 } }
 block! { doorbell DOORBELL 5 0x10000 "Doorbell page of process 0; process p is at +p * 0x1000." {
     ADDR_LO 0x000 "rw" 1 "staging: mailbox address, low half";
@@ -178,6 +182,7 @@ block! { doorbell DOORBELL 5 0x10000 "Doorbell page of process 0; process p is a
     OFFSET 0x054 "rw" 1 "staging: offset in the target buffer";
     NODE 0x058 "rw" 1 "staging: target node";
     TARGET_PID 0x05C "rw" 1 "staging: target process";
+    EVENT_HEAD 0x060 "rw" 1 "records that the host has read from its event ring, modulo 2^16; takes effect at once";
 } }
 /// All blocks in the order of the block list.
 pub const BLOCKS: &[Block] = &[GLOBAL, PACKET, HPU, RVMA, DOORBELL];
@@ -274,6 +279,8 @@ pub mod doorbell_command {
     pub const PUT: u32 = 9;
     /// Gets from a remote mailbox.
     pub const GET: u32 = 10;
+    /// Opens the event ring of the process: BUFFER (aligned to SIZE), SIZE (bytes, a power of two, 64 to 1 MiB); SIZE 0 closes it.
+    pub const OPEN_RING: u32 = 11;
 }
 /// Errors of the doorbell page.
 pub mod doorbell_error {
@@ -289,6 +296,6 @@ pub mod doorbell_error {
     pub const NO_MAILBOX: u32 = 4;
     /// No buffer slot is free.
     pub const NO_SLOT: u32 = 5;
-    /// A misaligned record, a size of 0, or a threshold of 0 or above the size.
+    /// A misaligned record, a size of 0, a threshold of 0 or above the size, or a ring of another size or alignment than may be.
     pub const BAD_ARGUMENT: u32 = 6;
 }

@@ -114,6 +114,10 @@
 #define SPINDLE_RVMA_MAILBOXES           0x118u       /* ro: mailboxes open */
 #define SPINDLE_RVMA_BUFFERS             0x11cu       /* ro: buffers posted and not complete */
 #define SPINDLE_RVMA_HANDLER_DMA         0x120u       /* ro: DMA commands of handlers that ended */
+#define SPINDLE_RVMA_DMA_READS           0x124u       /* ro: read bursts issued */
+#define SPINDLE_RVMA_READ_ERRORS         0x128u       /* ro: read responses with an error */
+#define SPINDLE_RVMA_EVENTS              0x12cu       /* ro: event records written, of all processes */
+#define SPINDLE_RVMA_EVENTS_LOST         0x130u       /* ro: events that found their ring full or closed */
 
 /* Doorbell page of process 0; process p is at +p * 0x1000. */
 #define SPINDLE_DOORBELL_ID              5            /* id in the block list */
@@ -142,6 +146,7 @@
 #define SPINDLE_DOORBELL_OFFSET          0x054u       /* rw: staging: offset in the target buffer */
 #define SPINDLE_DOORBELL_NODE            0x058u       /* rw: staging: target node */
 #define SPINDLE_DOORBELL_TARGET_PID      0x05cu       /* rw: staging: target process */
+#define SPINDLE_DOORBELL_EVENT_HEAD      0x060u       /* rw: records that the host has read from its event ring, modulo 2^16; takes effect at once */
 
 /* Reasons for dropping a frame: index of SPINDLE_PACKET_DROPS. */
 #define SPINDLE_DROP_BAD_FRAME           0            /* the MAC marked the frame as bad (tuser) */

@@ -1,7 +1,7 @@
 //! Pages of the documentation.
 
 use spindle_contract::descriptors::{self, MatchPlace};
-use spindle_contract::{memory_map as map, params, reasons, registers, wire, VERSION};
+use spindle_contract::{events, memory_map as map, params, reasons, registers, wire, VERSION};
 use std::fmt::Write;
 
 /// Heading and the note that the page is generated.
@@ -167,6 +167,27 @@ pub fn wire() -> String {
         (wire::RECORD_BUFFER, "buffer pointer, u64"),
     ];
     table(&mut out, &["offset", "field"], record.iter().map(|(o, d)| vec![o.to_string(), (*d).into()]));
+    let _ = write!(
+        out,
+        "\n## Event record\n\n{} bytes, little-endian words; a ring has up to {} of them and is aligned to its size.\n",
+        events::BYTES,
+        events::MAX_RECORDS
+    );
+    let event = [
+        (events::WORD_KIND, "kind [3:0], context [11:8], code [23:16], flags [31:24]"),
+        (events::WORD_ID, "id"),
+        (events::WORD_LENGTH, "length"),
+        (events::WORD_EXTRA, "extra"),
+        (events::WORD_SOURCE, "source"),
+        (events::WORD_USER, "user, u64"),
+        (events::WORD_SEQUENCE, "sequence number in the ring, from 1; 0 = nothing was written yet"),
+    ];
+    table(&mut out, &["word", "field"], event.iter().map(|(o, d)| vec![o.to_string(), (*d).into()]));
+    table(
+        &mut out,
+        &["kind", "name", "meaning"],
+        events::KINDS.iter().map(|(name, number, doc)| vec![number.to_string(), format!("`{name}`"), (*doc).into()]),
+    );
     out
 }
 

@@ -1,0 +1,61 @@
+//! Events: what the NIC tells a process through a ring in host memory.
+//!
+//! A ring is a run of records of [`BYTES`] bytes, as many as a power of two, aligned to its size. The host zeroes it, writes 0 to
+//! `EVENT_HEAD` and opens it (`doorbell_command::OPEN_RING`). Record n (from 1) is in place n - 1 modulo the number of records, and
+//! it is there when its last word reads n. `EVENT_HEAD` says how many records the host has read; the NIC never writes over one that
+//! was not. What finds the ring full is lost, and a [`LOST`] record says how many events were, as soon as there is room.
+
+/// Bytes of a record; a ring is aligned to its own size, so no record crosses a line of 64 bytes.
+pub const BYTES: usize = 32;
+/// Most records of a ring.
+pub const MAX_RECORDS: usize = 1 << 15;
+/// Words of a record, little-endian: kind [3:0], context [11:8], code [23:16], flags [31:24].
+pub const WORD_KIND: usize = 0;
+/// `id`.
+pub const WORD_ID: usize = 1;
+/// `length`.
+pub const WORD_LENGTH: usize = 2;
+/// `extra`.
+pub const WORD_EXTRA: usize = 3;
+/// `source`.
+pub const WORD_SOURCE: usize = 4;
+/// `user`, low half; the high half follows.
+pub const WORD_USER: usize = 5;
+/// Sequence number.
+pub const WORD_SEQUENCE: usize = 7;
+
+macro_rules! kinds { ($($konst:ident $num:literal $name:literal $doc:literal;)*) => {
+    $(#[doc = $doc] pub const $konst: u8 = $num;)*
+    /// Name, number and meaning of each kind.
+    pub const KINDS: &[(&str, u8, &str)] = &[$(($name, $num, $doc)),*];
+} }
+kinds! {
+    MESSAGE 1 "message" "a message ended: code 0 done, 1 dropped, 2 failed, 3 aged; id = message, length = its bytes, extra = dropped bytes, source = node, user = match bits, flags bit 0 = flow control was triggered";
+    FAULT 2 "fault" "a handler was ended: code = cause, id = pc, length = HPU [7:0], cluster [15:8], message slot [23:16], extra = address of the access, source = frame [15:0], kind of handler [17:16]";
+    PRINT 3 "print" "a handler printed: code = characters, user = the characters, the first in [7:0], source as in fault, length as in fault";
+    USER 4 "user" "a handler's EVENT command: user and length as it gave them";
+    COMPLETE 5 "complete" "a handler's COMPLETE command";
+    LOST 6 "lost" "length = events that found the ring full since the record before";
+}
+
+/// Codes of [`MESSAGE`].
+pub mod message {
+    /// All handlers ended well.
+    pub const DONE: u8 = 0;
+    /// The header handler dropped it, or there was no room.
+    pub const DROPPED: u8 = 1;
+    /// A handler failed.
+    pub const FAILED: u8 = 2;
+    /// It made no progress for too long.
+    pub const AGED: u8 = 3;
+    /// Flag: something was dropped for lack of room.
+    pub const FLOW_CONTROL: u8 = 1;
+}
+
+/// Operations of `HostAtomic`.
+pub mod atomic {
+    /// Compare and swap.
+    pub const COMPARE_AND_SWAP: u8 = 0;
+    /// Fetch and add.
+    pub const FETCH_AND_ADD: u8 = 1;
+}

@@ -258,6 +258,7 @@ pub fn placement_of(order: Order, has_slot: Bit, packet: StoredPacket) -> Placem
         has_slot: has_slot,
         msg_slot: order.slot,
         from_handler: order.from_handler,
-        spare: bits::<16>(0),
+        pending: false,
+        spare: bits::<15>(0),
     }
 }

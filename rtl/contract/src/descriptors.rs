@@ -137,7 +137,8 @@ macro_rules! descriptors { ($m:ident) => { $m! {
         has_slot: 1 "the message has state (several packets)",
         msg_slot: 8 "message table slot",
         from_handler: 1 "issued by `place` or SPIN_PROCEED",
-        spare: 16 "zero",
+        pending: 1 "its message returned a *_PENDING code: neither bytes nor operations count until a handler says complete",
+        spare: 15 "zero",
     }
     /// The RVMA engine is done with a packet: its cells may be freed; from the RVMA engine back to the scheduler.
     PlacementDone "placement_done" {

@@ -29,6 +29,12 @@ reasons! {
     UNSUPPORTED 20 "unsupported" "a Spindle opcode or mode that this version does not serve";
     RX_DISABLED 21 "rx_disabled" "reception is switched off";
     HOST_ERROR 22 "host_error" "host memory answered with an error";
+    DUPLICATE 23 "duplicate" "a packet with this sequence number was accepted before or is being judged";
+    PSN_WINDOW 24 "psn_window" "the sequence number is beyond the window of its peer";
+    NO_PEER 25 "no_peer" "no entry of the peer table is left for the source";
+    QUOTA 26 "quota" "the context had its quota of messages or packets, and drops what is beyond";
+    PAUSED 27 "paused" "the context had its quota of messages or packets, and lets its sources wait";
+    MESSAGE_AGED 28 "message_aged" "the message made no progress for the time that MESSAGE_TIMEOUT names";
 }
 /// Number of reasons.
 pub const DROP_COUNT: usize = DROP_REASONS.len();

@@ -172,6 +172,12 @@
 #define SPINDLE_DROP_UNSUPPORTED         20           /* a Spindle opcode or mode that this version does not serve */
 #define SPINDLE_DROP_RX_DISABLED         21           /* reception is switched off */
 #define SPINDLE_DROP_HOST_ERROR          22           /* host memory answered with an error */
+#define SPINDLE_DROP_DUPLICATE           23           /* a packet with this sequence number was accepted before or is being judged */
+#define SPINDLE_DROP_PSN_WINDOW          24           /* the sequence number is beyond the window of its peer */
+#define SPINDLE_DROP_NO_PEER             25           /* no entry of the peer table is left for the source */
+#define SPINDLE_DROP_QUOTA               26           /* the context had its quota of messages or packets, and drops what is beyond */
+#define SPINDLE_DROP_PAUSED              27           /* the context had its quota of messages or packets, and lets its sources wait */
+#define SPINDLE_DROP_MESSAGE_AGED        28           /* the message made no progress for the time that MESSAGE_TIMEOUT names */
 
 /* Completion record in host memory, little-endian. */
 #define SPINDLE_RECORD_LENGTH            0            /* offset of the length, u32 */

@@ -232,7 +232,7 @@ impl Logic for CommandPort {
         // A store of a handler that has ended may come after the next one has begun; it is none of its business.
         let current = port.bank == (if port.thread { self.banks[1].q.val() } else { self.banks[0].q.val() });
         let accesses = (self.port_write.val() & current) | self.port_read.val();
-        let stages = self.port_write.val() & current & !port.word.get_bit(2);
+        let stages = self.port_write.val() & current & !port.word.get_bits::<2>(2).any();
 
         // Whose arguments are looked at. A change sends all four through the checks again.
         if self.begins.val() {
@@ -338,7 +338,7 @@ impl Logic for CommandPort {
         self.checked.d.next = Checked { send: source_ok & length.is_frame, dma: source_ok & host_ok };
 
         // ISSUE: the opcode waits until the checks have seen all arguments.
-        let comes = self.port_write.val() & (port.word == bits::<3>(ISSUE));
+        let comes = self.port_write.val() & (port.word == bits::<4>(ISSUE));
         let asks = comes | self.waits.q.val();
         let known = !port.data.get_bits::<28>(4).any();
         let opcode =
@@ -449,7 +449,7 @@ impl Logic for CommandPort {
             ISSUE => bit_cast::<32, 2>(last),
             STATUS => bit_cast::<32, 4>(busy & owned),
             ERROR => bit_cast::<32, 4>(self.error.q.val() & owned),
-            _ => self.word_read.val() & repeat::<32>(!port.word.get_bit(2)),
+            _ => self.word_read.val() & repeat::<32>(!port.word.get_bits::<2>(2).any()),
         };
         self.port_data.next = self.answer.q.val();
     }

@@ -504,7 +504,7 @@ impl Logic for Hpu {
         self.port.next = PortAccess {
             thread: if reads_port { thread } else { port.thread },
             bank: if reads_port { bank } else { port.bank },
-            word: if reads_port { executed.sum.get_bits::<3>(2) } else { port.word },
+            word: if reads_port { executed.sum.get_bits::<4>(2) } else { port.word },
             data: port.data,
         };
         self.port_write.next = self.store_buffer.port_write.val();

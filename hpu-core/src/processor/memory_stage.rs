@@ -302,8 +302,8 @@ impl Logic for MemoryStage {
         self.from.next = found.target;
 
         // M1: everything that leaves through the store buffer.
-        let word = sum.get_bits::<3>(2);
-        let issues = is_store & in_port & (word == ISSUE_WORD);
+        let word = sum.get_bits::<4>(2);
+        let issues = is_store & in_port & (word == bits::<4>(ISSUE_WORD));
         let long = is_atomic | (is_load & in_l2);
         let pushes = right & (long | (is_store & !self.issue_left.q.val()));
         let has_room =
@@ -344,7 +344,7 @@ impl Logic for MemoryStage {
         // Reads of the command port come after all that was written to it.
         let reads_port = is_load & right & in_port;
         self.port_read.next = live & reads_port & self.empty.val();
-        self.again.next = reads_port & self.empty.val() & (word == WAIT_WORD) & self.pending.val();
+        self.again.next = reads_port & self.empty.val() & (word == bits::<4>(WAIT_WORD)) & self.pending.val();
         self.stalls.next = looks_again
             | (fast & !fetched)
             | (live

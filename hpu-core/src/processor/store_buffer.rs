@@ -188,7 +188,7 @@ impl Logic for StoreBuffer {
             data: head.data,
         };
         self.port.next =
-            PortAccess { thread: head.thread, bank: head.bank, word: head.address.get_bits::<3>(2), data: head.data };
+            PortAccess { thread: head.thread, bank: head.bank, word: head.address.get_bits::<4>(2), data: head.data };
 
         // Occupation.
         if self.push.val() {

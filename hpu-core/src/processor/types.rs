@@ -107,8 +107,8 @@ pub struct PortAccess {
     pub thread: Bit,
     /// Its bank.
     pub bank: Bits<2>,
-    /// Address bits 4:2.
-    pub word: Bits<3>,
+    /// Address bits 5:2.
+    pub word: Bits<4>,
     /// What to write.
     pub data: Bits<32>,
 }

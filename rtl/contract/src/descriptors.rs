@@ -228,6 +228,36 @@ macro_rules! descriptors { ($m:ident) => { $m! {
         source: 32 "by kind",
         user: 64 "by kind",
     }
+    /// A put or get that a handler or the host asks of the initiator. The payload of a put from handler memory comes on the egress stream, marked `egress_put`; its descriptor is offered before the first beat.
+    PutDesc "put_desc" {
+        op: 2 "0 put, 1 get",
+        from_host: 1 "the payload is read from host memory",
+        node: 8 "node table index",
+        dst_pid: 16 "process there",
+        src_pid: 16 "process here",
+        addr: 64 "mailbox address there",
+        key: 32 "mailbox key there",
+        buf_off: 32 "offset in the buffer there",
+        length: 32 "bytes",
+        host_address: 64 "where the payload is in host memory",
+        reply_addr: 64 "get: mailbox address here",
+        reply_off: 32 "get: offset in the buffer here",
+        reply_key: 32 "get: mailbox key here",
+        flags: 16 "Spindle flags",
+        context: 4 "execution context",
+        cluster: 3 "issuing cluster",
+        hpu: 3 "issuing HPU",
+        handle: 4 "command handle",
+        frame: 16 "frame sequence number of the issuer's packet",
+    }
+    /// The last beat of a put has left, or a get has been sent.
+    PutDone "put_done" {
+        cluster: 3 "issuing cluster",
+        hpu: 3 "issuing HPU",
+        handle: 4 "command handle",
+        error: 1 "the initiator could not do it",
+        spare: 5 "zero",
+    }
     /// A request to the packet buffer: stream this packet.
     ReadRequest "read_request" {
         pkt: 10 "head cell",

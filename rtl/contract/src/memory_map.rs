@@ -90,18 +90,26 @@ words! { TASK_PAGE "Words of the task page. `spin_header_t` and `spin_payload_t`
 /// Bytes of the task page (its bound).
 pub const TASK_PAGE_BYTES: u32 = 0x80;
 
-words! { COMMAND_PORT "Words of the command port. Write the arguments, then the opcode to ISSUE; read STATUS of the handle that ISSUE reads back."
-    CMD_SOURCE 0x00 "source" "virtual address of the data (packet or scratch region, 64-byte aligned)";
-    CMD_LENGTH 0x04 "length" "bytes; print: how many characters, 1 to 8";
-    CMD_ADDR_LO 0x08 "addr_lo" "host address, low half: an offset into the context's host region; print: characters 0 to 3, the first in [7:0]";
-    CMD_ADDR_HI 0x0C "addr_hi" "host address, high half: must be 0; print: characters 4 to 7";
-    CMD_ISSUE 0x10 "issue" "write: opcode, issues the command, waits while the queue is full (print never waits and takes no handle); read: handle of the last command";
+words! { COMMAND_PORT "Words of the command port. Write the arguments, then the opcode to ISSUE, which reads back the command's handle. Words that were not written are 0."
+    CMD_SOURCE 0x00 "source" "virtual address of the data, 64-byte aligned (packet, scratch or context region); dma_from_host: where they go; put_host: offset in the context's host region; get: offset in the buffer here";
+    CMD_LENGTH 0x04 "length" "bytes; print: how many characters, 1 to 8; host_cas, host_add: 4 or 8";
+    CMD_ADDR_LO 0x08 "addr_lo" "offset in the context's host region; put, get: mailbox address, low half; print: characters 0 to 3, the first in [7:0]; event, complete: user word, low half";
+    CMD_ADDR_HI 0x0C "addr_hi" "with a host offset: must be 0; put, get: mailbox address, high half; print: characters 4 to 7; event, complete: user word, high half";
+    CMD_ISSUE 0x10 "issue" "write: opcode, issues the command, waits while no handle is free; read: handle of the last command";
     CMD_STATUS 0x14 "status" "bit h = command h is still under way";
     CMD_ERROR 0x18 "error" "bit h = command h failed; cleared when a new command takes the handle";
-    CMD_WAIT 0x1C "wait" "read: waits until no command of this handler is under way";
+    CMD_WAIT 0x1C "wait" "read: waits until no command of this handler is under way; behind a write of WAIT_HANDLE until that one is over";
+    CMD_RESULT_LO 0x20 "result_lo" "read: result of the last host atomic that is over, low half; write: key of the reply to a get";
+    CMD_RESULT_HI 0x24 "result_hi" "read: its high half";
+    CMD_NODE 0x28 "node" "put, get: node table index [7:0], process there [31:16]";
+    CMD_KEY 0x2C "key" "put, get: mailbox key there; host_cas, host_add: operand, low half";
+    CMD_OFFSET 0x30 "offset" "put, get: offset in the buffer there; host_cas, host_add: operand, high half";
+    CMD_OTHER_LO 0x34 "other_lo" "host_cas: value to compare, low half; get: mailbox address here, low half";
+    CMD_OTHER_HI 0x38 "other_hi" "its high half";
+    CMD_WAIT_HANDLE 0x3C "wait_handle" "write: handle that the next read of WAIT waits for";
 }
 /// Bytes of the command port (its bound).
-pub const COMMAND_PORT_BYTES: u32 = 0x20;
+pub const COMMAND_PORT_BYTES: u32 = 0x40;
 /// Handles (commands in flight) per HPU.
 pub const COMMAND_HANDLES: usize = 4;
 
@@ -113,8 +121,24 @@ pub mod command {
     pub const PLACE: u8 = 2;
     /// Write the bytes to host memory.
     pub const DMA_TO_HOST: u8 = 3;
-    /// Print up to eight characters: they go to the host's print queue, or are counted as lost.
+    /// Print up to eight characters: they go to the host's print queue, or are counted as lost. Takes no handle.
     pub const PRINT: u8 = 4;
+    /// Read bytes from host memory.
+    pub const DMA_FROM_HOST: u8 = 5;
+    /// Put the bytes into a mailbox of another node.
+    pub const PUT: u8 = 6;
+    /// Put bytes of host memory into a mailbox of another node.
+    pub const PUT_HOST: u8 = 7;
+    /// Fetch from a mailbox of another node into one here.
+    pub const GET: u8 = 8;
+    /// Compare and swap 4 or 8 bytes of host memory; the result is what was there.
+    pub const HOST_CAS: u8 = 9;
+    /// Add to 4 or 8 bytes of host memory; the result is what was there.
+    pub const HOST_ADD: u8 = 10;
+    /// Write an event into the process' event ring. Takes no handle.
+    pub const EVENT: u8 = 11;
+    /// Write the event that says that a message whose completion was left to a command is done. Takes no handle.
+    pub const COMPLETE: u8 = 12;
 }
 
 macro_rules! codes { ($table:ident $tdoc:literal $($konst:ident $num:literal $doc:literal;)*) => {

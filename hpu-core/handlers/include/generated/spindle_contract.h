@@ -61,14 +61,22 @@ typedef struct spin_task {
 _Static_assert(sizeof(spin_task_t) == 124 && 124 <= 128, "the task page is as in the contract");
 
 /* Words of the command port, from SPIN_REGION_COMMAND. */
-#define SPIN_CMD_SOURCE                  0x00u        /* virtual address of the data (packet or scratch region, 64-byte aligned) */
-#define SPIN_CMD_LENGTH                  0x04u        /* bytes; print: how many characters, 1 to 8 */
-#define SPIN_CMD_ADDR_LO                 0x08u        /* host address, low half: an offset into the context's host region; print: characters 0 to 3, the first in [7:0] */
-#define SPIN_CMD_ADDR_HI                 0x0cu        /* host address, high half: must be 0; print: characters 4 to 7 */
-#define SPIN_CMD_ISSUE                   0x10u        /* write: opcode, issues the command, waits while the queue is full (print never waits and takes no handle); read: handle of the last command */
+#define SPIN_CMD_SOURCE                  0x00u        /* virtual address of the data, 64-byte aligned (packet, scratch or context region); dma_from_host: where they go; put_host: offset in the context's host region; get: offset in the buffer here */
+#define SPIN_CMD_LENGTH                  0x04u        /* bytes; print: how many characters, 1 to 8; host_cas, host_add: 4 or 8 */
+#define SPIN_CMD_ADDR_LO                 0x08u        /* offset in the context's host region; put, get: mailbox address, low half; print: characters 0 to 3, the first in [7:0]; event, complete: user word, low half */
+#define SPIN_CMD_ADDR_HI                 0x0cu        /* with a host offset: must be 0; put, get: mailbox address, high half; print: characters 4 to 7; event, complete: user word, high half */
+#define SPIN_CMD_ISSUE                   0x10u        /* write: opcode, issues the command, waits while no handle is free; read: handle of the last command */
 #define SPIN_CMD_STATUS                  0x14u        /* bit h = command h is still under way */
 #define SPIN_CMD_ERROR                   0x18u        /* bit h = command h failed; cleared when a new command takes the handle */
-#define SPIN_CMD_WAIT                    0x1cu        /* read: waits until no command of this handler is under way */
+#define SPIN_CMD_WAIT                    0x1cu        /* read: waits until no command of this handler is under way; behind a write of WAIT_HANDLE until that one is over */
+#define SPIN_CMD_RESULT_LO               0x20u        /* read: result of the last host atomic that is over, low half; write: key of the reply to a get */
+#define SPIN_CMD_RESULT_HI               0x24u        /* read: its high half */
+#define SPIN_CMD_NODE                    0x28u        /* put, get: node table index [7:0], process there [31:16] */
+#define SPIN_CMD_KEY                     0x2cu        /* put, get: mailbox key there; host_cas, host_add: operand, low half */
+#define SPIN_CMD_OFFSET                  0x30u        /* put, get: offset in the buffer there; host_cas, host_add: operand, high half */
+#define SPIN_CMD_OTHER_LO                0x34u        /* host_cas: value to compare, low half; get: mailbox address here, low half */
+#define SPIN_CMD_OTHER_HI                0x38u        /* its high half */
+#define SPIN_CMD_WAIT_HANDLE             0x3cu        /* write: handle that the next read of WAIT waits for */
 
 /* Opcodes of commands. */
 #define SPIN_OP_SEND_PACKET              1            /* send the bytes as a frame */

@@ -35,7 +35,7 @@ pub struct PortWrite {
 #[derive(Default)]
 pub struct CommandPort {
     /// What loads read, by word.
-    pub words: [u32; 8],
+    pub words: [u32; 16],
     /// Opcodes that are refused.
     pub refused: Vec<u32>,
     /// No handle is free until this cycle.
@@ -73,7 +73,7 @@ impl CommandPort {
     pub(super) fn access(&mut self, bytes: &[u8], write: bool, now: u64, timing: &Timing, rng: &mut ChaCha8Rng) -> u32 {
         let mut port = Reader::new(bytes);
         let (thread, bank) = (port.field(1) as usize, port.field(2) as usize);
-        let (word, data) = (port.field(3) as usize, port.word());
+        let (word, data) = (port.field(4) as usize, port.word());
         let offset = word as u32 * 4;
         if write {
             self.writes.push(PortWrite { cycle: now, thread, bank, offset, data });

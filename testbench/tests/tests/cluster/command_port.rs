@@ -146,7 +146,7 @@ impl Bench {
     }
 
     fn access(&mut self, kind: &str, thread: usize, bank: u64, word: u64, data: u64) {
-        self.dut.set_bytes("port", &bits(&[(thread as u64, 1), (bank, 2), (word, 3), (data, 32)]));
+        self.dut.set_bytes("port", &bits(&[(thread as u64, 1), (bank, 2), (word, 4), (data, 32)]));
         self.dut.set(kind, 1);
     }
 

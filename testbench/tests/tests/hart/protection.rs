@@ -39,7 +39,7 @@ fn regions(start: &Start) -> [Region; 7] {
         region("context", CONTEXT, start.state.1),
         region("stack", STACK, Hart::stack_bytes()),
         Region { writable: false, ..region("task", TASK, 128) },
-        Region { misaligned: false, words_only: true, ..region("command", COMMAND, 32) },
+        Region { misaligned: false, words_only: true, ..region("command", COMMAND, 64) },
     ]
 }
 

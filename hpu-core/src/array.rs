@@ -24,7 +24,9 @@ use crate::registers::Registers;
 use crate::telemetry::Telemetry;
 use crate::types::{FaultReport, PrintPiece};
 use spindle_blocks::arbiter::StreamArbiter;
-use spindle_blocks::desc::{Command, CsrRequest, CsrResponse, DmaDesc, DmaDone, ReadRequest, TaskDesc, TaskDone};
+use spindle_blocks::desc::{
+    Command, ContextPolicy, CsrRequest, CsrResponse, DmaDesc, DmaDone, ReadRequest, TaskDesc, TaskDone,
+};
 use spindle_blocks::fifo::LutFifo;
 use spindle_contract::params::Config;
 use spindle_verilog::prelude::*;
@@ -76,6 +78,14 @@ pub struct HpuArray {
     pub place_valid: Signal<Out, Bit>,
     /// Four bits a context, as `ContextStatus`.
     pub contexts_feedback: Signal<Out, Bits<64>>,
+    /// HPUs (cluster * hpus + hpu) that can take one task more than before.
+    pub room_feedback: Signal<Out, Bits<32>>,
+    /// Policy of a context that is installed.
+    pub policy: Signal<Out, ContextPolicy>,
+    /// The context.
+    pub policy_index: Signal<Out, Bits<4>>,
+    /// It is installed in this cycle.
+    pub policy_valid: Signal<Out, Bit>,
     /// Packet wanted.
     pub load_request: Signal<Out, ReadRequest>,
     /// There is a request.
@@ -134,6 +144,7 @@ pub struct HpuArray {
     egress_starts: Signal<Local, Bit>,
     dma_done_register: DFF<DmaDone>,
     dma_done_pulse: Reg<Bit>,
+    room: Reg<Bits<32>>,
     _clusters: usize,
     _hpus: usize,
     _rvfi: usize,
@@ -174,6 +185,10 @@ impl HpuArray {
             place_feedback: Default::default(),
             place_valid: Default::default(),
             contexts_feedback: Default::default(),
+            room_feedback: Default::default(),
+            policy: Default::default(),
+            policy_index: Default::default(),
+            policy_valid: Default::default(),
             load_request: Default::default(),
             load_request_valid: Default::default(),
             load_ready: Default::default(),
@@ -213,6 +228,7 @@ impl HpuArray {
             egress_starts: Default::default(),
             dma_done_register: Default::default(),
             dma_done_pulse: Default::default(),
+            room: Default::default(),
             _clusters: config.clusters,
             _hpus: config.hpus,
             _rvfi: retirement_ports(config),
@@ -223,7 +239,7 @@ impl HpuArray {
 impl Logic for HpuArray {
     #[hdl]
     fn update(&mut self) {
-        regs!(self, clock, reset, egress_inside, dma_done_pulse, cycle_low, cycle_high, wraps);
+        regs!(self, clock, reset, egress_inside, dma_done_pulse, room, cycle_low, cycle_high, wraps);
         dffs!(self, clock, dma_done_register);
         clocks!(
             self,
@@ -248,6 +264,15 @@ impl Logic for HpuArray {
         self.dispatcher.task_valid.next = self.task_valid.val();
         self.task_ready.next = self.dispatcher.task_ready.val();
         self.contexts_feedback.next = self.dispatcher.contexts_feedback.val();
+        self.policy.next = self.registers.policy.val();
+        self.policy_index.next = self.registers.install_index.val();
+        self.policy_valid.next = self.registers.install.val();
+        let mut room: Bits<32> = bits::<32>(0);
+        for i in 0..self._clusters * self._hpus {
+            room = room.replace_bit(i, self.clusters[i / self._hpus].room.val().get_bit(i % self._hpus));
+        }
+        self.room.d.next = room;
+        self.room_feedback.next = self.room.q.val();
         self.task_done_feedback.next = self.endings.read.val();
         // A PLACE reaches the scheduler before the end of the handler that issued it; the clusters hold endings back likewise.
         let placed_before = !self.places.read_valid.val();

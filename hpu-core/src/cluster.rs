@@ -64,6 +64,8 @@ pub struct Cluster {
     pub task_valid: Signal<In, Bit>,
     /// It is taken.
     pub task_ready: Signal<Out, Bit>,
+    /// HPUs that can take one task more than before.
+    pub room: Signal<Out, Bits<8>>,
     /// Room for tasks: HPUs that can hold one, those with nothing to do counted twice; at most 15.
     pub free_hpus: Signal<Out, Bits<4>>,
     /// An HPU with nothing to do takes a task.
@@ -201,6 +203,8 @@ pub struct Cluster {
     mover: Mover,
     printer: Printer,
     reporter: Reporter,
+    /// HPUs that took launches in the last cycle.
+    had_room: Reg<Bits<8>>,
     _hpus: usize,
     _rvfi: bool,
 }
@@ -236,6 +240,7 @@ impl Logic for Cluster {
     #[hdl]
     fn update(&mut self) {
         clocks!(self, clock, reset, hpu, command_port, l1, atomics, remote, loader, slots, mover, printer, reporter);
+        regs!(self, clock, reset, had_room);
         self.records.clock.next = self.clock.val();
         self.imem.clock.next = self.clock.val();
         self.imem.write.next = self.imem_write.val();
@@ -469,6 +474,8 @@ impl Logic for Cluster {
                 | (bit_cast::<128, 16>(self.command_port[i].command.val().frame) << bits::<7>(16 * i as u64));
         }
         self.loader.launch_ready.next = launch_ready;
+        self.had_room.d.next = launch_ready;
+        self.room.next = launch_ready & !self.had_room.q.val();
         self.loader.launch_bank.next = launch_bank;
         self.loader.idle.next = idle;
         self.slots.probe_used.next = used;

@@ -1,6 +1,7 @@
 //! The CTX_* registers: a context is put together word by word and installed with one write.
 
 use crate::types::ContextEntry;
+use spindle_blocks::desc::ContextPolicy;
 use spindle_contract::registers::hpu;
 use spindle_verilog::prelude::*;
 
@@ -18,6 +19,12 @@ const CTX_WATCHDOG: u64 = hpu::CTX_WATCHDOG as u64;
 const CTX_SCRATCH_BASE: u64 = hpu::CTX_SCRATCH_BASE as u64;
 const CTX_SCRATCH_SIZE: u64 = hpu::CTX_SCRATCH_SIZE as u64;
 const CTX_INSTALL: u64 = hpu::CTX_INSTALL as u64;
+const CTX_WEIGHT: u64 = hpu::CTX_WEIGHT as u64;
+const CTX_QUOTA: u64 = hpu::CTX_QUOTA as u64;
+const CTX_OVERLOAD: u64 = hpu::CTX_OVERLOAD as u64;
+const CTX_CORE_MASK: u64 = hpu::CTX_CORE_MASK as u64;
+const CTX_USER_HEADER: u64 = hpu::CTX_USER_HEADER as u64;
+const CTX_PROCESS: u64 = hpu::CTX_PROCESS as u64;
 const CTX_ACTIVE: u64 = hpu::CTX_ACTIVE as u64;
 
 /// Staged context, and the mask of active ones.
@@ -26,6 +33,7 @@ const CTX_ACTIVE: u64 = hpu::CTX_ACTIVE as u64;
 /// |---|---|
 /// | registers | in `offset`, `data`, `write` / out `word`, `known`, the same cycle |
 /// | context table, clusters | out `staged`, `install`, `install_index`, `active` |
+/// | packet engine | out `policy`, with `install` and `install_index` |
 ///
 /// `install` comes one cycle after the write, once; a number beyond the last context installs nothing.
 #[derive(LogicBlock, Default)]
@@ -46,13 +54,16 @@ pub struct ContextStaging {
     pub known: Signal<Out, Bit>,
     /// The staged context.
     pub staged: Signal<Out, ContextEntry>,
-    /// Install it.
+    /// Its policy.
+    pub policy: Signal<Out, ContextPolicy>,
+    /// Install both.
     pub install: Signal<Out, Bit>,
     /// Where.
     pub install_index: Signal<Out, Bits<4>>,
     /// Contexts that accept packets.
     pub active: Signal<Out, Bits<16>>,
     entry: Reg<ContextEntry>,
+    policy_register: Reg<ContextPolicy>,
     active_mask: Reg<Bits<16>>,
     installing: Reg<Bit>,
     slot: DFF<Bits<4>>,
@@ -62,16 +73,18 @@ pub struct ContextStaging {
 impl ContextStaging {
     /// For `contexts` contexts.
     pub fn new(contexts: usize) -> Self {
-        Self { _contexts: contexts as u64, ..Default::default() }
+        let policy = ContextPolicy { weight: bits(1), core_mask: bits(u32::MAX as u64), ..Default::default() };
+        Self { _contexts: contexts as u64, policy_register: Reg::new(policy), ..Default::default() }
     }
 }
 
 impl Logic for ContextStaging {
     #[hdl]
     fn update(&mut self) {
-        regs!(self, clock, reset, entry, active_mask, installing);
+        regs!(self, clock, reset, entry, policy_register, active_mask, installing);
         dffs!(self, clock, slot);
         let entry = self.entry.q.val();
+        let policy = self.policy_register.q.val();
         let data = self.data.val();
         let offset = self.offset.val();
         let mut word: Bits<32> = bits::<32>(0);
@@ -90,6 +103,12 @@ impl Logic for ContextStaging {
             CTX_WATCHDOG => word = entry.watchdog,
             CTX_SCRATCH_BASE => word = bit_cast::<32, 16>(entry.scratch_base),
             CTX_SCRATCH_SIZE => word = bit_cast::<32, 16>(entry.scratch_size),
+            CTX_WEIGHT => word = bit_cast::<32, 8>(policy.weight),
+            CTX_QUOTA => word = (bits::<5>(0), policy.packets, bits::<7>(0), policy.messages).cat::<32>(),
+            CTX_OVERLOAD => word = bit_cast::<32, 2>(policy.overload),
+            CTX_CORE_MASK => word = policy.core_mask,
+            CTX_USER_HEADER => word = bit_cast::<32, 7>(policy.user_header),
+            CTX_PROCESS => word = bit_cast::<32, 6>(policy.pid),
             CTX_ACTIVE => word = bit_cast::<32, 16>(self.active_mask.q.val()),
             CTX_INSTALL => word = bits::<32>(0),
             _ => known = false,
@@ -114,6 +133,15 @@ impl Logic for ContextStaging {
                 CTX_WATCHDOG => self.entry.d.next.watchdog = data,
                 CTX_SCRATCH_BASE => self.entry.d.next.scratch_base = data.get_bits::<16>(0),
                 CTX_SCRATCH_SIZE => self.entry.d.next.scratch_size = data.get_bits::<16>(0),
+                CTX_WEIGHT => self.policy_register.d.next.weight = data.get_bits::<8>(0),
+                CTX_QUOTA => {
+                    self.policy_register.d.next.messages = data.get_bits::<9>(0);
+                    self.policy_register.d.next.packets = data.get_bits::<11>(16);
+                }
+                CTX_OVERLOAD => self.policy_register.d.next.overload = data.get_bits::<2>(0),
+                CTX_CORE_MASK => self.policy_register.d.next.core_mask = data,
+                CTX_USER_HEADER => self.policy_register.d.next.user_header = data.get_bits::<7>(0),
+                CTX_PROCESS => self.policy_register.d.next.pid = data.get_bits::<6>(0),
                 CTX_ACTIVE => self.active_mask.d.next = data.get_bits::<16>(0),
                 CTX_INSTALL => self.installing.d.next = data < bits::<32>(self._contexts),
                 _ => {}
@@ -122,6 +150,7 @@ impl Logic for ContextStaging {
         self.install.next = self.installing.q.val();
         self.install_index.next = self.slot.q.val();
         self.staged.next = entry;
+        self.policy.next = policy;
         self.active.next = self.active_mask.q.val();
     }
 }

@@ -124,7 +124,7 @@ impl Logic for Dispatcher {
         }
         self.preferred.d.next = preferred;
 
-        let home = self.buffer.read.val().task_desc.home;
+        let home = self.buffer.read.val().task_desc.cluster;
         let mut choice: Bits<8> = bits::<8>(0);
         let mut at_home: Bits<8> = bits::<8>(0);
         for i in 0..self._clusters {

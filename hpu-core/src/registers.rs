@@ -4,6 +4,7 @@
 //! |---|---|
 //! | CSR block | in `csr` / out `csr_answer` |
 //! | context table, clusters | out `staged`, `install`, `install_index`, `active` |
+//! | packet engine | out `policy`, with `install` and `install_index` |
 //! | clusters | out `imem_write`, `imem_address`, `imem_data` |
 //! | L2 | out `l2_request`, `l2_valid` / in `l2_ready`; in `l2_answer`, `l2_answer_valid` |
 //! | telemetry | in `totals`, `hpu_busy[i]`, `hpu_tasks[i]` |
@@ -16,7 +17,7 @@ use crate::context_staging::ContextStaging;
 use crate::processor::types::{RemoteAnswer, RemoteRequest};
 use crate::telemetry::Totals;
 use crate::types::{ContextEntry, FaultReport, PrintPiece};
-use spindle_blocks::desc::{CsrRequest, CsrResponse};
+use spindle_blocks::desc::{ContextPolicy, CsrRequest, CsrResponse};
 use spindle_contract::registers::hpu;
 use spindle_verilog::prelude::*;
 
@@ -59,7 +60,9 @@ pub struct Registers {
     pub csr_answer: Signal<Out, CsrResponse>,
     /// The staged context.
     pub staged: Signal<Out, ContextEntry>,
-    /// Install it.
+    /// Its policy.
+    pub policy: Signal<Out, ContextPolicy>,
+    /// Install both.
     pub install: Signal<Out, Bit>,
     /// Where.
     pub install_index: Signal<Out, Bits<4>>,
@@ -123,6 +126,7 @@ impl Registers {
             csr: Default::default(),
             csr_answer: Default::default(),
             staged: Default::default(),
+            policy: Default::default(),
             install: Default::default(),
             install_index: Default::default(),
             active: Default::default(),
@@ -240,6 +244,7 @@ impl Logic for Registers {
         let data = request.wdata;
         self.staging.write.next = write;
         self.staged.next = self.staging.staged.val();
+        self.policy.next = self.staging.policy.val();
         self.install.next = self.staging.install.val();
         self.install_index.next = self.staging.install_index.val();
         self.active.next = self.staging.active.val();

@@ -137,7 +137,9 @@ impl Logic for Reporter {
                 fault: ending.fault,
                 cause: ending.cause,
                 cycles: ending.cycles,
-                spare: bits::<8>(0),
+                cluster: self.number.val(),
+                hpu: index,
+                spare: bits::<2>(0),
             };
             self.report_waits.d.next = true;
         } else if self.done_ready.val() {

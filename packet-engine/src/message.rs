@@ -226,8 +226,10 @@ pub fn task_of(order: Order, packet: StoredPacket, home: Bits<3>) -> TaskDesc {
         buf_off: packet.buf_off,
         dropped_bytes: order.dropped,
         flow_control: order.flow_control,
-        home: home,
-        spare: bits::<16>(0),
+        cluster: home,
+        hpu: bits::<3>(0),
+        dispatched: bits::<32>(0),
+        spare: bits::<14>(0),
     }
 }
 

@@ -75,8 +75,10 @@ macro_rules! descriptors { ($m:ident) => { $m! {
         buf_off: 32 "base offset in the buffer",
         dropped_bytes: 32 "completion: bytes that handlers dropped",
         flow_control: 1 "completion: something was dropped for lack of room",
-        home: 3 "preferred cluster",
-        spare: 16 "zero",
+        cluster: 3 "cluster that is to run it",
+        hpu: 3 "HPU of that cluster",
+        dispatched: 32 "cycle in which the task left the packet engine",
+        spare: 14 "zero",
     }
     /// What became of a task, from the HPU array back to the scheduler.
     TaskDone "task_done" {
@@ -92,7 +94,9 @@ macro_rules! descriptors { ($m:ident) => { $m! {
         fault: 1 "the handler was ended by a fault or the watchdog",
         cause: 4 "fault cause",
         cycles: 32 "cycles from first fetch to return",
-        spare: 8 "zero",
+        cluster: 3 "cluster that ran it",
+        hpu: 3 "HPU of that cluster",
+        spare: 2 "zero",
     }
     /// A command that a handler issued, checked and translated by the command port.
     Command "command" {
@@ -284,6 +288,16 @@ macro_rules! descriptors { ($m:ident) => { $m! {
         has_payload: 1 "there is a payload handler",
         has_completion: 1 "there is a completion handler",
     }
+    /// What a context may use and what becomes of packets beyond that, from the HPU array to the packet engine at its installation.
+    ContextPolicy "context_policy" {
+        weight: 8 "share of HPU cycles under load, relative to other contexts, at least 1",
+        messages: 9 "most live messages, 0 = no limit",
+        packets: 11 "most packets inside, 0 = no limit",
+        overload: 2 "what becomes of packets beyond a limit: 0 dropped, 1 placed, 2 refused until there is room (descriptors::overload)",
+        user_header: 7 "bytes of user header at the start of a message, 0 = none: the header handler waits for the packet with these",
+        core_mask: 32 "HPUs that may run its handlers: bit cluster * hpus + hpu",
+        pid: 6 "process whose event ring gets its events",
+    }
 } } }
 
 /// A field of a descriptor.
@@ -334,6 +348,16 @@ pub mod kind {
     pub const PAYLOAD: u8 = 1;
     /// Completion handler.
     pub const COMPLETION: u8 = 2;
+}
+
+/// What becomes of packets beyond the limits of a context.
+pub mod overload {
+    /// Dropped and counted; the completion handler is told.
+    pub const DROP: u8 = 0;
+    /// Placed without running a handler.
+    pub const PLACE: u8 = 1;
+    /// The context accepts nothing until there is room.
+    pub const PAUSE: u8 = 2;
 }
 
 /// Actions of a match rule.

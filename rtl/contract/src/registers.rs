@@ -117,6 +117,12 @@ block! { hpu HPU 3 0x02000 "HPU array: contexts, code, context memory, faults, p
     IMEM_DATA 0x054 "wo" 1 "writes a word to the instruction memories of all clusters, address += 4";
     L2_ADDR 0x058 "rw" 1 "byte address for L2_DATA";
     L2_DATA 0x05C "rw" 1 "reads or writes a word of L2, address += 4";
+    CTX_WEIGHT 0x060 "rw" 1 "staging: share of HPU cycles under load, 1 to 255; 1 after reset";
+    CTX_QUOTA 0x064 "rw" 1 "staging: most live messages [8:0], most packets inside [26:16]; 0 = no limit";
+    CTX_OVERLOAD 0x068 "rw" 1 "staging: what becomes of packets beyond a limit (descriptors::overload)";
+    CTX_CORE_MASK 0x06C "rw" 1 "staging: HPUs that may run its handlers, bit cluster * hpus + hpu; all after reset";
+    CTX_USER_HEADER 0x070 "rw" 1 "staging: bytes of user header, 0 = none";
+    CTX_PROCESS 0x074 "rw" 1 "staging: process whose event ring gets its events";
     TASKS_DONE 0x100 "ro" 1 "tasks ended, faults included";
     TASKS_FAULTED 0x104 "ro" 1 "tasks ended by a fault or the watchdog";
     BUSY_LO 0x108 "ro" 1 "sum over HPUs of cycles in a handler, low half";

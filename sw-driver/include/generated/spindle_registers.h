@@ -77,6 +77,12 @@
 #define SPINDLE_HPU_IMEM_DATA            0x054u       /* wo: writes a word to the instruction memories of all clusters, address += 4 */
 #define SPINDLE_HPU_L2_ADDR              0x058u       /* rw: byte address for L2_DATA */
 #define SPINDLE_HPU_L2_DATA              0x05cu       /* rw: reads or writes a word of L2, address += 4 */
+#define SPINDLE_HPU_CTX_WEIGHT           0x060u       /* rw: staging: share of HPU cycles under load, 1 to 255; 1 after reset */
+#define SPINDLE_HPU_CTX_QUOTA            0x064u       /* rw: staging: most live messages [8:0], most packets inside [26:16]; 0 = no limit */
+#define SPINDLE_HPU_CTX_OVERLOAD         0x068u       /* rw: staging: what becomes of packets beyond a limit (descriptors::overload) */
+#define SPINDLE_HPU_CTX_CORE_MASK        0x06cu       /* rw: staging: HPUs that may run its handlers, bit cluster * hpus + hpu; all after reset */
+#define SPINDLE_HPU_CTX_USER_HEADER      0x070u       /* rw: staging: bytes of user header, 0 = none */
+#define SPINDLE_HPU_CTX_PROCESS          0x074u       /* rw: staging: process whose event ring gets its events */
 #define SPINDLE_HPU_TASKS_DONE           0x100u       /* ro: tasks ended, faults included */
 #define SPINDLE_HPU_TASKS_FAULTED        0x104u       /* ro: tasks ended by a fault or the watchdog */
 #define SPINDLE_HPU_BUSY_LO              0x108u       /* ro: sum over HPUs of cycles in a handler, low half */

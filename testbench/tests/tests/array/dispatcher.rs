@@ -14,7 +14,7 @@ fn task(home: u64, frame: u64) -> Vec<u8> {
     let mut at = 0;
     for field in descriptor.fields {
         let value = match field.name {
-            "home" => home,
+            "cluster" => home,
             "frame" => frame,
             _ => 0,
         };

@@ -157,6 +157,31 @@ fn contexts_are_staged_and_installed() {
                 at += width;
             }
         }
+        let policy = bench.model.port("policy").unwrap_or_else(|error| panic!("{error}"));
+        let word = |bench: &Bench| {
+            bench.model.get_bytes(policy).iter().rev().fold(0u128, |word, b| word << 8 | u128::from(*b))
+        };
+        assert_eq!(word(&bench), 1 | u128::from(u32::MAX) << 37, "weight 1, all HPUs");
+        // Register, its bits, and where they are in the policy.
+        let policies = [
+            (hpu::CTX_WEIGHT, 0xFF, [(0, 8, 0), (0, 0, 0)]),
+            (hpu::CTX_QUOTA, 0x07FF_01FF, [(0, 9, 8), (16, 11, 17)]),
+            (hpu::CTX_OVERLOAD, 3, [(0, 2, 28), (0, 0, 0)]),
+            (hpu::CTX_USER_HEADER, 0x7F, [(0, 7, 30), (0, 0, 0)]),
+            (hpu::CTX_CORE_MASK, u32::MAX, [(0, 32, 37), (0, 0, 0)]),
+            (hpu::CTX_PROCESS, 0x3F, [(0, 6, 69), (0, 0, 0)]),
+        ];
+        let mut expected = 0u128;
+        for (offset, mask, parts) in policies {
+            let value: u32 = rng.random();
+            bench.write(offset, value);
+            assert_eq!(bench.read(offset), value & mask, "offset {offset:#x}");
+            for (from, width, to) in parts {
+                expected |= (u128::from(value) >> from & ((1 << width) - 1)) << to;
+            }
+        }
+        // The weight and the mask replace what stood there.
+        assert_eq!(word(&bench), expected);
         bench.write(hpu::CTX_ACTIVE, 0xBEEF);
         assert_eq!((bench.read(hpu::CTX_ACTIVE), bench.get("active")), (0xBEEF, 0xBEEF));
     });

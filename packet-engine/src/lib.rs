@@ -11,6 +11,7 @@ pub mod header_matcher;
 pub mod header_window;
 pub mod ingress_join;
 pub mod message;
+pub mod message_index;
 pub mod message_table;
 pub mod packet_buffer;
 pub mod packet_engine;

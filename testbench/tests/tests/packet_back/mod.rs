@@ -4,6 +4,7 @@
 mod dut;
 mod engine;
 mod latency;
+mod message_index;
 mod scheduler;
 mod shapes;
 mod traffic;

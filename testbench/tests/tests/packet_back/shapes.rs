@@ -2,6 +2,7 @@
 
 use crate::packet_back::dut::design;
 use packet_engine::dispatch::Dispatch;
+use packet_engine::message_index::MessageIndex;
 use packet_engine::message_table::MessageTable;
 use packet_engine::payload_scheduler::PayloadScheduler;
 use packet_engine::registers::PacketRegisters;
@@ -26,6 +27,7 @@ fn blocks_are_clean() {
     let mut found = vec![check(&mut Egress::default(), "egress")];
     for slots in [16, 64, 256] {
         found.push(check(&mut MessageTable::new(slots), &format!("message_table_{slots}")));
+        found.push(check(&mut MessageIndex::new(slots), &format!("message_index_{slots}")));
     }
     for clusters in [1, 2, 3, 8] {
         found.push(check(&mut Dispatch::new(clusters), &format!("dispatch_{clusters}")));
@@ -43,6 +45,12 @@ fn blocks_are_clean() {
 #[should_panic(expected = "multiple of 16")]
 fn odd_number_of_messages() {
     MessageTable::new(20);
+}
+
+#[test]
+#[should_panic(expected = "a power of two from 16 to 256")]
+fn messages_not_a_power_of_two() {
+    MessageIndex::new(48);
 }
 
 #[test]

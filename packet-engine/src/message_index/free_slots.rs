@@ -1,0 +1,97 @@
+//! The slots that are free, as a queue: the one that was given back longest ago is used first.
+//!
+//! | ports | neighbour |
+//! |---|---|
+//! | out `free`, `free_slot`, from registers / in `take` | scheduler: `take` only with `free`; the next slot is there in the next cycle |
+//! | in `give_back`, `give_back_slot` | scheduler: the slot is on offer 2 cycles later at the earliest |
+//! | in `hold` | the clearing behind reset: nothing goes on offer yet |
+//!
+//! One slot taken and one given back per cycle. Empty behind reset.
+
+use spindle_blocks::ram::LutMemory;
+use spindle_verilog::prelude::*;
+
+/// See the head of this file.
+#[derive(LogicBlock)]
+pub struct FreeSlots {
+    #[allow(missing_docs)]
+    pub clock: Signal<In, Clock>,
+    #[allow(missing_docs)]
+    pub reset: Signal<In, Bit>,
+    /// A slot is free.
+    pub free: Signal<Out, Bit>,
+    /// Which one.
+    pub free_slot: Signal<Out, Bits<8>>,
+    /// It is taken.
+    pub take: Signal<In, Bit>,
+    /// A slot comes back.
+    pub give_back: Signal<In, Bit>,
+    /// Which one.
+    pub give_back_slot: Signal<In, Bits<8>>,
+    /// Nothing is offered yet.
+    pub hold: Signal<In, Bit>,
+    queue: LutMemory<Bits<8>, 8>,
+    read_at: Reg<Bits<8>>,
+    write_at: Reg<Bits<8>>,
+    waiting: Reg<Bits<9>>,
+    offered: Reg<Bit>,
+    offer: DFF<Bits<8>>,
+    _last: usize,
+}
+
+impl FreeSlots {
+    /// A queue for `slots` slots.
+    pub fn new(slots: usize) -> Self {
+        Self {
+            clock: Default::default(),
+            reset: Default::default(),
+            free: Default::default(),
+            free_slot: Default::default(),
+            take: Default::default(),
+            give_back: Default::default(),
+            give_back_slot: Default::default(),
+            hold: Default::default(),
+            queue: LutMemory::with_depth(slots),
+            read_at: Default::default(),
+            write_at: Default::default(),
+            waiting: Default::default(),
+            offered: Default::default(),
+            offer: Default::default(),
+            _last: slots - 1,
+        }
+    }
+}
+
+impl Logic for FreeSlots {
+    #[hdl]
+    fn update(&mut self) {
+        regs!(self, clock, reset, read_at, write_at, waiting, offered);
+        dffs!(self, clock, offer);
+        self.queue.clock.next = self.clock.val();
+
+        self.queue.write_enable.next = self.give_back.val();
+        self.queue.write_address.next = self.write_at.q.val();
+        self.queue.write_data.next = self.give_back_slot.val();
+        if self.give_back.val() {
+            self.write_at.d.next =
+                if self.write_at.q.val() == self._last as u64 { bits::<8>(0) } else { self.write_at.q.val() + 1 };
+        }
+
+        let vacant = !self.offered.q.val() | self.take.val();
+        let load = vacant & self.waiting.q.val().any() & !self.hold.val();
+        self.queue.read_address.next = self.read_at.q.val();
+        self.offered.d.next = load | !vacant;
+        if load {
+            self.offer.d.next = self.queue.read_data.val();
+            self.read_at.d.next =
+                if self.read_at.q.val() == self._last as u64 { bits::<8>(0) } else { self.read_at.q.val() + 1 };
+        }
+        if self.give_back.val() & !load {
+            self.waiting.d.next = self.waiting.q.val() + 1;
+        } else if load & !self.give_back.val() {
+            self.waiting.d.next = self.waiting.q.val() - 1;
+        }
+        self.free.next = self.offered.q.val();
+        self.free_slot.next = self.offer.q.val();
+    }
+}

@@ -1,0 +1,201 @@
+//! The hash table: rows of 4 places, each with the tag of a key and its slot.
+//!
+//! | ports | neighbour |
+//! |---|---|
+//! | in `lookup_hash` / out `fits`, `fitting_slot`, `row_has_room` | look-up: 1 cycle later, from registers |
+//! | in `candidate`, `candidate_valid` / out `moves` | stash: `moves` = it is written to its row in this cycle; seen by `lookup_hash` from the next cycle on |
+//! | in `remove`, `remove_slot` | this slot's key goes, which is in a row; not seen by `lookup_hash` from 2 cycles later on |
+//! | in `clear`, `clear_row` | the clearing behind reset; nothing fits meanwhile |
+//!
+//! No two places of a row have the same tag, so at most one fits; a key whose tag is taken waits in the stash as if the row were full.
+//! Never stalls. Removing has the way it needs; a key is written to another way, or in the next cycle.
+
+use super::key_stash::Candidate;
+use spindle_blocks::ram::LutMemory;
+use spindle_verilog::prelude::*;
+
+/// Places of a row.
+pub const WAYS: usize = 4;
+
+/// What a place says of its key.
+#[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
+pub struct Tag {
+    /// There is one.
+    pub live: Bit,
+    /// The high half of its hash.
+    pub tag: Bits<8>,
+}
+
+/// A place.
+#[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
+pub struct Place {
+    /// Row.
+    pub row: Bits<8>,
+    /// Way.
+    pub way: Bits<2>,
+}
+
+/// See the head of this file.
+#[derive(LogicBlock)]
+pub struct KeyRows {
+    #[allow(missing_docs)]
+    pub clock: Signal<In, Clock>,
+    #[allow(missing_docs)]
+    pub reset: Signal<In, Bit>,
+    /// Hash to look for.
+    pub lookup_hash: Signal<In, Bits<16>>,
+    /// A place has its tag.
+    pub fits: Signal<Out, Bit>,
+    /// That place's slot.
+    pub fitting_slot: Signal<Out, Bits<8>>,
+    /// A key with this hash can be written.
+    pub row_has_room: Signal<Out, Bit>,
+    /// Key to write.
+    pub candidate: Signal<In, Candidate>,
+    /// There is one.
+    pub candidate_valid: Signal<In, Bit>,
+    /// It is written.
+    pub moves: Signal<Out, Bit>,
+    /// A key goes.
+    pub remove: Signal<In, Bit>,
+    /// Its slot.
+    pub remove_slot: Signal<In, Bits<8>>,
+    /// Clear a row.
+    pub clear: Signal<In, Bit>,
+    /// Which.
+    pub clear_row: Signal<In, Bits<8>>,
+    /// For look-ups.
+    tags: [LutMemory<Tag, 8>; WAYS],
+    /// The same, for writing.
+    tags_again: [LutMemory<Tag, 8>; WAYS],
+    slots: [LutMemory<Bits<8>, 8>; WAYS],
+    /// Where each slot's key is.
+    places: LutMemory<Place, 8>,
+    fits_out: Reg<Bit>,
+    fitting_slot_out: DFF<Bits<8>>,
+    room_out: Reg<Bit>,
+    /// A place to empty.
+    emptying: Reg<Bit>,
+    emptying_place: DFF<Place>,
+    _last: usize,
+}
+
+impl KeyRows {
+    /// A table of `rows` rows, a power of two, and as many slots.
+    pub fn new(rows: usize) -> Self {
+        Self {
+            clock: Default::default(),
+            reset: Default::default(),
+            lookup_hash: Default::default(),
+            fits: Default::default(),
+            fitting_slot: Default::default(),
+            row_has_room: Default::default(),
+            candidate: Default::default(),
+            candidate_valid: Default::default(),
+            moves: Default::default(),
+            remove: Default::default(),
+            remove_slot: Default::default(),
+            clear: Default::default(),
+            clear_row: Default::default(),
+            tags: std::array::from_fn(|_| LutMemory::with_depth(rows)),
+            tags_again: std::array::from_fn(|_| LutMemory::with_depth(rows)),
+            slots: std::array::from_fn(|_| LutMemory::with_depth(rows)),
+            places: LutMemory::with_depth(rows),
+            fits_out: Default::default(),
+            fitting_slot_out: Default::default(),
+            room_out: Default::default(),
+            emptying: Default::default(),
+            emptying_place: Default::default(),
+            _last: rows - 1,
+        }
+    }
+}
+
+impl Logic for KeyRows {
+    #[hdl]
+    fn update(&mut self) {
+        regs!(self, clock, reset, fits_out, room_out, emptying);
+        dffs!(self, clock, fitting_slot_out, emptying_place);
+        let candidate = self.candidate.val();
+        let lookup_row = self.lookup_hash.val().get_bits::<8>(0) & (self._last as u64);
+        let lookup_tag = self.lookup_hash.val().get_bits::<8>(8);
+        let write_row = candidate.hash.get_bits::<8>(0) & (self._last as u64);
+        let write_tag = Tag { live: true, tag: candidate.hash.get_bits::<8>(8) };
+
+        // Look up.
+        let mut fits: Bit = false;
+        let mut fitting_slot: Bits<8> = bits::<8>(0);
+        let mut vacant: Bit = false;
+        for w in 0..WAYS {
+            self.tags[w].read_address.next = lookup_row;
+            self.slots[w].read_address.next = lookup_row;
+            let place = self.tags[w].read_data.val();
+            let same = place.live & (place.tag == lookup_tag);
+            fits = fits | same;
+            fitting_slot = fitting_slot | (repeat::<8>(same) & self.slots[w].read_data.val());
+            vacant = vacant | !place.live;
+        }
+        self.fits_out.d.next = fits & !self.clear.val();
+        self.fitting_slot_out.d.next = fitting_slot;
+        self.room_out.d.next = vacant & !fits;
+        self.fits.next = self.fits_out.q.val();
+        self.fitting_slot.next = self.fitting_slot_out.q.val();
+        self.row_has_room.next = self.room_out.q.val();
+
+        // Remove: find the place, then empty it.
+        self.places.read_address.next = self.remove_slot.val();
+        self.emptying.d.next = self.remove.val();
+        self.emptying_place.d.next = self.places.read_data.val();
+        let emptied = self.emptying_place.q.val();
+
+        // Write: the first vacant way that is not being emptied.
+        let mut vacancies: Bits<4> = bits::<4>(0);
+        let mut taken: Bit = false;
+        for w in 0..WAYS {
+            self.tags_again[w].read_address.next = write_row;
+            let place = self.tags_again[w].read_data.val();
+            let empties = self.emptying.q.val() & (emptied.way == w as u64);
+            vacancies = vacancies.replace_bit(w, !place.live & !empties);
+            taken = taken | (place == write_tag);
+        }
+        let moves = self.candidate_valid.val() & vacancies.any() & !taken;
+        self.moves.next = moves;
+        let way = if vacancies.get_bit(0) {
+            bits::<2>(0)
+        } else if vacancies.get_bit(1) {
+            bits::<2>(1)
+        } else if vacancies.get_bit(2) {
+            bits::<2>(2)
+        } else {
+            bits::<2>(3)
+        };
+        for w in 0..WAYS {
+            let empties = self.emptying.q.val() & (emptied.way == w as u64);
+            let written = moves & (way == w as u64);
+            let row = if self.clear.val() {
+                self.clear_row.val()
+            } else if empties {
+                emptied.row
+            } else {
+                write_row
+            };
+            let tag = if self.clear.val() | empties { Default::default() } else { write_tag };
+            self.tags[w].clock.next = self.clock.val();
+            self.tags[w].write_enable.next = written | empties | self.clear.val();
+            self.tags[w].write_address.next = row;
+            self.tags[w].write_data.next = tag;
+            self.tags_again[w].clock.next = self.clock.val();
+            self.tags_again[w].write_enable.next = written | empties | self.clear.val();
+            self.tags_again[w].write_address.next = row;
+            self.tags_again[w].write_data.next = tag;
+            self.slots[w].clock.next = self.clock.val();
+            self.slots[w].write_enable.next = written;
+            self.slots[w].write_address.next = write_row;
+            self.slots[w].write_data.next = candidate.slot;
+        }
+        self.places.clock.next = self.clock.val();
+        self.places.write_enable.next = moves;
+        self.places.write_address.next = candidate.slot;
+        self.places.write_data.next = Place { row: write_row, way: way };
+    }
+}

@@ -1,0 +1,146 @@
+//! The keys that are not in a row yet: new ones on their way, and those whose row is full.
+//!
+//! | ports | neighbour |
+//! |---|---|
+//! | in `sought` / out `hit`, `hit_slot` | look-up, second stage: in the same cycle; `hit_slot` is 0 without a hit |
+//! | in `insert`, `insert_key`, `insert_hash`, `insert_slot` | a new key; seen from the next cycle on; with a place free only |
+//! | in `remove`, `remove_slot` / out `remove_here` | this slot's key goes, at once, also for `sought` of this cycle; `remove_here`: it was here and not in a row |
+//! | out `candidate`, `candidate_valid` / in `moves` | rows: the key tried in this cycle, and that it is written to its row in this cycle |
+//! | out `room`, `ample_room` | 4, 6 places are free |
+//!
+//! A key that moves stays for one more cycle, so that a look-up whose row was read before the write meets it here. One key is
+//! tried per cycle: one that was not tried yet, else the others again in turn, so keys that are stuck do not delay new ones.
+
+use crate::header_matcher::types::lowest;
+use crate::message::MessageKey;
+use spindle_verilog::prelude::*;
+
+/// Places.
+pub const PLACES: usize = 8;
+
+/// A key on its way to a row.
+#[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
+pub struct Candidate {
+    /// Hash of the key.
+    pub hash: Bits<16>,
+    /// Its slot.
+    pub slot: Bits<8>,
+}
+
+/// See the head of this file.
+#[derive(LogicBlock, Default)]
+pub struct KeyStash {
+    #[allow(missing_docs)]
+    pub clock: Signal<In, Clock>,
+    #[allow(missing_docs)]
+    pub reset: Signal<In, Bit>,
+    /// Key to look for.
+    pub sought: Signal<In, MessageKey>,
+    /// It is here.
+    pub hit: Signal<Out, Bit>,
+    /// Its slot.
+    pub hit_slot: Signal<Out, Bits<8>>,
+    /// A new key.
+    pub insert: Signal<In, Bit>,
+    /// The key.
+    pub insert_key: Signal<In, MessageKey>,
+    /// Its hash.
+    pub insert_hash: Signal<In, Bits<16>>,
+    /// Its slot.
+    pub insert_slot: Signal<In, Bits<8>>,
+    /// A key goes.
+    pub remove: Signal<In, Bit>,
+    /// Its slot.
+    pub remove_slot: Signal<In, Bits<8>>,
+    /// It was here only.
+    pub remove_here: Signal<Out, Bit>,
+    /// Key to put into its row.
+    pub candidate: Signal<Out, Candidate>,
+    /// There is one.
+    pub candidate_valid: Signal<Out, Bit>,
+    /// It is written there.
+    pub moves: Signal<In, Bit>,
+    /// Four places are free.
+    pub room: Signal<Out, Bit>,
+    /// Six places are free.
+    pub ample_room: Signal<Out, Bit>,
+    used: Reg<Bits<8>>,
+    tried: Reg<Bits<8>>,
+    /// The place that is tried in this cycle.
+    trying: Reg<Bits<8>>,
+    /// The place whose key was written to its row in the last cycle.
+    moved: Reg<Bits<8>>,
+    keys: [DFF<MessageKey>; PLACES],
+    entries: [DFF<Candidate>; PLACES],
+    current: DFF<Candidate>,
+}
+
+impl Logic for KeyStash {
+    #[hdl]
+    fn update(&mut self) {
+        regs!(self, clock, reset, used, tried, trying, moved);
+        dffs!(self, clock, keys, entries, current);
+        let used = self.used.q.val();
+
+        // Remove and look up.
+        let mut leaving: Bits<8> = bits::<8>(0);
+        let mut hits: Bits<8> = bits::<8>(0);
+        let mut hit_slot: Bits<8> = bits::<8>(0);
+        for i in 0..PLACES {
+            let slot = self.entries[i].q.val().slot;
+            let leaves = used.get_bit(i) & self.remove.val() & (slot == self.remove_slot.val());
+            let same = used.get_bit(i) & !leaves & (self.keys[i].q.val() == self.sought.val());
+            leaving = leaving.replace_bit(i, leaves);
+            hits = hits.replace_bit(i, same);
+            // At most one place holds a key, so the numbers can be OR-ed.
+            hit_slot = hit_slot | (repeat::<8>(same) & slot);
+        }
+        self.hit.next = hits.any();
+        self.hit_slot.next = hit_slot;
+        self.remove_here.next = (leaving & !self.moved.q.val()).any();
+
+        // Insert.
+        let target = lowest(!used) & repeat::<8>(self.insert.val());
+        for i in 0..PLACES {
+            if target.get_bit(i) {
+                self.keys[i].d.next = self.insert_key.val();
+                self.entries[i].d.next = Candidate { hash: self.insert_hash.val(), slot: self.insert_slot.val() };
+            }
+        }
+        self.used.d.next = (used & !leaving & !self.moved.q.val()) | target;
+
+        // Choose what is tried in the next cycle.
+        let waiting = used & !self.moved.q.val() & !self.trying.q.val();
+        let fresh = waiting & !self.tried.q.val();
+        let chosen = lowest(if fresh.any() { fresh } else { waiting });
+        let mut current: Candidate = Default::default();
+        for i in 0..PLACES {
+            if chosen.get_bit(i) {
+                current = self.entries[i].q.val();
+            }
+        }
+        self.current.d.next = current;
+        self.trying.d.next = chosen & !leaving;
+        let again = if fresh.any() { self.tried.q.val() } else { bits::<8>(0) };
+        self.tried.d.next = (again | chosen) & !target;
+        self.candidate.next = self.current.q.val();
+        self.candidate_valid.next = (self.trying.q.val() & !leaving).any();
+        self.moved.d.next = self.trying.q.val() & repeat::<8>(self.moves.val());
+
+        // Room, from the numbers of free places in each half.
+        let low = count_of(!used.get_bits::<4>(0));
+        let high = count_of(!used.get_bits::<4>(4));
+        let total = zext::<4, 3>(low) + zext::<4, 3>(high);
+        self.room.next = total >= 4;
+        self.ample_room.next = total >= 6;
+    }
+}
+
+/// Set bits of `x`.
+#[hdl_fn]
+pub fn count_of(x: Bits<4>) -> Bits<3> {
+    zext::<3, 1>(x.get_bits::<1>(0))
+        + zext::<3, 1>(x.get_bits::<1>(1))
+        + zext::<3, 1>(x.get_bits::<1>(2))
+        + zext::<3, 1>(x.get_bits::<1>(3))
+}

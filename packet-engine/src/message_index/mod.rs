@@ -1,0 +1,258 @@
+//! The message index: from a message's key to its slot, and the list of slots that are free.
+//!
+//! Exact: a hash only says where to look, the whole key is compared, so no two messages are ever taken for one. A new key goes
+//! into a [stash](KeyStash) of 8, which every look-up searches, and from there in the background into a row of the
+//! [hash table](KeyRows) (as many rows as slots, 4 places each); a key whose row is full stays in the stash until there is room.
+//!
+//! | ports | neighbour |
+//! |---|---|
+//! | in `lookup` / out `hit`, `hit_slot`, `can_insert` | scheduler: answer 2 cycles later, from registers, every cycle |
+//! | out `free`, `free_slot` / in `claim` | scheduler: `claim` takes the slot that `free_slot` shows; the next one is there in the next cycle |
+//! | in `insert`, `insert_named`, `insert_key`, `insert_slot` | scheduler: this claimed slot has this key; `insert_named` = 0: it cannot be found (a packet that is a message of its own) |
+//! | in `give_back`, `give_back_slot` | scheduler: the message is over; its key goes, its slot is free and used again after all others |
+//! | out `open` | messages alive |
+//! | out `ready` | 0 in the cycles behind reset in which the tables are cleared, one per slot; nothing is free until then |
+//!
+//! `claim`, `insert` (of the same slot or of one claimed earlier) and `give_back` may come in every cycle, all together. An answer
+//! knows every `insert` and `give_back` up to the cycle before it: those of the cycle of the look-up and of the next one too.
+//! `can_insert` says that an `insert` of the key looked up has a place if it comes at most 2 cycles after the answer. Never stalls.
+//!
+//! Cost of a full row: the key lives in the stash. With 4 places in each row, all slots in use and hashes at random, one key
+//! in 200 does. A key whose row is full is let in while 6 places of the stash are free, any other while 4 are.
+
+pub mod free_slots;
+pub mod key_rows;
+pub mod key_stash;
+
+use crate::message::MessageKey;
+use free_slots::FreeSlots;
+use key_rows::KeyRows;
+use key_stash::KeyStash;
+use spindle_blocks::ram::LutMemory;
+use spindle_verilog::prelude::*;
+
+/// Bits of a key.
+pub const KEY_BITS: usize = MessageKey::BITS;
+/// The high 40 bits of the constant of [`key_hash`]. It is chosen so that counting in the low bits of the message number, of either byte
+/// end of the node number, of the process, or of two of them, meets each row equally often, and so that each bit of the hash
+/// depends on at most 33 bits of the key, which are two levels of LUT6.
+pub const MIXER_HIGH: u64 = 0x60_9089_824a;
+/// The low 64 bits of it.
+pub const MIXER_LOW: u64 = 0xa0d0_c242_9d18_3d13;
+
+/// Toeplitz hash of a key: bit i is the parity of the key's bits under the constant, shifted by i. The low 8 bits choose the row,
+/// the high 8 are the tag.
+#[hdl_fn]
+pub fn key_hash(key: Bits<KEY_BITS>) -> Bits<16> {
+    let mixer = (bits::<40>(MIXER_HIGH), bits::<64>(MIXER_LOW)).cat::<104>();
+    (
+        (key & mixer.get_bits::<KEY_BITS>(15)).xor(),
+        (key & mixer.get_bits::<KEY_BITS>(14)).xor(),
+        (key & mixer.get_bits::<KEY_BITS>(13)).xor(),
+        (key & mixer.get_bits::<KEY_BITS>(12)).xor(),
+        (key & mixer.get_bits::<KEY_BITS>(11)).xor(),
+        (key & mixer.get_bits::<KEY_BITS>(10)).xor(),
+        (key & mixer.get_bits::<KEY_BITS>(9)).xor(),
+        (key & mixer.get_bits::<KEY_BITS>(8)).xor(),
+        (key & mixer.get_bits::<KEY_BITS>(7)).xor(),
+        (key & mixer.get_bits::<KEY_BITS>(6)).xor(),
+        (key & mixer.get_bits::<KEY_BITS>(5)).xor(),
+        (key & mixer.get_bits::<KEY_BITS>(4)).xor(),
+        (key & mixer.get_bits::<KEY_BITS>(3)).xor(),
+        (key & mixer.get_bits::<KEY_BITS>(2)).xor(),
+        (key & mixer.get_bits::<KEY_BITS>(1)).xor(),
+        (key & mixer.get_bits::<KEY_BITS>(0)).xor(),
+    )
+        .cat::<16>()
+}
+
+/// See the head of this file.
+#[derive(LogicBlock)]
+pub struct MessageIndex {
+    #[allow(missing_docs)]
+    pub clock: Signal<In, Clock>,
+    #[allow(missing_docs)]
+    pub reset: Signal<In, Bit>,
+    /// Key to look for.
+    pub lookup: Signal<In, MessageKey>,
+    /// A live message has the key.
+    pub hit: Signal<Out, Bit>,
+    /// Its slot.
+    pub hit_slot: Signal<Out, Bits<8>>,
+    /// There is a place for the key.
+    pub can_insert: Signal<Out, Bit>,
+    /// A slot is free.
+    pub free: Signal<Out, Bit>,
+    /// Which one.
+    pub free_slot: Signal<Out, Bits<8>>,
+    /// Take it.
+    pub claim: Signal<In, Bit>,
+    /// A claimed slot gets its key.
+    pub insert: Signal<In, Bit>,
+    /// It can be found by it.
+    pub insert_named: Signal<In, Bit>,
+    /// The key.
+    pub insert_key: Signal<In, MessageKey>,
+    /// The slot.
+    pub insert_slot: Signal<In, Bits<8>>,
+    /// A message is over.
+    pub give_back: Signal<In, Bit>,
+    /// Its slot.
+    pub give_back_slot: Signal<In, Bits<8>>,
+    /// Messages alive.
+    pub open: Signal<Out, Bits<16>>,
+    /// The tables are cleared.
+    pub ready: Signal<Out, Bit>,
+    free_slots: FreeSlots,
+    key_rows: KeyRows,
+    key_stash: KeyStash,
+    /// The key of each slot.
+    keys: LutMemory<MessageKey, 8>,
+    /// The slot's key can be found.
+    named: LutMemory<Bit, 8>,
+    /// Next slot to clear.
+    clear_slot: Reg<Bits<8>>,
+    cleared: Reg<Bit>,
+    /// Key of the second stage.
+    sought: DFF<MessageKey>,
+    /// Slots that were given back in the last two cycles; their rows may have been read before.
+    gone: [Reg<Bit>; 2],
+    gone_slot: [DFF<Bits<8>>; 2],
+    found: Reg<Bit>,
+    found_slot: DFF<Bits<8>>,
+    room: Reg<Bit>,
+    alive: Reg<Bits<16>>,
+    _last: usize,
+}
+
+impl MessageIndex {
+    /// An index of `slots` messages: a power of two from 16 to 256.
+    pub fn new(slots: usize) -> Self {
+        assert!(
+            (16..=256).contains(&slots) && slots.is_power_of_two(),
+            "MessageIndex: live_messages must be a power of two from 16 to 256, not {slots}; round it up"
+        );
+        Self {
+            clock: Default::default(),
+            reset: Default::default(),
+            lookup: Default::default(),
+            hit: Default::default(),
+            hit_slot: Default::default(),
+            can_insert: Default::default(),
+            free: Default::default(),
+            free_slot: Default::default(),
+            claim: Default::default(),
+            insert: Default::default(),
+            insert_named: Default::default(),
+            insert_key: Default::default(),
+            insert_slot: Default::default(),
+            give_back: Default::default(),
+            give_back_slot: Default::default(),
+            open: Default::default(),
+            ready: Default::default(),
+            free_slots: FreeSlots::new(slots),
+            key_rows: KeyRows::new(slots),
+            key_stash: Default::default(),
+            keys: LutMemory::with_depth(slots),
+            named: LutMemory::with_depth(slots),
+            clear_slot: Default::default(),
+            cleared: Default::default(),
+            sought: Default::default(),
+            gone: Default::default(),
+            gone_slot: Default::default(),
+            found: Default::default(),
+            found_slot: Default::default(),
+            room: Default::default(),
+            alive: Default::default(),
+            _last: slots - 1,
+        }
+    }
+}
+
+impl Logic for MessageIndex {
+    #[hdl]
+    fn update(&mut self) {
+        regs!(self, clock, reset, clear_slot, cleared, gone, found, room, alive);
+        dffs!(self, clock, sought, gone_slot, found_slot);
+        clocks!(self, clock, reset, free_slots, key_rows, key_stash);
+        self.keys.clock.next = self.clock.val();
+        self.named.clock.next = self.clock.val();
+
+        // Behind reset every row is emptied and every slot put on the list of free ones.
+        let clearing = !self.cleared.q.val();
+        if clearing {
+            self.clear_slot.d.next = self.clear_slot.q.val() + 1;
+            self.cleared.d.next = self.clear_slot.q.val() == self._last as u64;
+        }
+        self.ready.next = self.cleared.q.val();
+
+        // Slots.
+        self.free_slots.take.next = self.claim.val();
+        self.free_slots.hold.next = clearing;
+        self.free_slots.give_back.next = self.give_back.val() | clearing;
+        self.free_slots.give_back_slot.next =
+            if clearing { self.clear_slot.q.val() } else { self.give_back_slot.val() };
+        self.free.next = self.free_slots.free.val();
+        self.free_slot.next = self.free_slots.free_slot.val();
+        if self.claim.val() & !self.give_back.val() {
+            self.alive.d.next = self.alive.q.val() + 1;
+        } else if self.give_back.val() & !self.claim.val() {
+            self.alive.d.next = self.alive.q.val() - 1;
+        }
+        self.open.next = self.alive.q.val();
+
+        // In and out.
+        let enters = self.insert.val() & self.insert_named.val();
+        self.keys.write_enable.next = enters;
+        self.keys.write_address.next = self.insert_slot.val();
+        self.keys.write_data.next = self.insert_key.val();
+        self.named.write_enable.next = self.insert.val();
+        self.named.write_address.next = self.insert_slot.val();
+        self.named.write_data.next = self.insert_named.val();
+        self.named.read_address.next = self.give_back_slot.val();
+        let leaves = self.give_back.val() & self.named.read_data.val();
+        self.key_stash.insert.next = enters;
+        self.key_stash.insert_key.next = self.insert_key.val();
+        self.key_stash.insert_hash.next = key_hash(pack(self.insert_key.val()));
+        self.key_stash.insert_slot.next = self.insert_slot.val();
+        self.key_stash.remove.next = leaves;
+        self.key_stash.remove_slot.next = self.give_back_slot.val();
+        self.key_rows.remove.next = leaves & !self.key_stash.remove_here.val();
+        self.key_rows.remove_slot.next = self.give_back_slot.val();
+        self.key_rows.candidate.next = self.key_stash.candidate.val();
+        self.key_rows.candidate_valid.next = self.key_stash.candidate_valid.val();
+        self.key_stash.moves.next = self.key_rows.moves.val();
+        self.key_rows.clear.next = clearing;
+        self.key_rows.clear_row.next = self.clear_slot.q.val();
+
+        // First stage: hash, row, the place whose tag fits.
+        self.key_rows.lookup_hash.next = key_hash(pack(self.lookup.val()));
+        self.sought.d.next = self.lookup.val();
+
+        // Second stage: its whole key, beside the stash and the key that is coming in.
+        let sought = self.sought.q.val();
+        let row_slot = self.key_rows.fitting_slot.val();
+        self.keys.read_address.next = row_slot;
+        self.gone[0].d.next = leaves;
+        self.gone_slot[0].d.next = self.give_back_slot.val();
+        self.gone[1].d.next = self.gone[0].q.val();
+        self.gone_slot[1].d.next = self.gone_slot[0].q.val();
+        let gone = (leaves & (self.give_back_slot.val() == row_slot))
+            | (self.gone[0].q.val() & (self.gone_slot[0].q.val() == row_slot))
+            | (self.gone[1].q.val() & (self.gone_slot[1].q.val() == row_slot));
+        let in_row = self.key_rows.fits.val() & (self.keys.read_data.val() == sought) & !gone;
+        self.key_stash.sought.next = sought;
+        let comes = enters & (self.insert_key.val() == sought);
+        self.found.d.next = in_row | self.key_stash.hit.val() | comes;
+        // At most one of them, so the numbers can be OR-ed.
+        self.found_slot.d.next = (repeat::<8>(in_row) & row_slot)
+            | self.key_stash.hit_slot.val()
+            | (repeat::<8>(comes) & self.insert_slot.val());
+        let room =
+            if self.key_rows.row_has_room.val() { self.key_stash.room.val() } else { self.key_stash.ample_room.val() };
+        self.room.d.next = room & !clearing;
+        self.hit.next = self.found.q.val();
+        self.hit_slot.next = self.found_slot.q.val();
+        self.can_insert.next = self.room.q.val();
+    }
+}

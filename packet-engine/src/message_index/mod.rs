@@ -8,13 +8,13 @@
 //! |---|---|
 //! | in `lookup` / out `hit`, `hit_slot`, `can_insert` | scheduler: answer 2 cycles later, from registers, every cycle |
 //! | out `free`, `free_slot` / in `claim` | scheduler: `claim` takes the slot that `free_slot` shows; the next one is there in the next cycle |
-//! | in `insert`, `insert_named`, `insert_key`, `insert_slot` | scheduler: this claimed slot has this key; `insert_named` = 0: it cannot be found (a packet that is a message of its own) |
-//! | in `give_back`, `give_back_slot` | scheduler: the message is over; its key goes, its slot is free and used again after all others |
+//! | in `insert`, `insert_key`, `insert_slot` | scheduler: this claimed slot has this key. A message that nobody can join needs none |
+//! | in `remove`, `give_back`, `give_back_slot` | scheduler: `remove`: the slot's key goes; `give_back`: the slot is free and is used again after all others. A slot that has a key is given back with `remove` or after it |
 //! | out `open` | messages alive |
 //! | out `ready` | 0 in the cycles behind reset in which the tables are cleared, one per slot; nothing is free until then |
 //!
-//! `claim`, `insert` (of the same slot or of one claimed earlier) and `give_back` may come in every cycle, all together. An answer
-//! knows every `insert` and `give_back` up to the cycle before it: those of the cycle of the look-up and of the next one too.
+//! All four may come in every cycle, together; `insert` in the cycle of its `claim` or later. An answer
+//! knows every `insert` and `remove` up to the cycle before it: those of the cycle of the look-up and of the next one too.
 //! `can_insert` says that an `insert` of the key looked up has a place if it comes at most 2 cycles after the answer. Never stalls.
 //!
 //! Cost of a full row: the key lives in the stash. With 4 places in each row, all slots in use and hashes at random, one key
@@ -89,15 +89,15 @@ pub struct MessageIndex {
     pub claim: Signal<In, Bit>,
     /// A claimed slot gets its key.
     pub insert: Signal<In, Bit>,
-    /// It can be found by it.
-    pub insert_named: Signal<In, Bit>,
     /// The key.
     pub insert_key: Signal<In, MessageKey>,
     /// The slot.
     pub insert_slot: Signal<In, Bits<8>>,
-    /// A message is over.
+    /// The key of `give_back_slot` goes.
+    pub remove: Signal<In, Bit>,
+    /// That slot is free.
     pub give_back: Signal<In, Bit>,
-    /// Its slot.
+    /// Slot of both.
     pub give_back_slot: Signal<In, Bits<8>>,
     /// Messages alive.
     pub open: Signal<Out, Bits<16>>,
@@ -108,14 +108,12 @@ pub struct MessageIndex {
     key_stash: KeyStash,
     /// The key of each slot.
     keys: LutMemory<MessageKey, 8>,
-    /// The slot's key can be found.
-    named: LutMemory<Bit, 8>,
     /// Next slot to clear.
     clear_slot: Reg<Bits<8>>,
     cleared: Reg<Bit>,
     /// Key of the second stage.
     sought: DFF<MessageKey>,
-    /// Slots that were given back in the last two cycles; their rows may have been read before.
+    /// Slots whose keys went in the last two cycles; their rows may have been read before.
     gone: [Reg<Bit>; 2],
     gone_slot: [DFF<Bits<8>>; 2],
     found: Reg<Bit>,
@@ -143,9 +141,9 @@ impl MessageIndex {
             free_slot: Default::default(),
             claim: Default::default(),
             insert: Default::default(),
-            insert_named: Default::default(),
             insert_key: Default::default(),
             insert_slot: Default::default(),
+            remove: Default::default(),
             give_back: Default::default(),
             give_back_slot: Default::default(),
             open: Default::default(),
@@ -154,7 +152,6 @@ impl MessageIndex {
             key_rows: KeyRows::new(slots),
             key_stash: Default::default(),
             keys: LutMemory::with_depth(slots),
-            named: LutMemory::with_depth(slots),
             clear_slot: Default::default(),
             cleared: Default::default(),
             sought: Default::default(),
@@ -176,7 +173,6 @@ impl Logic for MessageIndex {
         dffs!(self, clock, sought, gone_slot, found_slot);
         clocks!(self, clock, reset, free_slots, key_rows, key_stash);
         self.keys.clock.next = self.clock.val();
-        self.named.clock.next = self.clock.val();
 
         // Behind reset every row is emptied and every slot put on the list of free ones.
         let clearing = !self.cleared.q.val();
@@ -202,19 +198,14 @@ impl Logic for MessageIndex {
         self.open.next = self.alive.q.val();
 
         // In and out.
-        let enters = self.insert.val() & self.insert_named.val();
-        self.keys.write_enable.next = enters;
+        self.keys.write_enable.next = self.insert.val();
         self.keys.write_address.next = self.insert_slot.val();
         self.keys.write_data.next = self.insert_key.val();
-        self.named.write_enable.next = self.insert.val();
-        self.named.write_address.next = self.insert_slot.val();
-        self.named.write_data.next = self.insert_named.val();
-        self.named.read_address.next = self.give_back_slot.val();
-        let leaves = self.give_back.val() & self.named.read_data.val();
-        self.key_stash.insert.next = enters;
+        self.key_stash.insert.next = self.insert.val();
         self.key_stash.insert_key.next = self.insert_key.val();
         self.key_stash.insert_hash.next = key_hash(pack(self.insert_key.val()));
         self.key_stash.insert_slot.next = self.insert_slot.val();
+        let leaves = self.remove.val();
         self.key_stash.remove.next = leaves;
         self.key_stash.remove_slot.next = self.give_back_slot.val();
         self.key_rows.remove.next = leaves & !self.key_stash.remove_here.val();
@@ -242,7 +233,7 @@ impl Logic for MessageIndex {
             | (self.gone[1].q.val() & (self.gone_slot[1].q.val() == row_slot));
         let in_row = self.key_rows.fits.val() & (self.keys.read_data.val() == sought) & !gone;
         self.key_stash.sought.next = sought;
-        let comes = enters & (self.insert_key.val() == sought);
+        let comes = self.insert.val() & (self.insert_key.val() == sought);
         self.found.d.next = in_row | self.key_stash.hit.val() | comes;
         // At most one of them, so the numbers can be OR-ed.
         self.found_slot.d.next = (repeat::<8>(in_row) & row_slot)

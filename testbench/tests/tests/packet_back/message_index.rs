@@ -109,8 +109,10 @@ fn hash_is_as_defined() {
 struct Cycle {
     lookup: Option<Key>,
     claim: bool,
-    /// Key (if it can be found) and slot.
-    insert: Option<(Option<Key>, u64)>,
+    insert: Option<(Key, u64)>,
+    /// The key of this slot goes.
+    remove: Option<u64>,
+    /// This slot is free; the same as `remove` if both are there.
     give_back: Option<u64>,
 }
 
@@ -120,11 +122,10 @@ struct Bench {
     slots: usize,
     now: u64,
     live: HashMap<Key, u64>,
-    /// Slots in use with their keys.
+    /// Slots in use with their keys, if they have one.
     owners: HashMap<u64, Option<Key>>,
     /// Free slots in order, with the cycle from which each may be offered.
     free: VecDeque<(u64, u64)>,
-    claimed: usize,
     asked: [Option<Key>; 2],
     hits: usize,
 }
@@ -139,7 +140,6 @@ impl Bench {
             live: HashMap::new(),
             owners: HashMap::new(),
             free: VecDeque::new(),
-            claimed: 0,
             asked: [None; 2],
             hits: 0,
         };
@@ -149,7 +149,7 @@ impl Bench {
 
     /// Resets it, and checks that the clearing takes one cycle per slot.
     fn reset(&mut self) {
-        for port in ["claim", "insert", "give_back"] {
+        for port in ["claim", "insert", "remove", "give_back"] {
             self.dut.set(port, 0);
         }
         self.dut.model.reset(2);
@@ -166,7 +166,6 @@ impl Bench {
         assert_eq!(cycles, self.slots);
         self.live.clear();
         self.owners.clear();
-        self.claimed = 0;
         self.asked = [None; 2];
         self.free = (0..self.slots as u64).map(|slot| (slot, self.now + 1)).collect();
         self.step(Cycle::default());
@@ -190,7 +189,7 @@ impl Bench {
         let expected = self.free.front().filter(|(_, from)| *from <= self.now).map(|(slot, _)| *slot);
         let got = self.dut.high("free").then(|| self.dut.get("free_slot"));
         assert_eq!(got, expected, "cycle {}: free slot", self.now);
-        assert_eq!(self.dut.get("open") as usize, self.claimed, "cycle {}", self.now);
+        assert_eq!(self.dut.get("open") as usize, self.owners.len(), "cycle {}", self.now);
         got
     }
 
@@ -199,29 +198,28 @@ impl Bench {
         self.dut.set("claim", cycle.claim as u64);
         self.dut.set("insert", cycle.insert.is_some() as u64);
         if let Some((key, slot)) = cycle.insert {
-            self.dut.set("insert_named", key.is_some() as u64);
-            self.dut.set_bytes("insert_key", &key.unwrap_or(Key(1, 2, 3, 4)).bytes());
+            self.dut.set_bytes("insert_key", &key.bytes());
             self.dut.set("insert_slot", slot);
         }
+        self.dut.set("remove", cycle.remove.is_some() as u64);
         self.dut.set("give_back", cycle.give_back.is_some() as u64);
-        self.dut.set("give_back_slot", cycle.give_back.unwrap_or(0));
+        self.dut.set("give_back_slot", cycle.give_back.or(cycle.remove).unwrap_or(0));
         self.dut.tick();
         if cycle.claim {
-            self.free.pop_front().expect("a slot was on offer");
-            self.claimed += 1;
+            let (slot, _) = self.free.pop_front().expect("a slot was on offer");
+            assert!(self.owners.insert(slot, None).is_none());
         }
         if let Some((key, slot)) = cycle.insert {
-            assert!(self.owners.insert(slot, key).is_none());
-            if let Some(key) = key {
-                assert!(self.live.insert(key, slot).is_none());
-            }
+            assert_eq!(self.owners.insert(slot, Some(key)), Some(None));
+            assert!(self.live.insert(key, slot).is_none());
+        }
+        if let Some(slot) = cycle.remove {
+            let key = self.owners.insert(slot, None).flatten().expect("the slot has a key");
+            self.live.remove(&key);
         }
         if let Some(slot) = cycle.give_back {
-            if let Some(key) = self.owners.remove(&slot).expect("the slot is in use") {
-                self.live.remove(&key);
-            }
+            assert_eq!(self.owners.remove(&slot), Some(None));
             self.free.push_back((slot, self.now + 2));
-            self.claimed -= 1;
         }
         self.asked = [cycle.lookup, self.asked[0]];
         self.now += 1;
@@ -238,13 +236,13 @@ impl Bench {
     /// Claims a slot for a key, and waits until it has settled.
     fn enter(&mut self, key: Key) -> u64 {
         let slot = self.offer().expect("a slot is free");
-        self.step(Cycle { claim: true, insert: Some((Some(key), slot)), ..Default::default() });
+        self.step(Cycle { claim: true, insert: Some((key, slot)), ..Default::default() });
         self.idle(12);
         slot
     }
 
     fn leave(&mut self, slot: u64) {
-        self.step(Cycle { give_back: Some(slot), ..Default::default() });
+        self.step(Cycle { remove: Some(slot), give_back: Some(slot), ..Default::default() });
         self.idle(12);
     }
 
@@ -296,17 +294,25 @@ fn traffic(bench: &mut Bench, rng: &mut ChaCha8Rng, pool: &[Key], rates: (u32, u
             let arrival = arrivals.remove(n).expect("it is there");
             if let Some(slot) = arrival.slot {
                 // Its key may have come in since; now and then a message has no name.
-                let named = !bench.live.contains_key(&arrival.key) && rng.random_ratio(9, 10);
-                next.insert = Some((named.then_some(arrival.key), slot));
+                if !bench.live.contains_key(&arrival.key) && rng.random_ratio(9, 10) {
+                    next.insert = Some((arrival.key, slot));
+                    entered += 1;
+                }
                 recent.push_back(arrival.key);
-                entered += named as usize;
             }
         }
         if rng.random_ratio(rates.1, 100) {
+            // Not one that is claimed for an arrival or gets its key just now. Now and then only the key goes, and the slot later.
             let mut slots: Vec<u64> = bench.owners.keys().copied().collect();
+            slots.retain(|slot| arrivals.iter().all(|a| a.slot != Some(*slot)));
+            slots.retain(|slot| next.insert.is_none_or(|(_, taken)| taken != *slot));
             slots.sort_unstable();
-            next.give_back = slots.choose(rng).copied();
-            recent.extend(next.give_back.and_then(|slot| bench.owners[&slot]));
+            if let Some(slot) = slots.choose(rng).copied() {
+                let key = bench.owners[&slot];
+                next.remove = key.map(|_| slot);
+                next.give_back = (key.is_none() || rng.random_ratio(4, 5)).then_some(slot);
+                recent.extend(key);
+            }
         }
         recent.drain(..recent.len().saturating_sub(6));
         let near = rng.random_ratio(1, 2) && !recent.is_empty();
@@ -338,8 +344,8 @@ fn random(name: &str, slots: usize) {
         }
         assert!(bench.hits > 5_000, "{}", bench.hits);
         // All leave; nothing is found any more, and every slot comes back.
-        for slot in bench.owners.keys().copied().collect::<Vec<_>>() {
-            bench.step(Cycle { give_back: Some(slot), ..Default::default() });
+        for (slot, key) in bench.owners.clone() {
+            bench.step(Cycle { remove: key.map(|_| slot), give_back: Some(slot), ..Default::default() });
         }
         bench.idle(2);
         for _ in 0..slots {
@@ -407,12 +413,7 @@ fn every_slot_in_use() {
             for key in &keys {
                 let slot = bench.offer().expect("a slot is free");
                 slots.push(slot);
-                bench.step(Cycle {
-                    lookup: Some(*key),
-                    claim: true,
-                    insert: Some((Some(*key), slot)),
-                    ..Default::default()
-                });
+                bench.step(Cycle { lookup: Some(*key), claim: true, insert: Some((*key, slot)), ..Default::default() });
                 bench.answer();
             }
             bench.idle(20);
@@ -425,7 +426,7 @@ fn every_slot_in_use() {
             let stranger = Key(3, 1, 1, 1);
             assert_eq!(bench.look(stranger), (false, true), "{nodes} nodes");
             for slot in slots {
-                bench.step(Cycle { give_back: Some(slot), ..Default::default() });
+                bench.step(Cycle { remove: Some(slot), give_back: Some(slot), ..Default::default() });
             }
         }
     });

@@ -1,15 +1,15 @@
-//! Egress: frames of handlers, on their way to the wire.
+//! Egress: frames on their way to the wire.
 //!
 //! | ports | neighbour |
 //! |---|---|
-//! | in `egress_data`, `egress_keep`, `egress_last`, `egress_frame`, `egress_valid` / out `egress_ready` | HPU array |
+//! | in `beat`, `beat_valid` / out `beat_ready` | initiator |
 //! | out `tx_data`, `tx_keep`, `tx_last`, `tx_valid` / in `tx_ready` | wire |
 //! | out `frames`, `bytes` | counters |
 //! | out `first`, `ends`, `frame` | trace: the first, the last beat of this frame is taken by the wire in this cycle |
 //!
 //! A MAC must not see a gap inside a frame. The array guarantees one beat in every cycle from the first beat of a frame to its
-//! last (it reads them from L1, ahead of everybody else), so a frame may start at once: a [`Skid`] passes on what it gets, one
-//! beat per cycle, and adds no gaps of its own. Latency 1 cycle; registers on both sides. Padding to 60 bytes is the MAC's
+//! last (it reads them from L1, ahead of everybody else), and segments of host memory are whole when they are offered, so a frame
+//! may start at once: a [`Skid`] passes on what it gets, one beat per cycle, and adds no gaps of its own. Latency 1 cycle; registers on both sides. Padding to 60 bytes is the MAC's
 //! business.
 
 use crate::traffic::Traffic;
@@ -36,18 +36,12 @@ pub struct Egress {
     pub clock: Signal<In, Clock>,
     #[allow(missing_docs)]
     pub reset: Signal<In, Bit>,
-    /// Bytes from the array.
-    pub egress_data: Signal<In, Bits<512>>,
-    /// Which bytes count.
-    pub egress_keep: Signal<In, Bits<64>>,
-    /// Last beat.
-    pub egress_last: Signal<In, Bit>,
-    /// Frame number of the packet that caused it.
-    pub egress_frame: Signal<In, Bits<16>>,
-    /// A beat is offered.
-    pub egress_valid: Signal<In, Bit>,
+    /// A beat of a frame.
+    pub beat: Signal<In, EgressBeat>,
+    /// It is offered.
+    pub beat_valid: Signal<In, Bit>,
     /// It is taken.
-    pub egress_ready: Signal<Out, Bit>,
+    pub beat_ready: Signal<Out, Bit>,
     /// Bytes for the wire.
     pub tx_data: Signal<Out, Bits<512>>,
     /// Which bytes count.
@@ -78,14 +72,9 @@ impl Logic for Egress {
     fn update(&mut self) {
         clocks!(self, clock, reset, skid, traffic);
         regs!(self, clock, reset, in_frame);
-        self.skid.write.next = EgressBeat {
-            data: self.egress_data.val(),
-            keep: self.egress_keep.val(),
-            last: self.egress_last.val(),
-            frame: self.egress_frame.val(),
-        };
-        self.skid.write_valid.next = self.egress_valid.val();
-        self.egress_ready.next = self.skid.write_ready.val();
+        self.skid.write.next = self.beat.val();
+        self.skid.write_valid.next = self.beat_valid.val();
+        self.beat_ready.next = self.skid.write_ready.val();
 
         let beat = self.skid.read.val();
         let moves = self.skid.read_valid.val() & self.tx_ready.val();

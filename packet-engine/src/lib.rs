@@ -10,6 +10,7 @@ pub mod header_check;
 pub mod header_matcher;
 pub mod header_window;
 pub mod ingress_join;
+pub mod initiator;
 pub mod message;
 pub mod message_index;
 pub mod message_table;

@@ -5,7 +5,7 @@
 //!         |                            |    |            ^  |  task_done, place, placement_done
 //!         +--> packet_buffer (write) --+    +-- free <---|--+
 //!              packet_buffer (read) -> load_*, place_*   contexts
-//! egress_* -> egress -> tx            registers (page `packet`)
+//! egress_*, put, host_put -> initiator -> egress -> tx      registers (pages `packet`, `node`)
 //! ```
 //!
 //! Ports are those of `docs/interfaces.md`; this block is wiring, the choice between the two that return cells, and the trace
@@ -15,15 +15,18 @@
 use crate::egress::Egress;
 use crate::header_matcher::HeaderMatcher;
 use crate::ingress_join::IngressJoin;
+use crate::initiator::Initiator;
 use crate::packet_buffer::PacketBuffer;
 use crate::parser::Parser;
 use crate::payload_scheduler::PayloadScheduler;
 use crate::registers::PacketRegisters;
 use crate::traffic::Traffic;
 use spindle_blocks::{
-    Command, CsrRequest, CsrResponse, PlacementDesc, PlacementDone, RamStyle, ReadRequest, TaskDesc, TaskDone,
+    Command, CsrRequest, CsrResponse, HostRead, PlacementDesc, PlacementDone, PutDesc, PutDone, RamStyle, ReadRequest,
+    TaskDesc, TaskDone,
 };
 use spindle_contract::params::Config;
+use spindle_contract::registers::{node, PAGE};
 use spindle_verilog::prelude::*;
 
 /// See the head of this file.
@@ -99,6 +102,40 @@ pub struct PacketEngine {
     pub egress_valid: Signal<In, Bit>,
     /// It is taken.
     pub egress_ready: Signal<Out, Bit>,
+    /// The beats are a put's payload, not a frame.
+    pub egress_put: Signal<In, Bit>,
+    /// Put of payload on the egress stream.
+    pub put: Signal<In, PutDesc>,
+    /// It is offered.
+    pub put_valid: Signal<In, Bit>,
+    /// It is taken.
+    pub put_ready: Signal<Out, Bit>,
+    /// Put from host memory, or get.
+    pub host_put: Signal<In, PutDesc>,
+    /// It is offered.
+    pub host_put_valid: Signal<In, Bit>,
+    /// It is taken.
+    pub host_put_ready: Signal<Out, Bit>,
+    /// Put or get that is over.
+    pub put_done_feedback: Signal<Out, PutDone>,
+    /// One is.
+    pub put_done_valid: Signal<Out, Bit>,
+    /// Segment of host memory that a put needs.
+    pub put_read: Signal<Out, HostRead>,
+    /// It is offered.
+    pub put_read_valid: Signal<Out, Bit>,
+    /// It is taken.
+    pub put_read_ready: Signal<In, Bit>,
+    /// Its bytes; offered when all of them are there.
+    pub put_data: Signal<In, Bits<512>>,
+    /// Last beat.
+    pub put_data_last: Signal<In, Bit>,
+    /// It could not be read.
+    pub put_data_error: Signal<In, Bit>,
+    /// A beat is offered.
+    pub put_data_valid: Signal<In, Bit>,
+    /// It is taken.
+    pub put_data_ready: Signal<Out, Bit>,
     /// Placement for the RVMA engine.
     pub placement: Signal<Out, PlacementDesc>,
     /// It is offered.
@@ -138,6 +175,7 @@ pub struct PacketEngine {
     packet_buffer: PacketBuffer,
     ingress_join: IngressJoin,
     payload_scheduler: PayloadScheduler,
+    initiator: Initiator,
     egress: Egress,
     registers: PacketRegisters,
     rx_traffic: Traffic,
@@ -201,6 +239,23 @@ impl PacketEngine {
             egress_frame: Default::default(),
             egress_valid: Default::default(),
             egress_ready: Default::default(),
+            egress_put: Default::default(),
+            put: Default::default(),
+            put_valid: Default::default(),
+            put_ready: Default::default(),
+            host_put: Default::default(),
+            host_put_valid: Default::default(),
+            host_put_ready: Default::default(),
+            put_done_feedback: Default::default(),
+            put_done_valid: Default::default(),
+            put_read: Default::default(),
+            put_read_valid: Default::default(),
+            put_read_ready: Default::default(),
+            put_data: Default::default(),
+            put_data_last: Default::default(),
+            put_data_error: Default::default(),
+            put_data_valid: Default::default(),
+            put_data_ready: Default::default(),
             placement: Default::default(),
             placement_valid: Default::default(),
             placement_ready: Default::default(),
@@ -223,6 +278,7 @@ impl PacketEngine {
             packet_buffer: PacketBuffer::new(config.cells(), style),
             ingress_join: Default::default(),
             payload_scheduler: PayloadScheduler::new(config),
+            initiator: Default::default(),
             egress: Default::default(),
             registers: PacketRegisters::new(config),
             rx_traffic: Default::default(),
@@ -256,6 +312,7 @@ impl Logic for PacketEngine {
             packet_buffer,
             ingress_join,
             payload_scheduler,
+            initiator,
             egress,
             registers,
             rx_traffic
@@ -376,12 +433,32 @@ impl Logic for PacketEngine {
         self.packet_buffer.place_data_ready.next = self.place_data_ready.val();
 
         // Wire out.
-        self.egress.egress_data.next = self.egress_data.val();
-        self.egress.egress_keep.next = self.egress_keep.val();
-        self.egress.egress_last.next = self.egress_last.val();
-        self.egress.egress_frame.next = self.egress_frame.val();
-        self.egress.egress_valid.next = self.egress_valid.val();
-        self.egress_ready.next = self.egress.egress_ready.val();
+        self.initiator.egress_data.next = self.egress_data.val();
+        self.initiator.egress_keep.next = self.egress_keep.val();
+        self.initiator.egress_last.next = self.egress_last.val();
+        self.initiator.egress_frame.next = self.egress_frame.val();
+        self.initiator.egress_put.next = self.egress_put.val();
+        self.initiator.egress_valid.next = self.egress_valid.val();
+        self.egress_ready.next = self.initiator.egress_ready.val();
+        self.initiator.put.next = self.put.val();
+        self.initiator.put_valid.next = self.put_valid.val();
+        self.put_ready.next = self.initiator.put_ready.val();
+        self.initiator.host_put.next = self.host_put.val();
+        self.initiator.host_put_valid.next = self.host_put_valid.val();
+        self.host_put_ready.next = self.initiator.host_put_ready.val();
+        self.put_done_feedback.next = self.initiator.put_done.val();
+        self.put_done_valid.next = self.initiator.put_done_valid.val();
+        self.put_read.next = self.initiator.put_read.val();
+        self.put_read_valid.next = self.initiator.put_read_valid.val();
+        self.initiator.put_read_ready.next = self.put_read_ready.val();
+        self.initiator.put_data.next = self.put_data.val();
+        self.initiator.put_data_last.next = self.put_data_last.val();
+        self.initiator.put_data_error.next = self.put_data_error.val();
+        self.initiator.put_data_valid.next = self.put_data_valid.val();
+        self.put_data_ready.next = self.initiator.put_data_ready.val();
+        self.egress.beat.next = self.initiator.beat.val();
+        self.egress.beat_valid.next = self.initiator.beat_valid.val();
+        self.initiator.beat_ready.next = self.egress.beat_ready.val();
         self.tx_data.next = self.egress.tx_data.val();
         self.tx_keep.next = self.egress.tx_keep.val();
         self.tx_last.next = self.egress.tx_last.val();
@@ -391,8 +468,18 @@ impl Logic for PacketEngine {
         // Registers.
         let task_sent = self.payload_scheduler.task_valid.val() & self.task_ready.val();
         let placement_sent = self.payload_scheduler.placement_valid.val() & self.placement_ready.val();
+        let to_node = self.csr.val().addr.get_bits::<8>(12) == bits::<8>((node::BASE / PAGE) as u64);
         self.registers.csr.next = self.csr.val();
-        self.csr_answer.next = self.registers.csr_answer.val();
+        self.registers.csr.next.valid = self.csr.val().valid & !to_node;
+        self.initiator.csr.next = self.csr.val();
+        self.initiator.csr.next.valid = self.csr.val().valid & to_node;
+        let answer = self.registers.csr_answer.val();
+        let node_answer = self.initiator.csr_answer.val();
+        self.csr_answer.next = CsrResponse {
+            ack: answer.ack | node_answer.ack,
+            error: answer.error | node_answer.error,
+            rdata: answer.rdata | node_answer.rdata,
+        };
         self.registers.drop_valid.next = self.ingress_join.drop_valid.val();
         self.registers.drop_reason.next = self.ingress_join.drop_reason.val();
         self.registers.outcome.next = self.payload_scheduler.outcome.val();

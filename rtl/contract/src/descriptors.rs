@@ -360,6 +360,24 @@ pub mod overload {
     pub const PAUSE: u8 = 2;
 }
 
+/// Who reads host memory (`host_read.client`).
+pub mod client {
+    /// A handler's DMA.
+    pub const HANDLER: u8 = 0;
+    /// A put of the initiator.
+    pub const INITIATOR: u8 = 1;
+    /// A command ring.
+    pub const RING: u8 = 2;
+}
+
+/// What the initiator is asked for (`put_desc.op`).
+pub mod put_op {
+    /// Write into a mailbox of another node.
+    pub const PUT: u8 = 0;
+    /// Ask for what a mailbox of another node received.
+    pub const GET: u8 = 1;
+}
+
 /// Actions of a match rule.
 pub mod action {
     /// Drop the frame.

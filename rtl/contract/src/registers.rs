@@ -66,7 +66,7 @@ block! { global GLOBAL 1 0x00000 "Identity, configuration and the list of blocks
     LIVE_MESSAGES 0x024 "ro" 1 "slots of the message table";
     PROCESSES 0x028 "ro" 1 "doorbell pages";
     BLOCKS 0x02C "ro" 1 "entries of the block list";
-    BLOCK_LIST 0x040 "ro" 16 "block list, 4 words an entry: id, version, base, size";
+    BLOCK_LIST 0x040 "ro" 24 "block list, 4 words an entry: id, version, base, size";
 } }
 block! { packet PACKET 2 0x01000 "Packet engine: match rules and frame counters." {
     CONTROL 0x000 "rw" 1 "bit 0: receive; 0 after reset";
@@ -163,6 +163,19 @@ block! { rvma RVMA 4 0x03000 "RVMA engine: counters." {
     EVENTS 0x12C "ro" 1 "event records written, of all processes";
     EVENTS_LOST 0x130 "ro" 1 "events that found their ring full or closed";
 } }
+block! { node NODE 6 0x04000 "Initiator: who this NIC is, and the nodes it puts to." {
+    LOCAL_NID 0x000 "rw" 1 "this node's number";
+    LOCAL_MAC_LO 0x004 "rw" 1 "its MAC address, low 32 bits";
+    LOCAL_MAC_HI 0x008 "rw" 1 "high 16 bits";
+    LOCAL_IP 0x00C "rw" 1 "its IPv4 address";
+    NODE_MAC_LO 0x010 "rw" 1 "staging: MAC address of a node, low 32 bits";
+    NODE_MAC_HI 0x014 "rw" 1 "staging: high 16 bits";
+    NODE_IP 0x018 "rw" 1 "staging: IPv4 address of a node";
+    NODE_PORT 0x01C "rw" 1 "staging: UDP port of a node [15:0]; bit 31: the node exists";
+    NODE_COMMIT 0x020 "wo" 1 "puts the staged node into the table under this number, which is its node number";
+    PUTS_DONE 0x100 "ro" 1 "puts and gets sent";
+    PUTS_FAILED 0x104 "ro" 1 "puts and gets to a node that does not exist, or whose data could not be read";
+} }
 block! { doorbell DOORBELL 5 0x10000 "Doorbell page of process 0; process p is at +p * 0x1000." {
     ADDR_LO 0x000 "rw" 1 "staging: mailbox address, low half";
     ADDR_HI 0x004 "rw" 1 "staging: mailbox address, high half";
@@ -191,7 +204,7 @@ block! { doorbell DOORBELL 5 0x10000 "Doorbell page of process 0; process p is a
     EVENT_HEAD 0x060 "rw" 1 "records that the host has read from its event ring, modulo 2^16; takes effect at once";
 } }
 /// All blocks in the order of the block list.
-pub const BLOCKS: &[Block] = &[GLOBAL, PACKET, HPU, RVMA, DOORBELL];
+pub const BLOCKS: &[Block] = &[GLOBAL, PACKET, HPU, RVMA, NODE, DOORBELL];
 
 /// Value of WORD_SOURCE. An extracted word is two halves of 16 bits, each from any place of its parity.
 pub mod match_source {

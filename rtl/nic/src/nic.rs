@@ -13,7 +13,7 @@ use spindle_blocks::csr::CsrBlock;
 use spindle_blocks::desc::CsrResponse;
 use spindle_contract::params::Config;
 use spindle_contract::reasons::{TRACE_LANES, TRACE_TAG_BITS};
-use spindle_contract::registers::{doorbell, hpu, packet, rvma, PAGE};
+use spindle_contract::registers::{doorbell, hpu, node, packet, rvma, PAGE};
 use spindle_verilog::prelude::*;
 
 /// Bits of all trace tags.
@@ -279,6 +279,17 @@ impl Logic for Nic {
         self.packet_engine.egress_frame.next = self.hpu_array.egress_frame.val();
         self.packet_engine.egress_valid.next = self.hpu_array.egress_valid.val();
         self.hpu_array.egress_ready.next = self.packet_engine.egress_ready.val();
+        // No command makes puts, so none is offered.
+        self.packet_engine.egress_put.next = false;
+        self.packet_engine.put.next = Default::default();
+        self.packet_engine.put_valid.next = false;
+        self.packet_engine.host_put.next = Default::default();
+        self.packet_engine.host_put_valid.next = false;
+        self.packet_engine.put_read_ready.next = true;
+        self.packet_engine.put_data.next = bits::<512>(0);
+        self.packet_engine.put_data_last.next = false;
+        self.packet_engine.put_data_error.next = false;
+        self.packet_engine.put_data_valid.next = false;
 
         // Packet engine and RVMA engine.
         self.rvma_engine.placement.next = self.packet_engine.placement.val();
@@ -352,7 +363,8 @@ impl Logic for Nic {
         self.csr_block.bar_rready.next = self.bar_rready.val();
         let request = self.csr_block.csr.val();
         let page = request.addr.get_bits::<8>(12);
-        let to_packet = page == bits::<8>((packet::BASE / PAGE) as u64);
+        let to_packet =
+            (page == bits::<8>((packet::BASE / PAGE) as u64)) | (page == bits::<8>((node::BASE / PAGE) as u64));
         let to_hpu = page == bits::<8>((hpu::BASE / PAGE) as u64);
         let to_rvma =
             (page == bits::<8>((rvma::BASE / PAGE) as u64)) | (page >= bits::<8>((doorbell::BASE / PAGE) as u64));

@@ -22,7 +22,7 @@
 #define SPINDLE_GLOBAL_LIVE_MESSAGES     0x024u       /* ro: slots of the message table */
 #define SPINDLE_GLOBAL_PROCESSES         0x028u       /* ro: doorbell pages */
 #define SPINDLE_GLOBAL_BLOCKS            0x02cu       /* ro: entries of the block list */
-#define SPINDLE_GLOBAL_BLOCK_LIST        0x040u       /* ro, 16 registers: block list, 4 words an entry: id, version, base, size */
+#define SPINDLE_GLOBAL_BLOCK_LIST        0x040u       /* ro, 24 registers: block list, 4 words an entry: id, version, base, size */
 
 /* Packet engine: match rules and frame counters. */
 #define SPINDLE_PACKET_ID                2            /* id in the block list */
@@ -124,6 +124,21 @@
 #define SPINDLE_RVMA_READ_ERRORS         0x128u       /* ro: read responses with an error */
 #define SPINDLE_RVMA_EVENTS              0x12cu       /* ro: event records written, of all processes */
 #define SPINDLE_RVMA_EVENTS_LOST         0x130u       /* ro: events that found their ring full or closed */
+
+/* Initiator: who this NIC is, and the nodes it puts to. */
+#define SPINDLE_NODE_ID                  6            /* id in the block list */
+#define SPINDLE_NODE_BASE                0x04000u     /* address of the page */
+#define SPINDLE_NODE_LOCAL_NID           0x000u       /* rw: this node's number */
+#define SPINDLE_NODE_LOCAL_MAC_LO        0x004u       /* rw: its MAC address, low 32 bits */
+#define SPINDLE_NODE_LOCAL_MAC_HI        0x008u       /* rw: high 16 bits */
+#define SPINDLE_NODE_LOCAL_IP            0x00cu       /* rw: its IPv4 address */
+#define SPINDLE_NODE_NODE_MAC_LO         0x010u       /* rw: staging: MAC address of a node, low 32 bits */
+#define SPINDLE_NODE_NODE_MAC_HI         0x014u       /* rw: staging: high 16 bits */
+#define SPINDLE_NODE_NODE_IP             0x018u       /* rw: staging: IPv4 address of a node */
+#define SPINDLE_NODE_NODE_PORT           0x01cu       /* rw: staging: UDP port of a node [15:0]; bit 31: the node exists */
+#define SPINDLE_NODE_NODE_COMMIT         0x020u       /* wo: puts the staged node into the table under this number, which is its node number */
+#define SPINDLE_NODE_PUTS_DONE           0x100u       /* ro: puts and gets sent */
+#define SPINDLE_NODE_PUTS_FAILED         0x104u       /* ro: puts and gets to a node that does not exist, or whose data could not be read */
 
 /* Doorbell page of process 0; process p is at +p * 0x1000. */
 #define SPINDLE_DOORBELL_ID              5            /* id in the block list */

@@ -3,6 +3,7 @@
 
 mod dut;
 mod engine;
+mod initiator;
 mod latency;
 mod message_index;
 mod scheduler;

@@ -2,6 +2,7 @@
 
 use crate::packet_back::dut::design;
 use packet_engine::dispatch::Dispatch;
+use packet_engine::initiator::Initiator;
 use packet_engine::message_index::MessageIndex;
 use packet_engine::message_table::MessageTable;
 use packet_engine::payload_scheduler::PayloadScheduler;
@@ -24,7 +25,7 @@ fn check(block: &mut impl Block, top: &str) -> Option<String> {
 
 #[test]
 fn blocks_are_clean() {
-    let mut found = vec![check(&mut Egress::default(), "egress")];
+    let mut found = vec![check(&mut Egress::default(), "egress"), check(&mut Initiator::default(), "initiator")];
     for slots in [16, 64, 256] {
         found.push(check(&mut MessageTable::new(slots), &format!("message_table_{slots}")));
         found.push(check(&mut MessageIndex::new(slots), &format!("message_index_{slots}")));

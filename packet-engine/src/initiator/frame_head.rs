@@ -1,0 +1,180 @@
+//! The headers of a frame that the NIC makes itself: fields, and the bytes they become.
+
+use spindle_contract::params::SEGMENT_BYTES;
+use spindle_contract::wire::{self, flag, opcode};
+use spindle_verilog::prelude::*;
+
+/// Bytes of Ethernet, IPv4, UDP and Spindle header: one beat and [`SECOND_BYTES`] bytes.
+pub const HEADER_BYTES: usize = wire::ETH_BYTES + wire::IPV4_BYTES + wire::UDP_BYTES + wire::SPINDLE_BYTES;
+/// Header bytes in the second beat.
+pub const SECOND_BYTES: usize = HEADER_BYTES - 64;
+/// Header bits in the second beat.
+pub const SECOND_BITS: usize = 8 * SECOND_BYTES;
+/// Payload bytes that the second beat has room for.
+pub const SECOND_ROOM: usize = 64 - SECOND_BYTES;
+/// Bytes that a GET carries behind the header that it shares with a PUT.
+pub const GET_BYTES: usize = wire::SPINDLE_GET_BYTES - wire::SPINDLE_BYTES;
+/// What an IPv4 packet has besides the payload.
+pub const IP_OVERHEAD: usize = HEADER_BYTES - wire::ETH_BYTES;
+/// What a UDP datagram has besides the payload.
+pub const UDP_OVERHEAD: usize = wire::UDP_BYTES + wire::SPINDLE_BYTES;
+/// Payload bytes of a full segment.
+pub const SEGMENT: u64 = SEGMENT_BYTES as u64;
+
+/// First 16-bit word of an IPv4 header: version, length, no type of service.
+pub const IP_FIRST: u64 = 0x4500;
+/// Its fourth word: do not fragment.
+pub const IP_FRAGMENT: u64 = 0x4000;
+/// Its fifth word: 64 hops, UDP.
+pub const IP_PROTOCOL: u64 = 0x4000 | wire::IP_UDP as u64;
+/// UDP source ports are these and the low bits of the message number, so that paths differ by message.
+const PORT_BASE: u64 = 0xC000;
+const ETHERTYPE: u64 = wire::ETHERTYPE_IPV4 as u64;
+const VERSION: u64 = wire::SPINDLE_VERSION as u64;
+const PUT_WORDS: u64 = wire::SPINDLE_BYTES as u64 / 8;
+const GET_WORDS: u64 = wire::SPINDLE_GET_BYTES as u64 / 8;
+const PUT: u64 = opcode::PUT as u64;
+const GET: u64 = opcode::GET as u64;
+const UNSEQ: u64 = flag::UNSEQ as u64;
+
+/// An entry of the node table.
+#[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
+pub struct NodeEntry {
+    /// There is such a node.
+    pub present: Bit,
+    /// Its MAC address, the first byte in the high bits.
+    pub mac: Bits<48>,
+    /// Its IPv4 address.
+    pub ip: Bits<32>,
+    /// Its UDP port for Spindle transport.
+    pub port: Bits<16>,
+}
+
+/// Who we are.
+#[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
+pub struct LocalNode {
+    /// Node.
+    pub nid: Bits<32>,
+    /// MAC address.
+    pub mac: Bits<48>,
+    /// IPv4 address.
+    pub ip: Bits<32>,
+}
+
+/// Who asked for a put or a get.
+#[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
+pub struct Issuer {
+    /// Cluster.
+    pub cluster: Bits<3>,
+    /// HPU.
+    pub hpu: Bits<3>,
+    /// Handle of the command.
+    pub handle: Bits<4>,
+    /// Frame number of its packet.
+    pub frame: Bits<16>,
+}
+
+/// A frame that is to be made.
+#[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
+pub struct FrameHead {
+    /// It is a GET: its payload is `reply`.
+    pub get: Bit,
+    /// There is no such node: the payload is taken, nothing is sent.
+    pub bad: Bit,
+    /// Last segment.
+    pub last: Bit,
+    /// Payload bytes of this frame, those of a GET included.
+    pub size: Bits<11>,
+    /// The node.
+    pub node: NodeEntry,
+    /// IPv4 total length.
+    pub ip_len: Bits<16>,
+    /// UDP length.
+    pub udp_len: Bits<16>,
+    /// IPv4 header checksum.
+    pub checksum: Bits<16>,
+    /// Flags besides UNSEQ.
+    pub flags: Bits<16>,
+    /// Source process.
+    pub src_pid: Bits<16>,
+    /// Destination process.
+    pub dst_pid: Bits<16>,
+    /// Mailbox.
+    pub addr: Bits<64>,
+    /// Key.
+    pub key: Bits<32>,
+    /// Message.
+    pub msg_id: Bits<32>,
+    /// Bytes of the message.
+    pub msg_len: Bits<32>,
+    /// Offset in the message.
+    pub msg_off: Bits<32>,
+    /// Offset of the message in the buffer.
+    pub buf_off: Bits<32>,
+    /// GET: reply mailbox, offset and key, the first byte on the wire in the high bits.
+    pub reply: Bits<128>,
+    /// Who asked.
+    pub issuer: Issuer,
+}
+
+/// Byte 0 of the result is the high byte of `x`.
+#[hdl_fn]
+pub fn reversed_8(x: Bits<64>) -> Bits<64> {
+    (
+        x.get_bits::<8>(0),
+        x.get_bits::<8>(8),
+        x.get_bits::<8>(16),
+        x.get_bits::<8>(24),
+        x.get_bits::<8>(32),
+        x.get_bits::<8>(40),
+        x.get_bits::<8>(48),
+        x.get_bits::<8>(56),
+    )
+        .cat::<64>()
+}
+
+/// The first 64 bytes of the frame, byte 0 in bits 7:0.
+#[hdl_fn]
+pub fn first_beat(head: FrameHead, own: LocalNode) -> Bits<512> {
+    let words = if head.get { bits::<4>(GET_WORDS) } else { bits::<4>(PUT_WORDS) };
+    let opcode = if head.get { bits::<8>(GET) } else { bits::<8>(PUT) };
+    let source_port = bits::<16>(PORT_BASE) | bit_cast::<16, 14>(head.msg_id.get_bits::<14>(0));
+    // In the order of the wire, eight bytes a piece.
+    let w0 = (head.node.mac, own.mac.get_bits::<16>(32)).cat::<64>();
+    let w1 = (own.mac.get_bits::<32>(0), bits::<16>(ETHERTYPE), bits::<16>(IP_FIRST)).cat::<64>();
+    let w2 = (head.ip_len, bits::<16>(0), bits::<16>(IP_FRAGMENT), bits::<16>(IP_PROTOCOL)).cat::<64>();
+    let w3 = (head.checksum, own.ip, head.node.ip.get_bits::<16>(16)).cat::<64>();
+    let w4 = (head.node.ip.get_bits::<16>(0), source_port, head.node.port, head.udp_len).cat::<64>();
+    let w5 =
+        (bits::<16>(0), bits::<4>(VERSION), words, opcode, head.flags | bits::<16>(UNSEQ), bits::<16>(0)).cat::<64>();
+    let w6 = (bits::<16>(0), own.nid, head.src_pid).cat::<64>();
+    let w7 = (head.dst_pid, head.addr.get_bits::<48>(16)).cat::<64>();
+    (
+        reversed_8(w7),
+        reversed_8(w6),
+        reversed_8(w5),
+        reversed_8(w4),
+        reversed_8(w3),
+        reversed_8(w2),
+        reversed_8(w1),
+        reversed_8(w0),
+    )
+        .cat::<512>()
+}
+
+/// The 26 header bytes of the second beat, byte 0 in bits 7:0.
+#[hdl_fn]
+pub fn second_beat(head: FrameHead) -> Bits<SECOND_BITS> {
+    let size = if head.get { bits::<16>(0) } else { bit_cast::<16, 11>(head.size) };
+    let w0 = (head.addr.get_bits::<16>(0), head.key, head.msg_id.get_bits::<16>(16)).cat::<64>();
+    let w1 = (head.msg_id.get_bits::<16>(0), head.msg_len, head.msg_off.get_bits::<16>(16)).cat::<64>();
+    let w2 = (head.msg_off.get_bits::<16>(0), head.buf_off, size).cat::<64>();
+    // The epoch tag is 0: flag EPOCH_VALID is the host's.
+    (bits::<16>(0), reversed_8(w2), reversed_8(w1), reversed_8(w0)).cat::<SECOND_BITS>()
+}
+
+/// The 16 bytes behind the header of a GET, byte 0 in bits 7:0.
+#[hdl_fn]
+pub fn get_beat(head: FrameHead) -> Bits<128> {
+    (reversed_8(head.reply.get_bits::<64>(0)), reversed_8(head.reply.get_bits::<64>(64))).cat::<128>()
+}

@@ -1,0 +1,240 @@
+//! Puts headers in front of payloads, between the array's frames.
+//!
+//! | ports | neighbour |
+//! |---|---|
+//! | in `array` (beats of frames, and of payloads marked `put`), `array_valid` / out `array_ready` | array |
+//! | in `device`, `device_valid` / out `device_ready` | planner of device puts: their heads |
+//! | in `host`, `host_valid` / out `host_ready` | queue of heads of host puts and gets |
+//! | in `data`, `data_last`, `data_error`, `data_valid` / out `data_ready` | RVMA engine: bytes of host puts, a segment at a time, without gaps |
+//! | in `own_node` | node page |
+//! | out `beat`, `beat_valid` / in `beat_ready` | egress |
+//! | out `ended`, `ended_issuer`, `ended_error` | array: a put or get is over; its payload has been taken |
+//!
+//! Latency 0: the next register is egress's. One beat per cycle. A frame of the array passes as it is. Frames of puts begin with a beat of headers;
+//! the second one has 26 more header bytes and 38 of the payload, so each payload beat is spread over two beats: a fixed rotation, wires. Frames of the
+//! array and of the host side take turns when both wait.
+
+use super::frame_head::*;
+use crate::egress::EgressBeat;
+use spindle_verilog::prelude::*;
+
+const ROOM: u64 = SECOND_ROOM as u64;
+const HEADS: u64 = SECOND_BYTES as u64;
+
+/// Where in a frame the framer is.
+#[derive(LogicState, Copy, Clone, Debug, PartialEq)]
+enum Framing {
+    /// Between frames.
+    Between,
+    /// Inside a frame of the array.
+    Pass,
+    /// Second beat of a frame of ours.
+    Second,
+    /// Beats behind it.
+    Body,
+    /// Payload that is not sent.
+    Swallow,
+}
+
+/// See the head of this file.
+#[derive(LogicBlock, Default)]
+pub struct Framer {
+    #[allow(missing_docs)]
+    pub clock: Signal<In, Clock>,
+    #[allow(missing_docs)]
+    pub reset: Signal<In, Bit>,
+    /// Beat of the array.
+    pub array: Signal<In, EgressBeat>,
+    /// It is payload of a put.
+    pub array_put: Signal<In, Bit>,
+    /// It is offered.
+    pub array_valid: Signal<In, Bit>,
+    /// It is taken.
+    pub array_ready: Signal<Out, Bit>,
+    /// Head of a device put's frame.
+    pub device: Signal<In, FrameHead>,
+    /// It is offered.
+    pub device_valid: Signal<In, Bit>,
+    /// It is taken.
+    pub device_ready: Signal<Out, Bit>,
+    /// Head of a host put's or get's frame.
+    pub host: Signal<In, FrameHead>,
+    /// It is offered.
+    pub host_valid: Signal<In, Bit>,
+    /// It is taken.
+    pub host_ready: Signal<Out, Bit>,
+    /// Bytes of host memory.
+    pub data: Signal<In, Bits<512>>,
+    /// Last beat of a segment.
+    pub data_last: Signal<In, Bit>,
+    /// The segment could not be read.
+    pub data_error: Signal<In, Bit>,
+    /// A beat is offered.
+    pub data_valid: Signal<In, Bit>,
+    /// It is taken.
+    pub data_ready: Signal<Out, Bit>,
+    /// Who we are.
+    pub own_node: Signal<In, LocalNode>,
+    /// Beat for the wire.
+    pub beat: Signal<Out, EgressBeat>,
+    /// It is offered.
+    pub beat_valid: Signal<Out, Bit>,
+    /// It is taken.
+    pub beat_ready: Signal<In, Bit>,
+    /// A put or get is over.
+    pub ended: Signal<Out, Bit>,
+    /// Whose.
+    pub ended_issuer: Signal<Out, Issuer>,
+    /// It was not sent as a whole.
+    pub ended_error: Signal<Out, Bit>,
+    state: Reg<Framing>,
+    /// The frame is one of the host side.
+    from_host: Reg<Bit>,
+    /// The host side is next when both wait.
+    host_turn: Reg<Bit>,
+    /// Payload bytes that have not been sent.
+    left: DFF<Bits<11>>,
+    carry: DFF<Bits<SECOND_BITS>>,
+    /// A segment of the host put that is being sent could not be read.
+    spoiled: Reg<Bit>,
+    ended_out: Reg<Bit>,
+    issuer_out: DFF<Issuer>,
+    error_out: DFF<Bit>,
+}
+
+/// Ones in the low `count` of 64 bits.
+#[hdl_fn]
+fn bytes_kept(count: Bits<7>) -> Bits<64> {
+    !(bits::<64>(0xffff_ffff_ffff_ffff) << count)
+}
+
+impl Logic for Framer {
+    #[hdl]
+    fn update(&mut self) {
+        regs!(self, clock, reset, state, from_host, host_turn, spoiled, ended_out);
+        dffs!(self, clock, left, carry, issuer_out, error_out);
+        let state = self.state.q.val();
+        let between = state == Framing::Between;
+        let second = state == Framing::Second;
+        let body = state == Framing::Body;
+        let swallow = state == Framing::Swallow;
+        let room = self.beat_ready.val();
+
+        // Whose frame is next.
+        let array = self.array.val();
+        let has_data = !self.host.val().get & !self.host.val().bad;
+        let frame_waits = self.array_valid.val() & !self.array_put.val();
+        let device_waits = self.array_valid.val() & self.array_put.val() & self.device_valid.val();
+        let host_waits = self.host_valid.val() & (self.data_valid.val() | !has_data);
+        let takes_host = host_waits & (self.host_turn.q.val() | !(frame_waits | device_waits));
+        let takes_frame = frame_waits & !takes_host;
+        let takes_device = device_waits & !takes_host;
+        let ours = if between { takes_host } else { self.from_host.q.val() };
+        let head = if ours { self.host.val() } else { self.device.val() };
+        // Nothing is sent of a segment that could not be read, or to a node that does not exist.
+        let mute = head.bad | (ours & has_data & self.data_error.val());
+        let mute_without_data = head.bad & ours;
+
+        // Payload.
+        let left = self.left.q.val();
+        let wants = (second & left.any()) | (body & (left > bits::<11>(HEADS)));
+        let payload_valid =
+            if self.from_host.q.val() { self.data_valid.val() | head.get } else { self.array_valid.val() };
+        let sends = (second | body) & (payload_valid | !wants);
+        let moves = sends & room;
+        let payload = if self.from_host.q.val() { self.data.val() } else { array.data };
+        let mut bytes: Bits<512> = payload;
+        if head.get & self.from_host.q.val() {
+            bytes = bit_cast::<512, 128>(get_beat(head));
+        }
+        let capacity = if second { bits::<11>(ROOM) } else { bits::<11>(64) };
+        let ends = left <= capacity;
+        let count = if ends { left.get_bits::<7>(0) } else { capacity.get_bits::<7>(0) };
+        let kept = if second { count + HEADS } else { count };
+        if moves {
+            self.left.d.next = left - bit_cast::<11, 7>(count);
+            self.carry.d.next = bytes.get_bits::<SECOND_BITS>(8 * SECOND_ROOM);
+        }
+
+        // The beat.
+        let low = if second { second_beat(head) } else { self.carry.q.val() };
+        let mut data: Bits<512> = (bytes.get_bits::<{ 8 * SECOND_ROOM }>(0), low).cat::<512>();
+        let mut keep: Bits<64> = bytes_kept(kept);
+        let mut last: Bit = ends;
+        let mut frame: Bits<16> = head.issuer.frame;
+        if takes_frame & between | (state == Framing::Pass) {
+            data = array.data;
+            keep = array.keep;
+            last = array.last;
+            frame = array.frame;
+        } else if between {
+            data = first_beat(head, self.own_node.val());
+            keep = bits::<64>(0xffff_ffff_ffff_ffff);
+            last = false;
+        }
+        let begins = between & (takes_device | takes_host) & !mute;
+        let passes = (between & takes_frame) | ((state == Framing::Pass) & self.array_valid.val());
+        self.beat.next = EgressBeat { data: data, keep: keep, last: last, frame: frame };
+        self.beat_valid.next = passes | begins | sends;
+
+        // What is taken.
+        let array_payload = wants & !self.from_host.q.val() & (second | body);
+        let data_payload = wants & self.from_host.q.val() & !head.get;
+        self.array_ready.next = room & ((between & takes_frame) | (state == Framing::Pass) | array_payload)
+            | (swallow & !self.from_host.q.val());
+        self.data_ready.next = (room & data_payload) | (swallow & self.from_host.q.val());
+        let swallowed = swallow
+            & if self.from_host.q.val() {
+                self.data_valid.val() & self.data_last.val()
+            } else {
+                self.array_valid.val() & array.last
+            };
+        let skipped = between & takes_host & mute_without_data;
+        let done = (moves & ends) | swallowed | skipped;
+        self.device_ready.next = done & !ours;
+        self.host_ready.next = done & ours;
+
+        // Where next.
+        if between {
+            self.from_host.d.next = takes_host;
+            self.left.d.next = head.size;
+            if takes_frame {
+                if room {
+                    self.host_turn.d.next = true;
+                    if !array.last {
+                        self.state.d.next = Framing::Pass;
+                    }
+                }
+            } else if (takes_device | takes_host) & mute {
+                self.host_turn.d.next = !takes_host;
+                if !mute_without_data {
+                    self.state.d.next = Framing::Swallow;
+                }
+            } else if begins & room {
+                self.host_turn.d.next = !takes_host;
+                self.state.d.next = Framing::Second;
+            }
+        } else if state == Framing::Pass {
+            if self.array_valid.val() & array.last & room {
+                self.state.d.next = Framing::Between;
+            }
+        } else if done {
+            self.state.d.next = Framing::Between;
+        } else if second & moves {
+            self.state.d.next = Framing::Body;
+        }
+
+        // The end of a put; a spoiled segment spoils it.
+        let spoils = swallowed & self.from_host.q.val();
+        let spoiled = self.spoiled.q.val() & ours;
+        if done & ours {
+            self.spoiled.d.next = (spoiled | spoils) & !head.last;
+        }
+        self.ended_out.d.next = done & head.last;
+        self.issuer_out.d.next = head.issuer;
+        self.error_out.d.next = swallowed | skipped | spoiled;
+        self.ended.next = self.ended_out.q.val();
+        self.ended_issuer.next = self.issuer_out.q.val();
+        self.ended_error.next = self.error_out.q.val();
+    }
+}

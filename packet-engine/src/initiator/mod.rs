@@ -1,0 +1,228 @@
+//! The initiator: frames that the NIC makes itself, for puts and gets of handlers.
+//!
+//! ```text
+//!  put ------> planner (device) ------------------+
+//!                                                 v
+//!  array's egress stream (frames, payloads) --> framer --> egress
+//!                                                 ^  ^
+//!  host_put -> planner (host) -> queue of heads --+  |
+//!                   \--> put_read ...... put_data ---+
+//! ```
+//!
+//! | ports | neighbour |
+//! |---|---|
+//! | in `egress_data`, `egress_keep`, `egress_last`, `egress_frame`, `egress_put`, `egress_valid` / out `egress_ready` | array: frames as they are, and payloads of device puts |
+//! | in `put`, `put_valid` / out `put_ready` | array: a device put, before the first beat of its payload and in the order of the payloads |
+//! | in `host_put`, `host_put_valid` / out `host_put_ready` | array: a put from host memory, or a get |
+//! | out `put_read`, `put_read_valid` / in `put_read_ready`; in `put_data`, `put_data_last`, `put_data_error`, `put_data_valid` / out `put_data_ready` | RVMA engine: segments of host memory, in the order of the requests, each offered as a whole |
+//! | out `put_done`, `put_done_valid` | array: a put or get is over |
+//! | out `beat`, `beat_valid` / in `beat_ready` | egress |
+//! | in `csr` / out `csr_answer` | page `node` |
+//!
+//! Segments carry [`SEGMENT`](frame_head::SEGMENT) bytes. Device puts are cut through: the first beat leaves 7 cycles after `put` is taken, its payload
+//! behind it at one beat per cycle. Host puts leave segment by segment, up to 16 of them (22 KiB) asked for ahead. All are UNSEQ: nobody acknowledges
+//! them.
+
+pub mod frame_head;
+pub mod framer;
+pub mod nodes;
+pub mod planner;
+
+use crate::egress::EgressBeat;
+use frame_head::FrameHead;
+use framer::Framer;
+use nodes::Nodes;
+use planner::Planner;
+use spindle_blocks::{CsrRequest, CsrResponse, Fifo, HostRead, PutDesc, PutDone, Skid};
+use spindle_verilog::prelude::*;
+
+/// See the head of this file.
+#[derive(LogicBlock)]
+pub struct Initiator {
+    #[allow(missing_docs)]
+    pub clock: Signal<In, Clock>,
+    #[allow(missing_docs)]
+    pub reset: Signal<In, Bit>,
+    /// Bytes from the array.
+    pub egress_data: Signal<In, Bits<512>>,
+    /// Which bytes count.
+    pub egress_keep: Signal<In, Bits<64>>,
+    /// Last beat.
+    pub egress_last: Signal<In, Bit>,
+    /// Frame number of the packet that caused it.
+    pub egress_frame: Signal<In, Bits<16>>,
+    /// Payload of a put, not a frame.
+    pub egress_put: Signal<In, Bit>,
+    /// A beat is offered.
+    pub egress_valid: Signal<In, Bit>,
+    /// It is taken.
+    pub egress_ready: Signal<Out, Bit>,
+    /// Device put.
+    pub put: Signal<In, PutDesc>,
+    /// It is offered.
+    pub put_valid: Signal<In, Bit>,
+    /// It is taken.
+    pub put_ready: Signal<Out, Bit>,
+    /// Host put or get.
+    pub host_put: Signal<In, PutDesc>,
+    /// It is offered.
+    pub host_put_valid: Signal<In, Bit>,
+    /// It is taken.
+    pub host_put_ready: Signal<Out, Bit>,
+    /// Segment of host memory.
+    pub put_read: Signal<Out, HostRead>,
+    /// It is offered.
+    pub put_read_valid: Signal<Out, Bit>,
+    /// It is taken.
+    pub put_read_ready: Signal<In, Bit>,
+    /// Its bytes.
+    pub put_data: Signal<In, Bits<512>>,
+    /// Last beat.
+    pub put_data_last: Signal<In, Bit>,
+    /// It could not be read.
+    pub put_data_error: Signal<In, Bit>,
+    /// A beat is offered.
+    pub put_data_valid: Signal<In, Bit>,
+    /// It is taken.
+    pub put_data_ready: Signal<Out, Bit>,
+    /// Who asked for what is over.
+    pub put_done: Signal<Out, PutDone>,
+    /// A put or get is over.
+    pub put_done_valid: Signal<Out, Bit>,
+    /// Beat for the wire.
+    pub beat: Signal<Out, EgressBeat>,
+    /// It is offered.
+    pub beat_valid: Signal<Out, Bit>,
+    /// It is taken.
+    pub beat_ready: Signal<In, Bit>,
+    /// Access.
+    pub csr: Signal<In, CsrRequest>,
+    /// Answer.
+    pub csr_answer: Signal<Out, CsrResponse>,
+    device: Planner,
+    host: Planner,
+    framer: Framer,
+    nodes: Nodes,
+    heads: Fifo<FrameHead, 4>,
+    device_head: Skid<FrameHead>,
+    reads: Skid<HostRead>,
+}
+
+impl Default for Initiator {
+    fn default() -> Self {
+        Self {
+            clock: Default::default(),
+            reset: Default::default(),
+            egress_data: Default::default(),
+            egress_keep: Default::default(),
+            egress_last: Default::default(),
+            egress_frame: Default::default(),
+            egress_put: Default::default(),
+            egress_valid: Default::default(),
+            egress_ready: Default::default(),
+            put: Default::default(),
+            put_valid: Default::default(),
+            put_ready: Default::default(),
+            host_put: Default::default(),
+            host_put_valid: Default::default(),
+            host_put_ready: Default::default(),
+            put_read: Default::default(),
+            put_read_valid: Default::default(),
+            put_read_ready: Default::default(),
+            put_data: Default::default(),
+            put_data_last: Default::default(),
+            put_data_error: Default::default(),
+            put_data_valid: Default::default(),
+            put_data_ready: Default::default(),
+            put_done: Default::default(),
+            put_done_valid: Default::default(),
+            beat: Default::default(),
+            beat_valid: Default::default(),
+            beat_ready: Default::default(),
+            csr: Default::default(),
+            csr_answer: Default::default(),
+            device: Planner::new(false),
+            host: Planner::new(true),
+            framer: Default::default(),
+            nodes: Default::default(),
+            heads: Default::default(),
+            device_head: Default::default(),
+            reads: Default::default(),
+        }
+    }
+}
+
+impl Logic for Initiator {
+    #[hdl]
+    fn update(&mut self) {
+        clocks!(self, clock, reset, device, host, framer, nodes, heads, device_head, reads);
+
+        // Device puts.
+        self.device.put.next = self.put.val();
+        self.device.put_valid.next = self.put_valid.val();
+        self.put_ready.next = self.device.put_ready.val();
+        self.device.read_ready.next = true;
+        self.device.own_sum.next = self.nodes.own_sum.val();
+        self.nodes.lookup[0].next = self.device.lookup.val();
+        self.device.node.next = self.nodes.entry[0].val();
+        self.device_head.write.next = self.device.head.val();
+        self.device_head.write_valid.next = self.device.head_valid.val();
+        self.device.head_ready.next = self.device_head.write_ready.val();
+        self.framer.device.next = self.device_head.read.val();
+        self.framer.device_valid.next = self.device_head.read_valid.val();
+        self.device_head.read_ready.next = self.framer.device_ready.val();
+
+        // Host puts and gets.
+        self.host.put.next = self.host_put.val();
+        self.host.put_valid.next = self.host_put_valid.val();
+        self.host_put_ready.next = self.host.put_ready.val();
+        self.host.own_sum.next = self.nodes.own_sum.val();
+        self.nodes.lookup[1].next = self.host.lookup.val();
+        self.host.node.next = self.nodes.entry[1].val();
+        self.heads.write.next = self.host.head.val();
+        self.heads.write_valid.next = self.host.head_valid.val();
+        self.host.head_ready.next = self.heads.write_ready.val();
+        self.framer.host.next = self.heads.read.val();
+        self.framer.host_valid.next = self.heads.read_valid.val();
+        self.heads.read_ready.next = self.framer.host_ready.val();
+        self.reads.write.next = self.host.read.val();
+        self.reads.write_valid.next = self.host.read_valid.val();
+        self.host.read_ready.next = self.reads.write_ready.val();
+        self.put_read.next = self.reads.read.val();
+        self.put_read_valid.next = self.reads.read_valid.val();
+        self.reads.read_ready.next = self.put_read_ready.val();
+        self.framer.data.next = self.put_data.val();
+        self.framer.data_last.next = self.put_data_last.val();
+        self.framer.data_error.next = self.put_data_error.val();
+        self.framer.data_valid.next = self.put_data_valid.val();
+        self.put_data_ready.next = self.framer.data_ready.val();
+
+        // Frames.
+        self.framer.array.next = EgressBeat {
+            data: self.egress_data.val(),
+            keep: self.egress_keep.val(),
+            last: self.egress_last.val(),
+            frame: self.egress_frame.val(),
+        };
+        self.framer.array_put.next = self.egress_put.val();
+        self.framer.array_valid.next = self.egress_valid.val();
+        self.egress_ready.next = self.framer.array_ready.val();
+        self.framer.own_node.next = self.nodes.own_node.val();
+        self.beat.next = self.framer.beat.val();
+        self.beat_valid.next = self.framer.beat_valid.val();
+        self.framer.beat_ready.next = self.beat_ready.val();
+        let issuer = self.framer.ended_issuer.val();
+        self.put_done.next = PutDone {
+            cluster: issuer.cluster,
+            hpu: issuer.hpu,
+            handle: issuer.handle,
+            error: self.framer.ended_error.val(),
+            ..Default::default()
+        };
+        self.put_done_valid.next = self.framer.ended.val();
+        self.nodes.ended.next = self.framer.ended.val();
+        self.nodes.ended_error.next = self.framer.ended_error.val();
+        self.nodes.csr.next = self.csr.val();
+        self.csr_answer.next = self.nodes.csr_answer.val();
+    }
+}

@@ -1,0 +1,220 @@
+//! The CSR page `node`: who we are, and the node table.
+//!
+//! | ports | neighbour |
+//! |---|---|
+//! | in `csr` / out `csr_answer` | register slave |
+//! | out `own_node`, `own_sum` | framer, planners |
+//! | in `lookup[i]` / out `entry[i]` | planner i: the entry of a node, two cycles later |
+//! | in `ended`, `ended_error` | framer |
+//!
+//! An access is answered 3 cycles after it is seen. Errors: an address without a register, a read of a write-only or a write to a read-only register, a
+//! commit to a node beyond the table.
+
+use super::frame_head::*;
+use spindle_blocks::ram::{RamStyle, SdpMemory};
+use spindle_blocks::{CsrRequest, CsrResponse};
+use spindle_contract::registers::node;
+use spindle_contract::wire::NODE_TABLE_ENTRIES;
+use spindle_verilog::prelude::*;
+
+const ENTRIES: u64 = NODE_TABLE_ENTRIES as u64;
+const FIXED_SUM: u64 = IP_FIRST + IP_FRAGMENT + IP_PROTOCOL;
+
+/// See the head of this file.
+#[derive(LogicBlock)]
+pub struct Nodes {
+    #[allow(missing_docs)]
+    pub clock: Signal<In, Clock>,
+    #[allow(missing_docs)]
+    pub reset: Signal<In, Bit>,
+    /// Access.
+    pub csr: Signal<In, CsrRequest>,
+    /// Answer.
+    pub csr_answer: Signal<Out, CsrResponse>,
+    /// Who we are.
+    pub own_node: Signal<Out, LocalNode>,
+    /// Our share of each header checksum.
+    pub own_sum: Signal<Out, Bits<17>>,
+    /// Node to look up.
+    pub lookup: [Signal<In, Bits<8>>; 2],
+    /// Its entry.
+    pub entry: [Signal<Out, NodeEntry>; 2],
+    /// A put or get is over.
+    pub ended: Signal<In, Bit>,
+    /// Not all of it was sent.
+    pub ended_error: Signal<In, Bit>,
+    table: [SdpMemory<NodeEntry, 8>; 2],
+    own: Reg<LocalNode>,
+    staged: Reg<NodeEntry>,
+    commit: Reg<Bit>,
+    commit_index: DFF<Bits<8>>,
+    partial: DFF<Bits<18>>,
+    sum: DFF<Bits<17>>,
+    sent: Reg<Bits<32>>,
+    failed: Reg<Bits<32>>,
+    request: DFF<CsrRequest>,
+    busy: Reg<Bit>,
+    answering: Reg<Bit>,
+    word: DFF<Bits<32>>,
+    known: DFF<Bit>,
+    answer: Reg<CsrResponse>,
+}
+
+impl Default for Nodes {
+    fn default() -> Self {
+        Self {
+            clock: Default::default(),
+            reset: Default::default(),
+            csr: Default::default(),
+            csr_answer: Default::default(),
+            own_node: Default::default(),
+            own_sum: Default::default(),
+            lookup: Default::default(),
+            entry: Default::default(),
+            ended: Default::default(),
+            ended_error: Default::default(),
+            table: [SdpMemory::new(RamStyle::Block, 2), SdpMemory::new(RamStyle::Block, 2)],
+            own: Default::default(),
+            staged: Default::default(),
+            commit: Default::default(),
+            commit_index: Default::default(),
+            partial: Default::default(),
+            sum: Default::default(),
+            sent: Default::default(),
+            failed: Default::default(),
+            request: Default::default(),
+            busy: Default::default(),
+            answering: Default::default(),
+            word: Default::default(),
+            known: Default::default(),
+            answer: Default::default(),
+        }
+    }
+}
+
+impl Logic for Nodes {
+    #[hdl]
+    fn update(&mut self) {
+        regs!(self, clock, reset, own, staged, commit, sent, failed, busy, answering, answer);
+        dffs!(self, clock, commit_index, partial, sum, request, word, known);
+        let own = self.own.q.val();
+        let staged = self.staged.q.val();
+
+        // The table.
+        for i in 0..2 {
+            self.table[i].clock.next = self.clock.val();
+            self.table[i].write_enable.next = self.commit.q.val();
+            self.table[i].write_address.next = self.commit_index.q.val();
+            self.table[i].write_data.next = staged;
+            self.table[i].read_enable.next = true;
+            self.table[i].read_address.next = self.lookup[i].val();
+            self.entry[i].next = self.table[i].read_data.val();
+        }
+
+        // Our share of the checksum: two adds, in two cycles; it changes with the driver's configuration only.
+        self.partial.d.next = bit_cast::<18, 16>(own.ip.get_bits::<16>(16))
+            + bit_cast::<18, 16>(own.ip.get_bits::<16>(0))
+            + bits::<18>(FIXED_SUM);
+        self.sum.d.next = bit_cast::<17, 16>(self.partial.q.val().get_bits::<16>(0))
+            + bit_cast::<17, 2>(self.partial.q.val().get_bits::<2>(16));
+        self.own_node.next = own;
+        self.own_sum.next = self.sum.q.val();
+
+        if self.ended.val() {
+            if self.ended_error.val() {
+                self.failed.d.next = self.failed.q.val() + 1;
+            } else {
+                self.sent.d.next = self.sent.q.val() + 1;
+            }
+        }
+
+        // Accesses.
+        self.answer.d.next = Default::default();
+        self.commit.d.next = false;
+        let request = self.request.q.val();
+        let takes = self.csr.val().valid & !self.busy.q.val() & !self.answering.q.val() & !self.answer.q.val().ack;
+        if takes {
+            self.request.d.next = self.csr.val();
+        }
+        self.busy.d.next = takes;
+        self.answering.d.next = self.busy.q.val();
+        let write = self.busy.q.val() & request.write;
+        let data = request.wdata;
+        let mut word: Bits<32> = bits::<32>(0);
+        let mut known: Bit = !request.addr.get_bits::<2>(0).any();
+        match request.addr.get_bits::<12>(0).to_u32() {
+            node::LOCAL_NID => {
+                word = own.nid;
+                if write {
+                    self.own.d.next.nid = data;
+                }
+            }
+            node::LOCAL_MAC_LO => {
+                word = own.mac.get_bits::<32>(0);
+                if write {
+                    self.own.d.next.mac = (own.mac.get_bits::<16>(32), data).cat::<48>();
+                }
+            }
+            node::LOCAL_MAC_HI => {
+                word = bit_cast::<32, 16>(own.mac.get_bits::<16>(32));
+                if write {
+                    self.own.d.next.mac = (data.get_bits::<16>(0), own.mac.get_bits::<32>(0)).cat::<48>();
+                }
+            }
+            node::LOCAL_IP => {
+                word = own.ip;
+                if write {
+                    self.own.d.next.ip = data;
+                }
+            }
+            node::NODE_MAC_LO => {
+                word = staged.mac.get_bits::<32>(0);
+                if write {
+                    self.staged.d.next.mac = (staged.mac.get_bits::<16>(32), data).cat::<48>();
+                }
+            }
+            node::NODE_MAC_HI => {
+                word = bit_cast::<32, 16>(staged.mac.get_bits::<16>(32));
+                if write {
+                    self.staged.d.next.mac = (data.get_bits::<16>(0), staged.mac.get_bits::<32>(0)).cat::<48>();
+                }
+            }
+            node::NODE_IP => {
+                word = staged.ip;
+                if write {
+                    self.staged.d.next.ip = data;
+                }
+            }
+            node::NODE_PORT => {
+                word = (staged.present, bits::<15>(0), staged.port).cat::<32>();
+                if write {
+                    self.staged.d.next.port = data.get_bits::<16>(0);
+                    self.staged.d.next.present = data.get_bit(31);
+                }
+            }
+            node::NODE_COMMIT => {
+                known = request.write & (data < ENTRIES);
+                self.commit.d.next = write & (data < ENTRIES);
+            }
+            node::PUTS_DONE => {
+                word = self.sent.q.val();
+                known = !request.write;
+            }
+            node::PUTS_FAILED => {
+                word = self.failed.q.val();
+                known = !request.write;
+            }
+            _ => {
+                known = false;
+            }
+        }
+        self.commit_index.d.next = data.get_bits::<8>(0);
+        self.word.d.next = word;
+        self.known.d.next = known;
+        if self.answering.q.val() {
+            let value = if self.known.q.val() & !request.write { self.word.q.val() } else { bits::<32>(0) };
+            self.answer.d.next = CsrResponse { ack: true, error: !self.known.q.val(), rdata: value };
+        }
+        self.csr_answer.next = self.answer.q.val();
+    }
+}

@@ -1,0 +1,268 @@
+//! Turns a put or a get into the heads of its frames, and asks for the host's bytes.
+//!
+//! | ports | neighbour |
+//! |---|---|
+//! | in `put`, `put_valid` / out `put_ready` | array |
+//! | out `lookup` / in `node` | node table: the entry, two cycles later |
+//! | in `own_sum` | node page: what the checksums of all our frames share |
+//! | out `read`, `read_valid` / in `read_ready` | RVMA engine: a segment of host memory; offered together with its head |
+//! | out `head`, `head_valid` / in `head_ready` | framer |
+//!
+//! One put at a time. Head of a first segment: 6 cycles after the put is taken; of every further one: 5 cycles after the one
+//! before (a full segment takes 24 cycles of the wire). A put of one segment keeps the planner for 6 cycles.
+//!
+//! A put to a node that the table does not have becomes one head that is `bad`; nothing is read for it. Host reads run ahead of
+//! the frames by as many segments as heads are queued behind this block.
+
+use super::frame_head::*;
+use spindle_blocks::{HostRead, PutDesc};
+use spindle_verilog::prelude::*;
+
+/// [`HostRead::client`] of the initiator.
+const CLIENT: u64 = spindle_contract::descriptors::client::INITIATOR as u64;
+const GET_OP: u64 = spindle_contract::descriptors::put_op::GET as u64;
+const IP_EXTRA: u64 = IP_OVERHEAD as u64;
+const UDP_EXTRA: u64 = UDP_OVERHEAD as u64;
+const GET_EXTRA: u64 = GET_BYTES as u64;
+
+/// What the planner does.
+#[derive(LogicState, Copy, Clone, Debug, PartialEq)]
+enum Planning {
+    /// Waits for a put; its node is being looked up from this cycle on.
+    Idle,
+    /// Size of the segment.
+    Size,
+    /// Lengths; the node is there.
+    Lengths,
+    /// The part of the checksum that all segments share.
+    Share,
+    /// Sum of the header.
+    Sum,
+    /// Its carries.
+    Fold,
+    /// The head is offered.
+    Offer,
+}
+
+/// See the head of this file.
+#[derive(LogicBlock)]
+pub struct Planner {
+    #[allow(missing_docs)]
+    pub clock: Signal<In, Clock>,
+    #[allow(missing_docs)]
+    pub reset: Signal<In, Bit>,
+    /// What to send.
+    pub put: Signal<In, PutDesc>,
+    /// It is offered.
+    pub put_valid: Signal<In, Bit>,
+    /// It is taken.
+    pub put_ready: Signal<Out, Bit>,
+    /// Node to look up.
+    pub lookup: Signal<Out, Bits<8>>,
+    /// Its entry, two cycles later.
+    pub node: Signal<In, NodeEntry>,
+    /// Sum of the header words that never change and of our address, folded once.
+    pub own_sum: Signal<In, Bits<17>>,
+    /// Segment of host memory.
+    pub read: Signal<Out, HostRead>,
+    /// It is offered.
+    pub read_valid: Signal<Out, Bit>,
+    /// It is taken.
+    pub read_ready: Signal<In, Bit>,
+    /// Frame to make.
+    pub head: Signal<Out, FrameHead>,
+    /// It is offered.
+    pub head_valid: Signal<Out, Bit>,
+    /// It is taken.
+    pub head_ready: Signal<In, Bit>,
+    state: Reg<Planning>,
+    desc: DFF<PutDesc>,
+    entry: DFF<NodeEntry>,
+    /// Bytes of the message behind this segment and those of it.
+    left: DFF<Bits<32>>,
+    offset: DFF<Bits<32>>,
+    address_low: DFF<Bits<32>>,
+    address_high: DFF<Bits<32>>,
+    address_carry: DFF<Bit>,
+    size: DFF<Bits<11>>,
+    more: DFF<Bit>,
+    first: DFF<Bit>,
+    ip_len: DFF<Bits<16>>,
+    udp_len: DFF<Bits<16>>,
+    pair: DFF<Bits<17>>,
+    share: DFF<Bits<18>>,
+    sum: DFF<Bits<19>>,
+    folded: DFF<Bits<17>>,
+    number: Reg<Bits<31>>,
+    _from_host: bool,
+}
+
+impl Planner {
+    /// A planner of host puts and gets, or of device puts. Their message numbers differ in the highest bit.
+    pub fn new(from_host: bool) -> Self {
+        Self {
+            clock: Default::default(),
+            reset: Default::default(),
+            put: Default::default(),
+            put_valid: Default::default(),
+            put_ready: Default::default(),
+            lookup: Default::default(),
+            node: Default::default(),
+            own_sum: Default::default(),
+            read: Default::default(),
+            read_valid: Default::default(),
+            read_ready: Default::default(),
+            head: Default::default(),
+            head_valid: Default::default(),
+            head_ready: Default::default(),
+            state: Default::default(),
+            desc: Default::default(),
+            entry: Default::default(),
+            left: Default::default(),
+            offset: Default::default(),
+            address_low: Default::default(),
+            address_high: Default::default(),
+            address_carry: Default::default(),
+            size: Default::default(),
+            more: Default::default(),
+            first: Default::default(),
+            ip_len: Default::default(),
+            udp_len: Default::default(),
+            pair: Default::default(),
+            share: Default::default(),
+            sum: Default::default(),
+            folded: Default::default(),
+            number: Default::default(),
+            _from_host: from_host,
+        }
+    }
+}
+
+impl Logic for Planner {
+    #[hdl]
+    fn update(&mut self) {
+        regs!(self, clock, reset, state, number);
+        dffs!(self, clock, desc, entry, left, offset, address_low, address_high, address_carry);
+        dffs!(self, clock, size, more, first, ip_len, udp_len, pair, share, sum, folded);
+        let desc = self.desc.q.val();
+        let entry = self.entry.q.val();
+        let get = desc.op == GET_OP;
+        let state = self.state.q.val();
+
+        let idle = state == Planning::Idle;
+        self.put_ready.next = idle;
+        self.lookup.next = if idle { self.put.val().node } else { desc.node };
+        if idle {
+            self.desc.d.next = self.put.val();
+            self.left.d.next = self.put.val().length;
+            self.offset.d.next = bits::<32>(0);
+            self.address_low.d.next = self.put.val().host_address.get_bits::<32>(0);
+            self.address_high.d.next = self.put.val().host_address.get_bits::<32>(32);
+            self.first.d.next = true;
+            if self.put_valid.val() {
+                self.state.d.next = Planning::Size;
+            }
+        }
+
+        if state == Planning::Size {
+            let full = self.left.q.val() > bits::<32>(SEGMENT);
+            self.more.d.next = full & !get;
+            self.size.d.next = if get {
+                bits::<11>(GET_EXTRA)
+            } else if full {
+                bits::<11>(SEGMENT)
+            } else {
+                self.left.q.val().get_bits::<11>(0)
+            };
+            self.state.d.next = Planning::Lengths;
+        }
+        if state == Planning::Lengths {
+            self.ip_len.d.next = bit_cast::<16, 11>(self.size.q.val()) + IP_EXTRA;
+            self.udp_len.d.next = bit_cast::<16, 11>(self.size.q.val()) + UDP_EXTRA;
+            if self.first.q.val() {
+                self.entry.d.next = self.node.val();
+                self.state.d.next = Planning::Share;
+            } else {
+                self.state.d.next = Planning::Sum;
+            }
+        }
+        // The table's answer is taken in Lengths, so its halves can be added from there on.
+        self.pair.d.next = bit_cast::<17, 16>(self.node.val().ip.get_bits::<16>(0))
+            + bit_cast::<17, 16>(self.node.val().ip.get_bits::<16>(16));
+        if state == Planning::Share {
+            self.share.d.next = bit_cast::<18, 17>(self.pair.q.val()) + bit_cast::<18, 17>(self.own_sum.val());
+            self.state.d.next = Planning::Sum;
+        }
+        if state == Planning::Sum {
+            self.sum.d.next = bit_cast::<19, 18>(self.share.q.val()) + bit_cast::<19, 16>(self.ip_len.q.val());
+            self.state.d.next = Planning::Fold;
+        }
+        if state == Planning::Fold {
+            self.folded.d.next = bit_cast::<17, 16>(self.sum.q.val().get_bits::<16>(0))
+                + bit_cast::<17, 3>(self.sum.q.val().get_bits::<3>(16));
+            self.state.d.next = Planning::Offer;
+        }
+        // A carry out of the first fold leaves at most 7, so the second one ends it.
+        let folded = self.folded.q.val();
+        let checksum = !(folded.get_bits::<16>(0) + bit_cast::<16, 1>(folded.get_bit(16).into()));
+
+        let offers = state == Planning::Offer;
+        let bad = !entry.present;
+        let reads = self._from_host & !get & !bad;
+        let taken = offers & self.head_ready.val() & (self.read_ready.val() | !reads);
+        if taken {
+            self.first.d.next = false;
+            self.offset.d.next = self.offset.q.val() + SEGMENT;
+            self.left.d.next = self.left.q.val() - SEGMENT;
+            if self.more.q.val() & !bad {
+                self.state.d.next = Planning::Size;
+            } else {
+                self.number.d.next = self.number.q.val() + 1;
+                self.state.d.next = Planning::Idle;
+            }
+            let next_low = bit_cast::<33, 32>(self.address_low.q.val()) + SEGMENT;
+            self.address_low.d.next = next_low.get_bits::<32>(0);
+            self.address_carry.d.next = next_low.get_bit(32);
+        }
+        if state == Planning::Size {
+            if !self.first.q.val() & self.address_carry.q.val() {
+                self.address_high.d.next = self.address_high.q.val() + 1;
+            }
+        }
+
+        let issuer = Issuer { cluster: desc.cluster, hpu: desc.hpu, handle: desc.handle, frame: desc.frame };
+        self.head_valid.next = offers & (self.read_ready.val() | !reads);
+        self.head.next = FrameHead {
+            get: get,
+            bad: bad,
+            last: !self.more.q.val() | bad,
+            size: self.size.q.val(),
+            node: entry,
+            ip_len: self.ip_len.q.val(),
+            udp_len: self.udp_len.q.val(),
+            checksum: checksum,
+            flags: desc.flags,
+            src_pid: desc.src_pid,
+            dst_pid: desc.dst_pid,
+            addr: desc.addr,
+            key: desc.key,
+            msg_id: (self._from_host, self.number.q.val()).cat::<32>(),
+            msg_len: desc.length,
+            msg_off: self.offset.q.val(),
+            buf_off: desc.buf_off,
+            reply: (desc.reply_addr, desc.reply_off, desc.reply_key).cat::<128>(),
+            issuer: issuer,
+        };
+        self.read_valid.next = offers & reads & self.head_ready.val();
+        self.read.next = HostRead {
+            client: bits::<2>(CLIENT),
+            cluster: desc.cluster,
+            hpu: desc.hpu,
+            handle: desc.handle,
+            context: desc.context,
+            frame: desc.frame,
+            address: (self.address_high.q.val(), self.address_low.q.val()).cat::<64>(),
+            length: bit_cast::<16, 11>(self.size.q.val()),
+        };
+    }
+}

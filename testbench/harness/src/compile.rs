@@ -1,6 +1,7 @@
 //! From Verilog text to a shared object in the cache.
 
 use crate::runtime::{include_flags, trace_flags, Runtime, CXX_FLAGS, FAST};
+use crate::share;
 use crate::shim;
 use crate::source::Source;
 use crate::tools::{run, Tools};
@@ -10,15 +11,27 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Mutex;
 
-/// Verilator's flags. Unknowns become zeros in expressions; the start values of registers are chosen per instance.
-const VERILATOR_FLAGS: &[&str] =
-    &["--cc", "-O3", "--prefix", "Vdut", "--x-assign", "0", "--x-initial", "unique", "-Wno-fatal", "-Wno-lint"];
+/// Verilator's flags. Unknowns become zeros in expressions; the start values of registers are chosen per instance. Lookup tables
+/// are numbered through the whole design, which would make the functions of shared modules differ.
+#[rustfmt::skip]
+const VERILATOR_FLAGS: &[&str] = &[
+    "--cc", "-O3", "-fno-table", "--prefix", "Vdut", "--x-assign", "0", "--x-initial", "unique", "-Wno-fatal", "-Wno-lint",
+];
+
+/// The configuration file that says which modules are shared.
+const SHARE_FILE: &str = "spindle_share.vlt";
 
 /// g++ takes far more than linear time over long functions.
 const SPLIT_FLAGS: &[&str] = &["--output-split", "10000", "--output-split-cfuncs", "500"];
 
 /// Wide data and small memories belong in a wave.
 const TRACE_FLAGS: &[&str] = &["--trace", "--trace-structs", "--trace-max-width", "4096", "--trace-max-array", "64"];
+
+/// Stands before the generated files. In most cycles most of a design rests: taking every branch for unlikely moves what is seldom
+/// run out of the way of what runs each cycle, as a profile would, and large models gain an eighth. `Vdut__Syms.h` brings in every
+/// other header, so that the macro meets Verilator's statements alone.
+const PRELUDE: &str = "#include \"Vdut__Syms.h\"\n\
+    #define if(...) if (__builtin_expect(static_cast<bool>(__VA_ARGS__), 0))\n";
 
 /// Generated code above this size is compiled in several units, two at a time.
 const UNIT_BYTES: u64 = 400_000;
@@ -46,7 +59,16 @@ pub(crate) fn shared_object(source: &Source) -> Result<PathBuf> {
     let tools = Tools::get()?;
     let cache = cache_folder()?;
     let flags = [VERILATOR_FLAGS, SPLIT_FLAGS, TRACE_FLAGS, CXX_FLAGS].concat().join(" ");
-    let name = source.fingerprint(&[&tools.verilator_version, &tools.cxx_version, &flags, FAST, shim::SHIM]);
+    let sharing = share::configuration(source);
+    let name = source.fingerprint(&[
+        &tools.verilator_version,
+        &tools.cxx_version,
+        &flags,
+        FAST,
+        PRELUDE,
+        shim::SHIM,
+        &sharing,
+    ]);
     let object = cache.join(format!("{}-{name}.so", source.top));
     if object.exists() {
         return Ok(object);
@@ -55,7 +77,7 @@ pub(crate) fn shared_object(source: &Source) -> Result<PathBuf> {
     lock.lock_exclusive().context("cannot lock the model cache")?;
     if !object.exists() {
         let work = tempfile::Builder::new().prefix("build-").tempdir_in(&cache)?;
-        let built = build(source, tools, &cache, work.path())?;
+        let built = build(source, &sharing, tools, &cache, work.path())?;
         std::fs::rename(built, &object).context("cannot move the model into the cache")?;
     }
     Ok(object)
@@ -86,8 +108,12 @@ pub(crate) fn write_files(source: &Source, folder: &Path) -> Result<Vec<String>>
     Ok(top.into_iter().chain(defines).chain(source.files.iter().map(|f| f.0.clone())).collect())
 }
 
-fn build(source: &Source, tools: &Tools, cache: &Path, work: &Path) -> Result<PathBuf> {
-    let arguments = write_files(source, work)?;
+fn build(source: &Source, sharing: &str, tools: &Tools, cache: &Path, work: &Path) -> Result<PathBuf> {
+    let mut arguments = write_files(source, work)?;
+    if !sharing.is_empty() {
+        std::fs::write(work.join(SHARE_FILE), sharing).context("cannot write the configuration for Verilator")?;
+        arguments.push(SHARE_FILE.into());
+    }
     let mut verilator = Command::new(&tools.verilator);
     verilator.current_dir(work).args(VERILATOR_FLAGS).args(SPLIT_FLAGS).args(["--Mdir", "generated"]).args(arguments);
     if source.options.trace {
@@ -163,9 +189,10 @@ fn compile_units(
         let mut objects = Vec::new();
         loop {
             let Some((index, unit)) = waiting.lock().expect("no worker panics").next() else { return Ok(objects) };
-            let mut text: String = unit.files.iter().map(|file| format!("#include \"{file}\"\n")).collect();
+            let mut text = PRELUDE.to_string();
+            text.extend(unit.files.iter().map(|file| format!("#include \"{file}\"\n")));
             if index == 0 {
-                text.push_str("#include \"Vdut.h\"\n#include \"shim.inc\"\n");
+                text.push_str("#undef if\n#include \"shim.inc\"\n");
             }
             let source = generated.join(format!("unit{index}.cc"));
             std::fs::write(&source, text)?;

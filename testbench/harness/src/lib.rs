@@ -25,6 +25,13 @@
 //! everything read belongs to the current cycle. `tick` takes the rising edge with the inputs as they stand, so a
 //! bench that samples no combinational output may leave `eval` out.
 //!
+//! # Speed
+//!
+//! A model runs as fast as its code fits the instruction caches. A large module that stands several times in a design is
+//! compiled once for all its instances, and branches are laid out for the cycle in which nothing happens. So it pays to
+//! write a unit that rests as one whose registers are enabled (`if (valid) q <= d`), and to give repeated units one shape
+//! and their differences as ports.
+//!
 //! # Environment
 //!
 //! | variable | meaning |
@@ -41,6 +48,7 @@ mod lint;
 mod model;
 mod runtime;
 mod seed;
+mod share;
 mod shim;
 mod source;
 pub mod stream;

@@ -168,6 +168,17 @@ pub struct Outcome {
     pub reason: Bits<5>,
 }
 
+/// What became of a sequenced packet, for the PSN filter: one per packet with `sequenced`, once it is known.
+#[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
+pub struct PsnFate {
+    /// It joined a message of a context or was placed; else its sequence number is free again.
+    pub accepted: Bit,
+    /// Low bits of its `src_nid`.
+    pub peer: Bits<8>,
+    /// Low bits of its sequence number.
+    pub psn: Bits<11>,
+}
+
 const DESC_VERSION: u64 = VERSION as u64;
 const COMPLETION: u64 = descriptors::kind::COMPLETION as u64;
 

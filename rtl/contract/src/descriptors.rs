@@ -48,7 +48,8 @@ macro_rules! descriptors { ($m:ident) => { $m! {
         by_field: 1 "msg_id is a field of the frame that the rule names",
         ends: 1 "by the rule's end test the last packet of its message",
         to_host: 1 "the rule wants the packet at the host too",
-        spare: 13 "zero",
+        sequenced: 1 "the PSN filter holds its sequence number and wants to know its fate",
+        spare: 12 "zero",
     }
     /// A handler to run, from the payload scheduler to the HPU array.
     TaskDesc "task_desc" {

@@ -82,6 +82,8 @@ pub struct Config {
     pub match_rules: usize,
     /// Live messages, 16 to 256.
     pub live_messages: usize,
+    /// Peers whose sequence numbers are kept; a power of two from 16 to 256.
+    pub peers: usize,
     /// RVMA mailboxes; a power of two.
     pub mailboxes: usize,
     /// Posted buffers; a power of two.
@@ -105,6 +107,7 @@ impl Config {
         contexts: 16,
         match_rules: 64,
         live_messages: 64,
+        peers: 256,
         mailboxes: 4096,
         posted_buffers: 16384,
         processes: 64,
@@ -122,6 +125,7 @@ impl Config {
         contexts: 8,
         match_rules: 32,
         live_messages: 32,
+        peers: 64,
         mailboxes: 1024,
         posted_buffers: 4096,
         processes: 16,
@@ -159,7 +163,7 @@ impl Config {
 
     /// Refuses an illegal configuration with the sentence that a user should read.
     pub fn validate(&self) -> Result<(), &'static str> {
-        let checks: [(bool, &'static str); 13] = [
+        let checks: [(bool, &'static str); 14] = [
             (self.clusters >= 1 && self.clusters <= 8, "clusters must be 1 to 8"),
             (self.hpus >= 1 && self.hpus <= 8, "hpus must be 1 to 8 per cluster"),
             (
@@ -177,6 +181,10 @@ impl Config {
             (self.contexts >= 1 && self.contexts <= MAX_CONTEXTS, "contexts must be 1 to 16"),
             (self.match_rules >= 8 && self.match_rules <= 64, "match_rules must be 8 to 64"),
             (self.live_messages >= 16 && self.live_messages <= 256, "live_messages must be 16 to 256"),
+            (
+                self.peers.is_power_of_two() && self.peers >= 16 && self.peers <= 256,
+                "peers must be a power of two from 16 to 256",
+            ),
             (
                 self.mailboxes.is_power_of_two() && self.mailboxes >= 64 && self.mailboxes <= 4096,
                 "mailboxes must be a power of two from 64 to 4096",

@@ -35,6 +35,7 @@ reasons! {
     QUOTA 26 "quota" "the context had its quota of messages or packets, and drops what is beyond";
     PAUSED 27 "paused" "the context had its quota of messages or packets, and lets its sources wait";
     MESSAGE_AGED 28 "message_aged" "the message made no progress for the time that MESSAGE_TIMEOUT names";
+    CONTROL 29 "control" "a control packet, which the PSN filter served";
 }
 /// Number of reasons.
 pub const DROP_COUNT: usize = DROP_REASONS.len();

@@ -71,6 +71,7 @@ block! { global GLOBAL 1 0x00000 "Identity, configuration and the list of blocks
 block! { packet PACKET 2 0x01000 "Packet engine: match rules and frame counters." {
     CONTROL 0x000 "rw" 1 "bit 0: receive; 0 after reset";
     SPINDLE_PORT 0x004 "rw" 1 "UDP destination port of Spindle transport; 4795 after reset";
+    PSN_CONTROL 0x008 "rw" 1 "bit 0 = sequence numbers are filtered: duplicates and what is beyond the window are dropped";
     WORD_SOURCE 0x010 "rw" 1 "staging: where an extracted word comes from (match_source)";
     WORD_COMMIT 0x014 "wo" 1 "puts the staged source into the extracted word of this number";
     TERM_MASK 0x018 "rw" 1 "staging: mask of a term";
@@ -96,6 +97,11 @@ block! { packet PACKET 2 0x01000 "Packet engine: match rules and frame counters.
     FRAMES_HANDLED 0x12C "ro" 1 "frames whose handlers all ended well";
     FRAMES_PLACED 0x130 "ro" 1 "frames that the RVMA engine wrote to host memory";
     DROPS 0x180 "ro" 32 "frames dropped, by reason";
+    PEER_QUERY 0x200 "rw" 1 "a write reads this entry of the peer table into PEER_*; reads 1 until that has happened";
+    PEER_LIVE 0x204 "ro" 1 "bit 0 = the entry has a peer";
+    PEER_NODE 0x208 "ro" 1 "node of the peer";
+    PEER_EXPECTED 0x20C "ro" 1 "lowest sequence number of the peer that has not been accepted";
+    PEER_SELECTIVE 0x210 "ro" 2 "bit i = number PEER_EXPECTED + i has been accepted";
 } }
 block! { hpu HPU 3 0x02000 "HPU array: contexts, code, context memory, faults, printed text." {
     CTX_HEADER 0x010 "rw" 1 "staging: entry point of the header handler, 0 = none";

@@ -100,6 +100,16 @@ pub mod flag {
     pub const ALL: u16 = 0x7f;
 }
 
+/// CTRL packets: the code is in `msg_id`.
+pub mod control {
+    /// Takes its PSN and goes no further.
+    pub const NOP: u32 = 0;
+    /// Begins an incarnation of the sender, whose number is in `key`, at PSN 0; its own PSN is ignored.
+    pub const OPEN: u32 = 1;
+}
+/// Sequence numbers, from the lowest that has not been accepted, that a receiver takes from a peer.
+pub const PSN_WINDOW: usize = 1024;
+
 /// NACK codes.
 pub mod nack {
     /// Retryable: no buffer posted.

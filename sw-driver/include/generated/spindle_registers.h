@@ -29,6 +29,7 @@
 #define SPINDLE_PACKET_BASE              0x01000u     /* address of the page */
 #define SPINDLE_PACKET_CONTROL           0x000u       /* rw: bit 0: receive; 0 after reset */
 #define SPINDLE_PACKET_SPINDLE_PORT      0x004u       /* rw: UDP destination port of Spindle transport; 4795 after reset */
+#define SPINDLE_PACKET_PSN_CONTROL       0x008u       /* rw: bit 0 = sequence numbers are filtered: duplicates and what is beyond the window are dropped */
 #define SPINDLE_PACKET_WORD_SOURCE       0x010u       /* rw: staging: where an extracted word comes from (match_source) */
 #define SPINDLE_PACKET_WORD_COMMIT       0x014u       /* wo: puts the staged source into the extracted word of this number */
 #define SPINDLE_PACKET_TERM_MASK         0x018u       /* rw: staging: mask of a term */
@@ -54,6 +55,11 @@
 #define SPINDLE_PACKET_FRAMES_HANDLED    0x12cu       /* ro: frames whose handlers all ended well */
 #define SPINDLE_PACKET_FRAMES_PLACED     0x130u       /* ro: frames that the RVMA engine wrote to host memory */
 #define SPINDLE_PACKET_DROPS             0x180u       /* ro, 32 registers: frames dropped, by reason */
+#define SPINDLE_PACKET_PEER_QUERY        0x200u       /* rw: a write reads this entry of the peer table into PEER_*; reads 1 until that has happened */
+#define SPINDLE_PACKET_PEER_LIVE         0x204u       /* ro: bit 0 = the entry has a peer */
+#define SPINDLE_PACKET_PEER_NODE         0x208u       /* ro: node of the peer */
+#define SPINDLE_PACKET_PEER_EXPECTED     0x20cu       /* ro: lowest sequence number of the peer that has not been accepted */
+#define SPINDLE_PACKET_PEER_SELECTIVE    0x210u       /* ro, 2 registers: bit i = number PEER_EXPECTED + i has been accepted */
 
 /* HPU array: contexts, code, context memory, faults, printed text. */
 #define SPINDLE_HPU_ID                   3            /* id in the block list */
@@ -199,6 +205,7 @@
 #define SPINDLE_DROP_QUOTA               26           /* the context had its quota of messages or packets, and drops what is beyond */
 #define SPINDLE_DROP_PAUSED              27           /* the context had its quota of messages or packets, and lets its sources wait */
 #define SPINDLE_DROP_MESSAGE_AGED        28           /* the message made no progress for the time that MESSAGE_TIMEOUT names */
+#define SPINDLE_DROP_CONTROL             29           /* a control packet, which the PSN filter served */
 
 /* Completion record in host memory, little-endian. */
 #define SPINDLE_RECORD_LENGTH            0            /* offset of the length, u32 */

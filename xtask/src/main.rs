@@ -4,6 +4,7 @@
 mod blocks;
 mod budgets;
 mod cache;
+mod compat;
 mod lint;
 mod nextpnr;
 mod outputs;
@@ -40,6 +41,8 @@ enum Command {
     Synth(synth::Options),
     /// Place and route blocks on an ECP5-85k: the clock rates that open tools can tell.
     Pnr(pnr::Options),
+    /// Compile the examples of a PsPIN checkout as they are, run them on the simulated NIC and judge them.
+    Compat(compat::Options),
     /// Measure, synthesise, place and route, and write target/report/report.json.
     Report(report::Options),
 }
@@ -56,6 +59,7 @@ fn main() -> std::process::ExitCode {
             Command::Test(options) => test::run(&options),
             Command::Synth(options) => synth::run(&options),
             Command::Pnr(options) => pnr::run(&options),
+            Command::Compat(options) => compat::run(&options).map(|()| true),
             Command::Report(options) => report::run(&options).map(|()| true),
         }
     };

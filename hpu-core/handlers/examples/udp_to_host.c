@@ -1,38 +1,24 @@
 /* Writes the payload of every UDP packet to host memory. The host region is an array of slots of 2048 bytes; a packet goes to the
  * slot of its frame number modulo their count, as a header of 64 bytes and the payload:
  *     offset 0  payload length   4  IPv4 source   8  UDP source port   12  UDP destination port   16  frame number   (little-endian)
- * Drops payloads that do not fit behind the header, and everything if the region has no slot or the scratchpad no piece. */
-#include "spin_atomic.h"
-#include "spindle.h"
+ * Drops payloads that do not fit behind the header, and everything if the region has no slot or the scratchpad no buffer. */
+#include "spin_buffers.h"
 
 enum { SLOT = 2048, HEADER = 64, CLUSTERS = 8 };
 
-/* The handlers of a cluster share the scratchpad: bit i of their cluster's word says that piece i is somebody's. */
+/* Buffers of the scratchpad that are somebody's, for each cluster. */
 static volatile uint32_t taken[CLUSTERS];
-
-/* The number of a piece of the scratchpad that is now this handler's; waits for one. */
-static uint32_t take_piece(const spin_header_t *h, uint32_t pieces) {
-    for (uint32_t i = h->hpu_id;; i++) {
-        uint32_t piece = i % pieces;
-        if (!(spin_amo_or(&taken[h->cluster_id], 1u << piece) >> piece & 1)) {
-            return piece;
-        }
-        spin_yield();
-    }
-}
-
-static void give_piece(const spin_header_t *h, uint32_t piece) { spin_amo_and(&taken[h->cluster_id], ~(1u << piece)); }
 
 int header_handler(const spin_header_t *h, void *state) {
     (void)state;
     uint32_t slots = h->host_size / SLOT;
-    uint32_t pieces = h->scratch_size / SLOT;
-    bool fits = spin_whole_frame(h) && h->payload_len <= SLOT - HEADER && slots > 0 && pieces > 0;
+    uint32_t count = h->scratch_size / SLOT;
+    bool fits = spin_whole_frame(h) && h->payload_len <= SLOT - HEADER && slots > 0 && count > 0;
     if (!spin_ipv4(h, SPIN_IPPROTO_UDP) || !fits) {
         return SPIN_DROP;
     }
-    uint32_t piece = take_piece(h, pieces);
-    uint8_t *scratch = spin_scratch() + piece * SLOT;
+    uint32_t buffer = spin_take_buffer(&taken[h->cluster_id], h->hpu_id, count);
+    uint8_t *scratch = spin_scratch() + buffer * SLOT;
     uint32_t *record = (uint32_t *)scratch;
     record[0] = h->payload_len;
     record[1] = h->src_nid;
@@ -54,6 +40,6 @@ int header_handler(const spin_header_t *h, void *state) {
     spin_dma_to_host(h->frame % slots * SLOT, scratch, HEADER + h->payload_len);
     spin_handle_t handle = spin_handle();
     spin_wait();
-    give_piece(h, piece);
+    spin_give_buffer(&taken[h->cluster_id], buffer);
     return spin_failed(handle) ? SPIN_FAIL : SPIN_PROCESS_DATA;
 }

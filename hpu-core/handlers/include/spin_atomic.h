@@ -12,7 +12,7 @@
 #ifndef SPIN_ATOMIC_H
 #define SPIN_ATOMIC_H
 
-#include "spindle.h"
+#include "spin_base.h"
 
 /* Defines `type spin_amo_<name>(volatile type *at, type value)`: *at becomes `*at <operation> value`; returns what it was. */
 #define SPIN_AMO(name, instruction, type)                                                                              \
@@ -68,11 +68,9 @@ SPIN_INLINE uint32_t spin_compare_swap(volatile uint32_t *at, uint32_t expected,
 
 /* A lock in the scratchpad (for the HPUs of a cluster) or in context memory (for all); all zeros is free. Hold it for a few instructions:
  * a handler that is ended by a fault or its watchdog never gives it back. */
-typedef struct {
-    volatile uint32_t held;
-} spin_lock_t;
+typedef volatile uint32_t spin_lock_t;
 
-SPIN_INLINE bool spin_try_lock(spin_lock_t *lock) { return spin_amo_swap(&lock->held, 1) == 0; }
+SPIN_INLINE bool spin_try_lock(spin_lock_t *lock) { return spin_amo_swap(lock, 1) == 0; }
 /* An older handler goes before a younger one of the same HPU whenever it can. Without yielding it would wait forever for a lock that the
  * younger one holds. */
 SPIN_INLINE void spin_lock(spin_lock_t *lock) {
@@ -82,7 +80,7 @@ SPIN_INLINE void spin_lock(spin_lock_t *lock) {
 }
 SPIN_INLINE void spin_unlock(spin_lock_t *lock) {
     spin_fence();
-    lock->held = 0;
+    *lock = 0;
 }
 
 #endif

@@ -14,17 +14,12 @@
 #ifndef SPINDLE_H
 #define SPINDLE_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 #include "generated/spindle_contract.h"
+#include "spin_base.h"
 
 /* Both are views of the task page: a header handler reads the message's fields, a payload handler those of its packet. */
 typedef spin_task_t spin_header_t;
 typedef spin_task_t spin_payload_t;
-
-#define SPIN_INLINE static inline __attribute__((always_inline))
 
 /* What a handler image may define. */
 int header_handler(const spin_header_t *h, void *state);
@@ -77,6 +72,15 @@ SPIN_INLINE void spin_wait(void) {
     __asm__ volatile("" ::: "memory");
 }
 
+/* Issues a command of these arguments. */
+SPIN_INLINE void spin_command(uint32_t opcode, const void *source, uint32_t length, uint64_t address) {
+    *spin_command_word(SPIN_CMD_SOURCE) = (uint32_t)source;
+    *spin_command_word(SPIN_CMD_LENGTH) = length;
+    *spin_command_word(SPIN_CMD_ADDR_LO) = (uint32_t)address;
+    *spin_command_word(SPIN_CMD_ADDR_HI) = (uint32_t)(address >> 32);
+    spin_issue(opcode);
+}
+
 /* Sends `length` bytes at `frame` (64-byte aligned, in the packet slot or the scratchpad) as a frame. The bytes are read later: do
  * not change them before spin_wait(). The slot outlives the handler until the frame is out, so returning is fine. */
 SPIN_INLINE void spin_send_packet(const void *frame, uint32_t length) {
@@ -88,11 +92,7 @@ SPIN_INLINE void spin_send_packet(const void *frame, uint32_t length) {
 SPIN_INLINE void spin_place(void) { spin_issue(SPIN_OP_PLACE); }
 /* Writes `length` bytes at `source` (64-byte aligned, packet slot or scratchpad) at `offset` of the context's host region. */
 SPIN_INLINE void spin_dma_to_host(uint32_t offset, const void *source, uint32_t length) {
-    *spin_command_word(SPIN_CMD_SOURCE) = (uint32_t)source;
-    *spin_command_word(SPIN_CMD_LENGTH) = length;
-    *spin_command_word(SPIN_CMD_ADDR_LO) = offset;
-    *spin_command_word(SPIN_CMD_ADDR_HI) = 0;
-    spin_issue(SPIN_OP_DMA_TO_HOST);
+    spin_command(SPIN_OP_DMA_TO_HOST, source, length, offset);
 }
 
 /* ---- Bytes of headers ---------------------------------------------------------------------------------------------------- */

@@ -2,12 +2,38 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "generated/spindle_contract.h"
+
 typedef uint32_t __attribute__((may_alias)) word_t;
 
+/* Misaligned words can be read of all data but constants, which lie beside the code. */
+static int reads_words(const uint8_t *from) {
+    return ((uintptr_t)from & 3) == 0 || (uintptr_t)from >> 28 != SPIN_REGION_CODE >> 28;
+}
+
+/* The compiler takes care not to read misaligned words; the processor has no trouble with them. */
+static word_t word_at(const uint8_t *from) {
+    word_t word;
+    __asm__("lw %0, %1" : "=r"(word) : "m"(*(const uint8_t(*)[4])from));
+    return word;
+}
+
 static void copy_up(uint8_t *to, const uint8_t *from, size_t length) {
-    if ((((uintptr_t)to | (uintptr_t)from) & 3) == 0) {
-        for (; length >= 4; length -= 4, to += 4, from += 4) {
-            *(word_t *)to = *(const word_t *)from;
+    if (reads_words(from)) {
+        for (; length && ((uintptr_t)to & 3); length--) {
+            *to++ = *from++;
+        }
+        if (reads_words(from)) {
+            for (; length >= 16; length -= 16, to += 16, from += 16) {
+                word_t a = word_at(from), b = word_at(from + 4), c = word_at(from + 8), d = word_at(from + 12);
+                ((word_t *)to)[0] = a;
+                ((word_t *)to)[1] = b;
+                ((word_t *)to)[2] = c;
+                ((word_t *)to)[3] = d;
+            }
+            for (; length >= 4; length -= 4, to += 4, from += 4) {
+                *(word_t *)to = word_at(from);
+            }
         }
     }
     while (length--) {

@@ -2,6 +2,7 @@
 
 mod build;
 mod check;
+mod compat;
 mod demo;
 mod export;
 mod hart;
@@ -43,6 +44,8 @@ enum Command {
     Demo(demo::DemoArguments),
     /// Compile a handler to an ELF image; report its size and its stack.
     Build(build::BuildArguments),
+    /// Compile the examples of a PsPIN checkout as they are, run them on the simulated NIC and judge what they do.
+    Compat(compat::CompatArguments),
     /// Run any RISC-V program on one handler processor, outside the NIC: instruction tests, benchmarks.
     Hart(hart::HartArguments),
     /// Measure cycles, throughput, size and speed of the emitted NIC.
@@ -59,6 +62,7 @@ fn main() -> ExitCode {
         Command::Export(arguments) => export::export(&arguments),
         Command::Demo(arguments) => demo::demo(&arguments),
         Command::Build(arguments) => build::build(&arguments),
+        Command::Compat(arguments) => compat::compat(&arguments),
         Command::Hart(arguments) => hart::hart(&arguments),
         Command::Report(arguments) => report::report(&arguments),
         Command::Info => info::info(),

@@ -6,6 +6,7 @@ use crate::play::{play, Pacing, Played};
 use crate::sdk::{self, Handler};
 use crate::session::{self, Session};
 use crate::summary::Summary;
+use crate::toolchain::Sources;
 use crate::trace::{Disassembly, Tracer};
 use anyhow::{bail, ensure, Context, Result};
 use spindle::rule_table::Action;
@@ -24,8 +25,8 @@ const HOST_BYTES: u32 = 1 << 20;
 /// Arguments of `spindle run`.
 #[derive(clap::Args)]
 pub struct RunArguments {
-    /// C source or ELF image of the handler.
-    handler: PathBuf,
+    #[command(flatten)]
+    sources: Sources,
     /// Capture whose packets are played in.
     #[arg(long, value_name = "IN.pcap")]
     pcap: PathBuf,
@@ -88,7 +89,7 @@ pub fn run(arguments: &RunArguments) -> Result<()> {
             frames.iter_mut().map(|frame| spindle_model::checksums::fix(frame)).filter(|changed| *changed).count();
         eprintln!("spindle: checksums of {fixed} packets fixed");
     }
-    let handler = sdk::load(&arguments.handler)?;
+    let handler = sdk::load(&arguments.sources)?;
     warn_of_stack(&handler.stack, config.stack_bytes());
     let rules = match (rules.is_empty(), handler.shipped) {
         (false, _) => rules,

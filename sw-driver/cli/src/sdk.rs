@@ -2,7 +2,7 @@
 
 use crate::stack::{Code, HandlerStack};
 use crate::toolchain::{Sources, Toolchain};
-use anyhow::{Context, Result};
+use anyhow::{ensure, Context, Result};
 use spindle::Image;
 use std::path::Path;
 
@@ -12,13 +12,29 @@ macro_rules! sdk_files { ($($path:literal)*) => {
 } }
 sdk_files! {
     "include/spindle.h"
+    "include/spin_base.h"
     "include/spin_atomic.h"
+    "include/spin_buffers.h"
     "include/spin_printf.h"
     "include/generated/spindle_contract.h"
     "generated/memory.ld"
     "handler.ld"
     "lib/memory.c"
     "lib/printf.c"
+    "lib/pspin.c"
+    "include/pspin/assert.h"
+    "include/pspin/handler.h"
+    "include/pspin/hpu.h"
+    "include/pspin/packets.h"
+    "include/pspin/pspin.h"
+    "include/pspin/pspin_rt.h"
+    "include/pspin/pspin_task.h"
+    "include/pspin/spin_conf.h"
+    "include/pspin/spin_dma.h"
+    "include/pspin/stdio.h"
+    "include/pspin/stdlib.h"
+    "include/pspin/string.h"
+    "include/pspin/util.h"
 }
 
 /// A handler that comes with this program.
@@ -68,7 +84,7 @@ impl Shipped {
         let folder = tempfile::tempdir()?;
         let path = folder.path().join(format!("{}.c", self.name));
         std::fs::write(&path, self.source)?;
-        load(&path)
+        load(&Sources::one(&path))
     }
 }
 
@@ -86,19 +102,22 @@ pub struct Handler {
     pub shipped: Option<&'static Shipped>,
 }
 
-/// Reads an ELF image or compiles a C file.
-pub fn load(path: &Path) -> Result<Handler> {
+/// Reads an ELF image or compiles C and assembly files.
+pub fn load(sources: &Sources) -> Result<Handler> {
+    let path = &sources.files[0];
     let content = std::fs::read(path)
         .with_context(|| format!("cannot read {}; give a .c file or an ELF image", path.display()))?;
     let name = path.file_stem().map_or_else(|| "handler".into(), |stem| stem.to_string_lossy().into_owned());
-    let is_c = path.extension().is_some_and(|extension| extension == "c");
-    let shipped = SHIPPED.iter().find(|shipped| is_c && shipped.source.as_bytes() == content);
-    let elf = if is_c {
+    let is_source = path.extension().is_some_and(|extension| extension == "c" || extension == "S");
+    let alone = is_source && sources.files.len() == 1 && sources.defines.is_empty();
+    let shipped = SHIPPED.iter().find(|shipped| alone && shipped.source.as_bytes() == content);
+    let elf = if is_source {
         let folder = tempfile::tempdir()?;
         let output = folder.path().join("handler.elf");
-        compile(&Toolchain::find(None)?, &Sources::one(path), &output)?;
+        compile(&Toolchain::find(None)?, sources, &output)?;
         std::fs::read(&output).context("the compiler wrote no image")?
     } else {
+        ensure!(sources.files.len() == 1, "{} is an image and runs alone; give one image or sources", path.display());
         content
     };
     let image = Image::parse(&elf).with_context(|| format!("{} cannot be loaded", path.display()))?;

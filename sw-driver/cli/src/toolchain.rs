@@ -16,9 +16,13 @@ const ABI: &str = "-mabi=ilp32";
 /// libgcc is built for this subset; asking for it by path keeps the linker from taking the 64-bit one.
 const LIBRARY_ARCHITECTURE: &str = "-march=rv32im";
 
-/// Code generation and warnings.
-const FLAGS: [&str; 7] =
-    ["-ffreestanding", "-fno-common", "-ffunction-sections", "-fdata-sections", "-Wall", "-Wextra", "-std=gnu11"];
+/// Code generation.
+const FLAGS: [&str; 5] = ["-ffreestanding", "-fno-common", "-ffunction-sections", "-fdata-sections", "-std=gnu11"];
+/// Warnings.
+const WARNINGS: [&str; 2] = ["-Wall", "-Wextra"];
+/// What handlers that were written for PsPIN cannot help: their `task_t` is packed, and its packets are in network byte order here.
+const PSPIN_WARNINGS: [&str; 3] =
+    ["-Wno-address-of-packed-member", "-Wno-scalar-storage-order", "-Wno-unknown-warning-option"];
 /// Linking. Handlers have no entry point of the whole program.
 const LINK_FLAGS: [&str; 4] = ["-nostdlib", "-static", "-Wl,--gc-sections", "-Wl,-e,0"];
 
@@ -51,7 +55,7 @@ impl Family {
 /// What is compiled, besides the SDK's own files.
 #[derive(Clone, Debug, clap::Args)]
 pub struct Sources {
-    /// C or assembly files; together they are one image.
+    /// C or assembly files, together one image; to run, also an ELF image.
     #[arg(required = true, value_name = "HANDLER.c")]
     pub files: Vec<PathBuf>,
     /// Folder of headers.
@@ -63,12 +67,21 @@ pub struct Sources {
     /// Level of optimisation.
     #[arg(short = 'O', value_name = "LEVEL", default_value = "2", value_parser = ["0", "1", "2", "3", "s", "g"])]
     pub optimisation: String,
+    /// The handlers are written for PsPIN (handler.h, packets.h, init_handlers).
+    #[arg(long)]
+    pub pspin: bool,
 }
 
 impl Sources {
     /// One file, compiled as `spindle run` does it.
     pub fn one(file: &Path) -> Sources {
-        Sources { files: vec![file.into()], includes: Vec::new(), defines: Vec::new(), optimisation: "2".into() }
+        Sources {
+            files: vec![file.into()],
+            includes: Vec::new(),
+            defines: Vec::new(),
+            optimisation: "2".into(),
+            pspin: false,
+        }
     }
 
     /// The files by name, for sentences.
@@ -150,17 +163,19 @@ impl Toolchain {
         }
         let compile = |architecture: &str| {
             let mut command = Command::new(&self.program);
+            command.arg(march(architecture)).args(&self.arguments).args(FLAGS);
             command
-                .arg(march(architecture))
-                .args(&self.arguments)
-                .args(FLAGS)
+                .args(if sources.pspin { &PSPIN_WARNINGS[..] } else { &WARNINGS })
                 .arg(format!("-O{}", sources.optimisation));
-            for folder in std::iter::once(&sdk.join("include")).chain(&sources.includes) {
+            let compatible = sources.pspin.then(|| sdk.join("include/pspin"));
+            for folder in compatible.iter().chain([&sdk.join("include")]).chain(&sources.includes) {
                 command.arg("-I").arg(folder);
             }
             command.args(sources.defines.iter().map(|define| format!("-D{define}")));
             command.args(LINK_FLAGS).arg("-L").arg(sdk.join("generated")).arg("-T").arg(sdk.join("handler.ld"));
-            command.args(&sources.files).args(["memory.c", "printf.c"].map(|file| sdk.join("lib").join(file)));
+            command.args(&sources.files);
+            let adapter = sources.pspin.then_some("pspin.c");
+            command.args(["memory.c", "printf.c"].into_iter().chain(adapter).map(|file| sdk.join("lib").join(file)));
             command.args(&self.library).arg("-o").arg(output);
             run(&mut command)
         };
@@ -174,6 +189,9 @@ impl Toolchain {
             if self.library.is_none() && format!("{error:#}").contains("undefined symbol: __") {
                 return error
                     .context(format!("64-bit division and floating point need libgcc: run {INSTALL_GCC} as root"));
+            }
+            if !sources.pspin && format!("{error:#}").contains("handler.h: No such file") {
+                return error.context("handlers that are written for PsPIN are built with --pspin");
             }
             error
         })?;

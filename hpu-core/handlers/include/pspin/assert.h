@@ -1,0 +1,7 @@
+/* Ends the handler by a fault unless the condition holds. */
+#undef assert
+#ifdef NDEBUG
+#define assert(condition) ((void)0)
+#else
+#define assert(condition) ((condition) ? (void)0 : __builtin_trap())
+#endif

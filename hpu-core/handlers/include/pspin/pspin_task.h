@@ -1,0 +1,32 @@
+/* PsPIN compatibility: what a handler is given. The fields and their order are those that PsPIN handlers are written for. */
+#ifndef SPINDLE_PSPIN_TASK_H
+#define SPINDLE_PSPIN_TASK_H
+
+#include "../spin_base.h"
+#include "spin_conf.h"
+
+typedef struct task {
+    void *handler_mem;       /* context memory behind the image's variables and the scratchpads, or what init_handlers says */
+    size_t handler_mem_size;
+    void *pkt_mem;           /* the packet from its IP header on (of a frame that is not IP: behind its EtherType) */
+    size_t pkt_mem_size;
+    void *scratchpad[NB_CLUSTERS];
+    size_t scratchpad_size[NB_CLUSTERS];
+    uint32_t host_mem_high;  /* the context's host region */
+    uint32_t host_mem_low;
+    size_t host_mem_size;
+    void *l2_pkt_mem;        /* the same as pkt_mem */
+    uint32_t home_cluster_id;
+    uint32_t flow_id;        /* the message */
+} __attribute__((__packed__)) task_t;
+
+typedef struct handler_args {
+    task_t *task;
+    uint32_t hpu_gid;
+    uint32_t cluster_id;     /* the message's home cluster, for all of its handlers */
+    uint32_t hpu_id;
+} handler_args_t;
+
+typedef void (*handler_fn)(handler_args_t *args);
+
+#endif

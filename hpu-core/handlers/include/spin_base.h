@@ -1,0 +1,11 @@
+/* What all headers of the SDK share. */
+#ifndef SPIN_BASE_H
+#define SPIN_BASE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define SPIN_INLINE static inline __attribute__((always_inline))
+
+#endif

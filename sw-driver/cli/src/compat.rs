@@ -1,0 +1,171 @@
+//! `spindle compat`: the examples of a PsPIN checkout, compiled unmodified, run on the simulated NIC and judged.
+
+mod cases;
+mod ran;
+mod slp;
+
+use crate::play::{play, Pacing};
+use crate::sdk::{self, Handler};
+use crate::session::{self, Session};
+use crate::table::table;
+use crate::toolchain::Sources;
+use anyhow::{ensure, Context, Result};
+use cases::{Case, CASES};
+use ran::{data_symbol, pattern, Ran};
+use serde::Serialize;
+use spindle::rule_table::Action;
+use spindle::{ContextOptions, HostMemory, Rule};
+use spindle_contract::memory_map::{self as map, base};
+use std::path::{Path, PathBuf};
+
+/// Arguments of `spindle compat`.
+#[derive(clap::Args)]
+pub struct CompatArguments {
+    /// Checkout of PsPIN, with its folder `examples`.
+    #[arg(long, value_name = "FOLDER")]
+    pspin: PathBuf,
+    /// Only these examples.
+    #[arg(long, value_name = "EXAMPLE")]
+    only: Vec<String>,
+    /// Configuration of the NIC: sim, kintex7 or alveo.
+    #[arg(long, default_value = "sim")]
+    config: String,
+    /// Report to write as JSON.
+    #[arg(long, value_name = "REPORT.json")]
+    json: Option<PathBuf>,
+}
+
+/// What became of an example.
+#[derive(Serialize)]
+struct Row {
+    example: &'static str,
+    built: bool,
+    ran: bool,
+    packets: usize,
+    replies: usize,
+    bytes_to_host: usize,
+    instructions_per_packet: f64,
+    verdict: String,
+    right: bool,
+}
+
+/// Runs every example; an error if one does not do what it does on PsPIN.
+pub fn compat(arguments: &CompatArguments) -> Result<()> {
+    let examples = arguments.pspin.join("examples");
+    ensure!(examples.is_dir(), "{} is no checkout of PsPIN: it has no folder `examples`", arguments.pspin.display());
+    for name in &arguments.only {
+        let names: Vec<_> = CASES.iter().map(|case| case.name).collect();
+        ensure!(names.contains(&name.as_str()), "there is no example `{name}`; there are {}", names.join(", "));
+    }
+    let chosen = |case: &&Case| arguments.only.is_empty() || arguments.only.iter().any(|name| name == case.name);
+    let rows: Vec<Row> =
+        CASES.iter().filter(chosen).map(|case| row(case, &examples, &arguments.config)).collect::<Result<_>>()?;
+    let yes = |yes: bool| if yes { "yes" } else { "no" }.to_owned();
+    let cells = rows.iter().map(|row| {
+        [
+            row.example.to_owned(),
+            yes(row.built),
+            yes(row.ran),
+            row.packets.to_string(),
+            row.replies.to_string(),
+            row.bytes_to_host.to_string(),
+            format!("{:.0}", row.instructions_per_packet),
+            row.verdict.clone(),
+        ]
+    });
+    let header = ["example", "built", "ran", "packets", "replies", "to host", "instructions", "verdict"];
+    println!("{}", table(header, cells, false));
+    if let Some(path) = &arguments.json {
+        let text = serde_json::to_string_pretty(&rows)?;
+        std::fs::write(path, text + "\n").with_context(|| format!("cannot write {}", path.display()))?;
+    }
+    let wrong: Vec<&str> = rows.iter().filter(|row| !row.right).map(|row| row.example).collect();
+    ensure!(wrong.is_empty(), "these examples do not do what they do on PsPIN: {}", wrong.join(", "));
+    Ok(())
+}
+
+/// Builds, runs and judges an example.
+fn row(case: &Case, examples: &Path, config: &str) -> Result<Row> {
+    let mut row = Row {
+        example: case.name,
+        built: false,
+        ran: false,
+        packets: 0,
+        replies: 0,
+        bytes_to_host: 0,
+        instructions_per_packet: 0.0,
+        verdict: String::new(),
+        right: false,
+    };
+    let images = case.contexts.iter().map(|init| build(case, init, examples)).collect::<Result<Vec<_>>>();
+    let images = match images {
+        Ok(images) => images,
+        Err(error) => {
+            row.verdict = format!("does not compile: {:#}", error.root_cause());
+            return Ok(row);
+        }
+    };
+    row.built = true;
+    let mut ran = run(case, images, config)?;
+    row.ran = ran.played.drained;
+    row.packets = ran.frames.len();
+    row.replies = ran.played.replies.len();
+    row.instructions_per_packet = ran.played.stats.instructions as f64 / ran.frames.len() as f64;
+    let judged = ran.sound().and_then(|()| (case.judge)(&mut ran));
+    row.right = judged.is_ok();
+    row.verdict = match judged {
+        Ok(did) => {
+            row.bytes_to_host = did.bytes_to_host;
+            format!("right: {}", did.sentence)
+        }
+        Err(error) => format!("WRONG: {error:#}"),
+    };
+    Ok(row)
+}
+
+/// Compiles the sources of an example, which stay as they are.
+fn build(case: &Case, init: &str, examples: &Path) -> Result<Handler> {
+    let folder = examples.join(case.name).join("handlers");
+    let entries = std::fs::read_dir(&folder).with_context(|| format!("there is no folder {}", folder.display()))?;
+    let mut files: Vec<PathBuf> = entries.map(|entry| Ok(entry?.path())).collect::<std::io::Result<_>>()?;
+    files.retain(|path| path.extension().is_some_and(|extension| extension == "c"));
+    files.sort();
+    ensure!(!files.is_empty(), "{} has no C file", folder.display());
+    let defines = case.defines.iter().map(|&define| define.to_owned());
+    sdk::load(&Sources {
+        files,
+        includes: vec![folder],
+        defines: defines.chain([format!("SPINDLE_INIT_HANDLERS={init}")]).collect(),
+        optimisation: "2".into(),
+        pspin: true,
+    })
+}
+
+/// Plays the example's traffic to its contexts.
+fn run(case: &Case, images: Vec<Handler>, config: &str) -> Result<Ran> {
+    let mut config = session::config(config)?;
+    config.l2_bytes = config.l2_bytes.max(case.least_l2_bytes);
+    let mut session = Session::open(config, Default::default())?;
+    let bytes = pattern(cases::HOST_BYTES);
+    let host = case.host_address.map_or_else(|| session.device.memory.alloc(bytes.len(), 4096), Ok)?;
+    session.device.memory.write(host, &bytes)?;
+    let mut contexts = Vec::new();
+    for (number, mut handler) in images.into_iter().enumerate() {
+        if let Some(address) = data_symbol(&handler.elf, "spin_handler_mem")? {
+            let start = (address - base(map::CONTEXT)) as usize;
+            handler.image.state.resize(start, 0);
+            handler.image.state.extend((case.handler_memory)());
+        }
+        let options = ContextOptions { host_region: Some((host, bytes.len() as u32)), ..ContextOptions::default() };
+        let context = session.device.install(&handler.image, &options)?;
+        let rule: Rule =
+            if case.contexts.len() == 1 { Rule::any() } else { format!("udp.dport == {number}").parse()? };
+        session.device.add_rule(&rule, Action::Context(context))?;
+        session.device.activate(context)?;
+        contexts.push((context, handler));
+    }
+    session.device.set_receive(true)?;
+    let frames = (case.frames)();
+    let played = play(&mut session, &frames, Pacing { gap: case.gap, seed: None }, 1_000_000)?;
+    Ok(Ran { session, contexts, frames, played, host })
+}

@@ -37,7 +37,7 @@ use spindle_blocks::{CsrRequest, CsrResponse, Fifo, HostRead, PutDesc, PutDone, 
 use spindle_verilog::prelude::*;
 
 /// See the head of this file.
-#[derive(LogicBlock)]
+#[derive(LogicBlock, Default)]
 pub struct Initiator {
     #[allow(missing_docs)]
     pub clock: Signal<In, Clock>,
@@ -108,56 +108,13 @@ pub struct Initiator {
     reads: Skid<HostRead>,
 }
 
-impl Default for Initiator {
-    fn default() -> Self {
-        Self {
-            clock: Default::default(),
-            reset: Default::default(),
-            egress_data: Default::default(),
-            egress_keep: Default::default(),
-            egress_last: Default::default(),
-            egress_frame: Default::default(),
-            egress_put: Default::default(),
-            egress_valid: Default::default(),
-            egress_ready: Default::default(),
-            put: Default::default(),
-            put_valid: Default::default(),
-            put_ready: Default::default(),
-            host_put: Default::default(),
-            host_put_valid: Default::default(),
-            host_put_ready: Default::default(),
-            put_read: Default::default(),
-            put_read_valid: Default::default(),
-            put_read_ready: Default::default(),
-            put_data: Default::default(),
-            put_data_last: Default::default(),
-            put_data_error: Default::default(),
-            put_data_valid: Default::default(),
-            put_data_ready: Default::default(),
-            put_done: Default::default(),
-            put_done_valid: Default::default(),
-            beat: Default::default(),
-            beat_valid: Default::default(),
-            beat_ready: Default::default(),
-            csr: Default::default(),
-            csr_answer: Default::default(),
-            device: Planner::new(false),
-            host: Planner::new(true),
-            framer: Default::default(),
-            nodes: Default::default(),
-            heads: Default::default(),
-            device_head: Default::default(),
-            reads: Default::default(),
-        }
-    }
-}
-
 impl Logic for Initiator {
     #[hdl]
     fn update(&mut self) {
         clocks!(self, clock, reset, device, host, framer, nodes, heads, device_head, reads);
 
         // Device puts.
+        self.device.from_host.next = false;
         self.device.put.next = self.put.val();
         self.device.put_valid.next = self.put_valid.val();
         self.put_ready.next = self.device.put_ready.val();
@@ -173,6 +130,7 @@ impl Logic for Initiator {
         self.device_head.read_ready.next = self.framer.device_ready.val();
 
         // Host puts and gets.
+        self.host.from_host.next = true;
         self.host.put.next = self.host_put.val();
         self.host.put_valid.next = self.host_put_valid.val();
         self.host_put_ready.next = self.host.put_ready.val();

@@ -2,7 +2,7 @@
 //!
 //! | ports | neighbour |
 //! |---|---|
-//! | in `put`, `put_valid` / out `put_ready` | array |
+//! | in `from_host`: which puts; in `put`, `put_valid` / out `put_ready` | array |
 //! | out `lookup` / in `node` | node table: the entry, two cycles later |
 //! | in `own_sum` | node page: what the checksums of all our frames share |
 //! | out `read`, `read_valid` / in `read_ready` | RVMA engine: a segment of host memory; offered together with its head |
@@ -45,12 +45,14 @@ enum Planning {
 }
 
 /// See the head of this file.
-#[derive(LogicBlock)]
+#[derive(LogicBlock, Default)]
 pub struct Planner {
     #[allow(missing_docs)]
     pub clock: Signal<In, Clock>,
     #[allow(missing_docs)]
     pub reset: Signal<In, Bit>,
+    /// It plans host puts and gets, not device puts: a constant. The highest bit of its message numbers.
+    pub from_host: Signal<In, Bit>,
     /// What to send.
     pub put: Signal<In, PutDesc>,
     /// It is offered.
@@ -94,48 +96,6 @@ pub struct Planner {
     sum: DFF<Bits<19>>,
     folded: DFF<Bits<17>>,
     number: Reg<Bits<31>>,
-    _from_host: bool,
-}
-
-impl Planner {
-    /// A planner of host puts and gets, or of device puts. Their message numbers differ in the highest bit.
-    pub fn new(from_host: bool) -> Self {
-        Self {
-            clock: Default::default(),
-            reset: Default::default(),
-            put: Default::default(),
-            put_valid: Default::default(),
-            put_ready: Default::default(),
-            lookup: Default::default(),
-            node: Default::default(),
-            own_sum: Default::default(),
-            read: Default::default(),
-            read_valid: Default::default(),
-            read_ready: Default::default(),
-            head: Default::default(),
-            head_valid: Default::default(),
-            head_ready: Default::default(),
-            state: Default::default(),
-            desc: Default::default(),
-            entry: Default::default(),
-            left: Default::default(),
-            offset: Default::default(),
-            address_low: Default::default(),
-            address_high: Default::default(),
-            address_carry: Default::default(),
-            size: Default::default(),
-            more: Default::default(),
-            first: Default::default(),
-            ip_len: Default::default(),
-            udp_len: Default::default(),
-            pair: Default::default(),
-            share: Default::default(),
-            sum: Default::default(),
-            folded: Default::default(),
-            number: Default::default(),
-            _from_host: from_host,
-        }
-    }
 }
 
 impl Logic for Planner {
@@ -208,7 +168,7 @@ impl Logic for Planner {
 
         let offers = state == Planning::Offer;
         let bad = !entry.present;
-        let reads = self._from_host & !get & !bad;
+        let reads = self.from_host.val() & !get & !bad;
         let taken = offers & self.head_ready.val() & (self.read_ready.val() | !reads);
         if taken {
             self.first.d.next = false;
@@ -246,7 +206,7 @@ impl Logic for Planner {
             dst_pid: desc.dst_pid,
             addr: desc.addr,
             key: desc.key,
-            msg_id: (self._from_host, self.number.q.val()).cat::<32>(),
+            msg_id: (self.from_host.val(), self.number.q.val()).cat::<32>(),
             msg_len: desc.length,
             msg_off: self.offset.q.val(),
             buf_off: desc.buf_off,

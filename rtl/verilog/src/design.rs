@@ -4,7 +4,7 @@ use crate::build::Body;
 use crate::error::{EmitError, Result};
 use crate::hierarchy::{self, Code, Node};
 use crate::module;
-use crate::{collapse, lower, names, stock};
+use crate::{collapse, lower, names, stock, widths};
 use rust_hdl_core::prelude::Block;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fmt;
@@ -70,6 +70,10 @@ struct Shape {
     text: String,
     /// Name fixed by a black box.
     fixed: bool,
+    /// Its text was written by the back end, so another text may stand for it.
+    generic: bool,
+    /// Value of its width parameter when it stands alone; none = it has no parameter.
+    width: Option<usize>,
 }
 
 /// Emits `top` and everything below it; the top module is called `top_name`.
@@ -104,6 +108,7 @@ pub fn emit<B: Block>(top: &mut B, top_name: &str) -> Result<Design> {
     let Some(top_shape) = shape_of[0] else {
         return Err(EmitError::new("", 0, "the top is a register; wrap it in a block"));
     };
+    let (shapes, top_shape) = share_widths(shapes, top_shape);
     let final_names = name_shapes(&shapes, top_shape, top_name);
     let modules = shapes
         .iter()
@@ -140,13 +145,21 @@ fn shape(nodes: &[Node], id: usize, shape_of: &[Option<usize>]) -> Result<Option
             let body = lower::lower(source, &fresh)?;
             let text = module::write(&body, &|n| child(n), source.line)?;
             let comment = format!("// {} ({file}:{})\n", source.type_name, source.line);
-            Shape { base, suffix, comment, text, fixed: false }
+            Shape { base, suffix, comment, text, fixed: false, generic: true, width: None }
         }
         Code::Stock(block) => {
             let body = stock::lower(block, Body::new(nodes, id, "", 0)?)
                 .map_err(|e| EmitError::new("", 0, format!("{}: {}", node.path, e.message)))?;
             let text = module::write(&body, &|n| child(n), 0)?;
-            Shape { base: names::snake(instance), suffix: String::new(), comment: String::new(), text, fixed: false }
+            Shape {
+                base: names::snake(instance),
+                suffix: String::new(),
+                comment: String::new(),
+                text,
+                fixed: false,
+                generic: false,
+                width: None,
+            }
         }
         Code::Text { name, body, extra, parameters } => {
             let base = name.clone().unwrap_or_else(|| names::snake(instance));
@@ -163,13 +176,98 @@ fn shape(nodes: &[Node], id: usize, shape_of: &[Option<usize>]) -> Result<Option
                 comment: extra.clone(),
                 text: module::hand_written(node, body, parameters, id == 0),
                 fixed: false,
+                generic: false,
+                width: None,
             }
         }
-        Code::Blackbox { name, text } => {
-            Shape { base: name.clone(), suffix: String::new(), comment: String::new(), text: text.clone(), fixed: true }
-        }
+        Code::Blackbox { name, text } => Shape {
+            base: name.clone(),
+            suffix: String::new(),
+            comment: String::new(),
+            text: text.clone(),
+            fixed: true,
+            generic: false,
+            width: None,
+        },
     };
     Ok(Some(shape))
+}
+
+/// Shapes of one block that differ in one width become one with a parameter; children first, since parents may be alike only then.
+fn share_widths(mut shapes: Vec<Shape>, top: usize) -> (Vec<Shape>, usize) {
+    let mut stands_for: Vec<usize> = (0..shapes.len()).collect();
+    loop {
+        let mut by_block: BTreeMap<(String, String), Vec<usize>> = BTreeMap::new();
+        for (i, shape) in shapes.iter().enumerate() {
+            if shape.generic && i != top && stands_for[i] == i && shape.width.is_none() {
+                by_block.entry((shape.base.clone(), shape.place().to_string())).or_default().push(i);
+            }
+        }
+        let mut reference: HashMap<usize, String> = HashMap::new();
+        for members in by_block.values().filter(|members| members.len() > 1) {
+            let texts: Vec<&str> = members.iter().map(|i| shapes[*i].text.as_str()).collect();
+            for group in widths::shared(&texts) {
+                let first = members[group.members[0]];
+                let suffixes: Vec<&str> = group.members.iter().map(|n| shapes[members[*n]].suffix.as_str()).collect();
+                let suffix = names::common_end(&suffixes).to_string();
+                for (n, width) in group.members.iter().zip(&group.widths) {
+                    stands_for[members[*n]] = first;
+                    reference.insert(members[*n], format!("\u{1}{first}\u{1} #(.{}({width}))", widths::PARAMETER));
+                }
+                let shape = &mut shapes[first];
+                shape.text = group.text;
+                shape.suffix = suffix;
+                shape.comment = shape.comment_of_all();
+                shape.width = Some(group.widths[0]);
+            }
+        }
+        if reference.is_empty() {
+            break;
+        }
+        for shape in &mut shapes {
+            shape.text = with_references(&shape.text, |n| reference.get(&n).cloned());
+        }
+    }
+    // Those that something else stands for go; the others keep their order.
+    let kept: Vec<usize> = (0..shapes.len()).filter(|i| stands_for[*i] == *i).collect();
+    let number: HashMap<usize, usize> = kept.iter().enumerate().map(|(new, old)| (*old, new)).collect();
+    for shape in &mut shapes {
+        shape.text = with_references(&shape.text, |n| number.get(&n).map(|new| format!("\u{1}{new}\u{1}")));
+    }
+    let top = number[&top];
+    let mut stays = stands_for.iter().enumerate().map(|(i, by)| i == *by);
+    shapes.retain(|_| stays.next().unwrap_or(false));
+    (shapes, top)
+}
+
+/// A text with its references to other shapes replaced, where `other` says by what.
+fn with_references(text: &str, other: impl Fn(usize) -> Option<String>) -> String {
+    let mut out = String::with_capacity(text.len());
+    for (i, part) in text.split('\u{1}').enumerate() {
+        match (i % 2, part.parse::<usize>().ok()) {
+            (1, Some(number)) => out.push_str(&other(number).unwrap_or_else(|| format!("\u{1}{number}\u{1}"))),
+            (1, None) => out.push_str(&format!("\u{1}{part}\u{1}")),
+            _ => out.push_str(part),
+        }
+    }
+    out
+}
+
+impl Shape {
+    /// Where the block was written: the end of the comment.
+    fn place(&self) -> &str {
+        self.comment.rsplit_once(" (").map_or("", |(_, place)| place)
+    }
+
+    /// The comment without the types of one member.
+    fn comment_of_all(&self) -> String {
+        match (self.comment.find('<'), self.comment.rfind('>')) {
+            (Some(from), Some(to)) if from < to => {
+                format!("{}<_>{}", &self.comment[..from], &self.comment[to + 1..])
+            }
+            _ => self.comment.clone(),
+        }
+    }
 }
 
 /// Short names where they are unique, then names with the generic arguments, then numbered ones.
@@ -210,9 +308,12 @@ fn substitute(shape: &Shape, names: &[String], own: usize) -> String {
         out.push('\n');
     }
     for (i, part) in shape.text.split('\u{1}').enumerate() {
-        match (i % 2, part.parse::<usize>()) {
-            (1, Ok(number)) => out.push_str(&names[number]),
-            (1, Err(_)) => out.push_str(&names[own]),
+        match (i % 2, part.parse::<usize>(), shape.width) {
+            (1, Ok(number), _) => out.push_str(&names[number]),
+            (1, Err(_), None) => out.push_str(&names[own]),
+            (1, Err(_), Some(width)) => {
+                out.push_str(&format!("{} #(\n  parameter int {} = {width}\n)", names[own], widths::PARAMETER));
+            }
             _ => out.push_str(part),
         }
     }

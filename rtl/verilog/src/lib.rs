@@ -24,6 +24,7 @@ mod registers_macros;
 mod stmt;
 mod stock;
 mod ty;
+mod widths;
 
 pub use describe::{custom, custom_with};
 pub use design::{emit, Design, Module};

@@ -120,6 +120,13 @@ pub(crate) fn module_name(type_name: &str) -> (String, String) {
     (base, suffix)
 }
 
+/// What all suffixes end with, from an underscore on: `_beat_16` and `_word_16` have `_16`.
+pub(crate) fn common_end<'a>(suffixes: &[&'a str]) -> &'a str {
+    let Some(first) = suffixes.first() else { return "" };
+    let starts = first.char_indices().filter(|(_, c)| *c == '_').map(|(i, _)| &first[i..]);
+    starts.into_iter().find(|end| suffixes.iter().all(|s| s.ends_with(end))).unwrap_or("")
+}
+
 /// Whether a word can name a module.
 pub(crate) fn is_legal(word: &str) -> bool {
     word.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
@@ -129,6 +136,13 @@ pub(crate) fn is_legal(word: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn ends_are_cut_at_underscores() {
+        assert_eq!(common_end(&["_beat_16", "_word_16"]), "_16");
+        assert_eq!(common_end(&["_beat_16", "_beat_6"]), "");
+        assert_eq!(common_end(&["_task_done", "_host_done"]), "_done");
+    }
 
     #[test]
     fn words_that_no_tool_takes_are_reserved() {

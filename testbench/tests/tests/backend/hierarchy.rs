@@ -217,3 +217,15 @@ impl Logic for Joined {
 }
 
 differential!(interfaces, Joined::default(), in [x], out [y taken]);
+
+#[test]
+fn shapes_that_differ_in_a_width_are_one_module() {
+    let design = spindle_verilog::emit(&mut Tree::default(), "tree").unwrap();
+    let holds: Vec<_> = design.modules.iter().filter(|m| m.name.starts_with("hold")).collect();
+    assert_eq!(holds.len(), 1, "{:?}", design.modules.iter().map(|m| &m.name).collect::<Vec<_>>());
+    assert!(holds[0].text.contains("parameter int WIDTH"), "{}", holds[0].text);
+    let top = &design.modules.last().unwrap().text;
+    for width in [8, 11] {
+        assert!(top.contains(&format!("hold #(.WIDTH({width}))")), "{top}");
+    }
+}

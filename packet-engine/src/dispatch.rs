@@ -8,7 +8,7 @@
 //! | ports | neighbour |
 //! |---|---|
 //! | in `store`, `store_pkt`, `store_packet` | scheduler: remember a packet |
-//! | in `order`, `packet`, `task_push`, `place_push` | scheduler: an order (and the packet's fields, for the short way) |
+//! | in `ahead`, `order`, `task_push`, `place_push` | scheduler: an order, and 2 cycles before it its packet, for the short way |
 //! | in `fast`, `fast_valid` / out `fast_ready` | packets that need no scheduling, straight to `placement` |
 //! | out `task_desc`, `task_valid` / in `task_ready` | HPU array |
 //! | out `placement`, `placement_valid` / in `placement_ready` | RVMA engine |
@@ -51,8 +51,8 @@ pub struct Dispatch {
     pub store_packet: Signal<In, StoredPacket>,
     /// What to do.
     pub order: Signal<In, Order>,
-    /// Fields of the ordered packet.
-    pub packet: Signal<In, StoredPacket>,
+    /// Packet of the order that may come in 2 cycles.
+    pub ahead: Signal<In, Bits<10>>,
     /// `order` is a task.
     pub task_push: Signal<In, Bit>,
     /// `order` is a placement.
@@ -104,7 +104,7 @@ impl Dispatch {
             store_pkt: Default::default(),
             store_packet: Default::default(),
             order: Default::default(),
-            packet: Default::default(),
+            ahead: Default::default(),
             task_push: Default::default(),
             place_push: Default::default(),
             fast: Default::default(),
@@ -185,11 +185,13 @@ impl Logic for Dispatch {
         self.packets.write_enable.next = self.store.val();
         self.packets.write_address.next = self.store_pkt.val();
         self.packets.write_data.next = self.store_packet.val();
-        self.packets.read_enable.next = self.state.q.val() == Emitter::Fetch;
-        self.packets.read_address.next = self.current.q.val().pkt;
+        self.packets.read_enable.next = true;
+        // Nobody fetched 2 cycles ago if the emitter is idle now, so that the fields of an order are there.
+        let fetching = self.state.q.val() == Emitter::Fetch;
+        self.packets.read_address.next = if fetching { self.current.q.val().pkt } else { self.ahead.val() };
 
         let order = if idle { self.order.val() } else { self.current.q.val() };
-        let packet = if idle { self.packet.val() } else { self.packets.read_data.val() };
+        let packet = self.packets.read_data.val();
         let low = order.slot.get_bits::<3>(0) & bits::<3>(self._home_mask);
         let mut home: Bits<3> = low;
         if bit_cast::<4, 3>(low) >= bits::<4>(self._clusters) {

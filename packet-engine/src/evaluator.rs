@@ -2,31 +2,37 @@
 //!
 //! | ports | neighbour |
 //! |---|---|
-//! | in `incident`, `message`, `packet`, `stored_len` | scheduler: an event, and the states that it concerns |
+//! | in `incident`, `beginning`, `recent`, `stored`, `packet` | scheduler: an event, and the states that it concerns |
 //! | out `verdict` | scheduler: 1 cycle later, from registers |
+//!
+//! One event per cycle, also of one message: the state that the event before left is taken from the own output register
+//! (`same`), that of the one before it from `recent`, older ones from the memory (`stored`). Two events of one packet are kept
+//! apart by the chooser.
 //!
 //! A message goes through these phases:
 //!
 //! ```text
-//!           first packet                 header handler returns
-//!   (free) ------------> HEADER -----------+--> ACTIVE ----+--> COMPLETING --> (free)
-//!      |   no header handler               +--> PLACING ---+-------------------> (free)
-//!      +------------------> ACTIVE         +--> DROPPING ----------------------> (free)
-//!      |   mailbox                         +--> FAILED   ----------------------> (free)
-//!      +------------------> PLACING              ^ any handler of ACTIVE fails
+//!           first packet                  header handler returns
+//!   (free) -------------> HEADER -----------+--> ACTIVE ----+--> COMPLETING --> (free)
+//!      |   user header       ^              +--> PLACING ---+-------------------> (free)
+//!      |   not there yet     | it came      +--> DROPPING ----------------------> (free)
+//!      +---------------> WAITING            +--> FAILED   ----------------------> (free)
+//!      |   no header handler                     ^ any handler of ACTIVE fails
+//!      +------------------> ACTIVE
+//!      |   mailbox, overload rule PLACE
+//!      +------------------> PLACING         HEADER, WAITING, ACTIVE, PLACING, incomplete and idle: --> AGED --> (free)
 //! ```
 //!
-//! It leaves a phase for the right when all its bytes have arrived and no packet is open. `*_PENDING` codes count as the plain
-//! ones. A message that DROP or FAIL ended runs no further handlers, and its slot stays taken (a tombstone) until its bytes have
-//! arrived; a message whose bytes never arrive keeps its slot, which MESSAGES_OPEN shows.
+//! It leaves a phase for the right when all its bytes have arrived and no packet is open, AGED when no packet is open. A message
+//! that DROP or FAIL ended runs no further handlers, and its slot stays taken (a tombstone) until its bytes have arrived or it
+//! has been idle for the same time.
 //!
 //! What a frame counts as: PLACED when it was written to host memory, whatever the handler said of it later; else HANDLER_FAIL,
 //! HANDLER_DROP or the reason of the refusal; else HANDLED. A packet for a message that has all its bytes is a duplicate or
 //! contradicts the message length: BAD_TRANSPORT.
 
 use crate::message::*;
-use spindle_blocks::ContextStatus;
-use spindle_contract::{descriptors::kind, memory_map as code, reasons};
+use spindle_contract::{descriptors::kind, events, memory_map as code, reasons};
 use spindle_verilog::prelude::*;
 
 /// [`Event::kind`]: a packet arrived.
@@ -39,6 +45,10 @@ pub const EVENT_DONE: u64 = 2;
 pub const EVENT_PLACED: u64 = 3;
 /// [`Event::kind`]: a handler wants its packet placed.
 pub const EVENT_PLACE: u64 = 4;
+/// [`Event::kind`]: the placement of a packet that is a whole message for a mailbox ended.
+pub const EVENT_FAST: u64 = 5;
+/// [`Event::kind`]: the age of a message is looked at.
+pub const EVENT_AGE: u64 = 6;
 
 const HEADER: u64 = kind::HEADER as u64;
 const PAYLOAD: u64 = kind::PAYLOAD as u64;
@@ -52,12 +62,17 @@ const PROCEED_PENDING: u64 = code::SPIN_PROCEED_PENDING as u64;
 const SUCCESS: u64 = code::SPIN_SUCCESS as u64;
 const SUCCESS_PENDING: u64 = code::SPIN_SUCCESS_PENDING as u64;
 const BAD_TRANSPORT: u64 = reasons::BAD_TRANSPORT as u64;
-const NO_CONTEXT: u64 = reasons::NO_CONTEXT as u64;
-const NO_MESSAGE_SLOT: u64 = reasons::NO_MESSAGE_SLOT as u64;
 const HANDLER_DROP: u64 = reasons::HANDLER_DROP as u64;
 const HANDLER_FAIL: u64 = reasons::HANDLER_FAIL as u64;
 const NO_POSTED_BUFFER: u64 = reasons::NO_POSTED_BUFFER as u64;
-const UNSUPPORTED: u64 = reasons::UNSUPPORTED as u64;
+const QUOTA: u64 = reasons::QUOTA as u64;
+const MESSAGE_AGED: u64 = reasons::MESSAGE_AGED as u64;
+const CODE_DONE: u64 = events::message::DONE as u64;
+const CODE_DROPPED: u64 = events::message::DROPPED as u64;
+const CODE_FAILED: u64 = events::message::FAILED as u64;
+const CODE_AGED: u64 = events::message::AGED as u64;
+/// Scans without an event after which an incomplete message ages.
+const OLD: u64 = 2;
 
 /// What a handler said by its return; none of it = it failed.
 #[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
@@ -70,6 +85,8 @@ pub struct Answer {
     pub proceed: Bit,
     /// Payload, completion: done.
     pub success: Bit,
+    /// Header, completion: its bytes, its operation and its event wait for the host or a handler to say that it is complete.
+    pub pending: Bit,
 }
 
 /// The answer of a handler of this kind that ended with this code, or by a fault.
@@ -80,10 +97,14 @@ pub fn answer_of(handler: Bits<2>, code: Bits<8>, fault: Bit) -> Answer {
         dropped: !fault & ((code == DROP) | ((code == DROP_PENDING) & (handler == HEADER))),
         proceed: !fault & ((code == PROCEED) | (code == PROCEED_PENDING)),
         success: !fault & ((code == SUCCESS) | ((code == SUCCESS_PENDING) & (handler == COMPLETION))),
+        pending: !fault
+            & (((handler == HEADER)
+                & ((code == PROCESS_PENDING) | (code == DROP_PENDING) | (code == PROCEED_PENDING)))
+                | ((handler == COMPLETION) & (code == SUCCESS_PENDING))),
     }
 }
 
-/// Something that happened to a packet.
+/// Something that happened to a packet or a message.
 #[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
 pub struct Event {
     /// One of the `EVENT_*` constants.
@@ -94,32 +115,44 @@ pub struct Event {
     pub slot: Bits<8>,
     /// Its frame number (arrival: to remember; command: to compare).
     pub frame: Bits<16>,
-    /// Arrival: its payload bytes.
-    pub payload_len: Bits<16>,
-    /// Arrival: bytes of the message.
-    pub total: Bits<32>,
-    /// Arrival: later packets may join the message.
-    pub named: Bit,
-    /// Arrival: goes to a mailbox.
-    pub mailbox: Bit,
-    /// Arrival: an opcode that is not served.
-    pub unsupported: Bit,
-    /// Arrival: a live message has the key.
-    pub hit: Bit,
-    /// Arrival: a slot is free.
-    pub free: Bit,
-    /// Arrival: execution context.
-    pub context: Bits<4>,
-    /// Arrival: what the context has.
-    pub status: ContextStatus,
     /// Task: kind of handler.
     pub handler: Bits<2>,
     /// Task: what the handler said.
     pub answer: Answer,
     /// Placement: written.
     pub placed: Bit,
-    /// Placement: why not.
+    /// Placement: why not. Arrival: why it is turned away.
     pub reason: Bits<5>,
+    /// Age: not a look but the slot's first state after reset.
+    pub clear: Bit,
+    /// Arrival: its payload bytes.
+    pub payload_len: Bits<16>,
+    /// Arrival: execution context.
+    pub context: Bits<4>,
+    /// Arrival: goes to a mailbox.
+    pub mailbox: Bit,
+    /// Arrival: later packets may join the message.
+    pub named: Bit,
+    /// Arrival: the message is named by a field of the frame.
+    pub by_field: Bit,
+    /// Arrival: the last packet of a message that is named by a field.
+    pub closes: Bit,
+    /// Arrival: the rule wants the packet at the host too.
+    pub to_host: Bit,
+    /// Arrival: the packet with the user header, of a message that waits for it.
+    pub first: Bit,
+    /// Arrival: the packet with the user header is too short for it.
+    pub short: Bit,
+    /// Arrival: a live message has the key.
+    pub hit: Bit,
+    /// Arrival: begins a message.
+    pub starts: Bit,
+    /// Arrival: turned away, for `reason`, whatever the state of the message.
+    pub refused: Bit,
+    /// Arrival: joins, but the overload rule drops it.
+    pub lost: Bit,
+    /// Arrival: joins, but the overload rule places it instead of running its handler.
+    pub bypass: Bit,
 }
 
 /// What is to be done about an event.
@@ -135,24 +168,36 @@ pub struct Verdict {
     pub from_handler: Bit,
     /// The packet waits for the header handler.
     pub append: Bit,
+    /// Another waits already.
+    pub link: Bit,
+    /// First packet that waited before the event.
+    pub wait_head: Bits<10>,
+    /// Last packet that waited before the event.
+    pub wait_tail: Bits<10>,
     /// The waiting packets of the message are to be looked at.
     pub splice: Bit,
     /// Return the packet's cells.
     pub free: Bit,
-    /// Remember the packet.
+    /// The packet joined a message.
     pub accept: Bit,
     /// Write the packet's state.
     pub write_packet: Bit,
     /// Write the message's state.
     pub write_message: Bit,
-    /// Take the message slot.
-    pub claim: Bit,
-    /// Give the message slot back.
+    /// No packet can join the message any more.
+    pub forget: Bit,
+    /// The message ended: its slot is free.
     pub release: Bit,
-    /// A message ended well.
+    /// A message ended well, by the fast path or not.
     pub message_done: Bit,
     /// A message ended because a handler failed.
     pub message_failed: Bit,
+    /// A message ended of age.
+    pub message_aged: Bit,
+    /// A MESSAGE event is due.
+    pub report: Bit,
+    /// With this code.
+    pub code: Bits<2>,
     /// What became of the frame, if it ended.
     pub outcome: Outcome,
     /// New state of the packet.
@@ -168,12 +213,16 @@ pub struct Evaluator {
     pub clock: Signal<In, Clock>,
     /// What happened.
     pub incident: Signal<In, Event>,
-    /// State of the message (of the slot's former owner when a message begins).
-    pub message: Signal<In, MessageState>,
+    /// State of the message as the memory has it.
+    pub stored: Signal<In, MessageState>,
+    /// State with which a message begins, or which the event two before this one left.
+    pub recent: Signal<In, MessageState>,
+    /// `recent` holds.
+    pub recent_holds: Signal<In, Bit>,
+    /// The event before this one was of the same message.
+    pub same: Signal<In, Bit>,
     /// State of the packet (of the cell's former owner when it has just arrived).
     pub packet: Signal<In, PacketState>,
-    /// Payload bytes of a packet that had arrived before.
-    pub stored_len: Signal<In, Bits<16>>,
     /// What is to be done.
     pub verdict: Signal<Out, Verdict>,
     decided: DFF<Verdict>,
@@ -185,59 +234,59 @@ impl Logic for Evaluator {
         dffs!(self, clock, decided);
         let incident = self.incident.val();
         let arrives = incident.kind == EVENT_NEW;
+        let walks = incident.kind == EVENT_WALK;
         let done = incident.kind == EVENT_DONE;
         let placed = incident.kind == EVENT_PLACED;
+        let fast = incident.kind == EVENT_FAST;
+        let looks = incident.kind == EVENT_AGE;
+        let starts = incident.starts;
 
-        // An arrival joins a message, starts one, or is turned away.
-        let unsupported = incident.mailbox & incident.unsupported;
-        let inactive = !incident.mailbox & !incident.hit & !incident.status.active;
-        let excess = incident.hit & self.message.val().complete;
-        let no_slot = !incident.hit & !incident.free;
-        let turned_away = arrives & (unsupported | inactive | excess | no_slot);
-        let accepted = arrives & !turned_away;
-        let starts = accepted & !incident.hit;
-
-        // What the message was, and what a new one begins as. (Of an arrival that is turned away nothing is written, so this need
-        // not wait for that decision.)
-        let mut message: MessageState = self.message.val();
-        if arrives & !incident.hit {
-            message = MessageState {
-                phase: if incident.mailbox {
-                    bits::<3>(PHASE_PLACING)
-                } else if incident.status.has_header {
-                    bits::<3>(PHASE_HEADER)
-                } else {
-                    bits::<3>(PHASE_ACTIVE)
-                },
-                context: incident.context,
-                mailbox: incident.mailbox,
-                has_payload: incident.status.has_payload,
-                has_completion: incident.status.has_completion & !incident.mailbox,
-                missing: incident.total,
-                complete: false,
-                dropped: bits::<32>(0),
-                flow_control: false,
-                open: bits::<11>(0),
-                waiting: false,
-                wait_head: bits::<10>(0),
-                wait_tail: bits::<10>(0),
-            };
-        }
+        let last = self.decided.q.val();
+        let was: MessageState = if self.same.val() & last.write_message {
+            last.message
+        } else if self.recent_holds.val() {
+            self.recent.val()
+        } else {
+            self.stored.val()
+        };
         let mut packet: PacketState = self.packet.val();
         if arrives {
-            packet = PacketState { alive: true, frame: incident.frame, slot: incident.slot, ..Default::default() };
+            packet = PacketState {
+                alive: true,
+                frame: incident.frame,
+                payload_len: incident.payload_len,
+                ..Default::default()
+            };
         }
 
-        // What a handler said.
+        // An arrival joins a message, starts one, or is turned away.
+        let is_aged = was.phase == PHASE_AGED;
+        let excess = incident.hit & (was.complete | is_aged | !was.alive);
+        let turned_away = arrives & (incident.refused | excess);
+        let accepted = arrives & !incident.refused & !excess;
+        let no_more = (was.phase == PHASE_DROPPING) | (was.phase == PHASE_FAILED);
+        let bypassed = accepted & incident.bypass & !no_more;
+        let joins = accepted & !incident.lost & !bypassed;
+
+        // What a handler said, and what else moves the message to another phase.
         let header_done = done & (incident.handler == HEADER);
         let payload_done = done & (incident.handler == PAYLOAD);
         let completion_done = done & (incident.handler == COMPLETION);
         let says_drop = incident.answer.dropped;
         let says_success = incident.answer.success;
         let payload_failed = payload_done & !says_success & !says_drop;
+        let opens = accepted & incident.first & (was.phase == PHASE_WAITING);
+        let stuck = !was.complete | (was.phase == PHASE_WAITING);
+        let ages = looks
+            & !incident.clear
+            & was.alive
+            & (was.idle == OLD)
+            & stuck
+            & (was.phase != PHASE_COMPLETING)
+            & !is_aged;
 
-        let mut phase: Bits<3> = message.phase;
-        if header_done {
+        let mut phase: Bits<3> = was.phase;
+        if header_done & !is_aged {
             phase = if incident.answer.process {
                 bits::<3>(PHASE_ACTIVE)
             } else if says_drop {
@@ -247,98 +296,132 @@ impl Logic for Evaluator {
             } else {
                 bits::<3>(PHASE_FAILED)
             };
-        } else if payload_failed {
+        } else if payload_failed & !is_aged {
             phase = bits::<3>(PHASE_FAILED);
+        } else if opens {
+            phase = if incident.short { bits::<3>(PHASE_FAILED) } else { bits::<3>(PHASE_HEADER) };
+        } else if ages & !no_more {
+            phase = bits::<3>(PHASE_AGED);
         }
 
         // What the phase wants of a packet that has just arrived, has waited, or has had its header handler.
-        let has_bytes = if arrives { incident.payload_len.any() } else { self.stored_len.val().any() };
-        let apply = accepted | (incident.kind == EVENT_WALK) | header_done;
+        let has_bytes = packet.payload_len.any();
         let in_header = phase == PHASE_HEADER;
-        let header_task = starts & in_header;
-        let append = accepted & !starts & in_header;
-        let payload_task = apply & (phase == PHASE_ACTIVE) & message.has_payload & has_bytes;
-        let place_phase = apply & (phase == PHASE_PLACING) & !packet.place_asked;
+        let header_task = joins & (starts | opens) & in_header;
+        let append = joins & ((in_header & !starts & !opens) | (phase == PHASE_WAITING));
+        let apply = joins | walks | header_done;
+        let payload_task = apply & (phase == PHASE_ACTIVE) & was.has_payload & has_bytes;
+        let run_task = header_task | payload_task;
+        let place_phase = apply & (phase == PHASE_PLACING) & !packet.place_asked & !incident.to_host;
+        let place_bypass = bypassed & !incident.to_host;
+        let place_rule = accepted & incident.to_host & !incident.lost;
         // A command counts only while the handler that gave it runs, and once.
         let place_command = (incident.kind == EVENT_PLACE)
             & packet.alive
             & packet.task_busy
             & !packet.place_asked
             & (packet.frame == incident.frame);
-        let place = place_phase | place_command;
-        let run_task = header_task | payload_task;
+        let place = place_phase | place_bypass | place_rule | place_command;
 
         // The packet's new state, and its end.
-        let ends = (apply & !run_task & !append & !place_phase & !packet.place_busy)
+        let lost = accepted & incident.lost;
+        let ends = (apply & !run_task & !append & !place & !packet.place_busy)
+            | lost
             | (payload_done & !packet.place_busy)
             | (placed & !packet.task_busy);
-        packet.task_busy = if apply { run_task } else { packet.task_busy & !payload_done };
+        packet.task_busy = if apply | arrives { run_task | append } else { packet.task_busy & !payload_done };
         packet.place_busy = place | (packet.place_busy & !placed);
         packet.place_asked = packet.place_asked | place;
         packet.placed = packet.placed | (placed & incident.placed);
         packet.dropped = packet.dropped | (payload_done & says_drop) | (apply & (phase == PHASE_DROPPING));
         packet.failed = packet.failed | payload_failed | (apply & (phase == PHASE_FAILED));
-        if placed & !incident.placed {
+        if lost {
+            packet.refused = true;
+            packet.reason = bits::<5>(QUOTA);
+        } else if apply & (phase == PHASE_AGED) {
+            packet.refused = true;
+            packet.reason = bits::<5>(MESSAGE_AGED);
+        } else if placed & !incident.placed {
             packet.refused = true;
             packet.reason = incident.reason;
         }
         packet.alive = packet.alive & !ends;
 
-        // The message's new state. Bytes are compared in halves: a packet has at most 64 KiB. All sums are of registers, chosen from
-        // afterwards.
-        let joined = self.message.val().missing;
-        let joined_fills = !joined.get_bits::<16>(16).any() & (incident.payload_len >= joined.get_bits::<16>(0));
-        let started_fills =
-            !incident.total.get_bits::<16>(16).any() & (incident.payload_len >= incident.total.get_bits::<16>(0));
-        let joined_left = joined - bit_cast::<32, 16>(incident.payload_len);
-        let started_left = incident.total - bit_cast::<32, 16>(incident.payload_len);
-        let dropped_sum = self.message.val().dropped + bit_cast::<32, 16>(self.stored_len.val());
-        let fills = if incident.hit { joined_fills } else { started_fills };
-        let complete = if accepted { fills } else { message.complete };
-        let last_open = if accepted { !message.open.any() } else { message.open == 1 };
-        let over = ends & last_open & complete;
-        let runs_handlers = (phase == PHASE_ACTIVE) | (phase == PHASE_PLACING);
-        let completion = over & runs_handlers & message.has_completion;
-        let gives_back = (over & !completion) | completion_done;
-        let failed = if completion_done { !says_success } else { phase == PHASE_FAILED };
+        // Bytes. A packet has at most 64 KiB, so the halves of a sum need not wait for each other.
+        let len = packet.payload_len;
+        let left_low = bit_cast::<17, 16>(was.missing.get_bits::<16>(0)) - bit_cast::<17, 16>(len);
+        let left_high = was.missing.get_bits::<16>(16);
+        let left_less = left_high - 1;
+        let left = (if left_low.get_bit(16) { left_less } else { left_high }, left_low.get_bits::<16>(0)).cat::<32>();
+        let sum_low = bit_cast::<17, 16>(was.dropped.get_bits::<16>(0)) + bit_cast::<17, 16>(len);
+        let sum_high = was.dropped.get_bits::<16>(16);
+        let sum_more = sum_high + 1;
+        let sum = (if sum_low.get_bit(16) { sum_more } else { sum_high }, sum_low.get_bits::<16>(0)).cat::<32>();
+        let filled = !left_high.any() & (len >= was.missing.get_bits::<16>(0));
+        let fills = if was.by_field { incident.closes } else { filled };
+        // A tombstone that ages waits for no more bytes, and keeps its first error.
+        let complete = if accepted { fills } else { was.complete | ages };
 
-        let waited = message.waiting;
+        // The message's end.
+        let last_open = if accepted { !was.open.any() } else { was.open == 1 };
+        let over = ends & last_open & (complete | (phase == PHASE_AGED));
+        let runs_handlers = (phase == PHASE_ACTIVE) | (phase == PHASE_PLACING);
+        let completion = over & runs_handlers & was.has_completion;
+        let gives_back = (over & !completion) | completion_done | (ages & !was.open.any());
+        let failed = if completion_done { !says_success } else { phase == PHASE_FAILED };
+        let aged = phase == PHASE_AGED;
+        let withheld = (was.pending | incident.answer.pending) & !failed & !aged;
+
+        let waited = was.waiting;
+        let closes = accepted & incident.closes;
+        let splice = (header_done | (opens & incident.short) | ages) & waited;
+        let mut message: MessageState = was;
+        message.alive = if starts { !gives_back } else { was.alive & !gives_back & !incident.clear };
         message.phase = if completion { bits::<3>(PHASE_COMPLETING) } else { phase };
+        message.keyed = was.keyed & !closes & !ages;
+        message.pending = was.pending | incident.answer.pending;
         message.complete = complete;
-        // Not written when the arrival is turned away; see above.
+        // Not written when the arrival is turned away.
         if arrives {
-            message.missing = if incident.hit { joined_left } else { started_left };
+            message.missing = left;
         }
-        if payload_done & says_drop {
-            message.dropped = dropped_sum;
+        if (payload_done & says_drop) | lost | (apply & (phase == PHASE_DROPPING)) {
+            message.dropped = sum;
         }
         message.flow_control =
-            message.flow_control | (placed & !incident.placed & (incident.reason == NO_POSTED_BUFFER));
+            was.flow_control | lost | bypassed | (placed & !incident.placed & (incident.reason == NO_POSTED_BUFFER));
         if accepted & !ends {
-            message.open = message.open + 1;
+            message.open = was.open + 1;
         } else if !accepted & ends {
-            message.open = message.open - 1;
+            message.open = was.open - 1;
         }
-        message.waiting = (waited & !header_done) | append;
+        message.waiting = (waited & !splice) | append;
         if append {
             message.wait_tail = incident.pkt;
             if !waited {
                 message.wait_head = incident.pkt;
             }
         }
+        message.idle = if looks & !was.idle.get_bit(1) {
+            was.idle + 1
+        } else if looks {
+            was.idle
+        } else {
+            bits::<2>(0)
+        };
 
         // What the frame counts as.
         let mut reason: Bits<5> = bits::<5>(HANDLER_FAIL);
         if turned_away {
-            reason = if unsupported {
-                bits::<5>(UNSUPPORTED)
-            } else if inactive {
-                bits::<5>(NO_CONTEXT)
-            } else if excess {
-                bits::<5>(BAD_TRANSPORT)
+            reason = if incident.refused {
+                incident.reason
+            } else if is_aged {
+                bits::<5>(MESSAGE_AGED)
             } else {
-                bits::<5>(NO_MESSAGE_SLOT)
+                bits::<5>(BAD_TRANSPORT)
             };
+        } else if fast {
+            reason = incident.reason;
         } else if !packet.failed {
             reason = if packet.dropped { bits::<5>(HANDLER_DROP) } else { packet.reason };
         }
@@ -354,22 +437,36 @@ impl Logic for Evaluator {
                 bits::<2>(PAYLOAD)
             },
             place: place,
-            from_handler: place_command | !message.mailbox,
+            from_handler: place_command | ((place_phase | place_bypass) & !was.mailbox),
             append: append,
-            splice: header_done & waited,
+            link: waited,
+            wait_head: was.wait_head,
+            wait_tail: was.wait_tail,
+            splice: splice,
             // The last packet's fields serve the completion handler, so its cells return with that.
-            free: (ends & !completion) | turned_away | completion_done,
+            free: (ends & !completion) | turned_away | completion_done | fast,
             accept: accepted,
-            write_packet: !turned_away & !completion_done,
-            write_message: !turned_away,
-            claim: starts & !gives_back,
-            release: gives_back & !starts,
-            message_done: gives_back & !failed,
-            message_failed: gives_back & failed,
+            write_packet: !turned_away & !completion_done & !looks & !fast,
+            write_message: !turned_away & !fast,
+            forget: was.keyed & (gives_back | ages | closes),
+            release: gives_back,
+            message_done: (gives_back & !failed & !aged) | fast,
+            message_failed: gives_back & failed & !aged,
+            message_aged: gives_back & aged,
+            report: gives_back & !was.mailbox & !withheld,
+            code: if aged {
+                bits::<2>(CODE_AGED)
+            } else if failed {
+                bits::<2>(CODE_FAILED)
+            } else if phase == PHASE_DROPPING {
+                bits::<2>(CODE_DROPPED)
+            } else {
+                bits::<2>(CODE_DONE)
+            },
             outcome: Outcome {
                 handled: ends & !packet.placed & !refused,
-                placed: ends & packet.placed,
-                dropped: turned_away | (ends & !packet.placed & refused),
+                placed: (ends & packet.placed) | (fast & incident.placed),
+                dropped: turned_away | (ends & !packet.placed & refused) | (fast & !incident.placed),
                 reason: reason,
             },
             packet: packet,

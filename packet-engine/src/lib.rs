@@ -1,11 +1,13 @@
 //! Parser, header matcher, packet buffer, message table, payload scheduler, egress.
 
+pub mod age_scan;
 pub mod cell_list;
 pub mod cell_reader;
 pub mod checksum;
 pub mod dispatch;
 pub mod egress;
 pub mod evaluator;
+pub mod event_chooser;
 pub mod header_check;
 pub mod header_matcher;
 pub mod header_window;
@@ -13,11 +15,12 @@ pub mod ingress_join;
 pub mod initiator;
 pub mod message;
 pub mod message_index;
-pub mod message_table;
+pub mod message_report;
 pub mod packet_buffer;
 pub mod packet_engine;
 pub mod parser;
 pub mod payload_scheduler;
+pub mod quota;
 pub mod registers;
 pub mod traffic;
 

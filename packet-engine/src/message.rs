@@ -16,12 +16,17 @@ pub const PHASE_DROPPING: u64 = 3;
 pub const PHASE_FAILED: u64 = 4;
 /// [`MessageState::phase`]: the completion handler runs.
 pub const PHASE_COMPLETING: u64 = 5;
+/// [`MessageState::phase`]: the packet with the user header has not arrived; the others wait for it.
+pub const PHASE_WAITING: u64 = 6;
+/// [`MessageState::phase`]: no progress for too long; ends as soon as its open packets have ended.
+pub const PHASE_AGED: u64 = 7;
 
 /// What makes two packets belong to one message. The execution context (or mailbox) is part of it, so that a packet can never
 /// join a message that a rule gave to somebody else.
 #[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
 pub struct MessageKey {
-    /// Opcode, which tells a PUT from the answer to a GET with the same number.
+    /// Opcode, which tells a PUT from the answer to a GET with the same number; bit 3: the message is named by a field of the
+    /// frame.
     pub class: Bits<4>,
     /// 1 = on its way to a mailbox.
     pub mailbox: Bit,
@@ -35,9 +40,11 @@ pub struct MessageKey {
     pub msg_id: Bits<32>,
 }
 
-/// The state of a live message.
+/// The state of a message.
 #[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
 pub struct MessageState {
+    /// It has begun and not ended.
+    pub alive: Bit,
     /// One of the `PHASE_*` constants.
     pub phase: Bits<3>,
     /// Execution context.
@@ -48,13 +55,19 @@ pub struct MessageState {
     pub has_payload: Bit,
     /// There is a completion handler, as of the first packet.
     pub has_completion: Bit,
-    /// Bytes that have not arrived.
+    /// Named by a field of the frame: it ends with the packet of the rule's end test, and its length is what has arrived.
+    pub by_field: Bit,
+    /// Its key is in the message index.
+    pub keyed: Bit,
+    /// A header handler returned a *_PENDING code.
+    pub pending: Bit,
+    /// Bytes that have not arrived; of a message named by a field: minus those that have, modulo 2^32.
     pub missing: Bits<32>,
-    /// All bytes have arrived.
+    /// All of it has arrived.
     pub complete: Bit,
-    /// Bytes that payload handlers dropped.
+    /// Bytes that handlers or the overload rule dropped.
     pub dropped: Bits<32>,
-    /// A placement was refused because no buffer was posted.
+    /// A placement was refused because no buffer was posted, or the overload rule touched the message.
     pub flow_control: Bit,
     /// Packets that have arrived and not ended.
     pub open: Bits<11>,
@@ -64,6 +77,8 @@ pub struct MessageState {
     pub wait_head: Bits<10>,
     /// Last waiting packet.
     pub wait_tail: Bits<10>,
+    /// Scans since its last event, at most 2.
+    pub idle: Bits<2>,
 }
 
 /// The state of a packet that belongs to a message.
@@ -73,9 +88,9 @@ pub struct PacketState {
     pub alive: Bit,
     /// Its frame number, against commands that come too late.
     pub frame: Bits<16>,
-    /// Its message.
-    pub slot: Bits<8>,
-    /// A handler was asked for or runs.
+    /// Its payload bytes.
+    pub payload_len: Bits<16>,
+    /// A handler was asked for or runs, or it waits for the header handler.
     pub task_busy: Bit,
     /// A placement was asked for or is under way.
     pub place_busy: Bit,
@@ -83,7 +98,7 @@ pub struct PacketState {
     pub place_asked: Bit,
     /// The RVMA engine wrote it to host memory.
     pub placed: Bit,
-    /// The RVMA engine refused it, for `reason`.
+    /// It was refused, for `reason`.
     pub refused: Bit,
     /// A handler returned DROP.
     pub dropped: Bit,
@@ -138,6 +153,15 @@ pub struct StoredPacket {
     pub context: Bits<4>,
 }
 
+/// A member of a list of packets: the next packet and its message.
+#[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
+pub struct Link {
+    /// Head cell.
+    pub pkt: Bits<10>,
+    /// Message table slot.
+    pub slot: Bits<8>,
+}
+
 /// A task or a placement that waits for its descriptor.
 #[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
 pub struct Order {
@@ -145,10 +169,14 @@ pub struct Order {
     pub pkt: Bits<10>,
     /// Message table slot.
     pub slot: Bits<8>,
+    /// Execution context; unused for a placement.
+    pub context: Bits<4>,
     /// Kind of handler; unused for a placement.
     pub kind: Bits<2>,
-    /// Placement: asked for by a handler.
+    /// Placement: asked for by a handler, or made in place of one.
     pub from_handler: Bit,
+    /// Placement: its message is pending.
+    pub pending: Bit,
     /// Completion: bytes dropped.
     pub dropped: Bits<32>,
     /// Completion: flow control was triggered.
@@ -271,7 +299,7 @@ pub fn placement_of(order: Order, has_slot: Bit, packet: StoredPacket) -> Placem
         has_slot: has_slot,
         msg_slot: order.slot,
         from_handler: order.from_handler,
-        pending: false,
+        pending: order.pending,
         spare: bits::<15>(0),
     }
 }

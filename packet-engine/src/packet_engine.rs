@@ -22,8 +22,8 @@ use crate::payload_scheduler::PayloadScheduler;
 use crate::registers::PacketRegisters;
 use crate::traffic::Traffic;
 use spindle_blocks::{
-    Command, CsrRequest, CsrResponse, HostRead, PlacementDesc, PlacementDone, PutDesc, PutDone, RamStyle, ReadRequest,
-    TaskDesc, TaskDone,
+    Command, ContextPolicy, CsrRequest, CsrResponse, EventDesc, HostRead, PlacementDesc, PlacementDone, PutDesc,
+    PutDone, RamStyle, ReadRequest, TaskDesc, TaskDone,
 };
 use spindle_contract::params::Config;
 use spindle_contract::registers::{node, PAGE};
@@ -76,6 +76,12 @@ pub struct PacketEngine {
     pub place_ready: Signal<Out, Bit>,
     /// `ContextStatus` of context c in bits 4c+3..4c.
     pub contexts_feedback: Signal<In, Bits<64>>,
+    /// Policy of a context that was installed.
+    pub policy: Signal<In, ContextPolicy>,
+    /// Which context.
+    pub policy_index: Signal<In, Bits<4>>,
+    /// There is one (pulse).
+    pub policy_valid: Signal<In, Bit>,
     /// Loader's read port: request.
     pub load_request: Signal<In, ReadRequest>,
     /// It is offered.
@@ -162,6 +168,12 @@ pub struct PacketEngine {
     pub placement_done_valid: Signal<In, Bit>,
     /// It is taken.
     pub placement_done_ready: Signal<Out, Bit>,
+    /// End of a message.
+    pub message_event: Signal<Out, EventDesc>,
+    /// There is one.
+    pub message_event_valid: Signal<Out, Bit>,
+    /// It is taken.
+    pub message_event_ready: Signal<In, Bit>,
     /// Register access.
     pub csr: Signal<In, CsrRequest>,
     /// Answer.
@@ -226,6 +238,9 @@ impl PacketEngine {
             place_valid: Default::default(),
             place_ready: Default::default(),
             contexts_feedback: Default::default(),
+            policy: Default::default(),
+            policy_index: Default::default(),
+            policy_valid: Default::default(),
             load_request: Default::default(),
             load_request_valid: Default::default(),
             load_request_ready: Default::default(),
@@ -269,6 +284,9 @@ impl PacketEngine {
             placement_done_feedback: Default::default(),
             placement_done_valid: Default::default(),
             placement_done_ready: Default::default(),
+            message_event: Default::default(),
+            message_event_valid: Default::default(),
+            message_event_ready: Default::default(),
             csr: Default::default(),
             csr_answer: Default::default(),
             trace_valid: Default::default(),
@@ -387,6 +405,9 @@ impl Logic for PacketEngine {
         self.payload_scheduler.packet_valid.next = self.ingress_join.packet_valid.val();
         self.ingress_join.packet_ready.next = self.payload_scheduler.packet_ready.val();
         self.payload_scheduler.contexts.next = self.contexts_feedback.val();
+        self.payload_scheduler.policy.next = self.policy.val();
+        self.payload_scheduler.policy_index.next = self.policy_index.val();
+        self.payload_scheduler.policy_valid.next = self.policy_valid.val();
         self.task_desc.next = self.payload_scheduler.task_desc.val();
         self.task_valid.next = self.payload_scheduler.task_valid.val();
         self.payload_scheduler.task_ready.next = self.task_ready.val();
@@ -402,6 +423,10 @@ impl Logic for PacketEngine {
         self.payload_scheduler.placement_done.next = self.placement_done_feedback.val();
         self.payload_scheduler.placement_done_valid.next = self.placement_done_valid.val();
         self.placement_done_ready.next = self.payload_scheduler.placement_done_ready.val();
+
+        self.message_event.next = self.payload_scheduler.message_event.val();
+        self.message_event_valid.next = self.payload_scheduler.message_event_valid.val();
+        self.payload_scheduler.message_event_ready.next = self.message_event_ready.val();
 
         // Cells return from the join (dropped frames) and from the scheduler; they alternate when both want to.
         let join_frees = self.ingress_join.free_valid.val();
@@ -485,6 +510,10 @@ impl Logic for PacketEngine {
         self.registers.outcome.next = self.payload_scheduler.outcome.val();
         self.registers.message_done.next = self.payload_scheduler.message_done.val();
         self.registers.message_failed.next = self.payload_scheduler.message_failed.val();
+        self.registers.message_aged.next = self.payload_scheduler.message_aged.val();
+        self.payload_scheduler.timeout.next = self.registers.timeout.val();
+        self.payload_scheduler.live_index.next = self.registers.live_index.val();
+        self.registers.live.next = self.payload_scheduler.live.val();
         self.registers.to_hpu.next = self.payload_scheduler.to_hpu.val();
         self.registers.to_mailbox.next = self.payload_scheduler.to_mailbox.val();
         self.registers.task_sent.next = self.scheduled_at.q.val();

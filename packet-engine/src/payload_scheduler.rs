@@ -1,10 +1,18 @@
 //! The payload scheduler: packets in, tasks and placements out, in sPIN's order.
 //!
-//! One sequencer serves events in turn: a packet arrived, a packet's wait for its header handler is over, a task ended, a
-//! placement ended, a handler wants its packet placed. What an event means is decided by the [`Evaluator`]; the state of
-//! messages lies in the [`MessageTable`], that of packets in RAMs indexed by the head cell; [`Dispatch`] holds what cannot leave
-//! at once. Packets that wait for a header handler form a list per message; when it returns, the list is appended to the *ready
-//! list*, from which they are taken one at a time.
+//! One event per cycle goes through a pipeline: a packet arrived, a packet's wait for its header handler is over, a task ended, a
+//! placement ended, a handler wants its packet placed, the age of a message is looked at.
+//!
+//! | stage | what happens |
+//! |---|---|
+//! | C, choose | the [`EventChooser`] takes an event; an arrival is looked up and stored |
+//! | L, look up | the packet's state is addressed, the context's limits are read |
+//! | R, resolve | the arrival's message is known, or that it begins one, or that it is turned away; the message's state is addressed |
+//! | E, evaluate | the [`Evaluator`] decides |
+//! | A, act | states, lists, orders, free cells, counters |
+//!
+//! Packets that wait for a header handler form a list per message; when it returns, the list is appended to the *ready list*,
+//! from which they are taken one at a time. [`Dispatch`] holds the packets' fields and what cannot leave at once.
 //!
 //! | ports | neighbour |
 //! |---|---|
@@ -13,59 +21,102 @@
 //! | out `task_desc`, `task_valid` / in `task_ready` | HPU array |
 //! | in `task_done`, `task_done_valid` / out `task_done_ready` | HPU array |
 //! | in `place`, `place_valid` / out `place_ready` | HPU array; must be taken before the `task_done` of the same handler is offered |
-//! | in `contexts` | HPU array: 4 bits a context |
+//! | in `contexts`, `policy`, `policy_index`, `policy_valid` | HPU array: 4 bits a context; what a context was installed with |
 //! | out `placement`, `placement_valid` / in `placement_ready` | RVMA engine |
 //! | in `placement_done`, `placement_done_valid` / out `placement_done_ready` | RVMA engine |
-//! | out `outcome`, `message_done`, `message_failed`, `to_hpu`, `to_mailbox`, `messages_open` | counters, from registers |
+//! | out `message_event`, `message_event_valid` / in `message_event_ready` | RVMA engine: ends of messages |
+//! | out `fate`, `fate_valid` | PSN filter: one pulse per sequenced packet that was taken, once its fate is known |
+//! | in `timeout`, `live_index` / out `live` | registers |
+//! | out `outcome`, `message_done`, `message_failed`, `message_aged`, `to_hpu`, `to_mailbox`, `messages_open` | counters, from registers |
 //!
-//! Cycles: an event takes 4 (choose, read, evaluate, act). `packet_valid` of a fresh message → `task_valid` 4 when idle;
-//! `task_done_valid` → next `task_valid` of the same packet 5; `place_valid` → `placement_valid` 11. No event waits for the array or for host memory, only for the
-//! packet buffer to take back cells. The four sources (commands, ended tasks, ended placements, arrivals) take turns, so the
-//! event at the head of each is served after at most three others: 16 cycles; an ended task first waits for at most two commands
-//! that were taken before it. Waiting packets go before new arrivals; there are
-//! at most as many as the buffer has cells.
+//! Cycles: one event each, also of one message; two events of one packet are at least four cycles apart. `packet_valid` of a
+//! fresh message → order 4; `task_done_valid` → order 5. No event waits for the array or for host memory, only for the packet
+//! buffer to take back cells and for the RVMA engine to take the events of ended messages. Behind reset nothing is taken for as
+//! many cycles as there are message slots.
 //!
 //! A packet that is a whole message for a mailbox needs none of this: it goes straight to `placement` (1 per cycle, 1 cycle),
-//! with `has_slot` = 0, and its cells return when the RVMA engine is done with it (1 per cycle, except in the cycle in which the
-//! sequencer acts).
+//! with `has_slot` = 0, and its cells return when the RVMA engine is done with it.
 
+use crate::age_scan::AgeScan;
 use crate::dispatch::Dispatch;
 use crate::evaluator::*;
+use crate::event_chooser::{EventChooser, INSIDE};
 use crate::message::*;
-use crate::message_table::MessageTable;
+use crate::message_index::MessageIndex;
+use crate::message_report::{MessageEnd, MessageName, MessageReport};
+use crate::quota::Quota;
 use spindle_blocks::ram::{RamStyle, SdpMemory};
 use spindle_blocks::{
-    Command, ContextStatus, Fifo, PacketDesc, PlacementDesc, PlacementDone, Skid, TaskDesc, TaskDone,
+    Command, ContextPolicy, ContextStatus, EventDesc, Fifo, PacketDesc, PlacementDesc, PlacementDone, TaskDesc,
+    TaskDone,
 };
-use spindle_contract::{descriptors::action, params::Config, wire::opcode};
+use spindle_contract::{
+    descriptors::{action, overload},
+    params::Config,
+    reasons,
+    wire::opcode,
+};
 use spindle_verilog::prelude::*;
 
 const MAILBOX: u64 = action::MAILBOX as u64;
 const PUT: u64 = opcode::PUT as u64;
 const GET_RESP: u64 = opcode::GET_RESP as u64;
-/// Level of the list of returned cells from which nothing new is begun: at most four more come.
-const FREE_STOP: u64 = 11;
+const RULE_DROP: u64 = overload::DROP as u64;
+const RULE_PLACE: u64 = overload::PLACE as u64;
+const UNSUPPORTED: u64 = reasons::UNSUPPORTED as u64;
+const NO_CONTEXT: u64 = reasons::NO_CONTEXT as u64;
+const NO_MESSAGE_SLOT: u64 = reasons::NO_MESSAGE_SLOT as u64;
+const QUOTA: u64 = reasons::QUOTA as u64;
+const PAUSED: u64 = reasons::PAUSED as u64;
+/// Level of the list of returned cells from which nothing new is begun: at most six more come.
+const FREE_STOP: u64 = 24;
 
-/// What the sequencer does.
-#[derive(LogicState, Copy, Clone, Debug, PartialEq)]
-enum Sequencer {
-    /// Chooses an event; the packet's memories are addressed.
-    Choose,
-    /// The message's state is read.
-    Read,
-    /// The evaluator decides.
-    Evaluate,
-    /// The decision is carried out.
-    Act,
+/// What of an arrival the stages before the decision need.
+#[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
+pub struct Arrival {
+    /// Which message it belongs to.
+    pub key: MessageKey,
+    /// Match bits.
+    pub addr: Bits<64>,
+    /// Bytes of the message; 0 if it is named by a field.
+    pub total: Bits<32>,
+    /// An opcode that is not served.
+    pub unsupported: Bit,
+    /// At offset 0 of its message.
+    pub foremost: Bit,
 }
 
-/// A member of a list of packets: the next packet and its message.
+/// Whose packet it is, as the PSN filter knows it.
 #[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
-pub struct Link {
-    /// Head cell.
-    pub pkt: Bits<10>,
-    /// Message table slot.
-    pub slot: Bits<8>,
+struct Origin {
+    sequenced: Bit,
+    peer: Bits<8>,
+    psn: Bits<11>,
+}
+
+/// What the scheduler makes of a packet that arrives, before anything is looked up.
+#[hdl_fn]
+fn arrival_of(packet: PacketDesc, by_field: Bit, single: Bit, for_mailbox: Bit, served: Bit) -> Arrival {
+    Arrival {
+        key: MessageKey {
+            class: (by_field, packet.opcode.get_bits::<3>(0)).cat::<4>(),
+            mailbox: for_mailbox,
+            context: packet.context,
+            src_nid: packet.src_nid,
+            src_pid: packet.src_pid,
+            msg_id: packet.msg_id,
+        },
+        addr: packet.addr,
+        total: if by_field {
+            bits::<32>(0)
+        } else if single {
+            bit_cast::<32, 16>(packet.payload_len)
+        } else {
+            packet.msg_len
+        },
+        unsupported: for_mailbox & !served,
+        foremost: !packet.msg_off.any() | single,
+    }
 }
 
 /// See the head of this file.
@@ -107,6 +158,12 @@ pub struct PayloadScheduler {
     pub place_ready: Signal<Out, Bit>,
     /// `ContextStatus` of context c in bits 4c+3..4c.
     pub contexts: Signal<In, Bits<64>>,
+    /// Policy of a context that was installed.
+    pub policy: Signal<In, ContextPolicy>,
+    /// Which context.
+    pub policy_index: Signal<In, Bits<4>>,
+    /// There is one (pulse).
+    pub policy_valid: Signal<In, Bit>,
     /// Placement for the RVMA engine.
     pub placement: Signal<Out, PlacementDesc>,
     /// It is offered.
@@ -119,48 +176,89 @@ pub struct PayloadScheduler {
     pub placement_done_valid: Signal<In, Bit>,
     /// It is taken.
     pub placement_done_ready: Signal<Out, Bit>,
+    /// End of a message.
+    pub message_event: Signal<Out, EventDesc>,
+    /// There is one.
+    pub message_event_valid: Signal<Out, Bit>,
+    /// It is taken.
+    pub message_event_ready: Signal<In, Bit>,
+    /// What became of a sequenced packet.
+    pub fate: Signal<Out, PsnFate>,
+    /// There is one (pulse).
+    pub fate_valid: Signal<Out, Bit>,
+    /// Time after which a message ages, in units of 1024 cycles; 0 = never.
+    pub timeout: Signal<In, Bits<16>>,
+    /// Context whose messages alive are asked for.
+    pub live_index: Signal<In, Bits<4>>,
+    /// Their number, 1 cycle later.
+    pub live: Signal<Out, Bits<9>>,
     /// A frame ended (pulse).
     pub outcome: Signal<Out, Outcome>,
     /// A message ended well (pulse).
     pub message_done: Signal<Out, Bit>,
     /// A message ended because a handler failed (pulse).
     pub message_failed: Signal<Out, Bit>,
+    /// A message ended of age (pulse).
+    pub message_aged: Signal<Out, Bit>,
     /// A frame was accepted for a context (pulse).
     pub to_hpu: Signal<Out, Bit>,
     /// Frames accepted for a mailbox in one cycle: at most one by each path.
     pub to_mailbox: Signal<Out, Bits<2>>,
     /// Messages alive.
     pub messages_open: Signal<Out, Bits<16>>,
-    message_table: MessageTable,
+    event_chooser: EventChooser,
+    message_index: MessageIndex,
+    quota: Quota,
     evaluator: Evaluator,
     dispatch: Dispatch,
-    done_in: Skid<TaskDone>,
-    place_in: Skid<Command>,
-    placed_in: Skid<PlacementDone>,
-    freed: Fifo<Bits<10>, 4>,
-    states: SdpMemory<PacketState, 10>,
-    packets: SdpMemory<StoredPacket, 10>,
+    age_scan: AgeScan,
+    message_report: MessageReport,
+    freed: Fifo<Bits<10>, 5>,
+    packets: SdpMemory<PacketState, 10>,
+    messages: SdpMemory<MessageState, 8>,
     links: SdpMemory<Link, 10>,
-    sequencer: Reg<Sequencer>,
-    /// Source that was served last, as a mask of those that come after it in this round.
-    later: Reg<Bits<4>>,
-    incident: DFF<Event>,
-    message: DFF<MessageState>,
-    current: DFF<StoredPacket>,
-    key: DFF<MessageKey>,
+    origins: SdpMemory<Origin, 10>,
+    has_room: Reg<Bit>,
+    l_valid: Reg<Bit>,
+    l_event: DFF<Event>,
+    l_arrival: DFF<Arrival>,
+    r_valid: Reg<Bit>,
+    r_event: DFF<Event>,
+    r_arrival: DFF<Arrival>,
+    r_status: DFF<ContextStatus>,
+    /// The arrival one, and two, before this one has the same key.
+    r_near: [DFF<Bit>; 2],
+    e_valid: Reg<Bit>,
+    e_event: DFF<Event>,
+    e_arrival: DFF<Arrival>,
+    e_recent: DFF<MessageState>,
+    e_recent_holds: DFF<Bit>,
+    e_same: DFF<Bit>,
+    /// The next arrival with the same key belongs to the same message.
+    e_alive: Reg<Bit>,
+    a_valid: Reg<Bit>,
+    a_event: DFF<Event>,
+    a_alive: Reg<Bit>,
     ready_any: Reg<Bit>,
     ready_head: DFF<Link>,
     ready_tail: DFF<Bits<10>>,
+    /// The link behind the head, while `links` does not have it yet.
+    ready_next: DFF<Link>,
+    ready_next_holds: Reg<Bit>,
+    fate_out: DFF<PsnFate>,
+    fate_out_valid: Reg<Bit>,
     outcome_out: Reg<Outcome>,
     done_out: Reg<Bit>,
     failed_out: Reg<Bit>,
+    aged_out: Reg<Bit>,
     to_hpu_out: Reg<Bit>,
     to_mailbox_out: Reg<Bits<2>>,
 }
 
 impl PayloadScheduler {
-    /// A scheduler for the message slots and clusters of `config`.
+    /// A scheduler for the message slots, cells and clusters of `config`.
     pub fn new(config: &Config) -> Self {
+        let (slots, cells) = (config.live_messages, config.cells());
         Self {
             clock: Default::default(),
             reset: Default::default(),
@@ -180,40 +278,72 @@ impl PayloadScheduler {
             place_valid: Default::default(),
             place_ready: Default::default(),
             contexts: Default::default(),
+            policy: Default::default(),
+            policy_index: Default::default(),
+            policy_valid: Default::default(),
             placement: Default::default(),
             placement_valid: Default::default(),
             placement_ready: Default::default(),
             placement_done: Default::default(),
             placement_done_valid: Default::default(),
             placement_done_ready: Default::default(),
+            message_event: Default::default(),
+            message_event_valid: Default::default(),
+            message_event_ready: Default::default(),
+            fate: Default::default(),
+            fate_valid: Default::default(),
+            timeout: Default::default(),
+            live_index: Default::default(),
+            live: Default::default(),
             outcome: Default::default(),
             message_done: Default::default(),
             message_failed: Default::default(),
+            message_aged: Default::default(),
             to_hpu: Default::default(),
             to_mailbox: Default::default(),
             messages_open: Default::default(),
-            message_table: MessageTable::new(config.live_messages),
+            event_chooser: Default::default(),
+            message_index: MessageIndex::new(slots),
+            quota: Default::default(),
             evaluator: Default::default(),
             dispatch: Dispatch::new(config.clusters),
-            done_in: Default::default(),
-            place_in: Default::default(),
-            placed_in: Default::default(),
+            age_scan: AgeScan::new(slots),
+            message_report: MessageReport::new(slots),
             freed: Default::default(),
-            states: SdpMemory::new(RamStyle::Block, 2),
-            packets: SdpMemory::new(RamStyle::Block, 2),
-            links: SdpMemory::new(RamStyle::Block, 2),
-            sequencer: Default::default(),
-            later: Default::default(),
-            incident: Default::default(),
-            message: Default::default(),
-            current: Default::default(),
-            key: Default::default(),
+            packets: SdpMemory::with_depth(RamStyle::Block, 2, cells),
+            messages: SdpMemory::with_depth(RamStyle::Block, 1, slots),
+            links: SdpMemory::with_depth(RamStyle::Block, 1, cells),
+            origins: SdpMemory::with_depth(RamStyle::Block, 2, cells),
+            has_room: Default::default(),
+            l_valid: Default::default(),
+            l_event: Default::default(),
+            l_arrival: Default::default(),
+            r_valid: Default::default(),
+            r_event: Default::default(),
+            r_arrival: Default::default(),
+            r_status: Default::default(),
+            r_near: Default::default(),
+            e_valid: Default::default(),
+            e_event: Default::default(),
+            e_arrival: Default::default(),
+            e_recent: Default::default(),
+            e_recent_holds: Default::default(),
+            e_same: Default::default(),
+            e_alive: Default::default(),
+            a_valid: Default::default(),
+            a_event: Default::default(),
+            a_alive: Default::default(),
             ready_any: Default::default(),
             ready_head: Default::default(),
             ready_tail: Default::default(),
+            ready_next: Default::default(),
+            ready_next_holds: Default::default(),
+            fate_out: Default::default(),
+            fate_out_valid: Default::default(),
             outcome_out: Default::default(),
             done_out: Default::default(),
             failed_out: Default::default(),
+            aged_out: Default::default(),
             to_hpu_out: Default::default(),
             to_mailbox_out: Default::default(),
         }
@@ -223,247 +353,330 @@ impl PayloadScheduler {
 impl Logic for PayloadScheduler {
     #[hdl]
     fn update(&mut self) {
-        clocks!(self, clock, reset, message_table, dispatch, done_in, place_in, placed_in, freed);
-        regs!(
-            self,
-            clock,
-            reset,
-            sequencer,
-            later,
-            ready_any,
-            outcome_out,
-            done_out,
-            failed_out,
-            to_hpu_out,
-            to_mailbox_out
-        );
-        dffs!(self, clock, incident, message, current, key, ready_head, ready_tail);
+        clocks!(self, clock, reset, event_chooser, message_index, quota, dispatch, age_scan, message_report, freed);
+        regs!(self, clock, reset, has_room, l_valid, r_valid, e_valid, a_valid, e_alive, a_alive);
+        regs!(self, clock, reset, ready_any, ready_next_holds, fate_out_valid);
+        regs!(self, clock, reset, outcome_out, done_out, failed_out, aged_out, to_hpu_out, to_mailbox_out);
+        dffs!(self, clock, l_event, l_arrival, r_event, r_arrival, r_status, r_near);
+        dffs!(self, clock, e_event, e_arrival, e_recent, e_recent_holds, e_same, a_event);
+        dffs!(self, clock, ready_head, ready_tail, ready_next, fate_out);
         self.evaluator.clock.next = self.clock.val();
+        self.packets.clock.next = self.clock.val();
+        self.messages.clock.next = self.clock.val();
+        self.links.clock.next = self.clock.val();
+        self.origins.clock.next = self.clock.val();
 
-        let choosing = self.sequencer.q.val() == Sequencer::Choose;
-        let reading = self.sequencer.q.val() == Sequencer::Read;
-        let evaluating = self.sequencer.q.val() == Sequencer::Evaluate;
-        let acting = self.sequencer.q.val() == Sequencer::Act;
-        let incident = self.incident.q.val();
-        let arrives = incident.kind == EVENT_NEW;
-        let verdict = self.evaluator.verdict.val();
-        let room = self.freed.level.val() < FREE_STOP;
-
-        // Arrivals. A whole message for a mailbox takes the fast path; the others are events.
+        // C: choose. A whole message for a mailbox takes the fast path; the other arrivals are events.
         let packet = self.packet.val();
         let for_mailbox = packet.action == MAILBOX;
         let served = (packet.opcode == PUT) | (packet.opcode == GET_RESP);
+        let by_field = packet.by_field & !for_mailbox;
         let whole = !packet.is_spindle | (packet.msg_len == bit_cast::<32, 16>(packet.payload_len));
-        let single = whole | (!packet.per_message & !for_mailbox);
+        let single = !by_field & (whole | (!packet.per_message & !for_mailbox));
         let fast = for_mailbox & served & whole;
         let fast_order = Order { pkt: packet.pkt, ..Default::default() };
         self.dispatch.fast.next = placement_of(fast_order, false, stored(packet));
         self.dispatch.fast_valid.next = self.packet_valid.val() & fast;
         let fast_taken = self.packet_valid.val() & fast & self.dispatch.fast_ready.val();
-        self.packet_ready.next = if fast { self.dispatch.fast_ready.val() } else { evaluating & arrives };
 
-        // Feedback comes through registers.
-        let command = self.place_in.read.val();
-        let ended = self.done_in.read.val();
-        let placed = self.placed_in.read.val();
-
-        // Choose: the first source behind the one served last, else the first of all.
-        let arrival = self.packet_valid.val() & !fast;
-        let wants = (
-            self.ready_any.q.val() | arrival,
-            self.placed_in.read_valid.val() & placed.has_slot,
-            self.done_in.read_valid.val() & !self.place_in.read_valid.val(),
-            self.place_in.read_valid.val(),
-        )
-            .cat::<4>();
-        let behind = wants & self.later.q.val();
-        let pool = if behind.any() { behind } else { wants };
-        let take_place = choosing & room & pool.get_bit(0);
-        let take_done = choosing & room & pool.get_bit(1) & !pool.get_bit(0);
-        let take_placed = choosing & room & pool.get_bit(2) & !pool.get_bit(1) & !pool.get_bit(0);
-        let take_intake = choosing & room & (pool == 8);
-        let take_walk = take_intake & self.ready_any.q.val();
-        let take_new = take_intake & !self.ready_any.q.val();
-
-        self.done_in.write.next = self.task_done.val();
-        self.done_in.write_valid.next = self.task_done_valid.val();
-        self.task_done_ready.next = self.done_in.write_ready.val();
-        self.place_in.write.next = self.place.val();
-        // A task's end waits for the commands that were taken before it; so that these are few, no further ones are taken while
-        // it waits. One may come in as an end is served, so neither side can shut the other out.
-        let commands_pass = !self.done_in.read_valid.val() | take_done;
-        self.place_in.write_valid.next = self.place_valid.val() & commands_pass;
-        self.place_ready.next = self.place_in.write_ready.val() & commands_pass;
-        self.placed_in.write.next = self.placement_done.val();
-        self.placed_in.write_valid.next = self.placement_done_valid.val();
-        self.placement_done_ready.next = self.placed_in.write_ready.val();
-        self.place_in.read_ready.next = take_place;
-        self.done_in.read_ready.next = take_done;
-
-        let mut pkt: Bits<10> = packet.pkt;
-        if take_place {
-            pkt = command.pkt;
-            self.later.d.next = bits::<4>(14);
-        } else if take_done {
-            pkt = ended.pkt;
-            self.later.d.next = bits::<4>(12);
-        } else if take_placed {
-            pkt = placed.pkt;
-            self.later.d.next = bits::<4>(8);
-        } else if take_intake {
-            self.later.d.next = bits::<4>(0);
-            if take_walk {
-                pkt = self.ready_head.q.val().pkt;
-            }
-        }
-        self.states.clock.next = self.clock.val();
-        self.states.read_enable.next = choosing;
-        self.states.read_address.next = pkt;
-        self.packets.clock.next = self.clock.val();
-        self.packets.read_enable.next = choosing;
-        self.packets.read_address.next = pkt;
-        self.links.clock.next = self.clock.val();
-        self.links.read_enable.next = choosing;
-        self.links.read_address.next = self.ready_head.q.val().pkt;
-
-        if choosing {
-            self.incident.d.next = Event {
-                kind: if take_place {
-                    bits::<3>(EVENT_PLACE)
-                } else if take_done {
-                    bits::<3>(EVENT_DONE)
-                } else if take_placed {
-                    bits::<3>(EVENT_PLACED)
-                } else if take_walk {
-                    bits::<3>(EVENT_WALK)
-                } else {
-                    bits::<3>(EVENT_NEW)
-                },
-                pkt: pkt,
-                slot: if take_place {
-                    command.msg_slot
-                } else if take_done {
-                    ended.msg_slot
-                } else if take_placed {
-                    placed.msg_slot
-                } else {
-                    self.ready_head.q.val().slot
-                },
-                frame: command.frame,
-                handler: ended.kind,
-                answer: answer_of(ended.kind, ended.code, ended.fault),
-                placed: placed.placed,
-                reason: placed.reason,
-                ..Default::default()
-            };
-            if take_place | take_done | take_placed | take_walk | take_new {
-                self.sequencer.d.next = Sequencer::Read;
-            }
-        }
-
-        // Read: the table has looked the arrival up meanwhile.
-        let lookup = MessageKey {
-            class: packet.opcode.get_bits::<4>(0),
-            mailbox: for_mailbox,
-            context: packet.context,
-            src_nid: packet.src_nid,
-            src_pid: packet.src_pid,
-            msg_id: packet.msg_id,
+        self.event_chooser.task_done.next = self.task_done.val();
+        self.event_chooser.task_done_valid.next = self.task_done_valid.val();
+        self.task_done_ready.next = self.event_chooser.task_done_ready.val();
+        self.event_chooser.place.next = self.place.val();
+        self.event_chooser.place_valid.next = self.place_valid.val();
+        self.place_ready.next = self.event_chooser.place_ready.val();
+        self.event_chooser.placement_done.next = self.placement_done.val();
+        self.event_chooser.placement_done_valid.next = self.placement_done_valid.val();
+        self.placement_done_ready.next = self.event_chooser.placement_done_ready.val();
+        self.event_chooser.arrival.next = self.packet_valid.val() & !fast;
+        self.event_chooser.arrival_pkt.next = packet.pkt;
+        self.event_chooser.walk_any.next = self.ready_any.q.val();
+        self.event_chooser.walk.next = self.ready_head.q.val();
+        self.age_scan.timeout.next = self.timeout.val();
+        self.age_scan.taken.next = self.event_chooser.take_age.val();
+        self.event_chooser.age_due.next = self.age_scan.due.val();
+        self.event_chooser.age_slot.next = self.age_scan.slot.val();
+        self.event_chooser.age_clear.next = self.age_scan.clear.val();
+        self.has_room.d.next = (self.freed.level.val() < FREE_STOP) & self.message_report.room.val();
+        self.event_chooser.room.next = self.has_room.q.val();
+        let take_arrival = self.event_chooser.take_arrival.val();
+        self.packet_ready.next = if fast { self.dispatch.fast_ready.val() } else { take_arrival };
+        self.origins.write_enable.next = take_arrival | fast_taken;
+        self.origins.write_address.next = packet.pkt;
+        self.origins.write_data.next = Origin {
+            sequenced: packet.sequenced,
+            peer: packet.src_nid.get_bits::<8>(0),
+            psn: packet.psn.get_bits::<11>(0),
         };
-        self.message_table.lookup.next = lookup;
-        let hit = self.message_table.hit.val() & !single;
-        let arrival_slot = if hit { self.message_table.hit_slot.val() } else { self.message_table.free_slot.val() };
-        let slot = if arrives { arrival_slot } else { incident.slot };
-        self.message_table.read_slot.next = slot;
-        let at = (packet.context, bits::<2>(0)).cat::<6>();
-        let status = self.contexts.val().get_bits::<4>(at.index());
-        if reading {
-            self.message.d.next = self.message_table.state.val();
-            self.sequencer.d.next = Sequencer::Evaluate;
-            if arrives {
-                self.incident.d.next = Event {
-                    kind: bits::<3>(EVENT_NEW),
-                    pkt: packet.pkt,
-                    slot: slot,
-                    frame: packet.frame,
-                    payload_len: packet.payload_len,
-                    total: if single { bit_cast::<32, 16>(packet.payload_len) } else { packet.msg_len },
-                    named: !single,
-                    mailbox: for_mailbox,
-                    unsupported: !served,
-                    hit: hit,
-                    free: self.message_table.free.val(),
-                    context: packet.context,
-                    status: unpack::<ContextStatus, 4>(status),
-                    ..Default::default()
-                };
+
+        let mut chosen: Event = self.event_chooser.chosen.val();
+        chosen.payload_len = packet.payload_len;
+        chosen.context = packet.context;
+        chosen.mailbox = for_mailbox;
+        chosen.named = take_arrival & !single;
+        chosen.by_field = by_field;
+        chosen.closes = take_arrival & by_field & packet.ends;
+        chosen.to_host = take_arrival & packet.to_host & !for_mailbox;
+        if take_arrival {
+            chosen.frame = packet.frame;
+        }
+        let arrival = arrival_of(packet, by_field, single, for_mailbox, served);
+        self.l_valid.d.next = self.event_chooser.chosen_valid.val();
+        self.l_event.d.next = chosen;
+        self.l_arrival.d.next = arrival;
+        self.message_index.lookup.next = arrival.key;
+        self.dispatch.store.next = take_arrival;
+        self.dispatch.store_pkt.next = packet.pkt;
+        self.dispatch.store_packet.next = stored(packet);
+
+        // L: look up.
+        let l_event = self.l_event.q.val();
+        let l_arrives = self.l_valid.q.val() & (l_event.kind == EVENT_NEW);
+        self.packets.read_enable.next = true;
+        self.packets.read_address.next = l_event.pkt;
+        self.quota.enters.next = l_arrives & !l_event.mailbox;
+        self.quota.asker.next = l_event.context;
+        self.r_valid.d.next = self.l_valid.q.val();
+        self.r_event.d.next = l_event;
+        self.r_arrival.d.next = self.l_arrival.q.val();
+        let at = (l_event.context, bits::<2>(0)).cat::<6>();
+        self.r_status.d.next = unpack::<ContextStatus, 4>(self.contexts.val().get_bits::<4>(at.index()));
+        let l_key = self.l_arrival.q.val().key;
+        self.r_near[0].d.next =
+            self.r_valid.q.val() & self.r_event.q.val().named & (self.r_arrival.q.val().key == l_key);
+        self.r_near[1].d.next =
+            self.e_valid.q.val() & self.e_event.q.val().named & (self.e_arrival.q.val().key == l_key);
+
+        // R: resolve. The index does not know yet what the two arrivals before this one did.
+        let r_event = self.r_event.q.val();
+        let r_arrival = self.r_arrival.q.val();
+        let status = self.r_status.q.val();
+        let arrives = self.r_valid.q.val() & (r_event.kind == EVENT_NEW);
+        let mut known: Bit = self.message_index.hit.val();
+        let mut known_slot: Bits<8> = self.message_index.hit_slot.val();
+        if self.r_near[0].q.val() {
+            known = self.e_alive.q.val();
+            known_slot = self.e_event.q.val().slot;
+        } else if self.r_near[1].q.val() {
+            known = self.a_alive.q.val();
+            known_slot = self.a_event.q.val().slot;
+        }
+        let hit = arrives & r_event.named & known;
+        let fresh = arrives & !hit;
+        let to_context = !r_event.mailbox;
+
+        let user_header = self.quota.user_header.val();
+        let has_user_header = user_header.any();
+        let short = r_event.payload_len < bit_cast::<16, 7>(user_header);
+        // The packet that others wait for is let in whatever the quota says.
+        let packets_full = self.quota.packets_full.val() & !(has_user_header & r_arrival.foremost);
+        let full = to_context & (packets_full | (fresh & self.quota.messages_full.val()));
+        let rule = self.quota.overload.val();
+        let paused = full & (rule != RULE_PLACE) & (fresh | (rule != RULE_DROP));
+        let inactive = fresh & to_context & !status.active;
+        let no_slot = fresh & (!self.message_index.free.val() | (r_event.named & !self.message_index.can_insert.val()));
+        let refused = arrives & (r_arrival.unsupported | inactive | paused | no_slot);
+        let starts = fresh & !refused;
+        let placing = r_event.mailbox | full;
+        let slot = if hit {
+            known_slot
+        } else if arrives {
+            self.message_index.free_slot.val()
+        } else {
+            r_event.slot
+        };
+        self.origins.read_enable.next = true;
+        self.origins.read_address.next = r_event.pkt;
+        self.message_index.claim.next = starts;
+        self.quota.starts.next = starts & to_context;
+        self.messages.read_enable.next = true;
+        self.messages.read_address.next = slot;
+
+        let mut joined: Event = r_event;
+        joined.slot = slot;
+        joined.hit = hit;
+        joined.starts = starts;
+        joined.refused = refused;
+        joined.first = arrives & has_user_header & r_arrival.foremost;
+        joined.short = short;
+        joined.lost = hit & full & (rule == RULE_DROP);
+        joined.bypass = hit & full & (rule == RULE_PLACE);
+        if arrives {
+            joined.reason = if r_arrival.unsupported {
+                bits::<5>(UNSUPPORTED)
+            } else if inactive {
+                bits::<5>(NO_CONTEXT)
+            } else if paused {
+                if rule == RULE_DROP {
+                    bits::<5>(QUOTA)
+                } else {
+                    bits::<5>(PAUSED)
+                }
+            } else {
+                bits::<5>(NO_MESSAGE_SLOT)
+            };
+        }
+        self.e_valid.d.next = self.r_valid.q.val();
+        self.e_event.d.next = joined;
+        self.e_arrival.d.next = r_arrival;
+        self.e_alive.d.next = (hit | starts) & !(r_event.closes & !refused);
+        let phase = if placing {
+            bits::<3>(PHASE_PLACING)
+        } else if !status.has_header {
+            bits::<3>(PHASE_ACTIVE)
+        } else if !has_user_header {
+            bits::<3>(PHASE_HEADER)
+        } else if !r_arrival.foremost {
+            bits::<3>(PHASE_WAITING)
+        } else if short {
+            bits::<3>(PHASE_FAILED)
+        } else {
+            bits::<3>(PHASE_HEADER)
+        };
+        let verdict = self.evaluator.verdict.val();
+        self.e_recent.d.next = if starts {
+            MessageState {
+                alive: true,
+                phase: phase,
+                context: r_event.context,
+                mailbox: r_event.mailbox,
+                has_payload: status.has_payload,
+                has_completion: status.has_completion & !placing,
+                by_field: r_event.by_field,
+                keyed: r_event.named & !r_event.closes,
+                missing: r_arrival.total,
+                flow_control: to_context & full,
+                ..Default::default()
             }
-        }
+        } else {
+            verdict.message
+        };
+        let writes = self.a_valid.q.val() & verdict.write_message;
+        self.e_recent_holds.d.next = starts | (writes & (self.a_event.q.val().slot == slot));
+        self.e_same.d.next = !starts & self.e_valid.q.val() & (self.e_event.q.val().slot == slot);
 
-        // Evaluate.
-        self.evaluator.incident.next = incident;
-        self.evaluator.stored_len.next = self.packets.read_data.val().payload_len;
-        self.evaluator.message.next = self.message.q.val();
-        self.evaluator.packet.next = self.states.read_data.val();
-        if evaluating {
-            self.current.d.next = if arrives { stored(packet) } else { self.packets.read_data.val() };
-            self.key.d.next = lookup;
-            self.sequencer.d.next = Sequencer::Act;
-        }
+        // E: evaluate.
+        let e_event = self.e_event.q.val();
+        let e_arrival = self.e_arrival.q.val();
+        let begins = self.e_valid.q.val() & e_event.starts;
+        self.message_index.insert.next = begins & e_event.named & !e_event.closes;
+        self.message_index.insert_key.next = e_arrival.key;
+        self.message_index.insert_slot.next = e_event.slot;
+        self.message_report.starts.next = begins;
+        self.message_report.start_slot.next = e_event.slot;
+        self.message_report.start_name.next = MessageName {
+            msg_id: e_arrival.key.msg_id,
+            src_nid: e_arrival.key.src_nid,
+            addr: e_arrival.addr,
+            total: e_arrival.total,
+        };
+        self.evaluator.incident.next = e_event;
+        self.evaluator.stored.next = self.messages.read_data.val();
+        self.evaluator.recent.next = self.e_recent.q.val();
+        self.evaluator.recent_holds.next = self.e_recent_holds.q.val();
+        self.evaluator.same.next = self.e_same.q.val();
+        self.evaluator.packet.next = self.packets.read_data.val();
+        self.a_valid.d.next = self.e_valid.q.val();
+        self.a_event.d.next = e_event;
+        self.a_alive.d.next = self.e_alive.q.val();
 
-        // Act.
-        if acting {
-            self.sequencer.d.next = Sequencer::Choose;
-        }
-        self.message_table.write.next = acting & verdict.write_message;
-        self.message_table.write_slot.next = incident.slot;
-        self.message_table.write_state.next = verdict.message;
-        self.message_table.claim.next = acting & verdict.claim;
-        self.message_table.claim_named.next = incident.named;
-        self.message_table.give_back.next = acting & verdict.release;
-        self.message_table.slot.next = incident.slot;
-        self.message_table.key.next = self.key.q.val();
-        self.states.write_enable.next = acting & verdict.write_packet;
-        self.states.write_address.next = incident.pkt;
-        self.states.write_data.next = verdict.packet;
-        self.packets.write_enable.next = acting & verdict.accept;
-        self.packets.write_address.next = incident.pkt;
-        self.packets.write_data.next = self.current.q.val();
+        // The packets whose state is on its way.
+        let l_has = self.l_valid.q.val() & (l_event.kind != EVENT_AGE);
+        let r_has = self.r_valid.q.val() & (r_event.kind != EVENT_AGE);
+        let e_has = self.e_valid.q.val() & (e_event.kind != EVENT_AGE);
+        self.event_chooser.in_flight.next = (e_has, r_has, l_has).cat::<INSIDE>();
+        self.event_chooser.flight_pkt[0].next = l_event.pkt;
+        self.event_chooser.flight_pkt[1].next = r_event.pkt;
+        self.event_chooser.flight_pkt[2].next = e_event.pkt;
 
-        // Lists: append to the message's, or the message's to the ready list.
-        let message = self.message.q.val();
-        let link_waiting = verdict.append & message.waiting;
-        let link_ready = verdict.splice & self.ready_any.q.val();
-        self.links.write_enable.next = acting & (link_waiting | link_ready);
-        self.links.write_address.next = if verdict.append { message.wait_tail } else { self.ready_tail.q.val() };
-        self.links.write_data.next =
-            Link { pkt: if verdict.append { incident.pkt } else { message.wait_head }, slot: incident.slot };
-        if acting & verdict.splice {
+        // A: act.
+        let acts = self.a_valid.q.val();
+        let done = self.a_event.q.val();
+        let message = verdict.message;
+        self.messages.write_enable.next = acts & verdict.write_message;
+        self.messages.write_address.next = done.slot;
+        self.messages.write_data.next = message;
+        self.packets.write_enable.next = acts & verdict.write_packet;
+        self.packets.write_address.next = done.pkt;
+        self.packets.write_data.next = verdict.packet;
+        self.message_index.give_back.next = acts & verdict.release;
+        self.message_index.remove.next = acts & verdict.forget;
+        self.message_index.give_back_slot.next = done.slot;
+        let arrived = done.kind == EVENT_NEW;
+        let of_context = if arrived { !done.mailbox } else { !message.mailbox & (done.kind != EVENT_FAST) };
+        self.quota.packet_leaves.next = acts & verdict.free & of_context;
+        self.quota.message_ends.next = acts & verdict.release & !message.mailbox;
+        self.quota.owner.next = if arrived { done.context } else { message.context };
+        self.quota.clear.next = acts & done.clear;
+        self.quota.clear_index.next = done.slot.get_bits::<4>(0);
+        self.message_report.report.next = acts & verdict.report;
+        self.message_report.slot.next = done.slot;
+        self.message_report.ended.next = MessageEnd {
+            context: message.context,
+            code: verdict.code,
+            flow_control: message.flow_control,
+            dropped: message.dropped,
+            by_field: message.by_field,
+            missing: message.missing,
+        };
+        self.quota.policy.next = self.policy.val();
+        self.quota.policy_index.next = self.policy_index.val();
+        self.quota.policy_valid.next = self.policy_valid.val();
+        self.quota.pid_index.next = self.message_report.pid_index.val();
+        self.message_report.pid.next = self.quota.pid.val();
+        self.quota.live_index.next = self.live_index.val();
+        self.live.next = self.quota.live.val();
+        self.message_event.next = self.message_report.message_event.val();
+        self.message_event_valid.next = self.message_report.message_event_valid.val();
+        self.message_report.message_event_ready.next = self.message_event_ready.val();
+
+        // Lists: a packet is appended to its message's, or that to the ready list, from which one is taken.
+        let appends = acts & verdict.append;
+        let splices = acts & verdict.splice;
+        let takes = self.event_chooser.take_walk.val();
+        let empties = takes & (self.ready_head.q.val().pkt == self.ready_tail.q.val());
+        let joins = self.ready_any.q.val() & !empties;
+        let wait_head = verdict.wait_head;
+        let write_link = (appends & verdict.link) | (splices & joins);
+        let link_at = if verdict.append { verdict.wait_tail } else { self.ready_tail.q.val() };
+        let link = Link { pkt: if verdict.append { done.pkt } else { wait_head }, slot: done.slot };
+        let mut head: Link = self.ready_head.q.val();
+        if splices & !joins {
+            head = Link { pkt: wait_head, slot: done.slot };
+        } else if takes {
+            head = if self.ready_next_holds.q.val() { self.ready_next.q.val() } else { self.links.read_data.val() };
+        }
+        self.ready_head.d.next = head;
+        if splices {
             self.ready_any.d.next = true;
-            self.ready_tail.d.next = message.wait_tail;
-            if !self.ready_any.q.val() {
-                self.ready_head.d.next = Link { pkt: message.wait_head, slot: incident.slot };
-            }
-        } else if acting & (incident.kind == EVENT_WALK) {
-            self.ready_any.d.next = self.ready_head.q.val().pkt != self.ready_tail.q.val();
-            self.ready_head.d.next = self.links.read_data.val();
+            self.ready_tail.d.next = verdict.wait_tail;
+        } else if empties {
+            self.ready_any.d.next = false;
         }
+        self.links.write_enable.next = write_link;
+        self.links.write_address.next = link_at;
+        self.links.write_data.next = link;
+        self.links.read_enable.next = true;
+        self.links.read_address.next = head.pkt;
+        // A link that is written as it is read.
+        let overtaken = write_link & (link_at == head.pkt);
+        self.ready_next_holds.d.next = overtaken;
+        self.ready_next.d.next = link;
 
         // Orders.
-        self.dispatch.store.next = acting & verdict.accept;
-        self.dispatch.store_pkt.next = incident.pkt;
-        self.dispatch.store_packet.next = self.current.q.val();
+        self.dispatch.ahead.next = r_event.pkt;
         self.dispatch.order.next = Order {
-            pkt: incident.pkt,
-            slot: incident.slot,
+            pkt: done.pkt,
+            slot: done.slot,
+            context: message.context,
             kind: verdict.handler,
             from_handler: verdict.from_handler,
-            dropped: verdict.message.dropped,
-            flow_control: verdict.message.flow_control,
+            pending: message.pending,
+            dropped: message.dropped,
+            flow_control: message.flow_control,
         };
-        self.dispatch.packet.next = self.current.q.val();
-        self.dispatch.task_push.next = acting & verdict.task;
-        self.dispatch.place_push.next = acting & verdict.place;
+        self.dispatch.task_push.next = acts & verdict.task;
+        self.dispatch.place_push.next = acts & verdict.place;
         self.task_desc.next = self.dispatch.task_desc.val();
         self.task_valid.next = self.dispatch.task_valid.val();
         self.dispatch.task_ready.next = self.task_ready.val();
@@ -471,32 +684,41 @@ impl Logic for PayloadScheduler {
         self.placement_valid.next = self.dispatch.placement_valid.val();
         self.dispatch.placement_ready.next = self.placement_ready.val();
 
-        // Ended fast placements share the way out, in cycles in which the sequencer does not need it.
-        let fast_done = self.placed_in.read_valid.val() & !placed.has_slot & !acting & room;
-        self.placed_in.read_ready.next = take_placed | fast_done;
-        self.freed.write.next = if acting { incident.pkt } else { placed.pkt };
-        self.freed.write_valid.next = (acting & verdict.free) | fast_done;
+        // The fate of a packet for a mailbox is known when it was placed, that of others when they join or are turned away.
+        let origin = self.origins.read_data.val();
+        let told_now = arrived & (!verdict.accept | !done.mailbox);
+        let told_late = (done.kind == EVENT_FAST) | ((done.kind == EVENT_PLACED) & message.mailbox);
+        self.fate_out.d.next = PsnFate {
+            accepted: if arrived { verdict.accept } else { done.placed },
+            peer: origin.peer,
+            psn: origin.psn,
+        };
+        self.fate_out_valid.d.next = acts & origin.sequenced & (told_now | told_late);
+        self.fate.next = self.fate_out.q.val();
+        self.fate_valid.next = self.fate_out_valid.q.val();
+
+        // Cells that return, and counters.
+        self.freed.write.next = done.pkt;
+        self.freed.write_valid.next = acts & verdict.free;
         self.free_pkt.next = self.freed.read.val();
         self.free_valid.next = self.freed.read_valid.val();
         self.freed.read_ready.next = self.free_ready.val();
-
         self.outcome_out.d.next = Default::default();
-        if acting {
+        if acts {
             self.outcome_out.d.next = verdict.outcome;
-        } else if fast_done {
-            self.outcome_out.d.next =
-                Outcome { handled: false, placed: placed.placed, dropped: !placed.placed, reason: placed.reason };
         }
-        self.done_out.d.next = (acting & verdict.message_done) | fast_done;
-        self.failed_out.d.next = acting & verdict.message_failed;
-        self.to_hpu_out.d.next = acting & verdict.accept & !incident.mailbox;
-        let tracked = acting & verdict.accept & incident.mailbox;
+        self.done_out.d.next = acts & verdict.message_done;
+        self.failed_out.d.next = acts & verdict.message_failed;
+        self.aged_out.d.next = acts & verdict.message_aged;
+        self.to_hpu_out.d.next = acts & verdict.accept & !done.mailbox;
+        let tracked = acts & verdict.accept & done.mailbox;
         self.to_mailbox_out.d.next = (tracked & fast_taken, tracked ^ fast_taken).cat::<2>();
         self.outcome.next = self.outcome_out.q.val();
         self.message_done.next = self.done_out.q.val();
         self.message_failed.next = self.failed_out.q.val();
+        self.message_aged.next = self.aged_out.q.val();
         self.to_hpu.next = self.to_hpu_out.q.val();
         self.to_mailbox.next = self.to_mailbox_out.q.val();
-        self.messages_open.next = self.message_table.open.val();
+        self.messages_open.next = self.message_index.open.val();
     }
 }

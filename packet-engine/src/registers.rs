@@ -6,7 +6,8 @@
 //! | out `rx_enable`, `spindle_port` | parser |
 //! | out `word_*`, `term_*`, `rule_*`, `match_commit` / in `match_committing` | header matcher: the staged entry, and a one-cycle write pulse |
 //! | in `drop_valid`, `drop_reason` | ingress join |
-//! | in `outcome`, `message_done`, `message_failed`, `to_hpu`, `to_mailbox`, `task_sent`, `messages_open` | scheduler: pulses of a cycle, one event each |
+//! | out `timeout`, `live_index` / in `live` (1 cycle later) | scheduler |
+//! | in `outcome`, `message_done`, `message_failed`, `message_aged`, `to_hpu`, `to_mailbox`, `task_sent`, `messages_open` | scheduler: pulses of a cycle, one event each |
 //! | in `frames_in`, `bytes_in`, `frames_out`, `bytes_out`, `cells_free` | traffic counters, packet buffer |
 //!
 //! An access is answered 6 cycles after it is seen. Errors: an address without a register, a read of a write-only or a write to a
@@ -15,7 +16,7 @@
 
 use crate::message::Outcome;
 use spindle_blocks::{CounterBank, CsrRequest, CsrResponse};
-use spindle_contract::params::{Config, MATCH_LITERALS, MATCH_TERMS, MATCH_WORDS, SPINDLE_PORT};
+use spindle_contract::params::{Config, MATCH_LITERALS, MATCH_TERMS, MATCH_WORDS, MAX_CONTEXTS, SPINDLE_PORT};
 use spindle_contract::registers::packet;
 use spindle_verilog::prelude::*;
 
@@ -35,6 +36,8 @@ const NEGATIVE_1: u32 = packet::RULE_NEGATIVE + 4;
 const NEGATIVE_2: u32 = packet::RULE_NEGATIVE + 8;
 const FIRST_DROP: u64 = packet::DROPS as u64 / 4;
 const LAST_DROP: u64 = FIRST_DROP + 31;
+const FIRST_LIVE: u64 = packet::CONTEXT_LIVE as u64 / 4;
+const LAST_LIVE: u64 = FIRST_LIVE + MAX_CONTEXTS as u64 - 1;
 
 /// See the head of this file.
 #[derive(LogicBlock)]
@@ -91,12 +94,20 @@ pub struct PacketRegisters {
     pub message_done: Signal<In, Bit>,
     /// A message failed.
     pub message_failed: Signal<In, Bit>,
+    /// A message ended of age.
+    pub message_aged: Signal<In, Bit>,
     /// A frame was accepted for a context.
     pub to_hpu: Signal<In, Bit>,
     /// Frames accepted for a mailbox in this cycle, at most two.
     pub to_mailbox: Signal<In, Bits<2>>,
     /// A task was handed over.
     pub task_sent: Signal<In, Bit>,
+    /// Time after which a message ages.
+    pub timeout: Signal<Out, Bits<16>>,
+    /// Context whose messages alive are asked for.
+    pub live_index: Signal<Out, Bits<4>>,
+    /// Their number.
+    pub live: Signal<In, Bits<9>>,
     /// Messages alive.
     pub messages_open: Signal<In, Bits<16>>,
     /// Frames received.
@@ -138,6 +149,8 @@ pub struct PacketRegisters {
     tasks: Reg<Bits<32>>,
     done: Reg<Bits<32>>,
     failed: Reg<Bits<32>>,
+    aged: Reg<Bits<32>>,
+    timeout_units: Reg<Bits<16>>,
     _rules: u64,
 }
 
@@ -171,9 +184,13 @@ impl PacketRegisters {
             outcome: Default::default(),
             message_done: Default::default(),
             message_failed: Default::default(),
+            message_aged: Default::default(),
             to_hpu: Default::default(),
             to_mailbox: Default::default(),
             task_sent: Default::default(),
+            timeout: Default::default(),
+            live_index: Default::default(),
+            live: Default::default(),
             messages_open: Default::default(),
             frames_in: Default::default(),
             bytes_in: Default::default(),
@@ -208,6 +225,8 @@ impl PacketRegisters {
             tasks: Default::default(),
             done: Default::default(),
             failed: Default::default(),
+            aged: Default::default(),
+            timeout_units: Default::default(),
             _rules: config.match_rules as u64,
         }
     }
@@ -221,7 +240,20 @@ impl Logic for PacketRegisters {
         regs!(self, clock, reset, step, answer, enable, port, stage_source, stage_mask, stage_low, stage_high);
         regs!(self, clock, reset, stage_positive, stage_negative, stage_action);
         regs!(self, clock, reset, commit_word, commit_term, commit_rule, commit_all);
-        regs!(self, clock, reset, handled, placed, accepted_hpu, accepted_mailbox, tasks, done, failed);
+        regs!(
+            self,
+            clock,
+            reset,
+            handled,
+            placed,
+            accepted_hpu,
+            accepted_mailbox,
+            tasks,
+            done,
+            failed,
+            aged,
+            timeout_units
+        );
 
         // Events.
         let outcome = self.outcome.val();
@@ -248,6 +280,9 @@ impl Logic for PacketRegisters {
         if self.message_failed.val() {
             self.failed.d.next = self.failed.q.val() + 1;
         }
+        if self.message_aged.val() {
+            self.aged.d.next = self.aged.q.val() + 1;
+        }
 
         // Accesses: one at a time; the request is held until the cycle after the answer.
         let request = self.request.q.val();
@@ -270,6 +305,7 @@ impl Logic for PacketRegisters {
         let read = !request.write;
 
         let is_drop = (number >= FIRST_DROP) & (number <= LAST_DROP);
+        let is_live = (number >= FIRST_LIVE) & (number <= LAST_LIVE);
         // One answer for the whole access, although the matcher may begin or end a commit meanwhile.
         if self.step.q.val() == 0 {
             self.free.d.next = !self.match_committing.val();
@@ -280,6 +316,8 @@ impl Logic for PacketRegisters {
         let rule_exists = (wdata < self._rules) & free;
         let aligned = !request.addr.get_bits::<2>(0).any();
         self.drops.read_index.next = number.get_bits::<5>(0);
+        self.live_index.next = number.get_bits::<4>(0);
+        self.timeout.next = self.timeout_units.q.val();
 
         self.commit_index.d.next = wdata.get_bits::<7>(0);
         self.commit_word.d.next = false;
@@ -384,6 +422,12 @@ impl Logic for PacketRegisters {
                 known = aligned & (read | free);
                 self.commit_all.d.next = write & free;
             }
+            packet::MESSAGE_TIMEOUT => {
+                word = bit_cast::<32, 16>(self.timeout_units.q.val());
+                if write {
+                    self.timeout_units.d.next = wdata.get_bits::<16>(0);
+                }
+            }
             packet::FRAMES_IN => {
                 word = self.frames_in.val();
                 known = read;
@@ -424,6 +468,10 @@ impl Logic for PacketRegisters {
                 word = self.failed.q.val();
                 known = read;
             }
+            packet::MESSAGES_AGED => {
+                word = self.aged.q.val();
+                known = read;
+            }
             packet::CELLS_FREE => {
                 word = bit_cast::<32, 11>(self.cells_free.val());
                 known = read;
@@ -437,9 +485,11 @@ impl Logic for PacketRegisters {
                 known = read;
             }
             _ => {
-                known = is_drop & read & aligned;
+                known = (is_drop | is_live) & read & aligned;
                 if is_drop {
                     word = self.drops.read_count.val();
+                } else if is_live {
+                    word = bit_cast::<32, 9>(self.live.val());
                 }
             }
         }

@@ -31,12 +31,13 @@ pub struct FreeSlots {
     /// Nothing is offered yet.
     pub hold: Signal<In, Bit>,
     queue: LutMemory<Bits<8>, 8>,
-    read_at: Reg<Bits<8>>,
-    write_at: Reg<Bits<8>>,
-    waiting: Reg<Bits<9>>,
+    /// Places modulo twice the number of slots, so that empty and full differ.
+    read_at: Reg<Bits<9>>,
+    write_at: Reg<Bits<9>>,
     offered: Reg<Bit>,
     offer: DFF<Bits<8>>,
-    _last: usize,
+    _mask: u64,
+    _wrap: u64,
 }
 
 impl FreeSlots {
@@ -54,10 +55,10 @@ impl FreeSlots {
             queue: LutMemory::with_depth(slots),
             read_at: Default::default(),
             write_at: Default::default(),
-            waiting: Default::default(),
             offered: Default::default(),
             offer: Default::default(),
-            _last: slots - 1,
+            _mask: slots as u64 - 1,
+            _wrap: 2 * slots as u64 - 1,
         }
     }
 }
@@ -65,31 +66,24 @@ impl FreeSlots {
 impl Logic for FreeSlots {
     #[hdl]
     fn update(&mut self) {
-        regs!(self, clock, reset, read_at, write_at, waiting, offered);
+        regs!(self, clock, reset, read_at, write_at, offered);
         dffs!(self, clock, offer);
         self.queue.clock.next = self.clock.val();
 
         self.queue.write_enable.next = self.give_back.val();
-        self.queue.write_address.next = self.write_at.q.val();
+        self.queue.write_address.next = self.write_at.q.val().get_bits::<8>(0) & self._mask;
         self.queue.write_data.next = self.give_back_slot.val();
         if self.give_back.val() {
-            self.write_at.d.next =
-                if self.write_at.q.val() == self._last as u64 { bits::<8>(0) } else { self.write_at.q.val() + 1 };
+            self.write_at.d.next = (self.write_at.q.val() + 1) & self._wrap;
         }
 
         let vacant = !self.offered.q.val() | self.take.val();
-        let load = vacant & self.waiting.q.val().any() & !self.hold.val();
-        self.queue.read_address.next = self.read_at.q.val();
+        let load = vacant & (self.read_at.q.val() != self.write_at.q.val()) & !self.hold.val();
+        self.queue.read_address.next = self.read_at.q.val().get_bits::<8>(0) & self._mask;
         self.offered.d.next = load | !vacant;
         if load {
             self.offer.d.next = self.queue.read_data.val();
-            self.read_at.d.next =
-                if self.read_at.q.val() == self._last as u64 { bits::<8>(0) } else { self.read_at.q.val() + 1 };
-        }
-        if self.give_back.val() & !load {
-            self.waiting.d.next = self.waiting.q.val() + 1;
-        } else if load & !self.give_back.val() {
-            self.waiting.d.next = self.waiting.q.val() - 1;
+            self.read_at.d.next = (self.read_at.q.val() + 1) & self._wrap;
         }
         self.free.next = self.offered.q.val();
         self.free_slot.next = self.offer.q.val();

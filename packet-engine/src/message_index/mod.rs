@@ -119,7 +119,9 @@ pub struct MessageIndex {
     found: Reg<Bit>,
     found_slot: DFF<Bits<8>>,
     room: Reg<Bit>,
-    alive: Reg<Bits<16>>,
+    /// Ups and downs of the slots in use, modulo 2^9, so that neither waits for the other.
+    claimed: Reg<Bits<9>>,
+    given_back: Reg<Bits<9>>,
     _last: usize,
 }
 
@@ -160,7 +162,8 @@ impl MessageIndex {
             found: Default::default(),
             found_slot: Default::default(),
             room: Default::default(),
-            alive: Default::default(),
+            claimed: Default::default(),
+            given_back: Default::default(),
             _last: slots - 1,
         }
     }
@@ -169,7 +172,7 @@ impl MessageIndex {
 impl Logic for MessageIndex {
     #[hdl]
     fn update(&mut self) {
-        regs!(self, clock, reset, clear_slot, cleared, gone, found, room, alive);
+        regs!(self, clock, reset, clear_slot, cleared, gone, found, room, claimed, given_back);
         dffs!(self, clock, sought, gone_slot, found_slot);
         clocks!(self, clock, reset, free_slots, key_rows, key_stash);
         self.keys.clock.next = self.clock.val();
@@ -190,12 +193,13 @@ impl Logic for MessageIndex {
             if clearing { self.clear_slot.q.val() } else { self.give_back_slot.val() };
         self.free.next = self.free_slots.free.val();
         self.free_slot.next = self.free_slots.free_slot.val();
-        if self.claim.val() & !self.give_back.val() {
-            self.alive.d.next = self.alive.q.val() + 1;
-        } else if self.give_back.val() & !self.claim.val() {
-            self.alive.d.next = self.alive.q.val() - 1;
+        if self.claim.val() {
+            self.claimed.d.next = self.claimed.q.val() + 1;
         }
-        self.open.next = self.alive.q.val();
+        if self.give_back.val() {
+            self.given_back.d.next = self.given_back.q.val() + 1;
+        }
+        self.open.next = bit_cast::<16, 9>(self.claimed.q.val() - self.given_back.q.val());
 
         // In and out.
         self.keys.write_enable.next = self.insert.val();

@@ -83,6 +83,7 @@ block! { packet PACKET 2 0x01000 "Packet engine: match rules and frame counters.
     RULE_ACTION 0x050 "rw" 1 "staging: what a rule says (rule_action)";
     RULE_COMMIT 0x054 "wo" 1 "puts the staged rule into the slot of this number; the lowest matching slot wins";
     MATCH_COMMIT 0x058 "rw" 1 "a write makes the words, terms and rules that were put into slots decide, all at once, between two frames; reads 1 until that has happened, and until then no slot takes anything";
+    MESSAGE_TIMEOUT 0x060 "rw" 1 "units of 1024 cycles after which an incomplete message without an event ends, within half as much again; 0 = never, as after reset";
     FRAMES_IN 0x100 "ro" 1 "frames received";
     FRAMES_TO_HPU 0x104 "ro" 1 "frames accepted for an execution context";
     FRAMES_TO_MAILBOX 0x108 "ro" 1 "frames handed to the RVMA engine without a handler";
@@ -96,6 +97,8 @@ block! { packet PACKET 2 0x01000 "Packet engine: match rules and frame counters.
     CELLS_FREE 0x128 "ro" 1 "free cells of the packet buffer";
     FRAMES_HANDLED 0x12C "ro" 1 "frames whose handlers all ended well";
     FRAMES_PLACED 0x130 "ro" 1 "frames that the RVMA engine wrote to host memory";
+    MESSAGES_AGED 0x134 "ro" 1 "messages that ended because they made no progress";
+    CONTEXT_LIVE 0x140 "ro" 16 "messages alive of each context";
     DROPS 0x180 "ro" 32 "frames dropped, by reason";
     PEER_QUERY 0x200 "rw" 1 "a write reads this entry of the peer table into PEER_*; reads 1 until that has happened";
     PEER_LIVE 0x204 "ro" 1 "bit 0 = the entry has a peer";

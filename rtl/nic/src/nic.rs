@@ -266,6 +266,10 @@ impl Logic for Nic {
         self.packet_engine.place_valid.next = self.hpu_array.place_valid.val();
         self.hpu_array.place_ready.next = self.packet_engine.place_ready.val();
         self.packet_engine.contexts_feedback.next = self.hpu_array.contexts_feedback.val();
+        self.packet_engine.policy.next = self.hpu_array.policy.val();
+        self.packet_engine.policy_index.next = self.hpu_array.policy_index.val();
+        self.packet_engine.policy_valid.next = self.hpu_array.policy_valid.val();
+        self.packet_engine.message_event_ready.next = true;
         self.packet_engine.load_request.next = self.hpu_array.load_request.val();
         self.packet_engine.load_request_valid.next = self.hpu_array.load_request_valid.val();
         self.hpu_array.load_request_ready.next = self.packet_engine.load_request_ready.val();

@@ -41,6 +41,7 @@
 #define SPINDLE_PACKET_RULE_ACTION       0x050u       /* rw: staging: what a rule says (rule_action) */
 #define SPINDLE_PACKET_RULE_COMMIT       0x054u       /* wo: puts the staged rule into the slot of this number; the lowest matching slot wins */
 #define SPINDLE_PACKET_MATCH_COMMIT      0x058u       /* rw: a write makes the words, terms and rules that were put into slots decide, all at once, between two frames; reads 1 until that has happened, and until then no slot takes anything */
+#define SPINDLE_PACKET_MESSAGE_TIMEOUT   0x060u       /* rw: units of 1024 cycles after which an incomplete message without an event ends, within half as much again; 0 = never, as after reset */
 #define SPINDLE_PACKET_FRAMES_IN         0x100u       /* ro: frames received */
 #define SPINDLE_PACKET_FRAMES_TO_HPU     0x104u       /* ro: frames accepted for an execution context */
 #define SPINDLE_PACKET_FRAMES_TO_MAILBOX 0x108u       /* ro: frames handed to the RVMA engine without a handler */
@@ -54,6 +55,8 @@
 #define SPINDLE_PACKET_CELLS_FREE        0x128u       /* ro: free cells of the packet buffer */
 #define SPINDLE_PACKET_FRAMES_HANDLED    0x12cu       /* ro: frames whose handlers all ended well */
 #define SPINDLE_PACKET_FRAMES_PLACED     0x130u       /* ro: frames that the RVMA engine wrote to host memory */
+#define SPINDLE_PACKET_MESSAGES_AGED     0x134u       /* ro: messages that ended because they made no progress */
+#define SPINDLE_PACKET_CONTEXT_LIVE      0x140u       /* ro, 16 registers: messages alive of each context */
 #define SPINDLE_PACKET_DROPS             0x180u       /* ro, 32 registers: frames dropped, by reason */
 #define SPINDLE_PACKET_PEER_QUERY        0x200u       /* rw: a write reads this entry of the peer table into PEER_*; reads 1 until that has happened */
 #define SPINDLE_PACKET_PEER_LIVE         0x204u       /* ro: bit 0 = the entry has a peer */

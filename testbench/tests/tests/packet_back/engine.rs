@@ -1,6 +1,7 @@
 //! The packet engine as a whole: real frames in, the bench plays handlers, the RVMA engine and the register slave.
 
 use crate::packet_back::dut::{Dut, Record};
+use crate::packet_back::traffic::install;
 use packet_engine::PacketEngine;
 use rand::seq::SliceRandom;
 use rand::Rng;
@@ -45,6 +46,7 @@ impl Engine {
         let mut dut = Dut::new(wave, &mut PacketEngine::new(&Config::SIM), "packet_engine");
         // The context has a payload handler only.
         dut.set_bytes("contexts_feedback", &(0b0101u64 << (4 * CONTEXT)).to_le_bytes());
+        install(&mut dut, &vec![Record::default(); 16]);
         for port in ["tx_ready", "task_ready", "placement_ready", "place_data_ready", "load_ready"] {
             dut.set(port, 1);
         }
@@ -285,6 +287,8 @@ fn frames_become_tasks_and_placements() {
             (packet::TASKS, tasks),
             (packet::MESSAGES_DONE, handled + 12),
             (packet::MESSAGES_FAILED, 0),
+            (packet::MESSAGES_AGED, 0),
+            (packet::CONTEXT_LIVE + 4 * CONTEXT as u32, 0),
             (packet::MESSAGES_OPEN, 0),
             (packet::FRAMES_OUT, replies.len()),
             (packet::BYTES_OUT, replies.iter().map(Vec::len).sum()),
@@ -323,7 +327,7 @@ fn first_beat_to_task() {
 }
 
 /// Cycles from the first beat of a 64-byte frame to its task, on an idle engine.
-const SCHEDULED: u64 = 11;
+const SCHEDULED: u64 = 12;
 
 #[test]
 fn registers_refuse_what_does_not_exist() {
@@ -344,7 +348,7 @@ fn registers_refuse_what_does_not_exist() {
                 assert_eq!(write_fails, register.access == "ro", "writing {}", register.name);
             }
         }
-        for offset in [0x008, 0x028, 0x05c, 0x134, 0x17c, 0x200, 0xffc] {
+        for offset in [0x008, 0x028, 0x05c, 0x138, 0x13c, 0x200, 0xffc] {
             assert_eq!(engine.access(false, offset, 0), (0, true), "{offset:#x}");
             assert_eq!(engine.access(true, offset, 1), (0, true), "{offset:#x}");
         }

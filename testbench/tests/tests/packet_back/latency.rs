@@ -1,6 +1,7 @@
 //! Exact cycle counts of the scheduler, and cases that random traffic does not single out.
 
 use crate::packet_back::dut::{Dut, Record};
+use crate::packet_back::traffic::install;
 use packet_engine::payload_scheduler::PayloadScheduler;
 use spindle_contract::params::Config;
 use spindle_contract::{descriptors::action, descriptors::kind, memory_map as code, reasons, wire::opcode};
@@ -38,6 +39,7 @@ impl Bench {
         for port in ["task_ready", "placement_ready", "free_ready"] {
             dut.set(port, 1);
         }
+        install(&mut dut, &vec![Record::default(); 16]);
         Bench { dut, freed: vec![], drops: vec![] }
     }
 
@@ -99,16 +101,15 @@ impl Bench {
 }
 
 #[test]
-fn fresh_message_takes_four_cycles() {
-    run_with_wave_on_failure("fresh_message_takes_four_cycles", |wave| {
+fn fresh_message_takes_five_cycles() {
+    run_with_wave_on_failure("fresh_message_takes_five_cycles", |wave| {
         let mut bench = Bench::new(wave, Config::SIM, 3);
-        bench.cycles(4);
         let latency = bench.offer("packet", "packet_desc", &packet(5, action::CONTEXT, 2, 9, 100, 100), "task_valid");
-        assert_eq!(latency, 4, "packet_valid to task_valid");
+        assert_eq!(latency, 5, "packet_valid to task_valid");
         bench.cycles(10);
         let done = bench.done(kind::HEADER, 0, 5, code::SPIN_PROCESS_DATA);
         let latency = bench.offer("task_done", "task_done", &done, "task_valid");
-        assert_eq!(latency, 5, "task_done_valid to the payload task");
+        assert_eq!(latency, 6, "task_done_valid to the payload task");
     });
 }
 
@@ -116,7 +117,6 @@ fn fresh_message_takes_four_cycles() {
 fn whole_mailbox_messages_at_full_rate() {
     run_with_wave_on_failure("whole_mailbox_messages_at_full_rate", |wave| {
         let mut bench = Bench::new(wave, Config::SIM, 0);
-        bench.cycles(4);
         bench.dut.set("packet_valid", 1);
         let mut first = None;
         let mut seen = 0;
@@ -145,7 +145,6 @@ fn whole_mailbox_messages_at_full_rate() {
             bench.cycle();
         }
         bench.dut.set("placement_done_valid", 0);
-        bench.cycles(4);
         assert_eq!(bench.freed, (0..32).collect::<Vec<u64>>());
     });
 }
@@ -154,7 +153,6 @@ fn whole_mailbox_messages_at_full_rate() {
 fn full_table_drops_and_recovers() {
     run_with_wave_on_failure("full_table_drops_and_recovers", |wave| {
         let mut bench = Bench::new(wave, Config { live_messages: 16, ..Config::SIM }, 1);
-        bench.cycles(4);
         for id in 0..17 {
             bench.send(&packet(id, action::CONTEXT, 1, id, 50, 50));
         }
@@ -175,7 +173,6 @@ fn full_table_drops_and_recovers() {
 fn tombstone_stays_until_all_bytes_arrived() {
     run_with_wave_on_failure("tombstone_stays_until_all_bytes_arrived", |wave| {
         let mut bench = Bench::new(wave, Config::SIM, 7);
-        bench.cycles(4);
         bench.send(&packet(1, action::CONTEXT, 1, 77, 50, 150));
         let done = bench.done(kind::HEADER, 0, 1, code::SPIN_FAIL);
         bench.offer("task_done", "task_done", &done, "task_done_ready");
@@ -193,7 +190,6 @@ fn tombstone_stays_until_all_bytes_arrived() {
 fn duplicate_of_a_complete_message_is_dropped() {
     run_with_wave_on_failure("duplicate_of_a_complete_message_is_dropped", |wave| {
         let mut bench = Bench::new(wave, Config::SIM, 2);
-        bench.cycles(4);
         bench.send(&packet(1, action::CONTEXT, 1, 5, 50, 100));
         bench.send(&packet(2, action::CONTEXT, 1, 5, 50, 100));
         bench.send(&packet(3, action::CONTEXT, 1, 5, 50, 100));
@@ -208,7 +204,6 @@ fn duplicate_of_a_complete_message_is_dropped() {
 fn late_command_is_ignored() {
     run_with_wave_on_failure("late_command_is_ignored", |wave| {
         let mut bench = Bench::new(wave, Config::SIM, 2);
-        bench.cycles(4);
         bench.send(&packet(1, action::CONTEXT, 1, 5, 50, 50));
         let done = bench.done(kind::PAYLOAD, 0, 1, code::SPIN_SUCCESS);
         bench.offer("task_done", "task_done", &done, "task_done_ready");
@@ -227,6 +222,6 @@ fn late_command_is_ignored() {
         let command =
             Record::new(&[("version", 1), ("opcode", code::command::PLACE as u64), ("pkt", 1), ("frame", 300)]);
         let latency = bench.offer("place", "command", &command, "placement_valid");
-        assert_eq!(latency, 11, "place_valid to placement_valid");
+        assert_eq!(latency, 12, "place_valid to placement_valid");
     });
 }

@@ -1,7 +1,7 @@
 //! The payload scheduler against the judge of sPIN's order.
 
-use crate::packet_back::dut::Dut;
-use crate::packet_back::traffic::{contexts, Surroundings};
+use crate::packet_back::dut::{Dut, Record};
+use crate::packet_back::traffic::{contexts, install, Surroundings};
 use packet_engine::payload_scheduler::PayloadScheduler;
 use spindle_contract::params::Config;
 use spindle_harness::run_with_wave_on_failure;
@@ -10,7 +10,8 @@ fn play(name: &str, config: Config, messages: usize, window: usize, eagerness: u
     run_with_wave_on_failure(name, |wave| {
         let mut dut = Dut::new(wave, &mut PayloadScheduler::new(&config), "payload_scheduler");
         dut.set_bytes("contexts", &contexts().to_le_bytes());
-        let mut around = Surroundings::new(wave.rng(), messages, window, eagerness);
+        install(&mut dut, &vec![Record::default(); 16]);
+        let mut around = Surroundings::new(wave.rng(), config.cells(), messages, window, eagerness);
         let limit = messages as u64 * 4000;
         for cycle in 0..limit {
             if let Err(breach) = around.step(&mut dut) {

@@ -4,7 +4,6 @@ use crate::packet_back::dut::design;
 use packet_engine::dispatch::Dispatch;
 use packet_engine::initiator::Initiator;
 use packet_engine::message_index::MessageIndex;
-use packet_engine::message_table::MessageTable;
 use packet_engine::payload_scheduler::PayloadScheduler;
 use packet_engine::registers::PacketRegisters;
 use packet_engine::{egress::Egress, PacketEngine};
@@ -27,7 +26,6 @@ fn check(block: &mut impl Block, top: &str) -> Option<String> {
 fn blocks_are_clean() {
     let mut found = vec![check(&mut Egress::default(), "egress"), check(&mut Initiator::default(), "initiator")];
     for slots in [16, 64, 256] {
-        found.push(check(&mut MessageTable::new(slots), &format!("message_table_{slots}")));
         found.push(check(&mut MessageIndex::new(slots), &format!("message_index_{slots}")));
     }
     for clusters in [1, 2, 3, 8] {
@@ -40,12 +38,6 @@ fn blocks_are_clean() {
     }
     let found: Vec<String> = found.into_iter().flatten().collect();
     assert!(found.is_empty(), "{}", found.join("\n"));
-}
-
-#[test]
-#[should_panic(expected = "multiple of 16")]
-fn odd_number_of_messages() {
-    MessageTable::new(20);
 }
 
 #[test]

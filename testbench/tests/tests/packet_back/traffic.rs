@@ -8,8 +8,6 @@ use spindle_contract::{descriptors::action, descriptors::kind, memory_map::comma
 use spindle_model::scheduler::{Handlers, Judge, Target};
 use std::collections::{HashMap, HashSet, VecDeque};
 
-/// Head cells of the largest packet buffer.
-const CELLS: u64 = 1024;
 /// The context that is not active; the others have the handlers that their low bits name.
 const INACTIVE: u64 = 15;
 
@@ -52,6 +50,7 @@ pub struct Surroundings {
     message_of: HashMap<u64, usize>,
     next_frame: u64,
     cells: Vec<u64>,
+    all_cells: usize,
     offered: Option<Record>,
     running: Vec<Running>,
     done: VecDeque<Record>,
@@ -73,6 +72,21 @@ pub fn contexts() -> u64 {
     (0..INACTIVE).fold(0, |bits, c| bits | (1 | (c & 7) << 1) << (4 * c))
 }
 
+/// Installs the policy of each context, and waits until the scheduler has cleared its tables.
+pub fn install(dut: &mut Dut, policies: &[Record]) {
+    for (index, policy) in policies.iter().enumerate() {
+        dut.put("policy", "context_policy", policy);
+        dut.set("policy_index", index as u64);
+        dut.set("policy_valid", 1);
+        dut.tick();
+    }
+    dut.set("policy_valid", 0);
+    dut.set("message_event_ready", 1);
+    for _ in 0..300 {
+        dut.tick();
+    }
+}
+
 fn target(context: u64) -> Target {
     if context == INACTIVE {
         return Target::Refused(reasons::NO_CONTEXT);
@@ -82,7 +96,7 @@ fn target(context: u64) -> Target {
 
 impl Surroundings {
     /// `messages` random messages, at most `window` of them alive at once.
-    pub fn new(rng: ChaCha8Rng, messages: usize, window: usize, eagerness: u32) -> Self {
+    pub fn new(rng: ChaCha8Rng, cells: usize, messages: usize, window: usize, eagerness: u32) -> Self {
         Self {
             judge: Judge::default(),
             rng,
@@ -93,7 +107,8 @@ impl Surroundings {
             scripts: vec![],
             message_of: HashMap::new(),
             next_frame: 0,
-            cells: (0..CELLS).collect(),
+            cells: (0..cells as u64).collect(),
+            all_cells: cells,
             offered: None,
             running: vec![],
             done: VecDeque::new(),
@@ -114,7 +129,7 @@ impl Surroundings {
             && self.live.is_empty()
             && self.offered.is_none()
             && self.running.is_empty()
-            && self.cells.len() as u64 == CELLS
+            && self.cells.len() == self.all_cells
             && self.placed.is_empty()
     }
 

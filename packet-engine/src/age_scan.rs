@@ -1,0 +1,93 @@
+//! Says when the age of which message is to be looked at; behind reset it gives every slot its first state.
+//!
+//! | ports | neighbour |
+//! |---|---|
+//! | in `timeout` | registers: MESSAGE_TIMEOUT, 0 = never |
+//! | out `due`, `slot`, `clear` / in `taken` | event chooser |
+//!
+//! Behind reset: all slots, one a cycle, with `clear`. Then each slot once per `timeout` × 512 cycles, evenly spread, from
+//! registers. A message that is found without an event at the third look in a row ages, so `timeout` × 1024 to `timeout` × 1536
+//! cycles after its last event. A look that is not taken in time is late, and so are those behind it.
+
+use spindle_verilog::prelude::*;
+
+/// Cycles of a round of looks, per unit of `timeout`: half of the unit.
+const ROUND: usize = 512;
+/// Bits of the countdown: 16 of `timeout` and those of the largest step, a round of 16 slots.
+const COUNT_BITS: usize = 22;
+
+/// See the head of this file.
+#[derive(LogicBlock)]
+pub struct AgeScan {
+    #[allow(missing_docs)]
+    pub clock: Signal<In, Clock>,
+    #[allow(missing_docs)]
+    pub reset: Signal<In, Bit>,
+    /// Time after which a message ages, in units of 1024 cycles.
+    pub timeout: Signal<In, Bits<16>>,
+    /// A look is due.
+    pub due: Signal<Out, Bit>,
+    /// At this slot.
+    pub slot: Signal<Out, Bits<8>>,
+    /// Not a look: the slot's first state.
+    pub clear: Signal<Out, Bit>,
+    /// It is served.
+    pub taken: Signal<In, Bit>,
+    turn: Reg<Bits<8>>,
+    cleared: Reg<Bit>,
+    waits: Reg<Bit>,
+    count: Reg<Bits<COUNT_BITS>>,
+    _last: u64,
+    _shift: usize,
+}
+
+impl AgeScan {
+    /// A scan of `slots` messages: a power of two from 16 to 256.
+    pub fn new(slots: usize) -> Self {
+        assert!(
+            slots.is_power_of_two() && (16..=256).contains(&slots),
+            "AgeScan: live_messages must be a power of two from 16 to 256, not {slots}; round it up"
+        );
+        Self {
+            clock: Default::default(),
+            reset: Default::default(),
+            timeout: Default::default(),
+            due: Default::default(),
+            slot: Default::default(),
+            clear: Default::default(),
+            taken: Default::default(),
+            turn: Default::default(),
+            cleared: Default::default(),
+            waits: Default::default(),
+            count: Default::default(),
+            _last: slots as u64 - 1,
+            _shift: (ROUND / slots).ilog2() as usize,
+        }
+    }
+}
+
+impl Logic for AgeScan {
+    #[hdl]
+    fn update(&mut self) {
+        regs!(self, clock, reset, turn, cleared, waits, count);
+        let clearing = !self.cleared.q.val();
+        let at_last = self.turn.q.val() == self._last;
+        if self.taken.val() {
+            self.turn.d.next = if at_last { bits::<8>(0) } else { self.turn.q.val() + 1 };
+            self.cleared.d.next = self.cleared.q.val() | at_last;
+        }
+
+        let step = bit_cast::<COUNT_BITS, 16>(self.timeout.val()) << bits::<4>(self._shift as u64);
+        let elapsed = self.count.q.val() + 1;
+        let strikes = self.timeout.val().any() & (elapsed >= step);
+        self.count.d.next = if strikes { bits::<COUNT_BITS>(0) } else { elapsed };
+        if strikes {
+            self.waits.d.next = true;
+        } else if self.taken.val() {
+            self.waits.d.next = false;
+        }
+        self.due.next = self.waits.q.val() | clearing;
+        self.slot.next = self.turn.q.val();
+        self.clear.next = clearing;
+    }
+}

@@ -1,0 +1,190 @@
+//! Chooses the event that enters the scheduler's pipeline in a cycle.
+//!
+//! | ports | neighbour |
+//! |---|---|
+//! | in `task_done`, `task_done_valid` / out `task_done_ready` | HPU array |
+//! | in `place`, `place_valid` / out `place_ready` | HPU array |
+//! | in `placement_done`, `placement_done_valid` / out `placement_done_ready` | RVMA engine |
+//! | in `arrival`, `arrival_pkt`, `walk_any`, `walk`, `age_due`, `age_slot`, `age_clear`, `room` | scheduler: what else waits, and whether there is room for what an event may leave |
+//! | in `in_flight`, `flight_pkt` | pipeline: packets whose state is on its way |
+//! | out `chosen`, `chosen_valid`, `take_arrival`, `take_walk`, `take_age` | pipeline: combinational |
+//!
+//! The sources take turns: commands, ended tasks, ended placements, waiting packets and arrivals, ages. One event a cycle; an
+//! event that concerns a packet of the pipeline lets the others go first, for at most three cycles. Waiting packets go before
+//! arrivals; there are at most as many as the buffer has cells. Words from outside pass a register.
+
+use crate::evaluator::*;
+use crate::header_matcher::types::lowest;
+use crate::message::Link;
+use spindle_blocks::{Command, PlacementDone, Skid, TaskDone};
+use spindle_verilog::prelude::*;
+
+/// Stages of the pipeline in which the state of a packet is on its way.
+pub const INSIDE: usize = 3;
+
+/// See the head of this file.
+#[derive(LogicBlock, Default)]
+pub struct EventChooser {
+    #[allow(missing_docs)]
+    pub clock: Signal<In, Clock>,
+    #[allow(missing_docs)]
+    pub reset: Signal<In, Bit>,
+    /// Ended task.
+    pub task_done: Signal<In, TaskDone>,
+    /// It is offered.
+    pub task_done_valid: Signal<In, Bit>,
+    /// It is taken.
+    pub task_done_ready: Signal<Out, Bit>,
+    /// PLACE command of a handler.
+    pub place: Signal<In, Command>,
+    /// It is offered.
+    pub place_valid: Signal<In, Bit>,
+    /// It is taken.
+    pub place_ready: Signal<Out, Bit>,
+    /// Ended placement.
+    pub placement_done: Signal<In, PlacementDone>,
+    /// It is offered.
+    pub placement_done_valid: Signal<In, Bit>,
+    /// It is taken.
+    pub placement_done_ready: Signal<Out, Bit>,
+    /// A packet arrives.
+    pub arrival: Signal<In, Bit>,
+    /// Its head cell.
+    pub arrival_pkt: Signal<In, Bits<10>>,
+    /// A packet's wait for its header handler is over.
+    pub walk_any: Signal<In, Bit>,
+    /// Which one.
+    pub walk: Signal<In, Link>,
+    /// It is time to look at the age of a message.
+    pub age_due: Signal<In, Bit>,
+    /// Which one.
+    pub age_slot: Signal<In, Bits<8>>,
+    /// Give the slot its first state: nothing else is chosen.
+    pub age_clear: Signal<In, Bit>,
+    /// There is room for what an event may leave behind.
+    pub room: Signal<In, Bit>,
+    /// A packet is in the pipeline, by stage.
+    pub in_flight: Signal<In, Bits<INSIDE>>,
+    /// Its head cell.
+    pub flight_pkt: [Signal<In, Bits<10>>; INSIDE],
+    /// The event, as far as it is known without the message.
+    pub chosen: Signal<Out, Event>,
+    /// There is one.
+    pub chosen_valid: Signal<Out, Bit>,
+    /// It is the arrival.
+    pub take_arrival: Signal<Out, Bit>,
+    /// It is the end of a packet's wait.
+    pub take_walk: Signal<Out, Bit>,
+    /// It is a look at an age.
+    pub take_age: Signal<Out, Bit>,
+    done_in: Skid<TaskDone>,
+    place_in: Skid<Command>,
+    placed_in: Skid<PlacementDone>,
+    /// Sources that come after the one that was served last in this round.
+    later: Reg<Bits<5>>,
+}
+
+impl Logic for EventChooser {
+    #[hdl]
+    fn update(&mut self) {
+        clocks!(self, clock, reset, done_in, place_in, placed_in);
+        regs!(self, clock, reset, later);
+
+        let command = self.place_in.read.val();
+        let ended = self.done_in.read.val();
+        let placed = self.placed_in.read.val();
+        let mut command_waits: Bit = false;
+        let mut ended_waits: Bit = false;
+        let mut placed_waits: Bit = false;
+        for i in 0..INSIDE {
+            let there = self.in_flight.val().get_bit(i);
+            command_waits = command_waits | (there & (self.flight_pkt[i].val() == command.pkt));
+            ended_waits = ended_waits | (there & (self.flight_pkt[i].val() == ended.pkt));
+            placed_waits = placed_waits | (there & (self.flight_pkt[i].val() == placed.pkt));
+        }
+
+        // The first source behind the one served last, else the first of all.
+        let intake = self.walk_any.val() | self.arrival.val();
+        let has_command = self.place_in.read_valid.val();
+        let ready = self.room.val() & !self.age_clear.val();
+        let wants = (
+            self.age_due.val() & (self.room.val() | self.age_clear.val()),
+            intake & ready,
+            self.placed_in.read_valid.val() & !placed_waits & ready,
+            self.done_in.read_valid.val() & !has_command & !ended_waits & ready,
+            has_command & !command_waits & ready,
+        )
+            .cat::<5>();
+        let behind = wants & self.later.q.val();
+        let turn = if behind.any() { lowest(bit_cast::<8, 5>(behind)) } else { lowest(bit_cast::<8, 5>(wants)) };
+        let take_place = turn.get_bit(0);
+        let take_done = turn.get_bit(1);
+        let take_placed = turn.get_bit(2);
+        let take_intake = turn.get_bit(3);
+        let take_age = turn.get_bit(4);
+        let take_walk = take_intake & self.walk_any.val();
+        if take_place {
+            self.later.d.next = bits::<5>(0b11110);
+        } else if take_done {
+            self.later.d.next = bits::<5>(0b11100);
+        } else if take_placed {
+            self.later.d.next = bits::<5>(0b11000);
+        } else if take_intake {
+            self.later.d.next = bits::<5>(0b10000);
+        } else if take_age {
+            self.later.d.next = bits::<5>(0);
+        }
+
+        self.done_in.write.next = self.task_done.val();
+        self.done_in.write_valid.next = self.task_done_valid.val();
+        self.task_done_ready.next = self.done_in.write_ready.val();
+        self.done_in.read_ready.next = take_done;
+        // A task's end waits for the commands that were taken before it; so that these are few, no further ones are taken while
+        // it waits. One may come in as an end is served, so neither side can shut the other out.
+        let commands_pass = !self.done_in.read_valid.val() | take_done;
+        self.place_in.write.next = self.place.val();
+        self.place_in.write_valid.next = self.place_valid.val() & commands_pass;
+        self.place_ready.next = self.place_in.write_ready.val() & commands_pass;
+        self.place_in.read_ready.next = take_place;
+        self.placed_in.write.next = self.placement_done.val();
+        self.placed_in.write_valid.next = self.placement_done_valid.val();
+        self.placement_done_ready.next = self.placed_in.write_ready.val();
+        self.placed_in.read_ready.next = take_placed;
+
+        let answer = answer_of(ended.kind, ended.code, ended.fault);
+        let mut happens: Event = Default::default();
+        happens.kind = bits::<3>(EVENT_NEW);
+        happens.pkt = self.arrival_pkt.val();
+        happens.frame = command.frame;
+        happens.handler = ended.kind;
+        happens.placed = placed.placed;
+        happens.reason = placed.reason;
+        if take_place {
+            happens.kind = bits::<3>(EVENT_PLACE);
+            happens.pkt = command.pkt;
+            happens.slot = command.msg_slot;
+        } else if take_done {
+            happens.kind = bits::<3>(EVENT_DONE);
+            happens.pkt = ended.pkt;
+            happens.slot = ended.msg_slot;
+            happens.answer = answer;
+        } else if take_placed {
+            happens.kind = if placed.has_slot { bits::<3>(EVENT_PLACED) } else { bits::<3>(EVENT_FAST) };
+            happens.pkt = placed.pkt;
+            happens.slot = placed.msg_slot;
+        } else if take_walk {
+            happens.kind = bits::<3>(EVENT_WALK);
+            happens.pkt = self.walk.val().pkt;
+            happens.slot = self.walk.val().slot;
+        } else if take_age {
+            happens.kind = bits::<3>(EVENT_AGE);
+            happens.slot = self.age_slot.val();
+            happens.clear = self.age_clear.val();
+        }
+        self.chosen.next = happens;
+        self.chosen_valid.next = turn.any();
+        self.take_arrival.next = take_intake & !self.walk_any.val();
+        self.take_walk.next = take_walk;
+        self.take_age.next = take_age;
+    }
+}

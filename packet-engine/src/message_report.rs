@@ -1,0 +1,160 @@
+//! Tells processes of the end of their contexts' messages.
+//!
+//! | ports | neighbour |
+//! |---|---|
+//! | in `starts`, `start_slot`, `start_name` | scheduler: a message begins |
+//! | in `report`, `slot`, `ended` / out `pid_index`, in `pid` | scheduler, quotas: a message ended whose event is due |
+//! | out `room` | scheduler: 8 more reports have room |
+//! | out `message_event`, `message_event_valid` / in `message_event_ready` | RVMA engine |
+//!
+//! Latency of `report` to `message_event_valid`: 3 cycles. `room` falls while the RVMA engine takes nothing; then nothing new is begun, so that
+//! nothing is lost. A slot may begin a new message 2 cycles after its report.
+
+use spindle_blocks::ram::{RamStyle, SdpMemory};
+use spindle_blocks::{EventDesc, Fifo, Slice};
+use spindle_contract::events;
+use spindle_verilog::prelude::*;
+
+const MESSAGE: u64 = events::MESSAGE as u64;
+/// Reports from which there is no room: what the FIFO has beyond is for the events that are on their way.
+const FULL: u64 = 24;
+
+/// What a message is called by its sender.
+#[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
+pub struct MessageName {
+    /// Message number.
+    pub msg_id: Bits<32>,
+    /// Source node.
+    pub src_nid: Bits<32>,
+    /// Match bits.
+    pub addr: Bits<64>,
+    /// Length; unknown for a message that is named by a field.
+    pub total: Bits<32>,
+}
+
+/// How a message ended.
+#[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
+pub struct MessageEnd {
+    /// Its context.
+    pub context: Bits<4>,
+    /// `events::message`.
+    pub code: Bits<2>,
+    /// Flow control was triggered.
+    pub flow_control: Bit,
+    /// Bytes dropped.
+    pub dropped: Bits<32>,
+    /// Named by a field.
+    pub by_field: Bit,
+    /// Minus the bytes that arrived, of a message that is named by a field.
+    pub missing: Bits<32>,
+}
+
+/// See the head of this file.
+#[derive(LogicBlock)]
+pub struct MessageReport {
+    #[allow(missing_docs)]
+    pub clock: Signal<In, Clock>,
+    #[allow(missing_docs)]
+    pub reset: Signal<In, Bit>,
+    /// A message begins.
+    pub starts: Signal<In, Bit>,
+    /// In this slot.
+    pub start_slot: Signal<In, Bits<8>>,
+    /// With this name.
+    pub start_name: Signal<In, MessageName>,
+    /// A message ended.
+    pub report: Signal<In, Bit>,
+    /// In this slot.
+    pub slot: Signal<In, Bits<8>>,
+    /// Like this.
+    pub ended: Signal<In, MessageEnd>,
+    /// Whose process is asked for.
+    pub pid_index: Signal<Out, Bits<4>>,
+    /// The process.
+    pub pid: Signal<In, Bits<6>>,
+    /// Reports have room.
+    pub room: Signal<Out, Bit>,
+    /// Event.
+    pub message_event: Signal<Out, EventDesc>,
+    /// There is one.
+    pub message_event_valid: Signal<Out, Bit>,
+    /// It is taken.
+    pub message_event_ready: Signal<In, Bit>,
+    names: SdpMemory<MessageName, 8>,
+    reports: Fifo<EventDesc, 5>,
+    output: Slice<EventDesc>,
+    due: Reg<Bit>,
+    last: DFF<MessageEnd>,
+    has_room: Reg<Bit>,
+}
+
+impl MessageReport {
+    /// Reports of `slots` messages.
+    pub fn new(slots: usize) -> Self {
+        Self {
+            clock: Default::default(),
+            reset: Default::default(),
+            starts: Default::default(),
+            start_slot: Default::default(),
+            start_name: Default::default(),
+            report: Default::default(),
+            slot: Default::default(),
+            ended: Default::default(),
+            pid_index: Default::default(),
+            pid: Default::default(),
+            room: Default::default(),
+            message_event: Default::default(),
+            message_event_valid: Default::default(),
+            message_event_ready: Default::default(),
+            names: SdpMemory::with_depth(RamStyle::Block, 1, slots),
+            reports: Default::default(),
+            output: Default::default(),
+            due: Default::default(),
+            last: Default::default(),
+            has_room: Default::default(),
+        }
+    }
+}
+
+impl Logic for MessageReport {
+    #[hdl]
+    fn update(&mut self) {
+        clocks!(self, clock, reset, reports, output);
+        regs!(self, clock, reset, due, has_room);
+        dffs!(self, clock, last);
+        self.names.clock.next = self.clock.val();
+        self.names.write_enable.next = self.starts.val();
+        self.names.write_address.next = self.start_slot.val();
+        self.names.write_data.next = self.start_name.val();
+        self.names.read_enable.next = true;
+        self.names.read_address.next = self.slot.val();
+        self.due.d.next = self.report.val();
+        self.last.d.next = self.ended.val();
+
+        let name = self.names.read_data.val();
+        let last = self.last.q.val();
+        self.pid_index.next = last.context;
+        self.reports.write.next = EventDesc {
+            pid: self.pid.val(),
+            kind: bits::<4>(MESSAGE),
+            context: last.context,
+            code: bit_cast::<8, 2>(last.code),
+            flags: bit_cast::<8, 1>(last.flow_control.into()),
+            id: name.msg_id,
+            length: if last.by_field { bits::<32>(0) - last.missing } else { name.total },
+            extra: last.dropped,
+            source: name.src_nid,
+            user: name.addr,
+        };
+        self.reports.write_valid.next = self.due.q.val();
+        self.has_room.d.next = self.reports.level.val() < FULL;
+        self.room.next = self.has_room.q.val();
+
+        self.output.write.next = self.reports.read.val();
+        self.output.write_valid.next = self.reports.read_valid.val();
+        self.reports.read_ready.next = self.output.write_ready.val();
+        self.output.read_ready.next = self.message_event_ready.val();
+        self.message_event.next = self.output.read.val();
+        self.message_event_valid.next = self.output.read_valid.val();
+    }
+}

@@ -1,13 +1,14 @@
-//! The HPU array: clusters, and what they share. Wiring, with three small joints (frame tags of the egress, trace lanes, cycle counter).
+//! The HPU array: clusters, and what they share. Wiring, with small joints (frame tags of the egress, order of the puts, bus to L1, cycle counter).
 //!
 //! ```text
 //!  task -> dispatcher -> cluster[i] -> endings -> task_done_feedback
-//!             ^            |  |  |  \-> egress_arbiter -> egress
+//!             ^            |  |  |  \-> egress_arbiter -> egress (frames, payloads of puts)
 //!  csr -> registers        |  |  \----> dma_router -> dma
 //!             |            |  |\------> places -> place_feedback
-//!             |            |  \-------> faults, prints -> registers
-//!             v            v
-//!             l2 <---------+ <-- load_router <-- load
+//!             |            |  \-------> faults, messages -> reports -> registers, event
+//!             |            |---------> far_unit -> host_read, host_atomic, put, host_put
+//!             v            v  ^------- completions <- host_writer, atomic_done, put_done
+//!             l2 <---------+  ^------- load_router <- load; host_writer <- host_data
 //! ```
 //!
 //! Ports and neighbours as in `docs/interfaces.md`, block `HpuArray`. Every output towards another engine is a register or the output of a
@@ -15,21 +16,35 @@
 
 use crate::cluster::Cluster;
 use crate::collector::Collector;
+use crate::completions::Completions;
 use crate::dispatcher::Dispatcher;
 use crate::dma_router::DmaRouter;
+use crate::far_unit::FarUnit;
+use crate::host_writer::HostWriter;
 use crate::l2::L2;
 use crate::load_router::LoadRouter;
 use crate::processor::types::Rvfi;
 use crate::registers::Registers;
+use crate::reports::Reports;
 use crate::telemetry::Telemetry;
-use crate::types::{FaultReport, PrintPiece};
+use crate::types::{FaultReport, Message};
 use spindle_blocks::arbiter::StreamArbiter;
 use spindle_blocks::desc::{
-    Command, ContextPolicy, CsrRequest, CsrResponse, DmaDesc, DmaDone, ReadRequest, TaskDesc, TaskDone,
+    Command, ContextPolicy, CsrRequest, CsrResponse, DmaDesc, DmaDone, EventDesc, HostAtomic, HostAtomicDone, HostRead,
+    PutDesc, PutDone, ReadRequest, TaskDesc, TaskDone,
 };
 use spindle_blocks::fifo::LutFifo;
 use spindle_contract::params::Config;
 use spindle_verilog::prelude::*;
+
+/// What goes with a frame on the egress stream.
+#[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
+pub struct EgressTag {
+    /// Frame sequence number of the issuer's packet.
+    pub frame: Bits<16>,
+    /// It is the payload of a put.
+    pub put: Bit,
+}
 
 /// The array. See the module text.
 #[derive(LogicBlock)]
@@ -64,6 +79,38 @@ pub struct HpuArray {
     pub dma_done_feedback: Signal<In, DmaDone>,
     /// There is one.
     pub dma_done_valid: Signal<In, Bit>,
+    /// Opcodes of commands that have somebody who does them, a bit each.
+    pub enabled: Signal<In, Bits<16>>,
+    /// The read is taken.
+    pub host_read_ready: Signal<In, Bit>,
+    /// Bytes that were read, in the order of the requests.
+    pub host_data: Signal<In, Bits<512>>,
+    /// Last beat of a read.
+    pub host_data_last: Signal<In, Bit>,
+    /// With it: the host answered with an error.
+    pub host_data_error: Signal<In, Bit>,
+    /// The read.
+    pub host_data_tag: Signal<In, HostRead>,
+    /// A beat is offered.
+    pub host_data_valid: Signal<In, Bit>,
+    /// The atomic is taken.
+    pub host_atomic_ready: Signal<In, Bit>,
+    /// An atomic is over.
+    pub atomic_done_feedback: Signal<In, HostAtomicDone>,
+    /// There is one.
+    pub atomic_done_valid: Signal<In, Bit>,
+    /// The put is taken.
+    pub put_ready: Signal<In, Bit>,
+    /// The put of host memory is taken, or the get.
+    pub host_put_ready: Signal<In, Bit>,
+    /// A put or get is over.
+    pub put_done_feedback: Signal<In, PutDone>,
+    /// There is one.
+    pub put_done_valid: Signal<In, Bit>,
+    /// The event is taken.
+    pub array_event_ready: Signal<In, Bit>,
+    /// Processes with an open event ring.
+    pub rings_open: Signal<In, Bits<64>>,
     /// Register access, held until the answer.
     pub csr: Signal<In, CsrRequest>,
     /// It is taken.
@@ -100,6 +147,8 @@ pub struct HpuArray {
     pub egress_last: Signal<Out, Bit>,
     /// Frame that caused it.
     pub egress_frame: Signal<Out, Bits<16>>,
+    /// It is the payload of the oldest put, not a frame.
+    pub egress_put: Signal<Out, Bit>,
     /// A beat is offered.
     pub egress_valid: Signal<Out, Bit>,
     /// Transfer to host memory.
@@ -112,6 +161,28 @@ pub struct HpuArray {
     pub dma_last: Signal<Out, Bit>,
     /// A beat is offered.
     pub dma_data_valid: Signal<Out, Bit>,
+    /// Read of host memory.
+    pub host_read: Signal<Out, HostRead>,
+    /// There is one.
+    pub host_read_valid: Signal<Out, Bit>,
+    /// The beat is taken.
+    pub host_data_ready: Signal<Out, Bit>,
+    /// Atomic on host memory.
+    pub host_atomic: Signal<Out, HostAtomic>,
+    /// There is one.
+    pub host_atomic_valid: Signal<Out, Bit>,
+    /// Put of handler memory: its payload follows on the egress stream.
+    pub put: Signal<Out, PutDesc>,
+    /// There is one.
+    pub put_valid: Signal<Out, Bit>,
+    /// Put of host memory, or get.
+    pub host_put: Signal<Out, PutDesc>,
+    /// There is one.
+    pub host_put_valid: Signal<Out, Bit>,
+    /// Event for the host.
+    pub array_event: Signal<Out, EventDesc>,
+    /// There is one.
+    pub array_event_valid: Signal<Out, Bit>,
     /// Answer, one cycle.
     pub csr_answer: Signal<Out, CsrResponse>,
     /// A fault report waits.
@@ -126,12 +197,18 @@ pub struct HpuArray {
     clusters: Vec<Cluster>,
     load_router: LoadRouter,
     egress_arbiter: StreamArbiter,
-    egress_frames: LutFifo<Bits<16>, 3>,
+    egress_frames: LutFifo<EgressTag, 3>,
+    /// Clusters whose puts the initiator has taken, in that order.
+    put_order: LutFifo<Bits<3>, 3>,
     dma_router: DmaRouter,
     endings: Collector<TaskDone, 4>,
     places: Collector<Command, 4>,
-    faults: Collector<FaultReport, 4>,
-    prints: Collector<PrintPiece, 6>,
+    faults: Collector<FaultReport, 1>,
+    messages: Collector<Message, 1>,
+    reports: Reports,
+    far_unit: FarUnit,
+    host_writer: HostWriter,
+    completions: Completions,
     l2: L2,
     registers: Registers,
     telemetry: Telemetry,
@@ -140,7 +217,8 @@ pub struct HpuArray {
     cycle_high: Reg<Bits<32>>,
     wraps: Reg<Bit>,
     egress_inside: Reg<Bit>,
-    egress_pushed: Signal<Local, Bits<16>>,
+    egress_pushed: Signal<Local, EgressTag>,
+    bus: Signal<Local, Bits<512>>,
     egress_starts: Signal<Local, Bit>,
     dma_done_register: DFF<DmaDone>,
     dma_done_pulse: Reg<Bit>,
@@ -178,6 +256,22 @@ impl HpuArray {
             dma_data_ready: Default::default(),
             dma_done_feedback: Default::default(),
             dma_done_valid: Default::default(),
+            enabled: Default::default(),
+            host_read_ready: Default::default(),
+            host_data: Default::default(),
+            host_data_last: Default::default(),
+            host_data_error: Default::default(),
+            host_data_tag: Default::default(),
+            host_data_valid: Default::default(),
+            host_atomic_ready: Default::default(),
+            atomic_done_feedback: Default::default(),
+            atomic_done_valid: Default::default(),
+            put_ready: Default::default(),
+            host_put_ready: Default::default(),
+            put_done_feedback: Default::default(),
+            put_done_valid: Default::default(),
+            array_event_ready: Default::default(),
+            rings_open: Default::default(),
             csr: Default::default(),
             task_ready: Default::default(),
             task_done_feedback: Default::default(),
@@ -196,12 +290,24 @@ impl HpuArray {
             egress_keep: Default::default(),
             egress_last: Default::default(),
             egress_frame: Default::default(),
+            egress_put: Default::default(),
             egress_valid: Default::default(),
             dma: Default::default(),
             dma_valid: Default::default(),
             dma_data: Default::default(),
             dma_last: Default::default(),
             dma_data_valid: Default::default(),
+            host_read: Default::default(),
+            host_read_valid: Default::default(),
+            host_data_ready: Default::default(),
+            host_atomic: Default::default(),
+            host_atomic_valid: Default::default(),
+            put: Default::default(),
+            put_valid: Default::default(),
+            host_put: Default::default(),
+            host_put_valid: Default::default(),
+            array_event: Default::default(),
+            array_event_valid: Default::default(),
             csr_answer: Default::default(),
             fault_pending: Default::default(),
             trace_valid: Default::default(),
@@ -212,11 +318,16 @@ impl HpuArray {
             load_router: LoadRouter::new(config.clusters),
             egress_arbiter: StreamArbiter::new(config.clusters),
             egress_frames: Default::default(),
+            put_order: Default::default(),
             dma_router: DmaRouter::new(config.clusters),
             endings: Collector::new(config.clusters),
             places: Collector::new(config.clusters),
             faults: Collector::new(config.clusters),
-            prints: Collector::new(config.clusters),
+            messages: Collector::new(config.clusters),
+            reports: Default::default(),
+            far_unit: FarUnit::new(config.clusters),
+            host_writer: HostWriter::new(config.clusters),
+            completions: Default::default(),
             l2: L2::new(config.l2_bytes, config.clusters, config.hpus),
             registers: Registers::new(config.total_hpus(), config.contexts),
             telemetry: Telemetry::new(config),
@@ -225,6 +336,7 @@ impl HpuArray {
             wraps: Default::default(),
             egress_inside: Default::default(),
             egress_pushed: Default::default(),
+            bus: Default::default(),
             egress_starts: Default::default(),
             dma_done_register: Default::default(),
             dma_done_pulse: Default::default(),
@@ -250,14 +362,15 @@ impl Logic for HpuArray {
             load_router,
             egress_arbiter,
             egress_frames,
+            put_order,
             dma_router,
             endings,
             places,
             faults,
-            prints,
+            messages,
             l2
         );
-        clocks!(self, clock, reset, registers, telemetry);
+        clocks!(self, clock, reset, registers, telemetry, reports, far_unit, host_writer, completions);
 
         // Tasks in, endings out.
         self.dispatcher.task_desc.next = self.task_desc.val();
@@ -293,7 +406,10 @@ impl Logic for HpuArray {
         let cycle = (self.cycle_high.q.val(), self.cycle_low.q.val()).cat::<64>();
 
         // What the clusters share.
-        let full = self.faults.level.val().get_bit(4);
+        // The bus to L1 carries packets, and between them what was read from host memory.
+        let host_owns = self.host_writer.owns_bus.val();
+        self.bus.next = if host_owns { self.host_data.val() } else { self.load_data.val() };
+        let mut far_taken: Bit = false;
         let job = self.dispatcher.job.val();
         for i in 0..self._clusters {
             self.clusters[i].number.next = bits::<3>(i as u64);
@@ -310,7 +426,21 @@ impl Logic for HpuArray {
             self.load_router.request[i].next = self.clusters[i].load_request.val();
             self.load_router.request_valid[i].next = self.clusters[i].load_request_valid.val();
             self.clusters[i].load_request_ready.next = self.load_router.request_ready[i].val();
-            self.clusters[i].load_data.next = self.load_data.val();
+            self.clusters[i].load_data.next = self.bus.val();
+            self.clusters[i].host_write.next = self.host_writer.write[i].val();
+            self.clusters[i].host_beat.next = self.host_writer.beat.val();
+            self.clusters[i].host_keep.next = self.host_writer.keep.val();
+            self.host_writer.ready[i].next = self.clusters[i].host_ready.val();
+            self.clusters[i].enabled.next = self.enabled.val();
+            self.clusters[i].rings_open.next = self.reports.rings_open.val();
+            self.far_unit.word[i].next = self.clusters[i].far_word.val();
+            self.far_unit.valid[i].next = self.clusters[i].far_valid.val();
+            self.clusters[i].far_ready.next = self.far_unit.ready[i].val();
+            self.clusters[i].put_left.next = self.far_unit.put_left.val().get_bit(i);
+            self.clusters[i].host_put_left.next = self.far_unit.host_put_left.val().get_bit(i);
+            self.clusters[i].far_done.next = self.completions.done.val();
+            self.clusters[i].far_done_valid.next = self.completions.done_valid.val();
+            far_taken = far_taken | self.clusters[i].far_done_ready.val();
             self.clusters[i].load_last.next = self.load_last.val();
             self.clusters[i].load_valid.next = self.load_router.valid[i].val();
             self.load_router.ready[i].next = self.clusters[i].load_ready.val();
@@ -318,8 +448,11 @@ impl Logic for HpuArray {
             self.egress_arbiter.sink_data[i].next = self.clusters[i].egress_data.val();
             self.egress_arbiter.sink_keep[i].next = self.clusters[i].egress_keep.val();
             self.egress_arbiter.sink_last[i].next = self.clusters[i].egress_last.val();
-            self.egress_arbiter.sink_valid[i].next = self.clusters[i].egress_valid.val();
-            self.clusters[i].egress_ready.next = self.egress_arbiter.sink_ready[i].val();
+            // The payload of a put waits until the initiator has its descriptor and those before it their payloads.
+            let may_pass = !self.clusters[i].egress_put.val()
+                | (self.put_order.read_valid.val() & (self.put_order.read.val() == bits::<3>(i as u64)));
+            self.egress_arbiter.sink_valid[i].next = self.clusters[i].egress_valid.val() & may_pass;
+            self.clusters[i].egress_ready.next = self.egress_arbiter.sink_ready[i].val() & may_pass;
 
             self.dma_router.desc[i].next = self.clusters[i].dma.val();
             self.dma_router.desc_valid[i].next = self.clusters[i].dma_valid.val();
@@ -339,12 +472,10 @@ impl Logic for HpuArray {
             self.clusters[i].place_ready.next = self.places.write_ready[i].val();
             self.faults.write[i].next = self.clusters[i].fault.val();
             self.faults.write_valid[i].next = self.clusters[i].fault_valid.val();
-            // A full queue keeps the oldest reports; the newest are counted as lost and hold nobody up.
-            self.clusters[i].fault_ready.next = self.faults.write_ready[i].val() | full;
-
-            self.prints.write[i].next = self.clusters[i].print.val();
-            self.prints.write_valid[i].next = self.clusters[i].print_valid.val();
-            self.clusters[i].print_ready.next = self.prints.write_ready[i].val();
+            self.clusters[i].fault_ready.next = self.faults.write_ready[i].val();
+            self.messages.write[i].next = self.clusters[i].message.val();
+            self.messages.write_valid[i].next = self.clusters[i].message_valid.val();
+            self.clusters[i].message_ready.next = self.messages.write_ready[i].val();
 
             self.l2.request[i].next = self.clusters[i].l2_request.val();
             self.l2.hpu[i].next = self.clusters[i].l2_hpu.val();
@@ -363,31 +494,33 @@ impl Logic for HpuArray {
         self.load_request_valid.next = self.load_router.load_request_valid.val();
         self.load_router.load_request_ready.next = self.load_request_ready.val();
         self.load_router.load_last.next = self.load_last.val();
-        self.load_router.load_valid.next = self.load_valid.val();
-        self.load_ready.next = self.load_router.load_ready.val();
+        self.load_router.load_valid.next = self.load_valid.val() & !host_owns;
+        self.load_ready.next = self.load_router.load_ready.val() & !host_owns;
 
         // Frames out. The tag of a frame travels beside the arbiter's register, in the order of the frames.
         let mut moves: Bit = false;
         let mut ends: Bit = false;
-        let mut frame: Bits<16> = bits::<16>(0);
+        let mut tag: EgressTag = EgressTag::default();
         for i in 0..self._clusters {
-            if self.egress_arbiter.sink_ready[i].val() & self.clusters[i].egress_valid.val() {
+            if self.clusters[i].egress_ready.val() & self.clusters[i].egress_valid.val() {
                 moves = true;
                 ends = self.clusters[i].egress_last.val();
-                frame = self.clusters[i].egress_frame.val();
+                tag = EgressTag { frame: self.clusters[i].egress_frame.val(), put: self.clusters[i].egress_put.val() };
             }
         }
         if moves {
             self.egress_inside.d.next = !ends;
         }
         self.egress_starts.next = moves & !self.egress_inside.q.val();
-        self.egress_pushed.next = frame;
+        self.put_order.read_ready.next = moves & ends & tag.put;
+        self.egress_pushed.next = tag;
         self.egress_frames.write.next = self.egress_pushed.val();
         self.egress_frames.write_valid.next = self.egress_starts.val();
         self.egress_data.next = self.egress_arbiter.source_data.val();
         self.egress_keep.next = self.egress_arbiter.source_keep.val();
         self.egress_last.next = self.egress_arbiter.source_last.val();
-        self.egress_frame.next = self.egress_frames.read.val();
+        self.egress_frame.next = self.egress_frames.read.val().frame;
+        self.egress_put.next = self.egress_frames.read.val().put;
         self.egress_valid.next = self.egress_arbiter.source_valid.val();
         self.egress_arbiter.source_ready.next = self.egress_ready.val();
         self.egress_frames.read_ready.next =
@@ -415,26 +548,74 @@ impl Logic for HpuArray {
         self.registers.l2_ready.next = self.l2.ready[self._clusters].val();
         self.registers.l2_answer.next = self.l2.answer[self._clusters].val();
         self.registers.l2_answer_valid.next = self.l2.answer_valid[self._clusters].val();
-        self.registers.report.next = self.faults.read.val();
-        self.registers.reports.next = self.faults.level.val().get_bits::<8>(0);
-        self.faults.read_ready.next = self.registers.pop.val();
-        self.registers.print.next = self.prints.read.val();
-        self.registers.prints.next = self.prints.level.val().get_bits::<8>(0);
-        self.prints.read_ready.next = self.registers.print_pop.val();
-        self.fault_pending.next = self.faults.read_valid.val();
+        self.registers.report.next = self.reports.queued_fault.val();
+        self.registers.reports.next = self.reports.faults.val();
+        self.reports.fault_pop.next = self.registers.pop.val();
+        self.registers.print.next = self.reports.queued_print.val();
+        self.registers.prints.next = self.reports.prints.val();
+        self.reports.print_pop.next = self.registers.print_pop.val();
+        self.fault_pending.next = self.reports.fault_pending.val();
+
+        // Faults and messages.
+        self.reports.fault.next = self.faults.read.val();
+        self.reports.fault_valid.next = self.faults.read_valid.val();
+        self.faults.read_ready.next = self.reports.fault_ready.val();
+        self.reports.message.next = self.messages.read.val();
+        self.reports.message_valid.next = self.messages.read_valid.val();
+        self.messages.read_ready.next = self.reports.message_ready.val();
+        self.reports.policy.next = self.registers.policy.val();
+        self.reports.policy_index.next = self.registers.install_index.val();
+        self.reports.policy_valid.next = self.registers.install.val();
+        self.reports.processes_open.next = self.rings_open.val();
+        self.array_event.next = self.reports.record.val();
+        self.array_event_valid.next = self.reports.record_valid.val();
+        self.reports.record_ready.next = self.array_event_ready.val();
+
+        // Commands that are done outside.
+        self.far_unit.policy.next = self.registers.policy.val();
+        self.far_unit.policy_index.next = self.registers.install_index.val();
+        self.far_unit.policy_valid.next = self.registers.install.val();
+        self.host_read.next = self.far_unit.host_read.val();
+        self.host_read_valid.next = self.far_unit.host_read_valid.val();
+        self.far_unit.host_read_ready.next = self.host_read_ready.val();
+        self.host_atomic.next = self.far_unit.host_atomic.val();
+        self.host_atomic_valid.next = self.far_unit.host_atomic_valid.val();
+        self.far_unit.host_atomic_ready.next = self.host_atomic_ready.val();
+        self.far_unit.atomic_ended.next = self.completions.atomic_ended.val();
+        // A put is offered while its cluster's number has a place in the order.
+        let ordered = self.put_order.write_ready.val();
+        self.put.next = self.far_unit.put.val();
+        self.put_valid.next = self.far_unit.put_valid.val() & ordered;
+        self.far_unit.put_ready.next = self.put_ready.val() & ordered;
+        self.put_order.write.next = self.far_unit.put.val().cluster;
+        self.put_order.write_valid.next = self.far_unit.put_valid.val() & self.put_ready.val();
+        self.host_put.next = self.far_unit.host_put.val();
+        self.host_put_valid.next = self.far_unit.host_put_valid.val();
+        self.far_unit.host_put_ready.next = self.host_put_ready.val();
+        self.host_writer.asked.next = self.far_unit.host_read_valid.val();
+        self.host_writer.tag.next = self.far_unit.host_read.val();
+        self.host_writer.place.next = self.far_unit.place.val();
+        self.host_writer.host_last.next = self.host_data_last.val();
+        self.host_writer.host_error.next = self.host_data_error.val();
+        self.host_writer.host_tag.next = self.host_data_tag.val();
+        self.host_writer.host_valid.next = self.host_data_valid.val();
+        self.host_data_ready.next = self.host_writer.host_ready.val();
+        self.host_writer.load_valid.next = self.load_valid.val();
+        self.completions.read_done.next = self.host_writer.done.val();
+        self.completions.read_done_valid.next = self.host_writer.done_valid.val();
+        self.host_writer.done_ready.next = self.completions.read_done_ready.val();
+        self.completions.atomic_done.next = self.atomic_done_feedback.val();
+        self.completions.atomic_done_valid.next = self.atomic_done_valid.val();
+        self.completions.put_done.next = self.put_done_feedback.val();
+        self.completions.put_done_valid.next = self.put_done_valid.val();
+        self.completions.done_ready.next = far_taken;
 
         // Counters and trace lanes.
-        let mut faulted: Bits<8> = bits::<8>(0);
-        let mut lost: Bits<8> = bits::<8>(0);
         for i in 0..self._clusters {
-            let reported = self.clusters[i].fault_valid.val();
-            faulted = faulted.replace_bit(i, reported & (self.faults.write_ready[i].val() | full));
-            lost = lost.replace_bit(i, reported & full);
             self.telemetry.busy[i].next = self.clusters[i].busy.val();
             self.telemetry.retired[i].next = self.clusters[i].retired.val();
             self.telemetry.tasks_ended[i].next = self.clusters[i].tasks_ended.val();
             self.telemetry.commands[i].next = self.clusters[i].commands.val();
-            self.telemetry.print_lost[i].next = self.clusters[i].print_lost.val();
             self.telemetry.loaded[i].next = self.clusters[i].loaded.val();
             self.telemetry.loaded_frame[i].next = self.clusters[i].loaded_frame.val();
             self.telemetry.begun[i].next = self.clusters[i].begun.val();
@@ -442,10 +623,11 @@ impl Logic for HpuArray {
             self.telemetry.commanded[i].next = self.clusters[i].commanded.val();
             self.telemetry.frames_begun[i].next = self.clusters[i].frames_begun.val();
             self.telemetry.frames_ended[i].next = self.clusters[i].frames_ended.val();
-            self.telemetry.frames_commanded[i].next = self.clusters[i].frames_commanded.val();
+            self.telemetry.commanded_frame[i].next = self.clusters[i].commanded_frame.val();
         }
-        self.telemetry.faulted.next = faulted;
-        self.telemetry.report_lost.next = lost;
+        self.telemetry.faulted.next = self.reports.faulted.val();
+        self.telemetry.report_lost.next = self.reports.fault_lost.val();
+        self.telemetry.print_lost.next = self.reports.print_lost.val();
         self.registers.totals.next = self.telemetry.totals.val();
         for i in 0..self._clusters * self._hpus {
             self.registers.hpu_busy[i].next = self.telemetry.hpu_busy[i].val();

@@ -2,10 +2,10 @@
 //!
 //! ```text
 //!  task -> loader ---------> hpu[h] -> reporter -> done, fault
-//!            | slots          |  |  \-> command_port[h] -> mover -> egress, dma, place
-//!            | task_page      |  |                     \-> printer -> print
+//!            | slots          |  |  \-> command_port[h] -> command_unit -> mover -> egress, dma
+//!            | task_page      |  |                              \-> place, message, far
 //!            v                v  \----> remote_router -> L2
-//!            l1 <-------------+          |
+//!  host ---> l1 <-------------+          |
 //!             ^--- l1_atomics <----------+         instruction_memory -> hpu[h]
 //! ```
 //!
@@ -14,22 +14,26 @@
 //! | dispatcher | in `task_desc`, `task_context`, `task_valid` / out `task_ready`; out `free_hpus`, `has_idle` |
 //! | packet buffer | out `load_request`, `load_request_valid` / in `load_request_ready`; in `load_data`, `load_last`, `load_valid` / out `load_ready` |
 //! | scheduler | out `done`, `done_valid` / in `done_ready`; out `place`, `place_valid` / in `place_ready` |
-//! | registers | out `fault`, `fault_valid` / in `fault_ready`; out `print`, `print_valid` / in `print_ready`; out `print_lost`; in `installed`, `installed_index`; in `imem_write`, `imem_address`, `imem_data`; out `busy`, `retired`, `tasks_ended`, `commands` |
-//! | egress | out `egress_data`, `egress_keep`, `egress_last`, `egress_frame`, `egress_valid` / in `egress_ready` |
+//! | reports | out `fault`, `fault_valid` / in `fault_ready`; out `message`, `message_valid` / in `message_ready`; in `rings_open` |
+//! | far unit | out `far_word`, `far_valid` / in `far_ready`; in `put_left`, `host_put_left`; in `enabled` |
+//! | far completions | in `far_done`, `far_done_valid` / out `far_done_ready` |
+//! | host reader | in `host_write`, `host_beat`, `host_keep`: `load_data` is a beat from the host / out `host_ready` |
+//! | registers | in `installed`, `installed_index`; in `imem_write`, `imem_address`, `imem_data`; out `busy`, `retired`, `tasks_ended`, `commands` |
+//! | egress | out `egress_data`, `egress_keep`, `egress_last`, `egress_frame`, `egress_put`, `egress_valid` / in `egress_ready` |
 //! | rvma | out `dma`, `dma_valid` / in `dma_ready`; out `dma_data`, `dma_last`, `dma_data_valid` / in `dma_data_ready`; in `dma_done`, `dma_done_valid` |
 //! | L2 | out `l2_request`, `l2_hpu`, `l2_valid` / in `l2_ready`; in `l2_answer`, `l2_answer_hpu`, `l2_answer_valid`, in the order of the requests |
 //! | trace | out `loaded`, `begun`, `ended`, `commanded` with their frames; out `rvfi[h]` if the configuration asks for it |
 //!
-//! Latencies: see [`crate::loader`], [`crate::l1`], [`crate::remote_router`], [`crate::command_port`] and [`crate::mover`]. From a task without packet to
+//! Latencies: see [`crate::loader`], [`crate::l1`], [`crate::remote_router`], [`crate::command_unit`] and [`crate::mover`]. From a task without packet to
 //! `begun`, idle cluster, same context: 4 cycles. The number of the cluster is an input, so all clusters are the same module.
 
 use crate::command_port::CommandPort;
+use crate::command_unit::CommandUnit;
 use crate::instruction_memory::InstructionMemory;
 use crate::l1::L1;
 use crate::l1_atomics::L1Atomics;
 use crate::loader::Loader;
 use crate::mover::Mover;
-use crate::printer::Printer;
 use crate::processor::hpu::{Hpu, HpuOptions};
 use crate::processor::types::{RemoteAnswer, RemoteRequest, Rvfi};
 use crate::remote_router::RemoteRouter;
@@ -37,13 +41,11 @@ use crate::reporter::Reporter;
 use crate::slots::Slots;
 use crate::task_page::TaskPage;
 use crate::task_records::TaskRecords;
-use crate::types::{ContextEntry, FaultReport, PrintPiece};
+use crate::types::{ContextEntry, FarDone, FaultReport, Message};
 use spindle_blocks::desc::{Command, DmaDesc, DmaDone, ReadRequest, TaskDesc, TaskDone};
 use spindle_contract::memory_map::COMMAND_HANDLES;
 use spindle_contract::params::Config;
 use spindle_verilog::prelude::*;
-
-const PLACE: u64 = spindle_contract::memory_map::command::PLACE as u64;
 
 /// A cluster. See the module text.
 #[derive(LogicBlock, Default)]
@@ -100,14 +102,16 @@ pub struct Cluster {
     pub fault_valid: Signal<Out, Bit>,
     /// It is taken.
     pub fault_ready: Signal<In, Bit>,
-    /// Frame for the wire.
+    /// Bytes for the wire.
     pub egress_data: Signal<Out, Bits<512>>,
-    /// Which bytes count.
+    /// Which of them count.
     pub egress_keep: Signal<Out, Bits<64>>,
     /// Last beat.
     pub egress_last: Signal<Out, Bit>,
     /// Frame sequence number of the issuer's packet.
     pub egress_frame: Signal<Out, Bits<16>>,
+    /// The payload of a put.
+    pub egress_put: Signal<Out, Bit>,
     /// A beat is offered.
     pub egress_valid: Signal<Out, Bit>,
     /// It is taken.
@@ -136,14 +140,40 @@ pub struct Cluster {
     pub place_valid: Signal<Out, Bit>,
     /// It is taken.
     pub place_ready: Signal<In, Bit>,
-    /// What handlers print.
-    pub print: Signal<Out, PrintPiece>,
-    /// There is some.
-    pub print_valid: Signal<Out, Bit>,
+    /// What handlers say.
+    pub message: Signal<Out, Message>,
+    /// There is something.
+    pub message_valid: Signal<Out, Bit>,
     /// It is taken.
-    pub print_ready: Signal<In, Bit>,
-    /// HPUs of which a piece is lost.
-    pub print_lost: Signal<Out, Bits<8>>,
+    pub message_ready: Signal<In, Bit>,
+    /// Contexts whose process has an open event ring.
+    pub rings_open: Signal<In, Bits<16>>,
+    /// Opcodes of commands that have somebody who does them.
+    pub enabled: Signal<In, Bits<16>>,
+    /// Word of a command that is done outside.
+    pub far_word: Signal<Out, Bits<32>>,
+    /// There is one.
+    pub far_valid: Signal<Out, Bit>,
+    /// It is taken.
+    pub far_ready: Signal<In, Bit>,
+    /// A put of this cluster's handlers has left the far unit.
+    pub put_left: Signal<In, Bit>,
+    /// A put of host memory or a get has.
+    pub host_put_left: Signal<In, Bit>,
+    /// Such a command of any cluster is over.
+    pub far_done: Signal<In, FarDone>,
+    /// It waits.
+    pub far_done_valid: Signal<In, Bit>,
+    /// It is one of this cluster, and taken.
+    pub far_done_ready: Signal<Out, Bit>,
+    /// `load_data` is a beat of the host for this cluster.
+    pub host_write: Signal<In, Bit>,
+    /// Where it goes.
+    pub host_beat: Signal<In, Bits<10>>,
+    /// Which of its bytes.
+    pub host_keep: Signal<In, Bits<64>>,
+    /// It is taken.
+    pub host_ready: Signal<Out, Bit>,
     /// Request of L2; never crosses a word.
     pub l2_request: Signal<Out, RemoteRequest>,
     /// Of this HPU.
@@ -186,12 +216,13 @@ pub struct Cluster {
     pub frames_begun: Signal<Out, Bits<128>>,
     /// Frames of `ended`.
     pub frames_ended: Signal<Out, Bits<128>>,
-    /// Frames of `commanded`.
-    pub frames_commanded: Signal<Out, Bits<128>>,
+    /// Frame of `commanded`; one at a time.
+    pub commanded_frame: Signal<Out, Bits<16>>,
     /// Retired instructions of each HPU, if the configuration says so.
     pub rvfi: Vec<Signal<Out, Rvfi>>,
     hpu: Vec<Hpu>,
     command_port: Vec<CommandPort>,
+    command_unit: CommandUnit,
     imem: InstructionMemory,
     l1: L1,
     atomics: L1Atomics,
@@ -201,7 +232,6 @@ pub struct Cluster {
     task_page: TaskPage,
     records: TaskRecords,
     mover: Mover,
-    printer: Printer,
     reporter: Reporter,
     /// HPUs that took launches in the last cycle.
     had_room: Reg<Bits<8>>,
@@ -226,8 +256,7 @@ impl Cluster {
             atomics: L1Atomics::new(hpus),
             remote: RemoteRouter::new(hpus),
             loader: Loader::new(config),
-            mover: Mover::new(hpus),
-            printer: Printer::new(hpus),
+            command_unit: CommandUnit::new(hpus),
             reporter: Reporter::new(hpus),
             _hpus: hpus,
             _rvfi: config.rvfi,
@@ -239,7 +268,21 @@ impl Cluster {
 impl Logic for Cluster {
     #[hdl]
     fn update(&mut self) {
-        clocks!(self, clock, reset, hpu, command_port, l1, atomics, remote, loader, slots, mover, printer, reporter);
+        clocks!(
+            self,
+            clock,
+            reset,
+            hpu,
+            command_port,
+            command_unit,
+            l1,
+            atomics,
+            remote,
+            loader,
+            slots,
+            mover,
+            reporter
+        );
         regs!(self, clock, reset, had_room);
         self.records.clock.next = self.clock.val();
         self.imem.clock.next = self.clock.val();
@@ -262,9 +305,14 @@ impl Logic for Cluster {
         self.has_idle.next = self.loader.has_idle.val();
         self.loader.installed.next = self.installed.val();
         self.loader.installed_index.next = self.installed_index.val();
-        self.l1.packet_write.next = self.loader.packet_write.val();
-        self.l1.packet_beat.next = self.loader.packet_beat.val();
+        // The bus carries a beat of a packet or of the host.
+        let by_host = self.host_write.val();
+        self.l1.packet_write.next = self.loader.packet_write.val() | by_host;
+        self.l1.packet_beat.next = if by_host { self.host_beat.val() } else { self.loader.packet_beat.val() };
         self.l1.packet_data.next = self.load_data.val();
+        self.l1.packet_partial.next = by_host;
+        self.l1.packet_keep.next = self.host_keep.val();
+        self.host_ready.next = self.l1.packet_ready.val();
         self.loader.packet_ready.next = self.l1.packet_ready.val();
         self.l1.page_write.next = self.loader.page_write.val();
         self.l1.page_half.next = self.loader.page_half.val();
@@ -289,11 +337,9 @@ impl Logic for Cluster {
         self.l1.page_high.next = self.task_page.high.val();
         self.records.write.next = self.loader.record_write.val().any();
         self.records.write_index.next = (self.loader.hpu.val(), self.loader.bank.val()).cat::<5>();
-        self.records.write_origin.next = self.loader.origin.val();
-        self.records.write_host.next = self.loader.host.val();
-        self.records.command_index.next = self.mover.index.val();
-        self.mover.origin.next = self.records.command_origin.val();
-        self.mover.host.next = self.records.command_host.val();
+        self.records.write_limits.next = self.loader.limits.val();
+        self.records.command_index.next = self.command_unit.index.val();
+        self.command_unit.limits.next = self.records.command_limits.val();
         self.records.ending_index.next = self.reporter.index.val();
         self.reporter.origin.next = self.records.ending_origin.val();
         self.slots.ended.next = self.reporter.ended.val();
@@ -326,22 +372,35 @@ impl Logic for Cluster {
         self.remote.l2_answer.next = self.l2_answer.val();
         self.remote.l2_answer_valid.next = self.l2_answer_valid.val();
 
-        // Mover and printer.
+        // Commands.
+        self.command_unit.number.next = self.number.val();
+        self.command_unit.cycle.next = self.cycle.val().get_bits::<32>(0);
+        self.command_unit.enabled.next = self.enabled.val();
+        self.command_unit.rings_open.next = self.rings_open.val();
+        self.place.next = self.command_unit.place.val();
+        self.place_valid.next = self.command_unit.place_valid.val();
+        self.command_unit.place_ready.next = self.place_ready.val();
+        self.message.next = self.command_unit.message.val();
+        self.message_valid.next = self.command_unit.message_valid.val();
+        self.command_unit.message_ready.next = self.message_ready.val();
+        self.far_word.next = self.command_unit.far_word.val();
+        self.far_valid.next = self.command_unit.far_valid.val();
+        self.command_unit.far_ready.next = self.far_ready.val();
+        self.command_unit.put_left.next = self.put_left.val();
+        self.command_unit.host_put_left.next = self.host_put_left.val();
         self.mover.number.next = self.number.val();
-        self.mover.cycle.next = self.cycle.val().get_bits::<32>(0);
+        self.mover.job.next = self.command_unit.job.val();
+        self.mover.job_valid.next = self.command_unit.job_valid.val();
         self.l1.mover_read.next = self.mover.read.val();
         self.l1.mover_beat.next = self.mover.beat.val();
         self.mover.read_ready.next = self.l1.mover_ready.val();
         self.mover.hold.next = self.l1.mover_hold.val();
         self.mover.data.next = self.l1.wide_data.val();
-        self.print.next = self.printer.print.val();
-        self.print_valid.next = self.printer.print_valid.val();
-        self.printer.print_ready.next = self.print_ready.val();
-        self.print_lost.next = self.printer.print_lost.val();
         self.egress_data.next = self.mover.egress_data.val();
         self.egress_keep.next = self.mover.egress_keep.val();
         self.egress_last.next = self.mover.egress_last.val();
         self.egress_frame.next = self.mover.egress_frame.val();
+        self.egress_put.next = self.mover.egress_put.val();
         self.egress_valid.next = self.mover.egress_valid.val();
         self.mover.egress_ready.next = self.egress_ready.val();
         self.dma.next = self.mover.dma.val();
@@ -351,21 +410,12 @@ impl Logic for Cluster {
         self.dma_last.next = self.mover.dma_last.val();
         self.dma_data_valid.next = self.mover.dma_data_valid.val();
         self.mover.dma_data_ready.next = self.dma_data_ready.val();
-        self.place.next = self.mover.place.val();
-        self.place_valid.next = self.mover.place_valid.val();
-        self.mover.place_ready.next = self.place_ready.val();
 
         // Reporter.
         self.reporter.number.next = self.number.val();
         self.done.next = self.reporter.done.val();
         // A PLACE leaves before the end of the handler that issued it.
-        let mut placing: Bit = self.mover.place_valid.val();
-        for i in 0..self._hpus {
-            placing = placing
-                | (self.command_port[i].command_valid.val()
-                    & (self.command_port[i].command.val().opcode == bits::<4>(PLACE)));
-        }
-        self.reporter.hold.next = placing;
+        self.reporter.hold.next = self.command_unit.place_valid.val();
         self.done_valid.next = self.reporter.done_valid.val();
         self.reporter.done_ready.next = self.done_ready.val();
         self.fault.next = self.reporter.fault.val();
@@ -373,6 +423,9 @@ impl Logic for Cluster {
         self.reporter.fault_ready.next = self.fault_ready.val();
 
         // HPUs and their command ports.
+        let far = self.far_done.val();
+        let far_answers = self.far_done_valid.val() & (far.cluster == self.number.val());
+        let mut far_taken: Bit = false;
         let host_answers = self.dma_done_valid.val() & (self.dma_done.val().cluster == self.number.val());
         let mut launch_ready: Bits<8> = bits::<8>(0);
         let mut launch_bank: Bits<16> = bits::<16>(0);
@@ -381,11 +434,9 @@ impl Logic for Cluster {
         let mut retired: Bits<8> = bits::<8>(0);
         let mut begun: Bits<8> = bits::<8>(0);
         let mut ended: Bits<8> = bits::<8>(0);
-        let mut commanded: Bits<8> = bits::<8>(0);
         let mut used: Bit = false;
         let mut frames_begun: Bits<128> = bits::<128>(0);
         let mut frames_ended: Bits<128> = bits::<128>(0);
-        let mut frames_commanded: Bits<128> = bits::<128>(0);
         for i in 0..self._hpus {
             self.hpu[i].number.next = bits::<3>(i as u64);
             self.hpu[i].launch.next = self.loader.launch.val();
@@ -413,44 +464,51 @@ impl Logic for Cluster {
             self.hpu[i].answer.next = self.remote.answer.val();
             self.hpu[i].answer_valid.next = self.remote.answer_valid.val().get_bit(i);
 
-            self.command_port[i].number.next = self.number.val();
-            self.command_port[i].hpu.next = bits::<3>(i as u64);
             self.command_port[i].port.next = self.hpu[i].port.val();
             self.command_port[i].port_write.next = self.hpu[i].port_write.val();
             self.command_port[i].port_read.next = self.hpu[i].port_read.val();
             self.hpu[i].port_data.next = self.command_port[i].port_data.val();
-            self.hpu[i].issue_done.next = self.command_port[i].issue_done.val();
-            self.hpu[i].issue_refused.next = self.command_port[i].issue_refused.val();
-            self.hpu[i].issue_full.next = self.command_port[i].issue_full.val();
             self.hpu[i].port_full.next = self.command_port[i].port_full.val();
             self.hpu[i].port_pending.next = self.command_port[i].port_pending.val();
+            self.hpu[i].issue_done.next = self.command_unit.done.val().get_bit(i);
+            self.hpu[i].issue_refused.next = self.command_unit.refused.val().get_bit(i);
+            self.hpu[i].issue_full.next = self.command_unit.full.val().get_bit(i);
             self.command_port[i].begins.next = self.hpu[i].begins.val();
             self.command_port[i].begin_thread.next = self.hpu[i].begin_thread.val();
             self.command_port[i].begin_bank.next = self.hpu[i].begin_bank.val();
-            self.command_port[i].limits_write.next = self.loader.record_write.val().get_bit(i);
-            self.command_port[i].limits_bank.next = self.loader.bank.val();
-            self.command_port[i].limits.next = self.loader.limits.val();
+            self.command_unit.ask[i].next = self.command_port[i].ask.val();
+            self.command_unit.ask_valid[i].next = self.command_port[i].ask_valid.val();
+            self.command_port[i].taken.next = self.command_unit.taken.val().get_bit(i);
+            self.command_port[i].word.next = self.command_unit.word.val();
+            self.command_unit.argument[i].next = self.command_port[i].argument.val();
+            self.command_port[i].answered.next = self.command_unit.answered.val().get_bit(i);
+            self.command_port[i].accept.next = self.command_unit.accept.val().get_bit(i);
+            self.command_port[i].accept_packet.next = self.command_unit.accept_packet.val();
+            self.command_port[i].accept_slot.next = self.command_unit.accept_slot.val();
+            self.command_port[i].blocked.next = self.command_unit.blocked.val();
             self.command_port[i].probe.next = self.slots.probe.val();
             used = used | self.command_port[i].probe_used.val();
-            self.printer.piece[i].next = self.command_port[i].print.val();
-            self.printer.valid[i].next = self.command_port[i].print_valid.val();
-            self.command_port[i].print_ready.next = self.printer.ready[i].val();
-            self.mover.command[i].next = self.command_port[i].command.val();
-            self.mover.command_valid[i].next = self.command_port[i].command_valid.val();
-            self.command_port[i].command_ready.next = self.mover.command_ready[i].val();
 
             // Commands of this HPU that end in this cycle.
             let by_wire = self.mover.sent.val() & (self.mover.sent_issuer.val().hpu == bits::<3>(i as u64));
-            let by_place = self.mover.placed.val() & (self.mover.placed_issuer.val().hpu == bits::<3>(i as u64));
+            let placed = self.command_unit.placed_issuer.val();
+            let by_place = self.command_unit.placed.val() & (placed.hpu == bits::<3>(i as u64));
             let by_host = host_answers & (self.dma_done.val().hpu == bits::<3>(i as u64));
+            let by_far = far_answers & (far.issuer.hpu == bits::<3>(i as u64));
+            self.command_port[i].result_valid.next = by_far & far.has_result;
+            self.command_port[i].result_handle.next = far.issuer.handle;
+            self.command_port[i].result.next = far.result;
+            let far_ends = by_far & (!far.has_result | self.command_port[i].result_ready.val());
+            far_taken = far_taken | far_ends;
             let mut complete: Bits<4> = bits::<4>(0);
             let mut failed: Bits<4> = bits::<4>(0);
             for k in 0..COMMAND_HANDLES {
                 let at_host = by_host & (self.dma_done.val().handle == bits::<4>(k as u64));
                 let at_wire = by_wire & (self.mover.sent_issuer.val().handle == bits::<2>(k as u64));
-                let at_place = by_place & (self.mover.placed_issuer.val().handle == bits::<2>(k as u64));
-                complete = complete.replace_bit(k, at_host | at_wire | at_place);
-                failed = failed.replace_bit(k, at_host & self.dma_done.val().error);
+                let at_place = by_place & (placed.handle == bits::<2>(k as u64));
+                let at_far = far_ends & (far.issuer.handle == bits::<2>(k as u64));
+                complete = complete.replace_bit(k, at_host | at_wire | at_place | at_far);
+                failed = failed.replace_bit(k, (at_host & self.dma_done.val().error) | (at_far & far.error));
             }
             self.command_port[i].complete.next = complete;
             self.command_port[i].failed.next = failed;
@@ -465,13 +523,10 @@ impl Logic for Cluster {
             retired = retired.replace_bit(i, self.hpu[i].retired.val());
             begun = begun.replace_bit(i, self.hpu[i].begins.val());
             ended = ended.replace_bit(i, self.hpu[i].ends.val());
-            commanded = commanded.replace_bit(i, self.command_port[i].issued.val());
             frames_begun =
                 frames_begun | (bit_cast::<128, 16>(self.hpu[i].begin_frame.val()) << bits::<7>(16 * i as u64));
             frames_ended =
                 frames_ended | (bit_cast::<128, 16>(self.hpu[i].end_frame.val()) << bits::<7>(16 * i as u64));
-            frames_commanded = frames_commanded
-                | (bit_cast::<128, 16>(self.command_port[i].command.val().frame) << bits::<7>(16 * i as u64));
         }
         self.loader.launch_ready.next = launch_ready;
         self.had_room.d.next = launch_ready;
@@ -479,6 +534,7 @@ impl Logic for Cluster {
         self.loader.launch_bank.next = launch_bank;
         self.loader.idle.next = idle;
         self.slots.probe_used.next = used;
+        self.far_done_ready.next = far_taken;
         if self._rvfi {
             for i in 0..self._hpus {
                 self.rvfi[i].next = self.hpu[i].rvfi[0].val();
@@ -487,12 +543,12 @@ impl Logic for Cluster {
         self.busy.next = busy;
         self.retired.next = retired;
         self.tasks_ended.next = ended;
-        self.commands.next = commanded;
+        self.commands.next = self.command_unit.issued.val();
         self.begun.next = begun;
         self.ended.next = ended;
-        self.commanded.next = commanded;
+        self.commanded.next = self.command_unit.issued.val();
         self.frames_begun.next = frames_begun;
         self.frames_ended.next = frames_ended;
-        self.frames_commanded.next = frames_commanded;
+        self.commanded_frame.next = self.command_unit.issued_frame.val();
     }
 }

@@ -4,7 +4,7 @@
 //! |---|---|
 //! | HPUs | in `word[2h + p]`, `word_valid` / out `word_grant`, in the same cycle; out `word_data`, two cycles after the grant of a read; p = 1: words with address[2] = 1 |
 //! | mover | in `mover_read`, `mover_beat` / out `mover_ready`; out `mover_hold`, `wide_data`, two cycles later |
-//! | loader | in `packet_write`, `packet_beat`, `packet_data` / out `packet_ready`; in `page_write`, `page_half`, `page_beat`, `page_low`, `page_high` / out `page_ready`; in `scrub_write`, `scrub_beat` / out `scrub_ready`; out `settled` |
+//! | loader | in `packet_write`, `packet_beat`, `packet_data`, `packet_partial` with `packet_keep` (only these bytes) / out `packet_ready`; in `page_write`, `page_half`, `page_beat`, `page_low`, `page_high` / out `page_ready`; in `scrub_write`, `scrub_beat` / out `scrub_ready`; out `settled` |
 //! | atomic unit | in `atomic_read`, `atomic_beat` / out `atomic_read_ready`; out `wide_data`; in `atomic_write`, `atomic_word`, `atomic_data` / out `atomic_write_ready`; in `lock`; out `shared_write` |
 //!
 //! 32 banks of 512 words. Address bits 4:2 name one of eight [super-banks](SuperBank), each with one word port; bits 6:5 one of its four banks,
@@ -55,6 +55,10 @@ pub struct L1 {
     pub packet_beat: Signal<In, Bits<10>>,
     /// What.
     pub packet_data: Signal<In, Bits<512>>,
+    /// Only some of its bytes:
+    pub packet_partial: Signal<In, Bit>,
+    /// these.
+    pub packet_keep: Signal<In, Bits<64>>,
     /// It is taken.
     pub packet_ready: Signal<Out, Bit>,
     /// Write half a task page.
@@ -100,8 +104,8 @@ pub struct L1 {
     pending: Reg<Bit>,
     beat: DFF<Bits<10>>,
     data: Reg<Bits<512>>,
-    whole: DFF<Bit>,
-    word_of_beat: DFF<Bits<4>>,
+    /// Bytes that are written.
+    keep: DFF<Bits<64>>,
     /// It was held up by the mover in the cycle before.
     late: Reg<Bit>,
     /// Cycles that a read of the atomic unit has waited.
@@ -132,7 +136,7 @@ impl Logic for L1 {
     #[hdl]
     fn update(&mut self) {
         regs!(self, clock, reset, pending, late, waited);
-        dffs!(self, clock, beat, whole, word_of_beat, group, group_read, columns, columns_read);
+        dffs!(self, clock, beat, keep, group, group_read, columns, columns_read);
         clocks!(self, clock, reset, super_banks);
 
         // Who reads on the wide side.
@@ -183,8 +187,16 @@ impl Logic for L1 {
             } else {
                 self.scrub_beat.val()
             };
-            self.whole.d.next = !atomic;
-            self.word_of_beat.d.next = self.atomic_word.val();
+            let partial = packet & self.packet_partial.val();
+            let mut keep: Bits<64> = bits::<64>(0);
+            for w in 0..16 {
+                let here = self.atomic_word.val() == bits::<4>(w as u64);
+                for b in 0..4 {
+                    let kept = if partial { self.packet_keep.val().get_bit(4 * w + b) } else { !atomic | here };
+                    keep = keep.replace_bit(4 * w + b, kept);
+                }
+            }
+            self.keep.d.next = keep;
             self.data.d.next = match source.index() {
                 0 => self.packet_data.val(),
                 1 => self.page_low.val(),
@@ -220,15 +232,14 @@ impl Logic for L1 {
             shared = shared.replace_bit(s, self.super_banks[s].shared_write.val());
             self.super_banks[s].wide_write.next =
                 (self.data.q.val().get_bits::<32>(32 * (s + 8)), self.data.q.val().get_bits::<32>(32 * s)).cat::<64>();
-            let here = self.word_of_beat.q.val().get_bits::<3>(0) == bits::<3>(s as u64);
-            let in_high = self.word_of_beat.q.val().get_bit(3);
-            let strobe = (self.whole.q.val() | (here & in_high), self.whole.q.val() | (here & !in_high)).cat::<2>();
+            let keep =
+                (self.keep.q.val().get_bits::<4>(4 * (s + 8)), self.keep.q.val().get_bits::<4>(4 * s)).cat::<8>();
             for g in 0..2 {
                 let odd = g == 1;
                 let write = writes & (written == odd);
                 let by_mover = moves & (mover_group == odd);
                 self.super_banks[s].wide_enable[g].next = write | by_mover | (fetches & (atomic_group == odd));
-                self.super_banks[s].wide_strobe[g].next = if write { strobe } else { bits::<2>(0) };
+                self.super_banks[s].wide_strobe[g].next = if write { keep } else { bits::<8>(0) };
                 self.super_banks[s].wide_row[g].next = if by_mover {
                     self.mover_beat.val().get_bits::<9>(1)
                 } else if write {

@@ -9,8 +9,9 @@
 //! | [`processor`] | runs the handler |
 //! | [`instruction_memory`], [`l1`] with [`super_bank`] | its memories in the cluster |
 //! | [`remote_router`], [`l1_atomics`], [`l2`] with [`l2_bank`], [`amo_alu`] | context memory, atomics |
-//! | [`command_port`], [`mover`], [`printer`], [`dma_router`], [`collector`] | its commands, on their way out |
-//! | [`reporter`] | how it ended, faults |
+//! | [`command_port`], [`command_unit`], [`mover`], [`dma_router`], [`collector`] | its commands, on their way out |
+//! | [`far_queue`], [`far_unit`], [`host_writer`], [`completions`] | those that are done outside the cluster |
+//! | [`reporter`], [`reports`] | how it ended, faults, what it says |
 //! | [`registers`] with [`context_staging`], [`telemetry`] with [`sum_counter`] and [`hpu_counter`] | the host's side |
 //! | [`cluster`], [`array`] | all of it |
 #![warn(missing_docs)]
@@ -20,10 +21,15 @@ pub mod array;
 pub mod cluster;
 pub mod collector;
 pub mod command_port;
+pub mod command_unit;
+pub mod completions;
 pub mod context_staging;
 pub mod context_table;
 pub mod dispatcher;
 pub mod dma_router;
+pub mod far_queue;
+pub mod far_unit;
+pub mod host_writer;
 pub mod hpu_counter;
 pub mod instruction_memory;
 pub mod l1;
@@ -33,11 +39,11 @@ pub mod l2_bank;
 pub mod load_router;
 pub mod loader;
 pub mod mover;
-pub mod printer;
 pub mod processor;
 pub mod registers;
 pub mod remote_router;
 pub mod reporter;
+pub mod reports;
 pub mod slots;
 pub mod sum_counter;
 pub mod super_bank;

@@ -6,7 +6,7 @@
 //! | packet buffer | out `load_request`, `load_request_valid` / in `load_request_ready`; in `load_last`, `load_valid` / out `load_ready` (the data goes straight to L1) |
 //! | L1 | out `packet_write`, `packet_beat` / in `packet_ready`; out `page_write`, `page_half`, `page_beat` / in `page_ready`; out `scrub_write`, `scrub_beat` / in `scrub_ready` |
 //! | HPUs | in `launch_ready`, `idle`, `launch_bank`; out `launch`, `launch_valid`; out `region`, `region_index`, `region_write` |
-//! | task page, task records, command ports | out `desc`, `entry`, `hpu`; out `record_write` (a bit per HPU), `bank`, `origin`, `host`, `limits` |
+//! | task page, task records | out `desc`, `entry`, `hpu`; out `record_write` (a bit per HPU), `bank`, `limits` |
 //! | slots | in `slot`, `slot_available`; out `slot_take` |
 //!
 //! | cycle | what |
@@ -29,7 +29,7 @@
 //! loaded meanwhile. After reset the regions STACK, TASK and COMMAND of all banks are written, 16 cycles per HPU; tasks wait.
 
 use crate::processor::types::{Launch, Region, Target};
-use crate::types::{ContextEntry, HostRegion, Limits, Origin};
+use crate::types::{ContextEntry, Limits, Origin};
 use spindle_blocks::desc::{ReadRequest, TaskDesc};
 use spindle_blocks::ram::LutMemory;
 use spindle_blocks::RoundRobin;
@@ -140,10 +140,6 @@ pub struct Loader {
     pub bank: Signal<Out, Bits<2>>,
     /// Write the records, of this HPU.
     pub record_write: Signal<Out, Bits<8>>,
-    /// Whose task it is.
-    pub origin: Signal<Out, Origin>,
-    /// Host region of its context.
-    pub host: Signal<Out, HostRegion>,
     /// What its commands are checked against.
     pub limits: Signal<Out, Limits>,
     /// A free slot.
@@ -412,26 +408,24 @@ impl Logic for Loader {
         self.hpu.next = place.get_bits::<3>(2);
         self.bank.next = place.get_bits::<2>(0);
         self.record_write.next = if fresh { self.hpu_mask.q.val() } else { bits::<8>(0) };
-        self.origin.next = Origin {
-            kind: held.kind,
-            context: held.context,
-            msg_slot: held.msg_slot,
-            frame: held.frame,
-            has_packet: held.has_packet,
-            pkt: held.pkt,
-            payload_len: held.payload_len,
-            slot: slot,
-        };
-        self.host.next = HostRegion { low: entry.host_lo, high: entry.host_hi, size: entry.host_size };
         self.limits.next = Limits {
-            kind: held.kind,
-            context: held.context,
-            frame: held.frame,
-            has_packet: held.has_packet,
-            slot: slot,
+            origin: Origin {
+                kind: held.kind,
+                context: held.context,
+                msg_slot: held.msg_slot,
+                frame: held.frame,
+                has_packet: held.has_packet,
+                pkt: held.pkt,
+                payload_len: held.payload_len,
+                slot: slot,
+            },
             packet_size: self.size.q.val(),
             scratch_beat: entry.scratch_base.get_bits::<10>(6),
             scratch_size: entry.scratch_size,
+            state_base: entry.state_base,
+            state_size: entry.state_size,
+            host_low: entry.host_lo,
+            host_high: entry.host_hi,
             host_size: entry.host_size,
         };
         let completes = held.kind == bits::<2>(COMPLETION);

@@ -86,8 +86,8 @@ pub struct SuperBank {
     pub wide_enable: [Signal<In, Bit>; 2],
     /// Row of it.
     pub wide_row: [Signal<In, Bits<9>>; 2],
-    /// Words to write, by half of the beat; none = a read.
-    pub wide_strobe: [Signal<In, Bits<2>>; 2],
+    /// Bytes to write, the word of each half of the beat; none = a read.
+    pub wide_strobe: [Signal<In, Bits<8>>; 2],
     /// What to write, the word of each half.
     pub wide_write: Signal<In, Bits<64>>,
     /// What was read.
@@ -174,10 +174,9 @@ impl Logic for SuperBank {
 
         // The banks: port a is the wide side, port b the word port.
         for b in 0..4 {
-            let half = self.wide_strobe[b / 2].val().get_bit(b % 2);
             self.banks[b].clock.next = self.clock.val();
             self.banks[b].a_enable.next = self.wide_enable[b / 2].val();
-            self.banks[b].a_strobe.next = repeat::<4>(half);
+            self.banks[b].a_strobe.next = self.wide_strobe[b / 2].val().get_bits::<4>(4 * (b % 2));
             self.banks[b].a_address.next = self.wide_row[b / 2].val();
             self.banks[b].a_write.next = self.wide_write.val().get_bits::<32>(32 * (b % 2));
             self.banks[b].a_advance.next = true;

@@ -2,13 +2,13 @@
 //!
 //! | neighbour | ports |
 //! |---|---|
-//! | loader | in `write`, `write_index`, `write_origin`, `write_host` |
-//! | mover | in `command_index`; out `command_origin`, `command_host` |
+//! | loader | in `write`, `write_index`, `write_limits` |
+//! | command unit | in `command_index`; out `command_limits` |
 //! | reporter | in `ending_index`; out `ending_origin` |
 //!
 //! An index is {HPU, bank}. Reads are asynchronous; a record is seen from the cycle after its write on.
 
-use crate::types::{HostRegion, Origin};
+use crate::types::{Limits, Origin};
 use spindle_blocks::ram::LutMemory;
 use spindle_verilog::prelude::*;
 
@@ -21,42 +21,34 @@ pub struct TaskRecords {
     pub write: Signal<In, Bit>,
     /// Which one.
     pub write_index: Signal<In, Bits<5>>,
-    /// Whose task it is.
-    pub write_origin: Signal<In, Origin>,
-    /// Host region of its context.
-    pub write_host: Signal<In, HostRegion>,
-    /// Record that the mover reads.
+    /// Whose task it is, and what its commands may.
+    pub write_limits: Signal<In, Limits>,
+    /// Record that the command unit reads.
     pub command_index: Signal<In, Bits<5>>,
-    /// Whose command it is.
-    pub command_origin: Signal<Out, Origin>,
-    /// Host region of its context.
-    pub command_host: Signal<Out, HostRegion>,
+    /// What the command may.
+    pub command_limits: Signal<Out, Limits>,
     /// Record that the reporter reads.
     pub ending_index: Signal<In, Bits<5>>,
     /// Whose task ended.
     pub ending_origin: Signal<Out, Origin>,
-    origins: [LutMemory<Origin, 5>; 2],
-    hosts: LutMemory<HostRegion, 5>,
+    origins: LutMemory<Origin, 5>,
+    limits: LutMemory<Limits, 5>,
 }
 
 impl Logic for TaskRecords {
     #[hdl]
     fn update(&mut self) {
-        for i in 0..2 {
-            self.origins[i].clock.next = self.clock.val();
-            self.origins[i].write_enable.next = self.write.val();
-            self.origins[i].write_address.next = self.write_index.val();
-            self.origins[i].write_data.next = self.write_origin.val();
-        }
-        self.hosts.clock.next = self.clock.val();
-        self.hosts.write_enable.next = self.write.val();
-        self.hosts.write_address.next = self.write_index.val();
-        self.hosts.write_data.next = self.write_host.val();
-        self.origins[0].read_address.next = self.command_index.val();
-        self.hosts.read_address.next = self.command_index.val();
-        self.origins[1].read_address.next = self.ending_index.val();
-        self.command_origin.next = self.origins[0].read_data.val();
-        self.command_host.next = self.hosts.read_data.val();
-        self.ending_origin.next = self.origins[1].read_data.val();
+        self.origins.clock.next = self.clock.val();
+        self.origins.write_enable.next = self.write.val();
+        self.origins.write_address.next = self.write_index.val();
+        self.origins.write_data.next = self.write_limits.val().origin;
+        self.limits.clock.next = self.clock.val();
+        self.limits.write_enable.next = self.write.val();
+        self.limits.write_address.next = self.write_index.val();
+        self.limits.write_data.next = self.write_limits.val();
+        self.limits.read_address.next = self.command_index.val();
+        self.command_limits.next = self.limits.read_data.val();
+        self.origins.read_address.next = self.ending_index.val();
+        self.ending_origin.next = self.origins.read_data.val();
     }
 }

@@ -32,8 +32,8 @@ pub struct Totals {
 ///
 /// | neighbour | ports |
 /// |---|---|
-/// | clusters | in, a bit per HPU: `busy[i]`, `retired[i]`, `tasks_ended[i]`, `commands[i]`, `print_lost[i]`; `loaded[i]`, `begun[i]`, `ended[i]`, `commanded[i]` with their frames |
-/// | fault queue | in `faulted`, `report_lost`: a bit per cluster |
+/// | clusters | in, a bit per HPU: `busy[i]`, `retired[i]`, `tasks_ended[i]`, `commands[i]`; `loaded[i]`, `begun[i]`, `ended[i]`, `commanded[i]` with their frames |
+/// | reports | in `faulted`, `report_lost`, `print_lost`: pulses |
 /// | registers | out `totals`; `hpu_busy[j]`, `hpu_tasks[j]` of HPU j of the array |
 /// | trace | out `trace_valid`, `trace_tags`: registers, 4 lanes per HPU |
 ///
@@ -52,8 +52,6 @@ pub struct Telemetry {
     pub tasks_ended: Vec<Signal<In, Bits<8>>>,
     /// HPUs that issued a command.
     pub commands: Vec<Signal<In, Bits<8>>>,
-    /// HPUs whose text found no room.
-    pub print_lost: Vec<Signal<In, Bits<8>>>,
     /// HPUs whose packet has been loaded; one at a time.
     pub loaded: Vec<Signal<In, Bits<8>>>,
     /// Its frame.
@@ -68,12 +66,14 @@ pub struct Telemetry {
     pub frames_begun: Vec<Signal<In, Bits<128>>>,
     /// Frames of `ended`.
     pub frames_ended: Vec<Signal<In, Bits<128>>>,
-    /// Frames of `commanded`.
-    pub frames_commanded: Vec<Signal<In, Bits<128>>>,
-    /// Clusters that report a fault.
-    pub faulted: Signal<In, Bits<8>>,
-    /// Clusters whose report found the queue full.
-    pub report_lost: Signal<In, Bits<8>>,
+    /// Frame of `commanded`; one at a time.
+    pub commanded_frame: Vec<Signal<In, Bits<16>>>,
+    /// A handler faulted.
+    pub faulted: Signal<In, Bit>,
+    /// Its report found the queue full.
+    pub report_lost: Signal<In, Bit>,
+    /// A print did.
+    pub print_lost: Signal<In, Bit>,
     /// Counts.
     pub totals: Signal<Out, Totals>,
     /// Cycles in a handler, per HPU.
@@ -109,7 +109,6 @@ impl Telemetry {
             retired: (0..clusters).map(|_| Default::default()).collect(),
             tasks_ended: (0..clusters).map(|_| Default::default()).collect(),
             commands: (0..clusters).map(|_| Default::default()).collect(),
-            print_lost: (0..clusters).map(|_| Default::default()).collect(),
             loaded: (0..clusters).map(|_| Default::default()).collect(),
             loaded_frame: (0..clusters).map(|_| Default::default()).collect(),
             begun: (0..clusters).map(|_| Default::default()).collect(),
@@ -117,9 +116,10 @@ impl Telemetry {
             commanded: (0..clusters).map(|_| Default::default()).collect(),
             frames_begun: (0..clusters).map(|_| Default::default()).collect(),
             frames_ended: (0..clusters).map(|_| Default::default()).collect(),
-            frames_commanded: (0..clusters).map(|_| Default::default()).collect(),
+            commanded_frame: (0..clusters).map(|_| Default::default()).collect(),
             faulted: Default::default(),
             report_lost: Default::default(),
+            print_lost: Default::default(),
             totals: Default::default(),
             hpu_busy: (0..total).map(|_| Default::default()).collect(),
             hpu_tasks: (0..total).map(|_| Default::default()).collect(),
@@ -153,7 +153,6 @@ impl Logic for Telemetry {
         let mut retired: Bits<32> = bits::<32>(0);
         let mut ended: Bits<32> = bits::<32>(0);
         let mut commands: Bits<32> = bits::<32>(0);
-        let mut unprinted: Bits<32> = bits::<32>(0);
         let mut lanes: Bits<128> = bits::<128>(0);
         let mut tags: Bits<2048> = bits::<2048>(0);
         for c in 0..self._clusters {
@@ -164,7 +163,6 @@ impl Logic for Telemetry {
                 retired = retired.replace_bit(c * self._hpus + h, self.retired[c].val().get_bit(h));
                 ended = ended.replace_bit(c * self._hpus + h, ends);
                 commands = commands.replace_bit(c * self._hpus + h, self.commands[c].val().get_bit(h));
-                unprinted = unprinted.replace_bit(c * self._hpus + h, self.print_lost[c].val().get_bit(h));
                 self.hpu_counters[c * self._hpus + h].busy.next = is_busy;
                 self.hpu_counters[c * self._hpus + h].ended.next = ends;
                 self.hpu_busy[c * self._hpus + h].next = self.hpu_counters[c * self._hpus + h].busy_cycles.val();
@@ -175,7 +173,7 @@ impl Logic for Telemetry {
                 lanes = lanes.replace_bit(4 * (c * self._hpus + h) + 2, self.ended[c].val().get_bit(h));
                 lanes = lanes.replace_bit(4 * (c * self._hpus + h) + 3, self.commanded[c].val().get_bit(h));
                 let frames = (
-                    self.frames_commanded[c].val().get_bits::<16>(16 * h),
+                    self.commanded_frame[c].val(),
                     self.frames_ended[c].val().get_bits::<16>(16 * h),
                     self.frames_begun[c].val().get_bits::<16>(16 * h),
                     self.loaded_frame[c].val(),
@@ -193,9 +191,9 @@ impl Logic for Telemetry {
         self.retired_counter.events.next = retired;
         self.task_counter.events.next = ended;
         self.command_counter.events.next = commands;
-        self.print_counter.events.next = unprinted;
-        self.fault_counter.events.next = bit_cast::<32, 8>(self.faulted.val());
-        self.report_counter.events.next = bit_cast::<32, 8>(self.report_lost.val());
+        self.print_counter.events.next = bit_cast::<32, 1>(self.print_lost.val().into());
+        self.fault_counter.events.next = bit_cast::<32, 1>(self.faulted.val().into());
+        self.report_counter.events.next = bit_cast::<32, 1>(self.report_lost.val().into());
         self.totals.next = Totals {
             tasks: self.task_counter.low.val(),
             faulted: self.fault_counter.low.val(),

@@ -67,57 +67,109 @@ pub struct Origin {
     pub slot: Bits<4>,
 }
 
-/// What the command port of an HPU checks commands against, and what its prints name.
+/// Whose task a command is for, and what it is checked against.
 #[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
 pub struct Limits {
-    /// 0 header, 1 payload, 2 completion.
-    pub kind: Bits<2>,
-    /// Execution context.
-    pub context: Bits<4>,
-    /// Frame sequence number.
-    pub frame: Bits<16>,
-    /// There is a packet.
-    pub has_packet: Bit,
-    /// Its L1 slot.
-    pub slot: Bits<4>,
-    /// Its bytes in the slot.
+    /// Whose task it is.
+    pub origin: Origin,
+    /// Bytes of the packet in its slot.
     pub packet_size: Bits<12>,
     /// First beat of the scratchpad in L1.
     pub scratch_beat: Bits<10>,
     /// Bytes of the scratchpad.
     pub scratch_size: Bits<16>,
+    /// Address of the state in L2; the offset is OR-ed in.
+    pub state_base: Bits<20>,
+    /// Bytes of the state.
+    pub state_size: Bits<21>,
+    /// Host region, low half of its address.
+    pub host_low: Bits<32>,
+    /// High half.
+    pub host_high: Bits<32>,
     /// Bytes of the host region.
     pub host_size: Bits<32>,
 }
 
-/// A command as a command port hands it to the mover.
+/// An ISSUE, from a command port to the command unit.
 #[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
-pub struct PortCommand {
-    /// As in `memory_map::command`.
-    pub opcode: Bits<4>,
-    /// Bank of the task.
+pub struct Ask {
+    /// Thread that wrote it.
+    pub thread: Bit,
+    /// Bank of its task.
     pub bank: Bits<2>,
-    /// Slot of the port's command table.
+    /// As in `memory_map::command`; 0 if it is none.
+    pub opcode: Bits<4>,
+    /// Handle that it would get.
     pub handle: Bits<2>,
-    /// Frame sequence number of the task.
+    /// No handle is free.
+    pub full: Bit,
+}
+
+/// Who issued a command.
+#[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
+pub struct Issuer {
+    /// HPU.
+    pub hpu: Bits<3>,
+    /// Handle.
+    pub handle: Bits<2>,
+}
+
+/// Where the mover brings bytes.
+#[derive(LogicState, Copy, Clone, Debug, PartialEq)]
+pub enum Way {
+    /// To the wire, as a frame.
+    Wire,
+    /// To the wire, as the payload of a put.
+    Put,
+    /// To the host.
+    Host,
+}
+
+/// Bytes of L1 that leave: from the command unit to the mover.
+#[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
+pub struct MoveJob {
+    /// Where to.
+    pub way: Way,
+    /// Who wants it.
+    pub issuer: Issuer,
+    /// Its context.
+    pub context: Bits<4>,
+    /// Frame sequence number of its packet.
     pub frame: Bits<16>,
-    /// First beat of the data in L1.
+    /// First beat in L1.
     pub beat: Bits<10>,
     /// Bytes.
     pub length: Bits<12>,
-    /// Offset in the host region.
-    pub offset: Bits<32>,
+    /// Host address.
+    pub address: Bits<64>,
 }
 
-/// The host memory that a context may write.
+/// A command is over that was done outside the cluster.
 #[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
-pub struct HostRegion {
-    /// Address, low half.
-    pub low: Bits<32>,
-    /// Address, high half.
-    pub high: Bits<32>,
-    /// Bytes.
-    pub size: Bits<32>,
+pub struct FarDone {
+    /// Cluster of the issuer.
+    pub cluster: Bits<3>,
+    /// Who issued it.
+    pub issuer: Issuer,
+    /// It failed.
+    pub error: Bit,
+    /// It has a result.
+    pub has_result: Bit,
+    /// Its result.
+    pub result: Bits<64>,
+}
+
+/// What a handler says to the host: a PRINT, EVENT or COMPLETE.
+#[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
+pub struct Message {
+    /// Which of them, as in `memory_map::command`.
+    pub opcode: Bits<4>,
+    /// The words, and who says it.
+    pub piece: PrintPiece,
+    /// Message slot of the task.
+    pub msg_slot: Bits<8>,
+    /// LENGTH.
+    pub length: Bits<32>,
 }
 
 /// A fault, laid out as the FAULT_* registers of the page `hpu`.

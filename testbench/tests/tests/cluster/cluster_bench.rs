@@ -1,5 +1,6 @@
 //! A cluster on its bench, which plays dispatcher, packet buffer, L2, egress, host and scheduler.
 
+use crate::cluster::far::Far;
 use crate::hpu::fields::{bits, field, pack, slice};
 use hpu_core::cluster::Cluster;
 use rand::Rng;
@@ -75,7 +76,20 @@ pub struct Transfer {
     pub data: Vec<u8>,
 }
 
-const INPUTS: [&str; 30] = [
+/// A PRINT, EVENT or COMPLETE.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Said {
+    pub opcode: u8,
+    pub frame: u16,
+    pub context: u64,
+    pub hpu: u64,
+    pub slot: u64,
+    pub count: usize,
+    pub characters: Vec<u8>,
+    pub length: u32,
+}
+
+const INPUTS: [&str; 40] = [
     "number",
     "task_desc",
     "task_context",
@@ -99,7 +113,17 @@ const INPUTS: [&str; 30] = [
     "l2_answer",
     "l2_answer_hpu",
     "l2_answer_valid",
-    "print_ready",
+    "message_ready",
+    "rings_open",
+    "enabled",
+    "far_ready",
+    "put_left",
+    "host_put_left",
+    "far_done",
+    "far_done_valid",
+    "host_write",
+    "host_beat",
+    "host_keep",
     "imem_write",
     "imem_address",
     "imem_data",
@@ -108,15 +132,16 @@ const INPUTS: [&str; 30] = [
     "free_hpus",
 ];
 /// Outputs with valid and ready, and what they carry.
-const STREAMS: [(&str, &[&str]); 8] = [
+const STREAMS: [(&str, &[&str]); 9] = [
     ("load_request", &["load_request"]),
     ("done", &["done"]),
     ("fault", &["fault"]),
-    ("egress", &["egress_data", "egress_keep", "egress_last", "egress_frame"]),
+    ("egress", &["egress_data", "egress_keep", "egress_last", "egress_frame", "egress_put"]),
     ("dma", &["dma"]),
     ("dma_data", &["dma_data", "dma_last"]),
     ("place", &["place"]),
-    ("print", &["print"]),
+    ("message", &["message"]),
+    ("far", &["far_word"]),
 ];
 
 /// Cycles from the grant of an L2 access to its answer.
@@ -142,9 +167,10 @@ pub struct Bench {
     pub transfers: Vec<Transfer>,
     /// (frame, pkt) of packets handed on, and in which cycle.
     pub places: Vec<(u16, u64, u64)>,
-    /// (frame, context, HPU, characters) of what was printed, and pieces that were lost.
-    pub prints: Vec<(u16, u64, u64, Vec<u8>)>,
-    pub prints_lost: usize,
+    /// What handlers said.
+    pub messages: Vec<Said>,
+    /// What it is asked outside, and what it is told about it: see [`Far`].
+    pub far: Far,
     /// Contexts to be installed, one per cycle.
     pub installs: VecDeque<u64>,
     /// Tasks handed to HPUs.
@@ -153,17 +179,17 @@ pub struct Bench {
     pub begun: Vec<(usize, u64)>,
     /// Handles of DMA commands that the host has not answered: (HPU, handle).
     pub unanswered: VecDeque<(u64, u64)>,
-    ports: HashMap<&'static str, Port>,
+    pub(super) ports: HashMap<&'static str, Port>,
     packets: HashMap<u64, Vec<u8>>,
     next_packet: u64,
     offered: bool,
     reads: VecDeque<Vec<(Vec<u8>, bool)>>,
-    beat_offered: bool,
+    pub(super) beat_offered: bool,
     frame: Vec<u8>,
     dma_descs: VecDeque<Vec<u8>>,
     dma_data: Vec<u8>,
     dma_ends: VecDeque<Vec<u8>>,
-    held: [Option<Vec<Vec<u8>>>; 8],
+    held: [Option<Vec<Vec<u8>>>; 9],
     /// Answers of L2: when, HPU, what.
     l2_answers: VecDeque<(u64, u64, [u8; 5])>,
     /// Reservations of L2, by HPU and thread.
@@ -178,7 +204,8 @@ impl Bench {
             "l2_request",
             "l2_hpu",
             "l2_valid",
-            "print_lost",
+            "far_done_ready",
+            "host_ready",
             "begun",
             "loaded",
         ]);
@@ -186,6 +213,7 @@ impl Bench {
             ports.insert(name, model.port(name).unwrap_or_else(|error| panic!("{error}")));
         }
         model.set(ports["number"], CLUSTER);
+        model.set(ports["enabled"], 0xFFFF);
         model.reset(3);
         Self {
             model,
@@ -201,8 +229,8 @@ impl Bench {
             egress: vec![],
             transfers: vec![],
             places: vec![],
-            prints: vec![],
-            prints_lost: 0,
+            messages: vec![],
+            far: Far::default(),
             installs: VecDeque::new(),
             loaded: 0,
             begun: vec![],
@@ -223,11 +251,11 @@ impl Bench {
         }
     }
 
-    fn set(&mut self, port: &str, value: u64) {
+    pub(super) fn set(&mut self, port: &str, value: u64) {
         self.model.set(self.ports[port], value);
     }
 
-    fn is_set(&self, port: &str) -> bool {
+    pub(super) fn is_set(&self, port: &str) -> bool {
         self.model.is_set(self.ports[port])
     }
 
@@ -235,11 +263,11 @@ impl Bench {
         self.model.get_bytes(self.ports[port]).to_vec()
     }
 
-    fn chance(&mut self, percent: u32) -> bool {
+    pub(super) fn chance(&mut self, percent: u32) -> bool {
         percent > 0 && self.rng.random_range(0..100) < percent
     }
 
-    fn moves(&mut self) -> bool {
+    pub(super) fn moves(&mut self) -> bool {
         !self.chance(self.stall)
     }
 
@@ -298,18 +326,21 @@ impl Bench {
             "dma_ready",
             "dma_data_ready",
             "place_ready",
-            "print_ready",
+            "message_ready",
+            "far_ready",
             "l2_ready",
         ] {
             let moves = self.moves() && !(self.wire_blocked && ready == "egress_ready");
             self.set(ready, moves.into());
         }
-        self.beat_offered |= !self.reads.is_empty() && self.moves();
+        // The bus belongs to the host while it brings a beat.
+        self.beat_offered |= !self.reads.is_empty() && self.far.beat.is_none() && self.moves();
         self.set("load_valid", self.beat_offered.into());
         if let (true, Some(beats)) = (self.beat_offered, self.reads.front()) {
             self.model.set_bytes(self.ports["load_data"], &beats[0].0);
             self.model.set(self.ports["load_last"], beats[0].1.into());
         }
+        self.play_far();
         let answers = self.host_answers && !self.unanswered.is_empty() && self.moves();
         self.set("dma_done_valid", answers.into());
         if answers {
@@ -330,6 +361,7 @@ impl Bench {
             self.model.set_bytes(self.ports["l2_answer"], &answer);
         }
         self.model.eval();
+        self.end_far();
         if self.is_set("l2_valid") && self.is_set("l2_ready") {
             self.access_l2(now);
         }
@@ -394,7 +426,6 @@ impl Bench {
         self.loaded += usize::from(self.is_set("loaded"));
         let begun = self.model.get(self.ports["begun"]);
         self.begun.extend((0..8).filter(|hpu| begun >> hpu & 1 == 1).map(|hpu| (hpu, now)));
-        self.prints_lost += self.model.get(self.ports["print_lost"]).count_ones() as usize;
         for (i, (name, carried)) in STREAMS.iter().enumerate() {
             let valid = self.is_set(VALIDS[2 * i]);
             let ready = self.is_set(VALIDS[2 * i + 1]);
@@ -451,7 +482,9 @@ impl Bench {
                     "keep is not contiguous: {keep:#x}"
                 );
                 self.frame.extend(&first[..keep.count_ones() as usize]);
-                if last {
+                if last && content[4][0] == 1 {
+                    self.far.payloads.push(std::mem::take(&mut self.frame));
+                } else if last {
                     self.egress.push((slice(&content[3], 0, 16) as u16, std::mem::take(&mut self.frame)));
                 }
             }
@@ -462,17 +495,28 @@ impl Bench {
                     self.dma_ends.push_back(std::mem::take(&mut self.dma_data));
                 }
             }
-            "print" => {
-                let [who, frame, low, high] =
-                    [(0, 32), (32, 16), (48, 32), (80, 32)].map(|(at, width)| slice(first, at, width));
+            "message" => {
+                let mut at = 0;
+                let [opcode, who, frame, low, high, slot, length] = [4, 32, 16, 32, 32, 8, 32].map(|width| {
+                    at += width;
+                    slice(first, at - width, width)
+                });
                 assert_eq!(who >> 16 & 0xFF, CLUSTER);
                 let characters = [(low as u32).to_le_bytes(), (high as u32).to_le_bytes()].concat();
-                self.prints.push((
-                    frame as u16,
-                    who >> 4 & 15,
-                    who >> 8 & 0xFF,
-                    characters[..(who & 15) as usize].to_vec(),
-                ));
+                self.messages.push(Said {
+                    opcode: opcode as u8,
+                    frame: frame as u16,
+                    context: who >> 4 & 15,
+                    hpu: who >> 8 & 0xFF,
+                    slot,
+                    count: (who & 15) as usize,
+                    characters,
+                    length: length as u32,
+                });
+            }
+            "far" => {
+                self.far.words.push(slice(first, 0, 32) as u32);
+                self.hear_far();
             }
             _ => {
                 let get = |name| field("command", first, name);
@@ -511,7 +555,7 @@ impl Bench {
 }
 
 /// Valid and ready of [`STREAMS`].
-const VALIDS: [&str; 16] = [
+const VALIDS: [&str; 18] = [
     "load_request_valid",
     "load_request_ready",
     "done_valid",
@@ -526,6 +570,8 @@ const VALIDS: [&str; 16] = [
     "dma_data_ready",
     "place_valid",
     "place_ready",
-    "print_valid",
-    "print_ready",
+    "message_valid",
+    "message_ready",
+    "far_valid",
+    "far_ready",
 ];

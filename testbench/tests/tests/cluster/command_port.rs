@@ -1,8 +1,8 @@
-//! The command port against a model of its two threads, their arguments and their commands.
+//! Command port and command unit against a model of two threads, their words and their commands.
 
+use crate::cluster::command_dut::{Commands, CLUSTER, HPU};
 use crate::cluster::dut::Dut;
 use crate::hpu::fields::{bits, slice};
-use hpu_core::command_port::CommandPort;
 use rand::Rng;
 use rand_chacha::ChaCha8Rng;
 use spindle_contract::memory_map::{self as map, base, command};
@@ -16,12 +16,15 @@ const PATIENCE: u64 = 60;
 struct Limits {
     kind: u64,
     context: u64,
+    msg_slot: u64,
     frame: u64,
     has_packet: bool,
+    pkt: u64,
     slot: u64,
     packet_size: u64,
     scratch_beat: u64,
     scratch_size: u64,
+    host: u64,
     host_size: u64,
 }
 
@@ -31,12 +34,15 @@ impl Limits {
         Self {
             kind: rng.random_range(0..3),
             context: rng.random_range(0..16),
+            msg_slot: rng.random_range(0..256),
             frame: rng.random_range(0..0x10000),
             has_packet,
+            pkt: rng.random_range(0..1024),
             slot: rng.random_range(0..12),
             packet_size: if has_packet { rng.random_range(14..=2048) } else { 0 },
             scratch_beat: 0x280 + 64 * rng.random_range(0..4),
             scratch_size: 64 * rng.random_range(0..=64),
+            host: rng.random::<u64>() >> 1,
             host_size: [0, 64, 4096, 0xFFFF_FFFF][rng.random_range(0..4)],
         }
     }
@@ -45,41 +51,56 @@ impl Limits {
         bits(&[
             (self.kind, 2),
             (self.context, 4),
+            (self.msg_slot, 8),
             (self.frame, 16),
             (self.has_packet.into(), 1),
+            (self.pkt, 10),
+            (0, 16),
             (self.slot, 4),
             (self.packet_size, 12),
             (self.scratch_beat, 10),
             (self.scratch_size, 16),
+            (0, 20),
+            (0, 21),
+            (self.host & 0xFFFF_FFFF, 32),
+            (self.host >> 32, 32),
             (self.host_size, 32),
         ])
     }
+}
 
-    /// First beat of the source in L1 if the command is legal.
-    fn legal(&self, opcode: u64, [source, length, low, high]: [u64; 4]) -> Option<u64> {
-        let (in_packet, in_scratch) = (source >> 28 == u64::from(map::PACKET), source >> 28 == u64::from(map::SCRATCH));
-        let bound = if in_packet { self.packet_size } else { self.scratch_size };
-        let offset = source & 0xFFF_FFFF;
-        let source_ok = (in_packet || in_scratch) && offset % 64 == 0 && offset + length <= bound;
-        let host_ok = high == 0 && low + length <= self.host_size;
-        let first = if in_packet { self.slot * 32 } else { self.scratch_beat };
-        let legal = match opcode as u8 {
-            command::SEND_PACKET => source_ok && (14..=2048).contains(&length),
-            command::DMA_TO_HOST => source_ok && host_ok && (1..=2048).contains(&length),
-            command::PLACE => self.has_packet,
-            _ => false,
-        };
-        (legal && opcode < 16).then_some(first | (offset / 64))
-    }
+/// What a legal command becomes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Outcome {
+    /// Way, handle, context, frame, first beat, length, host address if it goes there.
+    Job(u64, u64, u64, u64, u64, u64, Option<u64>),
+    /// Frame, message slot, packet, handle.
+    Place(u64, u64, u64, u64),
+    /// Opcode, who, frame, low, high, message slot, length.
+    Message([u64; 7]),
+    /// Header and words.
+    Far(Vec<u32>),
 }
 
 /// A thread as its handler sees it.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 struct Thread {
     bank: u64,
-    arguments: [u64; 4],
+    words: [u32; 16],
     mine: u64,
     last: u64,
+    /// Handles that WAIT looks at.
+    waits: u64,
+}
+
+impl Thread {
+    fn of(bank: u64, last: u64) -> Self {
+        Self { bank, words: [0; 16], mine: 0, last, waits: 15 }
+    }
+}
+
+const fn at(offset: u32) -> usize {
+    offset as usize / 4
 }
 
 struct Bench {
@@ -89,64 +110,187 @@ struct Bench {
     threads: [Thread; 2],
     busy: u64,
     error: u64,
-    /// Packet slot of each handle, if it reads one.
+    rings: u64,
+    enabled: u64,
+    /// Packet slot of each handle, if it is read or written.
     slots: [Option<u64>; 4],
-    /// The command that the mover has not taken.
-    offered: Option<[u64; 7]>,
-    printed: Option<([u64; 4], u64)>,
+    /// What must come out, and words of a far command that have come.
+    expected: Vec<Outcome>,
+    heard: Vec<u32>,
+    /// A put, and a put of host memory or a get, that the initiator has not taken.
+    puts: [bool; 2],
+    /// Atomics under way.
+    atomics: u64,
     answers: [u64; 3],
+    seen: [u64; 4],
 }
 
 impl Bench {
-    /// A cycle in which everybody else does something; true if a command ended in it.
+    fn outcome(&self, state: &Thread, opcode: u64, handle: u64) -> Option<Outcome> {
+        let limits = &self.limits[state.bank as usize];
+        let word = |offset| u64::from(state.words[at(offset)]);
+        let (source, length) = (word(map::CMD_SOURCE), word(map::CMD_LENGTH));
+        let (low, high) = (word(map::CMD_ADDR_LO), word(map::CMD_ADDR_HI));
+        if opcode >= 16 || self.enabled >> opcode & 1 == 0 {
+            return None;
+        }
+        let opcode = opcode as u8;
+        let (in_packet, in_scratch) = (source >> 28 == u64::from(map::PACKET), source >> 28 == u64::from(map::SCRATCH));
+        let bound = if in_packet { limits.packet_size } else { limits.scratch_size };
+        let offset = source & 0xFFF_FFFF;
+        let source_ok =
+            (in_packet || in_scratch) && offset % 64 == 0 && (1..=2048).contains(&length) && offset + length <= bound;
+        let beat = (if in_packet { limits.slot * 32 } else { limits.scratch_beat }) | (offset / 64 & 0x3FF);
+        let host_ok = high == 0 && low + length <= limits.host_size;
+        let host = limits.host.wrapping_add(low);
+        let node_ok = word(map::CMD_NODE) >> 8 & 0xFF == 0;
+        let job = |way, address| Outcome::Job(way, handle, limits.context, limits.frame, beat, length, address);
+        let who = |count| count | limits.context << 4 | HPU << 8 | CLUSTER << 16 | limits.kind << 24;
+        let say =
+            |count| Outcome::Message([opcode.into(), who(count), limits.frame, low, high, limits.msg_slot, length]);
+        let header = (u64::from(opcode) << 25 | HPU << 22 | handle << 20 | limits.context << 16 | limits.frame) as u32;
+        let far = |first: u64, address: u64, rest: &[u32]| {
+            let words = [first as u32, length as u32, address as u32, (address >> 32) as u32];
+            let rest = rest.iter().map(|offset| state.words[at(*offset)]);
+            Outcome::Far([header].into_iter().chain(words).chain(rest).collect())
+        };
+        let given = high << 32 | low;
+        let put = [map::CMD_NODE, map::CMD_KEY, map::CMD_OFFSET];
+        match opcode {
+            command::SEND_PACKET => (source_ok && length >= 14).then(|| job(0, None)),
+            command::PLACE => {
+                limits.has_packet.then_some(Outcome::Place(limits.frame, limits.msg_slot, limits.pkt, handle))
+            }
+            command::DMA_TO_HOST => (source_ok && host_ok).then(|| job(2, Some(host))),
+            command::PRINT => Some(say(length.min(8))),
+            command::EVENT | command::COMPLETE => (self.rings >> limits.context & 1 == 1).then(|| say(length.min(8))),
+            command::DMA_FROM_HOST => (source_ok && host_ok).then(|| far(beat, host, &[])),
+            command::PUT => (source_ok && node_ok).then(|| far(source, given, &put)),
+            command::PUT_HOST => (length > 0 && source + length <= limits.host_size && node_ok).then(|| {
+                let address = limits.host.wrapping_add(source);
+                let Outcome::Far(mut words) = far(address, given, &put) else { unreachable!() };
+                words.push((address >> 32) as u32);
+                Outcome::Far(words)
+            }),
+            command::GET => (length > 0 && node_ok).then(|| {
+                let more = [map::CMD_OTHER_LO, map::CMD_OTHER_HI, map::CMD_RESULT_LO];
+                far(source, given, &[&put[..], &more].concat())
+            }),
+            command::HOST_CAS | command::HOST_ADD => {
+                let aligned = (length == 4 || length == 8) && host % length == 0;
+                let more: &[u32] =
+                    if opcode == command::HOST_CAS { &[map::CMD_OTHER_LO, map::CMD_OTHER_HI] } else { &[] };
+                (aligned && host_ok).then(|| far(source, host, &[&put[..], more].concat()))
+            }
+            _ => None,
+        }
+    }
+
+    /// A cycle in which everybody else does something.
     fn cycle(&mut self) {
-        let ends = if self.rng.random_range(0..6) == 0 { self.busy & self.rng.random_range(0..16) } else { 0 };
+        // Atomics end with their result.
+        let ends =
+            if self.rng.random_range(0..6) == 0 { self.busy & !self.atomics & self.rng.random_range(0..16) } else { 0 };
         let failed = ends & self.rng.random_range(0..16);
-        let (moves, prints) = (self.rng.random_range(0..4) == 0, self.rng.random_range(0..3) == 0);
-        // A command that has not been taken does not end.
-        let ends = ends & !self.offered.map_or(0, |offered| 1 << offered[2]);
+        // What has not come out does not end.
+        let waiting = self.expected.iter().fold(0, |handles, outcome| match outcome {
+            Outcome::Job(_, handle, ..) | Outcome::Place(.., handle) => handles | 1 << handle,
+            Outcome::Message(_) => handles,
+            Outcome::Far(words) => handles | 1 << (words[0] >> 20 & 3),
+        });
+        let ends = ends & !waiting;
         let probe = self.rng.random_range(0..12);
         self.dut.set("complete", ends);
         self.dut.set("failed", failed);
-        self.dut.set("command_ready", moves.into());
-        self.dut.set("print_ready", prints.into());
+        for (ready, share) in [("place_ready", 4), ("message_ready", 3), ("far_ready", 2)] {
+            let ready_now = self.rng.random_range(0..share) == 0;
+            self.dut.set(ready, ready_now.into());
+        }
+        for (i, port) in ["put_left", "host_put_left"].into_iter().enumerate() {
+            let left = self.puts[i] && self.expected.is_empty() && self.rng.random_range(0..8) == 0;
+            self.puts[i] &= !left;
+            self.dut.set(port, left.into());
+        }
         self.dut.set("probe", probe);
         self.dut.model.eval();
-        let pending = (0..2).fold(0, |bits, t| bits | u64::from(self.busy & self.threads[t].mine != 0) << t);
+        // The record that the unit looks at.
+        let index = self.dut.get("index");
+        self.dut.set_bytes("limits", &self.limits[index as usize & 3].bytes());
+        self.dut.model.eval();
+        let pending = (0..2).fold(0, |bits, t| {
+            let thread = &self.threads[t];
+            bits | u64::from(self.busy & thread.mine & thread.waits != 0) << t
+        });
         assert_eq!(self.dut.get("port_pending"), pending);
-        assert_eq!(self.dut.high("port_full"), self.busy == 15 || self.offered.is_some());
+        assert!(self.dut.high("port_full") || self.busy != 15);
         let used = (0..4).any(|h| self.busy >> h & 1 == 1 && self.slots[h] == Some(probe));
         assert_eq!(self.dut.high("probe_used"), used, "slot {probe}");
-        assert_eq!(self.dut.high("command_valid"), self.offered.is_some());
-        if let Some(wanted) = self.offered {
-            let command = self.dut.bytes("command");
-            let mut at = 0;
-            let is = [4, 2, 2, 16, 10, 12, 32].map(|width| {
-                at += width;
-                slice(&command, at - width, width)
-            });
-            // A PLACE carries no source.
-            let count = if wanted[0] == u64::from(command::PLACE) { 4 } else { 7 };
-            assert_eq!(is[..count], wanted[..count]);
-            if moves {
-                self.offered = None;
-            }
-        }
-        if self.dut.high("print_valid") && prints {
-            let print = self.dut.bytes("print");
-            let seen = [(0, 32), (32, 16), (48, 32), (80, 32)].map(|(at, width)| slice(&print, at, width));
-            assert!(self.printed.replace((seen, 0)).is_none(), "printed once");
-        }
+        self.listen();
         self.busy &= !ends;
         self.error |= ends & failed;
         self.dut.model.tick();
-        for port in ["port_write", "port_read", "begins", "limits_write"] {
+        for port in ["port_write", "port_read", "begins"] {
             self.dut.set(port, 0);
         }
     }
 
-    fn access(&mut self, kind: &str, thread: usize, bank: u64, word: u64, data: u64) {
-        self.dut.set_bytes("port", &bits(&[(thread as u64, 1), (bank, 2), (word, 4), (data, 32)]));
+    /// What comes out is what was expected.
+    fn listen(&mut self) {
+        let fields = |bytes: &[u8], widths: &[usize]| -> Vec<u64> {
+            let mut at = 0;
+            widths
+                .iter()
+                .map(|width| {
+                    at += width;
+                    slice(bytes, at - width, *width)
+                })
+                .collect()
+        };
+        let mut come = vec![];
+        if self.dut.high("job_valid") {
+            let f = fields(&self.dut.bytes("job"), &[2, 3, 2, 4, 16, 10, 12, 64]);
+            assert_eq!(f[1], HPU);
+            come.push(Outcome::Job(f[0], f[2], f[3], f[4], f[5], f[6], (f[0] == 2).then_some(f[7])));
+        }
+        if self.dut.high("place_valid") && self.dut.get("place_ready") == 1 {
+            let place = self.dut.bytes("place");
+            let get = |name| crate::hpu::fields::field("command", &place, name);
+            come.push(Outcome::Place(get("frame"), get("msg_slot"), get("pkt"), get("handle")));
+        }
+        if self.dut.high("message_valid") && self.dut.get("message_ready") == 1 {
+            let f = fields(&self.dut.bytes("message"), &[4, 32, 16, 32, 32, 8, 32]);
+            come.push(Outcome::Message(f.try_into().expect("seven fields")));
+        }
+        if self.dut.high("far_valid") && self.dut.get("far_ready") == 1 {
+            self.heard.push(self.dut.get("far_word") as u32);
+            let whole = self.expected.iter().find_map(|outcome| match outcome {
+                Outcome::Far(words) => Some(words.len()),
+                _ => None,
+            });
+            if whole == Some(self.heard.len()) {
+                come.push(Outcome::Far(std::mem::take(&mut self.heard)));
+            }
+        }
+        for outcome in come {
+            // A put of handler memory tells the initiator no place: its bytes come with the job.
+            let same = |wanted: &Outcome| match (wanted, &outcome) {
+                (Outcome::Far(a), Outcome::Far(b)) if a[0] >> 25 == u32::from(command::PUT) => a[2..] == b[2..],
+                _ => *wanted == outcome,
+            };
+            let place = self.expected.iter().position(same);
+            let place = place.unwrap_or_else(|| panic!("{outcome:x?} comes instead of {:x?}", self.expected));
+            self.expected.remove(place);
+            self.seen[match outcome {
+                Outcome::Job(..) => 0,
+                Outcome::Place(..) => 1,
+                Outcome::Message(_) => 2,
+                Outcome::Far(_) => 3,
+            }] += 1;
+        }
+    }
+
+    fn access(&mut self, kind: &str, thread: usize, bank: u64, word: usize, data: u32) {
+        self.dut.set_bytes("port", &bits(&[(thread as u64, 1), (bank, 2), (word as u64, 4), (data.into(), 32)]));
         self.dut.set(kind, 1);
     }
 
@@ -159,104 +303,145 @@ impl Bench {
             }
         };
         self.limits[bank as usize] = Limits::random(&mut self.rng);
-        let bytes = self.limits[bank as usize].bytes();
-        self.dut.set("limits_write", 1);
-        self.dut.set("limits_bank", bank);
-        self.dut.set_bytes("limits", &bytes);
-        self.cycle();
-        let before = self.threads[thread].bank;
         self.dut.set("begins", 1);
         self.dut.set("begin_thread", thread as u64);
         self.dut.set("begin_bank", bank);
         self.cycle();
-        self.threads[thread] = Thread { bank, last: self.threads[thread].last, ..Thread::default() };
+        let before = self.threads[thread];
+        self.threads[thread] = Thread::of(bank, before.last);
         // A late store of the handler before is none of the new one's business.
         if self.rng.random() {
             let word = self.rng.random_range(0..4);
-            self.access("port_write", thread, before, word, 0x5555);
+            self.access("port_write", thread, before.bank, word, 0x5555);
             self.cycle();
         }
     }
 
-    fn argument(&mut self, limits: &Limits, word: u64) -> u64 {
+    fn argument(&mut self, limits: &Limits, word: usize) -> u32 {
         let rng = &mut self.rng;
+        let any: u32 = rng.random();
         match word {
-            0 => {
+            0 if rng.random_range(0..4) > 0 => {
                 let region = [map::PACKET, map::PACKET, map::SCRATCH, map::SCRATCH, map::STACK][rng.random_range(0..5)];
-                let offset = 64 * rng.random_range(0..36);
                 let stray = if rng.random_range(0..8) == 0 { 1 << rng.random_range(0..28) } else { 0 };
-                u64::from(base(region)) | offset | stray
+                base(region) | 64 * rng.random_range(0..36) | stray
             }
+            0 => [0, any & 0xFFF, limits.host_size as u32, any][rng.random_range(0..4)],
             1 => {
-                let about = [0, 14, 8, 64, limits.packet_size, limits.scratch_size, 2048][rng.random_range(0..7)];
-                (about + rng.random_range(0..3) + if rng.random_range(0..16) == 0 { 1 << 16 } else { 0 })
-                    .saturating_sub(1)
+                let about = [1, 14, 8, 9, 5, 64, limits.packet_size, limits.scratch_size, 2048][rng.random_range(0..9)];
+                let more = rng.random_range(0..3) + if rng.random_range(0..16) == 0 { 1 << 16 } else { 0 };
+                (about + more).saturating_sub(1) as u32
             }
-            2 => [0, rng.random_range(0..4096), limits.host_size, rng.random::<u32>().into()][rng.random_range(0..4)],
-            _ => {
-                if rng.random_range(0..4) == 0 {
-                    rng.random::<u32>().into()
-                } else {
-                    0
-                }
+            2 => {
+                let aligned = 8 - (limits.host & 7) as u32;
+                [0, aligned, rng.random_range(0..4096), limits.host_size as u32, any][rng.random_range(0..5)]
             }
+            3 => any * u32::from(rng.random_range(0..4) == 0),
+            10 => any & if rng.random_range(0..4) > 0 { 0xFFFF_00FF } else { u32::MAX },
+            _ => any,
         }
     }
 
     fn issue(&mut self, thread: usize) {
         let state = self.threads[thread];
-        let limits = self.limits[state.bank as usize];
         let opcode = if self.rng.random_range(0..12) == 0 {
             self.rng.random::<u32>().into()
         } else {
-            self.rng.random_range(1..5)
+            self.rng.random_range(1..13)
         };
-        let beat = limits.legal(opcode, state.arguments);
-        self.access("port_write", thread, state.bank, 4, opcode);
-        self.printed = None;
+        self.access("port_write", thread, state.bank, at(map::CMD_ISSUE), opcode as u32);
+        self.threads[thread].words[at(map::CMD_ISSUE)] = opcode as u32;
         let (mut answer, mut cycles) = (0, 0);
+        let tells = [command::PRINT, command::EVENT, command::COMPLETE].map(u64::from).contains(&opcode);
+        let mut before = self.busy;
         while answer == 0 {
-            // Whether there is room is decided in the cycle before the answer.
-            let (busy, offered) = (self.busy, self.offered);
+            // The handle is chosen when the unit takes the command, the earlier the lower.
             self.cycle();
-            answer = self.dut.get("issue_done") | self.dut.get("issue_refused") << 1 | self.dut.get("issue_full") << 2;
+            answer = self.dut.get("done") | self.dut.get("refused") << 1 | self.dut.get("full") << 2;
             cycles += 1;
             assert!(cycles < PATIENCE, "no answer to opcode {opcode:#x}");
-            if answer == 1 && opcode != u64::from(command::PRINT) {
-                let handle = (0..4).find(|handle| busy >> handle & 1 == 0).expect("a handle is free");
-                assert!(beat.is_some() && offered.is_none(), "{opcode} {:x?} {limits:x?}", state.arguments);
-                self.busy |= 1 << handle;
-                self.error &= !(1 << handle);
-                self.threads[1 - thread].mine &= !(1 << handle);
-                self.threads[thread].mine |= 1 << handle;
-                self.threads[thread].last = handle;
-                let in_packet =
-                    opcode != u64::from(command::PLACE) && state.arguments[0] >> 28 == u64::from(map::PACKET);
-                self.slots[handle as usize] = in_packet.then_some(limits.slot);
-                let [_, length, low, _] = state.arguments;
-                self.offered =
-                    Some([opcode, state.bank, handle, limits.frame, beat.unwrap_or(0) & 0x3FF, length & 0xFFF, low]);
-            }
-            match answer {
-                2 => assert!(
-                    beat.is_none() && opcode != u64::from(command::PRINT),
-                    "{opcode} {:x?} {limits:x?}",
-                    state.arguments
-                ),
-                4 => assert!(beat.is_some() && (busy == 15 || offered.is_some())),
-                _ => assert!(answer < 2),
+            if cycles == 1 {
+                before = self.busy;
             }
         }
-        if opcode == u64::from(command::PRINT) {
-            assert_eq!(answer, 1);
-            let count = state.arguments[1].min(8);
-            let who = count | limits.context << 4 | 5 << 8 | 6 << 16 | limits.kind << 24;
-            let seen = self.printed.take().map(|printed| printed.0);
-            let wanted = (count > 0).then_some([who, limits.frame, state.arguments[2], state.arguments[3]]);
-            assert_eq!(seen, wanted, "what is printed");
-        } else {
-            assert!(self.printed.is_none());
-            self.answers[answer.trailing_zeros() as usize] += 1;
+        let handle = u64::from((!before).trailing_zeros());
+        let outcome = self.outcome(&state, opcode, handle & 3);
+        let legal = outcome.is_some();
+        let words = state.words;
+        assert_eq!(
+            answer == 2,
+            !legal,
+            "opcode {opcode}, answer {answer}, {words:x?} {:x?}",
+            self.limits[state.bank as usize]
+        );
+        self.answers[answer.trailing_zeros() as usize] += 1;
+        if answer != 1 {
+            return;
+        }
+        if let Some(Outcome::Message([_, who, ..])) = outcome {
+            if opcode != u64::from(command::PRINT) || who & 15 > 0 {
+                self.expected.extend(outcome);
+            }
+            return;
+        }
+        assert!(!tells && before != 15, "a command has a handle");
+        let is_put = opcode == u64::from(command::PUT);
+        let host_put = [command::PUT_HOST, command::GET].map(u64::from).contains(&opcode);
+        assert!(!(is_put && self.puts[0]) && !(host_put && self.puts[1]), "one at a time goes to the initiator");
+        self.puts[0] |= is_put;
+        self.puts[1] |= host_put;
+        if is_put {
+            let limits = self.limits[state.bank as usize];
+            let source = u64::from(words[0]);
+            let first = if source >> 28 == u64::from(map::PACKET) { limits.slot * 32 } else { limits.scratch_beat };
+            let beat = first | (source >> 6 & 0x3FF);
+            self.expected.push(Outcome::Job(1, handle, limits.context, limits.frame, beat, words[1].into(), None));
+        }
+        self.expected.extend(outcome);
+        self.busy |= 1 << handle;
+        self.error &= !(1 << handle);
+        let atomic = [command::HOST_CAS, command::HOST_ADD].map(u64::from).contains(&opcode);
+        self.atomics = self.atomics & !(1 << handle) | u64::from(atomic) << handle;
+        self.threads[1 - thread].mine &= !(1 << handle);
+        self.threads[thread].mine |= 1 << handle;
+        self.threads[thread].last = handle;
+        let moves = [command::SEND_PACKET, command::DMA_TO_HOST, command::DMA_FROM_HOST, command::PUT];
+        let in_packet = moves.map(u64::from).contains(&opcode) && words[0] >> 28 == map::PACKET;
+        self.slots[handle as usize] = in_packet.then_some(self.limits[state.bank as usize].slot);
+    }
+
+    /// An atomic ends: its result is there when its handle is free, if its handler is.
+    fn give_result(&mut self) {
+        if self.busy & self.atomics == 0 || !self.expected.is_empty() {
+            return;
+        }
+        let handle = u64::from((self.busy & self.atomics).trailing_zeros());
+        let value: u64 = self.rng.random();
+        self.dut.set_bytes("far_done", &bits(&[(0, 3), (HPU, 3), (handle, 2), (0, 1), (1, 1), (value, 64)]));
+        self.dut.set("result_valid", 1);
+        let owner = (0..2).find(|t| self.threads[*t].mine >> handle & 1 == 1);
+        let mut cycles = 0;
+        let mut ready = false;
+        while !ready {
+            // The HPU may write meanwhile.
+            if cycles < 4 && self.rng.random() {
+                let thread = self.rng.random_range(0..2usize);
+                let (word, data) = (11, self.rng.random());
+                let bank = self.threads[thread].bank;
+                self.access("port_write", thread, bank, word, data);
+                self.threads[thread].words[word] = data;
+            }
+            self.dut.model.eval();
+            ready = self.dut.high("result_ready");
+            self.cycle();
+            cycles += 1;
+            assert!(cycles < PATIENCE, "a result is kept");
+        }
+        self.dut.set("result_valid", 0);
+        self.atomics &= !(1 << handle);
+        if let Some(owner) = owner {
+            self.threads[owner].words[8] = value as u32;
+            self.threads[owner].words[9] = (value >> 32) as u32;
         }
     }
 }
@@ -264,54 +449,72 @@ impl Bench {
 #[test]
 fn two_threads_against_a_model() {
     run_with_wave_on_failure("command_port", |wave| {
-        let dut = Dut::new(wave, &mut CommandPort::default(), "command_port");
-        let threads = [Thread::default(), Thread { bank: 1, ..Thread::default() }];
-        let (busy, error, slots) = (0, 0, [None; 4]);
+        let dut = Dut::new(wave, &mut Commands::new(), "commands");
         let mut bench = Bench {
             dut,
             rng: wave.rng(),
             limits: [Limits::default(); 4],
-            threads,
-            busy,
-            error,
-            slots,
-            offered: None,
-            printed: None,
+            threads: [Thread::of(0, 0), Thread::of(1, 0)],
+            busy: 0,
+            error: 0,
+            rings: 0,
+            enabled: 0xFFFF,
+            slots: [None; 4],
+            expected: vec![],
+            heard: vec![],
+            puts: [false; 2],
+            atomics: 0,
             answers: [0; 3],
+            seen: [0; 4],
         };
-        bench.dut.set("number", 6);
-        bench.dut.set("hpu", 5);
         (0..2).for_each(|thread| bench.begin(thread));
-        for _ in 0..12_000 {
+        for step in 0..16_000 {
+            if step % 500 == 0 {
+                bench.rings = bench.rng.random_range(0..0x10000);
+                bench.enabled = 0xFFFF & !(1 << bench.rng.random_range(0..13));
+                let (rings, enabled) = (bench.rings, bench.enabled);
+                bench.dut.set("rings_open", rings);
+                bench.dut.set("enabled", enabled);
+            }
             let thread = bench.rng.random_range(0..2usize);
             let state = bench.threads[thread];
             let limits = bench.limits[state.bank as usize];
-            match bench.rng.random_range(0..20) {
+            match bench.rng.random_range(0..24) {
                 0 => bench.begin(thread),
-                1..9 => {
-                    let word = bench.rng.random_range(0..4);
+                1..12 => {
+                    let word = [0, 0, 1, 1, 2, 2, 3, 8, 10, 10, 11, 12, 13, 14, 15][bench.rng.random_range(0..15)];
                     let value = bench.argument(&limits, word);
                     bench.access("port_write", thread, state.bank, word, value);
-                    bench.threads[thread].arguments[word as usize] = value;
                     bench.cycle();
+                    bench.threads[thread].words[word] = value;
+                    if word == at(map::CMD_WAIT_HANDLE) {
+                        bench.threads[thread].waits = 1 << (value & 3);
+                    }
                 }
-                9..12 => {
-                    let word = bench.rng.random_range(0..8);
+                12..15 => {
+                    let word = bench.rng.random_range(0..16);
                     bench.access("port_read", thread, state.bank, word, 0);
                     let wanted = match word {
-                        0..4 => state.arguments[word as usize],
                         4 => state.last,
                         5 => bench.busy & state.mine,
                         6 => bench.error & state.mine,
-                        _ => 0,
+                        _ => state.words[word].into(),
                     };
+                    let over = bench.busy & state.mine & state.waits == 0;
                     bench.cycle();
                     assert_eq!(bench.dut.get("port_data"), wanted, "word {word} of thread {thread}");
+                    if word == at(map::CMD_WAIT) && over {
+                        bench.threads[thread].waits = 15;
+                    }
                 }
-                12..18 => bench.issue(thread),
+                15..22 => bench.issue(thread),
+                22 => bench.give_result(),
                 _ => bench.cycle(),
             }
         }
+        (0..200).for_each(|_| bench.cycle());
+        assert!(bench.expected.is_empty(), "{:?}", bench.expected);
         assert!(bench.answers.iter().all(|count| *count > 30), "done, refused, full: {:?}", bench.answers);
+        assert!(bench.seen.iter().all(|count| *count > 100), "jobs, places, messages, far: {:?}", bench.seen);
     });
 }

@@ -2,10 +2,12 @@
 
 mod atomics;
 mod cluster_bench;
+mod command_dut;
 mod command_port;
 mod commands;
 mod contention;
 mod dut;
+mod far;
 mod handlers;
 mod instruction_memory;
 mod l1;

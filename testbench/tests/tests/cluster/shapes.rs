@@ -2,12 +2,12 @@
 
 use crate::cluster::cluster_bench;
 use hpu_core::command_port::CommandPort;
+use hpu_core::command_unit::CommandUnit;
 use hpu_core::instruction_memory::InstructionMemory;
 use hpu_core::l1::L1;
 use hpu_core::l1_atomics::L1Atomics;
 use hpu_core::loader::Loader;
 use hpu_core::mover::Mover;
-use hpu_core::printer::Printer;
 use hpu_core::remote_router::RemoteRouter;
 use hpu_core::reporter::Reporter;
 use hpu_core::slots::Slots;
@@ -25,8 +25,8 @@ fn every_shape_is_lint_clean() {
         loader_of_one: Loader::new(&Config { hpus: 1, ..Config::SIM });
         loader_of_eight: Loader::new(&Config { clusters: 1, hpus: 8, ..Config::SIM });
         command_port: CommandPort::default();
-        mover: Mover::new(8);
-        printer: Printer::new(8);
+        mover: Mover::default();
+        command_unit: CommandUnit::new(8);
         reporter: Reporter::new(8);
         slots: Slots::default();
     };

@@ -1,0 +1,104 @@
+//! Completions: tells the clusters which of their far commands are over, one at a time.
+//!
+//! | neighbour | ports |
+//! |---|---|
+//! | initiator | in `put_done`, `put_done_valid`: always taken |
+//! | rvma | in `atomic_done`, `atomic_done_valid`: always taken; out `atomic_ended`, to the far unit |
+//! | host writer | in `read_done`, `read_done_valid` / out `read_done_ready` |
+//! | clusters | out `done`, `done_valid` / in `done_ready` |
+//!
+//! Puts before atomics before reads. Latency 2 cycles, reads 1. A completion without a result is taken at once, one with a result when the port of its HPU
+//! has written it down. There is room for a completion of every handle, so nothing is lost.
+
+use crate::types::{FarDone, Issuer};
+use spindle_blocks::desc::{HostAtomicDone, PutDone};
+use spindle_blocks::fifo::LutFifo;
+use spindle_verilog::prelude::*;
+
+/// The completions. See the module text.
+#[derive(LogicBlock, Default)]
+pub struct Completions {
+    /// Core clock.
+    pub clock: Signal<In, Clock>,
+    /// Synchronous reset, active high.
+    pub reset: Signal<In, Bit>,
+    /// A put or get is over.
+    pub put_done: Signal<In, PutDone>,
+    /// There is one.
+    pub put_done_valid: Signal<In, Bit>,
+    /// An atomic is over.
+    pub atomic_done: Signal<In, HostAtomicDone>,
+    /// There is one.
+    pub atomic_done_valid: Signal<In, Bit>,
+    /// It is told.
+    pub atomic_ended: Signal<Out, Bit>,
+    /// A read is over.
+    pub read_done: Signal<In, FarDone>,
+    /// There is one.
+    pub read_done_valid: Signal<In, Bit>,
+    /// It is taken.
+    pub read_done_ready: Signal<Out, Bit>,
+    /// A command is over.
+    pub done: Signal<Out, FarDone>,
+    /// There is one.
+    pub done_valid: Signal<Out, Bit>,
+    /// Its cluster takes it.
+    pub done_ready: Signal<In, Bit>,
+    puts: LutFifo<PutDone, 8>,
+    atomics: LutFifo<HostAtomicDone, 4>,
+    told: DFF<FarDone>,
+    telling: Reg<Bit>,
+}
+
+impl Logic for Completions {
+    #[hdl]
+    fn update(&mut self) {
+        regs!(self, clock, reset, telling);
+        dffs!(self, clock, told);
+        clocks!(self, clock, reset, puts, atomics);
+        self.puts.write.next = self.put_done.val();
+        self.puts.write_valid.next = self.put_done_valid.val();
+        self.atomics.write.next = self.atomic_done.val();
+        self.atomics.write_valid.next = self.atomic_done_valid.val();
+        let free = !self.telling.q.val() | self.done_ready.val();
+        let put = self.puts.read.val();
+        let atomic = self.atomics.read.val();
+        let by_put = self.puts.read_valid.val();
+        let by_atomic = self.atomics.read_valid.val() & !by_put;
+        let by_read = self.read_done_valid.val() & !by_put & !self.atomics.read_valid.val();
+        self.puts.read_ready.next = free;
+        self.atomics.read_ready.next = free & !by_put;
+        self.atomic_ended.next = free & by_atomic;
+        self.read_done_ready.next = free & by_read;
+        if free {
+            self.telling.d.next = by_put | by_atomic | by_read;
+            self.told.d.next = if by_put {
+                FarDone {
+                    cluster: put.cluster,
+                    issuer: Issuer { hpu: put.hpu, handle: put.handle.get_bits::<2>(0) },
+                    error: put.error,
+                    has_result: false,
+                    result: atomic.value,
+                }
+            } else if by_atomic {
+                FarDone {
+                    cluster: atomic.cluster,
+                    issuer: Issuer { hpu: atomic.hpu, handle: atomic.handle.get_bits::<2>(0) },
+                    error: atomic.error,
+                    has_result: !atomic.error,
+                    result: atomic.value,
+                }
+            } else {
+                FarDone {
+                    cluster: self.read_done.val().cluster,
+                    issuer: self.read_done.val().issuer,
+                    error: self.read_done.val().error,
+                    has_result: false,
+                    result: atomic.value,
+                }
+            };
+        }
+        self.done.next = self.told.q.val();
+        self.done_valid.next = self.telling.q.val();
+    }
+}

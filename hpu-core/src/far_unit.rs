@@ -1,0 +1,313 @@
+//! Far unit: gathers the words of commands that are done outside the clusters, and gives each to whoever does it.
+//!
+//! | neighbour | ports |
+//! |---|---|
+//! | clusters | in `word[i]`, `valid[i]` / out `ready[i]`; out `put_left`, `host_put_left`: a bit per cluster |
+//! | registers | in `policy`, `policy_index`, `policy_valid`: which process a context belongs to |
+//! | rvma | out `host_read`, `host_read_valid` / in `host_read_ready`; out `host_atomic`, `host_atomic_valid` / in `host_atomic_ready` |
+//! | host writer | out `place`, with `host_read`: L1 beat where the bytes go |
+//! | initiator | out `put`, `put_valid` / in `put_ready`: payload on the egress stream; out `host_put`, `host_put_valid` / in `host_put_ready` |
+//! | put order | out `put_pushed`, `put_cluster`: whose payload comes next |
+//! | completions | in `atomic_ended`: an atomic is over |
+//!
+//! A command comes as a header {opcode 4, HPU 3, handle 2, context 4, frame 16} and its words in the order SOURCE, LENGTH, ADDR_LO, ADDR_HI, NODE, KEY, OFFSET,
+//! OTHER_LO, OTHER_HI, RESULT_LO, as many as its opcode has; SOURCE and ADDR are translated already, and the last word of a PUT_HOST is the high half of its host address.
+//! One word per cycle, one cluster after the other, round robin; a command of n words is offered in the cycle after its last word.
+//!
+//! Puts wait for the initiator in queues of their own, which hold one of each cluster, so they hold up nobody. A read of host memory waits while `rvma` has enough of them; at most 16
+//! atomics are under way. Meanwhile the other far commands wait too.
+
+use crate::command_unit::{last_step, ADD, CAS, DMA_IN, GET, PUT, PUT_HOST};
+use spindle_blocks::arbiter::RoundRobin;
+use spindle_blocks::desc::{ContextPolicy, HostAtomic, HostRead, PutDesc};
+use spindle_blocks::fifo::LutFifo;
+use spindle_blocks::ram::LutMemory;
+use spindle_contract::events::atomic;
+use spindle_verilog::prelude::*;
+
+const COMPARE_AND_SWAP: u64 = atomic::COMPARE_AND_SWAP as u64;
+const FETCH_AND_ADD: u64 = atomic::FETCH_AND_ADD as u64;
+
+/// Who asks for what.
+#[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
+pub struct FarHeader {
+    /// Frame sequence number.
+    pub frame: Bits<16>,
+    /// Context.
+    pub context: Bits<4>,
+    /// Handle.
+    pub handle: Bits<2>,
+    /// HPU.
+    pub hpu: Bits<3>,
+    /// As in `memory_map::command`.
+    pub opcode: Bits<4>,
+}
+
+/// The far unit. See the module text.
+#[derive(LogicBlock)]
+pub struct FarUnit {
+    /// Core clock.
+    pub clock: Signal<In, Clock>,
+    /// Synchronous reset, active high.
+    pub reset: Signal<In, Bit>,
+    /// Words of each cluster.
+    pub word: Vec<Signal<In, Bits<32>>>,
+    /// There is one.
+    pub valid: Vec<Signal<In, Bit>>,
+    /// It is taken.
+    pub ready: Vec<Signal<Out, Bit>>,
+    /// Policy of a context.
+    pub policy: Signal<In, ContextPolicy>,
+    /// The context.
+    pub policy_index: Signal<In, Bits<4>>,
+    /// It is installed.
+    pub policy_valid: Signal<In, Bit>,
+    /// Read of host memory.
+    pub host_read: Signal<Out, HostRead>,
+    /// L1 beat where its bytes go.
+    pub place: Signal<Out, Bits<10>>,
+    /// There is one.
+    pub host_read_valid: Signal<Out, Bit>,
+    /// It is taken.
+    pub host_read_ready: Signal<In, Bit>,
+    /// Atomic on host memory.
+    pub host_atomic: Signal<Out, HostAtomic>,
+    /// There is one.
+    pub host_atomic_valid: Signal<Out, Bit>,
+    /// It is taken.
+    pub host_atomic_ready: Signal<In, Bit>,
+    /// An atomic is over.
+    pub atomic_ended: Signal<In, Bit>,
+    /// Put of handler memory.
+    pub put: Signal<Out, PutDesc>,
+    /// There is one.
+    pub put_valid: Signal<Out, Bit>,
+    /// It is taken.
+    pub put_ready: Signal<In, Bit>,
+    /// Put of host memory, or get.
+    pub host_put: Signal<Out, PutDesc>,
+    /// There is one.
+    pub host_put_valid: Signal<Out, Bit>,
+    /// It is taken.
+    pub host_put_ready: Signal<In, Bit>,
+    /// Clusters whose put is taken.
+    pub put_left: Signal<Out, Bits<8>>,
+    /// Clusters whose put of host memory or get is.
+    pub host_put_left: Signal<Out, Bits<8>>,
+    arbiter: RoundRobin<8>,
+    /// Cluster whose words are gathered, one-hot; 0 = none.
+    owner: Reg<Bits<8>>,
+    number: DFF<Bits<3>>,
+    header: DFF<FarHeader>,
+    /// The header has come; words that have.
+    headed: Reg<Bit>,
+    count: DFF<Bits<4>>,
+    words: [DFF<Bits<32>>; 10],
+    /// The command is whole.
+    whole: Reg<Bit>,
+    processes: LutMemory<Bits<6>, 4>,
+    puts: LutFifo<PutDesc, 3>,
+    host_puts: LutFifo<PutDesc, 3>,
+    /// Atomics under way.
+    atomics: Reg<Bits<5>>,
+    word_now: Signal<Local, Bits<32>>,
+    word_comes: Signal<Local, Bit>,
+    leaves: Signal<Local, Bit>,
+    _clusters: usize,
+}
+
+impl FarUnit {
+    /// For `clusters` clusters.
+    pub fn new(clusters: usize) -> Self {
+        Self {
+            clock: Default::default(),
+            reset: Default::default(),
+            word: (0..clusters).map(|_| Default::default()).collect(),
+            valid: (0..clusters).map(|_| Default::default()).collect(),
+            ready: (0..clusters).map(|_| Default::default()).collect(),
+            policy: Default::default(),
+            policy_index: Default::default(),
+            policy_valid: Default::default(),
+            host_read: Default::default(),
+            place: Default::default(),
+            host_read_valid: Default::default(),
+            host_read_ready: Default::default(),
+            host_atomic: Default::default(),
+            host_atomic_valid: Default::default(),
+            host_atomic_ready: Default::default(),
+            atomic_ended: Default::default(),
+            put: Default::default(),
+            put_valid: Default::default(),
+            put_ready: Default::default(),
+            host_put: Default::default(),
+            host_put_valid: Default::default(),
+            host_put_ready: Default::default(),
+            put_left: Default::default(),
+            host_put_left: Default::default(),
+            arbiter: Default::default(),
+            owner: Default::default(),
+            number: Default::default(),
+            header: Default::default(),
+            headed: Default::default(),
+            count: Default::default(),
+            words: Default::default(),
+            whole: Default::default(),
+            processes: Default::default(),
+            puts: Default::default(),
+            host_puts: Default::default(),
+            atomics: Default::default(),
+            word_now: Default::default(),
+            word_comes: Default::default(),
+            leaves: Default::default(),
+            _clusters: clusters,
+        }
+    }
+}
+
+impl Logic for FarUnit {
+    #[hdl]
+    fn update(&mut self) {
+        regs!(self, clock, reset, owner, headed, whole, atomics);
+        dffs!(self, clock, number, header, count, words);
+        clocks!(self, clock, reset, arbiter, puts, host_puts);
+
+        let whole = self.whole.q.val();
+        let header = self.header.q.val();
+        let opcode = header.opcode;
+
+        // What it is.
+        let source = self.words[0].q.val();
+        let length = self.words[1].q.val();
+        let address = (self.words[3].q.val(), self.words[2].q.val()).cat::<64>();
+        let node = self.words[4].q.val();
+        let number = self.number.q.val();
+        let handle = bit_cast::<4, 2>(header.handle);
+        self.processes.clock.next = self.clock.val();
+        self.processes.write_enable.next = self.policy_valid.val();
+        self.processes.write_address.next = self.policy_index.val();
+        self.processes.write_data.next = self.policy.val().pid;
+        self.processes.read_address.next = header.context;
+        let is_get = opcode == bits::<4>(GET);
+        let is_put = whole & (opcode == bits::<4>(PUT));
+        let is_host_put = whole & ((opcode == bits::<4>(PUT_HOST)) | is_get);
+        let is_read = whole & (opcode == bits::<4>(DMA_IN));
+        let is_swap = opcode == bits::<4>(CAS);
+        let is_atomic = whole & (is_swap | (opcode == bits::<4>(ADD)));
+
+        // Whoever does it.
+        self.host_read.next = HostRead {
+            client: bits::<2>(0),
+            cluster: number,
+            hpu: header.hpu,
+            handle: handle,
+            context: header.context,
+            frame: header.frame,
+            address: address,
+            length: length.get_bits::<16>(0),
+        };
+        self.place.next = source.get_bits::<10>(0);
+        self.host_read_valid.next = is_read;
+        let may_start = !self.atomics.q.val().get_bit(4);
+        let starts = is_atomic & may_start & self.host_atomic_ready.val();
+        self.host_atomic.next = HostAtomic {
+            cluster: number,
+            hpu: header.hpu,
+            handle: handle,
+            op: if is_swap { bits::<2>(COMPARE_AND_SWAP) } else { bits::<2>(FETCH_AND_ADD) },
+            wide: length.get_bit(3),
+            address: address,
+            operand: (self.words[6].q.val(), self.words[5].q.val()).cat::<64>(),
+            compare: (self.words[8].q.val(), self.words[7].q.val()).cat::<64>(),
+        };
+        self.host_atomic_valid.next = is_atomic & may_start;
+        if starts & !self.atomic_ended.val() {
+            self.atomics.d.next = self.atomics.q.val() + 1;
+        } else if !starts & self.atomic_ended.val() {
+            self.atomics.d.next = self.atomics.q.val() - 1;
+        }
+        let from_host = !is_get & (opcode == bits::<4>(PUT_HOST));
+        let put = PutDesc {
+            op: if is_get { bits::<2>(1) } else { bits::<2>(0) },
+            from_host: from_host,
+            node: node.get_bits::<8>(0),
+            dst_pid: node.get_bits::<16>(16),
+            src_pid: bit_cast::<16, 6>(self.processes.read_data.val()),
+            addr: address,
+            key: self.words[5].q.val(),
+            buf_off: self.words[6].q.val(),
+            length: length,
+            host_address: (self.words[7].q.val(), source).cat::<64>(),
+            reply_addr: (self.words[8].q.val(), self.words[7].q.val()).cat::<64>(),
+            reply_off: source,
+            reply_key: self.words[9].q.val(),
+            flags: bits::<16>(0),
+            context: header.context,
+            cluster: number,
+            hpu: header.hpu,
+            handle: handle,
+            frame: header.frame,
+        };
+        self.puts.write.next = put;
+        self.puts.write_valid.next = is_put;
+        self.host_puts.write.next = put;
+        self.host_puts.write_valid.next = is_host_put;
+        self.leaves.next = (is_read & self.host_read_ready.val())
+            | starts
+            | (is_put & self.puts.write_ready.val())
+            | (is_host_put & self.host_puts.write_ready.val());
+
+        // Words of one cluster at a time.
+        let owner = self.owner.q.val();
+        let mut asking: Bits<8> = bits::<8>(0);
+        let mut now: Bits<32> = bits::<32>(0);
+        let mut comes: Bit = false;
+        for i in 0..self._clusters {
+            asking = asking.replace_bit(i, self.valid[i].val());
+            let mine = owner.get_bit(i) & !whole;
+            now = now | (self.word[i].val() & repeat::<32>(owner.get_bit(i)));
+            comes = comes | (mine & self.valid[i].val());
+            self.ready[i].next = mine;
+        }
+        self.word_now.next = now;
+        self.word_comes.next = comes;
+        let free = !owner.any();
+        self.arbiter.request.next = asking;
+        self.arbiter.accept.next = free;
+        self.arbiter.lock.next = false;
+        if free {
+            self.owner.d.next = self.arbiter.grant.val();
+            self.number.d.next = self.arbiter.index.val().get_bits::<3>(0);
+        } else if self.leaves.val() {
+            self.owner.d.next = bits::<8>(0);
+        }
+        let headed = self.headed.q.val();
+        let count = self.count.q.val();
+        let takes = self.word_comes.val();
+        if takes & !headed {
+            self.header.d.next = unpack::<FarHeader, 29>(self.word_now.val().get_bits::<29>(0));
+            self.count.d.next = bits::<4>(0);
+        } else if takes {
+            self.count.d.next = count + 1;
+        }
+        for i in 0..10 {
+            if takes & (count == bits::<4>(i as u64)) {
+                self.words[i].d.next = self.word_now.val();
+            }
+        }
+        self.headed.d.next = (headed | takes) & !self.leaves.val();
+        self.whole.d.next = (whole | (takes & headed & (count == last_step(opcode)))) & !self.leaves.val();
+
+        // Puts, to the initiator.
+        self.put.next = self.puts.read.val();
+        self.put_valid.next = self.puts.read_valid.val();
+        self.puts.read_ready.next = self.put_ready.val();
+        self.host_put.next = self.host_puts.read.val();
+        self.host_put_valid.next = self.host_puts.read_valid.val();
+        self.host_puts.read_ready.next = self.host_put_ready.val();
+        let put_leaves = self.puts.read_valid.val() & self.put_ready.val();
+        let host_put_leaves = self.host_puts.read_valid.val() & self.host_put_ready.val();
+        self.put_left.next = if put_leaves { bits::<8>(1) << self.puts.read.val().cluster } else { bits::<8>(0) };
+        self.host_put_left.next =
+            if host_put_leaves { bits::<8>(1) << self.host_puts.read.val().cluster } else { bits::<8>(0) };
+    }
+}

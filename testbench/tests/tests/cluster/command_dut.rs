@@ -1,0 +1,163 @@
+//! Three command ports and their command unit.
+
+use hpu_core::command_port::CommandPort;
+use hpu_core::command_unit::CommandUnit;
+use hpu_core::processor::types::PortAccess;
+use hpu_core::types::{FarDone, Limits, Message, MoveJob};
+use spindle_blocks::desc::Command;
+use spindle_verilog::prelude::*;
+
+/// Number of the cluster, and of the HPU in it.
+pub const CLUSTER: u64 = 6;
+pub const HPU: u64 = 2;
+
+/// A command unit that serves three ports, of which the HPU at the last one is tested and the others rest.
+#[derive(LogicBlock)]
+pub struct Commands {
+    pub clock: Signal<In, Clock>,
+    pub reset: Signal<In, Bit>,
+    pub port: Signal<In, PortAccess>,
+    pub port_write: Signal<In, Bit>,
+    pub port_read: Signal<In, Bit>,
+    pub port_data: Signal<Out, Bits<32>>,
+    pub port_full: Signal<Out, Bit>,
+    pub port_pending: Signal<Out, Bits<2>>,
+    pub begins: Signal<In, Bit>,
+    pub begin_thread: Signal<In, Bit>,
+    pub begin_bank: Signal<In, Bits<2>>,
+    pub done: Signal<Out, Bit>,
+    pub refused: Signal<Out, Bit>,
+    pub full: Signal<Out, Bit>,
+    pub index: Signal<Out, Bits<5>>,
+    pub limits: Signal<In, Limits>,
+    pub rings_open: Signal<In, Bits<16>>,
+    pub enabled: Signal<In, Bits<16>>,
+    pub job: Signal<Out, MoveJob>,
+    pub job_valid: Signal<Out, Bit>,
+    pub place: Signal<Out, Command>,
+    pub place_valid: Signal<Out, Bit>,
+    pub place_ready: Signal<In, Bit>,
+    pub message: Signal<Out, Message>,
+    pub message_valid: Signal<Out, Bit>,
+    pub message_ready: Signal<In, Bit>,
+    pub far_word: Signal<Out, Bits<32>>,
+    pub far_valid: Signal<Out, Bit>,
+    pub far_ready: Signal<In, Bit>,
+    pub put_left: Signal<In, Bit>,
+    pub host_put_left: Signal<In, Bit>,
+    pub complete: Signal<In, Bits<4>>,
+    pub failed: Signal<In, Bits<4>>,
+    pub far_done: Signal<In, FarDone>,
+    pub result_valid: Signal<In, Bit>,
+    pub result_ready: Signal<Out, Bit>,
+    pub probe: Signal<In, Bits<4>>,
+    pub probe_used: Signal<Out, Bit>,
+    ports: [CommandPort; 3],
+    unit: CommandUnit,
+}
+
+impl Commands {
+    pub fn new() -> Self {
+        Self {
+            clock: Default::default(),
+            reset: Default::default(),
+            port: Default::default(),
+            port_write: Default::default(),
+            port_read: Default::default(),
+            port_data: Default::default(),
+            port_full: Default::default(),
+            port_pending: Default::default(),
+            begins: Default::default(),
+            begin_thread: Default::default(),
+            begin_bank: Default::default(),
+            done: Default::default(),
+            refused: Default::default(),
+            full: Default::default(),
+            index: Default::default(),
+            limits: Default::default(),
+            rings_open: Default::default(),
+            enabled: Default::default(),
+            job: Default::default(),
+            job_valid: Default::default(),
+            place: Default::default(),
+            place_valid: Default::default(),
+            place_ready: Default::default(),
+            message: Default::default(),
+            message_valid: Default::default(),
+            message_ready: Default::default(),
+            far_word: Default::default(),
+            far_valid: Default::default(),
+            far_ready: Default::default(),
+            put_left: Default::default(),
+            host_put_left: Default::default(),
+            complete: Default::default(),
+            failed: Default::default(),
+            far_done: Default::default(),
+            result_valid: Default::default(),
+            result_ready: Default::default(),
+            probe: Default::default(),
+            probe_used: Default::default(),
+            ports: Default::default(),
+            unit: CommandUnit::new(3),
+        }
+    }
+}
+
+impl Logic for Commands {
+    #[hdl]
+    fn update(&mut self) {
+        clocks!(self, clock, reset, ports, unit);
+        for i in 0..3 {
+            let mine = i == 2;
+            self.ports[i].port.next = self.port.val();
+            self.ports[i].port_write.next = self.port_write.val() & mine;
+            self.ports[i].port_read.next = self.port_read.val() & mine;
+            self.ports[i].begins.next = self.begins.val() & mine;
+            self.ports[i].begin_thread.next = self.begin_thread.val();
+            self.ports[i].begin_bank.next = self.begin_bank.val();
+            self.unit.ask[i].next = self.ports[i].ask.val();
+            self.unit.ask_valid[i].next = self.ports[i].ask_valid.val();
+            self.ports[i].taken.next = self.unit.taken.val().get_bit(i);
+            self.ports[i].word.next = self.unit.word.val();
+            self.unit.argument[i].next = self.ports[i].argument.val();
+            self.ports[i].answered.next = self.unit.answered.val().get_bit(i);
+            self.ports[i].accept.next = self.unit.accept.val().get_bit(i);
+            self.ports[i].accept_packet.next = self.unit.accept_packet.val();
+            self.ports[i].accept_slot.next = self.unit.accept_slot.val();
+            self.ports[i].blocked.next = self.unit.blocked.val();
+            self.ports[i].complete.next = self.complete.val();
+            self.ports[i].failed.next = self.failed.val();
+            self.ports[i].result_valid.next = self.result_valid.val() & mine;
+            self.ports[i].result_handle.next = self.far_done.val().issuer.handle;
+            self.ports[i].result.next = self.far_done.val().result;
+            self.ports[i].probe.next = self.probe.val();
+        }
+        self.port_data.next = self.ports[2].port_data.val();
+        self.port_full.next = self.ports[2].port_full.val();
+        self.port_pending.next = self.ports[2].port_pending.val();
+        self.probe_used.next = self.ports[2].probe_used.val();
+        self.result_ready.next = self.ports[2].result_ready.val();
+        self.unit.number.next = bits::<3>(CLUSTER);
+        self.unit.cycle.next = bits::<32>(0);
+        self.unit.enabled.next = self.enabled.val();
+        self.unit.rings_open.next = self.rings_open.val();
+        self.unit.limits.next = self.limits.val();
+        self.unit.place_ready.next = self.place_ready.val();
+        self.unit.message_ready.next = self.message_ready.val();
+        self.unit.far_ready.next = self.far_ready.val();
+        self.unit.put_left.next = self.put_left.val();
+        self.unit.host_put_left.next = self.host_put_left.val();
+        self.done.next = self.unit.done.val().get_bit(2);
+        self.refused.next = self.unit.refused.val().get_bit(2);
+        self.full.next = self.unit.full.val().get_bit(2);
+        self.index.next = self.unit.index.val();
+        self.job.next = self.unit.job.val();
+        self.job_valid.next = self.unit.job_valid.val();
+        self.place.next = self.unit.place.val();
+        self.place_valid.next = self.unit.place_valid.val();
+        self.message.next = self.unit.message.val();
+        self.message_valid.next = self.unit.message_valid.val();
+        self.far_word.next = self.unit.far_word.val();
+        self.far_valid.next = self.unit.far_valid.val();
+    }
+}

@@ -3,8 +3,9 @@
 use crate::device::Info;
 use crate::image::{Image, ImageError};
 use crate::{Bar, Device, Error, HostMemory, Result};
+use spindle_contract::descriptors::overload;
 use spindle_contract::params::{L1_SCRATCH_BASE, L1_SCRATCH_BYTES};
-use spindle_contract::registers::hpu;
+use spindle_contract::registers::{hpu, packet};
 use std::ops::Range;
 
 /// Number of a context.
@@ -23,14 +24,106 @@ pub struct ContextOptions {
     /// Bytes of scratchpad in each cluster, rounded up to a multiple of 64, at most 8 KiB. `None` takes half of what is free,
     /// rounded down to a power of two: 8 KiB for the first context, less for later ones, in the end nothing.
     pub scratch_bytes: Option<usize>,
+    /// Share of HPU cycles under load, against the weights of other contexts, 1 to 255.
+    pub weight: u8,
+    /// Most live messages, at most 511; 0 = no limit.
+    pub message_quota: u16,
+    /// Most packets inside, at most 2047; 0 = no limit.
+    pub packet_quota: u16,
+    /// What becomes of packets beyond a limit.
+    pub overload: Overload,
+    /// HPUs that may run its handlers: bit cluster × hpus + hpu. At least one that exists.
+    pub core_mask: u32,
+    /// Bytes of user header for which the header handler waits, at most 127; 0 = none.
+    pub user_header: u8,
+    /// Process whose event ring gets its events.
+    pub process: u8,
+}
+
+/// What becomes of packets beyond the limits of a context.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Overload {
+    /// Dropped and counted; the completion handler is told.
+    #[default]
+    Drop,
+    /// Placed without running a handler.
+    Place,
+    /// The context accepts nothing until there is room.
+    Pause,
+}
+
+impl Overload {
+    fn code(self) -> u32 {
+        u32::from(match self {
+            Overload::Drop => overload::DROP,
+            Overload::Place => overload::PLACE,
+            Overload::Pause => overload::PAUSE,
+        })
+    }
 }
 
 impl Default for ContextOptions {
-    /// A budget of 100,000 cycles, the image's own variables, no host memory, a share of the scratchpads.
+    /// A budget of 100,000 cycles, the image's own variables, no host memory, a share of the scratchpads; weight 1, no limits, every HPU, process 0.
     fn default() -> Self {
-        ContextOptions { watchdog: 100_000, state_bytes: 0, host_region: None, scratch_bytes: None }
+        ContextOptions {
+            watchdog: 100_000,
+            state_bytes: 0,
+            host_region: None,
+            scratch_bytes: None,
+            weight: 1,
+            message_quota: 0,
+            packet_quota: 0,
+            overload: Overload::Drop,
+            core_mask: u32::MAX,
+            user_header: 0,
+            process: 0,
+        }
     }
 }
+
+impl ContextOptions {
+    /// Refuses what the hardware would misunderstand.
+    fn check(&self, info: &Info) -> Result<()> {
+        let refuse = |sentence: String| Err(Error::Argument(sentence));
+        if self.watchdog == 0 {
+            return refuse("the watchdog budget is 0; give a handler at least one cycle".into());
+        }
+        if self.weight == 0 {
+            return refuse("a context of weight 0 would never run; give it 1 to 255".into());
+        }
+        if self.message_quota > MOST_MESSAGES {
+            return refuse(format!(
+                "a quota of {} messages is too large; at most {MOST_MESSAGES}, 0 = no limit",
+                self.message_quota
+            ));
+        }
+        if self.packet_quota > MOST_PACKETS {
+            return refuse(format!(
+                "a quota of {} packets is too large; at most {MOST_PACKETS}, 0 = no limit",
+                self.packet_quota
+            ));
+        }
+        if self.user_header > LONGEST_USER_HEADER {
+            return refuse(format!(
+                "a user header of {} bytes is too long; at most {LONGEST_USER_HEADER}",
+                self.user_header
+            ));
+        }
+        let all = u32::MAX >> (32 - info.total_hpus());
+        if self.core_mask & all == 0 {
+            return refuse(format!("no HPU is in the core mask {:#x}; the card has HPUs {all:#x}", self.core_mask));
+        }
+        if usize::from(self.process) >= info.processes {
+            return refuse(format!("there is no process {}; the card has {}", self.process, info.processes));
+        }
+        Ok(())
+    }
+}
+
+/// What the fields of CTX_QUOTA and CTX_USER_HEADER can hold.
+const MOST_MESSAGES: u16 = (1 << 9) - 1;
+const MOST_PACKETS: u16 = (1 << 11) - 1;
+const LONGEST_USER_HEADER: u8 = (1 << 7) - 1;
 
 /// Which pieces of the card's memories are taken.
 pub(crate) struct Contexts {
@@ -134,9 +227,7 @@ impl<B: Bar, M: HostMemory> Device<B, M> {
             free: 0,
             cure: "remove a context first",
         })?;
-        if options.watchdog == 0 {
-            return Err(Error::Argument("the watchdog budget is 0; give a handler at least one cycle".into()));
-        }
+        options.check(&self.info)?;
         let state_bytes = image.state.len().max(options.state_bytes).next_multiple_of(4);
         for (what, bytes, limit) in
             [("code", image.code.len(), self.info.imem_bytes), ("state", state_bytes, self.info.l2_bytes)]
@@ -172,6 +263,12 @@ impl<B: Bar, M: HostMemory> Device<B, M> {
             (hpu::CTX_WATCHDOG, options.watchdog),
             (hpu::CTX_SCRATCH_BASE, scratch.0 as u32),
             (hpu::CTX_SCRATCH_SIZE, scratch.1 as u32),
+            (hpu::CTX_WEIGHT, options.weight.into()),
+            (hpu::CTX_QUOTA, u32::from(options.message_quota) | u32::from(options.packet_quota) << 16),
+            (hpu::CTX_OVERLOAD, options.overload.code()),
+            (hpu::CTX_CORE_MASK, options.core_mask),
+            (hpu::CTX_USER_HEADER, options.user_header.into()),
+            (hpu::CTX_PROCESS, options.process.into()),
             (hpu::CTX_INSTALL, slot as u32),
         ];
         for (register, value) in staging {
@@ -217,9 +314,24 @@ impl<B: Bar, M: HostMemory> Device<B, M> {
         self.bar.write32(hpu::BASE + hpu::CTX_ACTIVE, 0)
     }
 
-    /// Gives the memory of an inactive context back. The caller knows that it has drained: no task of it is under way.
+    /// Messages of the context that are alive; none of an inactive context means that it has drained.
+    pub fn live_messages(&mut self, context: ContextId) -> Result<u32> {
+        self.bar.read32(packet::BASE + packet::CONTEXT_LIVE + 4 * context.0 as u32)
+    }
+
+    /// Deactivates a context and gives its memory back.
+    ///
+    /// # Errors
+    /// Messages of it are still alive: let them end, or age, and ask again.
     pub fn remove(&mut self, context: ContextId) -> Result<()> {
         self.deactivate(context)?;
+        let live = self.live_messages(context)?;
+        if live > 0 {
+            return Err(Error::Argument(format!(
+                "context {} still has {live} live messages; wait until they have ended, then remove it",
+                context.0
+            )));
+        }
         self.contexts.slots[context.0] = None;
         Ok(())
     }

@@ -35,7 +35,7 @@ pub mod rvma;
 pub mod stats;
 
 pub use access::{Bar, HostMemory};
-pub use context::{ContextId, ContextOptions};
+pub use context::{ContextId, ContextOptions, Overload};
 pub use device::Device;
 pub use error::{Error, Result};
 pub use image::Image;

@@ -60,11 +60,21 @@ const QUIET: u64 = 4096;
 
 /// Plays `frames` and runs until none is left inside, at most `limit` cycles behind the last.
 pub fn play(session: &mut Session, frames: &[Vec<u8>], pacing: Pacing, limit: u64) -> Result<Played> {
+    play_with(session, frames, pacing.gaps(), limit)
+}
+
+/// As [`play`], with the idle cycles before each frame.
+pub fn play_with(
+    session: &mut Session,
+    frames: &[Vec<u8>],
+    gaps: impl Iterator<Item = u64>,
+    limit: u64,
+) -> Result<Played> {
     let before = session.device.stats()?;
     session.card.sim().trace().clear();
     session.card.sim().take_sent();
     session.card.sim().take_arrivals();
-    for (bytes, gap) in frames.iter().zip(pacing.gaps()) {
+    for (bytes, gap) in frames.iter().zip(gaps) {
         session.card.sim().inject(WireFrame { bytes: bytes.clone(), gap, bad: false });
     }
     let start = session.card.sim().cycle();

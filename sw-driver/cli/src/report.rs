@@ -5,6 +5,7 @@
 
 mod hpu;
 mod measure;
+mod spin;
 
 use crate::session::{self, elaborate, Session};
 use crate::table::table;
@@ -25,12 +26,27 @@ const MOST_BYTES: usize = 1 << 20;
 const MOST_SECONDS: f64 = 5.0;
 /// Placement may be late by one full-size segment: the moment of its look-up varies.
 const MOST_LAG: f64 = 24.0;
+/// Share error of two contexts with weights 1 and 3, in percent.
+const MOST_UNFAIR: f64 = 5.0;
+/// Cycles from a frame's first beat to its header handler.
+const MOST_START: f64 = 24.0;
+/// Times by which the 99th percentile of the latency may grow from idle to 80 % load.
+const MOST_GROWTH: f64 = 4.0;
+/// One-beat frames judged, and tasks handed over, per cycle; bits per cycle of 1024-byte echo, 95 % of the stream.
+const LEAST_MATCHED: f64 = 0.6;
+const LEAST_DISPATCHED: f64 = 1.0;
+const LEAST_ECHO: f64 = 486.0;
 /// Cycles between two handlers when one has to wait; cycles per instruction of the kernels.
 const MOST_SWITCH: f64 = 2.0;
 const MOST_STRAIGHT_CPI: f64 = 1.15;
 const MOST_CPI: f64 = 1.30;
 /// The least speed of the simulation of the default configuration.
 const LEAST_SPEED: f64 = 100_000.0;
+
+/// Keys of [`verilog`] and [`simulation`].
+const VERILOG: &[&str] =
+    &["area.verilog_modules", "area.verilog_bytes", "area.verilog_modules_4_hpus", "elaboration.seconds"];
+const SIMULATION: &[&str] = &["sim.build_seconds", "sim.cycles_per_second"];
 
 /// Arguments of `spindle report`.
 #[derive(clap::Args)]
@@ -44,6 +60,16 @@ pub struct ReportArguments {
     /// Folder with C sources of a program with a `main` that returns 0, to be run by a handler processor: `hpu.bench`.
     #[arg(long, value_name = "DIR")]
     bench: Option<PathBuf>,
+    /// Measure only what has a key that begins like this, for example `spin.` or `throughput.`.
+    #[arg(long, value_name = "KEY")]
+    only: Option<String>,
+}
+
+impl ReportArguments {
+    /// Whether one of the keys is asked for.
+    fn wants(&self, keys: &[&str]) -> bool {
+        self.only.as_ref().is_none_or(|start| keys.iter().any(|key| key.starts_with(start.as_str())))
+    }
 }
 
 /// The figures so far: a tree for the file and rows for the table.
@@ -114,18 +140,24 @@ pub fn report(arguments: &ReportArguments) -> Result<()> {
         "config",
         json!({ "name": config.name, "clusters": config.clusters, "hpus": config.hpus, "clock_mhz": config.clock_mhz }),
     );
-    progress("elaborating");
-    report.enter(
-        &["area.verilog_modules", "area.verilog_bytes", "area.verilog_modules_4_hpus", "elaboration.seconds"],
-        verilog(&config),
-    );
-    progress("building the model of configuration `sim` anew");
-    report.enter(&["sim.build_seconds", "sim.cycles_per_second"], simulation());
-    progress("the handler processor alone");
-    processor(&mut report, &config, arguments.bench.as_deref());
+    if arguments.wants(VERILOG) {
+        progress("elaborating");
+        report.enter(VERILOG, verilog(&config));
+    }
+    if arguments.wants(SIMULATION) {
+        progress("building the model of configuration `sim` anew");
+        report.enter(SIMULATION, simulation());
+    }
+    if arguments.wants(hpu::CYCLES) || arguments.wants(hpu::CPI) || arguments.wants(&["hpu.bench"]) {
+        progress("the handler processor alone");
+        processor(&mut report, &config, arguments.bench.as_deref());
+    }
     progress(&format!("building the model of configuration `{}`", config.name));
     let source = session::source(&config);
-    for (name, keys, measure) in measure::MEASUREMENTS {
+    for (name, keys, measure) in measure::MEASUREMENTS.into_iter().chain(spin::MEASUREMENTS) {
+        if !arguments.wants(keys) {
+            continue;
+        }
         progress(name);
         let figures = source
             .as_ref()
@@ -239,9 +271,26 @@ fn complaints(report: &Report) -> Vec<String> {
     for key in hpu::CPI {
         most(key, if hpu::STRAIGHT.contains(key) { MOST_STRAIGHT_CPI } else { MOST_CPI });
     }
-    if let Some(speed) = number("sim.cycles_per_second").filter(|speed| *speed < LEAST_SPEED) {
-        complaints.push(format!("sim.cycles_per_second is {speed:.0}, the least is {LEAST_SPEED}"));
+    most("spin.fairness", MOST_UNFAIR);
+    most("cycles.handler_to_handler", 1.0);
+    for length in [64, 128] {
+        most(&format!("cycles.first_beat_to_header_handler.{length}"), MOST_START);
     }
+    for length in spin::LATENCIES {
+        let idle = number(&format!("spin.latency.{length}.idle.p99"));
+        if let Some(idle) = idle {
+            most(&format!("spin.latency.{length}.load_80.p99"), MOST_GROWTH * idle);
+        }
+    }
+    let mut least = |key: &str, limit: f64| {
+        if let Some(value) = number(key).filter(|value| *value < limit) {
+            complaints.push(format!("{key} is {value:.2}, the least is {limit}"));
+        }
+    };
+    least("sim.cycles_per_second", LEAST_SPEED);
+    least("spin.match_packets_per_cycle", LEAST_MATCHED);
+    least("spin.dispatch_per_cycle", LEAST_DISPATCHED);
+    least("throughput.pingpong_1024_bits_per_cycle", LEAST_ECHO);
     if number("area.verilog_modules") != number("area.verilog_modules_4_hpus") {
         complaints.push("the number of modules grows with the number of HPUs".into());
     }

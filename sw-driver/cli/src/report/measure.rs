@@ -4,12 +4,12 @@
 //! long after the one before it has left; the first runs of a context on an HPU are not counted.
 
 use crate::play::{play, Pacing, Played};
-use crate::sdk::Shipped;
+use crate::sdk::{Handler, Shipped};
 use crate::session::Session;
 use anyhow::{ensure, Context, Result};
 use serde_json::Value;
 use spindle::rule_table::Action;
-use spindle::{ContextOptions, Rule};
+use spindle::{ContextId, ContextOptions, Rule};
 use spindle_contract::params::{BEAT_BYTES, SEGMENT_BYTES, SPINDLE_PORT};
 use spindle_contract::reasons::{self, TRACE_HPUS};
 use spindle_model::frames::{put_message, spindle, udp, Ends, SpindleHeader, UDP_HEADERS};
@@ -30,7 +30,7 @@ impl Figure {
     }
 }
 
-type Measure = fn(&mut Session) -> Result<Vec<Figure>>;
+pub type Measure = fn(&mut Session) -> Result<Vec<Figure>>;
 
 /// What is measured: name, keys, function.
 pub const MEASUREMENTS: [(&str, &[&str], Measure); 5] = [
@@ -55,25 +55,35 @@ pub const MEASUREMENTS: [(&str, &[&str], Measure); 5] = [
 ];
 
 /// Bound of each wait.
-const LIMIT: u64 = 1_000_000;
+pub const LIMIT: u64 = 1_000_000;
 /// A gap after which the NIC is idle again.
-const IDLE: Pacing = Pacing { gap: 2000, seed: None };
-const AT_ONCE: Pacing = Pacing { gap: 0, seed: None };
+pub const IDLE: Pacing = Pacing { gap: 2000, seed: None };
+pub const AT_ONCE: Pacing = Pacing { gap: 0, seed: None };
 const MAILBOX: u64 = 0x0102_0304_0506_0708;
 const KEY: u32 = 0x5EED;
 
-/// Installs ping_pong for all UDP packets and switches reception on.
-fn answer_udp(session: &mut Session) -> Result<()> {
-    let handler = Shipped::by_name("ping_pong").expect("it comes with this program").load()?;
-    let context = session.device.install(&handler.image, &ContextOptions::default())?;
-    session.device.add_rule(&"udp".parse::<Rule>()?, Action::Context(context))?;
+/// Installs a handler for the frames of a rule and switches reception on.
+pub fn serve(session: &mut Session, handler: &Handler, rule: &str, options: &ContextOptions) -> Result<ContextId> {
+    let context = session.device.install(&handler.image, options)?;
+    session.device.add_rule(&rule.parse::<Rule>()?, Action::Context(context))?;
     session.device.activate(context)?;
     session.device.set_receive(true)?;
-    Ok(())
+    Ok(context)
+}
+
+/// The same with a handler that comes with this program.
+pub fn answer(session: &mut Session, name: &str, rule: &str, options: &ContextOptions) -> Result<ContextId> {
+    let handler = Shipped::by_name(name).with_context(|| format!("there is no shipped handler `{name}`"))?.load()?;
+    serve(session, &handler, rule, options)
+}
+
+/// Installs ping_pong for all UDP packets.
+fn answer_udp(session: &mut Session) -> Result<()> {
+    answer(session, "ping_pong", "udp", &ContextOptions::default()).map(|_| ())
 }
 
 /// A frame of so many bytes for ping_pong.
-fn ping(length: usize) -> Vec<u8> {
+pub fn ping(length: usize) -> Vec<u8> {
     udp(&Ends::default(), 4000, 9, &vec![0xA5; length - UDP_HEADERS])
 }
 
@@ -92,7 +102,7 @@ fn burst_frames(session: &Session) -> usize {
 }
 
 /// Plays, and insists that everything went where it should.
-fn play_all(session: &mut Session, frames: &[Vec<u8>], pacing: Pacing) -> Result<Played> {
+pub fn play_all(session: &mut Session, frames: &[Vec<u8>], pacing: Pacing) -> Result<Played> {
     let before = session.device.stats()?.dropped();
     let played = play(session, frames, pacing, LIMIT)?;
     ensure!(played.drained, "{} frames are still inside after {LIMIT} cycles", played.stats.inside());

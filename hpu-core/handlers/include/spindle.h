@@ -16,10 +16,17 @@
 
 #include "generated/spindle_contract.h"
 #include "spin_base.h"
+#include "spin_commands.h"
 
 /* Both are views of the task page: a header handler reads the message's fields, a payload handler those of its packet. */
 typedef spin_task_t spin_header_t;
 typedef spin_task_t spin_payload_t;
+
+/* In lib/memory.c; the compiler calls them too. */
+void *memcpy(void *restrict to, const void *restrict from, size_t length);
+void *memmove(void *to, const void *from, size_t length);
+void *memset(void *to, int value, size_t length);
+int memcmp(const void *a, const void *b, size_t length);
 
 /* What a handler image may define. */
 int header_handler(const spin_header_t *h, void *state);
@@ -28,6 +35,8 @@ int completion_handler(uint32_t dropped_bytes, bool flow_control_triggered, void
 
 /* ---- The packet ---------------------------------------------------------------------------------------------------------- */
 
+/* The task page; a completion handler has no other way to it. */
+SPIN_INLINE const spin_task_t *spin_task(void) { return (const spin_task_t *)SPIN_REGION_TASK; }
 /* The frame in its slot; its first byte is 64-byte aligned. */
 SPIN_INLINE uint8_t *spin_packet(const spin_task_t *task) { return (uint8_t *)task->packet; }
 /* The IP header in the slot: behind a VLAN tag, if there is one. */
@@ -44,55 +53,6 @@ SPIN_INLINE uint32_t spin_cycles(void) {
     uint32_t cycles;
     __asm__ volatile("csrr %0, cycle" : "=r"(cycles));
     return cycles;
-}
-
-/* ---- Commands ------------------------------------------------------------------------------------------------------------ */
-
-/* A command under way: the number of its bit in STATUS and ERROR. */
-typedef uint32_t spin_handle_t;
-
-SPIN_INLINE volatile uint32_t *spin_command_word(uint32_t offset) {
-    return (volatile uint32_t *)(SPIN_REGION_COMMAND + offset);
-}
-
-/* Issues a command. What the handler wrote before is visible to it; it waits while all handles are taken. */
-SPIN_INLINE void spin_issue(uint32_t opcode) {
-    __asm__ volatile("" ::: "memory");
-    *spin_command_word(SPIN_CMD_ISSUE) = opcode;
-}
-/* The handle of the command issued last. */
-SPIN_INLINE spin_handle_t spin_handle(void) { return *spin_command_word(SPIN_CMD_ISSUE); }
-/* Has the command ended? */
-SPIN_INLINE bool spin_test(spin_handle_t handle) { return !(*spin_command_word(SPIN_CMD_STATUS) >> handle & 1); }
-/* Did the command fail? Valid once it has ended and until its handle is taken again. */
-SPIN_INLINE bool spin_failed(spin_handle_t handle) { return *spin_command_word(SPIN_CMD_ERROR) >> handle & 1; }
-/* Waits until no command of this handler is under way. */
-SPIN_INLINE void spin_wait(void) {
-    (void)*spin_command_word(SPIN_CMD_WAIT);
-    __asm__ volatile("" ::: "memory");
-}
-
-/* Issues a command of these arguments. */
-SPIN_INLINE void spin_command(uint32_t opcode, const void *source, uint32_t length, uint64_t address) {
-    *spin_command_word(SPIN_CMD_SOURCE) = (uint32_t)source;
-    *spin_command_word(SPIN_CMD_LENGTH) = length;
-    *spin_command_word(SPIN_CMD_ADDR_LO) = (uint32_t)address;
-    *spin_command_word(SPIN_CMD_ADDR_HI) = (uint32_t)(address >> 32);
-    spin_issue(opcode);
-}
-
-/* Sends `length` bytes at `frame` (64-byte aligned, in the packet slot or the scratchpad) as a frame. The bytes are read later: do
- * not change them before spin_wait(). The slot outlives the handler until the frame is out, so returning is fine. */
-SPIN_INLINE void spin_send_packet(const void *frame, uint32_t length) {
-    *spin_command_word(SPIN_CMD_SOURCE) = (uint32_t)frame;
-    *spin_command_word(SPIN_CMD_LENGTH) = length;
-    spin_issue(SPIN_OP_SEND_PACKET);
-}
-/* Hands this task's packet, as it was received, to the RVMA path. */
-SPIN_INLINE void spin_place(void) { spin_issue(SPIN_OP_PLACE); }
-/* Writes `length` bytes at `source` (64-byte aligned, packet slot or scratchpad) at `offset` of the context's host region. */
-SPIN_INLINE void spin_dma_to_host(uint32_t offset, const void *source, uint32_t length) {
-    spin_command(SPIN_OP_DMA_TO_HOST, source, length, offset);
 }
 
 /* ---- Bytes of headers ---------------------------------------------------------------------------------------------------- */

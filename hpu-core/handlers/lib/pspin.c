@@ -6,7 +6,6 @@
 #include "spin_buffers.h"
 
 #include "pspin/pspin_task.h"
-#include "pspin/string.h"
 
 /* -D SPINDLE_INIT_HANDLERS=NAME: an image with several such functions. */
 #ifndef SPINDLE_INIT_HANDLERS
@@ -33,8 +32,6 @@ enum { BUFFER = 1024, MESSAGES = 256, MACS = 12, TAG = 4, HEADER = 14 };
 static uint8_t scratchpads[NB_CLUSTERS][SPINDLE_PSPIN_SCRATCHPAD] __attribute__((aligned(64)));
 static uint32_t last_frames[MESSAGES][SPINDLE_PSPIN_LAST / 4];
 
-SPIN_INLINE const spin_task_t *page(void) { return (const spin_task_t *)SPIN_REGION_TASK; }
-
 /* Offset of what stands behind the EtherType. */
 SPIN_INLINE uint32_t l3_offset(const uint8_t *frame) {
     return spin_get16(frame + MACS) == SPIN_ETHERTYPE_VLAN ? HEADER + TAG : HEADER;
@@ -42,7 +39,7 @@ SPIN_INLINE uint32_t l3_offset(const uint8_t *frame) {
 
 /* Calls a handler on a frame of which `bytes` are at hand. */
 static void call(handler_fn handler, void *handler_mem, const uint8_t *frame, uint32_t bytes) {
-    const spin_task_t *p = page();
+    const spin_task_t *p = spin_task();
     uint32_t l3 = bytes ? l3_offset(frame) : 0;
     uint32_t home = p->msg_id % NB_CLUSTERS;
     /* Packed, as PsPIN's; atomic operations on its fields need aligned words. */
@@ -103,13 +100,13 @@ int completion_handler(uint32_t dropped_bytes, bool flow_control_triggered, void
     (void)state;
     SPINDLE_INIT_HANDLERS(&hh, &ph, &th, &handler_mem);
     if (th) {
-        call(th, handler_mem, (const uint8_t *)last_frames[page()->msg_slot], SPINDLE_PSPIN_LAST);
+        call(th, handler_mem, (const uint8_t *)last_frames[spin_task()->msg_slot], SPINDLE_PSPIN_LAST);
     }
     return SPIN_SUCCESS;
 }
 
-uint32_t rt_core_id(void) { return page()->hpu_id; }
-uint32_t rt_cluster_id(void) { return page()->cluster_id; }
+uint32_t rt_core_id(void) { return spin_task()->hpu_id; }
+uint32_t rt_cluster_id(void) { return spin_task()->cluster_id; }
 
 /* ---- Commands ------------------------------------------------------------------------------------------------------------- */
 
@@ -134,11 +131,11 @@ static bool turned(bool from_now_on) {
 /* A buffer in L1, where commands can read. The first word there says which are taken. */
 static uint8_t *take(void) {
     uint8_t *buffers = spin_scratch() + SPIN_BEAT_BYTES;
-    uint32_t count = (page()->scratch_size - SPIN_BEAT_BYTES) / BUFFER;
-    if (page()->scratch_size < SPIN_BEAT_BYTES + BUFFER) {
+    uint32_t count = (spin_task()->scratch_size - SPIN_BEAT_BYTES) / BUFFER;
+    if (spin_task()->scratch_size < SPIN_BEAT_BYTES + BUFFER) {
         __builtin_trap();
     }
-    return buffers + BUFFER * spin_take_buffer((volatile uint32_t *)spin_scratch(), page()->hpu_id, count);
+    return buffers + BUFFER * spin_take_buffer((volatile uint32_t *)spin_scratch(), spin_task()->hpu_id, count);
 }
 /* Gives it back when the command that reads it is over. */
 static void give(uint8_t *buffer) {
@@ -147,7 +144,7 @@ static void give(uint8_t *buffer) {
 }
 
 uint32_t spindle_pspin_send(void *data, uint32_t length) {
-    const spin_task_t *p = page();
+    const spin_task_t *p = spin_task();
     uint8_t *frame = spin_packet(p);
     if (p->packet_len == 0 || data != spin_l3(p)) {
         /* A frame of its own, with the header of the handler's packet. */
@@ -175,18 +172,18 @@ uint32_t spindle_pspin_send(void *data, uint32_t length) {
 
 /* PsPIN's host addresses are the host's own, a command's are offsets into the host region. What lies outside is refused. */
 SPIN_INLINE uint64_t host_offset(uint64_t host_addr) {
-    return host_addr - ((uint64_t)page()->host_hi << 32 | page()->host_lo);
+    return host_addr - ((uint64_t)spin_task()->host_hi << 32 | spin_task()->host_lo);
 }
 
-/* Can a command read from here? */
-SPIN_INLINE bool readable(const void *data) {
+/* Do commands reach these bytes where they are? */
+SPIN_INLINE bool direct(const void *data) {
     uint32_t region = (uint32_t)data & 0xf0000000u;
     return (uint32_t)data % SPIN_BEAT_BYTES == 0 && (region == SPIN_REGION_PACKET || region == SPIN_REGION_SCRATCH);
 }
 
 uint32_t spindle_pspin_to_host(uint64_t host_addr, const void *data, uint32_t length) {
     uint64_t offset = host_offset(host_addr);
-    if (readable(data)) {
+    if (direct(data)) {
         spin_command(SPIN_OP_DMA_TO_HOST, data, length, offset);
         return spin_handle();
     }
@@ -196,6 +193,40 @@ uint32_t spindle_pspin_to_host(uint64_t host_addr, const void *data, uint32_t le
         spin_wait();
         memcpy(buffer, (const uint8_t *)data + done, part);
         spin_command(SPIN_OP_DMA_TO_HOST, buffer, part, offset + done);
+    }
+    give(buffer);
+    return OVER;
+}
+
+uint32_t spindle_pspin_from_host(uint64_t host_addr, void *data, uint32_t length) {
+    uint64_t offset = host_offset(host_addr);
+    if (direct(data)) {
+        spin_command(SPIN_OP_DMA_FROM_HOST, data, length, offset);
+        return spin_handle();
+    }
+    uint8_t *buffer = take();
+    for (uint32_t done = 0; done < length; done += BUFFER) {
+        uint32_t part = length - done < BUFFER ? length - done : BUFFER;
+        spin_command(SPIN_OP_DMA_FROM_HOST, buffer, part, offset + done);
+        spin_wait();
+        memcpy((uint8_t *)data + done, buffer, part);
+    }
+    give(buffer);
+    return OVER;
+}
+
+uint32_t spindle_pspin_put(uint32_t node, const void *data, uint32_t length) {
+    spin_target_t to = {.node = node, .mailbox = (uint64_t)spin_task()->addr_hi << 32 | spin_task()->addr_lo};
+    if (direct(data)) {
+        spin_put(&to, data, length);
+        return spin_handle();
+    }
+    uint8_t *buffer = take();
+    for (; to.offset < length; to.offset += BUFFER) {
+        uint32_t part = length - to.offset < BUFFER ? length - to.offset : BUFFER;
+        spin_wait();
+        memcpy(buffer, (const uint8_t *)data + to.offset, part);
+        spin_put(&to, buffer, part);
     }
     give(buffer);
     return OVER;

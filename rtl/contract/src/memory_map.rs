@@ -113,32 +113,27 @@ pub const COMMAND_PORT_BYTES: u32 = 0x40;
 /// Handles (commands in flight) per HPU.
 pub const COMMAND_HANDLES: usize = 4;
 
-/// Command opcodes.
-pub mod command {
-    /// Send the bytes as a frame.
-    pub const SEND_PACKET: u8 = 1;
-    /// Hand the original packet to the RVMA path.
-    pub const PLACE: u8 = 2;
-    /// Write the bytes to host memory.
-    pub const DMA_TO_HOST: u8 = 3;
-    /// Print up to eight characters: they go to the host's print queue, or are counted as lost. Takes no handle.
-    pub const PRINT: u8 = 4;
-    /// Read bytes from host memory.
-    pub const DMA_FROM_HOST: u8 = 5;
-    /// Put the bytes into a mailbox of another node.
-    pub const PUT: u8 = 6;
-    /// Put bytes of host memory into a mailbox of another node.
-    pub const PUT_HOST: u8 = 7;
-    /// Fetch from a mailbox of another node into one here.
-    pub const GET: u8 = 8;
-    /// Compare and swap 4 or 8 bytes of host memory; the result is what was there.
-    pub const HOST_CAS: u8 = 9;
-    /// Add to 4 or 8 bytes of host memory; the result is what was there.
-    pub const HOST_ADD: u8 = 10;
-    /// Write an event into the process' event ring. Takes no handle.
-    pub const EVENT: u8 = 11;
-    /// Write the event that says that a message whose completion was left to a command is done. Takes no handle.
-    pub const COMPLETE: u8 = 12;
+macro_rules! commands { ($($konst:ident $num:literal $doc:literal;)*) => {
+    /// Command opcodes.
+    pub mod command {
+        $(#[doc = $doc] pub const $konst: u8 = $num;)*
+    }
+    /// Name, opcode and meaning of every command.
+    pub const COMMANDS: &[(&str, u8, &str)] = &[$((stringify!($konst), $num, $doc)),*];
+} }
+commands! {
+    SEND_PACKET 1 "send the bytes as a frame";
+    PLACE 2 "hand the original packet to the RVMA path";
+    DMA_TO_HOST 3 "write the bytes to host memory";
+    PRINT 4 "print up to eight characters: they go to the host's print queue, or are counted as lost; takes no handle";
+    DMA_FROM_HOST 5 "read bytes from host memory";
+    PUT 6 "put the bytes into a mailbox of another node";
+    PUT_HOST 7 "put bytes of host memory into a mailbox of another node";
+    GET 8 "fetch from a mailbox of another node into one here";
+    HOST_CAS 9 "compare and swap 4 or 8 bytes of host memory; the result is what was there";
+    HOST_ADD 10 "add to 4 or 8 bytes of host memory; the result is what was there";
+    EVENT 11 "write an event into the process' event ring; takes no handle";
+    COMPLETE 12 "write the event that says that a message whose completion was left to a command is done; takes no handle";
 }
 
 macro_rules! codes { ($table:ident $tdoc:literal $($konst:ident $num:literal $doc:literal;)*) => {

@@ -1,7 +1,7 @@
 //! `spindle compat`: the examples of a PsPIN checkout, compiled unmodified, run on the simulated NIC and judged.
 
 mod cases;
-mod ran;
+pub(crate) mod ran;
 mod slp;
 
 use crate::play::{play, Pacing};
@@ -146,7 +146,7 @@ fn run(case: &Case, images: Vec<Handler>, config: &str) -> Result<Ran> {
     let mut config = session::config(config)?;
     config.l2_bytes = config.l2_bytes.max(case.least_l2_bytes);
     let mut session = Session::open(config, Default::default())?;
-    let bytes = pattern(cases::HOST_BYTES);
+    let bytes = pattern(ran::HOST_BYTES);
     let host = case.host_address.map_or_else(|| session.device.memory.alloc(bytes.len(), 4096), Ok)?;
     session.device.memory.write(host, &bytes)?;
     let mut contexts = Vec::new();

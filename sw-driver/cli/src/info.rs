@@ -56,15 +56,16 @@ pub fn info() -> Result<()> {
 /// Lists the shipped handlers.
 pub fn handlers() -> Result<()> {
     let rows = SHIPPED.iter().map(|shipped| {
-        let model = if handlers::by_name(shipped.name).is_some() { "checked against its model" } else { "no model" };
+        let model = if handlers::by_name(shipped.name).is_some() { "compared with its model" } else { "unchecked" };
         [
             shipped.name.to_owned(),
             shipped.rule.to_owned(),
+            if shipped.messages { "message" } else { "packet" }.to_owned(),
             model.to_owned(),
             shipped.summary().split(". ").next().unwrap_or_default().to_owned(),
         ]
     });
-    println!("{}", table(["handler", "default rule", "run is", "what it does"], rows, false));
+    println!("{}", table(["handler", "default rule", "runs per", "run is", "what it does"], rows, false));
     println!("Sources: hpu-core/handlers/examples");
     Ok(())
 }

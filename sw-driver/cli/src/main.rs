@@ -4,6 +4,8 @@ mod build;
 mod check;
 mod compat;
 mod demo;
+#[cfg(test)]
+mod examples;
 mod export;
 mod hart;
 mod info;

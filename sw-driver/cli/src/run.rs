@@ -91,6 +91,8 @@ pub fn run(arguments: &RunArguments) -> Result<()> {
     }
     let handler = sdk::load(&arguments.sources)?;
     warn_of_stack(&handler.stack, config.stack_bytes());
+    // A shipped handler gets what it is meant for unless told otherwise.
+    let messages = arguments.messages || rules.is_empty() && handler.shipped.is_some_and(|shipped| shipped.messages);
     let rules = match (rules.is_empty(), handler.shipped) {
         (false, _) => rules,
         (true, Some(shipped)) => vec![shipped.rule.parse()?],
@@ -114,10 +116,9 @@ pub fn run(arguments: &RunArguments) -> Result<()> {
     };
     let context = session.device.install(&handler.image, &options)?;
     for rule in &rules {
-        session.device.add_rule(
-            rule,
-            if arguments.messages { Action::ContextPerMessage(context) } else { Action::Context(context) },
-        )?;
+        session
+            .device
+            .add_rule(rule, if messages { Action::ContextPerMessage(context) } else { Action::Context(context) })?;
     }
     session.device.activate(context)?;
     session.device.set_receive(true)?;

@@ -15,6 +15,7 @@ sdk_files! {
     "include/spin_base.h"
     "include/spin_atomic.h"
     "include/spin_buffers.h"
+    "include/spin_commands.h"
     "include/spin_printf.h"
     "include/generated/spindle_contract.h"
     "generated/memory.ld"
@@ -45,19 +46,27 @@ pub struct Shipped {
     pub source: &'static str,
     /// The rule it is meant for.
     pub rule: &'static str,
+    /// It runs per message, not per packet.
+    pub messages: bool,
 }
 
-macro_rules! shipped { ($($name:literal $folder:literal $rule:literal;)*) => {
+macro_rules! shipped { ($($name:literal $folder:literal $rule:literal $messages:literal;)*) => {
     /// All handlers that come with this program.
-    pub const SHIPPED: &[Shipped] = &[$(Shipped { name: $name, source: include_str!(concat!("../../../hpu-core/handlers/examples/", $folder, $name, ".c")), rule: $rule }),*];
+    pub const SHIPPED: &[Shipped] = &[$(Shipped { name: $name, source: include_str!(concat!("../../../hpu-core/handlers/examples/", $folder, $name, ".c")), rule: $rule, messages: $messages }),*];
 } }
 shipped! {
-    "ping_pong" "" "udp";
-    "icmp_echo" "" "icmp.type == 8";
-    "place" "" "spindle";
-    "udp_to_host" "" "udp";
-    "never_returns" "faulty/" "udp";
-    "foreign_access" "faulty/" "udp";
+    "ping_pong" "" "udp" false;
+    "icmp_echo" "" "icmp.type == 8" false;
+    "place" "" "spindle" false;
+    "udp_to_host" "" "udp" false;
+    "aggregate" "" "spindle" true;
+    "reduce" "" "spindle" true;
+    "histogram" "" "udp" false;
+    "filtering" "" "udp" false;
+    "unpack" "" "spindle" true;
+    "broadcast" "" "udp" false;
+    "never_returns" "faulty/" "udp" false;
+    "foreign_access" "faulty/" "udp" false;
 }
 
 impl Shipped {

@@ -21,8 +21,7 @@ const FLAGS: [&str; 5] = ["-ffreestanding", "-fno-common", "-ffunction-sections"
 /// Warnings.
 const WARNINGS: [&str; 2] = ["-Wall", "-Wextra"];
 /// What handlers that were written for PsPIN cannot help: their `task_t` is packed, and its packets are in network byte order here.
-const PSPIN_WARNINGS: [&str; 3] =
-    ["-Wno-address-of-packed-member", "-Wno-scalar-storage-order", "-Wno-unknown-warning-option"];
+const PSPIN_WARNINGS: [&str; 2] = ["-Wno-address-of-packed-member", "-Wno-scalar-storage-order"];
 /// Linking. Handlers have no entry point of the whole program.
 const LINK_FLAGS: [&str; 4] = ["-nostdlib", "-static", "-Wl,--gc-sections", "-Wl,-e,0"];
 

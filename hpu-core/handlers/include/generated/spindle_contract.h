@@ -82,7 +82,15 @@ _Static_assert(sizeof(spin_task_t) == 124 && 124 <= 128, "the task page is as in
 #define SPIN_OP_SEND_PACKET              1            /* send the bytes as a frame */
 #define SPIN_OP_PLACE                    2            /* hand the original packet to the RVMA path */
 #define SPIN_OP_DMA_TO_HOST              3            /* write the bytes to host memory */
-#define SPIN_OP_PRINT                    4            /* print up to eight characters */
+#define SPIN_OP_PRINT                    4            /* print up to eight characters: they go to the host's print queue, or are counted as lost; takes no handle */
+#define SPIN_OP_DMA_FROM_HOST            5            /* read bytes from host memory */
+#define SPIN_OP_PUT                      6            /* put the bytes into a mailbox of another node */
+#define SPIN_OP_PUT_HOST                 7            /* put bytes of host memory into a mailbox of another node */
+#define SPIN_OP_GET                      8            /* fetch from a mailbox of another node into one here */
+#define SPIN_OP_HOST_CAS                 9            /* compare and swap 4 or 8 bytes of host memory; the result is what was there */
+#define SPIN_OP_HOST_ADD                 10           /* add to 4 or 8 bytes of host memory; the result is what was there */
+#define SPIN_OP_EVENT                    11           /* write an event into the process' event ring; takes no handle */
+#define SPIN_OP_COMPLETE                 12           /* write the event that says that a message whose completion was left to a command is done; takes no handle */
 
 /* Return codes of handlers; others count as SPIN_FAIL. */
 #define SPIN_SUCCESS                     0            /* payload, completion: done */

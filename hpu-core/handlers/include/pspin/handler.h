@@ -70,6 +70,8 @@ void spindle_pspin_wait(uint32_t handle);
 bool spindle_pspin_test(uint32_t handle);
 uint32_t spindle_pspin_send(void *data, uint32_t length);
 uint32_t spindle_pspin_to_host(uint64_t host_addr, const void *data, uint32_t length);
+uint32_t spindle_pspin_from_host(uint64_t host_addr, void *data, uint32_t length);
+uint32_t spindle_pspin_put(uint32_t node, const void *data, uint32_t length);
 uint32_t spindle_pspin_write_to_host(uint64_t host_addr, uint64_t value);
 
 /* Handles may be asked for by NULL. */
@@ -95,6 +97,14 @@ static inline int spin_send_packet(void *data, uint32_t length, spin_cmd_t *hand
 static inline int spin_dma_to_host(uint64_t host_addr, uint32_t nic_addr, uint32_t length, bool generate_event, spin_cmd_t *xfer) {
     (void)generate_event;
     return spindle_pspin_issued(spindle_pspin_to_host(host_addr, (const void *)nic_addr, length), xfer);
+}
+static inline int spin_dma_from_host(uint64_t host_addr, uint32_t nic_addr, uint32_t length, bool generate_event, spin_cmd_t *xfer) {
+    (void)generate_event;
+    return spindle_pspin_issued(spindle_pspin_from_host(host_addr, (void *)nic_addr, length), xfer);
+}
+/* Puts bytes into the mailbox of process 0 of a node whose address is the match bits of the handler's message, without a key. */
+static inline int spin_rdma_put(uint32_t dest, void *data, uint32_t length, spin_cmd_t *handle) {
+    return spindle_pspin_issued(spindle_pspin_put(dest, data, length), handle);
 }
 /* Writes eight bytes. */
 static inline int spin_write_to_host(uint64_t host_addr, uint64_t user_data, spin_cmd_t *xfer) {

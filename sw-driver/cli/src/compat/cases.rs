@@ -1,14 +1,12 @@
 //! The examples: what traffic each gets, and what it must do, said once more from PsPIN's documentation of the API and without its code.
 
-use super::ran::{little_endian, Did, Ran, SCRATCHPADS, SCRATCHPAD_BYTES};
+use super::ran::{little_endian, pattern, Did, Ran, SCRATCHPADS, SCRATCHPAD_BYTES};
 use super::slp;
 use anyhow::{ensure, Result};
 use spindle_contract::wire::{ETH_BYTES, IPV4_BYTES, UDP_BYTES};
 use spindle_model::frames::{udp, Ends};
 use std::collections::BTreeMap;
 
-/// Bytes of the host region.
-pub const HOST_BYTES: usize = 1 << 16;
 /// Frames of an example, unless it needs another number.
 const FRAMES: usize = 32;
 /// A gap in which a handler comes to its end, for examples that all write to the same place.
@@ -55,6 +53,7 @@ pub const CASES: &[Case] = &[
     Case { name: "empty", judge: nothing, ..PLAIN },
     Case { name: "ping_pong", judge: ping_pong, ..PLAIN },
     Case { name: "copy_to_host", gap: ONE_BY_ONE, judge: copy_to_host, ..PLAIN },
+    Case { name: "copy_from_host", judge: copy_from_host, ..PLAIN },
     Case { name: "host_direct", host_address: Some(0xdead_0000), judge: host_direct, ..PLAIN },
     Case { name: "aggregate", judge: |ran| aggregate(ran, 0), ..PLAIN },
     Case { name: "reduce", judge: |ran| reduce(ran, 0), ..PLAIN },
@@ -77,6 +76,14 @@ pub const CASES: &[Case] = &[
         ..PLAIN
     },
     Case { name: "ooorb", gap: ONE_BY_ONE, frames: ranges, judge: ooorb, ..PLAIN },
+    Case {
+        name: "synthetic",
+        handler_memory: || SYNTHETIC.into_iter().flat_map(u32::to_le_bytes).collect(),
+        gap: ONE_BY_ONE,
+        frames: || packets(1).split_off(2),
+        judge: synthetic,
+        ..PLAIN
+    },
     Case { name: "slp", gap: 4 * ONE_BY_ONE, frames: slp::frames, judge: slp::judge, ..PLAIN },
 ];
 
@@ -146,6 +153,27 @@ fn copy_to_host(ran: &mut Ran) -> Result<Did> {
     ran.answered(|_| vec![])?;
     let copies: Vec<_> = ran.frames.iter().map(|frame| (0, packet(frame).to_vec())).collect();
     Ok(Did { bytes_to_host: ran.host_has(copies)?, sentence: "each packet went to host memory".into() })
+}
+
+/// The Ethernet header of the answer to a frame.
+fn header_back(frame: &[u8]) -> Vec<u8> {
+    turned(frame)[..ETH_BYTES].to_vec()
+}
+
+fn copy_from_host(ran: &mut Ran) -> Result<Did> {
+    ran.answered(|frame| vec![[header_back(frame), pattern(packet(frame).len())].concat()])?;
+    Ok(Did { bytes_to_host: ran.host_has([])?, sentence: "each packet came back with bytes of the host".into() })
+}
+
+/// Parameters of `synthetic`: turns of a loop, bytes to the host and how often, bytes from the host and how often.
+const SYNTHETIC: [u32; 5] = [10, 64, 3, 64, 4];
+
+fn synthetic(ran: &mut Ran) -> Result<Did> {
+    // The head of the packet goes to the host before the ends change places, and comes back from there.
+    let [_, bytes, _, _, answers] = SYNTHETIC.map(|number| number as usize);
+    ran.answered(|frame| vec![[header_back(frame), packet(frame).to_vec()].concat(); answers])?;
+    let heads: Vec<_> = ran.frames.iter().map(|frame| (0, packet(frame)[..bytes].to_vec())).collect();
+    Ok(Did { bytes_to_host: ran.host_has(heads)?, sentence: "each packet to the host, from it, and back".into() })
 }
 
 fn host_direct(ran: &mut Ran) -> Result<Did> {

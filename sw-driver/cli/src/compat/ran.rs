@@ -9,8 +9,8 @@ use object::{Object, ObjectSymbol};
 use spindle::{ContextId, HostMemory};
 use spindle_contract::memory_map::{self as map, base};
 
-use super::cases::HOST_BYTES;
-
+/// Bytes of the host region.
+pub const HOST_BYTES: usize = 1 << 16;
 /// Scratchpads that an image has, one for each cluster that its handlers are told of.
 pub const SCRATCHPADS: u32 = 4;
 /// Bytes of each.
@@ -71,9 +71,21 @@ impl Ran {
 
     /// Words at the start of a scratchpad.
     pub fn scratchpad(&mut self, context: usize, cluster: u32, words: usize) -> Result<Vec<u32>> {
-        let offset = self.scratchpad_address(context, cluster)? - base(map::CONTEXT);
+        let address = self.scratchpad_address(context, cluster)?;
+        self.words(context, address, words)
+    }
+
+    /// Words of a variable of the first context.
+    #[cfg(test)]
+    pub fn variable(&mut self, name: &str, words: usize) -> Result<Vec<u32>> {
+        let address = data_symbol(&self.contexts[0].1.elf, name)?.context("there is no such variable")?;
+        self.words(0, address, words)
+    }
+
+    fn words(&mut self, context: usize, address: u32, words: usize) -> Result<Vec<u32>> {
         let mut bytes = vec![0; 4 * words];
-        self.session.device.read_state(self.contexts[context].0, offset as usize, &mut bytes)?;
+        let offset = (address - base(map::CONTEXT)) as usize;
+        self.session.device.read_state(self.contexts[context].0, offset, &mut bytes)?;
         Ok(little_endian(&bytes))
     }
 

@@ -49,6 +49,8 @@ static void commands(task_t *task) {
     spin_send_packet(task->pkt_mem, task->pkt_mem_size, &command);
     spin_cmd_test(command, &over);
     spin_dma_to_host(host, (uint32_t)task->l2_pkt_mem, task->host_mem_size, over, &command);
+    spin_dma_from_host(host, (uint32_t)task->l2_pkt_mem, 64, over, &command);
+    spin_rdma_put(1, task->pkt_mem, 64, &command);
     spin_write_to_host(host, 1, &command);
     spin_host_write(host, 2, NULL);
     spin_cmd_wait(command);

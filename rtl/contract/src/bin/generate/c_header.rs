@@ -67,10 +67,9 @@ pub fn handlers() -> String {
         );
     }
     section(&mut out, "Opcodes of commands.");
-    define(&mut out, "SPIN_OP_SEND_PACKET", &map::command::SEND_PACKET.to_string(), "send the bytes as a frame");
-    define(&mut out, "SPIN_OP_PLACE", &map::command::PLACE.to_string(), "hand the original packet to the RVMA path");
-    define(&mut out, "SPIN_OP_DMA_TO_HOST", &map::command::DMA_TO_HOST.to_string(), "write the bytes to host memory");
-    define(&mut out, "SPIN_OP_PRINT", &map::command::PRINT.to_string(), "print up to eight characters");
+    for (name, opcode, doc) in map::COMMANDS {
+        define(&mut out, &format!("SPIN_OP_{name}"), &opcode.to_string(), doc);
+    }
     section(&mut out, "Return codes of handlers; others count as SPIN_FAIL.");
     for (name, value, doc) in map::RETURN_CODES {
         define(&mut out, name, &value.to_string(), doc);

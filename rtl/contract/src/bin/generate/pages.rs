@@ -99,16 +99,10 @@ pub fn memory_map() -> String {
     };
     words(&mut out, "Task page", map::TASK, map::TASK_PAGE);
     words(&mut out, "Command port", map::COMMAND, map::COMMAND_PORT);
-    let _ = write!(
-        out,
-        "\nAn HPU has {} handles. Opcodes: {} send packet, {} place, {} DMA to host, {} print.\n",
-        map::COMMAND_HANDLES,
-        map::command::SEND_PACKET,
-        map::command::PLACE,
-        map::command::DMA_TO_HOST,
-        map::command::PRINT
-    );
-    for (title, codes) in [("Return codes", map::RETURN_CODES), ("Causes of a fault", map::FAULTS)] {
+    let _ = writeln!(out, "\nAn HPU has {} handles.", map::COMMAND_HANDLES);
+    for (title, codes) in
+        [("Commands", map::COMMANDS), ("Return codes", map::RETURN_CODES), ("Causes of a fault", map::FAULTS)]
+    {
         let _ = write!(out, "\n## {title}\n");
         table(
             &mut out,

@@ -1,0 +1,52 @@
+/* Passes every UDP packet on along a binomial tree of nodes: in round k, each of the first 2^k nodes sends to the one 2^k further. The nodes'
+ * MAC and IP addresses end in their number, counted from the first one's; `rank` and `size` are this node's number and how many there are, set
+ * by the host. The node's own copy goes to the host region, at its frame number modulo the slots of 2048 bytes, from the IP header on. */
+#include "spin_buffers.h"
+
+enum { SLOT = 2048, CLUSTERS = 8 };
+
+uint32_t rank, size = 1;
+
+static volatile uint32_t taken[CLUSTERS];
+
+/* The node that a packet is for, and the one it comes from, as the last bytes of addresses. */
+static void readdress(uint8_t *frame, spin_ipv4_t *ip, uint32_t from, uint32_t to) {
+    uint32_t before = spin_sum16(spin_get16(ip->src + 2), spin_get16(ip->dst + 2));
+    ip->src[3] = (uint8_t)from;
+    ip->dst[3] = (uint8_t)to;
+    uint32_t after = spin_sum16(spin_get16(ip->src + 2), spin_get16(ip->dst + 2));
+    spin_put16(ip->checksum, spin_checksum_update(spin_get16(ip->checksum), before, after));
+    spin_udp_t *udp = (spin_udp_t *)(ip + 1);
+    if (spin_get16(udp->checksum)) {
+        spin_put16(udp->checksum, spin_checksum_update(spin_get16(udp->checksum), before, after));
+    }
+    frame[5] = (uint8_t)to;
+    frame[11] = (uint8_t)from;
+}
+
+int header_handler(const spin_header_t *h, void *state) {
+    (void)state;
+    spin_ipv4_t *ip = spin_ipv4(h, SPIN_IPPROTO_UDP);
+    uint32_t count = h->scratch_size / SLOT, slots = h->host_size / SLOT;
+    if (!ip || !spin_whole_frame(h) || !count || !slots) {
+        return SPIN_DROP;
+    }
+    uint32_t number = spin_take_buffer(&taken[h->cluster_id], h->hpu_id, count);
+    uint8_t *copy = spin_scratch() + number * SLOT;
+    uint32_t length = (uint32_t)(spin_packet(h) + h->packet_len - (uint8_t *)ip);
+    memcpy(copy, ip, length);
+    spin_dma_to_host(h->frame % slots * SLOT, copy, length);
+    uint32_t first = ip->dst[3] - rank, distance = 1;
+    while (distance <= rank) {
+        distance *= 2;
+    }
+    for (; rank + distance < size; distance *= 2) {
+        /* The frame before is on its way out of the slot. */
+        spin_wait();
+        readdress(spin_packet(h), ip, first + rank, first + rank + distance);
+        spin_send_packet(spin_packet(h), h->packet_len);
+    }
+    spin_wait();
+    spin_give_buffer(&taken[h->cluster_id], number);
+    return SPIN_PROCESS_DATA;
+}

@@ -1,0 +1,164 @@
+//! The shipped handlers that keep something from packet to packet, on the emitted NIC, against their models.
+
+use crate::compat::ran::{data_symbol, pattern, Ran, HOST_BYTES};
+use crate::play::{play, Pacing};
+use crate::sdk::Shipped;
+use crate::session::Session;
+use rand::seq::SliceRandom;
+use rand::{Rng, RngCore, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+use spindle::rule_table::Action;
+use spindle::{ContextOptions, HostMemory};
+use spindle_contract::memory_map::{self as map, base};
+use spindle_contract::params::{Config, SPINDLE_PORT};
+use spindle_model::frames::{put_message, udp, udp_without_checksum, Ends, SpindleHeader, UDP_HEADERS};
+use spindle_model::jobs::{self, Message};
+use std::collections::HashMap;
+
+/// Installs a shipped handler with these variables set, and plays frames to it.
+fn run(
+    name: &str,
+    action: fn(spindle::ContextId) -> Action,
+    variables: &[(&str, Vec<u8>)],
+    frames: Vec<Vec<u8>>,
+    gap: u64,
+) -> Ran {
+    let shipped = Shipped::by_name(name).unwrap();
+    let mut handler = shipped.load().unwrap();
+    for (variable, bytes) in variables {
+        let at = (data_symbol(&handler.elf, variable).unwrap().unwrap() - base(map::CONTEXT)) as usize;
+        handler.image.state[at..at + bytes.len()].copy_from_slice(bytes);
+    }
+    let mut session = Session::open(Config::SIM, Default::default()).unwrap();
+    let host = session.device.memory.alloc(HOST_BYTES, 4096).unwrap();
+    session.device.memory.write(host, &pattern(HOST_BYTES)).unwrap();
+    let options = ContextOptions { host_region: Some((host, HOST_BYTES as u32)), ..ContextOptions::default() };
+    let context = session.device.install(&handler.image, &options).unwrap();
+    session.device.add_rule(&shipped.rule.parse().unwrap(), action(context)).unwrap();
+    session.device.activate(context).unwrap();
+    session.device.set_receive(true).unwrap();
+    let played = play(&mut session, &frames, Pacing { gap, seed: Some(gap) }, 2_000_000).unwrap();
+    Ran { session, contexts: vec![(context, handler)], frames, played, host }
+}
+
+/// Messages of 1 to 5000 bytes, multiples of `unit`, and their packets, all of them shuffled.
+fn messages(seed: u64, count: u32, unit: usize) -> (Vec<Message>, Vec<Vec<u8>>) {
+    let mut random = ChaCha8Rng::seed_from_u64(seed);
+    let mut message = |id: u32| {
+        let mut data = vec![0; unit * random.random_range(1..=5000 / unit)];
+        random.fill_bytes(&mut data);
+        Message { id, data }
+    };
+    let messages: Vec<_> = (0..count).map(&mut message).collect();
+    let packets = |m: &Message| {
+        let header = SpindleHeader { msg_id: m.id, ..SpindleHeader::default() };
+        put_message(&Ends::default(), SPINDLE_PORT, &header, &m.data, if m.id % 2 == 0 { 1408 } else { 500 })
+    };
+    let mut frames: Vec<_> = messages.iter().flat_map(packets).collect();
+    frames.shuffle(&mut random);
+    (messages, frames)
+}
+
+/// UDP frames with payloads of random bytes.
+fn datagrams(seed: u64, count: usize) -> Vec<Vec<u8>> {
+    let mut random = ChaCha8Rng::seed_from_u64(seed);
+    let mut frame = |i: usize| {
+        let mut payload = vec![0; random.random_range(0..1472)];
+        random.fill_bytes(&mut payload);
+        let build = if i % 3 == 0 { udp_without_checksum } else { udp };
+        build(&Ends::default(), 4000, random.random_range(1..6), &payload)
+    };
+    (0..count).map(&mut frame).collect()
+}
+
+#[test]
+fn aggregate_tells_the_sum_of_every_message() {
+    let (messages, frames) = messages(1, 24, 4);
+    let mut ran = run("aggregate", Action::ContextPerMessage, &[], frames, 50);
+    ran.sound().unwrap();
+    ran.host_has(jobs::aggregate(&messages, HOST_BYTES)).unwrap();
+    assert_eq!(ran.played.stats.messages_done, 24);
+}
+
+#[test]
+fn reduce_adds_messages_up() {
+    let (messages, frames) = messages(2, 16, 4);
+    let mut ran = run("reduce", Action::ContextPerMessage, &[], frames, 50);
+    ran.sound().unwrap();
+    assert_eq!(ran.variable("sums", 4096).unwrap(), jobs::reduce(&messages, 4096));
+    assert_eq!(ran.variable("messages", 1).unwrap(), [16]);
+}
+
+#[test]
+fn histogram_counts_every_byte() {
+    let frames = datagrams(3, 40);
+    let wanted = jobs::histogram(frames.iter().map(|frame| &frame[UDP_HEADERS..]));
+    let mut ran = run("histogram", Action::Context, &[], frames, 0);
+    ran.sound().unwrap();
+    let rows = ran.variable("counts", 8 * 256).unwrap();
+    let sum = |value: usize| rows.chunks(256).map(|row| row[value]).sum::<u32>();
+    assert_eq!((0..256).map(sum).collect::<Vec<_>>(), wanted);
+    // More than one cluster had its share.
+    assert!(rows.chunks(256).filter(|row| row.iter().any(|count| *count > 0)).count() > 1);
+}
+
+/// Entries of the table as the handler looks for them, so many that some stand behind others.
+#[test]
+fn filtering_lets_pass_what_the_table_names() {
+    let address = Ends::default().dst_ip;
+    let ports: HashMap<_, u16> =
+        [(1u16, 700), (2, 65535), (4, 1)].into_iter().map(|(from, to)| ((address, from), to)).collect();
+    let mut table = vec![0u32; 2 * 512];
+    let mut enter = |address: u32, from: u16, to: u16| {
+        let hash = (address ^ u32::from(from) << 16).wrapping_mul(0x9e37_79b1) as usize >> 23;
+        let free = (0..512).map(|step| (hash + step) % 512).find(|at| table[2 * at] == 0).unwrap();
+        (table[2 * free], table[2 * free + 1]) = (address, u32::from(to) << 16 | u32::from(from));
+    };
+    // Others that fill the table up to two thirds.
+    (0..340).for_each(|i| enter(0xc0a8_0000 + 77 * i, 4, 9));
+    ports.iter().for_each(|((address, from), to)| enter(u32::from_be_bytes(*address), *from, *to));
+    let bytes = table.into_iter().flat_map(u32::to_le_bytes).collect();
+    let mut ran = run("filtering", Action::Context, &[("table", bytes)], datagrams(4, 60), 20);
+    ran.answered(|frame| jobs::filtering(frame, &ports).into_iter().collect()).unwrap();
+    assert!(ran.played.drained && ran.played.replies.len() > 20, "{}", ran.played.replies.len());
+    let dropped = ran.played.stats.drops[spindle_contract::reasons::HANDLER_DROP] as usize;
+    assert_eq!(dropped + ran.played.replies.len(), ran.frames.len());
+    assert!(ran.session.device.pop_fault().unwrap().is_none());
+}
+
+#[test]
+fn unpack_strides_through_host_memory() {
+    for (seed, block, stride) in [(5, 100usize, 256usize), (6, 1500, 1501), (7, 64, 128), (8, 13, 40)] {
+        let (messages, frames) = messages(seed, 1, 1);
+        let variables = [("block_length", block), ("stride", stride)]
+            .map(|(name, value)| (name, (value as u32).to_le_bytes().to_vec()));
+        let mut ran = run("unpack", Action::ContextPerMessage, &variables, frames, 0);
+        ran.sound().unwrap();
+        let pieces = jobs::unpack(&messages[0], block, stride);
+        ran.host_has(pieces).unwrap();
+    }
+}
+
+/// Every node of two trees, each with the frame that reaches it.
+#[test]
+fn broadcast_reaches_every_node_once() {
+    let first = 10;
+    for (size, ranks) in [(6usize, vec![0, 1, 4]), (13, vec![0, 2, 3])] {
+        let tree = jobs::tree(size);
+        for rank in ranks {
+            let number = |node: usize| first + node as u8;
+            let ends =
+                Ends { dst_ip: [10, 77, 0, number(rank)], dst_mac: [2, 0, 0, 0, 0, number(rank)], ..Ends::default() };
+            let frames = vec![udp(&ends, 1, 2, b"to all"), udp_without_checksum(&ends, 3, 4, &[9; 700])];
+            let variables =
+                [("rank", rank), ("size", size)].map(|(name, value)| (name, (value as u32).to_le_bytes().to_vec()));
+            let mut ran = run("broadcast", Action::Context, &variables, frames, 3000);
+            ran.sound().unwrap();
+            ran.answered(|frame| tree[rank].iter().map(|to| jobs::passed_on(frame, first, rank, *to)).collect())
+                .unwrap();
+            let copies: Vec<_> =
+                ran.numbered().map(|(number, frame)| (number as usize % 32 * 2048, frame[14..].to_vec())).collect();
+            ran.host_has(copies).unwrap();
+        }
+    }
+}

@@ -1,0 +1,112 @@
+//! What those shipped handlers do that keep something from packet to packet: from all messages or packets of a run to what is left in
+//! context memory and host memory, and to the frames that leave.
+//!
+//! Nothing here is shared with the C sources, the SDK or the driver.
+
+use crate::checksums;
+use etherparse::{NetSlice, SlicedPacket, TransportSlice};
+use std::collections::HashMap;
+
+/// A whole message.
+#[derive(Clone, Debug)]
+pub struct Message {
+    /// Its id.
+    pub id: u32,
+    /// Its bytes.
+    pub data: Vec<u8>,
+}
+
+fn words(bytes: &[u8]) -> impl Iterator<Item = u32> + '_ {
+    bytes.chunks_exact(4).map(|word| u32::from_le_bytes([word[0], word[1], word[2], word[3]]))
+}
+
+/// `aggregate`: pieces of the host region, of `host_bytes`.
+pub fn aggregate(messages: &[Message], host_bytes: usize) -> Vec<(usize, Vec<u8>)> {
+    let record = |message: &Message| {
+        let sum = words(&message.data).fold(0u32, u32::wrapping_add);
+        let at = message.id as usize % (host_bytes / 8) * 8;
+        (at, [sum.to_le_bytes(), message.id.to_le_bytes()].concat())
+    };
+    messages.iter().map(record).collect()
+}
+
+/// `reduce`: the vector of sums.
+pub fn reduce(messages: &[Message], elements: usize) -> Vec<u32> {
+    let mut sums = vec![0u32; elements];
+    for message in messages {
+        for (sum, word) in sums.iter_mut().zip(words(&message.data)) {
+            *sum = sum.wrapping_add(word);
+        }
+    }
+    sums
+}
+
+/// `histogram`: how many bytes of each value the payloads have.
+pub fn histogram<'a>(payloads: impl Iterator<Item = &'a [u8]>) -> Vec<u32> {
+    let mut counts = vec![0; 256];
+    payloads.flatten().for_each(|byte| counts[usize::from(*byte)] += 1);
+    counts
+}
+
+/// `filtering`: the frame that leaves, if one does; `table` says which port becomes which.
+pub fn filtering(frame: &[u8], table: &HashMap<([u8; 4], u16), u16>) -> Option<Vec<u8>> {
+    let packet = SlicedPacket::from_ethernet(frame).ok()?;
+    let (Some(NetSlice::Ipv4(ip)), Some(TransportSlice::Udp(udp))) = (&packet.net, &packet.transport) else {
+        return None;
+    };
+    let port = table.get(&(ip.header().destination(), udp.destination_port()))?;
+    let mut out = frame.to_vec();
+    let at = udp.slice().as_ptr() as usize - frame.as_ptr() as usize + 2;
+    out[at..at + 2].copy_from_slice(&port.to_be_bytes());
+    checksums::fix(&mut out);
+    Some(out)
+}
+
+/// `unpack`: pieces of the host region.
+pub fn unpack(message: &Message, block_length: usize, stride: usize) -> Vec<(usize, Vec<u8>)> {
+    message.data.chunks(block_length).enumerate().map(|(i, block)| (i * stride, block.to_vec())).collect()
+}
+
+/// `broadcast`: who gets a frame from whom, when node 0 of `size` starts: the children of each node, in order of time.
+pub fn tree(size: usize) -> Vec<Vec<usize>> {
+    let mut children = vec![Vec::new(); size];
+    let mut reached = 1;
+    while reached < size {
+        for node in 0..reached.min(size - reached) {
+            children[node].push(node + reached);
+        }
+        reached *= 2;
+    }
+    children
+}
+
+/// `broadcast`: a frame to node `from`, on its way to node `to`; nodes are the last bytes of MAC and IP addresses behind `first`.
+pub fn passed_on(frame: &[u8], first: u8, from: usize, to: usize) -> Vec<u8> {
+    let mut out = frame.to_vec();
+    let (from, to) = (first + from as u8, first + to as u8);
+    (out[5], out[11], out[14 + 15], out[14 + 19]) = (to, from, from, to);
+    checksums::fix(&mut out);
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_node_of_a_tree_is_reached_once() {
+        for size in 1..40 {
+            let mut reached: Vec<usize> = tree(size).into_iter().flatten().collect();
+            reached.sort_unstable();
+            assert_eq!(reached, (1..size).collect::<Vec<_>>());
+        }
+        assert_eq!(tree(6), [vec![1, 2, 4], vec![3, 5], vec![], vec![], vec![], vec![]]);
+    }
+
+    #[test]
+    fn blocks_lie_apart() {
+        let message = Message { id: 1, data: vec![7; 25] };
+        let offsets: Vec<_> = unpack(&message, 10, 16).iter().map(|(at, block)| (*at, block.len())).collect();
+        assert_eq!(offsets, [(0, 10), (16, 10), (32, 5)]);
+    }
+}

@@ -4,12 +4,12 @@ use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use spindle::rule::Headers;
 use spindle::rule_table::Action;
-use spindle::{Bar, ContextId, ContextOptions, Device, Error, HostMemory, Image, Result, Rule};
+use spindle::{Bar, ContextId, ContextOptions, Device, Error, HostMemory, Image, Node, Overload, Result, Rule};
 use spindle_contract::descriptors::action;
 use spindle_contract::memory_map::{base, CODE};
 use spindle_contract::params::{Config, MATCH_TERMS};
 use spindle_contract::registers::{
-    self, doorbell, doorbell_command, doorbell_error, global, hpu, match_source, packet, rule_action, BLOCKS,
+    self, doorbell, doorbell_command, doorbell_error, global, hpu, match_source, node, packet, rule_action, BLOCKS,
 };
 use spindle_model::header_matcher::{matches, Match, Rule as MatchRule, RuleSet, Source, Term};
 use std::cell::RefCell;
@@ -490,4 +490,67 @@ fn counters_add_up_modulo_their_width() {
     let fault = device.pop_fault().unwrap().unwrap();
     assert_eq!((fault.cause, fault.context.0, fault.hpu, fault.cluster, fault.msg_slot), (6, 3, 2, 1, 5));
     assert_eq!((fault.cause_text().0, fault.kind_text(), fault.frame), ("FAULT_WATCHDOG", "payload", 0x42));
+}
+
+#[test]
+fn limits_of_a_context_reach_the_card() {
+    let handle = Handle::new(&Config::SIM);
+    let mut device = handle.open().unwrap();
+    let options = ContextOptions {
+        weight: 7,
+        message_quota: 300,
+        packet_quota: 1025,
+        overload: Overload::Pause,
+        core_mask: 0x81,
+        user_header: 16,
+        process: 3,
+        ..ContextOptions::default()
+    };
+    let context = device.install(&image(8, 0), &options).unwrap();
+    let installed = handle.0.borrow().installed[0].1.clone();
+    for (register, value) in [
+        (hpu::CTX_WEIGHT, 7),
+        (hpu::CTX_QUOTA, 1025 << 16 | 300),
+        (hpu::CTX_OVERLOAD, 2),
+        (hpu::CTX_CORE_MASK, 0x81),
+        (hpu::CTX_USER_HEADER, 16),
+        (hpu::CTX_PROCESS, 3),
+    ] {
+        assert_eq!(installed[&register], value, "{register:#x}");
+    }
+    for (options, word) in [
+        (ContextOptions { weight: 0, ..options }, "weight 0"),
+        (ContextOptions { message_quota: 512, ..options }, "512 messages"),
+        (ContextOptions { packet_quota: 2048, ..options }, "2048 packets"),
+        (ContextOptions { user_header: 128, ..options }, "128 bytes"),
+        (ContextOptions { core_mask: 0x100, ..options }, "core mask 0x100"),
+        (ContextOptions { process: 16, ..options }, "process 16"),
+    ] {
+        let error = device.install(&image(8, 0), &options).unwrap_err().to_string();
+        assert!(error.contains(word), "{error}");
+    }
+    // What is alive keeps its memory.
+    handle.poke(packet::BASE + packet::CONTEXT_LIVE, 2);
+    let error = device.remove(context).unwrap_err().to_string();
+    assert!(error.contains("2 live messages"), "{error}");
+    handle.poke(packet::BASE + packet::CONTEXT_LIVE, 0);
+    device.remove(context).unwrap();
+}
+
+#[test]
+fn nodes_reach_the_card() {
+    let handle = Handle::new(&Config::SIM);
+    let mut device = handle.open().unwrap();
+    device.set_identity(9, [2, 1, 0xA, 0xB, 0xC, 0xD], [10, 0, 0, 1]).unwrap();
+    let entry = Node { mac: [2, 0, 0, 0, 1, 5], ip: [10, 0, 0, 5], port: 4795 };
+    device.set_node(255, Some(entry)).unwrap();
+    let word = |register: u32| handle.0.borrow().registers[&(node::BASE + register)];
+    assert_eq!((word(node::LOCAL_NID), word(node::LOCAL_IP)), (9, 0x0A00_0001));
+    assert_eq!((word(node::LOCAL_MAC_HI), word(node::LOCAL_MAC_LO)), (0x0201, 0x0A0B_0C0D));
+    assert_eq!((word(node::NODE_MAC_HI), word(node::NODE_MAC_LO)), (0x0200, 0x0000_0105));
+    assert_eq!((word(node::NODE_IP), word(node::NODE_PORT)), (0x0A00_0005, 0x8000_0000 | 4795));
+    assert_eq!(word(node::NODE_COMMIT), 255);
+    device.set_node(3, None).unwrap();
+    assert_eq!((word(node::NODE_PORT), word(node::NODE_COMMIT)), (0, 3));
+    assert!(device.set_node(256, None).unwrap_err().to_string().contains("no node 256"));
 }

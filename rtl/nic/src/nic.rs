@@ -10,21 +10,23 @@ use hpu_core::HpuArray;
 use packet_engine::PacketEngine;
 use rvma_lut::RvmaEngine;
 use spindle_blocks::csr::CsrBlock;
-use spindle_blocks::desc::{CsrResponse, HostAtomicDone, HostRead, PutDone};
+use spindle_blocks::desc::{CsrResponse, HostAtomicDone, HostRead};
 use spindle_contract::memory_map::command;
 use spindle_contract::params::Config;
 use spindle_contract::reasons::{TRACE_LANES, TRACE_TAG_BITS};
 use spindle_contract::registers::{doorbell, hpu, node, packet, rvma, PAGE};
 use spindle_verilog::prelude::*;
 
-/// Bits of all trace tags.
 /// Commands that somebody does, a bit for each opcode.
 const COMMANDS: u64 = 1 << command::SEND_PACKET
     | 1 << command::PLACE
     | 1 << command::DMA_TO_HOST
     | 1 << command::PRINT
     | 1 << command::EVENT
-    | 1 << command::COMPLETE;
+    | 1 << command::COMPLETE
+    | 1 << command::PUT
+    | 1 << command::GET;
+/// Bits of all trace tags.
 const TRACE_TAGS: usize = TRACE_LANES * TRACE_TAG_BITS;
 
 /// The NIC. See the module text.
@@ -291,12 +293,16 @@ impl Logic for Nic {
         self.packet_engine.egress_frame.next = self.hpu_array.egress_frame.val();
         self.packet_engine.egress_valid.next = self.hpu_array.egress_valid.val();
         self.hpu_array.egress_ready.next = self.packet_engine.egress_ready.val();
-        // No command makes puts, so none is offered.
-        self.packet_engine.egress_put.next = false;
-        self.packet_engine.put.next = Default::default();
-        self.packet_engine.put_valid.next = false;
-        self.packet_engine.host_put.next = Default::default();
-        self.packet_engine.host_put_valid.next = false;
+        self.packet_engine.egress_put.next = self.hpu_array.egress_put.val();
+        self.packet_engine.put.next = self.hpu_array.put.val();
+        self.packet_engine.put_valid.next = self.hpu_array.put_valid.val();
+        self.hpu_array.put_ready.next = self.packet_engine.put_ready.val();
+        self.packet_engine.host_put.next = self.hpu_array.host_put.val();
+        self.packet_engine.host_put_valid.next = self.hpu_array.host_put_valid.val();
+        self.hpu_array.host_put_ready.next = self.packet_engine.host_put_ready.val();
+        self.hpu_array.put_done_feedback.next = self.packet_engine.put_done_feedback.val();
+        self.hpu_array.put_done_valid.next = self.packet_engine.put_done_valid.val();
+        // Nobody reads host memory for puts: PUT_HOST is refused.
         self.packet_engine.put_read_ready.next = true;
         self.packet_engine.put_data.next = bits::<512>(0);
         self.packet_engine.put_data_last.next = false;
@@ -328,7 +334,7 @@ impl Logic for Nic {
         self.hpu_array.dma_data_ready.next = self.rvma_engine.dma_data_ready.val();
         self.hpu_array.dma_done_feedback.next = self.rvma_engine.dma_done_feedback.val();
         self.hpu_array.dma_done_valid.next = self.rvma_engine.dma_done_valid.val();
-        // Nobody reads host memory, does atomics there or sends puts: these commands are refused.
+        // Nobody reads host memory or does atomics there: these commands are refused.
         self.hpu_array.enabled.next = bits::<16>(COMMANDS);
         self.hpu_array.host_read_ready.next = false;
         self.hpu_array.host_data.next = bits::<512>(0);
@@ -339,10 +345,6 @@ impl Logic for Nic {
         self.hpu_array.host_atomic_ready.next = false;
         self.hpu_array.atomic_done_feedback.next = HostAtomicDone::default();
         self.hpu_array.atomic_done_valid.next = false;
-        self.hpu_array.put_ready.next = false;
-        self.hpu_array.host_put_ready.next = false;
-        self.hpu_array.put_done_feedback.next = PutDone::default();
-        self.hpu_array.put_done_valid.next = false;
         self.hpu_array.array_event_ready.next = false;
         self.hpu_array.rings_open.next = bits::<64>(0);
 

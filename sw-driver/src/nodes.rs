@@ -1,0 +1,69 @@
+//! Who this NIC is, and the nodes that it puts to.
+
+use crate::{Bar, Device, Error, HostMemory, Result};
+use spindle_contract::registers::node;
+use spindle_contract::wire::NODE_TABLE_ENTRIES;
+
+/// Addresses of a node.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Node {
+    /// MAC address.
+    pub mac: [u8; 6],
+    /// IPv4 address.
+    pub ip: [u8; 4],
+    /// UDP port of its Spindle transport.
+    pub port: u16,
+}
+
+/// Low 32 and high 16 bits of a MAC address.
+fn halves(mac: [u8; 6]) -> (u32, u32) {
+    let [a, b, c, d, e, f] = mac;
+    (u32::from_be_bytes([c, d, e, f]), u32::from_be_bytes([0, 0, a, b]))
+}
+
+impl<B: Bar, M: HostMemory> Device<B, M> {
+    /// Number and addresses of this NIC: the source of the frames that it makes. Its port is no part of them.
+    pub fn set_identity(&mut self, nid: u32, mac: [u8; 6], ip: [u8; 4]) -> Result<()> {
+        let (low, high) = halves(mac);
+        for (register, value) in [
+            (node::LOCAL_NID, nid),
+            (node::LOCAL_MAC_LO, low),
+            (node::LOCAL_MAC_HI, high),
+            (node::LOCAL_IP, u32::from_be_bytes(ip)),
+        ] {
+            self.bar.write32(node::BASE + register, value)?;
+        }
+        Ok(())
+    }
+
+    /// Enters a node into the node table, or takes it out: handlers name it by this number.
+    ///
+    /// # Errors
+    /// The number is beyond the table.
+    pub fn set_node(&mut self, number: usize, entry: Option<Node>) -> Result<()> {
+        if number >= NODE_TABLE_ENTRIES {
+            return Err(Error::Argument(format!(
+                "there is no node {number}; the node table has numbers 0 to {}",
+                NODE_TABLE_ENTRIES - 1
+            )));
+        }
+        let present = u32::from(entry.is_some()) << 31;
+        let entry = entry.unwrap_or(Node { mac: [0; 6], ip: [0; 4], port: 0 });
+        let (low, high) = halves(entry.mac);
+        for (register, value) in [
+            (node::NODE_MAC_LO, low),
+            (node::NODE_MAC_HI, high),
+            (node::NODE_IP, u32::from_be_bytes(entry.ip)),
+            (node::NODE_PORT, present | u32::from(entry.port)),
+            (node::NODE_COMMIT, number as u32),
+        ] {
+            self.bar.write32(node::BASE + register, value)?;
+        }
+        Ok(())
+    }
+
+    /// Puts and gets of handlers that were sent, and those that were not: no such node, or their data could not be read.
+    pub fn puts(&mut self) -> Result<(u32, u32)> {
+        Ok((self.bar.read32(node::BASE + node::PUTS_DONE)?, self.bar.read32(node::BASE + node::PUTS_FAILED)?))
+    }
+}

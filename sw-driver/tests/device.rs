@@ -177,7 +177,7 @@ impl Bar for Handle {
             let staged = card
                 .registers
                 .iter()
-                .filter(|(a, _)| (hpu::BASE..hpu::BASE + hpu::IMEM_ADDR).contains(*a))
+                .filter(|(a, _)| (hpu::BASE..hpu::BASE + hpu::TASKS_DONE).contains(*a))
                 .map(|(a, v)| (a - hpu::BASE, *v))
                 .collect();
             card.installed.push((value, staged));

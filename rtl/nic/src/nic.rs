@@ -22,6 +22,8 @@ const COMMANDS: u64 = 1 << command::SEND_PACKET
     | 1 << command::PLACE
     | 1 << command::DMA_TO_HOST
     | 1 << command::PRINT
+    | 1 << command::PUT
+    | 1 << command::GET
     | 1 << command::EVENT
     | 1 << command::COMPLETE
     | 1 << command::PUT

@@ -112,6 +112,8 @@ pub struct L2Bank {
 impl L2Bank {
     /// A bank of `bytes` for `requesters` requesters.
     pub fn new(bytes: usize, requesters: usize) -> Self {
+        // Small ones would leave most of an UltraRAM empty, and only large devices have it.
+        let style = if bytes > 64 << 10 { RamStyle::Ultra } else { RamStyle::Block };
         Self {
             clock: Default::default(),
             reset: Default::default(),
@@ -122,7 +124,7 @@ impl L2Bank {
             answer: Default::default(),
             answer_to: Default::default(),
             arbiter: Default::default(),
-            memory: ByteRam::with_depth(RamStyle::Block, 2, bytes / 4),
+            memory: ByteRam::with_depth(style, 2, bytes / 4),
             chosen: Default::default(),
             granted: Default::default(),
             reading: Default::default(),

@@ -50,7 +50,6 @@ impl<const A: usize, const B: usize, const W: usize> ByteRam<A, B, W> {
     pub fn with_depth(style: RamStyle, latency: usize, depth: usize) -> Self {
         check("ByteRam", A, depth, latency);
         assert!(W == 8 * B, "ByteRam: {B} bytes are {} bits, not {W}; make W = 8 * B", 8 * B);
-        assert!(style != RamStyle::Ultra, "ByteRam: an UltraRAM has a write enable per 9 bits only; use Block");
         Self {
             clock: Default::default(),
             write_strobe: Default::default(),

@@ -149,6 +149,22 @@ impl Bench {
         }
     }
 
+    /// Contexts whose process has an event ring.
+    pub fn rings_open(&mut self, contexts: u64) {
+        self.set("rings_open", contexts);
+    }
+
+    /// What has come out so far is of no more concern.
+    pub fn forget(&mut self) {
+        self.done.clear();
+        self.egress.clear();
+        self.transfers.clear();
+        self.messages.clear();
+        self.far.puts.clear();
+        self.far.payloads.clear();
+        self.far.atomics.clear();
+    }
+
     /// Host memory with random bytes, and somebody who answers.
     pub fn serve_far(&mut self) {
         self.far.answers = true;

@@ -8,6 +8,7 @@ mod commands;
 mod contention;
 mod dut;
 mod far;
+mod far_commands;
 mod handlers;
 mod instruction_memory;
 mod l1;

@@ -25,9 +25,7 @@ const COMMANDS: u64 = 1 << command::SEND_PACKET
     | 1 << command::PUT
     | 1 << command::GET
     | 1 << command::EVENT
-    | 1 << command::COMPLETE
-    | 1 << command::PUT
-    | 1 << command::GET;
+    | 1 << command::COMPLETE;
 /// Bits of all trace tags.
 const TRACE_TAGS: usize = TRACE_LANES * TRACE_TAG_BITS;
 

@@ -12,7 +12,7 @@
 //! ```
 //!
 //! Ports and neighbours as in `docs/interfaces.md`, block `HpuArray`. Every output towards another engine is a register or the output of a
-//! FIFO or skid buffer; `task_ready` too.
+//! FIFO or skid buffer.
 
 use crate::cluster::Cluster;
 use crate::collector::Collector;
@@ -113,8 +113,6 @@ pub struct HpuArray {
     pub rings_open: Signal<In, Bits<64>>,
     /// Register access, held until the answer.
     pub csr: Signal<In, CsrRequest>,
-    /// It is taken.
-    pub task_ready: Signal<Out, Bit>,
     /// How a task ended.
     pub task_done_feedback: Signal<Out, TaskDone>,
     /// There is one.
@@ -273,7 +271,6 @@ impl HpuArray {
             array_event_ready: Default::default(),
             rings_open: Default::default(),
             csr: Default::default(),
-            task_ready: Default::default(),
             task_done_feedback: Default::default(),
             task_done_valid: Default::default(),
             place_feedback: Default::default(),
@@ -313,7 +310,7 @@ impl HpuArray {
             trace_valid: Default::default(),
             trace_tags: Default::default(),
             rvfi: (0..retirement_ports(config)).map(|_| Default::default()).collect(),
-            dispatcher: Dispatcher::new(config.clusters),
+            dispatcher: Dispatcher::new(config),
             clusters: (0..config.clusters).map(|_| Cluster::new(config)).collect(),
             load_router: LoadRouter::new(config.clusters),
             egress_arbiter: StreamArbiter::new(config.clusters),
@@ -375,7 +372,6 @@ impl Logic for HpuArray {
         // Tasks in, endings out.
         self.dispatcher.task_desc.next = self.task_desc.val();
         self.dispatcher.task_valid.next = self.task_valid.val();
-        self.task_ready.next = self.dispatcher.task_ready.val();
         self.contexts_feedback.next = self.dispatcher.contexts_feedback.val();
         self.policy.next = self.registers.policy.val();
         self.policy_index.next = self.registers.install_index.val();
@@ -420,8 +416,6 @@ impl Logic for HpuArray {
             self.clusters[i].task_context.next = job.context;
             self.clusters[i].task_valid.next = self.dispatcher.valid[i].val();
             self.dispatcher.ready[i].next = self.clusters[i].task_ready.val();
-            self.dispatcher.free_hpus[i].next = self.clusters[i].free_hpus.val();
-            self.dispatcher.has_idle[i].next = self.clusters[i].has_idle.val();
 
             self.load_router.request[i].next = self.clusters[i].load_request.val();
             self.load_router.request_valid[i].next = self.clusters[i].load_request_valid.val();

@@ -11,7 +11,8 @@
 //!
 //! | neighbour | ports |
 //! |---|---|
-//! | dispatcher | in `task_desc`, `task_context`, `task_valid` / out `task_ready`; out `free_hpus`, `has_idle` |
+//! | dispatcher | in `task_desc`, `task_context`, `task_valid` / out `task_ready` |
+//! | packet engine | out `room`: HPUs whose place for the next launch is free again; a task is sent only after that |
 //! | packet buffer | out `load_request`, `load_request_valid` / in `load_request_ready`; in `load_data`, `load_last`, `load_valid` / out `load_ready` |
 //! | scheduler | out `done`, `done_valid` / in `done_ready`; out `place`, `place_valid` / in `place_ready` |
 //! | reports | out `fault`, `fault_valid` / in `fault_ready`; out `message`, `message_valid` / in `message_ready`; in `rings_open` |
@@ -68,10 +69,6 @@ pub struct Cluster {
     pub task_ready: Signal<Out, Bit>,
     /// HPUs that can take one task more than before.
     pub room: Signal<Out, Bits<8>>,
-    /// Room for tasks: HPUs that can hold one, those with nothing to do counted twice; at most 15.
-    pub free_hpus: Signal<Out, Bits<4>>,
-    /// An HPU with nothing to do takes a task.
-    pub has_idle: Signal<Out, Bit>,
     /// A context was installed: its scratchpad is to be zeroed.
     pub installed: Signal<In, Bit>,
     /// This one.
@@ -295,14 +292,12 @@ impl Logic for Cluster {
         self.loader.task_context.next = self.task_context.val();
         self.loader.task_valid.next = self.task_valid.val();
         self.task_ready.next = self.loader.task_ready.val();
-        self.free_hpus.next = self.loader.free_hpus.val();
         self.load_request.next = self.loader.load_request.val();
         self.load_request_valid.next = self.loader.load_request_valid.val();
         self.loader.load_request_ready.next = self.load_request_ready.val();
         self.loader.load_last.next = self.load_last.val();
         self.loader.load_valid.next = self.load_valid.val();
         self.load_ready.next = self.loader.load_ready.val();
-        self.has_idle.next = self.loader.has_idle.val();
         self.loader.installed.next = self.installed.val();
         self.loader.installed_index.next = self.installed_index.val();
         // The bus carries a beat of a packet or of the host.
@@ -429,7 +424,6 @@ impl Logic for Cluster {
         let host_answers = self.dma_done_valid.val() & (self.dma_done.val().cluster == self.number.val());
         let mut launch_ready: Bits<8> = bits::<8>(0);
         let mut launch_bank: Bits<16> = bits::<16>(0);
-        let mut idle: Bits<8> = bits::<8>(0);
         let mut busy: Bits<8> = bits::<8>(0);
         let mut retired: Bits<8> = bits::<8>(0);
         let mut begun: Bits<8> = bits::<8>(0);
@@ -518,7 +512,6 @@ impl Logic for Cluster {
             self.hpu[i].ending_ready.next = self.reporter.ending_ready[i].val();
             launch_ready = launch_ready.replace_bit(i, self.hpu[i].launch_ready.val());
             launch_bank = launch_bank | (bit_cast::<16, 2>(self.hpu[i].launch_bank.val()) << bits::<4>(2 * i as u64));
-            idle = idle.replace_bit(i, !self.hpu[i].busy.val());
             busy = busy.replace_bit(i, self.hpu[i].busy.val());
             retired = retired.replace_bit(i, self.hpu[i].retired.val());
             begun = begun.replace_bit(i, self.hpu[i].begins.val());
@@ -528,11 +521,9 @@ impl Logic for Cluster {
             frames_ended =
                 frames_ended | (bit_cast::<128, 16>(self.hpu[i].end_frame.val()) << bits::<7>(16 * i as u64));
         }
-        self.loader.launch_ready.next = launch_ready;
         self.had_room.d.next = launch_ready;
         self.room.next = launch_ready & !self.had_room.q.val();
         self.loader.launch_bank.next = launch_bank;
-        self.loader.idle.next = idle;
         self.slots.probe_used.next = used;
         self.far_done_ready.next = far_taken;
         if self._rvfi {

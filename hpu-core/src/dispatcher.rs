@@ -1,9 +1,12 @@
-//! Gives each task to a cluster.
+//! Hands each task to its cluster.
 
 use crate::context_table::ContextTable;
 use crate::types::ContextEntry;
 use spindle_blocks::desc::TaskDesc;
-use spindle_blocks::skid::Skid;
+use spindle_blocks::fifo::LutFifo;
+use spindle_blocks::ram::LutMemory;
+use spindle_blocks::RoundRobin;
+use spindle_contract::params::Config;
 use spindle_verilog::prelude::*;
 
 /// A task with its context.
@@ -15,17 +18,18 @@ pub struct Job {
     pub context: ContextEntry,
 }
 
-/// The home cluster if it has an HPU at rest, else the cluster with most room, one with an HPU at rest before one without; among equals the
-/// lowest number.
+/// Keeps tasks until the loader of their cluster takes them, with a queue of its own for each cluster.
 ///
 /// | neighbour | ports |
 /// |---|---|
-/// | scheduler | in `task_desc`, `task_valid` / out `task_ready` |
+/// | packet engine | in `task_desc`, `task_valid`: always taken |
 /// | registers | in `staged`, `install`, `install_index`, `active`; out `contexts_feedback` |
-/// | clusters | out `job` to all; out `valid[i]` / in `ready[i]`; in `free_hpus[i]`: tasks that the cluster could still take; in `has_idle[i]` |
+/// | clusters | out `job` to all; out `valid[i]` / in `ready[i]` |
 ///
-/// Latency 1 cycle from `task_valid` to `valid[i]`; one task per cycle while clusters have room. Which of two clusters has more room is known one
-/// cycle late; a cluster that does not take a task now gets none.
+/// The packet engine sends a task only to an HPU that has room for it (`room_feedback`), and no second one before that HPU has room again: so
+/// there is at most one task of each HPU here, one place for each is enough, and a cluster that takes no task delays nobody else's.
+/// Latency 1 cycle from `task_valid` to `valid[i]`, which comes only when the cluster takes the task; one task per cycle, clusters in turn, the tasks of
+/// a cluster in the order in which they came.
 #[derive(LogicBlock)]
 pub struct Dispatcher {
     /// Core clock.
@@ -36,8 +40,6 @@ pub struct Dispatcher {
     pub task_desc: Signal<In, TaskDesc>,
     /// There is one.
     pub task_valid: Signal<In, Bit>,
-    /// It is taken.
-    pub task_ready: Signal<Out, Bit>,
     /// Context to install.
     pub staged: Signal<In, ContextEntry>,
     /// Install it.
@@ -52,30 +54,28 @@ pub struct Dispatcher {
     pub job: Signal<Out, Job>,
     /// It is for this cluster.
     pub valid: Vec<Signal<Out, Bit>>,
-    /// The cluster takes it.
+    /// The cluster takes a task.
     pub ready: Vec<Signal<In, Bit>>,
-    /// Tasks that the cluster could take.
-    pub free_hpus: Vec<Signal<In, Bits<4>>>,
-    /// The cluster has an HPU with nothing to do.
-    pub has_idle: Vec<Signal<In, Bit>>,
     contexts: ContextTable,
-    buffer: Skid<Job>,
-    choice: Signal<Local, Bits<8>>,
-    any: Signal<Local, Bit>,
-    /// Bit 8 i + j: cluster i is to be preferred to cluster j.
-    preferred: Reg<Bits<64>>,
+    /// The task of each HPU.
+    tasks: LutMemory<TaskDesc, 6>,
+    /// HPUs whose tasks wait, of each cluster.
+    queue: Vec<LutFifo<Bits<3>, 3>>,
+    arbiter: RoundRobin<8>,
+    place: Signal<Local, Bits<6>>,
     _clusters: usize,
+    _shift: u64,
 }
 
 impl Dispatcher {
-    /// For `clusters` clusters.
-    pub fn new(clusters: usize) -> Self {
+    /// For the clusters of `config`.
+    pub fn new(config: &Config) -> Self {
+        let (clusters, shift) = (config.clusters, config.hpus.next_power_of_two().trailing_zeros());
         Self {
             clock: Default::default(),
             reset: Default::default(),
             task_desc: Default::default(),
             task_valid: Default::default(),
-            task_ready: Default::default(),
             staged: Default::default(),
             install: Default::default(),
             install_index: Default::default(),
@@ -84,14 +84,13 @@ impl Dispatcher {
             job: Default::default(),
             valid: (0..clusters).map(|_| Default::default()).collect(),
             ready: (0..clusters).map(|_| Default::default()).collect(),
-            free_hpus: (0..clusters).map(|_| Default::default()).collect(),
-            has_idle: (0..clusters).map(|_| Default::default()).collect(),
             contexts: Default::default(),
-            buffer: Default::default(),
-            choice: Default::default(),
-            any: Default::default(),
-            preferred: Default::default(),
+            tasks: LutMemory::with_depth((clusters << shift).next_power_of_two().max(2)),
+            queue: (0..clusters).map(|_| Default::default()).collect(),
+            arbiter: Default::default(),
+            place: Default::default(),
             _clusters: clusters,
+            _shift: shift.into(),
         }
     }
 }
@@ -99,54 +98,41 @@ impl Dispatcher {
 impl Logic for Dispatcher {
     #[hdl]
     fn update(&mut self) {
-        regs!(self, clock, reset, preferred);
-        clocks!(self, clock, reset, contexts, buffer);
+        clocks!(self, clock, reset, contexts, queue, arbiter);
         self.contexts.staged.next = self.staged.val();
         self.contexts.install.next = self.install.val();
         self.contexts.install_index.next = self.install_index.val();
         self.contexts.active.next = self.active.val();
         self.contexts_feedback.next = self.contexts.contexts_feedback.val();
-        self.contexts.read_index.next = self.task_desc.val().context;
-        self.buffer.write.next = Job { task_desc: self.task_desc.val(), context: self.contexts.entry.val() };
-        self.buffer.write_valid.next = self.task_valid.val();
-        self.task_ready.next = self.buffer.write_ready.val();
 
-        let mut preferred: Bits<64> = bits::<64>(0);
+        let arrives = self.task_desc.val();
+        self.tasks.clock.next = self.clock.val();
+        self.tasks.write_enable.next = self.task_valid.val();
+        self.tasks.write_address.next =
+            (bit_cast::<6, 3>(arrives.cluster) << self._shift) | bit_cast::<6, 3>(arrives.hpu);
+        self.tasks.write_data.next = arrives;
+        let mut request: Bits<8> = bits::<8>(0);
         for i in 0..self._clusters {
-            for j in 0..self._clusters {
-                if i < j {
-                    let mine = (self.has_idle[i].val(), self.free_hpus[i].val()).cat::<5>();
-                    let other = (self.has_idle[j].val(), self.free_hpus[j].val()).cat::<5>();
-                    preferred = preferred.replace_bit(8 * i + j, mine >= other);
-                    preferred = preferred.replace_bit(8 * j + i, mine < other);
-                }
+            self.queue[i].write.next = arrives.hpu;
+            self.queue[i].write_valid.next = self.task_valid.val() & (arrives.cluster == bits::<3>(i as u64));
+            request = request.replace_bit(i, self.queue[i].read_valid.val() & self.ready[i].val());
+        }
+        self.arbiter.request.next = request;
+        self.arbiter.accept.next = true;
+        self.arbiter.lock.next = false;
+        let grant = self.arbiter.grant.val();
+        let mut place: Bits<6> = bits::<6>(0);
+        for i in 0..self._clusters {
+            if grant.get_bit(i) {
+                place = place | (bits::<6>(i as u64) << self._shift) | bit_cast::<6, 3>(self.queue[i].read.val());
             }
+            self.queue[i].read_ready.next = grant.get_bit(i);
+            self.valid[i].next = grant.get_bit(i);
         }
-        self.preferred.d.next = preferred;
-
-        let home = self.buffer.read.val().task_desc.cluster;
-        let mut choice: Bits<8> = bits::<8>(0);
-        let mut at_home: Bits<8> = bits::<8>(0);
-        for i in 0..self._clusters {
-            let mut best: Bit = self.ready[i].val();
-            for j in 0..self._clusters {
-                if i != j {
-                    best = best & (!self.ready[j].val() | self.preferred.q.val().get_bit(8 * i + j));
-                }
-            }
-            choice = choice.replace_bit(i, best);
-            let rests = self.ready[i].val() & self.has_idle[i].val();
-            at_home = at_home.replace_bit(i, rests & (home == bits::<3>(i as u64)));
-        }
-        if at_home.any() {
-            choice = at_home;
-        }
-        self.choice.next = choice;
-        self.any.next = choice.any();
-        for i in 0..self._clusters {
-            self.valid[i].next = self.buffer.read_valid.val() & self.choice.val().get_bit(i);
-        }
-        self.buffer.read_ready.next = self.any.val();
-        self.job.next = self.buffer.read.val();
+        self.place.next = place;
+        self.tasks.read_address.next = self.place.val();
+        let goes = self.tasks.read_data.val();
+        self.contexts.read_index.next = goes.context;
+        self.job.next = Job { task_desc: goes, context: self.contexts.entry.val() };
     }
 }

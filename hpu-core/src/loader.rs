@@ -2,16 +2,16 @@
 //!
 //! | neighbour | ports |
 //! |---|---|
-//! | dispatcher | in `task_desc`, `task_context`, `task_valid` / out `task_ready`; out `free_hpus`, `has_idle`; in `installed`, `installed_index` |
+//! | dispatcher | in `task_desc`, `task_context`, `task_valid` / out `task_ready`; in `installed`, `installed_index` |
 //! | packet buffer | out `load_request`, `load_request_valid` / in `load_request_ready`; in `load_last`, `load_valid` / out `load_ready` (the data goes straight to L1) |
 //! | L1 | out `packet_write`, `packet_beat` / in `packet_ready`; out `page_write`, `page_half`, `page_beat` / in `page_ready`; out `scrub_write`, `scrub_beat` / in `scrub_ready` |
-//! | HPUs | in `launch_ready`, `idle`, `launch_bank`; out `launch`, `launch_valid`; out `region`, `region_index`, `region_write` |
+//! | HPUs | in `launch_bank`; out `launch`, `launch_valid`; out `region`, `region_index`, `region_write` |
 //! | task page, task records | out `desc`, `entry`, `hpu`; out `record_write` (a bit per HPU), `bank`, `limits` |
 //! | slots | in `slot`, `slot_available`; out `slot_take` |
 //!
 //! | cycle | what |
 //! |---|---|
-//! | 0 | the task is accepted: HPU and slot are chosen, an idle HPU before one that runs, in turn |
+//! | 0 | the task is accepted, and a slot chosen; the HPU that it names has room for its launch |
 //! | 1 | `load_request`; records are written |
 //! | 1, 2 | the task page, beats of the packet go first |
 //! | 1 to 4 | the regions CODE, CONTEXT, PACKET, SCRATCH of the bank |
@@ -32,7 +32,6 @@ use crate::processor::types::{Launch, Region, Target};
 use crate::types::{ContextEntry, Limits, Origin};
 use spindle_blocks::desc::{ReadRequest, TaskDesc};
 use spindle_blocks::ram::LutMemory;
-use spindle_blocks::RoundRobin;
 use spindle_contract::descriptors::kind;
 use spindle_contract::memory_map::{self as map, base, TASK};
 use spindle_contract::params::{Config, L1_STACK_BASE, L1_TASK_BASE, SLOT_BYTES};
@@ -74,10 +73,6 @@ pub struct Loader {
     pub task_valid: Signal<In, Bit>,
     /// It is taken.
     pub task_ready: Signal<Out, Bit>,
-    /// Room for tasks: HPUs that can hold one, those with nothing to do counted twice; at most 15.
-    pub free_hpus: Signal<Out, Bits<4>>,
-    /// An HPU with nothing to do takes a task.
-    pub has_idle: Signal<Out, Bit>,
     /// A context was installed.
     pub installed: Signal<In, Bit>,
     /// This one.
@@ -114,10 +109,6 @@ pub struct Loader {
     pub scrub_beat: Signal<Out, Bits<10>>,
     /// L1 takes it.
     pub scrub_ready: Signal<In, Bit>,
-    /// HPUs that take a launch.
-    pub launch_ready: Signal<In, Bits<8>>,
-    /// HPUs with nothing to do.
-    pub idle: Signal<In, Bits<8>>,
     /// Bank of the next launch, two bits per HPU.
     pub launch_bank: Signal<In, Bits<16>>,
     /// Next handler.
@@ -149,7 +140,6 @@ pub struct Loader {
     /// It is taken.
     pub slot_take: Signal<Out, Bit>,
     state: Reg<LoaderState>,
-    arbiter: RoundRobin<8>,
     held: DFF<TaskDesc>,
     held_entry: DFF<ContextEntry>,
     size: DFF<Bits<12>>,
@@ -172,8 +162,6 @@ pub struct Loader {
     scratch_due: Reg<Bit>,
     scrub_left: Reg<Bits<10>>,
     scrub_at: DFF<Bits<10>>,
-    room: Reg<Bits<4>>,
-    vacancy: Reg<Bit>,
     _last_step: u64,
     _stack_shift: usize,
 }
@@ -193,29 +181,26 @@ impl Logic for Loader {
     #[hdl]
     fn update(&mut self) {
         regs!(self, clock, reset, state, hpu_mask, fresh, step, regions_left, pages_left, soiled, stack_due);
-        regs!(self, clock, reset, scratch_due, scrub_left, room, vacancy);
+        regs!(self, clock, reset, scratch_due, scrub_left);
         dffs!(self, clock, held, held_entry, size, held_slot, place, beat, scrub_at);
-        clocks!(self, clock, reset, arbiter);
         let state = self.state.q.val();
         let in_set_up = state == LoaderState::SetUp;
         let in_idle = state == LoaderState::Idle;
         let in_receive = state == LoaderState::Receive;
 
-        // An HPU for the next task.
+        // The next task.
         let regions_left = self.regions_left.q.val();
         let is_open = in_idle & (regions_left < 2);
-        let vacant = self.launch_ready.val() & self.idle.val();
-        self.arbiter.request.next = if vacant.any() { vacant } else { self.launch_ready.val() };
-        let ready = is_open & self.slot_available.val() & self.launch_ready.val().any();
+        let ready = is_open & self.slot_available.val();
         let accept = ready & self.task_valid.val();
-        self.arbiter.accept.next = accept;
-        self.arbiter.lock.next = false;
         self.task_ready.next = ready;
         let offered = self.task_desc.val();
+        let mut target: Bits<8> = bits::<8>(0);
         self.slot_take.next = accept & offered.has_packet;
         let mut bank: Bits<2> = bits::<2>(0);
         for i in 0..8 {
-            if self.arbiter.grant.val().get_bit(i) {
+            if offered.hpu == bits::<3>(i as u64) {
+                target = target.replace_bit(i, true);
                 bank = bank | self.launch_bank.val().get_bits::<2>(2 * i);
             }
         }
@@ -230,8 +215,8 @@ impl Logic for Loader {
                 offered.length.get_bits::<12>(0)
             };
             self.held_slot.d.next = self.slot.val();
-            self.place.d.next = (self.arbiter.index.val().get_bits::<3>(0), bank).cat::<5>();
-            self.hpu_mask.d.next = self.arbiter.grant.val();
+            self.place.d.next = (offered.hpu, bank).cat::<5>();
+            self.hpu_mask.d.next = target;
             self.beat.d.next = bits::<5>(0);
         }
         if accept {
@@ -335,7 +320,7 @@ impl Logic for Loader {
                 }
             }
             LoaderState::Launch => {
-                // The HPU was ready when it was chosen, and nobody else gives it launches.
+                // The HPU had room when the task was sent, and nobody else gives it launches.
                 if launches {
                     self.state.d.next = LoaderState::Idle;
                 }
@@ -445,18 +430,5 @@ impl Logic for Loader {
             frame: held.frame,
         };
         self.launch_valid.next = if launches { self.hpu_mask.q.val() } else { bits::<8>(0) };
-
-        // How much the dispatcher may still send here; the HPU of the task under way is not ready.
-        let open = if in_idle { self.launch_ready.val() } else { self.launch_ready.val() & !self.hpu_mask.q.val() };
-        let mut count: Bits<5> = bits::<5>(0);
-        for i in 0..8 {
-            count = count
-                + bit_cast::<5, 1>(open.get_bit(i).into())
-                + bit_cast::<5, 1>((open.get_bit(i) & self.idle.val().get_bit(i)).into());
-        }
-        self.room.d.next = if count.get_bit(4) { bits::<4>(15) } else { count.get_bits::<4>(0) };
-        self.vacancy.d.next = (open & self.idle.val()).any();
-        self.free_hpus.next = self.room.q.val();
-        self.has_idle.next = self.vacancy.q.val();
     }
 }

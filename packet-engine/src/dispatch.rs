@@ -1,39 +1,71 @@
 //! Turns orders into descriptors: tasks to the HPU array, placements to the RVMA engine.
 //!
-//! The scheduler decides in a few cycles and never waits for the array or for host memory: what cannot leave at once is kept
-//! here as an [`Order`], and its descriptor is built from the packet's stored fields when there is room. A packet has at most
-//! one task and one placement under way and a message at most one completion, so the queues (2048 and 1024 orders) never
-//! overflow.
+//! The scheduler decides and never waits for the array or for host memory: what cannot leave at once is kept here, and its descriptor is
+//! made from the packet's stored fields when it goes. A task goes to an HPU that has room for it, which the array says by `room`; so the
+//! array takes every task at once, and no task waits there for another context's handler. A packet has at most one task and one placement
+//! under way (a completion is a task of its message's last packet), so no queue overflows.
 //!
 //! | ports | neighbour |
 //! |---|---|
-//! | in `store`, `store_pkt`, `store_packet` | scheduler: remember a packet |
-//! | in `ahead`, `order`, `task_push`, `place_push` | scheduler: an order, and 2 cycles before it its packet, for the short way |
+//! | in `store`, `store_pkt`, `store_packet` | scheduler: remember a packet, at the latest in the cycle before its first order |
+//! | in `order`, `task_push`, `place_push` | scheduler: an order |
+//! | in `ended`, `ended_task` | scheduler: a task came back |
 //! | in `fast`, `fast_valid` / out `fast_ready` | packets that need no scheduling, straight to `placement` |
-//! | out `task_desc`, `task_valid` / in `task_ready` | HPU array |
+//! | in `policy`, `policy_index`, `policy_valid`, `room` | HPU array |
+//! | out `task_desc`, `task_valid` | HPU array: always taken |
 //! | out `placement`, `placement_valid` / in `placement_ready` | RVMA engine |
 //!
-//! Latency: an ordered task is valid 1 cycle later when nothing else waits, else 7 cycles after its turn comes; an ordered
-//! placement 7 cycles; a fast one 1 cycle. Tasks leave in the order of their orders, and so do placements. Rate: one fast
-//! placement per cycle; one queued order per 4 cycles. A full array holds up no placement, a slow host no task. Queued
-//! placements let at least one fast one through between two of theirs.
+//! ```text
+//! order -> task_queues -> choose -> ask -> pick -> read order -> read packet -> task_desc
+//!      \------------------------------^ (nothing waits: the packet is read meanwhile)
+//! ```
+//!
+//! | cycle | what, of a task that waits |
+//! |---|---|
+//! | 0 | a context is chosen, in turn: a funded one ([`crate::fair_share`]), or the only one, of those for which an HPU has room |
+//! | 1, 2 | an HPU is chosen ([`crate::hpu_choice`]); the context's oldest task leaves its queue |
+//! | 4 | its order is there; the packet is read |
+//! | 6 | `task_valid` |
+//!
+//! If there is neither HPU nor task after all, since what the choice saw was 3 cycles old, nothing happens but a lost cycle. An ordered task
+//! is chosen in the next cycle at the earliest: `task_valid` 7 cycles after the order. When no task waits or is being chosen, it is asked for
+//! at once: 2 cycles. Rate: a task per cycle, of one context or of several, less the cycles in which queued placements read.
+//!
+//! An ordered placement is valid 7 cycles later, up to 4 more while tasks leave; a fast one 1 cycle. Rate: one fast placement per cycle; one
+//! queued order per 4 cycles. The array holds up no placement, a slow host no task. Queued placements let at least one fast one through
+//! between two of theirs. Tasks of a context and placements leave in the order of their orders.
 
-use crate::message::{placement_of, task_of, Order, StoredPacket};
+use crate::fair_share::FairShare;
+use crate::hpu_choice::HpuChoice;
+use crate::message::{placement_of, task_of, Order, PlaceOrder, StoredPacket, TaskOrder};
+use crate::task_queues::TaskQueues;
 use spindle_blocks::ram::{RamStyle, SdpMemory};
-use spindle_blocks::{Fifo, PlacementDesc, Slice, TaskDesc};
+use spindle_blocks::{ContextPolicy, Fifo, PlacementDesc, RoundRobin, Slice, TaskDesc, TaskDone};
+use spindle_contract::params::Config;
 use spindle_verilog::prelude::*;
 
-/// What the emitter does.
+/// What the emitter of queued placements does.
 #[derive(LogicState, Copy, Clone, Debug, PartialEq)]
 enum Emitter {
     /// Looks for an order.
     Idle,
-    /// The packet's fields are being read.
+    /// The packet's fields are to be read.
     Fetch,
     /// They are at the memory's output register at the end of this cycle.
     Hold,
     /// The descriptor goes into its output register.
     Emit,
+}
+
+/// Where a task goes.
+#[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
+pub struct Target {
+    /// Cluster.
+    pub cluster: Bits<3>,
+    /// HPU of the cluster.
+    pub hpu: Bits<3>,
+    /// What its context was charged.
+    pub cost: Bits<18>,
 }
 
 /// See the head of this file.
@@ -51,52 +83,81 @@ pub struct Dispatch {
     pub store_packet: Signal<In, StoredPacket>,
     /// What to do.
     pub order: Signal<In, Order>,
-    /// Packet of the order that may come in 2 cycles.
-    pub ahead: Signal<In, Bits<10>>,
     /// `order` is a task.
     pub task_push: Signal<In, Bit>,
     /// `order` is a placement.
     pub place_push: Signal<In, Bit>,
+    /// A task came back.
+    pub ended: Signal<In, Bit>,
+    /// This one.
+    pub ended_task: Signal<In, TaskDone>,
     /// Placement that needs no scheduling.
     pub fast: Signal<In, PlacementDesc>,
     /// It is offered.
     pub fast_valid: Signal<In, Bit>,
     /// It is taken.
     pub fast_ready: Signal<Out, Bit>,
+    /// What a context may use.
+    pub policy: Signal<In, ContextPolicy>,
+    /// The context.
+    pub policy_index: Signal<In, Bits<4>>,
+    /// It is installed.
+    pub policy_valid: Signal<In, Bit>,
+    /// HPUs that can take one task more than before.
+    pub room: Signal<In, Bits<32>>,
     /// Task for the array.
     pub task_desc: Signal<Out, TaskDesc>,
-    /// It is offered.
+    /// There is one.
     pub task_valid: Signal<Out, Bit>,
-    /// The array takes it.
-    pub task_ready: Signal<In, Bit>,
     /// Placement for the RVMA engine.
     pub placement: Signal<Out, PlacementDesc>,
     /// It is offered.
     pub placement_valid: Signal<Out, Bit>,
     /// The RVMA engine takes it.
     pub placement_ready: Signal<In, Bit>,
-    tasks: Fifo<Order, 11>,
-    places: Fifo<Order, 10>,
+    queues: TaskQueues,
+    share: FairShare,
+    hpus: HpuChoice,
+    arbiter: RoundRobin<16>,
     packets: SdpMemory<StoredPacket, 10>,
+    /// The context that is asked for next.
+    /// At most one context can go, as of the last cycle.
+    alone: Reg<Bit>,
+    chosen: Reg<Bit>,
+    chosen_context: DFF<Bits<4>>,
+    /// An HPU was asked for.
+    asking: Reg<Bit>,
+    /// For a task on the short way.
+    asking_direct: Reg<Bit>,
+    asking_context: DFF<Bits<4>>,
+    /// Cluster at which the next search begins.
+    turn: Reg<Bits<3>>,
+    /// A task of a queue: its order is read in the first two, its packet from the third on.
+    step: [Reg<Bit>; 3],
+    target: [DFF<Target>; 3],
+    /// The order whose packet is read, for two cycles.
+    order_read: [DFF<TaskOrder>; 2],
+    leaves: Reg<Bit>,
+    leaves_direct: Reg<Bit>,
+    leaves_for: DFF<Target>,
+    cycle: Reg<Bits<32>>,
+    places: Fifo<PlaceOrder, 10>,
     state: Reg<Emitter>,
-    current: DFF<Order>,
-    placing: Reg<Bit>,
+    current: DFF<PlaceOrder>,
     /// A placement was emitted: the next turn is the fast path's.
     gap: Reg<Bit>,
-    task_out: DFF<TaskDesc>,
-    task_out_valid: Reg<Bit>,
     output: Slice<PlacementDesc>,
     _home_mask: u64,
     _clusters: u64,
 }
 
 impl Dispatch {
-    /// `home` of a task spreads messages over this many clusters; 1 to 8.
-    pub fn new(clusters: usize) -> Self {
-        assert!(
-            (1..=8).contains(&clusters),
-            "Dispatch: there are 1 to 8 clusters, not {clusters}; correct the configuration"
-        );
+    /// For the HPUs, contexts and cells of `config`. UltraRAM holds what is kept of packets and tasks where there is any.
+    pub fn new(config: &Config) -> Self {
+        if let Err(sentence) = config.validate() {
+            panic!("Dispatch: {sentence}");
+        }
+        let style = if config.has_ultra_ram() { RamStyle::Ultra } else { RamStyle::Block };
         Self {
             clock: Default::default(),
             reset: Default::default(),
@@ -104,30 +165,48 @@ impl Dispatch {
             store_pkt: Default::default(),
             store_packet: Default::default(),
             order: Default::default(),
-            ahead: Default::default(),
             task_push: Default::default(),
             place_push: Default::default(),
+            ended: Default::default(),
+            ended_task: Default::default(),
             fast: Default::default(),
             fast_valid: Default::default(),
             fast_ready: Default::default(),
+            policy: Default::default(),
+            policy_index: Default::default(),
+            policy_valid: Default::default(),
+            room: Default::default(),
             task_desc: Default::default(),
             task_valid: Default::default(),
-            task_ready: Default::default(),
             placement: Default::default(),
             placement_valid: Default::default(),
             placement_ready: Default::default(),
-            tasks: Default::default(),
+            queues: TaskQueues::new(config),
+            share: FairShare::new(config),
+            hpus: HpuChoice::new(config),
+            arbiter: Default::default(),
+            packets: SdpMemory::with_depth(style, 2, config.cells()),
+            alone: Default::default(),
+            chosen: Default::default(),
+            chosen_context: Default::default(),
+            asking: Default::default(),
+            asking_direct: Default::default(),
+            asking_context: Default::default(),
+            turn: Default::default(),
+            step: Default::default(),
+            target: Default::default(),
+            order_read: Default::default(),
+            leaves: Default::default(),
+            leaves_direct: Default::default(),
+            leaves_for: Default::default(),
+            cycle: Default::default(),
             places: Default::default(),
-            packets: SdpMemory::new(RamStyle::Block, 2),
             state: Default::default(),
             current: Default::default(),
-            placing: Default::default(),
             gap: Default::default(),
-            task_out: Default::default(),
-            task_out_valid: Default::default(),
             output: Default::default(),
-            _home_mask: clusters.next_power_of_two() as u64 - 1,
-            _clusters: clusters as u64,
+            _home_mask: config.clusters.next_power_of_two() as u64 - 1,
+            _clusters: config.clusters as u64,
         }
     }
 }
@@ -135,85 +214,172 @@ impl Dispatch {
 impl Logic for Dispatch {
     #[hdl]
     fn update(&mut self) {
-        clocks!(self, clock, reset, tasks, places, output);
-        regs!(self, clock, reset, state, placing, gap, task_out_valid);
-        dffs!(self, clock, current, task_out);
-
+        clocks!(self, clock, reset, queues, share, hpus, arbiter, places, output);
+        regs!(self, clock, reset, alone, chosen, asking, asking_direct, turn, leaves, leaves_direct, cycle, state, gap);
+        dffs!(self, clock, chosen_context, asking_context, leaves_for, current);
+        for i in 0..3 {
+            regs!(self, clock, reset, step[i]);
+            dffs!(self, clock, target[i]);
+        }
+        for i in 0..2 {
+            dffs!(self, clock, order_read[i]);
+        }
+        self.cycle.d.next = self.cycle.q.val() + 1;
+        let order = self.order.val();
         let idle = self.state.q.val() == Emitter::Idle;
-        let emit = self.state.q.val() == Emitter::Emit;
 
-        // The short way: an ordered task goes straight to its output register when no other waits.
-        let queue_empty = self.tasks.level.val() == 0;
-        let task_room = !self.task_out_valid.q.val() | self.task_ready.val();
-        let direct = self.task_push.val() & queue_empty & idle & task_room;
+        // Policies and ends.
+        let policy = self.policy.val();
+        let ended = self.ended_task.val();
+        self.hpus.core_mask.next = policy.core_mask;
+        self.hpus.policy_index.next = self.policy_index.val();
+        self.hpus.policy_valid.next = self.policy_valid.val();
+        self.hpus.room.next = self.room.val();
+        self.hpus.ended.next = self.ended.val();
+        self.hpus.ended_cluster.next = ended.cluster;
+        self.hpus.ended_hpu.next = ended.hpu;
+        self.share.weight.next = policy.weight;
+        self.share.policy_index.next = self.policy_index.val();
+        self.share.policy_valid.next = self.policy_valid.val();
+        self.share.ended.next = self.ended.val();
+        self.share.ended_context.next = ended.context;
+        self.share.ended_pkt.next = ended.pkt;
+        self.share.ended_cycles.next = ended.cycles;
 
-        let task_waits = self.tasks.read_valid.val();
+        // Choose a context. A queued placement takes one turn, so that it finds a cycle in which no task's packet is read.
         let place_waits = self.places.read_valid.val() & !self.gap.q.val();
         let start_place = idle & place_waits & !self.output.read_valid.val();
-        // The output must be free and stay so: queue_empty is false here, so no direct task comes between.
-        let start_task = idle & !start_place & task_waits & !self.task_out_valid.q.val();
+        let could = self.queues.backlog.val() & self.hpus.eligible.val();
+        let funded = self.queues.backlog.val() & self.hpus.eligible_funded.val();
+        self.hpus.funded.next = self.share.funded.val();
+        // Who is alone needs no funds.
+        self.alone.d.next = !(could & (could - 1)).any();
+        self.arbiter.request.next = if funded.any() | !self.alone.q.val() { funded } else { could };
+        self.arbiter.accept.next = !start_place;
+        self.arbiter.lock.next = false;
+        self.chosen.d.next = self.arbiter.any.val() & !start_place;
+        self.chosen_context.d.next = self.arbiter.index.val().get_bits::<4>(0);
+        self.share.backlog.next = self.queues.backlog.val();
+        // Also when nobody can go: the round is over when somebody can.
+        let backlog = self.queues.backlog.val();
+        let broke = backlog.any() & !(backlog & self.share.funded.val()).any();
+        self.share.lacking.next = (could.any() & !funded.any()) | broke;
+        self.share.served.next = funded.any();
 
-        self.tasks.write.next = self.order.val();
-        self.tasks.write_valid.next = self.task_push.val() & !direct;
-        self.tasks.read_ready.next = start_task;
-        self.places.write.next = self.order.val();
-        self.places.write_valid.next = self.place_push.val();
-        self.places.read_ready.next = start_place;
-
-        if idle {
-            self.gap.d.next = false;
-            self.placing.d.next = start_place;
-            if start_place {
-                self.current.d.next = self.places.read.val();
-                self.state.d.next = Emitter::Fetch;
-            } else if start_task {
-                self.current.d.next = self.tasks.read.val();
-                self.state.d.next = Emitter::Fetch;
-            }
-        } else {
-            match self.state.q.val() {
-                Emitter::Fetch => self.state.d.next = Emitter::Hold,
-                Emitter::Hold => self.state.d.next = Emitter::Emit,
-                _ => {
-                    self.state.d.next = Emitter::Idle;
-                    self.gap.d.next = self.placing.q.val();
-                }
-            }
-        }
-
-        self.packets.clock.next = self.clock.val();
-        self.packets.write_enable.next = self.store.val();
-        self.packets.write_address.next = self.store_pkt.val();
-        self.packets.write_data.next = self.store_packet.val();
-        self.packets.read_enable.next = true;
-        // Nobody fetched 2 cycles ago if the emitter is idle now, so that the fields of an order are there.
-        let fetching = self.state.q.val() == Emitter::Fetch;
-        self.packets.read_address.next = if fetching { self.current.q.val().pkt } else { self.ahead.val() };
-
-        let order = if idle { self.order.val() } else { self.current.q.val() };
-        let packet = self.packets.read_data.val();
+        // Ask for an HPU, for the chosen context or on the short way.
+        let moves = self.chosen.q.val() | self.asking.q.val() | self.step[0].q.val() | self.step[1].q.val();
+        let direct = self.task_push.val() & !moves & !self.queues.backlog.val().any();
         let low = order.slot.get_bits::<3>(0) & bits::<3>(self._home_mask);
         let mut home: Bits<3> = low;
         if bit_cast::<4, 3>(low) >= bits::<4>(self._clusters) {
             home = bit_cast::<3, 4>(bit_cast::<4, 3>(low) - bits::<4>(self._clusters));
         }
-        if direct | (emit & !self.placing.q.val()) {
-            self.task_out.d.next = task_of(order, packet, home);
-            self.task_out_valid.d.next = true;
-        } else if self.task_ready.val() {
-            self.task_out_valid.d.next = false;
+        let ask_context = if self.chosen.q.val() { self.chosen_context.q.val() } else { order.context };
+        self.hpus.ask.next = self.chosen.q.val() | direct;
+        self.hpus.ask_context.next = ask_context;
+        self.hpus.from.next = if self.chosen.q.val() { self.turn.q.val() } else { home };
+        self.asking.d.next = self.chosen.q.val() | direct;
+        self.asking_direct.d.next = direct;
+        self.asking_context.d.next = ask_context;
+        let asked = TaskOrder {
+            pkt: order.pkt,
+            slot: order.slot,
+            kind: order.kind,
+            dropped: order.dropped,
+            flow_control: order.flow_control,
+        };
+        self.queues.push.next = self.task_push.val();
+        self.queues.order.next = asked;
+        self.queues.push_context.next = order.context;
+        self.queues.quiet.next = direct;
+
+        // Pick it.
+        self.queues.whose.next = self.asking_context.q.val();
+        let taken = self.hpus.found.val() & self.queues.waits.val();
+        self.hpus.accept.next = taken;
+        self.queues.pop.next = taken;
+        self.queues.reveal.next = self.asking_direct.q.val() & !taken;
+        self.share.charge.next = taken;
+        self.share.charge_context.next = self.asking_context.q.val();
+        if taken {
+            let last = self.hpus.cluster.val() == bits::<3>(self._clusters - 1);
+            self.turn.d.next = if last { bits::<3>(0) } else { self.hpus.cluster.val() + 1 };
         }
-        self.task_desc.next = self.task_out.q.val();
-        self.task_valid.next = self.task_out_valid.q.val();
+
+        // Its order, then its packet; on the short way the packet was read when the HPU was asked for.
+        self.step[0].d.next = taken & !self.asking_direct.q.val();
+        self.step[1].d.next = self.step[0].q.val();
+        self.step[2].d.next = self.step[1].q.val();
+        self.target[0].d.next =
+            Target { cluster: self.hpus.cluster.val(), hpu: self.hpus.hpu.val(), cost: bits::<18>(0) };
+        self.target[1].d.next = self.target[0].q.val();
+        self.target[1].d.next.cost = self.share.cost.val();
+        self.target[2].d.next = self.target[1].q.val();
+        self.order_read[0].d.next = if self.step[1].q.val() { self.queues.popped.val() } else { asked };
+        self.order_read[1].d.next = self.order_read[0].q.val();
+        let leaves_direct = taken & self.asking_direct.q.val();
+        self.leaves.d.next = self.step[2].q.val() | leaves_direct;
+        self.leaves_direct.d.next = leaves_direct;
+        self.leaves_for.d.next = if leaves_direct {
+            Target { cluster: self.hpus.cluster.val(), hpu: self.hpus.hpu.val(), cost: bits::<18>(0) }
+        } else {
+            self.target[2].q.val()
+        };
+        let leaving = self.order_read[1].q.val();
+        self.share.sent.next = self.leaves.q.val();
+        self.share.sent_pkt.next = leaving.pkt;
+        self.share.sent_cost.next =
+            if self.leaves_direct.q.val() { self.share.cost.val() } else { self.leaves_for.q.val().cost };
+        let packet = self.packets.read_data.val();
+        let target = self.leaves_for.q.val();
+        self.task_desc.next = task_of(leaving, packet, target.cluster, target.hpu, self.cycle.q.val());
+        self.task_valid.next = self.leaves.q.val();
+
+        // The packets: read for a task, else for a placement.
+        let fetch = (self.state.q.val() == Emitter::Fetch) & !self.step[1].q.val() & !direct;
+        self.packets.clock.next = self.clock.val();
+        self.packets.write_enable.next = self.store.val();
+        self.packets.write_address.next = self.store_pkt.val();
+        self.packets.write_data.next = self.store_packet.val();
+        self.packets.read_enable.next = true;
+        self.packets.read_address.next = if self.step[1].q.val() {
+            self.queues.popped.val().pkt
+        } else if direct {
+            order.pkt
+        } else {
+            self.current.q.val().pkt
+        };
+
+        // Queued placements.
+        self.places.write.next =
+            PlaceOrder { pkt: order.pkt, slot: order.slot, from_handler: order.from_handler, pending: order.pending };
+        self.places.write_valid.next = self.place_push.val();
+        self.places.read_ready.next = start_place;
+        match self.state.q.val() {
+            Emitter::Idle => {
+                self.gap.d.next = false;
+                self.current.d.next = self.places.read.val();
+                if start_place {
+                    self.state.d.next = Emitter::Fetch;
+                }
+            }
+            Emitter::Fetch => {
+                if fetch {
+                    self.state.d.next = Emitter::Hold;
+                }
+            }
+            Emitter::Hold => self.state.d.next = Emitter::Emit,
+            _ => {
+                self.state.d.next = Emitter::Idle;
+                self.gap.d.next = true;
+            }
+        }
 
         // While a queued placement waits or is being built, fast ones wait, and the output, once empty, stays empty.
-        let busy = place_waits | (!idle & self.placing.q.val());
-        let emit_place = emit & self.placing.q.val();
-        self.output.write.next = if emit_place {
-            placement_of(self.current.q.val(), true, self.packets.read_data.val())
-        } else {
-            self.fast.val()
-        };
+        let busy = place_waits | !idle;
+        let emit_place = self.state.q.val() == Emitter::Emit;
+        self.output.write.next =
+            if emit_place { placement_of(self.current.q.val(), true, packet) } else { self.fast.val() };
         self.output.write_valid.next = emit_place | (self.fast_valid.val() & !busy);
         self.fast_ready.next = self.output.write_ready.val() & !busy;
         self.output.read_ready.next = self.placement_ready.val();

@@ -162,7 +162,7 @@ pub struct Link {
     pub slot: Bits<8>,
 }
 
-/// A task or a placement that waits for its descriptor.
+/// What the scheduler wants done with a packet: a task or a placement.
 #[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
 pub struct Order {
     /// Head cell of the packet.
@@ -181,6 +181,34 @@ pub struct Order {
     pub dropped: Bits<32>,
     /// Completion: flow control was triggered.
     pub flow_control: Bit,
+}
+
+/// What is kept of a task until it leaves.
+#[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
+pub struct TaskOrder {
+    /// Head cell of the packet.
+    pub pkt: Bits<10>,
+    /// Message table slot.
+    pub slot: Bits<8>,
+    /// Kind of handler.
+    pub kind: Bits<2>,
+    /// Completion: bytes dropped.
+    pub dropped: Bits<32>,
+    /// Completion: flow control was triggered.
+    pub flow_control: Bit,
+}
+
+/// What is kept of a placement until it leaves.
+#[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
+pub struct PlaceOrder {
+    /// Head cell of the packet.
+    pub pkt: Bits<10>,
+    /// Message table slot.
+    pub slot: Bits<8>,
+    /// Asked for by a handler.
+    pub from_handler: Bit,
+    /// Its message returned a `*_PENDING` code.
+    pub pending: Bit,
 }
 
 /// What became of a frame at its end: exactly one of these per frame.
@@ -240,7 +268,13 @@ pub fn stored(packet: PacketDesc) -> StoredPacket {
 /// The task that an order and its packet make. A completion task carries no packet; its other fields are those of the message's
 /// last packet.
 #[hdl_fn]
-pub fn task_of(order: Order, packet: StoredPacket, home: Bits<3>) -> TaskDesc {
+pub fn task_of(
+    order: TaskOrder,
+    packet: StoredPacket,
+    cluster: Bits<3>,
+    hpu: Bits<3>,
+    dispatched: Bits<32>,
+) -> TaskDesc {
     TaskDesc {
         version: bits::<4>(DESC_VERSION),
         kind: order.kind,
@@ -265,16 +299,16 @@ pub fn task_of(order: Order, packet: StoredPacket, home: Bits<3>) -> TaskDesc {
         buf_off: packet.buf_off,
         dropped_bytes: order.dropped,
         flow_control: order.flow_control,
-        cluster: home,
-        hpu: bits::<3>(0),
-        dispatched: bits::<32>(0),
+        cluster: cluster,
+        hpu: hpu,
+        dispatched: dispatched,
         spare: bits::<14>(0),
     }
 }
 
 /// The placement that an order and its packet make.
 #[hdl_fn]
-pub fn placement_of(order: Order, has_slot: Bit, packet: StoredPacket) -> PlacementDesc {
+pub fn placement_of(order: PlaceOrder, has_slot: Bit, packet: StoredPacket) -> PlacementDesc {
     PlacementDesc {
         version: bits::<4>(DESC_VERSION),
         frame: packet.frame,

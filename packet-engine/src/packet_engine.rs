@@ -10,7 +10,7 @@
 //!
 //! Ports are those of `docs/interfaces.md`; this block is wiring, the choice between the two that return cells, and the trace
 //! registers. A trace point appears one cycle after its event. Latency from the last beat of a frame to `task_valid` of a fresh
-//! message: that of the parser, the matcher and the join (their pages) and 4 cycles of the scheduler.
+//! message: that of the parser, the matcher and the join (their pages) and 5 cycles of the scheduler.
 
 use crate::egress::Egress;
 use crate::header_matcher::HeaderMatcher;
@@ -58,10 +58,10 @@ pub struct PacketEngine {
     pub tx_ready: Signal<In, Bit>,
     /// Task for the array.
     pub task_desc: Signal<Out, TaskDesc>,
-    /// It is offered.
+    /// There is one; the array takes it.
     pub task_valid: Signal<Out, Bit>,
-    /// It is taken.
-    pub task_ready: Signal<In, Bit>,
+    /// HPUs that can take one task more than before.
+    pub room_feedback: Signal<In, Bits<32>>,
     /// Ended task.
     pub task_done_feedback: Signal<In, TaskDone>,
     /// It is offered.
@@ -230,7 +230,7 @@ impl PacketEngine {
             tx_ready: Default::default(),
             task_desc: Default::default(),
             task_valid: Default::default(),
-            task_ready: Default::default(),
+            room_feedback: Default::default(),
             task_done_feedback: Default::default(),
             task_done_valid: Default::default(),
             task_done_ready: Default::default(),
@@ -405,12 +405,12 @@ impl Logic for PacketEngine {
         self.payload_scheduler.packet_valid.next = self.ingress_join.packet_valid.val();
         self.ingress_join.packet_ready.next = self.payload_scheduler.packet_ready.val();
         self.payload_scheduler.contexts.next = self.contexts_feedback.val();
+        self.task_desc.next = self.payload_scheduler.task_desc.val();
+        self.task_valid.next = self.payload_scheduler.task_valid.val();
         self.payload_scheduler.policy.next = self.policy.val();
         self.payload_scheduler.policy_index.next = self.policy_index.val();
         self.payload_scheduler.policy_valid.next = self.policy_valid.val();
-        self.task_desc.next = self.payload_scheduler.task_desc.val();
-        self.task_valid.next = self.payload_scheduler.task_valid.val();
-        self.payload_scheduler.task_ready.next = self.task_ready.val();
+        self.payload_scheduler.room_feedback.next = self.room_feedback.val();
         self.payload_scheduler.task_done.next = self.task_done_feedback.val();
         self.payload_scheduler.task_done_valid.next = self.task_done_valid.val();
         self.task_done_ready.next = self.payload_scheduler.task_done_ready.val();
@@ -491,7 +491,7 @@ impl Logic for PacketEngine {
         self.egress.tx_ready.next = self.tx_ready.val();
 
         // Registers.
-        let task_sent = self.payload_scheduler.task_valid.val() & self.task_ready.val();
+        let task_sent = self.payload_scheduler.task_valid.val();
         let placement_sent = self.payload_scheduler.placement_valid.val() & self.placement_ready.val();
         let to_node = self.csr.val().addr.get_bits::<8>(12) == bits::<8>((node::BASE / PAGE) as u64);
         self.registers.csr.next = self.csr.val();

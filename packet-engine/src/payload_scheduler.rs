@@ -18,10 +18,10 @@
 //! |---|---|
 //! | in `packet`, `packet_valid` / out `packet_ready` | ingress join |
 //! | out `free_pkt`, `free_valid` / in `free_ready` | packet buffer: cells to return |
-//! | out `task_desc`, `task_valid` / in `task_ready` | HPU array |
+//! | out `task_desc`, `task_valid` | HPU array: always taken |
 //! | in `task_done`, `task_done_valid` / out `task_done_ready` | HPU array |
 //! | in `place`, `place_valid` / out `place_ready` | HPU array; must be taken before the `task_done` of the same handler is offered |
-//! | in `contexts`, `policy`, `policy_index`, `policy_valid` | HPU array: 4 bits a context; what a context was installed with |
+//! | in `contexts`, `policy`, `policy_index`, `policy_valid`, `room_feedback` | HPU array: 4 bits a context; what a context was installed with; HPUs that can take one task more |
 //! | out `placement`, `placement_valid` / in `placement_ready` | RVMA engine |
 //! | in `placement_done`, `placement_done_valid` / out `placement_done_ready` | RVMA engine |
 //! | out `message_event`, `message_event_valid` / in `message_event_ready` | RVMA engine: ends of messages |
@@ -140,10 +140,10 @@ pub struct PayloadScheduler {
     pub free_ready: Signal<In, Bit>,
     /// Task for the array.
     pub task_desc: Signal<Out, TaskDesc>,
-    /// It is offered.
+    /// There is one.
     pub task_valid: Signal<Out, Bit>,
-    /// It is taken.
-    pub task_ready: Signal<In, Bit>,
+    /// HPUs that can take one task more than before.
+    pub room_feedback: Signal<In, Bits<32>>,
     /// Ended task.
     pub task_done: Signal<In, TaskDone>,
     /// It is offered.
@@ -270,7 +270,7 @@ impl PayloadScheduler {
             free_ready: Default::default(),
             task_desc: Default::default(),
             task_valid: Default::default(),
-            task_ready: Default::default(),
+            room_feedback: Default::default(),
             task_done: Default::default(),
             task_done_valid: Default::default(),
             task_done_ready: Default::default(),
@@ -306,7 +306,7 @@ impl PayloadScheduler {
             message_index: MessageIndex::new(slots),
             quota: Default::default(),
             evaluator: Default::default(),
-            dispatch: Dispatch::new(config.clusters),
+            dispatch: Dispatch::new(config),
             age_scan: AgeScan::new(slots),
             message_report: MessageReport::new(slots),
             freed: Default::default(),
@@ -374,7 +374,7 @@ impl Logic for PayloadScheduler {
         let whole = !packet.is_spindle | (packet.msg_len == bit_cast::<32, 16>(packet.payload_len));
         let single = !by_field & (whole | (!packet.per_message & !for_mailbox));
         let fast = for_mailbox & served & whole;
-        let fast_order = Order { pkt: packet.pkt, ..Default::default() };
+        let fast_order = PlaceOrder { pkt: packet.pkt, ..Default::default() };
         self.dispatch.fast.next = placement_of(fast_order, false, stored(packet));
         self.dispatch.fast_valid.next = self.packet_valid.val() & fast;
         let fast_taken = self.packet_valid.val() & fast & self.dispatch.fast_ready.val();
@@ -664,7 +664,6 @@ impl Logic for PayloadScheduler {
         self.ready_next.d.next = link;
 
         // Orders.
-        self.dispatch.ahead.next = r_event.pkt;
         self.dispatch.order.next = Order {
             pkt: done.pkt,
             slot: done.slot,
@@ -679,7 +678,12 @@ impl Logic for PayloadScheduler {
         self.dispatch.place_push.next = acts & verdict.place;
         self.task_desc.next = self.dispatch.task_desc.val();
         self.task_valid.next = self.dispatch.task_valid.val();
-        self.dispatch.task_ready.next = self.task_ready.val();
+        self.dispatch.policy.next = self.policy.val();
+        self.dispatch.policy_index.next = self.policy_index.val();
+        self.dispatch.policy_valid.next = self.policy_valid.val();
+        self.dispatch.room.next = self.room_feedback.val();
+        self.dispatch.ended.next = self.task_done_valid.val() & self.event_chooser.task_done_ready.val();
+        self.dispatch.ended_task.next = self.task_done.val();
         self.placement.next = self.dispatch.placement.val();
         self.placement_valid.next = self.dispatch.placement_valid.val();
         self.dispatch.placement_ready.next = self.placement_ready.val();

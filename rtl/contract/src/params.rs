@@ -147,6 +147,11 @@ impl Config {
         self.packet_buffer_bytes / CELL_BYTES
     }
 
+    /// The device has UltraRAM: what only large devices can hold is larger than block RAM is good for.
+    pub const fn has_ultra_ram(&self) -> bool {
+        self.packet_buffer_bytes > 256 << 10
+    }
+
     /// All HPUs of the NIC.
     pub const fn total_hpus(&self) -> usize {
         self.clusters * self.hpus

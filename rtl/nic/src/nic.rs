@@ -268,7 +268,7 @@ impl Logic for Nic {
         // Packet engine and HPU array.
         self.hpu_array.task_desc.next = self.packet_engine.task_desc.val();
         self.hpu_array.task_valid.next = self.packet_engine.task_valid.val();
-        self.packet_engine.task_ready.next = self.hpu_array.task_ready.val();
+        self.packet_engine.room_feedback.next = self.hpu_array.room_feedback.val();
         self.packet_engine.task_done_feedback.next = self.hpu_array.task_done_feedback.val();
         self.packet_engine.task_done_valid.next = self.hpu_array.task_done_valid.val();
         self.hpu_array.task_done_ready.next = self.packet_engine.task_done_ready.val();

@@ -1,84 +1,94 @@
-//! Which cluster gets a task, against the rule.
+//! Tasks on their way to the clusters: each comes to its own, with its context, whatever the other clusters do.
 
+use crate::hpu::fields::{bits, field, pack, slice};
 use hpu_core::dispatcher::Dispatcher;
+use rand::seq::IndexedRandom;
 use rand::Rng;
 use spindle_contract::descriptors::DESCRIPTORS;
-use spindle_harness::{run_with_wave_on_failure, Source};
+use spindle_contract::params::Config;
+use spindle_harness::{run_with_wave_on_failure, Model, Source, WaveContext};
+use std::collections::VecDeque;
 
-const CLUSTERS: usize = 4;
+const CONFIG: Config = Config::ALVEO;
+const CLUSTERS: usize = CONFIG.clusters;
+const HPUS: usize = CONFIG.hpus;
 
-/// A task description with this home and frame.
-fn task(home: u64, frame: u64) -> Vec<u8> {
-    let descriptor = DESCRIPTORS.iter().find(|d| d.name == "task_desc").expect("the contract has a task_desc");
-    let mut bytes = vec![0u8; descriptor.bits().div_ceil(8)];
-    let mut at = 0;
-    for field in descriptor.fields {
-        let value = match field.name {
-            "cluster" => home,
-            "frame" => frame,
-            _ => 0,
-        };
-        for bit in (0..field.bits).filter(|bit| value >> bit & 1 == 1) {
-            bytes[(at + bit) / 8] |= 1 << ((at + bit) % 8);
-        }
-        at += field.bits;
+/// Context c has this host size.
+fn host_size(context: u64) -> u64 {
+    0x1000 + context
+}
+
+/// The block with its contexts installed.
+fn dispatcher(wave: &WaveContext) -> Model {
+    let design = spindle_verilog::emit(&mut Dispatcher::new(&CONFIG), "dispatcher").unwrap_or_else(|e| panic!("{e}"));
+    let mut model = wave.model(&Source::from_text("dispatcher", design.to_string())).expect("it compiles");
+    model.reset(2);
+    let port = |name: &str| model.port(name).unwrap_or_else(|error| panic!("{error}"));
+    let (install, index, staged) = (port("install"), port("install_index"), port("staged"));
+    model.set(install, 1);
+    for context in 0..16 {
+        model.set(index, context);
+        // The host size is the tenth member.
+        model.set_bytes(staged, &bits(&[(0, 64), (0, 64), (0, 64), (0, 42), (host_size(context), 32)]));
+        model.tick();
     }
-    bytes
+    model.set(install, 0);
+    model
 }
 
 #[test]
-fn home_then_the_most_room() {
+fn a_cluster_that_waits_delays_no_other() {
     run_with_wave_on_failure("dispatcher", |wave| {
-        let design =
-            spindle_verilog::emit(&mut Dispatcher::new(CLUSTERS), "dispatcher").unwrap_or_else(|e| panic!("{e}"));
-        let mut model = wave.model(&Source::from_text("dispatcher", design.to_string())).expect("it compiles");
+        let mut model = dispatcher(wave);
         let mut rng = wave.rng();
+        let width = DESCRIPTORS.iter().find(|d| d.name == "task_desc").expect("there are tasks").bits();
         let port = |name: &str| model.port(name).unwrap_or_else(|error| panic!("{error}"));
-        let each = |name: &str| (0..CLUSTERS).map(|i| port(&format!("{name}_{i}"))).collect::<Vec<_>>();
-        let (desc, offered, taken) = (port("task_desc"), port("task_valid"), port("task_ready"));
-        let [valid, ready, free, idle] = ["valid", "ready", "free_hpus", "has_idle"].map(each);
-        model.reset(2);
-        let mut sent = [0; CLUSTERS];
-        let mut at_home = 0;
-        for round in 0..3000u64 {
-            // A task waits while no cluster is ready; the clusters' room has been standing for a cycle when one is.
-            let home = rng.random_range(0..8);
-            let rooms: [(u64, u64); CLUSTERS] =
-                std::array::from_fn(|_| (rng.random_range(0..2), rng.random_range(0..16)));
-            for i in 0..CLUSTERS {
-                model.set(idle[i], rooms[i].0);
-                model.set(free[i], rooms[i].1);
-                model.set(ready[i], 0);
-            }
-            model.set_bytes(desc, &task(home, round));
-            model.set(offered, 1);
-            model.eval();
-            assert!(model.is_set(taken), "round {round}: the buffer is empty");
-            model.tick();
-            model.set(offered, 0);
-            for _ in 0..rng.random_range(0..3) {
-                model.tick();
-            }
-            let mask: u64 = rng.random_range(1..1 << CLUSTERS);
-            for (i, ready) in ready.iter().enumerate() {
-                model.set(*ready, mask >> i & 1);
+        let (desc, offered, job) = (port("task_desc"), port("task_valid"), port("job"));
+        let valid: Vec<_> = (0..CLUSTERS).map(|i| port(&format!("valid_{i}"))).collect();
+        let ready: Vec<_> = (0..CLUSTERS).map(|i| port(&format!("ready_{i}"))).collect();
+        // Tasks that each cluster has not taken: HPU, frame, context, cycle of arrival.
+        let mut waiting: [VecDeque<(usize, u64, u64, u64)>; CLUSTERS] = Default::default();
+        let (mut taken, mut longest) = ([0; CLUSTERS], 0);
+        for now in 0..20_000u64 {
+            // Now and then one cluster takes nothing for long; with all others ready, a task waits for its turn only.
+            let stuck = (now / 500 % 2 == 1).then_some((now / 1000) as usize % CLUSTERS);
+            let takes: [bool; CLUSTERS] =
+                std::array::from_fn(|i| stuck != Some(i) && (stuck.is_some() || rng.random()));
+            (0..CLUSTERS).for_each(|i| model.set(ready[i], takes[i].into()));
+            let free: Vec<(usize, usize)> = (0..CLUSTERS)
+                .flat_map(|cluster| (0..HPUS).map(move |hpu| (cluster, hpu)))
+                .filter(|(cluster, hpu)| waiting[*cluster].iter().all(|task| task.0 != *hpu))
+                .collect();
+            let target = free.choose(&mut rng).copied().filter(|_| stuck.is_some() || rng.random());
+            model.set(offered, target.is_some().into());
+            let context = rng.random_range(0..16);
+            if let Some((cluster, hpu)) = target {
+                let fields = [("cluster", cluster as u64), ("hpu", hpu as u64), ("frame", now), ("context", context)];
+                model.set_bytes(desc, &pack("task_desc", &fields));
             }
             model.eval();
-            let can = |i: &usize| mask >> i & 1 == 1;
-            let most = (0..CLUSTERS).filter(can).rev().max_by_key(|i| rooms[*i]).expect("one is ready");
-            let is_home = |i: usize| home == i as u64 && rooms[i].0 == 1;
-            let expected = (0..CLUSTERS).filter(can).find(|i| is_home(*i)).unwrap_or(most);
-            at_home += usize::from(is_home(expected));
-            for (i, valid) in valid.iter().enumerate() {
-                assert_eq!(
-                    model.is_set(*valid),
-                    i == expected,
-                    "round {round}, cluster {i}: home {home}, {rooms:?}, ready {mask:#b}"
-                );
+            let goes: Vec<usize> = (0..CLUSTERS).filter(|i| model.is_set(valid[*i])).collect();
+            assert!(goes.len() <= 1, "one task at a time");
+            let could = (0..CLUSTERS).filter(|i| takes[*i] && !waiting[*i].is_empty()).count();
+            assert_eq!(goes.len(), could.min(1), "cycle {now}: a task goes when a cluster takes one");
+            if let Some(i) = goes.first() {
+                let (hpu, frame, context, since) = waiting[*i].pop_front().expect("a task waits");
+                let bytes = model.get_bytes(job).to_vec();
+                let get = |name| field("task_desc", &bytes, name);
+                assert_eq!((get("cluster"), get("hpu"), get("frame")), (*i as u64, hpu as u64, frame & 0xFFFF));
+                assert_eq!((get("context"), slice(&bytes, width + 234, 32)), (context, host_size(context)));
+                assert!(takes[*i]);
+                taken[*i] += 1;
+                if stuck.is_some() && since >= now / 500 * 500 {
+                    longest = longest.max(now - since);
+                }
             }
-            sent[expected] += 1;
+            if let Some((cluster, hpu)) = target {
+                waiting[cluster].push_back((hpu, now, context, now));
+            }
             model.tick();
         }
-        assert!(sent.iter().all(|n| *n > 300) && at_home > 300, "{sent:?}, {at_home} at home");
+        assert!(taken.iter().all(|n| *n > 1000), "{taken:?}");
+        assert!(longest <= (CLUSTERS * HPUS) as u64, "a task waited {longest} cycles");
     });
 }

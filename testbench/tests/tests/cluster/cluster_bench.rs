@@ -129,7 +129,7 @@ const INPUTS: [&str; 40] = [
     "imem_data",
     "task_ready",
     "load_ready",
-    "free_hpus",
+    "room",
 ];
 /// Outputs with valid and ready, and what they carry.
 const STREAMS: [(&str, &[&str]); 9] = [
@@ -183,6 +183,10 @@ pub struct Bench {
     packets: HashMap<u64, Vec<u8>>,
     next_packet: u64,
     offered: bool,
+    /// HPUs that a task may be sent to, what each was sent and has not ended, and the one that the offered task is for.
+    room: u64,
+    inside: [u32; 8],
+    target: usize,
     reads: VecDeque<Vec<(Vec<u8>, bool)>>,
     pub(super) beat_offered: bool,
     frame: Vec<u8>,
@@ -239,6 +243,9 @@ impl Bench {
             packets: HashMap::new(),
             next_packet: 0,
             offered: false,
+            room: 0,
+            inside: [0; 8],
+            target: 0,
             reads: VecDeque::new(),
             beat_offered: false,
             frame: vec![],
@@ -282,15 +289,25 @@ impl Bench {
         self.set("imem_write", 0);
     }
 
-    /// Room that the cluster announces.
-    pub fn free_hpus(&self) -> u64 {
-        self.model.get(self.ports["free_hpus"])
+    /// HPUs that a task could be sent to.
+    pub fn room(&self) -> u64 {
+        self.room
+    }
+
+    /// Chooses an HPU for the next task: one with room, of these the least loaded, in turn.
+    fn choose(&mut self) -> bool {
+        let turn = (1..=8).map(|i| (self.target + i) % 8);
+        let chosen = turn.filter(|hpu| self.room >> hpu & 1 == 1).min_by_key(|hpu| self.inside[*hpu]);
+        self.target = chosen.unwrap_or(self.target);
+        chosen.is_some()
     }
 
     /// One cycle.
     pub fn step(&mut self) {
         let now = self.model.cycle();
-        self.offered |= !self.tasks.is_empty() && self.moves();
+        if !self.offered {
+            self.offered = !self.tasks.is_empty() && self.moves() && self.choose();
+        }
         self.set("task_valid", self.offered.into());
         if let (true, Some(task)) = (self.offered, self.tasks.front()) {
             let context = &task.context;
@@ -311,7 +328,7 @@ impl Bench {
                 (context.scratch_size.into(), 16),
             ]);
             let mut fields = task.fields.clone();
-            fields.extend([("version", 1), ("has_packet", task.packet.is_some().into())]);
+            fields.extend([("version", 1), ("hpu", self.target as u64), ("has_packet", task.packet.is_some().into())]);
             if let Some(packet) = &task.packet {
                 fields.extend([("pkt", self.next_packet % 1024), ("length", packet.len() as u64)]);
             }
@@ -407,7 +424,10 @@ impl Bench {
     }
 
     fn sample(&mut self, now: u64) {
+        self.room |= self.model.get(self.ports["room"]);
         if self.offered && self.is_set("task_ready") {
+            self.room &= !(1 << self.target);
+            self.inside[self.target] += 1;
             let task = self.tasks.pop_front().expect("one was offered");
             if let Some(packet) = task.packet {
                 self.packets.insert(self.next_packet % 1024, packet);
@@ -465,6 +485,8 @@ impl Bench {
             "done" => {
                 let get = |name| field("task_done", first, name);
                 assert_eq!(get("fault") == 1, get("cause") != 0);
+                assert_eq!(get("cluster"), CLUSTER);
+                self.inside[get("hpu") as usize] -= 1;
                 self.done.push(Done {
                     frame: get("frame") as u16,
                     code: get("code") as u8,

@@ -52,10 +52,12 @@ fn all_is_in_place_when_the_handler_looks() {
         let mut looks: VecDeque<Task> = VecDeque::new();
         let (mut pages, mut beats, mut scrubs) = (HashMap::new(), vec![], vec![]);
         let (mut left, mut next_frame, mut offered) = (0u64, 0u64, None);
-        let (mut seen, mut early) = (0, 0);
+        let (mut seen, mut early, mut target) = (0, 0, 0);
         for now in 0..30_000u64 {
-            // What is offered.
-            if offered.is_none() && rng.random_range(0..3) > 0 {
+            // What is offered is for an HPU that has room for it.
+            let vacant: Vec<usize> = (0..HPUS as usize).filter(|hpu| waiting[*hpu] == 0).collect();
+            if offered.is_none() && rng.random_range(0..3) > 0 && !vacant.is_empty() {
+                target = vacant[rng.random_range(0..vacant.len())];
                 let context = rng.random_range(0..3usize);
                 let entry: [u64; 13] = std::array::from_fn(|i| rng.random::<u64>() >> (64 - ENTRY_WIDTHS[i]));
                 let mut entry = entry;
@@ -71,6 +73,7 @@ fn all_is_in_place_when_the_handler_looks() {
                     ("context", *context as u64),
                     ("kind", *kind),
                     ("frame", next_frame % 65536),
+                    ("hpu", target as u64),
                     ("has_packet", length.is_some().into()),
                     ("length", length.unwrap_or(77)),
                 ];
@@ -84,9 +87,6 @@ fn all_is_in_place_when_the_handler_looks() {
             let slot = rng.random_range(0..12);
             dut.set("slot", slot);
             dut.set("slot_available", often(&mut rng).into());
-            let ready = (0..HPUS as usize).fold(0, |bits, hpu| bits | u64::from(waiting[hpu] == 0) << hpu);
-            dut.set("launch_ready", ready);
-            dut.set("idle", rng.random_range(0..16));
             dut.set("launch_bank", (0..HPUS as usize).fold(0, |bits, hpu| bits | banks[hpu] << (2 * hpu)));
             for port in ["load_request_ready", "packet_ready", "page_ready", "scrub_ready"] {
                 dut.set(port, often(&mut rng).into());
@@ -156,7 +156,7 @@ fn all_is_in_place_when_the_handler_looks() {
                     (map::CONTEXT, [L2, state_base, state_size, 1, 1]),
                     (map::STACK, [L1, L1_STACK_BASE as u64 + stack * place, stack, 1, 1]),
                     (map::TASK, [L1, L1_TASK_BASE as u64 + 128 * place, 128, 1, 0]),
-                    (map::COMMAND, [COMMAND, 0, 32, 1, 1]),
+                    (map::COMMAND, [COMMAND, 0, u64::from(map::COMMAND_PORT_BYTES), 1, 1]),
                 ];
                 for (region, wanted) in wanted {
                     let mut is = regions[&(hpu, 8 * bank + u64::from(region))];
@@ -205,7 +205,7 @@ fn all_is_in_place_when_the_handler_looks() {
             // Where it goes is known in the cycle after; what is to be zeroed follows from that.
             if let Some(task) = task.as_mut().filter(|task| task.accepted == now) {
                 let (hpu, bank) = (dut.get("hpu") as usize, dut.get("bank"));
-                assert!(ready >> hpu & 1 == 1 && banks[hpu] == bank, "HPU {hpu} takes a task in its bank {bank}");
+                assert!(hpu == target && banks[hpu] == bank, "HPU {hpu} takes a task in its bank {bank}");
                 task.place = (hpu, bank);
                 if owners[hpu][bank as usize].replace(task.context) != Some(task.context) {
                     let first = (L1_STACK_BASE as u64 + stack * (4 * hpu as u64 + bank)) / 64;

@@ -46,10 +46,11 @@ impl Engine {
         let mut dut = Dut::new(wave, &mut PacketEngine::new(&Config::SIM), "packet_engine");
         // The context has a payload handler only.
         dut.set_bytes("contexts_feedback", &(0b0101u64 << (4 * CONTEXT)).to_le_bytes());
-        install(&mut dut, &vec![Record::default(); 16]);
-        for port in ["tx_ready", "task_ready", "placement_ready", "place_data_ready", "load_ready"] {
+        for port in ["tx_ready", "placement_ready", "place_data_ready", "load_ready"] {
             dut.set(port, 1);
         }
+        dut.set("room_feedback", u64::from(u32::MAX));
+        install(&mut dut, &vec![Record::default(); 16]);
         Engine {
             dut,
             cycle: 0,
@@ -137,7 +138,7 @@ impl Engine {
         }
         if dut.high("task_valid") {
             let desc = dut.record("task_desc", "task_desc");
-            let names = ["kind", "context", "msg_slot", "frame", "has_packet", "pkt", "payload_len"];
+            let names = ["kind", "context", "msg_slot", "frame", "has_packet", "pkt", "payload_len", "cluster", "hpu"];
             self.done.push_back(Record::new(&names.map(|n| (n, desc.get(n)))));
             self.tasks.push(desc);
         }
@@ -327,7 +328,7 @@ fn first_beat_to_task() {
 }
 
 /// Cycles from the first beat of a 64-byte frame to its task, on an idle engine.
-const SCHEDULED: u64 = 12;
+const SCHEDULED: u64 = 13;
 
 #[test]
 fn registers_refuse_what_does_not_exist() {

@@ -36,9 +36,10 @@ impl Bench {
         let mut dut = Dut::new(wave, &mut PayloadScheduler::new(&config), "payload_scheduler");
         let contexts = (0..16).fold(0u64, |bits, c| bits | (1 | mask << 1) << (4 * c));
         dut.set_bytes("contexts", &contexts.to_le_bytes());
-        for port in ["task_ready", "placement_ready", "free_ready"] {
+        for port in ["placement_ready", "free_ready"] {
             dut.set(port, 1);
         }
+        dut.set("room_feedback", u64::from(u32::MAX));
         install(&mut dut, &vec![Record::default(); 16]);
         Bench { dut, freed: vec![], drops: vec![] }
     }
@@ -105,11 +106,11 @@ fn fresh_message_takes_five_cycles() {
     run_with_wave_on_failure("fresh_message_takes_five_cycles", |wave| {
         let mut bench = Bench::new(wave, Config::SIM, 3);
         let latency = bench.offer("packet", "packet_desc", &packet(5, action::CONTEXT, 2, 9, 100, 100), "task_valid");
-        assert_eq!(latency, 5, "packet_valid to task_valid");
+        assert_eq!(latency, 6, "packet_valid to task_valid");
         bench.cycles(10);
         let done = bench.done(kind::HEADER, 0, 5, code::SPIN_PROCESS_DATA);
         let latency = bench.offer("task_done", "task_done", &done, "task_valid");
-        assert_eq!(latency, 6, "task_done_valid to the payload task");
+        assert_eq!(latency, 7, "task_done_valid to the payload task");
     });
 }
 

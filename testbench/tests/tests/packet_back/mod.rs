@@ -1,8 +1,10 @@
 //! Tests of the packet engine behind the packet buffer: message table, payload scheduler, egress, registers, and the engine as a
 //! whole, on the emitted Verilog.
 
+mod dispatch;
 mod dut;
 mod engine;
+mod hpus;
 mod initiator;
 mod latency;
 mod message_index;

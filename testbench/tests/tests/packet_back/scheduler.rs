@@ -1,6 +1,6 @@
 //! The payload scheduler against the judge of sPIN's order.
 
-use crate::packet_back::dut::{Dut, Record};
+use crate::packet_back::dut::Dut;
 use crate::packet_back::traffic::{contexts, install, Surroundings};
 use packet_engine::payload_scheduler::PayloadScheduler;
 use spindle_contract::params::Config;
@@ -10,8 +10,14 @@ fn play(name: &str, config: Config, messages: usize, window: usize, eagerness: u
     run_with_wave_on_failure(name, |wave| {
         let mut dut = Dut::new(wave, &mut PayloadScheduler::new(&config), "payload_scheduler");
         dut.set_bytes("contexts", &contexts().to_le_bytes());
-        install(&mut dut, &vec![Record::default(); 16]);
-        let mut around = Surroundings::new(wave.rng(), config.cells(), messages, window, eagerness);
+        let mut around = Surroundings::new(&config, wave.rng(), messages, window, eagerness);
+        // Every third context has an HPU of its own.
+        let total = config.total_hpus();
+        let policy =
+            |context| (1 + context as u64 % 4, if context % 3 == 0 { 1u32 << (context % total) } else { u32::MAX });
+        let policies = around.hpus.policies(policy);
+        install(&mut dut, &policies);
+        around.hpus.patience = 20;
         let limit = messages as u64 * 4000;
         for cycle in 0..limit {
             if let Err(breach) = around.step(&mut dut) {

@@ -28,10 +28,12 @@ fn blocks_are_clean() {
     for slots in [16, 64, 256] {
         found.push(check(&mut MessageIndex::new(slots), &format!("message_index_{slots}")));
     }
-    for clusters in [1, 2, 3, 8] {
-        found.push(check(&mut Dispatch::new(clusters), &format!("dispatch_{clusters}")));
+    for (clusters, hpus) in [(1, 1), (3, 4), (8, 4), (4, 8)] {
+        let config = Config { clusters, hpus, ..Config::ALVEO };
+        found.push(check(&mut Dispatch::new(&config), &format!("dispatch_{clusters}_{hpus}")));
     }
     for config in Config::ALL {
+        found.push(check(&mut Dispatch::new(&config), &format!("dispatch_{}", config.name)));
         found.push(check(&mut PayloadScheduler::new(&config), &format!("payload_scheduler_{}", config.name)));
         found.push(check(&mut PacketRegisters::new(&config), &format!("packet_registers_{}", config.name)));
         found.push(check(&mut PacketEngine::new(&config), &format!("packet_engine_{}", config.name)));
@@ -47,7 +49,7 @@ fn messages_not_a_power_of_two() {
 }
 
 #[test]
-#[should_panic(expected = "1 to 8 clusters")]
+#[should_panic(expected = "clusters must be 1 to 8")]
 fn too_many_clusters() {
-    Dispatch::new(9);
+    Dispatch::new(&Config { clusters: 9, ..Config::SIM });
 }

@@ -1,9 +1,11 @@
 //! Random messages, and what is played against the scheduler: an array of handlers, an RVMA engine, a packet buffer.
 
 use crate::packet_back::dut::{Dut, Record};
+use crate::packet_back::hpus::Hpus;
 use rand::seq::IndexedRandom;
 use rand::Rng;
 use rand_chacha::ChaCha8Rng;
+use spindle_contract::params::Config;
 use spindle_contract::{descriptors::action, descriptors::kind, memory_map::command, reasons, wire::opcode};
 use spindle_model::scheduler::{Handlers, Judge, Target};
 use std::collections::{HashMap, HashSet, VecDeque};
@@ -30,6 +32,7 @@ struct Live {
 }
 
 struct Running {
+    since: u64,
     until: u64,
     kind: u8,
     desc: Record,
@@ -41,6 +44,7 @@ struct Running {
 /// Everything around the scheduler.
 pub struct Surroundings {
     pub judge: Judge,
+    pub hpus: Hpus,
     rng: ChaCha8Rng,
     cycle: u64,
     left: usize,
@@ -75,7 +79,10 @@ pub fn contexts() -> u64 {
 /// Installs the policy of each context, and waits until the scheduler has cleared its tables.
 pub fn install(dut: &mut Dut, policies: &[Record]) {
     for (index, policy) in policies.iter().enumerate() {
-        dut.put("policy", "context_policy", policy);
+        let mut policy = policy.clone();
+        policy.0.entry("weight").or_insert(1);
+        policy.0.entry("core_mask").or_insert(u32::MAX.into());
+        dut.put("policy", "context_policy", &policy);
         dut.set("policy_index", index as u64);
         dut.set("policy_valid", 1);
         dut.tick();
@@ -96,9 +103,10 @@ fn target(context: u64) -> Target {
 
 impl Surroundings {
     /// `messages` random messages, at most `window` of them alive at once.
-    pub fn new(rng: ChaCha8Rng, cells: usize, messages: usize, window: usize, eagerness: u32) -> Self {
+    pub fn new(config: &Config, rng: ChaCha8Rng, messages: usize, window: usize, eagerness: u32) -> Self {
         Self {
             judge: Judge::default(),
+            hpus: Hpus::new(config),
             rng,
             cycle: 0,
             left: messages,
@@ -107,8 +115,8 @@ impl Surroundings {
             scripts: vec![],
             message_of: HashMap::new(),
             next_frame: 0,
-            cells: (0..cells as u64).collect(),
-            all_cells: cells,
+            cells: (0..config.cells() as u64).collect(),
+            all_cells: config.cells(),
             offered: None,
             running: vec![],
             done: VecDeque::new(),
@@ -275,7 +283,8 @@ impl Surroundings {
         self.offer(dut, "place", "command", word);
         let word = self.placed.front().cloned();
         self.offer(dut, "placement_done", "placement_done", word);
-        for port in ["task_ready", "placement_ready", "free_ready"] {
+        self.hpus.drive(dut, "room_feedback", now);
+        for port in ["placement_ready", "free_ready"] {
             let ready = self.ready();
             dut.set(port, ready as u64);
         }
@@ -330,6 +339,9 @@ impl Surroundings {
                 ("payload_len", d.get("payload_len")),
                 ("code", code as u64),
                 ("fault", fault as u64),
+                ("cluster", d.get("cluster")),
+                ("hpu", d.get("hpu")),
+                ("cycles", now - run.since),
             ]));
         }
     }
@@ -344,6 +356,7 @@ impl Surroundings {
         }
         if self.moved(dut, "task_done") {
             let word = self.done.pop_front().ok_or("no task had ended")?;
+            self.hpus.ends(&word);
             self.judge.returns(
                 word.get("kind") as u8,
                 word.get("frame"),
@@ -368,8 +381,9 @@ impl Surroundings {
             let word = self.placed.pop_front().ok_or("nothing was placed")?;
             self.judge.placed(word.get("frame"), word.get("placed") == 1, word.get("reason") as usize)?;
         }
-        if dut.high("task_valid") && dut.high("task_ready") {
+        if dut.high("task_valid") {
             let desc = dut.record("task_desc", "task_desc");
+            self.hpus.takes(&desc, self.cycle, &mut self.rng)?;
             let (task, frame) = (desc.get("kind") as u8, desc.get("frame"));
             if task != kind::COMPLETION && desc.get("has_packet") != 1 || desc.get("version") != 1 {
                 return Err(format!("task descriptor {desc:?}"));
@@ -385,7 +399,7 @@ impl Surroundings {
             let places = self.scripts[self.message_of[&frame]].places;
             let commands = if self.rng.random_bool(places) { self.rng.random_range(1..3) } else { 0 };
             let until = self.cycle + self.rng.random_range(1..60);
-            self.running.push(Running { until, kind: task, desc, commands, commanded: false });
+            self.running.push(Running { since: self.cycle, until, kind: task, desc, commands, commanded: false });
         }
         if dut.high("placement_valid") && dut.high("placement_ready") {
             let desc = dut.record("placement", "placement_desc");

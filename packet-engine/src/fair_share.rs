@@ -1,0 +1,361 @@
+//! Shares of HPU cycles: deficit round robin by the cycles that handlers take.
+//!
+//! Each context has a balance. A task costs its context what its last task took; when it has ended, the balance is corrected to what it
+//! really took. A context is *funded* while its balance is not negative. When tasks could leave and none of their contexts is funded, every
+//! context that waits and is not funded is given its weight times a quantum. The quantum is 4096 cycles, and doubles up to 16 times that as
+//! long as it funds nobody, so that long handlers need few rounds. What a context overdraws it owes, whoever was idle meanwhile; what it
+//! is given is never more than one round above zero.
+//!
+//! | ports | neighbour |
+//! |---|---|
+//! | in `weight`, `policy_index`, `policy_valid` | HPU array: a context is installed |
+//! | in `charge`, `charge_context` / out `cost` | dispatch: a task is given an HPU; `cost`, 1 cycle later: what it was charged |
+//! | in `sent`, `sent_pkt`, `sent_cost` | dispatch: remember this cost until the packet's task ends |
+//! | in `ended`, `ended_context`, `ended_pkt`, `ended_cycles` | scheduler: a task came back |
+//! | in `backlog`, `lacking`, `served` | dispatch: contexts that wait; some could go and none of them is funded; one that is funded could |
+//! | out `funded` | dispatch |
+//!
+//! One charge and one correction per cycle. A charge shows in `funded` 6 cycles later, a correction 7. A cost counts up to 2^18 - 1 cycles.
+//! The balance is the sum of two memories, one for each kind of change, so that both can change in one cycle; only the sum has a meaning.
+//! After reset the balances are cleared, which takes 16 cycles; tasks come later.
+
+use spindle_blocks::ram::{LutMemory, LutRam, RamStyle, SdpMemory};
+use spindle_contract::params::Config;
+use spindle_verilog::prelude::*;
+
+/// The quantum is 2^12 cycles times the weight.
+const QUANTUM_SHIFT: usize = 12;
+/// It is doubled so often at most.
+const DOUBLINGS: u64 = 4;
+/// Cycles from a gift to its effect on `funded`.
+const SETTLES: u64 = 4;
+
+/// A change of a context's balance.
+#[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
+pub struct Change {
+    /// The context.
+    pub context: Bits<4>,
+    /// Added to its balance.
+    pub amount: Bits<26>,
+}
+
+/// The 18 bits that a cost has.
+#[hdl_fn]
+fn cost_of(cycles: Bits<32>) -> Bits<18> {
+    if cycles.get_bits::<14>(18).any() {
+        bits::<18>(0x3_FFFF)
+    } else {
+        cycles.get_bits::<18>(0)
+    }
+}
+
+/// See the head of this file.
+#[derive(LogicBlock)]
+pub struct FairShare {
+    #[allow(missing_docs)]
+    pub clock: Signal<In, Clock>,
+    #[allow(missing_docs)]
+    pub reset: Signal<In, Bit>,
+    /// Weight of a context.
+    pub weight: Signal<In, Bits<8>>,
+    /// The context.
+    pub policy_index: Signal<In, Bits<4>>,
+    /// It is installed.
+    pub policy_valid: Signal<In, Bit>,
+    /// A task is given an HPU.
+    pub charge: Signal<In, Bit>,
+    /// Its context.
+    pub charge_context: Signal<In, Bits<4>>,
+    /// What the task of the last cycle was charged.
+    pub cost: Signal<Out, Bits<18>>,
+    /// Remember a cost.
+    pub sent: Signal<In, Bit>,
+    /// Of the task of this packet.
+    pub sent_pkt: Signal<In, Bits<10>>,
+    /// The cost.
+    pub sent_cost: Signal<In, Bits<18>>,
+    /// A task ended.
+    pub ended: Signal<In, Bit>,
+    /// Of this context.
+    pub ended_context: Signal<In, Bits<4>>,
+    /// Its packet.
+    pub ended_pkt: Signal<In, Bits<10>>,
+    /// What it took.
+    pub ended_cycles: Signal<In, Bits<32>>,
+    /// Contexts with tasks that wait.
+    pub backlog: Signal<In, Bits<16>>,
+    /// Some of them could go, but none of these is funded.
+    pub lacking: Signal<In, Bit>,
+    /// One could go and is funded.
+    pub served: Signal<In, Bit>,
+    /// Contexts whose balance is not negative.
+    pub funded: Signal<Out, Bits<16>>,
+    weights: LutMemory<Bits<8>, 4>,
+    /// What the last task of a context took.
+    last: LutMemory<Bits<18>, 4>,
+    /// What the task of a packet was charged.
+    costs: SdpMemory<Bits<18>, 10>,
+    /// Charges and gifts; the first copy is read for a charge, the second for a correction.
+    given: LutRam<4, 26, 2>,
+    /// Corrections, likewise.
+    corrected: LutRam<4, 26, 2>,
+    clearing: Reg<Bits<5>>,
+    charged: Reg<Bit>,
+    charged_context: DFF<Bits<4>>,
+    /// An end on its way through the memory of costs.
+    ending: [Reg<Bit>; 2],
+    ending_context: [DFF<Bits<4>>; 2],
+    ending_cost: [DFF<Bits<18>>; 2],
+    /// A charge and a correction, step by step: alone, of different contexts, with a gift.
+    raw_charge: DFF<Change>,
+    raw_charge_valid: Reg<Bit>,
+    raw_correction: DFF<Change>,
+    raw_correction_valid: Reg<Bit>,
+    own_charge: DFF<Change>,
+    own_charge_valid: Reg<Bit>,
+    own_correction: DFF<Change>,
+    own_correction_valid: Reg<Bit>,
+    full_charge: DFF<Change>,
+    full_charge_valid: Reg<Bit>,
+    full_correction: DFF<Change>,
+    full_correction_valid: Reg<Bit>,
+    /// New balance of the context charged, and of the one corrected, as two summands.
+    charge_sum: [DFF<Bits<26>>; 2],
+    charge_of: DFF<Bits<4>>,
+    charge_done: Reg<Bit>,
+    correction_sum: [DFF<Bits<26>>; 2],
+    correction_of: DFF<Bits<4>>,
+    correction_done: Reg<Bit>,
+    funded_now: Reg<Bits<16>>,
+    /// Contexts that a gift is on its way to.
+    due: Reg<Bits<16>>,
+    settling: Reg<Bits<3>>,
+    doublings: Reg<Bits<3>>,
+    /// The last round of gifts funded somebody.
+    helped: Reg<Bit>,
+}
+
+impl FairShare {
+    /// For the cells of `config`.
+    pub fn new(config: &Config) -> Self {
+        Self {
+            clock: Default::default(),
+            reset: Default::default(),
+            weight: Default::default(),
+            policy_index: Default::default(),
+            policy_valid: Default::default(),
+            charge: Default::default(),
+            charge_context: Default::default(),
+            cost: Default::default(),
+            sent: Default::default(),
+            sent_pkt: Default::default(),
+            sent_cost: Default::default(),
+            ended: Default::default(),
+            ended_context: Default::default(),
+            ended_pkt: Default::default(),
+            ended_cycles: Default::default(),
+            backlog: Default::default(),
+            lacking: Default::default(),
+            served: Default::default(),
+            funded: Default::default(),
+            weights: Default::default(),
+            last: Default::default(),
+            costs: SdpMemory::with_depth(RamStyle::Block, 2, config.cells()),
+            given: Default::default(),
+            corrected: Default::default(),
+            clearing: Default::default(),
+            charged: Default::default(),
+            charged_context: Default::default(),
+            ending: Default::default(),
+            ending_context: Default::default(),
+            ending_cost: Default::default(),
+            raw_charge: Default::default(),
+            raw_charge_valid: Default::default(),
+            raw_correction: Default::default(),
+            raw_correction_valid: Default::default(),
+            own_charge: Default::default(),
+            own_charge_valid: Default::default(),
+            own_correction: Default::default(),
+            own_correction_valid: Default::default(),
+            full_charge: Default::default(),
+            full_charge_valid: Default::default(),
+            full_correction: Default::default(),
+            full_correction_valid: Default::default(),
+            charge_sum: Default::default(),
+            charge_of: Default::default(),
+            charge_done: Default::default(),
+            correction_sum: Default::default(),
+            correction_of: Default::default(),
+            correction_done: Default::default(),
+            funded_now: Reg::new(bits(0xFFFF)),
+            due: Default::default(),
+            settling: Default::default(),
+            doublings: Default::default(),
+            helped: Default::default(),
+        }
+    }
+}
+
+impl Logic for FairShare {
+    #[hdl]
+    fn update(&mut self) {
+        regs!(self, clock, reset, clearing, charged, raw_charge_valid, raw_correction_valid, own_charge_valid);
+        regs!(self, clock, reset, own_correction_valid, full_charge_valid, full_correction_valid, charge_done);
+        regs!(self, clock, reset, correction_done, funded_now, due, settling, doublings, helped);
+        dffs!(self, clock, charged_context, raw_charge, raw_correction, own_charge, own_correction);
+        dffs!(self, clock, full_charge, full_correction, charge_of, correction_of);
+        for i in 0..2 {
+            regs!(self, clock, reset, ending[i]);
+            dffs!(self, clock, ending_context[i], ending_cost[i], charge_sum[i], correction_sum[i]);
+        }
+        let clears = !self.clearing.q.val().get_bit(4);
+        if clears {
+            self.clearing.d.next = self.clearing.q.val() + 1;
+        }
+        let cleared = self.clearing.q.val().get_bits::<4>(0);
+
+        // What tasks cost: the last one's cycles, remembered with the packet.
+        let took = cost_of(self.ended_cycles.val());
+        self.last.clock.next = self.clock.val();
+        self.last.write_enable.next = self.ended.val() | clears;
+        self.last.write_address.next = if clears { cleared } else { self.ended_context.val() };
+        self.last.write_data.next = if clears { bits::<18>(0) } else { took };
+        self.charged.d.next = self.charge.val();
+        self.charged_context.d.next = self.charge_context.val();
+        self.last.read_address.next = self.charged_context.q.val();
+        let cost = self.last.read_data.val();
+        self.cost.next = cost;
+        self.costs.clock.next = self.clock.val();
+        self.costs.write_enable.next = self.sent.val();
+        self.costs.write_address.next = self.sent_pkt.val();
+        self.costs.write_data.next = self.sent_cost.val();
+        self.costs.read_enable.next = true;
+        self.costs.read_address.next = self.ended_pkt.val();
+        self.ending[0].d.next = self.ended.val();
+        self.ending_context[0].d.next = self.ended_context.val();
+        self.ending_cost[0].d.next = took;
+        self.ending[1].d.next = self.ending[0].q.val();
+        self.ending_context[1].d.next = self.ending_context[0].q.val();
+        self.ending_cost[1].d.next = self.ending_cost[0].q.val();
+
+        // Step 1: amounts.
+        self.raw_charge_valid.d.next = self.charged.q.val();
+        self.raw_charge.d.next =
+            Change { context: self.charged_context.q.val(), amount: bits::<26>(0) - bit_cast::<26, 18>(cost) };
+        self.raw_correction_valid.d.next = self.ending[1].q.val();
+        self.raw_correction.d.next = Change {
+            context: self.ending_context[1].q.val(),
+            amount: bit_cast::<26, 18>(self.costs.read_data.val()) - bit_cast::<26, 18>(self.ending_cost[1].q.val()),
+        };
+
+        // Step 2: both of one context become one charge.
+        let raw_charge = self.raw_charge.q.val();
+        let raw_correction = self.raw_correction.q.val();
+        let meet = self.raw_charge_valid.q.val()
+            & self.raw_correction_valid.q.val()
+            & (raw_charge.context == raw_correction.context);
+        self.own_charge_valid.d.next = self.raw_charge_valid.q.val();
+        self.own_charge.d.next = Change {
+            context: raw_charge.context,
+            amount: raw_charge.amount + if meet { raw_correction.amount } else { bits::<26>(0) },
+        };
+        self.own_correction_valid.d.next = self.raw_correction_valid.q.val() & !meet;
+        self.own_correction.d.next = raw_correction;
+
+        // Step 3: a gift comes with the charge of its context, or alone, unless the context is being corrected.
+        let own = self.own_charge.q.val();
+        let due = self.due.q.val();
+        let mut first_due: Bits<4> = bits::<4>(0);
+        for c in 0..16 {
+            if due.get_bit(15 - c) {
+                first_due = bits::<4>(15 - c as u64);
+            }
+        }
+        let charges = self.own_charge_valid.q.val();
+        let whose = if charges { own.context } else { first_due };
+        let corrects = self.own_correction_valid.q.val() & (self.own_correction.q.val().context == whose);
+        let gives = due.get_bit(whose.index()) & !corrects;
+        self.weights.clock.next = self.clock.val();
+        self.weights.write_enable.next = self.policy_valid.val();
+        self.weights.write_address.next = self.policy_index.val();
+        self.weights.write_data.next = self.weight.val();
+        self.weights.read_address.next = whose;
+        let gift = if gives {
+            bit_cast::<26, 20>((self.weights.read_data.val(), bits::<QUANTUM_SHIFT>(0)).cat::<20>())
+                << self.doublings.q.val()
+        } else {
+            bits::<26>(0)
+        };
+        self.full_charge_valid.d.next = charges | gives;
+        self.full_charge.d.next =
+            Change { context: whose, amount: gift + if charges { own.amount } else { bits::<26>(0) } };
+        self.full_correction_valid.d.next = self.own_correction_valid.q.val();
+        self.full_correction.d.next = self.own_correction.q.val();
+
+        // Step 4: the memories. A charge and a correction are of different contexts here.
+        let charge = self.full_charge.q.val();
+        let correction = self.full_correction.q.val();
+        self.given.clock.next = self.clock.val();
+        self.given.read_address[0].next = charge.context;
+        self.given.read_address[1].next = correction.context;
+        self.corrected.clock.next = self.clock.val();
+        self.corrected.read_address[0].next = charge.context;
+        self.corrected.read_address[1].next = correction.context;
+        let given = self.given.read_data[0].val() + charge.amount;
+        let corrected = self.corrected.read_data[1].val() + correction.amount;
+        self.given.write_enable.next = self.full_charge_valid.q.val() | clears;
+        self.given.write_address.next = if clears { cleared } else { charge.context };
+        self.given.write_data.next = if clears { bits::<26>(0) } else { given };
+        self.corrected.write_enable.next = self.full_correction_valid.q.val() | clears;
+        self.corrected.write_address.next = if clears { cleared } else { correction.context };
+        self.corrected.write_data.next = if clears { bits::<26>(0) } else { corrected };
+        self.charge_done.d.next = self.full_charge_valid.q.val();
+        self.charge_of.d.next = charge.context;
+        self.charge_sum[0].d.next = given;
+        self.charge_sum[1].d.next = self.corrected.read_data[0].val();
+        self.correction_done.d.next = self.full_correction_valid.q.val();
+        self.correction_of.d.next = correction.context;
+        self.correction_sum[0].d.next = corrected;
+        self.correction_sum[1].d.next = self.given.read_data[1].val();
+
+        // Step 5: the signs of the balances.
+        let charge_balance = self.charge_sum[0].q.val() + self.charge_sum[1].q.val();
+        let correction_balance = self.correction_sum[0].q.val() + self.correction_sum[1].q.val();
+        let mut funded: Bits<16> = self.funded_now.q.val();
+        for c in 0..16 {
+            if self.charge_done.q.val() & (self.charge_of.q.val() == bits::<4>(c as u64)) {
+                funded = funded.replace_bit(c, !charge_balance.get_bit(25));
+            }
+            if self.correction_done.q.val() & (self.correction_of.q.val() == bits::<4>(c as u64)) {
+                funded = funded.replace_bit(c, !correction_balance.get_bit(25));
+            }
+        }
+        self.funded_now.d.next = funded;
+        self.funded.next = self.funded_now.q.val();
+
+        // Rounds of gifts: the next one when the effect of the last is known.
+        let settled = !due.any() & !self.settling.q.val().any();
+        let begins = self.lacking.val() & settled;
+        if begins {
+            self.due.d.next = self.backlog.val() & !self.funded_now.q.val();
+            self.helped.d.next = false;
+            if self.helped.q.val() {
+                self.doublings.d.next = bits::<3>(0);
+            } else if self.doublings.q.val() != bits::<3>(DOUBLINGS) {
+                self.doublings.d.next = self.doublings.q.val() + 1;
+            }
+        } else {
+            if gives {
+                self.due.d.next = due & !(bits::<16>(1) << whose);
+            }
+            if self.served.val() {
+                self.helped.d.next = true;
+            }
+        }
+        if due.any() {
+            self.settling.d.next = bits::<3>(SETTLES);
+        } else if self.settling.q.val().any() {
+            self.settling.d.next = self.settling.q.val() - 1;
+        }
+    }
+}

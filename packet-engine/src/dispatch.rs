@@ -7,7 +7,8 @@
 //!
 //! | ports | neighbour |
 //! |---|---|
-//! | in `store`, `store_pkt`, `store_packet` | scheduler: remember a packet, at the latest in the cycle before its first order |
+//! | in `store`, `store_pkt`, `store_packet` | scheduler: remember a packet, at the latest two cycles before its first order |
+//! | in `ahead` | scheduler: what an order of the next cycle would be about |
 //! | in `order`, `task_push`, `place_push` | scheduler: an order |
 //! | in `ended`, `ended_task` | scheduler: a task came back |
 //! | in `fast`, `fast_valid` / out `fast_ready` | packets that need no scheduling, straight to `placement` |
@@ -17,7 +18,7 @@
 //!
 //! ```text
 //! order -> task_queues -> choose -> ask -> pick -> read order -> read packet -> task_desc
-//!      \------------------------------^ (nothing waits: the packet is read meanwhile)
+//! ahead -----------------------------^ (nothing waits: the packet is read meanwhile)
 //! ```
 //!
 //! | cycle | what, of a task that waits |
@@ -28,8 +29,8 @@
 //! | 6 | `task_valid` |
 //!
 //! If there is neither HPU nor task after all, since what the choice saw was 3 cycles old, nothing happens but a lost cycle. An ordered task
-//! is chosen in the next cycle at the earliest: `task_valid` 7 cycles after the order. When no task waits or is being chosen, it is asked for
-//! at once: 2 cycles. Rate: a task per cycle, of one context or of several, less the cycles in which queued placements read.
+//! is chosen in the next cycle at the earliest: `task_valid` 7 cycles after the order. When no task waits or is being chosen, an HPU is asked
+//! for ahead of the order, whether or not there will be one: `task_valid` 1 cycle after it. Rate: a task per cycle, of one context or of several, less the cycles in which queued placements read.
 //!
 //! An ordered placement is valid 7 cycles later, up to 4 more while tasks leave; a fast one 1 cycle. Rate: one fast placement per cycle; one
 //! queued order per 4 cycles. The array holds up no placement, a slow host no task. Queued placements let at least one fast one through
@@ -37,7 +38,7 @@
 
 use crate::fair_share::FairShare;
 use crate::hpu_choice::HpuChoice;
-use crate::message::{placement_of, task_of, Order, PlaceOrder, StoredPacket, TaskOrder};
+use crate::message::{placement_of, task_of, Ahead, Order, PlaceOrder, StoredPacket, TaskOrder};
 use crate::task_queues::TaskQueues;
 use spindle_blocks::ram::{RamStyle, SdpMemory};
 use spindle_blocks::{ContextPolicy, Fifo, PlacementDesc, RoundRobin, Slice, TaskDesc, TaskDone};
@@ -81,6 +82,8 @@ pub struct Dispatch {
     pub store_pkt: Signal<In, Bits<10>>,
     /// Fields of the packet.
     pub store_packet: Signal<In, StoredPacket>,
+    /// What the next order may be about.
+    pub ahead: Signal<In, Ahead>,
     /// What to do.
     pub order: Signal<In, Order>,
     /// `order` is a task.
@@ -127,7 +130,7 @@ pub struct Dispatch {
     chosen_context: DFF<Bits<4>>,
     /// An HPU was asked for.
     asking: Reg<Bit>,
-    /// For a task on the short way.
+    /// For a task that may be ordered now.
     asking_direct: Reg<Bit>,
     asking_context: DFF<Bits<4>>,
     /// Cluster at which the next search begins.
@@ -135,7 +138,7 @@ pub struct Dispatch {
     /// A task of a queue: its order is read in the first two, its packet from the third on.
     step: [Reg<Bit>; 3],
     target: [DFF<Target>; 3],
-    /// The order whose packet is read, for two cycles.
+    /// The order whose packet is being read, and the one that leaves.
     order_read: [DFF<TaskOrder>; 2],
     leaves: Reg<Bit>,
     leaves_direct: Reg<Bit>,
@@ -164,6 +167,7 @@ impl Dispatch {
             store: Default::default(),
             store_pkt: Default::default(),
             store_packet: Default::default(),
+            ahead: Default::default(),
             order: Default::default(),
             task_push: Default::default(),
             place_push: Default::default(),
@@ -266,21 +270,32 @@ impl Logic for Dispatch {
         self.share.lacking.next = (could.any() & !funded.any()) | broke;
         self.share.served.next = funded.any();
 
-        // Ask for an HPU, for the chosen context or on the short way.
-        let moves = self.chosen.q.val() | self.asking.q.val() | self.step[0].q.val() | self.step[1].q.val();
-        let direct = self.task_push.val() & !moves & !self.queues.backlog.val().any();
-        let low = order.slot.get_bits::<3>(0) & bits::<3>(self._home_mask);
+        // Ask for an HPU, for the chosen context, else ahead of an order.
+        let chosen = self.chosen.q.val();
+        let reads = self.step[1].q.val();
+        let fetch = (self.state.q.val() == Emitter::Fetch) & !reads;
+        let moves = chosen | self.asking.q.val() | self.step[0].q.val() | reads;
+        let ahead = self.ahead.val();
+        let low = ahead.slot.get_bits::<3>(0) & bits::<3>(self._home_mask);
         let mut home: Bits<3> = low;
         if bit_cast::<4, 3>(low) >= bits::<4>(self._clusters) {
             home = bit_cast::<3, 4>(bit_cast::<4, 3>(low) - bits::<4>(self._clusters));
         }
-        let ask_context = if self.chosen.q.val() { self.chosen_context.q.val() } else { order.context };
-        self.hpus.ask.next = self.chosen.q.val() | direct;
+        let ask_context = if chosen { self.chosen_context.q.val() } else { ahead.context };
+        self.hpus.ask.next = true;
         self.hpus.ask_context.next = ask_context;
-        self.hpus.from.next = if self.chosen.q.val() { self.turn.q.val() } else { home };
-        self.asking.d.next = self.chosen.q.val() | direct;
-        self.asking_direct.d.next = direct;
+        self.hpus.from.next = if chosen { self.turn.q.val() } else { home };
+        self.asking.d.next = chosen;
+        self.asking_direct.d.next = !moves & !fetch;
         self.asking_context.d.next = ask_context;
+
+        // Pick it.
+        let found = self.hpus.found.val();
+        let direct = self.task_push.val()
+            & self.asking_direct.q.val()
+            & !backlog.any()
+            & (order.context == self.asking_context.q.val())
+            & found;
         let asked = TaskOrder {
             pkt: order.pkt,
             slot: order.slot,
@@ -288,17 +303,14 @@ impl Logic for Dispatch {
             dropped: order.dropped,
             flow_control: order.flow_control,
         };
-        self.queues.push.next = self.task_push.val();
+        self.queues.push.next = self.task_push.val() & !direct;
         self.queues.order.next = asked;
         self.queues.push_context.next = order.context;
-        self.queues.quiet.next = direct;
-
-        // Pick it.
         self.queues.whose.next = self.asking_context.q.val();
-        let taken = self.hpus.found.val() & self.queues.waits.val();
+        let pops = self.asking.q.val() & found & self.queues.waits.val();
+        let taken = pops | direct;
+        self.queues.pop.next = pops;
         self.hpus.accept.next = taken;
-        self.queues.pop.next = taken;
-        self.queues.reveal.next = self.asking_direct.q.val() & !taken;
         self.share.charge.next = taken;
         self.share.charge_context.next = self.asking_context.q.val();
         if taken {
@@ -306,48 +318,41 @@ impl Logic for Dispatch {
             self.turn.d.next = if last { bits::<3>(0) } else { self.hpus.cluster.val() + 1 };
         }
 
-        // Its order, then its packet; on the short way the packet was read when the HPU was asked for.
-        self.step[0].d.next = taken & !self.asking_direct.q.val();
+        // Its order, then its packet; ahead of an order the packet was read when the HPU was asked for.
+        let picked = Target { cluster: self.hpus.cluster.val(), hpu: self.hpus.hpu.val(), cost: bits::<18>(0) };
+        self.step[0].d.next = pops;
         self.step[1].d.next = self.step[0].q.val();
         self.step[2].d.next = self.step[1].q.val();
-        self.target[0].d.next =
-            Target { cluster: self.hpus.cluster.val(), hpu: self.hpus.hpu.val(), cost: bits::<18>(0) };
+        self.target[0].d.next = picked;
         self.target[1].d.next = self.target[0].q.val();
         self.target[1].d.next.cost = self.share.cost.val();
         self.target[2].d.next = self.target[1].q.val();
-        self.order_read[0].d.next = if self.step[1].q.val() { self.queues.popped.val() } else { asked };
-        self.order_read[1].d.next = self.order_read[0].q.val();
-        let leaves_direct = taken & self.asking_direct.q.val();
-        self.leaves.d.next = self.step[2].q.val() | leaves_direct;
-        self.leaves_direct.d.next = leaves_direct;
-        self.leaves_for.d.next = if leaves_direct {
-            Target { cluster: self.hpus.cluster.val(), hpu: self.hpus.hpu.val(), cost: bits::<18>(0) }
-        } else {
-            self.target[2].q.val()
-        };
+        self.order_read[0].d.next = self.queues.popped.val();
+        self.order_read[1].d.next = if direct { asked } else { self.order_read[0].q.val() };
+        self.leaves.d.next = self.step[2].q.val() | direct;
+        self.leaves_direct.d.next = direct;
+        self.leaves_for.d.next = if direct { picked } else { self.target[2].q.val() };
         let leaving = self.order_read[1].q.val();
+        let target = self.leaves_for.q.val();
         self.share.sent.next = self.leaves.q.val();
         self.share.sent_pkt.next = leaving.pkt;
-        self.share.sent_cost.next =
-            if self.leaves_direct.q.val() { self.share.cost.val() } else { self.leaves_for.q.val().cost };
+        self.share.sent_cost.next = if self.leaves_direct.q.val() { self.share.cost.val() } else { target.cost };
         let packet = self.packets.read_data.val();
-        let target = self.leaves_for.q.val();
         self.task_desc.next = task_of(leaving, packet, target.cluster, target.hpu, self.cycle.q.val());
         self.task_valid.next = self.leaves.q.val();
 
-        // The packets: read for a task, else for a placement.
-        let fetch = (self.state.q.val() == Emitter::Fetch) & !self.step[1].q.val() & !direct;
+        // The packets: read for a task that leaves its queue, else for a placement, else ahead of an order.
         self.packets.clock.next = self.clock.val();
         self.packets.write_enable.next = self.store.val();
         self.packets.write_address.next = self.store_pkt.val();
         self.packets.write_data.next = self.store_packet.val();
         self.packets.read_enable.next = true;
-        self.packets.read_address.next = if self.step[1].q.val() {
+        self.packets.read_address.next = if reads {
             self.queues.popped.val().pkt
-        } else if direct {
-            order.pkt
-        } else {
+        } else if fetch {
             self.current.q.val().pkt
+        } else {
+            ahead.pkt
         };
 
         // Queued placements.

@@ -167,6 +167,7 @@ impl Logic for EventChooser {
             happens.kind = bits::<3>(EVENT_DONE);
             happens.pkt = ended.pkt;
             happens.slot = ended.msg_slot;
+            happens.context = ended.context;
             happens.answer = answer;
         } else if take_placed {
             happens.kind = if placed.has_slot { bits::<3>(EVENT_PLACED) } else { bits::<3>(EVENT_FAST) };

@@ -183,6 +183,17 @@ pub struct Order {
     pub flow_control: Bit,
 }
 
+/// What an order of the next cycle may be about.
+#[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
+pub struct Ahead {
+    /// Head cell of the packet.
+    pub pkt: Bits<10>,
+    /// Message table slot.
+    pub slot: Bits<8>,
+    /// Execution context; if it turns out another one, the order takes the long way.
+    pub context: Bits<4>,
+}
+
 /// What is kept of a task until it leaves.
 #[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
 pub struct TaskOrder {

@@ -411,7 +411,6 @@ impl Logic for PayloadScheduler {
 
         let mut chosen: Event = self.event_chooser.chosen.val();
         chosen.payload_len = packet.payload_len;
-        chosen.context = packet.context;
         chosen.mailbox = for_mailbox;
         chosen.named = take_arrival & !single;
         chosen.by_field = by_field;
@@ -419,6 +418,7 @@ impl Logic for PayloadScheduler {
         chosen.to_host = take_arrival & packet.to_host & !for_mailbox;
         if take_arrival {
             chosen.frame = packet.frame;
+            chosen.context = packet.context;
         }
         let arrival = arrival_of(packet, by_field, single, for_mailbox, served);
         self.l_valid.d.next = self.event_chooser.chosen_valid.val();
@@ -664,6 +664,7 @@ impl Logic for PayloadScheduler {
         self.ready_next.d.next = link;
 
         // Orders.
+        self.dispatch.ahead.next = Ahead { pkt: e_event.pkt, slot: e_event.slot, context: e_event.context };
         self.dispatch.order.next = Order {
             pkt: done.pkt,
             slot: done.slot,

@@ -2,11 +2,10 @@
 //!
 //! | ports | neighbour |
 //! |---|---|
-//! | in `push`, `order`, `push_context`, `quiet` | dispatch: a task; `quiet` = it is about to leave, so it does not count as backlog |
-//! | in `reveal`, `whose` | dispatch: the quiet one stays after all |
+//! | in `push`, `order`, `push_context` | dispatch: a task |
 //! | in `whose` / out `waits` | dispatch: does this context have a task, the same cycle |
 //! | in `pop`, `whose` / out `popped` | dispatch: its oldest task leaves; it is at `popped` 2 cycles later |
-//! | out `backlog` | dispatch: contexts with a task that is not quiet |
+//! | out `backlog` | dispatch: contexts with a task |
 //!
 //! One task in and one out per cycle, of one context or of several. A task can leave in the cycle after its `push`. Each queue holds as many
 //! tasks as the packet buffer has cells, so none overflows. After reset the pointers are cleared, which takes 16 cycles; tasks come later.
@@ -29,16 +28,12 @@ pub struct TaskQueues {
     pub order: Signal<In, TaskOrder>,
     /// Its context.
     pub push_context: Signal<In, Bits<4>>,
-    /// It is not yet backlog.
-    pub quiet: Signal<In, Bit>,
     /// Context that is asked about, and acted on.
     pub whose: Signal<In, Bits<4>>,
     /// It has a task.
     pub waits: Signal<Out, Bit>,
     /// Its oldest task leaves.
     pub pop: Signal<In, Bit>,
-    /// Its quiet task becomes backlog.
-    pub reveal: Signal<In, Bit>,
     /// The task that left two cycles ago.
     pub popped: Signal<Out, TaskOrder>,
     /// Contexts that wait.
@@ -65,11 +60,9 @@ impl TaskQueues {
             push: Default::default(),
             order: Default::default(),
             push_context: Default::default(),
-            quiet: Default::default(),
             whose: Default::default(),
             waits: Default::default(),
             pop: Default::default(),
-            reveal: Default::default(),
             popped: Default::default(),
             backlog: Default::default(),
             orders: SdpMemory::with_depth(style, 2, depth),
@@ -125,9 +118,8 @@ impl Logic for TaskQueues {
         let one: Bits<16> = bits::<16>(1);
         let empties = self.pop.val() & (came_here == left_next);
         let ends = if empties { one << asked } else { bits::<16>(0) };
-        let begins = if self.push.val() & !self.quiet.val() { one << push_context } else { bits::<16>(0) };
-        let stays = if self.reveal.val() { one << asked } else { bits::<16>(0) };
-        self.waiting.d.next = (self.waiting.q.val() & !ends) | begins | stays;
+        let begins = if self.push.val() { one << push_context } else { bits::<16>(0) };
+        self.waiting.d.next = (self.waiting.q.val() & !ends) | begins;
         self.backlog.next = self.waiting.q.val();
     }
 }

@@ -120,7 +120,7 @@ impl Bench {
         self.waiting.iter().map(VecDeque::len).sum()
     }
 
-    /// A fresh packet of a context is stored; its order can be given in the next cycle.
+    /// A fresh packet of a context; its order can be given two cycles after it was stored.
     fn packet(&mut self, context: u64) -> Option<Order> {
         let pkt = self.free.pop_front()?;
         let mut fields: HashMap<_, _> =
@@ -144,6 +144,21 @@ impl Bench {
         self.dut.set("store_pkt", order.pkt);
         let packed = bits(STORED.iter().map(|(name, width)| (order.fields[name], *width)));
         self.dut.set_bytes("store_packet", &packed);
+    }
+
+    /// The order comes in the next cycle.
+    fn ahead(&mut self, order: &Order) {
+        let packed = bits([(order.pkt, 10), (order.slot, 8), (order.fields["context"], 4)]);
+        self.dut.set_bytes("ahead", &packed);
+    }
+
+    /// Stores a packet and orders something about it; `cycles` as for `step`.
+    fn store_and_order(&mut self, order: Order, is_task: bool, cycles: impl Fn(&mut ChaCha8Rng, u64) -> u64) {
+        self.store(&order);
+        self.step(&cycles).unwrap_or_else(|breach| panic!("{breach}"));
+        self.ahead(&order);
+        self.step(&cycles).unwrap_or_else(|breach| panic!("{breach}"));
+        self.order(order, is_task);
     }
 
     fn order(&mut self, mut order: Order, is_task: bool) {
@@ -252,23 +267,23 @@ impl Bench {
 
     /// Keeps `depth` tasks of each context of `contexts` waiting, a new one per cycle, for so many cycles.
     fn overload(&mut self, contexts: &[u64], depth: usize, count: u64, cycles: impl Fn(&mut ChaCha8Rng, u64) -> u64) {
-        let mut stored: Option<Order> = None;
-        for _ in 0..count {
-            if let Some(order) = stored.take() {
+        let mut stored: VecDeque<Option<Order>> = [None, None].into();
+        for cycle in 0..count + 2 {
+            if let Some(order) = stored.pop_front().flatten() {
                 self.order(order, true);
             }
-            // The order follows its packet by one cycle, so the one stored now counts as waiting.
-            let least = contexts.iter().copied().min_by_key(|c| self.waiting[*c as usize].len()).expect("some context");
-            if self.waiting[least as usize].len() < depth {
-                if let Some(order) = self.packet(least) {
-                    self.store(&order);
-                    stored = Some(order);
-                }
+            if let Some(Some(order)) = stored.front().cloned() {
+                self.ahead(&order);
             }
-            self.step(&cycles).unwrap_or_else(|breach| panic!("cycle {}: {breach}", self.now));
-        }
-        if let Some(order) = stored {
-            self.order(order, true);
+            let least = contexts.iter().copied().min_by_key(|c| self.waiting[*c as usize].len()).expect("some context");
+            let mut next = None;
+            if cycle < count && self.waiting[least as usize].len() < depth {
+                next = self.packet(least);
+            }
+            if let Some(order) = &next {
+                self.store(order);
+            }
+            stored.push_back(next);
             self.step(&cycles).unwrap_or_else(|breach| panic!("cycle {}: {breach}", self.now));
         }
     }
@@ -285,33 +300,40 @@ fn random_orders() {
         };
         let mut bench = Bench::new(wave, &CONFIG, |c| (1 + 16 * c as u64, mask(c)));
         bench.hpus.patience = 12;
-        let mut stored: Option<Order> = None;
+        let mut stored: VecDeque<Option<Order>> = [None, None].into();
         let (mut ordered, mut placements) = (0, 0);
         for _ in 0..60_000u64 {
             // Bursts and silence.
             let eager = bench.now / 700 % 3 != 0;
-            if let Some(order) = stored.take() {
+            if let Some(order) = stored.pop_front().flatten() {
                 let is_task = bench.rng.random_range(0..4) > 0;
                 (ordered, placements) = (ordered + u64::from(is_task), placements + u64::from(!is_task));
                 bench.order(order, is_task);
             }
+            if let Some(Some(order)) = stored.front().cloned() {
+                // What is said ahead may turn out wrong about the context.
+                let mut guess = order.clone();
+                if bench.rng.random_range(0..4) == 0 {
+                    guess.fields.insert("context", 9);
+                }
+                bench.ahead(&guess);
+            }
+            let mut next = None;
             if eager || bench.rng.random_range(0..12) == 0 {
                 let context = bench.rng.random_range(0..16);
-                stored = bench.packet(context);
-                if let Some(order) = &stored {
-                    let order = order.clone();
-                    bench.store(&order);
-                }
+                next = bench.packet(context);
             }
+            if let Some(order) = &next {
+                bench.store(order);
+            }
+            stored.push_back(next);
             let ready = bench.rng.random_range(0..3) > 0;
             bench.dut.set("placement_ready", ready.into());
             let run = |rng: &mut ChaCha8Rng, context: u64| rng.random_range(1..30 + 20 * context);
             bench.step(run).unwrap_or_else(|breach| panic!("cycle {}: {breach}", bench.now));
         }
         bench.dut.set("placement_ready", 1);
-        if let Some(order) = stored {
-            bench.free.push_back(order.pkt);
-        }
+        bench.free.extend(stored.into_iter().flatten().map(|order| order.pkt));
         for _ in 0..40_000 {
             bench.step(|_, _| 10).unwrap_or_else(|breach| panic!("cycle {}: {breach}", bench.now));
         }
@@ -329,17 +351,13 @@ fn latency_of_a_lone_order() {
         for round in 0..8u64 {
             let mut order = bench.packet(3).expect("a cell is free");
             order.slot = round;
-            bench.store(&order);
-            bench.step(|_, _| 1000).unwrap();
-            bench.order(order, true);
+            bench.store_and_order(order, true, |_, _| 1000);
             (0..30).for_each(|_| bench.step(|_, _| 1000).unwrap());
-            assert_eq!(bench.latency, 2, "order to task_valid when nothing waits");
+            assert_eq!(bench.latency, 1, "order to task_valid when nothing waits");
             assert_eq!(bench.sent[round as usize] / CONFIG.hpus, (round % 4) as usize, "the home cluster");
         }
         let order = bench.packet(3).expect("a cell is free");
-        bench.store(&order);
-        bench.step(|_, _| 1).unwrap();
-        bench.order(order, false);
+        bench.store_and_order(order, false, |_, _| 1);
         (0..30).for_each(|_| bench.step(|_, _| 1).unwrap());
         assert_eq!((bench.placed, bench.place_latency), (1, 7), "order to placement_valid");
     });
@@ -353,9 +371,7 @@ fn the_least_loaded_hpu_first() {
         // Handlers that never end: each HPU gets a second task only when all have one.
         for count in 1..=4 * total {
             let order = bench.packet(1).expect("a cell is free");
-            bench.store(&order);
-            bench.step(|_, _| 1 << 40).unwrap();
-            bench.order(order, true);
+            bench.store_and_order(order, true, |_, _| 1 << 40);
             (0..8).for_each(|_| bench.step(|_, _| 1 << 40).unwrap());
             let loads: Vec<usize> = bench.hpus.loads().iter().map(|load| load.0).collect();
             let (least, most) = (loads.iter().min().unwrap(), loads.iter().max().unwrap());
@@ -392,9 +408,9 @@ fn one_task_per_cycle() {
             let tasks = bench.left.iter().sum::<u64>() - before;
             let took = bench.now - first.expect("a task left") + 1;
             println!("{} contexts: {tasks} tasks in {took} cycles", contexts.len());
-            // A round of gifts costs up to 8 cycles; there are two here, as the first tasks leave nobody with funds.
+            // A round of gifts costs up to 10 cycles; there are two here, as the first tasks leave nobody with funds.
             let rounds = if contexts.len() == 1 { 0 } else { 2 };
-            assert!(took <= tasks + 8 * rounds, "a task in every cycle");
+            assert!(took <= tasks + 10 * rounds, "a task in every cycle");
         });
     }
 }
@@ -437,9 +453,7 @@ fn nobody_starves() {
             bench.overload(&[0], 300, 700, |_, context| if context == 0 { LONG } else { 50 });
             let context = 1 + round % 2;
             let order = bench.packet(context).expect("a cell is free");
-            bench.store(&order);
-            bench.step(|_, _| LONG).unwrap();
-            bench.order(order, true);
+            bench.store_and_order(order, true, |_, _| LONG);
             bench.step(|_, _| LONG).unwrap();
         }
         bench.overload(&[0], 300, 3000, |_, context| if context == 0 { LONG } else { 50 });
@@ -457,14 +471,12 @@ fn a_context_whose_hpus_are_busy_delays_no_other() {
         // Context 0 floods its two HPUs, which never end; the others have the rest.
         let mut bench = Bench::new(wave, &CONFIG, |c| (1, if c == 0 { 0b11 } else { !0b11 }));
         bench.overload(&[0], 500, 600, |_, _| 1 << 40);
-        assert_eq!(bench.waiting[0].len(), 500);
+        assert!(bench.waiting[0].len() >= 500);
         bench.longest = [0; 16];
         for _ in 0..200 {
             let context = bench.rng.random_range(1..16);
             let order = bench.packet(context).expect("a cell is free");
-            bench.store(&order);
-            bench.step(|_, _| 20).unwrap();
-            bench.order(order, true);
+            bench.store_and_order(order, true, |_, _| 20);
             (0..12).for_each(|_| bench.step(|_, context| if context == 0 { 1 << 40 } else { 20 }).unwrap());
         }
         assert_eq!(bench.left[1..].iter().sum::<u64>(), 200);

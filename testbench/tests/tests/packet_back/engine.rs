@@ -328,7 +328,7 @@ fn first_beat_to_task() {
 }
 
 /// Cycles from the first beat of a 64-byte frame to its task, on an idle engine.
-const SCHEDULED: u64 = 13;
+const SCHEDULED: u64 = 12;
 
 #[test]
 fn registers_refuse_what_does_not_exist() {

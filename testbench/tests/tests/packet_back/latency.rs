@@ -147,6 +147,7 @@ fn whole_mailbox_messages_at_full_rate() {
             bench.cycle();
         }
         bench.dut.set("placement_done_valid", 0);
+        bench.cycles(10);
         assert_eq!(bench.freed, (0..32).collect::<Vec<u64>>());
     });
 }

@@ -1,9 +1,9 @@
 /* Commands: what a handler asks the NIC to do. Each is issued at once and carried out beside the handler, up to SPIN_COMMAND_HANDLES at a
- * time; one that may not be (a source that is not the handler's own, an offset outside the host region) ends the handler with
- * FAULT_COMMAND. A handler may return while commands are under way.
+ * time; one that may not be (bytes that are not the handler's own, an offset outside the host region) ends the handler with FAULT_COMMAND.
+ * A handler may return while commands are under way.
  *
- * Bytes lie in the packet slot, the scratchpad or context memory, from a 64-byte aligned address on. They are read later: do not change
- * them before the command is over. The packet slot outlives the handler until then.
+ * Bytes lie in the packet slot or the scratchpad, from a 64-byte aligned address on, at most 2048. They are read later: do not change them
+ * before the command is over. The packet slot outlives the handler until then.
  */
 #ifndef SPIN_COMMANDS_H
 #define SPIN_COMMANDS_H

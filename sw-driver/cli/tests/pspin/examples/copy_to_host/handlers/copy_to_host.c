@@ -1,8 +1,8 @@
-/* Writes IP packets to host memory: some from the packet itself, some from variables, in pieces. */
+/* Writes IP packets to host memory: some from the packet itself, some from variables, in two pieces. */
 #include <handler.h>
 #include <packets.h>
 
-static uint8_t copy[2048];
+static uint8_t copy[2048] __attribute__((aligned(64)));
 
 void copy_packet(handler_args_t *args) {
     task_t *task = args->task;
@@ -13,9 +13,9 @@ void copy_packet(handler_args_t *args) {
     if (task->flow_id & 1) {
         spin_dma_to_host(host, (uint32_t)task->pkt_mem, length, true, &whole);
     } else {
-        memcpy(copy + 3, task->pkt_mem, length);
-        spin_dma_to_host(host + 20, (uint32_t)(copy + 23), length - 20, false, &whole);
-        spin_dma_to_host(host, (uint32_t)(copy + 3), 20, false, &head);
+        memcpy(copy + 44, task->pkt_mem, length);
+        spin_dma_to_host(host + 20, (uint32_t)(copy + 64), length - 20, false, &whole);
+        spin_dma_to_host(host, (uint32_t)(copy + 44), 20, false, &head);
         spin_cmd_wait(head);
     }
     spin_cmd_wait(whole);

@@ -4,6 +4,7 @@
 //! |---|---|
 //! | header window, parser | in `header`, `vlan`, `bad_frame`, `disabled`, `frame_end`, `frame`, `stamp`, `valid` (pulse), `ip_end`: of one frame, together |
 //! | transport sum | in `transport_sum`, `transport_carry`: of that frame, 1 cycle later |
+//! | PSN filter | out `early_spindle`, `early_peer`, `early_row`: 1 cycle after `valid` |
 //! | header matcher | out `parsed_flags` 1 cycle, `parsed`, `parsed_drop`, `parsed_reason`, `parsed_valid` 2 cycles after `valid` |
 //!
 //! One frame per cycle, never stalls. Stage 1 compares and adds, stage 2 combines.
@@ -54,6 +55,8 @@ pub struct Facts {
     transport_payload: Bits<16>,
     summed: Bit,
     port_match: Bit,
+    /// It has more than one beat.
+    beats: Bit,
     transport_good: Bit,
     /// The UDP length that the Spindle header announces.
     announced: Bits<17>,
@@ -105,6 +108,12 @@ pub struct HeaderCheck {
     pub parsed: Signal<Out, PacketDesc>,
     /// Flags of the rule language, flag 0 lowest, of the frame whose descriptor comes in the next cycle.
     pub parsed_flags: Signal<Out, Bits<5>>,
+    /// A frame of at least two beats goes to the Spindle port, malformed or not.
+    pub early_spindle: Signal<Out, Bit>,
+    /// Low bits of its source.
+    pub early_peer: Signal<Out, Bits<8>>,
+    /// Bits 9 to 6 of its sequence number.
+    pub early_row: Signal<Out, Bits<4>>,
     /// To be dropped.
     pub parsed_drop: Signal<Out, Bit>,
     /// Why.
@@ -170,6 +179,7 @@ impl Logic for HeaderCheck {
             ip_payload: total - 20,
             transport_payload: total - 28,
             summed: header.get_bits::<16>(320).any(),
+            beats: frame_end.get_bits::<8>(6).any(),
             port_match: be16(header.get_bits::<16>(288)) == self.spindle_port.val(),
             transport_good: (header.get_bits::<4>(340) == TRANSPORT_VERSION)
                 & (op != 0)
@@ -304,6 +314,9 @@ impl Logic for HeaderCheck {
             ..Default::default()
         };
 
+        self.early_spindle.next = self.facts_valid.q.val() & spindle & f.beats;
+        self.early_peer.next = be32(h.get_bits::<32>(400)).get_bits::<8>(0);
+        self.early_row.next = be32(h.get_bits::<32>(368)).get_bits::<4>(6);
         self.parsed_flags.next = (spindle, icmp, udp, plain, f.vlan).cat::<5>();
         self.parsed.next = self.desc.q.val();
         self.parsed_drop.next = self.drop.q.val();

@@ -3,11 +3,12 @@
 //! | neighbour | ports |
 //! |---|---|
 //! | header matcher | in `matched`, `matched_drop`, `matched_reason`, `matched_valid`; no ready |
+//! | PSN filter | in `verdict`, with `matched_valid`; out `fate`, `fate_valid`: one pulse per held frame that ends here |
 //! | packet buffer | in `written_pkt`, `written_cells`, `written_overflow`, `written_valid`; no ready; out `free_pkt`, `free_valid` / in `free_ready` |
 //! | message table | out `packet`, `packet_valid` / in `packet_ready` |
 //! | registers | out `drop_valid`, `drop_reason`: one pulse per dropped frame |
 //!
-//! A frame is dropped for the matcher's reason, else as NO_BUFFER when the buffer overflowed. Dropped frames that have cells
+//! A frame is dropped for the reason of the PSN filter (which has none for a frame that the parser drops), else for the matcher's, else as NO_BUFFER when the buffer overflowed. Dropped frames that have cells
 //! are freed in order.
 //!
 //! From `matched_valid` to `packet_valid` or `drop_valid`: [`LATENCY`] cycle when nothing waits. One frame per cycle, never
@@ -17,6 +18,8 @@
 //! Both sides come in frame order. The buffer is always first: its pulse comes [`WRITTEN_AHEAD`] cycles before the matcher's, because both delays
 //! behind the last beat are constant; its pulses wait in a FIFO.
 
+use crate::message::PsnFate;
+use crate::psn_filter::PsnVerdict;
 use crate::{header_matcher, packet_buffer, parser};
 use spindle_blocks::desc::PacketDesc;
 use spindle_blocks::{Fifo, Slice};
@@ -54,6 +57,12 @@ pub struct IngressJoin {
     pub matched_reason: Signal<In, Bits<5>>,
     /// There is a frame.
     pub matched_valid: Signal<In, Bit>,
+    /// What the PSN filter says of the matched frame.
+    pub verdict: Signal<In, PsnVerdict>,
+    /// Fate of a frame whose sequence number is held.
+    pub fate: Signal<Out, PsnFate>,
+    /// There is one.
+    pub fate_valid: Signal<Out, Bit>,
     /// First cell of a frame.
     pub written_pkt: Signal<In, Bits<10>>,
     /// Its cells.
@@ -84,14 +93,16 @@ pub struct IngressJoin {
     front: Slice<PacketDesc>,
     dropped: Reg<Bit>,
     reason: DFF<Bits<5>>,
+    ended: Reg<Bit>,
+    told: DFF<PsnFate>,
 }
 
 impl Logic for IngressJoin {
     #[hdl]
     fn update(&mut self) {
         clocks!(self, clock, reset, written, frees, queue, front);
-        regs!(self, clock, reset, dropped);
-        dffs!(self, clock, reason);
+        regs!(self, clock, reset, dropped, ended);
+        dffs!(self, clock, reason, told);
 
         self.written.write.next.pkt = self.written_pkt.val();
         self.written.write.next.cells = self.written_cells.val();
@@ -99,19 +110,23 @@ impl Logic for IngressJoin {
         self.written.write_valid.next = self.written_valid.val();
         self.written.read_ready.next = self.matched_valid.val();
         let cells = self.written.read.val();
-        let pass = self.matched_valid.val() & !self.matched_drop.val() & !cells.overflow;
-        let free = self.matched_valid.val() & self.matched_drop.val() & !cells.overflow;
+        let verdict = self.verdict.val();
+        let refused = self.matched_drop.val() | verdict.drop;
+        let pass = self.matched_valid.val() & !refused & !cells.overflow;
+        let free = self.matched_valid.val() & refused & !cells.overflow;
 
         // Pass on: straight to the head when nothing waits in the queue.
         let empty = !self.queue.level.val().any();
         let straight = empty & self.front.write_ready.val();
         self.queue.write.next = self.matched.val();
+        self.queue.write.next.sequenced = verdict.held;
         self.queue.write.next.pkt = cells.pkt;
         self.queue.write.next.cells = cells.cells;
         self.queue.write_valid.next = pass & !straight;
         self.queue.read_ready.next = self.front.write_ready.val();
         if empty {
             self.front.write.next = self.matched.val();
+            self.front.write.next.sequenced = verdict.held;
             self.front.write.next.pkt = cells.pkt;
             self.front.write.next.cells = cells.cells;
         } else {
@@ -128,9 +143,23 @@ impl Logic for IngressJoin {
         self.free_pkt.next = self.frees.read.val();
         self.free_valid.next = self.frees.read_valid.val();
         self.frees.read_ready.next = self.free_ready.val();
-        self.dropped.d.next = self.matched_valid.val() & (self.matched_drop.val() | cells.overflow);
-        self.reason.d.next =
-            if self.matched_drop.val() { self.matched_reason.val() } else { bits::<5>(reasons::NO_BUFFER as u64) };
+        self.dropped.d.next = self.matched_valid.val() & (refused | cells.overflow);
+        self.reason.d.next = if verdict.drop {
+            verdict.reason
+        } else if self.matched_drop.val() {
+            self.matched_reason.val()
+        } else {
+            bits::<5>(reasons::NO_BUFFER as u64)
+        };
+        // A control packet has taken its number; the number of a packet that is dropped is free again.
+        self.ended.d.next = self.matched_valid.val() & verdict.held & (refused | cells.overflow);
+        self.told.d.next = PsnFate {
+            accepted: verdict.control,
+            peer: self.matched.val().src_nid.get_bits::<8>(0),
+            psn: self.matched.val().psn.get_bits::<11>(0),
+        };
+        self.fate.next = self.told.q.val();
+        self.fate_valid.next = self.ended.q.val();
         self.drop_valid.next = self.dropped.q.val();
         self.drop_reason.next = self.reason.q.val();
     }

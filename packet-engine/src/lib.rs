@@ -22,6 +22,7 @@ pub mod packet_buffer;
 pub mod packet_engine;
 pub mod parser;
 pub mod payload_scheduler;
+pub mod psn_filter;
 pub mod quota;
 pub mod registers;
 pub mod task_queues;

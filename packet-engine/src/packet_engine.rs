@@ -19,6 +19,7 @@ use crate::initiator::Initiator;
 use crate::packet_buffer::PacketBuffer;
 use crate::parser::Parser;
 use crate::payload_scheduler::PayloadScheduler;
+use crate::psn_filter::PsnFilter;
 use crate::registers::PacketRegisters;
 use crate::traffic::Traffic;
 use spindle_blocks::{
@@ -184,6 +185,7 @@ pub struct PacketEngine {
     pub trace_tags: Signal<Out, Bits<256>>,
     parser: Parser,
     header_matcher: HeaderMatcher,
+    psn_filter: PsnFilter,
     packet_buffer: PacketBuffer,
     ingress_join: IngressJoin,
     payload_scheduler: PayloadScheduler,
@@ -293,6 +295,7 @@ impl PacketEngine {
             trace_tags: Default::default(),
             parser: Default::default(),
             header_matcher: HeaderMatcher::new(config.match_rules),
+            psn_filter: PsnFilter::new(config),
             packet_buffer: PacketBuffer::new(config.cells(), style),
             ingress_join: Default::default(),
             payload_scheduler: PayloadScheduler::new(config),
@@ -327,6 +330,7 @@ impl Logic for PacketEngine {
             reset,
             parser,
             header_matcher,
+            psn_filter,
             packet_buffer,
             ingress_join,
             payload_scheduler,
@@ -388,6 +392,25 @@ impl Logic for PacketEngine {
         self.header_matcher.rule_write.next = self.registers.rule_write.val();
         self.header_matcher.commit.next = self.registers.match_commit.val();
         self.registers.match_committing.next = self.header_matcher.committing.val();
+        self.psn_filter.early_spindle.next = self.parser.early_spindle.val();
+        self.psn_filter.early_peer.next = self.parser.early_peer.val();
+        self.psn_filter.early_row.next = self.parser.early_row.val();
+        self.psn_filter.parsed.next = self.parser.parsed.val();
+        self.psn_filter.parsed_drop.next = self.parser.parsed_drop.val();
+        self.psn_filter.parsed_valid.next = self.parser.parsed_valid.val();
+        self.psn_filter.enable.next = self.registers.psn_enable.val();
+        self.psn_filter.query.next = self.registers.peer_query.val();
+        self.psn_filter.query_peer.next = self.registers.peer_index.val();
+        self.registers.peer_busy.next = self.psn_filter.query_busy.val();
+        self.registers.peer_live.next = self.psn_filter.peer_live.val();
+        self.registers.peer_node.next = self.psn_filter.peer_node.val();
+        self.registers.peer_expected.next = self.psn_filter.peer_expected.val();
+        self.registers.peer_selective.next = self.psn_filter.peer_selective.val();
+        self.ingress_join.verdict.next = self.psn_filter.verdict.val();
+        self.psn_filter.lost.next = self.ingress_join.fate.val();
+        self.psn_filter.lost_valid.next = self.ingress_join.fate_valid.val();
+        self.psn_filter.fate.next = self.payload_scheduler.fate.val();
+        self.psn_filter.fate_valid.next = self.payload_scheduler.fate_valid.val();
         self.packet_buffer.beat_data.next = self.parser.beat_data.val();
         self.packet_buffer.beat_last.next = self.parser.beat_last.val();
         self.packet_buffer.beat_valid.next = self.parser.beat_valid.val();

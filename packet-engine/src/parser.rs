@@ -5,6 +5,7 @@
 //! | wire | in `rx_data`, `rx_keep`, `rx_last`, `rx_user` (with `rx_last`: bad frame), `rx_valid`; no ready |
 //! | packet buffer, header matcher | out `beat_data`, `beat_last`, `beat_valid`: the stream [`BEAT_LATENCY`] cycle later, 0 behind the end of the frame; no ready |
 //! | header matcher | out `beat_first`, `beat_second`, `beat_vlan`, `beat_end` beside the beat; `parsed`, `parsed_drop`, `parsed_reason`, `parsed_valid`: one pulse per frame, in frame order, [`LATENCY`] cycles behind its last beat, also for malformed frames; `parsed_flags` one cycle before; no ready |
+//! | PSN filter | out `early_spindle`, `early_peer`, `early_row`: of the frame whose `parsed` comes in the next cycle |
 //! | trace | out `started`, `started_frame`: pulse with the first beat on `beat_*` |
 //! | registers | in `rx_enable` (looked at with the first beat of a frame), `spindle_port` |
 //!
@@ -92,6 +93,12 @@ pub struct Parser {
     pub parsed_drop: Signal<Out, Bit>,
     /// Why.
     pub parsed_reason: Signal<Out, Bits<5>>,
+    /// The next frame goes to the Spindle port and has at least two beats.
+    pub early_spindle: Signal<Out, Bit>,
+    /// Low bits of its source.
+    pub early_peer: Signal<Out, Bits<8>>,
+    /// Bits 9 to 6 of its sequence number.
+    pub early_row: Signal<Out, Bits<4>>,
     /// A frame has been parsed.
     pub parsed_valid: Signal<Out, Bit>,
     /// The first beat of a frame is on `beat_*`.
@@ -221,6 +228,9 @@ impl Logic for Parser {
         self.check.ip_end.next = self.transport.ip_end.val();
         self.check.transport_sum.next = self.transport.sum.val();
         self.check.transport_carry.next = self.transport.carry.val();
+        self.early_spindle.next = self.check.early_spindle.val();
+        self.early_peer.next = self.check.early_peer.val();
+        self.early_row.next = self.check.early_row.val();
         self.parsed.next = self.check.parsed.val();
         self.parsed_flags.next = self.check.parsed_flags.val();
         self.parsed_drop.next = self.check.parsed_drop.val();

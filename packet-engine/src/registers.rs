@@ -5,6 +5,7 @@
 //! | in `csr` / out `csr_answer` | register slave |
 //! | out `rx_enable`, `spindle_port` | parser |
 //! | out `word_*`, `term_*`, `rule_*`, `match_commit` / in `match_committing` | header matcher: the staged entry, and a one-cycle write pulse |
+//! | out `psn_enable`, `peer_index`, `peer_query` / in `peer_*` | PSN filter |
 //! | in `drop_valid`, `drop_reason` | ingress join |
 //! | out `timeout`, `live_index` / in `live` (1 cycle later) | scheduler |
 //! | in `outcome`, `message_done`, `message_failed`, `message_aged`, `to_hpu`, `to_mailbox`, `task_sent`, `messages_open` | scheduler: pulses of a cycle, one event each |
@@ -34,6 +35,8 @@ const POSITIVE_2: u32 = packet::RULE_POSITIVE + 8;
 const NEGATIVE_0: u32 = packet::RULE_NEGATIVE;
 const NEGATIVE_1: u32 = packet::RULE_NEGATIVE + 4;
 const NEGATIVE_2: u32 = packet::RULE_NEGATIVE + 8;
+const SELECTIVE_LOW: u32 = packet::PEER_SELECTIVE;
+const SELECTIVE_HIGH: u32 = packet::PEER_SELECTIVE + 4;
 const FIRST_DROP: u64 = packet::DROPS as u64 / 4;
 const LAST_DROP: u64 = FIRST_DROP + 31;
 const FIRST_LIVE: u64 = packet::CONTEXT_LIVE as u64 / 4;
@@ -84,6 +87,22 @@ pub struct PacketRegisters {
     pub match_commit: Signal<Out, Bit>,
     /// They do not yet.
     pub match_committing: Signal<In, Bit>,
+    /// PSN_CONTROL bit 0.
+    pub psn_enable: Signal<Out, Bit>,
+    /// Entry of the peer table.
+    pub peer_index: Signal<Out, Bits<8>>,
+    /// Read it.
+    pub peer_query: Signal<Out, Bit>,
+    /// It has not been read yet.
+    pub peer_busy: Signal<In, Bit>,
+    /// It has a peer.
+    pub peer_live: Signal<In, Bit>,
+    /// Its node.
+    pub peer_node: Signal<In, Bits<32>>,
+    /// Lowest number that has not been accepted.
+    pub peer_expected: Signal<In, Bits<32>>,
+    /// Which from there on have.
+    pub peer_selective: Signal<In, Bits<64>>,
     /// A frame was dropped before it reached the message table.
     pub drop_valid: Signal<In, Bit>,
     /// Why.
@@ -128,6 +147,9 @@ pub struct PacketRegisters {
     known: DFF<Bit>,
     answer: Reg<CsrResponse>,
     enable: Reg<Bit>,
+    filtering: Reg<Bit>,
+    asked: DFF<Bits<8>>,
+    asking: Reg<Bit>,
     port: Reg<Bits<16>>,
     stage_source: Reg<Bits<22>>,
     stage_mask: Reg<Bits<32>>,
@@ -179,6 +201,14 @@ impl PacketRegisters {
             rule_write: Default::default(),
             match_commit: Default::default(),
             match_committing: Default::default(),
+            psn_enable: Default::default(),
+            peer_index: Default::default(),
+            peer_query: Default::default(),
+            peer_busy: Default::default(),
+            peer_live: Default::default(),
+            peer_node: Default::default(),
+            peer_expected: Default::default(),
+            peer_selective: Default::default(),
             drop_valid: Default::default(),
             drop_reason: Default::default(),
             outcome: Default::default(),
@@ -204,6 +234,9 @@ impl PacketRegisters {
             known: Default::default(),
             answer: Default::default(),
             enable: Default::default(),
+            filtering: Default::default(),
+            asked: Default::default(),
+            asking: Default::default(),
             port: Reg::new(bits::<16>(SPINDLE_PORT as u64)),
             stage_source: Default::default(),
             stage_mask: Default::default(),
@@ -236,7 +269,8 @@ impl Logic for PacketRegisters {
     #[hdl]
     fn update(&mut self) {
         clocks!(self, clock, reset, drops);
-        dffs!(self, clock, request, word, known, free, commit_index);
+        dffs!(self, clock, request, word, known, free, commit_index, asked);
+        regs!(self, clock, reset, filtering, asking);
         regs!(self, clock, reset, step, answer, enable, port, stage_source, stage_mask, stage_low, stage_high);
         regs!(self, clock, reset, stage_positive, stage_negative, stage_action);
         regs!(self, clock, reset, commit_word, commit_term, commit_rule, commit_all);
@@ -320,6 +354,8 @@ impl Logic for PacketRegisters {
         self.timeout.next = self.timeout_units.q.val();
 
         self.commit_index.d.next = wdata.get_bits::<7>(0);
+        self.asked.d.next = wdata.get_bits::<8>(0);
+        self.asking.d.next = false;
         self.commit_word.d.next = false;
         self.commit_all.d.next = false;
         self.commit_term.d.next = false;
@@ -337,6 +373,12 @@ impl Logic for PacketRegisters {
                 word = bit_cast::<32, 16>(self.port.q.val());
                 if write {
                     self.port.d.next = wdata.get_bits::<16>(0);
+                }
+            }
+            packet::PSN_CONTROL => {
+                word = bit_cast::<32, 1>(self.filtering.q.val().into());
+                if write {
+                    self.filtering.d.next = wdata.get_bit(0);
                 }
             }
             packet::WORD_SOURCE => {
@@ -476,6 +518,30 @@ impl Logic for PacketRegisters {
                 word = bit_cast::<32, 11>(self.cells_free.val());
                 known = read;
             }
+            packet::PEER_QUERY => {
+                word = bit_cast::<32, 1>(self.peer_busy.val().into());
+                self.asking.d.next = write;
+            }
+            packet::PEER_LIVE => {
+                word = bit_cast::<32, 1>(self.peer_live.val().into());
+                known = read;
+            }
+            packet::PEER_NODE => {
+                word = self.peer_node.val();
+                known = read;
+            }
+            packet::PEER_EXPECTED => {
+                word = self.peer_expected.val();
+                known = read;
+            }
+            SELECTIVE_LOW => {
+                word = self.peer_selective.val().get_bits::<32>(0);
+                known = read;
+            }
+            SELECTIVE_HIGH => {
+                word = self.peer_selective.val().get_bits::<32>(32);
+                known = read;
+            }
             packet::FRAMES_HANDLED => {
                 word = self.handled.q.val();
                 known = read;
@@ -499,6 +565,9 @@ impl Logic for PacketRegisters {
         self.csr_answer.next = self.answer.q.val();
         self.rx_enable.next = self.enable.q.val();
         self.spindle_port.next = self.port.q.val();
+        self.psn_enable.next = self.filtering.q.val();
+        self.peer_index.next = self.asked.q.val();
+        self.peer_query.next = self.asking.q.val();
         let positive = (self.stage_positive[2].q.val(), self.stage_positive[1].q.val(), self.stage_positive[0].q.val())
             .cat::<96>();
         let negative = (self.stage_negative[2].q.val(), self.stage_negative[1].q.val(), self.stage_negative[0].q.val())

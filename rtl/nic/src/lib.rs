@@ -51,6 +51,7 @@ pub fn blocks(config: &Config) -> Result<Vec<(String, Design)>, EmitError> {
     Ok(vec![
         one("parser", &mut packet_engine::parser::Parser::default())?,
         one("header_matcher", &mut packet_engine::header_matcher::HeaderMatcher::new(c.match_rules))?,
+        one("psn_filter", &mut packet_engine::psn_filter::PsnFilter::new(c))?,
         one("message_index", &mut packet_engine::message_index::MessageIndex::new(c.live_messages))?,
         one("initiator", &mut packet_engine::initiator::Initiator::default())?,
         one("packet_engine", &mut PacketEngine::new(c))?,

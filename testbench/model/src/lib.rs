@@ -7,6 +7,7 @@ pub mod header_matcher;
 pub mod jobs;
 pub mod packet_buffer;
 pub mod parser;
+pub mod psn_filter;
 
 pub mod rvma;
 pub mod scheduler;

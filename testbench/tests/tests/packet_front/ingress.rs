@@ -146,6 +146,7 @@ impl Logic for Ingress {
         self.join.matched_drop.next = self.matcher.matched_drop.val();
         self.join.matched_reason.next = self.matcher.matched_reason.val();
         self.join.matched_valid.next = self.matcher.matched_valid.val();
+        self.join.verdict.next = Default::default();
         self.join.written_pkt.next = self.buffer.written_pkt.val();
         self.join.written_cells.next = self.buffer.written_cells.val();
         self.join.written_overflow.next = self.buffer.written_overflow.val();

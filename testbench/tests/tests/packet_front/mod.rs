@@ -8,4 +8,5 @@ mod ingress;
 mod matcher_bench;
 mod packet_buffer;
 mod parser;
+mod psn_filter;
 mod shapes;

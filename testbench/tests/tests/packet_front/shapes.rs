@@ -1,6 +1,7 @@
 //! Every block of the front half in every configuration: emitted, and clean for Verilator's lint.
 
 use crate::packet_front::common::source;
+use packet_engine::psn_filter::PsnFilter;
 use packet_engine::{
     header_matcher::HeaderMatcher, ingress_join::IngressJoin, packet_buffer::PacketBuffer, parser::Parser,
 };
@@ -19,6 +20,9 @@ fn emitted_and_lint_clean() {
     clean(source(&mut IngressJoin::default(), "ingress_join"));
     for rules in [1, 8, 13, 14, 64].into_iter().chain(Config::ALL.map(|c| c.match_rules)) {
         clean(source(&mut HeaderMatcher::new(rules), &format!("header_matcher_{rules}")));
+    }
+    for config in Config::ALL {
+        clean(source(&mut PsnFilter::new(&config), &format!("psn_filter_{}", config.name)));
     }
     for cells in [32, 128].into_iter().chain(Config::ALL.map(|c| c.cells())) {
         for style in [RamStyle::Block, RamStyle::Ultra] {

@@ -1,0 +1,434 @@
+//! PSN filter: lets each sequence number of a peer through once.
+//!
+//! | ports | neighbour |
+//! |---|---|
+//! | in `early_spindle`, `early_peer`, `early_row` | parser: address of the frame whose `parsed` comes in the next cycle; at most every second cycle |
+//! | in `parsed`, `parsed_drop`, `parsed_valid` | parser |
+//! | out `verdict` | ingress join: with `matched_valid` of the same frame, 2 cycles behind `parsed_valid`; neither `drop` nor `held` for a frame that it lets pass untouched |
+//! | in `lost`, `lost_valid` | ingress join: a pulse for a control packet that took its number, and for a held packet that was dropped there |
+//! | in `fate`, `fate_valid` | scheduler: a pulse for every other held packet |
+//! | in `enable`, `query`, `query_peer` / out `query_busy`, `peer_live`, `peer_node`, `peer_expected`, `peer_selective` | registers: [`sequencer`] |
+//!
+//! A packet with a number beyond what its peer has had accepted is **held**: it passes with `sequenced` = 1, and nothing else with
+//! its number does, until its fate is known. Accepted, the number is used up; refused, it is free again, so that a retransmission
+//! is fresh. The rules are in `docs/transport.md`.
+//!
+//! Two bits are kept for each of the 1024 numbers of a window: *seen* here, *accepted* in [`accepted`]. Bit p stands for
+//! the numbers p modulo 1024. It is not cleared as the window moves on but changes its meaning from lap to lap: set = seen in the
+//! laps with an even number, clear = seen in those with an odd one. So a base that is a few cycles old does no harm: a number
+//! below the true one still reads as seen.
+//!
+//! ```text
+//! cycle   -1            0                1                  2
+//!         rows, peer,   distance, bit    verdict, row       verdict with
+//!         base read     of the row       written            matched
+//! ```
+//!
+//! Never stalls. Cycles that no Spindle packet needs (every second one at least) go to fates, then to the sequencer. A fate takes
+//! effect for packets parsed 7 cycles later (a refusal: 5) when nothing else waits. Sequenced packets are dropped as PSN_WINDOW until the
+//! tables are cleared: 17 cycles per peer behind reset.
+
+pub mod accepted;
+pub mod sequencer;
+
+use crate::message::PsnFate;
+use accepted::{AcceptedNumbers, AcceptedOp, ACCEPTED_CLEAR, ACCEPTED_MARK, ACCEPTED_READ};
+use sequencer::{PeerEntry, PeerSequencer};
+use spindle_blocks::ram::{RamStyle, SdpMemory};
+use spindle_blocks::{Fifo, PacketDesc};
+use spindle_contract::wire::{control, flag, opcode};
+use spindle_contract::{params::Config, reasons};
+use spindle_verilog::prelude::*;
+
+/// Rows of a window: 64 numbers each.
+pub const ROWS: usize = spindle_contract::wire::PSN_WINDOW / 64;
+const _: () = assert!(ROWS == 16, "a row's number has four bits");
+const PUT: u64 = opcode::PUT as u64;
+const GET: u64 = opcode::GET as u64;
+const GET_RESP: u64 = opcode::GET_RESP as u64;
+const CTRL: u64 = opcode::CTRL as u64;
+const NOP: u64 = control::NOP as u64;
+const OPEN: u64 = control::OPEN as u64;
+const UNSEQ: u64 = flag::UNSEQ as u64;
+
+/// [`SeenOp::kind`]: a packet; its row is written if it is held.
+pub const SEEN_ARRIVE: u64 = 0;
+/// [`SeenOp::kind`]: a number becomes free.
+pub const SEEN_REFUSE: u64 = 1;
+/// [`SeenOp::kind`]: the row becomes zero.
+pub const SEEN_CLEAR: u64 = 2;
+/// [`SeenOp::kind`]: the row and its peer are read.
+pub const SEEN_READ: u64 = 3;
+
+/// What is done to a row of seen numbers.
+#[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
+pub struct SeenOp {
+    /// One of the `SEEN_*` constants.
+    pub kind: Bits<2>,
+    /// Peer.
+    pub peer: Bits<8>,
+    /// Row.
+    pub row: Bits<4>,
+    /// Number in the row; of a packet it comes a cycle later.
+    pub index: Bits<6>,
+    /// Lowest bit of the number's lap.
+    pub lap: Bit,
+}
+
+/// What is known of a packet before the verdict.
+#[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
+pub struct Claim {
+    /// Its number counts.
+    sequenced: Bit,
+    /// It is a NOP.
+    nop: Bit,
+    /// It is an OPEN.
+    open: Bit,
+    /// Source.
+    node: Bits<32>,
+    /// Incarnation that an OPEN carries.
+    incarnation: Bits<32>,
+    /// Its peer has its node.
+    same: Bit,
+    /// Its peer is nobody's.
+    vacant: Bit,
+    /// Its peer has that incarnation.
+    same_incarnation: Bit,
+    /// Its peer is being cleared.
+    blocked: Bit,
+    /// Its number, less the lowest that has not been accepted.
+    distance: Bits<32>,
+    /// Its bit in the row.
+    level: Bit,
+}
+
+/// What becomes of a packet.
+#[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
+pub struct PsnVerdict {
+    /// It is dropped.
+    pub drop: Bit,
+    /// Why, if it is.
+    pub reason: Bits<5>,
+    /// Its number is held.
+    pub held: Bit,
+    /// It is a control packet and accepted as such; `drop` is set too.
+    pub control: Bit,
+}
+
+/// See the head of this file.
+#[derive(LogicBlock)]
+pub struct PsnFilter {
+    #[allow(missing_docs)]
+    pub clock: Signal<In, Clock>,
+    #[allow(missing_docs)]
+    pub reset: Signal<In, Bit>,
+    /// A frame of at least two beats is a Spindle packet, malformed or not.
+    pub early_spindle: Signal<In, Bit>,
+    /// Low bits of its source.
+    pub early_peer: Signal<In, Bits<8>>,
+    /// Row of its number.
+    pub early_row: Signal<In, Bits<4>>,
+    /// Headers of a frame.
+    pub parsed: Signal<In, PacketDesc>,
+    /// It is dropped.
+    pub parsed_drop: Signal<In, Bit>,
+    /// There is one.
+    pub parsed_valid: Signal<In, Bit>,
+    /// What becomes of it.
+    pub verdict: Signal<Out, PsnVerdict>,
+    /// Fate known to the ingress join.
+    pub lost: Signal<In, PsnFate>,
+    /// There is one.
+    pub lost_valid: Signal<In, Bit>,
+    /// Fate known to the scheduler.
+    pub fate: Signal<In, PsnFate>,
+    /// There is one.
+    pub fate_valid: Signal<In, Bit>,
+    /// Sequence numbers are filtered.
+    pub enable: Signal<In, Bit>,
+    /// Read a peer.
+    pub query: Signal<In, Bit>,
+    /// Which.
+    pub query_peer: Signal<In, Bits<8>>,
+    /// It has not been read yet.
+    pub query_busy: Signal<Out, Bit>,
+    /// The entry is somebody's.
+    pub peer_live: Signal<Out, Bit>,
+    /// Whose.
+    pub peer_node: Signal<Out, Bits<32>>,
+    /// Lowest number that has not been accepted.
+    pub peer_expected: Signal<Out, Bits<32>>,
+    /// Bit i: that number + i has been accepted.
+    pub peer_selective: Signal<Out, Bits<64>>,
+    accepted: AcceptedNumbers,
+    sequencer: PeerSequencer,
+    seen: SdpMemory<Bits<64>, 12>,
+    peers: SdpMemory<PeerEntry, 8>,
+    bases: SdpMemory<Bits<32>, 8>,
+    lost_queue: Fifo<PsnFate, 4>,
+    /// As deep as the buffer has cells: every held packet has one.
+    fate_queue: Fifo<PsnFate, 10>,
+    // Cycle 0: the memories have answered.
+    looking: Reg<Bit>,
+    look: DFF<SeenOp>,
+    /// The operation one, two cycles before has the same row.
+    after_near: Reg<Bit>,
+    after_far: Reg<Bit>,
+    // Cycle 1: the verdict.
+    judging: Reg<Bit>,
+    judged: DFF<SeenOp>,
+    claim: DFF<Claim>,
+    row: DFF<Bits<64>>,
+    // Cycle 2.
+    verdict_out: Reg<PsnVerdict>,
+    last_row: DFF<Bits<64>>,
+    /// This node became a peer in the last cycle.
+    opened: Reg<Bit>,
+    opened_node: DFF<Bits<32>>,
+    _last: usize,
+}
+
+impl PsnFilter {
+    /// A filter for the peers of `config`. Its windows lie in UltraRAM if they fill one.
+    pub fn new(config: &Config) -> Self {
+        let rows = config.peers * ROWS;
+        let style = if rows >= 4096 { RamStyle::Ultra } else { RamStyle::Block };
+        Self {
+            clock: Default::default(),
+            reset: Default::default(),
+            early_spindle: Default::default(),
+            early_peer: Default::default(),
+            early_row: Default::default(),
+            parsed: Default::default(),
+            parsed_drop: Default::default(),
+            parsed_valid: Default::default(),
+            verdict: Default::default(),
+            lost: Default::default(),
+            lost_valid: Default::default(),
+            fate: Default::default(),
+            fate_valid: Default::default(),
+            enable: Default::default(),
+            query: Default::default(),
+            query_peer: Default::default(),
+            query_busy: Default::default(),
+            peer_live: Default::default(),
+            peer_node: Default::default(),
+            peer_expected: Default::default(),
+            peer_selective: Default::default(),
+            accepted: AcceptedNumbers::new(config.peers, style),
+            sequencer: PeerSequencer::new(config.peers),
+            seen: SdpMemory::with_depth(style, 1, rows),
+            peers: SdpMemory::with_depth(RamStyle::Block, 1, config.peers),
+            bases: SdpMemory::with_depth(RamStyle::Block, 1, config.peers),
+            lost_queue: Default::default(),
+            fate_queue: Default::default(),
+            looking: Default::default(),
+            look: Default::default(),
+            after_near: Default::default(),
+            after_far: Default::default(),
+            judging: Default::default(),
+            judged: Default::default(),
+            claim: Default::default(),
+            row: Default::default(),
+            verdict_out: Default::default(),
+            last_row: Default::default(),
+            opened: Default::default(),
+            opened_node: Default::default(),
+            _last: config.peers - 1,
+        }
+    }
+}
+
+impl Logic for PsnFilter {
+    #[hdl]
+    fn update(&mut self) {
+        clocks!(self, clock, reset, accepted, sequencer, lost_queue, fate_queue);
+        regs!(self, clock, reset, looking, after_near, after_far, judging, verdict_out, opened);
+        dffs!(self, clock, look, judged, claim, row, last_row, opened_node);
+        self.seen.clock.next = self.clock.val();
+        self.peers.clock.next = self.clock.val();
+        self.bases.clock.next = self.clock.val();
+
+        // Fates: those of the ingress join first, of which there are few.
+        self.lost_queue.write.next = self.lost.val();
+        self.lost_queue.write_valid.next = self.lost_valid.val();
+        self.fate_queue.write.next = self.fate.val();
+        self.fate_queue.write_valid.next = self.fate_valid.val();
+        let from_lost = self.lost_queue.read_valid.val();
+        let fate = if from_lost { self.lost_queue.read.val() } else { self.fate_queue.read.val() };
+        let known = from_lost | self.fate_queue.read_valid.val();
+        let refuse = known & !fate.accepted & !self.early_spindle.val();
+        let mark = known & fate.accepted & self.accepted.ready.val();
+        self.lost_queue.read_ready.next = refuse | mark;
+        self.fate_queue.read_ready.next = (refuse | mark) & !from_lost;
+
+        // Cycle -1: a packet, a refusal, or what the sequencer wants.
+        let walk = self.sequencer.step.val();
+        self.sequencer.seen_free.next = !self.early_spindle.val() & !refuse;
+        self.sequencer.accepted_free.next = self.accepted.ready.val() & !mark;
+        let mut op = SeenOp {
+            kind: bits::<2>(SEEN_ARRIVE),
+            peer: self.early_peer.val() & (self._last as u64),
+            row: self.early_row.val(),
+            ..Default::default()
+        };
+        if refuse {
+            op = SeenOp {
+                kind: bits::<2>(SEEN_REFUSE),
+                peer: fate.peer & (self._last as u64),
+                row: fate.psn.get_bits::<4>(6),
+                index: fate.psn.get_bits::<6>(0),
+                lap: fate.psn.get_bit(10),
+            };
+        } else if !self.early_spindle.val() {
+            op = SeenOp {
+                kind: if walk.clears { bits::<2>(SEEN_CLEAR) } else { bits::<2>(SEEN_READ) },
+                peer: walk.peer,
+                row: walk.row.get_bits::<4>(0),
+                ..Default::default()
+            };
+        }
+        let begins = self.early_spindle.val() | refuse | self.sequencer.seen_step.val();
+        self.looking.d.next = begins;
+        self.look.d.next = op;
+        let place = (op.peer, op.row).cat::<12>();
+        let look = self.look.q.val();
+        let judged = self.judged.q.val();
+        self.after_near.d.next = self.looking.q.val() & (place == (look.peer, look.row).cat::<12>());
+        self.after_far.d.next = self.judging.q.val() & (place == (judged.peer, judged.row).cat::<12>());
+        self.seen.read_enable.next = begins;
+        self.seen.read_address.next = place;
+        self.peers.read_enable.next = begins;
+        self.peers.read_address.next = op.peer;
+        self.bases.read_enable.next = begins;
+        self.bases.read_address.next = op.peer;
+
+        self.accepted.op_valid.next = mark | self.sequencer.accepted_step.val();
+        self.accepted.op.next = if mark {
+            AcceptedOp {
+                kind: bits::<2>(ACCEPTED_MARK),
+                peer: fate.peer & (self._last as u64),
+                row: fate.psn.get_bits::<5>(6),
+                index: fate.psn.get_bits::<6>(0),
+            }
+        } else {
+            AcceptedOp {
+                kind: if walk.clears { bits::<2>(ACCEPTED_CLEAR) } else { bits::<2>(ACCEPTED_READ) },
+                peer: walk.peer,
+                row: walk.row,
+                index: walk.index,
+            }
+        };
+
+        // Cycle 1: the verdict. Written below cycle 0, which needs the new row.
+        let claim = self.claim.q.val();
+        let ours = claim.same | claim.vacant;
+        let in_window = !claim.distance.get_bits::<22>(10).any();
+        let behind = claim.distance.get_bit(31);
+        let fresh = claim.level == judged.lap;
+        let arrives = self.judging.q.val() & (judged.kind == SEEN_ARRIVE);
+        let counts = arrives & claim.sequenced;
+        let opens = arrives & claim.open;
+        let open_now = ours & !claim.blocked & self.sequencer.idle.val();
+        let pass = counts & ours & !claim.blocked & in_window & fresh;
+        self.verdict_out.d.next = PsnVerdict {
+            drop: (counts & !pass) | (pass & claim.nop) | opens,
+            reason: if !ours {
+                bits::<5>(reasons::NO_PEER as u64)
+            } else if (pass & claim.nop) | (opens & open_now) {
+                bits::<5>(reasons::CONTROL as u64)
+            } else if counts & !claim.blocked & (in_window | behind) {
+                bits::<5>(reasons::DUPLICATE as u64)
+            } else {
+                bits::<5>(reasons::PSN_WINDOW as u64)
+            },
+            held: pass,
+            control: pass & claim.nop,
+        };
+        self.verdict.next = self.verdict_out.q.val();
+        self.sequencer.open.next = opens & open_now & !(claim.same & claim.same_incarnation);
+        self.sequencer.open_peer.next = judged.peer;
+        self.sequencer.open_entry.next = PeerEntry { live: true, node: claim.node, incarnation: claim.incarnation };
+
+        // A seen bit differs from its lap; the row of what was only read stays as it is.
+        let changes = pass | (judged.kind == SEEN_REFUSE);
+        let value = judged.lap ^ (judged.kind == SEEN_ARRIVE);
+        let chosen = (bits::<64>(1) << judged.index) & repeat::<64>(changes);
+        let row =
+            ((self.row.q.val() & !chosen) | (repeat::<64>(value) & chosen)) & repeat::<64>(judged.kind != SEEN_CLEAR);
+        self.last_row.d.next = row;
+        self.seen.write_enable.next = self.judging.q.val() & (changes | (judged.kind == SEEN_CLEAR));
+        self.seen.write_address.next = (judged.peer, judged.row).cat::<12>();
+        self.seen.write_data.next = row;
+
+        // A node's first packet makes it a peer.
+        let becomes = pass & claim.vacant;
+        self.opened.d.next = becomes;
+        self.opened_node.d.next = claim.node;
+        self.peers.write_enable.next = becomes | self.sequencer.entry_write.val();
+        self.sequencer.entry_free.next = !becomes;
+        self.peers.write_address.next = if becomes { judged.peer } else { walk.peer };
+        self.peers.write_data.next = if becomes {
+            PeerEntry { live: true, node: claim.node, incarnation: bits::<32>(0) }
+        } else {
+            self.sequencer.entry.val()
+        };
+        self.bases.write_enable.next = self.accepted.base_write.val();
+        self.bases.write_address.next = self.accepted.base_peer.val();
+        self.bases.write_data.next = self.accepted.base.val();
+
+        // Cycle 0: what the verdict needs.
+        let parsed = self.parsed.val();
+        let entry = self.peers.read_data.val();
+        let base = self.bases.read_data.val();
+        let read_row = if self.after_near.q.val() {
+            row
+        } else if self.after_far.q.val() {
+            self.last_row.q.val()
+        } else {
+            self.seen.read_data.val()
+        };
+        let arriving = look.kind == SEEN_ARRIVE;
+        let filtered = self.parsed_valid.val() & !self.parsed_drop.val() & parsed.is_spindle & self.enable.val();
+        let carries = (parsed.opcode == PUT) | (parsed.opcode == GET) | (parsed.opcode == GET_RESP);
+        let unseq = (parsed.flags & UNSEQ).any();
+        let nop = (parsed.opcode == CTRL) & (parsed.msg_id == NOP);
+        let peer = parsed.src_nid.get_bits::<8>(0) & (self._last as u64);
+        let opened_node = self.opened_node.q.val();
+        let just_opened = self.opened.q.val() & (opened_node.get_bits::<8>(0) & (self._last as u64) == peer);
+        self.claim.d.next = Claim {
+            sequenced: filtered & ((carries & !unseq) | nop),
+            nop: nop,
+            open: filtered & (parsed.opcode == CTRL) & (parsed.msg_id == OPEN),
+            node: parsed.src_nid,
+            incarnation: parsed.key,
+            same: (entry.live & (entry.node == parsed.src_nid))
+                | (self.opened.q.val() & (opened_node == parsed.src_nid)),
+            vacant: !entry.live & !just_opened,
+            same_incarnation: entry.incarnation == parsed.key,
+            blocked: !self.sequencer.cleared.val() | (self.sequencer.opening.val() & (walk.peer == peer)),
+            distance: parsed.psn - base,
+            level: read_row.get_bit(parsed.psn.get_bits::<6>(0).index()),
+        };
+        self.judging.d.next = self.looking.q.val();
+        self.judged.d.next = look;
+        if arriving {
+            self.judged.d.next.index = parsed.psn.get_bits::<6>(0);
+            self.judged.d.next.lap = parsed.psn.get_bit(10);
+        }
+        self.row.d.next = read_row;
+
+        // For the sequencer.
+        self.sequencer.entry_read.next = entry;
+        self.sequencer.base_read.next = base;
+        self.sequencer.rows_differ.next = read_row != self.accepted.row.val();
+        self.sequencer.was_accepted.next = self.accepted.was_accepted.val();
+        self.sequencer.query.next = self.query.val();
+        self.sequencer.query_peer.next = self.query_peer.val() & (self._last as u64);
+        self.query_busy.next = self.sequencer.query_busy.val();
+        self.peer_live.next = self.sequencer.peer_live.val();
+        self.peer_node.next = self.sequencer.peer_node.val();
+        self.peer_expected.next = self.sequencer.peer_expected.val();
+        self.peer_selective.next = self.sequencer.peer_selective.val();
+    }
+}

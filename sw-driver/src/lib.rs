@@ -29,6 +29,7 @@ pub mod device;
 pub mod error;
 pub mod image;
 pub mod nodes;
+pub mod peer;
 pub mod print;
 pub mod rule;
 pub mod rule_table;

@@ -80,7 +80,7 @@ pub struct Config {
     pub contexts: usize,
     /// Match rules, 8 to 64.
     pub match_rules: usize,
-    /// Live messages, 16 to 256.
+    /// Live messages; a power of two from 16 to 256.
     pub live_messages: usize,
     /// Peers whose sequence numbers are kept; a power of two from 16 to 256.
     pub peers: usize,
@@ -106,7 +106,7 @@ impl Config {
         packet_buffer_bytes: 512 << 10,
         contexts: 16,
         match_rules: 64,
-        live_messages: 64,
+        live_messages: 256,
         peers: 256,
         mailboxes: 4096,
         posted_buffers: 16384,
@@ -124,7 +124,7 @@ impl Config {
         packet_buffer_bytes: 128 << 10,
         contexts: 8,
         match_rules: 32,
-        live_messages: 32,
+        live_messages: 128,
         peers: 64,
         mailboxes: 1024,
         posted_buffers: 4096,
@@ -185,7 +185,10 @@ impl Config {
             ),
             (self.contexts >= 1 && self.contexts <= MAX_CONTEXTS, "contexts must be 1 to 16"),
             (self.match_rules >= 8 && self.match_rules <= 64, "match_rules must be 8 to 64"),
-            (self.live_messages >= 16 && self.live_messages <= 256, "live_messages must be 16 to 256"),
+            (
+                self.live_messages.is_power_of_two() && self.live_messages >= 16 && self.live_messages <= 256,
+                "live_messages must be a power of two from 16 to 256",
+            ),
             (
                 self.peers.is_power_of_two() && self.peers >= 16 && self.peers <= 256,
                 "peers must be a power of two from 16 to 256",

@@ -5,7 +5,7 @@ use spindle::rule_table::Action;
 use spindle::ContextOptions;
 use spindle_contract::params::{BEAT_BYTES, CELL_BYTES, MAX_FRAME, SPINDLE_PORT};
 use spindle_contract::reasons::*;
-use spindle_contract::wire::{flag, status, OFF_OPCODE};
+use spindle_contract::wire::{control, flag, opcode, status, OFF_OPCODE};
 use spindle_model::frames::{echo_request, spindle, udp, Ends, SpindleHeader, UDP_HEADERS};
 use spindle_sim::{Options, WireFrame};
 
@@ -97,6 +97,7 @@ fn every_reason_is_counted() {
     }
     assert_eq!(nic.device.pop_fault().unwrap().map(|fault| fault.cause_text().0), Some("FAULT_STORE"));
 
+    sequence_numbers(&mut nic);
     mailbox_reasons(&mut nic);
     too_many_messages(&mut nic);
     full_buffer(&mut nic, &datagram(9));
@@ -109,6 +110,20 @@ fn every_reason_is_counted() {
     let never: Vec<&str> = never.into_iter().filter(|name| !elsewhere.contains(name)).collect();
     assert_eq!(never, Vec::<&str>::new(), "every reason has occurred");
     nic.assert_empty();
+}
+
+/// The reasons of the PSN filter, which is off otherwise.
+fn sequence_numbers(nic: &mut Nic) {
+    let nop = |psn, src_nid| {
+        let header = SpindleHeader { opcode: opcode::CTRL, msg_id: control::NOP, psn, src_nid, ..Default::default() };
+        at_once(&[spindle(&Ends::default(), 50_000, SPINDLE_PORT, &header, &[])])
+    };
+    nic.device.set_sequence_filter(true).unwrap();
+    provoke(nic, CONTROL, nop(0, 1));
+    provoke(nic, DUPLICATE, nop(0, 1));
+    provoke(nic, PSN_WINDOW, nop(5000, 1));
+    provoke(nic, NO_PEER, nop(0, 1 + CONFIG.peers as u32));
+    nic.device.set_sequence_filter(false).unwrap();
 }
 
 /// The reasons for which the RVMA engine refuses a packet.

@@ -7,3 +7,4 @@ mod budgets;
 mod faults;
 mod mailboxes;
 mod repetition;
+mod sequence_numbers;

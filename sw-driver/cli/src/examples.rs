@@ -8,12 +8,16 @@ use rand::seq::SliceRandom;
 use rand::{Rng, RngCore, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use spindle::rule_table::Action;
-use spindle::{ContextOptions, HostMemory};
+use spindle::{ContextOptions, HostMemory, Node};
 use spindle_contract::memory_map::{self as map, base};
 use spindle_contract::params::{Config, SPINDLE_PORT};
-use spindle_model::frames::{put_message, udp, udp_without_checksum, Ends, SpindleHeader, UDP_HEADERS};
+use spindle_contract::wire;
+use spindle_model::frames::{put_message, spindle, udp, udp_without_checksum, Ends, SpindleHeader, UDP_HEADERS};
 use spindle_model::jobs::{self, Message};
 use std::collections::HashMap;
+
+/// Number of this node.
+const HERE: u32 = 77;
 
 /// Installs a shipped handler with these variables set, and plays frames to it.
 fn run(
@@ -36,6 +40,10 @@ fn run(
     let context = session.device.install(&handler.image, &options).unwrap();
     session.device.add_rule(&shipped.rule.parse().unwrap(), action(context)).unwrap();
     session.device.activate(context).unwrap();
+    // Puts go to the nodes that the frames of this file come from.
+    session.device.set_identity(HERE, Ends::default().dst_mac, Ends::default().dst_ip).unwrap();
+    let node = Node { mac: Ends::default().src_mac, ip: Ends::default().src_ip, port: SPINDLE_PORT };
+    session.device.set_node(1, Some(node)).unwrap();
     session.device.set_receive(true).unwrap();
     let played = play(&mut session, &frames, Pacing { gap, seed: Some(gap) }, 2_000_000).unwrap();
     Ran { session, contexts: vec![(context, handler)], frames, played, host }
@@ -161,4 +169,46 @@ fn broadcast_reaches_every_node_once() {
             ran.host_has(copies).unwrap();
         }
     }
+}
+
+/// Each packet of every message comes back as a put to its sender.
+#[test]
+fn put_back_answers_with_puts() {
+    let key = 0x1234_5678;
+    let (messages, frames) = messages(9, 12, 1);
+    let variables = [("key", u32::to_le_bytes(key).to_vec())];
+    let mut ran = run("put_back", Action::ContextPerMessage, &variables, frames, 100);
+    ran.sound().unwrap();
+    assert_eq!(ran.played.replies.len(), ran.frames.len());
+    let big = |bytes: &[u8]| bytes.iter().fold(0u32, |number, byte| number << 8 | u32::from(*byte));
+    let mut ids = Vec::new();
+    for (index, frame) in ran.frames.iter().enumerate() {
+        let reply = ran.played.replies.iter().find(|reply| reply.cause == Some(index)).unwrap();
+        let (asked, got) = (&frame[UDP_HEADERS..], &reply.frame.bytes[UDP_HEADERS..]);
+        let field = |bytes: &[u8], at: usize| big(&bytes[at..at + 4]);
+        let packet = SpindleHeader {
+            msg_off: field(asked, wire::OFF_MSG_OFF),
+            payload_len: (asked.len() - wire::SPINDLE_BYTES) as u16,
+            // The NIC's own.
+            msg_id: field(got, wire::OFF_MSG_ID),
+            psn: field(got, wire::OFF_PSN),
+            ..SpindleHeader::default()
+        };
+        let header = jobs::put_back(&packet, HERE, key);
+        let back = Ends {
+            src_mac: Ends::default().dst_mac,
+            dst_mac: Ends::default().src_mac,
+            src_ip: Ends::default().dst_ip,
+            dst_ip: Ends::default().src_ip,
+            vlan: None,
+        };
+        let port = big(&reply.frame.bytes[34..36]) as u16;
+        let wanted = spindle(&back, port, SPINDLE_PORT, &header, &asked[wire::SPINDLE_BYTES..]);
+        crate::check::compare_bytes(&format!("the put for frame {index}"), &wanted, &reply.frame.bytes).unwrap();
+        ids.push(packet.msg_id);
+    }
+    ids.sort_unstable();
+    ids.dedup();
+    assert_eq!(ids.len(), ran.frames.len(), "every put is a message of its own");
+    assert_eq!(ran.played.stats.messages_done as usize, messages.len());
 }

@@ -65,6 +65,7 @@ shipped! {
     "filtering" "" "udp" false;
     "unpack" "" "spindle" true;
     "broadcast" "" "udp" false;
+    "put_back" "" "spindle" true;
     "never_returns" "faulty/" "udp" false;
     "foreign_access" "faulty/" "udp" false;
 }

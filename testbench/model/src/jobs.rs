@@ -4,6 +4,7 @@
 //! Nothing here is shared with the C sources, the SDK or the driver.
 
 use crate::checksums;
+use crate::frames::SpindleHeader;
 use etherparse::{NetSlice, SlicedPacket, TransportSlice};
 use std::collections::HashMap;
 
@@ -65,6 +66,20 @@ pub fn filtering(frame: &[u8], table: &HashMap<([u8; 4], u16), u16>) -> Option<V
 /// `unpack`: pieces of the host region.
 pub fn unpack(message: &Message, block_length: usize, stride: usize) -> Vec<(usize, Vec<u8>)> {
     message.data.chunks(block_length).enumerate().map(|(i, block)| (i * stride, block.to_vec())).collect()
+}
+
+/// `put_back`: the header of the put that answers a packet; `nid` and `key` are this node's, number and sequence are the NIC's own.
+pub fn put_back(packet: &SpindleHeader, nid: u32, key: u32) -> SpindleHeader {
+    SpindleHeader {
+        src_nid: nid,
+        src_pid: 0,
+        dst_pid: packet.src_pid,
+        key,
+        msg_len: packet.payload_len.into(),
+        msg_off: 0,
+        buf_off: packet.buf_off + packet.msg_off,
+        ..*packet
+    }
 }
 
 /// `broadcast`: who gets a frame from whom, when node 0 of `size` starts: the children of each node, in order of time.

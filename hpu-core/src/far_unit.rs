@@ -43,6 +43,42 @@ pub struct FarHeader {
     pub opcode: Bits<4>,
 }
 
+/// A put of handler memory that waits for the initiator.
+#[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
+pub struct WaitingPut {
+    /// Cluster of the issuer.
+    pub cluster: Bits<3>,
+    /// Who asks.
+    pub header: FarHeader,
+    /// Node table index.
+    pub node: Bits<8>,
+    /// Process there.
+    pub pid: Bits<16>,
+    /// LENGTH.
+    pub length: Bits<12>,
+    /// ADDR.
+    pub address: Bits<64>,
+    /// KEY.
+    pub key: Bits<32>,
+    /// OFFSET.
+    pub offset: Bits<32>,
+}
+
+/// A put of host memory, or a get, that waits for the initiator.
+#[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
+pub struct WaitingHostPut {
+    /// What it has in common with a put of handler memory.
+    pub put: WaitingPut,
+    /// Upper bits of LENGTH.
+    pub length_high: Bits<20>,
+    /// SOURCE: an offset, or the low half of a host address.
+    pub source: Bits<32>,
+    /// OTHER, the low half of which is the high half of a host address for a put.
+    pub other: Bits<64>,
+    /// Key of the reply.
+    pub reply_key: Bits<32>,
+}
+
 /// The far unit. See the module text.
 #[derive(LogicBlock)]
 pub struct FarUnit {
@@ -105,9 +141,10 @@ pub struct FarUnit {
     words: [DFF<Bits<32>>; 10],
     /// The command is whole.
     whole: Reg<Bit>,
-    processes: LutMemory<Bits<6>, 4>,
-    puts: LutFifo<PutDesc, 3>,
-    host_puts: LutFifo<PutDesc, 3>,
+    /// Process of each context, for the put and for the put of host memory that are offered.
+    processes: [LutMemory<Bits<6>, 4>; 2],
+    puts: LutFifo<WaitingPut, 3>,
+    host_puts: LutFifo<WaitingHostPut, 3>,
     /// Atomics under way.
     atomics: Reg<Bits<5>>,
     word_now: Signal<Local, Bits<32>>,
@@ -182,11 +219,6 @@ impl Logic for FarUnit {
         let node = self.words[4].q.val();
         let number = self.number.q.val();
         let handle = bit_cast::<4, 2>(header.handle);
-        self.processes.clock.next = self.clock.val();
-        self.processes.write_enable.next = self.policy_valid.val();
-        self.processes.write_address.next = self.policy_index.val();
-        self.processes.write_data.next = self.policy.val().pid;
-        self.processes.read_address.next = header.context;
         let is_get = opcode == bits::<4>(GET);
         let is_put = whole & (opcode == bits::<4>(PUT));
         let is_host_put = whole & ((opcode == bits::<4>(PUT_HOST)) | is_get);
@@ -225,31 +257,25 @@ impl Logic for FarUnit {
         } else if !starts & self.atomic_ended.val() {
             self.atomics.d.next = self.atomics.q.val() - 1;
         }
-        let from_host = !is_get & (opcode == bits::<4>(PUT_HOST));
-        let put = PutDesc {
-            op: if is_get { bits::<2>(1) } else { bits::<2>(0) },
-            from_host: from_host,
-            node: node.get_bits::<8>(0),
-            dst_pid: node.get_bits::<16>(16),
-            src_pid: bit_cast::<16, 6>(self.processes.read_data.val()),
-            addr: address,
-            key: self.words[5].q.val(),
-            buf_off: self.words[6].q.val(),
-            length: length,
-            host_address: (self.words[7].q.val(), source).cat::<64>(),
-            reply_addr: (self.words[8].q.val(), self.words[7].q.val()).cat::<64>(),
-            reply_off: source,
-            reply_key: self.words[9].q.val(),
-            flags: bits::<16>(0),
-            context: header.context,
+        let waiting = WaitingPut {
             cluster: number,
-            hpu: header.hpu,
-            handle: handle,
-            frame: header.frame,
+            header: header,
+            node: node.get_bits::<8>(0),
+            pid: node.get_bits::<16>(16),
+            length: length.get_bits::<12>(0),
+            address: address,
+            key: self.words[5].q.val(),
+            offset: self.words[6].q.val(),
         };
-        self.puts.write.next = put;
+        self.puts.write.next = waiting;
         self.puts.write_valid.next = is_put;
-        self.host_puts.write.next = put;
+        self.host_puts.write.next = WaitingHostPut {
+            put: waiting,
+            length_high: length.get_bits::<20>(12),
+            source: source,
+            other: (self.words[8].q.val(), self.words[7].q.val()).cat::<64>(),
+            reply_key: self.words[9].q.val(),
+        };
         self.host_puts.write_valid.next = is_host_put;
         self.leaves.next = (is_read & self.host_read_ready.val())
             | starts
@@ -298,16 +324,60 @@ impl Logic for FarUnit {
         self.whole.d.next = (whole | (takes & headed & (count == last_step(opcode)))) & !self.leaves.val();
 
         // Puts, to the initiator.
-        self.put.next = self.puts.read.val();
+        let put = self.puts.read.val();
+        let host_put = self.host_puts.read.val();
+        for i in 0..2 {
+            self.processes[i].clock.next = self.clock.val();
+            self.processes[i].write_enable.next = self.policy_valid.val();
+            self.processes[i].write_address.next = self.policy_index.val();
+            self.processes[i].write_data.next = self.policy.val().pid;
+        }
+        self.processes[0].read_address.next = put.header.context;
+        self.processes[1].read_address.next = host_put.put.header.context;
+        self.put.next = PutDesc {
+            node: put.node,
+            dst_pid: put.pid,
+            src_pid: bit_cast::<16, 6>(self.processes[0].read_data.val()),
+            addr: put.address,
+            key: put.key,
+            buf_off: put.offset,
+            length: bit_cast::<32, 12>(put.length),
+            context: put.header.context,
+            cluster: put.cluster,
+            hpu: put.header.hpu,
+            handle: bit_cast::<4, 2>(put.header.handle),
+            frame: put.header.frame,
+            ..Default::default()
+        };
+        let gets = host_put.put.header.opcode == bits::<4>(GET);
+        self.host_put.next = PutDesc {
+            op: if gets { bits::<2>(1) } else { bits::<2>(0) },
+            from_host: !gets,
+            node: host_put.put.node,
+            dst_pid: host_put.put.pid,
+            src_pid: bit_cast::<16, 6>(self.processes[1].read_data.val()),
+            addr: host_put.put.address,
+            key: host_put.put.key,
+            buf_off: host_put.put.offset,
+            length: (host_put.length_high, host_put.put.length).cat::<32>(),
+            host_address: (host_put.other.get_bits::<32>(0), host_put.source).cat::<64>(),
+            reply_addr: host_put.other,
+            reply_off: host_put.source,
+            reply_key: host_put.reply_key,
+            flags: bits::<16>(0),
+            context: host_put.put.header.context,
+            cluster: host_put.put.cluster,
+            hpu: host_put.put.header.hpu,
+            handle: bit_cast::<4, 2>(host_put.put.header.handle),
+            frame: host_put.put.header.frame,
+        };
         self.put_valid.next = self.puts.read_valid.val();
         self.puts.read_ready.next = self.put_ready.val();
-        self.host_put.next = self.host_puts.read.val();
         self.host_put_valid.next = self.host_puts.read_valid.val();
         self.host_puts.read_ready.next = self.host_put_ready.val();
         let put_leaves = self.puts.read_valid.val() & self.put_ready.val();
         let host_put_leaves = self.host_puts.read_valid.val() & self.host_put_ready.val();
-        self.put_left.next = if put_leaves { bits::<8>(1) << self.puts.read.val().cluster } else { bits::<8>(0) };
-        self.host_put_left.next =
-            if host_put_leaves { bits::<8>(1) << self.host_puts.read.val().cluster } else { bits::<8>(0) };
+        self.put_left.next = if put_leaves { bits::<8>(1) << put.cluster } else { bits::<8>(0) };
+        self.host_put_left.next = if host_put_leaves { bits::<8>(1) << host_put.put.cluster } else { bits::<8>(0) };
     }
 }

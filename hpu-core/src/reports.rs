@@ -86,14 +86,16 @@ pub struct Reports {
     open: Reg<Bits<16>>,
     fault_queue: LutFifo<FaultReport, 4>,
     print_queue: LutFifo<PrintPiece, 6>,
-    events: LutFifo<EventDesc, 2>,
+    told: DFF<EventDesc>,
+    telling: Reg<Bit>,
 }
 
 impl Logic for Reports {
     #[hdl]
     fn update(&mut self) {
-        regs!(self, clock, reset, scan, open);
-        clocks!(self, clock, reset, fault_queue, print_queue, events);
+        regs!(self, clock, reset, scan, open, telling);
+        dffs!(self, clock, told);
+        clocks!(self, clock, reset, fault_queue, print_queue);
 
         // Which contexts have a ring: one is looked at in each cycle.
         let scan = self.scan.q.val();
@@ -117,7 +119,7 @@ impl Logic for Reports {
         let has_ring = self.open.q.val().get_bit(of_context.index());
         let is_print = message.opcode == bits::<4>(PRINT);
         let is_event = has_ring | (!by_fault & !is_print);
-        let room = self.events.write_ready.val();
+        let room = !self.telling.q.val() | self.record_ready.val();
         let goes = !is_event | room;
         self.fault_ready.next = goes;
         self.message_ready.next = goes & !by_fault;
@@ -145,7 +147,7 @@ impl Logic for Reports {
         self.processes.read_address.next = of_context;
         let piece = message.piece;
         let places = (bits::<8>(0), message.msg_slot, who.get_bits::<16>(8)).cat::<32>();
-        self.events.write.next = EventDesc {
+        let record = EventDesc {
             pid: self.processes.read_data.val(),
             kind: if by_fault {
                 bits::<4>(FAULT_EVENT)
@@ -175,9 +177,11 @@ impl Logic for Reports {
             },
             user: if by_fault { bits::<64>(0) } else { (piece.high, piece.low).cat::<64>() },
         };
-        self.events.write_valid.next = (by_fault | by_message) & is_event;
-        self.record.next = self.events.read.val();
-        self.record_valid.next = self.events.read_valid.val();
-        self.events.read_ready.next = self.record_ready.val();
+        if room {
+            self.told.d.next = record;
+            self.telling.d.next = (by_fault | by_message) & is_event;
+        }
+        self.record.next = self.told.q.val();
+        self.record_valid.next = self.telling.q.val();
     }
 }

@@ -6,7 +6,7 @@ mod command_dut;
 mod command_port;
 mod commands;
 mod contention;
-mod dut;
+pub mod dut;
 mod far;
 mod far_commands;
 mod handlers;

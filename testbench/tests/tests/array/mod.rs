@@ -2,6 +2,8 @@
 
 mod dispatcher;
 mod far_unit;
+mod host_writer;
 mod l2;
 mod registers;
+mod reports;
 mod shapes;

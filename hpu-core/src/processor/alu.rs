@@ -49,21 +49,19 @@ pub struct AluControl {
     pub one_hot: Bit,
     /// Left shift.
     pub left: Bit,
-    /// Rotation: nothing is masked.
+    /// Rotation: nothing is masked; with `arrange`: a as it is.
     pub keep: Bit,
-    /// The shifter does not move a, whatever b is.
-    pub hold: Bit,
-    /// The bytes of a in reverse order; needs `hold` and `keep`.
-    pub swap: Bit,
-    /// The mask is not that of a shift by b but by 16, or with `fixed_8` and `fixed_7` so many more.
-    pub fixed: Bit,
-    /// See `fixed`.
-    pub fixed_8: Bit,
-    /// See `fixed`.
-    pub fixed_7: Bit,
+    /// Only bit 0 of the shifted value counts.
+    pub single: Bit,
     /// What masked bits become, one of `FILL_*`.
     pub fill: Bits<2>,
-    /// They become ones in bytes of a that are not zero; needs `fixed` by 31.
+    /// In place of `logic`: a, its upper half replaced by `fill` unless `keep`.
+    pub arrange: Bit,
+    /// With `arrange`: byte 1 is replaced, too.
+    pub narrow: Bit,
+    /// With `arrange`: the bytes of a in reverse order.
+    pub reverse: Bit,
+    /// With `arrange`: ones in the bytes of a that are not zero.
     pub or_bytes: Bit,
 }
 
@@ -105,10 +103,9 @@ pub fn alu_extend(size_less_one: Bits<2>, unsigned: Bit) -> AluControl {
     let sign = if half { bits::<2>(FILL_HALF) } else { bits::<2>(FILL_BYTE) };
     AluControl {
         pick: bits::<2>(PICK_OTHER),
-        hold: true,
+        arrange: true,
         keep: word,
-        fixed: true,
-        fixed_8: !half,
+        narrow: !size_less_one.any(),
         fill: if unsigned { bits::<2>(FILL_ZERO) } else { sign },
         ..Default::default()
     }
@@ -126,8 +123,8 @@ pub fn alu_extend(size_less_one: Bits<2>, unsigned: Bit) -> AluControl {
 /// | out `equal` | a == b, for any control |
 /// | out `less`, `less_unsigned` | a < b, if the control has `invert` and no `shift_add` |
 ///
-/// One adder and one rotator do everything. A subtraction is !(!a + b), so that the adder needs no carry in, and the last multiplexer
-/// inverts. The rotator turns right; a shift is a rotation with the bits that came around masked off, an extension is a mask alone.
+/// One adder and one rotator do nearly everything. A subtraction is !(!a + b), so that the adder needs no carry in, and the last multiplexer
+/// inverts. The rotator turns right; a shift is a rotation with the bits that came around masked off.
 /// The adder joins in the last multiplexer, all else has time.
 ///
 /// 440 LUT6 on UltraScale+, 12 levels on 7 series (yosys, the block alone).
@@ -152,7 +149,7 @@ pub struct Alu {
     /// a < b, unsigned.
     pub less_unsigned: Signal<Out, Bit>,
     mask: Signal<Local, Bits<32>>,
-    shifted: Signal<Local, Bits<32>>,
+    wanted: Signal<Local, Bits<32>>,
     other: Signal<Local, Bits<32>>,
 }
 
@@ -170,12 +167,6 @@ fn rotate_pairs(x: Bits<32>, by: Bits<2>) -> Bits<32> {
     } else {
         near
     }
-}
-
-/// 32 - n, in gates: a subtraction would take carry chains.
-#[hdl_fn]
-fn minus(n: Bits<5>) -> Bits<5> {
-    n ^ (n.get_bits::<4>(0).any(), n.get_bits::<3>(0).any(), n.get_bits::<2>(0).any(), n.get_bit(0), false).cat::<5>()
 }
 
 /// The mask of a shift by n: 1 where the shifter puts a bit of its operand.
@@ -222,47 +213,66 @@ impl Logic for Alu {
         self.less.next = if differ { a.get_bit(31) } else { below };
         self.less_unsigned.next = if differ { b.get_bit(31) } else { below };
 
-        // The rotator. Bytes 0 and 2 of a reversed word come from three places on, 1 and 3 from the next place.
+        // The rotator. To the left by n is to the right by the complement of n, and once more.
         let n = b.get_bits::<5>(0);
-        let right = if control.left { minus(n) } else { n };
-        let by = if control.hold { bits::<5>(0) } else { right };
-        let even_by = if control.swap { bits::<2>(3) } else { by.get_bits::<2>(3) };
-        let odd_by = if control.swap { bits::<2>(1) } else { by.get_bits::<2>(3) };
-        let even = rotate_bytes(a, even_by);
-        let odd = rotate_bytes(a, odd_by);
-        let bytes =
-            (odd.get_bits::<8>(24), even.get_bits::<8>(16), odd.get_bits::<8>(8), even.get_bits::<8>(0)).cat::<32>();
-        let pairs = rotate_pairs(bytes, by.get_bits::<2>(1));
-        let turned = if by.get_bit(0) { (pairs.get_bits::<1>(0), pairs.get_bits::<31>(1)).cat::<32>() } else { pairs };
+        let by = n ^ repeat::<5>(control.left);
+        let pairs = rotate_pairs(rotate_bytes(a, by.get_bits::<2>(3)), by.get_bits::<2>(1));
+        let by_one = (pairs.get_bits::<1>(0), pairs.get_bits::<31>(1)).cat::<32>();
+        let by_two = (pairs.get_bits::<2>(0), pairs.get_bits::<30>(2)).cat::<32>();
+        let turned = if by.get_bit(0) & control.left {
+            by_two
+        } else if by.get_bit(0) | control.left {
+            by_one
+        } else {
+            pairs
+        };
 
-        let fixed = (bits::<1>(1), control.fixed_8, repeat::<3>(control.fixed_7)).cat::<5>();
-        let mask = shift_mask(if control.fixed { fixed } else { n }, control.left);
-        // The mask of ORC.B leaves bit 0 where all are wanted.
-        self.mask.next = (mask.get_bits::<31>(1), mask.get_bit(0) & !control.or_bytes).cat::<32>();
+        let mask = shift_mask(n, control.left);
+        self.mask.next = mask;
         let sign = match control.fill.to_u64() {
             FILL_ZERO => false,
             FILL_WORD => a.get_bit(31),
             FILL_HALF => a.get_bit(15),
             _ => a.get_bit(7),
         };
-        let fill = if control.or_bytes { or_bytes(a) } else { repeat::<32>(sign) };
+        let fill = repeat::<32>(sign);
         let kept = self.mask.val() | repeat::<32>(control.keep);
-        self.shifted.next = (turned & kept) | (fill & !kept);
+        let arranged = if control.reverse {
+            (a.get_bits::<8>(0), a.get_bits::<8>(8), a.get_bits::<8>(16), a.get_bits::<8>(24)).cat::<32>()
+        } else if control.or_bytes {
+            or_bytes(a)
+        } else {
+            (
+                if control.keep { a.get_bits::<16>(16) } else { fill.get_bits::<16>(0) },
+                if control.narrow { fill.get_bits::<8>(0) } else { a.get_bits::<8>(8) },
+                a.get_bits::<8>(0),
+            )
+                .cat::<32>()
+        };
 
         // Bitwise operations; the mask of a left shift ends at the bit that b names.
         let above = (mask.get_bits::<31>(0), bits::<1>(0)).cat::<32>();
         let second = if control.one_hot { mask & !above } else { b } ^ repeat::<32>(control.invert_b);
-        self.other.next = match control.logic.to_u64() {
-            LOGIC_SHIFT => self.shifted.val(),
+        // Of a comparison everything but the sum is ready early, too.
+        let compares = control.pick == PICK_LESS;
+        let by_sign = differ & (if control.unsigned { b.get_bit(31) } else { a.get_bit(31) });
+        let shifts = !compares & !control.arrange & (control.logic == LOGIC_SHIFT);
+        let beside = match control.logic.to_u64() {
+            LOGIC_SHIFT => fill & !kept,
             LOGIC_AND => a & second,
             LOGIC_OR => a | second,
             _ => a ^ second,
         };
-
-        // Of a comparison everything but the sum is ready early: it takes the place of the other result in bit 0.
-        let compares = control.pick == PICK_LESS;
-        let by_sign = differ & (if control.unsigned { b.get_bit(31) } else { a.get_bit(31) });
-        let early = if compares { (bits::<31>(0), by_sign).cat::<32>() } else { self.other.val() };
+        self.other.next = if compares {
+            (bits::<31>(0), by_sign).cat::<32>()
+        } else if control.arrange {
+            arranged
+        } else {
+            beside
+        };
+        // The rotator comes late, and everything else is or-ed to it.
+        self.wanted.next = kept & (repeat::<31>(shifts & !control.single), shifts).cat::<32>();
+        let early = (turned & self.wanted.val()) | self.other.val();
         let late = LateResult {
             adds: !control.pick.get_bit(1),
             inverts: control.pick.get_bit(0),

@@ -2,6 +2,7 @@
 
 use super::alu::*;
 use super::bit_unit::BitControl;
+use super::stages::Traits;
 use spindle_verilog::prelude::*;
 
 /// What executes an instruction.
@@ -48,7 +49,7 @@ pub struct Decoded {
     pub rd: Bits<5>,
     /// First register that it reads, 0 = none.
     pub rs1: Bits<5>,
-    /// Second register that it reads, 0 = none. JALR without an offset reads a0 here, the return code of a handler.
+    /// Second register that it reads, 0 = none.
     pub rs2: Bits<5>,
     /// `rs1` if it reads one: a field of the word, which is there before the instruction is understood.
     pub find_a: Bits<5>,
@@ -74,6 +75,29 @@ pub struct Decoded {
     pub alu: AluControl,
     /// For the bit unit.
     pub unit: BitControl,
+}
+
+/// What the stages behind D ask of an instruction's kind.
+#[hdl_fn]
+pub fn traits_of(kind: Kind, micro: Bit) -> Traits {
+    let load = kind == Kind::Load;
+    let store = kind == Kind::Store;
+    let atomic = kind == Kind::Amo;
+    let jumps = (kind == Kind::Jal) | (kind == Kind::Jalr);
+    let branches = kind == Kind::Branch;
+    Traits {
+        load: load,
+        store: store,
+        atomic: atomic,
+        accesses: load | store | atomic,
+        jumps: jumps,
+        to_register: kind == Kind::Jalr,
+        branches: branches,
+        divides: kind == Kind::Div,
+        fences: (kind == Kind::Fence) | (kind == Kind::FenceI),
+        illegal: (kind == Kind::Illegal) | (kind == Kind::Break),
+        plain: ((kind == Kind::Alu) & !micro) | (kind == Kind::Bits) | (kind == Kind::Mul) | branches,
+    }
 }
 
 /// Major opcodes (bits 6:2).
@@ -336,11 +360,10 @@ fn arithmetic(word: Bits<32>, register: Bit) -> AluControl {
         one_hot: one_bit,
         left: (f3 == 1) & !sext,
         keep: shifts & set & other & !sext,
-        hold: zext_h | sext | orc_b | rev8,
-        swap: rev8,
-        fixed: zext_h | sext | orc_b | bext,
-        fixed_8: orc_b | bext | (sext & !half),
-        fixed_7: orc_b | bext,
+        single: bext,
+        arrange: zext_h | sext | orc_b | rev8,
+        narrow: sext & !half,
+        reverse: rev8,
         fill: if sext { (bits::<1>(1), !half).cat::<2>() } else { (bits::<1>(0), arithmetic_right).cat::<2>() },
         or_bytes: orc_b,
     }
@@ -377,7 +400,6 @@ impl Logic for Decoder {
         let branches = opcode == major::BRANCH;
         let stores = opcode == major::STORE;
         let atomic = opcode == major::AMO;
-        let returns = opcode == major::JALR;
         let fence = opcode == major::MISC_MEM;
         let system = opcode == major::SYSTEM;
         let none: Bits<5> = bits::<5>(0);
@@ -389,17 +411,15 @@ impl Logic for Decoder {
         self.decoded.next.rs1 = if reads_a { find_a } else { none };
         self.decoded.next.find_a = find_a;
         self.decoded.next.reads_a = reads_a;
-        // Nothing reads register 0, so its place is that of a0.
-        let second = word.get_bits::<5>(20);
-        let find_b = if second.any() { second } else { bits::<5>(10) };
-        let reads_b = if second.any() { register | stores | branches | atomic } else { returns };
+        let find_b = word.get_bits::<5>(20);
+        let reads_b = register | stores | branches | atomic;
         self.decoded.next.rs2 = if reads_b { find_b } else { none };
         self.decoded.next.find_b = find_b;
         self.decoded.next.reads_b = reads_b;
         self.decoded.next.immediate = immediate(word);
         self.decoded.next.a_is_pc = (opcode == major::AUIPC) | jumps;
         self.decoded.next.a_is_zero = opcode == major::LUI;
-        self.decoded.next.b_is_immediate = !(register | stores | branches | atomic | returns);
+        self.decoded.next.b_is_immediate = !reads_b;
         self.decoded.next.funct3 = f3;
         self.decoded.next.funct5 = word.get_bits::<5>(27);
         self.decoded.next.alu = if register | (opcode == major::OP_IMM) {

@@ -1,11 +1,15 @@
 //! How long handlers run, and how they ended.
 
-use super::stages::{address_of, Incident};
+use super::stages::{address_of, Incident, Producer};
 use super::types::Ending;
 use spindle_blocks::fifo::LutFifo;
+use spindle_blocks::ram::LutMemory;
 use spindle_verilog::prelude::*;
 
-/// An ending and its thread.
+/// The register of the return code, a0.
+const CODE: u64 = 10;
+
+/// An ending, but for its code, and its thread.
 #[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
 pub struct Ended {
     /// Hardware thread.
@@ -20,25 +24,26 @@ pub struct Ended {
 /// |---|---|
 /// | threads | in `started`, `thread`, `runs`, `ends`; out `spent` |
 /// | launches | in `watchdog`, `no_budget` of the launch that was just started; out `freed`, `freed_bank` |
-/// | M1 | in `incident_valid`, `incident`, `code`; in `bank` of the current thread |
+/// | M1 | in `incident_valid`, `incident`; in `bank` of the current thread |
+/// | M3 | in `third`, `lands`, `lands_bank` |
 /// | store buffer | in `drains`: stores of a thread's ended handler are under way |
 /// | cluster | out `ending`, `ending_valid` / in `ending_ready` |
 ///
-/// The cycle of the first fetch is the first that is counted; one that returns in cycle `n` needs a budget of `n`. From cycle `watchdog + 1` on `spent`
-/// is high. An ending waits until the stores of its handler have arrived. There are four banks, so there is always room for an ending.
+/// The cycle of the first fetch is the first that is counted; one that returns in cycle `n` needs a budget of `n`. From cycle `watchdog + 1` on, but
+/// not before the third, `spent` is high: no instruction is in M1 earlier. An ending waits until the stores of its handler have arrived. There are four banks, so there is always room for an ending.
+///
+/// The low byte of each a0 that is written is kept by bank: that of a return stands there when its ending is offered, two cycles later at the earliest.
 #[derive(LogicBlock, Default)]
 pub struct Endings {
     /// Core clock.
     pub clock: Signal<In, Clock>,
     /// Synchronous reset, active high.
     pub reset: Signal<In, Bit>,
-    /// A handler starts: it is fetched from the next cycle on.
-    pub start: Signal<In, Bit>,
-    /// On this thread.
-    pub start_thread: Signal<In, Bit>,
+    /// The handler of the current thread was started in the last cycle: it is fetched from now on.
+    pub started: Signal<In, Bit>,
     /// Its budget.
     pub watchdog: Signal<In, Bits<32>>,
-    /// The budget is zero.
+    /// The budget is 0 or 1.
     pub no_budget: Signal<In, Bit>,
     /// The current thread.
     pub thread: Signal<In, Bit>,
@@ -52,8 +57,12 @@ pub struct Endings {
     pub incident_valid: Signal<In, Bit>,
     /// The incident.
     pub incident: Signal<In, Incident>,
-    /// What it returns.
-    pub code: Signal<In, Bits<8>>,
+    /// The result in M3.
+    pub third: Signal<In, Producer>,
+    /// It is one, also of a handler that returned in the last cycle.
+    pub lands: Signal<In, Bit>,
+    /// Bank of its handler.
+    pub lands_bank: Signal<In, Bits<2>>,
     /// Threads whose ended handlers still have stores under way.
     pub drains: Signal<In, Bits<2>>,
     /// Budgets that are used up.
@@ -72,6 +81,7 @@ pub struct Endings {
     budget: [DFF<Bits<32>>; 2],
     used_up: [Reg<Bit>; 2],
     endings: LutFifo<Ended, 2>,
+    codes: LutMemory<Bits<8>, 2>,
     offered: Reg<Bit>,
 }
 
@@ -90,11 +100,8 @@ impl Logic for Endings {
                     self.used_up[i].d.next = true;
                 }
             }
-            if self.ends.val() & (thread == (i == 1)) {
-                self.used_up[i].d.next = false;
-            }
-            if self.start.val() & (self.start_thread.val() == (i == 1)) {
-                self.elapsed[i].d.next = bits::<32>(1);
+            if self.started.val() & (thread == (i == 1)) {
+                self.elapsed[i].d.next = bits::<32>(2);
                 self.budget[i].d.next = self.watchdog.val();
                 self.used_up[i].d.next = self.no_budget.val();
             }
@@ -106,7 +113,7 @@ impl Logic for Endings {
         self.endings.write_valid.next = self.ends.val();
         let ending = Ending {
             bank: self.bank.val(),
-            code: self.code.val(),
+            code: bits::<8>(0),
             fault: self.incident_valid.val(),
             cause: if self.incident_valid.val() { incident.cause } else { bits::<4>(0) },
             pc: if incident.stray { incident.address } else { pc },
@@ -121,7 +128,13 @@ impl Logic for Endings {
         let taken = valid & self.ending_ready.val();
         self.offered.d.next = valid & !taken;
         self.endings.read_ready.next = taken;
-        self.ending.next = oldest.ending;
+        let third = self.third.val();
+        self.codes.clock.next = self.clock.val();
+        self.codes.write_enable.next = self.lands.val() & (third.rd == CODE);
+        self.codes.write_address.next = self.lands_bank.val();
+        self.codes.write_data.next = third.value.get_bits::<8>(0);
+        self.codes.read_address.next = oldest.ending.bank;
+        self.ending.next = Ending { code: self.codes.read_data.val(), ..oldest.ending };
         self.ending_valid.next = valid;
         self.freed.next = taken;
         self.freed_bank.next = oldest.ending.bank;

@@ -5,7 +5,7 @@ use super::bit_unit::BitUnit;
 use super::decode::Kind;
 use super::divider::Divider;
 use super::multiplier::Multiplier;
-use super::stages::{address_in_code, Executed, Issued, Traits};
+use super::stages::{address_in_code, Executed, Issued};
 use spindle_contract::memory_map::RETURN_ADDRESS;
 use spindle_verilog::prelude::*;
 
@@ -167,9 +167,9 @@ impl Logic for Execute {
         self.alu.control.next = issued.alu;
         let late = self.alu.late.val();
         self.late.next = late;
-        let jumps = (issued.kind == Kind::Jal) | (issued.kind == Kind::Jalr);
+        let jumps = issued.traits.jumps;
         // Both outcomes of the comparison are followed to their end: the sign of the difference comes last and only chooses.
-        let branches = issued.kind == Kind::Branch;
+        let branches = issued.traits.branches;
         let differ = a.get_bit(31) ^ b.get_bit(31);
         let by_sign = if funct3.get_bit(1) { b.get_bit(31) } else { a.get_bit(31) };
         let compares = funct3.get_bit(2);
@@ -180,7 +180,7 @@ impl Logic for Execute {
         let taken = if self.alu.sum.val().get_bit(31) { taken_else } else { taken_below };
         let after = issued.pc + 2;
         // What was predicted is compared before the sum is there: all returns of functions have no offset.
-        let to_register = issued.kind == Kind::Jalr;
+        let to_register = issued.traits.to_register;
         let expected = if to_register { a.get_bits::<17>(1) } else { issued.target };
         let predicted = (bits::<2>(0), issued.predicted_target, bits::<1>(0)).cat::<17>();
         let differs = (predicted != expected) | (to_register & !issued.no_offset);
@@ -229,22 +229,7 @@ impl Logic for Execute {
                 exits: to_register & issued.no_offset & to_exit,
                 sum: self.sum.val(),
                 b: b,
-                traits: Traits {
-                    load: issued.kind == Kind::Load,
-                    store: issued.kind == Kind::Store,
-                    atomic: issued.kind == Kind::Amo,
-                    accesses: (issued.kind == Kind::Load) | (issued.kind == Kind::Store) | (issued.kind == Kind::Amo),
-                    jumps: jumps,
-                    to_register: to_register,
-                    transfers: jumps | (issued.kind == Kind::Branch),
-                    divides: issued.kind == Kind::Div,
-                    fences: (issued.kind == Kind::Fence) | (issued.kind == Kind::FenceI),
-                    illegal: (issued.kind == Kind::Illegal) | (issued.kind == Kind::Break),
-                    plain: ((issued.kind == Kind::Alu) & !issued.micro)
-                        | (issued.kind == Kind::Bits)
-                        | (issued.kind == Kind::Mul)
-                        | (issued.kind == Kind::Branch),
-                },
+                traits: issued.traits,
             };
         }
         self.executed.next = self.moved.q.val();
@@ -264,7 +249,7 @@ impl Logic for Execute {
         self.product.next = self.multiplier.result.val();
 
         // The division of an instruction that does not live to claim it is cancelled.
-        let starts = self.valid.val() & (issued.kind == Kind::Div) & !self.divider.busy.val();
+        let starts = self.valid.val() & issued.traits.divides & !self.divider.busy.val();
         let begun = starts | (self.begun.q.val() & self.valid.val());
         self.begun.d.next = begun & !self.advance.val();
         self.fresh.d.next = begun & self.advance.val();

@@ -318,7 +318,7 @@ impl Logic for Hpu {
         self.launches.freed.next = self.endings.freed.val();
         self.launches.freed_bank.next = self.endings.freed_bank.val();
         self.launches.start.next = start;
-        self.launches.start_thread.next = self.threads.start_thread.val();
+        self.launches.started.next = self.threads.started.val();
         self.launches.current.next = thread;
         self.threads.waiting.next = self.launches.waiting.val() & self.operands.ready.val();
         self.threads.returns.next = self.resolve.returns.val();
@@ -336,8 +336,7 @@ impl Logic for Hpu {
         self.threads.port_pending.next = self.port_pending.val();
         self.threads.spent.next = self.endings.spent.val();
         self.threads.injected.next = self.issue.injected.val();
-        self.endings.start.next = start;
-        self.endings.start_thread.next = self.threads.start_thread.val();
+        self.endings.started.next = self.threads.started.val();
         self.endings.watchdog.next = launched.watchdog;
         self.endings.no_budget.next = self.launches.no_budget.val();
         self.endings.thread.next = thread;
@@ -346,7 +345,9 @@ impl Logic for Hpu {
         self.endings.ends.next = ends;
         self.endings.incident_valid.next = incident_valid;
         self.endings.incident.next = incident;
-        self.endings.code.next = executed.b.get_bits::<8>(0);
+        self.endings.third.next = self.write_back.third.val();
+        self.endings.lands.next = self.write_back.lands.val();
+        self.endings.lands_bank.next = self.write_back.lands_bank.val();
         self.endings.drains.next = self.tracker.drains.val();
         self.endings.ending_ready.next = self.ending_ready.val();
 
@@ -454,7 +455,6 @@ impl Logic for Hpu {
         self.memory.advance.next = advance;
         self.memory.executed.next = executed;
         self.memory.live.next = live;
-        self.memory.acts.next = self.resolve.acts.val();
         self.memory.full.next = self.store_buffer.full.val();
         self.memory.empty.next = self.store_buffer.empty.val();
         self.memory.overlap.next = self.store_buffer.overlap.val();
@@ -470,11 +470,13 @@ impl Logic for Hpu {
         // Memories.
         self.store_buffer.push.next = self.memory.push.val();
         self.store_buffer.entry.next = self.memory.entry.val();
+        self.store_buffer.entry_row.next = self.memory.entry_row.val();
         self.store_buffer.look_row.next = self.memory.look_row.val();
         self.store_buffer.look_crosses.next = self.memory.look_crosses.val();
         self.store_buffer.may_push.next = self.memory.may_push.val();
         self.store_buffer.may_use.next = self.memory.may_use.val();
         self.store_buffer.remote_ready.next = self.remote_ready.val();
+        self.store_buffer.squash.next = self.threads.faults.val();
         self.store_buffer.ends.next = ends;
         self.store_buffer.thread.next = thread;
         self.tracker.thread.next = thread;
@@ -483,6 +485,7 @@ impl Logic for Hpu {
         self.tracker.answer.next = self.answer.val();
         self.tracker.answer_valid.next = self.answer_valid.val();
         self.tracker.forgets.next = self.threads.forgets.val();
+        self.tracker.squash.next = self.threads.faults.val();
         self.tracker.ends.next = ends;
         self.tracker.draining.next = self.store_buffer.draining.val();
         for i in 0..2 {
@@ -516,6 +519,7 @@ impl Logic for Hpu {
 
         // M2 and M3.
         self.write_back.thread.next = thread;
+        self.write_back.bank.next = bank;
         self.write_back.issued.next = issued;
         self.write_back.writes.next = self.issue.writes.val();
         self.write_back.flush.next = flush;
@@ -541,7 +545,7 @@ impl Logic for Hpu {
         self.retired.next = self.resolve.retires.val();
         self.begins.next = self.threads.started.val();
         self.begin_thread.next = thread;
-        self.begin_bank.next = bank;
+        self.begin_bank.next = self.launches.begin_bank.val();
         self.begin_frame.next = launched.frame;
         self.ends.next = ends;
         self.end_thread.next = thread;

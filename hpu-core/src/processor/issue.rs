@@ -1,7 +1,7 @@
 //! From D to X: decoding, waiting, injecting.
 
 use super::alu::{alu_extend, AluControl};
-use super::decode::{Decoded, Decoder, Kind};
+use super::decode::{traits_of, Decoded, Decoder, Kind};
 use super::stages::Issued;
 use spindle_verilog::prelude::*;
 
@@ -160,6 +160,7 @@ impl Logic for Issue {
                 target: self.pc.val() + decoded.immediate.get_bits::<17>(1),
                 alu: if injects { control } else { decoded.alu },
                 unit: decoded.unit,
+                traits: traits_of(kind, injects),
             };
             self.slot_quick.d.next = kind == Kind::Alu;
         }

@@ -9,11 +9,12 @@ use spindle_verilog::prelude::*;
 /// | neighbour | ports |
 /// |---|---|
 /// | loader | in `launch`, `launch_valid` / out `launch_ready`, `launch_bank` |
-/// | threads | out `waiting`; in `start`, `start_thread`; in `current` |
+/// | threads | out `waiting`; in `start`, `started`, `current` |
 /// | endings | in `freed`, `freed_bank` |
 /// | fetch | out `entry_pc`, `entry_word` of the launch that waits; out `code` of the current thread, `other_base` of the other |
 ///
-/// A launch that is taken waits from the next cycle on. It stays readable as `launched` in the cycle after its start.
+/// A launch that is taken waits from the next cycle on. It stays readable as `launched` in the cycle after its start, in which its thread takes over
+/// what it keeps: `start` comes late.
 #[derive(LogicBlock, Default)]
 pub struct Launches {
     /// Core clock.
@@ -36,7 +37,7 @@ pub struct Launches {
     pub waiting: Signal<Out, Bit>,
     /// It, or in the cycle after its start the one that was started.
     pub launched: Signal<Out, Launch>,
-    /// Its budget is zero.
+    /// Its budget is 0 or 1.
     pub no_budget: Signal<Out, Bit>,
     /// Its entry.
     pub entry_pc: Signal<Out, Bits<17>>,
@@ -44,8 +45,8 @@ pub struct Launches {
     pub entry_word: Signal<Out, Bits<14>>,
     /// The waiting launch starts.
     pub start: Signal<In, Bit>,
-    /// On this thread.
-    pub start_thread: Signal<In, Bit>,
+    /// It was started in the last cycle, on the current thread.
+    pub started: Signal<In, Bit>,
     /// The thread that is fetched.
     pub current: Signal<In, Bit>,
     /// Its code.
@@ -54,7 +55,9 @@ pub struct Launches {
     pub other_base: Signal<Out, Bits<14>>,
     /// Frame of the current thread.
     pub frame: Signal<Out, Bits<16>>,
-    /// Banks of both threads.
+    /// Bank of the launch that was started in the last cycle.
+    pub begin_bank: Signal<Out, Bits<2>>,
+    /// Banks of both threads, from the second cycle of a handler on.
     pub bank_of: Signal<Out, Bits<4>>,
     next_launch: DFF<Launch>,
     full: Reg<Bit>,
@@ -107,27 +110,31 @@ impl Logic for Launches {
         self.used.d.next = after & !freed;
 
         // What a thread keeps of its launch.
+        let current = self.current.val();
+        let started = self.started.val();
+        let code = Code {
+            base: launch.code_base.get_bits::<14>(2),
+            size: launch.code_size.get_bits::<15>(2),
+            completes: launch.completes,
+            flow_control: launch.flow_control,
+        };
         for i in 0..2 {
             dffs!(self, clock, codes[i], frames[i], banks[i]);
-            if self.start.val() & (self.start_thread.val() == (i == 1)) {
-                self.codes[i].d.next = Code {
-                    base: launch.code_base.get_bits::<14>(2),
-                    size: launch.code_size.get_bits::<15>(2),
-                    completes: launch.completes,
-                    flow_control: launch.flow_control,
-                };
+            if started & (current == (i == 1)) {
+                self.codes[i].d.next = code;
                 self.frames[i].d.next = launch.frame;
                 self.banks[i].d.next = self.next_bank.q.val();
             }
         }
-        let current = self.current.val();
-        self.code.next = if current { self.codes[1].q.val() } else { self.codes[0].q.val() };
+        let kept = if current { self.codes[1].q.val() } else { self.codes[0].q.val() };
+        self.code.next = if started { code } else { kept };
+        self.begin_bank.next = self.next_bank.q.val();
         self.other_base.next = if current { self.codes[0].q.val().base } else { self.codes[1].q.val().base };
         self.frame.next = if current { self.frames[1].q.val() } else { self.frames[0].q.val() };
         self.bank_of.next = (self.banks[1].q.val(), self.banks[0].q.val()).cat::<4>();
         self.waiting.next = self.full.q.val();
         self.launched.next = launch;
-        self.no_budget.next = !launch.watchdog.any();
+        self.no_budget.next = !launch.watchdog.get_bits::<31>(1).any();
         // An entry outside the code region becomes a misaligned one: it faults.
         let stray = launch.entry.get_bits::<15>(17) != 0x0800;
         self.entry_pc.next = (launch.entry.get_bits::<16>(2), launch.entry.get_bit(1) | stray).cat::<17>();

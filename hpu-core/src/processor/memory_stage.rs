@@ -1,7 +1,6 @@
 //! Loads, stores and atomics in X and M1: their addresses, their rights, their way out.
 
 use super::byte_lanes::StoreLanes;
-use super::decode::Kind;
 use super::region_table::RegionTable;
 use super::stages::{Executed, Issued};
 use super::store_buffer::Leaving;
@@ -20,8 +19,8 @@ const LR: u64 = 2;
 /// |---|---|
 /// | loader | in `region_write`, `region_index`, `region` |
 /// | issue | in `issued`, `valid`, `a` of X; out `sum`; in `advance`: X moves to M1 |
-/// | resolve | in `executed`, `live`, `acts`; out `stalls`, `faults`, `cause`, `leaves_long`, `again` |
-/// | store buffer | out `push`, `entry`, `look_row`, `look_crosses`; in `full`, `empty`, `overlap`, `waiting`, `urgent`; out `may_push`, `may_use` |
+/// | resolve | in `executed`, `live`; out `stalls`, `faults`, `cause`, `leaves_long`, `again` |
+/// | store buffer | out `push`, `entry`, `entry_row`, `look_row`, `look_crosses`; in `full`, `empty`, `overlap`, `waiting`, `urgent`; out `may_push`, `may_use` |
 /// | remote tracker | out `push_write`, `push_read`; in `write_stalls`, `read_stalls` |
 /// | L1 | out `row`, `valid` of both half ports / in `grant` |
 /// | instruction memory | out `code_address`, `code_valid` / in `code_ready` |
@@ -30,7 +29,8 @@ const LR: u64 = 2;
 ///
 /// The region of a[30:28] is looked up while the sum is formed, and a load of L1 or code reads at once. M1 checks: a wrong guess costs a cycle
 /// in which the region of the sum is looked up; a load that was not granted, or may have overtaken a store, reads again from M1, the two halves of
-/// one that crosses a word one after the other. Everything else goes into the store buffer from M1.
+/// one that crosses a word one after the other. Everything else goes into the store buffer from M1, before it is known whether it may: if it
+/// faults, the buffer forgets it one cycle later.
 #[derive(LogicBlock, Default)]
 pub struct MemoryStage {
     /// Core clock.
@@ -61,8 +61,6 @@ pub struct MemoryStage {
     pub executed: Signal<In, Executed>,
     /// There is one.
     pub live: Signal<In, Bit>,
-    /// It may take effect.
-    pub acts: Signal<In, Bit>,
     /// It stays in M1.
     pub stalls: Signal<Out, Bit>,
     /// It faults.
@@ -85,8 +83,10 @@ pub struct MemoryStage {
     pub empty: Signal<In, Bit>,
     /// M1 may push in this cycle.
     pub may_push: Signal<Out, Bit>,
-    /// Row of the load in X.
-    pub look_row: Signal<Out, Bits<12>>,
+    /// Row of the load in X, as the program sees it.
+    pub look_row: Signal<Out, Bits<15>>,
+    /// That of `entry`.
+    pub entry_row: Signal<Out, Bits<15>>,
     /// It crosses one.
     pub look_crosses: Signal<Out, Bit>,
     /// Entries of the store buffer that it must not overtake.
@@ -134,15 +134,19 @@ pub struct MemoryStage {
     in_l2: DFF<Bit>,
     in_code: DFF<Bit>,
     in_port: DFF<Bit>,
-    /// The guess of the region was wrong.
-    wrong: DFF<Bit>,
-    /// Entries of the store buffer that the load must not overtake.
+    /// It accesses, and the guess of the region was wrong. After a flush it may say so of nothing; then X is empty.
+    wrong: Reg<Bit>,
+    /// Entries of the store buffer that the load must not overtake; none of anything else.
     overlaps: DFF<Bits<2>>,
     place: DFF<Bits<20>>,
     even_row: DFF<Bits<13>>,
     sum_next: DFF<Bits<22>>,
     /// The read of the load in M1 is under way.
     settled: Reg<Bit>,
+    /// M1 has a store or an atomic, if it has anything.
+    buffers: Reg<Bit>,
+    /// M1 waited for an empty store buffer or a reply in the last cycle.
+    yields: Reg<Bit>,
     /// It is asked for from M1.
     retries: Reg<Bit>,
     /// Its other half is under way.
@@ -168,8 +172,8 @@ fn crosses_word(low: Bits<2>, size_less_one: Bits<2>) -> Bit {
 impl Logic for MemoryStage {
     #[hdl]
     fn update(&mut self) {
-        regs!(self, clock, reset, settled, retries, other_done, issue_left);
-        dffs!(self, clock, found, in_l1, in_l2, in_code, in_port, wrong, overlaps, place, even_row, sum_next);
+        regs!(self, clock, reset, settled, buffers, yields, retries, other_done, issue_left, wrong);
+        dffs!(self, clock, found, in_l1, in_l2, in_code, in_port, overlaps, place, even_row, sum_next);
         self.regions.clock.next = self.clock.val();
         let issued = self.issued.val();
         let executed = self.executed.val();
@@ -179,8 +183,8 @@ impl Logic for MemoryStage {
         let is_load = executed.traits.load;
         let is_store = executed.traits.store;
         let is_atomic = executed.traits.atomic;
-        let right = !self.wrong.q.val();
-        let looks_again = live & executed.traits.accesses & !right;
+        let looks_again = self.wrong.q.val();
+        let right = !looks_again;
 
         // Addresses, and the region in parallel: of the base register, or after a wrong guess that of the sum.
         self.first_sum.next = self.a.val() + issued.immediate;
@@ -208,24 +212,29 @@ impl Logic for MemoryStage {
         }
         if self.advance.val() {
             self.sum_next.d.next = first_next;
-            self.wrong.d.next = self.a.val().get_bits::<3>(28) != first_sum.get_bits::<3>(28);
-            self.overlaps.d.next = self.overlap.val();
+            self.wrong.d.next = self.valid.val()
+                & issued.traits.accesses
+                & (self.a.val().get_bits::<3>(28) != first_sum.get_bits::<3>(28));
+            self.overlaps.d.next = self.overlap.val() & repeat::<2>(self.valid.val() & issued.traits.load);
+            self.buffers.d.next = self.valid.val() & (issued.traits.store | issued.traits.atomic);
         } else if looks_again {
             // Now the region is right; what the access may overlap with is not known.
             self.wrong.d.next = false;
-            self.overlaps.d.next = bits::<2>(3);
+            self.overlaps.d.next = repeat::<2>(is_load);
         }
 
         // X: a load reads at once; whether it moves on does not matter for that, it comes too late. But if M1 waits for the store buffer, the ports
-        // are left to it.
-        let conflict = self.in_l1.q.val() & (self.overlaps.q.val() & self.waiting.val()).any();
-        let waits_for_buffer = live
-            & ((is_load & conflict)
-                | ((is_store | is_atomic) & self.full.val())
-                | (((is_load & self.in_port.q.val()) | executed.traits.fences) & !self.empty.val())
+        // are left to it; at a fence, at the command port or behind a command from the next cycle on.
+        let conflict = (self.overlaps.q.val() & self.waiting.val()).any();
+        self.yields.d.next = live
+            & ((((is_load & self.in_port.q.val()) | executed.traits.fences) & !self.empty.val())
                 | (self.issue_left.q.val() & !self.replied.val()));
-        let waits = self.urgent.val() | waits_for_buffer | self.retries.q.val();
-        let loads = self.valid.val() & (issued.kind == Kind::Load) & !waits;
+        let waits = conflict
+            | (self.buffers.q.val() & self.full.val())
+            | (self.yields.q.val() & !self.empty.val())
+            | self.urgent.val()
+            | self.retries.q.val();
+        let loads = self.valid.val() & issued.traits.load & !waits;
         let first_crosses = crosses_word(first_sum.get_bits::<2>(0), size_of(issued.funct3));
         let first_even = !first_sum.get_bit(2) | first_crosses;
         let first_odd = first_sum.get_bit(2) | first_crosses;
@@ -296,7 +305,9 @@ impl Logic for MemoryStage {
         self.code_valid.next = loads_code | retries_code;
         self.code_address.next =
             if self.retries.q.val() { self.place.q.val().get_bits::<14>(2) } else { place.get_bits::<14>(2) };
-        self.look_row.next = place.get_bits::<12>(3);
+        // Regions do not overlap: what is the same in L1 has the same address. So the comparison need not wait for the region.
+        self.look_row.next = (self.a.val().get_bits::<3>(28), first_sum.get_bits::<12>(3)).cat::<15>();
+        self.entry_row.next = (sum.get_bits::<3>(28), sum.get_bits::<12>(3)).cat::<15>();
         self.look_crosses.next = first_crosses & first_sum.get_bit(2);
         self.may_push.next = live & executed.traits.accesses;
         self.from.next = found.target;
@@ -308,7 +319,7 @@ impl Logic for MemoryStage {
         let pushes = right & (long | (is_store & !self.issue_left.q.val()));
         let has_room =
             !self.full.val() & !(long & self.read_stalls.val()) & !(is_store & in_l2 & self.write_stalls.val());
-        let push = self.acts.val() & pushes & has_room & !self.faults.val();
+        let push = live & pushes & has_room;
         self.push.next = push;
         self.push_read.next = push & long;
         self.push_write.next = push & is_store & in_l2;
@@ -345,7 +356,7 @@ impl Logic for MemoryStage {
         let reads_port = is_load & right & in_port;
         self.port_read.next = live & reads_port & self.empty.val();
         self.again.next = reads_port & self.empty.val() & (word == bits::<4>(WAIT_WORD)) & self.pending.val();
-        self.stalls.next = looks_again
+        self.stalls.next = (live & looks_again)
             | (fast & !fetched)
             | (live
                 & ((pushes & !has_room) | (issues & right & !self.replied.val()) | (reads_port & !self.empty.val())));

@@ -3,21 +3,21 @@
 use super::types::RemoteAnswer;
 use spindle_verilog::prelude::*;
 
-/// Posted writes that may be under way.
-const POSTED: u64 = 7;
+/// Posted writes under way from which on further ones stall. Two more may have been pushed by the time that this is known.
+const POSTED: u64 = 5;
 
 /// Counts posted writes and answers under way.
 ///
 /// | neighbour | ports |
 /// |---|---|
-/// | M1 | in `push_write`, `push_read` of the current `thread`; out `write_stalls`, `read_stalls`, `quiet` |
+/// | M1 | in `push_write`, `push_read` of the current `thread`; in `squash`: what was pushed in the last cycle was a fault; out `write_stalls`, `read_stalls`, `quiet` |
 /// | remote unit | in `answer`, `answer_valid`; out `answered`: it is one to a load or atomic |
 /// | threads | in `forgets`, `ends`; out `owed` |
 /// | store buffer | in `draining` |
 /// | endings | out `drains` |
 ///
 /// What stalls M1 stands in registers, and is that of a new current thread from the second cycle on: its first instruction is in M1 later than that.
-/// A write is counted from its push into the store buffer to its answer. The stores of a handler that has ended are waited for by its ending;
+/// A write is counted from the cycle after its push into the store buffer to its answer. The stores of a handler that has ended are waited for by its ending;
 /// until they have arrived, posted writes of the next handler of the thread stall, so that the two are never confused. A thread has one
 /// load or atomic under way at most; if its handler ends without it, the answer is owed, and thrown away.
 #[derive(LogicBlock, Default)]
@@ -32,6 +32,8 @@ pub struct RemoteTracker {
     pub push_write: Signal<In, Bit>,
     /// It sends a load or atomic.
     pub push_read: Signal<In, Bit>,
+    /// What it pushed in the last cycle did not happen.
+    pub squash: Signal<In, Bit>,
     /// It must not post a write now.
     pub write_stalls: Signal<Out, Bit>,
     /// It must not send a load or atomic now.
@@ -54,6 +56,8 @@ pub struct RemoteTracker {
     pub draining: Signal<In, Bits<2>>,
     /// Threads whose ended handlers have stores under way.
     pub drains: Signal<Out, Bits<2>>,
+    wrote: Reg<Bit>,
+    read: Reg<Bit>,
     posted: [Reg<Bits<3>>; 2],
     outstanding: [Reg<Bit>; 2],
     unwanted: [Reg<Bit>; 2],
@@ -65,8 +69,13 @@ pub struct RemoteTracker {
 impl Logic for RemoteTracker {
     #[hdl]
     fn update(&mut self) {
-        regs!(self, clock, reset, no_writes, no_reads);
+        regs!(self, clock, reset, wrote, read, no_writes, no_reads);
         let thread = self.thread.val();
+        // The thread is the same as in the cycle of the push.
+        self.wrote.d.next = self.push_write.val();
+        self.read.d.next = self.push_read.val();
+        let writes = self.wrote.q.val() & !self.squash.val();
+        let reads = self.read.q.val() & !self.squash.val();
         let answer = self.answer.val();
         let answered = self.answer_valid.val() & !answer.write;
         let arrived = self.answer_valid.val() & answer.write;
@@ -76,24 +85,22 @@ impl Logic for RemoteTracker {
             regs!(self, clock, reset, posted[i], outstanding[i], unwanted[i], old[i]);
             let mine = thread == (i == 1);
             let its = answer.thread == (i == 1);
-            let more = self.push_write.val() & mine;
+            let more = writes & mine;
             let fewer = arrived & its;
             if more & !fewer {
                 self.posted[i].d.next = self.posted[i].q.val() + 1;
             } else if fewer & !more {
                 self.posted[i].d.next = self.posted[i].q.val() - 1;
             }
-            let last = self.posted[i].q.val() == POSTED - 1;
-            full = full.replace_bit(i, ((self.posted[i].q.val() == POSTED) & !fewer) | (last & more & !fewer));
-            waits =
-                waits.replace_bit(i, (self.push_read.val() & mine) | (self.outstanding[i].q.val() & !(answered & its)));
+            full = full.replace_bit(i, self.posted[i].q.val() >= POSTED);
+            waits = waits.replace_bit(i, self.outstanding[i].q.val());
             if answered & its {
                 self.outstanding[i].d.next = false;
                 self.unwanted[i].d.next = false;
             } else if self.forgets.val().get_bit(i) {
                 self.unwanted[i].d.next = true;
             }
-            if self.push_read.val() & mine {
+            if reads & mine {
                 self.outstanding[i].d.next = true;
             }
             if self.ends.val() & mine {

@@ -121,8 +121,9 @@ impl Logic for Resolve {
         let stray = traits.jumps & !exits & (executed.sum.get_bits::<15>(17) != CODE_TOP);
         self.next.next = next;
         self.redirect.next = live & (missed | (kind == Kind::FenceI));
-        self.returns.next = acts & exits;
-        self.update.next = acts & !exits & (traits.transfers | executed.predicted);
+        // A return is neither injected nor a write of ISSUE.
+        self.returns.next = live & exits & !self.expired.val();
+        self.update.next = acts & !exits & (traits.jumps | traits.branches | executed.predicted);
         self.passes.next = acts & traits.plain;
 
         // What happens in the next cycle.

@@ -1,6 +1,6 @@
 //! The retirement port, for simulation and formal builds.
 
-use super::decode::{Decoded, Kind};
+use super::decode::Decoded;
 use super::stages::{address_of, Executed, Incident};
 use super::types::Rvfi;
 use crate::amo_alu::AmoAlu;
@@ -88,12 +88,8 @@ impl Logic for RetirementPort {
 
         // D to X, X to M1.
         if !self.holds.val() {
-            self.execute.d.next = Rvfi {
-                insn: self.word.val(),
-                rs1_addr: decoded.rs1,
-                rs2_addr: if decoded.kind == Kind::Jalr { none } else { decoded.rs2 },
-                ..Default::default()
-            };
+            self.execute.d.next =
+                Rvfi { insn: self.word.val(), rs1_addr: decoded.rs1, rs2_addr: decoded.rs2, ..Default::default() };
             let execute = self.execute.q.val();
             self.first.d.next = Rvfi {
                 rs1_rdata: if execute.rs1_addr.any() { self.a.val() } else { zero },

@@ -56,6 +56,8 @@ pub struct Issued {
     pub alu: AluControl,
     /// For the bit unit.
     pub unit: BitControl,
+    /// What follows from `kind`.
+    pub traits: Traits,
 }
 
 /// An instruction in M1.
@@ -91,13 +93,13 @@ pub struct Executed {
     pub exits: Bit,
     /// a + immediate: address of an access, target of JAL and JALR.
     pub sum: Bits<32>,
-    /// Second operand: what is stored, or a0 of a JALR.
+    /// Second operand: what is stored.
     pub b: Bits<32>,
     /// What follows from `kind`.
     pub traits: Traits,
 }
 
-/// What M1 asks of an instruction's kind, decoded in X.
+/// What X and M1 ask of an instruction's kind, decoded in D.
 #[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
 pub struct Traits {
     /// Load.
@@ -112,8 +114,8 @@ pub struct Traits {
     pub jumps: Bit,
     /// JALR.
     pub to_register: Bit,
-    /// Jump or conditional branch.
-    pub transfers: Bit,
+    /// Conditional branch.
+    pub branches: Bit,
     /// Division.
     pub divides: Bit,
     /// FENCE or FENCE.I.

@@ -46,14 +46,14 @@ pub struct Leaving {
 ///
 /// | neighbour | ports |
 /// |---|---|
-/// | M1 | in `push`, `entry`, `may_push` / out `full`, `empty`, `waiting` |
+/// | M1 | in `push`, `entry`, `entry_row`, `may_push` / out `full`, `empty`, `waiting`; in `squash`: what was pushed in the last cycle was a fault |
 /// | X | in `look_row`, `look_crosses` / out `overlap`: entries that a load there must not overtake |
 /// | L1 | out `request`, `valid` of both half ports / in `grant`, `may_use` (no load uses the ports in this cycle) ; out `urgent` |
 /// | remote unit | out `remote`, `remote_valid` / in `remote_ready` |
 /// | command port | out `port`, `port_write`, if `port_free` |
 /// | threads, endings | in `ends`, `thread`; out `draining`: entries of an ended handler have not left yet |
 ///
-/// An entry can leave in the cycle after its push, one per cycle. The two halves of a store that crosses a word leave together or one after the other.
+/// An entry can leave in the cycle after its push, one per cycle, unless it is taken back then: rights are checked while it is written. The two halves of a store that crosses a word leave together or one after the other.
 /// `overlap` compares rows of eight bytes, and is always high for accesses that cross such a row. The head that has waited four cycles asks for
 /// the ports by `urgent`.
 #[derive(LogicBlock, Default)]
@@ -66,14 +66,18 @@ pub struct StoreBuffer {
     pub push: Signal<In, Bit>,
     /// Which.
     pub entry: Signal<In, Leaving>,
+    /// What was pushed in the last cycle is forgotten; never together with a push.
+    pub squash: Signal<In, Bit>,
     /// It must not.
     pub full: Signal<Out, Bit>,
     /// Nothing waits.
     pub empty: Signal<Out, Bit>,
     /// M1 may push `entry` in this cycle.
     pub may_push: Signal<In, Bit>,
-    /// Bits 14:3 of the address of a load in X.
-    pub look_row: Signal<In, Bits<12>>,
+    /// Region and bits 14:3 of the address of `entry`.
+    pub entry_row: Signal<In, Bits<15>>,
+    /// The same of a load in X.
+    pub look_row: Signal<In, Bits<15>>,
     /// It crosses a row.
     pub look_crosses: Signal<In, Bit>,
     /// Entries, also one that comes in this cycle, that the load must not overtake.
@@ -107,7 +111,7 @@ pub struct StoreBuffer {
     /// Threads of which entries wait that were pushed before their handler ended.
     pub draining: Signal<Out, Bits<2>>,
     entries: LutMemory<Leaving, 1>,
-    rows: [DFF<Bits<12>>; STORE_ENTRIES],
+    rows: [DFF<Bits<15>>; STORE_ENTRIES],
     crossing: [DFF<Bit>; STORE_ENTRIES],
     used: [Reg<Bit>; STORE_ENTRIES],
     write_at: Reg<Bit>,
@@ -116,6 +120,8 @@ pub struct StoreBuffer {
     done: [Reg<Bit>; 2],
     patience: Reg<Bits<2>>,
     full_now: Reg<Bit>,
+    /// There was a push in the last cycle.
+    pushed: Reg<Bit>,
     /// The head left in the last cycle.
     left_last: Reg<Bit>,
     /// Entries to leave until a thread's old stores have left, one cycle late.
@@ -125,32 +131,38 @@ pub struct StoreBuffer {
 impl Logic for StoreBuffer {
     #[hdl]
     fn update(&mut self) {
-        regs!(self, clock, reset, write_at, read_at, patience, full_now, left_last, done[0], done[1]);
+        regs!(self, clock, reset, write_at, read_at, patience, full_now, pushed, left_last, done[0], done[1]);
         let write_at = self.write_at.q.val();
         let read_at = self.read_at.q.val();
         let both = self.used[0].q.val() & self.used[1].q.val();
         let any = self.used[0].q.val() | self.used[1].q.val();
-        self.full.next = self.full_now.q.val();
+        let full = self.full_now.q.val();
+        self.full.next = full;
         self.empty.next = !any;
+        self.pushed.d.next = self.push.val();
+        // The newest entry, which may be the head, is not to be.
+        let squashes = self.squash.val() & self.pushed.q.val();
+        let may_leave = any & !(squashes & !both);
 
+        // What stands in M1 is written as long as there is room; only a push makes it count.
         self.entries.clock.next = self.clock.val();
-        self.entries.write_enable.next = self.push.val();
+        self.entries.write_enable.next = !full;
         self.entries.write_address.next = write_at.into();
         self.entries.write_data.next = self.entry.val();
         self.entries.read_address.next = read_at.into();
         let head = self.entries.read_data.val();
 
         // The head leaves.
-        let in_l1 = any & (head.target == Target::L1) & !head.remote;
+        let in_l1 = may_leave & (head.target == Target::L1) & !head.remote;
         let wants_even = head.even_strobe.any() & !self.done[0].q.val();
         let wants_odd = head.odd_strobe.any() & !self.done[1].q.val();
         self.valid[0].next = in_l1 & wants_even & self.may_use.val();
         self.valid[1].next = in_l1 & wants_odd & self.may_use.val();
         let even_done = !wants_even | (self.may_use.val() & self.grant[0].val());
         let odd_done = !wants_odd | (self.may_use.val() & self.grant[1].val());
-        self.remote_valid.next = any & head.remote;
-        self.port_write.next = any & (head.target == Target::Command);
-        let leaves = any
+        self.remote_valid.next = may_leave & head.remote;
+        self.port_write.next = may_leave & (head.target == Target::Command);
+        let leaves = may_leave
             & (if head.remote {
                 self.remote_ready.val()
             } else if head.target == Target::L1 {
@@ -191,7 +203,7 @@ impl Logic for StoreBuffer {
             PortAccess { thread: head.thread, bank: head.bank, word: head.address.get_bits::<4>(2), data: head.data };
 
         // Occupation.
-        if self.push.val() {
+        if self.push.val() | squashes {
             self.write_at.d.next = !write_at;
         }
         if leaves {
@@ -200,7 +212,7 @@ impl Logic for StoreBuffer {
         self.full_now.d.next = !leaves & (both | (any & self.push.val()));
         self.left_last.d.next = leaves;
         let entry = self.entry.val();
-        let entry_row = entry.address.get_bits::<12>(3);
+        let entry_row = self.entry_row.val();
         let entry_crosses = entry.address.get_bit(2) & entry.even_strobe.any();
         let mut overlap: Bits<STORE_ENTRIES> = bits::<STORE_ENTRIES>(0);
         for i in 0..STORE_ENTRIES {
@@ -209,8 +221,12 @@ impl Logic for StoreBuffer {
             if leaves & (read_at == (i == 1)) {
                 self.used[i].d.next = false;
             }
-            if self.push.val() & (write_at == (i == 1)) {
+            if squashes & (write_at != (i == 1)) {
+                self.used[i].d.next = false;
+            } else if self.push.val() & (write_at == (i == 1)) {
                 self.used[i].d.next = true;
+            }
+            if !full & (write_at == (i == 1)) {
                 self.rows[i].d.next = entry_row;
                 self.crossing[i].d.next = entry_crosses;
             }
@@ -225,7 +241,7 @@ impl Logic for StoreBuffer {
         self.waiting.next = (self.used[1].q.val(), self.used[0].q.val()).cat::<STORE_ENTRIES>();
 
         // What has to leave before an ended handler's stores have.
-        let waiting = (both, any & !both).cat::<2>();
+        let waiting = (both & !squashes, any & (both == squashes)).cat::<2>();
         for i in 0..2 {
             regs!(self, clock, reset, left[i]);
             if self.ends.val() & (self.thread.val() == (i == 1)) {

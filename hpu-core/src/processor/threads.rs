@@ -9,13 +9,14 @@ use spindle_verilog::prelude::*;
 ///
 /// | neighbour | ports |
 /// |---|---|
-/// | launches | in `waiting`; out `start`, `start_thread` |
+/// | launches | in `waiting`; out `start`, `started` |
 /// | M1 | in `returns`; in `passes`, `passes_to`; in `incident_valid`, `incident`; out `expired` |
 /// | remote unit | in `answer`, `answer_valid`; in `owed`; out `forgets`: the answer of a thread will find nobody |
 /// | divider | in `divider_done`, `divider_thread`, `divider_busy`; out `cancel` |
 /// | command port | in `port_full`, `port_pending` |
 /// | issue | out `ready`, `inject`, `inject_quotient`, `answer_value`, `answer_rd`, `answer_funct3`; in `injected` |
 /// | endings | in `spent`: a thread's budget is used up; out `ends`, `runs` |
+/// | store buffer, remote tracker | out `faults` |
 /// | fetch | out `enter_other`, `start`, `back`, `other_pc` |
 ///
 /// At most one thread has instructions in F to M1: the current one. It leaves when its handler ends or when it is blocked, if the other one
@@ -78,8 +79,6 @@ pub struct Threads {
     pub answer_funct3: Signal<Out, Bits<3>>,
     /// The waiting launch starts: fetch its entry.
     pub start: Signal<Out, Bit>,
-    /// On this thread.
-    pub start_thread: Signal<Out, Bit>,
     /// The launch was started in the last cycle.
     pub started: Signal<Out, Bit>,
     /// Fetch from `other_pc` of the other thread.
@@ -90,6 +89,8 @@ pub struct Threads {
     pub back: Signal<Out, Bit>,
     /// The handler of the current thread ends.
     pub ends: Signal<Out, Bit>,
+    /// It ends by a fault.
+    pub faults: Signal<Out, Bit>,
     /// Threads whose clocks run.
     pub runs: Signal<Out, Bits<2>>,
     /// Threads with a handler.
@@ -123,7 +124,8 @@ impl Logic for Threads {
         let thread = self.thread.q.val();
         let incident = self.incident.val();
         let blocks = self.incident_valid.val() & !incident.fault;
-        let ends = self.returns.val() | (self.incident_valid.val() & incident.fault);
+        let faults = self.incident_valid.val() & incident.fault;
+        let ends = self.returns.val() | faults;
         let owed = self.owed.val();
         let answer_owed = if self.answer.val().thread { owed.get_bit(1) } else { owed.get_bit(0) };
         let answered = self.answer_valid.val() & !answer_owed;
@@ -170,13 +172,16 @@ impl Logic for Threads {
         // Who runs next.
         let other_runs = there & !other_blocked;
         let makes_room = self.passes.val() & other_runs & (self.older.q.val() != thread);
-        let leaves = !here | blocked | ends | blocks | makes_room;
-        let enters = leaves & other_runs;
-        let starts = leaves & !other_runs & self.waiting.val() & (!here | !there | ends);
+        let rests = !here | blocked;
+        let moved_on = self.returns.val() | self.incident_valid.val();
+        let enters = other_runs & (rests | moved_on | makes_room);
+        // What is known early is gathered first: returns and incidents come late.
+        let may_replace = !other_runs & self.waiting.val();
+        let may_start = may_replace & (!here | !there);
+        let starts = (may_start & rests) | (may_start & moved_on) | (may_replace & ends);
         let on_same = !here | ends;
         let start_thread = if on_same { thread } else { !thread };
         self.start.next = starts;
-        self.start_thread.next = start_thread;
         self.enter_other.next = enters;
         self.other_pc.next = if thread { self.restart[0].q.val() } else { self.restart[1].q.val() };
         self.back.next = blocks & !enters & !starts;
@@ -234,12 +239,13 @@ impl Logic for Threads {
         self.answer_funct3.next = if thread { self.funct3[1].q.val() } else { self.funct3[0].q.val() };
         // A quotient is injected in the cycle in which it is there.
         let quotient_there = self.divider_done.val() & (self.divider_thread.val() == thread);
-        self.inject.next = expects & !spent & (if quotient { quotient_there } else { !blocked });
+        self.inject.next = expects & (if quotient { quotient_there } else { !blocked });
         self.inject_quotient.next = quotient;
 
         self.current.next = thread;
         self.ready.next = here & !blocked & !expects;
         self.ends.next = ends;
+        self.faults.next = faults;
         self.expired.next = spent;
         self.alive.next = (self.has_handler[1].q.val(), self.has_handler[0].q.val()).cat::<2>();
         let second_runs = self.has_handler[1].q.val() & (thread | self.blocked[1].q.val());

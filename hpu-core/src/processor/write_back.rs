@@ -10,6 +10,7 @@ use spindle_verilog::prelude::*;
 ///
 /// | neighbour | ports |
 /// |---|---|
+/// | endings | out `lands`, `lands_bank`; in `bank` of the current thread |
 /// | issue, resolve | in `issued`, `writes` of X; in `executed`, `live`, `holds` of M1; in `flush`; in `ends`: nothing of an ended handler is written |
 /// | execute | in `value`, `product` |
 /// | memory stage | in `from`, `other_granted` |
@@ -62,12 +63,19 @@ pub struct WriteBack {
     pub third: Signal<Out, Producer>,
     /// Its thread.
     pub third_thread: Signal<Out, Bit>,
+    /// M3 has a result, or had one if its handler had not just returned.
+    pub lands: Signal<Out, Bit>,
+    /// The bank of that handler.
+    pub lands_bank: Signal<Out, Bits<2>>,
+    /// Bank of the current thread.
+    pub bank: Signal<In, Bits<2>>,
     lanes: LoadLanes,
     first_writes: Reg<Bit>,
     first_ready: DFF<Bit>,
     second_writes: Reg<Bit>,
     second_rd: DFF<Bits<5>>,
     second_thread: DFF<Bit>,
+    second_bank: DFF<Bits<2>>,
     second_value: DFF<Bits<32>>,
     second_loads: Reg<Bit>,
     second_multiplies: DFF<Bit>,
@@ -78,6 +86,8 @@ pub struct WriteBack {
     third_writes: Reg<Bit>,
     third_rd: DFF<Bits<5>>,
     writer: DFF<Bit>,
+    landing: DFF<Bit>,
+    third_bank: DFF<Bits<2>>,
     third_word: DFF<Bits<32>>,
     third_other: DFF<Bits<32>>,
     third_offset: DFF<Bits<2>>,
@@ -109,6 +119,7 @@ impl Logic for WriteBack {
             first_ready,
             second_rd,
             second_thread,
+            second_bank,
             second_value,
             second_multiplies,
             second_from,
@@ -117,6 +128,8 @@ impl Logic for WriteBack {
             second_narrow,
             third_rd,
             writer,
+            landing,
+            third_bank,
             third_word,
             third_other,
             third_offset,
@@ -145,6 +158,7 @@ impl Logic for WriteBack {
         self.second_loads.d.next = moves & loads;
         self.second_rd.d.next = executed.rd;
         self.second_thread.d.next = self.thread.val();
+        self.second_bank.d.next = self.bank.val();
         self.second_value.d.next = self.value.val();
         self.second_multiplies.d.next = executed.kind == Kind::Mul;
         self.second_from.d.next = self.from.val();
@@ -177,6 +191,8 @@ impl Logic for WriteBack {
         self.third_writes.d.next = self.second_writes.q.val() & !self.ends.val();
         self.third_rd.d.next = self.second_rd.q.val();
         self.writer.d.next = self.second_thread.q.val();
+        self.landing.d.next = self.second_writes.q.val();
+        self.third_bank.d.next = self.second_bank.q.val();
         self.third_word.d.next = second_value;
         // Whatever is not a narrow load passes the lanes as an aligned word.
         let narrow = self.second_narrow.q.val();
@@ -200,5 +216,7 @@ impl Logic for WriteBack {
             value: self.lanes.value.val(),
         };
         self.third_thread.next = self.writer.q.val();
+        self.lands.next = self.landing.q.val();
+        self.lands_bank.next = self.third_bank.q.val();
     }
 }

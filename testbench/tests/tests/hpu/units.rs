@@ -195,8 +195,6 @@ fn check_decoded(unit: &mut Unit, table: &[Instruction], word: u32) -> u64 {
     let rs1 = used(&[Format::U, Format::J, Format::Csr, Format::None], 15);
     let rs2 = match format {
         Format::R | Format::S | Format::B => word >> 20 & 31,
-        // The return code, if it may be a return.
-        Format::Jump if word >> 20 & 31 == 0 => 10,
         _ => 0,
     };
     let fields = ["rd", "rs1", "rs2"].map(|name| unit.get(name));
@@ -209,7 +207,8 @@ fn check_decoded(unit: &mut Unit, table: &[Instruction], word: u32) -> u64 {
     let computes = [ALU, BITS, MUL, isa::DIV, BRANCH].contains(&kind);
     assert!(computes || unit.get("adds") == 1, "{} {word:08x} does not add", entry.name);
     let selects = ["a_is_pc", "a_is_zero", "b_is_immediate"].map(|name| unit.get(name) == 1);
-    let b_is_immediate = matches!(format, Format::I | Format::U | Format::J | Format::Csr | Format::None);
+    let b_is_immediate =
+        matches!(format, Format::I | Format::U | Format::J | Format::Jump | Format::Csr | Format::None);
     assert_eq!(
         selects,
         [["auipc", "jal"].contains(&entry.name), entry.name == "lui", b_is_immediate],

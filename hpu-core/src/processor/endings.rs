@@ -22,15 +22,15 @@ pub struct Ended {
 ///
 /// | neighbour | ports |
 /// |---|---|
-/// | threads | in `started`, `thread`, `runs`, `ends`; out `spent` |
+/// | threads | in `started`, `thread`, `runs`, `ends`; out `spent`, `expired` |
 /// | launches | in `watchdog`, `no_budget` of the launch that was just started; out `freed`, `freed_bank` |
 /// | M1 | in `incident_valid`, `incident`; in `bank` of the current thread |
 /// | M3 | in `third`, `lands`, `lands_bank` |
 /// | store buffer | in `drains`: stores of a thread's ended handler are under way |
 /// | cluster | out `ending`, `ending_valid` / in `ending_ready` |
 ///
-/// The cycle of the first fetch is the first that is counted; one that returns in cycle `n` needs a budget of `n`. From cycle `watchdog + 1` on, but
-/// not before the third, `spent` is high: no instruction is in M1 earlier. An ending waits until the stores of its handler have arrived. There are four banks, so there is always room for an ending.
+/// The cycle of the first fetch is the first that is counted; one that returns in cycle `n` needs a budget of `n`. From cycle `watchdog + 1` on `spent`
+/// is high; if that is before the fourth, in which the first instruction is in M1, already from the second on. An ending waits until the stores of its handler have arrived. There are four banks, so there is always room for an ending.
 ///
 /// The low byte of each a0 that is written is kept by bank: that of a return stands there when its ending is offered, two cycles later at the earliest.
 #[derive(LogicBlock, Default)]
@@ -43,7 +43,7 @@ pub struct Endings {
     pub started: Signal<In, Bit>,
     /// Its budget.
     pub watchdog: Signal<In, Bits<32>>,
-    /// The budget is 0 or 1.
+    /// The budget is less than 4.
     pub no_budget: Signal<In, Bit>,
     /// The current thread.
     pub thread: Signal<In, Bit>,
@@ -67,6 +67,8 @@ pub struct Endings {
     pub drains: Signal<In, Bits<2>>,
     /// Budgets that are used up.
     pub spent: Signal<Out, Bits<2>>,
+    /// That of the current thread; not yet true in the cycle after a switch, in which M1 is empty.
+    pub expired: Signal<Out, Bit>,
     /// A bank is free.
     pub freed: Signal<Out, Bit>,
     /// Which.
@@ -79,7 +81,10 @@ pub struct Endings {
     pub ending_ready: Signal<In, Bit>,
     elapsed: [DFF<Bits<32>>; 2],
     budget: [DFF<Bits<32>>; 2],
+    /// `elapsed` equals `budget`, compared while it was counted.
+    last: [Reg<Bit>; 2],
     used_up: [Reg<Bit>; 2],
+    expires: Reg<Bit>,
     endings: LutFifo<Ended, 2>,
     codes: LutMemory<Bits<8>, 2>,
     offered: Reg<Bit>,
@@ -88,24 +93,27 @@ pub struct Endings {
 impl Logic for Endings {
     #[hdl]
     fn update(&mut self) {
-        regs!(self, clock, reset, offered);
+        regs!(self, clock, reset, offered, expires);
         clocks!(self, clock, reset, endings);
         let thread = self.thread.val();
+        let mut used_up: Bits<2> = bits::<2>(0);
         for i in 0..2 {
-            regs!(self, clock, reset, used_up[i]);
+            regs!(self, clock, reset, used_up[i], last[i]);
             dffs!(self, clock, elapsed[i], budget[i]);
-            if self.runs.val().get_bit(i) {
-                self.elapsed[i].d.next = self.elapsed[i].q.val() + 1;
-                if self.elapsed[i].q.val() == self.budget[i].q.val() {
-                    self.used_up[i].d.next = true;
-                }
-            }
-            if self.started.val() & (thread == (i == 1)) {
-                self.elapsed[i].d.next = bits::<32>(2);
+            let runs = self.runs.val().get_bit(i);
+            let begins = self.started.val() & (thread == (i == 1));
+            let counted = if runs { self.elapsed[i].q.val() + 1 } else { self.elapsed[i].q.val() };
+            self.elapsed[i].d.next = if begins { bits::<32>(2) } else { counted };
+            self.last[i].d.next = !begins & (counted == self.budget[i].q.val());
+            if begins {
                 self.budget[i].d.next = self.watchdog.val();
-                self.used_up[i].d.next = self.no_budget.val();
             }
+            let ended = self.used_up[i].q.val() | (self.last[i].q.val() & runs);
+            used_up = used_up.replace_bit(i, if begins { self.no_budget.val() } else { ended });
+            self.used_up[i].d.next = used_up.get_bit(i);
         }
+        self.expires.d.next = if thread { used_up.get_bit(1) } else { used_up.get_bit(0) };
+        self.expired.next = self.expires.q.val();
         self.spent.next = (self.used_up[1].q.val(), self.used_up[0].q.val()).cat::<2>();
 
         let incident = self.incident.val();

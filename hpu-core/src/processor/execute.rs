@@ -18,7 +18,7 @@ const MISA: u64 = 0x4000_1103;
 /// |---|---|
 /// | issue | in `issued`, `valid`, `a`, `b` of X |
 /// | memory stage | in `sum`: a + immediate |
-/// | operands | out `late` of X; out `first_value` of M1; out `product` of M2 |
+/// | operands | out `late` of X; out `first_value` of M1; out `second_value` of M2 |
 /// | resolve | out `executed`, registers of M1; out `divides`: the divider works on the instruction in M1; in `claims`: it was not dropped |
 /// | threads | out `quotient`, `negate`, `divider_done`, `divider_thread`, `divider_busy`; in `taken`, `cancel` |
 /// | top | in `advance`: X moves to M1; in `number`, `cycle`, `thread`, `retires` |
@@ -57,8 +57,8 @@ pub struct Execute {
     pub executed: Signal<Out, Executed>,
     /// Its result.
     pub first_value: Signal<Out, Bits<32>>,
-    /// Product of the instruction in M2.
-    pub product: Signal<Out, Bits<32>>,
+    /// Result of the instruction in M2, if it is no load.
+    pub second_value: Signal<Out, Bits<32>>,
     /// The divider works on the instruction in M1.
     pub divides: Signal<Out, Bit>,
     /// The division in M1 goes on.
@@ -88,6 +88,10 @@ pub struct Execute {
     fresh: Reg<Bit>,
     moved: DFF<Executed>,
     result: DFF<Bits<32>>,
+    /// M1 holds one for the bit unit.
+    takes_bits: DFF<Bit>,
+    /// M1 holds a multiplication.
+    multiplies: DFF<Bit>,
     /// Instructions: the low half, and its carry on the way to the high one.
     retired: Reg<Bits<32>>,
     retired_carry: Reg<Bit>,
@@ -122,7 +126,7 @@ impl Execute {
             late: Default::default(),
             executed: Default::default(),
             first_value: Default::default(),
-            product: Default::default(),
+            second_value: Default::default(),
             divides: Default::default(),
             claims: Default::default(),
             cancel: Default::default(),
@@ -141,6 +145,8 @@ impl Execute {
             fresh: Default::default(),
             moved: Default::default(),
             result: Default::default(),
+            takes_bits: Default::default(),
+            multiplies: Default::default(),
             retired: Default::default(),
             retired_carry: Default::default(),
             retired_high: Default::default(),
@@ -153,7 +159,7 @@ impl Logic for Execute {
     #[hdl]
     fn update(&mut self) {
         regs!(self, clock, reset, begun, fresh, retired, retired_carry, retired_high);
-        dffs!(self, clock, divider_owner, moved, result);
+        dffs!(self, clock, divider_owner, moved, result, takes_bits, multiplies);
         clocks!(self, clock, reset, divider);
         self.bit_unit.clock.next = self.clock.val();
         self.multiplier.clock.next = self.clock.val();
@@ -212,6 +218,8 @@ impl Logic for Execute {
                 counter
             };
             self.result.d.next = choose_late(!jumps & (issued.kind != Kind::Csr), late, false, rest, rest);
+            self.takes_bits.d.next = issued.kind == Kind::Bits;
+            self.multiplies.d.next = issued.kind == Kind::Mul;
             self.moved.d.next = Executed {
                 kind: issued.kind,
                 rd: issued.rd,
@@ -239,14 +247,16 @@ impl Logic for Execute {
         self.bit_unit.less.next = self.alu.less.val();
         self.bit_unit.less_unsigned.next = self.alu.less_unsigned.val();
         self.bit_unit.control.next = issued.unit;
-        self.first_value.next =
-            if self.moved.q.val().kind == Kind::Bits { self.bit_unit.result.val() } else { self.result.q.val() };
+        let first_value = if self.takes_bits.q.val() { self.bit_unit.result.val() } else { self.result.q.val() };
+        self.first_value.next = first_value;
 
         self.multiplier.advance.next = self.advance.val();
         self.multiplier.a.next = a;
         self.multiplier.b.next = b;
         self.multiplier.funct3.next = funct3;
-        self.product.next = self.multiplier.result.val();
+        self.multiplier.passes.next = !self.multiplies.q.val();
+        self.multiplier.value.next = first_value;
+        self.second_value.next = self.multiplier.result.val();
 
         // The division of an instruction that does not live to claim it is cancelled.
         let starts = self.valid.val() & issued.traits.divides & !self.divider.busy.val();

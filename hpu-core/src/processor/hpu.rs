@@ -432,7 +432,7 @@ impl Logic for Hpu {
         self.execute.taken.next = self.issue.injected.val() & self.threads.inject_quotient.val();
         self.resolve.executed.next = executed;
         self.resolve.arrives.next = self.issue.valid.val() & !flush;
-        self.resolve.expired.next = self.threads.expired.val();
+        self.resolve.expired.next = self.endings.expired.val();
         self.resolve.stalls.next = self.memory.stalls.val();
         self.resolve.faults.next = self.memory.faults.val();
         self.resolve.cause.next = self.memory.cause.val();
@@ -528,7 +528,7 @@ impl Logic for Hpu {
         self.write_back.holds.next = holds;
         self.write_back.ends.next = ends | incident_valid;
         self.write_back.value.next = self.execute.first_value.val();
-        self.write_back.product.next = self.execute.product.val();
+        self.write_back.computed.next = self.execute.second_value.val();
         self.write_back.from.next = self.memory.from.val();
         self.write_back.other_granted.next = self.memory.other_granted.val();
         self.write_back.code_data.next = self.code_data.val();

@@ -1,7 +1,7 @@
 //! From D to X: decoding, waiting, injecting.
 
 use super::alu::{alu_extend, AluControl};
-use super::decode::{traits_of, Decoded, Decoder, Kind};
+use super::decode::{major, traits_of, Decoded, Decoder, Kind};
 use super::stages::Issued;
 use spindle_verilog::prelude::*;
 
@@ -103,7 +103,9 @@ impl Logic for Issue {
 
         let injects = self.started.val() | self.inject.val();
         let empty = !self.occupied.q.val() & !self.first_valid.val();
-        let waits = self.hazard.val() | !self.ready.val() | ((decoded.kind == Kind::Csr) & !empty);
+        // Whatever may read a counter.
+        let counts = (self.word.val().get_bits::<5>(2) == major::SYSTEM) & self.word.val().get_bit(13);
+        let waits = self.hazard.val() | !self.ready.val() | (counts & !empty);
         let goes = self.decoding.val() & !waits & !injects;
         self.hold.next = self.holds.val() | (self.decoding.val() & !goes);
         self.injected.next = self.inject.val() & !self.holds.val() & !self.flush.val();

@@ -8,11 +8,12 @@ use spindle_verilog::prelude::*;
 /// |---|---|
 /// | in `advance` | the pipeline moves: all three stages go on |
 /// | in `a`, `b`, `funct3` | the operands, in the execute stage |
-/// | out `result` | the product's low or high word, two stages later (M2), as long as the pipeline stands |
+/// | in `passes`, `value` | what is in M1 is no product but this value |
+/// | out `result` | the product's low or high word, two stages later (M2), or the value, one stage later; as long as the pipeline stands |
 ///
 /// Execute: four products of half words, each one DSP block with its output register; the high halves have a sign bit each, so that signed
 /// products need no correction. M1: the sum of all partial products but the highest, and the choice of the word. M2: a sum of 32 bits, nothing
-/// behind it, because forwarding comes behind.
+/// behind it, because forwarding comes behind. Every other result goes the same way, as a sum with 0, so that M2 needs no choice between them.
 ///
 /// 134 LUT6 on UltraScale+ and 4 DSP, 11 levels on 7 series (yosys, the block alone).
 #[derive(LogicBlock, Default)]
@@ -27,6 +28,10 @@ pub struct Multiplier {
     pub b: Signal<In, Bits<32>>,
     /// Which product.
     pub funct3: Signal<In, Bits<3>>,
+    /// M1 holds no multiplication,
+    pub passes: Signal<In, Bit>,
+    /// but an instruction with this result.
+    pub value: Signal<In, Bits<32>>,
     /// The word that is wanted.
     pub result: Signal<Out, Bits<32>>,
     low: DFF<Bits<34>>,
@@ -66,7 +71,10 @@ impl Logic for Multiplier {
             let z = bit_cast::<34, 16>(self.low.q.val().get_bits::<16>(16));
             let carries = (x & y) | (x & z) | (y & z);
             let sum = (x ^ y ^ z) + (carries.get_bits::<33>(0), false).cat::<34>();
-            if self.wants_high.q.val() {
+            if self.passes.val() {
+                self.first.d.next = self.value.val();
+                self.second.d.next = bits::<32>(0);
+            } else if self.wants_high.q.val() {
                 self.first.d.next = self.high.q.val().get_bits::<32>(0);
                 self.second.d.next = sext::<32, 18>(sum.get_bits::<18>(16));
             } else {

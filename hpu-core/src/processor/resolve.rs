@@ -16,7 +16,8 @@ const CODE_TOP: u64 = 0x1000_0000 >> 17;
 /// | memory stage | out `live`, `acts`; in `stalls`, `faults`, `cause`, `leaves_long`, `again`, `issuing` |
 /// | command port | in `done`, `refused`, `full`; out `replied` |
 /// | store buffer, remote tracker | in `quiet`: all stores of the thread have arrived |
-/// | threads | in `expired`; out `returns`, `passes`, `next`, `incident_valid`, `incident` |
+/// | endings | in `expired` |
+/// | threads | out `returns`, `passes`, `next`, `incident_valid`, `incident` |
 /// | fetch | out `redirect`, `next`; predictor update |
 /// | issue | in `arrives`; out `valid`; `holds`: M1 keeps its instruction, X stays |
 /// | counters | out `retires` |

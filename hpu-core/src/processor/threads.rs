@@ -10,7 +10,7 @@ use spindle_verilog::prelude::*;
 /// | neighbour | ports |
 /// |---|---|
 /// | launches | in `waiting`; out `start`, `started` |
-/// | M1 | in `returns`; in `passes`, `passes_to`; in `incident_valid`, `incident`; out `expired` |
+/// | M1 | in `returns`; in `passes`, `passes_to`; in `incident_valid`, `incident` |
 /// | remote unit | in `answer`, `answer_valid`; in `owed`; out `forgets`: the answer of a thread will find nobody |
 /// | divider | in `divider_done`, `divider_thread`, `divider_busy`; out `cancel` |
 /// | command port | in `port_full`, `port_pending` |
@@ -95,8 +95,6 @@ pub struct Threads {
     pub runs: Signal<Out, Bits<2>>,
     /// Threads with a handler.
     pub alive: Signal<Out, Bits<2>>,
-    /// The next instruction of the current thread faults.
-    pub expired: Signal<Out, Bit>,
     /// Threads that do not want their answer any more.
     pub forgets: Signal<Out, Bits<2>>,
     /// The divider works for nobody.
@@ -165,7 +163,6 @@ impl Logic for Threads {
         let blocked = if thread { self.blocked[1].q.val() } else { self.blocked[0].q.val() };
         let other_blocked = if thread { self.blocked[0].q.val() } else { self.blocked[1].q.val() };
         let expects = if thread { self.expects[1].q.val() } else { self.expects[0].q.val() };
-        let spent = if thread { self.spent.val().get_bit(1) } else { self.spent.val().get_bit(0) };
         let quotient =
             if thread { self.waits[1].q.val() == Wait::Quotient } else { self.waits[0].q.val() == Wait::Quotient };
 
@@ -246,7 +243,6 @@ impl Logic for Threads {
         self.ready.next = here & !blocked & !expects;
         self.ends.next = ends;
         self.faults.next = faults;
-        self.expired.next = spent;
         self.alive.next = (self.has_handler[1].q.val(), self.has_handler[0].q.val()).cat::<2>();
         let second_runs = self.has_handler[1].q.val() & (thread | self.blocked[1].q.val());
         let first_runs = self.has_handler[0].q.val() & (!thread | self.blocked[0].q.val());

@@ -12,7 +12,7 @@ use spindle_verilog::prelude::*;
 /// |---|---|
 /// | endings | out `lands`, `lands_bank`; in `bank` of the current thread |
 /// | issue, resolve | in `issued`, `writes` of X; in `executed`, `live`, `holds` of M1; in `flush`; in `ends`: nothing of an ended handler is written |
-/// | execute | in `value`, `product` |
+/// | execute | in `value` of M1, `computed` of M2 |
 /// | memory stage | in `from`, `other_granted` |
 /// | L1, instruction memory, command port | in `l1_data`, `code_data`, `port_data` of the load in M2 |
 /// | operands | out `first`, `second`, `third`, `third_thread` |
@@ -43,8 +43,8 @@ pub struct WriteBack {
     pub ends: Signal<In, Bit>,
     /// Result of M1.
     pub value: Signal<In, Bits<32>>,
-    /// Product in M2.
-    pub product: Signal<In, Bits<32>>,
+    /// Result of M2, if it is no load.
+    pub computed: Signal<In, Bits<32>>,
     /// Where the load in M1 reads.
     pub from: Signal<In, Target>,
     /// The half that it does not begin in was granted, alone.
@@ -76,10 +76,9 @@ pub struct WriteBack {
     second_rd: DFF<Bits<5>>,
     second_thread: DFF<Bit>,
     second_bank: DFF<Bits<2>>,
-    second_value: DFF<Bits<32>>,
     second_loads: Reg<Bit>,
-    second_multiplies: DFF<Bit>,
-    second_from: DFF<Target>,
+    /// Where the word comes from: 0 and 1 = L1, even and odd, 2 = code, 3 = command port.
+    second_from: DFF<Bits<2>>,
     second_offset: DFF<Bits<3>>,
     second_funct3: DFF<Bits<3>>,
     second_narrow: DFF<Bit>,
@@ -120,8 +119,6 @@ impl Logic for WriteBack {
             second_rd,
             second_thread,
             second_bank,
-            second_value,
-            second_multiplies,
             second_from,
             second_offset,
             second_funct3,
@@ -159,27 +156,21 @@ impl Logic for WriteBack {
         self.second_rd.d.next = executed.rd;
         self.second_thread.d.next = self.thread.val();
         self.second_bank.d.next = self.bank.val();
-        self.second_value.d.next = self.value.val();
-        self.second_multiplies.d.next = executed.kind == Kind::Mul;
-        self.second_from.d.next = self.from.val();
+        // Code, command port, odd or even word.
+        let elsewhere = (self.from.val() == Target::Code) | (self.from.val() == Target::Command);
+        let which = if elsewhere { self.from.val() == Target::Command } else { executed.sum.get_bit(2) };
+        self.second_from.d.next = (elsewhere, which).cat::<2>();
         self.second_offset.d.next = executed.sum.get_bits::<3>(0);
         self.second_funct3.d.next = executed.funct3;
         self.second_narrow.d.next = loads & (!executed.funct3.get_bit(1) | executed.sum.get_bits::<2>(0).any());
         let odd = self.second_offset.q.val().get_bit(2);
-        let word = match self.second_from.q.val() {
-            Target::Code => self.code_data.val(),
-            Target::Command => self.port_data.val(),
-            _ => {
-                if odd {
-                    self.l1_data[1].val()
-                } else {
-                    self.l1_data[0].val()
-                }
-            }
+        let word = match self.second_from.q.val().index() {
+            0 => self.l1_data[0].val(),
+            1 => self.l1_data[1].val(),
+            2 => self.code_data.val(),
+            _ => self.port_data.val(),
         };
-        // The product comes last.
-        let others = if self.second_loads.q.val() { word } else { self.second_value.q.val() };
-        let second_value = if self.second_multiplies.q.val() { self.product.val() } else { others };
+        let second_value = if self.second_loads.q.val() { word } else { self.computed.val() };
         self.second.next = Producer {
             writes: self.second_writes.q.val(),
             ready: !self.second_narrow.q.val(),

@@ -12,8 +12,8 @@ pub const PICK_OTHER: u64 = 2;
 /// `pick`: a < b; needs `invert`.
 pub const PICK_LESS: u64 = 3;
 
-/// `logic`: the shifter's result.
-pub const LOGIC_SHIFT: u64 = 0;
+/// `logic`: nothing.
+pub const LOGIC_NONE: u64 = 0;
 /// `logic`: a & q, where q is b or one bit at b, inverted if `invert_b`.
 pub const LOGIC_AND: u64 = 1;
 /// `logic`: a | q.
@@ -21,14 +21,14 @@ pub const LOGIC_OR: u64 = 2;
 /// `logic`: a ^ q.
 pub const LOGIC_XOR: u64 = 3;
 
-/// `fill`: zeros.
-pub const FILL_ZERO: u64 = 0;
-/// `fill`: the sign of a.
-pub const FILL_WORD: u64 = 1;
-/// `fill`: the sign of its low half.
-pub const FILL_HALF: u64 = 2;
-/// `fill`: the sign of its low byte.
-pub const FILL_BYTE: u64 = 3;
+/// `arrange`: nothing.
+pub const ARRANGE_NONE: u64 = 0;
+/// `arrange`: the low half of a, or with `narrow` its low byte, extended.
+pub const ARRANGE_EXTEND: u64 = 1;
+/// `arrange`: the bytes of a in reverse order.
+pub const ARRANGE_REVERSE: u64 = 2;
+/// `arrange`: ones in the bytes of a that are not zero.
+pub const ARRANGE_OR: u64 = 3;
 
 /// What the ALU does: registered with the operands. The default is a + b.
 #[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
@@ -47,22 +47,22 @@ pub struct AluControl {
     pub invert_b: Bit,
     /// It is one bit, the one that b names; needs `left`.
     pub one_hot: Bit,
+    /// The shifter's result counts, but not the bits that came around.
+    pub shift: Bit,
+    /// Those as well: rotation.
+    pub keep: Bit,
+    /// Only its bit 0 counts.
+    pub single: Bit,
+    /// The bits that came around become the sign.
+    pub arithmetic: Bit,
     /// Left shift.
     pub left: Bit,
-    /// Rotation: nothing is masked; with `arrange`: a as it is.
-    pub keep: Bit,
-    /// Only bit 0 of the shifted value counts.
-    pub single: Bit,
-    /// What masked bits become, one of `FILL_*`.
-    pub fill: Bits<2>,
-    /// In place of `logic`: a, its upper half replaced by `fill` unless `keep`.
-    pub arrange: Bit,
-    /// With `arrange`: byte 1 is replaced, too.
+    /// The bytes of a in another arrangement, one of `ARRANGE_*`.
+    pub arrange: Bits<2>,
+    /// See `ARRANGE_EXTEND`.
     pub narrow: Bit,
-    /// With `arrange`: the bytes of a in reverse order.
-    pub reverse: Bit,
-    /// With `arrange`: ones in the bytes of a that are not zero.
-    pub or_bytes: Bit,
+    /// The extension is one of a number with a sign.
+    pub signed: Bit,
 }
 
 /// A result of which the sum has not come in yet.
@@ -95,18 +95,16 @@ pub fn choose_late(takes: Bit, late: LateResult, takes_second: Bit, second: Bits
     (picked.get_bits::<31>(1), bit_0).cat::<32>()
 }
 
-/// The control that extends operand a from 1, 2 or 4 bytes.
+/// The control that extends operand a from 1, 2 or 4 bytes; operand b is 0.
 #[hdl_fn]
 pub fn alu_extend(size_less_one: Bits<2>, unsigned: Bit) -> AluControl {
-    let half = size_less_one == 1;
+    let narrow = !size_less_one.any();
     let word = size_less_one.get_bit(1);
-    let sign = if half { bits::<2>(FILL_HALF) } else { bits::<2>(FILL_BYTE) };
     AluControl {
-        pick: bits::<2>(PICK_OTHER),
-        arrange: true,
-        keep: word,
-        narrow: !size_less_one.any(),
-        fill: if unsigned { bits::<2>(FILL_ZERO) } else { sign },
+        pick: if word { bits::<2>(PICK_SUM) } else { bits::<2>(PICK_OTHER) },
+        arrange: if word { bits::<2>(ARRANGE_NONE) } else { bits::<2>(ARRANGE_EXTEND) },
+        narrow: narrow,
+        signed: !unsigned,
         ..Default::default()
     }
 }
@@ -149,7 +147,7 @@ pub struct Alu {
     /// a < b, unsigned.
     pub less_unsigned: Signal<Out, Bit>,
     mask: Signal<Local, Bits<32>>,
-    wanted: Signal<Local, Bits<32>>,
+    arranged: Signal<Local, Bits<32>>,
     other: Signal<Local, Bits<32>>,
 }
 
@@ -229,50 +227,44 @@ impl Logic for Alu {
 
         let mask = shift_mask(n, control.left);
         self.mask.next = mask;
-        let sign = match control.fill.to_u64() {
-            FILL_ZERO => false,
-            FILL_WORD => a.get_bit(31),
-            FILL_HALF => a.get_bit(15),
-            _ => a.get_bit(7),
-        };
-        let fill = repeat::<32>(sign);
-        let kept = self.mask.val() | repeat::<32>(control.keep);
-        let arranged = if control.reverse {
-            (a.get_bits::<8>(0), a.get_bits::<8>(8), a.get_bits::<8>(16), a.get_bits::<8>(24)).cat::<32>()
-        } else if control.or_bytes {
-            or_bytes(a)
-        } else {
-            (
-                if control.keep { a.get_bits::<16>(16) } else { fill.get_bits::<16>(0) },
-                if control.narrow { fill.get_bits::<8>(0) } else { a.get_bits::<8>(8) },
-                a.get_bits::<8>(0),
-            )
-                .cat::<32>()
-        };
+        let masked = self.mask.val();
 
         // Bitwise operations; the mask of a left shift ends at the bit that b names.
-        let above = (mask.get_bits::<31>(0), bits::<1>(0)).cat::<32>();
-        let second = if control.one_hot { mask & !above } else { b } ^ repeat::<32>(control.invert_b);
-        // Of a comparison everything but the sum is ready early, too.
-        let compares = control.pick == PICK_LESS;
-        let by_sign = differ & (if control.unsigned { b.get_bit(31) } else { a.get_bit(31) });
-        let shifts = !compares & !control.arrange & (control.logic == LOGIC_SHIFT);
-        let beside = match control.logic.to_u64() {
-            LOGIC_SHIFT => fill & !kept,
+        let above = (masked.get_bits::<31>(0), bits::<1>(0)).cat::<32>();
+        let second = if control.one_hot { masked & !above } else { b } ^ repeat::<32>(control.invert_b);
+        let bitwise = match control.logic.to_u64() {
+            LOGIC_NONE => bits::<32>(0),
             LOGIC_AND => a & second,
             LOGIC_OR => a | second,
             _ => a ^ second,
         };
-        self.other.next = if compares {
-            (bits::<31>(0), by_sign).cat::<32>()
-        } else if control.arrange {
-            arranged
-        } else {
-            beside
+
+        // Bytes.
+        let sign = control.signed & (if control.narrow { a.get_bit(7) } else { a.get_bit(15) });
+        self.arranged.next = match control.arrange.to_u64() {
+            ARRANGE_NONE => bits::<32>(0),
+            ARRANGE_EXTEND => (
+                repeat::<16>(sign),
+                if control.narrow { repeat::<8>(sign) } else { a.get_bits::<8>(8) },
+                a.get_bits::<8>(0),
+            )
+                .cat::<32>(),
+            ARRANGE_REVERSE => {
+                (a.get_bits::<8>(0), a.get_bits::<8>(8), a.get_bits::<8>(16), a.get_bits::<8>(24)).cat::<32>()
+            }
+            _ => or_bytes(a),
         };
-        // The rotator comes late, and everything else is or-ed to it.
-        self.wanted.next = kept & (repeat::<31>(shifts & !control.single), shifts).cat::<32>();
-        let early = (turned & self.wanted.val()) | self.other.val();
+
+        // Of a comparison everything but the sum is ready early, too.
+        let compares = control.pick == PICK_LESS;
+        let by_sign = compares & differ & (if control.unsigned { b.get_bit(31) } else { a.get_bit(31) });
+        self.other.next = bitwise | self.arranged.val() | (bits::<31>(0), by_sign).cat::<32>();
+
+        // The rotator comes late. All that is not wanted is 0, so that one LUT of six inputs joins it.
+        let whole = repeat::<32>(control.keep);
+        let shifts = (repeat::<31>(control.shift), control.shift | control.single).cat::<32>();
+        let fill = repeat::<32>(control.arithmetic & a.get_bit(31));
+        let early = (turned & ((masked & shifts) | whole)) | (fill & !masked) | self.other.val();
         let late = LateResult {
             adds: !control.pick.get_bit(1),
             inverts: control.pick.get_bit(0),

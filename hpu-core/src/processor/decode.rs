@@ -324,9 +324,9 @@ fn arithmetic(word: Bits<32>, register: Bit) -> AluControl {
     let rev8 = (f3 == 5) & set & other & single;
     let bext = (f3 == 5) & !set & other & single;
     let half = word.get_bit(20);
+    let plain = shifts & !single & !sext;
     // The bit unit takes the ALU's comparison for MIN and MAX; what else has bit 27 does not use the adder.
     let compares = compare | (register & single);
-    let arithmetic_right = (f3 == 5) & other & !set & !single;
     AluControl {
         shift_add: if shift_add { f3.get_bits::<2>(1) } else { bits::<2>(0) },
         invert: subtract | compares,
@@ -345,10 +345,10 @@ fn arithmetic(word: Bits<32>, register: Bit) -> AluControl {
                 // BCLR = 1: and, BSET = 2: or, BINV = 3: exclusive or.
                 (set, other).cat::<2>()
             } else {
-                bits::<2>(LOGIC_SHIFT)
+                bits::<2>(LOGIC_NONE)
             }
-        } else if zext_h {
-            bits::<2>(LOGIC_SHIFT)
+        } else if zext_h | compare {
+            bits::<2>(LOGIC_NONE)
         } else {
             match f3.get_bits::<2>(0).index() {
                 2 => bits::<2>(LOGIC_OR),
@@ -358,14 +358,22 @@ fn arithmetic(word: Bits<32>, register: Bit) -> AluControl {
         },
         invert_b: if shifts { !set } else { register & other },
         one_hot: one_bit,
-        left: (f3 == 1) & !sext,
-        keep: shifts & set & other & !sext,
+        shift: plain & !set,
+        keep: plain & set,
         single: bext,
-        arrange: zext_h | sext | orc_b | rev8,
+        arithmetic: plain & !set & other,
+        left: f3 == 1,
+        arrange: if zext_h | sext {
+            bits::<2>(ARRANGE_EXTEND)
+        } else if rev8 {
+            bits::<2>(ARRANGE_REVERSE)
+        } else if orc_b {
+            bits::<2>(ARRANGE_OR)
+        } else {
+            bits::<2>(ARRANGE_NONE)
+        },
         narrow: sext & !half,
-        reverse: rev8,
-        fill: if sext { (bits::<1>(1), !half).cat::<2>() } else { (bits::<1>(0), arithmetic_right).cat::<2>() },
-        or_bytes: orc_b,
+        signed: sext,
     }
 }
 

@@ -29,8 +29,8 @@ pub struct Ended {
 /// | store buffer | in `drains`: stores of a thread's ended handler are under way |
 /// | cluster | out `ending`, `ending_valid` / in `ending_ready` |
 ///
-/// The cycle of the first fetch is the first that is counted; one that returns in cycle `n` needs a budget of `n`. From cycle `watchdog + 1` on `spent`
-/// is high; if that is before the fourth, in which the first instruction is in M1, already from the second on. An ending waits until the stores of its handler have arrived. There are four banks, so there is always room for an ending.
+/// The cycle of the first fetch is the first that is counted; one that returns in cycle `n` needs a budget of `n`. From cycle `watchdog + 1` on, but
+/// not before the second, `spent` is high: no instruction is in M1 before the fourth. An ending waits until the stores of its handler have arrived. There are four banks, so there is always room for an ending.
 ///
 /// The low byte of each a0 that is written is kept by bank: that of a return stands there when its ending is offered, two cycles later at the earliest.
 #[derive(LogicBlock, Default)]
@@ -43,7 +43,7 @@ pub struct Endings {
     pub started: Signal<In, Bit>,
     /// Its budget.
     pub watchdog: Signal<In, Bits<32>>,
-    /// The budget is less than 4.
+    /// The budget is 0 or 1.
     pub no_budget: Signal<In, Bit>,
     /// The current thread.
     pub thread: Signal<In, Bit>,
@@ -81,8 +81,6 @@ pub struct Endings {
     pub ending_ready: Signal<In, Bit>,
     elapsed: [DFF<Bits<32>>; 2],
     budget: [DFF<Bits<32>>; 2],
-    /// `elapsed` equals `budget`, compared while it was counted.
-    last: [Reg<Bit>; 2],
     used_up: [Reg<Bit>; 2],
     expires: Reg<Bit>,
     endings: LutFifo<Ended, 2>,
@@ -98,17 +96,17 @@ impl Logic for Endings {
         let thread = self.thread.val();
         let mut used_up: Bits<2> = bits::<2>(0);
         for i in 0..2 {
-            regs!(self, clock, reset, used_up[i], last[i]);
+            regs!(self, clock, reset, used_up[i]);
             dffs!(self, clock, elapsed[i], budget[i]);
             let runs = self.runs.val().get_bit(i);
             let begins = self.started.val() & (thread == (i == 1));
-            let counted = if runs { self.elapsed[i].q.val() + 1 } else { self.elapsed[i].q.val() };
-            self.elapsed[i].d.next = if begins { bits::<32>(2) } else { counted };
-            self.last[i].d.next = !begins & (counted == self.budget[i].q.val());
             if begins {
+                self.elapsed[i].d.next = bits::<32>(2);
                 self.budget[i].d.next = self.watchdog.val();
+            } else if runs {
+                self.elapsed[i].d.next = self.elapsed[i].q.val() + 1;
             }
-            let ended = self.used_up[i].q.val() | (self.last[i].q.val() & runs);
+            let ended = self.used_up[i].q.val() | (runs & (self.elapsed[i].q.val() == self.budget[i].q.val()));
             used_up = used_up.replace_bit(i, if begins { self.no_budget.val() } else { ended });
             self.used_up[i].d.next = used_up.get_bit(i);
         }

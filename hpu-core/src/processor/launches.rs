@@ -37,7 +37,7 @@ pub struct Launches {
     pub waiting: Signal<Out, Bit>,
     /// It, or in the cycle after its start the one that was started.
     pub launched: Signal<Out, Launch>,
-    /// Its budget is less than 4.
+    /// Its budget is 0 or 1.
     pub no_budget: Signal<Out, Bit>,
     /// Its entry.
     pub entry_pc: Signal<Out, Bits<17>>,
@@ -134,7 +134,7 @@ impl Logic for Launches {
         self.bank_of.next = (self.banks[1].q.val(), self.banks[0].q.val()).cat::<4>();
         self.waiting.next = self.full.q.val();
         self.launched.next = launch;
-        self.no_budget.next = !launch.watchdog.get_bits::<30>(2).any();
+        self.no_budget.next = !launch.watchdog.get_bits::<31>(1).any();
         // An entry outside the code region becomes a misaligned one: it faults.
         let stray = launch.entry.get_bits::<15>(17) != 0x0800;
         self.entry_pc.next = (launch.entry.get_bits::<16>(2), launch.entry.get_bit(1) | stray).cat::<17>();

@@ -125,7 +125,8 @@ impl Logic for Resolve {
         // A return is neither injected nor a write of ISSUE.
         self.returns.next = live & exits & !self.expired.val();
         self.update.next = acts & !exits & (traits.jumps | traits.branches | executed.predicted);
-        self.passes.next = acts & traits.plain;
+        // Nor is what may give way to the other thread.
+        self.passes.next = live & traits.plain & !self.expired.val();
 
         // What happens in the next cycle.
         self.reply_done.d.next = self.done.val();

@@ -156,23 +156,25 @@ impl Logic for StoreBuffer {
         let in_l1 = may_leave & (head.target == Target::L1) & !head.remote;
         let wants_even = head.even_strobe.any() & !self.done[0].q.val();
         let wants_odd = head.odd_strobe.any() & !self.done[1].q.val();
-        self.valid[0].next = in_l1 & wants_even & self.may_use.val();
-        self.valid[1].next = in_l1 & wants_odd & self.may_use.val();
-        let even_done = !wants_even | (self.may_use.val() & self.grant[0].val());
-        let odd_done = !wants_odd | (self.may_use.val() & self.grant[1].val());
+        let may_use = self.may_use.val();
+        self.valid[0].next = in_l1 & wants_even & may_use;
+        self.valid[1].next = in_l1 & wants_odd & may_use;
+        let even_taken = !wants_even | self.grant[0].val();
+        let odd_taken = !wants_odd | self.grant[1].val();
         self.remote_valid.next = may_leave & head.remote;
         self.port_write.next = may_leave & (head.target == Target::Command);
         let leaves = may_leave
             & (if head.remote {
                 self.remote_ready.val()
             } else if head.target == Target::L1 {
-                even_done & odd_done
+                // Something is still wanted, so it takes the ports to leave; whether they are free comes late.
+                may_use & even_taken & odd_taken
             } else {
                 true
             });
         if in_l1 {
-            self.done[0].d.next = even_done & !leaves;
-            self.done[1].d.next = odd_done & !leaves;
+            self.done[0].d.next = (!wants_even | (may_use & even_taken)) & !leaves;
+            self.done[1].d.next = (!wants_odd | (may_use & odd_taken)) & !leaves;
         }
         // Patience is lost for accesses of L1 alone.
         self.urgent.next = self.patience.q.val().all();

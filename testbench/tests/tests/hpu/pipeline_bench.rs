@@ -355,7 +355,7 @@ impl Bench {
             self.take_remote(now);
         }
         let access = self.get("port");
-        let (at, data) = (access >> 3 & 7, (access >> 6) as u32);
+        let (at, data) = (access >> 3 & 15, (access >> 7) as u32);
         assert!(!self.is_set("port_write") || !self.is_set("port_read"));
         if self.is_set("port_write") {
             self.writes.push((at, data, now));

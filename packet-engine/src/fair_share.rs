@@ -15,7 +15,7 @@
 //! | in `backlog`, `lacking`, `served` | dispatch: contexts that wait; some could go and none of them is funded; one that is funded could |
 //! | out `funded` | dispatch |
 //!
-//! One charge and one correction per cycle. A charge shows in `funded` 6 cycles later, a correction 7. A cost counts up to 2^18 - 1 cycles.
+//! One charge and one correction per cycle. A charge shows in `funded` 7 cycles later, a correction 8. A cost counts up to 2^18 - 1 cycles.
 //! The balance is the sum of two memories, one for each kind of change, so that both can change in one cycle; only the sum has a meaning.
 //! After reset the balances are cleared, which takes 16 cycles; tasks come later.
 
@@ -28,7 +28,7 @@ const QUANTUM_SHIFT: usize = 12;
 /// It is doubled so often at most.
 const DOUBLINGS: u64 = 4;
 /// Cycles from a gift to its effect on `funded`.
-const SETTLES: u64 = 4;
+const SETTLES: u64 = 5;
 
 /// A change of a context's balance.
 #[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
@@ -106,7 +106,7 @@ pub struct FairShare {
     ending: [Reg<Bit>; 2],
     ending_context: [DFF<Bits<4>>; 2],
     ending_cost: [DFF<Bits<18>>; 2],
-    /// A charge and a correction, step by step: alone, of different contexts, with a gift.
+    /// A charge and a correction, step by step: alone, of different contexts, beside a gift, with it.
     raw_charge: DFF<Change>,
     raw_charge_valid: Reg<Bit>,
     raw_correction: DFF<Change>,
@@ -115,6 +115,11 @@ pub struct FairShare {
     own_charge_valid: Reg<Bit>,
     own_correction: DFF<Change>,
     own_correction_valid: Reg<Bit>,
+    with_gift: DFF<Change>,
+    with_gift_valid: Reg<Bit>,
+    beside_gift: DFF<Change>,
+    beside_gift_valid: Reg<Bit>,
+    gift: DFF<Bits<26>>,
     full_charge: DFF<Change>,
     full_charge_valid: Reg<Bit>,
     full_correction: DFF<Change>,
@@ -129,6 +134,8 @@ pub struct FairShare {
     funded_now: Reg<Bits<16>>,
     /// Contexts that a gift is on its way to.
     due: Reg<Bits<16>>,
+    /// The first of them, a cycle late when a round begins.
+    next_due: DFF<Bits<4>>,
     settling: Reg<Bits<3>>,
     doublings: Reg<Bits<3>>,
     /// The last round of gifts funded somebody.
@@ -177,6 +184,11 @@ impl FairShare {
             own_charge_valid: Default::default(),
             own_correction: Default::default(),
             own_correction_valid: Default::default(),
+            with_gift: Default::default(),
+            with_gift_valid: Default::default(),
+            beside_gift: Default::default(),
+            beside_gift_valid: Default::default(),
+            gift: Default::default(),
             full_charge: Default::default(),
             full_charge_valid: Default::default(),
             full_correction: Default::default(),
@@ -189,6 +201,7 @@ impl FairShare {
             correction_done: Default::default(),
             funded_now: Reg::new(bits(0xFFFF)),
             due: Default::default(),
+            next_due: Default::default(),
             settling: Default::default(),
             doublings: Default::default(),
             helped: Default::default(),
@@ -203,6 +216,8 @@ impl Logic for FairShare {
         regs!(self, clock, reset, own_correction_valid, full_charge_valid, full_correction_valid, charge_done);
         regs!(self, clock, reset, correction_done, funded_now, due, settling, doublings, helped);
         dffs!(self, clock, charged_context, raw_charge, raw_correction, own_charge, own_correction);
+        regs!(self, clock, reset, with_gift_valid, beside_gift_valid);
+        dffs!(self, clock, with_gift, beside_gift, gift, next_due);
         dffs!(self, clock, full_charge, full_correction, charge_of, correction_of);
         for i in 0..2 {
             regs!(self, clock, reset, ending[i]);
@@ -265,14 +280,8 @@ impl Logic for FairShare {
         // Step 3: a gift comes with the charge of its context, or alone, unless the context is being corrected.
         let own = self.own_charge.q.val();
         let due = self.due.q.val();
-        let mut first_due: Bits<4> = bits::<4>(0);
-        for c in 0..16 {
-            if due.get_bit(15 - c) {
-                first_due = bits::<4>(15 - c as u64);
-            }
-        }
         let charges = self.own_charge_valid.q.val();
-        let whose = if charges { own.context } else { first_due };
+        let whose = if charges { own.context } else { self.next_due.q.val() };
         let corrects = self.own_correction_valid.q.val() & (self.own_correction.q.val().context == whose);
         let gives = due.get_bit(whose.index()) & !corrects;
         self.weights.clock.next = self.clock.val();
@@ -286,13 +295,20 @@ impl Logic for FairShare {
         } else {
             bits::<26>(0)
         };
-        self.full_charge_valid.d.next = charges | gives;
-        self.full_charge.d.next =
-            Change { context: whose, amount: gift + if charges { own.amount } else { bits::<26>(0) } };
-        self.full_correction_valid.d.next = self.own_correction_valid.q.val();
-        self.full_correction.d.next = self.own_correction.q.val();
+        self.gift.d.next = gift;
+        self.with_gift_valid.d.next = charges | gives;
+        self.with_gift.d.next = Change { context: whose, amount: if charges { own.amount } else { bits::<26>(0) } };
+        self.beside_gift_valid.d.next = self.own_correction_valid.q.val();
+        self.beside_gift.d.next = self.own_correction.q.val();
 
-        // Step 4: the memories. A charge and a correction are of different contexts here.
+        // Step 4: their sum.
+        let with_gift = self.with_gift.q.val();
+        self.full_charge_valid.d.next = self.with_gift_valid.q.val();
+        self.full_charge.d.next = Change { context: with_gift.context, amount: self.gift.q.val() + with_gift.amount };
+        self.full_correction_valid.d.next = self.beside_gift_valid.q.val();
+        self.full_correction.d.next = self.beside_gift.q.val();
+
+        // Step 5: the memories. A charge and a correction are of different contexts here.
         let charge = self.full_charge.q.val();
         let correction = self.full_correction.q.val();
         self.given.clock.next = self.clock.val();
@@ -318,7 +334,7 @@ impl Logic for FairShare {
         self.correction_sum[0].d.next = corrected;
         self.correction_sum[1].d.next = self.given.read_data[1].val();
 
-        // Step 5: the signs of the balances.
+        // Step 6: the signs of the balances.
         let charge_balance = self.charge_sum[0].q.val() + self.charge_sum[1].q.val();
         let correction_balance = self.correction_sum[0].q.val() + self.correction_sum[1].q.val();
         let mut funded: Bits<16> = self.funded_now.q.val();
@@ -336,6 +352,14 @@ impl Logic for FairShare {
         // Rounds of gifts: the next one when the effect of the last is known.
         let settled = !due.any() & !self.settling.q.val().any();
         let begins = self.lacking.val() & settled;
+        let still_due = if gives { due & !(bits::<16>(1) << whose) } else { due };
+        let mut next_due: Bits<4> = bits::<4>(0);
+        for c in 0..16 {
+            if still_due.get_bit(15 - c) {
+                next_due = bits::<4>(15 - c as u64);
+            }
+        }
+        self.next_due.d.next = next_due;
         if begins {
             self.due.d.next = self.backlog.val() & !self.funded_now.q.val();
             self.helped.d.next = false;
@@ -345,9 +369,7 @@ impl Logic for FairShare {
                 self.doublings.d.next = self.doublings.q.val() + 1;
             }
         } else {
-            if gives {
-                self.due.d.next = due & !(bits::<16>(1) << whose);
-            }
+            self.due.d.next = still_due;
             if self.served.val() {
                 self.helped.d.next = true;
             }

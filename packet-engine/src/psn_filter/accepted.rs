@@ -14,6 +14,7 @@
 //! lap can only be held once the new base is known, and accepted after that. A row before the base's is found to be full again, which says
 //! the same; one that the base has come to meanwhile will be looked at behind it.
 
+use crate::header_matcher::types::lowest;
 use spindle_blocks::ram::{LutMemory, RamStyle, SdpMemory};
 use spindle_verilog::prelude::*;
 
@@ -73,11 +74,11 @@ pub struct AcceptedNumbers {
     again: Reg<Bit>,
     last_row: DFF<Bits<64>>,
     base_seen: DFF<Bits<32>>,
-    // 2: the row's first number that has not been accepted is known, and the base moves.
+    // 2: the base moves to the first number that has not been accepted.
     finding: Reg<Bit>,
     find: DFF<AcceptedOp>,
-    full: DFF<Bit>,
-    offset: DFF<Bits<6>>,
+    /// Its numbers that have not been accepted, from the base on.
+    ahead: DFF<Bits<64>>,
     bit_out: DFF<Bit>,
     base_row: DFF<Bits<26>>,
     /// The base is in the row.
@@ -109,8 +110,7 @@ impl AcceptedNumbers {
             base_seen: Default::default(),
             finding: Default::default(),
             find: Default::default(),
-            full: Default::default(),
-            offset: Default::default(),
+            ahead: Default::default(),
             bit_out: Default::default(),
             base_row: Default::default(),
             here: Default::default(),
@@ -123,7 +123,7 @@ impl Logic for AcceptedNumbers {
     fn update(&mut self) {
         regs!(self, clock, reset, advancing, changing, again, finding);
         dffs!(self, clock, advance, change, last_row, base_seen);
-        dffs!(self, clock, find, full, offset, bit_out, base_row, here);
+        dffs!(self, clock, find, ahead, bit_out, base_row, here);
         self.rows.clock.next = self.clock.val();
         self.bases.clock.next = self.clock.val();
 
@@ -142,7 +142,7 @@ impl Logic for AcceptedNumbers {
         self.bases.read_address.next = op.peer;
         self.base_seen.d.next = self.bases.read_data.val();
 
-        // 1: change it, and find its first number that has not been accepted: whose bit is that of the lap.
+        // 1: change it, and find its numbers that have not been accepted: those whose bit is that of the lap.
         let old = if self.again.q.val() { self.last_row.q.val() } else { self.rows.read_data.val() };
         let lap = change.row.get_bit(4);
         let marks = change.kind == ACCEPTED_MARK;
@@ -158,16 +158,9 @@ impl Logic for AcceptedNumbers {
         let passed = self.base_seen.q.val().get_bits::<6>(0) & repeat::<6>(here);
         let open = row ^ repeat::<64>(!lap);
         let ahead = open & (repeat::<64>(true) << passed);
-        let mut offset: Bits<6> = bits::<6>(0);
-        for i in 0..64 {
-            if ahead.get_bit(63 - i) {
-                offset = bits::<6>((63 - i) as u64);
-            }
-        }
         self.finding.d.next = self.changing.q.val() & (change.kind != ACCEPTED_READ);
         self.find.d.next = change;
-        self.full.d.next = !ahead.any();
-        self.offset.d.next = offset;
+        self.ahead.d.next = ahead;
         self.bit_out.d.next = !open.get_bit(change.index.index());
         self.was_accepted.next = self.bit_out.q.val();
 
@@ -176,7 +169,19 @@ impl Logic for AcceptedNumbers {
 
         // 2: move the base.
         let find = self.find.q.val();
-        let full = self.full.q.val();
+        let ahead = self.ahead.q.val();
+        let full = !ahead.any();
+        let mut groups: Bits<8> = bits::<8>(0);
+        for g in 0..8 {
+            groups = groups.replace_bit(g, ahead.get_bits::<8>(8 * g).any());
+        }
+        let group = lowest(groups);
+        let mut place_in_group: Bits<3> = bits::<3>(0);
+        for g in 0..8 {
+            let place = number_of(lowest(ahead.get_bits::<8>(8 * g)));
+            place_in_group = place_in_group | (place & repeat::<3>(group.get_bit(g)));
+        }
+        let offset = (number_of(group), place_in_group).cat::<6>();
         let first = (find.kind == ACCEPTED_CLEAR) & !find.row.any();
         let mut new_row: Bits<26> = self.base_row.q.val();
         if first {
@@ -184,7 +189,7 @@ impl Logic for AcceptedNumbers {
         } else if full {
             new_row = self.base_row.q.val() + 1;
         }
-        let base = (new_row, self.offset.q.val() & repeat::<6>(!first & !full)).cat::<32>();
+        let base = (new_row, offset & repeat::<6>(!first)).cat::<32>();
         let writes = self.finding.q.val() & (first | self.here.q.val());
         self.bases.write_enable.next = writes;
         self.bases.write_address.next = find.peer;
@@ -196,4 +201,15 @@ impl Logic for AcceptedNumbers {
         self.advance.d.next =
             AcceptedOp { kind: bits::<2>(ACCEPTED_ADVANCE), peer: find.peer, row: find.row + 1, index: bits::<6>(0) };
     }
+}
+
+/// The number of the one bit that is set; 0 if none is.
+#[hdl_fn]
+pub fn number_of(x: Bits<8>) -> Bits<3> {
+    (
+        x.get_bit(4) | x.get_bit(5) | x.get_bit(6) | x.get_bit(7),
+        x.get_bit(2) | x.get_bit(3) | x.get_bit(6) | x.get_bit(7),
+        x.get_bit(1) | x.get_bit(3) | x.get_bit(5) | x.get_bit(7),
+    )
+        .cat::<3>()
 }

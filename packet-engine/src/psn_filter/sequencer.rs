@@ -136,6 +136,8 @@ pub struct PeerSequencer {
     live: Reg<Bit>,
     node: Reg<Bits<32>>,
     expected: Reg<Bits<32>>,
+    /// Low bits of the number whose bit is read.
+    number: Reg<Bits<11>>,
     selective: Reg<Bits<64>>,
     /// A bit comes in two cycles, in one.
     coming: [Reg<Bit>; 2],
@@ -187,6 +189,7 @@ impl PeerSequencer {
             live: Default::default(),
             node: Default::default(),
             expected: Default::default(),
+            number: Default::default(),
             selective: Default::default(),
             coming: Default::default(),
             _last: peers - 1,
@@ -198,11 +201,11 @@ impl Logic for PeerSequencer {
     #[hdl]
     fn update(&mut self) {
         regs!(self, clock, reset, phase, peer, count, entry_new, opens, opened, all_clear, compared, differs);
-        regs!(self, clock, reset, asked, asked_peer, live, node, expected, selective, coming);
+        regs!(self, clock, reset, asked, asked_peer, live, node, expected, number, selective, coming);
         let phase = self.phase.q.val();
         let both_free = self.seen_free.val() & self.accepted_free.val();
         let last_row = self.count.q.val() == LAST_ROW;
-        let number = self.expected.q.val().get_bits::<11>(0) + bit_cast::<11, 6>(self.count.q.val());
+        let number = self.number.q.val();
 
         self.opened.d.next = self.opens.q.val();
         self.compared.d.next = false;
@@ -286,12 +289,14 @@ impl Logic for PeerSequencer {
                 self.live.d.next = self.entry_read.val().live;
                 self.node.d.next = self.entry_read.val().node;
                 self.expected.d.next = self.base_read.val();
+                self.number.d.next = self.base_read.val().get_bits::<11>(0);
                 self.phase.d.next = Phase::Collect;
             }
             Phase::Collect => {
                 accepted_step = self.accepted_free.val();
                 self.coming[0].d.next = self.accepted_free.val();
                 if self.accepted_free.val() {
+                    self.number.d.next = number + 1;
                     self.count.d.next = self.count.q.val() + 1;
                     if self.count.q.val().all() {
                         self.phase.d.next = Phase::Collected;

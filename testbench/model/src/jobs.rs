@@ -87,8 +87,8 @@ pub fn tree(size: usize) -> Vec<Vec<usize>> {
     let mut children = vec![Vec::new(); size];
     let mut reached = 1;
     while reached < size {
-        for node in 0..reached.min(size - reached) {
-            children[node].push(node + reached);
+        for (node, of) in children.iter_mut().enumerate().take(reached.min(size - reached)) {
+            of.push(node + reached);
         }
         reached *= 2;
     }

@@ -5,14 +5,15 @@
 //! | doorbell | in `start`, `start_pid`, `start_code`; out `busy`, `pid`; out `argument_index`, `argument_read`, in `argument`; out `result`, `result_valid` |
 //! | lookup | out `request`, `request_valid`; in `request_ready`; in `found`, `found_valid` |
 //! | buffer queue | out `queue_command`, `queue_valid` (held); in `queue_done`, `queue_ok` |
+//! | event rings | out `ring`, `ring_valid` (held); in `ring_done` |
 //! | registers | out pulses `mailbox_opened`, `buffer_posted` |
 //!
 //! INIT_WINDOW: ask the table for a number (EXISTS, TABLE_FULL), empty that mailbox's queue, only then make the entry visible to
-//! packets. POST_BUFFER: ask the table whether the mailbox is open and the process's own, then append the buffer. Any other
+//! packets. POST_BUFFER: ask the table whether the mailbox is open and the process's own, then append the buffer. OPEN_RING: have the event ring of the process opened or closed. Any other
 //! command answers UNSUPPORTED, as does a mode that counts operations, is TAGGED or managed. The table's keys carry the
 //! process of the page that was written, so a process can name only mailboxes of its own.
 
-use crate::types::{BufferEntry, QueueCommand, TableRequest, TableResult, INSERT, NUMBER, PROBE};
+use crate::types::{BufferEntry, QueueCommand, RingCommand, TableRequest, TableResult, INSERT, NUMBER, PROBE};
 use spindle_contract::registers::{doorbell, doorbell_command, doorbell_error};
 use spindle_verilog::prelude::*;
 
@@ -32,6 +33,7 @@ const RECORD_HI: usize = doorbell::RECORD_HI as usize / 4;
 const MAILBOX: usize = doorbell::MAILBOX as usize / 4;
 const INIT_WINDOW: u64 = doorbell_command::INIT_WINDOW as u64;
 const POST_BUFFER: u64 = doorbell_command::POST_BUFFER as u64;
+const OPEN_RING: u64 = doorbell_command::OPEN_RING as u64;
 const UNSUPPORTED: u64 = doorbell_error::UNSUPPORTED as u64;
 const TABLE_FULL: u64 = doorbell_error::TABLE_FULL as u64;
 const EXISTS: u64 = doorbell_error::EXISTS as u64;
@@ -60,6 +62,8 @@ pub enum CommandState {
     Queue,
     /// Makes the mailbox visible.
     Insert,
+    /// Has the event ring opened or closed.
+    Ring,
     /// Writes the result.
     Finish,
 }
@@ -109,14 +113,21 @@ pub struct CommandUnit {
     pub queue_done: Signal<In, Bit>,
     /// With it: there was a free slot.
     pub queue_ok: Signal<In, Bit>,
+    /// Event ring to open or close.
+    pub ring: Signal<Out, RingCommand>,
+    /// Held until `ring_done`.
+    pub ring_valid: Signal<Out, Bit>,
+    /// It is done.
+    pub ring_done: Signal<In, Bit>,
     /// A mailbox was opened.
     pub mailbox_opened: Signal<Out, Bit>,
     /// A buffer was posted.
     pub buffer_posted: Signal<Out, Bit>,
     state: Reg<CommandState>,
     owner: Reg<Bits<6>>,
-    /// The command opens a mailbox; else it posts a buffer.
+    /// The command opens a mailbox; else it posts a buffer or is about a ring.
     opens: DFF<Bit>,
+    rings: DFF<Bit>,
     supported: DFF<Bit>,
     index: Reg<Bits<5>>,
     arriving: Reg<Bit>,
@@ -128,6 +139,7 @@ pub struct CommandUnit {
     bad_argument: DFF<Bit>,
     bad_mode: DFF<Bit>,
     above: DFF<Bit>,
+    bad_ring: DFF<Bit>,
     error: DFF<Bits<8>>,
     value: DFF<Bits<16>>,
     _mailboxes: u64,
@@ -148,6 +160,7 @@ impl Logic for CommandUnit {
             self,
             clock,
             opens,
+            rings,
             supported,
             arrives,
             arguments,
@@ -157,6 +170,7 @@ impl Logic for CommandUnit {
             bad_argument,
             bad_mode,
             above,
+            bad_ring,
             error,
             value
         );
@@ -184,6 +198,21 @@ impl Logic for CommandUnit {
             if opens { !threshold.any() } else { !size.any() | record_lo.get_bits::<4>(0).any() };
         self.above.d.next = number >= self._mailboxes;
 
+        // A ring has a power of two of records, 2 to 2^15, and is aligned to its size; 0 closes it.
+        let buffer_lo = self.arguments[BUFFER_LO].q.val();
+        let records = size.get_bits::<16>(5);
+        let last_record = records - 1;
+        let misaligned = buffer_lo.get_bits::<5>(0).any() | (buffer_lo.get_bits::<16>(5) & last_record).any();
+        let odd = size.get_bits::<6>(0).any() | (records & last_record).any() | size.get_bits::<11>(21).any();
+        self.bad_ring.d.next = odd | (size.any() & misaligned);
+        self.ring_valid.next = self.state.q.val() == CommandState::Ring;
+        self.ring.next = RingCommand {
+            pid: self.owner.q.val(),
+            open: records.any(),
+            base: (self.arguments[BUFFER_HI].q.val(), buffer_lo.get_bits::<27>(5)).cat::<59>(),
+            last: last_record.get_bits::<15>(0),
+        };
+
         self.request_valid.next =
             (self.state.q.val() == CommandState::Ask) | (self.state.q.val() == CommandState::Insert);
         self.request.next = TableRequest {
@@ -205,7 +234,7 @@ impl Logic for CommandUnit {
             mailbox: self.mailbox_number.q.val(),
             threshold: self.threshold.q.val(),
             buffer: BufferEntry {
-                base: (self.arguments[BUFFER_HI].q.val(), self.arguments[BUFFER_LO].q.val()).cat::<64>(),
+                base: (self.arguments[BUFFER_HI].q.val(), buffer_lo).cat::<64>(),
                 size: size,
             },
             record: (self.arguments[RECORD_HI].q.val(), record_lo.get_bits::<28>(4)).cat::<60>(),
@@ -217,7 +246,10 @@ impl Logic for CommandUnit {
             CommandState::Idle => {
                 self.owner.d.next = self.start_pid.val();
                 self.opens.d.next = self.start_code.val() == INIT_WINDOW;
-                self.supported.d.next = (self.start_code.val() == INIT_WINDOW) | (self.start_code.val() == POST_BUFFER);
+                let rings = self.start_code.val() == OPEN_RING;
+                self.rings.d.next = rings;
+                self.supported.d.next =
+                    (self.start_code.val() == INIT_WINDOW) | (self.start_code.val() == POST_BUFFER) | rings;
                 self.index.d.next = bits::<5>(0);
                 self.error.d.next = bits::<8>(doorbell_error::NONE as u64);
                 self.value.d.next = bits::<16>(0);
@@ -237,6 +269,12 @@ impl Logic for CommandUnit {
                 self.state.d.next = CommandState::Finish;
                 if !self.supported.q.val() | (opens & self.bad_mode.q.val()) {
                     self.error.d.next = bits::<8>(UNSUPPORTED);
+                } else if self.rings.q.val() {
+                    if self.bad_ring.q.val() {
+                        self.error.d.next = bits::<8>(BAD_ARGUMENT);
+                    } else {
+                        self.state.d.next = CommandState::Ring;
+                    }
                 } else if self.bad_argument.q.val() {
                     self.error.d.next = bits::<8>(BAD_ARGUMENT);
                 } else if !opens & self.above.q.val() {
@@ -293,6 +331,11 @@ impl Logic for CommandUnit {
                 self.value.d.next = bit_cast::<16, 12>(self.mailbox_number.q.val());
                 if self.request_ready.val() {
                     self.mailbox_opened.next = true;
+                    self.state.d.next = CommandState::Finish;
+                }
+            }
+            CommandState::Ring => {
+                if self.ring_done.val() {
                     self.state.d.next = CommandState::Finish;
                 }
             }

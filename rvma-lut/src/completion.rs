@@ -3,14 +3,14 @@
 //! | neighbour | ports |
 //! |---|---|
 //! | counters | in `completion`, `completion_valid` (no ready); out `completion_room` |
-//! | DMA writer | out `record`, `record_data`, `record_valid`; in `record_ready` |
+//! | DMA writer | out `record`, `record_valid`; in `record_ready` |
 //! | buffer queue | out `free_slot`, `free_valid`; in `free_ready` |
 //!
 //! `completion_valid` → `record_valid`: 1 cycle. A record is 16 bytes in one write of its own (contract,
 //! `wire::RECORD_*`): length u32, status u8, 0, epoch u16, buffer pointer u64, little-endian. Its address goes out only
 //! after the counters have seen the last byte, so it never overtakes data.
 
-use crate::types::{Origin, Transfer, QUEUE_BITS, QUEUE_STOP, RECORD};
+use crate::types::{Origin, OwnWrite, Transfer, QUEUE_BITS, QUEUE_STOP, RECORD};
 use spindle_blocks::desc::Completion;
 use spindle_blocks::Fifo;
 use spindle_contract::wire::RECORD_BYTES;
@@ -29,10 +29,8 @@ pub struct CompletionUnit {
     pub completion_valid: Signal<In, Bit>,
     /// There is room for four.
     pub completion_room: Signal<Out, Bit>,
-    /// Where its record goes.
-    pub record: Signal<Out, Transfer>,
-    /// The record.
-    pub record_data: Signal<Out, Bits<128>>,
+    /// Its record.
+    pub record: Signal<Out, OwnWrite>,
     /// There is one.
     pub record_valid: Signal<Out, Bit>,
     /// It is taken.
@@ -58,22 +56,26 @@ impl Logic for CompletionUnit {
         let done = self.waiting.read.val();
         let valid = self.waiting.read_valid.val() & self.freed.write_ready.val();
         self.record_valid.next = valid;
-        self.record.next = Transfer {
-            address: done.record,
-            last_line: bits::<11>(0),
-            offset: bits::<6>(0),
-            origin: Origin {
-                kind: bits::<2>(RECORD),
-                posted: false,
-                slot: done.buffer,
-                frame: done.frame,
-                tag: bits::<10>(0),
-                has_slot: false,
-                msg_slot: bits::<8>(0),
-                length: bits::<16>(RECORD_BYTES as u64),
+        self.record.next = OwnWrite {
+            transfer: Transfer {
+                address: done.record,
+                last_line: bits::<11>(0),
+                offset: bits::<6>(0),
+                origin: Origin {
+                    kind: bits::<3>(RECORD),
+                    posted: false,
+                    slot: done.buffer,
+                    frame: done.frame,
+                    tag: bits::<10>(0),
+                    has_slot: false,
+                    msg_slot: bits::<8>(0),
+                    length: bits::<16>(RECORD_BYTES as u64),
+                },
             },
+            data: bit_cast::<256, 128>(
+                (done.address, done.epoch, bits::<8>(0), done.status, done.length).cat::<128>(),
+            ),
         };
-        self.record_data.next = (done.address, done.epoch, bits::<8>(0), done.status, done.length).cat::<128>();
         self.waiting.read_ready.next = self.record_ready.val() & self.freed.write_ready.val();
         self.freed.write.next = done.buffer;
         self.freed.write_valid.next = valid & self.record_ready.val();

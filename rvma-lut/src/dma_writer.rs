@@ -1,28 +1,30 @@
-//! DMA writer: one order of transfers, three sources of bytes, one AXI4 write master.
+//! DMA writer: one order of transfers, three sources of bytes (packets, handler memory, the engine itself), one AXI4 write master.
 //!
 //! | neighbour | ports |
 //! |---|---|
-//! | completion | in `record`, `record_data`, `record_valid`; out `record_ready` |
+//! | completion, atomics, event rings | in `own`, `own_valid`; out `own_ready`, `record_ready` |
 //! | placement | in `place`, `place_valid`; out `place_ready` |
 //! | HPU array | in `dma`, `dma_valid`; out `dma_ready`; in `dma_data`, `dma_last`, `dma_data_valid`; out `dma_data_ready` |
 //! | packet engine | in `place_data`, `place_last`, `place_data_valid`; out `place_data_ready` |
 //! | host | the AXI4 write channels `host_aw*`, `host_w*`, `host_b*` |
-//! | report | out `finished`, `finished_error`, `finished_valid`; in `finished_ready`; out `written`, `written_valid` (no ready); in `calm` |
+//! | report, atomics, event rings | out `finished`, `finished_error`, `finished_valid`; in `finished_ready`; out `written`, `written_valid` (no ready); in `calm` |
 //! | registers | out `burst`, `answer_error` (pulses) |
 //!
-//! The order is decided once, when a transfer is taken: records first, then packets and handler DMA in turn. The address side
+//! The order is decided once, when a transfer is taken: the engine's own writes first, then packets and handler DMA in turn. The address side
 //! cuts the transfer into bursts at once; the data side follows in the same order through small FIFOs, so a transfer is never
 //! mixed with another. One beat per cycle without a bubble between transfers; one burst and one transfer per cycle.
 //!
 //! Bursts end at multiples of 256 bytes, so none is longer than 256 bytes nor crosses 4 KiB. Addresses are whole lines of 64
 //! bytes, strobes name the bytes. All bursts have id 0: the host answers in order, and a FIFO of 512 entries says which
 //! burst an answer belongs to. A transfer of data starts while fewer than 384 bursts are in flight and the report stage is
-//! `calm`; the rest is for the bursts of that transfer and for records, so that a record never waits for room.
+//! `calm`, an atomic's write or an event while fewer than 448 are; the rest is for the bursts of a transfer and for completion
+//! records, so that these never wait for room. Events and atomics wait for the host alone, never for what `calm` waits for.
 //!
 //! Transfer taken → AWVALID: 2 cycles. First source beat → WVALID: the aligner's latency + 1. B handshake → `finished`: same
 //! cycle; a write's error is kept until the last burst of its transfer.
 
-use crate::types::{InFlight, Origin, Transfer, HANDLER, RECORD};
+use crate::bursts::{behind_burst, burst_address, burst_beats, burst_ends, Lines};
+use crate::types::{InFlight, Origin, OwnWrite, Transfer, HANDLER, PLACE, RECORD};
 use spindle_blocks::aligner::{AlignJob, ByteAligner};
 use spindle_blocks::desc::DmaDesc;
 use spindle_blocks::Fifo;
@@ -32,6 +34,8 @@ use spindle_verilog::prelude::*;
 const IN_FLIGHT_BITS: usize = 9;
 /// Bursts in flight up to which a transfer of data starts.
 const START_LIMIT: u64 = 384;
+/// Bursts in flight up to which an event or an atomic's write starts.
+const OWN_LIMIT: u64 = 448;
 /// Address bits of the FIFOs from the address side to the data side.
 const ORDER_BITS: usize = 5;
 /// Level from which no transfer is taken: 32 less three that may still come.
@@ -44,14 +48,14 @@ pub struct DmaWriter {
     pub clock: Signal<In, Clock>,
     /// Synchronous reset, active high.
     pub reset: Signal<In, Bit>,
-    /// Completion record.
-    pub record: Signal<In, Transfer>,
-    /// Its bytes.
-    pub record_data: Signal<In, Bits<128>>,
+    /// Write of the engine itself.
+    pub own: Signal<In, OwnWrite>,
     /// There is one.
-    pub record_valid: Signal<In, Bit>,
-    /// It is taken.
+    pub own_valid: Signal<In, Bit>,
+    /// It is taken if it is a completion record.
     pub record_ready: Signal<Out, Bit>,
+    /// It is taken if it is none.
+    pub own_ready: Signal<Out, Bit>,
     /// Payload of a packet.
     pub place: Signal<In, Transfer>,
     /// There is one.
@@ -140,9 +144,9 @@ pub struct DmaWriter {
     pub address_frame: Signal<Out, Bits<16>>,
     aligner: ByteAligner,
     jobs: Fifo<AlignJob, ORDER_BITS>,
-    sources: Fifo<Bits<2>, ORDER_BITS>,
+    sources: Fifo<Bits<3>, ORDER_BITS>,
     runs: Fifo<DataRun, ORDER_BITS>,
-    records: Fifo<Bits<128>, ORDER_BITS>,
+    own_data: Fifo<Bits<256>, ORDER_BITS>,
     in_flight: Fifo<InFlight, IN_FLIGHT_BITS>,
     command: DFF<Transfer>,
     command_valid: Reg<Bit>,
@@ -166,10 +170,11 @@ pub struct DmaWriter {
     beat_valid: Reg<Bit>,
     failed: Reg<Bit>,
     order: DFF<Transfer>,
-    order_data: DFF<Bits<128>>,
+    order_data: DFF<Bits<256>>,
     order_valid: Reg<Bit>,
     order_room: Reg<Bit>,
     may_start: Reg<Bit>,
+    own_may_start: Reg<Bit>,
     chosen: Signal<Local, Transfer>,
     source_data: Signal<Local, Bits<512>>,
     source_last: Signal<Local, Bit>,
@@ -188,12 +193,8 @@ pub struct DataRun {
 /// The rest of the transfer that is being cut into bursts.
 #[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
 pub struct AddressRun {
-    /// High half of the address.
-    pub high: Bits<32>,
-    /// Line within 4 GiB.
-    pub line: Bits<26>,
-    /// Lines left, less one.
-    pub rest: Bits<11>,
+    /// The lines left.
+    pub lines: Lines,
     /// Who asks.
     pub origin: Origin,
 }
@@ -201,7 +202,7 @@ pub struct AddressRun {
 impl Logic for DmaWriter {
     #[hdl]
     fn update(&mut self) {
-        clocks!(self, clock, reset, aligner, jobs, sources, runs, records, in_flight);
+        clocks!(self, clock, reset, aligner, jobs, sources, runs, own_data, in_flight);
         regs!(
             self,
             clock,
@@ -217,7 +218,8 @@ impl Logic for DmaWriter {
             failed,
             order_valid,
             order_room,
-            may_start
+            may_start,
+            own_may_start
         );
         dffs!(
             self,
@@ -242,11 +244,7 @@ impl Logic for DmaWriter {
         let run = self.run.q.val();
         let address_open = self.address_valid.q.val() & !self.host_awready.val();
         let issue = self.run_valid.q.val() & !address_open & self.in_flight.write_ready.val();
-        let place_in_block = run.line.get_bits::<2>(0);
-        // Lines to the end of the 256 bytes, less one; the burst takes them all unless the run ends before.
-        let whole = !place_in_block;
-        let ends = !run.rest.get_bits::<9>(2).any() & (run.rest.get_bits::<2>(0) <= whole);
-        let burst_beats = if ends { run.rest.get_bits::<2>(0) } else { whole };
+        let ends = burst_ends(run.lines);
         self.in_flight.write.next = InFlight { last: ends, origin: run.origin };
         self.in_flight.write_valid.next = issue;
         self.burst.next = issue;
@@ -255,28 +253,28 @@ impl Logic for DmaWriter {
         }
         self.address_new.d.next = issue;
         if issue {
-            self.address.d.next = (run.high, run.line, bits::<6>(0)).cat::<64>();
-            self.beats.d.next = burst_beats;
+            self.address.d.next = burst_address(run.lines);
+            self.beats.d.next = burst_beats(run.lines);
             self.address_record.d.next = run.origin.kind == RECORD;
             self.address_tag.d.next = run.origin.frame;
-            self.run.d.next.line = (run.line.get_bits::<24>(2) + 1, bits::<2>(0)).cat::<26>();
-            self.run.d.next.rest = run.rest - (bits::<9>(0), whole).cat::<11>() - 1;
-            if run.line.get_bits::<24>(2).all() {
-                self.run.d.next.high = run.high + 1;
-            }
+            self.run.d.next.lines = behind_burst(run.lines);
             self.run_valid.d.next = !ends;
         }
 
         // Choice of the next transfer.
         let free = !self.run_valid.q.val() | (issue & ends);
         let room = free & self.order_room.q.val();
-        let take_record = room & self.record_valid.val();
+        let own = self.own.val();
+        let own_room = room & self.own_may_start.q.val();
+        let take_own = self.own_valid.val() & (if own.transfer.origin.kind == RECORD { room } else { own_room });
         let dma_turn = self.command_valid.q.val() & (self.dma_next.q.val() | !self.place_valid.val());
         self.may_start.d.next = self.calm.val() & (self.in_flight.level.val() < START_LIMIT);
-        let data_room = room & self.may_start.q.val() & !self.record_valid.val();
+        self.own_may_start.d.next = self.in_flight.level.val() < OWN_LIMIT;
+        let data_room = room & self.may_start.q.val() & !self.own_valid.val();
         let take_dma = data_room & dma_turn;
         let take_place = data_room & !dma_turn & self.place_valid.val();
         self.record_ready.next = room;
+        self.own_ready.next = own_room;
         self.place_ready.next = data_room & !dma_turn;
         if take_dma {
             self.dma_next.d.next = false;
@@ -284,19 +282,21 @@ impl Logic for DmaWriter {
             self.dma_next.d.next = true;
         }
         self.chosen.next = self.place.val();
-        if self.record_valid.val() {
-            self.chosen.next = self.record.val();
+        if self.own_valid.val() {
+            self.chosen.next = own.transfer;
         } else if dma_turn {
             self.chosen.next = self.command.q.val();
         }
         let next = self.chosen.val();
-        let taken = take_record | take_dma | take_place;
+        let taken = take_own | take_dma | take_place;
         if taken {
             self.run_valid.d.next = true;
             self.run.d.next = AddressRun {
-                high: next.address.get_bits::<32>(32),
-                line: next.address.get_bits::<26>(6),
-                rest: next.last_line,
+                lines: Lines {
+                    high: next.address.get_bits::<32>(32),
+                    line: next.address.get_bits::<26>(6),
+                    rest: next.last_line,
+                },
                 origin: next.origin,
             };
         }
@@ -304,7 +304,7 @@ impl Logic for DmaWriter {
         // One cycle later the data side learns of it. Every transfer is in `sources` and in `runs` at least as long as in the
         // other two FIFOs, so these two speak for all; two may be on their way when they are found to have room.
         self.order.d.next = next;
-        self.order_data.d.next = self.record_data.val();
+        self.order_data.d.next = own.data;
         self.order_valid.d.next = taken;
         self.order_room.d.next = (self.sources.level.val() < ORDER_STOP) & (self.runs.level.val() < ORDER_STOP);
         let order = self.order.q.val();
@@ -319,8 +319,8 @@ impl Logic for DmaWriter {
         self.sources.write_valid.next = ordered;
         self.runs.write.next = DataRun { line: order.address.get_bits::<2>(6), origin: order.origin };
         self.runs.write_valid.next = ordered;
-        self.records.write.next = self.order_data.q.val();
-        self.records.write_valid.next = ordered & (order.origin.kind == RECORD);
+        self.own_data.write.next = self.order_data.q.val();
+        self.own_data.write_valid.next = ordered & (order.origin.kind >= RECORD);
 
         // A handler's command waits in a register of its own.
         let dma = self.dma.val();
@@ -336,7 +336,7 @@ impl Logic for DmaWriter {
                 last_line: dma_reach.get_bits::<11>(6),
                 offset: bits::<6>(0),
                 origin: Origin {
-                    kind: bits::<2>(HANDLER),
+                    kind: bits::<3>(HANDLER),
                     posted: false,
                     slot: bits::<14>(0),
                     frame: dma.frame,
@@ -355,8 +355,8 @@ impl Logic for DmaWriter {
         let source = self.sources.read.val();
         let open = self.sources.read_valid.val();
         let from_dma = open & (source == HANDLER);
-        let from_record = open & (source == RECORD);
-        let from_place = open & !from_dma & !from_record;
+        let from_place = open & (source == PLACE);
+        let from_own = open & (source >= RECORD);
         self.source_data.next = self.place_data.val();
         self.source_last.next = self.place_last.val();
         self.source_valid.next = self.place_data_valid.val() & from_place;
@@ -364,10 +364,10 @@ impl Logic for DmaWriter {
             self.source_data.next = self.dma_data.val();
             self.source_last.next = self.dma_last.val();
             self.source_valid.next = self.dma_data_valid.val();
-        } else if from_record {
-            self.source_data.next = bit_cast::<512, 128>(self.records.read.val());
+        } else if from_own {
+            self.source_data.next = bit_cast::<512, 256>(self.own_data.read.val());
             self.source_last.next = true;
-            self.source_valid.next = self.records.read_valid.val();
+            self.source_valid.next = self.own_data.read_valid.val();
         }
         self.aligner.source_data.next = self.source_data.val();
         self.aligner.source_last.next = self.source_last.val();
@@ -375,7 +375,7 @@ impl Logic for DmaWriter {
         let source_ready = self.aligner.source_ready.val();
         self.place_data_ready.next = source_ready & from_place;
         self.dma_data_ready.next = source_ready & from_dma;
-        self.records.read_ready.next = source_ready & from_record;
+        self.own_data.read_ready.next = source_ready & from_own;
         self.sources.read_ready.next = source_ready & self.source_valid.val() & self.source_last.val();
 
         // W register. A beat is the last of its burst at the end of 256 bytes or of the transfer.

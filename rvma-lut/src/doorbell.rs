@@ -3,7 +3,8 @@
 //! | neighbour | ports |
 //! |---|---|
 //! | CSR block | `csr`, `csr_answer`: pages from `doorbell::BASE` on |
-//! | command unit | in `argument_index`, `argument_read`; out `argument` (next cycle); out `start`, `start_pid`, `start_code`; in `busy`; in `result`, `result_pid`, `result_valid`; out `result_ready` |
+//! | command unit | in `argument_index`, `argument_read`; out `argument` (next cycle); out `start`, `start_pid`, `start_code`; in `busy`; in `result`, `result_valid` |
+//! | event rings | out `head`, `head_pid`, `head_write` (pulse) |
 //!
 //! All staged registers and the results live in one RAM, {process, word}. An access is answered after 1 cycle (writes) or 2
 //! (reads); it waits while the command unit fetches its arguments (12 cycles). A COMMAND that finds a command of any process
@@ -11,7 +12,7 @@
 //! meanwhile. RESULT reads busy from the answer to COMMAND on until the result is there. Staged registers keep their values over
 //! reset; results are cleared after it, one process per cycle.
 //!
-//! Pages of processes that do not exist and words behind TARGET_PID answer with `error`. RESULT, VALUE_LO and VALUE_HI cannot be
+//! Pages of processes that do not exist and words behind EVENT_HEAD answer with `error`. RESULT, VALUE_LO and VALUE_HI cannot be
 //! written, COMMAND reads as 0.
 
 use spindle_blocks::desc::{CsrRequest, CsrResponse};
@@ -25,8 +26,9 @@ const COMMAND: u64 = doorbell::COMMAND as u64 / 4;
 const RESULT: u64 = doorbell::RESULT as u64 / 4;
 const VALUE_LO: u64 = doorbell::VALUE_LO as u64 / 4;
 const VALUE_HI: u64 = doorbell::VALUE_HI as u64 / 4;
+const EVENT_HEAD: u64 = doorbell::EVENT_HEAD as u64 / 4;
 /// Words of a page that exist.
-const WORDS: u64 = doorbell::TARGET_PID as u64 / 4 + 1;
+const WORDS: u64 = EVENT_HEAD + 1;
 
 /// The doorbell pages. See the module text.
 #[derive(LogicBlock, Default)]
@@ -59,6 +61,12 @@ pub struct Doorbell {
     pub result: Signal<In, Bits<32>>,
     /// It is there; written in this cycle.
     pub result_valid: Signal<In, Bit>,
+    /// Records that the host has read from an event ring.
+    pub head: Signal<Out, Bits<16>>,
+    /// Whose.
+    pub head_pid: Signal<Out, Bits<6>>,
+    /// EVENT_HEAD was written.
+    pub head_write: Signal<Out, Bit>,
     word_ram: SdpRam<11, 32>,
     answer: Reg<CsrResponse>,
     reading: Reg<Bit>,
@@ -129,6 +137,9 @@ impl Logic for Doorbell {
         self.start.next = writes & is_command;
         self.start_pid.next = pid;
         self.start_code.next = request.wdata;
+        self.head.next = request.wdata.get_bits::<16>(0);
+        self.head_pid.next = pid;
+        self.head_write.next = writes & (word == EVENT_HEAD);
 
         // Answers: at once, but for reads.
         self.reading.d.next = reads;

@@ -18,14 +18,22 @@
 
 pub mod binding;
 pub mod buffer_queue;
+pub mod bursts;
 pub mod command_unit;
 pub mod completion;
 pub mod counters;
+pub mod dma_reader;
 pub mod dma_writer;
 pub mod doorbell;
+pub mod event_rings;
+pub mod host_atomics;
 pub mod lookup;
 pub mod mailbox_table;
+pub mod own_writes;
 pub mod placement;
+pub mod read_answers;
+pub mod read_buffer;
+pub mod read_requests;
 pub mod registers;
 pub mod report;
 pub mod rvma_engine;

@@ -115,7 +115,7 @@ impl Logic for Placement {
                 last_line: reach.get_bits::<11>(6),
                 offset: half.job.payload_offset.get_bits::<6>(0),
                 origin: Origin {
-                    kind: bits::<2>(PLACE),
+                    kind: bits::<3>(PLACE),
                     posted: self.posted.val(),
                     slot: half.job.slot,
                     frame: half.job.frame,

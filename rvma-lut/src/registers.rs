@@ -43,6 +43,14 @@ pub struct Registers {
     pub buffer_posted: Signal<In, Bit>,
     /// A handler's DMA ended.
     pub dma_ended: Signal<In, Bit>,
+    /// A read burst was issued.
+    pub read_burst: Signal<In, Bit>,
+    /// A read answer was an error.
+    pub read_error: Signal<In, Bit>,
+    /// An event record was made.
+    pub event_written: Signal<In, Bit>,
+    /// An event was lost.
+    pub event_lost: Signal<In, Bit>,
     order: Reg<Bit>,
     placed_packets: Reg<Bits<32>>,
     placed_bytes: Reg<Bits<32>>,
@@ -53,9 +61,13 @@ pub struct Registers {
     mailboxes: Reg<Bits<32>>,
     buffers: Reg<Bits<32>>,
     handler_dma: Reg<Bits<32>>,
+    reads: Reg<Bits<32>>,
+    read_errors: Reg<Bits<32>>,
+    events: Reg<Bits<32>>,
+    events_lost: Reg<Bits<32>>,
     answer: Reg<CsrResponse>,
     /// The pulses, so that no path of another stage ends in a counter.
-    pulses: Reg<Bits<8>>,
+    pulses: Reg<Bits<12>>,
     bytes: DFF<Bits<16>>,
     word: Signal<Local, Bits<32>>,
     known: Signal<Local, Bit>,
@@ -78,12 +90,20 @@ impl Logic for Registers {
             mailboxes,
             buffers,
             handler_dma,
+            reads,
+            read_errors,
+            events,
+            events_lost,
             answer,
             pulses
         );
         dffs!(self, clock, bytes);
         self.bytes.d.next = self.packet_bytes.val();
         self.pulses.d.next = (
+            self.event_lost.val(),
+            self.event_written.val(),
+            self.read_error.val(),
+            self.read_burst.val(),
             self.dma_ended.val(),
             self.buffer_posted.val(),
             self.mailbox_opened.val(),
@@ -93,7 +113,7 @@ impl Logic for Registers {
             self.packet_refused.val(),
             self.packet_placed.val(),
         )
-            .cat::<8>();
+            .cat::<12>();
         let pulses = self.pulses.q.val();
         if pulses.get_bit(0) {
             self.placed_packets.d.next = self.placed_packets.q.val() + 1;
@@ -122,6 +142,18 @@ impl Logic for Registers {
         if pulses.get_bit(7) {
             self.handler_dma.d.next = self.handler_dma.q.val() + 1;
         }
+        if pulses.get_bit(8) {
+            self.reads.d.next = self.reads.q.val() + 1;
+        }
+        if pulses.get_bit(9) {
+            self.read_errors.d.next = self.read_errors.q.val() + 1;
+        }
+        if pulses.get_bit(10) {
+            self.events.d.next = self.events.q.val() + 1;
+        }
+        if pulses.get_bit(11) {
+            self.events_lost.d.next = self.events_lost.q.val() + 1;
+        }
 
         let request = self.csr.val();
         let offset = request.addr.get_bits::<12>(0);
@@ -149,6 +181,14 @@ impl Logic for Registers {
             self.word.next = self.buffers.q.val();
         } else if offset == bits::<12>(rvma::HANDLER_DMA as u64) {
             self.word.next = self.handler_dma.q.val();
+        } else if offset == bits::<12>(rvma::DMA_READS as u64) {
+            self.word.next = self.reads.q.val();
+        } else if offset == bits::<12>(rvma::READ_ERRORS as u64) {
+            self.word.next = self.read_errors.q.val();
+        } else if offset == bits::<12>(rvma::EVENTS as u64) {
+            self.word.next = self.events.q.val();
+        } else if offset == bits::<12>(rvma::EVENTS_LOST as u64) {
+            self.word.next = self.events_lost.q.val();
         } else {
             self.known.next = false;
         }

@@ -13,13 +13,13 @@
 //! that the host refused is reported as HOST_ERROR and settled as failed. Bytes are settled with the last answer (WAIT_B) or,
 //! for transfers marked `posted`, with the last W beat.
 //!
-//! `finished` or `written` → `settle_valid`: 1 cycle; `finished` → `placement_done_valid`: 2 cycles. `finished_ready` comes from registers. `settle` is
+//! `finished` or `written` → `settle_valid`: 1 cycle; `finished` → `placement_done_valid`: 4 cycles. `finished_ready` comes from registers. `settle` is
 //! looked at only in the cycle in which it is taken: answers go before beats, so it may change before.
 //!
 //! A host may take no further address before its answers are taken, and a counter may wait for a record to leave. So an answer
-//! never waits for an address, nor a beat for a counter: the FIFOs to the counters hold all that can still come, because the
-//! DMA writer starts no transfer of data unless `calm`. (512 answers: 32 when calm is lost, and all bursts in flight; 64
-//! beats: 16, and the transfers that the writer's order FIFOs hold.)
+//! never waits for an address, nor a beat for a counter, nor an answer for the scheduler, which may itself wait for an event to
+//! leave: the FIFOs to both hold all that can still come, because the DMA writer starts no transfer of data unless `calm`. (512
+//! answers: 32 when calm is lost, and all bursts in flight; 64 beats: 16, and the transfers that the writer's order FIFOs hold.)
 
 use crate::types::{Origin, Settle, HANDLER, PLACE, QUEUE_BITS, QUEUE_STOP, RECORD};
 use spindle_blocks::desc::{DmaDone, PlacementDone};
@@ -27,9 +27,9 @@ use spindle_blocks::{Fifo, RamStyle};
 use spindle_contract::reasons::HOST_ERROR;
 use spindle_verilog::prelude::*;
 
-/// Address bits of the FIFO of answered packets.
+/// Address bits of the FIFOs of answered packets.
 const ANSWER_BITS: usize = 9;
-/// Level of it up to which transfers start.
+/// Level of them up to which transfers start.
 const ANSWER_STOP: u64 = 32;
 /// Address bits of the FIFO of packets that count with their last beat.
 const BEAT_BITS: usize = 6;
@@ -95,7 +95,7 @@ pub struct Report {
     pub answered_frame: Signal<Out, Bits<16>>,
     answers: Fifo<Settle, ANSWER_BITS>,
     beats: Fifo<Settle, BEAT_BITS>,
-    placed: Fifo<PlacementDone, QUEUE_BITS>,
+    placed: Fifo<PlacementDone, ANSWER_BITS>,
     refused: Fifo<PlacementDone, QUEUE_BITS>,
     done: DFF<PlacementDone>,
     done_valid: Reg<Bit>,
@@ -153,7 +153,9 @@ impl Logic for Report {
         let beat = self.written.val();
         self.beats.write.next = Settle { slot: beat.slot, length: beat.length, ok: true, frame: beat.frame };
         self.beats.write_valid.next = self.written_valid.val();
-        self.calm_now.d.next = (self.answers.level.val() < ANSWER_STOP) & (self.beats.level.val() < BEAT_STOP);
+        self.calm_now.d.next = (self.answers.level.val() < ANSWER_STOP)
+            & (self.placed.level.val() < ANSWER_STOP)
+            & (self.beats.level.val() < BEAT_STOP);
         self.calm.next = self.calm_now.q.val();
 
         // To the counters.

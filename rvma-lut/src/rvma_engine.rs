@@ -26,13 +26,22 @@ use crate::buffer_queue::BufferQueue;
 use crate::command_unit::CommandUnit;
 use crate::completion::CompletionUnit;
 use crate::counters::Counters;
+use crate::dma_reader::DmaReader;
 use crate::dma_writer::DmaWriter;
 use crate::doorbell::Doorbell;
+use crate::event_rings::EventRings;
+use crate::host_atomics::HostAtomics;
 use crate::lookup::Lookup;
+use crate::own_writes::OwnWrites;
 use crate::placement::Placement;
 use crate::registers::Registers;
 use crate::report::Report;
-use spindle_blocks::desc::{CsrRequest, CsrResponse, DmaDesc, DmaDone, PlacementDesc, PlacementDone, ReadRequest};
+use crate::types::{ATOMIC, EVENT};
+use spindle_blocks::desc::{
+    CsrRequest, CsrResponse, DmaDesc, DmaDone, EventDesc, HostAtomic, HostAtomicDone, HostRead, PlacementDesc,
+    PlacementDone, ReadRequest,
+};
+use spindle_blocks::RamStyle;
 use spindle_contract::params::Config;
 use spindle_verilog::prelude::*;
 
@@ -87,6 +96,66 @@ pub struct RvmaEngine {
     pub dma_done_feedback: Signal<Out, DmaDone>,
     /// There is one.
     pub dma_done_valid: Signal<Out, Bit>,
+    /// Read of host memory for a handler, length at least 1.
+    pub host_read: Signal<In, HostRead>,
+    /// There is one.
+    pub host_read_valid: Signal<In, Bit>,
+    /// It is taken.
+    pub host_read_ready: Signal<Out, Bit>,
+    /// Bytes that it wanted.
+    pub host_data: Signal<Out, Bits<512>>,
+    /// Last beat of the read.
+    pub host_data_last: Signal<Out, Bit>,
+    /// With the last beat: the host answered with an error.
+    pub host_data_error: Signal<Out, Bit>,
+    /// The read.
+    pub host_data_tag: Signal<Out, HostRead>,
+    /// There is a beat.
+    pub host_data_valid: Signal<Out, Bit>,
+    /// It is taken.
+    pub host_data_ready: Signal<In, Bit>,
+    /// Read of host memory for a frame, length 1 to 8192.
+    pub put_read: Signal<In, HostRead>,
+    /// There is one.
+    pub put_read_valid: Signal<In, Bit>,
+    /// It is taken.
+    pub put_read_ready: Signal<Out, Bit>,
+    /// Bytes that it wanted; offered when all of them are there.
+    pub put_data: Signal<Out, Bits<512>>,
+    /// Last beat of the read.
+    pub put_data_last: Signal<Out, Bit>,
+    /// With every beat: the host answered with an error.
+    pub put_data_error: Signal<Out, Bit>,
+    /// The read.
+    pub put_data_tag: Signal<Out, HostRead>,
+    /// There is a beat.
+    pub put_data_valid: Signal<Out, Bit>,
+    /// It is taken.
+    pub put_data_ready: Signal<In, Bit>,
+    /// Atomic operation on host memory, its address naturally aligned.
+    pub host_atomic: Signal<In, HostAtomic>,
+    /// There is one.
+    pub host_atomic_valid: Signal<In, Bit>,
+    /// It is taken.
+    pub host_atomic_ready: Signal<Out, Bit>,
+    /// Atomic operation that is over.
+    pub atomic_done_feedback: Signal<Out, HostAtomicDone>,
+    /// There is one.
+    pub atomic_done_valid: Signal<Out, Bit>,
+    /// Event of the packet engine.
+    pub message_event: Signal<In, EventDesc>,
+    /// There is one.
+    pub message_event_valid: Signal<In, Bit>,
+    /// It is taken.
+    pub message_event_ready: Signal<Out, Bit>,
+    /// Event of the HPU array.
+    pub array_event: Signal<In, EventDesc>,
+    /// There is one.
+    pub array_event_valid: Signal<In, Bit>,
+    /// It is taken.
+    pub array_event_ready: Signal<Out, Bit>,
+    /// Bit p = process p has an event ring.
+    pub rings_open: Signal<Out, Bits<64>>,
     /// Register access.
     pub csr: Signal<In, CsrRequest>,
     /// Answer, for the pages `rvma` and `doorbell`.
@@ -123,6 +192,32 @@ pub struct RvmaEngine {
     pub host_bvalid: Signal<In, Bit>,
     /// Answer taken.
     pub host_bready: Signal<Out, Bit>,
+    /// AXI4 read address.
+    pub host_arid: Signal<Out, Bits<8>>,
+    /// Address.
+    pub host_araddr: Signal<Out, Bits<64>>,
+    /// Beats less one.
+    pub host_arlen: Signal<Out, Bits<8>>,
+    /// 64 bytes a beat.
+    pub host_arsize: Signal<Out, Bits<3>>,
+    /// INCR.
+    pub host_arburst: Signal<Out, Bits<2>>,
+    /// Address valid.
+    pub host_arvalid: Signal<Out, Bit>,
+    /// Address taken.
+    pub host_arready: Signal<In, Bit>,
+    /// Id of the data; there is one id.
+    pub host_rid: Signal<In, Bits<8>>,
+    /// Read data.
+    pub host_rdata: Signal<In, Bits<512>>,
+    /// Answer.
+    pub host_rresp: Signal<In, Bits<2>>,
+    /// Last beat of the burst; the reader counts itself.
+    pub host_rlast: Signal<In, Bit>,
+    /// Data valid.
+    pub host_rvalid: Signal<In, Bit>,
+    /// Data taken.
+    pub host_rready: Signal<Out, Bit>,
     /// Trace points of this engine.
     pub trace_valid: Signal<Out, Bits<16>>,
     /// Their frames.
@@ -132,6 +227,10 @@ pub struct RvmaEngine {
     buffer_queue: BufferQueue,
     placement_stage: Placement,
     dma_writer: DmaWriter,
+    dma_reader: DmaReader,
+    host_atomics: HostAtomics,
+    event_rings: EventRings,
+    own_writes: OwnWrites,
     report: Report,
     counters: Counters,
     completion_unit: CompletionUnit,
@@ -146,11 +245,15 @@ impl RvmaEngine {
         if let Err(sentence) = config.validate() {
             panic!("RvmaEngine: {sentence}");
         }
+        // UltraRAM where a configuration has the tables that need it, LUT RAM elsewhere: a buffer is 512 bits wide and short.
+        let buffers = if config.posted_buffers > 8192 { RamStyle::Ultra } else { RamStyle::Distributed };
         Self {
             lookup: Lookup::new(config.mailboxes),
             binding: Binding::new(),
             buffer_queue: BufferQueue::new(config.mailboxes, config.posted_buffers),
             counters: Counters::new(config.posted_buffers),
+            dma_reader: DmaReader::new(buffers),
+            event_rings: EventRings::new(),
             report: Report::new(),
             doorbell: Doorbell::new(config.processes),
             command_unit: CommandUnit::new(config.mailboxes),
@@ -171,6 +274,9 @@ impl Logic for RvmaEngine {
             buffer_queue,
             placement_stage,
             dma_writer,
+            dma_reader,
+            host_atomics,
+            event_rings,
             report,
             counters,
             completion_unit,
@@ -219,10 +325,65 @@ impl Logic for RvmaEngine {
         self.dma_writer.dma_last.next = self.dma_last.val();
         self.dma_writer.dma_data_valid.next = self.dma_data_valid.val();
         self.dma_data_ready.next = self.dma_writer.dma_data_ready.val();
-        self.dma_writer.record.next = self.completion_unit.record.val();
-        self.dma_writer.record_data.next = self.completion_unit.record_data.val();
-        self.dma_writer.record_valid.next = self.completion_unit.record_valid.val();
-        self.completion_unit.record_ready.next = self.dma_writer.record_ready.val();
+        self.own_writes.own[0].next = self.completion_unit.record.val();
+        self.own_writes.own_valid[0].next = self.completion_unit.record_valid.val();
+        self.completion_unit.record_ready.next = self.own_writes.own_ready[0].val();
+        self.own_writes.own[1].next = self.host_atomics.write.val();
+        self.own_writes.own_valid[1].next = self.host_atomics.write_valid.val();
+        self.host_atomics.write_ready.next = self.own_writes.own_ready[1].val();
+        self.own_writes.own[2].next = self.event_rings.write.val();
+        self.own_writes.own_valid[2].next = self.event_rings.write_valid.val();
+        self.event_rings.write_ready.next = self.own_writes.own_ready[2].val();
+        self.dma_writer.own.next = self.own_writes.write.val();
+        self.dma_writer.own_valid.next = self.own_writes.write_valid.val();
+        self.own_writes.record_ready.next = self.dma_writer.record_ready.val();
+        self.own_writes.write_ready.next = self.dma_writer.own_ready.val();
+
+        // Reads: for handlers, for frames, for atomics.
+        self.dma_reader.read[0].next = self.host_read.val();
+        self.dma_reader.read_valid[0].next = self.host_read_valid.val();
+        self.host_read_ready.next = self.dma_reader.read_ready[0].val();
+        self.host_data.next = self.dma_reader.data[0].val();
+        self.host_data_last.next = self.dma_reader.data_last[0].val();
+        self.host_data_error.next = self.dma_reader.data_error[0].val();
+        self.host_data_tag.next = self.dma_reader.data_tag[0].val();
+        self.host_data_valid.next = self.dma_reader.data_valid[0].val();
+        self.dma_reader.data_ready[0].next = self.host_data_ready.val();
+        self.dma_reader.read[1].next = self.put_read.val();
+        self.dma_reader.read_valid[1].next = self.put_read_valid.val();
+        self.put_read_ready.next = self.dma_reader.read_ready[1].val();
+        self.put_data.next = self.dma_reader.data[1].val();
+        self.put_data_last.next = self.dma_reader.data_last[1].val();
+        self.put_data_error.next = self.dma_reader.data_error[1].val();
+        self.put_data_tag.next = self.dma_reader.data_tag[1].val();
+        self.put_data_valid.next = self.dma_reader.data_valid[1].val();
+        self.dma_reader.data_ready[1].next = self.put_data_ready.val();
+        self.dma_reader.word_read.next = self.host_atomics.read.val();
+        self.dma_reader.word_read_valid.next = self.host_atomics.read_valid.val();
+        self.host_atomics.read_ready.next = self.dma_reader.word_read_ready.val();
+        self.host_atomics.word.next = self.dma_reader.word.val();
+        self.host_atomics.word_error.next = self.dma_reader.word_error.val();
+        self.host_atomics.word_valid.next = self.dma_reader.word_valid.val();
+
+        // Atomics and events.
+        self.host_atomics.host_atomic.next = self.host_atomic.val();
+        self.host_atomics.host_atomic_valid.next = self.host_atomic_valid.val();
+        self.host_atomic_ready.next = self.host_atomics.host_atomic_ready.val();
+        self.atomic_done_feedback.next = self.host_atomics.done.val();
+        self.atomic_done_valid.next = self.host_atomics.done_valid.val();
+        self.event_rings.event[0].next = self.message_event.val();
+        self.event_rings.event_valid[0].next = self.message_event_valid.val();
+        self.message_event_ready.next = self.event_rings.event_ready[0].val();
+        self.event_rings.event[1].next = self.array_event.val();
+        self.event_rings.event_valid[1].next = self.array_event_valid.val();
+        self.array_event_ready.next = self.event_rings.event_ready[1].val();
+        self.event_rings.ring.next = self.command_unit.ring.val();
+        self.event_rings.ring_valid.next = self.command_unit.ring_valid.val();
+        self.command_unit.ring_done.next = self.event_rings.ring_done.val();
+        self.event_rings.head.next = self.doorbell.head.val();
+        self.event_rings.head_pid.next = self.doorbell.head_pid.val();
+        self.event_rings.head_write.next = self.doorbell.head_write.val();
+        self.rings_open.next = self.event_rings.rings_open.val();
 
         // Host memory.
         self.host_awid.next = self.dma_writer.host_awid.val();
@@ -241,8 +402,24 @@ impl Logic for RvmaEngine {
         self.dma_writer.host_bresp.next = self.host_bresp.val();
         self.dma_writer.host_bvalid.next = self.host_bvalid.val();
         self.host_bready.next = self.dma_writer.host_bready.val();
+        self.host_arid.next = self.dma_reader.host_arid.val();
+        self.host_araddr.next = self.dma_reader.host_araddr.val();
+        self.host_arlen.next = self.dma_reader.host_arlen.val();
+        self.host_arsize.next = self.dma_reader.host_arsize.val();
+        self.host_arburst.next = self.dma_reader.host_arburst.val();
+        self.host_arvalid.next = self.dma_reader.host_arvalid.val();
+        self.dma_reader.host_arready.next = self.host_arready.val();
+        self.dma_reader.host_rdata.next = self.host_rdata.val();
+        self.dma_reader.host_rresp.next = self.host_rresp.val();
+        self.dma_reader.host_rvalid.next = self.host_rvalid.val();
+        self.host_rready.next = self.dma_reader.host_rready.val();
 
         // Ends of transfers.
+        let finished = self.dma_writer.finished.val();
+        self.host_atomics.finished.next = finished;
+        self.host_atomics.finished_error.next = self.dma_writer.finished_error.val();
+        self.host_atomics.finished_valid.next = self.dma_writer.finished_valid.val() & (finished.kind == ATOMIC);
+        self.event_rings.finished.next = self.dma_writer.finished_valid.val() & (finished.kind == EVENT);
         self.report.finished.next = self.dma_writer.finished.val();
         self.report.finished_error.next = self.dma_writer.finished_error.val();
         self.report.finished_valid.next = self.dma_writer.finished_valid.val();
@@ -309,6 +486,10 @@ impl Logic for RvmaEngine {
         self.registers.mailbox_opened.next = self.command_unit.mailbox_opened.val();
         self.registers.buffer_posted.next = self.command_unit.buffer_posted.val();
         self.registers.dma_ended.next = self.report.dma_ended.val();
+        self.registers.read_burst.next = self.dma_reader.burst.val();
+        self.registers.read_error.next = self.dma_reader.answer_error.val();
+        self.registers.event_written.next = self.event_rings.event_written.val();
+        self.registers.event_lost.next = self.event_rings.event_lost.val();
         let page = self.registers.csr_answer.val();
         let bell = self.doorbell.csr_answer.val();
         self.csr_answer.next =

@@ -26,6 +26,10 @@ pub const PLACE: u64 = 0;
 pub const HANDLER: u64 = 1;
 /// [`Transfer::kind`]: completion record.
 pub const RECORD: u64 = 2;
+/// [`Transfer::kind`]: event record.
+pub const EVENT: u64 = 3;
+/// [`Transfer::kind`]: word of an atomic operation.
+pub const ATOMIC: u64 = 4;
 
 /// A question to the mailbox table.
 #[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
@@ -196,17 +200,17 @@ pub struct PlaceJob {
 /// Who is to hear of a transfer's end.
 #[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
 pub struct Origin {
-    /// `PLACE`, `HANDLER` or `RECORD`.
-    pub kind: Bits<2>,
+    /// `PLACE`, `HANDLER`, `RECORD`, `EVENT` or `ATOMIC`.
+    pub kind: Bits<3>,
     /// The bytes count at the last W beat, not at the last response.
     pub posted: Bit,
-    /// Buffer.
+    /// Buffer; `ATOMIC`: the operation's slot.
     pub slot: Bits<14>,
     /// Frame sequence number.
     pub frame: Bits<16>,
-    /// `PLACE`: head cell; `HANDLER`: {cluster, hpu, handle}.
+    /// `PLACE`: head cell; `HANDLER`, `ATOMIC`: {cluster, hpu, handle}.
     pub tag: Bits<10>,
-    /// The message has state.
+    /// The message has state; `ATOMIC`: the operation is wide.
     pub has_slot: Bit,
     /// Message table slot.
     pub msg_slot: Bits<8>,
@@ -225,6 +229,28 @@ pub struct Transfer {
     pub offset: Bits<6>,
     /// Who asks; `origin.length` is the length of the run, at least 1.
     pub origin: Origin,
+}
+
+/// A write that the engine makes itself: all of it lies in one line, its bytes start at byte 0.
+#[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
+pub struct OwnWrite {
+    /// Where.
+    pub transfer: Transfer,
+    /// What.
+    pub data: Bits<256>,
+}
+
+/// Opens or closes the event ring of a process.
+#[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
+pub struct RingCommand {
+    /// Whose.
+    pub pid: Bits<6>,
+    /// 1 = opens.
+    pub open: Bit,
+    /// Its host address, without its five zero bits.
+    pub base: Bits<59>,
+    /// Records less one, all ones.
+    pub last: Bits<15>,
 }
 
 /// A write burst in flight.

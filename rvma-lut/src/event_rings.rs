@@ -1,0 +1,343 @@
+//! Event rings: a ring of 32-byte records in host memory for each process (contract, `events`).
+//!
+//! | neighbour | ports |
+//! |---|---|
+//! | packet engine, HPU array (sources 0, 1) | in `event`, `event_valid`; out `event_ready`; out `rings_open` |
+//! | command unit | in `ring`, `ring_valid` (held); out `ring_done` (pulse) |
+//! | doorbell | in `head`, `head_pid`, `head_write` (pulse) |
+//! | DMA writer | out `write`, `write_valid`; in `write_ready`; in `finished` (pulse: the host answered a record) |
+//! | registers | out `event_written`, `event_lost` (pulses) |
+//!
+//! The ring is the queue: an event whose ring has room is written at once, one whose ring is full is counted, and counted events
+//! are told by a LOST record as soon as the host has read something. So no ring ever holds up another, and records stand in the
+//! order in which events came. An event for a closed ring is counted in EVENTS_LOST only; sources look at `rings_open` first.
+//!
+//! All rings are looked at by one pipeline: choose, read, act; a visit takes two cycles. The sources have a register each and take
+//! turns: 4 cycles per event from one source, 2 if both have events. While any ring lacks its LOST record, every other visit looks
+//! for one, ring after ring. Event taken → `write_valid` 4 cycles.
+//!
+//! Opening or closing is done (`ring_done`) when all records taken before it have been answered by the host, so that the memory of
+//! a closed ring may be used for something else; other events wait meanwhile.
+
+use crate::types::{Origin, OwnWrite, RingCommand, Transfer, EVENT};
+use spindle_blocks::desc::EventDesc;
+use spindle_blocks::ram::LutMemory;
+use spindle_contract::events::{BYTES, LOST};
+use spindle_verilog::prelude::*;
+
+/// Sources of events.
+const SOURCES: usize = 2;
+/// [`EventRings::visit`]: a ring that may lack its LOST record.
+const SCAN: u64 = 2;
+/// [`EventRings::visit`]: a command.
+const COMMAND: u64 = 3;
+
+/// What is known of a ring.
+#[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
+pub struct RingEntry {
+    /// It is open.
+    pub open: Bit,
+    /// Its host address, without its five zero bits.
+    pub base: Bits<59>,
+    /// Records less one, all ones.
+    pub last: Bits<15>,
+    /// Records ever written.
+    pub tail: Bits<32>,
+    /// Events lost since the last record.
+    pub lost: Bits<32>,
+}
+
+/// The event rings. See the module text.
+#[derive(LogicBlock, Default)]
+pub struct EventRings {
+    /// Core clock.
+    pub clock: Signal<In, Clock>,
+    /// Synchronous reset, active high.
+    pub reset: Signal<In, Bit>,
+    /// Event.
+    pub event: [Signal<In, EventDesc>; SOURCES],
+    /// There is one.
+    pub event_valid: [Signal<In, Bit>; SOURCES],
+    /// It is taken.
+    pub event_ready: [Signal<Out, Bit>; SOURCES],
+    /// Bit p = process p has a ring.
+    pub rings_open: Signal<Out, Bits<64>>,
+    /// Ring to open or close.
+    pub ring: Signal<In, RingCommand>,
+    /// Held until `ring_done`.
+    pub ring_valid: Signal<In, Bit>,
+    /// It is done.
+    pub ring_done: Signal<Out, Bit>,
+    /// Records that the host has read.
+    pub head: Signal<In, Bits<16>>,
+    /// From the ring of this process.
+    pub head_pid: Signal<In, Bits<6>>,
+    /// It has been told so.
+    pub head_write: Signal<In, Bit>,
+    /// Record to write.
+    pub write: Signal<Out, OwnWrite>,
+    /// There is one.
+    pub write_valid: Signal<Out, Bit>,
+    /// It is taken.
+    pub write_ready: Signal<In, Bit>,
+    /// A record was answered.
+    pub finished: Signal<In, Bit>,
+    /// A record was made.
+    pub event_written: Signal<Out, Bit>,
+    /// An event was lost.
+    pub event_lost: Signal<Out, Bit>,
+    entries: LutMemory<RingEntry, 6>,
+    heads: LutMemory<Bits<16>, 6>,
+    events: [DFF<EventDesc>; SOURCES],
+    /// An event is here and was not chosen yet.
+    waiting: [Reg<Bit>; SOURCES],
+    /// It was chosen and not acted on yet.
+    serving: [Reg<Bit>; SOURCES],
+    second_next: Reg<Bit>,
+    scan_next: Reg<Bit>,
+    scan: Reg<Bits<6>>,
+    clearing: Reg<Bit>,
+    /// Rings that lack a LOST record.
+    starved: Reg<Bits<7>>,
+    /// What this visit is for: a source, SCAN or COMMAND.
+    visit: DFF<Bits<2>>,
+    pid: DFF<Bits<6>>,
+    reading: Reg<Bit>,
+    acting: Reg<Bit>,
+    entry: DFF<RingEntry>,
+    read_head: DFF<Bits<16>>,
+    any_lost: DFF<Bit>,
+    settling: Reg<Bit>,
+    flying: Reg<Bits<10>>,
+    address: DFF<Bits<59>>,
+    record: DFF<Bits<256>>,
+    record_valid: Reg<Bit>,
+    open: Reg<Bits<64>>,
+    chosen: Signal<Local, Bits<2>>,
+    chosen_pid: Signal<Local, Bits<6>>,
+    chosen_any: Signal<Local, Bit>,
+    source: Signal<Local, EventDesc>,
+    next_open: Signal<Local, Bits<64>>,
+}
+
+impl EventRings {
+    /// The rings.
+    pub fn new() -> Self {
+        Self { clearing: Reg::new(true), ..Default::default() }
+    }
+}
+
+impl Logic for EventRings {
+    #[hdl]
+    fn update(&mut self) {
+        regs!(
+            self,
+            clock,
+            reset,
+            waiting,
+            serving,
+            second_next,
+            scan_next,
+            scan,
+            clearing,
+            starved,
+            reading,
+            acting,
+            settling,
+            flying,
+            record_valid,
+            open
+        );
+        dffs!(self, clock, events, visit, pid, entry, read_head, any_lost, address, record);
+        self.entries.clock.next = self.clock.val();
+        self.heads.clock.next = self.clock.val();
+
+        // A source's register takes the next event when the one in it has been acted on.
+        for i in 0..SOURCES {
+            let room = !self.waiting[i].q.val() & !self.serving[i].q.val();
+            self.event_ready[i].next = room;
+            if room {
+                self.waiting[i].d.next = self.event_valid[i].val();
+                self.events[i].d.next = self.event[i].val();
+            }
+        }
+
+        // Act: the entry as it was read one cycle ago. A record may have to wait for the one before it.
+        let acts = self.acting.q.val() & !self.record_valid.q.val();
+        let entry = self.entry.q.val();
+        let visit = self.visit.q.val();
+        let any_lost = self.any_lost.q.val();
+        let is_event = !visit.get_bit(1);
+        let is_scan = visit == SCAN;
+        let is_command = visit == COMMAND;
+        let used = entry.tail.get_bits::<16>(0) - self.read_head.q.val();
+        let full = (used & (bits::<1>(1), !entry.last).cat::<16>()).any();
+        let makes = acts & entry.open & !full & (is_event | (is_scan & any_lost));
+        let loses = acts & is_event & (full | !entry.open);
+        self.entries.write_enable.next = acts;
+        self.entries.write_address.next = self.pid.q.val();
+        self.entries.write_data.next = entry;
+        let number = entry.tail + 1;
+        if makes {
+            self.entries.write_data.next.tail = number;
+            self.entries.write_data.next.lost = bits::<32>(0);
+        } else if loses & entry.open {
+            self.entries.write_data.next.lost = entry.lost + 1;
+        }
+        let starves = loses & entry.open & !any_lost;
+        let relieved = any_lost & ((is_scan & makes) | (is_command & acts));
+        if starves {
+            self.starved.d.next = self.starved.q.val() + 1;
+        } else if relieved {
+            self.starved.d.next = self.starved.q.val() - 1;
+        }
+        self.next_open.next = self.open.q.val();
+        if is_command {
+            let command = self.ring.val();
+            self.entries.write_data.next = RingEntry {
+                open: command.open,
+                base: command.base,
+                last: command.last,
+                tail: bits::<32>(0),
+                lost: bits::<32>(0),
+            };
+            if acts {
+                let bit = bits::<64>(1) << self.pid.q.val();
+                self.next_open.next =
+                    if command.open { self.open.q.val() | bit } else { self.open.q.val() & !bit };
+                self.settling.d.next = true;
+            }
+        }
+        self.open.d.next = self.next_open.val();
+        self.rings_open.next = self.open.q.val();
+        if self.clearing.q.val() {
+            self.entries.write_enable.next = true;
+            self.entries.write_address.next = self.scan.q.val();
+            self.entries.write_data.next = RingEntry::default();
+            self.clearing.d.next = !self.scan.q.val().all();
+        }
+
+        // The record.
+        self.source.next = EventDesc::default();
+        if is_scan {
+            self.source.next.kind = bits::<4>(LOST as u64);
+            self.source.next.length = entry.lost;
+        } else if visit.get_bit(0) {
+            self.source.next = self.events[1].q.val();
+        } else {
+            self.source.next = self.events[0].q.val();
+        }
+        let event = self.source.val();
+        if acts {
+            let place = bit_cast::<59, 15>(entry.tail.get_bits::<15>(0) & entry.last);
+            self.address.d.next = entry.base | place;
+            self.record.d.next = (
+                number,
+                event.user,
+                event.source,
+                event.extra,
+                event.length,
+                event.id,
+                (event.flags, event.code, bits::<4>(0), event.context, bits::<4>(0), event.kind).cat::<32>(),
+            )
+                .cat::<256>();
+            self.acting.d.next = false;
+            for i in 0..SOURCES {
+                if visit == bits::<2>(i as u64) {
+                    self.serving[i].d.next = false;
+                }
+            }
+        }
+        self.record_valid.d.next = makes | (self.record_valid.q.val() & !self.write_ready.val());
+        self.event_written.next = makes;
+        self.event_lost.next = loses;
+
+        // Records that the host has not answered.
+        if makes & !self.finished.val() {
+            self.flying.d.next = self.flying.q.val() + 1;
+        } else if self.finished.val() & !makes {
+            self.flying.d.next = self.flying.q.val() - 1;
+        }
+        let settled = self.settling.q.val() & !self.flying.q.val().any();
+        if settled {
+            self.settling.d.next = false;
+        }
+        self.ring_done.next = settled;
+
+        // Read.
+        self.entries.read_address.next = self.pid.q.val();
+        self.heads.read_address.next = self.pid.q.val();
+        self.heads.write_enable.next = self.head_write.val();
+        self.heads.write_address.next = self.head_pid.val();
+        self.heads.write_data.next = self.head.val();
+        if self.reading.q.val() {
+            self.entry.d.next = self.entries.read_data.val();
+            self.read_head.d.next = self.heads.read_data.val();
+            self.any_lost.d.next = self.entries.read_data.val().lost.any();
+            self.acting.d.next = true;
+        }
+
+        // Choose.
+        let first = self.waiting[0].q.val();
+        let second = self.waiting[1].q.val();
+        let scans = self.starved.q.val().any() & (self.scan_next.q.val() | !(first | second));
+        self.chosen_any.next = true;
+        self.chosen.next = bits::<2>(0);
+        self.chosen_pid.next = self.events[0].q.val().pid;
+        if self.ring_valid.val() {
+            self.chosen.next = bits::<2>(COMMAND);
+            self.chosen_pid.next = self.ring.val().pid;
+        } else if scans {
+            self.chosen.next = bits::<2>(SCAN);
+            self.chosen_pid.next = self.scan.q.val();
+        } else if second & (self.second_next.q.val() | !first) {
+            self.chosen.next = bits::<2>(1);
+            self.chosen_pid.next = self.events[1].q.val().pid;
+        } else {
+            self.chosen_any.next = first;
+        }
+        // After a command nothing is looked at until the records before it have been answered.
+        let commanded = is_command & self.acting.q.val();
+        let free = !self.reading.q.val() & (!self.acting.q.val() | acts);
+        let starts =
+            free & !commanded & !self.settling.q.val() & !self.clearing.q.val() & self.chosen_any.val();
+        self.reading.d.next = starts;
+        if self.clearing.q.val() | (starts & scans & !self.ring_valid.val()) {
+            self.scan.d.next = self.scan.q.val() + 1;
+        }
+        if starts {
+            self.visit.d.next = self.chosen.val();
+            self.pid.d.next = self.chosen_pid.val();
+            self.scan_next.d.next = !self.chosen.val().get_bit(1);
+            for i in 0..SOURCES {
+                if self.chosen.val() == bits::<2>(i as u64) {
+                    self.waiting[i].d.next = false;
+                    self.serving[i].d.next = true;
+                }
+            }
+            if !self.chosen.val().get_bit(1) {
+                self.second_next.d.next = !self.chosen.val().get_bit(0);
+            }
+        }
+
+        self.write_valid.next = self.record_valid.q.val();
+        self.write.next = OwnWrite {
+            transfer: Transfer {
+                address: (self.address.q.val(), bits::<5>(0)).cat::<64>(),
+                last_line: bits::<11>(0),
+                offset: bits::<6>(0),
+                origin: Origin {
+                    kind: bits::<3>(EVENT),
+                    posted: false,
+                    slot: bits::<14>(0),
+                    frame: bits::<16>(0),
+                    tag: bits::<10>(0),
+                    has_slot: false,
+                    msg_slot: bits::<8>(0),
+                    length: bits::<16>(BYTES as u64),
+                },
+            },
+            data: self.record.q.val(),
+        };
+    }
+}

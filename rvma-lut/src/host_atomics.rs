@@ -1,0 +1,278 @@
+//! Host atomics: read, modify and write of a word of host memory; the old value is the answer.
+//!
+//! | neighbour | ports |
+//! |---|---|
+//! | HPU array | in `host_atomic`, `host_atomic_valid`; out `host_atomic_ready`; out `done`, `done_valid` (pulse) |
+//! | DMA reader | out `read`, `read_valid`; in `read_ready`; in `word`, `word_error`, `word_valid` (pulse) |
+//! | DMA writer | out `write`, `write_valid`; in `write_ready`; in `finished`, `finished_error`, `finished_valid` (pulse) |
+//! | registers | – |
+//!
+//! Up to four operations are under way, each on its own 8 bytes of memory: one on bytes that another works on waits for that one's
+//! end, and those behind it wait too. An operation ends with the host's answer to its write, or, if a comparison fails or the read
+//! failed, with the read. So operations on one address are atomic among those of this unit; plain reads and writes of the NIC and
+//! accesses of the host are not ordered with them.
+//!
+//! Request taken → read 3 cycles; word → write 4 cycles, → `done` of an operation that writes nothing 4 cycles; last answer → `done`
+//! 1 cycle. One operation per 4 cycles.
+
+use crate::types::{Origin, OwnWrite, Transfer, ATOMIC};
+use spindle_blocks::desc::{HostAtomic, HostAtomicDone, HostRead};
+use spindle_blocks::ram::{LutMemory, LutRam};
+use spindle_contract::events::atomic::FETCH_AND_ADD;
+use spindle_verilog::prelude::*;
+
+/// Operations under way.
+const SLOTS: usize = 4;
+
+/// What the unit does with the oldest operation whose word is here.
+#[derive(LogicState, Copy, Clone, Debug, PartialEq)]
+pub enum AtomicState {
+    /// Waits for a word.
+    Idle,
+    /// Compares and adds.
+    Sum,
+    /// Decides.
+    Decide,
+    /// Offers the write.
+    Write,
+    /// Answers: nothing is written.
+    Answer,
+}
+
+/// The atomics unit. See the module text.
+#[derive(LogicBlock, Default)]
+pub struct HostAtomics {
+    /// Core clock.
+    pub clock: Signal<In, Clock>,
+    /// Synchronous reset, active high.
+    pub reset: Signal<In, Bit>,
+    /// Operation, its address naturally aligned.
+    pub host_atomic: Signal<In, HostAtomic>,
+    /// There is one.
+    pub host_atomic_valid: Signal<In, Bit>,
+    /// It is taken.
+    pub host_atomic_ready: Signal<Out, Bit>,
+    /// Operation that is over.
+    pub done: Signal<Out, HostAtomicDone>,
+    /// There is one.
+    pub done_valid: Signal<Out, Bit>,
+    /// Word that is wanted.
+    pub read: Signal<Out, HostRead>,
+    /// There is one.
+    pub read_valid: Signal<Out, Bit>,
+    /// It is taken.
+    pub read_ready: Signal<In, Bit>,
+    /// Word of the oldest read.
+    pub word: Signal<In, Bits<64>>,
+    /// The host answered with an error.
+    pub word_error: Signal<In, Bit>,
+    /// There is one.
+    pub word_valid: Signal<In, Bit>,
+    /// Word to write.
+    pub write: Signal<Out, OwnWrite>,
+    /// There is one.
+    pub write_valid: Signal<Out, Bit>,
+    /// It is taken.
+    pub write_ready: Signal<In, Bit>,
+    /// A write was answered; `slot` is the operation's, `tag` its issuer.
+    pub finished: Signal<In, Origin>,
+    /// With an error.
+    pub finished_error: Signal<In, Bit>,
+    /// There is one.
+    pub finished_valid: Signal<In, Bit>,
+    request: DFF<HostAtomic>,
+    waiting: Reg<Bit>,
+    checked: Reg<Bit>,
+    clash: DFF<Bit>,
+    busy: [Reg<Bit>; SLOTS],
+    words: [DFF<Bits<61>>; SLOTS],
+    operations: LutMemory<HostAtomic, 2>,
+    /// {error, value} of each operation's word: for the sum, and for the answer.
+    values: LutRam<2, 65, 2>,
+    /// Next slot to be given, to get its word, to be worked on; modulo 2 · SLOTS.
+    next: Reg<Bits<3>>,
+    answered: Reg<Bits<3>>,
+    worked: Reg<Bits<3>>,
+    state: Reg<AtomicState>,
+    job: DFF<HostAtomic>,
+    old: DFF<Bits<65>>,
+    low: DFF<Bits<33>>,
+    same: DFF<Bits<2>>,
+    result: DFF<Bits<64>>,
+    ended: DFF<HostAtomicDone>,
+    ended_valid: Reg<Bit>,
+    issues: Signal<Local, Bit>,
+    leaves: Signal<Local, Bit>,
+}
+
+/// What `wide` leaves of a word.
+#[hdl_fn]
+fn narrowed(word: Bits<64>, wide: Bit) -> Bits<64> {
+    if wide {
+        word
+    } else {
+        bit_cast::<64, 32>(word.get_bits::<32>(0))
+    }
+}
+
+impl Logic for HostAtomics {
+    #[hdl]
+    fn update(&mut self) {
+        regs!(self, clock, reset, waiting, checked, busy, next, answered, worked, state, ended_valid);
+        dffs!(self, clock, request, clash, words, job, old, low, same, result, ended);
+        self.operations.clock.next = self.clock.val();
+        self.values.clock.next = self.clock.val();
+
+        // A request waits in a register until its bytes and a slot are free. What is compared a cycle too early only waits longer.
+        let request = self.request.q.val();
+        let slot = self.next.q.val().get_bits::<2>(0);
+        let mut clash: Bit = false;
+        let mut taken: Bit = false;
+        for i in 0..SLOTS {
+            clash = clash | (self.busy[i].q.val() & (self.words[i].q.val() == request.address.get_bits::<61>(3)));
+            taken = taken | (self.busy[i].q.val() & (slot == bits::<2>(i as u64)));
+        }
+        self.clash.d.next = clash;
+        let wants = self.checked.q.val() & !self.clash.q.val() & !taken;
+        self.issues.next = wants & self.read_ready.val();
+        let issues = self.issues.val();
+        self.host_atomic_ready.next = !self.waiting.q.val();
+        if !self.waiting.q.val() {
+            self.waiting.d.next = self.host_atomic_valid.val();
+            self.request.d.next = self.host_atomic.val();
+        } else if issues {
+            self.waiting.d.next = false;
+        }
+        self.checked.d.next = self.waiting.q.val() & !issues;
+        self.read_valid.next = wants;
+        self.read.next = HostRead {
+            address: request.address,
+            length: if request.wide { bits::<16>(8) } else { bits::<16>(4) },
+            ..Default::default()
+        };
+        self.operations.write_enable.next = issues;
+        self.operations.write_address.next = slot;
+        self.operations.write_data.next = request;
+        if issues {
+            self.next.d.next = self.next.q.val() + 1;
+        }
+
+        // Words come in the order of the reads.
+        self.values.write_enable.next = self.word_valid.val();
+        self.values.write_address.next = self.answered.q.val().get_bits::<2>(0);
+        self.values.write_data.next = (self.word_error.val(), self.word.val()).cat::<65>();
+        if self.word_valid.val() {
+            self.answered.d.next = self.answered.q.val() + 1;
+        }
+
+        // The oldest word that waits. Both RAMs show it until it has left.
+        let present = self.worked.q.val().get_bits::<2>(0);
+        self.operations.read_address.next = present;
+        self.values.read_address[0].next = present;
+        let job = self.job.q.val();
+        let old = self.old.q.val().get_bits::<64>(0);
+        let failed = self.old.q.val().get_bit(64);
+        let adds = job.op == bits::<2>(FETCH_AND_ADD as u64);
+        let finished = self.finished_valid.val();
+        self.leaves.next = false;
+        match self.state.q.val() {
+            AtomicState::Idle => {
+                let operation = self.operations.read_data.val();
+                let value = self.values.read_data[0].val();
+                self.job.d.next = operation;
+                self.old.d.next =
+                    (value.get_bits::<1>(64), narrowed(value.get_bits::<64>(0), operation.wide)).cat::<65>();
+                if self.worked.q.val() != self.answered.q.val() {
+                    self.state.d.next = AtomicState::Sum;
+                }
+            }
+            AtomicState::Sum => {
+                self.low.d.next =
+                    bit_cast::<33, 32>(old.get_bits::<32>(0)) + bit_cast::<33, 32>(job.operand.get_bits::<32>(0));
+                self.same.d.next = (
+                    old.get_bits::<32>(32) == job.compare.get_bits::<32>(32),
+                    old.get_bits::<32>(0) == job.compare.get_bits::<32>(0),
+                )
+                    .cat::<2>();
+                self.state.d.next = AtomicState::Decide;
+            }
+            AtomicState::Decide => {
+                let low = self.low.q.val();
+                let carry = bit_cast::<32, 1>(low.get_bits::<1>(32));
+                let high = old.get_bits::<32>(32) + job.operand.get_bits::<32>(32) + carry;
+                self.result.d.next = if adds { (high, low.get_bits::<32>(0)).cat::<64>() } else { job.operand };
+                let equal = self.same.q.val().get_bit(0) & (self.same.q.val().get_bit(1) | !job.wide);
+                self.state.d.next = AtomicState::Answer;
+                if !failed & (adds | equal) {
+                    self.state.d.next = AtomicState::Write;
+                }
+            }
+            AtomicState::Write => {
+                if self.write_ready.val() {
+                    self.leaves.next = true;
+                    self.state.d.next = AtomicState::Idle;
+                }
+            }
+            AtomicState::Answer => {
+                if !finished {
+                    self.leaves.next = true;
+                    self.state.d.next = AtomicState::Idle;
+                }
+            }
+            _ => {
+                self.state.d.next = AtomicState::Idle;
+            }
+        }
+        if self.leaves.val() {
+            self.worked.d.next = self.worked.q.val() + 1;
+        }
+        let issuer = (job.cluster, job.hpu, job.handle).cat::<10>();
+        let slot_of_job = bit_cast::<14, 2>(present);
+        self.write_valid.next = self.state.q.val() == AtomicState::Write;
+        self.write.next = OwnWrite {
+            transfer: Transfer {
+                address: job.address,
+                last_line: bits::<11>(0),
+                offset: bits::<6>(0),
+                origin: Origin {
+                    kind: bits::<3>(ATOMIC),
+                    posted: false,
+                    slot: slot_of_job,
+                    frame: bits::<16>(0),
+                    tag: issuer,
+                    // Tells the answer how wide the old value is.
+                    has_slot: job.wide,
+                    msg_slot: bits::<8>(0),
+                    length: if job.wide { bits::<16>(8) } else { bits::<16>(4) },
+                },
+            },
+            data: bit_cast::<256, 64>(self.result.q.val()),
+        };
+
+        // Answers: of writes first, they cannot wait.
+        let origin = self.finished.val();
+        let ended_slot = if finished { origin.slot.get_bits::<2>(0) } else { present };
+        self.values.read_address[1].next = ended_slot;
+        let ends = finished | (self.leaves.val() & (self.state.q.val() == AtomicState::Answer));
+        let tag = if finished { origin.tag } else { issuer };
+        let wide = if finished { origin.has_slot } else { job.wide };
+        self.ended_valid.d.next = ends;
+        self.ended.d.next = HostAtomicDone {
+            cluster: tag.get_bits::<3>(7),
+            hpu: tag.get_bits::<3>(4),
+            handle: tag.get_bits::<4>(0),
+            error: if finished { self.finished_error.val() } else { failed },
+            value: narrowed(self.values.read_data[1].val().get_bits::<64>(0), wide),
+        };
+        for i in 0..SLOTS {
+            if issues & (slot == bits::<2>(i as u64)) {
+                self.busy[i].d.next = true;
+                self.words[i].d.next = request.address.get_bits::<61>(3);
+            } else if ends & (ended_slot == bits::<2>(i as u64)) {
+                self.busy[i].d.next = false;
+            }
+        }
+        self.done.next = self.ended.q.val();
+        self.done_valid.next = self.ended_valid.q.val();
+    }
+}

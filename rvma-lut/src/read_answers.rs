@@ -1,0 +1,133 @@
+//! Read answers: from AXI4 read data to the bytes that a client asked for.
+//!
+//! | neighbour | ports |
+//! |---|---|
+//! | read requests | in `piece`, `piece_valid`; out `piece_room` |
+//! | host | the AXI4 read data channel `host_r*` |
+//! | read buffers, atomics | out `data`, `data_last`, `data_error`, `data_valid[client]` (pulses: there is room) |
+//! | registers | out `answer_error` (pulse) |
+//!
+//! All bursts have one id, so data come in the order of the pieces. A piece goes through the aligner: byte 0 of the piece becomes
+//! byte 0 of its first beat, bytes behind its end hold anything. `data_error` comes with the last beat of a piece, `data_last` with
+//! the last of a transfer. R handshake → `data_valid`: 2 cycles, counted from the second line if the piece does not start a line.
+//!
+//! RREADY falls only for one cycle, behind a piece whose bytes lie in fewer beats than steps (its end shares a line with its start).
+
+use crate::read_requests::{ReadPiece, CLIENTS};
+use spindle_blocks::aligner::{AlignJob, ByteAligner};
+use spindle_blocks::Fifo;
+use spindle_verilog::prelude::*;
+
+/// Address bits of the FIFOs of pieces: so many can be under way.
+const PIECE_BITS: usize = 6;
+/// Level from which no piece is issued: 64 less the at most four that may still come.
+const PIECE_STOP: u64 = 60;
+/// Address bits of the FIFO of errors; the aligner holds fewer pieces.
+const ERROR_BITS: usize = 3;
+
+/// Whose the beats of a piece are.
+#[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
+struct Owner {
+    client: Bits<2>,
+    ends: Bit,
+}
+
+/// The data side of the reader. See the module text.
+#[derive(LogicBlock, Default)]
+pub struct ReadAnswers {
+    /// Core clock.
+    pub clock: Signal<In, Clock>,
+    /// Synchronous reset, active high.
+    pub reset: Signal<In, Bit>,
+    /// Piece that was asked for.
+    pub piece: Signal<In, ReadPiece>,
+    /// There is one.
+    pub piece_valid: Signal<In, Bit>,
+    /// There is room for four.
+    pub piece_room: Signal<Out, Bit>,
+    /// AXI4 read data.
+    pub host_rdata: Signal<In, Bits<512>>,
+    /// Bit 1: error.
+    pub host_rresp: Signal<In, Bits<2>>,
+    /// Data valid.
+    pub host_rvalid: Signal<In, Bit>,
+    /// Data taken.
+    pub host_rready: Signal<Out, Bit>,
+    /// Beat of a transfer.
+    pub data: Signal<Out, Bits<512>>,
+    /// Its last.
+    pub data_last: Signal<Out, Bit>,
+    /// With the last beat of a piece: the host answered with an error.
+    pub data_error: Signal<Out, Bit>,
+    /// There is a beat, for this client.
+    pub data_valid: [Signal<Out, Bit>; CLIENTS],
+    /// An answer was an error.
+    pub answer_error: Signal<Out, Bit>,
+    aligner: ByteAligner,
+    jobs: Fifo<AlignJob, PIECE_BITS>,
+    arrivals: Fifo<Bits<5>, PIECE_BITS>,
+    owners: Fifo<Owner, PIECE_BITS>,
+    errors: Fifo<Bit, ERROR_BITS>,
+    line: Reg<Bits<5>>,
+    failed: Reg<Bit>,
+}
+
+impl Logic for ReadAnswers {
+    #[hdl]
+    fn update(&mut self) {
+        clocks!(self, clock, reset, aligner, jobs, arrivals, owners, errors);
+        regs!(self, clock, reset, line, failed);
+
+        // A piece that was asked for: it stays longest in `owners`.
+        let piece = self.piece.val();
+        self.jobs.write.next = AlignJob {
+            src_offset: piece.offset,
+            dst_offset: bits::<6>(0),
+            length: bit_cast::<15, 10>(piece.last) + 1,
+        };
+        self.jobs.write_valid.next = self.piece_valid.val();
+        self.arrivals.write.next = piece.lines;
+        self.arrivals.write_valid.next = self.piece_valid.val();
+        self.owners.write.next = Owner { client: piece.client, ends: piece.ends };
+        self.owners.write_valid.next = self.piece_valid.val();
+        self.piece_room.next = self.owners.level.val() < PIECE_STOP;
+
+        // Lines from the host.
+        let expected = self.arrivals.read_valid.val();
+        let last_line = self.line.q.val() == self.arrivals.read.val();
+        self.aligner.job.next = self.jobs.read.val();
+        self.aligner.job_valid.next = self.jobs.read_valid.val();
+        self.jobs.read_ready.next = self.aligner.job_ready.val();
+        self.aligner.source_data.next = self.host_rdata.val();
+        self.aligner.source_last.next = last_line;
+        self.aligner.source_valid.next = self.host_rvalid.val() & expected;
+        let ready = self.aligner.source_ready.val() & expected;
+        self.host_rready.next = ready;
+        let takes = self.host_rvalid.val() & ready;
+        let error = self.host_rresp.val().get_bit(1);
+        self.answer_error.next = takes & error;
+        self.arrivals.read_ready.next = takes & last_line;
+        self.errors.write.next = self.failed.q.val() | error;
+        self.errors.write_valid.next = takes & last_line;
+        if takes & last_line {
+            self.line.d.next = bits::<5>(0);
+            self.failed.d.next = false;
+        } else if takes {
+            self.line.d.next = self.line.q.val() + 1;
+            self.failed.d.next = self.failed.q.val() | error;
+        }
+
+        // Beats to the clients; the last line was taken at least two cycles ago.
+        let owner = self.owners.read.val();
+        let piece_ends = self.aligner.out_valid.val() & self.aligner.out_last.val();
+        self.aligner.out_ready.next = true;
+        self.owners.read_ready.next = piece_ends;
+        self.errors.read_ready.next = piece_ends;
+        self.data.next = self.aligner.out_data.val();
+        self.data_last.next = self.aligner.out_last.val() & owner.ends;
+        self.data_error.next = self.aligner.out_last.val() & self.errors.read.val();
+        for i in 0..CLIENTS {
+            self.data_valid[i].next = self.aligner.out_valid.val() & (owner.client == bits::<2>(i as u64));
+        }
+    }
+}

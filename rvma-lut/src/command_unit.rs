@@ -233,10 +233,7 @@ impl Logic for CommandUnit {
             init: opens,
             mailbox: self.mailbox_number.q.val(),
             threshold: self.threshold.q.val(),
-            buffer: BufferEntry {
-                base: (self.arguments[BUFFER_HI].q.val(), buffer_lo).cat::<64>(),
-                size: size,
-            },
+            buffer: BufferEntry { base: (self.arguments[BUFFER_HI].q.val(), buffer_lo).cat::<64>(), size: size },
             record: (self.arguments[RECORD_HI].q.val(), record_lo.get_bits::<28>(4)).cat::<60>(),
         };
         self.mailbox_opened.next = false;

@@ -72,9 +72,7 @@ impl Logic for CompletionUnit {
                     length: bits::<16>(RECORD_BYTES as u64),
                 },
             },
-            data: bit_cast::<256, 128>(
-                (done.address, done.epoch, bits::<8>(0), done.status, done.length).cat::<128>(),
-            ),
+            data: bit_cast::<256, 128>((done.address, done.epoch, bits::<8>(0), done.status, done.length).cat::<128>()),
         };
         self.waiting.read_ready.next = self.record_ready.val() & self.freed.write_ready.val();
         self.freed.write.next = done.buffer;

@@ -108,6 +108,7 @@ impl Logic for DmaReader {
             self.buffers[i].tag_valid.next = self.read_valid[i].val() & self.requests.read_ready[i].val();
             self.read_ready[i].next = taken;
             self.requests.room[i].next = self.buffers[i].room.val();
+            self.requests.short_room[i].next = self.buffers[i].short_room.val();
             self.buffers[i].reserve.next = self.requests.reserve[i].val();
             self.buffers[i].reserve_lines.next = self.requests.reserve_lines.val();
             self.buffers[i].beat.next = self.answers.data.val();

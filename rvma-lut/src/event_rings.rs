@@ -2,15 +2,15 @@
 //!
 //! | neighbour | ports |
 //! |---|---|
-//! | packet engine, HPU array (sources 0, 1) | in `event`, `event_valid`; out `event_ready`; out `rings_open` |
+//! | packet engine, HPU array (sources 0, 1) | in `news`, `news_valid`; out `news_ready`; out `rings_open` |
 //! | command unit | in `ring`, `ring_valid` (held); out `ring_done` (pulse) |
 //! | doorbell | in `head`, `head_pid`, `head_write` (pulse) |
 //! | DMA writer | out `write`, `write_valid`; in `write_ready`; in `finished` (pulse: the host answered a record) |
 //! | registers | out `event_written`, `event_lost` (pulses) |
 //!
 //! The ring is the queue: an event whose ring has room is written at once, one whose ring is full is counted, and counted events
-//! are told by a LOST record as soon as the host has read something. So no ring ever holds up another, and records stand in the
-//! order in which events came. An event for a closed ring is counted in EVENTS_LOST only; sources look at `rings_open` first.
+//! are told by a LOST record as soon as the host has read something, before the next event of the ring is written. So no ring ever
+//! holds up another, and records stand in the order in which events came. An event for a closed ring is counted in EVENTS_LOST only; sources look at `rings_open` first.
 //!
 //! All rings are looked at by one pipeline: choose, read, act; a visit takes two cycles. The sources have a register each and take
 //! turns: 4 cycles per event from one source, 2 if both have events. While any ring lacks its LOST record, every other visit looks
@@ -55,11 +55,11 @@ pub struct EventRings {
     /// Synchronous reset, active high.
     pub reset: Signal<In, Bit>,
     /// Event.
-    pub event: [Signal<In, EventDesc>; SOURCES],
+    pub news: [Signal<In, EventDesc>; SOURCES],
     /// There is one.
-    pub event_valid: [Signal<In, Bit>; SOURCES],
+    pub news_valid: [Signal<In, Bit>; SOURCES],
     /// It is taken.
-    pub event_ready: [Signal<Out, Bit>; SOURCES],
+    pub news_ready: [Signal<Out, Bit>; SOURCES],
     /// Bit p = process p has a ring.
     pub rings_open: Signal<Out, Bits<64>>,
     /// Ring to open or close.
@@ -155,10 +155,10 @@ impl Logic for EventRings {
         // A source's register takes the next event when the one in it has been acted on.
         for i in 0..SOURCES {
             let room = !self.waiting[i].q.val() & !self.serving[i].q.val();
-            self.event_ready[i].next = room;
+            self.news_ready[i].next = room;
             if room {
-                self.waiting[i].d.next = self.event_valid[i].val();
-                self.events[i].d.next = self.event[i].val();
+                self.waiting[i].d.next = self.news_valid[i].val();
+                self.events[i].d.next = self.news[i].val();
             }
         }
 
@@ -173,6 +173,8 @@ impl Logic for EventRings {
         let used = entry.tail.get_bits::<16>(0) - self.read_head.q.val();
         let full = (used & (bits::<1>(1), !entry.last).cat::<16>()).any();
         let makes = acts & entry.open & !full & (is_event | (is_scan & any_lost));
+        // An event waits until those lost before it have been told.
+        let again = makes & is_event & any_lost;
         let loses = acts & is_event & (full | !entry.open);
         self.entries.write_enable.next = acts;
         self.entries.write_address.next = self.pid.q.val();
@@ -185,7 +187,7 @@ impl Logic for EventRings {
             self.entries.write_data.next.lost = entry.lost + 1;
         }
         let starves = loses & entry.open & !any_lost;
-        let relieved = any_lost & ((is_scan & makes) | (is_command & acts));
+        let relieved = any_lost & (makes | (is_command & acts));
         if starves {
             self.starved.d.next = self.starved.q.val() + 1;
         } else if relieved {
@@ -202,9 +204,8 @@ impl Logic for EventRings {
                 lost: bits::<32>(0),
             };
             if acts {
-                let bit = bits::<64>(1) << self.pid.q.val();
-                self.next_open.next =
-                    if command.open { self.open.q.val() | bit } else { self.open.q.val() & !bit };
+                let own = bits::<64>(1) << self.pid.q.val();
+                self.next_open.next = if command.open { self.open.q.val() | own } else { self.open.q.val() & !own };
                 self.settling.d.next = true;
             }
         }
@@ -219,7 +220,7 @@ impl Logic for EventRings {
 
         // The record.
         self.source.next = EventDesc::default();
-        if is_scan {
+        if is_scan | any_lost {
             self.source.next.kind = bits::<4>(LOST as u64);
             self.source.next.length = entry.lost;
         } else if visit.get_bit(0) {
@@ -227,24 +228,25 @@ impl Logic for EventRings {
         } else {
             self.source.next = self.events[0].q.val();
         }
-        let event = self.source.val();
+        let source = self.source.val();
         if acts {
             let place = bit_cast::<59, 15>(entry.tail.get_bits::<15>(0) & entry.last);
             self.address.d.next = entry.base | place;
             self.record.d.next = (
                 number,
-                event.user,
-                event.source,
-                event.extra,
-                event.length,
-                event.id,
-                (event.flags, event.code, bits::<4>(0), event.context, bits::<4>(0), event.kind).cat::<32>(),
+                source.user,
+                source.source,
+                source.extra,
+                source.length,
+                source.id,
+                (source.flags, source.code, bits::<4>(0), source.context, bits::<4>(0), source.kind).cat::<32>(),
             )
                 .cat::<256>();
             self.acting.d.next = false;
             for i in 0..SOURCES {
                 if visit == bits::<2>(i as u64) {
                     self.serving[i].d.next = false;
+                    self.waiting[i].d.next = again;
                 }
             }
         }
@@ -299,8 +301,7 @@ impl Logic for EventRings {
         // After a command nothing is looked at until the records before it have been answered.
         let commanded = is_command & self.acting.q.val();
         let free = !self.reading.q.val() & (!self.acting.q.val() | acts);
-        let starts =
-            free & !commanded & !self.settling.q.val() & !self.clearing.q.val() & self.chosen_any.val();
+        let starts = free & !commanded & !self.settling.q.val() & !self.clearing.q.val() & self.chosen_any.val();
         self.reading.d.next = starts;
         if self.clearing.q.val() | (starts & scans & !self.ring_valid.val()) {
             self.scan.d.next = self.scan.q.val() + 1;

@@ -80,11 +80,8 @@ impl Logic for ReadAnswers {
 
         // A piece that was asked for: it stays longest in `owners`.
         let piece = self.piece.val();
-        self.jobs.write.next = AlignJob {
-            src_offset: piece.offset,
-            dst_offset: bits::<6>(0),
-            length: bit_cast::<15, 10>(piece.last) + 1,
-        };
+        self.jobs.write.next =
+            AlignJob { src_offset: piece.offset, dst_offset: bits::<6>(0), length: bit_cast::<15, 10>(piece.last) + 1 };
         self.jobs.write_valid.next = self.piece_valid.val();
         self.arrivals.write.next = piece.lines;
         self.arrivals.write_valid.next = self.piece_valid.val();

@@ -3,7 +3,7 @@
 //! | neighbour | ports |
 //! |---|---|
 //! | client | in `tag`, `tag_valid`; out `tag_ready`; out `data`, `data_last`, `data_error`, `data_tag`, `data_valid`; in `data_ready` |
-//! | read requests | out `room`; in `reserve`, `reserve_lines` |
+//! | read requests | out `room`, `short_room`; in `reserve`, `reserve_lines` |
 //! | read answers | in `beat`, `beat_last`, `beat_error`, `beat_valid` (no ready) |
 //!
 //! 128 beats, 32 transfers. With `whole` a transfer (of at most 8 KiB) is offered only when all of it is there, so that it leaves
@@ -18,6 +18,8 @@ use spindle_verilog::prelude::*;
 const BEAT_BITS: usize = 7;
 /// Lines reserved up to which a piece of 16 lines fits.
 const ROOM_LIMIT: u64 = (1 << BEAT_BITS) - 16;
+/// Lines reserved up to which a piece of 4 lines fits.
+const SHORT_LIMIT: u64 = (1 << BEAT_BITS) - 4;
 /// Address bits of the FIFO of transfers.
 const TRANSFER_BITS: usize = 5;
 
@@ -47,6 +49,8 @@ pub struct ReadBuffer {
     pub tag_ready: Signal<Out, Bit>,
     /// 16 lines are free.
     pub room: Signal<Out, Bit>,
+    /// 4 lines are free.
+    pub short_room: Signal<Out, Bit>,
     /// Reserve lines.
     pub reserve: Signal<In, Bit>,
     /// How many, less one.
@@ -128,5 +132,6 @@ impl Logic for ReadBuffer {
             self.reserved.d.next = self.reserved.q.val() - 1;
         }
         self.room.next = self.reserved.q.val() <= ROOM_LIMIT;
+        self.short_room.next = self.reserved.q.val() <= SHORT_LIMIT;
     }
 }

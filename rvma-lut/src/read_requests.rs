@@ -3,13 +3,13 @@
 //! | neighbour | ports |
 //! |---|---|
 //! | array, initiator, atomics (clients 0, 1, 2) | in `read`, `read_valid`; out `read_ready` |
-//! | read buffers | in `room`; out `reserve`, `reserve_lines` |
+//! | read buffers | in `room`, `short_room`; out `reserve`, `reserve_lines` |
 //! | read answers | out `piece`, `piece_valid` (no ready); in `piece_room` |
 //! | host | the AXI4 read address channel `host_ar*` |
 //! | registers | out `burst` (pulse) |
 //!
 //! A transfer is read in pieces of 1024 bytes, each of them a run of bursts with its own place in the order of answers. Before a
-//! piece is issued its lines are reserved in the client's buffer (`room` = 16 lines are free), so an answer never waits for a
+//! piece is issued its lines are reserved in the client's buffer, so an answer never waits for a
 //! client, and a client that does not take its data holds up nobody but itself. The choice among clients is made for each piece:
 //! atomics first (they are few), then the other two in turn.
 //!
@@ -78,6 +78,8 @@ pub struct ReadRequests {
     pub read_ready: [Signal<Out, Bit>; CLIENTS],
     /// A whole piece fits into the client's buffer.
     pub room: [Signal<In, Bit>; BUFFERED],
+    /// A piece of up to 256 bytes does.
+    pub short_room: [Signal<In, Bit>; BUFFERED],
     /// Reserve lines in the client's buffer.
     pub reserve: [Signal<Out, Bit>; BUFFERED],
     /// How many, less one.
@@ -115,6 +117,7 @@ pub struct ReadRequests {
     beats: DFF<Bits<2>>,
     address_valid: Reg<Bit>,
     taken: [Signal<Local, Bit>; CLIENTS],
+    fits: [Signal<Local, Bit>; BUFFERED],
     chosen: Signal<Local, ReadRun>,
 }
 
@@ -164,8 +167,12 @@ impl Logic for ReadRequests {
         // Choice of a client, while no piece waits.
         let free = !self.placed_valid.q.val();
         let atomic = self.run_valid[2].q.val();
-        let first = self.run_valid[0].q.val() & self.room[0].val();
-        let second = self.run_valid[1].q.val() & self.room[1].val();
+        for i in 0..BUFFERED {
+            let short = !self.runs[i].q.val().last.get_bits::<8>(8).any();
+            self.fits[i].next = self.run_valid[i].q.val() & (self.room[i].val() | (short & self.short_room[i].val()));
+        }
+        let first = self.fits[0].val();
+        let second = self.fits[1].val();
         let take_second = second & (self.second_next.q.val() | !first);
         self.taken[2].next = free & atomic;
         self.taken[1].next = free & !atomic & take_second;

@@ -4,6 +4,7 @@ pub mod checksums;
 pub mod frames;
 pub mod handlers;
 pub mod header_matcher;
+pub mod host_access;
 pub mod jobs;
 pub mod packet_buffer;
 pub mod parser;

@@ -7,13 +7,14 @@
 //! The monitor collects sentences in [`HostMemory::violations`]: a payload that changes or a `valid` that falls before
 //! `ready`, a burst that is longer than 256 bytes, crosses 4 KiB or is not INCR of full beats, a misplaced `wlast`.
 
+use crate::host_reads::{HostReads, ReadBurst, ReadPace};
 use anyhow::Result;
 use spindle_contract::params::{BEAT_BYTES, MAX_BURST};
 use spindle_harness::{Model, Port};
 use std::collections::{HashMap, VecDeque};
 use std::ops::Range;
 
-const PAGE: u64 = 4096;
+pub(crate) const PAGE: u64 = 4096;
 
 /// Memory of 2^64 bytes, zero until written.
 #[derive(Clone, Debug, Default)]
@@ -131,20 +132,6 @@ struct WritePorts {
     bready: Port,
 }
 
-struct ReadPorts {
-    arid: Port,
-    araddr: Port,
-    arlen: Port,
-    arvalid: Port,
-    arready: Port,
-    rid: Port,
-    rdata: Port,
-    rresp: Port,
-    rlast: Port,
-    rvalid: Port,
-    rready: Port,
-}
-
 /// The host's side of the ports `<prefix>_aw*`, `_w*`, `_b*` and, if the model has them, `_ar*` and `_r*`.
 pub struct HostMemory {
     /// What the host sees.
@@ -153,7 +140,7 @@ pub struct HostMemory {
     pub timing: Timing,
     /// Most bursts whose responses have not been taken; at that number AWREADY and WREADY stay low. AXI4 allows such a host.
     pub most_open: usize,
-    /// Writes that touch one of these ranges are answered with SLVERR.
+    /// Writes and reads that touch one of these ranges are answered with SLVERR.
     pub failing: Vec<Range<u64>>,
     /// Breaches of the protocol.
     pub violations: Vec<String>,
@@ -161,10 +148,15 @@ pub struct HostMemory {
     pub keep_log: bool,
     /// Bursts in the order of their responses.
     pub log: Vec<WriteBurst>,
+    /// Read bursts in the order of their ends, if the log is kept.
+    pub read_log: Vec<ReadBurst>,
+    /// Most read bursts that were in flight at once.
+    pub most_reads_in_flight: usize,
     /// Most bursts that were in flight at once.
     pub most_in_flight: usize,
     write: WritePorts,
-    read: Option<ReadPorts>,
+    read: Option<HostReads>,
+    read_pace: ReadPace,
     random: u64,
     addresses: VecDeque<WriteBurst>,
     open_data: DataBurst,
@@ -174,8 +166,6 @@ pub struct HostMemory {
     held_address: Option<(u64, u64, u64)>,
     held_beat: Option<(Vec<u8>, u64, u64)>,
     offered_since: u64,
-    reads: VecDeque<(u64, u64, usize)>,
-    read_offered: bool,
 }
 
 impl HostMemory {
@@ -201,23 +191,6 @@ impl HostMemory {
             bvalid: port("bvalid")?,
             bready: port("bready")?,
         };
-        let read = if model.has_port(&format!("{prefix}_arvalid")) {
-            Some(ReadPorts {
-                arid: port("arid")?,
-                araddr: port("araddr")?,
-                arlen: port("arlen")?,
-                arvalid: port("arvalid")?,
-                arready: port("arready")?,
-                rid: port("rid")?,
-                rdata: port("rdata")?,
-                rresp: port("rresp")?,
-                rlast: port("rlast")?,
-                rvalid: port("rvalid")?,
-                rready: port("rready")?,
-            })
-        } else {
-            None
-        };
         Ok(Self {
             memory: SparseMemory::default(),
             timing: Timing { aw_stall: 0, w_stall: 0, response_min: latency.0, response_max: latency.1, read_stall: 0 },
@@ -226,9 +199,12 @@ impl HostMemory {
             violations: vec![],
             keep_log: false,
             log: vec![],
+            read_log: vec![],
+            most_reads_in_flight: 0,
             most_in_flight: 0,
             write,
-            read,
+            read: HostReads::new(model, prefix)?,
+            read_pace: ReadPace { ready: false, offers: false, latency: 1 },
             // Any state but zero will do; neighbouring seeds must differ in many bits.
             random: seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1,
             addresses: VecDeque::new(),
@@ -239,8 +215,6 @@ impl HostMemory {
             held_address: None,
             held_beat: None,
             offered_since: 0,
-            reads: VecDeque::new(),
-            read_offered: false,
         })
     }
 
@@ -260,7 +234,7 @@ impl HostMemory {
             && self.data.is_empty()
             && self.open_data.beats.is_empty()
             && self.pending.is_empty()
-            && self.reads.is_empty()
+            && self.read.as_ref().is_none_or(HostReads::idle)
     }
 
     /// Sets the model's inputs for this cycle.
@@ -284,7 +258,15 @@ impl HostMemory {
             model.set(self.write.bresp, if self.pending[i].burst.failed { 2 } else { 0 });
         }
         if self.read.is_some() {
-            self.drive_reads(model, now);
+            let span = self.timing.response_max.saturating_sub(self.timing.response_min) + 1;
+            self.read_pace = ReadPace {
+                ready: !self.chance(self.timing.read_stall),
+                offers: !self.chance(self.timing.read_stall),
+                latency: self.timing.response_min.max(1) + self.next_random() % span,
+            };
+        }
+        if let Some(read) = &mut self.read {
+            read.drive(model, &self.memory, &self.failing, &self.read_pace);
         }
     }
 
@@ -307,8 +289,12 @@ impl HostMemory {
             }
             self.offered = None;
         }
-        if self.read.is_some() {
-            self.sample_reads(model, now);
+        if let Some(read) = &mut self.read {
+            let ended = read.sample(model, &self.read_pace, &mut self.violations);
+            self.most_reads_in_flight = self.most_reads_in_flight.max(read.in_flight());
+            if let (Some(burst), true) = (ended, self.keep_log) {
+                self.read_log.push(burst);
+            }
         }
         self.most_in_flight = self.most_in_flight.max(self.pending.len() + self.addresses.len());
     }
@@ -411,47 +397,6 @@ impl HostMemory {
             let span = self.timing.response_max.saturating_sub(self.timing.response_min) + 1;
             let due = data.cycle.max(burst.address_cycle) + self.timing.response_min.max(1) + self.next_random() % span;
             self.pending.push(Pending { due, burst });
-        }
-    }
-
-    fn drive_reads(&mut self, model: &mut Model, now: u64) {
-        let ready = !self.chance(self.timing.read_stall);
-        if !self.read_offered
-            && self.reads.front().is_some_and(|read| read.1 <= now)
-            && !self.chance(self.timing.read_stall)
-        {
-            self.read_offered = true;
-        }
-        let ports = self.read.as_ref().expect("the caller looked");
-        model.set(ports.arready, ready.into());
-        model.set(ports.rvalid, self.read_offered.into());
-        if let (true, Some((address, _, beats))) = (self.read_offered, self.reads.front()) {
-            let line = self.memory.bytes(*address & !(BEAT_BYTES as u64 - 1), BEAT_BYTES);
-            model.set_bytes(ports.rdata, &line);
-            model.set(ports.rid, 0);
-            model.set(ports.rresp, 0);
-            model.set(ports.rlast, (*beats == 1).into());
-        }
-    }
-
-    fn sample_reads(&mut self, model: &Model, now: u64) {
-        let span = self.timing.response_max.saturating_sub(self.timing.response_min) + 1;
-        let wait = self.timing.response_min.max(1) + self.next_random() % span;
-        let ports = self.read.as_ref().expect("the caller looked");
-        if self.read_offered && model.is_set(ports.rready) {
-            self.read_offered = false;
-            let front = self.reads.front_mut().expect("a beat was offered");
-            front.0 = (front.0 & !(BEAT_BYTES as u64 - 1)).wrapping_add(BEAT_BYTES as u64);
-            front.2 -= 1;
-            if front.2 == 0 {
-                self.reads.pop_front();
-            }
-        }
-        if model.is_set(ports.arvalid) && model.is_set(ports.arready) {
-            if model.get(ports.arid) != 0 {
-                self.violations.push("a read uses an id other than 0, which this host does not serve".into());
-            }
-            self.reads.push_back((model.get(ports.araddr), now + wait, model.get(ports.arlen) as usize + 1));
         }
     }
 

@@ -9,10 +9,12 @@ pub mod capture;
 mod device;
 pub mod hart;
 pub mod host_memory;
+mod host_reads;
 pub mod retirement;
 pub mod trace;
 
 pub use backend::SimHandle;
 pub use device::{Options, SentFrame, SimDevice, WireFrame};
 pub use hart::{MemoryAccess, Retired};
+pub use host_reads::ReadBurst;
 pub use trace::{Event, Lane, TraceLog};

@@ -1,5 +1,6 @@
 //! The engine's surroundings, played by the bench: packet buffer, scheduler, HPU array, register bus and host.
 
+use crate::rvma::agents::Agents;
 use rand::Rng;
 use rand_chacha::ChaCha8Rng;
 use rvma_lut::RvmaEngine;
@@ -111,6 +112,7 @@ struct Ports {
 pub struct Bench {
     pub model: Model,
     pub host: HostMemory,
+    pub agents: Agents,
     pub pace: Pace,
     pub rng: ChaCha8Rng,
     /// Ends of placements, in their order.
@@ -173,10 +175,12 @@ impl Bench {
             trace_valid: port("trace_valid"),
             trace_tags: port("trace_tags"),
         };
+        let agents = Agents::new(&model, context.rng());
         model.reset(3);
         Self {
             model,
             host,
+            agents,
             pace: FULL,
             rng: context.rng(),
             done: vec![],
@@ -302,7 +306,9 @@ impl Bench {
             self.model.set(self.ports.dma_last, (*last).into());
         }
         self.model.set_bytes(self.ports.csr, self.request.as_deref().unwrap_or(&[]));
+        self.agents.drive(&mut self.model);
         self.model.eval();
+        self.agents.sample(&self.model);
         self.host.sample(&self.model);
         self.sample(now);
         self.model.tick();
@@ -406,7 +412,7 @@ impl Bench {
     /// Runs until nothing is under way, and a little longer.
     pub fn drain(&mut self) {
         self.run_until("drain", |b| {
-            b.pkt_of.is_empty() && b.commands.is_empty() && b.dma_beats.is_empty() && b.host.idle()
+            b.pkt_of.is_empty() && b.commands.is_empty() && b.dma_beats.is_empty() && b.agents.idle() && b.host.idle()
         });
         self.steps(60);
         self.run_until("records", |b| b.host.idle());

@@ -29,7 +29,9 @@ fn every_error_is_said() {
         assert_eq!(bench.post_buffer(0, 1024, 0x1000, 10, 0x20), Err(NO_MAILBOX), "one above the table");
         assert_eq!(bench.post_buffer(0, mine, 0x1000, 10, 0x20), Ok(()));
         for command in (0..16)
-            .filter(|c| ![doorbell_command::INIT_WINDOW, doorbell_command::POST_BUFFER].contains(c))
+            .filter(|c| {
+                ![doorbell_command::INIT_WINDOW, doorbell_command::POST_BUFFER, doorbell_command::OPEN_RING].contains(c)
+            })
             .chain([0x101, 0x8000_0002])
         {
             assert_eq!(bench.ring(0, command), (UNSUPPORTED, 0), "command {command}");
@@ -85,7 +87,7 @@ fn registers_answer() {
         let mut bench = Bench::new(context, &Config::SIM, (1, 1));
         let page = |pid: u32| doorbell::BASE + pid * PAGE;
         // Staged registers of all processes are apart from each other.
-        let staged: Vec<u32> = (0..doorbell::TARGET_PID + 4)
+        let staged: Vec<u32> = (0..doorbell::EVENT_HEAD + 4)
             .step_by(4)
             .filter(|o| ![doorbell::COMMAND, doorbell::RESULT, doorbell::VALUE_LO, doorbell::VALUE_HI].contains(o))
             .collect();
@@ -107,12 +109,12 @@ fn registers_answer() {
         // What does not exist is an error, not a hang.
         for address in [
             page(16),
-            page(0) + 0x60,
+            page(0) + 0x64,
             page(0) + 0xFFC,
             page(5) + 0x80,
             page(239) + 4,
             rvma::BASE + 4,
-            rvma::BASE + 0x124,
+            rvma::BASE + 0x134,
             rvma::BASE + 0xFFC,
         ] {
             assert_eq!(bench.csr(false, address, 0), (0, true), "address {address:#x}");

@@ -2,10 +2,14 @@
 
 #![allow(clippy::single_range_in_vec_init)] // a list of address ranges that happens to have one member
 
+mod agents;
+mod atomics;
 mod bench;
 mod directed;
 mod doorbell;
+mod events;
 mod figures;
 mod host_side;
+mod reads;
 mod shapes;
 mod traffic;

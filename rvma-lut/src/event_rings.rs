@@ -10,10 +10,10 @@
 //!
 //! The ring is the queue: an event whose ring has room is written at once, one whose ring is full is counted, and counted events
 //! are told by a LOST record as soon as the host has read something, before the next event of the ring is written. So no ring ever
-//! holds up another, and records stand in the order in which events came. An event for a closed ring is counted in EVENTS_LOST only; sources look at `rings_open` first.
+//! holds up another, and records stand in the order in which events came. An event for a closed ring is dropped and counted as it comes, one per cycle.
 //!
-//! All rings are looked at by one pipeline: choose, read, act; a visit takes two cycles. The sources have a register each and take
-//! turns: 4 cycles per event from one source, 2 if both have events. While any ring lacks its LOST record, every other visit looks
+//! All rings are looked at by one pipeline: choose, read, act; a visit takes two cycles, so there is an event per two cycles. The
+//! sources have a register each and take turns. While any ring lacks its LOST record, every other visit looks
 //! for one, ring after ring. Event taken → `write_valid` 4 cycles.
 //!
 //! Opening or closing is done (`ring_done`) when all records taken before it have been answered by the host, so that the memory of
@@ -84,15 +84,15 @@ pub struct EventRings {
     pub finished: Signal<In, Bit>,
     /// A record was made.
     pub event_written: Signal<Out, Bit>,
-    /// An event was lost.
-    pub event_lost: Signal<Out, Bit>,
+    /// Events that were lost.
+    pub event_lost: Signal<Out, Bits<2>>,
     entries: LutMemory<RingEntry, 6>,
     heads: LutMemory<Bits<16>, 6>,
     events: [DFF<EventDesc>; SOURCES],
     /// An event is here and was not chosen yet.
     waiting: [Reg<Bit>; SOURCES],
-    /// It was chosen and not acted on yet.
-    serving: [Reg<Bit>; SOURCES],
+    /// The event of this visit.
+    current: DFF<EventDesc>,
     second_next: Reg<Bit>,
     scan_next: Reg<Bit>,
     scan: Reg<Bits<6>>,
@@ -112,11 +112,14 @@ pub struct EventRings {
     address: DFF<Bits<59>>,
     record: DFF<Bits<256>>,
     record_valid: Reg<Bit>,
+    made: Reg<Bit>,
+    starves: Reg<Bit>,
+    relieved: Reg<Bit>,
+    lost: Reg<Bits<2>>,
     open: Reg<Bits<64>>,
     chosen: Signal<Local, Bits<2>>,
     chosen_pid: Signal<Local, Bits<6>>,
     chosen_any: Signal<Local, Bit>,
-    source: Signal<Local, EventDesc>,
     next_open: Signal<Local, Bits<64>>,
 }
 
@@ -135,7 +138,6 @@ impl Logic for EventRings {
             clock,
             reset,
             waiting,
-            serving,
             second_next,
             scan_next,
             scan,
@@ -146,19 +148,26 @@ impl Logic for EventRings {
             settling,
             flying,
             record_valid,
+            made,
+            starves,
+            relieved,
+            lost,
             open
         );
-        dffs!(self, clock, events, visit, pid, entry, read_head, any_lost, address, record);
+        dffs!(self, clock, events, current, visit, pid, entry, read_head, any_lost, address, record);
         self.entries.clock.next = self.clock.val();
         self.heads.clock.next = self.clock.val();
 
-        // A source's register takes the next event when the one in it has been acted on.
+        // A source's register takes the next event when the one in it was chosen; what has no ring goes no further.
+        let mut unwanted: Bits<2> = bits::<2>(0);
         for i in 0..SOURCES {
-            let room = !self.waiting[i].q.val() & !self.serving[i].q.val();
-            self.news_ready[i].next = room;
-            if room {
-                self.waiting[i].d.next = self.news_valid[i].val();
-                self.events[i].d.next = self.news[i].val();
+            let news = self.news[i].val();
+            let wanted = (self.open.q.val() >> news.pid).get_bit(0);
+            self.news_ready[i].next = !self.waiting[i].q.val();
+            if !self.waiting[i].q.val() {
+                self.waiting[i].d.next = self.news_valid[i].val() & wanted;
+                self.events[i].d.next = news;
+                unwanted = unwanted.replace_bit(i, self.news_valid[i].val() & !wanted);
             }
         }
 
@@ -186,11 +195,11 @@ impl Logic for EventRings {
         } else if loses & entry.open {
             self.entries.write_data.next.lost = entry.lost + 1;
         }
-        let starves = loses & entry.open & !any_lost;
-        let relieved = any_lost & (makes | (is_command & acts));
-        if starves {
+        self.starves.d.next = loses & entry.open & !any_lost;
+        self.relieved.d.next = any_lost & (makes | (is_command & acts));
+        if self.starves.q.val() {
             self.starved.d.next = self.starved.q.val() + 1;
-        } else if relieved {
+        } else if self.relieved.q.val() {
             self.starved.d.next = self.starved.q.val() - 1;
         }
         self.next_open.next = self.open.q.val();
@@ -219,16 +228,11 @@ impl Logic for EventRings {
         }
 
         // The record.
-        self.source.next = EventDesc::default();
-        if is_scan | any_lost {
-            self.source.next.kind = bits::<4>(LOST as u64);
-            self.source.next.length = entry.lost;
-        } else if visit.get_bit(0) {
-            self.source.next = self.events[1].q.val();
+        let source = if is_scan | any_lost {
+            EventDesc { kind: bits::<4>(LOST as u64), length: entry.lost, ..Default::default() }
         } else {
-            self.source.next = self.events[0].q.val();
-        }
-        let source = self.source.val();
+            self.current.q.val()
+        };
         if acts {
             let place = bit_cast::<59, 15>(entry.tail.get_bits::<15>(0) & entry.last);
             self.address.d.next = entry.base | place;
@@ -243,24 +247,24 @@ impl Logic for EventRings {
             )
                 .cat::<256>();
             self.acting.d.next = false;
-            for i in 0..SOURCES {
-                if visit == bits::<2>(i as u64) {
-                    self.serving[i].d.next = false;
-                    self.waiting[i].d.next = again;
-                }
-            }
         }
         self.record_valid.d.next = makes | (self.record_valid.q.val() & !self.write_ready.val());
-        self.event_written.next = makes;
-        self.event_lost.next = loses;
+        self.made.d.next = makes;
+        let first_unwanted = bit_cast::<2, 1>(unwanted.get_bits::<1>(0));
+        let second_unwanted = bit_cast::<2, 1>(unwanted.get_bits::<1>(1));
+        let found_full: Bits<1> = loses.into();
+        self.lost.d.next = first_unwanted + second_unwanted + bit_cast::<2, 1>(found_full);
+        self.event_written.next = self.made.q.val();
+        self.event_lost.next = self.lost.q.val();
 
         // Records that the host has not answered.
-        if makes & !self.finished.val() {
+        let made = self.made.q.val();
+        if made & !self.finished.val() {
             self.flying.d.next = self.flying.q.val() + 1;
-        } else if self.finished.val() & !makes {
+        } else if self.finished.val() & !made {
             self.flying.d.next = self.flying.q.val() - 1;
         }
-        let settled = self.settling.q.val() & !self.flying.q.val().any();
+        let settled = self.settling.q.val() & !made & !self.flying.q.val().any();
         if settled {
             self.settling.d.next = false;
         }
@@ -298,11 +302,12 @@ impl Logic for EventRings {
         } else {
             self.chosen_any.next = first;
         }
-        // After a command nothing is looked at until the records before it have been answered.
-        let commanded = is_command & self.acting.q.val();
+        // After a command nothing is looked at until the records before it have been answered; the visit of an event that comes
+        // behind lost ones may have to be made again.
+        let last_visit = !self.acting.q.val() | !(is_command | (is_event & any_lost));
         let free = !self.reading.q.val() & (!self.acting.q.val() | acts);
-        let starts = free & !commanded & !self.settling.q.val() & !self.clearing.q.val() & self.chosen_any.val();
-        self.reading.d.next = starts;
+        let starts = free & last_visit & !self.settling.q.val() & !self.clearing.q.val() & self.chosen_any.val();
+        self.reading.d.next = starts | again;
         if self.clearing.q.val() | (starts & scans & !self.ring_valid.val()) {
             self.scan.d.next = self.scan.q.val() + 1;
         }
@@ -313,7 +318,7 @@ impl Logic for EventRings {
             for i in 0..SOURCES {
                 if self.chosen.val() == bits::<2>(i as u64) {
                     self.waiting[i].d.next = false;
-                    self.serving[i].d.next = true;
+                    self.current.d.next = self.events[i].q.val();
                 }
             }
             if !self.chosen.val().get_bit(1) {

@@ -5,7 +5,7 @@
 //! | completion, atomics, event rings (0, 1, 2) | in `own`, `own_valid`; out `own_ready` |
 //! | DMA writer | out `write`, `write_valid`; in `record_ready`, `write_ready` |
 //!
-//! Combinational. A completion record needs `record_ready` only; the others `write_ready`.
+//! Only events use the upper half of the data. Combinational. A completion record needs `record_ready` only; the others `write_ready`.
 
 use crate::types::OwnWrite;
 use spindle_verilog::prelude::*;
@@ -38,10 +38,13 @@ impl Logic for OwnWrites {
         let record = self.own_valid[0].val();
         let atomic = self.own_valid[1].val();
         self.write.next = self.own[2].val();
+        let upper = self.own[2].val().data.get_bits::<128>(128);
         if record {
-            self.write.next = self.own[0].val();
+            self.write.next.transfer = self.own[0].val().transfer;
+            self.write.next.data = (upper, self.own[0].val().data.get_bits::<128>(0)).cat::<256>();
         } else if atomic {
-            self.write.next = self.own[1].val();
+            self.write.next.transfer = self.own[1].val().transfer;
+            self.write.next.data = (upper, self.own[1].val().data.get_bits::<128>(0)).cat::<256>();
         }
         self.write_valid.next = record | atomic | self.own_valid[2].val();
         self.own_ready[0].next = self.record_ready.val();

@@ -20,8 +20,6 @@ use spindle_verilog::prelude::*;
 
 /// Address bits of the FIFOs of pieces: so many can be under way.
 const PIECE_BITS: usize = 6;
-/// Level from which no piece is issued: 64 less the at most four that may still come.
-const PIECE_STOP: u64 = 60;
 /// Address bits of the FIFO of errors; the aligner holds fewer pieces.
 const ERROR_BITS: usize = 3;
 
@@ -43,7 +41,7 @@ pub struct ReadAnswers {
     pub piece: Signal<In, ReadPiece>,
     /// There is one.
     pub piece_valid: Signal<In, Bit>,
-    /// There is room for four.
+    /// There is room for it.
     pub piece_room: Signal<Out, Bit>,
     /// AXI4 read data.
     pub host_rdata: Signal<In, Bits<512>>,
@@ -87,7 +85,7 @@ impl Logic for ReadAnswers {
         self.arrivals.write_valid.next = self.piece_valid.val();
         self.owners.write.next = Owner { client: piece.client, ends: piece.ends };
         self.owners.write_valid.next = self.piece_valid.val();
-        self.piece_room.next = self.owners.level.val() < PIECE_STOP;
+        self.piece_room.next = self.owners.write_ready.val();
 
         // Lines from the host.
         let expected = self.arrivals.read_valid.val();

@@ -88,7 +88,7 @@ pub struct ReadRequests {
     pub piece: Signal<Out, ReadPiece>,
     /// There is one.
     pub piece_valid: Signal<Out, Bit>,
-    /// There is room for four.
+    /// There is room for it.
     pub piece_room: Signal<In, Bit>,
     /// AXI4 read address; there is one id.
     pub host_arid: Signal<Out, Bits<8>>,

@@ -49,8 +49,8 @@ pub struct Registers {
     pub read_error: Signal<In, Bit>,
     /// An event record was made.
     pub event_written: Signal<In, Bit>,
-    /// An event was lost.
-    pub event_lost: Signal<In, Bit>,
+    /// Events that were lost.
+    pub event_lost: Signal<In, Bits<2>>,
     order: Reg<Bit>,
     placed_packets: Reg<Bits<32>>,
     placed_bytes: Reg<Bits<32>>,
@@ -67,8 +67,9 @@ pub struct Registers {
     events_lost: Reg<Bits<32>>,
     answer: Reg<CsrResponse>,
     /// The pulses, so that no path of another stage ends in a counter.
-    pulses: Reg<Bits<12>>,
+    pulses: Reg<Bits<11>>,
     bytes: DFF<Bits<16>>,
+    lost: Reg<Bits<2>>,
     word: Signal<Local, Bits<32>>,
     known: Signal<Local, Bit>,
 }
@@ -95,12 +96,12 @@ impl Logic for Registers {
             events,
             events_lost,
             answer,
-            pulses
+            pulses,
+            lost
         );
         dffs!(self, clock, bytes);
         self.bytes.d.next = self.packet_bytes.val();
         self.pulses.d.next = (
-            self.event_lost.val(),
             self.event_written.val(),
             self.read_error.val(),
             self.read_burst.val(),
@@ -113,7 +114,7 @@ impl Logic for Registers {
             self.packet_refused.val(),
             self.packet_placed.val(),
         )
-            .cat::<12>();
+            .cat::<11>();
         let pulses = self.pulses.q.val();
         if pulses.get_bit(0) {
             self.placed_packets.d.next = self.placed_packets.q.val() + 1;
@@ -151,9 +152,8 @@ impl Logic for Registers {
         if pulses.get_bit(10) {
             self.events.d.next = self.events.q.val() + 1;
         }
-        if pulses.get_bit(11) {
-            self.events_lost.d.next = self.events_lost.q.val() + 1;
-        }
+        self.lost.d.next = self.event_lost.val();
+        self.events_lost.d.next = self.events_lost.q.val() + bit_cast::<32, 2>(self.lost.q.val());
 
         let request = self.csr.val();
         let offset = request.addr.get_bits::<12>(0);

@@ -10,7 +10,7 @@ use hpu_core::HpuArray;
 use packet_engine::PacketEngine;
 use rvma_lut::RvmaEngine;
 use spindle_blocks::csr::CsrBlock;
-use spindle_blocks::desc::{CsrResponse, HostAtomicDone, HostRead};
+use spindle_blocks::desc::CsrResponse;
 use spindle_contract::memory_map::command;
 use spindle_contract::params::Config;
 use spindle_contract::reasons::{TRACE_LANES, TRACE_TAG_BITS};
@@ -25,7 +25,11 @@ const COMMANDS: u64 = 1 << command::SEND_PACKET
     | 1 << command::PUT
     | 1 << command::GET
     | 1 << command::EVENT
-    | 1 << command::COMPLETE;
+    | 1 << command::COMPLETE
+    | 1 << command::PUT_HOST
+    | 1 << command::DMA_FROM_HOST
+    | 1 << command::HOST_CAS
+    | 1 << command::HOST_ADD;
 /// Bits of all trace tags.
 const TRACE_TAGS: usize = TRACE_LANES * TRACE_TAG_BITS;
 
@@ -279,7 +283,6 @@ impl Logic for Nic {
         self.packet_engine.policy.next = self.hpu_array.policy.val();
         self.packet_engine.policy_index.next = self.hpu_array.policy_index.val();
         self.packet_engine.policy_valid.next = self.hpu_array.policy_valid.val();
-        self.packet_engine.message_event_ready.next = true;
         self.packet_engine.load_request.next = self.hpu_array.load_request.val();
         self.packet_engine.load_request_valid.next = self.hpu_array.load_request_valid.val();
         self.hpu_array.load_request_ready.next = self.packet_engine.load_request_ready.val();
@@ -302,12 +305,6 @@ impl Logic for Nic {
         self.hpu_array.host_put_ready.next = self.packet_engine.host_put_ready.val();
         self.hpu_array.put_done_feedback.next = self.packet_engine.put_done_feedback.val();
         self.hpu_array.put_done_valid.next = self.packet_engine.put_done_valid.val();
-        // Nobody reads host memory for puts: PUT_HOST is refused.
-        self.packet_engine.put_read_ready.next = true;
-        self.packet_engine.put_data.next = bits::<512>(0);
-        self.packet_engine.put_data_last.next = false;
-        self.packet_engine.put_data_error.next = false;
-        self.packet_engine.put_data_valid.next = false;
 
         // Packet engine and RVMA engine.
         self.rvma_engine.placement.next = self.packet_engine.placement.val();
@@ -324,6 +321,18 @@ impl Logic for Nic {
         self.packet_engine.placement_done_valid.next = self.rvma_engine.placement_done_valid.val();
         self.rvma_engine.placement_done_ready.next = self.packet_engine.placement_done_ready.val();
 
+        self.rvma_engine.put_read.next = self.packet_engine.put_read.val();
+        self.rvma_engine.put_read_valid.next = self.packet_engine.put_read_valid.val();
+        self.packet_engine.put_read_ready.next = self.rvma_engine.put_read_ready.val();
+        self.packet_engine.put_data.next = self.rvma_engine.put_data.val();
+        self.packet_engine.put_data_last.next = self.rvma_engine.put_data_last.val();
+        self.packet_engine.put_data_error.next = self.rvma_engine.put_data_error.val();
+        self.packet_engine.put_data_valid.next = self.rvma_engine.put_data_valid.val();
+        self.rvma_engine.put_data_ready.next = self.packet_engine.put_data_ready.val();
+        self.rvma_engine.message_event.next = self.packet_engine.message_event.val();
+        self.rvma_engine.message_event_valid.next = self.packet_engine.message_event_valid.val();
+        self.packet_engine.message_event_ready.next = self.rvma_engine.message_event_ready.val();
+
         // HPU array and RVMA engine.
         self.rvma_engine.dma.next = self.hpu_array.dma.val();
         self.rvma_engine.dma_valid.next = self.hpu_array.dma_valid.val();
@@ -334,19 +343,25 @@ impl Logic for Nic {
         self.hpu_array.dma_data_ready.next = self.rvma_engine.dma_data_ready.val();
         self.hpu_array.dma_done_feedback.next = self.rvma_engine.dma_done_feedback.val();
         self.hpu_array.dma_done_valid.next = self.rvma_engine.dma_done_valid.val();
-        // Nobody reads host memory or does atomics there: these commands are refused.
         self.hpu_array.enabled.next = bits::<16>(COMMANDS);
-        self.hpu_array.host_read_ready.next = false;
-        self.hpu_array.host_data.next = bits::<512>(0);
-        self.hpu_array.host_data_last.next = false;
-        self.hpu_array.host_data_error.next = false;
-        self.hpu_array.host_data_tag.next = HostRead::default();
-        self.hpu_array.host_data_valid.next = false;
-        self.hpu_array.host_atomic_ready.next = false;
-        self.hpu_array.atomic_done_feedback.next = HostAtomicDone::default();
-        self.hpu_array.atomic_done_valid.next = false;
-        self.hpu_array.array_event_ready.next = false;
-        self.hpu_array.rings_open.next = bits::<64>(0);
+        self.rvma_engine.host_read.next = self.hpu_array.host_read.val();
+        self.rvma_engine.host_read_valid.next = self.hpu_array.host_read_valid.val();
+        self.hpu_array.host_read_ready.next = self.rvma_engine.host_read_ready.val();
+        self.hpu_array.host_data.next = self.rvma_engine.host_data.val();
+        self.hpu_array.host_data_last.next = self.rvma_engine.host_data_last.val();
+        self.hpu_array.host_data_error.next = self.rvma_engine.host_data_error.val();
+        self.hpu_array.host_data_tag.next = self.rvma_engine.host_data_tag.val();
+        self.hpu_array.host_data_valid.next = self.rvma_engine.host_data_valid.val();
+        self.rvma_engine.host_data_ready.next = self.hpu_array.host_data_ready.val();
+        self.rvma_engine.host_atomic.next = self.hpu_array.host_atomic.val();
+        self.rvma_engine.host_atomic_valid.next = self.hpu_array.host_atomic_valid.val();
+        self.hpu_array.host_atomic_ready.next = self.rvma_engine.host_atomic_ready.val();
+        self.hpu_array.atomic_done_feedback.next = self.rvma_engine.atomic_done_feedback.val();
+        self.hpu_array.atomic_done_valid.next = self.rvma_engine.atomic_done_valid.val();
+        self.rvma_engine.array_event.next = self.hpu_array.array_event.val();
+        self.rvma_engine.array_event_valid.next = self.hpu_array.array_event_valid.val();
+        self.hpu_array.array_event_ready.next = self.rvma_engine.array_event_ready.val();
+        self.hpu_array.rings_open.next = self.rvma_engine.rings_open.val();
 
         // Host memory.
         self.host_awid.next = self.rvma_engine.host_awid.val();
@@ -365,14 +380,19 @@ impl Logic for Nic {
         self.rvma_engine.host_bresp.next = self.host_bresp.val();
         self.rvma_engine.host_bvalid.next = self.host_bvalid.val();
         self.host_bready.next = self.rvma_engine.host_bready.val();
-        // Reads from host memory come with GET and put from host; until then the channel is at rest.
-        self.host_arid.next = bits::<8>(0);
-        self.host_araddr.next = bits::<64>(0);
-        self.host_arlen.next = bits::<8>(0);
-        self.host_arsize.next = bits::<3>(6);
-        self.host_arburst.next = bits::<2>(1);
-        self.host_arvalid.next = false;
-        self.host_rready.next = true;
+        self.host_arid.next = self.rvma_engine.host_arid.val();
+        self.host_araddr.next = self.rvma_engine.host_araddr.val();
+        self.host_arlen.next = self.rvma_engine.host_arlen.val();
+        self.host_arsize.next = self.rvma_engine.host_arsize.val();
+        self.host_arburst.next = self.rvma_engine.host_arburst.val();
+        self.host_arvalid.next = self.rvma_engine.host_arvalid.val();
+        self.rvma_engine.host_arready.next = self.host_arready.val();
+        self.rvma_engine.host_rid.next = self.host_rid.val();
+        self.rvma_engine.host_rdata.next = self.host_rdata.val();
+        self.rvma_engine.host_rresp.next = self.host_rresp.val();
+        self.rvma_engine.host_rlast.next = self.host_rlast.val();
+        self.rvma_engine.host_rvalid.next = self.host_rvalid.val();
+        self.host_rready.next = self.rvma_engine.host_rready.val();
 
         // BAR: each engine sees the requests of its own pages only; whatever no engine owns goes to the global page.
         self.csr_block.bar_awaddr.next = self.bar_awaddr.val();

@@ -9,9 +9,10 @@
 //! | registers | out pulses `mailbox_opened`, `buffer_posted` |
 //!
 //! INIT_WINDOW: ask the table for a number (EXISTS, TABLE_FULL), empty that mailbox's queue, only then make the entry visible to
-//! packets. POST_BUFFER: ask the table whether the mailbox is open and the process's own, then append the buffer. OPEN_RING: have the event ring of the process opened or closed. Any other
-//! command answers UNSUPPORTED, as does a mode that counts operations, is TAGGED or managed. The table's keys carry the
-//! process of the page that was written, so a process can name only mailboxes of its own.
+//! packets. POST_BUFFER: ask the table whether the mailbox is open and the process's own, then append the buffer. OPEN_RING: have
+//! the event ring of the process opened or closed. Any other command answers UNSUPPORTED, as does a mode that counts operations, is
+//! TAGGED or managed. The table's keys carry the process of the page that was written, so a process can name only mailboxes of its
+//! own.
 
 use crate::types::{BufferEntry, QueueCommand, RingCommand, TableRequest, TableResult, INSERT, NUMBER, PROBE};
 use spindle_contract::registers::{doorbell, doorbell_command, doorbell_error};

@@ -8,7 +8,7 @@
 //!
 //! All staged registers and the results live in one RAM, {process, word}. An access is answered after 1 cycle (writes) or 2
 //! (reads); it waits while the command unit fetches its arguments (12 cycles). A COMMAND that finds a command of any process
-//! under way waits for its end, some 30 cycles at most plus what the buffer queue has before it; every other access goes on
+//! under way waits for its end, some 30 cycles at most plus what the buffer queue has before it, or the host's answers to the events before an OPEN_RING; every other access goes on
 //! meanwhile. RESULT reads busy from the answer to COMMAND on until the result is there. Staged registers keep their values over
 //! reset; results are cleared after it, one process per cycle.
 //!

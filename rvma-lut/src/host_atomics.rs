@@ -5,7 +5,6 @@
 //! | HPU array | in `host_atomic`, `host_atomic_valid`; out `host_atomic_ready`; out `done`, `done_valid` (pulse) |
 //! | DMA reader | out `read`, `read_valid`; in `read_ready`; in `word`, `word_error`, `word_valid` (pulse) |
 //! | DMA writer | out `write`, `write_valid`; in `write_ready`; in `finished`, `finished_error`, `finished_valid` (pulse) |
-//! | registers | – |
 //!
 //! Up to four operations are under way, each on its own 8 bytes of memory: one on bytes that another works on waits for that one's
 //! end, and those behind it wait too. An operation ends with the host's answer to its write, or, if a comparison fails or the read

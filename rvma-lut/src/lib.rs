@@ -8,6 +8,10 @@
 //! | [`binding`], [`buffer_queue`] | the message's buffer, bounds check, reservation; posted buffers |
 //! | [`placement`] | host address, request to the packet buffer |
 //! | [`dma_writer`] | AXI4 write bursts for packets, handler DMA and records |
+//! | [`dma_reader`], [`read_requests`], [`read_answers`], [`read_buffer`] | AXI4 reads for handlers, frames and atomics |
+//! | [`host_atomics`] | compare and swap, fetch and add on host memory |
+//! | [`event_rings`] | what processes are told of, in rings in host memory |
+//! | [`own_writes`], [`bursts`] | records, events and atomics on their way to the writer; how runs become bursts |
 //! | [`report`] | ends of placements and DMA commands |
 //! | [`counters`], [`completion`] | when a buffer is complete; its record |
 //! | [`doorbell`], [`command_unit`], [`registers`] | the host's side |

@@ -9,6 +9,12 @@
 //!                        placement --> dma_writer <----+ <- dma
 //!                            |            | finished
 //!          place_request <---+         report -> placement_done_feedback, dma_done_feedback
+//!
+//!  host_read, put_read -> dma_reader -> host_data, put_data
+//!                            ^ words
+//!  host_atomic -> host_atomics ---------+
+//!                                       +-> own_writes -> dma_writer
+//!  message_event, array_event -> event_rings
 //! ```
 //!
 //! Ports and neighbours as in `docs/interfaces.md`, block `RvmaEngine`. An INSERT of a mailbox is on its way through the table
@@ -20,6 +26,10 @@
 //! | placement accepted → place_request | 17 |
 //! | last B of a buffer's data → AWVALID of its record | 7, 8 when another packet's answer came just before |
 //! | packets of one flow to one mailbox | one per 2 cycles sustained |
+//! | read taken → ARVALID | 4 |
+//! | R → `host_data` | 3, with UltraRAM 5 |
+//! | atomic taken → ARVALID; R → AWVALID; B → done | 6; 9; 1 |
+//! | event taken → AWVALID | 6; one per 2 cycles |
 
 use crate::binding::Binding;
 use crate::buffer_queue::BufferQueue;

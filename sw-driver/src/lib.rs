@@ -7,6 +7,7 @@
 //! |---|---|
 //! | [`access`] | the two traits |
 //! | [`device`] | opens a card and knows its configuration |
+//! | [`events`] | event rings |
 //! | [`image`] | reads handler images (ELF) and refuses what the card cannot run |
 //! | [`context`] | places images, installs and activates execution contexts |
 //! | [`print`](mod@print) | what handlers print |
@@ -27,6 +28,7 @@ pub mod access;
 pub mod context;
 pub mod device;
 pub mod error;
+pub mod events;
 pub mod image;
 pub mod nodes;
 pub mod peer;
@@ -40,6 +42,7 @@ pub use access::{Bar, HostMemory};
 pub use context::{ContextId, ContextOptions, Overload};
 pub use device::Device;
 pub use error::{Error, Result};
+pub use events::{Event, EventKind, EventRing};
 pub use image::Image;
 pub use nodes::Node;
 pub use print::Print;

@@ -104,7 +104,13 @@ impl<B: Bar, M: HostMemory> Device<B, M> {
     }
 
     /// Writes the staging registers, issues the command and waits for the result.
-    fn ring(&mut self, process: usize, name: &'static str, command: u32, staging: &[(u32, u32)]) -> Result<u32> {
+    pub(crate) fn ring(
+        &mut self,
+        process: usize,
+        name: &'static str,
+        command: u32,
+        staging: &[(u32, u32)],
+    ) -> Result<u32> {
         if process >= self.info.processes {
             return Err(Error::Argument(format!(
                 "process {process} has no doorbell page; the card has {}",
@@ -137,7 +143,7 @@ fn refusal(code: u32) -> &'static str {
         doorbell_error::NO_MAILBOX => "there is no such mailbox, or it belongs to another process",
         doorbell_error::NO_SLOT => "no buffer slot is free; wait for a completion",
         doorbell_error::BAD_ARGUMENT => {
-            "a record must be aligned to 16, a size must not be 0, a threshold must be between 1 and the size"
+            "a record must be aligned to 16, a size must not be 0, a threshold must be between 1 and the size, and a ring a power of two aligned to its size"
         }
         _ => "an error code that this library does not know",
     }

@@ -2,14 +2,19 @@
 
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
+use spindle::events::Outcome;
 use spindle::rule::Headers;
 use spindle::rule_table::Action;
-use spindle::{Bar, ContextId, ContextOptions, Device, Error, HostMemory, Image, Node, Overload, Result, Rule};
+use spindle::{
+    Bar, ContextId, ContextOptions, Device, Error, Event, EventKind, HostMemory, Image, Node, Overload, Result, Rule,
+};
 use spindle_contract::descriptors::action;
+use spindle_contract::events;
 use spindle_contract::memory_map::{base, CODE};
 use spindle_contract::params::{Config, MATCH_TERMS};
 use spindle_contract::registers::{
     self, doorbell, doorbell_command, doorbell_error, global, hpu, match_source, node, packet, rule_action, BLOCKS,
+    PAGE,
 };
 use spindle_model::header_matcher::{matches, Match, Rule as MatchRule, RuleSet, Source, Term};
 use std::cell::RefCell;
@@ -443,6 +448,63 @@ fn printed_text_is_drained() {
     assert_eq!(device.prints().unwrap(), []);
     handle.poke(hpu::BASE + hpu::PRINT_LOST, 5);
     assert_eq!(device.stats().unwrap().prints_lost, 5);
+}
+
+#[test]
+fn events_are_read_in_order_and_their_places_given_back() {
+    let handle = Handle::new(&Config::SIM);
+    let mut device = handle.open().unwrap();
+    for records in [0, 1, 3, 48, 1 << 16] {
+        assert!(matches!(device.open_ring(0, records), Err(Error::Argument(_))), "{records} records");
+    }
+    assert!(matches!(device.open_ring(99, 8), Err(Error::Argument(_))), "no such process");
+    let mut ring = device.open_ring(1, 8).unwrap();
+    let page = doorbell::BASE + PAGE;
+    let register = |offset: u32| handle.0.borrow().registers.get(&(page + offset)).copied().unwrap_or(0);
+    let base = u64::from(register(doorbell::BUFFER_HI)) << 32 | u64::from(register(doorbell::BUFFER_LO));
+    assert_eq!((register(doorbell::SIZE), base % 256), (256, 0));
+    assert_eq!(handle.0.borrow().commands.last(), Some(&(page + doorbell::COMMAND, doorbell_command::OPEN_RING)));
+
+    let put = |number: u32, words: [u32; 7]| {
+        let at = base + u64::from((number - 1) % 8) * events::BYTES as u64;
+        for (i, word) in words.iter().chain([&number]).enumerate() {
+            for (j, byte) in word.to_le_bytes().iter().enumerate() {
+                handle.0.borrow_mut().memory.insert(at + (4 * i + j) as u64, *byte);
+            }
+        }
+    };
+    assert_eq!(device.poll_event(&mut ring).unwrap(), None);
+    assert!(matches!(device.wait_event(&mut ring, 20), Err(Error::Timeout { .. })));
+    put(1, [1 | 5 << 8 | 2 << 16 | 1 << 24, 77, 1000, 10, 0x0A00_0001, 0xDDCC_BBAA, 0x1122_3344]);
+    put(2, [2 | 3 << 8 | 6 << 16, 0x1000_0010, 2 | 1 << 8 | 9 << 16, 0x2000_0000, 0xBEEF | 1 << 16, 0, 0]);
+    put(3, [3 | 3 << 8 | 2 << 16, 0, 0, 0, 7, u32::from_le_bytes(*b"ok??"), 0]);
+    put(4, [6, 0, 12, 0, 0, 0, 0]);
+    let mut next = || device.wait_event(&mut ring, 20).unwrap();
+    let message = EventKind::Message {
+        outcome: Outcome::Failed,
+        id: 77,
+        length: 1000,
+        dropped: 10,
+        source: 0x0A00_0001,
+        match_bits: 0x1122_3344_DDCC_BBAA,
+        flow_control: true,
+    };
+    assert_eq!(next(), Event { number: 1, context: ContextId(5), kind: message });
+    assert_eq!(register(doorbell::EVENT_HEAD), 0, "places are given back in quarters");
+    let EventKind::Fault(fault) = next().kind else { panic!("a fault") };
+    assert_eq!((fault.cause, fault.cluster, fault.hpu, fault.msg_slot, fault.pc), (6, 1, 2, 9, 0x1000_0010));
+    assert_eq!((fault.address, fault.frame, fault.kind), (0x2000_0000, 0xBEEF, 1));
+    assert_eq!(register(doorbell::EVENT_HEAD), 2);
+    let EventKind::Print(print) = next().kind else { panic!("a print") };
+    assert_eq!((print.text.as_slice(), print.frame, print.context), (b"ok".as_slice(), 7, ContextId(3)));
+    assert_eq!(next().kind, EventKind::Lost(12));
+    put(5, [4, 0, 8, 0, 0, 1, 2]);
+    assert_eq!(next().kind, EventKind::User { user: 2 << 32 | 1, length: 8 });
+    // What lies behind is of the round before, so nothing is there; and that gives all places back.
+    assert_eq!(device.poll_event(&mut ring).unwrap(), None);
+    assert_eq!(register(doorbell::EVENT_HEAD), 5);
+    device.close_ring(ring).unwrap();
+    assert_eq!((register(doorbell::SIZE), register(doorbell::EVENT_HEAD)), (0, 0));
 }
 
 #[test]

@@ -1,0 +1,209 @@
+//! Event rings: what the card tells a process through host memory.
+//!
+//! A process has one ring, on its doorbell page. The card writes records into it, the driver reads them in order and gives the
+//! places back. A full ring loses events, which an [`EventKind::Lost`] tells of; nothing else is ever lost.
+
+use crate::stats::Fault;
+use crate::{Bar, ContextId, Device, Error, HostMemory, Print, Result};
+use spindle_contract::events::{self, message, BYTES, MAX_RECORDS};
+use spindle_contract::registers::{doorbell, doorbell_command, PAGE};
+
+/// The event ring of a process, open.
+#[derive(Debug)]
+pub struct EventRing {
+    process: usize,
+    base: u64,
+    records: u32,
+    read: u32,
+    credited: u32,
+}
+
+/// How a message ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// All handlers ended well.
+    Done,
+    /// Its header handler dropped it, or there was no room.
+    Dropped,
+    /// A handler failed.
+    Failed,
+    /// It made no progress for too long.
+    Aged,
+}
+
+/// What happened.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum EventKind {
+    /// A message ended.
+    Message {
+        /// How.
+        outcome: Outcome,
+        /// Its number.
+        id: u32,
+        /// Its bytes.
+        length: u32,
+        /// Bytes that handlers dropped.
+        dropped: u32,
+        /// Node that sent it.
+        source: u32,
+        /// Its match bits.
+        match_bits: u64,
+        /// Something was dropped for lack of room.
+        flow_control: bool,
+    },
+    /// A handler was ended.
+    Fault(Fault),
+    /// A handler printed.
+    Print(Print),
+    /// A handler's EVENT command.
+    User {
+        /// Its 64 bits.
+        user: u64,
+        /// Its length.
+        length: u32,
+    },
+    /// A handler's COMPLETE command.
+    Complete {
+        /// Its 64 bits.
+        user: u64,
+        /// Its length.
+        length: u32,
+    },
+    /// So many events found the ring full here.
+    Lost(u32),
+    /// A kind that this library does not know.
+    Unknown(u8),
+}
+
+/// An event.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Event {
+    /// Number in its ring, from 1.
+    pub number: u32,
+    /// Context that it is about.
+    pub context: ContextId,
+    /// What happened.
+    pub kind: EventKind,
+}
+
+impl Event {
+    /// The event of a record.
+    pub fn parse(record: &[u8; BYTES]) -> Event {
+        let word =
+            |i: usize| u32::from_le_bytes([record[4 * i], record[4 * i + 1], record[4 * i + 2], record[4 * i + 3]]);
+        let [kind, context, code, flags] = word(events::WORD_KIND).to_le_bytes();
+        let context = ContextId(usize::from(context & 15));
+        let (id, length) = (word(events::WORD_ID), word(events::WORD_LENGTH));
+        let (extra, source) = (word(events::WORD_EXTRA), word(events::WORD_SOURCE));
+        let user = u64::from(word(events::WORD_USER + 1)) << 32 | u64::from(word(events::WORD_USER));
+        // Faults and prints say where they come from.
+        let (hpu, cluster) = ((length & 255) as usize, (length >> 8 & 255) as usize);
+        let (frame, handler) = (source as u16, (source >> 16 & 3) as u8);
+        let kind = match kind & 15 {
+            events::MESSAGE => EventKind::Message {
+                outcome: match code {
+                    message::DONE => Outcome::Done,
+                    message::DROPPED => Outcome::Dropped,
+                    message::AGED => Outcome::Aged,
+                    _ => Outcome::Failed,
+                },
+                id,
+                length,
+                dropped: extra,
+                source,
+                match_bits: user,
+                flow_control: flags & message::FLOW_CONTROL != 0,
+            },
+            events::FAULT => EventKind::Fault(Fault {
+                cause: code,
+                context,
+                cluster,
+                hpu,
+                msg_slot: (length >> 16 & 255) as usize,
+                pc: id,
+                address: extra,
+                frame,
+                kind: handler,
+            }),
+            events::PRINT => {
+                let characters = user.to_le_bytes();
+                let text = characters[..usize::from(code).min(characters.len())].to_vec();
+                EventKind::Print(Print { cluster, hpu, context, kind: handler, frame, text })
+            }
+            events::USER => EventKind::User { user, length },
+            events::COMPLETE => EventKind::Complete { user, length },
+            events::LOST => EventKind::Lost(length),
+            other => EventKind::Unknown(other),
+        };
+        Event { number: word(events::WORD_SEQUENCE), context, kind }
+    }
+}
+
+impl<B: Bar, M: HostMemory> Device<B, M> {
+    /// Allocates the event ring of a process and opens it; `records` is a power of two from 2 to 32768. Its faults and what its
+    /// handlers print go there from now on. A ring that the process had before is forgotten.
+    pub fn open_ring(&mut self, process: usize, records: usize) -> Result<EventRing> {
+        if !records.is_power_of_two() || !(2..=MAX_RECORDS).contains(&records) {
+            return Err(Error::Argument(format!(
+                "an event ring of {records} records cannot be had; choose a power of two from 2 to {MAX_RECORDS}"
+            )));
+        }
+        let bytes = records * BYTES;
+        let base = self.memory.alloc(bytes, bytes)?;
+        self.memory.write(base, &vec![0; bytes])?;
+        self.ring_command(process, base, bytes as u32)?;
+        Ok(EventRing { process, base, records: records as u32, read: 0, credited: 0 })
+    }
+
+    /// Closes a ring. When this returns the card writes to its memory no more; events that were not read are gone.
+    pub fn close_ring(&mut self, ring: EventRing) -> Result<()> {
+        self.ring_command(ring.process, 0, 0)
+    }
+
+    fn ring_command(&mut self, process: usize, base: u64, bytes: u32) -> Result<()> {
+        let staging = [
+            (doorbell::BUFFER_LO, base as u32),
+            (doorbell::BUFFER_HI, (base >> 32) as u32),
+            (doorbell::SIZE, bytes),
+            (doorbell::EVENT_HEAD, 0),
+        ];
+        self.ring(process, "open_ring", doorbell_command::OPEN_RING, &staging)?;
+        Ok(())
+    }
+
+    /// The next event, if there is one. Looking costs no register access; places are given back when a quarter of the ring has been
+    /// read, and when it is found empty.
+    pub fn poll_event(&mut self, ring: &mut EventRing) -> Result<Option<Event>> {
+        let at = ring.base + u64::from(ring.read % ring.records) * BYTES as u64;
+        // The number first: the rest of a record is there when its number is.
+        let mut number = [0; 4];
+        self.memory.read(at + 4 * events::WORD_SEQUENCE as u64, &mut number)?;
+        let mut event = None;
+        if u32::from_le_bytes(number) == ring.read.wrapping_add(1) {
+            let mut record = [0; BYTES];
+            self.memory.read(at, &mut record)?;
+            event = Some(Event::parse(&record));
+            ring.read = ring.read.wrapping_add(1);
+        }
+        let owed = ring.read.wrapping_sub(ring.credited);
+        if owed > 0 && (event.is_none() || owed >= (ring.records / 4).max(1)) {
+            let page = doorbell::BASE + ring.process as u32 * PAGE;
+            self.bar.write32(page + doorbell::EVENT_HEAD, ring.read & 0xFFFF)?;
+            ring.credited = ring.read;
+        }
+        Ok(event)
+    }
+
+    /// Waits for the next event, at most `cycles` cycles of the card.
+    pub fn wait_event(&mut self, ring: &mut EventRing, cycles: u64) -> Result<Event> {
+        let start = self.cycle()?;
+        loop {
+            if let Some(event) = self.poll_event(ring)? {
+                return Ok(event);
+            }
+            if self.cycle()?.saturating_sub(start) > cycles {
+                return Err(Error::Timeout { what: format!("an event of process {}", ring.process), cycles });
+            }
+        }
+    }
+}

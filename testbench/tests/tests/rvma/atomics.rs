@@ -135,7 +135,13 @@ fn figures_of_atomics() {
         let read = bench.host.read_log[1];
         assert_eq!(bench.agents.atomic_ends[1].cycle - read.last_cycle, 7);
         assert_eq!(bench.host.log.len(), 1, "nothing was written");
+    });
+}
 
+#[test]
+fn four_words_at_a_time() {
+    run_with_wave_on_failure("rvma_atomics_overlap", |context| {
+        let swap = |who, address| Atomic { who, op: COMPARE_AND_SWAP, wide: false, address, operand: 1, compare: who };
         // Four at a time, if their words differ; one at a time, if not.
         for (same, most) in [(false, 4), (true, 1)] {
             let mut bench = Bench::new(context, &Config::SIM, (100, 100));

@@ -134,8 +134,8 @@ fn a_client_that_takes_nothing() {
 }
 
 #[test]
-fn figures_of_reads() {
-    run_with_wave_on_failure("rvma_reads_figures", |context| {
+fn latency_of_a_read() {
+    run_with_wave_on_failure("rvma_reads_latency", |context| {
         for config in [Config::SIM, Config::ALVEO] {
             let ultra = if config.name == "alveo" { 2 } else { 0 };
             let mut bench = filled(context, &config, (10, 10));
@@ -153,8 +153,12 @@ fn figures_of_reads() {
             assert_eq!(burst.offered_cycle - asked, 4);
             assert_eq!(answer - burst.first_cycle, 3 + ultra);
         }
+    });
+}
 
-        // One beat per cycle, from many bursts in flight.
+#[test]
+fn one_beat_per_cycle() {
+    run_with_wave_on_failure("rvma_reads_beats", |context| {
         let mut bench = filled(context, &Config::SIM, (60, 60));
         for i in 0..8 {
             bench.agents.readers[0].read(i, BASE + 4096 * i, 4096);
@@ -165,8 +169,13 @@ fn figures_of_reads() {
         println!("32 KiB in {cycles} cycles, {} bursts in flight", bench.host.most_reads_in_flight);
         assert_eq!(cycles, 512, "one beat per cycle");
         assert_eq!(bench.agents.readers[0].gaps, 0);
+    });
+}
 
-        // Both clients together keep 64 full bursts in flight; each of them 32.
+/// Both clients together keep 64 full bursts in flight; each of them 32.
+#[test]
+fn many_reads_in_flight() {
+    run_with_wave_on_failure("rvma_reads_in_flight", |context| {
         for clients in [1, 2] {
             let mut bench = filled(context, &Config::SIM, (900, 900));
             for i in 0..40 {
@@ -177,8 +186,12 @@ fn figures_of_reads() {
             bench.run_until("reads", |b| b.agents.readers[..clients].iter().all(|r| r.answers.len() == 40));
             assert_eq!(bench.host.most_reads_in_flight, 32 * clients);
         }
+    });
+}
 
-        // Small reads of one client: one per two cycles.
+#[test]
+fn one_small_read_per_two_cycles() {
+    run_with_wave_on_failure("rvma_reads_small", |context| {
         let mut bench = filled(context, &Config::SIM, (5, 5));
         for i in 0..50 {
             bench.agents.readers[0].read(i, BASE + 64 * i, 64);

@@ -125,7 +125,7 @@ pub fn alu_extend(size_less_one: Bits<2>, unsigned: Bit) -> AluControl {
 /// inverts. The rotator turns right; a shift is a rotation with the bits that came around masked off.
 /// The adder joins in the last multiplexer, all else has time.
 ///
-/// 440 LUT6 on UltraScale+, 12 levels on 7 series (yosys, the block alone).
+/// 568 LUT6 on UltraScale+, 12 levels on 7 series (yosys, the block alone).
 #[derive(LogicBlock, Default)]
 pub struct Alu {
     /// First operand.

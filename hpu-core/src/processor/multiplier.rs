@@ -15,7 +15,7 @@ use spindle_verilog::prelude::*;
 /// products need no correction. M1: the sum of all partial products but the highest, and the choice of the word. M2: a sum of 32 bits, nothing
 /// behind it, because forwarding comes behind. Every other result goes the same way, as a sum with 0, so that M2 needs no choice between them.
 ///
-/// 134 LUT6 on UltraScale+ and 4 DSP, 11 levels on 7 series (yosys, the block alone).
+/// 166 LUT6 on UltraScale+ and 4 DSP, 11 levels on 7 series (yosys, the block alone).
 #[derive(LogicBlock, Default)]
 pub struct Multiplier {
     /// Core clock.

@@ -148,11 +148,7 @@ impl Logic for HostWriter {
         self.beat.next = self.at.q.val();
         let tail = self.tail.q.val();
         let partial = self.host_last.val() & tail.any();
-        let mut keep: Bits<64> = bits::<64>(0);
-        for i in 0..64 {
-            keep = keep.replace_bit(i, !partial | (tail > bits::<6>(i as u64)));
-        }
-        self.keep.next = keep;
+        self.keep.next = if partial { !(repeat::<64>(true) << tail) } else { repeat::<64>(true) };
 
         // The bus.
         self.turn.d.next = (learns | (known & !ends)) & !(self.load_valid.val() & turn);

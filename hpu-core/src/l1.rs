@@ -188,15 +188,13 @@ impl Logic for L1 {
                 self.scrub_beat.val()
             };
             let partial = packet & self.packet_partial.val();
-            let mut keep: Bits<64> = bits::<64>(0);
-            for w in 0..16 {
-                let here = self.atomic_word.val() == bits::<4>(w as u64);
-                for b in 0..4 {
-                    let kept = if partial { self.packet_keep.val().get_bit(4 * w + b) } else { !atomic | here };
-                    keep = keep.replace_bit(4 * w + b, kept);
-                }
-            }
-            self.keep.d.next = keep;
+            self.keep.d.next = if partial {
+                self.packet_keep.val()
+            } else if atomic {
+                bits::<64>(0xF) << (self.atomic_word.val(), bits::<2>(0)).cat::<6>()
+            } else {
+                repeat::<64>(true)
+            };
             self.data.d.next = match source.index() {
                 0 => self.packet_data.val(),
                 1 => self.page_low.val(),

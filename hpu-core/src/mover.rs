@@ -194,11 +194,7 @@ impl Logic for Mover {
         let is_wire = self.outgoing.read_valid.val() & !is_host;
         let partial = out.tag.last & out.tag.tail.any();
         self.egress_data.next = out.data;
-        let mut keep: Bits<64> = bits::<64>(0);
-        for i in 0..64 {
-            keep = keep.replace_bit(i, !partial | (out.tag.tail > bits::<6>(i as u64)));
-        }
-        self.egress_keep.next = keep;
+        self.egress_keep.next = if partial { !(repeat::<64>(true) << out.tag.tail) } else { repeat::<64>(true) };
         self.egress_last.next = out.tag.last;
         self.egress_frame.next = out.tag.frame;
         self.egress_put.next = out.tag.way == Way::Put;

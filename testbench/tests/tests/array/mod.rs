@@ -1,5 +1,6 @@
 //! What the clusters share, on the emitted Verilog.
 
+mod completions;
 mod dispatcher;
 mod far_unit;
 mod host_writer;

@@ -212,3 +212,70 @@ fn put_back_answers_with_puts() {
     assert_eq!(ids.len(), ran.frames.len(), "every put is a message of its own");
     assert_eq!(ran.played.stats.messages_done as usize, messages.len());
 }
+
+/// Reads of any length from any byte on; those beyond the region are dropped.
+#[test]
+fn copy_from_host_serves_host_memory() {
+    let mut random = ChaCha8Rng::seed_from_u64(10);
+    let mut frames = datagrams(10, 60);
+    for frame in frames.iter_mut().filter(|frame| frame.len() >= UDP_HEADERS + 4) {
+        let last = HOST_BYTES - (frame.len() - UDP_HEADERS);
+        let offset =
+            [random.random_range(0..=last), last, last + 1, 0xffff_ffff][[0, 0, 0, 1, 2, 3][random.random_range(0..6)]];
+        frame[UDP_HEADERS..][..4].copy_from_slice(&(offset as u32).to_be_bytes());
+        spindle_model::checksums::fix(frame);
+    }
+    let mut ran = run("copy_from_host", Action::Context, &[], frames, 20);
+    let host = pattern(HOST_BYTES);
+    ran.answered(|frame| jobs::copy_from_host(frame, &host).into_iter().collect()).unwrap();
+    ran.host_has([]).unwrap();
+    assert!(ran.played.drained && ran.played.replies.len() > 20, "{}", ran.played.replies.len());
+    assert!(ran.session.device.pop_fault().unwrap().is_none());
+}
+
+/// All HPUs draw at once: no number twice, none left out, and the host's counters are where they should be.
+#[test]
+fn counter_draws_each_number_once() {
+    let frames: Vec<_> = datagrams(11, 50).into_iter().filter(|frame| frame.len() >= UDP_HEADERS + 8).collect();
+    let mut ran = run("counter", Action::Context, &[], frames, 0);
+    ran.sound().unwrap();
+    let before = pattern(HOST_BYTES);
+    let mut drawn: HashMap<usize, Vec<u64>> = HashMap::new();
+    for (index, frame) in ran.frames.iter().enumerate() {
+        let reply = ran.played.replies.iter().find(|reply| reply.cause == Some(index)).unwrap();
+        let number = u64::from_be_bytes(reply.frame.bytes[UDP_HEADERS..][..8].try_into().unwrap());
+        assert_eq!(Some(&reply.frame.bytes), jobs::counter(frame, number).as_ref());
+        drawn.entry(usize::from(u16::from_be_bytes([frame[36], frame[37]]))).or_default().push(number);
+    }
+    let mut counters = Vec::new();
+    for (port, mut numbers) in drawn {
+        numbers.sort_unstable();
+        let first = u64::from_le_bytes(before[8 * port..][..8].try_into().unwrap());
+        let after = first + numbers.len() as u64;
+        assert_eq!(numbers, (first..after).collect::<Vec<_>>(), "port {port}");
+        counters.push((8 * port, after.to_le_bytes().to_vec()));
+    }
+    ran.host_has(counters).unwrap();
+}
+
+/// Messages of several packets, gathered in host memory, come back as messages of several packets.
+#[test]
+fn message_back_puts_from_host_memory() {
+    let (messages, frames) = messages(12, 5, 1);
+    let mut ran = run("message_back", Action::ContextPerMessage, &[], frames, 300);
+    ran.sound().unwrap();
+    let big = |bytes: &[u8]| bytes.iter().fold(0usize, |number, byte| number << 8 | usize::from(*byte));
+    let mut back: HashMap<usize, Vec<u8>> = HashMap::new();
+    for reply in &ran.played.replies {
+        let (header, payload) = reply.frame.bytes[UDP_HEADERS..].split_at(wire::SPINDLE_BYTES);
+        let field = |at: usize| big(&header[at..at + 4]);
+        let message = back.entry(field(wire::OFF_MSG_ID)).or_default();
+        message.resize(field(wire::OFF_MSG_LEN), 0);
+        message[field(wire::OFF_MSG_OFF)..][..payload.len()].copy_from_slice(payload);
+    }
+    let mut back: Vec<_> = back.into_values().collect();
+    let mut sent: Vec<_> = messages.into_iter().map(|message| message.data).collect();
+    back.sort();
+    sent.sort();
+    assert!(back == sent, "{} messages came back of {}", back.len(), sent.len());
+}

@@ -65,7 +65,10 @@ shipped! {
     "filtering" "" "udp" false;
     "unpack" "" "spindle" true;
     "broadcast" "" "udp" false;
+    "copy_from_host" "" "udp" false;
+    "counter" "" "udp" false;
     "put_back" "" "spindle" true;
+    "message_back" "" "spindle" true;
     "never_returns" "faulty/" "udp" false;
     "foreign_access" "faulty/" "udp" false;
 }

@@ -62,8 +62,8 @@ fn a_pspin_handler_is_recognised() {
 /// Answers, transfers to the host, atomics and locks of all handlers at once, byte by byte.
 #[test]
 fn handlers_do_what_they_do_on_pspin() {
-    let (success, rows) = compat(&folder(), &["ping_pong", "copy_to_host", "host_direct", "reduce"]);
-    assert!(success && rows.len() == 4 && rows.iter().all(|(right, _)| *right), "{rows:?}");
+    let (success, rows) = compat(&folder(), &["ping_pong", "copy_to_host", "copy_from_host", "host_direct", "reduce"]);
+    assert!(success && rows.len() == 5 && rows.iter().all(|(right, _)| *right), "{rows:?}");
 }
 
 /// The judge is no rubber stamp: what is not done, or done by half, or ends in a fault, is told.

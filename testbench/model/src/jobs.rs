@@ -68,6 +68,42 @@ pub fn unpack(message: &Message, block_length: usize, stride: usize) -> Vec<(usi
     message.data.chunks(block_length).enumerate().map(|(i, block)| (i * stride, block.to_vec())).collect()
 }
 
+/// A UDP frame on its way back with another payload of the same length, without a checksum.
+fn answered(frame: &[u8], payload: &[u8]) -> Vec<u8> {
+    let mut out = frame.to_vec();
+    let (headers, udp) = (out.len() - payload.len(), out.len() - payload.len() - 8);
+    for (at, from, bytes) in
+        [(0, 6, 6), (6, 0, 6), (udp - 8, udp - 4, 4), (udp - 4, udp - 8, 4), (udp, udp + 2, 2), (udp + 2, udp, 2)]
+    {
+        out[at..at + bytes].copy_from_slice(&frame[from..from + bytes]);
+    }
+    out[udp + 6..udp + 8].fill(0);
+    out[headers..].copy_from_slice(payload);
+    out
+}
+
+/// Payload of a UDP frame, if it is one.
+fn udp_payload(frame: &[u8]) -> Option<&[u8]> {
+    match SlicedPacket::from_ethernet(frame).ok()?.transport? {
+        TransportSlice::Udp(udp) => Some(udp.payload()),
+        _ => None,
+    }
+}
+
+/// `copy_from_host`: the answer to a frame, from the host region.
+pub fn copy_from_host(frame: &[u8], host: &[u8]) -> Option<Vec<u8>> {
+    let payload = udp_payload(frame)?;
+    let offset = u32::from_be_bytes(payload.get(..4)?.try_into().ok()?) as usize;
+    Some(answered(frame, host.get(offset..offset.checked_add(payload.len())?)?))
+}
+
+/// `counter`: the answer to a frame that draws this number.
+pub fn counter(frame: &[u8], number: u64) -> Option<Vec<u8>> {
+    let payload = udp_payload(frame)?;
+    let rest = payload.get(8..)?;
+    Some(answered(frame, &[&number.to_be_bytes(), rest].concat()))
+}
+
 /// `put_back`: the header of the put that answers a packet; `nid` and `key` are this node's, number and sequence are the NIC's own.
 pub fn put_back(packet: &SpindleHeader, nid: u32, key: u32) -> SpindleHeader {
     SpindleHeader {

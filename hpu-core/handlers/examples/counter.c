@@ -1,0 +1,31 @@
+/* Draws numbers: each UDP packet gets the next one of the counter of its destination port, which the host shares. Counters are 64-bit words in
+ * the host region, the port modulo their count; the NIC adds to them by atomic operations on host memory. The answer has the number in its
+ * first eight bytes (big-endian) and no UDP checksum; packets without room for it are dropped. */
+#include "spindle.h"
+
+enum { NUMBER = 8 };
+
+int header_handler(const spin_header_t *h, void *state) {
+    (void)state;
+    spin_ipv4_t *ip = spin_ipv4(h, SPIN_IPPROTO_UDP);
+    uint32_t counters = h->host_size / NUMBER;
+    if (!ip || !spin_whole_frame(h) || h->payload_len < NUMBER || !counters) {
+        return SPIN_DROP;
+    }
+    spin_host_add(h->dst_pid % counters * NUMBER, NUMBER, 1);
+    spin_handle_t draw = spin_handle();
+    spin_wait();
+    if (spin_failed(draw)) {
+        return SPIN_FAIL;
+    }
+    uint64_t number = spin_host_result();
+    spin_udp_t *udp = (spin_udp_t *)(ip + 1);
+    spin_put32(spin_payload(h), (uint32_t)(number >> 32));
+    spin_put32(spin_payload(h) + 4, (uint32_t)number);
+    spin_swap_macs(spin_packet(h));
+    spin_swap_fields(ip->src, ip->dst, 2);
+    spin_swap_fields(udp->sport, udp->dport, 1);
+    spin_put16(udp->checksum, 0);
+    spin_send_packet(spin_packet(h), h->packet_len);
+    return SPIN_PROCESS_DATA;
+}

@@ -1,0 +1,50 @@
+/* Ping-pong of messages of several packets: payloads are gathered in host memory, whatever order they come in, and when the message is complete
+ * the NIC puts it back to its sender from there, as one message: to the mailbox of the same address at the node and process that sent it. The
+ * host region holds a message of up to 8 KiB for each slot of the message table; what does not fit is dropped. */
+#include "spin_buffers.h"
+
+enum { BUFFER = 2048, CLUSTERS = 8, ROOM = 8192 };
+
+uint32_t key;
+
+static volatile uint32_t taken[CLUSTERS];
+
+int header_handler(const spin_header_t *h, void *state) {
+    (void)state;
+    bool fits = h->msg_len <= ROOM && h->msg_slot < h->host_size / ROOM && h->scratch_size >= BUFFER;
+    return fits ? SPIN_PROCESS_DATA : SPIN_DROP;
+}
+
+int payload_handler(const spin_payload_t *p, void *state) {
+    (void)state;
+    if (!spin_whole_frame(p)) {
+        return SPIN_DROP;
+    }
+    uint32_t number = spin_take_buffer(&taken[p->cluster_id], p->hpu_id, p->scratch_size / BUFFER);
+    uint8_t *buffer = spin_scratch() + number * BUFFER;
+    memcpy(buffer, spin_payload(p), p->payload_len);
+    spin_dma_to_host(p->msg_slot * ROOM + p->msg_off, buffer, p->payload_len);
+    spin_wait();
+    spin_give_buffer(&taken[p->cluster_id], number);
+    return SPIN_SUCCESS;
+}
+
+int completion_handler(uint32_t dropped_bytes, bool flow_control_triggered, void *state) {
+    const spin_task_t *task = spin_task();
+    (void)flow_control_triggered;
+    (void)state;
+    if (dropped_bytes) {
+        return SPIN_FAIL;
+    }
+    spin_target_t sender = {
+        .node = task->src_nid,
+        .process = task->src_pid,
+        .mailbox = (uint64_t)task->addr_hi << 32 | task->addr_lo,
+        .key = key,
+        .offset = task->buf_off,
+    };
+    spin_put_host(&sender, task->msg_slot * ROOM, task->msg_len);
+    spin_handle_t put = spin_handle();
+    spin_wait();
+    return spin_failed(put) ? SPIN_FAIL : SPIN_SUCCESS;
+}

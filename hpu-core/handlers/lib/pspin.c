@@ -115,7 +115,7 @@ uint32_t rt_cluster_id(void) { return spin_task()->cluster_id; }
 
 void spindle_pspin_wait(uint32_t handle) {
     if (handle != OVER) {
-        spin_wait();
+        spin_wait_for(handle);
     }
 }
 bool spindle_pspin_test(uint32_t handle) { return handle == OVER || spin_test(handle); }

@@ -78,7 +78,7 @@ pub struct Quota {
     pub live: Signal<Out, Bits<9>>,
     limits: LutMemory<Limits, 4>,
     pids: LutMemory<Bits<6>, 4>,
-    packets_in: LutRam<4, 11, 1>,
+    packets_in: LutMemory<Bits<11>, 4>,
     packets_out: LutRam<4, 11, 2>,
     messages_in: LutRam<4, 9, 3>,
     messages_out: LutRam<4, 9, 3>,
@@ -124,11 +124,11 @@ impl Logic for Quota {
         let asker = self.asker.val();
         let owner = self.owner.val();
         self.limits.read_address.next = asker;
-        self.packets_in.read_address[0].next = asker;
+        self.packets_in.read_address.next = asker;
         self.packets_out.read_address[0].next = asker;
         self.messages_in.read_address[0].next = asker;
         self.messages_out.read_address[0].next = asker;
-        let entered = self.packets_in.read_data[0].val();
+        let entered = self.packets_in.read_data.val();
         self.here.d.next = asker;
         self.limit.d.next = self.limits.read_data.val();
         self.packets.d.next = entered - self.packets_out.read_data[0].val();

@@ -21,7 +21,7 @@ use spindle_verilog::prelude::*;
 /// Address bits of the FIFOs of pieces: so many can be under way.
 const PIECE_BITS: usize = 6;
 /// Address bits of the FIFO of errors; the aligner holds fewer pieces.
-const ERROR_BITS: usize = 3;
+const ERROR_BITS: usize = 5;
 
 /// Whose the beats of a piece are.
 #[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]

@@ -317,5 +317,18 @@ fn substitute(shape: &Shape, names: &[String], own: usize) -> String {
             _ => out.push_str(part),
         }
     }
+    indented(&out)
+}
+
+/// A step of indentation is a tab, so that everybody sees it as wide as they like, and the text is no larger than it has to be.
+fn indented(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for line in text.split_inclusive('\n') {
+        let code = line.trim_start_matches(' ');
+        let spaces = line.len() - code.len();
+        out.extend(std::iter::repeat_n('\t', spaces / 2));
+        out.extend(std::iter::repeat_n(' ', spaces % 2));
+        out.push_str(code);
+    }
     out
 }

@@ -7,6 +7,7 @@ extern crate self as spindle_verilog;
 
 mod bitops;
 mod build;
+mod chains;
 mod check;
 mod collapse;
 mod describe;

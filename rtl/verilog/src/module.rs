@@ -1,6 +1,7 @@
 //! Writes one module: arranges its statements into assignments, combinational blocks and registers, and prints them.
 
 use crate::build::{Body, Item, Role};
+use crate::chains;
 use crate::check::assigned;
 use crate::describe::Parameters;
 use crate::error::{EmitError, Result};
@@ -33,6 +34,7 @@ struct Flops {
 /// The statements of a body, arranged.
 struct Arranged<'a> {
     body: &'a Body,
+    items: Vec<Item>,
     pieces: Vec<Piece>,
     flops: Vec<Flops>,
     /// Submodule inputs connected without a wire.
@@ -43,7 +45,8 @@ struct Arranged<'a> {
 
 /// The text from `module` to `endmodule`; the module's own name is an empty mark, that of a child comes from `child`.
 pub(crate) fn write(body: &Body, child: &dyn Fn(usize) -> String, line: u32) -> Result<String> {
-    let mut arranged = Arranged { body, pieces: vec![], flops: vec![], direct: HashMap::new(), read: vec![] };
+    let items = chains::joined(&body.items, &body.sigs);
+    let mut arranged = Arranged { body, items, pieces: vec![], flops: vec![], direct: HashMap::new(), read: vec![] };
     arranged.arrange(line)?;
     arranged.drop_unread();
     Ok(arranged.print(child))
@@ -83,13 +86,13 @@ pub(crate) fn hand_written(node: &Node, body: &str, parameters: &Parameters, top
 
 /// `parameters` is empty or ends with a space; ports are direction, range and name.
 fn header(parameters: &str, ports: &[(&str, String, String)]) -> String {
-    let widest = ports.iter().map(|(_, range, _)| range.trim().len()).max().unwrap_or(0);
     let lines: Vec<String> = ports
         .iter()
         .map(|(direction, range, name)| {
-            let kind = if *direction == "inout " { "wire " } else { "logic" };
-            let space = if widest == 0 { "" } else { " " };
-            format!("  {direction} {kind} {:widest$}{space}{name}", range.trim())
+            let kind = if *direction == "inout " { "wire" } else { "logic" };
+            let range = range.trim();
+            let space = if range.is_empty() { "" } else { " " };
+            format!("  {} {kind} {range}{space}{name}", direction.trim())
         })
         .collect();
     format!("module \u{1}own\u{1} {parameters}(\n{}\n);\n", lines.join(",\n"))
@@ -116,8 +119,9 @@ impl Arranged<'_> {
 
     fn arrange(&mut self, line: u32) -> Result<()> {
         let body = self.body;
+        let items = std::mem::take(&mut self.items);
         let top: Vec<Stmt> =
-            body.items.iter().filter_map(|i| if let Item::Top(s) = i { Some(s.clone()) } else { None }).collect();
+            items.iter().filter_map(|i| if let Item::Top(s) = i { Some(s.clone()) } else { None }).collect();
         let mut by_target: BTreeMap<SigId, Vec<usize>> = BTreeMap::new();
         let mut noted: HashSet<(SigId, usize)> = HashSet::new();
         for (n, stmt) in top.iter().enumerate() {
@@ -129,7 +133,7 @@ impl Arranged<'_> {
         }
         let mut read = vec![false; body.sigs.len()];
         let mut note = |e: &Expr| e.reads(&mut |id, _, _| read[id] = true);
-        body.items.iter().for_each(|item| match item {
+        items.iter().for_each(|item| match item {
             Item::Wire(_, e) => note(e),
             Item::Top(s) => s.exprs(&mut note),
         });
@@ -165,7 +169,7 @@ impl Arranged<'_> {
             at_end.entry(last).or_default().push(sig);
         }
         let mut n = 0;
-        for item in &body.items {
+        for item in &items {
             match item {
                 Item::Wire(sig, expr) => self.pieces.push(Piece::Value(*sig, expr.clone())),
                 Item::Top(_) => {
@@ -389,17 +393,24 @@ impl Arranged<'_> {
 
     fn print_declarations(&self, out: &mut String) {
         let body = self.body;
+        let mut declared = vec![];
         for register in &body.registers {
             let q = &body.sigs[register.q];
-            for (name, value) in &register.attributes {
-                let _ = writeln!(out, "  (* {name} = \"{value}\" *)");
+            if !register.attributes.is_empty() {
+                print_declared(&mut declared, out);
+                for (name, value) in &register.attributes {
+                    let _ = writeln!(out, "  (* {name} = \"{value}\" *)");
+                }
             }
             // A register without reset starts from its power-up value.
             let init = match register.reset {
                 None => format!(" = {}", number(q.width(), &register.init)),
                 Some(_) => String::new(),
             };
-            let _ = writeln!(out, "  logic {}{}{init};", range(q.width()), q.name);
+            declared.push((range(q.width()), format!("{}{init}", q.name)));
+            if !register.attributes.is_empty() {
+                print_declared(&mut declared, out);
+            }
         }
         let placed: HashSet<SigId> = self
             .pieces
@@ -417,9 +428,10 @@ impl Arranged<'_> {
                 _ => false,
             };
             if wanted {
-                let _ = writeln!(out, "  logic {}{};", range(sig.width()), sig.name);
+                declared.push((range(sig.width()), sig.name.clone()));
             }
         }
+        print_declared(&mut declared, out);
     }
 
     fn print_flops(&self, printer: &Printer, out: &mut String) {
@@ -503,6 +515,29 @@ impl Arranged<'_> {
         if !unused.is_empty() {
             let _ = writeln!(out, "  wire _unused_ok = &{{1'b0, {}}};", unused.join(", "));
         }
+    }
+}
+
+/// Longest line of declarations.
+const COLUMNS: usize = 120;
+
+/// Declarations of range and name, those of one width in a row on one line. What has attributes stands alone.
+fn print_declared(declared: &mut Vec<(String, String)>, out: &mut String) {
+    let mut line = String::new();
+    let mut of = None;
+    for (range, name) in declared.drain(..) {
+        if of.as_ref() == Some(&range) && line.len() + name.len() + 3 <= COLUMNS {
+            line.push_str(&format!(", {name}"));
+        } else {
+            if of.is_some() {
+                let _ = writeln!(out, "{line};");
+            }
+            line = format!("  logic {range}{name}");
+            of = Some(range);
+        }
+    }
+    if of.is_some() {
+        let _ = writeln!(out, "{line};");
     }
 }
 

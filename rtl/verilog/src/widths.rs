@@ -32,7 +32,7 @@ pub(crate) fn shared(texts: &[&str]) -> Vec<Shared> {
             std::iter::once(first).chain(left.iter().copied().filter(|&n| width(n).is_some())).collect();
         let widths = members.iter().map(|&n| width(n).expect("it was found before")).collect();
         left.retain(|n| !members.contains(n));
-        groups.push(Shared { members, widths, text: aligned(&join(&words[first], &slots)) });
+        groups.push(Shared { members, widths, text: join(&words[first], &slots) });
     }
     groups
 }
@@ -124,10 +124,11 @@ fn slots(first: &[Word], other: &[Word]) -> Option<Vec<(usize, isize)>> {
     (!slots.is_empty()).then_some(slots)
 }
 
-/// Whether the word is all that stands between an assignment's `=` and its semicolon.
+/// Whether the word is all that stands between an `=` and the semicolon, or the comma of a list of declarations.
 fn assigned(words: &[Word], at: usize) -> bool {
     let before = words[..at].iter().rev().find(|w| !matches!(w, Word::Gap(_)));
-    before == Some(&Word::Other("=")) && words.get(at + 1) == Some(&Word::Other(";"))
+    let after = words.get(at + 1);
+    before == Some(&Word::Other("=")) && (after == Some(&Word::Other(";")) || after == Some(&Word::Other(",")))
 }
 
 /// The width that turns the first text into this one.
@@ -168,16 +169,6 @@ fn join(words: &[Word], slots: &[(usize, isize)]) -> String {
         }
     }
     text
-}
-
-/// The port list with names below one another.
-fn aligned(text: &str) -> String {
-    let Some((before, rest)) = text.split_once(" (\n") else { return text.to_string() };
-    let Some((ports, after)) = rest.split_once("\n);\n") else { return text.to_string() };
-    let ports: Vec<(&str, &str)> = ports.lines().map(|line| line.rsplit_once(' ').unwrap_or(("", line))).collect();
-    let widest = ports.iter().map(|(kind, _)| kind.trim_end().len()).max().unwrap_or(0);
-    let ports: Vec<String> = ports.iter().map(|(kind, name)| format!("{:widest$} {name}", kind.trim_end())).collect();
-    format!("{before} (\n{}\n);\n{after}", ports.join("\n"))
 }
 
 #[cfg(test)]

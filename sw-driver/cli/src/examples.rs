@@ -60,7 +60,7 @@ fn messages(seed: u64, count: u32, unit: usize) -> (Vec<Message>, Vec<Vec<u8>>) 
     let messages: Vec<_> = (0..count).map(&mut message).collect();
     let packets = |m: &Message| {
         let header = SpindleHeader { msg_id: m.id, ..SpindleHeader::default() };
-        put_message(&Ends::default(), SPINDLE_PORT, &header, &m.data, if m.id % 2 == 0 { 1408 } else { 500 })
+        put_message(&Ends::default(), SPINDLE_PORT, &header, &m.data, if m.id.is_multiple_of(2) { 1408 } else { 500 })
     };
     let mut frames: Vec<_> = messages.iter().flat_map(packets).collect();
     frames.shuffle(&mut random);
@@ -73,7 +73,7 @@ fn datagrams(seed: u64, count: usize) -> Vec<Vec<u8>> {
     let mut frame = |i: usize| {
         let mut payload = vec![0; random.random_range(0..1472)];
         random.fill_bytes(&mut payload);
-        let build = if i % 3 == 0 { udp_without_checksum } else { udp };
+        let build = if i.is_multiple_of(3) { udp_without_checksum } else { udp };
         build(&Ends::default(), 4000, random.random_range(1..6), &payload)
     };
     (0..count).map(&mut frame).collect()

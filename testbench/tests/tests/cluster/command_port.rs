@@ -140,7 +140,7 @@ impl Bench {
         let offset = source & 0xFFF_FFFF;
         let source_ok =
             (in_packet || in_scratch) && offset % 64 == 0 && (1..=2048).contains(&length) && offset + length <= bound;
-        let beat = (if in_packet { limits.slot * 32 } else { limits.scratch_beat }) | (offset / 64 & 0x3FF);
+        let beat = (if in_packet { limits.slot * 32 } else { limits.scratch_beat }) | ((offset / 64) & 0x3FF);
         let host_ok = high == 0 && low + length <= limits.host_size;
         let host = limits.host.wrapping_add(low);
         let node_ok = word(map::CMD_NODE) >> 8 & 0xFF == 0;
@@ -324,7 +324,7 @@ impl Bench {
             0 if rng.random_range(0..4) > 0 => {
                 let region = [map::PACKET, map::PACKET, map::SCRATCH, map::SCRATCH, map::STACK][rng.random_range(0..5)];
                 let stray = if rng.random_range(0..8) == 0 { 1 << rng.random_range(0..28) } else { 0 };
-                base(region) | 64 * rng.random_range(0..36) | stray
+                base(region) | (64 * rng.random_range(0..36)) | stray
             }
             0 => [0, any & 0xFFF, limits.host_size as u32, any][rng.random_range(0..4)],
             1 => {
@@ -387,7 +387,7 @@ impl Bench {
         assert!(!tells && before != 15, "a command has a handle");
         let is_put = opcode == u64::from(command::PUT);
         let host_put = [command::PUT_HOST, command::GET].map(u64::from).contains(&opcode);
-        assert!(!(is_put && self.puts[0]) && !(host_put && self.puts[1]), "one at a time goes to the initiator");
+        assert!(!(is_put && self.puts[0] || host_put && self.puts[1]), "one at a time goes to the initiator");
         self.puts[0] |= is_put;
         self.puts[1] |= host_put;
         if is_put {

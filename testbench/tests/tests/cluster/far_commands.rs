@@ -172,8 +172,11 @@ fn all_processors_at_once() {
     });
 }
 
+/// A frame, and what its handler read from the host: on which way it went out again, from where, how many bytes.
+type Moved = (u32, (Vec<u8>, u32, u32));
+
 /// What came from the host went out as it was.
-fn check_moved(bench: &mut Bench, memory: &[u8], moved: &[(u32, (Vec<u8>, u32, u32))]) {
+fn check_moved(bench: &mut Bench, memory: &[u8], moved: &[Moved]) {
     for (frame, (way, from, length)) in moved {
         let bytes = &memory[*from as usize..][..*length as usize];
         let found = match way[0] {

@@ -304,7 +304,7 @@ fn random_orders() {
         let (mut ordered, mut placements) = (0, 0);
         for _ in 0..60_000u64 {
             // Bursts and silence.
-            let eager = bench.now / 700 % 3 != 0;
+            let eager = !(bench.now / 700).is_multiple_of(3);
             if let Some(order) = stored.pop_front().flatten() {
                 let is_task = bench.rng.random_range(0..4) > 0;
                 (ordered, placements) = (ordered + u64::from(is_task), placements + u64::from(!is_task));

@@ -265,7 +265,7 @@ impl Logic for Evaluator {
         let turned_away = arrives & (incident.refused | excess);
         let accepted = arrives & !incident.refused & !excess;
         let no_more = (was.phase == PHASE_DROPPING) | (was.phase == PHASE_FAILED);
-        let bypassed = accepted & incident.bypass & !no_more;
+        let bypassed = accepted & incident.bypass & !no_more & (was.phase != PHASE_PLACING);
         let joins = accepted & !incident.lost & !bypassed;
 
         // What a handler said, and what else moves the message to another phase.

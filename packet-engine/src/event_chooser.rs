@@ -96,15 +96,19 @@ impl Logic for EventChooser {
         let mut command_waits: Bit = false;
         let mut ended_waits: Bit = false;
         let mut placed_waits: Bit = false;
+        let mut walk_waits: Bit = false;
         for i in 0..INSIDE {
             let there = self.in_flight.val().get_bit(i);
             command_waits = command_waits | (there & (self.flight_pkt[i].val() == command.pkt));
             ended_waits = ended_waits | (there & (self.flight_pkt[i].val() == ended.pkt));
             placed_waits = placed_waits | (there & (self.flight_pkt[i].val() == placed.pkt));
+            // Its placement may end while a packet waits, if the rule asked for that.
+            walk_waits = walk_waits | (there & (self.flight_pkt[i].val() == self.walk.val().pkt));
         }
 
         // The first source behind the one served last, else the first of all.
-        let intake = self.walk_any.val() | self.arrival.val();
+        let walks = self.walk_any.val() & !walk_waits;
+        let intake = walks | self.arrival.val();
         let has_command = self.place_in.read_valid.val();
         let ready = self.room.val() & !self.age_clear.val();
         let wants = (
@@ -122,7 +126,7 @@ impl Logic for EventChooser {
         let take_placed = turn.get_bit(2);
         let take_intake = turn.get_bit(3);
         let take_age = turn.get_bit(4);
-        let take_walk = take_intake & self.walk_any.val();
+        let take_walk = take_intake & walks;
         if take_place {
             self.later.d.next = bits::<5>(0b11110);
         } else if take_done {
@@ -184,7 +188,7 @@ impl Logic for EventChooser {
         }
         self.chosen.next = happens;
         self.chosen_valid.next = turn.any();
-        self.take_arrival.next = take_intake & !self.walk_any.val();
+        self.take_arrival.next = take_intake & !walks;
         self.take_walk.next = take_walk;
         self.take_age.next = take_age;
     }

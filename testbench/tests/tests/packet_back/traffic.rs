@@ -5,13 +5,57 @@ use crate::packet_back::hpus::Hpus;
 use rand::seq::IndexedRandom;
 use rand::Rng;
 use rand_chacha::ChaCha8Rng;
+use spindle_contract::descriptors::{action, kind, overload};
 use spindle_contract::params::Config;
-use spindle_contract::{descriptors::action, descriptors::kind, memory_map::command, reasons, wire::opcode};
-use spindle_model::scheduler::{Handlers, Judge, Target};
-use std::collections::{HashMap, HashSet, VecDeque};
+use spindle_contract::{events, memory_map::command, reasons, wire::opcode};
+use spindle_model::scheduler::{Counts, Handlers, Judge, Limits, Plan, Report, Sent, Target};
+use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 
 /// The context that is not active; the others have the handlers that their low bits name.
 const INACTIVE: u64 = 15;
+/// Their raw messages are named by a field of their frames, and end by the rule's end test.
+const BY_FIELD: [u64; 3] = [1, 10, 12];
+/// The rule wants the packets of these contexts at the host, too.
+const TO_HOST: [u64; 2] = [4, 9];
+/// Fields of PACKET and PLACEMENT ports that are as wide as a packet sequence number in a window.
+const PSN_MASK: u64 = 0x7ff;
+
+/// What each context may have inside.
+fn limits(context: u64) -> Limits {
+    let (messages, packets, rule, user_header) = match context {
+        2 => (0, 3, overload::DROP, 0),
+        3 => (2, 0, overload::DROP, 0),
+        5 => (0, 6, overload::PAUSE, 16),
+        6 => (0, 3, overload::PAUSE, 0),
+        7 => (0, 4, overload::DROP, 24),
+        10 => (1, 0, overload::PLACE, 0),
+        11 => (0, 3, overload::PLACE, 0),
+        13 => (0, 0, overload::DROP, 40),
+        14 => (2, 5, overload::PAUSE, 0),
+        _ => (0, 0, overload::DROP, 0),
+    };
+    Limits { messages, packets, overload: rule, user_header }
+}
+
+/// The process that a context's events go to.
+fn process(context: u64) -> u64 {
+    3 * context + 1
+}
+
+/// The policies of all contexts: `shares` with what each may have inside.
+pub fn limited(mut shares: Vec<Record>) -> Vec<Record> {
+    for (context, policy) in (0..).zip(&mut shares) {
+        let limits = limits(context);
+        policy.0.extend([
+            ("messages", limits.messages as u64),
+            ("packets", limits.packets as u64),
+            ("overload", limits.overload as u64),
+            ("user_header", limits.user_header),
+            ("pid", process(context)),
+        ]);
+    }
+    shares
+}
 
 /// How the handlers of a message behave.
 #[derive(Clone, Debug)]
@@ -29,6 +73,16 @@ struct Live {
     frames: VecDeque<Record>,
     /// Packets whose cells have not returned.
     open: usize,
+    /// Frames are lost: it ends of age, unless none of it joined.
+    lossy: bool,
+    joined: bool,
+    ended: bool,
+}
+
+impl Live {
+    fn over(&self) -> bool {
+        self.frames.is_empty() && self.open == 0 && (!self.lossy || !self.joined || self.ended)
+    }
 }
 
 struct Running {
@@ -61,12 +115,16 @@ pub struct Surroundings {
     place: VecDeque<Record>,
     placing: Vec<(u64, Record)>,
     placed: VecDeque<Record>,
+    /// Frames inside, as they were sent.
+    sent: BTreeMap<u64, Record>,
     busy: HashSet<&'static str>,
     /// Largest number of cycles that a feedback word was offered before it was taken.
     pub longest_wait: u64,
     waited: HashMap<&'static str, u64>,
     /// What the pulses of the scheduler said.
-    pub seen: spindle_model::scheduler::Counts,
+    pub seen: Counts,
+    /// Every so many messages one loses frames; 0 = none.
+    pub losses: u32,
     /// Chance that a sink is ready in a cycle, per cent.
     pub eagerness: u32,
 }
@@ -98,7 +156,8 @@ fn target(context: u64) -> Target {
     if context == INACTIVE {
         return Target::Refused(reasons::NO_CONTEXT);
     }
-    Target::Context(Handlers { header: context & 1 == 1, payload: context & 2 == 2, completion: context & 4 == 4 })
+    let handlers = Handlers { header: context & 1 == 1, payload: context & 2 == 2, completion: context & 4 == 4 };
+    Target::Context(context as usize, handlers, limits(context))
 }
 
 impl Surroundings {
@@ -123,10 +182,12 @@ impl Surroundings {
             place: VecDeque::new(),
             placing: vec![],
             placed: VecDeque::new(),
+            sent: BTreeMap::new(),
             busy: HashSet::new(),
             longest_wait: 0,
             waited: HashMap::new(),
             seen: Default::default(),
+            losses: 0,
             eagerness,
         }
     }
@@ -141,6 +202,22 @@ impl Surroundings {
             && self.placed.is_empty()
     }
 
+    /// What is still to come, for whoever wonders why it does not.
+    pub fn rest(&self) -> String {
+        let live: Vec<_> = self
+            .live
+            .iter()
+            .map(|m| format!("{} {:?} unsent {} open {} lossy {}", m.number, m.key, m.frames.len(), m.open, m.lossy))
+            .collect();
+        format!(
+            "{} messages to begin, alive: {live:?}, frames without a fate: {:?}, handlers: {}, cells: {}",
+            self.left,
+            self.sent.keys().collect::<Vec<_>>(),
+            self.running.len(),
+            self.cells.len()
+        )
+    }
+
     /// Adds a random message whose key differs from those alive.
     fn begin(&mut self) {
         let rng = &mut self.rng;
@@ -153,23 +230,41 @@ impl Surroundings {
             _ => *[opcode::PUT as u64, opcode::GET_RESP as u64].choose(rng).expect("two"),
         };
         // Few different numbers, so that keys which differ in one member only are alive together.
+        let by_field = raw && BY_FIELD.contains(&context);
         let key = [op, mailbox as u64, context, rng.random_range(0..2), rng.random_range(0..2), rng.random_range(0..2)];
-        if self.live.iter().any(|m| m.key == key) {
+        // A message that is named by a field may follow its predecessor at once.
+        let taken = |m: &Live| m.key == key && !(by_field && m.frames.is_empty() && !m.lossy);
+        if (!raw || by_field) && self.live.iter().any(taken) {
             return;
         }
         self.left -= 1;
-        let packets = if raw || op == opcode::GET as u64 { 1 } else { *[1, 1, 2, 3, 5, 12].choose(rng).expect("six") };
-        let sizes: Vec<u64> = (0..packets).map(|_| rng.random_range(1..1409)).collect();
+        let single = (raw && !by_field) || op == opcode::GET as u64;
+        let packets = if single { 1 } else { *[1, 1, 2, 3, 5, 12].choose(rng).expect("six") };
+        let sizes: Vec<u64> = (0..packets)
+            .map(|_| if rng.random_bool(0.2) { rng.random_range(1..40) } else { rng.random_range(1..1409) })
+            .collect();
         let total: u64 = sizes.iter().sum();
         let per_message = packets > 1 || rng.random_bool(0.5);
+        let to_host = !mailbox && TO_HOST.contains(&context);
         let target = match () {
             _ if mailbox && op == opcode::GET as u64 => Target::Refused(reasons::UNSUPPORTED),
             _ if mailbox => Target::Mailbox,
             _ => target(context),
         };
-        let number = self.judge.message(target, total);
+        let lossy = packets > 1
+            && !to_host
+            && matches!(target, Target::Context(..))
+            && self.losses > 0
+            && rng.random_ratio(1, self.losses);
+        let bytes = (!by_field).then_some(total);
+        let number = self.judge.message(Plan { target, bytes, to_host, lossy });
+        // A tombstone that is pending ends without a word, so messages that lose frames are not.
+        let header = match *[0, 0, 0, 4, 1, 5, 2, 2, 6, 3, 9].choose(rng).expect("codes") {
+            code @ 4..=6 if lossy => code - 4,
+            code => code,
+        };
         self.scripts.push(Script {
-            header: *[0, 0, 0, 4, 1, 5, 2, 2, 6, 3, 9].choose(rng).expect("codes"),
+            header,
             payload_drops: if rng.random_bool(0.3) { 0.4 } else { 0.0 },
             payload_fails: if rng.random_bool(0.2) { 0.2 } else { 0.0 },
             completion: *[0, 0, 7, 3].choose(rng).expect("codes"),
@@ -177,7 +272,7 @@ impl Surroundings {
         });
         let mut offset = 0;
         let mut frames = vec![];
-        for size in sizes {
+        for (index, size) in sizes.iter().enumerate() {
             let mut record = Record::new(&[
                 ("version", 1),
                 ("stamp", rng.random_range(0..1 << 32)),
@@ -189,26 +284,37 @@ impl Surroundings {
                 ("src_nid", key[3]),
                 ("src_pid", key[4]),
                 ("msg_id", key[5]),
-                ("addr", rng.random()),
+                ("addr", number as u64),
                 ("key", rng.random_range(0..1 << 32)),
-                ("psn", rng.random_range(0..1 << 32)),
+                ("sequenced", 1),
                 ("msg_len", total),
                 ("msg_off", offset),
                 ("buf_off", rng.random_range(0..1 << 32)),
-                ("payload_len", size),
+                ("payload_len", *size),
                 ("action", if mailbox { action::MAILBOX } else { action::CONTEXT } as u64),
                 ("context", context),
                 ("per_message", per_message as u64),
+                ("to_host", to_host as u64),
             ]);
+            if by_field {
+                record.0.extend([("by_field", 1), ("per_message", 0), ("ends", (index + 1 == packets) as u64)]);
+            }
             if raw {
-                record.0.insert("msg_id", 3);
+                record.0.extend([("msg_len", *size), ("msg_off", 0)]);
             }
             offset += size;
             frames.push(record);
         }
         use rand::seq::SliceRandom;
-        frames.shuffle(rng);
-        self.live.push(Live { number, key, open: frames.len(), frames: frames.into() });
+        if !by_field {
+            frames.shuffle(rng);
+        }
+        if lossy {
+            // At least one comes and one does not; of a message that is named by a field the last does not.
+            frames.truncate(rng.random_range(1..packets));
+        }
+        let open = frames.len();
+        self.live.push(Live { number, key, open, frames: frames.into(), lossy, joined: false, ended: false });
     }
 
     /// The next packet of some message, in a free cell.
@@ -216,15 +322,19 @@ impl Surroundings {
         if self.live.len() < self.window && self.left > 0 {
             self.begin();
         }
+        // Frames of one that is named by a field come in order, also behind those of its predecessor.
         let unsent: Vec<usize> = (0..self.live.len()).filter(|i| !self.live[*i].frames.is_empty()).collect();
         let which = *unsent.choose(&mut self.rng)?;
-        if self.cells.is_empty() {
+        // Fates name a frame by the low bits of its sequence number.
+        let oldest = self.sent.keys().next().copied().unwrap_or(self.next_frame);
+        if self.cells.is_empty() || self.next_frame - oldest > PSN_MASK - 8 {
             return None;
         }
         let at = self.rng.random_range(0..self.cells.len());
         let mut record = self.live[which].frames.pop_front()?;
         record.0.insert("pkt", self.cells.swap_remove(at));
         record.0.insert("frame", self.next_frame);
+        record.0.insert("psn", self.next_frame);
         self.message_of.insert(self.next_frame, self.live[which].number);
         self.next_frame += 1;
         Some(record)
@@ -284,7 +394,7 @@ impl Surroundings {
         let word = self.placed.front().cloned();
         self.offer(dut, "placement_done", "placement_done", word);
         self.hpus.drive(dut, "room_feedback", now);
-        for port in ["placement_ready", "free_ready"] {
+        for port in ["placement_ready", "free_ready", "message_event_ready"] {
             let ready = self.ready();
             dut.set(port, ready as u64);
         }
@@ -351,8 +461,22 @@ impl Surroundings {
         if self.moved(dut, "packet") {
             let word = self.offered.take().ok_or("nothing was offered")?;
             let frame = word.get("frame");
-            let number = self.message_of[&frame];
-            self.judge.arrives(frame, number, word.get("pkt"), word.get("payload_len"));
+            let message = self.message_of[&frame];
+            let raw = word.get("is_spindle") == 0 && word.0.get("by_field").is_none();
+            self.judge.arrives(
+                frame,
+                Sent {
+                    message,
+                    pkt: word.get("pkt"),
+                    payload: word.get("payload_len"),
+                    foremost: raw || word.get("msg_off") == 0,
+                    ends: word.0.get("ends") == Some(&1),
+                },
+            );
+            if word.get("action") == action::MAILBOX as u64 && word.get("opcode") != opcode::GET as u64 {
+                self.judge.joins_mailbox(frame);
+            }
+            self.sent.insert(frame, word);
         }
         if self.moved(dut, "task_done") {
             let word = self.done.pop_front().ok_or("no task had ended")?;
@@ -381,6 +505,7 @@ impl Surroundings {
             let word = self.placed.pop_front().ok_or("nothing was placed")?;
             self.judge.placed(word.get("frame"), word.get("placed") == 1, word.get("reason") as usize)?;
         }
+        self.fate(dut)?;
         if dut.high("task_valid") {
             let desc = dut.record("task_desc", "task_desc");
             self.hpus.takes(&desc, self.cycle, &mut self.rng)?;
@@ -398,13 +523,15 @@ impl Surroundings {
             )?;
             let places = self.scripts[self.message_of[&frame]].places;
             let commands = if self.rng.random_bool(places) { self.rng.random_range(1..3) } else { 0 };
-            let until = self.cycle + self.rng.random_range(1..60);
+            let longest = if self.rng.random_ratio(1, 400) { 5000 } else { 60 };
+            let until = self.cycle + self.rng.random_range(1..longest);
             self.running.push(Running { since: self.cycle, until, kind: task, desc, commands, commanded: false });
         }
         if dut.high("placement_valid") && dut.high("placement_ready") {
             let desc = dut.record("placement", "placement_desc");
             let slot = (desc.get("has_slot") == 1).then_some(desc.get("msg_slot"));
-            self.judge.placement(desc.get("frame"), desc.get("pkt"), slot)?;
+            let (from_handler, pending) = (desc.get("from_handler") == 1, desc.get("pending") == 1);
+            self.judge.placement(desc.get("frame"), desc.get("pkt"), slot, from_handler, pending)?;
             let placed = self.rng.random_bool(0.8);
             let reason = if placed {
                 0
@@ -427,13 +554,14 @@ impl Surroundings {
             let pkt = dut.get("free_pkt");
             let frame = self.judge.freed(pkt)?;
             let number = self.message_of[&frame];
-            // Its key may be used again when all its packets are gone.
             for message in self.live.iter_mut().filter(|m| m.number == number) {
                 message.open -= 1;
             }
-            self.live.retain(|m| m.open > 0);
+            // Its key may be used again when all its packets are gone.
+            self.live.retain(|m| !m.over());
             self.cells.push(pkt);
         }
+        self.report(dut)?;
         let outcome = dut.get("outcome");
         self.seen.handled += outcome & 1;
         self.seen.placed += outcome >> 1 & 1;
@@ -442,8 +570,69 @@ impl Surroundings {
         }
         self.seen.messages_done += dut.get("message_done");
         self.seen.messages_failed += dut.get("message_failed");
+        self.seen.messages_aged += dut.get("message_aged");
         self.seen.to_hpu += dut.get("to_hpu");
         self.seen.to_mailbox += dut.get("to_mailbox");
+        Ok(())
+    }
+
+    /// A frame joined its message or was turned away. The outcome of a frame that ends in the same event comes in the same cycle.
+    fn fate(&mut self, dut: &mut Dut) -> Result<(), String> {
+        if !dut.high("fate_valid") {
+            return Ok(());
+        }
+        let fate = dut.get("fate");
+        let (accepted, psn) = (fate & 1 == 1, fate >> 9);
+        let frame = *self.sent.keys().find(|f| *f & PSN_MASK == psn).ok_or("the fate of a frame that is not inside")?;
+        let outcome = dut.get("outcome");
+        let dropped = (outcome >> 2 & 1 == 1).then_some((outcome >> 3) as usize);
+        self.judge.fate(frame, accepted, dropped)?;
+        let word = self.sent.remove(&frame).ok_or("it was sent")?;
+        let live = self.live.iter_mut().find(|m| m.number == self.message_of[&frame]).ok_or("its message lives")?;
+        live.joined |= accepted;
+        live.ended &= !accepted;
+        // What the NIC has no room for is sent again.
+        let again = [reasons::QUOTA, reasons::PAUSED, reasons::NO_MESSAGE_SLOT];
+        if !accepted && dropped.is_some_and(|reason| again.contains(&reason)) {
+            live.open += 1;
+            // Behind the others: the packet with the user header may be among them, and it is let in whatever the quota says.
+            if word.0.contains_key("by_field") {
+                live.frames.push_front(word);
+            } else {
+                live.frames.push_back(word);
+            }
+        }
+        Ok(())
+    }
+
+    /// A process is told of the end of a message.
+    fn report(&mut self, dut: &mut Dut) -> Result<(), String> {
+        if !(dut.high("message_event_valid") && dut.high("message_event_ready")) {
+            return Ok(());
+        }
+        let event = dut.record("message_event", "event_desc");
+        let number = event.get("user") as usize;
+        let context = event.get("context");
+        if (event.get("kind"), event.get("pid")) != (events::MESSAGE as u64, process(context)) {
+            return Err(format!("event {event:?}"));
+        }
+        let report = Report {
+            code: event.get("code") as u8,
+            context: context as usize,
+            length: event.get("length"),
+            dropped: event.get("extra"),
+            flow_control: event.get("flags") == events::message::FLOW_CONTROL as u64,
+        };
+        self.judge.report(number, report)?;
+        for message in self.live.iter_mut().filter(|m| m.number == number) {
+            // What it has not sent of a message that aged is never sent.
+            message.ended = true;
+            if message.lossy {
+                message.open -= message.frames.len();
+                message.frames.clear();
+            }
+        }
+        self.live.retain(|m| !m.over());
         Ok(())
     }
 }

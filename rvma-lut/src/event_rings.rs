@@ -105,7 +105,8 @@ pub struct EventRings {
     reading: Reg<Bit>,
     acting: Reg<Bit>,
     entry: DFF<RingEntry>,
-    read_head: DFF<Bits<16>>,
+    /// Records that the host has not read.
+    used: DFF<Bits<16>>,
     any_lost: DFF<Bit>,
     settling: Reg<Bit>,
     flying: Reg<Bits<10>>,
@@ -154,7 +155,7 @@ impl Logic for EventRings {
             lost,
             open
         );
-        dffs!(self, clock, events, current, visit, pid, entry, read_head, any_lost, address, record);
+        dffs!(self, clock, events, current, visit, pid, entry, used, any_lost, address, record);
         self.entries.clock.next = self.clock.val();
         self.heads.clock.next = self.clock.val();
 
@@ -179,8 +180,7 @@ impl Logic for EventRings {
         let is_event = !visit.get_bit(1);
         let is_scan = visit == SCAN;
         let is_command = visit == COMMAND;
-        let used = entry.tail.get_bits::<16>(0) - self.read_head.q.val();
-        let full = (used & (bits::<1>(1), !entry.last).cat::<16>()).any();
+        let full = (self.used.q.val() & (bits::<1>(1), !entry.last).cat::<16>()).any();
         let makes = acts & entry.open & !full & (is_event | (is_scan & any_lost));
         // An event waits until those lost before it have been told.
         let again = makes & is_event & any_lost;
@@ -270,16 +270,17 @@ impl Logic for EventRings {
         }
         self.ring_done.next = settled;
 
-        // Read.
+        // Read. The subtraction is made here: which visit comes next hangs on the ring being full.
         self.entries.read_address.next = self.pid.q.val();
         self.heads.read_address.next = self.pid.q.val();
         self.heads.write_enable.next = self.head_write.val();
         self.heads.write_address.next = self.head_pid.val();
         self.heads.write_data.next = self.head.val();
         if self.reading.q.val() {
-            self.entry.d.next = self.entries.read_data.val();
-            self.read_head.d.next = self.heads.read_data.val();
-            self.any_lost.d.next = self.entries.read_data.val().lost.any();
+            let read = self.entries.read_data.val();
+            self.entry.d.next = read;
+            self.used.d.next = read.tail.get_bits::<16>(0) - self.heads.read_data.val();
+            self.any_lost.d.next = read.lost.any();
             self.acting.d.next = true;
         }
 

@@ -42,7 +42,7 @@ pub use access::{Bar, HostMemory};
 pub use context::{ContextId, ContextOptions, Overload};
 pub use device::Device;
 pub use error::{Error, Result};
-pub use events::{Event, EventKind, EventRing};
+pub use events::{Event, EventKind, EventRing, Outcome};
 pub use image::Image;
 pub use nodes::Node;
 pub use print::Print;

@@ -4,6 +4,7 @@ mod accounting;
 mod answers;
 mod bench;
 mod budgets;
+mod events;
 mod faults;
 mod mailboxes;
 mod repetition;

@@ -2,7 +2,7 @@
 //!
 //! | ports | neighbour |
 //! |---|---|
-//! | in `lookup_hash` / out `fits`, `fitting_slot`, `row_has_room` | look-up: 1 cycle later, from registers |
+//! | in `lookup_hash` / out `fits`, `fitting_slot`, `row_has_room` | look-up: 1 cycle later, one choice behind registers |
 //! | in `candidate`, `candidate_valid` / out `moves` | stash: `moves` = it is written to its row in this cycle; seen by `lookup_hash` from the next cycle on |
 //! | in `remove`, `remove_slot` | this slot's key goes, which is in a row; not seen by `lookup_hash` from 2 cycles later on |
 //! | in `clear`, `clear_row` | the clearing behind reset; nothing fits meanwhile |
@@ -71,9 +71,12 @@ pub struct KeyRows {
     slots: [LutMemory<Bits<8>, 8>; WAYS],
     /// Where each slot's key is.
     places: LutMemory<Place, 8>,
-    fits_out: Reg<Bit>,
-    fitting_slot_out: DFF<Bits<8>>,
-    room_out: Reg<Bit>,
+    /// The places of the row looked up that have its tag: one or none.
+    same: Reg<Bits<4>>,
+    /// Their slots.
+    row_slots: [DFF<Bits<8>>; WAYS],
+    /// A place of that row is vacant.
+    vacant: DFF<Bit>,
     /// A place to empty.
     emptying: Reg<Bit>,
     emptying_place: DFF<Place>,
@@ -101,9 +104,9 @@ impl KeyRows {
             tags_again: std::array::from_fn(|_| LutMemory::with_depth(rows)),
             slots: std::array::from_fn(|_| LutMemory::with_depth(rows)),
             places: LutMemory::with_depth(rows),
-            fits_out: Default::default(),
-            fitting_slot_out: Default::default(),
-            room_out: Default::default(),
+            same: Default::default(),
+            row_slots: Default::default(),
+            vacant: Default::default(),
             emptying: Default::default(),
             emptying_place: Default::default(),
             _last: rows - 1,
@@ -114,33 +117,37 @@ impl KeyRows {
 impl Logic for KeyRows {
     #[hdl]
     fn update(&mut self) {
-        regs!(self, clock, reset, fits_out, room_out, emptying);
-        dffs!(self, clock, fitting_slot_out, emptying_place);
+        regs!(self, clock, reset, same, emptying);
+        dffs!(self, clock, row_slots, vacant, emptying_place);
         let candidate = self.candidate.val();
         let lookup_row = self.lookup_hash.val().get_bits::<8>(0) & (self._last as u64);
         let lookup_tag = self.lookup_hash.val().get_bits::<8>(8);
         let write_row = candidate.hash.get_bits::<8>(0) & (self._last as u64);
         let write_tag = Tag { live: true, tag: candidate.hash.get_bits::<8>(8) };
 
-        // Look up.
-        let mut fits: Bit = false;
-        let mut fitting_slot: Bits<8> = bits::<8>(0);
+        // Look up: read the row and compare its tags.
+        let mut same: Bits<4> = bits::<4>(0);
         let mut vacant: Bit = false;
         for w in 0..WAYS {
             self.tags[w].read_address.next = lookup_row;
             self.slots[w].read_address.next = lookup_row;
             let place = self.tags[w].read_data.val();
-            let same = place.live & (place.tag == lookup_tag);
-            fits = fits | same;
-            fitting_slot = fitting_slot | (repeat::<8>(same) & self.slots[w].read_data.val());
+            same = same.replace_bit(w, place.live & (place.tag == lookup_tag));
             vacant = vacant | !place.live;
+            self.row_slots[w].d.next = self.slots[w].read_data.val();
         }
-        self.fits_out.d.next = fits & !self.clear.val();
-        self.fitting_slot_out.d.next = fitting_slot;
-        self.room_out.d.next = vacant & !fits;
-        self.fits.next = self.fits_out.q.val();
-        self.fitting_slot.next = self.fitting_slot_out.q.val();
-        self.row_has_room.next = self.room_out.q.val();
+        self.same.d.next = same & repeat::<4>(!self.clear.val());
+        self.vacant.d.next = vacant;
+
+        // A cycle later, since hash, row and tags are a long way already: choose the slot.
+        let fits = self.same.q.val().any();
+        let mut fitting_slot: Bits<8> = bits::<8>(0);
+        for w in 0..WAYS {
+            fitting_slot = fitting_slot | (repeat::<8>(self.same.q.val().get_bit(w)) & self.row_slots[w].q.val());
+        }
+        self.fits.next = fits;
+        self.fitting_slot.next = fitting_slot;
+        self.row_has_room.next = self.vacant.q.val() & !fits;
 
         // Remove: find the place, then empty it.
         self.places.read_address.next = self.remove_slot.val();

@@ -123,8 +123,11 @@ impl Logic for KeyStash {
         self.trying.d.next = chosen & !leaving;
         let again = if fresh.any() { self.tried.q.val() } else { bits::<8>(0) };
         self.tried.d.next = (again | chosen) & !target;
-        self.candidate.next = self.current.q.val();
-        self.candidate_valid.next = (self.trying.q.val() & !leaving).any();
+        // It may leave before it is written. Compared here, and not taken from `leaving`: on its way to the rows it is late.
+        let tried = self.current.q.val();
+        let stays = !self.remove.val() | (tried.slot != self.remove_slot.val());
+        self.candidate.next = tried;
+        self.candidate_valid.next = self.trying.q.val().any() & stays;
         self.moved.d.next = self.trying.q.val() & repeat::<8>(self.moves.val());
 
         // Room, from the numbers of free places in each half.

@@ -6,7 +6,7 @@
 use crate::rule::{Conjunction, Literal, Rule, Source, Term};
 use crate::{Bar, ContextId, Device, Error, HostMemory, Result};
 use spindle_contract::descriptors::action;
-use spindle_contract::params::{MATCH_TERMS, MATCH_WORDS, WORD_TERMS};
+use spindle_contract::params::{MATCH_TERMS, MATCH_WORDS, MESSAGE_WORDS, WORD_TERMS};
 use spindle_contract::registers::{match_source, packet, rule_action};
 use spindle_contract::wire::VLAN_BYTES;
 
@@ -37,9 +37,9 @@ pub struct Delivery {
     pub context: ContextId,
     /// What a message is.
     pub message: Message,
-    /// Holds for the last packet of a message.
+    /// Holds for the last packet of a message that a field names; the packets of such a message must come in order.
     pub end: Option<Term>,
-    /// The packet also goes to the host.
+    /// The packet also goes to the host, through the mailbox that its header names.
     pub to_host: bool,
 }
 
@@ -52,42 +52,6 @@ pub enum Message {
     SpindleHeader,
     /// This word of the frame names it.
     Field(Source),
-}
-
-impl Action {
-    /// Value of the register RULE_ACTION, valid.
-    ///
-    /// # Errors
-    /// What the card's message table does not know.
-    fn bits(self) -> Result<u32> {
-        let not_yet = |what: &str| {
-            Err(Error::Argument(format!(
-                "the message table of this card knows messages of one packet and Spindle messages, {what}"
-            )))
-        };
-        let context = |context: ContextId, message: u32| (action::CONTEXT, context.0, message);
-        let (action, context, message) = match self {
-            Action::Drop => (action::DROP, 0, rule_action::PACKET),
-            Action::Context(c) => context(c, rule_action::PACKET),
-            Action::ContextPerMessage(c) => context(c, rule_action::HEADER),
-            Action::Mailbox => (action::MAILBOX, 0, rule_action::HEADER),
-            Action::Deliver(Delivery { to_host: true, .. }) => {
-                return not_yet("and hands a packet to handlers only; leave `to_host` off and send it from the handler")
-            }
-            Action::Deliver(Delivery { end: Some(_), .. }) => {
-                return not_yet("whose end it finds itself; leave the end test out")
-            }
-            Action::Deliver(Delivery { message: Message::Field(_), .. }) => {
-                return not_yet("none that a field of the frame names; make every packet a message")
-            }
-            Action::Deliver(Delivery { context: c, message: Message::Packet, .. }) => context(c, rule_action::PACKET),
-            Action::Deliver(Delivery { context: c, .. }) => context(c, rule_action::HEADER),
-        };
-        Ok(rule_action::VALID
-            | message << rule_action::MESSAGE_SHIFT
-            | (context as u32) << rule_action::CONTEXT_SHIFT
-            | u32::from(action) << rule_action::ACTION_SHIFT)
-    }
 }
 
 /// A rule slot.
@@ -103,6 +67,8 @@ struct Row {
 pub(crate) struct RuleTable {
     /// By extracted word: where it comes from, and its terms.
     words: Vec<(Source, Vec<Term>)>,
+    /// Sources of words that name messages: the last extracted word, the one before it, and so on.
+    fields: Vec<Source>,
     rows: Vec<Row>,
     slots: usize,
     /// The slots of the card hold exactly this.
@@ -116,7 +82,7 @@ impl RuleTable {
 
     /// Adds a rule behind those that are there. What was in a slot stays there.
     fn add(&mut self, rule: &Rule, action: Action) -> Result<()> {
-        let action = action.bits()?;
+        let action = self.bits(action)?;
         let alternatives = rule.alternatives();
         let free = self.slots - self.rows.len();
         if alternatives.len() > free {
@@ -132,6 +98,62 @@ impl RuleTable {
             self.rows.push(row);
         }
         Ok(())
+    }
+
+    /// Value of the register RULE_ACTION, valid.
+    fn bits(&mut self, action: Action) -> Result<u32> {
+        let context = |context: ContextId, message: u32| (action::CONTEXT, context.0, message);
+        let (action, context, message) = match action {
+            Action::Drop => (action::DROP, 0, rule_action::PACKET),
+            Action::Context(c) => context(c, rule_action::PACKET),
+            Action::ContextPerMessage(c) => context(c, rule_action::HEADER),
+            Action::Mailbox => (action::MAILBOX, 0, rule_action::HEADER),
+            Action::Deliver(delivery) => context(delivery.context, self.delivery(delivery)?),
+        };
+        Ok(rule_action::VALID
+            | message << rule_action::MESSAGE_SHIFT
+            | (context as u32) << rule_action::CONTEXT_SHIFT
+            | u32::from(action) << rule_action::ACTION_SHIFT)
+    }
+
+    /// The part of RULE_ACTION from [`rule_action::MESSAGE_SHIFT`] on.
+    fn delivery(&mut self, delivery: Delivery) -> Result<u32> {
+        let at = |bits: u32| bits >> rule_action::MESSAGE_SHIFT;
+        let host = if delivery.to_host { at(rule_action::TO_HOST) } else { 0 };
+        let wrong = |words: &str| Err(Error::Argument(words.into()));
+        let message = match (delivery.message, delivery.end) {
+            (Message::Packet, None) => rule_action::PACKET,
+            (Message::SpindleHeader, None) => rule_action::HEADER,
+            (Message::Field(_), None) => {
+                return wrong("a message that a field names has no length, so the rule has to name an end test")
+            }
+            (Message::Field(source), Some(end)) => {
+                let word = self.field(source)? - (MATCH_WORDS - MESSAGE_WORDS);
+                let term = self.slot(end)?;
+                rule_action::FIELD
+                    | at((word as u32) << rule_action::MESSAGE_WORD_SHIFT)
+                    | at((term as u32) << rule_action::END_TERM_SHIFT)
+                    | at(rule_action::END)
+            }
+            _ => {
+                return wrong("an end test is for messages that a field names; leave it out, the others have a length")
+            }
+        };
+        Ok(message | host)
+    }
+
+    /// The extracted word that names messages by this source.
+    fn field(&mut self, source: Source) -> Result<usize> {
+        let known = self.fields.iter().position(|field| *field == source);
+        let index = match known {
+            Some(index) => index,
+            None if self.fields.len() < MESSAGE_WORDS && self.words.len() + self.fields.len() < MATCH_WORDS => {
+                self.fields.push(source);
+                self.fields.len() - 1
+            }
+            None => return Err(Error::Terms(self.crowd(source))),
+        };
+        Ok(MATCH_WORDS - 1 - index)
     }
 
     fn mask(&mut self, literals: &[Literal]) -> Result<u128> {
@@ -154,7 +176,7 @@ impl RuleTable {
         let free = |(source, terms): &(Source, Vec<Term>)| *source == term.source && terms.len() < WORD_TERMS;
         let w = match self.words.iter().position(free) {
             Some(w) => w,
-            None if self.words.len() < MATCH_WORDS => {
+            None if self.words.len() + self.fields.len() < MATCH_WORDS => {
                 self.words.push((term.source, Vec::new()));
                 self.words.len() - 1
             }
@@ -167,10 +189,11 @@ impl RuleTable {
     /// Says what the words are taken by.
     fn crowd(&self, wanted: Source) -> String {
         let mut sources: Vec<(Source, usize, usize)> = Vec::new();
-        for (source, terms) in &self.words {
-            match sources.iter_mut().find(|known| known.0 == *source) {
-                Some(known) => *known = (*source, known.1 + 1, known.2 + terms.len()),
-                None => sources.push((*source, 1, terms.len())),
+        let named = self.fields.iter().map(|source| (*source, 0));
+        for (source, terms) in self.words.iter().map(|(source, terms)| (*source, terms.len())).chain(named) {
+            match sources.iter_mut().find(|known| known.0 == source) {
+                Some(known) => *known = (source, known.1 + 1, known.2 + terms),
+                None => sources.push((source, 1, terms)),
             }
         }
         sources.sort_by_key(|(_, words, _)| std::cmp::Reverse(*words));
@@ -231,6 +254,10 @@ impl<B: Bar, M: HostMemory> Device<B, M> {
                     ])?;
                 }
             }
+        }
+        for (i, source) in table.fields.iter().enumerate().filter(|(i, source)| old.fields.get(*i) != Some(source)) {
+            let word = (MATCH_WORDS - 1 - i) as u32;
+            self.stage(&[(packet::WORD_SOURCE, source_bits(*source)), (packet::WORD_COMMIT, word)])?;
         }
         for (slot, row) in table.rows.iter().enumerate().filter(|(slot, row)| old.rows.get(*slot) != Some(row)) {
             for i in 0..LITERAL_WORDS {
@@ -341,19 +368,34 @@ mod tests {
     }
 
     #[test]
-    fn what_the_message_table_does_not_know_is_refused() {
+    fn deliveries_say_what_a_message_is() {
         let plain = Delivery { context: ContextId(1), message: Message::Packet, end: None, to_host: false };
         let end = Term { source: Source::Length, mask: u32::MAX, low: 0, high: 64 };
-        let try_it = |delivery| RuleTable::new(8).add(&Rule::any(), Action::Deliver(delivery));
-        try_it(plain).unwrap();
-        try_it(Delivery { message: Message::SpindleHeader, ..plain }).unwrap();
-        for (delivery, words) in [
-            (Delivery { message: Message::Field(Source::Length), ..plain }, "field of the frame"),
-            (Delivery { end: Some(end), ..plain }, "end test"),
-            (Delivery { to_host: true, ..plain }, "to_host"),
-        ] {
-            let error = try_it(delivery).unwrap_err().to_string();
+        let id = Source::Frame { offset: 42, behind_tag: true };
+        let mut table = RuleTable::new(8);
+        let mut add =
+            |delivery| table.add(&Rule::any(), Action::Deliver(delivery)).map(|()| table.rows.last().unwrap().action);
+        let base = rule_action::VALID | 1 << rule_action::CONTEXT_SHIFT | 1 << rule_action::ACTION_SHIFT;
+        assert_eq!(add(plain).unwrap(), base);
+        assert_eq!(add(Delivery { to_host: true, ..plain }).unwrap(), base | rule_action::TO_HOST);
+        let header = add(Delivery { message: Message::SpindleHeader, ..plain }).unwrap();
+        assert_eq!(header, base | rule_action::HEADER << rule_action::MESSAGE_SHIFT);
+        let field = Delivery { message: Message::Field(id), end: Some(end), ..plain };
+        // The last of the extracted words names the message; the first term, of the first word, ends it.
+        let named = base
+            | rule_action::FIELD << rule_action::MESSAGE_SHIFT
+            | (MESSAGE_WORDS as u32 - 1) << rule_action::MESSAGE_WORD_SHIFT
+            | rule_action::END;
+        assert_eq!(add(field).unwrap(), named);
+        let other = Delivery { message: Message::Field(Source::Length), ..field };
+        assert_eq!(add(other).unwrap(), named - (1 << rule_action::MESSAGE_WORD_SHIFT));
+        assert_eq!(add(field).unwrap(), named, "equal sources share a word");
+        for (delivery, words) in
+            [(Delivery { end: None, ..field }, "end test"), (Delivery { end: Some(end), ..plain }, "end test is for")]
+        {
+            let error = add(delivery).unwrap_err().to_string();
             assert!(error.contains(words), "{error}");
         }
+        assert_eq!((table.words.len(), table.fields.len()), (1, 2));
     }
 }

@@ -133,7 +133,7 @@ impl Config {
     };
     /// Simulation default: the Kintex shape with all contexts. Its clock converts cycles at the Alveo rate.
     pub const SIM: Config =
-        Config { name: "sim", clock_mhz: 250, contexts: 16, match_rules: 64, live_messages: 64, ..Config::KINTEX7 };
+        Config { name: "sim", clock_mhz: 250, contexts: 16, match_rules: 64, live_messages: 256, ..Config::KINTEX7 };
     /// All named configurations.
     pub const ALL: [Config; 3] = [Config::SIM, Config::KINTEX7, Config::ALVEO];
 

@@ -1,105 +1,10 @@
 //! Exact cycle counts of the scheduler, and cases that random traffic does not single out.
 
-use crate::packet_back::dut::{Dut, Record};
-use crate::packet_back::traffic::install;
-use packet_engine::payload_scheduler::PayloadScheduler;
+use crate::packet_back::bench::{packet, Bench};
+use crate::packet_back::dut::Record;
 use spindle_contract::params::Config;
-use spindle_contract::{descriptors::action, descriptors::kind, memory_map as code, reasons, wire::opcode};
+use spindle_contract::{descriptors::action, descriptors::kind, memory_map as code, reasons};
 use spindle_harness::run_with_wave_on_failure;
-
-/// A packet of message `id` with `len` of `total` bytes.
-fn packet(pkt: u64, action: u8, context: u64, id: u64, len: u64, total: u64) -> Record {
-    Record::new(&[
-        ("version", 1),
-        ("frame", pkt + 100),
-        ("pkt", pkt),
-        ("is_spindle", 1),
-        ("opcode", opcode::PUT as u64),
-        ("msg_id", id),
-        ("payload_len", len),
-        ("msg_len", total),
-        ("action", action as u64),
-        ("context", context),
-        ("per_message", 1),
-    ])
-}
-
-struct Bench {
-    dut: Dut,
-    freed: Vec<u64>,
-    drops: Vec<u64>,
-}
-
-impl Bench {
-    /// Every context is active and has the handlers that `mask` names (1 header, 2 payload, 4 completion).
-    fn new(wave: &spindle_harness::WaveContext, config: Config, mask: u64) -> Self {
-        let mut dut = Dut::new(wave, &mut PayloadScheduler::new(&config), "payload_scheduler");
-        let contexts = (0..16).fold(0u64, |bits, c| bits | (1 | mask << 1) << (4 * c));
-        dut.set_bytes("contexts", &contexts.to_le_bytes());
-        for port in ["placement_ready", "free_ready"] {
-            dut.set(port, 1);
-        }
-        dut.set("room_feedback", u64::from(u32::MAX));
-        install(&mut dut, &vec![Record::default(); 16]);
-        Bench { dut, freed: vec![], drops: vec![] }
-    }
-
-    /// One cycle with the inputs as they stand.
-    fn cycle(&mut self) {
-        self.dut.eval();
-        if self.dut.high("free_valid") {
-            let pkt = self.dut.get("free_pkt");
-            self.freed.push(pkt);
-        }
-        let outcome = self.dut.get("outcome");
-        if outcome >> 2 & 1 == 1 {
-            self.drops.push(outcome >> 3);
-        }
-        self.dut.tick();
-    }
-
-    fn cycles(&mut self, count: usize) {
-        for _ in 0..count {
-            self.cycle();
-        }
-    }
-
-    /// Offers a word until it is taken; cycles from the first offer to the one in which `watch` is high.
-    fn offer(&mut self, port: &str, desc: &str, word: &Record, watch: &str) -> usize {
-        self.dut.put(port, desc, word);
-        self.dut.set(&format!("{port}_valid"), 1);
-        for cycle in 0..40 {
-            self.dut.eval();
-            let taken = self.dut.high(&format!("{port}_ready"));
-            if self.dut.high(watch) {
-                self.cycle();
-                self.dut.set(&format!("{port}_valid"), 0);
-                return cycle;
-            }
-            self.cycle();
-            if taken {
-                self.dut.set(&format!("{port}_valid"), 0);
-            }
-        }
-        panic!("{watch} never came");
-    }
-
-    fn send(&mut self, word: &Record) {
-        self.offer("packet", "packet_desc", word, "packet_ready");
-        self.cycles(8);
-    }
-
-    fn done(&mut self, kind: u8, slot: u64, pkt: u64, value: u8) -> Record {
-        Record::new(&[
-            ("version", 1),
-            ("kind", kind as u64),
-            ("msg_slot", slot),
-            ("pkt", pkt),
-            ("frame", pkt + 100),
-            ("code", value as u64),
-        ])
-    }
-}
 
 #[test]
 fn fresh_message_takes_five_cycles() {

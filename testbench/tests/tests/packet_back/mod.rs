@@ -1,6 +1,7 @@
 //! Tests of the packet engine behind the packet buffer: message table, payload scheduler, egress, registers, and the engine as a
 //! whole, on the emitted Verilog.
 
+mod bench;
 mod dispatch;
 mod dut;
 mod engine;
@@ -10,4 +11,5 @@ mod latency;
 mod message_index;
 mod scheduler;
 mod shapes;
+mod spin;
 mod traffic;

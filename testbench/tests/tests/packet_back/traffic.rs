@@ -462,7 +462,7 @@ impl Surroundings {
             let word = self.offered.take().ok_or("nothing was offered")?;
             let frame = word.get("frame");
             let message = self.message_of[&frame];
-            let raw = word.get("is_spindle") == 0 && word.0.get("by_field").is_none();
+            let raw = word.get("is_spindle") == 0 && !word.0.contains_key("by_field");
             self.judge.arrives(
                 frame,
                 Sent {

@@ -37,6 +37,9 @@ pub struct AgeScan {
     cleared: Reg<Bit>,
     waits: Reg<Bit>,
     count: Reg<Bits<COUNT_BITS>>,
+    goal: DFF<Bits<COUNT_BITS>>,
+    reached: Reg<Bit>,
+    runs: Reg<Bit>,
     _last: u64,
     _shift: usize,
 }
@@ -60,6 +63,9 @@ impl AgeScan {
             cleared: Default::default(),
             waits: Default::default(),
             count: Default::default(),
+            goal: Default::default(),
+            reached: Default::default(),
+            runs: Default::default(),
             _last: slots as u64 - 1,
             _shift: (ROUND / slots).ilog2() as usize,
         }
@@ -69,7 +75,8 @@ impl AgeScan {
 impl Logic for AgeScan {
     #[hdl]
     fn update(&mut self) {
-        regs!(self, clock, reset, turn, cleared, waits, count);
+        regs!(self, clock, reset, turn, cleared, waits, count, reached, runs);
+        dffs!(self, clock, goal);
         let clearing = !self.cleared.q.val();
         let at_last = self.turn.q.val() == self._last;
         if self.taken.val() {
@@ -77,10 +84,13 @@ impl Logic for AgeScan {
             self.cleared.d.next = self.cleared.q.val() | at_last;
         }
 
+        // The comparison takes a cycle, and so does starting again.
         let step = bit_cast::<COUNT_BITS, 16>(self.timeout.val()) << bits::<4>(self._shift as u64);
-        let elapsed = self.count.q.val() + 1;
-        let strikes = self.timeout.val().any() & (elapsed >= step);
-        self.count.d.next = if strikes { bits::<COUNT_BITS>(0) } else { elapsed };
+        self.goal.d.next = step - 2;
+        self.runs.d.next = self.timeout.val().any();
+        let strikes = self.reached.q.val();
+        self.reached.d.next = self.runs.q.val() & !strikes & (self.count.q.val() >= self.goal.q.val());
+        self.count.d.next = if strikes | !self.runs.q.val() { bits::<COUNT_BITS>(0) } else { self.count.q.val() + 1 };
         if strikes {
             self.waits.d.next = true;
         } else if self.taken.val() {

@@ -6,7 +6,7 @@
 //! | in `place`, `place_valid` / out `place_ready` | HPU array |
 //! | in `placement_done`, `placement_done_valid` / out `placement_done_ready` | RVMA engine |
 //! | in `arrival`, `arrival_pkt`, `walk_any`, `walk`, `age_due`, `age_slot`, `age_clear`, `room` | scheduler: what else waits, and whether there is room for what an event may leave |
-//! | in `in_flight`, `flight_pkt` | pipeline: packets whose state is on its way |
+//! | in `flight_pkt` | pipeline: packets whose state is on its way |
 //! | out `chosen`, `chosen_valid`, `take_arrival`, `take_walk`, `take_age` | pipeline: combinational |
 //!
 //! The sources take turns: commands, ended tasks, ended placements, waiting packets and arrivals, ages. One event a cycle; an
@@ -63,9 +63,7 @@ pub struct EventChooser {
     pub age_clear: Signal<In, Bit>,
     /// There is room for what an event may leave behind.
     pub room: Signal<In, Bit>,
-    /// A packet is in the pipeline, by stage.
-    pub in_flight: Signal<In, Bits<INSIDE>>,
-    /// Its head cell.
+    /// Head cell of the packet in each of the stages behind the choice.
     pub flight_pkt: [Signal<In, Bits<10>>; INSIDE],
     /// The event, as far as it is known without the message.
     pub chosen: Signal<Out, Event>,
@@ -80,6 +78,8 @@ pub struct EventChooser {
     done_in: Skid<TaskDone>,
     place_in: Skid<Command>,
     placed_in: Skid<PlacementDone>,
+    /// Stages that hold the event of a packet, the first behind the choice in bit 0.
+    in_flight: Reg<Bits<INSIDE>>,
     /// Sources that come after the one that was served last in this round.
     later: Reg<Bits<5>>,
 }
@@ -88,7 +88,7 @@ impl Logic for EventChooser {
     #[hdl]
     fn update(&mut self) {
         clocks!(self, clock, reset, done_in, place_in, placed_in);
-        regs!(self, clock, reset, later);
+        regs!(self, clock, reset, in_flight, later);
 
         let command = self.place_in.read.val();
         let ended = self.done_in.read.val();
@@ -98,7 +98,7 @@ impl Logic for EventChooser {
         let mut placed_waits: Bit = false;
         let mut walk_waits: Bit = false;
         for i in 0..INSIDE {
-            let there = self.in_flight.val().get_bit(i);
+            let there = self.in_flight.q.val().get_bit(i);
             command_waits = command_waits | (there & (self.flight_pkt[i].val() == command.pkt));
             ended_waits = ended_waits | (there & (self.flight_pkt[i].val() == ended.pkt));
             placed_waits = placed_waits | (there & (self.flight_pkt[i].val() == placed.pkt));
@@ -127,6 +127,7 @@ impl Logic for EventChooser {
         let take_intake = turn.get_bit(3);
         let take_age = turn.get_bit(4);
         let take_walk = take_intake & walks;
+        self.in_flight.d.next = (self.in_flight.q.val().get_bits::<2>(0), turn.any() & !take_age).cat::<INSIDE>();
         if take_place {
             self.later.d.next = bits::<5>(0b11110);
         } else if take_done {

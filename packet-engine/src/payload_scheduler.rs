@@ -40,7 +40,7 @@
 use crate::age_scan::AgeScan;
 use crate::dispatch::Dispatch;
 use crate::evaluator::*;
-use crate::event_chooser::{EventChooser, INSIDE};
+use crate::event_chooser::EventChooser;
 use crate::message::*;
 use crate::message_index::MessageIndex;
 use crate::message_report::{MessageEnd, MessageName, MessageReport};
@@ -581,10 +581,6 @@ impl Logic for PayloadScheduler {
         self.a_alive.d.next = self.e_alive.q.val();
 
         // The packets whose state is on its way.
-        let l_has = self.l_valid.q.val() & (l_event.kind != EVENT_AGE);
-        let r_has = self.r_valid.q.val() & (r_event.kind != EVENT_AGE);
-        let e_has = self.e_valid.q.val() & (e_event.kind != EVENT_AGE);
-        self.event_chooser.in_flight.next = (e_has, r_has, l_has).cat::<INSIDE>();
         self.event_chooser.flight_pkt[0].next = l_event.pkt;
         self.event_chooser.flight_pkt[1].next = r_event.pkt;
         self.event_chooser.flight_pkt[2].next = e_event.pkt;

@@ -3,7 +3,7 @@
 //! | ports | neighbour |
 //! |---|---|
 //! | in `op`, `op_valid` / out `ready` | filter, sequencer; not ready in the cycle in which a base goes on to its next row |
-//! | out `row`, `was_accepted` | 1 cycle later: the row as it was before the operation; 2 cycles later, from a register: whether `index` was accepted behind it |
+//! | out `row`, `was_accepted` | 2 cycles later, from registers: the row as the operation left it, and whether `index` was accepted in it |
 //! | out `base_write`, `base_peer`, `base` | filter: 2 cycles later: a base has changed |
 //!
 //! One operation per cycle. The base is a row and an offset in it. Bits below the offset already belong to the next lap; the
@@ -53,9 +53,9 @@ pub struct AcceptedNumbers {
     pub op_valid: Signal<In, Bit>,
     /// It is taken.
     pub ready: Signal<Out, Bit>,
-    /// Row of the operation before.
+    /// Row of the operation two cycles before.
     pub row: Signal<Out, Bits<64>>,
-    /// The number of the operation before that.
+    /// Its number was accepted.
     pub was_accepted: Signal<Out, Bit>,
     /// A base has changed.
     pub base_write: Signal<Out, Bit>,
@@ -148,7 +148,7 @@ impl Logic for AcceptedNumbers {
         let marks = change.kind == ACCEPTED_MARK;
         let chosen = (bits::<64>(1) << change.index) & repeat::<64>(marks);
         let row = ((old & !chosen) | (repeat::<64>(!lap) & chosen)) & repeat::<64>(change.kind != ACCEPTED_CLEAR);
-        self.row.next = old;
+        self.row.next = self.last_row.q.val();
         self.last_row.d.next = row;
         self.rows.write_enable.next = self.changing.q.val() & (marks | (change.kind == ACCEPTED_CLEAR));
         self.rows.write_address.next = change_place;

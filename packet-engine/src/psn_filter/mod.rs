@@ -388,6 +388,20 @@ impl Logic for PsnFilter {
         } else {
             self.seen.read_data.val()
         };
+        // The packet's bit of that row, taken before the verdict is there, which comes last of all.
+        let number = parsed.psn.get_bits::<6>(0);
+        let near_level = if judged.kind == SEEN_CLEAR {
+            false
+        } else if changes & (judged.index == number) {
+            value
+        } else {
+            self.row.q.val().get_bit(number.index())
+        };
+        let far_level = if self.after_far.q.val() {
+            self.last_row.q.val().get_bit(number.index())
+        } else {
+            self.seen.read_data.val().get_bit(number.index())
+        };
         let arriving = look.kind == SEEN_ARRIVE;
         let filtered = self.parsed_valid.val() & !self.parsed_drop.val() & parsed.is_spindle & self.enable.val();
         let carries = (parsed.opcode == PUT) | (parsed.opcode == GET) | (parsed.opcode == GET_RESP);
@@ -408,12 +422,12 @@ impl Logic for PsnFilter {
             same_incarnation: entry.incarnation == parsed.key,
             blocked: !self.sequencer.cleared.val() | (self.sequencer.opening.val() & (walk.peer == peer)),
             distance: parsed.psn - base,
-            level: read_row.get_bit(parsed.psn.get_bits::<6>(0).index()),
+            level: if self.after_near.q.val() { near_level } else { far_level },
         };
         self.judging.d.next = self.looking.q.val();
         self.judged.d.next = look;
         if arriving {
-            self.judged.d.next.index = parsed.psn.get_bits::<6>(0);
+            self.judged.d.next.index = number;
             self.judged.d.next.lap = parsed.psn.get_bit(10);
         }
         self.row.d.next = read_row;
@@ -421,7 +435,7 @@ impl Logic for PsnFilter {
         // For the sequencer.
         self.sequencer.entry_read.next = entry;
         self.sequencer.base_read.next = base;
-        self.sequencer.rows_differ.next = read_row != self.accepted.row.val();
+        self.sequencer.rows_differ.next = self.row.q.val() != self.accepted.row.val();
         self.sequencer.was_accepted.next = self.accepted.was_accepted.val();
         self.sequencer.query.next = self.query.val();
         self.sequencer.query_peer.next = self.query_peer.val() & (self._last as u64);

@@ -3,7 +3,7 @@
 //! | ports | neighbour |
 //! |---|---|
 //! | out `step`, `seen_step`, `accepted_step` / in `seen_free`, `accepted_free` | filter: `step` is carried out on the seen row, the accepted row or both in this cycle; only where they are free |
-//! | in `entry_read`, `base_read`, `rows_differ` (1 cycle later), `was_accepted` (2 cycles later) | filter: what a step read |
+//! | in `entry_read`, `base_read` (1 cycle later), `rows_differ`, `was_accepted` (2 cycles later) | filter: what a step read |
 //! | out `entry`, `entry_write` / in `entry_free` | filter: new entry of the peer `step.peer` |
 //! | in `open`, `open_peer`, `open_entry` / out `idle`, `opening`, `cleared` | filter: an OPEN, only when `idle`; the peer `step.peer` is closed while `opening` |
 //! | in `query`, `query_peer` / out `query_busy`, `peer_*` | registers |
@@ -128,8 +128,9 @@ pub struct PeerSequencer {
     /// So it was a cycle ago: a packet may have read the entry before it was written.
     opened: Reg<Bit>,
     all_clear: Reg<Bit>,
-    /// A comparison comes, found a difference.
-    compared: Reg<Bit>,
+    /// A comparison comes in two cycles, in one.
+    comparing: [Reg<Bit>; 2],
+    /// One found a difference.
     differs: Reg<Bit>,
     asked: Reg<Bit>,
     asked_peer: Reg<Bits<8>>,
@@ -182,7 +183,7 @@ impl PeerSequencer {
             opens: Default::default(),
             opened: Default::default(),
             all_clear: Default::default(),
-            compared: Default::default(),
+            comparing: Default::default(),
             differs: Default::default(),
             asked: Default::default(),
             asked_peer: Default::default(),
@@ -200,7 +201,7 @@ impl PeerSequencer {
 impl Logic for PeerSequencer {
     #[hdl]
     fn update(&mut self) {
-        regs!(self, clock, reset, phase, peer, count, entry_new, opens, opened, all_clear, compared, differs);
+        regs!(self, clock, reset, phase, peer, count, entry_new, opens, opened, all_clear, comparing, differs);
         regs!(self, clock, reset, asked, asked_peer, live, node, expected, number, selective, coming);
         let phase = self.phase.q.val();
         let both_free = self.seen_free.val() & self.accepted_free.val();
@@ -208,10 +209,10 @@ impl Logic for PeerSequencer {
         let number = self.number.q.val();
 
         self.opened.d.next = self.opens.q.val();
-        self.compared.d.next = false;
-        if self.compared.q.val() & self.rows_differ.val() {
-            self.differs.d.next = true;
-        }
+        self.comparing[0].d.next = false;
+        self.comparing[1].d.next = self.comparing[0].q.val();
+        let differs = self.differs.q.val() | (self.comparing[1].q.val() & self.rows_differ.val());
+        self.differs.d.next = differs;
         self.coming[0].d.next = false;
         self.coming[1].d.next = self.coming[0].q.val();
         if self.coming[1].q.val() {
@@ -265,7 +266,7 @@ impl Logic for PeerSequencer {
             Phase::Compare => {
                 seen_step = both_free;
                 accepted_step = both_free;
-                self.compared.d.next = both_free;
+                self.comparing[0].d.next = both_free;
                 if both_free {
                     self.count.d.next = if last_row { bits::<6>(0) } else { self.count.q.val() + 1 };
                     if last_row {
@@ -274,9 +275,9 @@ impl Logic for PeerSequencer {
                 }
             }
             Phase::Compared => {
-                if !self.compared.q.val() {
+                if !self.comparing[0].q.val() {
                     self.differs.d.next = false;
-                    self.phase.d.next = if self.differs.q.val() { Phase::Compare } else { Phase::Clear };
+                    self.phase.d.next = if differs { Phase::Compare } else { Phase::Clear };
                 }
             }
             Phase::Read => {

@@ -19,8 +19,10 @@ use std::process::Command;
 pub const LENGTHS: [usize; 3] = [64, 512, 1500];
 
 /// Files of the handler SDK that a kernel needs.
-const SDK: [(&str, &str); 6] = [
+const SDK: [(&str, &str); 8] = [
     ("spindle.h", include_str!("../../../../hpu-core/handlers/include/spindle.h")),
+    ("spin_base.h", include_str!("../../../../hpu-core/handlers/include/spin_base.h")),
+    ("spin_commands.h", include_str!("../../../../hpu-core/handlers/include/spin_commands.h")),
     ("spin_atomic.h", include_str!("../../../../hpu-core/handlers/include/spin_atomic.h")),
     (
         "generated/spindle_contract.h",

@@ -17,7 +17,7 @@ use spindle_model::frames::{udp, Ends, UDP_HEADERS};
 /// Shortest frame on an Ethernet, without its check sequence padded to 64 bytes by us: one beat.
 const SHORTEST: usize = 64;
 /// The handler that does nothing.
-const EMPTY: &str = "#include <spindle.h>\nint header_handler(const spin_header_t *h, void *state) { (void)h; (void)state; return SPIN_DROP; }\n";
+const EMPTY: &str = "#include <spindle.h>\nint header_handler(const spin_header_t *h, void *state) { (void)h; (void)state; return SPIN_PROCESS_DATA; }\n";
 /// Sizes of the echo, with the keys of their figures.
 const ECHO: [(usize, [&str; 3]); 5] = [
     (

@@ -22,9 +22,11 @@ use spindle_blocks::arbiter::RoundRobin;
 use spindle_blocks::desc::{ContextPolicy, HostAtomic, HostRead, PutDesc};
 use spindle_blocks::fifo::LutFifo;
 use spindle_blocks::ram::LutMemory;
+use spindle_contract::descriptors::client;
 use spindle_contract::events::atomic;
 use spindle_verilog::prelude::*;
 
+const HANDLER: u64 = client::HANDLER as u64;
 const COMPARE_AND_SWAP: u64 = atomic::COMPARE_AND_SWAP as u64;
 const FETCH_AND_ADD: u64 = atomic::FETCH_AND_ADD as u64;
 
@@ -228,7 +230,7 @@ impl Logic for FarUnit {
 
         // Whoever does it.
         self.host_read.next = HostRead {
-            client: bits::<2>(0),
+            client: bits::<2>(HANDLER),
             cluster: number,
             hpu: header.hpu,
             handle: handle,

@@ -138,8 +138,6 @@ pub mod nack {
 
 /// Entries of the node table (nid → MAC, IPv4 address, UDP port).
 pub const NODE_TABLE_ENTRIES: usize = 256;
-/// Bytes of an entry: MAC 6, UDP port 2, IPv4 4, reserved 4; little-endian words, MAC in wire order.
-pub const NODE_ENTRY_BYTES: usize = 16;
 
 /// Completion record in host memory (16 bytes, 16-aligned, little-endian): offset of the length (u32).
 pub const RECORD_LENGTH: usize = 0;

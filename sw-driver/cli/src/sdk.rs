@@ -6,38 +6,6 @@ use anyhow::{ensure, Context, Result};
 use spindle::Image;
 use std::path::Path;
 
-macro_rules! sdk_files { ($($path:literal)*) => {
-    /// Files of the SDK, by their path in its folder.
-    const SDK: &[(&str, &str)] = &[$(($path, include_str!(concat!("../../../hpu-core/handlers/", $path)))),*];
-} }
-sdk_files! {
-    "include/spindle.h"
-    "include/spin_base.h"
-    "include/spin_atomic.h"
-    "include/spin_buffers.h"
-    "include/spin_commands.h"
-    "include/spin_printf.h"
-    "include/generated/spindle_contract.h"
-    "generated/memory.ld"
-    "handler.ld"
-    "lib/memory.c"
-    "lib/printf.c"
-    "lib/pspin.c"
-    "include/pspin/assert.h"
-    "include/pspin/handler.h"
-    "include/pspin/hpu.h"
-    "include/pspin/packets.h"
-    "include/pspin/pspin.h"
-    "include/pspin/pspin_rt.h"
-    "include/pspin/pspin_task.h"
-    "include/pspin/spin_conf.h"
-    "include/pspin/spin_dma.h"
-    "include/pspin/stdio.h"
-    "include/pspin/stdlib.h"
-    "include/pspin/string.h"
-    "include/pspin/util.h"
-}
-
 /// A handler that comes with this program.
 pub struct Shipped {
     /// Stem of its file.
@@ -141,10 +109,6 @@ pub fn load(sources: &Sources) -> Result<Handler> {
 /// Compiles and links with the SDK, which is unpacked for it; returns what compiled it, and for which machine.
 pub fn compile(toolchain: &Toolchain, sources: &Sources, output: &Path) -> Result<String> {
     let sdk = tempfile::tempdir().context("cannot make a temporary folder for the handler SDK")?;
-    for (name, text) in SDK {
-        let path = sdk.path().join(name);
-        std::fs::create_dir_all(path.parent().expect("every file of the SDK has a folder"))?;
-        std::fs::write(path, text)?;
-    }
+    spindle_sim::sdk::unpack(sdk.path())?;
     toolchain.build(sources, sdk.path(), output)
 }

@@ -11,6 +11,7 @@ pub mod hart;
 pub mod host_memory;
 mod host_reads;
 pub mod retirement;
+pub mod sdk;
 pub mod trace;
 
 pub use backend::SimHandle;

@@ -18,21 +18,6 @@ use std::process::Command;
 /// Lengths of the packets.
 pub const LENGTHS: [usize; 3] = [64, 512, 1500];
 
-/// Files of the handler SDK that a kernel needs.
-const SDK: [(&str, &str); 8] = [
-    ("spindle.h", include_str!("../../../../hpu-core/handlers/include/spindle.h")),
-    ("spin_base.h", include_str!("../../../../hpu-core/handlers/include/spin_base.h")),
-    ("spin_commands.h", include_str!("../../../../hpu-core/handlers/include/spin_commands.h")),
-    ("spin_atomic.h", include_str!("../../../../hpu-core/handlers/include/spin_atomic.h")),
-    (
-        "generated/spindle_contract.h",
-        include_str!("../../../../hpu-core/handlers/include/generated/spindle_contract.h"),
-    ),
-    ("memory.ld", include_str!("../../../../hpu-core/handlers/generated/memory.ld")),
-    ("memory.c", include_str!("../../../../hpu-core/handlers/lib/memory.c")),
-    ("handler.ld", include_str!("../../../../hpu-core/handlers/handler.ld")),
-];
-
 /// Code generation: loops stay as they are written.
 const FLAGS: [&str; 7] =
     ["-mabi=ilp32", "-O2", "-fno-unroll-loops", "-ffreestanding", "-fno-common", "-ffunction-sections", "-std=gnu11"];
@@ -198,19 +183,16 @@ fn compiler() -> PathBuf {
 /// There is no compiler, or it refuses them.
 pub fn compile(sources: &[PathBuf], include: Option<&Path>) -> Result<Image> {
     let folder = tempfile::tempdir().context("cannot make a folder for the compiler")?;
-    for (name, text) in SDK {
-        let path = folder.path().join(name);
-        std::fs::create_dir_all(path.parent().expect("a file has a folder"))?;
-        std::fs::write(path, text)?;
-    }
+    let sdk = folder.path();
+    crate::sdk::unpack(sdk)?;
     let library = run(Command::new(compiler()).args(LIBRARY).arg("-print-libgcc-file-name"))?;
     let output = folder.path().join("kernel.elf");
     let build = |architecture: &str| {
         let mut command = Command::new(compiler());
         command.arg(architecture).args(FLAGS).args(include.iter().flat_map(|path| [Path::new("-I"), path]));
-        command.arg("-I").arg(folder.path()).args(sources).arg(folder.path().join("memory.c")).arg(library.trim());
+        command.arg("-I").arg(sdk.join("include")).args(sources).arg(sdk.join("lib/memory.c")).arg(library.trim());
         command.args(["-nostdlib", "-static", "-Wl,--gc-sections", "-Wl,--no-warn-rwx-segments"]);
-        command.arg("-L").arg(folder.path()).arg("-T").arg(folder.path().join("handler.ld")).arg("-o").arg(&output);
+        command.arg("-L").arg(sdk.join("generated")).arg("-T").arg(sdk.join("handler.ld")).arg("-o").arg(&output);
         run(&mut command)
     };
     // Some compilers die of a constant that single-bit instructions could make.

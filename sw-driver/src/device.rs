@@ -3,7 +3,11 @@
 use crate::context::Contexts;
 use crate::rule_table::RuleTable;
 use crate::{Bar, Error, HostMemory, Result};
-use spindle_contract::registers::{self, global, Block, BLOCKS};
+use spindle_contract::registers::{self, global, packet, Block, BLOCKS};
+
+/// Cycles of a unit of MESSAGE_TIMEOUT, and how many units it can hold.
+const TIMEOUT_UNIT: u64 = 1024;
+const MOST_TIMEOUT_UNITS: u64 = u16::MAX as u64;
 
 /// A card, opened. The context, rule, RVMA and counter calls are in the modules of their names.
 pub struct Device<B: Bar, M: HostMemory> {
@@ -86,8 +90,23 @@ impl<B: Bar, M: HostMemory> Device<B, M> {
 
     /// Switches reception on or off; off after reset.
     pub fn set_receive(&mut self, on: bool) -> Result<()> {
-        use registers::packet;
         self.bar.write32(packet::BASE + packet::CONTROL, on.into())
+    }
+
+    /// Ends messages that lack bytes and have had no packet and no handler for so many cycles, and at most half as many more. Rounded up to
+    /// a multiple of 1024; 0 = such messages wait for ever, as after reset.
+    ///
+    /// # Errors
+    /// More than the card can count: 67,107,840 cycles.
+    pub fn set_message_timeout(&mut self, cycles: u64) -> Result<()> {
+        let units = cycles.div_ceil(TIMEOUT_UNIT);
+        if units > MOST_TIMEOUT_UNITS {
+            return Err(Error::Argument(format!(
+                "a message cannot wait for {cycles} cycles; at most {}, 0 = for ever",
+                MOST_TIMEOUT_UNITS * TIMEOUT_UNIT
+            )));
+        }
+        self.bar.write32(packet::BASE + packet::MESSAGE_TIMEOUT, units as u32)
     }
 }
 

@@ -28,6 +28,8 @@ pub struct Stats {
     pub messages_done: u32,
     /// Messages that failed.
     pub messages_failed: u32,
+    /// Messages that ended because their rest never came.
+    pub messages_aged: u32,
     /// Free cells of the packet buffer.
     pub cells_free: u32,
     /// Tasks ended.
@@ -127,6 +129,7 @@ impl<B: Bar, M: HostMemory> Device<B, M> {
             messages_open: p(packet::MESSAGES_OPEN)?,
             messages_done: p(packet::MESSAGES_DONE)?,
             messages_failed: p(packet::MESSAGES_FAILED)?,
+            messages_aged: p(packet::MESSAGES_AGED)?,
             cells_free: p(packet::CELLS_FREE)?,
             drops,
             ..Stats::default()

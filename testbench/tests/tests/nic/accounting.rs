@@ -2,7 +2,7 @@
 
 use crate::nic::bench::{at_once, Installed, Nic, Played, CONFIG};
 use spindle::rule_table::Action;
-use spindle::ContextOptions;
+use spindle::{ContextOptions, Overload};
 use spindle_contract::params::{BEAT_BYTES, CELL_BYTES, MAX_FRAME, SPINDLE_PORT};
 use spindle_contract::reasons::*;
 use spindle_contract::wire::{control, flag, opcode, status, OFF_OPCODE};
@@ -14,6 +14,17 @@ const PIECE: usize = 64;
 const KEY: u32 = 77;
 /// Cycles for which a handler that never returns keeps its HPU.
 const BUSY: u32 = 8000;
+/// Process whose messages have to begin with a user header.
+const WAITING: u16 = 9;
+/// A handler that takes longer than the frames that meet its quota.
+const LINGERS: &str = r#"
+#include "spindle.h"
+int header_handler(const spin_header_t *h, void *state) {
+    (void)h;
+    (void)state;
+    for (uint32_t start = spin_cycles(); spin_cycles() - start < 1000;) {}
+    return SPIN_PROCESS_DATA;
+}"#;
 /// Mailboxes: one that works, one without buffers, one whose host memory fails.
 const GOOD: u64 = 0x100;
 const EMPTY: u64 = 0x200;
@@ -55,6 +66,10 @@ fn provoke(nic: &mut Nic, reason: usize, frames: Vec<WireFrame>) -> Played {
 #[test]
 fn every_reason_is_counted() {
     let mut nic = Nic::new(Options::default());
+    let incomplete = ContextOptions { user_header: 16, ..ContextOptions::default() };
+    let Installed { context: waiting, .. } = nic.install("place", incomplete);
+    nic.rule(&format!("spindle.dst_pid == {WAITING}"), Action::ContextPerMessage(waiting));
+    nic.device.activate(waiting).unwrap();
     nic.rule("spindle", Action::Mailbox);
     nic.rule("udp.dport == 1", Action::Drop);
     let Installed { context, .. } = nic.install("ping_pong", ContextOptions::default());
@@ -63,6 +78,12 @@ fn every_reason_is_counted() {
     nic.handler("faulty/foreign_access", "udp.dport == 4", ContextOptions::default());
     let busy = ContextOptions { watchdog: BUSY, ..ContextOptions::default() };
     nic.handler("faulty/never_returns", "udp.dport == 5", busy);
+    for (port, overload) in [(6, Overload::Drop), (7, Overload::Pause)] {
+        let options = ContextOptions { message_quota: 1, overload, ..ContextOptions::default() };
+        let Installed { context, .. } = nic.install_source(LINGERS, options);
+        nic.rule(&format!("udp.dport == {port}"), Action::Context(context));
+        nic.device.activate(context).unwrap();
+    }
     nic.handler("ping_pong", "udp", ContextOptions::default());
     let datagram = |port: u16| udp(&Ends::default(), 1, port, &[5; 22]);
     let one = |frame: Vec<u8>| at_once(&[frame]);
@@ -97,6 +118,12 @@ fn every_reason_is_counted() {
     }
     assert_eq!(nic.device.pop_fault().unwrap().map(|fault| fault.cause_text().0), Some("FAULT_STORE"));
 
+    // The first of them is handled, meanwhile the others come.
+    for (reason, port) in [(QUOTA, 6), (PAUSED, 7)] {
+        let played = nic.play(at_once(&vec![datagram(port); 3]));
+        assert_eq!(played.drop_names(), [(DROP_REASONS[reason].0, 2)]);
+    }
+    too_old(&mut nic);
     sequence_numbers(&mut nic);
     mailbox_reasons(&mut nic);
     too_many_messages(&mut nic);
@@ -105,11 +132,21 @@ fn every_reason_is_counted() {
     let stats = nic.device.stats().unwrap();
     let never: Vec<&str> =
         DROP_REASONS.iter().zip(stats.drops).filter(|(_, n)| *n == 0).map(|((name, _), _)| *name).collect();
-    // Those of the PSN filter, of quotas and of aging have their tests in `packet_back`.
-    let elsewhere: Vec<&str> = DROP_REASONS[DUPLICATE..].iter().map(|(name, _)| *name).collect();
-    let never: Vec<&str> = never.into_iter().filter(|name| !elsewhere.contains(name)).collect();
     assert_eq!(never, Vec::<&str>::new(), "every reason has occurred");
     nic.assert_empty();
+}
+
+/// Packets that wait for their message's user header, which never comes.
+fn too_old(nic: &mut Nic) {
+    let late = |at| {
+        put(GOOD, |header| {
+            (header.dst_pid, header.msg_len, header.msg_off) = (WAITING, 3 * PIECE as u32, at * PIECE as u32)
+        })
+    };
+    nic.device.set_message_timeout(1000).unwrap();
+    let played = provoke(nic, MESSAGE_AGED, at_once(&[late(2), late(1)]));
+    assert_eq!(played.stats.messages_aged, 1);
+    nic.device.set_message_timeout(0).unwrap();
 }
 
 /// The reasons of the PSN filter, which is off otherwise.

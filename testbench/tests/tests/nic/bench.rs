@@ -10,7 +10,7 @@ use spindle_contract::reasons::{DROP_COUNT, DROP_REASONS, T_EGRESS_FIRST, T_FIRS
 use spindle_harness::Source;
 use spindle_sim::{Event, Options, SentFrame, SimDevice, SimHandle, WireFrame};
 use spindle_verilog::Design;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::OnceLock;
@@ -57,12 +57,22 @@ fn source() -> &'static Source {
     })
 }
 
-/// Compiles one of the example handlers, as the SDK's README says.
-fn image(name: &str) -> Image {
+/// Where the SDK is.
+fn sdk() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../hpu-core/handlers")
+}
+
+/// A file of this process' own.
+fn temporary(ending: &str) -> PathBuf {
     static COUNT: AtomicU32 = AtomicU32::new(0);
-    let sdk = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../hpu-core/handlers");
     let number = COUNT.fetch_add(1, Ordering::Relaxed);
-    let output = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("nic-{}-{number}.elf", std::process::id()));
+    Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("nic-{}-{number}.{ending}", std::process::id()))
+}
+
+/// Compiles a handler, as the SDK's README says.
+fn image(source: &Path) -> Image {
+    let sdk = sdk();
+    let output = temporary("elf");
     // Not Zbs: GCC 12 may die of it.
     const ABI: &str = "-mabi=ilp32";
     let compiler = || Command::new("riscv64-unknown-elf-gcc");
@@ -77,14 +87,14 @@ fn image(name: &str) -> Image {
         .arg(sdk.join("generated"))
         .arg("-T")
         .arg(sdk.join("handler.ld"))
-        .arg(sdk.join(format!("examples/{name}.c")))
+        .arg(source)
         .arg(sdk.join("lib/memory.c"))
         .arg(String::from_utf8_lossy(&libgcc.stdout).trim())
         .arg("-o")
         .arg(&output)
         .output()
         .expect("the RISC-V compiler is installed");
-    assert!(result.status.success(), "{name}: {}", String::from_utf8_lossy(&result.stderr));
+    assert!(result.status.success(), "{}: {}", source.display(), String::from_utf8_lossy(&result.stderr));
     let elf = std::fs::read(&output).expect("the compiler wrote the image");
     let _ = std::fs::remove_file(&output);
     Image::parse(&elf).unwrap()
@@ -126,7 +136,19 @@ impl Nic {
 
     /// Installs an example handler without activating it.
     pub fn install(&mut self, name: &str, options: ContextOptions) -> Installed {
-        let image = image(name);
+        self.install_image(image(&sdk().join(format!("examples/{name}.c"))), options)
+    }
+
+    /// Installs a handler of this C source without activating it.
+    pub fn install_source(&mut self, text: &str, options: ContextOptions) -> Installed {
+        let source = temporary("c");
+        std::fs::write(&source, text).expect("the target folder can be written");
+        let image = image(&source);
+        let _ = std::fs::remove_file(&source);
+        self.install_image(image, options)
+    }
+
+    fn install_image(&mut self, image: Image, options: ContextOptions) -> Installed {
         Installed { context: self.device.install(&image, &options).unwrap(), image }
     }
 

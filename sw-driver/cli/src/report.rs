@@ -127,6 +127,7 @@ impl Report {
 /// A number as the table shows it.
 fn text(value: &Value) -> String {
     match value.as_f64() {
+        Some(number) if value.is_f64() && number.abs() < 1.0 => format!("{number:.4}"),
         Some(number) if value.is_f64() => format!("{number:.2}"),
         _ => value.to_string(),
     }

@@ -244,6 +244,13 @@ fn densest(session: &mut Session, length: usize, count: usize, from: f64) -> Res
     anyhow::bail!("frames of {length} bytes were dropped at every spacing up to {spacing:.0} cycles")
 }
 
+/// Answers per cycle, over the half of the frames in the middle: buffers have filled, and have not begun to run empty.
+fn rate(played: &Played) -> f64 {
+    let replies = &played.replies;
+    let (from, to) = (replies.len() / 4, replies.len() * 3 / 4);
+    (to - from) as f64 / (replies[to].frame.last - replies[from].frame.last) as f64
+}
+
 fn echo(session: &mut Session) -> Result<Vec<Figure>> {
     const COUNT: usize = 1000;
     answer(session, "ping_pong", "udp", &ContextOptions::default())?;
@@ -252,8 +259,7 @@ fn echo(session: &mut Session) -> Result<Vec<Figure>> {
         let before = session.device.stats()?;
         let (spacing, played) = densest(session, length, COUNT, 1.0)?;
         ensure!(played.replies.len() == COUNT, "{} of {COUNT} frames were answered", played.replies.len());
-        let span = played.replies[COUNT - 1].frame.last - played.replies[0].frame.last;
-        let packets = (COUNT - 1) as f64 / span as f64;
+        let packets = rate(&played);
         let after = session.device.stats()?;
         let tasks = after.tasks_done.wrapping_sub(before.tasks_done);
         let instructions = (after.instructions - before.instructions) as f64 / f64::from(tasks);
@@ -287,7 +293,8 @@ fn latency(session: &mut Session) -> Result<Vec<Figure>> {
         // Once for every HPU to have run the context.
         play_all(session, &vec![ping(length); 2 * session.config.total_hpus()], IDLE)?;
         let idle = spread(&play_all(session, &vec![ping(length); IDLE_FRAMES], IDLE)?)?;
-        let (spacing, _) = densest(session, length, 1000, 1.0)?;
+        // What buffers take in for a while is more than what leaves: the load is a share of the latter.
+        let spacing = 1.0 / rate(&densest(session, length, FRAMES, 1.0)?.1);
         let frames = vec![ping(length); FRAMES];
         let before = session.device.stats()?.dropped();
         let played = play_with(session, &frames, random(spacing / 0.8, beats, 7), LIMIT)?;
@@ -295,7 +302,7 @@ fn latency(session: &mut Session) -> Result<Vec<Figure>> {
         let loaded = spread(&played)?;
         let idle_how = format!("first beat in to last beat out, {IDLE_FRAMES} frames, idle");
         let load_how = format!(
-            "the same, {FRAMES} frames with random gaps at 80 % of the densest rate (one every {:.1} cycles)",
+            "the same, {FRAMES} frames with random gaps at 80 % of the rate of the answers at full load (one every {:.1} cycles)",
             spacing / 0.8
         );
         for (key, value) in keys[..3].iter().zip(idle) {
@@ -345,9 +352,8 @@ fn scaling(session: &mut Session) -> Result<Vec<Figure>> {
         let context = answer(session, "ping_pong", "udp", &options)?;
         // No handler of it is faster than 40 cycles.
         let (_, played) = densest(session, 256, COUNT, 40.0 / n as f64)?;
-        let span = played.replies[COUNT - 1].frame.last - played.replies[0].frame.last;
         let how = format!("answers to 256-byte frames per cycle, core mask of {n} HPUs, the densest without a drop");
-        figures.push(Figure::new(key, (COUNT - 1) as f64 / span as f64, how));
+        figures.push(Figure::new(key, rate(&played), how));
         session.device.clear_rules()?;
         session.device.deactivate(context)?;
         session.device.remove(context)?;

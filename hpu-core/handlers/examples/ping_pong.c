@@ -1,4 +1,4 @@
-/* Answers every UDP packet with itself: MAC and IP addresses and UDP ports change places, everything else stays, and so do all
+/* Ping-pong, stored: answers every UDP packet with itself, from the packet slot: MAC and IP addresses and UDP ports change places, everything else stays, and so do all
  * checksums, because a ones' complement sum does not care for the order of its terms. Drops what is not UDP over plain IPv4, and
  * frames that do not fit the packet slot. */
 #include "spindle.h"

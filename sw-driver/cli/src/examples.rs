@@ -97,6 +97,28 @@ fn reduce_adds_messages_up() {
     assert_eq!(ran.variable("messages", 1).unwrap(), [16]);
 }
 
+/// Messages that overlap in the host region, their packets all mixed: no addition is lost.
+#[test]
+fn accumulate_adds_to_host_memory() {
+    let (messages, _) = messages(14, 14, 4);
+    let mut random = ChaCha8Rng::seed_from_u64(14);
+    let mut frames = Vec::new();
+    let mut placed = Vec::new();
+    for message in messages {
+        // Few places, and the end of the region.
+        let last = HOST_BYTES - message.data.len();
+        let place = [0, 4, 1408, 2044, last][random.random_range(0..5)];
+        let header = SpindleHeader { msg_id: message.id, buf_off: place as u32, ..SpindleHeader::default() };
+        frames.extend(put_message(&Ends::default(), SPINDLE_PORT, &header, &message.data, 1408));
+        placed.push((place, message));
+    }
+    frames.shuffle(&mut random);
+    let mut ran = run("accumulate", Action::ContextPerMessage, &[], frames, 0);
+    ran.sound().unwrap();
+    ran.host_has([(0, jobs::accumulate(&placed, &pattern(HOST_BYTES)))]).unwrap();
+    assert_eq!(ran.played.stats.messages_done, 14);
+}
+
 #[test]
 fn histogram_counts_every_byte() {
     let frames = datagrams(3, 40);
@@ -173,11 +195,11 @@ fn broadcast_reaches_every_node_once() {
 
 /// Each packet of every message comes back as a put to its sender.
 #[test]
-fn put_back_answers_with_puts() {
+fn ping_pong_stream_answers_with_puts() {
     let key = 0x1234_5678;
     let (messages, frames) = messages(9, 12, 1);
     let variables = [("key", u32::to_le_bytes(key).to_vec())];
-    let mut ran = run("put_back", Action::ContextPerMessage, &variables, frames, 100);
+    let mut ran = run("ping_pong_stream", Action::ContextPerMessage, &variables, frames, 100);
     ran.sound().unwrap();
     assert_eq!(ran.played.replies.len(), ran.frames.len());
     let big = |bytes: &[u8]| bytes.iter().fold(0u32, |number, byte| number << 8 | u32::from(*byte));
@@ -194,7 +216,7 @@ fn put_back_answers_with_puts() {
             psn: field(got, wire::OFF_PSN),
             ..SpindleHeader::default()
         };
-        let header = jobs::put_back(&packet, HERE, key);
+        let header = jobs::ping_pong_stream(&packet, HERE, key);
         let back = Ends {
             src_mac: Ends::default().dst_mac,
             dst_mac: Ends::default().src_mac,
@@ -260,9 +282,9 @@ fn counter_draws_each_number_once() {
 
 /// Messages of several packets, gathered in host memory, come back as messages of several packets.
 #[test]
-fn message_back_puts_from_host_memory() {
+fn ping_pong_host_puts_from_host_memory() {
     let (messages, frames) = messages(12, 5, 1);
-    let mut ran = run("message_back", Action::ContextPerMessage, &[], frames, 300);
+    let mut ran = run("ping_pong_host", Action::ContextPerMessage, &[], frames, 300);
     ran.sound().unwrap();
     let big = |bytes: &[u8]| bytes.iter().fold(0usize, |number, byte| number << 8 | usize::from(*byte));
     let mut back: HashMap<usize, Vec<u8>> = HashMap::new();

@@ -35,8 +35,9 @@ shipped! {
     "broadcast" "" "udp" false;
     "copy_from_host" "" "udp" false;
     "counter" "" "udp" false;
-    "put_back" "" "spindle" true;
-    "message_back" "" "spindle" true;
+    "accumulate" "" "spindle" true;
+    "ping_pong_stream" "" "spindle" true;
+    "ping_pong_host" "" "spindle" true;
     "never_returns" "faulty/" "udp" false;
     "foreign_access" "faulty/" "udp" false;
 }

@@ -88,6 +88,27 @@ fn several_files_headers_and_macros_are_one_image() {
 }
 
 /// Every compiler gives the driver the same variables, constants and entry points.
+/// Every handler of the SDK, by every compiler that is installed, without a warning.
+#[test]
+fn every_example_compiles() {
+    let folder = Folder::new();
+    let examples = common::sdk().join("examples");
+    let sources = [examples.clone(), examples.join("faulty")].map(|folder| std::fs::read_dir(folder).unwrap());
+    let mut built = 0;
+    for entry in sources.into_iter().flatten() {
+        let source = entry.unwrap().path();
+        if source.extension().is_some_and(|ending| ending == "c") {
+            for family in families() {
+                let path = source.to_string_lossy();
+                let output = spindle(&["build", &path, "--cc", family, "-o", &folder.path("example.elf")]);
+                assert!(output.status.success() && output.stderr.is_empty(), "{path}: {}", words(&output));
+                built += 1;
+            }
+        }
+    }
+    assert!(built >= 17 * families().len(), "{built}");
+}
+
 #[test]
 fn segments_are_as_the_source_says() {
     let folder = Folder::new();

@@ -42,6 +42,18 @@ pub fn reduce(messages: &[Message], elements: usize) -> Vec<u32> {
     sums
 }
 
+/// `accumulate`: the host region after messages, each with its place in the region.
+pub fn accumulate(messages: &[(usize, Message)], host: &[u8]) -> Vec<u8> {
+    let mut sums = host.to_vec();
+    for (place, message) in messages {
+        for (sum, word) in sums[*place..].chunks_exact_mut(4).zip(words(&message.data)) {
+            let before = u32::from_le_bytes([sum[0], sum[1], sum[2], sum[3]]);
+            sum.copy_from_slice(&before.wrapping_add(word).to_le_bytes());
+        }
+    }
+    sums
+}
+
 /// `histogram`: how many bytes of each value the payloads have.
 pub fn histogram<'a>(payloads: impl Iterator<Item = &'a [u8]>) -> Vec<u32> {
     let mut counts = vec![0; 256];
@@ -104,8 +116,8 @@ pub fn counter(frame: &[u8], number: u64) -> Option<Vec<u8>> {
     Some(answered(frame, &[&number.to_be_bytes(), rest].concat()))
 }
 
-/// `put_back`: the header of the put that answers a packet; `nid` and `key` are this node's, number and sequence are the NIC's own.
-pub fn put_back(packet: &SpindleHeader, nid: u32, key: u32) -> SpindleHeader {
+/// `ping_pong_stream`: the header of the put that answers a packet; `nid` and `key` are this node's, number and sequence are the NIC's own.
+pub fn ping_pong_stream(packet: &SpindleHeader, nid: u32, key: u32) -> SpindleHeader {
     SpindleHeader {
         src_nid: nid,
         src_pid: 0,

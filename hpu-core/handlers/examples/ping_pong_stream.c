@@ -1,4 +1,4 @@
-/* Puts every message back to where it came from, packet by packet as they arrive: the payload goes to the mailbox of the same address at the
+/* Ping-pong, streamed: puts every message back to where it came from, packet by packet as they arrive, without waiting for the rest. The payload goes to the mailbox of the same address at the
  * sender's node (the node table's entry of that number) and process, at the same offset in its buffer, with the key that the host has set.
  * Each packet becomes a message of its own there. */
 #include "spin_buffers.h"

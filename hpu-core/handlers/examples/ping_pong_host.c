@@ -1,4 +1,4 @@
-/* Ping-pong of messages of several packets: payloads are gathered in host memory, whatever order they come in, and when the message is complete
+/* Ping-pong from host memory, for messages of several packets: payloads are gathered in host memory, whatever order they come in, and when the message is complete
  * the NIC puts it back to its sender from there, as one message: to the mailbox of the same address at the node and process that sent it. The
  * host region holds a message of up to 8 KiB for each slot of the message table; what does not fit is dropped. */
 #include "spin_buffers.h"

@@ -3,16 +3,18 @@
 //! | neighbour | ports |
 //! |---|---|
 //! | lookup | in `looked_up`, `looked_up_valid`; out `looked_up_ready` |
-//! | buffer queue | out `fetch`, `mailbox_number`, `load`, `need`, `need_threshold`, `need_frame`, `reserve`; in `fetch_ready`, `refetch`, `head` |
+//! | buffer queue | out `fetch`, `mailbox_number`, `load`, `need`, `need_frame`, `reserve`; in `fetch_ready`, `refetch`, `head` |
 //! | placement | out `job`, `job_valid` (no ready); in `job_room` |
 //! | report | out `verdict`, `verdict_valid` (no ready); in `verdict_room` |
+//! | packet engine | out `outcome`, `outcome_valid` (pulse, beside `job_valid` or `verdict_valid`) |
 //!
 //! One packet per two cycles; four cycles from `looked_up_valid` to `job_valid` or `verdict_valid`. Stalls while the buffer
 //! queue changes a head or posts a buffer, and while one of the queues behind it has less than four places.
 //!
 //! The fate of a message is decided once, at the packet that arrives first: bound to the head buffer, with `msg_len` bytes
 //! reserved there, or refused. It is kept in a RAM indexed by `msg_slot` until packets with `msg_len` bytes have been seen.
-//! Messages of one packet have no slot and leave nothing behind. The entry names the message in full, so a slot that the
+//! Messages of one packet have no slot and leave nothing behind. A sequenced message that finds no buffer leaves nothing either:
+//! its sender repeats it, and then it may find one. The entry names the message in full, so a slot that the
 //! message table gave away before all bytes passed here (a handler that places only some packets) binds anew.
 //!
 //! A packet is written only if it lies inside its message, the message as *this* packet describes it inside the buffer, and
@@ -21,7 +23,7 @@
 
 use crate::buffer_queue::{Head, Need};
 use crate::types::{BufferEntry, LookedUp, PlaceJob};
-use spindle_blocks::desc::PlacementDone;
+use spindle_blocks::desc::{PlacementDone, PlacementOutcome};
 use spindle_blocks::ram::{RamStyle, SdpMemory};
 use spindle_contract::reasons::{NO_POSTED_BUFFER, OUT_OF_BOUNDS};
 use spindle_verilog::prelude::*;
@@ -39,6 +41,8 @@ pub struct BindingEntry {
     pub slot: Bits<14>,
     /// The buffer.
     pub buffer: BufferEntry,
+    /// Where it lies in the buffer, if the mailbox chose that.
+    pub offset: Bits<32>,
     /// Bytes not seen yet.
     pub left: Bits<32>,
     /// Mailbox.
@@ -72,8 +76,6 @@ pub struct Binding {
     pub load: Signal<Out, Bit>,
     /// The message.
     pub need: Signal<Out, Need>,
-    /// Threshold of its mailbox.
-    pub need_threshold: Signal<Out, Bits<32>>,
     /// Frame.
     pub need_frame: Signal<Out, Bits<16>>,
     /// A fetch may start.
@@ -96,6 +98,10 @@ pub struct Binding {
     pub verdict_valid: Signal<Out, Bit>,
     /// There is room for four.
     pub verdict_room: Signal<In, Bit>,
+    /// What the mailbox said.
+    pub outcome: Signal<Out, PlacementOutcome>,
+    /// It said it.
+    pub outcome_valid: Signal<Out, Bit>,
     messages: SdpMemory<BindingEntry, 8>,
     fetched: Reg<Bit>,
     loaded: Reg<Bit>,
@@ -110,6 +116,9 @@ pub struct Binding {
     enough_left: DFF<Bit>,
     ends: DFF<Bit>,
     left_fresh: DFF<Bits<32>>,
+    start_known: DFF<Bits<32>>,
+    outcome_out: DFF<PlacementOutcome>,
+    outcome_out_valid: Reg<Bit>,
     job_out: DFF<PlaceJob>,
     job_out_valid: Reg<Bit>,
     verdict_out: DFF<PlacementDone>,
@@ -143,6 +152,7 @@ impl Logic for Binding {
             same,
             job_out_valid,
             verdict_out_valid,
+            outcome_out_valid,
             clearing,
             clear_slot
         );
@@ -158,6 +168,8 @@ impl Logic for Binding {
             enough_left,
             ends,
             left_fresh,
+            start_known,
+            outcome_out,
             job_out,
             verdict_out
         );
@@ -192,12 +204,15 @@ impl Logic for Binding {
             self.written.next.reason = self.reason.val();
             self.written.next.slot = head.slot;
             self.written.next.buffer = head.buffer;
+            self.written.next.offset = head.offset;
             self.written.next.left = self.left_fresh.q.val();
         }
         // A packet refused for itself (key, header) says nothing of its message.
         self.stores.next = self.checked.q.val()
             & p.has_slot
-            & (fresh | goes_on | (known & bound.refused & self.enough_left.q.val() & !decided.refused));
+            & ((fresh & (head.active | !p.sequenced))
+                | goes_on
+                | (known & bound.refused & self.enough_left.q.val() & !decided.refused));
         self.messages.write_enable.next = self.stores.val() | self.clearing.q.val();
         self.messages.write_address.next = p.msg_slot;
         self.messages.write_data.next = self.written.val();
@@ -211,7 +226,7 @@ impl Logic for Binding {
         self.job_out_valid.d.next = self.checked.q.val() & self.place.val() & p.payload_len.any();
         self.job_out.d.next = PlaceJob {
             base: head.buffer.base,
-            start: p.start,
+            start: head.start,
             slot: head.slot,
             frame: p.frame,
             pkt: p.pkt,
@@ -222,6 +237,7 @@ impl Logic for Binding {
         };
         if known {
             self.job_out.d.next.base = bound.buffer.base;
+            self.job_out.d.next.start = self.start_known.q.val();
             self.job_out.d.next.slot = bound.slot;
         }
         self.verdict_out_valid.d.next = self.checked.q.val() & !(self.place.val() & p.payload_len.any());
@@ -239,6 +255,16 @@ impl Logic for Binding {
             self.verdict_out.d.next.reason = bits::<5>(0);
         }
 
+        self.outcome_out_valid.d.next = self.checked.q.val();
+        self.outcome_out.d.next = PlacementOutcome {
+            pkt: p.pkt,
+            silent: decided.silent | (decided.quiet & !head.active),
+            epoch: head.epoch,
+            credit: head.credit,
+        };
+        self.outcome.next = self.outcome_out.q.val();
+        self.outcome_valid.next = self.outcome_out_valid.q.val();
+
         // Cycle 0: read. Not in the cycle in which a binding is written back, so the RAMs never read what they write.
         let next = self.looked_up.val();
         let starts =
@@ -254,8 +280,7 @@ impl Logic for Binding {
         self.loads.next = self.fetched.q.val() & !self.refetch.val();
         self.load.next = self.loads.val();
         self.looked_up_ready.next = self.loads.val();
-        self.need.next = Need { msg_len: next.packet.msg_len, end: next.packet.end };
-        self.need_threshold.next = next.threshold;
+        self.need.next = Need { msg_len: next.packet.msg_len, start: next.packet.start, end: next.packet.end };
         self.need_frame.next = next.packet.frame;
         self.loaded.d.next = self.loads.val();
         self.packet.d.next = next;
@@ -284,6 +309,7 @@ impl Logic for Binding {
         self.entry_3.d.next.src_nid = q.src_nid;
         self.entry_3.d.next.src_pid = q.src_pid;
         self.entry_3.d.next.msg_id = q.msg_id;
+        self.start_known.d.next = q.start + entry.offset;
         self.left_fresh.d.next = q.msg_len - length;
         self.known.d.next = is_known;
         self.fits.d.next = q.end <= entry.buffer.size;

@@ -2,7 +2,7 @@
 //!
 //! | neighbour | ports |
 //! |---|---|
-//! | binding | in `fetch`, `mailbox_number`; `load`, `need`, `need_threshold`, `need_frame`; out `head`, in `reserve`; out `fetch_ready`, `refetch` |
+//! | binding | in `fetch`, `mailbox_number`; `load`, `need`, `need_frame`; out `head`, in `reserve`; out `fetch_ready`, `refetch` |
 //! | doorbell | in `command`, `command_valid` (held); out `command_done` (pulse), `command_ok` |
 //! | completion | in `free_slot`, `free_valid`; out `free_ready`; out `record_entry`, `record_slot`, `record_write` |
 //! | counters | out `news`, `news_valid` (no ready: at most one per two cycles); in `news_room` |
@@ -20,7 +20,11 @@
 //!
 //! One binding per two cycles, also to one mailbox. A binding that reaches the threshold closes the head (`news`); if
 //! another buffer waits behind it, fetching the new head takes three more cycles, and a binding that was loaded meanwhile
-//! starts again (`refetch`). A posted buffer takes three cycles in which nothing is bound, a freed slot none.
+//! starts again (`refetch`). A posted buffer takes four cycles in which nothing is bound, a freed slot none.
+//!
+//! What `missing` counts down makes the modes: bytes, or operations (a message takes one), or, managed, the bytes that may still
+//! be taken before the buffer retires: its size less the least that must be left. A managed mailbox puts a message behind those
+//! before it, and bounds it by what is left.
 
 use crate::types::{BufferEntry, BufferEvent, QueueCommand, RecordEntry};
 use spindle_blocks::ram::{RamStyle, SdpMemory, SdpRam};
@@ -31,7 +35,9 @@ use spindle_verilog::prelude::*;
 pub struct Need {
     /// Bytes of the message.
     pub msg_len: Bits<32>,
-    /// First byte behind it in the buffer.
+    /// First byte of the packet in the buffer; managed: in the message.
+    pub start: Bits<32>,
+    /// First byte behind the message in the buffer; managed: its length.
     pub end: Bits<32>,
 }
 
@@ -44,8 +50,25 @@ pub struct Head {
     pub fits: Bit,
     /// Its slot.
     pub slot: Bits<14>,
+    /// The buffer; managed: its size is the message's.
+    pub buffer: BufferEntry,
+    /// Where the message lies in the buffer, if the mailbox chooses that.
+    pub offset: Bits<32>,
+    /// First byte of the packet in the buffer.
+    pub start: Bits<32>,
+    /// Its ordinal.
+    pub epoch: Bits<16>,
+    /// Buffers that take messages, this one included.
+    pub credit: Bits<16>,
+}
+
+/// A buffer that waits, and how much of it there is to take.
+#[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
+pub struct WaitingBuffer {
     /// The buffer.
     pub buffer: BufferEntry,
+    /// `missing` of its first message.
+    pub missing: Bits<32>,
 }
 
 /// A mailbox's queue.
@@ -57,14 +80,22 @@ pub struct QueueEntry {
     pub head: Bits<14>,
     /// Slot of the last buffer.
     pub tail: Bits<14>,
-    /// The head.
+    /// The head; managed: its size is what is left of it.
     pub buffer: BufferEntry,
     /// Bytes of the messages bound to the head.
     pub reserved: Bits<32>,
-    /// Bytes up to the threshold, at least 1 while there is a head.
+    /// What is missing up to the threshold.
     pub missing: Bits<32>,
     /// Buffers ever posted, modulo 2^16.
     pub posted: Bits<16>,
+    /// Buffers ever closed, modulo 2^16: the ordinal of the head.
+    pub closed: Bits<16>,
+    /// Of the mailbox; managed: less one.
+    pub threshold: Bits<32>,
+    /// It counts operations.
+    pub ops: Bit,
+    /// It is managed.
+    pub managed: Bit,
 }
 
 /// States of the queue's sequencer.
@@ -80,6 +111,8 @@ pub enum QueueState {
     NextHead,
     /// The queue of the mailbox that gets a buffer has been read.
     Post,
+    /// The buffer is measured.
+    Measure,
     /// The buffer is appended.
     Append,
     /// The doorbell hears of it.
@@ -101,8 +134,6 @@ pub struct BufferQueue {
     pub load: Signal<In, Bit>,
     /// With `load`: the message.
     pub need: Signal<In, Need>,
-    /// With `load`: threshold of the mailbox.
-    pub need_threshold: Signal<In, Bits<32>>,
     /// With `load`: frame, for the event.
     pub need_frame: Signal<In, Bits<16>>,
     /// Two cycles after `load`: the head buffer.
@@ -121,6 +152,8 @@ pub struct BufferQueue {
     pub command_done: Signal<Out, Bit>,
     /// With it: there was a free slot.
     pub command_ok: Signal<Out, Bit>,
+    /// With it: the buffer was too small for the mailbox, and not posted.
+    pub command_small: Signal<Out, Bit>,
     /// Slot of a completed buffer.
     pub free_slot: Signal<In, Bits<14>>,
     /// There is one.
@@ -140,7 +173,7 @@ pub struct BufferQueue {
     /// The counters have room for four more.
     pub news_room: Signal<In, Bit>,
     queues: SdpMemory<QueueEntry, 12>,
-    buffers: SdpMemory<BufferEntry, 14>,
+    buffers: SdpMemory<WaitingBuffer, 14>,
     links: SdpRam<14, 14>,
     state: Reg<QueueState>,
     fetched: Reg<Bit>,
@@ -148,14 +181,16 @@ pub struct BufferQueue {
     checked: Reg<Bit>,
     same: Reg<Bit>,
     load_mailbox: DFF<Bits<12>>,
-    load_threshold: DFF<Bits<32>>,
     load_frame: DFF<Bits<16>>,
     load_need: DFF<Need>,
     entry: DFF<QueueEntry>,
     mailbox_3: DFF<Bits<12>>,
-    threshold_3: DFF<Bits<32>>,
     frame_3: DFF<Bits<16>>,
     entry_3: DFF<QueueEntry>,
+    bounded: DFF<Bits<32>>,
+    offset: DFF<Bits<32>>,
+    start: DFF<Bits<32>>,
+    credit: DFF<Bits<16>>,
     fits: DFF<Bit>,
     closes: DFF<Bit>,
     is_last: DFF<Bit>,
@@ -168,6 +203,8 @@ pub struct BufferQueue {
     post_slot: DFF<Bits<14>>,
     link: DFF<Bits<14>>,
     ok: DFF<Bit>,
+    capacity: DFF<Bits<32>>,
+    too_small: DFF<Bit>,
     event_out: DFF<BufferEvent>,
     event_out_valid: Reg<Bit>,
     commit: Signal<Local, Bit>,
@@ -219,14 +256,16 @@ impl Logic for BufferQueue {
             self,
             clock,
             load_mailbox,
-            load_threshold,
             load_frame,
             load_need,
             entry,
             mailbox_3,
-            threshold_3,
             frame_3,
             entry_3,
+            bounded,
+            offset,
+            start,
+            credit,
             fits,
             closes,
             is_last,
@@ -234,6 +273,8 @@ impl Logic for BufferQueue {
             post_slot,
             link,
             ok,
+            capacity,
+            too_small,
             event_out
         );
         self.queues.clock.next = self.clock.val();
@@ -247,11 +288,22 @@ impl Logic for BufferQueue {
         self.commit.next = self.checked.q.val() & self.reserve.val();
         let close = self.commit.val() & self.closes.q.val();
         self.advance.next = close & !self.is_last.q.val();
-        self.head.next =
-            Head { active: present.active, fits: self.fits.q.val(), slot: present.head, buffer: present.buffer };
+        self.head.next = Head {
+            active: present.active,
+            fits: self.fits.q.val(),
+            slot: present.head,
+            buffer: BufferEntry { base: present.buffer.base, size: self.bounded.q.val() },
+            offset: self.offset.q.val(),
+            start: self.start.q.val(),
+            epoch: present.closed,
+            credit: self.credit.q.val(),
+        };
         // entry_3 holds the sums already, so what is written back depends on late signals by one bit only.
         self.written.next = present;
         self.written.next.active = present.active & !self.closes.q.val();
+        if self.closes.q.val() {
+            self.written.next.closed = present.closed + 1;
+        }
 
         // Cycle 0 and 1: fetch and load.
         self.fetched.d.next = self.fetch.val();
@@ -259,7 +311,6 @@ impl Logic for BufferQueue {
         self.loaded.d.next = self.fetched.q.val() & self.load.val();
         self.load_mailbox.d.next = self.mailbox_number.val();
         self.load_need.d.next = self.need.val();
-        self.load_threshold.d.next = self.need_threshold.val();
         self.load_frame.d.next = self.need_frame.val();
         self.entry.d.next = self.queues.read_data.val();
         if self.same.q.val() & self.commit.val() {
@@ -269,16 +320,25 @@ impl Logic for BufferQueue {
         // Cycle 2: check.
         let head = self.entry.q.val();
         let need = self.load_need.q.val();
+        let step = if head.ops { bits::<32>(1) } else { need.msg_len };
+        let place = head.reserved & repeat::<32>(head.managed);
         self.checked.d.next = self.loaded.q.val();
         if self.loaded.q.val() {
             self.mailbox_3.d.next = self.load_mailbox.q.val();
-            self.threshold_3.d.next = self.load_threshold.q.val();
             self.frame_3.d.next = self.load_frame.q.val();
             self.entry_3.d.next = head;
             self.entry_3.d.next.reserved = head.reserved + need.msg_len;
-            self.entry_3.d.next.missing = head.missing - need.msg_len;
+            self.entry_3.d.next.missing = head.missing - step;
             self.fits.d.next = need.end <= head.buffer.size;
-            self.closes.d.next = need.msg_len >= head.missing;
+            self.closes.d.next = step >= head.missing;
+            self.credit.d.next = head.posted - head.closed;
+            self.start.d.next = need.start + place;
+            self.offset.d.next = place;
+            self.bounded.d.next = head.buffer.size;
+            if head.managed {
+                self.bounded.d.next = need.msg_len;
+                self.entry_3.d.next.buffer.size = head.buffer.size - need.msg_len;
+            }
             self.is_last.d.next = head.head == head.tail;
         }
 
@@ -316,7 +376,7 @@ impl Logic for BufferQueue {
         self.links.write_data.next = self.free_head.q.val();
         self.buffers.write_enable.next = false;
         self.buffers.write_address.next = self.post_slot.q.val();
-        self.buffers.write_data.next = post.buffer;
+        self.buffers.write_data.next = WaitingBuffer { buffer: post.buffer, missing: self.capacity.q.val() };
         self.event_out_valid.d.next = close;
         self.event_out.d.next =
             BufferEvent { open: false, slot: present.head, total: present.reserved, frame: self.frame_3.q.val() };
@@ -331,7 +391,9 @@ impl Logic for BufferQueue {
         self.free_ready.next = running & !self.start_post.val();
         self.command_done.next = false;
         self.command_ok.next = self.ok.q.val();
+        self.command_small.next = self.too_small.q.val() & !post.init;
 
+        let waiting_buffer = self.buffers.read_data.val();
         match self.state.q.val() {
             QueueState::Run => {
                 if self.advance.val() {
@@ -355,15 +417,12 @@ impl Logic for BufferQueue {
             }
             QueueState::NextHead => {
                 self.queues.write_enable.next = true;
-                self.queues.write_data.next = QueueEntry {
-                    active: true,
-                    head: self.link.q.val(),
-                    tail: present.tail,
-                    buffer: self.buffers.read_data.val(),
-                    reserved: bits::<32>(0),
-                    missing: self.threshold_3.q.val(),
-                    posted: present.posted,
-                };
+                self.queues.write_data.next = present;
+                self.queues.write_data.next.head = self.link.q.val();
+                self.queues.write_data.next.buffer = waiting_buffer.buffer;
+                self.queues.write_data.next.reserved = bits::<32>(0);
+                self.queues.write_data.next.missing = waiting_buffer.missing;
+                self.queues.write_data.next.closed = present.closed + 1;
                 self.state.d.next = QueueState::Run;
             }
             QueueState::Post => {
@@ -375,6 +434,18 @@ impl Logic for BufferQueue {
                 if self.freed_any.q.val() {
                     self.post_slot.d.next = self.free_head.q.val();
                 }
+                self.state.d.next = QueueState::Measure;
+            }
+            QueueState::Measure => {
+                // Operations need no room. A managed buffer holds at least what must be left.
+                let queue = self.entry.q.val();
+                let size = post.buffer.size;
+                self.capacity.d.next = queue.threshold;
+                if queue.managed {
+                    self.capacity.d.next = size - queue.threshold;
+                }
+                let tight = queue.managed & (queue.threshold == size);
+                self.too_small.d.next = !queue.ops & ((size < queue.threshold) | tight);
                 self.state.d.next = QueueState::Append;
             }
             QueueState::Append => {
@@ -382,8 +453,14 @@ impl Logic for BufferQueue {
                 self.queues.write_address.next = post.mailbox;
                 if post.init {
                     self.queues.write_enable.next = true;
-                    self.queues.write_data.next = QueueEntry { active: false, ..Default::default() };
-                } else if self.ok.q.val() {
+                    self.queues.write_data.next = QueueEntry {
+                        active: false,
+                        threshold: post.threshold,
+                        ops: post.ops,
+                        managed: post.managed,
+                        ..Default::default()
+                    };
+                } else if self.ok.q.val() & !self.too_small.q.val() {
                     self.queues.write_enable.next = true;
                     self.queues.write_data.next = queue;
                     self.queues.write_data.next.tail = self.post_slot.q.val();
@@ -395,7 +472,7 @@ impl Logic for BufferQueue {
                         self.queues.write_data.next.head = self.post_slot.q.val();
                         self.queues.write_data.next.buffer = post.buffer;
                         self.queues.write_data.next.reserved = bits::<32>(0);
-                        self.queues.write_data.next.missing = post.threshold;
+                        self.queues.write_data.next.missing = self.capacity.q.val();
                     }
                     self.links.write_address.next = queue.tail;
                     self.links.write_data.next = self.post_slot.q.val();

@@ -4,18 +4,18 @@
 //! |---|---|
 //! | doorbell | in `start`, `start_pid`, `start_code`; out `busy`, `pid`; out `argument_index`, `argument_read`, in `argument`; out `result`, `result_valid` |
 //! | lookup | out `request`, `request_valid`; in `request_ready`; in `found`, `found_valid` |
-//! | buffer queue | out `queue_command`, `queue_valid` (held); in `queue_done`, `queue_ok` |
+//! | buffer queue | out `queue_command`, `queue_valid` (held); in `queue_done`, `queue_ok`, `queue_small` |
 //! | event rings | out `ring`, `ring_valid` (held); in `ring_done` |
 //! | registers | out pulses `mailbox_opened`, `buffer_posted` |
 //!
 //! INIT_WINDOW: ask the table for a number (EXISTS, TABLE_FULL), empty that mailbox's queue, only then make the entry visible to
 //! packets. POST_BUFFER: ask the table whether the mailbox is open and the process's own, then append the buffer. OPEN_RING: have
-//! the event ring of the process opened or closed. Any other command answers UNSUPPORTED, as does a mode that counts operations, is
-//! TAGGED or managed. The table's keys carry the process of the page that was written, so a process can name only mailboxes of its
+//! the event ring of the process opened or closed. Any other command answers UNSUPPORTED, as does a mode that is unknown, or
+//! excludes itself. The table's keys carry the process of the page that was written, so a process can name only mailboxes of its
 //! own.
 
 use crate::types::{BufferEntry, QueueCommand, RingCommand, TableRequest, TableResult, INSERT, NUMBER, PROBE};
-use spindle_contract::registers::{doorbell, doorbell_command, doorbell_error};
+use spindle_contract::registers::{doorbell, doorbell_command, doorbell_error, mailbox_mode};
 use spindle_verilog::prelude::*;
 
 /// The words ADDR_LO to MAILBOX are fetched.
@@ -41,8 +41,10 @@ const EXISTS: u64 = doorbell_error::EXISTS as u64;
 const NO_MAILBOX: u64 = doorbell_error::NO_MAILBOX as u64;
 const NO_SLOT: u64 = doorbell_error::NO_SLOT as u64;
 const BAD_ARGUMENT: u64 = doorbell_error::BAD_ARGUMENT as u64;
-/// MODE bits that this version takes: NACK off (it sends none).
-const MODE_BITS: u64 = 8;
+const OPS: u64 = mailbox_mode::OPS as u64;
+const MANAGED: u64 = mailbox_mode::MANAGED as u64;
+/// MODE bits that there are.
+const MODE_BITS: u64 = OPS | MANAGED | (mailbox_mode::NACK_OFF | mailbox_mode::DROP) as u64;
 
 /// States of the command unit.
 #[derive(LogicState, Copy, Clone, Debug, PartialEq)]
@@ -114,6 +116,8 @@ pub struct CommandUnit {
     pub queue_done: Signal<In, Bit>,
     /// With it: there was a free slot.
     pub queue_ok: Signal<In, Bit>,
+    /// With it: the buffer is too small.
+    pub queue_small: Signal<In, Bit>,
     /// Event ring to open or close.
     pub ring: Signal<Out, RingCommand>,
     /// Held until `ring_done`.
@@ -135,6 +139,7 @@ pub struct CommandUnit {
     arrives: DFF<Bits<5>>,
     arguments: [DFF<Bits<32>>; ARGUMENTS],
     mailbox_number: DFF<Bits<12>>,
+    /// Of a new mailbox, as the buffer queue wants it.
     threshold: DFF<Bits<32>>,
     answer: DFF<TableResult>,
     bad_argument: DFF<Bit>,
@@ -194,7 +199,10 @@ impl Logic for CommandUnit {
         let record_lo = self.arguments[RECORD_LO].q.val();
         let threshold = self.arguments[THRESHOLD].q.val();
         let number = self.arguments[MAILBOX].q.val();
-        self.bad_mode.d.next = (mode | MODE_BITS) != MODE_BITS;
+        let managed = (mode & MANAGED).any();
+        let counts = (mode & OPS).any();
+        self.bad_mode.d.next = ((mode | MODE_BITS) != MODE_BITS) | (managed & counts);
+        self.threshold.d.next = if managed { threshold - 1 } else { threshold };
         self.bad_argument.d.next =
             if opens { !threshold.any() } else { !size.any() | record_lo.get_bits::<4>(0).any() };
         self.above.d.next = number >= self._mailboxes;
@@ -221,7 +229,7 @@ impl Logic for CommandUnit {
             pid: pid,
             addr: (self.arguments[ADDR_HI].q.val(), self.arguments[ADDR_LO].q.val()).cat::<64>(),
             key: self.arguments[KEY].q.val(),
-            threshold: threshold,
+            mode: mode.get_bits::<5>(0),
             mailbox: self.mailbox_number.q.val(),
         };
         if self.state.q.val() == CommandState::Insert {
@@ -234,6 +242,8 @@ impl Logic for CommandUnit {
             init: opens,
             mailbox: self.mailbox_number.q.val(),
             threshold: self.threshold.q.val(),
+            ops: counts,
+            managed: managed,
             buffer: BufferEntry { base: (self.arguments[BUFFER_HI].q.val(), buffer_lo).cat::<64>(), size: size },
             record: (self.arguments[RECORD_HI].q.val(), record_lo.get_bits::<28>(4)).cat::<60>(),
         };
@@ -294,7 +304,6 @@ impl Logic for CommandUnit {
             }
             CommandState::Judge => {
                 let found = self.answer.q.val();
-                self.threshold.d.next = found.threshold;
                 self.state.d.next = CommandState::Finish;
                 if opens {
                     self.mailbox_number.d.next = found.mailbox;
@@ -307,8 +316,6 @@ impl Logic for CommandUnit {
                     }
                 } else if !found.hit {
                     self.error.d.next = bits::<8>(NO_MAILBOX);
-                } else if found.threshold > size {
-                    self.error.d.next = bits::<8>(BAD_ARGUMENT);
                 } else {
                     self.state.d.next = CommandState::Queue;
                 }
@@ -318,6 +325,8 @@ impl Logic for CommandUnit {
                     self.state.d.next = CommandState::Finish;
                     if opens {
                         self.state.d.next = CommandState::Insert;
+                    } else if self.queue_small.val() {
+                        self.error.d.next = bits::<8>(BAD_ARGUMENT);
                     } else if self.queue_ok.val() {
                         self.buffer_posted.next = true;
                     } else {

@@ -15,6 +15,7 @@ use crate::types::{LookedUp, Packet, TableRequest, TableResult, LOOKUP, QUEUE_BI
 use spindle_blocks::desc::PlacementDesc;
 use spindle_blocks::Fifo;
 use spindle_contract::reasons::{BAD_KEY, NO_MAILBOX, UNSUPPORTED};
+use spindle_contract::registers::mailbox_mode;
 use spindle_contract::wire::{flag, opcode};
 use spindle_verilog::prelude::*;
 
@@ -24,8 +25,12 @@ pub const LATENCY: usize = mailbox_table::LATENCY + 2;
 pub const CREDITS: u64 = 1 << QUEUE_BITS;
 const PUT: u64 = opcode::PUT as u64;
 const GET_RESP: u64 = opcode::GET_RESP as u64;
-/// Flags of modes that this version does not serve.
-const FOREIGN_FLAGS: u64 = (flag::EPOCH_VALID | flag::MANAGED) as u64;
+const EPOCH_VALID: u64 = flag::EPOCH_VALID as u64;
+const MANAGED: u64 = flag::MANAGED as u64;
+const UNSEQ: u64 = flag::UNSEQ as u64;
+const MANAGED_MODE: u64 = mailbox_mode::MANAGED as u64;
+const NACK_OFF: u64 = mailbox_mode::NACK_OFF as u64;
+const DROP: u64 = mailbox_mode::DROP as u64;
 
 /// The look-up stage. See the module text.
 #[derive(LogicBlock, Default)]
@@ -107,12 +112,15 @@ impl Logic for Lookup {
             pid: desc.dst_pid,
             addr: desc.addr,
             key: desc.key,
-            threshold: bits::<32>(0),
+            mode: bits::<5>(0),
             mailbox: bits::<12>(0),
         };
         if self.command_valid.val() {
             self.mailbox_table.request.next = self.command.val();
         }
+        // A managed mailbox chooses the message's place itself.
+        let managed = (desc.flags & MANAGED).any();
+        let buf_off = if managed { bits::<32>(0) } else { desc.buf_off };
         let writes = (desc.opcode == PUT) | (desc.opcode == GET_RESP);
         self.line[0].d.next = Packet {
             frame: desc.frame,
@@ -125,14 +133,16 @@ impl Logic for Lookup {
             msg_len: desc.msg_len,
             has_slot: desc.has_slot,
             msg_slot: desc.msg_slot,
-            start: desc.buf_off + desc.msg_off,
-            end: desc.buf_off + desc.msg_len,
+            start: buf_off + desc.msg_off,
+            end: buf_off + desc.msg_len,
+            sequenced: !(desc.flags & UNSEQ).any(),
+            managed: managed,
             outside: false,
-            unsupported: !writes | (desc.flags & FOREIGN_FLAGS).any(),
+            unsupported: !writes | (desc.flags & EPOCH_VALID).any(),
         };
         self.is_packet[0].d.next = self.take.val();
         self.packet_end.d.next = desc.msg_off + bit_cast::<32, 16>(desc.payload_len);
-        self.buf_off.d.next = desc.buf_off;
+        self.buf_off.d.next = buf_off;
         self.msg_off.d.next = desc.msg_off;
         // A message without state is this one packet.
         self.single_whole.d.next = desc.has_slot | (desc.msg_len == bit_cast::<32, 16>(desc.payload_len));
@@ -153,7 +163,8 @@ impl Logic for Lookup {
         self.result_valid.d.next = self.mailbox_table.result_valid.val() & mine;
         self.command_result.next = found;
         self.command_result_valid.next = self.mailbox_table.result_valid.val() & !mine;
-        let reason = if packet.unsupported {
+        let foreign = packet.unsupported | (found.hit & (packet.managed != (found.mode & MANAGED_MODE).any()));
+        let reason = if foreign {
             bits::<5>(UNSUPPORTED as u64)
         } else if !found.hit {
             bits::<5>(NO_MAILBOX as u64)
@@ -162,10 +173,11 @@ impl Logic for Lookup {
         };
         self.result.d.next = LookedUp {
             packet: packet,
-            refused: packet.unsupported | !found.hit | !found.key_fits,
+            refused: foreign | !found.hit | !found.key_fits,
             reason: reason,
             mailbox: found.mailbox,
-            threshold: found.threshold,
+            silent: (found.mode & NACK_OFF).any(),
+            quiet: (found.mode & DROP).any(),
         };
 
         // Cycle 8: into the queue, which has room by the credits.

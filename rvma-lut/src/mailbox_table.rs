@@ -45,8 +45,8 @@ pub struct Way {
 pub struct Facts {
     /// Key that packets must show.
     pub key: Bits<32>,
-    /// Bytes that complete a buffer.
-    pub threshold: Bits<32>,
+    /// `mailbox_mode`.
+    pub mode: Bits<5>,
 }
 
 /// All bits of a key folded onto ten, so that addresses that differ in one bit, or processes that use the same address,
@@ -192,21 +192,21 @@ impl Logic for MailboxTable {
             key_fits: false,
             full: self.taken.q.val().all(),
             mailbox: number,
-            threshold: bits::<32>(0),
+            mode: bits::<5>(0),
         };
         self.facts.clock.next = self.clock.val();
         self.facts.read_enable.next = self.valid[3].q.val();
         self.facts.read_address.next = number;
         self.facts.write_enable.next = insert;
         self.facts.write_address.next = first.mailbox;
-        self.facts.write_data.next = Facts { key: first.key, threshold: first.threshold };
+        self.facts.write_data.next = Facts { key: first.key, mode: first.mode };
 
         // Cycle 6: compare the key.
         self.found[1].d.next = self.found[0].q.val();
         let facts = self.facts.read_data.val();
         self.found[2].d.next = self.found[1].q.val();
         self.found[2].d.next.key_fits = facts.key == self.stage[5].q.val().key;
-        self.found[2].d.next.threshold = facts.threshold;
+        self.found[2].d.next.mode = facts.mode;
 
         self.result.next = self.found[2].q.val();
         self.result_valid.next = self.valid[6].q.val();

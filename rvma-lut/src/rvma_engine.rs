@@ -49,7 +49,7 @@ use crate::report::Report;
 use crate::types::{ATOMIC, EVENT};
 use spindle_blocks::desc::{
     CsrRequest, CsrResponse, DmaDesc, DmaDone, EventDesc, HostAtomic, HostAtomicDone, HostRead, PlacementDesc,
-    PlacementDone, ReadRequest,
+    PlacementDone, PlacementOutcome, ReadRequest,
 };
 use spindle_blocks::RamStyle;
 use spindle_contract::params::Config;
@@ -88,6 +88,10 @@ pub struct RvmaEngine {
     pub placement_done_valid: Signal<Out, Bit>,
     /// It is taken.
     pub placement_done_ready: Signal<In, Bit>,
+    /// What a mailbox said to a packet, before its `placement_done_feedback`.
+    pub outcome_feedback: Signal<Out, PlacementOutcome>,
+    /// It said it.
+    pub outcome_valid: Signal<Out, Bit>,
     /// DMA command of a handler, length at least 1.
     pub dma: Signal<In, DmaDesc>,
     /// There is one.
@@ -306,7 +310,6 @@ impl Logic for RvmaEngine {
         self.buffer_queue.mailbox_number.next = self.binding.mailbox_number.val();
         self.buffer_queue.load.next = self.binding.load.val();
         self.buffer_queue.need.next = self.binding.need.val();
-        self.buffer_queue.need_threshold.next = self.binding.need_threshold.val();
         self.buffer_queue.need_frame.next = self.binding.need_frame.val();
         self.buffer_queue.reserve.next = self.binding.reserve.val();
         self.binding.fetch_ready.next = self.buffer_queue.fetch_ready.val();
@@ -440,6 +443,8 @@ impl Logic for RvmaEngine {
         self.report.verdict.next = self.binding.verdict.val();
         self.report.verdict_valid.next = self.binding.verdict_valid.val();
         self.binding.verdict_room.next = self.report.verdict_room.val();
+        self.outcome_feedback.next = self.binding.outcome.val();
+        self.outcome_valid.next = self.binding.outcome_valid.val();
         self.placement_done_feedback.next = self.report.placement_done.val();
         self.placement_done_valid.next = self.report.placement_done_valid.val();
         self.report.placement_done_ready.next = self.placement_done_ready.val();
@@ -484,6 +489,7 @@ impl Logic for RvmaEngine {
         self.buffer_queue.command_valid.next = self.command_unit.queue_valid.val();
         self.command_unit.queue_done.next = self.buffer_queue.command_done.val();
         self.command_unit.queue_ok.next = self.buffer_queue.command_ok.val();
+        self.command_unit.queue_small.next = self.buffer_queue.command_small.val();
 
         // Registers.
         self.registers.csr.next = self.csr.val();

@@ -42,8 +42,8 @@ pub struct TableRequest {
     pub addr: Bits<64>,
     /// Key that the packet shows, or that a new mailbox gets.
     pub key: Bits<32>,
-    /// Threshold of a new mailbox.
-    pub threshold: Bits<32>,
+    /// `mailbox_mode` of a new mailbox.
+    pub mode: Bits<5>,
     /// Mailbox number (`NUMBER`, `INSERT`).
     pub mailbox: Bits<12>,
 }
@@ -59,8 +59,8 @@ pub struct TableResult {
     pub full: Bit,
     /// The mailbox; `PROBE` without a hit: the number it would get.
     pub mailbox: Bits<12>,
-    /// Bytes that complete a buffer.
-    pub threshold: Bits<32>,
+    /// Its `mailbox_mode`.
+    pub mode: Bits<5>,
 }
 
 /// A packet on its way through the tables: what is left of its `PlacementDesc`, and what was worked out meanwhile.
@@ -86,10 +86,14 @@ pub struct Packet {
     pub has_slot: Bit,
     /// Message table slot.
     pub msg_slot: Bits<8>,
-    /// First byte of the packet in the buffer.
+    /// First byte of the packet in the buffer; MANAGED: in its message.
     pub start: Bits<32>,
-    /// First byte behind the message in the buffer.
+    /// First byte behind the message in the buffer; MANAGED: its length.
     pub end: Bits<32>,
+    /// The sender repeats what is refused for the time being.
+    pub sequenced: Bit,
+    /// The packet leaves its place to the mailbox.
+    pub managed: Bit,
     /// The header contradicts itself: the packet ends behind its message, or the message behind 4 GiB.
     pub outside: Bit,
     /// An opcode or mode that this version does not serve.
@@ -107,8 +111,10 @@ pub struct LookedUp {
     pub reason: Bits<5>,
     /// Mailbox.
     pub mailbox: Bits<12>,
-    /// Bytes that complete a buffer.
-    pub threshold: Bits<32>,
+    /// No NACK for any refusal.
+    pub silent: Bit,
+    /// No NACK when there is no buffer.
+    pub quiet: Bit,
 }
 
 /// A posted buffer, as far as placing into it needs.
@@ -140,8 +146,12 @@ pub struct QueueCommand {
     pub init: Bit,
     /// Mailbox.
     pub mailbox: Bits<12>,
-    /// Threshold of the mailbox.
+    /// New mailbox: its threshold; managed: less one.
     pub threshold: Bits<32>,
+    /// New mailbox: it counts operations.
+    pub ops: Bit,
+    /// New mailbox: it is managed.
+    pub managed: Bit,
     /// The buffer.
     pub buffer: BufferEntry,
     /// Host address of the record, without its four zero bits.

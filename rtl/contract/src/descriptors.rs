@@ -156,6 +156,13 @@ macro_rules! descriptors { ($m:ident) => { $m! {
         reason: 5 "why refused (reasons::Drop)",
         spare: 7 "zero",
     }
+    /// What a mailbox said to a packet, before its `PlacementDone`; from the RVMA engine to whoever answers its sender.
+    PlacementOutcome "placement_outcome" {
+        pkt: 10 "head cell",
+        silent: 1 "its mailbox wants no NACK for it",
+        epoch: 16 "ordinal of the buffer to which the mailbox bound messages",
+        credit: 16 "buffers, that one included, which took messages then",
+    }
     /// A completion record to write.
     Completion "completion" {
         version: 4 "contract version",

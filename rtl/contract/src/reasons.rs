@@ -36,6 +36,8 @@ reasons! {
     PAUSED 27 "paused" "the context had its quota of messages or packets, and lets its sources wait";
     MESSAGE_AGED 28 "message_aged" "the message made no progress for the time that MESSAGE_TIMEOUT names";
     CONTROL 29 "control" "a control packet, which the PSN filter served";
+    CLOSED 30 "closed" "the mailbox is being closed";
+    STALE_EPOCH 31 "stale_epoch" "the epoch is over, or the buffer was taken back";
 }
 /// Number of reasons.
 pub const DROP_COUNT: usize = DROP_REASONS.len();

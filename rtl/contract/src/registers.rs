@@ -189,8 +189,8 @@ block! { doorbell DOORBELL 5 0x10000 "Doorbell page of process 0; process p is a
     ADDR_LO 0x000 "rw" 1 "staging: mailbox address, low half";
     ADDR_HI 0x004 "rw" 1 "staging: mailbox address, high half";
     KEY 0x008 "rw" 1 "staging: mailbox key";
-    THRESHOLD 0x00C "rw" 1 "staging: completion threshold in bytes (or operations)";
-    MODE 0x010 "rw" 1 "staging: bit 0: count operations, bit 1: TAGGED, bit 2: managed, bit 3: NACK off";
+    THRESHOLD 0x00C "rw" 1 "staging: what completes a buffer: bytes, or operations; managed: it retires when fewer bytes than this are left";
+    MODE 0x010 "rw" 1 "staging: kind of mailbox (mailbox_mode)";
     BUFFER_LO 0x014 "rw" 1 "staging: host address of the buffer, low half";
     BUFFER_HI 0x018 "rw" 1 "staging: high half";
     SIZE 0x01C "rw" 1 "staging: bytes of the buffer";
@@ -285,6 +285,19 @@ pub mod rule_action {
     pub const FIELD: u32 = 2;
 }
 
+/// Bits of MODE.
+pub mod mailbox_mode {
+    /// The threshold counts operations: messages whose bytes have all arrived.
+    pub const OPS: u32 = 1 << 0;
+    /// TAGGED: packets name the epoch they are for.
+    pub const TAGGED: u32 = 1 << 1;
+    /// The receiver chooses the offset: messages lie behind each other. Excludes OPS and TAGGED.
+    pub const MANAGED: u32 = 1 << 2;
+    /// No NACK is sent for packets that are refused.
+    pub const NACK_OFF: u32 = 1 << 3;
+    /// No NACK is sent for packets that find no buffer.
+    pub const DROP: u32 = 1 << 4;
+}
 /// Commands of the doorbell page.
 pub mod doorbell_command {
     /// Opens a mailbox: ADDR, KEY, THRESHOLD, MODE → mailbox number.

@@ -134,6 +134,25 @@ pub mod nack {
     pub const HANDLER_FAILED: u8 = 22;
     /// Terminal: unknown version.
     pub const BAD_VERSION: u8 = 23;
+
+    /// The code for a reason of `reasons`; `None` if nobody is told.
+    pub const fn of(reason: usize) -> Option<u8> {
+        use crate::reasons as r;
+        match reason {
+            r::NO_POSTED_BUFFER => Some(NO_BUFFER),
+            r::NO_BUFFER | r::NO_MESSAGE_SLOT | r::QUOTA | r::PAUSED | r::HOST_ERROR => Some(BUSY),
+            r::PSN_WINDOW => Some(self::PSN_WINDOW),
+            r::NO_MAILBOX => Some(self::NO_MAILBOX),
+            r::CLOSED => Some(self::CLOSED),
+            r::BAD_KEY => Some(self::BAD_KEY),
+            r::OUT_OF_BOUNDS => Some(self::OUT_OF_BOUNDS),
+            r::STALE_EPOCH => Some(self::STALE_EPOCH),
+            r::NO_CONTEXT => Some(self::NO_CONTEXT),
+            r::HANDLER_FAIL => Some(HANDLER_FAILED),
+            r::UNSUPPORTED => Some(BAD_VERSION),
+            _ => None,
+        }
+    }
 }
 
 /// Entries of the node table (nid → MAC, IPv4 address, UDP port).

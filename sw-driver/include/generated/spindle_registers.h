@@ -155,8 +155,8 @@
 #define SPINDLE_DOORBELL_ADDR_LO         0x000u       /* rw: staging: mailbox address, low half */
 #define SPINDLE_DOORBELL_ADDR_HI         0x004u       /* rw: staging: mailbox address, high half */
 #define SPINDLE_DOORBELL_KEY             0x008u       /* rw: staging: mailbox key */
-#define SPINDLE_DOORBELL_THRESHOLD       0x00cu       /* rw: staging: completion threshold in bytes (or operations) */
-#define SPINDLE_DOORBELL_MODE            0x010u       /* rw: staging: bit 0: count operations, bit 1: TAGGED, bit 2: managed, bit 3: NACK off */
+#define SPINDLE_DOORBELL_THRESHOLD       0x00cu       /* rw: staging: what completes a buffer: bytes, or operations; managed: it retires when fewer bytes than this are left */
+#define SPINDLE_DOORBELL_MODE            0x010u       /* rw: staging: kind of mailbox (mailbox_mode) */
 #define SPINDLE_DOORBELL_BUFFER_LO       0x014u       /* rw: staging: host address of the buffer, low half */
 #define SPINDLE_DOORBELL_BUFFER_HI       0x018u       /* rw: staging: high half */
 #define SPINDLE_DOORBELL_SIZE            0x01cu       /* rw: staging: bytes of the buffer */
@@ -209,6 +209,8 @@
 #define SPINDLE_DROP_PAUSED              27           /* the context had its quota of messages or packets, and lets its sources wait */
 #define SPINDLE_DROP_MESSAGE_AGED        28           /* the message made no progress for the time that MESSAGE_TIMEOUT names */
 #define SPINDLE_DROP_CONTROL             29           /* a control packet, which the PSN filter served */
+#define SPINDLE_DROP_CLOSED              30           /* the mailbox is being closed */
+#define SPINDLE_DROP_STALE_EPOCH         31           /* the epoch is over, or the buffer was taken back */
 
 /* Completion record in host memory, little-endian. */
 #define SPINDLE_RECORD_LENGTH            0            /* offset of the length, u32 */

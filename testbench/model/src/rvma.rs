@@ -5,14 +5,14 @@
 //! records of different buffers does.
 
 use spindle_contract::reasons;
-use spindle_contract::registers::doorbell_error;
+use spindle_contract::registers::{doorbell_error, mailbox_mode};
 use spindle_contract::wire::{
     flag, opcode, status, RECORD_BUFFER, RECORD_BYTES, RECORD_EPOCH, RECORD_LENGTH, RECORD_STATUS,
 };
 use std::collections::{BTreeMap, HashMap, VecDeque};
 
 /// A posted buffer.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Buffer {
     /// Host address.
     pub base: u64,
@@ -22,8 +22,11 @@ pub struct Buffer {
     pub record: u64,
     /// Ordinal in its mailbox.
     pub epoch: u16,
-    /// Bytes of the messages bound to it.
+    /// Messages bound to it, and their bytes.
+    messages: u32,
     reserved: u64,
+    closed: bool,
+    complete: bool,
     /// Bytes that arrived, and those of them that the host took.
     arrived: u64,
     placed: u64,
@@ -34,6 +37,8 @@ pub struct Buffer {
 pub struct Mailbox {
     key: u32,
     threshold: u32,
+    /// `mailbox_mode`.
+    mode: u32,
     /// Index of the buffers that wait; the front one is the head.
     queue: VecDeque<usize>,
     posted: u16,
@@ -98,7 +103,36 @@ struct Binding {
     mailbox: (u16, u64),
     message: (u32, u16, u32),
     left: u32,
-    fate: Result<usize, usize>,
+    fate: Result<Place, usize>,
+}
+
+/// Where a message lies.
+#[derive(Clone, Copy, Debug)]
+struct Place {
+    buffer: usize,
+    /// First byte of the message, as far as the mailbox chose it.
+    offset: u64,
+    /// What [`end_of`] may be at most.
+    end: u64,
+}
+
+/// Managed: the mailbox decides where a message lies.
+fn is_managed(put: &Put) -> bool {
+    put.flags & flag::MANAGED != 0
+}
+
+/// First byte of the message, as far as the sender chose it.
+fn start_of(put: &Put) -> u64 {
+    if is_managed(put) {
+        0
+    } else {
+        put.buf_off.into()
+    }
+}
+
+/// First byte behind it.
+fn end_of(put: &Put) -> u64 {
+    start_of(put) + u64::from(put.msg_len)
 }
 
 /// All mailboxes of a NIC.
@@ -118,7 +152,9 @@ pub struct Rvma {
 impl Rvma {
     /// INIT_WINDOW; the error is a `doorbell_error`. The model's table is never full.
     pub fn init_window(&mut self, pid: u16, addr: u64, key: u32, threshold: u32, mode: u32) -> Result<(), u32> {
-        if mode & !8 != 0 {
+        let managed = mode & mailbox_mode::MANAGED != 0;
+        let known = mailbox_mode::OPS | mailbox_mode::MANAGED | mailbox_mode::NACK_OFF | mailbox_mode::DROP;
+        if mode & !known != 0 || managed && mode & mailbox_mode::OPS != 0 {
             return Err(doorbell_error::UNSUPPORTED);
         }
         if threshold == 0 {
@@ -127,7 +163,7 @@ impl Rvma {
         if self.mailboxes.contains_key(&(pid, addr)) {
             return Err(doorbell_error::EXISTS);
         }
-        self.mailboxes.insert((pid, addr), Mailbox { key, threshold, ..Default::default() });
+        self.mailboxes.insert((pid, addr), Mailbox { key, threshold, mode, ..Default::default() });
         Ok(())
     }
 
@@ -137,10 +173,10 @@ impl Rvma {
             return Err(doorbell_error::BAD_ARGUMENT);
         }
         let mailbox = self.mailboxes.get_mut(&(pid, addr)).ok_or(doorbell_error::NO_MAILBOX)?;
-        if mailbox.threshold > size {
+        if mailbox.threshold > size && mailbox.mode & mailbox_mode::OPS == 0 {
             return Err(doorbell_error::BAD_ARGUMENT);
         }
-        self.buffers.push(Buffer { base, size, record, epoch: mailbox.posted, reserved: 0, arrived: 0, placed: 0 });
+        self.buffers.push(Buffer { base, size, record, epoch: mailbox.posted, ..Default::default() });
         mailbox.posted = mailbox.posted.wrapping_add(1);
         mailbox.queue.push_back(self.buffers.len() - 1);
         Ok(())
@@ -149,17 +185,18 @@ impl Rvma {
     /// A packet. `Err` is the reason of its refusal.
     pub fn put(&mut self, put: &Put) -> Result<(), usize> {
         let length = put.payload.len() as u32;
-        if ![opcode::PUT, opcode::GET_RESP].contains(&put.opcode)
-            || put.flags & (flag::EPOCH_VALID | flag::MANAGED) != 0
-        {
+        if ![opcode::PUT, opcode::GET_RESP].contains(&put.opcode) || put.flags & flag::EPOCH_VALID != 0 {
             return Err(reasons::UNSUPPORTED);
         }
         let name = (put.pid, put.addr);
         let mailbox = self.mailboxes.get(&name).ok_or(reasons::NO_MAILBOX)?;
+        if is_managed(put) != (mailbox.mode & mailbox_mode::MANAGED != 0) {
+            return Err(reasons::UNSUPPORTED);
+        }
         if mailbox.key != put.key {
             return Err(reasons::BAD_KEY);
         }
-        let end = u64::from(put.buf_off) + u64::from(put.msg_len);
+        let end = end_of(put);
         let contradicts = end >> 32 != 0
             || u64::from(put.msg_off) + u64::from(length) > u64::from(put.msg_len)
             || (put.slot.is_none() && length != put.msg_len);
@@ -172,20 +209,17 @@ impl Rvma {
         let mut binding = match known {
             Some(binding) => binding,
             None if contradicts => return Err(reasons::OUT_OF_BOUNDS),
-            None => Binding {
-                mailbox: name,
-                message: put.message,
-                left: put.msg_len,
-                fate: self.bind(name, put.msg_len, end),
-            },
+            None => Binding { mailbox: name, message: put.message, left: put.msg_len, fate: self.bind(name, put) },
         };
+        // The sender repeats what finds no buffer, unless it is not sequenced: then the message is lost as a whole.
+        if binding.fate.err() == Some(reasons::NO_POSTED_BUFFER) && put.flags & flag::UNSEQ == 0 {
+            return Err(reasons::NO_POSTED_BUFFER);
+        }
         let fits = length <= binding.left;
         let fate = match binding.fate {
             Err(reason) => Err(reason),
-            Ok(buffer) if contradicts || !fits || end > u64::from(self.buffers[buffer].size) => {
-                return Err(reasons::OUT_OF_BOUNDS)
-            }
-            Ok(buffer) => Ok(buffer),
+            Ok(place) if contradicts || !fits || end > place.end => return Err(reasons::OUT_OF_BOUNDS),
+            Ok(place) => Ok(place),
         };
         if let (Some(slot), true) = (put.slot, fits) {
             binding.left -= length;
@@ -199,23 +233,36 @@ impl Rvma {
     }
 
     /// Binds a message to the head buffer of its mailbox.
-    fn bind(&mut self, name: (u16, u64), msg_len: u32, end: u64) -> Result<usize, usize> {
+    fn bind(&mut self, name: (u16, u64), put: &Put) -> Result<Place, usize> {
         let mailbox = self.mailboxes.get_mut(&name).expect("looked up before");
         let head = *mailbox.queue.front().ok_or(reasons::NO_POSTED_BUFFER)?;
         let buffer = &mut self.buffers[head];
-        if end > u64::from(buffer.size) {
+        let managed = mailbox.mode & mailbox_mode::MANAGED != 0;
+        let size = u64::from(buffer.size);
+        let room = if managed { size - buffer.reserved } else { size };
+        if end_of(put) > room {
             return Err(reasons::OUT_OF_BOUNDS);
         }
-        buffer.reserved += u64::from(msg_len);
-        if buffer.reserved >= u64::from(mailbox.threshold) {
+        let offset = if managed { buffer.reserved } else { 0 };
+        buffer.messages += 1;
+        buffer.reserved += u64::from(put.msg_len);
+        let threshold = u64::from(mailbox.threshold);
+        buffer.closed = if managed {
+            size - buffer.reserved < threshold
+        } else if mailbox.mode & mailbox_mode::OPS != 0 {
+            u64::from(buffer.messages) >= threshold
+        } else {
+            buffer.reserved >= threshold
+        };
+        if buffer.closed {
             mailbox.queue.pop_front();
         }
-        Ok(head)
+        Ok(Place { buffer: head, offset, end: if managed { put.msg_len.into() } else { size } })
     }
 
-    fn place(&mut self, index: usize, put: &Put) -> Result<(), usize> {
-        let buffer = &mut self.buffers[index];
-        let start = buffer.base.wrapping_add(u64::from(put.buf_off) + u64::from(put.msg_off));
+    fn place(&mut self, place: Place, put: &Put) -> Result<(), usize> {
+        let buffer = &mut self.buffers[place.buffer];
+        let start = buffer.base.wrapping_add(place.offset + start_of(put) + u64::from(put.msg_off));
         let length = put.payload.len() as u64;
         // A transfer fails as a whole when the host refuses one of its bursts, but the others are written.
         let blocks = (0..length).map(|i| start.wrapping_add(i) & !255);
@@ -239,8 +286,8 @@ impl Rvma {
         if bad.is_empty() {
             buffer.placed += length;
         }
-        let closed = !self.mailboxes.values().any(|m| m.queue.contains(&index));
-        if length > 0 && closed && buffer.arrived == buffer.reserved {
+        if buffer.closed && !buffer.complete && buffer.arrived == buffer.reserved {
+            buffer.complete = true;
             let whole = buffer.placed == buffer.arrived;
             self.records.push(Record {
                 address: buffer.record,

@@ -77,6 +77,8 @@ pub struct Done {
     pub placed: bool,
     pub reason: usize,
     pub cycle: u64,
+    /// What its mailbox said: no NACK, ordinal of the buffer, buffers that take messages.
+    pub outcome: (bool, u16, u16),
 }
 
 struct Ports {
@@ -93,6 +95,8 @@ struct Ports {
     done: Port,
     done_valid: Port,
     done_ready: Port,
+    outcome: Port,
+    outcome_valid: Port,
     dma: Port,
     dma_valid: Port,
     dma_ready: Port,
@@ -131,6 +135,7 @@ pub struct Bench {
     frames: HashMap<u64, Vec<u8>>,
     free_pkts: VecDeque<u64>,
     pkt_of: HashMap<u16, u64>,
+    outcomes: HashMap<u64, (bool, u16, u16)>,
     reads: VecDeque<(u64, Vec<[u8; 64]>)>,
     beat_offered: bool,
     commands: VecDeque<Vec<u8>>,
@@ -161,6 +166,8 @@ impl Bench {
             done: port("placement_done_feedback"),
             done_valid: port("placement_done_valid"),
             done_ready: port("placement_done_ready"),
+            outcome: port("outcome_feedback"),
+            outcome_valid: port("outcome_valid"),
             dma: port("dma"),
             dma_valid: port("dma_valid"),
             dma_ready: port("dma_ready"),
@@ -194,6 +201,7 @@ impl Bench {
             frames: HashMap::new(),
             free_pkts: (0..1024).collect(),
             pkt_of: HashMap::new(),
+            outcomes: HashMap::new(),
             reads: VecDeque::new(),
             beat_offered: false,
             commands: VecDeque::new(),
@@ -343,6 +351,12 @@ impl Bench {
                 self.reads.pop_front();
             }
         }
+        if model.is_set(ports.outcome_valid) {
+            let bytes = model.get_bytes(ports.outcome);
+            let get = |name| field("placement_outcome", bytes, name);
+            let outcome = (get("silent") == 1, get("epoch") as u16, get("credit") as u16);
+            assert!(self.outcomes.insert(get("pkt"), outcome).is_none(), "a packet has two outcomes");
+        }
         if model.is_set(ports.done_valid) && model.is_set(ports.done_ready) {
             let bytes = model.get_bytes(ports.done);
             let get = |name| field("placement_done", bytes, name);
@@ -351,6 +365,7 @@ impl Bench {
                 placed: get("placed") == 1,
                 reason: get("reason") as usize,
                 cycle: now,
+                outcome: self.outcomes.remove(&get("pkt")).expect("the outcome comes before the end"),
             };
             let pkt = self
                 .pkt_of

@@ -7,7 +7,7 @@ use rand::Rng;
 use spindle_contract::params::Config;
 use spindle_contract::reasons::{HOST_ERROR, NO_POSTED_BUFFER, OUT_OF_BOUNDS};
 use spindle_contract::registers::rvma;
-use spindle_contract::wire::{opcode, status};
+use spindle_contract::wire::{flag, opcode, status};
 use spindle_harness::run_with_wave_on_failure;
 use spindle_model::rvma::Put;
 use spindle_sim::host_memory::Timing;
@@ -256,7 +256,8 @@ fn contradictions_are_refused() {
         let mut twin = Twin::new(Bench::new(context, &Config::SIM, (1, 5)));
         twin.bench.host.keep_log = true;
         twin.open(0, 1, 2, 1000);
-        let early = message(&mut rng, 0, 1, 2, 1, 200, 0, 100, 1);
+        let mut early = message(&mut rng, 0, 1, 2, 1, 200, 0, 100, 1);
+        early.iter_mut().for_each(|p| p.flags = flag::UNSEQ);
         twin.put(&early[0], 90);
         twin.bench.drain();
         twin.post(0, 1, 0x10_0000, 1000, 0x5000);

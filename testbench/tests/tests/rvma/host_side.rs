@@ -103,8 +103,13 @@ impl Twin {
 
     /// Opens a mailbox on both sides.
     pub fn open(&mut self, pid: u16, addr: u64, key: u32, threshold: u32) {
-        let number = self.bench.init_window(pid, addr, key, threshold, 0).expect("the table has room");
-        self.model.init_window(pid, addr, key, threshold, 0).unwrap();
+        self.open_mode(pid, addr, key, threshold, 0);
+    }
+
+    /// Opens a mailbox of that mode.
+    pub fn open_mode(&mut self, pid: u16, addr: u64, key: u32, threshold: u32, mode: u32) {
+        let number = self.bench.init_window(pid, addr, key, threshold, mode).expect("the table has room");
+        self.model.init_window(pid, addr, key, threshold, mode).unwrap();
         self.numbers.insert((pid, addr), number);
     }
 

@@ -10,6 +10,7 @@ mod doorbell;
 mod events;
 mod figures;
 mod host_side;
+mod modes;
 mod reads;
 mod shapes;
 mod traffic;

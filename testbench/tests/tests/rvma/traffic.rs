@@ -7,6 +7,7 @@ use rand::Rng;
 use rand_chacha::ChaCha8Rng;
 use spindle_contract::params::Config;
 use spindle_contract::reasons::{BAD_KEY, DROP_REASONS, NO_MAILBOX, NO_POSTED_BUFFER, OUT_OF_BOUNDS, UNSUPPORTED};
+use spindle_contract::registers::mailbox_mode::{MANAGED, NACK_OFF, OPS};
 use spindle_contract::wire::{flag, opcode};
 use spindle_harness::{run_with_wave_on_failure, WaveContext};
 use spindle_model::rvma::Put;
@@ -63,15 +64,19 @@ fn storm(context: &WaveContext, pace: Pace, timing: Timing, rounds: usize, poste
     if posted {
         twin.bench.csr(true, spindle_contract::registers::rvma::BASE, 1);
     }
-    let boxes: Vec<(u16, u64, u32, u32)> = (0..6u64)
-        .map(|i| ((i % 4) as u16, 0x7000_0000_0000 + (i / 4) * 0x100, rng.random(), rng.random_range(1..2000)))
+    let boxes: Vec<(u16, u64, u32, u32, u32)> = (0..8u64)
+        .map(|i| {
+            let mode = [0, 0, OPS, MANAGED, 0, 0, OPS | NACK_OFF, MANAGED][i as usize];
+            let threshold = rng.random_range(1..if mode & OPS == 0 { 2000 } else { 5 });
+            ((i % 4) as u16, 0x7000_0000_0000 + (i / 4) * 0x100, rng.random(), threshold, mode)
+        })
         .collect();
-    for (pid, addr, key, threshold) in &boxes {
-        twin.open(*pid, *addr, *key, *threshold);
+    for (pid, addr, key, threshold, mode) in &boxes {
+        twin.open_mode(*pid, *addr, *key, *threshold, *mode);
     }
     let (mut next_base, mut next_record, mut id) = (0x1_0000_0000u64 - 20_000, 0x9_0000_0000u64, 0u32);
     for _ in 0..rounds {
-        for (pid, addr, _, threshold) in &boxes {
+        for (pid, addr, _, threshold, _) in &boxes {
             for _ in 0..rng.random_range(0..6) {
                 let size = threshold + rng.random_range(0..6000);
                 let base = next_base + rng.random_range(0..200);
@@ -82,7 +87,7 @@ fn storm(context: &WaveContext, pace: Pace, timing: Timing, rounds: usize, poste
         }
         let mut packets = vec![];
         for slot in 0..40u8 {
-            let (pid, addr, key, _) = boxes[rng.random_range(0..boxes.len())];
+            let (pid, addr, key, _, mode) = boxes[rng.random_range(0..boxes.len())];
             id += 1;
             let length = match rng.random_range(0..10) {
                 0 => 0,
@@ -94,12 +99,17 @@ fn storm(context: &WaveContext, pace: Pace, timing: Timing, rounds: usize, poste
             let buf_off = rng.random_range(0..if far { 8000 } else { 400 });
             let segment = if rng.random() { 1408 } else { rng.random_range(1..600).max(length / 20 + 1) };
             let mut parts = message(&mut rng, pid, addr, key, id, length, buf_off, segment, slot);
+            let mut flags = if mode & MANAGED == 0 { 0 } else { flag::MANAGED };
+            if rng.random() {
+                flags |= flag::UNSEQ;
+            }
+            parts.iter_mut().for_each(|p| p.flags = flags);
             // Now and then something that must be refused.
             match rng.random_range(0..60) {
                 0 => parts.iter_mut().for_each(|p| p.key ^= 1),
                 1 => parts[0].key ^= 0x8000_0000,
                 2 => parts.iter_mut().for_each(|p| p.addr ^= 1),
-                3 => parts.iter_mut().for_each(|p| p.flags = flag::MANAGED),
+                3 => parts.iter_mut().for_each(|p| p.flags ^= flag::MANAGED),
                 4 => parts.iter_mut().for_each(|p| p.opcode = opcode::GET),
                 5 => parts.iter_mut().for_each(|p| p.pid += 0x100),
                 6 => parts.iter_mut().for_each(|p| p.buf_off = u32::MAX - 10),

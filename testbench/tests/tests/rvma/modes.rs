@@ -1,0 +1,165 @@
+//! The kinds of mailboxes, one rule at a time: what completes a buffer, where messages lie, what is said to refused packets.
+
+use crate::rvma::bench::Bench;
+use crate::rvma::host_side::Twin;
+use crate::rvma::traffic::message;
+use spindle_contract::params::Config;
+use spindle_contract::reasons::{NO_POSTED_BUFFER, OUT_OF_BOUNDS};
+use spindle_contract::registers::{doorbell_error, mailbox_mode};
+use spindle_contract::wire::flag;
+use spindle_harness::{run_with_wave_on_failure, WaveContext};
+use spindle_model::rvma::Put;
+
+const ADDR: u64 = 0x77;
+const KEY: u32 = 5;
+
+fn twin(context: &WaveContext, threshold: u32, mode: u32) -> Twin {
+    let mut twin = Twin::new(Bench::new(context, &Config::SIM, (1, 30)));
+    twin.bench.host.keep_log = true;
+    twin.open_mode(1, ADDR, KEY, threshold, mode);
+    twin
+}
+
+/// A message of `length` bytes in packets of `segment`, with these flags.
+fn parts(context: &WaveContext, id: u32, length: u32, buf_off: u32, segment: u32, flags: u16) -> Vec<Put> {
+    let mut parts = message(&mut context.rng(), 1, ADDR, KEY, id, length, buf_off, segment, id as u8);
+    parts.iter_mut().for_each(|p| p.flags = flags);
+    parts
+}
+
+/// Three operations complete a buffer: an empty one, one of one packet and one of four, whose last packet comes last of all.
+#[test]
+fn operations_complete_a_buffer() {
+    run_with_wave_on_failure("rvma_ops", |context| {
+        let mut twin = twin(context, 3, mailbox_mode::OPS);
+        twin.post(1, ADDR, 0x1_0000, 700, 0x5000);
+        twin.post(1, ADDR, 0x2_0000, 700, 0x5010);
+        let long = parts(context, 1, 600, 0, 150, 0);
+        for put in &long[..3] {
+            twin.put(put, 90);
+        }
+        for put in parts(context, 2, 0, 0, 64, 0).iter().chain(&parts(context, 3, 80, 600, 80, 0)) {
+            twin.put(put, 90);
+        }
+        // The fourth operation belongs to the next buffer, though the first still waits for its bytes.
+        twin.put(&parts(context, 4, 33, 0, 64, 0)[0], 90);
+        twin.bench.drain();
+        assert_eq!(twin.bench.host.memory.bytes(0x5000, 16), [0; 16], "an operation is not complete");
+        twin.put(&long[3], 90);
+        twin.bench.drain();
+        assert_eq!(twin.model.records.iter().map(|r| (r.address, r.length)).collect::<Vec<_>>(), [(0x5000, 680)]);
+        // Two empty operations end the second: a buffer may complete without a byte arriving then.
+        for id in [5, 6] {
+            twin.put(&parts(context, id, 0, 0, 64, 0)[0], 90);
+        }
+        twin.bench.drain();
+        assert_eq!(twin.model.records.len(), 2);
+        twin.finish();
+    });
+}
+
+/// Managed: messages lie behind each other in the order in which their first packets come, whatever offset they name, and the
+/// buffer retires as soon as fewer bytes are left than the mailbox wants.
+#[test]
+fn a_managed_mailbox_packs_messages() {
+    run_with_wave_on_failure("rvma_managed", |context| {
+        let mut twin = twin(context, 100, mailbox_mode::MANAGED);
+        assert_eq!(
+            twin.bench.post_buffer(1, twin.numbers[&(1, ADDR)], 0x1_0000, 99, 0x5000),
+            Err(doorbell_error::BAD_ARGUMENT),
+            "a buffer without the room that must be left"
+        );
+        for i in 0..3 {
+            twin.post(1, ADDR, 0x1_0003 + 0x1000 * i, 1000, 0x5000 + 16 * i);
+        }
+        let first = parts(context, 1, 500, 77, 128, flag::MANAGED);
+        let second = parts(context, 2, 400, 4000, 128, flag::MANAGED);
+        // Interleaved and backwards; 100 bytes are left, which is enough.
+        for (a, b) in first.iter().rev().zip(second.iter().rev()) {
+            twin.put(a, 90);
+            twin.put(b, 94);
+        }
+        // Too long for what is left: refused, not cut, and not put into the next buffer either.
+        let long = twin.put(&parts(context, 3, 101, 0, 200, flag::MANAGED)[0], 90);
+        assert_eq!(twin.expected[&long], Err(OUT_OF_BOUNDS));
+        twin.bench.drain();
+        assert!(twin.model.records.is_empty());
+        // One byte: 99 are left, and the buffer is complete.
+        twin.put(&parts(context, 4, 1, 0, 200, flag::MANAGED)[0], 90);
+        twin.bench.drain();
+        assert_eq!(twin.model.records.iter().map(|r| (r.length, r.epoch)).collect::<Vec<_>>(), [(901, 0)]);
+        // A whole buffer at once, then exactly down to the limit.
+        for put in parts(context, 5, 1000, 0, 250, flag::MANAGED) {
+            twin.put(&put, 90);
+        }
+        for put in parts(context, 6, 901, 0, 300, flag::MANAGED) {
+            twin.put(&put, 90);
+        }
+        twin.bench.drain();
+        assert_eq!(twin.model.records.len(), 3);
+        // A later packet cannot stretch its message over its neighbour.
+        twin.post(1, ADDR, 0x9_0000, 1000, 0x6000);
+        let mut liar = parts(context, 7, 300, 0, 100, flag::MANAGED);
+        liar[1].msg_len = 700;
+        liar[1].msg_off = 400;
+        for put in &liar {
+            twin.put(put, 90);
+        }
+        twin.finish();
+    });
+}
+
+/// A sequenced message that found no buffer is taken when it is repeated; one that is not sequenced is lost as a whole.
+#[test]
+fn what_finds_no_buffer_may_come_again() {
+    run_with_wave_on_failure("rvma_no_buffer", |context| {
+        let mut twin = twin(context, 300, 0);
+        let kept = parts(context, 1, 300, 0, 100, 0);
+        let lost = parts(context, 2, 300, 0, 100, flag::UNSEQ);
+        for put in [&kept[0], &lost[0]] {
+            let frame = twin.put(put, 90);
+            assert_eq!(twin.expected[&frame], Err(NO_POSTED_BUFFER));
+        }
+        twin.bench.drain();
+        twin.post(1, ADDR, 0x1_0000, 300, 0x5000);
+        let frame = twin.put(&lost[1], 90);
+        assert_eq!(twin.expected[&frame], Err(NO_POSTED_BUFFER));
+        for put in [&kept[2], &kept[1], &kept[0]] {
+            twin.put(put, 90);
+        }
+        twin.bench.drain();
+        assert_eq!(twin.model.records.len(), 1);
+        twin.finish();
+    });
+}
+
+/// Each packet is told the ordinal of the buffer and how many take messages; a mailbox may want no NACK at all, or none when
+/// it has no buffer.
+#[test]
+fn outcomes() {
+    run_with_wave_on_failure("rvma_outcomes", |context| {
+        for (mode, quiet, mute) in
+            [(0, false, false), (mailbox_mode::DROP, true, false), (mailbox_mode::NACK_OFF, true, true)]
+        {
+            let mut twin = twin(context, 100, mode);
+            let said = |twin: &mut Twin, put: &Put| {
+                let frame = twin.put(put, 90);
+                twin.bench.drain();
+                twin.bench.done.iter().find(|d| d.frame == frame).expect("it ended").outcome
+            };
+            let whole = |id| parts(context, id, 100, 0, 100, 0).remove(0);
+            assert_eq!(said(&mut twin, &whole(0)), (quiet, 0, 0), "mode {mode}");
+            for i in 0..3 {
+                twin.post(1, ADDR, 0x1_0000 + 0x1000 * i, 100, 0x5000 + 16 * i);
+            }
+            assert_eq!(said(&mut twin, &whole(1)), (mute, 0, 3));
+            let mut outside = whole(2);
+            outside.buf_off = 1;
+            assert_eq!(said(&mut twin, &outside), (mute, 1, 2));
+            assert_eq!(said(&mut twin, &whole(3)), (mute, 1, 2));
+            assert_eq!(said(&mut twin, &whole(4)), (mute, 2, 1));
+            assert_eq!(said(&mut twin, &whole(5)), (quiet, 3, 0));
+            twin.finish();
+        }
+    });
+}

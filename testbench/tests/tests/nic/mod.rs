@@ -9,5 +9,7 @@ mod events;
 mod faults;
 mod mailboxes;
 mod overload;
+mod random_messages;
 mod repetition;
+mod scripted;
 mod sequence_numbers;

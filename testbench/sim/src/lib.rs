@@ -3,6 +3,7 @@
 //! [`SimDevice`] takes the text of an emitted NIC (this crate knows no RTL crate) and moves it on cycle by cycle: frames go in and come out with
 //! their cycles, registers are read and written through the AXI4-Lite port, host memory answers the AXI4 master with random latency,
 //! and the trace ports say which frame passed which stage when. [`capture`] reads and writes pcap files.
+//! [`Network`] joins several NICs by a wire that may lose, double and reorder frames.
 
 mod backend;
 pub mod capture;
@@ -10,6 +11,7 @@ mod device;
 pub mod hart;
 pub mod host_memory;
 mod host_reads;
+mod network;
 pub mod retirement;
 pub mod sdk;
 pub mod trace;
@@ -18,4 +20,5 @@ pub use backend::SimHandle;
 pub use device::{Options, SentFrame, SimDevice, WireFrame};
 pub use hart::{MemoryAccess, Retired};
 pub use host_reads::ReadBurst;
+pub use network::{address, Network, NetworkNode, Routing, WireCounts, WireOptions};
 pub use trace::{Event, Lane, TraceLog};

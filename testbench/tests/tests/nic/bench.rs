@@ -8,7 +8,7 @@ use spindle::{ContextId, ContextOptions, Device, Image, Rule};
 use spindle_contract::params::Config;
 use spindle_contract::reasons::{DROP_COUNT, DROP_REASONS, T_EGRESS_FIRST, T_FIRST_BEAT};
 use spindle_harness::Source;
-use spindle_sim::{Event, Options, SentFrame, SimDevice, SimHandle, WireFrame};
+use spindle_sim::{Event, Network, Options, SentFrame, SimDevice, SimHandle, WireFrame, WireOptions};
 use spindle_verilog::Design;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -100,6 +100,17 @@ fn image(source: &Path) -> Image {
     Image::parse(&elf).unwrap()
 }
 
+/// An example handler, compiled.
+pub fn example(name: &str) -> Image {
+    image(&sdk().join(format!("examples/{name}.c")))
+}
+
+/// NICs after reset, joined by a wire.
+pub fn network(nodes: usize, wire: WireOptions) -> Network {
+    let card = |seed| SimDevice::new(source(), &CONFIG, Options { seed, ..Options::default() }).unwrap();
+    Network::new((0..nodes as u64).map(card).collect(), wire)
+}
+
 /// A handler that is installed.
 pub struct Installed {
     pub context: ContextId,
@@ -136,7 +147,7 @@ impl Nic {
 
     /// Installs an example handler without activating it.
     pub fn install(&mut self, name: &str, options: ContextOptions) -> Installed {
-        self.install_image(image(&sdk().join(format!("examples/{name}.c"))), options)
+        self.install_image(example(name), options)
     }
 
     /// Installs a handler of this C source without activating it.

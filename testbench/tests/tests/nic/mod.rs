@@ -8,6 +8,7 @@ mod delivery;
 mod events;
 mod faults;
 mod mailboxes;
+mod network;
 mod overload;
 mod random_messages;
 mod repetition;

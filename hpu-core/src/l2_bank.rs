@@ -167,25 +167,32 @@ impl Logic for L2Bank {
         self.arbiter.lock.next = false;
         let grant = if shut { bits::<REQUESTERS>(0) } else { self.arbiter.grant.val() };
         self.granted.d.next = grant;
-        let mut chosen: L2Request = self.chosen.q.val();
         for i in 0..self._requesters {
             self.grant[i].next = grant.get_bit(i);
-            if grant.get_bit(i) {
-                chosen = self.asked[i].val();
-            }
         }
-        self.chosen.d.next = chosen;
+        if request.any() & !shut {
+            let mut chosen: L2Request = self.chosen.q.val();
+            for i in 0..self._requesters {
+                if grant.get_bit(i) {
+                    chosen = self.asked[i].val();
+                }
+            }
+            self.chosen.d.next = chosen;
+        }
 
         // Cycle 1: reservations, and the plain write.
         let row = held.address.get_bits::<16>(4);
         // An LR or SC ends the reservation of its hart wherever it is; only one that is here reserves here.
-        let mut here: Bits<HARTS> = bits::<HARTS>(0);
-        for i in 0..REQUESTERS - 1 {
-            for k in 0..HARTS / (REQUESTERS - 1) {
-                here = here.replace_bit(HARTS / (REQUESTERS - 1) * i + k, self.granted.q.val().get_bit(i));
+        let mut own: Bits<HARTS> = bits::<HARTS>(0);
+        if busy & (reserves | conditional) {
+            let mut here: Bits<HARTS> = bits::<HARTS>(0);
+            for i in 0..REQUESTERS - 1 {
+                for k in 0..HARTS / (REQUESTERS - 1) {
+                    here = here.replace_bit(HARTS / (REQUESTERS - 1) * i + k, self.granted.q.val().get_bit(i));
+                }
             }
+            own = self.reserving.val() & here;
         }
-        let own = self.reserving.val() & here;
         let same = self.place.q.val() == row;
         let succeeds = conditional & same & (self.holders.q.val() & own).any();
         let others = self.holders.q.val() & !self.reserving.val();

@@ -8,7 +8,7 @@
 //! | term tables | out `row`, `row_address`, `row_write` (a bit for each word) |
 //!
 //! Takes [`TermCompiler::CYCLES`] cycles: for each word and each nibble, one cycle for each of the word's terms, whose bits
-//! are shifted into the row; then the row is written, beside the next one's making. What is staged stays staged.
+//! are shifted into the row's lanes; then the row is written, beside the next one's making. What is staged stays staged.
 
 use super::term_tables::UPPER;
 use super::types::{MatchSource, MatchTerm, TermRow, LOW_ROW, ROW};
@@ -150,15 +150,21 @@ impl Logic for TermCompiler {
             let masked = nibble & term.mask.get_bits::<4>(0);
             let low = term.low.get_bits::<4>(0);
             let high = term.high.get_bits::<4>(0);
-            let lowest = (masked <= high, masked >= low).cat::<2>();
-            self.lanes.d.next.lowest = (lowest, self.lanes.q.val().lowest.get_bits::<8>(2)).cat::<LOW_ROW>();
+            let lowest = self.lanes.q.val().lowest;
+            self.lanes.d.next.lowest =
+                (masked <= high, lowest.get_bits::<4>(6), masked >= low, lowest.get_bits::<4>(1)).cat::<LOW_ROW>();
+            let lanes = self.lanes.q.val().upper;
             let mut upper: Bits<140> = bits::<140>(0);
             for n in 0..UPPER {
                 let masked = nibble & term.mask.get_bits::<4>(4 * n + 4);
                 let low = term.low.get_bits::<4>(4 * n + 4);
                 let high = term.high.get_bits::<4>(4 * n + 4);
-                let lane = self.lanes.q.val().upper.get_bits::<16>(ROW * n + 4);
-                upper.set_bits::<ROW>(ROW * n, (relation(masked, low, high), lane).cat::<ROW>());
+                let relation = relation(masked, low, high);
+                for k in 0..4 {
+                    let lane =
+                        (relation.get_bit(k), lanes.get_bits::<4>(ROW * n + WORD_TERMS * k + 1)).cat::<WORD_TERMS>();
+                    upper.set_bits::<WORD_TERMS>(ROW * n + WORD_TERMS * k, lane);
+                }
             }
             self.lanes.d.next.upper = upper;
         }

@@ -56,17 +56,16 @@ impl Logic for TermTables {
             self.upper[n].write_data.next = self.row.val().upper.get_bits::<ROW>(ROW * n);
             self.upper[n].read_address.next = (self.bank.val(), word.get_bits::<4>(4 * n + 4)).cat::<5>();
         }
-        let mut holds: Bits<WORD_TERMS> = bits::<WORD_TERMS>(0);
-        for k in 0..WORD_TERMS {
-            let mut not_below: Bit = self.lowest.read_data.val().get_bit(2 * k);
-            let mut not_above: Bit = self.lowest.read_data.val().get_bit(2 * k + 1);
-            for n in 0..UPPER {
-                let nibble = self.upper[n].read_data.val().get_bits::<4>(4 * k);
-                not_below = nibble.get_bit(0) | (nibble.get_bit(1) & not_below);
-                not_above = nibble.get_bit(2) | (nibble.get_bit(3) & not_above);
-            }
-            holds = holds.replace_bit(k, not_below & not_above);
+        // A lane is a vector over the terms.
+        let lowest = self.lowest.read_data.val();
+        let mut not_below: Bits<WORD_TERMS> = lowest.get_bits::<WORD_TERMS>(0);
+        let mut not_above: Bits<WORD_TERMS> = lowest.get_bits::<WORD_TERMS>(WORD_TERMS);
+        for n in 0..UPPER {
+            let row = self.upper[n].read_data.val();
+            not_below = row.get_bits::<WORD_TERMS>(0) | (row.get_bits::<WORD_TERMS>(WORD_TERMS) & not_below);
+            not_above =
+                row.get_bits::<WORD_TERMS>(2 * WORD_TERMS) | (row.get_bits::<WORD_TERMS>(3 * WORD_TERMS) & not_above);
         }
-        self.holds.next = holds;
+        self.holds.next = not_below & not_above;
     }
 }

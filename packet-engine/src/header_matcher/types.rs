@@ -40,9 +40,9 @@ pub struct MatchTerm {
 /// A row of the term tables of a word.
 #[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
 pub struct TermRow {
-    /// Of the lowest nibble: two bits a term.
+    /// Of the lowest nibble, with a bit for each term: not below the lower bound, not above the upper.
     pub lowest: Bits<10>,
-    /// Of the seven others: four bits a term each.
+    /// Of each of the seven others, with a bit for each term: above the lower bound, equal to it, below the upper, equal to it.
     pub upper: Bits<140>,
 }
 

@@ -282,6 +282,8 @@ impl Logic for ByteAligner {
         let upto = if step.last & step.end.any() { lanes_below(step.end) } else { Bits::<64>::mask() };
         if go {
             self.turned_valid.d.next = self.control.step_valid.val();
+        }
+        if self.control.step_valid.val() {
             self.turned.d.next = HalfTurned {
                 data: turn_fours(
                     turn_sixteens(self.source_data.val(), step.shift.get_bits::<2>(4)),
@@ -297,18 +299,22 @@ impl Logic for ByteAligner {
 
         // Second half, and the lanes of the step before.
         let turned = self.turned.q.val();
-        let newer = turn_ones(turned.data, turned.rest);
-        let mut data: Bits<512> = bits::<512>(0);
-        for lane in 0..64 {
-            let source = if turned.older.get_bit(lane) {
-                self.older.q.val().get_bits::<8>(8 * lane)
-            } else {
-                newer.get_bits::<8>(8 * lane)
-            };
-            data = data | (bit_cast::<512, 8>(source) << (8 * lane as u64));
-        }
-        if go & self.turned_valid.q.val() {
-            self.older.d.next = newer;
+        let mut data: Bits<512> = self.older.q.val();
+        if self.turned_valid.q.val() {
+            let newer = turn_ones(turned.data, turned.rest);
+            let mut mixed: Bits<512> = bits::<512>(0);
+            for lane in 0..64 {
+                let source = if turned.older.get_bit(lane) {
+                    self.older.q.val().get_bits::<8>(8 * lane)
+                } else {
+                    newer.get_bits::<8>(8 * lane)
+                };
+                mixed.set_bits::<8>(8 * lane, source);
+            }
+            data = mixed;
+            if go {
+                self.older.d.next = newer;
+            }
         }
         self.output.write.next = AlignedBeat { data: data, strobe: turned.strobe, last: turned.last };
         self.output.write_valid.next = self.turned_valid.q.val() & turned.emit;

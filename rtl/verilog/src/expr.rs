@@ -49,6 +49,8 @@ pub(crate) enum Reduce {
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Kind {
     Const(BigUint),
+    /// Any value at all.
+    Unknown,
     /// A named state, printed as a `localparam`.
     State(Rc<str>, BigUint),
     /// Bits `lo ..` of a signal.
@@ -374,7 +376,7 @@ impl Expr {
     /// Calls `f(signal, lo, width)` for every read.
     pub fn reads(&self, f: &mut dyn FnMut(SigId, usize, usize)) {
         match &self.kind {
-            Kind::Const(_) | Kind::State(..) => {}
+            Kind::Const(_) | Kind::State(..) | Kind::Unknown => {}
             Kind::Sig(id, lo) => f(*id, *lo, self.width),
             Kind::Pick(id, index) => {
                 f(*id, 0, usize::MAX);
@@ -398,7 +400,7 @@ impl Expr {
     pub fn states(&self, f: &mut dyn FnMut(&str, usize, &BigUint)) {
         match &self.kind {
             Kind::State(name, value) => f(name, self.width, value),
-            Kind::Const(_) | Kind::Sig(..) => {}
+            Kind::Const(_) | Kind::Sig(..) | Kind::Unknown => {}
             Kind::Pick(_, x)
             | Kind::Not(x)
             | Kind::Reduce(_, x)

@@ -22,6 +22,7 @@ mod packed;
 mod print;
 mod register;
 mod registers_macros;
+mod rest;
 mod stmt;
 mod stock;
 mod ty;

@@ -9,6 +9,7 @@ use crate::expr::{Expr, Kind, SigId};
 use crate::hierarchy::Node;
 use crate::names::flatten;
 use crate::print::{number, range, Printer};
+use crate::rest;
 use crate::stmt::{only, Stmt};
 use num_bigint::BigUint;
 use rust_hdl_core::prelude::AtomKind;
@@ -16,7 +17,8 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::fmt::Write;
 
 /// One piece of the module, in the order of the text.
-enum Piece {
+#[derive(Clone)]
+pub(crate) enum Piece {
     /// `wire x = ..` or `assign x = ..`
     Value(SigId, Expr),
     /// `always_comb`
@@ -49,6 +51,7 @@ pub(crate) fn write(body: &Body, child: &dyn Fn(usize) -> String, line: u32) -> 
     let mut arranged = Arranged { body, items, pieces: vec![], flops: vec![], direct: HashMap::new(), read: vec![] };
     arranged.arrange(line)?;
     arranged.drop_unread();
+    arranged.rest();
     Ok(arranged.print(child))
 }
 
@@ -314,6 +317,14 @@ impl Arranged<'_> {
         }
     }
 
+    /// Lets values rest that nobody wants.
+    fn rest(&mut self) {
+        let pieces = std::mem::take(&mut self.pieces);
+        let controls = self.flops.iter().flat_map(|f| f.reset.iter().chain([&f.clock]));
+        let stmts = self.flops.iter().flat_map(|f| &f.stmts);
+        self.pieces = rest::rested(pieces, &self.body.sigs, stmts, controls.chain(self.direct.values()));
+    }
+
     fn print(&self, child: &dyn Fn(usize) -> String) -> String {
         let body = self.body;
         let printer = Printer { sigs: &body.sigs };
@@ -352,7 +363,7 @@ impl Arranged<'_> {
                 }
                 Piece::Block(sig, stmts) => {
                     let info = &body.sigs[*sig];
-                    if info.role == Role::Var {
+                    if matches!(info.role, Role::Let | Role::Var) {
                         let _ = writeln!(out, "  logic {}{};", range(info.width()), info.name);
                     }
                     let _ = writeln!(out, "  always_comb begin");

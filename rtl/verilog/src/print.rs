@@ -66,6 +66,7 @@ impl Printer<'_> {
     pub fn expr(&self, e: &Expr) -> String {
         match &e.kind {
             Kind::Const(value) => number(e.width, value),
+            Kind::Unknown => "'x".to_string(),
             Kind::State(name, _) => name.to_string(),
             Kind::Sig(id, lo) => self.part(*id, *lo, e.width),
             Kind::Pick(id, index) => format!("{}[{}]", self.sigs[*id].name, self.expr(index)),

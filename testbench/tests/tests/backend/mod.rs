@@ -7,6 +7,7 @@ mod common;
 mod control;
 mod hierarchy;
 mod refused;
+mod rest;
 mod slices;
 mod stock;
 mod structs;

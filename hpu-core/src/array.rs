@@ -8,7 +8,7 @@
 //!             |            |  \-------> faults, messages -> reports -> registers, event
 //!             |            |---------> far_unit -> host_read, host_atomic, put, host_put
 //!             v            v  ^------- completions <- host_writer, atomic_done, put_done
-//!             l2 <---------+  ^------- load_router <- load; host_writer <- host_data
+//!             l2 <---------+  ^------- load_router <- load; host_writer <- host_data, stager <- l2
 //! ```
 //!
 //! Ports and neighbours as in `docs/interfaces.md`, block `HpuArray`. Every output towards another engine is a register or the output of a
@@ -26,6 +26,7 @@ use crate::load_router::LoadRouter;
 use crate::processor::types::Rvfi;
 use crate::registers::Registers;
 use crate::reports::Reports;
+use crate::stager::Stager;
 use crate::telemetry::Telemetry;
 use crate::types::{FaultReport, Message};
 use spindle_blocks::arbiter::StreamArbiter;
@@ -206,6 +207,7 @@ pub struct HpuArray {
     reports: Reports,
     far_unit: FarUnit,
     host_writer: HostWriter,
+    stager: Stager,
     completions: Completions,
     l2: L2,
     registers: Registers,
@@ -324,6 +326,7 @@ impl HpuArray {
             reports: Default::default(),
             far_unit: FarUnit::new(config.clusters),
             host_writer: HostWriter::new(config.clusters),
+            stager: Stager::new(config.clusters),
             completions: Default::default(),
             l2: L2::new(config.l2_bytes, config.clusters, config.hpus),
             registers: Registers::new(config.total_hpus(), config.contexts),
@@ -367,7 +370,7 @@ impl Logic for HpuArray {
             messages,
             l2
         );
-        clocks!(self, clock, reset, registers, telemetry, reports, far_unit, host_writer, completions);
+        clocks!(self, clock, reset, registers, telemetry, reports, far_unit, host_writer, stager, completions);
 
         // Tasks in, endings out.
         self.dispatcher.task_desc.next = self.task_desc.val();
@@ -402,9 +405,15 @@ impl Logic for HpuArray {
         let cycle = (self.cycle_high.q.val(), self.cycle_low.q.val()).cat::<64>();
 
         // What the clusters share.
-        // The bus to L1 carries packets, and between them what was read from host memory.
+        // The bus to L1 carries packets, and between them what was read from host memory or from L2.
         let host_owns = self.host_writer.owns_bus.val();
-        self.bus.next = if host_owns { self.host_data.val() } else { self.load_data.val() };
+        self.bus.next = if host_owns & self.host_writer.of_stage.val() {
+            self.stager.data.val()
+        } else if host_owns {
+            self.host_data.val()
+        } else {
+            self.load_data.val()
+        };
         let mut far_taken: Bit = false;
         let job = self.dispatcher.job.val();
         for i in 0..self._clusters {
@@ -422,7 +431,7 @@ impl Logic for HpuArray {
             self.clusters[i].load_request_ready.next = self.load_router.request_ready[i].val();
             self.clusters[i].load_data.next = self.bus.val();
             self.clusters[i].host_write.next = self.host_writer.write[i].val();
-            self.clusters[i].host_beat.next = self.host_writer.beat.val();
+            self.clusters[i].host_beat.next = self.host_writer.beat.val().get_bits::<10>(0);
             self.clusters[i].host_keep.next = self.host_writer.keep.val();
             self.host_writer.ready[i].next = self.clusters[i].host_ready.val();
             self.clusters[i].enabled.next = self.enabled.val();
@@ -432,6 +441,9 @@ impl Logic for HpuArray {
             self.clusters[i].far_ready.next = self.far_unit.ready[i].val();
             self.clusters[i].put_left.next = self.far_unit.put_left.val().get_bit(i);
             self.clusters[i].host_put_left.next = self.far_unit.host_put_left.val().get_bit(i);
+            self.stager.ask[i].next = self.clusters[i].stage_ask.val();
+            self.stager.ask_valid[i].next = self.clusters[i].stage_valid.val();
+            self.clusters[i].staged.next = self.stager.staged.val().get_bit(i);
             self.clusters[i].far_done.next = self.completions.done.val();
             self.clusters[i].far_done_valid.next = self.completions.done_valid.val();
             far_taken = far_taken | self.clusters[i].far_done_ready.val();
@@ -536,12 +548,20 @@ impl Logic for HpuArray {
         self.dispatcher.install.next = self.registers.install.val();
         self.dispatcher.install_index.next = self.registers.install_index.val();
         self.dispatcher.active.next = self.registers.active.val();
-        self.l2.request[self._clusters].next = self.registers.l2_request.val();
-        self.l2.hpu[self._clusters].next = bits::<3>(0);
-        self.l2.valid[self._clusters].next = self.registers.l2_valid.val();
-        self.registers.l2_ready.next = self.l2.ready[self._clusters].val();
+        // The host and the stager share a port of L2; the number of the HPU tells their answers apart.
+        let by_host = self.registers.l2_valid.val();
+        self.l2.request[self._clusters].next =
+            if by_host { self.registers.l2_request.val() } else { self.stager.l2_request.val() };
+        self.l2.hpu[self._clusters].next = if by_host { bits::<3>(0) } else { bits::<3>(1) };
+        self.l2.valid[self._clusters].next = by_host | self.stager.l2_valid.val();
+        let l2_ready = self.l2.ready[self._clusters].val();
+        self.registers.l2_ready.next = l2_ready;
+        self.stager.l2_ready.next = l2_ready & !by_host;
+        let to_stager = self.l2.answer_hpu[self._clusters].val().get_bit(0);
         self.registers.l2_answer.next = self.l2.answer[self._clusters].val();
-        self.registers.l2_answer_valid.next = self.l2.answer_valid[self._clusters].val();
+        self.registers.l2_answer_valid.next = self.l2.answer_valid[self._clusters].val() & !to_stager;
+        self.stager.l2_answer.next = self.l2.answer[self._clusters].val();
+        self.stager.l2_answer_valid.next = self.l2.answer_valid[self._clusters].val() & to_stager;
         self.registers.report.next = self.reports.queued_fault.val();
         self.registers.reports.next = self.reports.faults.val();
         self.reports.fault_pop.next = self.registers.pop.val();
@@ -595,6 +615,16 @@ impl Logic for HpuArray {
         self.host_writer.host_valid.next = self.host_data_valid.val();
         self.host_data_ready.next = self.host_writer.host_ready.val();
         self.host_writer.load_valid.next = self.load_valid.val();
+        self.host_writer.stage_valid.next = self.stager.beat_valid.val();
+        self.host_writer.stage_cluster.next = self.stager.cluster.val();
+        self.host_writer.stage_beat.next = self.stager.beat.val();
+        self.stager.beat_ready.next = self.host_writer.stage_ready.val();
+        self.stager.store.next = self.host_data.val();
+        self.stager.store_beat.next = self.host_writer.beat.val();
+        self.stager.store_bytes.next = self.host_writer.bytes.val();
+        self.stager.store_last.next = self.host_data_last.val();
+        self.stager.store_valid.next = self.host_writer.store_valid.val();
+        self.host_writer.store_ready.next = self.stager.store_ready.val();
         self.completions.read_done.next = self.host_writer.done.val();
         self.completions.read_done_valid.next = self.host_writer.done_valid.val();
         self.host_writer.done_ready.next = self.completions.read_done_ready.val();

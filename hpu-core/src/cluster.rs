@@ -17,8 +17,9 @@
 //! | scheduler | out `done`, `done_valid` / in `done_ready`; out `place`, `place_valid` / in `place_ready` |
 //! | reports | out `fault`, `fault_valid` / in `fault_ready`; out `message`, `message_valid` / in `message_ready`; in `rings_open` |
 //! | far unit | out `far_word`, `far_valid` / in `far_ready`; in `put_left`, `host_put_left`; in `enabled` |
+//! | stager | out `stage_ask`, `stage_valid` / in `staged` |
 //! | far completions | in `far_done`, `far_done_valid` / out `far_done_ready` |
-//! | host reader | in `host_write`, `host_beat`, `host_keep`: `load_data` is a beat from the host / out `host_ready` |
+//! | host writer | in `host_write`, `host_beat`, `host_keep`: `load_data` is a beat from the host or from L2 / out `host_ready` |
 //! | registers | in `installed`, `installed_index`; in `imem_write`, `imem_address`, `imem_data`; out `busy`, `retired`, `tasks_ended`, `commands` |
 //! | egress | out `egress_data`, `egress_keep`, `egress_last`, `egress_frame`, `egress_put`, `egress_valid` / in `egress_ready` |
 //! | rvma | out `dma`, `dma_valid` / in `dma_ready`; out `dma_data`, `dma_last`, `dma_data_valid` / in `dma_data_ready`; in `dma_done`, `dma_done_valid` |
@@ -42,7 +43,7 @@ use crate::reporter::Reporter;
 use crate::slots::Slots;
 use crate::task_page::TaskPage;
 use crate::task_records::TaskRecords;
-use crate::types::{ContextEntry, FarDone, FaultReport, Message};
+use crate::types::{ContextEntry, FarDone, FaultReport, Message, StageAsk};
 use spindle_blocks::desc::{Command, DmaDesc, DmaDone, ReadRequest, TaskDesc, TaskDone};
 use spindle_contract::memory_map::COMMAND_HANDLES;
 use spindle_contract::params::Config;
@@ -157,13 +158,19 @@ pub struct Cluster {
     pub put_left: Signal<In, Bit>,
     /// A put of host memory or a get has.
     pub host_put_left: Signal<In, Bit>,
+    /// Bytes of L2 wanted in the stage.
+    pub stage_ask: Signal<Out, StageAsk>,
+    /// There are some.
+    pub stage_valid: Signal<Out, Bit>,
+    /// They are there.
+    pub staged: Signal<In, Bit>,
     /// Such a command of any cluster is over.
     pub far_done: Signal<In, FarDone>,
     /// It waits.
     pub far_done_valid: Signal<In, Bit>,
     /// It is one of this cluster, and taken.
     pub far_done_ready: Signal<Out, Bit>,
-    /// `load_data` is a beat of the host for this cluster.
+    /// `load_data` is a beat of the host or of L2 for this cluster.
     pub host_write: Signal<In, Bit>,
     /// Where it goes.
     pub host_beat: Signal<In, Bits<10>>,
@@ -383,6 +390,10 @@ impl Logic for Cluster {
         self.command_unit.far_ready.next = self.far_ready.val();
         self.command_unit.put_left.next = self.put_left.val();
         self.command_unit.host_put_left.next = self.host_put_left.val();
+        self.stage_ask.next = self.command_unit.stage_ask.val();
+        self.stage_valid.next = self.command_unit.stage_valid.val();
+        self.command_unit.staged.next = self.staged.val();
+        self.command_unit.stage_left.next = self.mover.stage_left.val();
         self.mover.number.next = self.number.val();
         self.mover.job.next = self.command_unit.job.val();
         self.mover.job_valid.next = self.command_unit.job_valid.val();

@@ -5,7 +5,7 @@
 //! | clusters | in `word[i]`, `valid[i]` / out `ready[i]`; out `put_left`, `host_put_left`: a bit per cluster |
 //! | registers | in `policy`, `policy_index`, `policy_valid`: which process a context belongs to |
 //! | rvma | out `host_read`, `host_read_valid` / in `host_read_ready`; out `host_atomic`, `host_atomic_valid` / in `host_atomic_ready` |
-//! | host writer | out `place`, with `host_read`: L1 beat where the bytes go |
+//! | host writer | out `place`, with `host_read`: where the bytes go |
 //! | initiator | out `put`, `put_valid` / in `put_ready`: payload on the egress stream; out `host_put`, `host_put_valid` / in `host_put_ready` |
 //! | put order | out `put_pushed`, `put_cluster`: whose payload comes next |
 //! | completions | in `atomic_ended`: an atomic is over |
@@ -17,7 +17,7 @@
 //! Puts wait for the initiator in queues of their own, which hold one of each cluster, so they hold up nobody. A read of host memory waits while `rvma` has enough of them; at most 16
 //! atomics are under way. Meanwhile the other far commands wait too.
 
-use crate::command_unit::{last_step, ADD, CAS, DMA_IN, GET, PUT, PUT_HOST};
+use crate::command_rules::{last_step, ADD, CAS, DMA_IN, GET, PUT, PUT_HOST};
 use spindle_blocks::arbiter::RoundRobin;
 use spindle_blocks::desc::{ContextPolicy, HostAtomic, HostRead, PutDesc};
 use spindle_blocks::fifo::LutFifo;
@@ -102,8 +102,8 @@ pub struct FarUnit {
     pub policy_valid: Signal<In, Bit>,
     /// Read of host memory.
     pub host_read: Signal<Out, HostRead>,
-    /// L1 beat where its bytes go.
-    pub place: Signal<Out, Bits<10>>,
+    /// Where its bytes go: {in L2, beat}.
+    pub place: Signal<Out, Bits<15>>,
     /// There is one.
     pub host_read_valid: Signal<Out, Bit>,
     /// It is taken.
@@ -239,7 +239,7 @@ impl Logic for FarUnit {
             address: address,
             length: length.get_bits::<16>(0),
         };
-        self.place.next = source.get_bits::<10>(0);
+        self.place.next = source.get_bits::<15>(0);
         self.host_read_valid.next = is_read;
         let may_start = !self.atomics.q.val().get_bit(4);
         let starts = is_atomic & may_start & self.host_atomic_ready.val();

@@ -1,15 +1,16 @@
-//! Host writer: brings what was read from host memory to the L1 of the cluster that asked for it.
+//! Host writer: brings what was read from host memory to the L1 of the cluster that asked for it, or to L2; and what was read from L2 to the stage of a cluster.
 //!
 //! | neighbour | ports |
 //! |---|---|
-//! | far unit | in `asked`, `tag`, `place`: a read begins, and this is the L1 beat where its bytes go |
+//! | far unit | in `asked`, `tag`, `place`: a read begins, and its bytes go to this beat of L1 or L2 |
 //! | rvma | in `host_last`, `host_error`, `host_tag`, `host_valid` / out `host_ready` (the data goes straight to the bus) |
 //! | bus of the packets | in `load_valid`; out `owns_bus`: the next cycle's beat is the host's |
 //! | clusters | out `write[i]`, `beat`, `keep` / in `ready[i]` |
+//! | stager | in `stage_cluster`, `stage_beat`, `stage_valid` / out `stage_ready`: a beat for L1; out `of_stage`: the bus carries it; out `store_valid`, `beat`, `bytes` / in `store_ready`: the host's beat is for L2, and has so many bytes (0 = 64) |
 //! | completions | out `done`, `done_valid` / in `done_ready` |
 //!
 //! The clusters get packets and host bytes over one bus of 64 bytes. While nobody loads a packet the host has every cycle, else every other one, and so do the packets. One cycle
-//! goes by before the first beat of a transfer. `keep` covers the bytes that were asked for; what a failed read brought is written none the less.
+//! goes by before the first beat of a transfer; each beat of the stager is one. What goes to L2 does not need the bus. `keep` covers the bytes that were asked for; what a failed read brought is written none the less.
 
 use crate::types::{FarDone, Issuer};
 use spindle_blocks::desc::HostRead;
@@ -27,8 +28,8 @@ pub struct HostWriter {
     pub asked: Signal<In, Bit>,
     /// Its tag.
     pub tag: Signal<In, HostRead>,
-    /// First beat of L1.
-    pub place: Signal<In, Bits<10>>,
+    /// Where its bytes go: {in L2, first beat}.
+    pub place: Signal<In, Bits<15>>,
     /// Last beat of a transfer.
     pub host_last: Signal<In, Bit>,
     /// With it: the host answered with an error.
@@ -46,11 +47,27 @@ pub struct HostWriter {
     /// It is for this cluster.
     pub write: Vec<Signal<Out, Bit>>,
     /// Where it goes.
-    pub beat: Signal<Out, Bits<10>>,
+    pub beat: Signal<Out, Bits<14>>,
     /// Bytes that are written.
     pub keep: Signal<Out, Bits<64>>,
     /// The cluster takes it.
     pub ready: Vec<Signal<In, Bit>>,
+    /// Cluster of the stager's beat.
+    pub stage_cluster: Signal<In, Bits<3>>,
+    /// Where it goes in L1.
+    pub stage_beat: Signal<In, Bits<10>>,
+    /// It waits.
+    pub stage_valid: Signal<In, Bit>,
+    /// It is taken.
+    pub stage_ready: Signal<Out, Bit>,
+    /// The bus carries the stager's beat, not the host's.
+    pub of_stage: Signal<Out, Bit>,
+    /// The host's beat is for L2.
+    pub store_valid: Signal<Out, Bit>,
+    /// Its bytes, 0 = 64.
+    pub bytes: Signal<Out, Bits<6>>,
+    /// They are there.
+    pub store_ready: Signal<In, Bit>,
     /// A transfer is over.
     pub done: Signal<Out, FarDone>,
     /// There is one.
@@ -58,13 +75,18 @@ pub struct HostWriter {
     /// It is taken.
     pub done_ready: Signal<In, Bit>,
     /// By {cluster, HPU, handle}.
-    places: LutMemory<Bits<10>, 8>,
+    places: LutMemory<Bits<15>, 8>,
     /// The transfer whose beats come.
     known: Reg<Bit>,
     cluster: DFF<Bits<8>>,
-    at: DFF<Bits<10>>,
+    /// It is the stager's; it is for L2.
+    staged: DFF<Bit>,
+    to_l2: DFF<Bit>,
+    at: DFF<Bits<14>>,
     tail: DFF<Bits<6>>,
     turn: Reg<Bit>,
+    /// The last transfer was the stager's.
+    staged_last: Reg<Bit>,
     over: DFF<FarDone>,
     over_valid: Reg<Bit>,
     moves: Signal<Local, Bit>,
@@ -95,8 +117,19 @@ impl HostWriter {
             done_valid: Default::default(),
             done_ready: Default::default(),
             places: Default::default(),
+            stage_cluster: Default::default(),
+            stage_beat: Default::default(),
+            stage_valid: Default::default(),
+            stage_ready: Default::default(),
+            of_stage: Default::default(),
+            store_valid: Default::default(),
+            bytes: Default::default(),
+            store_ready: Default::default(),
             known: Default::default(),
             cluster: Default::default(),
+            staged: Default::default(),
+            to_l2: Default::default(),
+            staged_last: Default::default(),
             at: Default::default(),
             tail: Default::default(),
             turn: Default::default(),
@@ -111,8 +144,8 @@ impl HostWriter {
 impl Logic for HostWriter {
     #[hdl]
     fn update(&mut self) {
-        regs!(self, clock, reset, known, turn, over_valid);
-        dffs!(self, clock, cluster, at, tail, over);
+        regs!(self, clock, reset, known, turn, over_valid, staged_last);
+        dffs!(self, clock, cluster, staged, to_l2, at, tail, over);
         let asked = self.tag.val();
         let tag = self.host_tag.val();
         self.places.clock.next = self.clock.val();
@@ -120,42 +153,65 @@ impl Logic for HostWriter {
         self.places.write_address.next = (asked.cluster, asked.hpu, asked.handle.get_bits::<2>(0)).cat::<8>();
         self.places.write_data.next = self.place.val();
         self.places.read_address.next = (tag.cluster, tag.hpu, tag.handle.get_bits::<2>(0)).cat::<8>();
+        let place = self.places.read_data.val();
 
-        // A transfer is looked up before its first beat; the one before must have been told.
+        // A transfer is looked up before its first beat; the one before must have been told. Host and stager take turns if both have something.
         let known = self.known.q.val();
         let turn = self.turn.q.val();
         let over_valid = self.over_valid.q.val();
-        let learns = self.host_valid.val() & !known & !over_valid;
-        if learns {
+        let staged = self.staged.q.val();
+        let to_l2 = self.to_l2.q.val();
+        let by_host = self.host_valid.val() & !over_valid;
+        let by_stage = self.stage_valid.val() & !(by_host & self.staged_last.q.val());
+        let learns = !known & (by_stage | by_host);
+        if learns & by_stage {
+            self.cluster.d.next = bits::<8>(1) << self.stage_cluster.val();
+            self.at.d.next = bit_cast::<14, 10>(self.stage_beat.val());
+            self.to_l2.d.next = false;
+        } else if learns {
             self.cluster.d.next = bits::<8>(1) << tag.cluster;
-            self.at.d.next = self.places.read_data.val();
+            self.at.d.next = place.get_bits::<14>(0);
+            self.to_l2.d.next = place.get_bit(14);
             self.tail.d.next = tag.length.get_bits::<6>(0);
         }
-        let offers = known & turn & self.host_valid.val();
-        let mut moves: Bit = false;
+        if learns {
+            self.staged.d.next = by_stage;
+            self.staged_last.d.next = by_stage;
+        }
+
+        // A beat goes over the bus to a cluster, or word by word to L2.
+        let stands = known & (if staged { self.stage_valid.val() } else { self.host_valid.val() });
+        let offers = stands & turn;
+        let stores = stands & to_l2;
+        let mut moves: Bit = stores & self.store_ready.val();
         for i in 0..self._clusters {
             let mine = self.cluster.q.val().get_bit(i);
             self.write[i].next = offers & mine;
             moves = moves | (offers & mine & self.ready[i].val());
         }
         self.moves.next = moves;
-        let ends = self.moves.val() & self.host_last.val();
+        let ends = self.moves.val() & (staged | self.host_last.val());
         self.known.d.next = learns | (known & !ends);
         if self.moves.val() {
             self.at.d.next = self.at.q.val() + 1;
         }
-        self.host_ready.next = self.moves.val();
+        self.host_ready.next = self.moves.val() & !staged;
+        self.stage_ready.next = self.moves.val() & staged;
+        self.store_valid.next = stores;
+        self.of_stage.next = staged;
         self.beat.next = self.at.q.val();
         let tail = self.tail.q.val();
-        let partial = self.host_last.val() & tail.any();
+        let partial = !staged & self.host_last.val() & tail.any();
+        self.bytes.next = if partial { tail } else { bits::<6>(0) };
         self.keep.next = if partial { !(repeat::<64>(true) << tail) } else { repeat::<64>(true) };
 
         // The bus.
-        self.turn.d.next = (learns | (known & !ends)) & !(self.load_valid.val() & turn);
+        let goes_on = if known { !ends & !to_l2 } else { learns & (by_stage | !place.get_bit(14)) };
+        self.turn.d.next = goes_on & !(self.load_valid.val() & turn);
         self.owns_bus.next = turn;
 
         // The end.
-        if ends {
+        if ends & !staged {
             self.over.d.next = FarDone {
                 cluster: tag.cluster,
                 issuer: Issuer { hpu: tag.hpu, handle: tag.handle.get_bits::<2>(0) },
@@ -164,7 +220,7 @@ impl Logic for HostWriter {
                 result: bits::<64>(0),
             };
         }
-        self.over_valid.d.next = ends | (over_valid & !self.done_ready.val());
+        self.over_valid.d.next = (ends & !staged) | (over_valid & !self.done_ready.val());
         self.done.next = self.over.q.val();
         self.done_valid.next = over_valid;
     }

@@ -9,7 +9,7 @@
 //! | [`processor`] | runs the handler |
 //! | [`instruction_memory`], [`l1`] with [`super_bank`] | its memories in the cluster |
 //! | [`remote_router`], [`l1_atomics`], [`l2`] with [`l2_bank`], [`amo_alu`] | context memory, atomics |
-//! | [`command_port`], [`command_unit`], [`mover`], [`dma_router`], [`collector`] | its commands, on their way out |
+//! | [`command_port`], [`command_unit`] with [`command_check`] and [`command_rules`], [`stager`], [`mover`], [`dma_router`], [`collector`] | its commands, on their way out |
 //! | [`far_queue`], [`far_unit`], [`host_writer`], [`completions`] | those that are done outside the cluster |
 //! | [`reporter`], [`reports`] | how it ended, faults, what it says |
 //! | [`registers`] with [`context_staging`], [`telemetry`] with [`sum_counter`] and [`hpu_counter`] | the host's side |
@@ -20,7 +20,9 @@ pub mod amo_alu;
 pub mod array;
 pub mod cluster;
 pub mod collector;
+pub mod command_check;
 pub mod command_port;
+pub mod command_rules;
 pub mod command_unit;
 pub mod completions;
 pub mod context_staging;
@@ -45,6 +47,7 @@ pub mod remote_router;
 pub mod reporter;
 pub mod reports;
 pub mod slots;
+pub mod stager;
 pub mod sum_counter;
 pub mod super_bank;
 pub mod task_page;

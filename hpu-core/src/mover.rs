@@ -2,7 +2,7 @@
 //!
 //! | neighbour | ports |
 //! |---|---|
-//! | command unit | in `job`, `job_valid`: always taken, since the HPUs have fewer handles than the queue has places |
+//! | command unit | in `job`, `job_valid`: always taken, since the HPUs have fewer handles than the queue has places; out `stage_left`: the last beat of a job from the stage is read |
 //! | command ports | out `sent`, `sent_issuer`: a frame has left (the host and the initiator answer for the others) |
 //! | L1 | out `read`, `beat` / in `read_ready`; in `hold`: do not begin another job; in `data`, two cycles later |
 //! | cluster | in `number` |
@@ -15,9 +15,12 @@
 use crate::types::{Issuer, MoveJob, Way};
 use spindle_blocks::desc::DmaDesc;
 use spindle_blocks::fifo::LutFifo;
+use spindle_contract::params::{L1_STAGE_BASE, SLOT_BYTES};
 use spindle_verilog::prelude::*;
 
 const VERSION: u64 = spindle_contract::VERSION as u64;
+/// The stage is this slot of L1.
+const STAGE: u64 = (L1_STAGE_BASE / SLOT_BYTES) as u64;
 
 /// What goes with a beat.
 #[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
@@ -69,6 +72,8 @@ pub struct Mover {
     pub job: Signal<In, MoveJob>,
     /// There are some.
     pub job_valid: Signal<In, Bit>,
+    /// The bytes in the stage are of no more use.
+    pub stage_left: Signal<Out, Bit>,
     /// A frame has left.
     pub sent: Signal<Out, Bit>,
     /// Whose.
@@ -137,6 +142,7 @@ impl Logic for Mover {
             & !(job.first & self.hold.val())
             & (self.outgoing.level.val().get_bits::<3>(0) + under_way < 4);
         let reads = wants & self.read_ready.val();
+        self.stage_left.next = reads & last & (job.beat.get_bits::<5>(5) == bits::<5>(STAGE));
         self.read.next = wants;
         self.beat.next = job.beat;
         self.in_flight_valid[0].d.next = reads;

@@ -11,7 +11,7 @@
 //! A fault or print of a context whose process has a ring becomes an event there; else it goes into the queue that the registers show. A full queue keeps what it
 //! has: what comes then is lost and counted, and holds nobody up. EVENT and COMPLETE always become events. Faults go before messages, one report per cycle; latency 1 cycle.
 
-use crate::command_unit::{EVENT, PRINT};
+use crate::command_rules::{EVENT, PRINT};
 use crate::types::{FaultReport, Message, PrintPiece};
 use spindle_blocks::desc::{ContextPolicy, EventDesc};
 use spindle_blocks::fifo::LutFifo;

@@ -144,6 +144,15 @@ pub struct MoveJob {
     pub address: Bits<64>,
 }
 
+/// Bytes of context memory that are wanted in the stage of a cluster.
+#[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
+pub struct StageAsk {
+    /// First beat in L2.
+    pub beat: Bits<14>,
+    /// Bytes.
+    pub length: Bits<12>,
+}
+
 /// A command is over that was done outside the cluster.
 #[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
 pub struct FarDone {

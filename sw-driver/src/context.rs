@@ -388,7 +388,7 @@ mod tests {
             Ok::<usize, Error>(size)
         };
         let sizes: Vec<usize> = (0..9).map(|_| next(None).unwrap()).collect();
-        assert_eq!(sizes, [8192, 4096, 4096, 2048, 1024, 512, 256, 128, 64]);
+        assert_eq!(sizes, [8192, 4096, 2048, 2048, 1024, 512, 256, 128, 64]);
         let full = next(Some(512)).unwrap_err().to_string();
         assert!(full.contains("scratchpad: 512 wanted, 64 free"), "{full}");
         taken.clear();

@@ -2,8 +2,9 @@
  * time; one that may not be (bytes that are not the handler's own, an offset outside the host region) ends the handler with FAULT_COMMAND.
  * A handler may return while commands are under way.
  *
- * Bytes lie in the packet slot or the scratchpad, from a 64-byte aligned address on, at most 2048. They are read later: do not change them
- * before the command is over. The packet slot outlives the handler until then.
+ * Bytes lie in the packet slot, the scratchpad or context memory, from a 64-byte aligned address on, at most 2048. They are read later: do not
+ * change them before the command is over. The packet slot outlives the handler until then. Bytes in context memory are copied, a word a cycle,
+ * while the command is issued: the handler waits for that, and may change them when it goes on.
  */
 #ifndef SPIN_COMMANDS_H
 #define SPIN_COMMANDS_H
@@ -20,6 +21,13 @@ SPIN_INLINE volatile uint32_t *spin_command_word(uint32_t offset) {
 SPIN_INLINE void spin_command_words(uint32_t low, uint32_t high, uint64_t value) {
     *spin_command_word(low) = (uint32_t)value;
     *spin_command_word(high) = (uint32_t)(value >> 32);
+}
+
+/* What the handler wrote to context memory is there before a command reads it: only such bytes are not in the order of the command port. */
+SPIN_INLINE void spin_before_command(const void *bytes) {
+    if (((uint32_t)bytes & 0xf0000000u) == SPIN_REGION_CONTEXT) {
+        __asm__ volatile("fence" ::: "memory");
+    }
 }
 
 /* Issues a command. What the handler wrote before is visible to it; it waits while all handles are taken. */
@@ -46,6 +54,7 @@ SPIN_INLINE void spin_wait_for(spin_handle_t handle) {
 
 /* Issues a command of these arguments. */
 SPIN_INLINE void spin_command(uint32_t opcode, const void *bytes, uint32_t length, uint64_t address) {
+    spin_before_command(bytes);
     *spin_command_word(SPIN_CMD_SOURCE) = (uint32_t)bytes;
     *spin_command_word(SPIN_CMD_LENGTH) = length;
     spin_command_words(SPIN_CMD_ADDR_LO, SPIN_CMD_ADDR_HI, address);
@@ -56,6 +65,7 @@ SPIN_INLINE void spin_command(uint32_t opcode, const void *bytes, uint32_t lengt
 
 /* Sends bytes as a frame. */
 SPIN_INLINE void spin_send_packet(const void *frame, uint32_t length) {
+    spin_before_command(frame);
     *spin_command_word(SPIN_CMD_SOURCE) = (uint32_t)frame;
     *spin_command_word(SPIN_CMD_LENGTH) = length;
     spin_issue(SPIN_OP_SEND_PACKET);

@@ -27,7 +27,7 @@ void SPINDLE_INIT_HANDLERS(handler_fn *hh, handler_fn *ph, handler_fn *th, void 
 /* Behind all variables; from the link script. */
 extern uint8_t spin_handler_mem[];
 
-enum { BUFFER = 1024, MESSAGES = 256, MACS = 12, TAG = 4, HEADER = 14 };
+enum { BUFFER = 1024, LONGEST = 2048, MESSAGES = 256, MACS = 12, TAG = 4, HEADER = 14 };
 
 static uint8_t scratchpads[NB_CLUSTERS][SPINDLE_PSPIN_SCRATCHPAD] __attribute__((aligned(64)));
 static uint32_t last_frames[MESSAGES][SPINDLE_PSPIN_LAST / 4];
@@ -175,15 +175,16 @@ SPIN_INLINE uint64_t host_offset(uint64_t host_addr) {
     return host_addr - ((uint64_t)spin_task()->host_hi << 32 | spin_task()->host_lo);
 }
 
-/* Do commands reach these bytes where they are? */
-SPIN_INLINE bool direct(const void *data) {
+/* Does one command reach these bytes where they are? */
+SPIN_INLINE bool direct(const void *data, uint32_t length) {
     uint32_t region = (uint32_t)data & 0xf0000000u;
-    return (uint32_t)data % SPIN_BEAT_BYTES == 0 && (region == SPIN_REGION_PACKET || region == SPIN_REGION_SCRATCH);
+    return (uint32_t)data % SPIN_BEAT_BYTES == 0 && length <= LONGEST &&
+           (region == SPIN_REGION_PACKET || region == SPIN_REGION_SCRATCH || region == SPIN_REGION_CONTEXT);
 }
 
 uint32_t spindle_pspin_to_host(uint64_t host_addr, const void *data, uint32_t length) {
     uint64_t offset = host_offset(host_addr);
-    if (direct(data)) {
+    if (direct(data, length)) {
         spin_command(SPIN_OP_DMA_TO_HOST, data, length, offset);
         return spin_handle();
     }
@@ -200,7 +201,7 @@ uint32_t spindle_pspin_to_host(uint64_t host_addr, const void *data, uint32_t le
 
 uint32_t spindle_pspin_from_host(uint64_t host_addr, void *data, uint32_t length) {
     uint64_t offset = host_offset(host_addr);
-    if (direct(data)) {
+    if (direct(data, length)) {
         spin_command(SPIN_OP_DMA_FROM_HOST, data, length, offset);
         return spin_handle();
     }
@@ -217,7 +218,7 @@ uint32_t spindle_pspin_from_host(uint64_t host_addr, void *data, uint32_t length
 
 uint32_t spindle_pspin_put(uint32_t node, const void *data, uint32_t length) {
     spin_target_t to = {.node = node, .mailbox = (uint64_t)spin_task()->addr_hi << 32 | spin_task()->addr_lo};
-    if (direct(data)) {
+    if (direct(data, length)) {
         spin_put(&to, data, length);
         return spin_handle();
     }

@@ -29,7 +29,9 @@ pub const L1_STACK_BYTES: usize = 16 << 10;
 /// L1 byte address of the scratchpads; the driver gives each context its share.
 pub const L1_SCRATCH_BASE: usize = 0xA000;
 /// L1 bytes of all scratchpads.
-pub const L1_SCRATCH_BYTES: usize = 20 << 10;
+pub const L1_SCRATCH_BYTES: usize = 18 << 10;
+/// L1 byte address of the stage: what a command sends from context memory passes through it. A slot's worth, aligned to itself.
+pub const L1_STAGE_BASE: usize = 0xE800;
 /// L1 byte address of the task pages, {HPU, bank} times 128 bytes.
 pub const L1_TASK_BASE: usize = 0xF000;
 /// Bytes of scratchpad of a context unless it asks for another size.

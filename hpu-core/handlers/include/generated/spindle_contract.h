@@ -61,7 +61,7 @@ typedef struct spin_task {
 _Static_assert(sizeof(spin_task_t) == 124 && 124 <= 128, "the task page is as in the contract");
 
 /* Words of the command port, from SPIN_REGION_COMMAND. */
-#define SPIN_CMD_SOURCE                  0x00u        /* virtual address of the data, 64-byte aligned (packet or scratch region); dma_from_host: where they go; put_host: offset in the context's host region; get: offset in the buffer here */
+#define SPIN_CMD_SOURCE                  0x00u        /* virtual address of the data, 64-byte aligned (packet, scratch or context region); dma_from_host: where they go; put_host: offset in the context's host region; get: offset in the buffer here */
 #define SPIN_CMD_LENGTH                  0x04u        /* bytes; print: how many characters, 1 to 8; host_cas, host_add: 4 or 8 */
 #define SPIN_CMD_ADDR_LO                 0x08u        /* offset in the context's host region; put, get: mailbox address, low half; print: characters 0 to 3, the first in [7:0]; event, complete: user word, low half */
 #define SPIN_CMD_ADDR_HI                 0x0cu        /* with a host offset: must be 0; put, get: mailbox address, high half; print: characters 4 to 7; event, complete: user word, high half */

@@ -153,7 +153,7 @@ fn every_command_comes_out_where_it_is_done() {
                     assert_eq!(field(desc, &bytes, name), value, "{name} of {port}");
                 }
                 if port == "host_read" {
-                    assert_eq!(dut.get("place"), asked.words[0] & 0x3FF);
+                    assert_eq!(dut.get("place"), asked.words[0] & 0x7FFF);
                 }
                 if port == "host_atomic" {
                     atomics += 1;

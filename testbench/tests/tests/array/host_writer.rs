@@ -14,6 +14,7 @@ struct Read {
     tag: Vec<u8>,
     cluster: usize,
     issuer: (u64, u64),
+    /// {in L2, beat}.
     place: u64,
     length: u64,
     error: bool,
@@ -28,13 +29,16 @@ fn bytes_go_where_they_were_asked_for() {
         let mut busy: HashMap<(usize, u64, u64), ()> = HashMap::new();
         let mut over: VecDeque<(usize, (u64, u64), bool)> = VecDeque::new();
         let (mut beat, mut offered, mut done, mut full_rate) = (0, false, 0, 0);
+        let (mut stage, mut staged, mut stored) = (None, 0, 0);
         for cycle in 0..20_000u64 {
             let issuer = (rng.random_range(0..8), rng.random_range(0..4));
             let cluster = rng.random_range(0..CLUSTERS);
             let asks = !busy.contains_key(&(cluster, issuer.0, issuer.1)) && rng.random_range(0..12) == 0;
             dut.set("asked", asks.into());
             if asks {
-                let (place, length) = (rng.random_range(0..900), rng.random_range(1..=2048));
+                let in_l2 = rng.random_range(0..3) == 0;
+                let place = rng.random_range(0..900) | if in_l2 { 1 << 14 | rng.random_range(0..16) << 10 } else { 0 };
+                let length = rng.random_range(1..=2048);
                 let fields = [("cluster", cluster as u64), ("hpu", issuer.0), ("handle", issuer.1), ("length", length)];
                 let tag = pack("host_read", &fields);
                 dut.set_bytes("tag", &tag);
@@ -53,16 +57,39 @@ fn bytes_go_where_they_were_asked_for() {
                 dut.set("host_last", u64::from(beat + 1 == beats));
                 dut.set("host_error", u64::from(beat + 1 == beats && read.error));
             }
+            // The stager has a beat now and then.
+            if stage.is_none() && rng.random_range(0..24) == 0 {
+                stage = Some((rng.random_range(0..CLUSTERS), rng.random_range(0..0x400)));
+            }
+            dut.set("stage_valid", stage.is_some().into());
+            if let Some((cluster, beat)) = stage {
+                dut.set("stage_cluster", cluster as u64);
+                dut.set("stage_beat", beat);
+            }
+            dut.set("store_ready", u64::from(rng.random_range(0..4) > 0));
             for i in 0..CLUSTERS {
                 dut.set(&format!("ready_{i}"), u64::from(rng.random_range(0..8) > 0));
             }
             dut.set("done_ready", u64::from(rng.random_range(0..2) == 0));
             dut.model.eval();
-            assert!(!dut.high("host_ready") || (offered && dut.high("owns_bus")));
+            let stores = dut.high("store_valid");
+            assert!(!dut.high("host_ready") || (offered && (stores || dut.high("owns_bus"))));
+            assert!(!(stores && dut.high("owns_bus")), "what is for L2 leaves the bus to others");
+            if stores {
+                let read = asked.front().expect("a read is under way");
+                let bytes = (read.length - 64 * beat).min(64) % 64;
+                assert_eq!((1 << 14 | dut.get("beat"), dut.get("bytes")), (read.place + beat, bytes));
+                assert_eq!(dut.high("host_ready"), dut.high("store_ready"));
+                stored += u64::from(dut.high("store_ready"));
+            }
             for i in 0..CLUSTERS {
                 let writes = dut.high(&format!("write_{i}"));
                 assert!(!writes || dut.high("owns_bus"));
-                if writes {
+                if writes && dut.high("of_stage") {
+                    assert_eq!(stage, Some((i, dut.get("beat"))));
+                    assert_eq!(slice(&dut.bytes("keep"), 0, 64), u64::MAX);
+                    assert_eq!(dut.high("stage_ready"), dut.high(&format!("ready_{i}")));
+                } else if writes {
                     let read = asked.front().expect("a read is under way");
                     assert_eq!((i, dut.get("beat")), (read.cluster, read.place + beat));
                     let left = read.length - 64 * beat;
@@ -80,6 +107,9 @@ fn bytes_go_where_they_were_asked_for() {
                 busy.remove(&(cluster, issuer.0, issuer.1));
                 done += 1;
             }
+            if dut.high("stage_ready") {
+                (stage, staged) = (None, staged + 1);
+            }
             if dut.high("host_ready") {
                 (offered, beat) = (false, beat + 1);
                 full_rate += u64::from(!loads);
@@ -91,6 +121,7 @@ fn bytes_go_where_they_were_asked_for() {
             }
             dut.model.tick();
         }
+        assert!(staged > 200 && stored > 2000, "{staged} beats of the stager, {stored} for L2");
         assert!(done > 300 && full_rate > 5000, "{done} reads, {full_rate} beats while no packet came");
     });
 }

@@ -8,3 +8,4 @@ mod l2;
 mod registers;
 mod reports;
 mod shapes;
+mod stager;

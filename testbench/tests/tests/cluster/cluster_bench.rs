@@ -89,7 +89,7 @@ pub struct Said {
     pub length: u32,
 }
 
-const INPUTS: [&str; 40] = [
+const INPUTS: [&str; 41] = [
     "number",
     "task_desc",
     "task_context",
@@ -122,6 +122,7 @@ const INPUTS: [&str; 40] = [
     "far_done",
     "far_done_valid",
     "host_write",
+    "staged",
     "host_beat",
     "host_keep",
     "imem_write",
@@ -210,6 +211,8 @@ impl Bench {
             "l2_valid",
             "far_done_ready",
             "host_ready",
+            "stage_ask",
+            "stage_valid",
             "begun",
             "loaded",
         ]);

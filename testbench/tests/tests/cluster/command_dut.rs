@@ -3,7 +3,7 @@
 use hpu_core::command_port::CommandPort;
 use hpu_core::command_unit::CommandUnit;
 use hpu_core::processor::types::PortAccess;
-use hpu_core::types::{FarDone, Limits, Message, MoveJob};
+use hpu_core::types::{FarDone, Limits, Message, MoveJob, StageAsk};
 use spindle_blocks::desc::Command;
 use spindle_verilog::prelude::*;
 
@@ -34,6 +34,10 @@ pub struct Commands {
     pub enabled: Signal<In, Bits<16>>,
     pub job: Signal<Out, MoveJob>,
     pub job_valid: Signal<Out, Bit>,
+    pub stage_left: Signal<In, Bit>,
+    pub stage_ask: Signal<Out, StageAsk>,
+    pub stage_valid: Signal<Out, Bit>,
+    pub staged: Signal<In, Bit>,
     pub place: Signal<Out, Command>,
     pub place_valid: Signal<Out, Bit>,
     pub place_ready: Signal<In, Bit>,
@@ -79,6 +83,10 @@ impl Commands {
             enabled: Default::default(),
             job: Default::default(),
             job_valid: Default::default(),
+            stage_left: Default::default(),
+            stage_ask: Default::default(),
+            stage_valid: Default::default(),
+            staged: Default::default(),
             place: Default::default(),
             place_valid: Default::default(),
             place_ready: Default::default(),
@@ -147,6 +155,10 @@ impl Logic for Commands {
         self.unit.far_ready.next = self.far_ready.val();
         self.unit.put_left.next = self.put_left.val();
         self.unit.host_put_left.next = self.host_put_left.val();
+        self.unit.stage_left.next = self.stage_left.val();
+        self.unit.staged.next = self.staged.val();
+        self.stage_ask.next = self.unit.stage_ask.val();
+        self.stage_valid.next = self.unit.stage_valid.val();
         self.done.next = self.unit.done.val().get_bit(2);
         self.refused.next = self.unit.refused.val().get_bit(2);
         self.full.next = self.unit.full.val().get_bit(2);

@@ -6,6 +6,7 @@ use crate::hpu::fields::{bits, slice};
 use rand::Rng;
 use rand_chacha::ChaCha8Rng;
 use spindle_contract::memory_map::{self as map, base, command};
+use spindle_contract::params::L1_STAGE_BASE;
 use spindle_harness::run_with_wave_on_failure;
 
 /// Longest wait for the answer to ISSUE on this bench.
@@ -24,6 +25,8 @@ struct Limits {
     packet_size: u64,
     scratch_beat: u64,
     scratch_size: u64,
+    state_base: u64,
+    state_size: u64,
     host: u64,
     host_size: u64,
 }
@@ -42,6 +45,8 @@ impl Limits {
             packet_size: if has_packet { rng.random_range(14..=2048) } else { 0 },
             scratch_beat: 0x280 + 64 * rng.random_range(0..4),
             scratch_size: 64 * rng.random_range(0..=64),
+            state_base: 0x1000 * rng.random_range(0..255),
+            state_size: [0, 64, 500, 2048, 0x1000][rng.random_range(0..5)],
             host: rng.random::<u64>() >> 1,
             host_size: [0, 64, 4096, 0xFFFF_FFFF][rng.random_range(0..4)],
         }
@@ -60,8 +65,8 @@ impl Limits {
             (self.packet_size, 12),
             (self.scratch_beat, 10),
             (self.scratch_size, 16),
-            (0, 20),
-            (0, 21),
+            (self.state_base, 20),
+            (self.state_size, 21),
             (self.host & 0xFFFF_FFFF, 32),
             (self.host >> 32, 32),
             (self.host_size, 32),
@@ -121,8 +126,13 @@ struct Bench {
     puts: [bool; 2],
     /// Atomics under way.
     atomics: u64,
+    /// What is asked of the stager while it copies; the stage holds the bytes of a command; they have gone to the mover.
+    copying: Option<(u64, u64)>,
+    copied: Option<(u64, u64)>,
+    stage_used: bool,
+    stage_leaves: bool,
     answers: [u64; 3],
-    seen: [u64; 4],
+    seen: [u64; 5],
 }
 
 impl Bench {
@@ -136,11 +146,21 @@ impl Bench {
         }
         let opcode = opcode as u8;
         let (in_packet, in_scratch) = (source >> 28 == u64::from(map::PACKET), source >> 28 == u64::from(map::SCRATCH));
-        let bound = if in_packet { limits.packet_size } else { limits.scratch_size };
+        let in_context = source >> 28 == u64::from(map::CONTEXT);
+        let bound = match source >> 28 {
+            region if region == u64::from(map::PACKET) => limits.packet_size,
+            region if region == u64::from(map::SCRATCH) => limits.scratch_size,
+            _ => limits.state_size,
+        };
         let offset = source & 0xFFF_FFFF;
-        let source_ok =
-            (in_packet || in_scratch) && offset % 64 == 0 && (1..=2048).contains(&length) && offset + length <= bound;
-        let beat = (if in_packet { limits.slot * 32 } else { limits.scratch_beat }) | ((offset / 64) & 0x3FF);
+        let inside = offset % 64 == 0 && (1..=2048).contains(&length) && offset + length <= bound;
+        let source_ok = (in_packet || in_scratch || in_context) && inside;
+        let beat = match () {
+            () if opcode != command::DMA_FROM_HOST && in_context => L1_STAGE_BASE as u64 / 64,
+            () if in_context => 1 << 14 | (limits.state_base | offset) / 64,
+            () if in_packet => limits.slot * 32 | offset / 64,
+            () => limits.scratch_beat | offset / 64,
+        };
         let host_ok = high == 0 && low + length <= limits.host_size;
         let host = limits.host.wrapping_add(low);
         let node_ok = word(map::CMD_NODE) >> 8 & 0xFF == 0;
@@ -212,6 +232,23 @@ impl Bench {
             self.dut.set(port, left.into());
         }
         self.dut.set("probe", probe);
+        // The stager copies for a while; then the mover reads for a while.
+        self.dut.model.eval();
+        let asked = self.dut.high("stage_valid").then(|| slice(&self.dut.bytes("stage_ask"), 0, 26));
+        let copied = asked.is_some() && self.rng.random_range(0..4) == 0;
+        self.dut.set("staged", copied.into());
+        if let Some(ask) = asked {
+            let ask = (ask & 0x3FFF, ask >> 14);
+            assert_eq!(*self.copying.get_or_insert(ask), ask, "it stands until it is copied");
+            self.stage_used = true;
+        }
+        if copied {
+            self.copied = self.copying.take();
+        }
+        let left = self.stage_leaves && self.rng.random_range(0..8) == 0;
+        self.dut.set("stage_left", left.into());
+        self.stage_leaves &= !left;
+        self.stage_used &= !left;
         self.dut.model.eval();
         // The record that the unit looks at.
         let index = self.dut.get("index");
@@ -250,6 +287,10 @@ impl Bench {
         if self.dut.high("job_valid") {
             let f = fields(&self.dut.bytes("job"), &[2, 3, 2, 4, 16, 10, 12, 64]);
             assert_eq!(f[1], HPU);
+            if f[5] == L1_STAGE_BASE as u64 / 64 {
+                self.stage_leaves = true;
+                self.seen[4] += 1;
+            }
             come.push(Outcome::Job(f[0], f[2], f[3], f[4], f[5], f[6], (f[0] == 2).then_some(f[7])));
         }
         if self.dut.high("place_valid") && self.dut.get("place_ready") == 1 {
@@ -322,13 +363,16 @@ impl Bench {
         let any: u32 = rng.random();
         match word {
             0 if rng.random_range(0..4) > 0 => {
-                let region = [map::PACKET, map::PACKET, map::SCRATCH, map::SCRATCH, map::STACK][rng.random_range(0..5)];
+                let region =
+                    [map::PACKET, map::PACKET, map::SCRATCH, map::SCRATCH, map::CONTEXT, map::CONTEXT, map::STACK]
+                        [rng.random_range(0..7)];
                 let stray = if rng.random_range(0..8) == 0 { 1 << rng.random_range(0..28) } else { 0 };
                 base(region) | (64 * rng.random_range(0..36)) | stray
             }
             0 => [0, any & 0xFFF, limits.host_size as u32, any][rng.random_range(0..4)],
             1 => {
-                let about = [1, 14, 8, 9, 5, 64, limits.packet_size, limits.scratch_size, 2048][rng.random_range(0..9)];
+                let about = [1, 14, 8, 9, 5, 64, limits.packet_size, limits.scratch_size, 2048, limits.state_size]
+                    [rng.random_range(0..10)];
                 let more = rng.random_range(0..3) + if rng.random_range(0..16) == 0 { 1 << 16 } else { 0 };
                 (about + more).saturating_sub(1) as u32
             }
@@ -342,7 +386,26 @@ impl Bench {
         }
     }
 
+    /// Arguments that suit a command which moves bytes of one of the regions.
+    fn suit(&mut self, thread: usize) {
+        let bank = self.threads[thread].bank;
+        let limits = self.limits[bank as usize];
+        let regions =
+            [(map::PACKET, limits.packet_size), (map::SCRATCH, limits.scratch_size), (map::CONTEXT, limits.state_size)];
+        let (region, bound) = regions[self.rng.random_range(0..3)];
+        let length = bound.min(2048).min(self.rng.random_range(1..256));
+        let words = [(map::CMD_SOURCE, base(region)), (map::CMD_LENGTH, length as u32), (map::CMD_ADDR_LO, 0)];
+        for (offset, value) in words.into_iter().chain([(map::CMD_ADDR_HI, 0), (map::CMD_NODE, 0x7_0003)]) {
+            self.access("port_write", thread, bank, at(offset), value);
+            self.cycle();
+            self.threads[thread].words[at(offset)] = value;
+        }
+    }
+
     fn issue(&mut self, thread: usize) {
+        if self.rng.random_range(0..3) == 0 {
+            self.suit(thread);
+        }
         let state = self.threads[thread];
         let opcode = if self.rng.random_range(0..12) == 0 {
             self.rng.random::<u32>().into()
@@ -354,13 +417,15 @@ impl Bench {
         let (mut answer, mut cycles) = (0, 0);
         let tells = [command::PRINT, command::EVENT, command::COMPLETE].map(u64::from).contains(&opcode);
         let mut before = self.busy;
+        let was_used = self.stage_used;
+        self.copied = None;
         while answer == 0 {
             // The handle is chosen when the unit takes the command, the earlier the lower.
             self.cycle();
             answer = self.dut.get("done") | self.dut.get("refused") << 1 | self.dut.get("full") << 2;
             cycles += 1;
             assert!(cycles < PATIENCE, "no answer to opcode {opcode:#x}");
-            if cycles == 1 {
+            if cycles == 1 || self.dut.get("staged") == 1 {
                 before = self.busy;
             }
         }
@@ -375,6 +440,14 @@ impl Bench {
             self.limits[state.bank as usize]
         );
         self.answers[answer.trailing_zeros() as usize] += 1;
+        let staged = [command::SEND_PACKET, command::DMA_TO_HOST, command::PUT].map(u64::from).contains(&opcode)
+            && words[0] >> 28 == map::CONTEXT;
+        let wanted = (staged && answer == 1).then(|| {
+            let limits = self.limits[state.bank as usize];
+            ((limits.state_base | u64::from(words[0] & 0xFFF_FFFF)) / 64, words[1].into())
+        });
+        assert_eq!(self.copied, wanted, "what is done from L2 is copied first, and nothing else");
+        assert!(!(staged && was_used && answer == 1 && self.stage_leaves), "the stage has one owner");
         if answer != 1 {
             return;
         }
@@ -393,8 +466,11 @@ impl Bench {
         if is_put {
             let limits = self.limits[state.bank as usize];
             let source = u64::from(words[0]);
-            let first = if source >> 28 == u64::from(map::PACKET) { limits.slot * 32 } else { limits.scratch_beat };
-            let beat = first | (source >> 6 & 0x3FF);
+            let beat = match (source >> 28) as u32 {
+                map::PACKET => limits.slot * 32 | (source >> 6 & 0x3FF),
+                map::SCRATCH => limits.scratch_beat | (source >> 6 & 0x3FF),
+                _ => L1_STAGE_BASE as u64 / 64,
+            };
             self.expected.push(Outcome::Job(1, handle, limits.context, limits.frame, beat, words[1].into(), None));
         }
         self.expected.extend(outcome);
@@ -464,8 +540,12 @@ fn two_threads_against_a_model() {
             heard: vec![],
             puts: [false; 2],
             atomics: 0,
+            copying: None,
+            copied: None,
+            stage_used: false,
+            stage_leaves: false,
             answers: [0; 3],
-            seen: [0; 4],
+            seen: [0; 5],
         };
         (0..2).for_each(|thread| bench.begin(thread));
         for step in 0..16_000 {
@@ -515,7 +595,7 @@ fn two_threads_against_a_model() {
         (0..200).for_each(|_| bench.cycle());
         assert!(bench.expected.is_empty(), "{:?}", bench.expected);
         assert!(bench.answers.iter().all(|count| *count > 30), "done, refused, full: {:?}", bench.answers);
-        assert!(bench.seen.iter().all(|count| *count > 20), "jobs, places, messages, far: {:?}", bench.seen);
+        assert!(bench.seen.iter().all(|count| *count > 20), "jobs, places, messages, far, staged: {:?}", bench.seen);
     });
 }
 
@@ -528,7 +608,14 @@ fn an_issue_is_answered_in_time() {
         for ready in ["place_ready", "message_ready", "far_ready", "put_left", "host_put_left"] {
             dut.set(ready, 1);
         }
-        let limits = Limits { has_packet: true, packet_size: 64, host: 0x1000, host_size: 4096, ..Limits::default() };
+        let limits = Limits {
+            has_packet: true,
+            packet_size: 64,
+            host: 0x1000,
+            host_size: 4096,
+            state_size: 64,
+            ..Limits::default()
+        };
         dut.set_bytes("limits", &limits.bytes());
         // Arguments that suit all of them.
         for (offset, value) in [(map::CMD_SOURCE, base(map::PACKET)), (map::CMD_LENGTH, 8)] {
@@ -565,5 +652,22 @@ fn an_issue_is_answered_in_time() {
             (0..20).for_each(|_| dut.model.tick());
             dut.set("complete", 0);
         }
+        // From L2: as many cycles until the stager is asked, and again as many behind its answer.
+        dut.set_bytes("port", &bits(&[(0, 1), (0, 2), (0, 4), (base(map::CONTEXT).into(), 32)]));
+        dut.set("port_write", 1);
+        dut.model.tick();
+        dut.set_bytes("port", &bits(&[(0, 1), (0, 2), (4, 4), (command::DMA_TO_HOST.into(), 32)]));
+        dut.model.tick();
+        dut.set("port_write", 0);
+        let mut wait = |port: &str| {
+            (1..PATIENCE).find(|_| {
+                dut.model.eval();
+                let there = dut.high(port);
+                dut.set("staged", u64::from(there && port == "stage_valid"));
+                dut.model.tick();
+                there
+            })
+        };
+        assert_eq!((wait("stage_valid"), wait("done")), (Some(7), Some(6)));
     });
 }

@@ -1,9 +1,10 @@
 //! The bench's side of commands that are done outside the cluster: host memory, atomics, the initiator.
 
 use crate::cluster::cluster_bench::{Bench, Context, CLUSTER};
-use crate::hpu::fields::bits;
+use crate::hpu::fields::{bits, slice};
 use rand::Rng;
 use spindle_contract::memory_map::command;
+use spindle_contract::params::L1_STAGE_BASE;
 use std::collections::VecDeque;
 
 /// What was asked of the initiator.
@@ -39,6 +40,11 @@ pub struct Far {
     pub(super) beat: Option<(u64, u64, Vec<u8>, Option<End>)>,
     pub(super) ends: VecDeque<End>,
     ending: bool,
+    /// Bytes on their way from L2 to the stage; they are there.
+    staging: bool,
+    staged: bool,
+    /// So many commands had their bytes staged.
+    pub stagings: usize,
     /// The initiator has taken a put, or a put of host memory or a get.
     left: [bool; 2],
 }
@@ -73,6 +79,13 @@ impl Bench {
             command::DMA_FROM_HOST => {
                 let bytes = self.far.memory[at..][..words[1] as usize].to_vec();
                 let count = bytes.len().div_ceil(64);
+                // To L2 they go at once.
+                if words[0] >> 14 == 1 {
+                    let place = 64 * (words[0] & 0x3FFF) as usize;
+                    self.l2[place..place + bytes.len()].copy_from_slice(&bytes);
+                    self.far.ends.push_back((hpu, handle, error, None));
+                    return;
+                }
                 for (i, beat) in bytes.chunks(64).enumerate() {
                     let keep = if beat.len() == 64 { u64::MAX } else { (1 << beat.len()) - 1 };
                     let padded = [beat, &[0xDD; 64][..64 - beat.len()]].concat();
@@ -112,7 +125,24 @@ impl Bench {
         let [put, host_put] = std::mem::take(&mut self.far.left);
         self.set("put_left", put.into());
         self.set("host_put_left", host_put.into());
-        if self.far.beat.is_none() && !self.beat_offered && self.far.answers && self.moves() {
+        // What is wanted in the stage comes behind what is on its way from the host.
+        let staged = std::mem::take(&mut self.far.staged);
+        self.set("staged", staged.into());
+        if !self.far.staging && self.is_set("stage_valid") && !staged {
+            let ask = slice(self.model.get_bytes(self.ports["stage_ask"]), 0, 26);
+            let (from, length) = (64 * (ask & 0x3FFF) as usize, (ask >> 14) as usize);
+            for i in 0..length.div_ceil(64) {
+                let beat = self.l2[from + 64 * i..][..64].to_vec();
+                self.far.beats.push_back(((L1_STAGE_BASE / 64 + i) as u64, u64::MAX, beat, None));
+            }
+            self.far.staging = true;
+            self.far.stagings += 1;
+        }
+        if self.far.staging && self.far.beats.is_empty() && self.far.beat.is_none() {
+            (self.far.staging, self.far.staged) = (false, true);
+        }
+        let answers = self.far.answers || self.far.staging;
+        if self.far.beat.is_none() && !self.beat_offered && answers && self.moves() {
             self.far.beat = self.far.beats.pop_front();
         }
         self.set("host_write", self.far.beat.is_some().into());

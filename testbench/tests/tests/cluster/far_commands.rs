@@ -1,7 +1,7 @@
 //! Commands of handlers that are done outside the cluster, and those that speak to the host.
 
 use crate::cluster::cluster_bench::{Bench, Context, Task};
-use crate::cluster::handlers::{handler, issue, word, PACKET};
+use crate::cluster::handlers::{handler, issue, word, PACKET, STATE};
 use rand::Rng;
 use rand_chacha::ChaCha8Rng;
 use spindle_contract::memory_map::{self as map, base, command};
@@ -58,10 +58,13 @@ fn step(opcode: u8, waits: bool, words: &[(u32, u32)]) -> Step {
 
 /// A read from the host into the packet or the scratchpad, then the same bytes out again.
 fn there_and_back(rng: &mut ChaCha8Rng, frame: u32, out: &mut Vec<(Vec<u8>, u32, u32)>, steps: &mut Vec<Step>) {
-    let in_packet = rng.random::<bool>();
-    let (place, most) = if in_packet { (PACKET + SCRIPT as u32, 512) } else { (base(map::SCRATCH) + 128 * frame, 128) };
+    let (place, most) = match rng.random_range(0..3) {
+        0 => (PACKET + SCRIPT as u32, 512),
+        1 => (base(map::SCRATCH) + 128 * frame, 128),
+        _ => (STATE + 0x8000 + 0x400 * frame, 1024),
+    };
     let length = [14, 63, 64, 65, most - 1, most][rng.random_range(0..6)];
-    let from = rng.random_range(0..COUNTERS - 512);
+    let from = rng.random_range(0..COUNTERS - 1024);
     let words = |offset| [(map::CMD_SOURCE, place), (map::CMD_LENGTH, length), (map::CMD_ADDR_LO, offset)];
     steps.push(step(command::DMA_FROM_HOST, true, &words(from)));
     let way = [command::SEND_PACKET, command::DMA_TO_HOST, command::PUT][rng.random_range(0..3)];
@@ -138,10 +141,11 @@ fn all_processors_at_once() {
                 bench.tasks.push_back(Task {
                     fields: vec![("frame", frame.into()), ("context", 3), ("kind", 1)],
                     packet: Some(packet),
-                    ..Task::default()
+                    context: Context { state_size: 0x10000, ..Context::default() },
                 });
             }
             bench.run_until(32);
+            assert!(std::mem::take(&mut bench.far.stagings) > 5, "commands from L2");
             assert!(bench.done.iter().all(|done| done.cause == 0), "{:?}", bench.done);
             check_moved(&mut bench, &before, &moved);
             check_added(&bench, &before, &added);
@@ -271,6 +275,11 @@ fn without_a_right_they_fault() {
             (scratch, 64, host - 63, read, false),
             (scratch, 0, 0, read, false),
             (base(map::STACK), 64, 0, read, false),
+            (STATE + 0x3FC0, 64, 0, read, true),
+            (STATE + 0x3FC0, 65, 0, read, false),
+            (STATE + 0x3FC0, 64, 0, command::PUT, true),
+            (STATE + 0x3FC0, 65, 0, command::PUT, false),
+            (STATE + 8, 64, 0, read, false),
             (base(map::CODE), 64, 0, read, false),
             (0, 8, host - 8, add, true),
             (0, 8, host - 4, add, false),

@@ -1,0 +1,145 @@
+//! Check of a command: looks at its words one after the other, and says whether it may be and what it is about.
+//!
+//! | neighbour | ports |
+//! |---|---|
+//! | command unit | in `step`, `value`: word number `step` of the command, in the order of [`word_of`](crate::command_rules), one per cycle; in `opcode`, `known`, held from the first word to the last; in `staged`: its bytes are in the stage; in `may`: there is somebody who does it, `ring`: there is somebody to tell |
+//! | | out `legal`, with the last word; out `source`, `length`, `low`, `high`: what was found, until the next command's words come; out `previous`: the word before |
+//!
+//! One set of comparators for all commands: each word is looked at in its cycle, and what needs two words is kept between. The high half of the host address
+//! is there a cycle after its low half.
+
+use crate::command_rules::{
+    source_facts, SourceFacts, ADD, CAS, COMPLETE, DMA_IN, DMA_OUT, EVENT, GET, PLACE, PRINT, PUT, PUT_HOST, SEND,
+};
+use crate::types::Limits;
+use spindle_contract::params::{MIN_FRAME, SLOT_BYTES};
+use spindle_verilog::prelude::*;
+
+const LONGEST: u64 = SLOT_BYTES as u64;
+const SHORTEST_FRAME: u64 = MIN_FRAME as u64;
+
+/// The check. See the module text.
+#[derive(LogicBlock, Default)]
+pub struct CommandCheck {
+    /// Core clock.
+    pub clock: Signal<In, Clock>,
+    /// Number of the word.
+    pub step: Signal<In, Bits<4>>,
+    /// The word.
+    pub value: Signal<In, Bits<32>>,
+    /// Of the command.
+    pub opcode: Signal<In, Bits<4>>,
+    /// What its task may.
+    pub known: Signal<In, Limits>,
+    /// Its bytes have been copied from L2 to the stage.
+    pub staged: Signal<In, Bit>,
+    /// There is somebody who does it.
+    pub may: Signal<In, Bit>,
+    /// The process of its context has an open event ring.
+    pub ring: Signal<In, Bit>,
+    /// It may be.
+    pub legal: Signal<Out, Bit>,
+    /// What is known of SOURCE.
+    pub source: Signal<Out, SourceFacts>,
+    /// LENGTH.
+    pub length: Signal<Out, Bits<32>>,
+    /// Host address, low half.
+    pub low: Signal<Out, Bits<32>>,
+    /// High half.
+    pub high: Signal<Out, Bits<32>>,
+    /// The word before.
+    pub previous: Signal<Out, Bits<32>>,
+    kept_previous: DFF<Bits<32>>,
+    kept_source: DFF<SourceFacts>,
+    kept_length: DFF<Bits<32>>,
+    /// SOURCE and LENGTH go together.
+    data_legal: DFF<Bit>,
+    node_legal: DFF<Bit>,
+    /// Of an atomic: ADDR, and LENGTH with the alignment. Of LENGTH: it is not 0.
+    host_legal: DFF<Bit>,
+    word_legal: DFF<Bit>,
+    some: DFF<Bit>,
+    /// Host address: its low half, the carry into its high half, what is left of the region there; and whether LENGTH bytes are.
+    kept_low: DFF<Bits<32>>,
+    carry: DFF<Bit>,
+    kept_high: DFF<Bits<32>>,
+    in_host: DFF<Bit>,
+    left: DFF<Bits<32>>,
+    fits: DFF<Bit>,
+}
+
+impl Logic for CommandCheck {
+    #[hdl]
+    fn update(&mut self) {
+        dffs!(self, clock, kept_previous, kept_source, kept_length, data_legal, node_legal, host_legal, word_legal);
+        dffs!(self, clock, some, kept_low, carry, kept_high, in_host, left, fits);
+        let step = self.step.val();
+        let value = self.value.val();
+        let opcode = self.opcode.val();
+        let known = self.known.val();
+        self.kept_previous.d.next = value;
+
+        // SOURCE and LENGTH.
+        let of_source = step == bits::<4>(0);
+        if of_source {
+            self.kept_source.d.next = source_facts(value, known, self.staged.val());
+        }
+        let source = self.kept_source.q.val();
+        let in_slot = value.any() & (value <= bits::<32>(LONGEST));
+        let data_legal = source.legal & in_slot & (source.plenty | (value.get_bits::<12>(0) <= source.left));
+        if step == bits::<4>(1) {
+            self.kept_length.d.next = value;
+            self.data_legal.d.next = data_legal;
+        }
+        let length = self.kept_length.q.val();
+
+        // The host address: an offset in the host region, in ADDR or in SOURCE. Its high half is a cycle late.
+        let of_host = opcode == bits::<4>(PUT_HOST);
+        let sum = bit_cast::<33, 32>(known.host_low) + bit_cast::<33, 32>(value);
+        let host_left = bit_cast::<33, 32>(known.host_size) - bit_cast::<33, 32>(value);
+        if (of_host & of_source) | (!of_host & (step == bits::<4>(2))) {
+            self.kept_low.d.next = sum.get_bits::<32>(0);
+            self.carry.d.next = sum.get_bit(32);
+            self.in_host.d.next = !host_left.get_bit(32);
+            self.left.d.next = host_left.get_bits::<32>(0);
+        }
+        self.kept_high.d.next = known.host_high + bit_cast::<32, 1>(self.carry.q.val().into());
+        let left = self.left.q.val();
+        self.fits.d.next = length <= left;
+        let short_fits = left.get_bits::<20>(12).any() | (length.get_bits::<12>(0) <= left.get_bits::<12>(0));
+        let offset_legal = self.in_host.q.val() & short_fits;
+        if step == bits::<4>(3) {
+            self.host_legal.d.next = offset_legal & !value.any();
+        }
+
+        // The other words.
+        if step == bits::<4>(4) {
+            self.node_legal.d.next = !value.get_bits::<8>(8).any();
+        }
+        let low = self.kept_low.q.val();
+        let is_wide = length == bits::<32>(8);
+        let aligned = !low.get_bits::<2>(0).any() & !(is_wide & low.get_bit(2));
+        self.word_legal.d.next = (is_wide | (length == bits::<32>(4))) & aligned;
+        self.some.d.next = length.any();
+
+        // The verdict. ADDR_HI is in `value` for those that are decided with it.
+        let there = self.node_legal.q.val();
+        self.legal.next = match opcode.to_u64() {
+            SEND => data_legal & (value >= bits::<32>(SHORTEST_FRAME)),
+            PLACE => known.origin.has_packet,
+            DMA_OUT | DMA_IN => self.data_legal.q.val() & offset_legal & !value.any(),
+            PRINT => true,
+            EVENT | COMPLETE => self.ring.val(),
+            PUT => self.data_legal.q.val() & there,
+            PUT_HOST => self.some.q.val() & self.in_host.q.val() & self.fits.q.val() & there,
+            GET => self.some.q.val() & there,
+            CAS | ADD => self.word_legal.q.val() & self.host_legal.q.val(),
+            _ => false,
+        } & self.may.val();
+        self.source.next = source;
+        self.length.next = length;
+        self.low.next = low;
+        self.high.next = self.kept_high.q.val();
+        self.previous.next = self.kept_previous.q.val();
+    }
+}

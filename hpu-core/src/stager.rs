@@ -1,0 +1,277 @@
+//! Stager: moves bytes between context memory (L2) and the wide paths of commands.
+//!
+//! | neighbour | ports |
+//! |---|---|
+//! | command units | in `ask[i]`, `ask_valid[i]`: bytes of L2 are wanted in the stage of cluster i, held until / out `staged`: a bit per cluster, they are there |
+//! | host writer | out `cluster`, `beat`, `beat_valid` / in `beat_ready`: a beat for the stage, on `data`; in `store`, `store_beat`, `store_bytes`, `store_last`, `store_valid` / out `store_ready`: a beat of the host for L2 |
+//! | L2 | out `l2_request`, `l2_valid` / in `l2_ready`; in `l2_answer`, `l2_answer_valid`: always taken, in the order of the requests |
+//!
+//! One word per cycle, as L2 gives, for all clusters together. **To a stage**: one command at a time, round robin; the words of a beat are asked for one after the other, and those of
+//! the next beat when this one has gone: with L2 and the bus idle 7 cycles and one per word for each beat, and 2 for the command. **From the host**: 1 cycle and one
+//! per word for each beat, and 5 at the end; the last beat is taken when L2 has answered all of them, so what follows it sees them. If both have something to do, words take turns.
+
+use crate::processor::types::{RemoteAnswer, RemoteRequest};
+use crate::types::StageAsk;
+use spindle_blocks::RoundRobin;
+use spindle_contract::params::{L1_STAGE_BASE, SLOT_BYTES};
+use spindle_verilog::prelude::*;
+
+/// The stage is this slot of L1.
+const STAGE: u64 = (L1_STAGE_BASE / SLOT_BYTES) as u64;
+
+/// A copy from L2.
+#[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
+pub struct Copying {
+    /// Cluster that gets the bytes.
+    pub cluster: Bits<3>,
+    /// Next word of L2.
+    pub word: Bits<18>,
+    /// Words that have not been asked for.
+    pub left: Bits<10>,
+    /// Beat of the stage that is gathered.
+    pub beat: Bits<5>,
+    /// Words of the beat that have been asked for,
+    pub asked: Bits<5>,
+    /// and that have come.
+    pub come: Bits<5>,
+}
+
+/// The stager. See the module text.
+#[derive(LogicBlock)]
+pub struct Stager {
+    /// Core clock.
+    pub clock: Signal<In, Clock>,
+    /// Synchronous reset, active high.
+    pub reset: Signal<In, Bit>,
+    /// Bytes that are wanted.
+    pub ask: Vec<Signal<In, StageAsk>>,
+    /// There are some.
+    pub ask_valid: Vec<Signal<In, Bit>>,
+    /// They are in the stage.
+    pub staged: Signal<Out, Bits<8>>,
+    /// Cluster that gets a beat.
+    pub cluster: Signal<Out, Bits<3>>,
+    /// Where in its L1.
+    pub beat: Signal<Out, Bits<10>>,
+    /// What.
+    pub data: Signal<Out, Bits<512>>,
+    /// There is one.
+    pub beat_valid: Signal<Out, Bit>,
+    /// It is taken.
+    pub beat_ready: Signal<In, Bit>,
+    /// Beat for L2.
+    pub store: Signal<In, Bits<512>>,
+    /// Where.
+    pub store_beat: Signal<In, Bits<14>>,
+    /// Its bytes, 0 = 64.
+    pub store_bytes: Signal<In, Bits<6>>,
+    /// It is the last of its transfer.
+    pub store_last: Signal<In, Bit>,
+    /// There is one.
+    pub store_valid: Signal<In, Bit>,
+    /// It is in L2, or its words are on their way and more follow.
+    pub store_ready: Signal<Out, Bit>,
+    /// Request of L2.
+    pub l2_request: Signal<Out, RemoteRequest>,
+    /// It stands.
+    pub l2_valid: Signal<Out, Bit>,
+    /// It is taken.
+    pub l2_ready: Signal<In, Bit>,
+    /// Answer.
+    pub l2_answer: Signal<In, RemoteAnswer>,
+    /// There is one.
+    pub l2_answer_valid: Signal<In, Bit>,
+    arbiter: RoundRobin<8>,
+    copies: Reg<Bit>,
+    copying: DFF<Copying>,
+    gathered: [DFF<Bits<32>>; 16],
+    /// A beat is whole.
+    whole: Reg<Bit>,
+    told: Reg<Bits<8>>,
+    /// Next word of the beat for L2; all have been sent; stores that L2 has not answered.
+    part: Reg<Bits<4>>,
+    sent: Reg<Bit>,
+    stores: Reg<Bits<5>>,
+    /// The last word was a store.
+    stored: Reg<Bit>,
+    chosen: Signal<Local, StageAsk>,
+    piece: Signal<Local, Bits<32>>,
+    _clusters: usize,
+}
+
+impl Stager {
+    /// For `clusters` clusters, 1 to 8.
+    pub fn new(clusters: usize) -> Self {
+        Self {
+            clock: Default::default(),
+            reset: Default::default(),
+            ask: (0..clusters).map(|_| Default::default()).collect(),
+            ask_valid: (0..clusters).map(|_| Default::default()).collect(),
+            staged: Default::default(),
+            cluster: Default::default(),
+            beat: Default::default(),
+            data: Default::default(),
+            beat_valid: Default::default(),
+            beat_ready: Default::default(),
+            store: Default::default(),
+            store_beat: Default::default(),
+            store_bytes: Default::default(),
+            store_last: Default::default(),
+            store_valid: Default::default(),
+            store_ready: Default::default(),
+            l2_request: Default::default(),
+            l2_valid: Default::default(),
+            l2_ready: Default::default(),
+            l2_answer: Default::default(),
+            l2_answer_valid: Default::default(),
+            arbiter: Default::default(),
+            copies: Default::default(),
+            copying: Default::default(),
+            gathered: Default::default(),
+            whole: Default::default(),
+            told: Default::default(),
+            part: Default::default(),
+            sent: Default::default(),
+            stores: Default::default(),
+            stored: Default::default(),
+            chosen: Default::default(),
+            piece: Default::default(),
+            _clusters: clusters,
+        }
+    }
+}
+
+impl Logic for Stager {
+    #[hdl]
+    fn update(&mut self) {
+        regs!(self, clock, reset, copies, whole, told, part, sent, stores, stored);
+        dffs!(self, clock, copying, gathered);
+        clocks!(self, clock, reset, arbiter);
+
+        // Which command is next. One that was told in the last cycle still stands in this one.
+        let copies = self.copies.q.val();
+        let told = self.told.q.val();
+        let mut request: Bits<8> = bits::<8>(0);
+        for i in 0..self._clusters {
+            request = request.replace_bit(i, self.ask_valid[i].val() & !told.get_bit(i));
+        }
+        self.arbiter.request.next = request;
+        self.arbiter.accept.next = !copies;
+        self.arbiter.lock.next = false;
+        let number = self.arbiter.index.val().get_bits::<3>(0);
+        self.chosen.next = StageAsk::default();
+        for i in 0..self._clusters {
+            if number == bits::<3>(i as u64) {
+                self.chosen.next = self.ask[i].val();
+            }
+        }
+
+        // The next word: of the copy, or of the host's beat.
+        let now = self.copying.q.val();
+        let whole = self.whole.q.val();
+        let asks = copies & !whole & now.left.any() & !now.asked.get_bit(4);
+        let bytes = self.store_bytes.val();
+        let part = self.part.q.val();
+        let sent = self.sent.q.val();
+        let wants_store = self.store_valid.val() & !sent;
+        let is_store = wants_store & !(asks & self.stored.q.val());
+        let moves = self.l2_ready.val();
+        let last_part = (bytes - 1).get_bits::<4>(2);
+        self.piece.next = self.store.val().get_bits::<32>((part, bits::<5>(0)).cat::<9>().index());
+        self.l2_request.next = RemoteRequest {
+            far: true,
+            write: is_store,
+            address: if is_store {
+                (self.store_beat.val(), part, bits::<2>(0)).cat::<20>()
+            } else {
+                (now.word, bits::<2>(0)).cat::<20>()
+            },
+            size_less_one: if is_store & (part == last_part) { bytes.get_bits::<2>(0) - 1 } else { bits::<2>(3) },
+            data: self.piece.val(),
+            ..Default::default()
+        };
+        self.l2_valid.next = asks | wants_store;
+        if moves & (asks | wants_store) {
+            self.stored.d.next = is_store;
+        }
+
+        // From the host.
+        let stores = self.stores.q.val();
+        let store_goes = is_store & moves;
+        let store_ends = self.l2_answer_valid.val() & self.l2_answer.val().write;
+        if store_goes & !store_ends {
+            self.stores.d.next = stores + 1;
+        } else if !store_goes & store_ends {
+            self.stores.d.next = stores - 1;
+        }
+        let taken = sent & !(self.store_last.val() & stores.any());
+        self.store_ready.next = taken;
+        if store_goes {
+            self.part.d.next = if part == last_part { bits::<4>(0) } else { part + 1 };
+            self.sent.d.next = part == last_part;
+        } else if taken {
+            self.sent.d.next = false;
+        }
+
+        // To a stage.
+        let comes = self.l2_answer_valid.val() & !self.l2_answer.val().write;
+        for i in 0..16 {
+            if comes & (now.come.get_bits::<4>(0) == bits::<4>(i as u64)) {
+                self.gathered[i].d.next = self.l2_answer.val().data;
+            }
+        }
+        if asks & moves & !is_store {
+            self.copying.d.next.word = now.word + 1;
+            self.copying.d.next.left = now.left - 1;
+            self.copying.d.next.asked = now.asked + 1;
+        }
+        if comes {
+            self.copying.d.next.come = now.come + 1;
+        }
+        let complete = !asks & (now.come == now.asked);
+        let leaves = whole & self.beat_ready.val();
+        let ends = leaves & !now.left.any();
+        self.whole.d.next = (copies & !whole & complete) | (whole & !leaves);
+        if leaves {
+            self.copying.d.next.asked = bits::<5>(0);
+            self.copying.d.next.come = bits::<5>(0);
+            self.copying.d.next.beat = now.beat + 1;
+        }
+        self.copies.d.next = if copies { !ends } else { self.arbiter.any.val() };
+        if !copies {
+            let wanted = self.chosen.val();
+            self.copying.d.next = Copying {
+                cluster: number,
+                word: (wanted.beat, bits::<4>(0)).cat::<18>(),
+                left: (wanted.length + 3).get_bits::<10>(2),
+                beat: bits::<5>(0),
+                asked: bits::<5>(0),
+                come: bits::<5>(0),
+            };
+        }
+        self.told.d.next = if ends { bits::<8>(1) << now.cluster } else { bits::<8>(0) };
+        self.staged.next = told;
+        self.cluster.next = now.cluster;
+        self.beat.next = (bits::<5>(STAGE), now.beat).cat::<10>();
+        self.data.next = (
+            self.gathered[15].q.val(),
+            self.gathered[14].q.val(),
+            self.gathered[13].q.val(),
+            self.gathered[12].q.val(),
+            self.gathered[11].q.val(),
+            self.gathered[10].q.val(),
+            self.gathered[9].q.val(),
+            self.gathered[8].q.val(),
+            self.gathered[7].q.val(),
+            self.gathered[6].q.val(),
+            self.gathered[5].q.val(),
+            self.gathered[4].q.val(),
+            self.gathered[3].q.val(),
+            self.gathered[2].q.val(),
+            self.gathered[1].q.val(),
+            self.gathered[0].q.val(),
+        )
+            .cat::<512>();
+        self.beat_valid.next = whole;
+    }
+}

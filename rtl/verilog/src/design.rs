@@ -4,7 +4,7 @@ use crate::build::Body;
 use crate::error::{EmitError, Result};
 use crate::hierarchy::{self, Code, Node};
 use crate::module;
-use crate::{collapse, lower, names, stock, widths};
+use crate::{collapse, lower, names, sizes, stock};
 use rust_hdl_core::prelude::Block;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fmt;
@@ -72,8 +72,8 @@ struct Shape {
     fixed: bool,
     /// Its text was written by the back end, so another text may stand for it.
     generic: bool,
-    /// Value of its width parameter when it stands alone; none = it has no parameter.
-    width: Option<usize>,
+    /// Its parameters, with their values when it stands alone.
+    parameters: Vec<(String, usize)>,
 }
 
 /// Emits `top` and everything below it; the top module is called `top_name`.
@@ -108,7 +108,7 @@ pub fn emit<B: Block>(top: &mut B, top_name: &str) -> Result<Design> {
     let Some(top_shape) = shape_of[0] else {
         return Err(EmitError::new("", 0, "the top is a register; wrap it in a block"));
     };
-    let (shapes, top_shape) = share_widths(shapes, top_shape);
+    let (shapes, top_shape) = share_sizes(shapes, top_shape);
     let final_names = name_shapes(&shapes, top_shape, top_name);
     let modules = shapes
         .iter()
@@ -145,7 +145,7 @@ fn shape(nodes: &[Node], id: usize, shape_of: &[Option<usize>]) -> Result<Option
             let body = lower::lower(source, &fresh)?;
             let text = module::write(&body, &|n| child(n), source.line)?;
             let comment = format!("// {} ({file}:{})\n", source.type_name, source.line);
-            Shape { base, suffix, comment, text, fixed: false, generic: true, width: None }
+            Shape { base, suffix, comment, text, fixed: false, generic: true, parameters: vec![] }
         }
         Code::Stock(block) => {
             let body = stock::lower(block, Body::new(nodes, id, "", 0)?)
@@ -158,7 +158,7 @@ fn shape(nodes: &[Node], id: usize, shape_of: &[Option<usize>]) -> Result<Option
                 text,
                 fixed: false,
                 generic: false,
-                width: None,
+                parameters: vec![],
             }
         }
         Code::Text { name, body, extra, parameters } => {
@@ -177,7 +177,7 @@ fn shape(nodes: &[Node], id: usize, shape_of: &[Option<usize>]) -> Result<Option
                 text: module::hand_written(node, body, parameters, id == 0),
                 fixed: false,
                 generic: false,
-                width: None,
+                parameters: vec![],
             }
         }
         Code::Blackbox { name, text } => Shape {
@@ -187,38 +187,40 @@ fn shape(nodes: &[Node], id: usize, shape_of: &[Option<usize>]) -> Result<Option
             text: text.clone(),
             fixed: true,
             generic: false,
-            width: None,
+            parameters: vec![],
         },
     };
     Ok(Some(shape))
 }
 
-/// Shapes of one block that differ in one width become one with a parameter; children first, since parents may be alike only then.
-fn share_widths(mut shapes: Vec<Shape>, top: usize) -> (Vec<Shape>, usize) {
+/// Shapes of one block that differ in a few sizes become one with parameters; children first, since parents may be alike only then.
+fn share_sizes(mut shapes: Vec<Shape>, top: usize) -> (Vec<Shape>, usize) {
     let mut stands_for: Vec<usize> = (0..shapes.len()).collect();
     loop {
         let mut by_block: BTreeMap<(String, String), Vec<usize>> = BTreeMap::new();
         for (i, shape) in shapes.iter().enumerate() {
-            if shape.generic && i != top && stands_for[i] == i && shape.width.is_none() {
+            if shape.generic && i != top && stands_for[i] == i && shape.parameters.is_empty() {
                 by_block.entry((shape.base.clone(), shape.place().to_string())).or_default().push(i);
             }
         }
         let mut reference: HashMap<usize, String> = HashMap::new();
         for members in by_block.values().filter(|members| members.len() > 1) {
             let texts: Vec<&str> = members.iter().map(|i| shapes[*i].text.as_str()).collect();
-            for group in widths::shared(&texts) {
+            for group in sizes::shared(&texts) {
                 let first = members[group.members[0]];
                 let suffixes: Vec<&str> = group.members.iter().map(|n| shapes[members[*n]].suffix.as_str()).collect();
                 let suffix = names::common_end(&suffixes).to_string();
-                for (n, width) in group.members.iter().zip(&group.widths) {
+                for (n, values) in group.members.iter().zip(&group.values) {
+                    let pins = group.names.iter().zip(values).map(|(name, value)| format!(".{name}({value})"));
+                    let pins = pins.collect::<Vec<_>>().join(", ");
                     stands_for[members[*n]] = first;
-                    reference.insert(members[*n], format!("\u{1}{first}\u{1} #(.{}({width}))", widths::PARAMETER));
+                    reference.insert(members[*n], format!("\u{1}{first}\u{1} #({pins})"));
                 }
                 let shape = &mut shapes[first];
                 shape.text = group.text;
                 shape.suffix = suffix;
                 shape.comment = shape.comment_of_all();
-                shape.width = Some(group.widths[0]);
+                shape.parameters = group.names.into_iter().zip(group.values[0].iter().copied()).collect();
             }
         }
         if reference.is_empty() {
@@ -308,11 +310,12 @@ fn substitute(shape: &Shape, names: &[String], own: usize) -> String {
         out.push('\n');
     }
     for (i, part) in shape.text.split('\u{1}').enumerate() {
-        match (i % 2, part.parse::<usize>(), shape.width) {
-            (1, Ok(number), _) => out.push_str(&names[number]),
-            (1, Err(_), None) => out.push_str(&names[own]),
-            (1, Err(_), Some(width)) => {
-                out.push_str(&format!("{} #(\n  parameter int {} = {width}\n)", names[own], widths::PARAMETER));
+        match (i % 2, part.parse::<usize>()) {
+            (1, Ok(number)) => out.push_str(&names[number]),
+            (1, Err(_)) if shape.parameters.is_empty() => out.push_str(&names[own]),
+            (1, Err(_)) => {
+                let list = shape.parameters.iter().map(|(name, value)| format!("  parameter int {name} = {value}"));
+                out.push_str(&format!("{} #(\n{}\n)", names[own], list.collect::<Vec<_>>().join(",\n")));
             }
             _ => out.push_str(part),
         }

@@ -23,10 +23,10 @@ mod print;
 mod register;
 mod registers_macros;
 mod rest;
+mod sizes;
 mod stmt;
 mod stock;
 mod ty;
-mod widths;
 
 pub use describe::{custom, custom_with};
 pub use design::{emit, Design, Module};

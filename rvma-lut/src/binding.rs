@@ -5,6 +5,7 @@
 //! | lookup | in `looked_up`, `looked_up_valid`; out `looked_up_ready` |
 //! | buffer queue | out `fetch`, `mailbox_number`, `load`, `need`, `need_frame`, `reserve`; in `fetch_ready`, `refetch`, `head` |
 //! | placement | out `job`, `job_valid` (no ready); in `job_room` |
+//! | cutter | in `sweep` (held), `sweep_all`, `sweep_slot`, `sweep_mailbox`; out `swept`; out `verdict_color` |
 //! | report | out `verdict`, `verdict_valid` (no ready); in `verdict_room` |
 //! | packet engine | out `outcome`, `outcome_valid` (pulse, beside `job_valid` or `verdict_valid`) |
 //!
@@ -25,7 +26,7 @@ use crate::buffer_queue::{Head, Need};
 use crate::types::{BufferEntry, LookedUp, PlaceJob};
 use spindle_blocks::desc::{PlacementDone, PlacementOutcome};
 use spindle_blocks::ram::{RamStyle, SdpMemory};
-use spindle_contract::reasons::{NO_POSTED_BUFFER, OUT_OF_BOUNDS};
+use spindle_contract::reasons::{CLOSED, NO_POSTED_BUFFER, OUT_OF_BOUNDS, STALE_EPOCH};
 use spindle_verilog::prelude::*;
 
 /// What is known of a message.
@@ -102,6 +103,18 @@ pub struct Binding {
     pub outcome: Signal<Out, PlacementOutcome>,
     /// It said it.
     pub outcome_valid: Signal<Out, Bit>,
+    /// Bind nothing, and refuse what is left of some messages.
+    pub sweep: Signal<In, Bit>,
+    /// Those of the mailbox; else those bound to the buffer.
+    pub sweep_all: Signal<In, Bit>,
+    /// The buffer.
+    pub sweep_slot: Signal<In, Bits<14>>,
+    /// The mailbox.
+    pub sweep_mailbox: Signal<In, Bits<12>>,
+    /// It is done.
+    pub swept: Signal<Out, Bit>,
+    /// Colour of the packet at `verdict`.
+    pub verdict_color: Signal<Out, Bit>,
     messages: SdpMemory<BindingEntry, 8>,
     fetched: Reg<Bit>,
     loaded: Reg<Bit>,
@@ -125,6 +138,11 @@ pub struct Binding {
     verdict_out_valid: Reg<Bit>,
     clearing: Reg<Bit>,
     clear_slot: Reg<Bits<8>>,
+    /// Slot that the sweep reads; 256 = all have been read.
+    sweep_at: Reg<Bits<9>>,
+    sweep_reads: Signal<Local, Bit>,
+    sweep_read: Reg<Bit>,
+    verdict_hue: DFF<Bit>,
     loads: Signal<Local, Bit>,
     stores: Signal<Local, Bit>,
     written: Signal<Local, BindingEntry>,
@@ -154,7 +172,9 @@ impl Logic for Binding {
             verdict_out_valid,
             outcome_out_valid,
             clearing,
-            clear_slot
+            clear_slot,
+            sweep_at,
+            sweep_read
         );
         dffs!(
             self,
@@ -171,7 +191,8 @@ impl Logic for Binding {
             start_known,
             outcome_out,
             job_out,
-            verdict_out
+            verdict_out,
+            verdict_hue
         );
         self.messages.clock.next = self.clock.val();
 
@@ -223,6 +244,34 @@ impl Logic for Binding {
             self.clearing.d.next = !self.clear_slot.q.val().all();
         }
 
+        // A sweep: one slot per cycle is read and, in the next, refused if it is meant. Nothing is being bound then.
+        let swept = self.messages.read_data.val();
+        let behind = (self.sweep_at.q.val() - 1).get_bits::<8>(0);
+        let still = !self.fetched.q.val() & !self.loaded.q.val() & !self.checked.q.val();
+        self.sweep_reads.next = self.sweep.val() & still & !self.sweep_at.q.val().get_bit(8);
+        self.sweep_read.d.next = self.sweep_reads.val();
+        if !self.sweep.val() {
+            self.sweep_at.d.next = bits::<9>(0);
+        } else if self.sweep_reads.val() {
+            self.sweep_at.d.next = self.sweep_at.q.val() + 1;
+        }
+        self.swept.next = self.sweep_at.q.val().get_bit(8) & !self.sweep_read.q.val();
+        if self.sweep_read.q.val() {
+            let meant = if self.sweep_all.val() {
+                swept.mailbox == self.sweep_mailbox.val()
+            } else {
+                swept.slot == self.sweep_slot.val()
+            };
+            self.messages.write_enable.next = swept.live & !swept.refused & meant;
+            self.messages.write_address.next = behind;
+            self.messages.write_data.next = swept;
+            self.messages.write_data.next.refused = true;
+            self.messages.write_data.next.reason = bits::<5>(STALE_EPOCH as u64);
+            if self.sweep_all.val() {
+                self.messages.write_data.next.reason = bits::<5>(CLOSED as u64);
+            }
+        }
+
         self.job_out_valid.d.next = self.checked.q.val() & self.place.val() & p.payload_len.any();
         self.job_out.d.next = PlaceJob {
             base: head.buffer.base,
@@ -234,12 +283,15 @@ impl Logic for Binding {
             payload_len: p.payload_len,
             has_slot: p.has_slot,
             msg_slot: p.msg_slot,
+            color: p.color,
         };
         if known {
             self.job_out.d.next.base = bound.buffer.base;
             self.job_out.d.next.start = self.start_known.q.val();
             self.job_out.d.next.slot = bound.slot;
         }
+        self.verdict_hue.d.next = p.color;
+        self.verdict_color.next = self.verdict_hue.q.val();
         self.verdict_out_valid.d.next = self.checked.q.val() & !(self.place.val() & p.payload_len.any());
         self.verdict_out.d.next = PlacementDone {
             pkt: p.pkt,
@@ -269,11 +321,14 @@ impl Logic for Binding {
         let next = self.looked_up.val();
         let starts =
             self.looked_up_valid.val() & self.fetch_ready.val() & self.job_room.val() & self.verdict_room.val();
-        let free = !self.fetched.q.val() & !self.checked.q.val() & !self.clearing.q.val();
+        let free = !self.fetched.q.val() & !self.checked.q.val() & !self.clearing.q.val() & !self.sweep.val();
         self.fetch.next = starts & free;
         self.mailbox_number.next = next.mailbox;
-        self.messages.read_enable.next = starts & free;
+        self.messages.read_enable.next = (starts & free) | self.sweep_reads.val();
         self.messages.read_address.next = next.packet.msg_slot;
+        if self.sweep.val() {
+            self.messages.read_address.next = self.sweep_at.q.val().get_bits::<8>(0);
+        }
         self.fetched.d.next = starts & free;
 
         // Cycle 1: load, or start again when the queue changes its head.

@@ -3,12 +3,12 @@
 //! | neighbour | ports |
 //! |---|---|
 //! | binding | in `fetch`, `mailbox_number`; `load`, `need`, `need_frame`; out `head`, in `reserve`; out `fetch_ready`, `refetch` |
-//! | doorbell | in `command`, `command_valid` (held); out `command_done` (pulse), `command_ok` |
-//! | completion | in `free_slot`, `free_valid`; out `free_ready`; out `record_entry`, `record_slot`, `record_write` |
-//! | counters | out `news`, `news_valid` (no ready: at most one per two cycles); in `news_room` |
+//! | command unit, cutter | in `command`, `command_valid` (held); out `command_done` (pulse), `command_ok`, `command_small` |
+//! | epochs | in `free_slot`, `free_valid`; out `free_ready`; out `joined`, `joined_valid` (no ready); in `joined_room` |
+//! | counters | out `record_entry`, `record_slot`, `record_write`; out `news`, `news_valid` (no ready: at most one per two cycles); in `news_room` |
 //!
 //! A buffer is POSTED (behind the head), ACTIVE (the head: messages are bound to it), DRAINING (closed: its messages still
-//! arrive; any number of buffers may drain) and DONE (recorded, its slot is free again). The state of a mailbox is its
+//! arrive; any number of buffers may drain) and DONE (recorded; its slot is free when all before it are done). The state of a mailbox is its
 //! head, so a binding needs one RAM read:
 //!
 //! | cycle | what |
@@ -26,7 +26,9 @@
 //! be taken before the buffer retires: its size less the least that must be left. A managed mailbox puts a message behind those
 //! before it, and bounds it by what is left.
 
-use crate::types::{BufferEntry, BufferEvent, QueueCommand, RecordEntry};
+use crate::types::{
+    BufferEntry, BufferEvent, Joined, QueueCommand, RecordEntry, QUEUE_CUT, QUEUE_END, QUEUE_INIT, QUEUE_POST,
+};
 use spindle_blocks::ram::{RamStyle, SdpMemory, SdpRam};
 use spindle_verilog::prelude::*;
 
@@ -160,6 +162,12 @@ pub struct BufferQueue {
     pub free_valid: Signal<In, Bit>,
     /// It is taken.
     pub free_ready: Signal<Out, Bit>,
+    /// Buffer posted, or mailbox opened or emptied.
+    pub joined: Signal<Out, Joined>,
+    /// There is one.
+    pub joined_valid: Signal<Out, Bit>,
+    /// There is room for four.
+    pub joined_room: Signal<In, Bit>,
     /// What the completion record of a posted buffer needs.
     pub record_entry: Signal<Out, RecordEntry>,
     /// Its slot.
@@ -204,6 +212,12 @@ pub struct BufferQueue {
     link: DFF<Bits<14>>,
     ok: DFF<Bit>,
     capacity: DFF<Bits<32>>,
+    /// The slot to be cut is the head, and the only one.
+    cuts_head: DFF<Bit>,
+    cuts_last: DFF<Bit>,
+    cutting: Reg<Bit>,
+    joined_out: DFF<Joined>,
+    joined_out_valid: Reg<Bit>,
     too_small: DFF<Bit>,
     event_out: DFF<BufferEvent>,
     event_out_valid: Reg<Bit>,
@@ -250,7 +264,9 @@ impl Logic for BufferQueue {
             free_count,
             freed_any,
             fresh_any,
-            event_out_valid
+            event_out_valid,
+            joined_out_valid,
+            cutting
         );
         dffs!(
             self,
@@ -274,6 +290,9 @@ impl Logic for BufferQueue {
             link,
             ok,
             capacity,
+            cuts_head,
+            cuts_last,
+            joined_out,
             too_small,
             event_out
         );
@@ -349,6 +368,7 @@ impl Logic for BufferQueue {
         self.start_post.next = running
             & waiting
             & self.news_room.val()
+            & self.joined_room.val()
             & !self.fetched.q.val()
             & !self.loaded.q.val()
             & !self.checked.q.val();
@@ -378,8 +398,14 @@ impl Logic for BufferQueue {
         self.buffers.write_address.next = self.post_slot.q.val();
         self.buffers.write_data.next = WaitingBuffer { buffer: post.buffer, missing: self.capacity.q.val() };
         self.event_out_valid.d.next = close;
-        self.event_out.d.next =
-            BufferEvent { open: false, slot: present.head, total: present.reserved, frame: self.frame_3.q.val() };
+        self.event_out.d.next = BufferEvent {
+            open: false,
+            cut: false,
+            cancelled: false,
+            slot: present.head,
+            total: present.reserved,
+            frame: self.frame_3.q.val(),
+        };
         self.record_entry.next = RecordEntry {
             base: post.buffer.base,
             record: post.record,
@@ -388,10 +414,11 @@ impl Logic for BufferQueue {
         };
         self.record_slot.next = self.post_slot.q.val();
         self.record_write.next = false;
+        self.joined_out_valid.d.next = false;
         self.free_ready.next = running & !self.start_post.val();
         self.command_done.next = false;
         self.command_ok.next = self.ok.q.val();
-        self.command_small.next = self.too_small.q.val() & !post.init;
+        self.command_small.next = self.too_small.q.val();
 
         let waiting_buffer = self.buffers.read_data.val();
         match self.state.q.val() {
@@ -424,12 +451,15 @@ impl Logic for BufferQueue {
                 self.queues.write_data.next.missing = waiting_buffer.missing;
                 self.queues.write_data.next.closed = present.closed + 1;
                 self.state.d.next = QueueState::Run;
+                if self.cutting.q.val() {
+                    self.state.d.next = QueueState::Done;
+                }
             }
             QueueState::Post => {
                 // Freed slots first; `links` was read at `free_head` for the case that one is taken.
                 self.entry.d.next = self.queues.read_data.val();
                 self.link.d.next = self.links.read_data.val();
-                self.ok.d.next = post.init | self.freed_any.q.val() | self.fresh_any.q.val();
+                self.ok.d.next = self.freed_any.q.val() | self.fresh_any.q.val();
                 self.post_slot.d.next = self.fresh.q.val().get_bits::<14>(0);
                 if self.freed_any.q.val() {
                     self.post_slot.d.next = self.free_head.q.val();
@@ -446,12 +476,39 @@ impl Logic for BufferQueue {
                 }
                 let tight = queue.managed & (queue.threshold == size);
                 self.too_small.d.next = !queue.ops & ((size < queue.threshold) | tight);
+                self.cuts_head.d.next = queue.active & (queue.head == post.slot);
+                self.cuts_last.d.next = queue.head == queue.tail;
                 self.state.d.next = QueueState::Append;
             }
             QueueState::Append => {
                 let queue = self.entry.q.val();
                 self.queues.write_address.next = post.mailbox;
-                if post.init {
+                self.state.d.next = QueueState::Done;
+                if post.op == QUEUE_CUT {
+                    // The head goes as if its threshold were reached; a buffer that drains is not in the queue any more.
+                    self.entry_3.d.next = queue;
+                    self.mailbox_3.d.next = post.mailbox;
+                    if self.cuts_head.q.val() & self.cuts_last.q.val() {
+                        self.queues.write_enable.next = true;
+                        self.queues.write_data.next = queue;
+                        self.queues.write_data.next.active = false;
+                        self.queues.write_data.next.closed = queue.closed + 1;
+                    } else if self.cuts_head.q.val() {
+                        self.cutting.d.next = true;
+                        self.state.d.next = QueueState::NextLink;
+                    }
+                } else if post.op == QUEUE_END {
+                    self.event_out_valid.d.next = true;
+                    self.event_out.d.next = BufferEvent {
+                        open: false,
+                        cut: true,
+                        cancelled: post.cancelled,
+                        slot: post.slot,
+                        total: bits::<32>(0),
+                        frame: bits::<16>(0),
+                    };
+                } else if post.op == QUEUE_INIT {
+                    self.joined_out_valid.d.next = post.opens;
                     self.queues.write_enable.next = true;
                     self.queues.write_data.next = QueueEntry {
                         active: false,
@@ -478,9 +535,12 @@ impl Logic for BufferQueue {
                     self.links.write_data.next = self.post_slot.q.val();
                     self.buffers.write_enable.next = true;
                     self.record_write.next = true;
+                    self.joined_out_valid.d.next = true;
                     self.event_out_valid.d.next = true;
                     self.event_out.d.next = BufferEvent {
                         open: true,
+                        cut: false,
+                        cancelled: false,
                         slot: self.post_slot.q.val(),
                         total: bits::<32>(0),
                         frame: bits::<16>(0),
@@ -494,16 +554,24 @@ impl Logic for BufferQueue {
                         self.fresh_any.d.next = self.fresh.q.val() != bits::<15>(self._slots - 1);
                     }
                 }
-                self.state.d.next = QueueState::Done;
             }
             QueueState::Done => {
                 self.command_done.next = true;
+                self.cutting.d.next = false;
                 self.state.d.next = QueueState::Run;
             }
             _ => {
                 self.state.d.next = QueueState::Run;
             }
         }
+        self.joined_out.d.next = Joined {
+            opens: post.op != QUEUE_POST,
+            mailbox: post.mailbox,
+            slot: self.post_slot.q.val(),
+            base: post.buffer.base,
+        };
+        self.joined.next = self.joined_out.q.val();
+        self.joined_valid.next = self.joined_out_valid.q.val();
         self.news.next = self.event_out.q.val();
         self.news_valid.next = self.event_out_valid.q.val();
     }

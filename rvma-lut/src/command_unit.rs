@@ -2,25 +2,33 @@
 //!
 //! | neighbour | ports |
 //! |---|---|
-//! | doorbell | in `start`, `start_pid`, `start_code`; out `busy`, `pid`; out `argument_index`, `argument_read`, in `argument`; out `result`, `result_valid` |
+//! | doorbell | in `start`, `start_pid`, `start_code`; out `busy`, `pid`; out `argument_index`, `argument_read`, in `argument`; out `result`, `result_word`, `result_valid` |
 //! | lookup | out `request`, `request_valid`; in `request_ready`; in `found`, `found_valid` |
 //! | buffer queue | out `queue_command`, `queue_valid` (held); in `queue_done`, `queue_ok`, `queue_small` |
+//! | epochs | out `query`, `query_valid` (held); in `reply`, `reply_valid` |
+//! | cutter | out `cut` (held), `cut_closes`; in `cut_done`, `cut_found` |
 //! | event rings | out `ring`, `ring_valid` (held); in `ring_done` |
-//! | registers | out pulses `mailbox_opened`, `buffer_posted` |
+//! | packet engine | out `put`, `put_valid`; in `put_ready`: a put or get of the host |
+//! | registers | out pulses `mailbox_opened`, `mailbox_closed`, `buffer_posted` |
 //!
-//! INIT_WINDOW: ask the table for a number (EXISTS, TABLE_FULL), empty that mailbox's queue, only then make the entry visible to
-//! packets. POST_BUFFER: ask the table whether the mailbox is open and the process's own, then append the buffer. OPEN_RING: have
-//! the event ring of the process opened or closed. Any other command answers UNSUPPORTED, as does a mode that is unknown, or
-//! excludes itself. The table's keys carry the process of the page that was written, so a process can name only mailboxes of its
-//! own.
+//! A command's staged registers are fetched, 12 words, of PUT and GET 24. INIT_WINDOW: ask the table for a number (EXISTS,
+//! TABLE_FULL), empty that mailbox's queue, only then make the entry visible to packets. Every command that names a mailbox asks the
+//! table whether it is open and the process's own; then a buffer is appended, the epochs are asked, or the cutter is
+//! started, between CLOSING and REMOVE if the mailbox is closed. The table's keys carry the process of the page that was written,
+//! so a process can name only mailboxes of its own; a put says that it comes from that process.
 
-use crate::types::{BufferEntry, QueueCommand, RingCommand, TableRequest, TableResult, INSERT, NUMBER, PROBE};
+use crate::types::{
+    BufferEntry, EpochQuery, EpochReply, QueueCommand, RingCommand, TableRequest, TableResult, ASK_EPOCH, ASK_OLDEST,
+    ASK_POINTER, ASK_REWIND, CLOSING, INSERT, MODE_CLOSING, NUMBER, PROBE, QUEUE_INIT, QUEUE_POST, REMOVE,
+};
+use spindle_blocks::desc::PutDesc;
 use spindle_contract::registers::{doorbell, doorbell_command, doorbell_error, mailbox_mode};
 use spindle_verilog::prelude::*;
 
-/// The words ADDR_LO to MAILBOX are fetched.
-const ARGUMENTS: usize = doorbell::MAILBOX as usize / 4 + 1;
+/// The words ADDR_LO to TARGET_PID are fetched, but those behind COUNT only where they are used.
+const ARGUMENTS: usize = doorbell::TARGET_PID as usize / 4 + 1;
 const LAST: u64 = ARGUMENTS as u64 - 1;
+const LAST_SHORT: u64 = COUNT as u64;
 const ADDR_LO: usize = doorbell::ADDR_LO as usize / 4;
 const ADDR_HI: usize = doorbell::ADDR_HI as usize / 4;
 const KEY: usize = doorbell::KEY as usize / 4;
@@ -32,8 +40,24 @@ const SIZE: usize = doorbell::SIZE as usize / 4;
 const RECORD_LO: usize = doorbell::RECORD_LO as usize / 4;
 const RECORD_HI: usize = doorbell::RECORD_HI as usize / 4;
 const MAILBOX: usize = doorbell::MAILBOX as usize / 4;
+const COUNT: usize = doorbell::COUNT as usize / 4;
+const LENGTH: usize = doorbell::LENGTH as usize / 4;
+const OFFSET: usize = doorbell::OFFSET as usize / 4;
+const NODE: usize = doorbell::NODE as usize / 4;
+const TARGET_PID: usize = doorbell::TARGET_PID as usize / 4;
+const RESULT: u64 = doorbell::RESULT as u64 / 4;
+const VALUE_LO: u64 = doorbell::VALUE_LO as u64 / 4;
+const VALUE_HI: u64 = doorbell::VALUE_HI as u64 / 4;
+const VALUE_LENGTH: u64 = doorbell::VALUE_LENGTH as u64 / 4;
 const INIT_WINDOW: u64 = doorbell_command::INIT_WINDOW as u64;
 const POST_BUFFER: u64 = doorbell_command::POST_BUFFER as u64;
+const CLOSE: u64 = doorbell_command::CLOSE as u64;
+const INC_EPOCH: u64 = doorbell_command::INC_EPOCH as u64;
+const GET_EPOCH: u64 = doorbell_command::GET_EPOCH as u64;
+const GET_BUF_PTRS: u64 = doorbell_command::GET_BUF_PTRS as u64;
+const REWIND: u64 = doorbell_command::REWIND as u64;
+const PUT: u64 = doorbell_command::PUT as u64;
+const GET: u64 = doorbell_command::GET as u64;
 const OPEN_RING: u64 = doorbell_command::OPEN_RING as u64;
 const UNSUPPORTED: u64 = doorbell_error::UNSUPPORTED as u64;
 const TABLE_FULL: u64 = doorbell_error::TABLE_FULL as u64;
@@ -41,6 +65,7 @@ const EXISTS: u64 = doorbell_error::EXISTS as u64;
 const NO_MAILBOX: u64 = doorbell_error::NO_MAILBOX as u64;
 const NO_SLOT: u64 = doorbell_error::NO_SLOT as u64;
 const BAD_ARGUMENT: u64 = doorbell_error::BAD_ARGUMENT as u64;
+const NOTHING: u64 = doorbell_error::NOTHING as u64;
 const OPS: u64 = mailbox_mode::OPS as u64;
 const MANAGED: u64 = mailbox_mode::MANAGED as u64;
 /// MODE bits that there are.
@@ -65,6 +90,22 @@ pub enum CommandState {
     Queue,
     /// Makes the mailbox visible.
     Insert,
+    /// Asks the epochs.
+    Query,
+    /// Makes packets find the mailbox closed.
+    Closing,
+    /// Has buffers taken back.
+    Cut,
+    /// Removes the mailbox.
+    Remove,
+    /// Hands on a put.
+    Put,
+    /// Writes the length of what was found.
+    Length,
+    /// Writes its address, or the epoch.
+    Low,
+    /// Its high half.
+    High,
     /// Has the event ring opened or closed.
     Ring,
     /// Writes the result.
@@ -94,8 +135,10 @@ pub struct CommandUnit {
     pub argument_read: Signal<Out, Bit>,
     /// The word asked for in the cycle before.
     pub argument: Signal<In, Bits<32>>,
-    /// Word for RESULT.
+    /// Word for the process's page.
     pub result: Signal<Out, Bits<32>>,
+    /// Which; RESULT is the last.
+    pub result_word: Signal<Out, Bits<5>>,
     /// Write it.
     pub result_valid: Signal<Out, Bit>,
     /// Question to the table.
@@ -118,6 +161,28 @@ pub struct CommandUnit {
     pub queue_ok: Signal<In, Bit>,
     /// With it: the buffer is too small.
     pub queue_small: Signal<In, Bit>,
+    /// Question about epochs.
+    pub query: Signal<Out, EpochQuery>,
+    /// Held until `reply_valid`.
+    pub query_valid: Signal<Out, Bit>,
+    /// The answer.
+    pub reply: Signal<In, EpochReply>,
+    /// There is one.
+    pub reply_valid: Signal<In, Bit>,
+    /// Take back the oldest buffer; held until `cut_done`.
+    pub cut: Signal<Out, Bit>,
+    /// All of them.
+    pub cut_closes: Signal<Out, Bit>,
+    /// It is done.
+    pub cut_done: Signal<In, Bit>,
+    /// With it: there was one.
+    pub cut_found: Signal<In, Bit>,
+    /// Put or get of the host.
+    pub put: Signal<Out, PutDesc>,
+    /// There is one.
+    pub put_valid: Signal<Out, Bit>,
+    /// It is taken.
+    pub put_ready: Signal<In, Bit>,
     /// Event ring to open or close.
     pub ring: Signal<Out, RingCommand>,
     /// Held until `ring_done`.
@@ -126,13 +191,14 @@ pub struct CommandUnit {
     pub ring_done: Signal<In, Bit>,
     /// A mailbox was opened.
     pub mailbox_opened: Signal<Out, Bit>,
+    /// A mailbox was closed.
+    pub mailbox_closed: Signal<Out, Bit>,
     /// A buffer was posted.
     pub buffer_posted: Signal<Out, Bit>,
     state: Reg<CommandState>,
     owner: Reg<Bits<6>>,
-    /// The command opens a mailbox; else it posts a buffer or is about a ring.
+    code: DFF<Bits<4>>,
     opens: DFF<Bit>,
-    rings: DFF<Bit>,
     supported: DFF<Bit>,
     index: Reg<Bits<5>>,
     arriving: Reg<Bit>,
@@ -142,6 +208,7 @@ pub struct CommandUnit {
     /// Of a new mailbox, as the buffer queue wants it.
     threshold: DFF<Bits<32>>,
     answer: DFF<TableResult>,
+    found_entry: DFF<EpochReply>,
     bad_argument: DFF<Bit>,
     bad_mode: DFF<Bit>,
     above: DFF<Bit>,
@@ -165,14 +232,15 @@ impl Logic for CommandUnit {
         dffs!(
             self,
             clock,
+            code,
             opens,
-            rings,
             supported,
             arrives,
             arguments,
             mailbox_number,
             threshold,
             answer,
+            found_entry,
             bad_argument,
             bad_mode,
             above,
@@ -183,11 +251,14 @@ impl Logic for CommandUnit {
         let fetching = self.state.q.val() == CommandState::Fetch;
         let pid = bit_cast::<16, 6>(self.owner.q.val());
         let opens = self.opens.q.val();
+        let code = self.code.q.val();
+        let puts = (code == PUT) | (code == GET);
+        let last = if puts { bits::<5>(LAST) } else { bits::<5>(LAST_SHORT) };
 
         // Arguments arrive one cycle after they were asked for.
-        self.argument_read.next = fetching & (self.index.q.val() <= LAST);
+        self.argument_read.next = fetching & (self.index.q.val() <= last);
         self.argument_index.next = self.index.q.val();
-        self.arriving.d.next = fetching & (self.index.q.val() <= LAST);
+        self.arriving.d.next = fetching & (self.index.q.val() <= last);
         self.arrives.d.next = self.index.q.val();
         for i in 0..ARGUMENTS {
             if self.arriving.q.val() & (self.arrives.q.val() == bits::<5>(i as u64)) {
@@ -205,7 +276,9 @@ impl Logic for CommandUnit {
         self.threshold.d.next = if managed { threshold - 1 } else { threshold };
         self.bad_argument.d.next =
             if opens { !threshold.any() } else { !size.any() | record_lo.get_bits::<4>(0).any() };
-        self.above.d.next = number >= self._mailboxes;
+        // A mailbox is {generation, number}.
+        self.above.d.next =
+            number.get_bits::<16>(16).any() | (number.get_bits::<12>(0) > bits::<12>(self._mailboxes - 1));
 
         // A ring has a power of two of records, 2 to 2^15, and is aligned to its size; 0 closes it.
         let buffer_lo = self.arguments[BUFFER_LO].q.val();
@@ -222,42 +295,108 @@ impl Logic for CommandUnit {
             last: last_record.get_bits::<15>(0),
         };
 
-        self.request_valid.next =
-            (self.state.q.val() == CommandState::Ask) | (self.state.q.val() == CommandState::Insert);
+        self.request_valid.next = (self.state.q.val() == CommandState::Ask)
+            | (self.state.q.val() == CommandState::Insert)
+            | (self.state.q.val() == CommandState::Closing)
+            | (self.state.q.val() == CommandState::Remove);
         self.request.next = TableRequest {
-            op: bits::<2>(NUMBER),
+            op: bits::<3>(NUMBER),
             pid: pid,
             addr: (self.arguments[ADDR_HI].q.val(), self.arguments[ADDR_LO].q.val()).cat::<64>(),
             key: self.arguments[KEY].q.val(),
-            mode: mode.get_bits::<5>(0),
+            mode: mode.get_bits::<6>(0),
             mailbox: self.mailbox_number.q.val(),
+            generation: number.get_bits::<4>(12),
         };
         if self.state.q.val() == CommandState::Insert {
-            self.request.next.op = bits::<2>(INSERT);
+            self.request.next.op = bits::<3>(INSERT);
+            self.request.next.generation = self.answer.q.val().generation;
+        } else if self.state.q.val() == CommandState::Closing {
+            self.request.next.op = bits::<3>(CLOSING);
+            self.request.next.mode = bits::<6>(MODE_CLOSING);
+            self.request.next.generation = self.answer.q.val().generation + 1;
+        } else if self.state.q.val() == CommandState::Remove {
+            self.request.next.op = bits::<3>(REMOVE);
         } else if opens {
-            self.request.next.op = bits::<2>(PROBE);
+            self.request.next.op = bits::<3>(PROBE);
+        }
+        self.query_valid.next = (self.state.q.val() == CommandState::Query) & !self.reply_valid.val();
+        self.query.next = EpochQuery {
+            op: bits::<2>(ASK_EPOCH),
+            mailbox: self.mailbox_number.q.val(),
+            back: self.arguments[COUNT].q.val().get_bits::<4>(0),
+        };
+        if self.arguments[COUNT].q.val().get_bits::<28>(4).any() {
+            self.query.next.back = bits::<4>(15);
+        }
+        if self.state.q.val() == CommandState::Cut {
+            self.query.next.op = bits::<2>(ASK_OLDEST);
+        } else if code == GET_BUF_PTRS {
+            self.query.next.op = bits::<2>(ASK_POINTER);
+        } else if code == REWIND {
+            self.query.next.op = bits::<2>(ASK_REWIND);
+        }
+        self.cut.next = self.state.q.val() == CommandState::Cut;
+        self.cut_closes.next = code == CLOSE;
+        self.put_valid.next = self.state.q.val() == CommandState::Put;
+        // GET: the buffer's registers say where in this node the answer goes.
+        let buffer = (self.arguments[BUFFER_HI].q.val(), buffer_lo).cat::<64>();
+        self.put.next = PutDesc {
+            op: bits::<2>(0),
+            from_host: true,
+            node: self.arguments[NODE].q.val().get_bits::<8>(0),
+            dst_pid: self.arguments[TARGET_PID].q.val().get_bits::<16>(0),
+            src_pid: pid,
+            addr: (self.arguments[ADDR_HI].q.val(), self.arguments[ADDR_LO].q.val()).cat::<64>(),
+            key: self.arguments[KEY].q.val(),
+            buf_off: self.arguments[OFFSET].q.val(),
+            length: self.arguments[LENGTH].q.val(),
+            host_address: buffer,
+            reply_addr: buffer,
+            reply_off: size,
+            reply_key: record_lo,
+            // No processor: nobody waits for its end.
+            cluster: bits::<3>(7),
+            hpu: bits::<3>(7),
+            ..Default::default()
+        };
+        if code == GET {
+            self.put.next.op = bits::<2>(1);
+            self.put.next.from_host = false;
         }
         self.queue_valid.next = self.state.q.val() == CommandState::Queue;
         self.queue_command.next = QueueCommand {
-            init: opens,
+            op: if opens { bits::<2>(QUEUE_INIT) } else { bits::<2>(QUEUE_POST) },
+            opens: opens,
+            slot: bits::<14>(0),
+            cancelled: code == CLOSE,
             mailbox: self.mailbox_number.q.val(),
             threshold: self.threshold.q.val(),
             ops: counts,
             managed: managed,
-            buffer: BufferEntry { base: (self.arguments[BUFFER_HI].q.val(), buffer_lo).cat::<64>(), size: size },
+            buffer: BufferEntry { base: buffer, size: size },
             record: (self.arguments[RECORD_HI].q.val(), record_lo.get_bits::<28>(4)).cat::<60>(),
         };
         self.mailbox_opened.next = false;
         self.buffer_posted.next = false;
+        self.mailbox_closed.next = false;
 
         match self.state.q.val() {
             CommandState::Idle => {
                 self.owner.d.next = self.start_pid.val();
                 self.opens.d.next = self.start_code.val() == INIT_WINDOW;
-                let rings = self.start_code.val() == OPEN_RING;
-                self.rings.d.next = rings;
-                self.supported.d.next =
-                    (self.start_code.val() == INIT_WINDOW) | (self.start_code.val() == POST_BUFFER) | rings;
+                let wanted = self.start_code.val();
+                self.code.d.next = wanted.get_bits::<4>(0);
+                self.supported.d.next = (wanted == INIT_WINDOW)
+                    | (wanted == POST_BUFFER)
+                    | (wanted == CLOSE)
+                    | (wanted == INC_EPOCH)
+                    | (wanted == GET_EPOCH)
+                    | (wanted == GET_BUF_PTRS)
+                    | (wanted == REWIND)
+                    | (wanted == PUT)
+                    | (wanted == GET)
+                    | (wanted == OPEN_RING);
                 self.index.d.next = bits::<5>(0);
                 self.error.d.next = bits::<8>(doorbell_error::NONE as u64);
                 self.value.d.next = bits::<16>(0);
@@ -268,7 +407,7 @@ impl Logic for CommandUnit {
             CommandState::Fetch => {
                 // One more step for the last word to arrive, and one for the flags made of it.
                 self.index.d.next = self.index.q.val() + 1;
-                if self.index.q.val() == bits::<5>(LAST + 2) {
+                if self.index.q.val() == last + 2 {
                     self.state.d.next = CommandState::Check;
                 }
             }
@@ -277,13 +416,15 @@ impl Logic for CommandUnit {
                 self.state.d.next = CommandState::Finish;
                 if !self.supported.q.val() | (opens & self.bad_mode.q.val()) {
                     self.error.d.next = bits::<8>(UNSUPPORTED);
-                } else if self.rings.q.val() {
+                } else if code == OPEN_RING {
                     if self.bad_ring.q.val() {
                         self.error.d.next = bits::<8>(BAD_ARGUMENT);
                     } else {
                         self.state.d.next = CommandState::Ring;
                     }
-                } else if self.bad_argument.q.val() {
+                } else if puts {
+                    self.state.d.next = CommandState::Put;
+                } else if self.bad_argument.q.val() & (opens | (code == POST_BUFFER)) {
                     self.error.d.next = bits::<8>(BAD_ARGUMENT);
                 } else if !opens & self.above.q.val() {
                     self.error.d.next = bits::<8>(NO_MAILBOX);
@@ -316,9 +457,60 @@ impl Logic for CommandUnit {
                     }
                 } else if !found.hit {
                     self.error.d.next = bits::<8>(NO_MAILBOX);
-                } else {
+                } else if code == POST_BUFFER {
                     self.state.d.next = CommandState::Queue;
+                } else if code == CLOSE {
+                    self.state.d.next = CommandState::Closing;
+                } else if code == INC_EPOCH {
+                    self.state.d.next = CommandState::Cut;
+                } else {
+                    self.state.d.next = CommandState::Query;
                 }
+            }
+            CommandState::Query => {
+                self.found_entry.d.next = self.reply.val();
+                if self.reply_valid.val() {
+                    self.state.d.next = CommandState::Length;
+                    if !self.reply.val().ok {
+                        self.error.d.next = bits::<8>(NOTHING);
+                        self.state.d.next = CommandState::Finish;
+                    }
+                }
+            }
+            CommandState::Closing => {
+                if self.request_ready.val() {
+                    self.state.d.next = CommandState::Cut;
+                }
+            }
+            CommandState::Cut => {
+                if self.cut_done.val() {
+                    self.state.d.next = CommandState::Finish;
+                    if code == CLOSE {
+                        self.state.d.next = CommandState::Remove;
+                    } else if !self.cut_found.val() {
+                        self.error.d.next = bits::<8>(NOTHING);
+                    }
+                }
+            }
+            CommandState::Remove => {
+                if self.request_ready.val() {
+                    self.mailbox_closed.next = true;
+                    self.state.d.next = CommandState::Finish;
+                }
+            }
+            CommandState::Put => {
+                if self.put_ready.val() {
+                    self.state.d.next = CommandState::Finish;
+                }
+            }
+            CommandState::Length => {
+                self.state.d.next = CommandState::Low;
+            }
+            CommandState::Low => {
+                self.state.d.next = CommandState::High;
+            }
+            CommandState::High => {
+                self.state.d.next = CommandState::Finish;
             }
             CommandState::Queue => {
                 if self.queue_done.val() {
@@ -335,7 +527,7 @@ impl Logic for CommandUnit {
                 }
             }
             CommandState::Insert => {
-                self.value.d.next = bit_cast::<16, 12>(self.mailbox_number.q.val());
+                self.value.d.next = (self.answer.q.val().generation, self.mailbox_number.q.val()).cat::<16>();
                 if self.request_ready.val() {
                     self.mailbox_opened.next = true;
                     self.state.d.next = CommandState::Finish;
@@ -355,7 +547,21 @@ impl Logic for CommandUnit {
         }
         self.busy.next = self.state.q.val() != CommandState::Idle;
         self.pid.next = self.owner.q.val();
+        let told = self.found_entry.q.val();
         self.result.next = (bits::<8>(0), self.error.q.val(), self.value.q.val()).cat::<32>();
-        self.result_valid.next = self.state.q.val() == CommandState::Finish;
+        self.result_word.next = bits::<5>(RESULT);
+        self.result_valid.next = true;
+        if self.state.q.val() == CommandState::Length {
+            self.result.next = told.length;
+            self.result_word.next = bits::<5>(VALUE_LENGTH);
+        } else if self.state.q.val() == CommandState::Low {
+            self.result.next = told.value.get_bits::<32>(0);
+            self.result_word.next = bits::<5>(VALUE_LO);
+        } else if self.state.q.val() == CommandState::High {
+            self.result.next = told.value.get_bits::<32>(32);
+            self.result_word.next = bits::<5>(VALUE_HI);
+        } else {
+            self.result_valid.next = self.state.q.val() == CommandState::Finish;
+        }
     }
 }

@@ -11,6 +11,9 @@
 //! conditions of a completion: enough bytes, and no write outstanding. A message is never split: bytes that overshoot the
 //! threshold are waited for as well. If a write failed, the record says PARTIAL and gives the bytes that did arrive.
 //!
+//! A buffer that is cut is complete at once, with what was placed: whoever cuts it has seen to it that no bytes are under way. One
+//! that was complete before stays as it was.
+//!
 //! Until a buffer is closed its entry counts up the bytes settled; from then on it counts down those still missing.
 //!
 //! One event or settled packet per two cycles, also for one buffer:
@@ -31,6 +34,7 @@ use spindle_verilog::prelude::*;
 
 const DONE: u64 = status::DONE as u64;
 const PARTIAL: u64 = status::PARTIAL as u64;
+const CANCELLED: u64 = status::CANCELLED as u64;
 
 /// Counts of a buffer.
 #[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
@@ -52,6 +56,10 @@ pub struct CountOp {
     pub open: Bit,
     /// The buffer was closed.
     pub close: Bit,
+    /// The buffer was cut.
+    pub cut: Bit,
+    /// Because its mailbox is closed.
+    pub cancelled: Bit,
     /// The bytes arrived.
     pub ok: Bit,
     /// Closed: bytes bound; settled: bytes of the packet.
@@ -162,6 +170,8 @@ impl Logic for Counters {
         };
         if ended.open {
             self.written.next = CountEntry { closed: false, ..Default::default() };
+        } else if ended.cut {
+            self.written.next = CountEntry { closed: true, ..Default::default() };
         }
         self.counts.write_enable.next = self.checked.q.val();
         self.counts.write_address.next = ended.slot;
@@ -175,7 +185,13 @@ impl Logic for Counters {
             buffer: ended.slot,
             record: (record.record, bits::<4>(0)).cat::<64>(),
             length: self.placed.q.val(),
-            status: if self.failed.q.val() { bits::<8>(PARTIAL) } else { bits::<8>(DONE) },
+            status: if ended.cancelled {
+                bits::<8>(CANCELLED)
+            } else if self.failed.q.val() | ended.cut {
+                bits::<8>(PARTIAL)
+            } else {
+                bits::<8>(DONE)
+            },
             epoch: record.epoch,
             address: record.base,
             stamp: ended.stamp,
@@ -194,6 +210,8 @@ impl Logic for Counters {
         self.op.next = CountOp {
             open: false,
             close: false,
+            cut: false,
+            cancelled: false,
             ok: settle.ok,
             amount: bit_cast::<32, 16>(settle.length),
             slot: settle.slot,
@@ -202,7 +220,9 @@ impl Logic for Counters {
         };
         if self.events.read_valid.val() {
             self.op.next.open = newest.open;
-            self.op.next.close = !newest.open;
+            self.op.next.close = !newest.open & !newest.cut;
+            self.op.next.cut = newest.cut;
+            self.op.next.cancelled = newest.cancelled;
             self.op.next.amount = newest.total;
             self.op.next.slot = newest.slot;
             self.op.next.frame = newest.frame;
@@ -242,7 +262,10 @@ impl Logic for Counters {
         self.closed.d.next = entry.closed;
         self.failed.d.next = entry.failed;
         self.complete.d.next = equal & (now.close | entry.closed) & !now.open;
-        if !now.open & !now.close {
+        if now.cut {
+            self.complete.d.next = !entry.closed | entry.count.any();
+        }
+        if !now.open & !now.close & !now.cut {
             self.failed.d.next = entry.failed | !now.ok;
             if now.ok {
                 self.placed.d.next = entry.placed + now.amount;

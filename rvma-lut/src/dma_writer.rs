@@ -343,6 +343,7 @@ impl Logic for DmaWriter {
                     tag: (dma.cluster, dma.hpu, dma.handle).cat::<10>(),
                     has_slot: false,
                     msg_slot: bits::<8>(0),
+                    color: false,
                     length: dma.length,
                 },
             };

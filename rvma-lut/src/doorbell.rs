@@ -3,16 +3,16 @@
 //! | neighbour | ports |
 //! |---|---|
 //! | CSR block | `csr`, `csr_answer`: pages from `doorbell::BASE` on |
-//! | command unit | in `argument_index`, `argument_read`; out `argument` (next cycle); out `start`, `start_pid`, `start_code`; in `busy`; in `result`, `result_valid` |
+//! | command unit | in `argument_index`, `argument_read`; out `argument` (next cycle); out `start`, `start_pid`, `start_code`; in `busy`; in `result`, `result_word`, `result_valid` |
 //! | event rings | out `head`, `head_pid`, `head_write` (pulse) |
 //!
 //! All staged registers and the results live in one RAM, {process, word}. An access is answered after 1 cycle (writes) or 2
-//! (reads); it waits while the command unit fetches its arguments (12 cycles). A COMMAND that finds a command of any process
+//! (reads); it waits while the command unit fetches its arguments (12 cycles, of PUT and GET 24). A COMMAND that finds a command of any process
 //! under way waits for its end, some 30 cycles at most plus what the buffer queue has before it, or the host's answers to the events before an OPEN_RING; every other access goes on
 //! meanwhile. RESULT reads busy from the answer to COMMAND on until the result is there. Staged registers keep their values over
 //! reset; results are cleared after it, one process per cycle.
 //!
-//! Pages of processes that do not exist and words behind EVENT_HEAD answer with `error`. RESULT, VALUE_LO and VALUE_HI cannot be
+//! Pages of processes that do not exist and words behind VALUE_LENGTH answer with `error`. RESULT and the VALUE words cannot be
 //! written, COMMAND reads as 0.
 
 use spindle_blocks::desc::{CsrRequest, CsrResponse};
@@ -27,8 +27,9 @@ const RESULT: u64 = doorbell::RESULT as u64 / 4;
 const VALUE_LO: u64 = doorbell::VALUE_LO as u64 / 4;
 const VALUE_HI: u64 = doorbell::VALUE_HI as u64 / 4;
 const EVENT_HEAD: u64 = doorbell::EVENT_HEAD as u64 / 4;
+const VALUE_LENGTH: u64 = doorbell::VALUE_LENGTH as u64 / 4;
 /// Words of a page that exist.
-const WORDS: u64 = EVENT_HEAD + 1;
+const WORDS: u64 = VALUE_LENGTH + 1;
 
 /// The doorbell pages. See the module text.
 #[derive(LogicBlock, Default)]
@@ -57,8 +58,10 @@ pub struct Doorbell {
     pub start_code: Signal<Out, Bits<32>>,
     /// A command is under way.
     pub busy: Signal<In, Bit>,
-    /// Its result, for RESULT; process `argument_pid`.
+    /// A word of its result; process `argument_pid`.
     pub result: Signal<In, Bits<32>>,
+    /// Which; RESULT comes last.
+    pub result_word: Signal<In, Bits<5>>,
     /// It is there; written in this cycle.
     pub result_valid: Signal<In, Bit>,
     /// Records that the host has read from an event ring.
@@ -103,7 +106,7 @@ impl Logic for Doorbell {
         let known =
             (page < bits::<8>(FIRST_PAGE + self._processes)) & !request.addr.get_bits::<5>(7).any() & (word < WORDS);
         let is_result = word == RESULT;
-        let read_only = is_result | (word == VALUE_LO) | (word == VALUE_HI);
+        let read_only = is_result | (word == VALUE_LO) | (word == VALUE_HI) | (word == VALUE_LENGTH);
         let is_command = word == COMMAND;
 
         // The command unit uses the RAM first; a command waits for the one under way.
@@ -125,7 +128,7 @@ impl Logic for Doorbell {
             self.clearing.d.next = self.clear_pid.q.val() != bits::<6>(self._processes - 1);
         } else if self.result_valid.val() {
             self.word_ram.write_enable.next = true;
-            self.word_ram.write_address.next = (self.argument_pid.val(), bits::<5>(RESULT)).cat::<11>();
+            self.word_ram.write_address.next = (self.argument_pid.val(), self.result_word.val()).cat::<11>();
             self.word_ram.write_data.next = self.result.val();
         }
         self.word_ram.read_enable.next = self.argument_read.val() | reads;

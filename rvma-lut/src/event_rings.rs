@@ -341,6 +341,7 @@ impl Logic for EventRings {
                     tag: bits::<10>(0),
                     has_slot: false,
                     msg_slot: bits::<8>(0),
+                    color: false,
                     length: bits::<16>(BYTES as u64),
                 },
             },

@@ -242,6 +242,7 @@ impl Logic for HostAtomics {
                     // Tells the answer how wide the old value is.
                     has_slot: job.wide,
                     msg_slot: bits::<8>(0),
+                    color: false,
                     length: if job.wide { bits::<16>(8) } else { bits::<16>(4) },
                 },
             },

@@ -14,10 +14,12 @@
 //! | [`own_writes`], [`bursts`] | records, events and atomics on their way to the writer; how runs become bursts |
 //! | [`report`] | ends of placements and DMA commands |
 //! | [`counters`], [`completion`] | when a buffer is complete; its record |
+//! | [`epochs`], [`cutter`] | the order of buffers, the history of those complete; buffers that are taken back |
+//! | [`put_merge`] | puts of handlers and of the host |
 //! | [`doorbell`], [`command_unit`], [`registers`] | the host's side |
 //! | [`rvma_engine`] | all of it |
 //!
-//! Served: PUT and GET_RESP, steered, BOUND mode, byte thresholds. Everything else is refused with a reason.
+//! Served: PUT and GET_RESP, steered and managed, BOUND mode, thresholds in bytes and operations. Everything else is refused with a reason.
 #![warn(missing_docs)]
 
 pub mod binding;
@@ -26,15 +28,18 @@ pub mod bursts;
 pub mod command_unit;
 pub mod completion;
 pub mod counters;
+pub mod cutter;
 pub mod dma_reader;
 pub mod dma_writer;
 pub mod doorbell;
+pub mod epochs;
 pub mod event_rings;
 pub mod host_atomics;
 pub mod lookup;
 pub mod mailbox_table;
 pub mod own_writes;
 pub mod placement;
+pub mod put_merge;
 pub mod read_answers;
 pub mod read_buffer;
 pub mod read_requests;

@@ -4,6 +4,7 @@
 //! |---|---|
 //! | packet engine | in `placement`, `placement_valid`; out `placement_ready` |
 //! | doorbell | in `command`, `command_valid`; out `command_ready`, `command_result`, `command_result_valid` (no ready) |
+//! | cutter | in `color`; out `taken` (pulse) |
 //! | binding | out `looked_up`, `looked_up_valid`; in `looked_up_ready` |
 //!
 //! One packet per cycle. From the placement descriptor to `looked_up_valid`: [`LATENCY`] cycles. `placement_ready` comes from
@@ -11,10 +12,10 @@
 //! never stalls: it falls when [`CREDITS`] packets are on their way or wait for binding.
 
 use crate::mailbox_table::{self, MailboxTable};
-use crate::types::{LookedUp, Packet, TableRequest, TableResult, LOOKUP, QUEUE_BITS};
+use crate::types::{LookedUp, Packet, TableRequest, TableResult, LOOKUP, MODE_CLOSING, QUEUE_BITS};
 use spindle_blocks::desc::PlacementDesc;
 use spindle_blocks::Fifo;
-use spindle_contract::reasons::{BAD_KEY, NO_MAILBOX, UNSUPPORTED};
+use spindle_contract::reasons::{BAD_KEY, CLOSED, NO_MAILBOX, UNSUPPORTED};
 use spindle_contract::registers::mailbox_mode;
 use spindle_contract::wire::{flag, opcode};
 use spindle_verilog::prelude::*;
@@ -45,6 +46,10 @@ pub struct Lookup {
     pub placement_valid: Signal<In, Bit>,
     /// It is taken.
     pub placement_ready: Signal<Out, Bit>,
+    /// Colour of packets that are taken now.
+    pub color: Signal<In, Bit>,
+    /// A packet is taken.
+    pub taken: Signal<Out, Bit>,
     /// Question of the doorbell.
     pub command: Signal<In, TableRequest>,
     /// There is one.
@@ -108,12 +113,13 @@ impl Logic for Lookup {
         self.mailbox_table.request_valid.next =
             self.take.val() | (self.command_valid.val() & self.mailbox_table.ready.val());
         self.mailbox_table.request.next = TableRequest {
-            op: bits::<2>(LOOKUP),
+            op: bits::<3>(LOOKUP),
             pid: desc.dst_pid,
             addr: desc.addr,
             key: desc.key,
-            mode: bits::<5>(0),
+            mode: bits::<6>(0),
             mailbox: bits::<12>(0),
+            generation: bits::<4>(0),
         };
         if self.command_valid.val() {
             self.mailbox_table.request.next = self.command.val();
@@ -137,10 +143,12 @@ impl Logic for Lookup {
             end: buf_off + desc.msg_len,
             sequenced: !(desc.flags & UNSEQ).any(),
             managed: managed,
+            color: self.color.val(),
             outside: false,
             unsupported: !writes | (desc.flags & EPOCH_VALID).any(),
         };
         self.is_packet[0].d.next = self.take.val();
+        self.taken.next = self.take.val();
         self.packet_end.d.next = desc.msg_off + bit_cast::<32, 16>(desc.payload_len);
         self.buf_off.d.next = buf_off;
         self.msg_off.d.next = desc.msg_off;
@@ -163,17 +171,20 @@ impl Logic for Lookup {
         self.result_valid.d.next = self.mailbox_table.result_valid.val() & mine;
         self.command_result.next = found;
         self.command_result_valid.next = self.mailbox_table.result_valid.val() & !mine;
+        let closing = (found.mode & MODE_CLOSING).any();
         let foreign = packet.unsupported | (found.hit & (packet.managed != (found.mode & MANAGED_MODE).any()));
         let reason = if foreign {
             bits::<5>(UNSUPPORTED as u64)
         } else if !found.hit {
             bits::<5>(NO_MAILBOX as u64)
+        } else if closing {
+            bits::<5>(CLOSED as u64)
         } else {
             bits::<5>(BAD_KEY as u64)
         };
         self.result.d.next = LookedUp {
             packet: packet,
-            refused: foreign | !found.hit | !found.key_fits,
+            refused: foreign | !found.hit | closing | !found.key_fits,
             reason: reason,
             mailbox: found.mailbox,
             silent: (found.mode & NACK_OFF).any(),

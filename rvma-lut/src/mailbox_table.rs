@@ -10,7 +10,7 @@
 //! | cycle | what |
 //! |---|---|
 //! | 0 | the key is hashed |
-//! | 1 | the four ways of the set are read (`INSERT`: one is written) |
+//! | 1 | the four ways of the set are read (`INSERT`, `REMOVE`: one is written) |
 //! | 3 | keys compared |
 //! | 4 | way encoded; facts of the mailbox read |
 //! | 6 | the packet's key compared |
@@ -18,9 +18,10 @@
 //!
 //! A mailbox number is {set, way}, so the number alone finds the entry again. An entry is never moved and never lost: when
 //! the four ways of a set are taken, `PROBE` says `full` and the doorbell answers TABLE_FULL. `INSERT` writes entry and
-//! facts in the cycle in which a look-up would read the set; look-ups behind it hit, those before it miss.
+//! facts in the cycle in which a look-up would read the set; look-ups behind it hit, those before it miss. A number is given out
+//! again and again; the generation, counted on by `CLOSING`, tells its mailboxes apart, so that an old handle finds nothing.
 
-use crate::types::{TableRequest, TableResult, INSERT, NUMBER};
+use crate::types::{TableRequest, TableResult, CLOSING, INSERT, LOOKUP, NUMBER, PROBE, REMOVE};
 use spindle_blocks::ram::{RamStyle, SdpMemory};
 use spindle_verilog::prelude::*;
 
@@ -45,8 +46,10 @@ pub struct Way {
 pub struct Facts {
     /// Key that packets must show.
     pub key: Bits<32>,
-    /// `mailbox_mode`.
-    pub mode: Bits<5>,
+    /// `mailbox_mode`, and `MODE_CLOSING`.
+    pub mode: Bits<6>,
+    /// Which of the mailboxes that had this number.
+    pub generation: Bits<4>,
 }
 
 /// All bits of a key folded onto ten, so that addresses that differ in one bit, or processes that use the same address,
@@ -125,7 +128,7 @@ impl Logic for MailboxTable {
         let folded = hash(asked.pid, asked.addr);
         let mixed = folded ^ (folded >> self._set_bits) ^ (folded >> (2 * self._set_bits));
         self.set[0].d.next = mixed & bits::<10>(self._last_set);
-        if (asked.op == NUMBER) | (asked.op == INSERT) {
+        if (asked.op != LOOKUP) & (asked.op != PROBE) {
             self.set[0].d.next = asked.mailbox.get_bits::<10>(2);
         }
         for i in 1..6 {
@@ -141,6 +144,7 @@ impl Logic for MailboxTable {
         // Cycle 1: read the set, or write one way of it. After reset: empty all sets.
         let first = self.stage[0].q.val();
         let insert = self.valid[0].q.val() & (first.op == INSERT);
+        let changes = insert | (self.valid[0].q.val() & (first.op == REMOVE));
         if self.clearing.q.val() {
             self.clear_set.d.next = self.clear_set.q.val() + 1;
             self.clearing.d.next = self.clear_set.q.val() != bits::<10>(self._last_set);
@@ -150,9 +154,10 @@ impl Logic for MailboxTable {
             self.ways[i].read_enable.next = self.valid[0].q.val();
             self.ways[i].read_address.next = self.set[0].q.val();
             self.ways[i].write_enable.next =
-                self.clearing.q.val() | (insert & (first.mailbox.get_bits::<2>(0) == bits::<2>(i as u64)));
+                self.clearing.q.val() | (changes & (first.mailbox.get_bits::<2>(0) == bits::<2>(i as u64)));
             self.ways[i].write_address.next = self.set[0].q.val();
-            self.ways[i].write_data.next = Way { open: !self.clearing.q.val(), pid: first.pid, addr: first.addr };
+            self.ways[i].write_data.next =
+                Way { open: !self.clearing.q.val() & insert, pid: first.pid, addr: first.addr };
             if self.clearing.q.val() {
                 self.ways[i].write_address.next = self.clear_set.q.val();
             }
@@ -192,14 +197,15 @@ impl Logic for MailboxTable {
             key_fits: false,
             full: self.taken.q.val().all(),
             mailbox: number,
-            mode: bits::<5>(0),
+            mode: bits::<6>(0),
+            generation: bits::<4>(0),
         };
         self.facts.clock.next = self.clock.val();
         self.facts.read_enable.next = self.valid[3].q.val();
         self.facts.read_address.next = number;
-        self.facts.write_enable.next = insert;
+        self.facts.write_enable.next = insert | (self.valid[0].q.val() & (first.op == CLOSING));
         self.facts.write_address.next = first.mailbox;
-        self.facts.write_data.next = Facts { key: first.key, mode: first.mode };
+        self.facts.write_data.next = Facts { key: first.key, mode: first.mode, generation: first.generation };
 
         // Cycle 6: compare the key.
         self.found[1].d.next = self.found[0].q.val();
@@ -207,6 +213,10 @@ impl Logic for MailboxTable {
         self.found[2].d.next = self.found[1].q.val();
         self.found[2].d.next.key_fits = facts.key == self.stage[5].q.val().key;
         self.found[2].d.next.mode = facts.mode;
+        self.found[2].d.next.generation = facts.generation;
+        let last = self.stage[5].q.val();
+        let outdated = (last.op == NUMBER) & (facts.generation != last.generation);
+        self.found[2].d.next.hit = self.found[1].q.val().hit & !outdated;
 
         self.result.next = self.found[2].q.val();
         self.result_valid.next = self.valid[6].q.val();

@@ -122,6 +122,7 @@ impl Logic for Placement {
                     tag: half.job.pkt,
                     has_slot: half.job.has_slot,
                     msg_slot: half.job.msg_slot,
+                    color: half.job.color,
                     length: half.job.payload_len,
                 },
             };

@@ -39,6 +39,8 @@ pub struct Registers {
     pub answer_error: Signal<In, Bit>,
     /// A mailbox was opened.
     pub mailbox_opened: Signal<In, Bit>,
+    /// A mailbox was closed.
+    pub mailbox_closed: Signal<In, Bit>,
     /// A buffer was posted.
     pub buffer_posted: Signal<In, Bit>,
     /// A handler's DMA ended.
@@ -67,7 +69,7 @@ pub struct Registers {
     events_lost: Reg<Bits<32>>,
     answer: Reg<CsrResponse>,
     /// The pulses, so that no path of another stage ends in a counter.
-    pulses: Reg<Bits<11>>,
+    pulses: Reg<Bits<12>>,
     bytes: DFF<Bits<16>>,
     lost: Reg<Bits<2>>,
     word: Signal<Local, Bits<32>>,
@@ -102,6 +104,7 @@ impl Logic for Registers {
         dffs!(self, clock, bytes);
         self.bytes.d.next = self.packet_bytes.val();
         self.pulses.d.next = (
+            self.mailbox_closed.val(),
             self.event_written.val(),
             self.read_error.val(),
             self.read_burst.val(),
@@ -114,7 +117,7 @@ impl Logic for Registers {
             self.packet_refused.val(),
             self.packet_placed.val(),
         )
-            .cat::<11>();
+            .cat::<12>();
         let pulses = self.pulses.q.val();
         if pulses.get_bit(0) {
             self.placed_packets.d.next = self.placed_packets.q.val() + 1;
@@ -151,6 +154,9 @@ impl Logic for Registers {
         }
         if pulses.get_bit(10) {
             self.events.d.next = self.events.q.val() + 1;
+        }
+        if pulses.get_bit(11) {
+            self.mailboxes.d.next = self.mailboxes.q.val() - 1;
         }
         self.lost.d.next = self.event_lost.val();
         self.events_lost.d.next = self.events_lost.q.val() + bit_cast::<32, 2>(self.lost.q.val());

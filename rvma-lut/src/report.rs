@@ -125,7 +125,8 @@ impl Logic for Report {
         let good = !self.finished_error.val();
         let packet = self.finished_valid.val() & (origin.kind == PLACE);
         self.finished_ready.next = self.placed.write_ready.val();
-        self.answers.write.next = Settle { slot: origin.slot, length: origin.length, ok: good, frame: origin.frame };
+        self.answers.write.next =
+            Settle { slot: origin.slot, length: origin.length, ok: good, color: origin.color, frame: origin.frame };
         self.answers.write_valid.next = packet & !origin.posted;
         self.placed.write.next = PlacementDone {
             pkt: origin.tag,
@@ -151,7 +152,8 @@ impl Logic for Report {
 
         // Last beats of posted transfers: their answers are not waited for, so they cannot fail here.
         let beat = self.written.val();
-        self.beats.write.next = Settle { slot: beat.slot, length: beat.length, ok: true, frame: beat.frame };
+        self.beats.write.next =
+            Settle { slot: beat.slot, length: beat.length, ok: true, color: beat.color, frame: beat.frame };
         self.beats.write_valid.next = self.written_valid.val();
         self.calm_now.d.next = (self.answers.level.val() < ANSWER_STOP)
             & (self.placed.level.val() < ANSWER_STOP)

@@ -5,7 +5,7 @@
 //!                 ^          | job        | news                        | free slots
 //!  csr -> doorbell -> command_unit        v                             |
 //!                            |        counters -> completion -----------+
-//!                            v            ^            | record
+//!                            |            ^            | record, epochs
 //!                        placement --> dma_writer <----+ <- dma
 //!                            |            | finished
 //!          place_request <---+         report -> placement_done_feedback, dma_done_feedback
@@ -36,20 +36,23 @@ use crate::buffer_queue::BufferQueue;
 use crate::command_unit::CommandUnit;
 use crate::completion::CompletionUnit;
 use crate::counters::Counters;
+use crate::cutter::Cutter;
 use crate::dma_reader::DmaReader;
 use crate::dma_writer::DmaWriter;
 use crate::doorbell::Doorbell;
+use crate::epochs::Epochs;
 use crate::event_rings::EventRings;
 use crate::host_atomics::HostAtomics;
 use crate::lookup::Lookup;
 use crate::own_writes::OwnWrites;
 use crate::placement::Placement;
+use crate::put_merge::PutMerge;
 use crate::registers::Registers;
 use crate::report::Report;
 use crate::types::{ATOMIC, EVENT};
 use spindle_blocks::desc::{
     CsrRequest, CsrResponse, DmaDesc, DmaDone, EventDesc, HostAtomic, HostAtomicDone, HostRead, PlacementDesc,
-    PlacementDone, PlacementOutcome, ReadRequest,
+    PlacementDone, PlacementOutcome, PutDesc, ReadRequest,
 };
 use spindle_blocks::RamStyle;
 use spindle_contract::params::Config;
@@ -170,6 +173,18 @@ pub struct RvmaEngine {
     pub array_event_ready: Signal<Out, Bit>,
     /// Bit p = process p has an event ring.
     pub rings_open: Signal<Out, Bits<64>>,
+    /// Put from host memory, or get, of a handler.
+    pub array_put: Signal<In, PutDesc>,
+    /// There is one.
+    pub array_put_valid: Signal<In, Bit>,
+    /// It is taken.
+    pub array_put_ready: Signal<Out, Bit>,
+    /// Put from host memory, or get, of a handler or of the host.
+    pub host_put: Signal<Out, PutDesc>,
+    /// There is one.
+    pub host_put_valid: Signal<Out, Bit>,
+    /// It is taken.
+    pub host_put_ready: Signal<In, Bit>,
     /// Register access.
     pub csr: Signal<In, CsrRequest>,
     /// Answer, for the pages `rvma` and `doorbell`.
@@ -248,6 +263,9 @@ pub struct RvmaEngine {
     report: Report,
     counters: Counters,
     completion_unit: CompletionUnit,
+    epochs: Epochs,
+    cutter: Cutter,
+    put_merge: PutMerge,
     doorbell: Doorbell,
     command_unit: CommandUnit,
     registers: Registers,
@@ -266,6 +284,7 @@ impl RvmaEngine {
             binding: Binding::new(),
             buffer_queue: BufferQueue::new(config.mailboxes, config.posted_buffers),
             counters: Counters::new(config.posted_buffers),
+            epochs: Epochs::new(config.mailboxes, config.posted_buffers),
             dma_reader: DmaReader::new(buffers),
             event_rings: EventRings::new(),
             report: Report::new(),
@@ -294,6 +313,9 @@ impl Logic for RvmaEngine {
             report,
             counters,
             completion_unit,
+            epochs,
+            cutter,
+            put_merge,
             doorbell,
             command_unit,
             registers
@@ -464,9 +486,48 @@ impl Logic for RvmaEngine {
         self.completion_unit.completion.next = self.counters.completion.val();
         self.completion_unit.completion_valid.next = self.counters.completion_valid.val();
         self.counters.completion_room.next = self.completion_unit.completion_room.val();
-        self.buffer_queue.free_slot.next = self.completion_unit.free_slot.val();
-        self.buffer_queue.free_valid.next = self.completion_unit.free_valid.val();
-        self.completion_unit.free_ready.next = self.buffer_queue.free_ready.val();
+        self.epochs.retired.next = self.completion_unit.retired.val();
+        self.epochs.retired_valid.next = self.completion_unit.retired_valid.val();
+        self.completion_unit.retired_ready.next = self.epochs.retired_ready.val();
+        self.epochs.joined.next = self.buffer_queue.joined.val();
+        self.epochs.joined_valid.next = self.buffer_queue.joined_valid.val();
+        self.buffer_queue.joined_room.next = self.epochs.joined_room.val();
+        self.buffer_queue.free_slot.next = self.epochs.free_slot.val();
+        self.buffer_queue.free_valid.next = self.epochs.free_valid.val();
+        self.epochs.free_ready.next = self.buffer_queue.free_ready.val();
+        self.epochs.query.next = self.command_unit.query.val();
+        self.epochs.query_valid.next = self.command_unit.query_valid.val() | self.cutter.ask.val();
+        self.command_unit.reply.next = self.epochs.reply.val();
+        self.command_unit.reply_valid.next = self.epochs.reply_valid.val();
+
+        // Buffers that are taken back. The command unit waits meanwhile, and names the mailbox.
+        self.cutter.start.next = self.command_unit.cut.val();
+        self.cutter.closes.next = self.command_unit.cut_closes.val();
+        self.command_unit.cut_done.next = self.cutter.done.val();
+        self.command_unit.cut_found.next = self.cutter.found.val();
+        self.lookup.color.next = self.cutter.color.val();
+        self.cutter.taken.next = self.lookup.taken.val();
+        self.binding.sweep.next = self.cutter.sweep.val();
+        self.binding.sweep_all.next = self.command_unit.cut_closes.val();
+        self.binding.sweep_slot.next = self.cutter.sweep_slot.val();
+        self.binding.sweep_mailbox.next = self.command_unit.queue_command.val().mailbox;
+        self.cutter.swept.next = self.binding.swept.val();
+        self.cutter.refused.next = self.binding.verdict_valid.val();
+        self.cutter.refused_color.next = self.binding.verdict_color.val();
+        self.cutter.settled.next = self.report.settle_valid.val() & self.counters.settle_ready.val();
+        self.cutter.settled_color.next = self.report.settle.val().color;
+        self.cutter.reply.next = self.epochs.reply.val();
+        self.cutter.reply_valid.next = self.epochs.reply_valid.val();
+        self.cutter.queue_done.next = self.buffer_queue.command_done.val();
+        self.put_merge.put[0].next = self.array_put.val();
+        self.put_merge.put_valid[0].next = self.array_put_valid.val();
+        self.array_put_ready.next = self.put_merge.put_ready[0].val();
+        self.put_merge.put[1].next = self.command_unit.put.val();
+        self.put_merge.put_valid[1].next = self.command_unit.put_valid.val();
+        self.command_unit.put_ready.next = self.put_merge.put_ready[1].val();
+        self.host_put.next = self.put_merge.host_put.val();
+        self.host_put_valid.next = self.put_merge.host_put_valid.val();
+        self.put_merge.host_put_ready.next = self.host_put_ready.val();
 
         // Doorbell.
         self.doorbell.csr.next = self.csr.val();
@@ -475,6 +536,7 @@ impl Logic for RvmaEngine {
         self.doorbell.argument_pid.next = self.command_unit.pid.val();
         self.doorbell.busy.next = self.command_unit.busy.val();
         self.doorbell.result.next = self.command_unit.result.val();
+        self.doorbell.result_word.next = self.command_unit.result_word.val();
         self.doorbell.result_valid.next = self.command_unit.result_valid.val();
         self.command_unit.argument.next = self.doorbell.argument.val();
         self.command_unit.start.next = self.doorbell.start.val();
@@ -486,7 +548,11 @@ impl Logic for RvmaEngine {
         self.command_unit.found.next = self.lookup.command_result.val();
         self.command_unit.found_valid.next = self.lookup.command_result_valid.val();
         self.buffer_queue.command.next = self.command_unit.queue_command.val();
-        self.buffer_queue.command_valid.next = self.command_unit.queue_valid.val();
+        self.buffer_queue.command_valid.next = self.command_unit.queue_valid.val() | self.cutter.queue_valid.val();
+        if self.cutter.queue_valid.val() {
+            self.buffer_queue.command.next.op = self.cutter.queue_op.val();
+            self.buffer_queue.command.next.slot = self.cutter.queue_slot.val();
+        }
         self.command_unit.queue_done.next = self.buffer_queue.command_done.val();
         self.command_unit.queue_ok.next = self.buffer_queue.command_ok.val();
         self.command_unit.queue_small.next = self.buffer_queue.command_small.val();
@@ -500,6 +566,7 @@ impl Logic for RvmaEngine {
         self.registers.burst.next = self.dma_writer.burst.val();
         self.registers.answer_error.next = self.dma_writer.answer_error.val();
         self.registers.mailbox_opened.next = self.command_unit.mailbox_opened.val();
+        self.registers.mailbox_closed.next = self.command_unit.mailbox_closed.val();
         self.registers.buffer_posted.next = self.command_unit.buffer_posted.val();
         self.registers.dma_ended.next = self.report.dma_ended.val();
         self.registers.read_burst.next = self.dma_reader.burst.val();

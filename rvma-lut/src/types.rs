@@ -20,6 +20,33 @@ pub const NUMBER: u64 = 2;
 /// [`TableRequest::op`]: open the mailbox of this number.
 pub const INSERT: u64 = 3;
 
+/// [`TableRequest::op`]: the mailbox is being closed.
+pub const CLOSING: u64 = 4;
+/// [`TableRequest::op`]: it is closed.
+pub const REMOVE: u64 = 5;
+/// `mode` of a mailbox that is being closed, beside `mailbox_mode`.
+pub const MODE_CLOSING: u64 = 1 << 5;
+
+/// [`QueueCommand::op`]: post a buffer.
+pub const QUEUE_POST: u64 = 0;
+/// [`QueueCommand::op`]: empty the queue of a mailbox.
+pub const QUEUE_INIT: u64 = 1;
+/// [`QueueCommand::op`]: bind nothing more to this buffer.
+pub const QUEUE_CUT: u64 = 2;
+/// [`QueueCommand::op`]: this buffer is complete as it is.
+pub const QUEUE_END: u64 = 3;
+
+/// [`EpochQuery::op`]: the epoch.
+pub const ASK_EPOCH: u64 = 0;
+/// [`EpochQuery::op`]: a completed buffer.
+pub const ASK_POINTER: u64 = 1;
+/// [`EpochQuery::op`]: likewise, and forget those after it.
+pub const ASK_REWIND: u64 = 2;
+/// [`EpochQuery::op`]: the oldest incomplete buffer, and the epoch.
+pub const ASK_OLDEST: u64 = 3;
+/// Bits of a place in the histories: {mailbox, place}.
+pub const HISTORY_BITS: usize = MAILBOX_BITS + 3;
+
 /// [`Transfer::kind`]: payload of a packet.
 pub const PLACE: u64 = 0;
 /// [`Transfer::kind`]: DMA command of a handler.
@@ -34,18 +61,20 @@ pub const ATOMIC: u64 = 4;
 /// A question to the mailbox table.
 #[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
 pub struct TableRequest {
-    /// `LOOKUP`, `PROBE`, `NUMBER` or `INSERT`.
-    pub op: Bits<2>,
+    /// `LOOKUP`, `PROBE`, `NUMBER`, `INSERT`, `CLOSING` or `REMOVE`.
+    pub op: Bits<3>,
     /// Process that owns the mailbox.
     pub pid: Bits<16>,
     /// Mailbox address.
     pub addr: Bits<64>,
     /// Key that the packet shows, or that a new mailbox gets.
     pub key: Bits<32>,
-    /// `mailbox_mode` of a new mailbox.
-    pub mode: Bits<5>,
-    /// Mailbox number (`NUMBER`, `INSERT`).
+    /// `mailbox_mode` of a new mailbox, or `MODE_CLOSING`.
+    pub mode: Bits<6>,
+    /// Mailbox number (all but `LOOKUP` and `PROBE`).
     pub mailbox: Bits<12>,
+    /// Which of the mailboxes that had this number (`NUMBER`, `INSERT`, `CLOSING`).
+    pub generation: Bits<4>,
 }
 
 /// The table's answer.
@@ -59,8 +88,10 @@ pub struct TableResult {
     pub full: Bit,
     /// The mailbox; `PROBE` without a hit: the number it would get.
     pub mailbox: Bits<12>,
-    /// Its `mailbox_mode`.
-    pub mode: Bits<5>,
+    /// Its `mailbox_mode`, and `MODE_CLOSING`.
+    pub mode: Bits<6>,
+    /// Its generation.
+    pub generation: Bits<4>,
 }
 
 /// A packet on its way through the tables: what is left of its `PlacementDesc`, and what was worked out meanwhile.
@@ -94,6 +125,8 @@ pub struct Packet {
     pub sequenced: Bit,
     /// The packet leaves its place to the mailbox.
     pub managed: Bit,
+    /// Colour of its arrival.
+    pub color: Bit,
     /// The header contradicts itself: the packet ends behind its message, or the message behind 4 GiB.
     pub outside: Bit,
     /// An opcode or mode that this version does not serve.
@@ -142,10 +175,16 @@ pub struct RecordEntry {
 /// A change of a mailbox's queue that the doorbell asks for.
 #[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
 pub struct QueueCommand {
-    /// 1 = empty the queue of a new mailbox, 0 = post a buffer.
-    pub init: Bit,
+    /// `QUEUE_POST`, `QUEUE_INIT`, `QUEUE_CUT` or `QUEUE_END`.
+    pub op: Bits<2>,
     /// Mailbox.
     pub mailbox: Bits<12>,
+    /// `QUEUE_INIT`: of a new mailbox, whose epochs begin; else of one that is being closed.
+    pub opens: Bit,
+    /// Buffer to cut or to end.
+    pub slot: Bits<14>,
+    /// It ends because its mailbox is closed.
+    pub cancelled: Bit,
     /// New mailbox: its threshold; managed: less one.
     pub threshold: Bits<32>,
     /// New mailbox: it counts operations.
@@ -163,6 +202,10 @@ pub struct QueueCommand {
 pub struct BufferEvent {
     /// 1 = posted, start at zero; 0 = closed, no further message will be bound to it.
     pub open: Bit,
+    /// Not closed but cut: complete as it is.
+    pub cut: Bit,
+    /// Cut because its mailbox is closed.
+    pub cancelled: Bit,
     /// Buffer.
     pub slot: Bits<14>,
     /// Closed: bytes of all messages bound to it.
@@ -180,8 +223,60 @@ pub struct Settle {
     pub length: Bits<16>,
     /// The host took them.
     pub ok: Bit,
+    /// Colour of the packet.
+    pub color: Bit,
     /// Frame.
     pub frame: Bits<16>,
+}
+
+/// A buffer that joins its mailbox, or a mailbox that is opened or emptied.
+#[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
+pub struct Joined {
+    /// The mailbox is opened.
+    pub opens: Bit,
+    /// Mailbox.
+    pub mailbox: Bits<12>,
+    /// Buffer.
+    pub slot: Bits<14>,
+    /// Its host address.
+    pub base: Bits<64>,
+}
+
+/// A buffer that is complete.
+#[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
+pub struct Retired {
+    /// Mailbox.
+    pub mailbox: Bits<12>,
+    /// Buffer.
+    pub slot: Bits<14>,
+    /// Its host address.
+    pub base: Bits<64>,
+    /// Bytes placed.
+    pub length: Bits<32>,
+}
+
+/// A question about a mailbox's epochs.
+#[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
+pub struct EpochQuery {
+    /// `ASK_EPOCH`, `ASK_POINTER`, `ASK_REWIND` or `ASK_OLDEST`.
+    pub op: Bits<2>,
+    /// Mailbox.
+    pub mailbox: Bits<12>,
+    /// Completed buffers to go back: 0 is the last.
+    pub back: Bits<4>,
+}
+
+/// Its answer.
+#[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
+pub struct EpochReply {
+    /// There is such a buffer.
+    pub ok: Bit,
+    /// Epoch, or host address.
+    pub value: Bits<64>,
+    /// Bytes placed.
+    pub length: Bits<32>,
+    /// Slot of the oldest incomplete buffer.
+    pub slot: Bits<14>,
 }
 
 /// A packet that has its place.
@@ -205,6 +300,8 @@ pub struct PlaceJob {
     pub has_slot: Bit,
     /// Message table slot.
     pub msg_slot: Bits<8>,
+    /// Colour of its arrival.
+    pub color: Bit,
 }
 
 /// Who is to hear of a transfer's end.
@@ -224,6 +321,8 @@ pub struct Origin {
     pub has_slot: Bit,
     /// Message table slot.
     pub msg_slot: Bits<8>,
+    /// `PLACE`: colour of the packet's arrival.
+    pub color: Bit,
     /// Bytes.
     pub length: Bits<16>,
 }

@@ -197,9 +197,9 @@ block! { doorbell DOORBELL 5 0x10000 "Doorbell page of process 0; process p is a
     RECORD_LO 0x020 "rw" 1 "staging: host address of the completion record (16-aligned), low half";
     RECORD_HI 0x024 "rw" 1 "staging: high half";
     MAILBOX 0x028 "rw" 1 "staging: mailbox that POST_BUFFER and later commands act on";
-    COUNT 0x02C "rw" 1 "staging: count for REWIND and GET_BUF_PTRS";
+    COUNT 0x02C "rw" 1 "staging: completed buffers to go back, for REWIND and GET_BUF_PTRS";
     COMMAND 0x030 "wo" 1 "issues a command (doorbell_command); the staged registers must stay until RESULT says ready";
-    RESULT 0x034 "ro" 1 "busy [31], error code [23:16] (doorbell_error), value [15:0]";
+    RESULT 0x034 "ro" 1 "busy [31], error code [23:16] (doorbell_error), value [15:0]: of INIT_WINDOW the mailbox";
     VALUE_LO 0x038 "ro" 1 "64-bit result (epoch, pointer), low half";
     VALUE_HI 0x03C "ro" 1 "high half";
     REGION_INDEX 0x040 "rw" 1 "staging: number of a memory region";
@@ -211,6 +211,7 @@ block! { doorbell DOORBELL 5 0x10000 "Doorbell page of process 0; process p is a
     NODE 0x058 "rw" 1 "staging: target node";
     TARGET_PID 0x05C "rw" 1 "staging: target process";
     EVENT_HEAD 0x060 "rw" 1 "records that the host has read from its event ring, modulo 2^16; takes effect at once";
+    VALUE_LENGTH 0x064 "ro" 1 "bytes placed in the buffer that VALUE points to";
 } }
 /// All blocks in the order of the block list.
 pub const BLOCKS: &[Block] = &[GLOBAL, PACKET, HPU, RVMA, NODE, DOORBELL];
@@ -304,21 +305,22 @@ pub mod doorbell_command {
     pub const INIT_WINDOW: u32 = 1;
     /// Posts a buffer: MAILBOX, BUFFER, SIZE, RECORD.
     pub const POST_BUFFER: u32 = 2;
-    /// Closes a mailbox.
+    /// Closes a mailbox: MAILBOX. Its buffers are returned as CANCELLED.
     pub const CLOSE: u32 = 3;
-    /// Ends the current epoch.
+    /// Takes back the oldest buffer that is not complete, as PARTIAL: MAILBOX.
     pub const INC_EPOCH: u32 = 4;
-    /// Reads the epoch.
+    /// Reads the epoch, the ordinal of the oldest buffer that is not complete: MAILBOX → VALUE.
     pub const GET_EPOCH: u32 = 5;
-    /// Reads pointers of completed buffers.
+    /// Reads the pointer of a completed buffer: MAILBOX, COUNT (0 = the last, 1 = the one before) → VALUE, VALUE_LENGTH.
     pub const GET_BUF_PTRS: u32 = 6;
-    /// Goes back in the history.
+    /// Likewise, and forgets those that were completed after it.
     pub const REWIND: u32 = 7;
     /// Registers a memory region.
     pub const REGISTER_REGION: u32 = 8;
-    /// Puts host memory into a remote mailbox.
+    /// Puts host memory into a remote mailbox: BUFFER, LENGTH, NODE, TARGET_PID, ADDR, KEY, OFFSET.
     pub const PUT: u32 = 9;
-    /// Gets from a remote mailbox.
+    /// Gets from a remote mailbox: LENGTH, NODE, TARGET_PID, ADDR, KEY, OFFSET; the answer goes to mailbox BUFFER of this process, offset
+    /// SIZE, key RECORD_LO.
     pub const GET: u32 = 10;
     /// Opens the event ring of the process: BUFFER (aligned to SIZE), SIZE (bytes, a power of two, 64 to 1 MiB); SIZE 0 closes it.
     pub const OPEN_RING: u32 = 11;
@@ -339,4 +341,6 @@ pub mod doorbell_error {
     pub const NO_SLOT: u32 = 5;
     /// A misaligned record, a size of 0, a threshold of 0 or above the size, or a ring of another size or alignment than may be.
     pub const BAD_ARGUMENT: u32 = 6;
+    /// No incomplete buffer, or no such buffer in the history.
+    pub const NOTHING: u32 = 7;
 }

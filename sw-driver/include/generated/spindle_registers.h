@@ -163,9 +163,9 @@
 #define SPINDLE_DOORBELL_RECORD_LO       0x020u       /* rw: staging: host address of the completion record (16-aligned), low half */
 #define SPINDLE_DOORBELL_RECORD_HI       0x024u       /* rw: staging: high half */
 #define SPINDLE_DOORBELL_MAILBOX         0x028u       /* rw: staging: mailbox that POST_BUFFER and later commands act on */
-#define SPINDLE_DOORBELL_COUNT           0x02cu       /* rw: staging: count for REWIND and GET_BUF_PTRS */
+#define SPINDLE_DOORBELL_COUNT           0x02cu       /* rw: staging: completed buffers to go back, for REWIND and GET_BUF_PTRS */
 #define SPINDLE_DOORBELL_COMMAND         0x030u       /* wo: issues a command (doorbell_command); the staged registers must stay until RESULT says ready */
-#define SPINDLE_DOORBELL_RESULT          0x034u       /* ro: busy [31], error code [23:16] (doorbell_error), value [15:0] */
+#define SPINDLE_DOORBELL_RESULT          0x034u       /* ro: busy [31], error code [23:16] (doorbell_error), value [15:0]: of INIT_WINDOW the mailbox */
 #define SPINDLE_DOORBELL_VALUE_LO        0x038u       /* ro: 64-bit result (epoch, pointer), low half */
 #define SPINDLE_DOORBELL_VALUE_HI        0x03cu       /* ro: high half */
 #define SPINDLE_DOORBELL_REGION_INDEX    0x040u       /* rw: staging: number of a memory region */
@@ -177,6 +177,7 @@
 #define SPINDLE_DOORBELL_NODE            0x058u       /* rw: staging: target node */
 #define SPINDLE_DOORBELL_TARGET_PID      0x05cu       /* rw: staging: target process */
 #define SPINDLE_DOORBELL_EVENT_HEAD      0x060u       /* rw: records that the host has read from its event ring, modulo 2^16; takes effect at once */
+#define SPINDLE_DOORBELL_VALUE_LENGTH    0x064u       /* ro: bytes placed in the buffer that VALUE points to */
 
 /* Reasons for dropping a frame: index of SPINDLE_PACKET_DROPS. */
 #define SPINDLE_DROP_BAD_FRAME           0            /* the MAC marked the frame as bad (tuser) */

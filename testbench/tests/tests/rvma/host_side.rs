@@ -1,7 +1,7 @@
 //! The host's side: registers, doorbells, and what memory must look like in the end.
 
 use crate::rvma::bench::{pack, Bench, PATIENCE};
-use spindle_contract::registers::{doorbell, doorbell_command, rvma, PAGE};
+use spindle_contract::registers::{doorbell, doorbell_command, doorbell_error, rvma, PAGE};
 use spindle_model::rvma::Rvma;
 use spindle_sim::host_memory::SparseMemory;
 use std::collections::HashMap;
@@ -38,13 +38,23 @@ impl Bench {
     /// A doorbell command: error and value of RESULT.
     pub fn ring(&mut self, pid: u16, command: u32) -> (u32, u32) {
         self.stage(pid, doorbell::COMMAND, command);
-        for _ in 0..200 {
+        for _ in 0..20_000 {
             let (result, _) = self.csr(false, doorbell::BASE + u32::from(pid) * PAGE + doorbell::RESULT, 0);
             if result >> 31 == 0 {
                 return (result >> 16 & 0xFF, result & 0xFFFF);
             }
         }
         panic!("doorbell command {command} of process {pid} does not end");
+    }
+
+    /// A command about an open mailbox: error, VALUE and VALUE_LENGTH.
+    pub fn about(&mut self, pid: u16, mailbox: u32, count: u32, command: u32) -> (u32, u64, u32) {
+        self.stage(pid, doorbell::MAILBOX, mailbox);
+        self.stage(pid, doorbell::COUNT, count);
+        let (error, _) = self.ring(pid, command);
+        let mut word = |offset| self.csr(false, doorbell::BASE + u32::from(pid) * PAGE + offset, 0).0;
+        let (low, high) = (word(doorbell::VALUE_LO), word(doorbell::VALUE_HI));
+        (error, u64::from(high) << 32 | u64::from(low), word(doorbell::VALUE_LENGTH))
     }
 
     /// INIT_WINDOW: the mailbox number, or the error.
@@ -121,6 +131,51 @@ impl Twin {
             self.model.post_buffer(pid, addr, base, size, record)
         );
         self.buffers.push((base, size, record));
+    }
+
+    /// A command about a mailbox, when all packets so far have ended.
+    fn about(&mut self, pid: u16, addr: u64, count: u32, command: u32) -> Result<(u64, u32), u32> {
+        self.bench.drain();
+        match self.bench.about(pid, self.numbers[&(pid, addr)], count, command) {
+            (doorbell_error::NONE, value, length) => Ok((value, length)),
+            (error, ..) => Err(error),
+        }
+    }
+
+    /// GET_EPOCH, on both sides.
+    pub fn epoch(&mut self, pid: u16, addr: u64) -> Result<u64, u32> {
+        let got = self.about(pid, addr, 0, doorbell_command::GET_EPOCH).map(|(epoch, _)| epoch);
+        assert_eq!(got, self.model.get_epoch(pid, addr));
+        got
+    }
+
+    /// GET_BUF_PTRS, on both sides.
+    pub fn buf_ptr(&mut self, pid: u16, addr: u64, back: u32) -> Result<(u64, u32), u32> {
+        let got = self.about(pid, addr, back, doorbell_command::GET_BUF_PTRS);
+        assert_eq!(got, self.model.get_buf_ptr(pid, addr, back as usize));
+        got
+    }
+
+    /// REWIND, on both sides.
+    pub fn rewind(&mut self, pid: u16, addr: u64, back: u32) -> Result<(u64, u32), u32> {
+        let got = self.about(pid, addr, back, doorbell_command::REWIND);
+        assert_eq!(got, self.model.rewind(pid, addr, back as usize));
+        got
+    }
+
+    /// INC_EPOCH, on both sides.
+    pub fn inc_epoch(&mut self, pid: u16, addr: u64) -> Result<(), u32> {
+        let got = self.about(pid, addr, 0, doorbell_command::INC_EPOCH).map(|_| ());
+        assert_eq!(got, self.model.inc_epoch(pid, addr));
+        got
+    }
+
+    /// CLOSE, on both sides.
+    pub fn close(&mut self, pid: u16, addr: u64) -> Result<(), u32> {
+        let got = self.about(pid, addr, 0, doorbell_command::CLOSE).map(|_| ());
+        assert_eq!(got, self.model.close(pid, addr));
+        self.numbers.remove(&(pid, addr));
+        got
     }
 
     /// Gives a packet to both sides.

@@ -5,6 +5,7 @@
 mod agents;
 mod atomics;
 mod bench;
+mod cuts;
 mod directed;
 mod doorbell;
 mod events;

@@ -1,0 +1,142 @@
+//! What becomes of a packet: its mailbox, its buffer, its bytes.
+
+use super::{Binding, Place, Put, Rvma};
+use spindle_contract::reasons;
+use spindle_contract::registers::mailbox_mode;
+use spindle_contract::wire::{flag, opcode, status};
+
+/// Managed: the mailbox decides where a message lies.
+fn is_managed(put: &Put) -> bool {
+    put.flags & flag::MANAGED != 0
+}
+
+/// First byte of the message, as far as the sender chose it.
+fn start_of(put: &Put) -> u64 {
+    if is_managed(put) {
+        0
+    } else {
+        put.buf_off.into()
+    }
+}
+
+/// First byte behind it.
+fn end_of(put: &Put) -> u64 {
+    start_of(put) + u64::from(put.msg_len)
+}
+
+impl Rvma {
+    /// A packet. `Err` is the reason of its refusal.
+    pub fn put(&mut self, put: &Put) -> Result<(), usize> {
+        let length = put.payload.len() as u32;
+        if ![opcode::PUT, opcode::GET_RESP].contains(&put.opcode) || put.flags & flag::EPOCH_VALID != 0 {
+            return Err(reasons::UNSUPPORTED);
+        }
+        let name = (put.pid, put.addr);
+        let mailbox = self.mailboxes.get(&name).ok_or(reasons::NO_MAILBOX)?;
+        if is_managed(put) != (mailbox.mode & mailbox_mode::MANAGED != 0) {
+            return Err(reasons::UNSUPPORTED);
+        }
+        if mailbox.key != put.key {
+            return Err(reasons::BAD_KEY);
+        }
+        let end = end_of(put);
+        let contradicts = end >> 32 != 0
+            || u64::from(put.msg_off) + u64::from(length) > u64::from(put.msg_len)
+            || (put.slot.is_none() && length != put.msg_len);
+
+        let live = put
+            .slot
+            .and_then(|slot| self.bindings.get(&slot))
+            .filter(|b| b.mailbox == name && b.message == put.message);
+        let known = live.cloned();
+        let mut binding = match known {
+            Some(binding) => binding,
+            None if contradicts => return Err(reasons::OUT_OF_BOUNDS),
+            None => Binding { mailbox: name, message: put.message, left: put.msg_len, fate: self.bind(name, put) },
+        };
+        // The sender repeats what finds no buffer, unless it is not sequenced: then the message is lost as a whole.
+        if binding.fate.err() == Some(reasons::NO_POSTED_BUFFER) && put.flags & flag::UNSEQ == 0 {
+            return Err(reasons::NO_POSTED_BUFFER);
+        }
+        let fits = length <= binding.left;
+        let fate = match binding.fate {
+            Err(reason) => Err(reason),
+            Ok(place) if contradicts || !fits || end > place.end => return Err(reasons::OUT_OF_BOUNDS),
+            Ok(place) => Ok(place),
+        };
+        if let (Some(slot), true) = (put.slot, fits) {
+            binding.left -= length;
+            if binding.left == 0 {
+                self.bindings.remove(&slot);
+            } else {
+                self.bindings.insert(slot, binding);
+            }
+        }
+        self.place(fate?, put)
+    }
+
+    /// Binds a message to the head buffer of its mailbox.
+    fn bind(&mut self, name: (u16, u64), put: &Put) -> Result<Place, usize> {
+        let mailbox = self.mailboxes.get_mut(&name).expect("looked up before");
+        let head = *mailbox.queue.front().ok_or(reasons::NO_POSTED_BUFFER)?;
+        let buffer = &mut self.buffers[head];
+        let managed = mailbox.mode & mailbox_mode::MANAGED != 0;
+        let size = u64::from(buffer.size);
+        let room = if managed { size - buffer.reserved } else { size };
+        if end_of(put) > room {
+            return Err(reasons::OUT_OF_BOUNDS);
+        }
+        let offset = if managed { buffer.reserved } else { 0 };
+        buffer.messages += 1;
+        buffer.reserved += u64::from(put.msg_len);
+        let threshold = u64::from(mailbox.threshold);
+        buffer.closed = if managed {
+            size - buffer.reserved < threshold
+        } else if mailbox.mode & mailbox_mode::OPS != 0 {
+            u64::from(buffer.messages) >= threshold
+        } else {
+            buffer.reserved >= threshold
+        };
+        if buffer.closed {
+            mailbox.queue.pop_front();
+        }
+        Ok(Place { buffer: head, offset, end: if managed { put.msg_len.into() } else { size } })
+    }
+
+    fn place(&mut self, place: Place, put: &Put) -> Result<(), usize> {
+        let buffer = &mut self.buffers[place.buffer];
+        let start = buffer.base.wrapping_add(place.offset + start_of(put) + u64::from(put.msg_off));
+        let length = put.payload.len() as u64;
+        // A transfer fails as a whole when the host refuses one of its bursts, but the others are written.
+        let blocks = (0..length).map(|i| start.wrapping_add(i) & !255);
+        let bad: Vec<u64> = blocks
+            .filter(|block| {
+                self.failing.iter().any(|f| {
+                    (0..length).any(|i| {
+                        let at = start.wrapping_add(i);
+                        at & !255 == *block && f.contains(&at)
+                    })
+                })
+            })
+            .collect();
+        for (i, byte) in put.payload.iter().enumerate() {
+            let at = start.wrapping_add(i as u64);
+            if !bad.contains(&(at & !255)) {
+                self.memory.insert(at, *byte);
+            }
+        }
+        buffer.arrived += length;
+        if bad.is_empty() {
+            buffer.placed += length;
+        }
+        if buffer.closed && !buffer.complete && buffer.arrived == buffer.reserved {
+            let whole = buffer.placed == buffer.arrived;
+            self.complete(place.buffer, if whole { status::DONE } else { status::PARTIAL });
+        }
+        if bad.is_empty() {
+            Ok(())
+        } else {
+            Err(reasons::HOST_ERROR)
+        }
+    }
+}

@@ -2,7 +2,7 @@
 //!
 //! | neighbour | ports |
 //! |---|---|
-//! | doorbell | in `start`, `start_pid`, `start_code`; out `busy`, `pid`; out `argument_index`, `argument_read`, in `argument`; out `result`, `result_word`, `result_valid` |
+//! | doorbell | in `start`, `start_pid`, `start_code`; out `busy`, `slow`, `pid`; out `argument_index`, `argument_read`, in `argument`; out `result`, `result_word`, `result_valid` |
 //! | lookup | out `request`, `request_valid`; in `request_ready`; in `found`, `found_valid` |
 //! | buffer queue | out `queue_command`, `queue_valid` (held); in `queue_done`, `queue_ok`, `queue_small` |
 //! | epochs | out `query`, `query_valid` (held); in `reply`, `reply_valid` |
@@ -127,6 +127,8 @@ pub struct CommandUnit {
     pub start_code: Signal<In, Bits<32>>,
     /// A command is under way.
     pub busy: Signal<Out, Bit>,
+    /// It waits for the host or the wire.
+    pub slow: Signal<Out, Bit>,
     /// Of this process.
     pub pid: Signal<Out, Bits<6>>,
     /// Word wanted.
@@ -546,6 +548,9 @@ impl Logic for CommandUnit {
             }
         }
         self.busy.next = self.state.q.val() != CommandState::Idle;
+        self.slow.next = (self.state.q.val() == CommandState::Cut)
+            | (self.state.q.val() == CommandState::Put)
+            | (self.state.q.val() == CommandState::Ring);
         self.pid.next = self.owner.q.val();
         let told = self.found_entry.q.val();
         self.result.next = (bits::<8>(0), self.error.q.val(), self.value.q.val()).cat::<32>();

@@ -3,12 +3,13 @@
 //! | neighbour | ports |
 //! |---|---|
 //! | CSR block | `csr`, `csr_answer`: pages from `doorbell::BASE` on |
-//! | command unit | in `argument_index`, `argument_read`; out `argument` (next cycle); out `start`, `start_pid`, `start_code`; in `busy`; in `result`, `result_word`, `result_valid` |
+//! | command unit | in `argument_index`, `argument_read`; out `argument` (next cycle); out `start`, `start_pid`, `start_code`; in `busy`, `slow`; in `result`, `result_word`, `result_valid` |
 //! | event rings | out `head`, `head_pid`, `head_write` (pulse) |
 //!
 //! All staged registers and the results live in one RAM, {process, word}. An access is answered after 1 cycle (writes) or 2
 //! (reads); it waits while the command unit fetches its arguments (12 cycles, of PUT and GET 24). A COMMAND that finds a command of any process
-//! under way waits for its end, some 30 cycles at most plus what the buffer queue has before it, or the host's answers to the events before an OPEN_RING; every other access goes on
+//! under way waits for its end, some 30 cycles at most plus what the buffer queue has before it; but one that itself waits for
+//! the host or the wire is not waited for: then RESULT says BUSY. Every other access goes on
 //! meanwhile. RESULT reads busy from the answer to COMMAND on until the result is there. Staged registers keep their values over
 //! reset; results are cleared after it, one process per cycle.
 //!
@@ -17,7 +18,7 @@
 
 use spindle_blocks::desc::{CsrRequest, CsrResponse};
 use spindle_blocks::ram::{RamStyle, SdpRam};
-use spindle_contract::registers::{doorbell, PAGE};
+use spindle_contract::registers::{doorbell, doorbell_error, PAGE};
 use spindle_verilog::prelude::*;
 
 /// First doorbell page.
@@ -58,6 +59,8 @@ pub struct Doorbell {
     pub start_code: Signal<Out, Bits<32>>,
     /// A command is under way.
     pub busy: Signal<In, Bit>,
+    /// And may last: others are refused as BUSY.
+    pub slow: Signal<In, Bit>,
     /// A word of its result; process `argument_pid`.
     pub result: Signal<In, Bits<32>>,
     /// Which; RESULT comes last.
@@ -111,8 +114,9 @@ impl Logic for Doorbell {
 
         // The command unit uses the RAM first; a command waits for the one under way.
         let idle = !self.answer.q.val().ack & !self.reading.q.val() & !self.clearing.q.val();
-        let held =
-            self.argument_read.val() | self.result_valid.val() | (known & request.write & is_command & self.busy.val());
+        let held = self.argument_read.val()
+            | self.result_valid.val()
+            | (known & request.write & is_command & self.busy.val() & !self.slow.val());
         self.go.next = request.valid & mine & idle & !held;
         let writes = self.go.val() & known & request.write;
         let reads = self.go.val() & known & !request.write;
@@ -126,6 +130,9 @@ impl Logic for Doorbell {
             self.word_ram.write_data.next = bits::<32>(0);
             self.clear_pid.d.next = self.clear_pid.q.val() + 1;
             self.clearing.d.next = self.clear_pid.q.val() != bits::<6>(self._processes - 1);
+        } else if writes & is_command & self.busy.val() {
+            self.word_ram.write_address.next = (pid, bits::<5>(RESULT)).cat::<11>();
+            self.word_ram.write_data.next = bits::<32>((doorbell_error::BUSY << 16) as u64);
         } else if self.result_valid.val() {
             self.word_ram.write_enable.next = true;
             self.word_ram.write_address.next = (self.argument_pid.val(), self.result_word.val()).cat::<11>();
@@ -137,7 +144,7 @@ impl Logic for Doorbell {
             self.word_ram.read_address.next = (self.argument_pid.val(), self.argument_index.val()).cat::<11>();
         }
         self.argument.next = self.word_ram.read_data.val();
-        self.start.next = writes & is_command;
+        self.start.next = writes & is_command & !self.busy.val();
         self.start_pid.next = pid;
         self.start_code.next = request.wdata;
         self.head.next = request.wdata.get_bits::<16>(0);

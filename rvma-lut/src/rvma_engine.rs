@@ -535,6 +535,7 @@ impl Logic for RvmaEngine {
         self.doorbell.argument_read.next = self.command_unit.argument_read.val();
         self.doorbell.argument_pid.next = self.command_unit.pid.val();
         self.doorbell.busy.next = self.command_unit.busy.val();
+        self.doorbell.slow.next = self.command_unit.slow.val();
         self.doorbell.result.next = self.command_unit.result.val();
         self.doorbell.result_word.next = self.command_unit.result_word.val();
         self.doorbell.result_valid.next = self.command_unit.result_valid.val();

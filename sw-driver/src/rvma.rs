@@ -142,6 +142,8 @@ fn refusal(code: u32) -> &'static str {
         doorbell_error::EXISTS => "the address is open already; close its mailbox first",
         doorbell_error::NO_MAILBOX => "there is no such mailbox, or it belongs to another process",
         doorbell_error::NO_SLOT => "no buffer slot is free; wait for a completion",
+        doorbell_error::NOTHING => "there is no incomplete buffer, or no such buffer in the history",
+        doorbell_error::BUSY => "a command of another process is under way; ask again",
         doorbell_error::BAD_ARGUMENT => {
             "a record must be aligned to 16, a size must not be 0, a threshold must be between 1 and the size, and a ring a power of two aligned to its size"
         }

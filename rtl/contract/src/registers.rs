@@ -343,4 +343,6 @@ pub mod doorbell_error {
     pub const BAD_ARGUMENT: u32 = 6;
     /// No incomplete buffer, or no such buffer in the history.
     pub const NOTHING: u32 = 7;
+    /// A command of another process is under way that waits for the host or the wire; ask again.
+    pub const BUSY: u32 = 8;
 }

@@ -5,6 +5,7 @@
 
 mod hpu;
 mod measure;
+mod rvma;
 mod spin;
 
 use crate::session::{self, elaborate, Session};
@@ -32,6 +33,12 @@ const MOST_UNFAIR: f64 = 5.0;
 const MOST_START: f64 = 24.0;
 /// Times by which the 99th percentile of the latency may grow from idle to 80 % load.
 const MOST_GROWTH: f64 = 4.0;
+/// Cycles per smallest frame.
+const MOST_MIN_FRAME: f64 = 2.0;
+/// Last answer of a buffer's data to its record.
+const MOST_COMPLETION: f64 = 8.0;
+/// Payload of long puts, bits per cycle.
+const LEAST_STREAM: f64 = 460.0;
 /// One-beat frames judged, and tasks handed over, per cycle; bits per cycle of 1024-byte echo, 95 % of the stream.
 const LEAST_MATCHED: f64 = 0.6;
 const LEAST_DISPATCHED: f64 = 1.0;
@@ -155,7 +162,7 @@ pub fn report(arguments: &ReportArguments) -> Result<()> {
     }
     progress(&format!("building the model of configuration `{}`", config.name));
     let source = session::source(&config);
-    for (name, keys, measure) in measure::MEASUREMENTS.into_iter().chain(spin::MEASUREMENTS) {
+    for (name, keys, measure) in measure::MEASUREMENTS.into_iter().chain(rvma::MEASUREMENTS).chain(spin::MEASUREMENTS) {
         if !arguments.wants(keys) {
             continue;
         }
@@ -273,6 +280,9 @@ fn complaints(report: &Report) -> Vec<String> {
         most(key, if hpu::STRAIGHT.contains(key) { MOST_STRAIGHT_CPI } else { MOST_CPI });
     }
     most("spin.fairness", MOST_UNFAIR);
+    most("cycles.rvma_min_frame", MOST_MIN_FRAME);
+    most("cycles.rvma_min_frame_random", MOST_MIN_FRAME);
+    most("cycles.last_beat_to_completion", MOST_COMPLETION);
     most("cycles.handler_to_handler", 1.0);
     for length in [64, 128] {
         most(&format!("cycles.first_beat_to_header_handler.{length}"), MOST_START);
@@ -291,6 +301,7 @@ fn complaints(report: &Report) -> Vec<String> {
     least("sim.cycles_per_second", LEAST_SPEED);
     least("spin.match_packets_per_cycle", LEAST_MATCHED);
     least("spin.dispatch_per_cycle", LEAST_DISPATCHED);
+    least("rvma.stream_bits_per_cycle", LEAST_STREAM);
     least("throughput.pingpong_1024_bits_per_cycle", LEAST_ECHO);
     if number("area.verilog_modules") != number("area.verilog_modules_4_hpus") {
         complaints.push("the number of modules grows with the number of HPUs".into());

@@ -1,7 +1,7 @@
 //! The model itself, on cases that can be checked by hand.
 
 use super::*;
-use spindle_contract::wire::opcode;
+use spindle_contract::wire::{flag, opcode};
 
 fn put(message: u32, buf_off: u32, msg_off: u32, msg_len: u32, payload: &[u8]) -> Put {
     Put {
@@ -36,9 +36,10 @@ fn two_messages_complete_one_buffer_exactly_once() {
 fn a_refused_message_stays_refused() {
     let mut rvma = Rvma::default();
     rvma.init_window(0, 7, 9, 4, 0).unwrap();
-    assert_eq!(rvma.put(&put(1, 0, 0, 4, &[1, 2])), Err(reasons::NO_POSTED_BUFFER));
+    let lost = |off, bytes: &[u8]| Put { flags: flag::UNSEQ, ..put(1, 0, off, 4, bytes) };
+    assert_eq!(rvma.put(&lost(0, &[1, 2])), Err(reasons::NO_POSTED_BUFFER));
     rvma.post_buffer(0, 7, 0x1000, 4, 0x2000).unwrap();
-    assert_eq!(rvma.put(&put(1, 0, 2, 4, &[3, 4])), Err(reasons::NO_POSTED_BUFFER));
+    assert_eq!(rvma.put(&lost(2, &[3, 4])), Err(reasons::NO_POSTED_BUFFER));
     assert_eq!(rvma.put(&put(1, 0, 0, 4, &[1, 2])), Ok(()));
     rvma.post_buffer(0, 7, 0x3000, 4, 0x2010).unwrap();
     assert_eq!(rvma.put(&put(2, 1, 0, 4, &[1, 2])), Err(reasons::OUT_OF_BOUNDS));

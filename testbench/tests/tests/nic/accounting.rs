@@ -2,9 +2,10 @@
 
 use crate::nic::bench::{at_once, Installed, Nic, Played, CONFIG};
 use spindle::rule_table::Action;
-use spindle::{ContextOptions, Overload};
+use spindle::{Bar, ContextOptions, Overload};
 use spindle_contract::params::{BEAT_BYTES, CELL_BYTES, MAX_FRAME, SPINDLE_PORT};
 use spindle_contract::reasons::*;
+use spindle_contract::registers::{doorbell, doorbell_command};
 use spindle_contract::wire::{control, flag, opcode, status, OFF_OPCODE};
 use spindle_model::frames::{echo_request, spindle, udp, Ends, SpindleHeader, UDP_HEADERS};
 use spindle_sim::{Options, WireFrame};
@@ -29,6 +30,7 @@ int header_handler(const spin_header_t *h, void *state) {
 const GOOD: u64 = 0x100;
 const EMPTY: u64 = 0x200;
 const FAILING: u64 = 0x300;
+const TAKEN: u64 = 0x400;
 
 /// A put of one packet.
 fn put(addr: u64, change: impl FnOnce(&mut SpindleHeader)) -> Vec<u8> {
@@ -184,6 +186,25 @@ fn mailbox_reasons(nic: &mut Nic) {
         (HOST_ERROR, put(FAILING, |_| {})),
     ] {
         provoke(nic, reason, at_once(&[frame]));
+    }
+    // Two messages of two packets, and between their halves the buffer is taken back, or the mailbox closed and opened again.
+    let taken = |id, half| {
+        put(TAKEN, |header| {
+            (header.msg_id, header.msg_len, header.msg_off) = (id, 2 * PIECE as u32, half * PIECE as u32)
+        })
+    };
+    let window = open(nic, TAKEN, 2 * PIECE as u32);
+    for (reason, command) in [(STALE_EPOCH, doorbell_command::INC_EPOCH), (CLOSED, doorbell_command::CLOSE)] {
+        let posted = nic.device.post_buffer(window, 2 * PIECE as u32).unwrap();
+        assert_eq!(nic.play(at_once(&[taken(command, 0)])).drop_names(), []);
+        nic.device.bar.write32(doorbell::BASE + doorbell::MAILBOX, window.mailbox).unwrap();
+        nic.device.bar.write32(doorbell::BASE + doorbell::COMMAND, command).unwrap();
+        assert_eq!(nic.device.wait(&posted, 10_000).unwrap().length, PIECE as u32);
+        if reason == CLOSED {
+            // One command after another: the mailbox has been closed when this one is carried out.
+            open(nic, TAKEN, 64);
+        }
+        provoke(nic, reason, at_once(&[taken(command, 1)]));
     }
     let record = nic.device.poll(&failing).unwrap().expect("the host's refusal ends the buffer");
     assert_eq!((record.status, record.length), (status::PARTIAL, 0));

@@ -7,7 +7,7 @@ use rand::seq::SliceRandom;
 use rand::Rng;
 use spindle_contract::params::Config;
 use spindle_contract::reasons::{CLOSED, NO_MAILBOX, STALE_EPOCH};
-use spindle_contract::registers::{doorbell_command, doorbell_error, mailbox_mode};
+use spindle_contract::registers::{doorbell, doorbell_command, doorbell_error, mailbox_mode};
 use spindle_contract::wire::{flag, status};
 use spindle_harness::{run_with_wave_on_failure, WaveContext};
 use spindle_model::rvma::Put;
@@ -298,6 +298,28 @@ fn cuts_at_any_moment() {
             let refused = |reason| bench.done.iter().filter(|d| !d.placed && d.reason == reason).count();
             assert!(refused(STALE_EPOCH) > 0 && refused(CLOSED) > 0);
         }
+    });
+}
+
+/// While a mailbox is closed against a slow host, other processes are not kept waiting: BUSY, and later their turn.
+#[test]
+fn a_long_command_is_not_waited_for() {
+    run_with_wave_on_failure("rvma_busy", |context| {
+        let mut bench = Bench::new(context, &Config::SIM, (3000, 3000));
+        let number = bench.init_window(1, ADDR, KEY, 1000, 0).unwrap();
+        let other = bench.init_window(2, ADDR, KEY, 1000, 0).unwrap();
+        bench.post_buffer(1, number, 0x1_0000, 1000, 0x5000).unwrap();
+        bench.put(&parts(context, 1, 300, 300)[0], 90);
+        bench.steps(60);
+        bench.stage(1, doorbell::MAILBOX, number);
+        bench.stage(1, doorbell::COMMAND, doorbell_command::CLOSE);
+        bench.steps(400);
+        let start = bench.model.cycle();
+        assert_eq!(bench.post_buffer(2, other, 0x2_0000, 1000, 0x6000), Err(doorbell_error::BUSY));
+        assert!(bench.model.cycle() < start + 200, "it was waited for");
+        bench.drain();
+        assert_eq!(bench.post_buffer(2, other, 0x2_0000, 1000, 0x6000), Ok(()));
+        assert_eq!(bench.post_buffer(1, number, 0x2_0000, 1000, 0x6000), Err(doorbell_error::NO_MAILBOX));
     });
 }
 

@@ -68,10 +68,12 @@ impl<T: Synth, const A: usize> Logic for Collector<T, A> {
         self.arbiter.accept.next = room;
         self.arbiter.lock.next = false;
         let grant = self.arbiter.grant.val();
-        let mut chosen: T = T::default();
+        let index = self.arbiter.index.val().get_bits::<3>(0);
+        let mut chosen: T = self.write[0].val();
         for i in 0..self._clusters {
             self.write_ready[i].next = room & grant.get_bit(i);
-            if grant.get_bit(i) {
+            // By number: four sources and two bits are one LUT.
+            if index == bits::<3>(i as u64) {
                 chosen = self.write[i].val();
             }
         }

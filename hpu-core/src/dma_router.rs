@@ -2,7 +2,7 @@
 
 use spindle_blocks::arbiter::RoundRobin;
 use spindle_blocks::desc::DmaDesc;
-use spindle_blocks::skid::Skid;
+use spindle_blocks::skid::Slice;
 use spindle_verilog::prelude::*;
 
 /// A beat towards host memory.
@@ -21,7 +21,7 @@ pub struct DmaBeat {
 /// | clusters | in `desc[i]`, `desc_valid[i]` / out `desc_ready[i]`; in `data[i]`, `last[i]`, `valid[i]` / out `ready[i]` |
 /// | RVMA engine | out `dma`, `dma_valid` / in `dma_ready`; out `dma_data`, `dma_last`, `dma_data_valid` / in `dma_data_ready` |
 ///
-/// One cycle between transfers; outputs are registers.
+/// One cycle between transfers; outputs are registers, `ready[i]` follows `dma_data_ready` in the same cycle.
 #[derive(LogicBlock)]
 pub struct DmaRouter {
     /// Core clock.
@@ -57,10 +57,11 @@ pub struct DmaRouter {
     /// It is taken.
     pub dma_data_ready: Signal<In, Bit>,
     arbiter: RoundRobin<8>,
-    descs: Skid<DmaDesc>,
-    beats: Skid<DmaBeat>,
-    /// Cluster whose beats pass, one-hot; 0 = none.
-    owner: Reg<Bits<8>>,
+    descs: Slice<DmaDesc>,
+    beats: Slice<DmaBeat>,
+    /// Cluster whose beats pass, if one does.
+    owner: DFF<Bits<3>>,
+    owned: Reg<Bit>,
     chosen: Signal<Local, DmaBeat>,
     offered: Signal<Local, Bit>,
     _clusters: usize,
@@ -90,6 +91,7 @@ impl DmaRouter {
             descs: Default::default(),
             beats: Default::default(),
             owner: Default::default(),
+            owned: Default::default(),
             chosen: Default::default(),
             offered: Default::default(),
             _clusters: clusters,
@@ -100,43 +102,48 @@ impl DmaRouter {
 impl Logic for DmaRouter {
     #[hdl]
     fn update(&mut self) {
-        regs!(self, clock, reset, owner);
+        regs!(self, clock, reset, owned);
+        dffs!(self, clock, owner);
         clocks!(self, clock, reset, arbiter, descs, beats);
         let owner = self.owner.q.val();
-        let free = !owner.any();
+        let owned = self.owned.q.val();
         let mut asking: Bits<8> = bits::<8>(0);
         for i in 0..self._clusters {
             asking = asking.replace_bit(i, self.desc_valid[i].val());
         }
-        let room = free & self.descs.write_ready.val();
+        let room = !owned & self.descs.write_ready.val();
         self.arbiter.request.next = asking;
         self.arbiter.accept.next = room;
         self.arbiter.lock.next = false;
         let grant = self.arbiter.grant.val();
-        let mut desc: DmaDesc = DmaDesc::default();
-        let mut chosen: DmaBeat = DmaBeat::default();
-        let mut offered: Bit = false;
+        let index = self.arbiter.index.val().get_bits::<3>(0);
+        // By number: four sources and two bits are one LUT.
+        let mut desc: DmaDesc = self.desc[0].val();
+        let mut chosen: DmaBeat = DmaBeat { data: self.data[0].val(), last: self.last[0].val() };
+        let mut offered: Bit = self.valid[0].val();
         for i in 0..self._clusters {
             self.desc_ready[i].next = room & grant.get_bit(i);
-            if grant.get_bit(i) {
+            if index == bits::<3>(i as u64) {
                 desc = self.desc[i].val();
             }
-            if owner.get_bit(i) {
+            let passes = owner == bits::<3>(i as u64);
+            if passes {
                 chosen = DmaBeat { data: self.data[i].val(), last: self.last[i].val() };
                 offered = self.valid[i].val();
             }
-            self.ready[i].next = owner.get_bit(i) & self.beats.write_ready.val();
+            self.ready[i].next = owned & passes & self.beats.write_ready.val();
         }
         self.chosen.next = chosen;
-        self.offered.next = offered;
+        self.offered.next = owned & offered;
         self.descs.write.next = desc;
         self.descs.write_valid.next = room & self.arbiter.any.val();
         self.beats.write.next = self.chosen.val();
         self.beats.write_valid.next = self.offered.val();
         if room & self.arbiter.any.val() {
-            self.owner.d.next = grant;
+            self.owner.d.next = index;
+            self.owned.d.next = true;
         } else if self.offered.val() & self.beats.write_ready.val() & self.chosen.val().last {
-            self.owner.d.next = bits::<8>(0);
+            self.owned.d.next = false;
         }
         self.dma.next = self.descs.read.val();
         self.dma_valid.next = self.descs.read_valid.val();

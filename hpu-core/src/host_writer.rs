@@ -179,25 +179,26 @@ impl Logic for HostWriter {
             self.staged_last.d.next = by_stage;
         }
 
-        // A beat goes over the bus to a cluster, or word by word to L2.
+        // A beat goes over the bus to a cluster, or word by word to L2. Whether one would be taken does not ask whether there is one: no path leads
+        // from the offer back to whoever makes it.
         let stands = known & (if staged { self.stage_valid.val() } else { self.host_valid.val() });
         let offers = stands & turn;
-        let stores = stands & to_l2;
-        let mut moves: Bit = stores & self.store_ready.val();
+        let mut room: Bit = false;
         for i in 0..self._clusters {
             let mine = self.cluster.q.val().get_bit(i);
             self.write[i].next = offers & mine;
-            moves = moves | (offers & mine & self.ready[i].val());
+            room = room | (mine & self.ready[i].val());
         }
-        self.moves.next = moves;
+        let takes = known & ((turn & room) | (to_l2 & self.store_ready.val()));
+        self.moves.next = stands & takes;
         let ends = self.moves.val() & (staged | self.host_last.val());
         self.known.d.next = learns | (known & !ends);
         if self.moves.val() {
             self.at.d.next = self.at.q.val() + 1;
         }
-        self.host_ready.next = self.moves.val() & !staged;
+        self.host_ready.next = takes & !staged;
         self.stage_ready.next = self.moves.val() & staged;
-        self.store_valid.next = stores;
+        self.store_valid.next = stands & to_l2;
         self.of_stage.next = staged;
         self.beat.next = self.at.q.val();
         let tail = self.tail.q.val();

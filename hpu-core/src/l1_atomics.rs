@@ -16,12 +16,13 @@
 //!
 //! A word of the super-bank cannot be read or written by anybody else in between, so an AMO is one step in the order of the accesses.
 //!
-//! LR makes a reservation of its word, one per hardware thread. It ends when an atomic of anybody writes the word, when a store to a scratchpad is
-//! granted in the word's super-bank, or with the next LR or SC of the thread. So among threads that do nothing else, the first SC always succeeds.
+//! LR makes a reservation of its word, one per hardware thread. It ends when an atomic of anybody writes in the word's super-bank, when a store to a
+//! scratchpad is granted there, or with the next LR or SC of the thread. So among threads that do nothing else, the first SC always succeeds.
 //! Stores to stacks and packets are a thread's own affair.
 
 use crate::amo_alu::AmoAlu;
 use crate::processor::types::{RemoteAnswer, RemoteRequest};
+use spindle_blocks::ram::LutMemory;
 use spindle_verilog::prelude::*;
 
 /// funct5 of LR and SC.
@@ -103,8 +104,9 @@ pub struct L1Atomics {
     result: DFF<Bits<32>>,
     failed: DFF<Bit>,
     reserved: Reg<Bits<16>>,
-    /// Word address of each thread's reservation, {HPU, thread}.
-    reservation: Vec<DFF<Bits<14>>>,
+    /// Word address of each thread's reservation, {HPU, thread}, and which super-bank that is.
+    reservation: LutMemory<Bits<14>, 4>,
+    reserved_in: Vec<DFF<Bits<3>>>,
     _hpus: usize,
 }
 
@@ -112,7 +114,7 @@ impl L1Atomics {
     /// For `hpus` HPUs, 1 to 8.
     pub fn new(hpus: usize) -> Self {
         assert!((1..=8).contains(&hpus), "L1Atomics: {hpus} HPUs cannot be served; choose 1 to 8");
-        Self { reservation: (0..2 * hpus).map(|_| Default::default()).collect(), _hpus: hpus, ..Default::default() }
+        Self { reserved_in: (0..2 * hpus).map(|_| Default::default()).collect(), _hpus: hpus, ..Default::default() }
     }
 }
 
@@ -120,7 +122,7 @@ impl Logic for L1Atomics {
     #[hdl]
     fn update(&mut self) {
         regs!(self, clock, reset, state, locked, reserved);
-        dffs!(self, clock, held, held_hpu, old, result, failed, reservation);
+        dffs!(self, clock, held, held_hpu, old, result, failed, reserved_in);
         let state = self.state.q.val();
         let held = self.held.q.val();
         let is_lr = held.operation == bits::<5>(LR);
@@ -203,20 +205,25 @@ impl Logic for L1Atomics {
         if in_modify {
             self.failed.d.next = true;
         }
+        self.reservation.clock.next = self.clock.val();
+        self.reservation.write_enable.next = in_modify & is_lr;
+        self.reservation.write_address.next = owner;
+        self.reservation.write_data.next = word_address;
+        self.reservation.read_address.next = owner;
+        let is_same = self.reservation.read_data.val() == word_address;
+        let disturbed = self.shared_write.val() | (self.locked.q.val() & repeat::<8>(writes));
         let mut reserved: Bits<16> = self.reserved.q.val();
         for i in 0..2 * self._hpus {
             let mine = owner == bits::<4>(i as u64);
-            let kept = self.reservation[i].q.val();
-            let is_same = kept == word_address;
-            let disturbed = (self.shared_write.val() >> kept.get_bits::<3>(0)).get_bit(0);
+            let lost = (disturbed >> self.reserved_in[i].q.val()).get_bit(0);
             if in_modify & mine & is_sc & self.reserved.q.val().get_bit(i) & is_same {
                 self.failed.d.next = false;
             }
-            if (in_modify & mine & is_sc) | (writes & is_same) | disturbed {
+            if (in_modify & mine & is_sc) | lost {
                 reserved = reserved.replace_bit(i, false);
             }
             if in_modify & mine & is_lr {
-                self.reservation[i].d.next = word_address;
+                self.reserved_in[i].d.next = word_address.get_bits::<3>(0);
                 reserved = reserved.replace_bit(i, true);
             }
         }

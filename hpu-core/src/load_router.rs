@@ -88,9 +88,10 @@ impl Logic for LoadRouter {
         self.arbiter.request.next = asking;
         self.arbiter.lock.next = false;
         let grant = self.arbiter.grant.val();
-        let mut chosen: ReadRequest = ReadRequest::default();
+        let index = self.arbiter.index.val().get_bits::<3>(0);
+        let mut chosen: ReadRequest = self.request[0].val();
         for i in 0..self._clusters {
-            if grant.get_bit(i) {
+            if index == bits::<3>(i as u64) {
                 chosen = self.request[i].val();
             }
         }

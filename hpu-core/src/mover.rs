@@ -121,6 +121,9 @@ pub struct Mover {
     host_write_waits: Reg<Bit>,
     reading: DFF<Reading>,
     reads: Reg<Bit>,
+    /// Beats that are under way or wait to go out, and that there are four.
+    held: Reg<Bits<3>>,
+    full: Reg<Bit>,
     in_flight: [DFF<Tag>; 2],
     in_flight_valid: [Reg<Bit>; 2],
     outgoing: LutFifo<Moved, 2>,
@@ -129,18 +132,15 @@ pub struct Mover {
 impl Logic for Mover {
     #[hdl]
     fn update(&mut self) {
-        regs!(self, clock, reset, host_write_waits, reads, in_flight_valid);
+        regs!(self, clock, reset, host_write_waits, reads, in_flight_valid, held, full);
         dffs!(self, clock, host_write, reading, in_flight);
         clocks!(self, clock, reset, jobs, outgoing);
 
-        // Reading: beats under way and those that are held are four at most.
+        // Reading: beats under way and those that wait are four at most. That comes from a register alone,
+        // since what L1 writes in this cycle depends on what is read.
         let job = self.reading.q.val();
         let last = job.beats == 1;
-        let under_way = bit_cast::<3, 1>(self.in_flight_valid[0].q.val().into())
-            + bit_cast::<3, 1>(self.in_flight_valid[1].q.val().into());
-        let wants = self.reads.q.val()
-            & !(job.first & self.hold.val())
-            & (self.outgoing.level.val().get_bits::<3>(0) + under_way < 4);
+        let wants = self.reads.q.val() & !(job.first & self.hold.val()) & !self.full.q.val();
         let reads = wants & self.read_ready.val();
         self.stage_left.next = reads & last & (job.beat.get_bits::<5>(5) == bits::<5>(STAGE));
         self.read.next = wants;
@@ -208,7 +208,16 @@ impl Logic for Mover {
         self.dma_data.next = out.data;
         self.dma_last.next = out.tag.last;
         self.dma_data_valid.next = self.outgoing.read_valid.val() & is_host;
-        self.outgoing.read_ready.next = if is_host { self.dma_data_ready.val() } else { self.egress_ready.val() };
+        let taken = if is_host { self.dma_data_ready.val() } else { self.egress_ready.val() };
+        self.outgoing.read_ready.next = taken;
+        let leaves = self.outgoing.read_valid.val() & taken;
+        if reads & !leaves {
+            self.held.d.next = self.held.q.val() + 1;
+            self.full.d.next = self.held.q.val() == 3;
+        } else if leaves & !reads {
+            self.held.d.next = self.held.q.val() - 1;
+            self.full.d.next = false;
+        }
         self.sent.next = is_wire & self.egress_ready.val() & out.tag.last & (out.tag.way == Way::Wire);
         self.sent_issuer.next = out.tag.issuer;
     }

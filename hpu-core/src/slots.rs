@@ -6,10 +6,11 @@
 //! | reporter | in `ended`, `ended_slot`: the task of the slot has ended |
 //! | command ports | out `probe`; in `probe_used`, in the same cycle: a command under way reads this slot |
 //!
-//! A slot is free when its task has ended and no command reads it any more. The slots whose task has ended are asked about in turn, one per cycle:
-//! a slot that no command reads is free 3 cycles after `ended` if no other slot waits.
+//! A slot is free when its task has ended and no command reads it any more. Free slots stand in a queue, and so do those whose task has ended:
+//! the head of the second is asked about in every cycle and goes into the first, or, while a command reads it, back to its own queue's end. A slot
+//! that no command reads is free 2 cycles after `ended` if no other slot waits. After reset the slots become free one per cycle.
 
-use spindle_blocks::RoundRobin;
+use spindle_blocks::fifo::LutFifo;
 use spindle_contract::params::SLOTS;
 use spindle_verilog::prelude::*;
 
@@ -34,42 +35,37 @@ pub struct Slots {
     pub probe: Signal<Out, Bits<4>>,
     /// A command reads it.
     pub probe_used: Signal<In, Bit>,
-    arbiter: RoundRobin<16>,
-    occupied: Reg<Bits<16>>,
+    free: LutFifo<Bits<4>, 4>,
     /// Slots whose task has ended, but whose commands may not have.
-    leaving: Reg<Bits<16>>,
-    asked: DFF<Bits<4>>,
-    asked_mask: Reg<Bits<16>>,
+    leaving: LutFifo<Bits<4>, 4>,
+    /// Slots that became free after reset.
+    begun: Reg<Bits<4>>,
 }
 
 impl Logic for Slots {
     #[hdl]
     fn update(&mut self) {
-        regs!(self, clock, reset, occupied, leaving, asked_mask);
-        dffs!(self, clock, asked);
-        clocks!(self, clock, reset, arbiter);
-        let occupied = self.occupied.q.val();
-        let mut slot: Bits<4> = bits::<4>(0);
-        for i in 0..SLOTS {
-            if !occupied.get_bit(SLOTS - 1 - i) {
-                slot = bits::<4>((SLOTS - 1 - i) as u64);
-            }
+        regs!(self, clock, reset, begun);
+        clocks!(self, clock, reset, free, leaving);
+        let begun = self.begun.q.val();
+        let begins = begun != bits::<4>(SLOTS as u64);
+        if begins {
+            self.begun.d.next = begun + 1;
         }
-        self.slot.next = slot;
-        self.available.next = !occupied.get_bits::<12>(0).all();
 
-        // The slot that was asked about in the last cycle is left out: its answer comes in this one.
-        let asked = self.asked_mask.q.val();
-        self.arbiter.request.next = self.leaving.q.val() & !asked;
-        self.arbiter.accept.next = true;
-        self.arbiter.lock.next = false;
-        self.asked.d.next = self.arbiter.index.val().get_bits::<4>(0);
-        self.asked_mask.d.next = self.arbiter.grant.val();
-        self.probe.next = self.asked.q.val();
-        let freed = if self.probe_used.val() { bits::<16>(0) } else { asked };
-        let taken = if self.take.val() { bits::<16>(1) << slot } else { bits::<16>(0) };
-        let ended = if self.ended.val() { bits::<16>(1) << self.ended_slot.val() } else { bits::<16>(0) };
-        self.occupied.d.next = (occupied & !freed) | taken;
-        self.leaving.d.next = (self.leaving.q.val() & !freed) | ended;
+        // A slot that ends goes before one that goes back to its queue's end: that one is asked about once more.
+        let asked = self.leaving.read.val();
+        let waits = self.leaving.read_valid.val();
+        let used = self.probe_used.val();
+        let ended = self.ended.val();
+        self.probe.next = asked;
+        self.leaving.write.next = if ended { self.ended_slot.val() } else { asked };
+        self.leaving.write_valid.next = ended | (waits & used);
+        self.leaving.read_ready.next = !(used & ended);
+        self.free.write.next = if begins { begun } else { asked };
+        self.free.write_valid.next = begins | (waits & !used);
+        self.slot.next = self.free.read.val();
+        self.available.next = self.free.read_valid.val();
+        self.free.read_ready.next = self.take.val();
     }
 }

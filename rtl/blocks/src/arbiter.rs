@@ -1,6 +1,6 @@
 //! Round-robin arbitration.
 
-use crate::skid::Skid;
+use crate::skid::Slice;
 use crate::stream::Beat;
 use spindle_verilog::prelude::*;
 
@@ -114,7 +114,8 @@ impl<const N: usize> Logic for RoundRobin<N> {
 /// | out `source_index` | which input the beat comes from |
 ///
 /// Latency 1 cycle (all outputs towards the sink are registers). One beat per cycle, no bubble inside a frame nor between
-/// frames. A frame is never mixed with another; while its source pauses, the output pauses.
+/// frames. A frame is never mixed with another; while its source pauses, the output pauses. `sink_ready` follows
+/// `source_ready` in the same cycle: the multiplexer is then the only LUT of a bit.
 #[derive(LogicBlock)]
 pub struct StreamArbiter {
     #[allow(missing_docs)]
@@ -144,7 +145,7 @@ pub struct StreamArbiter {
     /// It is taken.
     pub source_ready: Signal<In, Bit>,
     arbiter: RoundRobin<16>,
-    output: Skid<TaggedBeat>,
+    output: Slice<TaggedBeat>,
     /// The multiplexer as a tree over the bits of the index: 4 inputs to a LUT, where a chain would take twice the LUTs.
     pairs: [Signal<Local, Beat>; 8],
     quads: [Signal<Local, Beat>; 4],

@@ -73,7 +73,6 @@ fn bytes_go_where_they_were_asked_for() {
             dut.set("done_ready", u64::from(rng.random_range(0..2) == 0));
             dut.model.eval();
             let stores = dut.high("store_valid");
-            assert!(!dut.high("host_ready") || (offered && (stores || dut.high("owns_bus"))));
             assert!(!(stores && dut.high("owns_bus")), "what is for L2 leaves the bus to others");
             if stores {
                 let read = asked.front().expect("a read is under way");
@@ -110,7 +109,7 @@ fn bytes_go_where_they_were_asked_for() {
             if dut.high("stage_ready") {
                 (stage, staged) = (None, staged + 1);
             }
-            if dut.high("host_ready") {
+            if offered && dut.high("host_ready") {
                 (offered, beat) = (false, beat + 1);
                 full_rate += u64::from(!loads);
                 if beat == beats {

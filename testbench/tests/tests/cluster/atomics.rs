@@ -48,6 +48,12 @@ struct Outcome {
     written: Option<u32>,
 }
 
+/// A write at `at` ends the reservations in its super-bank.
+fn lose(reserved: &mut [[Option<usize>; 2]; HPUS], at: usize) {
+    let lost = |held: &&mut Option<usize>| held.is_some_and(|held| held % 8 == at % 8);
+    reserved.iter_mut().flatten().filter(lost).for_each(|held| *held = None);
+}
+
 #[test]
 fn the_unit_against_a_memory() {
     run_with_wave_on_failure("l1_atomics", |wave| {
@@ -114,7 +120,7 @@ fn the_unit_against_a_memory() {
                     reserved[op.hpu][op.thread as usize] = (op.operation == 2).then_some(op.at);
                 }
                 if outcome.is_some_and(|outcome| outcome.written.is_some()) {
-                    reserved.iter_mut().flatten().filter(|held| **held == Some(op.at)).for_each(|held| *held = None);
+                    lose(&mut reserved, op.at);
                 }
                 amos += usize::from(op.operation > 3 || op.operation < 2);
                 succeeded += usize::from(op.operation == 3 && holds);
@@ -150,11 +156,7 @@ fn the_unit_against_a_memory() {
             if rng.random_range(0..40) == 0 && lock >> (at % 8) & 1 == 0 {
                 memory[at] = rng.random();
                 stores = 1 << (at % 8);
-                reserved
-                    .iter_mut()
-                    .flatten()
-                    .filter(|held| held.is_some_and(|held| held % 8 == at % 8))
-                    .for_each(|held| *held = None);
+                lose(&mut reserved, at);
             }
             dut.model.tick();
         }

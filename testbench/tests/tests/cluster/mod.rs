@@ -15,5 +15,6 @@ mod l1;
 mod loader;
 mod remote_router;
 mod shapes;
+mod slots;
 mod task;
 mod whole;

@@ -14,7 +14,6 @@
 
 use crate::processor::types::{RemoteAnswer, RemoteRequest};
 use spindle_blocks::fifo::LutFifo;
-use spindle_blocks::skid::Skid;
 use spindle_blocks::RoundRobin;
 use spindle_verilog::prelude::*;
 
@@ -91,11 +90,15 @@ pub struct RemoteRouter {
     pairs: [Signal<Local, RemoteRequest>; 4],
     quads: [Signal<Local, RemoteRequest>; 2],
     chosen: Signal<Local, RemoteRequest>,
-    outgoing: Skid<Sent>,
-    /// The second part of the access at the head: address of the next word, its bytes. Ready one cycle after the first part stood.
+    /// What L2 is asked, and a request behind it: two registers as in a skid buffer, but an access that crosses a word becomes its second part
+    /// in the first of them.
+    head: DFF<Sent>,
+    spare: DFF<Sent>,
+    head_valid: Reg<Bit>,
+    spare_valid: Reg<Bit>,
     in_second: Reg<Bit>,
-    next_word: DFF<Bits<18>>,
-    next_data: DFF<Bits<32>>,
+    /// Offset of the first part, for the second.
+    first_offset: DFF<Bits<2>>,
     under_way: LutFifo<Part, 4>,
     first_answer: DFF<Bits<32>>,
     answer_register: DFF<RemoteAnswer>,
@@ -120,12 +123,12 @@ impl RemoteRouter {
 impl Logic for RemoteRouter {
     #[hdl]
     fn update(&mut self) {
-        regs!(self, clock, reset, in_second, answer_to);
-        dffs!(self, clock, next_word, next_data, first_answer, answer_register);
-        clocks!(self, clock, reset, arbiter, outgoing, under_way);
+        regs!(self, clock, reset, head_valid, spare_valid, in_second, answer_to);
+        dffs!(self, clock, head, spare, first_offset, first_answer, answer_register);
+        clocks!(self, clock, reset, arbiter, under_way);
 
         // Who goes on.
-        let far_room = self.outgoing.write_ready.val();
+        let far_room = !self.spare_valid.q.val();
         let mut wants: Bits<8> = bits::<8>(0);
         for i in 0..self._hpus {
             let room = if self.request[i].val().far { far_room } else { self.atomic_ready.val() };
@@ -156,39 +159,49 @@ impl Logic for RemoteRouter {
         self.atomic.next = chosen;
         self.atomic_hpu.next = index;
         self.atomic_valid.next = self.arbiter.any.val() & !chosen.far;
-        self.outgoing.write.next = Sent { request: chosen, hpu: index };
-        self.outgoing.write_valid.next = self.arbiter.any.val() & chosen.far;
+        let sent = Sent { request: chosen, hpu: index };
+        let sends = self.arbiter.any.val() & chosen.far;
 
         // To L2, in two parts if need be.
-        let head = self.outgoing.read.val();
+        let head = self.head.q.val();
         let request = head.request;
         let offset = request.address.get_bits::<2>(0);
         let last = bit_cast::<3, 2>(offset) + bit_cast::<3, 2>(request.size_less_one);
         let crosses = last.get_bit(2) & !request.atomic;
         let second = self.in_second.q.val();
-        let stands = self.outgoing.read_valid.val() & self.under_way.write_ready.val();
+        let stands = self.head_valid.q.val() & self.under_way.write_ready.val();
         let moves = stands & self.l2_ready.val();
-        self.next_word.d.next = request.address.get_bits::<18>(2) + 1;
-        self.next_data.d.next = match offset.index() {
-            1 => request.data >> 24,
-            2 => request.data >> 16,
-            _ => request.data >> 8,
-        };
-        if moves {
-            self.in_second.d.next = crosses & !second;
+        let leaves = moves & !crosses;
+        if far_room {
+            self.spare.d.next = sent;
         }
-        self.outgoing.read_ready.next = moves & (!crosses | second);
+        if leaves | !self.head_valid.q.val() {
+            self.head.d.next = if far_room { sent } else { self.spare.q.val() };
+            self.head_valid.d.next = sends | self.spare_valid.q.val();
+            self.spare_valid.d.next = false;
+            self.in_second.d.next = false;
+        } else {
+            self.spare_valid.d.next = sends | self.spare_valid.q.val();
+            if moves {
+                self.in_second.d.next = true;
+                self.first_offset.d.next = offset;
+                self.head.d.next.request.address = (request.address.get_bits::<18>(2) + 1, bits::<2>(0)).cat::<20>();
+                self.head.d.next.request.size_less_one = last.get_bits::<2>(0);
+                self.head.d.next.request.data = match offset.index() {
+                    1 => request.data >> 24,
+                    2 => request.data >> 16,
+                    _ => request.data >> 8,
+                };
+            }
+        }
         self.l2_request.next = request;
-        if second {
-            self.l2_request.next.address = (self.next_word.q.val(), bits::<2>(0)).cat::<20>();
-            self.l2_request.next.size_less_one = last.get_bits::<2>(0);
-            self.l2_request.next.data = self.next_data.q.val();
-        } else if crosses {
+        if crosses {
             self.l2_request.next.size_less_one = !offset;
         }
         self.l2_hpu.next = head.hpu;
         self.l2_valid.next = stands;
-        self.under_way.write.next = Part { hpu: head.hpu, first: crosses & !second, second: second, offset: offset };
+        let cut = if second { self.first_offset.q.val() } else { offset };
+        self.under_way.write.next = Part { hpu: head.hpu, first: crosses, second: second, offset: cut };
         self.under_way.write_valid.next = moves;
 
         // Answers. The second part's bytes come behind those of the first.

@@ -144,12 +144,11 @@ pub struct StreamArbiter {
     pub source_valid: Signal<Out, Bit>,
     /// It is taken.
     pub source_ready: Signal<In, Bit>,
-    arbiter: RoundRobin<16>,
+    arbiter: RoundRobin<8>,
     output: Slice<TaggedBeat>,
     /// The multiplexer as a tree over the bits of the index: 4 inputs to a LUT, where a chain would take twice the LUTs.
-    pairs: [Signal<Local, Beat>; 8],
-    quads: [Signal<Local, Beat>; 4],
-    octets: [Signal<Local, Beat>; 2],
+    pairs: [Signal<Local, Beat>; 4],
+    quads: [Signal<Local, Beat>; 2],
     chosen: Signal<Local, Beat>,
     _n: usize,
 }
@@ -164,11 +163,11 @@ pub struct TaggedBeat {
 }
 
 impl StreamArbiter {
-    /// An arbiter for `n` streams, 1 to 16.
+    /// An arbiter for `n` streams, 1 to 8.
     pub fn new(n: usize) -> Self {
         assert!(
-            (1..=16).contains(&n),
-            "StreamArbiter: {n} streams cannot be joined in one block; use 1 to 16, or a tree"
+            (1..=8).contains(&n),
+            "StreamArbiter: {n} streams cannot be joined in one block; use 1 to 8, or a tree"
         );
         Self {
             clock: Default::default(),
@@ -188,7 +187,6 @@ impl StreamArbiter {
             output: Default::default(),
             pairs: Default::default(),
             quads: Default::default(),
-            octets: Default::default(),
             chosen: Default::default(),
             _n: n,
         }
@@ -199,7 +197,7 @@ impl Logic for StreamArbiter {
     #[hdl]
     fn update(&mut self) {
         clocks!(self, clock, reset, arbiter, output);
-        let mut request: Bits<16> = bits::<16>(0);
+        let mut request: Bits<8> = bits::<8>(0);
         for i in 0..self._n {
             request = request.replace_bit(i, self.sink_valid[i].val());
         }
@@ -207,7 +205,7 @@ impl Logic for StreamArbiter {
         let grant = self.arbiter.grant.val();
         let room = self.output.write_ready.val();
         let index = self.arbiter.index.val();
-        for i in 0..8 {
+        for i in 0..4 {
             self.pairs[i].next = Beat::default();
             if 2 * i < self._n {
                 self.pairs[i].next = Beat {
@@ -226,13 +224,10 @@ impl Logic for StreamArbiter {
                 }
             }
         }
-        for i in 0..4 {
+        for i in 0..2 {
             self.quads[i].next = if index.get_bit(1) { self.pairs[2 * i + 1].val() } else { self.pairs[2 * i].val() };
         }
-        for i in 0..2 {
-            self.octets[i].next = if index.get_bit(2) { self.quads[2 * i + 1].val() } else { self.quads[2 * i].val() };
-        }
-        self.chosen.next = if index.get_bit(3) { self.octets[1].val() } else { self.octets[0].val() };
+        self.chosen.next = if index.get_bit(2) { self.quads[1].val() } else { self.quads[0].val() };
         for i in 0..self._n {
             self.sink_ready[i].next = room & grant.get_bit(i);
         }

@@ -47,7 +47,7 @@ shapes! {
     round_robin_32: RoundRobin::<32>::default();
     stream_arbiter_1: StreamArbiter::new(1);
     stream_arbiter_5: StreamArbiter::new(5);
-    stream_arbiter_16: StreamArbiter::new(16);
+    stream_arbiter_8: StreamArbiter::new(8);
     byte_aligner: ByteAligner::default();
     csr_block: CsrBlock::default();
     counter_bank_1: CounterBank::<1>::default();

@@ -396,6 +396,26 @@ impl Expr {
         }
     }
 
+    /// The expression with other signals in place of some.
+    pub fn renamed(&self, other: &dyn Fn(SigId) -> Option<SigId>) -> Expr {
+        let go = |x: &Expr| Box::new(x.renamed(other));
+        let kind = match &self.kind {
+            Kind::Const(_) | Kind::State(..) | Kind::Unknown => self.kind.clone(),
+            Kind::Sig(id, lo) => Kind::Sig(other(*id).unwrap_or(*id), *lo),
+            Kind::Pick(id, index) => Kind::Pick(other(*id).unwrap_or(*id), go(index)),
+            Kind::Not(x) => Kind::Not(go(x)),
+            Kind::Reduce(op, x) => Kind::Reduce(*op, go(x)),
+            Kind::Bin(op, a, b) => Kind::Bin(*op, go(a), go(b)),
+            Kind::Shift(op, a, b) => Kind::Shift(*op, go(a), go(b)),
+            Kind::Mux(c, a, b) => Kind::Mux(go(c), go(a), go(b)),
+            Kind::Concat(members) => Kind::Concat(members.iter().map(|m| m.renamed(other)).collect()),
+            Kind::Repeat(n, x) => Kind::Repeat(*n, go(x)),
+            Kind::Low(x) => Kind::Low(go(x)),
+            Kind::Extend(x) => Kind::Extend(go(x)),
+        };
+        Expr::new(self.width, kind)
+    }
+
     /// Calls `f` for every named state.
     pub fn states(&self, f: &mut dyn FnMut(&str, usize, &BigUint)) {
         match &self.kind {

@@ -50,6 +50,7 @@ pub(crate) fn write(body: &Body, child: &dyn Fn(usize) -> String, line: u32) -> 
     let items = chains::joined(&body.items, &body.sigs);
     let mut arranged = Arranged { body, items, pieces: vec![], flops: vec![], direct: HashMap::new(), read: vec![] };
     arranged.arrange(line)?;
+    arranged.drop_names();
     arranged.drop_unread();
     arranged.rest();
     Ok(arranged.print(child))
@@ -299,6 +300,27 @@ impl Arranged<'_> {
         }
         self.direct.values().for_each(note);
         self.read = read;
+    }
+
+    /// Reads a signal by its own name where a `let` gave it a second one.
+    fn drop_names(&mut self) {
+        let body = self.body;
+        let mut names: HashMap<SigId, SigId> = HashMap::new();
+        for piece in &self.pieces {
+            let Piece::Value(sig, Expr { kind: Kind::Sig(of, 0), .. }) = piece else { continue };
+            if body.sigs[*sig].role == Role::Let && body.sigs[*of].width() == body.sigs[*sig].width() {
+                names.insert(*sig, *names.get(of).unwrap_or(of));
+            }
+        }
+        let rename = |e: &Expr| e.renamed(&|sig| names.get(&sig).copied());
+        for piece in &mut self.pieces {
+            match piece {
+                Piece::Value(_, e) => *e = rename(e),
+                Piece::Block(_, stmts) => stmts.iter_mut().for_each(|s| s.change(&rename)),
+            }
+        }
+        self.flops.iter_mut().flat_map(|f| &mut f.stmts).for_each(|s| s.change(&rename));
+        self.direct.values_mut().for_each(|e| *e = rename(e));
     }
 
     /// Removes locals that nothing reads.

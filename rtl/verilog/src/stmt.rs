@@ -68,6 +68,22 @@ impl Stmt {
         }
     }
 
+    /// Replaces every expression.
+    pub fn change(&mut self, f: &dyn Fn(&Expr) -> Expr) {
+        match self {
+            Stmt::Assign { value, .. } => *value = f(value),
+            Stmt::If { cond, then, other } => {
+                *cond = f(cond);
+                then.iter_mut().chain(other).for_each(|s| s.change(f));
+            }
+            Stmt::Case { subject, arms, default } => {
+                *subject = f(subject);
+                arms.iter_mut().flat_map(|a| &mut a.body).for_each(|s| s.change(f));
+                default.iter_mut().flatten().for_each(|s| s.change(f));
+            }
+        }
+    }
+
     /// Calls `f` for every named label.
     pub fn labels(&self, f: &mut dyn FnMut(&Rc<str>, usize, &BigUint)) {
         match self {

@@ -61,13 +61,13 @@ fn what_rests_stands_under_the_condition_of_its_readers() {
     let flat = text.split_whitespace().collect::<Vec<_>>().join(" ");
     for rests in [
         "turned = 'x; if (valid) turned = {sum[503:0], 8'd0} | {504'd0, sum[511:504]};",
-        "masked = 'x; if (!wanted) masked = (a_2 & b_2) ^ {3'd0, a_2[511:3]};",
-        "twice = 'x; if (valid) twice = (a_2 | b_2) + a_2;",
-        "sum = 'x; if (valid) sum = a_2 + b_2;",
+        "masked = 'x; if (!wanted) masked = (a & b) ^ {3'd0, a[511:3]};",
+        "twice = 'x; if (valid) twice = (a | b) + a;",
+        "sum = 'x; if (valid) sum = a + b;",
     ] {
         assert!(flat.contains(rests), "{rests} is not in {text}");
     }
-    assert!(flat.contains("shared = a_2 - b_2;") && !flat.contains("shared = 'x"), "{text}");
+    assert!(flat.contains("shared = a - b;") && !flat.contains("shared = 'x"), "{text}");
     let place = |what: &str| flat.find(what).unwrap();
     assert!(place("wire wanted") < place("if (!wanted)"), "{text}");
 }

@@ -25,8 +25,13 @@ pub(crate) enum Piece {
     Block(SigId, Vec<Stmt>),
 }
 
+/// Statements of this many lines share a block with others.
+const FEW_LINES: usize = 3;
+
 /// Registers that share one `always_ff`.
 struct Flops {
+    /// Independent registers of a few lines each share the block.
+    few: bool,
     members: Vec<usize>,
     clock: Expr,
     reset: Option<Expr>,
@@ -273,7 +278,16 @@ impl Arranged<'_> {
                 }
             }
             let (clock, reset) = controls[members[0]].clone();
-            self.flops.push(Flops { members, clock, reset, stmts });
+            // A few lines do not want a block of their own.
+            let few = |stmts: &[Stmt]| stmts.iter().map(Stmt::lines).sum::<usize>() <= FEW_LINES;
+            let beside = self.flops.iter_mut().find(|f| f.few && (&f.clock, &f.reset) == (&clock, &reset));
+            match beside.filter(|_| few(&stmts)) {
+                Some(flops) => {
+                    flops.members.extend(members);
+                    flops.stmts.extend(stmts);
+                }
+                None => self.flops.push(Flops { few: few(&stmts), members, clock, reset, stmts }),
+            }
         }
         Ok(())
     }

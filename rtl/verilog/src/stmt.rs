@@ -68,6 +68,20 @@ impl Stmt {
         }
     }
 
+    /// Lines of text, about.
+    pub fn lines(&self) -> usize {
+        let of = |stmts: &[Stmt]| stmts.iter().map(Stmt::lines).sum::<usize>();
+        match self {
+            Stmt::Assign { .. } => 1,
+            Stmt::If { then, other, .. } if then.len() == 1 && other.is_empty() => of(then),
+            Stmt::If { then, other, .. } => 2 + of(then) + of(other),
+            Stmt::Case { arms, default, .. } => {
+                2 + arms.iter().map(|arm| of(&arm.body).max(1)).sum::<usize>()
+                    + of(default.as_deref().unwrap_or_default())
+            }
+        }
+    }
+
     /// Replaces every expression.
     pub fn change(&mut self, f: &dyn Fn(&Expr) -> Expr) {
         match self {

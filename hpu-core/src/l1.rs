@@ -112,6 +112,9 @@ pub struct L1 {
     waited: Reg<Bits<4>>,
     group: DFF<Bit>,
     group_read: DFF<Bit>,
+    /// A read is under way, and its beat is there.
+    fetched: Reg<Bit>,
+    arrived: Reg<Bit>,
     columns: [DFF<Bits<2>>; 16],
     columns_read: [DFF<Bits<2>>; 16],
     _hpus: usize,
@@ -135,7 +138,7 @@ impl L1 {
 impl Logic for L1 {
     #[hdl]
     fn update(&mut self) {
-        regs!(self, clock, reset, pending, late, waited);
+        regs!(self, clock, reset, pending, late, waited, fetched, arrived);
         dffs!(self, clock, beat, keep, group, group_read, columns, columns_read);
         clocks!(self, clock, reset, super_banks);
 
@@ -157,6 +160,8 @@ impl Logic for L1 {
         }
         self.group.d.next = if moves { mover_group } else { atomic_group };
         self.group_read.d.next = self.group.q.val();
+        self.fetched.d.next = moves | fetches;
+        self.arrived.d.next = self.fetched.q.val();
 
         // The register of the writes: one choice of four sources per bit, and a scrub is its reset.
         let held = moves & (mover_group == written);
@@ -195,6 +200,8 @@ impl Logic for L1 {
             } else {
                 repeat::<64>(true)
             };
+        }
+        if room & (packet | page | atomic) {
             self.data.d.next = match source.index() {
                 0 => self.packet_data.val(),
                 1 => self.page_low.val(),
@@ -256,7 +263,14 @@ impl Logic for L1 {
                 | (bit_cast::<512, 32>(odd_words.get_bits::<32>(32)) << bits::<10>(32 * (s + 8) as u64));
         }
         self.shared_write.next = shared;
-        self.wide_data.next = if self.group_read.q.val() { high } else { low };
+        // Zeros while nobody has read: nothing behind it moves then.
+        self.wide_data.next = if !self.arrived.q.val() {
+            bits::<512>(0)
+        } else if self.group_read.q.val() {
+            high
+        } else {
+            low
+        };
 
         // The half ports. Column c of half port p is super-bank 2c + p.
         for h in 0..self._hpus {

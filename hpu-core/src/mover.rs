@@ -147,10 +147,12 @@ impl Logic for Mover {
         self.beat.next = job.beat;
         self.in_flight_valid[0].d.next = reads;
         self.in_flight_valid[1].d.next = self.in_flight_valid[0].q.val();
-        self.in_flight[1].d.next = self.in_flight[0].q.val();
-        self.in_flight[0].d.next = job.tag;
-        self.in_flight[0].d.next.last = last;
+        if self.in_flight_valid[0].q.val() {
+            self.in_flight[1].d.next = self.in_flight[0].q.val();
+        }
         if reads {
+            self.in_flight[0].d.next = job.tag;
+            self.in_flight[0].d.next.last = last;
             self.reading.d.next.beat = job.beat + 1;
             self.reading.d.next.beats = job.beats - 1;
             self.reading.d.next.first = false;
@@ -175,7 +177,7 @@ impl Logic for Mover {
             };
         }
         self.reads.d.next = starts | !job_ends;
-        if !descriptor_waits {
+        if starts & to_host {
             self.host_write.d.next = DmaDesc {
                 version: bits::<4>(VERSION),
                 context: next.context,

@@ -2,7 +2,7 @@
 //!
 //! | neighbour | ports |
 //! |---|---|
-//! | initiator | in `put_done`, `put_done_valid`: always taken |
+//! | initiator | in `put_done`, `put_done_valid`: always taken; those of processes are not for us |
 //! | rvma | in `atomic_done`, `atomic_done_valid`: always taken; out `atomic_ended`, to the far unit |
 //! | host writer | in `read_done`, `read_done_valid` / out `read_done_ready` |
 //! | clusters | out `done`, `done_valid` / in `done_ready` |
@@ -13,7 +13,10 @@
 use crate::types::{FarDone, Issuer};
 use spindle_blocks::desc::{HostAtomicDone, PutDone};
 use spindle_blocks::fifo::LutFifo;
+use spindle_contract::descriptors::put_op;
 use spindle_verilog::prelude::*;
+
+const HOST_HANDLE: u64 = put_op::HOST_HANDLE as u64;
 
 /// The completions. See the module text.
 #[derive(LogicBlock, Default)]
@@ -57,7 +60,7 @@ impl Logic for Completions {
         dffs!(self, clock, told);
         clocks!(self, clock, reset, puts, atomics);
         self.puts.write.next = self.put_done.val();
-        self.puts.write_valid.next = self.put_done_valid.val();
+        self.puts.write_valid.next = self.put_done_valid.val() & (self.put_done.val().handle != HOST_HANDLE);
         self.atomics.write.next = self.atomic_done.val();
         self.atomics.write_valid.next = self.atomic_done_valid.val();
         let free = !self.telling.q.val() | self.done_ready.val();

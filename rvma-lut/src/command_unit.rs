@@ -8,7 +8,7 @@
 //! | epochs | out `query`, `query_valid` (held); in `reply`, `reply_valid` |
 //! | cutter | out `cut` (held), `cut_closes`; in `cut_done`, `cut_found` |
 //! | event rings | out `ring`, `ring_valid` (held); in `ring_done` |
-//! | packet engine | out `put`, `put_valid`; in `put_ready`: a put or get of the host |
+//! | put join | out `put`, `put_valid`; in `put_ready`, `put_number`: a put or get of the host |
 //! | registers | out pulses `mailbox_opened`, `mailbox_closed`, `buffer_posted` |
 //!
 //! A command's staged registers are fetched, 12 words, of PUT and GET 24. INIT_WINDOW: ask the table for a number (EXISTS,
@@ -185,6 +185,8 @@ pub struct CommandUnit {
     pub put_valid: Signal<Out, Bit>,
     /// It is taken.
     pub put_ready: Signal<In, Bit>,
+    /// Its number.
+    pub put_number: Signal<In, Bits<16>>,
     /// Event ring to open or close.
     pub ring: Signal<Out, RingCommand>,
     /// Held until `ring_done`.
@@ -425,7 +427,11 @@ impl Logic for CommandUnit {
                         self.state.d.next = CommandState::Ring;
                     }
                 } else if puts {
-                    self.state.d.next = CommandState::Put;
+                    if self.arguments[LENGTH].q.val().any() {
+                        self.state.d.next = CommandState::Put;
+                    } else {
+                        self.error.d.next = bits::<8>(BAD_ARGUMENT);
+                    }
                 } else if self.bad_argument.q.val() & (opens | (code == POST_BUFFER)) {
                     self.error.d.next = bits::<8>(BAD_ARGUMENT);
                 } else if !opens & self.above.q.val() {
@@ -501,9 +507,12 @@ impl Logic for CommandUnit {
                 }
             }
             CommandState::Put => {
-                if self.put_ready.val() {
-                    self.state.d.next = CommandState::Finish;
+                // It is taken now or not at all: other processes do not wait for a put to leave.
+                self.value.d.next = self.put_number.val();
+                if !self.put_ready.val() {
+                    self.error.d.next = bits::<8>(NO_SLOT);
                 }
+                self.state.d.next = CommandState::Finish;
             }
             CommandState::Length => {
                 self.state.d.next = CommandState::Low;

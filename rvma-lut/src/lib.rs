@@ -15,7 +15,7 @@
 //! | [`report`] | ends of placements and DMA commands |
 //! | [`counters`], [`completion`] | when a buffer is complete; its record |
 //! | [`epochs`], [`cutter`] | the order of buffers, the history of those complete; buffers that are taken back |
-//! | [`put_merge`] | puts of handlers and of the host |
+//! | [`put_join`] | puts of handlers and of processes |
 //! | [`doorbell`], [`command_unit`], [`registers`] | the host's side |
 //! | [`rvma_engine`] | all of it |
 //!
@@ -39,7 +39,7 @@ pub mod lookup;
 pub mod mailbox_table;
 pub mod own_writes;
 pub mod placement;
-pub mod put_merge;
+pub mod put_join;
 pub mod read_answers;
 pub mod read_buffer;
 pub mod read_requests;

@@ -53,6 +53,10 @@ pub struct Registers {
     pub event_written: Signal<In, Bit>,
     /// Events that were lost.
     pub event_lost: Signal<In, Bits<2>>,
+    /// A put of a process is over.
+    pub put_ended: Signal<In, Bit>,
+    /// It was not sent as a whole.
+    pub put_failed: Signal<In, Bit>,
     order: Reg<Bit>,
     placed_packets: Reg<Bits<32>>,
     placed_bytes: Reg<Bits<32>>,
@@ -67,9 +71,11 @@ pub struct Registers {
     read_errors: Reg<Bits<32>>,
     events: Reg<Bits<32>>,
     events_lost: Reg<Bits<32>>,
+    puts: Reg<Bits<32>>,
+    puts_failed: Reg<Bits<32>>,
     answer: Reg<CsrResponse>,
     /// The pulses, so that no path of another stage ends in a counter.
-    pulses: Reg<Bits<12>>,
+    pulses: Reg<Bits<14>>,
     bytes: DFF<Bits<16>>,
     lost: Reg<Bits<2>>,
     word: Signal<Local, Bits<32>>,
@@ -97,6 +103,8 @@ impl Logic for Registers {
             read_errors,
             events,
             events_lost,
+            puts,
+            puts_failed,
             answer,
             pulses,
             lost
@@ -104,6 +112,8 @@ impl Logic for Registers {
         dffs!(self, clock, bytes);
         self.bytes.d.next = self.packet_bytes.val();
         self.pulses.d.next = (
+            self.put_failed.val(),
+            self.put_ended.val(),
             self.mailbox_closed.val(),
             self.event_written.val(),
             self.read_error.val(),
@@ -117,7 +127,7 @@ impl Logic for Registers {
             self.packet_refused.val(),
             self.packet_placed.val(),
         )
-            .cat::<12>();
+            .cat::<14>();
         let pulses = self.pulses.q.val();
         if pulses.get_bit(0) {
             self.placed_packets.d.next = self.placed_packets.q.val() + 1;
@@ -158,6 +168,12 @@ impl Logic for Registers {
         if pulses.get_bit(11) {
             self.mailboxes.d.next = self.mailboxes.q.val() - 1;
         }
+        if pulses.get_bit(12) {
+            self.puts.d.next = self.puts.q.val() + 1;
+        }
+        if pulses.get_bit(13) {
+            self.puts_failed.d.next = self.puts_failed.q.val() + 1;
+        }
         self.lost.d.next = self.event_lost.val();
         self.events_lost.d.next = self.events_lost.q.val() + bit_cast::<32, 2>(self.lost.q.val());
 
@@ -195,6 +211,10 @@ impl Logic for Registers {
             self.word.next = self.events.q.val();
         } else if offset == bits::<12>(rvma::EVENTS_LOST as u64) {
             self.word.next = self.events_lost.q.val();
+        } else if offset == bits::<12>(rvma::HOST_PUTS_DONE as u64) {
+            self.word.next = self.puts.q.val();
+        } else if offset == bits::<12>(rvma::HOST_PUTS_FAILED as u64) {
+            self.word.next = self.puts_failed.q.val();
         } else {
             self.known.next = false;
         }

@@ -46,13 +46,13 @@ use crate::host_atomics::HostAtomics;
 use crate::lookup::Lookup;
 use crate::own_writes::OwnWrites;
 use crate::placement::Placement;
-use crate::put_merge::PutMerge;
+use crate::put_join::PutJoin;
 use crate::registers::Registers;
 use crate::report::Report;
 use crate::types::{ATOMIC, EVENT};
 use spindle_blocks::desc::{
     CsrRequest, CsrResponse, DmaDesc, DmaDone, EventDesc, HostAtomic, HostAtomicDone, HostRead, PlacementDesc,
-    PlacementDone, PlacementOutcome, PutDesc, ReadRequest,
+    PlacementDone, PlacementOutcome, PutDesc, PutDone, ReadRequest,
 };
 use spindle_blocks::RamStyle;
 use spindle_contract::params::Config;
@@ -159,6 +159,22 @@ pub struct RvmaEngine {
     pub atomic_done_feedback: Signal<Out, HostAtomicDone>,
     /// There is one.
     pub atomic_done_valid: Signal<Out, Bit>,
+    /// Put from host memory, or get, of a handler.
+    pub array_put: Signal<In, PutDesc>,
+    /// There is one.
+    pub array_put_valid: Signal<In, Bit>,
+    /// It is taken.
+    pub array_put_ready: Signal<Out, Bit>,
+    /// The same, of handlers and processes, for the initiator.
+    pub host_put: Signal<Out, PutDesc>,
+    /// There is one.
+    pub host_put_valid: Signal<Out, Bit>,
+    /// It is taken.
+    pub host_put_ready: Signal<In, Bit>,
+    /// A put or get is over.
+    pub put_done_feedback: Signal<In, PutDone>,
+    /// There is one.
+    pub put_done_valid: Signal<In, Bit>,
     /// Event of the packet engine.
     pub message_event: Signal<In, EventDesc>,
     /// There is one.
@@ -173,18 +189,6 @@ pub struct RvmaEngine {
     pub array_event_ready: Signal<Out, Bit>,
     /// Bit p = process p has an event ring.
     pub rings_open: Signal<Out, Bits<64>>,
-    /// Put from host memory, or get, of a handler.
-    pub array_put: Signal<In, PutDesc>,
-    /// There is one.
-    pub array_put_valid: Signal<In, Bit>,
-    /// It is taken.
-    pub array_put_ready: Signal<Out, Bit>,
-    /// Put from host memory, or get, of a handler or of the host.
-    pub host_put: Signal<Out, PutDesc>,
-    /// There is one.
-    pub host_put_valid: Signal<Out, Bit>,
-    /// It is taken.
-    pub host_put_ready: Signal<In, Bit>,
     /// Register access.
     pub csr: Signal<In, CsrRequest>,
     /// Answer, for the pages `rvma` and `doorbell`.
@@ -265,9 +269,9 @@ pub struct RvmaEngine {
     completion_unit: CompletionUnit,
     epochs: Epochs,
     cutter: Cutter,
-    put_merge: PutMerge,
     doorbell: Doorbell,
     command_unit: CommandUnit,
+    put_join: PutJoin,
     registers: Registers,
 }
 
@@ -288,6 +292,7 @@ impl RvmaEngine {
             dma_reader: DmaReader::new(buffers),
             event_rings: EventRings::new(),
             report: Report::new(),
+            put_join: PutJoin::new(),
             doorbell: Doorbell::new(config.processes),
             command_unit: CommandUnit::new(config.mailboxes),
             ..Default::default()
@@ -315,9 +320,9 @@ impl Logic for RvmaEngine {
             completion_unit,
             epochs,
             cutter,
-            put_merge,
             doorbell,
             command_unit,
+            put_join,
             registers
         );
 
@@ -519,15 +524,6 @@ impl Logic for RvmaEngine {
         self.cutter.reply.next = self.epochs.reply.val();
         self.cutter.reply_valid.next = self.epochs.reply_valid.val();
         self.cutter.queue_done.next = self.buffer_queue.command_done.val();
-        self.put_merge.put[0].next = self.array_put.val();
-        self.put_merge.put_valid[0].next = self.array_put_valid.val();
-        self.array_put_ready.next = self.put_merge.put_ready[0].val();
-        self.put_merge.put[1].next = self.command_unit.put.val();
-        self.put_merge.put_valid[1].next = self.command_unit.put_valid.val();
-        self.command_unit.put_ready.next = self.put_merge.put_ready[1].val();
-        self.host_put.next = self.put_merge.host_put.val();
-        self.host_put_valid.next = self.put_merge.host_put_valid.val();
-        self.put_merge.host_put_ready.next = self.host_put_ready.val();
 
         // Doorbell.
         self.doorbell.csr.next = self.csr.val();
@@ -539,6 +535,18 @@ impl Logic for RvmaEngine {
         self.doorbell.result.next = self.command_unit.result.val();
         self.doorbell.result_word.next = self.command_unit.result_word.val();
         self.doorbell.result_valid.next = self.command_unit.result_valid.val();
+        self.put_join.own.next = self.command_unit.put.val();
+        self.put_join.own_valid.next = self.command_unit.put_valid.val();
+        self.command_unit.put_ready.next = self.put_join.own_ready.val();
+        self.command_unit.put_number.next = self.put_join.number.val();
+        self.put_join.array_put.next = self.array_put.val();
+        self.put_join.array_put_valid.next = self.array_put_valid.val();
+        self.array_put_ready.next = self.put_join.array_put_ready.val();
+        self.host_put.next = self.put_join.host_put.val();
+        self.host_put_valid.next = self.put_join.host_put_valid.val();
+        self.put_join.host_put_ready.next = self.host_put_ready.val();
+        self.put_join.put_done.next = self.put_done_feedback.val();
+        self.put_join.put_done_valid.next = self.put_done_valid.val();
         self.command_unit.argument.next = self.doorbell.argument.val();
         self.command_unit.start.next = self.doorbell.start.val();
         self.command_unit.start_pid.next = self.doorbell.start_pid.val();
@@ -572,6 +580,8 @@ impl Logic for RvmaEngine {
         self.registers.dma_ended.next = self.report.dma_ended.val();
         self.registers.read_burst.next = self.dma_reader.burst.val();
         self.registers.read_error.next = self.dma_reader.answer_error.val();
+        self.registers.put_ended.next = self.put_join.ended.val();
+        self.registers.put_failed.next = self.put_join.failed.val();
         self.registers.event_written.next = self.event_rings.event_written.val();
         self.registers.event_lost.next = self.event_rings.event_lost.val();
         let page = self.registers.csr_answer.val();

@@ -33,10 +33,12 @@ pub mod image;
 pub mod nodes;
 pub mod peer;
 pub mod print;
+pub mod put;
 pub mod rule;
 pub mod rule_table;
 pub mod rvma;
 pub mod stats;
+pub mod window;
 
 pub use access::{Bar, HostMemory};
 pub use context::{ContextId, ContextOptions, Overload};
@@ -46,4 +48,5 @@ pub use events::{Event, EventKind, EventRing, Outcome};
 pub use image::Image;
 pub use nodes::Node;
 pub use print::Print;
+pub use put::{Put, Target};
 pub use rule::Rule;

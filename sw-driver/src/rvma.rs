@@ -111,6 +111,12 @@ impl<B: Bar, M: HostMemory> Device<B, M> {
         command: u32,
         staging: &[(u32, u32)],
     ) -> Result<u32> {
+        self.stage_bell(process, staging)?;
+        self.command(process, name, command)?.map_err(|code| Error::Doorbell { command: name, why: refusal(code) })
+    }
+
+    /// Writes staged registers of a process' page.
+    pub(crate) fn stage_bell(&mut self, process: usize, staging: &[(u32, u32)]) -> Result<()> {
         if process >= self.info.processes {
             return Err(Error::Argument(format!(
                 "process {process} has no doorbell page; the card has {}",
@@ -121,21 +127,32 @@ impl<B: Bar, M: HostMemory> Device<B, M> {
         for (register, value) in staging {
             self.bar.write32(page + register, *value)?;
         }
+        Ok(())
+    }
+
+    /// Issues a command with what is staged: its result, or the card's error code.
+    pub(crate) fn command(
+        &mut self,
+        process: usize,
+        name: &'static str,
+        command: u32,
+    ) -> Result<std::result::Result<u32, u32>> {
+        let page = doorbell::BASE + process as u32 * PAGE;
         self.bar.write32(page + doorbell::COMMAND, command)?;
         for _ in 0..DOORBELL_POLLS {
             let result = self.bar.read32(page + doorbell::RESULT)?;
             if result >> 31 == 0 {
-                return match result >> 16 & 0xff {
+                return Ok(match result >> 16 & 0xff {
                     doorbell_error::NONE => Ok(result & 0xffff),
-                    code => Err(Error::Doorbell { command: name, why: refusal(code) }),
-                };
+                    code => Err(code),
+                });
             }
         }
         Err(Error::Doorbell { command: name, why: "it did not answer; the card may need a reset" })
     }
 }
 
-fn refusal(code: u32) -> &'static str {
+pub(crate) fn refusal(code: u32) -> &'static str {
     match code {
         doorbell_error::UNSUPPORTED => "this version of the hardware does not know the command",
         doorbell_error::TABLE_FULL => "the mailbox table has no room for this address; close a mailbox",

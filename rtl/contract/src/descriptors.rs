@@ -384,6 +384,8 @@ pub mod put_op {
     pub const PUT: u8 = 0;
     /// Ask for what a mailbox of another node received.
     pub const GET: u8 = 1;
+    /// Handle of the puts of processes, which no handler has.
+    pub const HOST_HANDLE: u8 = 8;
 }
 
 /// Actions of a match rule.

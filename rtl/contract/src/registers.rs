@@ -171,6 +171,8 @@ block! { rvma RVMA 4 0x03000 "RVMA engine: counters." {
     READ_ERRORS 0x128 "ro" 1 "read responses with an error";
     EVENTS 0x12C "ro" 1 "event records written, of all processes";
     EVENTS_LOST 0x130 "ro" 1 "events that found their ring full or closed";
+    HOST_PUTS_DONE 0x134 "ro" 1 "puts of processes that are over, also those that failed";
+    HOST_PUTS_FAILED 0x138 "ro" 1 "puts of processes to a node that does not exist, or whose data could not be read";
 } }
 block! { node NODE 6 0x04000 "Initiator: who this NIC is, and the nodes it puts to." {
     LOCAL_NID 0x000 "rw" 1 "this node's number";
@@ -317,7 +319,8 @@ pub mod doorbell_command {
     pub const REWIND: u32 = 7;
     /// Registers a memory region.
     pub const REGISTER_REGION: u32 = 8;
-    /// Puts host memory into a remote mailbox: BUFFER, LENGTH, NODE, TARGET_PID, ADDR, KEY, OFFSET.
+    /// Puts host memory into a remote mailbox: BUFFER, LENGTH, NODE, TARGET_PID, ADDR, KEY, OFFSET; RESULT has the number of the put or get,
+    /// from 1, modulo 2^16. NO_SLOT: another one still waits.
     pub const PUT: u32 = 9;
     /// Gets from a remote mailbox: LENGTH, NODE, TARGET_PID, ADDR, KEY, OFFSET; the answer goes to mailbox BUFFER of this process, offset
     /// SIZE, key RECORD_LO.

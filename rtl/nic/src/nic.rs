@@ -306,11 +306,10 @@ impl Logic for Nic {
         self.packet_engine.host_put.next = self.rvma_engine.host_put.val();
         self.packet_engine.host_put_valid.next = self.rvma_engine.host_put_valid.val();
         self.rvma_engine.host_put_ready.next = self.packet_engine.host_put_ready.val();
+        self.rvma_engine.put_done_feedback.next = self.packet_engine.put_done_feedback.val();
+        self.rvma_engine.put_done_valid.next = self.packet_engine.put_done_valid.val();
         self.hpu_array.put_done_feedback.next = self.packet_engine.put_done_feedback.val();
-        // Puts of the host name a processor that does not exist.
-        let put_done = self.packet_engine.put_done_feedback.val();
-        let of_host = (put_done.cluster == 7) & (put_done.hpu == 7);
-        self.hpu_array.put_done_valid.next = self.packet_engine.put_done_valid.val() & !of_host;
+        self.hpu_array.put_done_valid.next = self.packet_engine.put_done_valid.val();
 
         // Packet engine and RVMA engine.
         self.rvma_engine.placement.next = self.packet_engine.placement.val();

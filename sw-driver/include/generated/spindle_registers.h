@@ -133,6 +133,8 @@
 #define SPINDLE_RVMA_READ_ERRORS         0x128u       /* ro: read responses with an error */
 #define SPINDLE_RVMA_EVENTS              0x12cu       /* ro: event records written, of all processes */
 #define SPINDLE_RVMA_EVENTS_LOST         0x130u       /* ro: events that found their ring full or closed */
+#define SPINDLE_RVMA_HOST_PUTS_DONE      0x134u       /* ro: puts of processes that are over, also those that failed */
+#define SPINDLE_RVMA_HOST_PUTS_FAILED    0x138u       /* ro: puts of processes to a node that does not exist, or whose data could not be read */
 
 /* Initiator: who this NIC is, and the nodes it puts to. */
 #define SPINDLE_NODE_ID                  6            /* id in the block list */

@@ -13,13 +13,23 @@ use spindle_contract::params::{BEAT_BYTES, MAX_BURST};
 use spindle_harness::{Model, Port};
 use std::collections::{HashMap, VecDeque};
 use std::ops::Range;
+use std::sync::Arc;
 
 pub(crate) const PAGE: u64 = 4096;
+
+/// Bytes that lie elsewhere than in a [`SparseMemory`], at addresses of their own: memory of the program that simulates.
+pub trait Backing: std::fmt::Debug + Send + Sync {
+    /// The byte at an address of the range that it was mapped for.
+    fn read(&self, address: u64) -> u8;
+    /// Writes it.
+    fn write(&self, address: u64, byte: u8);
+}
 
 /// Memory of 2^64 bytes, zero until written.
 #[derive(Clone, Debug, Default)]
 pub struct SparseMemory {
     pages: HashMap<u64, Box<[u8]>>,
+    mapped: Vec<(Range<u64>, Arc<dyn Backing>)>,
 }
 
 impl SparseMemory {
@@ -27,6 +37,10 @@ impl SparseMemory {
     pub fn read(&self, address: u64, out: &mut [u8]) {
         for (i, byte) in out.iter_mut().enumerate() {
             let at = address.wrapping_add(i as u64);
+            if let Some(backing) = self.backing(at) {
+                *byte = backing.read(at);
+                continue;
+            }
             *byte = self.pages.get(&(at / PAGE)).map_or(0, |page| page[(at % PAGE) as usize]);
         }
     }
@@ -45,7 +59,25 @@ impl SparseMemory {
         }
     }
 
+    /// Lets a range of addresses stand for bytes that lie elsewhere.
+    pub fn map(&mut self, range: Range<u64>, backing: Arc<dyn Backing>) {
+        self.mapped.push((range, backing));
+    }
+
+    /// Undoes [`SparseMemory::map`] for this range.
+    pub fn unmap(&mut self, range: &Range<u64>) {
+        self.mapped.retain(|(mapped, _)| mapped != range);
+    }
+
+    fn backing(&self, address: u64) -> Option<&dyn Backing> {
+        self.mapped.iter().find(|(range, _)| range.contains(&address)).map(|(_, backing)| backing.as_ref())
+    }
+
     fn write_byte(&mut self, address: u64, byte: u8) {
+        if let Some(backing) = self.backing(address) {
+            backing.write(address, byte);
+            return;
+        }
         let page = self.pages.entry(address / PAGE).or_insert_with(|| vec![0; PAGE as usize].into_boxed_slice());
         page[(address % PAGE) as usize] = byte;
     }

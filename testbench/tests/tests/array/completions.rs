@@ -4,6 +4,7 @@ use crate::cluster::dut::Dut;
 use crate::hpu::fields::{bits, pack, slice};
 use hpu_core::completions::Completions;
 use rand::Rng;
+use spindle_contract::descriptors::put_op::HOST_HANDLE;
 use spindle_harness::run_with_wave_on_failure;
 use std::collections::VecDeque;
 
@@ -36,8 +37,11 @@ fn everything_is_told_once() {
                 |done: &Done| vec![("cluster", done.0), ("hpu", done.1), ("handle", done.2), ("error", done.3.into())];
             let puts = !ends && waiting[0].len() < PUTS && rng.random_range(0..3) == 0;
             let adds = !ends && waiting[1].len() < ATOMICS && rng.random_range(0..3) == 0;
-            dut.set("put_done_valid", puts.into());
-            dut.set_bytes("put_done", &pack("put_done", &fields(&put)));
+            // The end of a process' put is nobody's here.
+            let foreign = !puts && rng.random_range(0..3) == 0;
+            dut.set("put_done_valid", (puts || foreign).into());
+            let shown = if foreign { (put.0, put.1, HOST_HANDLE.into(), put.3, None) } else { put };
+            dut.set_bytes("put_done", &pack("put_done", &fields(&shown)));
             dut.set("atomic_done_valid", adds.into());
             let value = ("value", atomic.4.unwrap_or(0x1234));
             dut.set_bytes("atomic_done", &pack("host_atomic_done", &[&fields(&atomic)[..], &[value]].concat()));

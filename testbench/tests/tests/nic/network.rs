@@ -1,9 +1,9 @@
-//! Two NICs on a wire: what handlers of one put arrives in mailboxes of the other, in whatever order the wire lets it.
+//! Two NICs on a wire: what processes and handlers of one put arrives in mailboxes of the other, in whatever order the wire lets it.
 
 use crate::nic::bench::{example, network};
 use rand::Rng;
 use spindle::rule_table::Action;
-use spindle::{ContextOptions, Device, HostMemory};
+use spindle::{ContextOptions, Device, Error, HostMemory, Target};
 use spindle_contract::params::SPINDLE_PORT;
 use spindle_contract::wire::status;
 use spindle_harness::seeded_rng;
@@ -69,6 +69,57 @@ fn puts_arrive_over_one_path_and_over_many() {
         let cycles: Vec<u64> = nodes.iter().map(|node| node.memory.card().sim().cycle()).collect();
         assert!(cycles[0].abs_diff(cycles[1]) < 100, "both NICs count the same cycles: {cycles:?}");
     }
+}
+
+/// Processes of both NICs put messages of all lengths to each other at the same time.
+#[test]
+fn processes_put_to_each_other() {
+    const MESSAGES: usize = 12;
+    const PROCESS: usize = 3;
+    let mut rng = seeded_rng("processes_put_to_each_other");
+    let wire = WireOptions { routing: Routing::Adaptive, paths: 3, step: 700, ..WireOptions::default() };
+    let mut nodes = open(wire);
+    let mut sent: [Vec<Vec<u8>>; 2] = Default::default();
+    let mut posted: [Vec<_>; 2] = Default::default();
+    for (device, (sent, posted)) in nodes.iter_mut().zip(sent.iter_mut().zip(&mut posted)) {
+        device.add_rule(&"spindle".parse().unwrap(), Action::Mailbox).unwrap();
+        for i in 0..MESSAGES {
+            let length = [1, 63, 1408, 1409, 9000][rng.random_range(0..5)] + rng.random_range(0..200);
+            sent.push((0..length).map(|_| rng.random()).collect());
+            // A mailbox for each message, of the length that the other one sends.
+            let window = device.init_window(PROCESS, ADDRESS + i as u64, 5, 1).unwrap();
+            posted.push(device.post_buffer(window, 10_000).unwrap());
+        }
+        device.set_receive(true).unwrap();
+    }
+    let mut puts: [Vec<_>; 2] = Default::default();
+    for i in 0..MESSAGES {
+        for from in 0..2 {
+            let data = &sent[from][i];
+            let memory = nodes[from].memory.alloc(data.len(), 1).unwrap() + i as u64;
+            nodes[from].memory.write(memory, data).unwrap();
+            let address = ADDRESS + i as u64;
+            let target =
+                Target { node: 1 - from as u8, process: PROCESS as u16, address, key: 5, offset: 7 * i as u32 };
+            puts[from].push(nodes[from].put(PROCESS, memory, data.len() as u32, &target).unwrap());
+        }
+    }
+    for to in 0..2 {
+        for (i, data) in sent[1 - to].iter().enumerate() {
+            let completed = nodes[to].wait(&posted[to][i], 100_000).unwrap();
+            assert_eq!((completed.status, completed.length as usize), (status::DONE, data.len()));
+            let mut got = vec![0; data.len()];
+            nodes[to].memory.read(posted[to][i].buffer + 7 * i as u64, &mut got).unwrap();
+            assert!(got == *data, "message {i} to {to}");
+        }
+        assert!(puts[to].iter().all(|put| nodes[to].put_is_over(put).unwrap()));
+    }
+    // To a node that is not there: over at once, and counted.
+    let target = Target { node: 9, process: 0, address: 0, key: 0, offset: 0 };
+    let nowhere = nodes[0].put(PROCESS, 0, 100, &target).unwrap();
+    nodes[0].wait_put(&nowhere, 10_000).unwrap();
+    assert_eq!((nodes[0].failed_puts().unwrap(), nodes[1].failed_puts().unwrap()), (1, 0));
+    assert!(matches!(nodes[0].put(PROCESS, 0, 0, &target), Err(Error::Argument(_))));
 }
 
 /// A packet that the wire loses is missing, and nothing else is.

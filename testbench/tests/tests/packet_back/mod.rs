@@ -3,7 +3,7 @@
 
 mod bench;
 mod dispatch;
-mod dut;
+pub mod dut;
 mod engine;
 mod hpus;
 mod initiator;

@@ -109,7 +109,7 @@ fn registers_answer() {
             page(5) + 0x80,
             page(239) + 4,
             rvma::BASE + 4,
-            rvma::BASE + 0x134,
+            rvma::BASE + 0x13C,
             rvma::BASE + 0xFFC,
         ] {
             assert_eq!(bench.csr(false, address, 0), (0, true), "address {address:#x}");

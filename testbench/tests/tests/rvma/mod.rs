@@ -12,6 +12,7 @@ mod events;
 mod figures;
 mod host_side;
 mod modes;
+mod put_join;
 mod reads;
 mod shapes;
 mod traffic;

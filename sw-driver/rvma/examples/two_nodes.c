@@ -1,0 +1,87 @@
+/* Two nodes: node 0 puts messages into a window of node 1, which never tells it where its buffers lie.
+ *
+ *     cargo build -p spindle-rvma
+ *     cc -I sw-driver/rvma/include sw-driver/rvma/examples/two_nodes.c -L target/debug -lspindle_rvma -Wl,-rpath,target/debug -o two_nodes
+ *     ./two_nodes
+ */
+#include <rvma.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { BUFFERS = 3, SIZE = 6000, PIECE = 2000, PROCESS = 4 };
+static const uint64_t MAILBOX = 0x52564d41;
+static const RVMA_Key KEY = 1234;
+
+static unsigned char sent[BUFFERS * SIZE], received[BUFFERS][SIZE];
+static RVMA_Record records[BUFFERS];
+
+static void check(int good, const char *what) {
+    if (!good) {
+        fprintf(stderr, "%s: %s\n", what, RVMA_Error());
+        exit(1);
+    }
+}
+
+int main(void) {
+    /* Frames take one of four paths and overtake each other. */
+    RVMA_Wire wire = {.paths = 4, .latency = 250, .step = 90, .seed = 7};
+    RVMA_Network *network = RVMA_Simulate(2, &wire);
+    check(network != NULL, "RVMA_Simulate");
+    RVMA_Nic *sender = RVMA_Open(network, 0, PROCESS), *receiver = RVMA_Open(network, 1, PROCESS);
+    check(sender && receiver, "RVMA_Open");
+    check(RVMA_Register(sender, sent, sizeof sent) == RVMA_SUCCESS, "RVMA_Register");
+    check(RVMA_Register(receiver, received, sizeof received) == RVMA_SUCCESS, "RVMA_Register");
+    check(RVMA_Register(receiver, records, sizeof records) == RVMA_SUCCESS, "RVMA_Register");
+
+    /* The receiver: a buffer is complete when all its bytes are there. */
+    RVMA_Win win = RVMA_Init_window(receiver, MAILBOX, KEY, SIZE, RVMA_EPOCH_BYTES);
+    check(win != NULL, "RVMA_Init_window");
+    for (int i = 0; i < BUFFERS; i++) {
+        check(RVMA_Post_buffer(received[i], SIZE, &records[i], win) == RVMA_SUCCESS, "RVMA_Post_buffer");
+    }
+    check(RVMA_Wait(receiver, &records[0], 1000) == RVMA_ERR_TIMEOUT, "nobody has put anything yet");
+
+    /* The sender: three puts fill a buffer, one buffer after the other. */
+    for (unsigned i = 0; i < sizeof sent; i++) {
+        sent[i] = (unsigned char)(i * 31 + i / 251);
+    }
+    RVMA_Addr to = {.nid = 1, .pid = PROCESS};
+    for (int i = 0; i < BUFFERS; i++) {
+        for (int at = 0; at < SIZE; at += PIECE) {
+            RVMA_Op put;
+            RVMA_Status status = RVMA_Put(sender, sent + i * SIZE + at, PIECE, &to, MAILBOX, KEY, (uint64_t)at, &put);
+            check(status == RVMA_SUCCESS, "RVMA_Put");
+            check(RVMA_Wait_put(sender, put, 100000) == RVMA_SUCCESS, "RVMA_Wait_put");
+        }
+        check(RVMA_Wait(receiver, &records[i], 100000) == RVMA_SUCCESS, "RVMA_Wait");
+        check(records[i].status == RVMA_DONE && records[i].length == SIZE && records[i].epoch == i, "the record");
+        check(records[i].buffer == (uint64_t)(uintptr_t)received[i], "the record's buffer");
+        check(memcmp(received[i], sent + i * SIZE, SIZE) == 0, "the bytes");
+        printf("buffer %d: %u bytes, epoch %u\n", i, records[i].length, records[i].epoch);
+    }
+
+    /* What the window remembers. */
+    void *last[BUFFERS + 1];
+    check(RVMA_Win_get_epoch(win) == BUFFERS, "RVMA_Win_get_epoch");
+    check(RVMA_Win_get_buf_ptrs(win, last, BUFFERS + 1) == BUFFERS, "RVMA_Win_get_buf_ptrs");
+    check(last[0] == received[BUFFERS - 1] && last[BUFFERS - 1] == received[0], "the pointers");
+    check(RVMA_Win_rewind(win, 1) == received[BUFFERS - 2], "RVMA_Win_rewind");
+
+    /* A message that does not fill its buffer, which the receiver takes back; then the end of the window with one buffer left. */
+    check(RVMA_Post_buffer(received[0], SIZE, &records[0], win) == RVMA_SUCCESS, "RVMA_Post_buffer");
+    check(RVMA_Post_buffer(received[1], SIZE, &records[1], win) == RVMA_SUCCESS, "RVMA_Post_buffer");
+    check(RVMA_Put(sender, sent, 100, &to, MAILBOX, KEY, 0, NULL) == RVMA_SUCCESS, "RVMA_Put");
+    check(RVMA_Run(network, 5000) == RVMA_SUCCESS, "RVMA_Run");
+    check(RVMA_Win_inc_epoch(win) == RVMA_SUCCESS, "RVMA_Win_inc_epoch");
+    check(RVMA_Wait(receiver, &records[0], 10000) == RVMA_SUCCESS, "RVMA_Wait");
+    check(records[0].status == RVMA_PARTIAL && records[0].length == 100, "the partial record");
+    check(RVMA_Close_win(win) == RVMA_SUCCESS, "RVMA_Close_win");
+    check(RVMA_Wait(receiver, &records[1], 10000) == RVMA_SUCCESS, "RVMA_Wait");
+    check(records[1].status == RVMA_CANCELLED, "the cancelled record");
+    check(RVMA_Post_buffer(received[2], SIZE, &records[2], win) == RVMA_ERR_REFUSED, "the window is closed");
+
+    RVMA_Shutdown(network);
+    printf("all bytes have arrived\n");
+    return 0;
+}

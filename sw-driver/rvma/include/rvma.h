@@ -1,0 +1,129 @@
+/* RVMA: remote virtual memory access, for C programs.
+ *
+ * A receiver opens a window: a mailbox that senders name by a 64-bit virtual address, without knowing where its bytes lie. It posts buffers to
+ * the window; the NIC writes what senders put into the oldest of them, and when it has received as much as the window's threshold says, it writes a
+ * completion record behind the data and goes on to the next buffer. No call is needed on the receiver's side in between.
+ *
+ *     RVMA_Network *net = RVMA_Simulate(2, NULL);
+ *     RVMA_Nic *nic = RVMA_Open(net, 0, 0);
+ *     RVMA_Win win = RVMA_Init_window(nic, 0x100, key, size, RVMA_EPOCH_BYTES);
+ *     RVMA_Register(nic, buffer, size);
+ *     RVMA_Post_buffer(buffer, size, &record, win);
+ *     RVMA_Wait(nic, &record, RVMA_FOREVER);
+ *
+ * Calls that return a pointer return NULL, and those that return a number a negative one, if they fail; RVMA_Error() says why, in a
+ * sentence. A network and everything on it belongs to one thread. Time passes for simulated NICs only in calls of this header.
+ */
+#ifndef RVMA_H
+#define RVMA_H
+
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef enum {
+    RVMA_SUCCESS = 0,
+    RVMA_ERR_ARGUMENT = -1, /* an argument that cannot be meant */
+    RVMA_ERR_REFUSED = -2,  /* the NIC refused the command */
+    RVMA_ERR_TIMEOUT = -3,  /* the limit of a wait was reached */
+    RVMA_ERR_DEVICE = -4    /* the NIC does not answer as it should */
+} RVMA_Status;
+
+/* What a window's threshold counts: bytes, or messages that have arrived as a whole. */
+typedef enum { RVMA_EPOCH_BYTES = 0, RVMA_EPOCH_OPS = 1 } RVMA_Epoch_type;
+
+/* How a buffer ended. */
+enum {
+    RVMA_DONE = 1,     /* the threshold was reached */
+    RVMA_PARTIAL = 2,  /* it was taken back, or the host's memory refused a write */
+    RVMA_CANCELLED = 3 /* its window was closed */
+};
+
+typedef uint32_t RVMA_Key;
+
+/* A completion record. Post it with a buffer; the NIC fills it when the buffer is complete, all at once: `status` is 0 until then. */
+typedef struct {
+    uint32_t length; /* bytes that have arrived */
+    uint8_t status;
+    uint8_t reserved;
+    uint16_t epoch;  /* the buffer's number in its window, from 0, modulo 2^16 */
+    uint64_t buffer; /* its address */
+} __attribute__((aligned(16))) RVMA_Record;
+
+/* Where a put goes: a node of the network and a process on it. */
+typedef struct {
+    uint16_t nid;
+    uint16_t pid;
+} RVMA_Addr;
+
+/* What the wire between simulated NICs does. */
+typedef struct {
+    double loss;        /* share of the frames that are lost */
+    double duplication; /* share of the frames that arrive twice */
+    uint32_t paths;     /* more than 1: frames take any of them and overtake each other */
+    uint32_t latency;   /* cycles on the shortest path */
+    uint32_t step;      /* by which each path is longer than the one before */
+    uint64_t seed;
+} RVMA_Wire;
+
+typedef struct RVMA_Network RVMA_Network;
+typedef struct RVMA_Nic RVMA_Nic;
+typedef struct RVMA_Window *RVMA_Win;
+/* A put that was posted. */
+typedef uint32_t RVMA_Op;
+
+#define RVMA_FOREVER UINT64_MAX
+
+/* ---- NICs ----------------------------------------------------------------------------------------------------------------- */
+
+/* `nodes` (1 to 16) simulated NICs on a wire; NULL is a faithful wire of 250 cycles. The first call builds the model, which takes minutes. */
+RVMA_Network *RVMA_Simulate(int nodes, const RVMA_Wire *wire);
+/* A process of a node, which has its own windows. Freed with the network. */
+RVMA_Nic *RVMA_Open(RVMA_Network *network, int node, int process);
+/* Lets time pass. */
+RVMA_Status RVMA_Run(RVMA_Network *network, uint64_t cycles);
+/* Ends the simulation and frees all NICs and windows on it. */
+void RVMA_Shutdown(RVMA_Network *network);
+
+/* Lets the NIC reach memory of this program: buffers, records, and what is put. It must stay there until the network is shut down. */
+RVMA_Status RVMA_Register(RVMA_Nic *nic, void *memory, int64_t size);
+
+/* ---- Receiving ------------------------------------------------------------------------------------------------------------ */
+
+/* Opens a window. Its buffers are complete after `epoch_threshold` bytes or operations. */
+RVMA_Win RVMA_Init_window(RVMA_Nic *nic, uint64_t virtual_addr, RVMA_Key key, int64_t epoch_threshold, RVMA_Epoch_type type);
+/* Adds a buffer behind those that the window has. The record is cleared. */
+RVMA_Status RVMA_Post_buffer(void *buffer, int64_t size, RVMA_Record *notification, RVMA_Win win);
+/* Refuses senders from now on; buffers that are not complete come back as RVMA_CANCELLED. */
+RVMA_Status RVMA_Close_win(RVMA_Win win);
+/* Takes the oldest buffer back as it is, as RVMA_PARTIAL. */
+RVMA_Status RVMA_Win_inc_epoch(RVMA_Win win);
+/* How many buffers have been completed from the first on. */
+int64_t RVMA_Win_get_epoch(RVMA_Win win);
+/* Addresses of the buffers that were completed last, the last one first; returns how many. The NIC remembers eight. */
+int RVMA_Win_get_buf_ptrs(RVMA_Win win, void *notification_ptrs[], int count);
+/* Address of the buffer that was completed `back` buffers before the last one; those behind it are forgotten. NULL: it is not remembered. */
+void *RVMA_Win_rewind(RVMA_Win win, int back);
+/* Waits until a record is there, at most `limit` cycles. Looking at `status` between two calls of RVMA_Run does as well. */
+RVMA_Status RVMA_Wait(RVMA_Nic *nic, const RVMA_Record *notification, uint64_t limit);
+
+/* ---- Sending -------------------------------------------------------------------------------------------------------------- */
+
+/* Puts memory into a window of another node, `offset` bytes behind the start of its buffer, as one message. */
+RVMA_Status RVMA_Put(RVMA_Nic *nic, const void *send_buffer, int64_t size, const RVMA_Addr *dest_addr, uint64_t virtual_addr,
+                     RVMA_Key key, uint64_t offset, RVMA_Op *op);
+/* Waits until the memory of a put may be used again, at most `limit` cycles. */
+RVMA_Status RVMA_Wait_put(RVMA_Nic *nic, RVMA_Op op, uint64_t limit);
+
+/* ---- Errors --------------------------------------------------------------------------------------------------------------- */
+
+/* Why the last call of this thread failed. Valid until its next call. */
+const char *RVMA_Error(void);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,149 @@
+//! Simulated NICs on a wire, each opened by the driver: what is behind the handles of `rvma.h`.
+
+use crate::memory::ProcessMemory;
+use anyhow::{anyhow, Context};
+use spindle::put::{Put, Target};
+use spindle::rule_table::Action;
+use spindle::rvma::{Posted, Window};
+use spindle::window::WindowOptions;
+use spindle::{Device, Error, Result, Rule};
+use spindle_contract::params::Config;
+use spindle_contract::wire;
+use spindle_harness::Source;
+use spindle_sim::{address, Network, NetworkNode, Options, SimDevice, WireOptions};
+use std::cell::RefCell;
+use std::ops::Range;
+use std::rc::Rc;
+use std::sync::Arc;
+
+/// Stack for elaboration: rust-hdl builds a whole design by value.
+const STACK_BYTES: usize = 512 << 20;
+/// The NICs that are simulated.
+const CONFIG: Config = Config::SIM;
+/// Cycles between two looks at a record.
+const LOOK: u64 = 64;
+
+/// A driver, shared by the processes of its node.
+type Driver = Rc<RefCell<Device<NetworkNode, NetworkNode>>>;
+
+/// NICs on a wire.
+pub struct Session {
+    network: Network,
+    drivers: Vec<Driver>,
+}
+
+/// A process of a node.
+#[derive(Clone)]
+pub struct Nic {
+    driver: Driver,
+    process: usize,
+}
+
+/// A window of it.
+pub struct OpenWindow {
+    nic: Nic,
+    window: Window,
+}
+
+fn source() -> anyhow::Result<Source> {
+    let elaborate = || spindle_nic::emit(&CONFIG).map_err(|error| anyhow!("{error}"));
+    let thread = std::thread::Builder::new().stack_size(STACK_BYTES).spawn(elaborate);
+    let thread = thread.context("cannot start the thread that elaborates the design")?;
+    let design = thread.join().map_err(|_| anyhow!("elaboration of the design panicked"))??;
+    let files = design.modules.into_iter().map(|module| (format!("{}.sv", module.name), module.text)).collect();
+    Ok(Source::new(design.top, files))
+}
+
+impl Session {
+    /// Builds and opens so many NICs. Each knows all others by their numbers, and places what comes for its mailboxes.
+    pub fn simulate(nodes: usize, wire: WireOptions) -> anyhow::Result<Session> {
+        let source = source()?;
+        let card = |seed| SimDevice::new(&source, &CONFIG, Options { seed, ..Options::default() });
+        let network = Network::new((0..nodes as u64).map(card).collect::<anyhow::Result<_>>()?, wire);
+        let mut drivers = Vec::new();
+        for number in 0..nodes {
+            let node = network.node(number);
+            node.card().sim().set_tracing(false);
+            let mut device = Device::open(node.clone(), node)?;
+            device.set_identity(number as u32, address(number).mac, address(number).ip)?;
+            for other in 0..nodes {
+                device.set_node(other, Some(address(other)))?;
+            }
+            device.add_rule(&"spindle".parse::<Rule>().map_err(Error::from)?, Action::Mailbox)?;
+            device.set_receive(true)?;
+            drivers.push(Rc::new(RefCell::new(device)));
+        }
+        Ok(Session { network, drivers })
+    }
+
+    /// A process of a node.
+    pub fn open(&self, node: usize, process: usize) -> Result<Nic> {
+        let no =
+            |what: &str, number, count| Err(Error::Argument(format!("there is no {what} {number}; there are {count}")));
+        let Some(driver) = self.drivers.get(node) else { return no("node", node, self.drivers.len()) };
+        let processes = driver.borrow().info().processes;
+        if process >= processes {
+            return no("process", process, processes);
+        }
+        Ok(Nic { driver: driver.clone(), process })
+    }
+
+    /// Lets time pass.
+    pub fn run(&self, cycles: u64) {
+        self.network.run(cycles);
+    }
+}
+
+impl Nic {
+    /// Lets the NIC reach this memory of the program.
+    pub fn register(&self, range: Range<u64>) {
+        let device = self.driver.borrow();
+        device.memory.card().sim().memory().memory.map(range, Arc::new(ProcessMemory));
+    }
+
+    /// Opens a window.
+    pub fn open_window(&self, options: &WindowOptions) -> Result<OpenWindow> {
+        let window = self.driver.borrow_mut().open_window(self.process, options)?;
+        Ok(OpenWindow { nic: self.clone(), window })
+    }
+
+    /// Moves on until `done` is true, at most `limit` cycles.
+    pub fn wait(&self, what: &str, limit: u64, mut done: impl FnMut() -> bool) -> Result<()> {
+        let network = self.driver.borrow().memory.network().clone();
+        let mut waited = 0;
+        while !done() {
+            if waited >= limit {
+                return Err(Error::Timeout { what: what.into(), cycles: limit });
+            }
+            let step = LOOK.min(limit - waited);
+            network.run(step);
+            waited += step;
+        }
+        Ok(())
+    }
+
+    /// Puts memory of the program.
+    pub fn put(&self, buffer: u64, length: u32, target: &Target) -> Result<Put> {
+        self.driver.borrow_mut().put(self.process, buffer, length, target)
+    }
+
+    /// Whether the memory of a put may be used again.
+    pub fn put_is_over(&self, put: &Put) -> Result<bool> {
+        self.driver.borrow_mut().put_is_over(put)
+    }
+}
+
+impl OpenWindow {
+    /// Posts a buffer with its record.
+    pub fn post(&self, posted: Posted) -> Result<()> {
+        if !posted.record.is_multiple_of(wire::RECORD_BYTES as u64) {
+            return Err(Error::Argument("a record must be aligned to 16 bytes; use RVMA_Record".into()));
+        }
+        self.nic.driver.borrow_mut().post(self.window, posted).map(|_| ())
+    }
+
+    /// A call of the driver on this window.
+    pub fn call<T>(&self, call: impl FnOnce(&mut Device<NetworkNode, NetworkNode>, Window) -> Result<T>) -> Result<T> {
+        call(&mut self.nic.driver.borrow_mut(), self.window)
+    }
+}

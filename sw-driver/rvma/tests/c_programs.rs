@@ -1,0 +1,89 @@
+//! `rvma.h` as C and C++ programs see it: it compiles without a warning, names every call of the library, and the example does what it says.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+fn folder() -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR"))
+}
+
+/// The folder of the library that belongs to this test.
+fn library() -> PathBuf {
+    let test = std::env::current_exe().unwrap();
+    test.parent().unwrap().to_path_buf()
+}
+
+fn good(command: &mut Command) -> Output {
+    let output = command.output().unwrap_or_else(|error| panic!("{command:?}: {error}"));
+    let words = format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    assert!(output.status.success(), "{command:?}\n{words}");
+    output
+}
+
+fn compile(program: &str, source: &Path, output: &Path) -> Output {
+    let mut command = Command::new(program);
+    command.args(["-Wall", "-Wextra", "-Werror", "-pedantic", "-I"]).arg(folder().join("include")).arg(source);
+    command.arg("-L").arg(library()).arg("-lspindle_rvma").arg(format!("-Wl,-rpath,{}", library().display()));
+    good(command.arg("-o").arg(output))
+}
+
+#[test]
+fn the_example_receives_what_it_puts() {
+    let output = Path::new(env!("CARGO_TARGET_TMPDIR")).join("two_nodes");
+    compile("cc", &folder().join("examples/two_nodes.c"), &output);
+    let output = good(&mut Command::new(output));
+    let words = String::from_utf8_lossy(&output.stdout);
+    assert!(words.ends_with("buffer 2: 6000 bytes, epoch 2\nall bytes have arrived\n"), "{words}");
+}
+
+/// What a program does wrong is an error with a sentence, never a crash.
+#[test]
+fn mistakes_are_errors() {
+    let source = Path::new(env!("CARGO_TARGET_TMPDIR")).join("mistakes.cpp");
+    let text = r#"
+#include <rvma.h>
+#include <cstdio>
+#include <cstring>
+static int wrong(const char *said) { return std::strstr(RVMA_Error(), said) ? 0 : (std::puts(RVMA_Error()), 1); }
+int main() {
+    RVMA_Addr to = {0, 0};
+    if (RVMA_Simulate(0, nullptr) || wrong("1 to 16")) return 1;
+    RVMA_Wire wire = {2.0, 0, 1, 1, 1, 1};
+    if (RVMA_Simulate(1, &wire) || wrong("between 0 and 1")) return 2;
+    if (RVMA_Open(nullptr, 0, 0) || wrong("NULL")) return 3;
+    if (RVMA_Put(nullptr, &to, 8, &to, 0, 0, 0, nullptr) != RVMA_ERR_ARGUMENT || wrong("NULL")) return 4;
+    if (RVMA_Post_buffer(&to, 8, nullptr, nullptr) != RVMA_ERR_ARGUMENT) return 5;
+    if (RVMA_Win_get_epoch(nullptr) >= 0 || RVMA_Win_rewind(nullptr, 0) != nullptr) return 6;
+    RVMA_Shutdown(nullptr);
+    return 0;
+}
+"#;
+    std::fs::write(&source, text).unwrap();
+    let output = source.with_extension("");
+    compile("c++", &source, &output);
+    good(&mut Command::new(output));
+}
+
+/// A call that the header does not declare, or that the library does not have, is noticed here.
+#[test]
+fn header_and_library_have_the_same_calls() {
+    let calls = |text: &str, before: &str| {
+        let mut names: Vec<String> = text
+            .match_indices("RVMA_")
+            .filter(|(at, _)| text[..*at].ends_with(before))
+            .filter_map(|(at, _)| {
+                let name: String = text[at..].chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect();
+                text[at + name.len()..].starts_with('(').then_some(name)
+            })
+            .collect();
+        names.sort();
+        names.dedup();
+        names
+    };
+    let source = std::fs::read_to_string(folder().join("src/lib.rs")).unwrap();
+    let header = std::fs::read_to_string(folder().join("include/rvma.h")).unwrap();
+    // Declarations stand behind a type and a space or a star; what is said of calls in comments does not end in a semicolon.
+    let code: String = header.split("/*").map(|part| part.split_once("*/").map_or(part, |(_, code)| code)).collect();
+    assert_eq!(calls(&source, "extern \"C\" fn "), calls(&code, ""));
+    assert!(calls(&code, "").len() >= 15);
+}

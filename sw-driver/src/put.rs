@@ -1,0 +1,83 @@
+//! Puts of a process: host memory into a mailbox of another node.
+
+use crate::rvma::refusal;
+use crate::{Bar, Device, Error, HostMemory, Result};
+use spindle_contract::registers::{doorbell, doorbell_command, doorbell_error, rvma};
+
+/// A place in a mailbox of another node.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Target {
+    /// Its number in the node table.
+    pub node: u8,
+    /// Process there.
+    pub process: u16,
+    /// Address of the mailbox.
+    pub address: u64,
+    /// Its key.
+    pub key: u32,
+    /// Offset in the mailbox's buffer.
+    pub offset: u32,
+}
+
+/// A put that the card has taken. Its memory must stay as it is until it is over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Put {
+    /// Its number among all puts of processes, modulo 2^16.
+    pub number: u16,
+}
+
+/// Cycles for which a put may wait for the one before it: what the longest message takes to leave.
+const PATIENCE: u64 = 1 << 32;
+
+impl<B: Bar, M: HostMemory> Device<B, M> {
+    /// Puts `length` bytes of host memory from `buffer` on, as one message. Returns when the card has taken the order, which is when the put
+    /// before it has begun to leave.
+    pub fn put(&mut self, process: usize, buffer: u64, length: u32, target: &Target) -> Result<Put> {
+        let staging = [
+            (doorbell::BUFFER_LO, buffer as u32),
+            (doorbell::BUFFER_HI, (buffer >> 32) as u32),
+            (doorbell::LENGTH, length),
+            (doorbell::NODE, target.node.into()),
+            (doorbell::TARGET_PID, target.process.into()),
+            (doorbell::ADDR_LO, target.address as u32),
+            (doorbell::ADDR_HI, (target.address >> 32) as u32),
+            (doorbell::KEY, target.key),
+            (doorbell::OFFSET, target.offset),
+        ];
+        if length == 0 {
+            return Err(Error::Argument("a put of no bytes; put at least one".into()));
+        }
+        self.stage_bell(process, &staging)?;
+        let start = self.cycle()?;
+        loop {
+            match self.command(process, "put", doorbell_command::PUT)? {
+                Ok(number) => return Ok(Put { number: number as u16 }),
+                // The card keeps one put beside the one that leaves.
+                Err(doorbell_error::NO_SLOT) if self.cycle()?.saturating_sub(start) < PATIENCE => {}
+                Err(code) => return Err(Error::Doorbell { command: "put", why: refusal(code) }),
+            }
+        }
+    }
+
+    /// Whether the last byte of a put has left: its memory may be used again. Asked within the 32768 puts that follow it.
+    pub fn put_is_over(&mut self, put: &Put) -> Result<bool> {
+        let over = self.bar.read32(rvma::BASE + rvma::HOST_PUTS_DONE)? as u16;
+        Ok(over.wrapping_sub(put.number) < 1 << 15)
+    }
+
+    /// Waits until the last byte of a put has left, at most `cycles` cycles of the card.
+    pub fn wait_put(&mut self, put: &Put, cycles: u64) -> Result<()> {
+        let start = self.cycle()?;
+        while !self.put_is_over(put)? {
+            if self.cycle()?.saturating_sub(start) > cycles {
+                return Err(Error::Timeout { what: format!("the end of put {}", put.number), cycles });
+            }
+        }
+        Ok(())
+    }
+
+    /// Puts of processes that could not be sent, so far: to a node that does not exist, or from memory that could not be read.
+    pub fn failed_puts(&mut self) -> Result<u32> {
+        self.bar.read32(rvma::BASE + rvma::HOST_PUTS_FAILED)
+    }
+}

@@ -1,0 +1,101 @@
+//! Windows beside what [`rvma`](crate::rvma) does with them: how they count, their epochs, what they have received, and their end.
+
+use crate::rvma::Window;
+use crate::{Bar, Device, Error, HostMemory, Result};
+use spindle_contract::registers::{doorbell, doorbell_command, doorbell_error, mailbox_mode, PAGE};
+
+/// What the threshold of a window counts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Counting {
+    /// Bytes.
+    #[default]
+    Bytes,
+    /// Messages whose bytes have all arrived.
+    Operations,
+}
+
+/// How a window is opened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct WindowOptions {
+    /// Address by which senders name it.
+    pub address: u64,
+    /// Key that they must know.
+    pub key: u32,
+    /// A buffer is complete after so much of what is counted; of a managed window, when less than this is left of it.
+    pub threshold: u32,
+    /// What is counted.
+    pub counting: Counting,
+    /// The card chooses the places of messages, one behind the other; senders' offsets do not count.
+    pub managed: bool,
+    /// Senders are not told why their packets are refused.
+    pub silent: bool,
+}
+
+impl<B: Bar, M: HostMemory> Device<B, M> {
+    /// Opens a window of a process.
+    pub fn open_window(&mut self, process: usize, options: &WindowOptions) -> Result<Window> {
+        let mode = match options.counting {
+            Counting::Bytes => 0,
+            Counting::Operations => mailbox_mode::OPS,
+        };
+        let mode = mode
+            | if options.managed { mailbox_mode::MANAGED } else { 0 }
+            | if options.silent { mailbox_mode::NACK_OFF } else { 0 };
+        let staging = [
+            (doorbell::ADDR_LO, options.address as u32),
+            (doorbell::ADDR_HI, (options.address >> 32) as u32),
+            (doorbell::KEY, options.key),
+            (doorbell::THRESHOLD, options.threshold),
+            (doorbell::MODE, mode),
+        ];
+        let mailbox = self.ring(process, "init_window", doorbell_command::INIT_WINDOW, &staging)?;
+        Ok(Window { process, mailbox })
+    }
+
+    /// Closes a window: senders are refused from now on, and every buffer that is not complete comes back with a record that says
+    /// CANCELLED.
+    pub fn close_window(&mut self, window: Window) -> Result<()> {
+        self.of_window(window, "close", doorbell_command::CLOSE, 0).map(|_| ())
+    }
+
+    /// Takes back the oldest buffer that is not complete, with a record that says PARTIAL and how much has arrived.
+    pub fn inc_epoch(&mut self, window: Window) -> Result<()> {
+        self.of_window(window, "inc_epoch", doorbell_command::INC_EPOCH, 0).map(|_| ())
+    }
+
+    /// The epoch of a window: how many buffers have been completed, from the first on.
+    pub fn epoch(&mut self, window: Window) -> Result<u64> {
+        self.of_window(window, "get_epoch", doorbell_command::GET_EPOCH, 0)
+    }
+
+    /// Address of a completed buffer: 0 steps back is the last one, 1 the one before. The card remembers eight.
+    pub fn completed_buffer(&mut self, window: Window, back: u32) -> Result<Option<u64>> {
+        self.history(window, "get_buf_ptrs", doorbell_command::GET_BUF_PTRS, back)
+    }
+
+    /// The same, and forgets those that were completed after it.
+    pub fn rewind(&mut self, window: Window, back: u32) -> Result<Option<u64>> {
+        self.history(window, "rewind", doorbell_command::REWIND, back)
+    }
+
+    fn history(&mut self, window: Window, name: &'static str, command: u32, back: u32) -> Result<Option<u64>> {
+        self.stage_bell(window.process, &[(doorbell::MAILBOX, window.mailbox), (doorbell::COUNT, back)])?;
+        match self.command(window.process, name, command)? {
+            Ok(_) => self.value(window).map(Some),
+            Err(doorbell_error::NOTHING) => Ok(None),
+            Err(code) => Err(Error::Doorbell { command: name, why: crate::rvma::refusal(code) }),
+        }
+    }
+
+    fn of_window(&mut self, window: Window, name: &'static str, command: u32, count: u32) -> Result<u64> {
+        let staging = [(doorbell::MAILBOX, window.mailbox), (doorbell::COUNT, count)];
+        self.ring(window.process, name, command, &staging)?;
+        self.value(window)
+    }
+
+    fn value(&mut self, window: Window) -> Result<u64> {
+        let page = doorbell::BASE + window.process as u32 * PAGE;
+        let (low, high) = (self.bar.read32(page + doorbell::VALUE_LO)?, self.bar.read32(page + doorbell::VALUE_HI)?);
+        Ok(u64::from(high) << 32 | u64::from(low))
+    }
+}

@@ -143,6 +143,11 @@ impl<B: Bar, M: HostMemory> Device<B, M> {
             let result = self.bar.read32(page + doorbell::RESULT)?;
             if result >> 31 == 0 {
                 return Ok(match result >> 16 & 0xff {
+                    // Of another process; this one was not begun.
+                    doorbell_error::BUSY => {
+                        self.bar.write32(page + doorbell::COMMAND, command)?;
+                        continue;
+                    }
                     doorbell_error::NONE => Ok(result & 0xffff),
                     code => Err(code),
                 });

@@ -273,47 +273,53 @@ impl Logic for Binding {
         }
 
         self.job_out_valid.d.next = self.checked.q.val() & self.place.val() & p.payload_len.any();
-        self.job_out.d.next = PlaceJob {
-            base: head.buffer.base,
-            start: head.start,
-            slot: head.slot,
-            frame: p.frame,
-            pkt: p.pkt,
-            payload_offset: p.payload_offset,
-            payload_len: p.payload_len,
-            has_slot: p.has_slot,
-            msg_slot: p.msg_slot,
-            color: p.color,
-        };
-        if known {
-            self.job_out.d.next.base = bound.buffer.base;
-            self.job_out.d.next.start = self.start_known.q.val();
-            self.job_out.d.next.slot = bound.slot;
+        if self.checked.q.val() {
+            self.job_out.d.next = PlaceJob {
+                base: head.buffer.base,
+                start: head.start,
+                slot: head.slot,
+                frame: p.frame,
+                pkt: p.pkt,
+                payload_offset: p.payload_offset,
+                payload_len: p.payload_len,
+                has_slot: p.has_slot,
+                msg_slot: p.msg_slot,
+                color: p.color,
+            };
+            if known {
+                self.job_out.d.next.base = bound.buffer.base;
+                self.job_out.d.next.start = self.start_known.q.val();
+                self.job_out.d.next.slot = bound.slot;
+            }
         }
         self.verdict_hue.d.next = p.color;
         self.verdict_color.next = self.verdict_hue.q.val();
         self.verdict_out_valid.d.next = self.checked.q.val() & !(self.place.val() & p.payload_len.any());
-        self.verdict_out.d.next = PlacementDone {
-            pkt: p.pkt,
-            frame: p.frame,
-            has_slot: p.has_slot,
-            msg_slot: p.msg_slot,
-            payload_len: p.payload_len,
-            placed: self.place.val(),
-            reason: self.reason.val(),
-            spare: bits::<7>(0),
-        };
-        if self.place.val() {
-            self.verdict_out.d.next.reason = bits::<5>(0);
+        if self.checked.q.val() {
+            self.verdict_out.d.next = PlacementDone {
+                pkt: p.pkt,
+                frame: p.frame,
+                has_slot: p.has_slot,
+                msg_slot: p.msg_slot,
+                payload_len: p.payload_len,
+                placed: self.place.val(),
+                reason: self.reason.val(),
+                spare: bits::<7>(0),
+            };
+            if self.place.val() {
+                self.verdict_out.d.next.reason = bits::<5>(0);
+            }
         }
 
         self.outcome_out_valid.d.next = self.checked.q.val();
-        self.outcome_out.d.next = PlacementOutcome {
-            pkt: p.pkt,
-            silent: decided.silent | (decided.quiet & !head.active),
-            epoch: head.epoch,
-            credit: head.credit,
-        };
+        if self.checked.q.val() {
+            self.outcome_out.d.next = PlacementOutcome {
+                pkt: p.pkt,
+                silent: decided.silent | (decided.quiet & !head.active),
+                epoch: head.epoch,
+                credit: head.credit,
+            };
+        }
         self.outcome.next = self.outcome_out.q.val();
         self.outcome_valid.next = self.outcome_out_valid.q.val();
 
@@ -338,11 +344,13 @@ impl Logic for Binding {
         self.need.next = Need { msg_len: next.packet.msg_len, start: next.packet.start, end: next.packet.end };
         self.need_frame.next = next.packet.frame;
         self.loaded.d.next = self.loads.val();
-        self.packet.d.next = next;
         self.same.d.next = self.loaded.q.val() & (next.packet.msg_slot == self.packet.q.val().packet.msg_slot);
-        self.entry.d.next = self.messages.read_data.val();
-        if self.same.q.val() & self.stores.val() {
-            self.entry.d.next = self.written.val();
+        if self.fetched.q.val() {
+            self.packet.d.next = next;
+            self.entry.d.next = self.messages.read_data.val();
+            if self.same.q.val() & self.stores.val() {
+                self.entry.d.next = self.written.val();
+            }
         }
 
         // Cycle 2: is it the message of the slot; does the packet fit; what is left behind it.
@@ -350,26 +358,28 @@ impl Logic for Binding {
         let loaded = self.packet.q.val();
         let q = loaded.packet;
         let length = bit_cast::<32, 16>(q.payload_len);
-        let is_known = q.has_slot
-            & entry.live
-            & (entry.mailbox == loaded.mailbox)
-            & (entry.src_nid == q.src_nid)
-            & (entry.src_pid == q.src_pid)
-            & (entry.msg_id == q.msg_id);
         self.checked.d.next = self.loaded.q.val();
-        self.packet_3.d.next = loaded;
-        self.entry_3.d.next = entry;
-        self.entry_3.d.next.left = entry.left - length;
-        self.entry_3.d.next.mailbox = loaded.mailbox;
-        self.entry_3.d.next.src_nid = q.src_nid;
-        self.entry_3.d.next.src_pid = q.src_pid;
-        self.entry_3.d.next.msg_id = q.msg_id;
-        self.start_known.d.next = q.start + entry.offset;
-        self.left_fresh.d.next = q.msg_len - length;
-        self.known.d.next = is_known;
-        self.fits.d.next = q.end <= entry.buffer.size;
-        self.enough_left.d.next = length <= entry.left;
-        self.ends.d.next = length == (if is_known { entry.left } else { q.msg_len });
+        if self.loaded.q.val() {
+            let is_known = q.has_slot
+                & entry.live
+                & (entry.mailbox == loaded.mailbox)
+                & (entry.src_nid == q.src_nid)
+                & (entry.src_pid == q.src_pid)
+                & (entry.msg_id == q.msg_id);
+            self.packet_3.d.next = loaded;
+            self.entry_3.d.next = entry;
+            self.entry_3.d.next.left = entry.left - length;
+            self.entry_3.d.next.mailbox = loaded.mailbox;
+            self.entry_3.d.next.src_nid = q.src_nid;
+            self.entry_3.d.next.src_pid = q.src_pid;
+            self.entry_3.d.next.msg_id = q.msg_id;
+            self.start_known.d.next = q.start + entry.offset;
+            self.left_fresh.d.next = q.msg_len - length;
+            self.known.d.next = is_known;
+            self.fits.d.next = q.end <= entry.buffer.size;
+            self.enough_left.d.next = length <= entry.left;
+            self.ends.d.next = length == (if is_known { entry.left } else { q.msg_len });
+        }
 
         self.job.next = self.job_out.q.val();
         self.job_valid.next = self.job_out_valid.q.val();

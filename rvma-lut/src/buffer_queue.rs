@@ -328,12 +328,14 @@ impl Logic for BufferQueue {
         self.fetched.d.next = self.fetch.val();
         self.same.d.next = self.loaded.q.val() & (self.mailbox_number.val() == self.load_mailbox.q.val());
         self.loaded.d.next = self.fetched.q.val() & self.load.val();
-        self.load_mailbox.d.next = self.mailbox_number.val();
-        self.load_need.d.next = self.need.val();
-        self.load_frame.d.next = self.need_frame.val();
-        self.entry.d.next = self.queues.read_data.val();
-        if self.same.q.val() & self.commit.val() {
-            self.entry.d.next = self.written.val();
+        if self.fetched.q.val() {
+            self.load_mailbox.d.next = self.mailbox_number.val();
+            self.load_need.d.next = self.need.val();
+            self.load_frame.d.next = self.need_frame.val();
+            self.entry.d.next = self.queues.read_data.val();
+            if self.same.q.val() & self.commit.val() {
+                self.entry.d.next = self.written.val();
+            }
         }
 
         // Cycle 2: check.

@@ -219,7 +219,9 @@ impl Logic for Epochs {
         if scanning {
             self.histories.read_address.next = (number, index.get_bits::<3>(0)).cat::<HISTORY_BITS>();
         }
-        self.same.d.next = self.histories.read_data.val().base == self.buffer.q.val().base;
+        if scanning {
+            self.same.d.next = self.histories.read_data.val().base == self.buffer.q.val().base;
+        }
         self.answer_valid.d.next = false;
 
         match self.state.q.val() {

@@ -61,6 +61,7 @@ const _: () = assert!(size_of::<Record>() == wire::RECORD_BYTES);
 /// `RVMA_Network`: the session and everything that was opened on it.
 pub struct Handle {
     session: Session,
+    #[expect(clippy::vec_box, reason = "a handle must not move when another one is opened")]
     nics: Vec<Box<NicHandle>>,
     windows: Windows,
 }

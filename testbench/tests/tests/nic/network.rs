@@ -93,9 +93,8 @@ fn processes_put_to_each_other() {
         device.set_receive(true).unwrap();
     }
     let mut puts: [Vec<_>; 2] = Default::default();
-    for i in 0..MESSAGES {
-        for from in 0..2 {
-            let data = &sent[from][i];
+    for (i, pair) in sent[0].iter().zip(&sent[1]).enumerate() {
+        for (from, data) in [pair.0, pair.1].into_iter().enumerate() {
             let memory = nodes[from].memory.alloc(data.len(), 1).unwrap() + i as u64;
             nodes[from].memory.write(memory, data).unwrap();
             let address = ADDRESS + i as u64;

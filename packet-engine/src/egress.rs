@@ -9,11 +9,11 @@
 //!
 //! A MAC must not see a gap inside a frame. The array guarantees one beat in every cycle from the first beat of a frame to its
 //! last (it reads them from L1, ahead of everybody else), and segments of host memory are whole when they are offered, so a frame
-//! may start at once: a [`Skid`] passes on what it gets, one beat per cycle, and adds no gaps of its own. Latency 1 cycle; registers on both sides. Padding to 60 bytes is the MAC's
-//! business.
+//! may start at once: a [`Slice`] passes on what it gets, one beat per cycle, and adds no gaps of its own. Latency 1 cycle; `tx_ready` reaches no further
+//! than the registers in front of the initiator. Padding to 60 bytes is the MAC's business.
 
 use crate::traffic::Traffic;
-use spindle_blocks::Skid;
+use spindle_blocks::Slice;
 use spindle_verilog::prelude::*;
 
 /// A beat with the number of its frame.
@@ -62,7 +62,7 @@ pub struct Egress {
     pub ends: Signal<Out, Bit>,
     /// Which frame.
     pub frame: Signal<Out, Bits<16>>,
-    skid: Skid<EgressBeat>,
+    stage: Slice<EgressBeat>,
     traffic: Traffic,
     in_frame: Reg<Bit>,
 }
@@ -70,19 +70,19 @@ pub struct Egress {
 impl Logic for Egress {
     #[hdl]
     fn update(&mut self) {
-        clocks!(self, clock, reset, skid, traffic);
+        clocks!(self, clock, reset, stage, traffic);
         regs!(self, clock, reset, in_frame);
-        self.skid.write.next = self.beat.val();
-        self.skid.write_valid.next = self.beat_valid.val();
-        self.beat_ready.next = self.skid.write_ready.val();
+        self.stage.write.next = self.beat.val();
+        self.stage.write_valid.next = self.beat_valid.val();
+        self.beat_ready.next = self.stage.write_ready.val();
 
-        let beat = self.skid.read.val();
-        let moves = self.skid.read_valid.val() & self.tx_ready.val();
-        self.skid.read_ready.next = self.tx_ready.val();
+        let beat = self.stage.read.val();
+        let moves = self.stage.read_valid.val() & self.tx_ready.val();
+        self.stage.read_ready.next = self.tx_ready.val();
         self.tx_data.next = beat.data;
         self.tx_keep.next = beat.keep;
         self.tx_last.next = beat.last;
-        self.tx_valid.next = self.skid.read_valid.val();
+        self.tx_valid.next = self.stage.read_valid.val();
 
         self.traffic.keep.next = beat.keep;
         self.traffic.last.next = beat.last;

@@ -2,10 +2,10 @@
 //!
 //! | ports | neighbour |
 //! |---|---|
-//! | in `array` (beats of frames, and of payloads marked `put`), `array_valid` / out `array_ready` | array |
+//! | in `array`, `array_valid` / out `array_ready` | array: beats of frames, and of payloads marked `put` |
 //! | in `device`, `device_valid` / out `device_ready` | planner of device puts: their heads |
 //! | in `host`, `host_valid` / out `host_ready` | queue of heads of host puts and gets |
-//! | in `data`, `data_last`, `data_error`, `data_valid` / out `data_ready` | RVMA engine: bytes of host puts, a segment at a time, without gaps |
+//! | in `data`, `data_valid` / out `data_ready` | RVMA engine: bytes of host puts, a segment at a time, without gaps |
 //! | in `own_node` | node page |
 //! | out `beat`, `beat_valid` / in `beat_ready` | egress |
 //! | out `ended`, `ended_issuer`, `ended_error` | array: a put or get is over; its payload has been taken |
@@ -15,6 +15,7 @@
 //! array and of the host side take turns when both wait.
 
 use super::frame_head::*;
+use super::{ArrayBeat, HostBeat};
 use crate::egress::EgressBeat;
 use spindle_verilog::prelude::*;
 
@@ -44,9 +45,7 @@ pub struct Framer {
     #[allow(missing_docs)]
     pub reset: Signal<In, Bit>,
     /// Beat of the array.
-    pub array: Signal<In, EgressBeat>,
-    /// It is payload of a put.
-    pub array_put: Signal<In, Bit>,
+    pub array: Signal<In, ArrayBeat>,
     /// It is offered.
     pub array_valid: Signal<In, Bit>,
     /// It is taken.
@@ -63,12 +62,8 @@ pub struct Framer {
     pub host_valid: Signal<In, Bit>,
     /// It is taken.
     pub host_ready: Signal<Out, Bit>,
-    /// Bytes of host memory.
-    pub data: Signal<In, Bits<512>>,
-    /// Last beat of a segment.
-    pub data_last: Signal<In, Bit>,
-    /// The segment could not be read.
-    pub data_error: Signal<In, Bit>,
+    /// Beat of host memory.
+    pub data: Signal<In, HostBeat>,
     /// A beat is offered.
     pub data_valid: Signal<In, Bit>,
     /// It is taken.
@@ -121,10 +116,11 @@ impl Logic for Framer {
         let room = self.beat_ready.val();
 
         // Whose frame is next.
-        let array = self.array.val();
+        let array = self.array.val().beat;
+        let array_put = self.array.val().put;
         let has_data = !self.host.val().get & !self.host.val().bad;
-        let frame_waits = self.array_valid.val() & !self.array_put.val();
-        let device_waits = self.array_valid.val() & self.array_put.val() & self.device_valid.val();
+        let frame_waits = self.array_valid.val() & !array_put;
+        let device_waits = self.array_valid.val() & array_put & self.device_valid.val();
         let host_waits = self.host_valid.val() & (self.data_valid.val() | !has_data);
         let takes_host = host_waits & (self.host_turn.q.val() | !(frame_waits | device_waits));
         let takes_frame = frame_waits & !takes_host;
@@ -132,7 +128,7 @@ impl Logic for Framer {
         let ours = if between { takes_host } else { self.from_host.q.val() };
         let head = if ours { self.host.val() } else { self.device.val() };
         // Nothing is sent of a segment that could not be read, or to a node that does not exist.
-        let mute = head.bad | (ours & has_data & self.data_error.val());
+        let mute = head.bad | (ours & has_data & self.data.val().error);
         let mute_without_data = head.bad & ours;
 
         // Payload.
@@ -142,7 +138,7 @@ impl Logic for Framer {
             if self.from_host.q.val() { self.data_valid.val() | head.get } else { self.array_valid.val() };
         let sends = (second | body) & (payload_valid | !wants);
         let moves = sends & room;
-        let payload = if self.from_host.q.val() { self.data.val() } else { array.data };
+        let payload = if self.from_host.q.val() { self.data.val().data } else { array.data };
         let mut bytes: Bits<512> = payload;
         if head.get & self.from_host.q.val() {
             bytes = bit_cast::<512, 128>(get_beat(head));
@@ -185,7 +181,7 @@ impl Logic for Framer {
         self.data_ready.next = (room & data_payload) | (swallow & self.from_host.q.val());
         let swallowed = swallow
             & if self.from_host.q.val() {
-                self.data_valid.val() & self.data_last.val()
+                self.data_valid.val() & self.data.val().last
             } else {
                 self.array_valid.val() & array.last
             };

@@ -19,6 +19,8 @@
 //! | out `beat`, `beat_valid` / in `beat_ready` | egress |
 //! | in `csr` / out `csr_answer` | page `node` |
 //!
+//! Both data streams end in a [`Skid`], so that their `ready` is a register; the framer behind them is one stage of logic up to egress.
+//!
 //! Segments carry [`SEGMENT`](frame_head::SEGMENT) bytes. Device puts are cut through: the first beat leaves 7 cycles after `put` is taken, its payload
 //! behind it at one beat per cycle. Host puts leave segment by segment, up to 16 of them (22 KiB) asked for ahead. All are UNSEQ: nobody acknowledges
 //! them.
@@ -35,6 +37,26 @@ use nodes::Nodes;
 use planner::Planner;
 use spindle_blocks::{CsrRequest, CsrResponse, Fifo, HostRead, PutDesc, PutDone, Skid};
 use spindle_verilog::prelude::*;
+
+/// A beat of the array.
+#[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
+pub struct ArrayBeat {
+    /// Beat.
+    pub beat: EgressBeat,
+    /// It is payload of a put.
+    pub put: Bit,
+}
+
+/// A beat of host memory.
+#[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
+pub struct HostBeat {
+    /// Bytes, the first in bits 7:0.
+    pub data: Bits<512>,
+    /// Last beat of a segment.
+    pub last: Bit,
+    /// The segment could not be read; the same in all its beats.
+    pub error: Bit,
+}
 
 /// See the head of this file.
 #[derive(LogicBlock, Default)]
@@ -106,12 +128,14 @@ pub struct Initiator {
     heads: Fifo<FrameHead, 4>,
     device_head: Skid<FrameHead>,
     reads: Skid<HostRead>,
+    array_beats: Skid<ArrayBeat>,
+    host_beats: Skid<HostBeat>,
 }
 
 impl Logic for Initiator {
     #[hdl]
     fn update(&mut self) {
-        clocks!(self, clock, reset, device, host, framer, nodes, heads, device_head, reads);
+        clocks!(self, clock, reset, device, host, framer, nodes, heads, device_head, reads, array_beats, host_beats);
 
         // Device puts.
         self.device.from_host.next = false;
@@ -149,22 +173,27 @@ impl Logic for Initiator {
         self.put_read.next = self.reads.read.val();
         self.put_read_valid.next = self.reads.read_valid.val();
         self.reads.read_ready.next = self.put_read_ready.val();
-        self.framer.data.next = self.put_data.val();
-        self.framer.data_last.next = self.put_data_last.val();
-        self.framer.data_error.next = self.put_data_error.val();
-        self.framer.data_valid.next = self.put_data_valid.val();
-        self.put_data_ready.next = self.framer.data_ready.val();
+        self.host_beats.write.next =
+            HostBeat { data: self.put_data.val(), last: self.put_data_last.val(), error: self.put_data_error.val() };
+        self.host_beats.write_valid.next = self.put_data_valid.val();
+        self.put_data_ready.next = self.host_beats.write_ready.val();
+        self.framer.data.next = self.host_beats.read.val();
+        self.framer.data_valid.next = self.host_beats.read_valid.val();
+        self.host_beats.read_ready.next = self.framer.data_ready.val();
 
         // Frames.
-        self.framer.array.next = EgressBeat {
+        let beat = EgressBeat {
             data: self.egress_data.val(),
             keep: self.egress_keep.val(),
             last: self.egress_last.val(),
             frame: self.egress_frame.val(),
         };
-        self.framer.array_put.next = self.egress_put.val();
-        self.framer.array_valid.next = self.egress_valid.val();
-        self.egress_ready.next = self.framer.array_ready.val();
+        self.array_beats.write.next = ArrayBeat { beat: beat, put: self.egress_put.val() };
+        self.array_beats.write_valid.next = self.egress_valid.val();
+        self.egress_ready.next = self.array_beats.write_ready.val();
+        self.framer.array.next = self.array_beats.read.val();
+        self.framer.array_valid.next = self.array_beats.read_valid.val();
+        self.array_beats.read_ready.next = self.framer.array_ready.val();
         self.framer.own_node.next = self.nodes.own_node.val();
         self.beat.next = self.framer.beat.val();
         self.beat_valid.next = self.framer.beat_valid.val();

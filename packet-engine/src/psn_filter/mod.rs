@@ -25,7 +25,7 @@
 //! ```
 //!
 //! Never stalls. Cycles that no Spindle packet needs (every second one at least) go to fates, then to the sequencer. A fate takes
-//! effect for packets parsed 7 cycles later (a refusal: 5) when nothing else waits. Sequenced packets are dropped as PSN_WINDOW until the
+//! effect for packets parsed 8 cycles later (a refusal: 6) when nothing else waits. Sequenced packets are dropped as PSN_WINDOW until the
 //! tables are cleared: 17 cycles per peer behind reset.
 
 pub mod accepted;
@@ -35,7 +35,7 @@ use crate::message::PsnFate;
 use accepted::{AcceptedNumbers, AcceptedOp, ACCEPTED_CLEAR, ACCEPTED_MARK, ACCEPTED_READ};
 use sequencer::{PeerEntry, PeerSequencer};
 use spindle_blocks::ram::{RamStyle, SdpMemory};
-use spindle_blocks::{Fifo, PacketDesc};
+use spindle_blocks::{Fifo, PacketDesc, Skid};
 use spindle_contract::wire::{control, flag, opcode};
 use spindle_contract::{params::Config, reasons};
 use spindle_verilog::prelude::*;
@@ -168,6 +168,7 @@ pub struct PsnFilter {
     lost_queue: Fifo<PsnFate, 4>,
     /// As deep as the buffer has cells: every held packet has one.
     fate_queue: Fifo<PsnFate, 10>,
+    fates: Skid<PsnFate>,
     // Cycle 0: the memories have answered.
     looking: Reg<Bit>,
     look: DFF<SeenOp>,
@@ -222,6 +223,7 @@ impl PsnFilter {
             bases: SdpMemory::with_depth(RamStyle::Block, 1, config.peers),
             lost_queue: Default::default(),
             fate_queue: Default::default(),
+            fates: Default::default(),
             looking: Default::default(),
             look: Default::default(),
             after_near: Default::default(),
@@ -242,25 +244,29 @@ impl PsnFilter {
 impl Logic for PsnFilter {
     #[hdl]
     fn update(&mut self) {
-        clocks!(self, clock, reset, accepted, sequencer, lost_queue, fate_queue);
+        clocks!(self, clock, reset, accepted, sequencer, lost_queue, fate_queue, fates);
         regs!(self, clock, reset, looking, after_near, after_far, judging, verdict_out, opened);
         dffs!(self, clock, look, judged, claim, row, last_row, opened_node);
         self.seen.clock.next = self.clock.val();
         self.peers.clock.next = self.clock.val();
         self.bases.clock.next = self.clock.val();
 
-        // Fates: those of the ingress join first, of which there are few.
+        // Fates: those of the ingress join first, of which there are few. They pass a register, so that the queues do not see in
+        // the same cycle whether a packet comes.
         self.lost_queue.write.next = self.lost.val();
         self.lost_queue.write_valid.next = self.lost_valid.val();
         self.fate_queue.write.next = self.fate.val();
         self.fate_queue.write_valid.next = self.fate_valid.val();
         let from_lost = self.lost_queue.read_valid.val();
-        let fate = if from_lost { self.lost_queue.read.val() } else { self.fate_queue.read.val() };
-        let known = from_lost | self.fate_queue.read_valid.val();
+        self.fates.write.next = if from_lost { self.lost_queue.read.val() } else { self.fate_queue.read.val() };
+        self.fates.write_valid.next = from_lost | self.fate_queue.read_valid.val();
+        self.lost_queue.read_ready.next = self.fates.write_ready.val();
+        self.fate_queue.read_ready.next = self.fates.write_ready.val() & !from_lost;
+        let fate = self.fates.read.val();
+        let known = self.fates.read_valid.val();
         let refuse = known & !fate.accepted & !self.early_spindle.val();
         let mark = known & fate.accepted & self.accepted.ready.val();
-        self.lost_queue.read_ready.next = refuse | mark;
-        self.fate_queue.read_ready.next = (refuse | mark) & !from_lost;
+        self.fates.read_ready.next = refuse | mark;
 
         // Cycle -1: a packet, a refusal, or what the sequencer wants.
         let walk = self.sequencer.step.val();

@@ -449,7 +449,7 @@ fn cycles_are_as_promised() {
             first = Some(gap + 1);
         }
     }
-    assert_eq!(first, Some(5), "cycles from a refusal to `parsed`");
+    assert_eq!(first, Some(6), "cycles from a refusal to `parsed`");
     // An accepted number moves the window.
     let mut first = None;
     for gap in 1..12 {
@@ -461,7 +461,7 @@ fn cycles_are_as_promised() {
             first = Some(gap + 1);
         }
     }
-    assert_eq!(first, Some(7), "cycles from an acceptance to `parsed`");
+    assert_eq!(first, Some(8), "cycles from an acceptance to `parsed`");
     // An OPEN.
     let mut first = None;
     for wait in 30..60 {

@@ -5,6 +5,7 @@
 //! | header matcher | in `matched`, `matched_drop`, `matched_reason`, `matched_valid`; no ready |
 //! | PSN filter | in `verdict`, with `matched_valid`; out `fate`, `fate_valid`: one pulse per held frame that ends here |
 //! | packet buffer | in `written_pkt`, `written_cells`, `written_overflow`, `written_valid`; no ready; out `free_pkt`, `free_valid` / in `free_ready` |
+//! | responder | out `report`, `report_valid`: one pulse per frame that ends here and whose source is to know |
 //! | message table | out `packet`, `packet_valid` / in `packet_ready` |
 //! | registers | out `drop_valid`, `drop_reason`: one pulse per dropped frame |
 //!
@@ -20,11 +21,16 @@
 
 use crate::message::PsnFate;
 use crate::psn_filter::PsnVerdict;
+use crate::responder::nack_code;
 use crate::{header_matcher, packet_buffer, parser};
 use spindle_blocks::desc::PacketDesc;
-use spindle_blocks::{Fifo, Slice};
+use spindle_blocks::{Fifo, PacketReport, Slice};
 use spindle_contract::reasons;
 use spindle_verilog::prelude::*;
+
+const DUPLICATE: u64 = reasons::DUPLICATE as u64;
+const CONTROL: u64 = reasons::CONTROL as u64;
+const PSN_WINDOW: u64 = reasons::PSN_WINDOW as u64;
 
 /// Cycles from `matched_valid` to `packet_valid` or `drop_valid`.
 pub const LATENCY: usize = 1;
@@ -63,6 +69,10 @@ pub struct IngressJoin {
     pub fate: Signal<Out, PsnFate>,
     /// There is one.
     pub fate_valid: Signal<Out, Bit>,
+    /// What became of a frame that ends here and whose source is to know.
+    pub report: Signal<Out, PacketReport>,
+    /// There is one (pulse).
+    pub report_valid: Signal<Out, Bit>,
     /// First cell of a frame.
     pub written_pkt: Signal<In, Bits<10>>,
     /// Its cells.
@@ -95,14 +105,16 @@ pub struct IngressJoin {
     reason: DFF<Bits<5>>,
     ended: Reg<Bit>,
     told: DFF<PsnFate>,
+    reported: Reg<Bit>,
+    report_out: DFF<PacketReport>,
 }
 
 impl Logic for IngressJoin {
     #[hdl]
     fn update(&mut self) {
         clocks!(self, clock, reset, written, frees, queue, front);
-        regs!(self, clock, reset, dropped, ended);
-        dffs!(self, clock, reason, told);
+        regs!(self, clock, reset, dropped, ended, reported);
+        dffs!(self, clock, reason, told, report_out);
 
         self.written.write.next.pkt = self.written_pkt.val();
         self.written.write.next.cells = self.written_cells.val();
@@ -144,13 +156,14 @@ impl Logic for IngressJoin {
         self.free_valid.next = self.frees.read_valid.val();
         self.frees.read_ready.next = self.free_ready.val();
         self.dropped.d.next = self.matched_valid.val() & (refused | cells.overflow);
-        self.reason.d.next = if verdict.drop {
+        let reason = if verdict.drop {
             verdict.reason
         } else if self.matched_drop.val() {
             self.matched_reason.val()
         } else {
             bits::<5>(reasons::NO_BUFFER as u64)
         };
+        self.reason.d.next = reason;
         // A control packet has taken its number; the number of a packet that is dropped is free again.
         self.ended.d.next = self.matched_valid.val() & verdict.held & (refused | cells.overflow);
         self.told.d.next = PsnFate {
@@ -158,6 +171,29 @@ impl Logic for IngressJoin {
             peer: self.matched.val().src_nid.get_bits::<8>(0),
             psn: self.matched.val().psn.get_bits::<11>(0),
         };
+        // Sources of numbers that count here are told: what was there before or is control at once, the others that it was refused.
+        let again = verdict.drop & ((reason == DUPLICATE) | (reason == CONTROL));
+        let beyond = verdict.drop & (reason == PSN_WINDOW);
+        let code = nack_code(reason);
+        let tells = self.matched_valid.val() & (refused | cells.overflow) & (verdict.held | again | beyond);
+        self.reported.d.next = tells & (again | code.any());
+        if tells {
+            let matched = self.matched.val();
+            self.report_out.d.next = PacketReport {
+                node: matched.src_nid.get_bits::<8>(0),
+                src_pid: matched.src_pid,
+                dst_pid: matched.dst_pid,
+                addr: matched.addr,
+                msg_id: matched.msg_id,
+                psn: matched.psn,
+                code: code & repeat::<8>(!again),
+                sequenced: true,
+                urgent: true,
+                ..Default::default()
+            };
+        }
+        self.report.next = self.report_out.q.val();
+        self.report_valid.next = self.reported.q.val();
         self.fate.next = self.told.q.val();
         self.fate_valid.next = self.ended.q.val();
         self.drop_valid.next = self.dropped.q.val();

@@ -25,6 +25,7 @@ pub mod payload_scheduler;
 pub mod psn_filter;
 pub mod quota;
 pub mod registers;
+pub mod responder;
 pub mod task_queues;
 pub mod traffic;
 

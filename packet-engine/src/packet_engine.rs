@@ -21,10 +21,11 @@ use crate::parser::Parser;
 use crate::payload_scheduler::PayloadScheduler;
 use crate::psn_filter::PsnFilter;
 use crate::registers::PacketRegisters;
+use crate::responder::Responder;
 use crate::traffic::Traffic;
 use spindle_blocks::{
-    Command, ContextPolicy, CsrRequest, CsrResponse, EventDesc, HostRead, PlacementDesc, PlacementDone, PutDesc,
-    PutDone, RamStyle, ReadRequest, TaskDesc, TaskDone,
+    Command, ContextPolicy, CsrRequest, CsrResponse, EventDesc, HostRead, PlacementDesc, PlacementDone,
+    PlacementOutcome, PutDesc, PutDone, RamStyle, ReadRequest, TaskDesc, TaskDone,
 };
 use spindle_contract::params::Config;
 use spindle_contract::registers::{node, PAGE};
@@ -169,6 +170,10 @@ pub struct PacketEngine {
     pub placement_done_valid: Signal<In, Bit>,
     /// It is taken.
     pub placement_done_ready: Signal<Out, Bit>,
+    /// What a mailbox said to a packet, before its `placement_done_feedback`.
+    pub outcome_feedback: Signal<In, PlacementOutcome>,
+    /// There is one (pulse).
+    pub outcome_valid: Signal<In, Bit>,
     /// End of a message.
     pub message_event: Signal<Out, EventDesc>,
     /// There is one.
@@ -190,6 +195,7 @@ pub struct PacketEngine {
     ingress_join: IngressJoin,
     payload_scheduler: PayloadScheduler,
     initiator: Initiator,
+    responder: Responder,
     egress: Egress,
     registers: PacketRegisters,
     rx_traffic: Traffic,
@@ -286,6 +292,8 @@ impl PacketEngine {
             placement_done_feedback: Default::default(),
             placement_done_valid: Default::default(),
             placement_done_ready: Default::default(),
+            outcome_feedback: Default::default(),
+            outcome_valid: Default::default(),
             message_event: Default::default(),
             message_event_valid: Default::default(),
             message_event_ready: Default::default(),
@@ -300,6 +308,7 @@ impl PacketEngine {
             ingress_join: Default::default(),
             payload_scheduler: PayloadScheduler::new(config),
             initiator: Default::default(),
+            responder: Default::default(),
             egress: Default::default(),
             registers: PacketRegisters::new(config),
             rx_traffic: Default::default(),
@@ -335,6 +344,7 @@ impl Logic for PacketEngine {
             ingress_join,
             payload_scheduler,
             initiator,
+            responder,
             egress,
             registers,
             rx_traffic
@@ -411,6 +421,16 @@ impl Logic for PacketEngine {
         self.psn_filter.lost_valid.next = self.ingress_join.fate_valid.val();
         self.psn_filter.fate.next = self.payload_scheduler.fate.val();
         self.psn_filter.fate_valid.next = self.payload_scheduler.fate_valid.val();
+        self.responder.front.next = self.ingress_join.report.val();
+        self.responder.front_valid.next = self.ingress_join.report_valid.val();
+        self.responder.back.next = self.payload_scheduler.report.val();
+        self.responder.back_valid.next = self.payload_scheduler.report_valid.val();
+        self.psn_filter.ask.next = self.responder.ask.val();
+        self.psn_filter.ask_peer.next = self.responder.ask_peer.val();
+        self.responder.ask_ready.next = self.psn_filter.ask_ready.val();
+        self.responder.answered.next = self.psn_filter.answered.val();
+        self.responder.answer_expected.next = self.psn_filter.answer_expected.val();
+        self.responder.answer_selective.next = self.psn_filter.answer_selective.val();
         self.packet_buffer.beat_data.next = self.parser.beat_data.val();
         self.packet_buffer.beat_last.next = self.parser.beat_last.val();
         self.packet_buffer.beat_valid.next = self.parser.beat_valid.val();
@@ -447,6 +467,8 @@ impl Logic for PacketEngine {
         self.payload_scheduler.placement_done_valid.next = self.placement_done_valid.val();
         self.placement_done_ready.next = self.payload_scheduler.placement_done_ready.val();
 
+        self.payload_scheduler.outcome_feedback.next = self.outcome_feedback.val();
+        self.payload_scheduler.outcome_valid.next = self.outcome_valid.val();
         self.message_event.next = self.payload_scheduler.message_event.val();
         self.message_event_valid.next = self.payload_scheduler.message_event_valid.val();
         self.payload_scheduler.message_event_ready.next = self.message_event_ready.val();
@@ -498,6 +520,15 @@ impl Logic for PacketEngine {
         self.put_done_valid.next = self.initiator.put_done_valid.val();
         self.put_read.next = self.initiator.put_read.val();
         self.put_read_valid.next = self.initiator.put_read_valid.val();
+        self.initiator.reply.next = self.responder.job.val();
+        self.initiator.reply_valid.next = self.responder.job_valid.val();
+        self.responder.job_ready.next = self.initiator.reply_ready.val();
+        self.initiator.ack_sent.next = self.responder.ack_sent.val();
+        self.initiator.nack_sent.next = self.responder.nack_sent.val();
+        self.initiator.nack_withheld.next = self.responder.nack_withheld.val();
+        self.responder.enable.next = self.initiator.respond.val();
+        self.responder.ack_every.next = self.initiator.ack_every.val();
+        self.responder.nack_gap.next = self.initiator.nack_gap.val();
         self.initiator.put_read_ready.next = self.put_read_ready.val();
         self.initiator.put_data.next = self.put_data.val();
         self.initiator.put_data_last.next = self.put_data_last.val();

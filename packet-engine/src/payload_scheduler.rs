@@ -26,6 +26,8 @@
 //! | in `placement_done`, `placement_done_valid` / out `placement_done_ready` | RVMA engine |
 //! | out `message_event`, `message_event_valid` / in `message_event_ready` | RVMA engine: ends of messages |
 //! | out `fate`, `fate_valid` | PSN filter: one pulse per sequenced packet that was taken, once its fate is known |
+//! | out `report`, `report_valid` | responder: in the same cycle, of every sequenced packet and of others that were refused |
+//! | in `outcome_feedback`, `outcome_valid` | RVMA engine: what a mailbox said to a packet, before its `placement_done` |
 //! | in `timeout`, `live_index` / out `live` | registers |
 //! | out `outcome`, `message_done`, `message_failed`, `message_aged`, `to_hpu`, `to_mailbox`, `messages_open` | counters, from registers |
 //!
@@ -45,22 +47,25 @@ use crate::message::*;
 use crate::message_index::MessageIndex;
 use crate::message_report::{MessageEnd, MessageName, MessageReport};
 use crate::quota::Quota;
+use crate::responder::nack_code;
 use spindle_blocks::ram::{RamStyle, SdpMemory};
 use spindle_blocks::{
-    Command, ContextPolicy, ContextStatus, EventDesc, Fifo, PacketDesc, PlacementDesc, PlacementDone, TaskDesc,
-    TaskDone,
+    Command, ContextPolicy, ContextStatus, EventDesc, Fifo, PacketDesc, PacketReport, PlacementDesc, PlacementDone,
+    PlacementOutcome, TaskDesc, TaskDone,
 };
 use spindle_contract::{
     descriptors::{action, overload},
     params::Config,
     reasons,
-    wire::opcode,
+    wire::{flag, opcode},
 };
 use spindle_verilog::prelude::*;
 
 const MAILBOX: u64 = action::MAILBOX as u64;
 const PUT: u64 = opcode::PUT as u64;
+const GET: u64 = opcode::GET as u64;
 const GET_RESP: u64 = opcode::GET_RESP as u64;
+const ACK_REQ: u64 = flag::ACK_REQ as u64;
 const RULE_DROP: u64 = overload::DROP as u64;
 const RULE_PLACE: u64 = overload::PLACE as u64;
 const UNSUPPORTED: u64 = reasons::UNSUPPORTED as u64;
@@ -86,12 +91,36 @@ pub struct Arrival {
     pub foremost: Bit,
 }
 
-/// Whose packet it is, as the PSN filter knows it.
+/// Whose packet it is, as the PSN filter and the responder know it.
 #[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
 struct Origin {
+    /// Its source may be answered.
+    answered: Bit,
     sequenced: Bit,
-    peer: Bits<8>,
-    psn: Bits<11>,
+    /// The source waits for an acknowledgement.
+    urgent: Bit,
+    node: Bits<8>,
+    src_pid: Bits<16>,
+    dst_pid: Bits<16>,
+    addr: Bits<64>,
+    msg_id: Bits<32>,
+    psn: Bits<32>,
+}
+
+/// The origin of a packet.
+#[hdl_fn]
+fn origin_of(packet: PacketDesc) -> Origin {
+    Origin {
+        answered: packet.is_spindle & ((packet.opcode == PUT) | (packet.opcode == GET) | (packet.opcode == GET_RESP)),
+        sequenced: packet.sequenced,
+        urgent: (packet.flags & ACK_REQ).any(),
+        node: packet.src_nid.get_bits::<8>(0),
+        src_pid: packet.src_pid,
+        dst_pid: packet.dst_pid,
+        addr: packet.addr,
+        msg_id: packet.msg_id,
+        psn: packet.psn,
+    }
 }
 
 /// What the scheduler makes of a packet that arrives, before anything is looked up.
@@ -186,6 +215,14 @@ pub struct PayloadScheduler {
     pub fate: Signal<Out, PsnFate>,
     /// There is one (pulse).
     pub fate_valid: Signal<Out, Bit>,
+    /// What became of a packet whose source is to know.
+    pub report: Signal<Out, PacketReport>,
+    /// There is one (pulse).
+    pub report_valid: Signal<Out, Bit>,
+    /// What a mailbox said to a packet, before its `placement_done`.
+    pub outcome_feedback: Signal<In, PlacementOutcome>,
+    /// There is one (pulse).
+    pub outcome_valid: Signal<In, Bit>,
     /// Time after which a message ages, in units of 1024 cycles; 0 = never.
     pub timeout: Signal<In, Bits<16>>,
     /// Context whose messages alive are asked for.
@@ -218,6 +255,8 @@ pub struct PayloadScheduler {
     messages: SdpMemory<MessageState, 8>,
     links: SdpMemory<Link, 10>,
     origins: SdpMemory<Origin, 10>,
+    /// What mailboxes said, by packet.
+    outcomes: SdpMemory<PlacementOutcome, 10>,
     has_room: Reg<Bit>,
     l_valid: Reg<Bit>,
     l_event: DFF<Event>,
@@ -247,6 +286,8 @@ pub struct PayloadScheduler {
     ready_next_holds: Reg<Bit>,
     fate_out: DFF<PsnFate>,
     fate_out_valid: Reg<Bit>,
+    report_out: DFF<PacketReport>,
+    report_out_valid: Reg<Bit>,
     outcome_out: Reg<Outcome>,
     done_out: Reg<Bit>,
     failed_out: Reg<Bit>,
@@ -292,6 +333,10 @@ impl PayloadScheduler {
             message_event_ready: Default::default(),
             fate: Default::default(),
             fate_valid: Default::default(),
+            report: Default::default(),
+            report_valid: Default::default(),
+            outcome_feedback: Default::default(),
+            outcome_valid: Default::default(),
             timeout: Default::default(),
             live_index: Default::default(),
             live: Default::default(),
@@ -314,6 +359,7 @@ impl PayloadScheduler {
             messages: SdpMemory::with_depth(RamStyle::Block, 1, slots),
             links: SdpMemory::with_depth(RamStyle::Block, 1, cells),
             origins: SdpMemory::with_depth(RamStyle::Block, 2, cells),
+            outcomes: SdpMemory::with_depth(RamStyle::Block, 2, cells),
             has_room: Default::default(),
             l_valid: Default::default(),
             l_event: Default::default(),
@@ -340,6 +386,8 @@ impl PayloadScheduler {
             ready_next_holds: Default::default(),
             fate_out: Default::default(),
             fate_out_valid: Default::default(),
+            report_out: Default::default(),
+            report_out_valid: Default::default(),
             outcome_out: Default::default(),
             done_out: Default::default(),
             failed_out: Default::default(),
@@ -355,16 +403,17 @@ impl Logic for PayloadScheduler {
     fn update(&mut self) {
         clocks!(self, clock, reset, event_chooser, message_index, quota, dispatch, age_scan, message_report, freed);
         regs!(self, clock, reset, has_room, l_valid, r_valid, e_valid, a_valid, e_alive, a_alive);
-        regs!(self, clock, reset, ready_any, ready_next_holds, fate_out_valid);
+        regs!(self, clock, reset, ready_any, ready_next_holds, fate_out_valid, report_out_valid);
         regs!(self, clock, reset, outcome_out, done_out, failed_out, aged_out, to_hpu_out, to_mailbox_out);
         dffs!(self, clock, l_event, l_arrival, r_event, r_arrival, r_status, r_near);
         dffs!(self, clock, e_event, e_arrival, e_recent, e_recent_holds, e_same, a_event);
-        dffs!(self, clock, ready_head, ready_tail, ready_next, fate_out);
+        dffs!(self, clock, ready_head, ready_tail, ready_next, fate_out, report_out);
         self.evaluator.clock.next = self.clock.val();
         self.packets.clock.next = self.clock.val();
         self.messages.clock.next = self.clock.val();
         self.links.clock.next = self.clock.val();
         self.origins.clock.next = self.clock.val();
+        self.outcomes.clock.next = self.clock.val();
 
         // C: choose. A whole message for a mailbox takes the fast path; the other arrivals are events.
         let packet = self.packet.val();
@@ -403,11 +452,7 @@ impl Logic for PayloadScheduler {
         self.packet_ready.next = if fast { self.dispatch.fast_ready.val() } else { take_arrival };
         self.origins.write_enable.next = take_arrival | fast_taken;
         self.origins.write_address.next = packet.pkt;
-        self.origins.write_data.next = Origin {
-            sequenced: packet.sequenced,
-            peer: packet.src_nid.get_bits::<8>(0),
-            psn: packet.psn.get_bits::<11>(0),
-        };
+        self.origins.write_data.next = origin_of(packet);
 
         let mut chosen: Event = self.event_chooser.chosen.val();
         chosen.payload_len = packet.payload_len;
@@ -487,6 +532,11 @@ impl Logic for PayloadScheduler {
         };
         self.origins.read_enable.next = true;
         self.origins.read_address.next = r_event.pkt;
+        self.outcomes.write_enable.next = self.outcome_valid.val();
+        self.outcomes.write_address.next = self.outcome_feedback.val().pkt;
+        self.outcomes.write_data.next = self.outcome_feedback.val();
+        self.outcomes.read_enable.next = true;
+        self.outcomes.read_address.next = r_event.pkt;
         self.message_index.claim.next = starts;
         self.quota.starts.next = starts & to_context;
         self.messages.read_enable.next = true;
@@ -687,16 +737,35 @@ impl Logic for PayloadScheduler {
 
         // The fate of a packet for a mailbox is known when it was placed, that of others when they join or are turned away.
         let origin = self.origins.read_data.val();
+        let outcome = self.outcomes.read_data.val();
         let told_now = arrived & (!verdict.accept | !done.mailbox);
         let told_late = (done.kind == EVENT_FAST) | ((done.kind == EVENT_PLACED) & message.mailbox);
-        self.fate_out.d.next = PsnFate {
-            accepted: if arrived { verdict.accept } else { done.placed },
-            peer: origin.peer,
-            psn: origin.psn,
-        };
-        self.fate_out_valid.d.next = acts & origin.sequenced & (told_now | told_late);
+        let told = acts & (told_now | told_late);
+        let accepted = if arrived { verdict.accept } else { done.placed };
+        let code = nack_code(if arrived { verdict.outcome.reason } else { done.reason });
+        let refused = code.any() & (arrived | !outcome.silent);
+        self.fate_out_valid.d.next = told & origin.sequenced;
+        self.report_out_valid.d.next = told & origin.answered & (if accepted { origin.sequenced } else { refused });
+        if told {
+            self.fate_out.d.next = PsnFate { accepted: accepted, peer: origin.node, psn: origin.psn.get_bits::<11>(0) };
+            self.report_out.d.next = PacketReport {
+                node: origin.node,
+                src_pid: origin.src_pid,
+                dst_pid: origin.dst_pid,
+                addr: origin.addr,
+                msg_id: origin.msg_id,
+                psn: origin.psn,
+                epoch: outcome.epoch & repeat::<16>(!arrived),
+                credit: outcome.credit & repeat::<16>(!arrived),
+                code: code & repeat::<8>(!accepted),
+                sequenced: origin.sequenced,
+                urgent: origin.urgent,
+            };
+        }
         self.fate.next = self.fate_out.q.val();
         self.fate_valid.next = self.fate_out_valid.q.val();
+        self.report.next = self.report_out.q.val();
+        self.report_valid.next = self.report_out_valid.q.val();
 
         // Cells that return, and counters.
         self.freed.write.next = done.pkt;

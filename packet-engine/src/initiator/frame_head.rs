@@ -1,5 +1,7 @@
 //! The headers of a frame that the NIC makes itself: fields, and the bytes they become.
 
+use spindle_blocks::{FrameJob, PutDesc};
+use spindle_contract::descriptors::put_op;
 use spindle_contract::params::SEGMENT_BYTES;
 use spindle_contract::wire::{self, flag, opcode};
 use spindle_verilog::prelude::*;
@@ -35,7 +37,10 @@ const PUT_WORDS: u64 = wire::SPINDLE_BYTES as u64 / 8;
 const GET_WORDS: u64 = wire::SPINDLE_GET_BYTES as u64 / 8;
 const PUT: u64 = opcode::PUT as u64;
 const GET: u64 = opcode::GET as u64;
+const GET_RESP: u64 = opcode::GET_RESP as u64;
 const UNSEQ: u64 = flag::UNSEQ as u64;
+const GET_OP: u64 = put_op::GET as u64;
+const GET_RESP_OP: u64 = put_op::GET_RESP as u64;
 
 /// An entry of the node table.
 #[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
@@ -79,6 +84,8 @@ pub struct Issuer {
 pub struct FrameHead {
     /// It is a GET: its payload is `reply`.
     pub get: Bit,
+    /// It has a payload, which comes on a data stream.
+    pub data: Bit,
     /// There is no such node: the payload is taken, nothing is sent.
     pub bad: Bit,
     /// Last segment.
@@ -93,8 +100,14 @@ pub struct FrameHead {
     pub udp_len: Bits<16>,
     /// IPv4 header checksum.
     pub checksum: Bits<16>,
-    /// Flags besides UNSEQ.
+    /// Spindle opcode.
+    pub opcode: Bits<8>,
+    /// Spindle flags.
     pub flags: Bits<16>,
+    /// Sequence number.
+    pub psn: Bits<32>,
+    /// Epoch tag.
+    pub epoch: Bits<16>,
     /// Source process.
     pub src_pid: Bits<16>,
     /// Destination process.
@@ -115,6 +128,52 @@ pub struct FrameHead {
     pub reply: Bits<128>,
     /// Who asked.
     pub issuer: Issuer,
+    /// It has a send record: its end is not the end of the put.
+    pub tracked: Bit,
+    /// Send record.
+    pub record: Bits<10>,
+}
+
+/// All frames of a put or get that nobody acknowledges.
+#[hdl_fn]
+pub fn unsequenced(put: PutDesc) -> FrameJob {
+    let get = put.op == GET_OP;
+    let answer = put.op == GET_RESP_OP;
+    FrameJob {
+        opcode: if get {
+            bits::<8>(GET)
+        } else if answer {
+            bits::<8>(GET_RESP)
+        } else {
+            bits::<8>(PUT)
+        },
+        flags: put.flags | bits::<16>(UNSEQ),
+        node: put.node,
+        src_pid: put.src_pid,
+        dst_pid: put.dst_pid,
+        addr: put.addr,
+        key: put.key,
+        buf_off: put.buf_off,
+        msg_len: put.length,
+        msg_off: bits::<32>(0),
+        left: put.length & repeat::<32>(!get),
+        single: get,
+        msg_id: put.reply_key,
+        numbered: answer,
+        psn: bits::<32>(0),
+        epoch: bits::<16>(0),
+        host_address: put.host_address,
+        reply_addr: put.reply_addr,
+        reply_off: put.reply_off,
+        reply_key: put.reply_key,
+        context: put.context,
+        cluster: put.cluster,
+        hpu: put.hpu,
+        handle: put.handle,
+        frame: put.frame,
+        tracked: false,
+        record: bits::<10>(0),
+    }
 }
 
 /// Byte 0 of the result is the high byte of `x`.
@@ -137,7 +196,6 @@ pub fn reversed_8(x: Bits<64>) -> Bits<64> {
 #[hdl_fn]
 pub fn first_beat(head: FrameHead, own: LocalNode) -> Bits<512> {
     let words = if head.get { bits::<4>(GET_WORDS) } else { bits::<4>(PUT_WORDS) };
-    let opcode = if head.get { bits::<8>(GET) } else { bits::<8>(PUT) };
     let source_port = bits::<16>(PORT_BASE) | bit_cast::<16, 14>(head.msg_id.get_bits::<14>(0));
     // In the order of the wire, eight bytes a piece.
     let w0 = (head.node.mac, own.mac.get_bits::<16>(32)).cat::<64>();
@@ -146,8 +204,8 @@ pub fn first_beat(head: FrameHead, own: LocalNode) -> Bits<512> {
     let w3 = (head.checksum, own.ip, head.node.ip.get_bits::<16>(16)).cat::<64>();
     let w4 = (head.node.ip.get_bits::<16>(0), source_port, head.node.port, head.udp_len).cat::<64>();
     let w5 =
-        (bits::<16>(0), bits::<4>(VERSION), words, opcode, head.flags | bits::<16>(UNSEQ), bits::<16>(0)).cat::<64>();
-    let w6 = (bits::<16>(0), own.nid, head.src_pid).cat::<64>();
+        (bits::<16>(0), bits::<4>(VERSION), words, head.opcode, head.flags, head.psn.get_bits::<16>(16)).cat::<64>();
+    let w6 = (head.psn.get_bits::<16>(0), own.nid, head.src_pid).cat::<64>();
     let w7 = (head.dst_pid, head.addr.get_bits::<48>(16)).cat::<64>();
     (
         reversed_8(w7),
@@ -169,8 +227,8 @@ pub fn second_beat(head: FrameHead) -> Bits<SECOND_BITS> {
     let w0 = (head.addr.get_bits::<16>(0), head.key, head.msg_id.get_bits::<16>(16)).cat::<64>();
     let w1 = (head.msg_id.get_bits::<16>(0), head.msg_len, head.msg_off.get_bits::<16>(16)).cat::<64>();
     let w2 = (head.msg_off.get_bits::<16>(0), head.buf_off, size).cat::<64>();
-    // The epoch tag is 0: flag EPOCH_VALID is the host's.
-    (bits::<16>(0), reversed_8(w2), reversed_8(w1), reversed_8(w0)).cat::<SECOND_BITS>()
+    let epoch = (head.epoch.get_bits::<8>(0), head.epoch.get_bits::<8>(8)).cat::<16>();
+    (epoch, reversed_8(w2), reversed_8(w1), reversed_8(w0)).cat::<SECOND_BITS>()
 }
 
 /// The 16 bytes behind the header of a GET, byte 0 in bits 7:0.

@@ -5,14 +5,16 @@
 //! | in `array`, `array_valid` / out `array_ready` | array: beats of frames, and of payloads marked `put` |
 //! | in `device`, `device_valid` / out `device_ready` | planner of device puts: their heads |
 //! | in `host`, `host_valid` / out `host_ready` | queue of heads of host puts and gets |
+//! | in `reply`, `reply_valid` / out `reply_ready` | planner of acknowledgements: frames without payload |
 //! | in `data`, `data_valid` / out `data_ready` | RVMA engine: bytes of host puts, a segment at a time, without gaps |
 //! | in `own_node` | node page |
 //! | out `beat`, `beat_valid` / in `beat_ready` | egress |
 //! | out `ended`, `ended_issuer`, `ended_error` | array: a put or get is over; its payload has been taken |
+//! | out `lost`, `lost_record` | sender: the frame of a send record cannot be made |
 //!
 //! Latency 0: the next register is egress's. One beat per cycle. A frame of the array passes as it is. Frames of puts begin with a beat of headers;
 //! the second one has 26 more header bytes and 38 of the payload, so each payload beat is spread over two beats: a fixed rotation, wires. Frames of the
-//! array and of the host side take turns when both wait.
+//! array and of the host side take turns when both wait; a reply, two beats, goes before both unless the frame before was one.
 
 use super::frame_head::*;
 use super::{ArrayBeat, HostBeat};
@@ -62,6 +64,12 @@ pub struct Framer {
     pub host_valid: Signal<In, Bit>,
     /// It is taken.
     pub host_ready: Signal<Out, Bit>,
+    /// Head of a reply.
+    pub reply: Signal<In, FrameHead>,
+    /// It is offered.
+    pub reply_valid: Signal<In, Bit>,
+    /// It is taken.
+    pub reply_ready: Signal<Out, Bit>,
     /// Beat of host memory.
     pub data: Signal<In, HostBeat>,
     /// A beat is offered.
@@ -82,9 +90,15 @@ pub struct Framer {
     pub ended_issuer: Signal<Out, Issuer>,
     /// It was not sent as a whole.
     pub ended_error: Signal<Out, Bit>,
+    /// A frame that has a send record is not sent.
+    pub lost: Signal<Out, Bit>,
+    /// Which.
+    pub lost_record: Signal<Out, Bits<10>>,
     state: Reg<Framing>,
     /// The frame is one of the host side.
     from_host: Reg<Bit>,
+    /// The frame is a reply; between frames: the one before was.
+    from_reply: Reg<Bit>,
     /// The host side is next when both wait.
     host_turn: Reg<Bit>,
     /// Payload bytes that have not been sent.
@@ -95,6 +109,8 @@ pub struct Framer {
     ended_out: Reg<Bit>,
     issuer_out: DFF<Issuer>,
     error_out: DFF<Bit>,
+    lost_out: Reg<Bit>,
+    record_out: DFF<Bits<10>>,
 }
 
 /// Ones in the low `count` of 64 bits.
@@ -106,8 +122,8 @@ fn bytes_kept(count: Bits<7>) -> Bits<64> {
 impl Logic for Framer {
     #[hdl]
     fn update(&mut self) {
-        regs!(self, clock, reset, state, from_host, host_turn, spoiled, ended_out);
-        dffs!(self, clock, left, carry, issuer_out, error_out);
+        regs!(self, clock, reset, state, from_host, from_reply, host_turn, spoiled, ended_out, lost_out);
+        dffs!(self, clock, left, carry, issuer_out, error_out, record_out);
         let state = self.state.q.val();
         let between = state == Framing::Between;
         let second = state == Framing::Second;
@@ -118,18 +134,27 @@ impl Logic for Framer {
         // Whose frame is next.
         let array = self.array.val().beat;
         let array_put = self.array.val().put;
-        let has_data = !self.host.val().get & !self.host.val().bad;
+        let has_data = self.host.val().data & !self.host.val().bad;
         let frame_waits = self.array_valid.val() & !array_put;
         let device_waits = self.array_valid.val() & array_put & self.device_valid.val();
         let host_waits = self.host_valid.val() & (self.data_valid.val() | !has_data);
-        let takes_host = host_waits & (self.host_turn.q.val() | !(frame_waits | device_waits));
-        let takes_frame = frame_waits & !takes_host;
-        let takes_device = device_waits & !takes_host;
+        let array_waits = frame_waits | device_waits;
+        let takes_reply = self.reply_valid.val() & !(self.from_reply.q.val() & (array_waits | host_waits));
+        let takes_host = host_waits & !takes_reply & (self.host_turn.q.val() | !array_waits);
+        let takes_frame = frame_waits & !takes_host & !takes_reply;
+        let takes_device = device_waits & !takes_host & !takes_reply;
         let ours = if between { takes_host } else { self.from_host.q.val() };
-        let head = if ours { self.host.val() } else { self.device.val() };
+        let replies = if between { takes_reply } else { self.from_reply.q.val() };
+        let head = if replies {
+            self.reply.val()
+        } else if ours {
+            self.host.val()
+        } else {
+            self.device.val()
+        };
         // Nothing is sent of a segment that could not be read, or to a node that does not exist.
         let mute = head.bad | (ours & has_data & self.data.val().error);
-        let mute_without_data = head.bad & ours;
+        let mute_without_data = head.bad & (ours | replies);
 
         // Payload.
         let left = self.left.q.val();
@@ -168,7 +193,7 @@ impl Logic for Framer {
             keep = bits::<64>(0xffff_ffff_ffff_ffff);
             last = false;
         }
-        let begins = between & (takes_device | takes_host) & !mute;
+        let begins = between & (takes_device | takes_host | takes_reply) & !mute;
         let passes = (between & takes_frame) | ((state == Framing::Pass) & self.array_valid.val());
         self.beat.next = EgressBeat { data: data, keep: keep, last: last, frame: frame };
         self.beat_valid.next = passes | begins | sends;
@@ -185,10 +210,11 @@ impl Logic for Framer {
             } else {
                 self.array_valid.val() & array.last
             };
-        let skipped = between & takes_host & mute_without_data;
+        let skipped = between & (takes_host | takes_reply) & mute_without_data;
         let done = (moves & ends) | swallowed | skipped;
-        self.device_ready.next = done & !ours;
+        self.device_ready.next = done & !ours & !replies;
         self.host_ready.next = done & ours;
+        self.reply_ready.next = done & replies;
 
         // Where next.
         if between {
@@ -196,18 +222,25 @@ impl Logic for Framer {
             self.left.d.next = head.size;
             if takes_frame {
                 if room {
+                    self.from_reply.d.next = false;
                     self.host_turn.d.next = true;
                     if !array.last {
                         self.state.d.next = Framing::Pass;
                     }
                 }
-            } else if (takes_device | takes_host) & mute {
-                self.host_turn.d.next = !takes_host;
+            } else if (takes_device | takes_host | takes_reply) & mute {
+                self.from_reply.d.next = takes_reply;
+                if !takes_reply {
+                    self.host_turn.d.next = !takes_host;
+                }
                 if !mute_without_data {
                     self.state.d.next = Framing::Swallow;
                 }
             } else if begins & room {
-                self.host_turn.d.next = !takes_host;
+                self.from_reply.d.next = takes_reply;
+                if !takes_reply {
+                    self.host_turn.d.next = !takes_host;
+                }
                 self.state.d.next = Framing::Second;
             }
         } else if state == Framing::Pass {
@@ -223,10 +256,16 @@ impl Logic for Framer {
         // The end of a put; a spoiled segment spoils it.
         let spoils = swallowed & self.from_host.q.val();
         let spoiled = self.spoiled.q.val() & ours;
-        if done & ours {
+        if done & ours & !head.tracked {
             self.spoiled.d.next = (spoiled | spoils) & !head.last;
         }
-        self.ended_out.d.next = done & head.last;
+        self.ended_out.d.next = done & head.last & !head.tracked & !replies;
+        self.lost_out.d.next = (swallowed | skipped) & head.tracked;
+        if done & head.tracked {
+            self.record_out.d.next = head.record;
+        }
+        self.lost.next = self.lost_out.q.val();
+        self.lost_record.next = self.record_out.q.val();
         self.issuer_out.d.next = head.issuer;
         self.error_out.d.next = swallowed | skipped | spoiled;
         self.ended.next = self.ended_out.q.val();

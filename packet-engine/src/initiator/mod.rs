@@ -5,6 +5,7 @@
 //!                                                 v
 //!  array's egress stream (frames, payloads) --> framer --> egress
 //!                                                 ^  ^
+//!  reply ----> planner (replies) -----------------+  |
 //!  host_put -> planner (host) -> queue of heads --+  |
 //!                   \--> put_read ...... put_data ---+
 //! ```
@@ -14,9 +15,11 @@
 //! | in `egress_data`, `egress_keep`, `egress_last`, `egress_frame`, `egress_put`, `egress_valid` / out `egress_ready` | array: frames as they are, and payloads of device puts |
 //! | in `put`, `put_valid` / out `put_ready` | array: a device put, before the first beat of its payload and in the order of the payloads |
 //! | in `host_put`, `host_put_valid` / out `host_put_ready` | array: a put from host memory, or a get |
+//! | in `reply`, `reply_valid` / out `reply_ready` | responder |
 //! | out `put_read`, `put_read_valid` / in `put_read_ready`; in `put_data`, `put_data_last`, `put_data_error`, `put_data_valid` / out `put_data_ready` | RVMA engine: segments of host memory, in the order of the requests, each offered as a whole |
 //! | out `put_done`, `put_done_valid` | array: a put or get is over |
 //! | out `beat`, `beat_valid` / in `beat_ready` | egress |
+//! | out `respond`, `ack_every`, `nack_gap` / in `ack_sent`, `nack_sent`, `nack_withheld` | responder: what the registers say, what they count |
 //! | in `csr` / out `csr_answer` | page `node` |
 //!
 //! Both data streams end in a [`Skid`], so that their `ready` is a register; the framer behind them is one stage of logic up to egress.
@@ -31,11 +34,11 @@ pub mod nodes;
 pub mod planner;
 
 use crate::egress::EgressBeat;
-use frame_head::FrameHead;
+use frame_head::{unsequenced, FrameHead};
 use framer::Framer;
 use nodes::Nodes;
 use planner::Planner;
-use spindle_blocks::{CsrRequest, CsrResponse, Fifo, HostRead, PutDesc, PutDone, Skid};
+use spindle_blocks::{CsrRequest, CsrResponse, Fifo, FrameJob, HostRead, PutDesc, PutDone, Skid, Slice};
 use spindle_verilog::prelude::*;
 
 /// A beat of the array.
@@ -91,6 +94,12 @@ pub struct Initiator {
     pub host_put_valid: Signal<In, Bit>,
     /// It is taken.
     pub host_put_ready: Signal<Out, Bit>,
+    /// Acknowledgement or refusal.
+    pub reply: Signal<In, FrameJob>,
+    /// It is offered.
+    pub reply_valid: Signal<In, Bit>,
+    /// It is taken.
+    pub reply_ready: Signal<Out, Bit>,
     /// Segment of host memory.
     pub put_read: Signal<Out, HostRead>,
     /// It is offered.
@@ -117,16 +126,30 @@ pub struct Initiator {
     pub beat_valid: Signal<Out, Bit>,
     /// It is taken.
     pub beat_ready: Signal<In, Bit>,
+    /// Answers are sent.
+    pub respond: Signal<Out, Bit>,
+    /// Accepted packets for which an acknowledgement is due.
+    pub ack_every: Signal<Out, Bits<6>>,
+    /// Least time between two refusals to one source.
+    pub nack_gap: Signal<Out, Bits<16>>,
+    /// An acknowledgement was sent.
+    pub ack_sent: Signal<In, Bit>,
+    /// A refusal was sent.
+    pub nack_sent: Signal<In, Bit>,
+    /// A refusal was not.
+    pub nack_withheld: Signal<In, Bit>,
     /// Access.
     pub csr: Signal<In, CsrRequest>,
     /// Answer.
     pub csr_answer: Signal<Out, CsrResponse>,
     device: Planner,
     host: Planner,
+    replies: Planner,
     framer: Framer,
     nodes: Nodes,
     heads: Fifo<FrameHead, 4>,
     device_head: Skid<FrameHead>,
+    reply_head: Slice<FrameHead>,
     reads: Skid<HostRead>,
     array_beats: Skid<ArrayBeat>,
     host_beats: Skid<HostBeat>,
@@ -135,13 +158,14 @@ pub struct Initiator {
 impl Logic for Initiator {
     #[hdl]
     fn update(&mut self) {
-        clocks!(self, clock, reset, device, host, framer, nodes, heads, device_head, reads, array_beats, host_beats);
+        clocks!(self, clock, reset, device, host, replies, framer, nodes);
+        clocks!(self, clock, reset, heads, device_head, reply_head, reads, array_beats, host_beats);
 
         // Device puts.
         self.device.from_host.next = false;
-        self.device.put.next = self.put.val();
-        self.device.put_valid.next = self.put_valid.val();
-        self.put_ready.next = self.device.put_ready.val();
+        self.device.job.next = unsequenced(self.put.val());
+        self.device.job_valid.next = self.put_valid.val();
+        self.put_ready.next = self.device.job_ready.val();
         self.device.read_ready.next = true;
         self.device.own_sum.next = self.nodes.own_sum.val();
         self.nodes.lookup[0].next = self.device.lookup.val();
@@ -155,9 +179,9 @@ impl Logic for Initiator {
 
         // Host puts and gets.
         self.host.from_host.next = true;
-        self.host.put.next = self.host_put.val();
-        self.host.put_valid.next = self.host_put_valid.val();
-        self.host_put_ready.next = self.host.put_ready.val();
+        self.host.job.next = unsequenced(self.host_put.val());
+        self.host.job_valid.next = self.host_put_valid.val();
+        self.host_put_ready.next = self.host.job_ready.val();
         self.host.own_sum.next = self.nodes.own_sum.val();
         self.nodes.lookup[1].next = self.host.lookup.val();
         self.host.node.next = self.nodes.entry[1].val();
@@ -180,6 +204,22 @@ impl Logic for Initiator {
         self.framer.data.next = self.host_beats.read.val();
         self.framer.data_valid.next = self.host_beats.read_valid.val();
         self.host_beats.read_ready.next = self.framer.data_ready.val();
+
+        // Acknowledgements and refusals.
+        self.replies.from_host.next = false;
+        self.replies.job.next = self.reply.val();
+        self.replies.job_valid.next = self.reply_valid.val();
+        self.reply_ready.next = self.replies.job_ready.val();
+        self.replies.read_ready.next = true;
+        self.replies.own_sum.next = self.nodes.own_sum.val();
+        self.nodes.lookup[2].next = self.replies.lookup.val();
+        self.replies.node.next = self.nodes.entry[2].val();
+        self.reply_head.write.next = self.replies.head.val();
+        self.reply_head.write_valid.next = self.replies.head_valid.val();
+        self.replies.head_ready.next = self.reply_head.write_ready.val();
+        self.framer.reply.next = self.reply_head.read.val();
+        self.framer.reply_valid.next = self.reply_head.read_valid.val();
+        self.reply_head.read_ready.next = self.framer.reply_ready.val();
 
         // Frames.
         let beat = EgressBeat {
@@ -209,6 +249,12 @@ impl Logic for Initiator {
         self.put_done_valid.next = self.framer.ended.val();
         self.nodes.ended.next = self.framer.ended.val();
         self.nodes.ended_error.next = self.framer.ended_error.val();
+        self.respond.next = self.nodes.respond.val();
+        self.ack_every.next = self.nodes.ack_every.val();
+        self.nack_gap.next = self.nodes.nack_gap.val();
+        self.nodes.ack_sent.next = self.ack_sent.val();
+        self.nodes.nack_sent.next = self.nack_sent.val();
+        self.nodes.nack_withheld.next = self.nack_withheld.val();
         self.nodes.csr.next = self.csr.val();
         self.csr_answer.next = self.nodes.csr_answer.val();
     }

@@ -6,6 +6,7 @@
 //! | out `own_node`, `own_sum` | framer, planners |
 //! | in `lookup[i]` / out `entry[i]` | planner i: the entry of a node, two cycles later |
 //! | in `ended`, `ended_error` | framer |
+//! | out `respond`, `ack_every`, `nack_gap` / in `ack_sent`, `nack_sent`, `nack_withheld` | responder |
 //!
 //! An access is answered 3 cycles after it is seen. Errors: an address without a register, a read of a write-only or a write to a read-only register, a
 //! commit to a node beyond the table.
@@ -13,10 +14,12 @@
 use super::frame_head::*;
 use spindle_blocks::ram::{RamStyle, SdpMemory};
 use spindle_blocks::{CsrRequest, CsrResponse};
-use spindle_contract::registers::node;
+use spindle_contract::registers::{node, ACK_EVERY_RESET, NACK_GAP_RESET};
 use spindle_contract::wire::NODE_TABLE_ENTRIES;
 use spindle_verilog::prelude::*;
 
+/// Planners that look up nodes.
+pub const PLANNERS: usize = 3;
 const ENTRIES: u64 = NODE_TABLE_ENTRIES as u64;
 const FIXED_SUM: u64 = IP_FIRST + IP_FRAGMENT + IP_PROTOCOL;
 
@@ -36,14 +39,26 @@ pub struct Nodes {
     /// Our share of each header checksum.
     pub own_sum: Signal<Out, Bits<17>>,
     /// Node to look up.
-    pub lookup: [Signal<In, Bits<8>>; 2],
+    pub lookup: [Signal<In, Bits<8>>; PLANNERS],
     /// Its entry.
-    pub entry: [Signal<Out, NodeEntry>; 2],
+    pub entry: [Signal<Out, NodeEntry>; PLANNERS],
     /// A put or get is over.
     pub ended: Signal<In, Bit>,
     /// Not all of it was sent.
     pub ended_error: Signal<In, Bit>,
-    table: [SdpMemory<NodeEntry, 8>; 2],
+    /// Answers are sent.
+    pub respond: Signal<Out, Bit>,
+    /// Accepted packets for which an acknowledgement is due.
+    pub ack_every: Signal<Out, Bits<6>>,
+    /// Least time between two refusals to one source.
+    pub nack_gap: Signal<Out, Bits<16>>,
+    /// An acknowledgement was sent.
+    pub ack_sent: Signal<In, Bit>,
+    /// A refusal was sent.
+    pub nack_sent: Signal<In, Bit>,
+    /// A refusal was not.
+    pub nack_withheld: Signal<In, Bit>,
+    table: [SdpMemory<NodeEntry, 8>; PLANNERS],
     own: Reg<LocalNode>,
     staged: Reg<NodeEntry>,
     commit: Reg<Bit>,
@@ -52,6 +67,12 @@ pub struct Nodes {
     sum: DFF<Bits<17>>,
     sent: Reg<Bits<32>>,
     failed: Reg<Bits<32>>,
+    responds: Reg<Bit>,
+    every: Reg<Bits<6>>,
+    gap: Reg<Bits<16>>,
+    acks: Reg<Bits<32>>,
+    nacks: Reg<Bits<32>>,
+    withheld: Reg<Bits<32>>,
     request: DFF<CsrRequest>,
     busy: Reg<Bit>,
     answering: Reg<Bit>,
@@ -73,7 +94,13 @@ impl Default for Nodes {
             entry: Default::default(),
             ended: Default::default(),
             ended_error: Default::default(),
-            table: [SdpMemory::new(RamStyle::Block, 2), SdpMemory::new(RamStyle::Block, 2)],
+            respond: Default::default(),
+            ack_every: Default::default(),
+            nack_gap: Default::default(),
+            ack_sent: Default::default(),
+            nack_sent: Default::default(),
+            nack_withheld: Default::default(),
+            table: std::array::from_fn(|_| SdpMemory::new(RamStyle::Block, 2)),
             own: Default::default(),
             staged: Default::default(),
             commit: Default::default(),
@@ -82,6 +109,12 @@ impl Default for Nodes {
             sum: Default::default(),
             sent: Default::default(),
             failed: Default::default(),
+            responds: Default::default(),
+            every: Reg::new(bits::<6>(ACK_EVERY_RESET as u64)),
+            gap: Reg::new(bits::<16>(NACK_GAP_RESET as u64)),
+            acks: Default::default(),
+            nacks: Default::default(),
+            withheld: Default::default(),
             request: Default::default(),
             busy: Default::default(),
             answering: Default::default(),
@@ -96,12 +129,13 @@ impl Logic for Nodes {
     #[hdl]
     fn update(&mut self) {
         regs!(self, clock, reset, own, staged, commit, sent, failed, busy, answering, answer);
+        regs!(self, clock, reset, responds, every, gap, acks, nacks, withheld);
         dffs!(self, clock, commit_index, partial, sum, request, word, known);
         let own = self.own.q.val();
         let staged = self.staged.q.val();
 
         // The table.
-        for i in 0..2 {
+        for i in 0..PLANNERS {
             self.table[i].clock.next = self.clock.val();
             self.table[i].write_enable.next = self.commit.q.val();
             self.table[i].write_address.next = self.commit_index.q.val();
@@ -127,6 +161,19 @@ impl Logic for Nodes {
                 self.sent.d.next = self.sent.q.val() + 1;
             }
         }
+
+        if self.ack_sent.val() {
+            self.acks.d.next = self.acks.q.val() + 1;
+        }
+        if self.nack_sent.val() {
+            self.nacks.d.next = self.nacks.q.val() + 1;
+        }
+        if self.nack_withheld.val() {
+            self.withheld.d.next = self.withheld.q.val() + 1;
+        }
+        self.respond.next = self.responds.q.val();
+        self.ack_every.next = self.every.q.val();
+        self.nack_gap.next = self.gap.q.val();
 
         // Accesses.
         self.answer.d.next = Default::default();
@@ -195,6 +242,27 @@ impl Logic for Nodes {
             node::NODE_COMMIT => {
                 known = request.write & (data < ENTRIES);
                 self.commit.d.next = write & (data < ENTRIES);
+            }
+            node::ACK_CONTROL => {
+                word = (self.gap.q.val(), bits::<2>(0), self.every.q.val(), bits::<7>(0), self.responds.q.val())
+                    .cat::<32>();
+                if write {
+                    self.responds.d.next = data.get_bit(0);
+                    self.every.d.next = data.get_bits::<6>(8);
+                    self.gap.d.next = data.get_bits::<16>(16);
+                }
+            }
+            node::ACKS_SENT => {
+                word = self.acks.q.val();
+                known = !request.write;
+            }
+            node::NACKS_SENT => {
+                word = self.nacks.q.val();
+                known = !request.write;
+            }
+            node::NACKS_WITHHELD => {
+                word = self.withheld.q.val();
+                known = !request.write;
             }
             node::PUTS_DONE => {
                 word = self.sent.q.val();

@@ -1,26 +1,26 @@
-//! Turns a put or a get into the heads of its frames, and asks for the host's bytes.
+//! Turns a job into the heads of its frames, and asks for the host's bytes.
 //!
 //! | ports | neighbour |
 //! |---|---|
-//! | in `from_host`: which puts; in `put`, `put_valid` / out `put_ready` | array |
+//! | in `from_host`: which puts; in `job`, `job_valid` / out `job_ready` | array, sender, responder |
 //! | out `lookup` / in `node` | node table: the entry, two cycles later |
 //! | in `own_sum` | node page: what the checksums of all our frames share |
 //! | out `read`, `read_valid` / in `read_ready` | RVMA engine: a segment of host memory; offered together with its head |
 //! | out `head`, `head_valid` / in `head_ready` | framer |
 //!
-//! One put at a time. Head of a first segment: 6 cycles after the put is taken; of every further one: 5 cycles after the one
-//! before (a full segment takes 24 cycles of the wire). A put of one segment keeps the planner for 6 cycles.
+//! One job at a time. Head of a first segment: 6 cycles after the job is taken; of every further one: 5 cycles after the one
+//! before (a full segment takes 24 cycles of the wire). A job of one segment keeps the planner for 6 cycles.
 //!
-//! A put to a node that the table does not have becomes one head that is `bad`; nothing is read for it. Host reads run ahead of
+//! A job for a node that the table does not have becomes one head that is `bad`; nothing is read for it. Host reads run ahead of
 //! the frames by as many segments as heads are queued behind this block.
 
 use super::frame_head::*;
-use spindle_blocks::{HostRead, PutDesc};
+use spindle_blocks::{FrameJob, HostRead};
 use spindle_verilog::prelude::*;
 
 /// [`HostRead::client`] of the initiator.
 const CLIENT: u64 = spindle_contract::descriptors::client::INITIATOR as u64;
-const GET_OP: u64 = spindle_contract::descriptors::put_op::GET as u64;
+const GET: u64 = spindle_contract::wire::opcode::GET as u64;
 const IP_EXTRA: u64 = IP_OVERHEAD as u64;
 const UDP_EXTRA: u64 = UDP_OVERHEAD as u64;
 const GET_EXTRA: u64 = GET_BYTES as u64;
@@ -51,14 +51,14 @@ pub struct Planner {
     pub clock: Signal<In, Clock>,
     #[allow(missing_docs)]
     pub reset: Signal<In, Bit>,
-    /// It plans host puts and gets, not device puts: a constant. The highest bit of its message numbers.
+    /// The payloads lie in host memory: a constant. The highest bit of its message numbers.
     pub from_host: Signal<In, Bit>,
     /// What to send.
-    pub put: Signal<In, PutDesc>,
+    pub job: Signal<In, FrameJob>,
     /// It is offered.
-    pub put_valid: Signal<In, Bit>,
+    pub job_valid: Signal<In, Bit>,
     /// It is taken.
-    pub put_ready: Signal<Out, Bit>,
+    pub job_ready: Signal<Out, Bit>,
     /// Node to look up.
     pub lookup: Signal<Out, Bits<8>>,
     /// Its entry, two cycles later.
@@ -78,7 +78,7 @@ pub struct Planner {
     /// It is taken.
     pub head_ready: Signal<In, Bit>,
     state: Reg<Planning>,
-    desc: DFF<PutDesc>,
+    desc: DFF<FrameJob>,
     entry: DFF<NodeEntry>,
     /// Bytes of the message behind this segment and those of it.
     left: DFF<Bits<32>>,
@@ -106,27 +106,25 @@ impl Logic for Planner {
         dffs!(self, clock, size, more, first, ip_len, udp_len, pair, share, sum, folded);
         let desc = self.desc.q.val();
         let entry = self.entry.q.val();
-        let get = desc.op == GET_OP;
+        let get = desc.opcode == GET;
         let state = self.state.q.val();
 
         let idle = state == Planning::Idle;
-        self.put_ready.next = idle;
-        self.lookup.next = if idle { self.put.val().node } else { desc.node };
-        if idle {
-            self.desc.d.next = self.put.val();
-            self.left.d.next = self.put.val().length;
-            self.offset.d.next = bits::<32>(0);
-            self.address_low.d.next = self.put.val().host_address.get_bits::<32>(0);
-            self.address_high.d.next = self.put.val().host_address.get_bits::<32>(32);
+        self.job_ready.next = idle;
+        self.lookup.next = if idle { self.job.val().node } else { desc.node };
+        if idle & self.job_valid.val() {
+            self.desc.d.next = self.job.val();
+            self.left.d.next = self.job.val().left;
+            self.offset.d.next = self.job.val().msg_off;
+            self.address_low.d.next = self.job.val().host_address.get_bits::<32>(0);
+            self.address_high.d.next = self.job.val().host_address.get_bits::<32>(32);
             self.first.d.next = true;
-            if self.put_valid.val() {
-                self.state.d.next = Planning::Size;
-            }
+            self.state.d.next = Planning::Size;
         }
 
         if state == Planning::Size {
             let full = self.left.q.val() > bits::<32>(SEGMENT);
-            self.more.d.next = full & !get;
+            self.more.d.next = full & !desc.single;
             self.size.d.next = if get {
                 bits::<11>(GET_EXTRA)
             } else if full {
@@ -168,7 +166,8 @@ impl Logic for Planner {
 
         let offers = state == Planning::Offer;
         let bad = !entry.present;
-        let reads = self.from_host.val() & !get & !bad;
+        let data = desc.left.any();
+        let reads = self.from_host.val() & data & !bad;
         let taken = offers & self.head_ready.val() & (self.read_ready.val() | !reads);
         if taken {
             self.first.d.next = false;
@@ -177,7 +176,9 @@ impl Logic for Planner {
             if self.more.q.val() & !bad {
                 self.state.d.next = Planning::Size;
             } else {
-                self.number.d.next = self.number.q.val() + 1;
+                if !desc.numbered {
+                    self.number.d.next = self.number.q.val() + 1;
+                }
                 self.state.d.next = Planning::Idle;
             }
             let next_low = bit_cast::<33, 32>(self.address_low.q.val()) + SEGMENT;
@@ -194,6 +195,7 @@ impl Logic for Planner {
         self.head_valid.next = offers & (self.read_ready.val() | !reads);
         self.head.next = FrameHead {
             get: get,
+            data: data,
             bad: bad,
             last: !self.more.q.val() | bad,
             size: self.size.q.val(),
@@ -201,17 +203,22 @@ impl Logic for Planner {
             ip_len: self.ip_len.q.val(),
             udp_len: self.udp_len.q.val(),
             checksum: checksum,
+            opcode: desc.opcode,
             flags: desc.flags,
+            psn: desc.psn,
+            epoch: desc.epoch,
             src_pid: desc.src_pid,
             dst_pid: desc.dst_pid,
             addr: desc.addr,
             key: desc.key,
-            msg_id: (self.from_host.val(), self.number.q.val()).cat::<32>(),
-            msg_len: desc.length,
+            msg_id: if desc.numbered { desc.msg_id } else { (self.from_host.val(), self.number.q.val()).cat::<32>() },
+            msg_len: desc.msg_len,
             msg_off: self.offset.q.val(),
             buf_off: desc.buf_off,
             reply: (desc.reply_addr, desc.reply_off, desc.reply_key).cat::<128>(),
             issuer: issuer,
+            tracked: desc.tracked,
+            record: desc.record,
         };
         self.read_valid.next = offers & reads & self.head_ready.val();
         self.read.next = HostRead {

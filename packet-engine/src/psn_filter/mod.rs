@@ -7,6 +7,7 @@
 //! | out `verdict` | ingress join: with `matched_valid` of the same frame, 2 cycles behind `parsed_valid`; neither `drop` nor `held` for a frame that it lets pass untouched |
 //! | in `lost`, `lost_valid` | ingress join: a pulse for a control packet that took its number, and for a held packet that was dropped there |
 //! | in `fate`, `fate_valid` | scheduler: a pulse for every other held packet |
+//! | in `ask`, `ask_peer` / out `ask_ready`, `answered`, `answer_*` | responder: reads a peer once all fates told so far have taken effect |
 //! | in `enable`, `query`, `query_peer` / out `query_busy`, `peer_live`, `peer_node`, `peer_expected`, `peer_selective` | registers: [`sequencer`] |
 //!
 //! A packet with a number beyond what its peer has had accepted is **held**: it passes with `sequenced` = 1, and nothing else with
@@ -115,6 +116,13 @@ pub struct PsnVerdict {
     pub control: Bit,
 }
 
+/// A fate, or a question of the responder that waits for those before it.
+#[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
+pub struct QueuedFate {
+    fate: PsnFate,
+    ask: Bit,
+}
+
 /// See the head of this file.
 #[derive(LogicBlock)]
 pub struct PsnFilter {
@@ -160,15 +168,29 @@ pub struct PsnFilter {
     pub peer_expected: Signal<Out, Bits<32>>,
     /// Bit i: that number + i has been accepted.
     pub peer_selective: Signal<Out, Bits<64>>,
+    /// The responder wants to know of a peer.
+    pub ask: Signal<In, Bit>,
+    /// Which.
+    pub ask_peer: Signal<In, Bits<8>>,
+    /// The question is taken.
+    pub ask_ready: Signal<Out, Bit>,
+    /// The answer is there (pulse).
+    pub answered: Signal<Out, Bit>,
+    /// The entry is somebody's.
+    pub answer_live: Signal<Out, Bit>,
+    /// Lowest number that has not been accepted.
+    pub answer_expected: Signal<Out, Bits<32>>,
+    /// Bit i: that number + i has been accepted.
+    pub answer_selective: Signal<Out, Bits<64>>,
     accepted: AcceptedNumbers,
     sequencer: PeerSequencer,
     seen: SdpMemory<Bits<64>, 12>,
     peers: SdpMemory<PeerEntry, 8>,
     bases: SdpMemory<Bits<32>, 8>,
     lost_queue: Fifo<PsnFate, 4>,
-    /// As deep as the buffer has cells: every held packet has one.
-    fate_queue: Fifo<PsnFate, 10>,
-    fates: Skid<PsnFate>,
+    /// As deep as the buffer has cells: every held packet has one. A question finds no room then and waits.
+    fate_queue: Fifo<QueuedFate, 10>,
+    fates: Skid<QueuedFate>,
     // Cycle 0: the memories have answered.
     looking: Reg<Bit>,
     look: DFF<SeenOp>,
@@ -216,6 +238,13 @@ impl PsnFilter {
             peer_node: Default::default(),
             peer_expected: Default::default(),
             peer_selective: Default::default(),
+            ask: Default::default(),
+            ask_peer: Default::default(),
+            ask_ready: Default::default(),
+            answered: Default::default(),
+            answer_live: Default::default(),
+            answer_expected: Default::default(),
+            answer_selective: Default::default(),
             accepted: AcceptedNumbers::new(config.peers, style),
             sequencer: PeerSequencer::new(config.peers),
             seen: SdpMemory::with_depth(style, 1, rows),
@@ -255,18 +284,28 @@ impl Logic for PsnFilter {
         // the same cycle whether a packet comes.
         self.lost_queue.write.next = self.lost.val();
         self.lost_queue.write_valid.next = self.lost_valid.val();
-        self.fate_queue.write.next = self.fate.val();
-        self.fate_queue.write_valid.next = self.fate_valid.val();
+        let tells = self.fate_valid.val();
+        let question = PsnFate { peer: self.ask_peer.val(), ..Default::default() };
+        self.fate_queue.write.next = QueuedFate { fate: if tells { self.fate.val() } else { question }, ask: !tells };
+        self.fate_queue.write_valid.next = tells | self.ask.val();
+        self.ask_ready.next = !tells & self.fate_queue.write_ready.val();
         let from_lost = self.lost_queue.read_valid.val();
-        self.fates.write.next = if from_lost { self.lost_queue.read.val() } else { self.fate_queue.read.val() };
+        self.fates.write.next = if from_lost {
+            QueuedFate { fate: self.lost_queue.read.val(), ask: false }
+        } else {
+            self.fate_queue.read.val()
+        };
         self.fates.write_valid.next = from_lost | self.fate_queue.read_valid.val();
         self.lost_queue.read_ready.next = self.fates.write_ready.val();
         self.fate_queue.read_ready.next = self.fates.write_ready.val() & !from_lost;
-        let fate = self.fates.read.val();
-        let known = self.fates.read_valid.val();
+        let fate = self.fates.read.val().fate;
+        let known = self.fates.read_valid.val() & !self.fates.read.val().ask;
         let refuse = known & !fate.accepted & !self.early_spindle.val();
         let mark = known & fate.accepted & self.accepted.ready.val();
-        self.fates.read_ready.next = refuse | mark;
+        let asks = self.fates.read_valid.val() & self.fates.read.val().ask & !self.sequencer.asking.val();
+        self.fates.read_ready.next = refuse | mark | asks;
+        self.sequencer.ask.next = asks;
+        self.sequencer.ask_peer.next = fate.peer & (self._last as u64);
 
         // Cycle -1: a packet, a refusal, or what the sequencer wants.
         let walk = self.sequencer.step.val();
@@ -450,5 +489,9 @@ impl Logic for PsnFilter {
         self.peer_node.next = self.sequencer.peer_node.val();
         self.peer_expected.next = self.sequencer.peer_expected.val();
         self.peer_selective.next = self.sequencer.peer_selective.val();
+        self.answered.next = self.sequencer.answered.val();
+        self.answer_live.next = self.sequencer.answer_live.val();
+        self.answer_expected.next = self.sequencer.answer_expected.val();
+        self.answer_selective.next = self.sequencer.answer_selective.val();
     }
 }

@@ -7,9 +7,11 @@
 //! | out `entry`, `entry_write` / in `entry_free` | filter: new entry of the peer `step.peer` |
 //! | in `open`, `open_peer`, `open_entry` / out `idle`, `opening`, `cleared` | filter: an OPEN, only when `idle`; the peer `step.peer` is closed while `opening` |
 //! | in `query`, `query_peer` / out `query_busy`, `peer_*` | registers |
+//! | in `ask`, `ask_peer` / out `asking`, `answered`, `answer_live`, `answer_expected`, `answer_selective` | responder: `answered` is a pulse, the answer stays until the next one is asked for |
 //!
 //! Opening: the peer's rows are compared until no number is held any more, since the fates of held packets would count in the new window;
-//! then they are cleared, then the entry is written. Packets pass that are announced 35 cycles behind the verdict on the OPEN, when nothing is held and nothing else happens. Reading takes 70 cycles.
+//! then they are cleared, then the entry is written. Packets pass that are announced 35 cycles behind the verdict on the OPEN, when nothing is held and nothing else happens. Reading takes 70 cycles; an
+//! OPEN does not wait for it, it begins again behind.
 
 use spindle_verilog::prelude::*;
 
@@ -119,6 +121,20 @@ pub struct PeerSequencer {
     pub peer_expected: Signal<Out, Bits<32>>,
     /// Which numbers from its base on have been accepted.
     pub peer_selective: Signal<Out, Bits<64>>,
+    /// The responder asks for a peer; only when not `asking`.
+    pub ask: Signal<In, Bit>,
+    /// Which.
+    pub ask_peer: Signal<In, Bits<8>>,
+    /// It has not been read yet.
+    pub asking: Signal<Out, Bit>,
+    /// It has been read (pulse).
+    pub answered: Signal<Out, Bit>,
+    /// Its entry is somebody's.
+    pub answer_live: Signal<Out, Bit>,
+    /// Its base.
+    pub answer_expected: Signal<Out, Bits<32>>,
+    /// Which numbers from its base on have been accepted.
+    pub answer_selective: Signal<Out, Bits<64>>,
     phase: Reg<Phase>,
     peer: Reg<Bits<8>>,
     /// Row, or number of the bit.
@@ -134,6 +150,16 @@ pub struct PeerSequencer {
     differs: Reg<Bit>,
     asked: Reg<Bit>,
     asked_peer: Reg<Bits<8>>,
+    /// The responder's question, and that it is the one which is being answered.
+    wanted: Reg<Bit>,
+    wanted_peer: Reg<Bits<8>>,
+    for_responder: Reg<Bit>,
+    told: Reg<Bit>,
+    /// What the registers show.
+    shown_live: Reg<Bit>,
+    shown_node: Reg<Bits<32>>,
+    shown_expected: Reg<Bits<32>>,
+    shown_selective: Reg<Bits<64>>,
     live: Reg<Bit>,
     node: Reg<Bits<32>>,
     expected: Reg<Bits<32>>,
@@ -176,6 +202,13 @@ impl PeerSequencer {
             peer_node: Default::default(),
             peer_expected: Default::default(),
             peer_selective: Default::default(),
+            ask: Default::default(),
+            ask_peer: Default::default(),
+            asking: Default::default(),
+            answered: Default::default(),
+            answer_live: Default::default(),
+            answer_expected: Default::default(),
+            answer_selective: Default::default(),
             phase: Default::default(),
             peer: Default::default(),
             count: Default::default(),
@@ -187,6 +220,14 @@ impl PeerSequencer {
             differs: Default::default(),
             asked: Default::default(),
             asked_peer: Default::default(),
+            wanted: Default::default(),
+            wanted_peer: Default::default(),
+            for_responder: Default::default(),
+            told: Default::default(),
+            shown_live: Default::default(),
+            shown_node: Default::default(),
+            shown_expected: Default::default(),
+            shown_selective: Default::default(),
             live: Default::default(),
             node: Default::default(),
             expected: Default::default(),
@@ -202,6 +243,8 @@ impl Logic for PeerSequencer {
     #[hdl]
     fn update(&mut self) {
         regs!(self, clock, reset, phase, peer, count, entry_new, opens, opened, all_clear, comparing, differs);
+        regs!(self, clock, reset, wanted, wanted_peer, for_responder, told);
+        regs!(self, clock, reset, shown_live, shown_node, shown_expected, shown_selective);
         regs!(self, clock, reset, asked, asked_peer, live, node, expected, number, selective, coming);
         let phase = self.phase.q.val();
         let both_free = self.seen_free.val() & self.accepted_free.val();
@@ -223,6 +266,11 @@ impl Logic for PeerSequencer {
             self.asked.d.next = true;
             self.asked_peer.d.next = self.query_peer.val();
         }
+        if self.ask.val() {
+            self.wanted.d.next = true;
+            self.wanted_peer.d.next = self.ask_peer.val();
+        }
+        self.told.d.next = false;
 
         let mut seen_step: Bit = false;
         let mut accepted_step: Bit = false;
@@ -253,11 +301,10 @@ impl Logic for PeerSequencer {
                 }
             }
             Phase::Idle => {
-                if self.open.val() {
-                    self.phase.d.next = Phase::Compare;
-                    self.peer.d.next = self.open_peer.val();
-                    self.entry_new.d.next = self.open_entry.val();
-                    self.opens.d.next = true;
+                self.for_responder.d.next = self.wanted.q.val();
+                if self.wanted.q.val() {
+                    self.phase.d.next = Phase::Read;
+                    self.peer.d.next = self.wanted_peer.q.val();
                 } else if self.asked.q.val() {
                     self.phase.d.next = Phase::Read;
                     self.peer.d.next = self.asked_peer.q.val();
@@ -307,9 +354,27 @@ impl Logic for PeerSequencer {
             Phase::Collected => {
                 if !self.coming[0].q.val() & !self.coming[1].q.val() {
                     self.phase.d.next = Phase::Idle;
-                    self.asked.d.next = self.query.val();
+                    if self.for_responder.q.val() {
+                        self.wanted.d.next = false;
+                        self.told.d.next = true;
+                    } else {
+                        self.asked.d.next = self.query.val();
+                        self.shown_live.d.next = self.live.q.val();
+                        self.shown_node.d.next = self.node.q.val();
+                        self.shown_expected.d.next = self.expected.q.val();
+                        self.shown_selective.d.next = self.selective.q.val();
+                    }
                 }
             }
+        }
+        // An OPEN stops a reading, which begins again behind it.
+        let can_open = (phase == Phase::Idle) | (phase == Phase::Read) | (phase == Phase::Collect);
+        if self.open.val() & can_open {
+            self.phase.d.next = Phase::Compare;
+            self.count.d.next = bits::<6>(0);
+            self.peer.d.next = self.open_peer.val();
+            self.entry_new.d.next = self.open_entry.val();
+            self.opens.d.next = true;
         }
         let collects = phase == Phase::Collect;
         self.step.next = Step {
@@ -322,13 +387,18 @@ impl Logic for PeerSequencer {
         self.accepted_step.next = accepted_step;
         self.entry.next = self.entry_new.q.val();
         self.entry_write.next = phase == Phase::Write;
-        self.idle.next = phase == Phase::Idle;
+        self.idle.next = can_open;
         self.opening.next = self.opens.q.val() | self.opened.q.val();
         self.cleared.next = self.all_clear.q.val();
         self.query_busy.next = self.asked.q.val();
-        self.peer_live.next = self.live.q.val();
-        self.peer_node.next = self.node.q.val();
-        self.peer_expected.next = self.expected.q.val();
-        self.peer_selective.next = self.selective.q.val();
+        self.peer_live.next = self.shown_live.q.val();
+        self.peer_node.next = self.shown_node.q.val();
+        self.peer_expected.next = self.shown_expected.q.val();
+        self.peer_selective.next = self.shown_selective.q.val();
+        self.asking.next = self.wanted.q.val();
+        self.answered.next = self.told.q.val();
+        self.answer_live.next = self.live.q.val();
+        self.answer_expected.next = self.expected.q.val();
+        self.answer_selective.next = self.selective.q.val();
     }
 }

@@ -270,6 +270,50 @@ macro_rules! descriptors { ($m:ident) => { $m! {
         error: 1 "the initiator could not do it",
         spare: 5 "zero",
     }
+    /// A frame that the NIC is to make itself, or all frames of a put, inside the packet engine.
+    FrameJob "frame_job" {
+        opcode: 8 "Spindle opcode",
+        flags: 16 "Spindle flags",
+        node: 8 "node table index",
+        src_pid: 16 "process here",
+        dst_pid: 16 "process there",
+        addr: 64 "mailbox address there",
+        key: 32 "mailbox key there; ACK, NACK: code, reserved, credit",
+        buf_off: 32 "offset in the buffer there; ACK, NACK: sequence number of the packet they speak of",
+        msg_len: 32 "bytes of the message; ACK, NACK: high half of the selective bitmap",
+        msg_off: 32 "offset of the first frame's payload in the message; ACK, NACK: low half of the selective bitmap",
+        left: 32 "payload bytes of this frame and those behind it",
+        single: 1 "this frame only",
+        msg_id: 32 "message, if numbered",
+        numbered: 1 "msg_id is given; else it is the next of the planner",
+        psn: 32 "sequence number",
+        epoch: 16 "epoch tag",
+        host_address: 64 "where the payload of the first frame is in host memory",
+        reply_addr: 64 "get: mailbox address here",
+        reply_off: 32 "get: offset in the buffer here",
+        reply_key: 32 "get: mailbox key here",
+        context: 4 "execution context",
+        cluster: 3 "issuing cluster",
+        hpu: 3 "issuing HPU",
+        handle: 4 "command handle",
+        frame: 16 "frame sequence number of the issuer's packet",
+        tracked: 1 "it has a send record: its end is not the end of the put",
+        record: 10 "send record",
+    }
+    /// What became of a Spindle packet, for its sender: from the ingress join and the scheduler to the responder.
+    PacketReport "packet_report" {
+        node: 8 "low bits of the source node",
+        src_pid: 16 "source process of the packet",
+        dst_pid: 16 "destination process of the packet",
+        addr: 64 "mailbox address of the packet",
+        msg_id: 32 "message of the packet",
+        psn: 32 "sequence number of the packet",
+        epoch: 16 "current epoch of its mailbox",
+        credit: 16 "buffers that are posted to its mailbox",
+        code: 8 "0 = accepted, now or before; else why not (wire::nack)",
+        sequenced: 1 "its sequence number counts",
+        urgent: 1 "the source waits for an acknowledgement",
+    }
     /// A request to the packet buffer: stream this packet.
     ReadRequest "read_request" {
         pkt: 10 "head cell",
@@ -384,6 +428,8 @@ pub mod put_op {
     pub const PUT: u8 = 0;
     /// Ask for what a mailbox of another node received.
     pub const GET: u8 = 1;
+    /// Answer a GET: a put of host memory whose message number is `reply_key`.
+    pub const GET_RESP: u8 = 2;
     /// Handle of the puts of processes, which no handler has.
     pub const HOST_HANDLE: u8 = 8;
 }

@@ -1,0 +1,343 @@
+//! Responder: tells sources what became of their packets.
+//!
+//! | ports | neighbour |
+//! |---|---|
+//! | in `front`, `front_valid` | ingress join: reports of frames that end there, a pulse, at most every second cycle |
+//! | in `back`, `back_valid` | scheduler: reports of the others, a pulse |
+//! | out `ask`, `ask_peer` / in `ask_ready`, `answered`, `answer_expected`, `answer_selective` | PSN filter: what a source has had accepted |
+//! | out `job`, `job_valid` / in `job_ready` | initiator: acknowledgements and refusals |
+//! | in `enable`, `ack_every`, `nack_gap` / out `ack_sent`, `nack_sent`, `nack_withheld` | registers |
+//!
+//! An **acknowledgement** is due for a packet with the flag ACK_REQ, for a duplicate, for a control packet, and for every
+//! `ack_every`-th accepted packet of a source since the last one. A source to which one is due takes its turn in a queue; whatever
+//! it sends until then is covered by the same acknowledgement, whose echoed fields are those of its last report. A **refusal** speaks of
+//! one packet and goes before acknowledgements; it is withheld if the last one to that source is not `nack_gap` times 64 cycles ago. Both carry what
+//! has been accepted, if the packet is sequenced. Nothing is sent while `enable` is low.
+//!
+//! A report is taken in a cycle; the queue of refusals and that of the scheduler's reports hold 16, beyond that they are lost, and the source
+//! sends again. From a report to `job_valid`: [`LATENCY`] cycles when nothing else waits (70 of them the PSN filter's; a refusal of an unsequenced packet: 4). One answer at a
+//! time: an acknowledgement every 79 cycles at most.
+//! Behind reset the tables are cleared for 256 cycles; reports are lost meanwhile.
+
+use spindle_blocks::ram::{LutMemory, SdpMemory};
+use spindle_blocks::{Fifo, FrameJob, PacketReport};
+use spindle_contract::reasons::DROP_COUNT;
+use spindle_contract::wire::{flag, nack, opcode};
+use spindle_verilog::prelude::*;
+
+/// Cycles from a report to the acknowledgement that is due for it.
+pub const LATENCY: usize = 78;
+const ACK: u64 = opcode::ACK as u64;
+const NACK: u64 = opcode::NACK as u64;
+const UNSEQ: u64 = flag::UNSEQ as u64;
+const CODE_0: u64 = code_bit(0);
+const CODE_1: u64 = code_bit(1);
+const CODE_2: u64 = code_bit(2);
+const CODE_3: u64 = code_bit(3);
+const CODE_4: u64 = code_bit(4);
+
+/// Bit r: the given bit of the refusal's code for reason r; 0 if nobody is told.
+const fn code_bit(bit: usize) -> u64 {
+    let (mut bits, mut reason) = (0, 0);
+    while reason < DROP_COUNT {
+        if let Some(code) = nack::of(reason) {
+            assert!(code < 32, "codes have five bits");
+            bits |= (code as u64 >> bit & 1) << reason;
+        }
+        reason += 1;
+    }
+    bits
+}
+
+/// The code of the refusal for a reason; 0 if nobody is told.
+#[hdl_fn]
+pub fn nack_code(reason: Bits<5>) -> Bits<8> {
+    (
+        bits::<3>(0),
+        bits::<32>(CODE_4).get_bit(reason.index()),
+        bits::<32>(CODE_3).get_bit(reason.index()),
+        bits::<32>(CODE_2).get_bit(reason.index()),
+        bits::<32>(CODE_1).get_bit(reason.index()),
+        bits::<32>(CODE_0).get_bit(reason.index()),
+    )
+        .cat::<8>()
+}
+
+/// What is due to a source.
+#[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
+struct Due {
+    /// It waits in the queue.
+    queued: Bit,
+    /// Packets accepted since it left the queue.
+    count: Bits<6>,
+}
+
+/// What the responder does.
+#[derive(LogicState, Copy, Clone, Debug, PartialEq)]
+enum Responding {
+    /// Chooses whom to answer.
+    Choose,
+    /// Takes the last report of a source out of memory.
+    Fetch,
+    /// Asks what the source has had accepted.
+    Ask,
+    /// Waits for it.
+    Wait,
+    /// Offers the answer.
+    Offer,
+}
+
+/// See the head of this file.
+#[derive(LogicBlock)]
+pub struct Responder {
+    #[allow(missing_docs)]
+    pub clock: Signal<In, Clock>,
+    #[allow(missing_docs)]
+    pub reset: Signal<In, Bit>,
+    /// What became of a frame at the join.
+    pub front: Signal<In, PacketReport>,
+    /// There is a report (pulse).
+    pub front_valid: Signal<In, Bit>,
+    /// What became of a frame behind it.
+    pub back: Signal<In, PacketReport>,
+    /// There is a report (pulse).
+    pub back_valid: Signal<In, Bit>,
+    /// Anything is sent at all.
+    pub enable: Signal<In, Bit>,
+    /// Accepted packets for which an acknowledgement is due, at least 1.
+    pub ack_every: Signal<In, Bits<6>>,
+    /// Least time between two refusals to one source, in units of 64 cycles.
+    pub nack_gap: Signal<In, Bits<16>>,
+    /// Peer that is asked for.
+    pub ask_peer: Signal<Out, Bits<8>>,
+    /// It is.
+    pub ask: Signal<Out, Bit>,
+    /// The question is taken.
+    pub ask_ready: Signal<In, Bit>,
+    /// The answer is there (pulse) and stays.
+    pub answered: Signal<In, Bit>,
+    /// Lowest number that has not been accepted.
+    pub answer_expected: Signal<In, Bits<32>>,
+    /// Bit i: that number + i has been accepted.
+    pub answer_selective: Signal<In, Bits<64>>,
+    /// Frame to send.
+    pub job: Signal<Out, FrameJob>,
+    /// It is offered.
+    pub job_valid: Signal<Out, Bit>,
+    /// It is taken.
+    pub job_ready: Signal<In, Bit>,
+    /// An acknowledgement was sent (pulse).
+    pub ack_sent: Signal<Out, Bit>,
+    /// A refusal was sent (pulse).
+    pub nack_sent: Signal<Out, Bit>,
+    /// A refusal was not (pulse).
+    pub nack_withheld: Signal<Out, Bit>,
+    backs: Fifo<PacketReport, 4>,
+    refusals: Fifo<PacketReport, 4>,
+    turns: Fifo<Bits<8>, 10>,
+    dues: LutMemory<Due, 8>,
+    /// Time of the last refusal to a source.
+    stamps: LutMemory<Bits<16>, 8>,
+    latest: SdpMemory<PacketReport, 8>,
+    /// Entries that have been cleared behind reset.
+    cleared: Reg<Bits<9>>,
+    /// Time in cycles; from the middle of its range, so that no stamp looks recent.
+    time: Reg<Bits<22>>,
+    report: DFF<PacketReport>,
+    reported: Reg<Bit>,
+    state: Reg<Responding>,
+    peer: DFF<Bits<8>>,
+    work: DFF<PacketReport>,
+    acked: Reg<Bit>,
+    nacked: Reg<Bit>,
+    withheld: Reg<Bit>,
+}
+
+impl Default for Responder {
+    fn default() -> Self {
+        Self {
+            clock: Default::default(),
+            reset: Default::default(),
+            front: Default::default(),
+            front_valid: Default::default(),
+            back: Default::default(),
+            back_valid: Default::default(),
+            enable: Default::default(),
+            ack_every: Default::default(),
+            nack_gap: Default::default(),
+            ask_peer: Default::default(),
+            ask: Default::default(),
+            ask_ready: Default::default(),
+            answered: Default::default(),
+            answer_expected: Default::default(),
+            answer_selective: Default::default(),
+            job: Default::default(),
+            job_valid: Default::default(),
+            job_ready: Default::default(),
+            ack_sent: Default::default(),
+            nack_sent: Default::default(),
+            nack_withheld: Default::default(),
+            backs: Default::default(),
+            refusals: Default::default(),
+            turns: Default::default(),
+            dues: Default::default(),
+            stamps: Default::default(),
+            latest: Default::default(),
+            cleared: Default::default(),
+            time: Reg::new(bits::<22>(1 << 21)),
+            report: Default::default(),
+            reported: Default::default(),
+            state: Default::default(),
+            peer: Default::default(),
+            work: Default::default(),
+            acked: Default::default(),
+            nacked: Default::default(),
+            withheld: Default::default(),
+        }
+    }
+}
+
+impl Logic for Responder {
+    #[hdl]
+    fn update(&mut self) {
+        clocks!(self, clock, reset, backs, refusals, turns);
+        regs!(self, clock, reset, cleared, time, reported, state, acked, nacked, withheld);
+        dffs!(self, clock, report, peer, work);
+        self.dues.clock.next = self.clock.val();
+        self.stamps.clock.next = self.clock.val();
+        self.latest.clock.next = self.clock.val();
+        let state = self.state.q.val();
+        let ready = self.cleared.q.val().get_bit(8);
+        let fetches = state == Responding::Fetch;
+
+        // Take a report: the join's at once, the scheduler's when there is none and no source leaves the queue.
+        self.backs.write.next = self.back.val();
+        self.backs.write_valid.next = self.back_valid.val() & self.enable.val();
+        let from_back = !self.front_valid.val() & !fetches;
+        self.backs.read_ready.next = from_back;
+        self.reported.d.next =
+            self.enable.val() & ready & (self.front_valid.val() | (from_back & self.backs.read_valid.val()));
+        if self.front_valid.val() {
+            self.report.d.next = self.front.val();
+        } else if from_back {
+            self.report.d.next = self.backs.read.val();
+        }
+
+        // What it means.
+        let report = self.report.q.val();
+        let reported = self.reported.q.val();
+        let accepted = reported & !report.code.any();
+        let refused = reported & report.code.any();
+        self.dues.read_address.next = report.node;
+        self.stamps.read_address.next = report.node;
+        let due = self.dues.read_data.val();
+        let count = due.count + 1;
+        let answer = report.urgent | (count >= self.ack_every.val());
+        self.turns.write.next = report.node;
+        self.turns.write_valid.next = accepted & answer & !due.queued;
+        self.latest.write_enable.next = accepted;
+        self.latest.write_address.next = report.node;
+        self.latest.write_data.next = report;
+        self.time.d.next = self.time.q.val() + 1;
+        let now = self.time.q.val().get_bits::<16>(6);
+        let passes = refused & ((now - self.stamps.read_data.val()) >= self.nack_gap.val());
+        self.refusals.write.next = report;
+        self.refusals.write_valid.next = passes;
+        let kept = passes & self.refusals.write_ready.val();
+        self.withheld.d.next = refused & !kept;
+        self.nack_withheld.next = self.withheld.q.val();
+        let clears = !ready;
+        if clears {
+            self.cleared.d.next = self.cleared.q.val() + 1;
+        }
+        self.stamps.write_enable.next = kept | clears;
+        self.stamps.write_address.next = if clears { self.cleared.q.val().get_bits::<8>(0) } else { report.node };
+        self.stamps.write_data.next = now & repeat::<16>(!clears);
+
+        // Whom to answer. A source leaves the queue before the PSN filter is asked: what comes later is due anew.
+        let leaves = fetches & !reported;
+        self.dues.write_enable.next = accepted | leaves | clears;
+        if clears {
+            self.dues.write_address.next = self.cleared.q.val().get_bits::<8>(0);
+        } else if reported {
+            self.dues.write_address.next = report.node;
+        } else {
+            self.dues.write_address.next = self.peer.q.val();
+        }
+        self.dues.write_data.next = Default::default();
+        if accepted {
+            self.dues.write_data.next =
+                Due { queued: due.queued | answer, count: if answer { bits::<6>(0) } else { count } };
+        }
+        let chooses = state == Responding::Choose;
+        let refuses = self.refusals.read_valid.val();
+        self.refusals.read_ready.next = chooses;
+        self.turns.read_ready.next = chooses & !refuses;
+        self.latest.read_enable.next = chooses | fetches;
+        self.latest.read_address.next = if chooses { self.turns.read.val() } else { self.peer.q.val() };
+        match state {
+            Responding::Choose => {
+                self.work.d.next = self.refusals.read.val();
+                self.peer.d.next = self.turns.read.val();
+                if refuses {
+                    self.state.d.next =
+                        if self.refusals.read.val().sequenced { Responding::Ask } else { Responding::Offer };
+                } else if self.turns.read_valid.val() {
+                    self.state.d.next = Responding::Fetch;
+                }
+            }
+            Responding::Fetch => {
+                self.work.d.next = self.latest.read_data.val();
+                if leaves {
+                    self.state.d.next = Responding::Ask;
+                }
+            }
+            Responding::Ask => {
+                if self.ask_ready.val() {
+                    self.state.d.next = Responding::Wait;
+                }
+            }
+            Responding::Wait => {
+                if self.answered.val() {
+                    self.state.d.next = Responding::Offer;
+                }
+            }
+            Responding::Offer => {
+                if self.job_ready.val() {
+                    self.state.d.next = Responding::Choose;
+                }
+            }
+        }
+
+        // The answer.
+        let work = self.work.q.val();
+        let offers = state == Responding::Offer;
+        let refusal = work.code.any();
+        self.ask.next = state == Responding::Ask;
+        self.ask_peer.next = work.node;
+        let selective = self.answer_selective.val() & repeat::<64>(work.sequenced);
+        self.job_valid.next = offers;
+        self.job.next = FrameJob {
+            opcode: if refusal { bits::<8>(NACK) } else { bits::<8>(ACK) },
+            flags: bits::<16>(UNSEQ) & repeat::<16>(!work.sequenced),
+            node: work.node,
+            src_pid: work.dst_pid,
+            dst_pid: work.src_pid,
+            addr: work.addr,
+            key: (work.code, bits::<8>(0), work.credit).cat::<32>(),
+            buf_off: work.psn,
+            msg_len: selective.get_bits::<32>(32),
+            msg_off: selective.get_bits::<32>(0),
+            single: true,
+            msg_id: work.msg_id,
+            numbered: true,
+            psn: (self.answer_expected.val() - 1) & repeat::<32>(work.sequenced),
+            epoch: work.epoch,
+            ..Default::default()
+        };
+        self.acked.d.next = offers & self.job_ready.val() & !refusal;
+        self.nacked.d.next = offers & self.job_ready.val() & refusal;
+        self.ack_sent.next = self.acked.q.val();
+        self.nack_sent.next = self.nacked.q.val();
+    }
+}

@@ -189,6 +189,7 @@ impl Logic for IngressJoin {
                 code: code & repeat::<8>(!again),
                 sequenced: true,
                 urgent: true,
+                frame: matched.frame,
                 ..Default::default()
             };
         }

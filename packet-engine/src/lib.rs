@@ -26,6 +26,7 @@ pub mod psn_filter;
 pub mod quota;
 pub mod registers;
 pub mod responder;
+pub mod sender;
 pub mod task_queues;
 pub mod traffic;
 

@@ -105,6 +105,7 @@ struct Origin {
     addr: Bits<64>,
     msg_id: Bits<32>,
     psn: Bits<32>,
+    frame: Bits<16>,
 }
 
 /// The origin of a packet.
@@ -120,6 +121,7 @@ fn origin_of(packet: PacketDesc) -> Origin {
         addr: packet.addr,
         msg_id: packet.msg_id,
         psn: packet.psn,
+        frame: packet.frame,
     }
 }
 
@@ -760,6 +762,7 @@ impl Logic for PayloadScheduler {
                 code: code & repeat::<8>(!accepted),
                 sequenced: origin.sequenced,
                 urgent: origin.urgent,
+                frame: origin.frame,
             };
         }
         self.fate.next = self.fate_out.q.val();

@@ -15,7 +15,7 @@
 //! has been accepted, if the packet is sequenced. Nothing is sent while `enable` is low.
 //!
 //! A report is taken in a cycle; the queue of refusals and that of the scheduler's reports hold 16, beyond that they are lost, and the source
-//! sends again. From a report to `job_valid`: [`LATENCY`] cycles when nothing else waits (70 of them the PSN filter's; a refusal of an unsequenced packet: 4). One answer at a
+//! sends again. From a report to `job_valid`: [`LATENCY`] cycles when nothing else waits (70 of them the PSN filter's; a refusal of an unsequenced packet: 3). One answer at a
 //! time: an acknowledgement every 79 cycles at most.
 //! Behind reset the tables are cleared for 256 cycles; reports are lost meanwhile.
 
@@ -142,7 +142,7 @@ pub struct Responder {
     /// Entries that have been cleared behind reset.
     cleared: Reg<Bits<9>>,
     /// Time in cycles; from the middle of its range, so that no stamp looks recent.
-    time: Reg<Bits<22>>,
+    ticks: Reg<Bits<22>>,
     report: DFF<PacketReport>,
     reported: Reg<Bit>,
     state: Reg<Responding>,
@@ -184,7 +184,7 @@ impl Default for Responder {
             stamps: Default::default(),
             latest: Default::default(),
             cleared: Default::default(),
-            time: Reg::new(bits::<22>(1 << 21)),
+            ticks: Reg::new(bits::<22>(1 << 21)),
             report: Default::default(),
             reported: Default::default(),
             state: Default::default(),
@@ -201,7 +201,7 @@ impl Logic for Responder {
     #[hdl]
     fn update(&mut self) {
         clocks!(self, clock, reset, backs, refusals, turns);
-        regs!(self, clock, reset, cleared, time, reported, state, acked, nacked, withheld);
+        regs!(self, clock, reset, cleared, ticks, reported, state, acked, nacked, withheld);
         dffs!(self, clock, report, peer, work);
         self.dues.clock.next = self.clock.val();
         self.stamps.clock.next = self.clock.val();
@@ -238,8 +238,8 @@ impl Logic for Responder {
         self.latest.write_enable.next = accepted;
         self.latest.write_address.next = report.node;
         self.latest.write_data.next = report;
-        self.time.d.next = self.time.q.val() + 1;
-        let now = self.time.q.val().get_bits::<16>(6);
+        self.ticks.d.next = self.ticks.q.val() + 1;
+        let now = self.ticks.q.val().get_bits::<16>(6);
         let passes = refused & ((now - self.stamps.read_data.val()) >= self.nack_gap.val());
         self.refusals.write.next = report;
         self.refusals.write_valid.next = passes;
@@ -333,6 +333,7 @@ impl Logic for Responder {
             numbered: true,
             psn: (self.answer_expected.val() - 1) & repeat::<32>(work.sequenced),
             epoch: work.epoch,
+            frame: work.frame,
             ..Default::default()
         };
         self.acked.d.next = offers & self.job_ready.val() & !refusal;

@@ -1,7 +1,7 @@
-//! The PSN filter: which sequence numbers of its peers the card has accepted.
+//! The PSN filter and the responder: which sequence numbers of its peers the card has accepted, and what it tells them.
 
 use crate::{Bar, Device, Error, HostMemory, Result};
-use spindle_contract::registers::packet;
+use spindle_contract::registers::{node, packet, ACK_EVERY_RESET, NACK_GAP_RESET};
 
 /// Cycles within which an entry has been read; the filter first opens a peer if it has to.
 const QUERY_CYCLES: u64 = 100_000;
@@ -17,7 +17,43 @@ pub struct Peer {
     pub selective: u64,
 }
 
+/// When the card answers the sources of packets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Responses {
+    /// Accepted packets of a source for which an acknowledgement is due, 1 to 63; one is due at once for a packet that asks for it,
+    /// for a duplicate and for a control packet.
+    pub ack_every: u8,
+    /// Least time between two refusals to one source, in units of 64 cycles.
+    pub nack_gap: u16,
+}
+
+impl Default for Responses {
+    fn default() -> Self {
+        Self { ack_every: ACK_EVERY_RESET as u8, nack_gap: NACK_GAP_RESET as u16 }
+    }
+}
+
 impl<B: Bar, M: HostMemory> Device<B, M> {
+    /// Has the card acknowledge and refuse packets; `None`, as after reset: it answers nobody. Sources must stand in the
+    /// node table.
+    ///
+    /// # Errors
+    /// `ack_every` is not 1 to 63.
+    pub fn set_responses(&mut self, responses: Option<Responses>) -> Result<()> {
+        let Responses { ack_every, nack_gap } = responses.unwrap_or_default();
+        if !(1..64).contains(&ack_every) {
+            return Err(Error::Argument(format!("an acknowledgement every {ack_every} packets; choose 1 to 63")));
+        }
+        let word = u32::from(nack_gap) << 16 | u32::from(ack_every) << 8 | u32::from(responses.is_some());
+        self.bar.write32(node::BASE + node::ACK_CONTROL, word)
+    }
+
+    /// Acknowledgements sent, refusals sent, and refusals that were withheld.
+    pub fn responses(&mut self) -> Result<(u32, u32, u32)> {
+        let mut read = |offset: u32| self.bar.read32(node::BASE + offset);
+        Ok((read(node::ACKS_SENT)?, read(node::NACKS_SENT)?, read(node::NACKS_WITHHELD)?))
+    }
+
     /// Switches the PSN filter on or off; off after reset, when packets pass whatever their sequence number.
     pub fn set_sequence_filter(&mut self, on: bool) -> Result<()> {
         self.bar.write32(packet::BASE + packet::PSN_CONTROL, on.into())

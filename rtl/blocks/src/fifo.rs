@@ -240,19 +240,24 @@ impl<T: Synth, const A: usize> Logic for BlockFifo<T, A> {
         if fetch {
             self.read_pointer.d.next = self.read_pointer.q.val() + 1;
         }
+        // Less one is written by complements, or synthesis shares one adder and puts it behind `read_ready`, which comes late.
+        let used = self.used.q.val();
+        let used_less = !(!used + 1);
         if push & !pop {
-            self.used.d.next = self.used.q.val() + 1;
-            self.full.d.next = self.used.q.val().all();
+            self.used.d.next = used + 1;
+            self.full.d.next = used.all();
         } else if pop & !push {
-            self.used.d.next = self.used.q.val() - 1;
+            self.used.d.next = used_less;
             self.full.d.next = false;
         }
+        let stored = self.stored.q.val();
+        let stored_less = !(!stored + 1);
         if push & !fetch {
-            self.stored.d.next = self.stored.q.val() + 1;
+            self.stored.d.next = stored + 1;
             self.stored_any.d.next = true;
         } else if fetch & !push {
-            self.stored.d.next = self.stored.q.val() - 1;
-            self.stored_any.d.next = self.stored.q.val() != 1;
+            self.stored.d.next = stored_less;
+            self.stored_any.d.next = stored != 1;
         }
         if fetch {
             self.fetched.d.next = true;

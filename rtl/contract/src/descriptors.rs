@@ -313,6 +313,7 @@ macro_rules! descriptors { ($m:ident) => { $m! {
         code: 8 "0 = accepted, now or before; else why not (wire::nack)",
         sequenced: 1 "its sequence number counts",
         urgent: 1 "the source waits for an acknowledgement",
+        frame: 16 "frame sequence number of the packet",
     }
     /// A request to the packet buffer: stream this packet.
     ReadRequest "read_request" {
@@ -421,6 +422,9 @@ pub mod client {
     /// A command ring.
     pub const RING: u8 = 2;
 }
+
+/// `cluster` and `hpu` of a put that the host asked for: no HPU has this number.
+pub const HOST_ISSUER: u8 = 7;
 
 /// What the initiator is asked for (`put_desc.op`).
 pub mod put_op {

@@ -322,6 +322,8 @@ impl Logic for Nic {
         self.rvma_engine.place_last.next = self.packet_engine.place_last.val();
         self.rvma_engine.place_data_valid.next = self.packet_engine.place_data_valid.val();
         self.packet_engine.place_data_ready.next = self.rvma_engine.place_data_ready.val();
+        self.packet_engine.outcome_feedback.next = self.rvma_engine.outcome_feedback.val();
+        self.packet_engine.outcome_valid.next = self.rvma_engine.outcome_valid.val();
         self.packet_engine.placement_done_feedback.next = self.rvma_engine.placement_done_feedback.val();
         self.packet_engine.placement_done_valid.next = self.rvma_engine.placement_done_valid.val();
         self.rvma_engine.placement_done_ready.next = self.packet_engine.placement_done_ready.val();

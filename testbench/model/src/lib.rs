@@ -9,6 +9,7 @@ pub mod jobs;
 pub mod packet_buffer;
 pub mod parser;
 pub mod psn_filter;
+pub mod responder;
 
 pub mod rvma;
 pub mod scheduler;

@@ -9,6 +9,7 @@ mod hpus;
 mod initiator;
 mod latency;
 mod message_index;
+mod responder;
 mod scheduler;
 mod shapes;
 mod spin;

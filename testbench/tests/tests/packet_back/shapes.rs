@@ -6,6 +6,7 @@ use packet_engine::initiator::Initiator;
 use packet_engine::message_index::MessageIndex;
 use packet_engine::payload_scheduler::PayloadScheduler;
 use packet_engine::registers::PacketRegisters;
+use packet_engine::responder::Responder;
 use packet_engine::{egress::Egress, PacketEngine};
 use spindle_contract::params::Config;
 use spindle_harness::lint;
@@ -24,7 +25,11 @@ fn check(block: &mut impl Block, top: &str) -> Option<String> {
 
 #[test]
 fn blocks_are_clean() {
-    let mut found = vec![check(&mut Egress::default(), "egress"), check(&mut Initiator::default(), "initiator")];
+    let mut found = vec![
+        check(&mut Egress::default(), "egress"),
+        check(&mut Initiator::default(), "initiator"),
+        check(&mut Responder::default(), "responder"),
+    ];
     for slots in [16, 64, 256] {
         found.push(check(&mut MessageIndex::new(slots), &format!("message_index_{slots}")));
     }

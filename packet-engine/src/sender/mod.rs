@@ -1,0 +1,701 @@
+//! Reliable sender: puts and gets of the host side leave with sequence numbers, and are sent again until they are acknowledged.
+//!
+//! | ports | neighbour |
+//! |---|---|
+//! | in `put`, `put_valid` / out `put_ready` | array, RVMA engine: puts from host memory, gets and answers to gets |
+//! | out `job`, `job_valid` / in `job_ready` | planner of the host side: segments, NOPs, OPENs, and puts that are not sequenced |
+//! | in `parsed`, `parsed_drop`, `parsed_valid` | parser: acknowledgements and refusals are taken from all frames |
+//! | in `lost`, `lost_record` | framer: the data of a segment cannot be read, or its node does not exist |
+//! | out `done`, `done_valid` / in `done_ready` | array: a put is over |
+//! | out `put_event`, `put_event_valid` / in `put_event_ready` | RVMA engine: the end of a put of the host, for the ring of its process |
+//! | in `enable`, `timeout`, `hole_time`, `retries`, `incarnation` / out `resent` | registers |
+//!
+//! A put with the flag UNSEQ, and every put while `enable` is low, passes as it is. The others are cut into segments here. Each takes the next number
+//! of its destination and a **record**: 1024 in all, in a list per destination. An acknowledgement frees the records below its number and marks
+//! those of its bitmap. A record is sent again when
+//!
+//! * the bitmap shows that a later one arrived, and it was sent at least `hole_time` ago;
+//! * it was refused for good: its put has failed, and a NOP takes its number;
+//! * nothing was acknowledged for `timeout`: the oldest 16, and the time doubles, up to 8 times.
+//!
+//! After `retries` of these the destination is given up: its puts fail, and a new incarnation is opened before the next one. A put is over when
+//! all its segments are acknowledged; it has failed if one was refused for good.
+//!
+//! One thing at a time: acknowledgements, failed reads, timers, then the next segment. Cycles: a segment 4; an acknowledgement 4 and 1 per record that it
+//! looks at, 4 more per record that is sent again, 2 more per put that ends; 16 acknowledgements wait, more are lost. A timer is looked at every 16 cycles, one of 256. Behind
+//! reset nothing is taken for 1024 cycles. Puts are begun in order, 64 at a time: one whose destination has its window full holds up those behind it.
+
+pub mod types;
+
+use crate::initiator::frame_head::unsequenced;
+use spindle_blocks::ram::{LutMemory, SdpMemory};
+use spindle_blocks::{EventDesc, Fifo, FrameJob, PacketDesc, PutDesc, PutDone};
+use spindle_contract::descriptors::put_op;
+use spindle_contract::params::SEGMENT_BYTES;
+use spindle_contract::wire::{flag, nack, opcode, PSN_WINDOW};
+use spindle_contract::{descriptors, events};
+use spindle_verilog::prelude::*;
+use types::*;
+
+const SEGMENT: u64 = SEGMENT_BYTES as u64;
+const WINDOW: u64 = PSN_WINDOW as u64;
+const UNSEQ: u64 = flag::UNSEQ as u64;
+const ACK: u64 = opcode::ACK as u64;
+const NACK: u64 = opcode::NACK as u64;
+const GET: u64 = put_op::GET as u64;
+const GET_RESP: u64 = put_op::GET_RESP as u64;
+const EVENT_PUT: u64 = events::PUT as u64;
+/// Codes from here on are for good.
+const TERMINAL: u64 = nack::NO_MAILBOX as u64;
+/// [`PutDesc::cluster`] of a put that the host asked for.
+const HOST: u64 = descriptors::HOST_ISSUER as u64;
+/// Records that a timer sends again at once.
+const BURST: u64 = 16;
+
+/// What the sender does.
+#[derive(LogicState, Copy, Clone, Debug, PartialEq)]
+enum Sending {
+    /// Clears its tables.
+    Clear,
+    /// Chooses.
+    Idle,
+    /// The destination of a response is there.
+    Response,
+    /// Whether the response speaks of what was sent.
+    Judge,
+    /// Records below the number of a response are freed.
+    Release,
+    /// Records of its bitmap are marked or sent again.
+    Select,
+    /// The destination of the put that is being sent is there.
+    Issue,
+    /// A destination's time is looked at.
+    Timer,
+    /// Its oldest records are sent again.
+    Repeat,
+    /// Its records are given up.
+    GiveUp,
+    /// The record whose frame cannot be made is there.
+    Lost,
+    /// A segment is sent again: low half of its address.
+    Again,
+    /// High half.
+    High,
+    /// Its job is made as soon as the last one is taken.
+    Job,
+    /// A put is over: it is told.
+    Over,
+    /// The destination is written back.
+    Save,
+}
+
+/// See the head of this file.
+#[derive(LogicBlock, Default)]
+pub struct Sender {
+    #[allow(missing_docs)]
+    pub clock: Signal<In, Clock>,
+    #[allow(missing_docs)]
+    pub reset: Signal<In, Bit>,
+    /// What to send.
+    pub put: Signal<In, PutDesc>,
+    /// It is offered.
+    pub put_valid: Signal<In, Bit>,
+    /// It is taken.
+    pub put_ready: Signal<Out, Bit>,
+    /// Frames to make.
+    pub job: Signal<Out, FrameJob>,
+    /// They are offered.
+    pub job_valid: Signal<Out, Bit>,
+    /// They are taken.
+    pub job_ready: Signal<In, Bit>,
+    /// Headers of a frame.
+    pub parsed: Signal<In, PacketDesc>,
+    /// It is dropped.
+    pub parsed_drop: Signal<In, Bit>,
+    /// There is one.
+    pub parsed_valid: Signal<In, Bit>,
+    /// The frame of a record cannot be made (pulse).
+    pub lost: Signal<In, Bit>,
+    /// Which.
+    pub lost_record: Signal<In, Bits<10>>,
+    /// Whose put is over.
+    pub done: Signal<Out, PutDone>,
+    /// One is.
+    pub done_valid: Signal<Out, Bit>,
+    /// It is taken.
+    pub done_ready: Signal<In, Bit>,
+    /// End of a put of the host.
+    pub put_event: Signal<Out, EventDesc>,
+    /// There is one.
+    pub put_event_valid: Signal<Out, Bit>,
+    /// It is taken.
+    pub put_event_ready: Signal<In, Bit>,
+    /// Puts are sequenced.
+    pub enable: Signal<In, Bit>,
+    /// Time without an acknowledgement after which records are sent again, in units of 64 cycles.
+    pub timeout: Signal<In, Bits<16>>,
+    /// Time after which a record is sent again if a later one arrived, in units of 64 cycles.
+    pub hole_time: Signal<In, Bits<16>>,
+    /// Timeouts in a row after which a destination is given up.
+    pub retries: Signal<In, Bits<4>>,
+    /// Incarnation; 0: the first window of a destination is not opened.
+    pub incarnation: Signal<In, Bits<32>>,
+    /// A record is sent again (pulse).
+    pub resent: Signal<Out, Bit>,
+    destinations: SdpMemory<Destination, 8>,
+    records: SdpMemory<SendRecord, 10>,
+    /// The record behind each in its list.
+    links: SdpMemory<Bits<10>, 10>,
+    entries: SdpMemory<PutEntry, 6>,
+    puts: LutMemory<PutState, 6>,
+    free: Fifo<Bits<10>, 10>,
+    responses: Fifo<Response, 4>,
+    state: Reg<Sending>,
+    /// Where a detour began.
+    back: Reg<Sending>,
+    ticks: Reg<Bits<22>>,
+    cleared: Reg<Bits<10>>,
+    // The destination at hand.
+    node: DFF<Bits<8>>,
+    here: DFF<Destination>,
+    response: DFF<Response>,
+    // The record at hand, its number, and those behind it.
+    at: DFF<Bits<10>>,
+    psn: DFF<Bits<32>>,
+    left: DFF<Bits<11>>,
+    selective: DFF<Bits<64>>,
+    // A record that is sent again.
+    record: DFF<SendRecord>,
+    record_at: DFF<Bits<10>>,
+    record_psn: DFF<Bits<32>>,
+    low: DFF<Bits<33>>,
+    address: DFF<Bits<64>>,
+    /// Bytes from there on; of a response: records that it frees.
+    rest: DFF<Bits<32>>,
+    /// Slot of the put at hand.
+    slot: DFF<Bits<6>>,
+    over: DFF<PutState>,
+    told: Reg<Bit>,
+    // The put that is being sent.
+    sending: Reg<Bit>,
+    current: DFF<PutEntry>,
+    current_slot: DFF<Bits<6>>,
+    current_offset: DFF<Bits<32>>,
+    current_left: DFF<Bits<32>>,
+    /// Its destination was given up.
+    broken: Reg<Bit>,
+    current_low: DFF<Bits<33>>,
+    current_high: DFF<Bits<32>>,
+    number: Reg<Bits<24>>,
+    next_slot: Reg<Bits<6>>,
+    // Timers: in how long a hole is one, and silence too long.
+    hole_at: DFF<Bits<16>>,
+    silent_at: DFF<Bits<16>>,
+    scan: Reg<Bits<8>>,
+    due: Reg<Bit>,
+    // A record whose frame could not be made.
+    losing: Reg<Bit>,
+    losing_at: DFF<Bits<10>>,
+    job_out: DFF<FrameJob>,
+    offers: Reg<Bit>,
+    again: Reg<Bit>,
+}
+
+impl Logic for Sender {
+    #[hdl]
+    fn update(&mut self) {
+        clocks!(self, clock, reset, free, responses);
+        regs!(self, clock, reset, state, back, ticks, cleared, told, sending, broken, number);
+        regs!(self, clock, reset, next_slot, scan, due, losing, offers, again);
+        dffs!(self, clock, node, here, response, at, psn, left, selective, record, record_at, record_psn);
+        dffs!(self, clock, low, address, rest, slot, over, current, current_slot, current_offset, current_left);
+        dffs!(self, clock, current_low, current_high, hole_at, silent_at, losing_at, job_out);
+        self.destinations.clock.next = self.clock.val();
+        self.records.clock.next = self.clock.val();
+        self.links.clock.next = self.clock.val();
+        self.entries.clock.next = self.clock.val();
+        self.puts.clock.next = self.clock.val();
+        let state = self.state.q.val();
+        let idle = state == Sending::Idle;
+        let here = self.here.q.val();
+        let left = self.left.q.val();
+        let psn = self.psn.q.val();
+
+        // Time, responses, and frames that could not be made.
+        self.ticks.d.next = self.ticks.q.val() + 1;
+        let now = self.ticks.q.val().get_bits::<16>(6);
+        self.hole_at.d.next = now + self.hole_time.val();
+        self.silent_at.d.next = now + self.timeout.val();
+        let parsed = self.parsed.val();
+        let answers = parsed.is_spindle & ((parsed.opcode == ACK) | (parsed.opcode == NACK));
+        self.responses.write.next = response_of(parsed);
+        self.responses.write_valid.next = self.parsed_valid.val()
+            & !self.parsed_drop.val()
+            & answers
+            & !(parsed.flags & UNSEQ).any()
+            & self.enable.val();
+        if self.lost.val() {
+            self.losing.d.next = true;
+            self.losing_at.d.next = self.lost_record.val();
+        }
+        if !self.ticks.q.val().get_bits::<4>(0).any() {
+            self.due.d.next = true;
+        }
+
+        // Jobs leave from a register.
+        let job_free = !self.offers.q.val();
+        if self.job_ready.val() {
+            self.offers.d.next = false;
+        }
+        self.job.next = self.job_out.q.val();
+        self.job_valid.next = self.offers.q.val();
+
+        // What the memories answer, and the put of the record at hand.
+        let fetched = self.destinations.read_data.val();
+        let record = self.records.read_data.val();
+        let link = self.links.read_data.val();
+        let entry = self.entries.read_data.val();
+        let walks = (state == Sending::Release)
+            | (state == Sending::Select)
+            | (state == Sending::Repeat)
+            | (state == Sending::GiveUp)
+            | (state == Sending::Lost);
+        let issues = state == Sending::Issue;
+        let mut slot: Bits<6> = self.slot.q.val();
+        if walks {
+            slot = record.slot;
+        } else if issues {
+            slot = self.current_slot.q.val();
+        } else if idle {
+            slot = self.next_slot.q.val();
+        }
+        self.puts.read_address.next = slot;
+        let put = self.puts.read_data.val();
+        let settles = !record.acked;
+        let settled = put.open - 1;
+        let ends = settles & put.issued & (put.open == 1);
+
+        // What is written and asked for unless said otherwise below.
+        let mut at: Bits<10> = self.at.q.val();
+        let mut node: Bits<8> = self.node.q.val();
+        let mut new_put: PutState = put;
+        let mut writes_put: Bit = false;
+        let mut new_record: SendRecord = record;
+        let mut record_at: Bits<10> = self.at.q.val();
+        let mut writes_record: Bit = false;
+        let mut frees: Bit = false;
+        let mut chains: Bit = false;
+        let mut takes: Bit = false;
+        self.put_ready.next = false;
+        self.free.read_ready.next = false;
+        self.responses.read_ready.next = false;
+        self.done_valid.next = false;
+        self.put_event_valid.next = false;
+        self.again.d.next = false;
+
+        let response = self.response.q.val();
+        let selective = self.selective.q.val();
+        let refuses = response.refusal & (psn == response.about);
+        let for_good = refuses & (response.code >= TERMINAL);
+        match state {
+            Sending::Clear => {
+                self.cleared.d.next = self.cleared.q.val() + 1;
+                if self.cleared.q.val().all() {
+                    self.state.d.next = Sending::Idle;
+                }
+            }
+            Sending::Idle => {
+                if self.responses.read_valid.val() {
+                    self.responses.read_ready.next = true;
+                    self.response.d.next = self.responses.read.val();
+                    node = self.responses.read.val().node;
+                    self.state.d.next = Sending::Response;
+                } else if self.losing.q.val() {
+                    self.losing.d.next = self.lost.val();
+                    at = self.losing_at.q.val();
+                    self.state.d.next = Sending::Lost;
+                } else if self.due.q.val() {
+                    self.due.d.next = false;
+                    self.scan.d.next = self.scan.q.val() + 1;
+                    node = self.scan.q.val();
+                    self.state.d.next = Sending::Timer;
+                } else if self.sending.q.val() {
+                    node = self.current.q.val().put.node;
+                    if job_free {
+                        self.state.d.next = Sending::Issue;
+                    }
+                } else if job_free & !put.live {
+                    self.put_ready.next = true;
+                    if self.put_valid.val() {
+                        if self.enable.val() & !(self.put.val().flags & UNSEQ).any() {
+                            takes = true;
+                        } else {
+                            self.job_out.d.next = unsequenced(self.put.val());
+                            self.offers.d.next = true;
+                        }
+                    }
+                }
+            }
+            Sending::Response => {
+                self.here.d.next = fetched;
+                at = fetched.head;
+                self.psn.d.next = fetched.base;
+                self.rest.d.next = response.expected - fetched.base;
+                self.selective.d.next = response.selective;
+                self.state.d.next = Sending::Judge;
+            }
+            Sending::Judge => {
+                let known = !self.rest.q.val().get_bits::<21>(11).any()
+                    & (self.rest.q.val().get_bits::<11>(0) <= here.count);
+                self.left.d.next = self.rest.q.val().get_bits::<11>(0);
+                self.state.d.next = Sending::Idle;
+                if response.opens {
+                    if (here.state == OPENING)
+                        & (response.incarnation == incarnation_of(self.incarnation.val(), here.generation))
+                    {
+                        self.here.d.next.state = bits::<2>(OPEN);
+                        self.state.d.next = Sending::Save;
+                    }
+                } else if (here.state == OPEN) & known {
+                    // A refusal that need not stay one: the destination lives, and is tried again soon.
+                    if response.refusal & (response.code < TERMINAL) {
+                        self.here.d.next.retries = bits::<4>(0);
+                        self.here.d.next.deadline = self.hole_at.q.val();
+                    }
+                    self.state.d.next = Sending::Release;
+                }
+            }
+            Sending::Release => {
+                self.back.d.next = Sending::Release;
+                if left.any() {
+                    frees = true;
+                    at = link;
+                    self.left.d.next = left - 1;
+                    self.psn.d.next = psn + 1;
+                    self.here.d.next.base = psn + 1;
+                    self.here.d.next.count = here.count - 1;
+                    self.here.d.next.head = link;
+                    self.here.d.next.retries = bits::<4>(0);
+                    self.here.d.next.deadline = self.silent_at.q.val();
+                    writes_put = settles;
+                    new_put.open = settled;
+                    if ends {
+                        self.state.d.next = Sending::Over;
+                    }
+                } else {
+                    self.left.d.next = here.count;
+                    self.state.d.next = Sending::Select;
+                }
+            }
+            Sending::Select => {
+                self.back.d.next = Sending::Select;
+                let hidden = response.refusal & (psn - response.about).get_bit(31);
+                if left.any() & (selective.any() | hidden | refuses) {
+                    at = link;
+                    self.left.d.next = left - 1;
+                    self.psn.d.next = psn + 1;
+                    self.selective.d.next = selective >> 1;
+                    if selective.get_bit(0) {
+                        writes_record = settles;
+                        new_record.acked = true;
+                        writes_put = settles;
+                        new_put.open = settled;
+                        if settles {
+                            self.here.d.next.retries = bits::<4>(0);
+                            self.here.d.next.deadline = self.silent_at.q.val();
+                        }
+                        if ends {
+                            self.state.d.next = Sending::Over;
+                        }
+                    } else if settles {
+                        if for_good {
+                            writes_put = true;
+                            new_put.failed = true;
+                            new_put.code = response.code;
+                        }
+                        if for_good | (selective.any() & !(now - record.due).get_bit(15)) {
+                            self.state.d.next = Sending::Again;
+                        }
+                    }
+                } else {
+                    self.state.d.next = Sending::Save;
+                }
+            }
+            Sending::Issue => {
+                self.here.d.next = fetched;
+                self.back.d.next = Sending::Idle;
+                self.state.d.next = Sending::Idle;
+                let last = (self.current_left.q.val() <= bits::<32>(SEGMENT)) | (self.current.q.val().put.op == GET);
+                let opens = self.incarnation.val().any() | fetched.generation.any();
+                if put.failed | self.broken.q.val() {
+                    self.sending.d.next = false;
+                    self.broken.d.next = false;
+                    writes_put = true;
+                    new_put.issued = true;
+                    new_put.failed = true;
+                    if !put.open.any() {
+                        self.state.d.next = Sending::Over;
+                    }
+                } else if fetched.state == NEW {
+                    self.here.d.next.state = if opens { bits::<2>(OPENING) } else { bits::<2>(OPEN) };
+                    self.here.d.next.deadline = self.silent_at.q.val();
+                    if opens {
+                        self.job_out.d.next =
+                            opening(self.node.q.val(), incarnation_of(self.incarnation.val(), fetched.generation));
+                        self.offers.d.next = true;
+                    }
+                    self.state.d.next = Sending::Save;
+                } else if (fetched.state == OPEN) & (fetched.count < WINDOW) & self.free.read_valid.val() {
+                    let fresh = SendRecord {
+                        slot: self.current_slot.q.val(),
+                        offset: self.current_offset.q.val(),
+                        acked: false,
+                        due: self.hole_at.q.val(),
+                    };
+                    let low = self.current_low.q.val().get_bits::<32>(0);
+                    let carry = bit_cast::<32, 1>(self.current_low.q.val().get_bit(32).into());
+                    let high = self.current_high.q.val() + carry;
+                    self.free.read_ready.next = true;
+                    self.current_offset.d.next = self.current_offset.q.val() + SEGMENT;
+                    self.current_left.d.next = self.current_left.q.val() - SEGMENT;
+                    self.current_low.d.next = bit_cast::<33, 32>(low) + SEGMENT;
+                    self.current_high.d.next = high;
+                    self.sending.d.next = !last;
+                    writes_put = true;
+                    new_put.open = put.open + 1;
+                    new_put.issued = last;
+                    writes_record = true;
+                    record_at = self.free.read.val();
+                    new_record = fresh;
+                    chains = fetched.count.any();
+                    self.here.d.next.psn = fetched.psn + 1;
+                    self.here.d.next.count = fetched.count + 1;
+                    self.here.d.next.tail = self.free.read.val();
+                    if !chains {
+                        self.here.d.next.head = self.free.read.val();
+                        self.here.d.next.deadline = self.silent_at.q.val();
+                        self.here.d.next.retries = bits::<4>(0);
+                    }
+                    self.job_out.d.next = segment(
+                        self.current.q.val(),
+                        fresh,
+                        self.free.read.val(),
+                        fetched.psn,
+                        (high, low).cat::<64>(),
+                        self.current_left.q.val(),
+                        false,
+                        false,
+                        last,
+                    );
+                    self.offers.d.next = true;
+                    self.state.d.next = Sending::Save;
+                }
+            }
+            Sending::Timer => {
+                self.here.d.next = fetched;
+                at = fetched.head;
+                self.psn.d.next = fetched.base;
+                self.left.d.next = bits::<11>(0);
+                let waits = (fetched.state == OPENING) | ((fetched.state == OPEN) & fetched.count.any());
+                let times = if fetched.retries > 3 { bits::<2>(3) } else { fetched.retries.get_bits::<2>(0) };
+                self.state.d.next = Sending::Idle;
+                if waits & !(now - fetched.deadline).get_bit(15) {
+                    self.here.d.next.retries = fetched.retries + 1;
+                    self.here.d.next.deadline = now + (self.timeout.val() << times);
+                    self.state.d.next =
+                        if fetched.retries >= self.retries.val() { Sending::GiveUp } else { Sending::Repeat };
+                }
+            }
+            Sending::Repeat => {
+                self.back.d.next = Sending::Repeat;
+                if here.state == OPENING {
+                    if job_free {
+                        self.job_out.d.next =
+                            opening(self.node.q.val(), incarnation_of(self.incarnation.val(), here.generation));
+                        self.offers.d.next = true;
+                        self.state.d.next = Sending::Save;
+                    }
+                } else if (left == here.count) | (left == BURST) {
+                    self.state.d.next = Sending::Save;
+                } else {
+                    at = link;
+                    self.left.d.next = left + 1;
+                    self.psn.d.next = psn + 1;
+                    if settles {
+                        self.state.d.next = Sending::Again;
+                    }
+                }
+            }
+            Sending::GiveUp => {
+                self.back.d.next = Sending::GiveUp;
+                if here.count.any() {
+                    frees = true;
+                    at = link;
+                    self.here.d.next.count = here.count - 1;
+                    writes_put = settles;
+                    new_put.open = settled;
+                    new_put.failed = true;
+                    if ends {
+                        self.state.d.next = Sending::Over;
+                    }
+                } else {
+                    self.here.d.next = Destination { generation: here.generation + 1, ..Default::default() };
+                    if self.sending.q.val() & (self.current.q.val().put.node == self.node.q.val()) {
+                        self.broken.d.next = true;
+                    }
+                    self.state.d.next = Sending::Save;
+                }
+            }
+            Sending::Lost => {
+                writes_put = put.live & settles;
+                new_put.failed = true;
+                self.state.d.next = Sending::Idle;
+            }
+            Sending::Again => {
+                let base = entry.put.host_address.get_bits::<32>(0);
+                self.low.d.next = bit_cast::<33, 32>(base) + bit_cast::<33, 32>(self.record.q.val().offset);
+                self.rest.d.next = entry.put.length - self.record.q.val().offset;
+                self.state.d.next = Sending::High;
+            }
+            Sending::High => {
+                let high = entry.put.host_address.get_bits::<32>(32);
+                let carry = bit_cast::<32, 1>(self.low.q.val().get_bit(32).into());
+                self.address.d.next = (high + carry, self.low.q.val().get_bits::<32>(0)).cat::<64>();
+                self.state.d.next = Sending::Job;
+            }
+            Sending::Job => {
+                record_at = self.record_at.q.val();
+                new_record = self.record.q.val();
+                new_record.due = self.hole_at.q.val();
+                if job_free {
+                    writes_record = true;
+                    self.job_out.d.next = segment(
+                        entry,
+                        self.record.q.val(),
+                        self.record_at.q.val(),
+                        self.record_psn.q.val(),
+                        self.address.q.val(),
+                        self.rest.q.val(),
+                        self.over.q.val().failed,
+                        true,
+                        true,
+                    );
+                    self.offers.d.next = true;
+                    self.again.d.next = true;
+                    self.state.d.next = self.back.q.val();
+                }
+            }
+            Sending::Over => {
+                let answer = entry.put.op == GET_RESP;
+                let by_host = (entry.put.cluster == HOST) & !answer;
+                let told = self.told.q.val();
+                self.done_valid.next = !told & !answer;
+                self.put_event_valid.next = told & by_host;
+                if !told {
+                    self.told.d.next = answer | self.done_ready.val();
+                } else if !by_host | self.put_event_ready.val() {
+                    self.told.d.next = false;
+                    writes_put = true;
+                    new_put = Default::default();
+                    self.state.d.next = self.back.q.val();
+                }
+            }
+            Sending::Save => {
+                self.state.d.next = Sending::Idle;
+            }
+        }
+
+        // A put of the host side begins.
+        if takes {
+            self.sending.d.next = true;
+            self.current_slot.d.next = slot;
+            self.next_slot.d.next = self.next_slot.q.val() + 1;
+            self.number.d.next = self.number.q.val() + 1;
+            self.current_offset.d.next = bits::<32>(0);
+            self.current_left.d.next = self.put.val().length;
+            self.current_low.d.next = bit_cast::<33, 32>(self.put.val().host_address.get_bits::<32>(0));
+            self.current_high.d.next = self.put.val().host_address.get_bits::<32>(32);
+            writes_put = true;
+            new_put = PutState { live: true, ..Default::default() };
+        }
+        // Numbers of puts that are not sequenced have a zero where these have their second one.
+        let number = (bits::<2>(3), self.number.q.val(), slot).cat::<32>();
+        let begun = PutEntry {
+            put: self.put.val(),
+            msg_id: if self.put.val().op == GET_RESP { self.put.val().reply_key } else { number },
+        };
+        if takes {
+            self.current.d.next = begun;
+        }
+        self.entries.write_enable.next = takes;
+        self.entries.write_address.next = slot;
+        self.entries.write_data.next = begun;
+
+        // Whose record is looked at, for a detour.
+        if walks & (state != Sending::Lost) {
+            self.record.d.next = record;
+            self.record_at.d.next = self.at.q.val();
+            self.record_psn.d.next = psn;
+        }
+        if walks | issues {
+            self.slot.d.next = slot;
+            self.over.d.next = new_put;
+        }
+
+        // Memories.
+        self.at.d.next = at;
+        self.node.d.next = node;
+        let clears = state == Sending::Clear;
+        let place = self.cleared.q.val();
+        self.destinations.read_enable.next = idle;
+        self.destinations.read_address.next = node;
+        self.destinations.write_enable.next = clears | (state == Sending::Save);
+        self.destinations.write_address.next = if clears { place.get_bits::<8>(0) } else { self.node.q.val() };
+        self.destinations.write_data.next = Default::default();
+        if !clears {
+            self.destinations.write_data.next = here;
+        }
+        self.records.read_enable.next = !idle | self.losing.q.val();
+        self.records.read_address.next = at;
+        self.records.write_enable.next = writes_record;
+        self.records.write_address.next = record_at;
+        self.records.write_data.next = new_record;
+        self.links.read_enable.next = !idle;
+        self.links.read_address.next = at;
+        self.links.write_enable.next = chains;
+        self.links.write_address.next = fetched.tail;
+        self.links.write_data.next = self.free.read.val();
+        self.entries.read_enable.next = walks | issues;
+        self.entries.read_address.next = slot;
+        self.puts.write_enable.next = clears | writes_put;
+        self.puts.write_address.next = if clears { place.get_bits::<6>(0) } else { slot };
+        self.puts.write_data.next = Default::default();
+        if !clears {
+            self.puts.write_data.next = new_put;
+        }
+        self.free.write.next = if clears { place } else { self.at.q.val() };
+        self.free.write_valid.next = clears | frees;
+
+        // The end of a put.
+        let over = self.over.q.val();
+        self.done.next = PutDone {
+            cluster: entry.put.cluster,
+            hpu: entry.put.hpu,
+            handle: entry.put.handle,
+            error: over.failed,
+            ..Default::default()
+        };
+        self.put_event.next = EventDesc {
+            pid: entry.put.src_pid.get_bits::<6>(0),
+            kind: bits::<4>(EVENT_PUT),
+            code: bit_cast::<8, 1>(over.failed.into()),
+            id: entry.msg_id,
+            length: entry.put.length,
+            extra: bit_cast::<32, 8>(over.code),
+            source: bit_cast::<32, 8>(entry.put.node),
+            user: entry.put.addr,
+            ..Default::default()
+        };
+        self.resent.next = self.again.q.val();
+    }
+}

@@ -1,0 +1,191 @@
+//! What the sender keeps of destinations, records and puts, and the jobs that it makes of them.
+
+use crate::initiator::frame_head::unsequenced;
+use spindle_blocks::{FrameJob, PacketDesc, PutDesc};
+use spindle_contract::descriptors::put_op;
+use spindle_contract::wire::{control, flag, opcode};
+use spindle_verilog::prelude::*;
+
+/// [`Destination::state`]: nothing was sent to it yet.
+pub const NEW: u64 = 0;
+/// [`Destination::state`]: its window is being opened.
+pub const OPENING: u64 = 1;
+/// [`Destination::state`]: segments may be sent.
+pub const OPEN: u64 = 2;
+
+const NACK: u64 = opcode::NACK as u64;
+const CTRL: u64 = opcode::CTRL as u64;
+const CONTROL_OPEN: u64 = control::OPEN as u64;
+const CONTROL_NOP: u64 = control::NOP as u64;
+const UNSEQ: u64 = flag::UNSEQ as u64;
+const ACK_REQ: u64 = flag::ACK_REQ as u64;
+const RETX: u64 = flag::RETX as u64;
+const GET: u64 = put_op::GET as u64;
+
+/// A destination: its numbers, and the list of its records, oldest first.
+#[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
+pub struct Destination {
+    /// [`NEW`], [`OPENING`] or [`OPEN`].
+    pub state: Bits<2>,
+    /// Number of the oldest record.
+    pub base: Bits<32>,
+    /// Next number.
+    pub psn: Bits<32>,
+    /// Records.
+    pub count: Bits<11>,
+    /// Oldest record.
+    pub head: Bits<10>,
+    /// Youngest record.
+    pub tail: Bits<10>,
+    /// When the oldest record has waited too long.
+    pub deadline: Bits<16>,
+    /// Times that it did, since something was acknowledged.
+    pub retries: Bits<4>,
+    /// Windows that were given up.
+    pub generation: Bits<8>,
+}
+
+/// A segment that was sent.
+#[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
+pub struct SendRecord {
+    /// Put.
+    pub slot: Bits<6>,
+    /// Where the segment begins in the message.
+    pub offset: Bits<32>,
+    /// It has been acknowledged.
+    pub acked: Bit,
+    /// From when on it is sent again if a later one arrived.
+    pub due: Bits<16>,
+}
+
+/// A put, as it was asked for.
+#[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
+pub struct PutEntry {
+    /// What to send.
+    pub put: PutDesc,
+    /// Its message number.
+    pub msg_id: Bits<32>,
+}
+
+/// How far a put is.
+#[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
+pub struct PutState {
+    /// The slot is taken.
+    pub live: Bit,
+    /// All segments were sent once.
+    pub issued: Bit,
+    /// Segments that were sent and have not been acknowledged.
+    pub open: Bits<11>,
+    /// It failed: nothing of it is sent any more.
+    pub failed: Bit,
+    /// Why: a code of `wire::nack`, or 0 when the destination did not answer or the data could not be read.
+    pub code: Bits<8>,
+}
+
+/// An acknowledgement or refusal that arrived.
+#[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
+pub struct Response {
+    /// Low bits of its source.
+    pub node: Bits<8>,
+    /// The lowest number that has not been accepted.
+    pub expected: Bits<32>,
+    /// Bit i: that number + i has been accepted.
+    pub selective: Bits<64>,
+    /// Refusal: of which number.
+    pub about: Bits<32>,
+    /// It is a refusal.
+    pub refusal: Bit,
+    /// Its code.
+    pub code: Bits<8>,
+    /// It answers an OPEN.
+    pub opens: Bit,
+    /// Of which incarnation.
+    pub incarnation: Bits<32>,
+}
+
+/// What an ACK or a NACK says.
+#[hdl_fn]
+pub fn response_of(packet: PacketDesc) -> Response {
+    Response {
+        node: packet.src_nid.get_bits::<8>(0),
+        expected: packet.psn + 1,
+        selective: (packet.msg_len, packet.msg_off).cat::<64>(),
+        about: packet.buf_off,
+        refusal: packet.opcode == NACK,
+        code: packet.key.get_bits::<8>(24),
+        opens: packet.msg_id == CONTROL_OPEN,
+        incarnation: packet.addr.get_bits::<32>(0),
+    }
+}
+
+/// A segment of a put, or of one that failed the NOP that takes its number.
+#[hdl_fn]
+pub fn segment(
+    entry: PutEntry,
+    record: SendRecord,
+    at: Bits<10>,
+    psn: Bits<32>,
+    address: Bits<64>,
+    left: Bits<32>,
+    failed: Bit,
+    again: Bit,
+    last: Bit,
+) -> FrameJob {
+    let plain = unsequenced(entry.put);
+    let flags = (entry.put.flags & !bits::<16>(UNSEQ))
+        | (bits::<16>(RETX | ACK_REQ) & repeat::<16>(again | failed))
+        | (bits::<16>(ACK_REQ) & repeat::<16>(last));
+    FrameJob {
+        opcode: if failed { bits::<8>(CTRL) } else { plain.opcode },
+        flags: flags,
+        node: plain.node,
+        src_pid: plain.src_pid,
+        dst_pid: plain.dst_pid,
+        addr: plain.addr,
+        key: plain.key,
+        buf_off: plain.buf_off,
+        msg_len: plain.msg_len,
+        msg_off: record.offset,
+        left: left & repeat::<32>(!failed & (entry.put.op != GET)),
+        single: true,
+        msg_id: if failed { bits::<32>(CONTROL_NOP) } else { entry.msg_id },
+        numbered: true,
+        psn: psn,
+        epoch: bits::<16>(0),
+        host_address: address,
+        reply_addr: plain.reply_addr,
+        reply_off: plain.reply_off,
+        reply_key: plain.reply_key,
+        context: plain.context,
+        cluster: plain.cluster,
+        hpu: plain.hpu,
+        handle: plain.handle,
+        frame: plain.frame,
+        tracked: true,
+        record: at,
+    }
+}
+
+/// The incarnation of a destination's window.
+#[hdl_fn]
+pub fn incarnation_of(ours: Bits<32>, generation: Bits<8>) -> Bits<32> {
+    ours ^ bit_cast::<32, 8>(generation)
+}
+
+/// The packet that opens a window.
+#[hdl_fn]
+pub fn opening(node: Bits<8>, incarnation: Bits<32>) -> FrameJob {
+    FrameJob {
+        opcode: bits::<8>(CTRL),
+        flags: bits::<16>(ACK_REQ),
+        node: node,
+        // The acknowledgement echoes the address, not the key.
+        addr: bit_cast::<64, 32>(incarnation),
+        key: incarnation,
+        single: true,
+        msg_id: bits::<32>(CONTROL_OPEN),
+        numbered: true,
+        tracked: true,
+        ..Default::default()
+    }
+}

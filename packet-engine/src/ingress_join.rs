@@ -26,11 +26,13 @@ use crate::{header_matcher, packet_buffer, parser};
 use spindle_blocks::desc::PacketDesc;
 use spindle_blocks::{Fifo, PacketReport, Slice};
 use spindle_contract::reasons;
+use spindle_contract::wire::opcode;
 use spindle_verilog::prelude::*;
 
 const DUPLICATE: u64 = reasons::DUPLICATE as u64;
 const CONTROL: u64 = reasons::CONTROL as u64;
 const PSN_WINDOW: u64 = reasons::PSN_WINDOW as u64;
+const CTRL: u64 = opcode::CTRL as u64;
 
 /// Cycles from `matched_valid` to `packet_valid` or `drop_valid`.
 pub const LATENCY: usize = 1;
@@ -172,7 +174,8 @@ impl Logic for IngressJoin {
             psn: self.matched.val().psn.get_bits::<11>(0),
         };
         // Sources of numbers that count here are told: what was there before or is control at once, the others that it was refused.
-        let again = verdict.drop & ((reason == DUPLICATE) | (reason == CONTROL));
+        let control = (reason == CONTROL) & (self.matched.val().opcode == CTRL);
+        let again = verdict.drop & ((reason == DUPLICATE) | control);
         let beyond = verdict.drop & (reason == PSN_WINDOW);
         let code = nack_code(reason);
         let tells = self.matched_valid.val() & (refused | cells.overflow) & (verdict.held | again | beyond);

@@ -25,7 +25,7 @@ use crate::responder::Responder;
 use crate::traffic::Traffic;
 use spindle_blocks::{
     Command, ContextPolicy, CsrRequest, CsrResponse, EventDesc, HostRead, PlacementDesc, PlacementDone,
-    PlacementOutcome, PutDesc, PutDone, RamStyle, ReadRequest, TaskDesc, TaskDone,
+    PlacementOutcome, PutDesc, PutDone, RamStyle, ReadRequest, Slice, TaskDesc, TaskDone,
 };
 use spindle_contract::params::Config;
 use spindle_contract::registers::{node, PAGE};
@@ -198,6 +198,7 @@ pub struct PacketEngine {
     responder: Responder,
     egress: Egress,
     registers: PacketRegisters,
+    events: Slice<EventDesc>,
     rx_traffic: Traffic,
     /// The scheduler's turn to return cells when both want to.
     scheduler_turn: Reg<Bit>,
@@ -311,6 +312,7 @@ impl PacketEngine {
             responder: Default::default(),
             egress: Default::default(),
             registers: PacketRegisters::new(config),
+            events: Default::default(),
             rx_traffic: Default::default(),
             scheduler_turn: Default::default(),
             parsed_at: Default::default(),
@@ -345,6 +347,7 @@ impl Logic for PacketEngine {
             payload_scheduler,
             initiator,
             responder,
+            events,
             egress,
             registers,
             rx_traffic
@@ -425,6 +428,10 @@ impl Logic for PacketEngine {
         self.responder.front_valid.next = self.ingress_join.report_valid.val();
         self.responder.back.next = self.payload_scheduler.report.val();
         self.responder.back_valid.next = self.payload_scheduler.report_valid.val();
+        self.initiator.parsed.next = self.parser.parsed.val();
+        self.initiator.parsed_drop.next = self.parser.parsed_drop.val();
+        self.initiator.parsed_valid.next = self.parser.parsed_valid.val();
+        self.psn_filter.take_responses.next = self.initiator.send.val();
         self.psn_filter.ask.next = self.responder.ask.val();
         self.psn_filter.ask_peer.next = self.responder.ask_peer.val();
         self.responder.ask_ready.next = self.psn_filter.ask_ready.val();
@@ -469,9 +476,16 @@ impl Logic for PacketEngine {
 
         self.payload_scheduler.outcome_feedback.next = self.outcome_feedback.val();
         self.payload_scheduler.outcome_valid.next = self.outcome_valid.val();
-        self.message_event.next = self.payload_scheduler.message_event.val();
-        self.message_event_valid.next = self.payload_scheduler.message_event_valid.val();
-        self.payload_scheduler.message_event_ready.next = self.message_event_ready.val();
+        // Events: ends of messages before ends of puts.
+        let message_ends = self.payload_scheduler.message_event_valid.val();
+        self.events.write.next =
+            if message_ends { self.payload_scheduler.message_event.val() } else { self.initiator.put_event.val() };
+        self.events.write_valid.next = message_ends | self.initiator.put_event_valid.val();
+        self.payload_scheduler.message_event_ready.next = self.events.write_ready.val();
+        self.initiator.put_event_ready.next = self.events.write_ready.val() & !message_ends;
+        self.message_event.next = self.events.read.val();
+        self.message_event_valid.next = self.events.read_valid.val();
+        self.events.read_ready.next = self.message_event_ready.val();
 
         // Cells return from the join (dropped frames) and from the scheduler; they alternate when both want to.
         let join_frees = self.ingress_join.free_valid.val();

@@ -6,7 +6,7 @@
 //!  array's egress stream (frames, payloads) --> framer --> egress
 //!                                                 ^  ^
 //!  reply ----> planner (replies) -----------------+  |
-//!  host_put -> planner (host) -> queue of heads --+  |
+//!  host_put -> sender -> planner (host) -> heads -+  |
 //!                   \--> put_read ...... put_data ---+
 //! ```
 //!
@@ -15,6 +15,9 @@
 //! | in `egress_data`, `egress_keep`, `egress_last`, `egress_frame`, `egress_put`, `egress_valid` / out `egress_ready` | array: frames as they are, and payloads of device puts |
 //! | in `put`, `put_valid` / out `put_ready` | array: a device put, before the first beat of its payload and in the order of the payloads |
 //! | in `host_put`, `host_put_valid` / out `host_put_ready` | array: a put from host memory, or a get |
+//! | in `parsed`, `parsed_drop`, `parsed_valid` | parser: acknowledgements and refusals for the sender |
+//! | out `send` | PSN filter: they go no further |
+//! | out `put_event`, `put_event_valid` / in `put_event_ready` | RVMA engine: ends of puts of the host |
 //! | in `reply`, `reply_valid` / out `reply_ready` | responder |
 //! | out `put_read`, `put_read_valid` / in `put_read_ready`; in `put_data`, `put_data_last`, `put_data_error`, `put_data_valid` / out `put_data_ready` | RVMA engine: segments of host memory, in the order of the requests, each offered as a whole |
 //! | out `put_done`, `put_done_valid` | array: a put or get is over |
@@ -25,8 +28,8 @@
 //! Both data streams end in a [`Skid`], so that their `ready` is a register; the framer behind them is one stage of logic up to egress.
 //!
 //! Segments carry [`SEGMENT`](frame_head::SEGMENT) bytes. Device puts are cut through: the first beat leaves 7 cycles after `put` is taken, its payload
-//! behind it at one beat per cycle. Host puts leave segment by segment, up to 16 of them (22 KiB) asked for ahead. All are UNSEQ: nobody acknowledges
-//! them.
+//! behind it at one beat per cycle. Host puts leave segment by segment, up to 16 of them (22 KiB) asked for ahead. Device puts are UNSEQ: nobody acknowledges
+//! them; the [`Sender`] makes the others reliable.
 
 pub mod frame_head;
 pub mod framer;
@@ -34,11 +37,14 @@ pub mod nodes;
 pub mod planner;
 
 use crate::egress::EgressBeat;
+use crate::sender::Sender;
 use frame_head::{unsequenced, FrameHead};
 use framer::Framer;
 use nodes::Nodes;
 use planner::Planner;
-use spindle_blocks::{CsrRequest, CsrResponse, Fifo, FrameJob, HostRead, PutDesc, PutDone, Skid, Slice};
+use spindle_blocks::{
+    CsrRequest, CsrResponse, EventDesc, Fifo, FrameJob, HostRead, PacketDesc, PutDesc, PutDone, Skid, Slice,
+};
 use spindle_verilog::prelude::*;
 
 /// A beat of the array.
@@ -142,6 +148,21 @@ pub struct Initiator {
     pub csr: Signal<In, CsrRequest>,
     /// Answer.
     pub csr_answer: Signal<Out, CsrResponse>,
+    /// Headers of a frame.
+    pub parsed: Signal<In, PacketDesc>,
+    /// It is dropped.
+    pub parsed_drop: Signal<In, Bit>,
+    /// There is one.
+    pub parsed_valid: Signal<In, Bit>,
+    /// Puts are sequenced: acknowledgements and refusals go no further.
+    pub send: Signal<Out, Bit>,
+    /// End of a put of the host.
+    pub put_event: Signal<Out, EventDesc>,
+    /// There is one.
+    pub put_event_valid: Signal<Out, Bit>,
+    /// It is taken.
+    pub put_event_ready: Signal<In, Bit>,
+    sender: Sender,
     device: Planner,
     host: Planner,
     replies: Planner,
@@ -158,7 +179,7 @@ pub struct Initiator {
 impl Logic for Initiator {
     #[hdl]
     fn update(&mut self) {
-        clocks!(self, clock, reset, device, host, replies, framer, nodes);
+        clocks!(self, clock, reset, sender, device, host, replies, framer, nodes);
         clocks!(self, clock, reset, heads, device_head, reply_head, reads, array_beats, host_beats);
 
         // Device puts.
@@ -179,9 +200,27 @@ impl Logic for Initiator {
 
         // Host puts and gets.
         self.host.from_host.next = true;
-        self.host.job.next = unsequenced(self.host_put.val());
-        self.host.job_valid.next = self.host_put_valid.val();
-        self.host_put_ready.next = self.host.job_ready.val();
+        self.sender.put.next = self.host_put.val();
+        self.sender.put_valid.next = self.host_put_valid.val();
+        self.host_put_ready.next = self.sender.put_ready.val();
+        self.sender.parsed.next = self.parsed.val();
+        self.sender.parsed_drop.next = self.parsed_drop.val();
+        self.sender.parsed_valid.next = self.parsed_valid.val();
+        self.sender.lost.next = self.framer.lost.val();
+        self.sender.lost_record.next = self.framer.lost_record.val();
+        self.put_event.next = self.sender.put_event.val();
+        self.put_event_valid.next = self.sender.put_event_valid.val();
+        self.sender.put_event_ready.next = self.put_event_ready.val();
+        self.sender.enable.next = self.nodes.send.val();
+        self.sender.timeout.next = self.nodes.timeout.val();
+        self.sender.hole_time.next = self.nodes.hole_time.val();
+        self.sender.retries.next = self.nodes.retries.val();
+        self.sender.incarnation.next = self.nodes.incarnation.val();
+        self.nodes.resent.next = self.sender.resent.val();
+        self.send.next = self.nodes.send.val();
+        self.host.job.next = self.sender.job.val();
+        self.host.job_valid.next = self.sender.job_valid.val();
+        self.sender.job_ready.next = self.host.job_ready.val();
         self.host.own_sum.next = self.nodes.own_sum.val();
         self.nodes.lookup[1].next = self.host.lookup.val();
         self.host.node.next = self.nodes.entry[1].val();
@@ -238,17 +277,25 @@ impl Logic for Initiator {
         self.beat.next = self.framer.beat.val();
         self.beat_valid.next = self.framer.beat_valid.val();
         self.framer.beat_ready.next = self.beat_ready.val();
+        // Ends of puts: the framer's cannot wait, the sender's can.
         let issuer = self.framer.ended_issuer.val();
-        self.put_done.next = PutDone {
-            cluster: issuer.cluster,
-            hpu: issuer.hpu,
-            handle: issuer.handle,
-            error: self.framer.ended_error.val(),
-            ..Default::default()
-        };
-        self.put_done_valid.next = self.framer.ended.val();
-        self.nodes.ended.next = self.framer.ended.val();
-        self.nodes.ended_error.next = self.framer.ended_error.val();
+        let ended = self.framer.ended.val();
+        let acknowledged = self.sender.done_valid.val() & !ended;
+        self.sender.done_ready.next = !ended;
+        if ended {
+            self.put_done.next = PutDone {
+                cluster: issuer.cluster,
+                hpu: issuer.hpu,
+                handle: issuer.handle,
+                error: self.framer.ended_error.val(),
+                ..Default::default()
+            };
+        } else {
+            self.put_done.next = self.sender.done.val();
+        }
+        self.put_done_valid.next = ended | acknowledged;
+        self.nodes.ended.next = ended | acknowledged;
+        self.nodes.ended_error.next = if ended { self.framer.ended_error.val() } else { self.sender.done.val().error };
         self.respond.next = self.nodes.respond.val();
         self.ack_every.next = self.nodes.ack_every.val();
         self.nack_gap.next = self.nodes.nack_gap.val();

@@ -5,7 +5,8 @@
 //! | in `csr` / out `csr_answer` | register slave |
 //! | out `own_node`, `own_sum` | framer, planners |
 //! | in `lookup[i]` / out `entry[i]` | planner i: the entry of a node, two cycles later |
-//! | in `ended`, `ended_error` | framer |
+//! | in `ended`, `ended_error` | framer, sender |
+//! | out `send`, `retries`, `timeout`, `hole_time`, `incarnation` / in `resent` | sender |
 //! | out `respond`, `ack_every`, `nack_gap` / in `ack_sent`, `nack_sent`, `nack_withheld` | responder |
 //!
 //! An access is answered 3 cycles after it is seen. Errors: an address without a register, a read of a write-only or a write to a read-only register, a
@@ -14,7 +15,7 @@
 use super::frame_head::*;
 use spindle_blocks::ram::{RamStyle, SdpMemory};
 use spindle_blocks::{CsrRequest, CsrResponse};
-use spindle_contract::registers::{node, ACK_EVERY_RESET, NACK_GAP_RESET};
+use spindle_contract::registers::{node, ACK_EVERY_RESET, NACK_GAP_RESET, SEND_RETRIES_RESET, SEND_TIMES_RESET};
 use spindle_contract::wire::NODE_TABLE_ENTRIES;
 use spindle_verilog::prelude::*;
 
@@ -58,6 +59,18 @@ pub struct Nodes {
     pub nack_sent: Signal<In, Bit>,
     /// A refusal was not.
     pub nack_withheld: Signal<In, Bit>,
+    /// Puts are sequenced.
+    pub send: Signal<Out, Bit>,
+    /// Timeouts in a row after which a destination is given up.
+    pub retries: Signal<Out, Bits<4>>,
+    /// SEND_TIMES, low half.
+    pub timeout: Signal<Out, Bits<16>>,
+    /// SEND_TIMES, high half.
+    pub hole_time: Signal<Out, Bits<16>>,
+    /// SEND_INCARNATION.
+    pub incarnation: Signal<Out, Bits<32>>,
+    /// A segment was sent again.
+    pub resent: Signal<In, Bit>,
     table: [SdpMemory<NodeEntry, 8>; PLANNERS],
     own: Reg<LocalNode>,
     staged: Reg<NodeEntry>,
@@ -73,6 +86,11 @@ pub struct Nodes {
     acks: Reg<Bits<32>>,
     nacks: Reg<Bits<32>>,
     withheld: Reg<Bits<32>>,
+    sends: Reg<Bit>,
+    most: Reg<Bits<4>>,
+    times: Reg<Bits<32>>,
+    window: Reg<Bits<32>>,
+    repeated: Reg<Bits<32>>,
     request: DFF<CsrRequest>,
     busy: Reg<Bit>,
     answering: Reg<Bit>,
@@ -100,6 +118,12 @@ impl Default for Nodes {
             ack_sent: Default::default(),
             nack_sent: Default::default(),
             nack_withheld: Default::default(),
+            send: Default::default(),
+            retries: Default::default(),
+            timeout: Default::default(),
+            hole_time: Default::default(),
+            incarnation: Default::default(),
+            resent: Default::default(),
             table: std::array::from_fn(|_| SdpMemory::new(RamStyle::Block, 2)),
             own: Default::default(),
             staged: Default::default(),
@@ -115,6 +139,11 @@ impl Default for Nodes {
             acks: Default::default(),
             nacks: Default::default(),
             withheld: Default::default(),
+            sends: Default::default(),
+            most: Reg::new(bits::<4>(SEND_RETRIES_RESET as u64)),
+            times: Reg::new(bits::<32>(SEND_TIMES_RESET as u64)),
+            window: Default::default(),
+            repeated: Default::default(),
             request: Default::default(),
             busy: Default::default(),
             answering: Default::default(),
@@ -130,6 +159,7 @@ impl Logic for Nodes {
     fn update(&mut self) {
         regs!(self, clock, reset, own, staged, commit, sent, failed, busy, answering, answer);
         regs!(self, clock, reset, responds, every, gap, acks, nacks, withheld);
+        regs!(self, clock, reset, sends, most, times, window, repeated);
         dffs!(self, clock, commit_index, partial, sum, request, word, known);
         let own = self.own.q.val();
         let staged = self.staged.q.val();
@@ -171,6 +201,14 @@ impl Logic for Nodes {
         if self.nack_withheld.val() {
             self.withheld.d.next = self.withheld.q.val() + 1;
         }
+        if self.resent.val() {
+            self.repeated.d.next = self.repeated.q.val() + 1;
+        }
+        self.send.next = self.sends.q.val();
+        self.retries.next = self.most.q.val();
+        self.timeout.next = self.times.q.val().get_bits::<16>(0);
+        self.hole_time.next = self.times.q.val().get_bits::<16>(16);
+        self.incarnation.next = self.window.q.val();
         self.respond.next = self.responds.q.val();
         self.ack_every.next = self.every.q.val();
         self.nack_gap.next = self.gap.q.val();
@@ -251,6 +289,29 @@ impl Logic for Nodes {
                     self.every.d.next = data.get_bits::<6>(8);
                     self.gap.d.next = data.get_bits::<16>(16);
                 }
+            }
+            node::SEND_CONTROL => {
+                word = (bits::<20>(0), self.most.q.val(), bits::<7>(0), self.sends.q.val()).cat::<32>();
+                if write {
+                    self.sends.d.next = data.get_bit(0);
+                    self.most.d.next = data.get_bits::<4>(8);
+                }
+            }
+            node::SEND_TIMES => {
+                word = self.times.q.val();
+                if write {
+                    self.times.d.next = data;
+                }
+            }
+            node::SEND_INCARNATION => {
+                word = self.window.q.val();
+                if write {
+                    self.window.d.next = data;
+                }
+            }
+            node::SEGMENTS_RESENT => {
+                word = self.repeated.q.val();
+                known = !request.write;
             }
             node::ACKS_SENT => {
                 word = self.acks.q.val();

@@ -47,6 +47,8 @@ const _: () = assert!(ROWS == 16, "a row's number has four bits");
 const PUT: u64 = opcode::PUT as u64;
 const GET: u64 = opcode::GET as u64;
 const GET_RESP: u64 = opcode::GET_RESP as u64;
+const ACK: u64 = opcode::ACK as u64;
+const NACK: u64 = opcode::NACK as u64;
 const CTRL: u64 = opcode::CTRL as u64;
 const NOP: u64 = control::NOP as u64;
 const OPEN: u64 = control::OPEN as u64;
@@ -85,6 +87,8 @@ pub struct Claim {
     nop: Bit,
     /// It is an OPEN.
     open: Bit,
+    /// It is an ACK or a NACK that the sender takes.
+    response: Bit,
     /// Source.
     node: Bits<32>,
     /// Incarnation that an OPEN carries.
@@ -168,6 +172,8 @@ pub struct PsnFilter {
     pub peer_expected: Signal<Out, Bits<32>>,
     /// Bit i: that number + i has been accepted.
     pub peer_selective: Signal<Out, Bits<64>>,
+    /// Acknowledgements and refusals are the sender's: they go no further.
+    pub take_responses: Signal<In, Bit>,
     /// The responder wants to know of a peer.
     pub ask: Signal<In, Bit>,
     /// Which.
@@ -238,6 +244,7 @@ impl PsnFilter {
             peer_node: Default::default(),
             peer_expected: Default::default(),
             peer_selective: Default::default(),
+            take_responses: Default::default(),
             ask: Default::default(),
             ask_peer: Default::default(),
             ask_ready: Default::default(),
@@ -374,11 +381,14 @@ impl Logic for PsnFilter {
         let arrives = self.judging.q.val() & (judged.kind == SEEN_ARRIVE);
         let counts = arrives & claim.sequenced;
         let opens = arrives & claim.open;
+        let responds = arrives & claim.response;
         let open_now = ours & !claim.blocked & self.sequencer.idle.val();
         let pass = counts & ours & !claim.blocked & in_window & fresh;
         self.verdict_out.d.next = PsnVerdict {
-            drop: (counts & !pass) | (pass & claim.nop) | opens,
-            reason: if !ours {
+            drop: (counts & !pass) | (pass & claim.nop) | opens | responds,
+            reason: if responds {
+                bits::<5>(reasons::CONTROL as u64)
+            } else if !ours {
                 bits::<5>(reasons::NO_PEER as u64)
             } else if (pass & claim.nop) | (opens & open_now) {
                 bits::<5>(reasons::CONTROL as u64)
@@ -448,7 +458,8 @@ impl Logic for PsnFilter {
             self.seen.read_data.val().get_bit(number.index())
         };
         let arriving = look.kind == SEEN_ARRIVE;
-        let filtered = self.parsed_valid.val() & !self.parsed_drop.val() & parsed.is_spindle & self.enable.val();
+        let spindle = self.parsed_valid.val() & !self.parsed_drop.val() & parsed.is_spindle;
+        let filtered = spindle & self.enable.val();
         let carries = (parsed.opcode == PUT) | (parsed.opcode == GET) | (parsed.opcode == GET_RESP);
         let unseq = (parsed.flags & UNSEQ).any();
         let nop = (parsed.opcode == CTRL) & (parsed.msg_id == NOP);
@@ -459,6 +470,7 @@ impl Logic for PsnFilter {
             sequenced: filtered & ((carries & !unseq) | nop),
             nop: nop,
             open: filtered & (parsed.opcode == CTRL) & (parsed.msg_id == OPEN),
+            response: spindle & self.take_responses.val() & ((parsed.opcode == ACK) | (parsed.opcode == NACK)),
             node: parsed.src_nid,
             incarnation: parsed.key,
             same: (entry.live & (entry.node == parsed.src_nid))

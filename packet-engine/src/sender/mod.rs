@@ -31,9 +31,9 @@ use crate::initiator::frame_head::unsequenced;
 use spindle_blocks::ram::{LutMemory, SdpMemory};
 use spindle_blocks::{EventDesc, Fifo, FrameJob, PacketDesc, PutDesc, PutDone};
 use spindle_contract::descriptors::put_op;
+use spindle_contract::events;
 use spindle_contract::params::SEGMENT_BYTES;
 use spindle_contract::wire::{flag, nack, opcode, PSN_WINDOW};
-use spindle_contract::{descriptors, events};
 use spindle_verilog::prelude::*;
 use types::*;
 
@@ -47,8 +47,8 @@ const GET_RESP: u64 = put_op::GET_RESP as u64;
 const EVENT_PUT: u64 = events::PUT as u64;
 /// Codes from here on are for good.
 const TERMINAL: u64 = nack::NO_MAILBOX as u64;
-/// [`PutDesc::cluster`] of a put that the host asked for.
-const HOST: u64 = descriptors::HOST_ISSUER as u64;
+/// [`PutDesc::handle`] of a put that the host asked for.
+const HOST: u64 = put_op::HOST_HANDLE as u64;
 /// Records that a timer sends again at once.
 const BURST: u64 = 16;
 
@@ -345,8 +345,8 @@ impl Logic for Sender {
                 self.state.d.next = Sending::Judge;
             }
             Sending::Judge => {
-                let known = !self.rest.q.val().get_bits::<21>(11).any()
-                    & (self.rest.q.val().get_bits::<11>(0) <= here.count);
+                let known =
+                    !self.rest.q.val().get_bits::<21>(11).any() & (self.rest.q.val().get_bits::<11>(0) <= here.count);
                 self.left.d.next = self.rest.q.val().get_bits::<11>(0);
                 self.state.d.next = Sending::Idle;
                 if response.opens {
@@ -587,7 +587,7 @@ impl Logic for Sender {
             }
             Sending::Over => {
                 let answer = entry.put.op == GET_RESP;
-                let by_host = (entry.put.cluster == HOST) & !answer;
+                let by_host = (entry.put.handle == HOST) & !answer;
                 let told = self.told.q.val();
                 self.done_valid.next = !told & !answer;
                 self.put_event_valid.next = told & by_host;

@@ -423,9 +423,6 @@ pub mod client {
     pub const RING: u8 = 2;
 }
 
-/// `cluster` and `hpu` of a put that the host asked for: no HPU has this number.
-pub const HOST_ISSUER: u8 = 7;
-
 /// What the initiator is asked for (`put_desc.op`).
 pub mod put_op {
     /// Write into a mailbox of another node.

@@ -1,9 +1,6 @@
-//! Responder: which reports are answered, by counting.
+//! Responder: which reports are answered, by counting. Reports of one source must come in the order in which the responder sees them.
 
 use std::collections::HashMap;
-
-/// Reports of the scheduler wait for those of the ingress join, so that a few may be seen in another order.
-const OVERTAKING: usize = 8;
 
 /// A report of a packet.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -24,11 +21,9 @@ pub struct Report {
 #[derive(Clone, Debug, Default)]
 pub struct Responder {
     /// Accepted packets for which an acknowledgement is due.
-    pub every: u32,
-    /// Accepted packets of each source since one was due.
-    counts: HashMap<u8, u32>,
-    /// Since which report an acknowledgement is due.
-    due: HashMap<u8, usize>,
+    pub every: usize,
+    /// Reports of accepted packets of each source that no acknowledgement covers, by their place in `reports`.
+    uncovered: HashMap<u8, Vec<usize>>,
     /// Refusals that have not been sent.
     refusals: Vec<Report>,
     /// Reports, in order.
@@ -37,23 +32,18 @@ pub struct Responder {
 
 impl Responder {
     /// A responder that acknowledges every so many packets.
-    pub fn new(every: u32) -> Self {
+    pub fn new(every: usize) -> Self {
         Self { every, ..Self::default() }
     }
 
     /// A packet is reported.
     pub fn report(&mut self, report: Report) {
-        self.reports.push(report);
         if report.code != 0 {
             self.refusals.push(report);
-            return;
+        } else {
+            self.uncovered.entry(report.node).or_default().push(self.reports.len());
         }
-        let count = self.counts.entry(report.node).or_default();
-        *count += 1;
-        if report.urgent || *count >= self.every {
-            *count = 0;
-            self.due.insert(report.node, self.reports.len() - 1);
-        }
+        self.reports.push(report);
     }
 
     /// Reports so far.
@@ -70,24 +60,31 @@ impl Responder {
         }
     }
 
-    /// An acknowledgement is sent to a source, when the first `known` reports had certainly been seen: it must speak of the source's last
-    /// packet among them, or of a later one.
+    /// An acknowledgement is due to a source.
+    fn due(&self, node: u8) -> bool {
+        self.uncovered
+            .get(&node)
+            .is_some_and(|waiting| waiting.len() >= self.every || waiting.iter().any(|at| self.reports[*at].urgent))
+    }
+
+    /// An acknowledgement is sent to a source, when the first `known` reports had certainly been seen: it must be due, and speak of
+    /// the source's last packet among them, or of a later one.
     pub fn acknowledges(&mut self, node: u8, psn: u32, known: usize) -> Result<(), String> {
+        if !self.due(node) {
+            return Err(format!("nothing is due to {node}"));
+        }
         let mine = |report: &Report| report.node == node && report.code == 0;
         let spoken = self.reports.iter().rposition(|report| mine(report) && report.psn == psn);
         let spoken = spoken.ok_or_else(|| format!("{psn} is no number that {node} had accepted"))?;
-        let last = self.reports[..known].iter().rposition(mine).unwrap_or(0);
-        if spoken + OVERTAKING < last {
+        if self.reports[..known].iter().rposition(mine).is_some_and(|last| last > spoken) {
             return Err(format!("{psn} is not the last number of {node}"));
         }
-        if self.due.get(&node).is_some_and(|since| *since <= spoken + OVERTAKING) {
-            self.due.remove(&node);
-        }
+        self.uncovered.get_mut(&node).expect("something is due").retain(|at| *at > spoken);
         Ok(())
     }
 
     /// Whether everybody has had what was due.
     pub fn settled(&self) -> bool {
-        self.due.is_empty() && self.refusals.is_empty()
+        self.refusals.is_empty() && !self.uncovered.keys().any(|node| self.due(*node))
     }
 }

@@ -11,6 +11,7 @@ mod latency;
 mod message_index;
 mod responder;
 mod scheduler;
+mod sender;
 mod shapes;
 mod spin;
 mod traffic;

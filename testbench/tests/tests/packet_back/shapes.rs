@@ -7,6 +7,7 @@ use packet_engine::message_index::MessageIndex;
 use packet_engine::payload_scheduler::PayloadScheduler;
 use packet_engine::registers::PacketRegisters;
 use packet_engine::responder::Responder;
+use packet_engine::sender::Sender;
 use packet_engine::{egress::Egress, PacketEngine};
 use spindle_contract::params::Config;
 use spindle_harness::lint;
@@ -23,12 +24,19 @@ fn check(block: &mut impl Block, top: &str) -> Option<String> {
     }
 }
 
+/// The blocks are built by value, all of them in one frame: more than a test's stack holds.
 #[test]
 fn blocks_are_clean() {
+    let thread = std::thread::Builder::new().stack_size(256 << 20).spawn(check_all).expect("a thread can be started");
+    thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+}
+
+fn check_all() {
     let mut found = vec![
         check(&mut Egress::default(), "egress"),
         check(&mut Initiator::default(), "initiator"),
         check(&mut Responder::default(), "responder"),
+        check(&mut Sender::default(), "sender"),
     ];
     for slots in [16, 64, 256] {
         found.push(check(&mut MessageIndex::new(slots), &format!("message_index_{slots}")));

@@ -34,6 +34,7 @@ pub mod nodes;
 pub mod peer;
 pub mod print;
 pub mod put;
+pub mod reliable;
 pub mod rule;
 pub mod rule_table;
 pub mod rvma;

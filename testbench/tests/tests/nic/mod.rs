@@ -11,6 +11,7 @@ mod mailboxes;
 mod network;
 mod overload;
 mod random_messages;
+mod reliable;
 mod repetition;
 mod scripted;
 mod sequence_numbers;

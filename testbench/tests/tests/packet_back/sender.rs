@@ -56,7 +56,6 @@ struct Bench {
     over: Vec<(usize, bool)>,
     events: Vec<Record>,
     receivers: HashMap<u64, PsnFilter>,
-    incarnations: HashMap<u64, u64>,
     /// Frames and responses on their way: when they arrive.
     frames: Vec<(u64, Record)>,
     responses: Vec<(u64, Record)>,
@@ -86,7 +85,6 @@ impl Bench {
             over: vec![],
             events: vec![],
             receivers: HashMap::new(),
-            incarnations: HashMap::new(),
             frames: vec![],
             responses: vec![],
             jobs: vec![],

@@ -1,0 +1,56 @@
+//! The reliable sender: puts from host memory and gets are sent again until their destination has acknowledged them.
+
+use crate::{Bar, Device, Error, HostMemory, Result};
+use spindle_contract::registers::{node, SEND_RETRIES_RESET, SEND_TIMES_RESET};
+
+/// How the card sends reliably.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Reliability {
+    /// Time without an acknowledgement after which segments are sent again, in units of 64 cycles; it doubles up to three times.
+    pub timeout: u16,
+    /// Time after which a segment is sent again when a later one arrived, in units of 64 cycles: what the paths to a node differ by.
+    pub hole_time: u16,
+    /// Timeouts in a row after which a destination is given up, at most 15.
+    pub retries: u8,
+    /// Incarnation of the windows that are opened; 0: the first window to a node is not, which suits nodes that were reset
+    /// together.
+    pub incarnation: u32,
+}
+
+impl Default for Reliability {
+    fn default() -> Self {
+        Self {
+            timeout: SEND_TIMES_RESET as u16,
+            hole_time: (SEND_TIMES_RESET >> 16) as u16,
+            retries: SEND_RETRIES_RESET as u8,
+            incarnation: 0,
+        }
+    }
+}
+
+impl<B: Bar, M: HostMemory> Device<B, M> {
+    /// Has the card number its puts from host memory and its gets and send them until they are acknowledged; `None`, as after
+    /// reset: it sends them once. Destinations need the sequence filter and the responder. Not while puts are under way.
+    ///
+    /// # Errors
+    /// More than 15 retries.
+    pub fn set_reliability(&mut self, reliability: Option<Reliability>) -> Result<()> {
+        let Reliability { timeout, hole_time, retries, incarnation } = reliability.unwrap_or_default();
+        if retries > 15 {
+            return Err(Error::Argument(format!("{retries} retries; choose at most 15")));
+        }
+        for (register, value) in [
+            (node::SEND_TIMES, u32::from(hole_time) << 16 | u32::from(timeout)),
+            (node::SEND_INCARNATION, incarnation),
+            (node::SEND_CONTROL, u32::from(retries) << 8 | u32::from(reliability.is_some())),
+        ] {
+            self.bar.write32(node::BASE + register, value)?;
+        }
+        Ok(())
+    }
+
+    /// Segments that were sent again.
+    pub fn segments_resent(&mut self) -> Result<u32> {
+        self.bar.read32(node::BASE + node::SEGMENTS_RESENT)
+    }
+}

@@ -1,0 +1,128 @@
+//! Reliable puts between two NICs: whatever the wire does, every message arrives once and whole, and its handler is told then.
+
+use crate::nic::bench::{example, network};
+use rand::Rng;
+use spindle::peer::{Peer, Responses};
+use spindle::reliable::Reliability;
+use spindle::rule_table::Action;
+use spindle::{ContextOptions, Device, HostMemory};
+use spindle_contract::params::SPINDLE_PORT;
+use spindle_contract::wire::status;
+use spindle_harness::seeded_rng;
+use spindle_model::frames::{put_message, Ends, SpindleHeader};
+use spindle_sim::{address, NetworkNode, Routing, WireFrame, WireOptions};
+
+type Node = Device<NetworkNode, NetworkNode>;
+
+const ADDRESS: u64 = 0x77;
+const KEY: u32 = 0; // of the handler's image
+const MESSAGES: usize = 6;
+const MESSAGE: usize = 8000;
+const SIZE: usize = MESSAGES * MESSAGE;
+/// What `ping_pong_host` keeps for the slots of the message table.
+const REGION: usize = 64 * 8192;
+
+/// The first NIC, which sends, and the second, with a window of `SIZE` bytes.
+fn open(wire: WireOptions) -> Vec<Node> {
+    let network = network(2, wire);
+    let open = |number: usize| {
+        let node = network.node(number);
+        let mut device = Device::open(node.clone(), node).unwrap();
+        let own = address(number);
+        device.set_identity(number as u32, own.mac, own.ip).unwrap();
+        (0..2).for_each(|other| device.set_node(other, Some(address(other))).unwrap());
+        device
+    };
+    let mut nodes: Vec<Node> = (0..2).map(open).collect();
+    let host_region = nodes[0].memory.alloc(REGION, 4096).unwrap();
+    let options = ContextOptions { host_region: Some((host_region, REGION as u32)), ..ContextOptions::default() };
+    let context = nodes[0].install(&example("ping_pong_host"), &options).unwrap();
+    nodes[0].add_rule(&"spindle".parse().unwrap(), Action::ContextPerMessage(context)).unwrap();
+    nodes[0].activate(context).unwrap();
+    let reliability = Reliability { timeout: 64, hole_time: 16, retries: 15, incarnation: 0x5EED };
+    nodes[0].set_reliability(Some(reliability)).unwrap();
+    nodes[0].set_receive(true).unwrap();
+    nodes[1].add_rule(&"spindle".parse().unwrap(), Action::Mailbox).unwrap();
+    nodes[1].set_sequence_filter(true).unwrap();
+    nodes[1].set_responses(Some(Responses::default())).unwrap();
+    nodes[1].set_receive(true).unwrap();
+    nodes
+}
+
+/// Gives the first NIC messages from the second, whose handlers put them back.
+fn messages(nodes: &[Node], data: &[u8]) {
+    for (number, message) in data.chunks(MESSAGE).enumerate() {
+        let buf_off = (number * MESSAGE) as u32;
+        let header =
+            SpindleHeader { src_nid: 1, addr: ADDRESS, msg_id: number as u32, buf_off, ..SpindleHeader::default() };
+        for bytes in put_message(&Ends::default(), SPINDLE_PORT, &header, message, 1408) {
+            nodes[0].memory.card().sim().inject(WireFrame { bytes, gap: 0, bad: false });
+        }
+    }
+}
+
+fn whole_over(wire: WireOptions) -> Vec<Node> {
+    let mut rng = seeded_rng("reliable");
+    let mut nodes = open(wire);
+    let window = nodes[1].init_window(0, ADDRESS, KEY, SIZE as u32).unwrap();
+    let posted = nodes[1].post_buffer(window, SIZE as u32).unwrap();
+    let data: Vec<u8> = (0..SIZE).map(|_| rng.random()).collect();
+    messages(&nodes, &data);
+    let completed = nodes[1].wait(&posted, 400_000).unwrap();
+    assert_eq!((completed.status, completed.length as usize), (status::DONE, SIZE));
+    let mut got = vec![0; SIZE];
+    nodes[1].memory.read(posted.buffer, &mut got).unwrap();
+    assert!(got == data, "the bytes are others");
+    // The last acknowledgements.
+    let mut looks = 0;
+    while nodes[0].puts().unwrap() != (MESSAGES as u32, 0) {
+        looks += 1;
+        assert!(looks < 10_000, "{:?} puts are over", nodes[0].puts());
+    }
+    let segments = (MESSAGES * MESSAGE.div_ceil(1408)) as u32;
+    assert_eq!(nodes[1].peer(0).unwrap(), Some(Peer { node: 0, expected: segments, selective: 0 }));
+    assert_eq!(nodes[1].stats().unwrap().frames_placed, segments);
+    nodes
+}
+
+#[test]
+fn nothing_is_sent_twice_over_a_faithful_wire() {
+    let mut nodes = whole_over(WireOptions::default());
+    assert_eq!(nodes[0].segments_resent().unwrap(), 0);
+    let (acks, nacks, withheld) = nodes[1].responses().unwrap();
+    assert!((1..=(MESSAGES * 6) as u32).contains(&acks), "{acks} acknowledgements");
+    assert_eq!((nacks, withheld), (0, 0));
+}
+
+#[test]
+fn loss_duplication_and_many_paths() {
+    let wire = WireOptions {
+        loss: 0.1,
+        duplication: 0.05,
+        routing: Routing::Adaptive,
+        paths: 5,
+        step: 130,
+        seed: 7,
+        ..WireOptions::default()
+    };
+    let mut nodes = whole_over(wire);
+    let resent = nodes[0].segments_resent().unwrap();
+    let counts = nodes[0].memory.network().counts();
+    assert!(counts.lost > 0 && resent > 0, "{counts:?}, {resent} segments sent again");
+}
+
+/// A mailbox that is not there refuses for good: all puts fail, and their numbers are used up by NOPs.
+#[test]
+fn a_refusal_for_good_ends_a_put() {
+    let mut nodes = open(WireOptions::default());
+    messages(&nodes, &vec![1; SIZE]);
+    let mut looks = 0;
+    while nodes[0].puts().unwrap() != (0, MESSAGES as u32) {
+        looks += 1;
+        assert!(looks < 10_000, "{:?} puts are over", nodes[0].puts());
+    }
+    let (_, nacks, _) = nodes[1].responses().unwrap();
+    assert!(nacks >= 1);
+    assert_eq!(nodes[1].stats().unwrap().frames_placed, 0);
+    assert!(nodes[1].peer(0).unwrap().is_some_and(|peer| peer.expected as usize >= MESSAGES));
+}

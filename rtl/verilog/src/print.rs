@@ -163,11 +163,16 @@ impl Printer<'_> {
                     let full =
                         subject.width < 20 && arms.iter().map(|a| a.labels.len()).sum::<usize>() >= 1 << subject.width;
                     let quiet = default.as_ref().is_none_or(|d| d.is_empty());
+                    // Arms that say nothing are one `default`.
+                    let silent = quiet && arms.iter().any(|arm| arm.body.is_empty());
                     // Without a `_` arm the states are all named: the last one also stands for codes that never occur.
-                    let last =
-                        if default.is_none() && !full && arrow == "=" { arms.len().checked_sub(1) } else { None };
+                    let last = if default.is_none() && !full && !silent && arrow == "=" {
+                        arms.len().checked_sub(1)
+                    } else {
+                        None
+                    };
                     for (i, arm) in arms.iter().enumerate() {
-                        if quiet && arm.body.is_empty() && last.is_none() && !full {
+                        if quiet && arm.body.is_empty() {
                             continue;
                         }
                         let label = match last {
@@ -177,6 +182,7 @@ impl Printer<'_> {
                         self.arm(&label, &arm.body, indent + 2, arrow, target, out);
                     }
                     match default {
+                        _ if silent => self.arm("default", &[], indent + 2, arrow, target, out),
                         Some(body) if !(full && body.is_empty()) => {
                             self.arm("default", body, indent + 2, arrow, target, out)
                         }

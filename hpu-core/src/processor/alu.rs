@@ -25,10 +25,10 @@ pub const LOGIC_XOR: u64 = 3;
 pub const ARRANGE_NONE: u64 = 0;
 /// `arrange`: the low half of a, or with `narrow` its low byte, extended.
 pub const ARRANGE_EXTEND: u64 = 1;
-/// `arrange`: the bytes of a in reverse order.
-pub const ARRANGE_REVERSE: u64 = 2;
 /// `arrange`: ones in the bytes of a that are not zero.
-pub const ARRANGE_OR: u64 = 3;
+pub const ARRANGE_OR: u64 = 2;
+/// `arrange`: the rotator, which is to rotate by 24, reverses the order of the bytes.
+pub const ARRANGE_REVERSE: u64 = 3;
 
 /// What the ALU does: registered with the operands. The default is a + b.
 #[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
@@ -41,7 +41,7 @@ pub struct AluControl {
     pub pick: Bits<2>,
     /// `PICK_LESS` is unsigned.
     pub unsigned: Bit,
-    /// One of `LOGIC_*`.
+    /// One of `LOGIC_*`; nothing if the sum or the difference is picked.
     pub logic: Bits<2>,
     /// The second operand of the bitwise operations is inverted.
     pub invert_b: Bit,
@@ -65,36 +65,6 @@ pub struct AluControl {
     pub signed: Bit,
 }
 
-/// A result of which the sum has not come in yet.
-#[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
-pub struct LateResult {
-    /// It is the sum.
-    pub adds: Bit,
-    /// It is the complement of the sum.
-    pub inverts: Bit,
-    /// Bit 0 is set if the sum is not negative.
-    pub compares: Bit,
-    /// The sum, which comes last.
-    pub sum: Bits<32>,
-    /// What it is else.
-    pub other: Bits<32>,
-}
-
-/// `late` if `takes`, else `second` if `takes_second`, else `rest`. The sum and `second`, which may come late, too, have one LUT of six inputs to go.
-#[hdl_fn]
-pub fn choose_late(takes: Bit, late: LateResult, takes_second: Bit, second: Bits<32>, rest: Bits<32>) -> Bits<32> {
-    let other = if takes { late.other } else { rest };
-    let picked = if takes_second & !takes {
-        second
-    } else if takes & late.adds {
-        late.sum ^ repeat::<32>(late.inverts)
-    } else {
-        other
-    };
-    let bit_0 = picked.get_bit(0) | (takes & late.compares & !late.sum.get_bit(31));
-    (picked.get_bits::<31>(1), bit_0).cat::<32>()
-}
-
 /// The control that extends operand a from 1, 2 or 4 bytes; operand b is 0.
 #[hdl_fn]
 pub fn alu_extend(size_less_one: Bits<2>, unsigned: Bit) -> AluControl {
@@ -115,15 +85,14 @@ pub fn alu_extend(size_less_one: Bits<2>, unsigned: Bit) -> AluControl {
 /// |---|---|
 /// | in `a`, `b` | operands, from registers |
 /// | in `control` | what to do, from a register |
-/// | out `late` | the result, for [`choose_late`] |
 /// | out `result` | the result |
 /// | out `sum` | the adder alone: a + b for the default control |
 /// | out `equal` | a == b, for any control |
 /// | out `less`, `less_unsigned` | a < b, if the control has `invert` and no `shift_add` |
 ///
-/// One adder and one rotator do nearly everything. A subtraction is !(!a + b), so that the adder needs no carry in, and the last multiplexer
-/// inverts. The rotator turns right; a shift is a rotation with the bits that came around masked off.
-/// The adder joins in the last multiplexer, all else has time.
+/// One adder and one rotator do nearly everything. A subtraction is !(!a + b), so that the adder needs no carry in, and its result is
+/// inverted. The rotator turns right; a shift is a rotation with the bits that came around masked off.
+/// Whatever is not wanted is 0: the adder is joined by one LUT of four inputs, all else has time.
 ///
 /// 568 LUT6 on UltraScale+, 12 levels on 7 series (yosys, the block alone).
 #[derive(LogicBlock, Default)]
@@ -134,8 +103,6 @@ pub struct Alu {
     pub b: Signal<In, Bits<32>>,
     /// What to do.
     pub control: Signal<In, AluControl>,
-    /// The result, of which the sum is still to be joined in.
-    pub late: Signal<Out, LateResult>,
     /// The result.
     pub result: Signal<Out, Bits<32>>,
     /// The adder.
@@ -214,7 +181,13 @@ impl Logic for Alu {
         // The rotator. To the left by n is to the right by the complement of n, and once more.
         let n = b.get_bits::<5>(0);
         let by = n ^ repeat::<5>(control.left);
-        let pairs = rotate_pairs(rotate_bytes(a, by.get_bits::<2>(3)), by.get_bits::<2>(1));
+        // Bytes in reverse order are a rotation by three bytes in the even places and by one in the odd ones.
+        let reverses = control.arrange == ARRANGE_REVERSE;
+        let even = rotate_bytes(a, by.get_bits::<2>(3));
+        let odd = rotate_bytes(a, (by.get_bit(4) & !reverses, by.get_bit(3)).cat::<2>());
+        let bytes =
+            (odd.get_bits::<8>(24), even.get_bits::<8>(16), odd.get_bits::<8>(8), even.get_bits::<8>(0)).cat::<32>();
+        let pairs = rotate_pairs(bytes, by.get_bits::<2>(1));
         let by_one = (pairs.get_bits::<1>(0), pairs.get_bits::<31>(1)).cat::<32>();
         let by_two = (pairs.get_bits::<2>(0), pairs.get_bits::<30>(2)).cat::<32>();
         let turned = if by.get_bit(0) & control.left {
@@ -241,18 +214,16 @@ impl Logic for Alu {
 
         // Bytes.
         let sign = control.signed & (if control.narrow { a.get_bit(7) } else { a.get_bit(15) });
+        let extended = (
+            repeat::<16>(sign),
+            if control.narrow { repeat::<8>(sign) } else { a.get_bits::<8>(8) },
+            a.get_bits::<8>(0),
+        )
+            .cat::<32>();
         self.arranged.next = match control.arrange.to_u64() {
-            ARRANGE_NONE => bits::<32>(0),
-            ARRANGE_EXTEND => (
-                repeat::<16>(sign),
-                if control.narrow { repeat::<8>(sign) } else { a.get_bits::<8>(8) },
-                a.get_bits::<8>(0),
-            )
-                .cat::<32>(),
-            ARRANGE_REVERSE => {
-                (a.get_bits::<8>(0), a.get_bits::<8>(8), a.get_bits::<8>(16), a.get_bits::<8>(24)).cat::<32>()
-            }
-            _ => or_bytes(a),
+            ARRANGE_EXTEND => extended,
+            ARRANGE_OR => or_bytes(a),
+            _ => bits::<32>(0),
         };
 
         // Of a comparison everything but the sum is ready early, too.
@@ -265,14 +236,9 @@ impl Logic for Alu {
         let shifts = (repeat::<31>(control.shift), control.shift | control.single).cat::<32>();
         let fill = repeat::<32>(control.arithmetic & a.get_bit(31));
         let early = (turned & ((masked & shifts) | whole)) | (fill & !masked) | self.other.val();
-        let late = LateResult {
-            adds: !control.pick.get_bit(1),
-            inverts: control.pick.get_bit(0),
-            compares: compares & !differ,
-            sum: sum,
-            other: early,
-        };
-        self.late.next = late;
-        self.result.next = choose_late(true, late, false, early, early);
+        let adds = !control.pick.get_bit(1);
+        let added = (sum ^ repeat::<32>(control.pick.get_bit(0))) & repeat::<32>(adds);
+        let by_sum = compares & !differ & below;
+        self.result.next = early | added | (bits::<31>(0), by_sum).cat::<32>();
     }
 }

@@ -347,7 +347,7 @@ fn arithmetic(word: Bits<32>, register: Bit) -> AluControl {
             } else {
                 bits::<2>(LOGIC_NONE)
             }
-        } else if zext_h | compare {
+        } else if zext_h | compare | shift_add | (f3 == 0) {
             bits::<2>(LOGIC_NONE)
         } else {
             match f3.get_bits::<2>(0).index() {
@@ -359,7 +359,7 @@ fn arithmetic(word: Bits<32>, register: Bit) -> AluControl {
         invert_b: if shifts { !set } else { register & other },
         one_hot: one_bit,
         shift: plain & !set,
-        keep: plain & set,
+        keep: (plain & set) | rev8,
         single: bext,
         arithmetic: plain & !set & other,
         left: f3 == 1,

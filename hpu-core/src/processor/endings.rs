@@ -2,7 +2,6 @@
 
 use super::stages::{address_of, Incident, Producer};
 use super::types::Ending;
-use spindle_blocks::fifo::LutFifo;
 use spindle_blocks::ram::LutMemory;
 use spindle_verilog::prelude::*;
 
@@ -18,19 +17,20 @@ pub struct Ended {
     pub ending: Ending,
 }
 
-/// The clocks of both threads, their budgets, and the endings that were not taken yet.
+/// The clocks of both threads, their budgets, and the ending that was not taken yet.
 ///
 /// | neighbour | ports |
 /// |---|---|
 /// | threads | in `started`, `thread`, `runs`, `ends`; out `spent`, `expired` |
 /// | launches | in `watchdog`, `no_budget` of the launch that was just started; out `freed`, `freed_bank` |
-/// | M1 | in `incident_valid`, `incident`; in `bank` of the current thread |
+/// | M1 | in `incident_valid`, `incident`; in `bank` of the current thread; out `full`: no handler may end |
 /// | M3 | in `third`, `lands`, `lands_bank` |
 /// | store buffer | in `drains`: stores of a thread's ended handler are under way |
 /// | cluster | out `ending`, `ending_valid` / in `ending_ready` |
 ///
 /// The cycle of the first fetch is the first that is counted; one that returns in cycle `n` needs a budget of `n`. From cycle `watchdog + 1` on, but
-/// not before the second, `spent` is high: no instruction is in M1 before the fourth. An ending waits until the stores of its handler have arrived. There are four banks, so there is always room for an ending.
+/// not before the second, `spent` is high: no instruction is in M1 before the fourth. An ending waits until the stores of its handler have arrived;
+/// a return or fault behind it waits in M1 until it has been taken.
 ///
 /// The low byte of each a0 that is written is kept by bank: that of a return stands there when its ending is offered, two cycles later at the earliest.
 #[derive(LogicBlock, Default)]
@@ -51,7 +51,7 @@ pub struct Endings {
     pub bank: Signal<In, Bits<2>>,
     /// Threads whose clocks run.
     pub runs: Signal<In, Bits<2>>,
-    /// The current thread's handler ends.
+    /// The current thread's handler ends; never with `full`.
     pub ends: Signal<In, Bit>,
     /// By this incident; else it returns.
     pub incident_valid: Signal<In, Bit>,
@@ -69,6 +69,8 @@ pub struct Endings {
     pub spent: Signal<Out, Bits<2>>,
     /// That of the current thread; not yet true in the cycle after a switch, in which M1 is empty.
     pub expired: Signal<Out, Bit>,
+    /// An ending waits.
+    pub full: Signal<Out, Bit>,
     /// A bank is free.
     pub freed: Signal<Out, Bit>,
     /// Which.
@@ -83,16 +85,16 @@ pub struct Endings {
     budget: [DFF<Bits<32>>; 2],
     used_up: [Reg<Bit>; 2],
     expires: Reg<Bit>,
-    endings: LutFifo<Ended, 2>,
+    slot: DFF<Ended>,
     codes: LutMemory<Bits<8>, 2>,
-    offered: Reg<Bit>,
+    waits: Reg<Bit>,
 }
 
 impl Logic for Endings {
     #[hdl]
     fn update(&mut self) {
-        regs!(self, clock, reset, offered, expires);
-        clocks!(self, clock, reset, endings);
+        regs!(self, clock, reset, waits, expires);
+        dffs!(self, clock, slot);
         let thread = self.thread.val();
         let mut used_up: Bits<2> = bits::<2>(0);
         for i in 0..2 {
@@ -116,7 +118,6 @@ impl Logic for Endings {
 
         let incident = self.incident.val();
         let pc = address_of(incident.pc);
-        self.endings.write_valid.next = self.ends.val();
         let ending = Ending {
             bank: self.bank.val(),
             code: bits::<8>(0),
@@ -126,14 +127,17 @@ impl Logic for Endings {
             address: if incident.of_access { incident.address } else { pc },
             cycles: if thread { self.elapsed[1].q.val() } else { self.elapsed[0].q.val() },
         };
-        self.endings.write.next = Ended { thread: thread, ending: ending };
-        let oldest = self.endings.read.val();
+        let oldest = self.slot.q.val();
         let drains = if oldest.thread { self.drains.val().get_bit(1) } else { self.drains.val().get_bit(0) };
-        // Once offered it stays, also if the next handler of its thread has ended in the meantime.
-        let valid = self.endings.read_valid.val() & (self.offered.q.val() | !drains);
+        let valid = self.waits.q.val() & !drains;
         let taken = valid & self.ending_ready.val();
-        self.offered.d.next = valid & !taken;
-        self.endings.read_ready.next = taken;
+        if self.ends.val() {
+            self.slot.d.next = Ended { thread: thread, ending: ending };
+            self.waits.d.next = true;
+        } else if taken {
+            self.waits.d.next = false;
+        }
+        self.full.next = self.waits.q.val();
         let third = self.third.val();
         self.codes.clock.next = self.clock.val();
         self.codes.write_enable.next = self.lands.val() & (third.rd == CODE);

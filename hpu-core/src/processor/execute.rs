@@ -1,6 +1,6 @@
 //! Stages X and M1 of everything that computes.
 
-use super::alu::{choose_late, Alu, LateResult};
+use super::alu::Alu;
 use super::bit_unit::BitUnit;
 use super::decode::Kind;
 use super::divider::Divider;
@@ -18,7 +18,7 @@ const MISA: u64 = 0x4000_1103;
 /// |---|---|
 /// | issue | in `issued`, `valid`, `a`, `b` of X |
 /// | memory stage | in `sum`: a + immediate |
-/// | operands | out `late` of X; out `first_value` of M1; out `second_value` of M2 |
+/// | operands | out `alu_value` of X; out `first_value` of M1; out `second_value` of M2 |
 /// | resolve | out `executed`, registers of M1; out `divides`: the divider works on the instruction in M1; in `claims`: it was not dropped |
 /// | threads | out `quotient`, `negate`, `divider_done`, `divider_thread`, `divider_busy`; in `taken`, `cancel` |
 /// | top | in `advance`: X moves to M1; in `number`, `cycle`, `thread`, `retires` |
@@ -52,7 +52,7 @@ pub struct Execute {
     /// An instruction retires.
     pub retires: Signal<In, Bit>,
     /// The ALU's result.
-    pub late: Signal<Out, LateResult>,
+    pub alu_value: Signal<Out, Bits<32>>,
     /// The instruction in M1.
     pub executed: Signal<Out, Executed>,
     /// Its result.
@@ -123,7 +123,7 @@ impl Execute {
             sum: Default::default(),
             advance: Default::default(),
             retires: Default::default(),
-            late: Default::default(),
+            alu_value: Default::default(),
             executed: Default::default(),
             first_value: Default::default(),
             second_value: Default::default(),
@@ -171,8 +171,8 @@ impl Logic for Execute {
         self.alu.a.next = a;
         self.alu.b.next = b;
         self.alu.control.next = issued.alu;
-        let late = self.alu.late.val();
-        self.late.next = late;
+        let alu_value = self.alu.result.val();
+        self.alu_value.next = alu_value;
         let jumps = issued.traits.jumps;
         // Both outcomes of the comparison are followed to their end: the sign of the difference comes last and only chooses.
         let branches = issued.traits.branches;
@@ -217,7 +217,7 @@ impl Logic for Execute {
             } else {
                 counter
             };
-            self.result.d.next = choose_late(!jumps & (issued.kind != Kind::Csr), late, false, rest, rest);
+            self.result.d.next = if jumps | (issued.kind == Kind::Csr) { rest } else { alu_value };
             self.takes_bits.d.next = issued.kind == Kind::Bits;
             self.multiplies.d.next = issued.kind == Kind::Mul;
             self.moved.d.next = Executed {

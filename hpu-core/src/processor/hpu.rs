@@ -408,9 +408,8 @@ impl Logic for Hpu {
             writes: self.issue.writes.val(),
             ready: self.issue.quick.val(),
             rd: issued.rd,
-            value: bits::<32>(0),
+            value: self.execute.alu_value.val(),
         };
-        self.operands.late.next = self.execute.late.val();
         self.operands.first.next = self.write_back.first.val();
         self.operands.second.next = self.write_back.second.val();
         self.operands.third.next = self.write_back.third.val();
@@ -433,6 +432,7 @@ impl Logic for Hpu {
         self.resolve.executed.next = executed;
         self.resolve.arrives.next = self.issue.valid.val() & !flush;
         self.resolve.expired.next = self.endings.expired.val();
+        self.resolve.no_room.next = self.endings.full.val();
         self.resolve.stalls.next = self.memory.stalls.val();
         self.resolve.faults.next = self.memory.faults.val();
         self.resolve.cause.next = self.memory.cause.val();
@@ -476,7 +476,7 @@ impl Logic for Hpu {
         self.store_buffer.may_push.next = self.memory.may_push.val();
         self.store_buffer.may_use.next = self.memory.may_use.val();
         self.store_buffer.remote_ready.next = self.remote_ready.val();
-        self.store_buffer.squash.next = self.threads.faults.val();
+        self.store_buffer.squash.next = self.resolve.faulted.val();
         self.store_buffer.ends.next = ends;
         self.store_buffer.thread.next = thread;
         self.tracker.thread.next = thread;
@@ -485,7 +485,7 @@ impl Logic for Hpu {
         self.tracker.answer.next = self.answer.val();
         self.tracker.answer_valid.next = self.answer_valid.val();
         self.tracker.forgets.next = self.threads.forgets.val();
-        self.tracker.squash.next = self.threads.faults.val();
+        self.tracker.squash.next = self.resolve.faulted.val();
         self.tracker.ends.next = ends;
         self.tracker.draining.next = self.store_buffer.draining.val();
         for i in 0..2 {
@@ -526,7 +526,7 @@ impl Logic for Hpu {
         self.write_back.executed.next = executed;
         self.write_back.live.next = live;
         self.write_back.holds.next = holds;
-        self.write_back.ends.next = ends | incident_valid;
+        self.write_back.ends.next = ends | self.resolve.happened.val();
         self.write_back.value.next = self.execute.first_value.val();
         self.write_back.computed.next = self.execute.second_value.val();
         self.write_back.from.next = self.memory.from.val();
@@ -566,6 +566,7 @@ impl Logic for Hpu {
             self.retirement[0].next.next = self.resolve.next.val();
             self.retirement[0].returns.next = self.resolve.returns.val();
             self.retirement[0].left.next = self.resolve.left_last.val();
+            self.retirement[0].stays.next = self.resolve.stays.val();
             self.retirement[0].incident_valid.next = incident_valid;
             self.retirement[0].incident.next = incident;
             self.retirement[0].value.next = self.write_back.third.val().value;

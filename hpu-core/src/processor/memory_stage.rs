@@ -241,15 +241,16 @@ impl Logic for MemoryStage {
         let loads_l1 = loads & (entry.target == Target::L1);
         let loads_code = loads & (entry.target == Target::Code);
 
-        // M1: rights. The last byte's offset is compared with the bound.
+        // M1: rights. The offset behind the last byte is compared with the bound.
         let size = size_of(executed.funct3);
         let low = sum.get_bits::<2>(0);
         let crosses = crosses_word(low, size);
         let aligned = !(low & size).any();
-        let last_word =
-            if crosses { self.sum_next.q.val().get_bits::<20>(2) } else { bit_cast::<20, 19>(sum.get_bits::<19>(2)) };
-        let last = (last_word, low + size).cat::<22>();
-        self.in_bound.next = last < bit_cast::<22, 21>(found.bound);
+        let reach = bit_cast::<3, 2>(low) + bit_cast::<3, 2>(size) + 1;
+        let end_word = if reach.get_bit(2) { self.sum_next.q.val().get_bits::<20>(2) } else { sum.get_bits::<20>(2) };
+        let behind = (end_word, reach.get_bits::<2>(0)).cat::<22>();
+        // The bound, a register, is what the carry chain takes as it is.
+        self.in_bound.next = !(bit_cast::<22, 21>(found.bound) < behind);
         let in_range = !sum.get_bit(31) & !sum.get_bits::<7>(21).any();
         let is_lr = is_atomic & (executed.funct5 == LR);
         let in_l1 = self.in_l1.q.val();

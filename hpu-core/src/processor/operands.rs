@@ -1,6 +1,5 @@
 //! Stage D: forwarding, hazards.
 
-use super::alu::{choose_late, LateResult};
 use super::decode::Decoded;
 use super::register_file::RegisterFile;
 use super::stages::Producer;
@@ -17,7 +16,7 @@ const STATE: u64 = base(CONTEXT) as u64;
 /// | decoder | in `decoded`, `pc` |
 /// | threads, launches | in `thread`; in `clear`: its handler ends; in `completes`, `flow_control` of its launch; out `ready` |
 /// | issue | out `hazard`; in `injects`, `inject_a`, `inject_b`; in `advance` |
-/// | X, M1, M2, M3 | in `executes`, `late`, `first`, `second`, `third`, `third_thread` |
+/// | X, M1, M2, M3 | in `executes`, `first`, `second`, `third`, `third_thread` |
 /// | X | out `a`, `b`, registers |
 ///
 /// `a` and `b` are loaded at each edge with `advance`. A result comes from the youngest instruction that writes the register; if that has none yet,
@@ -53,8 +52,6 @@ pub struct Operands {
     pub advance: Signal<In, Bit>,
     /// In X.
     pub executes: Signal<In, Producer>,
-    /// Its result; `executes.value` means nothing.
-    pub late: Signal<In, LateResult>,
     /// In M1.
     pub first: Signal<In, Producer>,
     /// In M2.
@@ -101,7 +98,6 @@ impl Operands {
             inject_b: Default::default(),
             advance: Default::default(),
             executes: Default::default(),
-            late: Default::default(),
             first: Default::default(),
             second: Default::default(),
             third: Default::default(),
@@ -222,10 +218,16 @@ impl Logic for Operands {
         let choice_a = choice(injects, in_x_a, real_a);
         let choice_b = choice(injects, in_x_b, real_b);
         if self.advance.val() {
-            self.operand_a.d.next =
-                choose_late(choice_a.get_bit(1), self.late.val(), choice_a.get_bit(0), early_a, slow_a);
-            self.operand_b.d.next =
-                choose_late(choice_b.get_bit(1), self.late.val(), choice_b.get_bit(0), early_b, slow_b);
+            self.operand_a.d.next = match choice_a.index() {
+                0 => slow_a,
+                1 => early_a,
+                _ => executes.value,
+            };
+            self.operand_b.d.next = match choice_b.index() {
+                0 => slow_b,
+                1 => early_b,
+                _ => executes.value,
+            };
         }
         self.hazard.next = (decoded.reads_a & waits(decoded.find_a, executes, first, second))
             | (decoded.reads_b & waits(decoded.find_b, executes, first, second));

@@ -38,7 +38,7 @@ pub struct RemoteTracker {
     pub write_stalls: Signal<Out, Bit>,
     /// It must not send a load or atomic now.
     pub read_stalls: Signal<Out, Bit>,
-    /// All its writes have arrived.
+    /// All its writes have arrived; those that are in M1 or the store buffer do not count.
     pub quiet: Signal<Out, Bit>,
     /// Answer.
     pub answer: Signal<In, RemoteAnswer>,

@@ -16,14 +16,16 @@ const CODE_TOP: u64 = 0x1000_0000 >> 17;
 /// | memory stage | out `live`, `acts`; in `stalls`, `faults`, `cause`, `leaves_long`, `again`, `issuing` |
 /// | command port | in `done`, `refused`, `full`; out `replied` |
 /// | store buffer, remote tracker | in `quiet`: all stores of the thread have arrived |
-/// | endings | in `expired` |
+/// | endings | in `expired`, `no_room`: no handler may end |
 /// | threads | out `returns`, `passes`, `next`, `incident_valid`, `incident` |
+/// | store buffer, remote tracker, write back | out `happened`, `faulted`: the instruction that left M1 in the last cycle |
 /// | fetch | out `redirect`, `next`; predictor update |
 /// | issue | in `arrives`; out `valid`; `holds`: M1 keeps its instruction, X stays |
 /// | counters | out `retires` |
 ///
 /// Jumps and returns are decided in M1 itself. What needs the access check, that is faults and waits, becomes an incident of the next cycle; the
-/// instruction that has come to M1 by then is dropped with all younger ones (`live` is low).
+/// instruction that has come to M1 by then is dropped with all younger ones (`live` is low). With `no_room` a return stays in M1, and a fault
+/// becomes an incident later.
 #[derive(LogicBlock, Default)]
 pub struct Resolve {
     /// Core clock.
@@ -38,6 +40,8 @@ pub struct Resolve {
     pub valid: Signal<Out, Bit>,
     /// The budget of its thread is used up.
     pub expired: Signal<In, Bit>,
+    /// An ending waits to be taken.
+    pub no_room: Signal<In, Bit>,
     /// It was not dropped.
     pub live: Signal<Out, Bit>,
     /// It may take effect.
@@ -80,6 +84,12 @@ pub struct Resolve {
     pub passes: Signal<Out, Bit>,
     /// A jump or a prediction is resolved.
     pub update: Signal<Out, Bit>,
+    /// There was a fault or a wait in the last cycle.
+    pub happened: Signal<Out, Bit>,
+    /// A fault.
+    pub faulted: Signal<Out, Bit>,
+    /// The fault waits for room.
+    pub stays: Signal<Out, Bit>,
     /// A fault or wait is resolved.
     pub incident_valid: Signal<Out, Bit>,
     /// Which.
@@ -90,6 +100,8 @@ pub struct Resolve {
     pub retires: Signal<Out, Bit>,
     occupied: Reg<Bit>,
     happens: Reg<Bit>,
+    /// It need not wait for room.
+    due: Reg<Bit>,
     happening: DFF<Incident>,
     left: Reg<Bit>,
     reply_done: Reg<Bit>,
@@ -100,7 +112,7 @@ pub struct Resolve {
 impl Logic for Resolve {
     #[hdl]
     fn update(&mut self) {
-        regs!(self, clock, reset, occupied, happens, left, reply_done, reply_refused, reply_full);
+        regs!(self, clock, reset, occupied, happens, due, left, reply_done, reply_refused, reply_full);
         dffs!(self, clock, happening);
         let executed = self.executed.val();
         let kind = executed.kind;
@@ -110,7 +122,9 @@ impl Logic for Resolve {
         let acts = live & !overdue;
         self.live.next = live;
         self.acts.next = acts;
-        let holds = self.stalls.val() | (live & traits.fences & !self.quiet.val());
+        let exits = executed.exits;
+        let no_room = self.no_room.val();
+        let holds = self.stalls.val() | (live & ((traits.fences & !self.quiet.val()) | (exits & no_room)));
         self.holds.next = holds;
         self.occupied.d.next = if holds { live } else { self.arrives.val() };
         self.valid.next = self.occupied.q.val();
@@ -118,12 +132,11 @@ impl Logic for Resolve {
         // Where the program goes. JALR clears bit 0 of its target, which a program counter does not even have.
         let next = if executed.taken { executed.target } else { executed.after };
         let missed = (executed.taken != executed.predicted) | (executed.taken & executed.differs);
-        let exits = executed.exits;
         let stray = traits.jumps & !exits & (executed.sum.get_bits::<15>(17) != CODE_TOP);
         self.next.next = next;
         self.redirect.next = live & (missed | (kind == Kind::FenceI));
         // A return is neither injected nor a write of ISSUE.
-        self.returns.next = live & exits & !self.expired.val();
+        self.returns.next = live & exits & !no_room & !self.expired.val();
         self.update.next = acts & !exits & (traits.jumps | traits.branches | executed.predicted);
         // Nor is what may give way to the other thread.
         self.passes.next = live & traits.plain & !self.expired.val();
@@ -141,51 +154,59 @@ impl Logic for Resolve {
         let faults = overdue | illegal | stray | self.faults.val() | refused;
         let waits = self.leaves_long.val() | self.again.val() | no_handle | divides;
         let again = self.again.val() | no_handle | (divides & !self.divides.val());
-        self.happens.d.next = live & (faults | waits);
-        self.happening.d.next = Incident {
-            fault: faults,
-            cause: if overdue {
-                bits::<4>(FAULT_WATCHDOG as u64)
-            } else if executed.outside | stray {
-                bits::<4>(FAULT_FETCH as u64)
-            } else if kind == Kind::Illegal {
-                bits::<4>(FAULT_ILLEGAL as u64)
-            } else if kind == Kind::Break {
-                bits::<4>(FAULT_BREAK as u64)
-            } else if refused {
-                bits::<4>(FAULT_COMMAND as u64)
-            } else {
-                self.cause.val()
-            },
-            pc: executed.pc,
-            stray: stray & !overdue,
-            of_access: !overdue & !illegal,
-            address: executed.sum,
-            again: again,
-            reason: if divides {
-                if self.divides.val() {
-                    Wait::Quotient
+        // A fault that finds no room stays, in the place of whatever comes to M1, which is not live.
+        let stays = self.happens.q.val() & !self.due.q.val();
+        self.happens.d.next = (live & (faults | waits)) | stays;
+        self.due.d.next = (live & !(faults & no_room) & (faults | waits)) | (stays & !no_room);
+        let incident = self.happening.q.val();
+        if !stays {
+            self.happening.d.next = Incident {
+                fault: faults,
+                cause: if overdue {
+                    bits::<4>(FAULT_WATCHDOG as u64)
+                } else if executed.outside | stray {
+                    bits::<4>(FAULT_FETCH as u64)
+                } else if kind == Kind::Illegal {
+                    bits::<4>(FAULT_ILLEGAL as u64)
+                } else if kind == Kind::Break {
+                    bits::<4>(FAULT_BREAK as u64)
+                } else if refused {
+                    bits::<4>(FAULT_COMMAND as u64)
                 } else {
-                    Wait::Divider
-                }
-            } else if no_handle {
-                Wait::Handle
-            } else if self.again.val() {
-                Wait::Commands
-            } else {
-                Wait::Answer
-            },
-            restart: if again { executed.pc } else { executed.after },
-            rd: executed.rd,
-            funct3: if divides { bits::<3>(2) } else { executed.funct3 },
-        };
-        self.incident_valid.next = self.happens.q.val();
-        self.incident.next = self.happening.q.val();
+                    self.cause.val()
+                },
+                pc: executed.pc,
+                stray: stray & !overdue,
+                of_access: !overdue & !illegal,
+                address: executed.sum,
+                again: again,
+                reason: if divides {
+                    if self.divides.val() {
+                        Wait::Quotient
+                    } else {
+                        Wait::Divider
+                    }
+                } else if no_handle {
+                    Wait::Handle
+                } else if self.again.val() {
+                    Wait::Commands
+                } else {
+                    Wait::Answer
+                },
+                restart: if again { executed.pc } else { executed.after },
+                rd: executed.rd,
+                funct3: if divides { bits::<3>(2) } else { executed.funct3 },
+            };
+        }
+        self.stays.next = stays;
+        self.happened.next = self.happens.q.val();
+        self.faulted.next = self.happens.q.val() & incident.fault;
+        self.incident_valid.next = self.due.q.val();
+        self.incident.next = incident;
 
         // An instruction that faulted or will be executed again has not retired.
         self.left.d.next = acts & !holds & !executed.micro;
-        self.left_last.next = self.left.q.val();
-        let incident = self.happening.q.val();
+        self.left_last.next = self.left.q.val() & !stays;
         self.retires.next = self.left.q.val() & !(self.happens.q.val() & (incident.fault | incident.again));
     }
 }

@@ -15,7 +15,7 @@ const SC: u64 = 3;
 /// | neighbour | ports |
 /// |---|---|
 /// | issue, operands | in `word`, `decoded` of D; in `a`, `b` of X |
-/// | execute, resolve | in `executed`, `live`, `holds`, `next`, `returns` of M1; in `left`, `incident`, `incident_valid`, one cycle later |
+/// | execute, resolve | in `executed`, `live`, `holds`, `next`, `returns` of M1; in `left`, `incident`, `incident_valid`, one cycle later, or with `stays` when that is over |
 /// | write back | in `value` of M3 |
 /// | threads | in `thread`, `started` |
 /// | outside | out `rvfi` |
@@ -52,6 +52,8 @@ pub struct RetirementPort {
     pub returns: Signal<In, Bit>,
     /// What was in M1 in the last cycle has left it.
     pub left: Signal<In, Bit>,
+    /// The fault that left M1 last has to wait.
+    pub stays: Signal<In, Bit>,
     /// It faults or waits.
     pub incident_valid: Signal<In, Bit>,
     /// How.
@@ -110,20 +112,22 @@ impl Logic for RetirementPort {
         };
         let reads = is_load | (is_atomic & (executed.funct5 != SC));
         let writes = is_store | (is_atomic & (executed.funct5 != LR));
-        self.second.d.next = Rvfi {
-            halt: self.returns.val(),
-            mode: bits::<2>(3),
-            ixl: bits::<2>(1),
-            thread: self.thread.val(),
-            rd_addr: executed.rd,
-            pc_rdata: address_of(executed.pc),
-            pc_wdata: if jumps { executed.sum & 0xFFFF_FFFE } else { address_of(self.next.val()) },
-            mem_addr: if reads | writes { executed.sum } else { zero },
-            mem_rmask: if reads { mask } else { bits::<4>(0) },
-            mem_wmask: if writes { mask } else { bits::<4>(0) },
-            mem_wdata: executed.b,
-            ..self.first.q.val()
-        };
+        if !self.stays.val() {
+            self.second.d.next = Rvfi {
+                halt: self.returns.val(),
+                mode: bits::<2>(3),
+                ixl: bits::<2>(1),
+                thread: self.thread.val(),
+                rd_addr: executed.rd,
+                pc_rdata: address_of(executed.pc),
+                pc_wdata: if jumps { executed.sum & 0xFFFF_FFFE } else { address_of(self.next.val()) },
+                mem_addr: if reads | writes { executed.sum } else { zero },
+                mem_rmask: if reads { mask } else { bits::<4>(0) },
+                mem_wmask: if writes { mask } else { bits::<4>(0) },
+                mem_wdata: executed.b,
+                ..self.first.q.val()
+            };
+        }
         self.second_micro.d.next = self.live.val() & !self.holds.val() & executed.micro;
 
         // M2 to M3, or aside until the answer is there.

@@ -16,7 +16,6 @@ use spindle_verilog::prelude::*;
 /// | command port | in `port_full`, `port_pending` |
 /// | issue | out `ready`, `inject`, `inject_quotient`, `answer_value`, `answer_rd`, `answer_funct3`; in `injected` |
 /// | endings | in `spent`: a thread's budget is used up; out `ends`, `runs` |
-/// | store buffer, remote tracker | out `faults` |
 /// | fetch | out `enter_other`, `start`, `back`, `other_pc` |
 ///
 /// At most one thread has instructions in F to M1: the current one. It leaves when its handler ends or when it is blocked, if the other one
@@ -89,8 +88,6 @@ pub struct Threads {
     pub back: Signal<Out, Bit>,
     /// The handler of the current thread ends.
     pub ends: Signal<Out, Bit>,
-    /// It ends by a fault.
-    pub faults: Signal<Out, Bit>,
     /// Threads whose clocks run.
     pub runs: Signal<Out, Bits<2>>,
     /// Threads with a handler.
@@ -242,7 +239,6 @@ impl Logic for Threads {
         self.current.next = thread;
         self.ready.next = here & !blocked & !expects;
         self.ends.next = ends;
-        self.faults.next = faults;
         self.alive.next = (self.has_handler[1].q.val(), self.has_handler[0].q.val()).cat::<2>();
         let second_runs = self.has_handler[1].q.val() & (thread | self.blocked[1].q.val());
         let first_runs = self.has_handler[0].q.val() & (!thread | self.blocked[0].q.val());

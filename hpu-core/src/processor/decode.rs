@@ -347,7 +347,7 @@ fn arithmetic(word: Bits<32>, register: Bit) -> AluControl {
             } else {
                 bits::<2>(LOGIC_NONE)
             }
-        } else if zext_h | compare | shift_add | (f3 == 0) {
+        } else if zext_h | compare {
             bits::<2>(LOGIC_NONE)
         } else {
             match f3.get_bits::<2>(0).index() {

@@ -174,16 +174,15 @@ impl Logic for Execute {
         let alu_value = self.alu.result.val();
         self.alu_value.next = alu_value;
         let jumps = issued.traits.jumps;
-        // Both outcomes of the comparison are followed to their end: the sign of the difference comes last and only chooses.
+        // The sign of the difference comes last and meets one LUT: it decides where the operands' signs agree.
         let branches = issued.traits.branches;
         let differ = a.get_bit(31) ^ b.get_bit(31);
         let by_sign = if funct3.get_bit(1) { b.get_bit(31) } else { a.get_bit(31) };
         let compares = funct3.get_bit(2);
-        let if_below = if compares { by_sign | !differ } else { self.alu.equal.val() };
-        let if_not = if compares { by_sign & differ } else { self.alu.equal.val() };
-        let taken_below = jumps | (branches & (if_below ^ funct3.get_bit(0)));
-        let taken_else = jumps | (branches & (if_not ^ funct3.get_bit(0)));
-        let taken = if self.alu.sum.val().get_bit(31) { taken_else } else { taken_below };
+        let early = if compares { by_sign } else { self.alu.equal.val() };
+        let decided = jumps | (branches & (early ^ funct3.get_bit(0)));
+        let by_sum = branches & compares & !differ;
+        let taken = if by_sum { !self.alu.sum.val().get_bit(31) ^ funct3.get_bit(0) } else { decided };
         let after = issued.pc + 2;
         // What was predicted is compared before the sum is there: all returns of functions have no offset.
         let to_register = issued.traits.to_register;

@@ -15,7 +15,7 @@ use spindle_verilog::prelude::*;
 /// products need no correction. M1: the sum in the second half word of the product, whose carry is 0 to 2, and without it that of the upper two, by
 /// carry-save. M2: the carry, in two short chains, because forwarding comes behind. Every other result goes through the register of the low word.
 ///
-/// 141 LUT6 on UltraScale+ and 4 DSP, 10 levels on 7 series (yosys, the block alone).
+/// 173 LUT6 on UltraScale+ and 4 DSP, 10 levels on 7 series (yosys, the block alone).
 #[derive(LogicBlock, Default)]
 pub struct Multiplier {
     /// Core clock.

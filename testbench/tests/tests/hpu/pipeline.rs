@@ -264,6 +264,42 @@ fn a_return_is_followed_by_the_next_handler_at_once() {
 }
 
 #[test]
+fn an_end_waits_until_the_one_before_is_taken() {
+    run_with_wave_on_failure("pipeline_room", |wave| {
+        let mut bench = Bench::new(wave);
+        let past_the_end = [lui(8, 0x3_0000), sw(9, 8, 4), addi(5, 0, 7), sw(5, 8, 0), sw(5, SP, 0), sw(5, 8, 4), RET];
+        let cases: [(&[u32], u8, u32); 3] = [
+            (&[addi(A0, 0, 3), RET], 0, 0),
+            (&[EBREAK], FAULT_BREAK, 0x1000_1000),
+            (&past_the_end, FAULT_STORE, 0x5000_0400),
+        ];
+        for (words, cause, address) in cases {
+            bench.program(0, &[addi(A0, 0, 1), RET]);
+            bench.program(0x1000, words);
+            let (ended, taken) = (bench.ends.len(), bench.endings.len());
+            bench.takes_endings = false;
+            bench.queue.extend([0, 0x1000].map(|at| Launch { entry: 0x1000_0000 + at, ..Launch::default() }));
+            bench.steps(60);
+            assert_eq!(bench.ends.len(), ended + 1, "the second is kept from its end");
+            bench.takes_endings = true;
+            let from = bench.model.cycle();
+            bench.run_until(taken + 2);
+            let [first, second] = bench.endings[taken..] else { panic!("two endings") };
+            assert_eq!((first.cause, first.code, first.at), (0, 1, from));
+            assert_eq!(second.cause, cause);
+            assert!(cause != 0 || second.code == 3, "{second:?}");
+            assert!(cause == 0 || second.address == address, "{second:?}");
+            assert!(second.at <= from + 4 && second.cycles > 50, "{second:?}");
+            if address == 0x5000_0400 {
+                assert_eq!((word(&bench.l1, L1_SCRATCH), word(&bench.l1, L1_SCRATCH + 4)), (7, 0));
+            }
+            // Nothing is left of it.
+            assert_eq!(bench.run_program(&[addi(A0, A0, 1), RET]).code, 1);
+        }
+    });
+}
+
+#[test]
 fn no_handler_finds_registers_of_an_earlier_one() {
     run_with_wave_on_failure("pipeline_registers", |wave| {
         let mut bench = Bench::new(wave);

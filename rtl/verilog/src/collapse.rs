@@ -27,8 +27,11 @@ pub(crate) fn stands_for<'a>(text: &str, child: impl Fn(usize) -> &'a str) -> Op
                 if connection == ");" {
                     break;
                 }
-                let (port, wire) =
-                    connection.trim_end_matches(',').strip_prefix('.')?.strip_suffix(')')?.split_once('(')?;
+                let pin = connection.trim_end_matches(',').strip_prefix('.')?;
+                let (port, wire) = match pin.strip_suffix(')') {
+                    Some(pin) => pin.split_once('(')?,
+                    None => (pin, pin),
+                };
                 connected.push((port.to_string(), wire.to_string()));
             }
         } else if !(line.starts_with("logic ") && line.ends_with(';') && !line.contains('=')) {
@@ -61,11 +64,12 @@ mod tests {
     #[test]
     fn only_a_plain_shell_is_recognised() {
         let child = module("  assign b = a;\n");
-        let shell = "  logic [3:0] c_b;\n  assign b = c_b;\n  \u{1}7\u{1} c (\n    .clock(clock),\n    .a(a),\n    .b(c_b)\n  );\n";
+        let shell =
+            "  logic [3:0] c_b;\n  assign b = c_b;\n  \u{1}7\u{1} c (\n    .clock,\n    .a,\n    .b(c_b)\n  );\n";
         let find = |text: &str| stands_for(text, |n| if n == 7 { &child } else { "" });
         assert_eq!(find(&module(shell)), Some(7));
         assert_eq!(find(&module(&shell.replace("b = c_b", "b = ~c_b"))), None);
-        assert_eq!(find(&module(&shell.replace(".a(a)", ".a(c_b)"))), None);
+        assert_eq!(find(&module(&shell.replace(".a,", ".a(c_b),"))), None);
         assert_eq!(find(&module(&shell.replace("[3:0] c_b", "[3:0] c_b = 0"))), None);
         assert_eq!(find(&module(&format!("{shell}{shell}"))), None);
         assert_eq!(find(&module(shell).replace("[3:0] b", "[4:0] b")), None);

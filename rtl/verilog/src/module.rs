@@ -522,7 +522,10 @@ impl Arranged<'_> {
                         (Role::SubOut, None) if !self.read[*sig].contains(&true) => String::new(),
                         _ => info.name.clone(),
                     };
-                    format!("    .{pin}({value})")
+                    match value == *pin {
+                        true => format!("    .{pin}"),
+                        false => format!("    .{pin}({value})"),
+                    }
                 })
                 .collect();
             let open = pins.iter().any(|p| p.ends_with("()"));

@@ -39,6 +39,7 @@ pub mod rule;
 pub mod rule_table;
 pub mod rvma;
 pub mod stats;
+pub mod trace;
 pub mod window;
 
 pub use access::{Bar, HostMemory};

@@ -69,6 +69,8 @@ points! {
 pub const TRACE_COUNT: usize = TRACE_POINTS.len();
 /// Width of a trace tag: the frame sequence number.
 pub const TRACE_TAG_BITS: usize = 16;
+/// Records of the trace ring.
+pub const TRACE_RECORDS: usize = 512;
 /// First of the points that every HPU has for itself (loaded, handler_start, handler_end, command).
 pub const TRACE_HPU_FIRST: usize = T_LOADED;
 /// Number of those points.

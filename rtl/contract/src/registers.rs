@@ -203,6 +203,15 @@ block! { node NODE 6 0x04000 "Initiator: who this NIC is, and the nodes it puts 
     NACKS_WITHHELD 0x110 "ro" 1 "refusals that were not sent, because the source had one recently or too many waited";
     SEGMENTS_RESENT 0x114 "ro" 1 "segments that were sent again";
 } }
+block! { trace TRACE 7 0x05000 "Trace ring: when sampled packets passed each stage." {
+    CONTROL 0x000 "rw" 1 "bit 0: packets are followed; its rise empties the ring. Bit 1: frozen, nothing is recorded";
+    SAMPLE_MASK 0x004 "rw" 1 "a packet is followed if its frame number has zeros where this has ones [15:0]; 2^n - 1: every 2^n-th packet. It is followed until the next one";
+    WRITTEN 0x008 "ro" 1 "records written since the ring was emptied; beyond 512 they overwrite the oldest";
+    INDEX 0x00C "rw" 1 "record to be read: record r since the ring was emptied is at r modulo 512";
+    RECORD_CYCLE 0x010 "ro" 1 "of the record: cycle, low half, as CYCLE_LO";
+    RECORD_STAGES 0x014 "ro" 1 "of the record: frame [15:0], stages that it passed in that cycle [31:16], by their number";
+    RECORD_HPU 0x018 "ro" 1 "of the record: HPU (cluster * hpus + hpu) of the stages 5 to 8";
+} }
 block! { doorbell DOORBELL 5 0x10000 "Doorbell page of process 0; process p is at +p * 0x1000." {
     ADDR_LO 0x000 "rw" 1 "staging: mailbox address, low half";
     ADDR_HI 0x004 "rw" 1 "staging: mailbox address, high half";
@@ -232,7 +241,7 @@ block! { doorbell DOORBELL 5 0x10000 "Doorbell page of process 0; process p is a
     VALUE_LENGTH 0x064 "ro" 1 "bytes placed in the buffer that VALUE points to";
 } }
 /// All blocks in the order of the block list.
-pub const BLOCKS: &[Block] = &[GLOBAL, PACKET, HPU, RVMA, NODE, DOORBELL];
+pub const BLOCKS: &[Block] = &[GLOBAL, PACKET, HPU, RVMA, NODE, TRACE, DOORBELL];
 
 /// Value of WORD_SOURCE. An extracted word is two halves of 16 bits, each from any place of its parity.
 pub mod match_source {

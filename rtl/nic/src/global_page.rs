@@ -6,7 +6,7 @@
 //! | neighbour | ports |
 //! |---|---|
 //! | CSR block | `csr`, `csr_answer` |
-//! | everybody | `cycle`: cycles since reset, low half |
+//! | trace ring | `cycle`: cycles since reset, low half |
 
 use spindle_blocks::desc::{CsrRequest, CsrResponse};
 use spindle_contract::params::Config;
@@ -30,6 +30,8 @@ pub struct GlobalPage {
     pub csr: Signal<In, CsrRequest>,
     /// Answer, one cycle.
     pub csr_answer: Signal<Out, CsrResponse>,
+    /// Cycles since reset, low half.
+    pub cycle: Signal<Out, Bits<32>>,
     answer: Reg<CsrResponse>,
     cycle_lo: Reg<Bits<32>>,
     cycle_carry: Reg<Bit>,
@@ -68,6 +70,7 @@ impl GlobalPage {
             reset: Default::default(),
             csr: Default::default(),
             csr_answer: Default::default(),
+            cycle: Default::default(),
             answer: Default::default(),
             cycle_lo: Default::default(),
             cycle_carry: Default::default(),
@@ -100,6 +103,7 @@ impl Logic for GlobalPage {
     fn update(&mut self) {
         regs!(self, clock, reset, answer, cycle_lo, cycle_carry, cycle_hi, latched_hi, scratch);
         self.cycle_lo.d.next = self.cycle_lo.q.val() + 1;
+        self.cycle.next = self.cycle_lo.q.val();
         // The carry takes a cycle of its own, so that no add is wider than 32 bits.
         self.cycle_carry.d.next = self.cycle_lo.q.val() == 0xFFFF_FFFE;
         if self.cycle_carry.q.val() {

@@ -5,9 +5,11 @@
 
 mod global_page;
 mod nic;
+mod trace_ring;
 
 pub use global_page::GlobalPage;
 pub use nic::Nic;
+pub use trace_ring::TraceRing;
 
 use hpu_core::processor::hpu::HpuOptions;
 use packet_engine::PacketEngine;
@@ -61,6 +63,7 @@ pub fn blocks(config: &Config) -> Result<Vec<(String, Design)>, EmitError> {
         one("rvma_lut", &mut RvmaEngine::new(c))?,
         one("csr_block", &mut CsrBlock::default())?,
         one("global_page", &mut GlobalPage::new(c))?,
+        one("trace_ring", &mut TraceRing::new(c))?,
     ])
 }
 

@@ -4,6 +4,7 @@
 //! OR of the CSR answers and of the trace ports. Ports, streams and descriptors: `docs/interfaces.md`.
 
 use crate::global_page::GlobalPage;
+use crate::trace_ring::TraceRing;
 use hpu_core::array::retirement_ports;
 use hpu_core::processor::types::Rvfi;
 use hpu_core::HpuArray;
@@ -14,7 +15,7 @@ use spindle_blocks::desc::CsrResponse;
 use spindle_contract::memory_map::command;
 use spindle_contract::params::Config;
 use spindle_contract::reasons::{TRACE_LANES, TRACE_TAG_BITS};
-use spindle_contract::registers::{doorbell, hpu, node, packet, rvma, PAGE};
+use spindle_contract::registers::{doorbell, hpu, node, packet, rvma, trace, PAGE};
 use spindle_verilog::prelude::*;
 
 /// Commands that somebody does, a bit for each opcode.
@@ -169,6 +170,7 @@ pub struct Nic {
     rvma_engine: RvmaEngine,
     csr_block: CsrBlock,
     global_page: GlobalPage,
+    trace_ring: TraceRing,
     _rvfi: usize,
 }
 
@@ -245,6 +247,7 @@ impl Nic {
             rvma_engine: RvmaEngine::new(config),
             csr_block: CsrBlock::default(),
             global_page: GlobalPage::new(config),
+            trace_ring: TraceRing::new(config),
             _rvfi: retirement_ports(config),
         }
     }
@@ -253,7 +256,7 @@ impl Nic {
 impl Logic for Nic {
     #[hdl]
     fn update(&mut self) {
-        clocks!(self, clock, reset, packet_engine, hpu_array, rvma_engine, csr_block, global_page);
+        clocks!(self, clock, reset, packet_engine, hpu_array, rvma_engine, csr_block, global_page, trace_ring);
 
         // Wire.
         self.packet_engine.rx_data.next = self.rx_data.val();
@@ -426,6 +429,7 @@ impl Logic for Nic {
         let to_hpu = page == bits::<8>((hpu::BASE / PAGE) as u64);
         let to_rvma =
             (page == bits::<8>((rvma::BASE / PAGE) as u64)) | (page >= bits::<8>((doorbell::BASE / PAGE) as u64));
+        let to_trace = page == bits::<8>((trace::BASE / PAGE) as u64);
         self.packet_engine.csr.next = request;
         self.packet_engine.csr.next.valid = request.valid & to_packet;
         self.hpu_array.csr.next = request;
@@ -433,15 +437,26 @@ impl Logic for Nic {
         self.rvma_engine.csr.next = request;
         self.rvma_engine.csr.next.valid = request.valid & to_rvma;
         self.global_page.csr.next = request;
-        self.global_page.csr.next.valid = request.valid & !to_packet & !to_hpu & !to_rvma;
+        self.global_page.csr.next.valid = request.valid & !to_packet & !to_hpu & !to_rvma & !to_trace;
+        self.trace_ring.csr.next = request;
+        self.trace_ring.csr.next.valid = request.valid & to_trace;
         let packet_answer = self.packet_engine.csr_answer.val();
         let hpu_answer = self.hpu_array.csr_answer.val();
         let rvma_answer = self.rvma_engine.csr_answer.val();
         let global_answer = self.global_page.csr_answer.val();
+        let trace_answer = self.trace_ring.csr_answer.val();
         self.csr_block.csr_answer.next = CsrResponse {
-            ack: packet_answer.ack | hpu_answer.ack | rvma_answer.ack | global_answer.ack,
-            error: packet_answer.error | hpu_answer.error | rvma_answer.error | global_answer.error,
-            rdata: packet_answer.rdata | hpu_answer.rdata | rvma_answer.rdata | global_answer.rdata,
+            ack: packet_answer.ack | hpu_answer.ack | rvma_answer.ack | global_answer.ack | trace_answer.ack,
+            error: packet_answer.error
+                | hpu_answer.error
+                | rvma_answer.error
+                | global_answer.error
+                | trace_answer.error,
+            rdata: packet_answer.rdata
+                | hpu_answer.rdata
+                | rvma_answer.rdata
+                | global_answer.rdata
+                | trace_answer.rdata,
         };
 
         let fault: Bits<1> = self.hpu_array.fault_pending.val().into();
@@ -451,7 +466,12 @@ impl Logic for Nic {
         for i in 0..self._rvfi {
             self.rvfi[i].next = self.hpu_array.rvfi[i].val();
         }
-        self.trace_valid.next = (self.hpu_array.trace_valid.val(), own_valid).cat::<TRACE_LANES>();
-        self.trace_tags.next = (self.hpu_array.trace_tags.val(), own_tags).cat::<TRACE_TAGS>();
+        let lanes = (self.hpu_array.trace_valid.val(), own_valid).cat::<TRACE_LANES>();
+        let tags = (self.hpu_array.trace_tags.val(), own_tags).cat::<TRACE_TAGS>();
+        self.trace_valid.next = lanes;
+        self.trace_tags.next = tags;
+        self.trace_ring.lanes.next = lanes;
+        self.trace_ring.tags.next = tags;
+        self.trace_ring.cycle.next = self.global_page.cycle.val();
     }
 }

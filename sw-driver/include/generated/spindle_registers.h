@@ -159,6 +159,17 @@
 #define SPINDLE_NODE_NACKS_WITHHELD      0x110u       /* ro: refusals that were not sent, because the source had one recently or too many waited */
 #define SPINDLE_NODE_SEGMENTS_RESENT     0x114u       /* ro: segments that were sent again */
 
+/* Trace ring: when sampled packets passed each stage. */
+#define SPINDLE_TRACE_ID                 7            /* id in the block list */
+#define SPINDLE_TRACE_BASE               0x05000u     /* address of the page */
+#define SPINDLE_TRACE_CONTROL            0x000u       /* rw: bit 0: packets are followed; its rise empties the ring. Bit 1: frozen, nothing is recorded */
+#define SPINDLE_TRACE_SAMPLE_MASK        0x004u       /* rw: a packet is followed if its frame number has zeros where this has ones [15:0]; 2^n - 1: every 2^n-th packet. It is followed until the next one */
+#define SPINDLE_TRACE_WRITTEN            0x008u       /* ro: records written since the ring was emptied; beyond 512 they overwrite the oldest */
+#define SPINDLE_TRACE_INDEX              0x00cu       /* rw: record to be read: record r since the ring was emptied is at r modulo 512 */
+#define SPINDLE_TRACE_RECORD_CYCLE       0x010u       /* ro: of the record: cycle, low half, as CYCLE_LO */
+#define SPINDLE_TRACE_RECORD_STAGES      0x014u       /* ro: of the record: frame [15:0], stages that it passed in that cycle [31:16], by their number */
+#define SPINDLE_TRACE_RECORD_HPU         0x018u       /* ro: of the record: HPU (cluster * hpus + hpu) of the stages 5 to 8 */
+
 /* Doorbell page of process 0; process p is at +p * 0x1000. */
 #define SPINDLE_DOORBELL_ID              5            /* id in the block list */
 #define SPINDLE_DOORBELL_BASE            0x10000u     /* address of the page */

@@ -1,0 +1,209 @@
+//! CSR page `trace`: follows sampled packets, and keeps when each passed which stage.
+//!
+//! | neighbour | ports |
+//! |---|---|
+//! | CSR block | `csr`, `csr_answer`: an answer comes in the cycle after the request |
+//! | engines | in `lanes`, `tags`: the trace ports, lane by lane |
+//! | global page | in `cycle`: cycles since reset, low half |
+//!
+//! Off after reset. A packet whose frame number has zeros under SAMPLE_MASK is followed from its first beat on, until the first beat of the next such packet. Each cycle in which
+//! the packet that is followed passes at least one stage gives one record {HPU, stages, frame, cycle}, so stages that are passed in the same cycle share one. The record is in the ring two
+//! cycles later. Nothing is ever stalled, and no cycle is missed; what is lost is what the ring overwrites, and the rest of a packet that is still inside when
+//! the next is sampled, so the mask must leave a packet the time to leave. Of stages that an HPU has for itself the record names the HPU; if several HPUs work for the packet in
+//! the same cycle, the bits of their numbers are OR-ed.
+
+use spindle_blocks::desc::{CsrRequest, CsrResponse};
+use spindle_blocks::ram::{RamStyle, SdpMemory};
+use spindle_contract::params::Config;
+use spindle_contract::reasons::{
+    TRACE_COUNT, TRACE_HPU_FIRST, TRACE_HPU_POINTS, TRACE_LANES, TRACE_RECORDS, TRACE_TAG_BITS, T_FIRST_BEAT,
+};
+use spindle_contract::registers::trace;
+use spindle_verilog::prelude::*;
+
+/// Bits of all trace tags.
+const TRACE_TAGS: usize = TRACE_LANES * TRACE_TAG_BITS;
+/// Bits of a record's number in the ring.
+const INDEX_BITS: usize = TRACE_RECORDS.ilog2() as usize;
+
+/// A cycle in which a packet passed stages.
+#[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
+pub struct TraceRecord {
+    /// Cycles since reset, low half.
+    pub cycle: Bits<32>,
+    /// Frame sequence number.
+    pub frame: Bits<16>,
+    /// Stages, by their number in `reasons::TRACE_POINTS`.
+    pub stages: Bits<16>,
+    /// HPU of those that HPUs have for themselves.
+    pub hpu: Bits<5>,
+}
+
+/// The ring. See the module text.
+#[derive(LogicBlock)]
+pub struct TraceRing {
+    /// Core clock.
+    pub clock: Signal<In, Clock>,
+    /// Synchronous reset, active high.
+    pub reset: Signal<In, Bit>,
+    /// Lanes that fire.
+    pub lanes: Signal<In, Bits<TRACE_LANES>>,
+    /// Their frames.
+    pub tags: Signal<In, Bits<TRACE_TAGS>>,
+    /// Cycles since reset, low half.
+    pub cycle: Signal<In, Bits<32>>,
+    /// Request, held until the answer.
+    pub csr: Signal<In, CsrRequest>,
+    /// Answer, one cycle.
+    pub csr_answer: Signal<Out, CsrResponse>,
+    /// Recording, as bits 0 and 1 of CONTROL.
+    control: Reg<Bits<2>>,
+    mask: Reg<Bits<16>>,
+    follows: Reg<Bit>,
+    frame: DFF<Bits<16>>,
+    record: DFF<TraceRecord>,
+    records: Reg<Bit>,
+    ring: SdpMemory<TraceRecord, INDEX_BITS>,
+    written: Reg<Bits<32>>,
+    index: Reg<Bits<INDEX_BITS>>,
+    answer: Reg<CsrResponse>,
+    take: Signal<Local, Bit>,
+    known: Signal<Local, Bit>,
+    word: Signal<Local, Bits<32>>,
+    _hpus: usize,
+}
+
+impl TraceRing {
+    /// The ring of a NIC of this configuration.
+    pub fn new(config: &Config) -> Self {
+        Self {
+            clock: Default::default(),
+            reset: Default::default(),
+            lanes: Default::default(),
+            tags: Default::default(),
+            cycle: Default::default(),
+            csr: Default::default(),
+            csr_answer: Default::default(),
+            control: Default::default(),
+            mask: Default::default(),
+            follows: Default::default(),
+            frame: Default::default(),
+            record: Default::default(),
+            records: Default::default(),
+            ring: SdpMemory::new(RamStyle::Block, 1),
+            written: Default::default(),
+            index: Default::default(),
+            answer: Default::default(),
+            take: Default::default(),
+            known: Default::default(),
+            word: Default::default(),
+            _hpus: config.total_hpus(),
+        }
+    }
+}
+
+impl Logic for TraceRing {
+    #[hdl]
+    fn update(&mut self) {
+        regs!(self, clock, reset, control, mask, follows, records, written, index, answer);
+        dffs!(self, clock, frame, record);
+        let lanes = self.lanes.val();
+        let tags = self.tags.val();
+
+        // Which packet is followed.
+        let control = self.control.q.val();
+        let on = control.get_bit(0) & !control.get_bit(1);
+        let first = tags.get_bits::<16>(TRACE_TAG_BITS * T_FIRST_BEAT);
+        let samples = on & lanes.get_bit(T_FIRST_BEAT) & !(first & self.mask.q.val()).any();
+        let frame = if samples { first } else { self.frame.q.val() };
+        self.frame.d.next = frame;
+        self.follows.d.next = on & (samples | self.follows.q.val());
+
+        // Which stages it passes.
+        let mut stages: Bits<16> = bits::<16>(0);
+        let mut hpu: Bits<5> = bits::<5>(0);
+        if on & self.follows.q.val() & !samples {
+            for i in 0..TRACE_COUNT {
+                stages = stages
+                    .replace_bit(i, lanes.get_bit(i) & (tags.get_bits::<16>(TRACE_TAG_BITS * i) == self.frame.q.val()));
+            }
+            for h in 0..self._hpus {
+                for k in 0..TRACE_HPU_POINTS {
+                    let hits = lanes.get_bit(TRACE_COUNT + TRACE_HPU_POINTS * h + k)
+                        & (tags.get_bits::<16>(TRACE_TAG_BITS * (TRACE_COUNT + TRACE_HPU_POINTS * h + k))
+                            == self.frame.q.val());
+                    stages = stages.replace_bit(TRACE_HPU_FIRST + k, stages.get_bit(TRACE_HPU_FIRST + k) | hits);
+                    if hits {
+                        hpu = hpu | bits::<5>(h as u64);
+                    }
+                }
+            }
+        }
+        if samples {
+            stages = bits::<16>(1 << T_FIRST_BEAT);
+        }
+        self.records.d.next = stages.any();
+        self.record.d.next = TraceRecord { cycle: self.cycle.val(), frame: frame, stages: stages, hpu: hpu };
+
+        // The ring. Switching on begins anew.
+        let request = self.csr.val();
+        let offset = request.addr.get_bits::<12>(0);
+        self.take.next = request.valid & !self.answer.q.val().ack;
+        let writes = self.take.val() & request.write;
+        let writes_control = writes & (offset == bits::<12>(trace::CONTROL as u64));
+        let starts = writes_control & request.wdata.get_bit(0) & !control.get_bit(0);
+        let written = self.written.q.val();
+        self.ring.clock.next = self.clock.val();
+        self.ring.write_enable.next = self.records.q.val();
+        self.ring.write_address.next = written.get_bits::<INDEX_BITS>(0);
+        self.ring.write_data.next = self.record.q.val();
+        if starts {
+            self.written.d.next = bits::<32>(0);
+        } else if self.records.q.val() {
+            self.written.d.next = written + 1;
+        }
+        // It is read while a request stands for the first cycle or more; the driver writes INDEX at least a cycle before.
+        self.ring.read_enable.next = request.valid;
+        self.ring.read_address.next = self.index.q.val();
+        let read = self.ring.read_data.val();
+
+        // The registers.
+        if writes_control {
+            self.control.d.next = request.wdata.get_bits::<2>(0);
+        }
+        if writes & (offset == bits::<12>(trace::SAMPLE_MASK as u64)) {
+            self.mask.d.next = request.wdata.get_bits::<16>(0);
+        }
+        if writes & (offset == bits::<12>(trace::INDEX as u64)) {
+            self.index.d.next = request.wdata.get_bits::<INDEX_BITS>(0);
+        }
+        self.known.next = true;
+        self.word.next = bits::<32>(0);
+        if offset == bits::<12>(trace::CONTROL as u64) {
+            self.word.next = bit_cast::<32, 2>(control);
+        } else if offset == bits::<12>(trace::SAMPLE_MASK as u64) {
+            self.word.next = bit_cast::<32, 16>(self.mask.q.val());
+        } else if offset == bits::<12>(trace::WRITTEN as u64) {
+            self.word.next = written;
+        } else if offset == bits::<12>(trace::INDEX as u64) {
+            self.word.next = bit_cast::<32, INDEX_BITS>(self.index.q.val());
+        } else if offset == bits::<12>(trace::RECORD_CYCLE as u64) {
+            self.word.next = read.cycle;
+        } else if offset == bits::<12>(trace::RECORD_STAGES as u64) {
+            self.word.next = (read.stages, read.frame).cat::<32>();
+        } else if offset == bits::<12>(trace::RECORD_HPU as u64) {
+            self.word.next = bit_cast::<32, 5>(read.hpu);
+        } else {
+            self.known.next = false;
+        }
+        self.answer.d.next = CsrResponse::default();
+        if self.take.val() {
+            self.answer.d.next = CsrResponse {
+                ack: true,
+                error: !self.known.val(),
+                rdata: if self.known.val() { self.word.val() } else { bits::<32>(0) },
+            };
+        }
+        self.csr_answer.next = self.answer.q.val();
+    }
+}

@@ -1,0 +1,66 @@
+//! The trace ring: when sampled packets passed each stage, on the card itself.
+
+use crate::{Bar, Device, HostMemory, Result};
+use spindle_contract::reasons::{TRACE_COUNT, TRACE_RECORDS};
+use spindle_contract::registers::trace;
+
+const FOLLOW: u32 = 1;
+const FROZEN: u32 = 2;
+
+/// A cycle in which a packet that was followed passed stages.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TraceRecord {
+    /// Low half of the card's cycle counter, [`Device::cycle`].
+    pub cycle: u32,
+    /// Frame sequence number.
+    pub frame: u16,
+    /// Numbers of the stages in `spindle_contract::reasons::TRACE_POINTS`, ascending.
+    pub stages: Vec<usize>,
+    /// HPU (cluster × hpus + hpu) of the stages that HPUs have for themselves.
+    pub hpu: usize,
+}
+
+/// What the ring holds.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Trace {
+    /// The records, oldest first.
+    pub records: Vec<TraceRecord>,
+    /// Records that newer ones have overwritten.
+    pub lost: u32,
+}
+
+impl<B: Bar, M: HostMemory> Device<B, M> {
+    /// Empties the ring and follows every 2^`shift`-th packet (`shift` at most 15) from its first beat to that of the next one.
+    ///
+    /// A packet that is still inside when the next is sampled is followed no longer, so a larger `shift` sees more of each.
+    pub fn start_trace(&mut self, shift: u32) -> Result<()> {
+        self.bar.write32(trace::BASE + trace::CONTROL, 0)?;
+        self.bar.write32(trace::BASE + trace::SAMPLE_MASK, (1 << shift.min(15)) - 1)?;
+        self.bar.write32(trace::BASE + trace::CONTROL, FOLLOW)
+    }
+
+    /// Switches the trace off; what it has recorded stays.
+    pub fn stop_trace(&mut self) -> Result<()> {
+        self.bar.write32(trace::BASE + trace::CONTROL, 0)
+    }
+
+    /// What the ring holds. It is frozen meanwhile, so what passes while it is read is not recorded.
+    pub fn trace(&mut self) -> Result<Trace> {
+        let control = self.bar.read32(trace::BASE + trace::CONTROL)?;
+        self.bar.write32(trace::BASE + trace::CONTROL, control | FROZEN)?;
+        let written = self.bar.read32(trace::BASE + trace::WRITTEN)?;
+        let lost = written.saturating_sub(TRACE_RECORDS as u32);
+        let records = (lost..written).map(|number| self.trace_record(number)).collect::<Result<_>>()?;
+        self.bar.write32(trace::BASE + trace::CONTROL, control)?;
+        Ok(Trace { records, lost })
+    }
+
+    fn trace_record(&mut self, number: u32) -> Result<TraceRecord> {
+        self.bar.write32(trace::BASE + trace::INDEX, number % TRACE_RECORDS as u32)?;
+        let cycle = self.bar.read32(trace::BASE + trace::RECORD_CYCLE)?;
+        let passed = self.bar.read32(trace::BASE + trace::RECORD_STAGES)?;
+        let hpu = self.bar.read32(trace::BASE + trace::RECORD_HPU)?;
+        let stages = (0..TRACE_COUNT).filter(|stage| passed >> (16 + stage) & 1 == 1).collect();
+        Ok(TraceRecord { cycle, frame: passed as u16, stages, hpu: hpu as usize })
+    }
+}

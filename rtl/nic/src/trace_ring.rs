@@ -67,6 +67,8 @@ pub struct TraceRing {
     written: Reg<Bits<32>>,
     index: Reg<Bits<INDEX_BITS>>,
     answer: Reg<CsrResponse>,
+    /// Points of each HPU that the packet passes.
+    hits: Vec<Signal<Local, Bits<TRACE_HPU_POINTS>>>,
     take: Signal<Local, Bit>,
     known: Signal<Local, Bit>,
     word: Signal<Local, Bits<32>>,
@@ -94,6 +96,7 @@ impl TraceRing {
             written: Default::default(),
             index: Default::default(),
             answer: Default::default(),
+            hits: (0..config.total_hpus()).map(|_| Default::default()).collect(),
             take: Default::default(),
             known: Default::default(),
             word: Default::default(),
@@ -115,35 +118,52 @@ impl Logic for TraceRing {
         let on = control.get_bit(0) & !control.get_bit(1);
         let first = tags.get_bits::<16>(TRACE_TAG_BITS * T_FIRST_BEAT);
         let samples = on & lanes.get_bit(T_FIRST_BEAT) & !(first & self.mask.q.val()).any();
-        let frame = if samples { first } else { self.frame.q.val() };
-        self.frame.d.next = frame;
+        if samples {
+            self.frame.d.next = first;
+        }
         self.follows.d.next = on & (samples | self.follows.q.val());
 
-        // Which stages it passes.
-        let mut stages: Bits<16> = bits::<16>(0);
-        let mut hpu: Bits<5> = bits::<5>(0);
-        if on & self.follows.q.val() & !samples {
-            for i in 0..TRACE_COUNT {
-                stages = stages
-                    .replace_bit(i, lanes.get_bit(i) & (tags.get_bits::<16>(TRACE_TAG_BITS * i) == self.frame.q.val()));
-            }
-            for h in 0..self._hpus {
-                for k in 0..TRACE_HPU_POINTS {
-                    let hits = lanes.get_bit(TRACE_COUNT + TRACE_HPU_POINTS * h + k)
-                        & (tags.get_bits::<16>(TRACE_TAG_BITS * (TRACE_COUNT + TRACE_HPU_POINTS * h + k))
-                            == self.frame.q.val());
-                    stages = stages.replace_bit(TRACE_HPU_FIRST + k, stages.get_bit(TRACE_HPU_FIRST + k) | hits);
-                    if hits {
-                        hpu = hpu | bits::<5>(h as u64);
-                    }
-                }
-            }
+        // Which stages it passes: its own lanes, and those of the HPUs.
+        let now = self.frame.q.val();
+        let mut own: Bits<TRACE_COUNT> = bits::<TRACE_COUNT>(0);
+        for i in 0..TRACE_COUNT {
+            own = own.replace_bit(i, lanes.get_bit(i) & (tags.get_bits::<16>(TRACE_TAG_BITS * i) == now));
         }
-        if samples {
-            stages = bits::<16>(1 << T_FIRST_BEAT);
+        let mut passed: Bits<4> = bits::<4>(0);
+        let mut at: Bits<32> = bits::<32>(0);
+        for h in 0..self._hpus {
+            self.hits[h].next = lanes.get_bits::<4>(TRACE_COUNT + TRACE_HPU_POINTS * h)
+                & (
+                    tags.get_bits::<16>(TRACE_TAG_BITS * (TRACE_COUNT + TRACE_HPU_POINTS * h + 3)) == now,
+                    tags.get_bits::<16>(TRACE_TAG_BITS * (TRACE_COUNT + TRACE_HPU_POINTS * h + 2)) == now,
+                    tags.get_bits::<16>(TRACE_TAG_BITS * (TRACE_COUNT + TRACE_HPU_POINTS * h + 1)) == now,
+                    tags.get_bits::<16>(TRACE_TAG_BITS * (TRACE_COUNT + TRACE_HPU_POINTS * h)) == now,
+                )
+                    .cat::<4>();
+            passed = passed | self.hits[h].val();
+            at = at.replace_bit(h, self.hits[h].val().any());
         }
-        self.records.d.next = stages.any();
-        self.record.d.next = TraceRecord { cycle: self.cycle.val(), frame: frame, stages: stages, hpu: hpu };
+        let hpu = (
+            (at & 0xFFFF_0000).any(),
+            (at & 0xFF00_FF00).any(),
+            (at & 0xF0F0_F0F0).any(),
+            (at & 0xCCCC_CCCC).any(),
+            (at & 0xAAAA_AAAA).any(),
+        )
+            .cat::<5>();
+        let stages = own | (bit_cast::<TRACE_COUNT, 4>(passed) << TRACE_HPU_FIRST as u64);
+        let watches = on & self.follows.q.val() & stages.any();
+        self.records.d.next = samples | watches;
+        self.record.d.next = if samples {
+            TraceRecord {
+                cycle: self.cycle.val(),
+                frame: first,
+                stages: bits::<16>(1 << T_FIRST_BEAT),
+                hpu: bits::<5>(0),
+            }
+        } else {
+            TraceRecord { cycle: self.cycle.val(), frame: now, stages: stages, hpu: hpu }
+        };
 
         // The ring. Switching on begins anew.
         let request = self.csr.val();

@@ -19,14 +19,12 @@
 //! set, and it becomes the active one. Never stalls.
 
 use super::types::MatchSource;
+use super::word::HeaderWord;
 use spindle_contract::params::MATCH_WORDS;
-use spindle_contract::registers::match_source;
 use spindle_verilog::prelude::*;
 
 /// Longer than a frame's way from its last beat through the tables.
 const DRAIN: u64 = 8;
-const ODD_FIRST: u64 = match_source::ODD_FIRST as u64;
-const LENGTH: u64 = match_source::LENGTH as u64;
 
 /// What becomes of a commit.
 #[derive(LogicState, Copy, Clone, Debug, PartialEq)]
@@ -39,28 +37,6 @@ pub enum Phase {
     Start,
     /// They write the other set.
     Compile,
-}
-
-/// One half-word of sixteen, high byte first; a tree of two-way choices maps to the fewest LUTs.
-#[hdl_fn]
-pub fn pick(halves: Bits<256>, number: Bits<4>) -> Bits<16> {
-    let eight = if number.get_bit(3) { halves.get_bits::<128>(128) } else { halves.get_bits::<128>(0) };
-    let four = if number.get_bit(2) { eight.get_bits::<64>(64) } else { eight.get_bits::<64>(0) };
-    let two = if number.get_bit(1) { four.get_bits::<32>(32) } else { four.get_bits::<32>(0) };
-    let one = if number.get_bit(0) { two.get_bits::<16>(16) } else { two.get_bits::<16>(0) };
-    (one.get_bits::<8>(0), one.get_bits::<8>(8)).cat::<16>()
-}
-
-/// The selection that holds for a frame.
-#[hdl_fn]
-pub fn choose(old: MatchSource, new: MatchSource, set: Bit, vlan: Bit) -> Bits<10> {
-    let plain = if set { new.plain } else { old.plain };
-    let behind = if set { new.with_tag } else { old.with_tag };
-    if vlan {
-        behind
-    } else {
-        plain
-    }
 }
 
 /// The extractor. See the module text.
@@ -106,10 +82,7 @@ pub struct HeaderExtractor {
     pub words: Signal<Out, Bits<512>>,
     /// The set by which the frame is judged.
     pub words_set: Signal<Out, Bit>,
-    sources_0: [DFF<MatchSource>; MATCH_WORDS],
-    sources_1: [DFF<MatchSource>; MATCH_WORDS],
-    even: [DFF<Bits<16>>; MATCH_WORDS],
-    odd: [DFF<Bits<16>>; MATCH_WORDS],
+    halves: [HeaderWord; MATCH_WORDS],
     set: DFF<Bit>,
     length: DFF<Bits<14>>,
     begun: Reg<Bit>,
@@ -122,7 +95,7 @@ pub struct HeaderExtractor {
 impl Logic for HeaderExtractor {
     #[hdl]
     fn update(&mut self) {
-        dffs!(self, clock, sources_0, sources_1, even, odd, set, length, drained);
+        dffs!(self, clock, set, length, drained);
         regs!(self, clock, reset, begun, phase, active, sets);
 
         // Commits.
@@ -160,17 +133,6 @@ impl Logic for HeaderExtractor {
         self.start.next = self.phase.q.val() == Phase::Start;
         self.target.next = other;
 
-        // Sources.
-        for w in 0..MATCH_WORDS {
-            let mine = self.source_write.val() & (self.source_word.val() == w as u64);
-            if mine & !other {
-                self.sources_0[w].d.next = self.source.val();
-            }
-            if mine & other {
-                self.sources_1[w].d.next = self.source.val();
-            }
-        }
-
         // The set of the frame.
         let valid = self.beat_valid.val();
         let first = valid & self.beat_first.val();
@@ -191,36 +153,22 @@ impl Logic for HeaderExtractor {
             odds.set_bits::<16>(16 * k, data.get_bits::<16>(32 * k + 16));
         }
 
-        // A half comes with the first beat or with the second one.
-        for w in 0..MATCH_WORDS {
-            let chosen = choose(self.sources_0[w].q.val(), self.sources_1[w].q.val(), set, self.beat_vlan.val());
-            let even = pick(evens, chosen.get_bits::<4>(0));
-            let odd = pick(odds, chosen.get_bits::<4>(5));
-            if first & chosen.get_bit(4) {
-                self.even[w].d.next = bits::<16>(0);
-            } else if first | (second & chosen.get_bit(4)) {
-                self.even[w].d.next = even;
-            }
-            if first & chosen.get_bit(9) {
-                self.odd[w].d.next = bits::<16>(0);
-            } else if first | (second & chosen.get_bit(9)) {
-                self.odd[w].d.next = odd;
-            }
-        }
-
         // The words.
         let mut words: Bits<512> = bits::<512>(0);
         for w in 0..MATCH_WORDS {
-            let order =
-                if self.set.q.val() { self.sources_1[w].q.val().order } else { self.sources_0[w].q.val().order };
-            let word = if order == LENGTH {
-                zext::<32, 14>(self.length.q.val())
-            } else if order == ODD_FIRST {
-                (self.odd[w].q.val(), self.even[w].q.val()).cat::<32>()
-            } else {
-                (self.even[w].q.val(), self.odd[w].q.val()).cat::<32>()
-            };
-            words.set_bits::<32>(32 * w, word);
+            let mine = self.source_write.val() & (self.source_word.val() == w as u64);
+            self.halves[w].clock.next = self.clock.val();
+            self.halves[w].write.next = (mine & other, mine & !other).cat::<2>();
+            self.halves[w].source.next = self.source.val();
+            self.halves[w].evens.next = evens;
+            self.halves[w].odds.next = odds;
+            self.halves[w].first.next = first;
+            self.halves[w].second.next = second;
+            self.halves[w].vlan.next = self.beat_vlan.val();
+            self.halves[w].set_now.next = set;
+            self.halves[w].set_held.next = self.set.q.val();
+            self.halves[w].length.next = self.length.q.val();
+            words.set_bits::<32>(32 * w, self.halves[w].word.val());
         }
         self.words.next = words;
         self.words_set.next = self.set.q.val();

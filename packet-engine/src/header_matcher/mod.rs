@@ -32,6 +32,7 @@ pub mod rule_tables;
 pub mod term_compiler;
 pub mod term_tables;
 pub mod types;
+pub mod word;
 
 use extractor::HeaderExtractor;
 use rule_compiler::RuleCompiler;

@@ -1,0 +1,107 @@
+//! One word that rules look at: two half-words of the first 128 bytes of a frame, as its source says.
+//!
+//! | ports | neighbour |
+//! |---|---|
+//! | in `write` (of set 0, of set 1), `source` | term compiler |
+//! | in `evens`, `odds`, `first`, `second`, `vlan`, `set_now` (of the frame that is on the beat), `set_held` (of the one behind it), `length` | extractor |
+//! | out `word` | extractor: in the cycle behind a frame's last beat |
+//!
+//! A half takes its candidate with the first beat or with the second one; what does not come reads 0. Never stalls.
+
+use super::types::MatchSource;
+use spindle_contract::registers::match_source;
+use spindle_verilog::prelude::*;
+
+const ODD_FIRST: u64 = match_source::ODD_FIRST as u64;
+const LENGTH: u64 = match_source::LENGTH as u64;
+
+/// One half-word of sixteen, high byte first; a tree of two-way choices maps to the fewest LUTs.
+#[hdl_fn]
+pub fn pick(halves: Bits<256>, number: Bits<4>) -> Bits<16> {
+    let eight = if number.get_bit(3) { halves.get_bits::<128>(128) } else { halves.get_bits::<128>(0) };
+    let four = if number.get_bit(2) { eight.get_bits::<64>(64) } else { eight.get_bits::<64>(0) };
+    let two = if number.get_bit(1) { four.get_bits::<32>(32) } else { four.get_bits::<32>(0) };
+    let one = if number.get_bit(0) { two.get_bits::<16>(16) } else { two.get_bits::<16>(0) };
+    (one.get_bits::<8>(0), one.get_bits::<8>(8)).cat::<16>()
+}
+
+/// The selection that holds for a frame.
+#[hdl_fn]
+pub fn choose(old: MatchSource, new: MatchSource, set: Bit, vlan: Bit) -> Bits<10> {
+    let plain = if set { new.plain } else { old.plain };
+    let behind = if set { new.with_tag } else { old.with_tag };
+    if vlan {
+        behind
+    } else {
+        plain
+    }
+}
+
+/// See the head of this file.
+#[derive(LogicBlock, Default)]
+pub struct HeaderWord {
+    #[allow(missing_docs)]
+    pub clock: Signal<In, Clock>,
+    /// Write the source of set 0, of set 1.
+    pub write: Signal<In, Bits<2>>,
+    /// What to write.
+    pub source: Signal<In, MatchSource>,
+    /// Even half-words of the beat.
+    pub evens: Signal<In, Bits<256>>,
+    /// Odd half-words of the beat.
+    pub odds: Signal<In, Bits<256>>,
+    /// It is the first of its frame.
+    pub first: Signal<In, Bit>,
+    /// It is the second of its frame.
+    pub second: Signal<In, Bit>,
+    /// The frame has a VLAN tag.
+    pub vlan: Signal<In, Bit>,
+    /// Set of the frame.
+    pub set_now: Signal<In, Bit>,
+    /// Set of the frame whose halves are held.
+    pub set_held: Signal<In, Bit>,
+    /// Its length.
+    pub length: Signal<In, Bits<14>>,
+    /// The word.
+    pub word: Signal<Out, Bits<32>>,
+    sources: [DFF<MatchSource>; 2],
+    even: DFF<Bits<16>>,
+    odd: DFF<Bits<16>>,
+}
+
+impl Logic for HeaderWord {
+    #[hdl]
+    fn update(&mut self) {
+        dffs!(self, clock, sources, even, odd);
+        for i in 0..2 {
+            if self.write.val().get_bit(i) {
+                self.sources[i].d.next = self.source.val();
+            }
+        }
+        let set_0 = self.sources[0].q.val();
+        let set_1 = self.sources[1].q.val();
+        let chosen = choose(set_0, set_1, self.set_now.val(), self.vlan.val());
+        let first = self.first.val();
+        let second = self.second.val();
+        let even = pick(self.evens.val(), chosen.get_bits::<4>(0));
+        let odd = pick(self.odds.val(), chosen.get_bits::<4>(5));
+        if first & chosen.get_bit(4) {
+            self.even.d.next = bits::<16>(0);
+        } else if first | (second & chosen.get_bit(4)) {
+            self.even.d.next = even;
+        }
+        if first & chosen.get_bit(9) {
+            self.odd.d.next = bits::<16>(0);
+        } else if first | (second & chosen.get_bit(9)) {
+            self.odd.d.next = odd;
+        }
+        let order = if self.set_held.val() { set_1.order } else { set_0.order };
+        self.word.next = if order == LENGTH {
+            zext::<32, 14>(self.length.val())
+        } else if order == ODD_FIRST {
+            (self.odd.q.val(), self.even.q.val()).cat::<32>()
+        } else {
+            (self.even.q.val(), self.odd.q.val()).cat::<32>()
+        };
+    }
+}

@@ -157,9 +157,9 @@ impl Bench {
         let source_ok = (in_packet || in_scratch || in_context) && inside;
         let beat = match () {
             () if opcode != command::DMA_FROM_HOST && in_context => L1_STAGE_BASE as u64 / 64,
-            () if in_context => 1 << 14 | (limits.state_base | offset) / 64,
-            () if in_packet => limits.slot * 32 | offset / 64,
-            () => limits.scratch_beat | offset / 64,
+            () if in_context => (1 << 14) | ((limits.state_base | offset) / 64),
+            () if in_packet => (limits.slot * 32) | (offset / 64),
+            () => limits.scratch_beat | (offset / 64),
         };
         let host_ok = high == 0 && low + length <= limits.host_size;
         let host = limits.host.wrapping_add(low);
@@ -467,7 +467,7 @@ impl Bench {
             let limits = self.limits[state.bank as usize];
             let source = u64::from(words[0]);
             let beat = match (source >> 28) as u32 {
-                map::PACKET => limits.slot * 32 | (source >> 6 & 0x3FF),
+                map::PACKET => (limits.slot * 32) | (source >> 6 & 0x3FF),
                 map::SCRATCH => limits.scratch_beat | (source >> 6 & 0x3FF),
                 _ => L1_STAGE_BASE as u64 / 64,
             };

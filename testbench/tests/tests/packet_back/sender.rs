@@ -206,7 +206,7 @@ impl Bench {
             self.dut.put("put", "put_desc", &put.desc);
         }
         // At most one response in two cycles comes out of a parser.
-        let response = if now % 2 == 0 { self.responses.iter().position(|(at, _)| *at <= now) } else { None };
+        let response = if now.is_multiple_of(2) { self.responses.iter().position(|(at, _)| *at <= now) } else { None };
         self.dut.set("parsed_valid", response.is_some().into());
         if let Some(at) = response {
             let (_, response) = self.responses.swap_remove(at);

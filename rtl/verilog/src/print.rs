@@ -70,14 +70,24 @@ impl Printer<'_> {
             Kind::State(name, _) => name.to_string(),
             Kind::Sig(id, lo) => self.part(*id, *lo, e.width),
             Kind::Pick(id, index) => format!("{}[{}]", self.sigs[*id].name, self.expr(index)),
-            Kind::Not(x) => format!("{}{}", if e.width == 1 { "!" } else { "~" }, self.operand(x, None)),
+            Kind::Not(x) => {
+                let sign = if e.width == 1 { "!" } else { "~" };
+                match x.kind {
+                    // Yosys takes the sign to belong to the size of a cast.
+                    Kind::Low(..) => format!("{sign}({})", self.expr(x)),
+                    _ => format!("{sign}{}", self.operand(x, None)),
+                }
+            }
             Kind::Reduce(op, x) => {
                 let sign = match op {
                     Reduce::Any => "|",
                     Reduce::All => "&",
                     Reduce::Xor => "^",
                 };
-                format!("{sign}{}", self.operand(x, None))
+                match x.kind {
+                    Kind::Low(..) => format!("{sign}({})", self.expr(x)),
+                    _ => format!("{sign}{}", self.operand(x, None)),
+                }
             }
             Kind::Bin(op @ (Op::SignedLt | Op::SignedMul), a, b) => {
                 format!("$signed({}) {} $signed({})", self.expr(a), operator(*op), self.expr(b))

@@ -36,7 +36,10 @@ fn run(
     let mut session = Session::open(Config::SIM, Default::default()).unwrap();
     let host = session.device.memory.alloc(HOST_BYTES, 4096).unwrap();
     session.device.memory.write(host, &pattern(HOST_BYTES)).unwrap();
-    let options = ContextOptions { host_region: Some((host, HOST_BYTES as u32)), ..ContextOptions::default() };
+    // A handler may wait for all others of a flood in turn.
+    let watchdog = 1_000_000;
+    let options =
+        ContextOptions { host_region: Some((host, HOST_BYTES as u32)), watchdog, ..ContextOptions::default() };
     let context = session.device.install(&handler.image, &options).unwrap();
     session.device.add_rule(&shipped.rule.parse().unwrap(), action(context)).unwrap();
     session.device.activate(context).unwrap();

@@ -69,6 +69,21 @@ pub enum EventKind {
         /// Its length.
         length: u32,
     },
+    /// A put of the host is over: its sender waits for it no longer. Only where the card sends reliably (`Device::set_reliability`).
+    Put {
+        /// Every byte was acknowledged.
+        acknowledged: bool,
+        /// Code of the refusal that ended it (`wire::nack`); none if the destination did not answer or the data could not be read.
+        refusal: Option<u8>,
+        /// Its message.
+        id: u32,
+        /// Its bytes.
+        length: u32,
+        /// Node that it went to.
+        node: u32,
+        /// Mailbox that it went to.
+        address: u64,
+    },
     /// So many events found the ring full here.
     Lost(u32),
     /// A kind that this library does not know.
@@ -132,6 +147,14 @@ impl Event {
             }
             events::USER => EventKind::User { user, length },
             events::COMPLETE => EventKind::Complete { user, length },
+            events::PUT => EventKind::Put {
+                acknowledged: code == 0,
+                refusal: (extra != 0).then_some(extra as u8),
+                id,
+                length,
+                node: source,
+                address: user,
+            },
             events::LOST => EventKind::Lost(length),
             other => EventKind::Unknown(other),
         };

@@ -5,9 +5,9 @@ use rand::Rng;
 use spindle::peer::{Peer, Responses};
 use spindle::reliable::Reliability;
 use spindle::rule_table::Action;
-use spindle::{ContextOptions, Device, HostMemory};
+use spindle::{ContextOptions, Device, EventKind, HostMemory, Target};
 use spindle_contract::params::SPINDLE_PORT;
-use spindle_contract::wire::status;
+use spindle_contract::wire::{nack, status};
 use spindle_harness::seeded_rng;
 use spindle_model::frames::{put_message, Ends, SpindleHeader};
 use spindle_sim::{address, NetworkNode, Routing, WireFrame, WireOptions};
@@ -125,4 +125,35 @@ fn a_refusal_for_good_ends_a_put() {
     assert!(nacks >= 1);
     assert_eq!(nodes[1].stats().unwrap().frames_placed, 0);
     assert!(nodes[1].peer(0).unwrap().is_some_and(|peer| peer.expected as usize >= MESSAGES));
+}
+
+/// A process that puts is told when its bytes have arrived, and when they cannot.
+#[test]
+fn puts_of_a_process_end_with_an_event() {
+    let mut nodes = open(WireOptions { loss: 0.05, seed: 11, ..WireOptions::default() });
+    let window = nodes[1].init_window(0, ADDRESS, KEY, SIZE as u32).unwrap();
+    let posted = nodes[1].post_buffer(window, SIZE as u32).unwrap();
+    let mut ring = nodes[0].open_ring(0, 16).unwrap();
+    let data: Vec<u8> = (0..SIZE).map(|i| (i % 251) as u8).collect();
+    let buffer = nodes[0].memory.alloc(SIZE, 64).unwrap();
+    nodes[0].memory.write(buffer, &data).unwrap();
+    let target = Target { node: 1, process: 0, address: ADDRESS, key: KEY, offset: 0 };
+    nodes[0].put(0, buffer, SIZE as u32, &target).unwrap();
+    let there = nodes[0].wait_event(&mut ring, 400_000).unwrap().kind;
+    let EventKind::Put { acknowledged: true, refusal: None, length, node: 1, address: ADDRESS, .. } = there else {
+        panic!("{there:?}")
+    };
+    assert_eq!(length as usize, SIZE);
+    // What is acknowledged has been placed.
+    assert_eq!(nodes[1].wait(&posted, 1).unwrap().length as usize, SIZE);
+    let mut got = vec![0; SIZE];
+    nodes[1].memory.read(posted.buffer, &mut got).unwrap();
+    assert!(got == data, "the bytes are others");
+
+    let nowhere = Target { address: ADDRESS + 1, ..target };
+    nodes[0].put(0, buffer, 3000, &nowhere).unwrap();
+    let refused = nodes[0].wait_event(&mut ring, 400_000).unwrap().kind;
+    let EventKind::Put { acknowledged: false, refusal: Some(nack::NO_MAILBOX), length: 3000, .. } = refused else {
+        panic!("{refused:?}")
+    };
 }

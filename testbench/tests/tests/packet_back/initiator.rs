@@ -20,14 +20,26 @@ const NODES: u64 = 6;
 /// Host addresses with this bit cannot be read.
 const BROKEN: u64 = 1 << 40;
 
+/// The node with this number has an address with which the sum over the IPv4 header of a full segment carries a second time when it is folded.
+const CARRIES: u64 = 2;
+
 fn ends(node: u64) -> Ends {
-    Ends {
+    let ip = |low: u16| [192, 168, (low >> 8) as u8, low as u8];
+    let to = |low: u16| Ends {
         src_mac: LOCAL_MAC,
         dst_mac: [2, 0, 0, 0, 1, node as u8],
         src_ip: LOCAL_IP,
-        dst_ip: [192, 168, 200 + node as u8, 255 - node as u8],
+        dst_ip: ip(low),
         vlan: None,
+    };
+    if node == CARRIES {
+        let segment = spindle(&to(0), 0, 0, &SpindleHeader::default(), &[0; SEGMENT_BYTES]);
+        let words = segment[14..34].chunks(2).enumerate().filter(|(i, _)| *i != 5);
+        let sum: u32 = words.map(|(_, word)| u32::from(word[0]) << 8 | u32::from(word[1])).sum();
+        assert!(sum > 0xFFFF);
+        return to(0xFFFF - sum as u16);
     }
+    to(0xC8FF + 0xFF * node as u16)
 }
 
 fn port(node: u64) -> u16 {

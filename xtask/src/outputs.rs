@@ -22,6 +22,8 @@ struct Exception {
     /// Input ports that may reach it without a register between.
     #[serde(default)]
     through: BTreeSet<String>,
+    /// The one family in whose configuration it is needed; none = in all.
+    family: Option<String>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -180,13 +182,14 @@ fn judge(engine: &str, cones: &BTreeMap<String, Cone>, exceptions: &[Exception])
     findings
 }
 
-/// Findings in the netlist that yosys wrote for `engine`.
-pub fn check(engine: &str, netlist: &str) -> Result<Vec<String>> {
-    let exceptions: Exceptions =
+/// Findings in the netlist that yosys wrote for `engine` in the configuration of a family.
+pub fn check(engine: &str, family: &str, netlist: &str) -> Result<Vec<String>> {
+    let mut exceptions: Exceptions =
         toml::from_str(include_str!("../outputs.toml")).context("xtask/outputs.toml cannot be read")?;
     if let Some(stray) = exceptions.output.iter().find(|e| !ENGINES.contains(&e.engine.as_str())) {
         bail!("xtask/outputs.toml: there is no engine `{}`", stray.engine);
     }
+    exceptions.output.retain(|e| e.family.as_deref().is_none_or(|wanted| wanted == family));
     let netlist: Netlist = serde_json::from_str(netlist).context("yosys wrote a netlist that cannot be read")?;
     let module = netlist.modules.get(engine).with_context(|| format!("yosys wrote no module `{engine}`"))?;
     Ok(judge(engine, &cones(module), &exceptions.output))
@@ -219,7 +222,7 @@ mod tests {
 
     fn exception(port: &str, through: &[&str]) -> Exception {
         let through = through.iter().map(|s| s.to_string()).collect();
-        Exception { engine: "e".into(), port: port.into(), reason: "why".into(), through }
+        Exception { engine: "e".into(), port: port.into(), reason: "why".into(), through, family: None }
     }
 
     #[test]

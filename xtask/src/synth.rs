@@ -237,7 +237,7 @@ impl Job<'_> {
                 yosys.run(block, &yosys::drivers_script(&block.files, engine, &file))?;
                 let netlist = std::fs::read_to_string(block.folder.join(&file))?;
                 std::fs::remove_file(block.folder.join(&file))?;
-                Ok((Outcome::Findings(outputs::check(engine, &netlist)?), false))
+                Ok((Outcome::Findings(outputs::check(engine, family, &netlist)?), false))
             }
             Task::Map => {
                 let script = yosys::map_script(&block.files, &block.top, family, &boxes);

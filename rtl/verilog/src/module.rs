@@ -46,6 +46,8 @@ struct Arranged<'a> {
     flops: Vec<Flops>,
     /// Submodule inputs connected without a wire.
     direct: HashMap<SigId, Expr>,
+    /// Submodule outputs that are nothing but the signals they drive here.
+    drives: HashMap<SigId, SigId>,
     /// Bits read of each signal.
     read: Vec<Vec<bool>>,
 }
@@ -53,9 +55,10 @@ struct Arranged<'a> {
 /// The text from `module` to `endmodule`; the module's own name is an empty mark, that of a child comes from `child`.
 pub(crate) fn write(body: &Body, child: &dyn Fn(usize) -> String, line: u32) -> Result<String> {
     let items = chains::joined(&body.items, &body.sigs);
-    let mut arranged = Arranged { body, items, pieces: vec![], flops: vec![], direct: HashMap::new(), read: vec![] };
+    let mut arranged = Arranged { body, items, pieces: vec![], flops: vec![], direct: HashMap::new(), drives: HashMap::new(), read: vec![] };
     arranged.arrange(line)?;
     arranged.drop_names();
+    arranged.drop_wires();
     arranged.drop_unread();
     arranged.rest();
     Ok(arranged.print(child))
@@ -337,6 +340,35 @@ impl Arranged<'_> {
         self.direct.values_mut().for_each(|e| *e = rename(e));
     }
 
+    /// Connects submodule outputs straight to the one signal that they are for.
+    fn drop_wires(&mut self) {
+        let body = self.body;
+        let mut readers = vec![0usize; body.sigs.len()];
+        let mut note = |e: &Expr| e.reads(&mut |sig, _, _| readers[sig] += 1);
+        self.pieces.iter().for_each(|piece| match piece {
+            Piece::Value(_, e) => note(e),
+            Piece::Block(_, stmts) => stmts.iter().for_each(|s| s.exprs(&mut note)),
+        });
+        for flops in &self.flops {
+            flops.reset.iter().chain([&flops.clock]).for_each(&mut note);
+            flops.stmts.iter().for_each(|s| s.exprs(&mut note));
+        }
+        self.direct.values().for_each(note);
+        let drives = &mut self.drives;
+        self.pieces.retain(|piece| {
+            let Piece::Value(sig, Expr { kind: Kind::Sig(of, 0), .. }) = piece else { return true };
+            let (to, from) = (&body.sigs[*sig], &body.sigs[*of]);
+            let straight = matches!(to.role, Role::Out | Role::Local)
+                && from.role == Role::SubOut
+                && to.width() == from.width()
+                && readers[*of] == 1;
+            if straight {
+                drives.insert(*of, *sig);
+            }
+            !straight
+        });
+    }
+
     /// Removes locals that nothing reads.
     fn drop_unread(&mut self) {
         loop {
@@ -511,7 +543,9 @@ impl Arranged<'_> {
     }
 
     fn print_instances(&self, printer: &Printer, child: &dyn Fn(usize) -> String, out: &mut String) {
-        for instance in &self.body.instances {
+        let body = self.body;
+        let mut waived = false;
+        for instance in &body.instances {
             let pins: Vec<String> = instance
                 .pins
                 .iter()
@@ -519,6 +553,7 @@ impl Arranged<'_> {
                     let info = &self.body.sigs[*sig];
                     let value = match (&info.role, self.direct.get(sig)) {
                         (_, Some(expr)) => printer.expr(expr),
+                        _ if self.drives.contains_key(sig) => body.sigs[self.drives[sig]].name.clone(),
                         (Role::SubOut, None) if !self.read[*sig].contains(&true) => String::new(),
                         _ => info.name.clone(),
                     };
@@ -529,13 +564,14 @@ impl Arranged<'_> {
                 })
                 .collect();
             let open = pins.iter().any(|p| p.ends_with("()"));
-            if open {
-                let _ = writeln!(out, "  /* verilator lint_off PINCONNECTEMPTY */");
+            if open != waived {
+                let _ = writeln!(out, "  /* verilator lint_{} PINCONNECTEMPTY */", if open { "off" } else { "on" });
+                waived = open;
             }
             let _ = writeln!(out, "  {} {} (\n{}\n  );", child(instance.node), instance.name, pins.join(",\n"));
-            if open {
-                let _ = writeln!(out, "  /* verilator lint_on PINCONNECTEMPTY */");
-            }
+        }
+        if waived {
+            let _ = writeln!(out, "  /* verilator lint_on PINCONNECTEMPTY */");
         }
     }
 

@@ -55,7 +55,15 @@ struct Arranged<'a> {
 /// The text from `module` to `endmodule`; the module's own name is an empty mark, that of a child comes from `child`.
 pub(crate) fn write(body: &Body, child: &dyn Fn(usize) -> String, line: u32) -> Result<String> {
     let items = chains::joined(&body.items, &body.sigs);
-    let mut arranged = Arranged { body, items, pieces: vec![], flops: vec![], direct: HashMap::new(), drives: HashMap::new(), read: vec![] };
+    let mut arranged = Arranged {
+        body,
+        items,
+        pieces: vec![],
+        flops: vec![],
+        direct: HashMap::new(),
+        drives: HashMap::new(),
+        read: vec![],
+    };
     arranged.arrange(line)?;
     arranged.drop_names();
     arranged.drop_wires();

@@ -8,7 +8,9 @@ use spindle::{ContextId, ContextOptions, Device, Image, Rule};
 use spindle_contract::params::Config;
 use spindle_contract::reasons::{DROP_COUNT, DROP_REASONS, T_EGRESS_FIRST, T_FIRST_BEAT};
 use spindle_harness::Source;
-use spindle_sim::{Event, Network, Options, SentFrame, SimDevice, SimHandle, WireFrame, WireOptions};
+use spindle_sim::{
+    address, Event, Network, NetworkNode, Options, SentFrame, SimDevice, SimHandle, WireFrame, WireOptions,
+};
 use spindle_verilog::Design;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -106,9 +108,26 @@ pub fn example(name: &str) -> Image {
 }
 
 /// NICs after reset, joined by a wire.
-pub fn network(nodes: usize, wire: WireOptions) -> Network {
+fn network(nodes: usize, wire: WireOptions) -> Network {
     let card = |seed| SimDevice::new(source(), &CONFIG, Options { seed, ..Options::default() }).unwrap();
     Network::new((0..nodes as u64).map(card).collect(), wire)
+}
+
+/// The driver of a NIC on a wire.
+pub type Node = Device<NetworkNode, NetworkNode>;
+
+/// Opens NICs on a wire, each with all of them in its node table.
+pub fn nodes(count: usize, wire: WireOptions) -> Vec<Node> {
+    let network = network(count, wire);
+    let open = |number: usize| {
+        let node = network.node(number);
+        let mut device = Device::open(node.clone(), node).unwrap();
+        let own = address(number);
+        device.set_identity(number as u32, own.mac, own.ip).unwrap();
+        (0..count).for_each(|other| device.set_node(other, Some(address(other))).unwrap());
+        device
+    };
+    (0..count).map(open).collect()
 }
 
 /// A handler that is installed.

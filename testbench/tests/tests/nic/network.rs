@@ -1,39 +1,23 @@
 //! Two NICs on a wire: what processes and handlers of one put arrives in mailboxes of the other, in whatever order the wire lets it.
 
-use crate::nic::bench::{example, network};
+use crate::nic::bench::{example, nodes, Node};
 use rand::Rng;
 use spindle::rule_table::Action;
-use spindle::{ContextOptions, Device, Error, HostMemory, Target};
+use spindle::{ContextOptions, Error, HostMemory, Target};
 use spindle_contract::params::SPINDLE_PORT;
 use spindle_contract::wire::status;
 use spindle_harness::seeded_rng;
 use spindle_model::frames::{put_message, Ends, SpindleHeader};
-use spindle_sim::{address, NetworkNode, Routing, WireFrame, WireOptions};
-
-type Node = Device<NetworkNode, NetworkNode>;
+use spindle_sim::{Routing, WireFrame, WireOptions};
 
 const ADDRESS: u64 = 0x1234;
 const KEY: u32 = 0; // of the handler's image
 const SIZE: usize = 40_000;
 
-/// Opens both NICs, each with the other in its node table.
-fn open(wire: WireOptions) -> Vec<Node> {
-    let network = network(2, wire);
-    let open = |number: usize| {
-        let node = network.node(number);
-        let mut device = Device::open(node.clone(), node).unwrap();
-        let own = address(number);
-        device.set_identity(number as u32, own.mac, own.ip).unwrap();
-        (0..2).for_each(|other| device.set_node(other, Some(address(other))).unwrap());
-        device
-    };
-    (0..2).map(open).collect()
-}
-
 /// Sends a message through the first NIC, whose handlers put it to the second packet by packet; what stands there in the end.
 fn passed_on(wire: WireOptions) -> (Vec<u8>, Vec<u8>, Vec<Node>) {
     let mut rng = seeded_rng("passed_on");
-    let mut nodes = open(wire);
+    let mut nodes = nodes(2, wire);
     let context = nodes[0].install(&example("ping_pong_stream"), &ContextOptions::default()).unwrap();
     nodes[0].add_rule(&"spindle".parse().unwrap(), Action::ContextPerMessage(context)).unwrap();
     nodes[0].activate(context).unwrap();
@@ -78,7 +62,7 @@ fn processes_put_to_each_other() {
     const PROCESS: usize = 3;
     let mut rng = seeded_rng("processes_put_to_each_other");
     let wire = WireOptions { routing: Routing::Adaptive, paths: 3, step: 700, ..WireOptions::default() };
-    let mut nodes = open(wire);
+    let mut nodes = nodes(2, wire);
     let mut sent: [Vec<Vec<u8>>; 2] = Default::default();
     let mut posted: [Vec<_>; 2] = Default::default();
     for (device, (sent, posted)) in nodes.iter_mut().zip(sent.iter_mut().zip(&mut posted)) {

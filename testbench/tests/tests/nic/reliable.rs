@@ -1,18 +1,16 @@
 //! Reliable puts between two NICs: whatever the wire does, every message arrives once and whole, and its handler is told then.
 
-use crate::nic::bench::{example, network};
+use crate::nic::bench::{example, nodes, Node};
 use rand::Rng;
 use spindle::peer::{Peer, Responses};
 use spindle::reliable::Reliability;
 use spindle::rule_table::Action;
-use spindle::{ContextOptions, Device, EventKind, HostMemory, Target};
+use spindle::{ContextOptions, EventKind, HostMemory, Target};
 use spindle_contract::params::SPINDLE_PORT;
 use spindle_contract::wire::{nack, status};
 use spindle_harness::seeded_rng;
 use spindle_model::frames::{put_message, Ends, SpindleHeader};
-use spindle_sim::{address, NetworkNode, Routing, WireFrame, WireOptions};
-
-type Node = Device<NetworkNode, NetworkNode>;
+use spindle_sim::{Routing, WireFrame, WireOptions};
 
 const ADDRESS: u64 = 0x77;
 const KEY: u32 = 0; // of the handler's image
@@ -24,16 +22,7 @@ const REGION: usize = 64 * 8192;
 
 /// The first NIC, which sends, and the second, with a window of `SIZE` bytes.
 fn open(wire: WireOptions) -> Vec<Node> {
-    let network = network(2, wire);
-    let open = |number: usize| {
-        let node = network.node(number);
-        let mut device = Device::open(node.clone(), node).unwrap();
-        let own = address(number);
-        device.set_identity(number as u32, own.mac, own.ip).unwrap();
-        (0..2).for_each(|other| device.set_node(other, Some(address(other))).unwrap());
-        device
-    };
-    let mut nodes: Vec<Node> = (0..2).map(open).collect();
+    let mut nodes = nodes(2, wire);
     let host_region = nodes[0].memory.alloc(REGION, 4096).unwrap();
     let options = ContextOptions { host_region: Some((host_region, REGION as u32)), ..ContextOptions::default() };
     let context = nodes[0].install(&example("ping_pong_host"), &options).unwrap();

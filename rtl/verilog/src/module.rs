@@ -303,27 +303,25 @@ impl Arranged<'_> {
         Ok(())
     }
 
+    /// Calls `f` for every expression of the module.
+    fn exprs(&self, f: &mut dyn FnMut(&Expr)) {
+        self.pieces.iter().for_each(|piece| piece.exprs(f));
+        for flops in &self.flops {
+            flops.reset.iter().chain([&flops.clock]).for_each(&mut *f);
+            flops.stmts.iter().for_each(|s| s.exprs(f));
+        }
+        self.direct.values().for_each(f);
+    }
+
     fn count_reads(&mut self) {
         let body = self.body;
         let mut read: Vec<Vec<bool>> = body.sigs.iter().map(|s| vec![false; s.width()]).collect();
-        let mut note = |e: &Expr| {
+        self.exprs(&mut |e| {
             e.reads(&mut |id, lo, width| {
                 let end = lo.saturating_add(width).min(read[id].len());
                 read[id][lo..end].fill(true);
             })
-        };
-        for piece in &self.pieces {
-            match piece {
-                Piece::Value(_, e) => note(e),
-                Piece::Block(_, stmts) => stmts.iter().for_each(|s| s.exprs(&mut note)),
-            }
-        }
-        for flops in &self.flops {
-            note(&flops.clock);
-            flops.reset.iter().for_each(&mut note);
-            flops.stmts.iter().for_each(|s| s.exprs(&mut note));
-        }
-        self.direct.values().for_each(note);
+        });
         self.read = read;
     }
 
@@ -352,16 +350,7 @@ impl Arranged<'_> {
     fn drop_wires(&mut self) {
         let body = self.body;
         let mut readers = vec![0usize; body.sigs.len()];
-        let mut note = |e: &Expr| e.reads(&mut |sig, _, _| readers[sig] += 1);
-        self.pieces.iter().for_each(|piece| match piece {
-            Piece::Value(_, e) => note(e),
-            Piece::Block(_, stmts) => stmts.iter().for_each(|s| s.exprs(&mut note)),
-        });
-        for flops in &self.flops {
-            flops.reset.iter().chain([&flops.clock]).for_each(&mut note);
-            flops.stmts.iter().for_each(|s| s.exprs(&mut note));
-        }
-        self.direct.values().for_each(note);
+        self.exprs(&mut |e| e.reads(&mut |sig, _, _| readers[sig] += 1));
         let drives = &mut self.drives;
         self.pieces.retain(|piece| {
             let Piece::Value(sig, Expr { kind: Kind::Sig(of, 0), .. }) = piece else { return true };

@@ -79,7 +79,8 @@ impl Piece {
         *sig
     }
 
-    fn exprs(&self, f: &mut dyn FnMut(&Expr)) {
+    /// Calls `f` for every expression.
+    pub(crate) fn exprs(&self, f: &mut dyn FnMut(&Expr)) {
         match self {
             Piece::Value(_, e) => f(e),
             Piece::Block(_, stmts) => stmts.iter().for_each(|s| s.exprs(f)),

@@ -39,6 +39,8 @@ pub(crate) struct Sig {
     pub key: String,
     pub ty: Ty,
     pub role: Role,
+    /// A local value of a loop's turn or of a helper function: one of many of its kind.
+    pub step: bool,
 }
 
 impl Sig {
@@ -160,19 +162,19 @@ impl Body {
         }
         let name = self.names.unique(name);
         let id = self.sigs.len();
-        self.sigs.push(Sig { name, key: key.to_string(), ty, role });
+        self.sigs.push(Sig { name, key: key.to_string(), ty, role, step: false });
         self.by_key.insert(key.to_string(), id);
         Ok(id)
     }
 
     /// A wire or variable of the body.
-    pub fn wire(&mut self, name: &str, ty: Ty, role: Role) -> SigId {
+    pub fn wire(&mut self, name: &str, ty: Ty, role: Role, step: bool) -> SigId {
         let ty = match ty {
             Ty::Index(n) => Ty::Bits(n),
             other => other,
         };
         let unique = self.names.unique(name);
-        self.sigs.push(Sig { name: unique, key: name.to_string(), ty, role });
+        self.sigs.push(Sig { name: unique, key: name.to_string(), ty, role, step });
         self.sigs.len() - 1
     }
 

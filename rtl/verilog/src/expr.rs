@@ -231,8 +231,47 @@ impl Expr {
             None if a == b => a,
             None if a.truth() == Some(true) && b.truth() == Some(false) => c,
             None if a.truth() == Some(false) && b.truth() == Some(true) => Expr::not(c),
+            None if matches!(a.kind, Kind::Concat(_)) || matches!(b.kind, Kind::Concat(_)) => Expr::mux_parts(c, a, b),
             None => Expr::new(a.width, Kind::Mux(Box::new(c), Box::new(a), Box::new(b))),
         }
+    }
+
+    /// A choice between values that differ in one place chooses there.
+    fn mux_parts(c: Expr, a: Expr, b: Expr) -> Expr {
+        let mut ends = vec![0];
+        for e in [&a, &b] {
+            let Kind::Concat(members) = &e.kind else { continue };
+            let mut end = 0;
+            for member in members.iter().rev() {
+                end += member.width;
+                ends.push(end);
+            }
+        }
+        ends.push(a.width);
+        ends.sort_unstable();
+        ends.dedup();
+        // Runs of parts that are the same in both, and of parts that are not: where they begin, lowest first.
+        let mut runs: Vec<(usize, bool)> = vec![];
+        for part in ends.windows(2) {
+            let cut = |e: &Expr| Expr::slice(e.clone(), part[0], part[1] - part[0]);
+            let same = cut(&a) == cut(&b);
+            if runs.last().is_none_or(|(_, last)| *last != same) {
+                runs.push((part[0], same));
+            }
+        }
+        if runs.len() == 1 || runs.iter().filter(|(_, same)| !same).count() > 1 {
+            return Expr::new(a.width, Kind::Mux(Box::new(c), Box::new(a), Box::new(b)));
+        }
+        let ends = runs.iter().skip(1).map(|(lo, _)| *lo).chain([a.width]);
+        let parts = runs.iter().zip(ends).map(|((lo, same), end)| {
+            let cut = |e: &Expr| Expr::slice(e.clone(), *lo, end - lo);
+            if *same {
+                cut(&a)
+            } else {
+                Expr::mux(c.clone(), cut(&a), cut(&b))
+            }
+        });
+        Expr::concat(parts.collect::<Vec<_>>().into_iter().rev().collect())
     }
 
     pub fn concat(members: Vec<Expr>) -> Expr {
@@ -376,68 +415,70 @@ impl Expr {
     /// Calls `f(signal, lo, width)` for every read.
     pub fn reads(&self, f: &mut dyn FnMut(SigId, usize, usize)) {
         match &self.kind {
-            Kind::Const(_) | Kind::State(..) | Kind::Unknown => {}
             Kind::Sig(id, lo) => f(*id, *lo, self.width),
-            Kind::Pick(id, index) => {
-                f(*id, 0, usize::MAX);
-                index.reads(f);
-            }
-            Kind::Not(x) | Kind::Reduce(_, x) | Kind::Repeat(_, x) | Kind::Low(x) | Kind::Extend(x) => x.reads(f),
+            Kind::Pick(id, _) => f(*id, 0, usize::MAX),
+            _ => {}
+        }
+        self.operands(&mut |x| x.reads(f));
+    }
+
+    /// Calls `f` for every operand.
+    pub fn operands(&self, f: &mut dyn FnMut(&Expr)) {
+        match &self.kind {
+            Kind::Const(_) | Kind::State(..) | Kind::Sig(..) | Kind::Unknown => {}
+            Kind::Pick(_, x)
+            | Kind::Not(x)
+            | Kind::Reduce(_, x)
+            | Kind::Repeat(_, x)
+            | Kind::Low(x)
+            | Kind::Extend(x) => f(x),
             Kind::Bin(_, a, b) | Kind::Shift(_, a, b) => {
-                a.reads(f);
-                b.reads(f);
+                f(a);
+                f(b);
             }
             Kind::Mux(c, a, b) => {
-                c.reads(f);
-                a.reads(f);
-                b.reads(f);
+                f(c);
+                f(a);
+                f(b);
             }
-            Kind::Concat(members) => members.iter().for_each(|m| m.reads(f)),
+            Kind::Concat(members) => members.iter().for_each(f),
         }
     }
 
-    /// The expression with other signals in place of some.
-    pub fn renamed(&self, other: &dyn Fn(SigId) -> Option<SigId>) -> Expr {
-        let go = |x: &Expr| Box::new(x.renamed(other));
+    /// The expression with other operands of the same widths.
+    pub fn with_operands(&self, f: &dyn Fn(&Expr) -> Expr) -> Expr {
+        let go = |x: &Expr| Box::new(f(x));
         let kind = match &self.kind {
-            Kind::Const(_) | Kind::State(..) | Kind::Unknown => self.kind.clone(),
-            Kind::Sig(id, lo) => Kind::Sig(other(*id).unwrap_or(*id), *lo),
-            Kind::Pick(id, index) => Kind::Pick(other(*id).unwrap_or(*id), go(index)),
-            Kind::Not(x) => Kind::Not(go(x)),
-            Kind::Reduce(op, x) => Kind::Reduce(*op, go(x)),
-            Kind::Bin(op, a, b) => Kind::Bin(*op, go(a), go(b)),
-            Kind::Shift(op, a, b) => Kind::Shift(*op, go(a), go(b)),
-            Kind::Mux(c, a, b) => Kind::Mux(go(c), go(a), go(b)),
-            Kind::Concat(members) => Kind::Concat(members.iter().map(|m| m.renamed(other)).collect()),
-            Kind::Repeat(n, x) => Kind::Repeat(*n, go(x)),
+            Kind::Const(_) | Kind::State(..) | Kind::Sig(..) | Kind::Unknown => self.kind.clone(),
+            Kind::Pick(id, index) => Kind::Pick(*id, go(index)),
+            Kind::Not(x) => return Expr::not(f(x)),
+            Kind::Reduce(op, x) => return Expr::reduce(*op, f(x)),
+            Kind::Bin(op, a, b) => return Expr::bin(*op, f(a), f(b)),
+            Kind::Shift(op, a, b) => return Expr::shift(*op, f(a), f(b)),
+            Kind::Mux(c, a, b) => return Expr::mux(f(c), f(a), f(b)),
+            Kind::Concat(members) => return Expr::concat(members.iter().map(f).collect()),
+            Kind::Repeat(n, x) => return Expr::repeat(*n, f(x)),
             Kind::Low(x) => Kind::Low(go(x)),
             Kind::Extend(x) => Kind::Extend(go(x)),
         };
         Expr::new(self.width, kind)
     }
 
+    /// The expression with other signals in place of some.
+    pub fn renamed(&self, other: &dyn Fn(SigId) -> Option<SigId>) -> Expr {
+        let mut expr = self.with_operands(&|x| x.renamed(other));
+        if let Kind::Sig(id, _) | Kind::Pick(id, _) = &mut expr.kind {
+            *id = other(*id).unwrap_or(*id);
+        }
+        expr
+    }
+
     /// Calls `f` for every named state.
     pub fn states(&self, f: &mut dyn FnMut(&str, usize, &BigUint)) {
-        match &self.kind {
-            Kind::State(name, value) => f(name, self.width, value),
-            Kind::Const(_) | Kind::Sig(..) | Kind::Unknown => {}
-            Kind::Pick(_, x)
-            | Kind::Not(x)
-            | Kind::Reduce(_, x)
-            | Kind::Repeat(_, x)
-            | Kind::Low(x)
-            | Kind::Extend(x) => x.states(f),
-            Kind::Bin(_, a, b) | Kind::Shift(_, a, b) => {
-                a.states(f);
-                b.states(f);
-            }
-            Kind::Mux(c, a, b) => {
-                c.states(f);
-                a.states(f);
-                b.states(f);
-            }
-            Kind::Concat(members) => members.iter().for_each(|m| m.states(f)),
+        if let Kind::State(name, value) = &self.kind {
+            f(name, self.width, value);
         }
+        self.operands(&mut |x| x.states(f));
     }
 }
 

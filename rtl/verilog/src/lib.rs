@@ -15,6 +15,7 @@ mod design;
 mod error;
 mod expr;
 mod hierarchy;
+mod inline;
 mod lower;
 mod module;
 mod names;

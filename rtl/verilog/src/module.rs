@@ -7,6 +7,7 @@ use crate::describe::Parameters;
 use crate::error::{EmitError, Result};
 use crate::expr::{Expr, Kind, SigId};
 use crate::hierarchy::Node;
+use crate::inline::{Readers, Steps};
 use crate::names::flatten;
 use crate::print::{number, range, Printer};
 use crate::rest;
@@ -67,6 +68,7 @@ pub(crate) fn write(body: &Body, child: &dyn Fn(usize) -> String, line: u32) -> 
     arranged.arrange(line)?;
     arranged.drop_names();
     arranged.drop_wires();
+    arranged.inline();
     arranged.drop_unread();
     arranged.rest();
     Ok(arranged.print(child))
@@ -336,14 +338,35 @@ impl Arranged<'_> {
             }
         }
         let rename = |e: &Expr| e.renamed(&|sig| names.get(&sig).copied());
+        self.change(&rename);
+    }
+
+    /// Replaces every expression.
+    fn change(&mut self, f: &dyn Fn(&Expr) -> Expr) {
         for piece in &mut self.pieces {
             match piece {
-                Piece::Value(_, e) => *e = rename(e),
-                Piece::Block(_, stmts) => stmts.iter_mut().for_each(|s| s.change(&rename)),
+                Piece::Value(_, e) => *e = f(e),
+                Piece::Block(_, stmts) => stmts.iter_mut().for_each(|s| s.change(f)),
             }
         }
-        self.flops.iter_mut().flat_map(|f| &mut f.stmts).for_each(|s| s.change(&rename));
-        self.direct.values_mut().for_each(|e| *e = rename(e));
+        self.flops.iter_mut().flat_map(|f| &mut f.stmts).for_each(|s| s.change(f));
+        self.direct.values_mut().for_each(|e| *e = f(e));
+    }
+
+    /// Writes steps of loops and helper functions where they are read, if that is shorter.
+    fn inline(&mut self) {
+        for only_parts in [true, true, false] {
+            self.drop_unread();
+            let mut readers = Readers::default();
+            self.exprs(&mut |e| readers.note(e));
+            let steps = Steps::new(&self.pieces, &self.body.sigs, &readers, only_parts);
+            for piece in &mut self.pieces {
+                if let Piece::Value(_, e) = piece {
+                    *e = steps.standing_for(e);
+                }
+            }
+            self.change(&|e| steps.written_out(e));
+        }
     }
 
     /// Connects submodule outputs straight to the one signal that they are for.

@@ -50,6 +50,14 @@ fn operator(op: Op) -> &'static str {
     }
 }
 
+/// Operators of which a chain needs no parentheses.
+fn is_chain(op: Op) -> bool {
+    matches!(op, Op::Add | Op::And | Op::Or | Op::Xor | Op::LogicAnd | Op::LogicOr)
+}
+
+/// Columns of an expression on one line.
+const LINE: usize = 100;
+
 impl Printer<'_> {
     /// Part of a signal.
     pub fn part(&self, sig: usize, lo: usize, width: usize) -> String {
@@ -93,7 +101,11 @@ impl Printer<'_> {
                 format!("$signed({}) {} $signed({})", self.expr(a), operator(*op), self.expr(b))
             }
             Kind::Bin(op, a, b) => {
-                format!("{} {} {}", self.operand(a, Some(*op)), operator(*op), self.operand(b, None))
+                let (a, b) = (self.operand(a, Some(*op)), self.operand(b, None));
+                // A long chain goes on in the next line.
+                let column = a.rsplit('\n').next().map_or(0, str::len);
+                let line = if is_chain(*op) && column + b.len() > LINE { "\n    " } else { " " };
+                format!("{a}{line}{} {b}", operator(*op))
             }
             Kind::Shift(op, a, amount) => {
                 let amount = match amount.value() {
@@ -109,14 +121,14 @@ impl Printer<'_> {
             Kind::Mux(c, a, b) => {
                 let rest = match b.kind {
                     Kind::Mux(..) => format!("\n    {}", self.expr(b)),
-                    _ => self.operand(b, None),
+                    _ => format!(" {}", self.operand(b, None)),
                 };
-                format!("{} ? {} : {rest}", self.operand(c, None), self.operand(a, None))
+                format!("{} ? {} :{rest}", self.operand(c, None), self.operand(a, None))
             }
             Kind::Concat(members) => {
                 let members: Vec<String> = members.iter().map(|m| self.expr(m)).collect();
                 let line = members.join(", ");
-                if line.len() > 100 {
+                if line.len() > LINE {
                     format!("{{\n    {}\n  }}", members.join(",\n    "))
                 } else {
                     format!("{{{line}}}")
@@ -132,9 +144,7 @@ impl Printer<'_> {
     fn operand(&self, e: &Expr, chain: Option<Op>) -> String {
         let text = self.expr(e);
         let open = match &e.kind {
-            Kind::Bin(op, ..) => {
-                !(chain == Some(*op) && matches!(op, Op::Add | Op::And | Op::Or | Op::Xor | Op::LogicAnd | Op::LogicOr))
-            }
+            Kind::Bin(op, ..) => !(chain == Some(*op) && is_chain(*op)),
             Kind::Mux(..) | Kind::Reduce(..) => true,
             Kind::Shift(op, ..) => *op != Shift::Arithmetic,
             _ => false,

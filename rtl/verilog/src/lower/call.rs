@@ -277,7 +277,7 @@ impl Lower<'_> {
         if function.params.len() != call.args.len() {
             return self.refuse(call, format!("`{name}` takes {} arguments", function.params.len()));
         }
-        let prefix = format!("{}{name}_", self.frame().prefix);
+        let prefix = format!("{name}_");
         let mut bound = vec![];
         for ((param, descriptor), arg) in function.params.iter().zip(&call.args) {
             let ty = Ty::of(descriptor);

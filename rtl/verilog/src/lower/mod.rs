@@ -160,9 +160,14 @@ impl Lower<'_> {
         full
     }
 
+    /// Whether what is declared here is one of many: in a loop or a helper function.
+    fn is_step(&self) -> bool {
+        !self.frame().prefix.is_empty() || !self.loops.is_empty()
+    }
+
     /// A wire that holds an expression.
     fn wire(&mut self, name: &str, ty: Ty, value: Expr) -> SigId {
-        let id = self.body.wire(&self.wire_name(name), ty, Role::Let);
+        let id = self.body.wire(&self.wire_name(name), ty, Role::Let, self.is_step());
         self.body.items.push(Item::Wire(id, value));
         id
     }

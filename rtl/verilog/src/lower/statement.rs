@@ -90,7 +90,7 @@ impl Lower<'_> {
                 Some(ty) => ty.clone(),
                 None => self.type_of_branches(init)?,
             };
-            let id = self.body.wire(&self.wire_name(name), ty.clone(), Role::Var);
+            let id = self.body.wire(&self.wire_name(name), ty.clone(), Role::Var, self.is_step());
             let statements = self.block_for(id, init, &ty)?;
             self.body.items.extend(statements.into_iter().map(Item::Top));
             return Ok(Val::Hw(self.body.read(id), ty));
@@ -136,7 +136,7 @@ impl Lower<'_> {
             self.versions.insert(number, expr);
             self.bind(name, Binding::Versions { number, name: name.to_string(), ty });
         } else {
-            let sig = self.body.wire(&self.wire_name(name), ty, Role::Var);
+            let sig = self.body.wire(&self.wire_name(name), ty, Role::Var, self.is_step());
             // A variable lives at the top: a declaration in a branch would otherwise leave the other branches unassigned.
             self.body.items.push(Item::Top(Stmt::Assign { sig, lo: 0, value: expr, line }));
             self.bind(name, Binding::Variable { number, sig });

@@ -9,6 +9,7 @@ mod hierarchy;
 mod refused;
 mod rest;
 mod slices;
+mod steps;
 mod stock;
 mod structs;
 mod whole;

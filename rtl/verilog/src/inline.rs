@@ -1,0 +1,102 @@
+//! Writes small local values where they are read.
+//!
+//! A loop or a helper function names its local values once and lowers to a wire for each turn and each call: `same_0`, `same_1`, and so on. Many of
+//! them are another name for a part of a signal, or a step that only the next step reads. Such a wire says nothing that its value does
+//! not say. What a block itself names, outside of loops and helpers, keeps its name.
+
+use crate::build::{Role, Sig};
+use crate::expr::{Expr, Kind, Op, SigId};
+use crate::module::Piece;
+use std::collections::HashMap;
+
+/// Words of a value that is written into a larger one.
+const FEW_WORDS: usize = 4;
+
+/// Words of a chain of one operator.
+const CHAIN_WORDS: usize = 32;
+
+/// How often each signal is read, and whether by a computed index.
+#[derive(Default)]
+pub(crate) struct Readers {
+    reads: HashMap<SigId, usize>,
+    picked: HashMap<SigId, ()>,
+}
+
+impl Readers {
+    pub fn note(&mut self, e: &Expr) {
+        e.reads(&mut |sig, _, width| {
+            *self.reads.entry(sig).or_default() += 1;
+            if width == usize::MAX {
+                self.picked.insert(sig, ());
+            }
+        });
+    }
+}
+
+/// The values that may stand for their signals.
+pub(crate) struct Steps(HashMap<SigId, Expr>);
+
+impl Steps {
+    /// Parts of signals and constants, which may be read often, or what is read once. Pieces stand behind what they read.
+    pub fn new(pieces: &[Piece], sigs: &[Sig], readers: &Readers, only_parts: bool) -> Steps {
+        let mut steps = Steps(HashMap::new());
+        for piece in pieces {
+            let Piece::Value(sig, value) = piece else { continue };
+            let local = sigs[*sig].step && matches!(sigs[*sig].role, Role::Let | Role::Var);
+            let wanted = match only_parts {
+                true => matches!(value.kind, Kind::Sig(..) | Kind::Const(_)),
+                false => readers.reads.get(sig) == Some(&1),
+            };
+            if local && wanted && !readers.picked.contains_key(sig) {
+                let value = steps.written_out(&steps.standing_for(value));
+                steps.0.insert(*sig, value);
+            }
+        }
+        steps
+    }
+
+    /// The value of a signal that is another name for a whole step.
+    pub fn standing_for(&self, e: &Expr) -> Expr {
+        match &e.kind {
+            Kind::Sig(sig, 0) => self.0.get(sig).filter(|value| value.width == e.width).unwrap_or(e).clone(),
+            _ => e.clone(),
+        }
+    }
+
+    /// The expression with the values in the place of their signals.
+    pub fn written_out(&self, e: &Expr) -> Expr {
+        self.go(e, None)
+    }
+
+    /// `chain`: the operator that the expression is the left operand of.
+    fn go(&self, e: &Expr, chain: Option<Op>) -> Expr {
+        match &e.kind {
+            Kind::Sig(sig, lo) => match self.0.get(sig) {
+                Some(value) if self.fits(value, *lo, e.width, chain) => Expr::slice(value.clone(), *lo, e.width),
+                _ => e.clone(),
+            },
+            Kind::Bin(op, a, b) => {
+                let (a, b) = (self.go(a, Some(*op)), self.go(b, None));
+                Expr::bin(*op, a, b)
+            }
+            _ => e.with_operands(&|x| self.go(x, None)),
+        }
+    }
+
+    fn fits(&self, value: &Expr, lo: usize, width: usize, chain: Option<Op>) -> bool {
+        let whole = lo == 0 && width == value.width;
+        match &value.kind {
+            Kind::Sig(..) | Kind::Const(_) => true,
+            Kind::Bin(op, ..) if Some(*op) == chain => whole && words(value) <= CHAIN_WORDS,
+            Kind::Mux(..) => false,
+            _ => whole && words(value) <= FEW_WORDS,
+        }
+    }
+}
+
+/// Names and numbers in the text of an expression.
+fn words(e: &Expr) -> usize {
+    let mut sum = usize::from(matches!(e.kind, Kind::Const(_) | Kind::State(..) | Kind::Sig(..) | Kind::Pick(..)));
+    e.operands(&mut |x| sum += words(x));
+    sum
+}

@@ -3,7 +3,7 @@
 //! | neighbour | ports |
 //! |---|---|
 //! | lookup | in `looked_up`, `looked_up_valid`; out `looked_up_ready` |
-//! | buffer queue | out `fetch`, `mailbox_number`, `load`, `need`, `need_frame`, `reserve`; in `fetch_ready`, `refetch`, `head` |
+//! | buffer queue | out `fetch`, `mailbox_number`, `tag`, `load`, `need`, `need_frame`, `reserve`; in `fetch_ready`, `refetch`, `head` |
 //! | placement | out `job`, `job_valid` (no ready); in `job_room` |
 //! | cutter | in `sweep` (held), `sweep_all`, `sweep_slot`, `sweep_mailbox`; out `swept`; out `verdict_color` |
 //! | report | out `verdict`, `verdict_valid` (no ready); in `verdict_room` |
@@ -14,6 +14,7 @@
 //!
 //! The fate of a message is decided once, at the packet that arrives first: bound to the head buffer, with `msg_len` bytes
 //! reserved there, or refused. It is kept in a RAM indexed by `msg_slot` until packets with `msg_len` bytes have been seen.
+//! A TAGGED mailbox binds to the buffer whose epoch the packet names instead, if that is one of the oldest four.
 //! Messages of one packet have no slot and leave nothing behind. A sequenced message that finds no buffer leaves nothing either:
 //! its sender repeats it, and then it may find one. The entry names the message in full, so a slot that the
 //! message table gave away before all bytes passed here (a handler that places only some packets) binds anew.
@@ -22,7 +23,7 @@
 //! the payloads seen so far inside `msg_len`: a sender that contradicts itself cannot reach memory outside the buffer, nor
 //! bytes of a buffer that is complete.
 
-use crate::buffer_queue::{Head, Need};
+use crate::buffer_queue::{Head, Need, Tag};
 use crate::types::{BufferEntry, LookedUp, PlaceJob};
 use spindle_blocks::desc::{PlacementDone, PlacementOutcome};
 use spindle_blocks::ram::{RamStyle, SdpMemory};
@@ -73,6 +74,8 @@ pub struct Binding {
     pub fetch: Signal<Out, Bit>,
     /// Of this mailbox.
     pub mailbox_number: Signal<Out, Bits<12>>,
+    /// Its window and the packet's epoch.
+    pub tag: Signal<Out, Tag>,
     /// Go on with it.
     pub load: Signal<Out, Bit>,
     /// The message.
@@ -213,6 +216,8 @@ impl Logic for Binding {
             self.reason.next = decided.reason;
         } else if known & bound.refused {
             self.reason.next = bound.reason;
+        } else if fresh & head.stale {
+            self.reason.next = bits::<5>(STALE_EPOCH as u64);
         } else if fresh & !head.active {
             self.reason.next = bits::<5>(NO_POSTED_BUFFER as u64);
         }
@@ -231,7 +236,7 @@ impl Logic for Binding {
         // A packet refused for itself (key, header) says nothing of its message.
         self.stores.next = self.checked.q.val()
             & p.has_slot
-            & ((fresh & (head.active | !p.sequenced))
+            & ((fresh & (head.active | head.stale | !p.sequenced))
                 | goes_on
                 | (known & bound.refused & self.enough_left.q.val() & !decided.refused));
         self.messages.write_enable.next = self.stores.val() | self.clearing.q.val();
@@ -315,7 +320,7 @@ impl Logic for Binding {
         if self.checked.q.val() {
             self.outcome_out.d.next = PlacementOutcome {
                 pkt: p.pkt,
-                silent: decided.silent | (decided.quiet & !head.active),
+                silent: decided.silent | (decided.quiet & !head.active & !head.stale),
                 epoch: head.epoch,
                 credit: head.credit,
             };
@@ -330,6 +335,7 @@ impl Logic for Binding {
         let free = !self.fetched.q.val() & !self.checked.q.val() & !self.clearing.q.val() & !self.sweep.val();
         self.fetch.next = starts & free;
         self.mailbox_number.next = next.mailbox;
+        self.tag.next = Tag { tagged: next.tagged, window: next.window, epoch: next.packet.epoch };
         self.messages.read_enable.next = (starts & free) | self.sweep_reads.val();
         self.messages.read_address.next = next.packet.msg_slot;
         if self.sweep.val() {

@@ -2,9 +2,9 @@
 //!
 //! | neighbour | ports |
 //! |---|---|
-//! | binding | in `fetch`, `mailbox_number`; `load`, `need`, `need_frame`; out `head`, in `reserve`; out `fetch_ready`, `refetch` |
-//! | command unit, cutter | in `command`, `command_valid` (held); out `command_done` (pulse), `command_ok`, `command_small` |
-//! | epochs | in `free_slot`, `free_valid`; out `free_ready`; out `joined`, `joined_valid` (no ready); in `joined_room` |
+//! | binding | in `fetch`, `mailbox_number`, `tag`; `load`, `need`, `need_frame`; out `head`, in `reserve`; out `fetch_ready`, `refetch` |
+//! | command unit, cutter | in `command`, `command_valid` (held); out `command_done` (pulse), `command_ok`, `command_small`, `new_window` |
+//! | epochs | in `free_slot`, `free_mailbox`, `free_tagged`, `free_valid`; out `free_ready`; out `joined`, `joined_valid` (no ready); in `joined_room` |
 //! | counters | out `record_entry`, `record_slot`, `record_write`; out `news`, `news_valid` (no ready: at most one per two cycles); in `news_room` |
 //!
 //! A buffer is POSTED (behind the head), ACTIVE (the head: messages are bound to it), DRAINING (closed: its messages still
@@ -22,6 +22,11 @@
 //! another buffer waits behind it, fetching the new head takes three more cycles, and a binding that was loaded meanwhile
 //! starts again (`refetch`). A posted buffer takes four cycles in which nothing is bound, a freed slot none.
 //!
+//! **TAGGED.** Of the oldest four buffers that are not DONE each takes the messages that name its ordinal. What a binding changes lies in
+//! their places of the mailbox's window ([`Windows`]), read and written beside the queue in the same cycles. The queue's
+//! `closed` counts DONE buffers and is the epoch, `head` is the newest buffer in the window. A freed slot of such a mailbox moves the window: four
+//! cycles in which nothing is bound, seven if a buffer enters it. Opening the mailbox takes four more, in which its places are emptied.
+//!
 //! What `missing` counts down makes the modes: bytes, or operations (a message takes one), or, managed, the bytes that may still
 //! be taken before the buffer retires: its size less the least that must be left. A managed mailbox puts a message behind those
 //! before it, and bounds it by what is left.
@@ -29,6 +34,7 @@
 use crate::types::{
     BufferEntry, BufferEvent, Joined, QueueCommand, RecordEntry, QUEUE_CUT, QUEUE_END, QUEUE_INIT, QUEUE_POST,
 };
+use crate::windows::{WindowEntry, Windows};
 use spindle_blocks::ram::{RamStyle, SdpMemory, SdpRam};
 use spindle_verilog::prelude::*;
 
@@ -43,11 +49,24 @@ pub struct Need {
     pub end: Bits<32>,
 }
 
-/// The head buffer of the mailbox.
+/// The window of a mailbox, and the epoch that a packet names.
+#[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
+pub struct Tag {
+    /// The mailbox is TAGGED.
+    pub tagged: Bit,
+    /// Its window.
+    pub window: Bits<9>,
+    /// The epoch.
+    pub epoch: Bits<16>,
+}
+
+/// The head buffer of the mailbox; TAGGED: the one whose epoch the packet names.
 #[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
 pub struct Head {
     /// There is one.
     pub active: Bit,
+    /// There was one, but it takes no messages any more.
+    pub stale: Bit,
     /// The message ends inside it.
     pub fits: Bit,
     /// Its slot.
@@ -58,7 +77,7 @@ pub struct Head {
     pub offset: Bits<32>,
     /// First byte of the packet in the buffer.
     pub start: Bits<32>,
-    /// Its ordinal.
+    /// Its ordinal; TAGGED: of the oldest one.
     pub epoch: Bits<16>,
     /// Buffers that take messages, this one included.
     pub credit: Bits<16>,
@@ -78,7 +97,7 @@ pub struct WaitingBuffer {
 pub struct QueueEntry {
     /// There is a head.
     pub active: Bit,
-    /// Slot of the head.
+    /// Slot of the head; TAGGED: of the newest buffer in the window.
     pub head: Bits<14>,
     /// Slot of the last buffer.
     pub tail: Bits<14>,
@@ -90,7 +109,7 @@ pub struct QueueEntry {
     pub missing: Bits<32>,
     /// Buffers ever posted, modulo 2^16.
     pub posted: Bits<16>,
-    /// Buffers ever closed, modulo 2^16: the ordinal of the head.
+    /// Buffers ever closed (TAGGED: DONE), modulo 2^16: the ordinal of the head.
     pub closed: Bits<16>,
     /// Of the mailbox; managed: less one.
     pub threshold: Bits<32>,
@@ -98,6 +117,10 @@ pub struct QueueEntry {
     pub ops: Bit,
     /// It is managed.
     pub managed: Bit,
+    /// It is TAGGED.
+    pub tagged: Bit,
+    /// Then: its window.
+    pub window: Bits<9>,
 }
 
 /// States of the queue's sequencer.
@@ -111,12 +134,16 @@ pub enum QueueState {
     NextBuffer,
     /// It becomes the head.
     NextHead,
-    /// The queue of the mailbox that gets a buffer has been read.
+    /// The queue of the mailbox that gets a buffer, or whose window moves, has been read.
     Post,
     /// The buffer is measured.
     Measure,
     /// The buffer is appended.
     Append,
+    /// The places of a window are emptied.
+    Empty,
+    /// The window has moved.
+    Moved,
     /// The doorbell hears of it.
     Done,
 }
@@ -132,6 +159,8 @@ pub struct BufferQueue {
     pub fetch: Signal<In, Bit>,
     /// Mailbox, in the cycle of `fetch` and the next.
     pub mailbox_number: Signal<In, Bits<12>>,
+    /// Its window and the packet's epoch, likewise.
+    pub tag: Signal<In, Tag>,
     /// One cycle after `fetch`: go on with it.
     pub load: Signal<In, Bit>,
     /// With `load`: the message.
@@ -152,14 +181,20 @@ pub struct BufferQueue {
     pub command_valid: Signal<In, Bit>,
     /// The command is done.
     pub command_done: Signal<Out, Bit>,
-    /// With it: there was a free slot.
+    /// With it: there was a free slot; opened: and a free window, if it needs one.
     pub command_ok: Signal<Out, Bit>,
     /// With it: the buffer was too small for the mailbox, and not posted.
     pub command_small: Signal<Out, Bit>,
+    /// Window of the mailbox opened last.
+    pub new_window: Signal<Out, Bits<9>>,
     /// Slot of a completed buffer.
     pub free_slot: Signal<In, Bits<14>>,
     /// There is one.
     pub free_valid: Signal<In, Bit>,
+    /// Its mailbox.
+    pub free_mailbox: Signal<In, Bits<12>>,
+    /// Which is TAGGED.
+    pub free_tagged: Signal<In, Bit>,
     /// It is taken.
     pub free_ready: Signal<Out, Bit>,
     /// Buffer posted, or mailbox opened or emptied.
@@ -183,6 +218,7 @@ pub struct BufferQueue {
     queues: SdpMemory<QueueEntry, 12>,
     buffers: SdpMemory<WaitingBuffer, 14>,
     links: SdpRam<14, 14>,
+    windows: Windows,
     state: Reg<QueueState>,
     fetched: Reg<Bit>,
     loaded: Reg<Bit>,
@@ -191,10 +227,16 @@ pub struct BufferQueue {
     load_mailbox: DFF<Bits<12>>,
     load_frame: DFF<Bits<16>>,
     load_need: DFF<Need>,
+    load_tag: DFF<Tag>,
+    /// Ordinal in the place that was read.
+    place_epoch: DFF<Bits<16>>,
+    place_open: DFF<Bit>,
     entry: DFF<QueueEntry>,
     mailbox_3: DFF<Bits<12>>,
     frame_3: DFF<Bits<16>>,
     entry_3: DFF<QueueEntry>,
+    tag_3: DFF<Tag>,
+    stale: DFF<Bit>,
     bounded: DFF<Bits<32>>,
     offset: DFF<Bits<32>>,
     start: DFF<Bits<32>>,
@@ -216,6 +258,14 @@ pub struct BufferQueue {
     cuts_head: DFF<Bit>,
     cuts_last: DFF<Bit>,
     cutting: Reg<Bit>,
+    /// The window of a mailbox moves.
+    moving: Reg<Bit>,
+    /// It has a place free for another buffer.
+    place_free: DFF<Bit>,
+    /// And one waits.
+    beyond: DFF<Bit>,
+    place: Reg<Bits<2>>,
+    window_out: DFF<Bits<9>>,
     joined_out: DFF<Joined>,
     joined_out_valid: Reg<Bit>,
     too_small: DFF<Bit>,
@@ -224,7 +274,9 @@ pub struct BufferQueue {
     commit: Signal<Local, Bit>,
     advance: Signal<Local, Bit>,
     written: Signal<Local, QueueEntry>,
+    placed: Signal<Local, QueueEntry>,
     start_post: Signal<Local, Bit>,
+    start_move: Signal<Local, Bit>,
     _slots: u64,
 }
 
@@ -241,6 +293,7 @@ impl BufferQueue {
             queues: SdpMemory::with_depth(RamStyle::Block, 1, mailboxes),
             buffers: SdpMemory::with_depth(style, 1, posted_buffers),
             links: SdpRam::with_depth(RamStyle::Block, 1, posted_buffers),
+            windows: Windows::new(mailboxes),
             fresh_any: Reg::new(true),
             _slots: posted_buffers as u64,
             ..Default::default()
@@ -251,6 +304,7 @@ impl BufferQueue {
 impl Logic for BufferQueue {
     #[hdl]
     fn update(&mut self) {
+        clocks!(self, clock, reset, windows);
         regs!(
             self,
             clock,
@@ -266,7 +320,9 @@ impl Logic for BufferQueue {
             fresh_any,
             event_out_valid,
             joined_out_valid,
-            cutting
+            cutting,
+            moving,
+            place
         );
         dffs!(
             self,
@@ -274,10 +330,15 @@ impl Logic for BufferQueue {
             load_mailbox,
             load_frame,
             load_need,
+            load_tag,
+            place_epoch,
+            place_open,
             entry,
             mailbox_3,
             frame_3,
             entry_3,
+            tag_3,
+            stale,
             bounded,
             offset,
             start,
@@ -292,6 +353,9 @@ impl Logic for BufferQueue {
             capacity,
             cuts_head,
             cuts_last,
+            place_free,
+            beyond,
+            window_out,
             joined_out,
             too_small,
             event_out
@@ -306,9 +370,10 @@ impl Logic for BufferQueue {
         let present = self.entry_3.q.val();
         self.commit.next = self.checked.q.val() & self.reserve.val();
         let close = self.commit.val() & self.closes.q.val();
-        self.advance.next = close & !self.is_last.q.val();
+        self.advance.next = close & !self.is_last.q.val() & !present.tagged;
         self.head.next = Head {
             active: present.active,
+            stale: self.stale.q.val(),
             fits: self.fits.q.val(),
             slot: present.head,
             buffer: BufferEntry { base: present.buffer.base, size: self.bounded.q.val() },
@@ -320,21 +385,37 @@ impl Logic for BufferQueue {
         // entry_3 holds the sums already, so what is written back depends on late signals by one bit only.
         self.written.next = present;
         self.written.next.active = present.active & !self.closes.q.val();
-        if self.closes.q.val() {
+        if self.closes.q.val() & !present.tagged {
             self.written.next.closed = present.closed + 1;
         }
 
-        // Cycle 0 and 1: fetch and load.
+        // Cycle 0 and 1: fetch and load. What a binding changes of a TAGGED mailbox comes from the place that the packet names.
+        let tag = self.tag.val();
+        let tag_place = tag.epoch.get_bits::<2>(0);
+        let same_place = !tag.tagged | (tag_place == self.load_tag.q.val().epoch.get_bits::<2>(0));
         self.fetched.d.next = self.fetch.val();
-        self.same.d.next = self.loaded.q.val() & (self.mailbox_number.val() == self.load_mailbox.q.val());
+        self.same.d.next = self.loaded.q.val() & (self.mailbox_number.val() == self.load_mailbox.q.val()) & same_place;
+        let taker = self.windows.entry.val();
+        self.placed.next = self.queues.read_data.val();
+        if tag.tagged {
+            self.placed.next.active = taker.open & self.queues.read_data.val().active;
+            self.placed.next.head = taker.slot;
+            self.placed.next.buffer = taker.buffer;
+            self.placed.next.reserved = taker.reserved;
+            self.placed.next.missing = taker.missing;
+        }
         self.loaded.d.next = self.fetched.q.val() & self.load.val();
         if self.fetched.q.val() {
             self.load_mailbox.d.next = self.mailbox_number.val();
             self.load_need.d.next = self.need.val();
             self.load_frame.d.next = self.need_frame.val();
-            self.entry.d.next = self.queues.read_data.val();
+            self.load_tag.d.next = tag;
+            self.place_epoch.d.next = taker.epoch;
+            self.place_open.d.next = taker.open;
+            self.entry.d.next = self.placed.val();
             if self.same.q.val() & self.commit.val() {
                 self.entry.d.next = self.written.val();
+                self.place_open.d.next = self.written.val().active;
             }
         }
 
@@ -361,26 +442,36 @@ impl Logic for BufferQueue {
                 self.entry_3.d.next.buffer.size = head.buffer.size - need.msg_len;
             }
             self.is_last.d.next = head.head == head.tail;
+            let loaded = self.load_tag.q.val();
+            let right = self.place_epoch.q.val() == loaded.epoch;
+            self.tag_3.d.next = loaded;
+            self.entry_3.d.next.active = head.active & (right | !loaded.tagged);
+            self.stale.d.next =
+                loaded.tagged & ((loaded.epoch - head.closed).get_bit(15) | (right & !self.place_open.q.val()));
         }
 
         // The doorbell's command starts when no binding is under way; none starts while it waits.
         let waiting = self.command_valid.val();
-        self.fetch_ready.next = running & !waiting & self.news_room.val();
+        let moves = self.free_valid.val() & self.free_tagged.val();
+        let still = running & !self.fetched.q.val() & !self.loaded.q.val() & !self.checked.q.val();
+        self.fetch_ready.next = running & !waiting & !moves & self.news_room.val();
         self.refetch.next = !running | self.advance.val();
-        self.start_post.next = running
-            & waiting
-            & self.news_room.val()
-            & self.joined_room.val()
-            & !self.fetched.q.val()
-            & !self.loaded.q.val()
-            & !self.checked.q.val();
+        self.start_move.next = still & moves;
+        self.start_post.next = still & !moves & waiting & self.news_room.val() & self.joined_room.val();
+        let starts = self.start_post.val() | self.start_move.val();
+        let target = if self.moving.q.val() { self.free_mailbox.val() } else { post.mailbox };
 
         // Read ports.
-        self.queues.read_enable.next = self.fetch.val() | self.start_post.val();
+        self.queues.read_enable.next = self.fetch.val() | starts;
         self.queues.read_address.next = self.mailbox_number.val();
         if self.start_post.val() {
             self.queues.read_address.next = post.mailbox;
+        } else if self.start_move.val() {
+            self.queues.read_address.next = self.free_mailbox.val();
         }
+        self.windows.read_enable.next = self.fetch.val() & tag.tagged;
+        self.windows.window.next = tag.window;
+        self.windows.place.next = tag_place;
         self.links.read_enable.next = self.start_post.val() | (self.state.q.val() == QueueState::NextLink);
         self.links.read_address.next = self.free_head.q.val();
         if self.state.q.val() == QueueState::NextLink {
@@ -390,9 +481,24 @@ impl Logic for BufferQueue {
         self.buffers.read_address.next = self.links.read_data.val();
 
         // Write ports and events.
-        self.queues.write_enable.next = self.commit.val() & !self.advance.val();
+        self.queues.write_enable.next = self.commit.val() & !self.advance.val() & !present.tagged;
         self.queues.write_address.next = self.mailbox_3.q.val();
         self.queues.write_data.next = self.written.val();
+        self.windows.write_enable.next = self.commit.val() & present.tagged;
+        self.windows.write_window.next = self.tag_3.q.val().window;
+        self.windows.write_place.next = self.tag_3.q.val().epoch.get_bits::<2>(0);
+        self.windows.write_entry.next = WindowEntry {
+            open: self.written.val().active,
+            epoch: self.tag_3.q.val().epoch,
+            slot: present.head,
+            buffer: present.buffer,
+            reserved: present.reserved,
+            missing: present.missing,
+        };
+        self.windows.take.next = false;
+        self.windows.give.next = false;
+        self.windows.given.next = self.entry.q.val().window;
+        self.new_window.next = self.window_out.q.val();
         self.links.write_enable.next = false;
         self.links.write_address.next = self.free_slot.val();
         self.links.write_data.next = self.free_head.q.val();
@@ -417,7 +523,7 @@ impl Logic for BufferQueue {
         self.record_slot.next = self.post_slot.q.val();
         self.record_write.next = false;
         self.joined_out_valid.d.next = false;
-        self.free_ready.next = running & !self.start_post.val();
+        self.free_ready.next = (running & !starts & !moves) | (self.state.q.val() == QueueState::Moved);
         self.command_done.next = false;
         self.command_ok.next = self.ok.q.val();
         self.command_small.next = self.too_small.q.val();
@@ -427,10 +533,11 @@ impl Logic for BufferQueue {
             QueueState::Run => {
                 if self.advance.val() {
                     self.state.d.next = QueueState::NextLink;
-                } else if self.start_post.val() {
+                } else if starts {
+                    self.moving.d.next = self.start_move.val();
                     self.state.d.next = QueueState::Post;
                 }
-                if self.free_valid.val() & !self.start_post.val() {
+                if self.free_valid.val() & !starts & !moves {
                     self.links.write_enable.next = true;
                     self.free_head.d.next = self.free_slot.val();
                     self.free_count.d.next = self.free_count.q.val() + 1;
@@ -452,9 +559,23 @@ impl Logic for BufferQueue {
                 self.queues.write_data.next.reserved = bits::<32>(0);
                 self.queues.write_data.next.missing = waiting_buffer.missing;
                 self.queues.write_data.next.closed = present.closed + 1;
+                // The fifth buffer takes the place of the first.
+                self.windows.write_enable.next = present.tagged;
+                self.windows.write_window.next = present.window;
+                self.windows.write_place.next = present.closed.get_bits::<2>(0);
+                self.windows.write_entry.next = WindowEntry {
+                    open: true,
+                    epoch: present.closed + 4,
+                    slot: self.link.q.val(),
+                    buffer: waiting_buffer.buffer,
+                    reserved: bits::<32>(0),
+                    missing: waiting_buffer.missing,
+                };
                 self.state.d.next = QueueState::Run;
                 if self.cutting.q.val() {
                     self.state.d.next = QueueState::Done;
+                } else if self.moving.q.val() {
+                    self.state.d.next = QueueState::Moved;
                 }
             }
             QueueState::Post => {
@@ -462,6 +583,11 @@ impl Logic for BufferQueue {
                 self.entry.d.next = self.queues.read_data.val();
                 self.link.d.next = self.links.read_data.val();
                 self.ok.d.next = self.freed_any.q.val() | self.fresh_any.q.val();
+                if post.op == QUEUE_INIT {
+                    self.ok.d.next = self.windows.any.val() | !(post.tagged & post.opens);
+                }
+                self.window_out.d.next = self.windows.next.val();
+                self.place.d.next = bits::<2>(0);
                 self.post_slot.d.next = self.fresh.q.val().get_bits::<14>(0);
                 if self.freed_any.q.val() {
                     self.post_slot.d.next = self.free_head.q.val();
@@ -480,16 +606,36 @@ impl Logic for BufferQueue {
                 self.too_small.d.next = !queue.ops & ((size < queue.threshold) | tight);
                 self.cuts_head.d.next = queue.active & (queue.head == post.slot);
                 self.cuts_last.d.next = queue.head == queue.tail;
+                let live = queue.posted - queue.closed;
+                self.place_free.d.next = live < 4;
+                self.beyond.d.next = live > 4;
+                self.is_last.d.next = live == 1;
                 self.state.d.next = QueueState::Append;
             }
             QueueState::Append => {
                 let queue = self.entry.q.val();
-                self.queues.write_address.next = post.mailbox;
+                self.queues.write_address.next = target;
+                self.entry_3.d.next = queue;
+                self.mailbox_3.d.next = target;
+                self.windows.write_window.next = queue.window;
+                self.windows.write_place.next = queue.closed.get_bits::<2>(0);
                 self.state.d.next = QueueState::Done;
-                if post.op == QUEUE_CUT {
+                if self.moving.q.val() {
+                    // The oldest buffer is DONE. A mailbox that is being closed has no queue any more.
+                    self.queues.write_enable.next = queue.active & !self.beyond.q.val();
+                    self.queues.write_data.next = queue;
+                    self.queues.write_data.next.active = !self.is_last.q.val();
+                    self.queues.write_data.next.closed = queue.closed + 1;
+                    self.state.d.next = QueueState::Moved;
+                    if queue.active & self.beyond.q.val() {
+                        self.state.d.next = QueueState::NextLink;
+                    }
+                } else if (post.op == QUEUE_CUT) & queue.tagged {
+                    // The oldest buffer takes no more messages.
+                    self.windows.write_enable.next = true;
+                    self.windows.write_entry.next = WindowEntry { epoch: queue.closed, ..Default::default() };
+                } else if post.op == QUEUE_CUT {
                     // The head goes as if its threshold were reached; a buffer that drains is not in the queue any more.
-                    self.entry_3.d.next = queue;
-                    self.mailbox_3.d.next = post.mailbox;
                     if self.cuts_head.q.val() & self.cuts_last.q.val() {
                         self.queues.write_enable.next = true;
                         self.queues.write_data.next = queue;
@@ -510,15 +656,22 @@ impl Logic for BufferQueue {
                         frame: bits::<16>(0),
                     };
                 } else if post.op == QUEUE_INIT {
-                    self.joined_out_valid.d.next = post.opens;
-                    self.queues.write_enable.next = true;
+                    self.joined_out_valid.d.next = post.opens & self.ok.q.val();
+                    self.queues.write_enable.next = self.ok.q.val();
                     self.queues.write_data.next = QueueEntry {
                         active: false,
                         threshold: post.threshold,
                         ops: post.ops,
                         managed: post.managed,
+                        tagged: post.tagged & post.opens,
+                        window: self.window_out.q.val(),
                         ..Default::default()
                     };
+                    self.windows.give.next = queue.tagged & !post.opens;
+                    if post.tagged & post.opens & self.ok.q.val() {
+                        self.windows.take.next = true;
+                        self.state.d.next = QueueState::Empty;
+                    }
                 } else if self.ok.q.val() & !self.too_small.q.val() {
                     self.queues.write_enable.next = true;
                     self.queues.write_data.next = queue;
@@ -535,6 +688,19 @@ impl Logic for BufferQueue {
                     }
                     self.links.write_address.next = queue.tail;
                     self.links.write_data.next = self.post_slot.q.val();
+                    if queue.tagged & self.place_free.q.val() {
+                        self.queues.write_data.next.head = self.post_slot.q.val();
+                    }
+                    self.windows.write_enable.next = queue.tagged & self.place_free.q.val();
+                    self.windows.write_place.next = queue.posted.get_bits::<2>(0);
+                    self.windows.write_entry.next = WindowEntry {
+                        open: true,
+                        epoch: queue.posted,
+                        slot: self.post_slot.q.val(),
+                        buffer: post.buffer,
+                        reserved: bits::<32>(0),
+                        missing: self.capacity.q.val(),
+                    };
                     self.buffers.write_enable.next = true;
                     self.record_write.next = true;
                     self.joined_out_valid.d.next = true;
@@ -557,6 +723,26 @@ impl Logic for BufferQueue {
                     }
                 }
             }
+            QueueState::Empty => {
+                // An ordinal that does not belong there.
+                self.windows.write_enable.next = true;
+                self.windows.write_window.next = self.window_out.q.val();
+                self.windows.write_place.next = self.place.q.val();
+                self.windows.write_entry.next =
+                    WindowEntry { epoch: bit_cast::<16, 2>(!self.place.q.val()), ..Default::default() };
+                self.place.d.next = self.place.q.val() + 1;
+                if self.place.q.val().all() {
+                    self.state.d.next = QueueState::Done;
+                }
+            }
+            QueueState::Moved => {
+                self.links.write_enable.next = true;
+                self.free_head.d.next = self.free_slot.val();
+                self.free_count.d.next = self.free_count.q.val() + 1;
+                self.freed_any.d.next = true;
+                self.moving.d.next = false;
+                self.state.d.next = QueueState::Run;
+            }
             QueueState::Done => {
                 self.command_done.next = true;
                 self.cutting.d.next = false;
@@ -568,6 +754,7 @@ impl Logic for BufferQueue {
         }
         self.joined_out.d.next = Joined {
             opens: post.op != QUEUE_POST,
+            tagged: post.tagged,
             mailbox: post.mailbox,
             slot: self.post_slot.q.val(),
             base: post.buffer.base,

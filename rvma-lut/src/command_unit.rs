@@ -23,6 +23,7 @@ use crate::types::{
 };
 use spindle_blocks::desc::PutDesc;
 use spindle_contract::registers::{doorbell, doorbell_command, doorbell_error, mailbox_mode};
+use spindle_contract::wire::flag;
 use spindle_verilog::prelude::*;
 
 /// The words ADDR_LO to TARGET_PID are fetched, but those behind COUNT only where they are used.
@@ -68,8 +69,11 @@ const BAD_ARGUMENT: u64 = doorbell_error::BAD_ARGUMENT as u64;
 const NOTHING: u64 = doorbell_error::NOTHING as u64;
 const OPS: u64 = mailbox_mode::OPS as u64;
 const MANAGED: u64 = mailbox_mode::MANAGED as u64;
+const TAGGED: u64 = mailbox_mode::TAGGED as u64;
+const EPOCH_FLAG: u64 = flag::EPOCH_VALID as u64;
+const MANAGED_FLAG: u64 = flag::MANAGED as u64;
 /// MODE bits that there are.
-const MODE_BITS: u64 = OPS | MANAGED | (mailbox_mode::NACK_OFF | mailbox_mode::DROP) as u64;
+const MODE_BITS: u64 = OPS | TAGGED | MANAGED | (mailbox_mode::NACK_OFF | mailbox_mode::DROP) as u64;
 
 /// States of the command unit.
 #[derive(LogicState, Copy, Clone, Debug, PartialEq)]
@@ -159,7 +163,7 @@ pub struct CommandUnit {
     pub queue_valid: Signal<Out, Bit>,
     /// It is done.
     pub queue_done: Signal<In, Bit>,
-    /// With it: there was a free slot.
+    /// With it: there was a free slot, or window.
     pub queue_ok: Signal<In, Bit>,
     /// With it: the buffer is too small.
     pub queue_small: Signal<In, Bit>,
@@ -276,7 +280,8 @@ impl Logic for CommandUnit {
         let number = self.arguments[MAILBOX].q.val();
         let managed = (mode & MANAGED).any();
         let counts = (mode & OPS).any();
-        self.bad_mode.d.next = ((mode | MODE_BITS) != MODE_BITS) | (managed & counts);
+        let by_tag = (mode & TAGGED).any();
+        self.bad_mode.d.next = ((mode | MODE_BITS) != MODE_BITS) | (managed & (counts | by_tag));
         self.threshold.d.next = if managed { threshold - 1 } else { threshold };
         self.bad_argument.d.next =
             if opens { !threshold.any() } else { !size.any() | record_lo.get_bits::<4>(0).any() };
@@ -308,7 +313,9 @@ impl Logic for CommandUnit {
             pid: pid,
             addr: (self.arguments[ADDR_HI].q.val(), self.arguments[ADDR_LO].q.val()).cat::<64>(),
             key: self.arguments[KEY].q.val(),
-            mode: mode.get_bits::<6>(0),
+            mode: mode.get_bits::<9>(0),
+            // The buffer queue chooses it.
+            window: bits::<9>(0),
             mailbox: self.mailbox_number.q.val(),
             generation: number.get_bits::<4>(12),
         };
@@ -317,7 +324,7 @@ impl Logic for CommandUnit {
             self.request.next.generation = self.answer.q.val().generation;
         } else if self.state.q.val() == CommandState::Closing {
             self.request.next.op = bits::<3>(CLOSING);
-            self.request.next.mode = bits::<6>(MODE_CLOSING);
+            self.request.next.mode = bits::<9>(MODE_CLOSING);
             self.request.next.generation = self.answer.q.val().generation + 1;
         } else if self.state.q.val() == CommandState::Remove {
             self.request.next.op = bits::<3>(REMOVE);
@@ -367,6 +374,11 @@ impl Logic for CommandUnit {
         if code == GET {
             self.put.next.op = bits::<2>(1);
             self.put.next.from_host = false;
+        } else {
+            // A put has no reply: that word says for which epoch it is.
+            self.put.next.reply_key = self.arguments[COUNT].q.val();
+            self.put.next.flags =
+                (bits::<16>(EPOCH_FLAG) & repeat::<16>(by_tag)) | (bits::<16>(MANAGED_FLAG) & repeat::<16>(managed));
         }
         self.queue_valid.next = self.state.q.val() == CommandState::Queue;
         self.queue_command.next = QueueCommand {
@@ -378,6 +390,7 @@ impl Logic for CommandUnit {
             threshold: self.threshold.q.val(),
             ops: counts,
             managed: managed,
+            tagged: by_tag,
             buffer: BufferEntry { base: buffer, size: size },
             record: (self.arguments[RECORD_HI].q.val(), record_lo.get_bits::<28>(4)).cat::<60>(),
         };
@@ -526,8 +539,10 @@ impl Logic for CommandUnit {
             CommandState::Queue => {
                 if self.queue_done.val() {
                     self.state.d.next = CommandState::Finish;
-                    if opens {
+                    if opens & self.queue_ok.val() {
                         self.state.d.next = CommandState::Insert;
+                    } else if opens {
+                        self.error.d.next = bits::<8>(TABLE_FULL);
                     } else if self.queue_small.val() {
                         self.error.d.next = bits::<8>(BAD_ARGUMENT);
                     } else if self.queue_ok.val() {

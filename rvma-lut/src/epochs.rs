@@ -3,7 +3,7 @@
 //!
 //! | neighbour | ports |
 //! |---|---|
-//! | buffer queue | in `joined`, `joined_valid` (no ready); out `joined_room`; out `free_slot`, `free_valid`; in `free_ready` |
+//! | buffer queue | in `joined`, `joined_valid` (no ready); out `joined_room`; out `free_slot`, `free_mailbox`, `free_tagged`, `free_valid`; in `free_ready` |
 //! | completion | in `retired`, `retired_valid`; out `retired_ready` |
 //! | command unit, cutter | in `query`, `query_valid` (held); out `reply`, `reply_valid` (pulse) |
 //!
@@ -43,6 +43,8 @@ pub struct EpochEntry {
     pub place: Bits<3>,
     /// Which places of the history hold a buffer.
     pub held: Bits<8>,
+    /// The mailbox is TAGGED.
+    pub tagged: Bit,
 }
 
 /// A completed buffer.
@@ -106,6 +108,10 @@ pub struct Epochs {
     pub free_slot: Signal<Out, Bits<14>>,
     /// There is one.
     pub free_valid: Signal<Out, Bit>,
+    /// Its mailbox.
+    pub free_mailbox: Signal<Out, Bits<12>>,
+    /// That is TAGGED: its window moves.
+    pub free_tagged: Signal<Out, Bit>,
     /// It is taken.
     pub free_ready: Signal<In, Bit>,
     /// Question, held until its answer.
@@ -126,6 +132,7 @@ pub struct Epochs {
     joining: DFF<Bit>,
     retiring: DFF<Bit>,
     opens: DFF<Bit>,
+    by_tag: DFF<Bit>,
     mailbox_number: DFF<Bits<12>>,
     slot: DFF<Bits<14>>,
     buffer: DFF<HistoryEntry>,
@@ -157,7 +164,22 @@ impl Logic for Epochs {
     fn update(&mut self) {
         clocks!(self, clock, reset, joins, retires);
         regs!(self, clock, reset, state, answer_valid);
-        dffs!(self, clock, joining, retiring, opens, mailbox_number, slot, buffer, entry, index, same, carry, answer);
+        dffs!(
+            self,
+            clock,
+            joining,
+            retiring,
+            opens,
+            by_tag,
+            mailbox_number,
+            slot,
+            buffer,
+            entry,
+            index,
+            same,
+            carry,
+            answer
+        );
         self.entries.clock.next = self.clock.val();
         self.nexts.clock.next = self.clock.val();
         self.completes.clock.next = self.clock.val();
@@ -206,6 +228,8 @@ impl Logic for Epochs {
         self.completes.read_address.next = self.nexts.read_data.val();
         self.free_valid.next = self.state.q.val() == EpochState::Free;
         self.free_slot.next = entry.oldest;
+        self.free_mailbox.next = number;
+        self.free_tagged.next = entry.tagged;
 
         // The history: written at its end, read from the newest backwards or searched.
         let scanning = self.state.q.val() == EpochState::Scan;
@@ -229,6 +253,7 @@ impl Logic for Epochs {
                 self.joining.d.next = arrives;
                 self.retiring.d.next = retire;
                 self.opens.d.next = self.joins.read.val().opens;
+                self.by_tag.d.next = self.joins.read.val().tagged;
                 self.mailbox_number.d.next = query.mailbox;
                 self.index.d.next = query.back;
                 if arrives {
@@ -258,7 +283,7 @@ impl Logic for Epochs {
             EpochState::Join => {
                 self.state.d.next = EpochState::Save;
                 if self.opens.q.val() {
-                    self.entry.d.next = EpochEntry { live: bits::<15>(0), ..Default::default() };
+                    self.entry.d.next = EpochEntry { tagged: self.by_tag.q.val(), ..Default::default() };
                 } else {
                     self.entry.d.next.newest = self.slot.q.val();
                     self.entry.d.next.live = entry.live + 1;

@@ -19,7 +19,7 @@
 //! | [`doorbell`], [`command_unit`], [`registers`] | the host's side |
 //! | [`rvma_engine`] | all of it |
 //!
-//! Served: PUT and GET_RESP, steered and managed, BOUND mode, thresholds in bytes and operations. Everything else is refused with a reason.
+//! Served: PUT and GET_RESP, steered and managed, BOUND and TAGGED mode, thresholds in bytes and operations. Everything else is refused with a reason.
 #![warn(missing_docs)]
 
 pub mod binding;
@@ -47,5 +47,6 @@ pub mod registers;
 pub mod report;
 pub mod rvma_engine;
 pub mod types;
+pub mod windows;
 
 pub use rvma_engine::RvmaEngine;

@@ -30,6 +30,7 @@ const EPOCH_VALID: u64 = flag::EPOCH_VALID as u64;
 const MANAGED: u64 = flag::MANAGED as u64;
 const UNSEQ: u64 = flag::UNSEQ as u64;
 const MANAGED_MODE: u64 = mailbox_mode::MANAGED as u64;
+const TAGGED_MODE: u64 = mailbox_mode::TAGGED as u64;
 const NACK_OFF: u64 = mailbox_mode::NACK_OFF as u64;
 const DROP: u64 = mailbox_mode::DROP as u64;
 
@@ -117,7 +118,8 @@ impl Logic for Lookup {
             pid: desc.dst_pid,
             addr: desc.addr,
             key: desc.key,
-            mode: bits::<6>(0),
+            mode: bits::<9>(0),
+            window: bits::<9>(0),
             mailbox: bits::<12>(0),
             generation: bits::<4>(0),
         };
@@ -145,7 +147,9 @@ impl Logic for Lookup {
             managed: managed,
             color: self.color.val(),
             outside: false,
-            unsupported: !writes | (desc.flags & EPOCH_VALID).any(),
+            tagged: (desc.flags & EPOCH_VALID).any(),
+            epoch: desc.epoch,
+            unsupported: !writes,
         };
         self.is_packet[0].d.next = self.take.val();
         self.taken.next = self.take.val();
@@ -172,7 +176,9 @@ impl Logic for Lookup {
         self.command_result.next = found;
         self.command_result_valid.next = self.mailbox_table.result_valid.val() & !mine;
         let closing = (found.mode & MODE_CLOSING).any();
-        let foreign = packet.unsupported | (found.hit & (packet.managed != (found.mode & MANAGED_MODE).any()));
+        let by_tag = (found.mode & TAGGED_MODE).any();
+        let other_kind = (packet.managed != (found.mode & MANAGED_MODE).any()) | (packet.tagged != by_tag);
+        let foreign = packet.unsupported | (found.hit & !closing & other_kind);
         let reason = if foreign {
             bits::<5>(UNSUPPORTED as u64)
         } else if !found.hit {
@@ -187,6 +193,8 @@ impl Logic for Lookup {
             refused: foreign | !found.hit | closing | !found.key_fits,
             reason: reason,
             mailbox: found.mailbox,
+            tagged: by_tag,
+            window: found.window,
             silent: (found.mode & NACK_OFF).any(),
             quiet: (found.mode & DROP).any(),
         };

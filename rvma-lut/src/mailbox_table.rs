@@ -47,7 +47,9 @@ pub struct Facts {
     /// Key that packets must show.
     pub key: Bits<32>,
     /// `mailbox_mode`, and `MODE_CLOSING`.
-    pub mode: Bits<6>,
+    pub mode: Bits<9>,
+    /// TAGGED: its window.
+    pub window: Bits<9>,
     /// Which of the mailboxes that had this number.
     pub generation: Bits<4>,
 }
@@ -197,7 +199,8 @@ impl Logic for MailboxTable {
             key_fits: false,
             full: self.taken.q.val().all(),
             mailbox: number,
-            mode: bits::<6>(0),
+            mode: bits::<9>(0),
+            window: bits::<9>(0),
             generation: bits::<4>(0),
         };
         self.facts.clock.next = self.clock.val();
@@ -205,7 +208,8 @@ impl Logic for MailboxTable {
         self.facts.read_address.next = number;
         self.facts.write_enable.next = insert | (self.valid[0].q.val() & (first.op == CLOSING));
         self.facts.write_address.next = first.mailbox;
-        self.facts.write_data.next = Facts { key: first.key, mode: first.mode, generation: first.generation };
+        self.facts.write_data.next =
+            Facts { key: first.key, mode: first.mode, window: first.window, generation: first.generation };
 
         // Cycle 6: compare the key.
         self.found[1].d.next = self.found[0].q.val();
@@ -213,6 +217,7 @@ impl Logic for MailboxTable {
         self.found[2].d.next = self.found[1].q.val();
         self.found[2].d.next.key_fits = facts.key == self.stage[5].q.val().key;
         self.found[2].d.next.mode = facts.mode;
+        self.found[2].d.next.window = facts.window;
         self.found[2].d.next.generation = facts.generation;
         let last = self.stage[5].q.val();
         let outdated = (last.op == NUMBER) & (facts.generation != last.generation);

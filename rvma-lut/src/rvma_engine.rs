@@ -334,6 +334,7 @@ impl Logic for RvmaEngine {
         self.binding.looked_up_valid.next = self.lookup.looked_up_valid.val();
         self.lookup.looked_up_ready.next = self.binding.looked_up_ready.val();
         self.buffer_queue.fetch.next = self.binding.fetch.val();
+        self.buffer_queue.tag.next = self.binding.tag.val();
         self.buffer_queue.mailbox_number.next = self.binding.mailbox_number.val();
         self.buffer_queue.load.next = self.binding.load.val();
         self.buffer_queue.need.next = self.binding.need.val();
@@ -499,6 +500,8 @@ impl Logic for RvmaEngine {
         self.buffer_queue.joined_room.next = self.epochs.joined_room.val();
         self.buffer_queue.free_slot.next = self.epochs.free_slot.val();
         self.buffer_queue.free_valid.next = self.epochs.free_valid.val();
+        self.buffer_queue.free_mailbox.next = self.epochs.free_mailbox.val();
+        self.buffer_queue.free_tagged.next = self.epochs.free_tagged.val();
         self.epochs.free_ready.next = self.buffer_queue.free_ready.val();
         self.epochs.query.next = self.command_unit.query.val();
         self.epochs.query_valid.next = self.command_unit.query_valid.val() | self.cutter.ask.val();
@@ -552,6 +555,7 @@ impl Logic for RvmaEngine {
         self.command_unit.start_pid.next = self.doorbell.start_pid.val();
         self.command_unit.start_code.next = self.doorbell.start_code.val();
         self.lookup.command.next = self.command_unit.request.val();
+        self.lookup.command.next.window = self.buffer_queue.new_window.val();
         self.lookup.command_valid.next = self.command_unit.request_valid.val();
         self.command_unit.request_ready.next = self.lookup.command_ready.val();
         self.command_unit.found.next = self.lookup.command_result.val();

@@ -25,7 +25,7 @@ pub const CLOSING: u64 = 4;
 /// [`TableRequest::op`]: it is closed.
 pub const REMOVE: u64 = 5;
 /// `mode` of a mailbox that is being closed, beside `mailbox_mode`.
-pub const MODE_CLOSING: u64 = 1 << 5;
+pub const MODE_CLOSING: u64 = 1 << 8;
 
 /// [`QueueCommand::op`]: post a buffer.
 pub const QUEUE_POST: u64 = 0;
@@ -70,7 +70,9 @@ pub struct TableRequest {
     /// Key that the packet shows, or that a new mailbox gets.
     pub key: Bits<32>,
     /// `mailbox_mode` of a new mailbox, or `MODE_CLOSING`.
-    pub mode: Bits<6>,
+    pub mode: Bits<9>,
+    /// Window of a new TAGGED mailbox.
+    pub window: Bits<9>,
     /// Mailbox number (all but `LOOKUP` and `PROBE`).
     pub mailbox: Bits<12>,
     /// Which of the mailboxes that had this number (`NUMBER`, `INSERT`, `CLOSING`).
@@ -89,7 +91,9 @@ pub struct TableResult {
     /// The mailbox; `PROBE` without a hit: the number it would get.
     pub mailbox: Bits<12>,
     /// Its `mailbox_mode`, and `MODE_CLOSING`.
-    pub mode: Bits<6>,
+    pub mode: Bits<9>,
+    /// TAGGED: its window.
+    pub window: Bits<9>,
     /// Its generation.
     pub generation: Bits<4>,
 }
@@ -129,7 +133,11 @@ pub struct Packet {
     pub color: Bit,
     /// The header contradicts itself: the packet ends behind its message, or the message behind 4 GiB.
     pub outside: Bit,
-    /// An opcode or mode that this version does not serve.
+    /// The packet names the epoch it is for.
+    pub tagged: Bit,
+    /// That epoch.
+    pub epoch: Bits<16>,
+    /// An opcode that this version does not serve.
     pub unsupported: Bit,
 }
 
@@ -144,6 +152,10 @@ pub struct LookedUp {
     pub reason: Bits<5>,
     /// Mailbox.
     pub mailbox: Bits<12>,
+    /// It is TAGGED.
+    pub tagged: Bit,
+    /// Then: its window.
+    pub window: Bits<9>,
     /// No NACK for any refusal.
     pub silent: Bit,
     /// No NACK when there is no buffer.
@@ -191,6 +203,8 @@ pub struct QueueCommand {
     pub ops: Bit,
     /// New mailbox: it is managed.
     pub managed: Bit,
+    /// New mailbox: it is TAGGED.
+    pub tagged: Bit,
     /// The buffer.
     pub buffer: BufferEntry,
     /// Host address of the record, without its four zero bits.
@@ -234,6 +248,8 @@ pub struct Settle {
 pub struct Joined {
     /// The mailbox is opened.
     pub opens: Bit,
+    /// And TAGGED.
+    pub tagged: Bit,
     /// Mailbox.
     pub mailbox: Bits<12>,
     /// Buffer.

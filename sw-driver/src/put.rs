@@ -2,7 +2,19 @@
 
 use crate::rvma::refusal;
 use crate::{Bar, Device, Error, HostMemory, Result};
-use spindle_contract::registers::{doorbell, doorbell_command, doorbell_error, rvma};
+use spindle_contract::registers::{doorbell, doorbell_command, doorbell_error, mailbox_mode, rvma};
+
+/// How a mailbox takes messages, as far as a sender must know.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Kind {
+    /// Into the buffer whose turn it is.
+    #[default]
+    Bound,
+    /// Into the buffer of this epoch, its low 16 bits.
+    Tagged(u16),
+    /// Behind the message before; the offset does not count.
+    Managed,
+}
 
 /// A place in a mailbox of another node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -17,6 +29,8 @@ pub struct Target {
     pub key: u32,
     /// Offset in the mailbox's buffer.
     pub offset: u32,
+    /// How it takes messages.
+    pub kind: Kind,
 }
 
 /// A put that the card has taken. Its memory must stay as it is until it is over.
@@ -33,6 +47,11 @@ impl<B: Bar, M: HostMemory> Device<B, M> {
     /// Puts `length` bytes of host memory from `buffer` on, as one message. Returns when the card has taken the order, which is when the put
     /// before it has begun to leave.
     pub fn put(&mut self, process: usize, buffer: u64, length: u32, target: &Target) -> Result<Put> {
+        let (mode, epoch) = match target.kind {
+            Kind::Bound => (0, 0),
+            Kind::Tagged(epoch) => (mailbox_mode::TAGGED, epoch),
+            Kind::Managed => (mailbox_mode::MANAGED, 0),
+        };
         let staging = [
             (doorbell::BUFFER_LO, buffer as u32),
             (doorbell::BUFFER_HI, (buffer >> 32) as u32),
@@ -43,6 +62,8 @@ impl<B: Bar, M: HostMemory> Device<B, M> {
             (doorbell::ADDR_HI, (target.address >> 32) as u32),
             (doorbell::KEY, target.key),
             (doorbell::OFFSET, target.offset),
+            (doorbell::MODE, mode),
+            (doorbell::COUNT, epoch.into()),
         ];
         if length == 0 {
             return Err(Error::Argument("a put of no bytes; put at least one".into()));

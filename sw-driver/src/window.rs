@@ -25,6 +25,8 @@ pub struct WindowOptions {
     pub threshold: u32,
     /// What is counted.
     pub counting: Counting,
+    /// Senders name the buffer, one of the oldest four that are not complete, by its epoch.
+    pub tagged: bool,
     /// The card chooses the places of messages, one behind the other; senders' offsets do not count.
     pub managed: bool,
     /// Senders are not told why their packets are refused.
@@ -39,6 +41,7 @@ impl<B: Bar, M: HostMemory> Device<B, M> {
             Counting::Operations => mailbox_mode::OPS,
         };
         let mode = mode
+            | if options.tagged { mailbox_mode::TAGGED } else { 0 }
             | if options.managed { mailbox_mode::MANAGED } else { 0 }
             | if options.silent { mailbox_mode::NACK_OFF } else { 0 };
         let staging = [

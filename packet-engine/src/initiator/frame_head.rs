@@ -38,6 +38,7 @@ const GET_WORDS: u64 = wire::SPINDLE_GET_BYTES as u64 / 8;
 const PUT: u64 = opcode::PUT as u64;
 const GET: u64 = opcode::GET as u64;
 const GET_RESP: u64 = opcode::GET_RESP as u64;
+const EPOCH_VALID: u64 = flag::EPOCH_VALID as u64;
 const UNSEQ: u64 = flag::UNSEQ as u64;
 const GET_OP: u64 = put_op::GET as u64;
 const GET_RESP_OP: u64 = put_op::GET_RESP as u64;
@@ -161,7 +162,7 @@ pub fn unsequenced(put: PutDesc) -> FrameJob {
         msg_id: put.reply_key,
         numbered: answer,
         psn: bits::<32>(0),
-        epoch: bits::<16>(0),
+        epoch: put.reply_key.get_bits::<16>(0) & repeat::<16>((put.flags & bits::<16>(EPOCH_VALID)).any()),
         host_address: put.host_address,
         reply_addr: put.reply_addr,
         reply_off: put.reply_off,

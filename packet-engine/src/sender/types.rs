@@ -151,7 +151,7 @@ pub fn segment(
         msg_id: if failed { bits::<32>(CONTROL_NOP) } else { entry.msg_id },
         numbered: true,
         psn: psn,
-        epoch: bits::<16>(0),
+        epoch: plain.epoch,
         host_address: address,
         reply_addr: plain.reply_addr,
         reply_off: plain.reply_off,

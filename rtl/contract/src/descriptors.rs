@@ -254,7 +254,7 @@ macro_rules! descriptors { ($m:ident) => { $m! {
         host_address: 64 "where the payload is in host memory",
         reply_addr: 64 "get: mailbox address here",
         reply_off: 32 "get: offset in the buffer here",
-        reply_key: 32 "get: mailbox key here",
+        reply_key: 32 "get: mailbox key here; put with EPOCH_VALID: epoch tag [15:0]",
         flags: 16 "Spindle flags",
         context: 4 "execution context",
         cluster: 3 "issuing cluster",

@@ -217,14 +217,14 @@ block! { doorbell DOORBELL 5 0x10000 "Doorbell page of process 0; process p is a
     ADDR_HI 0x004 "rw" 1 "staging: mailbox address, high half";
     KEY 0x008 "rw" 1 "staging: mailbox key";
     THRESHOLD 0x00C "rw" 1 "staging: what completes a buffer: bytes, or operations; managed: it retires when fewer bytes than this are left";
-    MODE 0x010 "rw" 1 "staging: kind of mailbox (mailbox_mode)";
+    MODE 0x010 "rw" 1 "staging: kind of mailbox (mailbox_mode); PUT: of the target, TAGGED and MANAGED count";
     BUFFER_LO 0x014 "rw" 1 "staging: host address of the buffer, low half";
     BUFFER_HI 0x018 "rw" 1 "staging: high half";
     SIZE 0x01C "rw" 1 "staging: bytes of the buffer";
     RECORD_LO 0x020 "rw" 1 "staging: host address of the completion record (16-aligned), low half";
     RECORD_HI 0x024 "rw" 1 "staging: high half";
     MAILBOX 0x028 "rw" 1 "staging: mailbox that POST_BUFFER and later commands act on";
-    COUNT 0x02C "rw" 1 "staging: completed buffers to go back, for REWIND and GET_BUF_PTRS";
+    COUNT 0x02C "rw" 1 "staging: completed buffers to go back, for REWIND and GET_BUF_PTRS; PUT to a TAGGED mailbox: the epoch [15:0]";
     COMMAND 0x030 "wo" 1 "issues a command (doorbell_command); the staged registers must stay until RESULT says ready";
     RESULT 0x034 "ro" 1 "busy [31], error code [23:16] (doorbell_error), value [15:0]: of INIT_WINDOW the mailbox";
     VALUE_LO 0x038 "ro" 1 "64-bit result (epoch, pointer), low half";
@@ -317,7 +317,7 @@ pub mod rule_action {
 pub mod mailbox_mode {
     /// The threshold counts operations: messages whose bytes have all arrived.
     pub const OPS: u32 = 1 << 0;
-    /// TAGGED: packets name the epoch they are for.
+    /// TAGGED: packets name the epoch they are for, one of the oldest four buffers that are not complete. An eighth of the mailboxes can be.
     pub const TAGGED: u32 = 1 << 1;
     /// The receiver chooses the offset: messages lie behind each other. Excludes OPS and TAGGED.
     pub const MANAGED: u32 = 1 << 2;
@@ -344,7 +344,7 @@ pub mod doorbell_command {
     pub const REWIND: u32 = 7;
     /// Registers a memory region.
     pub const REGISTER_REGION: u32 = 8;
-    /// Puts host memory into a remote mailbox: BUFFER, LENGTH, NODE, TARGET_PID, ADDR, KEY, OFFSET; RESULT has the number of the put or get,
+    /// Puts host memory into a remote mailbox: BUFFER, LENGTH, NODE, TARGET_PID, ADDR, KEY, OFFSET, MODE, COUNT; RESULT has the number of the put or get,
     /// from 1, modulo 2^16. NO_SLOT: another one still waits.
     pub const PUT: u32 = 9;
     /// Gets from a remote mailbox: LENGTH, NODE, TARGET_PID, ADDR, KEY, OFFSET; the answer goes to mailbox BUFFER of this process, offset
@@ -359,7 +359,7 @@ pub mod doorbell_error {
     pub const NONE: u32 = 0;
     /// This version of the hardware does not know the command.
     pub const UNSUPPORTED: u32 = 1;
-    /// The mailbox table has no room for this address.
+    /// The mailbox table has no room for this address, or all windows of TAGGED mailboxes are taken.
     pub const TABLE_FULL: u32 = 2;
     /// The address is open already.
     pub const EXISTS: u32 = 3;

@@ -34,6 +34,13 @@ typedef enum {
 /* What a window's threshold counts: bytes, or messages that have arrived as a whole. */
 typedef enum { RVMA_EPOCH_BYTES = 0, RVMA_EPOCH_OPS = 1 } RVMA_Epoch_type;
 
+/* Which buffer of a window a message goes to. */
+typedef enum {
+    RVMA_BOUND = 0,  /* the one whose turn it is when the first packet arrives */
+    RVMA_TAGGED = 1, /* the one whose epoch the sender names: one of the oldest four that are not complete */
+    RVMA_MANAGED = 2 /* the one whose turn it is, behind the message before; the sender's offset does not count */
+} RVMA_Kind;
+
 /* How a buffer ended. */
 enum {
     RVMA_DONE = 1,     /* the threshold was reached */
@@ -94,6 +101,9 @@ RVMA_Status RVMA_Register(RVMA_Nic *nic, void *memory, int64_t size);
 
 /* Opens a window. Its buffers are complete after `epoch_threshold` bytes or operations. */
 RVMA_Win RVMA_Init_window(RVMA_Nic *nic, uint64_t virtual_addr, RVMA_Key key, int64_t epoch_threshold, RVMA_Epoch_type type);
+/* The same for windows of any kind. Of a managed one a buffer is complete when fewer than `epoch_threshold` bytes are left. */
+RVMA_Win RVMA_Init_window_as(RVMA_Nic *nic, uint64_t virtual_addr, RVMA_Key key, int64_t epoch_threshold, RVMA_Epoch_type type,
+                             RVMA_Kind kind);
 /* Adds a buffer behind those that the window has. The record is cleared. */
 RVMA_Status RVMA_Post_buffer(void *buffer, int64_t size, RVMA_Record *notification, RVMA_Win win);
 /* Refuses senders from now on; buffers that are not complete come back as RVMA_CANCELLED. */
@@ -114,6 +124,9 @@ RVMA_Status RVMA_Wait(RVMA_Nic *nic, const RVMA_Record *notification, uint64_t l
 /* Puts memory into a window of another node, `offset` bytes behind the start of its buffer, as one message. */
 RVMA_Status RVMA_Put(RVMA_Nic *nic, const void *send_buffer, int64_t size, const RVMA_Addr *dest_addr, uint64_t virtual_addr,
                      RVMA_Key key, uint64_t offset, RVMA_Op *op);
+/* The same for windows of any kind; `epoch` (RVMA_TAGGED) is the number of the buffer, from 0. */
+RVMA_Status RVMA_Put_to(RVMA_Nic *nic, const void *send_buffer, int64_t size, const RVMA_Addr *dest_addr, uint64_t virtual_addr,
+                        RVMA_Key key, uint64_t offset, RVMA_Kind kind, uint64_t epoch, RVMA_Op *op);
 /* Waits until the memory of a put may be used again, at most `limit` cycles. */
 RVMA_Status RVMA_Wait_put(RVMA_Nic *nic, RVMA_Op op, uint64_t limit);
 

@@ -10,7 +10,7 @@ mod session;
 pub use session::{Nic, OpenWindow, Session};
 
 use anyhow::{anyhow, Context, Result};
-use spindle::put::{Put, Target};
+use spindle::put::{Kind, Put, Target};
 use spindle::rvma::Posted;
 use spindle::window::{Counting, WindowOptions};
 use spindle::Error;
@@ -228,6 +228,23 @@ pub unsafe extern "C" fn RVMA_Init_window(
     epoch_threshold: i64,
     epoch_type: c_int,
 ) -> *mut OpenWindow {
+    // SAFETY: as the caller promises.
+    unsafe { RVMA_Init_window_as(nic, virtual_addr, key, epoch_threshold, epoch_type, 0) }
+}
+
+/// See `rvma.h`.
+///
+/// # Safety
+/// `nic` came from [`RVMA_Open`].
+#[no_mangle]
+pub unsafe extern "C" fn RVMA_Init_window_as(
+    nic: *mut NicHandle,
+    virtual_addr: u64,
+    key: u32,
+    epoch_threshold: i64,
+    epoch_type: c_int,
+    kind: c_int,
+) -> *mut OpenWindow {
     guard(
         |_| std::ptr::null_mut(),
         || {
@@ -239,8 +256,14 @@ pub unsafe extern "C" fn RVMA_Init_window(
                 other => return Err(argument(format!("there is no epoch type {other}"))),
             };
             let threshold = small(epoch_threshold, "the threshold")?;
+            let (tagged, managed) = match kind {
+                0 => (false, false),
+                1 => (true, false),
+                2 => (false, true),
+                other => return Err(argument(format!("there is no kind of window {other}"))),
+            };
             let options =
-                WindowOptions { address: virtual_addr, key, threshold, counting, managed: false, silent: false };
+                WindowOptions { address: virtual_addr, key, threshold, counting, tagged, managed, silent: false };
             let mut windows = nic.windows.borrow_mut();
             windows.push(Box::new(nic.nic.open_window(&options)?));
             let window = windows.last_mut().context("it was just pushed")?;
@@ -378,12 +401,40 @@ pub unsafe extern "C" fn RVMA_Put(
     offset: u64,
     op: *mut u32,
 ) -> c_int {
+    // SAFETY: as the caller promises.
+    unsafe { RVMA_Put_to(nic, send_buffer, size, dest_addr, virtual_addr, key, offset, 0, 0, op) }
+}
+
+/// See `rvma.h`.
+///
+/// # Safety
+/// As of [`RVMA_Put`].
+#[no_mangle]
+pub unsafe extern "C" fn RVMA_Put_to(
+    nic: *mut NicHandle,
+    send_buffer: *const c_void,
+    size: i64,
+    dest_addr: *const Addr,
+    virtual_addr: u64,
+    key: u32,
+    offset: u64,
+    kind: c_int,
+    epoch: u64,
+    op: *mut u32,
+) -> c_int {
     status(|| {
         // SAFETY: as the caller promises.
         let (nic, to) = unsafe { (given(nic, "the NIC")?, given(dest_addr.cast_mut(), "the destination")?) };
         let node = u8::try_from(to.nid).map_err(|_| argument(format!("there is no node {}", to.nid)))?;
         let offset = small(offset, "the offset")?;
-        let target = Target { node, process: to.pid, address: virtual_addr, key, offset };
+        let kind = match kind {
+            0 => Kind::Bound,
+            // The wire carries the low half.
+            1 => Kind::Tagged(epoch as u16),
+            2 => Kind::Managed,
+            other => return Err(argument(format!("there is no kind of window {other}"))),
+        };
+        let target = Target { node, process: to.pid, address: virtual_addr, key, offset, kind };
         let put = nic.nic.put(send_buffer as u64, small(size, "the size of the put")?, &target)?;
         if !op.is_null() {
             // SAFETY: the caller wants it written there.

@@ -76,6 +76,8 @@ pub struct Put {
     pub msg_off: u32,
     /// Base offset in the buffer.
     pub buf_off: u32,
+    /// Epoch tag.
+    pub epoch: u16,
     /// Payload.
     pub payload: Vec<u8>,
     /// Message table slot, for messages of several packets.
@@ -145,8 +147,12 @@ impl Rvma {
     /// INIT_WINDOW; the error is a `doorbell_error`. The model's table is never full.
     pub fn init_window(&mut self, pid: u16, addr: u64, key: u32, threshold: u32, mode: u32) -> Result<(), u32> {
         let managed = mode & mailbox_mode::MANAGED != 0;
-        let known = mailbox_mode::OPS | mailbox_mode::MANAGED | mailbox_mode::NACK_OFF | mailbox_mode::DROP;
-        if mode & !known != 0 || managed && mode & mailbox_mode::OPS != 0 {
+        let known = mailbox_mode::OPS
+            | mailbox_mode::TAGGED
+            | mailbox_mode::MANAGED
+            | mailbox_mode::NACK_OFF
+            | mailbox_mode::DROP;
+        if mode & !known != 0 || managed && mode & (mailbox_mode::OPS | mailbox_mode::TAGGED) != 0 {
             return Err(doorbell_error::UNSUPPORTED);
         }
         if threshold == 0 {
@@ -207,6 +213,7 @@ impl Rvma {
         let mailbox = self.mailboxes.get_mut(&(pid, addr)).ok_or(doorbell_error::NO_MAILBOX)?;
         let oldest = *mailbox.live.front().ok_or(doorbell_error::NOTHING)?;
         mailbox.queue.retain(|waiting| *waiting != oldest);
+        self.buffers[oldest].closed = true;
         for binding in self.bindings.values_mut().filter(|b| b.fate.is_ok_and(|place| place.buffer == oldest)) {
             binding.fate = Err(reasons::STALE_EPOCH);
         }

@@ -5,6 +5,9 @@ use spindle_contract::reasons;
 use spindle_contract::registers::mailbox_mode;
 use spindle_contract::wire::{flag, opcode, status};
 
+/// Buffers of a TAGGED mailbox that messages may name.
+const WINDOW: usize = 4;
+
 /// Managed: the mailbox decides where a message lies.
 fn is_managed(put: &Put) -> bool {
     put.flags & flag::MANAGED != 0
@@ -28,12 +31,15 @@ impl Rvma {
     /// A packet. `Err` is the reason of its refusal.
     pub fn put(&mut self, put: &Put) -> Result<(), usize> {
         let length = put.payload.len() as u32;
-        if ![opcode::PUT, opcode::GET_RESP].contains(&put.opcode) || put.flags & flag::EPOCH_VALID != 0 {
+        if ![opcode::PUT, opcode::GET_RESP].contains(&put.opcode) {
             return Err(reasons::UNSUPPORTED);
         }
         let name = (put.pid, put.addr);
         let mailbox = self.mailboxes.get(&name).ok_or(reasons::NO_MAILBOX)?;
-        if is_managed(put) != (mailbox.mode & mailbox_mode::MANAGED != 0) {
+        let tagged = put.flags & flag::EPOCH_VALID != 0;
+        if is_managed(put) != (mailbox.mode & mailbox_mode::MANAGED != 0)
+            || tagged != (mailbox.mode & mailbox_mode::TAGGED != 0)
+        {
             return Err(reasons::UNSUPPORTED);
         }
         if mailbox.key != put.key {
@@ -75,10 +81,22 @@ impl Rvma {
         self.place(fate?, put)
     }
 
-    /// Binds a message to the head buffer of its mailbox.
+    /// Binds a message to the head buffer of its mailbox; TAGGED: to the one it names, if that is among the oldest four.
     fn bind(&mut self, name: (u16, u64), put: &Put) -> Result<Place, usize> {
         let mailbox = self.mailboxes.get_mut(&name).expect("looked up before");
-        let head = *mailbox.queue.front().ok_or(reasons::NO_POSTED_BUFFER)?;
+        let head = if mailbox.mode & mailbox_mode::TAGGED == 0 {
+            *mailbox.queue.front().ok_or(reasons::NO_POSTED_BUFFER)?
+        } else {
+            let ahead = put.epoch.wrapping_sub(mailbox.epoch as u16);
+            if ahead >= 1 << 15 {
+                return Err(reasons::STALE_EPOCH);
+            }
+            let named = mailbox.live.iter().take(WINDOW).nth(ahead.into()).ok_or(reasons::NO_POSTED_BUFFER)?;
+            if self.buffers[*named].closed {
+                return Err(reasons::STALE_EPOCH);
+            }
+            *named
+        };
         let buffer = &mut self.buffers[head];
         let managed = mailbox.mode & mailbox_mode::MANAGED != 0;
         let size = u64::from(buffer.size);
@@ -98,7 +116,7 @@ impl Rvma {
             buffer.reserved >= threshold
         };
         if buffer.closed {
-            mailbox.queue.pop_front();
+            mailbox.queue.retain(|waiting| *waiting != head);
         }
         Ok(Place { buffer: head, offset, end: if managed { put.msg_len.into() } else { size } })
     }

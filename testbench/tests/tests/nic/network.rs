@@ -3,7 +3,7 @@
 use crate::nic::bench::{example, nodes, Node};
 use rand::Rng;
 use spindle::rule_table::Action;
-use spindle::{ContextOptions, Error, HostMemory, Target};
+use spindle::{ContextOptions, Error, HostMemory, Kind, Target};
 use spindle_contract::params::SPINDLE_PORT;
 use spindle_contract::wire::status;
 use spindle_harness::seeded_rng;
@@ -82,8 +82,14 @@ fn processes_put_to_each_other() {
             let memory = nodes[from].memory.alloc(data.len(), 1).unwrap() + i as u64;
             nodes[from].memory.write(memory, data).unwrap();
             let address = ADDRESS + i as u64;
-            let target =
-                Target { node: 1 - from as u8, process: PROCESS as u16, address, key: 5, offset: 7 * i as u32 };
+            let target = Target {
+                node: 1 - from as u8,
+                process: PROCESS as u16,
+                address,
+                key: 5,
+                offset: 7 * i as u32,
+                kind: Kind::Bound,
+            };
             puts[from].push(nodes[from].put(PROCESS, memory, data.len() as u32, &target).unwrap());
         }
     }
@@ -98,7 +104,7 @@ fn processes_put_to_each_other() {
         assert!(puts[to].iter().all(|put| nodes[to].put_is_over(put).unwrap()));
     }
     // To a node that is not there: over at once, and counted.
-    let target = Target { node: 9, process: 0, address: 0, key: 0, offset: 0 };
+    let target = Target { node: 9, process: 0, address: 0, key: 0, offset: 0, kind: Kind::Bound };
     let nowhere = nodes[0].put(PROCESS, 0, 100, &target).unwrap();
     nodes[0].wait_put(&nowhere, 10_000).unwrap();
     assert_eq!((nodes[0].failed_puts().unwrap(), nodes[1].failed_puts().unwrap()), (1, 0));

@@ -5,7 +5,8 @@ use rand::Rng;
 use spindle::peer::{Peer, Responses};
 use spindle::reliable::Reliability;
 use spindle::rule_table::Action;
-use spindle::{ContextOptions, EventKind, HostMemory, Target};
+use spindle::window::{Counting, WindowOptions};
+use spindle::{ContextOptions, EventKind, HostMemory, Kind, Target};
 use spindle_contract::params::SPINDLE_PORT;
 use spindle_contract::wire::{nack, status};
 use spindle_harness::seeded_rng;
@@ -126,7 +127,7 @@ fn puts_of_a_process_end_with_an_event() {
     let data: Vec<u8> = (0..SIZE).map(|i| (i % 251) as u8).collect();
     let buffer = nodes[0].memory.alloc(SIZE, 64).unwrap();
     nodes[0].memory.write(buffer, &data).unwrap();
-    let target = Target { node: 1, process: 0, address: ADDRESS, key: KEY, offset: 0 };
+    let target = Target { node: 1, process: 0, address: ADDRESS, key: KEY, offset: 0, kind: Kind::Bound };
     nodes[0].put(0, buffer, SIZE as u32, &target).unwrap();
     let there = nodes[0].wait_event(&mut ring, 400_000).unwrap().kind;
     let EventKind::Put { acknowledged: true, refusal: None, length, node: 1, address: ADDRESS, .. } = there else {
@@ -145,4 +146,67 @@ fn puts_of_a_process_end_with_an_event() {
     let EventKind::Put { acknowledged: false, refusal: Some(nack::NO_MAILBOX), length: 3000, .. } = refused else {
         panic!("{refused:?}")
     };
+}
+
+/// A process names the buffers of its puts, the last ones first; those that are ahead of the window are refused and sent again until
+/// the window has moved, whatever the wire loses and reorders. Beside it, puts to a managed window lie behind each other.
+#[test]
+fn puts_name_their_epoch() {
+    const ONE: usize = 1000;
+    let wire = WireOptions { loss: 0.03, routing: Routing::Adaptive, paths: 3, seed: 5, ..WireOptions::default() };
+    let mut nodes = open(wire);
+    let options = WindowOptions {
+        address: ADDRESS,
+        key: KEY,
+        threshold: ONE as u32,
+        counting: Counting::Bytes,
+        tagged: true,
+        managed: false,
+        silent: false,
+    };
+    let tagged = nodes[1].open_window(0, &options).unwrap();
+    let all = (MESSAGES * MESSAGE) as u32;
+    let packed = WindowOptions { address: ADDRESS + 1, threshold: 1, tagged: false, managed: true, ..options };
+    let packed = nodes[1].open_window(0, &packed).unwrap();
+    let pile = nodes[1].post_buffer(packed, all).unwrap();
+    let posted: Vec<_> = (0..MESSAGES).map(|_| nodes[1].post_buffer(tagged, ONE as u32).unwrap()).collect();
+    let mut ring = nodes[0].open_ring(0, 32).unwrap();
+    let buffer = nodes[0].memory.alloc(SIZE, 64).unwrap();
+    let data: Vec<u8> = (0..SIZE).map(|i| (i / MESSAGE) as u8 + 1).collect();
+    nodes[0].memory.write(buffer, &data).unwrap();
+    for epoch in (0..MESSAGES).rev() {
+        let target =
+            Target { node: 1, process: 0, address: ADDRESS, key: KEY, offset: 0, kind: Kind::Tagged(epoch as u16) };
+        let from = buffer + (epoch * MESSAGE) as u64;
+        nodes[0].put(0, from, ONE as u32, &target).unwrap();
+        let behind = Target { address: ADDRESS + 1, offset: 77, kind: Kind::Managed, ..target };
+        nodes[0].put(0, from, MESSAGE as u32, &behind).unwrap();
+    }
+    for _ in 0..2 * MESSAGES {
+        let over = nodes[0].wait_event(&mut ring, 600_000).unwrap().kind;
+        assert!(matches!(over, EventKind::Put { acknowledged: true, .. }), "{over:?}");
+    }
+    let read = |node: &Node, at: u64, length: usize| {
+        let mut got = vec![0; length];
+        node.memory.read(at, &mut got).unwrap();
+        got
+    };
+    for (epoch, posted) in posted.iter().enumerate() {
+        let completed = nodes[1].wait(posted, 1).unwrap();
+        assert_eq!((completed.status, completed.length as usize, completed.epoch), (status::DONE, ONE, epoch as u16));
+        assert!(read(&nodes[1], posted.buffer, ONE).iter().all(|byte| *byte == epoch as u8 + 1));
+    }
+    assert_eq!(nodes[1].wait(&pile, 1).unwrap().length, all);
+    let mut found: Vec<u8> = read(&nodes[1], pile.buffer, SIZE)
+        .chunks(MESSAGE)
+        .map(|message| {
+            assert!(message.iter().all(|byte| *byte == message[0]), "messages do not overlap");
+            message[0]
+        })
+        .collect();
+    found.sort_unstable();
+    assert_eq!(found, (1..=MESSAGES as u8).collect::<Vec<_>>());
+    assert_eq!(nodes[1].epoch(tagged).unwrap(), MESSAGES as u64);
+    let (_, nacks, _) = nodes[1].responses().unwrap();
+    assert!(nacks >= 1, "buffers 4 and 5 were not open at first");
 }

@@ -247,6 +247,7 @@ impl Bench {
                 ("msg_len", put.msg_len.into()),
                 ("msg_off", put.msg_off.into()),
                 ("buf_off", put.buf_off.into()),
+                ("epoch", put.epoch.into()),
                 ("has_slot", put.slot.is_some().into()),
                 ("msg_slot", put.slot.unwrap_or(0).into()),
             ],

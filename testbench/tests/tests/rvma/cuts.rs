@@ -181,7 +181,7 @@ fn random_cuts() {
         let mut rng = context.rng();
         let mut twin = Twin::new(Bench::new(context, &Config::SIM, (1, 60)));
         twin.bench.host.keep_log = true;
-        let modes = [0, mailbox_mode::OPS, mailbox_mode::MANAGED, 0];
+        let modes = [0, mailbox_mode::OPS, mailbox_mode::MANAGED, mailbox_mode::TAGGED];
         let threshold = |mode| if mode == mailbox_mode::OPS { 3 } else { 500 };
         for (addr, mode) in modes.iter().enumerate() {
             twin.open_mode(1, addr as u64, KEY, threshold(*mode), *mode);
@@ -194,14 +194,21 @@ fn random_cuts() {
                     twin.post(1, addr, 0x10_0000 + 0x1000 * next, 800, 0x9000_0000 + 16 * next);
                 }
             }
+            // As in the random traffic: the tags that are open now.
+            let epoch = twin.model.get_epoch(1, 3).unwrap();
             let (mut packets, mut late) = (vec![], vec![]);
             for slot in 0..12 {
                 let addr = rng.random_range(0..4usize);
                 let length = rng.random_range(1..500);
                 id += 1;
                 let mut parts = message(&mut rng, 1, addr as u64, KEY, id, length, 0, 90, slot);
-                let flags = if modes[addr] == mailbox_mode::MANAGED { flag::MANAGED } else { 0 };
-                parts.iter_mut().for_each(|p| p.flags = flags);
+                let flags = match modes[addr] {
+                    mailbox_mode::MANAGED => flag::MANAGED,
+                    mailbox_mode::TAGGED => flag::EPOCH_VALID,
+                    _ => 0,
+                };
+                let epoch = epoch.wrapping_add(rng.random_range(0..4));
+                parts.iter_mut().for_each(|p| (p.flags, p.epoch) = (flags, epoch as u16));
                 if rng.random_range(0..3) == 0 {
                     late.extend(parts.pop());
                 }

@@ -2,8 +2,11 @@
 
 use crate::rvma::bench::Bench;
 use crate::rvma::traffic::message;
+use rand::Rng;
 use spindle_contract::params::{Config, MAX_OUTSTANDING_WRITES};
 use spindle_contract::reasons::{T_DMA_DONE, T_DMA_FIRST, T_LOOKED_UP, T_RECORD};
+use spindle_contract::registers::mailbox_mode;
+use spindle_contract::wire::flag;
 use spindle_harness::run_with_wave_on_failure;
 use spindle_model::rvma::Put;
 
@@ -40,6 +43,33 @@ fn one_minimum_packet_per_two_cycles() {
         let (first, last) = (bench.done.first().unwrap().cycle, bench.done.last().unwrap().cycle);
         println!("900 packets, first to last done: {} cycles", last - first);
         assert_eq!(last - first, 2 * 899, "one packet per two cycles, without a gap");
+    });
+}
+
+/// Minimum frames to TAGGED mailboxes: one mailbox whose four buffers take turns, and 48 mailboxes at random.
+#[test]
+fn one_minimum_packet_per_two_cycles_with_tags() {
+    run_with_wave_on_failure("rvma_rate_tagged", |context| {
+        for mailboxes in [1, 48] {
+            let mut bench = Bench::new(context, &Config::SIM, (20, 20));
+            for m in 0..mailboxes {
+                let number = bench.init_window(0, m, 2, 1 << 20, mailbox_mode::TAGGED).unwrap();
+                for i in 0..4 {
+                    bench.post_buffer(0, number, m << 24 | i << 20, 1 << 20, 1 << 32 | m << 8 | i << 4).unwrap();
+                }
+            }
+            let mut rng = context.rng();
+            for id in 0..900 {
+                let epoch = if mailboxes == 1 { id as u16 % 4 } else { rng.random_range(0..4) };
+                let addr = rng.random_range(0..mailboxes);
+                bench.put(&Put { addr, epoch, flags: flag::EPOCH_VALID, ..small(id) }, 90);
+            }
+            bench.drain();
+            assert!(bench.done.iter().all(|done| done.placed));
+            let (first, last) = (bench.done.first().unwrap().cycle, bench.done.last().unwrap().cycle);
+            println!("900 packets with tags to {mailboxes} mailboxes: {} cycles", last - first);
+            assert_eq!(last - first, 2 * 899, "one packet per two cycles, without a gap");
+        }
     });
 }
 

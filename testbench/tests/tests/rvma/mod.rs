@@ -15,4 +15,5 @@ mod modes;
 mod put_join;
 mod reads;
 mod shapes;
+mod tagged;
 mod traffic;

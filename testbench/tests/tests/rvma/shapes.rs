@@ -23,6 +23,7 @@ use rvma_lut::read_buffer::ReadBuffer;
 use rvma_lut::read_requests::ReadRequests;
 use rvma_lut::registers::Registers;
 use rvma_lut::report::Report;
+use rvma_lut::windows::Windows;
 use rvma_lut::RvmaEngine;
 use spindle_blocks::RamStyle;
 use spindle_contract::params::Config;
@@ -62,6 +63,8 @@ fn every_shape_is_lint_clean() {
         command_unit: CommandUnit::new(1024);
         put_join: PutJoin::new();
         registers: Registers::default();
+        windows: Windows::new(1024);
+        windows_least: Windows::new(64);
     };
     sources.extend(Config::ALL.iter().chain([&SMALL]).map(source));
     let mut told = vec![];

@@ -6,8 +6,10 @@ use rand::seq::SliceRandom;
 use rand::Rng;
 use rand_chacha::ChaCha8Rng;
 use spindle_contract::params::Config;
-use spindle_contract::reasons::{BAD_KEY, DROP_REASONS, NO_MAILBOX, NO_POSTED_BUFFER, OUT_OF_BOUNDS, UNSUPPORTED};
-use spindle_contract::registers::mailbox_mode::{MANAGED, NACK_OFF, OPS};
+use spindle_contract::reasons::{
+    BAD_KEY, DROP_REASONS, NO_MAILBOX, NO_POSTED_BUFFER, OUT_OF_BOUNDS, STALE_EPOCH, UNSUPPORTED,
+};
+use spindle_contract::registers::mailbox_mode::{MANAGED, NACK_OFF, OPS, TAGGED};
 use spindle_contract::wire::{flag, opcode};
 use spindle_harness::{run_with_wave_on_failure, WaveContext};
 use spindle_model::rvma::Put;
@@ -64,9 +66,10 @@ fn storm(context: &WaveContext, pace: Pace, timing: Timing, rounds: usize, poste
     if posted {
         twin.bench.csr(true, spindle_contract::registers::rvma::BASE, 1);
     }
-    let boxes: Vec<(u16, u64, u32, u32, u32)> = (0..8u64)
+    let boxes: Vec<(u16, u64, u32, u32, u32)> = (0..12u64)
         .map(|i| {
-            let mode = [0, 0, OPS, MANAGED, 0, 0, OPS | NACK_OFF, MANAGED][i as usize];
+            let mode = [0, TAGGED, OPS, MANAGED, TAGGED, 0, OPS | NACK_OFF, MANAGED, 0, TAGGED, TAGGED | OPS, TAGGED]
+                [i as usize];
             let threshold = rng.random_range(1..if mode & OPS == 0 { 2000 } else { 5 });
             ((i % 4) as u16, 0x7000_0000_0000 + (i / 4) * 0x100, rng.random(), threshold, mode)
         })
@@ -85,9 +88,13 @@ fn storm(context: &WaveContext, pace: Pace, timing: Timing, rounds: usize, poste
                 next_record += 16;
             }
         }
+        // The hardware's epochs are behind the model's while packets are under way: a tag is one of those that are open now, and may be
+        // closed when it comes, or one that is neither before nor behind.
+        let epochs: Vec<u64> = boxes.iter().map(|b| twin.model.get_epoch(b.0, b.1).unwrap()).collect();
         let mut packets = vec![];
         for slot in 0..40u8 {
-            let (pid, addr, key, _, mode) = boxes[rng.random_range(0..boxes.len())];
+            let which = rng.random_range(0..boxes.len());
+            let (pid, addr, key, _, mode) = boxes[which];
             id += 1;
             let length = match rng.random_range(0..10) {
                 0 => 0,
@@ -103,7 +110,12 @@ fn storm(context: &WaveContext, pace: Pace, timing: Timing, rounds: usize, poste
             if rng.random() {
                 flags |= flag::UNSEQ;
             }
-            parts.iter_mut().for_each(|p| p.flags = flags);
+            if mode & TAGGED != 0 {
+                flags |= flag::EPOCH_VALID;
+            }
+            let ahead = if rng.random_range(0..10) == 0 { rng.random_range(8..30_000) } else { rng.random_range(0..4) };
+            let epoch = epochs[which].wrapping_sub(u64::from(rng.random_range(0..10) == 0)).wrapping_add(ahead);
+            parts.iter_mut().for_each(|p| (p.flags, p.epoch) = (flags, epoch as u16));
             // Now and then something that must be refused.
             match rng.random_range(0..60) {
                 0 => parts.iter_mut().for_each(|p| p.key ^= 1),
@@ -114,6 +126,7 @@ fn storm(context: &WaveContext, pace: Pace, timing: Timing, rounds: usize, poste
                 5 => parts.iter_mut().for_each(|p| p.pid += 0x100),
                 6 => parts.iter_mut().for_each(|p| p.buf_off = u32::MAX - 10),
                 7 => parts.last_mut().unwrap().msg_off += 1,
+                8 => parts.iter_mut().for_each(|p| p.flags ^= flag::EPOCH_VALID),
                 _ => {}
             }
             packets.extend(parts);
@@ -139,7 +152,7 @@ fn storm(context: &WaveContext, pace: Pace, timing: Timing, rounds: usize, poste
     // A storm that refuses nothing, or completes next to nothing, would prove little.
     let records = twin.model.records.len();
     assert!(records > 3 * rounds, "the traffic must complete buffers; it completed {records}");
-    for reason in [UNSUPPORTED, NO_MAILBOX, BAD_KEY, NO_POSTED_BUFFER, OUT_OF_BOUNDS] {
+    for reason in [UNSUPPORTED, NO_MAILBOX, BAD_KEY, NO_POSTED_BUFFER, OUT_OF_BOUNDS, STALE_EPOCH] {
         assert!(
             twin.expected.values().any(|e| *e == Err(reason)),
             "the traffic never ran into {}",

@@ -1,0 +1,124 @@
+//! Windows: the buffers of TAGGED mailboxes that take messages, four of each, and who has which window.
+//!
+//! | neighbour | ports |
+//! |---|---|
+//! | buffer queue | in `read_enable`, `window`, `place`; out `entry`; in `write_enable`, `write_window`, `write_place`, `write_entry` |
+//! | buffer queue | out `next`, `any`; in `take`, `give`, `given` (pulses) |
+//!
+//! `read_enable` → `entry`: 1 cycle; nothing is read in the cycle in which it is written. An eighth of the mailboxes can be TAGGED, and a
+//! window belongs to one from its opening to its end. Numbers that were given back go out first.
+
+use crate::types::BufferEntry;
+use spindle_blocks::ram::{LutMemory, RamStyle, SdpMemory};
+use spindle_verilog::prelude::*;
+
+/// Bits of the number of a window.
+pub const WINDOW_BITS: usize = 9;
+/// Bits of a place in all windows: {window, low bits of the epoch}.
+const PLACE_BITS: usize = WINDOW_BITS + 2;
+
+/// A buffer in a window.
+#[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
+pub struct WindowEntry {
+    /// Messages may still be bound to it.
+    pub open: Bit,
+    /// Its ordinal. Of a place that never held a buffer: one that does not belong there.
+    pub epoch: Bits<16>,
+    /// Its slot.
+    pub slot: Bits<14>,
+    /// The buffer.
+    pub buffer: BufferEntry,
+    /// Bytes of the messages bound to it.
+    pub reserved: Bits<32>,
+    /// What is missing up to the threshold.
+    pub missing: Bits<32>,
+}
+
+/// The windows. See the module text.
+#[derive(LogicBlock, Default)]
+pub struct Windows {
+    /// Core clock.
+    pub clock: Signal<In, Clock>,
+    /// Synchronous reset, active high.
+    pub reset: Signal<In, Bit>,
+    /// Read a place.
+    pub read_enable: Signal<In, Bit>,
+    /// Of this window.
+    pub window: Signal<In, Bits<WINDOW_BITS>>,
+    /// Low bits of the epoch.
+    pub place: Signal<In, Bits<2>>,
+    /// What is there, a cycle later.
+    pub entry: Signal<Out, WindowEntry>,
+    /// Write a place.
+    pub write_enable: Signal<In, Bit>,
+    /// Of this window.
+    pub write_window: Signal<In, Bits<WINDOW_BITS>>,
+    /// Low bits of the epoch.
+    pub write_place: Signal<In, Bits<2>>,
+    /// What is to be there.
+    pub write_entry: Signal<In, WindowEntry>,
+    /// Window of the next mailbox.
+    pub next: Signal<Out, Bits<WINDOW_BITS>>,
+    /// There is one.
+    pub any: Signal<Out, Bit>,
+    /// It has been taken.
+    pub take: Signal<In, Bit>,
+    /// A window is given back.
+    pub give: Signal<In, Bit>,
+    /// That one.
+    pub given: Signal<In, Bits<WINDOW_BITS>>,
+    places: SdpMemory<WindowEntry, PLACE_BITS>,
+    returned: LutMemory<Bits<WINDOW_BITS>, WINDOW_BITS>,
+    /// How many were given back and not taken again.
+    returned_count: Reg<Bits<10>>,
+    /// How many were ever taken for the first time.
+    fresh: Reg<Bits<10>>,
+    _windows: u64,
+}
+
+impl Windows {
+    /// Windows beside a table of `mailboxes`, at least 64.
+    pub fn new(mailboxes: usize) -> Self {
+        let windows = mailboxes / 8;
+        Self {
+            places: SdpMemory::with_depth(RamStyle::Block, 1, windows * 4),
+            returned: LutMemory::with_depth(windows),
+            _windows: windows as u64,
+            ..Default::default()
+        }
+    }
+}
+
+impl Logic for Windows {
+    #[hdl]
+    fn update(&mut self) {
+        regs!(self, clock, reset, returned_count, fresh);
+        self.places.clock.next = self.clock.val();
+        self.places.read_enable.next = self.read_enable.val();
+        self.places.read_address.next = (self.window.val(), self.place.val()).cat::<PLACE_BITS>();
+        self.places.write_enable.next = self.write_enable.val();
+        self.places.write_address.next = (self.write_window.val(), self.write_place.val()).cat::<PLACE_BITS>();
+        self.places.write_data.next = self.write_entry.val();
+        self.entry.next = self.places.read_data.val();
+
+        let count = self.returned_count.q.val();
+        let newest = (count - 1).get_bits::<WINDOW_BITS>(0);
+        self.returned.clock.next = self.clock.val();
+        self.returned.write_enable.next = self.give.val();
+        self.returned.write_address.next = count.get_bits::<WINDOW_BITS>(0);
+        self.returned.write_data.next = self.given.val();
+        self.returned.read_address.next = newest;
+        self.next.next = self.fresh.q.val().get_bits::<WINDOW_BITS>(0);
+        if count.any() {
+            self.next.next = self.returned.read_data.val();
+        }
+        self.any.next = count.any() | (self.fresh.q.val() != bits::<10>(self._windows));
+        if self.give.val() {
+            self.returned_count.d.next = count + 1;
+        } else if self.take.val() & count.any() {
+            self.returned_count.d.next = count - 1;
+        } else if self.take.val() {
+            self.fresh.d.next = self.fresh.q.val() + 1;
+        }
+    }
+}

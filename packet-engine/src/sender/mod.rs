@@ -21,14 +21,15 @@
 //! After `retries` of these the destination is given up: its puts fail, and a new incarnation is opened before the next one. A put is over when
 //! all its segments are acknowledged; it has failed if one was refused for good.
 //!
-//! One thing at a time: acknowledgements, failed reads, timers, then the next segment. Cycles: a segment 4; an acknowledgement 4 and 1 per record that it
-//! looks at, 4 more per record that is sent again, 2 more per put that ends; 16 acknowledgements wait, more are lost. A timer is looked at every 16 cycles, one of 256. Behind
-//! reset nothing is taken for 1024 cycles. Puts are begun in order, 64 at a time: one whose destination has its window full holds up those behind it.
+//! One thing at a time: acknowledgements, failed reads, timers, then the next segment. A segment that is sent for the first time and one that is sent
+//! again become a job in the same way, from its record and the put's entry: AGAIN, HIGH, JOB. Cycles: a put that passes 3; a segment 6; an
+//! acknowledgement 4 and 1 per record that it looks at, 4 more per record that is sent again, 2 more per put that ends; 16 acknowledgements wait, more
+//! are lost. A timer is looked at every 16 cycles, one of 256. Behind reset nothing is taken for 1024 cycles. Puts are begun in order, 64 at a time:
+//! one whose destination has its window full holds up those behind it.
 
 pub mod types;
 
-use crate::initiator::frame_head::unsequenced;
-use spindle_blocks::ram::{LutMemory, SdpMemory};
+use spindle_blocks::ram::{LutMemory, RamStyle, SdpMemory};
 use spindle_blocks::{EventDesc, Fifo, FrameJob, PacketDesc, PutDesc, PutDone};
 use spindle_contract::descriptors::put_op;
 use spindle_contract::events;
@@ -77,7 +78,7 @@ enum Sending {
     GiveUp,
     /// The record whose frame cannot be made is there.
     Lost,
-    /// A segment is sent again: low half of its address.
+    /// A segment is sent, or again: low half of its address.
     Again,
     /// High half.
     High,
@@ -90,7 +91,7 @@ enum Sending {
 }
 
 /// See the head of this file.
-#[derive(LogicBlock, Default)]
+#[derive(LogicBlock)]
 pub struct Sender {
     #[allow(missing_docs)]
     pub clock: Signal<In, Clock>,
@@ -164,10 +165,18 @@ pub struct Sender {
     psn: DFF<Bits<32>>,
     left: DFF<Bits<11>>,
     selective: DFF<Bits<64>>,
-    // A record that is sent again.
+    /// Records from the one at hand to the one that a refusal speaks of.
+    ahead: DFF<Bits<11>>,
+    /// There is such a one.
+    refuses: DFF<Bit>,
+    // A record that is sent, or again.
     record: DFF<SendRecord>,
     record_at: DFF<Bits<10>>,
     record_psn: DFF<Bits<32>>,
+    /// It is sent for the first time.
+    fresh: DFF<Bit>,
+    /// There is none: the put passes.
+    plain: DFF<Bit>,
     low: DFF<Bits<33>>,
     address: DFF<Bits<64>>,
     /// Bytes from there on; of a response: records that it frees.
@@ -178,14 +187,14 @@ pub struct Sender {
     told: Reg<Bit>,
     // The put that is being sent.
     sending: Reg<Bit>,
-    current: DFF<PutEntry>,
+    /// It is not sequenced.
+    passes: Reg<Bit>,
+    current_node: DFF<Bits<8>>,
     current_slot: DFF<Bits<6>>,
     current_offset: DFF<Bits<32>>,
     current_left: DFF<Bits<32>>,
     /// Its destination was given up.
     broken: Reg<Bit>,
-    current_low: DFF<Bits<33>>,
-    current_high: DFF<Bits<32>>,
     number: Reg<Bits<24>>,
     next_slot: Reg<Bits<6>>,
     // Timers: in how long a hole is one, and silence too long.
@@ -201,15 +210,119 @@ pub struct Sender {
     again: Reg<Bit>,
 }
 
+impl Sender {
+    /// A sender that keeps its puts in memories of this kind: 64 words of 500 bits, which are seven block RAMs or 540 LUTs.
+    pub fn new(entries: RamStyle) -> Self {
+        Self {
+            clock: Default::default(),
+            reset: Default::default(),
+            put: Default::default(),
+            put_valid: Default::default(),
+            put_ready: Default::default(),
+            job: Default::default(),
+            job_valid: Default::default(),
+            job_ready: Default::default(),
+            parsed: Default::default(),
+            parsed_drop: Default::default(),
+            parsed_valid: Default::default(),
+            lost: Default::default(),
+            lost_record: Default::default(),
+            done: Default::default(),
+            done_valid: Default::default(),
+            done_ready: Default::default(),
+            put_event: Default::default(),
+            put_event_valid: Default::default(),
+            put_event_ready: Default::default(),
+            enable: Default::default(),
+            timeout: Default::default(),
+            hole_time: Default::default(),
+            retries: Default::default(),
+            incarnation: Default::default(),
+            resent: Default::default(),
+            destinations: Default::default(),
+            records: Default::default(),
+            links: Default::default(),
+            entries: SdpMemory::new(entries, 1),
+            puts: Default::default(),
+            free: Default::default(),
+            responses: Default::default(),
+            state: Default::default(),
+            back: Default::default(),
+            ticks: Default::default(),
+            cleared: Default::default(),
+            node: Default::default(),
+            here: Default::default(),
+            response: Default::default(),
+            at: Default::default(),
+            psn: Default::default(),
+            left: Default::default(),
+            selective: Default::default(),
+            ahead: Default::default(),
+            refuses: Default::default(),
+            record: Default::default(),
+            record_at: Default::default(),
+            record_psn: Default::default(),
+            fresh: Default::default(),
+            plain: Default::default(),
+            low: Default::default(),
+            address: Default::default(),
+            rest: Default::default(),
+            slot: Default::default(),
+            over: Default::default(),
+            told: Default::default(),
+            sending: Default::default(),
+            passes: Default::default(),
+            current_node: Default::default(),
+            current_slot: Default::default(),
+            current_offset: Default::default(),
+            current_left: Default::default(),
+            broken: Default::default(),
+            number: Default::default(),
+            next_slot: Default::default(),
+            hole_at: Default::default(),
+            silent_at: Default::default(),
+            scan: Default::default(),
+            due: Default::default(),
+            losing: Default::default(),
+            losing_at: Default::default(),
+            job_out: Default::default(),
+            offers: Default::default(),
+            again: Default::default(),
+        }
+    }
+}
+
+impl Default for Sender {
+    fn default() -> Self {
+        Self::new(RamStyle::Block)
+    }
+}
+
 impl Logic for Sender {
     #[hdl]
     fn update(&mut self) {
         clocks!(self, clock, reset, free, responses);
-        regs!(self, clock, reset, state, back, ticks, cleared, told, sending, broken, number);
+        regs!(self, clock, reset, state, back, ticks, cleared, told, sending, passes, broken, number);
         regs!(self, clock, reset, next_slot, scan, due, losing, offers, again);
-        dffs!(self, clock, node, here, response, at, psn, left, selective, record, record_at, record_psn);
-        dffs!(self, clock, low, address, rest, slot, over, current, current_slot, current_offset, current_left);
-        dffs!(self, clock, current_low, current_high, hole_at, silent_at, losing_at, job_out);
+        dffs!(
+            self, clock, node, here, response, at, psn, left, selective, ahead, refuses, record, record_at, record_psn
+        );
+        dffs!(
+            self,
+            clock,
+            fresh,
+            plain,
+            low,
+            address,
+            rest,
+            slot,
+            over,
+            current_node,
+            current_slot,
+            current_offset,
+            current_left
+        );
+        dffs!(self, clock, hole_at, silent_at, losing_at, job_out);
         self.destinations.clock.next = self.clock.val();
         self.records.clock.next = self.clock.val();
         self.links.clock.next = self.clock.val();
@@ -286,6 +399,7 @@ impl Logic for Sender {
         let mut frees: Bit = false;
         let mut chains: Bit = false;
         let mut takes: Bit = false;
+        let mut passes_record: Bit = false;
         self.put_ready.next = false;
         self.free.read_ready.next = false;
         self.responses.read_ready.next = false;
@@ -295,7 +409,8 @@ impl Logic for Sender {
 
         let response = self.response.q.val();
         let selective = self.selective.q.val();
-        let refuses = response.refusal & (psn == response.about);
+        let plain = self.plain.q.val();
+        let refuses = self.refuses.q.val() & !self.ahead.q.val().any();
         let for_good = refuses & (response.code >= TERMINAL);
         match state {
             Sending::Clear => {
@@ -320,20 +435,14 @@ impl Logic for Sender {
                     node = self.scan.q.val();
                     self.state.d.next = Sending::Timer;
                 } else if self.sending.q.val() {
-                    node = self.current.q.val().put.node;
+                    node = self.current_node.q.val();
+                    self.back.d.next = Sending::Idle;
                     if job_free {
-                        self.state.d.next = Sending::Issue;
+                        self.state.d.next = if self.passes.q.val() { Sending::Again } else { Sending::Issue };
                     }
-                } else if job_free & !put.live {
+                } else if !put.live {
                     self.put_ready.next = true;
-                    if self.put_valid.val() {
-                        if self.enable.val() & !(self.put.val().flags & UNSEQ).any() {
-                            takes = true;
-                        } else {
-                            self.job_out.d.next = unsequenced(self.put.val());
-                            self.offers.d.next = true;
-                        }
-                    }
+                    takes = self.put_valid.val();
                 }
             }
             Sending::Response => {
@@ -342,12 +451,15 @@ impl Logic for Sender {
                 self.psn.d.next = fetched.base;
                 self.rest.d.next = response.expected - fetched.base;
                 self.selective.d.next = response.selective;
+                self.low.d.next = bit_cast::<33, 32>(response.about - fetched.base);
                 self.state.d.next = Sending::Judge;
             }
             Sending::Judge => {
                 let known =
                     !self.rest.q.val().get_bits::<21>(11).any() & (self.rest.q.val().get_bits::<11>(0) <= here.count);
                 self.left.d.next = self.rest.q.val().get_bits::<11>(0);
+                self.ahead.d.next = self.low.q.val().get_bits::<11>(0);
+                self.refuses.d.next = response.refusal & !self.low.q.val().get_bits::<21>(11).any();
                 self.state.d.next = Sending::Idle;
                 if response.opens {
                     if (here.state == OPENING)
@@ -369,6 +481,7 @@ impl Logic for Sender {
                 self.back.d.next = Sending::Release;
                 if left.any() {
                     frees = true;
+                    passes_record = true;
                     at = link;
                     self.left.d.next = left - 1;
                     self.psn.d.next = psn + 1;
@@ -389,8 +502,8 @@ impl Logic for Sender {
             }
             Sending::Select => {
                 self.back.d.next = Sending::Select;
-                let hidden = response.refusal & (psn - response.about).get_bit(31);
-                if left.any() & (selective.any() | hidden | refuses) {
+                if left.any() & (selective.any() | self.refuses.q.val()) {
+                    passes_record = true;
                     at = link;
                     self.left.d.next = left - 1;
                     self.psn.d.next = psn + 1;
@@ -425,7 +538,7 @@ impl Logic for Sender {
                 self.here.d.next = fetched;
                 self.back.d.next = Sending::Idle;
                 self.state.d.next = Sending::Idle;
-                let last = (self.current_left.q.val() <= bits::<32>(SEGMENT)) | (self.current.q.val().put.op == GET);
+                let last = self.current_left.q.val() <= bits::<32>(SEGMENT);
                 let opens = self.incarnation.val().any() | fetched.generation.any();
                 if put.failed | self.broken.q.val() {
                     self.sending.d.next = false;
@@ -446,27 +559,13 @@ impl Logic for Sender {
                     }
                     self.state.d.next = Sending::Save;
                 } else if (fetched.state == OPEN) & (fetched.count < WINDOW) & self.free.read_valid.val() {
-                    let fresh = SendRecord {
-                        slot: self.current_slot.q.val(),
-                        offset: self.current_offset.q.val(),
-                        acked: false,
-                        due: self.hole_at.q.val(),
-                    };
-                    let low = self.current_low.q.val().get_bits::<32>(0);
-                    let carry = bit_cast::<32, 1>(self.current_low.q.val().get_bit(32).into());
-                    let high = self.current_high.q.val() + carry;
                     self.free.read_ready.next = true;
                     self.current_offset.d.next = self.current_offset.q.val() + SEGMENT;
                     self.current_left.d.next = self.current_left.q.val() - SEGMENT;
-                    self.current_low.d.next = bit_cast::<33, 32>(low) + SEGMENT;
-                    self.current_high.d.next = high;
                     self.sending.d.next = !last;
                     writes_put = true;
                     new_put.open = put.open + 1;
                     new_put.issued = last;
-                    writes_record = true;
-                    record_at = self.free.read.val();
-                    new_record = fresh;
                     chains = fetched.count.any();
                     self.here.d.next.psn = fetched.psn + 1;
                     self.here.d.next.count = fetched.count + 1;
@@ -476,19 +575,8 @@ impl Logic for Sender {
                         self.here.d.next.deadline = self.silent_at.q.val();
                         self.here.d.next.retries = bits::<4>(0);
                     }
-                    self.job_out.d.next = segment(
-                        self.current.q.val(),
-                        fresh,
-                        self.free.read.val(),
-                        fetched.psn,
-                        (high, low).cat::<64>(),
-                        self.current_left.q.val(),
-                        false,
-                        false,
-                        last,
-                    );
-                    self.offers.d.next = true;
-                    self.state.d.next = Sending::Save;
+                    self.back.d.next = Sending::Save;
+                    self.state.d.next = Sending::Again;
                 }
             }
             Sending::Timer => {
@@ -540,7 +628,7 @@ impl Logic for Sender {
                     }
                 } else {
                     self.here.d.next = Destination { generation: here.generation + 1, ..Default::default() };
-                    if self.sending.q.val() & (self.current.q.val().put.node == self.node.q.val()) {
+                    if self.sending.q.val() & (self.current_node.q.val() == self.node.q.val()) {
                         self.broken.d.next = true;
                     }
                     self.state.d.next = Sending::Save;
@@ -568,20 +656,26 @@ impl Logic for Sender {
                 new_record = self.record.q.val();
                 new_record.due = self.hole_at.q.val();
                 if job_free {
-                    writes_record = true;
-                    self.job_out.d.next = segment(
+                    self.offers.d.next = true;
+                    self.job_out.d.next = job_of(
                         entry,
                         self.record.q.val(),
                         self.record_at.q.val(),
                         self.record_psn.q.val(),
                         self.address.q.val(),
                         self.rest.q.val(),
-                        self.over.q.val().failed,
-                        true,
-                        true,
+                        Manner {
+                            plain: plain,
+                            failed: self.over.q.val().failed,
+                            again: !self.fresh.q.val(),
+                            last: !self.sending.q.val(),
+                        },
                     );
-                    self.offers.d.next = true;
-                    self.again.d.next = true;
+                    writes_record = !plain;
+                    self.again.d.next = !plain & !self.fresh.q.val();
+                    if plain {
+                        self.sending.d.next = false;
+                    }
                     self.state.d.next = self.back.q.val();
                 }
             }
@@ -605,37 +699,52 @@ impl Logic for Sender {
             }
         }
 
-        // A put of the host side begins.
+        // A put begins. One that passes leaves the slot as free as it was.
+        let sequenced = self.enable.val() & !(self.put.val().flags & UNSEQ).any();
+        let op = self.put.val().op;
         if takes {
             self.sending.d.next = true;
+            self.passes.d.next = !sequenced;
+            self.current_node.d.next = self.put.val().node;
             self.current_slot.d.next = slot;
-            self.next_slot.d.next = self.next_slot.q.val() + 1;
-            self.number.d.next = self.number.q.val() + 1;
             self.current_offset.d.next = bits::<32>(0);
-            self.current_left.d.next = self.put.val().length;
-            self.current_low.d.next = bit_cast::<33, 32>(self.put.val().host_address.get_bits::<32>(0));
-            self.current_high.d.next = self.put.val().host_address.get_bits::<32>(32);
-            writes_put = true;
-            new_put = PutState { live: true, ..Default::default() };
+            // A get is one frame.
+            self.current_left.d.next = self.put.val().length & repeat::<32>(op != GET);
+            if sequenced {
+                self.next_slot.d.next = self.next_slot.q.val() + 1;
+                self.number.d.next = self.number.q.val() + 1;
+                writes_put = true;
+                new_put = PutState { live: true, ..Default::default() };
+            }
         }
         // Numbers of puts that are not sequenced have a zero where these have their second one.
         let number = (bits::<2>(3), self.number.q.val(), slot).cat::<32>();
-        let begun = PutEntry {
-            put: self.put.val(),
-            msg_id: if self.put.val().op == GET_RESP { self.put.val().reply_key } else { number },
-        };
-        if takes {
-            self.current.d.next = begun;
-        }
         self.entries.write_enable.next = takes;
         self.entries.write_address.next = slot;
-        self.entries.write_data.next = begun;
+        self.entries.write_data.next =
+            PutEntry { put: self.put.val(), msg_id: if op == GET_RESP { self.put.val().reply_key } else { number } };
 
-        // Whose record is looked at, for a detour.
+        // The record that a refusal speaks of comes nearer.
+        if passes_record {
+            self.ahead.d.next = self.ahead.q.val() - 1;
+            if !self.ahead.q.val().any() {
+                self.refuses.d.next = false;
+            }
+        }
+
+        // What a detour is about: the record that is looked at, that of the next segment, or the frames of a put that passes.
         if walks & (state != Sending::Lost) {
             self.record.d.next = record;
             self.record_at.d.next = self.at.q.val();
             self.record_psn.d.next = psn;
+            self.plain.d.next = false;
+            self.fresh.d.next = false;
+        } else if issues | idle {
+            self.record.d.next = SendRecord { slot: slot, offset: self.current_offset.q.val(), ..Default::default() };
+            self.record_at.d.next = self.free.read.val();
+            self.record_psn.d.next = fetched.psn;
+            self.plain.d.next = idle;
+            self.fresh.d.next = true;
         }
         if walks | issues {
             self.slot.d.next = slot;
@@ -665,8 +774,8 @@ impl Logic for Sender {
         self.links.write_enable.next = chains;
         self.links.write_address.next = fetched.tail;
         self.links.write_data.next = self.free.read.val();
-        self.entries.read_enable.next = walks | issues;
-        self.entries.read_address.next = slot;
+        self.entries.read_enable.next = walks | (idle & self.sending.q.val());
+        self.entries.read_address.next = if walks { record.slot } else { self.current_slot.q.val() };
         self.puts.write_enable.next = clears | writes_put;
         self.puts.write_address.next = if clears { place.get_bits::<6>(0) } else { slot };
         self.puts.write_data.next = Default::default();

@@ -118,50 +118,65 @@ pub fn response_of(packet: PacketDesc) -> Response {
     }
 }
 
-/// A segment of a put, or of one that failed the NOP that takes its number.
+/// How a job is made of its put.
+#[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
+pub struct Manner {
+    /// All frames of the put at once, without numbers of the sender.
+    pub plain: Bit,
+    /// The put has failed: a NOP takes the number of the segment.
+    pub failed: Bit,
+    /// The segment was sent before.
+    pub again: Bit,
+    /// It is the last of its put.
+    pub last: Bit,
+}
+
+/// A segment of a put; of one that failed, the NOP that takes its number; or a whole put that is not sequenced.
 #[hdl_fn]
-pub fn segment(
+pub fn job_of(
     entry: PutEntry,
     record: SendRecord,
     at: Bits<10>,
     psn: Bits<32>,
     address: Bits<64>,
     left: Bits<32>,
-    failed: Bit,
-    again: Bit,
-    last: Bit,
+    manner: Manner,
 ) -> FrameJob {
-    let plain = unsequenced(entry.put);
+    let whole = unsequenced(entry.put);
+    let plain = manner.plain;
+    let failed = manner.failed & !plain;
+    let repeated = (manner.again | manner.failed) & !plain;
     let flags = (entry.put.flags & !bits::<16>(UNSEQ))
-        | (bits::<16>(RETX | ACK_REQ) & repeat::<16>(again | failed))
-        | (bits::<16>(ACK_REQ) & repeat::<16>(last));
+        | (bits::<16>(UNSEQ) & repeat::<16>(plain))
+        | (bits::<16>(RETX) & repeat::<16>(repeated))
+        | (bits::<16>(ACK_REQ) & repeat::<16>(repeated | (manner.last & !plain)));
     FrameJob {
-        opcode: if failed { bits::<8>(CTRL) } else { plain.opcode },
+        opcode: if failed { bits::<8>(CTRL) } else { whole.opcode },
         flags: flags,
-        node: plain.node,
-        src_pid: plain.src_pid,
-        dst_pid: plain.dst_pid,
-        addr: plain.addr,
-        key: plain.key,
-        buf_off: plain.buf_off,
-        msg_len: plain.msg_len,
+        node: whole.node,
+        src_pid: whole.src_pid,
+        dst_pid: whole.dst_pid,
+        addr: whole.addr,
+        key: whole.key,
+        buf_off: whole.buf_off,
+        msg_len: whole.msg_len,
         msg_off: record.offset,
         left: left & repeat::<32>(!failed & (entry.put.op != GET)),
-        single: true,
+        single: !plain,
         msg_id: if failed { bits::<32>(CONTROL_NOP) } else { entry.msg_id },
-        numbered: true,
-        psn: psn,
-        epoch: plain.epoch,
+        numbered: !plain | whole.numbered,
+        psn: psn & repeat::<32>(!plain),
+        epoch: whole.epoch,
         host_address: address,
-        reply_addr: plain.reply_addr,
-        reply_off: plain.reply_off,
-        reply_key: plain.reply_key,
-        context: plain.context,
-        cluster: plain.cluster,
-        hpu: plain.hpu,
-        handle: plain.handle,
-        frame: plain.frame,
-        tracked: true,
+        reply_addr: whole.reply_addr,
+        reply_off: whole.reply_off,
+        reply_key: whole.reply_key,
+        context: whole.context,
+        cluster: whole.cluster,
+        hpu: whole.hpu,
+        handle: whole.handle,
+        frame: whole.frame,
+        tracked: !plain,
         record: at,
     }
 }

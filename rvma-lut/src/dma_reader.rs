@@ -8,7 +8,7 @@
 //! | registers | out `burst`, `answer_error` (pulses) |
 //!
 //! Each client's answers come in the order of its requests, byte 0 of the transfer = byte 0 of the first beat, one beat per cycle.
-//! A client that stops taking data stops after 128 beats (32 full bursts in flight) and holds up nobody else. The initiator's
+//! A client that stops taking data stops after 128 beats (32 full bursts in flight), in UltraRAM 256, and holds up nobody else. The initiator's
 //! transfers, at most 8 KiB each, are offered when all of their bytes are there.
 //!
 //! Idle reader, host with latency L from AR to R: request → ARVALID 4 cycles, R → `data_valid` 3 (5 in UltraRAM) cycles.

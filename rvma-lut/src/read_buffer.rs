@@ -6,7 +6,7 @@
 //! | read requests | out `room`, `short_room`; in `reserve`, `reserve_lines` |
 //! | read answers | in `beat`, `beat_last`, `beat_error`, `beat_valid` (no ready) |
 //!
-//! 128 beats, 32 transfers. With `whole` a transfer (of at most 8 KiB) is offered only when all of it is there, so that it leaves
+//! 128 beats in LUT RAM, 256 in UltraRAM, where depth costs nothing; 32 transfers. With `whole` a transfer (of at most 8 KiB) is offered only when all of it is there, so that it leaves
 //! without a gap, and `data_error` is the same in all its beats; without, beats are offered as they come and `data_error` counts in
 //! the last. `beat_valid` → `data_valid`: 1 cycle in LUT RAM, 3 in UltraRAM.
 
@@ -14,12 +14,13 @@ use spindle_blocks::desc::HostRead;
 use spindle_blocks::{Fifo, RamStyle};
 use spindle_verilog::prelude::*;
 
-/// Address bits of the buffer.
+/// Address bits of a buffer in LUT RAM and in UltraRAM. A stream of 1408-byte segments at line rate needs 64 bytes per cycle and turn: 256 beats
+/// last for a host that answers within 200 cycles.
 const BEAT_BITS: usize = 7;
-/// Lines reserved up to which a piece of 16 lines fits.
-const ROOM_LIMIT: u64 = (1 << BEAT_BITS) - 16;
-/// Lines reserved up to which a piece of 4 lines fits.
-const SHORT_LIMIT: u64 = (1 << BEAT_BITS) - 4;
+const DEEP_BITS: usize = 8;
+/// Lines of a piece, and of a short one.
+const PIECE_LINES: u64 = 16;
+const SHORT_LINES: u64 = 4;
 /// Address bits of the FIFO of transfers.
 const TRANSFER_BITS: usize = 5;
 
@@ -32,7 +33,7 @@ pub struct ReadBeat {
     pub last: Bit,
 }
 
-/// The buffer of a client. See the module text.
+/// The buffer of a client, made by [`ReadBuffer::new`]: the default one has no memory. See the module text.
 #[derive(LogicBlock, Default)]
 pub struct ReadBuffer {
     /// Core clock.
@@ -75,25 +76,36 @@ pub struct ReadBuffer {
     pub data_valid: Signal<Out, Bit>,
     /// It is taken.
     pub data_ready: Signal<In, Bit>,
-    beats: Fifo<ReadBeat, BEAT_BITS>,
+    beats: Vec<Fifo<ReadBeat, BEAT_BITS>>,
+    deep_beats: Vec<Fifo<ReadBeat, DEEP_BITS>>,
     tags: Fifo<HostRead, TRANSFER_BITS>,
     /// Transfers that are here to the end: did they fail?
     ends: Fifo<Bit, TRANSFER_BITS>,
-    reserved: Reg<Bits<8>>,
+    /// The next beat for the client.
+    front: Signal<Local, ReadBeat>,
+    here: Signal<Local, Bit>,
+    reserved: Reg<Bits<9>>,
     failed: Reg<Bit>,
+    _deep: bool,
 }
 
 impl ReadBuffer {
     /// A buffer in this kind of memory.
     pub fn new(style: RamStyle) -> Self {
-        Self { beats: Fifo::new(style), ..Default::default() }
+        let deep = style == RamStyle::Ultra;
+        Self {
+            beats: if deep { vec![] } else { vec![Fifo::new(style)] },
+            deep_beats: if deep { vec![Fifo::new(style)] } else { vec![] },
+            _deep: deep,
+            ..Default::default()
+        }
     }
 }
 
 impl Logic for ReadBuffer {
     #[hdl]
     fn update(&mut self) {
-        clocks!(self, clock, reset, beats, tags, ends);
+        clocks!(self, clock, reset, tags, ends);
         regs!(self, clock, reset, reserved, failed);
 
         self.tags.write.next = self.tag.val();
@@ -101,8 +113,6 @@ impl Logic for ReadBuffer {
         self.tag_ready.next = self.tags.write_ready.val();
 
         // There are never more beats under way and in here than were reserved.
-        self.beats.write.next = ReadBeat { data: self.beat.val(), last: self.beat_last.val() };
-        self.beats.write_valid.next = self.beat_valid.val();
         let error = self.failed.q.val() | self.beat_error.val();
         self.ends.write.next = error;
         self.ends.write_valid.next = self.beat_valid.val() & self.beat_last.val();
@@ -110,11 +120,29 @@ impl Logic for ReadBuffer {
             self.failed.d.next = error & !self.beat_last.val();
         }
 
-        let beat = self.beats.read.val();
-        let valid = self.beats.read_valid.val() & (self.ends.read_valid.val() | !self.whole.val());
+        let arrives = ReadBeat { data: self.beat.val(), last: self.beat_last.val() };
+        if self._deep {
+            clocks!(self, clock, reset, deep_beats);
+            self.deep_beats[0].write.next = arrives;
+            self.deep_beats[0].write_valid.next = self.beat_valid.val();
+            self.front.next = self.deep_beats[0].read.val();
+            self.here.next = self.deep_beats[0].read_valid.val();
+        } else {
+            clocks!(self, clock, reset, beats);
+            self.beats[0].write.next = arrives;
+            self.beats[0].write_valid.next = self.beat_valid.val();
+            self.front.next = self.beats[0].read.val();
+            self.here.next = self.beats[0].read_valid.val();
+        }
+        let beat = self.front.val();
+        let valid = self.here.val() & (self.ends.read_valid.val() | !self.whole.val());
         let leaves = valid & self.data_ready.val();
         let leaves_last = leaves & beat.last;
-        self.beats.read_ready.next = leaves;
+        if self._deep {
+            self.deep_beats[0].read_ready.next = leaves;
+        } else {
+            self.beats[0].read_ready.next = leaves;
+        }
         self.tags.read_ready.next = leaves_last;
         self.ends.read_ready.next = leaves_last;
         self.data.next = beat.data;
@@ -123,7 +151,7 @@ impl Logic for ReadBuffer {
         self.data_tag.next = self.tags.read.val();
         self.data_valid.next = valid;
 
-        let lines = bit_cast::<8, 4>(self.reserve_lines.val());
+        let lines = bit_cast::<9, 4>(self.reserve_lines.val());
         if self.reserve.val() & leaves {
             self.reserved.d.next = self.reserved.q.val() + lines;
         } else if self.reserve.val() {
@@ -131,7 +159,8 @@ impl Logic for ReadBuffer {
         } else if leaves {
             self.reserved.d.next = self.reserved.q.val() - 1;
         }
-        self.room.next = self.reserved.q.val() <= ROOM_LIMIT;
-        self.short_room.next = self.reserved.q.val() <= SHORT_LIMIT;
+        let beats = if self._deep { bits::<9>(1 << DEEP_BITS) } else { bits::<9>(1 << BEAT_BITS) };
+        self.room.next = self.reserved.q.val() <= beats - PIECE_LINES;
+        self.short_room.next = self.reserved.q.val() <= beats - SHORT_LINES;
     }
 }

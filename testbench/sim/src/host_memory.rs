@@ -35,13 +35,23 @@ pub struct SparseMemory {
 impl SparseMemory {
     /// Copies memory from `address` on into `out`.
     pub fn read(&self, address: u64, out: &mut [u8]) {
-        for (i, byte) in out.iter_mut().enumerate() {
-            let at = address.wrapping_add(i as u64);
-            if let Some(backing) = self.backing(at) {
-                *byte = backing.read(at);
-                continue;
+        let (mut at, mut rest) = (address, &mut *out);
+        while !rest.is_empty() {
+            let (part, behind) = rest.split_at_mut(rest.len().min((PAGE - at % PAGE) as usize));
+            match self.pages.get(&(at / PAGE)) {
+                Some(page) => part.copy_from_slice(&page[(at % PAGE) as usize..][..part.len()]),
+                None => part.fill(0),
             }
-            *byte = self.pages.get(&(at / PAGE)).map_or(0, |page| page[(at % PAGE) as usize]);
+            at = at.wrapping_add(part.len() as u64);
+            rest = behind;
+        }
+        if !self.mapped.is_empty() {
+            for (i, byte) in out.iter_mut().enumerate() {
+                let at = address.wrapping_add(i as u64);
+                if let Some(backing) = self.backing(at) {
+                    *byte = backing.read(at);
+                }
+            }
         }
     }
 
@@ -54,8 +64,20 @@ impl SparseMemory {
 
     /// Writes `data` from `address` on.
     pub fn write(&mut self, address: u64, data: &[u8]) {
-        for (i, byte) in data.iter().enumerate() {
-            self.write_byte(address.wrapping_add(i as u64), *byte);
+        let bytes = data.iter().enumerate().map(|(i, byte)| (address.wrapping_add(i as u64), *byte));
+        self.write_bytes(&bytes.collect::<Vec<_>>());
+    }
+
+    /// Writes bytes, each to its address: a page is looked up once for those that follow each other in it.
+    fn write_bytes(&mut self, bytes: &[(u64, u8)]) {
+        for part in bytes.chunk_by(|a, b| a.0 / PAGE == b.0 / PAGE) {
+            let page = self.pages.entry(part[0].0 / PAGE).or_insert_with(|| vec![0; PAGE as usize].into_boxed_slice());
+            for (address, byte) in part {
+                match self.mapped.iter().find(|(range, _)| range.contains(address)) {
+                    Some((_, backing)) => backing.write(*address, *byte),
+                    None => page[(address % PAGE) as usize] = *byte,
+                }
+            }
         }
     }
 
@@ -71,15 +93,6 @@ impl SparseMemory {
 
     fn backing(&self, address: u64) -> Option<&dyn Backing> {
         self.mapped.iter().find(|(range, _)| range.contains(&address)).map(|(_, backing)| backing.as_ref())
-    }
-
-    fn write_byte(&mut self, address: u64, byte: u8) {
-        if let Some(backing) = self.backing(address) {
-            backing.write(address, byte);
-            return;
-        }
-        let page = self.pages.entry(address / PAGE).or_insert_with(|| vec![0; PAGE as usize].into_boxed_slice());
-        page[(address % PAGE) as usize] = byte;
     }
 
     /// Every byte that is not zero, in the order of addresses.
@@ -312,9 +325,7 @@ impl HostMemory {
             let mut burst = self.pending.remove(i).burst;
             burst.response_cycle = now;
             if !burst.failed {
-                for (address, byte) in &burst.bytes {
-                    self.memory.write_byte(*address, *byte);
-                }
+                self.memory.write_bytes(&burst.bytes);
             }
             if self.keep_log {
                 self.log.push(burst);

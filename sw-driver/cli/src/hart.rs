@@ -67,7 +67,7 @@ pub fn hart(arguments: &HartArguments) -> Result<()> {
     if arguments.delays.is_some() {
         hart.timing = Timing::BUSY;
     }
-    load(&mut hart, &elf)?;
+    load(&mut hart, &elf, SCRATCH)?;
     let mut tracer = match &arguments.trace {
         Some(path) => Some(Tracer::create(path, Disassembly::of(&file)?, 1)?),
         None => None,
@@ -137,8 +137,8 @@ fn address(elf: &object::File, place: &str) -> Result<u32> {
 }
 
 /// Puts every section that a program has in memory into its region. Not the segments: linkers put the file's own header into the first one, in front of
-/// the code.
-fn load(hart: &mut Hart, elf: &object::File) -> Result<()> {
+/// the code. `scratch`: L1 address and bytes of what is linked to the scratchpad.
+pub fn load(hart: &mut Hart, elf: &object::File, scratch: (u32, u32)) -> Result<()> {
     for section in elf.sections() {
         let SectionFlags::Elf { sh_flags } = section.flags() else { continue };
         let (start, data) = (section.address() as u32, section.data()?);
@@ -163,7 +163,7 @@ fn load(hart: &mut Hart, elf: &object::File) -> Result<()> {
                 continue;
             }
             map::PACKET => &mut hart.l1[PACKET.0 as usize..][..PACKET.1 as usize],
-            map::SCRATCH => &mut hart.l1[SCRATCH.0 as usize..][..SCRATCH.1 as usize],
+            map::SCRATCH => &mut hart.l1[scratch.0 as usize..][..scratch.1 as usize],
             map::CONTEXT => &mut hart.l2[..],
             _ => bail!(
                 "there is no memory to load at {start:#010x}; link code at {:#x}, data at {:#x} (packet), {:#x} (scratch) or {:#x} (context)",

@@ -9,6 +9,7 @@ mod rvma;
 mod rvma_network;
 mod rvma_vs_rdma;
 mod spin;
+mod suites;
 
 use crate::session::{self, elaborate, Session};
 use crate::table::table;

@@ -1,6 +1,7 @@
 //! The figures of the handler processor, measured on it alone: everything around its ports is the bench of `spindle_sim::hart`, and idle.
 
 use super::measure::Figure;
+use super::suites;
 use anyhow::{Context, Result};
 use serde_json::json;
 use spindle_sim::hart::kernels::{self, Kernel, KERNELS};
@@ -65,16 +66,12 @@ pub fn kernels(hart: &mut Hart) -> Result<Vec<Figure>> {
         .collect()
 }
 
-/// The user's own program.
+/// The user's own programs.
 pub fn bench(hart: &mut Hart, folder: Option<&Path>) -> Result<Vec<Figure>> {
-    let folder = folder.context("needs sources of the user, for example of Embench or CoreMark: --bench DIR")?;
-    let (cycles, instructions) = kernels::bench(hart, folder)?;
-    let value = json!({
-        "cycles": cycles,
-        "instructions": instructions,
-        "cpi": cycles as f64 / instructions as f64,
-    });
-    Ok(vec![Figure::new("hpu.bench", value, format!("main of {}, first run", folder.display()))])
+    let folder = folder.context("needs sources of the user: a program, CoreMark or Embench: --bench DIR")?;
+    let scores = suites::run(hart, folder)?;
+    let how = format!("{} of {}, data in L1", suites::describe(folder), folder.display());
+    Ok(vec![Figure::new("hpu.bench", json!(scores), how)])
 }
 
 #[cfg(test)]
@@ -106,11 +103,37 @@ mod tests {
         std::fs::write(folder.path().join("other.c"), "#include \"other.h\"\nint other(int i) { return i * i; }\n")
             .unwrap();
         let figures = bench(&mut hart, Some(folder.path())).unwrap();
-        let value = &figures[0].value;
+        let value = &figures[0].value["main"];
         assert!(value["instructions"].as_u64().unwrap() > 60 && value["cpi"].as_f64().unwrap() > 1.0, "{value}");
         std::fs::write(folder.path().join("other.c"), "int other(int i) { return i; }\n").unwrap();
         let error = bench(&mut hart, Some(folder.path())).unwrap_err().to_string();
         assert!(error.contains("main returns 1"), "{error}");
         assert!(bench(&mut hart, None).unwrap_err().to_string().contains("--bench"));
+    }
+
+    /// Folders that look like the suites, with a tiny program in the place of theirs.
+    #[test]
+    fn suites_are_told_by_their_files() {
+        let mut hart = open(&Config::SIM, 1).unwrap();
+        let folder = tempfile::tempdir().unwrap();
+        let write = |name: &str, text: &str| std::fs::write(folder.path().join(name), text).unwrap();
+        let core = |error: &str| {
+            format!(
+                "#include \"coremark.h\"\nint main(void) {{ core_portable port; portable_init(&port, 0, 0); start_time();\n\
+                 for (volatile int i = 0; i < 50; i++); stop_time(); ee_printf(\"2K performance run\"); {error}\n\
+                 portable_fini(&port); return time_in_secs(get_time()); }}\n"
+            )
+        };
+        write("coremark.h", "#include \"core_portme.h\"\ntypedef ee_u32 secs_ret;\nvoid start_time(void), stop_time(void);\nCORE_TICKS get_time(void); secs_ret time_in_secs(CORE_TICKS);\n");
+        write("core_main.c", &core(""));
+        let value = bench(&mut hart, Some(folder.path())).unwrap().remove(0).value;
+        let cycles = value["coremark"]["cycles"].as_u64().unwrap();
+        assert!((150..2000).contains(&cycles), "{value}");
+        let per_mhz = value["coremark"]["coremark_per_mhz"].as_f64().unwrap();
+        assert!((per_mhz * cycles as f64 / 2e6 - 1.0).abs() < 1e-9, "{value}");
+        // A result that CoreMark finds wrong is no figure.
+        write("core_main.c", &core("ee_printf(\"[%u]ERROR! list crc\");"));
+        let error = bench(&mut hart, Some(folder.path())).unwrap_err().to_string();
+        assert!(error.contains("main faults"), "{error}");
     }
 }

@@ -12,6 +12,7 @@ use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use spindle::Image;
 use spindle_contract::memory_map::{self as map, base};
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -177,33 +178,56 @@ fn compiler() -> PathBuf {
     std::env::var_os("SPINDLE_CC").map_or_else(|| "riscv64-unknown-elf-gcc".into(), PathBuf::from)
 }
 
-/// Compiles and links C files to an image.
-///
-/// # Errors
-/// There is no compiler, or it refuses them.
-pub fn compile(sources: &[PathBuf], include: Option<&Path>) -> Result<Image> {
-    let folder = tempfile::tempdir().context("cannot make a folder for the compiler")?;
-    let sdk = folder.path();
-    crate::sdk::unpack(sdk)?;
-    let library = run(Command::new(compiler()).args(LIBRARY).arg("-print-libgcc-file-name"))?;
-    let output = folder.path().join("kernel.elf");
-    let build = |architecture: &str| {
-        let mut command = Command::new(compiler());
-        command.arg(architecture).args(FLAGS).args(include.iter().flat_map(|path| [Path::new("-I"), path]));
-        command.arg("-I").arg(sdk.join("include")).args(sources).arg(sdk.join("lib/memory.c")).arg(library.trim());
-        command.args(["-nostdlib", "-static", "-Wl,--gc-sections", "-Wl,--no-warn-rwx-segments"]);
-        command.arg("-L").arg(sdk.join("generated")).arg("-T").arg(sdk.join("handler.ld")).arg("-o").arg(&output);
-        run(&mut command)
-    };
-    // Some compilers die of a constant that single-bit instructions could make.
-    build(ARCHITECTURES[0]).or_else(|error| {
-        if error.to_string().contains("internal compiler error") {
-            build(ARCHITECTURES[1])
-        } else {
-            Err(error)
-        }
-    })?;
-    Image::parse(&std::fs::read(&output)?).context("the compiler's image cannot be read")
+/// What a compiler makes a program of.
+#[derive(Default)]
+pub struct Program {
+    /// C files.
+    pub sources: Vec<PathBuf>,
+    /// Folders of headers.
+    pub include: Vec<PathBuf>,
+    /// Further arguments.
+    pub arguments: Vec<OsString>,
+    /// Linker script, if not that of handlers.
+    pub script: Option<PathBuf>,
+}
+
+impl Program {
+    /// Compiles and links it against the SDK in the folder `sdk`.
+    ///
+    /// # Errors
+    /// There is no compiler, or it refuses the sources.
+    pub fn link(&self, sdk: &Path) -> Result<Vec<u8>> {
+        let folder = tempfile::tempdir().context("cannot make a folder for the compiler")?;
+        let library = run(Command::new(compiler()).args(LIBRARY).arg("-print-libgcc-file-name"))?;
+        let output = folder.path().join("program.elf");
+        let script = self.script.clone().unwrap_or_else(|| sdk.join("handler.ld"));
+        let build = |architecture: &str| {
+            let mut command = Command::new(compiler());
+            command.arg(architecture).args(FLAGS).args(self.include.iter().flat_map(|path| [Path::new("-I"), path]));
+            command.arg("-I").arg(sdk.join("include")).args(&self.sources).arg(sdk.join("lib/memory.c"));
+            command.args(&self.arguments).arg(library.trim());
+            command.args(["-nostdlib", "-static", "-Wl,--gc-sections", "-Wl,--no-warn-rwx-segments"]);
+            command.arg("-L").arg(sdk.join("generated")).arg("-T").arg(&script).arg("-o").arg(&output);
+            run(&mut command)
+        };
+        // Some compilers die of a constant that single-bit instructions could make.
+        build(ARCHITECTURES[0]).or_else(|error| {
+            if error.to_string().contains("internal compiler error") {
+                build(ARCHITECTURES[1])
+            } else {
+                Err(error)
+            }
+        })?;
+        Ok(std::fs::read(&output)?)
+    }
+}
+
+/// Compiles and links one C file to an image.
+fn compile(source: &Path) -> Result<Image> {
+    let sdk = tempfile::tempdir().context("cannot make a folder for the SDK")?;
+    crate::sdk::unpack(sdk.path())?;
+    let program = Program { sources: vec![source.to_path_buf()], ..Program::default() };
+    Image::parse(&program.link(sdk.path())?).context("the compiler's image cannot be read")
 }
 
 /// Runs the compiler; its words are the error.
@@ -242,7 +266,7 @@ impl Kernel {
         let folder = tempfile::tempdir()?;
         let path = folder.path().join(format!("{}.c", self.name));
         std::fs::write(&path, self.source)?;
-        let image = compile(&[path], None)?;
+        let image = compile(&path)?;
         hart.timing = Timing::IDLE;
         LENGTHS.iter().map(|length| self.run(hart, &image, *length)).collect()
     }
@@ -301,32 +325,4 @@ impl Kernel {
     pub fn worst(runs: &[Run]) -> Run {
         *runs.iter().max_by(|a, b| a.cold_cpi().total_cmp(&b.cold_cpi())).expect("a kernel has runs")
     }
-}
-
-/// Compiles the C files of a folder, one of which has a `main`, runs it, and gives cycles and instructions.
-///
-/// # Errors
-/// They do not compile for a bare processor, or `main` does not return 0 in the cycles that a run may take.
-pub fn bench(hart: &mut Hart, folder: &Path) -> Result<(u64, u64)> {
-    let mut sources: Vec<PathBuf> = std::fs::read_dir(folder)
-        .with_context(|| format!("cannot read {}", folder.display()))?
-        .map(|entry| Ok(entry?.path()))
-        .collect::<Result<_>>()?;
-    sources.retain(|path| path.extension().is_some_and(|extension| extension == "c"));
-    sources.sort();
-    ensure!(!sources.is_empty(), "there are no .c files in {}", folder.display());
-    let own = tempfile::tempdir()?;
-    let start = own.path().join("start.c");
-    std::fs::write(&start, "int main(void); int header_handler(void) { return main(); }\n")?;
-    sources.push(start);
-    let image = compile(&sources, Some(folder))?;
-    hart.timing = Timing::IDLE;
-    let start = Start { state: (0, 0x1_0000), watchdog: u32::MAX, ..install(hart, &image)? };
-    // The watchdog comes first.
-    hart.patience = 1 << 33;
-    let before = hart.instructions;
-    let ending = hart.run(start);
-    ensure!(ending.cause == 0, "main faults: {ending:x?}");
-    ensure!(ending.code == 0, "main returns {}", ending.code);
-    Ok((ending.cycles.into(), hart.instructions - before))
 }

@@ -116,6 +116,8 @@ pub fn address(number: usize) -> Node {
 struct Cards {
     cards: Vec<SimHandle>,
     wire: Wire,
+    /// Frames that each NIC got, in their order, if they are kept.
+    received: Option<Vec<Vec<Vec<u8>>>>,
 }
 
 impl Cards {
@@ -136,6 +138,9 @@ impl Cards {
                 break;
             }
             let (to, bytes) = entry.remove();
+            if let Some(received) = &mut self.received {
+                received[to].push(bytes.clone());
+            }
             self.cards[to].sim().inject(WireFrame { bytes, gap: 0, bad: false });
         }
         self.cards[i].sim().step();
@@ -162,7 +167,8 @@ impl Network {
     pub fn new(cards: Vec<SimDevice>, options: WireOptions) -> Self {
         let random = ChaCha8Rng::seed_from_u64(options.seed);
         let wire = Wire { options, random, flying: BTreeMap::new(), counts: WireCounts::default() };
-        Network(Rc::new(RefCell::new(Cards { cards: cards.into_iter().map(SimHandle::new).collect(), wire })))
+        let cards = cards.into_iter().map(SimHandle::new).collect();
+        Network(Rc::new(RefCell::new(Cards { cards, wire, received: None })))
     }
 
     /// The NIC of this number, for its driver.
@@ -183,6 +189,17 @@ impl Network {
     /// What became of the frames so far.
     pub fn counts(&self) -> WireCounts {
         self.0.borrow().wire.counts
+    }
+
+    /// Keeps the frames that NICs get from now on.
+    pub fn keep_received(&self) {
+        let nodes = self.nodes();
+        self.0.borrow_mut().received = Some(vec![vec![]; nodes]);
+    }
+
+    /// The frames that a NIC got since they were last taken, in their order.
+    pub fn take_received(&self, number: usize) -> Vec<Vec<u8>> {
+        self.0.borrow_mut().received.as_mut().map(|frames| std::mem::take(&mut frames[number])).unwrap_or_default()
     }
 
     /// Moves all NICs on by so many cycles.

@@ -14,6 +14,7 @@ mod overload;
 mod random_messages;
 mod reliable;
 mod repetition;
+mod rvma_traffic;
 mod scripted;
 mod sequence_numbers;
 mod trace;

@@ -1,0 +1,454 @@
+//! Two NICs over a wire that loses, doubles and reorders: random puts, wrong ones among them, and buffers that are taken back at any moment,
+//! against the model of RVMA.
+//!
+//! The model knows no time. It gets the packets in the order in which the receiver's engine took them, which the trace shows, and a command between the
+//! packets bound before and behind the engine's pause for it. Compared are the fate of every packet, what the sender is told of every put, refusals by
+//! reason, and when all is quiet host memory byte for byte, records, epochs and histories.
+//!
+//! `SPINDLE_RVMA_ROUNDS` makes the runs longer, `SPINDLE_RVMA_BYTES` the longest put (64 KiB otherwise, at most 1 MiB).
+
+use crate::nic::bench::{nodes, Node};
+use rand::{Rng, RngCore};
+use rand_chacha::ChaCha8Rng;
+use spindle::events::EventRing;
+use spindle::peer::Responses;
+use spindle::reliable::Reliability;
+use spindle::rule_table::Action;
+use spindle::rvma::{Posted, Window};
+use spindle::window::{Counting, WindowOptions};
+use spindle::{EventKind, HostMemory, Kind, Target};
+use spindle_contract::params::SEGMENT_BYTES;
+use spindle_contract::reasons::{
+    BAD_KEY, CLOSED, NO_MAILBOX, NO_POSTED_BUFFER, OUT_OF_BOUNDS, STALE_EPOCH, T_FIRST_BEAT, T_LOOKED_UP, T_PLACEMENT,
+};
+use spindle_contract::registers::mailbox_mode::{MANAGED, OPS};
+use spindle_contract::wire::{self, nack, opcode, status};
+use spindle_harness::seeded_rng;
+use spindle_model::frames::UDP_HEADERS;
+use spindle_model::rvma::{Put, Rvma};
+use spindle_sim::host_memory::{SparseMemory, Timing};
+use spindle_sim::{Routing, WireOptions};
+use std::collections::HashMap;
+
+const PID: u16 = 2;
+const KEY: u32 = 0x1357_9BDF;
+/// Threshold and mode of each mailbox; its number is its address.
+const MAILBOXES: [(u32, u32); 5] = [(3000, 0), (1, 0), (3, OPS), (1, OPS), (2000, MANAGED)];
+const ROUNDS: usize = 8;
+/// Puts of a round.
+const PUTS: usize = 12;
+const LONGEST: usize = 64 << 10;
+/// Cycles in which nothing happens any more when the last put has ended.
+const QUIET: u64 = 6000;
+const PATIENCE: u64 = 400_000;
+/// Bindings stand still for at least so long while a buffer is cut.
+const SWEEP: u64 = 250;
+
+fn from_environment(name: &str, otherwise: usize) -> usize {
+    std::env::var(name).map_or(otherwise, |text| text.parse().unwrap_or_else(|_| panic!("{name} is `{text}`")))
+}
+
+/// A command that cut buffers, and the cycles within which it did.
+struct Cut {
+    mailbox: usize,
+    closes: bool,
+    began: u64,
+    ended: u64,
+}
+
+/// What the model says of a message so far.
+#[derive(Default)]
+struct Message {
+    placed: usize,
+    /// Reasons for which packets were refused for good.
+    refused: Vec<usize>,
+}
+
+/// How the sender was told that a put ended.
+struct Ended {
+    id: u32,
+    length: u32,
+    refusal: Option<u8>,
+}
+
+struct System {
+    sender: Node,
+    receiver: Node,
+    ring: EventRing,
+    model: Rvma,
+    windows: Vec<Window>,
+    posted: Vec<Vec<Posted>>,
+    cuts: Vec<Cut>,
+    messages: HashMap<(u32, u16, u32), (u8, Message)>,
+    /// Refusals of the model by reason.
+    refusals: HashMap<usize, u32>,
+    operations: usize,
+    rng: ChaCha8Rng,
+}
+
+/// Big-endian bytes of a Spindle header.
+fn field<const N: usize>(frame: &[u8], offset: usize) -> [u8; N] {
+    frame[UDP_HEADERS + offset..][..N].try_into().expect("the frame has a header")
+}
+
+impl System {
+    fn new(name: &str, wire: WireOptions, timing: Timing) -> System {
+        let mut nodes = nodes(2, wire);
+        let (mut receiver, mut sender) = (nodes.pop().unwrap(), nodes.pop().unwrap());
+        receiver.add_rule(&"spindle".parse().unwrap(), Action::Mailbox).unwrap();
+        receiver.set_sequence_filter(true).unwrap();
+        receiver.set_responses(Some(Responses { ack_every: 1, ..Responses::default() })).unwrap();
+        receiver.memory.card().sim().memory().timing = timing;
+        sender.memory.card().sim().set_tracing(false);
+        let reliability = Reliability { timeout: 64, hole_time: 24, retries: 15, incarnation: 0xC0FFEE };
+        sender.set_reliability(Some(reliability)).unwrap();
+        let ring = sender.open_ring(PID.into(), 256).unwrap();
+        receiver.memory.network().keep_received();
+        for node in [&mut receiver, &mut sender] {
+            node.set_receive(true).unwrap();
+        }
+        let mut system = System {
+            sender,
+            receiver,
+            ring,
+            model: Rvma::default(),
+            windows: vec![],
+            posted: vec![vec![]; MAILBOXES.len()],
+            cuts: vec![],
+            messages: HashMap::new(),
+            refusals: HashMap::new(),
+            operations: 0,
+            rng: seeded_rng(name),
+        };
+        for mailbox in 0..MAILBOXES.len() {
+            let window = system.open(mailbox);
+            system.windows.push(window);
+        }
+        system
+    }
+
+    fn open(&mut self, mailbox: usize) -> Window {
+        let (threshold, mode) = MAILBOXES[mailbox];
+        self.model.init_window(PID, mailbox as u64, KEY, threshold, mode).unwrap();
+        let counting = if mode & OPS == 0 { Counting::Bytes } else { Counting::Operations };
+        let managed = mode & MANAGED != 0;
+        let address = mailbox as u64;
+        let options = WindowOptions { address, key: KEY, threshold, counting, managed, tagged: false, silent: false };
+        self.operations += 1;
+        self.receiver.open_window(PID.into(), &options).unwrap()
+    }
+
+    /// Posts until so many buffers wait: the model, too, has got them before the next packet comes.
+    fn post(&mut self, mailbox: usize, wanted: usize, longest: usize) {
+        let waiting = self.posted[mailbox].iter().filter(|p| self.receiver.poll(p).unwrap().is_none()).count();
+        for _ in waiting..wanted {
+            let size = (longest + self.rng.random_range(500..5000)) as u32;
+            let posted = self.receiver.post_buffer(self.windows[mailbox], size).unwrap();
+            self.model.post_buffer(PID, mailbox as u64, posted.buffer, size, posted.record).unwrap();
+            self.posted[mailbox].push(posted);
+            self.operations += 1;
+        }
+    }
+
+    /// A put to a mailbox, now and then one that must be refused.
+    fn put(&mut self, mailbox: usize, longest: usize) {
+        let length = (longest as f64).powf(self.rng.random::<f64>()).round().max(1.0) as usize;
+        let mut data = vec![0; length];
+        self.rng.fill_bytes(&mut data);
+        let from = self.sender.memory.alloc(length + 64, 64).unwrap() + self.rng.random_range(0..64);
+        self.sender.memory.write(from, &data).unwrap();
+        let kind = if MAILBOXES[mailbox].1 & MANAGED == 0 { Kind::Bound } else { Kind::Managed };
+        let offset = self.rng.random_range(0..500);
+        let mut target = Target { node: 1, process: PID, address: mailbox as u64, key: KEY, offset, kind };
+        match self.rng.random_range(0..30) {
+            0 => target.key ^= 1 << self.rng.random_range(0..32),
+            1 => target.address += 100,
+            2 => target.process += 1,
+            3 => target.offset = 2 << 20,
+            _ => {}
+        }
+        self.sender.put(PID.into(), from, length as u32, &target).unwrap();
+        self.operations += 1;
+    }
+
+    /// INC_EPOCH or CLOSE, at this moment.
+    fn cut(&mut self, mailbox: usize, closes: bool) {
+        let window = self.windows[mailbox];
+        let began = self.receiver.memory.card().sim().cycle();
+        if closes {
+            self.receiver.close_window(window).unwrap();
+        } else {
+            self.receiver.inc_epoch(window).unwrap();
+        }
+        let ended = self.receiver.memory.card().sim().cycle();
+        self.cuts.push(Cut { mailbox, closes, began, ended });
+        self.operations += 1;
+    }
+
+    /// Waits until the sender has been told of so many puts and nothing moves.
+    fn settle(&mut self, puts: usize) -> Vec<Ended> {
+        let network = self.sender.memory.network().clone();
+        let (mut ended, mut waited) = (vec![], 0);
+        while ended.len() < puts {
+            assert!(waited < PATIENCE, "{} of {puts} puts have ended after {PATIENCE} cycles", ended.len());
+            network.run(128);
+            waited += 128;
+            while let Some(event) = self.sender.poll_event(&mut self.ring).unwrap() {
+                let EventKind::Put { acknowledged, refusal, id, length, .. } = event.kind else { panic!("{event:?}") };
+                assert_eq!(acknowledged, refusal.is_none(), "{event:?}: the receiver answers always");
+                ended.push(Ended { id, length, refusal });
+            }
+        }
+        network.run(QUIET);
+        ended
+    }
+
+    /// Gives the model what the receiver's engine got since the last time.
+    fn catch_up(&mut self) {
+        let frames = self.receiver.memory.network().take_received(1);
+        let events = {
+            let card = self.receiver.memory.card().clone();
+            let mut sim = card.sim();
+            let events = sim.trace().events().to_vec();
+            sim.trace().clear();
+            events
+        };
+        let of = |point| events.iter().filter(move |event| event.point == point);
+        let numbers: Vec<u16> = of(T_FIRST_BEAT).map(|event| event.frame).collect();
+        assert_eq!(numbers.len(), frames.len(), "every frame gets a number");
+        let frames: HashMap<u16, &Vec<u8>> = numbers.into_iter().zip(&frames).collect();
+        let bound: HashMap<u16, u64> = of(T_LOOKED_UP).map(|event| (event.frame, event.cycle)).collect();
+        let order: Vec<u16> = of(T_PLACEMENT).map(|event| event.frame).collect();
+        // A command lies behind the last packet that was bound before the engine's pause.
+        let mut commands: Vec<(usize, Cut)> = std::mem::take(&mut self.cuts)
+            .into_iter()
+            .map(|cut| {
+                let pause = pause_of(&cut, of(T_LOOKED_UP).map(|event| event.cycle));
+                let before = order.iter().rposition(|frame| bound.get(frame).is_some_and(|cycle| *cycle <= pause));
+                (before.map_or(0, |last| last + 1), cut)
+            })
+            .collect();
+        for (i, frame) in order.iter().enumerate() {
+            while commands.first().is_some_and(|(place, _)| *place <= i) {
+                self.model_cut(&commands.remove(0).1);
+            }
+            self.model_put(frames[frame], bound.contains_key(frame));
+        }
+        commands.iter().for_each(|(_, cut)| self.model_cut(cut));
+    }
+
+    /// A buffer whose last bytes are on their way when it is to be taken back completes by itself: the record says which it was.
+    fn model_cut(&mut self, cut: &Cut) {
+        let address = cut.mailbox as u64;
+        if cut.closes {
+            return self.model.close(PID, address).unwrap();
+        }
+        let mut trial = self.model.clone();
+        if trial.inc_epoch(PID, address).is_err() {
+            return;
+        }
+        let record = trial.records.last().expect("one was just written");
+        let mut bytes = [0; wire::RECORD_BYTES];
+        self.receiver.memory.read(record.address, &mut bytes).unwrap();
+        if bytes[wire::RECORD_STATUS] == status::PARTIAL {
+            self.model = trial;
+        }
+    }
+
+    fn model_put(&mut self, frame: &[u8], placed: bool) {
+        let word = |offset| u32::from_be_bytes(field(frame, offset));
+        let half = |offset| u16::from_be_bytes(field(frame, offset));
+        let id = (word(wire::OFF_SRC_NID), half(wire::OFF_SRC_PID), word(wire::OFF_MSG_ID));
+        let fresh = self.messages.len() as u8;
+        let (slot, message) = self.messages.entry(id).or_insert_with(|| (fresh, Message::default()));
+        let length = usize::from(half(wire::OFF_PAYLOAD_LEN));
+        let msg_len = word(wire::OFF_MSG_LEN);
+        let put = Put {
+            opcode: opcode::PUT,
+            flags: half(wire::OFF_FLAGS),
+            pid: half(wire::OFF_DST_PID),
+            addr: u64::from_be_bytes(field(frame, wire::OFF_ADDR)),
+            key: word(wire::OFF_KEY),
+            message: id,
+            msg_len,
+            msg_off: word(wire::OFF_MSG_OFF),
+            buf_off: word(wire::OFF_BUF_OFF),
+            epoch: half(wire::OFF_EPOCH),
+            payload: frame[UDP_HEADERS + wire::SPINDLE_BYTES..][..length].to_vec(),
+            slot: (msg_len as usize > SEGMENT_BYTES).then_some(*slot),
+        };
+        let fate = self.model.put(&put);
+        assert_eq!(fate.is_ok(), placed, "{fate:?} in the model: {:?}", Put { payload: vec![], ..put });
+        match fate {
+            Ok(()) => message.placed += length,
+            Err(reason) => {
+                *self.refusals.entry(reason).or_default() += 1;
+                if reason != NO_POSTED_BUFFER {
+                    message.refused.push(reason);
+                }
+            }
+        }
+    }
+
+    /// What the sender was told of each put is what the model says of it.
+    fn check_ends(&self, ended: &[Ended]) -> usize {
+        for end in ended {
+            let (_, message) = self.messages.get(&(0, PID, end.id)).expect("something of it has arrived");
+            match end.refusal {
+                None => assert_eq!((message.placed, message.refused.len()), (end.length as usize, 0)),
+                Some(code) => {
+                    // While a mailbox closes it says so; the model's is gone at once.
+                    let codes = message.refused.iter().filter_map(|reason| nack::of(*reason));
+                    let gone = [NO_MAILBOX, CLOSED].map(|reason| nack::of(reason).unwrap());
+                    assert!(
+                        codes.clone().any(|known| known == code || gone.contains(&known) && gone.contains(&code)),
+                        "put {:#x} was refused with {code}; the model: {:?}",
+                        end.id,
+                        codes.collect::<Vec<_>>()
+                    );
+                }
+            }
+        }
+        ended.iter().filter(|end| end.refusal.is_some()).count()
+    }
+
+    /// Everything that can be seen when nothing moves.
+    fn compare(&mut self) {
+        let mut expected = SparseMemory::default();
+        for (address, byte) in &self.model.memory {
+            expected.write(*address, &[*byte]);
+        }
+        for record in &self.model.records {
+            expected.write(record.address, &record.bytes());
+        }
+        let got = self.receiver.memory.card().sim().memory().memory.nonzero();
+        let wanted = expected.nonzero();
+        let differs = got.iter().zip(&wanted).position(|(a, b)| a != b).unwrap_or(got.len().min(wanted.len()));
+        assert!(got == wanted, "host memory: {:x?} instead of {:x?}", got.get(differs), wanted.get(differs));
+        for (mailbox, window) in self.windows.clone().into_iter().enumerate() {
+            let address = mailbox as u64;
+            let epoch = self.receiver.epoch(window).unwrap();
+            assert_eq!(Ok(epoch), self.model.get_epoch(PID, address), "epoch of mailbox {mailbox}");
+            // Buffers that drain beside each other may end in either order.
+            let list = |one: &mut dyn FnMut(usize) -> Option<u64>| {
+                let mut all: Vec<u64> = (0..8).filter_map(one).collect();
+                all.sort_unstable();
+                all
+            };
+            let told = list(&mut |back| self.receiver.completed_buffer(window, back as u32).unwrap());
+            let model = list(&mut |back| self.model.get_buf_ptr(PID, address, back).ok().map(|(buffer, _)| buffer));
+            assert_eq!(told.len(), model.len(), "history of mailbox {mailbox}");
+            if told.len() < 8 {
+                assert_eq!(told, model, "history of mailbox {mailbox}");
+            }
+            self.operations += 9;
+        }
+    }
+
+    /// Drops by reason; those of a mailbox that closes are one.
+    fn check_refusals(&mut self) {
+        let drops = self.receiver.stats().unwrap().drops;
+        let model = |reason: &usize| self.refusals.get(reason).copied().unwrap_or(0);
+        for reasons in [&[BAD_KEY][..], &[OUT_OF_BOUNDS], &[NO_POSTED_BUFFER], &[STALE_EPOCH], &[NO_MAILBOX, CLOSED]] {
+            let told: u32 = reasons.iter().map(|reason| drops[*reason]).sum();
+            assert_eq!(told, reasons.iter().map(model).sum::<u32>(), "refusals for reasons {reasons:?}");
+        }
+    }
+}
+
+/// The middle of the longest time in which a command let nothing be bound.
+fn pause_of(cut: &Cut, bound: impl Iterator<Item = u64>) -> u64 {
+    let inside = bound.filter(|cycle| (cut.began..cut.ended).contains(cycle));
+    let mut edges: Vec<u64> = [cut.began].into_iter().chain(inside).chain([cut.ended]).collect();
+    edges.sort_unstable();
+    let widest = edges.windows(2).max_by_key(|pair| pair[1] - pair[0]).expect("there are two edges");
+    assert!(widest[1] - widest[0] >= SWEEP, "the command took {} cycles", cut.ended - cut.began);
+    widest[0].midpoint(widest[1])
+}
+
+fn play(name: &str, wire: WireOptions, timing: Timing) {
+    let rounds = from_environment("SPINDLE_RVMA_ROUNDS", ROUNDS);
+    let longest = from_environment("SPINDLE_RVMA_BYTES", LONGEST).min(1 << 20);
+    let mut system = System::new(name, wire, timing);
+    let (mut refused, mut cuts, mut closes) = (0, 0, 0);
+    for round in 0..rounds {
+        let to: Vec<usize> = (0..PUTS).map(|_| system.rng.random_range(0..MAILBOXES.len())).collect();
+        for mailbox in 0..MAILBOXES.len() {
+            let messages = to.iter().filter(|number| **number == mailbox).count();
+            system.post(mailbox, messages + 2, longest);
+        }
+        // One command per mailbox and round, among the puts or while they arrive.
+        let moments: Vec<usize> = (0..2).map(|_| system.rng.random_range(1..PUTS + 4)).collect();
+        let mut closed = None;
+        for i in 0..PUTS + 4 {
+            if let Some(mailbox) = to.get(i) {
+                system.put(*mailbox, longest);
+            }
+            system.sender.memory.network().run(u64::from(system.rng.next_u32() % 2500));
+            if i == moments[0] {
+                system.cut(round % MAILBOXES.len(), false);
+                cuts += 1;
+            }
+            if i == moments[1] && round % 3 == 2 {
+                let mailbox = (round + 1) % MAILBOXES.len();
+                system.cut(mailbox, true);
+                closed = Some(mailbox);
+                closes += 1;
+            }
+        }
+        let ended = system.settle(PUTS);
+        system.catch_up();
+        refused += system.check_ends(&ended);
+        if let Some(mailbox) = closed {
+            system.windows[mailbox] = system.open(mailbox);
+            system.posted[mailbox].clear();
+        }
+        system.compare();
+    }
+    for mailbox in 0..MAILBOXES.len() {
+        system.cut(mailbox, true);
+    }
+    system.settle(0);
+    system.catch_up();
+    system.windows.clear();
+    system.compare();
+    system.check_refusals();
+    let statuses = [status::DONE, status::PARTIAL, status::CANCELLED];
+    let count = |status| system.model.records.iter().filter(|record| record.status == status).count();
+    let [done, partial, cancelled] = statuses.map(count);
+    let counts = system.sender.memory.network().counts();
+    let resent = system.sender.segments_resent().unwrap();
+    println!(
+        "{} operations; records: {done} done, {partial} partial, {cancelled} cancelled; {refused} puts refused, {cuts} cuts, {closes} closes; \
+         {counts:?}, {resent} segments sent again",
+        system.operations
+    );
+    assert!(done > rounds && partial > 0 && cancelled > 0 && refused > 0, "too little happened");
+    if wire.loss > 0.0 {
+        assert!(counts.lost > 0 && counts.doubled > 0 && resent > 0, "the wire did nothing");
+    }
+    let mut sim = system.receiver.memory.card().sim();
+    assert!(sim.memory().idle() && sim.memory().violations.is_empty(), "{:?}", sim.memory().violations);
+}
+
+const QUICK: Timing = Timing { aw_stall: 0, w_stall: 0, response_min: 1, response_max: 60, read_stall: 0 };
+const SLOW: Timing = Timing { aw_stall: 40, w_stall: 40, response_min: 20, response_max: 900, read_stall: 20 };
+
+#[test]
+fn over_a_faithful_wire() {
+    play("rvma_faithful_wire", WireOptions::default(), QUICK);
+}
+
+#[test]
+fn over_many_paths() {
+    let wire = WireOptions { routing: Routing::Adaptive, paths: 5, step: 130, ..WireOptions::default() };
+    play("rvma_many_paths", wire, SLOW);
+}
+
+#[test]
+fn over_a_bad_wire() {
+    let routing = Routing::Adaptive;
+    let wire =
+        WireOptions { loss: 0.03, duplication: 0.03, routing, paths: 4, step: 90, seed: 5, ..WireOptions::default() };
+    play("rvma_bad_wire", wire, QUICK);
+}

@@ -7,16 +7,18 @@
 //! | buffer queue | out `queue_command`, `queue_valid` (held); in `queue_done`, `queue_ok`, `queue_small` |
 //! | epochs | out `query`, `query_valid` (held); in `reply`, `reply_valid` |
 //! | cutter | out `cut` (held), `cut_closes`; in `cut_done`, `cut_found` |
-//! | event rings | out `ring`, `ring_valid` (held); in `ring_done` |
+//! | event rings, command rings | out `ring`, `ring_valid`, `commands_valid` (held); in `ring_done`, `commands_done` |
+//! | ring posts | in `calm`: none is under way; they begin nothing while `busy` |
 //! | put join | out `put`, `put_valid`; in `put_ready`, `put_number`: a put or get of the host |
 //! | registers | out pulses `mailbox_opened`, `mailbox_closed`, `buffer_posted` |
 //!
-//! A command's staged registers are fetched, 12 words, of PUT and GET 24. INIT_WINDOW: ask the table for a number (EXISTS,
+//! A command's staged registers are fetched, 12 words, of PUT and GET 24; meanwhile what a command ring has begun comes to its end. INIT_WINDOW: ask the table for a number (EXISTS,
 //! TABLE_FULL), empty that mailbox's queue, only then make the entry visible to packets. Every command that names a mailbox asks the
 //! table whether it is open and the process's own; then a buffer is appended, the epochs are asked, or the cutter is
 //! started, between CLOSING and REMOVE if the mailbox is closed. The table's keys carry the process of the page that was written,
 //! so a process can name only mailboxes of its own; a put says that it comes from that process.
 
+use crate::ring_posts::bad_buffer;
 use crate::types::{
     BufferEntry, EpochQuery, EpochReply, QueueCommand, RingCommand, TableRequest, TableResult, ASK_EPOCH, ASK_OLDEST,
     ASK_POINTER, ASK_REWIND, CLOSING, INSERT, MODE_CLOSING, NUMBER, PROBE, QUEUE_INIT, QUEUE_POST, REMOVE,
@@ -50,6 +52,7 @@ const RESULT: u64 = doorbell::RESULT as u64 / 4;
 const VALUE_LO: u64 = doorbell::VALUE_LO as u64 / 4;
 const VALUE_HI: u64 = doorbell::VALUE_HI as u64 / 4;
 const VALUE_LENGTH: u64 = doorbell::VALUE_LENGTH as u64 / 4;
+const RING_DONE: u64 = doorbell::RING_DONE as u64 / 4;
 const INIT_WINDOW: u64 = doorbell_command::INIT_WINDOW as u64;
 const POST_BUFFER: u64 = doorbell_command::POST_BUFFER as u64;
 const CLOSE: u64 = doorbell_command::CLOSE as u64;
@@ -60,6 +63,7 @@ const REWIND: u64 = doorbell_command::REWIND as u64;
 const PUT: u64 = doorbell_command::PUT as u64;
 const GET: u64 = doorbell_command::GET as u64;
 const OPEN_RING: u64 = doorbell_command::OPEN_RING as u64;
+const OPEN_COMMANDS: u64 = doorbell_command::OPEN_COMMANDS as u64;
 const UNSUPPORTED: u64 = doorbell_error::UNSUPPORTED as u64;
 const TABLE_FULL: u64 = doorbell_error::TABLE_FULL as u64;
 const EXISTS: u64 = doorbell_error::EXISTS as u64;
@@ -110,8 +114,10 @@ pub enum CommandState {
     Low,
     /// Its high half.
     High,
-    /// Has the event ring opened or closed.
+    /// Has an event ring or a command ring opened or closed.
     Ring,
+    /// No command of the ring has been carried out.
+    Clear,
     /// Writes the result.
     Finish,
 }
@@ -197,6 +203,12 @@ pub struct CommandUnit {
     pub ring_valid: Signal<Out, Bit>,
     /// It is done.
     pub ring_done: Signal<In, Bit>,
+    /// `ring` is a command ring; held until `commands_done`.
+    pub commands_valid: Signal<Out, Bit>,
+    /// It is done.
+    pub commands_done: Signal<In, Bit>,
+    /// No command of a command ring is under way.
+    pub calm: Signal<In, Bit>,
     /// A mailbox was opened.
     pub mailbox_opened: Signal<Out, Bit>,
     /// A mailbox was closed.
@@ -283,8 +295,7 @@ impl Logic for CommandUnit {
         let by_tag = (mode & TAGGED).any();
         self.bad_mode.d.next = ((mode | MODE_BITS) != MODE_BITS) | (managed & (counts | by_tag));
         self.threshold.d.next = if managed { threshold - 1 } else { threshold };
-        self.bad_argument.d.next =
-            if opens { !threshold.any() } else { !size.any() | record_lo.get_bits::<4>(0).any() };
+        self.bad_argument.d.next = if opens { !threshold.any() } else { bad_buffer(size, record_lo) };
         // A mailbox is {generation, number}.
         self.above.d.next =
             number.get_bits::<16>(16).any() | (number.get_bits::<12>(0) > bits::<12>(self._mailboxes - 1));
@@ -296,7 +307,9 @@ impl Logic for CommandUnit {
         let misaligned = buffer_lo.get_bits::<5>(0).any() | (buffer_lo.get_bits::<16>(5) & last_record).any();
         let odd = size.get_bits::<6>(0).any() | (records & last_record).any() | size.get_bits::<11>(21).any();
         self.bad_ring.d.next = odd | (size.any() & misaligned);
-        self.ring_valid.next = self.state.q.val() == CommandState::Ring;
+        let commands = code == OPEN_COMMANDS;
+        self.ring_valid.next = (self.state.q.val() == CommandState::Ring) & !commands;
+        self.commands_valid.next = (self.state.q.val() == CommandState::Ring) & commands;
         self.ring.next = RingCommand {
             pid: self.owner.q.val(),
             open: records.any(),
@@ -413,7 +426,8 @@ impl Logic for CommandUnit {
                     | (wanted == REWIND)
                     | (wanted == PUT)
                     | (wanted == GET)
-                    | (wanted == OPEN_RING);
+                    | (wanted == OPEN_RING)
+                    | (wanted == OPEN_COMMANDS);
                 self.index.d.next = bits::<5>(0);
                 self.error.d.next = bits::<8>(doorbell_error::NONE as u64);
                 self.value.d.next = bits::<16>(0);
@@ -423,8 +437,9 @@ impl Logic for CommandUnit {
             }
             CommandState::Fetch => {
                 // One more step for the last word to arrive, and one for the flags made of it.
-                self.index.d.next = self.index.q.val() + 1;
-                if self.index.q.val() == last + 2 {
+                if self.index.q.val() != last + 2 {
+                    self.index.d.next = self.index.q.val() + 1;
+                } else if self.calm.val() {
                     self.state.d.next = CommandState::Check;
                 }
             }
@@ -433,7 +448,7 @@ impl Logic for CommandUnit {
                 self.state.d.next = CommandState::Finish;
                 if !self.supported.q.val() | (opens & self.bad_mode.q.val()) {
                     self.error.d.next = bits::<8>(UNSUPPORTED);
-                } else if code == OPEN_RING {
+                } else if (code == OPEN_RING) | commands {
                     if self.bad_ring.q.val() {
                         self.error.d.next = bits::<8>(BAD_ARGUMENT);
                     } else {
@@ -562,7 +577,12 @@ impl Logic for CommandUnit {
             CommandState::Ring => {
                 if self.ring_done.val() {
                     self.state.d.next = CommandState::Finish;
+                } else if self.commands_done.val() {
+                    self.state.d.next = CommandState::Clear;
                 }
+            }
+            CommandState::Clear => {
+                self.state.d.next = CommandState::Finish;
             }
             CommandState::Finish => {
                 self.state.d.next = CommandState::Idle;
@@ -589,6 +609,9 @@ impl Logic for CommandUnit {
         } else if self.state.q.val() == CommandState::High {
             self.result.next = told.value.get_bits::<32>(32);
             self.result_word.next = bits::<5>(VALUE_HI);
+        } else if self.state.q.val() == CommandState::Clear {
+            self.result.next = bits::<32>(0);
+            self.result_word.next = bits::<5>(RING_DONE);
         } else {
             self.result_valid.next = self.state.q.val() == CommandState::Finish;
         }

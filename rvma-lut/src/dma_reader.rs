@@ -1,9 +1,10 @@
-//! DMA reader: host memory for the HPU array, the initiator and the atomics unit. Wiring only.
+//! DMA reader: host memory for the HPU array, the initiator, the atomics unit and the command rings. Wiring only.
 //!
 //! | neighbour | ports |
 //! |---|---|
 //! | HPU array (0), initiator (1) | in `read`, `read_valid`; out `read_ready`; out `data`, `data_last`, `data_error`, `data_tag`, `data_valid`; in `data_ready` |
 //! | atomics | in `word_read`, `word_read_valid`; out `word_read_ready`; out `word`, `word_error`, `word_valid` (pulse) |
+//! | command rings | in `ring_read`, `ring_read_valid`; out `ring_read_ready`; out `ring_data`, `ring_data_last`, `ring_data_error`, `ring_data_valid` (pulse): they have room for what they ask for |
 //! | host | the AXI4 read channels `host_ar*`, `host_r*` |
 //! | registers | out `burst`, `answer_error` (pulses) |
 //!
@@ -15,7 +16,7 @@
 
 use crate::read_answers::ReadAnswers;
 use crate::read_buffer::ReadBuffer;
-use crate::read_requests::{ReadRequests, ATOMICS, BUFFERED};
+use crate::read_requests::{ReadRequests, ATOMICS, BUFFERED, RINGS};
 use spindle_blocks::desc::HostRead;
 use spindle_blocks::RamStyle;
 use spindle_verilog::prelude::*;
@@ -57,6 +58,20 @@ pub struct DmaReader {
     pub word_error: Signal<Out, Bit>,
     /// There is one.
     pub word_valid: Signal<Out, Bit>,
+    /// Commands that the command rings want, at most 1024 bytes.
+    pub ring_read: Signal<In, HostRead>,
+    /// There are some.
+    pub ring_read_valid: Signal<In, Bit>,
+    /// The read is taken.
+    pub ring_read_ready: Signal<Out, Bit>,
+    /// Beat of the oldest read.
+    pub ring_data: Signal<Out, Bits<512>>,
+    /// Its last.
+    pub ring_data_last: Signal<Out, Bit>,
+    /// With it: the host answered with an error.
+    pub ring_data_error: Signal<Out, Bit>,
+    /// There is one.
+    pub ring_data_valid: Signal<Out, Bit>,
     /// AXI4 read address id.
     pub host_arid: Signal<Out, Bits<8>>,
     /// Address.
@@ -129,6 +144,14 @@ impl Logic for DmaReader {
         self.word.next = self.answers.data.val().get_bits::<64>(0);
         self.word_error.next = self.answers.data_error.val();
         self.word_valid.next = self.answers.data_valid[ATOMICS].val();
+
+        self.requests.read[RINGS].next = self.ring_read.val();
+        self.requests.read_valid[RINGS].next = self.ring_read_valid.val();
+        self.ring_read_ready.next = self.requests.read_ready[RINGS].val();
+        self.ring_data.next = self.answers.data.val();
+        self.ring_data_last.next = self.answers.data_last.val();
+        self.ring_data_error.next = self.answers.data_error.val();
+        self.ring_data_valid.next = self.answers.data_valid[RINGS].val();
 
         self.answers.piece.next = self.requests.piece.val();
         self.answers.piece_valid.next = self.requests.piece_valid.val();

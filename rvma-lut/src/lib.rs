@@ -17,6 +17,7 @@
 //! | [`epochs`], [`cutter`] | the order of buffers, the history of those complete; buffers that are taken back |
 //! | [`put_join`] | puts of handlers and of processes |
 //! | [`doorbell`], [`command_unit`], [`registers`] | the host's side |
+//! | [`command_rings`], [`ring_posts`] | commands that processes leave in host memory |
 //! | [`rvma_engine`] | all of it |
 //!
 //! Served: PUT and GET_RESP, steered and managed, BOUND and TAGGED mode, thresholds in bytes and operations. Everything else is refused with a reason.
@@ -25,6 +26,7 @@
 pub mod binding;
 pub mod buffer_queue;
 pub mod bursts;
+pub mod command_rings;
 pub mod command_unit;
 pub mod completion;
 pub mod counters;
@@ -45,6 +47,7 @@ pub mod read_buffer;
 pub mod read_requests;
 pub mod registers;
 pub mod report;
+pub mod ring_posts;
 pub mod rvma_engine;
 pub mod types;
 pub mod windows;

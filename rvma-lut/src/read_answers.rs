@@ -4,7 +4,7 @@
 //! |---|---|
 //! | read requests | in `piece`, `piece_valid`; out `piece_room` |
 //! | host | the AXI4 read data channel `host_r*` |
-//! | read buffers, atomics | out `data`, `data_last`, `data_error`, `data_valid[client]` (pulses: there is room) |
+//! | read buffers, atomics, command rings | out `data`, `data_last`, `data_error`, `data_valid[client]` (pulses: there is room) |
 //! | registers | out `answer_error` (pulse) |
 //!
 //! All bursts have one id, so data come in the order of the pieces. A piece goes through the aligner: byte 0 of the piece becomes

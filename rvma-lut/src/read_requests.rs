@@ -2,7 +2,7 @@
 //!
 //! | neighbour | ports |
 //! |---|---|
-//! | array, initiator, atomics (clients 0, 1, 2) | in `read`, `read_valid`; out `read_ready` |
+//! | array, initiator, atomics, command rings (clients 0 to 3) | in `read`, `read_valid`; out `read_ready` |
 //! | read buffers | in `room`, `short_room`; out `reserve`, `reserve_lines` |
 //! | read answers | out `piece`, `piece_valid` (no ready); in `piece_room` |
 //! | host | the AXI4 read address channel `host_ar*` |
@@ -11,7 +11,7 @@
 //! A transfer is read in pieces of 1024 bytes, each of them a run of bursts with its own place in the order of answers. Before a
 //! piece is issued its lines are reserved in the client's buffer, so an answer never waits for a
 //! client, and a client that does not take its data holds up nobody but itself. The choice among clients is made for each piece:
-//! atomics first (they are few), then the other two in turn.
+//! atomics and command rings first (they are few), then the other two in turn.
 //!
 //! Request taken → ARVALID: 4 cycles. A request per two cycles and client, a piece per two cycles, a burst per cycle. A piece that
 //! does not start at a line's first byte reads one line more than it has beats.
@@ -21,9 +21,11 @@ use spindle_blocks::desc::HostRead;
 use spindle_verilog::prelude::*;
 
 /// Clients of the reader.
-pub const CLIENTS: usize = 3;
+pub const CLIENTS: usize = 4;
 /// Client: atomics, whose answers need no buffer.
 pub const ATOMICS: usize = 2;
+/// Client: command rings, which have room for what they ask for.
+pub const RINGS: usize = 3;
 /// The clients with a buffer come first.
 pub const BUFFERED: usize = 2;
 
@@ -166,7 +168,8 @@ impl Logic for ReadRequests {
 
         // Choice of a client, while no piece waits.
         let free = !self.placed_valid.q.val();
-        let atomic = self.run_valid[2].q.val();
+        let atomic = self.run_valid[ATOMICS].q.val();
+        let urgent = atomic | self.run_valid[RINGS].q.val();
         for i in 0..BUFFERED {
             let short = !self.runs[i].q.val().last.get_bits::<8>(8).any();
             self.fits[i].next = self.run_valid[i].q.val() & (self.room[i].val() | (short & self.short_room[i].val()));
@@ -174,12 +177,15 @@ impl Logic for ReadRequests {
         let first = self.fits[0].val();
         let second = self.fits[1].val();
         let take_second = second & (self.second_next.q.val() | !first);
-        self.taken[2].next = free & atomic;
-        self.taken[1].next = free & !atomic & take_second;
-        self.taken[0].next = free & !atomic & first & !take_second;
+        self.taken[ATOMICS].next = free & atomic;
+        self.taken[RINGS].next = free & urgent & !atomic;
+        self.taken[1].next = free & !urgent & take_second;
+        self.taken[0].next = free & !urgent & first & !take_second;
         self.chosen.next = self.runs[0].q.val();
         if atomic {
-            self.chosen.next = self.runs[2].q.val();
+            self.chosen.next = self.runs[ATOMICS].q.val();
+        } else if urgent {
+            self.chosen.next = self.runs[RINGS].q.val();
         } else if take_second {
             self.chosen.next = self.runs[1].q.val();
         }
@@ -187,16 +193,16 @@ impl Logic for ReadRequests {
         let ends = !run.last.get_bits::<6>(10).any();
         let last = if ends { run.last.get_bits::<10>(0) } else { bits::<10>(1023) };
         if free {
-            self.placed_valid.d.next = atomic | first | second;
+            self.placed_valid.d.next = urgent | first | second;
             self.placed.d.next = PlacedPiece {
-                client: (atomic, take_second & !atomic).cat::<2>(),
+                client: (urgent, if urgent { !atomic } else { take_second }).cat::<2>(),
                 ends: ends,
                 high: run.high,
                 low: run.low,
                 last: last,
             };
         }
-        if free & !atomic & (first | second) {
+        if free & !urgent & (first | second) {
             self.second_next.d.next = !take_second;
         }
         self.reserve_lines.next = last.get_bits::<4>(6);

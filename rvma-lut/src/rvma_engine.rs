@@ -33,6 +33,7 @@
 
 use crate::binding::Binding;
 use crate::buffer_queue::BufferQueue;
+use crate::command_rings::CommandRings;
 use crate::command_unit::CommandUnit;
 use crate::completion::CompletionUnit;
 use crate::counters::Counters;
@@ -49,6 +50,7 @@ use crate::placement::Placement;
 use crate::put_join::PutJoin;
 use crate::registers::Registers;
 use crate::report::Report;
+use crate::ring_posts::RingPosts;
 use crate::types::{ATOMIC, EVENT};
 use spindle_blocks::desc::{
     CsrRequest, CsrResponse, DmaDesc, DmaDone, EventDesc, HostAtomic, HostAtomicDone, HostRead, PlacementDesc,
@@ -271,6 +273,8 @@ pub struct RvmaEngine {
     cutter: Cutter,
     doorbell: Doorbell,
     command_unit: CommandUnit,
+    command_rings: CommandRings,
+    ring_posts: RingPosts,
     put_join: PutJoin,
     registers: Registers,
 }
@@ -295,6 +299,7 @@ impl RvmaEngine {
             put_join: PutJoin::new(),
             doorbell: Doorbell::new(config.processes),
             command_unit: CommandUnit::new(config.mailboxes),
+            ring_posts: RingPosts::new(config.mailboxes),
             ..Default::default()
         }
     }
@@ -322,6 +327,8 @@ impl Logic for RvmaEngine {
             cutter,
             doorbell,
             command_unit,
+            command_rings,
+            ring_posts,
             put_join,
             registers
         );
@@ -556,19 +563,64 @@ impl Logic for RvmaEngine {
         self.command_unit.start_code.next = self.doorbell.start_code.val();
         self.lookup.command.next = self.command_unit.request.val();
         self.lookup.command.next.window = self.buffer_queue.new_window.val();
-        self.lookup.command_valid.next = self.command_unit.request_valid.val();
+        self.lookup.command_valid.next = self.command_unit.request_valid.val() | self.ring_posts.request_valid.val();
         self.command_unit.request_ready.next = self.lookup.command_ready.val();
         self.command_unit.found.next = self.lookup.command_result.val();
         self.command_unit.found_valid.next = self.lookup.command_result_valid.val();
         self.buffer_queue.command.next = self.command_unit.queue_command.val();
-        self.buffer_queue.command_valid.next = self.command_unit.queue_valid.val() | self.cutter.queue_valid.val();
+        self.buffer_queue.command_valid.next =
+            self.command_unit.queue_valid.val() | self.cutter.queue_valid.val() | self.ring_posts.queue_valid.val();
         if self.cutter.queue_valid.val() {
             self.buffer_queue.command.next.op = self.cutter.queue_op.val();
             self.buffer_queue.command.next.slot = self.cutter.queue_slot.val();
         }
+        if self.ring_posts.queue_valid.val() {
+            self.buffer_queue.command.next = self.ring_posts.queue_command.val();
+        }
         self.command_unit.queue_done.next = self.buffer_queue.command_done.val();
         self.command_unit.queue_ok.next = self.buffer_queue.command_ok.val();
         self.command_unit.queue_small.next = self.buffer_queue.command_small.val();
+
+        // Command rings: never at the same time as the doorbell's commands.
+        self.command_rings.ring.next = self.command_unit.ring.val();
+        self.command_rings.ring_valid.next = self.command_unit.commands_valid.val();
+        self.command_unit.commands_done.next = self.command_rings.ring_done.val();
+        self.command_rings.tail.next = self.doorbell.tail.val();
+        self.command_rings.tail_pid.next = self.doorbell.tail_pid.val();
+        self.command_rings.tail_write.next = self.doorbell.tail_write.val();
+        self.dma_reader.ring_read.next = self.command_rings.read.val();
+        self.dma_reader.ring_read_valid.next = self.command_rings.read_valid.val();
+        self.command_rings.read_ready.next = self.dma_reader.ring_read_ready.val();
+        self.command_rings.data.next = self.dma_reader.ring_data.val();
+        self.command_rings.data_last.next = self.dma_reader.ring_data_last.val();
+        self.command_rings.data_error.next = self.dma_reader.ring_data_error.val();
+        self.command_rings.data_valid.next = self.dma_reader.ring_data_valid.val();
+        self.ring_posts.batch.next = self.command_rings.batch.val();
+        self.ring_posts.batch_error.next = self.command_rings.batch_error.val();
+        self.ring_posts.batch_valid.next = self.command_rings.batch_valid.val();
+        self.command_rings.batch_ready.next = self.ring_posts.batch_ready.val();
+        self.ring_posts.line.next = self.command_rings.line.val();
+        self.command_rings.line_ready.next = self.ring_posts.line_ready.val();
+        self.command_rings.batch_done.next = self.ring_posts.batch_done.val();
+        self.command_rings.looked_at.next = self.ring_posts.looked_at.val();
+        self.ring_posts.stopped.next = self.command_rings.stopped.val();
+        self.command_rings.halt.next = self.ring_posts.halt.val();
+        self.command_rings.halt_pid.next = self.ring_posts.halt_pid.val();
+        self.command_rings.halt_at.next = self.ring_posts.halt_at.val();
+        self.ring_posts.pause.next = self.command_unit.busy.val();
+        self.command_unit.calm.next = self.ring_posts.calm.val();
+        if self.ring_posts.request_valid.val() {
+            self.lookup.command.next = self.ring_posts.request.val();
+        }
+        self.ring_posts.request_ready.next = self.lookup.command_ready.val();
+        self.ring_posts.found.next = self.lookup.command_result.val();
+        self.ring_posts.found_valid.next = self.lookup.command_result_valid.val();
+        self.ring_posts.queue_done.next = self.buffer_queue.command_done.val();
+        self.ring_posts.queue_ok.next = self.buffer_queue.command_ok.val();
+        self.ring_posts.queue_small.next = self.buffer_queue.command_small.val();
+        self.doorbell.ring_result.next = self.ring_posts.report.val();
+        self.doorbell.ring_result_pid.next = self.ring_posts.report_pid.val();
+        self.doorbell.ring_result_valid.next = self.ring_posts.report_valid.val();
 
         // Registers.
         self.registers.csr.next = self.csr.val();
@@ -580,7 +632,7 @@ impl Logic for RvmaEngine {
         self.registers.answer_error.next = self.dma_writer.answer_error.val();
         self.registers.mailbox_opened.next = self.command_unit.mailbox_opened.val();
         self.registers.mailbox_closed.next = self.command_unit.mailbox_closed.val();
-        self.registers.buffer_posted.next = self.command_unit.buffer_posted.val();
+        self.registers.buffer_posted.next = self.command_unit.buffer_posted.val() | self.ring_posts.buffer_posted.val();
         self.registers.dma_ended.next = self.report.dma_ended.val();
         self.registers.read_burst.next = self.dma_reader.burst.val();
         self.registers.read_error.next = self.dma_reader.answer_error.val();

@@ -25,6 +25,7 @@
 #![warn(missing_docs)]
 
 pub mod access;
+pub mod command_ring;
 pub mod context;
 pub mod device;
 pub mod error;
@@ -43,6 +44,7 @@ pub mod trace;
 pub mod window;
 
 pub use access::{Bar, HostMemory};
+pub use command_ring::CommandRing;
 pub use context::{ContextId, ContextOptions, Overload};
 pub use device::Device;
 pub use error::{Error, Result};

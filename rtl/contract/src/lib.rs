@@ -5,6 +5,7 @@
 //! | [`params`] | configurations (`alveo`, `kintex7`, `sim`) and the legal range of each parameter |
 //! | [`wire`] | Ethernet, IPv4, UDP, ICMP and the Spindle transport header |
 //! | [`descriptors`] | what one block hands to the next |
+//! | [`commands`] | commands in host memory |
 //! | [`events`] | records of the event rings in host memory |
 //! | [`registers`] | CSR pages and doorbell pages of the BAR |
 //! | [`memory_map`] | what a handler sees: regions, task page, command port, return codes, faults |
@@ -15,6 +16,7 @@
 #![no_std]
 #![warn(missing_docs)]
 
+pub mod commands;
 pub mod descriptors;
 pub mod events;
 pub mod memory_map;

@@ -229,16 +229,14 @@ block! { doorbell DOORBELL 5 0x10000 "Doorbell page of process 0; process p is a
     RESULT 0x034 "ro" 1 "busy [31], error code [23:16] (doorbell_error), value [15:0]: of INIT_WINDOW the mailbox";
     VALUE_LO 0x038 "ro" 1 "64-bit result (epoch, pointer), low half";
     VALUE_HI 0x03C "ro" 1 "high half";
-    REGION_INDEX 0x040 "rw" 1 "staging: number of a memory region";
-    RING_LO 0x044 "rw" 1 "staging: host address of the command ring, low half";
-    RING_HI 0x048 "rw" 1 "staging: high half";
-    RING_TAIL 0x04C "rw" 1 "tail of the command ring";
+    RING_TAIL 0x04C "rw" 1 "commands that the host has put into its command ring, modulo 2^16; takes effect at once, and a ring that stands still goes on";
     LENGTH 0x050 "rw" 1 "staging: bytes of a put or get";
     OFFSET 0x054 "rw" 1 "staging: offset in the target buffer";
     NODE 0x058 "rw" 1 "staging: target node";
     TARGET_PID 0x05C "rw" 1 "staging: target process";
     EVENT_HEAD 0x060 "rw" 1 "records that the host has read from its event ring, modulo 2^16; takes effect at once";
     VALUE_LENGTH 0x064 "ro" 1 "bytes placed in the buffer that VALUE points to";
+    RING_DONE 0x068 "ro" 1 "command ring: commands carried out [15:0]; [23:16] not 0: the next one cannot be, for this reason (doorbell_error), and the ring stands still";
 } }
 /// All blocks in the order of the block list.
 pub const BLOCKS: &[Block] = &[GLOBAL, PACKET, HPU, RVMA, NODE, TRACE, DOORBELL];
@@ -342,8 +340,6 @@ pub mod doorbell_command {
     pub const GET_BUF_PTRS: u32 = 6;
     /// Likewise, and forgets those that were completed after it.
     pub const REWIND: u32 = 7;
-    /// Registers a memory region.
-    pub const REGISTER_REGION: u32 = 8;
     /// Puts host memory into a remote mailbox: BUFFER, LENGTH, NODE, TARGET_PID, ADDR, KEY, OFFSET, MODE, COUNT; RESULT has the number of the put or get,
     /// from 1, modulo 2^16. NO_SLOT: another one still waits.
     pub const PUT: u32 = 9;
@@ -352,6 +348,9 @@ pub mod doorbell_command {
     pub const GET: u32 = 10;
     /// Opens the event ring of the process: BUFFER (aligned to SIZE), SIZE (bytes, a power of two, 64 to 1 MiB); SIZE 0 closes it.
     pub const OPEN_RING: u32 = 11;
+    /// Opens the command ring of the process (`commands`): BUFFER, SIZE as for OPEN_RING; SIZE 0 closes it. RING_TAIL and RING_DONE
+    /// begin at 0: write RING_TAIL before.
+    pub const OPEN_COMMANDS: u32 = 12;
 }
 /// Errors of the doorbell page.
 pub mod doorbell_error {
@@ -373,4 +372,6 @@ pub mod doorbell_error {
     pub const NOTHING: u32 = 7;
     /// A command of another process is under way that waits for the host or the wire; ask again.
     pub const BUSY: u32 = 8;
+    /// Host memory did not give the command.
+    pub const HOST_ERROR: u32 = 9;
 }

@@ -189,16 +189,14 @@
 #define SPINDLE_DOORBELL_RESULT          0x034u       /* ro: busy [31], error code [23:16] (doorbell_error), value [15:0]: of INIT_WINDOW the mailbox */
 #define SPINDLE_DOORBELL_VALUE_LO        0x038u       /* ro: 64-bit result (epoch, pointer), low half */
 #define SPINDLE_DOORBELL_VALUE_HI        0x03cu       /* ro: high half */
-#define SPINDLE_DOORBELL_REGION_INDEX    0x040u       /* rw: staging: number of a memory region */
-#define SPINDLE_DOORBELL_RING_LO         0x044u       /* rw: staging: host address of the command ring, low half */
-#define SPINDLE_DOORBELL_RING_HI         0x048u       /* rw: staging: high half */
-#define SPINDLE_DOORBELL_RING_TAIL       0x04cu       /* rw: tail of the command ring */
+#define SPINDLE_DOORBELL_RING_TAIL       0x04cu       /* rw: commands that the host has put into its command ring, modulo 2^16; takes effect at once, and a ring that stands still goes on */
 #define SPINDLE_DOORBELL_LENGTH          0x050u       /* rw: staging: bytes of a put or get */
 #define SPINDLE_DOORBELL_OFFSET          0x054u       /* rw: staging: offset in the target buffer */
 #define SPINDLE_DOORBELL_NODE            0x058u       /* rw: staging: target node */
 #define SPINDLE_DOORBELL_TARGET_PID      0x05cu       /* rw: staging: target process */
 #define SPINDLE_DOORBELL_EVENT_HEAD      0x060u       /* rw: records that the host has read from its event ring, modulo 2^16; takes effect at once */
 #define SPINDLE_DOORBELL_VALUE_LENGTH    0x064u       /* ro: bytes placed in the buffer that VALUE points to */
+#define SPINDLE_DOORBELL_RING_DONE       0x068u       /* ro: command ring: commands carried out [15:0]; [23:16] not 0: the next one cannot be, for this reason (doorbell_error), and the ring stands still */
 
 /* Reasons for dropping a frame: index of SPINDLE_PACKET_DROPS. */
 #define SPINDLE_DROP_BAD_FRAME           0            /* the MAC marked the frame as bad (tuser) */

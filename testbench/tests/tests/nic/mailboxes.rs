@@ -5,6 +5,8 @@ use rand::seq::SliceRandom;
 use rand::{Rng, RngCore, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use spindle::rule_table::Action;
+use spindle::rvma::Posted;
+use spindle::{Error, HostMemory};
 use spindle_contract::params::{SEGMENT_BYTES, SPINDLE_PORT};
 use spindle_contract::reasons::T_RECORD;
 use spindle_contract::wire::SPINDLE_BYTES;
@@ -106,4 +108,48 @@ fn shuffled_puts_complete_exactly_once() {
         }
         nic.assert_empty();
     }
+}
+
+/// Buffers posted through the command ring take messages as others do; a post that cannot be is told and skipped.
+#[test]
+fn posts_through_the_command_ring() {
+    const COUNT: usize = 40;
+    const THRESHOLD: u32 = 64;
+    const SIZE: u32 = 256;
+    let mut nic = Nic::new(Options::default());
+    nic.rule("spindle", Action::Mailbox);
+    let window = nic.device.init_window(0, ADDRESS, KEY, THRESHOLD).unwrap();
+    let other = nic.device.init_window(1, ADDRESS, KEY, THRESHOLD).unwrap();
+    let mut ring = nic.device.open_commands(0, 16).unwrap();
+    assert!(nic.device.post_many(&mut ring, other, &[]).is_err(), "another process's window");
+    let memory = nic.device.memory.alloc(COUNT * 512, 64).unwrap();
+    let posted: Vec<Posted> = (0..COUNT as u64)
+        .map(|i| Posted { buffer: memory + 512 * i, size: SIZE, record: memory + 512 * i + 256 })
+        .collect();
+    let mut left = &posted[..];
+    while !left.is_empty() {
+        let taken = nic.device.post_many(&mut ring, window, left).unwrap();
+        assert!(taken <= 16);
+        left = &left[taken..];
+    }
+    nic.device.wait_posts(&mut ring, 10_000).unwrap();
+    let small = Posted { buffer: memory, size: THRESHOLD - 1, record: memory + 256 };
+    assert_eq!(nic.device.post_many(&mut ring, window, &[small]).unwrap(), 1);
+    let refused = nic.device.wait_posts(&mut ring, 10_000);
+    assert!(matches!(refused, Err(Error::Doorbell { command: "post_many", .. })), "{refused:?}");
+    nic.device.wait_posts(&mut ring, 10_000).unwrap();
+
+    nic.device.set_receive(true).unwrap();
+    let mut random = ChaCha8Rng::seed_from_u64(5);
+    let frames: Vec<Vec<u8>> = (0..COUNT as u32)
+        .flat_map(|id| message(id, THRESHOLD as usize / 2, SEGMENT_BYTES, &mut random))
+        .map(|p| p.0)
+        .collect();
+    let played = nic.play(random_gaps(&frames, 8, &mut random));
+    assert_eq!(played.stats.completions as usize, COUNT / 2);
+    for (i, buffer) in posted.iter().enumerate() {
+        let completed = nic.device.poll(buffer).unwrap();
+        assert_eq!(completed.map(|c| (c.buffer, c.length)), (i < COUNT / 2).then_some((buffer.buffer, THRESHOLD)));
+    }
+    nic.device.close_commands(ring).unwrap();
 }

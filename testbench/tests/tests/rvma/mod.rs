@@ -5,6 +5,7 @@
 mod agents;
 mod atomics;
 mod bench;
+mod command_ring;
 mod cuts;
 mod directed;
 mod doorbell;

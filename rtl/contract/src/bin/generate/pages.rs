@@ -1,7 +1,7 @@
 //! Pages of the documentation.
 
 use spindle_contract::descriptors::{self, MatchPlace};
-use spindle_contract::{events, memory_map as map, params, reasons, registers, wire, VERSION};
+use spindle_contract::{commands, events, memory_map as map, params, reasons, registers, wire, VERSION};
 use std::fmt::Write;
 
 /// Heading and the note that the page is generated.
@@ -161,6 +161,19 @@ pub fn wire() -> String {
         (wire::RECORD_BUFFER, "buffer pointer, u64"),
     ];
     table(&mut out, &["offset", "field"], record.iter().map(|(o, d)| vec![o.to_string(), (*d).into()]));
+    let _ = write!(
+        out,
+        "\n## Command of a command ring\n\n{} bytes, little-endian words; a ring has up to {} of them and is aligned to its size.\n",
+        commands::BYTES,
+        commands::MAX_COMMANDS
+    );
+    let command = [
+        (commands::WORD_CODE, "code [7:0]: 0 nothing, 2 post a buffer; mailbox [31:16]"),
+        (commands::WORD_SIZE, "bytes of the buffer"),
+        (commands::WORD_BUFFER, "host address of the buffer, u64"),
+        (commands::WORD_RECORD, "host address of its completion record, u64"),
+    ];
+    table(&mut out, &["word", "field"], command.iter().map(|(o, d)| vec![o.to_string(), (*d).into()]));
     let _ = write!(
         out,
         "\n## Event record\n\n{} bytes, little-endian words; a ring has up to {} of them and is aligned to its size.\n",

@@ -1,0 +1,24 @@
+//! Command rings: commands that a process leaves for the NIC in host memory.
+//!
+//! A ring is a run of commands of [`BYTES`] bytes, as many as a power of two, aligned to its size. The host writes 0 to `RING_TAIL` and opens
+//! it (`doorbell_command::OPEN_COMMANDS`). Command n (from 0) goes to place n modulo their number; `RING_TAIL` tells the NIC how many there are,
+//! `RING_DONE` the host how many have been carried out. They are carried out in their order. One that cannot be stops its ring, and `RING_DONE` says
+//! why; the next write of `RING_TAIL` tries it again, as it stands in memory then.
+
+/// Bytes of a command; a ring is aligned to its own size, so no command crosses a line of 64 bytes.
+pub const BYTES: usize = 32;
+/// Most commands of a ring.
+pub const MAX_COMMANDS: usize = 1 << 15;
+/// Words of a command, little-endian: code [7:0], mailbox [31:16].
+pub const WORD_CODE: usize = 0;
+/// Bytes of the buffer.
+pub const WORD_SIZE: usize = 1;
+/// Host address of the buffer, low half; the high half follows.
+pub const WORD_BUFFER: usize = 2;
+/// Host address of its completion record, low half; the high half follows.
+pub const WORD_RECORD: usize = 4;
+
+/// Code: nothing.
+pub const NOTHING: u8 = 0;
+/// Code: posts a buffer, as `doorbell_command::POST_BUFFER`.
+pub const POST_BUFFER: u8 = crate::registers::doorbell_command::POST_BUFFER as u8;

@@ -452,8 +452,8 @@ impl Logic for HpuArray {
             self.load_router.ready[i].next = self.clusters[i].load_ready.val();
 
             self.egress_arbiter.sink_data[i].next = self.clusters[i].egress_data.val();
-            self.egress_arbiter.sink_keep[i].next = self.clusters[i].egress_keep.val();
             self.egress_arbiter.sink_last[i].next = self.clusters[i].egress_last.val();
+            self.egress_arbiter.sink_tail[i].next = self.clusters[i].egress_tail.val();
             // The payload of a put waits until the initiator has its descriptor and those before it their payloads.
             let may_pass = !self.clusters[i].egress_put.val()
                 | (self.put_order.read_valid.val() & (self.put_order.read.val() == bits::<3>(i as u64)));

@@ -21,7 +21,7 @@
 //! | far completions | in `far_done`, `far_done_valid` / out `far_done_ready` |
 //! | host writer | in `host_write`, `host_beat`, `host_keep`: `load_data` is a beat from the host or from L2 / out `host_ready` |
 //! | registers | in `installed`, `installed_index`; in `imem_write`, `imem_address`, `imem_data`; out `busy`, `retired`, `tasks_ended`, `commands` |
-//! | egress | out `egress_data`, `egress_keep`, `egress_last`, `egress_frame`, `egress_put`, `egress_valid` / in `egress_ready` |
+//! | egress | out `egress_data`, `egress_last` with `egress_tail`, `egress_frame`, `egress_put`, `egress_valid` / in `egress_ready` |
 //! | rvma | out `dma`, `dma_valid` / in `dma_ready`; out `dma_data`, `dma_last`, `dma_data_valid` / in `dma_data_ready`; in `dma_done`, `dma_done_valid` |
 //! | L2 | out `l2_request`, `l2_hpu`, `l2_valid` / in `l2_ready`; in `l2_answer`, `l2_answer_hpu`, `l2_answer_valid`, in the order of the requests |
 //! | trace | out `loaded`, `begun`, `ended`, `commanded` with their frames; out `rvfi[h]` if the configuration asks for it |
@@ -102,10 +102,10 @@ pub struct Cluster {
     pub fault_ready: Signal<In, Bit>,
     /// Bytes for the wire.
     pub egress_data: Signal<Out, Bits<512>>,
-    /// Which of them count.
-    pub egress_keep: Signal<Out, Bits<64>>,
-    /// Last beat.
+    /// Last beat,
     pub egress_last: Signal<Out, Bit>,
+    /// of so many bytes; 0 = all.
+    pub egress_tail: Signal<Out, Bits<6>>,
     /// Frame sequence number of the issuer's packet.
     pub egress_frame: Signal<Out, Bits<16>>,
     /// The payload of a put.
@@ -403,8 +403,8 @@ impl Logic for Cluster {
         self.mover.hold.next = self.l1.mover_hold.val();
         self.mover.data.next = self.l1.wide_data.val();
         self.egress_data.next = self.mover.egress_data.val();
-        self.egress_keep.next = self.mover.egress_keep.val();
         self.egress_last.next = self.mover.egress_last.val();
+        self.egress_tail.next = self.mover.egress_tail.val();
         self.egress_frame.next = self.mover.egress_frame.val();
         self.egress_put.next = self.mover.egress_put.val();
         self.egress_valid.next = self.mover.egress_valid.val();
@@ -486,6 +486,7 @@ impl Logic for Cluster {
             self.command_port[i].taken.next = self.command_unit.taken.val().get_bit(i);
             self.command_port[i].word.next = self.command_unit.word.val();
             self.command_unit.argument[i].next = self.command_port[i].argument.val();
+            self.command_unit.argument_written[i].next = self.command_port[i].argument_written.val();
             self.command_port[i].answered.next = self.command_unit.answered.val().get_bit(i);
             self.command_port[i].accept.next = self.command_unit.accept.val().get_bit(i);
             self.command_port[i].accept_packet.next = self.command_unit.accept_packet.val();

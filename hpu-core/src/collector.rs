@@ -1,6 +1,6 @@
 //! Joins a stream of messages from every cluster into one, round robin.
 
-use spindle_blocks::arbiter::RoundRobin;
+use crate::fast_robin::FastRobin;
 use spindle_blocks::fifo::LutFifo;
 use spindle_verilog::prelude::*;
 
@@ -30,7 +30,7 @@ pub struct Collector<T: Synth, const A: usize> {
     pub read_ready: Signal<In, Bit>,
     /// Messages held.
     pub level: Signal<Out, Bits<16>>,
-    arbiter: RoundRobin<8>,
+    arbiter: FastRobin,
     queue: LutFifo<T, A>,
     _clusters: usize,
 }
@@ -66,9 +66,8 @@ impl<T: Synth, const A: usize> Logic for Collector<T, A> {
         self.arbiter.request.next = asking;
         let room = self.queue.write_ready.val();
         self.arbiter.accept.next = room;
-        self.arbiter.lock.next = false;
         let grant = self.arbiter.grant.val();
-        let index = self.arbiter.index.val().get_bits::<3>(0);
+        let index = self.arbiter.index.val();
         let mut chosen: T = self.write[0].val();
         for i in 0..self._clusters {
             self.write_ready[i].next = room & grant.get_bit(i);

@@ -3,7 +3,7 @@
 //! | neighbour | ports |
 //! |---|---|
 //! | HPU | in `port`, `port_write`, `port_read`: always taken; out `port_data`, one cycle later; out `port_full`, `port_pending`; in `begins`, `begin_thread`, `begin_bank` |
-//! | command unit | out `ask`, `ask_valid`: an ISSUE; in `taken`: the unit looks at it; in `word` / out `argument`, in the same cycle, as long as the ISSUE is not answered; in `answered`; in `accept` with `accept_slot`, `accept_packet`: the command has a handle; in `blocked`: there is no room for a command |
+//! | command unit | out `ask`, `ask_valid`: an ISSUE; in `taken`: the unit looks at it; in `word` / out `argument`, `argument_written`, in the same cycle, as long as the ISSUE is not answered; in `answered`; in `accept` with `accept_slot`, `accept_packet`: the command has a handle; in `blocked`: there is no room for a command |
 //! | cluster | in `complete`, `failed`: handles whose command ended; in `result_valid`, `result_handle`, `result` / out `result_ready`: what a command gave, before its `complete` |
 //! | slots | in `probe`; out `probe_used`, in the same cycle: a command under way reads this packet slot |
 //!
@@ -65,8 +65,10 @@ pub struct CommandPort {
     pub taken: Signal<In, Bit>,
     /// Word that it wants.
     pub word: Signal<In, Bits<4>>,
-    /// That word.
+    /// That word,
     pub argument: Signal<Out, Bits<32>>,
+    /// if it was written; else it is 0.
+    pub argument_written: Signal<Out, Bit>,
     /// It is answered.
     pub answered: Signal<In, Bit>,
     /// It is under way.
@@ -93,9 +95,15 @@ pub struct CommandPort {
     pub probe: Signal<In, Bits<4>>,
     /// A command under way reads it.
     pub probe_used: Signal<Out, Bit>,
-    /// {thread, word}, and which of them were written.
-    store: LutMemory<Bits<32>, 5>,
-    written: [Reg<Bits<16>>; 2],
+    /// {thread, word}, with the run in which it was written.
+    store: LutMemory<Bits<37>, 5>,
+    /// Runs of each thread.
+    runs: [Reg<Bits<5>>; 2],
+    /// A word is to be zeroed; which.
+    soiled: Reg<Bit>,
+    wipe_at: Reg<Bits<5>>,
+    /// All have been, after reset.
+    swept: Reg<Bit>,
     /// Bank of the handler of each thread.
     banks: [Reg<Bits<2>>; 2],
     issued: DFF<Ask>,
@@ -114,15 +122,33 @@ pub struct CommandPort {
     last_handle: [Reg<Bits<2>>; 2],
     /// The low half of a result is written.
     half: Reg<Bit>,
-    answer: DFF<Bits<32>>,
+    answer_high: DFF<Bits<28>>,
+    answer_low: DFF<Bits<4>>,
 }
 
 impl Logic for CommandPort {
     #[hdl]
     fn update(&mut self) {
-        regs!(self, clock, reset, written, banks, asks, open, busy, error, mine, ignored, from_packet, last_handle);
+        regs!(
+            self,
+            clock,
+            reset,
+            runs,
+            soiled,
+            wipe_at,
+            swept,
+            banks,
+            asks,
+            open,
+            busy,
+            error,
+            mine,
+            ignored,
+            from_packet,
+            last_handle
+        );
         regs!(self, clock, reset, half);
-        dffs!(self, clock, issued, chosen, handle_slot, answer);
+        dffs!(self, clock, issued, chosen, handle_slot, answer_high, answer_low);
         let port = self.port.val();
         let busy = self.busy.q.val();
         let issued = self.issued.q.val();
@@ -166,28 +192,58 @@ impl Logic for CommandPort {
         self.half.d.next = if self.result_valid.val() & wanted { half ^ keeps } else { false };
         self.result_ready.next = !wanted | (keeps & half);
 
-        // The words.
-        let at = if stores { port.word } else { (bits::<3>(RESULT_PAIR), half).cat::<4>() };
-        let of_thread = if stores { port.thread } else { of_second };
+        // The words. Those of an earlier run count as 0. Runs are numbered modulo 32, so each zeroes one word, in turn and in a cycle without a write, of which
+        // no run has none. After reset all are zeroed, while the loader sets the HPU up; a write would end that.
+        let wipe_at = self.wipe_at.q.val();
+        let by_port = (port.thread, port.word).cat::<5>();
+        let by_result = (of_second, bits::<3>(RESULT_PAIR), half).cat::<5>();
+        let at = if stores {
+            by_port
+        } else if keeps {
+            by_result
+        } else {
+            wipe_at
+        };
         let writes = stores | keeps;
+        let swept = self.swept.q.val();
+        let wipes = (self.soiled.q.val() | !swept) & !writes;
+        let runs = (self.runs[1].q.val(), self.runs[0].q.val()).cat::<10>();
+        let run_written = if at.get_bit(4) { runs.get_bits::<5>(5) } else { runs.get_bits::<5>(0) };
         self.store.clock.next = self.clock.val();
-        self.store.write_enable.next = writes;
-        self.store.write_address.next = (of_thread, at).cat::<5>();
-        self.store.write_data.next = if stores {
+        self.store.write_enable.next = writes | wipes;
+        self.store.write_address.next = at;
+        let word = if stores {
             port.data
+        } else if !keeps {
+            bits::<32>(0)
         } else if half {
             self.result.val().get_bits::<32>(32)
         } else {
             self.result.val().get_bits::<32>(0)
         };
+        self.store.write_data.next = (run_written, word).cat::<37>();
+        let begins = self.begins.val();
+        let beginner = self.begin_thread.val();
+        let run_begun = (if beginner { runs.get_bits::<5>(5) } else { runs.get_bits::<5>(0) }) + 1;
+        if !swept {
+            self.wipe_at.d.next = wipe_at + 1;
+            self.swept.d.next = writes | wipe_at.all();
+        } else if begins {
+            self.wipe_at.d.next = (beginner, run_begun.get_bits::<4>(0)).cat::<5>();
+            self.soiled.d.next = true;
+        } else if at == wipe_at {
+            // It is zeroed, or the run has written it already.
+            self.soiled.d.next = false;
+        }
         let open = self.open.q.val();
         let read_thread = if open { issued.thread } else { port.thread };
         let read_word = if open { self.word.val() } else { port.word };
         self.store.read_address.next = (read_thread, read_word).cat::<5>();
-        let written = if read_thread { self.written[1].q.val() } else { self.written[0].q.val() };
-        let exists = (written >> read_word).get_bit(0);
-        let value = self.store.read_data.val() & repeat::<32>(exists);
+        let run = if read_thread { runs.get_bits::<5>(5) } else { runs.get_bits::<5>(0) };
+        let value = self.store.read_data.val().get_bits::<32>(0);
+        let exists = self.store.read_data.val().get_bits::<5>(32) == run;
         self.argument.next = value;
+        self.argument_written.next = exists;
 
         // The threads.
         let accepted = if self.accept.val() { bits::<4>(1) << self.chosen.q.val() } else { bits::<4>(0) };
@@ -199,16 +255,12 @@ impl Logic for CommandPort {
         for t in 0..2 {
             let accesses = port.thread == (t == 1);
             let asked = issued.thread == (t == 1);
-            let begins = self.begins.val() & (self.begin_thread.val() == (t == 1));
-            if begins {
+            if begins & (beginner == (t == 1)) {
                 self.banks[t].d.next = self.begin_bank.val();
-                self.written[t].d.next = bits::<16>(0);
+                self.runs[t].d.next = run_begun;
                 self.mine[t].d.next = bits::<4>(0);
                 self.ignored[t].d.next = bits::<4>(0);
             } else {
-                if writes & (of_thread == (t == 1)) {
-                    self.written[t].d.next = self.written[t].q.val() | (bits::<16>(1) << at);
-                }
                 // A handle has one owner.
                 self.mine[t].d.next =
                     if asked { self.mine[t].q.val() | accepted } else { self.mine[t].q.val() & !accepted };
@@ -226,8 +278,9 @@ impl Logic for CommandPort {
         self.port_full.next = busy.all() | self.blocked.val();
 
         // The table of commands.
-        self.busy.d.next = (busy & !self.complete.val()) | accepted;
-        self.error.d.next = (self.error.q.val() | (self.complete.val() & self.failed.val())) & !accepted;
+        // What is accepted may be over in the same cycle.
+        self.busy.d.next = (busy | accepted) & !self.complete.val();
+        self.error.d.next = (self.error.q.val() & !accepted) | (self.complete.val() & self.failed.val());
         self.from_packet.d.next =
             (self.from_packet.q.val() & !accepted) | (accepted & repeat::<4>(self.accept_packet.val()));
         let mut used: Bit = false;
@@ -245,12 +298,16 @@ impl Logic for CommandPort {
         // What the HPU reads.
         let owned = if port.thread { self.mine[1].q.val() } else { self.mine[0].q.val() };
         let last = if port.thread { self.last_handle[1].q.val() } else { self.last_handle[0].q.val() };
-        self.answer.d.next = match port.word.to_u64() {
-            ISSUE => bit_cast::<32, 2>(last),
-            STATUS => bit_cast::<32, 4>(busy & owned),
-            ERROR => bit_cast::<32, 4>(self.error.q.val() & owned),
-            _ => value,
+        let special =
+            (port.word == bits::<4>(ISSUE)) | (port.word == bits::<4>(STATUS)) | (port.word == bits::<4>(ERROR));
+        self.answer_low.d.next = match port.word.to_u64() {
+            ISSUE => bit_cast::<4, 2>(last),
+            STATUS => busy & owned,
+            ERROR => self.error.q.val() & owned,
+            _ => value.get_bits::<4>(0) & repeat::<4>(exists),
         };
-        self.port_data.next = self.answer.q.val();
+        // A reset of the register, which is no LUT.
+        self.answer_high.d.next = if special | !exists { bits::<28>(0) } else { value.get_bits::<28>(4) };
+        self.port_data.next = (self.answer_high.q.val(), self.answer_low.q.val()).cat::<32>();
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! | neighbour | ports |
 //! |---|---|
-//! | command ports | in `ask[h]`, `ask_valid[h]` / out `taken` (a bit per HPU); out `word`; in `argument[h]`, in the same cycle; out `answered`, `accept` (a bit per HPU) with `accept_packet`, `accept_slot`; out `blocked` |
+//! | command ports | in `ask[h]`, `ask_valid[h]` / out `taken` (a bit per HPU); out `word`; in `argument[h]`, `argument_written[h]`, in the same cycle; out `answered`, `accept` (a bit per HPU) with `accept_packet`, `accept_slot`, with `done`; out `blocked` |
 //! | HPUs | out `done`, `refused`, `full`: one pulse per ISSUE |
 //! | task records | out `index`; in `limits`, in the same cycle: whose task it is and what it may |
 //! | array | in `number`, `cycle`; in `enabled`: opcodes that have somebody who does them; in `rings_open`: contexts whose process has an open event ring |
@@ -45,9 +45,9 @@
 use crate::command_check::CommandCheck;
 use crate::command_rules::{last_step, nature_of, told_as, way_of, word_of, Told, PLACE, PRINT};
 use crate::far_queue::FarQueue;
+use crate::fast_robin::FastRobin;
 use crate::types::{Ask, Issuer, Limits, Message, MoveJob, PrintPiece, StageAsk, Way};
 use spindle_blocks::desc::Command;
-use spindle_blocks::RoundRobin;
 use spindle_contract::memory_map as map;
 use spindle_verilog::prelude::*;
 
@@ -65,6 +65,10 @@ pub struct Decided {
     pub context: Bits<4>,
     /// Frame sequence number.
     pub frame: Bits<16>,
+    /// It reads or writes the task's packet,
+    pub with_packet: Bit,
+    /// in this slot.
+    pub slot: Bits<4>,
 }
 
 /// The command unit. See the module text.
@@ -88,8 +92,10 @@ pub struct CommandUnit {
     pub ask_valid: Vec<Signal<In, Bit>>,
     /// Word of the port that is read.
     pub word: Signal<Out, Bits<4>>,
-    /// What is in it.
+    /// What is in it,
     pub argument: Vec<Signal<In, Bits<32>>>,
+    /// if it was written; else it is 0.
+    pub argument_written: Vec<Signal<In, Bit>>,
     /// The unit looks at the ISSUE of this HPU.
     pub taken: Signal<Out, Bits<8>>,
     /// It is decided.
@@ -154,7 +160,7 @@ pub struct CommandUnit {
     pub issued: Signal<Out, Bits<8>>,
     /// Frame sequence number of its packet.
     pub issued_frame: Signal<Out, Bits<16>>,
-    arbiter: RoundRobin<8>,
+    arbiter: FastRobin,
     check: CommandCheck,
     /// The HPU that is looked at.
     hpu: DFF<Bits<3>>,
@@ -196,6 +202,7 @@ pub struct CommandUnit {
     stage_wants: DFF<StageAsk>,
     chosen: Signal<Local, Ask>,
     chosen_value: Signal<Local, Bits<32>>,
+    chosen_written: Signal<Local, Bit>,
     _hpus: usize,
 }
 
@@ -207,6 +214,7 @@ impl CommandUnit {
             ask: (0..hpus).map(|_| Default::default()).collect(),
             ask_valid: (0..hpus).map(|_| Default::default()).collect(),
             argument: (0..hpus).map(|_| Default::default()).collect(),
+            argument_written: (0..hpus).map(|_| Default::default()).collect(),
             _hpus: hpus,
             ..Default::default()
         }
@@ -241,22 +249,23 @@ impl Logic for CommandUnit {
         }
         self.arbiter.request.next = request;
         self.arbiter.accept.next = looks;
-        self.arbiter.lock.next = false;
         let grant = if looks { self.arbiter.grant.val() } else { bits::<8>(0) };
-        let select = if looks { self.arbiter.index.val().get_bits::<3>(0) } else { self.hpu.q.val() };
+        let select = if looks { self.arbiter.index.val() } else { self.hpu.q.val() };
         self.chosen.next = Ask::default();
         self.chosen_value.next = bits::<32>(0);
+        self.chosen_written.next = false;
         for i in 0..self._hpus {
             if select == bits::<3>(i as u64) {
                 self.chosen.next = self.ask[i].val();
                 self.chosen_value.next = self.argument[i].val();
+                self.chosen_written.next = self.argument_written[i].val();
             }
         }
         let chosen = self.chosen.val();
         self.taken.next = grant;
         self.word.next = if looks { bits::<4>(map::CMD_SOURCE as u64 / 4) } else { word_of(step + 1) };
         self.index.next = (select, chosen.bank).cat::<5>();
-        self.value.d.next = self.chosen_value.val();
+        self.value.d.next = if self.chosen_written.val() { self.chosen_value.val() } else { bits::<32>(0) };
         self.step.d.next = step + 1;
         if looks {
             self.runs.d.next = self.arbiter.any.val();
@@ -319,10 +328,8 @@ impl Logic for CommandUnit {
         self.refused_mask.d.next = if ends & !legal { mask } else { bits::<8>(0) };
         self.full_mask.d.next = if decides & !takes & !stays { mask } else { bits::<8>(0) };
         self.issued_mask.d.next = if accepts { mask } else { bits::<8>(0) };
-        self.answered.next = if ends & !stays { mask } else { bits::<8>(0) };
-        self.accept.next = if accepts { mask } else { bits::<8>(0) };
-        self.accept_packet.next = source.in_packet & (nature.reads | nature.writes);
-        self.accept_slot.next = known.origin.slot;
+        self.answered.next = self.done_mask.q.val() | self.refused_mask.q.val() | self.full_mask.q.val();
+        self.accept.next = self.issued_mask.q.val();
         self.put_leaves.d.next = (takes & nature.put) | (put_leaves & !self.put_left.val());
         self.host_put_leaves.d.next = (takes & nature.host_put) | (host_put_leaves & !self.host_put_left.val());
         self.done.next = self.done_mask.q.val();
@@ -350,9 +357,17 @@ impl Logic for CommandUnit {
 
         // What it becomes: bytes to move,
         let issuer = Issuer { hpu: self.hpu.q.val(), handle: current.handle };
-        self.decided.d.next =
-            Decided { way: way_of(opcode), issuer: issuer, context: known.origin.context, frame: known.origin.frame };
+        self.decided.d.next = Decided {
+            way: way_of(opcode),
+            issuer: issuer,
+            context: known.origin.context,
+            frame: known.origin.frame,
+            with_packet: source.in_packet & (nature.reads | nature.writes),
+            slot: known.origin.slot,
+        };
         let decided = self.decided.q.val();
+        self.accept_packet.next = decided.with_packet;
+        self.accept_slot.next = decided.slot;
         self.issued_frame.next = decided.frame;
         self.moves.d.next = takes & nature.reads;
         self.job_valid.next = self.moves.q.val();

@@ -1,11 +1,11 @@
 //! Hands each task to its cluster.
 
 use crate::context_table::ContextTable;
+use crate::fast_robin::FastRobin;
 use crate::types::ContextEntry;
 use spindle_blocks::desc::TaskDesc;
 use spindle_blocks::fifo::LutFifo;
 use spindle_blocks::ram::LutMemory;
-use spindle_blocks::RoundRobin;
 use spindle_contract::params::Config;
 use spindle_verilog::prelude::*;
 
@@ -61,7 +61,7 @@ pub struct Dispatcher {
     tasks: LutMemory<TaskDesc, 6>,
     /// HPUs whose tasks wait, of each cluster.
     queue: Vec<LutFifo<Bits<3>, 3>>,
-    arbiter: RoundRobin<8>,
+    arbiter: FastRobin,
     place: Signal<Local, Bits<6>>,
     _clusters: usize,
     _shift: u64,
@@ -119,7 +119,6 @@ impl Logic for Dispatcher {
         }
         self.arbiter.request.next = request;
         self.arbiter.accept.next = true;
-        self.arbiter.lock.next = false;
         let grant = self.arbiter.grant.val();
         let mut place: Bits<6> = bits::<6>(0);
         for i in 0..self._clusters {

@@ -1,6 +1,6 @@
 //! Joins the host-memory writes of all clusters: a descriptor and its data at a time.
 
-use spindle_blocks::arbiter::RoundRobin;
+use crate::fast_robin::FastRobin;
 use spindle_blocks::desc::DmaDesc;
 use spindle_blocks::skid::Slice;
 use spindle_verilog::prelude::*;
@@ -56,7 +56,7 @@ pub struct DmaRouter {
     pub dma_data_valid: Signal<Out, Bit>,
     /// It is taken.
     pub dma_data_ready: Signal<In, Bit>,
-    arbiter: RoundRobin<8>,
+    arbiter: FastRobin,
     descs: Slice<DmaDesc>,
     beats: Slice<DmaBeat>,
     /// Cluster whose beats pass, if one does.
@@ -114,9 +114,8 @@ impl Logic for DmaRouter {
         let room = !owned & self.descs.write_ready.val();
         self.arbiter.request.next = asking;
         self.arbiter.accept.next = room;
-        self.arbiter.lock.next = false;
         let grant = self.arbiter.grant.val();
-        let index = self.arbiter.index.val().get_bits::<3>(0);
+        let index = self.arbiter.index.val();
         // By number: four sources and two bits are one LUT.
         let mut desc: DmaDesc = self.desc[0].val();
         let mut chosen: DmaBeat = DmaBeat { data: self.data[0].val(), last: self.last[0].val() };

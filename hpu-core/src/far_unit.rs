@@ -18,7 +18,7 @@
 //! atomics are under way. Meanwhile the other far commands wait too.
 
 use crate::command_rules::{last_step, ADD, CAS, DMA_IN, GET, PUT, PUT_HOST};
-use spindle_blocks::arbiter::RoundRobin;
+use crate::fast_robin::FastRobin;
 use spindle_blocks::desc::{ContextPolicy, HostAtomic, HostRead, PutDesc};
 use spindle_blocks::fifo::LutFifo;
 use spindle_blocks::ram::LutMemory;
@@ -132,7 +132,7 @@ pub struct FarUnit {
     pub put_left: Signal<Out, Bits<8>>,
     /// Clusters whose put of host memory or get is.
     pub host_put_left: Signal<Out, Bits<8>>,
-    arbiter: RoundRobin<8>,
+    arbiter: FastRobin,
     /// Cluster whose words are gathered, one-hot; 0 = none.
     owner: Reg<Bits<8>>,
     number: DFF<Bits<3>>,
@@ -301,10 +301,9 @@ impl Logic for FarUnit {
         let free = !owner.any();
         self.arbiter.request.next = asking;
         self.arbiter.accept.next = free;
-        self.arbiter.lock.next = false;
         if free {
             self.owner.d.next = self.arbiter.grant.val();
-            self.number.d.next = self.arbiter.index.val().get_bits::<3>(0);
+            self.number.d.next = self.arbiter.index.val();
         } else if self.leaves.val() {
             self.owner.d.next = bits::<8>(0);
         }

@@ -19,7 +19,7 @@ const BANKS: usize = 4;
 ///
 /// Latency: a request is in front of its bank one cycle after it was taken, and answered exactly 4 cycles after the bank's grant: 5 cycles
 /// from request to answer if nobody else asks. The answers of a requester come in the order of its requests. Each requester may send
-/// one request per cycle. Worst case in front of a bank: every other requester once, each 1 cycle, or 4 with an AMO.
+/// one request per cycle. Worst case in front of a bank: every other cluster once and the host between any two, each 1 cycle, or 4 with an AMO.
 #[derive(LogicBlock)]
 pub struct L2 {
     /// Core clock.
@@ -115,14 +115,21 @@ impl Logic for L2 {
                 }
             }
 
-            let mut answer: L2Answer = L2Answer::default();
+            // One bank at most answers, since a requester sends one request per cycle. By number: four sources and two bits are one LUT.
+            let mut from: Bits<BANKS> = bits::<BANKS>(0);
             for b in 0..BANKS {
-                if self.bank[b].answer_to.val().get_bit(i) {
-                    answer = self.bank[b].answer.val();
-                    answered = answered.replace_bit(i, true);
-                }
+                from = from.replace_bit(b, self.bank[b].answer_to.val().get_bit(i));
             }
-            self.answers[i].d.next = answer;
+            let number = (from.get_bit(3) | from.get_bit(2), from.get_bit(3) | from.get_bit(1)).cat::<2>();
+            answered = answered.replace_bit(i, from.any());
+            if from.any() {
+                self.answers[i].d.next = match number.index() {
+                    0 => self.bank[0].answer.val(),
+                    1 => self.bank[1].answer.val(),
+                    2 => self.bank[2].answer.val(),
+                    _ => self.bank[3].answer.val(),
+                };
+            }
             self.answer[i].next = self.answers[i].q.val().answer;
             self.answer_hpu[i].next = self.answers[i].q.val().hpu;
             self.answer_valid[i].next = self.answered.q.val().get_bit(i);

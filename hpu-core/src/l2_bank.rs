@@ -1,8 +1,8 @@
 //! One bank of context memory: arbitration, memory, atomics.
 
 use crate::amo_alu::{amo_result, amo_sum};
+use crate::fast_robin::FastRobin;
 use crate::processor::types::{RemoteAnswer, RemoteRequest};
-use spindle_blocks::arbiter::RoundRobin;
 use spindle_blocks::ram::{ByteRam, RamStyle};
 use spindle_verilog::prelude::*;
 
@@ -59,7 +59,7 @@ pub struct L2Passage {
 ///
 /// | cycle | what |
 /// |---|---|
-/// | 0 | grant |
+/// | 0 | grant: round robin among the clusters, and the host in every other turn |
 /// | 1 | address to the memory; a store (and an SC that succeeds) is written; reservations are taken and killed |
 /// | 2 | array read |
 /// | 3 | word out of the memory's output register: answer; an AMO's sum is computed |
@@ -87,7 +87,9 @@ pub struct L2Bank {
     pub answer: Signal<Out, L2Answer>,
     /// Who gets it.
     pub answer_to: Signal<Out, Bits<REQUESTERS>>,
-    arbiter: RoundRobin<REQUESTERS>,
+    arbiter: FastRobin,
+    /// The host was granted last.
+    host_last: Reg<Bit>,
     memory: ByteRam<16, 4, 32>,
     /// The request granted last; an AMO stays here until it is written.
     chosen: DFF<L2Request>,
@@ -124,6 +126,7 @@ impl L2Bank {
             answer: Default::default(),
             answer_to: Default::default(),
             arbiter: Default::default(),
+            host_last: Default::default(),
             memory: ByteRam::with_depth(style, 2, bytes / 4),
             chosen: Default::default(),
             granted: Default::default(),
@@ -147,6 +150,7 @@ impl Logic for L2Bank {
     #[hdl]
     fn update(&mut self) {
         regs!(self, clock, reset, granted, reading, read, amo_reading, amo_read, amo_writes, holders, age);
+        regs!(self, clock, reset, host_last);
         dffs!(self, clock, chosen, old, sum, passage, place);
         clocks!(self, clock, reset, arbiter);
         self.memory.clock.next = self.clock.val();
@@ -158,25 +162,36 @@ impl Logic for L2Bank {
         let conditional = held.atomic & (held.operation == bits::<5>(SC));
         let modifies = busy & held.atomic & !reserves & !conditional;
         let shut = modifies | self.amo_reading.q.val() | self.amo_read.q.val();
-        let mut request: Bits<REQUESTERS> = bits::<REQUESTERS>(0);
-        for i in 0..self._requesters {
+        let mut request: Bits<8> = bits::<8>(0);
+        for i in 0..self._requesters - 1 {
             request = request.replace_bit(i, self.valid[i].val());
         }
+        let host_asks = self.valid[self._requesters - 1].val();
+        let by_host = host_asks & (!request.any() | !self.host_last.q.val());
         self.arbiter.request.next = request;
-        self.arbiter.accept.next = !shut;
-        self.arbiter.lock.next = false;
-        let grant = if shut { bits::<REQUESTERS>(0) } else { self.arbiter.grant.val() };
+        self.arbiter.accept.next = !shut & !by_host;
+        let mut grant: Bits<REQUESTERS> = bits::<REQUESTERS>(0);
+        for i in 0..self._requesters - 1 {
+            grant = grant.replace_bit(i, self.arbiter.grant.val().get_bit(i) & !shut & !by_host);
+        }
+        grant = grant.replace_bit(self._requesters - 1, by_host & !shut);
         self.granted.d.next = grant;
         for i in 0..self._requesters {
             self.grant[i].next = grant.get_bit(i);
         }
-        if request.any() & !shut {
-            let mut chosen: L2Request = self.chosen.q.val();
-            for i in 0..self._requesters {
-                if grant.get_bit(i) {
-                    chosen = self.asked[i].val();
-                }
+        // By number: four sources and two bits are one LUT.
+        let index = self.arbiter.index.val();
+        let mut chosen: L2Request = self.asked[0].val();
+        for i in 0..self._requesters - 1 {
+            if index == bits::<3>(i as u64) {
+                chosen = self.asked[i].val();
             }
+        }
+        if by_host {
+            chosen = self.asked[self._requesters - 1].val();
+        }
+        if (request.any() | host_asks) & !shut {
+            self.host_last.d.next = by_host;
             self.chosen.d.next = chosen;
         }
 

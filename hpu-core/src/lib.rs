@@ -31,6 +31,7 @@ pub mod dispatcher;
 pub mod dma_router;
 pub mod far_queue;
 pub mod far_unit;
+pub mod fast_robin;
 pub mod host_writer;
 pub mod hpu_counter;
 pub mod instruction_memory;

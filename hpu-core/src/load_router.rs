@@ -1,6 +1,6 @@
 //! Shares the packet buffer's read port among the clusters.
 
-use spindle_blocks::arbiter::RoundRobin;
+use crate::fast_robin::FastRobin;
 use spindle_blocks::desc::ReadRequest;
 use spindle_blocks::fifo::LutFifo;
 use spindle_blocks::skid::Skid;
@@ -42,7 +42,7 @@ pub struct LoadRouter {
     pub load_valid: Signal<In, Bit>,
     /// It is taken.
     pub load_ready: Signal<Out, Bit>,
-    arbiter: RoundRobin<8>,
+    arbiter: FastRobin,
     output: Skid<ReadRequest>,
     owners: LutFifo<Bits<8>, 2>,
     accepted: Signal<Local, Bit>,
@@ -86,9 +86,8 @@ impl Logic for LoadRouter {
             asking = asking.replace_bit(i, self.request_valid[i].val());
         }
         self.arbiter.request.next = asking;
-        self.arbiter.lock.next = false;
         let grant = self.arbiter.grant.val();
-        let index = self.arbiter.index.val().get_bits::<3>(0);
+        let index = self.arbiter.index.val();
         let mut chosen: ReadRequest = self.request[0].val();
         for i in 0..self._clusters {
             if index == bits::<3>(i as u64) {

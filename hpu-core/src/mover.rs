@@ -6,7 +6,7 @@
 //! | command ports | out `sent`, `sent_issuer`: a frame has left (the host and the initiator answer for the others) |
 //! | L1 | out `read`, `beat` / in `read_ready`; in `hold`: do not begin another job; in `data`, two cycles later |
 //! | cluster | in `number` |
-//! | egress | out `egress_data`, `egress_keep`, `egress_last`, `egress_frame`, `egress_put` (the payload of a put, not a frame), `egress_valid` / in `egress_ready` |
+//! | egress | out `egress_data`, `egress_last` with `egress_tail`, `egress_frame`, `egress_put` (the payload of a put, not a frame), `egress_valid` / in `egress_ready` |
 //! | rvma | out `dma`, `dma_valid` / in `dma_ready`; out `dma_data`, `dma_last`, `dma_data_valid` / in `dma_data_ready` |
 //!
 //! In the order of the jobs. From `job_valid` to the first beat on `egress_valid`: 5 cycles; then one beat per cycle while ready, no bubble
@@ -90,10 +90,10 @@ pub struct Mover {
     pub data: Signal<In, Bits<512>>,
     /// Bytes for the wire.
     pub egress_data: Signal<Out, Bits<512>>,
-    /// Which of them count.
-    pub egress_keep: Signal<Out, Bits<64>>,
-    /// Last beat.
+    /// Last beat,
     pub egress_last: Signal<Out, Bit>,
+    /// of so many bytes; 0 = all.
+    pub egress_tail: Signal<Out, Bits<6>>,
     /// Frame sequence number of the issuer's packet.
     pub egress_frame: Signal<Out, Bits<16>>,
     /// The payload of a put.
@@ -200,10 +200,9 @@ impl Logic for Mover {
         let out = self.outgoing.read.val();
         let is_host = out.tag.way == Way::Host;
         let is_wire = self.outgoing.read_valid.val() & !is_host;
-        let partial = out.tag.last & out.tag.tail.any();
         self.egress_data.next = out.data;
-        self.egress_keep.next = if partial { !(repeat::<64>(true) << out.tag.tail) } else { repeat::<64>(true) };
         self.egress_last.next = out.tag.last;
+        self.egress_tail.next = out.tag.tail;
         self.egress_frame.next = out.tag.frame;
         self.egress_put.next = out.tag.way == Way::Put;
         self.egress_valid.next = is_wire;

@@ -12,9 +12,9 @@
 //! A load or store of L2 that crosses a word becomes two requests, the lower word first, each of the bytes in its word; their answers become one.
 //! At most 16 requests are under way.
 
+use crate::fast_robin::FastRobin;
 use crate::processor::types::{RemoteAnswer, RemoteRequest};
 use spindle_blocks::fifo::LutFifo;
-use spindle_blocks::RoundRobin;
 use spindle_verilog::prelude::*;
 
 /// A request and who made it.
@@ -84,18 +84,15 @@ pub struct RemoteRouter {
     pub l2_answer: Signal<In, RemoteAnswer>,
     /// There is one.
     pub l2_answer_valid: Signal<In, Bit>,
-    arbiter: RoundRobin<8>,
+    arbiter: FastRobin,
     /// The request that is granted, by a tree over the bits of the HPU's number.
     requests: [Signal<Local, RemoteRequest>; 8],
     pairs: [Signal<Local, RemoteRequest>; 4],
     quads: [Signal<Local, RemoteRequest>; 2],
     chosen: Signal<Local, RemoteRequest>,
-    /// What L2 is asked, and a request behind it: two registers as in a skid buffer, but an access that crosses a word becomes its second part
-    /// in the first of them.
+    /// What L2 is asked. An access that crosses a word becomes its second part here.
     head: DFF<Sent>,
-    spare: DFF<Sent>,
     head_valid: Reg<Bit>,
-    spare_valid: Reg<Bit>,
     in_second: Reg<Bit>,
     /// Offset of the first part, for the second.
     first_offset: DFF<Bits<2>>,
@@ -123,12 +120,21 @@ impl RemoteRouter {
 impl Logic for RemoteRouter {
     #[hdl]
     fn update(&mut self) {
-        regs!(self, clock, reset, head_valid, spare_valid, in_second, answer_to);
-        dffs!(self, clock, head, spare, first_offset, first_answer, answer_register);
+        regs!(self, clock, reset, head_valid, in_second, answer_to);
+        dffs!(self, clock, head, first_offset, first_answer, answer_register);
         clocks!(self, clock, reset, arbiter, under_way);
 
+        // Whether the register towards L2 is free, or will be.
+        let head = self.head.q.val();
+        let request = head.request;
+        let offset = request.address.get_bits::<2>(0);
+        let last = bit_cast::<3, 2>(offset) + bit_cast::<3, 2>(request.size_less_one);
+        let crosses = last.get_bit(2) & !request.atomic;
+        let stands = self.head_valid.q.val() & self.under_way.write_ready.val();
+        let moves = stands & self.l2_ready.val();
+        let far_room = !self.head_valid.q.val() | (moves & !crosses);
+
         // Who goes on.
-        let far_room = !self.spare_valid.q.val();
         let mut wants: Bits<8> = bits::<8>(0);
         for i in 0..self._hpus {
             let room = if self.request[i].val().far { far_room } else { self.atomic_ready.val() };
@@ -136,8 +142,7 @@ impl Logic for RemoteRouter {
         }
         self.arbiter.request.next = wants;
         self.arbiter.accept.next = true;
-        self.arbiter.lock.next = false;
-        let index = self.arbiter.index.val().get_bits::<3>(0);
+        let index = self.arbiter.index.val();
         for i in 0..8 {
             self.requests[i].next = RemoteRequest::default();
             if i < self._hpus {
@@ -163,36 +168,23 @@ impl Logic for RemoteRouter {
         let sends = self.arbiter.any.val() & chosen.far;
 
         // To L2, in two parts if need be.
-        let head = self.head.q.val();
-        let request = head.request;
-        let offset = request.address.get_bits::<2>(0);
-        let last = bit_cast::<3, 2>(offset) + bit_cast::<3, 2>(request.size_less_one);
-        let crosses = last.get_bit(2) & !request.atomic;
         let second = self.in_second.q.val();
-        let stands = self.head_valid.q.val() & self.under_way.write_ready.val();
-        let moves = stands & self.l2_ready.val();
-        let leaves = moves & !crosses;
         if far_room {
-            self.spare.d.next = sent;
-        }
-        if leaves | !self.head_valid.q.val() {
-            self.head.d.next = if far_room { sent } else { self.spare.q.val() };
-            self.head_valid.d.next = sends | self.spare_valid.q.val();
-            self.spare_valid.d.next = false;
+            self.head_valid.d.next = sends;
             self.in_second.d.next = false;
-        } else {
-            self.spare_valid.d.next = sends | self.spare_valid.q.val();
-            if moves {
-                self.in_second.d.next = true;
-                self.first_offset.d.next = offset;
-                self.head.d.next.request.address = (request.address.get_bits::<18>(2) + 1, bits::<2>(0)).cat::<20>();
-                self.head.d.next.request.size_less_one = last.get_bits::<2>(0);
-                self.head.d.next.request.data = match offset.index() {
-                    1 => request.data >> 24,
-                    2 => request.data >> 16,
-                    _ => request.data >> 8,
-                };
-            }
+        }
+        if sends {
+            self.head.d.next = sent;
+        } else if moves {
+            self.in_second.d.next = crosses;
+            self.first_offset.d.next = offset;
+            self.head.d.next.request.address = (request.address.get_bits::<18>(2) + 1, bits::<2>(0)).cat::<20>();
+            self.head.d.next.request.size_less_one = last.get_bits::<2>(0);
+            self.head.d.next.request.data = match offset.index() {
+                1 => request.data >> 24,
+                2 => request.data >> 16,
+                _ => request.data >> 8,
+            };
         }
         self.l2_request.next = request;
         if crosses {

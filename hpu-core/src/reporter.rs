@@ -10,10 +10,10 @@
 //!
 //! Round robin, one ending per cycle while both outputs are free; 1 cycle from `ending_valid` to `done_valid` if nobody else waits. A fault is offered in the same cycle as its `done`.
 
+use crate::fast_robin::FastRobin;
 use crate::processor::types::Ending;
 use crate::types::{FaultReport, Origin};
 use spindle_blocks::desc::TaskDone;
-use spindle_blocks::RoundRobin;
 use spindle_verilog::prelude::*;
 
 const VERSION: u64 = spindle_contract::VERSION as u64;
@@ -55,7 +55,7 @@ pub struct Reporter {
     pub fault_valid: Signal<Out, Bit>,
     /// It is taken.
     pub fault_ready: Signal<In, Bit>,
-    arbiter: RoundRobin<8>,
+    arbiter: FastRobin,
     /// The one that is granted, by a tree over the bits of the HPU's number.
     offered: [Signal<Local, Ending>; 8],
     pairs: [Signal<Local, Ending>; 4],
@@ -97,9 +97,8 @@ impl Logic for Reporter {
         }
         self.arbiter.request.next = request;
         self.arbiter.accept.next = free;
-        self.arbiter.lock.next = false;
         let grant = self.arbiter.grant.val();
-        let index = self.arbiter.index.val().get_bits::<3>(0);
+        let index = self.arbiter.index.val();
         for i in 0..self._hpus {
             self.ending_ready[i].next = grant.get_bit(i) & free;
         }
@@ -150,7 +149,7 @@ impl Logic for Reporter {
                 who: (
                     origin.msg_slot,
                     bit_cast::<8, 3>(self.number.val()),
-                    self.arbiter.index.val(),
+                    bit_cast::<8, 3>(index),
                     origin.context,
                     ending.cause,
                 )

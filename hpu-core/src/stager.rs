@@ -10,9 +10,9 @@
 //! the next beat when this one has gone: with L2 and the bus idle 7 cycles and one per word for each beat, and 2 for the command. **From the host**: 1 cycle and one
 //! per word for each beat, and 5 at the end; the last beat is taken when L2 has answered all of them, so what follows it sees them. If both have something to do, words take turns.
 
+use crate::fast_robin::FastRobin;
 use crate::processor::types::{RemoteAnswer, RemoteRequest};
 use crate::types::StageAsk;
-use spindle_blocks::RoundRobin;
 use spindle_contract::params::{L1_STAGE_BASE, SLOT_BYTES};
 use spindle_verilog::prelude::*;
 
@@ -81,7 +81,7 @@ pub struct Stager {
     pub l2_answer: Signal<In, RemoteAnswer>,
     /// There is one.
     pub l2_answer_valid: Signal<In, Bit>,
-    arbiter: RoundRobin<8>,
+    arbiter: FastRobin,
     copies: Reg<Bit>,
     copying: DFF<Copying>,
     gathered: [DFF<Bits<32>>; 16],
@@ -157,8 +157,7 @@ impl Logic for Stager {
         }
         self.arbiter.request.next = request;
         self.arbiter.accept.next = !copies;
-        self.arbiter.lock.next = false;
-        let number = self.arbiter.index.val().get_bits::<3>(0);
+        let number = self.arbiter.index.val();
         self.chosen.next = StageAsk::default();
         for i in 0..self._clusters {
             if number == bits::<3>(i as u64) {

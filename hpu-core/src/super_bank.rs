@@ -12,56 +12,10 @@
 //! Round robin among four HPUs, whose grant is one LUT behind the requests: an HPU waits at most 3 cycles. With more than four, two such groups
 //! take turns: an HPU waits at most 7 cycles. The lock comes on top.
 
+use crate::fast_robin::FastRobin;
 use crate::processor::types::WordRequest;
 use spindle_blocks::ram::TdpRam;
 use spindle_verilog::prelude::*;
-
-/// The next of four requesters behind `last`; anything if there is none. A function of six bits: one LUT for each bit of the answer.
-#[hdl_fn]
-fn next_of_four(wants: Bits<4>, last: Bits<2>) -> Bits<2> {
-    let after_0 = if wants.get_bit(1) {
-        bits::<2>(1)
-    } else if wants.get_bit(2) {
-        bits::<2>(2)
-    } else if wants.get_bit(3) {
-        bits::<2>(3)
-    } else {
-        bits::<2>(0)
-    };
-    let after_1 = if wants.get_bit(2) {
-        bits::<2>(2)
-    } else if wants.get_bit(3) {
-        bits::<2>(3)
-    } else if wants.get_bit(0) {
-        bits::<2>(0)
-    } else {
-        bits::<2>(1)
-    };
-    let after_2 = if wants.get_bit(3) {
-        bits::<2>(3)
-    } else if wants.get_bit(0) {
-        bits::<2>(0)
-    } else if wants.get_bit(1) {
-        bits::<2>(1)
-    } else {
-        bits::<2>(2)
-    };
-    let after_3 = if wants.get_bit(0) {
-        bits::<2>(0)
-    } else if wants.get_bit(1) {
-        bits::<2>(1)
-    } else if wants.get_bit(2) {
-        bits::<2>(2)
-    } else {
-        bits::<2>(3)
-    };
-    match last.index() {
-        0 => after_0,
-        1 => after_1,
-        2 => after_2,
-        _ => after_3,
-    }
-}
 
 /// The super-bank. See the module text.
 #[derive(LogicBlock, Default)]
@@ -93,9 +47,7 @@ pub struct SuperBank {
     /// What was read.
     pub wide_read: [Signal<Out, Bits<64>>; 2],
     banks: [TdpRam<9, 4, 32>; 4],
-    /// Who was granted last, by group of four, and in which group.
-    last: [Reg<Bits<2>>; 2],
-    last_group: Reg<Bit>,
+    arbiter: FastRobin,
     words: [Signal<Local, WordRequest>; 8],
     pairs: [Signal<Local, WordRequest>; 4],
     quads: [Signal<Local, WordRequest>; 2],
@@ -123,7 +75,8 @@ impl SuperBank {
 impl Logic for SuperBank {
     #[hdl]
     fn update(&mut self) {
-        regs!(self, clock, reset, last, last_group, shared);
+        regs!(self, clock, reset, shared);
+        clocks!(self, clock, reset, arbiter);
         dffs!(self, clock, bank, bank_read);
 
         // Who is next.
@@ -131,24 +84,12 @@ impl Logic for SuperBank {
         for i in 0..self._hpus {
             wants = wants.replace_bit(i, self.wants[i].val() & !self.lock.val());
         }
-        let low = wants.get_bits::<4>(0);
-        let high = wants.get_bits::<4>(4);
-        let low_index = next_of_four(low, self.last[0].q.val());
-        let high_index = next_of_four(high, self.last[1].q.val());
-        let in_high = high.any() & (!low.any() | !self.last_group.q.val());
-        let index = if in_high { high_index } else { low_index };
-        let any = wants.any();
-        if any {
-            self.last_group.d.next = in_high;
-        }
-        if any & !in_high {
-            self.last[0].d.next = low_index;
-        }
-        if any & in_high {
-            self.last[1].d.next = high_index;
-        }
+        self.arbiter.request.next = wants;
+        self.arbiter.accept.next = true;
+        let index = self.arbiter.index.val();
+        let any = self.arbiter.any.val();
         for i in 0..self._hpus {
-            self.grant[i].next = wants.get_bit(i) & (index == bits::<2>((i % 4) as u64)) & (in_high == (i >= 4));
+            self.grant[i].next = self.arbiter.grant.val().get_bit(i);
         }
 
         // Its access, as a tree over the bits of its number.
@@ -164,7 +105,7 @@ impl Logic for SuperBank {
         for i in 0..2 {
             self.quads[i].next = if index.get_bit(1) { self.pairs[2 * i + 1].val() } else { self.pairs[2 * i].val() };
         }
-        self.chosen.next = if in_high { self.quads[1].val() } else { self.quads[0].val() };
+        self.chosen.next = if index.get_bit(2) { self.quads[1].val() } else { self.quads[0].val() };
         let chosen = self.chosen.val();
         let bank = chosen.row.get_bits::<2>(2);
         self.bank.d.next = bank;

@@ -297,11 +297,19 @@ impl Logic for MemoryStage {
             self.retries.d.next = fast & !fetched & !conflict & !(got & !first_half);
             self.other_done.d.next = fast & (self.other_done.q.val() | (got & first_half));
         }
-        self.reads[0].next = (loads_l1 & first_even) | (retries_l1 & !retry_odd);
-        self.reads[1].next = (loads_l1 & first_odd) | (retries_l1 & retry_odd);
-        self.row[0].next = if self.retries.q.val() { self.even_row.q.val() } else { even_row };
-        self.row[1].next =
-            if self.retries.q.val() { self.place.q.val().get_bits::<13>(3) } else { place.get_bits::<13>(3) };
+        // The region comes too late for the grant. So every load reads L1, and the super-bank is that of the offset, since bases are multiples of a beat.
+        self.reads[0].next = (loads & first_even) | (retries_l1 & !retry_odd);
+        self.reads[1].next = (loads & first_odd) | (retries_l1 & retry_odd);
+        self.row[0].next = if self.retries.q.val() {
+            self.even_row.q.val()
+        } else {
+            (even_row.get_bits::<11>(2), first_next.get_bits::<2>(3)).cat::<13>()
+        };
+        self.row[1].next = if self.retries.q.val() {
+            self.place.q.val().get_bits::<13>(3)
+        } else {
+            (place.get_bits::<11>(5), first_sum.get_bits::<2>(3)).cat::<13>()
+        };
         self.may_use.next = !loads & !self.retries.q.val();
         self.code_valid.next = loads_code | retries_code;
         self.code_address.next =

@@ -109,7 +109,7 @@ impl<const N: usize> Logic for RoundRobin<N> {
 ///
 /// | ports | neighbour |
 /// |---|---|
-/// | in `sink_data[i]`, `sink_keep[i]`, `sink_last[i]`, `sink_valid[i]` / out `sink_ready[i]` | sources |
+/// | in `sink_data[i]`, `sink_last[i]` with `sink_tail[i]`, `sink_valid[i]` / out `sink_ready[i]` | sources |
 /// | out `source_data`, `source_keep`, `source_last`, `source_valid` / in `source_ready` | sink |
 /// | out `source_index` | which input the beat comes from |
 ///
@@ -124,10 +124,10 @@ pub struct StreamArbiter {
     pub reset: Signal<In, Bit>,
     /// Bytes of each input.
     pub sink_data: Vec<Signal<In, Bits<512>>>,
-    /// Which bytes count.
-    pub sink_keep: Vec<Signal<In, Bits<64>>>,
-    /// Last beat of a frame.
+    /// Last beat of a frame,
     pub sink_last: Vec<Signal<In, Bit>>,
+    /// of so many bytes; 0 = all.
+    pub sink_tail: Vec<Signal<In, Bits<6>>>,
     /// A beat is offered.
     pub sink_valid: Vec<Signal<In, Bit>>,
     /// It is taken.
@@ -147,10 +147,21 @@ pub struct StreamArbiter {
     arbiter: RoundRobin<8>,
     output: Slice<TaggedBeat>,
     /// The multiplexer as a tree over the bits of the index: 4 inputs to a LUT, where a chain would take twice the LUTs.
-    pairs: [Signal<Local, Beat>; 4],
-    quads: [Signal<Local, Beat>; 2],
-    chosen: Signal<Local, Beat>,
+    pairs: [Signal<Local, SunkBeat>; 4],
+    quads: [Signal<Local, SunkBeat>; 2],
+    chosen: Signal<Local, SunkBeat>,
     _n: usize,
+}
+
+/// A beat as it comes in.
+#[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
+pub struct SunkBeat {
+    /// Bytes.
+    pub data: Bits<512>,
+    /// Last beat of a frame,
+    pub last: Bit,
+    /// of so many bytes; 0 = all.
+    pub tail: Bits<6>,
 }
 
 /// A beat and where it came from.
@@ -173,8 +184,8 @@ impl StreamArbiter {
             clock: Default::default(),
             reset: Default::default(),
             sink_data: (0..n).map(|_| Default::default()).collect(),
-            sink_keep: (0..n).map(|_| Default::default()).collect(),
             sink_last: (0..n).map(|_| Default::default()).collect(),
+            sink_tail: (0..n).map(|_| Default::default()).collect(),
             sink_valid: (0..n).map(|_| Default::default()).collect(),
             sink_ready: (0..n).map(|_| Default::default()).collect(),
             source_data: Default::default(),
@@ -206,20 +217,20 @@ impl Logic for StreamArbiter {
         let room = self.output.write_ready.val();
         let index = self.arbiter.index.val();
         for i in 0..4 {
-            self.pairs[i].next = Beat::default();
+            self.pairs[i].next = SunkBeat::default();
             if 2 * i < self._n {
-                self.pairs[i].next = Beat {
+                self.pairs[i].next = SunkBeat {
                     data: self.sink_data[2 * i].val(),
-                    keep: self.sink_keep[2 * i].val(),
                     last: self.sink_last[2 * i].val(),
+                    tail: self.sink_tail[2 * i].val(),
                 };
             }
             if 2 * i + 1 < self._n {
                 if index.get_bit(0) {
-                    self.pairs[i].next = Beat {
+                    self.pairs[i].next = SunkBeat {
                         data: self.sink_data[2 * i + 1].val(),
-                        keep: self.sink_keep[2 * i + 1].val(),
                         last: self.sink_last[2 * i + 1].val(),
+                        tail: self.sink_tail[2 * i + 1].val(),
                     };
                 }
             }
@@ -232,8 +243,13 @@ impl Logic for StreamArbiter {
             self.sink_ready[i].next = room & grant.get_bit(i);
         }
         self.arbiter.accept.next = room;
-        self.arbiter.lock.next = !self.chosen.val().last;
-        self.output.write.next = TaggedBeat { beat: self.chosen.val(), index: index };
+        let chosen = self.chosen.val();
+        self.arbiter.lock.next = !chosen.last;
+        // The mask is made once, behind the choice.
+        let partial = chosen.last & chosen.tail.any();
+        let keep = if partial { !(repeat::<64>(true) << chosen.tail) } else { repeat::<64>(true) };
+        self.output.write.next =
+            TaggedBeat { beat: Beat { data: chosen.data, keep: keep, last: chosen.last }, index: index };
         self.output.write_valid.next = self.arbiter.any.val();
         self.output.read_ready.next = self.source_ready.val();
         self.source_data.next = self.output.read.val().beat.data;

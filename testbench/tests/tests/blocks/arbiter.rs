@@ -85,7 +85,9 @@ fn streams(wave: &WaveContext, n: usize, name: &str) {
             let (data, bytes, last) = waiting[i].front().copied().unwrap_or(([0; 64], 64, false));
             dut.set(&format!("sink_valid_{i}"), offered[i] as u64);
             dut.set_bytes(&format!("sink_data_{i}"), &data);
-            dut.set_bytes(&format!("sink_keep_{i}"), &u64::MAX.checked_shr(64 - bytes).unwrap_or(0).to_le_bytes());
+            // Of other beats it means nothing.
+            let tail = if last { u64::from(bytes) % 64 } else { rng.random_range(0..64) };
+            dut.set(&format!("sink_tail_{i}"), tail);
             dut.set(&format!("sink_last_{i}"), last as u64);
         }
         let ready = crowded || rng.random_bool(0.6);

@@ -123,8 +123,8 @@ differential!(round_robin, 600, RoundRobin::<5>::default(),
     in ["reset" (reset) "request" (request) "accept" (accept) "lock" (lock)],
     out ["grant" (grant) "index" (index) "any" (any)], resets!());
 differential!(stream_arbiter, 200, StreamArbiter::new(2),
-    in ["reset" (reset) "sink_data_0" (sink_data[0]) "sink_keep_0" (sink_keep[0]) "sink_last_0" (sink_last[0]) "sink_valid_0" (sink_valid[0])
-        "sink_data_1" (sink_data[1]) "sink_keep_1" (sink_keep[1]) "sink_last_1" (sink_last[1]) "sink_valid_1" (sink_valid[1]) "source_ready" (source_ready)],
+    in ["reset" (reset) "sink_data_0" (sink_data[0]) "sink_tail_0" (sink_tail[0]) "sink_last_0" (sink_last[0]) "sink_valid_0" (sink_valid[0])
+        "sink_data_1" (sink_data[1]) "sink_tail_1" (sink_tail[1]) "sink_last_1" (sink_last[1]) "sink_valid_1" (sink_valid[1]) "source_ready" (source_ready)],
     out ["sink_ready_0" (sink_ready[0]) "sink_ready_1" (sink_ready[1]) "source_data" (source_data) "source_keep" (source_keep) "source_last" (source_last)
         "source_index" (source_index) "source_valid" (source_valid)], resets!());
 differential!(byte_aligner, 200, ByteAligner::default(),

@@ -137,7 +137,7 @@ const STREAMS: [(&str, &[&str]); 9] = [
     ("load_request", &["load_request"]),
     ("done", &["done"]),
     ("fault", &["fault"]),
-    ("egress", &["egress_data", "egress_keep", "egress_last", "egress_frame", "egress_put"]),
+    ("egress", &["egress_data", "egress_last", "egress_tail", "egress_frame", "egress_put"]),
     ("dma", &["dma"]),
     ("dma_data", &["dma_data", "dma_last"]),
     ("place", &["place"]),
@@ -499,14 +499,9 @@ impl Bench {
             }
             "fault" => self.faults.push([0, 32, 64, 96].map(|at| slice(first, at, 32) as u32)),
             "egress" => {
-                let keep = slice(&content[1], 0, 64);
-                let last = content[2][0] == 1;
-                assert!(last || keep == u64::MAX, "a frame has a hole");
-                assert!(
-                    keep != 0 && (keep == u64::MAX || (keep + 1).is_power_of_two()),
-                    "keep is not contiguous: {keep:#x}"
-                );
-                self.frame.extend(&first[..keep.count_ones() as usize]);
+                let last = content[1][0] == 1;
+                let tail = slice(&content[2], 0, 6) as usize;
+                self.frame.extend(&first[..if last && tail != 0 { tail } else { 64 }]);
                 if last && content[4][0] == 1 {
                     self.far.payloads.push(std::mem::take(&mut self.frame));
                 } else if last {

@@ -128,6 +128,7 @@ impl Logic for Commands {
             self.ports[i].taken.next = self.unit.taken.val().get_bit(i);
             self.ports[i].word.next = self.unit.word.val();
             self.unit.argument[i].next = self.ports[i].argument.val();
+            self.unit.argument_written[i].next = self.ports[i].argument_written.val();
             self.ports[i].answered.next = self.unit.answered.val().get_bit(i);
             self.ports[i].accept.next = self.unit.accept.val().get_bit(i);
             self.ports[i].accept_packet.next = self.unit.accept_packet.val();

@@ -448,13 +448,16 @@ impl Bench {
         });
         assert_eq!(self.copied, wanted, "what is done from L2 is copied first, and nothing else");
         assert!(!(staged && was_used && answer == 1 && self.stage_leaves), "the stage has one owner");
+        // The HPU goes on in the cycle behind the answer, and the port has the command's handle by then.
         if answer != 1 {
+            self.cycle();
             return;
         }
         if let Some(Outcome::Message([_, who, ..])) = outcome {
             if opcode != u64::from(command::PRINT) || who & 15 > 0 {
                 self.expected.extend(outcome);
             }
+            self.cycle();
             return;
         }
         assert!(!tells && before != 15, "a command has a handle");
@@ -474,6 +477,7 @@ impl Bench {
             self.expected.push(Outcome::Job(1, handle, limits.context, limits.frame, beat, words[1].into(), None));
         }
         self.expected.extend(outcome);
+        self.cycle();
         self.busy |= 1 << handle;
         self.error &= !(1 << handle);
         let atomic = [command::HOST_CAS, command::HOST_ADD].map(u64::from).contains(&opcode);

@@ -9,6 +9,7 @@ mod contention;
 pub mod dut;
 mod far;
 mod far_commands;
+mod fast_robin;
 mod handlers;
 mod instruction_memory;
 mod l1;

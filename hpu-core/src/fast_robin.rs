@@ -1,0 +1,128 @@
+//! Round robin among eight, one LUT deep for the first four.
+//!
+//! | ports | meaning |
+//! |---|---|
+//! | in `request` | bit i = requester i has something |
+//! | in `accept` | the grant of this cycle is used |
+//! | out `grant`, `index`, `any` | one-hot, binary, and whether there is a grant |
+//!
+//! `index` is one LUT behind four requests and `grant` two; with more than four, two groups of four take turns, which is one LUT more. Without a request `index` may be anything.
+//! The grant moves on only with `accept`. A requester waits for 3 others at most among four, for 7 among eight.
+
+use spindle_verilog::prelude::*;
+
+/// The next of four requesters behind `last`; anything if there is none. A function of six bits: one LUT for each bit of the answer.
+#[hdl_fn]
+fn next_of_four(wants: Bits<4>, last: Bits<2>) -> Bits<2> {
+    let after_0 = if wants.get_bit(1) {
+        bits::<2>(1)
+    } else if wants.get_bit(2) {
+        bits::<2>(2)
+    } else if wants.get_bit(3) {
+        bits::<2>(3)
+    } else {
+        bits::<2>(0)
+    };
+    let after_1 = if wants.get_bit(2) {
+        bits::<2>(2)
+    } else if wants.get_bit(3) {
+        bits::<2>(3)
+    } else if wants.get_bit(0) {
+        bits::<2>(0)
+    } else {
+        bits::<2>(1)
+    };
+    let after_2 = if wants.get_bit(3) {
+        bits::<2>(3)
+    } else if wants.get_bit(0) {
+        bits::<2>(0)
+    } else if wants.get_bit(1) {
+        bits::<2>(1)
+    } else {
+        bits::<2>(2)
+    };
+    let after_3 = if wants.get_bit(0) {
+        bits::<2>(0)
+    } else if wants.get_bit(1) {
+        bits::<2>(1)
+    } else if wants.get_bit(2) {
+        bits::<2>(2)
+    } else {
+        bits::<2>(3)
+    };
+    match last.index() {
+        0 => after_0,
+        1 => after_1,
+        2 => after_2,
+        _ => after_3,
+    }
+}
+
+/// The arbiter. See the module text.
+#[derive(LogicBlock)]
+pub struct FastRobin {
+    /// Core clock.
+    pub clock: Signal<In, Clock>,
+    /// Synchronous reset, active high.
+    pub reset: Signal<In, Bit>,
+    /// Who asks.
+    pub request: Signal<In, Bits<8>>,
+    /// The grant is used.
+    pub accept: Signal<In, Bit>,
+    /// Who gets it.
+    pub grant: Signal<Out, Bits<8>>,
+    /// Its number.
+    pub index: Signal<Out, Bits<3>>,
+    /// Somebody gets it.
+    pub any: Signal<Out, Bit>,
+    /// Who was granted last, by group of four, and in which group.
+    last: [Reg<Bits<2>>; 2],
+    last_group: Reg<Bit>,
+}
+
+impl Default for FastRobin {
+    fn default() -> Self {
+        Self {
+            clock: Default::default(),
+            reset: Default::default(),
+            request: Default::default(),
+            accept: Default::default(),
+            grant: Default::default(),
+            index: Default::default(),
+            any: Default::default(),
+            last: [Reg::new(bits::<2>(3)), Reg::new(bits::<2>(3))],
+            last_group: Reg::new(true),
+        }
+    }
+}
+
+impl Logic for FastRobin {
+    #[hdl]
+    fn update(&mut self) {
+        regs!(self, clock, reset, last, last_group);
+        let request = self.request.val();
+        let low = request.get_bits::<4>(0);
+        let high = request.get_bits::<4>(4);
+        let low_index = next_of_four(low, self.last[0].q.val());
+        let high_index = next_of_four(high, self.last[1].q.val());
+        let in_high = high.any() & (!low.any() | !self.last_group.q.val());
+        let any = request.any();
+        if self.accept.val() & any {
+            self.last_group.d.next = in_high;
+            if in_high {
+                self.last[1].d.next = high_index;
+            } else {
+                self.last[0].d.next = low_index;
+            }
+        }
+        let index = if in_high { high_index } else { low_index };
+        let mut grant: Bits<8> = bits::<8>(0);
+        for i in 0..8 {
+            let here = (index == bits::<2>((i % 4) as u64)) & (in_high == (i >= 4));
+            grant = grant.replace_bit(i, request.get_bit(i) & here);
+        }
+        self.grant.next = grant;
+        self.index.next = (in_high, index).cat::<3>();
+        self.any.next = any;
+    }
+}

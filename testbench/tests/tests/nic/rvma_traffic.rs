@@ -77,7 +77,9 @@ struct System {
     ring: EventRing,
     model: Rvma,
     windows: Vec<Window>,
+    /// Buffers of each mailbox, and all that ever were.
     posted: Vec<Vec<Posted>>,
+    buffers: Vec<Posted>,
     cuts: Vec<Cut>,
     messages: HashMap<(u32, u16, u32), (u8, Message)>,
     /// Refusals of the model by reason.
@@ -98,7 +100,12 @@ impl System {
         receiver.add_rule(&"spindle".parse().unwrap(), Action::Mailbox).unwrap();
         receiver.set_sequence_filter(true).unwrap();
         receiver.set_responses(Some(Responses { ack_every: 1, ..Responses::default() })).unwrap();
-        receiver.memory.card().sim().memory().timing = timing;
+        {
+            let card = receiver.memory.card().clone();
+            let mut sim = card.sim();
+            sim.memory().timing = timing;
+            sim.memory().keep_log = true;
+        }
         sender.memory.card().sim().set_tracing(false);
         let reliability = Reliability { timeout: 64, hole_time: 24, retries: 15, incarnation: 0xC0FFEE };
         sender.set_reliability(Some(reliability)).unwrap();
@@ -114,6 +121,7 @@ impl System {
             model: Rvma::default(),
             windows: vec![],
             posted: vec![vec![]; MAILBOXES.len()],
+            buffers: vec![],
             cuts: vec![],
             messages: HashMap::new(),
             refusals: HashMap::new(),
@@ -146,6 +154,7 @@ impl System {
             let posted = self.receiver.post_buffer(self.windows[mailbox], size).unwrap();
             self.model.post_buffer(PID, mailbox as u64, posted.buffer, size, posted.record).unwrap();
             self.posted[mailbox].push(posted);
+            self.buffers.push(posted);
             self.operations += 1;
         }
     }
@@ -345,6 +354,22 @@ impl System {
         }
     }
 
+    /// A record left when the host had answered every write to its buffer, in whatever order it did, and no write followed.
+    fn check_order(&self) {
+        let card = self.receiver.memory.card().clone();
+        let mut sim = card.sim();
+        let log = &sim.memory().log;
+        for Posted { buffer, size, record } in &self.buffers {
+            let range = *buffer..*buffer + u64::from(*size);
+            let data = log.iter().filter(|burst| burst.bytes.first().is_some_and(|(at, _)| range.contains(at)));
+            let last = data.map(|burst| burst.response_cycle).max().unwrap_or(0);
+            let its: Vec<_> =
+                log.iter().filter(|burst| burst.bytes.first().is_some_and(|(at, _)| at == record)).collect();
+            assert_eq!(its.len(), 1, "records of the buffer at {buffer:#x}");
+            assert!(its[0].offered_cycle > last, "the record at {record:#x} left before the answer in cycle {last}");
+        }
+    }
+
     /// Drops by reason; those of a mailbox that closes are one.
     fn check_refusals(&mut self) {
         let drops = self.receiver.stats().unwrap().drops;
@@ -413,6 +438,7 @@ fn play(name: &str, wire: WireOptions, timing: Timing) {
     system.windows.clear();
     system.compare();
     system.check_refusals();
+    system.check_order();
     let statuses = [status::DONE, status::PARTIAL, status::CANCELLED];
     let count = |status| system.model.records.iter().filter(|record| record.status == status).count();
     let [done, partial, cancelled] = statuses.map(count);

@@ -13,6 +13,7 @@ mod events;
 mod figures;
 mod host_side;
 mod modes;
+mod operations;
 mod put_join;
 mod reads;
 mod shapes;

@@ -6,14 +6,15 @@
 //! | releaser | in `give`, `give_cell`: a cell is free again |
 //! | everybody | out `count`: cells in the list |
 //!
-//! A ring of cell numbers in LUT RAM, as deep as there are cells. One `take` and one `give` per cycle; a cell given can be
+//! A ring of cell numbers in block RAM, as deep as there are cells, read a cycle ahead; a number that is written as its slot is read is
+//! kept beside it. One `take` and one `give` per cycle; a cell given can be
 //! taken 1 cycle later. After reset every slot of the ring stands for the cell of its own number until the reading side has passed
 //! it once, so nothing has to be filled in.
 //!
 //! `rewind` only moves the reading side back: the slots of cells that one frame has taken cannot have been overwritten, because a
 //! list of all cells has exactly as many slots as there are cells. No `take` in the cycle of a `rewind`.
 
-use spindle_blocks::ram::LutMemory;
+use spindle_blocks::ram::{RamStyle, SdpRam};
 use spindle_contract::params::CELL_BITS;
 use spindle_verilog::prelude::*;
 
@@ -40,7 +41,10 @@ pub struct CellList {
     pub give_cell: Signal<In, Bits<CELL_BITS>>,
     /// Cells in the list.
     pub count: Signal<Out, Bits<11>>,
-    ring: LutMemory<Bits<CELL_BITS>, CELL_BITS>,
+    ring: SdpRam<CELL_BITS, CELL_BITS>,
+    /// The slot's number, if it was written as it was read.
+    given: DFF<Bits<CELL_BITS>>,
+    given_holds: Reg<Bit>,
     /// Reading side: the slot, and above it the lap.
     head: Reg<Bits<11>>,
     tail: Reg<Bits<CELL_BITS>>,
@@ -70,7 +74,9 @@ impl CellList {
             give: Default::default(),
             give_cell: Default::default(),
             count: Default::default(),
-            ring: LutMemory::with_depth(cells),
+            ring: SdpRam::with_depth(RamStyle::Block, 1, cells),
+            given: Default::default(),
+            given_holds: Default::default(),
             head: Default::default(),
             tail: Default::default(),
             level: Reg::new(bits::<11>(cells as u64)),
@@ -90,15 +96,20 @@ impl Default for CellList {
 impl Logic for CellList {
     #[hdl]
     fn update(&mut self) {
-        regs!(self, clock, reset, head, tail, level, passed);
+        regs!(self, clock, reset, head, tail, level, passed, given_holds);
+        dffs!(self, clock, given);
         let slot = self.head.q.val().get_bits::<CELL_BITS>(0) & (self._mask as u64);
         let second_lap = (self.head.q.val() & (self._cells as u64)).any();
 
+        let mut head: Bits<11> = self.head.q.val();
         if self.rewind.val() {
-            self.head.d.next = self.head.q.val() - zext::<11, 5>(self.rewind_count.val());
+            head = self.head.q.val() - zext::<11, 5>(self.rewind_count.val());
         } else if self.take.val() {
-            self.head.d.next = self.head.q.val() + 1;
+            head = self.head.q.val() + 1;
         }
+        self.head.d.next = head;
+        let next_slot = head.get_bits::<CELL_BITS>(0) & (self._mask as u64);
+        let last_slot = self.tail.q.val() & (self._mask as u64);
         // A frame takes 18 cells at most: from slot 24 of the second lap no rewind leads back to the first.
         if second_lap & (slot.get_bits::<2>(3) == 3) {
             self.passed.d.next = true;
@@ -119,10 +130,18 @@ impl Logic for CellList {
 
         self.ring.clock.next = self.clock.val();
         self.ring.write_enable.next = self.give.val();
-        self.ring.write_address.next = self.tail.q.val() & (self._mask as u64);
+        self.ring.write_address.next = last_slot;
         self.ring.write_data.next = self.give_cell.val();
-        self.ring.read_address.next = slot;
-        self.next_cell.next = if self.passed.q.val() | second_lap { self.ring.read_data.val() } else { slot };
+        // Read again in every cycle in which something is given: it may be the slot at hand.
+        let reads = self.take.val() | self.rewind.val() | self.give.val();
+        self.ring.read_enable.next = reads;
+        self.ring.read_address.next = next_slot;
+        if reads {
+            self.given.d.next = self.give_cell.val();
+            self.given_holds.d.next = self.give.val() & (last_slot == next_slot);
+        }
+        let stored = if self.given_holds.q.val() { self.given.q.val() } else { self.ring.read_data.val() };
+        self.next_cell.next = if self.passed.q.val() | second_lap { stored } else { slot };
         self.available.next = self.level.q.val().any();
         self.count.next = self.level.q.val();
     }

@@ -3,7 +3,7 @@
 //! | neighbour | ports |
 //! |---|---|
 //! | consumer | in `request`, `request_valid` / out `request_ready` (a register); out `data`, `last`, `valid` / in `ready` |
-//! | links of the buffer | out `link_cell` / in `link_next` (same cycle): the cell behind a cell |
+//! | links of the buffer | out `link_cell`, `link_read` / in `link_next` (1 cycle later, held): the cell behind a cell |
 //! | memory of the buffer | out `fetch`, `fetch_address`; in `fetched` [`MEMORY_LATENCY`] cycles later |
 //!
 //! Requests are served in order. The first beat is `valid` [`LATENCY`] cycles after an idle port takes a request, plus one cycle
@@ -66,7 +66,9 @@ pub struct CellReader {
     pub ready: Signal<In, Bit>,
     /// Whose successor is asked for.
     pub link_cell: Signal<Out, Bits<10>>,
-    /// The successor.
+    /// It is.
+    pub link_read: Signal<Out, Bit>,
+    /// The successor of the last one that was asked for.
     pub link_next: Signal<In, Bits<10>>,
     /// Read the memory.
     pub fetch: Signal<Out, Bit>,
@@ -98,6 +100,7 @@ impl Default for CellReader {
             valid: Default::default(),
             ready: Default::default(),
             link_cell: Default::default(),
+            link_read: Default::default(),
             link_next: Default::default(),
             fetch: Default::default(),
             fetch_address: Default::default(),
@@ -128,17 +131,14 @@ impl Logic for CellReader {
         let is_end = job.index == job.end;
         let fetch = self.active.q.val() & !passing & self.has_credit.q.val();
         let finished = fetch & is_end;
-        self.link_cell.next = job.cell;
         self.fetch.next = fetch;
         self.fetch_address.next = (job.cell, job.index.get_bits::<3>(0)).cat::<13>();
+        let leaves = passing | (fetch & job.index.get_bits::<3>(0).all());
+        let mut here: Bits<10> = if leaves { self.link_next.val() } else { job.cell };
         if passing {
             self.job.d.next.pass = job.pass - 1;
-            self.job.d.next.cell = self.link_next.val();
         } else if fetch {
             self.job.d.next.index = job.index + 1;
-            if job.index.get_bits::<3>(0).all() {
-                self.job.d.next.cell = self.link_next.val();
-            }
         }
 
         // The next request: the one that waits, else the one that comes in.
@@ -150,10 +150,13 @@ impl Logic for CellReader {
             pass: request.skip.get_bits::<5>(3),
         };
         let taken = self.request_valid.val() & !self.waiting_valid.q.val();
-        if !self.active.q.val() | finished {
+        let begins = !self.active.q.val() | finished;
+        if begins {
             self.active.d.next = self.waiting_valid.q.val() | self.request_valid.val();
             self.waiting_valid.d.next = false;
-            self.job.d.next = if self.waiting_valid.q.val() { self.waiting.q.val() } else { incoming };
+            let next_job = if self.waiting_valid.q.val() { self.waiting.q.val() } else { incoming };
+            here = next_job.cell;
+            self.job.d.next = next_job;
         } else if taken {
             self.waiting_valid.d.next = true;
         }
@@ -161,6 +164,11 @@ impl Logic for CellReader {
             self.waiting.d.next = incoming;
         }
         self.request_ready.next = !self.waiting_valid.q.val();
+
+        // The link of the cell at hand is read as the cell comes to hand.
+        self.job.d.next.cell = here;
+        self.link_cell.next = here;
+        self.link_read.next = begins | leaves;
 
         // Beats on their way out of the memory.
         self.arriving[0].d.next = fetch;

@@ -21,7 +21,8 @@
 use crate::cell_list::CellList;
 use crate::cell_reader::{self, CellReader};
 use spindle_blocks::desc::ReadRequest;
-use spindle_blocks::{LutRam, Ram1w2r, RamStyle, Skid};
+use spindle_blocks::ram::SdpRam;
+use spindle_blocks::{Ram1w2r, RamStyle, Skid};
 use spindle_contract::params::{CELL_BEATS, CELL_BYTES, MAX_FRAME};
 use spindle_verilog::prelude::*;
 
@@ -29,6 +30,8 @@ use spindle_verilog::prelude::*;
 pub const WRITTEN_LATENCY: usize = 1;
 /// Cycles from a request to its first beat.
 pub const READ_LATENCY: usize = cell_reader::LATENCY;
+/// Who follows links: loader, placement, releaser.
+const READERS: usize = 3;
 /// Cells of the longest frame.
 const MAX_CELLS: u64 = (MAX_FRAME / CELL_BYTES) as u64;
 
@@ -90,8 +93,8 @@ pub struct PacketBuffer {
     /// Free cells.
     pub cells_free: Signal<Out, Bits<11>>,
     memory: Ram1w2r<13, 512>,
-    /// Per cell: the next cell; bit 10: there is none.
-    links: LutRam<10, 11, 3>,
+    /// Per cell: the next cell; bit 10: there is none. A copy for each reader, and one for the releaser.
+    links: [SdpRam<10, 11>; READERS],
     list: CellList,
     load: CellReader,
     place: CellReader,
@@ -146,7 +149,7 @@ impl PacketBuffer {
             place_data_ready: Default::default(),
             cells_free: Default::default(),
             memory: Ram1w2r::with_depth(style, cell_reader::MEMORY_LATENCY, cells * CELL_BEATS),
-            links: LutRam::with_depth(cells),
+            links: std::array::from_fn(|_| SdpRam::with_depth(RamStyle::Block, 1, cells)),
             list: CellList::new(cells),
             load: Default::default(),
             place: Default::default(),
@@ -182,7 +185,6 @@ impl Logic for PacketBuffer {
         regs!(self, clock, reset, at_hand_valid, beat, in_frame, ignoring, result_valid, walk, free_count);
         dffs!(self, clock, at_hand, pkt, cells, result_pkt, result_cells, result_overflow, walk_cell);
         self.memory.clock.next = self.clock.val();
-        self.links.clock.next = self.clock.val();
 
         // Writer: store the beat or ignore it; close the cell; take the next one.
         let first = !self.in_frame.q.val();
@@ -220,9 +222,12 @@ impl Logic for PacketBuffer {
         self.memory.write_enable.next = store;
         self.memory.write_address.next = (self.at_hand.q.val(), self.beat.q.val()).cat::<13>();
         self.memory.write_data.next = self.beat_data.val();
-        self.links.write_enable.next = closes;
-        self.links.write_address.next = self.at_hand.q.val();
-        self.links.write_data.next = (last, self.list.next_cell.val()).cat::<11>();
+        for i in 0..READERS {
+            self.links[i].clock.next = self.clock.val();
+            self.links[i].write_enable.next = closes;
+            self.links[i].write_address.next = self.at_hand.q.val();
+            self.links[i].write_data.next = (last, self.list.next_cell.val()).cat::<11>();
+        }
 
         self.result_pkt.d.next = pkt;
         self.result_cells.d.next = cells;
@@ -237,16 +242,17 @@ impl Logic for PacketBuffer {
         self.returns.write.next = self.free_pkt.val();
         self.returns.write_valid.next = self.free_valid.val();
         self.free_ready.next = self.returns.write_ready.val();
-        self.links.read_address[2].next = self.walk_cell.q.val();
-        let link = self.links.read_data[2].val();
+        let link = self.links[2].read_data.val();
         let at_end = !self.walk.q.val() | link.get_bit(10);
         self.returns.read_ready.next = at_end;
+        let mut walk_to: Bits<10> = link.get_bits::<10>(0);
         if at_end {
             self.walk.d.next = self.returns.read_valid.val();
-            self.walk_cell.d.next = self.returns.read.val();
-        } else {
-            self.walk_cell.d.next = link.get_bits::<10>(0);
+            walk_to = self.returns.read.val();
         }
+        self.walk_cell.d.next = walk_to;
+        self.links[2].read_enable.next = !at_end | self.returns.read_valid.val();
+        self.links[2].read_address.next = walk_to;
         self.list.give.next = self.walk.q.val();
         self.list.give_cell.next = self.walk_cell.q.val();
 
@@ -263,8 +269,9 @@ impl Logic for PacketBuffer {
         self.load_last.next = self.load.last.val();
         self.load_valid.next = self.load.valid.val();
         self.load.ready.next = self.load_ready.val();
-        self.links.read_address[0].next = self.load.link_cell.val();
-        self.load.link_next.next = self.links.read_data[0].val().get_bits::<10>(0);
+        self.links[0].read_enable.next = self.load.link_read.val();
+        self.links[0].read_address.next = self.load.link_cell.val();
+        self.load.link_next.next = self.links[0].read_data.val().get_bits::<10>(0);
         self.memory.a_enable.next = self.load.fetch.val();
         self.memory.a_address.next = self.load.fetch_address.val();
         self.load.fetched.next = self.memory.a_data.val();
@@ -276,8 +283,9 @@ impl Logic for PacketBuffer {
         self.place_last.next = self.place.last.val();
         self.place_data_valid.next = self.place.valid.val();
         self.place.ready.next = self.place_data_ready.val();
-        self.links.read_address[1].next = self.place.link_cell.val();
-        self.place.link_next.next = self.links.read_data[1].val().get_bits::<10>(0);
+        self.links[1].read_enable.next = self.place.link_read.val();
+        self.links[1].read_address.next = self.place.link_cell.val();
+        self.place.link_next.next = self.links[1].read_data.val().get_bits::<10>(0);
         self.memory.b_enable.next = self.place.fetch.val();
         self.memory.b_address.next = self.place.fetch_address.val();
         self.place.fetched.next = self.memory.b_data.val();

@@ -223,6 +223,8 @@ impl PacketEngine {
         if let Err(sentence) = config.validate() {
             panic!("PacketEngine: {sentence}; correct the configuration");
         }
+        // Where LUTs are plenty and block RAMs are not, 64 words are no block RAM.
+        let puts = if config.has_ultra_ram() { RamStyle::Block } else { RamStyle::Distributed };
         let style = if config.packet_buffer_bytes > 256 << 10 { RamStyle::Ultra } else { RamStyle::Block };
         Self {
             clock: Default::default(),
@@ -308,7 +310,7 @@ impl PacketEngine {
             packet_buffer: PacketBuffer::new(config.cells(), style),
             ingress_join: Default::default(),
             payload_scheduler: PayloadScheduler::new(config),
-            initiator: Default::default(),
+            initiator: Initiator::new(puts),
             responder: Default::default(),
             egress: Default::default(),
             registers: PacketRegisters::new(config),

@@ -25,7 +25,8 @@
 //! | out `respond`, `ack_every`, `nack_gap` / in `ack_sent`, `nack_sent`, `nack_withheld` | responder: what the registers say, what they count |
 //! | in `csr` / out `csr_answer` | page `node` |
 //!
-//! Both data streams end in a [`Skid`], so that their `ready` is a register; the framer behind them is one stage of logic up to egress.
+//! Both data streams end in a [`Fifo`] of four beats in LUT RAM, so that their `ready` is a register (a [`Skid`] takes twice the LUTs of 512 bits); the
+//! framer behind them is one stage of logic up to egress.
 //!
 //! Segments carry [`SEGMENT`](frame_head::SEGMENT) bytes. Device puts are cut through: the first beat leaves 7 cycles after `put` is taken, its payload
 //! behind it at one beat per cycle. Host puts leave segment by segment, up to 16 of them (22 KiB) asked for ahead. Device puts are UNSEQ: nobody acknowledges
@@ -42,10 +43,14 @@ use frame_head::{unsequenced, FrameHead};
 use framer::Framer;
 use nodes::Nodes;
 use planner::Planner;
+use spindle_blocks::ram::RamStyle;
 use spindle_blocks::{
     CsrRequest, CsrResponse, EventDesc, Fifo, FrameJob, HostRead, PacketDesc, PutDesc, PutDone, Skid, Slice,
 };
+use spindle_contract::wire::opcode;
 use spindle_verilog::prelude::*;
+
+const PUT: u64 = opcode::PUT as u64;
 
 /// A beat of the array.
 #[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
@@ -68,7 +73,7 @@ pub struct HostBeat {
 }
 
 /// See the head of this file.
-#[derive(LogicBlock, Default)]
+#[derive(LogicBlock)]
 pub struct Initiator {
     #[allow(missing_docs)]
     pub clock: Signal<In, Clock>,
@@ -169,11 +174,83 @@ pub struct Initiator {
     framer: Framer,
     nodes: Nodes,
     heads: Fifo<FrameHead, 4>,
-    device_head: Skid<FrameHead>,
+    device_head: Fifo<FrameHead, 2>,
     reply_head: Slice<FrameHead>,
     reads: Skid<HostRead>,
-    array_beats: Skid<ArrayBeat>,
-    host_beats: Skid<HostBeat>,
+    array_beats: Fifo<ArrayBeat, 2>,
+    host_beats: Fifo<HostBeat, 2>,
+}
+
+impl Initiator {
+    /// An initiator whose sender keeps its puts in memories of this kind; see [`Sender::new`].
+    pub fn new(puts: RamStyle) -> Self {
+        Self {
+            clock: Default::default(),
+            reset: Default::default(),
+            egress_data: Default::default(),
+            egress_keep: Default::default(),
+            egress_last: Default::default(),
+            egress_frame: Default::default(),
+            egress_put: Default::default(),
+            egress_valid: Default::default(),
+            egress_ready: Default::default(),
+            put: Default::default(),
+            put_valid: Default::default(),
+            put_ready: Default::default(),
+            host_put: Default::default(),
+            host_put_valid: Default::default(),
+            host_put_ready: Default::default(),
+            reply: Default::default(),
+            reply_valid: Default::default(),
+            reply_ready: Default::default(),
+            put_read: Default::default(),
+            put_read_valid: Default::default(),
+            put_read_ready: Default::default(),
+            put_data: Default::default(),
+            put_data_last: Default::default(),
+            put_data_error: Default::default(),
+            put_data_valid: Default::default(),
+            put_data_ready: Default::default(),
+            put_done: Default::default(),
+            put_done_valid: Default::default(),
+            beat: Default::default(),
+            beat_valid: Default::default(),
+            beat_ready: Default::default(),
+            respond: Default::default(),
+            ack_every: Default::default(),
+            nack_gap: Default::default(),
+            ack_sent: Default::default(),
+            nack_sent: Default::default(),
+            nack_withheld: Default::default(),
+            csr: Default::default(),
+            csr_answer: Default::default(),
+            parsed: Default::default(),
+            parsed_drop: Default::default(),
+            parsed_valid: Default::default(),
+            send: Default::default(),
+            put_event: Default::default(),
+            put_event_valid: Default::default(),
+            put_event_ready: Default::default(),
+            sender: Sender::new(puts),
+            device: Default::default(),
+            host: Default::default(),
+            replies: Default::default(),
+            framer: Default::default(),
+            nodes: Default::default(),
+            heads: Default::default(),
+            device_head: Default::default(),
+            reply_head: Default::default(),
+            reads: Default::default(),
+            array_beats: Default::default(),
+            host_beats: Default::default(),
+        }
+    }
+}
+
+impl Default for Initiator {
+    fn default() -> Self {
+        Self::new(RamStyle::Block)
+    }
 }
 
 impl Logic for Initiator {
@@ -184,7 +261,17 @@ impl Logic for Initiator {
 
         // Device puts.
         self.device.from_host.next = false;
-        self.device.job.next = unsequenced(self.put.val());
+        // What only gets and the host side have is constant, and no bit of it is kept.
+        let mut device_job: FrameJob = unsequenced(self.put.val());
+        device_job.opcode = bits::<8>(PUT);
+        device_job.single = false;
+        device_job.left = self.put.val().length;
+        device_job.numbered = false;
+        device_job.host_address = bits::<64>(0);
+        device_job.reply_addr = bits::<64>(0);
+        device_job.reply_off = bits::<32>(0);
+        device_job.reply_key = bits::<32>(0);
+        self.device.job.next = device_job;
         self.device.job_valid.next = self.put_valid.val();
         self.put_ready.next = self.device.job_ready.val();
         self.device.read_ready.next = true;

@@ -79,7 +79,8 @@ fn frames(job: &Job, msg_id: u32) -> Vec<(Vec<u8>, u64)> {
         msg_off: 0,
         buf_off: desc.get("buf_off") as u32,
         payload_len: 0,
-        epoch: 0,
+        // A put that names an epoch has it where a get has the key of its reply.
+        epoch: if desc.get("flags") as u16 & flag::EPOCH_VALID != 0 { desc.get("reply_key") as u16 } else { 0 },
     };
     let source_port = 0xC000 | (msg_id & 0x3FFF) as u16;
     if header.opcode == opcode::GET {

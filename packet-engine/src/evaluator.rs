@@ -27,6 +27,9 @@
 //! that DROP or FAIL ended runs no further handlers, and its slot stays taken (a tombstone) until its bytes have arrived or it
 //! has been idle for the same time.
 //!
+//! A packet of a multi-packet message whose mailbox has no buffer posted leaves its sequence number free and has not arrived: its bytes are
+//! missing again, and the message goes on with its retransmission.
+//!
 //! What a frame counts as: PLACED when it was written to host memory, whatever the handler said of it later; else HANDLER_FAIL,
 //! HANDLER_DROP or the reason of the refusal; else HANDLED. A packet for a message that has all its bytes is a duplicate or
 //! contradicts the message length: BAD_TRANSPORT.
@@ -104,6 +107,35 @@ pub fn answer_of(handler: Bits<2>, code: Bits<8>, fault: Bit) -> Answer {
     }
 }
 
+/// What an event ends.
+#[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
+pub struct Ends {
+    /// A header handler ended.
+    pub header: Bit,
+    /// A payload handler ended.
+    pub payload: Bit,
+    /// It failed.
+    pub failed: Bit,
+    /// A completion handler ended.
+    pub completion: Bit,
+    /// A placement ended since no buffer was posted.
+    pub unposted: Bit,
+}
+
+/// What an event ends; decoded a stage ahead.
+#[hdl_fn]
+pub fn ends_of(event: Event) -> Ends {
+    let done = event.kind == EVENT_DONE;
+    let payload = done & (event.handler == PAYLOAD);
+    Ends {
+        header: done & (event.handler == HEADER),
+        payload: payload,
+        failed: payload & !event.answer.success & !event.answer.dropped,
+        completion: done & (event.handler == COMPLETION),
+        unposted: (event.kind == EVENT_PLACED) & !event.placed & (event.reason == NO_POSTED_BUFFER),
+    }
+}
+
 /// Something that happened to a packet or a message.
 #[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
 pub struct Event {
@@ -149,6 +181,10 @@ pub struct Event {
     pub starts: Bit,
     /// Arrival: turned away, for `reason`, whatever the state of the message.
     pub refused: Bit,
+    /// Arrival: it has a sequence number that counts.
+    pub sequenced: Bit,
+    /// What it ends.
+    pub ends: Ends,
     /// Arrival: joins, but the overload rule drops it.
     pub lost: Bit,
     /// Arrival: joins, but the overload rule places it instead of running its handler.
@@ -235,7 +271,6 @@ impl Logic for Evaluator {
         let incident = self.incident.val();
         let arrives = incident.kind == EVENT_NEW;
         let walks = incident.kind == EVENT_WALK;
-        let done = incident.kind == EVENT_DONE;
         let placed = incident.kind == EVENT_PLACED;
         let fast = incident.kind == EVENT_FAST;
         let looks = incident.kind == EVENT_AGE;
@@ -255,6 +290,7 @@ impl Logic for Evaluator {
                 alive: true,
                 frame: incident.frame,
                 payload_len: incident.payload_len,
+                sequenced: incident.sequenced,
                 ..Default::default()
             };
         }
@@ -269,12 +305,13 @@ impl Logic for Evaluator {
         let joins = accepted & !incident.lost & !bypassed;
 
         // What a handler said, and what else moves the message to another phase.
-        let header_done = done & (incident.handler == HEADER);
-        let payload_done = done & (incident.handler == PAYLOAD);
-        let completion_done = done & (incident.handler == COMPLETION);
+        let header_done = incident.ends.header;
+        let payload_done = incident.ends.payload;
+        let completion_done = incident.ends.completion;
+        let unposted = incident.ends.unposted;
         let says_drop = incident.answer.dropped;
         let says_success = incident.answer.success;
-        let payload_failed = payload_done & !says_success & !says_drop;
+        let payload_failed = incident.ends.failed;
         let opens = accepted & incident.first & (was.phase == PHASE_WAITING);
         let stuck = !was.complete | (was.phase == PHASE_WAITING);
         let ages = looks
@@ -357,14 +394,22 @@ impl Logic for Evaluator {
         let sum_high = was.dropped.get_bits::<16>(16);
         let sum_more = sum_high + 1;
         let sum = (if sum_low.get_bit(16) { sum_more } else { sum_high }, sum_low.get_bits::<16>(0)).cat::<32>();
-        let filled = !left_high.any() & (len >= was.missing.get_bits::<16>(0));
-        let fills = if was.by_field { incident.closes } else { filled };
-        // A tombstone that ages waits for no more bytes, and keeps its first error.
-        let complete = if accepted { fills } else { was.complete | ages };
+        // What a mailbox had no buffer for is sent again under the same number, so it has not arrived.
+        let returns = unposted & was.mailbox & packet.sequenced;
+        let more_low = bit_cast::<17, 16>(was.missing.get_bits::<16>(0)) + bit_cast::<17, 16>(len);
+        let left_more = left_high + 1;
+        let more = (if more_low.get_bit(16) { left_more } else { left_high }, more_low.get_bits::<16>(0)).cat::<32>();
+        // A tombstone that ages waits for no more bytes, and keeps its first error. The comparison of lengths is late: what it
+        // decides alone and what is known without it are kept apart up to the end of the message.
+        let filled = len >= was.missing.get_bits::<16>(0);
+        let counts = accepted & !was.by_field & !left_high.any();
+        let known = if accepted { was.by_field & incident.closes } else { (was.complete & !returns) | ages };
+        let complete = known | (counts & filled);
 
         // The message's end.
         let last_open = if accepted { !was.open.any() } else { was.open == 1 };
-        let over = ends & last_open & (complete | (phase == PHASE_AGED));
+        let last_ends = ends & last_open;
+        let over = (last_ends & (known | (phase == PHASE_AGED))) | ((last_ends & counts) & filled);
         let runs_handlers = (phase == PHASE_ACTIVE) | (phase == PHASE_PLACING);
         let completion = over & runs_handlers & was.has_completion;
         let gives_back = (over & !completion) | completion_done | (ages & !was.open.any());
@@ -384,12 +429,13 @@ impl Logic for Evaluator {
         // Not written when the arrival is turned away.
         if arrives {
             message.missing = left;
+        } else if returns {
+            message.missing = more;
         }
         if (payload_done & says_drop) | lost | (apply & (phase == PHASE_DROPPING)) {
             message.dropped = sum;
         }
-        message.flow_control =
-            was.flow_control | lost | bypassed | (placed & !incident.placed & (incident.reason == NO_POSTED_BUFFER));
+        message.flow_control = was.flow_control | lost | bypassed | unposted;
         if accepted & !ends {
             message.open = was.open + 1;
         } else if !accepted & ends {

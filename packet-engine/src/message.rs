@@ -90,6 +90,8 @@ pub struct PacketState {
     pub frame: Bits<16>,
     /// Its payload bytes.
     pub payload_len: Bits<16>,
+    /// It has a sequence number, which is free again if the packet is refused.
+    pub sequenced: Bit,
     /// A handler was asked for or runs, or it waits for the header handler.
     pub task_busy: Bit,
     /// A placement was asked for or is under way.

@@ -461,6 +461,7 @@ impl Logic for PayloadScheduler {
         chosen.mailbox = for_mailbox;
         chosen.named = take_arrival & !single;
         chosen.by_field = by_field;
+        chosen.sequenced = packet.sequenced;
         chosen.closes = take_arrival & by_field & packet.ends;
         chosen.to_host = take_arrival & packet.to_host & !for_mailbox;
         if take_arrival {
@@ -547,6 +548,7 @@ impl Logic for PayloadScheduler {
         let mut joined: Event = r_event;
         joined.slot = slot;
         joined.hit = hit;
+        joined.ends = ends_of(r_event);
         joined.starts = starts;
         joined.refused = refused;
         joined.first = arrives & has_user_header & r_arrival.foremost;

@@ -574,7 +574,12 @@ impl Judge {
         entry.placement = Run::Ended;
         entry.placed = placed;
         entry.reason = reason;
-        message.flow_control |= !placed && reason == reasons::NO_POSTED_BUFFER;
+        let unposted = !placed && reason == reasons::NO_POSTED_BUFFER;
+        message.flow_control |= unposted;
+        // Its sequence number is free again, and it comes again.
+        if unposted && message.plan.target == Target::Mailbox && message.plan.bytes != Some(entry.sent.payload) {
+            message.arrived -= entry.sent.payload;
+        }
         Ok(())
     }
 

@@ -593,7 +593,12 @@ impl Surroundings {
         live.ended &= !accepted;
         // What the NIC has no room for is sent again.
         let again = [reasons::QUOTA, reasons::PAUSED, reasons::NO_MESSAGE_SLOT];
-        if !accepted && dropped.is_some_and(|reason| again.contains(&reason)) {
+        // So is what a mailbox had no buffer for, if the message has other packets.
+        let waits = word.get("action") == action::MAILBOX as u64
+            && word.get("msg_len") != word.get("payload_len")
+            && !live.lossy
+            && dropped == Some(reasons::NO_POSTED_BUFFER);
+        if !accepted && (waits || dropped.is_some_and(|reason| again.contains(&reason))) {
             live.open += 1;
             // Behind the others: the packet with the user header may be among them, and it is let in whatever the quota says.
             if word.0.contains_key("by_field") {

@@ -19,14 +19,19 @@
 //! its sender repeats it, and then it may find one. The entry names the message in full, so a slot that the
 //! message table gave away before all bytes passed here (a handler that places only some packets) binds anew.
 //!
+//! Where a mailbox wants it, a message that finds no buffer goes to the catch-all of its process instead: each of its packets takes a second turn, four
+//! cycles later at the earliest, as a message of its own. Such turns go first.
+//!
 //! A packet is written only if it lies inside its message, the message as *this* packet describes it inside the buffer, and
 //! the payloads seen so far inside `msg_len`: a sender that contradicts itself cannot reach memory outside the buffer, nor
 //! bytes of a buffer that is complete.
 
 use crate::buffer_queue::{Head, Need, Tag};
-use crate::types::{BufferEntry, LookedUp, PlaceJob};
+use crate::catch_all::with_header;
+use crate::types::{BufferEntry, LookedUp, PlaceJob, QUEUE_BITS};
 use spindle_blocks::desc::{PlacementDone, PlacementOutcome};
 use spindle_blocks::ram::{RamStyle, SdpMemory};
+use spindle_blocks::Fifo;
 use spindle_contract::reasons::{CLOSED, NO_POSTED_BUFFER, OUT_OF_BOUNDS, STALE_EPOCH};
 use spindle_verilog::prelude::*;
 
@@ -149,6 +154,13 @@ pub struct Binding {
     loads: Signal<Local, Bit>,
     stores: Signal<Local, Bit>,
     written: Signal<Local, BindingEntry>,
+    /// Packets that found no buffer and go to a catch-all mailbox: two at most.
+    spilled: Fifo<LookedUp, QUEUE_BITS>,
+    /// The packet under way came from there.
+    again: Reg<Bit>,
+    next: Signal<Local, LookedUp>,
+    next_again: Signal<Local, Bit>,
+    spill: Signal<Local, Bit>,
     place: Signal<Local, Bit>,
     reason: Signal<Local, Bits<5>>,
 }
@@ -163,6 +175,7 @@ impl Binding {
 impl Logic for Binding {
     #[hdl]
     fn update(&mut self) {
+        clocks!(self, clock, reset, spilled);
         regs!(
             self,
             clock,
@@ -177,7 +190,8 @@ impl Logic for Binding {
             clearing,
             clear_slot,
             sweep_at,
-            sweep_read
+            sweep_read,
+            again
         );
         dffs!(
             self,
@@ -222,6 +236,19 @@ impl Logic for Binding {
             self.reason.next = bits::<5>(NO_POSTED_BUFFER as u64);
         }
 
+        // No buffer: the whole message goes to the catch-all mailbox packet by packet, also when a buffer is posted meanwhile.
+        let lost = known & bound.refused & (bound.reason == NO_POSTED_BUFFER as u64);
+        self.spill.next = decided.spills & ((fresh & !head.active & !head.stale) | (lost & !decided.refused));
+        self.spilled.write.next = LookedUp {
+            packet: with_header(p),
+            refused: false,
+            mailbox: decided.catcher,
+            tagged: false,
+            spills: false,
+            ..decided
+        };
+        self.spilled.write_valid.next = self.checked.q.val() & self.spill.val();
+
         // What is kept of the message. `entry_3` has the bytes left already.
         self.written.next = bound;
         self.written.next.live = !self.ends.q.val();
@@ -236,7 +263,8 @@ impl Logic for Binding {
         // A packet refused for itself (key, header) says nothing of its message.
         self.stores.next = self.checked.q.val()
             & p.has_slot
-            & ((fresh & (head.active | head.stale | !p.sequenced))
+            & !p.caught
+            & ((fresh & (head.active | head.stale | decided.spills | !p.sequenced))
                 | goes_on
                 | (known & bound.refused & self.enough_left.q.val() & !decided.refused));
         self.messages.write_enable.next = self.stores.val() | self.clearing.q.val();
@@ -299,7 +327,8 @@ impl Logic for Binding {
         }
         self.verdict_hue.d.next = p.color;
         self.verdict_color.next = self.verdict_hue.q.val();
-        self.verdict_out_valid.d.next = self.checked.q.val() & !(self.place.val() & p.payload_len.any());
+        self.verdict_out_valid.d.next =
+            self.checked.q.val() & !(self.place.val() & p.payload_len.any()) & !self.spill.val();
         if self.checked.q.val() {
             self.verdict_out.d.next = PlacementDone {
                 pkt: p.pkt,
@@ -316,7 +345,7 @@ impl Logic for Binding {
             }
         }
 
-        self.outcome_out_valid.d.next = self.checked.q.val();
+        self.outcome_out_valid.d.next = self.checked.q.val() & !self.spill.val();
         if self.checked.q.val() {
             self.outcome_out.d.next = PlacementOutcome {
                 pkt: p.pkt,
@@ -329,9 +358,18 @@ impl Logic for Binding {
         self.outcome_valid.next = self.outcome_out_valid.q.val();
 
         // Cycle 0: read. Not in the cycle in which a binding is written back, so the RAMs never read what they write.
-        let next = self.looked_up.val();
-        let starts =
-            self.looked_up_valid.val() & self.fetch_ready.val() & self.job_room.val() & self.verdict_room.val();
+        self.next_again.next = self.spilled.read_valid.val();
+        if self.fetched.q.val() {
+            self.next_again.next = self.again.q.val();
+        }
+        self.again.d.next = self.next_again.val();
+        self.next.next = self.looked_up.val();
+        if self.next_again.val() {
+            self.next.next = self.spilled.read.val();
+        }
+        let next = self.next.val();
+        let there = self.looked_up_valid.val() | self.spilled.read_valid.val();
+        let starts = there & self.fetch_ready.val() & self.job_room.val() & self.verdict_room.val();
         let free = !self.fetched.q.val() & !self.checked.q.val() & !self.clearing.q.val() & !self.sweep.val();
         self.fetch.next = starts & free;
         self.mailbox_number.next = next.mailbox;
@@ -346,7 +384,8 @@ impl Logic for Binding {
         // Cycle 1: load, or start again when the queue changes its head.
         self.loads.next = self.fetched.q.val() & !self.refetch.val();
         self.load.next = self.loads.val();
-        self.looked_up_ready.next = self.loads.val();
+        self.looked_up_ready.next = self.loads.val() & !self.again.q.val();
+        self.spilled.read_ready.next = self.loads.val() & self.again.q.val();
         self.need.next = Need { msg_len: next.packet.msg_len, start: next.packet.start, end: next.packet.end };
         self.need_frame.next = next.packet.frame;
         self.loaded.d.next = self.loads.val();
@@ -367,6 +406,7 @@ impl Logic for Binding {
         self.checked.d.next = self.loaded.q.val();
         if self.loaded.q.val() {
             let is_known = q.has_slot
+                & !q.caught
                 & entry.live
                 & (entry.mailbox == loaded.mailbox)
                 & (entry.src_nid == q.src_nid)

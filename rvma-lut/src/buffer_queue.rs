@@ -519,6 +519,7 @@ impl Logic for BufferQueue {
             record: post.record,
             epoch: self.entry.q.val().posted,
             mailbox: post.mailbox,
+            pid: post.pid,
         };
         self.record_slot.next = self.post_slot.q.val();
         self.record_write.next = false;

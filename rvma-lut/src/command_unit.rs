@@ -77,7 +77,9 @@ const TAGGED: u64 = mailbox_mode::TAGGED as u64;
 const EPOCH_FLAG: u64 = flag::EPOCH_VALID as u64;
 const MANAGED_FLAG: u64 = flag::MANAGED as u64;
 /// MODE bits that there are.
-const MODE_BITS: u64 = OPS | TAGGED | MANAGED | (mailbox_mode::NACK_OFF | mailbox_mode::DROP) as u64;
+const MODE_BITS: u64 =
+    OPS | TAGGED | MANAGED | CATCH_ALL | (mailbox_mode::NACK_OFF | mailbox_mode::DROP | mailbox_mode::SPILL) as u64;
+const CATCH_ALL: u64 = mailbox_mode::CATCH_ALL as u64;
 
 /// States of the command unit.
 #[derive(LogicState, Copy, Clone, Debug, PartialEq)]
@@ -293,7 +295,8 @@ impl Logic for CommandUnit {
         let managed = (mode & MANAGED).any();
         let counts = (mode & OPS).any();
         let by_tag = (mode & TAGGED).any();
-        self.bad_mode.d.next = ((mode | MODE_BITS) != MODE_BITS) | (managed & (counts | by_tag));
+        self.bad_mode.d.next =
+            ((mode | MODE_BITS) != MODE_BITS) | (managed & (counts | by_tag)) | (!managed & (mode & CATCH_ALL).any());
         self.threshold.d.next = if managed { threshold - 1 } else { threshold };
         self.bad_argument.d.next = if opens { !threshold.any() } else { bad_buffer(size, record_lo) };
         // A mailbox is {generation, number}.
@@ -400,6 +403,7 @@ impl Logic for CommandUnit {
             slot: bits::<14>(0),
             cancelled: code == CLOSE,
             mailbox: self.mailbox_number.q.val(),
+            pid: self.owner.q.val(),
             threshold: self.threshold.q.val(),
             ops: counts,
             managed: managed,

@@ -5,16 +5,23 @@
 //! | counters | in `completion`, `completion_valid` (no ready); out `completion_room` |
 //! | DMA writer | out `record`, `record_valid`; in `record_ready` |
 //! | epochs | out `retired`, `retired_valid`; in `retired_ready` |
+//! | marks | out `mark_slot`, `mark_read`; in `mark_taken`, `mark` |
+//! | event rings | out `unfilled`, `unfilled_valid`; in `unfilled_ready` |
 //!
-//! `completion_valid` → `record_valid`: 1 cycle. A record is 16 bytes in one write of its own (contract,
+//! A buffer that was not filled is told in an event first, with its high-water mark (contract, `events::BUFFER`).
+//!
+//! `completion_valid` → `record_valid`: 1 cycle, behind an event 4. A record is 16 bytes in one write of its own (contract,
 //! `wire::RECORD_*`): length u32, status u8, 0, epoch u16, buffer pointer u64, little-endian. Its address goes out only
 //! after the counters have seen the last byte, so it never overtakes data.
 
 use crate::types::{Origin, OwnWrite, Retired, Transfer, QUEUE_BITS, QUEUE_STOP, RECORD};
-use spindle_blocks::desc::Completion;
+use spindle_blocks::desc::{Completion, EventDesc};
 use spindle_blocks::Fifo;
-use spindle_contract::wire::RECORD_BYTES;
+use spindle_contract::events::BUFFER;
+use spindle_contract::wire::{status, RECORD_BYTES};
 use spindle_verilog::prelude::*;
+
+const DONE: u64 = status::DONE as u64;
 
 /// The completion unit. See the module text.
 #[derive(LogicBlock, Default)]
@@ -41,7 +48,26 @@ pub struct CompletionUnit {
     pub retired_valid: Signal<Out, Bit>,
     /// One may come.
     pub retired_ready: Signal<In, Bit>,
+    /// Buffer whose mark is wanted.
+    pub mark_slot: Signal<Out, Bits<14>>,
+    /// It is wanted; held until `mark_taken`.
+    pub mark_read: Signal<Out, Bit>,
+    /// It comes in the next cycle.
+    pub mark_taken: Signal<In, Bit>,
+    /// The mark.
+    pub mark: Signal<In, Bits<32>>,
+    /// A buffer was not filled.
+    pub unfilled: Signal<Out, EventDesc>,
+    /// There is one.
+    pub unfilled_valid: Signal<Out, Bit>,
+    /// It is taken.
+    pub unfilled_ready: Signal<In, Bit>,
     waiting: Fifo<Completion, QUEUE_BITS>,
+    /// The mark has been read; it is here; the event has left.
+    fetched: Reg<Bit>,
+    marked: Reg<Bit>,
+    told: Reg<Bit>,
+    high: DFF<Bits<32>>,
 }
 
 impl Logic for CompletionUnit {
@@ -53,7 +79,37 @@ impl Logic for CompletionUnit {
         self.completion_room.next = self.waiting.level.val() < QUEUE_STOP;
 
         let done = self.waiting.read.val();
-        let valid = self.waiting.read_valid.val() & self.retired_ready.val();
+        // First the event, once.
+        regs!(self, clock, reset, fetched, marked, told);
+        dffs!(self, clock, high);
+        let quiet = (done.status == DONE) | self.told.q.val();
+        let tells = self.waiting.read_valid.val() & !quiet;
+        self.mark_slot.next = done.buffer;
+        self.mark_read.next = tells & !self.fetched.q.val() & !self.marked.q.val();
+        self.fetched.d.next = self.mark_taken.val();
+        if self.fetched.q.val() {
+            self.high.d.next = self.mark.val();
+            self.marked.d.next = true;
+        }
+        self.unfilled_valid.next = self.marked.q.val();
+        self.unfilled.next = EventDesc {
+            pid: done.pid,
+            kind: bits::<4>(BUFFER as u64),
+            context: bits::<4>(0),
+            code: done.status,
+            flags: bits::<8>(0),
+            id: bit_cast::<32, 12>(done.mailbox),
+            length: done.length,
+            extra: self.high.q.val(),
+            source: bit_cast::<32, 16>(done.epoch),
+            user: done.address,
+        };
+        if self.marked.q.val() & self.unfilled_ready.val() {
+            self.marked.d.next = false;
+            self.told.d.next = true;
+        }
+
+        let valid = self.waiting.read_valid.val() & quiet & self.retired_ready.val();
         self.record_valid.next = valid;
         self.record.next = OwnWrite {
             transfer: Transfer {
@@ -74,7 +130,10 @@ impl Logic for CompletionUnit {
             },
             data: bit_cast::<256, 128>((done.address, done.epoch, bits::<8>(0), done.status, done.length).cat::<128>()),
         };
-        self.waiting.read_ready.next = self.record_ready.val() & self.retired_ready.val();
+        self.waiting.read_ready.next = self.record_ready.val() & quiet & self.retired_ready.val();
+        if valid & self.record_ready.val() {
+            self.told.d.next = false;
+        }
         self.retired.next =
             Retired { mailbox: done.mailbox, slot: done.buffer, base: done.address, length: done.length };
         self.retired_valid.next = valid & self.record_ready.val();

@@ -195,7 +195,8 @@ impl Logic for Counters {
             epoch: record.epoch,
             address: record.base,
             stamp: ended.stamp,
-            spare: bits::<16>(0),
+            pid: record.pid,
+            spare: bits::<10>(0),
         };
 
         // Cycle 0: events first, they are rare. Not in the cycle of a write back, so the RAM never reads what it writes.

@@ -26,6 +26,7 @@
 pub mod binding;
 pub mod buffer_queue;
 pub mod bursts;
+pub mod catch_all;
 pub mod command_rings;
 pub mod command_unit;
 pub mod completion;
@@ -39,6 +40,7 @@ pub mod event_rings;
 pub mod host_atomics;
 pub mod lookup;
 pub mod mailbox_table;
+pub mod marks;
 pub mod own_writes;
 pub mod placement;
 pub mod put_join;

@@ -7,10 +7,12 @@
 //! | cutter | in `color`; out `taken` (pulse) |
 //! | binding | out `looked_up`, `looked_up_valid`; in `looked_up_ready` |
 //!
+//! A packet for which there is no mailbox goes to its process's catch-all, if that has one ([`CatchAll`]); it takes no cycle more.
 //! One packet per cycle. From the placement descriptor to `looked_up_valid`: [`LATENCY`] cycles. `placement_ready` comes from
 //! registers and from `command_valid`: the doorbell's rare questions go first. It counts credits, so the pipeline itself
 //! never stalls: it falls when [`CREDITS`] packets are on their way or wait for binding.
 
+use crate::catch_all::{with_header, CatchAll};
 use crate::mailbox_table::{self, MailboxTable};
 use crate::types::{LookedUp, Packet, TableRequest, TableResult, LOOKUP, MODE_CLOSING, QUEUE_BITS};
 use spindle_blocks::desc::PlacementDesc;
@@ -33,6 +35,7 @@ const MANAGED_MODE: u64 = mailbox_mode::MANAGED as u64;
 const TAGGED_MODE: u64 = mailbox_mode::TAGGED as u64;
 const NACK_OFF: u64 = mailbox_mode::NACK_OFF as u64;
 const DROP: u64 = mailbox_mode::DROP as u64;
+const SPILL: u64 = mailbox_mode::SPILL as u64;
 
 /// The look-up stage. See the module text.
 #[derive(LogicBlock, Default)]
@@ -68,10 +71,13 @@ pub struct Lookup {
     /// It is taken.
     pub looked_up_ready: Signal<In, Bit>,
     mailbox_table: MailboxTable,
+    catch_all: CatchAll,
     queue: Fifo<LookedUp, QUEUE_BITS>,
     /// The packet beside the table's pipeline.
     line: [DFF<Packet>; mailbox_table::LATENCY],
     is_packet: [Reg<Bit>; mailbox_table::LATENCY],
+    /// Process of that packet, and whether there can be such a process.
+    owner: [DFF<Bits<7>>; mailbox_table::LATENCY],
     single_whole: DFF<Bit>,
     packet_end: DFF<Bits<32>>,
     buf_off: DFF<Bits<32>>,
@@ -98,9 +104,9 @@ impl Lookup {
 impl Logic for Lookup {
     #[hdl]
     fn update(&mut self) {
-        clocks!(self, clock, reset, mailbox_table, queue);
+        clocks!(self, clock, reset, mailbox_table, catch_all, queue);
         regs!(self, clock, reset, is_packet, credits, has_credit, result_valid);
-        dffs!(self, clock, line, single_whole, packet_end, buf_off, msg_off, result);
+        dffs!(self, clock, line, owner, single_whole, packet_end, buf_off, msg_off, result);
 
         // Cycle 0: the doorbell first, else a packet.
         let desc = self.placement.val();
@@ -146,12 +152,16 @@ impl Logic for Lookup {
             sequenced: !(desc.flags & UNSEQ).any(),
             managed: managed,
             color: self.color.val(),
+            caught: false,
             outside: false,
             tagged: (desc.flags & EPOCH_VALID).any(),
             epoch: desc.epoch,
             unsupported: !writes,
         };
         self.is_packet[0].d.next = self.take.val();
+        self.owner[0].d.next = (!desc.dst_pid.get_bits::<10>(6).any(), desc.dst_pid.get_bits::<6>(0)).cat::<7>();
+        self.catch_all.command.next = self.command.val();
+        self.catch_all.command_valid.next = self.command_valid.val() & self.mailbox_table.ready.val();
         self.taken.next = self.take.val();
         self.packet_end.d.next = desc.msg_off + bit_cast::<32, 16>(desc.payload_len);
         self.buf_off.d.next = buf_off;
@@ -165,6 +175,7 @@ impl Logic for Lookup {
         for i in 1..mailbox_table::LATENCY {
             self.line[i].d.next = self.line[i - 1].q.val();
             self.is_packet[i].d.next = self.is_packet[i - 1].q.val();
+            self.owner[i].d.next = self.owner[i - 1].q.val();
         }
         self.line[1].d.next.outside = wraps | (self.packet_end.q.val() > first.msg_len) | !self.single_whole.q.val();
 
@@ -176,6 +187,9 @@ impl Logic for Lookup {
         self.command_result.next = found;
         self.command_result_valid.next = self.mailbox_table.result_valid.val() & !mine;
         let closing = (found.mode & MODE_CLOSING).any();
+        let owner = self.owner[mailbox_table::LATENCY - 1].q.val();
+        self.catch_all.owner.next = owner.get_bits::<6>(0);
+        let catches = self.catch_all.open.val() & owner.get_bit(6);
         let by_tag = (found.mode & TAGGED_MODE).any();
         let other_kind = (packet.managed != (found.mode & MANAGED_MODE).any()) | (packet.tagged != by_tag);
         let foreign = packet.unsupported | (found.hit & !closing & other_kind);
@@ -197,7 +211,16 @@ impl Logic for Lookup {
             window: found.window,
             silent: (found.mode & NACK_OFF).any(),
             quiet: (found.mode & DROP).any(),
+            spills: (found.mode & SPILL).any() & catches,
+            catcher: self.catch_all.mailbox_number.val(),
         };
+        if !found.hit & !packet.unsupported & catches {
+            self.result.d.next = LookedUp {
+                packet: with_header(packet),
+                mailbox: self.catch_all.mailbox_number.val(),
+                ..Default::default()
+            };
+        }
 
         // Cycle 8: into the queue, which has room by the credits.
         self.queue.write.next = self.result.q.val();

@@ -245,6 +245,7 @@ impl Logic for RingPosts {
         self.queue_command.next = QueueCommand {
             op: bits::<2>(QUEUE_POST),
             mailbox: posting.mailbox,
+            pid: posting.pid,
             buffer: posting.buffer,
             record: posting.record,
             ..Default::default()

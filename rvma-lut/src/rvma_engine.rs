@@ -45,6 +45,7 @@ use crate::epochs::Epochs;
 use crate::event_rings::EventRings;
 use crate::host_atomics::HostAtomics;
 use crate::lookup::Lookup;
+use crate::marks::Marks;
 use crate::own_writes::OwnWrites;
 use crate::placement::Placement;
 use crate::put_join::PutJoin;
@@ -270,6 +271,7 @@ pub struct RvmaEngine {
     counters: Counters,
     completion_unit: CompletionUnit,
     epochs: Epochs,
+    marks: Marks,
     cutter: Cutter,
     doorbell: Doorbell,
     command_unit: CommandUnit,
@@ -293,6 +295,7 @@ impl RvmaEngine {
             buffer_queue: BufferQueue::new(config.mailboxes, config.posted_buffers),
             counters: Counters::new(config.posted_buffers),
             epochs: Epochs::new(config.mailboxes, config.posted_buffers),
+            marks: Marks::new(config.posted_buffers),
             dma_reader: DmaReader::new(buffers),
             event_rings: EventRings::new(),
             report: Report::new(),
@@ -324,6 +327,7 @@ impl Logic for RvmaEngine {
             counters,
             completion_unit,
             epochs,
+            marks,
             cutter,
             doorbell,
             command_unit,
@@ -422,9 +426,14 @@ impl Logic for RvmaEngine {
         self.event_rings.news[0].next = self.message_event.val();
         self.event_rings.news_valid[0].next = self.message_event_valid.val();
         self.message_event_ready.next = self.event_rings.news_ready[0].val();
+        // The engine's own events are few, and go first.
         self.event_rings.news[1].next = self.array_event.val();
-        self.event_rings.news_valid[1].next = self.array_event_valid.val();
-        self.array_event_ready.next = self.event_rings.news_ready[1].val();
+        self.event_rings.news_valid[1].next = self.array_event_valid.val() | self.completion_unit.unfilled_valid.val();
+        self.array_event_ready.next = self.event_rings.news_ready[1].val() & !self.completion_unit.unfilled_valid.val();
+        self.completion_unit.unfilled_ready.next = self.event_rings.news_ready[1].val();
+        if self.completion_unit.unfilled_valid.val() {
+            self.event_rings.news[1].next = self.completion_unit.unfilled.val();
+        }
         self.event_rings.ring.next = self.command_unit.ring.val();
         self.event_rings.ring_valid.next = self.command_unit.ring_valid.val();
         self.command_unit.ring_done.next = self.event_rings.ring_done.val();
@@ -502,6 +511,14 @@ impl Logic for RvmaEngine {
         self.epochs.retired.next = self.completion_unit.retired.val();
         self.epochs.retired_valid.next = self.completion_unit.retired_valid.val();
         self.completion_unit.retired_ready.next = self.epochs.retired_ready.val();
+        self.marks.job.next = self.binding.job.val();
+        self.marks.job_valid.next = self.binding.job_valid.val();
+        self.marks.clear_slot.next = self.buffer_queue.record_slot.val();
+        self.marks.clear.next = self.buffer_queue.record_write.val();
+        self.marks.read_slot.next = self.completion_unit.mark_slot.val();
+        self.marks.read.next = self.completion_unit.mark_read.val();
+        self.completion_unit.mark_taken.next = self.marks.taken.val();
+        self.completion_unit.mark.next = self.marks.mark.val();
         self.epochs.joined.next = self.buffer_queue.joined.val();
         self.epochs.joined_valid.next = self.buffer_queue.joined_valid.val();
         self.buffer_queue.joined_room.next = self.epochs.joined_room.val();

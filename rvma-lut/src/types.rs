@@ -133,6 +133,8 @@ pub struct Packet {
     pub color: Bit,
     /// The header contradicts itself: the packet ends behind its message, or the message behind 4 GiB.
     pub outside: Bit,
+    /// The packet is on its way to its process's catch-all mailbox, as a message of its own.
+    pub caught: Bit,
     /// The packet names the epoch it is for.
     pub tagged: Bit,
     /// That epoch.
@@ -160,6 +162,10 @@ pub struct LookedUp {
     pub silent: Bit,
     /// No NACK when there is no buffer.
     pub quiet: Bit,
+    /// What finds no buffer goes to the process's catch-all mailbox.
+    pub spills: Bit,
+    /// That mailbox.
+    pub catcher: Bits<12>,
 }
 
 /// A posted buffer, as far as placing into it needs.
@@ -182,6 +188,8 @@ pub struct RecordEntry {
     pub epoch: Bits<16>,
     /// Mailbox.
     pub mailbox: Bits<12>,
+    /// Process that gets its events.
+    pub pid: Bits<6>,
 }
 
 /// A change of a mailbox's queue that the doorbell asks for.
@@ -191,6 +199,8 @@ pub struct QueueCommand {
     pub op: Bits<2>,
     /// Mailbox.
     pub mailbox: Bits<12>,
+    /// `QUEUE_POST`: process that gets the events of the buffer.
+    pub pid: Bits<6>,
     /// `QUEUE_INIT`: of a new mailbox, whose epochs begin; else of one that is being closed.
     pub opens: Bit,
     /// Buffer to cut or to end.

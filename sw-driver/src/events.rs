@@ -84,6 +84,21 @@ pub enum EventKind {
         /// Mailbox that it went to.
         address: u64,
     },
+    /// A buffer of a window ended before it was full. Its record follows.
+    Buffer {
+        /// Number of its mailbox, without generation.
+        mailbox: u32,
+        /// `wire::status` of its record.
+        status: u8,
+        /// Bytes placed.
+        length: u32,
+        /// End of the last byte placed, as an offset in the buffer.
+        high_water: u32,
+        /// Its epoch, low half.
+        epoch: u16,
+        /// Its address.
+        buffer: u64,
+    },
     /// So many events found the ring full here.
     Lost(u32),
     /// A kind that this library does not know.
@@ -154,6 +169,14 @@ impl Event {
                 length,
                 node: source,
                 address: user,
+            },
+            events::BUFFER => EventKind::Buffer {
+                mailbox: id,
+                status: code,
+                length,
+                high_water: extra,
+                epoch: source as u16,
+                buffer: user,
             },
             events::LOST => EventKind::Lost(length),
             other => EventKind::Unknown(other),

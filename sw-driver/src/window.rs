@@ -15,7 +15,7 @@ pub enum Counting {
 }
 
 /// How a window is opened.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct WindowOptions {
     /// Address by which senders name it.
     pub address: u64,
@@ -31,6 +31,10 @@ pub struct WindowOptions {
     pub managed: bool,
     /// Senders are not told why their packets are refused.
     pub silent: bool,
+    /// Messages that find no buffer go to the catch-all window of the process, if it has one: packet by packet, header and payload.
+    pub spills: bool,
+    /// This window, managed, is the catch-all of its process from now on: it also gets the packets for which there is no window.
+    pub catch_all: bool,
 }
 
 impl<B: Bar, M: HostMemory> Device<B, M> {
@@ -43,7 +47,9 @@ impl<B: Bar, M: HostMemory> Device<B, M> {
         let mode = mode
             | if options.tagged { mailbox_mode::TAGGED } else { 0 }
             | if options.managed { mailbox_mode::MANAGED } else { 0 }
-            | if options.silent { mailbox_mode::NACK_OFF } else { 0 };
+            | if options.silent { mailbox_mode::NACK_OFF } else { 0 }
+            | if options.spills { mailbox_mode::SPILL } else { 0 }
+            | if options.catch_all { mailbox_mode::CATCH_ALL } else { 0 };
         let staging = [
             (doorbell::ADDR_LO, options.address as u32),
             (doorbell::ADDR_HI, (options.address >> 32) as u32),

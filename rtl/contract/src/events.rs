@@ -36,6 +36,7 @@ kinds! {
     USER 4 "user" "a handler's EVENT command: user and length as it gave them";
     COMPLETE 5 "complete" "a handler's COMPLETE command";
     PUT 7 "put" "a put of the host is over: code 0 acknowledged, 1 failed; id = message, length = its bytes, extra = code of the refusal, 0 if the destination did not answer or the data could not be read, source = node, user = mailbox address";
+    BUFFER 8 "buffer" "a buffer ended before it was full, its record follows: code = status of the record, id = mailbox, length = bytes placed, extra = high-water mark: the end of the last byte placed, as an offset in the buffer, source = epoch, user = buffer pointer";
     LOST 6 "lost" "length = events that found the ring full since the record before";
 }
 

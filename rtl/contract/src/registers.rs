@@ -323,6 +323,10 @@ pub mod mailbox_mode {
     pub const NACK_OFF: u32 = 1 << 3;
     /// No NACK is sent for packets that find no buffer.
     pub const DROP: u32 = 1 << 4;
+    /// Packets that find no buffer go to the catch-all mailbox of the process, if it has one, header first.
+    pub const SPILL: u32 = 1 << 5;
+    /// This mailbox, MANAGED, is the catch-all of its process: it also gets the packets for which there is no mailbox.
+    pub const CATCH_ALL: u32 = 1 << 6;
 }
 /// Commands of the doorbell page.
 pub mod doorbell_command {

@@ -262,8 +262,15 @@ pub unsafe extern "C" fn RVMA_Init_window_as(
                 2 => (false, true),
                 other => return Err(argument(format!("there is no kind of window {other}"))),
             };
-            let options =
-                WindowOptions { address: virtual_addr, key, threshold, counting, tagged, managed, silent: false };
+            let options = WindowOptions {
+                address: virtual_addr,
+                key,
+                threshold,
+                counting,
+                tagged,
+                managed,
+                ..Default::default()
+            };
             let mut windows = nic.windows.borrow_mut();
             windows.push(Box::new(nic.nic.open_window(&options)?));
             let window = windows.last_mut().context("it was just pushed")?;

@@ -3,10 +3,11 @@
 /// The emitted text of each block, alone, by the name that its module gets.
 macro_rules! alone {
     ($($name:ident: $block:expr;)*) => {
-        vec![$({
+        // A closure each, or all of them would lie on one stack.
+        vec![$((|| {
             let design = spindle_verilog::emit(&mut $block, stringify!($name)).unwrap_or_else(|error| panic!("{error}"));
             spindle_harness::Source::from_text(stringify!($name), design.to_string())
-        }),*]
+        })()),*]
     };
 }
 

@@ -4,6 +4,7 @@
 //! at once. Host memory at the end and the set of records do not depend on when the hardware's writes land, only the order of
 //! records of different buffers does.
 
+use spindle_contract::events;
 use spindle_contract::reasons;
 use spindle_contract::registers::{doorbell_error, mailbox_mode};
 use spindle_contract::wire::{status, RECORD_BUFFER, RECORD_BYTES, RECORD_EPOCH, RECORD_LENGTH, RECORD_STATUS};
@@ -33,6 +34,8 @@ pub struct Buffer {
     /// Bytes that arrived, and those of them that the host took.
     arrived: u64,
     placed: u64,
+    /// End of the last byte, as an offset.
+    high: u32,
 }
 
 /// Completed buffers that a mailbox remembers.
@@ -78,6 +81,8 @@ pub struct Put {
     pub buf_off: u32,
     /// Epoch tag.
     pub epoch: u16,
+    /// The Spindle header as it stands in the frame, for catch-all mailboxes.
+    pub header: Vec<u8>,
     /// Payload.
     pub payload: Vec<u8>,
     /// Message table slot, for messages of several packets.
@@ -111,6 +116,27 @@ impl Record {
     }
 }
 
+/// A buffer that ended before it was full.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Unfilled {
+    /// Process of its mailbox.
+    pub pid: u16,
+    /// Its record.
+    pub record: Record,
+    /// Its high-water mark.
+    pub high: u32,
+}
+
+impl Unfilled {
+    /// The event in its process's ring, its `number`-th, if the mailbox has this number.
+    pub fn bytes(&self, mailbox: u32, number: u32) -> Vec<u8> {
+        let Record { length, status, epoch, buffer, .. } = self.record;
+        let kind = u32::from(events::BUFFER) | u32::from(status) << 16;
+        let words = [kind, mailbox, length, self.high, epoch.into(), buffer as u32, (buffer >> 32) as u32, number];
+        words.iter().flat_map(|word| word.to_le_bytes()).collect()
+    }
+}
+
 #[derive(Clone, Debug)]
 struct Binding {
     mailbox: (u16, u64),
@@ -136,9 +162,13 @@ pub struct Rvma {
     pub memory: BTreeMap<u64, u8>,
     /// Records in the order of completion.
     pub records: Vec<Record>,
+    /// Buffers that were not filled, in the order of their records.
+    pub unfilled: Vec<Unfilled>,
     /// Host addresses at which writes fail.
     pub failing: Vec<std::ops::Range<u64>>,
     mailboxes: HashMap<(u16, u64), Mailbox>,
+    /// Address of the catch-all mailbox of each process that has one.
+    catch_all: HashMap<u16, u64>,
     buffers: Vec<Buffer>,
     bindings: HashMap<u8, Binding>,
 }
@@ -151,8 +181,14 @@ impl Rvma {
             | mailbox_mode::TAGGED
             | mailbox_mode::MANAGED
             | mailbox_mode::NACK_OFF
-            | mailbox_mode::DROP;
-        if mode & !known != 0 || managed && mode & (mailbox_mode::OPS | mailbox_mode::TAGGED) != 0 {
+            | mailbox_mode::DROP
+            | mailbox_mode::SPILL
+            | mailbox_mode::CATCH_ALL;
+        let catches = mode & mailbox_mode::CATCH_ALL != 0;
+        if mode & !known != 0
+            || managed && mode & (mailbox_mode::OPS | mailbox_mode::TAGGED) != 0
+            || catches && !managed
+        {
             return Err(doorbell_error::UNSUPPORTED);
         }
         if threshold == 0 {
@@ -160,6 +196,9 @@ impl Rvma {
         }
         if self.mailboxes.contains_key(&(pid, addr)) {
             return Err(doorbell_error::EXISTS);
+        }
+        if catches {
+            self.catch_all.insert(pid, addr);
         }
         self.mailboxes.insert((pid, addr), Mailbox { key, threshold, mode, ..Default::default() });
         Ok(())
@@ -233,15 +272,23 @@ impl Rvma {
             }
         }
         self.mailboxes.remove(&(pid, addr));
+        if self.catch_all.get(&pid) == Some(&addr) {
+            self.catch_all.remove(&pid);
+        }
         Ok(())
     }
 
     /// A buffer is complete: its record, its place in the history, and the epoch.
-    fn complete(&mut self, index: usize, status: u8) {
+    fn complete(&mut self, index: usize, ending: u8) {
         let buffer = &mut self.buffers[index];
         buffer.complete = true;
         let length = buffer.placed as u32;
-        self.records.push(Record { address: buffer.record, length, status, epoch: buffer.epoch, buffer: buffer.base });
+        let record =
+            Record { address: buffer.record, length, status: ending, epoch: buffer.epoch, buffer: buffer.base };
+        self.records.push(record);
+        if ending != status::DONE {
+            self.unfilled.push(Unfilled { pid: buffer.owner.0, record, high: buffer.high });
+        }
         let mailbox = self.mailboxes.get_mut(&buffer.owner).expect("open while it has buffers");
         mailbox.history.push(Some((buffer.base, length)));
         while mailbox.live.front().is_some_and(|oldest| self.buffers[*oldest].complete) {

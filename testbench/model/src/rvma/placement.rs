@@ -35,7 +35,10 @@ impl Rvma {
             return Err(reasons::UNSUPPORTED);
         }
         let name = (put.pid, put.addr);
-        let mailbox = self.mailboxes.get(&name).ok_or(reasons::NO_MAILBOX)?;
+        let Some(mailbox) = self.mailboxes.get(&name) else {
+            return self.caught(put, reasons::NO_MAILBOX);
+        };
+        let spills = mailbox.mode & mailbox_mode::SPILL != 0 && self.catch_all.contains_key(&put.pid);
         let tagged = put.flags & flag::EPOCH_VALID != 0;
         if is_managed(put) != (mailbox.mode & mailbox_mode::MANAGED != 0)
             || tagged != (mailbox.mode & mailbox_mode::TAGGED != 0)
@@ -60,8 +63,9 @@ impl Rvma {
             None if contradicts => return Err(reasons::OUT_OF_BOUNDS),
             None => Binding { mailbox: name, message: put.message, left: put.msg_len, fate: self.bind(name, put) },
         };
-        // The sender repeats what finds no buffer, unless it is not sequenced: then the message is lost as a whole.
-        if binding.fate.err() == Some(reasons::NO_POSTED_BUFFER) && put.flags & flag::UNSEQ == 0 {
+        // The sender repeats what finds no buffer, unless it is not sequenced, or has gone to the catch-all: then the message is lost as a whole.
+        let lost = binding.fate.err() == Some(reasons::NO_POSTED_BUFFER);
+        if lost && put.flags & flag::UNSEQ == 0 && !spills {
             return Err(reasons::NO_POSTED_BUFFER);
         }
         let fits = length <= binding.left;
@@ -78,7 +82,27 @@ impl Rvma {
                 self.bindings.insert(slot, binding);
             }
         }
+        if lost && spills {
+            return self.caught(put, reasons::NO_POSTED_BUFFER);
+        }
         self.place(fate?, put)
+    }
+
+    /// Header and payload of a packet go to the catch-all mailbox of its process, if that has one.
+    fn caught(&mut self, put: &Put, reason: usize) -> Result<(), usize> {
+        let addr = *self.catch_all.get(&put.pid).ok_or(reason)?;
+        let payload = [&put.header[..], &put.payload].concat();
+        let whole = Put {
+            flags: flag::MANAGED,
+            addr,
+            msg_len: payload.len() as u32,
+            msg_off: 0,
+            payload,
+            slot: None,
+            ..put.clone()
+        };
+        let place = self.bind((put.pid, addr), &whole)?;
+        self.place(place, &whole)
     }
 
     /// Binds a message to the head buffer of its mailbox; TAGGED: to the one it names, if that is among the oldest four.
@@ -144,6 +168,10 @@ impl Rvma {
             }
         }
         buffer.arrived += length;
+        if length > 0 {
+            let end = place.offset + start_of(put) + u64::from(put.msg_off) + length;
+            buffer.high = buffer.high.max(end as u32);
+        }
         if bad.is_empty() {
             buffer.placed += length;
         }

@@ -41,6 +41,7 @@ fn message(id: u32, length: usize, segment: usize, random: &mut ChaCha8Rng) -> V
                 msg_off: (i * segment) as u32,
                 buf_off: header.buf_off,
                 epoch: 0,
+                header: vec![],
                 payload: frame[UDP_HEADERS + SPINDLE_BYTES..].to_vec(),
                 // Messages of one packet bind without a slot.
                 slot: (length > segment).then_some(id as u8),

@@ -161,8 +161,7 @@ fn puts_name_their_epoch() {
         threshold: ONE as u32,
         counting: Counting::Bytes,
         tagged: true,
-        managed: false,
-        silent: false,
+        ..Default::default()
     };
     let tagged = nodes[1].open_window(0, &options).unwrap();
     let all = (MESSAGES * MESSAGE) as u32;

@@ -16,9 +16,15 @@ pub const PATIENCE: u64 = 300_000;
 
 /// The emitted engine.
 pub fn source(config: &Config) -> Source {
-    let mut engine = RvmaEngine::new(config);
-    let design = spindle_verilog::emit(&mut engine, "rvma_engine").unwrap_or_else(|error| panic!("{error}"));
-    Source::from_text("rvma_engine", design.to_string())
+    let config = *config;
+    let build = move || {
+        let mut engine = RvmaEngine::new(&config);
+        let design = spindle_verilog::emit(&mut engine, "rvma_engine").unwrap_or_else(|error| panic!("{error}"));
+        Source::from_text("rvma_engine", design.to_string())
+    };
+    // An engine is larger than the stack of a test.
+    let thread = std::thread::Builder::new().stack_size(64 << 20).spawn(build).expect("a thread can be started");
+    thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
 }
 
 fn descriptor(name: &str) -> &'static Descriptor {
@@ -225,6 +231,8 @@ impl Bench {
         let frame = self.next_frame;
         self.next_frame = frame.wrapping_add(1);
         let mut bytes = vec![0xEE; payload_offset];
+        bytes.truncate(payload_offset - put.header.len());
+        bytes.extend(&put.header);
         bytes.extend(&put.payload);
         let desc = pack(
             "placement_desc",

@@ -181,6 +181,8 @@ fn random_cuts() {
         let mut rng = context.rng();
         let mut twin = Twin::new(Bench::new(context, &Config::SIM, (1, 60)));
         twin.bench.host.keep_log = true;
+        // Each buffer that is taken back is told with its high-water mark.
+        twin.open_ring(1, 0x40_0000, 1 << 15);
         let modes = [0, mailbox_mode::OPS, mailbox_mode::MANAGED, mailbox_mode::TAGGED];
         let threshold = |mode| if mode == mailbox_mode::OPS { 3 } else { 500 };
         for (addr, mode) in modes.iter().enumerate() {
@@ -201,7 +203,8 @@ fn random_cuts() {
                 let addr = rng.random_range(0..4usize);
                 let length = rng.random_range(1..500);
                 id += 1;
-                let mut parts = message(&mut rng, 1, addr as u64, KEY, id, length, 0, 90, slot);
+                let buf_off = rng.random_range(0..300);
+                let mut parts = message(&mut rng, 1, addr as u64, KEY, id, length, buf_off, 90, slot);
                 let flags = match modes[addr] {
                     mailbox_mode::MANAGED => flag::MANAGED,
                     mailbox_mode::TAGGED => flag::EPOCH_VALID,
@@ -237,9 +240,53 @@ fn random_cuts() {
             }
         }
         assert!(cuts > 20 && closes > 10 && found > 40, "{cuts} cuts, {closes} closes, {found} answers");
+        assert!(twin.rings[&1].1 > 30 && twin.rings[&1].1 < 1024, "{} events", twin.rings[&1].1);
         for reason in [STALE_EPOCH, CLOSED] {
             assert!(twin.expected.values().any(|e| *e == Err(reason)), "no packet was refused with {reason}");
         }
+        twin.finish();
+    });
+}
+
+/// The high-water mark of a buffer that is not filled: the end of its last byte, wherever packets lie and in whatever order they come; also
+/// when the host refused a write; nothing of a buffer that is filled, nor of the one before in its slot.
+#[test]
+fn high_water_marks() {
+    run_with_wave_on_failure("rvma_marks", |context| {
+        let mut twin = twin(context, 300);
+        twin.open_ring(1, 0x40_0000, 1 << 10);
+        for i in 0..3 {
+            twin.post(1, ADDR, 0x1_0000 + 0x1000 * i, 1000, 0x5000 + 16 * i);
+        }
+        let at = |id, length, buf_off| message(&mut context.rng(), 1, ADDR, KEY, id, length, buf_off, 100, id as u8);
+        // Back to back in one buffer: up, down, up.
+        let (low, far) = (at(1, 150, 20), at(2, 149, 700));
+        for put in [&low[1], &far[1], &far[0]] {
+            twin.put(put, 90);
+        }
+        twin.inc_epoch(1, ADDR).unwrap();
+        assert_eq!((twin.model.unfilled[0].high, twin.model.unfilled[0].record.length), (849, 199));
+        // The second is filled, the third is empty.
+        for put in at(3, 300, 50) {
+            twin.put(&put, 90);
+        }
+        twin.inc_epoch(1, ADDR).unwrap();
+        assert_eq!((twin.model.unfilled[1].high, twin.model.unfilled.len()), (0, 2));
+        // The slots of the first ones again, and a write that fails.
+        twin.post(1, ADDR, 0x2_0000, 1000, 0x6000);
+        twin.post(1, ADDR, 0x3_0000, 1000, 0x6010);
+        twin.bench.host.failing = vec![0x2_0000..0x2_0100];
+        twin.model.failing = vec![0x2_0000..0x2_0100];
+        for put in at(4, 300, 0) {
+            twin.put(&put, 90);
+        }
+        twin.bench.drain();
+        let number = twin.numbers[&(1, ADDR)];
+        twin.tell(number);
+        assert_eq!((twin.model.unfilled[2].high, twin.model.unfilled[2].record.status), (300, status::PARTIAL));
+        twin.put(&at(5, 90, 200)[0], 90);
+        twin.close(1, ADDR).unwrap();
+        assert_eq!((twin.model.unfilled[3].high, twin.rings[&1].1), (290, 4));
         twin.finish();
     });
 }

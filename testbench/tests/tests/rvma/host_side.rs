@@ -95,7 +95,10 @@ pub struct Twin {
     pub numbers: HashMap<(u16, u64), u32>,
     /// Buffers: base, size, record.
     pub buffers: Vec<(u64, u32, u64)>,
-    /// Bytes of handler DMA.
+    /// Address of the event ring of each process that has one, and its records so far.
+    pub rings: HashMap<u16, (u64, u32)>,
+    told: usize,
+    /// Bytes of handler DMA, and of events.
     pub handler_bytes: Vec<(u64, Vec<u8>)>,
 }
 
@@ -107,6 +110,8 @@ impl Twin {
             expected: HashMap::new(),
             numbers: HashMap::new(),
             buffers: vec![],
+            rings: HashMap::new(),
+            told: 0,
             handler_bytes: vec![],
         }
     }
@@ -131,6 +136,27 @@ impl Twin {
             self.model.post_buffer(pid, addr, base, size, record)
         );
         self.buffers.push((base, size, record));
+    }
+
+    /// Opens the event ring of a process, of so many bytes.
+    pub fn open_ring(&mut self, pid: u16, base: u64, bytes: u32) {
+        self.bench.stage(pid, doorbell::BUFFER_LO, base as u32);
+        self.bench.stage(pid, doorbell::BUFFER_HI, (base >> 32) as u32);
+        self.bench.stage(pid, doorbell::SIZE, bytes);
+        assert_eq!(self.bench.ring(pid, doorbell_command::OPEN_RING).0, doorbell_error::NONE);
+        self.rings.insert(pid, (base, 0));
+    }
+
+    /// Expects the events of buffers of this mailbox that ended since the last call.
+    pub fn tell(&mut self, mailbox: u32) {
+        for unfilled in &self.model.unfilled[self.told..] {
+            if let Some((base, count)) = self.rings.get_mut(&unfilled.pid) {
+                *count += 1;
+                let bytes = unfilled.bytes(mailbox & 0xFFF, *count);
+                self.handler_bytes.push((*base + u64::from(*count - 1) * bytes.len() as u64, bytes));
+            }
+        }
+        self.told = self.model.unfilled.len();
     }
 
     /// A command about a mailbox, when all packets so far have ended.
@@ -167,6 +193,7 @@ impl Twin {
     pub fn inc_epoch(&mut self, pid: u16, addr: u64) -> Result<(), u32> {
         let got = self.about(pid, addr, 0, doorbell_command::INC_EPOCH).map(|_| ());
         assert_eq!(got, self.model.inc_epoch(pid, addr));
+        self.tell(self.numbers[&(pid, addr)]);
         got
     }
 
@@ -174,6 +201,7 @@ impl Twin {
     pub fn close(&mut self, pid: u16, addr: u64) -> Result<(), u32> {
         let got = self.about(pid, addr, 0, doorbell_command::CLOSE).map(|_| ());
         assert_eq!(got, self.model.close(pid, addr));
+        self.tell(self.numbers[&(pid, addr)]);
         self.numbers.remove(&(pid, addr));
         got
     }

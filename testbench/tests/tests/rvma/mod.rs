@@ -5,6 +5,7 @@
 mod agents;
 mod atomics;
 mod bench;
+mod catch_all;
 mod command_ring;
 mod cuts;
 mod directed;

@@ -9,8 +9,8 @@ use spindle_contract::params::Config;
 use spindle_contract::reasons::{
     BAD_KEY, DROP_REASONS, NO_MAILBOX, NO_POSTED_BUFFER, OUT_OF_BOUNDS, STALE_EPOCH, UNSUPPORTED,
 };
-use spindle_contract::registers::mailbox_mode::{MANAGED, NACK_OFF, OPS, TAGGED};
-use spindle_contract::wire::{flag, opcode};
+use spindle_contract::registers::mailbox_mode::{CATCH_ALL, MANAGED, NACK_OFF, OPS, SPILL, TAGGED};
+use spindle_contract::wire::{flag, opcode, SPINDLE_BYTES};
 use spindle_harness::{run_with_wave_on_failure, WaveContext};
 use spindle_model::rvma::Put;
 use spindle_sim::host_memory::Timing;
@@ -68,14 +68,31 @@ fn storm(context: &WaveContext, pace: Pace, timing: Timing, rounds: usize, poste
     }
     let boxes: Vec<(u16, u64, u32, u32, u32)> = (0..12u64)
         .map(|i| {
-            let mode = [0, TAGGED, OPS, MANAGED, TAGGED, 0, OPS | NACK_OFF, MANAGED, 0, TAGGED, TAGGED | OPS, TAGGED]
-                [i as usize];
+            let mode = [
+                SPILL,
+                TAGGED,
+                OPS,
+                MANAGED,
+                TAGGED | SPILL,
+                0,
+                OPS | NACK_OFF,
+                MANAGED,
+                0,
+                TAGGED,
+                TAGGED | OPS,
+                TAGGED,
+            ][i as usize];
             let threshold = rng.random_range(1..if mode & OPS == 0 { 2000 } else { 5 });
             ((i % 4) as u16, 0x7000_0000_0000 + (i / 4) * 0x100, rng.random(), threshold, mode)
         })
         .collect();
     for (pid, addr, key, threshold, mode) in &boxes {
         twin.open_mode(*pid, *addr, *key, *threshold, *mode);
+    }
+    // What finds no buffer of process 0, and no mailbox of process 1. One process with both would have packets of second turns among
+    // others, in an order that the model does not know.
+    for pid in 0..2 {
+        twin.open_mode(pid, 0xCA, 0, 1500, MANAGED | CATCH_ALL);
     }
     let (mut next_base, mut next_record, mut id) = (0x1_0000_0000u64 - 20_000, 0x9_0000_0000u64, 0u32);
     for _ in 0..rounds {
@@ -86,6 +103,12 @@ fn storm(context: &WaveContext, pace: Pace, timing: Timing, rounds: usize, poste
                 next_base = base + u64::from(size) + 300;
                 twin.post(*pid, *addr, base, size, next_record);
                 next_record += 16;
+            }
+        }
+        for pid in 0..2 {
+            for _ in 0..rng.random_range(0..3) {
+                twin.post(pid, 0xCA, next_base, 9000, next_record);
+                (next_base, next_record) = (next_base + 9200, next_record + 16);
             }
         }
         // The hardware's epochs are behind the model's while packets are under way: a tag is one of those that are open now, and may be
@@ -116,11 +139,14 @@ fn storm(context: &WaveContext, pace: Pace, timing: Timing, rounds: usize, poste
             let ahead = if rng.random_range(0..10) == 0 { rng.random_range(8..30_000) } else { rng.random_range(0..4) };
             let epoch = epochs[which].wrapping_sub(u64::from(rng.random_range(0..10) == 0)).wrapping_add(ahead);
             parts.iter_mut().for_each(|p| (p.flags, p.epoch) = (flags, epoch as u16));
+            if pid < 2 {
+                parts.iter_mut().for_each(|p| p.header = payload(&mut rng, SPINDLE_BYTES));
+            }
             // Now and then something that must be refused.
             match rng.random_range(0..60) {
                 0 => parts.iter_mut().for_each(|p| p.key ^= 1),
                 1 => parts[0].key ^= 0x8000_0000,
-                2 => parts.iter_mut().for_each(|p| p.addr ^= 1),
+                2 if pid != 0 => parts.iter_mut().for_each(|p| p.addr ^= 1),
                 3 => parts.iter_mut().for_each(|p| p.flags ^= flag::MANAGED),
                 4 => parts.iter_mut().for_each(|p| p.opcode = opcode::GET),
                 5 => parts.iter_mut().for_each(|p| p.pid += 0x100),

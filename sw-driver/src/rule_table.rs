@@ -4,6 +4,7 @@
 //! MATCH_COMMIT makes that one judge, between two frames. So a change of any number of rules takes effect at once.
 
 use crate::rule::{Conjunction, Literal, Rule, Source, Term};
+use crate::rvma::Window;
 use crate::{Bar, ContextId, Device, Error, HostMemory, Result};
 use spindle_contract::descriptors::action;
 use spindle_contract::params::{MATCH_TERMS, MATCH_WORDS, MESSAGE_WORDS, WORD_TERMS};
@@ -70,6 +71,10 @@ pub(crate) struct RuleTable {
     /// Sources of words that name messages: the last extracted word, the one before it, and so on.
     fields: Vec<Source>,
     rows: Vec<Row>,
+    /// Rules of windows whose messages handlers run on; they come first.
+    ahead: Vec<(Window, Rule, Action)>,
+    /// All others.
+    given: Vec<(Rule, Action)>,
     slots: usize,
     /// The slots of the card hold exactly this.
     written: bool,
@@ -78,6 +83,17 @@ pub(crate) struct RuleTable {
 impl RuleTable {
     pub(crate) fn new(slots: usize) -> Self {
         RuleTable { slots, ..RuleTable::default() }
+    }
+
+    /// A table of these rules.
+    fn of(slots: usize, ahead: Vec<(Window, Rule, Action)>, given: Vec<(Rule, Action)>) -> Result<Self> {
+        let mut table = RuleTable::new(slots);
+        for (rule, action) in
+            ahead.iter().map(|(_, rule, action)| (rule, action)).chain(given.iter().map(|g| (&g.0, &g.1)))
+        {
+            table.add(rule, *action)?;
+        }
+        Ok(RuleTable { ahead, given, ..table })
     }
 
     /// Adds a rule behind those that are there. What was in a slot stays there.
@@ -213,24 +229,45 @@ impl<B: Bar, M: HostMemory> Device<B, M> {
     pub fn add_rule(&mut self, rule: &Rule, action: Action) -> Result<()> {
         let mut table = self.rules.clone();
         table.add(rule, action)?;
+        table.given.push((rule.clone(), action));
         self.install_rules(table)
     }
 
-    /// Replaces all rules: each frame is judged by the rules of before or by these ones. The first rule that matches decides.
+    /// Replaces all rules but those of windows: each frame is judged by the rules of before or by these ones. The first rule that matches decides.
     ///
     /// # Errors
     /// As [`Device::add_rule`].
     pub fn replace_rules<'a>(&mut self, rules: impl IntoIterator<Item = (&'a Rule, Action)>) -> Result<()> {
-        let mut table = RuleTable::new(self.rules.slots);
-        for (rule, action) in rules {
-            table.add(rule, action)?;
-        }
-        self.install_rules(table)
+        let given = rules.into_iter().map(|(rule, action)| (rule.clone(), action)).collect();
+        self.install_rules(RuleTable::of(self.rules.slots, self.rules.ahead.clone(), given)?)
     }
 
-    /// Removes all rules.
+    /// Removes all rules but those of windows.
     pub fn clear_rules(&mut self) -> Result<()> {
-        self.install_rules(RuleTable::new(self.rules.slots))
+        self.replace_rules([])
+    }
+
+    /// Has handlers of a context run on what is sent to a window, before any other rule is asked.
+    pub(crate) fn add_window_rule(&mut self, window: Window, address: u64, context: ContextId) -> Result<()> {
+        let text = format!(
+            "spindle.addr_lo == {} && spindle.addr_hi == {} && spindle.dst_pid == {}",
+            address as u32,
+            address >> 32,
+            window.process
+        );
+        let mut ahead = self.rules.ahead.clone();
+        ahead.push((window, text.parse()?, Action::ContextPerMessage(context)));
+        self.install_rules(RuleTable::of(self.rules.slots, ahead, self.rules.given.clone())?)
+    }
+
+    /// Removes the rule of a window, if it has one.
+    pub(crate) fn remove_window_rule(&mut self, window: Window) -> Result<()> {
+        let mut ahead = self.rules.ahead.clone();
+        ahead.retain(|rule| rule.0 != window);
+        if ahead.len() == self.rules.ahead.len() {
+            return Ok(());
+        }
+        self.install_rules(RuleTable::of(self.rules.slots, ahead, self.rules.given.clone())?)
     }
 
     /// Writes the slots that change, or all if it is not known what they hold, and commits.

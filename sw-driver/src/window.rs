@@ -1,7 +1,7 @@
 //! Windows beside what [`rvma`](crate::rvma) does with them: how they count, their epochs, what they have received, and their end.
 
 use crate::rvma::Window;
-use crate::{Bar, Device, Error, HostMemory, Result};
+use crate::{Bar, ContextId, Device, Error, HostMemory, Result};
 use spindle_contract::registers::{doorbell, doorbell_command, doorbell_error, mailbox_mode, PAGE};
 
 /// What the threshold of a window counts.
@@ -35,6 +35,9 @@ pub struct WindowOptions {
     pub spills: bool,
     /// This window, managed, is the catch-all of its process from now on: it also gets the packets for which there is no window.
     pub catch_all: bool,
+    /// Handlers of this context run on its messages, and place or drop them. Takes one of the card's match rules, ahead of all that were added,
+    /// until the window is closed.
+    pub context: Option<ContextId>,
 }
 
 impl<B: Bar, M: HostMemory> Device<B, M> {
@@ -58,13 +61,21 @@ impl<B: Bar, M: HostMemory> Device<B, M> {
             (doorbell::MODE, mode),
         ];
         let mailbox = self.ring(process, "init_window", doorbell_command::INIT_WINDOW, &staging)?;
-        Ok(Window { process, mailbox })
+        let window = Window { process, mailbox };
+        if let Some(context) = options.context {
+            if let Err(error) = self.add_window_rule(window, options.address, context) {
+                self.close_window(window)?;
+                return Err(error);
+            }
+        }
+        Ok(window)
     }
 
     /// Closes a window: senders are refused from now on, and every buffer that is not complete comes back with a record that says
     /// CANCELLED.
     pub fn close_window(&mut self, window: Window) -> Result<()> {
-        self.of_window(window, "close", doorbell_command::CLOSE, 0).map(|_| ())
+        self.of_window(window, "close", doorbell_command::CLOSE, 0)?;
+        self.remove_window_rule(window)
     }
 
     /// Takes back the oldest buffer that is not complete, with a record that says PARTIAL and how much has arrived.

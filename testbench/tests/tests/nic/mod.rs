@@ -18,3 +18,4 @@ mod rvma_traffic;
 mod scripted;
 mod sequence_numbers;
 mod trace;
+mod windows;

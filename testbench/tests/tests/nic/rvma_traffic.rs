@@ -141,7 +141,7 @@ impl System {
         let counting = if mode & OPS == 0 { Counting::Bytes } else { Counting::Operations };
         let managed = mode & MANAGED != 0;
         let address = mailbox as u64;
-        let options = WindowOptions { address, key: KEY, threshold, counting, managed, tagged: false, silent: false };
+        let options = WindowOptions { address, key: KEY, threshold, counting, managed, ..Default::default() };
         self.operations += 1;
         self.receiver.open_window(PID.into(), &options).unwrap()
     }
@@ -283,6 +283,7 @@ impl System {
             msg_off: word(wire::OFF_MSG_OFF),
             buf_off: word(wire::OFF_BUF_OFF),
             epoch: half(wire::OFF_EPOCH),
+            header: vec![],
             payload: frame[UDP_HEADERS + wire::SPINDLE_BYTES..][..length].to_vec(),
             slot: (msg_len as usize > SEGMENT_BYTES).then_some(*slot),
         };

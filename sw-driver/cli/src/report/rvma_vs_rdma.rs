@@ -115,9 +115,7 @@ impl Setting {
             key: KEY,
             threshold,
             counting: Counting::Operations,
-            managed: false,
-            tagged: false,
-            silent: false,
+            ..Default::default()
         };
         // More operations than are ever done.
         let window = receiver.open_window(PUTS, &counted(REMOTE_MEMORY, u32::MAX))?;

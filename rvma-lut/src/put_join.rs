@@ -10,7 +10,7 @@
 //! One put of a process waits here while the one before it leaves, so that the command unit can refuse a third at once and other processes do
 //! not wait for it. When both wait they take turns. Latency one cycle for handlers, two for processes; one put per two
 //! cycles. Puts of processes are numbered from 1 behind reset and sent in that order; the handle that they leave with is one that
-//! no handler has.
+//! no handler has, and their number stands where those of handlers have their frame's.
 
 use spindle_blocks::desc::{PutDesc, PutDone};
 use spindle_contract::descriptors::put_op;
@@ -88,6 +88,7 @@ impl Logic for PutJoin {
             self.waits.d.next = true;
             self.waiting.d.next = self.own.val();
             self.waiting.d.next.handle = bits::<4>(HOST_HANDLE);
+            self.waiting.d.next.frame = self.next_number.q.val();
             self.next_number.d.next = self.next_number.q.val() + 1;
         }
         if own_goes {

@@ -71,6 +71,8 @@ pub enum EventKind {
     },
     /// A put of the host is over: its sender waits for it no longer. Only where the card sends reliably (`Device::set_reliability`).
     Put {
+        /// Its number ([`Put::number`](crate::Put)).
+        number: u16,
         /// Every byte was acknowledged.
         acknowledged: bool,
         /// Code of the refusal that ended it (`wire::nack`); none if the destination did not answer or the data could not be read.
@@ -163,11 +165,12 @@ impl Event {
             events::USER => EventKind::User { user, length },
             events::COMPLETE => EventKind::Complete { user, length },
             events::PUT => EventKind::Put {
+                number: (source >> 16) as u16,
                 acknowledged: code == 0,
                 refusal: (extra != 0).then_some(extra as u8),
                 id,
                 length,
-                node: source,
+                node: source & 255,
                 address: user,
             },
             events::BUFFER => EventKind::Buffer {

@@ -500,9 +500,16 @@ fn events_are_read_in_order_and_their_places_given_back() {
     assert_eq!(next().kind, EventKind::Lost(12));
     put(5, [4, 0, 8, 0, 0, 1, 2]);
     assert_eq!(next().kind, EventKind::User { user: 2 << 32 | 1, length: 8 });
-    put(6, [7 | 1 << 16, 9, 3000, 18, 4, 5, 6]);
-    let over =
-        EventKind::Put { acknowledged: false, refusal: Some(18), id: 9, length: 3000, node: 4, address: 6 << 32 | 5 };
+    put(6, [7 | 1 << 16, 9, 3000, 18, 0xABCD_0004, 5, 6]);
+    let over = EventKind::Put {
+        number: 0xABCD,
+        acknowledged: false,
+        refusal: Some(18),
+        id: 9,
+        length: 3000,
+        node: 4,
+        address: 6 << 32 | 5,
+    };
     assert_eq!(next().kind, over);
     // What lies behind is of the round before, so nothing is there; and that gives all places back.
     assert_eq!(device.poll_event(&mut ring).unwrap(), None);

@@ -801,7 +801,7 @@ impl Logic for Sender {
             id: entry.msg_id,
             length: entry.put.length,
             extra: bit_cast::<32, 8>(over.code),
-            source: bit_cast::<32, 8>(entry.put.node),
+            source: (entry.put.frame, bits::<8>(0), entry.put.node).cat::<32>(),
             user: entry.put.addr,
             ..Default::default()
         };

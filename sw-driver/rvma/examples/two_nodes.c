@@ -24,8 +24,8 @@ static void check(int good, const char *what) {
 }
 
 int main(void) {
-    /* Frames take one of four paths and overtake each other. */
-    RVMA_Wire wire = {.paths = 4, .latency = 250, .step = 90, .seed = 7};
+    /* Frames take one of four paths and overtake each other; some are lost, some come twice. */
+    RVMA_Wire wire = {.loss = 0.05, .duplication = 0.02, .paths = 4, .latency = 250, .step = 90, .seed = 7};
     RVMA_Network *network = RVMA_Simulate(2, &wire);
     check(network != NULL, "RVMA_Simulate");
     RVMA_Nic *sender = RVMA_Open(network, 0, PROCESS), *receiver = RVMA_Open(network, 1, PROCESS);
@@ -80,6 +80,9 @@ int main(void) {
     check(RVMA_Wait(receiver, &records[1], 10000) == RVMA_SUCCESS, "RVMA_Wait");
     check(records[1].status == RVMA_CANCELLED, "the cancelled record");
     check(RVMA_Post_buffer(received[2], SIZE, &records[2], win) == RVMA_ERR_REFUSED, "the window is closed");
+    RVMA_Op late;
+    check(RVMA_Put(sender, sent, 100, &to, MAILBOX, KEY, 0, &late) == RVMA_SUCCESS, "RVMA_Put");
+    check(RVMA_Wait_put(sender, late, 100000) == RVMA_ERR_PUT, "nobody takes it any more");
 
     RVMA_Shutdown(network);
     printf("all bytes have arrived\n");

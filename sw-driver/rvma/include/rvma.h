@@ -28,7 +28,8 @@ typedef enum {
     RVMA_ERR_ARGUMENT = -1, /* an argument that cannot be meant */
     RVMA_ERR_REFUSED = -2,  /* the NIC refused the command */
     RVMA_ERR_TIMEOUT = -3,  /* the limit of a wait was reached */
-    RVMA_ERR_DEVICE = -4    /* the NIC does not answer as it should */
+    RVMA_ERR_DEVICE = -4,   /* the NIC does not answer as it should */
+    RVMA_ERR_PUT = -5       /* a put did not arrive: its destination refused it or does not answer */
 } RVMA_Status;
 
 /* What a window's threshold counts: bytes, or messages that have arrived as a whole. */
@@ -127,7 +128,8 @@ RVMA_Status RVMA_Put(RVMA_Nic *nic, const void *send_buffer, int64_t size, const
 /* The same for windows of any kind; `epoch` (RVMA_TAGGED) is the number of the buffer, from 0. */
 RVMA_Status RVMA_Put_to(RVMA_Nic *nic, const void *send_buffer, int64_t size, const RVMA_Addr *dest_addr, uint64_t virtual_addr,
                         RVMA_Key key, uint64_t offset, RVMA_Kind kind, uint64_t epoch, RVMA_Op *op);
-/* Waits until the memory of a put may be used again, at most `limit` cycles. */
+/* Waits until every byte of a put has arrived and its memory may be used again, at most `limit` cycles. Each put is waited for once, if at
+ * all, before 30,000 others have followed it. */
 RVMA_Status RVMA_Wait_put(RVMA_Nic *nic, RVMA_Op op, uint64_t limit);
 
 /* ---- Errors --------------------------------------------------------------------------------------------------------------- */

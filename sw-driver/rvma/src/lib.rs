@@ -4,9 +4,11 @@
 #![warn(missing_docs)]
 #![allow(non_snake_case, reason = "the names of the RVMA paper")]
 
+mod ends;
 mod memory;
 mod session;
 
+pub use ends::PutFailed;
 pub use session::{Nic, OpenWindow, Session};
 
 use anyhow::{anyhow, Context, Result};
@@ -26,6 +28,7 @@ const ERR_ARGUMENT: c_int = -1;
 const ERR_REFUSED: c_int = -2;
 const ERR_TIMEOUT: c_int = -3;
 const ERR_DEVICE: c_int = -4;
+const ERR_PUT: c_int = -5;
 const MOST_NODES: c_int = 16;
 
 /// `RVMA_Wire`.
@@ -90,6 +93,7 @@ fn guard<T>(failed: impl FnOnce(c_int) -> T, call: impl FnOnce() -> Result<T>) -
         Some(Error::Argument(_)) => ERR_ARGUMENT,
         Some(Error::Doorbell { .. }) => ERR_REFUSED,
         Some(Error::Timeout { .. }) => ERR_TIMEOUT,
+        _ if error.is::<PutFailed>() => ERR_PUT,
         _ => ERR_DEVICE,
     };
     let sentence = format!("{error:#}").replace('\0', " ");
@@ -459,14 +463,7 @@ pub unsafe extern "C" fn RVMA_Put_to(
 pub unsafe extern "C" fn RVMA_Wait_put(nic: *mut NicHandle, op: u32, limit: u64) -> c_int {
     status(|| {
         // SAFETY: as the caller promises.
-        let nic = &unsafe { given(nic, "the NIC") }?.nic;
-        let put = Put { number: op as u16 };
-        let mut answer = Ok(true);
-        nic.wait("the end of a put", limit, || {
-            answer = nic.put_is_over(&put);
-            !matches!(answer, Ok(false))
-        })?;
-        Ok(answer.map(|_| ())?)
+        unsafe { given(nic, "the NIC") }?.nic.wait_put(&Put { number: op as u16 }, limit)
     })
 }
 

@@ -1,8 +1,11 @@
 //! Simulated NICs on a wire, each opened by the driver: what is behind the handles of `rvma.h`.
 
+use crate::ends::Ends;
 use crate::memory::ProcessMemory;
 use anyhow::{anyhow, Context};
+use spindle::peer::Responses;
 use spindle::put::{Put, Target};
+use spindle::reliable::Reliability;
 use spindle::rule_table::Action;
 use spindle::rvma::{Posted, Window};
 use spindle::window::WindowOptions;
@@ -12,6 +15,7 @@ use spindle_contract::wire;
 use spindle_harness::Source;
 use spindle_sim::{address, Network, NetworkNode, Options, SimDevice, WireOptions};
 use std::cell::RefCell;
+use std::collections::hash_map::{Entry, HashMap};
 use std::ops::Range;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -20,6 +24,8 @@ use std::sync::Arc;
 const STACK_BYTES: usize = 512 << 20;
 /// The NICs that are simulated.
 const CONFIG: Config = Config::SIM;
+/// Records of a process's event ring: ends of puts that nobody has asked for yet.
+const RING: usize = 4096;
 /// Cycles between two looks at a record.
 const LOOK: u64 = 64;
 
@@ -30,13 +36,16 @@ type Driver = Rc<RefCell<Device<NetworkNode, NetworkNode>>>;
 pub struct Session {
     network: Network,
     drivers: Vec<Driver>,
+    /// Ends of the puts of each process of each node that was opened.
+    ends: RefCell<HashMap<(usize, usize), Rc<RefCell<Ends>>>>,
 }
 
 /// A process of a node.
 #[derive(Clone)]
 pub struct Nic {
-    driver: Driver,
+    pub(crate) driver: Driver,
     process: usize,
+    pub(crate) ends: Rc<RefCell<Ends>>,
 }
 
 /// A window of it.
@@ -52,6 +61,17 @@ fn source() -> anyhow::Result<Source> {
     let design = thread.join().map_err(|_| anyhow!("elaboration of the design panicked"))??;
     let files = design.modules.into_iter().map(|module| (format!("{}.sv", module.name), module.text)).collect();
     Ok(Source::new(design.top, files))
+}
+
+/// Times that suit the wire: a segment is missing when it is late by more than a turn over the longest path.
+fn reliability(wire: &WireOptions, node: u32) -> Reliability {
+    /// What an idle NIC takes for a packet and its acknowledgement, the host's answers included.
+    const IN_THE_NICS: u64 = 800;
+    /// In units of 64 cycles; the eightfold must fit 15 bits.
+    const MOST: u64 = 4095;
+    let turn = 2 * (wire.latency + (wire.paths - 1) * wire.step) + IN_THE_NICS;
+    let units = |cycles: u64| cycles.div_ceil(64).min(MOST) as u16;
+    Reliability { timeout: units(4 * turn), hole_time: units(turn), retries: 15, incarnation: node + 1 }
 }
 
 impl Session {
@@ -70,10 +90,13 @@ impl Session {
                 device.set_node(other, Some(address(other)))?;
             }
             device.add_rule(&"spindle".parse::<Rule>().map_err(Error::from)?, Action::Mailbox)?;
+            device.set_sequence_filter(true)?;
+            device.set_responses(Some(Responses { ack_every: 1, ..Responses::default() }))?;
+            device.set_reliability(Some(reliability(&wire, number as u32)))?;
             device.set_receive(true)?;
             drivers.push(Rc::new(RefCell::new(device)));
         }
-        Ok(Session { network, drivers })
+        Ok(Session { network, drivers, ends: RefCell::default() })
     }
 
     /// A process of a node.
@@ -85,7 +108,14 @@ impl Session {
         if process >= processes {
             return no("process", process, processes);
         }
-        Ok(Nic { driver: driver.clone(), process })
+        let ends = match self.ends.borrow_mut().entry((node, process)) {
+            Entry::Occupied(entry) => entry.get().clone(),
+            Entry::Vacant(entry) => {
+                let ring = driver.borrow_mut().open_ring(process, RING)?;
+                entry.insert(Rc::new(RefCell::new(Ends::new(ring)))).clone()
+            }
+        };
+        Ok(Nic { driver: driver.clone(), process, ends })
     }
 
     /// Lets time pass.

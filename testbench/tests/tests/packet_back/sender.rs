@@ -297,6 +297,14 @@ fn random(name: &str, network: Network, count: usize) {
             assert_eq!(*error, bench.puts[*at].desc.get("dst_pid") == REFUSED, "put {at}");
         }
         assert_eq!(bench.events.len(), hosts, "an event for each put of the host");
+        for event in &bench.events {
+            let put = &bench.puts[(event.get("source") >> 16) as usize].desc;
+            let said = ["length", "user"].map(|name| event.get(name));
+            assert_eq!(
+                (event.get("source") & 0xFFFF, said),
+                (put.get("node"), ["length", "addr"].map(|name| put.get(name)))
+            );
+        }
         let failed = bench.events.iter().filter(|event| event.get("code") == 1).count();
         assert!(bench
             .events

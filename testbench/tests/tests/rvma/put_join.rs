@@ -69,6 +69,7 @@ fn every_put_leaves_once_in_the_order_of_its_source() {
                     if source == 0 {
                         assert_eq!(dut.get("number"), taken[0] & 0xFFFF);
                         put.0.insert("handle", HOST_HANDLE.into());
+                        put.0.insert("frame", taken[0] & 0xFFFF);
                     }
                     inside[source].push_back(put);
                     assert!(inside[0].len() <= 2 && inside[1].len() <= 1);

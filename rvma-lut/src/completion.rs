@@ -5,17 +5,21 @@
 //! | counters | in `completion`, `completion_valid` (no ready); out `completion_room` |
 //! | DMA writer | out `record`, `record_valid`; in `record_ready` |
 //! | epochs | out `retired`, `retired_valid`; in `retired_ready` |
-//! | marks | out `mark_slot`, `mark_read`; in `mark_taken`, `mark` |
+//! | binding | in `job`, `job_valid` (looked at, never held up; not in two successive cycles) |
+//! | buffer queue | in `posted_slot`, `posted` (pulse): no job of that buffer is under way then |
 //! | event rings | out `unfilled`, `unfilled_valid`; in `unfilled_ready` |
 //!
-//! A buffer that was not filled is told in an event first, with its high-water mark (contract, `events::BUFFER`).
+//! A buffer that was not filled is told in an event first (contract, `events::BUFFER`), with its high-water mark: the greatest end of a packet
+//! that was placed in it. Packets count when they are bound, 3 cycles after their job, so the mark is right when no write to the buffer
+//! is under way, as when its record leaves.
 //!
-//! `completion_valid` → `record_valid`: 1 cycle, behind an event 4. A record is 16 bytes in one write of its own (contract,
+//! `completion_valid` → `record_valid`: 1 cycle, behind an event 4 or, while jobs come, more: they read their marks first. A record is 16 bytes in one write of its own (contract,
 //! `wire::RECORD_*`): length u32, status u8, 0, epoch u16, buffer pointer u64, little-endian. Its address goes out only
 //! after the counters have seen the last byte, so it never overtakes data.
 
-use crate::types::{Origin, OwnWrite, Retired, Transfer, QUEUE_BITS, QUEUE_STOP, RECORD};
+use crate::types::{Origin, OwnWrite, PlaceJob, Retired, Transfer, QUEUE_BITS, QUEUE_STOP, RECORD};
 use spindle_blocks::desc::{Completion, EventDesc};
+use spindle_blocks::ram::{RamStyle, SdpRam};
 use spindle_blocks::Fifo;
 use spindle_contract::events::BUFFER;
 use spindle_contract::wire::{status, RECORD_BYTES};
@@ -48,14 +52,14 @@ pub struct CompletionUnit {
     pub retired_valid: Signal<Out, Bit>,
     /// One may come.
     pub retired_ready: Signal<In, Bit>,
-    /// Buffer whose mark is wanted.
-    pub mark_slot: Signal<Out, Bits<14>>,
-    /// It is wanted; held until `mark_taken`.
-    pub mark_read: Signal<Out, Bit>,
-    /// It comes in the next cycle.
-    pub mark_taken: Signal<In, Bit>,
-    /// The mark.
-    pub mark: Signal<In, Bits<32>>,
+    /// Packet that is placed.
+    pub job: Signal<In, PlaceJob>,
+    /// There is one.
+    pub job_valid: Signal<In, Bit>,
+    /// Buffer that is posted.
+    pub posted_slot: Signal<In, Bits<14>>,
+    /// It is posted.
+    pub posted: Signal<In, Bit>,
     /// A buffer was not filled.
     pub unfilled: Signal<Out, EventDesc>,
     /// There is one.
@@ -68,6 +72,24 @@ pub struct CompletionUnit {
     marked: Reg<Bit>,
     told: Reg<Bit>,
     high: DFF<Bits<32>>,
+    marks: SdpRam<14, 32>,
+    counting: Reg<Bit>,
+    higher: Reg<Bit>,
+    /// A mark was written in the cycle before.
+    wrote: Reg<Bit>,
+    slot: DFF<Bits<14>>,
+    reach: DFF<Bits<32>>,
+    /// Slot and end of the job that was counted last.
+    held_slot: DFF<Bits<14>>,
+    held: DFF<Bits<32>>,
+}
+
+impl CompletionUnit {
+    /// A completion unit for `posted_buffers` slots.
+    pub fn new(posted_buffers: usize) -> Self {
+        let style = if posted_buffers > 8192 { RamStyle::Ultra } else { RamStyle::Block };
+        Self { marks: SdpRam::with_depth(style, 1, posted_buffers), ..Default::default() }
+    }
 }
 
 impl Logic for CompletionUnit {
@@ -80,15 +102,15 @@ impl Logic for CompletionUnit {
 
         let done = self.waiting.read.val();
         // First the event, once.
-        regs!(self, clock, reset, fetched, marked, told);
-        dffs!(self, clock, high);
+        regs!(self, clock, reset, fetched, marked, told, counting, higher, wrote);
+        dffs!(self, clock, high, slot, reach, held_slot, held);
         let quiet = (done.status == DONE) | self.told.q.val();
         let tells = self.waiting.read_valid.val() & !quiet;
-        self.mark_slot.next = done.buffer;
-        self.mark_read.next = tells & !self.fetched.q.val() & !self.marked.q.val();
-        self.fetched.d.next = self.mark_taken.val();
+        let job_comes = self.job_valid.val();
+        let wants = tells & !self.fetched.q.val() & !self.marked.q.val() & !job_comes;
+        self.fetched.d.next = wants;
         if self.fetched.q.val() {
-            self.high.d.next = self.mark.val();
+            self.high.d.next = self.marks.read_data.val();
             self.marked.d.next = true;
         }
         self.unfilled_valid.next = self.marked.q.val();
@@ -107,6 +129,33 @@ impl Logic for CompletionUnit {
         if self.marked.q.val() & self.unfilled_ready.val() {
             self.marked.d.next = false;
             self.told.d.next = true;
+        }
+
+        // The marks. The RAM gives what was there before if the job before this one wrote in the cycle of the read.
+        let job = self.job.val();
+        self.marks.clock.next = self.clock.val();
+        self.marks.read_enable.next = job_comes | wants;
+        self.marks.read_address.next = done.buffer;
+        if job_comes {
+            self.marks.read_address.next = job.slot;
+            self.slot.d.next = job.slot;
+            self.reach.d.next = job.start + bit_cast::<32, 16>(job.payload_len);
+        }
+        let known = self.wrote.q.val() & (self.held_slot.q.val() == self.slot.q.val());
+        let mark = if known { self.held.q.val() } else { self.marks.read_data.val() };
+        self.wrote.d.next = self.higher.q.val();
+        self.counting.d.next = job_comes;
+        self.higher.d.next = self.counting.q.val() & (self.reach.q.val() > mark);
+        if self.counting.q.val() {
+            self.held_slot.d.next = self.slot.q.val();
+            self.held.d.next = self.reach.q.val();
+        }
+        self.marks.write_enable.next = self.higher.q.val() | self.posted.val();
+        self.marks.write_address.next = self.held_slot.q.val();
+        self.marks.write_data.next = self.held.q.val();
+        if self.posted.val() {
+            self.marks.write_address.next = self.posted_slot.val();
+            self.marks.write_data.next = bits::<32>(0);
         }
 
         let valid = self.waiting.read_valid.val() & quiet & self.retired_ready.val();

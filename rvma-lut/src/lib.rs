@@ -40,7 +40,6 @@ pub mod event_rings;
 pub mod host_atomics;
 pub mod lookup;
 pub mod mailbox_table;
-pub mod marks;
 pub mod own_writes;
 pub mod placement;
 pub mod put_join;

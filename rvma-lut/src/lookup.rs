@@ -7,15 +7,17 @@
 //! | cutter | in `color`; out `taken` (pulse) |
 //! | binding | out `looked_up`, `looked_up_valid`; in `looked_up_ready` |
 //!
-//! A packet for which there is no mailbox goes to its process's catch-all, if that has one ([`CatchAll`]); it takes no cycle more.
+//! A packet for which there is no mailbox goes to its process's catch-all, if that has one; it takes no cycle more. A mailbox opened as
+//! CATCH_ALL is its process's in place of one that was it before, and until it is being closed.
 //! One packet per cycle. From the placement descriptor to `looked_up_valid`: [`LATENCY`] cycles. `placement_ready` comes from
 //! registers and from `command_valid`: the doorbell's rare questions go first. It counts credits, so the pipeline itself
 //! never stalls: it falls when [`CREDITS`] packets are on their way or wait for binding.
 
-use crate::catch_all::{with_header, CatchAll};
+use crate::catch_all::with_header;
 use crate::mailbox_table::{self, MailboxTable};
-use crate::types::{LookedUp, Packet, TableRequest, TableResult, LOOKUP, MODE_CLOSING, QUEUE_BITS};
+use crate::types::{LookedUp, Packet, TableRequest, TableResult, CLOSING, INSERT, LOOKUP, MODE_CLOSING, QUEUE_BITS};
 use spindle_blocks::desc::PlacementDesc;
+use spindle_blocks::ram::LutMemory;
 use spindle_blocks::Fifo;
 use spindle_contract::reasons::{BAD_KEY, CLOSED, NO_MAILBOX, UNSUPPORTED};
 use spindle_contract::registers::mailbox_mode;
@@ -35,6 +37,7 @@ const MANAGED_MODE: u64 = mailbox_mode::MANAGED as u64;
 const TAGGED_MODE: u64 = mailbox_mode::TAGGED as u64;
 const NACK_OFF: u64 = mailbox_mode::NACK_OFF as u64;
 const DROP: u64 = mailbox_mode::DROP as u64;
+const CATCH_ALL: u64 = mailbox_mode::CATCH_ALL as u64;
 const SPILL: u64 = mailbox_mode::SPILL as u64;
 
 /// The look-up stage. See the module text.
@@ -71,7 +74,10 @@ pub struct Lookup {
     /// It is taken.
     pub looked_up_ready: Signal<In, Bit>,
     mailbox_table: MailboxTable,
-    catch_all: CatchAll,
+    /// The catch-all mailbox of each process: for packets, and for commands.
+    catchers: [LutMemory<Bits<12>, 6>; 2],
+    /// Processes that have one.
+    catching: Reg<Bits<64>>,
     queue: Fifo<LookedUp, QUEUE_BITS>,
     /// The packet beside the table's pipeline.
     line: [DFF<Packet>; mailbox_table::LATENCY],
@@ -104,8 +110,8 @@ impl Lookup {
 impl Logic for Lookup {
     #[hdl]
     fn update(&mut self) {
-        clocks!(self, clock, reset, mailbox_table, catch_all, queue);
-        regs!(self, clock, reset, is_packet, credits, has_credit, result_valid);
+        clocks!(self, clock, reset, mailbox_table, queue);
+        regs!(self, clock, reset, catching, is_packet, credits, has_credit, result_valid);
         dffs!(self, clock, line, owner, single_whole, packet_end, buf_off, msg_off, result);
 
         // Cycle 0: the doorbell first, else a packet.
@@ -160,8 +166,6 @@ impl Logic for Lookup {
         };
         self.is_packet[0].d.next = self.take.val();
         self.owner[0].d.next = (!desc.dst_pid.get_bits::<10>(6).any(), desc.dst_pid.get_bits::<6>(0)).cat::<7>();
-        self.catch_all.command.next = self.command.val();
-        self.catch_all.command_valid.next = self.command_valid.val() & self.mailbox_table.ready.val();
         self.taken.next = self.take.val();
         self.packet_end.d.next = desc.msg_off + bit_cast::<32, 16>(desc.payload_len);
         self.buf_off.d.next = buf_off;
@@ -188,8 +192,8 @@ impl Logic for Lookup {
         self.command_result_valid.next = self.mailbox_table.result_valid.val() & !mine;
         let closing = (found.mode & MODE_CLOSING).any();
         let owner = self.owner[mailbox_table::LATENCY - 1].q.val();
-        self.catch_all.owner.next = owner.get_bits::<6>(0);
-        let catches = self.catch_all.open.val() & owner.get_bit(6);
+        let catches = self.catching.q.val().get_bit(owner.get_bits::<6>(0).index()) & owner.get_bit(6);
+        let catcher = self.catchers[0].read_data.val();
         let by_tag = (found.mode & TAGGED_MODE).any();
         let other_kind = (packet.managed != (found.mode & MANAGED_MODE).any()) | (packet.tagged != by_tag);
         let foreign = packet.unsupported | (found.hit & !closing & other_kind);
@@ -212,15 +216,29 @@ impl Logic for Lookup {
             silent: (found.mode & NACK_OFF).any(),
             quiet: (found.mode & DROP).any(),
             spills: (found.mode & SPILL).any() & catches,
-            catcher: self.catch_all.mailbox_number.val(),
+            catcher: catcher,
         };
         if !found.hit & !packet.unsupported & catches {
-            self.result.d.next = LookedUp {
-                packet: with_header(packet),
-                mailbox: self.catch_all.mailbox_number.val(),
-                ..Default::default()
-            };
+            self.result.d.next = LookedUp { packet: with_header(packet), mailbox: catcher, ..Default::default() };
         }
+
+        // Which mailboxes catch all.
+        let command = self.command.val();
+        let asker = command.pid.get_bits::<6>(0);
+        let told = self.command_valid.val() & self.mailbox_table.ready.val();
+        let opens = told & (command.op == INSERT) & (command.mode & bits::<9>(CATCH_ALL)).any();
+        let closes = told & (command.op == CLOSING) & (self.catchers[1].read_data.val() == command.mailbox);
+        if opens | closes {
+            self.catching.d.next = self.catching.q.val().replace_bit(asker.index(), opens);
+        }
+        for i in 0..2 {
+            self.catchers[i].clock.next = self.clock.val();
+            self.catchers[i].write_enable.next = opens;
+            self.catchers[i].write_address.next = asker;
+            self.catchers[i].write_data.next = command.mailbox;
+        }
+        self.catchers[0].read_address.next = owner.get_bits::<6>(0);
+        self.catchers[1].read_address.next = asker;
 
         // Cycle 8: into the queue, which has room by the credits.
         self.queue.write.next = self.result.q.val();

@@ -45,7 +45,6 @@ use crate::epochs::Epochs;
 use crate::event_rings::EventRings;
 use crate::host_atomics::HostAtomics;
 use crate::lookup::Lookup;
-use crate::marks::Marks;
 use crate::own_writes::OwnWrites;
 use crate::placement::Placement;
 use crate::put_join::PutJoin;
@@ -271,7 +270,6 @@ pub struct RvmaEngine {
     counters: Counters,
     completion_unit: CompletionUnit,
     epochs: Epochs,
-    marks: Marks,
     cutter: Cutter,
     doorbell: Doorbell,
     command_unit: CommandUnit,
@@ -295,7 +293,7 @@ impl RvmaEngine {
             buffer_queue: BufferQueue::new(config.mailboxes, config.posted_buffers),
             counters: Counters::new(config.posted_buffers),
             epochs: Epochs::new(config.mailboxes, config.posted_buffers),
-            marks: Marks::new(config.posted_buffers),
+            completion_unit: CompletionUnit::new(config.posted_buffers),
             dma_reader: DmaReader::new(buffers),
             event_rings: EventRings::new(),
             report: Report::new(),
@@ -327,7 +325,6 @@ impl Logic for RvmaEngine {
             counters,
             completion_unit,
             epochs,
-            marks,
             cutter,
             doorbell,
             command_unit,
@@ -511,14 +508,10 @@ impl Logic for RvmaEngine {
         self.epochs.retired.next = self.completion_unit.retired.val();
         self.epochs.retired_valid.next = self.completion_unit.retired_valid.val();
         self.completion_unit.retired_ready.next = self.epochs.retired_ready.val();
-        self.marks.job.next = self.binding.job.val();
-        self.marks.job_valid.next = self.binding.job_valid.val();
-        self.marks.clear_slot.next = self.buffer_queue.record_slot.val();
-        self.marks.clear.next = self.buffer_queue.record_write.val();
-        self.marks.read_slot.next = self.completion_unit.mark_slot.val();
-        self.marks.read.next = self.completion_unit.mark_read.val();
-        self.completion_unit.mark_taken.next = self.marks.taken.val();
-        self.completion_unit.mark.next = self.marks.mark.val();
+        self.completion_unit.job.next = self.binding.job.val();
+        self.completion_unit.job_valid.next = self.binding.job_valid.val();
+        self.completion_unit.posted_slot.next = self.buffer_queue.record_slot.val();
+        self.completion_unit.posted.next = self.buffer_queue.record_write.val();
         self.epochs.joined.next = self.buffer_queue.joined.val();
         self.epochs.joined_valid.next = self.buffer_queue.joined_valid.val();
         self.buffer_queue.joined_room.next = self.epochs.joined_room.val();

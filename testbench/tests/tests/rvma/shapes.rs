@@ -3,7 +3,6 @@
 use crate::rvma::bench::source;
 use rvma_lut::binding::Binding;
 use rvma_lut::buffer_queue::BufferQueue;
-use rvma_lut::catch_all::CatchAll;
 use rvma_lut::command_rings::CommandRings;
 use rvma_lut::command_unit::CommandUnit;
 use rvma_lut::completion::CompletionUnit;
@@ -17,7 +16,6 @@ use rvma_lut::event_rings::EventRings;
 use rvma_lut::host_atomics::HostAtomics;
 use rvma_lut::lookup::Lookup;
 use rvma_lut::mailbox_table::MailboxTable;
-use rvma_lut::marks::Marks;
 use rvma_lut::own_writes::OwnWrites;
 use rvma_lut::placement::Placement;
 use rvma_lut::put_join::PutJoin;
@@ -56,9 +54,6 @@ fn blocks_of_packets_are_lint_clean() {
         binding: Binding::new();
         buffer_queue: BufferQueue::new(1024, 4096);
         buffer_queue_ultra: BufferQueue::new(4096, 16384);
-        catch_all: CatchAll::default();
-        marks: Marks::new(4096);
-        marks_ultra: Marks::new(16384);
         windows: Windows::new(1024);
         windows_least: Windows::new(64);
         placement: Placement::default();
@@ -68,7 +63,8 @@ fn blocks_of_packets_are_lint_clean() {
         epochs: Epochs::new(1024, 4096);
         epochs_ultra: Epochs::new(4096, 16384);
         cutter: Cutter::default();
-        completion_unit: CompletionUnit::default();
+        completion_unit: CompletionUnit::new(4096);
+        completion_unit_ultra: CompletionUnit::new(16384);
     });
 }
 

@@ -420,9 +420,11 @@ impl Logic for PayloadScheduler {
         // C: choose. A whole message for a mailbox takes the fast path; the other arrivals are events.
         let packet = self.packet.val();
         let for_mailbox = packet.action == MAILBOX;
-        let served = (packet.opcode == PUT) | (packet.opcode == GET_RESP);
+        let served = (packet.opcode == PUT) | (packet.opcode == GET) | (packet.opcode == GET_RESP);
         let by_field = packet.by_field & !for_mailbox;
-        let whole = !packet.is_spindle | (packet.msg_len == bit_cast::<32, 16>(packet.payload_len));
+        // What a GET wants is not in it.
+        let whole =
+            !packet.is_spindle | (packet.opcode == GET) | (packet.msg_len == bit_cast::<32, 16>(packet.payload_len));
         let single = !by_field & (whole | (!packet.per_message & !for_mailbox));
         let fast = for_mailbox & served & whole;
         let fast_order = PlaceOrder { pkt: packet.pkt, ..Default::default() };

@@ -15,7 +15,8 @@
 //! | [`report`] | ends of placements and DMA commands |
 //! | [`counters`], [`completion`] | when a buffer is complete; its record |
 //! | [`epochs`], [`cutter`] | the order of buffers, the history of those complete; buffers that are taken back |
-//! | [`put_join`] | puts of handlers and of processes |
+//! | [`get_responder`] | answers to GETs |
+//! | [`put_join`] | puts of handlers and of processes, and answers to GETs |
 //! | [`doorbell`], [`command_unit`], [`registers`] | the host's side |
 //! | [`command_rings`], [`ring_posts`] | commands that processes leave in host memory |
 //! | [`rvma_engine`] | all of it |
@@ -37,6 +38,7 @@ pub mod dma_writer;
 pub mod doorbell;
 pub mod epochs;
 pub mod event_rings;
+pub mod get_responder;
 pub mod host_atomics;
 pub mod lookup;
 pub mod mailbox_table;

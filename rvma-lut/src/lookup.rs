@@ -29,6 +29,7 @@ pub const LATENCY: usize = mailbox_table::LATENCY + 2;
 /// Packets that may be on their way: as many as the FIFO at the end holds.
 pub const CREDITS: u64 = 1 << QUEUE_BITS;
 const PUT: u64 = opcode::PUT as u64;
+const GET: u64 = opcode::GET as u64;
 const GET_RESP: u64 = opcode::GET_RESP as u64;
 const EPOCH_VALID: u64 = flag::EPOCH_VALID as u64;
 const MANAGED: u64 = flag::MANAGED as u64;
@@ -141,6 +142,7 @@ impl Logic for Lookup {
         // A managed mailbox chooses the message's place itself.
         let managed = (desc.flags & MANAGED).any();
         let buf_off = if managed { bits::<32>(0) } else { desc.buf_off };
+        let gets = desc.opcode == GET;
         let writes = (desc.opcode == PUT) | (desc.opcode == GET_RESP);
         self.line[0].d.next = Packet {
             frame: desc.frame,
@@ -162,7 +164,8 @@ impl Logic for Lookup {
             outside: false,
             tagged: (desc.flags & EPOCH_VALID).any(),
             epoch: desc.epoch,
-            unsupported: !writes,
+            get: gets,
+            unsupported: !writes & !gets,
         };
         self.is_packet[0].d.next = self.take.val();
         self.owner[0].d.next = (!desc.dst_pid.get_bits::<10>(6).any(), desc.dst_pid.get_bits::<6>(0)).cat::<7>();
@@ -170,8 +173,8 @@ impl Logic for Lookup {
         self.packet_end.d.next = desc.msg_off + bit_cast::<32, 16>(desc.payload_len);
         self.buf_off.d.next = buf_off;
         self.msg_off.d.next = desc.msg_off;
-        // A message without state is this one packet.
-        self.single_whole.d.next = desc.has_slot | (desc.msg_len == bit_cast::<32, 16>(desc.payload_len));
+        // A message without state is this one packet, and what a GET wants is not in it.
+        self.single_whole.d.next = gets | desc.has_slot | (desc.msg_len == bit_cast::<32, 16>(desc.payload_len));
 
         // Cycle 1: a sum that is below its summand has wrapped.
         let first = self.line[0].q.val();
@@ -196,7 +199,7 @@ impl Logic for Lookup {
         let catcher = self.catchers[0].read_data.val();
         let by_tag = (found.mode & TAGGED_MODE).any();
         let other_kind = (packet.managed != (found.mode & MANAGED_MODE).any()) | (packet.tagged != by_tag);
-        let foreign = packet.unsupported | (found.hit & !closing & other_kind);
+        let foreign = packet.unsupported | (found.hit & !closing & !packet.get & other_kind);
         let reason = if foreign {
             bits::<5>(UNSUPPORTED as u64)
         } else if !found.hit {

@@ -1,14 +1,15 @@
-//! Put join: puts and gets of processes and those of handlers from host memory, one after the other to the initiator.
+//! Put join: puts and gets of processes, those of handlers from host memory, and answers to GETs, one after the other to the initiator.
 //!
 //! | neighbour | ports |
 //! |---|---|
 //! | command unit | in `own`, `own_valid` / out `own_ready`; out `number`: what the next one is called |
+//! | GET responder | in `answer`, `answer_valid` / out `answer_ready` |
 //! | array | in `array_put`, `array_put_valid` / out `array_put_ready` |
 //! | packet engine | out `host_put`, `host_put_valid` / in `host_put_ready`; in `put_done`, `put_done_valid` (pulse) |
 //! | registers | out pulses `ended`, `failed` |
 //!
 //! One put of a process waits here while the one before it leaves, so that the command unit can refuse a third at once and other processes do
-//! not wait for it. When both wait they take turns. Latency one cycle for handlers, two for processes; one put per two
+//! not wait for it. When several wait they take turns: handlers and the rest, and of these processes and answers. Latency one cycle for handlers, two for processes; one put per two
 //! cycles. Puts of processes are numbered from 1 behind reset and sent in that order; the handle that they leave with is one that
 //! no handler has, and their number stands where those of handlers have their frame's.
 
@@ -33,6 +34,12 @@ pub struct PutJoin {
     pub own_ready: Signal<Out, Bit>,
     /// Its number.
     pub number: Signal<Out, Bits<16>>,
+    /// Answer to a GET.
+    pub answer: Signal<In, PutDesc>,
+    /// There is one.
+    pub answer_valid: Signal<In, Bit>,
+    /// It is taken.
+    pub answer_ready: Signal<Out, Bit>,
     /// Put from host memory, or get, of a handler.
     pub array_put: Signal<In, PutDesc>,
     /// There is one.
@@ -60,6 +67,8 @@ pub struct PutJoin {
     offers: Reg<Bit>,
     /// A process was last.
     array_turn: Reg<Bit>,
+    /// Of the rest, a process was last.
+    answer_turn: Reg<Bit>,
     ended_out: Reg<Bit>,
     failed_out: Reg<Bit>,
 }
@@ -74,14 +83,17 @@ impl PutJoin {
 impl Logic for PutJoin {
     #[hdl]
     fn update(&mut self) {
-        regs!(self, clock, reset, waits, next_number, offers, array_turn, ended_out, failed_out);
+        regs!(self, clock, reset, waits, next_number, offers, array_turn, answer_turn, ended_out, failed_out);
         dffs!(self, clock, waiting, offered);
         let waits = self.waits.q.val();
         let free = !self.offers.q.val();
         self.own_ready.next = !waits;
         self.number.next = self.next_number.q.val();
-        let own_goes = free & waits & !(self.array_turn.q.val() & self.array_put_valid.val());
-        self.array_put_ready.next = free & (!waits | self.array_turn.q.val());
+        let answers = self.answer_valid.val();
+        let rest_goes = free & (waits | answers) & !(self.array_turn.q.val() & self.array_put_valid.val());
+        let own_goes = rest_goes & waits & !(self.answer_turn.q.val() & answers);
+        self.answer_ready.next = rest_goes & !own_goes;
+        self.array_put_ready.next = free & (!(waits | answers) | self.array_turn.q.val());
         if waits {
             self.waits.d.next = !own_goes;
         } else if self.own_valid.val() {
@@ -94,7 +106,13 @@ impl Logic for PutJoin {
         if own_goes {
             self.offers.d.next = true;
             self.array_turn.d.next = true;
+            self.answer_turn.d.next = true;
             self.offered.d.next = self.waiting.q.val();
+        } else if rest_goes {
+            self.offers.d.next = true;
+            self.array_turn.d.next = true;
+            self.answer_turn.d.next = false;
+            self.offered.d.next = self.answer.val();
         } else if free & self.array_put_valid.val() {
             self.offers.d.next = true;
             self.array_turn.d.next = false;

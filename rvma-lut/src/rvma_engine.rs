@@ -27,6 +27,7 @@
 //! | last B of a buffer's data → AWVALID of its record | 7, 8 when another packet's answer came just before |
 //! | packets of one flow to one mailbox | one per 2 cycles sustained |
 //! | read taken → ARVALID | 4 |
+//! | placement of a GET accepted → `host_put` | 26; a GET per 16 |
 //! | R → `host_data` | 3, with UltraRAM 5 |
 //! | atomic taken → ARVALID; R → AWVALID; B → done | 6; 9; 1 |
 //! | event taken → AWVALID | 6; one per 2 cycles |
@@ -43,6 +44,7 @@ use crate::dma_writer::DmaWriter;
 use crate::doorbell::Doorbell;
 use crate::epochs::Epochs;
 use crate::event_rings::EventRings;
+use crate::get_responder::GetResponder;
 use crate::host_atomics::HostAtomics;
 use crate::lookup::Lookup;
 use crate::own_writes::OwnWrites;
@@ -275,6 +277,7 @@ pub struct RvmaEngine {
     command_unit: CommandUnit,
     command_rings: CommandRings,
     ring_posts: RingPosts,
+    get_responder: GetResponder,
     put_join: PutJoin,
     registers: Registers,
 }
@@ -330,6 +333,7 @@ impl Logic for RvmaEngine {
             command_unit,
             command_rings,
             ring_posts,
+            get_responder,
             put_join,
             registers
         );
@@ -339,8 +343,14 @@ impl Logic for RvmaEngine {
         self.lookup.placement_valid.next = self.placement_valid.val();
         self.placement_ready.next = self.lookup.placement_ready.val();
         self.binding.looked_up.next = self.lookup.looked_up.val();
-        self.binding.looked_up_valid.next = self.lookup.looked_up_valid.val();
-        self.lookup.looked_up_ready.next = self.binding.looked_up_ready.val();
+        // GETs that found their mailbox go to the responder; what is refused goes on like all else.
+        let found = self.lookup.looked_up.val();
+        let gets = found.packet.get & !found.refused & !found.packet.outside;
+        self.binding.looked_up_valid.next = self.lookup.looked_up_valid.val() & !gets;
+        self.get_responder.looked_up.next = found;
+        self.get_responder.looked_up_valid.next = self.lookup.looked_up_valid.val() & gets;
+        self.lookup.looked_up_ready.next =
+            if gets { self.get_responder.looked_up_ready.val() } else { self.binding.looked_up_ready.val() };
         self.buffer_queue.fetch.next = self.binding.fetch.val();
         self.buffer_queue.tag.next = self.binding.tag.val();
         self.buffer_queue.mailbox_number.next = self.binding.mailbox_number.val();
@@ -355,9 +365,12 @@ impl Logic for RvmaEngine {
         self.placement_stage.job_valid.next = self.binding.job_valid.val();
         self.binding.job_room.next = self.placement_stage.job_room.val();
         self.placement_stage.posted.next = self.registers.posted.val();
-        self.place_request.next = self.placement_stage.place_request.val();
-        self.place_request_valid.next = self.placement_stage.place_request_valid.val();
-        self.placement_stage.place_request_ready.next = self.place_request_ready.val();
+        self.get_responder.request.next = self.placement_stage.place_request.val();
+        self.get_responder.request_valid.next = self.placement_stage.place_request_valid.val();
+        self.placement_stage.place_request_ready.next = self.get_responder.request_ready.val();
+        self.place_request.next = self.get_responder.place_request.val();
+        self.place_request_valid.next = self.get_responder.place_request_valid.val();
+        self.get_responder.place_request_ready.next = self.place_request_ready.val();
 
         // Transfers to the writer.
         self.dma_writer.place.next = self.placement_stage.transfer.val();
@@ -365,8 +378,12 @@ impl Logic for RvmaEngine {
         self.placement_stage.transfer_ready.next = self.dma_writer.place_ready.val();
         self.dma_writer.place_data.next = self.place_data.val();
         self.dma_writer.place_last.next = self.place_last.val();
-        self.dma_writer.place_data_valid.next = self.place_data_valid.val();
-        self.place_data_ready.next = self.dma_writer.place_data_ready.val();
+        self.dma_writer.place_data_valid.next = self.get_responder.data_valid.val();
+        self.get_responder.data_ready.next = self.dma_writer.place_data_ready.val();
+        self.get_responder.place_data.next = self.place_data.val();
+        self.get_responder.place_last.next = self.place_last.val();
+        self.get_responder.place_data_valid.next = self.place_data_valid.val();
+        self.place_data_ready.next = self.get_responder.place_data_ready.val();
         self.dma_writer.dma.next = self.dma.val();
         self.dma_writer.dma_valid.next = self.dma_valid.val();
         self.dma_ready.next = self.dma_writer.dma_ready.val();
@@ -481,11 +498,22 @@ impl Logic for RvmaEngine {
         self.report.written.next = self.dma_writer.written.val();
         self.report.written_valid.next = self.dma_writer.written_valid.val();
         self.dma_writer.calm.next = self.report.calm.val();
-        self.report.verdict.next = self.binding.verdict.val();
-        self.report.verdict_valid.next = self.binding.verdict_valid.val();
+        // Verdicts come from binding, and from the GET responder when binding has none.
+        let binds = self.binding.outcome_valid.val() | self.binding.verdict_valid.val();
+        self.get_responder.verdict_free.next = !binds & self.report.verdict_room.val();
+        self.report.verdict.next = self.get_responder.verdict.val();
+        self.outcome_feedback.next = self.get_responder.outcome.val();
+        self.cutter.refused_color.next = self.get_responder.verdict_color.val();
+        if binds {
+            self.report.verdict.next = self.binding.verdict.val();
+            self.outcome_feedback.next = self.binding.outcome.val();
+            self.cutter.refused_color.next = self.binding.verdict_color.val();
+        }
+        let verdict = self.binding.verdict_valid.val() | self.get_responder.verdict_valid.val();
+        self.report.verdict_valid.next = verdict;
+        self.cutter.refused.next = verdict;
         self.binding.verdict_room.next = self.report.verdict_room.val();
-        self.outcome_feedback.next = self.binding.outcome.val();
-        self.outcome_valid.next = self.binding.outcome_valid.val();
+        self.outcome_valid.next = self.binding.outcome_valid.val() | self.get_responder.verdict_valid.val();
         self.placement_done_feedback.next = self.report.placement_done.val();
         self.placement_done_valid.next = self.report.placement_done_valid.val();
         self.report.placement_done_ready.next = self.placement_done_ready.val();
@@ -520,10 +548,18 @@ impl Logic for RvmaEngine {
         self.buffer_queue.free_mailbox.next = self.epochs.free_mailbox.val();
         self.buffer_queue.free_tagged.next = self.epochs.free_tagged.val();
         self.epochs.free_ready.next = self.buffer_queue.free_ready.val();
+        let others_ask = self.command_unit.query_valid.val() | self.cutter.ask.val();
+        self.get_responder.others_ask.next = others_ask;
         self.epochs.query.next = self.command_unit.query.val();
-        self.epochs.query_valid.next = self.command_unit.query_valid.val() | self.cutter.ask.val();
+        if self.get_responder.asks.val() {
+            self.epochs.query.next = self.get_responder.query.val();
+        }
+        self.epochs.query_valid.next = others_ask | self.get_responder.asks.val();
+        let to_others = self.epochs.reply_valid.val() & !self.get_responder.granted.val();
+        self.get_responder.reply.next = self.epochs.reply.val();
+        self.get_responder.reply_valid.next = self.epochs.reply_valid.val();
         self.command_unit.reply.next = self.epochs.reply.val();
-        self.command_unit.reply_valid.next = self.epochs.reply_valid.val();
+        self.command_unit.reply_valid.next = to_others;
 
         // Buffers that are taken back. The command unit waits meanwhile, and names the mailbox.
         self.cutter.start.next = self.command_unit.cut.val();
@@ -537,12 +573,10 @@ impl Logic for RvmaEngine {
         self.binding.sweep_slot.next = self.cutter.sweep_slot.val();
         self.binding.sweep_mailbox.next = self.command_unit.queue_command.val().mailbox;
         self.cutter.swept.next = self.binding.swept.val();
-        self.cutter.refused.next = self.binding.verdict_valid.val();
-        self.cutter.refused_color.next = self.binding.verdict_color.val();
         self.cutter.settled.next = self.report.settle_valid.val() & self.counters.settle_ready.val();
         self.cutter.settled_color.next = self.report.settle.val().color;
         self.cutter.reply.next = self.epochs.reply.val();
-        self.cutter.reply_valid.next = self.epochs.reply_valid.val();
+        self.cutter.reply_valid.next = to_others;
         self.cutter.queue_done.next = self.buffer_queue.command_done.val();
 
         // Doorbell.
@@ -559,6 +593,9 @@ impl Logic for RvmaEngine {
         self.put_join.own_valid.next = self.command_unit.put_valid.val();
         self.command_unit.put_ready.next = self.put_join.own_ready.val();
         self.command_unit.put_number.next = self.put_join.number.val();
+        self.put_join.answer.next = self.get_responder.answer.val();
+        self.put_join.answer_valid.next = self.get_responder.answer_valid.val();
+        self.get_responder.answer_ready.next = self.put_join.answer_ready.val();
         self.put_join.array_put.next = self.array_put.val();
         self.put_join.array_put_valid.next = self.array_put_valid.val();
         self.array_put_ready.next = self.put_join.array_put_ready.val();

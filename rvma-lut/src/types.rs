@@ -139,6 +139,8 @@ pub struct Packet {
     pub tagged: Bit,
     /// That epoch.
     pub epoch: Bits<16>,
+    /// It asks for bytes instead of bringing some.
+    pub get: Bit,
     /// An opcode that this version does not serve.
     pub unsupported: Bit,
 }

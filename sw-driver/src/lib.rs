@@ -52,5 +52,5 @@ pub use events::{Event, EventKind, EventRing, Outcome};
 pub use image::Image;
 pub use nodes::Node;
 pub use print::Print;
-pub use put::{Kind, Put, Target};
+pub use put::{Kind, Put, Reply, Target};
 pub use rule::Rule;

@@ -1,4 +1,4 @@
-//! Puts of a process: host memory into a mailbox of another node.
+//! Puts and gets of a process: host memory into a mailbox of another node, and from there into a mailbox of its own.
 
 use crate::rvma::refusal;
 use crate::{Bar, Device, Error, HostMemory, Result};
@@ -33,10 +33,21 @@ pub struct Target {
     pub kind: Kind,
 }
 
-/// A put that the card has taken. Its memory must stay as it is until it is over.
+/// Where the answer to a get goes: a mailbox of the process that asks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Reply {
+    /// Address of the mailbox.
+    pub address: u64,
+    /// Its key.
+    pub key: u32,
+    /// Offset in the mailbox's buffer.
+    pub offset: u32,
+}
+
+/// A put or get that the card has taken. The memory of a put must stay as it is until it is over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Put {
-    /// Its number among all puts of processes, modulo 2^16.
+    /// Its number among all puts and gets of processes, modulo 2^16.
     pub number: u16,
 }
 
@@ -52,6 +63,31 @@ impl<B: Bar, M: HostMemory> Device<B, M> {
             Kind::Tagged(epoch) => (mailbox_mode::TAGGED, epoch),
             Kind::Managed => (mailbox_mode::MANAGED, 0),
         };
+        self.stage_bell(process, &[(doorbell::MODE, mode), (doorbell::COUNT, epoch.into())])?;
+        self.order(process, "put", doorbell_command::PUT, buffer, length, target)
+    }
+
+    /// Asks for `length` bytes of the buffer that a window of another node completed last, from `source.offset` on. They arrive as a put into `reply`'s
+    /// window of this process. Returns when the card has taken the order.
+    ///
+    /// What the other node refuses never arrives; where the cards send reliably, the process's event ring says why.
+    pub fn get(&mut self, process: usize, length: u32, source: &Target, reply: &Reply) -> Result<Put> {
+        self.stage_bell(process, &[(doorbell::SIZE, reply.offset), (doorbell::RECORD_LO, reply.key)])?;
+        self.order(process, "get", doorbell_command::GET, reply.address, length, source)
+    }
+
+    fn order(
+        &mut self,
+        process: usize,
+        name: &'static str,
+        command: u32,
+        buffer: u64,
+        length: u32,
+        target: &Target,
+    ) -> Result<Put> {
+        if length == 0 {
+            return Err(Error::Argument(format!("a {name} of no bytes; ask for at least one")));
+        }
         let staging = [
             (doorbell::BUFFER_LO, buffer as u32),
             (doorbell::BUFFER_HI, (buffer >> 32) as u32),
@@ -62,20 +98,15 @@ impl<B: Bar, M: HostMemory> Device<B, M> {
             (doorbell::ADDR_HI, (target.address >> 32) as u32),
             (doorbell::KEY, target.key),
             (doorbell::OFFSET, target.offset),
-            (doorbell::MODE, mode),
-            (doorbell::COUNT, epoch.into()),
         ];
-        if length == 0 {
-            return Err(Error::Argument("a put of no bytes; put at least one".into()));
-        }
         self.stage_bell(process, &staging)?;
         let start = self.cycle()?;
         loop {
-            match self.command(process, "put", doorbell_command::PUT)? {
+            match self.command(process, name, command)? {
                 Ok(number) => return Ok(Put { number: number as u16 }),
                 // The card keeps one put beside the one that leaves.
                 Err(doorbell_error::NO_SLOT) if self.cycle()?.saturating_sub(start) < PATIENCE => {}
-                Err(code) => return Err(Error::Doorbell { command: "put", why: refusal(code) }),
+                Err(code) => return Err(Error::Doorbell { command: name, why: refusal(code) }),
             }
         }
     }

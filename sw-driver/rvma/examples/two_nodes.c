@@ -15,6 +15,10 @@ static const RVMA_Key KEY = 1234;
 
 static unsigned char sent[BUFFERS * SIZE], received[BUFFERS][SIZE];
 static RVMA_Record records[BUFFERS];
+static struct {
+    RVMA_Record record;
+    unsigned char bytes[PIECE];
+} fetched;
 
 static void check(int good, const char *what) {
     if (!good) {
@@ -67,6 +71,15 @@ int main(void) {
     check(RVMA_Win_get_buf_ptrs(win, last, BUFFERS + 1) == BUFFERS, "RVMA_Win_get_buf_ptrs");
     check(last[0] == received[BUFFERS - 1] && last[BUFFERS - 1] == received[0], "the pointers");
     check(RVMA_Win_rewind(win, 1) == received[BUFFERS - 2], "RVMA_Win_rewind");
+
+    /* The sender fetches what the receiver's window has completed last, into a window of its own. */
+    check(RVMA_Register(sender, &fetched, sizeof fetched) == RVMA_SUCCESS, "RVMA_Register");
+    RVMA_Win answers = RVMA_Init_window(sender, MAILBOX, KEY, PIECE, RVMA_EPOCH_BYTES);
+    check(answers != NULL, "RVMA_Init_window");
+    check(RVMA_Post_buffer(fetched.bytes, PIECE, &fetched.record, answers) == RVMA_SUCCESS, "RVMA_Post_buffer");
+    check(RVMA_Get(sender, PIECE, &to, MAILBOX, KEY, 7, MAILBOX, KEY, 0, NULL) == RVMA_SUCCESS, "RVMA_Get");
+    check(RVMA_Wait(sender, &fetched.record, 100000) == RVMA_SUCCESS, "RVMA_Wait");
+    check(memcmp(fetched.bytes, received[BUFFERS - 2] + 7, PIECE) == 0, "the bytes fetched");
 
     /* A message that does not fill its buffer, which the receiver takes back; then the end of the window with one buffer left. */
     check(RVMA_Post_buffer(received[0], SIZE, &records[0], win) == RVMA_SUCCESS, "RVMA_Post_buffer");

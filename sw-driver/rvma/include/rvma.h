@@ -128,6 +128,10 @@ RVMA_Status RVMA_Put(RVMA_Nic *nic, const void *send_buffer, int64_t size, const
 /* The same for windows of any kind; `epoch` (RVMA_TAGGED) is the number of the buffer, from 0. */
 RVMA_Status RVMA_Put_to(RVMA_Nic *nic, const void *send_buffer, int64_t size, const RVMA_Addr *dest_addr, uint64_t virtual_addr,
                         RVMA_Key key, uint64_t offset, RVMA_Kind kind, uint64_t epoch, RVMA_Op *op);
+/* Asks for bytes of the buffer that a window of another node completed last, from `offset` on. They arrive as a put into a window of this
+ * process: `reply_addr`, `reply_key`, `reply_offset`. */
+RVMA_Status RVMA_Get(RVMA_Nic *nic, int64_t size, const RVMA_Addr *src_addr, uint64_t virtual_addr, RVMA_Key key, uint64_t offset,
+                     uint64_t reply_addr, RVMA_Key reply_key, uint64_t reply_offset, RVMA_Op *op);
 /* Waits until every byte of a put has arrived and its memory may be used again, at most `limit` cycles. Each put is waited for once, if at
  * all, before 30,000 others have followed it. */
 RVMA_Status RVMA_Wait_put(RVMA_Nic *nic, RVMA_Op op, uint64_t limit);

@@ -12,7 +12,7 @@ pub use ends::PutFailed;
 pub use session::{Nic, OpenWindow, Session};
 
 use anyhow::{anyhow, Context, Result};
-use spindle::put::{Kind, Put, Target};
+use spindle::put::{Kind, Put, Reply, Target};
 use spindle::rvma::Posted;
 use spindle::window::{Counting, WindowOptions};
 use spindle::Error;
@@ -416,6 +416,44 @@ pub unsafe extern "C" fn RVMA_Put(
     unsafe { RVMA_Put_to(nic, send_buffer, size, dest_addr, virtual_addr, key, offset, 0, 0, op) }
 }
 
+/// A window of another node.
+fn target(to: &Addr, address: u64, key: u32, offset: u64, kind: Kind) -> Result<Target> {
+    let node = u8::try_from(to.nid).map_err(|_| argument(format!("there is no node {}", to.nid)))?;
+    Ok(Target { node, process: to.pid, address, key, offset: small(offset, "the offset")?, kind })
+}
+
+/// See `rvma.h`.
+///
+/// # Safety
+/// `nic` came from [`RVMA_Open`]; `src_addr` points to an address, `op` is null or to be written.
+#[no_mangle]
+pub unsafe extern "C" fn RVMA_Get(
+    nic: *mut NicHandle,
+    size: i64,
+    src_addr: *const Addr,
+    virtual_addr: u64,
+    key: u32,
+    offset: u64,
+    reply_addr: u64,
+    reply_key: u32,
+    reply_offset: u64,
+    op: *mut u32,
+) -> c_int {
+    status(|| {
+        // SAFETY: as the caller promises.
+        let (nic, from) = unsafe { (given(nic, "the NIC")?, given(src_addr.cast_mut(), "the source")?) };
+        let source = target(from, virtual_addr, key, offset, Kind::Bound)?;
+        let reply =
+            Reply { address: reply_addr, key: reply_key, offset: small(reply_offset, "the offset of the answer")? };
+        let get = nic.nic.get(small(size, "the size of the get")?, &source, &reply)?;
+        if !op.is_null() {
+            // SAFETY: the caller wants it written there.
+            unsafe { op.write(get.number.into()) };
+        }
+        Ok(())
+    })
+}
+
 /// See `rvma.h`.
 ///
 /// # Safety
@@ -436,8 +474,6 @@ pub unsafe extern "C" fn RVMA_Put_to(
     status(|| {
         // SAFETY: as the caller promises.
         let (nic, to) = unsafe { (given(nic, "the NIC")?, given(dest_addr.cast_mut(), "the destination")?) };
-        let node = u8::try_from(to.nid).map_err(|_| argument(format!("there is no node {}", to.nid)))?;
-        let offset = small(offset, "the offset")?;
         let kind = match kind {
             0 => Kind::Bound,
             // The wire carries the low half.
@@ -445,7 +481,7 @@ pub unsafe extern "C" fn RVMA_Put_to(
             2 => Kind::Managed,
             other => return Err(argument(format!("there is no kind of window {other}"))),
         };
-        let target = Target { node, process: to.pid, address: virtual_addr, key, offset, kind };
+        let target = target(to, virtual_addr, key, offset, kind)?;
         let put = nic.nic.put(send_buffer as u64, small(size, "the size of the put")?, &target)?;
         if !op.is_null() {
             // SAFETY: the caller wants it written there.

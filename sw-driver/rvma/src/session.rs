@@ -4,7 +4,7 @@ use crate::ends::Ends;
 use crate::memory::ProcessMemory;
 use anyhow::{anyhow, Context};
 use spindle::peer::Responses;
-use spindle::put::{Put, Target};
+use spindle::put::{Put, Reply, Target};
 use spindle::reliable::Reliability;
 use spindle::rule_table::Action;
 use spindle::rvma::{Posted, Window};
@@ -155,6 +155,11 @@ impl Nic {
     /// Puts memory of the program.
     pub fn put(&self, buffer: u64, length: u32, target: &Target) -> Result<Put> {
         self.driver.borrow_mut().put(self.process, buffer, length, target)
+    }
+
+    /// Asks for bytes of a window of another node.
+    pub fn get(&self, length: u32, source: &Target, reply: &Reply) -> Result<Put> {
+        self.driver.borrow_mut().get(self.process, length, source, reply)
     }
 
     /// Whether the memory of a put may be used again.

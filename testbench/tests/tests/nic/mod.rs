@@ -8,6 +8,7 @@ mod commands;
 mod delivery;
 mod events;
 mod faults;
+mod gets;
 mod mailboxes;
 mod network;
 mod overload;

@@ -185,6 +185,21 @@ pub struct AtomicEnd {
     pub cycle: u64,
 }
 
+/// A put of host memory that the initiator is asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct HostPut {
+    pub op: u8,
+    pub node: u8,
+    pub src_pid: u16,
+    pub dst_pid: u16,
+    pub addr: u64,
+    pub buf_off: u32,
+    pub key: u32,
+    pub msg_id: u32,
+    pub length: u32,
+    pub host_address: u64,
+}
+
 /// All of them.
 pub struct Agents {
     /// HPU array and initiator.
@@ -195,6 +210,15 @@ pub struct Agents {
     pub events: [Offers; 2],
     /// Percent of the cycles in which nothing new is offered.
     pub idle: u32,
+    /// What the initiator was asked for, and when.
+    pub puts: Vec<HostPut>,
+    pub put_cycles: Vec<u64>,
+    /// Percent of the cycles in which it takes nothing.
+    pub put_stall: u32,
+    host_put: Port,
+    host_put_valid: Port,
+    host_put_ready: Port,
+    takes_put: bool,
     atomic_done: Port,
     atomic_done_valid: Port,
     rings_open: Port,
@@ -210,6 +234,13 @@ impl Agents {
             atomic_ends: vec![],
             events: [Offers::new(model, "message_event"), Offers::new(model, "array_event")],
             idle: 0,
+            puts: vec![],
+            put_cycles: vec![],
+            put_stall: 0,
+            host_put: port("host_put"),
+            host_put_valid: port("host_put_valid"),
+            host_put_ready: port("host_put_ready"),
+            takes_put: false,
             atomic_done: port("atomic_done_feedback"),
             atomic_done_valid: port("atomic_done_valid"),
             rings_open: port("rings_open"),
@@ -262,6 +293,8 @@ impl Agents {
         }
         let pause = self.chance(self.idle);
         self.atomics.drive(model, pause);
+        self.takes_put = !self.chance(self.put_stall);
+        model.set(self.host_put_ready, self.takes_put.into());
     }
 
     /// Takes note of what was handed over.
@@ -271,6 +304,24 @@ impl Agents {
             self.events[i].sample(model);
         }
         self.atomics.sample(model);
+        if self.takes_put && model.is_set(self.host_put_valid) {
+            let bytes = model.get_bytes(self.host_put);
+            let get = |name| field("put_desc", bytes, name);
+            assert_eq!((get("from_host"), get("flags")), (1, 0));
+            self.put_cycles.push(model.cycle());
+            self.puts.push(HostPut {
+                op: get("op") as u8,
+                node: get("node") as u8,
+                src_pid: get("src_pid") as u16,
+                dst_pid: get("dst_pid") as u16,
+                addr: get("addr"),
+                buf_off: get("buf_off") as u32,
+                key: get("key") as u32,
+                msg_id: get("reply_key") as u32,
+                length: get("length") as u32,
+                host_address: get("host_address"),
+            });
+        }
         if model.is_set(self.atomic_done_valid) {
             let bytes = model.get_bytes(self.atomic_done);
             let get = |name| field("host_atomic_done", bytes, name);

@@ -6,6 +6,7 @@ use rand_chacha::ChaCha8Rng;
 use rvma_lut::RvmaEngine;
 use spindle_contract::descriptors::{Descriptor, DESCRIPTORS};
 use spindle_contract::params::Config;
+use spindle_contract::wire::{OFF_DST_PID, SPINDLE_BYTES, SPINDLE_GET_BYTES};
 use spindle_harness::{Model, Port, Source, WaveContext};
 use spindle_model::rvma::Put;
 use spindle_sim::host_memory::HostMemory;
@@ -227,13 +228,28 @@ impl Bench {
 
     /// Queues a packet whose payload starts at `payload_offset` of its frame; returns its frame number.
     pub fn put(&mut self, put: &Put, payload_offset: usize) -> u16 {
-        let pkt = self.free_pkts.pop_front().expect("the bench has a packet left");
-        let frame = self.next_frame;
-        self.next_frame = frame.wrapping_add(1);
         let mut bytes = vec![0xEE; payload_offset];
         bytes.truncate(payload_offset - put.header.len());
         bytes.extend(&put.header);
         bytes.extend(&put.payload);
+        self.offer(put, payload_offset, bytes)
+    }
+
+    /// Queues a GET; its frame says that the answer is to go to {mailbox, offset, key}.
+    pub fn get(&mut self, get: &Put, reply: (u64, u32, u32), payload_offset: usize) -> u16 {
+        let header = payload_offset - SPINDLE_GET_BYTES;
+        let mut bytes = vec![0xEE; payload_offset];
+        bytes[header + OFF_DST_PID..][..2].copy_from_slice(&get.pid.to_be_bytes());
+        bytes[header + SPINDLE_BYTES..][..8].copy_from_slice(&reply.0.to_be_bytes());
+        bytes[header + SPINDLE_BYTES + 8..][..4].copy_from_slice(&reply.1.to_be_bytes());
+        bytes[header + SPINDLE_BYTES + 12..][..4].copy_from_slice(&reply.2.to_be_bytes());
+        self.offer(get, payload_offset, bytes)
+    }
+
+    fn offer(&mut self, put: &Put, payload_offset: usize, bytes: Vec<u8>) -> u16 {
+        let pkt = self.free_pkts.pop_front().expect("the bench has a packet left");
+        let frame = self.next_frame;
+        self.next_frame = frame.wrapping_add(1);
         let desc = pack(
             "placement_desc",
             &[

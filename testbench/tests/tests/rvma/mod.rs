@@ -12,6 +12,7 @@ mod directed;
 mod doorbell;
 mod events;
 mod figures;
+mod gets;
 mod host_side;
 mod modes;
 mod operations;

@@ -20,6 +20,10 @@ const PUT_BITS: [(&str, u32); 10] = [
     ("frame", 16),
 ];
 
+/// By what the test knows answers to GETs.
+const ANSWER_HANDLE: u64 = 5;
+const SOURCES: [(usize, &str); 3] = [(0, "own"), (1, "array_put"), (2, "answer")];
+
 fn random_put(handle: u64, rng: &mut impl Rng) -> Record {
     let mut put = Record::new(&PUT_BITS.map(|(name, width)| (name, rng.random::<u64>() & ((1 << width) - 1))));
     put.0.extend([("addr", rng.random()), ("host_address", rng.random()), ("handle", handle)]);
@@ -36,16 +40,19 @@ fn every_put_leaves_once_in_the_order_of_its_source() {
     run_with_wave_on_failure("every_put_leaves_once_in_the_order_of_its_source", |wave| {
         let mut dut = Dut::new(wave, &mut PutJoin::new(), "put_join");
         let mut rng = wave.rng();
-        let mut offered: [Option<Record>; 2] = [None, None];
-        let mut inside: [VecDeque<Record>; 2] = Default::default();
-        let (mut taken, mut left, mut held) = ([0u64; 2], [0; 2], None);
+        let mut offered: [Option<Record>; 3] = Default::default();
+        let mut inside: [VecDeque<Record>; 3] = Default::default();
+        let (mut taken, mut left, mut held) = ([0u64; 3], [0; 3], None);
         let (mut expected, mut seen) = ([0u64; 2], [0u64; 2]);
         const CYCLES: u64 = 20_000;
         for cycle in 0..CYCLES {
             let quiet = cycle + 100 > CYCLES;
-            for (source, port) in ["own", "array_put"].into_iter().enumerate() {
+            for (source, port) in SOURCES {
                 if offered[source].is_none() && !quiet && rng.random_ratio(1, 3) {
-                    offered[source] = Some(random_put(rng.random_range(0..4), &mut rng));
+                    offered[source] = Some(match source {
+                        2 => random_put(ANSWER_HANDLE, &mut rng),
+                        _ => random_put(rng.random_range(0..4), &mut rng),
+                    });
                 }
                 dut.set(&format!("{port}_valid"), offered[source].is_some().into());
                 dut.put(port, "put_desc", &offered[source].clone().unwrap_or_default());
@@ -62,7 +69,7 @@ fn every_put_leaves_once_in_the_order_of_its_source() {
                 expected[1] += u64::from(error);
             }
             dut.eval();
-            for (source, port) in ["own", "array_put"].into_iter().enumerate() {
+            for (source, port) in SOURCES {
                 if offered[source].is_some() && dut.high(&format!("{port}_ready")) {
                     let mut put = offered[source].take().expect("it is offered");
                     taken[source] += 1;
@@ -72,12 +79,16 @@ fn every_put_leaves_once_in_the_order_of_its_source() {
                         put.0.insert("frame", taken[0] & 0xFFFF);
                     }
                     inside[source].push_back(put);
-                    assert!(inside[0].len() <= 2 && inside[1].len() <= 1);
+                    assert!(inside[0].len() <= 2 && inside[1].len() <= 1 && inside[2].len() <= 1);
                 }
             }
             if dut.high("host_put_valid") {
                 let put = dut.record("host_put", "put_desc");
-                let source = usize::from(put.get("handle") != u64::from(HOST_HANDLE));
+                let source = match put.get("handle") {
+                    handle if handle == u64::from(HOST_HANDLE) => 0,
+                    ANSWER_HANDLE => 2,
+                    _ => 1,
+                };
                 let first = inside[source].front().expect("somebody asked for it");
                 assert_eq!(like(first, &put), *first);
                 assert!(held.as_ref().is_none_or(|held| *held == put), "what is offered stays");
@@ -103,7 +114,7 @@ fn every_put_leaves_once_in_the_order_of_its_source() {
 #[test]
 fn latency_of_the_join() {
     run_with_wave_on_failure("latency_of_the_join", |wave| {
-        for (port, latency) in [("array_put", 1), ("own", 2)] {
+        for (port, latency) in [("array_put", 1), ("answer", 1), ("own", 2)] {
             let mut dut = Dut::new(wave, &mut PutJoin::new(), "put_join");
             dut.set("host_put_ready", 1);
             dut.set(&format!("{port}_valid"), 1);

@@ -13,6 +13,7 @@ use rvma_lut::dma_writer::DmaWriter;
 use rvma_lut::doorbell::Doorbell;
 use rvma_lut::epochs::Epochs;
 use rvma_lut::event_rings::EventRings;
+use rvma_lut::get_responder::GetResponder;
 use rvma_lut::host_atomics::HostAtomics;
 use rvma_lut::lookup::Lookup;
 use rvma_lut::mailbox_table::MailboxTable;
@@ -85,6 +86,7 @@ fn blocks_of_the_hosts_side_are_lint_clean() {
         command_unit: CommandUnit::new(1024);
         command_rings: CommandRings::default();
         ring_posts: RingPosts::new(1024);
+        get_responder: GetResponder::default();
         put_join: PutJoin::new();
         registers: Registers::default();
     });

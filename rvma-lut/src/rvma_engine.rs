@@ -47,7 +47,7 @@ use crate::event_rings::EventRings;
 use crate::get_responder::GetResponder;
 use crate::host_atomics::HostAtomics;
 use crate::lookup::Lookup;
-use crate::own_writes::OwnWrites;
+use crate::own_writes::first_write;
 use crate::placement::Placement;
 use crate::put_join::PutJoin;
 use crate::registers::Registers;
@@ -267,7 +267,6 @@ pub struct RvmaEngine {
     dma_reader: DmaReader,
     host_atomics: HostAtomics,
     event_rings: EventRings,
-    own_writes: OwnWrites,
     report: Report,
     counters: Counters,
     completion_unit: CompletionUnit,
@@ -391,19 +390,19 @@ impl Logic for RvmaEngine {
         self.dma_writer.dma_last.next = self.dma_last.val();
         self.dma_writer.dma_data_valid.next = self.dma_data_valid.val();
         self.dma_data_ready.next = self.dma_writer.dma_data_ready.val();
-        self.own_writes.own[0].next = self.completion_unit.record.val();
-        self.own_writes.own_valid[0].next = self.completion_unit.record_valid.val();
-        self.completion_unit.record_ready.next = self.own_writes.own_ready[0].val();
-        self.own_writes.own[1].next = self.host_atomics.write.val();
-        self.own_writes.own_valid[1].next = self.host_atomics.write_valid.val();
-        self.host_atomics.write_ready.next = self.own_writes.own_ready[1].val();
-        self.own_writes.own[2].next = self.event_rings.write.val();
-        self.own_writes.own_valid[2].next = self.event_rings.write_valid.val();
-        self.event_rings.write_ready.next = self.own_writes.own_ready[2].val();
-        self.dma_writer.own.next = self.own_writes.write.val();
-        self.dma_writer.own_valid.next = self.own_writes.write_valid.val();
-        self.own_writes.record_ready.next = self.dma_writer.record_ready.val();
-        self.own_writes.write_ready.next = self.dma_writer.own_ready.val();
+        let record = self.completion_unit.record_valid.val();
+        let atomic = self.host_atomics.write_valid.val();
+        self.dma_writer.own.next = first_write(
+            self.completion_unit.record.val(),
+            record,
+            self.host_atomics.write.val(),
+            atomic,
+            self.event_rings.write.val(),
+        );
+        self.dma_writer.own_valid.next = record | atomic | self.event_rings.write_valid.val();
+        self.completion_unit.record_ready.next = self.dma_writer.record_ready.val();
+        self.host_atomics.write_ready.next = self.dma_writer.own_ready.val() & !record;
+        self.event_rings.write_ready.next = self.dma_writer.own_ready.val() & !record & !atomic;
 
         // Reads: for handlers, for frames, for atomics.
         self.dma_reader.read[0].next = self.host_read.val();

@@ -17,7 +17,6 @@ use rvma_lut::get_responder::GetResponder;
 use rvma_lut::host_atomics::HostAtomics;
 use rvma_lut::lookup::Lookup;
 use rvma_lut::mailbox_table::MailboxTable;
-use rvma_lut::own_writes::OwnWrites;
 use rvma_lut::placement::Placement;
 use rvma_lut::put_join::PutJoin;
 use rvma_lut::read_answers::ReadAnswers;
@@ -79,7 +78,6 @@ fn blocks_of_the_hosts_side_are_lint_clean() {
         read_buffer: ReadBuffer::new(RamStyle::Distributed);
         host_atomics: HostAtomics::default();
         event_rings: EventRings::new();
-        own_writes: OwnWrites::default();
         doorbell: Doorbell::new(64);
         doorbell_one: Doorbell::new(1);
         doorbell_five: Doorbell::new(5);

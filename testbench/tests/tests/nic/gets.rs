@@ -34,8 +34,9 @@ fn open(wire: WireOptions, name: &str) -> (Vec<Node>, Vec<u8>) {
     let posted = nodes[1].post_buffer(window, SIZE as u32).unwrap();
     let buffer = nodes[0].memory.alloc(SIZE, 64).unwrap();
     nodes[0].memory.write(buffer, &data).unwrap();
-    nodes[0].put(0, buffer, SIZE as u32, &target(0)).unwrap();
+    let put = nodes[0].put(0, buffer, SIZE as u32, &target(0)).unwrap();
     assert_eq!(nodes[1].wait(&posted, 400_000).unwrap().status, status::DONE);
+    nodes[0].wait_put(&put, 400_000).unwrap();
     (nodes, data)
 }
 

@@ -221,7 +221,7 @@ impl Logic for Lookup {
             spills: (found.mode & SPILL).any() & catches,
             catcher: catcher,
         };
-        if !found.hit & !packet.unsupported & catches {
+        if !found.hit & !packet.unsupported & !packet.get & catches {
             self.result.d.next = LookedUp { packet: with_header(packet), mailbox: catcher, ..Default::default() };
         }
 

@@ -2,7 +2,8 @@
 //!
 //! A cycle is: [`HostMemory::drive`] (inputs of the model), `Model::eval`, [`HostMemory::sample`] (what was handed over in this
 //! cycle), `Model::tick`. Writes reach the memory only when their response is handed over, which is as late as AXI4 allows:
-//! whoever looks at the memory after a completion record has arrived must find the data there.
+//! whoever looks at the memory after a completion record has arrived must find the data there. With [`HostMemory::posted`] they reach it
+//! in the order in which they were taken.
 //!
 //! The monitor collects sentences in [`HostMemory::violations`]: a payload that changes or a `valid` that falls before
 //! `ready`, a burst that is longer than 256 bytes, crosses 4 KiB or is not INCR of full beats, a misplaced `wlast`.
@@ -185,6 +186,8 @@ pub struct HostMemory {
     pub timing: Timing,
     /// Most bursts whose responses have not been taken; at that number AWREADY and WREADY stay low. AXI4 allows such a host.
     pub most_open: usize,
+    /// Writes can be seen in the order in which they were taken, and only their responses are late: PCIe's posted writes.
+    pub posted: bool,
     /// Writes and reads that touch one of these ranges are answered with SLVERR.
     pub failing: Vec<Range<u64>>,
     /// Breaches of the protocol.
@@ -240,6 +243,7 @@ impl HostMemory {
             memory: SparseMemory::default(),
             timing: Timing { aw_stall: 0, w_stall: 0, response_min: latency.0, response_max: latency.1, read_stall: 0 },
             most_open: usize::MAX,
+            posted: false,
             failing: vec![],
             violations: vec![],
             keep_log: false,
@@ -324,7 +328,7 @@ impl HostMemory {
         if let (Some(i), true) = (self.offered, model.is_set(self.write.bready)) {
             let mut burst = self.pending.remove(i).burst;
             burst.response_cycle = now;
-            if !burst.failed {
+            if !burst.failed && !self.posted {
                 self.memory.write_bytes(&burst.bytes);
             }
             if self.keep_log {
@@ -437,6 +441,9 @@ impl HostMemory {
             burst.data_cycle = data.cycle;
             burst.failed =
                 burst.bytes.iter().any(|(address, _)| self.failing.iter().any(|range| range.contains(address)));
+            if !burst.failed && self.posted {
+                self.memory.write_bytes(&burst.bytes);
+            }
             let span = self.timing.response_max.saturating_sub(self.timing.response_min) + 1;
             let due = data.cycle.max(burst.address_cycle) + self.timing.response_min.max(1) + self.next_random() % span;
             self.pending.push(Pending { due, burst });

@@ -16,17 +16,18 @@ use spindle::reliable::Reliability;
 use spindle::rule_table::Action;
 use spindle::rvma::{Posted, Window};
 use spindle::window::{Counting, WindowOptions};
-use spindle::{EventKind, HostMemory, Kind, Target};
+use spindle::{Bar, EventKind, HostMemory, Kind, Target};
 use spindle_contract::params::SEGMENT_BYTES;
 use spindle_contract::reasons::{
     BAD_KEY, CLOSED, NO_MAILBOX, NO_POSTED_BUFFER, OUT_OF_BOUNDS, STALE_EPOCH, T_FIRST_BEAT, T_LOOKED_UP, T_PLACEMENT,
 };
 use spindle_contract::registers::mailbox_mode::{MANAGED, OPS};
+use spindle_contract::registers::rvma;
 use spindle_contract::wire::{self, nack, opcode, status};
 use spindle_harness::seeded_rng;
 use spindle_model::frames::UDP_HEADERS;
 use spindle_model::rvma::{Put, Rvma};
-use spindle_sim::host_memory::{SparseMemory, Timing};
+use spindle_sim::host_memory::{SparseMemory, Timing, WriteBurst};
 use spindle_sim::{Routing, WireOptions};
 use std::collections::HashMap;
 
@@ -94,7 +95,7 @@ fn field<const N: usize>(frame: &[u8], offset: usize) -> [u8; N] {
 }
 
 impl System {
-    fn new(name: &str, wire: WireOptions, timing: Timing) -> System {
+    fn new(name: &str, wire: WireOptions, timing: Timing, posted: bool) -> System {
         let mut nodes = nodes(2, wire);
         let (mut receiver, mut sender) = (nodes.pop().unwrap(), nodes.pop().unwrap());
         receiver.add_rule(&"spindle".parse().unwrap(), Action::Mailbox).unwrap();
@@ -104,8 +105,10 @@ impl System {
             let card = receiver.memory.card().clone();
             let mut sim = card.sim();
             sim.memory().timing = timing;
+            sim.memory().posted = posted;
             sim.memory().keep_log = true;
         }
+        receiver.bar.write32(rvma::BASE + rvma::CONTROL, posted.into()).unwrap();
         sender.memory.card().sim().set_tracing(false);
         let reliability = Reliability { timeout: 64, hole_time: 24, retries: 15, incarnation: 0xC0FFEE };
         sender.set_reliability(Some(reliability)).unwrap();
@@ -355,19 +358,23 @@ impl System {
         }
     }
 
-    /// A record left when the host had answered every write to its buffer, in whatever order it did, and no write followed.
+    /// A record left when the host had answered every write to its buffer, in whatever order it did, and no write followed; where the host keeps
+    /// the order, when it had taken them.
     fn check_order(&self) {
         let card = self.receiver.memory.card().clone();
         let mut sim = card.sim();
+        let posted = sim.memory().posted;
+        let taken = |burst: &WriteBurst| burst.data_cycle.max(burst.address_cycle);
         let log = &sim.memory().log;
         for Posted { buffer, size, record } in &self.buffers {
             let range = *buffer..*buffer + u64::from(*size);
             let data = log.iter().filter(|burst| burst.bytes.first().is_some_and(|(at, _)| range.contains(at)));
-            let last = data.map(|burst| burst.response_cycle).max().unwrap_or(0);
+            let last = data.map(|burst| if posted { taken(burst) } else { burst.response_cycle }).max().unwrap_or(0);
             let its: Vec<_> =
                 log.iter().filter(|burst| burst.bytes.first().is_some_and(|(at, _)| at == record)).collect();
             assert_eq!(its.len(), 1, "records of the buffer at {buffer:#x}");
-            assert!(its[0].offered_cycle > last, "the record at {record:#x} left before the answer in cycle {last}");
+            let record_cycle = if posted { taken(its[0]) } else { its[0].offered_cycle };
+            assert!(record_cycle > last, "the record at {record:#x}: cycle {record_cycle}, its data: {last}");
         }
     }
 
@@ -392,10 +399,10 @@ fn pause_of(cut: &Cut, bound: impl Iterator<Item = u64>) -> u64 {
     widest[0].midpoint(widest[1])
 }
 
-fn play(name: &str, wire: WireOptions, timing: Timing) {
+fn play(name: &str, wire: WireOptions, timing: Timing, posted: bool) {
     let rounds = from_environment("SPINDLE_RVMA_ROUNDS", ROUNDS);
     let longest = from_environment("SPINDLE_RVMA_BYTES", LONGEST).min(1 << 20);
-    let mut system = System::new(name, wire, timing);
+    let mut system = System::new(name, wire, timing, posted);
     let (mut refused, mut cuts, mut closes) = (0, 0, 0);
     for round in 0..rounds {
         let to: Vec<usize> = (0..PUTS).map(|_| system.rng.random_range(0..MAILBOXES.len())).collect();
@@ -463,13 +470,19 @@ const SLOW: Timing = Timing { aw_stall: 40, w_stall: 40, response_min: 20, respo
 
 #[test]
 fn over_a_faithful_wire() {
-    play("rvma_faithful_wire", WireOptions::default(), QUICK);
+    play("rvma_faithful_wire", WireOptions::default(), QUICK, false);
+}
+
+/// A host that keeps the order of writes and answers late, and a NIC that does not wait for its answers.
+#[test]
+fn with_posted_writes() {
+    play("rvma_posted_writes", WireOptions::default(), SLOW, true);
 }
 
 #[test]
 fn over_many_paths() {
     let wire = WireOptions { routing: Routing::Adaptive, paths: 5, step: 130, ..WireOptions::default() };
-    play("rvma_many_paths", wire, SLOW);
+    play("rvma_many_paths", wire, SLOW, false);
 }
 
 #[test]
@@ -477,5 +490,5 @@ fn over_a_bad_wire() {
     let routing = Routing::Adaptive;
     let wire =
         WireOptions { loss: 0.03, duplication: 0.03, routing, paths: 4, step: 90, seed: 5, ..WireOptions::default() };
-    play("rvma_bad_wire", wire, QUICK);
+    play("rvma_bad_wire", wire, QUICK, false);
 }

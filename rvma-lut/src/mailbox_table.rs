@@ -16,8 +16,9 @@
 //! | 6 | the packet's key compared |
 //! | 7 | result |
 //!
-//! A mailbox number is {set, way}, so the number alone finds the entry again. An entry is never moved and never lost: when
-//! the four ways of a set are taken, `PROBE` says `full` and the doorbell answers TABLE_FULL. `INSERT` writes entry and
+//! A mailbox number is {set, way}, so the number alone finds the entry again. No address is hashed into the last set: its four places are the stash,
+//! for mailboxes of any set that is full, and their keys stand in registers, which every look-up compares. An entry is never moved and
+//! never lost: when the four ways of a set and the stash are taken, `PROBE` says `full` and the doorbell answers TABLE_FULL. `INSERT` writes entry and
 //! facts in the cycle in which a look-up would read the set; look-ups behind it hit, those before it miss. A number is given out
 //! again and again; the generation, counted on by `CLOSING`, tells its mailboxes apart, so that an old handle finds nothing.
 
@@ -64,6 +65,20 @@ fn hash(pid: Bits<16>, addr: Bits<64>) -> Bits<10> {
     low ^ high ^ top ^ bit_cast::<10, 6>(pid.get_bits::<6>(10))
 }
 
+/// The lowest place with a one.
+#[hdl_fn]
+fn first_of(marks: Bits<4>) -> Bits<2> {
+    if marks.get_bit(0) {
+        bits::<2>(0)
+    } else if marks.get_bit(1) {
+        bits::<2>(1)
+    } else if marks.get_bit(2) {
+        bits::<2>(2)
+    } else {
+        bits::<2>(3)
+    }
+}
+
 /// The table. See the module text.
 #[derive(LogicBlock, Default)]
 pub struct MailboxTable {
@@ -89,11 +104,16 @@ pub struct MailboxTable {
     set: [DFF<Bits<10>>; 4],
     hits: DFF<Bits<4>>,
     taken: DFF<Bits<4>>,
+    /// Keys of the mailboxes of the last set.
+    stash: [DFF<Way>; WAYS],
+    stash_open: [Reg<Bit>; WAYS],
+    stash_hits: DFF<Bits<4>>,
+    stash_taken: DFF<Bits<4>>,
     found: [DFF<TableResult>; 3],
     clearing: Reg<Bit>,
     clear_set: Reg<Bits<10>>,
     hit: [Signal<Local, Bit>; WAYS],
-    way: Signal<Local, Bits<2>>,
+    stash_hit: [Signal<Local, Bit>; WAYS],
     _last_set: u64,
     _set_bits: u64,
 }
@@ -120,8 +140,8 @@ impl MailboxTable {
 impl Logic for MailboxTable {
     #[hdl]
     fn update(&mut self) {
-        regs!(self, clock, reset, valid, clearing, clear_set);
-        dffs!(self, clock, stage, set, hits, taken, found);
+        regs!(self, clock, reset, valid, clearing, clear_set, stash_open);
+        dffs!(self, clock, stage, set, hits, taken, stash, stash_hits, stash_taken, found);
 
         // Cycle 0: hash. A mailbox number names its set directly.
         let asked = self.request.val();
@@ -129,7 +149,9 @@ impl Logic for MailboxTable {
         self.valid[0].d.next = self.request_valid.val();
         let folded = hash(asked.pid, asked.addr);
         let mixed = folded ^ (folded >> self._set_bits) ^ (folded >> (2 * self._set_bits));
-        self.set[0].d.next = mixed & bits::<10>(self._last_set);
+        let hashed = mixed & bits::<10>(self._last_set);
+        let last = bits::<10>(self._last_set);
+        self.set[0].d.next = if hashed == last { bits::<10>(0) } else { hashed };
         if (asked.op != LOOKUP) & (asked.op != PROBE) {
             self.set[0].d.next = asked.mailbox.get_bits::<10>(2);
         }
@@ -163,6 +185,10 @@ impl Logic for MailboxTable {
             if self.clearing.q.val() {
                 self.ways[i].write_address.next = self.clear_set.q.val();
             }
+            if changes & (self.set[0].q.val() == last) & (first.mailbox.get_bits::<2>(0) == bits::<2>(i as u64)) {
+                self.stash_open[i].d.next = insert;
+                self.stash[i].d.next = Way { open: true, pid: first.pid, addr: first.addr };
+            }
         }
 
         // Cycle 3: compare.
@@ -172,7 +198,21 @@ impl Logic for MailboxTable {
             let named = third.mailbox.get_bits::<2>(0) == bits::<2>(i as u64);
             let right = if third.op == NUMBER { named } else { entry.addr == third.addr };
             self.hit[i].next = entry.open & (entry.pid == third.pid) & right;
+            // A number leads to the entry itself.
+            let held = self.stash[i].q.val();
+            self.stash_hit[i].next =
+                self.stash_open[i].q.val() & (third.op != NUMBER) & (held.pid == third.pid) & (held.addr == third.addr);
         }
+        self.stash_hits.d.next =
+            (self.stash_hit[3].val(), self.stash_hit[2].val(), self.stash_hit[1].val(), self.stash_hit[0].val())
+                .cat::<4>();
+        self.stash_taken.d.next = (
+            self.stash_open[3].q.val(),
+            self.stash_open[2].q.val(),
+            self.stash_open[1].q.val(),
+            self.stash_open[0].q.val(),
+        )
+            .cat::<4>();
         self.hits.d.next = (self.hit[3].val(), self.hit[2].val(), self.hit[1].val(), self.hit[0].val()).cat::<4>();
         self.taken.d.next = (
             self.ways[3].read_data.val().open,
@@ -182,22 +222,18 @@ impl Logic for MailboxTable {
         )
             .cat::<4>();
 
-        // Cycle 4: the way that hit, or the first free one.
+        // Cycle 4: the way that hit, or the first free one, of the set or of the stash.
         let hits = self.hits.q.val();
-        let pick = if hits.any() { hits } else { !self.taken.q.val() };
-        self.way.next = bits::<2>(3);
-        if pick.get_bit(0) {
-            self.way.next = bits::<2>(0);
-        } else if pick.get_bit(1) {
-            self.way.next = bits::<2>(1);
-        } else if pick.get_bit(2) {
-            self.way.next = bits::<2>(2);
-        }
-        let number = (self.set[3].q.val(), self.way.val()).cat::<12>();
+        let stash_hits = self.stash_hits.q.val();
+        let crowded = self.taken.q.val().all();
+        let stashed = stash_hits.any() | (!hits.any() & crowded);
+        let way = first_of(if hits.any() { hits } else { !self.taken.q.val() });
+        let stash_way = first_of(if stash_hits.any() { stash_hits } else { !self.stash_taken.q.val() });
+        let number = if stashed { (last, stash_way).cat::<12>() } else { (self.set[3].q.val(), way).cat::<12>() };
         self.found[0].d.next = TableResult {
-            hit: hits.any(),
+            hit: hits.any() | stash_hits.any(),
             key_fits: false,
-            full: self.taken.q.val().all(),
+            full: crowded & self.stash_taken.q.val().all(),
             mailbox: number,
             mode: bits::<9>(0),
             window: bits::<9>(0),
@@ -219,8 +255,8 @@ impl Logic for MailboxTable {
         self.found[2].d.next.mode = facts.mode;
         self.found[2].d.next.window = facts.window;
         self.found[2].d.next.generation = facts.generation;
-        let last = self.stage[5].q.val();
-        let outdated = (last.op == NUMBER) & (facts.generation != last.generation);
+        let asks = self.stage[5].q.val();
+        let outdated = (asks.op == NUMBER) & (facts.generation != asks.generation);
         self.found[2].d.next.hit = self.found[1].q.val().hit & !outdated;
 
         self.result.next = self.found[2].q.val();

@@ -152,7 +152,8 @@ fn puts_of_a_process_end_with_an_event() {
 /// the window has moved, whatever the wire loses and reorders. Beside it, puts to a managed window lie behind each other.
 #[test]
 fn puts_name_their_epoch() {
-    const ONE: usize = 1000;
+    // Three packets: those that find no buffer are missing until they come again.
+    const ONE: usize = 4000;
     let wire = WireOptions { loss: 0.03, routing: Routing::Adaptive, paths: 3, seed: 5, ..WireOptions::default() };
     let mut nodes = open(wire);
     let options = WindowOptions {

@@ -1,6 +1,8 @@
 //! Doorbell pages and the register page.
 
 use crate::rvma::bench::Bench;
+use crate::rvma::host_side::Twin;
+use crate::rvma::traffic::message;
 use rand::Rng;
 use spindle_contract::params::Config;
 use spindle_contract::registers::{doorbell, doorbell_command, doorbell_error, rvma, PAGE};
@@ -73,6 +75,54 @@ fn a_full_table_refuses_and_forgets_nothing() {
         let (pid, addr, number) = open[0];
         assert_eq!(bench.post_buffer(pid, number, 0x1000, 4, 0x20), Err(doorbell_error::NO_MAILBOX));
         assert!(bench.init_window(pid, addr, 1, 1, 0).is_ok());
+    });
+}
+
+/// Addresses of one set: its four places, then the four of the stash, whose mailboxes are found like all others; then TABLE_FULL. What is closed
+/// makes room again.
+#[test]
+fn colliding_addresses_go_to_the_stash() {
+    run_with_wave_on_failure("rvma_stash", |context| {
+        let config = Config { mailboxes: 64, ..Config::SIM };
+        let mut twin = Twin::new(Bench::new(context, &config, (1, 20)));
+        twin.bench.host.keep_log = true;
+        // Both halves of 20 bits fold onto each other.
+        let address = |x: u64| x << 10 | x;
+        for x in 0..8 {
+            twin.open(1, address(x), 5, 1 << 20);
+            twin.post(1, address(x), x << 20, 1 << 20, (1 << 32) + 16 * x);
+        }
+        assert!((0..8).all(|x| (twin.numbers[&(1, address(x))] >= 60) == (x >= 4)), "{:?}", twin.numbers);
+        assert_eq!(twin.bench.init_window(1, address(8), 5, 1, 0), Err(doorbell_error::TABLE_FULL));
+        for x in 0..8 {
+            assert_eq!(twin.bench.init_window(1, address(x), 5, 1, 0), Err(doorbell_error::EXISTS));
+        }
+        // Another set, and the same addresses of another process, know nothing of it.
+        twin.open(1, 1, 5, 10);
+        twin.open(2, address(5), 5, 10);
+        let mut id = 0;
+        let mut traffic = |twin: &mut Twin| {
+            for x in (0..9).rev().chain(0..9) {
+                id += 1;
+                let mut rng = context.rng();
+                for put in message(&mut rng, 1, address(x), 5, id, 100, 200 * id, 60, id as u8) {
+                    twin.put(&put, 90);
+                }
+            }
+            twin.bench.drain();
+        };
+        traffic(&mut twin);
+        for x in [5, 2] {
+            twin.close(1, address(x)).unwrap();
+        }
+        traffic(&mut twin);
+        // The set's place first.
+        twin.open(1, address(8), 5, 1 << 20);
+        twin.open(1, address(9), 5, 1 << 20);
+        assert_eq!((twin.numbers[&(1, address(8))] & 63 < 60, twin.numbers[&(1, address(9))] & 63), (true, 61));
+        assert_eq!(twin.bench.init_window(1, address(5), 5, 1, 0), Err(doorbell_error::TABLE_FULL));
+        traffic(&mut twin);
+        twin.finish();
     });
 }
 

@@ -272,8 +272,10 @@ impl Logic for L2Bank {
         // Cycle 3: the answer.
         let passage = self.passage[1].q.val();
         let word = self.memory.read_data.val();
-        self.old.d.next = word;
-        self.sum.d.next = amo_sum(word, held.data, held.operation);
+        if self.amo_read.q.val() {
+            self.old.d.next = word;
+            self.sum.d.next = amo_sum(word, held.data, held.operation);
+        }
         self.amo_writes.d.next = self.amo_read.q.val();
         let mut data: Bits<32> = word >> (bit_cast::<5, 2>(passage.lane) << 3);
         if passage.conditional {

@@ -41,6 +41,7 @@ pub mod l2;
 pub mod l2_bank;
 pub mod load_router;
 pub mod loader;
+pub mod loader_tables;
 pub mod mover;
 pub mod processor;
 pub mod registers;

@@ -28,20 +28,15 @@
 //! One task at a time; at most the first 2048 bytes of a packet are loaded. An HPU holds one launch beside the handlers that run, so its next packet is
 //! loaded meanwhile. After reset the regions STACK, TASK and COMMAND of all banks are written, 16 cycles per HPU; tasks wait.
 
-use crate::processor::types::{Launch, Region, Target};
-use crate::types::{ContextEntry, Limits, Origin};
+use crate::loader_tables::{launch_of, limits_of, set_up_number, set_up_region, task_number, task_region, CODE_LEFT};
+use crate::processor::types::{Launch, Region};
+use crate::types::{ContextEntry, Limits};
 use spindle_blocks::desc::{ReadRequest, TaskDesc};
 use spindle_blocks::ram::LutMemory;
-use spindle_contract::descriptors::kind;
-use spindle_contract::memory_map::{self as map, base, TASK};
 use spindle_contract::params::{Config, L1_STACK_BASE, L1_TASK_BASE, SLOT_BYTES};
 use spindle_verilog::prelude::*;
 
-const TASK_BASE: u64 = base(TASK) as u64;
 const LIMIT: u64 = SLOT_BYTES as u64;
-const HEADER: u64 = kind::HEADER as u64;
-const PAYLOAD: u64 = kind::PAYLOAD as u64;
-const COMPLETION: u64 = kind::COMPLETION as u64;
 
 /// What the loader does.
 #[derive(LogicState, Copy, Clone, Debug, PartialEq)]
@@ -332,51 +327,18 @@ impl Logic for Loader {
         let step_place = step.get_bits::<5>(2);
         let writes_region = regions_left.any();
         if accept {
-            self.regions_left.d.next = bits::<3>(4);
+            self.regions_left.d.next = bits::<3>(CODE_LEFT);
         } else if writes_region {
             self.regions_left.d.next = regions_left - 1;
         }
-        let mut number: Bits<3> = bits::<3>(0);
-        self.region.next =
-            Region { target: Target::L1, base: bits::<20>(0), bound: bits::<21>(0), readable: true, writable: true };
-        if in_set_up {
-            if step.get_bits::<2>(0) == bits::<2>(0) {
-                number = bits::<3>(map::STACK as u64);
-                self.region.next.base =
-                    bits::<20>(L1_STACK_BASE as u64) + (bit_cast::<20, 5>(step_place) << self._stack_shift as u64);
-                self.region.next.bound = bits::<21>(1 << self._stack_shift);
-            } else if step.get_bits::<2>(0) == bits::<2>(1) {
-                number = bits::<3>(map::TASK as u64);
-                self.region.next.base = bits::<20>(L1_TASK_BASE as u64) | (bit_cast::<20, 5>(step_place) << 7);
-                self.region.next.bound = bits::<21>(map::TASK_PAGE_BYTES as u64);
-                self.region.next.writable = false;
-            } else {
-                number = bits::<3>(map::COMMAND as u64);
-                self.region.next.target = Target::Command;
-                self.region.next.bound = bits::<21>(map::COMMAND_PORT_BYTES as u64);
-            }
+        let stack_base = bits::<20>(L1_STACK_BASE as u64) + (bit_cast::<20, 5>(step_place) << self._stack_shift as u64);
+        let set_up_step = step.get_bits::<2>(0);
+        let number = if in_set_up { set_up_number(set_up_step) } else { task_number(regions_left) };
+        self.region.next = if in_set_up {
+            set_up_region(set_up_step, step_place, stack_base, bits::<21>(1 << self._stack_shift))
         } else {
-            if regions_left == bits::<3>(4) {
-                number = bits::<3>(map::CODE as u64);
-                self.region.next.target = Target::Code;
-                self.region.next.base = bit_cast::<20, 16>(entry.code_base);
-                self.region.next.bound = bit_cast::<21, 17>(entry.code_size);
-                self.region.next.writable = false;
-            } else if regions_left == bits::<3>(3) {
-                number = bits::<3>(map::CONTEXT as u64);
-                self.region.next.target = Target::L2;
-                self.region.next.base = entry.state_base;
-                self.region.next.bound = entry.state_size;
-            } else if regions_left == bits::<3>(2) {
-                number = bits::<3>(map::PACKET as u64);
-                self.region.next.base = (bits::<5>(0), slot, bits::<11>(0)).cat::<20>();
-                self.region.next.bound = bit_cast::<21, 12>(self.size.q.val());
-            } else {
-                number = bits::<3>(map::SCRATCH as u64);
-                self.region.next.base = bit_cast::<20, 16>(entry.scratch_base);
-                self.region.next.bound = bit_cast::<21, 16>(entry.scratch_size);
-            }
-        }
+            task_region(regions_left, entry, slot, self.size.q.val())
+        };
         let region_bank = if in_set_up { step_place.get_bits::<2>(0) } else { place.get_bits::<2>(0) };
         self.region_index.next = (region_bank, number).cat::<5>();
         self.region_write.next = if in_set_up {
@@ -393,42 +355,8 @@ impl Logic for Loader {
         self.hpu.next = place.get_bits::<3>(2);
         self.bank.next = place.get_bits::<2>(0);
         self.record_write.next = if fresh { self.hpu_mask.q.val() } else { bits::<8>(0) };
-        self.limits.next = Limits {
-            origin: Origin {
-                kind: held.kind,
-                context: held.context,
-                msg_slot: held.msg_slot,
-                frame: held.frame,
-                has_packet: held.has_packet,
-                pkt: held.pkt,
-                payload_len: held.payload_len,
-                slot: slot,
-            },
-            packet_size: self.size.q.val(),
-            scratch_beat: entry.scratch_base.get_bits::<10>(6),
-            scratch_size: entry.scratch_size,
-            state_base: entry.state_base,
-            state_size: entry.state_size,
-            host_low: entry.host_lo,
-            host_high: entry.host_hi,
-            host_size: entry.host_size,
-        };
-        let completes = held.kind == bits::<2>(COMPLETION);
-        self.launch.next = Launch {
-            entry: match held.kind.to_u64() {
-                HEADER => entry.header,
-                PAYLOAD => entry.payload,
-                _ => entry.completion,
-            },
-            a0: if completes { held.dropped_bytes } else { bits::<32>(TASK_BASE) },
-            completes: completes,
-            flow_control: held.flow_control,
-            code_base: entry.code_base,
-            code_size: entry.code_size,
-            watchdog: entry.watchdog,
-            context: held.context,
-            frame: held.frame,
-        };
+        self.limits.next = limits_of(held, entry, slot, self.size.q.val());
+        self.launch.next = launch_of(held, entry);
         self.launch_valid.next = if launches { self.hpu_mask.q.val() } else { bits::<8>(0) };
     }
 }

@@ -1,0 +1,135 @@
+//! What the [loader](crate::loader) writes for a task, as functions: regions, limits of its commands, the launch.
+
+use crate::processor::types::{Launch, Region, Target};
+use crate::types::{ContextEntry, Limits, Origin};
+use spindle_blocks::desc::TaskDesc;
+use spindle_contract::descriptors::kind;
+use spindle_contract::memory_map::{self as map, base, TASK};
+use spindle_contract::params::L1_TASK_BASE;
+use spindle_verilog::prelude::*;
+
+const TASK_BASE: u64 = base(TASK) as u64;
+const HEADER: u64 = kind::HEADER as u64;
+const PAYLOAD: u64 = kind::PAYLOAD as u64;
+const COMPLETION: u64 = kind::COMPLETION as u64;
+
+/// Regions of a task, in the order in which they are written: so many are left with this one.
+pub(crate) const CODE_LEFT: u64 = 4;
+const CONTEXT_LEFT: u64 = 3;
+const PACKET_LEFT: u64 = 2;
+/// Steps of the set-up of a bank.
+const STACK_STEP: u64 = 0;
+const TASK_STEP: u64 = 1;
+
+/// Number of the region that is written in this step of the set-up of a bank.
+#[hdl_fn]
+pub(crate) fn set_up_number(step: Bits<2>) -> Bits<3> {
+    match step.to_u64() {
+        STACK_STEP => bits::<3>(map::STACK as u64),
+        TASK_STEP => bits::<3>(map::TASK as u64),
+        _ => bits::<3>(map::COMMAND as u64),
+    }
+}
+
+/// That region, of bank `place` = {HPU, bank} with this stack.
+#[hdl_fn]
+pub(crate) fn set_up_region(step: Bits<2>, place: Bits<5>, stack_base: Bits<20>, stack_bytes: Bits<21>) -> Region {
+    Region {
+        target: if step.get_bit(1) { Target::Command } else { Target::L1 },
+        base: match step.to_u64() {
+            STACK_STEP => stack_base,
+            TASK_STEP => bits::<20>(L1_TASK_BASE as u64) | (bit_cast::<20, 5>(place) << 7),
+            _ => bits::<20>(0),
+        },
+        bound: match step.to_u64() {
+            STACK_STEP => stack_bytes,
+            TASK_STEP => bits::<21>(map::TASK_PAGE_BYTES as u64),
+            _ => bits::<21>(map::COMMAND_PORT_BYTES as u64),
+        },
+        readable: true,
+        writable: step != bits::<2>(TASK_STEP),
+    }
+}
+
+/// Number of the region of a task with which `left` are left.
+#[hdl_fn]
+pub(crate) fn task_number(left: Bits<3>) -> Bits<3> {
+    match left.to_u64() {
+        CODE_LEFT => bits::<3>(map::CODE as u64),
+        CONTEXT_LEFT => bits::<3>(map::CONTEXT as u64),
+        PACKET_LEFT => bits::<3>(map::PACKET as u64),
+        _ => bits::<3>(map::SCRATCH as u64),
+    }
+}
+
+/// That region, of a task with `size` bytes of its packet in `slot`.
+#[hdl_fn]
+pub(crate) fn task_region(left: Bits<3>, entry: ContextEntry, slot: Bits<4>, size: Bits<12>) -> Region {
+    Region {
+        target: match left.to_u64() {
+            CODE_LEFT => Target::Code,
+            CONTEXT_LEFT => Target::L2,
+            _ => Target::L1,
+        },
+        base: match left.to_u64() {
+            CODE_LEFT => bit_cast::<20, 16>(entry.code_base),
+            CONTEXT_LEFT => entry.state_base,
+            PACKET_LEFT => (bits::<5>(0), slot, bits::<11>(0)).cat::<20>(),
+            _ => bit_cast::<20, 16>(entry.scratch_base),
+        },
+        bound: match left.to_u64() {
+            CODE_LEFT => bit_cast::<21, 17>(entry.code_size),
+            CONTEXT_LEFT => entry.state_size,
+            PACKET_LEFT => bit_cast::<21, 12>(size),
+            _ => bit_cast::<21, 16>(entry.scratch_size),
+        },
+        readable: true,
+        writable: left != bits::<3>(CODE_LEFT),
+    }
+}
+
+/// What the commands of a task are checked against.
+#[hdl_fn]
+pub(crate) fn limits_of(desc: TaskDesc, entry: ContextEntry, slot: Bits<4>, size: Bits<12>) -> Limits {
+    Limits {
+        origin: Origin {
+            kind: desc.kind,
+            context: desc.context,
+            msg_slot: desc.msg_slot,
+            frame: desc.frame,
+            has_packet: desc.has_packet,
+            pkt: desc.pkt,
+            payload_len: desc.payload_len,
+            slot: slot,
+        },
+        packet_size: size,
+        scratch_beat: entry.scratch_base.get_bits::<10>(6),
+        scratch_size: entry.scratch_size,
+        state_base: entry.state_base,
+        state_size: entry.state_size,
+        host_low: entry.host_lo,
+        host_high: entry.host_hi,
+        host_size: entry.host_size,
+    }
+}
+
+/// The launch of a task.
+#[hdl_fn]
+pub(crate) fn launch_of(desc: TaskDesc, entry: ContextEntry) -> Launch {
+    let completes = desc.kind == bits::<2>(COMPLETION);
+    Launch {
+        entry: match desc.kind.to_u64() {
+            HEADER => entry.header,
+            PAYLOAD => entry.payload,
+            _ => entry.completion,
+        },
+        a0: if completes { desc.dropped_bytes } else { bits::<32>(TASK_BASE) },
+        completes: completes,
+        flow_control: desc.flow_control,
+        code_base: entry.code_base,
+        code_size: entry.code_size,
+        watchdog: entry.watchdog,
+        context: desc.context,
+        frame: desc.frame,
+    }
+}

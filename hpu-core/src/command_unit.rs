@@ -251,9 +251,10 @@ impl Logic for CommandUnit {
         self.arbiter.accept.next = looks;
         let grant = if looks { self.arbiter.grant.val() } else { bits::<8>(0) };
         let select = if looks { self.arbiter.index.val() } else { self.hpu.q.val() };
-        self.chosen.next = Ask::default();
-        self.chosen_value.next = bits::<32>(0);
-        self.chosen_written.next = false;
+        // By number: four sources and two bits are one LUT.
+        self.chosen.next = self.ask[0].val();
+        self.chosen_value.next = self.argument[0].val();
+        self.chosen_written.next = self.argument_written[0].val();
         for i in 0..self._hpus {
             if select == bits::<3>(i as u64) {
                 self.chosen.next = self.ask[i].val();

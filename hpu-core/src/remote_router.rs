@@ -93,6 +93,8 @@ pub struct RemoteRouter {
     /// What L2 is asked. An access that crosses a word becomes its second part here.
     head: DFF<Sent>,
     head_valid: Reg<Bit>,
+    /// It crosses a word.
+    crosses: DFF<Bit>,
     in_second: Reg<Bit>,
     /// Offset of the first part, for the second.
     first_offset: DFF<Bits<2>>,
@@ -121,15 +123,14 @@ impl Logic for RemoteRouter {
     #[hdl]
     fn update(&mut self) {
         regs!(self, clock, reset, head_valid, in_second, answer_to);
-        dffs!(self, clock, head, first_offset, first_answer, answer_register);
+        dffs!(self, clock, head, crosses, first_offset, first_answer, answer_register);
         clocks!(self, clock, reset, arbiter, under_way);
 
         // Whether the register towards L2 is free, or will be.
         let head = self.head.q.val();
         let request = head.request;
         let offset = request.address.get_bits::<2>(0);
-        let last = bit_cast::<3, 2>(offset) + bit_cast::<3, 2>(request.size_less_one);
-        let crosses = last.get_bit(2) & !request.atomic;
+        let crosses = self.crosses.q.val();
         let stands = self.head_valid.q.val() & self.under_way.write_ready.val();
         let moves = stands & self.l2_ready.val();
         let far_room = !self.head_valid.q.val() | (moves & !crosses);
@@ -173,9 +174,13 @@ impl Logic for RemoteRouter {
             self.head_valid.d.next = sends;
             self.in_second.d.next = false;
         }
+        let last = bit_cast::<3, 2>(offset) + bit_cast::<3, 2>(request.size_less_one);
+        let sent_last = bit_cast::<3, 2>(chosen.address.get_bits::<2>(0)) + bit_cast::<3, 2>(chosen.size_less_one);
         if sends {
             self.head.d.next = sent;
+            self.crosses.d.next = sent_last.get_bit(2) & !chosen.atomic;
         } else if moves {
+            self.crosses.d.next = false;
             self.in_second.d.next = crosses;
             self.first_offset.d.next = offset;
             self.head.d.next.request.address = (request.address.get_bits::<18>(2) + 1, bits::<2>(0)).cat::<20>();

@@ -5,7 +5,7 @@
 //! | module | what it does |
 //! |---|---|
 //! | [`dispatcher`], [`context_table`] | gives the task and its context to a cluster |
-//! | [`loader`] with [`slots`], [`task_page`], [`task_records`]; [`load_router`] | packet and task page into L1, launch to an HPU |
+//! | [`loader`] with [`loader_tables`], [`slots`], [`task_page`], [`task_records`]; [`load_router`] | packet and task page into L1, launch to an HPU |
 //! | [`processor`] | runs the handler |
 //! | [`instruction_memory`], [`l1`] with [`super_bank`] | its memories in the cluster |
 //! | [`remote_router`], [`l1_atomics`], [`l2`] with [`l2_bank`], [`amo_alu`] | context memory, atomics |
@@ -13,6 +13,7 @@
 //! | [`far_queue`], [`far_unit`], [`host_writer`], [`completions`] | those that are done outside the cluster |
 //! | [`reporter`], [`reports`] | how it ended, faults, what it says |
 //! | [`registers`] with [`context_staging`], [`telemetry`] with [`sum_counter`] and [`hpu_counter`] | the host's side |
+//! | [`fast_robin`] | who is next, wherever several ask |
 //! | [`cluster`], [`array`] | all of it |
 #![warn(missing_docs)]
 

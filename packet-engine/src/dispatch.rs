@@ -204,7 +204,7 @@ impl Dispatch {
             leaves_direct: Default::default(),
             leaves_for: Default::default(),
             cycle: Default::default(),
-            places: Default::default(),
+            places: Fifo::with_depth(RamStyle::Block, config.cells()),
             state: Default::default(),
             current: Default::default(),
             gap: Default::default(),

@@ -13,7 +13,7 @@
 //! are freed in order.
 //!
 //! From `matched_valid` to `packet_valid` or `drop_valid`: [`LATENCY`] cycle when nothing waits. One frame per cycle, never
-//! stalls: every frame that waits here, to be passed on or to be freed, holds a cell, and both FIFOs are as deep as the largest
+//! stalls: every frame that waits here, to be passed on or to be freed, holds a cell, and both FIFOs are as deep as the
 //! buffer has cells. While the sink stalls, frames wait in a block RAM FIFO (3 cycles), from which they follow without gaps.
 //!
 //! Both sides come in frame order. The buffer is always first: its pulse comes [`WRITTEN_AHEAD`] cycles before the matcher's, because both delays
@@ -24,7 +24,9 @@ use crate::psn_filter::PsnVerdict;
 use crate::responder::nack_code;
 use crate::{header_matcher, packet_buffer, parser};
 use spindle_blocks::desc::PacketDesc;
+use spindle_blocks::ram::RamStyle;
 use spindle_blocks::{Fifo, PacketReport, Slice};
+use spindle_contract::params::CELL_BITS;
 use spindle_contract::reasons;
 use spindle_contract::wire::opcode;
 use spindle_verilog::prelude::*;
@@ -51,7 +53,7 @@ pub struct Written {
 }
 
 /// The join. See the module text.
-#[derive(LogicBlock, Default)]
+#[derive(LogicBlock)]
 pub struct IngressJoin {
     #[allow(missing_docs)]
     pub clock: Signal<In, Clock>,
@@ -109,6 +111,53 @@ pub struct IngressJoin {
     told: DFF<PsnFate>,
     reported: Reg<Bit>,
     report_out: DFF<PacketReport>,
+}
+
+impl IngressJoin {
+    /// A join behind a packet buffer of `cells` cells: that many frames can wait, of 602 bits each.
+    pub fn new(cells: usize) -> Self {
+        Self {
+            clock: Default::default(),
+            reset: Default::default(),
+            matched: Default::default(),
+            matched_drop: Default::default(),
+            matched_reason: Default::default(),
+            matched_valid: Default::default(),
+            verdict: Default::default(),
+            fate: Default::default(),
+            fate_valid: Default::default(),
+            report: Default::default(),
+            report_valid: Default::default(),
+            written_pkt: Default::default(),
+            written_cells: Default::default(),
+            written_overflow: Default::default(),
+            written_valid: Default::default(),
+            free_pkt: Default::default(),
+            free_valid: Default::default(),
+            free_ready: Default::default(),
+            packet: Default::default(),
+            packet_valid: Default::default(),
+            packet_ready: Default::default(),
+            drop_valid: Default::default(),
+            drop_reason: Default::default(),
+            written: Default::default(),
+            frees: Fifo::with_depth(RamStyle::Block, cells),
+            queue: Fifo::with_depth(RamStyle::Block, cells),
+            front: Default::default(),
+            dropped: Default::default(),
+            reason: Default::default(),
+            ended: Default::default(),
+            told: Default::default(),
+            reported: Default::default(),
+            report_out: Default::default(),
+        }
+    }
+}
+
+impl Default for IngressJoin {
+    fn default() -> Self {
+        Self::new(1 << CELL_BITS)
+    }
 }
 
 impl Logic for IngressJoin {

@@ -308,7 +308,7 @@ impl PacketEngine {
             header_matcher: HeaderMatcher::new(config.match_rules),
             psn_filter: PsnFilter::new(config),
             packet_buffer: PacketBuffer::new(config.cells(), style),
-            ingress_join: Default::default(),
+            ingress_join: IngressJoin::new(config.cells()),
             payload_scheduler: PayloadScheduler::new(config),
             initiator: Initiator::new(puts),
             responder: Default::default(),

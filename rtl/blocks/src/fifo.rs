@@ -51,8 +51,17 @@ impl<T: Synth, const A: usize> Default for Fifo<T, A> {
 impl<T: Synth, const A: usize> Fifo<T, A> {
     /// A FIFO in the given kind of memory.
     pub fn new(style: RamStyle) -> Self {
+        Self::with_depth(style, 1 << A)
+    }
+
+    /// In block RAM, only `depth` words: a power of two.
+    pub fn with_depth(style: RamStyle, depth: usize) -> Self {
         assert!((1..=15).contains(&A), "Fifo: the depth is 2^1 to 2^15 words, not 2^{A}; choose another A");
         let in_luts = style == RamStyle::Distributed;
+        assert!(
+            depth == 1 << A || (!in_luts && depth.is_power_of_two() && depth < 1 << A),
+            "Fifo: {depth} words of 2^{A}; choose a smaller power of two and block RAM"
+        );
         Self {
             clock: Default::default(),
             reset: Default::default(),
@@ -64,7 +73,7 @@ impl<T: Synth, const A: usize> Fifo<T, A> {
             read_ready: Default::default(),
             level: Default::default(),
             lut: if in_luts { vec![LutFifo::default()] } else { vec![] },
-            block: if in_luts { vec![] } else { vec![BlockFifo::new(style)] },
+            block: if in_luts { vec![] } else { vec![BlockFifo::with_depth(style, depth)] },
             _in_luts: in_luts,
         }
     }
@@ -189,17 +198,24 @@ pub struct BlockFifo<T: Synth, const A: usize> {
     read_pointer: Reg<Bits<A>>,
     /// Words inside, modulo 2^A.
     used: Reg<Bits<A>>,
+    /// As many as there is room for.
     full: Reg<Bit>,
     /// Words in the RAM that were not fetched, modulo 2^A.
     stored: Reg<Bits<A>>,
     stored_any: Reg<Bit>,
     fetched: Reg<Bit>,
     head_valid: Reg<Bit>,
+    _last: usize,
 }
 
 impl<T: Synth, const A: usize> BlockFifo<T, A> {
     /// A FIFO in block RAM or UltraRAM.
     pub fn new(style: RamStyle) -> Self {
+        Self::with_depth(style, 1 << A)
+    }
+
+    /// Only `depth` words: a power of two.
+    pub fn with_depth(style: RamStyle, depth: usize) -> Self {
         Self {
             clock: Default::default(),
             reset: Default::default(),
@@ -210,7 +226,7 @@ impl<T: Synth, const A: usize> BlockFifo<T, A> {
             read_valid: Default::default(),
             read_ready: Default::default(),
             level: Default::default(),
-            memory: SdpMemory::new(style, 1),
+            memory: SdpMemory::with_depth(style, 1, depth),
             head: Default::default(),
             write_pointer: Default::default(),
             read_pointer: Default::default(),
@@ -220,6 +236,7 @@ impl<T: Synth, const A: usize> BlockFifo<T, A> {
             stored_any: Default::default(),
             fetched: Default::default(),
             head_valid: Default::default(),
+            _last: depth - 1,
         }
     }
 }
@@ -245,7 +262,7 @@ impl<T: Synth, const A: usize> Logic for BlockFifo<T, A> {
         let used_less = !(!used + 1);
         if push & !pop {
             self.used.d.next = used + 1;
-            self.full.d.next = used.all();
+            self.full.d.next = used == self._last as u64;
         } else if pop & !push {
             self.used.d.next = used_less;
             self.full.d.next = false;
@@ -279,6 +296,8 @@ impl<T: Synth, const A: usize> Logic for BlockFifo<T, A> {
         self.read.next = self.head.q.val();
         self.read_valid.next = self.head_valid.q.val();
         self.write_ready.next = !self.full.q.val();
-        self.level.next = bit_cast::<16, A>(self.used.q.val()).replace_bit(A, self.full.q.val());
+        // Of 2^A words the count is 0 when it is full.
+        let full = self.full.q.val() & !self.used.q.val().any();
+        self.level.next = bit_cast::<16, A>(self.used.q.val()).replace_bit(A, full);
     }
 }

@@ -6,10 +6,14 @@ use spindle_harness::{run_with_wave_on_failure, WaveContext};
 use spindle_verilog::prelude::Bits;
 
 fn check<const A: usize>(wave: &WaveContext, style: RamStyle, name: &str) {
+    check_depth::<A>(wave, style, 1 << A, name);
+}
+
+fn check_depth<const A: usize>(wave: &WaveContext, style: RamStyle, depth: usize, name: &str) {
     let latency = if style == RamStyle::Distributed { 1 } else { 3 };
-    let port = WordPort { capacity: 1 << A, latency, registered_ready: true, level: true };
+    let port = WordPort { capacity: depth, latency, registered_ready: true, level: true };
     let mut rng = wave.rng();
-    let mut dut = Dut::new(wave, &mut Fifo::<Bits<32>, A>::new(style), name);
+    let mut dut = Dut::new(wave, &mut Fifo::<Bits<32>, A>::with_depth(style, depth), name);
     queue_equivalence(&mut dut, port, &mut rng, 6_000 + (20 << A));
     word_port_timing(&mut dut, port);
 }
@@ -31,6 +35,7 @@ fn block_fifo() {
         check::<3>(wave, RamStyle::Block, "fifo_block_3");
         check::<7>(wave, RamStyle::Block, "fifo_block_7");
         check::<10>(wave, RamStyle::Block, "fifo_block_10");
+        check_depth::<10>(wave, RamStyle::Block, 64, "fifo_block_10_of_64");
     });
 }
 

@@ -9,7 +9,7 @@
 //!
 //! One frame per cycle, never stalls. Stage 1 compares and adds, stage 2 combines.
 
-use crate::checksum::{balanced, Compressor};
+use crate::checksum::{balanced, sum_of_ten};
 use spindle_blocks::desc::PacketDesc;
 use spindle_contract::params::MAX_FRAME;
 use spindle_contract::reasons;
@@ -25,7 +25,6 @@ const LAST_OPCODE: u64 = opcode::LAST as u64;
 const TRANSPORT_VERSION: u64 = spindle_contract::wire::SPINDLE_VERSION as u64;
 const ICRC: u64 = flag::ICRC as u64;
 const LIMIT: u64 = MAX_FRAME as u64;
-const IP_WORDS: usize = 10;
 
 /// What stage 1 knows of a frame.
 #[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
@@ -122,7 +121,6 @@ pub struct HeaderCheck {
     pub parsed_valid: Signal<Out, Bit>,
     /// UDP port of Spindle transport.
     pub spindle_port: Signal<In, Bits<16>>,
-    ip_tree: Compressor<10>,
     facts: DFF<Facts>,
     kept_header: DFF<Bits<720>>,
     ip_sum: DFF<Bits<16>>,
@@ -190,11 +188,9 @@ impl Logic for HeaderCheck {
         };
         self.facts_valid.d.next = self.valid.val();
         self.kept_header.d.next = header;
-        for i in 0..IP_WORDS {
-            self.ip_tree.words[i].next = header.get_bits::<16>(112 + 16 * i);
-        }
-        self.ip_sum.d.next = self.ip_tree.sum.val();
-        self.ip_carry.d.next = self.ip_tree.carry.val();
+        let ip_sum = sum_of_ten(header.get_bits::<160>(112));
+        self.ip_sum.d.next = ip_sum.get_bits::<16>(0);
+        self.ip_carry.d.next = ip_sum.get_bits::<16>(16);
 
         // Stage 2: the verdict.
         let h = self.kept_header.q.val();

@@ -1,6 +1,7 @@
 //! Parser, header matcher, packet buffer, message table, payload scheduler, egress.
 
 pub mod age_scan;
+pub mod arrival;
 pub mod cell_list;
 pub mod cell_reader;
 pub mod checksum;
@@ -9,9 +10,9 @@ pub mod egress;
 pub mod evaluator;
 pub mod event_chooser;
 pub mod fair_share;
+pub mod fates;
 pub mod header_check;
 pub mod header_matcher;
-pub mod header_window;
 pub mod hpu_choice;
 pub mod ingress_join;
 pub mod initiator;
@@ -24,6 +25,7 @@ pub mod parser;
 pub mod payload_scheduler;
 pub mod psn_filter;
 pub mod quota;
+pub mod ready_list;
 pub mod registers;
 pub mod responder;
 pub mod sender;

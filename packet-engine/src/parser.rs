@@ -27,7 +27,6 @@
 
 use crate::checksum::TransportSum;
 use crate::header_check::HeaderCheck;
-use crate::header_window::HeaderWindow;
 use spindle_blocks::desc::PacketDesc;
 use spindle_contract::params::BEAT_BYTES;
 use spindle_contract::wire::ETHERTYPE_VLAN;
@@ -105,7 +104,6 @@ pub struct Parser {
     pub started: Signal<Out, Bit>,
     /// Number of that frame.
     pub started_frame: Signal<Out, Bits<16>>,
-    window: HeaderWindow,
     transport: TransportSum,
     check: HeaderCheck,
     cycle: Reg<Bits<32>>,
@@ -126,6 +124,13 @@ pub struct Parser {
     frame: DFF<Bits<16>>,
     stamp: DFF<Bits<32>>,
     disabled: DFF<Bit>,
+    // The window: the first two beats as one header without tag. Byte k of it is byte k of the frame, behind a tag byte k + 4 for
+    // k >= 12; bytes of a second beat that has not come are zero.
+    macs: DFF<Bits<96>>,
+    front: DFF<Bits<384>>,
+    /// Bytes 60 to 63: of the first beat, or of the second behind a tag.
+    seam: DFF<Bits<32>>,
+    back: DFF<Bits<208>>,
     // Beside the window.
     done: Reg<Bit>,
     done_vlan: DFF<Bit>,
@@ -140,10 +145,10 @@ impl Logic for Parser {
     #[hdl]
     fn update(&mut self) {
         clocks!(self, clock, reset, check);
-        self.window.clock.next = self.clock.val();
         self.transport.clock.next = self.clock.val();
         regs!(self, clock, reset, cycle, in_frame, next_frame, valid, done);
         dffs!(self, clock, data, last, user, first, second, vlan, index, tail, frame, stamp, disabled);
+        dffs!(self, clock, macs, front, seam, back);
         dffs!(self, clock, done_vlan, done_bad, done_disabled, done_end, done_frame, done_stamp);
 
         // Input registers.
@@ -199,11 +204,19 @@ impl Logic for Parser {
         self.started_frame.next = self.frame.q.val();
 
         // Header window and transport checksum.
-        self.window.data.next = data;
-        self.window.valid.next = self.valid.q.val();
-        self.window.first.next = self.first.q.val();
-        self.window.second.next = self.second.q.val();
-        self.window.vlan.next = self.vlan.q.val();
+        if self.valid.q.val() & self.first.q.val() {
+            self.macs.d.next = data.get_bits::<96>(0);
+            self.front.d.next = if self.vlan.q.val() { data.get_bits::<384>(128) } else { data.get_bits::<384>(96) };
+            self.seam.d.next = data.get_bits::<32>(480) & repeat::<32>(!self.vlan.q.val());
+            self.back.d.next = bits::<208>(0);
+        } else if self.valid.q.val() & self.second.q.val() {
+            if self.vlan.q.val() {
+                self.seam.d.next = data.get_bits::<32>(0);
+                self.back.d.next = data.get_bits::<208>(32);
+            } else {
+                self.back.d.next = data.get_bits::<208>(0);
+            }
+        }
         self.transport.data.next = data;
         self.transport.valid.next = self.valid.q.val();
         self.transport.first.next = self.first.q.val();
@@ -217,7 +230,8 @@ impl Logic for Parser {
         self.done_stamp.d.next = self.stamp.q.val();
 
         self.check.spindle_port.next = self.spindle_port.val();
-        self.check.header.next = self.window.header.val();
+        self.check.header.next =
+            (self.back.q.val(), self.seam.q.val(), self.front.q.val(), self.macs.q.val()).cat::<720>();
         self.check.vlan.next = self.done_vlan.q.val();
         self.check.bad_frame.next = self.done_bad.q.val();
         self.check.disabled.next = self.done_disabled.q.val();

@@ -40,32 +40,24 @@
 //! with `has_slot` = 0, and its cells return when the RVMA engine is done with it.
 
 use crate::age_scan::AgeScan;
+use crate::arrival::{arrival_of, intake_of, Arrival};
 use crate::dispatch::Dispatch;
 use crate::evaluator::*;
 use crate::event_chooser::EventChooser;
+use crate::fates::Fates;
 use crate::message::*;
 use crate::message_index::MessageIndex;
 use crate::message_report::{MessageEnd, MessageName, MessageReport};
 use crate::quota::Quota;
-use crate::responder::nack_code;
+use crate::ready_list::ReadyList;
 use spindle_blocks::ram::{RamStyle, SdpMemory};
 use spindle_blocks::{
     Command, ContextPolicy, ContextStatus, EventDesc, Fifo, PacketDesc, PacketReport, PlacementDesc, PlacementDone,
     PlacementOutcome, TaskDesc, TaskDone,
 };
-use spindle_contract::{
-    descriptors::{action, overload},
-    params::Config,
-    reasons,
-    wire::{flag, opcode},
-};
+use spindle_contract::{descriptors::overload, params::Config, reasons};
 use spindle_verilog::prelude::*;
 
-const MAILBOX: u64 = action::MAILBOX as u64;
-const PUT: u64 = opcode::PUT as u64;
-const GET: u64 = opcode::GET as u64;
-const GET_RESP: u64 = opcode::GET_RESP as u64;
-const ACK_REQ: u64 = flag::ACK_REQ as u64;
 const RULE_DROP: u64 = overload::DROP as u64;
 const RULE_PLACE: u64 = overload::PLACE as u64;
 const UNSUPPORTED: u64 = reasons::UNSUPPORTED as u64;
@@ -75,80 +67,6 @@ const QUOTA: u64 = reasons::QUOTA as u64;
 const PAUSED: u64 = reasons::PAUSED as u64;
 /// Level of the list of returned cells from which nothing new is begun: at most six more come.
 const FREE_STOP: u64 = 24;
-
-/// What of an arrival the stages before the decision need.
-#[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
-pub struct Arrival {
-    /// Which message it belongs to.
-    pub key: MessageKey,
-    /// Match bits.
-    pub addr: Bits<64>,
-    /// Bytes of the message; 0 if it is named by a field.
-    pub total: Bits<32>,
-    /// An opcode that is not served.
-    pub unsupported: Bit,
-    /// At offset 0 of its message.
-    pub foremost: Bit,
-}
-
-/// Whose packet it is, as the PSN filter and the responder know it.
-#[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
-struct Origin {
-    /// Its source may be answered.
-    answered: Bit,
-    sequenced: Bit,
-    /// The source waits for an acknowledgement.
-    urgent: Bit,
-    node: Bits<8>,
-    src_pid: Bits<16>,
-    dst_pid: Bits<16>,
-    addr: Bits<64>,
-    msg_id: Bits<32>,
-    psn: Bits<32>,
-    frame: Bits<16>,
-}
-
-/// The origin of a packet.
-#[hdl_fn]
-fn origin_of(packet: PacketDesc) -> Origin {
-    Origin {
-        answered: packet.is_spindle & ((packet.opcode == PUT) | (packet.opcode == GET) | (packet.opcode == GET_RESP)),
-        sequenced: packet.sequenced,
-        urgent: (packet.flags & ACK_REQ).any(),
-        node: packet.src_nid.get_bits::<8>(0),
-        src_pid: packet.src_pid,
-        dst_pid: packet.dst_pid,
-        addr: packet.addr,
-        msg_id: packet.msg_id,
-        psn: packet.psn,
-        frame: packet.frame,
-    }
-}
-
-/// What the scheduler makes of a packet that arrives, before anything is looked up.
-#[hdl_fn]
-fn arrival_of(packet: PacketDesc, by_field: Bit, single: Bit, for_mailbox: Bit, served: Bit) -> Arrival {
-    Arrival {
-        key: MessageKey {
-            class: (by_field, packet.opcode.get_bits::<3>(0)).cat::<4>(),
-            mailbox: for_mailbox,
-            context: packet.context,
-            src_nid: packet.src_nid,
-            src_pid: packet.src_pid,
-            msg_id: packet.msg_id,
-        },
-        addr: packet.addr,
-        total: if by_field {
-            bits::<32>(0)
-        } else if single {
-            bit_cast::<32, 16>(packet.payload_len)
-        } else {
-            packet.msg_len
-        },
-        unsupported: for_mailbox & !served,
-        foremost: !packet.msg_off.any() | single,
-    }
-}
 
 /// See the head of this file.
 #[derive(LogicBlock)]
@@ -255,10 +173,8 @@ pub struct PayloadScheduler {
     freed: Fifo<Bits<10>, 5>,
     packets: SdpMemory<PacketState, 10>,
     messages: SdpMemory<MessageState, 8>,
-    links: SdpMemory<Link, 10>,
-    origins: SdpMemory<Origin, 10>,
-    /// What mailboxes said, by packet.
-    outcomes: SdpMemory<PlacementOutcome, 10>,
+    fates: Fates,
+    ready_list: ReadyList,
     has_room: Reg<Bit>,
     l_valid: Reg<Bit>,
     l_event: DFF<Event>,
@@ -280,16 +196,6 @@ pub struct PayloadScheduler {
     a_valid: Reg<Bit>,
     a_event: DFF<Event>,
     a_alive: Reg<Bit>,
-    ready_any: Reg<Bit>,
-    ready_head: DFF<Link>,
-    ready_tail: DFF<Bits<10>>,
-    /// The link behind the head, while `links` does not have it yet.
-    ready_next: DFF<Link>,
-    ready_next_holds: Reg<Bit>,
-    fate_out: DFF<PsnFate>,
-    fate_out_valid: Reg<Bit>,
-    report_out: DFF<PacketReport>,
-    report_out_valid: Reg<Bit>,
     outcome_out: Reg<Outcome>,
     done_out: Reg<Bit>,
     failed_out: Reg<Bit>,
@@ -359,9 +265,8 @@ impl PayloadScheduler {
             freed: Default::default(),
             packets: SdpMemory::with_depth(RamStyle::Block, 2, cells),
             messages: SdpMemory::with_depth(RamStyle::Block, 1, slots),
-            links: SdpMemory::with_depth(RamStyle::Block, 1, cells),
-            origins: SdpMemory::with_depth(RamStyle::Block, 2, cells),
-            outcomes: SdpMemory::with_depth(RamStyle::Block, 2, cells),
+            fates: Fates::new(cells),
+            ready_list: ReadyList::new(cells),
             has_room: Default::default(),
             l_valid: Default::default(),
             l_event: Default::default(),
@@ -381,15 +286,6 @@ impl PayloadScheduler {
             a_valid: Default::default(),
             a_event: Default::default(),
             a_alive: Default::default(),
-            ready_any: Default::default(),
-            ready_head: Default::default(),
-            ready_tail: Default::default(),
-            ready_next: Default::default(),
-            ready_next_holds: Default::default(),
-            fate_out: Default::default(),
-            fate_out_valid: Default::default(),
-            report_out: Default::default(),
-            report_out_valid: Default::default(),
             outcome_out: Default::default(),
             done_out: Default::default(),
             failed_out: Default::default(),
@@ -404,29 +300,19 @@ impl Logic for PayloadScheduler {
     #[hdl]
     fn update(&mut self) {
         clocks!(self, clock, reset, event_chooser, message_index, quota, dispatch, age_scan, message_report, freed);
+        clocks!(self, clock, reset, fates, ready_list);
         regs!(self, clock, reset, has_room, l_valid, r_valid, e_valid, a_valid, e_alive, a_alive);
-        regs!(self, clock, reset, ready_any, ready_next_holds, fate_out_valid, report_out_valid);
         regs!(self, clock, reset, outcome_out, done_out, failed_out, aged_out, to_hpu_out, to_mailbox_out);
         dffs!(self, clock, l_event, l_arrival, r_event, r_arrival, r_status, r_near);
         dffs!(self, clock, e_event, e_arrival, e_recent, e_recent_holds, e_same, a_event);
-        dffs!(self, clock, ready_head, ready_tail, ready_next, fate_out, report_out);
         self.evaluator.clock.next = self.clock.val();
         self.packets.clock.next = self.clock.val();
         self.messages.clock.next = self.clock.val();
-        self.links.clock.next = self.clock.val();
-        self.origins.clock.next = self.clock.val();
-        self.outcomes.clock.next = self.clock.val();
 
         // C: choose. A whole message for a mailbox takes the fast path; the other arrivals are events.
         let packet = self.packet.val();
-        let for_mailbox = packet.action == MAILBOX;
-        let served = (packet.opcode == PUT) | (packet.opcode == GET) | (packet.opcode == GET_RESP);
-        let by_field = packet.by_field & !for_mailbox;
-        // What a GET wants is not in it.
-        let whole =
-            !packet.is_spindle | (packet.opcode == GET) | (packet.msg_len == bit_cast::<32, 16>(packet.payload_len));
-        let single = !by_field & (whole | (!packet.per_message & !for_mailbox));
-        let fast = for_mailbox & served & whole;
+        let intake = intake_of(packet);
+        let fast = intake.fast;
         let fast_order = PlaceOrder { pkt: packet.pkt, ..Default::default() };
         self.dispatch.fast.next = placement_of(fast_order, false, stored(packet));
         self.dispatch.fast_valid.next = self.packet_valid.val() & fast;
@@ -443,8 +329,8 @@ impl Logic for PayloadScheduler {
         self.placement_done_ready.next = self.event_chooser.placement_done_ready.val();
         self.event_chooser.arrival.next = self.packet_valid.val() & !fast;
         self.event_chooser.arrival_pkt.next = packet.pkt;
-        self.event_chooser.walk_any.next = self.ready_any.q.val();
-        self.event_chooser.walk.next = self.ready_head.q.val();
+        self.event_chooser.walk_any.next = self.ready_list.any.val();
+        self.event_chooser.walk.next = self.ready_list.head.val();
         self.age_scan.timeout.next = self.timeout.val();
         self.age_scan.taken.next = self.event_chooser.take_age.val();
         self.event_chooser.age_due.next = self.age_scan.due.val();
@@ -454,23 +340,22 @@ impl Logic for PayloadScheduler {
         self.event_chooser.room.next = self.has_room.q.val();
         let take_arrival = self.event_chooser.take_arrival.val();
         self.packet_ready.next = if fast { self.dispatch.fast_ready.val() } else { take_arrival };
-        self.origins.write_enable.next = take_arrival | fast_taken;
-        self.origins.write_address.next = packet.pkt;
-        self.origins.write_data.next = origin_of(packet);
+        self.fates.store.next = take_arrival | fast_taken;
+        self.fates.packet.next = packet;
 
         let mut chosen: Event = self.event_chooser.chosen.val();
         chosen.payload_len = packet.payload_len;
-        chosen.mailbox = for_mailbox;
-        chosen.named = take_arrival & !single;
-        chosen.by_field = by_field;
+        chosen.mailbox = intake.for_mailbox;
+        chosen.named = take_arrival & !intake.single;
+        chosen.by_field = intake.by_field;
         chosen.sequenced = packet.sequenced;
-        chosen.closes = take_arrival & by_field & packet.ends;
-        chosen.to_host = take_arrival & packet.to_host & !for_mailbox;
+        chosen.closes = take_arrival & intake.by_field & packet.ends;
+        chosen.to_host = take_arrival & packet.to_host & !intake.for_mailbox;
         if take_arrival {
             chosen.frame = packet.frame;
             chosen.context = packet.context;
         }
-        let arrival = arrival_of(packet, by_field, single, for_mailbox, served);
+        let arrival = arrival_of(packet, intake);
         self.l_valid.d.next = self.event_chooser.chosen_valid.val();
         self.l_event.d.next = chosen;
         self.l_arrival.d.next = arrival;
@@ -535,13 +420,9 @@ impl Logic for PayloadScheduler {
         } else {
             r_event.slot
         };
-        self.origins.read_enable.next = true;
-        self.origins.read_address.next = r_event.pkt;
-        self.outcomes.write_enable.next = self.outcome_valid.val();
-        self.outcomes.write_address.next = self.outcome_feedback.val().pkt;
-        self.outcomes.write_data.next = self.outcome_feedback.val();
-        self.outcomes.read_enable.next = true;
-        self.outcomes.read_address.next = r_event.pkt;
+        self.fates.look_pkt.next = r_event.pkt;
+        self.fates.outcome_feedback.next = self.outcome_feedback.val();
+        self.fates.outcome_valid.next = self.outcome_valid.val();
         self.message_index.claim.next = starts;
         self.quota.starts.next = starts & to_context;
         self.messages.read_enable.next = true;
@@ -682,38 +563,15 @@ impl Logic for PayloadScheduler {
         self.message_event_valid.next = self.message_report.message_event_valid.val();
         self.message_report.message_event_ready.next = self.message_event_ready.val();
 
-        // Lists: a packet is appended to its message's, or that to the ready list, from which one is taken.
-        let appends = acts & verdict.append;
-        let splices = acts & verdict.splice;
-        let takes = self.event_chooser.take_walk.val();
-        let empties = takes & (self.ready_head.q.val().pkt == self.ready_tail.q.val());
-        let joins = self.ready_any.q.val() & !empties;
-        let wait_head = verdict.wait_head;
-        let write_link = (appends & verdict.link) | (splices & joins);
-        let link_at = if verdict.append { verdict.wait_tail } else { self.ready_tail.q.val() };
-        let link = Link { pkt: if verdict.append { done.pkt } else { wait_head }, slot: done.slot };
-        let mut head: Link = self.ready_head.q.val();
-        if splices & !joins {
-            head = Link { pkt: wait_head, slot: done.slot };
-        } else if takes {
-            head = if self.ready_next_holds.q.val() { self.ready_next.q.val() } else { self.links.read_data.val() };
-        }
-        self.ready_head.d.next = head;
-        if splices {
-            self.ready_any.d.next = true;
-            self.ready_tail.d.next = verdict.wait_tail;
-        } else if empties {
-            self.ready_any.d.next = false;
-        }
-        self.links.write_enable.next = write_link;
-        self.links.write_address.next = link_at;
-        self.links.write_data.next = link;
-        self.links.read_enable.next = true;
-        self.links.read_address.next = head.pkt;
-        // A link that is written as it is read.
-        let overtaken = write_link & (link_at == head.pkt);
-        self.ready_next_holds.d.next = overtaken;
-        self.ready_next.d.next = link;
+        // Lists.
+        self.ready_list.append.next = acts & verdict.append;
+        self.ready_list.linked.next = verdict.link;
+        self.ready_list.splice.next = acts & verdict.splice;
+        self.ready_list.pkt.next = done.pkt;
+        self.ready_list.slot.next = done.slot;
+        self.ready_list.wait_head.next = verdict.wait_head;
+        self.ready_list.wait_tail.next = verdict.wait_tail;
+        self.ready_list.take.next = self.event_chooser.take_walk.val();
 
         // Orders.
         self.dispatch.ahead.next = Ahead { pkt: e_event.pkt, slot: e_event.slot, context: e_event.context };
@@ -742,37 +600,16 @@ impl Logic for PayloadScheduler {
         self.dispatch.placement_ready.next = self.placement_ready.val();
 
         // The fate of a packet for a mailbox is known when it was placed, that of others when they join or are turned away.
-        let origin = self.origins.read_data.val();
-        let outcome = self.outcomes.read_data.val();
         let told_now = arrived & (!verdict.accept | !done.mailbox);
         let told_late = (done.kind == EVENT_FAST) | ((done.kind == EVENT_PLACED) & message.mailbox);
-        let told = acts & (told_now | told_late);
-        let accepted = if arrived { verdict.accept } else { done.placed };
-        let code = nack_code(if arrived { verdict.outcome.reason } else { done.reason });
-        let refused = code.any() & (arrived | !outcome.silent);
-        self.fate_out_valid.d.next = told & origin.sequenced;
-        self.report_out_valid.d.next = told & origin.answered & (if accepted { origin.sequenced } else { refused });
-        if told {
-            self.fate_out.d.next = PsnFate { accepted: accepted, peer: origin.node, psn: origin.psn.get_bits::<11>(0) };
-            self.report_out.d.next = PacketReport {
-                node: origin.node,
-                src_pid: origin.src_pid,
-                dst_pid: origin.dst_pid,
-                addr: origin.addr,
-                msg_id: origin.msg_id,
-                psn: origin.psn,
-                epoch: outcome.epoch & repeat::<16>(!arrived),
-                credit: outcome.credit & repeat::<16>(!arrived),
-                code: code & repeat::<8>(!accepted),
-                sequenced: origin.sequenced,
-                urgent: origin.urgent,
-                frame: origin.frame,
-            };
-        }
-        self.fate.next = self.fate_out.q.val();
-        self.fate_valid.next = self.fate_out_valid.q.val();
-        self.report.next = self.report_out.q.val();
-        self.report_valid.next = self.report_out_valid.q.val();
+        self.fates.tell.next = acts & (told_now | told_late);
+        self.fates.arrived.next = arrived;
+        self.fates.accepted.next = if arrived { verdict.accept } else { done.placed };
+        self.fates.reason.next = if arrived { verdict.outcome.reason } else { done.reason };
+        self.fate.next = self.fates.fate.val();
+        self.fate_valid.next = self.fates.fate_valid.val();
+        self.report.next = self.fates.report.val();
+        self.report_valid.next = self.fates.report_valid.val();
 
         // Cells that return, and counters.
         self.freed.write.next = done.pkt;

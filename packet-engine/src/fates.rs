@@ -1,0 +1,181 @@
+//! Fates: tells the PSN filter and the responder what became of packets.
+//!
+//! | ports | neighbour |
+//! |---|---|
+//! | in `store`, `packet` | scheduler: remember whose packet this is |
+//! | in `look_pkt` | scheduler: the packet whose fate may be told 2 cycles later |
+//! | in `outcome_feedback`, `outcome_valid` | RVMA engine: what a mailbox said to a packet, before its `placement_done` |
+//! | in `tell`, `arrived`, `accepted`, `reason` | scheduler: that packet's fate is known; as it arrived, or as it was placed |
+//! | out `fate`, `fate_valid` | PSN filter: one pulse per sequenced packet |
+//! | out `report`, `report_valid` | responder: in the same cycle, of every sequenced packet and of others that were refused |
+//!
+//! 1 cycle from `tell` to both outputs. One packet per cycle, never stalls. What is kept of a packet is written when it arrives and read when
+//! its fate is told, however late; a packet that is placed without the scheduler is told of in the same way.
+
+use crate::message::PsnFate;
+use crate::responder::nack_code;
+use spindle_blocks::ram::{RamStyle, SdpMemory};
+use spindle_blocks::{PacketDesc, PacketReport, PlacementOutcome};
+use spindle_contract::wire::{flag, opcode};
+use spindle_verilog::prelude::*;
+
+const PUT: u64 = opcode::PUT as u64;
+const GET: u64 = opcode::GET as u64;
+const GET_RESP: u64 = opcode::GET_RESP as u64;
+const ACK_REQ: u64 = flag::ACK_REQ as u64;
+
+/// Whose packet it is, as the PSN filter and the responder know it.
+#[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
+struct Origin {
+    /// Its source may be answered.
+    answered: Bit,
+    sequenced: Bit,
+    /// The source waits for an acknowledgement.
+    urgent: Bit,
+    node: Bits<8>,
+    src_pid: Bits<16>,
+    dst_pid: Bits<16>,
+    addr: Bits<64>,
+    msg_id: Bits<32>,
+    psn: Bits<32>,
+    frame: Bits<16>,
+}
+
+/// The origin of a packet.
+#[hdl_fn]
+fn origin_of(packet: PacketDesc) -> Origin {
+    Origin {
+        answered: packet.is_spindle & ((packet.opcode == PUT) | (packet.opcode == GET) | (packet.opcode == GET_RESP)),
+        sequenced: packet.sequenced,
+        urgent: (packet.flags & ACK_REQ).any(),
+        node: packet.src_nid.get_bits::<8>(0),
+        src_pid: packet.src_pid,
+        dst_pid: packet.dst_pid,
+        addr: packet.addr,
+        msg_id: packet.msg_id,
+        psn: packet.psn,
+        frame: packet.frame,
+    }
+}
+
+/// See the head of this file.
+#[derive(LogicBlock)]
+pub struct Fates {
+    #[allow(missing_docs)]
+    pub clock: Signal<In, Clock>,
+    #[allow(missing_docs)]
+    pub reset: Signal<In, Bit>,
+    /// A packet is taken.
+    pub store: Signal<In, Bit>,
+    /// This one.
+    pub packet: Signal<In, PacketDesc>,
+    /// Head cell of the packet that is looked at.
+    pub look_pkt: Signal<In, Bits<10>>,
+    /// What a mailbox said.
+    pub outcome_feedback: Signal<In, PlacementOutcome>,
+    /// There is one (pulse).
+    pub outcome_valid: Signal<In, Bit>,
+    /// The fate of the packet that was looked at two cycles ago is known.
+    pub tell: Signal<In, Bit>,
+    /// As it arrived.
+    pub arrived: Signal<In, Bit>,
+    /// It was taken, or placed.
+    pub accepted: Signal<In, Bit>,
+    /// Why not.
+    pub reason: Signal<In, Bits<5>>,
+    /// What became of a sequenced packet.
+    pub fate: Signal<Out, PsnFate>,
+    /// There is one (pulse).
+    pub fate_valid: Signal<Out, Bit>,
+    /// What became of a packet whose source is to know.
+    pub report: Signal<Out, PacketReport>,
+    /// There is one (pulse).
+    pub report_valid: Signal<Out, Bit>,
+    origins: SdpMemory<Origin, 10>,
+    /// What mailboxes said, by packet.
+    outcomes: SdpMemory<PlacementOutcome, 10>,
+    fate_out: DFF<PsnFate>,
+    fate_out_valid: Reg<Bit>,
+    report_out: DFF<PacketReport>,
+    report_out_valid: Reg<Bit>,
+}
+
+impl Fates {
+    /// For packets of a buffer with `cells` cells.
+    pub fn new(cells: usize) -> Self {
+        Self {
+            clock: Default::default(),
+            reset: Default::default(),
+            store: Default::default(),
+            packet: Default::default(),
+            look_pkt: Default::default(),
+            outcome_feedback: Default::default(),
+            outcome_valid: Default::default(),
+            tell: Default::default(),
+            arrived: Default::default(),
+            accepted: Default::default(),
+            reason: Default::default(),
+            fate: Default::default(),
+            fate_valid: Default::default(),
+            report: Default::default(),
+            report_valid: Default::default(),
+            origins: SdpMemory::with_depth(RamStyle::Block, 2, cells),
+            outcomes: SdpMemory::with_depth(RamStyle::Block, 2, cells),
+            fate_out: Default::default(),
+            fate_out_valid: Default::default(),
+            report_out: Default::default(),
+            report_out_valid: Default::default(),
+        }
+    }
+}
+
+impl Logic for Fates {
+    #[hdl]
+    fn update(&mut self) {
+        regs!(self, clock, reset, fate_out_valid, report_out_valid);
+        dffs!(self, clock, fate_out, report_out);
+        self.origins.clock.next = self.clock.val();
+        self.origins.write_enable.next = self.store.val();
+        self.origins.write_address.next = self.packet.val().pkt;
+        self.origins.write_data.next = origin_of(self.packet.val());
+        self.origins.read_enable.next = true;
+        self.origins.read_address.next = self.look_pkt.val();
+        self.outcomes.clock.next = self.clock.val();
+        self.outcomes.write_enable.next = self.outcome_valid.val();
+        self.outcomes.write_address.next = self.outcome_feedback.val().pkt;
+        self.outcomes.write_data.next = self.outcome_feedback.val();
+        self.outcomes.read_enable.next = true;
+        self.outcomes.read_address.next = self.look_pkt.val();
+
+        let origin = self.origins.read_data.val();
+        let outcome = self.outcomes.read_data.val();
+        let told = self.tell.val();
+        let arrived = self.arrived.val();
+        let accepted = self.accepted.val();
+        let code = nack_code(self.reason.val());
+        let refused = code.any() & (arrived | !outcome.silent);
+        self.fate_out_valid.d.next = told & origin.sequenced;
+        self.report_out_valid.d.next = told & origin.answered & (if accepted { origin.sequenced } else { refused });
+        if told {
+            self.fate_out.d.next = PsnFate { accepted: accepted, peer: origin.node, psn: origin.psn.get_bits::<11>(0) };
+            self.report_out.d.next = PacketReport {
+                node: origin.node,
+                src_pid: origin.src_pid,
+                dst_pid: origin.dst_pid,
+                addr: origin.addr,
+                msg_id: origin.msg_id,
+                psn: origin.psn,
+                epoch: outcome.epoch & repeat::<16>(!arrived),
+                credit: outcome.credit & repeat::<16>(!arrived),
+                code: code & repeat::<8>(!accepted),
+                sequenced: origin.sequenced,
+                urgent: origin.urgent,
+                frame: origin.frame,
+            };
+        }
+        self.fate.next = self.fate_out.q.val();
+        self.fate_valid.next = self.fate_out_valid.q.val();
+        self.report.next = self.report_out.q.val();
+        self.report_valid.next = self.report_out_valid.q.val();
+    }
+}

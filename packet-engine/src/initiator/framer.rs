@@ -23,6 +23,8 @@ use spindle_verilog::prelude::*;
 
 const ROOM: u64 = SECOND_ROOM as u64;
 const HEADS: u64 = SECOND_BYTES as u64;
+const CTRL: u64 = spindle_contract::wire::opcode::CTRL as u64;
+const ROOM_BITS: usize = 8 * SECOND_ROOM;
 
 /// Where in a frame the framer is.
 #[derive(LogicState, Copy, Clone, Debug, PartialEq)]
@@ -163,33 +165,48 @@ impl Logic for Framer {
             if self.from_host.q.val() { self.data_valid.val() | head.get } else { self.array_valid.val() };
         let sends = (second | body) & (payload_valid | !wants);
         let moves = sends & room;
-        let payload = if self.from_host.q.val() { self.data.val().data } else { array.data };
-        let mut bytes: Bits<512> = payload;
-        if head.get & self.from_host.q.val() {
-            bytes = bit_cast::<512, 128>(get_beat(head));
-        }
+        let host_data = self.data.val().data;
         let capacity = if second { bits::<11>(ROOM) } else { bits::<11>(64) };
         let ends = left <= capacity;
         let count = if ends { left.get_bits::<7>(0) } else { capacity.get_bits::<7>(0) };
         let kept = if second { count + HEADS } else { count };
         if moves {
             self.left.d.next = left - bit_cast::<11, 7>(count);
-            self.carry.d.next = bytes.get_bits::<SECOND_BITS>(8 * SECOND_ROOM);
+            // What a GET carries ends in the second beat.
+            let payload = if self.from_host.q.val() { host_data } else { array.data };
+            self.carry.d.next = payload.get_bits::<SECOND_BITS>(8 * SECOND_ROOM);
         }
 
-        // The beat.
-        let low = if second { second_beat(head) } else { self.carry.q.val() };
-        let mut data: Bits<512> = (bytes.get_bits::<{ 8 * SECOND_ROOM }>(0), low).cat::<512>();
+        // The beat: each half of it is one of four words, chosen by two bits, which is one LUT per bit.
+        let frame_passes = (takes_frame & between) | (state == Framing::Pass);
+        let first = first_beat(head, self.own_node.val());
+        let from_head =
+            if between { first.get_bits::<ROOM_BITS>(SECOND_BITS) } else { bit_cast::<ROOM_BITS, 128>(get_beat(head)) };
+        let gets = head.get & self.from_host.q.val();
+        let high_pick =
+            (!frame_passes & !between & !gets, !frame_passes & (between | gets | self.from_host.q.val())).cat::<2>();
+        let high = match high_pick.index() {
+            0 => array.data.get_bits::<ROOM_BITS>(SECOND_BITS),
+            1 => from_head,
+            2 => array.data.get_bits::<ROOM_BITS>(0),
+            _ => host_data.get_bits::<ROOM_BITS>(0),
+        };
+        let low_pick = (!frame_passes & !between, !frame_passes & (between | !second)).cat::<2>();
+        let low = match low_pick.index() {
+            0 => array.data.get_bits::<SECOND_BITS>(0),
+            1 => first.get_bits::<SECOND_BITS>(0),
+            2 => second_beat(head),
+            _ => self.carry.q.val(),
+        };
+        let data = (high, low).cat::<512>();
         let mut keep: Bits<64> = bytes_kept(kept);
         let mut last: Bit = ends;
         let mut frame: Bits<16> = head.issuer.frame;
-        if takes_frame & between | (state == Framing::Pass) {
-            data = array.data;
+        if frame_passes {
             keep = array.keep;
             last = array.last;
             frame = array.frame;
         } else if between {
-            data = first_beat(head, self.own_node.val());
             keep = bits::<64>(0xffff_ffff_ffff_ffff);
             last = false;
         }
@@ -260,7 +277,8 @@ impl Logic for Framer {
             self.spoiled.d.next = (spoiled | spoils) & !head.last;
         }
         self.ended_out.d.next = done & head.last & !head.tracked & !replies;
-        self.lost_out.d.next = (swallowed | skipped) & head.tracked;
+        // A control packet has no record whose put could fail for it.
+        self.lost_out.d.next = (swallowed | skipped) & head.tracked & (head.opcode != CTRL);
         if done & head.tracked {
             self.record_out.d.next = head.record;
         }

@@ -158,7 +158,7 @@ pub struct Sender {
     cleared: Reg<Bits<10>>,
     // The destination at hand.
     node: DFF<Bits<8>>,
-    here: DFF<Destination>,
+    here: Reg<Destination>,
     response: DFF<Response>,
     // The record at hand, its number, and those behind it.
     at: DFF<Bits<10>>,
@@ -302,11 +302,9 @@ impl Logic for Sender {
     #[hdl]
     fn update(&mut self) {
         clocks!(self, clock, reset, free, responses);
-        regs!(self, clock, reset, state, back, ticks, cleared, told, sending, passes, broken, number);
+        regs!(self, clock, reset, state, back, here, ticks, cleared, told, sending, passes, broken, number);
         regs!(self, clock, reset, next_slot, scan, due, losing, offers, again);
-        dffs!(
-            self, clock, node, here, response, at, psn, left, selective, ahead, refuses, record, record_at, record_psn
-        );
+        dffs!(self, clock, node, response, at, psn, left, selective, ahead, refuses, record, record_at, record_psn);
         dffs!(
             self,
             clock,
@@ -388,6 +386,25 @@ impl Logic for Sender {
         let settled = put.open - 1;
         let ends = settles & put.issued & (put.open == 1);
 
+        let plain = self.plain.q.val();
+        let job = job_of(
+            entry,
+            self.record.q.val(),
+            self.record_at.q.val(),
+            self.record_psn.q.val(),
+            self.address.q.val(),
+            self.rest.q.val(),
+            Manner {
+                plain: plain,
+                failed: self.over.q.val().failed,
+                again: !self.fresh.q.val(),
+                last: !self.sending.q.val(),
+            },
+        );
+        let generation = if issues { fetched.generation } else { here.generation };
+        let incarnation = incarnation_of(self.incarnation.val(), generation);
+        let open_job = opening(job, self.node.q.val(), incarnation);
+
         // What is written and asked for unless said otherwise below.
         let mut at: Bits<10> = self.at.q.val();
         let mut node: Bits<8> = self.node.q.val();
@@ -409,7 +426,6 @@ impl Logic for Sender {
 
         let response = self.response.q.val();
         let selective = self.selective.q.val();
-        let plain = self.plain.q.val();
         let refuses = self.refuses.q.val() & !self.ahead.q.val().any();
         let for_good = refuses & (response.code >= TERMINAL);
         match state {
@@ -462,9 +478,7 @@ impl Logic for Sender {
                 self.refuses.d.next = response.refusal & !self.low.q.val().get_bits::<21>(11).any();
                 self.state.d.next = Sending::Idle;
                 if response.opens {
-                    if (here.state == OPENING)
-                        & (response.incarnation == incarnation_of(self.incarnation.val(), here.generation))
-                    {
+                    if (here.state == OPENING) & (response.incarnation == incarnation) {
                         self.here.d.next.state = bits::<2>(OPEN);
                         self.state.d.next = Sending::Save;
                     }
@@ -553,8 +567,7 @@ impl Logic for Sender {
                     self.here.d.next.state = if opens { bits::<2>(OPENING) } else { bits::<2>(OPEN) };
                     self.here.d.next.deadline = self.silent_at.q.val();
                     if opens {
-                        self.job_out.d.next =
-                            opening(self.node.q.val(), incarnation_of(self.incarnation.val(), fetched.generation));
+                        self.job_out.d.next = open_job;
                         self.offers.d.next = true;
                     }
                     self.state.d.next = Sending::Save;
@@ -598,8 +611,7 @@ impl Logic for Sender {
                 self.back.d.next = Sending::Repeat;
                 if here.state == OPENING {
                     if job_free {
-                        self.job_out.d.next =
-                            opening(self.node.q.val(), incarnation_of(self.incarnation.val(), here.generation));
+                        self.job_out.d.next = open_job;
                         self.offers.d.next = true;
                         self.state.d.next = Sending::Save;
                     }
@@ -657,20 +669,7 @@ impl Logic for Sender {
                 new_record.due = self.hole_at.q.val();
                 if job_free {
                     self.offers.d.next = true;
-                    self.job_out.d.next = job_of(
-                        entry,
-                        self.record.q.val(),
-                        self.record_at.q.val(),
-                        self.record_psn.q.val(),
-                        self.address.q.val(),
-                        self.rest.q.val(),
-                        Manner {
-                            plain: plain,
-                            failed: self.over.q.val().failed,
-                            again: !self.fresh.q.val(),
-                            last: !self.sending.q.val(),
-                        },
-                    );
+                    self.job_out.d.next = job;
                     writes_record = !plain;
                     self.again.d.next = !plain & !self.fresh.q.val();
                     if plain {
@@ -760,10 +759,8 @@ impl Logic for Sender {
         self.destinations.read_address.next = node;
         self.destinations.write_enable.next = clears | (state == Sending::Save);
         self.destinations.write_address.next = if clears { place.get_bits::<8>(0) } else { self.node.q.val() };
-        self.destinations.write_data.next = Default::default();
-        if !clears {
-            self.destinations.write_data.next = here;
-        }
+        // Nothing has come to hand while the tables are cleared.
+        self.destinations.write_data.next = here;
         self.records.read_enable.next = !idle | self.losing.q.val();
         self.records.read_address.next = at;
         self.records.write_enable.next = writes_record;

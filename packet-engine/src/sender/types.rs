@@ -187,9 +187,9 @@ pub fn incarnation_of(ours: Bits<32>, generation: Bits<8>) -> Bits<32> {
     ours ^ bit_cast::<32, 8>(generation)
 }
 
-/// The packet that opens a window.
+/// The packet that opens a window. What is neither in its frame nor decides about it stays as it is in `job`.
 #[hdl_fn]
-pub fn opening(node: Bits<8>, incarnation: Bits<32>) -> FrameJob {
+pub fn opening(job: FrameJob, node: Bits<8>, incarnation: Bits<32>) -> FrameJob {
     FrameJob {
         opcode: bits::<8>(CTRL),
         flags: bits::<16>(ACK_REQ),
@@ -201,6 +201,16 @@ pub fn opening(node: Bits<8>, incarnation: Bits<32>) -> FrameJob {
         msg_id: bits::<32>(CONTROL_OPEN),
         numbered: true,
         tracked: true,
+        host_address: job.host_address,
+        reply_addr: job.reply_addr,
+        reply_off: job.reply_off,
+        reply_key: job.reply_key,
+        context: job.context,
+        cluster: job.cluster,
+        hpu: job.hpu,
+        handle: job.handle,
+        frame: job.frame,
+        record: job.record,
         ..Default::default()
     }
 }

@@ -13,6 +13,8 @@ use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 
 /// The context that is not active; the others have the handlers that their low bits name.
 const INACTIVE: u64 = 15;
+/// An opcode that no mailbox serves.
+const NOT_SERVED: u64 = opcode::CTRL as u64;
 /// Their raw messages are named by a field of their frames, and end by the rule's end test.
 const BY_FIELD: [u64; 3] = [1, 10, 12];
 /// The rule wants the packets of these contexts at the host, too.
@@ -226,7 +228,7 @@ impl Surroundings {
         let context = rng.random_range(0..16u64);
         let op = match () {
             _ if raw => 0,
-            _ if mailbox && rng.random_bool(0.1) => opcode::GET as u64,
+            _ if mailbox && rng.random_bool(0.1) => *[opcode::GET as u64, NOT_SERVED].choose(rng).expect("two"),
             _ => *[opcode::PUT as u64, opcode::GET_RESP as u64].choose(rng).expect("two"),
         };
         // Few different numbers, so that keys which differ in one member only are alive together.
@@ -238,7 +240,7 @@ impl Surroundings {
             return;
         }
         self.left -= 1;
-        let single = (raw && !by_field) || op == opcode::GET as u64;
+        let single = (raw && !by_field) || op == opcode::GET as u64 || op == NOT_SERVED;
         let packets = if single { 1 } else { *[1, 1, 2, 3, 5, 12].choose(rng).expect("six") };
         let sizes: Vec<u64> = (0..packets)
             .map(|_| if rng.random_bool(0.2) { rng.random_range(1..40) } else { rng.random_range(1..1409) })
@@ -247,7 +249,7 @@ impl Surroundings {
         let per_message = packets > 1 || rng.random_bool(0.5);
         let to_host = !mailbox && TO_HOST.contains(&context);
         let target = match () {
-            _ if mailbox && op == opcode::GET as u64 => Target::Refused(reasons::UNSUPPORTED),
+            _ if mailbox && op == NOT_SERVED => Target::Refused(reasons::UNSUPPORTED),
             _ if mailbox => Target::Mailbox,
             _ => target(context),
         };
@@ -473,7 +475,7 @@ impl Surroundings {
                     ends: word.0.get("ends") == Some(&1),
                 },
             );
-            if word.get("action") == action::MAILBOX as u64 && word.get("opcode") != opcode::GET as u64 {
+            if word.get("action") == action::MAILBOX as u64 && word.get("opcode") != NOT_SERVED {
                 self.judge.joins_mailbox(frame);
             }
             self.sent.insert(frame, word);

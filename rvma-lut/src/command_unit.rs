@@ -5,6 +5,7 @@
 //! | doorbell | in `start`, `start_pid`, `start_code`; out `busy`, `slow`, `pid`; out `argument_index`, `argument_read`, in `argument`; out `result`, `result_word`, `result_valid` |
 //! | lookup | out `request`, `request_valid`; in `request_ready`; in `found`, `found_valid` |
 //! | buffer queue | out `queue_command`, `queue_valid` (held); in `queue_done`, `queue_ok`, `queue_small` |
+//! | regions | out `region_query`, `region_valid` (held); in `region_done`, `region_ok` |
 //! | epochs | out `query`, `query_valid` (held); in `reply`, `reply_valid` |
 //! | cutter | out `cut` (held), `cut_closes`; in `cut_done`, `cut_found` |
 //! | event rings, command rings | out `ring`, `ring_valid`, `commands_valid` (held); in `ring_done`, `commands_done` |
@@ -18,6 +19,7 @@
 //! started, between CLOSING and REMOVE if the mailbox is closed. The table's keys carry the process of the page that was written,
 //! so a process can name only mailboxes of its own; a put says that it comes from that process.
 
+use crate::regions::RegionQuery;
 use crate::ring_posts::bad_buffer;
 use crate::types::{
     BufferEntry, EpochQuery, EpochReply, QueueCommand, RingCommand, TableRequest, TableResult, ASK_EPOCH, ASK_OLDEST,
@@ -70,6 +72,7 @@ const EXISTS: u64 = doorbell_error::EXISTS as u64;
 const NO_MAILBOX: u64 = doorbell_error::NO_MAILBOX as u64;
 const NO_SLOT: u64 = doorbell_error::NO_SLOT as u64;
 const BAD_ARGUMENT: u64 = doorbell_error::BAD_ARGUMENT as u64;
+const OUT_OF_REGION: u64 = doorbell_error::OUT_OF_REGION as u64;
 const NOTHING: u64 = doorbell_error::NOTHING as u64;
 const OPS: u64 = mailbox_mode::OPS as u64;
 const MANAGED: u64 = mailbox_mode::MANAGED as u64;
@@ -90,6 +93,8 @@ pub enum CommandState {
     Fetch,
     /// Looks at them.
     Check,
+    /// May the process name that memory?
+    Permit,
     /// Asks the table.
     Ask,
     /// Waits for its answer.
@@ -175,6 +180,14 @@ pub struct CommandUnit {
     pub queue_ok: Signal<In, Bit>,
     /// With it: the buffer is too small.
     pub queue_small: Signal<In, Bit>,
+    /// Memory that the command names.
+    pub region_query: Signal<Out, RegionQuery>,
+    /// May the process? Held until `region_done`.
+    pub region_valid: Signal<Out, Bit>,
+    /// There is an answer.
+    pub region_done: Signal<In, Bit>,
+    /// With it: it may.
+    pub region_ok: Signal<In, Bit>,
     /// Question about epochs.
     pub query: Signal<Out, EpochQuery>,
     /// Held until `reply_valid`.
@@ -365,6 +378,15 @@ impl Logic for CommandUnit {
         }
         self.cut.next = self.state.q.val() == CommandState::Cut;
         self.cut_closes.next = code == CLOSE;
+        self.region_valid.next = self.state.q.val() == CommandState::Permit;
+        self.region_query.next = RegionQuery {
+            pid: self.owner.q.val(),
+            write: (code == POST_BUFFER) | (code == OPEN_RING),
+            address: (self.arguments[BUFFER_HI].q.val(), buffer_lo).cat::<64>(),
+            length: if puts { self.arguments[LENGTH].q.val() } else { size },
+            has_record: code == POST_BUFFER,
+            record: (self.arguments[RECORD_HI].q.val(), record_lo.get_bits::<28>(4)).cat::<60>(),
+        };
         self.put_valid.next = self.state.q.val() == CommandState::Put;
         // GET: the buffer's registers say where in this node the answer goes.
         let buffer = (self.arguments[BUFFER_HI].q.val(), buffer_lo).cat::<64>();
@@ -455,12 +477,18 @@ impl Logic for CommandUnit {
                 } else if (code == OPEN_RING) | commands {
                     if self.bad_ring.q.val() {
                         self.error.d.next = bits::<8>(BAD_ARGUMENT);
+                    } else if size.any() {
+                        self.state.d.next = CommandState::Permit;
                     } else {
                         self.state.d.next = CommandState::Ring;
                     }
                 } else if puts {
                     if self.arguments[LENGTH].q.val().any() {
+                        // What a GET brings goes into buffers that were posted.
                         self.state.d.next = CommandState::Put;
+                        if code == PUT {
+                            self.state.d.next = CommandState::Permit;
+                        }
                     } else {
                         self.error.d.next = bits::<8>(BAD_ARGUMENT);
                     }
@@ -468,8 +496,23 @@ impl Logic for CommandUnit {
                     self.error.d.next = bits::<8>(BAD_ARGUMENT);
                 } else if !opens & self.above.q.val() {
                     self.error.d.next = bits::<8>(NO_MAILBOX);
+                } else if code == POST_BUFFER {
+                    self.state.d.next = CommandState::Permit;
                 } else {
                     self.state.d.next = CommandState::Ask;
+                }
+            }
+            CommandState::Permit => {
+                if self.region_done.val() & !self.region_ok.val() {
+                    self.error.d.next = bits::<8>(OUT_OF_REGION);
+                    self.state.d.next = CommandState::Finish;
+                } else if self.region_done.val() {
+                    self.state.d.next = CommandState::Ask;
+                    if puts {
+                        self.state.d.next = CommandState::Put;
+                    } else if code != POST_BUFFER {
+                        self.state.d.next = CommandState::Ring;
+                    }
                 }
             }
             CommandState::Ask => {

@@ -8,7 +8,7 @@
 //! | [`binding`], [`buffer_queue`] | the message's buffer, bounds check, reservation; posted buffers |
 //! | [`placement`] | host address, request to the packet buffer |
 //! | [`dma_writer`] | AXI4 write bursts for packets, handler DMA and records |
-//! | [`dma_reader`], [`read_requests`], [`read_answers`], [`read_buffer`] | AXI4 reads for handlers, frames and atomics |
+//! | [`read_requests`], [`read_answers`], [`read_buffer`] | AXI4 reads for handlers, frames, atomics and command rings |
 //! | [`host_atomics`] | compare and swap, fetch and add on host memory |
 //! | [`event_rings`] | what processes are told of, in rings in host memory |
 //! | [`own_writes`], [`bursts`] | records, events and atomics on their way to the writer; how runs become bursts |
@@ -18,6 +18,7 @@
 //! | [`get_responder`] | answers to GETs |
 //! | [`put_join`] | puts of handlers and of processes, and answers to GETs |
 //! | [`doorbell`], [`command_unit`], [`registers`] | the host's side |
+//! | [`regions`] | the host memory that each process may name |
 //! | [`command_rings`], [`ring_posts`] | commands that processes leave in host memory |
 //! | [`rvma_engine`] | all of it |
 //!
@@ -33,7 +34,6 @@ pub mod command_unit;
 pub mod completion;
 pub mod counters;
 pub mod cutter;
-pub mod dma_reader;
 pub mod dma_writer;
 pub mod doorbell;
 pub mod epochs;
@@ -48,6 +48,7 @@ pub mod put_join;
 pub mod read_answers;
 pub mod read_buffer;
 pub mod read_requests;
+pub mod regions;
 pub mod registers;
 pub mod report;
 pub mod ring_posts;

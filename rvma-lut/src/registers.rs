@@ -5,9 +5,11 @@
 //! | CSR block | `csr`, `csr_answer`: answered in the next cycle, other pages not at all |
 //! | all stages | in: one pulse per event |
 //! | placement | out `posted` |
+//! | regions | out `region`, `region_at`, `region_write` (pulse); out `unchecked` |
 //!
 //! A counter moves two cycles after its pulse. Counters wrap at 2^32. Writing a read-only register does nothing.
 
+use crate::regions::Region;
 use spindle_blocks::desc::{CsrRequest, CsrResponse};
 use spindle_contract::registers::{rvma, PAGE};
 use spindle_verilog::prelude::*;
@@ -25,6 +27,14 @@ pub struct Registers {
     pub csr_answer: Signal<Out, CsrResponse>,
     /// Completion order: 0 = WAIT_B, 1 = POSTED.
     pub posted: Signal<Out, Bit>,
+    /// Region to set.
+    pub region: Signal<Out, Region>,
+    /// {process, region}.
+    pub region_at: Signal<Out, Bits<9>>,
+    /// Set it.
+    pub region_write: Signal<Out, Bit>,
+    /// Bit p = process p may name everything.
+    pub unchecked: Signal<Out, Bits<64>>,
     /// A packet was written.
     pub packet_placed: Signal<In, Bit>,
     /// Its payload bytes.
@@ -58,6 +68,11 @@ pub struct Registers {
     /// It was not sent as a whole.
     pub put_failed: Signal<In, Bit>,
     order: Reg<Bit>,
+    /// First page, last page: low and high halves.
+    staged: [Reg<Bits<32>>; 4],
+    commit: DFF<Bits<32>>,
+    commits: Reg<Bit>,
+    free: [Reg<Bits<32>>; 2],
     placed_packets: Reg<Bits<32>>,
     placed_bytes: Reg<Bits<32>>,
     completions: Reg<Bits<32>>,
@@ -90,6 +105,9 @@ impl Logic for Registers {
             clock,
             reset,
             order,
+            staged,
+            commits,
+            free,
             placed_packets,
             placed_bytes,
             completions,
@@ -109,7 +127,7 @@ impl Logic for Registers {
             pulses,
             lost
         );
-        dffs!(self, clock, bytes);
+        dffs!(self, clock, bytes, commit);
         self.bytes.d.next = self.packet_bytes.val();
         self.pulses.d.next = (
             self.put_failed.val(),
@@ -185,6 +203,20 @@ impl Logic for Registers {
         self.word.next = bits::<32>(0);
         if offset == bits::<12>(rvma::CONTROL as u64) {
             self.word.next = bit_cast::<32, 1>(repeat::<1>(self.order.q.val()));
+        } else if offset == bits::<12>(rvma::REGION_FIRST as u64) {
+            self.word.next = self.staged[0].q.val();
+        } else if offset == bits::<12>(rvma::REGION_FIRST as u64 + 4) {
+            self.word.next = self.staged[1].q.val();
+        } else if offset == bits::<12>(rvma::REGION_LAST as u64) {
+            self.word.next = self.staged[2].q.val();
+        } else if offset == bits::<12>(rvma::REGION_LAST as u64 + 4) {
+            self.word.next = self.staged[3].q.val();
+        } else if offset == bits::<12>(rvma::REGION_COMMIT as u64) {
+            self.word.next = bits::<32>(0);
+        } else if offset == bits::<12>(rvma::UNCHECKED as u64) {
+            self.word.next = self.free[0].q.val();
+        } else if offset == bits::<12>(rvma::UNCHECKED as u64 + 4) {
+            self.word.next = self.free[1].q.val();
         } else if offset == bits::<12>(rvma::PLACED_PACKETS as u64) {
             self.word.next = self.placed_packets.q.val();
         } else if offset == bits::<12>(rvma::PLACED_BYTES as u64) {
@@ -221,6 +253,31 @@ impl Logic for Registers {
         if take & request.write & (offset == bits::<12>(rvma::CONTROL as u64)) {
             self.order.d.next = request.wdata.get_bit(0);
         }
+        let writes = take & request.write;
+        for i in 0..4 {
+            if writes & (offset == bits::<12>(rvma::REGION_FIRST as u64 + 4 * i as u64)) {
+                self.staged[i].d.next = request.wdata;
+            }
+        }
+        for i in 0..2 {
+            if writes & (offset == bits::<12>(rvma::UNCHECKED as u64 + 4 * i as u64)) {
+                self.free[i].d.next = request.wdata;
+            }
+        }
+        self.commits.d.next = writes & (offset == bits::<12>(rvma::REGION_COMMIT as u64));
+        if writes {
+            self.commit.d.next = request.wdata;
+        }
+        let commit = self.commit.q.val();
+        self.region_write.next = self.commits.q.val();
+        self.region_at.next = commit.get_bits::<9>(0);
+        self.region.next = Region {
+            readable: commit.get_bit(30),
+            writable: commit.get_bit(31),
+            first: (self.staged[1].q.val(), self.staged[0].q.val().get_bits::<20>(12)).cat::<52>(),
+            last: (self.staged[3].q.val(), self.staged[2].q.val().get_bits::<20>(12)).cat::<52>(),
+        };
+        self.unchecked.next = (self.free[1].q.val(), self.free[0].q.val()).cat::<64>();
         self.answer.d.next = CsrResponse { ack: take, error: take & !self.known.val(), rdata: bits::<32>(0) };
         if take & self.known.val() & !request.write {
             self.answer.d.next.rdata = self.word.val();

@@ -4,20 +4,23 @@
 //! |---|---|
 //! | command rings | in `batch`, `batch_error`, `batch_valid`; out `batch_ready`; in `line`; out `line_ready`, `batch_done`; out `looked_at`, in `stopped`; out `halt`, `halt_pid`, `halt_at` |
 //! | command unit | in `pause`; out `calm` |
+//! | regions | out `query`, `query_valid` (held); in `query_done`, `query_ok` |
 //! | lookup | out `request`, `request_valid`; in `request_ready`; in `found`, `found_valid` |
 //! | buffer queue | out `queue_command`, `queue_valid` (held); in `queue_done`, `queue_ok`, `queue_small` |
 //! | doorbell | out `report`, `report_pid`, `report_valid` (pulse, no ready) |
 //! | registers | out pulse `buffer_posted` |
 //!
-//! Three stages: a command is taken apart and the table asked whether its mailbox is open and the process's own; up to eight wait for
-//! answers; one is with the buffer queue while the next is ready. A buffer is posted every 6 cycles when no packet is bound, and between two
-//! there is a cycle in which a packet may be; idle engine, command here → queue: 14 cycles.
+//! Three stages: a command is taken apart, its memory is looked for in the process's regions, and the table asked whether its mailbox is open and
+//! the process's own; up to eight wait for answers; one is with the buffer queue while the next is ready. A buffer is posted every 6 cycles when no packet is bound, and between two
+//! there is a cycle in which a packet may be. Of a process whose regions are checked a buffer takes 7 cycles if it and its
+//! record lie in one region, 8 if in two that are neighbours in the table, and one more for each region between.
 //!
 //! The doorbell's commands and these do not mix: with `pause` no further command is begun, and `calm` says that none is under way. A command
 //! that fails stops its ring, and those behind it are thrown away. The process is told with the end of a batch (16 commands at most),
 //! and with a failure.
 
 use crate::command_rings::Batch;
+use crate::regions::RegionQuery;
 use crate::types::{BufferEntry, QueueCommand, TableRequest, TableResult, NUMBER, QUEUE_POST};
 use spindle_blocks::Fifo;
 use spindle_contract::commands::{NOTHING, POST_BUFFER, WORD_BUFFER, WORD_CODE, WORD_RECORD, WORD_SIZE};
@@ -31,6 +34,7 @@ const NO_MAILBOX: u64 = doorbell_error::NO_MAILBOX as u64;
 const NO_SLOT: u64 = doorbell_error::NO_SLOT as u64;
 const BAD_ARGUMENT: u64 = doorbell_error::BAD_ARGUMENT as u64;
 const HOST_ERROR: u64 = doorbell_error::HOST_ERROR as u64;
+const OUT_OF_REGION: u64 = doorbell_error::OUT_OF_REGION as u64;
 const NONE: u64 = doorbell_error::NONE as u64;
 
 /// A command of a ring.
@@ -97,6 +101,14 @@ pub struct RingPosts {
     pub pause: Signal<In, Bit>,
     /// Nothing is under way.
     pub calm: Signal<Out, Bit>,
+    /// Memory that a command names.
+    pub query: Signal<Out, RegionQuery>,
+    /// May its process? Held until `query_done`.
+    pub query_valid: Signal<Out, Bit>,
+    /// There is an answer.
+    pub query_done: Signal<In, Bit>,
+    /// With it: it may.
+    pub query_ok: Signal<In, Bit>,
     /// Question to the table.
     pub request: Signal<Out, TableRequest>,
     /// There is one.
@@ -128,6 +140,8 @@ pub struct RingPosts {
     position: Reg<Bits<4>>,
     next: DFF<RingPost>,
     next_valid: Reg<Bit>,
+    /// Its process may name its memory, or that does not matter.
+    permitted: Reg<Bit>,
     asked: Fifo<RingPost, ASKED_BITS>,
     answers: Fifo<Bit, ASKED_BITS>,
     job: DFF<RingPost>,
@@ -152,7 +166,7 @@ impl Logic for RingPosts {
     #[hdl]
     fn update(&mut self) {
         clocks!(self, clock, reset, asked, answers);
-        regs!(self, clock, reset, position, next_valid, job_valid, posting_valid, told_valid);
+        regs!(self, clock, reset, position, next_valid, permitted, job_valid, posting_valid, told_valid);
         dffs!(self, clock, next, job, posting, told, told_pid);
 
         // The next command.
@@ -182,6 +196,7 @@ impl Logic for RingPosts {
                 error = bits::<4>(NO_MAILBOX);
             }
             self.next_valid.d.next = true;
+            self.permitted.d.next = error.any() | nothing;
             self.next.d.next = RingPost {
                 pid: batch.pid,
                 number: batch.first + bit_cast::<16, 4>(position),
@@ -198,7 +213,25 @@ impl Logic for RingPosts {
 
         // The table is asked also for what is wrong already, so that answers stay beside their commands.
         let next = self.next.q.val();
-        let asks = self.next_valid.q.val() & self.asked.write_ready.val();
+        let permitted = self.permitted.q.val();
+        self.query_valid.next = self.next_valid.q.val() & !permitted;
+        self.query.next = RegionQuery {
+            pid: next.pid,
+            write: true,
+            address: next.buffer.base,
+            length: next.buffer.size,
+            has_record: true,
+            record: next.record,
+        };
+        let answered = self.next_valid.q.val() & !permitted & self.query_done.val();
+        let refused = answered & !self.query_ok.val();
+        if answered {
+            self.permitted.d.next = true;
+        }
+        if refused {
+            self.next.d.next.error = bits::<4>(OUT_OF_REGION);
+        }
+        let asks = self.next_valid.q.val() & (permitted | answered) & self.asked.write_ready.val();
         self.request_valid.next = asks;
         self.request.next = TableRequest {
             op: bits::<3>(NUMBER),
@@ -208,6 +241,9 @@ impl Logic for RingPosts {
             ..Default::default()
         };
         self.asked.write.next = next;
+        if refused {
+            self.asked.write.next.error = bits::<4>(OUT_OF_REGION);
+        }
         self.asked.write_valid.next = asks & self.request_ready.val();
         if asks & self.request_ready.val() {
             self.next_valid.d.next = false;

@@ -10,8 +10,8 @@
 //!                            |            | finished
 //!          place_request <---+         report -> placement_done_feedback, dma_done_feedback
 //!
-//!  host_read, put_read -> dma_reader -> host_data, put_data
-//!                            ^ words
+//!  host_read, put_read -> read_requests, read_answers, read_buffer -> host_data, put_data
+//!                            ^ words, commands of rings
 //!  host_atomic -> host_atomics ---------+
 //!                                       +-> own_writes -> dma_writer
 //!  message_event, array_event -> event_rings
@@ -39,7 +39,6 @@ use crate::command_unit::CommandUnit;
 use crate::completion::CompletionUnit;
 use crate::counters::Counters;
 use crate::cutter::Cutter;
-use crate::dma_reader::DmaReader;
 use crate::dma_writer::DmaWriter;
 use crate::doorbell::Doorbell;
 use crate::epochs::Epochs;
@@ -50,6 +49,10 @@ use crate::lookup::Lookup;
 use crate::own_writes::first_write;
 use crate::placement::Placement;
 use crate::put_join::PutJoin;
+use crate::read_answers::ReadAnswers;
+use crate::read_buffer::ReadBuffer;
+use crate::read_requests::{ReadRequests, ATOMICS, BUFFERED, RINGS};
+use crate::regions::Regions;
 use crate::registers::Registers;
 use crate::report::Report;
 use crate::ring_posts::RingPosts;
@@ -264,7 +267,9 @@ pub struct RvmaEngine {
     buffer_queue: BufferQueue,
     placement_stage: Placement,
     dma_writer: DmaWriter,
-    dma_reader: DmaReader,
+    read_requests: ReadRequests,
+    read_answers: ReadAnswers,
+    read_buffers: [ReadBuffer; BUFFERED],
     host_atomics: HostAtomics,
     event_rings: EventRings,
     report: Report,
@@ -277,6 +282,7 @@ pub struct RvmaEngine {
     command_rings: CommandRings,
     ring_posts: RingPosts,
     get_responder: GetResponder,
+    regions: Regions,
     put_join: PutJoin,
     registers: Registers,
 }
@@ -296,13 +302,14 @@ impl RvmaEngine {
             counters: Counters::new(config.posted_buffers),
             epochs: Epochs::new(config.mailboxes, config.posted_buffers),
             completion_unit: CompletionUnit::new(config.posted_buffers),
-            dma_reader: DmaReader::new(buffers),
+            read_buffers: std::array::from_fn(|_| ReadBuffer::new(buffers)),
             event_rings: EventRings::new(),
             report: Report::new(),
             put_join: PutJoin::new(),
             doorbell: Doorbell::new(config.processes),
             command_unit: CommandUnit::new(config.mailboxes),
             ring_posts: RingPosts::new(config.mailboxes),
+            regions: Regions::new(config.processes),
             ..Default::default()
         }
     }
@@ -320,7 +327,9 @@ impl Logic for RvmaEngine {
             buffer_queue,
             placement_stage,
             dma_writer,
-            dma_reader,
+            read_requests,
+            read_answers,
+            read_buffers,
             host_atomics,
             event_rings,
             report,
@@ -333,6 +342,7 @@ impl Logic for RvmaEngine {
             command_rings,
             ring_posts,
             get_responder,
+            regions,
             put_join,
             registers
         );
@@ -405,30 +415,50 @@ impl Logic for RvmaEngine {
         self.event_rings.write_ready.next = self.dma_writer.own_ready.val() & !record & !atomic;
 
         // Reads: for handlers, for frames, for atomics.
-        self.dma_reader.read[0].next = self.host_read.val();
-        self.dma_reader.read_valid[0].next = self.host_read_valid.val();
-        self.host_read_ready.next = self.dma_reader.read_ready[0].val();
-        self.host_data.next = self.dma_reader.data[0].val();
-        self.host_data_last.next = self.dma_reader.data_last[0].val();
-        self.host_data_error.next = self.dma_reader.data_error[0].val();
-        self.host_data_tag.next = self.dma_reader.data_tag[0].val();
-        self.host_data_valid.next = self.dma_reader.data_valid[0].val();
-        self.dma_reader.data_ready[0].next = self.host_data_ready.val();
-        self.dma_reader.read[1].next = self.put_read.val();
-        self.dma_reader.read_valid[1].next = self.put_read_valid.val();
-        self.put_read_ready.next = self.dma_reader.read_ready[1].val();
-        self.put_data.next = self.dma_reader.data[1].val();
-        self.put_data_last.next = self.dma_reader.data_last[1].val();
-        self.put_data_error.next = self.dma_reader.data_error[1].val();
-        self.put_data_tag.next = self.dma_reader.data_tag[1].val();
-        self.put_data_valid.next = self.dma_reader.data_valid[1].val();
-        self.dma_reader.data_ready[1].next = self.put_data_ready.val();
-        self.dma_reader.word_read.next = self.host_atomics.read.val();
-        self.dma_reader.word_read_valid.next = self.host_atomics.read_valid.val();
-        self.host_atomics.read_ready.next = self.dma_reader.word_read_ready.val();
-        self.host_atomics.word.next = self.dma_reader.word.val();
-        self.host_atomics.word_error.next = self.dma_reader.word_error.val();
-        self.host_atomics.word_valid.next = self.dma_reader.word_valid.val();
+        self.read_requests.read[0].next = self.host_read.val();
+        self.read_requests.read[1].next = self.put_read.val();
+        self.read_buffers[0].tag.next = self.host_read.val();
+        self.read_buffers[1].tag.next = self.put_read.val();
+        // A request goes to both, or to neither.
+        self.read_requests.read_valid[0].next = self.host_read_valid.val() & self.read_buffers[0].tag_ready.val();
+        self.read_requests.read_valid[1].next = self.put_read_valid.val() & self.read_buffers[1].tag_ready.val();
+        self.read_buffers[0].tag_valid.next = self.host_read_valid.val() & self.read_requests.read_ready[0].val();
+        self.read_buffers[1].tag_valid.next = self.put_read_valid.val() & self.read_requests.read_ready[1].val();
+        self.host_read_ready.next = self.read_requests.read_ready[0].val() & self.read_buffers[0].tag_ready.val();
+        self.put_read_ready.next = self.read_requests.read_ready[1].val() & self.read_buffers[1].tag_ready.val();
+        for i in 0..BUFFERED {
+            self.read_requests.room[i].next = self.read_buffers[i].room.val();
+            self.read_requests.short_room[i].next = self.read_buffers[i].short_room.val();
+            self.read_buffers[i].reserve.next = self.read_requests.reserve[i].val();
+            self.read_buffers[i].reserve_lines.next = self.read_requests.reserve_lines.val();
+            self.read_buffers[i].beat.next = self.read_answers.data.val();
+            self.read_buffers[i].beat_last.next = self.read_answers.data_last.val();
+            self.read_buffers[i].beat_error.next = self.read_answers.data_error.val();
+            self.read_buffers[i].beat_valid.next = self.read_answers.data_valid[i].val();
+            // A frame begins when all of it is here.
+            self.read_buffers[i].whole.next = i == 1;
+        }
+        self.host_data.next = self.read_buffers[0].data.val();
+        self.host_data_last.next = self.read_buffers[0].data_last.val();
+        self.host_data_error.next = self.read_buffers[0].data_error.val();
+        self.host_data_tag.next = self.read_buffers[0].data_tag.val();
+        self.host_data_valid.next = self.read_buffers[0].data_valid.val();
+        self.read_buffers[0].data_ready.next = self.host_data_ready.val();
+        self.put_data.next = self.read_buffers[1].data.val();
+        self.put_data_last.next = self.read_buffers[1].data_last.val();
+        self.put_data_error.next = self.read_buffers[1].data_error.val();
+        self.put_data_tag.next = self.read_buffers[1].data_tag.val();
+        self.put_data_valid.next = self.read_buffers[1].data_valid.val();
+        self.read_buffers[1].data_ready.next = self.put_data_ready.val();
+        self.read_requests.read[ATOMICS].next = self.host_atomics.read.val();
+        self.read_requests.read_valid[ATOMICS].next = self.host_atomics.read_valid.val();
+        self.host_atomics.read_ready.next = self.read_requests.read_ready[ATOMICS].val();
+        self.host_atomics.word.next = self.read_answers.data.val().get_bits::<64>(0);
+        self.host_atomics.word_error.next = self.read_answers.data_error.val();
+        self.host_atomics.word_valid.next = self.read_answers.data_valid[ATOMICS].val();
+        self.read_answers.piece.next = self.read_requests.piece.val();
+        self.read_answers.piece_valid.next = self.read_requests.piece_valid.val();
+        self.read_requests.piece_room.next = self.read_answers.piece_room.val();
 
         // Atomics and events.
         self.host_atomics.host_atomic.next = self.host_atomic.val();
@@ -472,17 +502,17 @@ impl Logic for RvmaEngine {
         self.dma_writer.host_bresp.next = self.host_bresp.val();
         self.dma_writer.host_bvalid.next = self.host_bvalid.val();
         self.host_bready.next = self.dma_writer.host_bready.val();
-        self.host_arid.next = self.dma_reader.host_arid.val();
-        self.host_araddr.next = self.dma_reader.host_araddr.val();
-        self.host_arlen.next = self.dma_reader.host_arlen.val();
-        self.host_arsize.next = self.dma_reader.host_arsize.val();
-        self.host_arburst.next = self.dma_reader.host_arburst.val();
-        self.host_arvalid.next = self.dma_reader.host_arvalid.val();
-        self.dma_reader.host_arready.next = self.host_arready.val();
-        self.dma_reader.host_rdata.next = self.host_rdata.val();
-        self.dma_reader.host_rresp.next = self.host_rresp.val();
-        self.dma_reader.host_rvalid.next = self.host_rvalid.val();
-        self.host_rready.next = self.dma_reader.host_rready.val();
+        self.host_arid.next = self.read_requests.host_arid.val();
+        self.host_araddr.next = self.read_requests.host_araddr.val();
+        self.host_arlen.next = self.read_requests.host_arlen.val();
+        self.host_arsize.next = self.read_requests.host_arsize.val();
+        self.host_arburst.next = self.read_requests.host_arburst.val();
+        self.host_arvalid.next = self.read_requests.host_arvalid.val();
+        self.read_requests.host_arready.next = self.host_arready.val();
+        self.read_answers.host_rdata.next = self.host_rdata.val();
+        self.read_answers.host_rresp.next = self.host_rresp.val();
+        self.read_answers.host_rvalid.next = self.host_rvalid.val();
+        self.host_rready.next = self.read_answers.host_rready.val();
 
         // Ends of transfers.
         let finished = self.dma_writer.finished.val();
@@ -634,13 +664,13 @@ impl Logic for RvmaEngine {
         self.command_rings.tail.next = self.doorbell.tail.val();
         self.command_rings.tail_pid.next = self.doorbell.tail_pid.val();
         self.command_rings.tail_write.next = self.doorbell.tail_write.val();
-        self.dma_reader.ring_read.next = self.command_rings.read.val();
-        self.dma_reader.ring_read_valid.next = self.command_rings.read_valid.val();
-        self.command_rings.read_ready.next = self.dma_reader.ring_read_ready.val();
-        self.command_rings.data.next = self.dma_reader.ring_data.val();
-        self.command_rings.data_last.next = self.dma_reader.ring_data_last.val();
-        self.command_rings.data_error.next = self.dma_reader.ring_data_error.val();
-        self.command_rings.data_valid.next = self.dma_reader.ring_data_valid.val();
+        self.read_requests.read[RINGS].next = self.command_rings.read.val();
+        self.read_requests.read_valid[RINGS].next = self.command_rings.read_valid.val();
+        self.command_rings.read_ready.next = self.read_requests.read_ready[RINGS].val();
+        self.command_rings.data.next = self.read_answers.data.val();
+        self.command_rings.data_last.next = self.read_answers.data_last.val();
+        self.command_rings.data_error.next = self.read_answers.data_error.val();
+        self.command_rings.data_valid.next = self.read_answers.data_valid[RINGS].val();
         self.ring_posts.batch.next = self.command_rings.batch.val();
         self.ring_posts.batch_error.next = self.command_rings.batch_error.val();
         self.ring_posts.batch_valid.next = self.command_rings.batch_valid.val();
@@ -668,6 +698,21 @@ impl Logic for RvmaEngine {
         self.doorbell.ring_result_pid.next = self.ring_posts.report_pid.val();
         self.doorbell.ring_result_valid.next = self.ring_posts.report_valid.val();
 
+        // Regions.
+        self.regions.region.next = self.registers.region.val();
+        self.regions.region_at.next = self.registers.region_at.val();
+        self.regions.region_write.next = self.registers.region_write.val();
+        self.regions.unchecked.next = self.registers.unchecked.val();
+        self.regions.query.next = self.command_unit.region_query.val();
+        if self.ring_posts.query_valid.val() {
+            self.regions.query.next = self.ring_posts.query.val();
+        }
+        self.regions.query_valid.next = self.command_unit.region_valid.val() | self.ring_posts.query_valid.val();
+        self.command_unit.region_done.next = self.regions.done.val();
+        self.command_unit.region_ok.next = self.regions.ok.val();
+        self.ring_posts.query_done.next = self.regions.done.val();
+        self.ring_posts.query_ok.next = self.regions.ok.val();
+
         // Registers.
         self.registers.csr.next = self.csr.val();
         self.registers.packet_placed.next = self.report.packet_placed.val();
@@ -680,8 +725,8 @@ impl Logic for RvmaEngine {
         self.registers.mailbox_closed.next = self.command_unit.mailbox_closed.val();
         self.registers.buffer_posted.next = self.command_unit.buffer_posted.val() | self.ring_posts.buffer_posted.val();
         self.registers.dma_ended.next = self.report.dma_ended.val();
-        self.registers.read_burst.next = self.dma_reader.burst.val();
-        self.registers.read_error.next = self.dma_reader.answer_error.val();
+        self.registers.read_burst.next = self.read_requests.burst.val();
+        self.registers.read_error.next = self.read_answers.answer_error.val();
         self.registers.put_ended.next = self.put_join.ended.val();
         self.registers.put_failed.next = self.put_join.failed.val();
         self.registers.event_written.next = self.event_rings.event_written.val();

@@ -1,6 +1,7 @@
 //! Opening a card: identity, configuration, block list.
 
 use crate::context::Contexts;
+use crate::regions::RegionTable;
 use crate::rule_table::RuleTable;
 use crate::{Bar, Error, HostMemory, Result};
 use spindle_contract::registers::{self, global, packet, Block, BLOCKS};
@@ -18,6 +19,7 @@ pub struct Device<B: Bar, M: HostMemory> {
     pub(crate) info: Info,
     pub(crate) contexts: Contexts,
     pub(crate) rules: RuleTable,
+    pub(crate) regions: RegionTable,
 }
 
 /// What the card says of itself.
@@ -68,11 +70,18 @@ impl<B: Bar, M: HostMemory> Device<B, M> {
             }
         }
         let info = Info::read(&mut bar)?;
-        let mut device =
-            Device { contexts: Contexts::new(&info), rules: RuleTable::new(info.match_rules), bar, memory, info };
+        let mut device = Device {
+            contexts: Contexts::new(&info),
+            rules: RuleTable::new(info.match_rules),
+            regions: RegionTable::new(info.processes),
+            bar,
+            memory,
+            info,
+        };
         device.set_receive(false)?;
         device.deactivate_all()?;
         device.clear_rules()?;
+        device.write_unchecked()?;
         Ok(device)
     }
 

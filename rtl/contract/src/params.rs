@@ -58,6 +58,8 @@ pub const MAX_BURST: usize = 256;
 pub const MAX_OUTSTANDING_WRITES: usize = 256;
 /// Bytes of payload of a full-size Spindle segment at an MTU of 1500 (a multiple of 64).
 pub const SEGMENT_BYTES: usize = 1408;
+/// Memory regions of a process.
+pub const REGIONS: usize = 8;
 /// Default UDP destination port of Spindle transport.
 pub const SPINDLE_PORT: u16 = 4795;
 

@@ -158,6 +158,10 @@ block! { hpu HPU 3 0x02000 "HPU array: contexts, code, context memory, faults, p
 } }
 block! { rvma RVMA 4 0x03000 "RVMA engine: counters." {
     CONTROL 0x000 "rw" 1 "bit 0: completion order, 0 = WAIT_B, 1 = POSTED";
+    REGION_FIRST 0x010 "rw" 2 "staging: host address of the first page of a region, low half, then high half; bits [11:0] of it do not count";
+    REGION_LAST 0x018 "rw" 2 "staging: likewise of its last page";
+    REGION_COMMIT 0x020 "wo" 1 "makes what is staged a region: number [2:0], process [8:3], the card may read it [30], and write [31]; neither: it is none";
+    UNCHECKED 0x028 "rw" 2 "bit p = process p may name any host memory, not only its regions; 0 after reset";
     PLACED_PACKETS 0x100 "ro" 1 "packets written to host memory";
     PLACED_BYTES 0x104 "ro" 1 "payload bytes written, modulo 2^32";
     COMPLETIONS 0x108 "ro" 1 "completion records written";
@@ -378,4 +382,6 @@ pub mod doorbell_error {
     pub const BUSY: u32 = 8;
     /// Host memory did not give the command.
     pub const HOST_ERROR: u32 = 9;
+    /// Host memory outside of the process's regions, or without the right.
+    pub const OUT_OF_REGION: u32 = 10;
 }

@@ -120,6 +120,10 @@
 #define SPINDLE_RVMA_ID                  4            /* id in the block list */
 #define SPINDLE_RVMA_BASE                0x03000u     /* address of the page */
 #define SPINDLE_RVMA_CONTROL             0x000u       /* rw: bit 0: completion order, 0 = WAIT_B, 1 = POSTED */
+#define SPINDLE_RVMA_REGION_FIRST        0x010u       /* rw, 2 registers: staging: host address of the first page of a region, low half, then high half; bits [11:0] of it do not count */
+#define SPINDLE_RVMA_REGION_LAST         0x018u       /* rw, 2 registers: staging: likewise of its last page */
+#define SPINDLE_RVMA_REGION_COMMIT       0x020u       /* wo: makes what is staged a region: number [2:0], process [8:3], the card may read it [30], and write [31]; neither: it is none */
+#define SPINDLE_RVMA_UNCHECKED           0x028u       /* rw, 2 registers: bit p = process p may name any host memory, not only its regions; 0 after reset */
 #define SPINDLE_RVMA_PLACED_PACKETS      0x100u       /* ro: packets written to host memory */
 #define SPINDLE_RVMA_PLACED_BYTES        0x104u       /* ro: payload bytes written, modulo 2^32 */
 #define SPINDLE_RVMA_COMPLETIONS         0x108u       /* ro: completion records written */

@@ -215,8 +215,7 @@ pub unsafe extern "C" fn RVMA_Register(nic: *mut NicHandle, memory: *mut c_void,
         let nic = unsafe { given(nic, "the NIC") }?;
         let size = u64::try_from(size).ok().filter(|size| *size > 0 && !memory.is_null());
         let size = size.ok_or_else(|| argument("there are no bytes to register"))?;
-        nic.nic.register(memory as u64..memory as u64 + size);
-        Ok(())
+        Ok(nic.nic.register(memory as u64..memory as u64 + size)?)
     })
 }
 

@@ -9,7 +9,7 @@ use spindle::reliable::Reliability;
 use spindle::rule_table::Action;
 use spindle::rvma::{Posted, Window};
 use spindle::window::WindowOptions;
-use spindle::{Device, Error, Result, Rule};
+use spindle::{Access, Device, Error, Result, Rule};
 use spindle_contract::params::Config;
 use spindle_contract::wire;
 use spindle_harness::Source;
@@ -115,6 +115,8 @@ impl Session {
                 entry.insert(Rc::new(RefCell::new(Ends::new(ring)))).clone()
             }
         };
+        // A program of the library reaches what it registers, and nothing else.
+        driver.borrow_mut().confine(process)?;
         Ok(Nic { driver: driver.clone(), process, ends })
     }
 
@@ -126,9 +128,11 @@ impl Session {
 
 impl Nic {
     /// Lets the NIC reach this memory of the program.
-    pub fn register(&self, range: Range<u64>) {
-        let device = self.driver.borrow();
+    pub fn register(&self, range: Range<u64>) -> Result<()> {
+        let mut device = self.driver.borrow_mut();
+        device.register_region(self.process, range.clone(), Access::ReadWrite)?;
         device.memory.card().sim().memory().memory.map(range, Arc::new(ProcessMemory));
+        Ok(())
     }
 
     /// Opens a window.

@@ -11,7 +11,7 @@ use spindle_harness::run_with_wave_on_failure;
 
 /// A command as it stands in memory.
 #[derive(Clone, Copy, Debug, Default)]
-struct Post {
+pub struct Post {
     code: u8,
     mailbox: u32,
     buffer: u64,
@@ -20,7 +20,7 @@ struct Post {
 }
 
 impl Post {
-    fn new(mailbox: u32, buffer: u64, size: u32, record: u64) -> Self {
+    pub fn new(mailbox: u32, buffer: u64, size: u32, record: u64) -> Self {
         Post { code: commands::POST_BUFFER, mailbox, buffer, size, record }
     }
 
@@ -38,27 +38,27 @@ impl Post {
 }
 
 /// The host's side of a ring.
-struct Ring {
+pub struct Ring {
     pid: u16,
     base: u64,
     places: u32,
-    tail: u32,
+    pub tail: u32,
 }
 
 impl Ring {
     /// Opens a ring; aligned to 1 MiB, across 4 GiB for some.
-    fn open(bench: &mut Bench, pid: u16, places: u32) -> Self {
+    pub fn open(bench: &mut Bench, pid: u16, places: u32) -> Self {
         let base = 0xFF80_0000 + (u64::from(pid) << 20);
         assert_eq!(open_at(bench, pid, base, places * BYTES as u32), doorbell_error::NONE);
         Ring { pid, base, places, tail: 0 }
     }
 
-    fn write(&self, bench: &mut Bench, number: u32, post: &Post) {
+    pub fn write(&self, bench: &mut Bench, number: u32, post: &Post) {
         bench.host.write(self.base + u64::from(number % self.places) * BYTES as u64, &post.bytes());
     }
 
     /// Puts commands into the ring.
-    fn push(&mut self, bench: &mut Bench, posts: &[Post]) {
+    pub fn push(&mut self, bench: &mut Bench, posts: &[Post]) {
         for post in posts {
             self.write(bench, self.tail, post);
             self.tail += 1;
@@ -66,7 +66,7 @@ impl Ring {
     }
 
     /// Tells the card.
-    fn kick(&self, bench: &mut Bench) {
+    pub fn kick(&self, bench: &mut Bench) {
         bench.stage(self.pid, doorbell::RING_TAIL, self.tail & 0xFFFF);
     }
 
@@ -78,7 +78,7 @@ impl Ring {
     }
 
     /// Waits until the ring is empty or stands still.
-    fn wait(&self, bench: &mut Bench) -> (u32, u32) {
+    pub fn wait(&self, bench: &mut Bench) -> (u32, u32) {
         for _ in 0..20_000 {
             let (count, error) = self.done(bench);
             if count == self.tail & 0xFFFF || error != 0 {
@@ -319,7 +319,7 @@ fn random_rings_are_the_models() {
 }
 
 /// Cycles from the tail to the end of so many posts.
-fn posting(bench: &mut Bench, ring: &mut Ring, mailbox: u32, count: u32) -> u64 {
+pub fn posting(bench: &mut Bench, ring: &mut Ring, mailbox: u32, count: u32) -> u64 {
     let posts: Vec<Post> =
         (0..count).map(|i| Post::new(mailbox, 0x10_0000 + u64::from(i) * 64, 64, 0x8000 + u64::from(i) * 16)).collect();
     ring.push(bench, &posts);

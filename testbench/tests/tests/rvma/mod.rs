@@ -18,6 +18,7 @@ mod modes;
 mod operations;
 mod put_join;
 mod reads;
+mod regions;
 mod shapes;
 mod tagged;
 mod traffic;

@@ -8,7 +8,6 @@ use rvma_lut::command_unit::CommandUnit;
 use rvma_lut::completion::CompletionUnit;
 use rvma_lut::counters::Counters;
 use rvma_lut::cutter::Cutter;
-use rvma_lut::dma_reader::DmaReader;
 use rvma_lut::dma_writer::DmaWriter;
 use rvma_lut::doorbell::Doorbell;
 use rvma_lut::epochs::Epochs;
@@ -22,6 +21,7 @@ use rvma_lut::put_join::PutJoin;
 use rvma_lut::read_answers::ReadAnswers;
 use rvma_lut::read_buffer::ReadBuffer;
 use rvma_lut::read_requests::ReadRequests;
+use rvma_lut::regions::Regions;
 use rvma_lut::registers::Registers;
 use rvma_lut::report::Report;
 use rvma_lut::ring_posts::RingPosts;
@@ -71,8 +71,7 @@ fn blocks_of_packets_are_lint_clean() {
 #[test]
 fn blocks_of_the_hosts_side_are_lint_clean() {
     assert_clean(&alone! {
-        dma_reader: DmaReader::new(RamStyle::Distributed);
-        dma_reader_ultra: DmaReader::new(RamStyle::Ultra);
+        read_buffer_ultra: ReadBuffer::new(RamStyle::Ultra);
         read_requests: ReadRequests::default();
         read_answers: ReadAnswers::default();
         read_buffer: ReadBuffer::new(RamStyle::Distributed);
@@ -86,6 +85,8 @@ fn blocks_of_the_hosts_side_are_lint_clean() {
         ring_posts: RingPosts::new(1024);
         get_responder: GetResponder::default();
         put_join: PutJoin::new();
+        regions: Regions::new(64);
+        regions_in_luts: Regions::new(16);
         registers: Registers::default();
     });
 }

@@ -1,0 +1,224 @@
+//! Regions: which host memory each process may name.
+//!
+//! | neighbour | ports |
+//! |---|---|
+//! | registers | in `region`, `region_at`, `region_write` (pulse); in `unchecked` |
+//! | ring posts, command unit | in `query`, `query_valid` (held); out `done` (pulse), `ok` |
+//!
+//! A process has [`REGIONS`] regions of whole pages of 4 KiB. A query names a run of bytes and, if it posts a buffer, a completion record: each must lie in one region
+//! that gives the right. The regions of the process are looked at one per cycle, from the one on that was found first in the last query: six cycles if
+//! that one holds both, thirteen at most. Processes in `unchecked` may name everything: one cycle. After reset there is no region:
+//! they are removed one per cycle, and queries wait.
+
+use spindle_blocks::ram::{RamStyle, SdpMemory};
+use spindle_contract::params::REGIONS;
+use spindle_verilog::prelude::*;
+
+/// Bits of a page number.
+const PAGE_BITS: usize = 52;
+/// Half of them: what is compared in a cycle.
+const HALF: usize = PAGE_BITS / 2;
+/// Address bits of the table: {process, region}.
+const TABLE_BITS: usize = 9;
+/// Step in which the first region is judged, and the one behind the last.
+const JUDGE: u64 = 4;
+const LAST: u64 = JUDGE + REGIONS as u64;
+/// Most words that are kept in LUT RAM.
+const LUT_WORDS: usize = 128;
+
+/// Memory that a process may name.
+#[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
+pub struct Region {
+    /// The card may read it for the process.
+    pub readable: Bit,
+    /// And write.
+    pub writable: Bit,
+    /// First page.
+    pub first: Bits<52>,
+    /// Last page.
+    pub last: Bits<52>,
+}
+
+/// What a process names.
+#[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
+pub struct RegionQuery {
+    /// Which process.
+    pub pid: Bits<6>,
+    /// It will be written; else read.
+    pub write: Bit,
+    /// Its first byte.
+    pub address: Bits<64>,
+    /// Bytes, at least 1.
+    pub length: Bits<32>,
+    /// There is a completion record.
+    pub has_record: Bit,
+    /// Its host address, without its four zero bits.
+    pub record: Bits<60>,
+}
+
+/// What a page number is beside another one: below it in each half, and equal in the upper one.
+#[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
+struct Beside {
+    high_below: Bit,
+    high_same: Bit,
+    low_below: Bit,
+}
+
+#[hdl_fn]
+fn compare(a: Bits<52>, b: Bits<52>) -> Beside {
+    Beside {
+        high_below: a.get_bits::<HALF>(HALF) < b.get_bits::<HALF>(HALF),
+        high_same: a.get_bits::<HALF>(HALF) == b.get_bits::<HALF>(HALF),
+        low_below: a.get_bits::<HALF>(0) < b.get_bits::<HALF>(0),
+    }
+}
+
+#[hdl_fn]
+fn below(x: Beside) -> Bit {
+    x.high_below | (x.high_same & x.low_below)
+}
+
+/// The table of regions. See the module text.
+#[derive(LogicBlock, Default)]
+pub struct Regions {
+    /// Core clock.
+    pub clock: Signal<In, Clock>,
+    /// Synchronous reset, active high.
+    pub reset: Signal<In, Bit>,
+    /// Region to set.
+    pub region: Signal<In, Region>,
+    /// {process, region}.
+    pub region_at: Signal<In, Bits<9>>,
+    /// Set it.
+    pub region_write: Signal<In, Bit>,
+    /// Bit p = process p may name everything.
+    pub unchecked: Signal<In, Bits<64>>,
+    /// What is named; stays until `done`.
+    pub query: Signal<In, RegionQuery>,
+    /// There is a query; held until `done`.
+    pub query_valid: Signal<In, Bit>,
+    /// It is answered.
+    pub done: Signal<Out, Bit>,
+    /// With it: the process may.
+    pub ok: Signal<Out, Bit>,
+    entries: SdpMemory<Region, TABLE_BITS>,
+    clearing: Reg<Bit>,
+    clear_at: Reg<Bits<9>>,
+    /// Cycles since the query came.
+    step: Reg<Bits<4>>,
+    /// Region that is looked at first.
+    start: Reg<Bits<3>>,
+    span: DFF<Bits<32>>,
+    low: DFF<Bits<33>>,
+    last_page: DFF<Bits<52>>,
+    wraps: DFF<Bit>,
+    region_now: DFF<Region>,
+    rights: DFF<Bits<2>>,
+    first_beside: DFF<Beside>,
+    last_beside: DFF<Beside>,
+    record_first: DFF<Beside>,
+    record_last: DFF<Beside>,
+    /// A region of this query held something, and the first that did.
+    hit: Reg<Bit>,
+    first_hit: DFF<Bits<3>>,
+    holds_bytes: Reg<Bit>,
+    holds_record: Reg<Bit>,
+    _words: u64,
+}
+
+impl Regions {
+    /// Regions of `processes` processes, 1 to 64.
+    pub fn new(processes: usize) -> Self {
+        let words = processes.next_power_of_two() * REGIONS;
+        let style = if words <= LUT_WORDS { RamStyle::Distributed } else { RamStyle::Block };
+        Self {
+            entries: SdpMemory::with_depth(style, 1, words),
+            clearing: Reg::new(true),
+            _words: words as u64,
+            ..Default::default()
+        }
+    }
+}
+
+impl Logic for Regions {
+    #[hdl]
+    fn update(&mut self) {
+        regs!(self, clock, reset, clearing, clear_at, step, start, hit, holds_bytes, holds_record);
+        dffs!(self, clock, span, low, last_page, wraps, region_now, rights, first_hit);
+        dffs!(self, clock, first_beside, last_beside, record_first, record_last);
+        let query = self.query.val();
+        let step = self.step.q.val();
+        let waits = self.query_valid.val() & !self.clearing.q.val();
+        let free = (self.unchecked.val() >> query.pid).get_bit(0);
+
+        // The table: emptied after reset, read from the second cycle of a query on.
+        self.entries.clock.next = self.clock.val();
+        self.entries.write_enable.next = self.region_write.val() | self.clearing.q.val();
+        self.entries.write_address.next = self.region_at.val();
+        self.entries.write_data.next = self.region.val();
+        if self.clearing.q.val() {
+            self.entries.write_address.next = self.clear_at.q.val();
+            self.entries.write_data.next = Region::default();
+            self.clear_at.d.next = self.clear_at.q.val() + 1;
+            self.clearing.d.next = self.clear_at.q.val() != bits::<9>(self._words - 1);
+        }
+        let ahead = (step - 1).get_bits::<3>(0);
+        self.entries.read_enable.next = step.any();
+        self.entries.read_address.next = (query.pid, self.start.q.val() + ahead).cat::<TABLE_BITS>();
+
+        // The last page that is named, in three steps.
+        let first_page = query.address.get_bits::<PAGE_BITS>(12);
+        let record_page = query.record.get_bits::<PAGE_BITS>(8);
+        if waits {
+            self.span.d.next = query.length - 1;
+            self.low.d.next =
+                bit_cast::<33, 32>(query.address.get_bits::<32>(0)) + bit_cast::<33, 32>(self.span.q.val());
+            let low = self.low.q.val();
+            let high = bit_cast::<33, 32>(query.address.get_bits::<32>(32)) + bit_cast::<33, 1>(low.get_bits::<1>(32));
+            self.last_page.d.next = (high.get_bits::<32>(0), low.get_bits::<20>(12)).cat::<PAGE_BITS>();
+            self.wraps.d.next = high.get_bit(32);
+        }
+
+        // A region per cycle: read, compared by halves, judged.
+        if step.any() {
+            let region = self.region_now.q.val();
+            self.region_now.d.next = self.entries.read_data.val();
+            self.rights.d.next =
+                (region.writable, if query.write { region.writable } else { region.readable }).cat::<2>();
+            self.first_beside.d.next = compare(first_page, region.first);
+            self.last_beside.d.next = compare(region.last, self.last_page.q.val());
+            self.record_first.d.next = compare(record_page, region.first);
+            self.record_last.d.next = compare(region.last, record_page);
+        }
+        let rights = self.rights.q.val();
+        let bytes = rights.get_bit(0)
+            & !below(self.first_beside.q.val())
+            & !below(self.last_beside.q.val())
+            & !self.wraps.q.val();
+        let record = rights.get_bit(1) & !below(self.record_first.q.val()) & !below(self.record_last.q.val());
+        if !step.any() {
+            self.holds_bytes.d.next = false;
+            self.holds_record.d.next = !query.has_record;
+            self.hit.d.next = false;
+        } else if step >= JUDGE {
+            self.holds_bytes.d.next = self.holds_bytes.q.val() | bytes;
+            self.holds_record.d.next = self.holds_record.q.val() | record;
+            if !self.hit.q.val() {
+                self.hit.d.next = bytes | (record & query.has_record);
+                self.first_hit.d.next = (step - JUDGE).get_bits::<3>(0);
+            }
+        }
+        let holds = self.holds_bytes.q.val() & self.holds_record.q.val();
+        let ends = (step > JUDGE) & (holds | (step == LAST));
+        if ends {
+            self.step.d.next = bits::<4>(0);
+            if holds {
+                self.start.d.next = self.start.q.val() + self.first_hit.q.val();
+            }
+        } else if step.any() | (waits & !free) {
+            self.step.d.next = step + 1;
+        }
+        self.done.next = ends | (waits & free & !step.any());
+        self.ok.next = holds | free;
+    }
+}

@@ -22,7 +22,7 @@
 //! | [`command_rings`], [`ring_posts`] | commands that processes leave in host memory |
 //! | [`rvma_engine`] | all of it |
 //!
-//! Served: PUT and GET_RESP, steered and managed, BOUND and TAGGED mode, thresholds in bytes and operations. Everything else is refused with a reason.
+//! Served: PUT, GET and GET_RESP, steered and managed, BOUND and TAGGED mode, thresholds in bytes and operations. Everything else is refused with a reason.
 #![warn(missing_docs)]
 
 pub mod binding;

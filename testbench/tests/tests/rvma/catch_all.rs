@@ -58,8 +58,8 @@ fn what_finds_no_mailbox() {
         // Its own mailbox knows what to do with these.
         assert_eq!(fate(&mut twin, &parts(context, 3, 100, ADDR, 0)[0]), Err(NO_POSTED_BUFFER));
         assert_eq!(fate(&mut twin, &Put { key: 6, ..parts(context, 4, 100, ADDR, 0).remove(0) }), Err(BAD_KEY));
-        let get = Put { opcode: opcode::GET, ..parts(context, 5, 100, 0x99, 0).remove(0) };
-        assert_eq!(fate(&mut twin, &get), Err(UNSUPPORTED));
+        let control = Put { opcode: opcode::CTRL, ..parts(context, 5, 100, 0x99, 0).remove(0) };
+        assert_eq!(fate(&mut twin, &control), Err(UNSUPPORTED));
         for pid in [2, 65, 0x101] {
             assert_eq!(fate(&mut twin, &Put { pid, ..stray[0].clone() }), Err(NO_MAILBOX), "process {pid}");
         }

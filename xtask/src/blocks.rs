@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 /// The block that is the whole NIC.
 pub const WHOLE: &str = "nic";
 
-/// One folder of emitted Verilog: `.sv` files, and the top module's name in `top.txt`.
+/// One folder of emitted Verilog: `.sv` files, their order in `filelist.f`, and the top module's name in `top.txt`.
 pub struct Block {
     pub name: String,
     pub top: String,
@@ -47,17 +47,12 @@ pub fn find(source: &Path, names: &[String]) -> Result<Vec<Block>> {
         if !(names.is_empty() || names.contains(&name)) {
             continue;
         }
-        let mut files = Vec::new();
-        let mut bytes = 0;
-        for file in std::fs::read_dir(&folder)? {
-            let file = file?;
-            let name = file.file_name().to_string_lossy().into_owned();
-            if name.ends_with(".sv") {
-                bytes += file.metadata()?.len();
-                files.push(name);
-            }
-        }
-        files.sort();
+        // The package of types comes before what uses it.
+        let list = std::fs::read_to_string(folder.join("filelist.f"));
+        let list = list.with_context(|| format!("{} has no filelist.f", folder.display()))?;
+        let files: Vec<&str> = list.lines().collect();
+        let sizes = files.iter().map(|file| Ok(std::fs::metadata(folder.join(file))?.len()));
+        let bytes = sizes.sum::<Result<u64>>()?;
         blocks.push(Block { name, top: top.trim().into(), folder, files: files.join(" "), bytes });
     }
     if blocks.is_empty() {

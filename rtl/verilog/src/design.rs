@@ -4,25 +4,26 @@ use crate::build::Body;
 use crate::error::{EmitError, Result};
 use crate::hierarchy::{self, Code, Node};
 use crate::module;
+use crate::types::Types;
 use crate::{collapse, lower, names, sizes, stock};
 use rust_hdl_core::prelude::Block;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fmt;
 use std::path::Path;
 
-/// One Verilog module.
+/// One Verilog module, or the package of types.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Module {
-    /// Name of the module and of its file.
+    /// Name of the module or package, and of its file.
     pub name: String,
-    /// Complete text, from comment to `endmodule`.
+    /// Complete text, from comment to `endmodule` or `endpackage`.
     pub text: String,
 }
 
 /// A design as SystemVerilog.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Design {
-    /// All modules, children before the modules that use them.
+    /// The package of types, if there are any, and all modules, children before the modules that use them.
     pub modules: Vec<Module>,
     /// Name of the top module.
     pub top: String,
@@ -41,6 +42,11 @@ impl fmt::Display for Design {
 }
 
 impl Design {
+    /// Distinct modules.
+    pub fn module_count(&self) -> usize {
+        self.modules.iter().filter(|module| !module.text.starts_with("package ")).count()
+    }
+
     /// Writes one `.sv` file per module and `filelist.f`, which names them in order.
     pub fn write_dir(&self, path: impl AsRef<Path>) -> std::io::Result<()> {
         let path = path.as_ref();
@@ -87,11 +93,12 @@ pub fn emit<B: Block>(top: &mut B, top_name: &str) -> Result<Design> {
     }
     top.connect_all();
     let nodes = hierarchy::walk(top, top_name);
+    let types = Types::new(top_name);
     let mut shapes: Vec<Shape> = vec![];
     let mut by_text: HashMap<(String, String), usize> = HashMap::new();
     let mut shape_of: Vec<Option<usize>> = vec![None; nodes.len()];
     for id in (0..nodes.len()).rev() {
-        let Some(shape) = shape(&nodes, id, &shape_of)? else { continue };
+        let Some(shape) = shape(&nodes, id, &shape_of, &types)? else { continue };
         if id != 0 {
             if let Some(child) = collapse::stands_for(&shape.text, |n| &shapes[n].text) {
                 shape_of[id] = Some(child);
@@ -110,15 +117,15 @@ pub fn emit<B: Block>(top: &mut B, top_name: &str) -> Result<Design> {
     };
     let (shapes, top_shape) = share_sizes(shapes, top_shape);
     let final_names = name_shapes(&shapes, top_shape, top_name);
-    let modules = shapes
-        .iter()
-        .enumerate()
-        .map(|(i, shape)| Module { name: final_names[i].clone(), text: substitute(shape, &final_names, i) })
-        .collect();
+    let modules = shapes.iter().enumerate();
+    let modules =
+        modules.map(|(i, shape)| Module { name: final_names[i].clone(), text: substitute(shape, &final_names, i) });
+    let package = types.text().map(|text| Module { name: types.package().to_string(), text });
+    let modules = package.into_iter().chain(modules).collect();
     Ok(Design { modules, top: top_name.to_string() })
 }
 
-fn shape(nodes: &[Node], id: usize, shape_of: &[Option<usize>]) -> Result<Option<Shape>> {
+fn shape(nodes: &[Node], id: usize, shape_of: &[Option<usize>], types: &Types) -> Result<Option<Shape>> {
     let node = &nodes[id];
     let instance = node.path.rsplit('.').next().unwrap_or(&node.path);
     let instance = instance.split('$').next().unwrap_or(instance);
@@ -143,14 +150,14 @@ fn shape(nodes: &[Node], id: usize, shape_of: &[Option<usize>]) -> Result<Option
             let (base, suffix) = names::module_name(source.type_name);
             let fresh = || Body::new(nodes, id, &file, source.line);
             let body = lower::lower(source, &fresh)?;
-            let text = module::write(&body, &|n| child(n), source.line)?;
+            let text = module::write(&body, &|n| child(n), source.line, types)?;
             let comment = format!("// {} ({file}:{})\n", source.type_name, source.line);
             Shape { base, suffix, comment, text, fixed: false, generic: true, parameters: vec![] }
         }
         Code::Stock(block) => {
             let body = stock::lower(block, Body::new(nodes, id, "", 0)?)
                 .map_err(|e| EmitError::new("", 0, format!("{}: {}", node.path, e.message)))?;
-            let text = module::write(&body, &|n| child(n), 0)?;
+            let text = module::write(&body, &|n| child(n), 0, types)?;
             Shape {
                 base: names::snake(instance),
                 suffix: String::new(),
@@ -323,12 +330,17 @@ fn substitute(shape: &Shape, names: &[String], own: usize) -> String {
     indented(&out)
 }
 
-/// A step of indentation is a tab, so that everybody sees it as wide as they like, and the text is no larger than it has to be.
+/// A step of indentation is a tab, so that everybody sees it as wide as they like, and the text is no larger than it has to be. The items of a
+/// module stand at the margin.
 fn indented(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
+    let mut margin = 0;
     for line in text.split_inclusive('\n') {
         let code = line.trim_start_matches(' ');
-        let spaces = line.len() - code.len();
+        let spaces = (line.len() - code.len()).saturating_sub(margin);
+        if line == ");\n" {
+            margin = 2;
+        }
         out.extend(std::iter::repeat_n('\t', spaces / 2));
         out.extend(std::iter::repeat_n(' ', spaces % 2));
         out.push_str(code);

@@ -28,6 +28,7 @@ mod sizes;
 mod stmt;
 mod stock;
 mod ty;
+mod types;
 
 pub use describe::{custom, custom_with};
 pub use design::{emit, Design, Module};

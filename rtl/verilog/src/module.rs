@@ -9,9 +9,11 @@ use crate::expr::{Expr, Kind, SigId};
 use crate::hierarchy::Node;
 use crate::inline::{Readers, Steps};
 use crate::names::flatten;
-use crate::print::{number, range, Printer};
+use crate::print::{filling, number, range, Printer};
 use crate::rest;
 use crate::stmt::{only, Stmt};
+use crate::ty::Ty;
+use crate::types::{self, Types};
 use num_bigint::BigUint;
 use rust_hdl_core::prelude::AtomKind;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
@@ -54,7 +56,7 @@ struct Arranged<'a> {
 }
 
 /// The text from `module` to `endmodule`; the module's own name is an empty mark, that of a child comes from `child`.
-pub(crate) fn write(body: &Body, child: &dyn Fn(usize) -> String, line: u32) -> Result<String> {
+pub(crate) fn write(body: &Body, child: &dyn Fn(usize) -> String, line: u32, types: &Types) -> Result<String> {
     let items = chains::joined(&body.items, &body.sigs);
     let mut arranged = Arranged {
         body,
@@ -71,7 +73,7 @@ pub(crate) fn write(body: &Body, child: &dyn Fn(usize) -> String, line: u32) -> 
     arranged.inline();
     arranged.drop_unread();
     arranged.rest();
-    Ok(arranged.print(child))
+    Ok(arranged.print(child, types))
 }
 
 /// A module with a hand-written body. Parameters default to 1, unless the module is `top` and has no instance to set them.
@@ -88,7 +90,8 @@ pub(crate) fn hand_written(node: &Node, body: &str, parameters: &Parameters, top
             };
             let name = flatten(&p.key);
             let width = parameters.widths.iter().find(|(port, _)| *port == name);
-            Some((direction, width.map_or_else(|| range(p.ty.width()), |(_, width)| format!("[{width}-1:0]")), name))
+            let range = width.map_or_else(|| range(p.ty.width()), |(_, width)| format!("[{width}-1:0] "));
+            Some((direction, format!("logic {range}"), name))
         })
         .collect();
     let list: Vec<String> = parameters
@@ -106,15 +109,14 @@ pub(crate) fn hand_written(node: &Node, body: &str, parameters: &Parameters, top
     out
 }
 
-/// `parameters` is empty or ends with a space; ports are direction, range and name.
+/// `parameters` is empty or ends with a space; ports are direction, type with a space behind it, and name.
 fn header(parameters: &str, ports: &[(&str, String, String)]) -> String {
     let lines: Vec<String> = ports
         .iter()
-        .map(|(direction, range, name)| {
-            let kind = if *direction == "inout " { "wire" } else { "logic" };
-            let range = range.trim();
-            let space = if range.is_empty() { "" } else { " " };
-            format!("  {} {kind} {range}{space}{name}", direction.trim())
+        .map(|(direction, kind, name)| {
+            // A port is `logic`, of a structure type, or a net.
+            let kind = if *direction == "inout " { kind.replacen("logic", "wire", 1) } else { kind.clone() };
+            format!("  {} {kind}{name}", direction.trim())
         })
         .collect();
     format!("module \u{1}own\u{1} {parameters}(\n{}\n);\n", lines.join(",\n"))
@@ -413,13 +415,18 @@ impl Arranged<'_> {
         self.pieces = rest::rested(pieces, &self.body.sigs, stmts, controls.chain(self.direct.values()));
     }
 
-    fn print(&self, child: &dyn Fn(usize) -> String) -> String {
+    fn print(&self, child: &dyn Fn(usize) -> String, types: &Types) -> String {
         let body = self.body;
-        let printer = Printer { sigs: &body.sigs };
-        let ports: Vec<(&str, usize, String)> = body
+        let printer = Printer { sigs: &body.sigs, typed: self.typed() };
+        let kind = |sig: SigId| match &body.sigs[sig].ty {
+            Ty::Named(descriptor) if printer.typed[sig] => format!("{} ", types.of(descriptor)),
+            ty => format!("logic {}", range(ty.width())),
+        };
+        let ports: Vec<(&str, String, String)> = body
             .sigs
             .iter()
-            .filter_map(|s| {
+            .enumerate()
+            .filter_map(|(id, s)| {
                 let direction = match s.role {
                     Role::In => "input ",
                     Role::Out => "output",
@@ -430,29 +437,27 @@ impl Arranged<'_> {
                     }
                     _ => return None,
                 };
-                Some((direction, s.width(), s.name.clone()))
+                Some((direction, kind(id), s.name.clone()))
             })
             .collect();
-        let ports: Vec<(&str, String, String)> =
-            ports.into_iter().map(|(d, width, name)| (d, range(width), name)).collect();
         let mut out = header("", &ports);
         self.print_states(&mut out);
-        self.print_declarations(&mut out);
+        self.print_declarations(&kind, &mut out);
         let same = |sig: SigId| sig;
         for piece in &self.pieces {
             match piece {
                 Piece::Value(sig, expr) => {
                     let info = &body.sigs[*sig];
                     let head = match info.role {
-                        Role::Let | Role::Var => format!("wire {}", range(info.width())),
+                        Role::Let | Role::Var => format!("wire {}", kind(*sig).trim_start_matches("logic ")),
                         _ => "assign ".to_string(),
                     };
-                    let _ = writeln!(out, "  {head}{} = {};", info.name, printer.expr(expr));
+                    let _ = writeln!(out, "  {head}{} = {};", info.name, printer.whole(expr));
                 }
                 Piece::Block(sig, stmts) => {
                     let info = &body.sigs[*sig];
                     if matches!(info.role, Role::Let | Role::Var) {
-                        let _ = writeln!(out, "  logic {}{};", range(info.width()), info.name);
+                        let _ = writeln!(out, "  {}{};", kind(*sig), info.name);
                     }
                     let _ = writeln!(out, "  always_comb begin");
                     printer.stmts(stmts, 4, "=", &same, &mut out);
@@ -465,6 +470,28 @@ impl Arranged<'_> {
         self.print_unused(&printer, &mut out);
         out.push_str("endmodule\n");
         out
+    }
+
+    /// Signals of which a field is named, and no computed bit.
+    fn typed(&self) -> Vec<bool> {
+        let sigs = &self.body.sigs;
+        let mut fields = vec![false; sigs.len()];
+        let mut picked = vec![false; sigs.len()];
+        let mut note = |sig: SigId, lo: usize, width: usize| match width {
+            usize::MAX => picked[sig] = true,
+            _ => fields[sig] |= width < sigs[sig].width() && types::path(&sigs[sig].ty, lo, width).is_some(),
+        };
+        self.exprs(&mut |e| e.reads(&mut note));
+        let to_q: HashMap<SigId, SigId> = self.body.registers.iter().map(|r| (r.d, r.q)).collect();
+        let mut assigned =
+            |stmt: &Stmt| stmt.parts(&mut |sig, lo, width| note(*to_q.get(&sig).unwrap_or(&sig), lo, width));
+        for piece in &self.pieces {
+            if let Piece::Block(_, stmts) = piece {
+                stmts.iter().for_each(&mut assigned);
+            }
+        }
+        self.flops.iter().flat_map(|f| &f.stmts).for_each(&mut assigned);
+        fields.iter().zip(picked).map(|(field, picked)| *field && !picked).collect()
     }
 
     fn print_states(&self, out: &mut String) {
@@ -490,7 +517,7 @@ impl Arranged<'_> {
         }
     }
 
-    fn print_declarations(&self, out: &mut String) {
+    fn print_declarations(&self, kind: &dyn Fn(SigId) -> String, out: &mut String) {
         let body = self.body;
         let mut declared = vec![];
         for register in &body.registers {
@@ -503,10 +530,10 @@ impl Arranged<'_> {
             }
             // A register without reset starts from its power-up value.
             let init = match register.reset {
-                None => format!(" = {}", number(q.width(), &register.init)),
+                None => format!(" = {}", filling(q.width(), &register.init)),
                 Some(_) => String::new(),
             };
-            declared.push((range(q.width()), format!("{}{init}", q.name)));
+            declared.push((kind(register.q), format!("{}{init}", q.name)));
             if !register.attributes.is_empty() {
                 print_declared(&mut declared, out);
             }
@@ -527,7 +554,7 @@ impl Arranged<'_> {
                 _ => false,
             };
             if wanted {
-                declared.push((range(sig.width()), sig.name.clone()));
+                declared.push((kind(id), sig.name.clone()));
             }
         }
         print_declared(&mut declared, out);
@@ -549,7 +576,7 @@ impl Arranged<'_> {
                     for member in &flops.members {
                         let register = &body.registers[*member];
                         let q = &body.sigs[register.q];
-                        let _ = writeln!(out, "      {} <= {};", q.name, number(q.width(), &register.init));
+                        let _ = writeln!(out, "      {} <= {};", q.name, filling(q.width(), &register.init));
                     }
                     if !flops.stmts.is_empty() {
                         let _ = writeln!(out, "    end else begin");
@@ -627,19 +654,19 @@ impl Arranged<'_> {
 /// Longest line of declarations.
 const COLUMNS: usize = 120;
 
-/// Declarations of range and name, those of one width in a row on one line. What has attributes stands alone.
+/// Declarations of type and name, those of one type in a row on one line. What has attributes stands alone.
 fn print_declared(declared: &mut Vec<(String, String)>, out: &mut String) {
     let mut line = String::new();
     let mut of = None;
-    for (range, name) in declared.drain(..) {
-        if of.as_ref() == Some(&range) && line.len() + name.len() + 3 <= COLUMNS {
+    for (kind, name) in declared.drain(..) {
+        if of.as_ref() == Some(&kind) && line.len() + name.len() + 3 <= COLUMNS {
             line.push_str(&format!(", {name}"));
         } else {
             if of.is_some() {
                 let _ = writeln!(out, "{line};");
             }
-            line = format!("  logic {range}{name}");
-            of = Some(range);
+            line = format!("  {kind}{name}");
+            of = Some(kind);
         }
     }
     if of.is_some() {

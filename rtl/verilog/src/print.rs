@@ -3,6 +3,7 @@
 use crate::build::Sig;
 use crate::expr::{Expr, Kind, Op, Reduce, Shift};
 use crate::stmt::{Label, Stmt};
+use crate::types;
 use num_bigint::BigUint;
 use std::fmt::Write;
 
@@ -26,9 +27,19 @@ pub(crate) fn number(width: usize, value: &BigUint) -> String {
     }
 }
 
+/// The number as the whole of a value: zeros have no width.
+pub(crate) fn filling(width: usize, value: &BigUint) -> String {
+    match *value == BigUint::ZERO && width > 1 {
+        true => "'0".to_string(),
+        false => number(width, value),
+    }
+}
+
 /// Prints with the names of one module.
 pub(crate) struct Printer<'a> {
     pub sigs: &'a [Sig],
+    /// Signals declared with their structure types, whose parts are fields.
+    pub typed: Vec<bool>,
 }
 
 fn operator(op: Op) -> &'static str {
@@ -62,12 +73,23 @@ impl Printer<'_> {
     /// Part of a signal.
     pub fn part(&self, sig: usize, lo: usize, width: usize) -> String {
         let name = &self.sigs[sig].name;
+        let field = self.typed[sig].then(|| types::path(&self.sigs[sig].ty, lo, width)).flatten();
         if lo == 0 && width == self.sigs[sig].width() {
             name.clone()
+        } else if let Some(field) = field {
+            format!("{name}{field}")
         } else if width == 1 {
             format!("{name}[{lo}]")
         } else {
             format!("{name}[{}:{lo}]", lo + width - 1)
+        }
+    }
+
+    /// An expression that stands alone on the right side of an assignment.
+    pub fn whole(&self, e: &Expr) -> String {
+        match &e.kind {
+            Kind::Const(value) => filling(e.width, value),
+            _ => self.expr(e),
         }
     }
 
@@ -156,9 +178,11 @@ impl Printer<'_> {
         }
     }
 
-    fn assignment(&self, stmt: &Stmt, arrow: &str, target: &dyn Fn(usize) -> usize) -> Option<String> {
+    /// An assignment; its further lines stand at the indentation.
+    fn assignment(&self, stmt: &Stmt, indent: usize, arrow: &str, target: &dyn Fn(usize) -> usize) -> Option<String> {
         let Stmt::Assign { sig, lo, value, .. } = stmt else { return None };
-        Some(format!("{} {arrow} {};", self.part(target(*sig), *lo, value.width), self.expr(value)))
+        let text = format!("{} {arrow} {};", self.part(target(*sig), *lo, value.width), self.whole(value));
+        Some(text.replace('\n', &format!("\n{}", " ".repeat(indent.saturating_sub(2)))))
     }
 
     /// Statements at an indentation; `arrow` is `=` or `<=`, `target` renames what is assigned.
@@ -167,12 +191,8 @@ impl Printer<'_> {
             let pad = " ".repeat(indent);
             match stmt {
                 Stmt::Assign { .. } => {
-                    let text = self.assignment(stmt, arrow, target).unwrap_or_default();
-                    let _ = writeln!(
-                        out,
-                        "{pad}{}",
-                        text.replace('\n', &format!("\n{}", " ".repeat(indent.saturating_sub(2))))
-                    );
+                    let text = self.assignment(stmt, indent, arrow, target).unwrap_or_default();
+                    let _ = writeln!(out, "{pad}{text}");
                 }
                 Stmt::If { .. } => {
                     out.push_str(&pad);
@@ -237,7 +257,7 @@ impl Printer<'_> {
                 let _ = writeln!(out, "{pad}{label}: ;");
             }
             [one @ Stmt::Assign { .. }] => {
-                let text = self.assignment(one, arrow, target).unwrap_or_default();
+                let text = self.assignment(one, indent, arrow, target).unwrap_or_default();
                 let _ = writeln!(out, "{pad}{label}: {text}");
             }
             _ => {
@@ -253,7 +273,7 @@ impl Printer<'_> {
         let pad = " ".repeat(indent);
         let cond = self.expr(cond);
         if let ([one @ Stmt::Assign { .. }], []) = (then.as_slice(), other.as_slice()) {
-            let text = self.assignment(one, arrow, target).unwrap_or_default();
+            let text = self.assignment(one, indent, arrow, target).unwrap_or_default();
             let _ = writeln!(out, "if ({cond}) {text}");
             return;
         }

@@ -68,6 +68,18 @@ impl Stmt {
         }
     }
 
+    /// Calls `f(signal, lo, width)` for every assignment.
+    pub fn parts(&self, f: &mut dyn FnMut(SigId, usize, usize)) {
+        match self {
+            Stmt::Assign { sig, lo, value, .. } => f(*sig, *lo, value.width),
+            Stmt::If { then, other, .. } => then.iter().chain(other).for_each(|s| s.parts(f)),
+            Stmt::Case { arms, default, .. } => {
+                arms.iter().flat_map(|a| &a.body).for_each(|s| s.parts(f));
+                default.iter().flatten().for_each(|s| s.parts(f));
+            }
+        }
+    }
+
     /// Lines of text, about.
     pub fn lines(&self) -> usize {
         let of = |stmts: &[Stmt]| stmts.iter().map(Stmt::lines).sum::<usize>();

@@ -33,14 +33,14 @@ pub fn export(arguments: &ExportArguments) -> Result<()> {
             let folder = arguments.out.join(&name);
             design.write_dir(&folder).with_context(cannot)?;
             std::fs::write(folder.join("top.txt"), format!("{}\n", design.top)).with_context(cannot)?;
-            println!("{}: {} modules", folder.display(), design.modules.len());
+            println!("{}: {} modules", folder.display(), design.module_count());
         }
         return Ok(());
     }
     if arguments.processor {
         let design = session::elaborate(|| spindle_nic::emit_hpu(&config))?;
         design.write_dir(&arguments.out).with_context(cannot)?;
-        println!("{}: {} modules, top hpu, file list filelist.f", arguments.out.display(), design.modules.len());
+        println!("{}: {} modules, top hpu, file list filelist.f", arguments.out.display(), design.module_count());
         return Ok(());
     }
     let design = session::elaborate(|| spindle_nic::emit(&config))?;
@@ -51,7 +51,7 @@ pub fn export(arguments: &ExportArguments) -> Result<()> {
     println!(
         "{}: {} modules, {bytes} bytes, file list filelist.f, parameters parameters.json and parameters.md",
         arguments.out.display(),
-        design.modules.len()
+        design.module_count()
     );
     Ok(())
 }

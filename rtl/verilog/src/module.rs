@@ -417,7 +417,7 @@ impl Arranged<'_> {
 
     fn print(&self, child: &dyn Fn(usize) -> String, types: &Types) -> String {
         let body = self.body;
-        let printer = Printer { sigs: &body.sigs, typed: self.typed() };
+        let printer = Printer { sigs: &body.sigs, typed: self.typed(types) };
         let kind = |sig: SigId| match &body.sigs[sig].ty {
             Ty::Named(descriptor) if printer.typed[sig] => format!("{} ", types.of(descriptor)),
             ty => format!("logic {}", range(ty.width())),
@@ -467,31 +467,33 @@ impl Arranged<'_> {
         }
         self.print_flops(&printer, &mut out);
         self.print_instances(&printer, child, &mut out);
-        self.print_unused(&printer, &mut out);
+        self.print_unused(&mut out);
         out.push_str("endmodule\n");
         out
     }
 
     /// Signals of which a field is named, and no computed bit.
-    fn typed(&self) -> Vec<bool> {
+    fn typed(&self, types: &Types) -> Vec<bool> {
         let sigs = &self.body.sigs;
-        let mut fields = vec![false; sigs.len()];
-        let mut picked = vec![false; sigs.len()];
-        let mut note = |sig: SigId, lo: usize, width: usize| match width {
-            usize::MAX => picked[sig] = true,
-            _ => fields[sig] |= width < sigs[sig].width() && types::path(&sigs[sig].ty, lo, width).is_some(),
-        };
-        self.exprs(&mut |e| e.reads(&mut note));
+        let mut parts: Vec<(SigId, usize, usize)> = vec![];
+        self.exprs(&mut |e| e.reads(&mut |sig, lo, width| parts.push((sig, lo, width))));
         let to_q: HashMap<SigId, SigId> = self.body.registers.iter().map(|r| (r.d, r.q)).collect();
         let mut assigned =
-            |stmt: &Stmt| stmt.parts(&mut |sig, lo, width| note(*to_q.get(&sig).unwrap_or(&sig), lo, width));
+            |stmt: &Stmt| stmt.parts(&mut |sig, lo, width| parts.push((*to_q.get(&sig).unwrap_or(&sig), lo, width)));
         for piece in &self.pieces {
             if let Piece::Block(_, stmts) = piece {
                 stmts.iter().for_each(&mut assigned);
             }
         }
         self.flops.iter().flat_map(|f| &f.stmts).for_each(&mut assigned);
-        fields.iter().zip(picked).map(|(field, picked)| *field && !picked).collect()
+        let picked: HashSet<SigId> = parts.iter().filter(|part| part.2 == usize::MAX).map(|part| part.0).collect();
+        parts.retain(|(sig, _, width)| *width < sigs[*sig].width() && !picked.contains(sig));
+        let mut typed = vec![false; sigs.len()];
+        for (sig, lo, width) in parts {
+            typed[sig] |= types::path(&sigs[sig].ty, lo, width).is_some();
+            types.note(&sigs[sig].ty, lo, width);
+        }
+        typed
     }
 
     fn print_states(&self, out: &mut String) {
@@ -512,9 +514,10 @@ impl Arranged<'_> {
             stmt.labels(&mut |name, width, value| add(name, width, value));
         }
         self.direct.values().for_each(|e| e.states(&mut add));
-        for (width, value, name) in states.into_keys() {
-            let _ = writeln!(out, "  localparam logic {}{name} = {};", range(width), number(width, &value));
-        }
+        let states = states.into_keys().map(|(width, value, name)| {
+            (format!("localparam logic {}", range(width)), format!("{name} = {}", number(width, &value)))
+        });
+        print_declared(&mut states.collect(), out);
     }
 
     fn print_declarations(&self, kind: &dyn Fn(SigId) -> String, out: &mut String) {
@@ -622,8 +625,8 @@ impl Arranged<'_> {
         }
     }
 
-    /// Collects what nothing reads, so that lint reports only what was not meant.
-    fn print_unused(&self, printer: &Printer, out: &mut String) {
+    /// Collects signals with bits that nothing reads, so that lint reports only what was not meant.
+    fn print_unused(&self, out: &mut String) {
         let mut unused = vec![];
         for (id, sig) in self.body.sigs.iter().enumerate() {
             let any = self.read[id].contains(&true);
@@ -632,17 +635,8 @@ impl Arranged<'_> {
                 Role::SubOut | Role::Let | Role::Var => any,
                 _ => false,
             };
-            if !wanted {
-                continue;
-            }
-            let bits = &self.read[id];
-            let mut lo = 0;
-            while lo < bits.len() {
-                let end = (lo..bits.len()).find(|i| bits[*i] != bits[lo]).unwrap_or(bits.len());
-                if !bits[lo] {
-                    unused.push(printer.part(id, lo, end - lo));
-                }
-                lo = end;
+            if wanted && self.read[id].contains(&false) {
+                unused.push(sig.name.clone());
             }
         }
         if !unused.is_empty() {

@@ -8,15 +8,22 @@ use crate::print::range;
 use crate::ty::{width_of, Ty};
 use rust_hdl_core::prelude::{TypeDescriptor, TypeKind};
 use std::cell::RefCell;
+use std::collections::HashSet;
 use std::fmt::Write;
-use std::rc::Rc;
 
-/// All types that have been asked for, in the order of their text.
+/// A structure of which fields are named.
+struct Known {
+    descriptor: TypeDescriptor,
+    /// The structure as a text, by which it is known again.
+    structure: String,
+    name: String,
+}
+
+/// All structures of which fields are named.
 #[derive(Default)]
 pub(crate) struct Types {
     package: String,
-    /// Each with its structure as a text, by which it is known again, and its name.
-    known: RefCell<Vec<(TypeDescriptor, String, String)>>,
+    known: RefCell<Vec<Known>>,
     names: RefCell<Names>,
 }
 
@@ -32,69 +39,70 @@ impl Types {
     }
 
     /// Name of a structure type, as a module writes it.
-    pub fn of(&self, descriptor: &Rc<TypeDescriptor>) -> String {
+    pub fn of(&self, descriptor: &TypeDescriptor) -> String {
         format!("{}::{}", self.package, self.define(descriptor))
     }
 
     fn define(&self, descriptor: &TypeDescriptor) -> String {
         let structure = format!("{descriptor:?}");
-        if let Some((.., name)) = self.known.borrow().iter().find(|known| known.1 == structure) {
-            return name.clone();
-        }
-        // What it holds stands before it.
-        if let TypeKind::Composite(fields) = &descriptor.kind {
-            let structures = fields.iter().filter(|f| matches!(f.kind.kind, TypeKind::Composite(_)));
-            structures.for_each(|field| _ = self.define(&field.kind));
+        if let Some(known) = find(&self.known.borrow(), &structure) {
+            return known.name.clone();
         }
         let name = self.names.borrow_mut().unique(&format!("{}_t", module_name(&descriptor.name).0));
-        self.known.borrow_mut().push((descriptor.clone(), structure, name.clone()));
+        self.known.borrow_mut().push(Known { descriptor: descriptor.clone(), structure, name: name.clone() });
         name
+    }
+
+    /// Notes the structures whose fields [`path`] names.
+    pub fn note(&self, ty: &Ty, lo: usize, width: usize) {
+        let Ty::Named(descriptor) = ty else { return };
+        let mut opened = vec![];
+        if path_in(descriptor, lo, width, &mut opened).is_some() {
+            opened.into_iter().for_each(|descriptor| _ = self.define(descriptor));
+        }
     }
 
     /// The package's text; none without types.
     pub fn text(&self) -> Option<String> {
         let known = self.known.borrow();
-        if known.is_empty() {
-            return None;
-        }
         let mut out = format!("package {};\n", self.package);
-        for (descriptor, _, name) in known.iter() {
-            let TypeKind::Composite(fields) = &descriptor.kind else { continue };
-            out.push_str("typedef struct packed {\n");
-            // The last field of the description is the most significant one. Neighbours of one type share a line.
-            let mut line = String::new();
-            for field in fields.iter().rev() {
-                let kind = match &field.kind.kind {
-                    TypeKind::Composite(_) => format!("\t{} ", name_in(&known, &field.kind)),
-                    _ => format!("\tlogic {}", range(width_of(&field.kind))),
-                };
-                let name = field_name(&field.fieldname);
-                match line.strip_prefix(&kind) {
-                    Some(names) if !names.starts_with('[') => line.push_str(&format!(", {name}")),
-                    _ => {
-                        end_line(&mut line, &mut out);
-                        line = format!("{kind}{name}");
-                    }
-                }
-            }
-            end_line(&mut line, &mut out);
-            let _ = writeln!(out, "}} {name};");
-        }
+        let mut written = HashSet::new();
+        known.iter().for_each(|one| write(one, &known, &mut written, &mut out));
         out.push_str("endpackage\n");
-        Some(out)
+        (!known.is_empty()).then_some(out)
     }
 }
 
-fn end_line(line: &mut String, out: &mut String) {
-    if !line.is_empty() {
-        let _ = writeln!(out, "{line};");
-        line.clear();
-    }
+fn find<'a>(known: &'a [Known], structure: &str) -> Option<&'a Known> {
+    known.iter().find(|known| known.structure == structure)
 }
 
-fn name_in(known: &[(TypeDescriptor, String, String)], descriptor: &TypeDescriptor) -> String {
-    let structure = format!("{descriptor:?}");
-    known.iter().find(|known| known.1 == structure).map_or_else(String::new, |known| known.2.clone())
+/// Writes a type behind those that it holds. A structure inside whose fields nobody names is a vector.
+fn write<'a>(one: &'a Known, known: &'a [Known], written: &mut HashSet<&'a str>, out: &mut String) {
+    let TypeKind::Composite(fields) = &one.descriptor.kind else { return };
+    if !written.insert(&one.name) {
+        return;
+    }
+    // The last field of the description is the most significant one. Neighbours of one type share a line.
+    let mut lines: Vec<(String, Vec<String>)> = vec![];
+    for field in fields.iter().rev() {
+        let kind = match find(known, &format!("{:?}", field.kind)) {
+            Some(inner) => {
+                write(inner, known, written, out);
+                format!("{} ", inner.name)
+            }
+            None => format!("logic {}", range(width_of(&field.kind))),
+        };
+        match lines.last_mut() {
+            Some((last, names)) if *last == kind => names.push(field_name(&field.fieldname)),
+            _ => lines.push((kind, vec![field_name(&field.fieldname)])),
+        }
+    }
+    out.push_str("typedef struct packed {\n");
+    for (kind, names) in lines {
+        let _ = writeln!(out, "\t{kind}{};", names.join(", "));
+    }
+    let _ = writeln!(out, "}} {};", one.name);
 }
 
 /// A field as Verilog and the model in C++ name it.
@@ -108,11 +116,18 @@ fn field_name(name: &str) -> String {
 /// Path of the field that has exactly these bits, or a part of a field without fields of its own; none for what spans fields.
 pub(crate) fn path(ty: &Ty, lo: usize, width: usize) -> Option<String> {
     let Ty::Named(descriptor) = ty else { return None };
-    path_in(descriptor, lo, width)
+    path_in(descriptor, lo, width, &mut vec![])
 }
 
-fn path_in(descriptor: &TypeDescriptor, lo: usize, width: usize) -> Option<String> {
+/// [`path`], and the structures on the way.
+fn path_in<'a>(
+    descriptor: &'a TypeDescriptor,
+    lo: usize,
+    width: usize,
+    opened: &mut Vec<&'a TypeDescriptor>,
+) -> Option<String> {
     let TypeKind::Composite(fields) = &descriptor.kind else { return None };
+    opened.push(descriptor);
     let mut offset = 0;
     for field in fields {
         let size = width_of(&field.kind);
@@ -121,7 +136,9 @@ fn path_in(descriptor: &TypeDescriptor, lo: usize, width: usize) -> Option<Strin
             let name = field_name(&field.fieldname);
             return match &field.kind.kind {
                 _ if at == 0 && width == size => Some(format!(".{name}")),
-                TypeKind::Composite(_) => path_in(&field.kind, at, width).map(|inner| format!(".{name}{inner}")),
+                TypeKind::Composite(_) => {
+                    path_in(&field.kind, at, width, opened).map(|inner| format!(".{name}{inner}"))
+                }
                 _ if at + width > size => None,
                 _ if width == 1 => Some(format!(".{name}[{at}]")),
                 _ => Some(format!(".{name}[{}:{at}]", at + width - 1)),

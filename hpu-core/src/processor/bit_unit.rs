@@ -23,10 +23,9 @@ pub struct BitControl {
 /// | in `less`, `less_unsigned` | the ALU's comparison of the same operands; the decoder makes it compare |
 /// | out `result` | the result, one cycle later, for one cycle |
 ///
-/// The operands are taken anew in each cycle: while they stand still, so does the result. Zeros are counted as ones: what stands below
-/// the lowest one of the operand, which CLZ turns around, becomes a row of ones, and the counter of CPOP counts them.
-///
-/// 138 LUT6 on UltraScale+, 11 levels on 7 series (yosys, the block alone).
+/// The operands are taken anew in each cycle: while they stand still, so does the result. CLZ, CTZ and CPOP are one tree of sums: of four bits either
+/// the ones are counted or the zeros before the first one, and of two counts the second one is added if ones are counted or if the first one is
+/// of zeros alone. The last sum is made from registers. What is not wanted there is 0.
 #[derive(LogicBlock, Default)]
 pub struct BitUnit {
     /// Core clock.
@@ -43,118 +42,145 @@ pub struct BitUnit {
     pub less_unsigned: Signal<In, Bit>,
     /// The result.
     pub result: Signal<Out, Bits<32>>,
-    /// What is counted, or a.
+    /// Operands of minimum and maximum.
     first: DFF<Bits<32>>,
     second: DFF<Bits<32>>,
-    counts: DFF<Bit>,
     takes_second: DFF<Bit>,
+    /// Counts of the upper half, bit 1, and the lower one.
+    halves: DFF<Counts>,
+    /// Zeros are counted from below.
+    trailing: DFF<Bit>,
+    /// Ones are counted.
+    ones: DFF<Bit>,
 }
 
-/// Ones among six bits: three functions of six inputs.
-#[hdl_fn]
-fn count_6(x: Bits<6>) -> Bits<3> {
-    let odd = x.xor();
-    let low = count_3(x.get_bits::<3>(0));
-    let high = count_3(x.get_bits::<3>(3));
-    let carry = low.get_bit(0) & high.get_bit(0);
-    let twos = low.get_bit(1) ^ high.get_bit(1) ^ carry;
-    let fours = (low.get_bit(1) & high.get_bit(1)) | (carry & (low.get_bit(1) | high.get_bit(1)));
-    (fours, twos, odd).cat::<3>()
+/// Counts, digit by digit: bit i of each vector belongs to count i. They stand in such an order that neighbours, which are added, are half of the
+/// vectors apart; what is above the counts of a vector means nothing.
+#[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
+struct Counts {
+    ones: Bits<8>,
+    twos: Bits<8>,
+    fours: Bits<8>,
+    eights: Bits<8>,
+    sixteens: Bits<8>,
 }
 
-/// Ones among three bits.
+/// Every fourth bit, from the lowest on, in the order of [`Counts`].
 #[hdl_fn]
-fn count_3(x: Bits<3>) -> Bits<2> {
-    let a = x.get_bit(0);
-    let b = x.get_bit(1);
-    let c = x.get_bit(2);
-    ((a & b) | (a & c) | (b & c), a ^ b ^ c).cat::<2>()
-}
-
-/// Ones among 32 bits: five groups of six and two more, then the same weight by weight. Written in gates: adders would take carry chains.
-#[hdl_fn]
-fn count_32(x: Bits<32>) -> Bits<6> {
-    let a = count_6(x.get_bits::<6>(0));
-    let b = count_6(x.get_bits::<6>(6));
-    let c = count_6(x.get_bits::<6>(12));
-    let d = count_6(x.get_bits::<6>(18));
-    let e = count_6(x.get_bits::<6>(24));
-    // Weight 1: five bits and the first of the two that are left; weights 2 and 4: five bits.
-    let ones =
-        count_6((a.get_bit(0), b.get_bit(0), c.get_bit(0), d.get_bit(0), e.get_bit(0), x.get_bit(30)).cat::<6>());
-    let twos = count_6((a.get_bit(1), b.get_bit(1), c.get_bit(1), d.get_bit(1), e.get_bit(1), false).cat::<6>());
-    let fours = count_6((a.get_bit(2), b.get_bit(2), c.get_bit(2), d.get_bit(2), e.get_bit(2), false).cat::<6>());
-    let last = x.get_bit(31);
-    let bit_0 = ones.get_bit(0) ^ last;
-    let carry_0 = ones.get_bit(0) & last;
-    let at_1 = count_3((ones.get_bit(1), twos.get_bit(0), carry_0).cat::<3>());
-    let at_2 = count_6((ones.get_bit(2), twos.get_bit(1), fours.get_bit(0), at_1.get_bit(1), false, false).cat::<6>());
-    let at_3 = count_6((twos.get_bit(2), fours.get_bit(1), at_2.get_bit(1), false, false, false).cat::<6>());
-    let at_4 = count_3((fours.get_bit(2), at_3.get_bit(1), at_2.get_bit(2)).cat::<3>());
-    (at_4.get_bit(1) | at_3.get_bit(2), at_4.get_bit(0), at_3.get_bit(0), at_2.get_bit(0), at_1.get_bit(0), bit_0)
-        .cat::<6>()
-}
-
-/// The bits in reverse order.
-#[hdl_fn]
-fn reverse(x: Bits<32>) -> Bits<32> {
+fn fourths(x: Bits<32>) -> Bits<8> {
     (
-        reverse_8(x.get_bits::<8>(0)),
-        reverse_8(x.get_bits::<8>(8)),
-        reverse_8(x.get_bits::<8>(16)),
-        reverse_8(x.get_bits::<8>(24)),
+        x.get_bit(28),
+        x.get_bit(12),
+        x.get_bit(20),
+        x.get_bit(4),
+        x.get_bit(24),
+        x.get_bit(8),
+        x.get_bit(16),
+        x.get_bit(0),
     )
-        .cat::<32>()
-}
-
-#[hdl_fn]
-fn reverse_8(x: Bits<8>) -> Bits<8> {
-    (x.get_bit(0), x.get_bit(1), x.get_bit(2), x.get_bit(3), x.get_bit(4), x.get_bit(5), x.get_bit(6), x.get_bit(7))
         .cat::<8>()
 }
 
-/// What four bits pass on: 1 up to the lowest one, from the place behind it on 0.
+/// The counts from number `from` on.
 #[hdl_fn]
-fn clear_to(x: Bits<4>, before: Bit) -> Bits<4> {
-    (before & !x.any(), before & !x.get_bits::<3>(0).any(), before & !x.get_bits::<2>(0).any(), before & !x.get_bit(0))
-        .cat::<4>()
+fn upper(x: Counts, from: Bits<3>) -> Counts {
+    Counts {
+        ones: x.ones >> from,
+        twos: x.twos >> from,
+        fours: x.fours >> from,
+        eights: x.eights >> from,
+        sixteens: x.sixteens >> from,
+    }
 }
 
-/// Ones below the lowest one, by groups of four: a subtraction would take a carry chain.
+/// Of eight groups of four bits: the ones, or the zeros before the first one.
 #[hdl_fn]
-fn below_lowest(x: Bits<32>) -> Bits<32> {
-    (
-        clear_to(x.get_bits::<4>(28), !x.get_bits::<28>(0).any()),
-        clear_to(x.get_bits::<4>(24), !x.get_bits::<24>(0).any()),
-        clear_to(x.get_bits::<4>(20), !x.get_bits::<20>(0).any()),
-        clear_to(x.get_bits::<4>(16), !x.get_bits::<16>(0).any()),
-        clear_to(x.get_bits::<4>(12), !x.get_bits::<12>(0).any()),
-        clear_to(x.get_bits::<4>(8), !x.get_bits::<8>(0).any()),
-        clear_to(x.get_bits::<4>(4), !x.get_bits::<4>(0).any()),
-        clear_to(x.get_bits::<4>(0), true),
-    )
-        .cat::<32>()
+fn count_fours(x: Bits<32>, ones: Bit, trailing: Bit) -> Counts {
+    let bit_0 = fourths(x);
+    let bit_1 = fourths(x >> 1);
+    let bit_2 = fourths(x >> 2);
+    let bit_3 = fourths(x >> 3);
+    let first = if trailing { bit_0 } else { bit_3 };
+    let second = if trailing { bit_1 } else { bit_2 };
+    let third = if trailing { bit_2 } else { bit_1 };
+    let any = bit_0 | bit_1 | bit_2 | bit_3;
+    let all = bit_0 & bit_1 & bit_2 & bit_3;
+    let several = (bit_0 & bit_1) | (bit_2 & bit_3) | ((bit_0 | bit_1) & (bit_2 | bit_3));
+    Counts {
+        ones: if ones { bit_0 ^ bit_1 ^ bit_2 ^ bit_3 } else { any & !first & (second | !third) },
+        twos: if ones { several & !all } else { any & !first & !second },
+        fours: if ones { all } else { !any },
+        ..Default::default()
+    }
+}
+
+/// x + y, where `adds`. Written in gates: adders would take carry chains.
+#[hdl_fn]
+fn add_counts(x: Counts, y: Counts, adds: Bits<8>) -> Counts {
+    let ones = y.ones & adds;
+    let twos = y.twos & adds;
+    let fours = y.fours & adds;
+    let eights = y.eights & adds;
+    let carry_2 = x.ones & ones;
+    let carry_4 = (x.twos & twos) | ((x.twos | twos) & carry_2);
+    let carry_8 = (x.fours & fours) | ((x.fours | fours) & carry_4);
+    let carry_16 = (x.eights & eights) | ((x.eights | eights) & carry_8);
+    Counts {
+        ones: x.ones ^ ones,
+        twos: x.twos ^ twos ^ carry_2,
+        fours: x.fours ^ fours ^ carry_4,
+        eights: x.eights ^ eights ^ carry_8,
+        sixteens: x.sixteens ^ (y.sixteens & adds) ^ carry_16,
+    }
 }
 
 impl Logic for BitUnit {
     #[hdl]
     fn update(&mut self) {
-        dffs!(self, clock, first, second, counts, takes_second);
+        dffs!(self, clock, first, second, takes_second, halves, trailing, ones);
         let control = self.control.val();
-        let leading = control.count & !control.ones & !control.second;
-        let x = if leading { reverse(self.a.val()) } else { self.a.val() };
-        self.first.d.next = if control.count & !control.ones { below_lowest(x) } else { x };
-        self.second.d.next = self.b.val();
-        self.counts.d.next = control.count;
-        let less = if control.unsigned { self.less_unsigned.val() } else { self.less.val() };
-        self.takes_second.d.next = less == control.second;
-
-        self.result.next = if self.counts.q.val() {
-            bit_cast(count_32(self.first.q.val()))
-        } else if self.takes_second.q.val() {
-            self.second.q.val()
+        let a = self.a.val();
+        self.trailing.d.next = control.second;
+        self.ones.d.next = control.ones;
+        if control.count {
+            // What comes first has a count of zeros alone if that is as high as it can be.
+            let adds = repeat::<8>(control.ones);
+            let fours = count_fours(a, control.ones, control.second);
+            let others = upper(fours, bits::<3>(4));
+            let first = if control.second { fours } else { others };
+            let second = if control.second { others } else { fours };
+            let bytes = add_counts(first, second, adds | first.fours);
+            let others = upper(bytes, bits::<3>(2));
+            let first = if control.second { bytes } else { others };
+            let second = if control.second { others } else { bytes };
+            self.halves.d.next = add_counts(first, second, adds | first.eights);
+            self.first.d.next = bits::<32>(0);
+            self.takes_second.d.next = false;
         } else {
-            self.first.q.val()
-        };
+            let less = if control.unsigned { self.less_unsigned.val() } else { self.less.val() };
+            self.halves.d.next = Counts { ..Default::default() };
+            self.first.d.next = a;
+            self.second.d.next = self.b.val();
+            self.takes_second.d.next = less == control.second;
+        }
+
+        let halves = self.halves.q.val();
+        let trailing = self.trailing.q.val();
+        let others = upper(halves, bits::<3>(1));
+        let first = if trailing { halves } else { others };
+        let second = if trailing { others } else { halves };
+        let adds = repeat::<8>(self.ones.q.val()) | first.sixteens;
+        let sum = add_counts(first, second, adds);
+        let count = (
+            first.sixteens.get_bit(0) & second.sixteens.get_bit(0),
+            sum.sixteens.get_bit(0),
+            sum.eights.get_bit(0),
+            sum.fours.get_bit(0),
+            sum.twos.get_bit(0),
+            sum.ones.get_bit(0),
+        )
+            .cat::<6>();
+        let chosen = if self.takes_second.q.val() { self.second.q.val() } else { self.first.q.val() };
+        self.result.next = chosen | bit_cast(count);
     }
 }

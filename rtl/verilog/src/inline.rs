@@ -10,7 +10,7 @@ use crate::module::Piece;
 use std::collections::HashMap;
 
 /// Words of a value that is written into a larger one.
-const FEW_WORDS: usize = 4;
+const FEW_WORDS: usize = 5;
 
 /// Words of a chain of one operator.
 const CHAIN_WORDS: usize = 32;

@@ -271,7 +271,15 @@ impl Printer<'_> {
     fn if_chain(&self, stmt: &Stmt, indent: usize, arrow: &str, target: &dyn Fn(usize) -> usize, out: &mut String) {
         let Stmt::If { cond, then, other } = stmt else { return };
         let pad = " ".repeat(indent);
-        let cond = self.expr(cond);
+        // Conditions one inside the other are one.
+        let (mut cond, mut then) = (cond.clone(), then);
+        while let (true, [Stmt::If { cond: inner, then: further, other }]) = (other.is_empty(), then.as_slice()) {
+            if !other.is_empty() {
+                break;
+            }
+            (cond, then) = (Expr::bin(Op::And, cond, inner.clone()), further);
+        }
+        let cond = self.expr(&cond).replace('\n', &format!("\n{pad}"));
         if let ([one @ Stmt::Assign { .. }], []) = (then.as_slice(), other.as_slice()) {
             let text = self.assignment(one, indent, arrow, target).unwrap_or_default();
             let _ = writeln!(out, "if ({cond}) {text}");

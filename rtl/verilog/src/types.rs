@@ -30,7 +30,7 @@ pub(crate) struct Types {
 impl Types {
     /// The package of the design with this top.
     pub fn new(top: &str) -> Types {
-        Types { package: format!("{top}_types"), ..Types::default() }
+        Types { package: format!("{top}_pkg"), ..Types::default() }
     }
 
     /// Name of the package.

@@ -29,7 +29,7 @@ const BATCH_LAST: u64 = 15;
 /// Address bits of the FIFO of lines.
 const LINE_BITS: usize = 5;
 /// Lines reserved up to which the longest batch fits.
-const LINE_LIMIT: u64 = (1 << LINE_BITS) - (BATCH_LAST + 1) / 2;
+const LINE_LIMIT: u64 = (1 << LINE_BITS) - BATCH_LAST.div_ceil(2);
 /// Address bits of the FIFO of batches.
 const BATCH_BITS: usize = 3;
 const CLIENT: u64 = client::RING as u64;

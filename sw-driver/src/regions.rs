@@ -33,11 +33,14 @@ impl Access {
     }
 }
 
+/// What a process may name: first and last page, and for what.
+type Places = [Option<(u64, u64, Access)>; REGIONS];
+
 /// What the driver knows of the regions: pages, first and last, and what they may be used for.
 #[derive(Debug)]
 pub(crate) struct RegionTable {
     unchecked: u64,
-    regions: Vec<[Option<(u64, u64, Access)>; REGIONS]>,
+    regions: Vec<Places>,
 }
 
 impl RegionTable {
@@ -96,7 +99,7 @@ impl<B: Bar, M: HostMemory> Device<B, M> {
         self.write_regions(process)
     }
 
-    fn own_regions(&mut self, process: usize) -> Result<&mut [Option<(u64, u64, Access)>; REGIONS]> {
+    fn own_regions(&mut self, process: usize) -> Result<&mut Places> {
         let processes = self.info.processes;
         self.regions
             .regions

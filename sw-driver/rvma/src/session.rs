@@ -32,12 +32,15 @@ const LOOK: u64 = 64;
 /// A driver, shared by the processes of its node.
 type Driver = Rc<RefCell<Device<NetworkNode, NetworkNode>>>;
 
+/// By node and process.
+type EndsByProcess = HashMap<(usize, usize), Rc<RefCell<Ends>>>;
+
 /// NICs on a wire.
 pub struct Session {
     network: Network,
     drivers: Vec<Driver>,
     /// Ends of the puts of each process of each node that was opened.
-    ends: RefCell<HashMap<(usize, usize), Rc<RefCell<Ends>>>>,
+    ends: RefCell<EndsByProcess>,
 }
 
 /// A process of a node.

@@ -70,9 +70,9 @@ fn packets_go_where_their_tag_says() {
             assert_eq!(fate(&mut twin, &parts(context, id, 100, tag)[0]), Err(expected), "tag {tag}");
         }
         for tag in [5, 4, 3] {
-            for part in 0..3 {
-                let expected = if (tag, part) == (3, 2) { continue } else { Ok(()) };
-                assert_eq!(fate(&mut twin, &messages[tag][part]), expected, "tag {tag}, part {part}");
+            let late = if tag == 3 { 2 } else { 3 };
+            for (part, packet) in messages[tag].iter().enumerate().take(late) {
+                assert_eq!(fate(&mut twin, packet), Ok(()), "tag {tag}, part {part}");
             }
         }
         assert_eq!(twin.epoch(1, ADDR), Ok(6));

@@ -312,7 +312,11 @@ impl Surroundings {
             frames.shuffle(rng);
         }
         if lossy {
-            // At least one comes and one does not; of a message that is named by a field the last does not.
+            // At least one comes and one does not; of a message that is named by a field the last does not. The one with the user header comes: without it
+            // the others would keep the places that their context has until the message ages, and messages that lose nothing would age with it.
+            if let Some(first) = frames.iter().position(|frame| !by_field && frame.get("msg_off") == 0) {
+                frames.swap(0, first);
+            }
             frames.truncate(rng.random_range(1..packets));
         }
         let open = frames.len();

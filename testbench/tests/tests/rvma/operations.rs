@@ -1,7 +1,7 @@
 //! Ten thousand random operations against the model: posts, puts of 1 byte to 1 MiB whose packets are mixed and some of which never come, early packets of
 //! later epochs, wrong ones, and between them every call of the mailboxes' owners.
 //!
-//! `SPINDLE_RVMA_MIB` is how many MiB of long puts each of the four cases may send; 8 without it, 64 make the whole 256 MiB.
+//! `SPINDLE_RVMA_MIB` is how many MiB of long puts each of the four cases may send; 64 without it, 256 MiB in all.
 
 use crate::rvma::bench::{Bench, Pace, FULL};
 use crate::rvma::host_side::Twin;
@@ -158,7 +158,7 @@ impl Player {
 fn play(name: &str, pace: Pace, timing: Timing) {
     run_with_wave_on_failure(name, |context| {
         let mebibytes =
-            std::env::var("SPINDLE_RVMA_MIB").map_or(8, |text| text.parse().expect("SPINDLE_RVMA_MIB is a number"));
+            std::env::var("SPINDLE_RVMA_MIB").map_or(64, |text| text.parse().expect("SPINDLE_RVMA_MIB is a number"));
         let mut rng = context.rng();
         let mut twin = Twin::new(Bench::new(context, &Config::SIM, (1, 1)));
         twin.bench.pace = pace;

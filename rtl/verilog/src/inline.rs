@@ -7,7 +7,7 @@
 use crate::build::{Role, Sig};
 use crate::expr::{Expr, Kind, Op, SigId};
 use crate::module::Piece;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 /// Words of a value that is written into a larger one.
 const FEW_WORDS: usize = 5;
@@ -19,7 +19,7 @@ const CHAIN_WORDS: usize = 32;
 #[derive(Default)]
 pub(crate) struct Readers {
     reads: HashMap<SigId, usize>,
-    picked: HashMap<SigId, ()>,
+    picked: HashSet<SigId>,
 }
 
 impl Readers {
@@ -27,7 +27,7 @@ impl Readers {
         e.reads(&mut |sig, _, width| {
             *self.reads.entry(sig).or_default() += 1;
             if width == usize::MAX {
-                self.picked.insert(sig, ());
+                self.picked.insert(sig);
             }
         });
     }
@@ -47,7 +47,7 @@ impl Steps {
                 true => matches!(value.kind, Kind::Sig(..) | Kind::Const(_)),
                 false => readers.reads.get(sig) == Some(&1),
             };
-            if local && wanted && !readers.picked.contains_key(sig) {
+            if local && wanted && !readers.picked.contains(sig) {
                 let value = steps.written_out(&steps.standing_for(value));
                 steps.0.insert(*sig, value);
             }

@@ -13,7 +13,7 @@ use crate::print::{filling, number, range, Printer};
 use crate::rest;
 use crate::stmt::{only, Stmt};
 use crate::ty::Ty;
-use crate::types::{self, Types};
+use crate::types::Types;
 use num_bigint::BigUint;
 use rust_hdl_core::prelude::AtomKind;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
@@ -317,6 +317,15 @@ impl Arranged<'_> {
         self.direct.values().for_each(f);
     }
 
+    /// Every statement at the top of a block.
+    fn stmts(&self) -> impl Iterator<Item = &Stmt> {
+        let blocks = self.pieces.iter().filter_map(|piece| match piece {
+            Piece::Block(_, stmts) => Some(stmts),
+            Piece::Value(..) => None,
+        });
+        blocks.chain(self.flops.iter().map(|flops| &flops.stmts)).flatten()
+    }
+
     fn count_reads(&mut self) {
         let body = self.body;
         let mut read: Vec<Vec<bool>> = body.sigs.iter().map(|s| vec![false; s.width()]).collect();
@@ -478,20 +487,14 @@ impl Arranged<'_> {
         let mut parts: Vec<(SigId, usize, usize)> = vec![];
         self.exprs(&mut |e| e.reads(&mut |sig, lo, width| parts.push((sig, lo, width))));
         let to_q: HashMap<SigId, SigId> = self.body.registers.iter().map(|r| (r.d, r.q)).collect();
-        let mut assigned =
-            |stmt: &Stmt| stmt.parts(&mut |sig, lo, width| parts.push((*to_q.get(&sig).unwrap_or(&sig), lo, width)));
-        for piece in &self.pieces {
-            if let Piece::Block(_, stmts) = piece {
-                stmts.iter().for_each(&mut assigned);
-            }
+        for stmt in self.stmts() {
+            stmt.parts(&mut |sig, lo, width| parts.push((*to_q.get(&sig).unwrap_or(&sig), lo, width)));
         }
-        self.flops.iter().flat_map(|f| &f.stmts).for_each(&mut assigned);
         let picked: HashSet<SigId> = parts.iter().filter(|part| part.2 == usize::MAX).map(|part| part.0).collect();
         parts.retain(|(sig, _, width)| *width < sigs[*sig].width() && !picked.contains(sig));
         let mut typed = vec![false; sigs.len()];
         for (sig, lo, width) in parts {
-            typed[sig] |= types::path(&sigs[sig].ty, lo, width).is_some();
-            types.note(&sigs[sig].ty, lo, width);
+            typed[sig] |= types.note(&sigs[sig].ty, lo, width);
         }
         typed
     }
@@ -501,19 +504,8 @@ impl Arranged<'_> {
         let mut add = |name: &str, width: usize, value: &BigUint| {
             states.insert((width, value.clone(), name.to_string()), ());
         };
-        let mut stmts: Vec<&Stmt> = vec![];
-        for piece in &self.pieces {
-            match piece {
-                Piece::Value(_, e) => e.states(&mut add),
-                Piece::Block(_, list) => stmts.extend(list),
-            }
-        }
-        stmts.extend(self.flops.iter().flat_map(|f| &f.stmts));
-        for stmt in stmts {
-            stmt.exprs(&mut |e| e.states(&mut add));
-            stmt.labels(&mut |name, width, value| add(name, width, value));
-        }
-        self.direct.values().for_each(|e| e.states(&mut add));
+        self.exprs(&mut |e| e.states(&mut add));
+        self.stmts().for_each(|stmt| stmt.labels(&mut |name, width, value| add(name, width, value)));
         let states = states.into_keys().map(|(width, value, name)| {
             (format!("localparam logic {}", range(width)), format!("{name} = {}", number(width, &value)))
         });

@@ -156,18 +156,10 @@ fn of_stmt(stmt: &Stmt, path: &mut Path, readers: &mut Readers) {
 
 fn of_expr(e: &Expr, path: &mut Path, readers: &mut Readers) {
     match &e.kind {
-        Kind::Const(_) | Kind::State(..) | Kind::Unknown => {}
         Kind::Sig(sig, _) => note(*sig, path, readers),
         Kind::Pick(sig, index) => {
             note(*sig, path, readers);
             of_expr(index, path, readers);
-        }
-        Kind::Not(x) | Kind::Reduce(_, x) | Kind::Repeat(_, x) | Kind::Low(x) | Kind::Extend(x) => {
-            of_expr(x, path, readers)
-        }
-        Kind::Bin(_, a, b) | Kind::Shift(_, a, b) => {
-            of_expr(a, path, readers);
-            of_expr(b, path, readers);
         }
         Kind::Mux(cond, a, b) => {
             of_expr(cond, path, readers);
@@ -177,7 +169,7 @@ fn of_expr(e: &Expr, path: &mut Path, readers: &mut Readers) {
                 path.pop();
             }
         }
-        Kind::Concat(members) => members.iter().for_each(|m| of_expr(m, path, readers)),
+        _ => e.operands(&mut |x| of_expr(x, path, readers)),
     }
 }
 

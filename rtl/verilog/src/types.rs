@@ -53,13 +53,15 @@ impl Types {
         name
     }
 
-    /// Notes the structures whose fields [`path`] names.
-    pub fn note(&self, ty: &Ty, lo: usize, width: usize) {
-        let Ty::Named(descriptor) = ty else { return };
+    /// Whether [`path`] names these bits; then the structures on the way are noted.
+    pub fn note(&self, ty: &Ty, lo: usize, width: usize) -> bool {
+        let Ty::Named(descriptor) = ty else { return false };
         let mut opened = vec![];
-        if path_in(descriptor, lo, width, &mut opened).is_some() {
+        let named = path_in(descriptor, lo, width, &mut opened).is_some();
+        if named {
             opened.into_iter().for_each(|descriptor| _ = self.define(descriptor));
         }
+        named
     }
 
     /// The package's text; none without types.

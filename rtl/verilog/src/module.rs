@@ -111,15 +111,31 @@ pub(crate) fn hand_written(node: &Node, body: &str, parameters: &Parameters, top
 
 /// `parameters` is empty or ends with a space; ports are direction, type with a space behind it, and name.
 fn header(parameters: &str, ports: &[(&str, String, String)]) -> String {
-    let lines: Vec<String> = ports
-        .iter()
-        .map(|(direction, kind, name)| {
-            // A port is `logic`, of a structure type, or a net.
-            let kind = if *direction == "inout " { kind.replacen("logic", "wire", 1) } else { kind.clone() };
-            format!("  {} {kind}{name}", direction.trim())
-        })
-        .collect();
+    let mut lines: Vec<String> = vec![];
+    let mut before: Option<(String, &str, usize)> = None;
+    for (direction, kind, name) in ports {
+        // A port is `logic`, of a structure type, or a net.
+        let kind = if *direction == "inout " { kind.replacen("logic", "wire", 1) } else { kind.clone() };
+        let head = format!("  {} {kind}", direction.trim());
+        let element = element(name);
+        match (&before, lines.last_mut()) {
+            // The elements of an array share a line.
+            (Some((last, array, at)), Some(line))
+                if *last == head && element == Some((*array, at + 1)) && line.len() + name.len() + 3 <= COLUMNS =>
+            {
+                line.push_str(&format!(", {name}"));
+            }
+            _ => lines.push(format!("{head}{name}")),
+        }
+        before = element.map(|(array, at)| (head, array, at));
+    }
     format!("module \u{1}own\u{1} {parameters}(\n{}\n);\n", lines.join(",\n"))
+}
+
+/// `data` and 3 for `data_3`.
+fn element(name: &str) -> Option<(&str, usize)> {
+    let (array, at) = name.rsplit_once('_')?;
+    Some((array, at.parse().ok()?))
 }
 
 impl Arranged<'_> {
@@ -563,24 +579,37 @@ impl Arranged<'_> {
             if flops.stmts.is_empty() && flops.reset.is_none() {
                 continue;
             }
-            let _ = writeln!(out, "  always_ff @(posedge {}) begin", printer.expr(&flops.clock));
-            match &flops.reset {
-                None => printer.stmts(&flops.stmts, 4, "<=", &rename, out),
-                Some(reset) => {
-                    let _ = writeln!(out, "    if ({}) begin", printer.expr(reset));
+            let clock = printer.expr(&flops.clock);
+            let mut text = String::new();
+            match (&flops.reset, flops.stmts.as_slice()) {
+                (None, [one @ (Stmt::Assign { .. } | Stmt::If { .. })]) => {
+                    printer.one(one, 2, "<=", &rename, &mut text);
+                    let _ = write!(out, "  always_ff @(posedge {clock}) {text}");
+                    continue;
+                }
+                (None, stmts) => printer.stmts(stmts, 4, "<=", &rename, &mut text),
+                (Some(reset), stmts) => {
+                    let _ = writeln!(text, "    if ({}) begin", printer.expr(reset));
                     for member in &flops.members {
                         let register = &body.registers[*member];
                         let q = &body.sigs[register.q];
-                        let _ = writeln!(out, "      {} <= {};", q.name, filling(q.width(), &register.init));
+                        let _ = writeln!(text, "      {} <= {};", q.name, filling(q.width(), &register.init));
                     }
-                    if !flops.stmts.is_empty() {
-                        let _ = writeln!(out, "    end else begin");
-                        printer.stmts(&flops.stmts, 6, "<=", &rename, out);
+                    match stmts {
+                        [] => text.push_str("    end\n"),
+                        [one @ (Stmt::Assign { .. } | Stmt::If { .. })] => {
+                            text.push_str("    end else ");
+                            printer.one(one, 4, "<=", &rename, &mut text);
+                        }
+                        stmts => {
+                            text.push_str("    end else begin\n");
+                            printer.stmts(stmts, 6, "<=", &rename, &mut text);
+                            text.push_str("    end\n");
+                        }
                     }
-                    let _ = writeln!(out, "    end");
                 }
             }
-            let _ = writeln!(out, "  end");
+            let _ = write!(out, "  always_ff @(posedge {clock}) begin\n{text}  end\n");
         }
     }
 

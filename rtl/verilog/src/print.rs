@@ -256,15 +256,25 @@ impl Printer<'_> {
             [] => {
                 let _ = writeln!(out, "{pad}{label}: ;");
             }
-            [one @ Stmt::Assign { .. }] => {
-                let text = self.assignment(one, indent, arrow, target).unwrap_or_default();
-                let _ = writeln!(out, "{pad}{label}: {text}");
+            [one @ (Stmt::Assign { .. } | Stmt::If { .. })] => {
+                let _ = write!(out, "{pad}{label}: ");
+                self.one(one, indent, arrow, target, out);
             }
             _ => {
                 let _ = writeln!(out, "{pad}{label}: begin");
                 self.stmts(body, indent + 2, arrow, target, out);
                 let _ = writeln!(out, "{pad}end");
             }
+        }
+    }
+
+    /// An assignment or a condition, behind what stands on its line already.
+    pub fn one(&self, stmt: &Stmt, indent: usize, arrow: &str, target: &dyn Fn(usize) -> usize, out: &mut String) {
+        match self.assignment(stmt, indent, arrow, target) {
+            Some(text) => {
+                let _ = writeln!(out, "{text}");
+            }
+            None => self.if_chain(stmt, indent, arrow, target, out),
         }
     }
 
@@ -279,31 +289,32 @@ impl Printer<'_> {
             }
             (cond, then) = (Expr::bin(Op::And, cond, inner.clone()), further);
         }
-        let cond = self.expr(&cond).replace('\n', &format!("\n{pad}"));
-        if let ([one @ Stmt::Assign { .. }], []) = (then.as_slice(), other.as_slice()) {
-            let text = self.assignment(one, indent, arrow, target).unwrap_or_default();
-            let _ = writeln!(out, "if ({cond}) {text}");
-            return;
-        }
-        let _ = writeln!(out, "if ({cond}) begin");
-        self.stmts(then, indent + 2, arrow, target, out);
-        match other.as_slice() {
-            [] => {
-                let _ = writeln!(out, "{pad}end");
-            }
-            [next @ Stmt::If { then, other, .. }]
-                if !(matches!(then.as_slice(), [Stmt::Assign { .. }]) && other.is_empty()) =>
-            {
-                let _ = write!(out, "{pad}end else ");
-                self.if_chain(next, indent, arrow, target, out);
-            }
-            [Stmt::If { cond, then, .. }] => {
-                let _ = writeln!(out, "{pad}end else if ({}) begin", self.expr(cond));
+        let _ = write!(out, "if ({}) ", self.expr(&cond).replace('\n', &format!("\n{pad}")));
+        // A branch of one assignment has no `begin`, and neither has a condition behind `else`.
+        let lone = matches!(then.as_slice(), [Stmt::Assign { .. }]);
+        match then.as_slice() {
+            [one] if lone => self.one(one, indent, arrow, target, out),
+            then => {
+                out.push_str("begin\n");
                 self.stmts(then, indent + 2, arrow, target, out);
+            }
+        }
+        let end = match (lone, other.is_empty()) {
+            (true, true) => return,
+            (true, false) => pad.clone(),
+            (false, true) => {
                 let _ = writeln!(out, "{pad}end");
+                return;
+            }
+            (false, false) => format!("{pad}end "),
+        };
+        match other.as_slice() {
+            [one @ (Stmt::Assign { .. } | Stmt::If { .. })] => {
+                let _ = write!(out, "{end}else ");
+                self.one(one, indent, arrow, target, out);
             }
             body => {
-                let _ = writeln!(out, "{pad}end else begin");
+                let _ = writeln!(out, "{end}else begin");
                 self.stmts(body, indent + 2, arrow, target, out);
                 let _ = writeln!(out, "{pad}end");
             }

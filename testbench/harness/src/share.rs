@@ -84,16 +84,19 @@ fn tokens(text: &str) -> Vec<&str> {
         .collect()
 }
 
-/// Names in the port list `input <type> <name>` of a module.
+/// Names in the port list `input <type> <name>, <name>, output ..` of a module.
 fn inputs(body: &[&str]) -> Vec<String> {
     let ports = body.iter().position(|token| *token == ";").map_or(body, |end| &body[..end]);
-    let starts = ports.iter().enumerate().filter(|(_, token)| **token == "input");
-    starts
-        .filter_map(|(at, _)| {
-            let port = ports[at..].split(|token| *token == "," || *token == ")").next()?;
-            port.iter().rfind(|token| is_name(token)).map(|name| name.to_string())
-        })
-        .collect()
+    let mut input = false;
+    let mut names = vec![];
+    for port in ports.split(|token| *token == "," || *token == ")") {
+        // What has no direction of its own has that of the port before it.
+        if let Some(direction) = port.iter().find(|token| ["input", "output", "inout"].contains(*token)) {
+            input = *direction == "input";
+        }
+        names.extend(port.iter().rfind(|token| is_name(token)).filter(|_| input).map(|name| name.to_string()));
+    }
+    names
 }
 
 /// Which modules to share: large, and there more than once, where what lies in a shared module counts once.

@@ -21,10 +21,10 @@
 //! After `retries` of these the destination is given up: its puts fail, and a new incarnation is opened before the next one. A put is over when
 //! all its segments are acknowledged; it has failed if one was refused for good.
 //!
-//! One thing at a time: acknowledgements, failed reads, timers, then the next segment. A segment that is sent for the first time and one that is sent
-//! again become a job in the same way, from its record and the put's entry: AGAIN, HIGH, JOB. Cycles: a put that passes 3; a segment 6; an
-//! acknowledgement 4 and 1 per record that it looks at, 4 more per record that is sent again, 2 more per put that ends; 16 acknowledgements wait, more
-//! are lost. A timer is looked at every 16 cycles, one of 256. Behind reset nothing is taken for 1024 cycles. Puts are begun in order, 64 at a time:
+//! One thing at a time: acknowledgements, failed reads, timers, then the next segment. What is done to a record or a put takes two cycles: its put's state is looked up, then it is
+//! done. A segment that is sent for the first time and one that is sent again become a job in the same way, from its record and the put's entry: AGAIN,
+//! HIGH, JOB. Cycles: a put that passes 3; a segment 7; an acknowledgement 4 and 2 per record that it looks at, 3 more per record that is sent again, 2
+//! more per put that ends; 16 acknowledgements wait, more are lost. A timer is looked at every 16 cycles, one of 256. Behind reset nothing is taken for 1024 cycles. Puts are begun in order, 64 at a time:
 //! one whose destination has its window full holds up those behind it.
 
 pub mod types;
@@ -91,7 +91,7 @@ enum Sending {
 }
 
 /// See the head of this file.
-#[derive(LogicBlock)]
+#[derive(LogicBlock, Default)]
 pub struct Sender {
     #[allow(missing_docs)]
     pub clock: Signal<In, Clock>,
@@ -183,6 +183,10 @@ pub struct Sender {
     rest: DFF<Bits<32>>,
     /// Slot of the put at hand.
     slot: DFF<Bits<6>>,
+    /// Its state, once it has been looked up.
+    found: DFF<PutState>,
+    looked: Reg<Bit>,
+    /// Its state behind what happens to it now.
     over: DFF<PutState>,
     told: Reg<Bit>,
     // The put that is being sent.
@@ -213,88 +217,7 @@ pub struct Sender {
 impl Sender {
     /// A sender that keeps its puts in memories of this kind: 64 words of 500 bits, which are seven block RAMs or 540 LUTs.
     pub fn new(entries: RamStyle) -> Self {
-        Self {
-            clock: Default::default(),
-            reset: Default::default(),
-            put: Default::default(),
-            put_valid: Default::default(),
-            put_ready: Default::default(),
-            job: Default::default(),
-            job_valid: Default::default(),
-            job_ready: Default::default(),
-            parsed: Default::default(),
-            parsed_drop: Default::default(),
-            parsed_valid: Default::default(),
-            lost: Default::default(),
-            lost_record: Default::default(),
-            done: Default::default(),
-            done_valid: Default::default(),
-            done_ready: Default::default(),
-            put_event: Default::default(),
-            put_event_valid: Default::default(),
-            put_event_ready: Default::default(),
-            enable: Default::default(),
-            timeout: Default::default(),
-            hole_time: Default::default(),
-            retries: Default::default(),
-            incarnation: Default::default(),
-            resent: Default::default(),
-            destinations: Default::default(),
-            records: Default::default(),
-            links: Default::default(),
-            entries: SdpMemory::new(entries, 1),
-            puts: Default::default(),
-            free: Default::default(),
-            responses: Default::default(),
-            state: Default::default(),
-            back: Default::default(),
-            ticks: Default::default(),
-            cleared: Default::default(),
-            node: Default::default(),
-            here: Default::default(),
-            response: Default::default(),
-            at: Default::default(),
-            psn: Default::default(),
-            left: Default::default(),
-            selective: Default::default(),
-            ahead: Default::default(),
-            refuses: Default::default(),
-            record: Default::default(),
-            record_at: Default::default(),
-            record_psn: Default::default(),
-            fresh: Default::default(),
-            plain: Default::default(),
-            low: Default::default(),
-            address: Default::default(),
-            rest: Default::default(),
-            slot: Default::default(),
-            over: Default::default(),
-            told: Default::default(),
-            sending: Default::default(),
-            passes: Default::default(),
-            current_node: Default::default(),
-            current_slot: Default::default(),
-            current_offset: Default::default(),
-            current_left: Default::default(),
-            broken: Default::default(),
-            number: Default::default(),
-            next_slot: Default::default(),
-            hole_at: Default::default(),
-            silent_at: Default::default(),
-            scan: Default::default(),
-            due: Default::default(),
-            losing: Default::default(),
-            losing_at: Default::default(),
-            job_out: Default::default(),
-            offers: Default::default(),
-            again: Default::default(),
-        }
-    }
-}
-
-impl Default for Sender {
-    fn default() -> Self {
-        Self::new(RamStyle::Block)
+        Self { entries: SdpMemory::new(entries, 1), ..Default::default() }
     }
 }
 
@@ -303,7 +226,7 @@ impl Logic for Sender {
     fn update(&mut self) {
         clocks!(self, clock, reset, free, responses);
         regs!(self, clock, reset, state, back, here, ticks, cleared, told, sending, passes, broken, number);
-        regs!(self, clock, reset, next_slot, scan, due, losing, offers, again);
+        regs!(self, clock, reset, next_slot, scan, due, losing, offers, again, looked);
         dffs!(self, clock, node, response, at, psn, left, selective, ahead, refuses, record, record_at, record_psn);
         dffs!(
             self,
@@ -314,6 +237,7 @@ impl Logic for Sender {
             address,
             rest,
             slot,
+            found,
             over,
             current_node,
             current_slot,
@@ -381,7 +305,12 @@ impl Logic for Sender {
             slot = self.next_slot.q.val();
         }
         self.puts.read_address.next = slot;
-        let put = self.puts.read_data.val();
+        self.looked.d.next = false;
+        if walks | issues | idle {
+            self.found.d.next = self.puts.read_data.val();
+        }
+        let looked = self.looked.q.val();
+        let put = self.found.q.val();
         let settles = !record.acked;
         let settled = put.open - 1;
         let ends = settles & put.issued & (put.open == 1);
@@ -456,9 +385,10 @@ impl Logic for Sender {
                     if job_free {
                         self.state.d.next = if self.passes.q.val() { Sending::Again } else { Sending::Issue };
                     }
-                } else if !put.live {
-                    self.put_ready.next = true;
-                    takes = self.put_valid.val();
+                } else {
+                    self.looked.d.next = true;
+                    self.put_ready.next = looked & !put.live;
+                    takes = self.put_valid.val() & looked & !put.live;
                 }
             }
             Sending::Response => {
@@ -493,7 +423,12 @@ impl Logic for Sender {
             }
             Sending::Release => {
                 self.back.d.next = Sending::Release;
-                if left.any() {
+                if !left.any() {
+                    self.left.d.next = here.count;
+                    self.state.d.next = Sending::Select;
+                } else if !looked {
+                    self.looked.d.next = true;
+                } else {
                     frees = true;
                     passes_record = true;
                     at = link;
@@ -509,14 +444,15 @@ impl Logic for Sender {
                     if ends {
                         self.state.d.next = Sending::Over;
                     }
-                } else {
-                    self.left.d.next = here.count;
-                    self.state.d.next = Sending::Select;
                 }
             }
             Sending::Select => {
                 self.back.d.next = Sending::Select;
-                if left.any() & (selective.any() | self.refuses.q.val()) {
+                if !(left.any() & (selective.any() | self.refuses.q.val())) {
+                    self.state.d.next = Sending::Save;
+                } else if !looked {
+                    self.looked.d.next = true;
+                } else {
                     passes_record = true;
                     at = link;
                     self.left.d.next = left - 1;
@@ -544,8 +480,6 @@ impl Logic for Sender {
                             self.state.d.next = Sending::Again;
                         }
                     }
-                } else {
-                    self.state.d.next = Sending::Save;
                 }
             }
             Sending::Issue => {
@@ -554,7 +488,10 @@ impl Logic for Sender {
                 self.state.d.next = Sending::Idle;
                 let last = self.current_left.q.val() <= bits::<32>(SEGMENT);
                 let opens = self.incarnation.val().any() | fetched.generation.any();
-                if put.failed | self.broken.q.val() {
+                if !looked {
+                    self.looked.d.next = true;
+                    self.state.d.next = Sending::Issue;
+                } else if put.failed | self.broken.q.val() {
                     self.sending.d.next = false;
                     self.broken.d.next = false;
                     writes_put = true;
@@ -617,6 +554,8 @@ impl Logic for Sender {
                     }
                 } else if (left == here.count) | (left == BURST) {
                     self.state.d.next = Sending::Save;
+                } else if !looked {
+                    self.looked.d.next = true;
                 } else {
                     at = link;
                     self.left.d.next = left + 1;
@@ -628,7 +567,15 @@ impl Logic for Sender {
             }
             Sending::GiveUp => {
                 self.back.d.next = Sending::GiveUp;
-                if here.count.any() {
+                if !here.count.any() {
+                    self.here.d.next = Destination { generation: here.generation + 1, ..Default::default() };
+                    if self.sending.q.val() & (self.current_node.q.val() == self.node.q.val()) {
+                        self.broken.d.next = true;
+                    }
+                    self.state.d.next = Sending::Save;
+                } else if !looked {
+                    self.looked.d.next = true;
+                } else {
                     frees = true;
                     at = link;
                     self.here.d.next.count = here.count - 1;
@@ -638,18 +585,16 @@ impl Logic for Sender {
                     if ends {
                         self.state.d.next = Sending::Over;
                     }
-                } else {
-                    self.here.d.next = Destination { generation: here.generation + 1, ..Default::default() };
-                    if self.sending.q.val() & (self.current_node.q.val() == self.node.q.val()) {
-                        self.broken.d.next = true;
-                    }
-                    self.state.d.next = Sending::Save;
                 }
             }
             Sending::Lost => {
-                writes_put = put.live & settles;
-                new_put.failed = true;
-                self.state.d.next = Sending::Idle;
+                if !looked {
+                    self.looked.d.next = true;
+                } else {
+                    writes_put = put.live & settles;
+                    new_put.failed = true;
+                    self.state.d.next = Sending::Idle;
+                }
             }
             Sending::Again => {
                 let base = entry.put.host_address.get_bits::<32>(0);

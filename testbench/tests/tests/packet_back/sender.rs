@@ -345,7 +345,7 @@ fn cycles() {
         bench.drain(&mut rng, true, 1000);
         assert_eq!(bench.jobs.len(), 1);
         let first = bench.jobs[0].0 - bench.taken[0];
-        assert_eq!(first, 9, "cycles from a put to its first job; the window is new");
+        assert_eq!(first, 11, "cycles from a put to its first job; the window is new");
         assert_eq!(bench.jobs[0].1.get("flags"), u64::from(flag::ACK_REQ));
         let from = bench.jobs.len();
         bench.submit(2, 1, put_op::PUT, 100 * SEGMENT_BYTES, false);

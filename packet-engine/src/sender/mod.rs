@@ -252,6 +252,7 @@ impl Logic for Sender {
         self.puts.clock.next = self.clock.val();
         let state = self.state.q.val();
         let idle = state == Sending::Idle;
+        let issues = state == Sending::Issue;
         let here = self.here.q.val();
         let left = self.left.q.val();
         let psn = self.psn.q.val();
@@ -285,17 +286,18 @@ impl Logic for Sender {
         self.job.next = self.job_out.q.val();
         self.job_valid.next = self.offers.q.val();
 
-        // What the memories answer, and the put of the record at hand.
+        // What the memories answer.
         let fetched = self.destinations.read_data.val();
         let record = self.records.read_data.val();
         let link = self.links.read_data.val();
         let entry = self.entries.read_data.val();
+
+        // The put of the record at hand.
         let walks = (state == Sending::Release)
             | (state == Sending::Select)
             | (state == Sending::Repeat)
             | (state == Sending::GiveUp)
             | (state == Sending::Lost);
-        let issues = state == Sending::Issue;
         let mut slot: Bits<6> = self.slot.q.val();
         if walks {
             slot = record.slot;
@@ -305,16 +307,53 @@ impl Logic for Sender {
             slot = self.next_slot.q.val();
         }
         self.puts.read_address.next = slot;
-        self.looked.d.next = false;
         if walks | issues | idle {
             self.found.d.next = self.puts.read_data.val();
         }
-        let looked = self.looked.q.val();
         let put = self.found.q.val();
-        let settles = !record.acked;
-        let settled = put.open - 1;
-        let ends = settles & put.issued & (put.open == 1);
 
+        // What is done in this cycle. To the record at hand, whose put has been looked up:
+        let looked = self.looked.q.val();
+        let response = self.response.q.val();
+        let selective = self.selective.q.val();
+        let refuses = self.refuses.q.val() & !self.ahead.q.val().any();
+        let for_good = refuses & (response.code >= TERMINAL);
+        let selects = looked & (state == Sending::Select);
+        let repeats = looked & (state == Sending::Repeat);
+        let gives_up = looked & (state == Sending::GiveUp);
+        let loses = looked & (state == Sending::Lost);
+        let frees = gives_up | (looked & (state == Sending::Release));
+        let marks = selects & selective.get_bit(0);
+        let missing = selects & !selective.get_bit(0) & !record.acked;
+        let refused = missing & for_good;
+        let resends =
+            refused | (missing & selective.any() & !(now - record.due).get_bit(15)) | (repeats & !record.acked);
+        let settles = (frees | marks) & !record.acked;
+        let ends = settles & put.issued & (put.open == 1);
+        // to the put that is being sent:
+        let dead = put.failed | self.broken.q.val();
+        let last = self.current_left.q.val() <= bits::<32>(SEGMENT);
+        let abandons = looked & issues & dead;
+        let sends =
+            looked & issues & !dead & (fetched.state == OPEN) & (fetched.count < WINDOW) & self.free.read_valid.val();
+        let chains = sends & fetched.count.any();
+        // to the put that is over:
+        let ending = state == Sending::Over;
+        let told = self.told.q.val();
+        let answer = entry.put.op == GET_RESP;
+        let by_host = (entry.put.handle == HOST) & !answer;
+        let forgets = ending & told & (!by_host | self.put_event_ready.val());
+        self.done_valid.next = ending & !told & !answer;
+        self.put_event_valid.next = ending & told & by_host;
+        // and to the next one. One that passes leaves the slot as free as it was.
+        let busy = self.responses.read_valid.val() | self.losing.q.val() | self.due.q.val() | self.sending.q.val();
+        let sequenced = self.enable.val() & !(self.put.val().flags & UNSEQ).any();
+        let welcome = idle & looked & !busy & !put.live;
+        let takes = welcome & self.put_valid.val();
+        let begins = takes & sequenced;
+        self.put_ready.next = welcome;
+
+        // The job of a record, and the one that opens a window.
         let plain = self.plain.q.val();
         let job = job_of(
             entry,
@@ -334,29 +373,10 @@ impl Logic for Sender {
         let incarnation = incarnation_of(self.incarnation.val(), generation);
         let open_job = opening(job, self.node.q.val(), incarnation);
 
-        // What is written and asked for unless said otherwise below.
-        let mut at: Bits<10> = self.at.q.val();
-        let mut node: Bits<8> = self.node.q.val();
-        let mut new_put: PutState = put;
-        let mut writes_put: Bit = false;
-        let mut new_record: SendRecord = record;
-        let mut record_at: Bits<10> = self.at.q.val();
-        let mut writes_record: Bit = false;
-        let mut frees: Bit = false;
-        let mut chains: Bit = false;
-        let mut takes: Bit = false;
-        let mut passes_record: Bit = false;
-        self.put_ready.next = false;
-        self.free.read_ready.next = false;
-        self.responses.read_ready.next = false;
-        self.done_valid.next = false;
-        self.put_event_valid.next = false;
+        self.responses.read_ready.next = idle;
+        self.free.read_ready.next = sends;
+        self.looked.d.next = false;
         self.again.d.next = false;
-
-        let response = self.response.q.val();
-        let selective = self.selective.q.val();
-        let refuses = self.refuses.q.val() & !self.ahead.q.val().any();
-        let for_good = refuses & (response.code >= TERMINAL);
         match state {
             Sending::Clear => {
                 self.cleared.d.next = self.cleared.q.val() + 1;
@@ -365,35 +385,27 @@ impl Logic for Sender {
                 }
             }
             Sending::Idle => {
+                self.back.d.next = Sending::Idle;
                 if self.responses.read_valid.val() {
-                    self.responses.read_ready.next = true;
                     self.response.d.next = self.responses.read.val();
-                    node = self.responses.read.val().node;
                     self.state.d.next = Sending::Response;
                 } else if self.losing.q.val() {
                     self.losing.d.next = self.lost.val();
-                    at = self.losing_at.q.val();
                     self.state.d.next = Sending::Lost;
                 } else if self.due.q.val() {
                     self.due.d.next = false;
                     self.scan.d.next = self.scan.q.val() + 1;
-                    node = self.scan.q.val();
                     self.state.d.next = Sending::Timer;
                 } else if self.sending.q.val() {
-                    node = self.current_node.q.val();
-                    self.back.d.next = Sending::Idle;
                     if job_free {
                         self.state.d.next = if self.passes.q.val() { Sending::Again } else { Sending::Issue };
                     }
                 } else {
                     self.looked.d.next = true;
-                    self.put_ready.next = looked & !put.live;
-                    takes = self.put_valid.val() & looked & !put.live;
                 }
             }
             Sending::Response => {
                 self.here.d.next = fetched;
-                at = fetched.head;
                 self.psn.d.next = fetched.base;
                 self.rest.d.next = response.expected - fetched.base;
                 self.selective.d.next = response.selective;
@@ -423,15 +435,7 @@ impl Logic for Sender {
             }
             Sending::Release => {
                 self.back.d.next = Sending::Release;
-                if !left.any() {
-                    self.left.d.next = here.count;
-                    self.state.d.next = Sending::Select;
-                } else if !looked {
-                    self.looked.d.next = true;
-                } else {
-                    frees = true;
-                    passes_record = true;
-                    at = link;
+                if frees {
                     self.left.d.next = left - 1;
                     self.psn.d.next = psn + 1;
                     self.here.d.next.base = psn + 1;
@@ -439,67 +443,38 @@ impl Logic for Sender {
                     self.here.d.next.head = link;
                     self.here.d.next.retries = bits::<4>(0);
                     self.here.d.next.deadline = self.silent_at.q.val();
-                    writes_put = settles;
-                    new_put.open = settled;
-                    if ends {
-                        self.state.d.next = Sending::Over;
-                    }
+                } else if left.any() {
+                    self.looked.d.next = true;
+                } else {
+                    self.left.d.next = here.count;
+                    self.state.d.next = Sending::Select;
                 }
             }
             Sending::Select => {
                 self.back.d.next = Sending::Select;
-                if !(left.any() & (selective.any() | self.refuses.q.val())) {
-                    self.state.d.next = Sending::Save;
-                } else if !looked {
-                    self.looked.d.next = true;
-                } else {
-                    passes_record = true;
-                    at = link;
+                if selects {
                     self.left.d.next = left - 1;
                     self.psn.d.next = psn + 1;
                     self.selective.d.next = selective >> 1;
-                    if selective.get_bit(0) {
-                        writes_record = settles;
-                        new_record.acked = true;
-                        writes_put = settles;
-                        new_put.open = settled;
-                        if settles {
-                            self.here.d.next.retries = bits::<4>(0);
-                            self.here.d.next.deadline = self.silent_at.q.val();
-                        }
-                        if ends {
-                            self.state.d.next = Sending::Over;
-                        }
-                    } else if settles {
-                        if for_good {
-                            writes_put = true;
-                            new_put.failed = true;
-                            new_put.code = response.code;
-                        }
-                        if for_good | (selective.any() & !(now - record.due).get_bit(15)) {
-                            self.state.d.next = Sending::Again;
-                        }
+                    if settles {
+                        self.here.d.next.retries = bits::<4>(0);
+                        self.here.d.next.deadline = self.silent_at.q.val();
                     }
+                } else if left.any() & (selective.any() | self.refuses.q.val()) {
+                    self.looked.d.next = true;
+                } else {
+                    self.state.d.next = Sending::Save;
                 }
             }
             Sending::Issue => {
                 self.here.d.next = fetched;
-                self.back.d.next = Sending::Idle;
-                self.state.d.next = Sending::Idle;
-                let last = self.current_left.q.val() <= bits::<32>(SEGMENT);
                 let opens = self.incarnation.val().any() | fetched.generation.any();
                 if !looked {
                     self.looked.d.next = true;
-                    self.state.d.next = Sending::Issue;
-                } else if put.failed | self.broken.q.val() {
+                } else if dead {
                     self.sending.d.next = false;
                     self.broken.d.next = false;
-                    writes_put = true;
-                    new_put.issued = true;
-                    new_put.failed = true;
-                    if !put.open.any() {
-                        self.state.d.next = Sending::Over;
-                    }
+                    self.state.d.next = if put.open.any() { Sending::Idle } else { Sending::Over };
                 } else if fetched.state == NEW {
                     self.here.d.next.state = if opens { bits::<2>(OPENING) } else { bits::<2>(OPEN) };
                     self.here.d.next.deadline = self.silent_at.q.val();
@@ -508,15 +483,10 @@ impl Logic for Sender {
                         self.offers.d.next = true;
                     }
                     self.state.d.next = Sending::Save;
-                } else if (fetched.state == OPEN) & (fetched.count < WINDOW) & self.free.read_valid.val() {
-                    self.free.read_ready.next = true;
+                } else if sends {
                     self.current_offset.d.next = self.current_offset.q.val() + SEGMENT;
                     self.current_left.d.next = self.current_left.q.val() - SEGMENT;
                     self.sending.d.next = !last;
-                    writes_put = true;
-                    new_put.open = put.open + 1;
-                    new_put.issued = last;
-                    chains = fetched.count.any();
                     self.here.d.next.psn = fetched.psn + 1;
                     self.here.d.next.count = fetched.count + 1;
                     self.here.d.next.tail = self.free.read.val();
@@ -527,11 +497,12 @@ impl Logic for Sender {
                     }
                     self.back.d.next = Sending::Save;
                     self.state.d.next = Sending::Again;
+                } else {
+                    self.state.d.next = Sending::Idle;
                 }
             }
             Sending::Timer => {
                 self.here.d.next = fetched;
-                at = fetched.head;
                 self.psn.d.next = fetched.base;
                 self.left.d.next = bits::<11>(0);
                 let waits = (fetched.state == OPENING) | ((fetched.state == OPEN) & fetched.count.any());
@@ -546,7 +517,10 @@ impl Logic for Sender {
             }
             Sending::Repeat => {
                 self.back.d.next = Sending::Repeat;
-                if here.state == OPENING {
+                if repeats {
+                    self.left.d.next = left + 1;
+                    self.psn.d.next = psn + 1;
+                } else if here.state == OPENING {
                     if job_free {
                         self.job_out.d.next = open_job;
                         self.offers.d.next = true;
@@ -554,45 +528,27 @@ impl Logic for Sender {
                     }
                 } else if (left == here.count) | (left == BURST) {
                     self.state.d.next = Sending::Save;
-                } else if !looked {
-                    self.looked.d.next = true;
                 } else {
-                    at = link;
-                    self.left.d.next = left + 1;
-                    self.psn.d.next = psn + 1;
-                    if settles {
-                        self.state.d.next = Sending::Again;
-                    }
+                    self.looked.d.next = true;
                 }
             }
             Sending::GiveUp => {
                 self.back.d.next = Sending::GiveUp;
-                if !here.count.any() {
+                if gives_up {
+                    self.here.d.next.count = here.count - 1;
+                } else if here.count.any() {
+                    self.looked.d.next = true;
+                } else {
                     self.here.d.next = Destination { generation: here.generation + 1, ..Default::default() };
                     if self.sending.q.val() & (self.current_node.q.val() == self.node.q.val()) {
                         self.broken.d.next = true;
                     }
                     self.state.d.next = Sending::Save;
-                } else if !looked {
-                    self.looked.d.next = true;
-                } else {
-                    frees = true;
-                    at = link;
-                    self.here.d.next.count = here.count - 1;
-                    writes_put = settles;
-                    new_put.open = settled;
-                    new_put.failed = true;
-                    if ends {
-                        self.state.d.next = Sending::Over;
-                    }
                 }
             }
             Sending::Lost => {
-                if !looked {
-                    self.looked.d.next = true;
-                } else {
-                    writes_put = put.live & settles;
-                    new_put.failed = true;
+                self.looked.d.next = !looked;
+                if looked {
                     self.state.d.next = Sending::Idle;
                 }
             }
@@ -609,13 +565,9 @@ impl Logic for Sender {
                 self.state.d.next = Sending::Job;
             }
             Sending::Job => {
-                record_at = self.record_at.q.val();
-                new_record = self.record.q.val();
-                new_record.due = self.hole_at.q.val();
                 if job_free {
                     self.offers.d.next = true;
                     self.job_out.d.next = job;
-                    writes_record = !plain;
                     self.again.d.next = !plain & !self.fresh.q.val();
                     if plain {
                         self.sending.d.next = false;
@@ -624,17 +576,10 @@ impl Logic for Sender {
                 }
             }
             Sending::Over => {
-                let answer = entry.put.op == GET_RESP;
-                let by_host = (entry.put.handle == HOST) & !answer;
-                let told = self.told.q.val();
-                self.done_valid.next = !told & !answer;
-                self.put_event_valid.next = told & by_host;
                 if !told {
                     self.told.d.next = answer | self.done_ready.val();
-                } else if !by_host | self.put_event_ready.val() {
+                } else if forgets {
                     self.told.d.next = false;
-                    writes_put = true;
-                    new_put = Default::default();
                     self.state.d.next = self.back.q.val();
                 }
             }
@@ -642,9 +587,14 @@ impl Logic for Sender {
                 self.state.d.next = Sending::Idle;
             }
         }
+        // Detours from a walk over records: it goes on behind them.
+        if ends {
+            self.state.d.next = Sending::Over;
+        } else if resends {
+            self.state.d.next = Sending::Again;
+        }
 
-        // A put begins. One that passes leaves the slot as free as it was.
-        let sequenced = self.enable.val() & !(self.put.val().flags & UNSEQ).any();
+        // A put begins.
         let op = self.put.val().op;
         if takes {
             self.sending.d.next = true;
@@ -654,12 +604,10 @@ impl Logic for Sender {
             self.current_offset.d.next = bits::<32>(0);
             // A get is one frame.
             self.current_left.d.next = self.put.val().length & repeat::<32>(op != GET);
-            if sequenced {
-                self.next_slot.d.next = self.next_slot.q.val() + 1;
-                self.number.d.next = self.number.q.val() + 1;
-                writes_put = true;
-                new_put = PutState { live: true, ..Default::default() };
-            }
+        }
+        if begins {
+            self.next_slot.d.next = self.next_slot.q.val() + 1;
+            self.number.d.next = self.number.q.val() + 1;
         }
         // Numbers of puts that are not sequenced have a zero where these have their second one.
         let number = (bits::<2>(3), self.number.q.val(), slot).cat::<32>();
@@ -668,8 +616,39 @@ impl Logic for Sender {
         self.entries.write_data.next =
             PutEntry { put: self.put.val(), msg_id: if op == GET_RESP { self.put.val().reply_key } else { number } };
 
+        // What becomes of the state of a put.
+        let mut new_put: PutState = put;
+        if sends {
+            new_put.issued = last;
+            new_put.open = put.open + 1;
+        } else if settles {
+            new_put.open = put.open - 1;
+        }
+        if abandons {
+            new_put.issued = true;
+        }
+        if abandons | refused | gives_up | loses {
+            new_put.failed = true;
+        }
+        if refused {
+            new_put.code = response.code;
+        }
+        if walks | issues {
+            self.slot.d.next = slot;
+            self.over.d.next = new_put;
+        }
+        let clears = state == Sending::Clear;
+        let place = self.cleared.q.val();
+        let lost_one = loses & put.live & !record.acked;
+        self.puts.write_enable.next = clears | settles | refused | lost_one | abandons | sends | forgets | begins;
+        self.puts.write_address.next = if clears { place.get_bits::<6>(0) } else { slot };
+        self.puts.write_data.next = new_put;
+        if clears | forgets | begins {
+            self.puts.write_data.next = PutState { live: begins, ..Default::default() };
+        }
+
         // The record that a refusal speaks of comes nearer.
-        if passes_record {
+        if selects | ((state == Sending::Release) & frees) {
             self.ahead.d.next = self.ahead.q.val() - 1;
             if !self.ahead.q.val().any() {
                 self.refuses.d.next = false;
@@ -677,7 +656,7 @@ impl Logic for Sender {
         }
 
         // What a detour is about: the record that is looked at, that of the next segment, or the frames of a put that passes.
-        if walks & (state != Sending::Lost) {
+        if walks & !(state == Sending::Lost) {
             self.record.d.next = record;
             self.record_at.d.next = self.at.q.val();
             self.record_psn.d.next = psn;
@@ -690,27 +669,47 @@ impl Logic for Sender {
             self.plain.d.next = idle;
             self.fresh.d.next = true;
         }
-        if walks | issues {
-            self.slot.d.next = slot;
-            self.over.d.next = new_put;
-        }
 
-        // Memories.
-        self.at.d.next = at;
+        // Destinations.
+        let mut node: Bits<8> = self.node.q.val();
+        if idle {
+            node = if self.responses.read_valid.val() {
+                self.responses.read.val().node
+            } else if self.due.q.val() {
+                self.scan.q.val()
+            } else {
+                self.current_node.q.val()
+            };
+        }
         self.node.d.next = node;
-        let clears = state == Sending::Clear;
-        let place = self.cleared.q.val();
         self.destinations.read_enable.next = idle;
         self.destinations.read_address.next = node;
         self.destinations.write_enable.next = clears | (state == Sending::Save);
         self.destinations.write_address.next = if clears { place.get_bits::<8>(0) } else { self.node.q.val() };
         // Nothing has come to hand while the tables are cleared.
         self.destinations.write_data.next = here;
+
+        // Records, and the lists of them.
+        let mut at: Bits<10> = self.at.q.val();
+        if frees | selects | repeats {
+            at = link;
+        } else if idle {
+            at = self.losing_at.q.val();
+        } else if (state == Sending::Response) | (state == Sending::Timer) {
+            at = fetched.head;
+        }
+        self.at.d.next = at;
+        let sent = state == Sending::Job;
         self.records.read_enable.next = !idle | self.losing.q.val();
         self.records.read_address.next = at;
-        self.records.write_enable.next = writes_record;
-        self.records.write_address.next = record_at;
-        self.records.write_data.next = new_record;
+        self.records.write_enable.next = (marks & settles) | (sent & job_free & !plain);
+        self.records.write_address.next = if sent { self.record_at.q.val() } else { self.at.q.val() };
+        self.records.write_data.next = if sent { self.record.q.val() } else { record };
+        if sent {
+            self.records.write_data.next.due = self.hole_at.q.val();
+        } else {
+            self.records.write_data.next.acked = true;
+        }
         self.links.read_enable.next = !idle;
         self.links.read_address.next = at;
         self.links.write_enable.next = chains;
@@ -718,12 +717,6 @@ impl Logic for Sender {
         self.links.write_data.next = self.free.read.val();
         self.entries.read_enable.next = walks | (idle & self.sending.q.val());
         self.entries.read_address.next = if walks { record.slot } else { self.current_slot.q.val() };
-        self.puts.write_enable.next = clears | writes_put;
-        self.puts.write_address.next = if clears { place.get_bits::<6>(0) } else { slot };
-        self.puts.write_data.next = Default::default();
-        if !clears {
-            self.puts.write_data.next = new_put;
-        }
         self.free.write.next = if clears { place } else { self.at.q.val() };
         self.free.write_valid.next = clears | frees;
 

@@ -63,6 +63,8 @@ pub(crate) struct Register {
 /// An instance of another module.
 #[derive(Debug, Clone)]
 pub(crate) struct Instance {
+    /// Field of the struct, `units$3` in an array.
+    pub key: String,
     pub name: String,
     pub node: usize,
     /// Port name in the submodule, and signal here.
@@ -78,7 +80,7 @@ pub(crate) enum Item {
     Top(Stmt),
 }
 
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct Body {
     pub file: String,
     /// Where `update()` starts; 0 when unknown.
@@ -215,7 +217,7 @@ impl Body {
             let sig = self.declare(&format!("{key}.{}", port.key), &format!("{name}_{pin}"), port.ty.clone(), role)?;
             pins.push((pin, sig));
         }
-        self.instances.push(Instance { name, node: id, pins });
+        self.instances.push(Instance { key: key.to_string(), name, node: id, pins });
         Ok(())
     }
 

@@ -16,6 +16,7 @@ mod error;
 mod expr;
 mod hierarchy;
 mod inline;
+mod loops;
 mod lower;
 mod module;
 mod names;

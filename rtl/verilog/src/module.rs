@@ -8,6 +8,7 @@ use crate::error::{EmitError, Result};
 use crate::expr::{Expr, Kind, SigId};
 use crate::hierarchy::Node;
 use crate::inline::{Readers, Steps};
+use crate::loops::{self, Row, Written};
 use crate::names::flatten;
 use crate::print::{filling, number, range, Printer};
 use crate::rest;
@@ -53,11 +54,14 @@ struct Arranged<'a> {
     drives: HashMap<SigId, SigId>,
     /// Bits read of each signal.
     read: Vec<Vec<bool>>,
+    /// Arrays of submodules that are loops.
+    rows: Vec<Row>,
 }
 
 /// The text from `module` to `endmodule`; the module's own name is an empty mark, that of a child comes from `child`.
 pub(crate) fn write(body: &Body, child: &dyn Fn(usize) -> String, line: u32, types: &Types) -> Result<String> {
     let items = chains::joined(&body.items, &body.sigs);
+    let mut named;
     let mut arranged = Arranged {
         body,
         items,
@@ -66,13 +70,18 @@ pub(crate) fn write(body: &Body, child: &dyn Fn(usize) -> String, line: u32, typ
         direct: HashMap::new(),
         drives: HashMap::new(),
         read: vec![],
+        rows: vec![],
     };
     arranged.arrange(line)?;
+    arranged.rows = loops::rows(body, child, &arranged.direct);
     arranged.drop_names();
     arranged.drop_wires();
     arranged.inline();
     arranged.drop_unread();
     arranged.rest();
+    named = body.clone();
+    arranged.name_rows(&mut named);
+    arranged.body = &named;
     Ok(arranged.print(child, types))
 }
 
@@ -396,9 +405,24 @@ impl Arranged<'_> {
         }
     }
 
+    /// Names the signals of loops, in the symbols that are printed.
+    fn name_rows(&mut self, named: &mut Body) {
+        let read = |sig: SigId| self.read[sig].contains(&true);
+        let of_rows = self.rows.iter().flat_map(|row| row.instances(self.body)).flat_map(|instance| &instance.pins);
+        let outputs: HashSet<SigId> = of_rows.map(|(_, sig)| *sig).collect();
+        let mut taken = HashSet::new();
+        let (index, unit) = (named.names.unique("i"), named.names.unique("unit"));
+        self.rows.iter_mut().for_each(|row| row.name(named, &index, &unit));
+        for row in &mut self.rows {
+            row.name_signals(named, &self.direct, &read, &outputs, &mut taken);
+        }
+    }
+
     /// Connects submodule outputs straight to the one signal that they are for.
     fn drop_wires(&mut self) {
         let body = self.body;
+        let of_rows = self.rows.iter().flat_map(|row| row.instances(body)).flat_map(|instance| &instance.pins);
+        let of_rows: HashSet<SigId> = of_rows.map(|(_, sig)| *sig).collect();
         let mut readers = vec![0usize; body.sigs.len()];
         self.exprs(&mut |e| e.reads(&mut |sig, _, _| readers[sig] += 1));
         let drives = &mut self.drives;
@@ -407,6 +431,7 @@ impl Arranged<'_> {
             let (to, from) = (&body.sigs[*sig], &body.sigs[*of]);
             let straight = matches!(to.role, Role::Out | Role::Local)
                 && from.role == Role::SubOut
+                && !of_rows.contains(of)
                 && to.width() == from.width()
                 && readers[*of] == 1;
             if straight {
@@ -442,11 +467,21 @@ impl Arranged<'_> {
 
     fn print(&self, child: &dyn Fn(usize) -> String, types: &Types) -> String {
         let body = self.body;
-        let printer = Printer { sigs: &body.sigs, typed: self.typed(types) };
-        let kind = |sig: SigId| match &body.sigs[sig].ty {
-            Ty::Named(descriptor) if printer.typed[sig] => format!("{} ", types.of(descriptor)),
+        let kind_of = |sig: SigId, typed: bool| match &body.sigs[sig].ty {
+            Ty::Named(descriptor) if typed => format!("{} ", types.of(descriptor)),
             ty => format!("logic {}", range(ty.width())),
         };
+        let mut typed = self.typed(types);
+        self.rows.iter().for_each(|row| row.unify(&mut typed, &kind_of));
+        let printer = Printer { sigs: &body.sigs, typed };
+        let kind = |sig: SigId| kind_of(sig, printer.typed[sig]);
+        let loops: Vec<Written> =
+            self.rows.iter().map(|row| row.written(body, &printer, child, &self.direct)).collect();
+        // Local values that a loop reads are declared before it.
+        let mut ahead: BTreeSet<SigId> = BTreeSet::new();
+        let local = |sig: SigId| matches!(body.sigs[sig].role, Role::Let | Role::Var);
+        let mut note = |sig: SigId| _ = local(sig) && ahead.insert(sig);
+        loops.iter().flat_map(|one| &one.reads).for_each(|e| e.reads(&mut |sig, _, _| note(sig)));
         let ports: Vec<(&str, String, String)> = body
             .sigs
             .iter()
@@ -467,21 +502,25 @@ impl Arranged<'_> {
             .collect();
         let mut out = header("", &ports);
         self.print_states(&mut out);
-        self.print_declarations(&kind, &mut out);
+        self.print_declarations(&kind, &ahead, &mut out);
+        let mut unused = self.unused();
+        let open = self.print_loops(&loops, &kind, &mut unused, &mut out);
         let same = |sig: SigId| sig;
         for piece in &self.pieces {
             match piece {
                 Piece::Value(sig, expr) => {
                     let info = &body.sigs[*sig];
                     let head = match info.role {
-                        Role::Let | Role::Var => format!("wire {}", kind(*sig).trim_start_matches("logic ")),
+                        Role::Let | Role::Var if !ahead.contains(sig) => {
+                            format!("wire {}", kind(*sig).trim_start_matches("logic "))
+                        }
                         _ => "assign ".to_string(),
                     };
                     let _ = writeln!(out, "  {head}{} = {};", info.name, printer.whole(expr));
                 }
                 Piece::Block(sig, stmts) => {
                     let info = &body.sigs[*sig];
-                    if matches!(info.role, Role::Let | Role::Var) {
+                    if local(*sig) && !ahead.contains(sig) {
                         let _ = writeln!(out, "  {}{};", kind(*sig), info.name);
                     }
                     let _ = writeln!(out, "  always_comb begin");
@@ -490,9 +529,12 @@ impl Arranged<'_> {
                 }
             }
         }
+        for (target, value) in loops.iter().flat_map(|one| &one.assigned) {
+            let _ = writeln!(out, "  assign {target} = {value};");
+        }
         self.print_flops(&printer, &mut out);
-        self.print_instances(&printer, child, &mut out);
-        self.print_unused(&mut out);
+        self.print_instances(&printer, child, open, &mut out);
+        print_unused(&unused, 2, &mut out);
         out.push_str("endmodule\n");
         out
     }
@@ -528,8 +570,35 @@ impl Arranged<'_> {
         print_declared(&mut states.collect(), out);
     }
 
-    fn print_declarations(&self, kind: &dyn Fn(SigId) -> String, out: &mut String) {
+    /// Prints the loops of submodules, and says whether they leave an output open.
+    fn print_loops(
+        &self,
+        loops: &[Written],
+        kind: &dyn Fn(SigId) -> String,
+        unused: &mut Vec<String>,
+        out: &mut String,
+    ) -> bool {
+        let mut waived = false;
+        for (row, one) in self.rows.iter().zip(loops) {
+            if one.open && !waived {
+                out.push_str(OPEN_PINS);
+                waived = true;
+            }
+            out.push_str(&one.head);
+            let mut inside = String::new();
+            let declared = one.declared.iter().map(|(sig, name)| (kind(*sig), name.clone()));
+            print_declared(&mut declared.collect(), &mut inside);
+            inside.lines().for_each(|line| _ = writeln!(out, "  {line}"));
+            out.push_str(&one.instance);
+            print_unused(&row.in_all(self.body, unused), 4, out);
+            out.push_str("  end\n");
+        }
+        waived
+    }
+
+    fn print_declarations(&self, kind: &dyn Fn(SigId) -> String, ahead: &BTreeSet<SigId>, out: &mut String) {
         let body = self.body;
+        let in_loops: HashSet<SigId> = self.rows.iter().flat_map(Row::declared).collect();
         let mut declared = vec![];
         for register in &body.registers {
             let q = &body.sigs[register.q];
@@ -559,7 +628,9 @@ impl Arranged<'_> {
             .collect();
         for (id, sig) in body.sigs.iter().enumerate() {
             let wanted = match sig.role {
+                _ if in_loops.contains(&id) => false,
                 Role::Local => true,
+                Role::Let | Role::Var => ahead.contains(&id),
                 Role::RegD | Role::SubIn => placed.contains(&id),
                 Role::SubOut => self.read[id].contains(&true),
                 _ => false,
@@ -613,10 +684,13 @@ impl Arranged<'_> {
         }
     }
 
-    fn print_instances(&self, printer: &Printer, child: &dyn Fn(usize) -> String, out: &mut String) {
+    /// `waived`: whether open pins are allowed already.
+    fn print_instances(&self, printer: &Printer, child: &dyn Fn(usize) -> String, mut waived: bool, out: &mut String) {
         let body = self.body;
-        let mut waived = false;
-        for instance in &body.instances {
+        for (number, instance) in body.instances.iter().enumerate() {
+            if self.rows.iter().any(|row| row.holds(number)) {
+                continue;
+            }
             let pins: Vec<String> = instance
                 .pins
                 .iter()
@@ -636,7 +710,7 @@ impl Arranged<'_> {
                 .collect();
             let open = pins.iter().any(|p| p.ends_with("()"));
             if open && !waived {
-                let _ = writeln!(out, "  /* verilator lint_off PINCONNECTEMPTY */");
+                out.push_str(OPEN_PINS);
                 waived = true;
             }
             let _ = writeln!(out, "  {} {} (\n{}\n  );", child(instance.node), instance.name, pins.join(",\n"));
@@ -646,23 +720,32 @@ impl Arranged<'_> {
         }
     }
 
-    /// Collects signals with bits that nothing reads, so that lint reports only what was not meant.
-    fn print_unused(&self, out: &mut String) {
+    /// Signals with bits that nothing reads.
+    fn unused(&self) -> Vec<String> {
+        let in_loops: HashSet<SigId> = self.rows.iter().flat_map(Row::declared).collect();
         let mut unused = vec![];
         for (id, sig) in self.body.sigs.iter().enumerate() {
             let any = self.read[id].contains(&true);
             let wanted = match sig.role {
                 Role::In | Role::Local | Role::RegQ => true,
-                Role::SubOut | Role::Let | Role::Var => any,
+                Role::SubOut | Role::Let | Role::Var => any || in_loops.contains(&id),
                 _ => false,
             };
             if wanted && self.read[id].contains(&false) {
                 unused.push(sig.name.clone());
             }
         }
-        if !unused.is_empty() {
-            let _ = writeln!(out, "  wire _unused_ok = &{{1'b0, {}}};", unused.join(", "));
-        }
+        unused
+    }
+}
+
+/// From here on outputs may be left open.
+const OPEN_PINS: &str = "  /* verilator lint_off PINCONNECTEMPTY */\n";
+
+/// Collects what nothing reads, so that lint reports only what was not meant.
+fn print_unused(unused: &[String], indent: usize, out: &mut String) {
+    if !unused.is_empty() {
+        let _ = writeln!(out, "{}wire _unused_ok = &{{1'b0, {}}};", " ".repeat(indent), unused.join(", "));
     }
 }
 

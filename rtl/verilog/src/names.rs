@@ -68,6 +68,17 @@ impl Names {
         }
         name
     }
+
+    /// The same for an inner scope, in which `others` are the names: what is outside is not hidden, and stays as it is.
+    pub fn inner(&self, base: &str, others: &[String]) -> String {
+        let mut name = base.to_string();
+        let mut n = 2;
+        while self.used.contains(&name) || (n > 2 && others.contains(&name)) {
+            name = format!("{base}_{n}");
+            n += 1;
+        }
+        name
+    }
 }
 
 /// `rx.data` and `core$3` as Verilog names.

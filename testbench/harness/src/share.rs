@@ -57,10 +57,18 @@ fn read(source: &Source) -> (BTreeMap<String, Module>, BTreeSet<String>) {
             let module = modules.entry(name.to_string()).or_default();
             module.bytes = body.iter().map(|token| token.len()).sum();
             module.inputs = inputs(body);
+            // In a generate loop, `for (genvar i = 0; i < 4; i++) begin ... end`, an instance is several.
+            let mut times = 1;
             for [child, next, after] in body.array_windows() {
+                match (*child, next.parse()) {
+                    ("genvar", _) => times = 0,
+                    ("<", Ok(bound)) if times == 0 => times = bound,
+                    ("end", _) => times = 1,
+                    _ => {}
+                }
                 // `child name (...)` or `child #(...) name (...)`; a signal may be named like a module.
                 if names.contains(child) && (*next == "#" || (is_name(next) && *after == "(")) {
-                    *module.children.entry(child.to_string()).or_default() += 1;
+                    *module.children.entry(child.to_string()).or_default() += times.max(1);
                 }
             }
         }
@@ -166,6 +174,17 @@ mod tests {
         // The node saves enough; then two leaves are left, which do not.
         let text = configuration(&design(10_000));
         assert!(text.contains("\"node\"") && !text.contains("\"leaf\""), "{text}");
+    }
+
+    #[test]
+    fn an_instance_in_a_loop_counts_as_often_as_the_loop_goes_round() {
+        let mut looped = design(20_000);
+        let (_, top) = looped.files.last_mut().unwrap();
+        let from = top.find("node n0").unwrap();
+        let row =
+            "for (genvar i = 0; i < 2; i++) begin : n node unit (.clock, .a, .q(q[i]), .r(q[i + 2])); end endmodule";
+        top.replace_range(from.., row);
+        assert_eq!(configuration(&looped), configuration(&design(20_000)));
     }
 
     #[test]

@@ -178,7 +178,7 @@ impl Logic for CommandRings {
         let command = self.ring.val();
         let sets = (state == RingState::Look) & self.ring_valid.val();
         let own = bits::<64>(1) << self.pid.q.val();
-        let own_stopped = (self.stops.q.val() & own).any();
+        let own_stopped = self.stops.q.val().get_bit(self.pid.q.val().index());
         // A ring that was stopped during the visit waits for its tail.
         let again =
             if own_stopped & !self.begins_again.q.val() { self.pending.q.val() } else { self.pending.q.val() | own };
@@ -197,7 +197,7 @@ impl Logic for CommandRings {
         self.resumes.write_address.next = if sets { command.pid } else { self.halt_pid.val() };
         self.resumes.write_data.next = if sets { bits::<16>(0) } else { self.halt_at.val() };
         self.resumes.read_address.next = self.pid.q.val();
-        self.stopped.next = (self.stops.q.val() >> self.looked_at.val()).get_bit(0);
+        self.stopped.next = self.stops.q.val().get_bit(self.looked_at.val().index());
 
         // What is under way. A read is answered by at least one line.
         let arrives = self.data_valid.val() & self.data_last.val();
@@ -252,7 +252,7 @@ impl Logic for CommandRings {
                 if self.ring_valid.val() {
                     self.next_stops.next = self.stops.q.val() | (bits::<64>(1) << command.pid);
                     self.state.d.next = RingState::Settle;
-                } else if (self.pending.q.val() & own).any() {
+                } else if self.pending.q.val().get_bit(self.pid.q.val().index()) {
                     self.state.d.next = RingState::Read;
                 } else if self.pending.q.val().any() {
                     self.pid.d.next = self.pid.q.val() + 1;

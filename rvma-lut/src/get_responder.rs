@@ -188,6 +188,8 @@ pub struct GetResponder {
     /// Reads of placements that have not ended, and those before this unit's.
     reads: Reg<Bits<8>>,
     earlier: Reg<Bits<8>>,
+    /// There are none before it.
+    next_is_ours: Reg<Bit>,
     answers: Fifo<GetAnswer, ANSWER_BITS>,
 }
 
@@ -195,7 +197,7 @@ impl Logic for GetResponder {
     #[hdl]
     fn update(&mut self) {
         clocks!(self, clock, reset, answers);
-        regs!(self, clock, reset, state, owns_epochs, offers, reads, earlier);
+        regs!(self, clock, reset, state, owns_epochs, offers, reads, earlier, next_is_ours);
         dffs!(self, clock, job, source, low, pid, reply_to, refused, reason);
         let state = self.state.q.val();
         let packet = self.job.q.val().packet;
@@ -220,7 +222,7 @@ impl Logic for GetResponder {
 
         // Beats come in the order of the reads.
         let reading = (state == GetState::First) | (state == GetState::Second);
-        let ours = reading & !self.earlier.q.val().any();
+        let ours = reading & self.next_is_ours.q.val();
         self.data_valid.next = self.place_data_valid.val() & !ours;
         self.place_data_ready.next = ours | self.data_ready.val();
         let begins = self.request_valid.val() & !offers & self.place_request_ready.val();
@@ -232,8 +234,11 @@ impl Logic for GetResponder {
         }
         if taken {
             self.earlier.d.next = if ends { self.reads.q.val() - 1 } else { self.reads.q.val() };
-        } else if ends & self.earlier.q.val().any() {
+            let last = if ends { bits::<8>(1) } else { bits::<8>(0) };
+            self.next_is_ours.d.next = self.reads.q.val() == last;
+        } else if ends & !self.next_is_ours.q.val() {
             self.earlier.d.next = self.earlier.q.val() - 1;
+            self.next_is_ours.d.next = self.earlier.q.val() == 1;
         }
 
         // The epochs, when nobody else asks them.

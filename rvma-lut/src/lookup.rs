@@ -10,7 +10,7 @@
 //! A packet for which there is no mailbox goes to its process's catch-all, if that has one; it takes no cycle more. A mailbox opened as
 //! CATCH_ALL is its process's in place of one that was it before, and until it is being closed.
 //! One packet per cycle. From the placement descriptor to `looked_up_valid`: [`LATENCY`] cycles. `placement_ready` comes from
-//! registers and from `command_valid`: the doorbell's rare questions go first. It counts credits, so the pipeline itself
+//! registers: the doorbell's rare questions wait in one of their own, and go first. It counts credits, so the pipeline itself
 //! never stalls: it falls when [`CREDITS`] packets are on their way or wait for binding.
 
 use crate::catch_all::with_header;
@@ -80,6 +80,9 @@ pub struct Lookup {
     /// Processes that have one.
     catching: Reg<Bits<64>>,
     queue: Fifo<LookedUp, QUEUE_BITS>,
+    /// The doorbell's question.
+    asked: DFF<TableRequest>,
+    asked_valid: Reg<Bit>,
     /// The packet beside the table's pipeline.
     line: [DFF<Packet>; mailbox_table::LATENCY],
     is_packet: [Reg<Bit>; mailbox_table::LATENCY],
@@ -112,20 +115,25 @@ impl Logic for Lookup {
     #[hdl]
     fn update(&mut self) {
         clocks!(self, clock, reset, mailbox_table, queue);
-        regs!(self, clock, reset, catching, is_packet, credits, has_credit, result_valid);
-        dffs!(self, clock, line, owner, single_whole, packet_end, buf_off, msg_off, result);
+        regs!(self, clock, reset, catching, is_packet, credits, has_credit, result_valid, asked_valid);
+        dffs!(self, clock, line, owner, single_whole, packet_end, buf_off, msg_off, result, asked);
 
         // Cycle 0: the doorbell first, else a packet.
         let desc = self.placement.val();
-        self.placement_ready.next =
-            self.has_credit.q.val() & self.mailbox_table.ready.val() & !self.command_valid.val();
-        self.take.next = self.placement_valid.val()
-            & self.has_credit.q.val()
-            & self.mailbox_table.ready.val()
-            & !self.command_valid.val();
-        self.command_ready.next = self.mailbox_table.ready.val();
-        self.mailbox_table.request_valid.next =
-            self.take.val() | (self.command_valid.val() & self.mailbox_table.ready.val());
+        let ready = self.mailbox_table.ready.val();
+        let asks = self.asked_valid.q.val();
+        let free = self.has_credit.q.val() & ready & !asks;
+        self.placement_ready.next = free;
+        self.take.next = self.placement_valid.val() & free;
+        let open = !asks | ready;
+        self.command_ready.next = open;
+        if open {
+            self.asked_valid.d.next = self.command_valid.val();
+        }
+        if open & self.command_valid.val() {
+            self.asked.d.next = self.command.val();
+        }
+        self.mailbox_table.request_valid.next = self.take.val() | (asks & ready);
         self.mailbox_table.request.next = TableRequest {
             op: bits::<3>(LOOKUP),
             pid: desc.dst_pid,
@@ -136,8 +144,8 @@ impl Logic for Lookup {
             mailbox: bits::<12>(0),
             generation: bits::<4>(0),
         };
-        if self.command_valid.val() {
-            self.mailbox_table.request.next = self.command.val();
+        if asks {
+            self.mailbox_table.request.next = self.asked.q.val();
         }
         // A managed mailbox chooses the message's place itself.
         let managed = (desc.flags & MANAGED).any();
@@ -226,9 +234,9 @@ impl Logic for Lookup {
         }
 
         // Which mailboxes catch all.
-        let command = self.command.val();
+        let command = self.asked.q.val();
         let asker = command.pid.get_bits::<6>(0);
-        let told = self.command_valid.val() & self.mailbox_table.ready.val();
+        let told = asks & ready;
         let opens = told & (command.op == INSERT) & (command.mode & bits::<9>(CATCH_ALL)).any();
         let closes = told & (command.op == CLOSING) & (self.catchers[1].read_data.val() == command.mailbox);
         if opens | closes {

@@ -86,12 +86,15 @@ impl Logic for Placement {
         let request_open = self.request_valid.q.val() & !self.place_request_ready.val();
         let second = !transfer_open & !request_open;
         let first = !self.half_valid.q.val() | second;
-        let fetch = !self.oldest_valid.q.val() | first;
+        // There is a job in two cycles at most, so the oldest need not be followed at once.
+        let fetch = !self.oldest_valid.q.val();
 
         self.jobs.read_ready.next = fetch;
         if fetch {
             self.oldest_valid.d.next = self.jobs.read_valid.val();
             self.oldest.d.next = self.jobs.read.val();
+        } else if first {
+            self.oldest_valid.d.next = false;
         }
         let job = self.oldest.q.val();
         if first {

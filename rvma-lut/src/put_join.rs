@@ -8,16 +8,21 @@
 //! | packet engine | out `host_put`, `host_put_valid` / in `host_put_ready`; in `put_done`, `put_done_valid` (pulse) |
 //! | registers | out pulses `ended`, `failed` |
 //!
-//! One put of a process waits here while the one before it leaves, so that the command unit can refuse a third at once and other processes do
-//! not wait for it. When several wait they take turns: handlers and the rest, and of these processes and answers. Latency one cycle for handlers, two for processes; one put per two
-//! cycles. Puts of processes are numbered from 1 behind reset and sent in that order; the handle that they leave with is one that
+//! Those that wait stand in a FIFO of four words of LUT RAM, in the order of their arrival. Handlers and answers, in turn, leave two of the words to processes,
+//! whose puts are taken at once or refused: the command unit does not wait for a put to leave. Latency two cycles; one put per
+//! two cycles. Puts of processes are numbered from 1 behind reset and sent in that order; the handle that they leave with is one that
 //! no handler has, and their number stands where those of handlers have their frame's.
 
 use spindle_blocks::desc::{PutDesc, PutDone};
+use spindle_blocks::Fifo;
 use spindle_contract::descriptors::put_op;
 use spindle_verilog::prelude::*;
 
 const HOST_HANDLE: u64 = put_op::HOST_HANDLE as u64;
+/// Address bits of the FIFO.
+const WAITING_BITS: usize = 2;
+/// Puts in it from which only those of processes are taken.
+const SHARED: u64 = 2;
 
 /// The join. See the module text.
 #[derive(LogicBlock, Default)]
@@ -60,14 +65,11 @@ pub struct PutJoin {
     pub ended: Signal<Out, Bit>,
     /// It was not sent as a whole.
     pub failed: Signal<Out, Bit>,
-    waiting: DFF<PutDesc>,
-    waits: Reg<Bit>,
+    waiting: Fifo<PutDesc, WAITING_BITS>,
     next_number: Reg<Bits<16>>,
     offered: DFF<PutDesc>,
     offers: Reg<Bit>,
-    /// A process was last.
-    array_turn: Reg<Bit>,
-    /// Of the rest, a process was last.
+    /// Of handlers and answers, a handler was last.
     answer_turn: Reg<Bit>,
     ended_out: Reg<Bit>,
     failed_out: Reg<Bit>,
@@ -83,40 +85,41 @@ impl PutJoin {
 impl Logic for PutJoin {
     #[hdl]
     fn update(&mut self) {
-        regs!(self, clock, reset, waits, next_number, offers, array_turn, answer_turn, ended_out, failed_out);
-        dffs!(self, clock, waiting, offered);
-        let waits = self.waits.q.val();
-        let free = !self.offers.q.val();
-        self.own_ready.next = !waits;
+        clocks!(self, clock, reset, waiting);
+        regs!(self, clock, reset, next_number, offers, answer_turn, ended_out, failed_out);
+        dffs!(self, clock, offered);
+
+        // Into the FIFO: processes first.
+        let own = self.own_valid.val();
+        let room = (self.waiting.level.val() < SHARED) & !own;
+        let answers = self.answer_valid.val() & (self.answer_turn.q.val() | !self.array_put_valid.val());
+        self.own_ready.next = self.waiting.write_ready.val();
         self.number.next = self.next_number.q.val();
-        let answers = self.answer_valid.val();
-        let rest_goes = free & (waits | answers) & !(self.array_turn.q.val() & self.array_put_valid.val());
-        let own_goes = rest_goes & waits & !(self.answer_turn.q.val() & answers);
-        self.answer_ready.next = rest_goes & !own_goes;
-        self.array_put_ready.next = free & (!(waits | answers) | self.array_turn.q.val());
-        if waits {
-            self.waits.d.next = !own_goes;
-        } else if self.own_valid.val() {
-            self.waits.d.next = true;
-            self.waiting.d.next = self.own.val();
-            self.waiting.d.next.handle = bits::<4>(HOST_HANDLE);
-            self.waiting.d.next.frame = self.next_number.q.val();
+        self.answer_ready.next = room & answers;
+        self.array_put_ready.next = room & !answers;
+        self.waiting.write.next = self.array_put.val();
+        if own {
+            self.waiting.write.next = self.own.val();
+            self.waiting.write.next.handle = bits::<4>(HOST_HANDLE);
+            self.waiting.write.next.frame = self.next_number.q.val();
+        } else if answers {
+            self.waiting.write.next = self.answer.val();
+        }
+        let others = room & (answers | self.array_put_valid.val());
+        self.waiting.write_valid.next = own | others;
+        if own & self.waiting.write_ready.val() {
             self.next_number.d.next = self.next_number.q.val() + 1;
         }
-        if own_goes {
-            self.offers.d.next = true;
-            self.array_turn.d.next = true;
-            self.answer_turn.d.next = true;
-            self.offered.d.next = self.waiting.q.val();
-        } else if rest_goes {
-            self.offers.d.next = true;
-            self.array_turn.d.next = true;
-            self.answer_turn.d.next = false;
-            self.offered.d.next = self.answer.val();
-        } else if free & self.array_put_valid.val() {
-            self.offers.d.next = true;
-            self.array_turn.d.next = false;
-            self.offered.d.next = self.array_put.val();
+        if others {
+            self.answer_turn.d.next = !answers;
+        }
+
+        // Out of it.
+        let free = !self.offers.q.val();
+        self.waiting.read_ready.next = free;
+        if free {
+            self.offers.d.next = self.waiting.read_valid.val();
+            self.offered.d.next = self.waiting.read.val();
         } else if self.host_put_ready.val() {
             self.offers.d.next = false;
         }

@@ -38,6 +38,8 @@ pub struct ReadRun {
     pub low: Bits<32>,
     /// Bytes, less one.
     pub last: Bits<16>,
+    /// That is less than 256.
+    pub short: Bit,
 }
 
 /// A piece of a transfer: up to 1024 bytes.
@@ -171,8 +173,8 @@ impl Logic for ReadRequests {
         let atomic = self.run_valid[ATOMICS].q.val();
         let urgent = atomic | self.run_valid[RINGS].q.val();
         for i in 0..BUFFERED {
-            let short = !self.runs[i].q.val().last.get_bits::<8>(8).any();
-            self.fits[i].next = self.run_valid[i].q.val() & (self.room[i].val() | (short & self.short_room[i].val()));
+            let short = self.runs[i].q.val().short & self.short_room[i].val();
+            self.fits[i].next = self.run_valid[i].q.val() & (self.room[i].val() | short);
         }
         let first = self.fits[0].val();
         let second = self.fits[1].val();
@@ -218,6 +220,7 @@ impl Logic for ReadRequests {
                 self.run_valid[i].d.next = !ends;
                 self.runs[i].d.next.low = (block + 1, rest.low.get_bits::<10>(0)).cat::<32>();
                 self.runs[i].d.next.last = (rest.last.get_bits::<6>(10) - 1, rest.last.get_bits::<10>(0)).cat::<16>();
+                self.runs[i].d.next.short = (rest.last.get_bits::<6>(10) == 1) & !rest.last.get_bits::<2>(8).any();
                 if block.all() {
                     self.runs[i].d.next.high = rest.high + 1;
                 }
@@ -229,6 +232,7 @@ impl Logic for ReadRequests {
                     high: read.address.get_bits::<32>(32),
                     low: read.address.get_bits::<32>(0),
                     last: read.length - 1,
+                    short: !read.length.get_bits::<8>(8).any() | (read.length == 256),
                 };
             }
             self.read_ready[i].next = !self.run_valid[i].q.val();

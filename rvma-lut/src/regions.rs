@@ -174,9 +174,11 @@ impl Logic for Regions {
             self.low.d.next =
                 bit_cast::<33, 32>(query.address.get_bits::<32>(0)) + bit_cast::<33, 32>(self.span.q.val());
             let low = self.low.q.val();
-            let high = bit_cast::<33, 32>(query.address.get_bits::<32>(32)) + bit_cast::<33, 1>(low.get_bits::<1>(32));
-            self.last_page.d.next = (high.get_bits::<32>(0), low.get_bits::<20>(12)).cat::<PAGE_BITS>();
-            self.wraps.d.next = high.get_bit(32);
+            let high = query.address.get_bits::<32>(32);
+            let carry = low.get_bit(32);
+            self.last_page.d.next =
+                (high + bit_cast::<32, 1>(low.get_bits::<1>(32)), low.get_bits::<20>(12)).cat::<PAGE_BITS>();
+            self.wraps.d.next = high.all() & carry;
         }
 
         // A region per cycle: read, compared by halves, judged.

@@ -48,7 +48,9 @@ fn every_put_leaves_once_in_the_order_of_its_source() {
         for cycle in 0..CYCLES {
             let quiet = cycle + 100 > CYCLES;
             for (source, port) in SOURCES {
-                if offered[source].is_none() && !quiet && rng.random_ratio(1, 3) {
+                // The doorbell needs longer for a put than the others, and goes first.
+                let rare = if source == 0 { 16 } else { 3 };
+                if offered[source].is_none() && !quiet && rng.random_ratio(1, rare) {
                     offered[source] = Some(match source {
                         2 => random_put(ANSWER_HANDLE, &mut rng),
                         _ => random_put(rng.random_range(0..4), &mut rng),
@@ -79,7 +81,9 @@ fn every_put_leaves_once_in_the_order_of_its_source() {
                         put.0.insert("frame", taken[0] & 0xFFFF);
                     }
                     inside[source].push_back(put);
-                    assert!(inside[0].len() <= 2 && inside[1].len() <= 1 && inside[2].len() <= 1);
+                    // Four wait and one leaves; two places are for processes only.
+                    assert!(inside.iter().map(VecDeque::len).sum::<usize>() <= 5);
+                    assert!(inside[1].len() + inside[2].len() <= 3);
                 }
             }
             if dut.high("host_put_valid") {
@@ -106,15 +110,15 @@ fn every_put_leaves_once_in_the_order_of_its_source() {
         }
         assert!(inside.iter().all(VecDeque::is_empty), "{inside:?}");
         assert_eq!((taken, seen), (left, expected));
-        assert!(taken.iter().all(|taken| *taken > 1000) && seen[1] > 500, "{taken:?} {seen:?}");
+        assert!(taken.iter().all(|taken| *taken > 500) && seen[1] > 500, "{taken:?} {seen:?}");
     });
 }
 
-/// A put of a handler leaves in the next cycle, one of a process in the one after.
+/// A put leaves two cycles after it was taken.
 #[test]
 fn latency_of_the_join() {
     run_with_wave_on_failure("latency_of_the_join", |wave| {
-        for (port, latency) in [("array_put", 1), ("answer", 1), ("own", 2)] {
+        for (port, latency) in [("array_put", 2), ("answer", 2), ("own", 2)] {
             let mut dut = Dut::new(wave, &mut PutJoin::new(), "put_join");
             dut.set("host_put_ready", 1);
             dut.set(&format!("{port}_valid"), 1);

@@ -27,7 +27,7 @@
 //! | last B of a buffer's data → AWVALID of its record | 7, 8 when another packet's answer came just before |
 //! | packets of one flow to one mailbox | one per 2 cycles sustained |
 //! | read taken → ARVALID | 4 |
-//! | placement of a GET accepted → `host_put` | 26; a GET per 16 |
+//! | placement of a GET accepted → `host_put` | 27; a GET per 16 |
 //! | R → `host_data` | 3, with UltraRAM 5 |
 //! | atomic taken → ARVALID; R → AWVALID; B → done | 6; 9; 1 |
 //! | event taken → AWVALID | 6; one per 2 cycles |

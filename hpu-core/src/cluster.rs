@@ -356,15 +356,11 @@ impl Logic for Cluster {
         self.remote.atomic_answer_hpu.next = self.atomics.answer_hpu.val();
         self.remote.atomic_answer_valid.next = self.atomics.answer_valid.val();
         self.atomics.answer_ready.next = self.remote.atomic_answer_ready.val();
-        self.l1.atomic_read.next = self.atomics.read.val();
-        self.l1.atomic_beat.next = self.atomics.beat.val();
-        self.atomics.read_ready.next = self.l1.atomic_read_ready.val();
-        self.atomics.wide_data.next = self.l1.wide_data.val();
-        self.l1.atomic_write.next = self.atomics.write.val();
-        self.l1.atomic_word.next = self.atomics.word.val();
-        self.l1.atomic_data.next = self.atomics.data.val();
-        self.atomics.write_ready.next = self.l1.atomic_write_ready.val();
-        self.atomics.settled.next = self.l1.settled.val();
+        self.l1.guest.next = self.atomics.access.val();
+        self.l1.guest_valid.next = self.atomics.access_valid.val();
+        for p in 0..2 {
+            self.atomics.words[p].next = self.l1.word_data[p].val();
+        }
         self.l1.lock.next = self.atomics.lock.val();
         self.atomics.shared_write.next = self.l1.shared_write.val();
         self.l2_request.next = self.remote.l2_request.val();
@@ -400,8 +396,9 @@ impl Logic for Cluster {
         self.l1.mover_read.next = self.mover.read.val();
         self.l1.mover_beat.next = self.mover.beat.val();
         self.mover.read_ready.next = self.l1.mover_ready.val();
-        self.mover.hold.next = self.l1.mover_hold.val();
-        self.mover.data.next = self.l1.wide_data.val();
+        for g in 0..2 {
+            self.mover.data[g].next = self.l1.wide_data[g].val();
+        }
         self.egress_data.next = self.mover.egress_data.val();
         self.egress_last.next = self.mover.egress_last.val();
         self.egress_tail.next = self.mover.egress_tail.val();

@@ -3,22 +3,22 @@
 //! | neighbour | ports |
 //! |---|---|
 //! | HPUs | in `word[2h + p]`, `word_valid` / out `word_grant`, in the same cycle; out `word_data`, two cycles after the grant of a read; p = 1: words with address[2] = 1 |
-//! | mover | in `mover_read`, `mover_beat` / out `mover_ready`; out `mover_hold`, `wide_data`, two cycles later |
-//! | loader | in `packet_write`, `packet_beat`, `packet_data`, `packet_partial` with `packet_keep` (only these bytes) / out `packet_ready`; in `page_write`, `page_half`, `page_beat`, `page_low`, `page_high` / out `page_ready`; in `scrub_write`, `scrub_beat` / out `scrub_ready`; out `settled` |
-//! | atomic unit | in `atomic_read`, `atomic_beat` / out `atomic_read_ready`; out `wide_data`; in `atomic_write`, `atomic_word`, `atomic_data` / out `atomic_write_ready`; in `lock`; out `shared_write` |
+//! | mover | in `mover_read`, `mover_beat` / out `mover_ready`; out `wide_data[g]`: the beat of group g, from two cycles after its read until two cycles after the next one's |
+//! | loader | in `packet_write`, `packet_beat`, `packet_data`, `packet_partial` with `packet_keep` (only these bytes) / out `packet_ready`; in `page_write`, `page_half`, `page_beat`, `page_low`, `page_high` / out `page_ready`; in `scrub_write`, `scrub_beat` / out `scrub_ready` |
+//! | atomic unit | in `guest`, `guest_valid`: an access to the one super-bank that it locks, always done; the word read is `word_data` of HPU 0; in `lock`; out `shared_write` |
 //!
 //! 32 banks of 512 words. Address bits 4:2 name one of eight [super-banks](SuperBank), each with one word port; bits 6:5 one of its four banks,
 //! bits 15:7 the row. Bit 6 is also the group on the wide side: a beat (address bits 15:6) is a row of all 16 banks of a group.
 //!
 //! **Word side.** Every super-bank serves one HPU per cycle, round robin; an access that crosses a word takes both half ports at once, which
 //! lie in different super-banks. Worst case: the other HPUs first, one cycle each (see [`SuperBank`]), and while an atomic works on the
-//! super-bank nobody.
+//! super-bank nobody. The atomic unit has no way of its own to the banks: it is a guest at the half ports of HPU 0, which gets no grant in the two
+//! cycles in which an atomic reads and writes, and loses its turn in them.
 //!
-//! **Wide side.** Writes go through one register, packet before page before atomic before scrub, one beat per cycle. The mover reads before
+//! **Wide side.** Writes go through one register, packet before page before scrub, one beat per cycle. The mover reads before
 //! everybody; a write of the same group waits in the register meanwhile, but only once: a second read of that group in a row is refused. Mover
 //! and loader walk through both groups in turn, so both go on at one beat per cycle, and no frame gets a hole. What was taken is in the banks
-//! after two cycles at most. An atomic reads when the mover does not; after 15 cycles of waiting `mover_hold` asks the mover to pause at its
-//! next command, so it waits for the 32 beats of one command at most.
+//! after two cycles at most. What the mover read stays in the output registers of the banks, since nobody else reads on this side.
 
 use crate::processor::types::WordRequest;
 use crate::super_bank::SuperBank;
@@ -45,10 +45,8 @@ pub struct L1 {
     pub mover_beat: Signal<In, Bits<10>>,
     /// It may.
     pub mover_ready: Signal<Out, Bit>,
-    /// It is asked not to begin another command.
-    pub mover_hold: Signal<Out, Bit>,
-    /// The beat that mover or atomic unit read, two cycles later.
-    pub wide_data: Signal<Out, Bits<512>>,
+    /// The beat of each group that it read last.
+    pub wide_data: [Signal<Out, Bits<512>>; 2],
     /// Write a beat of a packet.
     pub packet_write: Signal<In, Bit>,
     /// Where.
@@ -79,23 +77,11 @@ pub struct L1 {
     pub scrub_beat: Signal<In, Bits<10>>,
     /// It is taken.
     pub scrub_ready: Signal<Out, Bit>,
-    /// All that was taken before this cycle is in the banks at its end.
-    pub settled: Signal<Out, Bit>,
-    /// The atomic unit reads.
-    pub atomic_read: Signal<In, Bit>,
-    /// Beat to read or write.
-    pub atomic_beat: Signal<In, Bits<10>>,
-    /// It is read.
-    pub atomic_read_ready: Signal<Out, Bit>,
-    /// The atomic unit writes a word.
-    pub atomic_write: Signal<In, Bit>,
-    /// Word of the beat.
-    pub atomic_word: Signal<In, Bits<4>>,
-    /// What to write.
-    pub atomic_data: Signal<In, Bits<32>>,
-    /// It is taken.
-    pub atomic_write_ready: Signal<Out, Bit>,
-    /// Super-banks that grant nobody.
+    /// Access of the atomic unit,
+    pub guest: Signal<In, WordRequest>,
+    /// in this cycle.
+    pub guest_valid: Signal<In, Bit>,
+    /// Super-banks that grant nobody but the atomic unit.
     pub lock: Signal<In, Bits<8>>,
     /// Super-banks that granted a write to a scratchpad in the cycle before.
     pub shared_write: Signal<Out, Bits<8>>,
@@ -104,17 +90,14 @@ pub struct L1 {
     pending: Reg<Bit>,
     beat: DFF<Bits<10>>,
     data: Reg<Bits<512>>,
-    /// Bytes that are written.
-    keep: DFF<Bits<64>>,
+    /// Bytes that are written; its reset is all of them.
+    keep: Reg<Bits<64>>,
     /// It was held up by the mover in the cycle before.
     late: Reg<Bit>,
-    /// Cycles that a read of the atomic unit has waited.
-    waited: Reg<Bits<4>>,
-    group: DFF<Bit>,
-    group_read: DFF<Bit>,
-    /// A read is under way, and its beat is there.
-    fetched: Reg<Bit>,
-    arrived: Reg<Bit>,
+    /// Groups that the mover reads.
+    fetched: [Reg<Bit>; 2],
+    /// What the half ports bring, those of HPU 0 maybe of the atomic unit.
+    asked: Vec<Signal<Local, WordRequest>>,
     columns: [DFF<Bits<2>>; 16],
     columns_read: [DFF<Bits<2>>; 16],
     _hpus: usize,
@@ -128,6 +111,8 @@ impl L1 {
             word_valid: (0..2 * hpus).map(|_| Default::default()).collect(),
             word_grant: (0..2 * hpus).map(|_| Default::default()).collect(),
             word_data: (0..2 * hpus).map(|_| Default::default()).collect(),
+            asked: (0..2 * hpus).map(|_| Default::default()).collect(),
+            keep: Reg::new(bits::<64>(u64::MAX)),
             super_banks: (0..8).map(|_| SuperBank::new(hpus)).collect(),
             _hpus: hpus,
             ..Default::default()
@@ -138,152 +123,114 @@ impl L1 {
 impl Logic for L1 {
     #[hdl]
     fn update(&mut self) {
-        regs!(self, clock, reset, pending, late, waited, fetched, arrived);
-        dffs!(self, clock, beat, keep, group, group_read, columns, columns_read);
+        regs!(self, clock, reset, pending, late, fetched);
+        dffs!(self, clock, beat, columns, columns_read);
         clocks!(self, clock, reset, super_banks);
 
         // Who reads on the wide side.
-        let urgent = self.waited.q.val().all();
         let mover_group = self.mover_beat.val().get_bit(0);
         let written = self.beat.q.val().get_bit(0);
-        let may_move = !(self.late.q.val() & (mover_group == written));
-        let moves = self.mover_read.val() & may_move;
-        let atomic_group = self.atomic_beat.val().get_bit(0);
-        let fetches = self.atomic_read.val() & !moves & !(self.pending.q.val() & (written == atomic_group));
-        self.mover_ready.next = may_move;
-        self.mover_hold.next = urgent;
-        self.atomic_read_ready.next = fetches;
-        if !self.atomic_read.val() | fetches {
-            self.waited.d.next = bits::<4>(0);
-        } else if !urgent {
-            self.waited.d.next = self.waited.q.val() + 1;
-        }
-        self.group.d.next = if moves { mover_group } else { atomic_group };
-        self.group_read.d.next = self.group.q.val();
-        self.fetched.d.next = moves | fetches;
-        self.arrived.d.next = self.fetched.q.val();
+        let held_up = self.late.q.val() & (mover_group == written);
+        let moves = self.mover_read.val() & !held_up;
+        self.mover_ready.next = !held_up;
 
-        // The register of the writes: one choice of four sources per bit, and a scrub is its reset.
+        // The register of the writes: one choice of three sources per bit, and a scrub is its reset.
         let held = moves & (mover_group == written);
         let writes = self.pending.q.val() & !held;
         self.late.d.next = self.pending.q.val() & held;
         let room = !self.pending.q.val() | !held;
         let packet = self.packet_write.val();
         let page = self.page_write.val() & !packet;
-        let atomic = self.atomic_write.val() & !packet & !page;
-        let scrub = self.scrub_write.val() & !packet & !page & !atomic;
+        let scrub = self.scrub_write.val() & !packet & !page;
         self.packet_ready.next = room;
         self.page_ready.next = room & !packet;
-        self.atomic_write_ready.next = room & !packet & !page;
-        self.scrub_ready.next = room & !packet & !page & !atomic;
-        self.settled.next = room;
-        let source = (atomic | (page & self.page_half.val()), atomic | (page & !self.page_half.val())).cat::<2>();
+        self.scrub_ready.next = room & !packet & !page;
         self.data.clock.next = self.clock.val();
         self.data.reset.next = room & scrub;
         self.data.d.next = self.data.q.val();
+        self.keep.clock.next = self.clock.val();
+        self.keep.reset.next = room & !(packet & self.packet_partial.val());
+        self.keep.d.next = self.keep.q.val();
         if room {
-            self.pending.d.next = packet | page | atomic | scrub;
+            self.pending.d.next = packet | page | scrub;
+            self.keep.d.next = self.packet_keep.val();
             self.beat.d.next = if packet {
                 self.packet_beat.val()
             } else if page {
                 self.page_beat.val()
-            } else if atomic {
-                self.atomic_beat.val()
             } else {
                 self.scrub_beat.val()
             };
-            let partial = packet & self.packet_partial.val();
-            self.keep.d.next = if partial {
-                self.packet_keep.val()
-            } else if atomic {
-                bits::<64>(0xF) << (self.atomic_word.val(), bits::<2>(0)).cat::<6>()
-            } else {
-                repeat::<64>(true)
-            };
         }
-        if room & (packet | page | atomic) {
-            self.data.d.next = match source.index() {
-                0 => self.packet_data.val(),
-                1 => self.page_low.val(),
-                2 => self.page_high.val(),
-                _ => (
-                    self.atomic_data.val(),
-                    self.atomic_data.val(),
-                    self.atomic_data.val(),
-                    self.atomic_data.val(),
-                    self.atomic_data.val(),
-                    self.atomic_data.val(),
-                    self.atomic_data.val(),
-                    self.atomic_data.val(),
-                    self.atomic_data.val(),
-                    self.atomic_data.val(),
-                    self.atomic_data.val(),
-                    self.atomic_data.val(),
-                    self.atomic_data.val(),
-                    self.atomic_data.val(),
-                    self.atomic_data.val(),
-                    self.atomic_data.val(),
-                )
-                    .cat::<512>(),
+        if room & (packet | page) {
+            self.data.d.next = if packet {
+                self.packet_data.val()
+            } else if self.page_half.val() {
+                self.page_high.val()
+            } else {
+                self.page_low.val()
             };
         }
 
+        let guest = self.guest_valid.val();
+
         // The super-banks. Word w of a beat lies in super-bank w[2:0], half w[3].
-        let mut low: Bits<512> = bits::<512>(0);
-        let mut high: Bits<512> = bits::<512>(0);
+        let mut even: Bits<512> = bits::<512>(0);
+        let mut odd: Bits<512> = bits::<512>(0);
         let mut shared: Bits<8> = bits::<8>(0);
         for s in 0..8 {
             self.super_banks[s].lock.next = self.lock.val().get_bit(s);
+            self.super_banks[s].guest.next = guest;
             shared = shared.replace_bit(s, self.super_banks[s].shared_write.val());
             self.super_banks[s].wide_write.next =
                 (self.data.q.val().get_bits::<32>(32 * (s + 8)), self.data.q.val().get_bits::<32>(32 * s)).cat::<64>();
             let keep =
                 (self.keep.q.val().get_bits::<4>(4 * (s + 8)), self.keep.q.val().get_bits::<4>(4 * s)).cat::<8>();
             for g in 0..2 {
-                let odd = g == 1;
-                let write = writes & (written == odd);
-                let by_mover = moves & (mover_group == odd);
-                self.super_banks[s].wide_enable[g].next = write | by_mover | (fetches & (atomic_group == odd));
+                let write = writes & (written == (g == 1));
+                let read = moves & (mover_group == (g == 1));
+                self.super_banks[s].wide_enable[g].next = write | read;
+                self.super_banks[s].wide_advance[g].next = self.fetched[g].q.val();
                 self.super_banks[s].wide_strobe[g].next = if write { keep } else { bits::<8>(0) };
-                self.super_banks[s].wide_row[g].next = if by_mover {
-                    self.mover_beat.val().get_bits::<9>(1)
-                } else if write {
-                    self.beat.q.val().get_bits::<9>(1)
-                } else {
-                    self.atomic_beat.val().get_bits::<9>(1)
-                };
+                self.super_banks[s].wide_row[g].next =
+                    if read { self.mover_beat.val().get_bits::<9>(1) } else { self.beat.q.val().get_bits::<9>(1) };
             }
             let words = self.super_banks[s].wide_read[0].val();
-            low = low
+            even = even
                 | (bit_cast::<512, 32>(words.get_bits::<32>(0)) << bits::<10>(32 * s as u64))
                 | (bit_cast::<512, 32>(words.get_bits::<32>(32)) << bits::<10>(32 * (s + 8) as u64));
             let odd_words = self.super_banks[s].wide_read[1].val();
-            high = high
+            odd = odd
                 | (bit_cast::<512, 32>(odd_words.get_bits::<32>(0)) << bits::<10>(32 * s as u64))
                 | (bit_cast::<512, 32>(odd_words.get_bits::<32>(32)) << bits::<10>(32 * (s + 8) as u64));
         }
         self.shared_write.next = shared;
-        // Zeros while nobody has read: nothing behind it moves then.
-        self.wide_data.next = if !self.arrived.q.val() {
-            bits::<512>(0)
-        } else if self.group_read.q.val() {
-            high
-        } else {
-            low
-        };
+        self.wide_data[0].next = even;
+        self.wide_data[1].next = odd;
+        self.fetched[0].d.next = moves & !mover_group;
+        self.fetched[1].d.next = moves & mover_group;
 
         // The half ports. Column c of half port p is super-bank 2c + p.
         for h in 0..self._hpus {
             for p in 0..2 {
-                let column = self.word[2 * h + p].val().row.get_bits::<2>(0);
+                self.asked[2 * h + p].next = self.word[2 * h + p].val();
+                if h == 0 {
+                    if guest {
+                        self.asked[p].next = self.guest.val();
+                    }
+                }
+                let column = self.asked[2 * h + p].val().row.get_bits::<2>(0);
                 let mut granted: Bit = false;
                 for c in 0..4 {
-                    self.super_banks[2 * c + p].word[h].next = self.word[2 * h + p].val();
+                    self.super_banks[2 * c + p].word[h].next = self.asked[2 * h + p].val();
                     self.super_banks[2 * c + p].wants[h].next =
                         self.word_valid[2 * h + p].val() & (column == bits::<2>(c as u64));
                     granted = granted | self.super_banks[2 * c + p].grant[h].val();
                 }
                 self.word_grant[2 * h + p].next = granted;
+                if h == 0 {
+                    self.word_grant[p].next = granted & !guest;
+                }
                 self.columns[2 * h + p].d.next = column;
                 self.columns_read[2 * h + p].d.next = self.columns[2 * h + p].q.val();
                 self.word_data[2 * h + p].next = match self.columns_read[2 * h + p].q.val().index() {

@@ -3,25 +3,25 @@
 //! | neighbour | ports |
 //! |---|---|
 //! | remote router | in `request`, `hpu`, `valid` / out `ready`; out `answer`, `answer_hpu`, `answer_valid` / in `answer_ready` |
-//! | L1 | out `read`, `beat` / in `read_ready`; in `wide_data`, two cycles later; out `write`, `word`, `data` / in `write_ready`, `settled`; out `lock`; in `shared_write` |
+//! | L1 | out `access`, `access_valid`, always done; in `words[p]`, the word read, two cycles later; out `lock`; in `shared_write` |
 //!
 //! | cycle | what |
 //! |---|---|
 //! | 0 | the request is taken |
-//! | 1 | the super-bank of the word is locked; its beat is read (waits for the mover, at most 15 cycles) |
-//! | 3 | the beat is there |
+//! | 1 | the super-bank of the word is locked; the word is read |
+//! | 3 | it is there |
 //! | 4 | the new word is made |
-//! | 5, 6 | it is written (waits for packets and pages); LR and an SC that fails: nothing |
-//! | 7 | the answer stands, the super-bank is free |
+//! | 5 | it is written; LR and an SC that fails: nothing |
+//! | 6 | the answer stands, the super-bank is free |
 //!
-//! A word of the super-bank cannot be read or written by anybody else in between, so an AMO is one step in the order of the accesses.
+//! L1 lets it in through the half ports of HPU 0. A word of the super-bank cannot be read or written by anybody else in between, so an AMO is one step in the order of the accesses.
 //!
 //! LR makes a reservation of its word, one per hardware thread. It ends when an atomic of anybody writes in the word's super-bank, when a store to a
 //! scratchpad is granted there, or with the next LR or SC of the thread. So among threads that do nothing else, the first SC always succeeds.
 //! Stores to stacks and packets are a thread's own affair.
 
 use crate::amo_alu::AmoAlu;
-use crate::processor::types::{RemoteAnswer, RemoteRequest};
+use crate::processor::types::{RemoteAnswer, RemoteRequest, WordRequest};
 use spindle_blocks::ram::LutMemory;
 use spindle_verilog::prelude::*;
 
@@ -34,7 +34,7 @@ const SC: u64 = 0b00011;
 pub enum AtomicState {
     /// A request may come.
     Idle,
-    /// The beat is asked for.
+    /// The word is read.
     Read,
     /// It is under way.
     Fetch,
@@ -44,8 +44,6 @@ pub enum AtomicState {
     Modify,
     /// It is written.
     Write,
-    /// It is on its way into the bank.
-    Settle,
     /// The answer stands.
     Answer,
 }
@@ -73,27 +71,15 @@ pub struct L1Atomics {
     pub answer_valid: Signal<Out, Bit>,
     /// It is taken.
     pub answer_ready: Signal<In, Bit>,
-    /// Read a beat of L1.
-    pub read: Signal<Out, Bit>,
-    /// Which one; also of the write.
-    pub beat: Signal<Out, Bits<10>>,
-    /// It is read.
-    pub read_ready: Signal<In, Bit>,
-    /// The beat, two cycles later.
-    pub wide_data: Signal<In, Bits<512>>,
-    /// Write a word.
-    pub write: Signal<Out, Bit>,
-    /// Word of the beat.
-    pub word: Signal<Out, Bits<4>>,
-    /// What to write.
-    pub data: Signal<Out, Bits<32>>,
-    /// It is taken.
-    pub write_ready: Signal<In, Bit>,
-    /// It is in the bank at the end of this cycle.
-    pub settled: Signal<In, Bit>,
+    /// Access of a word of L1,
+    pub access: Signal<Out, WordRequest>,
+    /// in this cycle.
+    pub access_valid: Signal<Out, Bit>,
+    /// What it read, two cycles later: even and odd words.
+    pub words: [Signal<In, Bits<32>>; 2],
     /// Super-banks that grant nobody.
     pub lock: Signal<Out, Bits<8>>,
-    /// Super-banks that granted a store to a scratchpad in the cycle before.
+    /// Super-banks in which a store to a scratchpad or an atomic was done in the cycle before.
     pub shared_write: Signal<In, Bits<8>>,
     state: Reg<AtomicState>,
     held: DFF<RemoteRequest>,
@@ -140,9 +126,7 @@ impl Logic for L1Atomics {
                 }
             }
             AtomicState::Read => {
-                if self.read_ready.val() {
-                    self.state.d.next = AtomicState::Fetch;
-                }
+                self.state.d.next = AtomicState::Fetch;
             }
             AtomicState::Fetch => {
                 self.state.d.next = AtomicState::Select;
@@ -154,18 +138,8 @@ impl Logic for L1Atomics {
                 self.state.d.next = AtomicState::Write;
             }
             AtomicState::Write => {
-                if is_lr | (is_sc & self.failed.q.val()) {
-                    self.state.d.next = AtomicState::Answer;
-                    self.locked.d.next = bits::<8>(0);
-                } else if self.write_ready.val() {
-                    self.state.d.next = AtomicState::Settle;
-                }
-            }
-            AtomicState::Settle => {
-                if self.settled.val() {
-                    self.state.d.next = AtomicState::Answer;
-                    self.locked.d.next = bits::<8>(0);
-                }
+                self.state.d.next = AtomicState::Answer;
+                self.locked.d.next = bits::<8>(0);
             }
             AtomicState::Answer => {
                 if self.answer_ready.val() {
@@ -174,22 +148,24 @@ impl Logic for L1Atomics {
             }
         }
         self.lock.next = self.locked.q.val();
-        self.read.next = state == AtomicState::Read;
-        self.beat.next = held.address.get_bits::<10>(6);
 
         // The word.
-        let at = (held.address.get_bits::<4>(2), bits::<5>(0)).cat::<9>();
+        let writes = (state == AtomicState::Write) & !is_lr & !(is_sc & self.failed.q.val());
+        self.access.next = WordRequest {
+            row: held.address.get_bits::<13>(3),
+            strobe: repeat::<4>(writes),
+            data: self.result.q.val(),
+            // Whoever has a reservation there is to hear of it.
+            shared: true,
+        };
+        self.access_valid.next = (state == AtomicState::Read) | writes;
         if state == AtomicState::Select {
-            self.old.d.next = (self.wide_data.val() >> at).get_bits::<32>(0);
+            self.old.d.next = if held.address.get_bit(2) { self.words[1].val() } else { self.words[0].val() };
         }
         self.alu.old.next = self.old.q.val();
         self.alu.operand.next = held.data;
         self.alu.funct5.next = held.operation;
         self.result.d.next = if is_sc { held.data } else { self.alu.result.val() };
-        let writes = (state == AtomicState::Write) & !is_lr & !(is_sc & self.failed.q.val());
-        self.write.next = writes;
-        self.word.next = held.address.get_bits::<4>(2);
-        self.data.next = self.result.q.val();
         self.answer.next = RemoteAnswer {
             thread: held.thread,
             write: false,
@@ -211,7 +187,7 @@ impl Logic for L1Atomics {
         self.reservation.write_data.next = word_address;
         self.reservation.read_address.next = owner;
         let is_same = self.reservation.read_data.val() == word_address;
-        let disturbed = self.shared_write.val() | (self.locked.q.val() & repeat::<8>(writes));
+        let disturbed = self.shared_write.val();
         let mut reserved: Bits<16> = self.reserved.q.val();
         for i in 0..2 * self._hpus {
             let mine = owner == bits::<4>(i as u64);

@@ -4,13 +4,14 @@
 //! |---|---|
 //! | command unit | in `job`, `job_valid`: always taken, since the HPUs have fewer handles than the queue has places; out `stage_left`: the last beat of a job from the stage is read |
 //! | command ports | out `sent`, `sent_issuer`: a frame has left (the host and the initiator answer for the others) |
-//! | L1 | out `read`, `beat` / in `read_ready`; in `hold`: do not begin another job; in `data`, two cycles later |
+//! | L1 | out `read`, `beat` / in `read_ready`; in `data[g]`: the beat of group g, from two cycles after its read until two cycles after the next one's |
 //! | cluster | in `number` |
 //! | egress | out `egress_data`, `egress_last` with `egress_tail`, `egress_frame`, `egress_put` (the payload of a put, not a frame), `egress_valid` / in `egress_ready` |
 //! | rvma | out `dma`, `dma_valid` / in `dma_ready`; out `dma_data`, `dma_last`, `dma_data_valid` / in `dma_data_ready` |
 //!
-//! In the order of the jobs. From `job_valid` to the first beat on `egress_valid`: 5 cycles; then one beat per cycle while ready, no bubble
-//! inside a job nor between two. DMA descriptors and DMA data come in the same order, a descriptor before its first beat.
+//! In the order of the jobs. From `job_valid` to the first beat on `egress_valid`: 4 cycles; then one beat per cycle while ready, no bubble
+//! inside a job nor between two, except that of jobs of one beat in the same group two go in three cycles. Two beats of each group wait for whoever takes
+//! them, in the banks' output registers and in one register more. DMA descriptors and DMA data come in the same order, a descriptor before its first beat.
 
 use crate::types::{Issuer, MoveJob, Way};
 use spindle_blocks::desc::DmaDesc;
@@ -25,6 +26,8 @@ const STAGE: u64 = (L1_STAGE_BASE / SLOT_BYTES) as u64;
 /// What goes with a beat.
 #[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
 pub struct Tag {
+    /// It is of the second group.
+    pub odd: Bit,
     /// Last beat.
     pub last: Bit,
     /// Its bytes, if it is the last one; 0 = all.
@@ -37,15 +40,6 @@ pub struct Tag {
     pub issuer: Issuer,
 }
 
-/// A beat on its way out.
-#[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
-pub struct Moved {
-    /// Bytes.
-    pub data: Bits<512>,
-    /// What goes with them.
-    pub tag: Tag,
-}
-
 /// A job that is read from L1.
 #[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
 pub struct Reading {
@@ -53,8 +47,6 @@ pub struct Reading {
     pub beat: Bits<10>,
     /// Beats to read.
     pub beats: Bits<6>,
-    /// None has been read.
-    pub first: Bit,
     /// Of the last beat.
     pub tag: Tag,
 }
@@ -82,12 +74,10 @@ pub struct Mover {
     pub read: Signal<Out, Bit>,
     /// This beat.
     pub beat: Signal<Out, Bits<10>>,
-    /// Do not begin another job.
-    pub hold: Signal<In, Bit>,
     /// It is read.
     pub read_ready: Signal<In, Bit>,
-    /// It, two cycles later.
-    pub data: Signal<In, Bits<512>>,
+    /// What was read of each group.
+    pub data: [Signal<In, Bits<512>>; 2],
     /// Bytes for the wire.
     pub egress_data: Signal<Out, Bits<512>>,
     /// Last beat,
@@ -121,41 +111,44 @@ pub struct Mover {
     host_write_waits: Reg<Bit>,
     reading: DFF<Reading>,
     reads: Reg<Bit>,
-    /// Beats that are under way or wait to go out, and that there are four.
-    held: Reg<Bits<3>>,
-    full: Reg<Bit>,
-    in_flight: [DFF<Tag>; 2],
-    in_flight_valid: [Reg<Bit>; 2],
-    outgoing: LutFifo<Moved, 2>,
+    /// Beats of each group that are under way or wait to go out, two at most.
+    held: [Reg<Bits<2>>; 2],
+    /// The beat that L1 looks up.
+    in_flight: DFF<Tag>,
+    in_flight_valid: Reg<Bit>,
+    /// `data` has a beat that has not gone out; an older one of its group waits here.
+    newer_valid: [Reg<Bit>; 2],
+    older_valid: [Reg<Bit>; 2],
+    older: [DFF<Bits<512>>; 2],
+    /// What goes with the beats that wait, in their order.
+    outgoing: LutFifo<Tag, 2>,
 }
 
 impl Logic for Mover {
     #[hdl]
     fn update(&mut self) {
-        regs!(self, clock, reset, host_write_waits, reads, in_flight_valid, held, full);
-        dffs!(self, clock, host_write, reading, in_flight);
+        regs!(self, clock, reset, host_write_waits, reads, in_flight_valid, held, newer_valid, older_valid);
+        dffs!(self, clock, host_write, reading, in_flight, older);
         clocks!(self, clock, reset, jobs, outgoing);
 
-        // Reading: beats under way and those that wait are four at most. That comes from a register alone,
+        // Reading: beats under way and those that wait are two of each group at most. That comes from registers alone,
         // since what L1 writes in this cycle depends on what is read.
         let job = self.reading.q.val();
+        let odd = job.beat.get_bit(0);
         let last = job.beats == 1;
-        let wants = self.reads.q.val() & !(job.first & self.hold.val()) & !self.full.q.val();
+        let full = if odd { self.held[1].q.val().get_bit(1) } else { self.held[0].q.val().get_bit(1) };
+        let wants = self.reads.q.val() & !full;
         let reads = wants & self.read_ready.val();
         self.stage_left.next = reads & last & (job.beat.get_bits::<5>(5) == bits::<5>(STAGE));
         self.read.next = wants;
         self.beat.next = job.beat;
-        self.in_flight_valid[0].d.next = reads;
-        self.in_flight_valid[1].d.next = self.in_flight_valid[0].q.val();
-        if self.in_flight_valid[0].q.val() {
-            self.in_flight[1].d.next = self.in_flight[0].q.val();
-        }
+        self.in_flight_valid.d.next = reads;
         if reads {
-            self.in_flight[0].d.next = job.tag;
-            self.in_flight[0].d.next.last = last;
+            self.in_flight.d.next = job.tag;
+            self.in_flight.d.next.odd = odd;
+            self.in_flight.d.next.last = last;
             self.reading.d.next.beat = job.beat + 1;
             self.reading.d.next.beats = job.beats - 1;
-            self.reading.d.next.first = false;
         }
 
         // The next job starts when this one is read. One for the host also needs room for its descriptor.
@@ -172,8 +165,7 @@ impl Logic for Mover {
             self.reading.d.next = Reading {
                 beat: next.beat,
                 beats: next.length.get_bits::<6>(6) + bit_cast::<6, 1>(tail.any().into()),
-                first: true,
-                tag: Tag { last: false, tail: tail, way: next.way, frame: next.frame, issuer: next.issuer },
+                tag: Tag { odd: false, last: false, tail: tail, way: next.way, frame: next.frame, issuer: next.issuer },
             };
         }
         self.reads.d.next = starts | !job_ends;
@@ -194,32 +186,50 @@ impl Logic for Mover {
         self.dma.next = self.host_write.q.val();
         self.dma_valid.next = descriptor_waits;
 
-        // Out.
-        self.outgoing.write.next = Moved { data: self.data.val(), tag: self.in_flight[1].q.val() };
-        self.outgoing.write_valid.next = self.in_flight_valid[1].q.val();
+        // Out: a beat that does not go at once makes place for the next one of its group.
+        self.outgoing.write.next = self.in_flight.q.val();
+        self.outgoing.write_valid.next = self.in_flight_valid.q.val();
         let out = self.outgoing.read.val();
-        let is_host = out.tag.way == Way::Host;
-        let is_wire = self.outgoing.read_valid.val() & !is_host;
-        self.egress_data.next = out.data;
-        self.egress_last.next = out.tag.last;
-        self.egress_tail.next = out.tag.tail;
-        self.egress_frame.next = out.tag.frame;
-        self.egress_put.next = out.tag.way == Way::Put;
+        let stands = self.outgoing.read_valid.val();
+        let is_host = out.way == Way::Host;
+        let is_wire = stands & !is_host;
+        let waited = if out.odd { self.older_valid[1].q.val() } else { self.older_valid[0].q.val() };
+        let data = match (out.odd, waited).cat::<2>().index() {
+            0 => self.data[0].val(),
+            1 => self.older[0].q.val(),
+            2 => self.data[1].val(),
+            _ => self.older[1].q.val(),
+        };
+        self.egress_data.next = data;
+        self.egress_last.next = out.last;
+        self.egress_tail.next = out.tail;
+        self.egress_frame.next = out.frame;
+        self.egress_put.next = out.way == Way::Put;
         self.egress_valid.next = is_wire;
-        self.dma_data.next = out.data;
-        self.dma_last.next = out.tag.last;
-        self.dma_data_valid.next = self.outgoing.read_valid.val() & is_host;
+        self.dma_data.next = data;
+        self.dma_last.next = out.last;
+        self.dma_data_valid.next = stands & is_host;
         let taken = if is_host { self.dma_data_ready.val() } else { self.egress_ready.val() };
         self.outgoing.read_ready.next = taken;
-        let leaves = self.outgoing.read_valid.val() & taken;
-        if reads & !leaves {
-            self.held.d.next = self.held.q.val() + 1;
-            self.full.d.next = self.held.q.val() == 3;
-        } else if leaves & !reads {
-            self.held.d.next = self.held.q.val() - 1;
-            self.full.d.next = false;
+        let leaves = stands & taken;
+        for g in 0..2 {
+            let comes = reads & (odd == (g == 1));
+            let goes = leaves & (out.odd == (g == 1));
+            let arrives = self.in_flight_valid.q.val() & (self.in_flight.q.val().odd == (g == 1));
+            let newer = self.newer_valid[g].q.val();
+            let older = self.older_valid[g].q.val();
+            self.newer_valid[g].d.next = arrives | (newer & older);
+            self.older_valid[g].d.next = (newer | older) & !goes;
+            if newer & !older {
+                self.older[g].d.next = self.data[g].val();
+            }
+            if comes & !goes {
+                self.held[g].d.next = self.held[g].q.val() + 1;
+            } else if goes & !comes {
+                self.held[g].d.next = self.held[g].q.val() - 1;
+            }
         }
-        self.sent.next = is_wire & self.egress_ready.val() & out.tag.last & (out.tag.way == Way::Wire);
-        self.sent_issuer.next = out.tag.issuer;
+        self.sent.next = is_wire & self.egress_ready.val() & out.last & (out.way == Way::Wire);
+        self.sent_issuer.next = out.issuer;
     }
 }

@@ -3,8 +3,8 @@
 //! | neighbour | ports |
 //! |---|---|
 //! | HPUs | in `word[h]`, `wants[h]` / out `grant[h]`, in the same cycle; out `data`, two cycles after the grant of a read |
-//! | atomic unit | in `lock`: no grants; out `shared_write`: a write to a scratchpad was granted in the cycle before |
-//! | wide side of L1 | in `wide_enable[g]`, `wide_row[g]`, `wide_strobe[g]`, `wide_write`; out `wide_read[g]`, two cycles later |
+//! | atomic unit | in `lock`: no grants; in `guest`: `word[0]` is its access, and done where the lock is; out `shared_write`: a write to a scratchpad, or of the atomic unit, was done in the cycle before |
+//! | wide side of L1 | in `wide_enable[g]`, `wide_row[g]`, `wide_strobe[g]`, `wide_write`; in `wide_advance[g]`, a cycle after a read; out `wide_read[g]`, from the cycle after that on |
 //!
 //! Bank b holds the words of the super-bank with address[6:5] = b: b[1] is the group of the wide side, b[0] the half of its beat. A row of the
 //! request is address[15:3]; its two lowest bits, address[4:3], have chosen the super-bank and are of no concern here.
@@ -34,10 +34,14 @@ pub struct SuperBank {
     pub data: Signal<Out, Bits<32>>,
     /// Nobody is granted.
     pub lock: Signal<In, Bit>,
+    /// The atomic unit has an access where the lock is; it comes as that of HPU 0.
+    pub guest: Signal<In, Bit>,
     /// A write to a scratchpad was granted in the cycle before.
     pub shared_write: Signal<Out, Bit>,
     /// The wide side uses this group.
     pub wide_enable: [Signal<In, Bit>; 2],
+    /// What it read in the cycle before is to be seen.
+    pub wide_advance: [Signal<In, Bit>; 2],
     /// Row of it.
     pub wide_row: [Signal<In, Bits<9>>; 2],
     /// Bytes to write, the word of each half of the beat; none = a read.
@@ -84,8 +88,12 @@ impl Logic for SuperBank {
         for i in 0..self._hpus {
             wants = wants.replace_bit(i, self.wants[i].val() & !self.lock.val());
         }
+        if self.guest.val() {
+            wants = wants.replace_bit(0, self.lock.val());
+        }
         self.arbiter.request.next = wants;
-        self.arbiter.accept.next = true;
+        // A guest takes nobody's turn.
+        self.arbiter.accept.next = !self.lock.val();
         let index = self.arbiter.index.val();
         let any = self.arbiter.any.val();
         for i in 0..self._hpus {
@@ -120,7 +128,7 @@ impl Logic for SuperBank {
             self.banks[b].a_strobe.next = self.wide_strobe[b / 2].val().get_bits::<4>(4 * (b % 2));
             self.banks[b].a_address.next = self.wide_row[b / 2].val();
             self.banks[b].a_write.next = self.wide_write.val().get_bits::<32>(32 * (b % 2));
-            self.banks[b].a_advance.next = true;
+            self.banks[b].a_advance.next = self.wide_advance[b / 2].val();
             self.banks[b].b_enable.next = any & (bank == bits::<2>(b as u64));
             self.banks[b].b_strobe.next = chosen.strobe;
             self.banks[b].b_address.next = chosen.row.get_bits::<9>(4);

@@ -62,9 +62,8 @@ fn the_unit_against_a_memory() {
         let mut memory = [0u32; WORDS];
         let (mut wanted, mut inside): (Option<Atomic>, Option<Atomic>) = (None, None);
         let mut outcome: Option<Outcome> = None;
-        let mut landing = false;
         let mut reserved = [[None::<usize>; 2]; HPUS];
-        let mut beats: VecDeque<Option<Vec<u8>>> = VecDeque::from([None, None]);
+        let mut words: VecDeque<Option<(usize, u32)>> = VecDeque::from([None, None]);
         let mut stores = 0u64;
         let (mut amos, mut succeeded, mut refused) = (0, 0, 0);
         for cycle in 0..60_000 {
@@ -93,22 +92,27 @@ fn the_unit_against_a_memory() {
                 (shown.operand.into(), 32),
             ];
             dut.set_bytes("request", &bits(&fields));
-            let [reads, writes, settles, answers] = std::array::from_fn(|_| rng.random_range(0..3) > 0);
-            dut.set("read_ready", reads.into());
-            dut.set("write_ready", writes.into());
-            dut.set("settled", settles.into());
+            let answers = rng.random_range(0..3) > 0;
             dut.set("answer_ready", answers.into());
             dut.set("shared_write", stores);
-            let beat = beats.pop_front().expect("two places");
-            dut.set_bytes("wide_data", &beat.unwrap_or_else(|| (0..64).map(|_| rng.random()).collect()));
+            let fetched = words.pop_front().expect("two places");
+            for half in 0..2 {
+                let word = fetched.filter(|(at, _)| at % 2 == half).map_or_else(|| rng.random(), |(_, word)| word);
+                dut.set(&format!("words_{half}"), word.into());
+            }
             dut.model.eval();
 
             let lock = dut.get("lock");
             let mut read = None;
-            if let (true, Some(op)) = (dut.high("read") && reads, inside) {
+            let access = dut.bytes("access");
+            let strobe = slice(&access, 13, 4);
+            if dut.high("access_valid") {
+                let op = inside.expect("one is inside");
                 assert_eq!(lock, 1 << (op.at % 8), "cycle {cycle}: the super-bank of the word is locked");
-                assert_eq!(dut.get("beat") as usize, op.at / 16);
-                read = Some(memory[op.at & !15..][..16].iter().flat_map(|word| word.to_le_bytes()).collect());
+                assert_eq!((slice(&access, 0, 13) as usize, slice(&access, 49, 1)), (op.at / 2, 1));
+            }
+            if let (true, 0, Some(op)) = (dut.high("access_valid"), strobe, inside) {
+                read = Some((op.at, memory[op.at]));
                 let old = memory[op.at];
                 let holds = reserved[op.hpu][op.thread as usize] == Some(op.at);
                 outcome = Some(match op.operation {
@@ -126,36 +130,31 @@ fn the_unit_against_a_memory() {
                 succeeded += usize::from(op.operation == 3 && holds);
                 refused += usize::from(op.operation == 3 && !holds);
             }
-            beats.push_back(read);
-            if let (true, Some(op), Some(value)) =
-                (landing && settles, inside, outcome.and_then(|outcome| outcome.written))
-            {
-                assert_eq!(lock, 1 << (op.at % 8), "cycle {cycle}: locked until the word is in its bank");
-                memory[op.at] = value;
-                landing = false;
-            }
-            if dut.high("write") {
+            words.push_back(read);
+            // The unit hears of its own writes as of those of stores.
+            let mut heard = 0;
+            if dut.high("access_valid") && strobe != 0 {
                 let (op, value) = (inside.expect("one is inside"), outcome.and_then(|outcome| outcome.written));
-                assert_eq!(Some(dut.get("data") as u32), value, "cycle {cycle}: {op:?}");
-                assert_eq!((dut.get("beat") * 16 + dut.get("word")) as usize, op.at);
-                landing = writes;
+                assert_eq!((strobe, Some(slice(&access, 17, 32) as u32)), (15, value), "cycle {cycle}: {op:?}");
+                memory[op.at] = value.expect("it is the same");
+                heard = 1 << (op.at % 8);
             }
             if dut.high("answer_valid") && answers {
                 let (op, outcome) = (inside.take().expect("one is inside"), outcome.take().expect("it has read"));
                 let answer = dut.bytes("answer");
                 assert_eq!((slice(&answer, 0, 1), slice(&answer, 1, 1)), (op.thread, 0));
                 assert_eq!(slice(&answer, 2, 32) as u32, outcome.answer, "cycle {cycle}: {op:?}");
-                assert_eq!((dut.get("answer_hpu") as usize, landing), (op.hpu, false));
+                assert_eq!((dut.get("answer_hpu") as usize, lock), (op.hpu, 0));
             }
             if wanted.is_some() && dut.high("ready") {
                 inside = wanted.take();
             }
             // A store to the scratchpad, granted where nothing is locked; the unit hears of it in the next cycle.
-            stores = 0;
+            stores = heard;
             let at = [1, 9, 33, 63, 0, 49, 22, 41][rng.random_range(0..8)];
             if rng.random_range(0..40) == 0 && lock >> (at % 8) & 1 == 0 {
                 memory[at] = rng.random();
-                stores = 1 << (at % 8);
+                stores |= 1 << (at % 8);
                 lose(&mut reserved, at);
             }
             dut.model.tick();

@@ -49,14 +49,14 @@ fn traffic(hpus: usize, name: &str, cycles: usize) {
         let mut words: Vec<Option<Word>> = vec![None; 2 * hpus];
         // What the half ports, and the wide port, are to show in this cycle and the next one.
         let mut shown: Vec<VecDeque<Option<u32>>> = vec![VecDeque::from([None, None]); 2 * hpus];
-        let mut wide: VecDeque<Option<Vec<u8>>> = VecDeque::from([None, None]);
+        let mut wide: VecDeque<Option<(usize, Vec<u8>)>> = VecDeque::from([None, None]);
         let mut shared = 0u64;
+        let mut groups: [Option<Vec<u8>>; 2] = [None, None];
         // The write that the register holds: it is in the memory once the mover has let it.
         let mut pending: Option<(usize, Writes)> = None;
         let (mut packet, mut scrub, mut mover) = (None::<(usize, Vec<u8>)>, None::<usize>, None::<usize>);
         let mut page: Option<(usize, bool)> = None;
-        let mut atomic: Option<(usize, Option<u32>)> = None;
-        let (mut granted, mut collided, mut waited_most, mut reads, mut atomics) = (0, 0, 0, 0, 0);
+        let (mut granted, mut collided, mut waited_most, mut reads, mut moved, mut atomics) = (0, 0, 0, 0, 0, 0);
         let mut busy = 50;
         for cycle in 0..cycles {
             if cycle % 500 == 0 {
@@ -88,8 +88,20 @@ fn traffic(hpus: usize, name: &str, cycles: usize) {
                 let fields = [(w.address as u64 >> 3, 13), (w.strobe, 4), (w.data.into(), 32), (w.shared.into(), 1)];
                 dut.set_bytes(&format!("word_{port}"), &bits(&fields));
             }
-            let lock = if rng.random_range(0..4) == 0 { rng.random::<u64>() & 0xFF } else { 0 };
+            // The atomic unit has locked the super-bank of its word, and comes through the half ports of HPU 0.
+            let guest = (rng.random_range(0..10) == 0)
+                .then(|| (address(&mut rng, 2), rng.random::<bool>().then(|| rng.random::<u32>())));
+            let lock = match guest {
+                Some((at, _)) => 1 << (at / 4 % 8),
+                None if rng.random_range(0..4) == 0 => rng.random::<u64>() & 0xFF,
+                None => 0,
+            };
             dut.set("lock", lock);
+            dut.set("guest_valid", guest.is_some().into());
+            let (at, written) = guest.unwrap_or((rng.random_range(0..BYTES), Some(rng.random())));
+            let strobe = if written.is_some() { 15 } else { 0 };
+            let fields = [(at as u64 >> 3, 13), (strobe, 4), (written.unwrap_or(77).into(), 32), (1, 1)];
+            dut.set_bytes("guest", &bits(&fields));
             // The wide side.
             if packet.is_none() && rng.random_range(0..3) == 0 {
                 packet = Some((address(&mut rng, 1) / 64, (0..64).map(|_| rng.random()).collect()));
@@ -104,9 +116,6 @@ fn traffic(hpus: usize, name: &str, cycles: usize) {
                 let part = rng.random_range(0..3);
                 mover = Some(address(&mut rng, part) / 64);
             }
-            if atomic.is_none() && rng.random_range(0..10) == 0 {
-                atomic = Some((address(&mut rng, 2), rng.random::<bool>().then(|| rng.random())));
-            }
             let halves: [Vec<u8>; 2] = std::array::from_fn(|_| (0..64).map(|_| rng.random()).collect());
             dut.set("packet_write", packet.is_some().into());
             dut.set("packet_beat", packet.as_ref().map_or(7, |p| p.0 as u64));
@@ -120,11 +129,6 @@ fn traffic(hpus: usize, name: &str, cycles: usize) {
             dut.set("scrub_beat", scrub.unwrap_or(3) as u64);
             dut.set("mover_read", mover.is_some().into());
             dut.set("mover_beat", mover.unwrap_or(5) as u64);
-            dut.set("atomic_read", atomic.is_some_and(|a| a.1.is_none()).into());
-            dut.set("atomic_write", atomic.is_some_and(|a| a.1.is_some()).into());
-            dut.set("atomic_beat", atomic.map_or(1, |a| a.0 as u64 / 64));
-            dut.set("atomic_word", atomic.map_or(1, |a| a.0 as u64 / 4 % 16));
-            dut.set("atomic_data", atomic.and_then(|a| a.1).unwrap_or(77).into());
             dut.model.eval();
 
             // What was read two cycles ago.
@@ -138,12 +142,17 @@ fn traffic(hpus: usize, name: &str, cycles: usize) {
                     reads += 1;
                 }
             }
-            if let Some(expected) = wide.pop_front().expect("two places") {
-                let wrong = dut.bytes("wide_data").iter().zip(&expected).position(|(is, should)| is != should);
-                if wrong.is_some() {
-                    eprintln!("is {:x?}\nshould {:x?}", dut.bytes("wide_data"), expected);
+            // What the mover read stays until it reads that group again.
+            if let Some((group, expected)) = wide.pop_front().expect("two places") {
+                groups[group] = Some(expected);
+                moved += 1;
+            }
+            for (group, expected) in groups.iter().enumerate() {
+                if let Some(expected) = expected {
+                    let is = dut.bytes(&format!("wide_data_{group}"));
+                    let wrong = is.iter().zip(expected).position(|(is, should)| is != should);
+                    assert_eq!(wrong, None, "cycle {cycle}: first wrong byte of group {group}");
                 }
-                assert_eq!(wrong, None, "cycle {cycle}: first wrong byte of the wide side");
             }
             assert_eq!(dut.get("shared_write"), shared, "cycle {cycle}");
 
@@ -154,6 +163,14 @@ fn traffic(hpus: usize, name: &str, cycles: usize) {
             let mut writes = vec![];
             for port in 0..2 * hpus {
                 let got = dut.high(&format!("word_grant_{port}"));
+                if let (true, Some((at, written))) = (port < 2, guest) {
+                    assert!(!got, "cycle {cycle}: HPU 0 gets no grant beside a guest");
+                    let read = written.is_none() && at / 4 % 2 == port;
+                    // It has lost its turn.
+                    words[port].iter_mut().for_each(|access| access.waited = 0);
+                    shown[port].push_back(read.then(|| word(&memory, at)));
+                    continue;
+                }
                 let Some(access) = words[port].as_mut() else {
                     assert!(!got);
                     shown[port].push_back(None);
@@ -184,39 +201,35 @@ fn traffic(hpus: usize, name: &str, cycles: usize) {
             assert_eq!(served, asked, "cycle {cycle}: a super-bank serves whenever it is asked");
 
             // Reads of the wide side see the memory before this cycle's writes.
-            let reads_now = if mover.is_some() && dut.high("mover_ready") {
-                mover.take()
-            } else if atomic.is_some_and(|a| a.1.is_none()) && dut.high("atomic_read_ready") {
+            let reads_now = if dut.high("mover_ready") { mover.take() } else { None };
+            let moves_group = reads_now.map(|beat| beat % 2);
+            wide.push_back(reads_now.map(|beat| (beat % 2, memory[64 * beat..][..64].to_vec())));
+            if let Some((at, written)) = guest {
                 atomics += 1;
-                atomic.take().map(|a| a.0 / 64)
-            } else {
-                None
-            };
-            let moves_group = dut.high("mover_ready").then_some(reads_now).flatten().map(|beat| beat % 2);
-            wide.push_back(reads_now.map(|beat| memory[64 * beat..][..64].to_vec()));
+                if let Some(data) = written {
+                    memory[at..at + 4].copy_from_slice(&data.to_le_bytes());
+                    shared |= 1 << (at / 4 % 8);
+                }
+            }
             for access in writes {
                 for byte in (0..4).filter(|byte| access.strobe >> byte & 1 == 1) {
                     memory[access.address + byte] = (access.data >> (8 * byte)) as u8;
                 }
             }
-            let settled = dut.high("settled");
+            // A write waits for the mover alone, and once.
+            let settled = dut.high("packet_ready");
             if let Some((beat, _)) = &pending {
-                assert!(settled || moves_group == Some(beat % 2), "cycle {cycle}: a write waits for nobody");
+                assert_eq!(settled, moves_group != Some(beat % 2), "cycle {cycle}: a write waits for the mover alone");
             }
             if settled {
                 for (at, bytes) in pending.take().map_or(vec![], |p| p.1) {
                     memory[at..at + bytes.len()].copy_from_slice(&bytes);
                 }
                 if let Some((beat, data)) = packet.take() {
-                    assert!(dut.high("packet_ready"));
                     pending = Some((beat, vec![(64 * beat, data)]));
                 } else if let Some((beat, half)) = page.take() {
                     assert!(dut.high("page_ready"));
                     pending = Some((beat, vec![(64 * beat, halves[usize::from(half)].clone())]));
-                } else if let Some((at, Some(data))) = atomic.filter(|a| a.1.is_some()) {
-                    assert!(dut.high("atomic_write_ready"));
-                    atomic = None;
-                    pending = Some((at / 64, vec![(at, data.to_le_bytes().to_vec())]));
                 } else if let Some(beat) = scrub.take() {
                     assert!(dut.high("scrub_ready"));
                     pending = Some((beat, vec![(64 * beat, vec![0; 64])]));
@@ -229,7 +242,10 @@ fn traffic(hpus: usize, name: &str, cycles: usize) {
             granted > cycles / 2 && collided > cycles / 50 || hpus == 1,
             "{granted} grants, {collided} behind others"
         );
-        assert!(reads > cycles / 5 && atomics > cycles / 100, "{reads} reads, {atomics} of the atomic unit");
+        assert!(
+            reads > cycles / 5 && moved > cycles / 20 && atomics > cycles / 20,
+            "{reads} words and {moved} beats read, {atomics} atomics"
+        );
     });
 }
 

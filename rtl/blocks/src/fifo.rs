@@ -206,6 +206,8 @@ pub struct BlockFifo<T: Synth, const A: usize> {
     fetched: Reg<Bit>,
     head_valid: Reg<Bit>,
     _last: usize,
+    /// Every address is used.
+    _whole: bool,
 }
 
 impl<T: Synth, const A: usize> BlockFifo<T, A> {
@@ -237,6 +239,7 @@ impl<T: Synth, const A: usize> BlockFifo<T, A> {
             fetched: Default::default(),
             head_valid: Default::default(),
             _last: depth - 1,
+            _whole: depth == 1 << A,
         }
     }
 }
@@ -262,7 +265,7 @@ impl<T: Synth, const A: usize> Logic for BlockFifo<T, A> {
         let used_less = !(!used + 1);
         if push & !pop {
             self.used.d.next = used + 1;
-            self.full.d.next = used == self._last as u64;
+            self.full.d.next = if self._whole { used.all() } else { used == self._last as u64 };
         } else if pop & !push {
             self.used.d.next = used_less;
             self.full.d.next = false;

@@ -85,7 +85,7 @@ pub(crate) fn write(body: &Body, child: &dyn Fn(usize) -> String, line: u32, typ
     Ok(arranged.print(child, types))
 }
 
-/// A module with a hand-written body. Parameters default to 1, unless the module is `top` and has no instance to set them.
+/// A module with a hand-written body. Parameters default to 2, which every one of them may be, unless the module is `top` and has no instance to set them.
 pub(crate) fn hand_written(node: &Node, body: &str, parameters: &Parameters, top: bool) -> String {
     let ports: Vec<(&str, String, String)> = node
         .ports
@@ -106,7 +106,7 @@ pub(crate) fn hand_written(node: &Node, body: &str, parameters: &Parameters, top
     let list: Vec<String> = parameters
         .values
         .iter()
-        .map(|(name, value)| format!("  parameter int {name} = {}", if top { value } else { "1" }))
+        .map(|(name, value)| format!("  parameter int {name} = {}", if top { value } else { "2" }))
         .collect();
     let list = if list.is_empty() { String::new() } else { format!("#(\n{}\n) ", list.join(",\n")) };
     let mut out = header(&list, &ports);

@@ -57,6 +57,8 @@ enum Word<'a> {
     Number(usize),
     /// A decimal literal with its size in front: the size and the value.
     Sized(usize, &'a str),
+    /// The range of a declaration, with the space behind it, by its higher bound: `[7:0] `, or nothing for one bit.
+    Range(usize),
     /// Spaces.
     Gap(&'a str),
     /// Anything else.
@@ -90,8 +92,16 @@ fn split(text: &str) -> Vec<Word<'_>> {
                 words.push(value.map_or(Word::Other(&text[at..end]), Word::Number));
             }
         } else if bytes[at].is_ascii_alphabetic() || bytes[at] == b'_' {
-            end = run(at, &|b| b.is_ascii_alphanumeric() || b == b'_');
-            words.push(Word::Other(&text[at..end]));
+            let name = run(at, &|b| b.is_ascii_alphanumeric() || b == b'_');
+            words.push(Word::Other(&text[at..name]));
+            let declares = ["logic", "wire"].contains(&&text[at..name]) && bytes.get(name) == Some(&b' ');
+            end = if declares {
+                let (bound, length) = range(&text[name + 1..]).unwrap_or((0, 0));
+                words.extend([Word::Gap(" "), Word::Range(bound)]);
+                name + 1 + length
+            } else {
+                name
+            };
         } else if bytes[at] == 1 {
             // The number of a module, between two marks.
             end = at + 2 + text[at + 1..].find('\u{1}').unwrap_or(text.len() - at - 2);
@@ -103,6 +113,12 @@ fn split(text: &str) -> Vec<Word<'_>> {
         at = end;
     }
     words
+}
+
+/// The higher bound of a range at the start of a text, and its length.
+fn range(text: &str) -> Option<(usize, usize)> {
+    let (bound, _) = text.strip_prefix('[')?.split_once(":0] ")?;
+    Some((bound.parse().ok()?, bound.len() + "[:0] ".len()))
 }
 
 /// Where the numbers stand that are parameters.
@@ -153,6 +169,7 @@ impl Slots {
             let (a, b, base) = match pair {
                 (Word::Number(a), Word::Number(b)) if a != b => (*a, *b, a + pin(first, at).is_none() as usize),
                 (Word::Sized(a, value), Word::Sized(b, same)) if a != b && value == same => (*a, *b, *a),
+                (Word::Range(a), Word::Range(b)) if a != b => (*a, *b, a + 1),
                 (Word::Gap(_), Word::Gap(_)) => continue,
                 (a, b) if a == b => continue,
                 _ => return None,
@@ -181,7 +198,7 @@ impl Slots {
         for (at, pair) in first.iter().zip(text).enumerate() {
             let slot = slots.next_if(|slot| slot.at == at);
             let number = match (slot, pair) {
-                (Some(_), (Word::Number(_), Word::Number(number))) => *number,
+                (Some(_), (Word::Number(_), Word::Number(number)) | (Word::Range(_), Word::Range(number))) => *number,
                 (Some(_), (Word::Sized(_, value), Word::Sized(number, same))) if value == same => *number,
                 (None, (Word::Gap(_), Word::Gap(_))) => continue,
                 (None, (a, b)) if a == b => continue,
@@ -220,7 +237,10 @@ impl Slots {
                     text.push_str(&format!("{size}'({value})"))
                 }
                 (Some(size), Word::Sized(_, value)) => text.push_str(&format!("({size})'({value})")),
+                (Some(size), Word::Range(_)) => text.push_str(&format!("[{size}:0] ")),
                 (Some(size), _) => text.push_str(&size),
+                (None, Word::Range(0)) => {}
+                (None, Word::Range(bound)) => text.push_str(&format!("[{bound}:0] ")),
                 (None, Word::Number(value)) => text.push_str(&value.to_string()),
                 (None, Word::Sized(size, value)) => text.push_str(&format!("{size}'d{value}")),
                 (None, Word::Gap(other) | Word::Other(other)) => text.push_str(other),
@@ -251,12 +271,10 @@ mod tests {
 
     fn text(width: usize, depth: usize) -> String {
         format!(
-            "module \u{1}own\u{1} (\n  input  logic [{}:0] {:>pad$}write\n);\n  logic [{}:0] head = {width}'d0;\n  wire x = {{3'd1, head[{}]}} == {depth};\n  \u{1}7\u{1} #(.WIDTH({width})) m ();\nendmodule\n",
+            "module \u{1}own\u{1} (\n  input logic [{}:0] write\n);\n  logic [{}:0] head = {width}'d0;\n  wire x = {{3'd1, head[{}]}} == {depth};\n  \u{1}7\u{1} #(.WIDTH({width})) m ();\nendmodule\n",
             width - 1,
-            "",
             width - 1,
             width - 2,
-            pad = 3 - (width - 1).to_string().len(),
         )
     }
 
@@ -297,6 +315,14 @@ mod tests {
             group.text,
             "[WIDTH-1:0] write; [ADDRESS-1:0] at; at <= at + ADDRESS'(1); level = {(16-ADDRESS)'(0), at}; .ADDRESS(ADDRESS), .DEPTH(DEPTH)"
         );
+    }
+
+    #[test]
+    fn one_bit_is_a_width() {
+        let texts = ["input logic [7:0] a, logic b; .WIDTH(8);", "input logic a, logic b; .WIDTH(1);"];
+        let groups = shared(&texts);
+        assert_eq!(groups[0].values, [[8], [1]]);
+        assert_eq!(groups[0].text, "input logic [WIDTH-1:0] a, logic b; .WIDTH(WIDTH);");
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Simple dual port memory with byte enables.
 
-use super::{check, index, output_register, storage, unread_bits, RamStyle};
-use spindle_verilog::custom;
+use super::{check, output_register, storage, unread_bits, word, RamStyle};
+use spindle_verilog::custom_with;
 use spindle_verilog::prelude::*;
 
 /// `2^A` words of W = 8 × B bits; one write port with an enable per byte, one synchronous read port.
@@ -96,19 +96,27 @@ impl<const A: usize, const B: usize, const W: usize> Logic for ByteRam<A, B, W> 
     }
 
     fn hdl(&self) -> Verilog {
-        let (depth, latency) = (self._words.len(), self._latency);
         let body = format!(
-            "{storage}{unread_write}{unread_read}  logic [{high}:0] fetched;\n  always @(posedge clock) begin\n    for (int i = 0; i < {B}; i++)\n      \
-             if (write_strobe[i]) words[{write}][8 * i +: 8] <= write_data[8 * i +: 8];\n    \
-             if (read_enable) fetched <= words[{read}];\n  end\n{output}",
-            storage = storage(self._style, W, depth),
-            high = W - 1,
-            write = index("write_address", A, depth),
-            read = index("read_address", A, depth),
-            unread_write = unread_bits("write_address", A, depth),
-            unread_read = unread_bits("read_address", A, depth),
-            output = output_register(latency, &(W - 1).to_string(), "fetched", "read_data"),
+            "{storage}  logic [8*BYTES-1:0] fetched;\n  always @(posedge clock) begin\n    for (int i = 0; i < BYTES; i++)\n      \
+             if (write_strobe[i]) {to}[8 * i +: 8] <= write_data[8 * i +: 8];\n    \
+             if (read_enable) fetched <= {from};\n  end\n{output}{unread}",
+            storage = storage(self._style, "8*BYTES"),
+            to = word("write_address"),
+            from = word("read_address"),
+            output = output_register("8*BYTES", "read_data"),
+            unread = unread_bits(&["write_address", "read_address"]),
         );
-        custom(&format!("byte_ram_{depth}x{W}_{}_{latency}", self._style.attribute()), &body)
+        custom_with(
+            &format!("byte_ram_{}", self._style.attribute()),
+            &[("ADDRESS", A), ("DEPTH", self._words.len()), ("BYTES", B), ("LATENCY", self._latency)],
+            &[
+                ("write_strobe", "BYTES"),
+                ("write_address", "ADDRESS"),
+                ("write_data", "8*BYTES"),
+                ("read_address", "ADDRESS"),
+                ("read_data", "8*BYTES"),
+            ],
+            &body,
+        )
     }
 }

@@ -1,8 +1,8 @@
 //! True dual port memory with byte enables and output registers.
 
 use super::byte::merge;
-use super::{check, index, storage, unread_bits, RamStyle};
-use spindle_verilog::custom;
+use super::{check, storage, unread_bits, word, RamStyle};
+use spindle_verilog::custom_with;
 use spindle_verilog::prelude::*;
 
 /// `2^A` words of W = 8 × B bits with two ports `a` and `b`, each of which reads or writes in a cycle; behind each the output register of the
@@ -113,19 +113,25 @@ impl<const A: usize, const B: usize, const W: usize> Logic for TdpRam<A, B, W> {
     }
 
     fn hdl(&self) -> Verilog {
-        let depth = self._words.len();
         // One process per port: the form from which tools infer a true dual port memory with its output registers.
         let port = |p: &str| {
-            let at = index(&format!("{p}_address"), A, depth);
             format!(
-                "  logic [{high}:0] {p}_fetched;\n  always @(posedge clock) begin\n    if ({p}_enable) begin\n      \
-                 for (int i = 0; i < {B}; i++)\n        if ({p}_strobe[i]) words[{at}][8 * i +: 8] <= {p}_write[8 * i +: 8];\n      \
-                 {p}_fetched <= words[{at}];\n    end\n    if ({p}_advance) {p}_read <= {p}_fetched;\n  end\n{unread}",
-                high = W - 1,
-                unread = unread_bits(&format!("{p}_address"), A, depth),
+                "  logic [8*BYTES-1:0] {p}_fetched;\n  always @(posedge clock) begin\n    if ({p}_enable) begin\n      \
+                 for (int i = 0; i < BYTES; i++)\n        if ({p}_strobe[i]) {word}[8 * i +: 8] <= {p}_write[8 * i +: 8];\n      \
+                 {p}_fetched <= {word};\n    end\n    if ({p}_advance) {p}_read <= {p}_fetched;\n  end\n",
+                word = word(&format!("{p}_address")),
             )
         };
-        let body = format!("{}{}{}", storage(RamStyle::Block, W, depth), port("a"), port("b"));
-        custom(&format!("tdp_ram_{depth}of{}x{W}", 1usize << A), &body)
+        let body = format!(
+            "{}{}{}{}",
+            storage(RamStyle::Block, "8*BYTES"),
+            port("a"),
+            port("b"),
+            unread_bits(&["a_address", "b_address"])
+        );
+        let widths = [("address", "ADDRESS"), ("strobe", "BYTES"), ("write", "8*BYTES"), ("read", "8*BYTES")];
+        let ports = ["a", "b"].map(|p| widths.map(|(port, width)| (format!("{p}_{port}"), width)));
+        let ports: Vec<(&str, &str)> = ports.iter().flatten().map(|(port, width)| (port.as_str(), *width)).collect();
+        custom_with("tdp_ram", &[("ADDRESS", A), ("DEPTH", self._words.len()), ("BYTES", B)], &ports, &body)
     }
 }

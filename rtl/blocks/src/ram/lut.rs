@@ -1,6 +1,7 @@
 //! LUT RAM: asynchronous reads.
 
-use super::{check, index, shared, shared_storage, unread_bits, RamStyle};
+use super::{check, storage, unread_bits, word, RamStyle};
+use spindle_verilog::custom_with;
 use spindle_verilog::prelude::*;
 
 /// `2^A` words of any hardware type in LUT RAM: one write port, one asynchronous read port.
@@ -61,17 +62,24 @@ impl<T: Synth, const A: usize> Logic for LutMemory<T, A> {
     }
 
     fn hdl(&self) -> Verilog {
-        let (width, depth) = (T::BITS, self._words.len());
         let body = format!(
-            "{storage}  always @(posedge clock) begin\n    if (write_enable) words[{at}] <= write_data;\n  end\n  \
-             assign read_data = words[{from}];\n{unread}{unwritten}",
-            storage = shared_storage(RamStyle::Distributed),
-            at = index("write_address", A, depth),
-            from = index("read_address", A, depth),
-            unread = unread_bits("read_address", A, depth),
-            unwritten = unread_bits("write_address", A, depth),
+            "{storage}  always @(posedge clock) if (write_enable) {to} <= write_data;\n  assign read_data = {from};\n{unread}",
+            storage = storage(RamStyle::Distributed, "WIDTH"),
+            to = word("write_address"),
+            from = word("read_address"),
+            unread = unread_bits(&["write_address", "read_address"]),
         );
-        shared("lut_ram", (A, depth, width), &["write_address", "read_address"], &["write_data", "read_data"], &body)
+        custom_with(
+            "lut_ram",
+            &[("ADDRESS", A), ("DEPTH", self._words.len()), ("WIDTH", T::BITS)],
+            &[
+                ("write_address", "ADDRESS"),
+                ("read_address", "ADDRESS"),
+                ("write_data", "WIDTH"),
+                ("read_data", "WIDTH"),
+            ],
+            &body,
+        )
     }
 }
 

@@ -12,9 +12,6 @@
 //! the zeroing loop is for simulation only. Nothing is cleared by `reset`. There is one clock. An address beyond the depth
 //! reads as zero in the model and must not be used.
 
-use spindle_verilog::custom_with;
-use spindle_verilog::prelude::Verilog;
-
 mod byte;
 mod dual;
 mod lut;
@@ -48,68 +45,31 @@ impl RamStyle {
     }
 }
 
-/// Declaration of the storage, zero at the start of a simulation.
-fn storage(style: RamStyle, width: usize, depth: usize) -> String {
+/// The storage of a module with the parameters DEPTH and `width`, zero at the start of a simulation.
+fn storage(style: RamStyle, width: &str) -> String {
     format!(
-        "  (* ram_style = \"{style}\" *) logic [{high}:0] words [0:{last}];\n\
-         `ifndef SYNTHESIS\n  initial for (int i = 0; i < {depth}; i++) words[i] = '0;\n`endif\n",
-        style = style.attribute(),
-        high = width - 1,
-        last = depth - 1,
-    )
-}
-
-/// The part of an address that selects one of `depth` words.
-fn index(address: &str, address_bits: usize, depth: usize) -> String {
-    let used = depth.next_power_of_two().trailing_zeros() as usize;
-    if used == address_bits {
-        address.to_string()
-    } else {
-        format!("{address}[{high}:0]", high = used - 1)
-    }
-}
-
-/// Collects the address bits that a reduced depth leaves unread, for the lint's sake; nothing at full depth.
-fn unread_bits(address: &str, address_bits: usize, depth: usize) -> String {
-    let used = depth.next_power_of_two().trailing_zeros() as usize;
-    if used == address_bits {
-        return String::new();
-    }
-    format!("  wire unused_{address} = &{{1'b0, {address}[{high}:{used}]}};\n", high = address_bits - 1)
-}
-
-/// The statements behind a read stage: the output itself, or one more register. `high` is the number of the highest bit.
-fn output_register(latency: usize, high: &str, stage: &str, output: &str) -> String {
-    if latency == 1 {
-        format!("  assign {output} = {stage};\n")
-    } else {
-        format!(
-            "  logic [{high}:0] {stage}_held;\n  always @(posedge clock) {stage}_held <= {stage};\n  assign {output} = {stage}_held;\n"
-        )
-    }
-}
-
-/// [`storage`] of a module with the parameters DEPTH and WIDTH.
-fn shared_storage(style: RamStyle) -> String {
-    format!(
-        "  (* ram_style = \"{style}\" *) logic [WIDTH-1:0] words [0:DEPTH-1];\n\
+        "  (* ram_style = \"{style}\" *) logic [{width}-1:0] words [0:DEPTH-1];\n\
          `ifndef SYNTHESIS\n  initial for (int i = 0; i < DEPTH; i++) words[i] = '0;\n`endif\n",
         style = style.attribute(),
     )
 }
 
-/// A memory module: one text with parameters where the depth uses all address bits, else one of its own.
-fn shared(
-    name: &str,
-    (bits, depth, width): (usize, usize, usize),
-    addresses: &[&str],
-    words: &[&str],
-    body: &str,
-) -> Verilog {
-    let name = if depth == 1 << bits { name.to_string() } else { format!("{name}_{depth}of{}", 1usize << bits) };
-    let ports: Vec<(&str, &str)> =
-        addresses.iter().map(|port| (*port, "ADDRESS")).chain(words.iter().map(|port| (*port, "WIDTH"))).collect();
-    custom_with(&name, &[("ADDRESS", bits), ("DEPTH", depth), ("WIDTH", width)], &ports, body)
+/// The word at an address: a depth below `2^ADDRESS` leaves the highest bits unread.
+fn word(address: &str) -> String {
+    format!("words[{address}[$clog2(DEPTH)-1:0]]")
+}
+
+/// Takes notice of address bits that may be unread, for the lint's sake.
+fn unread_bits(addresses: &[&str]) -> String {
+    format!("  wire _unused_ok = &{{1'b0, {}}};\n", addresses.join(", "))
+}
+
+/// From the word that was fetched to the output: nothing, or one more register if the parameter LATENCY is 2.
+fn output_register(width: &str, output: &str) -> String {
+    format!(
+        "  if (LATENCY == 1) begin : at_once\n    assign {output} = fetched;\n  end else begin : registered\n    \
+         logic [{width}-1:0] held;\n    always @(posedge clock) held <= fetched;\n    assign {output} = held;\n  end\n"
+    )
 }
 
 /// Panics with a sentence when a memory cannot be built as asked.

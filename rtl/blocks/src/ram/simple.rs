@@ -1,6 +1,7 @@
 //! One write port and one or two synchronous read ports.
 
-use super::{check, index, output_register, shared, shared_storage, unread_bits, RamStyle};
+use super::{check, output_register, storage, unread_bits, word, RamStyle};
+use spindle_verilog::custom_with;
 use spindle_verilog::prelude::*;
 
 /// `SdpRam<A, W>`: simple dual port memory of `2^A` words of W bits; see [`SdpMemory`].
@@ -95,19 +96,26 @@ impl<T: Synth, const A: usize> Logic for SdpMemory<T, A> {
     }
 
     fn hdl(&self) -> Verilog {
-        let (width, depth, latency) = (T::BITS, self._words.len(), self._latency);
         let body = format!(
-            "{storage}  logic [WIDTH-1:0] fetched;\n  always @(posedge clock) begin\n    if (write_enable) words[{at}] <= write_data;\n    \
-             if (read_enable) fetched <= words[{from}];\n  end\n{output}{unread}{unwritten}",
-            storage = shared_storage(self._style),
-            output = output_register(latency, "WIDTH-1", "fetched", "read_data"),
-            at = index("write_address", A, depth),
-            from = index("read_address", A, depth),
-            unread = unread_bits("read_address", A, depth),
-            unwritten = unread_bits("write_address", A, depth),
+            "{storage}  logic [WIDTH-1:0] fetched;\n  always @(posedge clock) begin\n    if (write_enable) {to} <= write_data;\n    \
+             if (read_enable) fetched <= {from};\n  end\n{output}{unread}",
+            storage = storage(self._style, "WIDTH"),
+            to = word("write_address"),
+            from = word("read_address"),
+            output = output_register("WIDTH", "read_data"),
+            unread = unread_bits(&["write_address", "read_address"]),
         );
-        let name = format!("sdp_ram_{}_{latency}", self._style.attribute());
-        shared(&name, (A, depth, width), &["write_address", "read_address"], &["write_data", "read_data"], &body)
+        custom_with(
+            &format!("sdp_ram_{}", self._style.attribute()),
+            &[("ADDRESS", A), ("DEPTH", self._words.len()), ("WIDTH", T::BITS), ("LATENCY", self._latency)],
+            &[
+                ("write_address", "ADDRESS"),
+                ("read_address", "ADDRESS"),
+                ("write_data", "WIDTH"),
+                ("read_data", "WIDTH"),
+            ],
+            &body,
+        )
     }
 }
 

@@ -6,6 +6,7 @@ mod clocked;
 mod common;
 mod control;
 mod hierarchy;
+mod loops;
 mod refused;
 mod rest;
 mod slices;

@@ -6,8 +6,8 @@ use spindle_verilog::prelude::*;
 
 /// Entries.
 pub const STORE_ENTRIES: usize = 2;
-/// Cycles after which the head goes before a load.
-const PATIENCE: u64 = 3;
+/// The head goes before a load three cycles after it has become the head; the first of them is not counted.
+const PATIENCE: u64 = 2;
 
 /// An access on its way: a store, or a load or atomic of the remote unit.
 #[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
@@ -116,8 +116,9 @@ pub struct StoreBuffer {
     used: [Reg<Bit>; STORE_ENTRIES],
     write_at: Reg<Bit>,
     read_at: Reg<Bit>,
-    /// Halves of the head that were granted.
-    done: [Reg<Bit>; 2],
+    /// Half ports of L1 that an entry has yet to be granted: known beside the memory, since the grants of the whole cluster wait for it.
+    even: [DFF<Bit>; STORE_ENTRIES],
+    odd: [DFF<Bit>; STORE_ENTRIES],
     patience: Reg<Bits<2>>,
     full_now: Reg<Bit>,
     /// There was a push in the last cycle.
@@ -131,7 +132,7 @@ pub struct StoreBuffer {
 impl Logic for StoreBuffer {
     #[hdl]
     fn update(&mut self) {
-        regs!(self, clock, reset, write_at, read_at, patience, full_now, pushed, left_last, done[0], done[1]);
+        regs!(self, clock, reset, write_at, read_at, patience, full_now, pushed, left_last);
         let write_at = self.write_at.q.val();
         let read_at = self.read_at.q.val();
         let both = self.used[0].q.val() & self.used[1].q.val();
@@ -153,12 +154,12 @@ impl Logic for StoreBuffer {
         let head = self.entries.read_data.val();
 
         // The head leaves.
-        let in_l1 = may_leave & (head.target == Target::L1) & !head.remote;
-        let wants_even = head.even_strobe.any() & !self.done[0].q.val();
-        let wants_odd = head.odd_strobe.any() & !self.done[1].q.val();
+        let wants_even = if read_at { self.even[1].q.val() } else { self.even[0].q.val() };
+        let wants_odd = if read_at { self.odd[1].q.val() } else { self.odd[0].q.val() };
+        let in_l1 = any & (wants_even | wants_odd);
         let may_use = self.may_use.val();
-        self.valid[0].next = in_l1 & wants_even & may_use;
-        self.valid[1].next = in_l1 & wants_odd & may_use;
+        self.valid[0].next = may_leave & wants_even & may_use;
+        self.valid[1].next = may_leave & wants_odd & may_use;
         let even_taken = !wants_even | self.grant[0].val();
         let odd_taken = !wants_odd | self.grant[1].val();
         self.remote_valid.next = may_leave & head.remote;
@@ -166,19 +167,16 @@ impl Logic for StoreBuffer {
         let leaves = may_leave
             & (if head.remote {
                 self.remote_ready.val()
-            } else if head.target == Target::L1 {
+            } else if in_l1 {
                 // Something is still wanted, so it takes the ports to leave; whether they are free comes late.
                 may_use & even_taken & odd_taken
             } else {
                 true
             });
-        if in_l1 {
-            self.done[0].d.next = (!wants_even | (may_use & even_taken)) & !leaves;
-            self.done[1].d.next = (!wants_odd | (may_use & odd_taken)) & !leaves;
-        }
-        // Patience is lost for accesses of L1 alone.
-        self.urgent.next = self.patience.q.val().all();
-        if leaves | !in_l1 {
+        // Patience is lost for accesses of L1 alone, and begins anew a cycle late: the grants of this cycle are of no concern to it.
+        let left_last = self.left_last.q.val();
+        self.urgent.next = (self.patience.q.val() == PATIENCE) & !left_last;
+        if left_last | (self.pushed.q.val() & !both) | !in_l1 {
             self.patience.d.next = bits::<2>(0);
         } else if self.patience.q.val() != PATIENCE {
             self.patience.d.next = self.patience.q.val() + 1;
@@ -215,11 +213,12 @@ impl Logic for StoreBuffer {
         self.left_last.d.next = leaves;
         let entry = self.entry.val();
         let entry_row = self.entry_row.val();
+        let entry_in_l1 = (entry.target == Target::L1) & !entry.remote;
         let entry_crosses = entry.address.get_bit(2) & entry.even_strobe.any();
         let mut overlap: Bits<STORE_ENTRIES> = bits::<STORE_ENTRIES>(0);
         for i in 0..STORE_ENTRIES {
             regs!(self, clock, reset, used[i]);
-            dffs!(self, clock, rows[i], crossing[i]);
+            dffs!(self, clock, rows[i], crossing[i], even[i], odd[i]);
             if leaves & (read_at == (i == 1)) {
                 self.used[i].d.next = false;
             }
@@ -231,6 +230,12 @@ impl Logic for StoreBuffer {
             if !full & (write_at == (i == 1)) {
                 self.rows[i].d.next = entry_row;
                 self.crossing[i].d.next = entry_crosses;
+                self.even[i].d.next = entry_in_l1 & entry.even_strobe.any();
+                self.odd[i].d.next = entry_in_l1 & entry.odd_strobe.any();
+            } else if may_use & (read_at == (i == 1)) {
+                // No load asks for the ports, so what is granted is the head.
+                self.even[i].d.next = self.even[i].q.val() & !self.grant[0].val();
+                self.odd[i].d.next = self.odd[i].q.val() & !self.grant[1].val();
             }
             let looks = self.look_row.val();
             let crosses = self.look_crosses.val();

@@ -168,9 +168,10 @@ pub struct CommandUnit {
     current: DFF<Ask>,
     known: DFF<Limits>,
     runs: Reg<Bit>,
-    /// Number of the word in `value`, and of the last one.
+    /// Number of the word in `value`, and of the last one; this is it.
     step: DFF<Bits<4>>,
     last: DFF<Bits<4>>,
+    at_last: DFF<Bit>,
     value: DFF<Bits<32>>,
     told: DFF<Told>,
     done_mask: Reg<Bits<8>>,
@@ -227,7 +228,10 @@ impl Logic for CommandUnit {
         regs!(self, clock, reset, runs, done_mask, refused_mask, full_mask, issued_mask, moves, place_waits);
         regs!(self, clock, reset, message_waits, far_closes, far_counts, put_leaves, host_put_leaves);
         regs!(self, clock, reset, stage_used, stage_begins, stage_fills, stage_full, stage_asks);
-        dffs!(self, clock, hpu, mask, current, known, step, last, value, told, decided, placing, saying, far_fits);
+        dffs!(
+            self, clock, hpu, mask, current, known, step, last, at_last, value, told, decided, placing, saying,
+            far_fits
+        );
         dffs!(self, clock, stage_owner, stage_wants);
         clocks!(self, clock, reset, arbiter, far);
         let runs = self.runs.q.val();
@@ -237,7 +241,7 @@ impl Logic for CommandUnit {
         let nature = nature_of(opcode);
         let known = self.known.q.val();
         let mask = self.mask.q.val();
-        let ends = runs & (step == self.last.q.val());
+        let ends = runs & self.at_last.q.val();
 
         // Whose turn it is. Behind a far command a cycle is left for its last word.
         let looks = (!runs | ends) & !(ends & nature.far);
@@ -268,6 +272,8 @@ impl Logic for CommandUnit {
         self.index.next = (select, chosen.bank).cat::<5>();
         self.value.d.next = if self.chosen_written.val() { self.chosen_value.val() } else { bits::<32>(0) };
         self.step.d.next = step + 1;
+        // A command has two words at least.
+        self.at_last.d.next = !looks & (step + 1 == self.last.q.val());
         if looks {
             self.runs.d.next = self.arbiter.any.val();
             self.hpu.d.next = select;

@@ -14,6 +14,7 @@ mod handlers;
 mod instruction_memory;
 mod l1;
 mod loader;
+mod mover;
 mod remote_router;
 mod shapes;
 mod slots;

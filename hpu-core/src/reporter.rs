@@ -11,7 +11,7 @@
 //! Round robin, one ending per cycle while both outputs are free; 1 cycle from `ending_valid` to `done_valid` if nobody else waits. A fault is offered in the same cycle as its `done`.
 
 use crate::fast_robin::FastRobin;
-use crate::processor::types::Ending;
+use crate::processor::types::{address_of_fault, pc_of, Ending};
 use crate::types::{FaultReport, Origin};
 use spindle_blocks::desc::TaskDone;
 use spindle_verilog::prelude::*;
@@ -154,8 +154,8 @@ impl Logic for Reporter {
                     ending.cause,
                 )
                     .cat::<32>(),
-                pc: ending.pc,
-                address: ending.address,
+                pc: pc_of(ending),
+                address: address_of_fault(ending),
                 frame: (bits::<14>(0), origin.kind, origin.frame).cat::<32>(),
             };
             self.trouble_waits.d.next = true;

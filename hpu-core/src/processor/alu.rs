@@ -1,6 +1,6 @@
 //! The one-cycle arithmetic: RV32I, Zba, and Zbb and Zbs but for what [`BitUnit`](super::bit_unit::BitUnit) does.
 
-use super::byte_lanes::rotate_bytes;
+use super::byte_lanes::{one_of_four, rotate_bytes};
 use spindle_verilog::prelude::*;
 
 /// `pick`: a + b, also a shifted by `shift_add`.
@@ -83,7 +83,7 @@ pub fn alu_extend(size_less_one: Bits<2>, unsigned: Bit) -> AluControl {
 ///
 /// | ports | meaning |
 /// |---|---|
-/// | in `a`, `b` | operands, from registers |
+/// | in `a`, `b`, `amount` | operands, from registers |
 /// | in `control` | what to do, from a register |
 /// | out `result` | the result |
 /// | out `sum` | the adder alone: a + b for the default control |
@@ -101,6 +101,8 @@ pub struct Alu {
     pub a: Signal<In, Bits<32>>,
     /// Second operand.
     pub b: Signal<In, Bits<32>>,
+    /// The low bits of the second operand, with `left` their complement: places by which the rotator turns.
+    pub amount: Signal<In, Bits<5>>,
     /// What to do.
     pub control: Signal<In, AluControl>,
     /// The result.
@@ -121,17 +123,10 @@ pub struct Alu {
 /// Rotates right by 0, 2, 4 or 6 places.
 #[hdl_fn]
 fn rotate_pairs(x: Bits<32>, by: Bits<2>) -> Bits<32> {
-    let far = if by.get_bit(0) {
-        (x.get_bits::<6>(0), x.get_bits::<26>(6)).cat::<32>()
-    } else {
-        (x.get_bits::<4>(0), x.get_bits::<28>(4)).cat::<32>()
-    };
-    let near = if by.get_bit(0) { (x.get_bits::<2>(0), x.get_bits::<30>(2)).cat::<32>() } else { x };
-    if by.get_bit(1) {
-        far
-    } else {
-        near
-    }
+    let by_two = (x.get_bits::<2>(0), x.get_bits::<30>(2)).cat::<32>();
+    let by_four = (x.get_bits::<4>(0), x.get_bits::<28>(4)).cat::<32>();
+    let by_six = (x.get_bits::<6>(0), x.get_bits::<26>(6)).cat::<32>();
+    one_of_four(by, x, by_two, by_four, by_six)
 }
 
 /// The mask of a shift by n: 1 where the shifter puts a bit of its operand.
@@ -179,8 +174,8 @@ impl Logic for Alu {
         self.less_unsigned.next = if differ { b.get_bit(31) } else { below };
 
         // The rotator. To the left by n is to the right by the complement of n, and once more.
-        let n = b.get_bits::<5>(0);
-        let by = n ^ repeat::<5>(control.left);
+        let by = self.amount.val();
+        let n = by ^ repeat::<5>(control.left);
         // Bytes in reverse order are a rotation by three bytes in the even places and by one in the odd ones.
         let reverses = control.arrange == ARRANGE_REVERSE;
         let even = rotate_bytes(a, by.get_bits::<2>(3));

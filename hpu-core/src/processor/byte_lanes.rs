@@ -5,65 +5,66 @@
 
 use spindle_verilog::prelude::*;
 
-/// Picks and extends the bytes of a load: combinational.
+/// Extends the bytes of a load: combinational.
 ///
 /// | ports | meaning |
 /// |---|---|
-/// | in `even`, `odd` | the two words |
-/// | in `offset` | address bits 2:0 |
+/// | in `word` | its bytes, each in the lane of its address |
+/// | in `offset` | address bits 1:0 |
 /// | in `funct3` | of the load |
 /// | out `value` | what the register gets |
-///
-/// 110 LUT6 on UltraScale+, 4 levels on 7 series (yosys, the block alone).
 #[derive(LogicBlock, Default)]
 pub struct LoadLanes {
-    /// Word of the even lane.
-    pub even: Signal<In, Bits<32>>,
-    /// Word of the odd lane.
-    pub odd: Signal<In, Bits<32>>,
-    /// Address bits 2:0.
-    pub offset: Signal<In, Bits<3>>,
+    /// Bytes by address bits 1:0.
+    pub word: Signal<In, Bits<32>>,
+    /// Lane of the first one.
+    pub offset: Signal<In, Bits<2>>,
     /// Size and sign.
     pub funct3: Signal<In, Bits<3>>,
     /// What the register gets.
     pub value: Signal<Out, Bits<32>>,
 }
 
+/// One of four words, as a sum of products: that is one LUT of six inputs a bit, which a mapper does not always find behind nested choices.
+#[hdl_fn]
+pub fn one_of_four(select: Bits<2>, zero: Bits<32>, one: Bits<32>, two: Bits<32>, three: Bits<32>) -> Bits<32> {
+    (zero & repeat::<32>(select == 0))
+        | (one & repeat::<32>(select == 1))
+        | (two & repeat::<32>(select == 2))
+        | (three & repeat::<32>(select == 3))
+}
+
+/// Lanes of an access that begins at address bits 1:0 = `offset` in which the next word's bytes are.
+#[hdl_fn]
+pub fn lanes_behind(offset: Bits<2>) -> Bits<4> {
+    (false, offset == 3, offset.get_bit(1), offset.any()).cat::<4>()
+}
+
+/// A mask of bytes.
+#[hdl_fn]
+pub fn in_bytes(lanes: Bits<4>) -> Bits<32> {
+    (
+        repeat::<8>(lanes.get_bit(3)),
+        repeat::<8>(lanes.get_bit(2)),
+        repeat::<8>(lanes.get_bit(1)),
+        repeat::<8>(lanes.get_bit(0)),
+    )
+        .cat::<32>()
+}
+
 /// Rotates right by 0 to 3 bytes.
 #[hdl_fn]
 pub fn rotate_bytes(x: Bits<32>, by: Bits<2>) -> Bits<32> {
-    let far = if by.get_bit(0) {
-        (x.get_bits::<24>(0), x.get_bits::<8>(24)).cat::<32>()
-    } else {
-        (x.get_bits::<16>(0), x.get_bits::<16>(16)).cat::<32>()
-    };
-    let near = if by.get_bit(0) { (x.get_bits::<8>(0), x.get_bits::<24>(8)).cat::<32>() } else { x };
-    if by.get_bit(1) {
-        far
-    } else {
-        near
-    }
+    let by_one = (x.get_bits::<8>(0), x.get_bits::<24>(8)).cat::<32>();
+    let by_two = (x.get_bits::<16>(0), x.get_bits::<16>(16)).cat::<32>();
+    let by_three = (x.get_bits::<24>(0), x.get_bits::<8>(24)).cat::<32>();
+    one_of_four(by, x, by_one, by_two, by_three)
 }
 
 impl Logic for LoadLanes {
     #[hdl]
     fn update(&mut self) {
-        let even = self.even.val();
-        let odd = self.odd.val();
-        let from = self.offset.val().get_bits::<2>(0);
-        let second = self.offset.val().get_bit(2);
-        // Bytes below the first one are of the other word.
-        let in_0 = second ^ (from != 0);
-        let in_1 = second ^ from.get_bit(1);
-        let in_2 = second ^ (from == 3);
-        let word = (
-            if second { odd.get_bits::<8>(24) } else { even.get_bits::<8>(24) },
-            if in_2 { odd.get_bits::<8>(16) } else { even.get_bits::<8>(16) },
-            if in_1 { odd.get_bits::<8>(8) } else { even.get_bits::<8>(8) },
-            if in_0 { odd.get_bits::<8>(0) } else { even.get_bits::<8>(0) },
-        )
-            .cat::<32>();
-        let bytes = rotate_bytes(word, from);
+        let bytes = rotate_bytes(self.word.val(), self.offset.val());
         let size = self.funct3.val().get_bits::<2>(0);
         let sign = !self.funct3.val().get_bit(2) & (if size.any() { bytes.get_bit(15) } else { bytes.get_bit(7) });
         self.value.next = (

@@ -30,7 +30,7 @@ pub enum Kind {
     Jal,
     /// JALR.
     Jalr,
-    /// Reads a counter or a constant; its number is the low 12 bits of the immediate.
+    /// Reads a counter or a constant; its number is the low 12 bits of the offset.
     Csr,
     /// FENCE.
     Fence,
@@ -59,8 +59,12 @@ pub struct Decoded {
     pub find_b: Bits<5>,
     /// It does.
     pub reads_b: Bit,
-    /// By its format; 0 for atomics, so that address = rs1 + immediate always holds.
+    /// The second operand of OP-IMM, LUI and AUIPC.
     pub immediate: Bits<32>,
+    /// Address, or target of JAL and JALR, less the first operand; 0 for atomics. The number of a counter, too.
+    pub offset: Bits<32>,
+    /// Target of a branch or JAL less the program counter, halved.
+    pub distance: Bits<17>,
     /// Operand a is the program counter: AUIPC, JAL.
     pub a_is_pc: Bit,
     /// Operand a is 0: LUI.
@@ -128,28 +132,52 @@ pub mod major {
     pub const SYSTEM: u64 = 0x1C;
 }
 
-/// The immediate of an instruction, by its format.
+/// The second operand of OP-IMM (I), LUI and AUIPC (U): bit 2 tells them apart.
 #[hdl_fn]
 fn immediate(word: Bits<32>) -> Bits<32> {
-    let i = sext::<32, 12>(word.get_bits::<12>(20));
-    let s = sext::<32, 12>((word.get_bits::<7>(25), word.get_bits::<5>(7)).cat::<12>());
-    let b = sext::<32, 13>(
-        (word.get_bits::<1>(31), word.get_bits::<1>(7), word.get_bits::<6>(25), word.get_bits::<4>(8), bits::<1>(0))
-            .cat::<13>(),
-    );
-    let u = (word.get_bits::<20>(12), bits::<12>(0)).cat::<32>();
-    let j = sext::<32, 21>(
-        (word.get_bits::<1>(31), word.get_bits::<8>(12), word.get_bits::<1>(20), word.get_bits::<10>(21), bits::<1>(0))
-            .cat::<21>(),
-    );
-    match word.get_bits::<5>(2).to_u64() {
-        major::STORE => s,
-        major::BRANCH => b,
-        major::LUI | major::AUIPC => u,
-        major::JAL => j,
-        major::AMO => bits::<32>(0),
-        _ => i,
+    if word.get_bit(2) {
+        (word.get_bits::<20>(12), bits::<12>(0)).cat::<32>()
+    } else {
+        sext::<32, 12>(word.get_bits::<12>(20))
     }
+}
+
+/// What is added to the first operand: I, S, J, nothing for atomics. Of the opcodes that use it bit 3 is set in JAL and AMO, bit 6 not in AMO, and bits
+/// 6:5 are 1 in STORE alone.
+#[hdl_fn]
+fn offset(word: Bits<32>) -> Bits<32> {
+    let sign = word.get_bit(31);
+    let jumps = word.get_bit(3);
+    let nothing = jumps & !word.get_bit(6);
+    let stores = word.get_bit(5) & !word.get_bit(6);
+    let low =
+        if stores { word.get_bits::<5>(7) } else { (word.get_bits::<4>(21), word.get_bit(20) & !jumps).cat::<5>() };
+    let whole = (
+        repeat::<12>(sign),
+        if jumps { word.get_bits::<8>(12) } else { repeat::<8>(sign) },
+        if jumps { word.get_bit(20) } else { sign },
+        word.get_bits::<6>(25),
+        low,
+    )
+        .cat::<32>();
+    if nothing {
+        bits::<32>(0)
+    } else {
+        whole
+    }
+}
+
+/// How far a branch (B) or JAL (J) goes, in half words: bit 3 tells them apart. What lies further away than the code may be is not here.
+#[hdl_fn]
+fn distance(word: Bits<32>) -> Bits<17> {
+    let jumps = word.get_bit(3);
+    (
+        if jumps { word.get_bits::<6>(12) } else { repeat::<6>(word.get_bit(31)) },
+        if jumps { word.get_bit(20) } else { word.get_bit(7) },
+        word.get_bits::<6>(25),
+        if jumps { word.get_bits::<4>(21) } else { word.get_bits::<4>(8) },
+    )
+        .cat::<17>()
 }
 
 /// The kind of a register-immediate instruction.
@@ -425,6 +453,8 @@ impl Logic for Decoder {
         self.decoded.next.find_b = find_b;
         self.decoded.next.reads_b = reads_b;
         self.decoded.next.immediate = immediate(word);
+        self.decoded.next.offset = offset(word);
+        self.decoded.next.distance = distance(word);
         self.decoded.next.a_is_pc = (opcode == major::AUIPC) | jumps;
         self.decoded.next.a_is_zero = opcode == major::LUI;
         self.decoded.next.b_is_immediate = !reads_b;

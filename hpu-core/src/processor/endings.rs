@@ -1,6 +1,6 @@
 //! How long handlers run, and how they ended.
 
-use super::stages::{address_of, Incident, Producer};
+use super::stages::{Incident, Producer};
 use super::types::Ending;
 use spindle_blocks::ram::LutMemory;
 use spindle_verilog::prelude::*;
@@ -117,14 +117,15 @@ impl Logic for Endings {
         self.spent.next = (self.used_up[1].q.val(), self.used_up[0].q.val()).cat::<2>();
 
         let incident = self.incident.val();
-        let pc = address_of(incident.pc);
         let ending = Ending {
             bank: self.bank.val(),
             code: bits::<8>(0),
             fault: self.incident_valid.val(),
             cause: if self.incident_valid.val() { incident.cause } else { bits::<4>(0) },
-            pc: if incident.stray { incident.address } else { pc },
-            address: if incident.of_access { incident.address } else { pc },
+            pc: incident.pc,
+            sum: incident.address,
+            stray: incident.stray,
+            of_access: incident.of_access,
             cycles: if thread { self.elapsed[1].q.val() } else { self.elapsed[0].q.val() },
         };
         let oldest = self.slot.q.val();

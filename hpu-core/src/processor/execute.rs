@@ -2,6 +2,7 @@
 
 use super::alu::Alu;
 use super::bit_unit::BitUnit;
+use super::byte_lanes::one_of_four;
 use super::decode::Kind;
 use super::divider::Divider;
 use super::multiplier::Multiplier;
@@ -16,8 +17,8 @@ const MISA: u64 = 0x4000_1103;
 ///
 /// | neighbour | ports |
 /// |---|---|
-/// | issue | in `issued`, `valid`, `a`, `b` of X |
-/// | memory stage | in `sum`: a + immediate |
+/// | issue, operands | in `issued`, `valid`, `a`, `b`, `amount` of X |
+/// | memory stage | in `sum`: a + offset |
 /// | operands | out `alu_value` of X; out `first_value` of M1; out `second_value` of M2 |
 /// | resolve | out `executed`, registers of M1; out `divides`: the divider works on the instruction in M1; in `claims`: it was not dropped |
 /// | threads | out `quotient`, `negate`, `divider_done`, `divider_thread`, `divider_busy`; in `taken`, `cancel` |
@@ -45,7 +46,9 @@ pub struct Execute {
     pub a: Signal<In, Bits<32>>,
     /// Its second operand.
     pub b: Signal<In, Bits<32>>,
-    /// a + immediate.
+    /// Places by which the rotator turns.
+    pub amount: Signal<In, Bits<5>>,
+    /// a + offset.
     pub sum: Signal<In, Bits<32>>,
     /// X moves to M1.
     pub advance: Signal<In, Bit>,
@@ -120,6 +123,7 @@ impl Execute {
             valid: Default::default(),
             a: Default::default(),
             b: Default::default(),
+            amount: Default::default(),
             sum: Default::default(),
             advance: Default::default(),
             retires: Default::default(),
@@ -170,6 +174,7 @@ impl Logic for Execute {
 
         self.alu.a.next = a;
         self.alu.b.next = b;
+        self.alu.amount.next = self.amount.val();
         self.alu.control.next = issued.alu;
         let alu_value = self.alu.result.val();
         self.alu_value.next = alu_value;
@@ -193,9 +198,15 @@ impl Logic for Execute {
 
         // Counters: an instruction that reads one waits in D until X and M1 are empty, so that all older ones have been counted.
         let retired = (bits::<16>(0), self.retired_high.q.val(), self.retired.q.val()).cat::<64>();
-        let half = if issued.immediate.get_bit(1) { retired } else { self.cycle.val() };
-        let counter = if issued.immediate.get_bit(7) { half.get_bits::<32>(32) } else { half.get_bits::<32>(0) };
-        let constant = if issued.immediate.get_bit(11) {
+        let cycle = self.cycle.val();
+        let counter = one_of_four(
+            (issued.offset.get_bit(7), issued.offset.get_bit(1)).cat::<2>(),
+            cycle.get_bits::<32>(0),
+            retired.get_bits::<32>(0),
+            cycle.get_bits::<32>(32),
+            retired.get_bits::<32>(32),
+        );
+        let constant = if issued.offset.get_bit(11) {
             (bits::<28>(0), self.number.val(), self.thread.val()).cat::<32>()
         } else {
             bits::<32>(MISA)
@@ -209,14 +220,8 @@ impl Logic for Execute {
         }
 
         if self.advance.val() {
-            let rest = if jumps {
-                address_in_code(after)
-            } else if issued.immediate.get_bit(8) {
-                constant
-            } else {
-                counter
-            };
-            self.result.d.next = if jumps | (issued.kind == Kind::Csr) { rest } else { alu_value };
+            // In the order of `RESULT_*`.
+            self.result.d.next = one_of_four(issued.result, alu_value, address_in_code(after), counter, constant);
             self.takes_bits.d.next = issued.kind == Kind::Bits;
             self.multiplies.d.next = issued.kind == Kind::Mul;
             self.moved.d.next = Executed {

@@ -423,6 +423,7 @@ impl Logic for Hpu {
         self.execute.valid.next = self.issue.valid.val();
         self.execute.a.next = self.operands.a.val();
         self.execute.b.next = self.operands.b.val();
+        self.execute.amount.next = self.operands.amount.val();
         self.execute.sum.next = self.memory.sum.val();
         self.execute.advance.next = advance;
         self.execute.retires.next = self.resolve.retires.val();

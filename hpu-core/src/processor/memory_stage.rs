@@ -53,7 +53,7 @@ pub struct MemoryStage {
     pub valid: Signal<In, Bit>,
     /// Its first operand.
     pub a: Signal<In, Bits<32>>,
-    /// a + immediate.
+    /// a + offset.
     pub sum: Signal<Out, Bits<32>>,
     /// X moves to M1.
     pub advance: Signal<In, Bit>,
@@ -187,9 +187,9 @@ impl Logic for MemoryStage {
         let right = !looks_again;
 
         // Addresses, and the region in parallel: of the base register, or after a wrong guess that of the sum.
-        self.first_sum.next = self.a.val() + issued.immediate;
+        self.first_sum.next = self.a.val() + issued.offset;
         let first_sum = self.first_sum.val();
-        let first_next = self.a.val().get_bits::<22>(0) + sext::<22, 13>(issued.next_immediate);
+        let first_next = self.a.val().get_bits::<22>(0) + sext::<22, 13>(issued.next_offset);
         self.sum.next = first_sum;
         let guess = if looks_again { sum.get_bits::<3>(28) } else { self.a.val().get_bits::<3>(28) };
         self.regions.write.next = self.region_write.val();

@@ -1,5 +1,6 @@
 //! Stage D: forwarding, hazards.
 
+use super::byte_lanes::one_of_four;
 use super::decode::Decoded;
 use super::register_file::RegisterFile;
 use super::stages::Producer;
@@ -68,9 +69,12 @@ pub struct Operands {
     pub a: Signal<Out, Bits<32>>,
     /// Second operand, in X.
     pub b: Signal<Out, Bits<32>>,
+    /// Its low bits, complemented for a shift to the left.
+    pub amount: Signal<Out, Bits<5>>,
     registers: RegisterFile,
     operand_a: DFF<Bits<32>>,
     operand_b: DFF<Bits<32>>,
+    turn: DFF<Bits<5>>,
     _return_address: usize,
     _stack_top: usize,
 }
@@ -106,9 +110,11 @@ impl Operands {
             ready: Default::default(),
             a: Default::default(),
             b: Default::default(),
+            amount: Default::default(),
             registers: Default::default(),
             operand_a: Default::default(),
             operand_b: Default::default(),
+            turn: Default::default(),
             _return_address: return_address as usize,
             _stack_top: base(STACK) as usize + stack_bytes,
         }
@@ -147,7 +153,7 @@ fn waits(index: Bits<5>, executes: Producer, first: Producer, second: Producer) 
 impl Logic for Operands {
     #[hdl]
     fn update(&mut self) {
-        dffs!(self, clock, operand_a, operand_b);
+        dffs!(self, clock, operand_a, operand_b, turn);
         let decoded = self.decoded.val();
         let thread = self.thread.val();
         let executes = self.executes.val();
@@ -192,18 +198,8 @@ impl Logic for Operands {
         let third_here = Producer { writes: third.writes & (self.third_thread.val() == thread), ..third };
         let from_a = source(decoded.find_a, first, second, third_here);
         let from_b = source(decoded.find_b, first, second, third_here);
-        let early_a = match from_a.index() {
-            0 => self.registers.data_a.val(),
-            1 => first.value,
-            2 => second.value,
-            _ => third.value,
-        };
-        let early_b = match from_b.index() {
-            0 => self.registers.data_b.val(),
-            1 => first.value,
-            2 => second.value,
-            _ => third.value,
-        };
+        let early_a = one_of_four(from_a, self.registers.data_a.val(), first.value, second.value, third.value);
+        let early_b = one_of_four(from_b, self.registers.data_b.val(), first.value, second.value, third.value);
         let real_a = decoded.reads_a & (from_a.any() | self.registers.known_a.val());
         let real_b = decoded.reads_b & (from_b.any() | self.registers.known_b.val());
         let in_x_a = decoded.reads_a & matches(executes, decoded.find_a);
@@ -228,10 +224,18 @@ impl Logic for Operands {
                 1 => early_b,
                 _ => executes.value,
             };
+            // A register of its own: the rotator's selects are not to be made in X.
+            let left = repeat::<5>(decoded.funct3 == 1);
+            self.turn.d.next = match choice_b.index() {
+                0 => slow_b.get_bits::<5>(0) ^ left,
+                1 => early_b.get_bits::<5>(0) ^ left,
+                _ => executes.value.get_bits::<5>(0) ^ left,
+            };
         }
         self.hazard.next = (decoded.reads_a & waits(decoded.find_a, executes, first, second))
             | (decoded.reads_b & waits(decoded.find_b, executes, first, second));
         self.a.next = self.operand_a.q.val();
         self.b.next = self.operand_b.q.val();
+        self.amount.next = self.turn.q.val();
     }
 }

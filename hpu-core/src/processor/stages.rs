@@ -21,6 +21,15 @@ pub fn address_in_code(pc: Bits<17>) -> Bits<32> {
     (bits::<15>(0x0800), pc.get_bits::<16>(0), bits::<1>(0)).cat::<32>()
 }
 
+/// `result`: the ALU's.
+pub const RESULT_ALU: u64 = 0;
+/// `result`: the address of the next instruction.
+pub const RESULT_LINK: u64 = 1;
+/// `result`: a counter.
+pub const RESULT_COUNTER: u64 = 2;
+/// `result`: what never changes: misa, mhartid.
+pub const RESULT_CONSTANT: u64 = 3;
+
 /// An instruction in X, without its operands.
 #[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
 pub struct Issued {
@@ -44,11 +53,13 @@ pub struct Issued {
     pub sure: Bit,
     /// No instruction: it carries an answer or a first argument to its register.
     pub micro: Bit,
-    /// Immediate.
-    pub immediate: Bits<32>,
-    /// The immediate of a load or store, plus 4.
-    pub next_immediate: Bits<13>,
-    /// The immediate is 0.
+    /// Its result in X, one of `RESULT_*`.
+    pub result: Bits<2>,
+    /// What is added to the first operand; its low bits are the number of a counter.
+    pub offset: Bits<32>,
+    /// That of a load or store, plus 4.
+    pub next_offset: Bits<13>,
+    /// That of a JALR is 0.
     pub no_offset: Bit,
     /// Where a branch or JAL goes.
     pub target: Bits<17>,

@@ -1,6 +1,6 @@
 //! Results in M1, M2 and M3: where they come from, who may have them, when they are written.
 
-use super::byte_lanes::LoadLanes;
+use super::byte_lanes::{in_bytes, lanes_behind, LoadLanes};
 use super::decode::Kind;
 use super::stages::{Executed, Issued, Producer};
 use super::types::Target;
@@ -17,8 +17,8 @@ use spindle_verilog::prelude::*;
 /// | L1, instruction memory, command port | in `l1_data`, `code_data`, `port_data` of the load in M2 |
 /// | operands | out `first`, `second`, `third`, `third_thread` |
 ///
-/// M2 has the word in which a load begins: the result of an aligned word. Everything else about loads is done in M3, with the word behind it. If the two
-/// halves of a load were granted apart, the second word comes first and is kept in M3's register until the load gets there.
+/// M2 chooses each byte of a load out of the word that its lane is in: that is the result of an aligned word. M3 turns and extends the others. If the two
+/// halves of a load were granted apart, the bytes of the second word come first and wait in their lanes of M3's register, which nobody else needs by then.
 #[derive(LogicBlock, Default)]
 pub struct WriteBack {
     /// Core clock.
@@ -77,9 +77,13 @@ pub struct WriteBack {
     second_thread: DFF<Bit>,
     second_bank: DFF<Bits<2>>,
     second_loads: Reg<Bit>,
-    /// Where the word comes from: 0 and 1 = L1, even and odd, 2 = code, 3 = command port.
-    second_from: DFF<Bits<2>>,
-    second_offset: DFF<Bits<3>>,
+    /// M2's word counts: it holds a load, or the other word of the one in M1 is there.
+    second_reads: Reg<Bit>,
+    /// It is one of code or the command port, not of L1.
+    second_elsewhere: DFF<Bit>,
+    /// Lanes of the odd word, not the even one; of the command port, not the code.
+    second_odd: DFF<Bits<4>>,
+    second_offset: DFF<Bits<2>>,
     second_funct3: DFF<Bits<3>>,
     second_narrow: DFF<Bit>,
     third_writes: Reg<Bit>,
@@ -87,13 +91,12 @@ pub struct WriteBack {
     writer: DFF<Bit>,
     landing: DFF<Bit>,
     third_bank: DFF<Bits<2>>,
-    third_word: DFF<Bits<32>>,
-    third_other: DFF<Bits<32>>,
+    third_word: [DFF<Bits<8>>; 4],
     third_offset: DFF<Bits<2>>,
     third_funct3: DFF<Bits<3>>,
     other_read: Reg<Bit>,
     other_there: Reg<Bit>,
-    /// `third_other` is the second word of the load that is still before M3.
+    /// M3's lanes hold the bytes of the other word, for the load that is still before M3.
     keeps: Reg<Bit>,
 }
 
@@ -107,6 +110,7 @@ impl Logic for WriteBack {
             first_writes,
             second_writes,
             second_loads,
+            second_reads,
             third_writes,
             other_read,
             other_there,
@@ -119,7 +123,8 @@ impl Logic for WriteBack {
             second_rd,
             second_thread,
             second_bank,
-            second_from,
+            second_elsewhere,
+            second_odd,
             second_offset,
             second_funct3,
             second_narrow,
@@ -127,8 +132,6 @@ impl Logic for WriteBack {
             writer,
             landing,
             third_bank,
-            third_word,
-            third_other,
             third_offset,
             third_funct3
         );
@@ -156,21 +159,25 @@ impl Logic for WriteBack {
         self.second_rd.d.next = executed.rd;
         self.second_thread.d.next = self.thread.val();
         self.second_bank.d.next = self.bank.val();
-        // Code, command port, odd or even word.
+        self.second_reads.d.next = (moves & loads) | (self.other_read.q.val() & !self.ends.val());
         let elsewhere = (self.from.val() == Target::Code) | (self.from.val() == Target::Command);
-        let which = if elsewhere { self.from.val() == Target::Command } else { executed.sum.get_bit(2) };
-        self.second_from.d.next = (elsewhere, which).cat::<2>();
-        self.second_offset.d.next = executed.sum.get_bits::<3>(0);
+        let offset = executed.sum.get_bits::<2>(0);
+        self.second_elsewhere.d.next = elsewhere;
+        self.second_odd.d.next = if elsewhere {
+            repeat::<4>(self.from.val() == Target::Command)
+        } else {
+            lanes_behind(offset) ^ repeat::<4>(executed.sum.get_bit(2))
+        };
+        self.second_offset.d.next = offset;
         self.second_funct3.d.next = executed.funct3;
         self.second_narrow.d.next = loads & (!executed.funct3.get_bit(1) | executed.sum.get_bits::<2>(0).any());
-        let odd = self.second_offset.q.val().get_bit(2);
-        let word = match self.second_from.q.val().index() {
-            0 => self.l1_data[0].val(),
-            1 => self.l1_data[1].val(),
-            2 => self.code_data.val(),
-            _ => self.port_data.val(),
-        };
-        let second_value = if self.second_loads.q.val() { word } else { self.computed.val() };
+        let elsewhere = repeat::<32>(self.second_elsewhere.q.val());
+        let odd = in_bytes(self.second_odd.q.val());
+        let word = (self.l1_data[0].val() & !elsewhere & !odd)
+            | (self.l1_data[1].val() & !elsewhere & odd)
+            | (self.code_data.val() & elsewhere & !odd)
+            | (self.port_data.val() & elsewhere & odd);
+        let second_value = if self.second_reads.q.val() { word } else { self.computed.val() };
         self.second.next = Producer {
             writes: self.second_writes.q.val(),
             ready: !self.second_narrow.q.val(),
@@ -184,21 +191,29 @@ impl Logic for WriteBack {
         self.writer.d.next = self.second_thread.q.val();
         self.landing.d.next = self.second_writes.q.val();
         self.third_bank.d.next = self.second_bank.q.val();
-        self.third_word.d.next = second_value;
+        let kept = lanes_behind(self.second_offset.q.val()) & repeat::<4>(self.keeps.q.val());
+        for i in 0..4 {
+            dffs!(self, clock, third_word[i]);
+            if !kept.get_bit(i) {
+                self.third_word[i].d.next = second_value.get_bits::<8>(8 * i);
+            }
+        }
         // Whatever is not a narrow load passes the lanes as an aligned word.
         let narrow = self.second_narrow.q.val();
-        self.third_offset.d.next = if narrow { self.second_offset.q.val().get_bits::<2>(0) } else { bits::<2>(0) };
+        self.third_offset.d.next = if narrow { self.second_offset.q.val() } else { bits::<2>(0) };
         self.third_funct3.d.next = if narrow { self.second_funct3.q.val() } else { bits::<3>(2) };
         self.other_read.d.next = self.other_granted.val() & !self.ends.val();
         self.other_there.d.next = self.other_read.q.val() & !self.ends.val();
         self.keeps.d.next =
             (self.other_there.q.val() | self.keeps.q.val()) & !self.second_loads.q.val() & !self.ends.val();
-        if !self.keeps.q.val() {
-            self.third_other.d.next = if odd { self.l1_data[0].val() } else { self.l1_data[1].val() };
-        }
-        self.lanes.even.next = self.third_word.q.val();
-        self.lanes.odd.next = self.third_other.q.val();
-        self.lanes.offset.next = bit_cast::<3, 2>(self.third_offset.q.val());
+        self.lanes.word.next = (
+            self.third_word[3].q.val(),
+            self.third_word[2].q.val(),
+            self.third_word[1].q.val(),
+            self.third_word[0].q.val(),
+        )
+            .cat::<32>();
+        self.lanes.offset.next = self.third_offset.q.val();
         self.lanes.funct3.next = self.third_funct3.q.val();
         self.third.next = Producer {
             writes: self.third_writes.q.val(),

@@ -157,6 +157,14 @@ impl Ending {
         let (bank, code) = (port.field(2) as usize, port.field(8) as u8);
         let (fault, cause) = (port.bit(), port.field(4) as u8);
         assert_eq!(fault, cause != 0, "a fault and its cause belong together");
-        Ending { bank, code, cause, pc: port.word(), address: port.word(), cycles: port.word(), taken: cycle }
+        let counter = port.field(17) as u32;
+        let sum = port.word();
+        let (stray, of_access) = (port.bit(), port.bit());
+        // As the cluster reports it.
+        let offset = (counter << 15) as i32 >> 14;
+        let at = 0x1000_0000u32.wrapping_add_signed(offset);
+        let pc = if stray { sum } else { at };
+        let address = if of_access { sum } else { at };
+        Ending { bank, code, cause, pc, address, cycles: port.word(), taken: cycle }
     }
 }

@@ -116,6 +116,8 @@ struct Execute {
     pub rs1: Signal<Out, Bits<5>>,
     pub rs2: Signal<Out, Bits<5>>,
     pub immediate: Signal<Out, Bits<32>>,
+    pub offset: Signal<Out, Bits<32>>,
+    pub distance: Signal<Out, Bits<17>>,
     pub a_is_pc: Signal<Out, Bit>,
     pub a_is_zero: Signal<Out, Bit>,
     pub b_is_immediate: Signal<Out, Bit>,
@@ -147,6 +149,8 @@ impl Logic for Execute {
         self.rs1.next = decoded.rs1;
         self.rs2.next = decoded.rs2;
         self.immediate.next = decoded.immediate;
+        self.offset.next = decoded.offset;
+        self.distance.next = decoded.distance;
         self.a_is_pc.next = decoded.a_is_pc;
         self.a_is_zero.next = decoded.a_is_zero;
         self.b_is_immediate.next = decoded.b_is_immediate;
@@ -156,6 +160,7 @@ impl Logic for Execute {
         let b = if decoded.b_is_immediate { decoded.immediate } else { self.b.val() };
         self.alu.a.next = if decoded.a_is_zero { bits::<32>(0) } else { self.a.val() };
         self.alu.b.next = b;
+        self.alu.amount.next = b.get_bits::<5>(0) ^ repeat::<5>(decoded.alu.left);
         self.alu.control.next = if self.extend.val() {
             alu_extend(self.extend_size.val(), self.extend_unsigned.val())
         } else {
@@ -206,7 +211,16 @@ fn check_decoded(unit: &mut Unit, table: &[Instruction], word: u32) -> u64 {
         assert_eq!(fields, [rd, rs1, rs2], "registers of {} {word:08x}", entry.name);
     }
     if format != Format::None && (format != Format::R || entry.name == "lr" || entry.name == "amo") {
-        assert_eq!(unit.get("immediate"), immediate(format, word), "immediate of {} {word:08x}", entry.name);
+        let expected = immediate(format, word);
+        if matches!(kind, ALU | BITS) {
+            assert_eq!(unit.get("immediate"), expected, "immediate of {} {word:08x}", entry.name);
+        } else if kind != BRANCH {
+            assert_eq!(unit.get("offset"), expected, "offset of {} {word:08x}", entry.name);
+        }
+        if kind == BRANCH || entry.name == "jal" {
+            let distance = unit.get("distance");
+            assert_eq!(distance, expected >> 1 & 0x1_FFFF, "distance of {} {word:08x}", entry.name);
+        }
     }
     let computes = [ALU, BITS, MUL, isa::DIV, BRANCH].contains(&kind);
     assert!(computes || unit.get("adds") == 1, "{} {word:08x} does not add", entry.name);

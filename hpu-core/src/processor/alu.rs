@@ -101,8 +101,8 @@ pub struct Alu {
     pub a: Signal<In, Bits<32>>,
     /// Second operand.
     pub b: Signal<In, Bits<32>>,
-    /// The low bits of the second operand, with `left` their complement: places by which the rotator turns.
-    pub amount: Signal<In, Bits<5>>,
+    /// Bits 4:1 of the second operand, with `left` their complement: pairs of places by which the rotator turns.
+    pub amount: Signal<In, Bits<4>>,
     /// What to do.
     pub control: Signal<In, AluControl>,
     /// The result.
@@ -175,20 +175,20 @@ impl Logic for Alu {
 
         // The rotator. To the left by n is to the right by the complement of n, and once more.
         let by = self.amount.val();
-        let n = by ^ repeat::<5>(control.left);
+        let n = (by ^ repeat::<4>(control.left), b.get_bit(0)).cat::<5>();
         // Bytes in reverse order are a rotation by three bytes in the even places and by one in the odd ones.
         let reverses = control.arrange == ARRANGE_REVERSE;
-        let even = rotate_bytes(a, by.get_bits::<2>(3));
-        let odd = rotate_bytes(a, (by.get_bit(4) & !reverses, by.get_bit(3)).cat::<2>());
+        let even = rotate_bytes(a, by.get_bits::<2>(2));
+        let odd = rotate_bytes(a, (by.get_bit(3) & !reverses, by.get_bit(2)).cat::<2>());
         let bytes =
             (odd.get_bits::<8>(24), even.get_bits::<8>(16), odd.get_bits::<8>(8), even.get_bits::<8>(0)).cat::<32>();
-        let pairs = rotate_pairs(bytes, by.get_bits::<2>(1));
+        let pairs = rotate_pairs(bytes, by.get_bits::<2>(0));
         let by_one = (pairs.get_bits::<1>(0), pairs.get_bits::<31>(1)).cat::<32>();
         let by_two = (pairs.get_bits::<2>(0), pairs.get_bits::<30>(2)).cat::<32>();
-        let turned = if by.get_bit(0) & control.left {
-            by_two
-        } else if by.get_bit(0) | control.left {
+        let turned = if b.get_bit(0) {
             by_one
+        } else if control.left {
+            by_two
         } else {
             pairs
         };
@@ -224,13 +224,13 @@ impl Logic for Alu {
         // Of a comparison everything but the sum is ready early, too.
         let compares = control.pick == PICK_LESS;
         let by_sign = compares & differ & (if control.unsigned { b.get_bit(31) } else { a.get_bit(31) });
-        self.other.next = bitwise | self.arranged.val() | (bits::<31>(0), by_sign).cat::<32>();
-
-        // The rotator comes late. All that is not wanted is 0, so that one LUT of six inputs joins it.
-        let whole = repeat::<32>(control.keep);
-        let shifts = (repeat::<31>(control.shift), control.shift | control.single).cat::<32>();
         let fill = repeat::<32>(control.arithmetic & a.get_bit(31));
-        let early = (turned & ((masked & shifts) | whole)) | (fill & !masked) | self.other.val();
+        self.other.next = bitwise | self.arranged.val() | fill | (bits::<31>(0), by_sign).cat::<32>();
+
+        // The rotator comes late. Where it does not count, all else does.
+        let shifts = (repeat::<31>(control.shift), control.shift | control.single).cat::<32>();
+        let takes = (masked & shifts) | repeat::<32>(control.keep);
+        let early = (turned & takes) | (self.other.val() & !takes);
         let inverts = repeat::<32>(control.pick.get_bit(0));
         let picked = if control.pick.get_bit(1) { early } else { sum ^ inverts };
         let by_sum = compares & !differ & below;

@@ -46,8 +46,8 @@ pub struct Execute {
     pub a: Signal<In, Bits<32>>,
     /// Its second operand.
     pub b: Signal<In, Bits<32>>,
-    /// Places by which the rotator turns.
-    pub amount: Signal<In, Bits<5>>,
+    /// Pairs of places by which the rotator turns.
+    pub amount: Signal<In, Bits<4>>,
     /// a + offset.
     pub sum: Signal<In, Bits<32>>,
     /// X moves to M1.

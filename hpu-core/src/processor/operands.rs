@@ -69,12 +69,12 @@ pub struct Operands {
     pub a: Signal<Out, Bits<32>>,
     /// Second operand, in X.
     pub b: Signal<Out, Bits<32>>,
-    /// Its low bits, complemented for a shift to the left.
-    pub amount: Signal<Out, Bits<5>>,
+    /// Its bits 4:1, complemented for a shift to the left.
+    pub amount: Signal<Out, Bits<4>>,
     registers: RegisterFile,
     operand_a: DFF<Bits<32>>,
     operand_b: DFF<Bits<32>>,
-    turn: DFF<Bits<5>>,
+    turn: DFF<Bits<4>>,
     _return_address: usize,
     _stack_top: usize,
 }
@@ -225,11 +225,11 @@ impl Logic for Operands {
                 _ => executes.value,
             };
             // A register of its own: the rotator's selects are not to be made in X.
-            let left = repeat::<5>(decoded.funct3 == 1);
+            let left = repeat::<4>(decoded.funct3 == 1);
             self.turn.d.next = match choice_b.index() {
-                0 => slow_b.get_bits::<5>(0) ^ left,
-                1 => early_b.get_bits::<5>(0) ^ left,
-                _ => executes.value.get_bits::<5>(0) ^ left,
+                0 => slow_b.get_bits::<4>(1) ^ left,
+                1 => early_b.get_bits::<4>(1) ^ left,
+                _ => executes.value.get_bits::<4>(1) ^ left,
             };
         }
         self.hazard.next = (decoded.reads_a & waits(decoded.find_a, executes, first, second))

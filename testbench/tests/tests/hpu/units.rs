@@ -160,7 +160,7 @@ impl Logic for Execute {
         let b = if decoded.b_is_immediate { decoded.immediate } else { self.b.val() };
         self.alu.a.next = if decoded.a_is_zero { bits::<32>(0) } else { self.a.val() };
         self.alu.b.next = b;
-        self.alu.amount.next = b.get_bits::<5>(0) ^ repeat::<5>(decoded.alu.left);
+        self.alu.amount.next = b.get_bits::<4>(1) ^ repeat::<4>(decoded.alu.left);
         self.alu.control.next = if self.extend.val() {
             alu_extend(self.extend_size.val(), self.extend_unsigned.val())
         } else {

@@ -357,6 +357,7 @@ impl Logic for CommandUnit {
             self.request.next.generation = self.answer.q.val().generation + 1;
         } else if self.state.q.val() == CommandState::Remove {
             self.request.next.op = bits::<3>(REMOVE);
+            self.request.next.generation = self.answer.q.val().generation + 1;
         } else if opens {
             self.request.next.op = bits::<3>(PROBE);
         }
@@ -533,6 +534,9 @@ impl Logic for CommandUnit {
                     self.mailbox_number.d.next = found.mailbox;
                     if found.hit {
                         self.error.d.next = bits::<8>(EXISTS);
+                    } else if found.full & found.busy {
+                        // Mailboxes are being moved to make room: ask again.
+                        self.state.d.next = CommandState::Ask;
                     } else if found.full {
                         self.error.d.next = bits::<8>(TABLE_FULL);
                     } else {

@@ -4,7 +4,7 @@
 //!
 //! | module | what it does |
 //! |---|---|
-//! | [`lookup`], [`mailbox_table`] | the packet's mailbox by {process, address}, key check |
+//! | [`lookup`], [`mailbox_table`], [`stash`] | the packet's mailbox by {process, address}, key check |
 //! | [`binding`], [`buffer_queue`] | the message's buffer, bounds check, reservation; posted buffers |
 //! | [`placement`] | host address, request to the packet buffer |
 //! | [`dma_writer`] | AXI4 write bursts for packets, handler DMA and records |
@@ -53,6 +53,7 @@ pub mod registers;
 pub mod report;
 pub mod ring_posts;
 pub mod rvma_engine;
+pub mod stash;
 pub mod types;
 pub mod windows;
 

@@ -4,25 +4,26 @@
 //! |---|---|
 //! | `lookup` | in `request`, `request_valid`; out `result`, `result_valid`, `ready` |
 //!
-//! No handshake: a request is taken in every cycle once `ready` is high, and its result appears [`LATENCY`] cycles later.
-//! `ready` rises when all sets have been emptied after reset (as many cycles as there are sets).
+//! No handshake: a request is taken in every cycle in which `ready` is high, and its result appears [`LATENCY`] cycles later.
+//! `ready` rises when all sets have been emptied after reset (as many cycles as there are sets), and falls for a cycle or a few when a mailbox is moved.
 //!
 //! | cycle | what |
 //! |---|---|
-//! | 0 | the key is hashed |
-//! | 1 | the four ways of the set are read (`INSERT`, `REMOVE`: one is written) |
-//! | 3 | keys compared |
-//! | 4 | way encoded; facts of the mailbox read |
+//! | 0 | the key is hashed, for each way differently; `INSERT`: into the [`Stash`] |
+//! | 1 | the key's place in each way is read; facts of a mailbox are written |
+//! | 3 | keys compared, of the places and of the stash |
+//! | 4 | number of the one that fits; facts of that mailbox read |
 //! | 6 | the packet's key compared |
 //! | 7 | result |
 //!
-//! A mailbox number is {set, way}, so the number alone finds the entry again. No address is hashed into the last set: its four places are the stash,
-//! for mailboxes of any set that is full, and their keys stand in registers, which every look-up compares. An entry is never moved and
-//! never lost: when the four ways of a set and the stash are taken, `PROBE` says `full` and the doorbell answers TABLE_FULL. `INSERT` writes entry and
-//! facts in the cycle in which a look-up would read the set; look-ups behind it hit, those before it miss. A number is given out
+//! A new mailbox is found from its `INSERT` on, in the stash, which makes room for it in one of its four places. It moves others for that, and look-ups
+//! find all of them meanwhile. So at random addresses nineteen twentieths of the table can be used before a `PROBE` says `full`, and the doorbell
+//! TABLE_FULL. `INSERT` and `CLOSING` write the facts before a look-up behind them reads them. `REMOVE` takes the mailbox out of the facts at once, so nobody
+//! finds it, and has the stash erase it. A number is given out
 //! again and again; the generation, counted on by `CLOSING`, tells its mailboxes apart, so that an old handle finds nothing.
 
-use crate::types::{TableRequest, TableResult, CLOSING, INSERT, LOOKUP, NUMBER, PROBE, REMOVE};
+use crate::stash::{Stash, Way};
+use crate::types::{TableRequest, TableResult, CLOSING, INSERT, NUMBER, REMOVE};
 use spindle_blocks::ram::{RamStyle, SdpMemory};
 use spindle_verilog::prelude::*;
 
@@ -31,20 +32,13 @@ pub const LATENCY: usize = 7;
 /// Ways of a set.
 pub const WAYS: usize = 4;
 
-/// A way of a set.
-#[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
-pub struct Way {
-    /// Taken.
-    pub open: Bit,
-    /// Process.
-    pub pid: Bits<16>,
-    /// Mailbox address.
-    pub addr: Bits<64>,
-}
-
 /// What is fixed when a mailbox is opened.
 #[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
 pub struct Facts {
+    /// It is open.
+    pub open: Bit,
+    /// Process.
+    pub pid: Bits<6>,
     /// Key that packets must show.
     pub key: Bits<32>,
     /// `mailbox_mode`, and `MODE_CLOSING`.
@@ -55,28 +49,62 @@ pub struct Facts {
     pub generation: Bits<4>,
 }
 
-/// All bits of a key folded onto ten, so that addresses that differ in one bit, or processes that use the same address,
-/// fall into different sets. A table with fewer sets folds the ten once more.
+/// Sets of a key in the four ways. All its bits are folded onto ten, for each way turned differently, so that keys that share a place in one way do not in
+/// another; what is not linear keeps regular addresses from filling the same few places in all ways. A table with fewer sets folds the ten once more.
 #[hdl_fn]
-fn hash(pid: Bits<16>, addr: Bits<64>) -> Bits<10> {
-    let low = addr.get_bits::<10>(0) ^ addr.get_bits::<10>(10) ^ addr.get_bits::<10>(20);
-    let high = addr.get_bits::<10>(30) ^ addr.get_bits::<10>(40) ^ addr.get_bits::<10>(50);
-    let top = bit_cast::<10, 4>(addr.get_bits::<4>(60)) ^ (pid.get_bits::<6>(0), pid.get_bits::<4>(6)).cat::<10>();
-    low ^ high ^ top ^ bit_cast::<10, 6>(pid.get_bits::<6>(10))
-}
-
-/// The lowest place with a one.
-#[hdl_fn]
-fn first_of(marks: Bits<4>) -> Bits<2> {
-    if marks.get_bit(0) {
-        bits::<2>(0)
-    } else if marks.get_bit(1) {
-        bits::<2>(1)
-    } else if marks.get_bit(2) {
-        bits::<2>(2)
-    } else {
-        bits::<2>(3)
-    }
+fn hashes(pid: Bits<6>, addr: Bits<64>) -> Bits<40> {
+    // Each part twice, so that turning it is a choice of ten bits.
+    let a = (addr.get_bits::<10>(0), addr.get_bits::<10>(0)).cat::<20>();
+    let b = (addr.get_bits::<10>(10), addr.get_bits::<10>(10)).cat::<20>();
+    let c = (addr.get_bits::<10>(20), addr.get_bits::<10>(20)).cat::<20>();
+    let d = (addr.get_bits::<10>(30), addr.get_bits::<10>(30)).cat::<20>();
+    let e = (addr.get_bits::<10>(40), addr.get_bits::<10>(40)).cat::<20>();
+    let f = (addr.get_bits::<10>(50), addr.get_bits::<10>(50)).cat::<20>();
+    let g = (bits::<6>(0), addr.get_bits::<4>(60), bits::<6>(0), addr.get_bits::<4>(60)).cat::<20>();
+    let p = (bits::<4>(0), pid, bits::<4>(0), pid).cat::<20>();
+    let way_0 = a.get_bits::<10>(0)
+        ^ b.get_bits::<10>(0)
+        ^ c.get_bits::<10>(0)
+        ^ d.get_bits::<10>(0)
+        ^ e.get_bits::<10>(0)
+        ^ f.get_bits::<10>(0)
+        ^ g.get_bits::<10>(0)
+        ^ (p.get_bits::<10>(0) ^ p.get_bits::<10>(7) ^ p.get_bits::<10>(3));
+    let way_1 = a.get_bits::<10>(0)
+        ^ b.get_bits::<10>(1)
+        ^ c.get_bits::<10>(2)
+        ^ d.get_bits::<10>(3)
+        ^ e.get_bits::<10>(4)
+        ^ f.get_bits::<10>(5)
+        ^ g.get_bits::<10>(6)
+        ^ (p.get_bits::<10>(9) ^ p.get_bits::<10>(8) ^ p.get_bits::<10>(4));
+    let way_2 = a.get_bits::<10>(0)
+        ^ b.get_bits::<10>(2)
+        ^ c.get_bits::<10>(4)
+        ^ d.get_bits::<10>(6)
+        ^ e.get_bits::<10>(8)
+        ^ f.get_bits::<10>(0)
+        ^ g.get_bits::<10>(2)
+        ^ (p.get_bits::<10>(0) ^ p.get_bits::<10>(5) ^ p.get_bits::<10>(4));
+    let way_3 = a.get_bits::<10>(0)
+        ^ b.get_bits::<10>(0)
+        ^ c.get_bits::<10>(2)
+        ^ d.get_bits::<10>(3)
+        ^ e.get_bits::<10>(3)
+        ^ f.get_bits::<10>(5)
+        ^ g.get_bits::<10>(6)
+        ^ (p.get_bits::<10>(8) ^ p.get_bits::<10>(6) ^ p.get_bits::<10>(1));
+    let turned_0 = (way_0, way_0).cat::<20>();
+    let turned_1 = (way_1, way_1).cat::<20>();
+    let turned_2 = (way_2, way_2).cat::<20>();
+    let turned_3 = (way_3, way_3).cat::<20>();
+    (
+        way_3 ^ (turned_0.get_bits::<10>(3) & turned_1.get_bits::<10>(8)),
+        way_2 ^ (turned_0.get_bits::<10>(9) & turned_3.get_bits::<10>(6)),
+        way_1 ^ (turned_0.get_bits::<10>(7) & turned_2.get_bits::<10>(5)),
+        way_0,
+    )
+        .cat::<40>()
 }
 
 /// The table. See the module text.
@@ -98,22 +126,23 @@ pub struct MailboxTable {
     pub ready: Signal<Out, Bit>,
     ways: [SdpMemory<Way, 10>; WAYS],
     facts: SdpMemory<Facts, 12>,
+    stash: Stash,
     /// The request in stages 1 to 6.
     stage: [DFF<TableRequest>; 6],
     valid: [Reg<Bit>; 7],
-    set: [DFF<Bits<10>>; 4],
+    /// The ways are read for the stash.
+    seeks: Reg<Bit>,
+    sets: [DFF<Bits<10>>; WAYS],
     hits: DFF<Bits<4>>,
-    taken: DFF<Bits<4>>,
-    /// Keys of the mailboxes of the last set.
-    stash: [DFF<Way>; WAYS],
-    stash_open: [Reg<Bit>; WAYS],
-    stash_hits: DFF<Bits<4>>,
-    stash_taken: DFF<Bits<4>>,
+    numbers: [DFF<Bits<12>>; WAYS],
+    stash_hit: DFF<Bit>,
+    stash_number: DFF<Bits<12>>,
     found: [DFF<TableResult>; 3],
     clearing: Reg<Bit>,
     clear_set: Reg<Bits<10>>,
+    key: Signal<Local, Way>,
+    same: [Signal<Local, Bit>; WAYS],
     hit: [Signal<Local, Bit>; WAYS],
-    stash_hit: [Signal<Local, Bit>; WAYS],
     _last_set: u64,
     _set_bits: u64,
 }
@@ -129,6 +158,7 @@ impl MailboxTable {
         Self {
             ways: std::array::from_fn(|_| SdpMemory::with_depth(RamStyle::Block, 2, sets)),
             facts: SdpMemory::with_depth(RamStyle::Block, 2, mailboxes),
+            stash: Stash::new(mailboxes),
             clearing: Reg::new(true),
             _last_set: sets as u64 - 1,
             _set_bits: sets.trailing_zeros() as u64,
@@ -140,20 +170,33 @@ impl MailboxTable {
 impl Logic for MailboxTable {
     #[hdl]
     fn update(&mut self) {
-        regs!(self, clock, reset, valid, clearing, clear_set, stash_open);
-        dffs!(self, clock, stage, set, hits, taken, stash, stash_hits, stash_taken, found);
+        clocks!(self, clock, reset, stash);
+        regs!(self, clock, reset, valid, seeks, clearing, clear_set);
+        dffs!(self, clock, stage, sets, hits, numbers, stash_hit, stash_number, found);
 
-        // Cycle 0: hash. A mailbox number names its set directly.
+        // Cycle 0: hash. The stash goes first.
         let asked = self.request.val();
+        let seeks = self.stash.seek.val();
+        self.ready.next = !self.clearing.q.val() & !seeks & self.stash.room_now.val();
         self.stage[0].d.next = asked;
         self.valid[0].d.next = self.request_valid.val();
-        let folded = hash(asked.pid, asked.addr);
-        let mixed = folded ^ (folded >> self._set_bits) ^ (folded >> (2 * self._set_bits));
-        let hashed = mixed & bits::<10>(self._last_set);
-        let last = bits::<10>(self._last_set);
-        self.set[0].d.next = if hashed == last { bits::<10>(0) } else { hashed };
-        if (asked.op != LOOKUP) & (asked.op != PROBE) {
-            self.set[0].d.next = asked.mailbox.get_bits::<10>(2);
+        self.seeks.d.next = seeks;
+        let asks = self.request_valid.val();
+        self.key.next = Way { open: true, pid: asked.pid.get_bits::<6>(0), addr: asked.addr, number: asked.mailbox };
+        self.stash.insert.next = asks & (asked.op == INSERT);
+        self.stash.entry.next = self.key.val();
+        self.stash.remove.next = asks & (asked.op == REMOVE);
+        self.stash.removed.next = asked.mailbox;
+        let oldest = self.stash.held[0].val();
+        if asks | seeks {
+            let pid = if seeks { oldest.pid } else { self.key.val().pid };
+            let addr = if seeks { oldest.addr } else { asked.addr };
+            let all = hashes(pid, addr);
+            for i in 0..WAYS {
+                let hash = all.get_bits::<10>(i * 10);
+                let folded = hash ^ (hash >> self._set_bits) ^ (hash >> (2 * self._set_bits));
+                self.sets[i].d.next = folded & bits::<10>(self._last_set);
+            }
         }
         for i in 1..6 {
             self.stage[i].d.next = self.stage[i - 1].q.val();
@@ -161,79 +204,70 @@ impl Logic for MailboxTable {
         for i in 1..7 {
             self.valid[i].d.next = self.valid[i - 1].q.val();
         }
-        for i in 1..4 {
-            self.set[i].d.next = self.set[i - 1].q.val();
-        }
 
-        // Cycle 1: read the set, or write one way of it. After reset: empty all sets.
+        // Cycle 1: read the places. The stash writes beside that. After reset: empty all sets.
         let first = self.stage[0].q.val();
-        let insert = self.valid[0].q.val() & (first.op == INSERT);
-        let changes = insert | (self.valid[0].q.val() & (first.op == REMOVE));
         if self.clearing.q.val() {
             self.clear_set.d.next = self.clear_set.q.val() + 1;
             self.clearing.d.next = self.clear_set.q.val() != bits::<10>(self._last_set);
         }
         for i in 0..WAYS {
             self.ways[i].clock.next = self.clock.val();
-            self.ways[i].read_enable.next = self.valid[0].q.val();
-            self.ways[i].read_address.next = self.set[0].q.val();
+            self.ways[i].read_enable.next = self.valid[0].q.val() | self.seeks.q.val();
+            self.ways[i].read_address.next = self.sets[i].q.val();
             self.ways[i].write_enable.next =
-                self.clearing.q.val() | (changes & (first.mailbox.get_bits::<2>(0) == bits::<2>(i as u64)));
-            self.ways[i].write_address.next = self.set[0].q.val();
-            self.ways[i].write_data.next =
-                Way { open: !self.clearing.q.val() & insert, pid: first.pid, addr: first.addr };
+                self.clearing.q.val() | (self.stash.write.val() & (self.stash.write_way.val() == bits::<2>(i as u64)));
+            self.ways[i].write_address.next = self.stash.write_set.val();
+            self.ways[i].write_data.next = self.stash.write_entry.val();
             if self.clearing.q.val() {
                 self.ways[i].write_address.next = self.clear_set.q.val();
+                self.ways[i].write_data.next.open = false;
             }
-            if changes & (self.set[0].q.val() == last) & (first.mailbox.get_bits::<2>(0) == bits::<2>(i as u64)) {
-                self.stash_open[i].d.next = insert;
-                self.stash[i].d.next = Way { open: true, pid: first.pid, addr: first.addr };
-            }
+            self.stash.sets[i].next = self.sets[i].q.val();
+            self.stash.seen[i].next = self.ways[i].read_data.val();
         }
 
         // Cycle 3: compare.
         let third = self.stage[2].q.val();
+        let known = !third.pid.get_bits::<10>(6).any();
+        let pid = third.pid.get_bits::<6>(0);
         for i in 0..WAYS {
             let entry = self.ways[i].read_data.val();
-            let named = third.mailbox.get_bits::<2>(0) == bits::<2>(i as u64);
-            let right = if third.op == NUMBER { named } else { entry.addr == third.addr };
-            self.hit[i].next = entry.open & (entry.pid == third.pid) & right;
-            // A number leads to the entry itself.
-            let held = self.stash[i].q.val();
-            self.stash_hit[i].next =
-                self.stash_open[i].q.val() & (third.op != NUMBER) & (held.pid == third.pid) & (held.addr == third.addr);
+            self.hit[i].next = entry.open & known & (entry.pid == pid) & (entry.addr == third.addr);
+            self.numbers[i].d.next = entry.number;
+            let held = self.stash.held[i].val();
+            self.same[i].next = self.stash.held_open[i].val() & known & (held.pid == pid) & (held.addr == third.addr);
         }
-        self.stash_hits.d.next =
-            (self.stash_hit[3].val(), self.stash_hit[2].val(), self.stash_hit[1].val(), self.stash_hit[0].val())
-                .cat::<4>();
-        self.stash_taken.d.next = (
-            self.stash_open[3].q.val(),
-            self.stash_open[2].q.val(),
-            self.stash_open[1].q.val(),
-            self.stash_open[0].q.val(),
-        )
-            .cat::<4>();
         self.hits.d.next = (self.hit[3].val(), self.hit[2].val(), self.hit[1].val(), self.hit[0].val()).cat::<4>();
-        self.taken.d.next = (
-            self.ways[3].read_data.val().open,
-            self.ways[2].read_data.val().open,
-            self.ways[1].read_data.val().open,
-            self.ways[0].read_data.val().open,
-        )
-            .cat::<4>();
+        self.stash_hit.d.next = self.same[0].val() | self.same[1].val() | self.same[2].val() | self.same[3].val();
+        self.stash_number.d.next = (repeat::<12>(self.same[0].val()) & self.stash.held[0].val().number)
+            | (repeat::<12>(self.same[1].val()) & self.stash.held[1].val().number)
+            | (repeat::<12>(self.same[2].val()) & self.stash.held[2].val().number)
+            | (repeat::<12>(self.same[3].val()) & self.stash.held[3].val().number);
 
-        // Cycle 4: the way that hit, or the first free one, of the set or of the stash.
+        // Cycle 4: which mailbox. One that moves may be found twice, by the same number.
         let hits = self.hits.q.val();
-        let stash_hits = self.stash_hits.q.val();
-        let crowded = self.taken.q.val().all();
-        let stashed = stash_hits.any() | (!hits.any() & crowded);
-        let way = first_of(if hits.any() { hits } else { !self.taken.q.val() });
-        let stash_way = first_of(if stash_hits.any() { stash_hits } else { !self.stash_taken.q.val() });
-        let number = if stashed { (last, stash_way).cat::<12>() } else { (self.set[3].q.val(), way).cat::<12>() };
+        let fourth = self.stage[3].q.val();
+        let by_number = fourth.op == NUMBER;
+        let hit = hits.any() | self.stash_hit.q.val();
+        let found = (repeat::<12>(hits.get_bit(0)) & self.numbers[0].q.val())
+            | (repeat::<12>(hits.get_bit(1)) & self.numbers[1].q.val())
+            | (repeat::<12>(hits.get_bit(2)) & self.numbers[2].q.val())
+            | (repeat::<12>(hits.get_bit(3)) & self.numbers[3].q.val())
+            | (repeat::<12>(self.stash_hit.q.val()) & self.stash_number.q.val());
+        let number = if by_number {
+            fourth.mailbox
+        } else if hit {
+            found
+        } else {
+            self.stash.next_number.val()
+        };
         self.found[0].d.next = TableResult {
-            hit: hits.any() | stash_hits.any(),
+            // A number that was never given out has no facts.
+            hit: if by_number { bit_cast::<13, 12>(fourth.mailbox) < self.stash.fresh.val() } else { hit },
             key_fits: false,
-            full: crowded & self.stash_taken.q.val().all(),
+            full: self.stash.full.val(),
+            busy: self.stash.busy.val(),
             mailbox: number,
             mode: bits::<9>(0),
             window: bits::<9>(0),
@@ -242,10 +276,17 @@ impl Logic for MailboxTable {
         self.facts.clock.next = self.clock.val();
         self.facts.read_enable.next = self.valid[3].q.val();
         self.facts.read_address.next = number;
-        self.facts.write_enable.next = insert | (self.valid[0].q.val() & (first.op == CLOSING));
+        self.facts.write_enable.next =
+            self.valid[0].q.val() & ((first.op == INSERT) | (first.op == CLOSING) | (first.op == REMOVE));
         self.facts.write_address.next = first.mailbox;
-        self.facts.write_data.next =
-            Facts { key: first.key, mode: first.mode, window: first.window, generation: first.generation };
+        self.facts.write_data.next = Facts {
+            open: first.op != REMOVE,
+            pid: first.pid.get_bits::<6>(0),
+            key: first.key,
+            mode: first.mode,
+            window: first.window,
+            generation: first.generation,
+        };
 
         // Cycle 6: compare the key.
         self.found[1].d.next = self.found[0].q.val();
@@ -256,11 +297,11 @@ impl Logic for MailboxTable {
         self.found[2].d.next.window = facts.window;
         self.found[2].d.next.generation = facts.generation;
         let asks = self.stage[5].q.val();
-        let outdated = (asks.op == NUMBER) & (facts.generation != asks.generation);
-        self.found[2].d.next.hit = self.found[1].q.val().hit & !outdated;
+        let other = (facts.generation != asks.generation) | (facts.pid != asks.pid.get_bits::<6>(0));
+        let right = facts.open & !((asks.op == NUMBER) & other);
+        self.found[2].d.next.hit = self.found[1].q.val().hit & right;
 
         self.result.next = self.found[2].q.val();
         self.result_valid.next = self.valid[6].q.val();
-        self.ready.next = !self.clearing.q.val();
     }
 }

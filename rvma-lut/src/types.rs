@@ -2,7 +2,7 @@
 
 use spindle_verilog::prelude::*;
 
-/// Bits of a mailbox number: {set, way} of the table (at most 4096 mailboxes).
+/// Bits of a mailbox number (at most 4096 mailboxes).
 pub const MAILBOX_BITS: usize = 12;
 /// Bits of a buffer slot (at most 16384 posted buffers).
 pub const SLOT_BITS: usize = 14;
@@ -75,7 +75,7 @@ pub struct TableRequest {
     pub window: Bits<9>,
     /// Mailbox number (all but `LOOKUP` and `PROBE`).
     pub mailbox: Bits<12>,
-    /// Which of the mailboxes that had this number (`NUMBER`, `INSERT`, `CLOSING`).
+    /// Which of the mailboxes that had this number (all but `LOOKUP` and `PROBE`); `CLOSING`, `REMOVE`: of the next one.
     pub generation: Bits<4>,
 }
 
@@ -86,8 +86,10 @@ pub struct TableResult {
     pub hit: Bit,
     /// The key opens it.
     pub key_fits: Bit,
-    /// `PROBE`: all ways of the set are taken.
+    /// `PROBE`: there is no number or no room for a new mailbox.
     pub full: Bit,
+    /// But there may be soon.
+    pub busy: Bit,
     /// The mailbox; `PROBE` without a hit: the number it would get.
     pub mailbox: Bits<12>,
     /// Its `mailbox_mode`, and `MODE_CLOSING`.

@@ -37,7 +37,7 @@ fn every_error_is_said() {
     });
 }
 
-/// The table takes mailboxes until a set is full, refuses then, and forgets none; after a reset it is empty.
+/// The table takes mailboxes until nine tenths are open at least, refuses at some time behind that, and forgets none; after a reset it is empty.
 #[test]
 fn a_full_table_refuses_and_forgets_nothing() {
     run_with_wave_on_failure("rvma_table_full", |context| {
@@ -45,7 +45,7 @@ fn a_full_table_refuses_and_forgets_nothing() {
         let mut rng = context.rng();
         let mut bench = Bench::new(context, &config, (1, 1));
         let mut open: Vec<(u16, u64, u32)> = vec![];
-        let mut full = 0;
+        let (mut full, mut first) = (0, 64);
         while full < 40 {
             let (pid, addr) =
                 (rng.random_range(0..16), if rng.random() { rng.random() } else { rng.random_range(0..8u64) * 4096 });
@@ -61,12 +61,14 @@ fn a_full_table_refuses_and_forgets_nothing() {
                 Err(doorbell_error::EXISTS) => assert!(known),
                 Err(doorbell_error::TABLE_FULL) => {
                     assert!(!known);
+                    first = first.min(open.len());
                     full += 1;
                 }
                 Err(other) => panic!("error {other}"),
             }
         }
-        assert!(open.len() >= 40, "only {} of 64 mailboxes could be opened before the 40th refusal", open.len());
+        assert!(first >= 58, "only {first} of 64 mailboxes could be opened before the first refusal");
+        assert!(open.len() <= 64);
         for (pid, addr, number) in &open {
             assert_eq!(bench.init_window(*pid, *addr, 1, 1, 0), Err(doorbell_error::EXISTS));
             assert_eq!(bench.post_buffer(*pid, *number, 0x1000, 4, 0x20), Ok(()));
@@ -79,50 +81,44 @@ fn a_full_table_refuses_and_forgets_nothing() {
     });
 }
 
-/// Addresses of one set: its four places, then the four of the stash, whose mailboxes are found like all others; then TABLE_FULL. What is closed
+/// Nine tenths of a table are opened while packets run, to mailboxes that are open and to some that are not: each finds what is there. What is closed
 /// makes room again.
 #[test]
-fn colliding_addresses_go_to_the_stash() {
-    run_with_wave_on_failure("rvma_stash", |context| {
+fn a_table_fills_while_packets_run() {
+    run_with_wave_on_failure("rvma_table_traffic", |context| {
         let config = Config { mailboxes: 64, ..Config::SIM };
         let mut twin = Twin::new(Bench::new(context, &config, (1, 20)));
         twin.bench.host.keep_log = true;
-        // Both halves of 20 bits fold onto each other.
-        let address = |x: u64| x << 10 | x;
-        for x in 0..8 {
-            twin.open(1, address(x), 5, 1 << 20);
-            twin.post(1, address(x), x << 20, 1 << 20, (1 << 32) + 16 * x);
-        }
-        assert!((0..8).all(|x| (twin.numbers[&(1, address(x))] >= 60) == (x >= 4)), "{:?}", twin.numbers);
-        assert_eq!(twin.bench.init_window(1, address(8), 5, 1, 0), Err(doorbell_error::TABLE_FULL));
-        for x in 0..8 {
-            assert_eq!(twin.bench.init_window(1, address(x), 5, 1, 0), Err(doorbell_error::EXISTS));
-        }
-        // Another set, and the same addresses of another process, know nothing of it.
-        twin.open(1, 1, 5, 10);
-        twin.open(2, address(5), 5, 10);
+        let mut rng = context.rng();
+        let mut keys: Vec<(u16, u64)> = vec![];
         let mut id = 0;
-        let mut traffic = |twin: &mut Twin| {
-            for x in (0..9).rev().chain(0..9) {
+        let mut open = |twin: &mut Twin, keys: &mut Vec<(u16, u64)>| {
+            let (pid, addr) = (rng.random_range(0..16), rng.random());
+            keys.push((pid, addr));
+            twin.open(pid, addr, 5, 1 << 20);
+            let number = u64::from(id) << 21;
+            twin.post(pid, addr, number, 1 << 20, (1 << 50) + number);
+            // These are under way while the next mailbox is opened.
+            for _ in 0..12 {
                 id += 1;
-                let mut rng = context.rng();
-                for put in message(&mut rng, 1, address(x), 5, id, 100, 200 * id, 60, id as u8) {
+                let (pid, addr) = keys[rng.random_range(0..keys.len())];
+                let addr = addr ^ u64::from(rng.random_ratio(1, 8));
+                for put in message(&mut rng, pid, addr, 5, id, 100, 200 * id, 60, id as u8) {
                     twin.put(&put, 90);
                 }
             }
-            twin.bench.drain();
         };
-        traffic(&mut twin);
-        for x in [5, 2] {
-            twin.close(1, address(x)).unwrap();
+        for _ in 0..58 {
+            open(&mut twin, &mut keys);
         }
-        traffic(&mut twin);
-        // The set's place first.
-        twin.open(1, address(8), 5, 1 << 20);
-        twin.open(1, address(9), 5, 1 << 20);
-        assert_eq!((twin.numbers[&(1, address(8))] & 63 < 60, twin.numbers[&(1, address(9))] & 63), (true, 61));
-        assert_eq!(twin.bench.init_window(1, address(5), 5, 1, 0), Err(doorbell_error::TABLE_FULL));
-        traffic(&mut twin);
+        twin.bench.drain();
+        for (pid, addr) in keys.drain(20..30) {
+            twin.close(pid, addr).unwrap();
+        }
+        for _ in 0..10 {
+            open(&mut twin, &mut keys);
+        }
+        twin.bench.drain();
         twin.finish();
     });
 }

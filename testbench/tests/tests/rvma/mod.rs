@@ -20,5 +20,6 @@ mod put_join;
 mod reads;
 mod regions;
 mod shapes;
+mod table;
 mod tagged;
 mod traffic;

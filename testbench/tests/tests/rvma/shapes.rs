@@ -25,6 +25,7 @@ use rvma_lut::regions::Regions;
 use rvma_lut::registers::Registers;
 use rvma_lut::report::Report;
 use rvma_lut::ring_posts::RingPosts;
+use rvma_lut::stash::Stash;
 use rvma_lut::windows::Windows;
 use rvma_lut::RvmaEngine;
 use spindle_blocks::RamStyle;
@@ -51,6 +52,7 @@ fn blocks_of_packets_are_lint_clean() {
         lookup: Lookup::new(1024);
         mailbox_table: MailboxTable::new(4096);
         mailbox_table_64: MailboxTable::new(64);
+        stash: Stash::new(1024);
         binding: Binding::new();
         buffer_queue: BufferQueue::new(1024, 4096);
         buffer_queue_ultra: BufferQueue::new(4096, 16384);

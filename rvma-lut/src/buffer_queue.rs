@@ -4,6 +4,7 @@
 //! |---|---|
 //! | binding | in `fetch`, `mailbox_number`, `tag`; `load`, `need`, `need_frame`; out `head`, in `reserve`; out `fetch_ready`, `refetch` |
 //! | command unit, cutter | in `command`, `command_valid` (held); out `command_done` (pulse), `command_ok`, `command_small`, `new_window` |
+//! | GET responder | in `peek` (held), `peek_slot`; out `peeked`, `peek_done` (pulse): a posted buffer by its slot, when nothing else reads |
 //! | epochs | in `free_slot`, `free_mailbox`, `free_tagged`, `free_valid`; out `free_ready`; out `joined`, `joined_valid` (no ready); in `joined_room` |
 //! | counters | out `record_entry`, `record_slot`, `record_write`; out `news`, `news_valid` (no ready: at most one per two cycles); in `news_room` |
 //!
@@ -187,6 +188,14 @@ pub struct BufferQueue {
     pub command_small: Signal<Out, Bit>,
     /// Window of the mailbox opened last.
     pub new_window: Signal<Out, Bits<9>>,
+    /// Which buffer has `peek_slot`? Held until `peek_done`.
+    pub peek: Signal<In, Bit>,
+    /// The slot.
+    pub peek_slot: Signal<In, Bits<14>>,
+    /// The buffer.
+    pub peeked: Signal<Out, BufferEntry>,
+    /// There it is.
+    pub peek_done: Signal<Out, Bit>,
     /// Slot of a completed buffer.
     pub free_slot: Signal<In, Bits<14>>,
     /// There is one.
@@ -269,6 +278,7 @@ pub struct BufferQueue {
     joined_out: DFF<Joined>,
     joined_out_valid: Reg<Bit>,
     too_small: DFF<Bit>,
+    peeks: Reg<Bit>,
     event_out: DFF<BufferEvent>,
     event_out_valid: Reg<Bit>,
     commit: Signal<Local, Bit>,
@@ -322,7 +332,8 @@ impl Logic for BufferQueue {
             joined_out_valid,
             cutting,
             moving,
-            place
+            place,
+            peeks
         );
         dffs!(
             self,
@@ -477,8 +488,13 @@ impl Logic for BufferQueue {
         if self.state.q.val() == QueueState::NextLink {
             self.links.read_address.next = present.head;
         }
-        self.buffers.read_enable.next = self.state.q.val() == QueueState::NextBuffer;
-        self.buffers.read_address.next = self.links.read_data.val();
+        let follows = self.state.q.val() == QueueState::NextBuffer;
+        let peeks = self.peek.val() & running & !self.peeks.q.val();
+        self.buffers.read_enable.next = follows | peeks;
+        self.buffers.read_address.next = if follows { self.links.read_data.val() } else { self.peek_slot.val() };
+        self.peeks.d.next = peeks;
+        self.peeked.next = self.buffers.read_data.val().buffer;
+        self.peek_done.next = self.peeks.q.val();
 
         // Write ports and events.
         self.queues.write_enable.next = self.commit.val() & !self.advance.val() & !present.tagged;

@@ -79,6 +79,7 @@ const MANAGED: u64 = mailbox_mode::MANAGED as u64;
 const TAGGED: u64 = mailbox_mode::TAGGED as u64;
 const EPOCH_FLAG: u64 = flag::EPOCH_VALID as u64;
 const MANAGED_FLAG: u64 = flag::MANAGED as u64;
+const ACTIVE_FLAG: u64 = flag::ACTIVE as u64;
 /// MODE bits that there are.
 const MODE_BITS: u64 =
     OPS | TAGGED | MANAGED | CATCH_ALL | (mailbox_mode::NACK_OFF | mailbox_mode::DROP | mailbox_mode::SPILL) as u64;
@@ -413,6 +414,7 @@ impl Logic for CommandUnit {
         if code == GET {
             self.put.next.op = bits::<2>(1);
             self.put.next.from_host = false;
+            self.put.next.flags = bits::<16>(ACTIVE_FLAG) & repeat::<16>(self.arguments[COUNT].q.val().get_bit(0));
         } else {
             // A put has no reply: that word says for which epoch it is.
             self.put.next.reply_key = self.arguments[COUNT].q.val();

@@ -4,6 +4,7 @@
 //! |---|---|
 //! | lookup | in `looked_up`, `looked_up_valid` (GETs that found their mailbox with its key); out `looked_up_ready` |
 //! | epochs | out `query`, `asks` (held), `granted`; in `others_ask`, `reply`, `reply_valid` |
+//! | buffer queue | out `peek` (held), `peek_slot`; in `peeked`, `peek_done` |
 //! | placement | in `request`, `request_valid`; out `request_ready`: passed on |
 //! | packet engine | out `place_request`, `place_request_valid`; in `place_request_ready`; in `place_data`, `place_last`, `place_data_valid`; out `place_data_ready` |
 //! | DMA writer | out `data_valid` (its data are those of the packet engine); in `data_ready` |
@@ -11,19 +12,19 @@
 //! | put join | out `answer`, `answer_valid`; in `answer_ready` |
 //!
 //! One GET at a time: the epochs are asked for the buffer that was completed last; the bytes that the GET wants must lie in what was placed in
-//! it. Where the answer is to go stands in the packet's own bytes, so those of its first two beats are read from the packet buffer between the
+//! it. A GET with the flag ACTIVE is answered from the oldest buffer that is not complete, as it stands and as far as it goes. Where the answer is to go stands in the packet's own bytes, so those of its first two beats are read from the packet buffer between the
 //! reads for placements. The answer is a put of host memory for the initiator; up to sixteen wait for it.
 //!
 //! | refused | reason |
 //! |---|---|
-//! | no buffer of the mailbox was completed, or it was posted again | NO_POSTED_BUFFER: the source tries again |
-//! | past the bytes placed, or no bytes | OUT_OF_BOUNDS |
+//! | no buffer of the mailbox was completed, or it was posted again; ACTIVE: none is posted | NO_POSTED_BUFFER: the source tries again |
+//! | past the bytes placed (ACTIVE: past the buffer), or no bytes | OUT_OF_BOUNDS |
 //! | sixteen answers wait | NO_MESSAGE_SLOT: the source tries again |
 //!
 //! An answer is not begun before its GET is accepted, and then is never dropped here. Packets behind a GET wait for its verdict: one GET per
 //! 16 cycles on an idle engine whose packet buffer answers in 4. Nothing waits for an answer to leave.
 
-use crate::types::{EpochQuery, EpochReply, LookedUp, ASK_POINTER};
+use crate::types::{BufferEntry, EpochQuery, EpochReply, LookedUp, ASK_OLDEST, ASK_POINTER};
 use spindle_blocks::desc::{PlacementDone, PlacementOutcome, PutDesc, ReadRequest};
 use spindle_blocks::Fifo;
 use spindle_contract::descriptors::put_op;
@@ -52,8 +53,10 @@ const GET_RESP: u64 = put_op::GET_RESP as u64;
 pub enum GetState {
     /// Waits for a GET.
     Idle,
-    /// Asks for the buffer completed last.
+    /// Asks for the buffer completed last, or the oldest that is not complete.
     Ask,
+    /// Where is that?
+    Peek,
     /// Does what is wanted lie in it?
     Judge,
     /// Has the packet read.
@@ -134,6 +137,14 @@ pub struct GetResponder {
     pub reply: Signal<In, EpochReply>,
     /// There is one.
     pub reply_valid: Signal<In, Bit>,
+    /// Which buffer is this? Held until `peek_done`.
+    pub peek: Signal<Out, Bit>,
+    /// Its slot.
+    pub peek_slot: Signal<Out, Bits<14>>,
+    /// The buffer.
+    pub peeked: Signal<In, BufferEntry>,
+    /// There it is.
+    pub peek_done: Signal<In, Bit>,
     /// Packet that placement wants.
     pub request: Signal<In, ReadRequest>,
     /// There is one.
@@ -250,7 +261,17 @@ impl Logic for GetResponder {
         self.query.next =
             EpochQuery { op: bits::<2>(ASK_POINTER), mailbox: self.job.q.val().mailbox, back: bits::<4>(0) };
 
+        if packet.active {
+            self.query.next.op = bits::<2>(ASK_OLDEST);
+        }
+
         let source = self.source.q.val();
+        self.peek.next = state == GetState::Peek;
+        self.peek_slot.next = source.slot;
+        // Its low half with the offset, whoever says where it is.
+        let peeks = state == GetState::Peek;
+        let base = if peeks { self.peeked.val().base } else { self.reply.val().value };
+        let low = bit_cast::<33, 32>(base.get_bits::<32>(0)) + bit_cast::<33, 32>(packet.start);
         self.looked_up_ready.next = state == GetState::Idle;
         match state {
             GetState::Idle => {
@@ -262,8 +283,18 @@ impl Logic for GetResponder {
             GetState::Ask => {
                 if owns & self.reply_valid.val() {
                     self.source.d.next = self.reply.val();
-                    self.low.d.next =
-                        bit_cast::<33, 32>(self.reply.val().value.get_bits::<32>(0)) + bit_cast::<33, 32>(packet.start);
+                    self.low.d.next = low;
+                    self.state.d.next = GetState::Judge;
+                    if packet.active & self.reply.val().ok {
+                        self.state.d.next = GetState::Peek;
+                    }
+                }
+            }
+            GetState::Peek => {
+                if self.peek_done.val() {
+                    self.source.d.next.value = base;
+                    self.source.d.next.length = self.peeked.val().size;
+                    self.low.d.next = low;
                     self.state.d.next = GetState::Judge;
                 }
             }

@@ -34,6 +34,7 @@ const GET_RESP: u64 = opcode::GET_RESP as u64;
 const EPOCH_VALID: u64 = flag::EPOCH_VALID as u64;
 const MANAGED: u64 = flag::MANAGED as u64;
 const UNSEQ: u64 = flag::UNSEQ as u64;
+const ACTIVE: u64 = flag::ACTIVE as u64;
 const MANAGED_MODE: u64 = mailbox_mode::MANAGED as u64;
 const TAGGED_MODE: u64 = mailbox_mode::TAGGED as u64;
 const NACK_OFF: u64 = mailbox_mode::NACK_OFF as u64;
@@ -173,6 +174,7 @@ impl Logic for Lookup {
             tagged: (desc.flags & EPOCH_VALID).any(),
             epoch: desc.epoch,
             get: gets,
+            active: (desc.flags & ACTIVE).any(),
             unsupported: !writes & !gets,
         };
         self.is_packet[0].d.next = self.take.val();

@@ -585,6 +585,10 @@ impl Logic for RvmaEngine {
         }
         self.epochs.query_valid.next = others_ask | self.get_responder.asks.val();
         let to_others = self.epochs.reply_valid.val() & !self.get_responder.granted.val();
+        self.buffer_queue.peek.next = self.get_responder.peek.val();
+        self.buffer_queue.peek_slot.next = self.get_responder.peek_slot.val();
+        self.get_responder.peeked.next = self.buffer_queue.peeked.val();
+        self.get_responder.peek_done.next = self.buffer_queue.peek_done.val();
         self.get_responder.reply.next = self.epochs.reply.val();
         self.get_responder.reply_valid.next = self.epochs.reply_valid.val();
         self.command_unit.reply.next = self.epochs.reply.val();

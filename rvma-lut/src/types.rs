@@ -143,6 +143,8 @@ pub struct Packet {
     pub epoch: Bits<16>,
     /// It asks for bytes instead of bringing some.
     pub get: Bit,
+    /// From the oldest buffer that is not complete.
+    pub active: Bit,
     /// An opcode that this version does not serve.
     pub unsupported: Bit,
 }

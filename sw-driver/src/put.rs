@@ -72,7 +72,19 @@ impl<B: Bar, M: HostMemory> Device<B, M> {
     ///
     /// What the other node refuses never arrives; where the cards send reliably, the process's event ring says why.
     pub fn get(&mut self, process: usize, length: u32, source: &Target, reply: &Reply) -> Result<Put> {
-        self.stage_bell(process, &[(doorbell::SIZE, reply.offset), (doorbell::RECORD_LO, reply.key)])?;
+        self.ask(process, length, source, reply, false)
+    }
+
+    /// As [`Device::get`], of the oldest buffer that is not complete, as it stands: what has been placed, and what lay there before. With no buffer posted it
+    /// is asked again, where the cards send reliably, until there is one.
+    pub fn get_active(&mut self, process: usize, length: u32, source: &Target, reply: &Reply) -> Result<Put> {
+        self.ask(process, length, source, reply, true)
+    }
+
+    fn ask(&mut self, process: usize, length: u32, source: &Target, reply: &Reply, active: bool) -> Result<Put> {
+        let staging =
+            [(doorbell::SIZE, reply.offset), (doorbell::RECORD_LO, reply.key), (doorbell::COUNT, active.into())];
+        self.stage_bell(process, &staging)?;
         self.order(process, "get", doorbell_command::GET, reply.address, length, source)
     }
 

@@ -228,7 +228,7 @@ block! { doorbell DOORBELL 5 0x10000 "Doorbell page of process 0; process p is a
     RECORD_LO 0x020 "rw" 1 "staging: host address of the completion record (16-aligned), low half";
     RECORD_HI 0x024 "rw" 1 "staging: high half";
     MAILBOX 0x028 "rw" 1 "staging: mailbox that POST_BUFFER and later commands act on";
-    COUNT 0x02C "rw" 1 "staging: completed buffers to go back, for REWIND and GET_BUF_PTRS; PUT to a TAGGED mailbox: the epoch [15:0]";
+    COUNT 0x02C "rw" 1 "staging: completed buffers to go back, for REWIND and GET_BUF_PTRS; PUT to a TAGGED mailbox: the epoch [15:0]; GET: bit 0 = from the oldest buffer that is not complete";
     COMMAND 0x030 "wo" 1 "issues a command (doorbell_command); the staged registers must stay until RESULT says ready";
     RESULT 0x034 "ro" 1 "busy [31], error code [23:16] (doorbell_error), value [15:0]: of INIT_WINDOW the mailbox";
     VALUE_LO 0x038 "ro" 1 "64-bit result (epoch, pointer), low half";
@@ -351,7 +351,7 @@ pub mod doorbell_command {
     /// Puts host memory into a remote mailbox: BUFFER, LENGTH, NODE, TARGET_PID, ADDR, KEY, OFFSET, MODE, COUNT; RESULT has the number of the put or get,
     /// from 1, modulo 2^16. NO_SLOT: another one still waits.
     pub const PUT: u32 = 9;
-    /// Gets from a remote mailbox: LENGTH, NODE, TARGET_PID, ADDR, KEY, OFFSET; the answer goes to mailbox BUFFER of this process, offset
+    /// Gets from a remote mailbox: LENGTH, NODE, TARGET_PID, ADDR, KEY, OFFSET, COUNT; the answer goes to mailbox BUFFER of this process, offset
     /// SIZE, key RECORD_LO.
     pub const GET: u32 = 10;
     /// Opens the event ring of the process: BUFFER (aligned to SIZE), SIZE (bytes, a power of two, 64 to 1 MiB); SIZE 0 closes it.

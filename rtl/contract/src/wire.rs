@@ -96,8 +96,10 @@ pub mod flag {
     pub const ECN_ECHO: u16 = 1 << 5;
     /// A CRC-32C follows the payload.
     pub const ICRC: u16 = 1 << 6;
+    /// GET: from the oldest buffer that is not complete, instead of the one completed last.
+    pub const ACTIVE: u16 = 1 << 7;
     /// All defined bits.
-    pub const ALL: u16 = 0x7f;
+    pub const ALL: u16 = 0xff;
 }
 
 /// CTRL packets: the code is in `msg_id`.

@@ -236,6 +236,13 @@ impl Rvma {
         reach.copied().nth(back).flatten().ok_or(doorbell_error::NOTHING)
     }
 
+    /// The oldest buffer that is not complete: pointer and size.
+    pub fn oldest(&self, pid: u16, addr: u64) -> Result<(u64, u32), u32> {
+        let live = &self.mailboxes.get(&(pid, addr)).ok_or(doorbell_error::NO_MAILBOX)?.live;
+        let oldest = live.front().ok_or(doorbell_error::NOTHING)?;
+        Ok((self.buffers[*oldest].base, self.buffers[*oldest].size))
+    }
+
     /// REWIND: likewise, and that buffer is the last one then. What lies before it comes no nearer: the ring has eight places.
     pub fn rewind(&mut self, pid: u16, addr: u64, back: usize) -> Result<(u64, u32), u32> {
         let found = self.get_buf_ptr(pid, addr, back)?;

@@ -112,6 +112,16 @@ fn refusals_of_gets() {
         let EventKind::Put { acknowledged: false, refusal: Some(refusal), .. } = ended else { panic!("{ended:?}") };
         assert_eq!(refusal, code);
     }
+    // The buffer that fills, as it stands.
+    let (active, there) = self::reply(&mut nodes, 1, 100);
+    let window = nodes[1].init_window(PROCESS, ADDRESS + 3, KEY, 200).unwrap();
+    let filling = nodes[1].post_buffer(window, 200).unwrap();
+    nodes[1].memory.write(filling.buffer, &data[..200]).unwrap();
+    nodes[0].get_active(0, 100, &Target { address: ADDRESS + 3, ..target(50) }, &active).unwrap();
+    nodes[0].wait(&there, 400_000).unwrap();
+    let mut seen = [0; 100];
+    nodes[0].memory.read(there.buffer + 1, &mut seen).unwrap();
+    assert_eq!(seen, data[50..150]);
     // A window that has completed nothing yet.
     let late = Target { address: ADDRESS + 2, ..target(4) };
     let window = nodes[1].init_window(PROCESS, late.address, KEY, 100).unwrap();

@@ -7,7 +7,7 @@ use crate::rvma::traffic::message;
 use rand::Rng;
 use spindle_contract::params::Config;
 use spindle_contract::reasons::{BAD_KEY, NO_MAILBOX, NO_MESSAGE_SLOT, NO_POSTED_BUFFER, OUT_OF_BOUNDS};
-use spindle_contract::wire::opcode;
+use spindle_contract::wire::{flag, opcode};
 use spindle_harness::run_with_wave_on_failure;
 use spindle_model::rvma::{Put, Rvma};
 
@@ -81,6 +81,18 @@ fn every_answer_and_every_refusal() {
         assert_eq!(ask(&mut twin, &get(3, 0x99, 6, 20, 0, 1), 0), (false, BAD_KEY));
         assert_eq!(ask(&mut twin, &get(5, 0x99, 5, 20, 0, 1), 0), (false, NO_MAILBOX));
         assert_eq!(ask(&mut twin, &get(4, 0x99, 5, 20, 0, 1), 0), (false, NO_POSTED_BUFFER));
+        // What is not complete, as far as the buffer goes.
+        let active = |offset, length| Put { flags: flag::ACTIVE, ..get(3, 0x99, 5, 30, offset, length) };
+        for (offset, length) in [(0, 200), (199, 1), (3, 90)] {
+            let get = active(offset, length);
+            assert_eq!(ask(&mut twin, &get, 1), (true, 0));
+            assert_eq!(twin.bench.agents.puts.pop(), Some(answer(&get, reply, 0x7000 + u64::from(offset))));
+        }
+        for (offset, length) in [(0, 201), (200, 1), (7, 0)] {
+            assert_eq!(ask(&mut twin, &active(offset, length), 0), (false, OUT_OF_BOUNDS), "{offset}");
+        }
+        let none = Put { pid: 4, ..active(0, 1) };
+        assert_eq!(ask(&mut twin, &none, 0), (false, NO_POSTED_BUFFER), "no buffer is posted");
         // A buffer that is posted again is the host's no more.
         twin.post(3, 0x99, base, 200, 0x5020);
         twin.bench.drain();
@@ -132,7 +144,12 @@ fn answers_that_cannot_leave() {
 
 /// What the model says to a GET.
 fn judge(model: &Rvma, get: &Put, key: u32) -> Result<u64, usize> {
-    let source = match model.get_buf_ptr(get.pid, get.addr, 0) {
+    let source = if get.flags & flag::ACTIVE != 0 {
+        model.oldest(get.pid, get.addr)
+    } else {
+        model.get_buf_ptr(get.pid, get.addr, 0)
+    };
+    let source = match source {
         Err(spindle_contract::registers::doorbell_error::NO_MAILBOX) => return Err(NO_MAILBOX),
         source => source,
     };
@@ -184,7 +201,9 @@ fn storm(name: &str, pace: Pace, put_stall: u32) {
                 }
                 let (offset, length) = (rng.random_range(0..500), rng.random_range(0..500));
                 let key = if rng.random_range(0..10) == 0 { 8 } else { 7 };
-                let get = get(1, rng.random_range(0..9), key, id, offset, length);
+                let mut get = get(1, rng.random_range(0..9), key, id, offset, length);
+                // Half of them of what is not complete: one mailbox in four has such a buffer.
+                get.flags = flag::ACTIVE * u16::from(rng.random_bool(0.5));
                 let reply = (rng.random(), rng.random(), rng.random());
                 let judged = judge(&twin.model, &get, 7);
                 let frame = twin.bench.get(&get, reply, OFFSETS[rng.random_range(0..2)]);

@@ -26,8 +26,8 @@
 //! the payloads seen so far inside `msg_len`: a sender that contradicts itself cannot reach memory outside the buffer, nor
 //! bytes of a buffer that is complete.
 
-use crate::buffer_queue::{Head, Need, Tag};
 use crate::catch_all::with_header;
+use crate::queue_types::{Head, Need, Tag};
 use crate::types::{BufferEntry, LookedUp, PlaceJob, QUEUE_BITS};
 use spindle_blocks::desc::{PlacementDone, PlacementOutcome};
 use spindle_blocks::ram::{RamStyle, SdpMemory};

@@ -19,6 +19,7 @@
 //! started, between CLOSING and REMOVE if the mailbox is closed. The table's keys carry the process of the page that was written,
 //! so a process can name only mailboxes of its own; a put says that it comes from that process.
 
+use crate::command_words::*;
 use crate::regions::RegionQuery;
 use crate::ring_posts::bad_buffer;
 use crate::types::{
@@ -26,109 +27,8 @@ use crate::types::{
     ASK_POINTER, ASK_REWIND, CLOSING, INSERT, MODE_CLOSING, NUMBER, PROBE, QUEUE_INIT, QUEUE_POST, REMOVE,
 };
 use spindle_blocks::desc::PutDesc;
-use spindle_contract::registers::{doorbell, doorbell_command, doorbell_error, mailbox_mode};
-use spindle_contract::wire::flag;
+use spindle_contract::registers::doorbell_error;
 use spindle_verilog::prelude::*;
-
-/// The words ADDR_LO to TARGET_PID are fetched, but those behind COUNT only where they are used.
-const ARGUMENTS: usize = doorbell::TARGET_PID as usize / 4 + 1;
-const LAST: u64 = ARGUMENTS as u64 - 1;
-const LAST_SHORT: u64 = COUNT as u64;
-const ADDR_LO: usize = doorbell::ADDR_LO as usize / 4;
-const ADDR_HI: usize = doorbell::ADDR_HI as usize / 4;
-const KEY: usize = doorbell::KEY as usize / 4;
-const THRESHOLD: usize = doorbell::THRESHOLD as usize / 4;
-const MODE: usize = doorbell::MODE as usize / 4;
-const BUFFER_LO: usize = doorbell::BUFFER_LO as usize / 4;
-const BUFFER_HI: usize = doorbell::BUFFER_HI as usize / 4;
-const SIZE: usize = doorbell::SIZE as usize / 4;
-const RECORD_LO: usize = doorbell::RECORD_LO as usize / 4;
-const RECORD_HI: usize = doorbell::RECORD_HI as usize / 4;
-const MAILBOX: usize = doorbell::MAILBOX as usize / 4;
-const COUNT: usize = doorbell::COUNT as usize / 4;
-const LENGTH: usize = doorbell::LENGTH as usize / 4;
-const OFFSET: usize = doorbell::OFFSET as usize / 4;
-const NODE: usize = doorbell::NODE as usize / 4;
-const TARGET_PID: usize = doorbell::TARGET_PID as usize / 4;
-const RESULT: u64 = doorbell::RESULT as u64 / 4;
-const VALUE_LO: u64 = doorbell::VALUE_LO as u64 / 4;
-const VALUE_HI: u64 = doorbell::VALUE_HI as u64 / 4;
-const VALUE_LENGTH: u64 = doorbell::VALUE_LENGTH as u64 / 4;
-const RING_DONE: u64 = doorbell::RING_DONE as u64 / 4;
-const INIT_WINDOW: u64 = doorbell_command::INIT_WINDOW as u64;
-const POST_BUFFER: u64 = doorbell_command::POST_BUFFER as u64;
-const CLOSE: u64 = doorbell_command::CLOSE as u64;
-const INC_EPOCH: u64 = doorbell_command::INC_EPOCH as u64;
-const GET_EPOCH: u64 = doorbell_command::GET_EPOCH as u64;
-const GET_BUF_PTRS: u64 = doorbell_command::GET_BUF_PTRS as u64;
-const REWIND: u64 = doorbell_command::REWIND as u64;
-const PUT: u64 = doorbell_command::PUT as u64;
-const GET: u64 = doorbell_command::GET as u64;
-const OPEN_RING: u64 = doorbell_command::OPEN_RING as u64;
-const OPEN_COMMANDS: u64 = doorbell_command::OPEN_COMMANDS as u64;
-const UNSUPPORTED: u64 = doorbell_error::UNSUPPORTED as u64;
-const TABLE_FULL: u64 = doorbell_error::TABLE_FULL as u64;
-const EXISTS: u64 = doorbell_error::EXISTS as u64;
-const NO_MAILBOX: u64 = doorbell_error::NO_MAILBOX as u64;
-const NO_SLOT: u64 = doorbell_error::NO_SLOT as u64;
-const BAD_ARGUMENT: u64 = doorbell_error::BAD_ARGUMENT as u64;
-const OUT_OF_REGION: u64 = doorbell_error::OUT_OF_REGION as u64;
-const NOTHING: u64 = doorbell_error::NOTHING as u64;
-const OPS: u64 = mailbox_mode::OPS as u64;
-const MANAGED: u64 = mailbox_mode::MANAGED as u64;
-const TAGGED: u64 = mailbox_mode::TAGGED as u64;
-const EPOCH_FLAG: u64 = flag::EPOCH_VALID as u64;
-const MANAGED_FLAG: u64 = flag::MANAGED as u64;
-const ACTIVE_FLAG: u64 = flag::ACTIVE as u64;
-/// MODE bits that there are.
-const MODE_BITS: u64 =
-    OPS | TAGGED | MANAGED | CATCH_ALL | (mailbox_mode::NACK_OFF | mailbox_mode::DROP | mailbox_mode::SPILL) as u64;
-const CATCH_ALL: u64 = mailbox_mode::CATCH_ALL as u64;
-
-/// States of the command unit.
-#[derive(LogicState, Copy, Clone, Debug, PartialEq)]
-pub enum CommandState {
-    /// Waits for a command.
-    Idle,
-    /// Fetches the staged registers.
-    Fetch,
-    /// Looks at them.
-    Check,
-    /// May the process name that memory?
-    Permit,
-    /// Asks the table.
-    Ask,
-    /// Waits for its answer.
-    Answer,
-    /// Looks at it.
-    Judge,
-    /// Has the mailbox's queue changed.
-    Queue,
-    /// Makes the mailbox visible.
-    Insert,
-    /// Asks the epochs.
-    Query,
-    /// Makes packets find the mailbox closed.
-    Closing,
-    /// Has buffers taken back.
-    Cut,
-    /// Removes the mailbox.
-    Remove,
-    /// Hands on a put.
-    Put,
-    /// Writes the length of what was found.
-    Length,
-    /// Writes its address, or the epoch.
-    Low,
-    /// Its high half.
-    High,
-    /// Has an event ring or a command ring opened or closed.
-    Ring,
-    /// No command of the ring has been carried out.
-    Clear,
-    /// Writes the result.
-    Finish,
-}
 
 /// The command unit. See the module text.
 #[derive(LogicBlock, Default)]

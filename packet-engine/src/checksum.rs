@@ -6,6 +6,7 @@
 //! ([`balanced`]): the two numbers complement each other, or both are all ones. The byte order of the words does not matter: swapping
 //! all of them swaps the sum.
 
+use spindle_contract::params::BEAT_BYTES;
 use spindle_verilog::prelude::*;
 
 const UDP: u64 = spindle_contract::wire::IP_UDP as u64;
@@ -13,7 +14,8 @@ const UDP: u64 = spindle_contract::wire::IP_UDP as u64;
 /// pseudo header holds besides the addresses.
 const PSEUDO_HEADER: u64 = 0xFCFF;
 /// Words of a beat.
-const BEAT_WORDS: usize = 32;
+const BEAT_WORDS: usize = BEAT_BYTES / 2;
+const BEAT: u64 = BEAT_BYTES as u64;
 
 /// Sum output of a full adder per bit.
 #[hdl_fn]
@@ -83,7 +85,7 @@ pub fn balanced(sum: Bits<16>, carry: Bits<16>) -> Bit {
 }
 
 /// Adds N words, combinational. Six words become three by a LUT6 for each bit of these, which is half of what full adders take; the
-/// rest is full adders, and so is the first layer, whose LUTs have room for a mask of each word. 7 LUTs deep for 34 words.
+/// last few go through full adders. 6 LUTs deep for 34 words.
 ///
 /// | ports | meaning |
 /// |---|---|
@@ -100,8 +102,6 @@ pub struct Compressor<const N: usize> {
     /// A queue: every adder takes numbers from its front and appends its results, so numbers are used in the order of
     /// their depth.
     queue: Vec<Signal<Local, Bits<16>>>,
-    /// Full adders of the first layer.
-    _first: usize,
     /// Adders of six.
     _sixes: usize,
     /// Full adders at the end.
@@ -111,15 +111,13 @@ pub struct Compressor<const N: usize> {
 impl<const N: usize> Default for Compressor<N> {
     fn default() -> Self {
         assert!(N >= 4, "Compressor: {N} words need no tree; use at least 4");
-        let first = N / 3;
-        let sixes = (N - first - 3) / 3;
-        let last = N - first - 3 * sixes - 2;
+        let sixes = (N - 3) / 3;
+        let last = N - 3 * sixes - 2;
         Self {
             words: std::array::from_fn(|_| Default::default()),
             sum: Default::default(),
             carry: Default::default(),
-            queue: (0..N + 2 * first + 3 * sixes + 2 * last).map(|_| Default::default()).collect(),
-            _first: first,
+            queue: (0..N + 3 * sixes + 2 * last).map(|_| Default::default()).collect(),
             _sixes: sixes,
             _last: last,
         }
@@ -132,33 +130,26 @@ impl<const N: usize> Logic for Compressor<N> {
         for i in 0..N {
             self.queue[i].next = self.words[i].val();
         }
-        for k in 0..self._first {
-            let a = self.queue[3 * k].val();
-            let b = self.queue[3 * k + 1].val();
-            let c = self.queue[3 * k + 2].val();
-            self.queue[N + 2 * k].next = add_sum(a, b, c);
-            self.queue[N + 2 * k + 1].next = add_carry(a, b, c);
-        }
         for k in 0..self._sixes {
-            let a = self.queue[3 * self._first + 6 * k].val();
-            let b = self.queue[3 * self._first + 6 * k + 1].val();
-            let c = self.queue[3 * self._first + 6 * k + 2].val();
-            let d = self.queue[3 * self._first + 6 * k + 3].val();
-            let e = self.queue[3 * self._first + 6 * k + 4].val();
-            let f = self.queue[3 * self._first + 6 * k + 5].val();
-            self.queue[N + 2 * self._first + 3 * k].next = six_ones(a, b, c, d, e, f);
-            self.queue[N + 2 * self._first + 3 * k + 1].next = six_twos(a, b, c, d, e, f);
-            self.queue[N + 2 * self._first + 3 * k + 2].next = six_fours(a, b, c, d, e, f);
+            let a = self.queue[6 * k].val();
+            let b = self.queue[6 * k + 1].val();
+            let c = self.queue[6 * k + 2].val();
+            let d = self.queue[6 * k + 3].val();
+            let e = self.queue[6 * k + 4].val();
+            let f = self.queue[6 * k + 5].val();
+            self.queue[N + 3 * k].next = six_ones(a, b, c, d, e, f);
+            self.queue[N + 3 * k + 1].next = six_twos(a, b, c, d, e, f);
+            self.queue[N + 3 * k + 2].next = six_fours(a, b, c, d, e, f);
         }
         for k in 0..self._last {
-            let a = self.queue[3 * self._first + 6 * self._sixes + 3 * k].val();
-            let b = self.queue[3 * self._first + 6 * self._sixes + 3 * k + 1].val();
-            let c = self.queue[3 * self._first + 6 * self._sixes + 3 * k + 2].val();
-            self.queue[N + 2 * self._first + 3 * self._sixes + 2 * k].next = add_sum(a, b, c);
-            self.queue[N + 2 * self._first + 3 * self._sixes + 2 * k + 1].next = add_carry(a, b, c);
+            let a = self.queue[6 * self._sixes + 3 * k].val();
+            let b = self.queue[6 * self._sixes + 3 * k + 1].val();
+            let c = self.queue[6 * self._sixes + 3 * k + 2].val();
+            self.queue[N + 3 * self._sixes + 2 * k].next = add_sum(a, b, c);
+            self.queue[N + 3 * self._sixes + 2 * k + 1].next = add_carry(a, b, c);
         }
-        self.sum.next = self.queue[N + 2 * self._first + 3 * self._sixes + 2 * self._last - 2].val();
-        self.carry.next = self.queue[N + 2 * self._first + 3 * self._sixes + 2 * self._last - 1].val();
+        self.sum.next = self.queue[N + 3 * self._sixes + 2 * self._last - 2].val();
+        self.carry.next = self.queue[N + 3 * self._sixes + 2 * self._last - 1].val();
     }
 }
 
@@ -190,7 +181,7 @@ pub struct TransportSum {
     /// Second half of the sum.
     pub carry: Signal<Out, Bits<16>>,
     tree: Compressor<34>,
-    // Stage 1: the beat without what lies before the transport header, and where it ends.
+    // Stage 1: the bytes of the beat that count, and where they end.
     words: DFF<Bits<512>>,
     stage_valid: DFF<Bit>,
     stage_first: DFF<Bit>,
@@ -232,6 +223,11 @@ impl Logic for TransportSum {
         let total_raw = if vlan { data.get_bits::<16>(160) } else { data.get_bits::<16>(128) };
         let total = (total_raw.get_bits::<8>(0), total_raw.get_bits::<8>(8)).cat::<16>();
         let stop = zext::<17, 16>(total) + (if vlan { bits::<17>(17) } else { bits::<17>(13) });
+        // The packet goes on behind the first beat: told without waiting for `stop`.
+        let low = total.get_bits::<6>(0);
+        let beyond = total.get_bits::<10>(6).any() | if vlan { low >= BEAT - 17 } else { low >= BEAT - 13 };
+        let whole = if first { beyond } else { self.whole.q.val() & (self.beats_left.q.val() != 1) };
+        let empty = !first & (self.empty.q.val() | !self.whole.q.val());
         self.stage_valid.d.next = self.valid.val();
         if self.valid.val() {
             self.stage_first.d.next = first;
@@ -239,35 +235,40 @@ impl Logic for TransportSum {
             let pseudo_untagged = !first | (is_udp & !vlan);
             let pseudo_both = !first | is_udp;
             let pseudo_tagged = !first | !vlan | is_udp;
-            self.words.d.next = (
-                data.get_bits::<208>(304),
-                data.get_bits::<32>(272) & repeat::<32>(pseudo_tagged),
-                data.get_bits::<32>(240) & repeat::<32>(pseudo_both),
-                data.get_bits::<32>(208) & repeat::<32>(pseudo_untagged),
-                data.get_bits::<208>(0) & repeat::<208>(!first),
+            let covered = (
+                repeat::<26>(true),
+                repeat::<4>(pseudo_tagged),
+                repeat::<4>(pseudo_both),
+                repeat::<4>(pseudo_untagged),
+                repeat::<26>(!first),
             )
-                .cat::<512>();
+                .cat::<64>();
+            // Byte i of the beat counts when the packet reaches it; the others are reset, which takes no LUT per bit.
+            let stop_byte = if first { stop.get_bits::<6>(0) } else { self.stop.q.val().get_bits::<6>(0) };
+            let reached = (repeat::<64>(true) >> !stop_byte) | repeat::<64>(whole);
+            let counts = covered & reached & repeat::<64>(!empty);
+            let mut words: Bits<512> = bits::<512>(0);
+            for b in 0..BEAT_BYTES {
+                let received = data.get_bits::<8>(8 * b);
+                words.set_bits::<8>(8 * b, if counts.get_bit(b) { received } else { bits::<8>(0) });
+            }
+            self.words.d.next = words;
+            self.whole.d.next = whole;
+            self.empty.d.next = empty;
             if first {
                 self.udp.d.next = is_udp;
                 self.total.d.next = total_raw;
                 self.stop.d.next = stop;
                 self.beats_left.d.next = stop.get_bits::<11>(6);
-                self.whole.d.next = stop.get_bits::<11>(6).any();
-                self.empty.d.next = false;
             } else {
                 self.beats_left.d.next = self.beats_left.q.val() - 1;
-                self.whole.d.next = self.whole.q.val() & (self.beats_left.q.val() != 1);
-                self.empty.d.next = self.empty.q.val() | !self.whole.q.val();
             }
         }
         self.ip_end.next = self.stop.q.val();
 
-        // Stage 2: byte i of the beat counts when the packet reaches it.
-        let reached = repeat::<64>(true) >> !self.stop.q.val().get_bits::<6>(0);
-        let mask = (reached | repeat::<64>(self.whole.q.val())) & repeat::<64>(!self.empty.q.val());
+        // Stage 2.
         for i in 0..BEAT_WORDS {
-            self.tree.words[i].next = self.words.q.val().get_bits::<16>(16 * i)
-                & (repeat::<8>(mask.get_bit(2 * i + 1)), repeat::<8>(mask.get_bit(2 * i))).cat::<16>();
+            self.tree.words[i].next = self.words.q.val().get_bits::<16>(16 * i);
         }
         if self.stage_first.q.val() {
             self.tree.words[32].next = bits::<16>(PSEUDO_HEADER) & repeat::<16>(self.udp.q.val());

@@ -15,13 +15,20 @@ use spindle_verilog::prelude::*;
 const ODD_FIRST: u64 = match_source::ODD_FIRST as u64;
 const LENGTH: u64 = match_source::LENGTH as u64;
 
-/// One half-word of sixteen, high byte first; a tree of two-way choices maps to the fewest LUTs.
+/// One half-word of sixteen, high byte first: twice one of four, each as a sum of products, which yosys maps to a LUT6 per bit.
+/// Nested two-way choices take it half as many again.
 #[hdl_fn]
 pub fn pick(halves: Bits<256>, number: Bits<4>) -> Bits<16> {
-    let eight = if number.get_bit(3) { halves.get_bits::<128>(128) } else { halves.get_bits::<128>(0) };
-    let four = if number.get_bit(2) { eight.get_bits::<64>(64) } else { eight.get_bits::<64>(0) };
-    let two = if number.get_bit(1) { four.get_bits::<32>(32) } else { four.get_bits::<32>(0) };
-    let one = if number.get_bit(0) { two.get_bits::<16>(16) } else { two.get_bits::<16>(0) };
+    let high = number.get_bits::<2>(2);
+    let low = number.get_bits::<2>(0);
+    let four = (halves.get_bits::<64>(0) & repeat::<64>(high == 0))
+        | (halves.get_bits::<64>(64) & repeat::<64>(high == 1))
+        | (halves.get_bits::<64>(128) & repeat::<64>(high == 2))
+        | (halves.get_bits::<64>(192) & repeat::<64>(high == 3));
+    let one = (four.get_bits::<16>(0) & repeat::<16>(low == 0))
+        | (four.get_bits::<16>(16) & repeat::<16>(low == 1))
+        | (four.get_bits::<16>(32) & repeat::<16>(low == 2))
+        | (four.get_bits::<16>(48) & repeat::<16>(low == 3));
     (one.get_bits::<8>(0), one.get_bits::<8>(8)).cat::<16>()
 }
 

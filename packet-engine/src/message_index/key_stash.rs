@@ -11,6 +11,7 @@
 //! A key that moves stays for one more cycle, so that a look-up whose row was read before the write meets it here. One key is
 //! tried per cycle: one that was not tried yet, else the others again in turn, so keys that are stuck do not delay new ones.
 
+use super::key_match::KeyMatch;
 use crate::header_matcher::types::lowest;
 use crate::message::MessageKey;
 use spindle_verilog::prelude::*;
@@ -71,6 +72,7 @@ pub struct KeyStash {
     /// The place whose key was written to its row in the last cycle.
     moved: Reg<Bits<8>>,
     keys: [DFF<MessageKey>; PLACES],
+    matches: [KeyMatch; PLACES],
     entries: [DFF<Candidate>; PLACES],
     current: DFF<Candidate>,
 }
@@ -89,7 +91,9 @@ impl Logic for KeyStash {
         for i in 0..PLACES {
             let slot = self.entries[i].q.val().slot;
             let leaves = used.get_bit(i) & self.remove.val() & (slot == self.remove_slot.val());
-            let same = used.get_bit(i) & !leaves & (self.keys[i].q.val() == self.sought.val());
+            self.matches[i].key.next = self.keys[i].q.val();
+            self.matches[i].sought.next = self.sought.val();
+            let same = used.get_bit(i) & !leaves & self.matches[i].same.val();
             leaving = leaving.replace_bit(i, leaves);
             hits = hits.replace_bit(i, same);
             // At most one place holds a key, so the numbers can be OR-ed.

@@ -21,11 +21,13 @@
 //! in 200 does. A key whose row is full is let in while 6 places of the stash are free, any other while 4 are.
 
 pub mod free_slots;
+pub mod key_match;
 pub mod key_rows;
 pub mod key_stash;
 
 use crate::message::MessageKey;
 use free_slots::FreeSlots;
+use key_match::KeyMatch;
 use key_rows::KeyRows;
 use key_stash::KeyStash;
 use spindle_blocks::ram::LutMemory;
@@ -106,6 +108,8 @@ pub struct MessageIndex {
     free_slots: FreeSlots,
     key_rows: KeyRows,
     key_stash: KeyStash,
+    /// The key that is coming in.
+    coming: KeyMatch,
     /// The key of each slot.
     keys: LutMemory<MessageKey, 8>,
     /// Next slot to clear.
@@ -153,6 +157,7 @@ impl MessageIndex {
             free_slots: FreeSlots::new(slots),
             key_rows: KeyRows::new(slots),
             key_stash: Default::default(),
+            coming: Default::default(),
             keys: LutMemory::with_depth(slots),
             clear_slot: Default::default(),
             cleared: Default::default(),
@@ -237,7 +242,9 @@ impl Logic for MessageIndex {
             | (self.gone[1].q.val() & (self.gone_slot[1].q.val() == row_slot));
         let in_row = self.key_rows.fits.val() & (self.keys.read_data.val() == sought) & !gone;
         self.key_stash.sought.next = sought;
-        let comes = self.insert.val() & (self.insert_key.val() == sought);
+        self.coming.key.next = self.insert_key.val();
+        self.coming.sought.next = sought;
+        let comes = self.insert.val() & self.coming.same.val();
         self.found.d.next = in_row | self.key_stash.hit.val() | comes;
         // At most one of them, so the numbers can be OR-ed.
         self.found_slot.d.next = (repeat::<8>(in_row) & row_slot)

@@ -74,7 +74,7 @@ impl CellList {
             give: Default::default(),
             give_cell: Default::default(),
             count: Default::default(),
-            ring: SdpRam::with_depth(RamStyle::Block, 1, cells),
+            ring: SdpRam::with_depth(RamStyle::sparing(cells), 1, cells),
             given: Default::default(),
             given_holds: Default::default(),
             head: Default::default(),

@@ -160,7 +160,7 @@ impl Dispatch {
         if let Err(sentence) = config.validate() {
             panic!("Dispatch: {sentence}");
         }
-        let style = if config.has_ultra_ram() { RamStyle::Ultra } else { RamStyle::Block };
+        let style = if config.has_ultra_ram() { RamStyle::Ultra } else { RamStyle::sparing(config.cells()) };
         Self {
             clock: Default::default(),
             reset: Default::default(),
@@ -204,7 +204,7 @@ impl Dispatch {
             leaves_direct: Default::default(),
             leaves_for: Default::default(),
             cycle: Default::default(),
-            places: Fifo::with_depth(RamStyle::Block, config.cells()),
+            places: Fifo::with_depth(RamStyle::sparing(config.cells()), config.cells()),
             state: Default::default(),
             current: Default::default(),
             gap: Default::default(),

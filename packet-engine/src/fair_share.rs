@@ -167,7 +167,7 @@ impl FairShare {
             funded: Default::default(),
             weights: Default::default(),
             last: Default::default(),
-            costs: SdpMemory::with_depth(RamStyle::Block, 2, config.cells()),
+            costs: SdpMemory::with_depth(RamStyle::sparing(config.cells()), 2, config.cells()),
             given: Default::default(),
             corrected: Default::default(),
             clearing: Default::default(),

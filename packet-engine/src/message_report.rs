@@ -90,7 +90,7 @@ pub struct MessageReport {
 
 impl MessageReport {
     /// Reports of `slots` messages.
-    pub fn new(slots: usize) -> Self {
+    pub fn new(slots: usize, style: RamStyle) -> Self {
         Self {
             clock: Default::default(),
             reset: Default::default(),
@@ -106,7 +106,7 @@ impl MessageReport {
             message_event: Default::default(),
             message_event_valid: Default::default(),
             message_event_ready: Default::default(),
-            names: SdpMemory::with_depth(RamStyle::Block, 1, slots),
+            names: SdpMemory::with_depth(style, 1, slots),
             reports: Default::default(),
             output: Default::default(),
             due: Default::default(),

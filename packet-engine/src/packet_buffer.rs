@@ -149,7 +149,7 @@ impl PacketBuffer {
             place_data_ready: Default::default(),
             cells_free: Default::default(),
             memory: Ram1w2r::with_depth(style, cell_reader::MEMORY_LATENCY, cells * CELL_BEATS),
-            links: std::array::from_fn(|_| SdpRam::with_depth(RamStyle::Block, 1, cells)),
+            links: std::array::from_fn(|_| SdpRam::with_depth(RamStyle::sparing(cells), 1, cells)),
             list: CellList::new(cells),
             load: Default::default(),
             place: Default::default(),

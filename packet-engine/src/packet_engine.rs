@@ -29,6 +29,7 @@ use spindle_blocks::{
 };
 use spindle_contract::params::Config;
 use spindle_contract::registers::{node, PAGE};
+use spindle_contract::wire::NODE_TABLE_ENTRIES;
 use spindle_verilog::prelude::*;
 
 /// See the head of this file.
@@ -223,8 +224,7 @@ impl PacketEngine {
         if let Err(sentence) = config.validate() {
             panic!("PacketEngine: {sentence}; correct the configuration");
         }
-        // Where LUTs are plenty and block RAMs are not, 64 words are no block RAM.
-        let puts = if config.has_ultra_ram() { RamStyle::Block } else { RamStyle::Distributed };
+        let small = RamStyle::on(config, NODE_TABLE_ENTRIES);
         let style = if config.packet_buffer_bytes > 256 << 10 { RamStyle::Ultra } else { RamStyle::Block };
         Self {
             clock: Default::default(),
@@ -305,13 +305,13 @@ impl PacketEngine {
             trace_valid: Default::default(),
             trace_tags: Default::default(),
             parser: Default::default(),
-            header_matcher: HeaderMatcher::new(config.match_rules),
+            header_matcher: HeaderMatcher::new(config.match_rules, small),
             psn_filter: PsnFilter::new(config),
             packet_buffer: PacketBuffer::new(config.cells(), style),
             ingress_join: IngressJoin::new(config.cells()),
             payload_scheduler: PayloadScheduler::new(config),
-            initiator: Initiator::new(puts),
-            responder: Default::default(),
+            initiator: Initiator::new(small),
+            responder: Responder::new(small),
             egress: Default::default(),
             registers: PacketRegisters::new(config),
             events: Default::default(),

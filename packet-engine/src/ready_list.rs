@@ -65,7 +65,7 @@ impl ReadyList {
             any: Default::default(),
             head: Default::default(),
             take: Default::default(),
-            links: SdpMemory::with_depth(RamStyle::Block, 1, cells),
+            links: SdpMemory::with_depth(RamStyle::sparing(cells), 1, cells),
             ready_any: Default::default(),
             ready_head: Default::default(),
             ready_tail: Default::default(),

@@ -19,7 +19,7 @@
 //! time: an acknowledgement every 79 cycles at most.
 //! Behind reset the tables are cleared for 256 cycles; reports are lost meanwhile.
 
-use spindle_blocks::ram::{LutMemory, SdpMemory};
+use spindle_blocks::ram::{LutMemory, RamStyle, SdpMemory};
 use spindle_blocks::{Fifo, FrameJob, PacketReport};
 use spindle_contract::reasons::DROP_COUNT;
 use spindle_contract::wire::{flag, nack, opcode};
@@ -155,6 +155,13 @@ pub struct Responder {
 
 impl Default for Responder {
     fn default() -> Self {
+        Self::new(RamStyle::Block)
+    }
+}
+
+impl Responder {
+    /// A responder that keeps the latest frame of each node in a memory of this kind.
+    pub fn new(style: RamStyle) -> Self {
         Self {
             clock: Default::default(),
             reset: Default::default(),
@@ -182,7 +189,7 @@ impl Default for Responder {
             turns: Default::default(),
             dues: Default::default(),
             stamps: Default::default(),
-            latest: Default::default(),
+            latest: SdpMemory::new(style, 1),
             cleared: Default::default(),
             ticks: Reg::new(bits::<22>(1 << 21)),
             report: Default::default(),

@@ -166,9 +166,9 @@ pub struct Binding {
 }
 
 impl Binding {
-    /// The binding stage.
-    pub fn new() -> Self {
-        Self { messages: SdpMemory::new(RamStyle::Block, 1), clearing: Reg::new(true), ..Default::default() }
+    /// A binding stage that keeps its messages in a memory of this kind.
+    pub fn new(style: RamStyle) -> Self {
+        Self { messages: SdpMemory::new(style, 1), clearing: Reg::new(true), ..Default::default() }
     }
 }
 

@@ -156,7 +156,7 @@ impl MailboxTable {
         );
         let sets = mailboxes / WAYS;
         Self {
-            ways: std::array::from_fn(|_| SdpMemory::with_depth(RamStyle::Block, 2, sets)),
+            ways: std::array::from_fn(|_| SdpMemory::with_depth(RamStyle::sparing(sets), 2, sets)),
             facts: SdpMemory::with_depth(RamStyle::Block, 2, mailboxes),
             stash: Stash::new(mailboxes),
             clearing: Reg::new(true),

@@ -297,7 +297,7 @@ impl RvmaEngine {
         let buffers = if config.posted_buffers > 8192 { RamStyle::Ultra } else { RamStyle::Distributed };
         Self {
             lookup: Lookup::new(config.mailboxes),
-            binding: Binding::new(),
+            binding: Binding::new(RamStyle::on(config, config.live_messages)),
             buffer_queue: BufferQueue::new(config.mailboxes, config.posted_buffers),
             counters: Counters::new(config.posted_buffers),
             epochs: Epochs::new(config.mailboxes, config.posted_buffers),

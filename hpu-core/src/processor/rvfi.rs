@@ -21,7 +21,8 @@ const SC: u64 = 3;
 /// | outside | out `rvfi` |
 ///
 /// What waits for an answer (division, load of L2, atomic) retires when the answer is written: its thread does nothing in between. If the handler
-/// ends before that, it does not retire. A jump out of the code retires and halts; an instruction that the watchdog stops traps.
+/// ends before that, it does not retire. A jump out of the code retires and halts; an instruction that the watchdog stops traps. A jump to half a
+/// word traps, as RISC-V has it: the processor finds out at what stands there, which does not retire.
 #[derive(LogicBlock, Default)]
 pub struct RetirementPort {
     /// Core clock.
@@ -135,12 +136,14 @@ impl Logic for RetirementPort {
         let incident = self.incident.val();
         let faults = self.incident_valid.val() & incident.fault;
         let waits = self.incident_valid.val() & !incident.fault & !incident.again;
-        let retires = faults | (self.left.val() & !self.incident_valid.val());
-        let traps = faults & !incident.stray;
         let fresh = if second.thread { self.fresh[1].q.val() } else { self.fresh[0].q.val() };
+        let stands_askew = second.pc_rdata.get_bit(1) & !fresh;
+        let goes_askew = second.pc_wdata.get_bit(1);
+        let retires = (faults | (self.left.val() & !self.incident_valid.val())) & !stands_askew;
+        let traps = (faults & !incident.stray) | goes_askew;
         let moved = Rvfi {
             trap: traps,
-            halt: second.halt | faults,
+            halt: second.halt | faults | goes_askew,
             intr: fresh,
             rd_addr: if traps { none } else { second.rd_addr },
             mem_rmask: if traps { bits::<4>(0) } else { second.mem_rmask },

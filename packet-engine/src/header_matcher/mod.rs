@@ -38,7 +38,7 @@ use extractor::HeaderExtractor;
 use rule_compiler::RuleCompiler;
 use rule_tables::RuleTables;
 use spindle_blocks::desc::PacketDesc;
-use spindle_blocks::LutMemory;
+use spindle_blocks::{LutMemory, RamStyle};
 use spindle_contract::descriptors::action;
 use spindle_contract::params::{MATCH_LITERALS, MATCH_TERMS, MATCH_WORDS, MESSAGE_WORDS, WORD_TERMS};
 use spindle_contract::reasons;
@@ -150,8 +150,8 @@ pub struct HeaderMatcher {
 }
 
 impl HeaderMatcher {
-    /// A matcher with `rules` rules, 1 to 64.
-    pub fn new(rules: usize) -> Self {
+    /// A matcher with `rules` rules, 1 to 64, that keeps what the driver stages in memories of this kind.
+    pub fn new(rules: usize, staged: RamStyle) -> Self {
         assert!((1..=64).contains(&rules), "HeaderMatcher: {rules} rules; choose 1 to 64");
         let groups = rules.div_ceil(RULE_GROUP);
         Self {
@@ -189,8 +189,8 @@ impl HeaderMatcher {
             commit: Default::default(),
             committing: Default::default(),
             extractor: Default::default(),
-            term_compiler: Default::default(),
-            rule_compiler: RuleCompiler::new(rules),
+            term_compiler: TermCompiler::new(staged),
+            rule_compiler: RuleCompiler::new(rules, staged),
             term_tables: Default::default(),
             rule_tables: (0..groups).map(|_| Default::default()).collect(),
             says: Default::default(),
@@ -211,7 +211,7 @@ impl HeaderMatcher {
 
 impl Default for HeaderMatcher {
     fn default() -> Self {
-        Self::new(spindle_contract::params::Config::SIM.match_rules)
+        Self::new(spindle_contract::params::Config::SIM.match_rules, RamStyle::Block)
     }
 }
 

@@ -12,7 +12,7 @@
 //! making. What is staged stays staged.
 
 use super::types::{MatchRule, RuleAction, GROUPS, RULE_GROUP, RULE_ROWS};
-use spindle_blocks::SdpMemory;
+use spindle_blocks::{RamStyle, SdpMemory};
 use spindle_contract::params::MATCH_LITERALS;
 use spindle_verilog::prelude::*;
 
@@ -79,8 +79,8 @@ pub struct RuleCompiler {
 }
 
 impl RuleCompiler {
-    /// For `rules` rules.
-    pub fn new(rules: usize) -> Self {
+    /// For `rules` rules, which are kept in a memory of this kind.
+    pub fn new(rules: usize, style: RamStyle) -> Self {
         Self {
             clock: Default::default(),
             reset: Default::default(),
@@ -96,7 +96,7 @@ impl RuleCompiler {
             winner: Default::default(),
             winner_address: Default::default(),
             winner_write: Default::default(),
-            rules: Default::default(),
+            rules: SdpMemory::new(style, 1),
             running: Default::default(),
             group: Default::default(),
             value: Default::default(),

@@ -12,7 +12,7 @@
 
 use super::term_tables::UPPER;
 use super::types::{MatchSource, MatchTerm, TermRow, LOW_ROW, ROW};
-use spindle_blocks::{LutMemory, SdpMemory};
+use spindle_blocks::{LutMemory, RamStyle, SdpMemory};
 use spindle_contract::params::{MATCH_WORDS, WORD_TERMS};
 use spindle_verilog::prelude::*;
 
@@ -83,6 +83,11 @@ pub struct TermCompiler {
 }
 
 impl TermCompiler {
+    /// Keeps the terms in a memory of this kind.
+    pub fn new(style: RamStyle) -> Self {
+        Self { terms: SdpMemory::new(style, 1), ..Default::default() }
+    }
+
     /// Cycles from `start` until it is done.
     pub const CYCLES: usize = MATCH_WORDS * 16 * WORD_TERMS + 2;
 }

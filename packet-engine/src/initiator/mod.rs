@@ -182,8 +182,8 @@ pub struct Initiator {
 }
 
 impl Initiator {
-    /// An initiator whose sender keeps its puts in memories of this kind; see [`Sender::new`].
-    pub fn new(puts: RamStyle) -> Self {
+    /// An initiator whose small memories, those of its sender too, are of this kind; see [`Sender::new`].
+    pub fn new(small: RamStyle) -> Self {
         Self {
             clock: Default::default(),
             reset: Default::default(),
@@ -231,12 +231,12 @@ impl Initiator {
             put_event: Default::default(),
             put_event_valid: Default::default(),
             put_event_ready: Default::default(),
-            sender: Sender::new(puts),
+            sender: Sender::new(small),
             device: Default::default(),
             host: Default::default(),
             replies: Default::default(),
             framer: Default::default(),
-            nodes: Default::default(),
+            nodes: Nodes::new(small),
             heads: Default::default(),
             device_head: Default::default(),
             reply_head: Default::default(),

@@ -101,6 +101,13 @@ pub struct Nodes {
 
 impl Default for Nodes {
     fn default() -> Self {
+        Self::new(RamStyle::Block)
+    }
+}
+
+impl Nodes {
+    /// Registers whose table of nodes lies in memories of this kind.
+    pub fn new(style: RamStyle) -> Self {
         Self {
             clock: Default::default(),
             reset: Default::default(),
@@ -124,7 +131,7 @@ impl Default for Nodes {
             hole_time: Default::default(),
             incarnation: Default::default(),
             resent: Default::default(),
-            table: std::array::from_fn(|_| SdpMemory::new(RamStyle::Block, 2)),
+            table: std::array::from_fn(|_| SdpMemory::new(style, 2)),
             own: Default::default(),
             staged: Default::default(),
             commit: Default::default(),

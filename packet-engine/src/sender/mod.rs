@@ -215,9 +215,10 @@ pub struct Sender {
 }
 
 impl Sender {
-    /// A sender that keeps its puts in memories of this kind: 64 words of 500 bits, which are seven block RAMs or 540 LUTs.
-    pub fn new(entries: RamStyle) -> Self {
-        Self { entries: SdpMemory::new(entries, 1), ..Default::default() }
+    /// A sender that keeps its puts and destinations in memories of this kind: 64 words of 500 bits and 256 of 125, which are nine
+    /// block RAMs or 1,400 LUTs.
+    pub fn new(small: RamStyle) -> Self {
+        Self { entries: SdpMemory::new(small, 1), destinations: SdpMemory::new(small, 1), ..Default::default() }
     }
 }
 

@@ -54,13 +54,13 @@ impl<T: Synth, const A: usize> Fifo<T, A> {
         Self::with_depth(style, 1 << A)
     }
 
-    /// In block RAM, only `depth` words: a power of two.
+    /// Only `depth` words: a power of two. Fewer than all are the FIFO of block RAM, with its latency, in any kind of memory.
     pub fn with_depth(style: RamStyle, depth: usize) -> Self {
         assert!((1..=15).contains(&A), "Fifo: the depth is 2^1 to 2^15 words, not 2^{A}; choose another A");
-        let in_luts = style == RamStyle::Distributed;
+        let in_luts = style == RamStyle::Distributed && depth == 1 << A;
         assert!(
-            depth == 1 << A || (!in_luts && depth.is_power_of_two() && depth < 1 << A),
-            "Fifo: {depth} words of 2^{A}; choose a smaller power of two and block RAM"
+            depth.is_power_of_two() && depth <= 1 << A,
+            "Fifo: {depth} words of 2^{A}; choose a smaller power of two"
         );
         Self {
             clock: Default::default(),
@@ -211,7 +211,7 @@ pub struct BlockFifo<T: Synth, const A: usize> {
 }
 
 impl<T: Synth, const A: usize> BlockFifo<T, A> {
-    /// A FIFO in block RAM or UltraRAM.
+    /// A FIFO in block RAM or UltraRAM, or in LUT RAM that is read as they are.
     pub fn new(style: RamStyle) -> Self {
         Self::with_depth(style, 1 << A)
     }

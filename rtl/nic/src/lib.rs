@@ -15,7 +15,9 @@ use hpu_core::processor::hpu::HpuOptions;
 use packet_engine::PacketEngine;
 use rvma_lut::RvmaEngine;
 use spindle_blocks::csr::CsrBlock;
+use spindle_blocks::RamStyle;
 use spindle_contract::params::Config;
+use spindle_contract::wire::NODE_TABLE_ENTRIES;
 use spindle_verilog::prelude::Block;
 use spindle_verilog::{Design, EmitError};
 
@@ -50,12 +52,13 @@ pub fn emit_hpu(config: &Config) -> Result<Design, EmitError> {
 pub fn blocks(config: &Config) -> Result<Vec<(String, Design)>, EmitError> {
     config.validate().map_err(EmitError::parameter)?;
     let c = config;
+    let small = RamStyle::on(c, NODE_TABLE_ENTRIES);
     Ok(vec![
         one("parser", &mut packet_engine::parser::Parser::default())?,
-        one("header_matcher", &mut packet_engine::header_matcher::HeaderMatcher::new(c.match_rules))?,
+        one("header_matcher", &mut packet_engine::header_matcher::HeaderMatcher::new(c.match_rules, small))?,
         one("psn_filter", &mut packet_engine::psn_filter::PsnFilter::new(c))?,
         one("message_index", &mut packet_engine::message_index::MessageIndex::new(c.live_messages))?,
-        one("initiator", &mut packet_engine::initiator::Initiator::default())?,
+        one("initiator", &mut packet_engine::initiator::Initiator::new(small))?,
         one("packet_engine", &mut PacketEngine::new(c))?,
         one("hpu", &mut hpu_core::processor::hpu::Hpu::new(HpuOptions::default()))?,
         one("cluster", &mut hpu_core::cluster::Cluster::new(c))?,

@@ -12,6 +12,8 @@
 //! the zeroing loop is for simulation only. Nothing is cleared by `reset`. There is one clock. An address beyond the depth
 //! reads as zero in the model and must not be used.
 
+use spindle_contract::params::Config;
+
 mod byte;
 mod dual;
 mod lut;
@@ -34,7 +36,29 @@ pub enum RamStyle {
     Ultra,
 }
 
+/// Half of what a block RAM holds at its widest, 72 bits.
+const HALF_BLOCK_WORDS: usize = 256;
+
 impl RamStyle {
+    /// For a memory of so many words where block RAM is what a device runs out of first: LUT RAM if half of each block RAM would
+    /// stay empty.
+    pub fn sparing(words: usize) -> Self {
+        if words <= HALF_BLOCK_WORDS {
+            RamStyle::Distributed
+        } else {
+            RamStyle::Block
+        }
+    }
+
+    /// For a memory of so many words on the device of `config`: one with UltraRAM for its large memories has block RAM for all others.
+    pub fn on(config: &Config, words: usize) -> Self {
+        if config.has_ultra_ram() {
+            RamStyle::Block
+        } else {
+            Self::sparing(words)
+        }
+    }
+
     /// Value of the `ram_style` attribute.
     pub fn attribute(self) -> &'static str {
         match self {

@@ -94,7 +94,7 @@ impl Ingress {
             cells_free: Default::default(),
             both: Default::default(),
             front: Default::default(),
-            matcher: HeaderMatcher::new(16),
+            matcher: HeaderMatcher::new(16, RamStyle::Block),
             buffer: PacketBuffer::new(cells, RamStyle::Block),
             join: Default::default(),
         }

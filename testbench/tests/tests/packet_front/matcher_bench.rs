@@ -5,6 +5,7 @@ use packet_engine::header_matcher::{HeaderMatcher, LATENCY};
 use rand::seq::IndexedRandom;
 use rand::Rng;
 use rand_chacha::ChaCha8Rng;
+use spindle_blocks::RamStyle;
 use spindle_contract::params::{MATCH_BYTES, MATCH_LITERALS, MATCH_TERMS, MESSAGE_WORDS};
 use spindle_contract::reasons;
 use spindle_contract::registers::{match_source, rule_action};
@@ -130,7 +131,7 @@ pub struct Bench {
 impl Bench {
     pub fn new(name: &str, rules: usize) -> Self {
         Self {
-            dut: Dut::new(&mut HeaderMatcher::new(rules), &format!("header_matcher_{rules}")),
+            dut: Dut::new(&mut HeaderMatcher::new(rules, RamStyle::Distributed), &format!("header_matcher_{rules}")),
             rng: seeded_rng(name),
             cycle: 0,
             staged: RuleSet::empty(rules),

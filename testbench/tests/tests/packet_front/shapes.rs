@@ -19,7 +19,7 @@ fn emitted_and_lint_clean() {
     clean(source(&mut Parser::default(), "parser"));
     clean(source(&mut IngressJoin::default(), "ingress_join"));
     for rules in [1, 8, 13, 14, 64].into_iter().chain(Config::ALL.map(|c| c.match_rules)) {
-        clean(source(&mut HeaderMatcher::new(rules), &format!("header_matcher_{rules}")));
+        clean(source(&mut HeaderMatcher::new(rules, RamStyle::Block), &format!("header_matcher_{rules}")));
     }
     for config in Config::ALL {
         clean(source(&mut PsnFilter::new(&config), &format!("psn_filter_{}", config.name)));
@@ -41,5 +41,5 @@ fn odd_number_of_cells() {
 #[test]
 #[should_panic(expected = "choose 1 to 64")]
 fn too_many_rules() {
-    HeaderMatcher::new(65);
+    HeaderMatcher::new(65, RamStyle::Block);
 }

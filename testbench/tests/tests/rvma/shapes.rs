@@ -53,7 +53,7 @@ fn blocks_of_packets_are_lint_clean() {
         mailbox_table: MailboxTable::new(4096);
         mailbox_table_64: MailboxTable::new(64);
         stash: Stash::new(1024);
-        binding: Binding::new();
+        binding: Binding::new(RamStyle::Block);
         buffer_queue: BufferQueue::new(1024, 4096);
         buffer_queue_ultra: BufferQueue::new(4096, 16384);
         windows: Windows::new(1024);

@@ -497,3 +497,21 @@ fn the_retirement_port_tells_everything() {
         assert_eq!((last[1].rd, last[1].flags, last[1].memory.1), ((0, 0), [true, true, false], 0));
     });
 }
+
+#[test]
+fn a_jump_to_half_a_word_traps() {
+    run_with_wave_on_failure("pipeline_askew", |wave| {
+        let mut bench = Bench::new(wave);
+        for (jump, pc) in [(branch(0, 0, 0, 6), 4), (jal(1, 10), 4), (jalr(5, 9, 2), 4), (branch(1, 0, 0, 6), 12)] {
+            bench.trace.clear();
+            bench.program(0, &[lui(9, 0x1_0000), jump, addi(6, 0, 6), EBREAK]);
+            bench.run(Launch::default());
+            bench.steps(5);
+            let (last, before) = bench.trace.split_last().expect("something retires");
+            assert_eq!((last.pc, last.rd, last.flags), (0x1000_0000 + pc, (0, 0), [true, true, false]));
+            assert!(before.iter().enumerate().all(|(i, retired)| retired.pc == 0x1000_0000 + 4 * i as u32));
+            assert_eq!(before.len(), pc as usize / 4);
+            assert_eq!(last.next_pc & 2, if pc == 4 { 2 } else { 0 });
+        }
+    });
+}

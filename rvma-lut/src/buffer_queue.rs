@@ -170,6 +170,8 @@ pub struct BufferQueue {
     joined_out_valid: Reg<Bit>,
     too_small: DFF<Bit>,
     peeks: Reg<Bit>,
+    /// `entry_3` is what a mailbox's queue becomes.
+    stores: Reg<Bit>,
     event_out: DFF<BufferEvent>,
     event_out_valid: Reg<Bit>,
     commit: Signal<Local, Bit>,
@@ -224,7 +226,8 @@ impl Logic for BufferQueue {
             cutting,
             moving,
             place,
-            peeks
+            peeks,
+            stores
         );
         dffs!(
             self,
@@ -285,9 +288,10 @@ impl Logic for BufferQueue {
             credit: self.credit.q.val(),
         };
         // entry_3 holds the sums already, so what is written back depends on late signals by one bit only.
+        let closes = self.checked.q.val() & self.closes.q.val();
         self.written.next = present;
-        self.written.next.active = present.active & !self.closes.q.val();
-        if self.closes.q.val() & !present.tagged {
+        self.written.next.active = present.active & !closes;
+        if closes & !present.tagged {
             self.written.next.closed = present.closed + 1;
         }
 
@@ -388,7 +392,9 @@ impl Logic for BufferQueue {
         self.peek_done.next = self.peeks.q.val();
 
         // Write ports and events.
-        self.queues.write_enable.next = self.commit.val() & !self.advance.val() & !present.tagged;
+        self.stores.d.next = false;
+        self.queues.write_enable.next =
+            (self.commit.val() & !self.advance.val() & !present.tagged) | self.stores.q.val();
         self.queues.write_address.next = self.mailbox_3.q.val();
         self.queues.write_data.next = self.written.val();
         self.windows.write_enable.next = self.commit.val() & present.tagged;
@@ -461,7 +467,6 @@ impl Logic for BufferQueue {
             }
             QueueState::NextHead => {
                 self.queues.write_enable.next = true;
-                self.queues.write_data.next = present;
                 self.queues.write_data.next.head = self.link.q.val();
                 self.queues.write_data.next.buffer = waiting_buffer.buffer;
                 self.queues.write_data.next.reserved = bits::<32>(0);
@@ -521,23 +526,21 @@ impl Logic for BufferQueue {
                 self.state.d.next = QueueState::Append;
             }
             QueueState::Append => {
+                // What becomes of the mailbox's queue is written a cycle later.
                 let queue = self.entry.q.val();
-                self.queues.write_address.next = target;
                 self.entry_3.d.next = queue;
                 self.mailbox_3.d.next = target;
                 self.windows.write_window.next = queue.window;
                 self.windows.write_place.next = queue.closed.get_bits::<2>(0);
                 self.state.d.next = QueueState::Done;
-                if self.moving.q.val() {
+                if self.moving.q.val() & queue.active & self.beyond.q.val() {
+                    self.state.d.next = QueueState::NextLink;
+                } else if self.moving.q.val() {
                     // The oldest buffer is DONE. A mailbox that is being closed has no queue any more.
-                    self.queues.write_enable.next = queue.active & !self.beyond.q.val();
-                    self.queues.write_data.next = queue;
-                    self.queues.write_data.next.active = !self.is_last.q.val();
-                    self.queues.write_data.next.closed = queue.closed + 1;
+                    self.stores.d.next = queue.active;
+                    self.entry_3.d.next.active = !self.is_last.q.val();
+                    self.entry_3.d.next.closed = queue.closed + 1;
                     self.state.d.next = QueueState::Moved;
-                    if queue.active & self.beyond.q.val() {
-                        self.state.d.next = QueueState::NextLink;
-                    }
                 } else if (post.op == QUEUE_CUT) & queue.tagged {
                     // The oldest buffer takes no more messages.
                     self.windows.write_enable.next = true;
@@ -545,10 +548,9 @@ impl Logic for BufferQueue {
                 } else if post.op == QUEUE_CUT {
                     // The head goes as if its threshold were reached; a buffer that drains is not in the queue any more.
                     if self.cuts_head.q.val() & self.cuts_last.q.val() {
-                        self.queues.write_enable.next = true;
-                        self.queues.write_data.next = queue;
-                        self.queues.write_data.next.active = false;
-                        self.queues.write_data.next.closed = queue.closed + 1;
+                        self.stores.d.next = true;
+                        self.entry_3.d.next.active = false;
+                        self.entry_3.d.next.closed = queue.closed + 1;
                     } else if self.cuts_head.q.val() {
                         self.cutting.d.next = true;
                         self.state.d.next = QueueState::NextLink;
@@ -565,8 +567,8 @@ impl Logic for BufferQueue {
                     };
                 } else if post.op == QUEUE_INIT {
                     self.joined_out_valid.d.next = post.opens & self.ok.q.val();
-                    self.queues.write_enable.next = self.ok.q.val();
-                    self.queues.write_data.next = QueueEntry {
+                    self.stores.d.next = self.ok.q.val();
+                    self.entry_3.d.next = QueueEntry {
                         active: false,
                         threshold: post.threshold,
                         ops: post.ops,
@@ -581,23 +583,22 @@ impl Logic for BufferQueue {
                         self.state.d.next = QueueState::Empty;
                     }
                 } else if self.ok.q.val() & !self.too_small.q.val() {
-                    self.queues.write_enable.next = true;
-                    self.queues.write_data.next = queue;
-                    self.queues.write_data.next.tail = self.post_slot.q.val();
-                    self.queues.write_data.next.posted = queue.posted + 1;
+                    self.stores.d.next = true;
+                    self.entry_3.d.next.tail = self.post_slot.q.val();
+                    self.entry_3.d.next.posted = queue.posted + 1;
                     if queue.active {
                         self.links.write_enable.next = true;
                     } else {
-                        self.queues.write_data.next.active = true;
-                        self.queues.write_data.next.head = self.post_slot.q.val();
-                        self.queues.write_data.next.buffer = post.buffer;
-                        self.queues.write_data.next.reserved = bits::<32>(0);
-                        self.queues.write_data.next.missing = self.capacity.q.val();
+                        self.entry_3.d.next.active = true;
+                        self.entry_3.d.next.head = self.post_slot.q.val();
+                        self.entry_3.d.next.buffer = post.buffer;
+                        self.entry_3.d.next.reserved = bits::<32>(0);
+                        self.entry_3.d.next.missing = self.capacity.q.val();
                     }
                     self.links.write_address.next = queue.tail;
                     self.links.write_data.next = self.post_slot.q.val();
                     if queue.tagged & self.place_free.q.val() {
-                        self.queues.write_data.next.head = self.post_slot.q.val();
+                        self.entry_3.d.next.head = self.post_slot.q.val();
                     }
                     self.windows.write_enable.next = queue.tagged & self.place_free.q.val();
                     self.windows.write_place.next = queue.posted.get_bits::<2>(0);

@@ -42,6 +42,9 @@ pub struct ReadRun {
     pub short: Bit,
 }
 
+/// Bits of it.
+const RUN_BITS: usize = 81;
+
 /// A piece of a transfer: up to 1024 bytes.
 #[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
 pub struct ReadPiece {
@@ -183,26 +186,20 @@ impl Logic for ReadRequests {
         self.taken[RINGS].next = free & urgent & !atomic;
         self.taken[1].next = free & !urgent & take_second;
         self.taken[0].next = free & !urgent & first & !take_second;
-        self.chosen.next = self.runs[0].q.val();
-        if atomic {
-            self.chosen.next = self.runs[ATOMICS].q.val();
-        } else if urgent {
-            self.chosen.next = self.runs[RINGS].q.val();
-        } else if take_second {
-            self.chosen.next = self.runs[1].q.val();
-        }
+        // Its number; of its run, four data and two selects for a bit.
+        let client = (urgent, if urgent { !atomic } else { take_second }).cat::<2>();
+        self.chosen.next = unpack::<ReadRun, RUN_BITS>(
+            (repeat::<RUN_BITS>(client == 0) & pack(self.runs[0].q.val()))
+                | (repeat::<RUN_BITS>(client == 1) & pack(self.runs[1].q.val()))
+                | (repeat::<RUN_BITS>(client == ATOMICS as u64) & pack(self.runs[ATOMICS].q.val()))
+                | (repeat::<RUN_BITS>(client == RINGS as u64) & pack(self.runs[RINGS].q.val())),
+        );
         let run = self.chosen.val();
         let ends = !run.last.get_bits::<6>(10).any();
         let last = if ends { run.last.get_bits::<10>(0) } else { bits::<10>(1023) };
         if free {
             self.placed_valid.d.next = urgent | first | second;
-            self.placed.d.next = PlacedPiece {
-                client: (urgent, if urgent { !atomic } else { take_second }).cat::<2>(),
-                ends: ends,
-                high: run.high,
-                low: run.low,
-                last: last,
-            };
+            self.placed.d.next = PlacedPiece { client: client, ends: ends, high: run.high, low: run.low, last: last };
         }
         if free & !urgent & (first | second) {
             self.second_next.d.next = !take_second;

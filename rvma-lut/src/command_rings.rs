@@ -161,8 +161,6 @@ pub struct CommandRings {
     /// Batches that have not ended, and those that have not arrived.
     open: Reg<Bits<5>>,
     flying: Reg<Bits<4>>,
-    next_pending: Signal<Local, Bits<64>>,
-    next_stops: Signal<Local, Bits<64>>,
 }
 
 impl Logic for CommandRings {
@@ -180,8 +178,7 @@ impl Logic for CommandRings {
         let own = bits::<64>(1) << self.pid.q.val();
         let own_stopped = self.stops.q.val().get_bit(self.pid.q.val().index());
         // A ring that was stopped during the visit waits for its tail.
-        let again =
-            if own_stopped & !self.begins_again.q.val() { self.pending.q.val() } else { self.pending.q.val() | own };
+        let again = !own_stopped | self.begins_again.q.val();
         let fetches = state == RingState::Fetch;
         let issue = fetches & (self.overrun.q.val() | self.read_ready.val());
         self.read_valid.next = fetches & !self.overrun.q.val();
@@ -237,8 +234,10 @@ impl Logic for CommandRings {
         self.batch_valid.next = self.batches.read_valid.val() & (oldest.overrun | self.ends.read_valid.val());
 
         // The next ones.
-        self.next_pending.next = self.pending.q.val();
-        self.next_stops.next = self.stops.q.val();
+        let mut forgets: Bit = false;
+        let mut remembers: Bit = false;
+        let mut set_anew: Bit = false;
+        let mut goes_on: Bit = false;
         self.ring_done.next = false;
         self.entries.read_address.next = self.pid.q.val();
         match state {
@@ -250,7 +249,7 @@ impl Logic for CommandRings {
             }
             RingState::Look => {
                 if self.ring_valid.val() {
-                    self.next_stops.next = self.stops.q.val() | (bits::<64>(1) << command.pid);
+                    set_anew = true;
                     self.state.d.next = RingState::Settle;
                 } else if self.pending.q.val().get_bit(self.pid.q.val().index()) {
                     self.state.d.next = RingState::Read;
@@ -265,7 +264,7 @@ impl Logic for CommandRings {
                 self.first.d.next = self.resumes.read_data.val();
                 self.state.d.next = RingState::Count;
                 // Looked at again when the tail is written.
-                self.next_pending.next = self.pending.q.val() & !own;
+                forgets = true;
             }
             RingState::Count => {
                 let first = if self.begins_again.q.val() { self.first.q.val() } else { entry.fetched };
@@ -290,19 +289,15 @@ impl Logic for CommandRings {
                     self.state.d.next = RingState::Fetch;
                 } else if self.ring_valid.val() {
                     // What is waited for may wait for that command.
-                    self.next_pending.next = again;
+                    remembers = again;
                     self.state.d.next = RingState::Look;
                 }
             }
             RingState::Fetch => {
                 if issue {
-                    if self.begins_again.q.val() {
-                        self.next_stops.next = self.stops.q.val() & !own;
-                    }
+                    goes_on = self.begins_again.q.val();
                     // There may be more; an overrun comes again when the tail is written.
-                    if !self.overrun.q.val() {
-                        self.next_pending.next = again;
-                    }
+                    remembers = again & !self.overrun.q.val();
                     self.pid.d.next = self.pid.q.val() + 1;
                     self.state.d.next = RingState::Look;
                 }
@@ -319,8 +314,10 @@ impl Logic for CommandRings {
         }
         let halted = repeat::<64>(self.halt.val()) & (bits::<64>(1) << self.halt_pid.val());
         let written = repeat::<64>(self.tail_write.val()) & (bits::<64>(1) << self.tail_pid.val());
-        self.pending.d.next = (self.next_pending.val() & !halted) | written;
-        self.stops.d.next = self.next_stops.val() | halted;
+        let kept = (self.pending.q.val() & !(own & repeat::<64>(forgets))) | (own & repeat::<64>(remembers));
+        self.pending.d.next = (kept & !halted) | written;
+        let closed = repeat::<64>(set_anew) & (bits::<64>(1) << command.pid);
+        self.stops.d.next = (self.stops.q.val() & !(own & repeat::<64>(goes_on))) | closed | halted;
 
         let first = self.first.q.val();
         let place = bit_cast::<59, 15>(first.get_bits::<15>(0) & entry.ring.last);

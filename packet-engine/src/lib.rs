@@ -30,6 +30,7 @@ pub mod registers;
 pub mod responder;
 pub mod sender;
 pub mod task_queues;
+pub mod trace_points;
 pub mod traffic;
 
 pub use packet_engine::PacketEngine;

@@ -8,8 +8,8 @@
 //! egress_*, put, host_put -> initiator -> egress -> tx      registers (pages `packet`, `node`)
 //! ```
 //!
-//! Ports are those of `docs/interfaces.md`; this block is wiring, the choice between the two that return cells, and the trace
-//! registers. A trace point appears one cycle after its event. Latency from the last beat of a frame to `task_valid` of a fresh
+//! Ports are those of `docs/interfaces.md`; this block is wiring, the choice between the two that return cells, and the one
+//! between ends of messages and of puts. Latency from the last beat of a frame to `task_valid` of a fresh
 //! message: that of the parser, the matcher and the join (their pages) and 5 cycles of the scheduler.
 
 use crate::egress::Egress;
@@ -22,6 +22,7 @@ use crate::payload_scheduler::PayloadScheduler;
 use crate::psn_filter::PsnFilter;
 use crate::registers::PacketRegisters;
 use crate::responder::Responder;
+use crate::trace_points::TracePoints;
 use crate::traffic::Traffic;
 use spindle_blocks::{
     Command, ContextPolicy, CsrRequest, CsrResponse, EventDesc, HostRead, PlacementDesc, PlacementDone,
@@ -33,7 +34,7 @@ use spindle_contract::wire::NODE_TABLE_ENTRIES;
 use spindle_verilog::prelude::*;
 
 /// See the head of this file.
-#[derive(LogicBlock)]
+#[derive(LogicBlock, Default)]
 pub struct PacketEngine {
     #[allow(missing_docs)]
     pub clock: Signal<In, Clock>,
@@ -203,19 +204,7 @@ pub struct PacketEngine {
     rx_traffic: Traffic,
     /// The scheduler's turn to return cells when both want to.
     scheduler_turn: Reg<Bit>,
-    parsed_at: Reg<Bit>,
-    parsed_tag: DFF<Bits<16>>,
-    matched_at: Reg<Bit>,
-    matched_tag: DFF<Bits<16>>,
-    buffered_at: Reg<Bit>,
-    buffered_tag: DFF<Bits<16>>,
-    scheduled_at: Reg<Bit>,
-    scheduled_tag: DFF<Bits<16>>,
-    egress_first_at: Reg<Bit>,
-    egress_last_at: Reg<Bit>,
-    egress_tag: DFF<Bits<16>>,
-    placement_at: Reg<Bit>,
-    placement_tag: DFF<Bits<16>>,
+    trace: TracePoints,
 }
 
 impl PacketEngine {
@@ -227,84 +216,6 @@ impl PacketEngine {
         let small = RamStyle::on(config, NODE_TABLE_ENTRIES);
         let style = if config.packet_buffer_bytes > 256 << 10 { RamStyle::Ultra } else { RamStyle::Block };
         Self {
-            clock: Default::default(),
-            reset: Default::default(),
-            rx_data: Default::default(),
-            rx_keep: Default::default(),
-            rx_last: Default::default(),
-            rx_user: Default::default(),
-            rx_valid: Default::default(),
-            tx_data: Default::default(),
-            tx_keep: Default::default(),
-            tx_last: Default::default(),
-            tx_valid: Default::default(),
-            tx_ready: Default::default(),
-            task_desc: Default::default(),
-            task_valid: Default::default(),
-            room_feedback: Default::default(),
-            task_done_feedback: Default::default(),
-            task_done_valid: Default::default(),
-            task_done_ready: Default::default(),
-            place_feedback: Default::default(),
-            place_valid: Default::default(),
-            place_ready: Default::default(),
-            contexts_feedback: Default::default(),
-            policy: Default::default(),
-            policy_index: Default::default(),
-            policy_valid: Default::default(),
-            load_request: Default::default(),
-            load_request_valid: Default::default(),
-            load_request_ready: Default::default(),
-            load_data: Default::default(),
-            load_last: Default::default(),
-            load_valid: Default::default(),
-            load_ready: Default::default(),
-            egress_data: Default::default(),
-            egress_keep: Default::default(),
-            egress_last: Default::default(),
-            egress_frame: Default::default(),
-            egress_valid: Default::default(),
-            egress_ready: Default::default(),
-            egress_put: Default::default(),
-            put: Default::default(),
-            put_valid: Default::default(),
-            put_ready: Default::default(),
-            host_put: Default::default(),
-            host_put_valid: Default::default(),
-            host_put_ready: Default::default(),
-            put_done_feedback: Default::default(),
-            put_done_valid: Default::default(),
-            put_read: Default::default(),
-            put_read_valid: Default::default(),
-            put_read_ready: Default::default(),
-            put_data: Default::default(),
-            put_data_last: Default::default(),
-            put_data_error: Default::default(),
-            put_data_valid: Default::default(),
-            put_data_ready: Default::default(),
-            placement: Default::default(),
-            placement_valid: Default::default(),
-            placement_ready: Default::default(),
-            place_request: Default::default(),
-            place_request_valid: Default::default(),
-            place_request_ready: Default::default(),
-            place_data: Default::default(),
-            place_last: Default::default(),
-            place_data_valid: Default::default(),
-            place_data_ready: Default::default(),
-            placement_done_feedback: Default::default(),
-            placement_done_valid: Default::default(),
-            placement_done_ready: Default::default(),
-            outcome_feedback: Default::default(),
-            outcome_valid: Default::default(),
-            message_event: Default::default(),
-            message_event_valid: Default::default(),
-            message_event_ready: Default::default(),
-            csr: Default::default(),
-            csr_answer: Default::default(),
-            trace_valid: Default::default(),
-            trace_tags: Default::default(),
-            parser: Default::default(),
             header_matcher: HeaderMatcher::new(config.match_rules, small),
             psn_filter: PsnFilter::new(config),
             packet_buffer: PacketBuffer::new(config.cells(), style),
@@ -312,24 +223,8 @@ impl PacketEngine {
             payload_scheduler: PayloadScheduler::new(config),
             initiator: Initiator::new(small),
             responder: Responder::new(small),
-            egress: Default::default(),
             registers: PacketRegisters::new(config),
-            events: Default::default(),
-            rx_traffic: Default::default(),
-            scheduler_turn: Default::default(),
-            parsed_at: Default::default(),
-            parsed_tag: Default::default(),
-            matched_at: Default::default(),
-            matched_tag: Default::default(),
-            buffered_at: Default::default(),
-            buffered_tag: Default::default(),
-            scheduled_at: Default::default(),
-            scheduled_tag: Default::default(),
-            egress_first_at: Default::default(),
-            egress_last_at: Default::default(),
-            egress_tag: Default::default(),
-            placement_at: Default::default(),
-            placement_tag: Default::default(),
+            ..Default::default()
         }
     }
 }
@@ -352,22 +247,10 @@ impl Logic for PacketEngine {
             events,
             egress,
             registers,
-            rx_traffic
+            rx_traffic,
+            trace
         );
-        regs!(
-            self,
-            clock,
-            reset,
-            scheduler_turn,
-            parsed_at,
-            matched_at,
-            buffered_at,
-            scheduled_at,
-            egress_first_at,
-            egress_last_at,
-            placement_at
-        );
-        dffs!(self, clock, parsed_tag, matched_tag, buffered_tag, scheduled_tag, egress_tag, placement_tag);
+        regs!(self, clock, reset, scheduler_turn);
 
         // Wire in.
         self.parser.rx_data.next = self.rx_data.val();
@@ -561,8 +444,6 @@ impl Logic for PacketEngine {
         self.egress.tx_ready.next = self.tx_ready.val();
 
         // Registers.
-        let task_sent = self.payload_scheduler.task_valid.val();
-        let placement_sent = self.payload_scheduler.placement_valid.val() & self.placement_ready.val();
         let to_node = self.csr.val().addr.get_bits::<8>(12) == bits::<8>((node::BASE / PAGE) as u64);
         self.registers.csr.next = self.csr.val();
         self.registers.csr.next.valid = self.csr.val().valid & !to_node;
@@ -586,7 +467,7 @@ impl Logic for PacketEngine {
         self.registers.live.next = self.payload_scheduler.live.val();
         self.registers.to_hpu.next = self.payload_scheduler.to_hpu.val();
         self.registers.to_mailbox.next = self.payload_scheduler.to_mailbox.val();
-        self.registers.task_sent.next = self.scheduled_at.q.val();
+        self.registers.task_sent.next = self.trace.scheduled.val();
         self.registers.messages_open.next = self.payload_scheduler.messages_open.val();
         self.registers.frames_in.next = self.rx_traffic.frames.val();
         self.registers.bytes_in.next = self.rx_traffic.bytes.val();
@@ -595,39 +476,22 @@ impl Logic for PacketEngine {
         self.registers.cells_free.next = self.packet_buffer.cells_free.val();
 
         // Trace.
-        self.parsed_at.d.next = self.parser.parsed_valid.val();
-        self.parsed_tag.d.next = self.parser.parsed.val().frame;
-        self.matched_at.d.next = self.header_matcher.matched_valid.val();
-        self.matched_tag.d.next = self.header_matcher.matched.val().frame;
-        self.buffered_at.d.next = self.ingress_join.packet_valid.val() & self.payload_scheduler.packet_ready.val();
-        self.buffered_tag.d.next = self.ingress_join.packet.val().frame;
-        self.scheduled_at.d.next = task_sent;
-        self.scheduled_tag.d.next = self.payload_scheduler.task_desc.val().frame;
-        self.egress_first_at.d.next = self.egress.first.val();
-        self.egress_last_at.d.next = self.egress.ends.val();
-        self.egress_tag.d.next = self.egress.frame.val();
-        self.placement_at.d.next = placement_sent;
-        self.placement_tag.d.next = self.payload_scheduler.placement.val().frame;
-        // The parser's pulse comes with its copy of the first beat, one cycle after the wire's.
-        let front = (
-            self.scheduled_at.q.val(),
-            self.buffered_at.q.val(),
-            self.matched_at.q.val(),
-            self.parsed_at.q.val(),
-            self.parser.started.val(),
-        )
-            .cat::<5>();
-        let back = (self.placement_at.q.val(), self.egress_last_at.q.val(), self.egress_first_at.q.val()).cat::<3>();
-        self.trace_valid.next = (bits::<4>(0), back, bits::<4>(0), front).cat::<16>();
-        let front_tags = (
-            self.scheduled_tag.q.val(),
-            self.buffered_tag.q.val(),
-            self.matched_tag.q.val(),
-            self.parsed_tag.q.val(),
-            self.parser.started_frame.val(),
-        )
-            .cat::<80>();
-        let back_tags = (self.placement_tag.q.val(), self.egress_tag.q.val(), self.egress_tag.q.val()).cat::<48>();
-        self.trace_tags.next = (bits::<64>(0), back_tags, bits::<64>(0), front_tags).cat::<256>();
+        self.trace.started.next = self.parser.started.val();
+        self.trace.started_frame.next = self.parser.started_frame.val();
+        self.trace.parsed.next = self.parser.parsed_valid.val();
+        self.trace.parsed_frame.next = self.parser.parsed.val().frame;
+        self.trace.matched.next = self.header_matcher.matched_valid.val();
+        self.trace.matched_frame.next = self.header_matcher.matched.val().frame;
+        self.trace.buffered.next = self.ingress_join.packet_valid.val() & self.payload_scheduler.packet_ready.val();
+        self.trace.buffered_frame.next = self.ingress_join.packet.val().frame;
+        self.trace.dispatched.next = self.payload_scheduler.task_valid.val();
+        self.trace.dispatched_frame.next = self.payload_scheduler.task_desc.val().frame;
+        self.trace.egress_first.next = self.egress.first.val();
+        self.trace.egress_last.next = self.egress.ends.val();
+        self.trace.egress_frame.next = self.egress.frame.val();
+        self.trace.placement.next = self.payload_scheduler.placement_valid.val() & self.placement_ready.val();
+        self.trace.placement_frame.next = self.payload_scheduler.placement.val().frame;
+        self.trace_valid.next = self.trace.valid.val();
+        self.trace_tags.next = self.trace.tags.val();
     }
 }

@@ -40,12 +40,13 @@
 //! with `has_slot` = 0, and its cells return when the RVMA engine is done with it.
 
 use crate::age_scan::AgeScan;
-use crate::arrival::{arrival_of, intake_of, Arrival};
+use crate::arrival::{arrival_of, first_phase, intake_of, refusal_of, Arrival};
 use crate::dispatch::Dispatch;
 use crate::evaluator::*;
 use crate::event_chooser::EventChooser;
 use crate::fates::Fates;
 use crate::message::*;
+use crate::message_index::key_match::KeyMatch;
 use crate::message_index::MessageIndex;
 use crate::message_report::{MessageEnd, MessageName, MessageReport};
 use crate::quota::Quota;
@@ -55,16 +56,11 @@ use spindle_blocks::{
     Command, ContextPolicy, ContextStatus, EventDesc, Fifo, PacketDesc, PacketReport, PlacementDesc, PlacementDone,
     PlacementOutcome, TaskDesc, TaskDone,
 };
-use spindle_contract::{descriptors::overload, params::Config, reasons};
+use spindle_contract::{descriptors::overload, params::Config};
 use spindle_verilog::prelude::*;
 
 const RULE_DROP: u64 = overload::DROP as u64;
 const RULE_PLACE: u64 = overload::PLACE as u64;
-const UNSUPPORTED: u64 = reasons::UNSUPPORTED as u64;
-const NO_CONTEXT: u64 = reasons::NO_CONTEXT as u64;
-const NO_MESSAGE_SLOT: u64 = reasons::NO_MESSAGE_SLOT as u64;
-const QUOTA: u64 = reasons::QUOTA as u64;
-const PAUSED: u64 = reasons::PAUSED as u64;
 /// Level of the list of returned cells from which nothing new is begun: at most six more come.
 const FREE_STOP: u64 = 24;
 
@@ -185,6 +181,7 @@ pub struct PayloadScheduler {
     r_status: DFF<ContextStatus>,
     /// The arrival one, and two, before this one has the same key.
     r_near: [DFF<Bit>; 2],
+    near: [KeyMatch; 2],
     e_valid: Reg<Bit>,
     e_event: DFF<Event>,
     e_arrival: DFF<Arrival>,
@@ -276,6 +273,7 @@ impl PayloadScheduler {
             r_arrival: Default::default(),
             r_status: Default::default(),
             r_near: Default::default(),
+            near: Default::default(),
             e_valid: Default::default(),
             e_event: Default::default(),
             e_arrival: Default::default(),
@@ -293,6 +291,12 @@ impl PayloadScheduler {
             to_hpu_out: Default::default(),
             to_mailbox_out: Default::default(),
         }
+    }
+}
+
+impl Default for PayloadScheduler {
+    fn default() -> Self {
+        Self::new(&Config::SIM)
     }
 }
 
@@ -377,10 +381,13 @@ impl Logic for PayloadScheduler {
         let at = (l_event.context, bits::<2>(0)).cat::<6>();
         self.r_status.d.next = unpack::<ContextStatus, 4>(self.contexts.val().get_bits::<4>(at.index()));
         let l_key = self.l_arrival.q.val().key;
-        self.r_near[0].d.next =
-            self.r_valid.q.val() & self.r_event.q.val().named & (self.r_arrival.q.val().key == l_key);
-        self.r_near[1].d.next =
-            self.e_valid.q.val() & self.e_event.q.val().named & (self.e_arrival.q.val().key == l_key);
+        for i in 0..2 {
+            self.near[i].sought.next = l_key;
+        }
+        self.near[0].key.next = self.r_arrival.q.val().key;
+        self.near[1].key.next = self.e_arrival.q.val().key;
+        self.r_near[0].d.next = self.r_valid.q.val() & self.r_event.q.val().named & self.near[0].same.val();
+        self.r_near[1].d.next = self.e_valid.q.val() & self.e_event.q.val().named & self.near[1].same.val();
 
         // R: resolve. The index does not know yet what the two arrivals before this one did.
         let r_event = self.r_event.q.val();
@@ -439,42 +446,17 @@ impl Logic for PayloadScheduler {
         joined.lost = hit & full & (rule == RULE_DROP);
         joined.bypass = hit & full & (rule == RULE_PLACE);
         if arrives {
-            joined.reason = if r_arrival.unsupported {
-                bits::<5>(UNSUPPORTED)
-            } else if inactive {
-                bits::<5>(NO_CONTEXT)
-            } else if paused {
-                if rule == RULE_DROP {
-                    bits::<5>(QUOTA)
-                } else {
-                    bits::<5>(PAUSED)
-                }
-            } else {
-                bits::<5>(NO_MESSAGE_SLOT)
-            };
+            joined.reason = refusal_of(r_arrival.unsupported, inactive, paused, rule);
         }
         self.e_valid.d.next = self.r_valid.q.val();
         self.e_event.d.next = joined;
         self.e_arrival.d.next = r_arrival;
         self.e_alive.d.next = (hit | starts) & !(r_event.closes & !refused);
-        let phase = if placing {
-            bits::<3>(PHASE_PLACING)
-        } else if !status.has_header {
-            bits::<3>(PHASE_ACTIVE)
-        } else if !has_user_header {
-            bits::<3>(PHASE_HEADER)
-        } else if !r_arrival.foremost {
-            bits::<3>(PHASE_WAITING)
-        } else if short {
-            bits::<3>(PHASE_FAILED)
-        } else {
-            bits::<3>(PHASE_HEADER)
-        };
         let verdict = self.evaluator.verdict.val();
         self.e_recent.d.next = if starts {
             MessageState {
                 alive: true,
-                phase: phase,
+                phase: first_phase(placing, status.has_header, has_user_header, r_arrival.foremost, short),
                 context: r_event.context,
                 mailbox: r_event.mailbox,
                 has_payload: status.has_payload,

@@ -265,6 +265,12 @@ impl PacketRegisters {
     }
 }
 
+impl Default for PacketRegisters {
+    fn default() -> Self {
+        Self::new(&Config::SIM)
+    }
+}
+
 impl Logic for PacketRegisters {
     #[hdl]
     fn update(&mut self) {

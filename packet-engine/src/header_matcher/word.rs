@@ -35,13 +35,10 @@ pub fn pick(halves: Bits<256>, number: Bits<4>) -> Bits<16> {
 /// The selection that holds for a frame.
 #[hdl_fn]
 pub fn choose(old: MatchSource, new: MatchSource, set: Bit, vlan: Bit) -> Bits<10> {
-    let plain = if set { new.plain } else { old.plain };
-    let behind = if set { new.with_tag } else { old.with_tag };
-    if vlan {
-        behind
-    } else {
-        plain
-    }
+    (old.plain & repeat::<10>(!set & !vlan))
+        | (new.plain & repeat::<10>(set & !vlan))
+        | (old.with_tag & repeat::<10>(!set & vlan))
+        | (new.with_tag & repeat::<10>(set & vlan))
 }
 
 /// See the head of this file.

@@ -73,7 +73,7 @@ pub struct HostBeat {
 }
 
 /// See the head of this file.
-#[derive(LogicBlock)]
+#[derive(LogicBlock, Default)]
 pub struct Initiator {
     #[allow(missing_docs)]
     pub clock: Signal<In, Clock>,
@@ -184,72 +184,7 @@ pub struct Initiator {
 impl Initiator {
     /// An initiator whose small memories, those of its sender too, are of this kind; see [`Sender::new`].
     pub fn new(small: RamStyle) -> Self {
-        Self {
-            clock: Default::default(),
-            reset: Default::default(),
-            egress_data: Default::default(),
-            egress_keep: Default::default(),
-            egress_last: Default::default(),
-            egress_frame: Default::default(),
-            egress_put: Default::default(),
-            egress_valid: Default::default(),
-            egress_ready: Default::default(),
-            put: Default::default(),
-            put_valid: Default::default(),
-            put_ready: Default::default(),
-            host_put: Default::default(),
-            host_put_valid: Default::default(),
-            host_put_ready: Default::default(),
-            reply: Default::default(),
-            reply_valid: Default::default(),
-            reply_ready: Default::default(),
-            put_read: Default::default(),
-            put_read_valid: Default::default(),
-            put_read_ready: Default::default(),
-            put_data: Default::default(),
-            put_data_last: Default::default(),
-            put_data_error: Default::default(),
-            put_data_valid: Default::default(),
-            put_data_ready: Default::default(),
-            put_done: Default::default(),
-            put_done_valid: Default::default(),
-            beat: Default::default(),
-            beat_valid: Default::default(),
-            beat_ready: Default::default(),
-            respond: Default::default(),
-            ack_every: Default::default(),
-            nack_gap: Default::default(),
-            ack_sent: Default::default(),
-            nack_sent: Default::default(),
-            nack_withheld: Default::default(),
-            csr: Default::default(),
-            csr_answer: Default::default(),
-            parsed: Default::default(),
-            parsed_drop: Default::default(),
-            parsed_valid: Default::default(),
-            send: Default::default(),
-            put_event: Default::default(),
-            put_event_valid: Default::default(),
-            put_event_ready: Default::default(),
-            sender: Sender::new(small),
-            device: Default::default(),
-            host: Default::default(),
-            replies: Default::default(),
-            framer: Default::default(),
-            nodes: Nodes::new(small),
-            heads: Default::default(),
-            device_head: Default::default(),
-            reply_head: Default::default(),
-            reads: Default::default(),
-            array_beats: Default::default(),
-            host_beats: Default::default(),
-        }
-    }
-}
-
-impl Default for Initiator {
-    fn default() -> Self {
-        Self::new(RamStyle::Block)
+        Self { sender: Sender::new(small), nodes: Nodes::new(small), ..Default::default() }
     }
 }
 

@@ -277,6 +277,12 @@ impl PsnFilter {
     }
 }
 
+impl Default for PsnFilter {
+    fn default() -> Self {
+        Self::new(&Config::SIM)
+    }
+}
+
 impl Logic for PsnFilter {
     #[hdl]
     fn update(&mut self) {

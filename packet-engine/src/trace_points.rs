@@ -1,0 +1,112 @@
+//! The packet engine's trace points: which of its stages a frame passed, one cycle later.
+//!
+//! | neighbour | ports |
+//! |---|---|
+//! | parser, header matcher, ingress join, scheduler, egress | in `started`, `parsed`, `matched`, `buffered`, `dispatched`, `placement`, `egress_first`, `egress_last`: pulses, each with its frame's number |
+//! | packet engine's edge | out `valid`, `tags`: points 0 to 4 and 9 to 11 of contract `reasons::TRACE_POINTS`, 16 bits of tag each |
+//! | registers | out `scheduled`: point 4 |
+//!
+//! Each pulse is registered here but `started`, which comes with the parser's copy of the first beat, a cycle behind the wire's.
+
+use spindle_verilog::prelude::*;
+
+/// See the head of this file.
+#[derive(LogicBlock, Default)]
+pub struct TracePoints {
+    #[allow(missing_docs)]
+    pub clock: Signal<In, Clock>,
+    #[allow(missing_docs)]
+    pub reset: Signal<In, Bit>,
+    /// The first beat of a frame is there.
+    pub started: Signal<In, Bit>,
+    /// Which frame.
+    pub started_frame: Signal<In, Bits<16>>,
+    /// A frame has been parsed.
+    pub parsed: Signal<In, Bit>,
+    /// Which.
+    pub parsed_frame: Signal<In, Bits<16>>,
+    /// A frame has met its rule.
+    pub matched: Signal<In, Bit>,
+    /// Which.
+    pub matched_frame: Signal<In, Bits<16>>,
+    /// The scheduler takes a packet.
+    pub buffered: Signal<In, Bit>,
+    /// Its frame.
+    pub buffered_frame: Signal<In, Bits<16>>,
+    /// A task leaves.
+    pub dispatched: Signal<In, Bit>,
+    /// Its frame.
+    pub dispatched_frame: Signal<In, Bits<16>>,
+    /// The first beat of a frame leaves.
+    pub egress_first: Signal<In, Bit>,
+    /// The last one.
+    pub egress_last: Signal<In, Bit>,
+    /// The frame of both.
+    pub egress_frame: Signal<In, Bits<16>>,
+    /// A placement leaves.
+    pub placement: Signal<In, Bit>,
+    /// Its frame.
+    pub placement_frame: Signal<In, Bits<16>>,
+    /// Points that were passed.
+    pub valid: Signal<Out, Bits<16>>,
+    /// By which frames.
+    pub tags: Signal<Out, Bits<256>>,
+    /// A task left in the last cycle.
+    pub scheduled: Signal<Out, Bit>,
+    parsed_at: Reg<Bit>,
+    parsed_tag: DFF<Bits<16>>,
+    matched_at: Reg<Bit>,
+    matched_tag: DFF<Bits<16>>,
+    buffered_at: Reg<Bit>,
+    buffered_tag: DFF<Bits<16>>,
+    task_at: Reg<Bit>,
+    task_tag: DFF<Bits<16>>,
+    first_at: Reg<Bit>,
+    last_at: Reg<Bit>,
+    egress_tag: DFF<Bits<16>>,
+    placement_at: Reg<Bit>,
+    placement_tag: DFF<Bits<16>>,
+}
+
+impl Logic for TracePoints {
+    #[hdl]
+    fn update(&mut self) {
+        regs!(self, clock, reset, parsed_at, matched_at, buffered_at, task_at, first_at, last_at, placement_at);
+        dffs!(self, clock, parsed_tag, matched_tag, buffered_tag, task_tag, egress_tag, placement_tag);
+        self.parsed_at.d.next = self.parsed.val();
+        self.parsed_tag.d.next = self.parsed_frame.val();
+        self.matched_at.d.next = self.matched.val();
+        self.matched_tag.d.next = self.matched_frame.val();
+        self.buffered_at.d.next = self.buffered.val();
+        self.buffered_tag.d.next = self.buffered_frame.val();
+        self.task_at.d.next = self.dispatched.val();
+        self.task_tag.d.next = self.dispatched_frame.val();
+        self.first_at.d.next = self.egress_first.val();
+        self.last_at.d.next = self.egress_last.val();
+        self.egress_tag.d.next = self.egress_frame.val();
+        self.placement_at.d.next = self.placement.val();
+        self.placement_tag.d.next = self.placement_frame.val();
+
+        let front = (
+            self.task_at.q.val(),
+            self.buffered_at.q.val(),
+            self.matched_at.q.val(),
+            self.parsed_at.q.val(),
+            self.started.val(),
+        )
+            .cat::<5>();
+        let back = (self.placement_at.q.val(), self.last_at.q.val(), self.first_at.q.val()).cat::<3>();
+        self.valid.next = (bits::<4>(0), back, bits::<4>(0), front).cat::<16>();
+        let front_tags = (
+            self.task_tag.q.val(),
+            self.buffered_tag.q.val(),
+            self.matched_tag.q.val(),
+            self.parsed_tag.q.val(),
+            self.started_frame.val(),
+        )
+            .cat::<80>();
+        let back_tags = (self.placement_tag.q.val(), self.egress_tag.q.val(), self.egress_tag.q.val()).cat::<48>();
+        self.tags.next = (bits::<64>(0), back_tags, bits::<64>(0), front_tags).cat::<256>();
+        self.scheduled.next = self.task_at.q.val();
+    }
+}

@@ -9,14 +9,15 @@
 //! | in `enable`, `ack_every`, `nack_gap` / out `ack_sent`, `nack_sent`, `nack_withheld` | registers |
 //!
 //! An **acknowledgement** is due for a packet with the flag ACK_REQ, for a duplicate, for a control packet, and for every
-//! `ack_every`-th accepted packet of a source since the last one. A source to which one is due takes its turn in a queue; whatever
+//! `ack_every`-th accepted packet of a source since the last one; if that one showed a hole, for the next packet already, which may have filled it
+//! (the sender would wait for a timeout to learn it, if that was its last). A source to which one is due takes its turn in a queue; whatever
 //! it sends until then is covered by the same acknowledgement, whose echoed fields are those of its last report. A **refusal** speaks of
 //! one packet and goes before acknowledgements; it is withheld if the last one to that source is not `nack_gap` times 64 cycles ago. Both carry what
 //! has been accepted, if the packet is sequenced. Nothing is sent while `enable` is low.
 //!
 //! A report is taken in a cycle; the queue of refusals and that of the scheduler's reports hold 16, beyond that they are lost, and the source
 //! sends again. From a report to `job_valid`: [`LATENCY`] cycles when nothing else waits (70 of them the PSN filter's; a refusal of an unsequenced packet: 3). One answer at a
-//! time: an acknowledgement every 79 cycles at most.
+//! time: an acknowledgement every 80 cycles at most.
 //! Behind reset the tables are cleared for 256 cycles; reports are lost meanwhile.
 
 use spindle_blocks::ram::{LutMemory, RamStyle, SdpMemory};
@@ -26,7 +27,7 @@ use spindle_contract::wire::{flag, nack, opcode};
 use spindle_verilog::prelude::*;
 
 /// Cycles from a report to the acknowledgement that is due for it.
-pub const LATENCY: usize = 78;
+pub const LATENCY: usize = 79;
 const ACK: u64 = opcode::ACK as u64;
 const NACK: u64 = opcode::NACK as u64;
 const UNSEQ: u64 = flag::UNSEQ as u64;
@@ -70,6 +71,8 @@ struct Due {
     queued: Bit,
     /// Packets accepted since it left the queue.
     count: Bits<6>,
+    /// Its last acknowledgement showed a hole.
+    hole: Bit,
 }
 
 /// What the responder does.
@@ -83,6 +86,8 @@ enum Responding {
     Ask,
     /// Waits for it.
     Wait,
+    /// Keeps in mind whether an acknowledgement shows a hole.
+    Note,
     /// Offers the answer.
     Offer,
 }
@@ -216,6 +221,8 @@ impl Logic for Responder {
         let state = self.state.q.val();
         let ready = self.cleared.q.val().get_bit(8);
         let fetches = state == Responding::Fetch;
+        let work = self.work.q.val();
+        let refusal = work.code.any();
 
         // Take a report: the join's at once, the scheduler's when there is none and no source leaves the queue.
         self.backs.write.next = self.back.val();
@@ -235,13 +242,19 @@ impl Logic for Responder {
         let reported = self.reported.q.val();
         let accepted = reported & !report.code.any();
         let refused = reported & report.code.any();
-        self.dues.read_address.next = report.node;
+        // Without a report: of the source that is being answered.
+        let whose = if reported { report.node } else { self.peer.q.val() };
+        self.dues.read_address.next = whose;
         self.stamps.read_address.next = report.node;
         let due = self.dues.read_data.val();
         let count = due.count + 1;
-        let answer = report.urgent | (count >= self.ack_every.val());
-        self.turns.write.next = report.node;
-        self.turns.write_valid.next = accepted & answer & !due.queued;
+        let answer = report.urgent | due.hole | (count >= self.ack_every.val());
+        let notes = (state == Responding::Note) & !reported;
+        let hole = self.answer_selective.val().any();
+        // What came while the answer was made is not in it.
+        let returns = notes & hole & due.count.any();
+        self.turns.write.next = whose;
+        self.turns.write_valid.next = ((accepted & answer) | returns) & !due.queued;
         self.latest.write_enable.next = accepted;
         self.latest.write_address.next = report.node;
         self.latest.write_data.next = report;
@@ -263,18 +276,19 @@ impl Logic for Responder {
 
         // Whom to answer. A source leaves the queue before the PSN filter is asked: what comes later is due anew.
         let leaves = fetches & !reported;
-        self.dues.write_enable.next = accepted | leaves | clears;
+        self.dues.write_enable.next = accepted | leaves | notes | clears;
         if clears {
             self.dues.write_address.next = self.cleared.q.val().get_bits::<8>(0);
-        } else if reported {
-            self.dues.write_address.next = report.node;
         } else {
-            self.dues.write_address.next = self.peer.q.val();
+            self.dues.write_address.next = whose;
         }
         self.dues.write_data.next = Default::default();
         if accepted {
             self.dues.write_data.next =
-                Due { queued: due.queued | answer, count: if answer { bits::<6>(0) } else { count } };
+                Due { queued: due.queued | answer, count: if answer { bits::<6>(0) } else { count }, hole: false };
+        } else if notes {
+            self.dues.write_data.next =
+                Due { queued: due.queued | returns, count: if returns { bits::<6>(0) } else { due.count }, hole: hole };
         }
         let chooses = state == Responding::Choose;
         let refuses = self.refusals.read_valid.val();
@@ -306,6 +320,11 @@ impl Logic for Responder {
             }
             Responding::Wait => {
                 if self.answered.val() {
+                    self.state.d.next = if refusal { Responding::Offer } else { Responding::Note };
+                }
+            }
+            Responding::Note => {
+                if notes {
                     self.state.d.next = Responding::Offer;
                 }
             }
@@ -317,9 +336,7 @@ impl Logic for Responder {
         }
 
         // The answer.
-        let work = self.work.q.val();
         let offers = state == Responding::Offer;
-        let refusal = work.code.any();
         self.ask.next = state == Responding::Ask;
         self.ask_peer.next = work.node;
         let selective = self.answer_selective.val() & repeat::<64>(work.sequenced);

@@ -1,6 +1,6 @@
 //! Responder: which reports are answered, by counting. Reports of one source must come in the order in which the responder sees them.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 /// A report of a packet.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -24,6 +24,8 @@ pub struct Responder {
     pub every: usize,
     /// Reports of accepted packets of each source that no acknowledgement covers, by their place in `reports`.
     uncovered: HashMap<u8, Vec<usize>>,
+    /// Sources whose last acknowledgement showed a hole.
+    holes: HashSet<u8>,
     /// Refusals that have not been sent.
     refusals: Vec<Report>,
     /// Reports, in order.
@@ -62,14 +64,15 @@ impl Responder {
 
     /// An acknowledgement is due to a source.
     fn due(&self, node: u8) -> bool {
-        self.uncovered
-            .get(&node)
-            .is_some_and(|waiting| waiting.len() >= self.every || waiting.iter().any(|at| self.reports[*at].urgent))
+        self.uncovered.get(&node).filter(|waiting| !waiting.is_empty()).is_some_and(|waiting| {
+            let urgent = waiting.iter().any(|at| self.reports[*at].urgent);
+            urgent || waiting.len() >= self.every || self.holes.contains(&node)
+        })
     }
 
     /// An acknowledgement is sent to a source, when the first `known` reports had certainly been seen: it must be due, and speak of
-    /// the source's last packet among them, or of a later one.
-    pub fn acknowledges(&mut self, node: u8, psn: u32, known: usize) -> Result<(), String> {
+    /// the source's last packet among them, or of a later one. It shows a hole or not.
+    pub fn acknowledges(&mut self, node: u8, psn: u32, known: usize, hole: bool) -> Result<(), String> {
         if !self.due(node) {
             return Err(format!("nothing is due to {node}"));
         }
@@ -80,6 +83,11 @@ impl Responder {
             return Err(format!("{psn} is not the last number of {node}"));
         }
         self.uncovered.get_mut(&node).expect("something is due").retain(|at| *at > spoken);
+        if hole {
+            self.holes.insert(node);
+        } else {
+            self.holes.remove(&node);
+        }
         Ok(())
     }
 

@@ -51,13 +51,13 @@ fn messages(nodes: &[Node], data: &[u8]) {
     }
 }
 
-fn whole_over(wire: WireOptions) -> Vec<Node> {
+/// All messages arrive, and the sender is told.
+fn arrives_whole(nodes: &mut [Node]) {
     let mut rng = seeded_rng("reliable");
-    let mut nodes = open(wire);
     let window = nodes[1].init_window(0, ADDRESS, KEY, SIZE as u32).unwrap();
     let posted = nodes[1].post_buffer(window, SIZE as u32).unwrap();
     let data: Vec<u8> = (0..SIZE).map(|_| rng.random()).collect();
-    messages(&nodes, &data);
+    messages(nodes, &data);
     let completed = nodes[1].wait(&posted, 400_000).unwrap();
     assert_eq!((completed.status, completed.length as usize), (status::DONE, SIZE));
     let mut got = vec![0; SIZE];
@@ -72,12 +72,12 @@ fn whole_over(wire: WireOptions) -> Vec<Node> {
     let segments = (MESSAGES * MESSAGE.div_ceil(1408)) as u32;
     assert_eq!(nodes[1].peer(0).unwrap(), Some(Peer { node: 0, expected: segments, selective: 0 }));
     assert_eq!(nodes[1].stats().unwrap().frames_placed, segments);
-    nodes
 }
 
 #[test]
 fn nothing_is_sent_twice_over_a_faithful_wire() {
-    let mut nodes = whole_over(WireOptions::default());
+    let mut nodes = open(WireOptions::default());
+    arrives_whole(&mut nodes);
     assert_eq!(nodes[0].segments_resent().unwrap(), 0);
     let (acks, nacks, withheld) = nodes[1].responses().unwrap();
     assert!((1..=(MESSAGES * 6) as u32).contains(&acks), "{acks} acknowledgements");
@@ -95,10 +95,23 @@ fn loss_duplication_and_many_paths() {
         seed: 7,
         ..WireOptions::default()
     };
-    let mut nodes = whole_over(wire);
+    let mut nodes = open(wire);
+    arrives_whole(&mut nodes);
     let resent = nodes[0].segments_resent().unwrap();
     let counts = nodes[0].memory.network().counts();
     assert!(counts.lost > 0 && resent > 0, "{counts:?}, {resent} segments sent again");
+}
+
+/// Frames overtake each other and few acknowledgements are asked for: no put waits for a timeout, which would come behind the end of the test.
+#[test]
+fn what_was_overtaken_is_acknowledged_without_a_timeout() {
+    let wire = WireOptions { routing: Routing::Adaptive, paths: 5, step: 130, seed: 7, ..WireOptions::default() };
+    let mut nodes = open(wire);
+    let reliability = Reliability { timeout: 30_000, hole_time: 30_000, retries: 15, incarnation: 0x5EED };
+    nodes[0].set_reliability(Some(reliability)).unwrap();
+    nodes[1].set_responses(Some(Responses { ack_every: 8, ..Responses::default() })).unwrap();
+    arrives_whole(&mut nodes);
+    assert_eq!(nodes[0].segments_resent().unwrap(), 0);
 }
 
 /// A mailbox that is not there refuses for good: all puts fail, and their numbers are used up by NOPs.

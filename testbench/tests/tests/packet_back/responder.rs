@@ -24,6 +24,8 @@ struct Bench {
     asked: Option<(u64, usize)>,
     expected: u32,
     selective: u64,
+    /// The share of answers of the filter that show a hole.
+    holes: f64,
     jobs: Vec<(u64, Record)>,
     withheld: usize,
 }
@@ -42,6 +44,7 @@ impl Bench {
             asked: None,
             expected: 0,
             selective: 0,
+            holes: 0.0,
             jobs: vec![],
             withheld: 0,
         };
@@ -92,7 +95,8 @@ impl Bench {
         let answers = self.asked.is_some_and(|(at, ..)| at == self.now);
         dut.set("answered", answers.into());
         if answers {
-            (self.expected, self.selective) = (rng.random(), rng.random());
+            self.expected = rng.random();
+            self.selective = if rng.random_bool(self.holes) { rng.random::<u64>() | 1 << 40 } else { 0 };
         }
         dut.set("answer_expected", self.expected.into());
         dut.set_bytes("answer_selective", &self.selective.to_le_bytes());
@@ -125,7 +129,7 @@ impl Bench {
             (sequenced, code) = (report.sequenced, report.code);
         } else {
             let (_, known) = self.asked.ok_or("an acknowledgement that nobody asked for")?;
-            self.model.acknowledges(node, psn, known)?;
+            self.model.acknowledges(node, psn, known, self.selective != 0)?;
         }
         let of = Self::record(&Report { node, psn, ..Report::default() });
         let (selective, cumulative) = if sequenced { (self.selective, self.expected.wrapping_sub(1)) } else { (0, 0) };
@@ -174,6 +178,7 @@ fn random() {
         let mut rng = wave.rng();
         for every in [1, 4, 63] {
             let mut bench = Bench::new(wave, every, 0);
+            bench.holes = 0.5;
             let mut psn = 0;
             for cycle in 0..40_000u64 {
                 let nodes = [128, 3, 1][(cycle / 4_000 % 3) as usize];
@@ -230,6 +235,34 @@ fn acknowledgements() {
         bench.drain(&mut rng);
         assert!(bench.jobs.len() - from <= 3, "{} acknowledgements", bench.jobs.len() - from);
         assert_eq!(bench.jobs.last().unwrap().1.get("buf_off"), 107);
+    });
+}
+
+/// What may have filled the hole of an acknowledgement is told at once, also if it came while that was on its way; the next packet is one of many again.
+#[test]
+fn a_filled_hole_is_told() {
+    run_with_wave_on_failure("responder_holes", |wave| {
+        let mut rng = wave.rng();
+        let mut bench = Bench::new(wave, 8, 0);
+        let mut send = |bench: &mut Bench, psn: u32, urgent: bool, holes: f64, cycles: u64| {
+            bench.holes = holes;
+            bench.step(&mut rng, Some(accepted(9, psn, urgent)), None, true).unwrap();
+            for _ in 0..cycles {
+                bench.step(&mut rng, None, None, true).unwrap();
+            }
+            bench.jobs.iter().map(|(_, job)| job.get("buf_off")).collect::<Vec<_>>()
+        };
+        assert_eq!(send(&mut bench, 0, true, 1.0, 300), [0], "it was asked for");
+        assert_eq!(send(&mut bench, 1, false, 0.0, 300), [0, 1], "it may have filled the hole");
+        assert_eq!(send(&mut bench, 2, false, 0.0, 300), [0, 1], "there is no hole any more");
+        assert_eq!(send(&mut bench, 3, true, 1.0, 30), [0, 1], "its answer is on its way");
+        assert_eq!(
+            send(&mut bench, 4, false, 1.0, 300),
+            [0, 1, 3, 4],
+            "it came meanwhile, and the answer showed a hole"
+        );
+        assert_eq!(send(&mut bench, 5, false, 0.0, 300), [0, 1, 3, 4, 5], "so did the next one");
+        assert_eq!(send(&mut bench, 6, false, 0.0, 300), [0, 1, 3, 4, 5], "there is no hole any more");
     });
 }
 

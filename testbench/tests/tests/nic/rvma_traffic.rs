@@ -100,7 +100,7 @@ impl System {
         let (mut receiver, mut sender) = (nodes.pop().unwrap(), nodes.pop().unwrap());
         receiver.add_rule(&"spindle".parse().unwrap(), Action::Mailbox).unwrap();
         receiver.set_sequence_filter(true).unwrap();
-        receiver.set_responses(Some(Responses { ack_every: 1, ..Responses::default() })).unwrap();
+        receiver.set_responses(Some(Responses { ack_every: 8, ..Responses::default() })).unwrap();
         {
             let card = receiver.memory.card().clone();
             let mut sim = card.sim();

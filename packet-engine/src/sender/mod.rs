@@ -21,18 +21,18 @@
 //! After `retries` of these the destination is given up: its puts fail, and a new incarnation is opened before the next one. A put is over when
 //! all its segments are acknowledged; it has failed if one was refused for good.
 //!
-//! One thing at a time: acknowledgements, failed reads, timers, then the next segment. What is done to a record or a put takes two cycles: its put's state is looked up, then it is
-//! done. A segment that is sent for the first time and one that is sent again become a job in the same way, from its record and the put's entry: AGAIN,
-//! HIGH, JOB. Cycles: a put that passes 3; a segment 7; an acknowledgement 4 and 2 per record that it looks at, 3 more per record that is sent again, 2
-//! more per put that ends; 16 acknowledgements wait, more are lost. A timer is looked at every 16 cycles, one of 256. Behind reset nothing is taken for 1024 cycles. Puts are begun in order, 64 at a time:
-//! one whose destination has its window full holds up those behind it.
+//! One thing at a time: acknowledgements, failed reads, timers, then the next segment. What is done to a record or a put takes two cycles: its put's
+//! state is looked up, then it is done. A segment that is sent for the first time and one that is sent again become a job in the same way, from its
+//! record and the put's entry: AGAIN, HIGH, JOB. Cycles: a put that passes 3; a segment 7; an acknowledgement 4 and 2 per record that it looks at, 3
+//! more per record that is sent again, 2 more per put that ends; 16 acknowledgements wait, more are lost. A timer is looked at every 16 cycles, one of
+//! 256. Behind reset nothing is taken for 1024 cycles. Puts are begun in order, 64 at a time: one whose destination has its window full holds up those
+//! behind it.
 
 pub mod types;
 
 use spindle_blocks::ram::{LutMemory, RamStyle, SdpMemory};
 use spindle_blocks::{EventDesc, Fifo, FrameJob, PacketDesc, PutDesc, PutDone};
 use spindle_contract::descriptors::put_op;
-use spindle_contract::events;
 use spindle_contract::params::SEGMENT_BYTES;
 use spindle_contract::wire::{flag, nack, opcode, PSN_WINDOW};
 use spindle_verilog::prelude::*;
@@ -45,50 +45,12 @@ const ACK: u64 = opcode::ACK as u64;
 const NACK: u64 = opcode::NACK as u64;
 const GET: u64 = put_op::GET as u64;
 const GET_RESP: u64 = put_op::GET_RESP as u64;
-const EVENT_PUT: u64 = events::PUT as u64;
 /// Codes from here on are for good.
 const TERMINAL: u64 = nack::NO_MAILBOX as u64;
 /// [`PutDesc::handle`] of a put that the host asked for.
 const HOST: u64 = put_op::HOST_HANDLE as u64;
 /// Records that a timer sends again at once.
 const BURST: u64 = 16;
-
-/// What the sender does.
-#[derive(LogicState, Copy, Clone, Debug, PartialEq)]
-enum Sending {
-    /// Clears its tables.
-    Clear,
-    /// Chooses.
-    Idle,
-    /// The destination of a response is there.
-    Response,
-    /// Whether the response speaks of what was sent.
-    Judge,
-    /// Records below the number of a response are freed.
-    Release,
-    /// Records of its bitmap are marked or sent again.
-    Select,
-    /// The destination of the put that is being sent is there.
-    Issue,
-    /// A destination's time is looked at.
-    Timer,
-    /// Its oldest records are sent again.
-    Repeat,
-    /// Its records are given up.
-    GiveUp,
-    /// The record whose frame cannot be made is there.
-    Lost,
-    /// A segment is sent, or again: low half of its address.
-    Again,
-    /// High half.
-    High,
-    /// Its job is made as soon as the last one is taken.
-    Job,
-    /// A put is over: it is told.
-    Over,
-    /// The destination is written back.
-    Save,
-}
 
 /// See the head of this file.
 #[derive(LogicBlock, Default)]
@@ -723,24 +685,8 @@ impl Logic for Sender {
 
         // The end of a put.
         let over = self.over.q.val();
-        self.done.next = PutDone {
-            cluster: entry.put.cluster,
-            hpu: entry.put.hpu,
-            handle: entry.put.handle,
-            error: over.failed,
-            ..Default::default()
-        };
-        self.put_event.next = EventDesc {
-            pid: entry.put.src_pid.get_bits::<6>(0),
-            kind: bits::<4>(EVENT_PUT),
-            code: bit_cast::<8, 1>(over.failed.into()),
-            id: entry.msg_id,
-            length: entry.put.length,
-            extra: bit_cast::<32, 8>(over.code),
-            source: (entry.put.frame, bits::<8>(0), entry.put.node).cat::<32>(),
-            user: entry.put.addr,
-            ..Default::default()
-        };
+        self.done.next = done_of(entry.put, over);
+        self.put_event.next = event_of(entry, over);
         self.resent.next = self.again.q.val();
     }
 }

@@ -1,8 +1,9 @@
 //! What the sender keeps of destinations, records and puts, and the jobs that it makes of them.
 
 use crate::initiator::frame_head::unsequenced;
-use spindle_blocks::{FrameJob, PacketDesc, PutDesc};
+use spindle_blocks::{EventDesc, FrameJob, PacketDesc, PutDesc, PutDone};
 use spindle_contract::descriptors::put_op;
+use spindle_contract::events;
 use spindle_contract::wire::{control, flag, opcode};
 use spindle_verilog::prelude::*;
 
@@ -21,6 +22,44 @@ const UNSEQ: u64 = flag::UNSEQ as u64;
 const ACK_REQ: u64 = flag::ACK_REQ as u64;
 const RETX: u64 = flag::RETX as u64;
 const GET: u64 = put_op::GET as u64;
+const EVENT_PUT: u64 = events::PUT as u64;
+
+/// What the sender does.
+#[derive(LogicState, Copy, Clone, Debug, PartialEq)]
+pub enum Sending {
+    /// Clears its tables.
+    Clear,
+    /// Chooses.
+    Idle,
+    /// The destination of a response is there.
+    Response,
+    /// Whether the response speaks of what was sent.
+    Judge,
+    /// Records below the number of a response are freed.
+    Release,
+    /// Records of its bitmap are marked or sent again.
+    Select,
+    /// The destination of the put that is being sent is there.
+    Issue,
+    /// A destination's time is looked at.
+    Timer,
+    /// Its oldest records are sent again.
+    Repeat,
+    /// Its records are given up.
+    GiveUp,
+    /// The record whose frame cannot be made is there.
+    Lost,
+    /// A segment is sent, or again: low half of its address.
+    Again,
+    /// High half.
+    High,
+    /// Its job is made as soon as the last one is taken.
+    Job,
+    /// A put is over: it is told.
+    Over,
+    /// The destination is written back.
+    Save,
+}
 
 /// A destination: its numbers, and the list of its records, oldest first.
 #[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
@@ -211,6 +250,28 @@ pub fn opening(job: FrameJob, node: Bits<8>, incarnation: Bits<32>) -> FrameJob 
         handle: job.handle,
         frame: job.frame,
         record: job.record,
+        ..Default::default()
+    }
+}
+
+/// What the issuer of a put is told of its end.
+#[hdl_fn]
+pub fn done_of(put: PutDesc, over: PutState) -> PutDone {
+    PutDone { cluster: put.cluster, hpu: put.hpu, handle: put.handle, error: over.failed, ..Default::default() }
+}
+
+/// What the process of a put of the host is told of its end.
+#[hdl_fn]
+pub fn event_of(entry: PutEntry, over: PutState) -> EventDesc {
+    EventDesc {
+        pid: entry.put.src_pid.get_bits::<6>(0),
+        kind: bits::<4>(EVENT_PUT),
+        code: bit_cast::<8, 1>(over.failed.into()),
+        id: entry.msg_id,
+        length: entry.put.length,
+        extra: bit_cast::<32, 8>(over.code),
+        source: (entry.put.frame, bits::<8>(0), entry.put.node).cat::<32>(),
+        user: entry.put.addr,
         ..Default::default()
     }
 }

@@ -269,8 +269,7 @@ impl Logic for GetResponder {
         self.peek.next = state == GetState::Peek;
         self.peek_slot.next = source.slot;
         // Its low half with the offset, whoever says where it is.
-        let peeks = state == GetState::Peek;
-        let base = if peeks { self.peeked.val().base } else { self.reply.val().value };
+        let base = if packet.active { self.peeked.val().base } else { self.reply.val().value };
         let low = bit_cast::<33, 32>(base.get_bits::<32>(0)) + bit_cast::<33, 32>(packet.start);
         self.looked_up_ready.next = state == GetState::Idle;
         match state {

@@ -86,6 +86,8 @@ pub struct ReadBuffer {
     here: Signal<Local, Bit>,
     reserved: Reg<Bits<9>>,
     failed: Reg<Bit>,
+    has_room: Reg<Bit>,
+    has_short_room: Reg<Bit>,
     _deep: bool,
 }
 
@@ -106,7 +108,7 @@ impl Logic for ReadBuffer {
     #[hdl]
     fn update(&mut self) {
         clocks!(self, clock, reset, tags, ends);
-        regs!(self, clock, reset, reserved, failed);
+        regs!(self, clock, reset, reserved, failed, has_room, has_short_room);
 
         self.tags.write.next = self.tag.val();
         self.tags.write_valid.next = self.tag_valid.val();
@@ -160,7 +162,10 @@ impl Logic for ReadBuffer {
             self.reserved.d.next = self.reserved.q.val() - 1;
         }
         let beats = if self._deep { bits::<9>(1 << DEEP_BITS) } else { bits::<9>(1 << BEAT_BITS) };
-        self.room.next = self.reserved.q.val() <= beats - PIECE_LINES;
-        self.short_room.next = self.reserved.q.val() <= beats - SHORT_LINES;
+        // A cycle late: two pieces are at least two cycles apart.
+        self.has_room.d.next = self.reserved.q.val() <= beats - PIECE_LINES;
+        self.has_short_room.d.next = self.reserved.q.val() <= beats - SHORT_LINES;
+        self.room.next = self.has_room.q.val();
+        self.short_room.next = self.has_short_room.q.val();
     }
 }

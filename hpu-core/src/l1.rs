@@ -89,7 +89,7 @@ pub struct L1 {
     /// The write that is carried out.
     pending: Reg<Bit>,
     beat: DFF<Bits<10>>,
-    data: Reg<Bits<512>>,
+    data: DFF<Bits<512>>,
     /// Bytes that are written; its reset is all of them.
     keep: Reg<Bits<64>>,
     /// It was held up by the mover in the cycle before.
@@ -124,7 +124,7 @@ impl Logic for L1 {
     #[hdl]
     fn update(&mut self) {
         regs!(self, clock, reset, pending, late, fetched);
-        dffs!(self, clock, beat, columns, columns_read);
+        dffs!(self, clock, beat, data, columns, columns_read);
         clocks!(self, clock, reset, super_banks);
 
         // Who reads on the wide side.
@@ -134,7 +134,7 @@ impl Logic for L1 {
         let moves = self.mover_read.val() & !held_up;
         self.mover_ready.next = !held_up;
 
-        // The register of the writes: one choice of three sources per bit, and a scrub is its reset.
+        // The register of the writes: one choice of three sources per bit; a scrub is its reset, and so are bits of the task page that are always zero.
         let held = moves & (mover_group == written);
         let writes = self.pending.q.val() & !held;
         self.late.d.next = self.pending.q.val() & held;
@@ -145,9 +145,6 @@ impl Logic for L1 {
         self.packet_ready.next = room;
         self.page_ready.next = room & !packet;
         self.scrub_ready.next = room & !packet & !page;
-        self.data.clock.next = self.clock.val();
-        self.data.reset.next = room & scrub;
-        self.data.d.next = self.data.q.val();
         self.keep.clock.next = self.clock.val();
         self.keep.reset.next = room & !(packet & self.packet_partial.val());
         self.keep.d.next = self.keep.q.val();
@@ -162,9 +159,11 @@ impl Logic for L1 {
                 self.scrub_beat.val()
             };
         }
-        if room & (packet | page) {
+        if room & (packet | page | scrub) {
             self.data.d.next = if packet {
                 self.packet_data.val()
+            } else if !page {
+                bits::<512>(0)
             } else if self.page_half.val() {
                 self.page_high.val()
             } else {

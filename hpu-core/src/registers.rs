@@ -114,6 +114,9 @@ pub struct Registers {
     l2_pending: Reg<Bit>,
     answer: Reg<CsrResponse>,
     take: Signal<Local, Bit>,
+    counts: [Signal<Local, Bits<32>>; 64],
+    fours: [Signal<Local, Bits<32>>; 16],
+    sixteens: [Signal<Local, Bits<32>>; 4],
     _hpus: usize,
 }
 
@@ -159,6 +162,9 @@ impl Registers {
             l2_pending: Default::default(),
             answer: Default::default(),
             take: Default::default(),
+            counts: std::array::from_fn(|_| Default::default()),
+            fours: Default::default(),
+            sixteens: Default::default(),
             _hpus: hpus,
         }
     }
@@ -179,15 +185,37 @@ impl Logic for Registers {
         self.take.next = fresh & !is_l2;
 
         // First cycle: the word is chosen. The reports and the per-HPU counters have their own registers, so that no multiplexer is deep.
-        let mut hpu_word: Bits<32> = bits::<32>(0);
-        let mut hpu_known: Bit = false;
-        for i in 0..self._hpus {
-            if index == bits::<6>(i as u64) {
-                hpu_word = if request.addr.get_bit(8) { self.hpu_tasks[i].val() } else { self.hpu_busy[i].val() };
-                hpu_known = true;
+        // Those of the HPUs are chosen by a tree over the bits of the number.
+        let of_tasks = request.addr.get_bit(8);
+        for i in 0..64 {
+            self.counts[i].next = bits::<32>(0);
+            if i < self._hpus {
+                self.counts[i].next = if of_tasks { self.hpu_tasks[i].val() } else { self.hpu_busy[i].val() };
             }
         }
-        self.hpu_word.d.next = hpu_word;
+        for i in 0..16 {
+            self.fours[i].next = match index.get_bits::<2>(0).index() {
+                0 => self.counts[4 * i].val(),
+                1 => self.counts[4 * i + 1].val(),
+                2 => self.counts[4 * i + 2].val(),
+                _ => self.counts[4 * i + 3].val(),
+            };
+        }
+        for i in 0..4 {
+            self.sixteens[i].next = match index.get_bits::<2>(2).index() {
+                0 => self.fours[4 * i].val(),
+                1 => self.fours[4 * i + 1].val(),
+                2 => self.fours[4 * i + 2].val(),
+                _ => self.fours[4 * i + 3].val(),
+            };
+        }
+        self.hpu_word.d.next = match index.get_bits::<2>(4).index() {
+            0 => self.sixteens[0].val(),
+            1 => self.sixteens[1].val(),
+            2 => self.sixteens[2].val(),
+            _ => self.sixteens[3].val(),
+        };
+        let hpu_known = bit_cast::<7, 6>(index) < bits::<7>(self._hpus as u64);
         let of_reports = offset.get_bits::<6>(6) == bits::<6>(hpu::FAULT_COUNT as u64 / 64);
         let report = self.report.val();
         let print = self.print.val();

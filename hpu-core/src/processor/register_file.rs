@@ -52,7 +52,8 @@ pub struct RegisterFile {
     /// What.
     pub write_data: Signal<In, Bits<32>>,
     words: LutRam<6, 32, 2>,
-    marks: LutRam<6, 4, 2>,
+    /// By thread, so that each is compared with its thread's number at once.
+    marks: [LutRam<5, 4, 2>; 2],
     number: [Reg<Bits<4>>; 2],
     /// Registers still to be unmarked after a handler, of `swept`.
     left: Reg<Bits<3>>,
@@ -103,17 +104,23 @@ impl Logic for RegisterFile {
         self.data_b.next = self.words.read_data[1].val();
         let old = if ready { last - 1 } else { bits::<4>(NOBODY) };
         let unmarks = self.left.q.val().any() | !ready;
-        self.marks.clock.next = self.clock.val();
-        self.marks.write_enable.next = write | unmarks;
-        self.marks.write_address.next =
-            if write { (self.write_thread.val(), self.write_index.val()).cat::<6>() } else { unmark };
-        self.marks.write_data.next = if write { writer } else { old };
-        self.marks.read_address[0].next = (thread, self.read_a.val()).cat::<6>();
-        self.marks.read_address[1].next = (thread, self.read_b.val()).cat::<6>();
-        // Register 0 is never written, so it is never known.
-        let number = if thread { self.number[1].q.val() } else { self.number[0].q.val() };
-        self.known_a.next = self.marks.read_data[0].val() == number;
-        self.known_b.next = self.marks.read_data[1].val() == number;
+        let mark_thread = if write { self.write_thread.val() } else { unmark.get_bit(5) };
+        let mut known_a: Bits<2> = bits::<2>(0);
+        let mut known_b: Bits<2> = bits::<2>(0);
+        for i in 0..2 {
+            self.marks[i].clock.next = self.clock.val();
+            self.marks[i].write_enable.next = (write | unmarks) & (mark_thread == (i == 1));
+            self.marks[i].write_address.next = if write { self.write_index.val() } else { unmark.get_bits::<5>(0) };
+            self.marks[i].write_data.next = if write { writer } else { old };
+            self.marks[i].read_address[0].next = self.read_a.val();
+            self.marks[i].read_address[1].next = self.read_b.val();
+            // Register 0 is never written, so it is never known.
+            let number = self.number[i].q.val();
+            known_a = known_a.replace_bit(i, self.marks[i].read_data[0].val() == number);
+            known_b = known_b.replace_bit(i, self.marks[i].read_data[1].val() == number);
+        }
+        self.known_a.next = if thread { known_a.get_bit(1) } else { known_a.get_bit(0) };
+        self.known_b.next = if thread { known_b.get_bit(1) } else { known_b.get_bit(0) };
         self.ready.next = ready;
     }
 }

@@ -19,17 +19,19 @@ pub struct BitControl {
 ///
 /// | ports | meaning |
 /// |---|---|
-/// | in `a`, `b`, `control` | operands and what to do, in the execute stage |
+/// | in `a`, `b`, `control`, `enable` | operands and what to do, in the execute stage |
 /// | in `less`, `less_unsigned` | the ALU's comparison of the same operands; the decoder makes it compare |
 /// | out `result` | the result, one cycle later, for one cycle |
 ///
-/// The operands are taken anew in each cycle: while they stand still, so does the result. CLZ, CTZ and CPOP are one tree of sums: of four bits either
+/// The operands are taken anew in each cycle with `enable`: while they stand still, so does the result. CLZ, CTZ and CPOP are one tree of sums: of four bits either
 /// the ones are counted or the zeros before the first one, and of two counts the second one is added if ones are counted or if the first one is
 /// of zeros alone. The last sum is made from registers. What is not wanted there is 0.
 #[derive(LogicBlock, Default)]
 pub struct BitUnit {
     /// Core clock.
     pub clock: Signal<In, Clock>,
+    /// Take the operands.
+    pub enable: Signal<In, Bit>,
     /// Operand.
     pub a: Signal<In, Bits<32>>,
     /// Second operand of minimum and maximum.
@@ -140,28 +142,30 @@ impl Logic for BitUnit {
         dffs!(self, clock, first, second, takes_second, halves, trailing, ones);
         let control = self.control.val();
         let a = self.a.val();
-        self.trailing.d.next = control.second;
-        self.ones.d.next = control.ones;
-        if control.count {
-            // What comes first has a count of zeros alone if that is as high as it can be.
-            let adds = repeat::<8>(control.ones);
-            let fours = count_fours(a, control.ones, control.second);
-            let others = upper(fours, bits::<3>(4));
-            let first = if control.second { fours } else { others };
-            let second = if control.second { others } else { fours };
-            let bytes = add_counts(first, second, adds | first.fours);
-            let others = upper(bytes, bits::<3>(2));
-            let first = if control.second { bytes } else { others };
-            let second = if control.second { others } else { bytes };
-            self.halves.d.next = add_counts(first, second, adds | first.eights);
-            self.first.d.next = bits::<32>(0);
-            self.takes_second.d.next = false;
-        } else {
-            let less = if control.unsigned { self.less_unsigned.val() } else { self.less.val() };
-            self.halves.d.next = Counts { ..Default::default() };
-            self.first.d.next = a;
-            self.second.d.next = self.b.val();
-            self.takes_second.d.next = less == control.second;
+        if self.enable.val() {
+            self.trailing.d.next = control.second;
+            self.ones.d.next = control.ones;
+            if control.count {
+                // What comes first has a count of zeros alone if that is as high as it can be.
+                let adds = repeat::<8>(control.ones);
+                let fours = count_fours(a, control.ones, control.second);
+                let others = upper(fours, bits::<3>(4));
+                let first = if control.second { fours } else { others };
+                let second = if control.second { others } else { fours };
+                let bytes = add_counts(first, second, adds | first.fours);
+                let others = upper(bytes, bits::<3>(2));
+                let first = if control.second { bytes } else { others };
+                let second = if control.second { others } else { bytes };
+                self.halves.d.next = add_counts(first, second, adds | first.eights);
+                self.first.d.next = bits::<32>(0);
+                self.takes_second.d.next = false;
+            } else {
+                let less = if control.unsigned { self.less_unsigned.val() } else { self.less.val() };
+                self.halves.d.next = Counts { ..Default::default() };
+                self.first.d.next = a;
+                self.second.d.next = self.b.val();
+                self.takes_second.d.next = less == control.second;
+            }
         }
 
         let halves = self.halves.q.val();

@@ -10,6 +10,7 @@ pub const DIVIDER_LATENCY: u64 = 32;
 /// | ports | meaning |
 /// |---|---|
 /// | in `start`, `a`, `b`, `funct3` | divide; ignored while `busy` |
+/// | in `loads` | `start` may come: the operands are taken |
 /// | in `cancel` | forget the division, also one that starts in this cycle |
 /// | out `busy` | from the cycle after `start` to the one with `taken` |
 /// | out `done`, `value`, `negate`; in `taken` | the result is `value`, or `0 - value`; from 2 to 32 cycles after `start` until `taken` |
@@ -27,6 +28,8 @@ pub struct Divider {
     pub reset: Signal<In, Bit>,
     /// Take the operands.
     pub start: Signal<In, Bit>,
+    /// X holds a division: what stands at the ports may be one.
+    pub loads: Signal<In, Bit>,
     /// Forget them.
     pub cancel: Signal<In, Bit>,
     /// Dividend.
@@ -65,8 +68,9 @@ impl Logic for Divider {
     fn update(&mut self) {
         regs!(self, clock, reset, working, first, left);
         dffs!(self, clock, quotient, remainder, divisor, by_zero, minus, wants_remainder);
-        // Idle, it takes whatever stands at its ports, so that `start`, which comes late, only sets flags.
+        // Idle, it takes the operands of any division, so that `start`, which comes late, only sets flags.
         let loads = !self.working.q.val();
+        let takes = loads & self.loads.val();
         let starts = self.start.val() & loads & !self.cancel.val();
         let with_sign = !self.funct3.val().get_bit(0);
         let negative_a = with_sign & self.a.val().get_bit(31);
@@ -102,10 +106,10 @@ impl Logic for Divider {
         let one_more = loads & negative_a & !self.a.val().get_bit(0);
         let loaded = upper + (bits::<30>(0), one_more).cat::<31>();
         let steps = self.left.q.val().any();
-        if loads | (steps & !stops) {
+        if takes | (steps & !stops) {
             self.quotient.d.next = (loaded, if loads { self.a.val().get_bit(0) } else { fits }).cat::<32>();
         }
-        if loads {
+        if takes {
             self.remainder.d.next = bits::<32>(0);
             self.divisor.d.next = (negative_b, self.b.val()).cat::<33>();
             self.wants_remainder.d.next = self.funct3.val().get_bit(1);

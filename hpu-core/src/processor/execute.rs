@@ -219,7 +219,9 @@ impl Logic for Execute {
             self.retired_high.d.next = self.retired_high.q.val() + 1;
         }
 
-        if self.advance.val() {
+        // An empty X leaves M1 as it is.
+        let moves = self.advance.val() & self.valid.val();
+        if moves {
             // In the order of `RESULT_*`.
             self.result.d.next = one_of_four(issued.result, alu_value, address_in_code(after), counter, constant);
             self.takes_bits.d.next = issued.kind == Kind::Bits;
@@ -248,13 +250,14 @@ impl Logic for Execute {
 
         self.bit_unit.a.next = a;
         self.bit_unit.b.next = b;
+        self.bit_unit.enable.next = self.valid.val();
         self.bit_unit.less.next = self.alu.less.val();
         self.bit_unit.less_unsigned.next = self.alu.less_unsigned.val();
         self.bit_unit.control.next = issued.unit;
         let first_value = if self.takes_bits.q.val() { self.bit_unit.result.val() } else { self.result.q.val() };
         self.first_value.next = first_value;
 
-        self.multiplier.advance.next = self.advance.val();
+        self.multiplier.advance.next = moves;
         self.multiplier.a.next = a;
         self.multiplier.b.next = b;
         self.multiplier.funct3.next = funct3;
@@ -271,6 +274,7 @@ impl Logic for Execute {
             self.divider_owner.d.next = self.thread.val();
         }
         self.divider.start.next = starts;
+        self.divider.loads.next = issued.traits.divides;
         self.divider.cancel.next =
             self.cancel.val() | (self.fresh.q.val() & !self.claims.val()) | (self.begun.q.val() & !self.valid.val());
         self.divider.a.next = a;

@@ -117,8 +117,10 @@ impl Logic for Fetch {
         let next_word = if self.enter.val() { self.enter_word.val() } else { here.get_bits::<14>(1) | code.base };
         let leaves = self.enter.val() | self.redirect.val();
         self.address.next = next_word;
-        self.enable.next = leaves | !self.hold.val();
-        if leaves | !self.hold.val() {
+        // At rest nothing is fetched.
+        let moves = self.fetching.q.val() & !self.hold.val();
+        self.enable.next = leaves | moves;
+        if leaves | moves {
             self.fetch_pc.d.next = next_pc;
             self.fetch_word.d.next = next_word;
         }
@@ -128,12 +130,14 @@ impl Logic for Fetch {
             self.fetching.d.next = false;
         }
 
-        if !self.hold.val() {
+        if moves {
             self.decode_pc.d.next = pc;
             self.decode_outside.d.next = pc.get_bit(0) | (pc.get_bits::<16>(1) >= bit_cast::<16, 15>(code.size));
             self.decode_predicted.d.next = self.predictor.taken.val();
             self.decode_target.d.next = self.predictor.target.val();
             self.decode_sure.d.next = self.predictor.sure.val();
+        }
+        if !self.hold.val() {
             self.decoding.d.next = self.fetching.q.val();
         }
         if leaves | self.drop.val() {

@@ -201,7 +201,8 @@ impl Logic for MemoryStage {
         let next_row = if looks_again { self.sum_next.q.val().get_bits::<13>(3) } else { first_next.get_bits::<13>(3) };
         let place = offset | entry.base;
         let even_row = next_row | entry.base.get_bits::<13>(3);
-        if self.advance.val() | looks_again {
+        let moves = self.advance.val() & self.valid.val();
+        if moves | looks_again {
             self.found.d.next = entry;
             self.in_l1.d.next = entry.target == Target::L1;
             self.in_l2.d.next = entry.target == Target::L2;
@@ -210,8 +211,10 @@ impl Logic for MemoryStage {
             self.place.d.next = place;
             self.even_row.d.next = even_row;
         }
-        if self.advance.val() {
+        if moves {
             self.sum_next.d.next = first_next;
+        }
+        if self.advance.val() {
             self.wrong.d.next = self.valid.val()
                 & issued.traits.accesses
                 & (self.a.val().get_bits::<3>(28) != first_sum.get_bits::<3>(28));

@@ -191,10 +191,11 @@ impl Logic for WriteBack {
         self.writer.d.next = self.second_thread.q.val();
         self.landing.d.next = self.second_writes.q.val();
         self.third_bank.d.next = self.second_bank.q.val();
+        let wanted = self.second_writes.q.val() | self.second_reads.q.val();
         let kept = lanes_behind(self.second_offset.q.val()) & repeat::<4>(self.keeps.q.val());
         for i in 0..4 {
             dffs!(self, clock, third_word[i]);
-            if !kept.get_bit(i) {
+            if wanted & !kept.get_bit(i) {
                 self.third_word[i].d.next = second_value.get_bits::<8>(8 * i);
             }
         }

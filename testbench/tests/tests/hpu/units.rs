@@ -172,6 +172,7 @@ impl Logic for Execute {
         self.less.next = self.alu.less.val();
         self.less_unsigned.next = self.alu.less_unsigned.val();
         self.unit.clock.next = self.clock.val();
+        self.unit.enable.next = true;
         self.unit.a.next = self.a.val();
         self.unit.b.next = self.b.val();
         self.unit.control.next = decoded.unit;

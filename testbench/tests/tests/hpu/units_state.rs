@@ -53,6 +53,7 @@ fn divider_divides() {
     run_with_wave_on_failure("units_divider", |context| {
         let mut rng = context.rng();
         let mut unit = Unit::new(context, &mut Divider::default(), "divider");
+        unit.set("loads", 1);
         unit.reset();
         for a in CORNERS {
             for b in CORNERS {

@@ -77,6 +77,8 @@ pub struct WriteBack {
     second_thread: DFF<Bit>,
     second_bank: DFF<Bits<2>>,
     second_loads: Reg<Bit>,
+    /// M2 holds an instruction.
+    second_moves: Reg<Bit>,
     /// M2's word counts: it holds a load, or the other word of the one in M1 is there.
     second_reads: Reg<Bit>,
     /// It is one of code or the command port, not of L1.
@@ -111,6 +113,7 @@ impl Logic for WriteBack {
             second_writes,
             second_loads,
             second_reads,
+            second_moves,
             third_writes,
             other_read,
             other_there,
@@ -155,6 +158,7 @@ impl Logic for WriteBack {
         let moves = self.live.val() & !self.holds.val();
         let loads = executed.traits.load;
         self.second_writes.d.next = moves & self.first_writes.q.val() & !self.ends.val();
+        self.second_moves.d.next = moves;
         self.second_loads.d.next = moves & loads;
         self.second_rd.d.next = executed.rd;
         self.second_thread.d.next = self.thread.val();
@@ -191,7 +195,7 @@ impl Logic for WriteBack {
         self.writer.d.next = self.second_thread.q.val();
         self.landing.d.next = self.second_writes.q.val();
         self.third_bank.d.next = self.second_bank.q.val();
-        let wanted = self.second_writes.q.val() | self.second_reads.q.val();
+        let wanted = self.second_moves.q.val() | self.second_reads.q.val();
         let kept = lanes_behind(self.second_offset.q.val()) & repeat::<4>(self.keeps.q.val());
         for i in 0..4 {
             dffs!(self, clock, third_word[i]);

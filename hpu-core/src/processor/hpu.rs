@@ -382,6 +382,7 @@ impl Logic for Hpu {
         self.issue.sure.next = self.fetch.sure.val();
         self.issue.hazard.next = self.operands.hazard.val();
         self.issue.ready.next = self.threads.ready.val();
+        self.issue.expecting.next = self.threads.expecting.val();
         self.issue.inject.next = self.threads.inject.val();
         self.issue.inject_quotient.next = self.threads.inject_quotient.val();
         self.issue.answer_value.next = self.threads.answer_value.val();

@@ -11,7 +11,7 @@ use spindle_verilog::prelude::*;
 /// |---|---|
 /// | instruction memory, fetch | in `word`, `decoding`, `pc`, `outside`, `predicted`, `predicted_target`, `sure` of D; out `hold` |
 /// | operands | out `decoded`; in `hazard`; out `injects`, `inject_a`, `inject_b`, `loads` |
-/// | threads | in `ready`, `inject`, `inject_quotient`, `answer_value`, `answer_rd`, `answer_funct3`; out `injected` |
+/// | threads | in `ready`, `expecting`, `inject`, `inject_quotient`, `answer_value`, `answer_rd`, `answer_funct3`; out `injected` |
 /// | launches | in `started`, `first_argument`: a handler's a0 is injected in the cycle after its start, when D is still empty |
 /// | execute | in `quotient`, `negate`; out `issued`, `valid`, `writes`, `quick` of X |
 /// | resolve | in `holds`: X stays; in `flush`: D and X are dropped; in `first_valid`: M1 holds an instruction |
@@ -45,6 +45,8 @@ pub struct Issue {
     pub hazard: Signal<In, Bit>,
     /// The thread may issue.
     pub ready: Signal<In, Bit>,
+    /// One may have to be injected.
+    pub expecting: Signal<In, Bit>,
     /// A result is to be injected.
     pub inject: Signal<In, Bit>,
     /// The divider's.
@@ -146,8 +148,8 @@ impl Logic for Issue {
             self.occupied.d.next = goes | injects;
             self.slot_writes.d.next = (goes | injects) & rd.any();
         }
-        // An empty D leaves X as it is.
-        let loads = (self.decoding.val() | injects) & !self.holds.val();
+        // X keeps what it has while D is empty and nothing can be injected; all that is asked is in registers.
+        let loads = (self.decoding.val() | self.started.val() | self.expecting.val()) & !self.holds.val();
         self.loads.next = loads;
         if loads {
             self.slot.d.next = Issued {

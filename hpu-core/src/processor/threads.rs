@@ -14,7 +14,7 @@ use spindle_verilog::prelude::*;
 /// | remote unit | in `answer`, `answer_valid`; in `owed`; out `forgets`: the answer of a thread will find nobody |
 /// | divider | in `divider_done`, `divider_thread`, `divider_busy`; out `cancel` |
 /// | command port | in `port_full`, `port_pending` |
-/// | issue | out `ready`, `inject`, `inject_quotient`, `answer_value`, `answer_rd`, `answer_funct3`; in `injected` |
+/// | issue | out `ready`, `expecting`, `inject`, `inject_quotient`, `answer_value`, `answer_rd`, `answer_funct3`; in `injected` |
 /// | endings | in `spent`: a thread's budget is used up; out `ends`, `runs` |
 /// | fetch | out `enter_other`, `start`, `back`, `other_pc` |
 ///
@@ -66,6 +66,8 @@ pub struct Threads {
     pub current: Signal<Out, Bit>,
     /// It may issue instructions.
     pub ready: Signal<Out, Bit>,
+    /// A thread waits for a result that is to be injected: `inject` may come.
+    pub expecting: Signal<Out, Bit>,
     /// A result has to be injected, and is there.
     pub inject: Signal<Out, Bit>,
     /// It is the divider's.
@@ -233,6 +235,7 @@ impl Logic for Threads {
         self.answer_funct3.next = if thread { self.funct3[1].q.val() } else { self.funct3[0].q.val() };
         // A quotient is injected in the cycle in which it is there.
         let quotient_there = self.divider_done.val() & (self.divider_thread.val() == thread);
+        self.expecting.next = self.expects[0].q.val() | self.expects[1].q.val();
         self.inject.next = expects & (if quotient { quotient_there } else { !blocked });
         self.inject_quotient.next = quotient;
 

@@ -404,7 +404,7 @@ impl Logic for Hpu {
         self.operands.injects.next = self.issue.injects.val();
         self.operands.inject_a.next = self.issue.inject_a.val();
         self.operands.inject_b.next = self.issue.inject_b.val();
-        self.operands.loads.next = self.issue.loads.val();
+        self.operands.advance.next = advance;
         self.operands.executes.next = Producer {
             writes: self.issue.writes.val(),
             ready: self.issue.quick.val(),

@@ -10,7 +10,7 @@ use spindle_verilog::prelude::*;
 /// | neighbour | ports |
 /// |---|---|
 /// | instruction memory, fetch | in `word`, `decoding`, `pc`, `outside`, `predicted`, `predicted_target`, `sure` of D; out `hold` |
-/// | operands | out `decoded`; in `hazard`; out `injects`, `inject_a`, `inject_b`, `loads` |
+/// | operands | out `decoded`; in `hazard`; out `injects`, `inject_a`, `inject_b` |
 /// | threads | in `ready`, `expecting`, `inject`, `inject_quotient`, `answer_value`, `answer_rd`, `answer_funct3`; out `injected` |
 /// | launches | in `started`, `first_argument`: a handler's a0 is injected in the cycle after its start, when D is still empty |
 /// | execute | in `quotient`, `negate`; out `issued`, `valid`, `writes`, `quick` of X |
@@ -73,8 +73,6 @@ pub struct Issue {
     pub inject_a: Signal<Out, Bits<32>>,
     /// See `injects`.
     pub inject_b: Signal<Out, Bit>,
-    /// X takes what stands in D or is injected, if it goes.
-    pub loads: Signal<Out, Bit>,
     /// X stays.
     pub holds: Signal<In, Bit>,
     /// D and X are dropped.
@@ -150,7 +148,6 @@ impl Logic for Issue {
         }
         // X keeps what it has while D is empty and nothing can be injected; all that is asked is in registers.
         let loads = (self.decoding.val() | self.started.val() | self.expecting.val()) & !self.holds.val();
-        self.loads.next = loads;
         if loads {
             self.slot.d.next = Issued {
                 kind: kind,

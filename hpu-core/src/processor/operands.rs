@@ -16,11 +16,11 @@ const STATE: u64 = base(CONTEXT) as u64;
 /// |---|---|
 /// | decoder | in `decoded`, `pc` |
 /// | threads, launches | in `thread`; in `clear`: its handler ends; in `completes`, `flow_control` of its launch; out `ready` |
-/// | issue | out `hazard`; in `injects`, `inject_a`, `inject_b`, `loads` |
+/// | issue | out `hazard`; in `injects`, `inject_a`, `inject_b`; in `advance` |
 /// | X, M1, M2, M3 | in `executes`, `first`, `second`, `third`, `third_thread` |
 /// | X | out `a`, `b`, registers |
 ///
-/// `a` and `b` are loaded at each edge with `loads`. A result comes from the youngest instruction that writes the register; if that has none yet,
+/// `a` and `b` are loaded at each edge with `advance`. A result comes from the youngest instruction that writes the register; if that has none yet,
 /// or an older one that writes the register has none, there is a `hazard`. The result of X joins in the last multiplexer.
 ///
 /// A register that the handler has not written reads 0, but for ra, sp, tp, a1 and a2, which are constants; a0 is written by the start. So
@@ -49,8 +49,8 @@ pub struct Operands {
     pub inject_a: Signal<In, Bits<32>>,
     /// See `injects`.
     pub inject_b: Signal<In, Bit>,
-    /// The operands go to X.
-    pub loads: Signal<In, Bit>,
+    /// The operands go to X, whether there is an instruction or not: that much less is in their path.
+    pub advance: Signal<In, Bit>,
     /// In X.
     pub executes: Signal<In, Producer>,
     /// In M1.
@@ -100,7 +100,7 @@ impl Operands {
             injects: Default::default(),
             inject_a: Default::default(),
             inject_b: Default::default(),
-            loads: Default::default(),
+            advance: Default::default(),
             executes: Default::default(),
             first: Default::default(),
             second: Default::default(),
@@ -213,7 +213,7 @@ impl Logic for Operands {
         let slow_b = if injects { (bits::<31>(0), self.inject_b.val()).cat::<32>() } else { other_b };
         let choice_a = choice(injects, in_x_a, real_a);
         let choice_b = choice(injects, in_x_b, real_b);
-        if self.loads.val() {
+        if self.advance.val() {
             self.operand_a.d.next = match choice_a.index() {
                 0 => slow_a,
                 1 => early_a,

@@ -159,7 +159,7 @@ fn jobs_go_out_in_order_whoever_stalls() {
         let mut ready = [100; 4];
         let mut jobs = 0;
         while jobs < 1500 || bench.under_way > 0 {
-            if bench.cycle % 200 == 0 {
+            if bench.cycle.is_multiple_of(200) {
                 ready = std::array::from_fn(|_| [10, 50, 90, 100][rng.random_range(0..4)]);
             }
             let job =

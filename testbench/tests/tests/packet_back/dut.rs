@@ -75,7 +75,18 @@ pub struct Dut {
 impl Dut {
     /// Emits, compiles and loads a block, and resets it.
     pub fn new(wave: &WaveContext, block: &mut impl Block, top: &str) -> Self {
-        let mut model = design(block, top)
+        Self::load(wave, design(block, top), top)
+    }
+
+    /// The same of a block that is made here, on a thread of its own: an engine is larger than the stack of a test.
+    pub fn of_large<B: Block>(wave: &WaveContext, make: impl FnOnce() -> B + Send + 'static, top: &'static str) -> Self {
+        let build = move || design(&mut make(), top);
+        let thread = std::thread::Builder::new().stack_size(64 << 20).spawn(build).expect("a thread can be started");
+        Self::load(wave, thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)), top)
+    }
+
+    fn load(wave: &WaveContext, design: Result<Source, String>, top: &str) -> Self {
+        let mut model = design
             .map_err(anyhow::Error::msg)
             .and_then(|source| wave.model(&source))
             .unwrap_or_else(|e| panic!("{top}: {e:#}"));

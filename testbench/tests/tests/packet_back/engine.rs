@@ -43,7 +43,7 @@ struct Engine {
 
 impl Engine {
     fn new(wave: &WaveContext) -> Self {
-        let mut dut = Dut::new(wave, &mut PacketEngine::new(&Config::SIM), "packet_engine");
+        let mut dut = Dut::of_large(wave, || PacketEngine::new(&Config::SIM), "packet_engine");
         // The context has a payload handler only.
         dut.set_bytes("contexts_feedback", &(0b0101u64 << (4 * CONTEXT)).to_le_bytes());
         for port in ["tx_ready", "placement_ready", "place_data_ready", "load_ready"] {

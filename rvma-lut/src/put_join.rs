@@ -9,7 +9,7 @@
 //! | registers | out pulses `ended`, `failed` |
 //!
 //! Those that wait stand in a FIFO of four words of LUT RAM, in the order of their arrival. Handlers and answers, in turn, leave two of the words to processes,
-//! whose puts are taken at once or refused: the command unit does not wait for a put to leave. Latency two cycles; one put per
+//! whose puts are taken at once or refused: the command unit does not wait for a put to leave. Latency two cycles, of an answer three; one put per
 //! two cycles. Puts of processes are numbered from 1 behind reset and sent in that order; the handle that they leave with is one that
 //! no handler has, and their number stands where those of handlers have their frame's.
 
@@ -69,7 +69,7 @@ pub struct PutJoin {
     next_number: Reg<Bits<16>>,
     offered: DFF<PutDesc>,
     offers: Reg<Bit>,
-    /// Of handlers and answers, a handler was last.
+    /// Answers have their turn, not handlers.
     answer_turn: Reg<Bit>,
     ended_out: Reg<Bit>,
     failed_out: Reg<Bit>,
@@ -92,7 +92,7 @@ impl Logic for PutJoin {
         // Into the FIFO: processes first.
         let own = self.own_valid.val();
         let room = (self.waiting.level.val() < SHARED) & !own;
-        let answers = self.answer_valid.val() & (self.answer_turn.q.val() | !self.array_put_valid.val());
+        let answers = self.answer_turn.q.val();
         self.own_ready.next = self.waiting.write_ready.val();
         self.number.next = self.next_number.q.val();
         self.answer_ready.next = room & answers;
@@ -105,14 +105,13 @@ impl Logic for PutJoin {
         } else if answers {
             self.waiting.write.next = self.answer.val();
         }
-        let others = room & (answers | self.array_put_valid.val());
+        let others = room & (if answers { self.answer_valid.val() } else { self.array_put_valid.val() });
         self.waiting.write_valid.next = own | others;
         if own & self.waiting.write_ready.val() {
             self.next_number.d.next = self.next_number.q.val() + 1;
         }
-        if others {
-            self.answer_turn.d.next = !answers;
-        }
+        // An answer waits a cycle for its turn, so that what the array is told depends on registers alone.
+        self.answer_turn.d.next = self.answer_valid.val() & !(answers & room);
 
         // Out of it.
         let free = !self.offers.q.val();

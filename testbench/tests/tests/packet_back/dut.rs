@@ -79,7 +79,11 @@ impl Dut {
     }
 
     /// The same of a block that is made here, on a thread of its own: an engine is larger than the stack of a test.
-    pub fn of_large<B: Block>(wave: &WaveContext, make: impl FnOnce() -> B + Send + 'static, top: &'static str) -> Self {
+    pub fn of_large<B: Block>(
+        wave: &WaveContext,
+        make: impl FnOnce() -> B + Send + 'static,
+        top: &'static str,
+    ) -> Self {
         let build = move || design(&mut make(), top);
         let thread = std::thread::Builder::new().stack_size(64 << 20).spawn(build).expect("a thread can be started");
         Self::load(wave, thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)), top)

@@ -22,6 +22,7 @@ mod blocks;
 mod cluster;
 mod hart;
 mod hpu;
+mod large;
 mod nic;
 mod packet_back;
 mod packet_front;

@@ -4,15 +4,13 @@ use hpu_core::HpuArray;
 use spindle_contract::params::Config;
 use spindle_harness::{lint, Source};
 
-/// rust-hdl builds a design by value, which takes a large stack.
+/// The emitted array.
 fn text(config: Config) -> String {
-    let build = move || {
+    crate::large::on_large_stack(move || {
         spindle_verilog::emit(&mut HpuArray::new(&config), "array")
             .unwrap_or_else(|error| panic!("{error}"))
             .to_string()
-    };
-    let thread = std::thread::Builder::new().stack_size(512 << 20).spawn(build).expect("a thread can be started");
-    thread.join().expect("elaboration does not panic")
+    })
 }
 
 #[test]

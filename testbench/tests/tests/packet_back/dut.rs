@@ -84,9 +84,7 @@ impl Dut {
         make: impl FnOnce() -> B + Send + 'static,
         top: &'static str,
     ) -> Self {
-        let build = move || design(&mut make(), top);
-        let thread = std::thread::Builder::new().stack_size(64 << 20).spawn(build).expect("a thread can be started");
-        Self::load(wave, thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)), top)
+        Self::load(wave, crate::large::on_large_stack(move || design(&mut make(), top)), top)
     }
 
     fn load(wave: &WaveContext, design: Result<Source, String>, top: &str) -> Self {

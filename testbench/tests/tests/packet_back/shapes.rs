@@ -27,8 +27,7 @@ fn check(block: &mut impl Block, top: &str) -> Option<String> {
 /// The blocks are built by value, all of them in one frame: more than a test's stack holds.
 #[test]
 fn blocks_are_clean() {
-    let thread = std::thread::Builder::new().stack_size(256 << 20).spawn(check_all).expect("a thread can be started");
-    thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+    crate::large::on_large_stack(check_all);
 }
 
 fn check_all() {

@@ -18,14 +18,11 @@ pub const PATIENCE: u64 = 300_000;
 /// The emitted engine.
 pub fn source(config: &Config) -> Source {
     let config = *config;
-    let build = move || {
+    crate::large::on_large_stack(move || {
         let mut engine = RvmaEngine::new(&config);
         let design = spindle_verilog::emit(&mut engine, "rvma_engine").unwrap_or_else(|error| panic!("{error}"));
         Source::from_text("rvma_engine", design.to_string())
-    };
-    // An engine is larger than the stack of a test.
-    let thread = std::thread::Builder::new().stack_size(64 << 20).spawn(build).expect("a thread can be started");
-    thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+    })
 }
 
 fn descriptor(name: &str) -> &'static Descriptor {

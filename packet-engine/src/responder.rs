@@ -9,8 +9,8 @@
 //! | in `enable`, `ack_every`, `nack_gap` / out `ack_sent`, `nack_sent`, `nack_withheld` | registers |
 //!
 //! An **acknowledgement** is due for a packet with the flag ACK_REQ, for a duplicate, for a control packet, and for every
-//! `ack_every`-th accepted packet of a source since the last one; if that one showed a hole, for the next packet already, which may have filled it
-//! (the sender would wait for a timeout to learn it, if that was its last). A source to which one is due takes its turn in a queue; whatever
+//! `ack_every`-th accepted packet of a source since the last one; also for the packet that fills the first hole of that one, which the sender would
+//! else learn by a timeout, if that packet was its last. A source to which one is due takes its turn in a queue; whatever
 //! it sends until then is covered by the same acknowledgement, whose echoed fields are those of its last report. A **refusal** speaks of
 //! one packet and goes before acknowledgements; it is withheld if the last one to that source is not `nack_gap` times 64 cycles ago. Both carry what
 //! has been accepted, if the packet is sequenced. Nothing is sent while `enable` is low.
@@ -73,6 +73,8 @@ struct Due {
     count: Bits<6>,
     /// Its last acknowledgement showed a hole.
     hole: Bit,
+    /// The first number that was missing in it.
+    missing: Bits<11>,
 }
 
 /// What the responder does.
@@ -86,7 +88,7 @@ enum Responding {
     Ask,
     /// Waits for it.
     Wait,
-    /// Keeps in mind whether an acknowledgement shows a hole.
+    /// Keeps in mind which hole an acknowledgement shows.
     Note,
     /// Offers the answer.
     Offer,
@@ -152,6 +154,10 @@ pub struct Responder {
     reported: Reg<Bit>,
     state: Reg<Responding>,
     peer: DFF<Bits<8>>,
+    /// While a source is being answered: more of it has been accepted.
+    more: Reg<Bit>,
+    /// The lowest number of that.
+    lowest: DFF<Bits<11>>,
     work: DFF<PacketReport>,
     acked: Reg<Bit>,
     nacked: Reg<Bit>,
@@ -201,6 +207,8 @@ impl Responder {
             reported: Default::default(),
             state: Default::default(),
             peer: Default::default(),
+            more: Default::default(),
+            lowest: Default::default(),
             work: Default::default(),
             acked: Default::default(),
             nacked: Default::default(),
@@ -213,8 +221,8 @@ impl Logic for Responder {
     #[hdl]
     fn update(&mut self) {
         clocks!(self, clock, reset, backs, refusals, turns);
-        regs!(self, clock, reset, cleared, ticks, reported, state, acked, nacked, withheld);
-        dffs!(self, clock, report, peer, work);
+        regs!(self, clock, reset, cleared, ticks, reported, state, more, acked, nacked, withheld);
+        dffs!(self, clock, report, peer, lowest, work);
         self.dues.clock.next = self.clock.val();
         self.stamps.clock.next = self.clock.val();
         self.latest.clock.next = self.clock.val();
@@ -248,11 +256,16 @@ impl Logic for Responder {
         self.stamps.read_address.next = report.node;
         let due = self.dues.read_data.val();
         let count = due.count + 1;
-        let answer = report.urgent | due.hole | (count >= self.ack_every.val());
+        // Numbers in a circle of twice the window.
+        let psn = report.psn.get_bits::<11>(0);
+        let fills = due.hole & report.sequenced & (psn == due.missing);
+        let answer = report.urgent | fills | (count >= self.ack_every.val());
         let notes = (state == Responding::Note) & !reported;
         let hole = self.answer_selective.val().any();
-        // What came while the answer was made is not in it.
-        let returns = notes & hole & due.count.any();
+        let missing = self.answer_expected.val().get_bits::<11>(0);
+        // What came while the answer was made is not in it: if the first hole was filled, the lowest number of that is not above it.
+        let past = self.lowest.q.val() - missing;
+        let returns = notes & hole & self.more.q.val() & (past.get_bit(10) | !past.any());
         self.turns.write.next = whose;
         self.turns.write_valid.next = ((accepted & answer) | returns) & !due.queued;
         self.latest.write_enable.next = accepted;
@@ -274,6 +287,13 @@ impl Logic for Responder {
         self.stamps.write_address.next = if clears { self.cleared.q.val().get_bits::<8>(0) } else { report.node };
         self.stamps.write_data.next = now & repeat::<16>(!clears);
 
+        if accepted & report.sequenced & (report.node == self.peer.q.val()) {
+            self.more.d.next = true;
+            if !self.more.q.val() | (psn - self.lowest.q.val()).get_bit(10) {
+                self.lowest.d.next = psn;
+            }
+        }
+
         // Whom to answer. A source leaves the queue before the PSN filter is asked: what comes later is due anew.
         let leaves = fetches & !reported;
         self.dues.write_enable.next = accepted | leaves | notes | clears;
@@ -284,11 +304,19 @@ impl Logic for Responder {
         }
         self.dues.write_data.next = Default::default();
         if accepted {
-            self.dues.write_data.next =
-                Due { queued: due.queued | answer, count: if answer { bits::<6>(0) } else { count }, hole: false };
+            self.dues.write_data.next = Due {
+                queued: due.queued | answer,
+                count: if answer { bits::<6>(0) } else { count },
+                hole: due.hole & !fills,
+                missing: due.missing,
+            };
         } else if notes {
-            self.dues.write_data.next =
-                Due { queued: due.queued | returns, count: if returns { bits::<6>(0) } else { due.count }, hole: hole };
+            self.dues.write_data.next = Due {
+                queued: due.queued | returns,
+                count: if returns { bits::<6>(0) } else { due.count },
+                hole: hole & !returns,
+                missing: missing,
+            };
         }
         let chooses = state == Responding::Choose;
         let refuses = self.refusals.read_valid.val();
@@ -310,6 +338,7 @@ impl Logic for Responder {
             Responding::Fetch => {
                 self.work.d.next = self.latest.read_data.val();
                 if leaves {
+                    self.more.d.next = false;
                     self.state.d.next = Responding::Ask;
                 }
             }

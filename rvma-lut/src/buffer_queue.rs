@@ -28,6 +28,9 @@
 //! `closed` counts DONE buffers and is the epoch, `head` is the newest buffer in the window. A freed slot of such a mailbox moves the window: four
 //! cycles in which nothing is bound, seven if a buffer enters it. Opening the mailbox takes four more, in which its places are emptied.
 //!
+//! **Streams** are managed mailboxes that bind messages in the order of the ordinals in their packets' tags. The next one stands in the mailbox's entry and counts on
+//! with each binding, so it costs no cycle; a message whose turn has not come finds no buffer, one whose turn is over is stale.
+//!
 //! What `missing` counts down makes the modes: bytes, or operations (a message takes one), or, managed, the bytes that may still
 //! be taken before the buffer retires: its size less the least that must be left. A managed mailbox puts a message behind those
 //! before it, and bounds it by what is left.
@@ -128,7 +131,7 @@ pub struct BufferQueue {
     load_frame: DFF<Bits<16>>,
     load_need: DFF<Need>,
     load_tag: DFF<Tag>,
-    /// Ordinal in the place that was read.
+    /// Ordinal in the place that was read; else what a stream binds next.
     place_epoch: DFF<Bits<16>>,
     place_open: DFF<Bit>,
     entry: DFF<QueueEntry>,
@@ -316,12 +319,18 @@ impl Logic for BufferQueue {
             self.load_need.d.next = self.need.val();
             self.load_frame.d.next = self.need_frame.val();
             self.load_tag.d.next = tag;
-            self.place_epoch.d.next = taker.epoch;
+            self.place_epoch.d.next = self.placed.val().number;
             self.place_open.d.next = taker.open;
+            if tag.tagged {
+                self.place_epoch.d.next = taker.epoch;
+            }
             self.entry.d.next = self.placed.val();
             if self.same.q.val() & self.commit.val() {
                 self.entry.d.next = self.written.val();
                 self.place_open.d.next = self.written.val().active;
+                if !tag.tagged {
+                    self.place_epoch.d.next = self.written.val().number;
+                }
             }
         }
 
@@ -350,10 +359,14 @@ impl Logic for BufferQueue {
             self.is_last.d.next = head.head == head.tail;
             let loaded = self.load_tag.q.val();
             let right = self.place_epoch.q.val() == loaded.epoch;
+            let since = loaded.epoch - (if loaded.tagged { head.closed } else { self.place_epoch.q.val() });
             self.tag_3.d.next = loaded;
-            self.entry_3.d.next.active = head.active & (right | !loaded.tagged);
-            self.stale.d.next =
-                loaded.tagged & ((loaded.epoch - head.closed).get_bit(15) | (right & !self.place_open.q.val()));
+            self.entry_3.d.next.active = head.active & (right | !(loaded.tagged | head.ordered));
+            self.stale.d.next = ((loaded.tagged | head.ordered) & since.get_bit(15))
+                | (loaded.tagged & right & !self.place_open.q.val());
+            if head.ordered {
+                self.entry_3.d.next.number = head.number + 1;
+            }
         }
 
         // The doorbell's command starts when no binding is under way; none starts while it waits.
@@ -410,7 +423,7 @@ impl Logic for BufferQueue {
         };
         self.windows.take.next = false;
         self.windows.give.next = false;
-        self.windows.given.next = self.entry.q.val().window;
+        self.windows.given.next = self.entry.q.val().number.get_bits::<9>(0);
         self.new_window.next = self.window_out.q.val();
         self.links.write_enable.next = false;
         self.links.write_address.next = self.free_slot.val();
@@ -474,7 +487,7 @@ impl Logic for BufferQueue {
                 self.queues.write_data.next.closed = present.closed + 1;
                 // The fifth buffer takes the place of the first.
                 self.windows.write_enable.next = present.tagged;
-                self.windows.write_window.next = present.window;
+                self.windows.write_window.next = present.number.get_bits::<9>(0);
                 self.windows.write_place.next = present.closed.get_bits::<2>(0);
                 self.windows.write_entry.next = WindowEntry {
                     open: true,
@@ -530,7 +543,7 @@ impl Logic for BufferQueue {
                 let queue = self.entry.q.val();
                 self.entry_3.d.next = queue;
                 self.mailbox_3.d.next = target;
-                self.windows.write_window.next = queue.window;
+                self.windows.write_window.next = queue.number.get_bits::<9>(0);
                 self.windows.write_place.next = queue.closed.get_bits::<2>(0);
                 self.state.d.next = QueueState::Done;
                 if self.moving.q.val() & queue.active & self.beyond.q.val() {
@@ -574,9 +587,12 @@ impl Logic for BufferQueue {
                         ops: post.ops,
                         managed: post.managed,
                         tagged: post.tagged & post.opens,
-                        window: self.window_out.q.val(),
+                        ordered: post.ordered & post.opens,
                         ..Default::default()
                     };
+                    if post.tagged {
+                        self.entry_3.d.next.number = bit_cast::<16, 9>(self.window_out.q.val());
+                    }
                     self.windows.give.next = queue.tagged & !post.opens;
                     if post.tagged & post.opens & self.ok.q.val() {
                         self.windows.take.next = true;

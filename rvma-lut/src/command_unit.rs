@@ -209,8 +209,11 @@ impl Logic for CommandUnit {
         let managed = (mode & MANAGED).any();
         let counts = (mode & OPS).any();
         let by_tag = (mode & TAGGED).any();
+        let catches = (mode & CATCH_ALL).any();
+        // What would take messages of a stream elsewhere, or bring it others.
+        let aside = (mode & (CATCH_ALL | SPILL)).any();
         self.bad_mode.d.next =
-            ((mode | MODE_BITS) != MODE_BITS) | (managed & (counts | by_tag)) | (!managed & (mode & CATCH_ALL).any());
+            ((mode | MODE_BITS) != MODE_BITS) | (managed & (counts | (by_tag & aside))) | (!managed & catches);
         self.threshold.d.next = if managed { threshold - 1 } else { threshold };
         self.bad_argument.d.next = if opens { !threshold.any() } else { bad_buffer(size, record_lo) };
         // A mailbox is {generation, number}.
@@ -332,7 +335,8 @@ impl Logic for CommandUnit {
             threshold: self.threshold.q.val(),
             ops: counts,
             managed: managed,
-            tagged: by_tag,
+            tagged: by_tag & !managed,
+            ordered: by_tag & managed,
             buffer: BufferEntry { base: buffer, size: size },
             record: (self.arguments[RECORD_HI].q.val(), record_lo.get_bits::<28>(4)).cat::<60>(),
         };

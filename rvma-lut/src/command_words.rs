@@ -56,8 +56,9 @@ pub(crate) const MANAGED_FLAG: u64 = flag::MANAGED as u64;
 pub(crate) const ACTIVE_FLAG: u64 = flag::ACTIVE as u64;
 /// MODE bits that there are.
 pub(crate) const MODE_BITS: u64 =
-    OPS | TAGGED | MANAGED | CATCH_ALL | (mailbox_mode::NACK_OFF | mailbox_mode::DROP | mailbox_mode::SPILL) as u64;
+    OPS | TAGGED | MANAGED | CATCH_ALL | SPILL | (mailbox_mode::NACK_OFF | mailbox_mode::DROP) as u64;
 pub(crate) const CATCH_ALL: u64 = mailbox_mode::CATCH_ALL as u64;
+pub(crate) const SPILL: u64 = mailbox_mode::SPILL as u64;
 
 /// States of the command unit.
 #[derive(LogicState, Copy, Clone, Debug, PartialEq)]

@@ -208,7 +208,8 @@ impl Logic for Lookup {
         let catches = self.catching.q.val().get_bit(owner.get_bits::<6>(0).index()) & owner.get_bit(6);
         let catcher = self.catchers[0].read_data.val();
         let by_tag = (found.mode & TAGGED_MODE).any();
-        let other_kind = (packet.managed != (found.mode & MANAGED_MODE).any()) | (packet.tagged != by_tag);
+        let managed_one = (found.mode & MANAGED_MODE).any();
+        let other_kind = (packet.managed != managed_one) | (packet.tagged != by_tag);
         let foreign = packet.unsupported | (found.hit & !closing & !packet.get & other_kind);
         let reason = if foreign {
             bits::<5>(UNSUPPORTED as u64)
@@ -224,7 +225,7 @@ impl Logic for Lookup {
             refused: foreign | !found.hit | closing | !found.key_fits,
             reason: reason,
             mailbox: found.mailbox,
-            tagged: by_tag,
+            tagged: by_tag & !managed_one,
             window: found.window,
             silent: (found.mode & NACK_OFF).any(),
             quiet: (found.mode & DROP).any(),

@@ -14,23 +14,23 @@ pub struct Need {
     pub end: Bits<32>,
 }
 
-/// The window of a mailbox, and the epoch that a packet names.
+/// The window of a mailbox, and the epoch (of a stream: the ordinal) that a packet names.
 #[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
 pub struct Tag {
     /// The mailbox is TAGGED.
     pub tagged: Bit,
     /// Its window.
     pub window: Bits<9>,
-    /// The epoch.
+    /// The epoch, or the ordinal.
     pub epoch: Bits<16>,
 }
 
 /// The head buffer of the mailbox; TAGGED: the one whose epoch the packet names.
 #[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
 pub struct Head {
-    /// There is one.
+    /// There is one; of a stream: and it is this message's turn.
     pub active: Bit,
-    /// There was one, but it takes no messages any more.
+    /// There was one, but it takes no messages any more; of a stream: the message's turn is over.
     pub stale: Bit,
     /// The message ends inside it.
     pub fits: Bit,
@@ -84,8 +84,10 @@ pub struct QueueEntry {
     pub managed: Bit,
     /// It is TAGGED.
     pub tagged: Bit,
-    /// Then: its window.
-    pub window: Bits<9>,
+    /// It is a stream.
+    pub ordered: Bit,
+    /// TAGGED: its window; a stream: ordinal of the message that it binds next.
+    pub number: Bits<16>,
 }
 
 /// States of the queue's sequencer.

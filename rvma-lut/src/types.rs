@@ -160,7 +160,7 @@ pub struct LookedUp {
     pub reason: Bits<5>,
     /// Mailbox.
     pub mailbox: Bits<12>,
-    /// It is TAGGED.
+    /// It is TAGGED, and not a stream.
     pub tagged: Bit,
     /// Then: its window.
     pub window: Bits<9>,
@@ -221,6 +221,8 @@ pub struct QueueCommand {
     pub managed: Bit,
     /// New mailbox: it is TAGGED.
     pub tagged: Bit,
+    /// New mailbox: it is a stream.
+    pub ordered: Bit,
     /// The buffer.
     pub buffer: BufferEntry,
     /// Host address of the record, without its four zero bits.

@@ -53,6 +53,6 @@ pub use events::{Event, EventKind, EventRing, Outcome};
 pub use image::Image;
 pub use nodes::Node;
 pub use print::Print;
-pub use put::{Kind, Put, Reply, Target};
+pub use put::{Kind, Put, Reply, Stream, Target};
 pub use regions::Access;
 pub use rule::Rule;

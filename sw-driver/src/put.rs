@@ -14,6 +14,8 @@ pub enum Kind {
     Tagged(u16),
     /// Behind the message before; the offset does not count.
     Managed,
+    /// Likewise, in the order of the messages' ordinals, of which this is one: [`Stream`] counts them.
+    Ordered(u16),
 }
 
 /// A place in a mailbox of another node.
@@ -31,6 +33,27 @@ pub struct Target {
     pub offset: u32,
     /// How it takes messages.
     pub kind: Kind,
+}
+
+/// The sender's end of a stream: a window that [`WindowOptions::stream`](crate::window::WindowOptions::stream) opened takes what is put here in this order, whatever the
+/// network does. It belongs to one sender, whose card sends reliably, and begins when the window is opened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stream {
+    target: Target,
+    /// Ordinal of the next message.
+    next: u16,
+}
+
+impl Stream {
+    /// A stream to this window; the offset and the kind of `target` do not count.
+    pub fn new(target: Target) -> Self {
+        Stream { target, next: 0 }
+    }
+
+    /// Where its next message goes.
+    pub fn target(&self) -> Target {
+        Target { offset: 0, kind: Kind::Ordered(self.next), ..self.target }
+    }
 }
 
 /// Where the answer to a get goes: a mailbox of the process that asks.
@@ -62,9 +85,20 @@ impl<B: Bar, M: HostMemory> Device<B, M> {
             Kind::Bound => (0, 0),
             Kind::Tagged(epoch) => (mailbox_mode::TAGGED, epoch),
             Kind::Managed => (mailbox_mode::MANAGED, 0),
+            Kind::Ordered(ordinal) => (mailbox_mode::STREAM, ordinal),
         };
         self.stage_bell(process, &[(doorbell::MODE, mode), (doorbell::COUNT, epoch.into())])?;
         self.order(process, "put", doorbell_command::PUT, buffer, length, target)
+    }
+
+    /// Puts `length` bytes behind what was put into the stream before. A message that the card does not take has no place in the stream.
+    ///
+    /// A message that the window refuses for good, because it is longer than what is left of the buffer, ends the stream: what is put behind it
+    /// is refused until the sender gives it up.
+    pub fn put_next(&mut self, process: usize, buffer: u64, length: u32, stream: &mut Stream) -> Result<Put> {
+        let put = self.put(process, buffer, length, &stream.target())?;
+        stream.next = stream.next.wrapping_add(1);
+        Ok(put)
     }
 
     /// Asks for `length` bytes of the buffer that a window of another node completed last, from `source.offset` on. They arrive as a put into `reply`'s

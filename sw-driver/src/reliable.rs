@@ -3,12 +3,18 @@
 use crate::{Bar, Device, Error, HostMemory, Result};
 use spindle_contract::registers::{node, SEND_RETRIES_RESET, SEND_TIMES_RESET};
 
+/// What a time may be, the last doubling included: sixteen bits less the sign.
+const LONGEST: u16 = (1 << 15) - 1;
+/// Times that the timeout doubles.
+const DOUBLINGS: u32 = 3;
+
 /// How the card sends reliably.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Reliability {
-    /// Time without an acknowledgement after which segments are sent again, in units of 64 cycles; it doubles up to three times.
+    /// Time without an acknowledgement after which segments are sent again, in units of 64 cycles, at most 4095; it doubles up to three times.
     pub timeout: u16,
-    /// Time after which a segment is sent again when a later one arrived, in units of 64 cycles: what the paths to a node differ by.
+    /// Time after which a segment is sent again when a later one arrived, in units of 64 cycles, at most 32,767: what the paths to a node
+    /// differ by.
     pub hole_time: u16,
     /// Timeouts in a row after which a destination is given up, at most 15.
     pub retries: u8,
@@ -33,11 +39,16 @@ impl<B: Bar, M: HostMemory> Device<B, M> {
     /// reset: it sends them once. Destinations need the sequence filter and the responder. Not while puts are under way.
     ///
     /// # Errors
-    /// More than 15 retries.
+    /// More than 15 retries, or a time beyond its limit: the card compares times as 16 bits with a sign, so a longer one would be over at once.
     pub fn set_reliability(&mut self, reliability: Option<Reliability>) -> Result<()> {
         let Reliability { timeout, hole_time, retries, incarnation } = reliability.unwrap_or_default();
         if retries > 15 {
             return Err(Error::Argument(format!("{retries} retries; choose at most 15")));
+        }
+        for (what, time, limit) in [("timeout", timeout, LONGEST >> DOUBLINGS), ("hole time", hole_time, LONGEST)] {
+            if time > limit {
+                return Err(Error::Argument(format!("a {what} of {time} units of 64 cycles; choose at most {limit}")));
+            }
         }
         for (register, value) in [
             (node::SEND_TIMES, u32::from(hole_time) << 16 | u32::from(timeout)),

@@ -40,6 +40,14 @@ pub struct WindowOptions {
     pub context: Option<ContextId>,
 }
 
+impl WindowOptions {
+    /// The same window as a stream: managed, and messages are taken in the order in which their sender put them
+    /// ([`Stream`](crate::put::Stream)). It neither counts operations nor spills, and is no catch-all.
+    pub fn stream(self) -> Self {
+        WindowOptions { tagged: true, managed: true, ..self }
+    }
+}
+
 impl<B: Bar, M: HostMemory> Device<B, M> {
     /// Opens a window of a process.
     pub fn open_window(&mut self, process: usize, options: &WindowOptions) -> Result<Window> {

@@ -3,18 +3,20 @@
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use spindle::events::Outcome;
+use spindle::reliable::Reliability;
 use spindle::rule::Headers;
 use spindle::rule_table::Action;
 use spindle::{
-    Bar, ContextId, ContextOptions, Device, Error, Event, EventKind, HostMemory, Image, Node, Overload, Result, Rule,
+    Bar, ContextId, ContextOptions, Device, Error, Event, EventKind, HostMemory, Image, Kind, Node, Overload, Result,
+    Rule, Stream, Target,
 };
 use spindle_contract::descriptors::action;
 use spindle_contract::events;
 use spindle_contract::memory_map::{base, CODE};
 use spindle_contract::params::{Config, MATCH_TERMS};
 use spindle_contract::registers::{
-    self, doorbell, doorbell_command, doorbell_error, global, hpu, match_source, node, packet, rule_action, BLOCKS,
-    PAGE,
+    self, doorbell, doorbell_command, doorbell_error, global, hpu, mailbox_mode, match_source, node, packet,
+    rule_action, BLOCKS, PAGE,
 };
 use spindle_model::header_matcher::{matches, Match, Rule as MatchRule, RuleSet, Source, Term};
 use std::cell::RefCell;
@@ -544,6 +546,38 @@ fn mailboxes_are_waited_for_and_no_longer() {
     handle.0.borrow_mut().complete = Some((due, posted.record, record));
     let completed = device.wait(&posted, 1000).unwrap();
     assert_eq!((completed.length, completed.status, completed.epoch, completed.buffer), (64, 1, 3, posted.buffer));
+}
+
+/// A stream counts the messages that the card took, over the end of sixteen bits; each says its ordinal and the kind of its target.
+#[test]
+fn a_stream_counts_its_messages() {
+    let handle = Handle::new(&Config::SIM);
+    let mut device = handle.open().unwrap();
+    let target = Target { node: 3, process: 1, address: 0x77, key: 9, offset: 50, kind: Kind::Bound };
+    let mut stream = Stream::new(target);
+    let page = doorbell::BASE + PAGE;
+    let staged = |register: u32| handle.0.borrow().registers[&(page + register)];
+    for ordinal in 0..(1 << 16) + 3u32 {
+        device.put_next(1, 0x1000, 8, &mut stream).unwrap();
+        assert_eq!(staged(doorbell::COUNT), ordinal & 0xFFFF);
+    }
+    assert_eq!((staged(doorbell::MODE), staged(doorbell::OFFSET)), (mailbox_mode::STREAM, 0));
+    handle.0.borrow_mut().doorbell = (doorbell_error::OUT_OF_REGION << 16, 0);
+    assert!(device.put_next(1, 0x1000, 8, &mut stream).is_err());
+    assert_eq!(stream.target().kind, Kind::Ordered(3), "a put that was not taken has no turn");
+}
+
+/// Times that the card would take for over at once.
+#[test]
+fn times_of_the_sender_have_limits() {
+    let mut device = Handle::new(&Config::SIM).open().unwrap();
+    let mut set =
+        |timeout, hole_time| device.set_reliability(Some(Reliability { timeout, hole_time, ..Reliability::default() }));
+    set(4095, 32_767).unwrap();
+    for (timeout, hole_time, limit) in [(4096, 1, "at most 4095"), (1, 32_768, "at most 32767")] {
+        let refused = set(timeout, hole_time).unwrap_err().to_string();
+        assert!(refused.contains(limit), "{refused}");
+    }
 }
 
 #[test]

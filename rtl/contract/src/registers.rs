@@ -228,7 +228,7 @@ block! { doorbell DOORBELL 5 0x10000 "Doorbell page of process 0; process p is a
     RECORD_LO 0x020 "rw" 1 "staging: host address of the completion record (16-aligned), low half";
     RECORD_HI 0x024 "rw" 1 "staging: high half";
     MAILBOX 0x028 "rw" 1 "staging: mailbox that POST_BUFFER and later commands act on";
-    COUNT 0x02C "rw" 1 "staging: completed buffers to go back, for REWIND and GET_BUF_PTRS; PUT to a TAGGED mailbox: the epoch [15:0]; GET: bit 0 = from the oldest buffer that is not complete";
+    COUNT 0x02C "rw" 1 "staging: completed buffers to go back, for REWIND and GET_BUF_PTRS; PUT to a TAGGED mailbox: the epoch [15:0], to a stream: the ordinal; GET: bit 0 = from the oldest buffer that is not complete";
     COMMAND 0x030 "wo" 1 "issues a command (doorbell_command); the staged registers must stay until RESULT says ready";
     RESULT 0x034 "ro" 1 "busy [31], error code [23:16] (doorbell_error), value [15:0]: of INIT_WINDOW the mailbox";
     VALUE_LO 0x038 "ro" 1 "64-bit result (epoch, pointer), low half";
@@ -321,8 +321,10 @@ pub mod mailbox_mode {
     pub const OPS: u32 = 1 << 0;
     /// TAGGED: packets name the epoch they are for, one of the oldest four buffers that are not complete. An eighth of the mailboxes can be.
     pub const TAGGED: u32 = 1 << 1;
-    /// The receiver chooses the offset: messages lie behind each other. Excludes OPS and TAGGED.
+    /// The receiver chooses the offset: messages lie behind each other. Excludes OPS.
     pub const MANAGED: u32 = 1 << 2;
+    /// A stream: MANAGED, and the epoch of a packet is the ordinal of its message, from 0; messages are bound in that order. Excludes SPILL and CATCH_ALL.
+    pub const STREAM: u32 = MANAGED | TAGGED;
     /// No NACK is sent for packets that are refused.
     pub const NACK_OFF: u32 = 1 << 3;
     /// No NACK is sent for packets that find no buffer.

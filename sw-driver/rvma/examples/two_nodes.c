@@ -81,6 +81,30 @@ int main(void) {
     check(RVMA_Wait(sender, &fetched.record, 100000) == RVMA_SUCCESS, "RVMA_Wait");
     check(memcmp(fetched.bytes, received[BUFFERS - 2] + 7, PIECE) == 0, "the bytes fetched");
 
+    /* What has arrived of a buffer that is not complete, into the next buffer of the sender's window. */
+    check(RVMA_Post_buffer(received[2], SIZE, &records[2], win) == RVMA_SUCCESS, "RVMA_Post_buffer");
+    RVMA_Op first;
+    check(RVMA_Put(sender, sent, 3000, &to, MAILBOX, KEY, 0, &first) == RVMA_SUCCESS, "RVMA_Put");
+    check(RVMA_Wait_put(sender, first, 100000) == RVMA_SUCCESS, "RVMA_Wait_put");
+    check(RVMA_Post_buffer(fetched.bytes, PIECE, &fetched.record, answers) == RVMA_SUCCESS, "RVMA_Post_buffer");
+    check(RVMA_Get_active(sender, PIECE, &to, MAILBOX, KEY, 500, MAILBOX, KEY, 0, NULL) == RVMA_SUCCESS, "RVMA_Get_active");
+    check(RVMA_Wait(sender, &fetched.record, 100000) == RVMA_SUCCESS, "RVMA_Wait");
+    check(memcmp(fetched.bytes, sent + 500, PIECE) == 0, "the bytes fetched of the buffer that fills");
+    check(RVMA_Put(sender, sent + 3000, SIZE - 3000, &to, MAILBOX, KEY, 3000, NULL) == RVMA_SUCCESS, "RVMA_Put");
+    check(RVMA_Wait(receiver, &records[2], 100000) == RVMA_SUCCESS, "RVMA_Wait");
+
+    /* A stream: small messages, put without waiting, lie in the buffer in the order of the puts. */
+    RVMA_Win pile = RVMA_Init_window_as(receiver, MAILBOX + 1, KEY, 1, RVMA_EPOCH_BYTES, RVMA_STREAM);
+    check(pile != NULL, "RVMA_Init_window_as");
+    check(RVMA_Post_buffer(received[1], SIZE, &records[1], pile) == RVMA_SUCCESS, "RVMA_Post_buffer");
+    RVMA_Stream stream = {.dest_addr = to, .key = KEY, .virtual_addr = MAILBOX + 1};
+    for (int at = 0; at < SIZE; at += 200) {
+        check(RVMA_Put_next(sender, sent + at, 200, &stream, NULL) == RVMA_SUCCESS, "RVMA_Put_next");
+    }
+    check(RVMA_Wait(receiver, &records[1], 1000000) == RVMA_SUCCESS, "RVMA_Wait");
+    check(memcmp(received[1], sent, SIZE) == 0, "the bytes of the stream");
+    check(RVMA_Close_win(pile) == RVMA_SUCCESS, "RVMA_Close_win");
+
     /* A message that does not fill its buffer, which the receiver takes back; then the end of the window with one buffer left. */
     check(RVMA_Post_buffer(received[0], SIZE, &records[0], win) == RVMA_SUCCESS, "RVMA_Post_buffer");
     check(RVMA_Post_buffer(received[1], SIZE, &records[1], win) == RVMA_SUCCESS, "RVMA_Post_buffer");

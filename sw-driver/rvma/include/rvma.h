@@ -39,7 +39,8 @@ typedef enum { RVMA_EPOCH_BYTES = 0, RVMA_EPOCH_OPS = 1 } RVMA_Epoch_type;
 typedef enum {
     RVMA_BOUND = 0,  /* the one whose turn it is when the first packet arrives */
     RVMA_TAGGED = 1, /* the one whose epoch the sender names: one of the oldest four that are not complete */
-    RVMA_MANAGED = 2 /* the one whose turn it is, behind the message before; the sender's offset does not count */
+    RVMA_MANAGED = 2, /* the one whose turn it is, behind the message before; the sender's offset does not count */
+    RVMA_STREAM = 3   /* the same, in the order in which their one sender put them (RVMA_Put_next) */
 } RVMA_Kind;
 
 /* How a buffer ended. */
@@ -65,6 +66,14 @@ typedef struct {
     uint16_t nid;
     uint16_t pid;
 } RVMA_Addr;
+
+/* The sender's end of a stream: fill the first three, the rest is 0. */
+typedef struct {
+    RVMA_Addr dest_addr;
+    RVMA_Key key;
+    uint64_t virtual_addr;
+    uint16_t next; /* ordinal of the next message */
+} RVMA_Stream;
 
 /* What the wire between simulated NICs does. */
 typedef struct {
@@ -125,13 +134,19 @@ RVMA_Status RVMA_Wait(RVMA_Nic *nic, const RVMA_Record *notification, uint64_t l
 /* Puts memory into a window of another node, `offset` bytes behind the start of its buffer, as one message. */
 RVMA_Status RVMA_Put(RVMA_Nic *nic, const void *send_buffer, int64_t size, const RVMA_Addr *dest_addr, uint64_t virtual_addr,
                      RVMA_Key key, uint64_t offset, RVMA_Op *op);
-/* The same for windows of any kind; `epoch` (RVMA_TAGGED) is the number of the buffer, from 0. */
+/* The same for windows of any kind; `epoch` is the number of the buffer (RVMA_TAGGED) or of the message (RVMA_STREAM), from 0. */
 RVMA_Status RVMA_Put_to(RVMA_Nic *nic, const void *send_buffer, int64_t size, const RVMA_Addr *dest_addr, uint64_t virtual_addr,
                         RVMA_Key key, uint64_t offset, RVMA_Kind kind, uint64_t epoch, RVMA_Op *op);
+/* Puts memory behind what was put into the stream before, and counts on. A window is the stream of one sender, from its opening on. A message longer than
+ * what is left of the window's buffer is refused, and all behind it. */
+RVMA_Status RVMA_Put_next(RVMA_Nic *nic, const void *send_buffer, int64_t size, RVMA_Stream *stream, RVMA_Op *op);
 /* Asks for bytes of the buffer that a window of another node completed last, from `offset` on. They arrive as a put into a window of this
  * process: `reply_addr`, `reply_key`, `reply_offset`. */
 RVMA_Status RVMA_Get(RVMA_Nic *nic, int64_t size, const RVMA_Addr *src_addr, uint64_t virtual_addr, RVMA_Key key, uint64_t offset,
                      uint64_t reply_addr, RVMA_Key reply_key, uint64_t reply_offset, RVMA_Op *op);
+/* The same, of the oldest buffer that is not complete, as it stands. */
+RVMA_Status RVMA_Get_active(RVMA_Nic *nic, int64_t size, const RVMA_Addr *src_addr, uint64_t virtual_addr, RVMA_Key key,
+                            uint64_t offset, uint64_t reply_addr, RVMA_Key reply_key, uint64_t reply_offset, RVMA_Op *op);
 /* Waits until every byte of a put has arrived and its memory may be used again, at most `limit` cycles. Each put is waited for once, if at
  * all, before 30,000 others have followed it. */
 RVMA_Status RVMA_Wait_put(RVMA_Nic *nic, RVMA_Op op, uint64_t limit);

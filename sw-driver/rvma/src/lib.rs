@@ -49,6 +49,15 @@ pub struct Addr {
     pid: u16,
 }
 
+/// `RVMA_Stream`.
+#[repr(C)]
+pub struct Stream {
+    dest_addr: Addr,
+    key: u32,
+    virtual_addr: u64,
+    next: u16,
+}
+
 /// `RVMA_Record`.
 #[repr(C, align(16))]
 pub struct Record {
@@ -263,6 +272,7 @@ pub unsafe extern "C" fn RVMA_Init_window_as(
                 0 => (false, false),
                 1 => (true, false),
                 2 => (false, true),
+                3 => (true, true),
                 other => return Err(argument(format!("there is no kind of window {other}"))),
             };
             let options = WindowOptions {
@@ -438,19 +448,74 @@ pub unsafe extern "C" fn RVMA_Get(
     reply_offset: u64,
     op: *mut u32,
 ) -> c_int {
-    status(|| {
-        // SAFETY: as the caller promises.
-        let (nic, from) = unsafe { (given(nic, "the NIC")?, given(src_addr.cast_mut(), "the source")?) };
-        let source = target(from, virtual_addr, key, offset, Kind::Bound)?;
-        let reply =
-            Reply { address: reply_addr, key: reply_key, offset: small(reply_offset, "the offset of the answer")? };
-        let get = nic.nic.get(small(size, "the size of the get")?, &source, &reply)?;
-        if !op.is_null() {
-            // SAFETY: the caller wants it written there.
-            unsafe { op.write(get.number.into()) };
-        }
-        Ok(())
-    })
+    // SAFETY: as the caller promises.
+    let (nic, from) = unsafe { (nic.as_mut(), src_addr.as_ref()) };
+    let wanted = Wanted { size, virtual_addr, key, offset, reply_addr, reply_key, reply_offset };
+    // SAFETY: `op` is as the caller promises.
+    status(|| unsafe { done(op, wanted.ask(nic, from, Nic::get)?) })
+}
+
+/// See `rvma.h`.
+///
+/// # Safety
+/// As of [`RVMA_Get`].
+#[no_mangle]
+pub unsafe extern "C" fn RVMA_Get_active(
+    nic: *mut NicHandle,
+    size: i64,
+    src_addr: *const Addr,
+    virtual_addr: u64,
+    key: u32,
+    offset: u64,
+    reply_addr: u64,
+    reply_key: u32,
+    reply_offset: u64,
+    op: *mut u32,
+) -> c_int {
+    // SAFETY: as the caller promises.
+    let (nic, from) = unsafe { (nic.as_mut(), src_addr.as_ref()) };
+    let wanted = Wanted { size, virtual_addr, key, offset, reply_addr, reply_key, reply_offset };
+    // SAFETY: `op` is as the caller promises.
+    status(|| unsafe { done(op, wanted.ask(nic, from, Nic::get_active)?) })
+}
+
+/// What a get names.
+struct Wanted {
+    size: i64,
+    virtual_addr: u64,
+    key: u32,
+    offset: u64,
+    reply_addr: u64,
+    reply_key: u32,
+    reply_offset: u64,
+}
+
+impl Wanted {
+    fn ask(
+        &self,
+        nic: Option<&mut NicHandle>,
+        from: Option<&Addr>,
+        get: impl FnOnce(&Nic, u32, &Target, &Reply) -> spindle::Result<Put>,
+    ) -> Result<Put> {
+        let nic = nic.ok_or_else(|| argument("the NIC is NULL"))?;
+        let from = from.ok_or_else(|| argument("the source is NULL"))?;
+        let source = target(from, self.virtual_addr, self.key, self.offset, Kind::Bound)?;
+        let offset = small(self.reply_offset, "the offset of the answer")?;
+        let reply = Reply { address: self.reply_addr, key: self.reply_key, offset };
+        Ok(get(&nic.nic, small(self.size, "the size of the get")?, &source, &reply)?)
+    }
+}
+
+/// Tells the caller the number of what was posted.
+///
+/// # Safety
+/// `op` is null or to be written.
+unsafe fn done(op: *mut u32, put: Put) -> Result<()> {
+    if !op.is_null() {
+        // SAFETY: as the caller of this function promises.
+        unsafe { op.write(put.number.into()) };
+    }
+    Ok(())
 }
 
 /// See `rvma.h`.
@@ -478,15 +543,36 @@ pub unsafe extern "C" fn RVMA_Put_to(
             // The wire carries the low half.
             1 => Kind::Tagged(epoch as u16),
             2 => Kind::Managed,
+            3 => Kind::Ordered(epoch as u16),
             other => return Err(argument(format!("there is no kind of window {other}"))),
         };
         let target = target(to, virtual_addr, key, offset, kind)?;
         let put = nic.nic.put(send_buffer as u64, small(size, "the size of the put")?, &target)?;
-        if !op.is_null() {
-            // SAFETY: the caller wants it written there.
-            unsafe { op.write(put.number.into()) };
-        }
-        Ok(())
+        // SAFETY: `op` is as the caller promises.
+        unsafe { done(op, put) }
+    })
+}
+
+/// See `rvma.h`.
+///
+/// # Safety
+/// `nic` came from [`RVMA_Open`]; the memory of the put was registered; `stream` is the caller's, `op` is null or to be written.
+#[no_mangle]
+pub unsafe extern "C" fn RVMA_Put_next(
+    nic: *mut NicHandle,
+    send_buffer: *const c_void,
+    size: i64,
+    stream: *mut Stream,
+    op: *mut u32,
+) -> c_int {
+    status(|| {
+        // SAFETY: as the caller promises.
+        let (nic, stream) = unsafe { (given(nic, "the NIC")?, given(stream, "the stream")?) };
+        let target = target(&stream.dest_addr, stream.virtual_addr, stream.key, 0, Kind::Ordered(stream.next))?;
+        let put = nic.nic.put(send_buffer as u64, small(size, "the size of the put")?, &target)?;
+        stream.next = stream.next.wrapping_add(1);
+        // SAFETY: `op` is as the caller promises.
+        unsafe { done(op, put) }
     })
 }
 

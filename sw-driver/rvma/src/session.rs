@@ -169,6 +169,11 @@ impl Nic {
         self.driver.borrow_mut().get(self.process, length, source, reply)
     }
 
+    /// Likewise, of the oldest buffer that is not complete.
+    pub fn get_active(&self, length: u32, source: &Target, reply: &Reply) -> Result<Put> {
+        self.driver.borrow_mut().get_active(self.process, length, source, reply)
+    }
+
     /// Whether the memory of a put may be used again.
     pub fn put_is_over(&self, put: &Put) -> Result<bool> {
         self.driver.borrow_mut().put_is_over(put)

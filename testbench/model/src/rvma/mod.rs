@@ -54,6 +54,8 @@ pub struct Mailbox {
     /// Buffers from the oldest incomplete one on, and the ordinal of that.
     live: VecDeque<usize>,
     epoch: u64,
+    /// Stream: ordinal of the message that it binds next.
+    turn: u16,
     /// Pointer and length of completed buffers, the last one at the end; `None` = posted again.
     history: Vec<Option<(u64, u32)>>,
 }
@@ -186,7 +188,9 @@ impl Rvma {
             | mailbox_mode::CATCH_ALL;
         let catches = mode & mailbox_mode::CATCH_ALL != 0;
         if mode & !known != 0
-            || managed && mode & (mailbox_mode::OPS | mailbox_mode::TAGGED) != 0
+            || managed && mode & mailbox_mode::OPS != 0
+            || mode & mailbox_mode::STREAM == mailbox_mode::STREAM
+                && mode & (mailbox_mode::SPILL | mailbox_mode::CATCH_ALL) != 0
             || catches && !managed
         {
             return Err(doorbell_error::UNSUPPORTED);
@@ -227,6 +231,11 @@ impl Rvma {
     /// GET_EPOCH: the ordinal of the oldest incomplete buffer.
     pub fn get_epoch(&self, pid: u16, addr: u64) -> Result<u64, u32> {
         Ok(self.mailboxes.get(&(pid, addr)).ok_or(doorbell_error::NO_MAILBOX)?.epoch)
+    }
+
+    /// Of a stream: ordinal of the message that it binds next.
+    pub fn turn(&self, pid: u16, addr: u64) -> u16 {
+        self.mailboxes[&(pid, addr)].turn
     }
 
     /// GET_BUF_PTRS: pointer and length of the buffer that was completed `back` buffers before the last.

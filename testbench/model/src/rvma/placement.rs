@@ -105,10 +105,15 @@ impl Rvma {
         self.place(place, &whole)
     }
 
-    /// Binds a message to the head buffer of its mailbox; TAGGED: to the one it names, if that is among the oldest four.
+    /// Binds a message to the head buffer of its mailbox, of a stream if it is its turn; TAGGED: to the one it names, if that is among the oldest four.
     fn bind(&mut self, name: (u16, u64), put: &Put) -> Result<Place, usize> {
         let mailbox = self.mailboxes.get_mut(&name).expect("looked up before");
-        let head = if mailbox.mode & mailbox_mode::TAGGED == 0 {
+        let stream = mailbox.mode & mailbox_mode::STREAM == mailbox_mode::STREAM;
+        let turn = put.epoch.wrapping_sub(mailbox.turn);
+        if stream && turn != 0 {
+            return Err(if turn < 1 << 15 { reasons::NO_POSTED_BUFFER } else { reasons::STALE_EPOCH });
+        }
+        let head = if stream || mailbox.mode & mailbox_mode::TAGGED == 0 {
             *mailbox.queue.front().ok_or(reasons::NO_POSTED_BUFFER)?
         } else {
             let ahead = put.epoch.wrapping_sub(mailbox.epoch as u16);
@@ -129,6 +134,7 @@ impl Rvma {
             return Err(reasons::OUT_OF_BOUNDS);
         }
         let offset = if managed { buffer.reserved } else { 0 };
+        mailbox.turn = mailbox.turn.wrapping_add(stream.into());
         buffer.messages += 1;
         buffer.reserved += u64::from(put.msg_len);
         let threshold = u64::from(mailbox.threshold);

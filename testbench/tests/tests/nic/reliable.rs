@@ -6,7 +6,7 @@ use spindle::peer::{Peer, Responses};
 use spindle::reliable::Reliability;
 use spindle::rule_table::Action;
 use spindle::window::{Counting, WindowOptions};
-use spindle::{ContextOptions, EventKind, HostMemory, Kind, Target};
+use spindle::{ContextOptions, EventKind, HostMemory, Kind, Stream, Target};
 use spindle_contract::params::SPINDLE_PORT;
 use spindle_contract::wire::{nack, status};
 use spindle_harness::seeded_rng;
@@ -102,12 +102,12 @@ fn loss_duplication_and_many_paths() {
     assert!(counts.lost > 0 && resent > 0, "{counts:?}, {resent} segments sent again");
 }
 
-/// Frames overtake each other and few acknowledgements are asked for: no put waits for a timeout, which would come behind the end of the test.
+/// Frames overtake each other and few acknowledgements are asked for: no put waits for a timeout, which would send segments again.
 #[test]
 fn what_was_overtaken_is_acknowledged_without_a_timeout() {
     let wire = WireOptions { routing: Routing::Adaptive, paths: 5, step: 130, seed: 7, ..WireOptions::default() };
     let mut nodes = open(wire);
-    let reliability = Reliability { timeout: 30_000, hole_time: 30_000, retries: 15, incarnation: 0x5EED };
+    let reliability = Reliability { timeout: 4095, hole_time: 30_000, retries: 15, incarnation: 0x5EED };
     nodes[0].set_reliability(Some(reliability)).unwrap();
     nodes[1].set_responses(Some(Responses { ack_every: 8, ..Responses::default() })).unwrap();
     arrives_whole(&mut nodes);
@@ -222,4 +222,59 @@ fn puts_name_their_epoch() {
     assert_eq!(nodes[1].epoch(tagged).unwrap(), MESSAGES as u64);
     let (_, nacks, _) = nodes[1].responses().unwrap();
     assert!(nacks >= 1, "buffers 4 and 5 were not open at first");
+}
+
+/// Messages of one packet and of several, put into a stream without waiting: whatever the wire loses and reorders, the bytes lie in the buffers in the
+/// order of the puts, each message in one buffer.
+#[test]
+fn a_stream_keeps_the_order_of_its_puts() {
+    const MOST: usize = 2000;
+    const COUNT: usize = 80;
+    let wire = WireOptions {
+        loss: 0.03,
+        duplication: 0.03,
+        routing: Routing::Adaptive,
+        paths: 5,
+        step: 130,
+        seed: 9,
+        ..WireOptions::default()
+    };
+    let mut nodes = open(wire);
+    let options = WindowOptions { address: ADDRESS, key: KEY, threshold: MOST as u32, ..Default::default() };
+    let window = nodes[1].open_window(0, &options.stream()).unwrap();
+    let posted: Vec<_> = (0..10).map(|_| nodes[1].post_buffer(window, SIZE as u32 / 4).unwrap()).collect();
+    let mut ring = nodes[0].open_ring(0, 128).unwrap();
+    let mut rng = seeded_rng("reliable_stream");
+    let lengths: Vec<usize> =
+        (0..COUNT).map(|_| rng.random_range(1..if rng.random_range(0..4) == 0 { MOST } else { 200 })).collect();
+    let data: Vec<u8> = (0..lengths.iter().sum()).map(|_| rng.random()).collect();
+    let buffer = nodes[0].memory.alloc(data.len(), 64).unwrap();
+    nodes[0].memory.write(buffer, &data).unwrap();
+    let mut stream =
+        Stream::new(Target { node: 1, process: 0, address: ADDRESS, key: KEY, offset: 9, kind: Kind::Bound });
+    let mut at = buffer;
+    for length in &lengths {
+        nodes[0].put_next(0, at, *length as u32, &mut stream).unwrap();
+        at += *length as u64;
+    }
+    assert_eq!(stream.target().kind, Kind::Ordered(COUNT as u16));
+    for _ in 0..COUNT {
+        let over = nodes[0].wait_event(&mut ring, 600_000).unwrap().kind;
+        assert!(matches!(over, EventKind::Put { acknowledged: true, .. }), "{over:?}");
+    }
+    // The last buffer is not full.
+    nodes[1].inc_epoch(window).unwrap();
+    let mut got = vec![];
+    let mut filled = 0;
+    while got.len() < data.len() {
+        let completed = nodes[1].wait(&posted[filled], 1000).unwrap();
+        let mut bytes = vec![0; completed.length as usize];
+        nodes[1].memory.read(posted[filled].buffer, &mut bytes).unwrap();
+        got.extend(bytes);
+        filled += 1;
+    }
+    assert!(got == data, "the bytes are others, or in another order");
+    assert!(filled > 1, "one buffer held all");
+    let (_, nacks, _) = nodes[1].responses().unwrap();
+    assert!(nacks >= 1, "no message came before its turn");
 }

@@ -183,14 +183,14 @@ fn random_cuts() {
         twin.bench.host.keep_log = true;
         // Each buffer that is taken back is told with its high-water mark.
         twin.open_ring(1, 0x40_0000, 1 << 15);
-        let modes = [0, mailbox_mode::OPS, mailbox_mode::MANAGED, mailbox_mode::TAGGED];
+        let modes = [0, mailbox_mode::OPS, mailbox_mode::MANAGED, mailbox_mode::TAGGED, mailbox_mode::STREAM];
         let threshold = |mode| if mode == mailbox_mode::OPS { 3 } else { 500 };
         for (addr, mode) in modes.iter().enumerate() {
             twin.open_mode(1, addr as u64, KEY, threshold(*mode), *mode);
         }
         let (mut next, mut id, mut cuts, mut closes, mut found) = (0u64, 0, 0, 0, 0);
         for _ in 0..60 {
-            for addr in 0..4 {
+            for addr in 0..5 {
                 for _ in 0..rng.random_range(0..4) {
                     next += 1;
                     twin.post(1, addr, 0x10_0000 + 0x1000 * next, 800, 0x9000_0000 + 16 * next);
@@ -200,7 +200,7 @@ fn random_cuts() {
             let epoch = twin.model.get_epoch(1, 3).unwrap();
             let (mut packets, mut late) = (vec![], vec![]);
             for slot in 0..12 {
-                let addr = rng.random_range(0..4usize);
+                let addr = rng.random_range(0..5usize);
                 let length = rng.random_range(1..500);
                 id += 1;
                 let buf_off = rng.random_range(0..300);
@@ -208,9 +208,13 @@ fn random_cuts() {
                 let flags = match modes[addr] {
                     mailbox_mode::MANAGED => flag::MANAGED,
                     mailbox_mode::TAGGED => flag::EPOCH_VALID,
+                    mailbox_mode::STREAM => flag::EPOCH_VALID | flag::MANAGED,
                     _ => 0,
                 };
-                let epoch = epoch.wrapping_add(rng.random_range(0..4));
+                let mut epoch = epoch.wrapping_add(rng.random_range(0..4));
+                if modes[addr] == mailbox_mode::STREAM {
+                    epoch = u64::from(twin.model.turn(1, 4)) + rng.random_range(0..2);
+                }
                 parts.iter_mut().for_each(|p| (p.flags, p.epoch) = (flags, epoch as u16));
                 if rng.random_range(0..3) == 0 {
                     late.extend(parts.pop());
@@ -221,7 +225,7 @@ fn random_cuts() {
             for put in &packets {
                 twin.put(put, 90);
             }
-            for addr in 0..4 {
+            for addr in 0..5 {
                 match rng.random_range(0..8) {
                     0..3 => cuts += u32::from(twin.inc_epoch(1, addr).is_ok()),
                     3 => {

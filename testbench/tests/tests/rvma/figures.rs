@@ -73,6 +73,24 @@ fn one_minimum_packet_per_two_cycles_with_tags() {
     });
 }
 
+/// Packets of one line to one stream, in the order of their ordinals.
+#[test]
+fn one_minimum_packet_per_two_cycles_in_a_stream() {
+    run_with_wave_on_failure("rvma_rate_stream", |context| {
+        let mut bench = Bench::new(context, &Config::SIM, (20, 20));
+        let number = bench.init_window(0, 1, 2, 1, mailbox_mode::STREAM).unwrap();
+        bench.post_buffer(0, number, 0x10_0000, 1 << 20, 0x5000).unwrap();
+        for id in 0..900 {
+            let (flags, payload) = (flag::EPOCH_VALID | flag::MANAGED, vec![id as u8; 64]);
+            bench.put(&Put { epoch: id as u16, flags, msg_len: 64, payload, ..small(id) }, 90);
+        }
+        bench.drain();
+        assert!(bench.done.iter().all(|done| done.placed));
+        let (first, last) = (bench.done.first().unwrap().cycle, bench.done.last().unwrap().cycle);
+        assert_eq!(last - first, 2 * 899, "one packet per two cycles, without a gap");
+    });
+}
+
 #[test]
 fn one_beat_per_cycle() {
     run_with_wave_on_failure("rvma_beats", |context| {

@@ -20,6 +20,7 @@ mod put_join;
 mod reads;
 mod regions;
 mod shapes;
+mod streams;
 mod table;
 mod tagged;
 mod traffic;

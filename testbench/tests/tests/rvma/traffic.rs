@@ -9,7 +9,7 @@ use spindle_contract::params::Config;
 use spindle_contract::reasons::{
     BAD_KEY, DROP_REASONS, NO_MAILBOX, NO_POSTED_BUFFER, OUT_OF_BOUNDS, STALE_EPOCH, UNSUPPORTED,
 };
-use spindle_contract::registers::mailbox_mode::{CATCH_ALL, MANAGED, NACK_OFF, OPS, SPILL, TAGGED};
+use spindle_contract::registers::mailbox_mode::{CATCH_ALL, MANAGED, NACK_OFF, OPS, SPILL, STREAM, TAGGED};
 use spindle_contract::wire::{flag, opcode, SPINDLE_BYTES};
 use spindle_harness::{run_with_wave_on_failure, WaveContext};
 use spindle_model::rvma::Put;
@@ -56,6 +56,17 @@ pub fn message(
         .collect()
 }
 
+/// The packets of streams change places until they come in the order of their ordinals.
+fn in_order(packets: &mut [Put]) {
+    let of_stream = |put: &Put| put.flags & flag::MANAGED != 0 && put.flags & flag::EPOCH_VALID != 0;
+    let places: Vec<usize> = (0..packets.len()).filter(|i| of_stream(&packets[*i])).collect();
+    let mut sorted: Vec<Put> = places.iter().map(|i| packets[*i].clone()).collect();
+    sorted.sort_by_key(|put| put.epoch);
+    for (place, put) in places.iter().zip(sorted) {
+        packets[*place] = put;
+    }
+}
+
 /// Rounds of: post some buffers, throw in many messages whose packets are shuffled together, wait.
 fn storm(context: &WaveContext, pace: Pace, timing: Timing, rounds: usize, posted: bool) {
     let mut rng = context.rng();
@@ -76,7 +87,7 @@ fn storm(context: &WaveContext, pace: Pace, timing: Timing, rounds: usize, poste
                 TAGGED | SPILL,
                 0,
                 OPS | NACK_OFF,
-                MANAGED,
+                STREAM,
                 0,
                 TAGGED,
                 TAGGED | OPS,
@@ -114,6 +125,7 @@ fn storm(context: &WaveContext, pace: Pace, timing: Timing, rounds: usize, poste
         // The hardware's epochs are behind the model's while packets are under way: a tag is one of those that are open now, and may be
         // closed when it comes, or one that is neither before nor behind.
         let epochs: Vec<u64> = boxes.iter().map(|b| twin.model.get_epoch(b.0, b.1).unwrap()).collect();
+        let mut turn = boxes.iter().map(|b| twin.model.turn(b.0, b.1)).max().unwrap();
         let mut packets = vec![];
         for slot in 0..40u8 {
             let which = rng.random_range(0..boxes.len());
@@ -139,6 +151,10 @@ fn storm(context: &WaveContext, pace: Pace, timing: Timing, rounds: usize, poste
             let ahead = if rng.random_range(0..10) == 0 { rng.random_range(8..30_000) } else { rng.random_range(0..4) };
             let epoch = epochs[which].wrapping_sub(u64::from(rng.random_range(0..10) == 0)).wrapping_add(ahead);
             parts.iter_mut().for_each(|p| (p.flags, p.epoch) = (flags, epoch as u16));
+            if mode & STREAM == STREAM && rng.random_range(0..10) != 0 {
+                parts.iter_mut().for_each(|p| p.epoch = turn);
+                turn = turn.wrapping_add(1);
+            }
             if pid < 2 {
                 parts.iter_mut().for_each(|p| p.header = payload(&mut rng, SPINDLE_BYTES));
             }
@@ -158,6 +174,9 @@ fn storm(context: &WaveContext, pace: Pace, timing: Timing, rounds: usize, poste
             packets.extend(parts);
         }
         packets.shuffle(&mut rng);
+        if rng.random() {
+            in_order(&mut packets);
+        }
         for put in &packets {
             twin.put(put, OFFSETS[rng.random_range(0..2)]);
             if twin.bench.open_packets() > 900 {

@@ -189,6 +189,7 @@ pub struct GetResponder {
     job: DFF<LookedUp>,
     owns_epochs: Reg<Bit>,
     source: DFF<EpochReply>,
+    /// Low half of the first byte's address, with its carry.
     low: DFF<Bits<33>>,
     pid: DFF<Bits<16>>,
     reply_to: DFF<Bits<128>>,
@@ -260,7 +261,6 @@ impl Logic for GetResponder {
         self.granted.next = owns;
         self.query.next =
             EpochQuery { op: bits::<2>(ASK_POINTER), mailbox: self.job.q.val().mailbox, back: bits::<4>(0) };
-
         if packet.active {
             self.query.next.op = bits::<2>(ASK_OLDEST);
         }
@@ -268,9 +268,6 @@ impl Logic for GetResponder {
         let source = self.source.q.val();
         self.peek.next = state == GetState::Peek;
         self.peek_slot.next = source.slot;
-        // Its low half with the offset, whoever says where it is.
-        let base = if packet.active { self.peeked.val().base } else { self.reply.val().value };
-        let low = bit_cast::<33, 32>(base.get_bits::<32>(0)) + bit_cast::<33, 32>(packet.start);
         self.looked_up_ready.next = state == GetState::Idle;
         match state {
             GetState::Idle => {
@@ -282,7 +279,6 @@ impl Logic for GetResponder {
             GetState::Ask => {
                 if owns & self.reply_valid.val() {
                     self.source.d.next = self.reply.val();
-                    self.low.d.next = low;
                     self.state.d.next = GetState::Judge;
                     if packet.active & self.reply.val().ok {
                         self.state.d.next = GetState::Peek;
@@ -291,13 +287,13 @@ impl Logic for GetResponder {
             }
             GetState::Peek => {
                 if self.peek_done.val() {
-                    self.source.d.next.value = base;
+                    self.source.d.next.value = self.peeked.val().base;
                     self.source.d.next.length = self.peeked.val().size;
-                    self.low.d.next = low;
                     self.state.d.next = GetState::Judge;
                 }
             }
             GetState::Judge => {
+                self.low.d.next = bit_cast::<33, 32>(source.value.get_bits::<32>(0)) + bit_cast::<33, 32>(packet.start);
                 let fits = (packet.end <= source.length) & packet.msg_len.any();
                 self.refused.d.next = true;
                 self.state.d.next = GetState::Tell;

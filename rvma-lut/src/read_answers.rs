@@ -7,14 +7,14 @@
 //! | read buffers, atomics, command rings | out `data`, `data_last`, `data_error`, `data_valid[client]` (pulses: there is room) |
 //! | registers | out `answer_error` (pulse) |
 //!
-//! All bursts have one id, so data come in the order of the pieces. A piece goes through the aligner: byte 0 of the piece becomes
+//! All bursts have one id, so data come in the order of the pieces. A piece goes through the aligner's funnel: byte 0 of the piece becomes
 //! byte 0 of its first beat, bytes behind its end hold anything. `data_error` comes with the last beat of a piece, `data_last` with
 //! the last of a transfer. R handshake → `data_valid`: 2 cycles, counted from the second line if the piece does not start a line.
 //!
 //! RREADY falls only for one cycle, behind a piece whose bytes lie in fewer beats than steps (its end shares a line with its start).
 
 use crate::read_requests::{ReadPiece, CLIENTS};
-use spindle_blocks::aligner::{AlignJob, ByteAligner};
+use spindle_blocks::aligner::{AlignJob, AlignedBeat, Funnel};
 use spindle_blocks::Fifo;
 use spindle_verilog::prelude::*;
 
@@ -61,7 +61,9 @@ pub struct ReadAnswers {
     pub data_valid: [Signal<Out, Bit>; CLIENTS],
     /// An answer was an error.
     pub answer_error: Signal<Out, Bit>,
-    aligner: ByteAligner,
+    funnel: Funnel,
+    beat: DFF<AlignedBeat>,
+    beat_valid: Reg<Bit>,
     jobs: Fifo<AlignJob, PIECE_BITS>,
     arrivals: Fifo<Bits<5>, PIECE_BITS>,
     owners: Fifo<Owner, PIECE_BITS>,
@@ -73,8 +75,9 @@ pub struct ReadAnswers {
 impl Logic for ReadAnswers {
     #[hdl]
     fn update(&mut self) {
-        clocks!(self, clock, reset, aligner, jobs, arrivals, owners, errors);
-        regs!(self, clock, reset, line, failed);
+        clocks!(self, clock, reset, funnel, jobs, arrivals, owners, errors);
+        regs!(self, clock, reset, line, failed, beat_valid);
+        dffs!(self, clock, beat);
 
         // A piece that was asked for: it stays longest in `owners`.
         let piece = self.piece.val();
@@ -90,13 +93,13 @@ impl Logic for ReadAnswers {
         // Lines from the host.
         let expected = self.arrivals.read_valid.val();
         let last_line = self.line.q.val() == self.arrivals.read.val();
-        self.aligner.job.next = self.jobs.read.val();
-        self.aligner.job_valid.next = self.jobs.read_valid.val();
-        self.jobs.read_ready.next = self.aligner.job_ready.val();
-        self.aligner.source_data.next = self.host_rdata.val();
-        self.aligner.source_last.next = last_line;
-        self.aligner.source_valid.next = self.host_rvalid.val() & expected;
-        let ready = self.aligner.source_ready.val() & expected;
+        self.funnel.job.next = self.jobs.read.val();
+        self.funnel.job_valid.next = self.jobs.read_valid.val();
+        self.jobs.read_ready.next = self.funnel.job_ready.val();
+        self.funnel.source_data.next = self.host_rdata.val();
+        self.funnel.source_last.next = last_line;
+        self.funnel.source_valid.next = self.host_rvalid.val() & expected;
+        let ready = self.funnel.source_ready.val() & expected;
         self.host_rready.next = ready;
         let takes = self.host_rvalid.val() & ready;
         let error = self.host_rresp.val().get_bit(1);
@@ -114,15 +117,20 @@ impl Logic for ReadAnswers {
 
         // Beats to the clients; the last line was taken at least two cycles ago.
         let owner = self.owners.read.val();
-        let piece_ends = self.aligner.out_valid.val() & self.aligner.out_last.val();
-        self.aligner.out_ready.next = true;
+        self.funnel.go.next = true;
+        self.beat_valid.d.next = self.funnel.beat_valid.val();
+        if self.funnel.beat_valid.val() {
+            self.beat.d.next = self.funnel.beat.val();
+        }
+        let beat = self.beat.q.val();
+        let piece_ends = self.beat_valid.q.val() & beat.last;
         self.owners.read_ready.next = piece_ends;
         self.errors.read_ready.next = piece_ends;
-        self.data.next = self.aligner.out_data.val();
-        self.data_last.next = self.aligner.out_last.val() & owner.ends;
-        self.data_error.next = self.aligner.out_last.val() & self.errors.read.val();
+        self.data.next = beat.data;
+        self.data_last.next = beat.last & owner.ends;
+        self.data_error.next = beat.last & self.errors.read.val();
         for i in 0..CLIENTS {
-            self.data_valid[i].next = self.aligner.out_valid.val() & (owner.client == bits::<2>(i as u64));
+            self.data_valid[i].next = self.beat_valid.q.val() & (owner.client == bits::<2>(i as u64));
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Moves a byte stream from one alignment to another.
 
-use crate::skid::Skid;
+use crate::fifo::Fifo;
 use spindle_verilog::prelude::*;
 
 /// What to move.
@@ -41,14 +41,12 @@ struct AlignStep {
     emit: Bit,
 }
 
-/// A beat half way through the rotation.
+/// A beat half way down the funnel.
 #[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
 struct HalfTurned {
-    data: Bits<512>,
-    /// What is left of the rotation.
+    data: Bits<536>,
+    /// Lanes to go down still.
     rest: Bits<2>,
-    /// Lanes that come from the beat before.
-    older: Bits<64>,
     strobe: Bits<64>,
     last: Bit,
     emit: Bit,
@@ -56,10 +54,13 @@ struct HalfTurned {
 
 /// An output beat.
 #[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
-struct AlignedBeat {
-    data: Bits<512>,
-    strobe: Bits<64>,
-    last: Bit,
+pub struct AlignedBeat {
+    /// Bytes in their lanes; lanes without strobe hold anything.
+    pub data: Bits<512>,
+    /// Lanes to write.
+    pub strobe: Bits<64>,
+    /// Last beat of the job.
+    pub last: Bit,
 }
 
 /// Steps through jobs: which source beat is taken when, and what becomes of it.
@@ -173,38 +174,122 @@ fn lanes_below(lane: Bits<6>) -> Bits<64> {
     !(Bits::<64>::mask() << lane)
 }
 
-/// Rotates by 0, 16, 32 or 48 lanes towards higher lanes.
+/// Lanes `by` * 16 and up of 127.
 #[hdl_fn]
-fn turn_sixteens(data: Bits<512>, by: Bits<2>) -> Bits<512> {
-    match by.index() {
-        0 => data,
-        1 => (data << 128) | (data >> 384),
-        2 => (data << 256) | (data >> 256),
-        _ => (data << 384) | (data >> 128),
+fn down_sixteens(lanes: Bits<1016>, by: Bits<2>) -> Bits<632> {
+    (lanes.get_bits::<632>(0) & repeat::<632>(by == 0))
+        | (lanes.get_bits::<632>(128) & repeat::<632>(by == 1))
+        | (lanes.get_bits::<632>(256) & repeat::<632>(by == 2))
+        | (lanes.get_bits::<632>(384) & repeat::<632>(by == 3))
+}
+
+/// Lanes `by` * 4 and up of 79.
+#[hdl_fn]
+fn down_fours(lanes: Bits<632>, by: Bits<2>) -> Bits<536> {
+    (lanes.get_bits::<536>(0) & repeat::<536>(by == 0))
+        | (lanes.get_bits::<536>(32) & repeat::<536>(by == 1))
+        | (lanes.get_bits::<536>(64) & repeat::<536>(by == 2))
+        | (lanes.get_bits::<536>(96) & repeat::<536>(by == 3))
+}
+
+/// Lanes `by` and up of 67.
+#[hdl_fn]
+fn down_ones(lanes: Bits<536>, by: Bits<2>) -> Bits<512> {
+    (lanes.get_bits::<512>(0) & repeat::<512>(by == 0))
+        | (lanes.get_bits::<512>(8) & repeat::<512>(by == 1))
+        | (lanes.get_bits::<512>(16) & repeat::<512>(by == 2))
+        | (lanes.get_bits::<512>(24) & repeat::<512>(by == 3))
+}
+
+/// Funnel: the aligner without a buffer behind it, for a sink that says a cycle ahead whether it takes a beat.
+///
+/// | ports | neighbour |
+/// |---|---|
+/// | in `job`, `job_valid` / out `job_ready` | who moves data |
+/// | in `source_data`, `source_last`, `source_valid` / out `source_ready` | source: the first beat holds the first byte at `src_offset` |
+/// | in `go`, from a register; out `beat`, `beat_valid` | sink: takes the beat while `go` is high, else it stays |
+///
+/// Jobs are as of [`ByteAligner`]. A source beat and the one before it lie side by side, 127 lanes of which can be wanted; three steps take 64
+/// neighbouring ones, each a sum of products with one LUT of six inputs per bit, which a mapper does not always find behind nested choices. Two of
+/// the steps lie in front of a register, one behind it. Latency: source beat to `beat` 1 cycle, counted from the second source beat when
+/// `dst_offset` < `src_offset`.
+#[derive(LogicBlock, Default)]
+pub struct Funnel {
+    #[allow(missing_docs)]
+    pub clock: Signal<In, Clock>,
+    #[allow(missing_docs)]
+    pub reset: Signal<In, Bit>,
+    /// What to move.
+    pub job: Signal<In, AlignJob>,
+    /// A job is offered.
+    pub job_valid: Signal<In, Bit>,
+    /// It is taken.
+    pub job_ready: Signal<Out, Bit>,
+    /// Source bytes.
+    pub source_data: Signal<In, Bits<512>>,
+    /// Last source beat of the job.
+    pub source_last: Signal<In, Bit>,
+    /// A beat is offered.
+    pub source_valid: Signal<In, Bit>,
+    /// It is taken.
+    pub source_ready: Signal<Out, Bit>,
+    /// The whole data path moves.
+    pub go: Signal<In, Bit>,
+    /// Beat for the sink.
+    pub beat: Signal<Out, AlignedBeat>,
+    /// There is one.
+    pub beat_valid: Signal<Out, Bit>,
+    control: AlignControl,
+    /// The source beat of the step before.
+    older: DFF<Bits<512>>,
+    turned: DFF<HalfTurned>,
+    turned_valid: Reg<Bit>,
+}
+
+impl Logic for Funnel {
+    #[hdl]
+    fn update(&mut self) {
+        dffs!(self, clock, turned, older);
+        regs!(self, clock, reset, turned_valid);
+        clocks!(self, clock, reset, control);
+        let go = self.go.val();
+        self.control.go.next = go;
+        self.control.job.next = self.job.val();
+        self.control.job_valid.next = self.job_valid.val();
+        self.job_ready.next = self.control.job_ready.val();
+        self.control.source_last.next = self.source_last.val();
+        self.control.source_valid.next = self.source_valid.val();
+        self.source_ready.next = self.control.source_ready.val();
+
+        // A beat that is not turned is 64 lanes down: one is gone in front of the first step.
+        let step = self.control.step.val();
+        let from = if step.first { !lanes_below(step.dst_offset) } else { Bits::<64>::mask() };
+        let upto = if step.last & step.end.any() { lanes_below(step.end) } else { Bits::<64>::mask() };
+        let down = !step.shift;
+        if go {
+            self.turned_valid.d.next = self.control.step_valid.val();
+        }
+        if self.control.step_valid.val() {
+            let lanes = (self.source_data.val(), self.older.q.val().get_bits::<504>(8)).cat::<1016>();
+            self.older.d.next = self.source_data.val();
+            self.turned.d.next = HalfTurned {
+                data: down_fours(down_sixteens(lanes, down.get_bits::<2>(4)), down.get_bits::<2>(2)),
+                rest: down.get_bits::<2>(0),
+                strobe: from & upto,
+                last: step.last,
+                emit: step.emit,
+            };
+        }
+
+        let turned = self.turned.q.val();
+        let data = down_ones(turned.data, turned.rest);
+        self.beat.next = AlignedBeat { data: data, strobe: turned.strobe, last: turned.last };
+        self.beat_valid.next = self.turned_valid.q.val() & turned.emit;
     }
 }
 
-/// Rotates by 0, 4, 8 or 12 lanes.
-#[hdl_fn]
-fn turn_fours(data: Bits<512>, by: Bits<2>) -> Bits<512> {
-    match by.index() {
-        0 => data,
-        1 => (data << 32) | (data >> 480),
-        2 => (data << 64) | (data >> 448),
-        _ => (data << 96) | (data >> 416),
-    }
-}
-
-/// Rotates by 0 to 3 lanes.
-#[hdl_fn]
-fn turn_ones(data: Bits<512>, by: Bits<2>) -> Bits<512> {
-    match by.index() {
-        0 => data,
-        1 => (data << 8) | (data >> 504),
-        2 => (data << 16) | (data >> 496),
-        _ => (data << 24) | (data >> 488),
-    }
-}
+/// Address bits of the buffer behind the funnel.
+const BUFFER_BITS: usize = 2;
 
 /// Byte aligner: takes a job and the stream that holds its bytes, gives the bytes aligned to their destination.
 ///
@@ -220,8 +305,8 @@ fn turn_ones(data: Bits<512>, by: Bits<2>) -> Bits<512> {
 ///
 /// Latency: job to first source beat taken 2 cycles (hidden while another job runs); source beat to output beat 2 cycles,
 /// counted from the second source beat when `dst_offset` < `src_offset`. One beat per cycle, no bubble between jobs: a job
-/// costs its source beats, plus 1 cycle if its last bytes spill over into one more output beat. All outputs towards the
-/// writer are registers.
+/// costs its source beats, plus 1 cycle if its last bytes spill over into one more output beat. `out_valid` comes from a register, the beat from
+/// a LUT RAM of four, which costs less than registers with a spare.
 #[derive(LogicBlock, Default)]
 pub struct ByteAligner {
     #[allow(missing_docs)]
@@ -252,73 +337,24 @@ pub struct ByteAligner {
     pub out_valid: Signal<Out, Bit>,
     /// It is taken.
     pub out_ready: Signal<In, Bit>,
-    control: AlignControl,
-    turned: DFF<HalfTurned>,
-    turned_valid: Reg<Bit>,
-    /// The rotated beat of the step before.
-    older: DFF<Bits<512>>,
-    output: Skid<AlignedBeat>,
+    funnel: Funnel,
+    output: Fifo<AlignedBeat, BUFFER_BITS>,
 }
 
 impl Logic for ByteAligner {
     #[hdl]
     fn update(&mut self) {
-        dffs!(self, clock, turned, older);
-        regs!(self, clock, reset, turned_valid);
-        clocks!(self, clock, reset, control, output);
-        // The whole data path moves or stands, by one register.
-        let go = self.output.write_ready.val();
-        self.control.go.next = go;
-        self.control.job.next = self.job.val();
-        self.control.job_valid.next = self.job_valid.val();
-        self.job_ready.next = self.control.job_ready.val();
-        self.control.source_last.next = self.source_last.val();
-        self.control.source_valid.next = self.source_valid.val();
-        self.source_ready.next = self.control.source_ready.val();
-
-        // First half of the rotation, and the masks.
-        let step = self.control.step.val();
-        let from = if step.first { !lanes_below(step.dst_offset) } else { Bits::<64>::mask() };
-        let upto = if step.last & step.end.any() { lanes_below(step.end) } else { Bits::<64>::mask() };
-        if go {
-            self.turned_valid.d.next = self.control.step_valid.val();
-        }
-        if self.control.step_valid.val() {
-            self.turned.d.next = HalfTurned {
-                data: turn_fours(
-                    turn_sixteens(self.source_data.val(), step.shift.get_bits::<2>(4)),
-                    step.shift.get_bits::<2>(2),
-                ),
-                rest: step.shift.get_bits::<2>(0),
-                older: lanes_below(step.shift),
-                strobe: from & upto,
-                last: step.last,
-                emit: step.emit,
-            };
-        }
-
-        // Second half, and the lanes of the step before.
-        let turned = self.turned.q.val();
-        let mut data: Bits<512> = self.older.q.val();
-        if self.turned_valid.q.val() {
-            let newer = turn_ones(turned.data, turned.rest);
-            let mut mixed: Bits<512> = bits::<512>(0);
-            for lane in 0..64 {
-                let source = if turned.older.get_bit(lane) {
-                    self.older.q.val().get_bits::<8>(8 * lane)
-                } else {
-                    newer.get_bits::<8>(8 * lane)
-                };
-                mixed.set_bits::<8>(8 * lane, source);
-            }
-            data = mixed;
-            if go {
-                self.older.d.next = newer;
-            }
-        }
-        self.output.write.next = AlignedBeat { data: data, strobe: turned.strobe, last: turned.last };
-        self.output.write_valid.next = self.turned_valid.q.val() & turned.emit;
-
+        clocks!(self, clock, reset, funnel, output);
+        self.funnel.job.next = self.job.val();
+        self.funnel.job_valid.next = self.job_valid.val();
+        self.job_ready.next = self.funnel.job_ready.val();
+        self.funnel.source_data.next = self.source_data.val();
+        self.funnel.source_last.next = self.source_last.val();
+        self.funnel.source_valid.next = self.source_valid.val();
+        self.source_ready.next = self.funnel.source_ready.val();
+        self.funnel.go.next = self.output.write_ready.val();
+        self.output.write.next = self.funnel.beat.val();
+        self.output.write_valid.next = self.funnel.beat_valid.val();
         self.output.read_ready.next = self.out_ready.val();
         self.out_data.next = self.output.read.val().data;
         self.out_strobe.next = self.output.read.val().strobe;

@@ -26,7 +26,7 @@ pub mod ram;
 pub mod skid;
 pub mod stream;
 
-pub use aligner::{AlignJob, ByteAligner};
+pub use aligner::{AlignJob, AlignedBeat, ByteAligner, Funnel};
 pub use arbiter::{RoundRobin, StreamArbiter};
 pub use async_fifo::AsyncFifo;
 pub use counter::CounterBank;

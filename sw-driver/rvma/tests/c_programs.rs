@@ -27,11 +27,18 @@ fn compile(program: &str, source: &Path, output: &Path) -> Output {
     good(command.arg("-o").arg(output))
 }
 
+/// A compiled program, with the library of this test before one that `cargo build` may have left.
+fn program(path: &Path) -> Command {
+    let mut command = Command::new(path);
+    command.env("LD_LIBRARY_PATH", library());
+    command
+}
+
 #[test]
 fn the_example_receives_what_it_puts() {
     let output = Path::new(env!("CARGO_TARGET_TMPDIR")).join("two_nodes");
     compile("cc", &folder().join("examples/two_nodes.c"), &output);
-    let output = good(&mut Command::new(output));
+    let output = good(&mut program(&output));
     let words = String::from_utf8_lossy(&output.stdout);
     assert!(words.ends_with("buffer 2: 6000 bytes, epoch 2\nall bytes have arrived\n"), "{words}");
 }
@@ -61,7 +68,7 @@ int main() {
     std::fs::write(&source, text).unwrap();
     let output = source.with_extension("");
     compile("c++", &source, &output);
-    good(&mut Command::new(output));
+    good(&mut program(&output));
 }
 
 /// A call that the header does not declare, or that the library does not have, is noticed here.

@@ -245,8 +245,8 @@ fn a_stream_keeps_the_order_of_its_puts() {
     let posted: Vec<_> = (0..10).map(|_| nodes[1].post_buffer(window, SIZE as u32 / 4).unwrap()).collect();
     let mut ring = nodes[0].open_ring(0, 128).unwrap();
     let mut rng = seeded_rng("reliable_stream");
-    let lengths: Vec<usize> =
-        (0..COUNT).map(|_| rng.random_range(1..if rng.random_range(0..4) == 0 { MOST } else { 200 })).collect();
+    let longest: Vec<usize> = (0..COUNT).map(|_| if rng.random_range(0..4) == 0 { MOST } else { 200 }).collect();
+    let lengths: Vec<usize> = longest.iter().map(|most| rng.random_range(1..*most)).collect();
     let data: Vec<u8> = (0..lengths.iter().sum()).map(|_| rng.random()).collect();
     let buffer = nodes[0].memory.alloc(data.len(), 64).unwrap();
     nodes[0].memory.write(buffer, &data).unwrap();

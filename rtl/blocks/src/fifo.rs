@@ -142,20 +142,23 @@ impl<T: Synth, const A: usize> Logic for LutFifo<T, A> {
         regs!(self, clock, reset, write_pointer, read_pointer, used, full, filled);
         let push = self.write_valid.val() & !self.full.q.val();
         let pop = self.read_ready.val() & self.filled.q.val();
+        let write_next = self.write_pointer.q.val() + 1;
+        let read_next = self.read_pointer.q.val() + 1;
         if push {
-            self.write_pointer.d.next = self.write_pointer.q.val() + 1;
+            self.write_pointer.d.next = write_next;
         }
         if pop {
-            self.read_pointer.d.next = self.read_pointer.q.val() + 1;
+            self.read_pointer.d.next = read_next;
         }
+        // Full and filled are known from the pointers: the counter is there for `level` alone, and not at all where nobody looks at it.
         if push & !pop {
             self.used.d.next = self.used.q.val() + 1;
-            self.full.d.next = self.used.q.val().all();
+            self.full.d.next = write_next == self.read_pointer.q.val();
             self.filled.d.next = true;
         } else if pop & !push {
             self.used.d.next = self.used.q.val() - 1;
             self.full.d.next = false;
-            self.filled.d.next = self.used.q.val() != 1;
+            self.filled.d.next = read_next != self.write_pointer.q.val();
         }
 
         self.memory.clock.next = self.clock.val();
@@ -200,8 +203,7 @@ pub struct BlockFifo<T: Synth, const A: usize> {
     used: Reg<Bits<A>>,
     /// As many as there is room for.
     full: Reg<Bit>,
-    /// Words in the RAM that were not fetched, modulo 2^A.
-    stored: Reg<Bits<A>>,
+    /// The RAM has words that were not fetched.
     stored_any: Reg<Bit>,
     fetched: Reg<Bit>,
     head_valid: Reg<Bit>,
@@ -234,7 +236,6 @@ impl<T: Synth, const A: usize> BlockFifo<T, A> {
             read_pointer: Default::default(),
             used: Default::default(),
             full: Default::default(),
-            stored: Default::default(),
             stored_any: Default::default(),
             fetched: Default::default(),
             head_valid: Default::default(),
@@ -248,17 +249,18 @@ impl<T: Synth, const A: usize> Logic for BlockFifo<T, A> {
     #[hdl]
     fn update(&mut self) {
         dffs!(self, clock, head);
-        regs!(self, clock, reset, write_pointer, read_pointer, used, full, stored, stored_any, fetched, head_valid);
+        regs!(self, clock, reset, write_pointer, read_pointer, used, full, stored_any, fetched, head_valid);
         let push = self.write_valid.val() & !self.full.q.val();
         let pop = self.read_ready.val() & self.head_valid.q.val();
         let head_moves = self.read_ready.val() | !self.head_valid.q.val();
         let fetch = self.stored_any.q.val() & (head_moves | !self.fetched.q.val());
 
+        let read_next = self.read_pointer.q.val() + 1;
         if push {
             self.write_pointer.d.next = self.write_pointer.q.val() + 1;
         }
         if fetch {
-            self.read_pointer.d.next = self.read_pointer.q.val() + 1;
+            self.read_pointer.d.next = read_next;
         }
         // Less one is written by complements, or synthesis shares one adder and puts it behind `read_ready`, which comes late.
         let used = self.used.q.val();
@@ -270,14 +272,10 @@ impl<T: Synth, const A: usize> Logic for BlockFifo<T, A> {
             self.used.d.next = used_less;
             self.full.d.next = false;
         }
-        let stored = self.stored.q.val();
-        let stored_less = !(!stored + 1);
         if push & !fetch {
-            self.stored.d.next = stored + 1;
             self.stored_any.d.next = true;
         } else if fetch & !push {
-            self.stored.d.next = stored_less;
-            self.stored_any.d.next = stored != 1;
+            self.stored_any.d.next = read_next != self.write_pointer.q.val();
         }
         if fetch {
             self.fetched.d.next = true;

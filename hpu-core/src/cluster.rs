@@ -43,7 +43,7 @@ use crate::reporter::Reporter;
 use crate::slots::Slots;
 use crate::task_page::TaskPage;
 use crate::task_records::TaskRecords;
-use crate::types::{ContextEntry, FarDone, FaultReport, Message, StageAsk};
+use crate::types::{ContextEntry, FarDone, Fault, Message, StageAsk};
 use spindle_blocks::desc::{Command, DmaDesc, DmaDone, ReadRequest, TaskDesc, TaskDone};
 use spindle_contract::memory_map::COMMAND_HANDLES;
 use spindle_contract::params::Config;
@@ -95,7 +95,7 @@ pub struct Cluster {
     /// It is taken.
     pub done_ready: Signal<In, Bit>,
     /// A fault.
-    pub fault: Signal<Out, FaultReport>,
+    pub fault: Signal<Out, Fault>,
     /// There is one.
     pub fault_valid: Signal<Out, Bit>,
     /// It is taken.
@@ -457,6 +457,7 @@ impl Logic for Cluster {
             for p in 0..2 {
                 self.l1.word[2 * i + p].next = self.hpu[i].l1_request[p].val();
                 self.l1.word_valid[2 * i + p].next = self.hpu[i].l1_valid[p].val();
+                self.l1.stores[2 * i + p].next = self.hpu[i].l1_stores[p].val();
                 self.hpu[i].l1_grant[p].next = self.l1.word_grant[2 * i + p].val();
                 self.hpu[i].l1_data[p].next = self.l1.word_data[2 * i + p].val();
             }

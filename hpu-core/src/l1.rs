@@ -2,7 +2,7 @@
 //!
 //! | neighbour | ports |
 //! |---|---|
-//! | HPUs | in `word[2h + p]`, `word_valid` / out `word_grant`, in the same cycle; out `word_data`, two cycles after the grant of a read; p = 1: words with address[2] = 1 |
+//! | HPUs | in `word[2h + p]`, `word_valid` / out `word_grant`, in the same cycle; out `word_data`, two cycles after the grant of a read; p = 1: words with address[2] = 1; in `stores`: an access of this half port may be a write |
 //! | mover | in `mover_read`, `mover_beat` / out `mover_ready`; out `wide_data[g]`: the beat of group g, from two cycles after its read until two cycles after the next one's |
 //! | loader | in `packet_write`, `packet_beat`, `packet_data`, `packet_partial` with `packet_keep` (only these bytes) / out `packet_ready`; in `page_write`, `page_half`, `page_beat`, `page_low`, `page_high` / out `page_ready`; in `scrub_write`, `scrub_beat` / out `scrub_ready` |
 //! | atomic unit | in `guest`, `guest_valid`: an access to the one super-bank that it locks, always done; the word read is `word_data` of HPU 0; in `lock`; out `shared_write` |
@@ -12,14 +12,22 @@
 //!
 //! **Word side.** Every super-bank serves one HPU per cycle, round robin; an access that crosses a word takes both half ports at once, which
 //! lie in different super-banks. Worst case: the other HPUs first, one cycle each (see [`SuperBank`]), and while an atomic works on the
-//! super-bank nobody. The atomic unit has no way of its own to the banks: it is a guest at the half ports of HPU 0, which gets no grant in the two
-//! cycles in which an atomic reads and writes, and loses its turn in them.
+//! super-bank nobody.
+//!
+//! **Stores.** The words that are written reach the super-banks on two lanes, one for even and one for odd words, so that each super-bank need not choose among the
+//! words of all HPUs: of each lane one HPU is the owner, and only its stores are granted. Ownership goes round among those that announce a
+//! store, by `stores`, which comes early; an owner whose store the super-bank refused keeps it until the store is granted. Worst case: the other HPUs first,
+//! each as long as a super-bank lets it wait.
+//!
+//! The atomic unit has no way of its own to the banks: it is a guest at the half ports of HPU 0, which gets no grant in the two
+//! cycles in which an atomic reads and writes, and loses its turn in them; nobody stores in them.
 //!
 //! **Wide side.** Writes go through one register, packet before page before scrub, one beat per cycle. The mover reads before
 //! everybody; a write of the same group waits in the register meanwhile, but only once: a second read of that group in a row is refused. Mover
 //! and loader walk through both groups in turn, so both go on at one beat per cycle, and no frame gets a hole. What was taken is in the banks
 //! after two cycles at most. What the mover read stays in the output registers of the banks, since nobody else reads on this side.
 
+use crate::fast_robin::FastRobin;
 use crate::processor::types::WordRequest;
 use crate::super_bank::SuperBank;
 use spindle_verilog::prelude::*;
@@ -35,6 +43,8 @@ pub struct L1 {
     pub word: Vec<Signal<In, WordRequest>>,
     /// They are wanted.
     pub word_valid: Vec<Signal<In, Bit>>,
+    /// A store waits for the half port, and is written if this cycle's access is it.
+    pub stores: Vec<Signal<In, Bit>>,
     /// They are done.
     pub word_grant: Vec<Signal<Out, Bit>>,
     /// The words read.
@@ -98,6 +108,12 @@ pub struct L1 {
     fetched: [Reg<Bit>; 2],
     /// What the half ports bring, those of HPU 0 maybe of the atomic unit.
     asked: Vec<Signal<Local, WordRequest>>,
+    /// Whose stores are written, of even and of odd words.
+    lanes: [FastRobin; 2],
+    /// The owner's store was refused in the cycle before.
+    refused: [Reg<Bit>; 2],
+    /// That owner.
+    owner: [DFF<Bits<3>>; 2],
     columns: [DFF<Bits<2>>; 16],
     columns_read: [DFF<Bits<2>>; 16],
     _hpus: usize,
@@ -109,6 +125,7 @@ impl L1 {
         Self {
             word: (0..2 * hpus).map(|_| Default::default()).collect(),
             word_valid: (0..2 * hpus).map(|_| Default::default()).collect(),
+            stores: (0..2 * hpus).map(|_| Default::default()).collect(),
             word_grant: (0..2 * hpus).map(|_| Default::default()).collect(),
             word_data: (0..2 * hpus).map(|_| Default::default()).collect(),
             asked: (0..2 * hpus).map(|_| Default::default()).collect(),
@@ -123,9 +140,9 @@ impl L1 {
 impl Logic for L1 {
     #[hdl]
     fn update(&mut self) {
-        regs!(self, clock, reset, pending, late, fetched);
-        dffs!(self, clock, beat, data, columns, columns_read);
-        clocks!(self, clock, reset, super_banks);
+        regs!(self, clock, reset, pending, late, fetched, refused);
+        dffs!(self, clock, beat, data, owner, columns, columns_read);
+        clocks!(self, clock, reset, super_banks, lanes);
 
         // Who reads on the wide side.
         let mover_group = self.mover_beat.val().get_bit(0);
@@ -218,12 +235,42 @@ impl Logic for L1 {
                         self.asked[p].next = self.guest.val();
                     }
                 }
-                let column = self.asked[2 * h + p].val().row.get_bits::<2>(0);
+            }
+        }
+        for p in 0..2 {
+            // The store lane.
+            let mut announced: Bits<8> = bits::<8>(0);
+            for h in 0..self._hpus {
+                announced = announced.replace_bit(h, self.stores[2 * h + p].val());
+            }
+            self.lanes[p].request.next = announced;
+            self.lanes[p].accept.next = !self.refused[p].q.val() & !guest;
+            let owner = if guest {
+                bits::<3>(0)
+            } else if self.refused[p].q.val() {
+                self.owner[p].q.val()
+            } else {
+                self.lanes[p].index.val()
+            };
+            let mut lane: WordRequest = self.asked[p].val();
+            let mut asks: Bit = self.word_valid[p].val();
+            for h in 0..self._hpus {
+                if owner == bits::<3>(h as u64) {
+                    lane = self.asked[2 * h + p].val();
+                    asks = self.word_valid[2 * h + p].val();
+                }
+            }
+            let mut stored: Bit = false;
+            for h in 0..self._hpus {
+                let row = self.asked[2 * h + p].val().row;
+                let column = row.get_bits::<2>(0);
+                let writes = self.word[2 * h + p].val().strobe.any();
+                let is_owner = owner == bits::<3>(h as u64);
+                let wants = self.word_valid[2 * h + p].val() & (is_owner | !writes);
                 let mut granted: Bit = false;
                 for c in 0..4 {
-                    self.super_banks[2 * c + p].word[h].next = self.asked[2 * h + p].val();
-                    self.super_banks[2 * c + p].wants[h].next =
-                        self.word_valid[2 * h + p].val() & (column == bits::<2>(c as u64));
+                    self.super_banks[2 * c + p].row[h].next = row;
+                    self.super_banks[2 * c + p].wants[h].next = wants & (column == bits::<2>(c as u64));
                     granted = granted | self.super_banks[2 * c + p].grant[h].val();
                 }
                 self.word_grant[2 * h + p].next = granted;
@@ -238,6 +285,19 @@ impl Logic for L1 {
                     2 => self.super_banks[4 + p].data.val(),
                     _ => self.super_banks[6 + p].data.val(),
                 };
+            }
+            let writes = lane.strobe.any();
+            for c in 0..4 {
+                stored = stored | self.super_banks[2 * c + p].stored.val();
+                self.super_banks[2 * c + p].owner.next = owner;
+                self.super_banks[2 * c + p].strobe.next = lane.strobe;
+                self.super_banks[2 * c + p].write.next = lane.data;
+                self.super_banks[2 * c + p].shared.next = lane.shared & writes;
+            }
+            // A guest leaves the lane as it is.
+            if !guest {
+                self.refused[p].d.next = asks & writes & !stored;
+                self.owner[p].d.next = owner;
             }
         }
     }

@@ -2,8 +2,9 @@
 //!
 //! | neighbour | ports |
 //! |---|---|
-//! | HPUs | in `word[h]`, `wants[h]` / out `grant[h]`, in the same cycle; out `data`, two cycles after the grant of a read |
-//! | atomic unit | in `lock`: no grants; in `guest`: `word[0]` is its access, and done where the lock is; out `shared_write`: a write to a scratchpad, or of the atomic unit, was done in the cycle before |
+//! | HPUs | in `row[h]`, `wants[h]` / out `grant[h]`, in the same cycle; out `data`, two cycles after the grant of a read |
+//! | store lane | in `owner`, `strobe`, `write`, `shared`: what this HPU writes if it is granted; the others read; out `stored`: it is granted |
+//! | atomic unit | in `lock`: no grants; in `guest`: `row[0]` is its access, and done where the lock is; out `shared_write`: a write to a scratchpad, or of the atomic unit, was done in the cycle before |
 //! | wide side of L1 | in `wide_enable[g]`, `wide_row[g]`, `wide_strobe[g]`, `wide_write`; in `wide_advance[g]`, a cycle after a read; out `wide_read[g]`, from the cycle after that on |
 //!
 //! Bank b holds the words of the super-bank with address[6:5] = b: b[1] is the group of the wide side, b[0] the half of its beat. A row of the
@@ -13,7 +14,6 @@
 //! take turns: an HPU waits at most 7 cycles. The lock comes on top.
 
 use crate::fast_robin::FastRobin;
-use crate::processor::types::WordRequest;
 use spindle_blocks::ram::TdpRam;
 use spindle_verilog::prelude::*;
 
@@ -24,12 +24,22 @@ pub struct SuperBank {
     pub clock: Signal<In, Clock>,
     /// Synchronous reset, active high.
     pub reset: Signal<In, Bit>,
-    /// Accesses, one per HPU.
-    pub word: Vec<Signal<In, WordRequest>>,
+    /// Rows, one per HPU.
+    pub row: Vec<Signal<In, Bits<13>>>,
     /// They are wanted, here.
     pub wants: Vec<Signal<In, Bit>>,
     /// This one is done.
     pub grant: Vec<Signal<Out, Bit>>,
+    /// The HPU that may write,
+    pub owner: Signal<In, Bits<3>>,
+    /// these bytes, none if it reads,
+    pub strobe: Signal<In, Bits<4>>,
+    /// of this word,
+    pub write: Signal<In, Bits<32>>,
+    /// to a scratchpad; only if there are bytes.
+    pub shared: Signal<In, Bit>,
+    /// The owner is granted.
+    pub stored: Signal<Out, Bit>,
     /// The word read.
     pub data: Signal<Out, Bits<32>>,
     /// Nobody is granted.
@@ -52,13 +62,13 @@ pub struct SuperBank {
     pub wide_read: [Signal<Out, Bits<64>>; 2],
     banks: [TdpRam<9, 4, 32>; 4],
     arbiter: FastRobin,
-    words: [Signal<Local, WordRequest>; 8],
-    pairs: [Signal<Local, WordRequest>; 4],
-    quads: [Signal<Local, WordRequest>; 2],
-    chosen: Signal<Local, WordRequest>,
+    rows: [Signal<Local, Bits<13>>; 8],
+    pairs: [Signal<Local, Bits<13>>; 4],
+    quads: [Signal<Local, Bits<13>>; 2],
+    chosen: Signal<Local, Bits<13>>,
     bank: DFF<Bits<2>>,
     bank_read: DFF<Bits<2>>,
-    shared: Reg<Bit>,
+    shared_now: Reg<Bit>,
     _hpus: usize,
 }
 
@@ -67,7 +77,7 @@ impl SuperBank {
     pub fn new(hpus: usize) -> Self {
         assert!((1..=8).contains(&hpus), "SuperBank: {hpus} HPUs cannot be served; choose 1 to 8");
         Self {
-            word: (0..hpus).map(|_| Default::default()).collect(),
+            row: (0..hpus).map(|_| Default::default()).collect(),
             wants: (0..hpus).map(|_| Default::default()).collect(),
             grant: (0..hpus).map(|_| Default::default()).collect(),
             _hpus: hpus,
@@ -79,7 +89,7 @@ impl SuperBank {
 impl Logic for SuperBank {
     #[hdl]
     fn update(&mut self) {
-        regs!(self, clock, reset, shared);
+        regs!(self, clock, reset, shared_now);
         clocks!(self, clock, reset, arbiter);
         dffs!(self, clock, bank, bank_read);
 
@@ -100,26 +110,29 @@ impl Logic for SuperBank {
             self.grant[i].next = self.arbiter.grant.val().get_bit(i);
         }
 
-        // Its access, as a tree over the bits of its number.
+        // Its row, as a tree over the bits of its number. What is written stands on the lane, and counts if it is the lane's owner.
         for i in 0..8 {
-            self.words[i].next = WordRequest::default();
+            self.rows[i].next = bits::<13>(0);
             if i < self._hpus {
-                self.words[i].next = self.word[i].val();
+                self.rows[i].next = self.row[i].val();
             }
         }
         for i in 0..4 {
-            self.pairs[i].next = if index.get_bit(0) { self.words[2 * i + 1].val() } else { self.words[2 * i].val() };
+            self.pairs[i].next = if index.get_bit(0) { self.rows[2 * i + 1].val() } else { self.rows[2 * i].val() };
         }
         for i in 0..2 {
             self.quads[i].next = if index.get_bit(1) { self.pairs[2 * i + 1].val() } else { self.pairs[2 * i].val() };
         }
         self.chosen.next = if index.get_bit(2) { self.quads[1].val() } else { self.quads[0].val() };
         let chosen = self.chosen.val();
-        let bank = chosen.row.get_bits::<2>(2);
+        let bank = chosen.get_bits::<2>(2);
         self.bank.d.next = bank;
         self.bank_read.d.next = self.bank.q.val();
-        self.shared.d.next = any & chosen.shared & chosen.strobe.any();
-        self.shared_write.next = self.shared.q.val();
+        let stored = any & (index == self.owner.val());
+        let strobe = if stored { self.strobe.val() } else { bits::<4>(0) };
+        self.stored.next = stored;
+        self.shared_now.d.next = stored & self.shared.val();
+        self.shared_write.next = self.shared_now.q.val();
 
         // The banks: port a is the wide side, port b the word port.
         for b in 0..4 {
@@ -130,9 +143,9 @@ impl Logic for SuperBank {
             self.banks[b].a_write.next = self.wide_write.val().get_bits::<32>(32 * (b % 2));
             self.banks[b].a_advance.next = self.wide_advance[b / 2].val();
             self.banks[b].b_enable.next = any & (bank == bits::<2>(b as u64));
-            self.banks[b].b_strobe.next = chosen.strobe;
-            self.banks[b].b_address.next = chosen.row.get_bits::<9>(4);
-            self.banks[b].b_write.next = chosen.data;
+            self.banks[b].b_strobe.next = strobe;
+            self.banks[b].b_address.next = chosen.get_bits::<9>(4);
+            self.banks[b].b_write.next = self.write.val();
             self.banks[b].b_advance.next = true;
         }
         for g in 0..2 {

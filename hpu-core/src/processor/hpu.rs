@@ -4,7 +4,7 @@
 //! |---|---|
 //! | loader | in `launch`, `launch_valid` / out `launch_ready`, `launch_bank`; in `region_write`, `region_index`, `region` |
 //! | instruction memory | out `fetch_address`, `fetch_enable`; in `fetch_data`, two edges later; out `code_address`, `code_valid` / in `code_ready`, `code_data` |
-//! | L1 | out `l1_request`, `l1_valid` / in `l1_grant`, `l1_data`: half port 0 even words, 1 odd words |
+//! | L1 | out `l1_request`, `l1_valid`, `l1_stores` (the access may be a store) / in `l1_grant`, `l1_data`: half port 0 even words, 1 odd words |
 //! | remote unit | out `remote`, `remote_valid` / in `remote_ready`; in `answer`, `answer_valid` |
 //! | command port | out `port`, `port_write`, `port_read`; in `port_data`, `issue_done`, `issue_refused`, `issue_full`, `port_full`, `port_pending` |
 //! | cluster | out `ending`, `ending_valid` / in `ending_ready` |
@@ -114,6 +114,8 @@ pub struct Hpu {
     pub l1_request: [Signal<Out, WordRequest>; 2],
     /// They are wanted.
     pub l1_valid: [Signal<Out, Bit>; 2],
+    /// A store waits for the half port: it, or a load that goes before it, is the access.
+    pub l1_stores: [Signal<Out, Bit>; 2],
     /// They take place.
     pub l1_grant: [Signal<In, Bit>; 2],
     /// What was read.
@@ -222,6 +224,7 @@ impl Hpu {
             code_data: Default::default(),
             l1_request: Default::default(),
             l1_valid: Default::default(),
+            l1_stores: Default::default(),
             l1_grant: Default::default(),
             l1_data: Default::default(),
             remote: Default::default(),
@@ -500,6 +503,7 @@ impl Logic for Hpu {
                 shared: store.shared,
             };
             self.l1_valid[i].next = self.memory.reads[i].val() | self.store_buffer.valid[i].val();
+            self.l1_stores[i].next = self.store_buffer.wants[i].val();
             self.memory.grant[i].next = self.l1_grant[i].val();
             self.store_buffer.grant[i].next = self.l1_grant[i].val();
             self.write_back.l1_data[i].next = self.l1_data[i].val();

@@ -48,7 +48,7 @@ pub struct Leaving {
 /// |---|---|
 /// | M1 | in `push`, `entry`, `entry_row`, `may_push` / out `full`, `empty`, `waiting`; in `squash`: what was pushed in the last cycle was a fault |
 /// | X | in `look_row`, `look_crosses` / out `overlap`: entries that a load there must not overtake |
-/// | L1 | out `request`, `valid` of both half ports / in `grant`, `may_use` (no load uses the ports in this cycle) ; out `urgent` |
+/// | L1 | out `request`, `valid`, `wants` of both half ports / in `grant`, `may_use` (no load uses the ports in this cycle) ; out `urgent` |
 /// | remote unit | out `remote`, `remote_valid` / in `remote_ready` |
 /// | command port | out `port`, `port_write`, if `port_free` |
 /// | threads, endings | in `ends`, `thread`; out `draining`: entries of an ended handler have not left yet |
@@ -92,6 +92,8 @@ pub struct StoreBuffer {
     pub request: [Signal<Out, WordRequest>; 2],
     /// They are wanted.
     pub valid: [Signal<Out, Bit>; 2],
+    /// The head needs this half port, as far as registers know.
+    pub wants: [Signal<Out, Bit>; 2],
     /// They take place.
     pub grant: [Signal<In, Bit>; 2],
     /// Access of the remote unit.
@@ -160,6 +162,8 @@ impl Logic for StoreBuffer {
         let may_use = self.may_use.val();
         self.valid[0].next = may_leave & wants_even & may_use;
         self.valid[1].next = may_leave & wants_odd & may_use;
+        self.wants[0].next = any & wants_even;
+        self.wants[1].next = any & wants_odd;
         let even_taken = !wants_even | self.grant[0].val();
         let odd_taken = !wants_odd | self.grant[1].val();
         self.remote_valid.next = may_leave & head.remote;

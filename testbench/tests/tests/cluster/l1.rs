@@ -56,12 +56,16 @@ fn traffic(hpus: usize, name: &str, cycles: usize) {
         let mut pending: Option<(usize, Writes)> = None;
         let (mut packet, mut scrub, mut mover) = (None::<(usize, Vec<u8>)>, None::<usize>, None::<usize>);
         let mut page: Option<(usize, bool)> = None;
+        // HPU whose store the super-bank refused last, of even and of odd words.
+        let mut keeps: [Option<usize>; 2] = [None, None];
+        let mut stores_waited = 0;
         let (mut granted, mut collided, mut waited_most, mut reads, mut moved, mut atomics) = (0, 0, 0, 0, 0, 0);
         let mut busy = 50;
         for cycle in 0..cycles {
             if cycle % 500 == 0 {
                 busy = [10, 50, 100][rng.random_range(0..3)];
             }
+            let mut announced = vec![false; 2 * hpus];
             // Word accesses: HPU h writes its own half ports' words only (two writers of one word are not ordered), and reads all.
             for (port, held) in words.iter_mut().enumerate() {
                 if held.is_none() && rng.random_range(0..100) < busy {
@@ -78,6 +82,9 @@ fn traffic(hpus: usize, name: &str, cycles: usize) {
                     });
                 }
                 dut.set(&format!("word_valid_{port}"), held.is_some().into());
+                // A store is announced, and so may be one that does not come.
+                announced[port] = held.is_some_and(|access| access.strobe != 0) || rng.random_range(0..8) == 0;
+                dut.set(&format!("stores_{port}"), announced[port].into());
                 let w = held.unwrap_or(Word {
                     address: rng.random_range(0..BYTES),
                     strobe: rng.random_range(0..16),
@@ -159,6 +166,14 @@ fn traffic(hpus: usize, name: &str, cycles: usize) {
             // Grants: one per super-bank, none if it is locked, one if somebody asks.
             let mut served = [false; 8];
             let mut asked = [false; 8];
+            // Stores: of each half one HPU's may be written; nobody's beside a guest. Who announces alone is that HPU, and who was refused stays it.
+            let mut lanes = [0; 2];
+            let owner: [Option<usize>; 2] = std::array::from_fn(|half| {
+                let among: Vec<usize> = (0..hpus).filter(|hpu| announced[2 * hpu + half]).collect();
+                keeps[half].or((among.len() == 1).then(|| among[0])).filter(|_| guest.is_none())
+            });
+            let refused_before = keeps;
+            keeps = if guest.is_some() { keeps } else { [None, None] };
             shared = 0;
             let mut writes = vec![];
             for port in 0..2 * hpus {
@@ -178,27 +193,48 @@ fn traffic(hpus: usize, name: &str, cycles: usize) {
                 };
                 let bank = access.address / 4 % 8;
                 let locked = lock >> bank & 1 == 1;
-                asked[bank] |= !locked;
+                let stores = access.strobe != 0;
+                let (hpu, half) = (port / 2, port % 2);
+                let is_owner = owner[half] == Some(hpu);
+                asked[bank] |= !locked && (!stores || is_owner);
                 if !got {
                     access.waited += usize::from(!locked);
+                    if stores && is_owner {
+                        keeps[half] = Some(hpu);
+                    }
                     shown[port].push_back(None);
                     continue;
                 }
                 assert!(!locked && !served[bank], "cycle {cycle}: super-bank {bank} is locked, or serves two");
                 served[bank] = true;
                 granted += 1;
+                if stores {
+                    lanes[half] += 1;
+                    assert!(
+                        refused_before[half].is_none_or(|keeper| keeper == hpu),
+                        "cycle {cycle}: HPU {hpu} stores before the one that was refused"
+                    );
+                }
                 collided += usize::from(access.waited > 0);
-                waited_most = waited_most.max(access.waited);
-                if access.strobe == 0 {
+                if !stores {
+                    waited_most = waited_most.max(access.waited);
                     shown[port].push_back(Some(word(&memory, access.address)));
                 } else {
+                    stores_waited = stores_waited.max(access.waited);
                     shown[port].push_back(None);
                     shared |= u64::from(access.shared) << bank;
                     writes.push(*access);
                 }
                 words[port] = None;
             }
-            assert_eq!(served, asked, "cycle {cycle}: a super-bank serves whenever it is asked");
+            for bank in 0..8 {
+                assert!(
+                    served[bank] || !asked[bank],
+                    "cycle {cycle}: super-bank {bank} does not serve although it is asked"
+                );
+            }
+            let most = usize::from(guest.is_none());
+            assert!(lanes.iter().all(|&stores| stores <= most), "cycle {cycle}: {lanes:?} stores of a half");
 
             // Reads of the wide side see the memory before this cycle's writes.
             let reads_now = if dut.high("mover_ready") { mover.take() } else { None };
@@ -237,7 +273,9 @@ fn traffic(hpus: usize, name: &str, cycles: usize) {
             }
             dut.model.tick();
         }
-        assert!(waited_most < if hpus > 4 { 8 } else { hpus.max(2) }, "an access waited {waited_most} cycles");
+        assert!(waited_most < if hpus > 4 { 8 } else { hpus.max(2) }, "a load waited {waited_most} cycles");
+        // Each of the others has the lane as long as its super-bank lets it wait, or once for nothing; locks and guests come on top.
+        assert!(stores_waited < 16 * hpus, "a store waited {stores_waited} cycles");
         assert!(
             granted > cycles / 2 && collided > cycles / 50 || hpus == 1,
             "{granted} grants, {collided} behind others"

@@ -28,7 +28,7 @@ use crate::registers::Registers;
 use crate::reports::Reports;
 use crate::stager::Stager;
 use crate::telemetry::Telemetry;
-use crate::types::{FaultReport, Message};
+use crate::types::{report_of, Fault, Message};
 use spindle_blocks::arbiter::StreamArbiter;
 use spindle_blocks::desc::{
     Command, ContextPolicy, CsrRequest, CsrResponse, DmaDesc, DmaDone, EventDesc, HostAtomic, HostAtomicDone, HostRead,
@@ -202,7 +202,7 @@ pub struct HpuArray {
     dma_router: DmaRouter,
     endings: Collector<TaskDone, 4>,
     places: Collector<Command, 4>,
-    faults: Collector<FaultReport, 2>,
+    faults: Collector<Fault, 2>,
     messages: Collector<Message, 2>,
     reports: Reports,
     far_unit: FarUnit,
@@ -571,7 +571,7 @@ impl Logic for HpuArray {
         self.fault_pending.next = self.reports.fault_pending.val();
 
         // Faults and messages.
-        self.reports.fault.next = self.faults.read.val();
+        self.reports.fault.next = report_of(self.faults.read.val());
         self.reports.fault_valid.next = self.faults.read_valid.val();
         self.faults.read_ready.next = self.reports.fault_ready.val();
         self.reports.message.next = self.messages.read.val();

@@ -28,7 +28,9 @@
 //! One task at a time; at most the first 2048 bytes of a packet are loaded. An HPU holds one launch beside the handlers that run, so its next packet is
 //! loaded meanwhile. After reset the regions STACK, TASK and COMMAND of all banks are written, 16 cycles per HPU; tasks wait.
 
-use crate::loader_tables::{launch_of, limits_of, set_up_number, set_up_region, task_number, task_region, CODE_LEFT};
+use crate::loader_tables::{
+    launch_of, limits_of, set_up_number, set_up_region, task_number, task_region, CODE_LEFT, COMPLETION, TASK_BASE,
+};
 use crate::processor::types::{Launch, Region};
 use crate::types::{ContextEntry, Limits};
 use spindle_blocks::desc::{ReadRequest, TaskDesc};
@@ -137,6 +139,8 @@ pub struct Loader {
     state: Reg<LoaderState>,
     held: DFF<TaskDesc>,
     held_entry: DFF<ContextEntry>,
+    /// What the handler finds in a0: the bytes that are missing, or, by the register's reset, its task page.
+    a0: Reg<Bits<32>>,
     size: DFF<Bits<12>>,
     held_slot: DFF<Bits<4>>,
     /// {HPU, bank}.
@@ -165,6 +169,7 @@ impl Loader {
     /// For the HPUs of a configuration.
     pub fn new(config: &Config) -> Self {
         Self {
+            a0: Reg::new(bits::<32>(TASK_BASE)),
             _last_step: 16 * config.hpus as u64 - 1,
             _stack_shift: config.stack_bytes().trailing_zeros() as usize,
             ..Default::default()
@@ -199,9 +204,13 @@ impl Logic for Loader {
                 bank = bank | self.launch_bank.val().get_bits::<2>(2 * i);
             }
         }
+        self.a0.clock.next = self.clock.val();
+        self.a0.reset.next = is_open & (offered.kind != bits::<2>(COMPLETION));
+        self.a0.d.next = self.a0.q.val();
         if is_open {
             self.held.d.next = offered;
             self.held_entry.d.next = self.task_context.val();
+            self.a0.d.next = offered.dropped_bytes;
             self.size.d.next = if !offered.has_packet {
                 bits::<12>(0)
             } else if offered.length > bits::<14>(LIMIT) {
@@ -356,7 +365,7 @@ impl Logic for Loader {
         self.bank.next = place.get_bits::<2>(0);
         self.record_write.next = if fresh { self.hpu_mask.q.val() } else { bits::<8>(0) };
         self.limits.next = limits_of(held, entry, slot, self.size.q.val());
-        self.launch.next = launch_of(held, entry);
+        self.launch.next = launch_of(held, entry, self.a0.q.val());
         self.launch_valid.next = if launches { self.hpu_mask.q.val() } else { bits::<8>(0) };
     }
 }

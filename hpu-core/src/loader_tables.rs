@@ -8,10 +8,10 @@ use spindle_contract::memory_map::{self as map, base, TASK};
 use spindle_contract::params::L1_TASK_BASE;
 use spindle_verilog::prelude::*;
 
-const TASK_BASE: u64 = base(TASK) as u64;
+pub(crate) const TASK_BASE: u64 = base(TASK) as u64;
 const HEADER: u64 = kind::HEADER as u64;
 const PAYLOAD: u64 = kind::PAYLOAD as u64;
-const COMPLETION: u64 = kind::COMPLETION as u64;
+pub(crate) const COMPLETION: u64 = kind::COMPLETION as u64;
 
 /// Regions of a task, in the order in which they are written: so many are left with this one.
 pub(crate) const CODE_LEFT: u64 = 4;
@@ -113,9 +113,9 @@ pub(crate) fn limits_of(desc: TaskDesc, entry: ContextEntry, slot: Bits<4>, size
     }
 }
 
-/// The launch of a task.
+/// The launch of a task that finds this in a0.
 #[hdl_fn]
-pub(crate) fn launch_of(desc: TaskDesc, entry: ContextEntry) -> Launch {
+pub(crate) fn launch_of(desc: TaskDesc, entry: ContextEntry, a0: Bits<32>) -> Launch {
     let completes = desc.kind == bits::<2>(COMPLETION);
     Launch {
         entry: match desc.kind.to_u64() {
@@ -123,7 +123,7 @@ pub(crate) fn launch_of(desc: TaskDesc, entry: ContextEntry) -> Launch {
             PAYLOAD => entry.payload,
             _ => entry.completion,
         },
-        a0: if completes { desc.dropped_bytes } else { bits::<32>(TASK_BASE) },
+        a0: a0,
         completes: completes,
         flow_control: desc.flow_control,
         code_base: entry.code_base,

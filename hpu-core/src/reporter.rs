@@ -1,4 +1,4 @@
-//! Reporter: turns the endings of a cluster's HPUs into `TaskDone` messages and fault reports.
+//! Reporter: turns the endings of a cluster's HPUs into `TaskDone` messages and faults.
 //!
 //! | neighbour | ports |
 //! |---|---|
@@ -11,8 +11,8 @@
 //! Round robin, one ending per cycle while both outputs are free; 1 cycle from `ending_valid` to `done_valid` if nobody else waits. A fault is offered in the same cycle as its `done`.
 
 use crate::fast_robin::FastRobin;
-use crate::processor::types::{address_of_fault, pc_of, Ending};
-use crate::types::{FaultReport, Origin};
+use crate::processor::types::Ending;
+use crate::types::{Fault, Origin};
 use spindle_blocks::desc::TaskDone;
 use spindle_verilog::prelude::*;
 
@@ -50,7 +50,7 @@ pub struct Reporter {
     /// It is taken.
     pub done_ready: Signal<In, Bit>,
     /// A fault.
-    pub fault: Signal<Out, FaultReport>,
+    pub fault: Signal<Out, Fault>,
     /// There is one.
     pub fault_valid: Signal<Out, Bit>,
     /// It is taken.
@@ -63,7 +63,7 @@ pub struct Reporter {
     chosen: Signal<Local, Ending>,
     report: DFF<TaskDone>,
     report_waits: Reg<Bit>,
-    trouble: DFF<FaultReport>,
+    trouble: DFF<Fault>,
     trouble_waits: Reg<Bit>,
     _hpus: usize,
 }
@@ -145,18 +145,18 @@ impl Logic for Reporter {
             self.report_waits.d.next = false;
         }
         if takes & ending.fault {
-            self.trouble.d.next = FaultReport {
-                who: (
-                    origin.msg_slot,
-                    bit_cast::<8, 3>(self.number.val()),
-                    bit_cast::<8, 3>(index),
-                    origin.context,
-                    ending.cause,
-                )
-                    .cat::<32>(),
-                pc: pc_of(ending),
-                address: address_of_fault(ending),
-                frame: (bits::<14>(0), origin.kind, origin.frame).cat::<32>(),
+            self.trouble.d.next = Fault {
+                cause: ending.cause,
+                context: origin.context,
+                hpu: index,
+                cluster: self.number.val(),
+                msg_slot: origin.msg_slot,
+                frame: origin.frame,
+                kind: origin.kind,
+                pc: ending.pc,
+                sum: ending.sum,
+                stray: ending.stray,
+                of_access: ending.of_access,
             };
             self.trouble_waits.d.next = true;
         } else if self.fault_ready.val() {

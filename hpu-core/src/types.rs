@@ -1,5 +1,6 @@
 //! What the blocks of a cluster hand to one another.
 
+use crate::processor::stages::address_of;
 use spindle_verilog::prelude::*;
 
 /// A context as the cluster needs it: entry points, memory regions, budget. Copied into the task at dispatch.
@@ -181,6 +182,33 @@ pub struct Message {
     pub length: Bits<32>,
 }
 
+/// A fault, as a cluster tells it.
+#[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
+pub struct Fault {
+    /// Cause.
+    pub cause: Bits<4>,
+    /// Whose it is.
+    pub context: Bits<4>,
+    /// HPU.
+    pub hpu: Bits<3>,
+    /// Cluster.
+    pub cluster: Bits<3>,
+    /// Message slot of the task.
+    pub msg_slot: Bits<8>,
+    /// Frame sequence number.
+    pub frame: Bits<16>,
+    /// Kind of handler.
+    pub kind: Bits<2>,
+    /// Program counter of the instruction, as in [`stages`](crate::processor::stages).
+    pub pc: Bits<17>,
+    /// Address of its access or target of its jump.
+    pub sum: Bits<32>,
+    /// It jumped to `sum`, where the handler cannot continue.
+    pub stray: Bit,
+    /// Its access faulted.
+    pub of_access: Bit,
+}
+
 /// A fault, laid out as the FAULT_* registers of the page `hpu`.
 #[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
 pub struct FaultReport {
@@ -192,6 +220,20 @@ pub struct FaultReport {
     pub address: Bits<32>,
     /// Frame [15:0], kind of handler [17:16].
     pub frame: Bits<32>,
+}
+
+/// What the report of a fault says. The program counter is where the handler was to continue; the address that of the access, or the instruction's if it got
+/// no further.
+#[hdl_fn]
+pub fn report_of(fault: Fault) -> FaultReport {
+    let at = address_of(fault.pc);
+    FaultReport {
+        who: (fault.msg_slot, bit_cast::<8, 3>(fault.cluster), bit_cast::<8, 3>(fault.hpu), fault.context, fault.cause)
+            .cat::<32>(),
+        pc: if fault.stray { fault.sum } else { at },
+        address: if fault.of_access { fault.sum } else { at },
+        frame: (bits::<14>(0), fault.kind, fault.frame).cat::<32>(),
+    }
 }
 
 /// Up to eight characters that a handler prints, laid out as the PRINT_* registers of the page `hpu`.

@@ -1,6 +1,5 @@
 //! What the processor and its cluster hand to one another.
 
-use super::stages::address_of;
 use spindle_verilog::prelude::*;
 
 /// A task that an HPU can start: everything but its regions, which are in the region table.
@@ -114,7 +113,7 @@ pub struct PortAccess {
     pub data: Bits<32>,
 }
 
-/// How a handler ended, as the processor knows it: [`pc_of`] and [`address_of_fault`] are made of it once per cluster.
+/// How a handler ended, as the processor knows it: what the report of a fault says is made of it once for all clusters, by [`report_of`](crate::types::report_of).
 #[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
 pub struct Ending {
     /// Its bank.
@@ -135,26 +134,6 @@ pub struct Ending {
     pub of_access: Bit,
     /// Cycles from the first fetch to the end.
     pub cycles: Bits<32>,
-}
-
-/// Where a handler that faulted was to continue: the program counter of the report.
-#[hdl_fn]
-pub fn pc_of(ending: Ending) -> Bits<32> {
-    if ending.stray {
-        ending.sum
-    } else {
-        address_of(ending.pc)
-    }
-}
-
-/// The address that the report names: that of the access, or the instruction's if it got no further.
-#[hdl_fn]
-pub fn address_of_fault(ending: Ending) -> Bits<32> {
-    if ending.of_access {
-        ending.sum
-    } else {
-        address_of(ending.pc)
-    }
 }
 
 /// One retired instruction: the RISC-V formal interface (RVFI, <https://github.com/SymbioticEDA/riscv-formal>), one channel, with the

@@ -3,6 +3,7 @@
 use crate::cluster::far::Far;
 use crate::hpu::fields::{bits, field, pack, slice};
 use hpu_core::cluster::Cluster;
+use hpu_core::types::{report_of, Fault};
 use rand::Rng;
 use rand_chacha::ChaCha8Rng;
 use spindle_contract::memory_map::{base, CODE};
@@ -497,7 +498,29 @@ impl Bench {
                     cycle: now,
                 });
             }
-            "fault" => self.faults.push([0, 32, 64, 96].map(|at| slice(first, at, 32) as u32)),
+            "fault" => {
+                let mut at = 0;
+                let [cause, context, hpu, cluster, msg_slot, frame, kind, pc, sum, stray, of_access] =
+                    [4, 4, 3, 3, 8, 16, 2, 17, 32, 1, 1].map(|width| {
+                        at += width;
+                        slice(first, at - width, width)
+                    });
+                let report = report_of(Fault {
+                    cause: cause.into(),
+                    context: context.into(),
+                    hpu: hpu.into(),
+                    cluster: cluster.into(),
+                    msg_slot: msg_slot.into(),
+                    frame: frame.into(),
+                    kind: kind.into(),
+                    pc: pc.into(),
+                    sum: sum.into(),
+                    stray: stray == 1,
+                    of_access: of_access == 1,
+                });
+                let words = [report.who, report.pc, report.address, report.frame];
+                self.faults.push(words.map(|word| word.to_u64() as u32));
+            }
             "egress" => {
                 let last = content[1][0] == 1;
                 let tail = slice(&content[2], 0, 6) as usize;

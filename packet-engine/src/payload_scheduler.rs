@@ -253,7 +253,7 @@ impl PayloadScheduler {
             to_mailbox: Default::default(),
             messages_open: Default::default(),
             event_chooser: Default::default(),
-            message_index: MessageIndex::new(slots),
+            message_index: MessageIndex::new(slots, RamStyle::on(config, slots)),
             quota: Default::default(),
             evaluator: Default::default(),
             dispatch: Dispatch::new(config),

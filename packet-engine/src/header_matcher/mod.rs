@@ -38,7 +38,7 @@ use extractor::HeaderExtractor;
 use rule_compiler::RuleCompiler;
 use rule_tables::RuleTables;
 use spindle_blocks::desc::PacketDesc;
-use spindle_blocks::{LutMemory, RamStyle};
+use spindle_blocks::{RamStyle, SdpMemory};
 use spindle_contract::descriptors::action;
 use spindle_contract::params::{MATCH_LITERALS, MATCH_TERMS, MATCH_WORDS, MESSAGE_WORDS, WORD_TERMS};
 use spindle_contract::reasons;
@@ -134,7 +134,7 @@ pub struct HeaderMatcher {
     rule_compiler: RuleCompiler,
     term_tables: [TermTables; MATCH_WORDS],
     rule_tables: Vec<RuleTables>,
-    says: LutMemory<RuleAction, 7>,
+    says: SdpMemory<RuleAction, 7>,
     /// Stages with a frame, the first in bit 0: without one a stage rests.
     frame: Reg<Bits<4>>,
     /// The set of the frame in each stage.
@@ -144,7 +144,6 @@ pub struct HeaderMatcher {
     hits: DFF<Bits<64>>,
     found: [DFF<Bit>; 2],
     rule: [DFF<Bits<6>>; 2],
-    winner: DFF<RuleAction>,
     line: [DFF<Candidate>; LATENCY],
     line_valid: [Reg<Bit>; LATENCY],
     _rules: usize,
@@ -152,7 +151,7 @@ pub struct HeaderMatcher {
 }
 
 impl HeaderMatcher {
-    /// A matcher with `rules` rules, 1 to 64, that keeps what the driver stages in memories of this kind.
+    /// A matcher with `rules` rules, 1 to 64, that keeps what the driver stages, and what rules say, in memories of this kind.
     pub fn new(rules: usize, staged: RamStyle) -> Self {
         assert!((1..=64).contains(&rules), "HeaderMatcher: {rules} rules; choose 1 to 64");
         let groups = rules.div_ceil(RULE_GROUP);
@@ -195,7 +194,7 @@ impl HeaderMatcher {
             rule_compiler: RuleCompiler::new(rules, staged),
             term_tables: Default::default(),
             rule_tables: (0..groups).map(|_| Default::default()).collect(),
-            says: Default::default(),
+            says: SdpMemory::new(staged, 1),
             frame: Default::default(),
             set: Default::default(),
             terms: Default::default(),
@@ -203,7 +202,6 @@ impl HeaderMatcher {
             hits: Default::default(),
             found: Default::default(),
             rule: Default::default(),
-            winner: Default::default(),
             line: Default::default(),
             line_valid: Default::default(),
             _rules: rules,
@@ -222,7 +220,7 @@ impl Logic for HeaderMatcher {
     #[hdl]
     fn update(&mut self) {
         clocks!(self, clock, reset, extractor, term_compiler, rule_compiler);
-        dffs!(self, clock, set, terms, message_words, hits, found, rule, winner, line);
+        dffs!(self, clock, set, terms, message_words, hits, found, rule, line);
         regs!(self, clock, reset, frame, line_valid);
 
         // Staging and the change of sets.
@@ -346,8 +344,8 @@ impl Logic for HeaderMatcher {
         self.says.write_enable.next = self.rule_compiler.winner_write.val();
         self.says.write_address.next = self.rule_compiler.winner_address.val();
         self.says.write_data.next = self.rule_compiler.winner.val();
+        self.says.read_enable.next = frame.get_bit(3);
         self.says.read_address.next = (self.set[2].q.val(), self.rule[0].q.val()).cat::<7>();
-        self.winner.d.next = self.says.read_data.val();
         self.found[1].d.next = self.found[0].q.val();
         self.rule[1].d.next = self.rule[0].q.val();
 
@@ -359,7 +357,7 @@ impl Logic for HeaderMatcher {
         self.line[1].d.next = self.line[0].q.val();
         self.line_valid[1].d.next = self.line_valid[0].q.val();
         let candidate = self.line[1].q.val();
-        let winner = self.winner.q.val();
+        let winner = self.says.read_data.val();
         let held_terms = bit_cast::<128, MATCH_TERMS>(self.terms[3].q.val());
         let message_words = self.message_words[3].q.val();
         let upper = if winner.message_word.get_bit(0) {

@@ -8,7 +8,7 @@
 //!
 //! One slot taken and one given back per cycle. Empty behind reset.
 
-use spindle_blocks::ram::LutMemory;
+use spindle_blocks::ram::{RamStyle, SdpMemory};
 use spindle_verilog::prelude::*;
 
 /// See the head of this file.
@@ -30,19 +30,19 @@ pub struct FreeSlots {
     pub give_back_slot: Signal<In, Bits<8>>,
     /// Nothing is offered yet.
     pub hold: Signal<In, Bit>,
-    queue: LutMemory<Bits<8>, 8>,
+    /// Its output is the slot on offer.
+    queue: SdpMemory<Bits<8>, 8>,
     /// Places modulo twice the number of slots, so that empty and full differ.
     read_at: Reg<Bits<9>>,
     write_at: Reg<Bits<9>>,
     offered: Reg<Bit>,
-    offer: DFF<Bits<8>>,
     _mask: u64,
     _wrap: u64,
 }
 
 impl FreeSlots {
-    /// A queue for `slots` slots.
-    pub fn new(slots: usize) -> Self {
+    /// A queue for `slots` slots, in memory of this kind.
+    pub fn new(slots: usize, style: RamStyle) -> Self {
         Self {
             clock: Default::default(),
             reset: Default::default(),
@@ -52,11 +52,10 @@ impl FreeSlots {
             give_back: Default::default(),
             give_back_slot: Default::default(),
             hold: Default::default(),
-            queue: LutMemory::with_depth(slots),
+            queue: SdpMemory::with_depth(style, 1, slots),
             read_at: Default::default(),
             write_at: Default::default(),
             offered: Default::default(),
-            offer: Default::default(),
             _mask: slots as u64 - 1,
             _wrap: 2 * slots as u64 - 1,
         }
@@ -67,7 +66,6 @@ impl Logic for FreeSlots {
     #[hdl]
     fn update(&mut self) {
         regs!(self, clock, reset, read_at, write_at, offered);
-        dffs!(self, clock, offer);
         self.queue.clock.next = self.clock.val();
 
         self.queue.write_enable.next = self.give_back.val();
@@ -79,13 +77,13 @@ impl Logic for FreeSlots {
 
         let vacant = !self.offered.q.val() | self.take.val();
         let load = vacant & (self.read_at.q.val() != self.write_at.q.val()) & !self.hold.val();
+        self.queue.read_enable.next = load;
         self.queue.read_address.next = self.read_at.q.val().get_bits::<8>(0) & self._mask;
         self.offered.d.next = load | !vacant;
         if load {
-            self.offer.d.next = self.queue.read_data.val();
             self.read_at.d.next = (self.read_at.q.val() + 1) & self._wrap;
         }
         self.free.next = self.offered.q.val();
-        self.free_slot.next = self.offer.q.val();
+        self.free_slot.next = self.queue.read_data.val();
     }
 }

@@ -5,7 +5,7 @@
 //! | in `sought` / out `hit`, `hit_slot` | look-up, second stage: in the same cycle; `hit_slot` is 0 without a hit |
 //! | in `insert`, `insert_key`, `insert_hash`, `insert_slot` | a new key; seen from the next cycle on; with a place free only |
 //! | in `remove`, `remove_slot` / out `remove_here` | this slot's key goes, at once, also for `sought` of this cycle; `remove_here`: it was here and not in a row |
-//! | out `candidate`, `candidate_valid` / in `moves` | rows: the key tried in this cycle, and that it is written to its row in this cycle |
+//! | out `next_row`; `candidate`, `candidate_valid` / in `moves` | rows: the row of the key tried in the next cycle; the key tried in this cycle, and that it is written to its row in this cycle |
 //! | out `room`, `ample_room` | 4, 6 places are free |
 //!
 //! A key that moves stays for one more cycle, so that a look-up whose row was read before the write meets it here. One key is
@@ -55,6 +55,8 @@ pub struct KeyStash {
     pub remove_slot: Signal<In, Bits<8>>,
     /// It was here only.
     pub remove_here: Signal<Out, Bit>,
+    /// Row of the key that is tried in the next cycle.
+    pub next_row: Signal<Out, Bits<8>>,
     /// Key to put into its row.
     pub candidate: Signal<Out, Candidate>,
     /// There is one.
@@ -124,6 +126,7 @@ impl Logic for KeyStash {
             }
         }
         self.current.d.next = current;
+        self.next_row.next = current.hash.get_bits::<8>(0);
         self.trying.d.next = chosen & !leaving;
         let again = if fresh.any() { self.tried.q.val() } else { bits::<8>(0) };
         self.tried.d.next = (again | chosen) & !target;

@@ -30,7 +30,7 @@ use free_slots::FreeSlots;
 use key_match::KeyMatch;
 use key_rows::KeyRows;
 use key_stash::KeyStash;
-use spindle_blocks::ram::LutMemory;
+use spindle_blocks::ram::{LutMemory, RamStyle};
 use spindle_verilog::prelude::*;
 
 /// Bits of a key.
@@ -130,8 +130,8 @@ pub struct MessageIndex {
 }
 
 impl MessageIndex {
-    /// An index of `slots` messages: a power of two from 16 to 256.
-    pub fn new(slots: usize) -> Self {
+    /// An index of `slots` messages, a power of two from 16 to 256, with what need not be read at once in memories of this kind.
+    pub fn new(slots: usize, style: RamStyle) -> Self {
         assert!(
             (16..=256).contains(&slots) && slots.is_power_of_two(),
             "MessageIndex: live_messages must be a power of two from 16 to 256, not {slots}; round it up"
@@ -154,8 +154,8 @@ impl MessageIndex {
             give_back_slot: Default::default(),
             open: Default::default(),
             ready: Default::default(),
-            free_slots: FreeSlots::new(slots),
-            key_rows: KeyRows::new(slots),
+            free_slots: FreeSlots::new(slots, style),
+            key_rows: KeyRows::new(slots, style),
             key_stash: Default::default(),
             coming: Default::default(),
             keys: LutMemory::with_depth(slots),
@@ -219,6 +219,7 @@ impl Logic for MessageIndex {
         self.key_stash.remove_slot.next = self.give_back_slot.val();
         self.key_rows.remove.next = leaves & !self.key_stash.remove_here.val();
         self.key_rows.remove_slot.next = self.give_back_slot.val();
+        self.key_rows.next_row.next = self.key_stash.next_row.val();
         self.key_rows.candidate.next = self.key_stash.candidate.val();
         self.key_rows.candidate_valid.next = self.key_stash.candidate_valid.val();
         self.key_stash.moves.next = self.key_rows.moves.val();

@@ -15,7 +15,7 @@
 //! the same; one that the base has come to meanwhile will be looked at behind it.
 
 use crate::header_matcher::types::lowest;
-use spindle_blocks::ram::{LutMemory, RamStyle, SdpMemory};
+use spindle_blocks::ram::{RamStyle, SdpMemory};
 use spindle_verilog::prelude::*;
 
 /// [`AcceptedOp::kind`]: the number has been accepted.
@@ -64,7 +64,7 @@ pub struct AcceptedNumbers {
     /// The base.
     pub base: Signal<Out, Bits<32>>,
     rows: SdpMemory<Bits<64>, 12>,
-    bases: LutMemory<Bits<32>, 8>,
+    bases: SdpMemory<Bits<32>, 8>,
     advancing: Reg<Bit>,
     advance: DFF<AcceptedOp>,
     // 1: the row is there.
@@ -73,7 +73,6 @@ pub struct AcceptedNumbers {
     /// The operation before has the same row.
     again: Reg<Bit>,
     last_row: DFF<Bits<64>>,
-    base_seen: DFF<Bits<32>>,
     // 2: the base moves to the first number that has not been accepted.
     finding: Reg<Bit>,
     find: DFF<AcceptedOp>,
@@ -86,8 +85,8 @@ pub struct AcceptedNumbers {
 }
 
 impl AcceptedNumbers {
-    /// The numbers of `peers` peers, in memory of the given kind.
-    pub fn new(peers: usize, style: RamStyle) -> Self {
+    /// The numbers of `peers` peers, and the lowest of each, in memories of the given kinds.
+    pub fn new(peers: usize, style: RamStyle, bases: RamStyle) -> Self {
         Self {
             clock: Default::default(),
             reset: Default::default(),
@@ -100,14 +99,13 @@ impl AcceptedNumbers {
             base_peer: Default::default(),
             base: Default::default(),
             rows: SdpMemory::with_depth(style, 1, peers * super::ROWS),
-            bases: LutMemory::with_depth(peers),
+            bases: SdpMemory::with_depth(bases, 1, peers),
             advancing: Default::default(),
             advance: Default::default(),
             changing: Default::default(),
             change: Default::default(),
             again: Default::default(),
             last_row: Default::default(),
-            base_seen: Default::default(),
             finding: Default::default(),
             find: Default::default(),
             ahead: Default::default(),
@@ -122,7 +120,7 @@ impl Logic for AcceptedNumbers {
     #[hdl]
     fn update(&mut self) {
         regs!(self, clock, reset, advancing, changing, again, finding);
-        dffs!(self, clock, advance, change, last_row, base_seen);
+        dffs!(self, clock, advance, change, last_row);
         dffs!(self, clock, find, ahead, bit_out, base_row, here);
         self.rows.clock.next = self.clock.val();
         self.bases.clock.next = self.clock.val();
@@ -139,8 +137,8 @@ impl Logic for AcceptedNumbers {
         self.again.d.next = self.changing.q.val() & (place == change_place);
         self.rows.read_enable.next = begins;
         self.rows.read_address.next = place;
+        self.bases.read_enable.next = begins;
         self.bases.read_address.next = op.peer;
-        self.base_seen.d.next = self.bases.read_data.val();
 
         // 1: change it, and find its numbers that have not been accepted: those whose bit is that of the lap.
         let old = if self.again.q.val() { self.last_row.q.val() } else { self.rows.read_data.val() };
@@ -153,9 +151,10 @@ impl Logic for AcceptedNumbers {
         self.rows.write_enable.next = self.changing.q.val() & (marks | (change.kind == ACCEPTED_CLEAR));
         self.rows.write_address.next = change_place;
         self.rows.write_data.next = row;
-        let base_row = self.base_seen.q.val().get_bits::<26>(6);
+        let base_seen = self.bases.read_data.val();
+        let base_row = base_seen.get_bits::<26>(6);
         let here = base_row.get_bits::<5>(0) == change.row;
-        let passed = self.base_seen.q.val().get_bits::<6>(0) & repeat::<6>(here);
+        let passed = base_seen.get_bits::<6>(0) & repeat::<6>(here);
         let open = row ^ repeat::<64>(!lap);
         let ahead = open & (repeat::<64>(true) << passed);
         self.finding.d.next = self.changing.q.val() & (change.kind != ACCEPTED_READ);

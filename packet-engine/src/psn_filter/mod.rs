@@ -252,7 +252,7 @@ impl PsnFilter {
             answer_live: Default::default(),
             answer_expected: Default::default(),
             answer_selective: Default::default(),
-            accepted: AcceptedNumbers::new(config.peers, style),
+            accepted: AcceptedNumbers::new(config.peers, style, RamStyle::on(config, config.peers)),
             sequencer: PeerSequencer::new(config.peers),
             seen: SdpMemory::with_depth(style, 1, rows),
             peers: SdpMemory::with_depth(RamStyle::on(config, config.peers), 1, config.peers),

@@ -6,6 +6,7 @@ use packet_engine::message_index::{key_hash, key_rows::WAYS, MessageIndex, MIXER
 use rand::seq::IndexedRandom;
 use rand::Rng;
 use rand_chacha::ChaCha8Rng;
+use spindle_blocks::RamStyle;
 use spindle_harness::{run_with_wave_on_failure, WaveContext};
 use spindle_verilog::prelude::{bits, pack};
 use std::collections::{HashMap, VecDeque};
@@ -132,7 +133,7 @@ struct Bench {
 
 impl Bench {
     fn new(wave: &WaveContext, slots: usize) -> Self {
-        let dut = Dut::new(wave, &mut MessageIndex::new(slots), &format!("message_index_{slots}"));
+        let dut = Dut::new(wave, &mut MessageIndex::new(slots, RamStyle::Block), &format!("message_index_{slots}"));
         let mut bench = Bench {
             dut,
             slots,

@@ -9,6 +9,7 @@ use packet_engine::registers::PacketRegisters;
 use packet_engine::responder::Responder;
 use packet_engine::sender::Sender;
 use packet_engine::{egress::Egress, PacketEngine};
+use spindle_blocks::RamStyle;
 use spindle_contract::params::Config;
 use spindle_harness::lint;
 use spindle_verilog::prelude::Block;
@@ -38,7 +39,7 @@ fn check_all() {
         check(&mut Sender::default(), "sender"),
     ];
     for slots in [16, 64, 256] {
-        found.push(check(&mut MessageIndex::new(slots), &format!("message_index_{slots}")));
+        found.push(check(&mut MessageIndex::new(slots, RamStyle::Block), &format!("message_index_{slots}")));
     }
     for (clusters, hpus) in [(1, 1), (3, 4), (8, 4), (4, 8)] {
         let config = Config { clusters, hpus, ..Config::ALVEO };
@@ -57,7 +58,7 @@ fn check_all() {
 #[test]
 #[should_panic(expected = "a power of two from 16 to 256")]
 fn messages_not_a_power_of_two() {
-    MessageIndex::new(48);
+    MessageIndex::new(48, RamStyle::Block);
 }
 
 #[test]

@@ -15,8 +15,8 @@
 //! one packet and goes before acknowledgements; it is withheld if the last one to that source is not `nack_gap` times 64 cycles ago. Both carry what
 //! has been accepted, if the packet is sequenced. Nothing is sent while `enable` is low.
 //!
-//! A report is taken in a cycle; the queue of refusals and that of the scheduler's reports hold 16, beyond that they are lost, and the source
-//! sends again. From a report to `job_valid`: [`LATENCY`] cycles when nothing else waits (70 of them the PSN filter's; a refusal of an unsequenced packet: 3). One answer at a
+//! A report is taken in a cycle; 16 refusals and 16 of the scheduler's reports can wait, beyond that they are lost, and the source
+//! sends again. The last accepted report of each source and the waiting refusals share a memory, of which a report goes to one place and an answer reads one. From a report to `job_valid`: [`LATENCY`] cycles when nothing else waits (70 of them the PSN filter's; a refusal of an unsequenced packet: 3). One answer at a
 //! time: an acknowledgement every 80 cycles at most.
 //! Behind reset the tables are cleared for 256 cycles; reports are lost meanwhile.
 
@@ -62,6 +62,19 @@ pub fn nack_code(reason: Bits<5>) -> Bits<8> {
         bits::<32>(CODE_0).get_bit(reason.index()),
     )
         .cat::<8>()
+}
+
+/// Places of refusals in the memory of reports begin here.
+const REFUSALS: u64 = 256;
+const REFUSALS_HIGH: u64 = REFUSALS / 16;
+
+/// A refusal that waits.
+#[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
+struct Refusal {
+    /// Where its report is kept.
+    place: Bits<4>,
+    /// Its number counts.
+    sequenced: Bit,
 }
 
 /// What is due to a source.
@@ -140,12 +153,15 @@ pub struct Responder {
     /// A refusal was not (pulse).
     pub nack_withheld: Signal<Out, Bit>,
     backs: Fifo<PacketReport, 4>,
-    refusals: Fifo<PacketReport, 4>,
+    refusals: Fifo<Refusal, 4>,
+    /// Where the next refusal is kept.
+    refusal_place: Reg<Bits<4>>,
     turns: Fifo<Bits<8>, 10>,
     dues: LutMemory<Due, 8>,
     /// Time of the last refusal to a source.
     stamps: LutMemory<Bits<16>, 8>,
-    latest: SdpMemory<PacketReport, 8>,
+    /// The last accepted report of each source, and behind them refusals.
+    kept: SdpMemory<PacketReport, 9>,
     /// Entries that have been cleared behind reset.
     cleared: Reg<Bits<9>>,
     /// Time in cycles; from the middle of its range, so that no stamp looks recent.
@@ -158,7 +174,8 @@ pub struct Responder {
     more: Reg<Bit>,
     /// The lowest number of that.
     lowest: DFF<Bits<11>>,
-    work: DFF<PacketReport>,
+    /// The answer is a refusal.
+    answers_refusal: Reg<Bit>,
     acked: Reg<Bit>,
     nacked: Reg<Bit>,
     withheld: Reg<Bit>,
@@ -171,7 +188,7 @@ impl Default for Responder {
 }
 
 impl Responder {
-    /// A responder that keeps the latest frame of each node in a memory of this kind.
+    /// A responder that keeps what it has to answer in a memory of this kind.
     pub fn new(style: RamStyle) -> Self {
         Self {
             clock: Default::default(),
@@ -197,10 +214,11 @@ impl Responder {
             nack_withheld: Default::default(),
             backs: Default::default(),
             refusals: Default::default(),
+            refusal_place: Default::default(),
             turns: Default::default(),
             dues: Default::default(),
             stamps: Default::default(),
-            latest: SdpMemory::new(style, 1),
+            kept: SdpMemory::with_depth(style, 1, REFUSALS as usize + 16),
             cleared: Default::default(),
             ticks: Reg::new(bits::<22>(1 << 21)),
             report: Default::default(),
@@ -209,7 +227,7 @@ impl Responder {
             peer: Default::default(),
             more: Default::default(),
             lowest: Default::default(),
-            work: Default::default(),
+            answers_refusal: Default::default(),
             acked: Default::default(),
             nacked: Default::default(),
             withheld: Default::default(),
@@ -221,16 +239,17 @@ impl Logic for Responder {
     #[hdl]
     fn update(&mut self) {
         clocks!(self, clock, reset, backs, refusals, turns);
-        regs!(self, clock, reset, cleared, ticks, reported, state, more, acked, nacked, withheld);
-        dffs!(self, clock, report, peer, lowest, work);
+        regs!(self, clock, reset, cleared, ticks, reported, state, more, refusal_place);
+        regs!(self, clock, reset, answers_refusal, acked, nacked, withheld);
+        dffs!(self, clock, report, peer, lowest);
         self.dues.clock.next = self.clock.val();
         self.stamps.clock.next = self.clock.val();
-        self.latest.clock.next = self.clock.val();
+        self.kept.clock.next = self.clock.val();
         let state = self.state.q.val();
         let ready = self.cleared.q.val().get_bit(8);
         let fetches = state == Responding::Fetch;
-        let work = self.work.q.val();
-        let refusal = work.code.any();
+        let work = self.kept.read_data.val();
+        let refusal = self.answers_refusal.q.val();
 
         // Take a report: the join's at once, the scheduler's when there is none and no source leaves the queue.
         self.backs.write.next = self.back.val();
@@ -268,15 +287,20 @@ impl Logic for Responder {
         let returns = notes & hole & self.more.q.val() & (past.get_bit(10) | !past.any());
         self.turns.write.next = whose;
         self.turns.write_valid.next = ((accepted & answer) | returns) & !due.queued;
-        self.latest.write_enable.next = accepted;
-        self.latest.write_address.next = report.node;
-        self.latest.write_data.next = report;
         self.ticks.d.next = self.ticks.q.val() + 1;
         let now = self.ticks.q.val().get_bits::<16>(6);
         let passes = refused & ((now - self.stamps.read_data.val()) >= self.nack_gap.val());
-        self.refusals.write.next = report;
+        let place = self.refusal_place.q.val();
+        self.refusals.write.next = Refusal { place: place, sequenced: report.sequenced };
         self.refusals.write_valid.next = passes;
         let kept = passes & self.refusals.write_ready.val();
+        if kept {
+            self.refusal_place.d.next = place + 1;
+        }
+        self.kept.write_enable.next = accepted | kept;
+        self.kept.write_address.next =
+            if refused { (bits::<5>(REFUSALS_HIGH), place).cat::<9>() } else { (false, report.node).cat::<9>() };
+        self.kept.write_data.next = report;
         self.withheld.d.next = refused & !kept;
         self.nack_withheld.next = self.withheld.q.val();
         let clears = !ready;
@@ -322,11 +346,16 @@ impl Logic for Responder {
         let refuses = self.refusals.read_valid.val();
         self.refusals.read_ready.next = chooses;
         self.turns.read_ready.next = chooses & !refuses;
-        self.latest.read_enable.next = chooses | fetches;
-        self.latest.read_address.next = if chooses { self.turns.read.val() } else { self.peer.q.val() };
+        // Fetched until the source leaves the queue, so that its very last report is what stays.
+        self.kept.read_enable.next = (chooses & (refuses | self.turns.read_valid.val())) | fetches;
+        self.kept.read_address.next = if chooses & refuses {
+            (bits::<5>(REFUSALS_HIGH), self.refusals.read.val().place).cat::<9>()
+        } else {
+            (false, if chooses { self.turns.read.val() } else { self.peer.q.val() }).cat::<9>()
+        };
         match state {
             Responding::Choose => {
-                self.work.d.next = self.refusals.read.val();
+                self.answers_refusal.d.next = refuses;
                 self.peer.d.next = self.turns.read.val();
                 if refuses {
                     self.state.d.next =
@@ -336,7 +365,6 @@ impl Logic for Responder {
                 }
             }
             Responding::Fetch => {
-                self.work.d.next = self.latest.read_data.val();
                 if leaves {
                     self.more.d.next = false;
                     self.state.d.next = Responding::Ask;

@@ -174,7 +174,7 @@ pub struct Initiator {
     framer: Framer,
     nodes: Nodes,
     heads: Fifo<FrameHead, 4>,
-    device_head: Fifo<FrameHead, 2>,
+    device_head: Slice<FrameHead>,
     reply_head: Slice<FrameHead>,
     reads: Skid<HostRead>,
     array_beats: Fifo<ArrayBeat, 2>,
@@ -184,7 +184,7 @@ pub struct Initiator {
 impl Initiator {
     /// An initiator whose small memories, those of its sender too, are of this kind; see [`Sender::new`].
     pub fn new(small: RamStyle) -> Self {
-        Self { sender: Sender::new(small), nodes: Nodes::new(small), ..Default::default() }
+        Self { sender: Sender::new(small), replies: Planner::single(), nodes: Nodes::new(small), ..Default::default() }
     }
 }
 

@@ -96,6 +96,14 @@ pub struct Planner {
     sum: DFF<Bits<19>>,
     folded: DFF<Bits<17>>,
     number: Reg<Bits<31>>,
+    _single: bool,
+}
+
+impl Planner {
+    /// For jobs of one segment only.
+    pub fn single() -> Self {
+        Self { _single: true, ..Default::default() }
+    }
 }
 
 impl Logic for Planner {
@@ -123,15 +131,20 @@ impl Logic for Planner {
         }
 
         if state == Planning::Size {
-            let full = self.left.q.val() > bits::<32>(SEGMENT);
-            self.more.d.next = full & !desc.single;
-            self.size.d.next = if get {
-                bits::<11>(GET_EXTRA)
-            } else if full {
-                bits::<11>(SEGMENT)
+            if self._single {
+                self.more.d.next = false;
+                self.size.d.next = desc.left.get_bits::<11>(0);
             } else {
-                self.left.q.val().get_bits::<11>(0)
-            };
+                let full = self.left.q.val() > bits::<32>(SEGMENT);
+                self.more.d.next = full & !desc.single;
+                self.size.d.next = if get {
+                    bits::<11>(GET_EXTRA)
+                } else if full {
+                    bits::<11>(SEGMENT)
+                } else {
+                    self.left.q.val().get_bits::<11>(0)
+                };
+            }
             self.state.d.next = Planning::Lengths;
         }
         if state == Planning::Lengths {
@@ -171,8 +184,10 @@ impl Logic for Planner {
         let taken = offers & self.head_ready.val() & (self.read_ready.val() | !reads);
         if taken {
             self.first.d.next = false;
-            self.offset.d.next = self.offset.q.val() + SEGMENT;
-            self.left.d.next = self.left.q.val() - SEGMENT;
+            if !self._single {
+                self.offset.d.next = self.offset.q.val() + SEGMENT;
+                self.left.d.next = self.left.q.val() - SEGMENT;
+            }
             if self.more.q.val() & !bad {
                 self.state.d.next = Planning::Size;
             } else {

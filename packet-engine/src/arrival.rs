@@ -1,6 +1,7 @@
-//! What the scheduler makes of a packet that arrives, before anything is looked up.
+//! What the ingress join and the scheduler make of a packet that arrives, before anything is looked up.
 
 use crate::message::*;
+use crate::message_index::key_hash;
 use spindle_blocks::PacketDesc;
 use spindle_contract::descriptors::{action, overload};
 use spindle_contract::reasons;
@@ -18,7 +19,7 @@ const NO_MESSAGE_SLOT: u64 = reasons::NO_MESSAGE_SLOT as u64;
 const QUOTA: u64 = reasons::QUOTA as u64;
 const PAUSED: u64 = reasons::PAUSED as u64;
 
-/// Which way a packet goes.
+/// Which way a packet goes. It is made as the packet comes to the head of those that wait, since all that the scheduler does with it begins here.
 #[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
 pub struct Intake {
     /// To a mailbox, not to a context.
@@ -31,6 +32,8 @@ pub struct Intake {
     pub single: Bit,
     /// Straight to placement: a whole message for a mailbox.
     pub fast: Bit,
+    /// Hash of its message's key.
+    pub hash: Bits<16>,
 }
 
 /// Which way this packet goes.
@@ -48,6 +51,20 @@ pub fn intake_of(packet: PacketDesc) -> Intake {
         by_field: by_field,
         single: !by_field & (whole | (!packet.per_message & !for_mailbox)),
         fast: for_mailbox & served & whole,
+        hash: key_hash(pack(key_of(packet, for_mailbox, by_field))),
+    }
+}
+
+/// The message that a packet belongs to.
+#[hdl_fn]
+pub fn key_of(packet: PacketDesc, for_mailbox: Bit, by_field: Bit) -> MessageKey {
+    MessageKey {
+        class: (by_field, packet.opcode.get_bits::<3>(0)).cat::<4>(),
+        mailbox: for_mailbox,
+        context: packet.context,
+        src_nid: packet.src_nid,
+        src_pid: packet.src_pid,
+        msg_id: packet.msg_id,
     }
 }
 
@@ -56,6 +73,8 @@ pub fn intake_of(packet: PacketDesc) -> Intake {
 pub struct Arrival {
     /// Which message it belongs to.
     pub key: MessageKey,
+    /// Hash of that.
+    pub hash: Bits<16>,
     /// Match bits.
     pub addr: Bits<64>,
     /// Bytes of the message; 0 if it is named by a field.
@@ -70,14 +89,8 @@ pub struct Arrival {
 #[hdl_fn]
 pub fn arrival_of(packet: PacketDesc, intake: Intake) -> Arrival {
     Arrival {
-        key: MessageKey {
-            class: (intake.by_field, packet.opcode.get_bits::<3>(0)).cat::<4>(),
-            mailbox: intake.for_mailbox,
-            context: packet.context,
-            src_nid: packet.src_nid,
-            src_pid: packet.src_pid,
-            msg_id: packet.msg_id,
-        },
+        key: key_of(packet, intake.for_mailbox, intake.by_field),
+        hash: intake.hash,
         addr: packet.addr,
         total: if intake.by_field {
             bits::<32>(0)

@@ -6,7 +6,7 @@
 //! | PSN filter | in `verdict`, with `matched_valid`; out `fate`, `fate_valid`: one pulse per held frame that ends here |
 //! | packet buffer | in `written_pkt`, `written_cells`, `written_overflow`, `written_valid`; no ready; out `free_pkt`, `free_valid` / in `free_ready` |
 //! | responder | out `report`, `report_valid`: one pulse per frame that ends here and whose source is to know |
-//! | message table | out `packet`, `packet_valid` / in `packet_ready` |
+//! | scheduler | out `packet`, `packet_intake`: which way it goes, `packet_valid` / in `packet_ready` |
 //! | registers | out `drop_valid`, `drop_reason`: one pulse per dropped frame |
 //!
 //! A frame is dropped for the reason of the PSN filter (which has none for a frame that the parser drops), else for the matcher's, else as NO_BUFFER when the buffer overflowed. Dropped frames that have cells
@@ -19,6 +19,7 @@
 //! Both sides come in frame order. The buffer is always first: its pulse comes [`WRITTEN_AHEAD`] cycles before the matcher's, because both delays
 //! behind the last beat are constant; its pulses wait in a FIFO.
 
+use crate::arrival::{intake_of, Intake};
 use crate::message::PsnFate;
 use crate::psn_filter::PsnVerdict;
 use crate::responder::nack_code;
@@ -50,6 +51,13 @@ pub struct Written {
     pkt: Bits<10>,
     cells: Bits<5>,
     overflow: Bit,
+}
+
+/// What stands at the head.
+#[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
+pub struct Entry {
+    packet: PacketDesc,
+    intake: Intake,
 }
 
 /// The join. See the module text.
@@ -91,8 +99,10 @@ pub struct IngressJoin {
     pub free_valid: Signal<Out, Bit>,
     /// It is taken.
     pub free_ready: Signal<In, Bit>,
-    /// Frame for the message table.
+    /// Frame for the scheduler.
     pub packet: Signal<Out, PacketDesc>,
+    /// Which way it goes.
+    pub packet_intake: Signal<Out, Intake>,
     /// There is one.
     pub packet_valid: Signal<Out, Bit>,
     /// It is taken.
@@ -104,7 +114,7 @@ pub struct IngressJoin {
     written: Fifo<Written, 4>,
     frees: Fifo<Bits<10>, 10>,
     queue: Fifo<PacketDesc, 10>,
-    front: Slice<PacketDesc>,
+    front: Slice<Entry>,
     dropped: Reg<Bit>,
     reason: DFF<Bits<5>>,
     ended: Reg<Bit>,
@@ -136,6 +146,7 @@ impl IngressJoin {
             free_valid: Default::default(),
             free_ready: Default::default(),
             packet: Default::default(),
+            packet_intake: Default::default(),
             packet_valid: Default::default(),
             packet_ready: Default::default(),
             drop_valid: Default::default(),
@@ -181,23 +192,19 @@ impl Logic for IngressJoin {
         // Pass on: straight to the head when nothing waits in the queue.
         let empty = !self.queue.level.val().any();
         let straight = empty & self.front.write_ready.val();
-        self.queue.write.next = self.matched.val();
-        self.queue.write.next.sequenced = verdict.held;
-        self.queue.write.next.pkt = cells.pkt;
-        self.queue.write.next.cells = cells.cells;
+        let mut joined: PacketDesc = self.matched.val();
+        joined.sequenced = verdict.held;
+        joined.pkt = cells.pkt;
+        joined.cells = cells.cells;
+        self.queue.write.next = joined;
         self.queue.write_valid.next = pass & !straight;
         self.queue.read_ready.next = self.front.write_ready.val();
-        if empty {
-            self.front.write.next = self.matched.val();
-            self.front.write.next.sequenced = verdict.held;
-            self.front.write.next.pkt = cells.pkt;
-            self.front.write.next.cells = cells.cells;
-        } else {
-            self.front.write.next = self.queue.read.val();
-        }
+        let head = if empty { joined } else { self.queue.read.val() };
+        self.front.write.next = Entry { packet: head, intake: intake_of(head) };
         self.front.write_valid.next = (empty & pass) | self.queue.read_valid.val();
         self.front.read_ready.next = self.packet_ready.val();
-        self.packet.next = self.front.read.val();
+        self.packet.next = self.front.read.val().packet;
+        self.packet_intake.next = self.front.read.val().intake;
         self.packet_valid.next = self.front.read_valid.val();
 
         // Drop.

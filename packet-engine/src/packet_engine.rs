@@ -337,6 +337,7 @@ impl Logic for PacketEngine {
 
         // Messages, tasks, placements.
         self.payload_scheduler.packet.next = self.ingress_join.packet.val();
+        self.payload_scheduler.packet_intake.next = self.ingress_join.packet_intake.val();
         self.payload_scheduler.packet_valid.next = self.ingress_join.packet_valid.val();
         self.ingress_join.packet_ready.next = self.payload_scheduler.packet_ready.val();
         self.payload_scheduler.contexts.next = self.contexts_feedback.val();

@@ -16,7 +16,7 @@
 //!
 //! | ports | neighbour |
 //! |---|---|
-//! | in `packet`, `packet_valid` / out `packet_ready` | ingress join |
+//! | in `packet`, `packet_intake`, `packet_valid` / out `packet_ready` | ingress join |
 //! | out `free_pkt`, `free_valid` / in `free_ready` | packet buffer: cells to return |
 //! | out `task_desc`, `task_valid` | HPU array: always taken |
 //! | in `task_done`, `task_done_valid` / out `task_done_ready` | HPU array |
@@ -40,7 +40,7 @@
 //! with `has_slot` = 0, and its cells return when the RVMA engine is done with it.
 
 use crate::age_scan::AgeScan;
-use crate::arrival::{arrival_of, first_phase, intake_of, refusal_of, Arrival};
+use crate::arrival::{arrival_of, first_phase, refusal_of, Arrival, Intake};
 use crate::dispatch::Dispatch;
 use crate::evaluator::*;
 use crate::event_chooser::EventChooser;
@@ -73,6 +73,8 @@ pub struct PayloadScheduler {
     pub reset: Signal<In, Bit>,
     /// Accepted packet.
     pub packet: Signal<In, PacketDesc>,
+    /// Which way it goes.
+    pub packet_intake: Signal<In, Intake>,
     /// It is offered.
     pub packet_valid: Signal<In, Bit>,
     /// It is taken.
@@ -209,6 +211,7 @@ impl PayloadScheduler {
             clock: Default::default(),
             reset: Default::default(),
             packet: Default::default(),
+            packet_intake: Default::default(),
             packet_valid: Default::default(),
             packet_ready: Default::default(),
             free_pkt: Default::default(),
@@ -315,7 +318,7 @@ impl Logic for PayloadScheduler {
 
         // C: choose. A whole message for a mailbox takes the fast path; the other arrivals are events.
         let packet = self.packet.val();
-        let intake = intake_of(packet);
+        let intake = self.packet_intake.val();
         let fast = intake.fast;
         let fast_order = PlaceOrder { pkt: packet.pkt, ..Default::default() };
         self.dispatch.fast.next = placement_of(fast_order, false, stored(packet));
@@ -364,6 +367,7 @@ impl Logic for PayloadScheduler {
         self.l_event.d.next = chosen;
         self.l_arrival.d.next = arrival;
         self.message_index.lookup.next = arrival.key;
+        self.message_index.lookup_hash.next = arrival.hash;
         self.dispatch.store.next = take_arrival;
         self.dispatch.store_pkt.next = packet.pkt;
         self.dispatch.store_packet.next = stored(packet);
@@ -480,6 +484,7 @@ impl Logic for PayloadScheduler {
         let begins = self.e_valid.q.val() & e_event.starts;
         self.message_index.insert.next = begins & e_event.named & !e_event.closes;
         self.message_index.insert_key.next = e_arrival.key;
+        self.message_index.insert_hash.next = e_arrival.hash;
         self.message_index.insert_slot.next = e_event.slot;
         self.message_report.starts.next = begins;
         self.message_report.start_slot.next = e_event.slot;

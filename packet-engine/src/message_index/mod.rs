@@ -6,9 +6,9 @@
 //!
 //! | ports | neighbour |
 //! |---|---|
-//! | in `lookup` / out `hit`, `hit_slot`, `can_insert` | scheduler: answer 2 cycles later, from registers, every cycle |
+//! | in `lookup`, `lookup_hash`: its [hash](key_hash) / out `hit`, `hit_slot`, `can_insert` | scheduler: answer 2 cycles later, from registers, every cycle |
 //! | out `free`, `free_slot` / in `claim` | scheduler: `claim` takes the slot that `free_slot` shows; the next one is there in the next cycle |
-//! | in `insert`, `insert_key`, `insert_slot` | scheduler: this claimed slot has this key. A message that nobody can join needs none |
+//! | in `insert`, `insert_key`, `insert_hash`, `insert_slot` | scheduler: this claimed slot has this key. A message that nobody can join needs none |
 //! | in `remove`, `give_back`, `give_back_slot` | scheduler: `remove`: the slot's key goes; `give_back`: the slot is free and is used again after all others. A slot that has a key is given back with `remove` or after it |
 //! | out `open` | messages alive |
 //! | out `ready` | 0 in the cycles behind reset in which the tables are cleared, one per slot; nothing is free until then |
@@ -77,6 +77,8 @@ pub struct MessageIndex {
     pub reset: Signal<In, Bit>,
     /// Key to look for.
     pub lookup: Signal<In, MessageKey>,
+    /// Its hash.
+    pub lookup_hash: Signal<In, Bits<16>>,
     /// A live message has the key.
     pub hit: Signal<Out, Bit>,
     /// Its slot.
@@ -93,6 +95,8 @@ pub struct MessageIndex {
     pub insert: Signal<In, Bit>,
     /// The key.
     pub insert_key: Signal<In, MessageKey>,
+    /// Its hash.
+    pub insert_hash: Signal<In, Bits<16>>,
     /// The slot.
     pub insert_slot: Signal<In, Bits<8>>,
     /// The key of `give_back_slot` goes.
@@ -140,6 +144,7 @@ impl MessageIndex {
             clock: Default::default(),
             reset: Default::default(),
             lookup: Default::default(),
+            lookup_hash: Default::default(),
             hit: Default::default(),
             hit_slot: Default::default(),
             can_insert: Default::default(),
@@ -148,6 +153,7 @@ impl MessageIndex {
             claim: Default::default(),
             insert: Default::default(),
             insert_key: Default::default(),
+            insert_hash: Default::default(),
             insert_slot: Default::default(),
             remove: Default::default(),
             give_back: Default::default(),
@@ -212,7 +218,7 @@ impl Logic for MessageIndex {
         self.keys.write_data.next = self.insert_key.val();
         self.key_stash.insert.next = self.insert.val();
         self.key_stash.insert_key.next = self.insert_key.val();
-        self.key_stash.insert_hash.next = key_hash(pack(self.insert_key.val()));
+        self.key_stash.insert_hash.next = self.insert_hash.val();
         self.key_stash.insert_slot.next = self.insert_slot.val();
         let leaves = self.remove.val();
         self.key_stash.remove.next = leaves;
@@ -226,8 +232,8 @@ impl Logic for MessageIndex {
         self.key_rows.clear.next = clearing;
         self.key_rows.clear_row.next = self.clear_slot.q.val();
 
-        // First stage: hash, row, the place whose tag fits.
-        self.key_rows.lookup_hash.next = key_hash(pack(self.lookup.val()));
+        // First stage: row, the place whose tag fits.
+        self.key_rows.lookup_hash.next = self.lookup_hash.val();
         self.sought.d.next = self.lookup.val();
 
         // Second stage: its whole key, beside the stash and the key that is coming in.

@@ -1,6 +1,8 @@
 //! A block under test, with descriptors by field name.
 
-use spindle_contract::descriptors::{Descriptor, DESCRIPTORS};
+use crate::packet_back::message_index::hash;
+use spindle_contract::descriptors::{action, Descriptor, DESCRIPTORS};
+use spindle_contract::wire::opcode;
 use spindle_harness::{Model, Port, Source, WaveContext};
 use spindle_verilog::prelude::Block;
 use std::collections::HashMap;
@@ -66,6 +68,22 @@ impl Record {
     }
 }
 
+/// Which way the packet with these fields goes, by the rules of the wire and of the rule language: what the ingress join says beside it.
+pub fn intake(of: impl Fn(&str) -> u64) -> u64 {
+    let code = of("opcode") as u8;
+    let mailbox = of("action") == u64::from(action::MAILBOX);
+    let by_field = of("by_field") == 1 && !mailbox;
+    let served = [opcode::PUT, opcode::GET, opcode::GET_RESP].contains(&code);
+    let whole = of("is_spindle") == 0 || code == opcode::GET || of("msg_len") == of("payload_len");
+    let single = !by_field && (whole || (of("per_message") == 0 && !mailbox));
+    let class = u128::from(of("opcode") & 7) | u128::from(by_field) << 3;
+    let names = [("context", 5), ("src_nid", 9), ("src_pid", 41), ("msg_id", 57)];
+    let key = names.iter().fold(class | u128::from(mailbox) << 4, |key, (name, at)| key | u128::from(of(name)) << at);
+    let flags = [mailbox, served, by_field, single, mailbox && served && whole];
+    let flags = flags.iter().enumerate().fold(0, |word, (bit, flag)| word | u64::from(*flag) << bit);
+    flags | hash(key) << 5
+}
+
 /// A loaded model whose ports are looked up by name.
 pub struct Dut {
     pub model: Model,
@@ -129,8 +147,12 @@ impl Dut {
         self.model.get_bytes(port).to_vec()
     }
 
+    /// Sets a port; beside a packet for the scheduler also which way it goes, as the ingress join does.
     pub fn put(&mut self, port: &str, descriptor: &str, record: &Record) {
         self.set_bytes(port, &record.pack(descriptor));
+        if port == "packet" {
+            self.set("packet_intake", intake(|field| record.0.get(field).copied().unwrap_or(0)));
+        }
     }
 
     pub fn record(&mut self, port: &str, descriptor: &str) -> Record {

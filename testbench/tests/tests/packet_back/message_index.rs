@@ -69,7 +69,7 @@ impl Key {
 }
 
 /// The hash, from its definition.
-fn hash(key: u128) -> u64 {
+pub fn hash(key: u128) -> u64 {
     let mixer = (MIXER_HIGH as u128) << 64 | MIXER_LOW as u128;
     (0..16).map(|i| ((key & mixer >> i).count_ones() as u64 & 1) << i).sum()
 }
@@ -195,11 +195,14 @@ impl Bench {
     }
 
     fn step(&mut self, cycle: Cycle) {
-        self.dut.set_bytes("lookup", &cycle.lookup.unwrap_or(Key(0, 0, 0, 0)).bytes());
+        let lookup = cycle.lookup.unwrap_or(Key(0, 0, 0, 0));
+        self.dut.set_bytes("lookup", &lookup.bytes());
+        self.dut.set("lookup_hash", hash(lookup.word()));
         self.dut.set("claim", cycle.claim as u64);
         self.dut.set("insert", cycle.insert.is_some() as u64);
         if let Some((key, slot)) = cycle.insert {
             self.dut.set_bytes("insert_key", &key.bytes());
+            self.dut.set("insert_hash", hash(key.word()));
             self.dut.set("insert_slot", slot);
         }
         self.dut.set("remove", cycle.remove.is_some() as u64);

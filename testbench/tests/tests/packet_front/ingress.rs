@@ -1,7 +1,9 @@
 //! Parser, matcher, packet buffer and ingress join together: frames in, packets and drops out.
 
+use crate::packet_back::dut::intake;
 use crate::packet_front::common::Dut;
 use crate::packet_front::frames::{any, drive_beat, PORT};
+use packet_engine::arrival::Intake;
 use packet_engine::ingress_join::{self, IngressJoin};
 use packet_engine::packet_buffer::PacketBuffer;
 use packet_engine::parser::Parser;
@@ -36,6 +38,7 @@ struct Ingress {
     commit: Signal<In, Bit>,
     committing: Signal<Out, Bit>,
     packet: Signal<Out, PacketDesc>,
+    packet_intake: Signal<Out, Intake>,
     packet_valid: Signal<Out, Bit>,
     packet_ready: Signal<In, Bit>,
     drop_valid: Signal<Out, Bit>,
@@ -77,6 +80,7 @@ impl Ingress {
             commit: Default::default(),
             committing: Default::default(),
             packet: Default::default(),
+            packet_intake: Default::default(),
             packet_valid: Default::default(),
             packet_ready: Default::default(),
             drop_valid: Default::default(),
@@ -159,6 +163,7 @@ impl Logic for Ingress {
         self.join.free_ready.next = self.buffer.free_ready.val();
         self.free_ready.next = self.buffer.free_ready.val() & mine;
         self.packet.next = self.join.packet.val();
+        self.packet_intake.next = self.join.packet_intake.val();
         self.packet_valid.next = self.join.packet_valid.val();
         self.join.packet_ready.next = self.packet_ready.val();
         self.drop_valid.next = self.join.drop_valid.val();
@@ -266,6 +271,8 @@ fn run(cells: usize, frames: usize) {
         }
         if dut.high("packet_valid") && dut.high("packet_ready") {
             let number = dut.field("packet", "packet_desc", "frame") as u16;
+            let way = intake(|field| dut.field("packet", "packet_desc", field));
+            assert_eq!(dut.get("packet_intake"), way, "the way of frame {number}");
             // Frames between the last packet and this one were dropped, each for its reason or for lack of room.
             loop {
                 let (n, frame, reason) = sent.pop_front().expect("a packet without a frame");

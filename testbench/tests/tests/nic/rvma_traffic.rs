@@ -3,7 +3,9 @@
 //!
 //! The model knows no time. It gets the packets in the order in which the receiver's engine took them, which the trace shows, and a command between the
 //! packets bound before and behind the engine's pause for it. Compared are the fate of every packet, what the sender is told of every put, refusals by
-//! reason, and when all is quiet host memory byte for byte, records, epochs and histories.
+//! reason, and when all is quiet host memory byte for byte, records, epochs and histories. Then the sender gets bytes of some buffers back.
+//!
+//! Three processes receive: one has mailboxes of every kind, one only a catch-all, one a mailbox that spills into its catch-all.
 //!
 //! `SPINDLE_RVMA_ROUNDS` makes the runs longer, `SPINDLE_RVMA_BYTES` the longest put (64 KiB otherwise, at most 1 MiB).
 
@@ -16,12 +18,13 @@ use spindle::reliable::Reliability;
 use spindle::rule_table::Action;
 use spindle::rvma::{Posted, Window};
 use spindle::window::{Counting, WindowOptions};
-use spindle::{Bar, EventKind, HostMemory, Kind, Target};
+use spindle::Device;
+use spindle::{Bar, EventKind, HostMemory, Kind, Reply, Stream, Target};
 use spindle_contract::params::SEGMENT_BYTES;
 use spindle_contract::reasons::{
     BAD_KEY, CLOSED, NO_MAILBOX, NO_POSTED_BUFFER, OUT_OF_BOUNDS, STALE_EPOCH, T_FIRST_BEAT, T_LOOKED_UP, T_PLACEMENT,
 };
-use spindle_contract::registers::mailbox_mode::{MANAGED, OPS};
+use spindle_contract::registers::mailbox_mode::{CATCH_ALL, MANAGED, OPS, SPILL, STREAM, TAGGED};
 use spindle_contract::registers::rvma;
 use spindle_contract::wire::{self, nack, opcode, status};
 use spindle_harness::seeded_rng;
@@ -33,11 +36,32 @@ use std::collections::HashMap;
 
 const PID: u16 = 2;
 const KEY: u32 = 0x1357_9BDF;
-/// Threshold and mode of each mailbox; its number is its address.
-const MAILBOXES: [(u32, u32); 5] = [(3000, 0), (1, 0), (3, OPS), (1, OPS), (2000, MANAGED)];
+/// Process, threshold and mode of each mailbox; its number is its address.
+const MAILBOXES: [(u16, u32, u32); 10] = [
+    (PID, 3000, 0),
+    (PID, 1, 0),
+    (PID, 3, OPS),
+    (PID, 1, OPS),
+    (PID, 2000, MANAGED),
+    (PID, 1, TAGGED),
+    (PID, LONGEST_OF_STREAM, STREAM),
+    (PID + 2, 2000, SPILL),
+    // What follows is nobody's target.
+    (PID + 2, LEAST_TO_CATCH, MANAGED | CATCH_ALL),
+    (PID + 1, LEAST_TO_CATCH, MANAGED | CATCH_ALL),
+];
+const TARGETS: usize = 8;
+/// Those that are cut: the one that spills may have no buffer, and while it closes it refuses what it would hand on before and behind.
+const CUT: usize = 7;
+/// Every message of the stream finds room in the buffer whose turn it is, or the stream would stand still.
+const LONGEST_OF_STREAM: u32 = 4000;
+/// And so does every packet in a catch-all, with its header.
+const LEAST_TO_CATCH: u32 = 1500;
+/// Mailbox of the sender for what it gets.
+const ANSWERS: u64 = 0xA0;
 const ROUNDS: usize = 8;
 /// Puts of a round.
-const PUTS: usize = 12;
+const PUTS: usize = 16;
 const LONGEST: usize = 64 << 10;
 /// Cycles in which nothing happens any more when the last put has ended.
 const QUIET: u64 = 6000;
@@ -78,6 +102,10 @@ struct System {
     ring: EventRing,
     model: Rvma,
     windows: Vec<Window>,
+    stream: Stream,
+    /// Of the sender.
+    answers: Window,
+    gets: usize,
     /// Buffers of each mailbox, and all that ever were.
     posted: Vec<Vec<Posted>>,
     buffers: Vec<Posted>,
@@ -87,6 +115,11 @@ struct System {
     refusals: HashMap<usize, u32>,
     operations: usize,
     rng: ChaCha8Rng,
+}
+
+fn new_stream() -> Stream {
+    let address = MAILBOXES.iter().position(|mailbox| mailbox.2 == STREAM).expect("there is one") as u64;
+    Stream::new(Target { node: 1, process: PID, address, key: KEY, offset: 0, kind: Kind::Bound })
 }
 
 /// Big-endian bytes of a Spindle header.
@@ -112,6 +145,12 @@ impl System {
         sender.memory.card().sim().set_tracing(false);
         let reliability = Reliability { timeout: 64, hole_time: 24, retries: 15, incarnation: 0xC0FFEE };
         sender.set_reliability(Some(reliability)).unwrap();
+        // The way back of what is got.
+        receiver.set_reliability(Some(reliability)).unwrap();
+        sender.add_rule(&"spindle".parse().unwrap(), Action::Mailbox).unwrap();
+        sender.set_sequence_filter(true).unwrap();
+        sender.set_responses(Some(Responses { ack_every: 1, ..Responses::default() })).unwrap();
+        let answers = sender.init_window(PID.into(), ANSWERS, KEY, 1).unwrap();
         let ring = sender.open_ring(PID.into(), 256).unwrap();
         receiver.memory.network().keep_received();
         for node in [&mut receiver, &mut sender] {
@@ -123,6 +162,9 @@ impl System {
             ring,
             model: Rvma::default(),
             windows: vec![],
+            stream: new_stream(),
+            answers,
+            gets: 0,
             posted: vec![vec![]; MAILBOXES.len()],
             buffers: vec![],
             cuts: vec![],
@@ -139,14 +181,25 @@ impl System {
     }
 
     fn open(&mut self, mailbox: usize) -> Window {
-        let (threshold, mode) = MAILBOXES[mailbox];
-        self.model.init_window(PID, mailbox as u64, KEY, threshold, mode).unwrap();
+        let (pid, threshold, mode) = MAILBOXES[mailbox];
+        self.model.init_window(pid, mailbox as u64, KEY, threshold, mode).unwrap();
         let counting = if mode & OPS == 0 { Counting::Bytes } else { Counting::Operations };
-        let managed = mode & MANAGED != 0;
-        let address = mailbox as u64;
-        let options = WindowOptions { address, key: KEY, threshold, counting, managed, ..Default::default() };
+        let options = WindowOptions {
+            address: mailbox as u64,
+            key: KEY,
+            threshold,
+            counting,
+            managed: mode & MANAGED != 0,
+            tagged: mode & TAGGED != 0,
+            spills: mode & SPILL != 0,
+            catch_all: mode & CATCH_ALL != 0,
+            ..Default::default()
+        };
+        if mode == STREAM {
+            self.stream = new_stream();
+        }
         self.operations += 1;
-        self.receiver.open_window(PID.into(), &options).unwrap()
+        self.receiver.open_window(pid.into(), &options).unwrap()
     }
 
     /// Posts until so many buffers wait: the model, too, has got them before the next packet comes.
@@ -155,7 +208,8 @@ impl System {
         for _ in waiting..wanted {
             let size = (longest + self.rng.random_range(500..5000)) as u32;
             let posted = self.receiver.post_buffer(self.windows[mailbox], size).unwrap();
-            self.model.post_buffer(PID, mailbox as u64, posted.buffer, size, posted.record).unwrap();
+            let pid = MAILBOXES[mailbox].0;
+            self.model.post_buffer(pid, mailbox as u64, posted.buffer, size, posted.record).unwrap();
             self.posted[mailbox].push(posted);
             self.buffers.push(posted);
             self.operations += 1;
@@ -163,24 +217,70 @@ impl System {
     }
 
     /// A put to a mailbox, now and then one that must be refused.
-    fn put(&mut self, mailbox: usize, longest: usize) {
+    fn put(&mut self, mailbox: usize, longest: usize, epochs: &[u16]) {
+        let (process, _, mode) = MAILBOXES[mailbox];
+        let longest = if mode == STREAM { LONGEST_OF_STREAM as usize } else { longest };
         let length = (longest as f64).powf(self.rng.random::<f64>()).round().max(1.0) as usize;
         let mut data = vec![0; length];
         self.rng.fill_bytes(&mut data);
         let from = self.sender.memory.alloc(length + 64, 64).unwrap() + self.rng.random_range(0..64);
         self.sender.memory.write(from, &data).unwrap();
-        let kind = if MAILBOXES[mailbox].1 & MANAGED == 0 { Kind::Bound } else { Kind::Managed };
+        self.operations += 1;
+        let kind = match mode {
+            // One that was open when all was quiet; it may be complete, or cut, when the message comes. Now and then the one before.
+            TAGGED => Kind::Tagged(epochs[mailbox].wrapping_add(self.rng.random_range(0..5)).wrapping_sub(1)),
+            STREAM => self.stream.target().kind,
+            MANAGED => Kind::Managed,
+            _ => Kind::Bound,
+        };
         let offset = self.rng.random_range(0..500);
-        let mut target = Target { node: 1, process: PID, address: mailbox as u64, key: KEY, offset, kind };
+        let mut target = Target { node: 1, process, address: mailbox as u64, key: KEY, offset, kind };
         match self.rng.random_range(0..30) {
             0 => target.key ^= 1 << self.rng.random_range(0..32),
-            1 => target.address += 100,
-            2 => target.process += 1,
+            1 if process == PID => target.address += 100,
+            // There is a catch-all, and nothing else.
+            2 | 4 if process == PID => target.process += 1,
             3 => target.offset = 2 << 20,
+            _ if mode == STREAM => {
+                self.sender.put_next(PID.into(), from, length as u32, &mut self.stream).unwrap();
+                return;
+            }
             _ => {}
         }
         self.sender.put(PID.into(), from, length as u32, &target).unwrap();
+    }
+
+    /// Gets some bytes of a mailbox's last buffer, or of the one that fills, when all is quiet.
+    fn get(&mut self, mailbox: usize, active: bool) {
+        let (process, ..) = MAILBOXES[mailbox];
+        let address = mailbox as u64;
+        let source = if active {
+            self.model.oldest(process, address).ok()
+        } else {
+            let last = self.receiver.completed_buffer(self.windows[mailbox], 0).unwrap();
+            last.map(|buffer| {
+                let posted = self.buffers.iter().find(|posted| posted.buffer == buffer).expect("it was posted");
+                (buffer, self.receiver.poll(posted).unwrap().expect("it is complete").length)
+            })
+        };
+        let Some((buffer, size)) = source.filter(|(_, size)| *size > 0) else { return };
+        let offset = self.rng.random_range(0..size);
+        let length = self.rng.random_range(1..=(size - offset).min(5000));
+        let posted = self.sender.post_buffer(self.answers, length).unwrap();
+        let target = Target { node: 1, process, address, key: KEY, offset, kind: Kind::Bound };
+        let reply = Reply { address: ANSWERS, key: KEY, offset: 0 };
+        let from = if active { Device::get_active } else { Device::get };
+        from(&mut self.sender, PID.into(), length, &target, &reply).unwrap();
+        let ended = self.settle(1);
+        assert_eq!(ended[0].refusal, None, "a get of mailbox {mailbox}");
+        assert_eq!(self.sender.wait(&posted, PATIENCE).unwrap().length, length);
+        let mut wanted = vec![0; length as usize];
+        self.receiver.memory.read(buffer + u64::from(offset), &mut wanted).unwrap();
+        let mut got = vec![0; length as usize];
+        self.sender.memory.read(posted.buffer, &mut got).unwrap();
+        assert!(got == wanted, "{length} bytes from {offset} of mailbox {mailbox}, active: {active}");
         self.operations += 1;
+        self.gets += 1;
     }
 
     /// INC_EPOCH or CLOSE, at this moment.
@@ -241,6 +341,10 @@ impl System {
             })
             .collect();
         for (i, frame) in order.iter().enumerate() {
+            // A get changes nothing.
+            if field::<1>(frames[frame], wire::OFF_OPCODE) == [opcode::GET] {
+                continue;
+            }
             while commands.first().is_some_and(|(place, _)| *place <= i) {
                 self.model_cut(&commands.remove(0).1);
             }
@@ -251,12 +355,12 @@ impl System {
 
     /// A buffer whose last bytes are on their way when it is to be taken back completes by itself: the record says which it was.
     fn model_cut(&mut self, cut: &Cut) {
-        let address = cut.mailbox as u64;
+        let (pid, address) = (MAILBOXES[cut.mailbox].0, cut.mailbox as u64);
         if cut.closes {
-            return self.model.close(PID, address).unwrap();
+            return self.model.close(pid, address).unwrap();
         }
         let mut trial = self.model.clone();
-        if trial.inc_epoch(PID, address).is_err() {
+        if trial.inc_epoch(pid, address).is_err() {
             return;
         }
         let record = trial.records.last().expect("one was just written");
@@ -286,7 +390,7 @@ impl System {
             msg_off: word(wire::OFF_MSG_OFF),
             buf_off: word(wire::OFF_BUF_OFF),
             epoch: half(wire::OFF_EPOCH),
-            header: vec![],
+            header: frame[UDP_HEADERS..][..wire::SPINDLE_BYTES].to_vec(),
             payload: frame[UDP_HEADERS + wire::SPINDLE_BYTES..][..length].to_vec(),
             slot: (msg_len as usize > SEGMENT_BYTES).then_some(*slot),
         };
@@ -339,9 +443,9 @@ impl System {
         let differs = got.iter().zip(&wanted).position(|(a, b)| a != b).unwrap_or(got.len().min(wanted.len()));
         assert!(got == wanted, "host memory: {:x?} instead of {:x?}", got.get(differs), wanted.get(differs));
         for (mailbox, window) in self.windows.clone().into_iter().enumerate() {
-            let address = mailbox as u64;
+            let (pid, address) = (MAILBOXES[mailbox].0, mailbox as u64);
             let epoch = self.receiver.epoch(window).unwrap();
-            assert_eq!(Ok(epoch), self.model.get_epoch(PID, address), "epoch of mailbox {mailbox}");
+            assert_eq!(Ok(epoch), self.model.get_epoch(pid, address), "epoch of mailbox {mailbox}");
             // Buffers that drain beside each other may end in either order.
             let list = |one: &mut dyn FnMut(usize) -> Option<u64>| {
                 let mut all: Vec<u64> = (0..8).filter_map(one).collect();
@@ -349,7 +453,7 @@ impl System {
                 all
             };
             let told = list(&mut |back| self.receiver.completed_buffer(window, back as u32).unwrap());
-            let model = list(&mut |back| self.model.get_buf_ptr(PID, address, back).ok().map(|(buffer, _)| buffer));
+            let model = list(&mut |back| self.model.get_buf_ptr(pid, address, back).ok().map(|(buffer, _)| buffer));
             assert_eq!(told.len(), model.len(), "history of mailbox {mailbox}");
             if told.len() < 8 {
                 assert_eq!(told, model, "history of mailbox {mailbox}");
@@ -405,25 +509,35 @@ fn play(name: &str, wire: WireOptions, timing: Timing, posted: bool) {
     let mut system = System::new(name, wire, timing, posted);
     let (mut refused, mut cuts, mut closes) = (0, 0, 0);
     for round in 0..rounds {
-        let to: Vec<usize> = (0..PUTS).map(|_| system.rng.random_range(0..MAILBOXES.len())).collect();
+        let to: Vec<usize> = (0..PUTS).map(|_| system.rng.random_range(0..TARGETS)).collect();
         for mailbox in 0..MAILBOXES.len() {
             let messages = to.iter().filter(|number| **number == mailbox).count();
-            system.post(mailbox, messages + 2, longest);
+            let wanted = match MAILBOXES[mailbox].2 {
+                // Mostly too few.
+                SPILL => messages / 2,
+                // As many as may be named.
+                TAGGED => messages + 4,
+                mode if mode & CATCH_ALL != 0 => PUTS,
+                _ => messages + 2,
+            };
+            system.post(mailbox, wanted, longest);
         }
+        let epochs: Vec<u16> =
+            (0..TARGETS).map(|m| system.model.get_epoch(MAILBOXES[m].0, m as u64).unwrap() as u16).collect();
         // One command per mailbox and round, among the puts or while they arrive.
         let moments: Vec<usize> = (0..2).map(|_| system.rng.random_range(1..PUTS + 4)).collect();
         let mut closed = None;
         for i in 0..PUTS + 4 {
             if let Some(mailbox) = to.get(i) {
-                system.put(*mailbox, longest);
+                system.put(*mailbox, longest, &epochs);
             }
             system.sender.memory.network().run(u64::from(system.rng.next_u32() % 2500));
             if i == moments[0] {
-                system.cut(round % MAILBOXES.len(), false);
+                system.cut(round % CUT, false);
                 cuts += 1;
             }
             if i == moments[1] && round % 3 == 2 {
-                let mailbox = (round + 1) % MAILBOXES.len();
+                let mailbox = (round + 1) % CUT;
                 system.cut(mailbox, true);
                 closed = Some(mailbox);
                 closes += 1;
@@ -437,6 +551,10 @@ fn play(name: &str, wire: WireOptions, timing: Timing, posted: bool) {
             system.posted[mailbox].clear();
         }
         system.compare();
+        for active in [false, true] {
+            let mailbox = system.rng.random_range(0..TARGETS);
+            system.get(mailbox, active);
+        }
     }
     for mailbox in 0..MAILBOXES.len() {
         system.cut(mailbox, true);
@@ -453,11 +571,15 @@ fn play(name: &str, wire: WireOptions, timing: Timing, posted: bool) {
     let counts = system.sender.memory.network().counts();
     let resent = system.sender.segments_resent().unwrap();
     println!(
-        "{} operations; records: {done} done, {partial} partial, {cancelled} cancelled; {refused} puts refused, {cuts} cuts, {closes} closes; \
+        "{} operations; records: {done} done, {partial} partial, {cancelled} cancelled; {refused} puts refused, {cuts} cuts, {closes} closes, {} gets; \
          {counts:?}, {resent} segments sent again",
-        system.operations
+        system.operations, system.gets
     );
-    assert!(done > rounds && partial > 0 && cancelled > 0 && refused > 0, "too little happened");
+    assert!(done > rounds && partial > 0 && cancelled > 0 && refused > 0 && system.gets > 0, "too little happened");
+    let memory = &system.model.memory;
+    let has_bytes =
+        |posted: &Posted| memory.range(posted.buffer..posted.buffer + u64::from(posted.size)).next().is_some();
+    assert!(system.posted[TARGETS..].iter().flatten().any(has_bytes), "no packet went to a catch-all");
     if wire.loss > 0.0 {
         assert!(counts.lost > 0 && counts.doubled > 0 && resent > 0, "the wire did nothing");
     }

@@ -9,7 +9,8 @@
 //! is there a cycle after its low half.
 
 use crate::command_rules::{
-    source_facts, SourceFacts, ADD, CAS, COMPLETE, DMA_IN, DMA_OUT, EVENT, GET, PLACE, PRINT, PUT, PUT_HOST, SEND,
+    source_facts, SourceFacts, ADD, CAS, COMPLETE, DMA_IN, DMA_OUT, EVENT, GET, PLACE, PRINT, PUT, PUT_HOST, REDIRECT,
+    SEND,
 };
 use crate::types::Limits;
 use spindle_contract::params::{MIN_FRAME, SLOT_BYTES};
@@ -126,7 +127,7 @@ impl Logic for CommandCheck {
         let there = self.node_legal.q.val();
         self.legal.next = match opcode.to_u64() {
             SEND => data_legal & (value >= bits::<32>(SHORTEST_FRAME)),
-            PLACE => known.origin.has_packet,
+            PLACE | REDIRECT => known.origin.has_packet,
             DMA_OUT | DMA_IN => self.data_legal.q.val() & offset_legal & !value.any(),
             PRINT => true,
             EVENT | COMPLETE => self.ring.val(),

@@ -17,6 +17,7 @@ pub(crate) const CAS: u64 = command::HOST_CAS as u64;
 pub(crate) const ADD: u64 = command::HOST_ADD as u64;
 pub(crate) const EVENT: u64 = command::EVENT as u64;
 pub(crate) const COMPLETE: u64 = command::COMPLETE as u64;
+pub(crate) const REDIRECT: u64 = command::REDIRECT as u64;
 const PACKET: u64 = map::PACKET as u64;
 const SCRATCH: u64 = map::SCRATCH as u64;
 const CONTEXT: u64 = map::CONTEXT as u64;
@@ -76,7 +77,7 @@ pub(crate) fn way_of(opcode: Bits<4>) -> Way {
 pub(crate) fn last_step(opcode: Bits<4>) -> Bits<4> {
     match opcode.to_u64() {
         SEND | PLACE => bits::<4>(1),
-        DMA_OUT | PRINT | DMA_IN | EVENT | COMPLETE => bits::<4>(3),
+        DMA_OUT | PRINT | DMA_IN | EVENT | COMPLETE | REDIRECT => bits::<4>(3),
         PUT | ADD => bits::<4>(6),
         PUT_HOST => bits::<4>(7),
         CAS => bits::<4>(8),

@@ -22,7 +22,7 @@
 //! | n + 1 | the last of n words is looked at; it is decided: 3 for SEND_PACKET and PLACE, 5 for those with ADDR_HI, up to 11 |
 //! | n + 2 | `done`, `refused` or `full`; the `job` goes to the mover; the next HPU's second word |
 //!
-//! *done*: the command has its handle, or has none. *refused*: it is illegal. *full*: no handle is free, or no room for a PLACE, a message or a far
+//! *done*: the command has its handle, or has none. *refused*: it is illegal. *full*: no handle is free, or no room for a PLACE or REDIRECT, a message or a far
 //! command, or the initiator has not yet taken the last put (or the last PUT_HOST or GET) of the cluster; then nothing has happened, and the HPU asks again when `blocked` has gone. With four HPUs an ISSUE waits for three others at most.
 //!
 //! **Bytes in context memory.** The cluster has one *stage*, a packet slot's worth of L1. A legal SEND_PACKET, PUT or DMA_TO_HOST from L2 takes the stage if it is free (else: *full*),
@@ -36,14 +36,14 @@
 //! | PUT_HOST | [SOURCE, SOURCE + LENGTH) is inside the host region, LENGTH is not 0 |
 //! | GET | LENGTH is not 0 |
 //! | PUT, PUT_HOST, GET | bits 15 to 8 of NODE are 0 |
-//! | PLACE | the task has a packet |
+//! | PLACE, REDIRECT | the task has a packet |
 //! | EVENT, COMPLETE | the ring of the context's process is open |
 //! | PRINT | never: it prints at most eight characters, and nothing if LENGTH is 0 |
 //!
 //! A far command is written into a queue of words while it is checked; a refused one is forgotten there. See [`crate::far_unit`] for their order.
 
 use crate::command_check::CommandCheck;
-use crate::command_rules::{last_step, nature_of, told_as, way_of, word_of, Told, PLACE, PRINT};
+use crate::command_rules::{last_step, nature_of, told_as, way_of, word_of, Told, PLACE, PRINT, REDIRECT};
 use crate::far_queue::FarQueue;
 use crate::fast_robin::FastRobin;
 use crate::types::{Ask, Issuer, Limits, Message, MoveJob, PrintPiece, StageAsk, Way};
@@ -130,13 +130,13 @@ pub struct CommandUnit {
     pub stage_valid: Signal<Out, Bit>,
     /// They are there.
     pub staged: Signal<In, Bit>,
-    /// A packet to place.
+    /// A packet to place or to redirect.
     pub place: Signal<Out, Command>,
     /// There is one.
     pub place_valid: Signal<Out, Bit>,
     /// It is taken.
     pub place_ready: Signal<In, Bit>,
-    /// A PLACE is done.
+    /// A PLACE or REDIRECT is done.
     pub placed: Signal<Out, Bit>,
     /// Whose.
     pub placed_issuer: Signal<Out, Issuer>,
@@ -305,7 +305,7 @@ impl Logic for CommandUnit {
         let high = self.check.high.val();
 
         // Whether there is room for it.
-        let is_place = opcode == bits::<4>(PLACE);
+        let is_place = (opcode == bits::<4>(PLACE)) | (opcode == bits::<4>(REDIRECT));
         let place_full = self.place_waits.q.val();
         let message_full = self.message_waits.q.val();
         let far_full = !self.far_fits.q.val();
@@ -388,7 +388,7 @@ impl Logic for CommandUnit {
             address: (high, low).cat::<64>(),
         };
 
-        // a packet to place,
+        // a packet to place, where its mailbox or the handler says,
         let places = takes & is_place;
         self.place_waits.d.next = places | (place_full & !self.place_ready.val());
         if places {
@@ -402,6 +402,8 @@ impl Logic for CommandUnit {
                 frame: known.origin.frame,
                 msg_slot: known.origin.msg_slot,
                 pkt: known.origin.pkt,
+                offset: length,
+                address: (value, self.check.previous.val()).cat::<64>(),
                 stamp: self.cycle.val(),
                 ..Default::default()
             };

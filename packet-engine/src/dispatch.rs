@@ -7,7 +7,8 @@
 //!
 //! | ports | neighbour |
 //! |---|---|
-//! | in `store`, `store_pkt`, `store_packet` | scheduler: remember a packet, at the latest two cycles before its first order |
+//! | in `store`, `store_pkt`, `store_packet`, `store_terms` | scheduler: remember a packet, at the latest two cycles before its first order |
+//! | in `redirect`, `redirection` | scheduler, with an order to place: a handler says where; never in the cycle of a `store` |
 //! | in `ahead` | scheduler: what an order of the next cycle would be about |
 //! | in `order`, `task_push`, `place_push` | scheduler: an order |
 //! | in `ended`, `ended_task` | scheduler: a task came back |
@@ -38,7 +39,10 @@
 
 use crate::fair_share::FairShare;
 use crate::hpu_choice::HpuChoice;
-use crate::message::{placement_of, task_of, Ahead, Order, PlaceOrder, StoredPacket, TaskOrder};
+use crate::message::{
+    placement_of, redirected_to, task_of, Ahead, Order, PlaceOrder, PlaceTerms, Redirection, StoredPacket, TaskOrder,
+    PACKET_TERMS_BITS, TERMS_BITS,
+};
 use crate::task_queues::TaskQueues;
 use spindle_blocks::ram::{RamStyle, SdpMemory};
 use spindle_blocks::{ContextPolicy, Fifo, PlacementDesc, RoundRobin, Slice, TaskDesc, TaskDone};
@@ -82,6 +86,12 @@ pub struct Dispatch {
     pub store_pkt: Signal<In, Bits<10>>,
     /// Fields of the packet.
     pub store_packet: Signal<In, StoredPacket>,
+    /// What its placement needs besides.
+    pub store_terms: Signal<In, PlaceTerms>,
+    /// The packet of `order` goes elsewhere.
+    pub redirect: Signal<In, Bit>,
+    /// There.
+    pub redirection: Signal<In, Redirection>,
     /// What the next order may be about.
     pub ahead: Signal<In, Ahead>,
     /// What to do.
@@ -123,6 +133,8 @@ pub struct Dispatch {
     hpus: HpuChoice,
     arbiter: RoundRobin<16>,
     packets: SdpMemory<StoredPacket, 10>,
+    /// Terms of each packet, or where it is redirected.
+    terms: SdpMemory<Bits<TERMS_BITS>, 10>,
     /// The context that is asked for next.
     /// At most one context can go, as of the last cycle.
     alone: Reg<Bit>,
@@ -167,6 +179,9 @@ impl Dispatch {
             store: Default::default(),
             store_pkt: Default::default(),
             store_packet: Default::default(),
+            store_terms: Default::default(),
+            redirect: Default::default(),
+            redirection: Default::default(),
             ahead: Default::default(),
             order: Default::default(),
             task_push: Default::default(),
@@ -190,6 +205,7 @@ impl Dispatch {
             hpus: HpuChoice::new(config),
             arbiter: Default::default(),
             packets: SdpMemory::with_depth(style, 2, config.cells()),
+            terms: SdpMemory::with_depth(style, 2, config.cells()),
             alone: Default::default(),
             chosen: Default::default(),
             chosen_context: Default::default(),
@@ -355,9 +371,26 @@ impl Logic for Dispatch {
             ahead.pkt
         };
 
+        let redirects = self.redirect.val();
+        self.terms.clock.next = self.clock.val();
+        self.terms.write_enable.next = self.store.val() | redirects;
+        self.terms.write_address.next = if redirects { order.pkt } else { self.store_pkt.val() };
+        self.terms.write_data.next = if redirects {
+            pack(self.redirection.val())
+        } else {
+            bit_cast::<TERMS_BITS, PACKET_TERMS_BITS>(pack(self.store_terms.val()))
+        };
+        self.terms.read_enable.next = !idle;
+        self.terms.read_address.next = self.current.q.val().pkt;
+
         // Queued placements.
-        self.places.write.next =
-            PlaceOrder { pkt: order.pkt, slot: order.slot, from_handler: order.from_handler, pending: order.pending };
+        self.places.write.next = PlaceOrder {
+            pkt: order.pkt,
+            slot: order.slot,
+            from_handler: order.from_handler,
+            pending: order.pending,
+            redirected: order.redirected,
+        };
         self.places.write_valid.next = self.place_push.val();
         self.places.read_ready.next = start_place;
         match self.state.q.val() {
@@ -383,8 +416,17 @@ impl Logic for Dispatch {
         // While a queued placement waits or is being built, fast ones wait, and the output, once empty, stays empty.
         let busy = place_waits | !idle;
         let emit_place = self.state.q.val() == Emitter::Emit;
-        self.output.write.next =
-            if emit_place { placement_of(self.current.q.val(), true, packet) } else { self.fast.val() };
+        let current = self.current.q.val();
+        let kept = self.terms.read_data.val();
+        let terms = unpack::<PlaceTerms, PACKET_TERMS_BITS>(kept.get_bits::<PACKET_TERMS_BITS>(0));
+        let placed = placement_of(current, true, packet, terms);
+        self.output.write.next = if !emit_place {
+            self.fast.val()
+        } else if current.redirected {
+            redirected_to(unpack::<Redirection, TERMS_BITS>(kept), placed)
+        } else {
+            placed
+        };
         self.output.write_valid.next = emit_place | (self.fast_valid.val() & !busy);
         self.fast_ready.next = self.output.write_ready.val() & !busy;
         self.output.read_ready.next = self.placement_ready.val();

@@ -147,6 +147,8 @@ pub struct Event {
     pub slot: Bits<8>,
     /// Its frame number (arrival: to remember; command: to compare).
     pub frame: Bits<16>,
+    /// Command: the handler says where.
+    pub redirects: Bit,
     /// Task: kind of handler.
     pub handler: Bits<2>,
     /// Task: what the handler said.

@@ -7,20 +7,38 @@
 //! | in `placement_done`, `placement_done_valid` / out `placement_done_ready` | RVMA engine |
 //! | in `arrival`, `arrival_pkt`, `walk_any`, `walk`, `age_due`, `age_slot`, `age_clear`, `room` | scheduler: what else waits, and whether there is room for what an event may leave |
 //! | in `flight_pkt` | pipeline: packets whose state is on its way |
+//! | out `redirect_to` | dispatch: where the REDIRECT in stage A sends its packet |
 //! | out `chosen`, `chosen_valid`, `take_arrival`, `take_walk`, `take_age` | pipeline: combinational |
 //!
 //! The sources take turns: commands, ended tasks, ended placements, waiting packets and arrivals, ages. One event a cycle; an
 //! event that concerns a packet of the pipeline lets the others go first, for at most three cycles. Waiting packets go before
 //! arrivals; there are at most as many as the buffer has cells. Words from outside pass a register.
+//!
+//! What a REDIRECT names is kept here until stage A, so one of them is chosen in four cycles, as many as its placement takes later. In stage A
+//! it takes the port by which arrivals are stored: no arrival is chosen in that cycle.
 
 use crate::evaluator::*;
 use crate::header_matcher::types::lowest;
 use crate::message::Link;
 use spindle_blocks::{Command, PlacementDone, Skid, TaskDone};
+use spindle_contract::memory_map::command;
 use spindle_verilog::prelude::*;
 
 /// Stages of the pipeline in which the state of a packet is on its way.
 pub const INSIDE: usize = 3;
+
+const REDIRECT: u64 = command::REDIRECT as u64;
+
+/// What a REDIRECT names.
+#[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
+pub struct RedirectTo {
+    /// Mailbox address.
+    pub addr: Bits<64>,
+    /// Offset in its buffer.
+    pub offset: Bits<32>,
+    /// Context of the handler.
+    pub context: Bits<4>,
+}
 
 /// See the head of this file.
 #[derive(LogicBlock, Default)]
@@ -35,7 +53,7 @@ pub struct EventChooser {
     pub task_done_valid: Signal<In, Bit>,
     /// It is taken.
     pub task_done_ready: Signal<Out, Bit>,
-    /// PLACE command of a handler.
+    /// PLACE or REDIRECT command of a handler.
     pub place: Signal<In, Command>,
     /// It is offered.
     pub place_valid: Signal<In, Bit>,
@@ -69,6 +87,8 @@ pub struct EventChooser {
     pub chosen: Signal<Out, Event>,
     /// There is one.
     pub chosen_valid: Signal<Out, Bit>,
+    /// Where the REDIRECT that was chosen four cycles before goes.
+    pub redirect_to: Signal<Out, RedirectTo>,
     /// It is the arrival.
     pub take_arrival: Signal<Out, Bit>,
     /// It is the end of a packet's wait.
@@ -82,13 +102,17 @@ pub struct EventChooser {
     in_flight: Reg<Bits<INSIDE>>,
     /// Sources that come after the one that was served last in this round.
     later: Reg<Bits<5>>,
+    /// Stages that hold a REDIRECT, the first behind the choice in bit 0, stage A in bit 3.
+    redirecting: Reg<Bits<4>>,
+    redirection: DFF<RedirectTo>,
 }
 
 impl Logic for EventChooser {
     #[hdl]
     fn update(&mut self) {
         clocks!(self, clock, reset, done_in, place_in, placed_in);
-        regs!(self, clock, reset, in_flight, later);
+        regs!(self, clock, reset, in_flight, later, redirecting);
+        dffs!(self, clock, redirection);
 
         let command = self.place_in.read.val();
         let ended = self.done_in.read.val();
@@ -108,7 +132,10 @@ impl Logic for EventChooser {
 
         // The first source behind the one served last, else the first of all.
         let walks = self.walk_any.val() & !walk_waits;
-        let intake = walks | self.arrival.val();
+        let redirecting = self.redirecting.q.val();
+        let redirects = command.opcode == REDIRECT;
+        let target_free = !redirects | !redirecting.get_bits::<3>(0).any();
+        let intake = walks | (self.arrival.val() & !redirecting.get_bit(3));
         let has_command = self.place_in.read_valid.val();
         let ready = self.room.val() & !self.age_clear.val();
         let wants = (
@@ -116,7 +143,7 @@ impl Logic for EventChooser {
             intake & ready,
             self.placed_in.read_valid.val() & !placed_waits & ready,
             self.done_in.read_valid.val() & !has_command & !ended_waits & ready,
-            has_command & !command_waits & ready,
+            has_command & !command_waits & target_free & ready,
         )
             .cat::<5>();
         let behind = wants & self.later.q.val();
@@ -127,6 +154,13 @@ impl Logic for EventChooser {
         let take_intake = turn.get_bit(3);
         let take_age = turn.get_bit(4);
         let take_walk = take_intake & walks;
+        let take_redirect = take_place & redirects;
+        self.redirecting.d.next = (redirecting.get_bits::<3>(0), take_redirect).cat::<4>();
+        if take_redirect {
+            self.redirection.d.next =
+                RedirectTo { addr: command.address, offset: command.offset, context: command.context };
+        }
+        self.redirect_to.next = self.redirection.q.val();
         self.in_flight.d.next = (self.in_flight.q.val().get_bits::<2>(0), turn.any() & !take_age).cat::<INSIDE>();
         if take_place {
             self.later.d.next = bits::<5>(0b11110);
@@ -168,6 +202,7 @@ impl Logic for EventChooser {
             happens.kind = bits::<3>(EVENT_PLACE);
             happens.pkt = command.pkt;
             happens.slot = command.msg_slot;
+            happens.redirects = redirects;
         } else if take_done {
             happens.kind = bits::<3>(EVENT_DONE);
             happens.pkt = ended.pkt;

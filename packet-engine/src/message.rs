@@ -127,10 +127,6 @@ pub struct StoredPacket {
     pub payload_len: Bits<16>,
     /// Spindle opcode.
     pub opcode: Bits<8>,
-    /// Spindle flags.
-    pub flags: Bits<16>,
-    /// Packet sequence number.
-    pub psn: Bits<32>,
     /// Source node.
     pub src_nid: Bits<32>,
     /// Source process.
@@ -139,8 +135,6 @@ pub struct StoredPacket {
     pub dst_pid: Bits<16>,
     /// Mailbox address.
     pub addr: Bits<64>,
-    /// Mailbox key.
-    pub key: Bits<32>,
     /// Message.
     pub msg_id: Bits<32>,
     /// Message length.
@@ -149,11 +143,38 @@ pub struct StoredPacket {
     pub msg_off: Bits<32>,
     /// Base offset in the buffer.
     pub buf_off: Bits<32>,
-    /// Epoch tag.
-    pub epoch: Bits<16>,
     /// Execution context.
     pub context: Bits<4>,
 }
+
+/// What else is kept of a packet, for its placement alone.
+#[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
+pub struct PlaceTerms {
+    /// Packet sequence number.
+    pub psn: Bits<32>,
+    /// Mailbox key.
+    pub key: Bits<32>,
+    /// Spindle flags.
+    pub flags: Bits<16>,
+    /// Epoch tag.
+    pub epoch: Bits<16>,
+}
+
+/// Where a handler sends its packet. It is kept in place of the packet's [`PlaceTerms`], which such a placement does not ask for.
+#[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
+pub struct Redirection {
+    /// Mailbox address.
+    pub addr: Bits<64>,
+    /// Offset in its buffer.
+    pub offset: Bits<32>,
+    /// Process of the handler's context.
+    pub pid: Bits<6>,
+}
+
+/// Bits in which either is kept.
+pub const TERMS_BITS: usize = Redirection::BITS;
+/// Bits of the terms of a packet.
+pub const PACKET_TERMS_BITS: usize = PlaceTerms::BITS;
 
 /// A member of a list of packets: the next packet and its message.
 #[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
@@ -179,6 +200,8 @@ pub struct Order {
     pub from_handler: Bit,
     /// Placement: its message is pending.
     pub pending: Bit,
+    /// Placement: where a handler said.
+    pub redirected: Bit,
     /// Completion: bytes dropped.
     pub dropped: Bits<32>,
     /// Completion: flow control was triggered.
@@ -222,6 +245,8 @@ pub struct PlaceOrder {
     pub from_handler: Bit,
     /// Its message returned a `*_PENDING` code.
     pub pending: Bit,
+    /// It goes where a handler said.
+    pub redirected: Bit,
 }
 
 /// What became of a frame at its end: exactly one of these per frame.
@@ -262,20 +287,22 @@ pub fn stored(packet: PacketDesc) -> StoredPacket {
         payload_offset: packet.payload_offset,
         payload_len: packet.payload_len,
         opcode: packet.opcode,
-        flags: packet.flags,
-        psn: packet.psn,
         src_nid: packet.src_nid,
         src_pid: packet.src_pid,
         dst_pid: packet.dst_pid,
         addr: packet.addr,
-        key: packet.key,
         msg_id: packet.msg_id,
         msg_len: packet.msg_len,
         msg_off: packet.msg_off,
         buf_off: packet.buf_off,
-        epoch: packet.epoch,
         context: packet.context,
     }
+}
+
+/// What is kept of it for its placement.
+#[hdl_fn]
+pub fn terms_of(packet: PacketDesc) -> PlaceTerms {
+    PlaceTerms { psn: packet.psn, key: packet.key, flags: packet.flags, epoch: packet.epoch }
 }
 
 /// The task that an order and its packet make. A completion task carries no packet; its other fields are those of the message's
@@ -321,7 +348,7 @@ pub fn task_of(
 
 /// The placement that an order and its packet make.
 #[hdl_fn]
-pub fn placement_of(order: PlaceOrder, has_slot: Bit, packet: StoredPacket) -> PlacementDesc {
+pub fn placement_of(order: PlaceOrder, has_slot: Bit, packet: StoredPacket, terms: PlaceTerms) -> PlacementDesc {
     PlacementDesc {
         version: bits::<4>(DESC_VERSION),
         frame: packet.frame,
@@ -331,22 +358,41 @@ pub fn placement_of(order: PlaceOrder, has_slot: Bit, packet: StoredPacket) -> P
         payload_offset: packet.payload_offset,
         payload_len: packet.payload_len,
         opcode: packet.opcode,
-        flags: packet.flags,
-        psn: packet.psn,
+        flags: terms.flags,
+        psn: terms.psn,
         src_nid: packet.src_nid,
         src_pid: packet.src_pid,
         dst_pid: packet.dst_pid,
         addr: packet.addr,
-        key: packet.key,
+        key: terms.key,
         msg_id: packet.msg_id,
         msg_len: packet.msg_len,
         msg_off: packet.msg_off,
         buf_off: packet.buf_off,
-        epoch: packet.epoch,
+        epoch: terms.epoch,
         has_slot: has_slot,
         msg_slot: order.slot,
         from_handler: order.from_handler,
         pending: order.pending,
-        spare: bits::<15>(0),
+        redirected: false,
+        spare: bits::<14>(0),
+    }
+}
+
+/// The placement of a packet that a handler redirects: a put of its payload alone.
+#[hdl_fn]
+pub fn redirected_to(to: Redirection, placement: PlacementDesc) -> PlacementDesc {
+    PlacementDesc {
+        flags: bits::<16>(0),
+        psn: bits::<32>(0),
+        dst_pid: bit_cast::<16, 6>(to.pid),
+        addr: to.addr,
+        key: bits::<32>(0),
+        msg_len: bit_cast::<32, 16>(placement.payload_len),
+        msg_off: bits::<32>(0),
+        buf_off: to.offset,
+        epoch: bits::<16>(0),
+        redirected: true,
+        ..placement
     }
 }

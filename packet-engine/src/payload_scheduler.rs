@@ -97,7 +97,7 @@ pub struct PayloadScheduler {
     pub task_done_valid: Signal<In, Bit>,
     /// It is taken.
     pub task_done_ready: Signal<Out, Bit>,
-    /// PLACE command of a handler.
+    /// PLACE or REDIRECT command of a handler.
     pub place: Signal<In, Command>,
     /// It is offered.
     pub place_valid: Signal<In, Bit>,
@@ -321,7 +321,8 @@ impl Logic for PayloadScheduler {
         let intake = self.packet_intake.val();
         let fast = intake.fast;
         let fast_order = PlaceOrder { pkt: packet.pkt, ..Default::default() };
-        self.dispatch.fast.next = placement_of(fast_order, false, stored(packet));
+        let terms = terms_of(packet);
+        self.dispatch.fast.next = placement_of(fast_order, false, stored(packet), terms);
         self.dispatch.fast_valid.next = self.packet_valid.val() & fast;
         let fast_taken = self.packet_valid.val() & fast & self.dispatch.fast_ready.val();
 
@@ -371,6 +372,7 @@ impl Logic for PayloadScheduler {
         self.dispatch.store.next = take_arrival;
         self.dispatch.store_pkt.next = packet.pkt;
         self.dispatch.store_packet.next = stored(packet);
+        self.dispatch.store_terms.next = terms;
 
         // L: look up.
         let l_event = self.l_event.q.val();
@@ -569,9 +571,15 @@ impl Logic for PayloadScheduler {
             kind: verdict.handler,
             from_handler: verdict.from_handler,
             pending: message.pending,
+            redirected: done.redirects,
             dropped: message.dropped,
             flow_control: message.flow_control,
         };
+        let goes_to = self.event_chooser.redirect_to.val();
+        self.quota.redirect_context.next = goes_to.context;
+        self.dispatch.redirect.next = acts & verdict.place & done.redirects;
+        self.dispatch.redirection.next =
+            Redirection { addr: goes_to.addr, offset: goes_to.offset, pid: self.quota.redirect_pid.val() };
         self.dispatch.task_push.next = acts & verdict.task;
         self.dispatch.place_push.next = acts & verdict.place;
         self.task_desc.next = self.dispatch.task_desc.val();

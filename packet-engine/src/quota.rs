@@ -9,6 +9,7 @@
 //! | in `packet_leaves`, `message_ends`, `owner` | scheduler, stage A: of context `owner` |
 //! | in `clear`, `clear_index` | scheduler, behind reset: the counts of this context become 0 |
 //! | in `pid_index` / out `pid` | event reports: the process that gets a context's events; asynchronous |
+//! | in `redirect_context` / out `redirect_pid` | dispatch: the process into whose mailboxes a context may redirect; asynchronous |
 //! | in `live_index` / out `live` | registers: messages alive of a context; 1 cycle later |
 //!
 //! Messages are counted exactly: the one before is known when the next is judged. A packet or message that leaves makes room 2
@@ -72,12 +73,16 @@ pub struct Quota {
     pub pid_index: Signal<In, Bits<4>>,
     /// The process that gets it.
     pub pid: Signal<Out, Bits<6>>,
+    /// Context whose handler redirects a packet.
+    pub redirect_context: Signal<In, Bits<4>>,
+    /// Its process.
+    pub redirect_pid: Signal<Out, Bits<6>>,
     /// Context asked for.
     pub live_index: Signal<In, Bits<4>>,
     /// Its messages alive.
     pub live: Signal<Out, Bits<9>>,
     limits: LutMemory<Limits, 4>,
-    pids: LutMemory<Bits<6>, 4>,
+    pids: LutRam<4, 6, 2>,
     packets_in: LutMemory<Bits<11>, 4>,
     packets_out: LutRam<4, 11, 2>,
     messages_in: LutRam<4, 9, 3>,
@@ -116,8 +121,10 @@ impl Logic for Quota {
         self.pids.write_enable.next = self.policy_valid.val();
         self.pids.write_address.next = self.policy_index.val();
         self.pids.write_data.next = policy.pid;
-        self.pids.read_address.next = self.pid_index.val();
-        self.pid.next = self.pids.read_data.val();
+        self.pids.read_address[0].next = self.pid_index.val();
+        self.pid.next = self.pids.read_data[0].val();
+        self.pids.read_address[1].next = self.redirect_context.val();
+        self.redirect_pid.next = self.pids.read_data[1].val();
 
         // Stage L.
         let clear = self.clear.val();

@@ -9,6 +9,9 @@
 //!
 //! A packet for which there is no mailbox goes to its process's catch-all, if that has one; it takes no cycle more. A mailbox opened as
 //! CATCH_ALL is its process's in place of one that was it before, and until it is being closed.
+//! A packet that a handler redirects is a message of its own: its mailbox asks for no key, chooses the place itself if it is managed, and no catch-all
+//! mailbox gets it.
+//!
 //! One packet per cycle. From the placement descriptor to `looked_up_valid`: [`LATENCY`] cycles. `placement_ready` comes from
 //! registers: the doorbell's rare questions wait in one of their own, and go first. It counts credits, so the pipeline itself
 //! never stalls: it falls when [`CREDITS`] packets are on their way or wait for binding.
@@ -151,7 +154,8 @@ impl Logic for Lookup {
         // A managed mailbox chooses the message's place itself.
         let managed = (desc.flags & MANAGED).any();
         let buf_off = if managed { bits::<32>(0) } else { desc.buf_off };
-        let gets = desc.opcode == GET;
+        let asks_bytes = desc.opcode == GET;
+        let gets = asks_bytes & !desc.redirected;
         let writes = (desc.opcode == PUT) | (desc.opcode == GET_RESP);
         self.line[0].d.next = Packet {
             frame: desc.frame,
@@ -169,13 +173,13 @@ impl Logic for Lookup {
             sequenced: !(desc.flags & UNSEQ).any(),
             managed: managed,
             color: self.color.val(),
-            caught: false,
+            caught: desc.redirected,
             outside: false,
             tagged: (desc.flags & EPOCH_VALID).any(),
             epoch: desc.epoch,
             get: gets,
             active: (desc.flags & ACTIVE).any(),
-            unsupported: !writes & !gets,
+            unsupported: if desc.redirected { asks_bytes } else { !writes & !asks_bytes },
         };
         self.is_packet[0].d.next = self.take.val();
         self.owner[0].d.next = (!desc.dst_pid.get_bits::<10>(6).any(), desc.dst_pid.get_bits::<6>(0)).cat::<7>();
@@ -209,7 +213,9 @@ impl Logic for Lookup {
         let catcher = self.catchers[0].read_data.val();
         let by_tag = (found.mode & TAGGED_MODE).any();
         let managed_one = (found.mode & MANAGED_MODE).any();
-        let other_kind = (packet.managed != managed_one) | (packet.tagged != by_tag);
+        // Nothing is caught yet: these are the packets that a handler redirects.
+        let redirected = packet.caught;
+        let other_kind = (!redirected & (packet.managed != managed_one)) | (packet.tagged != by_tag);
         let foreign = packet.unsupported | (found.hit & !closing & !packet.get & other_kind);
         let reason = if foreign {
             bits::<5>(UNSUPPORTED as u64)
@@ -222,17 +228,22 @@ impl Logic for Lookup {
         };
         self.result.d.next = LookedUp {
             packet: packet,
-            refused: foreign | !found.hit | closing | !found.key_fits,
+            refused: foreign | !found.hit | closing | !(found.key_fits | redirected),
             reason: reason,
             mailbox: found.mailbox,
             tagged: by_tag & !managed_one,
             window: found.window,
             silent: (found.mode & NACK_OFF).any(),
             quiet: (found.mode & DROP).any(),
-            spills: (found.mode & SPILL).any() & catches,
+            spills: (found.mode & SPILL).any() & catches & !redirected,
             catcher: catcher,
         };
-        if !found.hit & !packet.unsupported & !packet.get & catches {
+        if redirected & managed_one {
+            self.result.d.next.packet.start = bits::<32>(0);
+            self.result.d.next.packet.end = packet.msg_len;
+            self.result.d.next.packet.outside = false;
+        }
+        if !found.hit & !packet.unsupported & !packet.get & catches & !redirected {
             self.result.d.next = LookedUp { packet: with_header(packet), mailbox: catcher, ..Default::default() };
         }
 

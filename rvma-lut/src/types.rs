@@ -135,7 +135,7 @@ pub struct Packet {
     pub color: Bit,
     /// The header contradicts itself: the packet ends behind its message, or the message behind 4 GiB.
     pub outside: Bit,
-    /// The packet is on its way to its process's catch-all mailbox, as a message of its own.
+    /// The packet is a message of its own: a handler redirects it, or it is on its way to its process's catch-all mailbox.
     pub caught: Bit,
     /// The packet names the epoch it is for.
     pub tagged: Bit,

@@ -72,6 +72,11 @@ SPIN_INLINE void spin_send_packet(const void *frame, uint32_t length) {
 }
 /* Hands this task's packet, as it was received, to the RVMA path. */
 SPIN_INLINE void spin_place(void) { spin_issue(SPIN_OP_PLACE); }
+/* Puts this task's payload, as it was received, into a mailbox of the context's process, at an offset of its buffer: as a message of its own, which
+ * shows no key. A managed mailbox chooses the place itself. A packet is placed once: of its handlers' spin_place and spin_redirect the first one counts. */
+SPIN_INLINE void spin_redirect(uint64_t mailbox, uint32_t offset) {
+    spin_command(SPIN_OP_REDIRECT, (const void *)0, offset, mailbox);
+}
 
 /* A place in a mailbox of another node. */
 typedef struct {

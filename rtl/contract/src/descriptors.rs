@@ -99,7 +99,7 @@ macro_rules! descriptors { ($m:ident) => { $m! {
         hpu: 3 "HPU of that cluster",
         spare: 2 "zero",
     }
-    /// A command that a handler issued, checked and translated by the command port.
+    /// What a handler wants done with its packet: PLACE or REDIRECT, from the HPU array to the scheduler.
     Command "command" {
         version: 4 "contract version",
         opcode: 4 "as in memory_map::command",
@@ -111,9 +111,8 @@ macro_rules! descriptors { ($m:ident) => { $m! {
         frame: 16 "frame sequence number of the issuer's packet",
         msg_slot: 8 "message of the issuer",
         pkt: 10 "packet of the issuer",
-        source: 16 "L1 byte address of the data (translated)",
-        length: 16 "bytes",
-        address: 64 "host address (translated), for DMA",
+        offset: 32 "redirect: offset in the mailbox's buffer",
+        address: 64 "redirect: mailbox address",
         stamp: 32 "cycle of issue",
         spare: 16 "zero",
     }
@@ -143,7 +142,8 @@ macro_rules! descriptors { ($m:ident) => { $m! {
         msg_slot: 8 "message table slot",
         from_handler: 1 "issued by `place` or SPIN_PROCEED",
         pending: 1 "its message returned a *_PENDING code: neither bytes nor operations count until a handler says complete",
-        spare: 15 "zero",
+        redirected: 1 "a handler's put of this one packet: no key is asked, and a managed mailbox chooses the place; psn, key, flags and epoch are 0",
+        spare: 14 "zero",
     }
     /// The RVMA engine is done with a packet: its cells may be freed; from the RVMA engine back to the scheduler.
     PlacementDone "placement_done" {

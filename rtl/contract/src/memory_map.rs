@@ -92,9 +92,9 @@ pub const TASK_PAGE_BYTES: u32 = 0x80;
 
 words! { COMMAND_PORT "Words of the command port. Write the arguments, then the opcode to ISSUE, which reads back the command's handle. Words that were not written are 0."
     CMD_SOURCE 0x00 "source" "virtual address of the data, 64-byte aligned (packet, scratch or context region); dma_from_host: where they go; put_host: offset in the context's host region; get: offset in the buffer here";
-    CMD_LENGTH 0x04 "length" "bytes; print: how many characters, 1 to 8; host_cas, host_add: 4 or 8";
-    CMD_ADDR_LO 0x08 "addr_lo" "offset in the context's host region; put, get: mailbox address, low half; print: characters 0 to 3, the first in [7:0]; event, complete: user word, low half";
-    CMD_ADDR_HI 0x0C "addr_hi" "with a host offset: must be 0; put, get: mailbox address, high half; print: characters 4 to 7; event, complete: user word, high half";
+    CMD_LENGTH 0x04 "length" "bytes; print: how many characters, 1 to 8; host_cas, host_add: 4 or 8; redirect: offset in the buffer";
+    CMD_ADDR_LO 0x08 "addr_lo" "offset in the context's host region; put, get, redirect: mailbox address, low half; print: characters 0 to 3, the first in [7:0]; event, complete: user word, low half";
+    CMD_ADDR_HI 0x0C "addr_hi" "with a host offset: must be 0; put, get, redirect: mailbox address, high half; print: characters 4 to 7; event, complete: user word, high half";
     CMD_ISSUE 0x10 "issue" "write: opcode, issues the command, waits while no handle is free; read: handle of the last command";
     CMD_STATUS 0x14 "status" "bit h = command h is still under way";
     CMD_ERROR 0x18 "error" "bit h = command h failed; cleared when a new command takes the handle";
@@ -134,6 +134,7 @@ commands! {
     HOST_ADD 10 "add to 4 or 8 bytes of host memory; the result is what was there";
     EVENT 11 "write an event into the process' event ring; takes no handle";
     COMPLETE 12 "write the event that says that a message whose completion was left to a command is done; takes no handle";
+    REDIRECT 13 "put the packet's payload, as a message of its own, into a mailbox of the context's process";
 }
 
 macro_rules! codes { ($table:ident $tdoc:literal $($konst:ident $num:literal $doc:literal;)*) => {

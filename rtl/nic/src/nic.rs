@@ -27,6 +27,7 @@ const COMMANDS: u64 = 1 << command::SEND_PACKET
     | 1 << command::GET
     | 1 << command::EVENT
     | 1 << command::COMPLETE
+    | 1 << command::REDIRECT
     | 1 << command::PUT_HOST
     | 1 << command::DMA_FROM_HOST
     | 1 << command::HOST_CAS

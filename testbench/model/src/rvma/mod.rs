@@ -89,6 +89,8 @@ pub struct Put {
     pub payload: Vec<u8>,
     /// Message table slot, for messages of several packets.
     pub slot: Option<u8>,
+    /// A handler sends this one packet here: key, flags and epoch mean nothing.
+    pub redirected: bool,
 }
 
 /// A completion record.

@@ -30,6 +30,9 @@ fn end_of(put: &Put) -> u64 {
 impl Rvma {
     /// A packet. `Err` is the reason of its refusal.
     pub fn put(&mut self, put: &Put) -> Result<(), usize> {
+        if put.redirected {
+            return self.redirected(put);
+        }
         let length = put.payload.len() as u32;
         if ![opcode::PUT, opcode::GET_RESP].contains(&put.opcode) {
             return Err(reasons::UNSUPPORTED);
@@ -86,6 +89,22 @@ impl Rvma {
             return self.caught(put, reasons::NO_POSTED_BUFFER);
         }
         self.place(fate?, put)
+    }
+
+    /// A packet that a handler redirects is a message of its own, and no catch-all mailbox gets it.
+    fn redirected(&mut self, put: &Put) -> Result<(), usize> {
+        let mode = self.mailboxes.get(&(put.pid, put.addr)).map(|mailbox| mailbox.mode);
+        if put.opcode == opcode::GET || mode.is_some_and(|mode| mode & mailbox_mode::TAGGED != 0) {
+            return Err(reasons::UNSUPPORTED);
+        }
+        let managed = mode.ok_or(reasons::NO_MAILBOX)? & mailbox_mode::MANAGED != 0;
+        let flags = if managed { flag::MANAGED } else { 0 };
+        let whole = Put { flags, msg_len: put.payload.len() as u32, msg_off: 0, ..put.clone() };
+        if end_of(&whole) >> 32 != 0 {
+            return Err(reasons::OUT_OF_BOUNDS);
+        }
+        let place = self.bind((put.pid, put.addr), &whole)?;
+        self.place(place, &whole)
     }
 
     /// Header and payload of a packet go to the catch-all mailbox of its process, if that has one.

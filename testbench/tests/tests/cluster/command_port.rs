@@ -81,6 +81,8 @@ enum Outcome {
     Job(u64, u64, u64, u64, u64, u64, Option<u64>),
     /// Frame, message slot, packet, handle.
     Place(u64, u64, u64, u64),
+    /// Likewise, after offset and mailbox address.
+    Redirect([u64; 2], u64, u64, u64, u64),
     /// Opcode, who, frame, low, high, message slot, length.
     Message([u64; 7]),
     /// Header and words.
@@ -132,7 +134,7 @@ struct Bench {
     stage_used: bool,
     stage_leaves: bool,
     answers: [u64; 3],
-    seen: [u64; 5],
+    seen: [u64; 6],
 }
 
 impl Bench {
@@ -181,6 +183,13 @@ impl Bench {
             command::PLACE => {
                 limits.has_packet.then_some(Outcome::Place(limits.frame, limits.msg_slot, limits.pkt, handle))
             }
+            command::REDIRECT => limits.has_packet.then_some(Outcome::Redirect(
+                [length, given],
+                limits.frame,
+                limits.msg_slot,
+                limits.pkt,
+                handle,
+            )),
             command::DMA_TO_HOST => (source_ok && host_ok).then(|| job(2, Some(host))),
             command::PRINT => Some(say(length.min(8))),
             command::EVENT | command::COMPLETE => (self.rings >> limits.context & 1 == 1).then(|| say(length.min(8))),
@@ -214,7 +223,9 @@ impl Bench {
         let failed = ends & self.rng.random_range(0..16);
         // What has not come out does not end.
         let waiting = self.expected.iter().fold(0, |handles, outcome| match outcome {
-            Outcome::Job(_, handle, ..) | Outcome::Place(.., handle) => handles | 1 << handle,
+            Outcome::Job(_, handle, ..) | Outcome::Place(.., handle) | Outcome::Redirect(.., handle) => {
+                handles | 1 << handle
+            }
             Outcome::Message(_) => handles,
             Outcome::Far(words) => handles | 1 << (words[0] >> 20 & 3),
         });
@@ -296,7 +307,12 @@ impl Bench {
         if self.dut.high("place_valid") && self.dut.get("place_ready") == 1 {
             let place = self.dut.bytes("place");
             let get = |name| crate::hpu::fields::field("command", &place, name);
-            come.push(Outcome::Place(get("frame"), get("msg_slot"), get("pkt"), get("handle")));
+            let (frame, slot, pkt, handle) = (get("frame"), get("msg_slot"), get("pkt"), get("handle"));
+            come.push(if get("opcode") == u64::from(command::REDIRECT) {
+                Outcome::Redirect([get("offset"), get("address")], frame, slot, pkt, handle)
+            } else {
+                Outcome::Place(frame, slot, pkt, handle)
+            });
         }
         if self.dut.high("message_valid") && self.dut.get("message_ready") == 1 {
             let f = fields(&self.dut.bytes("message"), &[4, 32, 16, 32, 32, 8, 32]);
@@ -326,6 +342,7 @@ impl Bench {
                 Outcome::Place(..) => 1,
                 Outcome::Message(_) => 2,
                 Outcome::Far(_) => 3,
+                Outcome::Redirect(..) => 5,
             }] += 1;
         }
     }
@@ -410,7 +427,7 @@ impl Bench {
         let opcode = if self.rng.random_range(0..12) == 0 {
             self.rng.random::<u32>().into()
         } else {
-            self.rng.random_range(1..13)
+            self.rng.random_range(1..14)
         };
         self.access("port_write", thread, state.bank, at(map::CMD_ISSUE), opcode as u32);
         self.threads[thread].words[at(map::CMD_ISSUE)] = opcode as u32;
@@ -549,13 +566,13 @@ fn two_threads_against_a_model() {
             stage_used: false,
             stage_leaves: false,
             answers: [0; 3],
-            seen: [0; 5],
+            seen: [0; 6],
         };
         (0..2).for_each(|thread| bench.begin(thread));
         for step in 0..16_000 {
             if step % 500 == 0 {
                 bench.rings = bench.rng.random_range(0..0x10000);
-                bench.enabled = 0xFFFF & !(1 << bench.rng.random_range(0..13));
+                bench.enabled = 0xFFFF & !(1 << bench.rng.random_range(0..14));
                 let (rings, enabled) = (bench.rings, bench.enabled);
                 bench.dut.set("rings_open", rings);
                 bench.dut.set("enabled", enabled);
@@ -599,7 +616,11 @@ fn two_threads_against_a_model() {
         (0..200).for_each(|_| bench.cycle());
         assert!(bench.expected.is_empty(), "{:?}", bench.expected);
         assert!(bench.answers.iter().all(|count| *count > 30), "done, refused, full: {:?}", bench.answers);
-        assert!(bench.seen.iter().all(|count| *count > 20), "jobs, places, messages, far, staged: {:?}", bench.seen);
+        assert!(
+            bench.seen.iter().all(|count| *count > 20),
+            "jobs, places, messages, far, staged, redirects: {:?}",
+            bench.seen
+        );
     });
 }
 
@@ -638,6 +659,7 @@ fn an_issue_is_answered_in_time() {
             (command::HOST_ADD, 9),
             (command::EVENT, 6),
             (command::COMPLETE, 6),
+            (command::REDIRECT, 6),
         ];
         for (opcode, cycles) in expected {
             let issue = [(0, 1), (0, 2), (at(map::CMD_ISSUE) as u64, 4), (opcode.into(), 32)];

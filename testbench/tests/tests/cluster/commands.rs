@@ -144,9 +144,11 @@ fn commands_without_a_right_fault() {
             (STATE + 32, 14, 0, send, false),
             (base(map::STACK), 64, 0, send, false),
             (PACKET, 200, 0, 0, false),
-            (PACKET, 200, 0, 13, false),
+            (PACKET, 200, 0, 14, false),
             (PACKET, 200, 0, 0xFF, false),
             (PACKET, 200, 0, command::PLACE, true),
+            // SOURCE means nothing to it, and LENGTH and ADDR need not suit the regions.
+            (base(map::STACK) + 1, u32::MAX, u32::MAX, command::REDIRECT, true),
         ];
         for (source, length, offset, opcode, legal) in cases {
             let words =
@@ -178,11 +180,13 @@ fn commands_without_a_right_fault() {
             bench.transfers.clear();
             bench.places.clear();
         }
-        // A PLACE without a packet.
-        bench.program(0, &handler(&[issue(0, 0, 0, command::PLACE), vec![RET]].concat()));
-        bench.tasks.push_back(Task { fields: vec![("kind", 2)], ..Task::default() });
-        bench.run_until(bench.done.len() + 1);
-        assert_eq!(bench.done.last().map(|done| done.cause), Some(map::FAULT_COMMAND));
+        // Without a packet.
+        for opcode in [command::PLACE, command::REDIRECT] {
+            bench.program(0, &handler(&[issue(0, 0, 0, opcode), vec![RET]].concat()));
+            bench.tasks.push_back(Task { fields: vec![("kind", 2)], ..Task::default() });
+            bench.run_until(bench.done.len() + 1);
+            assert_eq!(bench.done.last().map(|done| done.cause), Some(map::FAULT_COMMAND));
+        }
     });
 }
 

@@ -45,6 +45,7 @@ fn message(id: u32, length: usize, segment: usize, random: &mut ChaCha8Rng) -> V
                 payload: frame[UDP_HEADERS + SPINDLE_BYTES..].to_vec(),
                 // Messages of one packet bind without a slot.
                 slot: (length > segment).then_some(id as u8),
+                redirected: false,
             };
             (frame, put)
         })

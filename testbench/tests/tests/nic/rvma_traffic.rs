@@ -393,6 +393,7 @@ impl System {
             header: frame[UDP_HEADERS..][..wire::SPINDLE_BYTES].to_vec(),
             payload: frame[UDP_HEADERS + wire::SPINDLE_BYTES..][..length].to_vec(),
             slot: (msg_len as usize > SEGMENT_BYTES).then_some(*slot),
+            redirected: false,
         };
         let fate = self.model.put(&put);
         assert_eq!(fate.is_ok(), placed, "{fate:?} in the model: {:?}", Put { payload: vec![], ..put });

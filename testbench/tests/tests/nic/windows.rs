@@ -9,7 +9,7 @@ use spindle::{ContextOptions, Error, HostMemory};
 use spindle_contract::params::SPINDLE_PORT;
 use spindle_contract::wire::status;
 use spindle_harness::seeded_rng;
-use spindle_model::frames::{put_message, Ends, SpindleHeader};
+use spindle_model::frames::{put_message, udp, Ends, SpindleHeader};
 use spindle_sim::Options;
 
 const ADDRESS: u64 = 0x7_0000_0077;
@@ -118,4 +118,101 @@ fn handlers_decide_about_a_window() {
         }
     }
     panic!("a window took no rule");
+}
+
+/// By the last digit of the message's number: 0 at another offset of its own window, 1 in another one, 2 across the end of a third one, 3 in a window of
+/// another process, 4 placed as it came. The payload of a raw frame goes to a managed window.
+const REDIRECTS: &str = r#"
+#include "spindle.h"
+
+#define WINDOW 0x700000077u
+
+int header_handler(const spin_header_t *h, void *state) {
+    (void)state;
+    return h->msg_id == 4 ? SPIN_PROCEED : SPIN_PROCESS_DATA;
+}
+int payload_handler(const spin_payload_t *p, void *state) {
+    (void)state;
+    if (p->opcode == 0) {
+        spin_redirect(WINDOW + 3, 0);
+        return SPIN_SUCCESS;
+    }
+    switch (p->msg_id) {
+    case 0: spin_redirect(WINDOW, p->buf_off + p->msg_off + 10000); break;
+    case 1: spin_redirect(WINDOW + 1, p->msg_off); break;
+    case 2: spin_redirect(WINDOW + 4, 4001 - p->payload_len); break;
+    default: spin_redirect(WINDOW + 2, 0); break;
+    }
+    return SPIN_SUCCESS;
+}"#;
+
+/// A handler sends packets to other places of its window and to other windows of its process, but to nobody else's.
+#[test]
+fn handlers_redirect_what_is_sent_to_a_window() {
+    const PID: usize = 2;
+    let mut rng = seeded_rng("handlers_redirect_what_is_sent_to_a_window");
+    let mut nic = Nic::new(Options::default());
+    let options = ContextOptions { process: PID as u8, ..ContextOptions::default() };
+    let context = nic.install_source(REDIRECTS, options).context;
+    nic.rule("spindle", Action::Mailbox);
+    nic.rule("udp.dport == 9", Action::Context(context));
+    nic.device.activate(context).unwrap();
+    let mut open = |pid: usize, number: u64, threshold: u32, options: WindowOptions| {
+        let wanted = WindowOptions { address: ADDRESS + number, key: KEY, threshold, ..options };
+        let window = nic.device.open_window(pid, &wanted).unwrap();
+        nic.device.post_buffer(window, if number == 0 { 20_000 } else { 4000 }).unwrap()
+    };
+    let own = open(PID, 0, 8000, WindowOptions { context: Some(context), ..WindowOptions::default() });
+    let other = open(PID, 1, 4000, WindowOptions::default());
+    let foreign = open(PID - 1, 2, 1, WindowOptions::default());
+    let packed = open(PID, 3, 1500, WindowOptions { managed: true, ..WindowOptions::default() });
+    let narrow = open(PID, 4, 4000, WindowOptions::default());
+    nic.device.set_receive(true).unwrap();
+
+    let message = |id: u32, data: &[u8]| {
+        let dst_pid = PID as u16;
+        let header = SpindleHeader { addr: ADDRESS, key: KEY, msg_id: id, dst_pid, ..SpindleHeader::default() };
+        put_message(&Ends::default(), SPINDLE_PORT, &header, data, 1408)
+    };
+    let data: Vec<Vec<u8>> = (0..5).map(|_| (0..4000).map(|_| rng.random()).collect()).collect();
+    // Raw frames carry as source port, which would be their process, one that has a window of the same address.
+    let raw: Vec<Vec<u8>> = (0..3).map(|i| vec![0x50 + i; 990 + usize::from(i)]).collect();
+    let mut frames: Vec<Vec<u8>> = (0..5).flat_map(|id| message(id, &data[id as usize])).collect();
+    frames.extend(raw.iter().map(|payload| udp(&Ends::default(), PID as u16 - 1, 9, payload)));
+    frames.shuffle(&mut rng);
+    let played = nic.play(at_once(&frames));
+    assert_eq!(played.drop_names(), [("no_mailbox", 3), ("out_of_bounds", 3)]);
+    assert_eq!(played.stats.frames_placed, 3 + 3 + 3 + 3, "two messages elsewhere, one as it came, and the raw frames");
+
+    let read = |nic: &Nic, at: u64, length: usize| {
+        let mut got = vec![0; length];
+        nic.card.sim().memory().memory.read(at, &mut got);
+        got
+    };
+    let ended = |posted, what: &str| {
+        let record = nic.device.poll(posted).unwrap().unwrap_or_else(|| panic!("{what} is complete"));
+        assert_eq!(record.status, status::DONE, "{what}");
+        record.length as usize
+    };
+    assert_eq!(ended(&own, "its own window"), 8000);
+    assert_eq!(ended(&other, "the other window"), 4000);
+    let length = ended(&packed, "the managed window");
+    assert_eq!(length, raw.concat().len());
+    assert_eq!((nic.device.poll(&foreign).unwrap(), nic.device.poll(&narrow).unwrap()), (None, None));
+    assert!(read(&nic, own.buffer, 4000) == data[4], "placed as it came");
+    assert!(read(&nic, own.buffer + 10_000, 4000) == data[0], "at another offset");
+    assert!(read(&nic, other.buffer, 4000) == data[1], "in another window");
+    for (posted, why) in [(&foreign, "no process writes to another's window"), (&narrow, "nor behind a buffer")] {
+        assert!(read(&nic, posted.buffer, 4000) == [0; 4000], "{why}");
+    }
+    let mut rest = &read(&nic, packed.buffer, length)[..];
+    let mut found: Vec<Vec<u8>> = vec![];
+    while let Some(mark) = rest.first() {
+        let (piece, behind) = rest.split_at(rest.iter().position(|byte| byte != mark).unwrap_or(rest.len()));
+        found.push(piece.to_vec());
+        rest = behind;
+    }
+    found.sort();
+    assert_eq!(found, raw, "payloads of raw frames, one behind the other");
+    nic.assert_empty();
 }

@@ -12,7 +12,7 @@ use std::collections::{HashMap, VecDeque};
 
 const CONFIG: Config = Config::ALVEO;
 /// Fields of `StoredPacket` that both descriptors show, with their widths, from the least significant bit on.
-const STORED: [(&str, usize); 20] = [
+const STORED: [(&str, usize); 16] = [
     ("frame", 16),
     ("stamp", 32),
     ("length", 14),
@@ -20,20 +20,20 @@ const STORED: [(&str, usize); 20] = [
     ("payload_offset", 7),
     ("payload_len", 16),
     ("opcode", 8),
-    ("flags", 16),
-    ("psn", 32),
     ("src_nid", 32),
     ("src_pid", 16),
     ("dst_pid", 16),
     ("addr", 64),
-    ("key", 32),
     ("msg_id", 32),
     ("msg_len", 32),
     ("msg_off", 32),
     ("buf_off", 32),
-    ("epoch", 16),
     ("context", 4),
 ];
+/// Likewise of `PlaceTerms`, which the placement alone shows.
+const TERMS: [(&str, usize); 4] = [("psn", 32), ("key", 32), ("flags", 16), ("epoch", 16)];
+/// Likewise of `Redirection`, by the names that they have in a placement.
+const REDIRECTION: [(&str, usize); 3] = [("addr", 64), ("buf_off", 32), ("dst_pid", 6)];
 
 /// Bits of values with their widths.
 fn bits(values: impl IntoIterator<Item = (u64, usize)>) -> Vec<u8> {
@@ -54,6 +54,8 @@ struct Order {
     dropped: u64,
     flow_control: u64,
     fields: HashMap<&'static str, u64>,
+    /// A placement elsewhere: what of its fields is other than the packet's.
+    elsewhere: Option<HashMap<&'static str, u64>>,
     ordered: u64,
 }
 
@@ -86,6 +88,7 @@ struct Bench {
     /// HPU of each task.
     sent: Vec<usize>,
     placed: u64,
+    redirected: u64,
 }
 
 impl Bench {
@@ -111,6 +114,7 @@ impl Bench {
             place_latency: 0,
             sent: vec![],
             placed: 0,
+            redirected: 0,
         };
         (0..8).for_each(|_| bench.step(|_, _| 1).unwrap_or_else(|breach| panic!("{breach}")));
         bench
@@ -123,8 +127,11 @@ impl Bench {
     /// A fresh packet of a context; its order can be given two cycles after it was stored.
     fn packet(&mut self, context: u64) -> Option<Order> {
         let pkt = self.free.pop_front()?;
-        let mut fields: HashMap<_, _> =
-            STORED.iter().map(|(name, width)| (*name, self.rng.random::<u64>() >> (64 - width))).collect();
+        let mut fields: HashMap<_, _> = STORED
+            .iter()
+            .chain(&TERMS)
+            .map(|(name, width)| (*name, self.rng.random::<u64>() >> (64 - width)))
+            .collect();
         fields.insert("context", context);
         let rng = &mut self.rng;
         Some(Order {
@@ -135,8 +142,18 @@ impl Bench {
             dropped: rng.random_range(0..1 << 32),
             flow_control: rng.random_range(0..2),
             fields,
+            elsewhere: None,
             ordered: 0,
         })
+    }
+
+    /// The order becomes one to place the packet elsewhere. No packet may be stored when it is given.
+    fn redirect(&mut self, order: &mut Order) {
+        let mut other: HashMap<_, _> =
+            REDIRECTION.iter().map(|(name, width)| (*name, self.rng.random::<u64>() >> (64 - width))).collect();
+        other.extend(TERMS.iter().map(|(name, _)| (*name, 0)));
+        other.extend([("msg_off", 0), ("msg_len", order.fields["payload_len"])]);
+        order.elsewhere = Some(other);
     }
 
     fn store(&mut self, order: &Order) {
@@ -144,6 +161,7 @@ impl Bench {
         self.dut.set("store_pkt", order.pkt);
         let packed = bits(STORED.iter().map(|(name, width)| (order.fields[name], *width)));
         self.dut.set_bytes("store_packet", &packed);
+        self.dut.set_bytes("store_terms", &bits(TERMS.iter().map(|(name, width)| (order.fields[name], *width))));
     }
 
     /// The order comes in the next cycle.
@@ -170,11 +188,17 @@ impl Bench {
             (order.kind, 2),
             (order.from_handler, 1),
             (0, 1),
+            (order.elsewhere.is_some().into(), 1),
             (order.dropped, 32),
             (order.flow_control, 1),
         ]);
         self.dut.set_bytes("order", &packed);
         self.dut.set(if is_task { "task_push" } else { "place_push" }, 1);
+        if let Some(other) = &order.elsewhere {
+            self.dut.set("redirect", 1);
+            let packed = bits(REDIRECTION.iter().map(|(name, width)| (other[name], *width)));
+            self.dut.set_bytes("redirection", &packed);
+        }
         order.ordered = self.now;
         if is_task {
             self.waiting[context as usize].push_back(order);
@@ -210,7 +234,7 @@ impl Bench {
             self.placement()?;
         }
         self.dut.tick();
-        for port in ["store", "task_push", "place_push"] {
+        for port in ["store", "task_push", "place_push", "redirect"] {
             self.dut.set(port, 0);
         }
         self.now += 1;
@@ -248,7 +272,10 @@ impl Bench {
 
     fn placement(&mut self) -> Result<(), String> {
         let desc = self.dut.record("placement", "placement_desc");
-        let order = self.places.pop_front().ok_or(format!("nobody ordered {desc:?}"))?;
+        let mut order = self.places.pop_front().ok_or(format!("nobody ordered {desc:?}"))?;
+        order.fields.extend(order.elsewhere.iter().flatten());
+        order.fields.insert("redirected", order.elsewhere.is_some().into());
+        self.redirected += u64::from(order.elsewhere.is_some());
         for (name, value) in order.fields.iter().filter(|(name, _)| desc.0.contains_key(*name)) {
             if desc.get(name) != *value {
                 return Err(format!("{name} of {desc:?} is not that of {order:?}"));
@@ -305,9 +332,14 @@ fn random_orders() {
         for _ in 0..60_000u64 {
             // Bursts and silence.
             let eager = !(bench.now / 700).is_multiple_of(3);
-            if let Some(order) = stored.pop_front().flatten() {
+            let mut redirects = false;
+            if let Some(mut order) = stored.pop_front().flatten() {
                 let is_task = bench.rng.random_range(0..4) > 0;
                 (ordered, placements) = (ordered + u64::from(is_task), placements + u64::from(!is_task));
+                redirects = !is_task && bench.rng.random();
+                if redirects {
+                    bench.redirect(&mut order);
+                }
                 bench.order(order, is_task);
             }
             if let Some(Some(order)) = stored.front().cloned() {
@@ -319,7 +351,7 @@ fn random_orders() {
                 bench.ahead(&guess);
             }
             let mut next = None;
-            if eager || bench.rng.random_range(0..12) == 0 {
+            if !redirects && (eager || bench.rng.random_range(0..12) == 0) {
                 let context = bench.rng.random_range(0..16);
                 next = bench.packet(context);
             }
@@ -340,6 +372,7 @@ fn random_orders() {
         assert_eq!((bench.waiting(), bench.places.len(), bench.running.len()), (0, 0, 0), "nothing is left behind");
         assert_eq!((bench.left.iter().sum::<u64>(), bench.placed), (ordered, placements));
         assert!(ordered > 10_000 && placements > 3_000, "{ordered} tasks, {placements} placements");
+        assert!(bench.redirected > 1_000, "{} placements elsewhere", bench.redirected);
         assert_eq!(bench.free.len(), CONFIG.cells());
     });
 }

@@ -133,3 +133,44 @@ fn late_command_is_ignored() {
         assert_eq!(latency, 12, "place_valid to placement_valid");
     });
 }
+
+/// Packets that their handlers place leave at the same rate, whether the handlers say where or not.
+#[test]
+fn a_redirection_takes_no_longer_than_a_placement() {
+    const PACKETS: u64 = 40;
+    run_with_wave_on_failure("a_redirection_takes_no_longer_than_a_placement", |wave| {
+        let mut took = vec![];
+        let mut bench = Bench::new(wave, Config::SIM, 2);
+        for opcode in [code::command::PLACE, code::command::REDIRECT] {
+            for pkt in 0..PACKETS {
+                bench.send(&packet(pkt, action::CONTEXT, 1, pkt, 50, 50));
+            }
+            let start = bench.now;
+            bench.placements.clear();
+            for pkt in 0..PACKETS {
+                let fields = [("version", 1), ("opcode", opcode.into()), ("pkt", pkt), ("frame", pkt + 100)];
+                let command = Record::new(&[&fields[..], &[("address", pkt), ("offset", 2 * pkt)]].concat());
+                bench.offer("place", "command", &command, "place_ready");
+            }
+            while bench.placements.len() < PACKETS as usize {
+                bench.cycle();
+                assert!(bench.now < start + 1000, "{} placements", bench.placements.len());
+            }
+            took.push(bench.now - start);
+            for (pkt, placement) in (0..).zip(&bench.placements.clone()) {
+                let redirected = opcode == code::command::REDIRECT;
+                let wanted = if redirected { (pkt, 2 * pkt) } else { (0, 0) };
+                assert_eq!((placement.get("pkt"), placement.get("redirected")), (pkt, redirected.into()));
+                assert_eq!((placement.get("addr"), placement.get("buf_off")), wanted);
+            }
+            let slots: Vec<u64> = bench.placements.iter().map(|placement| placement.get("msg_slot")).collect();
+            for (pkt, slot) in (0..).zip(slots) {
+                bench.ends(kind::PAYLOAD, slot, pkt, code::SPIN_SUCCESS);
+                bench.placed(slot, pkt);
+            }
+            bench.tasks.clear();
+        }
+        println!("{PACKETS} placements: {took:?} cycles");
+        assert_eq!(took[0], took[1]);
+    });
+}

@@ -320,3 +320,68 @@ fn a_rule_can_have_packets_at_the_host_too() {
         assert_eq!((bench.freed.clone(), bench.events.len()), (vec![1], 1));
     });
 }
+
+/// The first PLACE or REDIRECT of a packet's handlers counts, unless its rule placed it before; nothing places it again, and its handlers see
+/// the header that came.
+#[test]
+fn a_packet_goes_where_its_handlers_say_first() {
+    const PLACE: u8 = code::command::PLACE;
+    const REDIRECT: u8 = code::command::REDIRECT;
+    const NAMED: [(&str, u64); 5] =
+        [("addr", 0x5555_0000_1111), ("buf_off", 70), ("dst_pid", 9), ("key", 77), ("epoch", 3)];
+    let process = code::SPIN_PROCESS_DATA;
+    run_with_wave_on_failure("a_packet_goes_where_its_handlers_say_first", |wave| {
+        let mut bench = limited(wave, HEADER | PAYLOAD, &[("pid", 41)]);
+        for (id, commands, answer, to_host, elsewhere) in [
+            (1, &[REDIRECT][..], process, false, true),
+            (2, &[REDIRECT, PLACE], process, false, true),
+            (3, &[PLACE, REDIRECT], process, false, false),
+            (4, &[REDIRECT, REDIRECT], process, false, true),
+            (5, &[REDIRECT], code::SPIN_PROCEED, false, true),
+            (6, &[REDIRECT], process, true, false),
+        ] {
+            let mut word = whole(id, id);
+            word.0.extend(NAMED);
+            word.0.insert("to_host", to_host.into());
+            bench.tasks.clear();
+            bench.placements.clear();
+            bench.freed.clear();
+            bench.send(&word);
+            let slot = bench.tasks[0].get("msg_slot");
+            for (i, opcode) in (0..).zip(commands) {
+                let command = Record::new(&[
+                    ("version", 1),
+                    ("opcode", (*opcode).into()),
+                    ("context", 1),
+                    ("msg_slot", slot),
+                    ("pkt", id),
+                    ("frame", id + 100),
+                    ("address", u64::MAX - i),
+                    ("offset", 0x8000_0000 + i),
+                ]);
+                bench.offer("place", "command", &command, "place_ready");
+            }
+            bench.cycles(20);
+            bench.ends(kind::HEADER, slot, id, answer);
+            if answer == process {
+                assert_eq!(bench.asked(), [(kind::HEADER, id), (kind::PAYLOAD, id)]);
+                assert!(NAMED[..3].iter().all(|(name, value)| bench.tasks[1].get(name) == *value), "message {id}");
+                bench.ends(kind::PAYLOAD, slot, id, code::SPIN_SUCCESS);
+            }
+            assert_eq!(bench.placements.len(), 1, "message {id} is placed once");
+            let placement = bench.placements[0].clone();
+            let wanted = if elsewhere {
+                [("addr", u64::MAX), ("buf_off", 0x8000_0000), ("dst_pid", 41), ("key", 0), ("epoch", 0)]
+            } else {
+                NAMED
+            };
+            for (name, value) in wanted.into_iter().chain([("redirected", elsewhere.into()), ("msg_len", 50)]) {
+                assert_eq!(placement.get(name), value, "{name} of message {id}");
+            }
+            assert!(bench.freed.is_empty(), "it is being placed");
+            bench.placed(slot, id);
+            assert_eq!(bench.freed, [id]);
+        }
+        assert!(bench.drops.is_empty());
+    });
+}

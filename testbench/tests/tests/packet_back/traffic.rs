@@ -22,6 +22,9 @@ const TO_HOST: [u64; 2] = [4, 9];
 /// Fields of PACKET and PLACEMENT ports that are as wide as a packet sequence number in a window.
 const PSN_MASK: u64 = 0x7ff;
 
+/// Cycles for which the source of a frame rests that is to be sent again.
+const REST: u64 = 20;
+
 /// What each context may have inside.
 fn limits(context: u64) -> Limits {
     let (messages, packets, rule, user_header) = match context {
@@ -79,6 +82,8 @@ struct Live {
     lossy: bool,
     joined: bool,
     ended: bool,
+    /// Its source rests until this cycle, because the NIC had no room for a frame of it.
+    rests: u64,
 }
 
 impl Live {
@@ -92,7 +97,7 @@ struct Running {
     until: u64,
     kind: u8,
     desc: Record,
-    /// Commands that are still to be issued.
+    /// PLACE and REDIRECT commands that are still to be issued.
     commands: u32,
     commanded: bool,
 }
@@ -119,6 +124,11 @@ pub struct Surroundings {
     placed: VecDeque<Record>,
     /// Frames inside, as they were sent.
     sent: BTreeMap<u64, Record>,
+    /// The same, until their cells return; and the first command of each that counts.
+    words: HashMap<u64, Record>,
+    commands: HashMap<u64, Record>,
+    /// Placements elsewhere.
+    pub redirected: u64,
     busy: HashSet<&'static str>,
     /// Largest number of cycles that a feedback word was offered before it was taken.
     pub longest_wait: u64,
@@ -185,6 +195,9 @@ impl Surroundings {
             placing: vec![],
             placed: VecDeque::new(),
             sent: BTreeMap::new(),
+            words: HashMap::new(),
+            commands: HashMap::new(),
+            redirected: 0,
             busy: HashSet::new(),
             longest_wait: 0,
             waited: HashMap::new(),
@@ -320,7 +333,7 @@ impl Surroundings {
             frames.truncate(rng.random_range(1..packets));
         }
         let open = frames.len();
-        self.live.push(Live { number, key, open, frames: frames.into(), lossy, joined: false, ended: false });
+        self.live.push(Live { number, key, open, frames: frames.into(), lossy, joined: false, ended: false, rests: 0 });
     }
 
     /// The next packet of some message, in a free cell.
@@ -329,7 +342,9 @@ impl Surroundings {
             self.begin();
         }
         // Frames of one that is named by a field come in order, also behind those of its predecessor.
-        let unsent: Vec<usize> = (0..self.live.len()).filter(|i| !self.live[*i].frames.is_empty()).collect();
+        let unsent: Vec<usize> = (0..self.live.len())
+            .filter(|i| !self.live[*i].frames.is_empty() && self.live[*i].rests <= self.cycle)
+            .collect();
         let which = *unsent.choose(&mut self.rng)?;
         // Fates name a frame by the low bits of its sequence number.
         let oldest = self.sent.keys().next().copied().unwrap_or(self.next_frame);
@@ -422,9 +437,12 @@ impl Surroundings {
             if run.commands > 0 {
                 run.commands -= 1;
                 run.commanded = true;
+                let opcode = [command::PLACE, command::REDIRECT][self.rng.random_range(0..2)];
                 self.place.push_back(Record::new(&[
                     ("version", 1),
-                    ("opcode", command::PLACE as u64),
+                    ("opcode", opcode as u64),
+                    ("offset", self.rng.random::<u32>().into()),
+                    ("address", self.rng.random()),
                     ("frame", desc.get("frame")),
                     ("msg_slot", desc.get("msg_slot")),
                     ("pkt", desc.get("pkt")),
@@ -482,6 +500,7 @@ impl Surroundings {
             if word.get("action") == action::MAILBOX as u64 && word.get("opcode") != NOT_SERVED {
                 self.judge.joins_mailbox(frame);
             }
+            self.words.insert(frame, word.clone());
             self.sent.insert(frame, word);
         }
         if self.moved(dut, "task_done") {
@@ -505,6 +524,7 @@ impl Surroundings {
             run.commanded = false;
             if run.kind != kind::COMPLETION {
                 self.judge.commands(frame)?;
+                self.commands.entry(frame).or_insert(word);
             }
         }
         if self.moved(dut, "placement_done") {
@@ -519,6 +539,7 @@ impl Surroundings {
             if task != kind::COMPLETION && desc.get("has_packet") != 1 || desc.get("version") != 1 {
                 return Err(format!("task descriptor {desc:?}"));
             }
+            self.unchanged(&desc, &self.words[&frame], &["addr", "buf_off", "dst_pid", "msg_off", "msg_len"])?;
             self.judge.task(
                 task,
                 frame,
@@ -538,6 +559,7 @@ impl Surroundings {
             let slot = (desc.get("has_slot") == 1).then_some(desc.get("msg_slot"));
             let (from_handler, pending) = (desc.get("from_handler") == 1, desc.get("pending") == 1);
             self.judge.placement(desc.get("frame"), desc.get("pkt"), slot, from_handler, pending)?;
+            self.placement(&desc)?;
             let placed = self.rng.random_bool(0.8);
             let reason = if placed {
                 0
@@ -559,6 +581,8 @@ impl Surroundings {
         if dut.high("free_valid") && dut.high("free_ready") {
             let pkt = dut.get("free_pkt");
             let frame = self.judge.freed(pkt)?;
+            self.words.remove(&frame);
+            self.commands.remove(&frame);
             let number = self.message_of[&frame];
             for message in self.live.iter_mut().filter(|m| m.number == number) {
                 message.open -= 1;
@@ -580,6 +604,38 @@ impl Surroundings {
         self.seen.to_hpu += dut.get("to_hpu");
         self.seen.to_mailbox += dut.get("to_mailbox");
         Ok(())
+    }
+
+    /// These fields are as the packet brought them.
+    fn unchanged(&self, desc: &Record, word: &Record, fields: &[&'static str]) -> Result<(), String> {
+        match fields.iter().find(|name| desc.get(name) != word.0.get(*name).copied().unwrap_or(0)) {
+            Some(name) => Err(format!("{name} of {desc:?} is not that of {word:?}")),
+            None => Ok(()),
+        }
+    }
+
+    /// A placement goes where the packet's header says, or where the first command of its handlers says, unless the rule had it placed before that.
+    fn placement(&mut self, desc: &Record) -> Result<(), String> {
+        const HEADER: [&str; 9] = ["addr", "buf_off", "dst_pid", "msg_off", "msg_len", "key", "psn", "flags", "epoch"];
+        let frame = desc.get("frame");
+        let word = &self.words[&frame];
+        let command = self.commands.get(&frame).filter(|c| c.get("opcode") == u64::from(command::REDIRECT));
+        let Some(command) = command.filter(|_| word.get("to_host") == 0) else {
+            if desc.get("redirected") == 1 {
+                return Err(format!("nobody redirected {desc:?}"));
+            }
+            return self.unchanged(desc, word, &HEADER);
+        };
+        let wanted = Record::new(&[
+            ("redirected", 1),
+            ("addr", command.get("address")),
+            ("buf_off", command.get("offset")),
+            ("dst_pid", process(word.get("context"))),
+            ("msg_len", word.get("payload_len")),
+        ]);
+        self.redirected += 1;
+        self.unchanged(desc, &wanted, &HEADER)?;
+        self.unchanged(desc, &wanted, &["redirected"])
     }
 
     /// A frame joined its message or was turned away. The outcome of a frame that ends in the same event comes in the same cycle.
@@ -606,6 +662,7 @@ impl Surroundings {
             && dropped == Some(reasons::NO_POSTED_BUFFER);
         if !accepted && (waits || dropped.is_some_and(|reason| again.contains(&reason))) {
             live.open += 1;
+            live.rests = self.cycle + REST;
             // Behind the others: the packet with the user header may be among them, and it is let in whatever the quota says.
             if word.0.contains_key("by_field") {
                 live.frames.push_front(word);

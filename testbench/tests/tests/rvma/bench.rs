@@ -274,6 +274,7 @@ impl Bench {
                 ("epoch", put.epoch.into()),
                 ("has_slot", put.slot.is_some().into()),
                 ("msg_slot", put.slot.unwrap_or(0).into()),
+                ("redirected", put.redirected.into()),
             ],
         );
         self.frames.insert(pkt, bytes);

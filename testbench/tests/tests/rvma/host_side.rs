@@ -97,6 +97,8 @@ pub struct Twin {
     pub model: Rvma,
     /// What the model expects of each frame.
     pub expected: HashMap<u16, Result<(), usize>>,
+    /// Packets that handlers sent here, and which the model placed.
+    pub redirected: usize,
     /// Mailbox numbers.
     pub numbers: HashMap<(u16, u64), u32>,
     /// Buffers: base, size, record.
@@ -114,6 +116,7 @@ impl Twin {
             bench,
             model: Rvma::default(),
             expected: HashMap::new(),
+            redirected: 0,
             numbers: HashMap::new(),
             buffers: vec![],
             rings: HashMap::new(),
@@ -215,7 +218,9 @@ impl Twin {
     /// Gives a packet to both sides.
     pub fn put(&mut self, put: &spindle_model::rvma::Put, payload_offset: usize) -> u16 {
         let frame = self.bench.put(put, payload_offset);
-        assert!(self.expected.insert(frame, self.model.put(put)).is_none(), "frame numbers have wrapped");
+        let fate = self.model.put(put);
+        self.redirected += usize::from(put.redirected && fate.is_ok());
+        assert!(self.expected.insert(frame, fate).is_none(), "frame numbers have wrapped");
         frame
     }
 

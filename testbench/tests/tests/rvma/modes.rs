@@ -4,9 +4,9 @@ use crate::rvma::bench::Bench;
 use crate::rvma::host_side::Twin;
 use crate::rvma::traffic::message;
 use spindle_contract::params::Config;
-use spindle_contract::reasons::{NO_POSTED_BUFFER, OUT_OF_BOUNDS};
+use spindle_contract::reasons::{NO_MAILBOX, NO_POSTED_BUFFER, OUT_OF_BOUNDS, UNSUPPORTED};
 use spindle_contract::registers::{doorbell_error, mailbox_mode};
-use spindle_contract::wire::flag;
+use spindle_contract::wire::{flag, opcode};
 use spindle_harness::{run_with_wave_on_failure, WaveContext};
 use spindle_model::rvma::Put;
 
@@ -161,5 +161,67 @@ fn outcomes() {
             assert_eq!(said(&mut twin, &whole(5)), (quiet, 3, 0));
             twin.finish();
         }
+    });
+}
+
+/// What a handler sends to a mailbox of its process is a message of its own there, of one packet, whatever message it came with: it takes the place that
+/// it names, or that a managed mailbox chooses, shows no key, and is never caught.
+#[test]
+fn a_redirected_packet_is_a_put_of_its_own() {
+    run_with_wave_on_failure("rvma_redirected", |context| {
+        let mut twin = twin(context, 800, 0);
+        let (ops, managed, tagged, empty) = (ADDR + 1, ADDR + 2, ADDR + 3, ADDR + 4);
+        twin.open_mode(1, ops, KEY, 2, mailbox_mode::OPS);
+        twin.open_mode(1, managed, KEY, 10, mailbox_mode::MANAGED);
+        twin.open_mode(1, tagged, KEY, 10, mailbox_mode::TAGGED);
+        twin.open_mode(1, empty, KEY, 10, mailbox_mode::SPILL);
+        twin.open_mode(1, 0xCA, KEY, 10, mailbox_mode::MANAGED | mailbox_mode::CATCH_ALL);
+        twin.open_mode(2, ADDR + 5, KEY, 1, 0);
+        for (i, addr) in (0..).zip([ADDR, ops, managed, tagged, 0xCA]) {
+            twin.post(1, addr, 0x1_0003 + 0x1000 * i, 1000, 0x5000 + 16 * i);
+        }
+        twin.post(2, ADDR + 5, 0x8_0000, 1000, 0x6000);
+        // The message that it comes with, of three packets in slot 1, is bound to the first mailbox meanwhile.
+        let own = parts(context, 1, 600, 0, 200, 0);
+        twin.put(&own[0], 90);
+        let redirected = |addr: u64, buf_off: u32, length: usize| Put {
+            opcode: opcode::PUT,
+            pid: 1,
+            addr,
+            buf_off,
+            message: own[1].message,
+            msg_len: length as u32,
+            payload: (0..length).map(|i| i as u8 | 1).collect(),
+            slot: own[1].slot,
+            redirected: true,
+            ..Put::default()
+        };
+        let at = |addr: u64, buf_off: u32| redirected(addr, buf_off, 200);
+        let fate = |twin: &mut Twin, put: &Put, offset: usize| {
+            let frame = twin.put(put, offset);
+            twin.expected[&frame]
+        };
+        // A raw frame: its payload may begin anywhere.
+        assert_eq!(fate(&mut twin, &Put { opcode: 0, ..at(ops, 799) }, 42), Ok(()));
+        assert_eq!(fate(&mut twin, &at(ops, 801), 90), Err(OUT_OF_BOUNDS));
+        assert_eq!(fate(&mut twin, &at(ops, u32::MAX - 100), 90), Err(OUT_OF_BOUNDS));
+        assert_eq!(fate(&mut twin, &redirected(ops, 1000, 0), 90), Ok(()), "an empty one is an operation");
+        // The packet itself takes no bytes of its message's, and the offset means nothing to a managed mailbox.
+        assert_eq!(fate(&mut twin, &at(managed, u32::MAX), 46), Ok(()));
+        assert_eq!(fate(&mut twin, &at(managed, 5), 90), Ok(()));
+        assert_eq!(fate(&mut twin, &redirected(managed, 0, 601), 90), Err(OUT_OF_BOUNDS), "600 bytes are left");
+        assert_eq!(fate(&mut twin, &at(tagged, 0), 90), Err(UNSUPPORTED), "it names no epoch");
+        assert_eq!(fate(&mut twin, &Put { opcode: opcode::GET, ..at(ADDR, 0) }, 106), Err(UNSUPPORTED));
+        // No mailbox, or one of another process; no buffer: not caught.
+        assert_eq!(fate(&mut twin, &at(ADDR + 5, 0), 90), Err(NO_MAILBOX));
+        assert_eq!(fate(&mut twin, &at(empty, 0), 90), Err(NO_POSTED_BUFFER));
+        // Bytes at the side of the message's: the threshold counts both.
+        assert_eq!(fate(&mut twin, &at(ADDR, 700), 90), Ok(()));
+        twin.put(&own[2], 90);
+        twin.put(&own[1], 94);
+        twin.bench.drain();
+        let lengths: Vec<u32> = twin.model.records.iter().map(|record| record.length).collect();
+        assert_eq!(lengths, [200, 800], "two operations; the message and what was sent beside it");
+        twin.finish();
     });
 }

@@ -173,6 +173,25 @@ fn storm(context: &WaveContext, pace: Pace, timing: Timing, rounds: usize, poste
             }
             packets.extend(parts);
         }
+        // Handlers send some packets elsewhere, out of their messages.
+        for put in &mut packets {
+            if rng.random_range(0..16) == 0 {
+                let (pid, addr, _, _, mode) = boxes[rng.random_range(0..boxes.len())];
+                let stray = rng.random_range(0..20) == 0;
+                *put = Put {
+                    opcode: [0, opcode::PUT, opcode::PUT, opcode::GET][rng.random_range(0..if stray { 4 } else { 3 })],
+                    pid,
+                    addr: addr ^ u64::from(rng.random_range(0..20) == 0),
+                    message: put.message,
+                    msg_len: put.payload.len() as u32,
+                    buf_off: if mode & MANAGED != 0 || stray { rng.random() } else { rng.random_range(0..2000) },
+                    payload: std::mem::take(&mut put.payload),
+                    slot: Some(put.slot.unwrap_or(40)),
+                    redirected: true,
+                    ..Put::default()
+                };
+            }
+        }
         packets.shuffle(&mut rng);
         if rng.random() {
             in_order(&mut packets);
@@ -204,6 +223,7 @@ fn storm(context: &WaveContext, pace: Pace, timing: Timing, rounds: usize, poste
             DROP_REASONS[reason].0
         );
     }
+    assert!(twin.redirected > rounds, "handlers must send packets here; {} were placed", twin.redirected);
     let in_flight = twin.finish().host.most_in_flight;
     println!("{records} records, at most {in_flight} bursts in flight");
 }

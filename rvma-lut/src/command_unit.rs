@@ -11,6 +11,7 @@
 //! | event rings, command rings | out `ring`, `ring_valid`, `commands_valid` (held); in `ring_done`, `commands_done` |
 //! | ring posts | in `calm`: none is under way; they begin nothing while `busy` |
 //! | put join | out `put`, `put_valid`; in `put_ready`, `put_number`: a put or get of the host |
+//! | receive maps | in `map_any`, `map_next`; out `map_arms`, `map_granule`: of the buffer being posted; out `map_query`, `map_valid` (held); in `map_done`, `map_ok`, `map_word` |
 //! | registers | out pulses `mailbox_opened`, `mailbox_closed`, `buffer_posted` |
 //!
 //! A command's staged registers are fetched, 12 words, of PUT and GET 24; meanwhile what a command ring has begun comes to its end. INIT_WINDOW: ask the table for a number (EXISTS,
@@ -20,6 +21,7 @@
 //! so a process can name only mailboxes of its own; a put says that it comes from that process.
 
 use crate::command_words::*;
+use crate::receive_maps::MapQuery;
 use crate::regions::RegionQuery;
 use crate::ring_posts::bad_buffer;
 use crate::types::{
@@ -27,8 +29,16 @@ use crate::types::{
     ASK_POINTER, ASK_REWIND, CLOSING, INSERT, MODE_CLOSING, NUMBER, PROBE, QUEUE_INIT, QUEUE_POST, REMOVE,
 };
 use spindle_blocks::desc::PutDesc;
+use spindle_contract::params::{RECEIVE_MAPS, RECEIVE_MAP_BITS};
 use spindle_contract::registers::doorbell_error;
 use spindle_verilog::prelude::*;
+
+/// Bits of the number of a receive map, and of a word of one.
+const MAP_NUMBER: usize = RECEIVE_MAPS.ilog2() as usize;
+const MAP_WORD: usize = RECEIVE_MAP_BITS.ilog2() as usize - 6;
+/// Where the number stands in COUNT, and the bits there that are used.
+const MAP_SHIFT: usize = 8;
+const MAP_BITS: u64 = ((RECEIVE_MAPS as u64 - 1) << MAP_SHIFT) | ((1 << MAP_WORD) - 1);
 
 /// The command unit. See the module text.
 #[derive(LogicBlock, Default)]
@@ -125,6 +135,24 @@ pub struct CommandUnit {
     pub commands_done: Signal<In, Bit>,
     /// No command of a command ring is under way.
     pub calm: Signal<In, Bit>,
+    /// A receive map is free.
+    pub map_any: Signal<In, Bit>,
+    /// That one.
+    pub map_next: Signal<In, Bits<MAP_NUMBER>>,
+    /// The buffer that is posted gets it.
+    pub map_arms: Signal<Out, Bit>,
+    /// Logarithm of its granule.
+    pub map_granule: Signal<Out, Bits<5>>,
+    /// Question to a map, or its end.
+    pub map_query: Signal<Out, MapQuery>,
+    /// Held until `map_done`.
+    pub map_valid: Signal<Out, Bit>,
+    /// It is answered.
+    pub map_done: Signal<In, Bit>,
+    /// With it: the map is this process's.
+    pub map_ok: Signal<In, Bit>,
+    /// And a word of it.
+    pub map_word: Signal<In, Bits<64>>,
     /// A mailbox was opened.
     pub mailbox_opened: Signal<Out, Bit>,
     /// A mailbox was closed.
@@ -145,6 +173,8 @@ pub struct CommandUnit {
     threshold: DFF<Bits<32>>,
     answer: DFF<TableResult>,
     found_entry: DFF<EpochReply>,
+    /// The map that a buffer gets.
+    mapped: DFF<Bits<MAP_NUMBER>>,
     bad_argument: DFF<Bit>,
     bad_mode: DFF<Bit>,
     above: DFF<Bit>,
@@ -177,6 +207,7 @@ impl Logic for CommandUnit {
             threshold,
             answer,
             found_entry,
+            mapped,
             bad_argument,
             bad_mode,
             above,
@@ -189,6 +220,7 @@ impl Logic for CommandUnit {
         let opens = self.opens.q.val();
         let code = self.code.q.val();
         let puts = (code == PUT) | (code == GET);
+        let posts = (code == POST_BUFFER) | (code == POST_MAPPED);
         let last = if puts { bits::<5>(LAST) } else { bits::<5>(LAST_SHORT) };
 
         // Arguments arrive one cycle after they were asked for.
@@ -215,7 +247,16 @@ impl Logic for CommandUnit {
         self.bad_mode.d.next =
             ((mode | MODE_BITS) != MODE_BITS) | (managed & (counts | (by_tag & aside))) | (!managed & catches);
         self.threshold.d.next = if managed { threshold - 1 } else { threshold };
-        self.bad_argument.d.next = if opens { !threshold.any() } else { bad_buffer(size, record_lo) };
+        let map_at = self.arguments[COUNT].q.val();
+        let maps = (code == READ_MAP) | (code == FREE_MAP);
+        let beyond = (code == POST_MAPPED) & map_at.get_bits::<27>(5).any();
+        self.bad_argument.d.next = if opens {
+            !threshold.any()
+        } else if maps {
+            (map_at & !bits::<32>(MAP_BITS)).any()
+        } else {
+            bad_buffer(size, record_lo) | beyond
+        };
         // A mailbox is {generation, number}.
         self.above.d.next =
             number.get_bits::<16>(16).any() | (number.get_bits::<12>(0) > bits::<12>(self._mailboxes - 1));
@@ -286,10 +327,10 @@ impl Logic for CommandUnit {
         self.region_valid.next = self.state.q.val() == CommandState::Permit;
         self.region_query.next = RegionQuery {
             pid: self.owner.q.val(),
-            write: (code == POST_BUFFER) | (code == OPEN_RING),
+            write: posts | (code == OPEN_RING),
             address: (self.arguments[BUFFER_HI].q.val(), buffer_lo).cat::<64>(),
             length: if puts { self.arguments[LENGTH].q.val() } else { size },
-            has_record: code == POST_BUFFER,
+            has_record: posts,
             record: (self.arguments[RECORD_HI].q.val(), record_lo.get_bits::<28>(4)).cat::<60>(),
         };
         self.put_valid.next = self.state.q.val() == CommandState::Put;
@@ -324,6 +365,19 @@ impl Logic for CommandUnit {
             self.put.next.flags =
                 (bits::<16>(EPOCH_FLAG) & repeat::<16>(by_tag)) | (bits::<16>(MANAGED_FLAG) & repeat::<16>(managed));
         }
+        // Receive maps.
+        if self.state.q.val() == CommandState::Check {
+            self.mapped.d.next = self.map_next.val();
+        }
+        self.map_arms.next = (self.state.q.val() == CommandState::Queue) & (code == POST_MAPPED);
+        self.map_granule.next = map_at.get_bits::<5>(0);
+        self.map_valid.next = self.state.q.val() == CommandState::Map;
+        self.map_query.next = MapQuery {
+            pid: self.owner.q.val(),
+            number: map_at.get_bits::<MAP_NUMBER>(MAP_SHIFT),
+            word: map_at.get_bits::<MAP_WORD>(0),
+            free: code == FREE_MAP,
+        };
         self.queue_valid.next = self.state.q.val() == CommandState::Queue;
         self.queue_command.next = QueueCommand {
             op: if opens { bits::<2>(QUEUE_INIT) } else { bits::<2>(QUEUE_POST) },
@@ -360,7 +414,10 @@ impl Logic for CommandUnit {
                     | (wanted == PUT)
                     | (wanted == GET)
                     | (wanted == OPEN_RING)
-                    | (wanted == OPEN_COMMANDS);
+                    | (wanted == OPEN_COMMANDS)
+                    | (wanted == POST_MAPPED)
+                    | (wanted == READ_MAP)
+                    | (wanted == FREE_MAP);
                 self.index.d.next = bits::<5>(0);
                 self.error.d.next = bits::<8>(doorbell_error::NONE as u64);
                 self.value.d.next = bits::<16>(0);
@@ -389,6 +446,10 @@ impl Logic for CommandUnit {
                     } else {
                         self.state.d.next = CommandState::Ring;
                     }
+                } else if maps & self.bad_argument.q.val() {
+                    self.error.d.next = bits::<8>(BAD_ARGUMENT);
+                } else if maps {
+                    self.state.d.next = CommandState::Map;
                 } else if puts {
                     if self.arguments[LENGTH].q.val().any() {
                         // What a GET brings goes into buffers that were posted.
@@ -399,11 +460,13 @@ impl Logic for CommandUnit {
                     } else {
                         self.error.d.next = bits::<8>(BAD_ARGUMENT);
                     }
-                } else if self.bad_argument.q.val() & (opens | (code == POST_BUFFER)) {
+                } else if self.bad_argument.q.val() & (opens | posts) {
                     self.error.d.next = bits::<8>(BAD_ARGUMENT);
                 } else if !opens & self.above.q.val() {
                     self.error.d.next = bits::<8>(NO_MAILBOX);
-                } else if code == POST_BUFFER {
+                } else if (code == POST_MAPPED) & !self.map_any.val() {
+                    self.error.d.next = bits::<8>(NO_MAP);
+                } else if posts {
                     self.state.d.next = CommandState::Permit;
                 } else {
                     self.state.d.next = CommandState::Ask;
@@ -417,7 +480,7 @@ impl Logic for CommandUnit {
                     self.state.d.next = CommandState::Ask;
                     if puts {
                         self.state.d.next = CommandState::Put;
-                    } else if code != POST_BUFFER {
+                    } else if !posts {
                         self.state.d.next = CommandState::Ring;
                     }
                 }
@@ -450,7 +513,7 @@ impl Logic for CommandUnit {
                     }
                 } else if !found.hit {
                     self.error.d.next = bits::<8>(NO_MAILBOX);
-                } else if code == POST_BUFFER {
+                } else if posts {
                     self.state.d.next = CommandState::Queue;
                 } else if code == CLOSE {
                     self.state.d.next = CommandState::Closing;
@@ -519,6 +582,9 @@ impl Logic for CommandUnit {
                         self.error.d.next = bits::<8>(BAD_ARGUMENT);
                     } else if self.queue_ok.val() {
                         self.buffer_posted.next = true;
+                        if code == POST_MAPPED {
+                            self.value.d.next = bit_cast::<16, MAP_NUMBER>(self.mapped.q.val());
+                        }
                     } else {
                         self.error.d.next = bits::<8>(NO_SLOT);
                     }
@@ -529,6 +595,18 @@ impl Logic for CommandUnit {
                 if self.request_ready.val() {
                     self.mailbox_opened.next = true;
                     self.state.d.next = CommandState::Finish;
+                }
+            }
+            CommandState::Map => {
+                self.found_entry.d.next.value = self.map_word.val();
+                if self.map_done.val() & !self.map_ok.val() {
+                    self.error.d.next = bits::<8>(NO_MAP);
+                    self.state.d.next = CommandState::Finish;
+                } else if self.map_done.val() {
+                    self.state.d.next = CommandState::Low;
+                    if code == FREE_MAP {
+                        self.state.d.next = CommandState::Finish;
+                    }
                 }
             }
             CommandState::Ring => {
@@ -551,6 +629,7 @@ impl Logic for CommandUnit {
         self.busy.next = self.state.q.val() != CommandState::Idle;
         self.slow.next = (self.state.q.val() == CommandState::Cut)
             | (self.state.q.val() == CommandState::Put)
+            | (self.state.q.val() == CommandState::Map)
             | (self.state.q.val() == CommandState::Ring);
         self.pid.next = self.owner.q.val();
         let told = self.found_entry.q.val();

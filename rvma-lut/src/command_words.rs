@@ -40,6 +40,9 @@ pub(crate) const PUT: u64 = doorbell_command::PUT as u64;
 pub(crate) const GET: u64 = doorbell_command::GET as u64;
 pub(crate) const OPEN_RING: u64 = doorbell_command::OPEN_RING as u64;
 pub(crate) const OPEN_COMMANDS: u64 = doorbell_command::OPEN_COMMANDS as u64;
+pub(crate) const POST_MAPPED: u64 = doorbell_command::POST_MAPPED as u64;
+pub(crate) const READ_MAP: u64 = doorbell_command::READ_MAP as u64;
+pub(crate) const FREE_MAP: u64 = doorbell_command::FREE_MAP as u64;
 pub(crate) const UNSUPPORTED: u64 = doorbell_error::UNSUPPORTED as u64;
 pub(crate) const TABLE_FULL: u64 = doorbell_error::TABLE_FULL as u64;
 pub(crate) const EXISTS: u64 = doorbell_error::EXISTS as u64;
@@ -47,6 +50,7 @@ pub(crate) const NO_MAILBOX: u64 = doorbell_error::NO_MAILBOX as u64;
 pub(crate) const NO_SLOT: u64 = doorbell_error::NO_SLOT as u64;
 pub(crate) const BAD_ARGUMENT: u64 = doorbell_error::BAD_ARGUMENT as u64;
 pub(crate) const OUT_OF_REGION: u64 = doorbell_error::OUT_OF_REGION as u64;
+pub(crate) const NO_MAP: u64 = doorbell_error::NO_MAP as u64;
 pub(crate) const NOTHING: u64 = doorbell_error::NOTHING as u64;
 pub(crate) const OPS: u64 = mailbox_mode::OPS as u64;
 pub(crate) const MANAGED: u64 = mailbox_mode::MANAGED as u64;
@@ -99,6 +103,8 @@ pub enum CommandState {
     High,
     /// Has an event ring or a command ring opened or closed.
     Ring,
+    /// Has a receive map read, or given back.
+    Map,
     /// No command of the ring has been carried out.
     Clear,
     /// Writes the result.

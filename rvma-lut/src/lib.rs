@@ -50,6 +50,7 @@ pub mod queue_types;
 pub mod read_answers;
 pub mod read_buffer;
 pub mod read_requests;
+pub mod receive_maps;
 pub mod regions;
 pub mod registers;
 pub mod report;

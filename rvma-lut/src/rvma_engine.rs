@@ -52,17 +52,18 @@ use crate::put_join::PutJoin;
 use crate::read_answers::ReadAnswers;
 use crate::read_buffer::ReadBuffer;
 use crate::read_requests::{ReadRequests, ATOMICS, BUFFERED, RINGS};
+use crate::receive_maps::ReceiveMaps;
 use crate::regions::Regions;
 use crate::registers::Registers;
 use crate::report::Report;
 use crate::ring_posts::RingPosts;
-use crate::types::{ATOMIC, EVENT};
+use crate::types::{ATOMIC, EVENT, PLACE};
 use spindle_blocks::desc::{
     CsrRequest, CsrResponse, DmaDesc, DmaDone, EventDesc, HostAtomic, HostAtomicDone, HostRead, PlacementDesc,
     PlacementDone, PlacementOutcome, PutDesc, PutDone, ReadRequest,
 };
 use spindle_blocks::RamStyle;
-use spindle_contract::params::Config;
+use spindle_contract::params::{Config, RECEIVE_MAPS, RECEIVE_MAP_BITS};
 use spindle_verilog::prelude::*;
 
 /// The engine. See the module text.
@@ -283,6 +284,7 @@ pub struct RvmaEngine {
     ring_posts: RingPosts,
     get_responder: GetResponder,
     regions: Regions,
+    receive_maps: ReceiveMaps,
     put_join: PutJoin,
     registers: Registers,
 }
@@ -310,6 +312,7 @@ impl RvmaEngine {
             command_unit: CommandUnit::new(config.mailboxes),
             ring_posts: RingPosts::new(config.mailboxes),
             regions: Regions::new(config.processes),
+            receive_maps: ReceiveMaps::new(RamStyle::on(config, RECEIVE_MAPS * RECEIVE_MAP_BITS / 64)),
             ..Default::default()
         }
     }
@@ -343,6 +346,7 @@ impl Logic for RvmaEngine {
             ring_posts,
             get_responder,
             regions,
+            receive_maps,
             put_join,
             registers
         );
@@ -611,6 +615,24 @@ impl Logic for RvmaEngine {
         self.cutter.reply.next = self.epochs.reply.val();
         self.cutter.reply_valid.next = to_others;
         self.cutter.queue_done.next = self.buffer_queue.command_done.val();
+
+        // Receive maps.
+        self.receive_maps.job.next = self.binding.job.val();
+        self.receive_maps.job_valid.next = self.binding.job_valid.val();
+        self.receive_maps.finished.next = self.dma_writer.finished_valid.val() & (finished.kind == PLACE);
+        self.receive_maps.finished_error.next = self.dma_writer.finished_error.val();
+        self.receive_maps.posted_slot.next = self.buffer_queue.record_slot.val();
+        self.receive_maps.posted.next = self.buffer_queue.record_write.val();
+        self.receive_maps.arms.next = self.command_unit.map_arms.val();
+        self.receive_maps.pid.next = self.command_unit.pid.val();
+        self.receive_maps.granule.next = self.command_unit.map_granule.val();
+        self.receive_maps.query.next = self.command_unit.map_query.val();
+        self.receive_maps.query_valid.next = self.command_unit.map_valid.val();
+        self.command_unit.map_any.next = self.receive_maps.any.val();
+        self.command_unit.map_next.next = self.receive_maps.next.val();
+        self.command_unit.map_done.next = self.receive_maps.done.val();
+        self.command_unit.map_ok.next = self.receive_maps.ok.val();
+        self.command_unit.map_word.next = self.receive_maps.word.val();
 
         // Doorbell.
         self.doorbell.csr.next = self.csr.val();

@@ -11,6 +11,7 @@
 //! | [`image`] | reads handler images (ELF) and refuses what the card cannot run |
 //! | [`context`] | places images, installs and activates execution contexts |
 //! | [`print`](mod@print) | what handlers print |
+//! | [`receive_map`] | what has arrived of a buffer that is not complete |
 //! | [`rule`] | the rule language and its terms |
 //! | [`rule_table`] | match rules in the card's slots |
 //! | [`rvma`] | mailboxes, buffers, completion records |
@@ -35,6 +36,7 @@ pub mod nodes;
 pub mod peer;
 pub mod print;
 pub mod put;
+pub mod receive_map;
 pub mod regions;
 pub mod reliable;
 pub mod rule;
@@ -54,5 +56,6 @@ pub use image::Image;
 pub use nodes::Node;
 pub use print::Print;
 pub use put::{Kind, Put, Reply, Stream, Target};
+pub use receive_map::{ReceiveMap, Received};
 pub use regions::Access;
 pub use rule::Rule;

@@ -64,6 +64,13 @@ impl<B: Bar, M: HostMemory> Device<B, M> {
     /// Posts memory of the caller. The record is zeroed first.
     pub fn post(&mut self, window: Window, posted: Posted) -> Result<Posted> {
         self.memory.write(posted.record, &[0; wire::RECORD_BYTES])?;
+        self.stage_buffer(window, posted)?;
+        self.ring(window.process, "post_buffer", doorbell_command::POST_BUFFER, &[])?;
+        Ok(posted)
+    }
+
+    /// Stages what a buffer is posted with.
+    pub(crate) fn stage_buffer(&mut self, window: Window, posted: Posted) -> Result<()> {
         let staging = [
             (doorbell::MAILBOX, window.mailbox),
             (doorbell::BUFFER_LO, posted.buffer as u32),
@@ -72,8 +79,7 @@ impl<B: Bar, M: HostMemory> Device<B, M> {
             (doorbell::RECORD_LO, posted.record as u32),
             (doorbell::RECORD_HI, (posted.record >> 32) as u32),
         ];
-        self.ring(window.process, "post_buffer", doorbell_command::POST_BUFFER, &staging)?;
-        Ok(posted)
+        self.stage_bell(window.process, &staging)
     }
 
     /// The record, if the buffer is complete.
@@ -164,6 +170,9 @@ pub(crate) fn refusal(code: u32) -> &'static str {
         doorbell_error::EXISTS => "the address is open already; close its mailbox first",
         doorbell_error::NO_MAILBOX => "there is no such mailbox, or it belongs to another process",
         doorbell_error::NO_SLOT => "no buffer slot is free; wait for a completion",
+        doorbell_error::NO_MAP => {
+            "no receive map is free, or there is no such map of this process; give one back with free_map"
+        }
         doorbell_error::NOTHING => "there is no incomplete buffer, or no such buffer in the history",
         doorbell_error::BUSY => "a command of another process is under way; ask again",
         doorbell_error::OUT_OF_REGION => "the process names memory outside of its regions, or without the right; register it first",

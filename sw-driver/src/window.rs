@@ -109,7 +109,7 @@ impl<B: Bar, M: HostMemory> Device<B, M> {
     fn history(&mut self, window: Window, name: &'static str, command: u32, back: u32) -> Result<Option<u64>> {
         self.stage_bell(window.process, &[(doorbell::MAILBOX, window.mailbox), (doorbell::COUNT, back)])?;
         match self.command(window.process, name, command)? {
-            Ok(_) => self.value(window).map(Some),
+            Ok(_) => self.value(window.process).map(Some),
             Err(doorbell_error::NOTHING) => Ok(None),
             Err(code) => Err(Error::Doorbell { command: name, why: crate::rvma::refusal(code) }),
         }
@@ -118,11 +118,12 @@ impl<B: Bar, M: HostMemory> Device<B, M> {
     fn of_window(&mut self, window: Window, name: &'static str, command: u32, count: u32) -> Result<u64> {
         let staging = [(doorbell::MAILBOX, window.mailbox), (doorbell::COUNT, count)];
         self.ring(window.process, name, command, &staging)?;
-        self.value(window)
+        self.value(window.process)
     }
 
-    fn value(&mut self, window: Window) -> Result<u64> {
-        let page = doorbell::BASE + window.process as u32 * PAGE;
+    /// VALUE of a process's page.
+    pub(crate) fn value(&mut self, process: usize) -> Result<u64> {
+        let page = doorbell::BASE + process as u32 * PAGE;
         let (low, high) = (self.bar.read32(page + doorbell::VALUE_LO)?, self.bar.read32(page + doorbell::VALUE_HI)?);
         Ok(u64::from(high) << 32 | u64::from(low))
     }

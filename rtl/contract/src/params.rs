@@ -60,6 +60,10 @@ pub const MAX_OUTSTANDING_WRITES: usize = 256;
 pub const SEGMENT_BYTES: usize = 1408;
 /// Memory regions of a process.
 pub const REGIONS: usize = 8;
+/// Receive maps: posted buffers of which the host can see what has arrived.
+pub const RECEIVE_MAPS: usize = 8;
+/// Bits of a receive map.
+pub const RECEIVE_MAP_BITS: usize = 1024;
 /// Default UDP destination port of Spindle transport.
 pub const SPINDLE_PORT: u16 = 4795;
 

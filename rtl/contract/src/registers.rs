@@ -228,10 +228,10 @@ block! { doorbell DOORBELL 5 0x10000 "Doorbell page of process 0; process p is a
     RECORD_LO 0x020 "rw" 1 "staging: host address of the completion record (16-aligned), low half";
     RECORD_HI 0x024 "rw" 1 "staging: high half";
     MAILBOX 0x028 "rw" 1 "staging: mailbox that POST_BUFFER and later commands act on";
-    COUNT 0x02C "rw" 1 "staging: completed buffers to go back, for REWIND and GET_BUF_PTRS; PUT to a TAGGED mailbox: the epoch [15:0], to a stream: the ordinal; GET: bit 0 = from the oldest buffer that is not complete";
+    COUNT 0x02C "rw" 1 "staging: completed buffers to go back, for REWIND and GET_BUF_PTRS; PUT to a TAGGED mailbox: the epoch [15:0], to a stream: the ordinal; GET: bit 0 = from the oldest buffer that is not complete; POST_MAPPED, READ_MAP, FREE_MAP: see there";
     COMMAND 0x030 "wo" 1 "issues a command (doorbell_command); the staged registers must stay until RESULT says ready";
     RESULT 0x034 "ro" 1 "busy [31], error code [23:16] (doorbell_error), value [15:0]: of INIT_WINDOW the mailbox";
-    VALUE_LO 0x038 "ro" 1 "64-bit result (epoch, pointer), low half";
+    VALUE_LO 0x038 "ro" 1 "64-bit result (epoch, pointer, word of a map), low half";
     VALUE_HI 0x03C "ro" 1 "high half";
     RING_TAIL 0x04C "rw" 1 "commands that the host has put into its command ring, modulo 2^16; takes effect at once, and a ring that stands still goes on";
     LENGTH 0x050 "rw" 1 "staging: bytes of a put or get";
@@ -361,6 +361,13 @@ pub mod doorbell_command {
     /// Opens the command ring of the process (`commands`): BUFFER, SIZE as for OPEN_RING; SIZE 0 closes it. RING_TAIL and RING_DONE
     /// begin at 0: write RING_TAIL before.
     pub const OPEN_COMMANDS: u32 = 12;
+    /// POST_BUFFER with a receive map: COUNT = the logarithm of its granule [4:0]; RESULT has the number of the map. Bit i of the map says that a packet whose
+    /// first byte lies in granule i of the buffer has been written to host memory.
+    pub const POST_MAPPED: u32 = 13;
+    /// Reads 64 bits of a receive map: COUNT = word [3:0], map [10:8] → VALUE.
+    pub const READ_MAP: u32 = 14;
+    /// Gives a receive map back: COUNT as for READ_MAP. Its buffer is not affected.
+    pub const FREE_MAP: u32 = 15;
 }
 /// Errors of the doorbell page.
 pub mod doorbell_error {
@@ -386,4 +393,6 @@ pub mod doorbell_error {
     pub const HOST_ERROR: u32 = 9;
     /// Host memory outside of the process's regions, or without the right.
     pub const OUT_OF_REGION: u32 = 10;
+    /// No receive map is free, or there is no such map of this process.
+    pub const NO_MAP: u32 = 11;
 }

@@ -188,10 +188,10 @@
 #define SPINDLE_DOORBELL_RECORD_LO       0x020u       /* rw: staging: host address of the completion record (16-aligned), low half */
 #define SPINDLE_DOORBELL_RECORD_HI       0x024u       /* rw: staging: high half */
 #define SPINDLE_DOORBELL_MAILBOX         0x028u       /* rw: staging: mailbox that POST_BUFFER and later commands act on */
-#define SPINDLE_DOORBELL_COUNT           0x02cu       /* rw: staging: completed buffers to go back, for REWIND and GET_BUF_PTRS; PUT to a TAGGED mailbox: the epoch [15:0], to a stream: the ordinal; GET: bit 0 = from the oldest buffer that is not complete */
+#define SPINDLE_DOORBELL_COUNT           0x02cu       /* rw: staging: completed buffers to go back, for REWIND and GET_BUF_PTRS; PUT to a TAGGED mailbox: the epoch [15:0], to a stream: the ordinal; GET: bit 0 = from the oldest buffer that is not complete; POST_MAPPED, READ_MAP, FREE_MAP: see there */
 #define SPINDLE_DOORBELL_COMMAND         0x030u       /* wo: issues a command (doorbell_command); the staged registers must stay until RESULT says ready */
 #define SPINDLE_DOORBELL_RESULT          0x034u       /* ro: busy [31], error code [23:16] (doorbell_error), value [15:0]: of INIT_WINDOW the mailbox */
-#define SPINDLE_DOORBELL_VALUE_LO        0x038u       /* ro: 64-bit result (epoch, pointer), low half */
+#define SPINDLE_DOORBELL_VALUE_LO        0x038u       /* ro: 64-bit result (epoch, pointer, word of a map), low half */
 #define SPINDLE_DOORBELL_VALUE_HI        0x03cu       /* ro: high half */
 #define SPINDLE_DOORBELL_RING_TAIL       0x04cu       /* rw: commands that the host has put into its command ring, modulo 2^16; takes effect at once, and a ring that stands still goes on */
 #define SPINDLE_DOORBELL_LENGTH          0x050u       /* rw: staging: bytes of a put or get */

@@ -106,13 +106,22 @@ int main(void) {
     check(RVMA_Close_win(pile) == RVMA_SUCCESS, "RVMA_Close_win");
 
     /* A message that does not fill its buffer, which the receiver takes back; then the end of the window with one buffer left. */
-    check(RVMA_Post_buffer(received[0], SIZE, &records[0], win) == RVMA_SUCCESS, "RVMA_Post_buffer");
+    RVMA_Map map;
+    check(RVMA_Post_mapped(received[0], SIZE, &records[0], win, 1024, &map) == RVMA_SUCCESS, "RVMA_Post_mapped");
     check(RVMA_Post_buffer(received[1], SIZE, &records[1], win) == RVMA_SUCCESS, "RVMA_Post_buffer");
-    check(RVMA_Put(sender, sent, 100, &to, MAILBOX, KEY, 0, NULL) == RVMA_SUCCESS, "RVMA_Put");
-    check(RVMA_Run(network, 5000) == RVMA_SUCCESS, "RVMA_Run");
+    RVMA_Op part;
+    check(RVMA_Put(sender, sent, PIECE, &to, MAILBOX, KEY, 2048, &part) == RVMA_SUCCESS, "RVMA_Put");
+    check(RVMA_Wait_put(sender, part, 100000) == RVMA_SUCCESS, "RVMA_Wait_put");
+    /* Its map says what is there: two segments, which begin at 2048 and at 2048 + 1408. */
+    uint64_t bits[RVMA_MAP_WORDS];
+    check(RVMA_Read_map(win, map, bits) == RVMA_SUCCESS, "RVMA_Read_map");
+    check(bits[0] == (1u << 2 | 1u << 3) && bits[RVMA_MAP_WORDS - 1] == 0, "the map");
+    check(memcmp(received[0] + 2048, sent, PIECE) == 0, "the bytes that the map tells of");
+    check(RVMA_Free_map(win, map) == RVMA_SUCCESS, "RVMA_Free_map");
+    check(RVMA_Free_map(win, map) == RVMA_ERR_REFUSED, "a map is given back once");
     check(RVMA_Win_inc_epoch(win) == RVMA_SUCCESS, "RVMA_Win_inc_epoch");
     check(RVMA_Wait(receiver, &records[0], 10000) == RVMA_SUCCESS, "RVMA_Wait");
-    check(records[0].status == RVMA_PARTIAL && records[0].length == 100, "the partial record");
+    check(records[0].status == RVMA_PARTIAL && records[0].length == PIECE, "the partial record");
     check(RVMA_Close_win(win) == RVMA_SUCCESS, "RVMA_Close_win");
     check(RVMA_Wait(receiver, &records[1], 10000) == RVMA_SUCCESS, "RVMA_Wait");
     check(records[1].status == RVMA_CANCELLED, "the cancelled record");

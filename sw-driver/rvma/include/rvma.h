@@ -91,7 +91,12 @@ typedef struct RVMA_Window *RVMA_Win;
 /* A put that was posted. */
 typedef uint32_t RVMA_Op;
 
+/* The receive map of a buffer. */
+typedef uint32_t RVMA_Map;
+
 #define RVMA_FOREVER UINT64_MAX
+/* Words of a receive map. */
+#define RVMA_MAP_WORDS 16
 
 /* ---- NICs ----------------------------------------------------------------------------------------------------------------- */
 
@@ -116,6 +121,13 @@ RVMA_Win RVMA_Init_window_as(RVMA_Nic *nic, uint64_t virtual_addr, RVMA_Key key,
                              RVMA_Kind kind);
 /* Adds a buffer behind those that the window has. The record is cleared. */
 RVMA_Status RVMA_Post_buffer(void *buffer, int64_t size, RVMA_Record *notification, RVMA_Win win);
+/* The same with a receive map, by which a program sees what has arrived before the buffer is complete: a bit for each `granule` bytes, a power of two,
+ * of the first 1024 granules. A granule no longer than a segment (1408 bytes) tells segments apart. A NIC has 8 maps. */
+RVMA_Status RVMA_Post_mapped(void *buffer, int64_t size, RVMA_Record *notification, RVMA_Win win, uint32_t granule, RVMA_Map *map);
+/* Bit i, bits[i / 64] >> i % 64 & 1: a packet whose first byte lies in granule i has arrived, and its bytes are there. Also when the buffer is complete. */
+RVMA_Status RVMA_Read_map(RVMA_Win win, RVMA_Map map, uint64_t bits[RVMA_MAP_WORDS]);
+/* Gives a map back. */
+RVMA_Status RVMA_Free_map(RVMA_Win win, RVMA_Map map);
 /* Refuses senders from now on; buffers that are not complete come back as RVMA_CANCELLED. */
 RVMA_Status RVMA_Close_win(RVMA_Win win);
 /* Takes the oldest buffer back as it is, as RVMA_PARTIAL. */

@@ -13,6 +13,7 @@ pub use session::{Nic, OpenWindow, Session};
 
 use anyhow::{anyhow, Context, Result};
 use spindle::put::{Kind, Put, Reply, Target};
+use spindle::receive_map::MAP_WORDS;
 use spindle::rvma::Posted;
 use spindle::window::{Counting, WindowOptions};
 use spindle::Error;
@@ -308,6 +309,56 @@ pub unsafe extern "C" fn RVMA_Post_buffer(
         let win = unsafe { given(win, "the window") }?;
         let size = small(size, "the size of the buffer")?;
         Ok(win.post(Posted { buffer: buffer as u64, size, record: notification as u64 })?)
+    })
+}
+
+/// See `rvma.h`.
+///
+/// # Safety
+/// `win` came from [`RVMA_Init_window`]; buffer and record were registered; `map` is to be written.
+#[no_mangle]
+pub unsafe extern "C" fn RVMA_Post_mapped(
+    buffer: *mut c_void,
+    size: i64,
+    notification: *mut Record,
+    win: *mut OpenWindow,
+    granule: u32,
+    map: *mut u32,
+) -> c_int {
+    status(|| {
+        // SAFETY: as the caller promises.
+        let (win, map) = unsafe { (given(win, "the window")?, given(map, "the map")?) };
+        let size = small(size, "the size of the buffer")?;
+        let posted = Posted { buffer: buffer as u64, size, record: notification as u64 };
+        *map = win.post_mapped(posted, granule)?;
+        Ok(())
+    })
+}
+
+/// See `rvma.h`.
+///
+/// # Safety
+/// `win` came from [`RVMA_Init_window`]; `bits` has room for a map.
+#[no_mangle]
+pub unsafe extern "C" fn RVMA_Read_map(win: *mut OpenWindow, map: u32, bits: *mut [u64; MAP_WORDS]) -> c_int {
+    status(|| {
+        // SAFETY: as the caller promises.
+        let (win, bits) = unsafe { (given(win, "the window")?, given(bits, "the room for the map")?) };
+        *bits = win.call(|device, window| device.read_map(&win.map(window, map)))?.words;
+        Ok(())
+    })
+}
+
+/// See `rvma.h`.
+///
+/// # Safety
+/// `win` came from [`RVMA_Init_window`].
+#[no_mangle]
+pub unsafe extern "C" fn RVMA_Free_map(win: *mut OpenWindow, map: u32) -> c_int {
+    status(|| {
+        // SAFETY: as the caller promises.
+        let win = unsafe { given(win, "the window") }?;
+        Ok(win.call(|device, window| device.free_map(win.map(window, map)))?)
     })
 }
 

@@ -9,7 +9,7 @@ use spindle::reliable::Reliability;
 use spindle::rule_table::Action;
 use spindle::rvma::{Posted, Window};
 use spindle::window::WindowOptions;
-use spindle::{Access, Device, Error, Result, Rule};
+use spindle::{Access, Device, Error, ReceiveMap, Result, Rule};
 use spindle_contract::params::Config;
 use spindle_contract::wire;
 use spindle_harness::Source;
@@ -180,13 +180,29 @@ impl Nic {
     }
 }
 
+fn aligned(posted: &Posted) -> Result<()> {
+    if !posted.record.is_multiple_of(wire::RECORD_BYTES as u64) {
+        return Err(Error::Argument("a record must be aligned to 16 bytes; use RVMA_Record".into()));
+    }
+    Ok(())
+}
+
 impl OpenWindow {
     /// Posts a buffer with its record.
     pub fn post(&self, posted: Posted) -> Result<()> {
-        if !posted.record.is_multiple_of(wire::RECORD_BYTES as u64) {
-            return Err(Error::Argument("a record must be aligned to 16 bytes; use RVMA_Record".into()));
-        }
-        self.nic.driver.borrow_mut().post(self.window, posted).map(|_| ())
+        aligned(&posted)?;
+        self.call(|device, window| device.post(window, posted)).map(|_| ())
+    }
+
+    /// Posts a buffer with a receive map: its number.
+    pub fn post_mapped(&self, posted: Posted, granule: u32) -> Result<u32> {
+        aligned(&posted)?;
+        self.call(|device, window| device.post_mapped(window, posted, granule)).map(|map| map.number)
+    }
+
+    /// The receive map of this number. What a bit stands for only its owner knows.
+    pub(crate) fn map(&self, window: Window, number: u32) -> ReceiveMap {
+        ReceiveMap { process: window.process, number, granule: 1 }
     }
 
     /// A call of the driver on this window.

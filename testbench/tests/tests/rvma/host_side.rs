@@ -76,14 +76,19 @@ impl Bench {
         }
     }
 
-    /// POST_BUFFER: the error, if any.
-    pub fn post_buffer(&mut self, pid: u16, mailbox: u32, base: u64, size: u32, record: u64) -> Result<(), u32> {
+    /// Stages a buffer to be posted.
+    pub fn stage_buffer(&mut self, pid: u16, mailbox: u32, base: u64, size: u32, record: u64) {
         self.stage(pid, doorbell::MAILBOX, mailbox);
         self.stage(pid, doorbell::BUFFER_LO, base as u32);
         self.stage(pid, doorbell::BUFFER_HI, (base >> 32) as u32);
         self.stage(pid, doorbell::SIZE, size);
         self.stage(pid, doorbell::RECORD_LO, record as u32);
         self.stage(pid, doorbell::RECORD_HI, (record >> 32) as u32);
+    }
+
+    /// POST_BUFFER: the error, if any.
+    pub fn post_buffer(&mut self, pid: u16, mailbox: u32, base: u64, size: u32, record: u64) -> Result<(), u32> {
+        self.stage_buffer(pid, mailbox, base, size, record);
         match self.ring(pid, doorbell_command::POST_BUFFER) {
             (0, _) => Ok(()),
             (error, _) => Err(error),

@@ -14,6 +14,7 @@ mod events;
 mod figures;
 mod gets;
 mod host_side;
+mod maps;
 mod modes;
 mod operations;
 mod put_join;

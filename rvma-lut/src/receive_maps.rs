@@ -1,0 +1,379 @@
+//! Receive maps: what has arrived of a posted buffer that is not complete.
+//!
+//! | neighbour | ports |
+//! |---|---|
+//! | binding | in `job`, `job_valid` (looked at, never held up) |
+//! | DMA writer | in `finished`, `finished_error` (looked at, never held up): a packet's last answer has come |
+//! | buffer queue | in `posted_slot`, `posted` (pulse) |
+//! | command unit | in `arms`, `pid`, `granule`; out `any`, `next`: the buffer that is posted now gets map `next`. In `query`, `query_valid` (held); out `done` (pulse), `ok`, `word` |
+//!
+//! A map has [`RECEIVE_MAP_BITS`] bits. Bit i is set when a packet whose first byte lies in granule i of the buffer, 2^`granule` bytes, has been
+//! written to host memory: three cycles after the last answer of the host, so before the record of a buffer that it completes. With a granule no
+//! longer than a sender's segments each segment has a bit of its own. What the host refused sets no bit, nor what lies behind the last one.
+//!
+//! A map follows its buffer until the slot is posted again; then it stands still, and stays readable until its process gives it back. It can be
+//! given again when the packets that may still set bits in it have been answered and it has been emptied: the command waits for that. A word is read in
+//! 3 cycles, more while packets end in each. After reset the maps are emptied, a word per cycle.
+//!
+//! Answers come in the order of the jobs (one AXI id), so a FIFO as deep as the writes in flight says whose they are.
+
+use crate::types::PlaceJob;
+use spindle_blocks::ram::{RamStyle, SdpRam};
+use spindle_blocks::Fifo;
+use spindle_contract::params::{RECEIVE_MAPS, RECEIVE_MAP_BITS};
+use spindle_verilog::prelude::*;
+
+/// Bits of a map's number, of a bit's, and of a word's.
+const NUMBER: usize = RECEIVE_MAPS.ilog2() as usize;
+const PLACE: usize = RECEIVE_MAP_BITS.ilog2() as usize;
+const WORD: usize = PLACE - 6;
+/// Bits of a granule's number behind the last one of a map.
+const BEYOND: usize = 32 - PLACE;
+/// Address bits of all words.
+const ADDRESS: usize = NUMBER + WORD;
+/// Address bits of the FIFO of packets under way: a transfer starts while fewer than 384 writes are, and some 50 wait before.
+const UNDER_WAY_BITS: usize = 9;
+/// Cycles from a job to the FIFO, and one.
+const SETTLE: u64 = 4;
+
+/// Whose a map is, and what it follows.
+#[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
+pub struct MapEntry {
+    /// Process.
+    pub pid: Bits<6>,
+    /// Slot of the buffer.
+    pub slot: Bits<14>,
+    /// Logarithm of the granule.
+    pub granule: Bits<5>,
+}
+
+/// Where a packet under way leaves its mark.
+#[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
+pub struct Mark {
+    /// Its buffer has a map, and it begins in a granule of that.
+    pub mapped: Bit,
+    /// The map.
+    pub number: Bits<NUMBER>,
+    /// The bit.
+    pub place: Bits<PLACE>,
+}
+
+/// A question about a map, or its end.
+#[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
+pub struct MapQuery {
+    /// By this process.
+    pub pid: Bits<6>,
+    /// The map.
+    pub number: Bits<NUMBER>,
+    /// Word of 64 bits.
+    pub word: Bits<WORD>,
+    /// It is given back.
+    pub free: Bit,
+}
+
+/// States of the block.
+#[derive(LogicState, Copy, Clone, Debug, PartialEq)]
+pub enum MapState {
+    /// Empties words: all, or those of one map.
+    Clear,
+    /// Waits for a query.
+    Idle,
+    /// The word is there.
+    Tell,
+    /// Jobs that saw the map reach the FIFO.
+    Drain,
+    /// Packets that saw it end.
+    Count,
+}
+
+/// The maps. See the module text.
+#[derive(LogicBlock)]
+pub struct ReceiveMaps {
+    /// Core clock.
+    pub clock: Signal<In, Clock>,
+    /// Synchronous reset, active high.
+    pub reset: Signal<In, Bit>,
+    /// Packet that is placed.
+    pub job: Signal<In, PlaceJob>,
+    /// There is one.
+    pub job_valid: Signal<In, Bit>,
+    /// The last answer to a packet's writes has come.
+    pub finished: Signal<In, Bit>,
+    /// The host refused a part of it.
+    pub finished_error: Signal<In, Bit>,
+    /// Slot of a buffer that is posted.
+    pub posted_slot: Signal<In, Bits<14>>,
+    /// It is posted.
+    pub posted: Signal<In, Bit>,
+    /// It gets a map.
+    pub arms: Signal<In, Bit>,
+    /// Of this process.
+    pub pid: Signal<In, Bits<6>>,
+    /// Logarithm of the granule.
+    pub granule: Signal<In, Bits<5>>,
+    /// A map is free.
+    pub any: Signal<Out, Bit>,
+    /// That one.
+    pub next: Signal<Out, Bits<NUMBER>>,
+    /// Question; stays until `done`.
+    pub query: Signal<In, MapQuery>,
+    /// There is one.
+    pub query_valid: Signal<In, Bit>,
+    /// It is answered.
+    pub done: Signal<Out, Bit>,
+    /// With it: the map is this process's.
+    pub ok: Signal<Out, Bit>,
+    /// And the word of it.
+    pub word: Signal<Out, Bits<64>>,
+    entries: [DFF<MapEntry>; RECEIVE_MAPS],
+    /// It belongs to a process.
+    taken: [Reg<Bit>; RECEIVE_MAPS],
+    /// It follows its buffer.
+    live: [Reg<Bit>; RECEIVE_MAPS],
+    /// Jobs, in three steps: which map; its granule; the bit.
+    slot_1: DFF<Bits<14>>,
+    start_1: DFF<Bits<32>>,
+    valid_1: Reg<Bit>,
+    hits: DFF<Bits<RECEIVE_MAPS>>,
+    start_2: DFF<Bits<32>>,
+    valid_2: Reg<Bit>,
+    mark_3: DFF<Mark>,
+    valid_3: Reg<Bit>,
+    under_way: Fifo<Mark, UNDER_WAY_BITS>,
+    store: SdpRam<ADDRESS, 64>,
+    ends: Reg<Bit>,
+    ends_well: DFF<Bit>,
+    marking: Reg<Bit>,
+    marked: DFF<Mark>,
+    /// The word written in the cycle before, which the RAM does not give yet.
+    wrote: Reg<Bit>,
+    wrote_at: DFF<Bits<ADDRESS>>,
+    wrote_word: DFF<Bits<64>>,
+    state: Reg<MapState>,
+    at: Reg<Bits<ADDRESS>>,
+    all: Reg<Bit>,
+    left: Reg<Bits<10>>,
+    mine: DFF<Bit>,
+}
+
+impl ReceiveMaps {
+    /// Maps with their words in a memory of this kind.
+    pub fn new(style: RamStyle) -> Self {
+        Self {
+            clock: Default::default(),
+            reset: Default::default(),
+            job: Default::default(),
+            job_valid: Default::default(),
+            finished: Default::default(),
+            finished_error: Default::default(),
+            posted_slot: Default::default(),
+            posted: Default::default(),
+            arms: Default::default(),
+            pid: Default::default(),
+            granule: Default::default(),
+            any: Default::default(),
+            next: Default::default(),
+            query: Default::default(),
+            query_valid: Default::default(),
+            done: Default::default(),
+            ok: Default::default(),
+            word: Default::default(),
+            entries: Default::default(),
+            taken: Default::default(),
+            live: Default::default(),
+            slot_1: Default::default(),
+            start_1: Default::default(),
+            valid_1: Default::default(),
+            hits: Default::default(),
+            start_2: Default::default(),
+            valid_2: Default::default(),
+            mark_3: Default::default(),
+            valid_3: Default::default(),
+            // LUT RAM: a mark must be there before the first answer, which may come six cycles after the job.
+            under_way: Fifo::new(RamStyle::Distributed),
+            store: SdpRam::new(style, 1),
+            ends: Default::default(),
+            ends_well: Default::default(),
+            marking: Default::default(),
+            marked: Default::default(),
+            wrote: Default::default(),
+            wrote_at: Default::default(),
+            wrote_word: Default::default(),
+            state: Default::default(),
+            at: Default::default(),
+            all: Reg::new(true),
+            left: Default::default(),
+            mine: Default::default(),
+        }
+    }
+}
+
+impl Default for ReceiveMaps {
+    fn default() -> Self {
+        Self::new(RamStyle::Distributed)
+    }
+}
+
+impl Logic for ReceiveMaps {
+    #[hdl]
+    fn update(&mut self) {
+        clocks!(self, clock, reset, under_way);
+        regs!(self, clock, reset, taken, live, valid_1, valid_2, valid_3, ends, marking, wrote, state, at, all, left);
+        dffs!(
+            self, clock, entries, slot_1, start_1, hits, start_2, mark_3, ends_well, marked, wrote_at, wrote_word, mine
+        );
+
+        // Posted buffers: the map of the slot's last buffer stands still, and a new one begins.
+        let mut any: Bit = false;
+        let mut next: Bits<NUMBER> = bits::<NUMBER>(0);
+        for i in 0..RECEIVE_MAPS {
+            if !self.taken[RECEIVE_MAPS - 1 - i].q.val() {
+                any = true;
+                next = bits::<NUMBER>((RECEIVE_MAPS - 1 - i) as u64);
+            }
+        }
+        self.any.next = any & !self.all.q.val();
+        self.next.next = next;
+        let query = self.query.val();
+        let frees = self.state.q.val() == MapState::Drain;
+        for i in 0..RECEIVE_MAPS {
+            let arms = self.posted.val() & self.arms.val() & (next == bits::<NUMBER>(i as u64));
+            if arms {
+                self.entries[i].d.next =
+                    MapEntry { pid: self.pid.val(), slot: self.posted_slot.val(), granule: self.granule.val() };
+                self.taken[i].d.next = true;
+                self.live[i].d.next = true;
+            } else if (self.posted.val() & (self.posted_slot.val() == self.entries[i].q.val().slot))
+                | (frees & (query.number == bits::<NUMBER>(i as u64)))
+            {
+                self.live[i].d.next = false;
+            }
+        }
+
+        // Jobs: the map of the buffer, the place in it.
+        self.valid_1.d.next = self.job_valid.val();
+        if self.job_valid.val() {
+            self.slot_1.d.next = self.job.val().slot;
+            self.start_1.d.next = self.job.val().start;
+        }
+        self.valid_2.d.next = self.valid_1.q.val();
+        let mut same: Bits<RECEIVE_MAPS> = bits::<RECEIVE_MAPS>(0);
+        for i in 0..RECEIVE_MAPS {
+            let follows = self.live[i].q.val() & (self.entries[i].q.val().slot == self.slot_1.q.val());
+            same = same.replace_bit(i, follows);
+        }
+        if self.valid_1.q.val() {
+            self.start_2.d.next = self.start_1.q.val();
+            self.hits.d.next = same;
+        }
+        self.valid_3.d.next = self.valid_2.q.val();
+        let hits = self.hits.q.val();
+        let mut number: Bits<NUMBER> = bits::<NUMBER>(0);
+        let mut granule: Bits<5> = bits::<5>(0);
+        for i in 0..RECEIVE_MAPS {
+            number = number | (bits::<NUMBER>(i as u64) & repeat::<NUMBER>(hits.get_bit(i)));
+            granule = granule | (self.entries[i].q.val().granule & repeat::<5>(hits.get_bit(i)));
+        }
+        if self.valid_2.q.val() {
+            let granules = self.start_2.q.val() >> granule;
+            self.mark_3.d.next = Mark {
+                mapped: hits.any() & !granules.get_bits::<BEYOND>(PLACE).any(),
+                number: number,
+                place: granules.get_bits::<PLACE>(0),
+            };
+        }
+        self.under_way.write.next = self.mark_3.q.val();
+        self.under_way.write_valid.next = self.valid_3.q.val();
+
+        // Answers: the word is read, the bit joins it, and it is written.
+        self.ends.d.next = self.finished.val();
+        self.ends_well.d.next = !self.finished_error.val();
+        self.under_way.read_ready.next = self.ends.q.val();
+        let mark = self.under_way.read.val();
+        let marks = self.ends.q.val() & self.ends_well.q.val() & mark.mapped;
+        let reads = self.query_valid.val() & (self.state.q.val() == MapState::Idle) & !marks;
+        self.marking.d.next = marks;
+        if marks {
+            self.marked.d.next = mark;
+        }
+        self.store.clock.next = self.clock.val();
+        self.store.read_enable.next = marks | reads;
+        self.store.read_address.next = (query.number, query.word).cat::<ADDRESS>();
+        if marks {
+            self.store.read_address.next = (mark.number, mark.place.get_bits::<WORD>(6)).cat::<ADDRESS>();
+        }
+        let marked = self.marked.q.val();
+        let marked_at = (marked.number, marked.place.get_bits::<WORD>(6)).cat::<ADDRESS>();
+        let newer = self.wrote.q.val() & (self.wrote_at.q.val() == marked_at);
+        let found = if newer { self.wrote_word.q.val() } else { self.store.read_data.val() };
+        let joined = found | (bits::<64>(1) << marked.place.get_bits::<6>(0));
+        self.wrote.d.next = self.marking.q.val();
+        if self.marking.q.val() {
+            self.wrote_at.d.next = marked_at;
+            self.wrote_word.d.next = joined;
+        }
+        let clears = (self.state.q.val() == MapState::Clear) & !self.marking.q.val();
+        self.store.write_enable.next = self.marking.q.val() | clears;
+        self.store.write_address.next = if clears { self.at.q.val() } else { marked_at };
+        self.store.write_data.next = if clears { bits::<64>(0) } else { joined };
+
+        // Queries.
+        let mut mine: Bit = false;
+        for i in 0..RECEIVE_MAPS {
+            let owned = self.taken[i].q.val() & (self.entries[i].q.val().pid == query.pid);
+            mine = mine | (owned & (query.number == bits::<NUMBER>(i as u64)));
+        }
+        self.done.next = false;
+        match self.state.q.val() {
+            MapState::Clear => {
+                if clears {
+                    self.at.d.next = self.at.q.val() + 1;
+                    if self.at.q.val().get_bits::<WORD>(0).all() & (!self.all.q.val() | self.at.q.val().all()) {
+                        self.all.d.next = false;
+                        self.state.d.next = MapState::Idle;
+                        self.done.next = !self.all.q.val();
+                        for i in 0..RECEIVE_MAPS {
+                            if self.at.q.val().get_bits::<NUMBER>(WORD) == bits::<NUMBER>(i as u64) {
+                                self.taken[i].d.next = false;
+                            }
+                        }
+                    }
+                }
+            }
+            MapState::Idle => {
+                self.mine.d.next = mine;
+                self.left.d.next = bits::<10>(SETTLE);
+                if self.query_valid.val() & mine & query.free {
+                    self.state.d.next = MapState::Drain;
+                } else if reads {
+                    self.state.d.next = MapState::Tell;
+                }
+            }
+            MapState::Tell => {
+                self.done.next = true;
+                self.state.d.next = MapState::Idle;
+            }
+            MapState::Drain => {
+                self.at.d.next = (query.number, bits::<WORD>(0)).cat::<ADDRESS>();
+                self.left.d.next = self.left.q.val() - 1;
+                if !self.left.q.val().any() {
+                    let level = self.under_way.level.val().get_bits::<10>(0);
+                    self.left.d.next = level - bit_cast::<10, 1>(self.ends.q.val().into());
+                    self.state.d.next = MapState::Count;
+                }
+            }
+            MapState::Count => {
+                if !self.left.q.val().any() {
+                    self.state.d.next = MapState::Clear;
+                } else if self.ends.q.val() {
+                    self.left.d.next = self.left.q.val() - 1;
+                }
+            }
+            _ => {
+                self.state.d.next = MapState::Idle;
+            }
+        }
+        self.ok.next = self.mine.q.val();
+        self.word.next = self.store.read_data.val();
+    }
+}

@@ -8,6 +8,7 @@ use rand::seq::SliceRandom;
 use rand::{Rng, RngCore, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use spindle::rule_table::Action;
+use spindle::window::WindowOptions;
 use spindle::{ContextOptions, HostMemory, Node};
 use spindle_contract::memory_map::{self as map, base};
 use spindle_contract::params::{Config, SPINDLE_PORT};
@@ -27,6 +28,18 @@ fn run(
     frames: Vec<Vec<u8>>,
     gap: u64,
 ) -> Ran {
+    run_beside(name, action, variables, frames, gap, |_| ()).0
+}
+
+/// The same on a NIC with something else on it.
+fn run_beside<T>(
+    name: &str,
+    action: fn(spindle::ContextId) -> Action,
+    variables: &[(&str, Vec<u8>)],
+    frames: Vec<Vec<u8>>,
+    gap: u64,
+    prepare: impl FnOnce(&mut Session) -> T,
+) -> (Ran, T) {
     let shipped = Shipped::by_name(name).unwrap();
     let mut handler = shipped.load().unwrap();
     for (variable, bytes) in variables {
@@ -47,9 +60,10 @@ fn run(
     session.device.set_identity(HERE, Ends::default().dst_mac, Ends::default().dst_ip).unwrap();
     let node = Node { mac: Ends::default().src_mac, ip: Ends::default().src_ip, port: SPINDLE_PORT };
     session.device.set_node(1, Some(node)).unwrap();
+    let beside = prepare(&mut session);
     session.device.set_receive(true).unwrap();
     let played = play(&mut session, &frames, Pacing { gap, seed: Some(gap) }, 2_000_000).unwrap();
-    Ran { session, contexts: vec![(context, handler)], frames, played, host }
+    (Ran { session, contexts: vec![(context, handler)], frames, played, host }, beside)
 }
 
 /// Messages of 1 to 5000 bytes, multiples of `unit`, and their packets, all of them shuffled.
@@ -281,6 +295,48 @@ fn counter_draws_each_number_once() {
         counters.push((8 * port, after.to_le_bytes().to_vec()));
     }
     ran.host_has(counters).unwrap();
+}
+
+/// Every payload with a key is in its partition, whole, once, and nothing else.
+#[test]
+fn partition_sorts_datagrams_by_their_keys() {
+    const PARTS: usize = 5;
+    let open = |session: &mut Session| {
+        let mut posted = |part: usize| {
+            let wanted = WindowOptions {
+                address: 0x1000 + part as u64,
+                threshold: 1500,
+                managed: true,
+                ..WindowOptions::default()
+            };
+            let window = session.device.open_window(0, &wanted).unwrap();
+            (window, session.device.post_buffer(window, 1 << 16).unwrap())
+        };
+        (0..PARTS).map(&mut posted).collect::<Vec<_>>()
+    };
+    let variables = [("parts", (PARTS as u32).to_le_bytes().to_vec())];
+    let (mut ran, windows) = run_beside("partition", Action::Context, &variables, datagrams(15, 80), 0, open);
+    let partitions = jobs::partition(&ran.frames, PARTS);
+    let keyed = partitions.iter().flatten().count();
+    assert!(ran.played.drained && partitions.iter().all(|payloads| payloads.len() > 3));
+    assert!(ran.session.device.pop_fault().unwrap().is_none());
+    assert_eq!(ran.played.stats.frames_placed as usize, keyed);
+    let dropped = ran.played.stats.drops[spindle_contract::reasons::HANDLER_DROP] as usize;
+    assert_eq!(dropped + keyed, ran.frames.len());
+    for ((window, posted), payloads) in windows.into_iter().zip(partitions) {
+        // No buffer is full yet: closing tells how far it is.
+        ran.session.device.close_window(window).unwrap();
+        let record = ran.session.device.wait(&posted, 10_000).unwrap();
+        let mut bytes = vec![0; record.length as usize];
+        ran.session.device.memory.read(posted.buffer, &mut bytes).unwrap();
+        let mut wanted: HashMap<_, _> = payloads.into_iter().map(|payload| (&payload[..4], payload)).collect();
+        let mut rest = &bytes[..];
+        while !rest.is_empty() {
+            let payload = wanted.remove(&rest[..4]).expect("a payload of this partition begins here");
+            rest = rest.strip_prefix(payload).expect("it is whole");
+        }
+        assert!(wanted.is_empty(), "{} payloads are missing", wanted.len());
+    }
 }
 
 /// Messages of several packets, gathered in host memory, come back as messages of several packets.

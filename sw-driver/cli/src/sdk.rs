@@ -35,6 +35,7 @@ shipped! {
     "broadcast" "" "udp" false;
     "copy_from_host" "" "udp" false;
     "counter" "" "udp" false;
+    "partition" "" "udp" false;
     "accumulate" "" "spindle" true;
     "ping_pong_stream" "" "spindle" true;
     "ping_pong_host" "" "spindle" true;

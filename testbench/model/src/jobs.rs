@@ -116,6 +116,18 @@ pub fn counter(frame: &[u8], number: u64) -> Option<Vec<u8>> {
     Some(answered(frame, &[&number.to_be_bytes(), rest].concat()))
 }
 
+/// `partition`: the payloads that each of `parts` mailboxes gets.
+pub fn partition(frames: &[Vec<u8>], parts: usize) -> Vec<Vec<&[u8]>> {
+    let mut sorted = vec![vec![]; parts];
+    for payload in frames.iter().filter_map(|frame| udp_payload(frame)) {
+        if let Some(key) = payload.first_chunk() {
+            let hash = u32::from_be_bytes(*key).wrapping_mul(0x9e37_79b1);
+            sorted[(hash as usize * parts) >> 32].push(payload);
+        }
+    }
+    sorted
+}
+
 /// `ping_pong_stream`: the header of the put that answers a packet; `nid` and `key` are this node's, number and sequence are the NIC's own.
 pub fn ping_pong_stream(packet: &SpindleHeader, nid: u32, key: u32) -> SpindleHeader {
     SpindleHeader {

@@ -2,10 +2,13 @@
 
 use spindle_verilog::prelude::*;
 
-/// The first half: operand + old, or for minimum and maximum operand - old - 1, which needs no carry in.
+/// The first half: operand + old, or for minimum and maximum operand - old. Both as a subtraction, the sum with a borrow into its lowest bit, since a
+/// carry chain takes what it subtracts from as it is: that need not pass a LUT.
 #[hdl_fn]
 pub fn amo_sum(old: Bits<32>, operand: Bits<32>, funct5: Bits<5>) -> Bits<32> {
-    operand + (old ^ repeat::<32>(funct5.get_bit(4)))
+    let adds = !funct5.get_bit(4);
+    let taken = (old ^ repeat::<32>(adds), adds).cat::<33>();
+    ((operand, bits::<1>(0)).cat::<33>() - taken).get_bits::<32>(1)
 }
 
 /// The second half: the word that is stored, given the sum.
@@ -16,7 +19,7 @@ pub fn amo_result(old: Bits<32>, operand: Bits<32>, funct5: Bits<5>, sum: Bits<3
     let old_is_less_by_sign = if funct5.get_bit(3) { operand.get_bit(31) } else { old.get_bit(31) };
     let old_is_less = if differ { old_is_less_by_sign } else { !sum.get_bit(31) };
     let keeps = old_is_less ^ funct5.get_bit(2);
-    // One function of a bit of old, operand and sum. XOR = 4, OR = 8, AND = 12, SWAP = 1, ADD = 0.
+    // One function of a bit of old, operand and sum. XOR = 4, OR = 8, AND = 12, SWAP = 1, ADD = 0; SC = 3 stores the operand, too.
     let choice = if compares {
         (bits::<2>(2), keeps).cat::<3>()
     } else {
@@ -32,7 +35,7 @@ pub fn amo_result(old: Bits<32>, operand: Bits<32>, funct5: Bits<5>, sum: Bits<3
     }
 }
 
-/// The arithmetic of the AMOs in one step, combinational. LR and SC are not among them. A user that has a cycle between the halves takes
+/// The arithmetic of the AMOs, and of an SC that stores, in one step, combinational. A user that has a cycle between the halves takes
 /// [`amo_sum`] and [`amo_result`] with registers in between.
 ///
 /// | ports | meaning |

@@ -165,7 +165,7 @@ impl Logic for L1Atomics {
         self.alu.old.next = self.old.q.val();
         self.alu.operand.next = held.data;
         self.alu.funct5.next = held.operation;
-        self.result.d.next = if is_sc { held.data } else { self.alu.result.val() };
+        self.result.d.next = self.alu.result.val();
         self.answer.next = RemoteAnswer {
             thread: held.thread,
             write: false,

@@ -2,7 +2,7 @@
 
 use crate::l2_bank::{L2Answer, L2Bank, L2Request, HARTS, LR, REQUESTERS};
 use crate::processor::types::{RemoteAnswer, RemoteRequest};
-use spindle_blocks::skid::Skid;
+use spindle_blocks::fifo::LutFifo;
 use spindle_verilog::prelude::*;
 
 /// Banks, interleaved by the lowest bits of the word address.
@@ -40,7 +40,8 @@ pub struct L2 {
     pub answer_hpu: Vec<Signal<Out, Bits<3>>>,
     /// There is one.
     pub answer_valid: Vec<Signal<Out, Bit>>,
-    front: Vec<Skid<L2Request>>,
+    /// Requests in front of the banks, two of each requester.
+    front: Vec<LutFifo<L2Request, 1>>,
     bank: [L2Bank; BANKS],
     reserving: Reg<Bits<HARTS>>,
     answers: Vec<DFF<L2Answer>>,

@@ -13,6 +13,8 @@ pub const HARTS: usize = 128;
 /// funct5 of LR and SC.
 pub(crate) const LR: u64 = 0b00010;
 const SC: u64 = 0b00011;
+/// funct5 of AMOSWAP.
+const SWAP: u64 = 0b00001;
 
 /// A request with the HPU that made it.
 #[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
@@ -245,12 +247,10 @@ impl Logic for L2Bank {
             bits::<4>(0)
         };
         self.memory.write_address.next = row;
-        self.memory.write_data.next = if self.amo_writes.q.val() {
-            // Cycle 4 of an AMO, which still stands in `chosen`.
-            amo_result(self.old.q.val(), held.data, held.operation, self.sum.q.val())
-        } else {
-            held.data << amount
-        };
+        // A store is a swap with the operand in its lane; that of an atomic is in lane 0.
+        let operation = if self.amo_writes.q.val() { held.operation } else { bits::<5>(SWAP) };
+        // Cycle 4 of an AMO, which still stands in `chosen`.
+        self.memory.write_data.next = amo_result(self.old.q.val(), held.data << amount, operation, self.sum.q.val());
         self.memory.read_enable.next = busy;
         self.memory.read_address.next = row;
         self.reading.d.next = self.granted.q.val();

@@ -331,6 +331,7 @@ impl Logic for Cluster {
 
         // Task page and records.
         self.task_page.desc.next = self.loader.desc.val();
+        self.task_page.size.next = self.loader.packet_size.val();
         self.task_page.entry.next = self.loader.entry.val();
         self.task_page.hpu.next = self.loader.hpu.val();
         self.task_page.number.next = self.number.val();
@@ -507,7 +508,7 @@ impl Logic for Cluster {
             let mut complete: Bits<4> = bits::<4>(0);
             let mut failed: Bits<4> = bits::<4>(0);
             for k in 0..COMMAND_HANDLES {
-                let at_host = by_host & (self.dma_done.val().handle == bits::<4>(k as u64));
+                let at_host = by_host & (self.dma_done.val().handle.get_bits::<2>(0) == bits::<2>(k as u64));
                 let at_wire = by_wire & (self.mover.sent_issuer.val().handle == bits::<2>(k as u64));
                 let at_place = by_place & (placed.handle == bits::<2>(k as u64));
                 let at_far = far_ends & (far.issuer.handle == bits::<2>(k as u64));

@@ -6,7 +6,7 @@
 //! | packet buffer | out `load_request`, `load_request_valid` / in `load_request_ready`; in `load_last`, `load_valid` / out `load_ready` (the data goes straight to L1) |
 //! | L1 | out `packet_write`, `packet_beat` / in `packet_ready`; out `page_write`, `page_half`, `page_beat` / in `page_ready`; out `scrub_write`, `scrub_beat` / in `scrub_ready` |
 //! | HPUs | in `launch_bank`; out `launch`, `launch_valid`; out `region`, `region_index`, `region_write` |
-//! | task page, task records | out `desc`, `entry`, `hpu`; out `record_write` (a bit per HPU), `bank`, `limits` |
+//! | task page, task records | out `desc`, `packet_size`, `entry`, `hpu`; out `record_write` (a bit per HPU), `bank`, `limits` |
 //! | slots | in `slot`, `slot_available`; out `slot_take` |
 //!
 //! | cycle | what |
@@ -120,6 +120,8 @@ pub struct Loader {
     pub region_write: Signal<Out, Bits<8>>,
     /// Task that is being loaded.
     pub desc: Signal<Out, TaskDesc>,
+    /// Bytes of its packet that are loaded.
+    pub packet_size: Signal<Out, Bits<12>>,
     /// Its context.
     pub entry: Signal<Out, ContextEntry>,
     /// HPU that it is for.
@@ -360,6 +362,7 @@ impl Logic for Loader {
 
         // Records and launch.
         self.desc.next = held;
+        self.packet_size.next = self.size.q.val();
         self.entry.next = entry;
         self.hpu.next = place.get_bits::<3>(2);
         self.bank.next = place.get_bits::<2>(0);

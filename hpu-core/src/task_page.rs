@@ -2,7 +2,7 @@
 //!
 //! | neighbour | ports |
 //! |---|---|
-//! | loader | in `desc`, `context`, `hpu` |
+//! | loader | in `desc`, `size`, `entry`, `hpu` |
 //! | array | in `number`, the cluster; in `cycle` |
 //! | L1 | out `low`, `high`: words 0 to 15 and 16 to 31 |
 //!
@@ -11,7 +11,6 @@
 use crate::types::ContextEntry;
 use spindle_blocks::desc::TaskDesc;
 use spindle_contract::memory_map::{self as map, base};
-use spindle_contract::params::SLOT_BYTES;
 use spindle_verilog::prelude::*;
 
 const PACKET_BASE: u64 = base(map::PACKET) as u64;
@@ -55,6 +54,8 @@ pub struct TaskPage {
     pub desc: Signal<In, TaskDesc>,
     /// Its context.
     pub entry: Signal<In, ContextEntry>,
+    /// Bytes of its packet that are loaded.
+    pub size: Signal<In, Bits<12>>,
     /// HPU that will run it.
     pub hpu: Signal<In, Bits<3>>,
     /// Number of the cluster.
@@ -77,13 +78,9 @@ impl Logic for TaskPage {
             self.words[i].next = bits::<32>(0);
         }
         self.words[KIND].next = bit_cast::<32, 2>(desc.kind);
+        self.words[PACKET_LEN].next = bit_cast::<32, 12>(self.size.val());
         if desc.has_packet {
             self.words[PACKET].next = bits::<32>(PACKET_BASE);
-            self.words[PACKET_LEN].next = if desc.length > bits::<14>(SLOT_BYTES as u64) {
-                bits::<32>(SLOT_BYTES as u64)
-            } else {
-                bit_cast::<32, 14>(desc.length)
-            };
             self.words[PAYLOAD].next = bits::<32>(PACKET_BASE) | bit_cast::<32, 7>(desc.payload_offset);
             self.words[L3].next = bits::<32>(PACKET_BASE) | bit_cast::<32, 6>(desc.l3_offset);
         }

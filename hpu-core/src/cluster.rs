@@ -43,11 +43,20 @@ use crate::reporter::Reporter;
 use crate::slots::Slots;
 use crate::task_page::TaskPage;
 use crate::task_records::TaskRecords;
-use crate::types::{ContextEntry, FarDone, Fault, Message, StageAsk};
+use crate::types::{ContextEntry, FarDone, Fault, Issuer, Message, StageAsk};
 use spindle_blocks::desc::{Command, DmaDesc, DmaDone, ReadRequest, TaskDesc, TaskDone};
-use spindle_contract::memory_map::COMMAND_HANDLES;
 use spindle_contract::params::Config;
 use spindle_verilog::prelude::*;
+
+/// The handle of this HPU whose command ends, if `ends`; none if it is another's.
+#[hdl_fn]
+fn handle_of(ends: Bit, issuer: Issuer, hpu: Bits<3>) -> Bits<4> {
+    if ends & (issuer.hpu == hpu) {
+        bits::<4>(1) << issuer.handle
+    } else {
+        bits::<4>(0)
+    }
+}
 
 /// A cluster. See the module text.
 #[derive(LogicBlock, Default)]
@@ -431,6 +440,7 @@ impl Logic for Cluster {
         let far_answers = self.far_done_valid.val() & (far.cluster == self.number.val());
         let mut far_taken: Bit = false;
         let host_answers = self.dma_done_valid.val() & (self.dma_done.val().cluster == self.number.val());
+        let host_issuer = Issuer { hpu: self.dma_done.val().hpu, handle: self.dma_done.val().handle.get_bits::<2>(0) };
         let mut launch_ready: Bits<8> = bits::<8>(0);
         let mut launch_bank: Bits<16> = bits::<16>(0);
         let mut busy: Bits<8> = bits::<8>(0);
@@ -495,28 +505,20 @@ impl Logic for Cluster {
             used = used | self.command_port[i].probe_used.val();
 
             // Commands of this HPU that end in this cycle.
-            let by_wire = self.mover.sent.val() & (self.mover.sent_issuer.val().hpu == bits::<3>(i as u64));
-            let placed = self.command_unit.placed_issuer.val();
-            let by_place = self.command_unit.placed.val() & (placed.hpu == bits::<3>(i as u64));
-            let by_host = host_answers & (self.dma_done.val().hpu == bits::<3>(i as u64));
-            let by_far = far_answers & (far.issuer.hpu == bits::<3>(i as u64));
+            let hpu = bits::<3>(i as u64);
+            let at_wire = handle_of(self.mover.sent.val(), self.mover.sent_issuer.val(), hpu);
+            let at_place = handle_of(self.command_unit.placed.val(), self.command_unit.placed_issuer.val(), hpu);
+            let at_host = handle_of(host_answers, host_issuer, hpu);
+            let by_far = far_answers & (far.issuer.hpu == hpu);
             self.command_port[i].result_valid.next = by_far & far.has_result;
             self.command_port[i].result_handle.next = far.issuer.handle;
             self.command_port[i].result.next = far.result;
             let far_ends = by_far & (!far.has_result | self.command_port[i].result_ready.val());
             far_taken = far_taken | far_ends;
-            let mut complete: Bits<4> = bits::<4>(0);
-            let mut failed: Bits<4> = bits::<4>(0);
-            for k in 0..COMMAND_HANDLES {
-                let at_host = by_host & (self.dma_done.val().handle.get_bits::<2>(0) == bits::<2>(k as u64));
-                let at_wire = by_wire & (self.mover.sent_issuer.val().handle == bits::<2>(k as u64));
-                let at_place = by_place & (placed.handle == bits::<2>(k as u64));
-                let at_far = far_ends & (far.issuer.handle == bits::<2>(k as u64));
-                complete = complete.replace_bit(k, at_host | at_wire | at_place | at_far);
-                failed = failed.replace_bit(k, (at_host & self.dma_done.val().error) | (at_far & far.error));
-            }
-            self.command_port[i].complete.next = complete;
-            self.command_port[i].failed.next = failed;
+            let at_far = handle_of(far_ends, far.issuer, hpu);
+            self.command_port[i].complete.next = at_wire | at_place | at_host | at_far;
+            self.command_port[i].failed.next =
+                (at_host & repeat::<4>(self.dma_done.val().error)) | (at_far & repeat::<4>(far.error));
 
             self.reporter.ending[i].next = self.hpu[i].ending.val();
             self.reporter.ending_valid[i].next = self.hpu[i].ending_valid.val();

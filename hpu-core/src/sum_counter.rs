@@ -4,8 +4,12 @@ use spindle_verilog::prelude::*;
 
 #[hdl_fn]
 fn ones_of_four(x: Bits<4>) -> Bits<6> {
-    (bit_cast::<6, 1>(x.get_bits::<1>(0)) + bit_cast::<6, 1>(x.get_bits::<1>(1)))
-        + (bit_cast::<6, 1>(x.get_bits::<1>(2)) + bit_cast::<6, 1>(x.get_bits::<1>(3)))
+    // Three functions of four bits, one LUT each: an adder would be a carry chain.
+    let low = x.get_bits::<2>(0).xor();
+    let high = x.get_bits::<2>(2).xor();
+    let low_both = x.get_bits::<2>(0).all();
+    let high_both = x.get_bits::<2>(2).all();
+    (bits::<3>(0), low_both & high_both, low_both ^ high_both ^ (low & high), low ^ high).cat::<6>()
 }
 
 /// Adds the number of ones among 32 event bits to a 64-bit count, every cycle. An event is in the count 4 cycles later; the adds are 32 bits wide and

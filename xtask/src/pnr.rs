@@ -33,10 +33,15 @@ struct Flow {
 
 /// Blocks that are placed and routed if none is named. The processor takes the flow of the cores that it is compared with. The cluster's memories read
 /// the old word where one port writes what the other reads, which the EBR does not offer between ports; nothing depends on it. The tool's older router,
-/// which is what it takes unless told otherwise, takes hours to get the cluster's wide paths apart.
+/// which is what it takes unless told otherwise, takes hours to get the cluster's wide paths apart, and both need the cells spread wider than by default (0.9).
 const FLOWS: &[Flow] = &[
     Flow { block: "hpu", limit: 400, mapping: "", routing: "" },
-    Flow { block: "cluster", limit: 3000, mapping: "-no-rw-check ", routing: "--router router2" },
+    Flow {
+        block: "cluster",
+        limit: 7200,
+        mapping: "-no-rw-check ",
+        routing: "--router router2 --placer-heap-beta 0.6",
+    },
 ];
 /// Any other block.
 const OTHER: Flow = Flow { block: "", limit: 1500, mapping: "", routing: "" };

@@ -35,7 +35,7 @@ pub struct WindowOptions {
     pub spills: bool,
     /// This window, managed, is the catch-all of its process from now on: it also gets the packets for which there is no window.
     pub catch_all: bool,
-    /// Handlers of this context run on its messages, and place or drop them. Takes one of the card's match rules, ahead of all that were added,
+    /// Handlers of this context run on its messages, and place them, send them to windows of the context's process, or drop them. Takes one of the card's match rules, ahead of all that were added,
     /// until the window is closed.
     pub context: Option<ContextId>,
 }

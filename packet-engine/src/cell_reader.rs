@@ -10,19 +10,16 @@
 //! for each whole cell that `skip` passes over. From then on one beat per cycle while `ready`, without a bubble inside a
 //! packet or between packets whose `skip` is below 8. `skip` must be below the number of beats.
 //!
-//! Beats are fetched ahead of the consumer into a FIFO of eight. A credit for each place in it is taken when a fetch starts and
-//! comes back when the consumer takes the beat, so fetched beats always find room.
+//! Two beats are fetched ahead of the consumer: one stands in the memory's own output, the other in the register behind it. Both stand still
+//! when the consumer does; what `ready` allows is fetched in the same cycle, so nothing is queued.
 
 use spindle_blocks::desc::ReadRequest;
-use spindle_blocks::Fifo;
 use spindle_verilog::prelude::*;
 
 /// Cycles from an accepted request to the first beat.
-pub const LATENCY: usize = 4;
-/// Read latency that the memory must have.
-pub const MEMORY_LATENCY: usize = 2;
-/// Places in the FIFO.
-const CREDITS: u64 = 8;
+pub const LATENCY: usize = 3;
+/// Read latency that the memory must have; its output must stay until the next read.
+pub const MEMORY_LATENCY: usize = 1;
 
 /// A beat on its way out.
 #[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
@@ -76,15 +73,17 @@ pub struct CellReader {
     pub fetch_address: Signal<Out, Bits<13>>,
     /// The beat there.
     pub fetched: Signal<In, Bits<512>>,
-    queue: Fifo<CellBeat, 3>,
     job: DFF<Job>,
     active: Reg<Bit>,
     waiting: DFF<Job>,
     waiting_valid: Reg<Bit>,
-    credits: Reg<Bits<4>>,
-    has_credit: Reg<Bit>,
-    arriving: [Reg<Bit>; MEMORY_LATENCY],
-    arriving_last: [DFF<Bit>; MEMORY_LATENCY],
+    /// A beat stands in the memory's output.
+    fetched_valid: Reg<Bit>,
+    /// It is the last of its request.
+    fetched_last: DFF<Bit>,
+    /// The beat that is offered.
+    beat: DFF<CellBeat>,
+    beat_valid: Reg<Bit>,
 }
 
 impl Default for CellReader {
@@ -105,15 +104,14 @@ impl Default for CellReader {
             fetch: Default::default(),
             fetch_address: Default::default(),
             fetched: Default::default(),
-            queue: Default::default(),
             job: Default::default(),
             active: Default::default(),
             waiting: Default::default(),
             waiting_valid: Default::default(),
-            credits: Reg::new(bits::<4>(CREDITS)),
-            has_credit: Reg::new(true),
-            arriving: Default::default(),
-            arriving_last: Default::default(),
+            fetched_valid: Default::default(),
+            fetched_last: Default::default(),
+            beat: Default::default(),
+            beat_valid: Default::default(),
         }
     }
 }
@@ -121,15 +119,16 @@ impl Default for CellReader {
 impl Logic for CellReader {
     #[hdl]
     fn update(&mut self) {
-        clocks!(self, clock, reset, queue);
-        regs!(self, clock, reset, active, waiting_valid, credits, has_credit, arriving);
-        dffs!(self, clock, job, waiting, arriving_last);
+        regs!(self, clock, reset, active, waiting_valid, fetched_valid, beat_valid);
+        dffs!(self, clock, job, waiting, fetched_last, beat);
+        let moves = !self.beat_valid.q.val() | self.ready.val();
+        let room = !self.fetched_valid.q.val() | moves;
 
         // Fetch a beat, or pass over a cell.
         let job = self.job.q.val();
         let passing = job.pass.any();
         let is_end = job.index == job.end;
-        let fetch = self.active.q.val() & !passing & self.has_credit.q.val();
+        let fetch = self.active.q.val() & !passing & room;
         let finished = fetch & is_end;
         self.fetch.next = fetch;
         self.fetch_address.next = (job.cell, job.index.get_bits::<3>(0)).cat::<13>();
@@ -171,26 +170,20 @@ impl Logic for CellReader {
         self.link_read.next = begins | leaves;
 
         // Beats on their way out of the memory.
-        self.arriving[0].d.next = fetch;
-        self.arriving_last[0].d.next = is_end;
-        self.arriving[1].d.next = self.arriving[0].q.val();
-        self.arriving_last[1].d.next = self.arriving_last[0].q.val();
-        self.queue.write_valid.next = self.arriving[1].q.val();
-        self.queue.write.next.data = self.fetched.val();
-        self.queue.write.next.last = self.arriving_last[1].q.val();
-        self.queue.read_ready.next = self.ready.val();
-        self.data.next = self.queue.read.val().data;
-        self.last.next = self.queue.read.val().last;
-        self.valid.next = self.queue.read_valid.val();
-
-        // Credits.
-        let returned = self.queue.read_valid.val() & self.ready.val();
-        if fetch & !returned {
-            self.credits.d.next = self.credits.q.val() - 1;
-            self.has_credit.d.next = self.credits.q.val() != 1;
-        } else if returned & !fetch {
-            self.credits.d.next = self.credits.q.val() + 1;
-            self.has_credit.d.next = true;
+        if room {
+            self.fetched_valid.d.next = fetch;
         }
+        if fetch {
+            self.fetched_last.d.next = is_end;
+        }
+        if moves {
+            self.beat_valid.d.next = self.fetched_valid.q.val();
+        }
+        if moves & self.fetched_valid.q.val() {
+            self.beat.d.next = CellBeat { data: self.fetched.val(), last: self.fetched_last.q.val() };
+        }
+        self.data.next = self.beat.q.val().data;
+        self.last.next = self.beat.q.val().last;
+        self.valid.next = self.beat_valid.q.val();
     }
 }

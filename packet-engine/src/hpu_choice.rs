@@ -139,7 +139,8 @@ impl Logic for HpuChoice {
     fn update(&mut self) {
         regs!(self, clock, reset, open, asked, eligible_now, funded_now);
         dffs!(self, clock, best, rest, near);
-        let open = self.open.q.val();
+        // The HPUs that there are: what the others would take vanishes.
+        let open = self.open.q.val() & bits::<32>(self._present);
 
         // Policies.
         self.masks.clock.next = self.clock.val();

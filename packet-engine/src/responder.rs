@@ -20,7 +20,7 @@
 //! time: an acknowledgement every 80 cycles at most.
 //! Behind reset the tables are cleared for 256 cycles; reports are lost meanwhile.
 
-use spindle_blocks::ram::{LutMemory, RamStyle, SdpMemory};
+use spindle_blocks::ram::{RamStyle, SdpMemory};
 use spindle_blocks::{Fifo, FrameJob, PacketReport};
 use spindle_contract::reasons::DROP_COUNT;
 use spindle_contract::wire::{flag, nack, opcode};
@@ -157,9 +157,22 @@ pub struct Responder {
     /// Where the next refusal is kept.
     refusal_place: Reg<Bits<4>>,
     turns: Fifo<Bits<8>, 10>,
-    dues: LutMemory<Due, 8>,
+    dues: SdpMemory<Due, 8>,
     /// Time of the last refusal to a source.
-    stamps: LutMemory<Bits<16>, 8>,
+    stamps: SdpMemory<Bits<16>, 8>,
+    /// What was written to `dues` in the last cycle was read in the same one.
+    due_fresh: Reg<Bit>,
+    due_written: DFF<Due>,
+    /// So was what was written to `stamps`.
+    stamp_fresh: Reg<Bit>,
+    /// The time, in units of 64 cycles.
+    moment: DFF<Bits<16>>,
+    /// `nack_gap` before it.
+    limit: DFF<Bits<16>>,
+    /// Time began again between the two.
+    wraps: DFF<Bit>,
+    /// They differ.
+    limited: DFF<Bit>,
     /// The last accepted report of each source, and behind them refusals.
     kept: SdpMemory<PacketReport, 9>,
     /// Entries that have been cleared behind reset.
@@ -216,8 +229,15 @@ impl Responder {
             refusals: Default::default(),
             refusal_place: Default::default(),
             turns: Default::default(),
-            dues: Default::default(),
-            stamps: Default::default(),
+            dues: SdpMemory::new(style, 1),
+            stamps: SdpMemory::new(style, 1),
+            due_fresh: Default::default(),
+            due_written: Default::default(),
+            stamp_fresh: Default::default(),
+            moment: Default::default(),
+            limit: Default::default(),
+            wraps: Default::default(),
+            limited: Default::default(),
             kept: SdpMemory::with_depth(style, 1, REFUSALS as usize + 16),
             cleared: Default::default(),
             ticks: Reg::new(bits::<22>(1 << 21)),
@@ -240,8 +260,8 @@ impl Logic for Responder {
     fn update(&mut self) {
         clocks!(self, clock, reset, backs, refusals, turns);
         regs!(self, clock, reset, cleared, ticks, reported, state, more, refusal_place);
-        regs!(self, clock, reset, answers_refusal, acked, nacked, withheld);
-        dffs!(self, clock, report, peer, lowest);
+        regs!(self, clock, reset, answers_refusal, acked, nacked, withheld, due_fresh, stamp_fresh);
+        dffs!(self, clock, report, peer, lowest, due_written, moment, limit, wraps, limited);
         self.dues.clock.next = self.clock.val();
         self.stamps.clock.next = self.clock.val();
         self.kept.clock.next = self.clock.val();
@@ -256,13 +276,18 @@ impl Logic for Responder {
         self.backs.write_valid.next = self.back_valid.val() & self.enable.val();
         let from_back = !self.front_valid.val() & !fetches;
         self.backs.read_ready.next = from_back;
-        self.reported.d.next =
-            self.enable.val() & ready & (self.front_valid.val() | (from_back & self.backs.read_valid.val()));
-        if self.front_valid.val() {
-            self.report.d.next = self.front.val();
-        } else if from_back {
-            self.report.d.next = self.backs.read.val();
+        let comes = self.enable.val() & ready & (self.front_valid.val() | (from_back & self.backs.read_valid.val()));
+        self.reported.d.next = comes;
+        let incoming = if self.front_valid.val() { self.front.val() } else { self.backs.read.val() };
+        if comes {
+            self.report.d.next = incoming;
         }
+        // What is due to its source is read meanwhile; without a report, to the source that is being answered.
+        let whose_next = if comes { incoming.node } else { self.peer.q.val() };
+        self.dues.read_enable.next = comes | (state == Responding::Wait) | (state == Responding::Note);
+        self.dues.read_address.next = whose_next;
+        self.stamps.read_enable.next = comes;
+        self.stamps.read_address.next = whose_next;
 
         // What it means.
         let report = self.report.q.val();
@@ -271,9 +296,7 @@ impl Logic for Responder {
         let refused = reported & report.code.any();
         // Without a report: of the source that is being answered.
         let whose = if reported { report.node } else { self.peer.q.val() };
-        self.dues.read_address.next = whose;
-        self.stamps.read_address.next = report.node;
-        let due = self.dues.read_data.val();
+        let due = if self.due_fresh.q.val() { self.due_written.q.val() } else { self.dues.read_data.val() };
         let count = due.count + 1;
         // Numbers in a circle of twice the window.
         let psn = report.psn.get_bits::<11>(0);
@@ -283,13 +306,28 @@ impl Logic for Responder {
         let hole = self.answer_selective.val().any();
         let missing = self.answer_expected.val().get_bits::<11>(0);
         // What came while the answer was made is not in it: if the first hole was filled, the lowest number of that is not above it.
-        let past = self.lowest.q.val() - missing;
-        let returns = notes & hole & self.more.q.val() & (past.get_bit(10) | !past.any());
+        let returns = notes & hole & self.more.q.val() & !(missing - self.lowest.q.val()).get_bit(10);
         self.turns.write.next = whose;
         self.turns.write_valid.next = ((accepted & answer) | returns) & !due.queued;
         self.ticks.d.next = self.ticks.q.val() + 1;
         let now = self.ticks.q.val().get_bits::<16>(6);
-        let passes = refused & ((now - self.stamps.read_data.val()) >= self.nack_gap.val());
+        let since = now - self.nack_gap.val();
+        self.moment.d.next = now;
+        self.limit.d.next = since;
+        self.wraps.d.next = now < since;
+        self.limited.d.next = self.nack_gap.val().any();
+        // A refusal is recent if its time lies behind the limit and not beyond now: two comparisons beside each other instead of one of a difference.
+        let stamp = self.stamps.read_data.val();
+        let behind = stamp > self.limit.q.val();
+        let not_later = stamp <= self.moment.q.val();
+        let recent = if self.stamp_fresh.q.val() {
+            self.limited.q.val()
+        } else if self.wraps.q.val() {
+            behind | not_later
+        } else {
+            behind & not_later
+        };
+        let passes = refused & !recent;
         let place = self.refusal_place.q.val();
         self.refusals.write.next = Refusal { place: place, sequenced: report.sequenced };
         self.refusals.write_valid.next = passes;
@@ -309,7 +347,8 @@ impl Logic for Responder {
         }
         self.stamps.write_enable.next = kept | clears;
         self.stamps.write_address.next = if clears { self.cleared.q.val().get_bits::<8>(0) } else { report.node };
-        self.stamps.write_data.next = now & repeat::<16>(!clears);
+        self.stamps.write_data.next = self.moment.q.val() & repeat::<16>(!clears);
+        self.stamp_fresh.d.next = kept & (report.node == whose_next);
 
         if accepted & report.sequenced & (report.node == self.peer.q.val()) {
             self.more.d.next = true;
@@ -321,27 +360,26 @@ impl Logic for Responder {
         // Whom to answer. A source leaves the queue before the PSN filter is asked: what comes later is due anew.
         let leaves = fetches & !reported;
         self.dues.write_enable.next = accepted | leaves | notes | clears;
-        if clears {
-            self.dues.write_address.next = self.cleared.q.val().get_bits::<8>(0);
-        } else {
-            self.dues.write_address.next = whose;
-        }
-        self.dues.write_data.next = Default::default();
+        self.dues.write_address.next = if clears { self.cleared.q.val().get_bits::<8>(0) } else { whose };
+        let mut changed: Due = Default::default();
         if accepted {
-            self.dues.write_data.next = Due {
+            changed = Due {
                 queued: due.queued | answer,
                 count: if answer { bits::<6>(0) } else { count },
                 hole: due.hole & !fills,
                 missing: due.missing,
             };
         } else if notes {
-            self.dues.write_data.next = Due {
+            changed = Due {
                 queued: due.queued | returns,
                 count: if returns { bits::<6>(0) } else { due.count },
                 hole: hole & !returns,
                 missing: missing,
             };
         }
+        self.dues.write_data.next = changed;
+        self.due_written.d.next = changed;
+        self.due_fresh.d.next = (accepted | leaves | notes) & (whose == whose_next);
         let chooses = state == Responding::Choose;
         let refuses = self.refusals.read_valid.val();
         self.refusals.read_ready.next = chooses;

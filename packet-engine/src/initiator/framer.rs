@@ -39,6 +39,8 @@ enum Framing {
     Body,
     /// Payload that is not sent.
     Swallow,
+    /// A frame without payload that is not sent.
+    Skip,
 }
 
 /// See the head of this file.
@@ -227,11 +229,12 @@ impl Logic for Framer {
             } else {
                 self.array_valid.val() & array.last
             };
-        let skipped = between & (takes_host | takes_reply) & mute_without_data;
+        // Never between frames, where whose frame it is is found out late.
+        let skipped = state == Framing::Skip;
         let done = (moves & ends) | swallowed | skipped;
-        self.device_ready.next = done & !ours & !replies;
-        self.host_ready.next = done & ours;
-        self.reply_ready.next = done & replies;
+        self.device_ready.next = done & !self.from_host.q.val() & !self.from_reply.q.val();
+        self.host_ready.next = done & self.from_host.q.val();
+        self.reply_ready.next = done & self.from_reply.q.val();
 
         // Where next.
         if between {
@@ -250,9 +253,7 @@ impl Logic for Framer {
                 if !takes_reply {
                     self.host_turn.d.next = !takes_host;
                 }
-                if !mute_without_data {
-                    self.state.d.next = Framing::Swallow;
-                }
+                self.state.d.next = if mute_without_data { Framing::Skip } else { Framing::Swallow };
             } else if begins & room {
                 self.from_reply.d.next = takes_reply;
                 if !takes_reply {

@@ -20,92 +20,19 @@
 //! time: an acknowledgement every 80 cycles at most.
 //! Behind reset the tables are cleared for 256 cycles; reports are lost meanwhile.
 
+pub mod types;
+
 use spindle_blocks::ram::{RamStyle, SdpMemory};
 use spindle_blocks::{Fifo, FrameJob, PacketReport};
-use spindle_contract::reasons::DROP_COUNT;
-use spindle_contract::wire::{flag, nack, opcode};
 use spindle_verilog::prelude::*;
+pub use types::nack_code;
+use types::{answer_of, Due, Refusal, Responding};
 
 /// Cycles from a report to the acknowledgement that is due for it.
 pub const LATENCY: usize = 79;
-const ACK: u64 = opcode::ACK as u64;
-const NACK: u64 = opcode::NACK as u64;
-const UNSEQ: u64 = flag::UNSEQ as u64;
-const CODE_0: u64 = code_bit(0);
-const CODE_1: u64 = code_bit(1);
-const CODE_2: u64 = code_bit(2);
-const CODE_3: u64 = code_bit(3);
-const CODE_4: u64 = code_bit(4);
-
-/// Bit r: the given bit of the refusal's code for reason r; 0 if nobody is told.
-const fn code_bit(bit: usize) -> u64 {
-    let (mut bits, mut reason) = (0, 0);
-    while reason < DROP_COUNT {
-        if let Some(code) = nack::of(reason) {
-            assert!(code < 32, "codes have five bits");
-            bits |= (code as u64 >> bit & 1) << reason;
-        }
-        reason += 1;
-    }
-    bits
-}
-
-/// The code of the refusal for a reason; 0 if nobody is told.
-#[hdl_fn]
-pub fn nack_code(reason: Bits<5>) -> Bits<8> {
-    (
-        bits::<3>(0),
-        bits::<32>(CODE_4).get_bit(reason.index()),
-        bits::<32>(CODE_3).get_bit(reason.index()),
-        bits::<32>(CODE_2).get_bit(reason.index()),
-        bits::<32>(CODE_1).get_bit(reason.index()),
-        bits::<32>(CODE_0).get_bit(reason.index()),
-    )
-        .cat::<8>()
-}
-
 /// Places of refusals in the memory of reports begin here.
 const REFUSALS: u64 = 256;
 const REFUSALS_HIGH: u64 = REFUSALS / 16;
-
-/// A refusal that waits.
-#[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
-struct Refusal {
-    /// Where its report is kept.
-    place: Bits<4>,
-    /// Its number counts.
-    sequenced: Bit,
-}
-
-/// What is due to a source.
-#[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
-struct Due {
-    /// It waits in the queue.
-    queued: Bit,
-    /// Packets accepted since it left the queue.
-    count: Bits<6>,
-    /// Its last acknowledgement showed a hole.
-    hole: Bit,
-    /// The first number that was missing in it.
-    missing: Bits<11>,
-}
-
-/// What the responder does.
-#[derive(LogicState, Copy, Clone, Debug, PartialEq)]
-enum Responding {
-    /// Chooses whom to answer.
-    Choose,
-    /// Takes the last report of a source out of memory.
-    Fetch,
-    /// Asks what the source has had accepted.
-    Ask,
-    /// Waits for it.
-    Wait,
-    /// Keeps in mind which hole an acknowledgement shows.
-    Note,
-    /// Offers the answer.
-    Offer,
-}
 
 /// See the head of this file.
 #[derive(LogicBlock)]
@@ -434,27 +361,8 @@ impl Logic for Responder {
         let offers = state == Responding::Offer;
         self.ask.next = state == Responding::Ask;
         self.ask_peer.next = work.node;
-        let selective = self.answer_selective.val() & repeat::<64>(work.sequenced);
         self.job_valid.next = offers;
-        self.job.next = FrameJob {
-            opcode: if refusal { bits::<8>(NACK) } else { bits::<8>(ACK) },
-            flags: bits::<16>(UNSEQ) & repeat::<16>(!work.sequenced),
-            node: work.node,
-            src_pid: work.dst_pid,
-            dst_pid: work.src_pid,
-            addr: work.addr,
-            key: (work.code, bits::<8>(0), work.credit).cat::<32>(),
-            buf_off: work.psn,
-            msg_len: selective.get_bits::<32>(32),
-            msg_off: selective.get_bits::<32>(0),
-            single: true,
-            msg_id: work.msg_id,
-            numbered: true,
-            psn: (self.answer_expected.val() - 1) & repeat::<32>(work.sequenced),
-            epoch: work.epoch,
-            frame: work.frame,
-            ..Default::default()
-        };
+        self.job.next = answer_of(work, refusal, self.answer_expected.val(), self.answer_selective.val());
         self.acked.d.next = offers & self.job_ready.val() & !refusal;
         self.nacked.d.next = offers & self.job_ready.val() & refusal;
         self.ack_sent.next = self.acked.q.val();

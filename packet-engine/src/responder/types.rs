@@ -1,0 +1,106 @@
+//! What the responder keeps of sources and refusals, and the answers that it makes.
+
+use spindle_blocks::{FrameJob, PacketReport};
+use spindle_contract::reasons::DROP_COUNT;
+use spindle_contract::wire::{flag, nack, opcode};
+use spindle_verilog::prelude::*;
+
+const ACK: u64 = opcode::ACK as u64;
+const NACK: u64 = opcode::NACK as u64;
+const UNSEQ: u64 = flag::UNSEQ as u64;
+const CODE_0: u64 = code_bit(0);
+const CODE_1: u64 = code_bit(1);
+const CODE_2: u64 = code_bit(2);
+const CODE_3: u64 = code_bit(3);
+const CODE_4: u64 = code_bit(4);
+
+/// Bit r: the given bit of the refusal's code for reason r; 0 if nobody is told.
+const fn code_bit(bit: usize) -> u64 {
+    let (mut bits, mut reason) = (0, 0);
+    while reason < DROP_COUNT {
+        if let Some(code) = nack::of(reason) {
+            assert!(code < 32, "codes have five bits");
+            bits |= (code as u64 >> bit & 1) << reason;
+        }
+        reason += 1;
+    }
+    bits
+}
+
+/// The code of the refusal for a reason; 0 if nobody is told.
+#[hdl_fn]
+pub fn nack_code(reason: Bits<5>) -> Bits<8> {
+    (
+        bits::<3>(0),
+        bits::<32>(CODE_4).get_bit(reason.index()),
+        bits::<32>(CODE_3).get_bit(reason.index()),
+        bits::<32>(CODE_2).get_bit(reason.index()),
+        bits::<32>(CODE_1).get_bit(reason.index()),
+        bits::<32>(CODE_0).get_bit(reason.index()),
+    )
+        .cat::<8>()
+}
+
+/// A refusal that waits.
+#[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
+pub struct Refusal {
+    /// Where its report is kept.
+    pub place: Bits<4>,
+    /// Its number counts.
+    pub sequenced: Bit,
+}
+
+/// What is due to a source.
+#[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
+pub struct Due {
+    /// It waits in the queue.
+    pub queued: Bit,
+    /// Packets accepted since it left the queue.
+    pub count: Bits<6>,
+    /// Its last acknowledgement showed a hole.
+    pub hole: Bit,
+    /// The first number that was missing in it.
+    pub missing: Bits<11>,
+}
+
+/// What the responder does.
+#[derive(LogicState, Copy, Clone, Debug, PartialEq)]
+pub enum Responding {
+    /// Chooses whom to answer.
+    Choose,
+    /// Takes the last report of a source out of memory.
+    Fetch,
+    /// Asks what the source has had accepted.
+    Ask,
+    /// Waits for it.
+    Wait,
+    /// Keeps in mind which hole an acknowledgement shows.
+    Note,
+    /// Offers the answer.
+    Offer,
+}
+
+/// The answer to the source of a report: an acknowledgement, or a refusal. The cumulative fields say nothing if its number does not count.
+#[hdl_fn]
+pub fn answer_of(work: PacketReport, refusal: Bit, expected: Bits<32>, accepted: Bits<64>) -> FrameJob {
+    let selective = accepted & repeat::<64>(work.sequenced);
+    FrameJob {
+        opcode: if refusal { bits::<8>(NACK) } else { bits::<8>(ACK) },
+        flags: bits::<16>(UNSEQ) & repeat::<16>(!work.sequenced),
+        node: work.node,
+        src_pid: work.dst_pid,
+        dst_pid: work.src_pid,
+        addr: work.addr,
+        key: (work.code, bits::<8>(0), work.credit).cat::<32>(),
+        buf_off: work.psn,
+        msg_len: selective.get_bits::<32>(32),
+        msg_off: selective.get_bits::<32>(0),
+        single: true,
+        msg_id: work.msg_id,
+        numbered: true,
+        psn: (expected - 1) & repeat::<32>(work.sequenced),
+        epoch: work.epoch,
+        frame: work.frame,
+        ..Default::default()
+    }
+}

@@ -9,3 +9,4 @@ mod registers;
 mod reports;
 mod shapes;
 mod stager;
+mod sum_counter;

@@ -145,8 +145,8 @@ pub struct Dispatch {
     /// For a task that may be ordered now.
     asking_direct: Reg<Bit>,
     asking_context: DFF<Bits<4>>,
-    /// Cluster at which the next search begins.
-    turn: Reg<Bits<3>>,
+    /// Cluster that had the last task: the next search begins behind it.
+    last_cluster: Reg<Bits<3>>,
     /// A task of a queue: its order is read in the first two, its packet from the third on.
     step: [Reg<Bit>; 3],
     target: [DFF<Target>; 3],
@@ -212,7 +212,7 @@ impl Dispatch {
             asking: Default::default(),
             asking_direct: Default::default(),
             asking_context: Default::default(),
-            turn: Default::default(),
+            last_cluster: Reg::new(bits::<3>(config.clusters as u64 - 1)),
             step: Default::default(),
             target: Default::default(),
             order_read: Default::default(),
@@ -235,7 +235,8 @@ impl Logic for Dispatch {
     #[hdl]
     fn update(&mut self) {
         clocks!(self, clock, reset, queues, share, hpus, arbiter, places, output);
-        regs!(self, clock, reset, alone, chosen, asking, asking_direct, turn, leaves, leaves_direct, cycle, state, gap);
+        regs!(self, clock, reset, alone, chosen, asking, asking_direct, last_cluster);
+        regs!(self, clock, reset, leaves, leaves_direct, cycle, state, gap);
         dffs!(self, clock, chosen_context, asking_context, leaves_for, current);
         for i in 0..3 {
             regs!(self, clock, reset, step[i]);
@@ -300,7 +301,10 @@ impl Logic for Dispatch {
         let ask_context = if chosen { self.chosen_context.q.val() } else { ahead.context };
         self.hpus.ask.next = true;
         self.hpus.ask_context.next = ask_context;
-        self.hpus.from.next = if chosen { self.turn.q.val() } else { home };
+        // The HPU that is found is late, so the step to the next cluster is made here.
+        let last_cluster = self.last_cluster.q.val();
+        let turn = if last_cluster == bits::<3>(self._clusters - 1) { bits::<3>(0) } else { last_cluster + 1 };
+        self.hpus.from.next = if chosen { turn } else { home };
         self.asking.d.next = chosen;
         self.asking_direct.d.next = !moves & !fetch;
         self.asking_context.d.next = ask_context;
@@ -330,8 +334,7 @@ impl Logic for Dispatch {
         self.share.charge.next = taken;
         self.share.charge_context.next = self.asking_context.q.val();
         if taken {
-            let last = self.hpus.cluster.val() == bits::<3>(self._clusters - 1);
-            self.turn.d.next = if last { bits::<3>(0) } else { self.hpus.cluster.val() + 1 };
+            self.last_cluster.d.next = self.hpus.cluster.val();
         }
 
         // Its order, then its packet; ahead of an order the packet was read when the HPU was asked for.

@@ -35,7 +35,8 @@
 //! be taken before the buffer retires: its size less the least that must be left. A managed mailbox puts a message behind those
 //! before it, and bounds it by what is left.
 
-use crate::queue_types::{Head, Need, QueueEntry, QueueState, Tag, WaitingBuffer};
+use crate::queue_steps::{advanced, appended, bind, check, open_place, opened};
+use crate::queue_types::{Checked, Head, Need, QueueEntry, QueueState, Tag, WaitingBuffer};
 use crate::types::{
     BufferEntry, BufferEvent, Joined, QueueCommand, RecordEntry, QUEUE_CUT, QUEUE_END, QUEUE_INIT, QUEUE_POST,
 };
@@ -139,13 +140,7 @@ pub struct BufferQueue {
     frame_3: DFF<Bits<16>>,
     entry_3: DFF<QueueEntry>,
     tag_3: DFF<Tag>,
-    stale: DFF<Bit>,
-    bounded: DFF<Bits<32>>,
-    offset: DFF<Bits<32>>,
-    start: DFF<Bits<32>>,
-    credit: DFF<Bits<16>>,
-    fits: DFF<Bit>,
-    closes: DFF<Bit>,
+    judged: DFF<Checked>,
     is_last: DFF<Bit>,
     /// Slots never used so far.
     fresh: Reg<Bits<15>>,
@@ -246,13 +241,7 @@ impl Logic for BufferQueue {
             frame_3,
             entry_3,
             tag_3,
-            stale,
-            bounded,
-            offset,
-            start,
-            credit,
-            fits,
-            closes,
+            judged,
             is_last,
             free_head,
             post_slot,
@@ -277,21 +266,22 @@ impl Logic for BufferQueue {
         // Cycle 3 of a binding: commit.
         let present = self.entry_3.q.val();
         self.commit.next = self.checked.q.val() & self.reserve.val();
-        let close = self.commit.val() & self.closes.q.val();
+        let judged = self.judged.q.val();
+        let close = self.commit.val() & judged.closes;
         self.advance.next = close & !self.is_last.q.val() & !present.tagged;
         self.head.next = Head {
             active: present.active,
-            stale: self.stale.q.val(),
-            fits: self.fits.q.val(),
+            stale: judged.stale,
+            fits: judged.fits,
             slot: present.head,
-            buffer: BufferEntry { base: present.buffer.base, size: self.bounded.q.val() },
-            offset: self.offset.q.val(),
-            start: self.start.q.val(),
+            buffer: BufferEntry { base: present.buffer.base, size: judged.bounded },
+            offset: judged.offset,
+            start: judged.start,
             epoch: present.closed,
-            credit: self.credit.q.val(),
+            credit: judged.credit,
         };
         // entry_3 holds the sums already, so what is written back depends on late signals by one bit only.
-        let closes = self.checked.q.val() & self.closes.q.val();
+        let closes = self.checked.q.val() & judged.closes;
         self.written.next = present;
         self.written.next.active = present.active & !closes;
         if closes & !present.tagged {
@@ -337,36 +327,16 @@ impl Logic for BufferQueue {
         // Cycle 2: check.
         let head = self.entry.q.val();
         let need = self.load_need.q.val();
-        let step = if head.ops { bits::<32>(1) } else { need.msg_len };
-        let place = head.reserved & repeat::<32>(head.managed);
+        let asked = self.load_tag.q.val();
+        let epoch = self.place_epoch.q.val();
         self.checked.d.next = self.loaded.q.val();
         if self.loaded.q.val() {
             self.mailbox_3.d.next = self.load_mailbox.q.val();
             self.frame_3.d.next = self.load_frame.q.val();
-            self.entry_3.d.next = head;
-            self.entry_3.d.next.reserved = head.reserved + need.msg_len;
-            self.entry_3.d.next.missing = head.missing - step;
-            self.fits.d.next = need.end <= head.buffer.size;
-            self.closes.d.next = step >= head.missing;
-            self.credit.d.next = head.posted - head.closed;
-            self.start.d.next = need.start + place;
-            self.offset.d.next = place;
-            self.bounded.d.next = head.buffer.size;
-            if head.managed {
-                self.bounded.d.next = need.msg_len;
-                self.entry_3.d.next.buffer.size = head.buffer.size - need.msg_len;
-            }
+            self.tag_3.d.next = asked;
             self.is_last.d.next = head.head == head.tail;
-            let loaded = self.load_tag.q.val();
-            let right = self.place_epoch.q.val() == loaded.epoch;
-            let since = loaded.epoch - (if loaded.tagged { head.closed } else { self.place_epoch.q.val() });
-            self.tag_3.d.next = loaded;
-            self.entry_3.d.next.active = head.active & (right | !(loaded.tagged | head.ordered));
-            self.stale.d.next = ((loaded.tagged | head.ordered) & since.get_bit(15))
-                | (loaded.tagged & right & !self.place_open.q.val());
-            if head.ordered {
-                self.entry_3.d.next.number = head.number + 1;
-            }
+            self.entry_3.d.next = bind(head, need, asked, epoch);
+            self.judged.d.next = check(head, need, asked, epoch, self.place_open.q.val());
         }
 
         // The doorbell's command starts when no binding is under way; none starts while it waits.
@@ -430,7 +400,8 @@ impl Logic for BufferQueue {
         self.links.write_data.next = self.free_head.q.val();
         self.buffers.write_enable.next = false;
         self.buffers.write_address.next = self.post_slot.q.val();
-        self.buffers.write_data.next = WaitingBuffer { buffer: post.buffer, missing: self.capacity.q.val() };
+        let posted = WaitingBuffer { buffer: post.buffer, missing: self.capacity.q.val() };
+        self.buffers.write_data.next = posted;
         self.event_out_valid.d.next = close;
         self.event_out.d.next = BufferEvent {
             open: false,
@@ -480,23 +451,12 @@ impl Logic for BufferQueue {
             }
             QueueState::NextHead => {
                 self.queues.write_enable.next = true;
-                self.queues.write_data.next.head = self.link.q.val();
-                self.queues.write_data.next.buffer = waiting_buffer.buffer;
-                self.queues.write_data.next.reserved = bits::<32>(0);
-                self.queues.write_data.next.missing = waiting_buffer.missing;
-                self.queues.write_data.next.closed = present.closed + 1;
+                self.queues.write_data.next = advanced(present, self.link.q.val(), waiting_buffer);
                 // The fifth buffer takes the place of the first.
                 self.windows.write_enable.next = present.tagged;
                 self.windows.write_window.next = present.number.get_bits::<9>(0);
                 self.windows.write_place.next = present.closed.get_bits::<2>(0);
-                self.windows.write_entry.next = WindowEntry {
-                    open: true,
-                    epoch: present.closed + 4,
-                    slot: self.link.q.val(),
-                    buffer: waiting_buffer.buffer,
-                    reserved: bits::<32>(0),
-                    missing: waiting_buffer.missing,
-                };
+                self.windows.write_entry.next = open_place(present.closed + 4, self.link.q.val(), waiting_buffer);
                 self.state.d.next = QueueState::Run;
                 if self.cutting.q.val() {
                     self.state.d.next = QueueState::Done;
@@ -581,18 +541,7 @@ impl Logic for BufferQueue {
                 } else if post.op == QUEUE_INIT {
                     self.joined_out_valid.d.next = post.opens & self.ok.q.val();
                     self.stores.d.next = self.ok.q.val();
-                    self.entry_3.d.next = QueueEntry {
-                        active: false,
-                        threshold: post.threshold,
-                        ops: post.ops,
-                        managed: post.managed,
-                        tagged: post.tagged & post.opens,
-                        ordered: post.ordered & post.opens,
-                        ..Default::default()
-                    };
-                    if post.tagged {
-                        self.entry_3.d.next.number = bit_cast::<16, 9>(self.window_out.q.val());
-                    }
+                    self.entry_3.d.next = opened(post, self.window_out.q.val());
                     self.windows.give.next = queue.tagged & !post.opens;
                     if post.tagged & post.opens & self.ok.q.val() {
                         self.windows.take.next = true;
@@ -600,32 +549,13 @@ impl Logic for BufferQueue {
                     }
                 } else if self.ok.q.val() & !self.too_small.q.val() {
                     self.stores.d.next = true;
-                    self.entry_3.d.next.tail = self.post_slot.q.val();
-                    self.entry_3.d.next.posted = queue.posted + 1;
-                    if queue.active {
-                        self.links.write_enable.next = true;
-                    } else {
-                        self.entry_3.d.next.active = true;
-                        self.entry_3.d.next.head = self.post_slot.q.val();
-                        self.entry_3.d.next.buffer = post.buffer;
-                        self.entry_3.d.next.reserved = bits::<32>(0);
-                        self.entry_3.d.next.missing = self.capacity.q.val();
-                    }
+                    self.entry_3.d.next = appended(queue, self.post_slot.q.val(), posted, self.place_free.q.val());
+                    self.links.write_enable.next = queue.active;
                     self.links.write_address.next = queue.tail;
                     self.links.write_data.next = self.post_slot.q.val();
-                    if queue.tagged & self.place_free.q.val() {
-                        self.entry_3.d.next.head = self.post_slot.q.val();
-                    }
                     self.windows.write_enable.next = queue.tagged & self.place_free.q.val();
                     self.windows.write_place.next = queue.posted.get_bits::<2>(0);
-                    self.windows.write_entry.next = WindowEntry {
-                        open: true,
-                        epoch: queue.posted,
-                        slot: self.post_slot.q.val(),
-                        buffer: post.buffer,
-                        reserved: bits::<32>(0),
-                        missing: self.capacity.q.val(),
-                    };
+                    self.windows.write_entry.next = open_place(queue.posted, self.post_slot.q.val(), posted);
                     self.buffers.write_enable.next = true;
                     self.record_write.next = true;
                     self.joined_out_valid.d.next = true;

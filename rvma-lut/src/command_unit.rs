@@ -14,31 +14,23 @@
 //! | receive maps | in `map_any`, `map_next`; out `map_arms`, `map_granule`: of the buffer being posted; out `map_query`, `map_valid` (held); in `map_done`, `map_ok`, `map_word` |
 //! | registers | out pulses `mailbox_opened`, `mailbox_closed`, `buffer_posted` |
 //!
-//! A command's staged registers are fetched, 12 words, of PUT and GET 24; meanwhile what a command ring has begun comes to its end. INIT_WINDOW: ask the table for a number (EXISTS,
+//! A command's staged registers are fetched ([`CommandArguments`]); meanwhile what a command ring has begun comes to its end. INIT_WINDOW: ask the table for a number (EXISTS,
 //! TABLE_FULL), empty that mailbox's queue, only then make the entry visible to packets. Every command that names a mailbox asks the
 //! table whether it is open and the process's own; then a buffer is appended, the epochs are asked, or the cutter is
 //! started, between CLOSING and REMOVE if the mailbox is closed. The table's keys carry the process of the page that was written,
 //! so a process can name only mailboxes of its own; a put says that it comes from that process.
 
+use crate::command_arguments::CommandArguments;
 use crate::command_words::*;
 use crate::receive_maps::MapQuery;
 use crate::regions::RegionQuery;
-use crate::ring_posts::bad_buffer;
 use crate::types::{
     BufferEntry, EpochQuery, EpochReply, QueueCommand, RingCommand, TableRequest, TableResult, ASK_EPOCH, ASK_OLDEST,
     ASK_POINTER, ASK_REWIND, CLOSING, INSERT, MODE_CLOSING, NUMBER, PROBE, QUEUE_INIT, QUEUE_POST, REMOVE,
 };
 use spindle_blocks::desc::PutDesc;
-use spindle_contract::params::{RECEIVE_MAPS, RECEIVE_MAP_BITS};
 use spindle_contract::registers::doorbell_error;
 use spindle_verilog::prelude::*;
-
-/// Bits of the number of a receive map, and of a word of one.
-const MAP_NUMBER: usize = RECEIVE_MAPS.ilog2() as usize;
-const MAP_WORD: usize = RECEIVE_MAP_BITS.ilog2() as usize - 6;
-/// Where the number stands in COUNT, and the bits there that are used.
-const MAP_SHIFT: usize = 8;
-const MAP_BITS: u64 = ((RECEIVE_MAPS as u64 - 1) << MAP_SHIFT) | ((1 << MAP_WORD) - 1);
 
 /// The command unit. See the module text.
 #[derive(LogicBlock, Default)]
@@ -164,118 +156,54 @@ pub struct CommandUnit {
     code: DFF<Bits<4>>,
     opens: DFF<Bit>,
     supported: DFF<Bit>,
-    index: Reg<Bits<5>>,
-    arriving: Reg<Bit>,
-    arrives: DFF<Bits<5>>,
-    arguments: [DFF<Bits<32>>; ARGUMENTS],
+    words: CommandArguments,
     mailbox_number: DFF<Bits<12>>,
-    /// Of a new mailbox, as the buffer queue wants it.
-    threshold: DFF<Bits<32>>,
     answer: DFF<TableResult>,
     found_entry: DFF<EpochReply>,
     /// The map that a buffer gets.
     mapped: DFF<Bits<MAP_NUMBER>>,
-    bad_argument: DFF<Bit>,
-    bad_mode: DFF<Bit>,
-    above: DFF<Bit>,
-    bad_ring: DFF<Bit>,
     error: DFF<Bits<8>>,
     value: DFF<Bits<16>>,
-    _mailboxes: u64,
 }
 
 impl CommandUnit {
     /// A command unit in front of a table of `mailboxes` entries.
     pub fn new(mailboxes: usize) -> Self {
-        Self { _mailboxes: mailboxes as u64, ..Default::default() }
+        Self { words: CommandArguments::new(mailboxes), ..Default::default() }
     }
 }
 
 impl Logic for CommandUnit {
     #[hdl]
     fn update(&mut self) {
-        regs!(self, clock, reset, state, owner, index, arriving);
-        dffs!(
-            self,
-            clock,
-            code,
-            opens,
-            supported,
-            arrives,
-            arguments,
-            mailbox_number,
-            threshold,
-            answer,
-            found_entry,
-            mapped,
-            bad_argument,
-            bad_mode,
-            above,
-            bad_ring,
-            error,
-            value
-        );
-        let fetching = self.state.q.val() == CommandState::Fetch;
+        clocks!(self, clock, reset, words);
+        regs!(self, clock, reset, state, owner);
+        dffs!(self, clock, code, opens, supported, mailbox_number, answer, found_entry, mapped, error, value);
         let pid = bit_cast::<16, 6>(self.owner.q.val());
         let opens = self.opens.q.val();
         let code = self.code.q.val();
         let puts = (code == PUT) | (code == GET);
         let posts = (code == POST_BUFFER) | (code == POST_MAPPED);
-        let last = if puts { bits::<5>(LAST) } else { bits::<5>(LAST_SHORT) };
-
-        // Arguments arrive one cycle after they were asked for.
-        self.argument_read.next = fetching & (self.index.q.val() <= last);
-        self.argument_index.next = self.index.q.val();
-        self.arriving.d.next = fetching & (self.index.q.val() <= last);
-        self.arrives.d.next = self.index.q.val();
-        for i in 0..ARGUMENTS {
-            if self.arriving.q.val() & (self.arrives.q.val() == bits::<5>(i as u64)) {
-                self.arguments[i].d.next = self.argument.val();
-            }
-        }
-        let size = self.arguments[SIZE].q.val();
-        let mode = self.arguments[MODE].q.val();
-        let record_lo = self.arguments[RECORD_LO].q.val();
-        let threshold = self.arguments[THRESHOLD].q.val();
-        let number = self.arguments[MAILBOX].q.val();
-        let managed = (mode & MANAGED).any();
-        let counts = (mode & OPS).any();
-        let by_tag = (mode & TAGGED).any();
-        let catches = (mode & CATCH_ALL).any();
-        // What would take messages of a stream elsewhere, or bring it others.
-        let aside = (mode & (CATCH_ALL | SPILL)).any();
-        self.bad_mode.d.next =
-            ((mode | MODE_BITS) != MODE_BITS) | (managed & (counts | (by_tag & aside))) | (!managed & catches);
-        self.threshold.d.next = if managed { threshold - 1 } else { threshold };
-        let map_at = self.arguments[COUNT].q.val();
         let maps = (code == READ_MAP) | (code == FREE_MAP);
-        let beyond = (code == POST_MAPPED) & map_at.get_bits::<27>(5).any();
-        self.bad_argument.d.next = if opens {
-            !threshold.any()
-        } else if maps {
-            (map_at & !bits::<32>(MAP_BITS)).any()
-        } else {
-            bad_buffer(size, record_lo) | beyond
-        };
-        // A mailbox is {generation, number}.
-        self.above.d.next =
-            number.get_bits::<16>(16).any() | (number.get_bits::<12>(0) > bits::<12>(self._mailboxes - 1));
+        self.words.fetching.next = self.state.q.val() == CommandState::Fetch;
+        self.words.puts.next = puts;
+        self.words.argument.next = self.argument.val();
+        self.argument_read.next = self.words.argument_read.val();
+        self.argument_index.next = self.words.argument_index.val();
+        let staged = self.words.arguments.val();
+        let judged = self.words.judged.val();
+        let record = staged.record.get_bits::<60>(4);
+        let managed = (staged.mode & MANAGED).any();
+        let by_tag = (staged.mode & TAGGED).any();
 
-        // A ring has a power of two of records, 2 to 2^15, and is aligned to its size; 0 closes it.
-        let buffer_lo = self.arguments[BUFFER_LO].q.val();
-        let records = size.get_bits::<16>(5);
-        let last_record = records - 1;
-        let misaligned = buffer_lo.get_bits::<5>(0).any() | (buffer_lo.get_bits::<16>(5) & last_record).any();
-        let odd = size.get_bits::<6>(0).any() | (records & last_record).any() | size.get_bits::<11>(21).any();
-        self.bad_ring.d.next = odd | (size.any() & misaligned);
         let commands = code == OPEN_COMMANDS;
         self.ring_valid.next = (self.state.q.val() == CommandState::Ring) & !commands;
         self.commands_valid.next = (self.state.q.val() == CommandState::Ring) & commands;
         self.ring.next = RingCommand {
             pid: self.owner.q.val(),
-            open: records.any(),
-            base: (self.arguments[BUFFER_HI].q.val(), buffer_lo.get_bits::<27>(5)).cat::<59>(),
-            last: last_record.get_bits::<15>(0),
+            open: staged.size.get_bits::<16>(5).any(),
+            base: staged.buffer.get_bits::<59>(5),
+            last: (staged.size.get_bits::<16>(5) - 1).get_bits::<15>(0),
         };
 
         self.request_valid.next = (self.state.q.val() == CommandState::Ask)
@@ -285,13 +213,13 @@ impl Logic for CommandUnit {
         self.request.next = TableRequest {
             op: bits::<3>(NUMBER),
             pid: pid,
-            addr: (self.arguments[ADDR_HI].q.val(), self.arguments[ADDR_LO].q.val()).cat::<64>(),
-            key: self.arguments[KEY].q.val(),
-            mode: mode.get_bits::<9>(0),
+            addr: staged.addr,
+            key: staged.key,
+            mode: staged.mode.get_bits::<9>(0),
             // The buffer queue chooses it.
             window: bits::<9>(0),
             mailbox: self.mailbox_number.q.val(),
-            generation: number.get_bits::<4>(12),
+            generation: staged.mailbox.get_bits::<4>(12),
         };
         if self.state.q.val() == CommandState::Insert {
             self.request.next.op = bits::<3>(INSERT);
@@ -310,9 +238,9 @@ impl Logic for CommandUnit {
         self.query.next = EpochQuery {
             op: bits::<2>(ASK_EPOCH),
             mailbox: self.mailbox_number.q.val(),
-            back: self.arguments[COUNT].q.val().get_bits::<4>(0),
+            back: staged.count.get_bits::<4>(0),
         };
-        if self.arguments[COUNT].q.val().get_bits::<28>(4).any() {
+        if staged.count.get_bits::<28>(4).any() {
             self.query.next.back = bits::<4>(15);
         }
         if self.state.q.val() == CommandState::Cut {
@@ -328,28 +256,27 @@ impl Logic for CommandUnit {
         self.region_query.next = RegionQuery {
             pid: self.owner.q.val(),
             write: posts | (code == OPEN_RING),
-            address: (self.arguments[BUFFER_HI].q.val(), buffer_lo).cat::<64>(),
-            length: if puts { self.arguments[LENGTH].q.val() } else { size },
+            address: staged.buffer,
+            length: if puts { staged.length } else { staged.size },
             has_record: posts,
-            record: (self.arguments[RECORD_HI].q.val(), record_lo.get_bits::<28>(4)).cat::<60>(),
+            record: record,
         };
         self.put_valid.next = self.state.q.val() == CommandState::Put;
         // GET: the buffer's registers say where in this node the answer goes.
-        let buffer = (self.arguments[BUFFER_HI].q.val(), buffer_lo).cat::<64>();
         self.put.next = PutDesc {
             op: bits::<2>(0),
             from_host: true,
-            node: self.arguments[NODE].q.val().get_bits::<8>(0),
-            dst_pid: self.arguments[TARGET_PID].q.val().get_bits::<16>(0),
+            node: staged.node,
+            dst_pid: staged.target_pid,
             src_pid: pid,
-            addr: (self.arguments[ADDR_HI].q.val(), self.arguments[ADDR_LO].q.val()).cat::<64>(),
-            key: self.arguments[KEY].q.val(),
-            buf_off: self.arguments[OFFSET].q.val(),
-            length: self.arguments[LENGTH].q.val(),
-            host_address: buffer,
-            reply_addr: buffer,
-            reply_off: size,
-            reply_key: record_lo,
+            addr: staged.addr,
+            key: staged.key,
+            buf_off: staged.offset,
+            length: staged.length,
+            host_address: staged.buffer,
+            reply_addr: staged.buffer,
+            reply_off: staged.size,
+            reply_key: staged.record.get_bits::<32>(0),
             // No processor: nobody waits for its end.
             cluster: bits::<3>(7),
             hpu: bits::<3>(7),
@@ -358,10 +285,10 @@ impl Logic for CommandUnit {
         if code == GET {
             self.put.next.op = bits::<2>(1);
             self.put.next.from_host = false;
-            self.put.next.flags = bits::<16>(ACTIVE_FLAG) & repeat::<16>(self.arguments[COUNT].q.val().get_bit(0));
+            self.put.next.flags = bits::<16>(ACTIVE_FLAG) & repeat::<16>(staged.count.get_bit(0));
         } else {
             // A put has no reply: that word says for which epoch it is.
-            self.put.next.reply_key = self.arguments[COUNT].q.val();
+            self.put.next.reply_key = staged.count;
             self.put.next.flags =
                 (bits::<16>(EPOCH_FLAG) & repeat::<16>(by_tag)) | (bits::<16>(MANAGED_FLAG) & repeat::<16>(managed));
         }
@@ -370,12 +297,12 @@ impl Logic for CommandUnit {
             self.mapped.d.next = self.map_next.val();
         }
         self.map_arms.next = (self.state.q.val() == CommandState::Queue) & (code == POST_MAPPED);
-        self.map_granule.next = map_at.get_bits::<5>(0);
+        self.map_granule.next = staged.count.get_bits::<5>(0);
         self.map_valid.next = self.state.q.val() == CommandState::Map;
         self.map_query.next = MapQuery {
             pid: self.owner.q.val(),
-            number: map_at.get_bits::<MAP_NUMBER>(MAP_SHIFT),
-            word: map_at.get_bits::<MAP_WORD>(0),
+            number: staged.count.get_bits::<MAP_NUMBER>(MAP_SHIFT),
+            word: staged.count.get_bits::<MAP_WORD>(0),
             free: code == FREE_MAP,
         };
         self.queue_valid.next = self.state.q.val() == CommandState::Queue;
@@ -386,13 +313,13 @@ impl Logic for CommandUnit {
             cancelled: code == CLOSE,
             mailbox: self.mailbox_number.q.val(),
             pid: self.owner.q.val(),
-            threshold: self.threshold.q.val(),
-            ops: counts,
+            threshold: judged.threshold,
+            ops: (staged.mode & OPS).any(),
             managed: managed,
             tagged: by_tag & !managed,
             ordered: by_tag & managed,
-            buffer: BufferEntry { base: buffer, size: size },
-            record: (self.arguments[RECORD_HI].q.val(), record_lo.get_bits::<28>(4)).cat::<60>(),
+            buffer: BufferEntry { base: staged.buffer, size: staged.size },
+            record: record,
         };
         self.mailbox_opened.next = false;
         self.buffer_posted.next = false;
@@ -418,7 +345,6 @@ impl Logic for CommandUnit {
                     | (wanted == POST_MAPPED)
                     | (wanted == READ_MAP)
                     | (wanted == FREE_MAP);
-                self.index.d.next = bits::<5>(0);
                 self.error.d.next = bits::<8>(doorbell_error::NONE as u64);
                 self.value.d.next = bits::<16>(0);
                 if self.start.val() {
@@ -426,32 +352,29 @@ impl Logic for CommandUnit {
                 }
             }
             CommandState::Fetch => {
-                // One more step for the last word to arrive, and one for the flags made of it.
-                if self.index.q.val() != last + 2 {
-                    self.index.d.next = self.index.q.val() + 1;
-                } else if self.calm.val() {
+                if self.words.done.val() & self.calm.val() {
                     self.state.d.next = CommandState::Check;
                 }
             }
             CommandState::Check => {
-                self.mailbox_number.d.next = number.get_bits::<12>(0);
+                self.mailbox_number.d.next = staged.mailbox.get_bits::<12>(0);
                 self.state.d.next = CommandState::Finish;
-                if !self.supported.q.val() | (opens & self.bad_mode.q.val()) {
+                if !self.supported.q.val() | (opens & judged.bad_mode) {
                     self.error.d.next = bits::<8>(UNSUPPORTED);
                 } else if (code == OPEN_RING) | commands {
-                    if self.bad_ring.q.val() {
+                    if judged.bad_ring {
                         self.error.d.next = bits::<8>(BAD_ARGUMENT);
-                    } else if size.any() {
+                    } else if staged.size.any() {
                         self.state.d.next = CommandState::Permit;
                     } else {
                         self.state.d.next = CommandState::Ring;
                     }
-                } else if maps & self.bad_argument.q.val() {
+                } else if maps & judged.bad_map {
                     self.error.d.next = bits::<8>(BAD_ARGUMENT);
                 } else if maps {
                     self.state.d.next = CommandState::Map;
                 } else if puts {
-                    if self.arguments[LENGTH].q.val().any() {
+                    if staged.length.any() {
                         // What a GET brings goes into buffers that were posted.
                         self.state.d.next = CommandState::Put;
                         if code == PUT {
@@ -460,9 +383,12 @@ impl Logic for CommandUnit {
                     } else {
                         self.error.d.next = bits::<8>(BAD_ARGUMENT);
                     }
-                } else if self.bad_argument.q.val() & (opens | posts) {
+                } else if (opens & judged.no_threshold)
+                    | (posts & judged.bad_buffer)
+                    | ((code == POST_MAPPED) & judged.bad_granule)
+                {
                     self.error.d.next = bits::<8>(BAD_ARGUMENT);
-                } else if !opens & self.above.q.val() {
+                } else if !opens & judged.above {
                     self.error.d.next = bits::<8>(NO_MAILBOX);
                 } else if (code == POST_MAPPED) & !self.map_any.val() {
                     self.error.d.next = bits::<8>(NO_MAP);

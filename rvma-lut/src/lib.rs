@@ -5,7 +5,7 @@
 //! | module | what it does |
 //! |---|---|
 //! | [`lookup`], [`mailbox_table`], [`stash`] | the packet's mailbox by {process, address}, key check |
-//! | [`binding`], [`buffer_queue`], [`queue_types`] | the message's buffer, bounds check, reservation; posted buffers |
+//! | [`binding`], [`buffer_queue`], [`queue_steps`], [`queue_types`] | the message's buffer, bounds check, reservation; posted buffers |
 //! | [`placement`] | host address, request to the packet buffer |
 //! | [`dma_writer`] | AXI4 write bursts for packets, handler DMA and records |
 //! | [`read_requests`], [`read_answers`], [`read_buffer`] | AXI4 reads for handlers, frames, atomics and command rings |
@@ -17,7 +17,7 @@
 //! | [`epochs`], [`cutter`] | the order of buffers, the history of those complete; buffers that are taken back |
 //! | [`get_responder`] | answers to GETs |
 //! | [`put_join`] | puts of handlers and of processes, and answers to GETs |
-//! | [`doorbell`], [`command_unit`], [`command_words`], [`registers`] | the host's side |
+//! | [`doorbell`], [`command_unit`], [`command_arguments`], [`command_words`], [`registers`] | the host's side |
 //! | [`regions`] | the host memory that each process may name |
 //! | [`command_rings`], [`ring_posts`] | commands that processes leave in host memory |
 //! | [`rvma_engine`] | all of it |
@@ -29,6 +29,7 @@ pub mod binding;
 pub mod buffer_queue;
 pub mod bursts;
 pub mod catch_all;
+pub mod command_arguments;
 pub mod command_rings;
 pub mod command_unit;
 pub mod command_words;
@@ -46,6 +47,7 @@ pub mod mailbox_table;
 pub mod own_writes;
 pub mod placement;
 pub mod put_join;
+pub mod queue_steps;
 pub mod queue_types;
 pub mod read_answers;
 pub mod read_buffer;

@@ -48,6 +48,25 @@ pub struct Head {
     pub credit: Bits<16>,
 }
 
+/// What is found out of a message a cycle before [`Head`] is valid, named as there.
+#[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
+pub struct Checked {
+    /// See [`Head::stale`].
+    pub stale: Bit,
+    /// See [`Head::fits`].
+    pub fits: Bit,
+    /// It reaches the threshold.
+    pub closes: Bit,
+    /// See [`Head::offset`].
+    pub offset: Bits<32>,
+    /// See [`Head::start`].
+    pub start: Bits<32>,
+    /// Size of the buffer; managed: of the message.
+    pub bounded: Bits<32>,
+    /// See [`Head::credit`].
+    pub credit: Bits<16>,
+}
+
 /// A buffer that waits, and how much of it there is to take.
 #[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
 pub struct WaitingBuffer {

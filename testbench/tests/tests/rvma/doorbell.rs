@@ -14,7 +14,7 @@ fn every_error_is_said() {
         let mut bench = Bench::new(context, &Config::SIM, (1, 1));
         use doorbell_error::{BAD_ARGUMENT, EXISTS, NO_MAILBOX, UNSUPPORTED};
         assert_eq!(bench.init_window(0, 5, 1, 0, 0), Err(BAD_ARGUMENT));
-        for mode in [5, 7, 64, 128, 0x8000_0000] {
+        for mode in [5, 7, 38, 70, 64, 128, 0x8000_0000] {
             assert_eq!(bench.init_window(0, 5, 1, 10, mode), Err(UNSUPPORTED), "mode {mode}");
         }
         let mine = bench.init_window(0, 5, 1, 10, 8).unwrap();

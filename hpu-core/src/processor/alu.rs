@@ -1,6 +1,6 @@
 //! The one-cycle arithmetic: RV32I, Zba, and Zbb and Zbs but for what [`BitUnit`](super::bit_unit::BitUnit) does.
 
-use super::byte_lanes::{one_of_four, rotate_bytes};
+use super::byte_lanes::{in_bytes, one_of_four, rotate_bytes};
 use spindle_verilog::prelude::*;
 
 /// `pick`: a + b, also a shifted by `shift_add`.
@@ -143,13 +143,10 @@ fn shift_mask(n: Bits<5>, left: Bit) -> Bits<32> {
 /// Ones in the bytes of a that are not zero.
 #[hdl_fn]
 fn or_bytes(a: Bits<32>) -> Bits<32> {
-    (
-        repeat::<8>(a.get_bits::<8>(24).any()),
-        repeat::<8>(a.get_bits::<8>(16).any()),
-        repeat::<8>(a.get_bits::<8>(8).any()),
-        repeat::<8>(a.get_bits::<8>(0).any()),
+    in_bytes(
+        (a.get_bits::<8>(24).any(), a.get_bits::<8>(16).any(), a.get_bits::<8>(8).any(), a.get_bits::<8>(0).any())
+            .cat::<4>(),
     )
-        .cat::<32>()
 }
 
 impl Logic for Alu {

@@ -21,7 +21,7 @@ const MISA: u64 = 0x4000_1103;
 /// | memory stage | in `sum`: a + offset |
 /// | operands | out `alu_value` of X; out `first_value` of M1; out `second_value` of M2 |
 /// | resolve | out `executed`, registers of M1; out `divides`: the divider works on the instruction in M1; in `claims`: it was not dropped |
-/// | threads | out `quotient`, `negate`, `divider_done`, `divider_thread`, `divider_busy`; in `taken`, `cancel` |
+/// | threads | out `quotient`, `remainder`, `takes_remainder`, `negate`, `divider_done`, `divider_thread`, `divider_busy`; in `taken`, `cancel` |
 /// | top | in `advance`: X moves to M1; in `number`, `cycle`, `thread`, `retires` |
 ///
 /// The ALU's result can be used in X, that of the bit unit, of a link and of a counter in M1, a product in M2. A division starts in X if the
@@ -78,6 +78,10 @@ pub struct Execute {
     pub divider_busy: Signal<Out, Bit>,
     /// Its result,
     pub quotient: Signal<Out, Bits<32>>,
+    /// or this one,
+    pub remainder: Signal<Out, Bits<32>>,
+    /// if this is so,
+    pub takes_remainder: Signal<Out, Bit>,
     /// or the negative of it.
     pub negate: Signal<Out, Bit>,
     alu: Alu,
@@ -139,6 +143,8 @@ impl Execute {
             divider_thread: Default::default(),
             divider_busy: Default::default(),
             quotient: Default::default(),
+            remainder: Default::default(),
+            takes_remainder: Default::default(),
             negate: Default::default(),
             alu: Default::default(),
             bit_unit: Default::default(),
@@ -285,7 +291,9 @@ impl Logic for Execute {
         self.divider_done.next = self.divider.done.val();
         self.divider_thread.next = self.divider_owner.q.val();
         self.divider_busy.next = self.divider.busy.val();
-        self.quotient.next = self.divider.value.val();
+        self.quotient.next = self.divider.quotient.val();
+        self.remainder.next = self.divider.remainder.val();
+        self.takes_remainder.next = self.divider.takes_remainder.val();
         self.negate.next = self.divider.negate.val();
     }
 }

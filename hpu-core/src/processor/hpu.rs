@@ -394,6 +394,8 @@ impl Logic for Hpu {
         self.issue.started.next = self.threads.started.val();
         self.issue.first_argument.next = launched.a0;
         self.issue.quotient.next = self.execute.quotient.val();
+        self.issue.remainder.next = self.execute.remainder.val();
+        self.issue.takes_remainder.next = self.execute.takes_remainder.val();
         self.issue.negate.next = self.execute.negate.val();
         self.issue.holds.next = holds;
         self.issue.flush.next = flush;

@@ -1,6 +1,7 @@
 //! From D to X: decoding, waiting, injecting.
 
 use super::alu::{alu_extend, AluControl};
+use super::byte_lanes::one_of_four;
 use super::decode::{major, traits_of, Decoded, Decoder, Kind};
 use super::stages::Issued;
 use spindle_verilog::prelude::*;
@@ -13,7 +14,7 @@ use spindle_verilog::prelude::*;
 /// | operands | out `decoded`; in `hazard`; out `injects`, `inject_a`, `inject_b` |
 /// | threads | in `ready`, `expecting`, `inject`, `inject_quotient`, `answer_value`, `answer_rd`, `answer_funct3`; out `injected` |
 /// | launches | in `started`, `first_argument`: a handler's a0 is injected in the cycle after its start, when D is still empty |
-/// | execute | in `quotient`, `negate`; out `issued`, `valid`, `writes`, `quick` of X |
+/// | execute | in `quotient`, `remainder`, `takes_remainder`, `negate`; out `issued`, `valid`, `writes`, `quick` of X |
 /// | resolve | in `holds`: X stays; in `flush`: D and X are dropped; in `first_valid`: M1 holds an instruction |
 ///
 /// An injection takes the place of an instruction in X for one cycle: an ALU operation that extends an answer, or negates a quotient.
@@ -65,9 +66,13 @@ pub struct Issue {
     pub first_argument: Signal<In, Bits<32>>,
     /// The divider's result.
     pub quotient: Signal<In, Bits<32>>,
+    /// Or this,
+    pub remainder: Signal<In, Bits<32>>,
+    /// if this is so.
+    pub takes_remainder: Signal<In, Bit>,
     /// It is to be negated.
     pub negate: Signal<In, Bit>,
-    /// The operands of X are `inject_a` and `inject_b`.
+    /// The operands of X are `inject_a` and, in all bits, `inject_b`.
     pub injects: Signal<Out, Bit>,
     /// See `injects`.
     pub inject_a: Signal<Out, Bits<32>>,
@@ -114,11 +119,16 @@ impl Logic for Issue {
 
         let of_divider = self.inject_quotient.val() & !self.started.val();
         self.injects.next = injects;
-        // A negative quotient is the complement of its magnitude, plus 1.
+        // A negative result is made of its magnitude x as !(x + 0xFFFF_FFFF), by the ALU.
         let negative = of_divider & self.negate.val();
-        let turned = self.quotient.val() ^ repeat::<32>(negative);
-        let result = if of_divider { turned } else { self.answer_value.val() };
-        self.inject_a.next = if self.started.val() { self.first_argument.val() } else { result };
+        let choice = (of_divider, self.started.val() | (of_divider & self.takes_remainder.val())).cat::<2>();
+        self.inject_a.next = one_of_four(
+            choice,
+            self.answer_value.val(),
+            self.first_argument.val(),
+            self.quotient.val(),
+            self.remainder.val(),
+        );
         self.inject_b.next = negative;
         let size =
             (self.answer_funct3.val().get_bit(1) | self.started.val(), self.answer_funct3.val().get_bit(0)).cat::<2>();
@@ -138,7 +148,11 @@ impl Logic for Issue {
         } else {
             decoded.kind
         };
-        let control = if of_divider { AluControl { ..Default::default() } } else { extension };
+        let control = if of_divider {
+            AluControl { pick: (bits::<1>(0), negative).cat::<2>(), ..Default::default() }
+        } else {
+            extension
+        };
         if self.flush.val() {
             self.occupied.d.next = false;
             self.slot_writes.d.next = false;
@@ -146,6 +160,7 @@ impl Logic for Issue {
             self.occupied.d.next = goes | injects;
             self.slot_writes.d.next = (goes | injects) & rd.any();
         }
+        let traits = traits_of(kind, injects);
         // X keeps what it has while D is empty and nothing can be injected; all that is asked is in registers.
         let loads = (self.decoding.val() | self.started.val() | self.expecting.val()) & !self.holds.val();
         if loads {
@@ -160,10 +175,7 @@ impl Logic for Issue {
                 predicted_target: self.predicted_target.val(),
                 sure: self.sure.val(),
                 micro: injects,
-                result: (
-                    kind == Kind::Csr,
-                    (kind == Kind::Jal) | (kind == Kind::Jalr) | ((kind == Kind::Csr) & decoded.offset.get_bit(8)),
-                )
+                result: (kind == Kind::Csr, traits.jumps | ((kind == Kind::Csr) & decoded.offset.get_bit(8)))
                     .cat::<2>(),
                 offset: decoded.offset,
                 next_offset: sext::<13, 12>(decoded.offset.get_bits::<12>(0)) + 4,
@@ -171,7 +183,7 @@ impl Logic for Issue {
                 target: self.pc.val() + decoded.distance,
                 alu: if injects { control } else { decoded.alu },
                 unit: decoded.unit,
-                traits: traits_of(kind, injects),
+                traits: traits,
             };
             self.slot_quick.d.next = kind == Kind::Alu;
         }

@@ -130,6 +130,8 @@ pub struct MemoryStage {
     regions: RegionTable,
     lanes: StoreLanes,
     found: DFF<Region>,
+    /// Place of a store in the lanes of L1; 0 if it goes elsewhere.
+    lane: DFF<Bits<3>>,
     in_l1: DFF<Bit>,
     in_l2: DFF<Bit>,
     in_code: DFF<Bit>,
@@ -173,7 +175,7 @@ impl Logic for MemoryStage {
     #[hdl]
     fn update(&mut self) {
         regs!(self, clock, reset, settled, buffers, yields, retries, other_done, issue_left, wrong);
-        dffs!(self, clock, found, in_l1, in_l2, in_code, in_port, overlaps, place, even_row, sum_next);
+        dffs!(self, clock, found, lane, in_l1, in_l2, in_code, in_port, overlaps, place, even_row, sum_next);
         self.regions.clock.next = self.clock.val();
         let issued = self.issued.val();
         let executed = self.executed.val();
@@ -204,6 +206,10 @@ impl Logic for MemoryStage {
         let moves = self.advance.val() & self.valid.val();
         if moves | looks_again {
             self.found.d.next = entry;
+            // Only L1 wants the bytes in their lanes; the remote unit and the command port want them as they are.
+            let atomic = if looks_again { is_atomic } else { issued.traits.atomic };
+            self.lane.d.next =
+                if (entry.target == Target::L1) & !atomic { offset.get_bits::<3>(0) } else { bits::<3>(0) };
             self.in_l1.d.next = entry.target == Target::L1;
             self.in_l2.d.next = entry.target == Target::L2;
             self.in_code.d.next = entry.target == Target::Code;
@@ -337,8 +343,7 @@ impl Logic for MemoryStage {
         self.push_write.next = push & is_store & in_l2;
         self.leaves_long.next = pushes & has_room & long;
         self.lanes.data.next = executed.b;
-        // Only L1 wants the bytes in their lanes; the remote unit and the command port want them as they are.
-        self.lanes.offset.next = if in_l1 & !is_atomic { sum.get_bits::<3>(0) } else { bits::<3>(0) };
+        self.lanes.offset.next = self.lane.q.val();
         self.lanes.size.next = executed.funct3.get_bits::<2>(0);
         self.entry.next = Leaving {
             target: found.target,

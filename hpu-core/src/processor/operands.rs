@@ -43,11 +43,11 @@ pub struct Operands {
     pub completes: Signal<In, Bit>,
     /// Its second argument.
     pub flow_control: Signal<In, Bit>,
-    /// The operands are `inject_a` and `inject_b`.
+    /// The operands are `inject_a` and, in all bits, `inject_b`.
     pub injects: Signal<In, Bit>,
     /// See `injects`.
     pub inject_a: Signal<In, Bits<32>>,
-    /// See `injects`.
+    /// All bits of the second one.
     pub inject_b: Signal<In, Bit>,
     /// The operands go to X, whether there is an instruction or not: that much less is in their path.
     pub advance: Signal<In, Bit>,
@@ -136,10 +136,17 @@ fn source(index: Bits<5>, first: Producer, second: Producer, third: Producer) ->
     ((in_second | in_third) & !in_first, in_first | (in_third & !in_second)).cat::<2>()
 }
 
-/// What an operand is: 2 = the result of X, 1 = an earlier one, 0 = none of a register.
+/// What a register holds at the start of a handler.
 #[hdl_fn]
-fn choice(injects: Bit, in_x: Bit, known: Bit) -> Bits<2> {
-    (in_x & !injects, known & !in_x & !injects).cat::<2>()
+fn first_value(index: Bits<5>, ra: Bits<32>, sp: Bits<32>, a1: Bits<32>, a2: Bits<32>) -> Bits<32> {
+    match index.index() {
+        1 => ra,
+        2 => sp,
+        4 => bits::<32>(TASK_PAGE),
+        11 => a1,
+        12 => a2,
+        _ => bits::<32>(0),
+    }
 }
 
 /// Whether an operand has to be waited for.
@@ -177,22 +184,10 @@ impl Logic for Operands {
         let second_argument =
             if self.completes.val() { (bits::<31>(0), self.flow_control.val()).cat::<32>() } else { bits::<32>(STATE) };
         let third_argument = if self.completes.val() { bits::<32>(STATE) } else { bits::<32>(0) };
-        let constant_a = match decoded.rs1.index() {
-            1 => bits::<32>(self._return_address as u64),
-            2 => bits::<32>(self._stack_top as u64),
-            4 => bits::<32>(TASK_PAGE),
-            11 => second_argument,
-            12 => third_argument,
-            _ => bits::<32>(0),
-        };
-        let constant_b = match decoded.rs2.index() {
-            1 => bits::<32>(self._return_address as u64),
-            2 => bits::<32>(self._stack_top as u64),
-            4 => bits::<32>(TASK_PAGE),
-            11 => second_argument,
-            12 => third_argument,
-            _ => bits::<32>(0),
-        };
+        let return_address = bits::<32>(self._return_address as u64);
+        let stack_top = bits::<32>(self._stack_top as u64);
+        let first_a = first_value(decoded.find_a, return_address, stack_top, second_argument, third_argument);
+        let first_b = first_value(decoded.find_b, return_address, stack_top, second_argument, third_argument);
 
         // From M1, M2, M3 or the registers: the youngest that writes it.
         let third_here = Producer { writes: third.writes & (self.third_thread.val() == thread), ..third };
@@ -200,37 +195,34 @@ impl Logic for Operands {
         let from_b = source(decoded.find_b, first, second, third_here);
         let early_a = one_of_four(from_a, self.registers.data_a.val(), first.value, second.value, third.value);
         let early_b = one_of_four(from_b, self.registers.data_b.val(), first.value, second.value, third.value);
-        let real_a = decoded.reads_a & (from_a.any() | self.registers.known_a.val());
-        let real_b = decoded.reads_b & (from_b.any() | self.registers.known_b.val());
-        let in_x_a = decoded.reads_a & matches(executes, decoded.find_a);
-        let in_x_b = decoded.reads_b & matches(executes, decoded.find_b);
 
-        // Everything else; then X, in the last multiplexer.
-        let other_a = if decoded.a_is_pc { self.pc.val() } else { constant_a };
-        let other_b = if decoded.b_is_immediate { decoded.immediate } else { constant_b };
+        // What is no register's.
         let injects = self.injects.val();
-        let slow_a = if injects { self.inject_a.val() } else { other_a };
-        let slow_b = if injects { (bits::<31>(0), self.inject_b.val()).cat::<32>() } else { other_b };
-        let choice_a = choice(injects, in_x_a, real_a);
-        let choice_b = choice(injects, in_x_b, real_b);
+        let inject_b = repeat::<32>(self.inject_b.val() & injects);
+        let other_a =
+            (self.inject_a.val() & repeat::<32>(injects)) | (self.pc.val() & repeat::<32>(decoded.a_is_pc & !injects));
+        let other_b = inject_b | (decoded.immediate & repeat::<32>(decoded.b_is_immediate & !injects));
+
+        // A sum of products: whether the register was written and the result of X come late, into one LUT a bit.
+        let reads_a = decoded.reads_a & !injects;
+        let reads_b = decoded.reads_b & !injects;
+        let in_x_a = reads_a & matches(executes, decoded.find_a);
+        let in_x_b = reads_b & matches(executes, decoded.find_b);
+        let known_a = from_a.any() | self.registers.known_a.val();
+        let known_b = from_b.any() | self.registers.known_b.val();
+        let operand_a = (early_a & repeat::<32>(reads_a & !in_x_a & known_a))
+            | (first_a & repeat::<32>(reads_a & !in_x_a & !known_a))
+            | (executes.value & repeat::<32>(in_x_a))
+            | other_a;
+        let operand_b = (early_b & repeat::<32>(reads_b & !in_x_b & known_b))
+            | (first_b & repeat::<32>(reads_b & !in_x_b & !known_b))
+            | (executes.value & repeat::<32>(in_x_b))
+            | other_b;
         if self.advance.val() {
-            self.operand_a.d.next = match choice_a.index() {
-                0 => slow_a,
-                1 => early_a,
-                _ => executes.value,
-            };
-            self.operand_b.d.next = match choice_b.index() {
-                0 => slow_b,
-                1 => early_b,
-                _ => executes.value,
-            };
+            self.operand_a.d.next = operand_a;
+            self.operand_b.d.next = operand_b;
             // A register of its own: the rotator's selects are not to be made in X.
-            let left = repeat::<4>(decoded.funct3 == 1);
-            self.turn.d.next = match choice_b.index() {
-                0 => slow_b.get_bits::<4>(1) ^ left,
-                1 => early_b.get_bits::<4>(1) ^ left,
-                _ => executes.value.get_bits::<4>(1) ^ left,
-            };
+            self.turn.d.next = operand_b.get_bits::<4>(1) ^ repeat::<4>(decoded.funct3 == 1);
         }
         self.hazard.next = (decoded.reads_a & waits(decoded.find_a, executes, first, second))
             | (decoded.reads_b & waits(decoded.find_b, executes, first, second));

@@ -174,7 +174,7 @@ impl Logic for WriteBack {
         };
         self.second_offset.d.next = offset;
         self.second_funct3.d.next = executed.funct3;
-        self.second_narrow.d.next = loads & (!executed.funct3.get_bit(1) | executed.sum.get_bits::<2>(0).any());
+        self.second_narrow.d.next = loads & (!executed.funct3.get_bit(1) | offset.any());
         let elsewhere = repeat::<32>(self.second_elsewhere.q.val());
         let odd = in_bytes(self.second_odd.q.val());
         let word = (self.l1_data[0].val() & !elsewhere & !odd)

@@ -1,6 +1,7 @@
 //! What a processor tells: retired instructions, first fetches, ends.
 
 use super::fields::Reader;
+use spindle_contract::memory_map::{base, CODE};
 
 /// A retired instruction, from the retirement port (`Rvfi` in the processor's types).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -151,6 +152,13 @@ pub struct Ending {
     pub taken: u64,
 }
 
+/// Program counter and address of a fault, as the cluster reports it. `counter` is that of the processor: half words from the beginning of the code,
+/// 17 bits with a sign.
+pub fn place_of_fault(counter: u32, sum: u32, stray: bool, of_access: bool) -> (u32, u32) {
+    let at = base(CODE).wrapping_add_signed((counter << 15) as i32 >> 14);
+    (if stray { sum } else { at }, if of_access { sum } else { at })
+}
+
 impl Ending {
     pub(super) fn from_port(bytes: &[u8], cycle: u64) -> Ending {
         let mut port = Reader::new(bytes);
@@ -160,11 +168,7 @@ impl Ending {
         let counter = port.field(17) as u32;
         let sum = port.word();
         let (stray, of_access) = (port.bit(), port.bit());
-        // As the cluster reports it.
-        let offset = (counter << 15) as i32 >> 14;
-        let at = 0x1000_0000u32.wrapping_add_signed(offset);
-        let pc = if stray { sum } else { at };
-        let address = if of_access { sum } else { at };
+        let (pc, address) = place_of_fault(counter, sum, stray, of_access);
         Ending { bank, code, cause, pc, address, cycles: port.word(), taken: cycle }
     }
 }

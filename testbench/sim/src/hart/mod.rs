@@ -17,7 +17,7 @@ mod timing;
 
 pub use bench::Hart;
 pub use cycles::Cycles;
-pub use events::{Ending, HandlerEvent, MemoryAccess, Retired};
+pub use events::{place_of_fault, Ending, HandlerEvent, MemoryAccess, Retired};
 pub use loader::{Area, Start, Target};
 pub use port::{CommandPort, PortWrite, Verdict};
 pub use remote::{Remote, Rival};

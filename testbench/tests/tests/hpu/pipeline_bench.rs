@@ -5,6 +5,7 @@ use hpu_core::processor::hpu::{Hpu, HpuOptions};
 use rand::Rng;
 use rand_chacha::ChaCha8Rng;
 use spindle_harness::{Model, Port, Source, WaveContext};
+use spindle_sim::hart::place_of_fault;
 use std::collections::{HashMap, VecDeque};
 
 /// Longest time a handler may take.
@@ -399,16 +400,14 @@ impl Bench {
             let bytes = self.model.get_bytes(self.ports["ending"]);
             let field = |from, width| slice(bytes, from, width) as u32;
             assert_eq!(field(10, 1) == 1, field(11, 4) != 0, "a fault and its cause belong together");
-            // As the cluster reports it: half words from the beginning of the code, with a sign.
-            let at = 0x1000_0000u32.wrapping_add_signed((field(15, 17) << 15) as i32 >> 14);
-            let sum = field(32, 32);
             let (stray, of_access) = (field(64, 1) == 1, field(65, 1) == 1);
+            let (pc, address) = place_of_fault(field(15, 17), field(32, 32), stray, of_access);
             self.endings.push(Ending {
                 bank: field(0, 2) as u8,
                 code: field(2, 8) as u8,
                 cause: field(11, 4) as u8,
-                pc: if stray { sum } else { at },
-                address: if of_access { sum } else { at },
+                pc,
+                address,
                 cycles: field(66, 32),
                 at: now,
             });

@@ -34,7 +34,8 @@ fn divide(rng: &mut ChaCha8Rng, unit: &mut Unit, f3: u32, a: u32, b: u32) {
     let by_one = b == 1 || (f3.is_multiple_of(2) && b == u32::MAX);
     assert_eq!(cycles, if by_one { 2 } else { DIVIDER_LATENCY }, "{a:08x} / {b:08x}");
     for wait in 0..=rng.random_range(0..3) {
-        let value = if unit.get("negate") == 1 { unit.get("value").wrapping_neg() } else { unit.get("value") };
+        let magnitude = unit.get(if unit.get("takes_remainder") == 1 { "remainder" } else { "quotient" });
+        let value = if unit.get("negate") == 1 { magnitude.wrapping_neg() } else { magnitude };
         let name = ["div", "divu", "rem", "remu"][f3 as usize - 4];
         assert_eq!(value, compute(name, a, b), "{name} of {a:08x}, {b:08x}, {wait} cycles later");
         unit.set("start", rng.random::<bool>() as u32);

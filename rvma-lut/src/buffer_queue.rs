@@ -42,6 +42,7 @@ use crate::types::{
 };
 use crate::windows::{WindowEntry, Windows};
 use spindle_blocks::ram::{RamStyle, SdpMemory, SdpRam};
+use spindle_contract::params::STREAM_BITS;
 use spindle_verilog::prelude::*;
 
 /// The buffer queues. See the module text.
@@ -309,7 +310,7 @@ impl Logic for BufferQueue {
             self.load_need.d.next = self.need.val();
             self.load_frame.d.next = self.need_frame.val();
             self.load_tag.d.next = tag;
-            self.place_epoch.d.next = self.placed.val().number;
+            self.place_epoch.d.next = bit_cast::<16, STREAM_BITS>(self.placed.val().number);
             self.place_open.d.next = taker.open;
             if tag.tagged {
                 self.place_epoch.d.next = taker.epoch;
@@ -319,7 +320,7 @@ impl Logic for BufferQueue {
                 self.entry.d.next = self.written.val();
                 self.place_open.d.next = self.written.val().active;
                 if !tag.tagged {
-                    self.place_epoch.d.next = self.written.val().number;
+                    self.place_epoch.d.next = bit_cast::<16, STREAM_BITS>(self.written.val().number);
                 }
             }
         }

@@ -3,6 +3,7 @@
 use crate::queue_types::{Checked, Need, QueueEntry, Tag, WaitingBuffer};
 use crate::types::{BufferEntry, QueueCommand};
 use crate::windows::WindowEntry;
+use spindle_contract::params::STREAM_BITS;
 use spindle_verilog::prelude::*;
 
 /// Judges a message against the head, or the place of a window; `epoch` is that of the place, of a stream the ordinal of the next message.
@@ -10,9 +11,10 @@ use spindle_verilog::prelude::*;
 pub fn check(head: QueueEntry, need: Need, tag: Tag, epoch: Bits<16>, place_open: Bit) -> Checked {
     let place = head.reserved & repeat::<32>(head.managed);
     let step = if head.ops { bits::<32>(1) } else { need.msg_len };
-    let since = tag.epoch - (if tag.tagged { head.closed } else { epoch });
+    let late =
+        if tag.tagged { (tag.epoch - head.closed).get_bit(15) } else { (tag.epoch - epoch).get_bit(STREAM_BITS - 1) };
     Checked {
-        stale: ((tag.tagged | head.ordered) & since.get_bit(15)) | (tag.tagged & (epoch == tag.epoch) & !place_open),
+        stale: ((tag.tagged | head.ordered) & late) | (tag.tagged & (epoch == tag.epoch) & !place_open),
         fits: need.end <= head.buffer.size,
         closes: step >= head.missing,
         offset: place,
@@ -25,9 +27,11 @@ pub fn check(head: QueueEntry, need: Need, tag: Tag, epoch: Bits<16>, place_open
 /// The queue with the message bound, if its head takes it.
 #[hdl_fn]
 pub fn bind(head: QueueEntry, need: Need, tag: Tag, epoch: Bits<16>) -> QueueEntry {
+    let apart = epoch ^ tag.epoch;
+    let same = !apart.get_bits::<STREAM_BITS>(0).any() & !(tag.tagged & apart.any());
     let step = if head.ops { bits::<32>(1) } else { need.msg_len };
     QueueEntry {
-        active: head.active & ((epoch == tag.epoch) | !(tag.tagged | head.ordered)),
+        active: head.active & (same | !(tag.tagged | head.ordered)),
         buffer: BufferEntry {
             base: head.buffer.base,
             size: if head.managed { head.buffer.size - need.msg_len } else { head.buffer.size },
@@ -49,7 +53,7 @@ pub fn opened(post: QueueCommand, window: Bits<9>) -> QueueEntry {
         managed: post.managed,
         tagged: post.tagged & post.opens,
         ordered: post.ordered & post.opens,
-        number: bit_cast::<16, 9>(window & repeat::<9>(post.tagged)),
+        number: bit_cast::<STREAM_BITS, 9>(window & repeat::<9>(post.tagged)),
         ..Default::default()
     }
 }

@@ -1,6 +1,7 @@
 //! What the buffer queue is asked and says, what it keeps of a mailbox, and the states of its sequencer.
 
 use crate::types::BufferEntry;
+use spindle_contract::params::STREAM_BITS;
 use spindle_verilog::prelude::*;
 
 /// What a binding asks of the head buffer.
@@ -106,7 +107,7 @@ pub struct QueueEntry {
     /// It is a stream.
     pub ordered: Bit,
     /// TAGGED: its window; a stream: ordinal of the message that it binds next.
-    pub number: Bits<16>,
+    pub number: Bits<STREAM_BITS>,
 }
 
 /// States of the queue's sequencer.

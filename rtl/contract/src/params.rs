@@ -60,6 +60,8 @@ pub const MAX_OUTSTANDING_WRITES: usize = 256;
 pub const SEGMENT_BYTES: usize = 1408;
 /// Memory regions of a process.
 pub const REGIONS: usize = 8;
+/// Bits of the ordinals of a stream's messages that count: far more messages than can be under way.
+pub const STREAM_BITS: usize = 13;
 /// Receive maps: posted buffers of which the host can see what has arrived.
 pub const RECEIVE_MAPS: usize = 8;
 /// Bits of a receive map.

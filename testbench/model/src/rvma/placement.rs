@@ -1,6 +1,7 @@
 //! What becomes of a packet: its mailbox, its buffer, its bytes.
 
 use super::{Binding, Place, Put, Rvma};
+use spindle_contract::params::STREAM_BITS;
 use spindle_contract::reasons;
 use spindle_contract::registers::mailbox_mode;
 use spindle_contract::wire::{flag, opcode, status};
@@ -128,9 +129,9 @@ impl Rvma {
     fn bind(&mut self, name: (u16, u64), put: &Put) -> Result<Place, usize> {
         let mailbox = self.mailboxes.get_mut(&name).expect("looked up before");
         let stream = mailbox.mode & mailbox_mode::STREAM == mailbox_mode::STREAM;
-        let turn = put.epoch.wrapping_sub(mailbox.turn);
+        let turn = put.epoch.wrapping_sub(mailbox.turn) % (1 << STREAM_BITS);
         if stream && turn != 0 {
-            return Err(if turn < 1 << 15 { reasons::NO_POSTED_BUFFER } else { reasons::STALE_EPOCH });
+            return Err(if turn < 1 << (STREAM_BITS - 1) { reasons::NO_POSTED_BUFFER } else { reasons::STALE_EPOCH });
         }
         let head = if stream || mailbox.mode & mailbox_mode::TAGGED == 0 {
             *mailbox.queue.front().ok_or(reasons::NO_POSTED_BUFFER)?

@@ -41,7 +41,7 @@ pub struct Job {
 }
 
 /// The reader. See the module text.
-#[derive(LogicBlock)]
+#[derive(LogicBlock, Default)]
 pub struct CellReader {
     #[allow(missing_docs)]
     pub clock: Signal<In, Clock>,
@@ -84,36 +84,6 @@ pub struct CellReader {
     /// The beat that is offered.
     beat: DFF<CellBeat>,
     beat_valid: Reg<Bit>,
-}
-
-impl Default for CellReader {
-    fn default() -> Self {
-        Self {
-            clock: Default::default(),
-            reset: Default::default(),
-            request: Default::default(),
-            request_valid: Default::default(),
-            request_ready: Default::default(),
-            data: Default::default(),
-            last: Default::default(),
-            valid: Default::default(),
-            ready: Default::default(),
-            link_cell: Default::default(),
-            link_read: Default::default(),
-            link_next: Default::default(),
-            fetch: Default::default(),
-            fetch_address: Default::default(),
-            fetched: Default::default(),
-            job: Default::default(),
-            active: Default::default(),
-            waiting: Default::default(),
-            waiting_valid: Default::default(),
-            fetched_valid: Default::default(),
-            fetched_last: Default::default(),
-            beat: Default::default(),
-            beat_valid: Default::default(),
-        }
-    }
 }
 
 impl Logic for CellReader {

@@ -89,7 +89,7 @@ mod tests {
         for start in [100, 100 + 2 * 1408] {
             received.words[0] |= 1 << (start / 1024);
         }
-        assert_eq!(received.missing(100, 4000, 1408), [100 + 1408..100 + 2816]);
+        assert_eq!(received.missing(100, 4000, 1408), vec![1508..2916; 1]);
         assert_eq!(received.missing(100, 5000, 1408), [1508..2916, 100 + 3 * 1408..5100]);
         assert!(!received.begins_at(u32::MAX), "behind the last granule nothing is known");
     }

@@ -511,9 +511,9 @@ fn play(name: &str, wire: WireOptions, timing: Timing, posted: bool) {
     let (mut refused, mut cuts, mut closes) = (0, 0, 0);
     for round in 0..rounds {
         let to: Vec<usize> = (0..PUTS).map(|_| system.rng.random_range(0..TARGETS)).collect();
-        for mailbox in 0..MAILBOXES.len() {
+        for (mailbox, (_, _, kind)) in MAILBOXES.iter().enumerate() {
             let messages = to.iter().filter(|number| **number == mailbox).count();
-            let wanted = match MAILBOXES[mailbox].2 {
+            let wanted = match *kind {
                 // Mostly too few.
                 SPILL => messages / 2,
                 // As many as may be named.

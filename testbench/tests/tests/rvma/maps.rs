@@ -64,6 +64,23 @@ fn granules(starts: impl IntoIterator<Item = u32>, granule: u32) -> Vec<u32> {
     bits
 }
 
+/// A buffer with a map.
+#[derive(Clone)]
+struct Watched {
+    base: u64,
+    granule: u32,
+    map: u32,
+    /// Where its packets begin, those under way included.
+    starts: Vec<u32>,
+}
+
+impl Watched {
+    /// Its map when all packets have been answered.
+    fn bits(&self) -> Vec<u32> {
+        granules(self.starts.iter().copied(), self.granule)
+    }
+}
+
 #[test]
 fn a_map_shows_what_has_arrived() {
     run_with_wave_on_failure("rvma_map", |context| {
@@ -180,8 +197,7 @@ fn random_maps() {
         bench.host.timing = Timing { aw_stall: 10, w_stall: 10, response_min: 1, response_max: 200, read_stall: 0 };
         let mailboxes: Vec<u32> =
             (0..6).map(|i| bench.init_window(1, i, KEY, 1 << 14, mailbox_mode::NACK_OFF).unwrap()).collect();
-        // Of each mailbox: base, granule, map, starts of the packets under way or placed.
-        let mut open: Vec<Option<(u64, u32, u32, Vec<u32>)>> = vec![None; mailboxes.len()];
+        let mut open: Vec<Option<Watched>> = vec![None; mailboxes.len()];
         let mut seen = 0;
         for round in 0..240u64 {
             let i = rng.random_range(0..mailboxes.len());
@@ -192,9 +208,9 @@ fn random_maps() {
                     let record = 0x5000 + 16 * round;
                     let map = bench.post_mapped(1, mailboxes[i], base, 1 << 14, record, granule).unwrap();
                     assert_eq!(bench.map(1, map), [], "round {round}: a map begins empty");
-                    open[i] = Some((base, granule, map, vec![]));
+                    open[i] = Some(Watched { base, granule, map, starts: vec![] });
                 }
-                Some((base, granule, map, mut starts)) => match rng.random_range(0..4) {
+                Some(mut watched) => match rng.random_range(0..4) {
                     // The buffer is full at once and its map given back while its packets are under way.
                     0 => {
                         let rest = message(&mut rng, 1, i as u64, KEY, round as u32, 1 << 14, 0, 512, i as u8);
@@ -202,37 +218,37 @@ fn random_maps() {
                             bench.put(put, OFFSETS[0]);
                         }
                         bench.steps(rng.random_range(0..400));
-                        assert_eq!(bench.free_map(1, map), doorbell_error::NONE);
+                        assert_eq!(bench.free_map(1, watched.map), doorbell_error::NONE);
                     }
                     1 => {
                         let all_answered = bench.host.idle() && bench.open_packets() == 0;
-                        let bits = bench.map(1, map);
-                        let known = granules(starts.iter().copied(), granule);
+                        let bits = bench.map(1, watched.map);
+                        let known = watched.bits();
                         assert!(bits.iter().all(|bit| known.contains(bit)), "round {round}: {bits:?} of {known:?}");
                         seen += bits.len();
                         if all_answered {
                             assert_eq!(bits, known);
                         }
-                        open[i] = Some((base, granule, map, starts));
+                        open[i] = Some(watched);
                     }
                     _ => {
                         let at = rng.random_range(0..200) * 16;
                         let put = &message(&mut rng, 1, i as u64, KEY, round as u32, 64, at, 64, 0)[0];
-                        let reserved = starts.len() as u32 * 64 + 64;
+                        let reserved = watched.starts.len() as u32 * 64 + 64;
                         if reserved < 1 << 14 {
-                            starts.push(put.buf_off);
+                            watched.starts.push(put.buf_off);
                             bench.put(put, OFFSETS[1]);
                         }
-                        open[i] = Some((base, granule, map, starts));
+                        open[i] = Some(watched);
                     }
                 },
             }
         }
         bench.drain();
-        for (base, granule, map, starts) in open.into_iter().flatten() {
-            assert_eq!(bench.map(1, map), granules(starts.iter().copied(), granule));
-            for start in starts {
-                assert_ne!(bench.host.memory.bytes(base + u64::from(start), 64), [0; 64]);
+        for watched in open.into_iter().flatten() {
+            assert_eq!(bench.map(1, watched.map), watched.bits());
+            for start in watched.starts {
+                assert_ne!(bench.host.memory.bytes(watched.base + u64::from(start), 64), [0; 64]);
             }
         }
         assert!(seen > 100, "maps were hardly looked at: {seen} bits");

@@ -22,7 +22,7 @@
 
 use crate::command_arguments::CommandArguments;
 use crate::command_words::*;
-use crate::receive_maps::MapQuery;
+use crate::receive_maps::{MapQuery, NUMBER as MAP_NUMBER, WORD as MAP_WORD};
 use crate::regions::RegionQuery;
 use crate::types::{
     BufferEntry, EpochQuery, EpochReply, QueueCommand, RingCommand, TableRequest, TableResult, ASK_EPOCH, ASK_OLDEST,

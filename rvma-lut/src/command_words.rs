@@ -1,6 +1,6 @@
 //! The doorbell's commands as the command unit sees them: its states, staged words, codes and errors as the constants of a block.
 
-use spindle_contract::params::{RECEIVE_MAPS, RECEIVE_MAP_BITS};
+use crate::receive_maps::{NUMBER as MAP_NUMBER, WORD as MAP_WORD};
 use spindle_contract::registers::{doorbell, doorbell_command, doorbell_error, mailbox_mode};
 use spindle_contract::wire::flag;
 use spindle_verilog::prelude::*;
@@ -65,12 +65,9 @@ pub(crate) const MODE_BITS: u64 =
 pub(crate) const CATCH_ALL: u64 = mailbox_mode::CATCH_ALL as u64;
 pub(crate) const SPILL: u64 = mailbox_mode::SPILL as u64;
 
-/// Bits of the number of a receive map, and of a word of one.
-pub(crate) const MAP_NUMBER: usize = RECEIVE_MAPS.ilog2() as usize;
-pub(crate) const MAP_WORD: usize = RECEIVE_MAP_BITS.ilog2() as usize - 6;
-/// Where the number stands in COUNT, and the bits there that are used.
-pub(crate) const MAP_SHIFT: usize = 8;
-pub(crate) const MAP_BITS: u64 = ((RECEIVE_MAPS as u64 - 1) << MAP_SHIFT) | ((1 << MAP_WORD) - 1);
+/// Where the number of a receive map stands in COUNT, and the bits there that are used.
+pub(crate) const MAP_SHIFT: usize = doorbell_command::MAP_SHIFT as usize;
+pub(crate) const MAP_BITS: u64 = (((1 << MAP_NUMBER) - 1) << MAP_SHIFT) | ((1 << MAP_WORD) - 1);
 
 /// States of the command unit.
 #[derive(LogicState, Copy, Clone, Debug, PartialEq)]

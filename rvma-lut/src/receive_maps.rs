@@ -24,9 +24,9 @@ use spindle_contract::params::{RECEIVE_MAPS, RECEIVE_MAP_BITS};
 use spindle_verilog::prelude::*;
 
 /// Bits of a map's number, of a bit's, and of a word's.
-const NUMBER: usize = RECEIVE_MAPS.ilog2() as usize;
+pub(crate) const NUMBER: usize = RECEIVE_MAPS.ilog2() as usize;
 const PLACE: usize = RECEIVE_MAP_BITS.ilog2() as usize;
-const WORD: usize = PLACE - 6;
+pub(crate) const WORD: usize = PLACE - 6;
 /// Bits of a granule's number behind the last one of a map.
 const BEYOND: usize = 32 - PLACE;
 /// Address bits of all words.

@@ -4,13 +4,10 @@ use crate::rvma::{Posted, Window};
 use crate::{Bar, Device, Error, HostMemory, Result};
 use spindle_contract::params::RECEIVE_MAP_BITS;
 use spindle_contract::registers::{doorbell, doorbell_command};
-use spindle_contract::wire;
 use std::ops::Range;
 
 /// Words of 64 bits in a map.
 pub const MAP_WORDS: usize = RECEIVE_MAP_BITS / 64;
-/// Where a map's number stands in COUNT.
-const NUMBER_SHIFT: u32 = 8;
 
 /// The map of a posted buffer. It stays readable when the buffer is complete, until it is given back; the card has few.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,7 +51,6 @@ impl<B: Bar, M: HostMemory> Device<B, M> {
         if !granule.is_power_of_two() {
             return Err(Error::Argument(format!("a granule of {granule} bytes is no power of two; choose one")));
         }
-        self.memory.write(posted.record, &[0; wire::RECORD_BYTES])?;
         self.stage_buffer(window, posted)?;
         let staging = [(doorbell::COUNT, granule.ilog2())];
         let number = self.ring(window.process, "post_mapped", doorbell_command::POST_MAPPED, &staging)?;
@@ -65,7 +61,7 @@ impl<B: Bar, M: HostMemory> Device<B, M> {
     pub fn read_map(&mut self, map: &ReceiveMap) -> Result<Received> {
         let mut words = [0; MAP_WORDS];
         for (i, word) in words.iter_mut().enumerate() {
-            let staging = [(doorbell::COUNT, map.number << NUMBER_SHIFT | i as u32)];
+            let staging = [(doorbell::COUNT, map.number << doorbell_command::MAP_SHIFT | i as u32)];
             self.ring(map.process, "read_map", doorbell_command::READ_MAP, &staging)?;
             *word = self.value(map.process)?;
         }
@@ -74,7 +70,7 @@ impl<B: Bar, M: HostMemory> Device<B, M> {
 
     /// Gives a map back. Its buffer goes on without.
     pub fn free_map(&mut self, map: ReceiveMap) -> Result<()> {
-        let staging = [(doorbell::COUNT, map.number << NUMBER_SHIFT)];
+        let staging = [(doorbell::COUNT, map.number << doorbell_command::MAP_SHIFT)];
         self.ring(map.process, "free_map", doorbell_command::FREE_MAP, &staging).map(|_| ())
     }
 }

@@ -63,14 +63,14 @@ impl<B: Bar, M: HostMemory> Device<B, M> {
 
     /// Posts memory of the caller. The record is zeroed first.
     pub fn post(&mut self, window: Window, posted: Posted) -> Result<Posted> {
-        self.memory.write(posted.record, &[0; wire::RECORD_BYTES])?;
         self.stage_buffer(window, posted)?;
         self.ring(window.process, "post_buffer", doorbell_command::POST_BUFFER, &[])?;
         Ok(posted)
     }
 
-    /// Stages what a buffer is posted with.
+    /// Stages what a buffer is posted with, and zeroes its record.
     pub(crate) fn stage_buffer(&mut self, window: Window, posted: Posted) -> Result<()> {
+        self.memory.write(posted.record, &[0; wire::RECORD_BYTES])?;
         let staging = [
             (doorbell::MAILBOX, window.mailbox),
             (doorbell::BUFFER_LO, posted.buffer as u32),

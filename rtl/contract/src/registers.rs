@@ -364,10 +364,12 @@ pub mod doorbell_command {
     /// POST_BUFFER with a receive map: COUNT = the logarithm of its granule [4:0]; RESULT has the number of the map. Bit i of the map says that a packet whose
     /// first byte lies in granule i of the buffer has been written to host memory.
     pub const POST_MAPPED: u32 = 13;
-    /// Reads 64 bits of a receive map: COUNT = word [3:0], map [10:8] → VALUE.
+    /// Reads 64 bits of a receive map: COUNT = word [3:0], map from bit [`MAP_SHIFT`] on → VALUE.
     pub const READ_MAP: u32 = 14;
     /// Gives a receive map back: COUNT as for READ_MAP. Its buffer is not affected.
     pub const FREE_MAP: u32 = 15;
+    /// Where a receive map's number stands in COUNT.
+    pub const MAP_SHIFT: u32 = 8;
 }
 /// Errors of the doorbell page.
 pub mod doorbell_error {

@@ -70,6 +70,8 @@ pub struct Record {
 }
 
 const _: () = assert!(size_of::<Record>() == wire::RECORD_BYTES);
+// `RVMA_MAP_WORDS`.
+const _: () = assert!(MAP_WORDS == 16);
 
 /// `RVMA_Network`: the session and everything that was opened on it.
 pub struct Handle {

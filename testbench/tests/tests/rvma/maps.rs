@@ -12,8 +12,6 @@ use spindle_sim::host_memory::Timing;
 
 const ADDR: u64 = 0x77;
 const KEY: u32 = 5;
-/// Where a map's number stands in COUNT.
-const MAP_SHIFT: u32 = 8;
 
 impl Bench {
     /// POST_MAPPED: the map, or the error.
@@ -36,7 +34,7 @@ impl Bench {
 
     /// READ_MAP: 64 bits of a map.
     fn map_word(&mut self, pid: u16, map: u32, word: u32) -> Result<u64, u32> {
-        match self.about(pid, 0, map << MAP_SHIFT | word, doorbell_command::READ_MAP) {
+        match self.about(pid, 0, map << doorbell_command::MAP_SHIFT | word, doorbell_command::READ_MAP) {
             (doorbell_error::NONE, value, _) => Ok(value),
             (error, ..) => Err(error),
         }
@@ -50,7 +48,7 @@ impl Bench {
     }
 
     fn free_map(&mut self, pid: u16, map: u32) -> u32 {
-        self.stage(pid, doorbell::COUNT, map << MAP_SHIFT);
+        self.stage(pid, doorbell::COUNT, map << doorbell_command::MAP_SHIFT);
         self.ring(pid, doorbell_command::FREE_MAP).0
     }
 }

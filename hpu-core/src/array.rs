@@ -653,10 +653,9 @@ impl Logic for HpuArray {
         self.telemetry.report_lost.next = self.reports.fault_lost.val();
         self.telemetry.print_lost.next = self.reports.print_lost.val();
         self.registers.totals.next = self.telemetry.totals.val();
-        for i in 0..self._clusters * self._hpus {
-            self.registers.hpu_busy[i].next = self.telemetry.hpu_busy[i].val();
-            self.registers.hpu_tasks[i].next = self.telemetry.hpu_tasks[i].val();
-        }
+        self.telemetry.hpu_asks.next = self.registers.hpu_asks.val();
+        self.telemetry.hpu_index.next = self.registers.hpu_index.val();
+        self.registers.hpu_count.next = self.telemetry.hpu_count.val();
         self.trace_valid.next = self.telemetry.trace_valid.val();
         self.trace_tags.next = self.telemetry.trace_tags.val();
         for i in 0..self._rvfi {

@@ -34,7 +34,7 @@ pub mod far_queue;
 pub mod far_unit;
 pub mod fast_robin;
 pub mod host_writer;
-pub mod hpu_counter;
+pub mod hpu_counters;
 pub mod instruction_memory;
 pub mod l1;
 pub mod l1_atomics;

@@ -7,7 +7,7 @@
 //! | packet engine | out `policy`, with `install` and `install_index` |
 //! | clusters | out `imem_write`, `imem_address`, `imem_data` |
 //! | L2 | out `l2_request`, `l2_valid` / in `l2_ready`; in `l2_answer`, `l2_answer_valid` |
-//! | telemetry | in `totals`, `hpu_busy[i]`, `hpu_tasks[i]` |
+//! | telemetry | in `totals`; out `hpu_asks`, `hpu_index` / in `hpu_count`: a count of one HPU, one cycle later |
 //! | fault queue | in `report`, `reports`; out `pop` |
 //! | print queue | in `print`, `prints`; out `print_pop` |
 //!
@@ -98,25 +98,23 @@ pub struct Registers {
     pub prints: Signal<In, Bits<8>>,
     /// Drop the oldest piece.
     pub print_pop: Signal<Out, Bit>,
-    /// Cycles in a handler, per HPU.
-    pub hpu_busy: Vec<Signal<In, Bits<32>>>,
-    /// Tasks ended, per HPU.
-    pub hpu_tasks: Vec<Signal<In, Bits<32>>>,
+    /// A count of one HPU is wanted.
+    pub hpu_asks: Signal<Out, Bit>,
+    /// Which: {tasks ended, HPU}.
+    pub hpu_index: Signal<Out, Bits<6>>,
+    /// It, one cycle later.
+    pub hpu_count: Signal<In, Bits<32>>,
     staging: ContextStaging,
     imem_pointer: Reg<Bits<16>>,
     l2_pointer: Reg<Bits<20>>,
     word_ready: Reg<Bit>,
     word: DFF<Bits<32>>,
     word_known: DFF<Bit>,
-    hpu_word: DFF<Bits<32>>,
     report_word: DFF<Bits<32>>,
     l2_asking: Reg<Bit>,
     l2_pending: Reg<Bit>,
     answer: Reg<CsrResponse>,
     take: Signal<Local, Bit>,
-    counts: [Signal<Local, Bits<32>>; 64],
-    fours: [Signal<Local, Bits<32>>; 16],
-    sixteens: [Signal<Local, Bits<32>>; 4],
     _hpus: usize,
 }
 
@@ -148,23 +146,20 @@ impl Registers {
             print: Default::default(),
             prints: Default::default(),
             print_pop: Default::default(),
-            hpu_busy: (0..hpus).map(|_| Default::default()).collect(),
-            hpu_tasks: (0..hpus).map(|_| Default::default()).collect(),
+            hpu_asks: Default::default(),
+            hpu_index: Default::default(),
+            hpu_count: Default::default(),
             staging: ContextStaging::new(contexts),
             imem_pointer: Default::default(),
             l2_pointer: Default::default(),
             word_ready: Default::default(),
             word: Default::default(),
             word_known: Default::default(),
-            hpu_word: Default::default(),
             report_word: Default::default(),
             l2_asking: Default::default(),
             l2_pending: Default::default(),
             answer: Default::default(),
             take: Default::default(),
-            counts: std::array::from_fn(|_| Default::default()),
-            fours: Default::default(),
-            sixteens: Default::default(),
             _hpus: hpus,
         }
     }
@@ -174,7 +169,7 @@ impl Logic for Registers {
     #[hdl]
     fn update(&mut self) {
         regs!(self, clock, reset, imem_pointer, l2_pointer, word_ready, l2_asking, l2_pending, answer);
-        dffs!(self, clock, word, word_known, hpu_word, report_word);
+        dffs!(self, clock, word, word_known, report_word);
         clocks!(self, clock, reset, staging);
         let request = self.csr.val();
         let offset = request.addr.get_bits::<12>(0);
@@ -184,37 +179,12 @@ impl Logic for Registers {
         let fresh = request.valid & !self.word_ready.q.val() & !self.l2_pending.q.val() & !self.answer.q.val().ack;
         self.take.next = fresh & !is_l2;
 
-        // First cycle: the word is chosen. The reports and the per-HPU counters have their own registers, so that no multiplexer is deep.
-        // Those of the HPUs are chosen by a tree over the bits of the number.
-        let of_tasks = request.addr.get_bit(8);
-        for i in 0..64 {
-            self.counts[i].next = bits::<32>(0);
-            if i < self._hpus {
-                self.counts[i].next = if of_tasks { self.hpu_tasks[i].val() } else { self.hpu_busy[i].val() };
-            }
-        }
-        for i in 0..16 {
-            self.fours[i].next = match index.get_bits::<2>(0).index() {
-                0 => self.counts[4 * i].val(),
-                1 => self.counts[4 * i + 1].val(),
-                2 => self.counts[4 * i + 2].val(),
-                _ => self.counts[4 * i + 3].val(),
-            };
-        }
-        for i in 0..4 {
-            self.sixteens[i].next = match index.get_bits::<2>(2).index() {
-                0 => self.fours[4 * i].val(),
-                1 => self.fours[4 * i + 1].val(),
-                2 => self.fours[4 * i + 2].val(),
-                _ => self.fours[4 * i + 3].val(),
-            };
-        }
-        self.hpu_word.d.next = match index.get_bits::<2>(4).index() {
-            0 => self.sixteens[0].val(),
-            1 => self.sixteens[1].val(),
-            2 => self.sixteens[2].val(),
-            _ => self.sixteens[3].val(),
-        };
+        // First cycle: the word is chosen. The reports have their own register, so that no multiplexer is deep, and the counts of the HPUs come from a
+        // memory.
+        let of_hpu =
+            (offset >= bits::<12>(hpu::HPU_BUSY as u64)) & (offset < bits::<12>(hpu::HPU_TASKS as u64 + 0x100));
+        self.hpu_asks.next = fresh & of_hpu;
+        self.hpu_index.next = (request.addr.get_bit(8), index.get_bits::<5>(0)).cat::<6>();
         let hpu_known = bit_cast::<7, 6>(index) < bits::<7>(self._hpus as u64);
         let of_reports = offset.get_bits::<6>(6) == bits::<6>(hpu::FAULT_COUNT as u64 / 64);
         let report = self.report.val();
@@ -238,8 +208,6 @@ impl Logic for Registers {
             _ => report_known = false,
         }
         self.report_word.d.next = report_word;
-        let of_hpu =
-            (offset >= bits::<12>(hpu::HPU_BUSY as u64)) & (offset < bits::<12>(hpu::HPU_TASKS as u64 + 0x100));
         self.staging.offset.next = offset;
         self.staging.data.next = request.wdata;
         let mut word: Bits<32> = self.staging.word.val();
@@ -323,7 +291,7 @@ impl Logic for Registers {
             self.answer.d.next.error = !self.word_known.q.val();
             if self.word_known.q.val() & !request.write {
                 self.answer.d.next.rdata = if of_hpu {
-                    self.hpu_word.q.val()
+                    self.hpu_count.val()
                 } else if of_reports {
                     self.report_word.q.val()
                 } else {

@@ -1,6 +1,6 @@
 //! Counters of the array, and its trace lanes.
 
-use crate::hpu_counter::HpuCounter;
+use crate::hpu_counters::HpuCounters;
 use crate::sum_counter::SumCounter;
 use spindle_contract::params::Config;
 use spindle_verilog::prelude::*;
@@ -34,10 +34,10 @@ pub struct Totals {
 /// |---|---|
 /// | clusters | in, a bit per HPU: `busy[i]`, `retired[i]`, `tasks_ended[i]`, `commands[i]`; `loaded[i]`, `begun[i]`, `ended[i]`, `commanded[i]` with their frames |
 /// | reports | in `faulted`, `report_lost`, `print_lost`: pulses |
-/// | registers | out `totals`; `hpu_busy[j]`, `hpu_tasks[j]` of HPU j of the array |
+/// | registers | out `totals`; in `hpu_asks`, `hpu_index` / out `hpu_count`: a count of one HPU, as [`HpuCounters`] has it |
 /// | trace | out `trace_valid`, `trace_tags`: registers, 4 lanes per HPU |
 ///
-/// An event is in its count 4 cycles later, on its lane one cycle later.
+/// An event is in its sum 4 cycles later at the most, on its lane one cycle later; in the count of its HPU within 66.
 #[derive(LogicBlock)]
 pub struct Telemetry {
     /// Core clock.
@@ -76,22 +76,24 @@ pub struct Telemetry {
     pub print_lost: Signal<In, Bit>,
     /// Counts.
     pub totals: Signal<Out, Totals>,
-    /// Cycles in a handler, per HPU.
-    pub hpu_busy: Vec<Signal<Out, Bits<32>>>,
-    /// Tasks ended, per HPU.
-    pub hpu_tasks: Vec<Signal<Out, Bits<32>>>,
+    /// A count of one HPU is wanted.
+    pub hpu_asks: Signal<In, Bit>,
+    /// Which: {tasks ended, HPU}.
+    pub hpu_index: Signal<In, Bits<6>>,
+    /// It, one cycle later.
+    pub hpu_count: Signal<Out, Bits<32>>,
     /// Trace lanes of the HPUs.
     pub trace_valid: Signal<Out, Bits<128>>,
     /// Their frames.
     pub trace_tags: Signal<Out, Bits<2048>>,
-    hpu_counters: Vec<HpuCounter>,
+    hpu_counters: HpuCounters,
     task_counter: SumCounter,
-    fault_counter: SumCounter,
     busy_counter: SumCounter,
     retired_counter: SumCounter,
     command_counter: SumCounter,
-    report_counter: SumCounter,
-    print_counter: SumCounter,
+    faults: Reg<Bits<32>>,
+    reports_lost: Reg<Bits<32>>,
+    prints_lost: Reg<Bits<32>>,
     lanes: Reg<Bits<128>>,
     tags: DFF<Bits<2048>>,
     _clusters: usize,
@@ -101,7 +103,7 @@ pub struct Telemetry {
 impl Telemetry {
     /// For the array of a NIC.
     pub fn new(config: &Config) -> Self {
-        let (clusters, total) = (config.clusters, config.total_hpus());
+        let clusters = config.clusters;
         Self {
             clock: Default::default(),
             reset: Default::default(),
@@ -121,18 +123,19 @@ impl Telemetry {
             report_lost: Default::default(),
             print_lost: Default::default(),
             totals: Default::default(),
-            hpu_busy: (0..total).map(|_| Default::default()).collect(),
-            hpu_tasks: (0..total).map(|_| Default::default()).collect(),
+            hpu_asks: Default::default(),
+            hpu_index: Default::default(),
+            hpu_count: Default::default(),
             trace_valid: Default::default(),
             trace_tags: Default::default(),
-            hpu_counters: (0..total).map(|_| Default::default()).collect(),
+            hpu_counters: HpuCounters::new(config.total_hpus()),
             task_counter: Default::default(),
-            fault_counter: Default::default(),
             busy_counter: Default::default(),
             retired_counter: Default::default(),
             command_counter: Default::default(),
-            report_counter: Default::default(),
-            print_counter: Default::default(),
+            faults: Default::default(),
+            reports_lost: Default::default(),
+            prints_lost: Default::default(),
             lanes: Default::default(),
             tags: Default::default(),
             _clusters: clusters,
@@ -144,10 +147,9 @@ impl Telemetry {
 impl Logic for Telemetry {
     #[hdl]
     fn update(&mut self) {
-        regs!(self, clock, reset, lanes);
+        regs!(self, clock, reset, lanes, faults, reports_lost, prints_lost);
         dffs!(self, clock, tags);
-        clocks!(self, clock, reset, hpu_counters, task_counter, fault_counter, busy_counter, retired_counter);
-        clocks!(self, clock, reset, command_counter, report_counter, print_counter);
+        clocks!(self, clock, reset, hpu_counters, task_counter, busy_counter, retired_counter, command_counter);
 
         let mut busy: Bits<32> = bits::<32>(0);
         let mut retired: Bits<32> = bits::<32>(0);
@@ -157,16 +159,10 @@ impl Logic for Telemetry {
         let mut tags: Bits<2048> = bits::<2048>(0);
         for c in 0..self._clusters {
             for h in 0..self._hpus {
-                let is_busy = self.busy[c].val().get_bit(h);
-                let ends = self.tasks_ended[c].val().get_bit(h);
-                busy = busy.replace_bit(c * self._hpus + h, is_busy);
+                busy = busy.replace_bit(c * self._hpus + h, self.busy[c].val().get_bit(h));
                 retired = retired.replace_bit(c * self._hpus + h, self.retired[c].val().get_bit(h));
-                ended = ended.replace_bit(c * self._hpus + h, ends);
+                ended = ended.replace_bit(c * self._hpus + h, self.tasks_ended[c].val().get_bit(h));
                 commands = commands.replace_bit(c * self._hpus + h, self.commands[c].val().get_bit(h));
-                self.hpu_counters[c * self._hpus + h].busy.next = is_busy;
-                self.hpu_counters[c * self._hpus + h].ended.next = ends;
-                self.hpu_busy[c * self._hpus + h].next = self.hpu_counters[c * self._hpus + h].busy_cycles.val();
-                self.hpu_tasks[c * self._hpus + h].next = self.hpu_counters[c * self._hpus + h].tasks.val();
 
                 lanes = lanes.replace_bit(4 * (c * self._hpus + h), self.loaded[c].val().get_bit(h));
                 lanes = lanes.replace_bit(4 * (c * self._hpus + h) + 1, self.begun[c].val().get_bit(h));
@@ -183,7 +179,10 @@ impl Logic for Telemetry {
             }
         }
         self.lanes.d.next = lanes;
-        self.tags.d.next = tags;
+        // Frames without a lane mean nothing.
+        if lanes.any() {
+            self.tags.d.next = tags;
+        }
         self.trace_valid.next = self.lanes.q.val();
         self.trace_tags.next = self.tags.q.val();
 
@@ -191,19 +190,30 @@ impl Logic for Telemetry {
         self.retired_counter.events.next = retired;
         self.task_counter.events.next = ended;
         self.command_counter.events.next = commands;
-        self.print_counter.events.next = bit_cast::<32, 1>(self.print_lost.val().into());
-        self.fault_counter.events.next = bit_cast::<32, 1>(self.faulted.val().into());
-        self.report_counter.events.next = bit_cast::<32, 1>(self.report_lost.val().into());
+        self.hpu_counters.busy.next = busy;
+        self.hpu_counters.ended.next = ended;
+        self.hpu_counters.asks.next = self.hpu_asks.val();
+        self.hpu_counters.index.next = self.hpu_index.val();
+        self.hpu_count.next = self.hpu_counters.count.val();
+        if self.faulted.val() {
+            self.faults.d.next = self.faults.q.val() + 1;
+        }
+        if self.report_lost.val() {
+            self.reports_lost.d.next = self.reports_lost.q.val() + 1;
+        }
+        if self.print_lost.val() {
+            self.prints_lost.d.next = self.prints_lost.q.val() + 1;
+        }
         self.totals.next = Totals {
             tasks: self.task_counter.low.val(),
-            faulted: self.fault_counter.low.val(),
+            faulted: self.faults.q.val(),
             busy_low: self.busy_counter.low.val(),
             busy_high: self.busy_counter.high.val(),
             retired_low: self.retired_counter.low.val(),
             retired_high: self.retired_counter.high.val(),
             commands: self.command_counter.low.val(),
-            reports_lost: self.report_counter.low.val(),
-            prints_lost: self.print_counter.low.val(),
+            reports_lost: self.reports_lost.q.val(),
+            prints_lost: self.prints_lost.q.val(),
         };
     }
 }

@@ -4,6 +4,7 @@ mod completions;
 mod dispatcher;
 mod far_unit;
 mod host_writer;
+mod hpu_counters;
 mod l2;
 mod registers;
 mod reports;

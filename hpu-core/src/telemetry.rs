@@ -37,7 +37,7 @@ pub struct Totals {
 /// | registers | out `totals`; in `hpu_asks`, `hpu_index` / out `hpu_count`: a count of one HPU, as [`HpuCounters`] has it |
 /// | trace | out `trace_valid`, `trace_tags`: registers, 4 lanes per HPU |
 ///
-/// An event is in its sum 4 cycles later at the most, on its lane one cycle later; in the count of its HPU within 66.
+/// An event is in its sum 4 cycles later at the most, on its lane one cycle later; in the count of its HPU within 65.
 #[derive(LogicBlock)]
 pub struct Telemetry {
     /// Core clock.

@@ -83,8 +83,8 @@ fn a_count_is_visited_every_64_cycles() {
             dut.set("ended", 1 << 5);
             dut.model.tick();
             dut.set("ended", 0);
-            // Cycle 128 + phase had the event; slot 37 is visited in cycles 37 modulo 64, its count is read in the one behind and written in the next.
-            let wait = (37 + 64 - (phase + 1)) % 64 + 2;
+            // Slot 37 is visited in cycles 37 modulo 64, that of the event too; its count is read in the next cycle and written in the one behind.
+            let wait = (37 + 64 - phase) % 64 + 1;
             for _ in 0..wait {
                 dut.model.tick();
             }

@@ -15,7 +15,8 @@ const UDP: u64 = spindle_contract::wire::IP_UDP as u64;
 const PSEUDO_HEADER: u64 = 0xFCFF;
 /// Words of a beat.
 const BEAT_WORDS: usize = BEAT_BYTES / 2;
-const BEAT: u64 = BEAT_BYTES as u64;
+// The gates that compare a length with what an untagged and a tagged beat have room for are for this beat.
+const _: () = assert!(BEAT_BYTES - 13 == 51 && BEAT_BYTES - 17 == 47);
 
 /// Sum output of a full adder per bit.
 #[hdl_fn]
@@ -225,7 +226,9 @@ impl Logic for TransportSum {
         let stop = zext::<17, 16>(total) + (if vlan { bits::<17>(17) } else { bits::<17>(13) });
         // The packet goes on behind the first beat: told without waiting for `stop`.
         let low = total.get_bits::<6>(0);
-        let beyond = total.get_bits::<10>(6).any() | if vlan { low >= BEAT - 17 } else { low >= BEAT - 13 };
+        let above_46 = low.get_bit(5) & (low.get_bit(4) | low.get_bits::<4>(0).all());
+        let above_50 = low.get_bits::<2>(4).all() & (low.get_bits::<2>(2).any() | low.get_bits::<2>(0).all());
+        let beyond = total.get_bits::<10>(6).any() | if vlan { above_46 } else { above_50 };
         let whole = if first { beyond } else { self.whole.q.val() & (self.beats_left.q.val() != 1) };
         let empty = !first & (self.empty.q.val() | !self.whole.q.val());
         self.stage_valid.d.next = self.valid.val();

@@ -45,7 +45,7 @@ use crate::message::{
 };
 use crate::task_queues::TaskQueues;
 use spindle_blocks::ram::{RamStyle, SdpMemory};
-use spindle_blocks::{ContextPolicy, Fifo, PlacementDesc, RoundRobin, Slice, TaskDesc, TaskDone};
+use spindle_blocks::{ContextPolicy, Fifo, PlacementDesc, Slice, TaskDesc, TaskDone};
 use spindle_contract::params::Config;
 use spindle_verilog::prelude::*;
 
@@ -71,6 +71,33 @@ pub struct Target {
     pub hpu: Bits<3>,
     /// What its context was charged.
     pub cost: Bits<18>,
+}
+
+/// Contexts behind context 0.
+const BEHIND_FIRST: u64 = 0xFFFE;
+
+/// Number of the lowest of four bits that is set, 3 if none of the others is.
+#[hdl_fn]
+fn first_of_four(set: Bits<4>) -> Bits<2> {
+    (!set.get_bit(0) & !set.get_bit(1), !set.get_bit(0) & (set.get_bit(1) | !set.get_bit(2))).cat::<2>()
+}
+
+/// Number of the lowest bit that is set, 15 if no other is.
+#[hdl_fn]
+fn first_of_sixteen(set: Bits<16>) -> Bits<4> {
+    let quarters = (
+        set.get_bits::<4>(12).any(),
+        set.get_bits::<4>(8).any(),
+        set.get_bits::<4>(4).any(),
+        set.get_bits::<4>(0).any(),
+    )
+        .cat::<4>();
+    let quarter = first_of_four(quarters);
+    let low =
+        if quarter.get_bit(0) { first_of_four(set.get_bits::<4>(4)) } else { first_of_four(set.get_bits::<4>(0)) };
+    let high =
+        if quarter.get_bit(0) { first_of_four(set.get_bits::<4>(12)) } else { first_of_four(set.get_bits::<4>(8)) };
+    (quarter, if quarter.get_bit(1) { high } else { low }).cat::<4>()
 }
 
 /// See the head of this file.
@@ -131,11 +158,11 @@ pub struct Dispatch {
     queues: TaskQueues,
     share: FairShare,
     hpus: HpuChoice,
-    arbiter: RoundRobin<16>,
+    /// Contexts behind the one that had the last turn.
+    behind: Reg<Bits<16>>,
     packets: SdpMemory<StoredPacket, 10>,
     /// Terms of each packet, or where it is redirected.
     terms: SdpMemory<Bits<TERMS_BITS>, 10>,
-    /// The context that is asked for next.
     /// At most one context can go, as of the last cycle.
     alone: Reg<Bit>,
     chosen: Reg<Bit>,
@@ -203,7 +230,7 @@ impl Dispatch {
             queues: TaskQueues::new(config),
             share: FairShare::new(config),
             hpus: HpuChoice::new(config),
-            arbiter: Default::default(),
+            behind: Default::default(),
             packets: SdpMemory::with_depth(style, 2, config.cells()),
             terms: SdpMemory::with_depth(style, 2, config.cells()),
             alone: Default::default(),
@@ -234,8 +261,8 @@ impl Dispatch {
 impl Logic for Dispatch {
     #[hdl]
     fn update(&mut self) {
-        clocks!(self, clock, reset, queues, share, hpus, arbiter, places, output);
-        regs!(self, clock, reset, alone, chosen, asking, asking_direct, last_cluster);
+        clocks!(self, clock, reset, queues, share, hpus, places, output);
+        regs!(self, clock, reset, behind, alone, chosen, asking, asking_direct, last_cluster);
         regs!(self, clock, reset, leaves, leaves_direct, cycle, state, gap);
         dffs!(self, clock, chosen_context, asking_context, leaves_for, current);
         for i in 0..3 {
@@ -270,19 +297,28 @@ impl Logic for Dispatch {
         // Choose a context. A queued placement takes one turn, so that it finds a cycle in which no task's packet is read.
         let place_waits = self.places.read_valid.val() & !self.gap.q.val();
         let start_place = idle & place_waits & !self.output.read_valid.val();
-        let could = self.queues.backlog.val() & self.hpus.eligible.val();
-        let funded = self.queues.backlog.val() & self.hpus.eligible_funded.val();
+        let backlog = self.queues.backlog.val();
+        let behind = self.behind.q.val();
+        let eligible = self.hpus.eligible.val();
+        let eligible_funded = self.hpus.eligible_funded.val();
+        let could = backlog & eligible;
+        let funded = backlog & eligible_funded;
         self.hpus.funded.next = self.share.funded.val();
         // Who is alone needs no funds.
         self.alone.d.next = !(could & (could - 1)).any();
-        self.arbiter.request.next = if funded.any() | !self.alone.q.val() { funded } else { could };
-        self.arbiter.accept.next = !start_place;
-        self.arbiter.lock.next = false;
-        self.chosen.d.next = self.arbiter.any.val() & !start_place;
-        self.chosen_context.d.next = self.arbiter.index.val().get_bits::<4>(0);
+        let unpaid = self.alone.q.val() & !funded.any();
+        let next_in_turn = if unpaid { (could & behind).any() } else { (funded & behind).any() };
+        // One LUT for each context, and one search among them: whether there are any is told beside.
+        let allowed = (eligible_funded | (eligible & repeat::<16>(unpaid))) & backlog;
+        let whose = first_of_sixteen(allowed & (behind | repeat::<16>(!next_in_turn)));
+        let goes = (funded.any() | (self.alone.q.val() & could.any())) & !start_place;
+        self.chosen.d.next = goes;
+        self.chosen_context.d.next = whose;
+        if goes {
+            self.behind.d.next = bits::<16>(BEHIND_FIRST) << whose;
+        }
         self.share.backlog.next = self.queues.backlog.val();
         // Also when nobody can go: the round is over when somebody can.
-        let backlog = self.queues.backlog.val();
         let broke = backlog.any() & !(backlog & self.share.funded.val()).any();
         self.share.lacking.next = (could.any() & !funded.any()) | broke;
         self.share.served.next = funded.any();

@@ -275,7 +275,9 @@ impl Logic for FairShare {
             amount: raw_charge.amount + if meet { raw_correction.amount } else { bits::<26>(0) },
         };
         self.own_correction_valid.d.next = self.raw_correction_valid.q.val() & !meet;
-        self.own_correction.d.next = raw_correction;
+        if self.raw_correction_valid.q.val() {
+            self.own_correction.d.next = raw_correction;
+        }
 
         // Step 3: a gift comes with the charge of its context, or alone, unless the context is being corrected.
         let own = self.own_charge.q.val();
@@ -299,7 +301,9 @@ impl Logic for FairShare {
         self.with_gift_valid.d.next = charges | gives;
         self.with_gift.d.next = Change { context: whose, amount: if charges { own.amount } else { bits::<26>(0) } };
         self.beside_gift_valid.d.next = self.own_correction_valid.q.val();
-        self.beside_gift.d.next = self.own_correction.q.val();
+        if self.own_correction_valid.q.val() {
+            self.beside_gift.d.next = self.own_correction.q.val();
+        }
 
         // Step 4: their sum.
         let with_gift = self.with_gift.q.val();

@@ -240,7 +240,7 @@ impl Logic for HeaderCheck {
             | bad_transport;
         self.done.d.next = self.facts_valid.q.val();
 
-        // The descriptor. A header that is not there reads as zero.
+        // The descriptor. A header that is not there reads as zero: the register's reset.
         let l3_offset = if f.vlan { bits::<7>(18) } else { bits::<7>(14) };
         let behind_l3 = if spindle {
             if f.get {
@@ -253,20 +253,20 @@ impl Logic for HeaderCheck {
         } else {
             bits::<7>(0)
         };
-        let ip_src = be32(h.get_bits::<32>(208)) & repeat::<32>(plain);
-        let ip_dst = be32(h.get_bits::<32>(240)) & repeat::<32>(plain);
-        let src_port = be16(h.get_bits::<16>(272)) & repeat::<16>(udp);
-        let dst_port = be16(h.get_bits::<16>(288)) & repeat::<16>(udp);
-        let opcode = h.get_bits::<8>(344) & repeat::<8>(spindle);
-        let flags = be16(h.get_bits::<16>(352)) & repeat::<16>(spindle);
-        let psn = be32(h.get_bits::<32>(368)) & repeat::<32>(spindle);
-        let sp_src_nid = be32(h.get_bits::<32>(400)) & repeat::<32>(spindle);
-        let sp_src_pid = be16(h.get_bits::<16>(432)) & repeat::<16>(spindle);
-        let sp_dst_pid = be16(h.get_bits::<16>(448)) & repeat::<16>(spindle);
-        let addr_hi = be32(h.get_bits::<32>(464)) & repeat::<32>(spindle);
-        let addr_lo = be32(h.get_bits::<32>(496)) & repeat::<32>(spindle);
-        let sp_msg_len = be32(h.get_bits::<32>(592)) & repeat::<32>(spindle);
-        let msg_off = be32(h.get_bits::<32>(624)) & repeat::<32>(spindle);
+        let ip_src = if plain { be32(h.get_bits::<32>(208)) } else { bits::<32>(0) };
+        let ip_dst = if plain { be32(h.get_bits::<32>(240)) } else { bits::<32>(0) };
+        let src_port = if udp { be16(h.get_bits::<16>(272)) } else { bits::<16>(0) };
+        let dst_port = if udp { be16(h.get_bits::<16>(288)) } else { bits::<16>(0) };
+        let opcode = if spindle { h.get_bits::<8>(344) } else { bits::<8>(0) };
+        let flags = if spindle { be16(h.get_bits::<16>(352)) } else { bits::<16>(0) };
+        let psn = if spindle { be32(h.get_bits::<32>(368)) } else { bits::<32>(0) };
+        let sp_src_nid = if spindle { be32(h.get_bits::<32>(400)) } else { bits::<32>(0) };
+        let sp_src_pid = if spindle { be16(h.get_bits::<16>(432)) } else { bits::<16>(0) };
+        let sp_dst_pid = if spindle { be16(h.get_bits::<16>(448)) } else { bits::<16>(0) };
+        let addr_hi = if spindle { be32(h.get_bits::<32>(464)) } else { bits::<32>(0) };
+        let addr_lo = if spindle { be32(h.get_bits::<32>(496)) } else { bits::<32>(0) };
+        let sp_msg_len = if spindle { be32(h.get_bits::<32>(592)) } else { bits::<32>(0) };
+        let msg_off = if spindle { be32(h.get_bits::<32>(624)) } else { bits::<32>(0) };
         let payload_len = if spindle {
             be16(h.get_bits::<16>(688))
         } else if udp | icmp {
@@ -299,14 +299,14 @@ impl Logic for HeaderCheck {
             src_pid: if spindle { sp_src_pid } else { src_port },
             dst_pid: if spindle { sp_dst_pid } else { dst_port },
             addr: (addr_hi, addr_lo).cat::<64>(),
-            key: be32(h.get_bits::<32>(528)) & repeat::<32>(spindle),
+            key: if spindle { be32(h.get_bits::<32>(528)) } else { bits::<32>(0) },
             msg_id: if spindle { be32(h.get_bits::<32>(560)) } else { zext::<32, 16>(f.frame) },
             msg_len: if spindle { sp_msg_len } else { zext::<32, 16>(payload_len) },
             msg_off: msg_off,
-            buf_off: be32(h.get_bits::<32>(656)) & repeat::<32>(spindle),
+            buf_off: if spindle { be32(h.get_bits::<32>(656)) } else { bits::<32>(0) },
             payload_len: payload_len,
-            epoch: be16(h.get_bits::<16>(704)) & repeat::<16>(spindle),
-            ecn: h.get_bits::<2>(120) & repeat::<2>(plain),
+            epoch: if spindle { be16(h.get_bits::<16>(704)) } else { bits::<16>(0) },
+            ecn: if plain { h.get_bits::<2>(120) } else { bits::<2>(0) },
             ..Default::default()
         };
 

@@ -383,7 +383,9 @@ impl Logic for PayloadScheduler {
         self.quota.asker.next = l_event.context;
         self.r_valid.d.next = self.l_valid.q.val();
         self.r_event.d.next = l_event;
-        self.r_arrival.d.next = self.l_arrival.q.val();
+        if self.l_valid.q.val() {
+            self.r_arrival.d.next = self.l_arrival.q.val();
+        }
         let at = (l_event.context, bits::<2>(0)).cat::<6>();
         self.r_status.d.next = unpack::<ContextStatus, 4>(self.contexts.val().get_bits::<4>(at.index()));
         let l_key = self.l_arrival.q.val().key;
@@ -456,7 +458,9 @@ impl Logic for PayloadScheduler {
         }
         self.e_valid.d.next = self.r_valid.q.val();
         self.e_event.d.next = joined;
-        self.e_arrival.d.next = r_arrival;
+        if self.r_valid.q.val() {
+            self.e_arrival.d.next = r_arrival;
+        }
         self.e_alive.d.next = (hit | starts) & !(r_event.closes & !refused);
         let verdict = self.evaluator.verdict.val();
         self.e_recent.d.next = if starts {

@@ -46,7 +46,7 @@ use spindle_contract::registers::rule_action;
 use spindle_verilog::prelude::*;
 use term_compiler::TermCompiler;
 use term_tables::TermTables;
-use types::{lowest, Candidate, MatchRule, MatchSource, MatchTerm, RuleAction, RULE_GROUP};
+use types::{first_of_eight, lowest, Candidate, MatchRule, MatchSource, MatchTerm, RuleAction, RULE_GROUP};
 
 /// Cycles from `parsed_valid` to `matched_valid`.
 pub const LATENCY: usize = 2;
@@ -325,18 +325,18 @@ impl Logic for HeaderMatcher {
         for g in 0..8 {
             groups = groups.replace_bit(g, held.get_bits::<8>(CHOICE * g).any());
         }
+        // Within each group beside the choice among them.
         let first_group = lowest(groups);
-        let mut number: Bits<6> = bits::<6>(0);
+        let mut in_group: Bits<3> = bits::<3>(0);
+        let mut group: Bits<3> = bits::<3>(0);
         for g in 0..8 {
-            let first = lowest(held.get_bits::<8>(CHOICE * g));
-            for r in 0..8 {
-                let chosen = first.get_bit(r) & first_group.get_bit(g);
-                number = number | (bits::<6>((CHOICE * g + r) as u64) & repeat::<6>(chosen));
-            }
+            let chosen = repeat::<3>(first_group.get_bit(g));
+            in_group = in_group | (first_of_eight(held.get_bits::<8>(CHOICE * g)) & chosen);
+            group = group | (bits::<3>(g as u64) & chosen);
         }
         if frame.get_bit(2) {
             self.found[0].d.next = groups.any();
-            self.rule[0].d.next = number;
+            self.rule[0].d.next = (group, in_group).cat::<6>();
         }
 
         // Stage 4: what it says.
@@ -350,11 +350,14 @@ impl Logic for HeaderMatcher {
         self.rule[1].d.next = self.rule[0].q.val();
 
         // The frame beside it.
-        self.line[0].d.next.desc = self.parsed.val();
-        self.line[0].d.next.drop = self.parsed_drop.val();
-        self.line[0].d.next.reason = self.parsed_reason.val();
+        if self.parsed_valid.val() {
+            self.line[0].d.next =
+                Candidate { desc: self.parsed.val(), drop: self.parsed_drop.val(), reason: self.parsed_reason.val() };
+        }
         self.line_valid[0].d.next = self.parsed_valid.val();
-        self.line[1].d.next = self.line[0].q.val();
+        if self.line_valid[0].q.val() {
+            self.line[1].d.next = self.line[0].q.val();
+        }
         self.line_valid[1].d.next = self.line_valid[0].q.val();
         let candidate = self.line[1].q.val();
         let winner = self.says.read_data.val();

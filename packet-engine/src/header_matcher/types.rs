@@ -107,3 +107,17 @@ pub fn lowest(x: Bits<8>) -> Bits<8> {
     )
         .cat::<8>()
 }
+
+/// Number of the lowest set bit; 7 if none of the others is.
+#[hdl_fn]
+pub fn first_of_eight(x: Bits<8>) -> Bits<3> {
+    let odd_of_low = !x.get_bit(0) & (x.get_bit(1) | !x.get_bit(2));
+    let odd_of_high = !x.get_bit(4) & (x.get_bit(5) | !x.get_bit(6));
+    let in_high = !x.get_bits::<4>(0).any();
+    (
+        in_high,
+        if in_high { !x.get_bits::<2>(4).any() } else { !x.get_bits::<2>(0).any() },
+        if in_high { odd_of_high } else { odd_of_low },
+    )
+        .cat::<3>()
+}

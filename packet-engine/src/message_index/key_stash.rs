@@ -69,6 +69,8 @@ pub struct KeyStash {
     pub ample_room: Signal<Out, Bit>,
     used: Reg<Bits<8>>,
     tried: Reg<Bits<8>>,
+    /// The place whose row is read in this cycle.
+    chosen: Reg<Bits<8>>,
     /// The place that is tried in this cycle.
     trying: Reg<Bits<8>>,
     /// The place whose key was written to its row in the last cycle.
@@ -82,7 +84,7 @@ pub struct KeyStash {
 impl Logic for KeyStash {
     #[hdl]
     fn update(&mut self) {
-        regs!(self, clock, reset, used, tried, trying, moved);
+        regs!(self, clock, reset, used, tried, chosen, trying, moved);
         dffs!(self, clock, keys, entries, current);
         let used = self.used.q.val();
 
@@ -115,10 +117,18 @@ impl Logic for KeyStash {
         }
         self.used.d.next = (used & !leaving & !self.moved.q.val()) | target;
 
-        // Choose what is tried in the next cycle.
-        let waiting = used & !self.moved.q.val() & !self.trying.q.val();
+        // Choose whose row is read in the next cycle: a key that was not tried, else the one that comes in just now, else one
+        // that was.
+        let chosen = self.chosen.q.val();
+        let waiting = used & !self.moved.q.val() & !self.trying.q.val() & !chosen & !leaving;
         let fresh = waiting & !self.tried.q.val();
-        let chosen = lowest(if fresh.any() { fresh } else { waiting });
+        let comes = self.insert.val() & !fresh.any();
+        let next = if comes { target } else { lowest(if fresh.any() { fresh } else { waiting }) };
+        self.chosen.d.next = next;
+        let again = if fresh.any() | comes { self.tried.q.val() } else { bits::<8>(0) };
+        self.tried.d.next = (again & !target) | next;
+
+        // Read its row; it is tried in the next cycle.
         let mut current: Candidate = Default::default();
         for i in 0..PLACES {
             if chosen.get_bit(i) {
@@ -128,8 +138,6 @@ impl Logic for KeyStash {
         self.current.d.next = current;
         self.next_row.next = current.hash.get_bits::<8>(0);
         self.trying.d.next = chosen & !leaving;
-        let again = if fresh.any() { self.tried.q.val() } else { bits::<8>(0) };
-        self.tried.d.next = (again | chosen) & !target;
         // It may leave before it is written. Compared here, and not taken from `leaving`: on its way to the rows it is late.
         let tried = self.current.q.val();
         let stays = !self.remove.val() | (tried.slot != self.remove_slot.val());

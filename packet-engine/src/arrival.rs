@@ -33,7 +33,7 @@ pub struct Intake {
     /// Straight to placement: a whole message for a mailbox.
     pub fast: Bit,
     /// Hash of its message's key.
-    pub hash: Bits<16>,
+    pub hash: Bits<8>,
 }
 
 /// Which way this packet goes.
@@ -74,7 +74,7 @@ pub struct Arrival {
     /// Which message it belongs to.
     pub key: MessageKey,
     /// Hash of that.
-    pub hash: Bits<16>,
+    pub hash: Bits<8>,
     /// Match bits.
     pub addr: Bits<64>,
     /// Bytes of the message; 0 if it is named by a field.

@@ -1,30 +1,36 @@
-//! The hash table: rows of 4 places, each with the tag of a key and its slot.
+//! The hash table: rows of 4 places, each with a key and its slot.
 //!
 //! | ports | neighbour |
 //! |---|---|
-//! | in `lookup_hash` / out `fits`, `fitting_slot`, `row_has_room` | look-up: 1 cycle later, one choice behind registers |
-//! | in `next_row`; `candidate`, `candidate_valid` / out `moves` | stash: the row of the next cycle's candidate; `moves` = it is written to its row in this cycle; seen by `lookup_hash` from the next cycle on |
-//! | in `remove`, `remove_slot` | this slot's key goes, which is in a row; not seen by `lookup_hash` from 2 cycles later on |
+//! | in `lookup_row`; `sought`, 1 cycle later / out `fits`, `fitting_slot`, `row_has_room` | look-up: beside `sought`, behind the memories' registers and one comparison |
+//! | in `next_row`; `candidate`, `candidate_valid` / out `moves` | stash: the row of the next cycle's candidate; `moves` = it is written to its row in this cycle; seen by `lookup_row` from the next cycle on |
+//! | in `remove`, `remove_slot` | this slot's key goes, which is in a row; it does not fit any more, from this cycle on |
 //! | in `clear`, `clear_row` | the clearing behind reset; nothing fits meanwhile |
 //!
-//! No two places of a row have the same tag, so at most one fits; a key whose tag is taken waits in the stash as if the row were full.
+//! No two keys are the same, so at most one place fits. All four places are read and compared at once: a row is one word of four block
+//! RAMs, and a comparison costs less than finding by a tag which key to read.
+//!
 //! Never stalls. Removing has the way it needs; a key is written to another way, or later. A candidate whose row was written in the
 //! cycle before has to come again: what it is judged by was read before that.
 
+use super::key_match::KeyMatch;
 use super::key_stash::Candidate;
-use spindle_blocks::ram::{LutMemory, RamStyle, SdpMemory};
+use crate::message::MessageKey;
+use spindle_blocks::ram::{RamStyle, SdpMemory};
 use spindle_verilog::prelude::*;
 
 /// Places of a row.
 pub const WAYS: usize = 4;
 
-/// What a place says of its key.
+/// What is in a place.
 #[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
-pub struct Tag {
-    /// There is one.
+pub struct Entry {
+    /// There is a key.
     pub live: Bit,
-    /// The high half of its hash.
-    pub tag: Bits<8>,
+    /// Its slot.
+    pub slot: Bits<8>,
+    /// The key.
+    pub key: MessageKey,
 }
 
 /// A place.
@@ -43,13 +49,15 @@ pub struct KeyRows {
     pub clock: Signal<In, Clock>,
     #[allow(missing_docs)]
     pub reset: Signal<In, Bit>,
-    /// Hash to look for.
-    pub lookup_hash: Signal<In, Bits<16>>,
-    /// A place has its tag.
+    /// Row to look in.
+    pub lookup_row: Signal<In, Bits<8>>,
+    /// What to look for, in the row of the last cycle.
+    pub sought: Signal<In, MessageKey>,
+    /// A place has it.
     pub fits: Signal<Out, Bit>,
-    /// That place's slot.
+    /// Its slot.
     pub fitting_slot: Signal<Out, Bits<8>>,
-    /// A key with this hash can be written.
+    /// A place of the row is vacant.
     pub row_has_room: Signal<Out, Bit>,
     /// Row of the next candidate.
     pub next_row: Signal<In, Bits<8>>,
@@ -67,17 +75,15 @@ pub struct KeyRows {
     pub clear: Signal<In, Bit>,
     /// Which.
     pub clear_row: Signal<In, Bits<8>>,
-    /// For look-ups.
-    tags: [LutMemory<Tag, 8>; WAYS],
-    /// The same, for writing.
-    tags_again: [SdpMemory<Tag, 8>; WAYS],
-    slots: [SdpMemory<Bits<8>, 8>; WAYS],
+    entries: [SdpMemory<Entry, 8>; WAYS],
+    matches: [KeyMatch; WAYS],
+    /// Which places have a key, for writing.
+    live: [SdpMemory<Bit, 8>; WAYS],
     /// Where each slot's key is.
     places: SdpMemory<Place, 8>,
-    /// The places of the row looked up that have its tag: one or none.
-    same: Reg<Bits<4>>,
-    /// A place of that row is vacant.
-    vacant: DFF<Bit>,
+    /// The row that was looked up, and its places whose key went as it was read: all of them while it is cleared.
+    looked_up: DFF<Bits<8>>,
+    went: Reg<Bits<4>>,
     /// A place to empty.
     emptying: Reg<Bit>,
     /// A key was written in the last cycle, and to which row.
@@ -87,12 +93,13 @@ pub struct KeyRows {
 }
 
 impl KeyRows {
-    /// A table of `rows` rows, a power of two, and as many slots; what need not be read at once is in memories of this kind.
+    /// A table of `rows` rows, a power of two, and as many slots, in memories of this kind.
     pub fn new(rows: usize, style: RamStyle) -> Self {
         Self {
             clock: Default::default(),
             reset: Default::default(),
-            lookup_hash: Default::default(),
+            lookup_row: Default::default(),
+            sought: Default::default(),
             fits: Default::default(),
             fitting_slot: Default::default(),
             row_has_room: Default::default(),
@@ -104,12 +111,12 @@ impl KeyRows {
             remove_slot: Default::default(),
             clear: Default::default(),
             clear_row: Default::default(),
-            tags: std::array::from_fn(|_| LutMemory::with_depth(rows)),
-            tags_again: std::array::from_fn(|_| SdpMemory::with_depth(style, 1, rows)),
-            slots: std::array::from_fn(|_| SdpMemory::with_depth(style, 1, rows)),
+            entries: std::array::from_fn(|_| SdpMemory::with_depth(style, 1, rows)),
+            matches: Default::default(),
+            live: std::array::from_fn(|_| SdpMemory::with_depth(style, 1, rows)),
             places: SdpMemory::with_depth(style, 1, rows),
-            same: Default::default(),
-            vacant: Default::default(),
+            looked_up: Default::default(),
+            went: Reg::new(!bits::<4>(0)),
             emptying: Default::default(),
             moved: Default::default(),
             moved_row: Default::default(),
@@ -121,37 +128,11 @@ impl KeyRows {
 impl Logic for KeyRows {
     #[hdl]
     fn update(&mut self) {
-        regs!(self, clock, reset, same, emptying, moved);
-        dffs!(self, clock, vacant, moved_row);
+        regs!(self, clock, reset, went, emptying, moved);
+        dffs!(self, clock, looked_up, moved_row);
         let candidate = self.candidate.val();
-        let lookup_row = self.lookup_hash.val().get_bits::<8>(0) & (self._last as u64);
-        let lookup_tag = self.lookup_hash.val().get_bits::<8>(8);
-        let write_row = candidate.hash.get_bits::<8>(0) & (self._last as u64);
-        let write_tag = Tag { live: true, tag: candidate.hash.get_bits::<8>(8) };
-
-        // Look up: read the row and compare its tags.
-        let mut same: Bits<4> = bits::<4>(0);
-        let mut vacant: Bit = false;
-        for w in 0..WAYS {
-            self.tags[w].read_address.next = lookup_row;
-            self.slots[w].read_enable.next = true;
-            self.slots[w].read_address.next = lookup_row;
-            let place = self.tags[w].read_data.val();
-            same = same.replace_bit(w, place.live & (place.tag == lookup_tag));
-            vacant = vacant | !place.live;
-        }
-        self.same.d.next = same & repeat::<4>(!self.clear.val());
-        self.vacant.d.next = vacant;
-
-        // A cycle later, since hash, row and tags are a long way already: choose the slot.
-        let fits = self.same.q.val().any();
-        let mut fitting_slot: Bits<8> = bits::<8>(0);
-        for w in 0..WAYS {
-            fitting_slot = fitting_slot | (repeat::<8>(self.same.q.val().get_bit(w)) & self.slots[w].read_data.val());
-        }
-        self.fits.next = fits;
-        self.fitting_slot.next = fitting_slot;
-        self.row_has_room.next = self.vacant.q.val() & !fits;
+        let lookup_row = self.lookup_row.val() & (self._last as u64);
+        let write_row = candidate.row & (self._last as u64);
 
         // Remove: find the place, then empty it.
         self.places.read_enable.next = self.remove.val();
@@ -159,19 +140,44 @@ impl Logic for KeyRows {
         self.emptying.d.next = self.remove.val();
         let emptied = self.places.read_data.val();
 
-        // Write: the first vacant way that is not being emptied.
+        // Look up: read the row. A place that is emptied as it is read, or in the cycle behind, looks alive.
+        self.looked_up.d.next = lookup_row;
+        let goes_now = self.emptying.q.val() & (emptied.row == lookup_row);
+        let goes_late = self.emptying.q.val() & (emptied.row == self.looked_up.q.val());
+
+        // Compare its keys, and choose the slot; and the ways that can be written: vacant ones that are not being emptied.
+        let mut went: Bits<4> = bits::<4>(0);
+        let mut fits: Bits<4> = bits::<4>(0);
+        let mut fitting_slot: Bits<8> = bits::<8>(0);
+        let mut full: Bit = true;
         let mut vacancies: Bits<4> = bits::<4>(0);
-        let mut taken: Bit = false;
         for w in 0..WAYS {
-            self.tags_again[w].read_enable.next = true;
-            self.tags_again[w].read_address.next = self.next_row.val() & (self._last as u64);
-            let place = self.tags_again[w].read_data.val();
-            let empties = self.emptying.q.val() & (emptied.way == w as u64);
-            vacancies = vacancies.replace_bit(w, !place.live & !empties);
-            taken = taken | (place == write_tag);
+            self.entries[w].read_enable.next = true;
+            self.entries[w].read_address.next = lookup_row;
+            let entry = self.entries[w].read_data.val();
+            self.matches[w].key.next = entry.key;
+            self.matches[w].sought.next = self.sought.val();
+            let here = emptied.way == w as u64;
+            went = went.replace_bit(w, (goes_now & here) | self.clear.val());
+            let gone = self.went.q.val().get_bit(w)
+                | (goes_late & here)
+                | (self.remove.val() & (entry.slot == self.remove_slot.val()));
+            let same = self.matches[w].same.val() & entry.live & !gone;
+            fits = fits.replace_bit(w, same);
+            fitting_slot = fitting_slot | (repeat::<8>(same) & entry.slot);
+            full = full & entry.live;
+            self.live[w].read_enable.next = true;
+            self.live[w].read_address.next = self.next_row.val() & (self._last as u64);
+            vacancies = vacancies.replace_bit(w, !self.live[w].read_data.val() & !(self.emptying.q.val() & here));
         }
+        self.went.d.next = went;
+        self.fits.next = fits.any();
+        self.fitting_slot.next = fitting_slot;
+        self.row_has_room.next = !full;
+
+        // Write: the first of these ways.
         let known = !self.moved.q.val() | (self.moved_row.q.val() != write_row);
-        let moves = self.candidate_valid.val() & vacancies.any() & !taken & known;
+        let moves = self.candidate_valid.val() & vacancies.any() & known;
         self.moves.next = moves;
         self.moved.d.next = moves;
         self.moved_row.d.next = write_row;
@@ -185,7 +191,7 @@ impl Logic for KeyRows {
             bits::<2>(3)
         };
         for w in 0..WAYS {
-            let empties = self.emptying.q.val() & (emptied.way == w as u64);
+            let empties = (self.emptying.q.val() & (emptied.way == w as u64)) | self.clear.val();
             let written = moves & (way == w as u64);
             let row = if self.clear.val() {
                 self.clear_row.val()
@@ -194,19 +200,14 @@ impl Logic for KeyRows {
             } else {
                 write_row
             };
-            let tag = if self.clear.val() | empties { Default::default() } else { write_tag };
-            self.tags[w].clock.next = self.clock.val();
-            self.tags[w].write_enable.next = written | empties | self.clear.val();
-            self.tags[w].write_address.next = row;
-            self.tags[w].write_data.next = tag;
-            self.tags_again[w].clock.next = self.clock.val();
-            self.tags_again[w].write_enable.next = written | empties | self.clear.val();
-            self.tags_again[w].write_address.next = row;
-            self.tags_again[w].write_data.next = tag;
-            self.slots[w].clock.next = self.clock.val();
-            self.slots[w].write_enable.next = written;
-            self.slots[w].write_address.next = write_row;
-            self.slots[w].write_data.next = candidate.slot;
+            self.entries[w].clock.next = self.clock.val();
+            self.entries[w].write_enable.next = written | empties;
+            self.entries[w].write_address.next = row;
+            self.entries[w].write_data.next = Entry { live: !empties, slot: candidate.slot, key: candidate.key };
+            self.live[w].clock.next = self.clock.val();
+            self.live[w].write_enable.next = written | empties;
+            self.live[w].write_address.next = row;
+            self.live[w].write_data.next = !empties;
         }
         self.places.clock.next = self.clock.val();
         self.places.write_enable.next = moves;

@@ -3,7 +3,7 @@
 //! | ports | neighbour |
 //! |---|---|
 //! | in `sought` / out `hit`, `hit_slot` | look-up, second stage: in the same cycle; `hit_slot` is 0 without a hit |
-//! | in `insert`, `insert_key`, `insert_hash`, `insert_slot` | a new key; seen from the next cycle on; with a place free only |
+//! | in `insert`, `insert_key`, `insert_row`, `insert_slot` | a new key; seen from the next cycle on; with a place free only |
 //! | in `remove`, `remove_slot` / out `remove_here` | this slot's key goes, at once, also for `sought` of this cycle; `remove_here`: it was here and not in a row |
 //! | out `next_row`; `candidate`, `candidate_valid` / in `moves` | rows: the row of the key tried in the next cycle; the key tried in this cycle, and that it is written to its row in this cycle |
 //! | out `room`, `ample_room` | 4, 6 places are free |
@@ -12,8 +12,9 @@
 //! tried per cycle: one that was not tried yet, else the others again in turn, so keys that are stuck do not delay new ones.
 
 use super::key_match::KeyMatch;
-use crate::header_matcher::types::lowest;
+use crate::header_matcher::types::{first_of_eight, lowest};
 use crate::message::MessageKey;
+use spindle_blocks::ram::LutMemory;
 use spindle_verilog::prelude::*;
 
 /// Places.
@@ -22,10 +23,12 @@ pub const PLACES: usize = 8;
 /// A key on its way to a row.
 #[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
 pub struct Candidate {
-    /// Hash of the key.
-    pub hash: Bits<16>,
+    /// Row that it belongs to.
+    pub row: Bits<8>,
     /// Its slot.
     pub slot: Bits<8>,
+    /// The key.
+    pub key: MessageKey,
 }
 
 /// See the head of this file.
@@ -45,8 +48,8 @@ pub struct KeyStash {
     pub insert: Signal<In, Bit>,
     /// The key.
     pub insert_key: Signal<In, MessageKey>,
-    /// Its hash.
-    pub insert_hash: Signal<In, Bits<16>>,
+    /// Its row.
+    pub insert_row: Signal<In, Bits<8>>,
     /// Its slot.
     pub insert_slot: Signal<In, Bits<8>>,
     /// A key goes.
@@ -77,7 +80,10 @@ pub struct KeyStash {
     moved: Reg<Bits<8>>,
     keys: [DFF<MessageKey>; PLACES],
     matches: [KeyMatch; PLACES],
-    entries: [DFF<Candidate>; PLACES],
+    slots: [DFF<Bits<8>>; PLACES],
+    /// All of this once more, and the rows, to be read one at a time.
+    entries: LutMemory<Candidate, 3>,
+    chosen_number: DFF<Bits<3>>,
     current: DFF<Candidate>,
 }
 
@@ -85,7 +91,8 @@ impl Logic for KeyStash {
     #[hdl]
     fn update(&mut self) {
         regs!(self, clock, reset, used, tried, chosen, trying, moved);
-        dffs!(self, clock, keys, entries, current);
+        dffs!(self, clock, keys, slots, chosen_number, current);
+        self.entries.clock.next = self.clock.val();
         let used = self.used.q.val();
 
         // Remove and look up.
@@ -93,7 +100,7 @@ impl Logic for KeyStash {
         let mut hits: Bits<8> = bits::<8>(0);
         let mut hit_slot: Bits<8> = bits::<8>(0);
         for i in 0..PLACES {
-            let slot = self.entries[i].q.val().slot;
+            let slot = self.slots[i].q.val();
             let leaves = used.get_bit(i) & self.remove.val() & (slot == self.remove_slot.val());
             self.matches[i].key.next = self.keys[i].q.val();
             self.matches[i].sought.next = self.sought.val();
@@ -109,12 +116,17 @@ impl Logic for KeyStash {
 
         // Insert.
         let target = lowest(!used) & repeat::<8>(self.insert.val());
+        let target_number = first_of_eight(!used);
         for i in 0..PLACES {
             if target.get_bit(i) {
                 self.keys[i].d.next = self.insert_key.val();
-                self.entries[i].d.next = Candidate { hash: self.insert_hash.val(), slot: self.insert_slot.val() };
+                self.slots[i].d.next = self.insert_slot.val();
             }
         }
+        self.entries.write_enable.next = self.insert.val();
+        self.entries.write_address.next = target_number;
+        self.entries.write_data.next =
+            Candidate { row: self.insert_row.val(), slot: self.insert_slot.val(), key: self.insert_key.val() };
         self.used.d.next = (used & !leaving & !self.moved.q.val()) | target;
 
         // Choose whose row is read in the next cycle: a key that was not tried, else the one that comes in just now, else one
@@ -123,20 +135,20 @@ impl Logic for KeyStash {
         let waiting = used & !self.moved.q.val() & !self.trying.q.val() & !chosen & !leaving;
         let fresh = waiting & !self.tried.q.val();
         let comes = self.insert.val() & !fresh.any();
-        let next = if comes { target } else { lowest(if fresh.any() { fresh } else { waiting }) };
+        let oldest = if fresh.any() { fresh } else { waiting };
+        let next = if comes { target } else { lowest(oldest) };
         self.chosen.d.next = next;
+        self.chosen_number.d.next = if comes { target_number } else { first_of_eight(oldest) };
         let again = if fresh.any() | comes { self.tried.q.val() } else { bits::<8>(0) };
         self.tried.d.next = (again & !target) | next;
 
         // Read its row; it is tried in the next cycle.
-        let mut current: Candidate = Default::default();
-        for i in 0..PLACES {
-            if chosen.get_bit(i) {
-                current = self.entries[i].q.val();
-            }
+        self.entries.read_address.next = self.chosen_number.q.val();
+        let current = self.entries.read_data.val();
+        if chosen.any() {
+            self.current.d.next = current;
         }
-        self.current.d.next = current;
-        self.next_row.next = current.hash.get_bits::<8>(0);
+        self.next_row.next = current.row;
         self.trying.d.next = chosen & !leaving;
         // It may leave before it is written. Compared here, and not taken from `leaving`: on its way to the rows it is late.
         let tried = self.current.q.val();

@@ -30,32 +30,23 @@ use free_slots::FreeSlots;
 use key_match::KeyMatch;
 use key_rows::KeyRows;
 use key_stash::KeyStash;
-use spindle_blocks::ram::{LutMemory, RamStyle};
+use spindle_blocks::ram::RamStyle;
 use spindle_verilog::prelude::*;
 
 /// Bits of a key.
 pub const KEY_BITS: usize = MessageKey::BITS;
-/// The high 40 bits of the constant of [`key_hash`]. It is chosen so that counting in the low bits of the message number, of either byte
+/// The high 32 bits of the constant of [`key_hash`]. It is chosen so that counting in the low bits of the message number, of either byte
 /// end of the node number, of the process, or of two of them, meets each row equally often, and so that each bit of the hash
 /// depends on at most 33 bits of the key, which are two levels of LUT6.
-pub const MIXER_HIGH: u64 = 0x60_9089_824a;
+pub const MIXER_HIGH: u64 = 0x9089_824a;
 /// The low 64 bits of it.
 pub const MIXER_LOW: u64 = 0xa0d0_c242_9d18_3d13;
 
-/// Toeplitz hash of a key: bit i is the parity of the key's bits under the constant, shifted by i. The low 8 bits choose the row,
-/// the high 8 are the tag.
+/// Toeplitz hash of a key, the row that it belongs to: bit i is the parity of the key's bits under the constant, shifted by i.
 #[hdl_fn]
-pub fn key_hash(key: Bits<KEY_BITS>) -> Bits<16> {
-    let mixer = (bits::<40>(MIXER_HIGH), bits::<64>(MIXER_LOW)).cat::<104>();
+pub fn key_hash(key: Bits<KEY_BITS>) -> Bits<8> {
+    let mixer = (bits::<32>(MIXER_HIGH), bits::<64>(MIXER_LOW)).cat::<96>();
     (
-        (key & mixer.get_bits::<KEY_BITS>(15)).xor(),
-        (key & mixer.get_bits::<KEY_BITS>(14)).xor(),
-        (key & mixer.get_bits::<KEY_BITS>(13)).xor(),
-        (key & mixer.get_bits::<KEY_BITS>(12)).xor(),
-        (key & mixer.get_bits::<KEY_BITS>(11)).xor(),
-        (key & mixer.get_bits::<KEY_BITS>(10)).xor(),
-        (key & mixer.get_bits::<KEY_BITS>(9)).xor(),
-        (key & mixer.get_bits::<KEY_BITS>(8)).xor(),
         (key & mixer.get_bits::<KEY_BITS>(7)).xor(),
         (key & mixer.get_bits::<KEY_BITS>(6)).xor(),
         (key & mixer.get_bits::<KEY_BITS>(5)).xor(),
@@ -65,7 +56,7 @@ pub fn key_hash(key: Bits<KEY_BITS>) -> Bits<16> {
         (key & mixer.get_bits::<KEY_BITS>(1)).xor(),
         (key & mixer.get_bits::<KEY_BITS>(0)).xor(),
     )
-        .cat::<16>()
+        .cat::<8>()
 }
 
 /// See the head of this file.
@@ -78,7 +69,7 @@ pub struct MessageIndex {
     /// Key to look for.
     pub lookup: Signal<In, MessageKey>,
     /// Its hash.
-    pub lookup_hash: Signal<In, Bits<16>>,
+    pub lookup_hash: Signal<In, Bits<8>>,
     /// A live message has the key.
     pub hit: Signal<Out, Bit>,
     /// Its slot.
@@ -96,7 +87,7 @@ pub struct MessageIndex {
     /// The key.
     pub insert_key: Signal<In, MessageKey>,
     /// Its hash.
-    pub insert_hash: Signal<In, Bits<16>>,
+    pub insert_hash: Signal<In, Bits<8>>,
     /// The slot.
     pub insert_slot: Signal<In, Bits<8>>,
     /// The key of `give_back_slot` goes.
@@ -114,16 +105,11 @@ pub struct MessageIndex {
     key_stash: KeyStash,
     /// The key that is coming in.
     coming: KeyMatch,
-    /// The key of each slot.
-    keys: LutMemory<MessageKey, 8>,
     /// Next slot to clear.
     clear_slot: Reg<Bits<8>>,
     cleared: Reg<Bit>,
     /// Key of the second stage.
     sought: DFF<MessageKey>,
-    /// Slots whose keys went in the last two cycles; their rows may have been read before.
-    gone: [Reg<Bit>; 2],
-    gone_slot: [DFF<Bits<8>>; 2],
     found: Reg<Bit>,
     found_slot: DFF<Bits<8>>,
     room: Reg<Bit>,
@@ -134,7 +120,7 @@ pub struct MessageIndex {
 }
 
 impl MessageIndex {
-    /// An index of `slots` messages, a power of two from 16 to 256, with what need not be read at once in memories of this kind.
+    /// An index of `slots` messages, a power of two from 16 to 256, with its tables in memories of this kind.
     pub fn new(slots: usize, style: RamStyle) -> Self {
         assert!(
             (16..=256).contains(&slots) && slots.is_power_of_two(),
@@ -164,12 +150,9 @@ impl MessageIndex {
             key_rows: KeyRows::new(slots, style),
             key_stash: Default::default(),
             coming: Default::default(),
-            keys: LutMemory::with_depth(slots),
             clear_slot: Default::default(),
             cleared: Default::default(),
             sought: Default::default(),
-            gone: Default::default(),
-            gone_slot: Default::default(),
             found: Default::default(),
             found_slot: Default::default(),
             room: Default::default(),
@@ -183,10 +166,9 @@ impl MessageIndex {
 impl Logic for MessageIndex {
     #[hdl]
     fn update(&mut self) {
-        regs!(self, clock, reset, clear_slot, cleared, gone, found, room, claimed, given_back);
-        dffs!(self, clock, sought, gone_slot, found_slot);
+        regs!(self, clock, reset, clear_slot, cleared, found, room, claimed, given_back);
+        dffs!(self, clock, sought, found_slot);
         clocks!(self, clock, reset, free_slots, key_rows, key_stash);
-        self.keys.clock.next = self.clock.val();
 
         // Behind reset every row is emptied and every slot put on the list of free ones.
         let clearing = !self.cleared.q.val();
@@ -213,12 +195,9 @@ impl Logic for MessageIndex {
         self.open.next = bit_cast::<16, 9>(self.claimed.q.val() - self.given_back.q.val());
 
         // In and out.
-        self.keys.write_enable.next = self.insert.val();
-        self.keys.write_address.next = self.insert_slot.val();
-        self.keys.write_data.next = self.insert_key.val();
         self.key_stash.insert.next = self.insert.val();
         self.key_stash.insert_key.next = self.insert_key.val();
-        self.key_stash.insert_hash.next = self.insert_hash.val();
+        self.key_stash.insert_row.next = self.insert_hash.val();
         self.key_stash.insert_slot.next = self.insert_slot.val();
         let leaves = self.remove.val();
         self.key_stash.remove.next = leaves;
@@ -232,29 +211,20 @@ impl Logic for MessageIndex {
         self.key_rows.clear.next = clearing;
         self.key_rows.clear_row.next = self.clear_slot.q.val();
 
-        // First stage: row, the place whose tag fits.
-        self.key_rows.lookup_hash.next = self.lookup_hash.val();
+        // First stage: the row is read.
+        self.key_rows.lookup_row.next = self.lookup_hash.val();
         self.sought.d.next = self.lookup.val();
 
-        // Second stage: its whole key, beside the stash and the key that is coming in.
+        // Second stage: its keys are compared, beside those of the stash and the one that is coming in.
         let sought = self.sought.q.val();
-        let row_slot = self.key_rows.fitting_slot.val();
-        self.keys.read_address.next = row_slot;
-        self.gone[0].d.next = leaves;
-        self.gone_slot[0].d.next = self.give_back_slot.val();
-        self.gone[1].d.next = self.gone[0].q.val();
-        self.gone_slot[1].d.next = self.gone_slot[0].q.val();
-        let gone = (leaves & (self.give_back_slot.val() == row_slot))
-            | (self.gone[0].q.val() & (self.gone_slot[0].q.val() == row_slot))
-            | (self.gone[1].q.val() & (self.gone_slot[1].q.val() == row_slot));
-        let in_row = self.key_rows.fits.val() & (self.keys.read_data.val() == sought) & !gone;
+        self.key_rows.sought.next = sought;
         self.key_stash.sought.next = sought;
         self.coming.key.next = self.insert_key.val();
         self.coming.sought.next = sought;
         let comes = self.insert.val() & self.coming.same.val();
-        self.found.d.next = in_row | self.key_stash.hit.val() | comes;
+        self.found.d.next = self.key_rows.fits.val() | self.key_stash.hit.val() | comes;
         // At most one of them, so the numbers can be OR-ed.
-        self.found_slot.d.next = (repeat::<8>(in_row) & row_slot)
+        self.found_slot.d.next = self.key_rows.fitting_slot.val()
             | self.key_stash.hit_slot.val()
             | (repeat::<8>(comes) & self.insert_slot.val());
         let room =

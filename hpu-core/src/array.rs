@@ -43,8 +43,10 @@ use spindle_verilog::prelude::*;
 pub struct EgressTag {
     /// Frame sequence number of the issuer's packet.
     pub frame: Bits<16>,
-    /// It is the payload of a put.
+    /// It is the payload of a put,
     pub put: Bit,
+    /// or a segment of context memory.
+    pub segment: Bit,
 }
 
 /// The array. See the module text.
@@ -104,6 +106,10 @@ pub struct HpuArray {
     pub put_ready: Signal<In, Bit>,
     /// The put of host memory is taken, or the get.
     pub host_put_ready: Signal<In, Bit>,
+    /// A segment of context memory that is wanted on the egress stream.
+    pub segment: Signal<In, HostRead>,
+    /// There is one.
+    pub segment_valid: Signal<In, Bit>,
     /// A put or get is over.
     pub put_done_feedback: Signal<In, PutDone>,
     /// There is one.
@@ -148,6 +154,8 @@ pub struct HpuArray {
     pub egress_frame: Signal<Out, Bits<16>>,
     /// It is the payload of the oldest put, not a frame.
     pub egress_put: Signal<Out, Bit>,
+    /// It is the oldest segment that was asked for.
+    pub egress_segment: Signal<Out, Bit>,
     /// A beat is offered.
     pub egress_valid: Signal<Out, Bit>,
     /// Transfer to host memory.
@@ -174,7 +182,9 @@ pub struct HpuArray {
     pub put: Signal<Out, PutDesc>,
     /// There is one.
     pub put_valid: Signal<Out, Bit>,
-    /// Put of host memory, or get.
+    /// The segment is taken.
+    pub segment_ready: Signal<Out, Bit>,
+    /// Put of host memory or of context memory, or get.
     pub host_put: Signal<Out, PutDesc>,
     /// There is one.
     pub host_put_valid: Signal<Out, Bit>,
@@ -268,6 +278,8 @@ impl HpuArray {
             atomic_done_valid: Default::default(),
             put_ready: Default::default(),
             host_put_ready: Default::default(),
+            segment: Default::default(),
+            segment_valid: Default::default(),
             put_done_feedback: Default::default(),
             put_done_valid: Default::default(),
             array_event_ready: Default::default(),
@@ -290,6 +302,7 @@ impl HpuArray {
             egress_last: Default::default(),
             egress_frame: Default::default(),
             egress_put: Default::default(),
+            egress_segment: Default::default(),
             egress_valid: Default::default(),
             dma: Default::default(),
             dma_valid: Default::default(),
@@ -303,6 +316,7 @@ impl HpuArray {
             host_atomic_valid: Default::default(),
             put: Default::default(),
             put_valid: Default::default(),
+            segment_ready: Default::default(),
             host_put: Default::default(),
             host_put_valid: Default::default(),
             array_event: Default::default(),
@@ -444,6 +458,9 @@ impl Logic for HpuArray {
             self.stager.ask[i].next = self.clusters[i].stage_ask.val();
             self.stager.ask_valid[i].next = self.clusters[i].stage_valid.val();
             self.clusters[i].staged.next = self.stager.staged.val().get_bit(i);
+            self.clusters[i].segment_length.next = self.stager.segment_length.val();
+            self.clusters[i].segment_valid.next = self.stager.lend.val().get_bit(i);
+            self.stager.lent[i].next = self.clusters[i].lent.val();
             self.clusters[i].far_done.next = self.completions.done.val();
             self.clusters[i].far_done_valid.next = self.completions.done_valid.val();
             far_taken = far_taken | self.clusters[i].far_done_ready.val();
@@ -511,7 +528,11 @@ impl Logic for HpuArray {
             if self.clusters[i].egress_ready.val() & self.clusters[i].egress_valid.val() {
                 moves = true;
                 ends = self.clusters[i].egress_last.val();
-                tag = EgressTag { frame: self.clusters[i].egress_frame.val(), put: self.clusters[i].egress_put.val() };
+                tag = EgressTag {
+                    frame: self.clusters[i].egress_frame.val(),
+                    put: self.clusters[i].egress_put.val(),
+                    segment: self.clusters[i].egress_segment.val(),
+                };
             }
         }
         if moves {
@@ -519,6 +540,7 @@ impl Logic for HpuArray {
         }
         self.egress_starts.next = moves & !self.egress_inside.q.val();
         self.put_order.read_ready.next = moves & ends & tag.put;
+        self.stager.segment_left.next = moves & ends & tag.segment;
         self.egress_pushed.next = tag;
         self.egress_frames.write.next = self.egress_pushed.val();
         self.egress_frames.write_valid.next = self.egress_starts.val();
@@ -527,6 +549,7 @@ impl Logic for HpuArray {
         self.egress_last.next = self.egress_arbiter.source_last.val();
         self.egress_frame.next = self.egress_frames.read.val().frame;
         self.egress_put.next = self.egress_frames.read.val().put;
+        self.egress_segment.next = self.egress_frames.read.val().segment;
         self.egress_valid.next = self.egress_arbiter.source_valid.val();
         self.egress_arbiter.source_ready.next = self.egress_ready.val();
         self.egress_frames.read_ready.next =
@@ -619,6 +642,9 @@ impl Logic for HpuArray {
         self.host_writer.stage_cluster.next = self.stager.cluster.val();
         self.host_writer.stage_beat.next = self.stager.beat.val();
         self.stager.beat_ready.next = self.host_writer.stage_ready.val();
+        self.stager.segment.next = self.segment.val();
+        self.stager.segment_valid.next = self.segment_valid.val();
+        self.segment_ready.next = self.stager.segment_ready.val();
         self.stager.store.next = self.host_data.val();
         self.stager.store_beat.next = self.host_writer.beat.val();
         self.stager.store_bytes.next = self.host_writer.bytes.val();

@@ -17,11 +17,11 @@
 //! | scheduler | out `done`, `done_valid` / in `done_ready`; out `place`, `place_valid` / in `place_ready` |
 //! | reports | out `fault`, `fault_valid` / in `fault_ready`; out `message`, `message_valid` / in `message_ready`; in `rings_open` |
 //! | far unit | out `far_word`, `far_valid` / in `far_ready`; in `put_left`, `host_put_left`; in `enabled` |
-//! | stager | out `stage_ask`, `stage_valid` / in `staged` |
+//! | stager | out `stage_ask`, `stage_valid` / in `staged`; in `segment_length`, `segment_valid` / out `lent` |
 //! | far completions | in `far_done`, `far_done_valid` / out `far_done_ready` |
 //! | host writer | in `host_write`, `host_beat`, `host_keep`: `load_data` is a beat from the host or from L2 / out `host_ready` |
 //! | registers | in `installed`, `installed_index`; in `imem_write`, `imem_address`, `imem_data`; out `busy`, `retired`, `tasks_ended`, `commands` |
-//! | egress | out `egress_data`, `egress_last` with `egress_tail`, `egress_frame`, `egress_put`, `egress_valid` / in `egress_ready` |
+//! | egress | out `egress_data`, `egress_last` with `egress_tail`, `egress_frame`, `egress_put`, `egress_segment`, `egress_valid` / in `egress_ready` |
 //! | rvma | out `dma`, `dma_valid` / in `dma_ready`; out `dma_data`, `dma_last`, `dma_data_valid` / in `dma_data_ready`; in `dma_done`, `dma_done_valid` |
 //! | L2 | out `l2_request`, `l2_hpu`, `l2_valid` / in `l2_ready`; in `l2_answer`, `l2_answer_hpu`, `l2_answer_valid`, in the order of the requests |
 //! | trace | out `loaded`, `begun`, `ended`, `commanded` with their frames; out `rvfi[h]` if the configuration asks for it |
@@ -119,6 +119,8 @@ pub struct Cluster {
     pub egress_frame: Signal<Out, Bits<16>>,
     /// The payload of a put.
     pub egress_put: Signal<Out, Bit>,
+    /// A segment of context memory.
+    pub egress_segment: Signal<Out, Bit>,
     /// A beat is offered.
     pub egress_valid: Signal<Out, Bit>,
     /// It is taken.
@@ -173,6 +175,12 @@ pub struct Cluster {
     pub stage_valid: Signal<Out, Bit>,
     /// They are there.
     pub staged: Signal<In, Bit>,
+    /// Bytes of a segment that is to pass the stage.
+    pub segment_length: Signal<In, Bits<11>>,
+    /// There is one.
+    pub segment_valid: Signal<In, Bit>,
+    /// The stage is the segment's.
+    pub lent: Signal<Out, Bit>,
     /// Such a command of any cluster is over.
     pub far_done: Signal<In, FarDone>,
     /// It waits.
@@ -399,6 +407,9 @@ impl Logic for Cluster {
         self.stage_ask.next = self.command_unit.stage_ask.val();
         self.stage_valid.next = self.command_unit.stage_valid.val();
         self.command_unit.staged.next = self.staged.val();
+        self.command_unit.segment_length.next = self.segment_length.val();
+        self.command_unit.segment_valid.next = self.segment_valid.val();
+        self.lent.next = self.command_unit.lent.val();
         self.command_unit.stage_left.next = self.mover.stage_left.val();
         self.mover.number.next = self.number.val();
         self.mover.job.next = self.command_unit.job.val();
@@ -414,6 +425,7 @@ impl Logic for Cluster {
         self.egress_tail.next = self.mover.egress_tail.val();
         self.egress_frame.next = self.mover.egress_frame.val();
         self.egress_put.next = self.mover.egress_put.val();
+        self.egress_segment.next = self.mover.egress_segment.val();
         self.egress_valid.next = self.mover.egress_valid.val();
         self.mover.egress_ready.next = self.egress_ready.val();
         self.dma.next = self.mover.dma.val();

@@ -9,8 +9,8 @@
 //! is there a cycle after its low half.
 
 use crate::command_rules::{
-    source_facts, SourceFacts, ADD, CAS, COMPLETE, DMA_IN, DMA_OUT, EVENT, GET, PLACE, PRINT, PUT, PUT_HOST, REDIRECT,
-    SEND,
+    reads_later, source_facts, SourceFacts, ADD, CAS, COMPLETE, CONTEXT, DMA_IN, DMA_OUT, EVENT, GET, PLACE, PRINT,
+    PUT, PUT_CONTEXT, PUT_HOST, REDIRECT, SEND,
 };
 use crate::types::Limits;
 use spindle_contract::params::{MIN_FRAME, SLOT_BYTES};
@@ -59,6 +59,8 @@ pub struct CommandCheck {
     /// Of an atomic: ADDR, and LENGTH with the alignment. Of LENGTH: it is not 0.
     host_legal: DFF<Bit>,
     word_legal: DFF<Bit>,
+    /// SOURCE is at a word of context memory.
+    at_word: DFF<Bit>,
     some: DFF<Bit>,
     /// Host address: its low half, the carry into its high half, what is left of the region there; and whether LENGTH bytes are.
     kept_low: DFF<Bits<32>>,
@@ -73,7 +75,7 @@ impl Logic for CommandCheck {
     #[hdl]
     fn update(&mut self) {
         dffs!(self, clock, kept_previous, kept_source, kept_length, data_legal, node_legal, host_legal, word_legal);
-        dffs!(self, clock, some, kept_low, carry, kept_high, in_host, left, fits);
+        dffs!(self, clock, at_word, some, kept_low, carry, kept_high, in_host, left, fits);
         let step = self.step.val();
         let value = self.value.val();
         let opcode = self.opcode.val();
@@ -94,11 +96,16 @@ impl Logic for CommandCheck {
         }
         let length = self.kept_length.q.val();
 
-        // The host address: an offset in the host region, in ADDR or in SOURCE. Its high half is a cycle late.
-        let of_host = opcode == bits::<4>(PUT_HOST);
-        let sum = bit_cast::<33, 32>(known.host_low) + bit_cast::<33, 32>(value);
-        let host_left = bit_cast::<33, 32>(known.host_size) - bit_cast::<33, 32>(value);
-        if (of_host & of_source) | (!of_host & (step == bits::<4>(2))) {
+        // The host address: an offset in the host region, in ADDR or in SOURCE. Its high half is a cycle late. Bytes of context memory that are read later are
+        // looked at by the same adders: their address counts from the beginning of its region, and the low 20 bits of the sum are their place in L2.
+        let later = reads_later(opcode);
+        let of_context = opcode == bits::<4>(PUT_CONTEXT);
+        let base = if of_context { bit_cast::<32, 20>(known.state_base) } else { known.host_low };
+        let bound =
+            if of_context { (bits::<4>(CONTEXT), bits::<7>(0), known.state_size).cat::<32>() } else { known.host_size };
+        let sum = bit_cast::<33, 32>(base) + bit_cast::<33, 32>(value);
+        let host_left = bit_cast::<33, 32>(bound) - bit_cast::<33, 32>(value);
+        if (later & of_source) | (!later & (step == bits::<4>(2))) {
             self.kept_low.d.next = sum.get_bits::<32>(0);
             self.carry.d.next = sum.get_bit(32);
             self.in_host.d.next = !host_left.get_bit(32);
@@ -121,6 +128,7 @@ impl Logic for CommandCheck {
         let is_wide = length == bits::<32>(8);
         let aligned = !low.get_bits::<2>(0).any() & !(is_wide & low.get_bit(2));
         self.word_legal.d.next = (is_wide | (length == bits::<32>(4))) & aligned;
+        self.at_word.d.next = source.in_context & !low.get_bits::<2>(0).any();
         self.some.d.next = length.any();
 
         // The verdict. ADDR_HI is in `value` for those that are decided with it.
@@ -133,6 +141,7 @@ impl Logic for CommandCheck {
             EVENT | COMPLETE => self.ring.val(),
             PUT => self.data_legal.q.val() & there,
             PUT_HOST => self.some.q.val() & self.in_host.q.val() & self.fits.q.val() & there,
+            PUT_CONTEXT => self.some.q.val() & self.in_host.q.val() & self.fits.q.val() & there & self.at_word.q.val(),
             GET => self.some.q.val() & there,
             CAS | ADD => self.word_legal.q.val() & self.host_legal.q.val(),
             _ => false,

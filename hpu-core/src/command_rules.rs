@@ -18,11 +18,12 @@ pub(crate) const ADD: u64 = command::HOST_ADD as u64;
 pub(crate) const EVENT: u64 = command::EVENT as u64;
 pub(crate) const COMPLETE: u64 = command::COMPLETE as u64;
 pub(crate) const REDIRECT: u64 = command::REDIRECT as u64;
+pub(crate) const PUT_CONTEXT: u64 = command::PUT_CONTEXT as u64;
 const PACKET: u64 = map::PACKET as u64;
 const SCRATCH: u64 = map::SCRATCH as u64;
-const CONTEXT: u64 = map::CONTEXT as u64;
+pub(crate) const CONTEXT: u64 = map::CONTEXT as u64;
 /// First beat of L1 where bytes of context memory are staged.
-const STAGE: u64 = L1_STAGE_BASE as u64 / 64;
+pub(crate) const STAGE: u64 = L1_STAGE_BASE as u64 / 64;
 
 /// Who has to do with a command.
 #[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
@@ -37,10 +38,16 @@ pub struct Nature {
     pub tells: Bit,
     /// A put of handler memory.
     pub put: Bit,
-    /// A put of host memory, or a get.
+    /// A put of host memory or of context memory, or a get.
     pub host_put: Bit,
     /// ADDR is an offset in the host region, and is translated for the far unit.
     pub by_offset: Bit,
+}
+
+/// The bytes are read when they are sent, from host memory or from context memory: SOURCE becomes their address there.
+#[hdl_fn]
+pub(crate) fn reads_later(opcode: Bits<4>) -> Bit {
+    (opcode == bits::<4>(PUT_HOST)) | (opcode == bits::<4>(PUT_CONTEXT))
 }
 
 /// Who has to do with commands of this opcode.
@@ -48,7 +55,7 @@ pub struct Nature {
 pub(crate) fn nature_of(opcode: Bits<4>) -> Nature {
     let swaps = (opcode == bits::<4>(CAS)) | (opcode == bits::<4>(ADD));
     let put = opcode == bits::<4>(PUT);
-    let host_put = (opcode == bits::<4>(PUT_HOST)) | (opcode == bits::<4>(GET));
+    let host_put = reads_later(opcode) | (opcode == bits::<4>(GET));
     let writes = opcode == bits::<4>(DMA_IN);
     let by_offset = writes | swaps;
     Nature {
@@ -79,7 +86,7 @@ pub(crate) fn last_step(opcode: Bits<4>) -> Bits<4> {
         SEND | PLACE => bits::<4>(1),
         DMA_OUT | PRINT | DMA_IN | EVENT | COMPLETE | REDIRECT => bits::<4>(3),
         PUT | ADD => bits::<4>(6),
-        PUT_HOST => bits::<4>(7),
+        PUT_HOST | PUT_CONTEXT => bits::<4>(7),
         CAS => bits::<4>(8),
         GET => bits::<4>(9),
         _ => bits::<4>(1),
@@ -120,10 +127,10 @@ pub enum Told {
 #[hdl_fn]
 pub(crate) fn told_as(opcode: Bits<4>, step: Bits<4>) -> Told {
     let by_offset = nature_of(opcode).by_offset;
-    let of_host = opcode == bits::<4>(PUT_HOST);
-    if (of_host & (step == bits::<4>(0))) | (by_offset & (step == bits::<4>(2))) {
+    let later = reads_later(opcode);
+    if (later & (step == bits::<4>(0))) | (by_offset & (step == bits::<4>(2))) {
         Told::Low
-    } else if (of_host & (step == bits::<4>(7))) | (by_offset & (step == bits::<4>(3))) {
+    } else if (later & (step == bits::<4>(7))) | (by_offset & (step == bits::<4>(3))) {
         Told::High
     } else if nature_of(opcode).writes & (step == bits::<4>(0)) {
         Told::Place

@@ -7,7 +7,7 @@
 //! | task records | out `index`; in `limits`, in the same cycle: whose task it is and what it may |
 //! | array | in `number`, `cycle`; in `enabled`: opcodes that have somebody who does them; in `rings_open`: contexts whose process has an open event ring |
 //! | mover | out `job`, `job_valid`: always taken; in `stage_left`: it has read the last beat of the stage |
-//! | stager | out `stage_ask`, `stage_valid` / in `staged`: the bytes are in the stage |
+//! | stager | out `stage_ask`, `stage_valid` / in `staged`: the bytes are in the stage; in `segment_length`, `segment_valid`: a segment wants it / out `lent`: it has it |
 //! | scheduler | out `place`, `place_valid` / in `place_ready`; out `placed`, `placed_issuer`: it is done |
 //! | reports | out `message`, `message_valid` / in `message_ready` |
 //! | far unit | out `far_word`, `far_valid` / in `far_ready`: words of the commands that are done outside the cluster; in `put_left`, `host_put_left`: the initiator has taken one |
@@ -23,19 +23,23 @@
 //! | n + 2 | `done`, `refused` or `full`; the `job` goes to the mover; the next HPU's second word |
 //!
 //! *done*: the command has its handle, or has none. *refused*: it is illegal. *full*: no handle is free, or no room for a PLACE or REDIRECT, a message or a far
-//! command, or the initiator has not yet taken the last put (or the last PUT_HOST or GET) of the cluster; then nothing has happened, and the HPU asks again when `blocked` has gone. With four HPUs an ISSUE waits for three others at most.
+//! command, or the initiator has not yet taken the last put (or the last PUT_HOST, PUT_CONTEXT or GET) of the cluster; then nothing has happened, and the HPU asks again when `blocked` has gone. With four HPUs an ISSUE waits for three others at most.
 //!
 //! **Bytes in context memory.** The cluster has one *stage*, a packet slot's worth of L1. A legal SEND_PACKET, PUT or DMA_TO_HOST from L2 takes the stage if it is free (else: *full*),
 //! and stays without an answer while the [stager](crate::stager) copies its bytes there; then it is read and decided once more, as a command from L1. The stage is free
 //! again when the mover has read it. What DMA_FROM_HOST brings to L2 does not pass the stage.
+//!
+//! **Segments of a PUT_CONTEXT** pass the stage, too, when the initiator sends them, long after the command perhaps: between two commands the stage is *lent*, the stager
+//! fills it, and the mover gets a job that nobody issued. Segments and commands that want the stage take turns.
 //!
 //! | command | is refused unless |
 //! |---|---|
 //! | SEND_PACKET, PUT, DMA_TO_HOST, DMA_FROM_HOST | SOURCE is a 64-byte aligned address in the packet, scratch or context region, LENGTH 1 to 2048 (a frame: 14 or more), both within the region's bound |
 //! | DMA_*, HOST_* | [ADDR, ADDR + LENGTH) is inside the context's host region; HOST_*: 4 or 8 bytes, naturally aligned |
 //! | PUT_HOST | [SOURCE, SOURCE + LENGTH) is inside the host region, LENGTH is not 0 |
+//! | PUT_CONTEXT | [SOURCE, SOURCE + LENGTH) is inside the context region, SOURCE a multiple of 4, LENGTH is not 0 |
 //! | GET | LENGTH is not 0 |
-//! | PUT, PUT_HOST, GET | bits 15 to 8 of NODE are 0 |
+//! | PUT, PUT_HOST, PUT_CONTEXT, GET | bits 15 to 8 of NODE are 0 |
 //! | PLACE, REDIRECT | the task has a packet |
 //! | EVENT, COMPLETE | the ring of the context's process is open |
 //! | PRINT | never: it prints at most eight characters, and nothing if LENGTH is 0 |
@@ -43,7 +47,7 @@
 //! A far command is written into a queue of words while it is checked; a refused one is forgotten there. See [`crate::far_unit`] for their order.
 
 use crate::command_check::CommandCheck;
-use crate::command_rules::{last_step, nature_of, told_as, way_of, word_of, Told, PLACE, PRINT, REDIRECT};
+use crate::command_rules::{last_step, nature_of, told_as, way_of, word_of, Told, PLACE, PRINT, REDIRECT, STAGE};
 use crate::far_queue::FarQueue;
 use crate::fast_robin::FastRobin;
 use crate::types::{Ask, Issuer, Limits, Message, MoveJob, PrintPiece, StageAsk, Way};
@@ -130,6 +134,12 @@ pub struct CommandUnit {
     pub stage_valid: Signal<Out, Bit>,
     /// They are there.
     pub staged: Signal<In, Bit>,
+    /// Bytes of a segment that is to pass the stage.
+    pub segment_length: Signal<In, Bits<11>>,
+    /// There is one.
+    pub segment_valid: Signal<In, Bit>,
+    /// The stage is the segment's, and `stage_valid` says that it wants its bytes.
+    pub lent: Signal<Out, Bit>,
     /// A packet to place or to redirect.
     pub place: Signal<Out, Command>,
     /// There is one.
@@ -201,6 +211,10 @@ pub struct CommandUnit {
     stage_full: Reg<Bit>,
     stage_asks: Reg<Bit>,
     stage_wants: DFF<StageAsk>,
+    /// The stage is, or was last, a segment's; a command found it in use; a segment is there for the mover.
+    of_segment: Reg<Bit>,
+    stage_missed: Reg<Bit>,
+    segment_moves: Reg<Bit>,
     chosen: Signal<Local, Ask>,
     chosen_value: Signal<Local, Bits<32>>,
     chosen_written: Signal<Local, Bit>,
@@ -228,6 +242,7 @@ impl Logic for CommandUnit {
         regs!(self, clock, reset, runs, done_mask, refused_mask, full_mask, issued_mask, moves, place_waits);
         regs!(self, clock, reset, message_waits, far_closes, far_counts, put_leaves, host_put_leaves);
         regs!(self, clock, reset, stage_used, stage_begins, stage_fills, stage_full, stage_asks);
+        regs!(self, clock, reset, of_segment, stage_missed, segment_moves);
         dffs!(
             self, clock, hpu, mask, current, known, step, last, at_last, value, told, decided, placing, saying,
             far_fits
@@ -344,17 +359,28 @@ impl Logic for CommandUnit {
         self.full.next = self.full_mask.q.val();
         self.issued.next = self.issued_mask.q.val();
 
-        // The stage.
-        self.stage_used.d.next = fills | (stage_used & !self.stage_left.val());
+        // The stage. A command that found it in use goes before the next segment; the claim lapses, since that command may have been given up with its handler.
+        let of_segment = self.of_segment.q.val();
+        let stage_missed = self.stage_missed.q.val();
+        let lapses = !self.cycle.val().get_bits::<6>(0).any();
+        let lends = self.segment_valid.val() & !stage_used & !ends & !(of_segment & stage_missed);
+        let misses = decides & stages & !occupied & stage_used;
+        self.stage_missed.d.next = misses | (stage_missed & !fills & (stage_used | !lapses));
+        self.of_segment.d.next = lends | (of_segment & !fills);
+        self.stage_used.d.next = fills | lends | (stage_used & !self.stage_left.val());
         self.stage_begins.d.next = fills;
         let begins = self.stage_begins.q.val();
-        self.stage_fills.d.next = begins | (self.stage_fills.q.val() & !self.staged.val());
-        self.stage_full.d.next = self.staged.val() | (self.stage_full.q.val() & !(takes & staged));
-        self.stage_asks.d.next =
-            self.staged.val() | (stays & staged) | (self.stage_asks.q.val() & !(grant & owner).any());
+        self.stage_fills.d.next = begins | lends | (self.stage_fills.q.val() & !self.staged.val());
+        let full_of_ours = self.staged.val() & !of_segment;
+        self.stage_full.d.next = full_of_ours | (self.stage_full.q.val() & !(takes & staged));
+        self.stage_asks.d.next = full_of_ours | (stays & staged) | (self.stage_asks.q.val() & !(grant & owner).any());
         if fills {
             self.stage_owner.d.next = mask;
         }
+        self.lent.next = of_segment & stage_used;
+        let moves = self.moves.q.val();
+        let segment_moves = self.segment_moves.q.val() & !moves;
+        self.segment_moves.d.next = (self.staged.val() & of_segment) | (self.segment_moves.q.val() & moves);
         // LENGTH is the last word of a SEND_PACKET, so it is kept only now.
         if begins {
             self.stage_wants.d.next = StageAsk { beat: source.beat, length: length.get_bits::<12>(0) };
@@ -377,14 +403,15 @@ impl Logic for CommandUnit {
         self.accept_slot.next = decided.slot;
         self.issued_frame.next = decided.frame;
         self.moves.d.next = takes & nature.reads;
-        self.job_valid.next = self.moves.q.val();
+        self.job_valid.next = moves | segment_moves;
+        // Of a segment nobody waits for its end here, and it is no transfer of the host: the rest does not count.
         self.job.next = MoveJob {
-            way: decided.way,
+            way: if moves { decided.way } else { Way::Segment },
             issuer: decided.issuer,
             context: decided.context,
             frame: decided.frame,
-            beat: source.beat.get_bits::<10>(0),
-            length: length.get_bits::<12>(0),
+            beat: if moves { source.beat.get_bits::<10>(0) } else { bits::<10>(STAGE) },
+            length: if moves { length.get_bits::<12>(0) } else { bit_cast::<12, 11>(self.segment_length.val()) },
             address: (high, low).cat::<64>(),
         };
 

@@ -11,13 +11,13 @@
 //! | completions | in `atomic_ended`: an atomic is over |
 //!
 //! A command comes as a header {opcode 4, HPU 3, handle 2, context 4, frame 16} and its words in the order SOURCE, LENGTH, ADDR_LO, ADDR_HI, NODE, KEY, OFFSET,
-//! OTHER_LO, OTHER_HI, RESULT_LO, as many as its opcode has; SOURCE and ADDR are translated already, and the last word of a PUT_HOST is the high half of its host address.
+//! OTHER_LO, OTHER_HI, RESULT_LO, as many as its opcode has; SOURCE and ADDR are translated already, and the last word of a PUT_HOST is the high half of its host address (of a PUT_CONTEXT it does not count).
 //! One word per cycle, one cluster after the other, round robin; a command of n words is offered in the cycle after its last word.
 //!
 //! Puts wait for the initiator in queues of their own, which hold one of each cluster, so they hold up nobody. A read of host memory waits while `rvma` has enough of them; at most 16
 //! atomics are under way. Meanwhile the other far commands wait too.
 
-use crate::command_rules::{last_step, ADD, CAS, DMA_IN, GET, PUT, PUT_HOST};
+use crate::command_rules::{last_step, reads_later, ADD, CAS, DMA_IN, GET, PUT, PUT_HOST};
 use crate::fast_robin::FastRobin;
 use spindle_blocks::desc::{ContextPolicy, HostAtomic, HostRead, PutDesc};
 use spindle_blocks::fifo::LutFifo;
@@ -66,14 +66,14 @@ pub struct WaitingPut {
     pub offset: Bits<32>,
 }
 
-/// A put of host memory, or a get, that waits for the initiator.
+/// A put of host memory or of context memory, or a get, that waits for the initiator.
 #[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
 pub struct WaitingHostPut {
     /// What it has in common with a put of handler memory.
     pub put: WaitingPut,
     /// Upper bits of LENGTH.
     pub length_high: Bits<20>,
-    /// SOURCE: an offset, or the low half of a host address.
+    /// SOURCE: an offset, the low half of a host address, or an address in L2.
     pub source: Bits<32>,
     /// OTHER, the low half of which is the high half of a host address for a put.
     pub other: Bits<64>,
@@ -223,7 +223,7 @@ impl Logic for FarUnit {
         let handle = bit_cast::<4, 2>(header.handle);
         let is_get = opcode == bits::<4>(GET);
         let is_put = whole & (opcode == bits::<4>(PUT));
-        let is_host_put = whole & ((opcode == bits::<4>(PUT_HOST)) | is_get);
+        let is_host_put = whole & (reads_later(opcode) | is_get);
         let is_read = whole & (opcode == bits::<4>(DMA_IN));
         let is_swap = opcode == bits::<4>(CAS);
         let is_atomic = whole & (is_swap | (opcode == bits::<4>(ADD)));
@@ -353,7 +353,7 @@ impl Logic for FarUnit {
         let gets = host_put.put.header.opcode == bits::<4>(GET);
         self.host_put.next = PutDesc {
             op: if gets { bits::<2>(1) } else { bits::<2>(0) },
-            from_host: !gets,
+            from_host: host_put.put.header.opcode == bits::<4>(PUT_HOST),
             node: host_put.put.node,
             dst_pid: host_put.put.pid,
             src_pid: bit_cast::<16, 6>(self.processes[1].read_data.val()),

@@ -2,11 +2,11 @@
 //!
 //! | neighbour | ports |
 //! |---|---|
-//! | command unit | in `job`, `job_valid`: always taken, since the HPUs have fewer handles than the queue has places; out `stage_left`: the last beat of a job from the stage is read |
+//! | command unit | in `job`, `job_valid`: always taken, since the HPUs have no more handles than the queue has places, and one segment is under way at most, behind which the oldest job is read already; out `stage_left`: the last beat of a job from the stage is read |
 //! | command ports | out `sent`, `sent_issuer`: a frame has left (the host and the initiator answer for the others) |
 //! | L1 | out `read`, `beat` / in `read_ready`; in `data[g]`: the beat of group g, from two cycles after its read until two cycles after the next one's |
 //! | cluster | in `number` |
-//! | egress | out `egress_data`, `egress_last` with `egress_tail`, `egress_frame`, `egress_put` (the payload of a put, not a frame), `egress_valid` / in `egress_ready` |
+//! | egress | out `egress_data`, `egress_last` with `egress_tail`, `egress_frame`, `egress_put` (the payload of a put, not a frame), `egress_segment` (a segment of context memory), `egress_valid` / in `egress_ready` |
 //! | rvma | out `dma`, `dma_valid` / in `dma_ready`; out `dma_data`, `dma_last`, `dma_data_valid` / in `dma_data_ready` |
 //!
 //! In the order of the jobs. From `job_valid` to the first beat on `egress_valid`: 4 cycles; then one beat per cycle while ready, no bubble
@@ -88,6 +88,8 @@ pub struct Mover {
     pub egress_frame: Signal<Out, Bits<16>>,
     /// The payload of a put.
     pub egress_put: Signal<Out, Bit>,
+    /// A segment of context memory.
+    pub egress_segment: Signal<Out, Bit>,
     /// A beat is offered.
     pub egress_valid: Signal<Out, Bit>,
     /// It is taken.
@@ -205,6 +207,7 @@ impl Logic for Mover {
         self.egress_tail.next = out.tail;
         self.egress_frame.next = out.frame;
         self.egress_put.next = out.way == Way::Put;
+        self.egress_segment.next = out.way == Way::Segment;
         self.egress_valid.next = is_wire;
         self.dma_data.next = data;
         self.dma_last.next = out.last;

@@ -2,17 +2,23 @@
 //!
 //! | neighbour | ports |
 //! |---|---|
-//! | command units | in `ask[i]`, `ask_valid[i]`: bytes of L2 are wanted in the stage of cluster i, held until / out `staged`: a bit per cluster, they are there |
+//! | command units | in `ask[i]`, `ask_valid[i]`: bytes of L2 are wanted in the stage of cluster i, held until / out `staged`: a bit per cluster, they are there; out `lend`: a bit per cluster, a segment of `segment_length` bytes wants the stage, held until / in `lent[i]`: it has it, and cluster i asks for the segment's bytes, not its own |
+//! | initiator | in `segment`, `segment_valid` / out `segment_ready`: a segment of context memory is wanted on the egress stream |
+//! | egress | in `segment_left`: it has left its cluster |
 //! | host writer | out `cluster`, `beat`, `beat_valid` / in `beat_ready`: a beat for the stage, on `data`; in `store`, `store_beat`, `store_bytes`, `store_last`, `store_valid` / out `store_ready`: a beat of the host for L2 |
 //! | L2 | out `l2_request`, `l2_valid` / in `l2_ready`; in `l2_answer`, `l2_answer_valid`: always taken, in the order of the requests |
 //!
 //! One word per cycle, as L2 gives, for all clusters together. **To a stage**: one command at a time, round robin; the words of a beat are asked for one after the other, and those of
 //! the next beat when this one has gone: with L2 and the bus idle 7 cycles and one per word for each beat, and 2 for the command. **From the host**: 1 cycle and one
 //! per word for each beat, and 5 at the end; the last beat is taken when L2 has answered all of them, so what follows it sees them. If both have something to do, words take turns.
+//!
+//! **A segment** is copied to the stage of the cluster whose handler asked for its put, as the bytes of a command are, and leaves from there as a frame does: it has to be
+//! whole before its first beat goes to the wire. One at a time, in the order in which they were asked for; it begins at any word of L2. 2 cycles more than for a command.
 
 use crate::fast_robin::FastRobin;
 use crate::processor::types::{RemoteAnswer, RemoteRequest};
 use crate::types::StageAsk;
+use spindle_blocks::desc::HostRead;
 use spindle_contract::params::{L1_STAGE_BASE, SLOT_BYTES};
 use spindle_verilog::prelude::*;
 
@@ -71,6 +77,20 @@ pub struct Stager {
     pub store_valid: Signal<In, Bit>,
     /// It is in L2, or its words are on their way and more follow.
     pub store_ready: Signal<Out, Bit>,
+    /// A segment: its cluster, its first word in L2 and its bytes count.
+    pub segment: Signal<In, HostRead>,
+    /// There is one.
+    pub segment_valid: Signal<In, Bit>,
+    /// It is taken.
+    pub segment_ready: Signal<Out, Bit>,
+    /// It wants the stage of this cluster.
+    pub lend: Signal<Out, Bits<8>>,
+    /// Bytes of it.
+    pub segment_length: Signal<Out, Bits<11>>,
+    /// It has the stage.
+    pub lent: Vec<Signal<In, Bit>>,
+    /// It is on its way to the wire.
+    pub segment_left: Signal<In, Bit>,
     /// Request of L2.
     pub l2_request: Signal<Out, RemoteRequest>,
     /// It stands.
@@ -94,7 +114,13 @@ pub struct Stager {
     stores: Reg<Bits<5>>,
     /// The last word was a store.
     stored: Reg<Bit>,
+    /// A segment is under way; it waits for this stage.
+    segments: Reg<Bit>,
+    lends: Reg<Bits<8>>,
+    segment_word: DFF<Bits<18>>,
+    segment_bytes: DFF<Bits<11>>,
     chosen: Signal<Local, StageAsk>,
+    chosen_lent: Signal<Local, Bit>,
     piece: Signal<Local, Bits<32>>,
     _clusters: usize,
 }
@@ -119,6 +145,13 @@ impl Stager {
             store_last: Default::default(),
             store_valid: Default::default(),
             store_ready: Default::default(),
+            segment: Default::default(),
+            segment_valid: Default::default(),
+            segment_ready: Default::default(),
+            lend: Default::default(),
+            segment_length: Default::default(),
+            lent: (0..clusters).map(|_| Default::default()).collect(),
+            segment_left: Default::default(),
             l2_request: Default::default(),
             l2_valid: Default::default(),
             l2_ready: Default::default(),
@@ -134,7 +167,12 @@ impl Stager {
             sent: Default::default(),
             stores: Default::default(),
             stored: Default::default(),
+            segments: Default::default(),
+            lends: Default::default(),
+            segment_word: Default::default(),
+            segment_bytes: Default::default(),
             chosen: Default::default(),
+            chosen_lent: Default::default(),
             piece: Default::default(),
             _clusters: clusters,
         }
@@ -144,9 +182,31 @@ impl Stager {
 impl Logic for Stager {
     #[hdl]
     fn update(&mut self) {
-        regs!(self, clock, reset, copies, whole, told, part, sent, stores, stored);
-        dffs!(self, clock, copying, gathered);
+        regs!(self, clock, reset, copies, whole, told, part, sent, stores, stored, segments, lends);
+        dffs!(self, clock, copying, gathered, segment_word, segment_bytes);
         clocks!(self, clock, reset, arbiter);
+
+        // The segment that is under way: first it wants a stage.
+        let segments = self.segments.q.val();
+        let mut lent: Bits<8> = bits::<8>(0);
+        for i in 0..self._clusters {
+            lent = lent.replace_bit(i, self.lent[i].val());
+        }
+        self.segment_ready.next = !segments;
+        if !segments {
+            let segment = self.segment.val();
+            self.segment_word.d.next = segment.address.get_bits::<18>(2);
+            self.segment_bytes.d.next = segment.length.get_bits::<11>(0);
+            self.segments.d.next = self.segment_valid.val();
+            if self.segment_valid.val() {
+                self.lends.d.next = bits::<8>(1) << segment.cluster;
+            }
+        } else {
+            self.segments.d.next = !self.segment_left.val();
+            self.lends.d.next = self.lends.q.val() & !lent;
+        }
+        self.lend.next = self.lends.q.val();
+        self.segment_length.next = self.segment_bytes.q.val();
 
         // Which command is next. One that was told in the last cycle still stands in this one.
         let copies = self.copies.q.val();
@@ -159,9 +219,11 @@ impl Logic for Stager {
         self.arbiter.accept.next = !copies;
         let number = self.arbiter.index.val();
         self.chosen.next = StageAsk::default();
+        self.chosen_lent.next = false;
         for i in 0..self._clusters {
             if number == bits::<3>(i as u64) {
                 self.chosen.next = self.ask[i].val();
+                self.chosen_lent.next = self.lent[i].val();
             }
         }
 
@@ -239,10 +301,13 @@ impl Logic for Stager {
         self.copies.d.next = if copies { !ends } else { self.arbiter.any.val() };
         if !copies {
             let wanted = self.chosen.val();
+            let by_lent = self.chosen_lent.val();
+            let word = if by_lent { self.segment_word.q.val() } else { (wanted.beat, bits::<4>(0)).cat::<18>() };
+            let length = if by_lent { bit_cast::<12, 11>(self.segment_bytes.q.val()) } else { wanted.length };
             self.copying.d.next = Copying {
                 cluster: number,
-                word: (wanted.beat, bits::<4>(0)).cat::<18>(),
-                left: (wanted.length + 3).get_bits::<10>(2),
+                word: word,
+                left: (length + 3).get_bits::<10>(2),
                 beat: bits::<5>(0),
                 asked: bits::<5>(0),
                 come: bits::<5>(0),

@@ -124,6 +124,8 @@ pub enum Way {
     Put,
     /// To the host.
     Host,
+    /// To the wire, as a segment of context memory that the initiator asked for.
+    Segment,
 }
 
 /// Bytes of L1 that leave: from the command unit to the mover.

@@ -114,6 +114,8 @@ pub struct PacketEngine {
     pub egress_ready: Signal<Out, Bit>,
     /// The beats are a put's payload, not a frame.
     pub egress_put: Signal<In, Bit>,
+    /// They are a segment of context memory that was asked for.
+    pub egress_segment: Signal<In, Bit>,
     /// Put of payload on the egress stream.
     pub put: Signal<In, PutDesc>,
     /// It is offered.
@@ -130,12 +132,16 @@ pub struct PacketEngine {
     pub put_done_feedback: Signal<Out, PutDone>,
     /// One is.
     pub put_done_valid: Signal<Out, Bit>,
-    /// Segment of host memory that a put needs.
+    /// Segment of host memory, or of context memory, that a put needs.
     pub put_read: Signal<Out, HostRead>,
-    /// It is offered.
+    /// One of host memory is offered.
     pub put_read_valid: Signal<Out, Bit>,
     /// It is taken.
     pub put_read_ready: Signal<In, Bit>,
+    /// One of context memory is.
+    pub segment_valid: Signal<Out, Bit>,
+    /// It is taken.
+    pub segment_ready: Signal<In, Bit>,
     /// Its bytes; offered when all of them are there.
     pub put_data: Signal<In, Bits<512>>,
     /// Last beat.
@@ -408,6 +414,7 @@ impl Logic for PacketEngine {
         self.initiator.egress_last.next = self.egress_last.val();
         self.initiator.egress_frame.next = self.egress_frame.val();
         self.initiator.egress_put.next = self.egress_put.val();
+        self.initiator.egress_segment.next = self.egress_segment.val();
         self.initiator.egress_valid.next = self.egress_valid.val();
         self.egress_ready.next = self.initiator.egress_ready.val();
         self.initiator.put.next = self.put.val();
@@ -420,6 +427,8 @@ impl Logic for PacketEngine {
         self.put_done_valid.next = self.initiator.put_done_valid.val();
         self.put_read.next = self.initiator.put_read.val();
         self.put_read_valid.next = self.initiator.put_read_valid.val();
+        self.segment_valid.next = self.initiator.segment_valid.val();
+        self.initiator.segment_ready.next = self.segment_ready.val();
         self.initiator.reply.next = self.responder.job.val();
         self.initiator.reply_valid.next = self.responder.job_valid.val();
         self.responder.job_ready.next = self.initiator.reply_ready.val();

@@ -4,7 +4,7 @@
  *
  * Bytes lie in the packet slot, the scratchpad or context memory, from a 64-byte aligned address on, at most 2048. They are read later: do not
  * change them before the command is over. The packet slot outlives the handler until then. Bytes in context memory are copied, a word a cycle,
- * while the command is issued: the handler waits for that, and may change them when it goes on.
+ * while the command is issued: the handler waits for that, and may change them when it goes on. spin_put_context does not copy them.
  */
 #ifndef SPIN_COMMANDS_H
 #define SPIN_COMMANDS_H
@@ -92,7 +92,7 @@ SPIN_INLINE void spin_put_to(const spin_target_t *to) {
     *spin_command_word(SPIN_CMD_KEY) = to->key;
     *spin_command_word(SPIN_CMD_OFFSET) = to->offset;
 }
-/* Puts bytes there, as a message. */
+/* Puts bytes there, as a message, once: nobody acknowledges them. */
 SPIN_INLINE void spin_put(const spin_target_t *to, const void *bytes, uint32_t length) {
     spin_put_to(to);
     spin_command(SPIN_OP_PUT, bytes, length, to->mailbox);
@@ -101,6 +101,12 @@ SPIN_INLINE void spin_put(const spin_target_t *to, const void *bytes, uint32_t l
 SPIN_INLINE void spin_put_host(const spin_target_t *to, uint32_t host_offset, uint32_t length) {
     spin_put_to(to);
     spin_command(SPIN_OP_PUT_HOST, (const void *)host_offset, length, to->mailbox);
+}
+/* Puts bytes of context memory there, as many as it has, from a multiple of 4 on; reliably, if the NIC is set up for that. They are read whenever they are sent, and
+ * sent again until they have been acknowledged: no handler may change them before the command is over. */
+SPIN_INLINE void spin_put_context(const spin_target_t *to, const void *bytes, uint32_t length) {
+    spin_put_to(to);
+    spin_command(SPIN_OP_PUT_CONTEXT, bytes, length, to->mailbox);
 }
 /* Fetches bytes from there into a mailbox of this node. */
 SPIN_INLINE void spin_get(const spin_target_t *from, uint32_t length, uint64_t mailbox, uint32_t key, uint32_t offset) {

@@ -85,8 +85,10 @@ pub struct Issuer {
 pub struct FrameHead {
     /// It is a GET: its payload is `reply`.
     pub get: Bit,
-    /// It has a payload, which comes on a data stream.
+    /// It has a payload that is to be sent,
     pub data: Bit,
+    /// which is read from host memory, else from context memory.
+    pub from_host: Bit,
     /// There is no such node: the payload is taken, nothing is sent.
     pub bad: Bit,
     /// Last segment.
@@ -163,6 +165,7 @@ pub fn unsequenced(put: PutDesc) -> FrameJob {
         numbered: answer,
         psn: bits::<32>(0),
         epoch: put.reply_key.get_bits::<16>(0) & repeat::<16>((put.flags & bits::<16>(EPOCH_VALID)).any()),
+        from_host: put.from_host,
         host_address: put.host_address,
         reply_addr: put.reply_addr,
         reply_off: put.reply_off,

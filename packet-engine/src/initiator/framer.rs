@@ -2,9 +2,9 @@
 //!
 //! | ports | neighbour |
 //! |---|---|
-//! | in `array`, `array_valid` / out `array_ready` | array: beats of frames, and of payloads marked `put` |
+//! | in `array`, `array_valid` / out `array_ready` | array: beats of frames, of payloads marked `put`, and of segments of context memory marked `segment` |
 //! | in `device`, `device_valid` / out `device_ready` | planner of device puts: their heads |
-//! | in `host`, `host_valid` / out `host_ready` | queue of heads of host puts and gets |
+//! | in `host`, `host_valid` / out `host_ready` | queue of heads of host puts, puts of context memory and gets |
 //! | in `reply`, `reply_valid` / out `reply_ready` | planner of acknowledgements: frames without payload |
 //! | in `data`, `data_valid` / out `data_ready` | RVMA engine: bytes of host puts, a segment at a time, without gaps |
 //! | in `own_node` | node page |
@@ -14,7 +14,8 @@
 //!
 //! Latency 0: the next register is egress's. One beat per cycle. A frame of the array passes as it is. Frames of puts begin with a beat of headers;
 //! the second one has 26 more header bytes and 38 of the payload, so each payload beat is spread over two beats: a fixed rotation, wires. Frames of the
-//! array and of the host side take turns when both wait; a reply, two beats, goes before both unless the frame before was one.
+//! array and of the host side take turns when both wait; a reply, two beats, goes before both unless the frame before was one. A segment of context memory
+//! waits on the array's stream until its head is the next of the host side.
 
 use super::frame_head::*;
 use super::{ArrayBeat, HostBeat};
@@ -99,8 +100,10 @@ pub struct Framer {
     /// Which.
     pub lost_record: Signal<Out, Bits<10>>,
     state: Reg<Framing>,
-    /// The frame is one of the host side.
+    /// The frame is one of the host side,
     from_host: Reg<Bit>,
+    /// and its payload comes from host memory.
+    host_bytes: Reg<Bit>,
     /// The frame is a reply; between frames: the one before was.
     from_reply: Reg<Bit>,
     /// The host side is next when both wait.
@@ -126,7 +129,7 @@ fn bytes_kept(count: Bits<7>) -> Bits<64> {
 impl Logic for Framer {
     #[hdl]
     fn update(&mut self) {
-        regs!(self, clock, reset, state, from_host, from_reply, host_turn, spoiled, ended_out, lost_out);
+        regs!(self, clock, reset, state, from_host, host_bytes, from_reply, host_turn, spoiled, ended_out, lost_out);
         dffs!(self, clock, left, carry, issuer_out, error_out, record_out);
         let state = self.state.q.val();
         let between = state == Framing::Between;
@@ -138,10 +141,13 @@ impl Logic for Framer {
         // Whose frame is next.
         let array = self.array.val().beat;
         let array_put = self.array.val().put;
-        let has_data = self.host.val().data & !self.host.val().bad;
-        let frame_waits = self.array_valid.val() & !array_put;
+        let array_segment = self.array.val().segment;
+        let reads_host = self.host.val().data & self.host.val().from_host;
+        let frame_waits = self.array_valid.val() & !array_put & !array_segment;
         let device_waits = self.array_valid.val() & array_put & self.device_valid.val();
-        let host_waits = self.host_valid.val() & (self.data_valid.val() | !has_data);
+        let there =
+            if self.host.val().from_host { self.data_valid.val() } else { self.array_valid.val() & array_segment };
+        let host_waits = self.host_valid.val() & (there | !self.host.val().data);
         let array_waits = frame_waits | device_waits;
         let takes_reply = self.reply_valid.val() & !(self.from_reply.q.val() & (array_waits | host_waits));
         let takes_host = host_waits & !takes_reply & (self.host_turn.q.val() | !array_waits);
@@ -157,14 +163,14 @@ impl Logic for Framer {
             self.device.val()
         };
         // Nothing is sent of a segment that could not be read, or to a node that does not exist.
-        let mute = head.bad | (ours & has_data & self.data.val().error);
+        let mute = head.bad | (ours & reads_host & self.data.val().error);
         let mute_without_data = head.bad & (ours | replies);
 
         // Payload.
         let left = self.left.q.val();
         let wants = (second & left.any()) | (body & (left > bits::<11>(HEADS)));
-        let payload_valid =
-            if self.from_host.q.val() { self.data_valid.val() | head.get } else { self.array_valid.val() };
+        let host_bytes = self.host_bytes.q.val();
+        let payload_valid = if host_bytes { self.data_valid.val() } else { self.array_valid.val() | head.get };
         let sends = (second | body) & (payload_valid | !wants);
         let moves = sends & room;
         let host_data = self.data.val().data;
@@ -175,7 +181,7 @@ impl Logic for Framer {
         if moves {
             self.left.d.next = left - bit_cast::<11, 7>(count);
             // What a GET carries ends in the second beat.
-            let payload = if self.from_host.q.val() { host_data } else { array.data };
+            let payload = if host_bytes { host_data } else { array.data };
             self.carry.d.next = payload.get_bits::<SECOND_BITS>(8 * SECOND_ROOM);
         }
 
@@ -185,8 +191,7 @@ impl Logic for Framer {
         let from_head =
             if between { first.get_bits::<ROOM_BITS>(SECOND_BITS) } else { bit_cast::<ROOM_BITS, 128>(get_beat(head)) };
         let gets = head.get & self.from_host.q.val();
-        let high_pick =
-            (!frame_passes & !between & !gets, !frame_passes & (between | gets | self.from_host.q.val())).cat::<2>();
+        let high_pick = (!frame_passes & !between & !gets, !frame_passes & (between | gets | host_bytes)).cat::<2>();
         let high = match high_pick.index() {
             0 => array.data.get_bits::<ROOM_BITS>(SECOND_BITS),
             1 => from_head,
@@ -218,13 +223,13 @@ impl Logic for Framer {
         self.beat_valid.next = passes | begins | sends;
 
         // What is taken.
-        let array_payload = wants & !self.from_host.q.val() & (second | body);
-        let data_payload = wants & self.from_host.q.val() & !head.get;
-        self.array_ready.next = room & ((between & takes_frame) | (state == Framing::Pass) | array_payload)
-            | (swallow & !self.from_host.q.val());
-        self.data_ready.next = (room & data_payload) | (swallow & self.from_host.q.val());
+        let array_payload = wants & !host_bytes & !gets & (second | body);
+        let data_payload = wants & host_bytes;
+        self.array_ready.next =
+            room & ((between & takes_frame) | (state == Framing::Pass) | array_payload) | (swallow & !host_bytes);
+        self.data_ready.next = (room & data_payload) | (swallow & host_bytes);
         let swallowed = swallow
-            & if self.from_host.q.val() {
+            & if host_bytes {
                 self.data_valid.val() & self.data.val().last
             } else {
                 self.array_valid.val() & array.last
@@ -239,6 +244,7 @@ impl Logic for Framer {
         // Where next.
         if between {
             self.from_host.d.next = takes_host;
+            self.host_bytes.d.next = takes_host & reads_host;
             self.left.d.next = head.size;
             if takes_frame {
                 if room {
@@ -272,7 +278,7 @@ impl Logic for Framer {
         }
 
         // The end of a put; a spoiled segment spoils it.
-        let spoils = swallowed & self.from_host.q.val();
+        let spoils = swallowed & host_bytes;
         let spoiled = self.spoiled.q.val() & ours;
         if done & ours & !head.tracked {
             self.spoiled.d.next = (spoiled | spoils) & !head.last;

@@ -8,18 +8,20 @@
 //!  reply ----> planner (replies) -----------------+  |
 //!  host_put -> sender -> planner (host) -> heads -+  |
 //!                   \--> put_read ...... put_data ---+
+//!                    \-> segment ...... array's egress stream
 //! ```
 //!
 //! | ports | neighbour |
 //! |---|---|
-//! | in `egress_data`, `egress_keep`, `egress_last`, `egress_frame`, `egress_put`, `egress_valid` / out `egress_ready` | array: frames as they are, and payloads of device puts |
+//! | in `egress_data`, `egress_keep`, `egress_last`, `egress_frame`, `egress_put`, `egress_segment`, `egress_valid` / out `egress_ready` | array: frames as they are, payloads of device puts, and segments of context memory in the order in which they were asked for |
 //! | in `put`, `put_valid` / out `put_ready` | array: a device put, before the first beat of its payload and in the order of the payloads |
-//! | in `host_put`, `host_put_valid` / out `host_put_ready` | array: a put from host memory, or a get |
+//! | in `host_put`, `host_put_valid` / out `host_put_ready` | array: a put from host memory or of context memory, or a get |
 //! | in `parsed`, `parsed_drop`, `parsed_valid` | parser: acknowledgements and refusals for the sender |
 //! | out `send` | PSN filter: they go no further |
 //! | out `put_event`, `put_event_valid` / in `put_event_ready` | RVMA engine: ends of puts of the host |
 //! | in `reply`, `reply_valid` / out `reply_ready` | responder |
 //! | out `put_read`, `put_read_valid` / in `put_read_ready`; in `put_data`, `put_data_last`, `put_data_error`, `put_data_valid` / out `put_data_ready` | RVMA engine: segments of host memory, in the order of the requests, each offered as a whole |
+//! | out `put_read` with `segment_valid` / in `segment_ready` | array: a segment of context memory, which comes on the egress stream |
 //! | out `put_done`, `put_done_valid` | array: a put or get is over |
 //! | out `beat`, `beat_valid` / in `beat_ready` | egress |
 //! | out `respond`, `ack_every`, `nack_gap` / in `ack_sent`, `nack_sent`, `nack_withheld` | responder: what the registers say, what they count |
@@ -29,8 +31,8 @@
 //! framer behind them is one stage of logic up to egress.
 //!
 //! Segments carry [`SEGMENT`](frame_head::SEGMENT) bytes. Device puts are cut through: the first beat leaves 7 cycles after `put` is taken, its payload
-//! behind it at one beat per cycle. Host puts leave segment by segment, up to 16 of them (22 KiB) asked for ahead. Device puts are UNSEQ: nobody acknowledges
-//! them; the [`Sender`] makes the others reliable.
+//! behind it at one beat per cycle. Host puts leave segment by segment, up to 16 of them (22 KiB) asked for ahead. Puts of context memory stand among them: their
+//! segments are asked of the array instead, and come on its stream. Device puts are UNSEQ: nobody acknowledges them; the [`Sender`] makes the others reliable.
 
 pub mod frame_head;
 pub mod framer;
@@ -47,10 +49,12 @@ use spindle_blocks::ram::RamStyle;
 use spindle_blocks::{
     CsrRequest, CsrResponse, EventDesc, Fifo, FrameJob, HostRead, PacketDesc, PutDesc, PutDone, Skid, Slice,
 };
+use spindle_contract::descriptors::client;
 use spindle_contract::wire::opcode;
 use spindle_verilog::prelude::*;
 
 const PUT: u64 = opcode::PUT as u64;
+const CONTEXT: u64 = client::CONTEXT as u64;
 
 /// A beat of the array.
 #[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
@@ -59,6 +63,8 @@ pub struct ArrayBeat {
     pub beat: EgressBeat,
     /// It is payload of a put.
     pub put: Bit,
+    /// It is a segment of context memory.
+    pub segment: Bit,
 }
 
 /// A beat of host memory.
@@ -89,6 +95,8 @@ pub struct Initiator {
     pub egress_frame: Signal<In, Bits<16>>,
     /// Payload of a put, not a frame.
     pub egress_put: Signal<In, Bit>,
+    /// Segment of context memory, neither of them.
+    pub egress_segment: Signal<In, Bit>,
     /// A beat is offered.
     pub egress_valid: Signal<In, Bit>,
     /// It is taken.
@@ -111,12 +119,16 @@ pub struct Initiator {
     pub reply_valid: Signal<In, Bit>,
     /// It is taken.
     pub reply_ready: Signal<Out, Bit>,
-    /// Segment of host memory.
+    /// Segment of host memory, or of context memory.
     pub put_read: Signal<Out, HostRead>,
-    /// It is offered.
+    /// One of host memory is offered.
     pub put_read_valid: Signal<Out, Bit>,
     /// It is taken.
     pub put_read_ready: Signal<In, Bit>,
+    /// One of context memory is offered.
+    pub segment_valid: Signal<Out, Bit>,
+    /// It is taken.
+    pub segment_ready: Signal<In, Bit>,
     /// Its bytes.
     pub put_data: Signal<In, Bits<512>>,
     /// Last beat.
@@ -202,6 +214,7 @@ impl Logic for Initiator {
         device_job.single = false;
         device_job.left = self.put.val().length;
         device_job.numbered = false;
+        device_job.from_host = false;
         device_job.host_address = bits::<64>(0);
         device_job.reply_addr = bits::<64>(0);
         device_job.reply_off = bits::<32>(0);
@@ -256,8 +269,10 @@ impl Logic for Initiator {
         self.reads.write_valid.next = self.host.read_valid.val();
         self.host.read_ready.next = self.reads.write_ready.val();
         self.put_read.next = self.reads.read.val();
-        self.put_read_valid.next = self.reads.read_valid.val();
-        self.reads.read_ready.next = self.put_read_ready.val();
+        let of_context = self.reads.read.val().client == bits::<2>(CONTEXT);
+        self.put_read_valid.next = self.reads.read_valid.val() & !of_context;
+        self.segment_valid.next = self.reads.read_valid.val() & of_context;
+        self.reads.read_ready.next = if of_context { self.segment_ready.val() } else { self.put_read_ready.val() };
         self.host_beats.write.next =
             HostBeat { data: self.put_data.val(), last: self.put_data_last.val(), error: self.put_data_error.val() };
         self.host_beats.write_valid.next = self.put_data_valid.val();
@@ -289,7 +304,8 @@ impl Logic for Initiator {
             last: self.egress_last.val(),
             frame: self.egress_frame.val(),
         };
-        self.array_beats.write.next = ArrayBeat { beat: beat, put: self.egress_put.val() };
+        self.array_beats.write.next =
+            ArrayBeat { beat: beat, put: self.egress_put.val(), segment: self.egress_segment.val() };
         self.array_beats.write_valid.next = self.egress_valid.val();
         self.egress_ready.next = self.array_beats.write_ready.val();
         self.framer.array.next = self.array_beats.read.val();

@@ -1,11 +1,11 @@
-//! Turns a job into the heads of its frames, and asks for the host's bytes.
+//! Turns a job into the heads of its frames, and asks for the bytes of host memory or context memory.
 //!
 //! | ports | neighbour |
 //! |---|---|
 //! | in `from_host`: which puts; in `job`, `job_valid` / out `job_ready` | array, sender, responder |
 //! | out `lookup` / in `node` | node table: the entry, two cycles later |
 //! | in `own_sum` | node page: what the checksums of all our frames share |
-//! | out `read`, `read_valid` / in `read_ready` | RVMA engine: a segment of host memory; offered together with its head |
+//! | out `read`, `read_valid` / in `read_ready` | RVMA engine, array: a segment of host memory or context memory; offered together with its head |
 //! | out `head`, `head_valid` / in `head_ready` | framer |
 //!
 //! One job at a time. Head of a first segment: 6 cycles after the job is taken; of every further one: 5 cycles after the one
@@ -16,10 +16,13 @@
 
 use super::frame_head::*;
 use spindle_blocks::{FrameJob, HostRead};
+use spindle_contract::descriptors::client;
 use spindle_verilog::prelude::*;
 
-/// [`HostRead::client`] of the initiator.
-const CLIENT: u64 = spindle_contract::descriptors::client::INITIATOR as u64;
+/// [`HostRead::client`] of the initiator,
+const HOST: u64 = client::INITIATOR as u64;
+/// and for context memory.
+const CONTEXT: u64 = client::CONTEXT as u64;
 const GET: u64 = spindle_contract::wire::opcode::GET as u64;
 const IP_EXTRA: u64 = IP_OVERHEAD as u64;
 const UDP_EXTRA: u64 = UDP_OVERHEAD as u64;
@@ -51,7 +54,7 @@ pub struct Planner {
     pub clock: Signal<In, Clock>,
     #[allow(missing_docs)]
     pub reset: Signal<In, Bit>,
-    /// The payloads lie in host memory: a constant. The highest bit of its message numbers.
+    /// The payloads are read for this planner, from host memory or context memory: a constant. The highest bit of its message numbers.
     pub from_host: Signal<In, Bit>,
     /// What to send.
     pub job: Signal<In, FrameJob>,
@@ -65,7 +68,7 @@ pub struct Planner {
     pub node: Signal<In, NodeEntry>,
     /// Sum of the header words that never change and of our address, folded once.
     pub own_sum: Signal<In, Bits<17>>,
-    /// Segment of host memory.
+    /// Segment of host memory or context memory.
     pub read: Signal<Out, HostRead>,
     /// It is offered.
     pub read_valid: Signal<Out, Bit>,
@@ -210,7 +213,8 @@ impl Logic for Planner {
         self.head_valid.next = offers & (self.read_ready.val() | !reads);
         self.head.next = FrameHead {
             get: get,
-            data: data,
+            data: data & !bad,
+            from_host: desc.from_host,
             bad: bad,
             last: !self.more.q.val() | bad,
             size: self.size.q.val(),
@@ -237,7 +241,7 @@ impl Logic for Planner {
         };
         self.read_valid.next = offers & reads & self.head_ready.val();
         self.read.next = HostRead {
-            client: bits::<2>(CLIENT),
+            client: if desc.from_host { bits::<2>(HOST) } else { bits::<2>(CONTEXT) },
             cluster: desc.cluster,
             hpu: desc.hpu,
             handle: desc.handle,

@@ -200,13 +200,13 @@ macro_rules! descriptors { ($m:ident) => { $m! {
     }
     /// A read of host memory; with its data it comes back as their tag.
     HostRead "host_read" {
-        client: 2 "0 handler DMA, 1 initiator, 2 command ring",
+        client: 2 "0 handler DMA, 1 initiator, 2 command ring, 3 initiator, of context memory",
         cluster: 3 "issuing cluster",
         hpu: 3 "issuing HPU",
         handle: 4 "command handle",
         context: 4 "execution context",
         frame: 16 "frame sequence number",
-        address: 64 "host byte address",
+        address: 64 "host byte address; of context memory: L2 byte address [19:0], a multiple of 4",
         length: 16 "bytes, at least 1",
     }
     /// An atomic operation on a word of host memory.
@@ -241,10 +241,10 @@ macro_rules! descriptors { ($m:ident) => { $m! {
         source: 32 "by kind",
         user: 64 "by kind",
     }
-    /// A put or get that a handler or the host asks of the initiator. The payload of a put from handler memory comes on the egress stream, marked `egress_put`; its descriptor is offered before the first beat.
+    /// A put or get that a handler or the host asks of the initiator. The payload of a put from handler memory that is not repeated comes on the egress stream, marked `egress_put`; its descriptor is offered before the first beat.
     PutDesc "put_desc" {
         op: 2 "0 put, 1 get",
-        from_host: 1 "the payload is read from host memory",
+        from_host: 1 "the payload is read from host memory; else, if it does not come on the egress stream, from context memory",
         node: 8 "node table index",
         dst_pid: 16 "process there",
         src_pid: 16 "process here",
@@ -252,7 +252,7 @@ macro_rules! descriptors { ($m:ident) => { $m! {
         key: 32 "mailbox key there",
         buf_off: 32 "offset in the buffer there",
         length: 32 "bytes",
-        host_address: 64 "where the payload is in host memory",
+        host_address: 64 "where the payload is in host memory; in context memory: L2 byte address [19:0], a multiple of 4",
         reply_addr: 64 "get: mailbox address here",
         reply_off: 32 "get: offset in the buffer here",
         reply_key: 32 "get: mailbox key here; put with EPOCH_VALID: epoch tag [15:0]",
@@ -289,7 +289,8 @@ macro_rules! descriptors { ($m:ident) => { $m! {
         numbered: 1 "msg_id is given; else it is the next of the planner",
         psn: 32 "sequence number",
         epoch: 16 "epoch tag",
-        host_address: 64 "where the payload of the first frame is in host memory",
+        from_host: 1 "the payload is read from host memory, else from context memory",
+        host_address: 64 "where the payload of the first frame is there",
         reply_addr: 64 "get: mailbox address here",
         reply_off: 32 "get: offset in the buffer here",
         reply_key: 32 "get: mailbox key here",
@@ -414,7 +415,7 @@ pub mod overload {
     pub const PAUSE: u8 = 2;
 }
 
-/// Who reads host memory (`host_read.client`).
+/// Who reads host memory, or context memory (`host_read.client`).
 pub mod client {
     /// A handler's DMA.
     pub const HANDLER: u8 = 0;
@@ -422,6 +423,8 @@ pub mod client {
     pub const INITIATOR: u8 = 1;
     /// A command ring.
     pub const RING: u8 = 2;
+    /// A put of the initiator from context memory: the array reads for it.
+    pub const CONTEXT: u8 = 3;
 }
 
 /// What the initiator is asked for (`put_desc.op`).

@@ -91,7 +91,7 @@ words! { TASK_PAGE "Words of the task page. `spin_header_t` and `spin_payload_t`
 pub const TASK_PAGE_BYTES: u32 = 0x80;
 
 words! { COMMAND_PORT "Words of the command port. Write the arguments, then the opcode to ISSUE, which reads back the command's handle. Words that were not written are 0."
-    CMD_SOURCE 0x00 "source" "virtual address of the data, 64-byte aligned (packet, scratch or context region); dma_from_host: where they go; put_host: offset in the context's host region; get: offset in the buffer here";
+    CMD_SOURCE 0x00 "source" "virtual address of the data, 64-byte aligned (packet, scratch or context region); dma_from_host: where they go; put_host: offset in the context's host region; put_context: address in the context region, a multiple of 4; get: offset in the buffer here";
     CMD_LENGTH 0x04 "length" "bytes; print: how many characters, 1 to 8; host_cas, host_add: 4 or 8; redirect: offset in the buffer";
     CMD_ADDR_LO 0x08 "addr_lo" "offset in the context's host region; put, get, redirect: mailbox address, low half; print: characters 0 to 3, the first in [7:0]; event, complete: user word, low half";
     CMD_ADDR_HI 0x0C "addr_hi" "with a host offset: must be 0; put, get, redirect: mailbox address, high half; print: characters 4 to 7; event, complete: user word, high half";
@@ -135,6 +135,7 @@ commands! {
     EVENT 11 "write an event into the process' event ring; takes no handle";
     COMPLETE 12 "write the event that says that a message whose completion was left to a command is done; takes no handle";
     REDIRECT 13 "put the packet's payload, as a message of its own, into a mailbox of the context's process";
+    PUT_CONTEXT 14 "put bytes of context memory into a mailbox of another node; they are read again whenever they are sent again";
 }
 
 macro_rules! codes { ($table:ident $tdoc:literal $($konst:ident $num:literal $doc:literal;)*) => {

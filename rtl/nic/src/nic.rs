@@ -29,6 +29,7 @@ const COMMANDS: u64 = 1 << command::SEND_PACKET
     | 1 << command::COMPLETE
     | 1 << command::REDIRECT
     | 1 << command::PUT_HOST
+    | 1 << command::PUT_CONTEXT
     | 1 << command::DMA_FROM_HOST
     | 1 << command::HOST_CAS
     | 1 << command::HOST_ADD;
@@ -301,6 +302,7 @@ impl Logic for Nic {
         self.packet_engine.egress_valid.next = self.hpu_array.egress_valid.val();
         self.hpu_array.egress_ready.next = self.packet_engine.egress_ready.val();
         self.packet_engine.egress_put.next = self.hpu_array.egress_put.val();
+        self.packet_engine.egress_segment.next = self.hpu_array.egress_segment.val();
         self.packet_engine.put.next = self.hpu_array.put.val();
         self.packet_engine.put_valid.next = self.hpu_array.put_valid.val();
         self.hpu_array.put_ready.next = self.packet_engine.put_ready.val();
@@ -340,6 +342,10 @@ impl Logic for Nic {
         self.packet_engine.put_data_error.next = self.rvma_engine.put_data_error.val();
         self.packet_engine.put_data_valid.next = self.rvma_engine.put_data_valid.val();
         self.rvma_engine.put_data_ready.next = self.packet_engine.put_data_ready.val();
+        // Segments of puts: of host memory, or of context memory.
+        self.hpu_array.segment.next = self.packet_engine.put_read.val();
+        self.hpu_array.segment_valid.next = self.packet_engine.segment_valid.val();
+        self.packet_engine.segment_ready.next = self.hpu_array.segment_ready.val();
         self.rvma_engine.message_event.next = self.packet_engine.message_event.val();
         self.rvma_engine.message_event_valid.next = self.packet_engine.message_event_valid.val();
         self.packet_engine.message_event_ready.next = self.rvma_engine.message_event_ready.val();

@@ -61,7 +61,7 @@ typedef struct spin_task {
 _Static_assert(sizeof(spin_task_t) == 124 && 124 <= 128, "the task page is as in the contract");
 
 /* Words of the command port, from SPIN_REGION_COMMAND. */
-#define SPIN_CMD_SOURCE                  0x00u        /* virtual address of the data, 64-byte aligned (packet, scratch or context region); dma_from_host: where they go; put_host: offset in the context's host region; get: offset in the buffer here */
+#define SPIN_CMD_SOURCE                  0x00u        /* virtual address of the data, 64-byte aligned (packet, scratch or context region); dma_from_host: where they go; put_host: offset in the context's host region; put_context: address in the context region, a multiple of 4; get: offset in the buffer here */
 #define SPIN_CMD_LENGTH                  0x04u        /* bytes; print: how many characters, 1 to 8; host_cas, host_add: 4 or 8; redirect: offset in the buffer */
 #define SPIN_CMD_ADDR_LO                 0x08u        /* offset in the context's host region; put, get, redirect: mailbox address, low half; print: characters 0 to 3, the first in [7:0]; event, complete: user word, low half */
 #define SPIN_CMD_ADDR_HI                 0x0cu        /* with a host offset: must be 0; put, get, redirect: mailbox address, high half; print: characters 4 to 7; event, complete: user word, high half */
@@ -92,6 +92,7 @@ _Static_assert(sizeof(spin_task_t) == 124 && 124 <= 128, "the task page is as in
 #define SPIN_OP_EVENT                    11           /* write an event into the process' event ring; takes no handle */
 #define SPIN_OP_COMPLETE                 12           /* write the event that says that a message whose completion was left to a command is done; takes no handle */
 #define SPIN_OP_REDIRECT                 13           /* put the packet's payload, as a message of its own, into a mailbox of the context's process */
+#define SPIN_OP_PUT_CONTEXT              14           /* put bytes of context memory into a mailbox of another node; they are read again whenever they are sent again */
 
 /* Return codes of handlers; others count as SPIN_FAIL. */
 #define SPIN_SUCCESS                     0            /* payload, completion: done */

@@ -9,8 +9,16 @@ use spindle_harness::run_with_wave_on_failure;
 use std::collections::VecDeque;
 
 const CLUSTERS: usize = 3;
-const OPCODES: [u8; 6] =
-    [command::DMA_FROM_HOST, command::PUT, command::PUT_HOST, command::GET, command::HOST_CAS, command::HOST_ADD];
+/// Opcodes, and how many words each has.
+const OPCODES: [(u8, usize); 7] = [
+    (command::DMA_FROM_HOST, 4),
+    (command::PUT, 7),
+    (command::PUT_HOST, 8),
+    (command::GET, 10),
+    (command::HOST_CAS, 9),
+    (command::HOST_ADD, 7),
+    (command::PUT_CONTEXT, 8),
+];
 
 /// A command as its words go in.
 struct Asked {
@@ -44,9 +52,10 @@ impl Asked {
                 fields.extend([("op", 0), ("from_host", 0)]);
                 ("put", "put_desc", fields)
             }
-            command::PUT_HOST => {
+            command::PUT_HOST | command::PUT_CONTEXT => {
                 put(&mut fields);
-                fields.extend([("op", 0), ("from_host", 1), ("host_address", w(7) << 32 | w(0))]);
+                let from_host = u64::from(self.opcode == command::PUT_HOST);
+                fields.extend([("op", 0), ("from_host", from_host), ("host_address", w(7) << 32 | w(0))]);
                 ("host_put", "put_desc", fields)
             }
             command::GET => {
@@ -90,11 +99,11 @@ fn every_command_comes_out_where_it_is_done() {
         let mut patience = 0;
         while done < 3000 {
             for cluster in 0..CLUSTERS {
-                let opcode = OPCODES[rng.random_range(0..6)];
+                let (opcode, count) = OPCODES[rng.random_range(0..OPCODES.len())];
                 // As the clusters do: one put and one put of host memory or get of each at a time.
                 let kind = match opcode {
                     command::PUT => Some(0),
-                    command::PUT_HOST | command::GET => Some(1),
+                    command::PUT_HOST | command::PUT_CONTEXT | command::GET => Some(1),
                     _ => None,
                 };
                 let free = kind.is_none_or(|kind| !parked[cluster][kind]);
@@ -102,7 +111,6 @@ fn every_command_comes_out_where_it_is_done() {
                     if let Some(kind) = kind {
                         parked[cluster][kind] = true;
                     }
-                    let count = [4, 7, 8, 10, 9, 7][OPCODES.iter().position(|o| *o == opcode).expect("known")];
                     let mut asked = Asked {
                         opcode,
                         hpu: rng.random_range(0..8),

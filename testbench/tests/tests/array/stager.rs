@@ -1,7 +1,7 @@
 //! The stager against a memory: what it copies to stages, and what it writes.
 
 use crate::cluster::dut::Dut;
-use crate::hpu::fields::{bits, slice};
+use crate::hpu::fields::{bits, pack, slice};
 use hpu_core::stager::Stager;
 use rand::Rng;
 use rand_chacha::ChaCha8Rng;
@@ -28,8 +28,32 @@ struct Bench {
     asks: [Option<(u64, u64, u64)>; CLUSTERS],
     /// A transfer of the host: first beat in L2, bytes, beats that are over.
     store: Option<(u64, Vec<u8>, usize)>,
+    segment: Option<Segment>,
     copied: usize,
     stored: usize,
+    segments: usize,
+}
+
+/// A segment that is wanted, and how far it is.
+struct Segment {
+    cluster: usize,
+    word: u64,
+    length: u64,
+    at: Stage,
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum Stage {
+    /// It is offered.
+    Offered,
+    /// It wants the stage.
+    Wanted,
+    /// It has it; beats that have come.
+    Lent(u64),
+    /// All have come.
+    Staged,
+    /// The stage is free again: it goes to the wire.
+    Leaves,
 }
 
 impl Bench {
@@ -44,8 +68,10 @@ impl Bench {
             at_once: false,
             asks: [None; CLUSTERS],
             store: None,
+            segment: None,
             copied: 0,
             stored: 0,
+            segments: 0,
         }
     }
 
@@ -60,6 +86,7 @@ impl Bench {
                 self.dut.set_bytes(&format!("ask_{i}"), &bits(&[(beat, 14), (length, 12)]));
             }
         }
+        self.play_segment();
         self.dut.set("store_valid", self.store.is_some().into());
         if let Some((place, bytes, beat)) = &self.store {
             let left = &bytes[64 * beat..];
@@ -87,6 +114,55 @@ impl Bench {
         self.cycle += 1;
     }
 
+    /// The segment goes on: the cluster lends its stage when it has no use for it itself.
+    fn play_segment(&mut self) {
+        let moves = self.moves() == 1;
+        for i in 0..CLUSTERS {
+            self.dut.set(&format!("lent_{i}"), 0);
+        }
+        let offered = self.segment.as_ref().is_some_and(|segment| segment.at == Stage::Offered);
+        self.dut.set("segment_valid", offered.into());
+        self.dut.set("segment_left", 0);
+        let Some(segment) = &mut self.segment else { return };
+        let fields = [("cluster", segment.cluster as u64), ("address", 4 * segment.word), ("length", segment.length)];
+        self.dut.set_bytes("segment", &pack("host_read", &[&fields[..], &[("client", 3)]].concat()));
+        self.dut.model.eval();
+        let i = segment.cluster;
+        match segment.at {
+            Stage::Offered => {
+                if self.dut.high("segment_ready") {
+                    segment.at = Stage::Wanted;
+                }
+            }
+            Stage::Wanted => {
+                assert_eq!((self.dut.get("lend"), self.dut.get("segment_length")), (1 << i, segment.length));
+                if moves && self.asks[i].is_none() {
+                    segment.at = Stage::Lent(0);
+                }
+            }
+            Stage::Staged => {
+                if moves {
+                    segment.at = Stage::Leaves;
+                }
+            }
+            Stage::Leaves => {
+                if moves {
+                    self.dut.set("segment_left", 1);
+                    self.segment = None;
+                    self.segments += 1;
+                }
+                return;
+            }
+            Stage::Lent(_) => {}
+        }
+        // What the cluster asked for last is none of the segment's business.
+        if let Stage::Lent(_) | Stage::Staged = segment.at {
+            self.dut.set(&format!("lent_{i}"), 1);
+            self.dut.set(&format!("ask_valid_{i}"), (segment.at != Stage::Staged).into());
+            self.dut.set_bytes(&format!("ask_{i}"), &bits(&[(0x1234, 14), (99, 12)]));
+        }
+    }
+
     /// An access, as `hpu_core::processor::types::RemoteRequest`.
     fn access(&mut self) {
         let request = self.dut.bytes("l2_request");
@@ -104,12 +180,25 @@ impl Bench {
     fn check(&mut self) {
         if self.dut.high("beat_valid") && self.dut.high("beat_ready") {
             let cluster = self.dut.get("cluster") as usize;
-            let (from, length, come) = self.asks[cluster].as_mut().expect("bytes come to whom asked");
+            let (from, length, come) = match (&mut self.asks[cluster], &mut self.segment) {
+                (Some((beat, length, come)), _) => (64 * *beat, *length, come),
+                (_, Some(Segment { cluster: to, word, length, at: Stage::Lent(come) })) if *to == cluster => {
+                    (4 * *word, *length, come)
+                }
+                _ => panic!("bytes come to whom asked"),
+            };
             assert_eq!(self.dut.get("beat"), STAGE_BEAT + *come);
-            let bytes = (*length - 64 * *come).min(64) as usize;
-            let wanted = &self.memory[64 * (*from + *come) as usize..][..bytes];
+            let bytes = (length - 64 * *come).min(64) as usize;
+            let wanted = &self.memory[(from + 64 * *come) as usize..][..bytes];
             assert_eq!(&self.dut.bytes("data")[..bytes], wanted);
             *come += 1;
+        }
+        if let Some(Segment { cluster, length, at: at @ Stage::Lent(_), .. }) = &mut self.segment {
+            if self.dut.get("staged") >> *cluster & 1 == 1 {
+                assert!(*at == Stage::Lent(length.div_ceil(64)), "all beats of the segment have come");
+                *at = Stage::Staged;
+                return;
+            }
         }
         for (i, ask) in self.asks.iter_mut().enumerate() {
             if self.dut.get("staged") >> i & 1 == 1 {
@@ -138,13 +227,19 @@ fn bytes_come_and_go() {
         let mut bench = Bench::new(wave);
         // Stores go to the upper half, copies come from the lower, so the order between them does not matter.
         let mut untouched = bench.memory.clone();
-        while bench.copied < 250 || bench.stored < 250 {
+        while bench.copied < 250 || bench.stored < 250 || bench.segments < 250 {
             bench.at_once = bench.cycle % 4096 < 1024;
             for i in 0..CLUSTERS {
-                if bench.asks[i].is_none() && bench.rng.random_range(0..40) == 0 {
+                let lends = bench.segment.as_ref().is_some_and(|s| s.cluster == i && s.at != Stage::Offered);
+                if bench.asks[i].is_none() && !lends && bench.rng.random_range(0..40) == 0 {
                     let length = [bench.rng.random_range(1..=2048), 1, 4, 64, 65, 2048][bench.rng.random_range(0..6)];
                     bench.asks[i] = Some((bench.rng.random_range(0..0x1FE0), length, 0));
                 }
+            }
+            if bench.segment.is_none() && bench.rng.random_range(0..60) == 0 {
+                let length = [bench.rng.random_range(1..=1408), 1, 4, 5, 64, 1408][bench.rng.random_range(0..6)];
+                let (cluster, word) = (bench.rng.random_range(0..CLUSTERS), bench.rng.random_range(0..0x1_FE00));
+                bench.segment = Some(Segment { cluster, word, length, at: Stage::Offered });
             }
             if bench.store.is_none() && bench.rng.random_range(0..100) == 0 {
                 let length = [bench.rng.random_range(1..=2048), 1, 2, 3, 64, 67][bench.rng.random_range(0..6)];
@@ -156,7 +251,7 @@ fn bytes_come_and_go() {
             bench.step();
             assert!(bench.cycle < 2_000_000, "{} copied, {} stored", bench.copied, bench.stored);
         }
-        while bench.store.is_some() || bench.asks.iter().any(Option::is_some) {
+        while bench.store.is_some() || bench.segment.is_some() || bench.asks.iter().any(Option::is_some) {
             bench.step();
         }
         assert!(bench.memory == untouched, "nothing else is written");
@@ -176,6 +271,17 @@ fn a_word_a_cycle() {
             }
             assert_eq!(bench.cycle - before, cycles, "cycles to copy {length} bytes");
             bench.step();
+        }
+        // Behind the cycle in which it is taken, with a stage that is lent at once, a segment is like the bytes of a command.
+        for (length, cycles) in [(4, 1 + 2 + 8), (64, 1 + 2 + 23), (1408, 1 + 2 + 22 * 23)] {
+            bench.segment = Some(Segment { cluster: 2, word: 33, length, at: Stage::Offered });
+            let before = bench.cycle;
+            while bench.segment.as_ref().is_some_and(|segment| segment.at != Stage::Staged) {
+                bench.step();
+            }
+            assert_eq!(bench.cycle - before, cycles, "cycles to stage a segment of {length} bytes");
+            (0..4).for_each(|_| bench.step());
+            assert!(bench.segment.is_none());
         }
         for (length, cycles) in [(4, 1 + 6), (64, 16 + 6), (2048, 32 * 17 + 5)] {
             bench.store = Some((0x2000, vec![0x77; length], 0));

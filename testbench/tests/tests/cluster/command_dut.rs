@@ -38,6 +38,10 @@ pub struct Commands {
     pub stage_ask: Signal<Out, StageAsk>,
     pub stage_valid: Signal<Out, Bit>,
     pub staged: Signal<In, Bit>,
+    pub segment_length: Signal<In, Bits<11>>,
+    pub segment_valid: Signal<In, Bit>,
+    pub lent: Signal<Out, Bit>,
+    pub cycle: Signal<In, Bits<32>>,
     pub place: Signal<Out, Command>,
     pub place_valid: Signal<Out, Bit>,
     pub place_ready: Signal<In, Bit>,
@@ -87,6 +91,10 @@ impl Commands {
             stage_ask: Default::default(),
             stage_valid: Default::default(),
             staged: Default::default(),
+            segment_length: Default::default(),
+            segment_valid: Default::default(),
+            lent: Default::default(),
+            cycle: Default::default(),
             place: Default::default(),
             place_valid: Default::default(),
             place_ready: Default::default(),
@@ -147,7 +155,7 @@ impl Logic for Commands {
         self.probe_used.next = self.ports[2].probe_used.val();
         self.result_ready.next = self.ports[2].result_ready.val();
         self.unit.number.next = bits::<3>(CLUSTER);
-        self.unit.cycle.next = bits::<32>(0);
+        self.unit.cycle.next = self.cycle.val();
         self.unit.enabled.next = self.enabled.val();
         self.unit.rings_open.next = self.rings_open.val();
         self.unit.limits.next = self.limits.val();
@@ -158,6 +166,9 @@ impl Logic for Commands {
         self.unit.host_put_left.next = self.host_put_left.val();
         self.unit.stage_left.next = self.stage_left.val();
         self.unit.staged.next = self.staged.val();
+        self.unit.segment_length.next = self.segment_length.val();
+        self.unit.segment_valid.next = self.segment_valid.val();
+        self.lent.next = self.unit.lent.val();
         self.stage_ask.next = self.unit.stage_ask.val();
         self.stage_valid.next = self.unit.stage_valid.val();
         self.done.next = self.unit.done.val().get_bit(2);

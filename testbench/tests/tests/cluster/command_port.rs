@@ -87,6 +87,8 @@ enum Outcome {
     Message([u64; 7]),
     /// Header and words.
     Far(Vec<u32>),
+    /// Bytes of a segment in the stage, which nobody issued.
+    Segment(u64),
 }
 
 /// A thread as its handler sees it.
@@ -133,8 +135,14 @@ struct Bench {
     copied: Option<(u64, u64)>,
     stage_used: bool,
     stage_leaves: bool,
+    /// A segment that wants the stage, or has it.
+    segment: Option<u64>,
+    segment_has_stage: bool,
+    /// The bytes of a command have come to the stage in this cycle.
+    decides_again: bool,
+    cycles: u64,
     answers: [u64; 3],
-    seen: [u64; 6],
+    seen: [u64; 7],
 }
 
 impl Bench {
@@ -201,6 +209,14 @@ impl Bench {
                 words.push((address >> 32) as u32);
                 Outcome::Far(words)
             }),
+            command::PUT_CONTEXT => {
+                let inside = offset % 4 == 0 && length > 0 && offset + length <= limits.state_size;
+                (in_context && inside && node_ok).then(|| {
+                    let Outcome::Far(mut words) = far(limits.state_base | offset, given, &put) else { unreachable!() };
+                    words.push(0);
+                    Outcome::Far(words)
+                })
+            }
             command::GET => (length > 0 && node_ok).then(|| {
                 let more = [map::CMD_OTHER_LO, map::CMD_OTHER_HI, map::CMD_RESULT_LO];
                 far(source, given, &[&put[..], &more].concat())
@@ -226,7 +242,7 @@ impl Bench {
             Outcome::Job(_, handle, ..) | Outcome::Place(.., handle) | Outcome::Redirect(.., handle) => {
                 handles | 1 << handle
             }
-            Outcome::Message(_) => handles,
+            Outcome::Message(_) | Outcome::Segment(_) => handles,
             Outcome::Far(words) => handles | 1 << (words[0] >> 20 & 3),
         });
         let ends = ends & !waiting;
@@ -244,22 +260,38 @@ impl Bench {
         }
         self.dut.set("probe", probe);
         // The stager copies for a while; then the mover reads for a while.
+        self.cycles += 1;
+        self.dut.set("cycle", self.cycles);
         self.dut.model.eval();
+        let lent = self.dut.high("lent");
+        if self.segment.is_none() && self.rng.random_range(0..40) == 0 {
+            self.segment = Some(self.rng.random_range(1..=1408));
+        }
+        self.dut.set("segment_length", self.segment.unwrap_or(0));
+        self.dut.set("segment_valid", (self.segment.is_some() && !lent && !self.segment_has_stage).into());
+        self.segment_has_stage |= lent;
         let asked = self.dut.high("stage_valid").then(|| slice(&self.dut.bytes("stage_ask"), 0, 26));
         let copied = asked.is_some() && self.rng.random_range(0..4) == 0;
         self.dut.set("staged", copied.into());
-        if let Some(ask) = asked {
+        if let (true, Some(_)) = (lent, asked) {
+            self.stage_used = true;
+            self.expected.extend(self.segment.filter(|_| copied).map(Outcome::Segment));
+        } else if let Some(ask) = asked {
             let ask = (ask & 0x3FFF, ask >> 14);
             assert_eq!(*self.copying.get_or_insert(ask), ask, "it stands until it is copied");
             self.stage_used = true;
         }
-        if copied {
+        self.decides_again = copied && !lent;
+        if self.decides_again {
             self.copied = self.copying.take();
         }
         let left = self.stage_leaves && self.rng.random_range(0..8) == 0;
         self.dut.set("stage_left", left.into());
         self.stage_leaves &= !left;
         self.stage_used &= !left;
+        if left && lent {
+            (self.segment, self.segment_has_stage) = (None, false);
+        }
         self.dut.model.eval();
         // The record that the unit looks at.
         let index = self.dut.get("index");
@@ -302,7 +334,12 @@ impl Bench {
                 self.stage_leaves = true;
                 self.seen[4] += 1;
             }
-            come.push(Outcome::Job(f[0], f[2], f[3], f[4], f[5], f[6], (f[0] == 2).then_some(f[7])));
+            come.push(if f[0] == 3 {
+                assert_eq!(f[5], L1_STAGE_BASE as u64 / 64, "a segment lies in the stage");
+                Outcome::Segment(f[6])
+            } else {
+                Outcome::Job(f[0], f[2], f[3], f[4], f[5], f[6], (f[0] == 2).then_some(f[7]))
+            });
         }
         if self.dut.high("place_valid") && self.dut.get("place_ready") == 1 {
             let place = self.dut.bytes("place");
@@ -330,7 +367,11 @@ impl Bench {
         }
         for outcome in come {
             // A put of handler memory tells the initiator no place: its bytes come with the job.
+            // Of a place in L2 twenty bits count.
             let same = |wanted: &Outcome| match (wanted, &outcome) {
+                (Outcome::Far(a), Outcome::Far(b)) if a[0] >> 25 == u32::from(command::PUT_CONTEXT) => {
+                    (a[0], a[1], &a[2..8]) == (b[0], b[1] & 0xF_FFFF, &b[2..8])
+                }
                 (Outcome::Far(a), Outcome::Far(b)) if a[0] >> 25 == u32::from(command::PUT) => a[2..] == b[2..],
                 _ => *wanted == outcome,
             };
@@ -343,6 +384,7 @@ impl Bench {
                 Outcome::Message(_) => 2,
                 Outcome::Far(_) => 3,
                 Outcome::Redirect(..) => 5,
+                Outcome::Segment(_) => 6,
             }] += 1;
         }
     }
@@ -427,7 +469,7 @@ impl Bench {
         let opcode = if self.rng.random_range(0..12) == 0 {
             self.rng.random::<u32>().into()
         } else {
-            self.rng.random_range(1..14)
+            self.rng.random_range(1..15)
         };
         self.access("port_write", thread, state.bank, at(map::CMD_ISSUE), opcode as u32);
         self.threads[thread].words[at(map::CMD_ISSUE)] = opcode as u32;
@@ -442,7 +484,7 @@ impl Bench {
             answer = self.dut.get("done") | self.dut.get("refused") << 1 | self.dut.get("full") << 2;
             cycles += 1;
             assert!(cycles < PATIENCE, "no answer to opcode {opcode:#x}");
-            if cycles == 1 || self.dut.get("staged") == 1 {
+            if cycles == 1 || self.decides_again {
                 before = self.busy;
             }
         }
@@ -479,7 +521,7 @@ impl Bench {
         }
         assert!(!tells && before != 15, "a command has a handle");
         let is_put = opcode == u64::from(command::PUT);
-        let host_put = [command::PUT_HOST, command::GET].map(u64::from).contains(&opcode);
+        let host_put = [command::PUT_HOST, command::PUT_CONTEXT, command::GET].map(u64::from).contains(&opcode);
         assert!(!(is_put && self.puts[0] || host_put && self.puts[1]), "one at a time goes to the initiator");
         self.puts[0] |= is_put;
         self.puts[1] |= host_put;
@@ -565,14 +607,18 @@ fn two_threads_against_a_model() {
             copied: None,
             stage_used: false,
             stage_leaves: false,
+            segment: None,
+            segment_has_stage: false,
+            decides_again: false,
+            cycles: 0,
             answers: [0; 3],
-            seen: [0; 6],
+            seen: [0; 7],
         };
         (0..2).for_each(|thread| bench.begin(thread));
         for step in 0..16_000 {
             if step % 500 == 0 {
                 bench.rings = bench.rng.random_range(0..0x10000);
-                bench.enabled = 0xFFFF & !(1 << bench.rng.random_range(0..14));
+                bench.enabled = 0xFFFF & !(1 << bench.rng.random_range(0..15));
                 let (rings, enabled) = (bench.rings, bench.enabled);
                 bench.dut.set("rings_open", rings);
                 bench.dut.set("enabled", enabled);
@@ -613,12 +659,12 @@ fn two_threads_against_a_model() {
                 _ => bench.cycle(),
             }
         }
-        (0..200).for_each(|_| bench.cycle());
+        (0..400).for_each(|_| bench.cycle());
         assert!(bench.expected.is_empty(), "{:?}", bench.expected);
         assert!(bench.answers.iter().all(|count| *count > 30), "done, refused, full: {:?}", bench.answers);
         assert!(
             bench.seen.iter().all(|count| *count > 20),
-            "jobs, places, messages, far, staged, redirects: {:?}",
+            "jobs, places, messages, far, staged, redirects, segments: {:?}",
             bench.seen
         );
     });
@@ -678,7 +724,40 @@ fn an_issue_is_answered_in_time() {
             (0..20).for_each(|_| dut.model.tick());
             dut.set("complete", 0);
         }
-        // From L2: as many cycles until the stager is asked, and again as many behind its answer.
+        // Bytes of L2 that are read later go the way of far commands.
+        dut.set_bytes("port", &bits(&[(0, 1), (0, 2), (0, 4), (base(map::CONTEXT).into(), 32)]));
+        dut.set("port_write", 1);
+        dut.model.tick();
+        dut.set_bytes("port", &bits(&[(0, 1), (0, 2), (4, 4), (command::PUT_CONTEXT.into(), 32)]));
+        dut.model.tick();
+        dut.set("port_write", 0);
+        let taken = (1..PATIENCE).find(|_| {
+            dut.model.eval();
+            let done = dut.high("done");
+            dut.model.tick();
+            done
+        });
+        assert_eq!(taken, Some(10));
+        dut.set("complete", 15);
+        dut.model.tick();
+        dut.set("complete", 0);
+        // A segment: a cycle to lend it the stage, and one from its last beat there to the mover.
+        dut.set("segment_valid", 1);
+        dut.set("segment_length", 700);
+        dut.model.tick();
+        dut.set("segment_valid", 0);
+        dut.model.eval();
+        assert!(dut.high("lent") && dut.high("stage_valid"));
+        dut.set("staged", 1);
+        dut.model.tick();
+        dut.set("staged", 0);
+        dut.model.eval();
+        assert!(dut.high("job_valid") && !dut.high("stage_valid"));
+        assert_eq!(slice(&dut.bytes("job"), 37, 12), 700);
+        dut.set("stage_left", 1);
+        dut.model.tick();
+        dut.set("stage_left", 0);
+        // Staged bytes of a command: as many cycles until the stager is asked, and again as many behind its answer.
         dut.set_bytes("port", &bits(&[(0, 1), (0, 2), (0, 4), (base(map::CONTEXT).into(), 32)]));
         dut.set("port_write", 1);
         dut.model.tick();

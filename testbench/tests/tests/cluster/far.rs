@@ -54,7 +54,7 @@ fn words_of(opcode: u8) -> usize {
     match opcode {
         command::DMA_FROM_HOST => 4,
         command::PUT | command::HOST_ADD => 7,
-        command::PUT_HOST => 8,
+        command::PUT_HOST | command::PUT_CONTEXT => 8,
         command::HOST_CAS => 9,
         command::GET => 10,
         _ => panic!("opcode {opcode} is not done outside"),

@@ -11,6 +11,7 @@ use std::collections::VecDeque;
 const WIRE: u64 = 0;
 const PUT: u64 = 1;
 const HOST: u64 = 2;
+const SEGMENT: u64 = 3;
 /// Handles of a cluster: jobs that may be under way.
 const JOBS: usize = 16;
 
@@ -28,7 +29,7 @@ impl Job {
     fn random(rng: &mut ChaCha8Rng) -> Job {
         let beats = [1, 1, 2, 3, rng.random_range(1..33)][rng.random_range(0..5)];
         Job {
-            way: rng.random_range(0..3),
+            way: rng.random_range(0..4),
             issuer: (rng.random_range(0..8), rng.random_range(0..4)),
             frame: rng.random_range(0..1 << 16),
             beat: rng.random_range(0..1024 - beats),
@@ -126,8 +127,9 @@ impl Bench {
             assert_eq!(self.dut.bytes(&format!("{side}_data")), content(beat.at), "cycle {cycle}: {beat:?}");
             assert_eq!(self.dut.high(&format!("{side}_last")), beat.last, "cycle {cycle}: {beat:?}");
             if on_wire {
-                let found = ["egress_frame", "egress_put"].map(|name| self.dut.get(name));
-                assert_eq!(found, [beat.job.frame, u64::from(beat.job.way == PUT)], "cycle {cycle}: {beat:?}");
+                let found = ["egress_frame", "egress_put", "egress_segment"].map(|name| self.dut.get(name));
+                let way = [PUT, SEGMENT].map(|way| u64::from(beat.job.way == way));
+                assert_eq!(found, [beat.job.frame, way[0], way[1]], "cycle {cycle}: {beat:?}");
                 assert!(!beat.last || self.dut.get("egress_tail") == beat.job.length % 64, "cycle {cycle}: {beat:?}");
             }
             if beat.last {

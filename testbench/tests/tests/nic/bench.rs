@@ -107,6 +107,15 @@ pub fn example(name: &str) -> Image {
     image(&sdk().join(format!("examples/{name}.c")))
 }
 
+/// A handler of this C source, compiled.
+pub fn compiled(text: &str) -> Image {
+    let source = temporary("c");
+    std::fs::write(&source, text).expect("the target folder can be written");
+    let image = image(&source);
+    let _ = std::fs::remove_file(&source);
+    image
+}
+
 /// NICs after reset, joined by a wire.
 fn network(nodes: usize, wire: WireOptions) -> Network {
     let card = |seed| SimDevice::new(source(), &CONFIG, Options { seed, ..Options::default() }).unwrap();
@@ -171,11 +180,7 @@ impl Nic {
 
     /// Installs a handler of this C source without activating it.
     pub fn install_source(&mut self, text: &str, options: ContextOptions) -> Installed {
-        let source = temporary("c");
-        std::fs::write(&source, text).expect("the target folder can be written");
-        let image = image(&source);
-        let _ = std::fs::remove_file(&source);
-        self.install_image(image, options)
+        self.install_image(compiled(text), options)
     }
 
     fn install_image(&mut self, image: Image, options: ContextOptions) -> Installed {

@@ -5,6 +5,7 @@ mod answers;
 mod bench;
 mod budgets;
 mod commands;
+mod context_puts;
 mod delivery;
 mod events;
 mod faults;

@@ -1,4 +1,4 @@
-//! The initiator against frames that `etherparse` builds: puts from handler memory, puts from host memory, gets and the array's own frames, at once.
+//! The initiator against frames that `etherparse` builds: puts from handler memory, from host memory and of context memory, gets and the array's own frames, at once.
 
 use crate::packet_back::dut::{Dut, Record};
 use packet_engine::initiator::Initiator;
@@ -46,7 +46,7 @@ fn port(node: u64) -> u16 {
     4795 + node as u16
 }
 
-/// What lies in host memory.
+/// What lies in host memory, and in context memory from address 0 on.
 fn host_byte(address: u64) -> u8 {
     (address ^ address >> 7 ^ address >> 19) as u8
 }
@@ -56,6 +56,8 @@ fn host_byte(address: u64) -> u8 {
 struct Job {
     desc: Record,
     payload: Vec<u8>,
+    /// The payload is read from context memory.
+    of_context: bool,
 }
 
 /// The frames that a job becomes; none if its node does not exist, no segment that touches broken memory.
@@ -114,6 +116,7 @@ fn fails(job: &Job) -> bool {
 enum Item {
     Frame(Vec<u8>, u64),
     Payload(Vec<u8>),
+    Segment(Vec<u8>),
 }
 
 /// A transfer of host memory on its way.
@@ -132,6 +135,9 @@ struct Bench {
     puts: VecDeque<Job>,
     host_puts: VecDeque<Job>,
     transfers: VecDeque<Transfer>,
+    /// The segment of context memory that the array gathers, and when it has it.
+    segment: Option<(u64, Vec<u8>)>,
+    segments: usize,
     expected_array: VecDeque<(Vec<u8>, u64)>,
     expected_host: VecDeque<(Vec<u8>, u64)>,
     /// {cluster, hpu, handle} → failed, in no particular order.
@@ -156,6 +162,8 @@ impl Bench {
             puts: VecDeque::new(),
             host_puts: VecDeque::new(),
             transfers: VecDeque::new(),
+            segment: None,
+            segments: 0,
             expected_array: VecDeque::new(),
             expected_host: VecDeque::new(),
             expected_done: vec![],
@@ -227,7 +235,7 @@ impl Bench {
     }
 
     fn submit(&mut self, job: Job) {
-        let host = job.desc.get("from_host") == 1 || job.desc.get("op") == u64::from(put_op::GET);
+        let host = job.of_context || job.desc.get("from_host") == 1 || job.desc.get("op") == u64::from(put_op::GET);
         let number = &mut self.numbers[usize::from(host)];
         let made = frames(&job, *number);
         *number += 1;
@@ -256,11 +264,17 @@ impl Bench {
         let d = &mut self.dut;
         d.set("beat_ready", ready.into());
         d.set("put_read_ready", read_ready.into());
+        let segment_ready = self.segment.is_none();
+        d.set("segment_ready", segment_ready.into());
+        if let Some((_, bytes)) = self.segment.take_if(|segment| segment.0 <= self.cycle) {
+            self.stream.push_back(Item::Segment(bytes));
+        }
         d.set("egress_valid", (!self.stream.is_empty()).into());
         if let Some(item) = self.stream.front() {
-            let (bytes, tag, put) = match item {
-                Item::Frame(bytes, tag) => (bytes, *tag, 0),
-                Item::Payload(bytes) => (bytes, 0, 1),
+            let (bytes, tag, put, segment) = match item {
+                Item::Frame(bytes, tag) => (bytes, *tag, 0, 0),
+                Item::Payload(bytes) => (bytes, 0, 1, 0),
+                Item::Segment(bytes) => (bytes, 0, 0, 1),
             };
             let chunk = &bytes[self.position..bytes.len().min(self.position + 64)];
             d.set_bytes("egress_data", chunk);
@@ -268,6 +282,7 @@ impl Bench {
             d.set("egress_last", (self.position + 64 >= bytes.len()).into());
             d.set("egress_frame", tag);
             d.set("egress_put", put);
+            d.set("egress_segment", segment);
         }
         d.set("put_valid", (!self.puts.is_empty()).into());
         if let Some(job) = self.puts.front() {
@@ -289,7 +304,7 @@ impl Bench {
         if !self.stream.is_empty() && d.high("egress_ready") {
             self.position += 64;
             let length = match &self.stream[0] {
-                Item::Frame(bytes, _) | Item::Payload(bytes) => bytes.len(),
+                Item::Frame(bytes, _) | Item::Payload(bytes) | Item::Segment(bytes) => bytes.len(),
             };
             if self.position >= length {
                 self.stream.pop_front();
@@ -318,6 +333,13 @@ impl Bench {
             let bytes = (0..length).map(|i| host_byte(address + i)).collect();
             let at = self.cycle + rng.random_range(self.read_delay.clone());
             self.transfers.push_back(Transfer { bytes, error: address & BROKEN != 0, at, sent: 0 });
+        }
+        if d.high("segment_valid") && segment_ready {
+            let read = d.record("put_read", "host_read");
+            assert_eq!(read.get("client"), u64::from(client::CONTEXT));
+            let bytes = (0..read.get("length")).map(|i| host_byte(read.get("address") + i)).collect();
+            self.segment = Some((self.cycle + rng.random_range(self.read_delay.clone()), bytes));
+            self.segments += 1;
         }
         if d.high("put_done_valid") {
             let done = d.record("put_done", "put_done");
@@ -371,14 +393,15 @@ impl Bench {
     }
 }
 
-/// A random put or get; `kind`: 0 device, 1 host, 2 get.
+/// A random put or get; `kind`: 0 device, 1 host, 2 get, 3 context.
 fn job(rng: &mut ChaCha8Rng, kind: usize, node: u64, length: usize, broken: bool) -> Job {
     // Close below a multiple of 4 GiB: the address of a later segment carries into the high half.
     let low = 0xFFFF_FFFF - rng.random_range(0..5000u64);
-    let host_address = rng.random_range(0..256u64) << 32 | low | if broken { BROKEN } else { 0 };
+    let in_host = rng.random_range(0..256u64) << 32 | low | if broken { BROKEN } else { 0 };
+    let host_address = if kind == 3 { 4 * rng.random_range(0..0x3_0000) } else { in_host };
     let payload = match kind {
         0 => (0..length).map(|_| rng.random()).collect(),
-        1 => (0..length as u64).map(|i| host_byte(host_address + i)).collect(),
+        1 | 3 => (0..length as u64).map(|i| host_byte(host_address + i)).collect(),
         _ => vec![],
     };
     let desc = Record::new(&[
@@ -402,7 +425,7 @@ fn job(rng: &mut ChaCha8Rng, kind: usize, node: u64, length: usize, broken: bool
         ("handle", rng.random_range(0..16)),
         ("frame", rng.random::<u16>().into()),
     ]);
-    Job { desc, payload }
+    Job { desc, payload, of_context: kind == 3 }
 }
 
 /// Lengths at which a beat or a segment is just full, and any other.
@@ -424,7 +447,7 @@ fn random_traffic() {
             for _ in 0..60 {
                 let node = if rng.random_bool(0.05) { NODES } else { rng.random_range(0..NODES) };
                 let broken = rng.random_bool(0.08);
-                match rng.random_range(0..4) {
+                match rng.random_range(0..5) {
                     0 => {
                         let bytes = (0..rng.random_range(14..400)).map(|_| rng.random()).collect();
                         bench.frame(bytes, rng.random::<u16>().into());
@@ -434,9 +457,9 @@ fn random_traffic() {
                         let job = job(&mut rng, 0, node, length, broken);
                         bench.submit(job);
                     }
-                    2 => {
+                    kind @ (2 | 3) => {
                         let length = length(&mut rng, 9000);
-                        let job = job(&mut rng, 1, node, length, broken);
+                        let job = job(&mut rng, if kind == 2 { 1 } else { 3 }, node, length, broken);
                         bench.submit(job);
                     }
                     _ => {
@@ -456,6 +479,7 @@ fn random_traffic() {
         let submitted = (bench.numbers[0] + bench.numbers[1]) & 0x7FFF_FFFF;
         assert_eq!(counted.0 + counted.1, submitted);
         assert!(counted.1 > 0, "some were to fail");
+        assert!(bench.segments > 300, "{} segments of context memory", bench.segments);
     });
 }
 
@@ -483,6 +507,14 @@ fn cycles() {
         let cycles = bench.lasts[from + frames - 1] - bench.firsts[from] + 1;
         assert_eq!(cycles, 24 * frames as u64, "host put, 60 cycles of latency: a frame every 24 cycles");
         assert_eq!(bench.firsts[from] - bench.host_taken[0], 73, "host put taken → first beat, host latency 60");
+
+        // Of context memory, one segment at a time.
+        let (from, taken) = (bench.firsts.len(), bench.host_taken.len());
+        let put = job(&mut rng, 3, 2, 2 * SEGMENT_BYTES, false);
+        bench.submit(put);
+        bench.drain(&mut rng);
+        assert_eq!(bench.firsts[from] - bench.host_taken[taken], 73, "put of context memory taken → first beat");
+        assert_eq!(bench.firsts[from + 1] - bench.firsts[from], 61, "the next one is asked for behind it");
 
         // Small puts one after the other: the planner is the limit.
         let from = bench.firsts.len();

@@ -94,7 +94,7 @@ pub fn alu_extend(size_less_one: Bits<2>, unsigned: Bit) -> AluControl {
 /// inverted. The rotator turns right; a shift is a rotation with the bits that came around masked off.
 /// The adder is joined by one LUT of four inputs, all else has time.
 ///
-/// 408 LUT6 on UltraScale+, 11 levels on 7 series (yosys, the block alone).
+/// 396 LUT6 on UltraScale+, 11 levels on 7 series (yosys, the block alone).
 #[derive(LogicBlock, Default)]
 pub struct Alu {
     /// First operand.
@@ -116,7 +116,7 @@ pub struct Alu {
     /// a < b, unsigned.
     pub less_unsigned: Signal<Out, Bit>,
     mask: Signal<Local, Bits<32>>,
-    arranged: Signal<Local, Bits<32>>,
+    fill: Signal<Local, Bits<4>>,
     other: Signal<Local, Bits<32>>,
 }
 
@@ -138,15 +138,6 @@ fn shift_mask(n: Bits<5>, left: Bit) -> Bits<32> {
     } else {
         ones >> n
     }
-}
-
-/// Ones in the bytes of a that are not zero.
-#[hdl_fn]
-fn or_bytes(a: Bits<32>) -> Bits<32> {
-    in_bytes(
-        (a.get_bits::<8>(24).any(), a.get_bits::<8>(16).any(), a.get_bits::<8>(8).any(), a.get_bits::<8>(0).any())
-            .cat::<4>(),
-    )
 }
 
 impl Logic for Alu {
@@ -197,32 +188,33 @@ impl Logic for Alu {
         // Bitwise operations; the mask of a left shift ends at the bit that b names.
         let above = (masked.get_bits::<31>(0), bits::<1>(0)).cat::<32>();
         let second = if control.one_hot { masked & !above } else { b } ^ repeat::<32>(control.invert_b);
+        // What is extended passes here.
+        let extended = control.arrange == ARRANGE_EXTEND;
+        let wide = extended & !control.narrow;
+        let low = a & (bits::<16>(0), repeat::<8>(wide), repeat::<8>(extended)).cat::<32>();
         let bitwise = match control.logic.to_u64() {
-            LOGIC_NONE => bits::<32>(0),
+            LOGIC_NONE => low,
             LOGIC_AND => a & second,
             LOGIC_OR => a | second,
             _ => a ^ second,
         };
 
-        // Bytes.
-        let sign = control.signed & (if control.narrow { a.get_bit(7) } else { a.get_bit(15) });
-        let extended = (
-            repeat::<16>(sign),
-            if control.narrow { repeat::<8>(sign) } else { a.get_bits::<8>(8) },
-            a.get_bits::<8>(0),
+        // What fills whole bytes: signs, and ones of those that are not zero.
+        let sign = extended & control.signed & (if control.narrow { a.get_bit(7) } else { a.get_bit(15) });
+        let ones = control.arrange == ARRANGE_OR;
+        let shifts_in = control.arithmetic & a.get_bit(31);
+        self.fill.next = (
+            shifts_in | sign | (ones & a.get_bits::<8>(24).any()),
+            shifts_in | sign | (ones & a.get_bits::<8>(16).any()),
+            shifts_in | (sign & control.narrow) | (ones & a.get_bits::<8>(8).any()),
+            shifts_in | (ones & a.get_bits::<8>(0).any()),
         )
-            .cat::<32>();
-        self.arranged.next = match control.arrange.to_u64() {
-            ARRANGE_EXTEND => extended,
-            ARRANGE_OR => or_bytes(a),
-            _ => bits::<32>(0),
-        };
+            .cat::<4>();
 
         // Of a comparison everything but the sum is ready early, too.
         let compares = control.pick == PICK_LESS;
         let by_sign = compares & differ & (if control.unsigned { b.get_bit(31) } else { a.get_bit(31) });
-        let fill = repeat::<32>(control.arithmetic & a.get_bit(31));
-        self.other.next = bitwise | self.arranged.val() | fill | (bits::<31>(0), by_sign).cat::<32>();
+        self.other.next = bitwise | in_bytes(self.fill.val()) | (bits::<31>(0), by_sign).cat::<32>();
 
         // The rotator comes late. Where it does not count, all else does.
         let shifts = (repeat::<31>(control.shift), control.shift | control.single).cat::<32>();

@@ -84,7 +84,7 @@ impl Logic for LoadLanes {
 /// |---|---|
 /// | in `data` | the register |
 /// | in `offset` | address bits 2:0 |
-/// | in `size` | funct3 bits 1:0 |
+/// | in `size_less_one` | bytes less one: 0, 1, 3 |
 /// | out `rotated` | goes to both lanes |
 /// | out `even_strobe`, `odd_strobe` | bytes that are written |
 ///
@@ -95,8 +95,8 @@ pub struct StoreLanes {
     pub data: Signal<In, Bits<32>>,
     /// Address bits 2:0.
     pub offset: Signal<In, Bits<3>>,
-    /// 0, 1, 2: byte, half word, word.
-    pub size: Signal<In, Bits<2>>,
+    /// Byte, half word, word: 0, 1, 3.
+    pub size_less_one: Signal<In, Bits<2>>,
     /// For both lanes.
     pub rotated: Signal<Out, Bits<32>>,
     /// Bytes of the even lane.
@@ -109,9 +109,14 @@ impl Logic for StoreLanes {
     #[hdl]
     fn update(&mut self) {
         let offset = self.offset.val();
-        self.rotated.next = rotate_bytes(self.data.val(), bits::<2>(0) - offset.get_bits::<2>(0));
-        let size = self.size.val();
-        let bytes = (repeat::<2>(size.get_bit(1)), size.any(), true).cat::<4>();
+        // To the left: by one is by three to the right. Without a negation the selects are those of one LUT a bit.
+        let data = self.data.val();
+        let by_one = (data.get_bits::<24>(0), data.get_bits::<8>(24)).cat::<32>();
+        let by_two = (data.get_bits::<16>(0), data.get_bits::<16>(16)).cat::<32>();
+        let by_three = (data.get_bits::<8>(0), data.get_bits::<24>(8)).cat::<32>();
+        self.rotated.next = one_of_four(offset.get_bits::<2>(0), data, by_one, by_two, by_three);
+        let size = self.size_less_one.val();
+        let bytes = (repeat::<2>(size.get_bit(1)), size.get_bit(0), true).cat::<4>();
         let strobes = bit_cast::<11, 4>(bytes) << offset;
         // Behind the odd word comes the next row's even one.
         self.even_strobe.next = strobes.get_bits::<4>(0) | bit_cast::<4, 3>(strobes.get_bits::<3>(8));

@@ -197,9 +197,12 @@ impl Logic for Execute {
         let after = issued.pc + 2;
         // What was predicted is compared before the sum is there: all returns of functions have no offset.
         let to_register = issued.traits.to_register;
-        let expected = if to_register { a.get_bits::<17>(1) } else { issued.target };
         let predicted = (bits::<2>(0), issued.predicted_target, bits::<1>(0)).cat::<17>();
-        let differs = (predicted != expected) | (to_register & !issued.no_offset);
+        let differs = if to_register {
+            (predicted != a.get_bits::<17>(1)) | !issued.no_offset
+        } else {
+            predicted != issued.target
+        };
         let to_exit = a.get_bits::<31>(1) == bits::<31>(self._return_address as u64);
 
         // Counters: an instruction that reads one waits in D until X and M1 are empty, so that all older ones have been counted.
@@ -244,7 +247,7 @@ impl Logic for Execute {
                 sure: issued.sure,
                 micro: issued.micro,
                 taken: taken,
-                target: if to_register { self.sum.val().get_bits::<17>(1) } else { issued.target },
+                target: issued.target,
                 differs: differs,
                 exits: to_register & issued.no_offset & to_exit,
                 sum: self.sum.val(),

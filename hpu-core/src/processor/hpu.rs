@@ -190,7 +190,6 @@ pub struct Hpu {
     write_back: WriteBack,
     retirement: Vec<RetirementPort>,
     flush: Signal<Local, Bit>,
-    bank: Signal<Local, Bits<2>>,
     _rvfi: bool,
 }
 
@@ -269,7 +268,6 @@ impl Hpu {
             write_back: Default::default(),
             retirement: if options.rvfi { vec![Default::default()] } else { vec![] },
             flush: Default::default(),
-            bank: Default::default(),
             _rvfi: options.rvfi,
         }
     }
@@ -296,9 +294,7 @@ impl Logic for Hpu {
             write_back
         );
         let thread = self.threads.current.val();
-        let banks = self.launches.bank_of.val();
-        self.bank.next = if thread { banks.get_bits::<2>(2) } else { banks.get_bits::<2>(0) };
-        let bank = self.bank.val();
+        let bank = self.launches.bank.val();
         let code = self.launches.code.val();
         let launched = self.launches.launched.val();
         let incident = self.resolve.incident.val();
@@ -322,6 +318,7 @@ impl Logic for Hpu {
         self.launches.freed_bank.next = self.endings.freed_bank.val();
         self.launches.start.next = start;
         self.launches.started.next = self.threads.started.val();
+        self.launches.enter_other.next = self.threads.enter_other.val();
         self.launches.current.next = thread;
         self.threads.waiting.next = self.launches.waiting.val() & self.operands.ready.val();
         self.threads.returns.next = self.resolve.returns.val();
@@ -478,6 +475,7 @@ impl Logic for Hpu {
         self.store_buffer.push.next = self.memory.push.val();
         self.store_buffer.entry.next = self.memory.entry.val();
         self.store_buffer.entry_row.next = self.memory.entry_row.val();
+        self.store_buffer.entry_crosses.next = self.memory.entry_crosses.val();
         self.store_buffer.look_row.next = self.memory.look_row.val();
         self.store_buffer.look_crosses.next = self.memory.look_crosses.val();
         self.store_buffer.may_push.next = self.memory.may_push.val();
@@ -558,7 +556,7 @@ impl Logic for Hpu {
         self.ends.next = ends;
         self.end_thread.next = thread;
         self.end_frame.next = self.launches.frame.val();
-        self.bank_of.next = banks;
+        self.bank_of.next = self.launches.bank_of.val();
         if self._rvfi {
             self.retirement[0].clock.next = self.clock.val();
             self.retirement[0].reset.next = self.reset.val();

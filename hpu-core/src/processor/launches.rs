@@ -2,19 +2,28 @@
 
 use super::stages::Code;
 use super::types::Launch;
+use spindle_blocks::ram::LutMemory;
 use spindle_verilog::prelude::*;
+
+/// What stays known of a handler.
+#[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
+struct Kept {
+    code: Code,
+    frame: Bits<16>,
+}
 
 /// Takes launches, one ahead of the handlers that run, and gives each a bank.
 ///
 /// | neighbour | ports |
 /// |---|---|
 /// | loader | in `launch`, `launch_valid` / out `launch_ready`, `launch_bank` |
-/// | threads | out `waiting`; in `start`, `started`, `current` |
+/// | threads | out `waiting`; in `start`, `started`, `enter_other`, `current` |
 /// | endings | in `freed`, `freed_bank` |
+/// | whoever needs it | out `bank` of the current thread, `bank_of` both |
 /// | fetch | out `entry_pc`, `entry_word` of the launch that waits; out `code` of the current thread, `other_base` of the other |
 ///
-/// A launch that is taken waits from the next cycle on. It stays readable as `launched` in the cycle after its start, in which its thread takes over
-/// what it keeps: `start` comes late.
+/// A launch that is taken waits from the next cycle on. What a handler needs as long as it runs is written at once where its bank will find it, so a start
+/// changes the bank alone. The rest stays readable as `launched` in the cycle after the start.
 #[derive(LogicBlock, Default)]
 pub struct Launches {
     /// Core clock.
@@ -47,8 +56,12 @@ pub struct Launches {
     pub start: Signal<In, Bit>,
     /// It was started in the last cycle, on the current thread.
     pub started: Signal<In, Bit>,
+    /// The other thread goes on.
+    pub enter_other: Signal<In, Bit>,
     /// The thread that is fetched.
     pub current: Signal<In, Bit>,
+    /// Its bank.
+    pub bank: Signal<Out, Bits<2>>,
     /// Its code.
     pub code: Signal<Out, Code>,
     /// First word of the other thread's code.
@@ -67,16 +80,19 @@ pub struct Launches {
     /// The next bank, if `chosen`.
     choice: DFF<Bits<2>>,
     chosen: Reg<Bit>,
-    codes: [DFF<Code>; 2],
-    frames: [DFF<Bits<16>>; 2],
+    /// By bank.
+    kept: LutMemory<Kept, 2>,
+    /// The same bases once more, for the other thread.
+    bases: LutMemory<Bits<14>, 2>,
     banks: [DFF<Bits<2>>; 2],
+    current_bank: DFF<Bits<2>>,
 }
 
 impl Logic for Launches {
     #[hdl]
     fn update(&mut self) {
         regs!(self, clock, reset, full, used, chosen);
-        dffs!(self, clock, next_launch, next_bank, choice);
+        dffs!(self, clock, next_launch, next_bank, choice, current_bank);
         let launch = self.next_launch.q.val();
         let accepts = self.launch_valid.val() & self.chosen.q.val() & !self.full.q.val();
         self.launch_ready.next = self.chosen.q.val() & !self.full.q.val();
@@ -109,28 +125,45 @@ impl Logic for Launches {
         let freed = if self.freed.val() { one << self.freed_bank.val() } else { bits::<4>(0) };
         self.used.d.next = after & !freed;
 
-        // What a thread keeps of its launch.
-        let current = self.current.val();
-        let started = self.started.val();
+        // What is kept of a launch.
+        let comes = self.launch.val();
         let code = Code {
-            base: launch.code_base.get_bits::<14>(2),
-            size: launch.code_size.get_bits::<15>(2),
-            completes: launch.completes,
-            flow_control: launch.flow_control,
+            base: comes.code_base.get_bits::<14>(2),
+            size: comes.code_size.get_bits::<15>(2),
+            completes: comes.completes,
+            flow_control: comes.flow_control,
         };
+        self.kept.clock.next = self.clock.val();
+        self.kept.write_enable.next = accepts;
+        self.kept.write_address.next = self.choice.q.val();
+        self.kept.write_data.next = Kept { code: code, frame: comes.frame };
+        self.bases.clock.next = self.clock.val();
+        self.bases.write_enable.next = accepts;
+        self.bases.write_address.next = self.choice.q.val();
+        self.bases.write_data.next = code.base;
+
+        // The banks of the threads.
+        let current = self.current.val();
         for i in 0..2 {
-            dffs!(self, clock, codes[i], frames[i], banks[i]);
-            if started & (current == (i == 1)) {
-                self.codes[i].d.next = code;
-                self.frames[i].d.next = launch.frame;
+            dffs!(self, clock, banks[i]);
+            if self.started.val() & (current == (i == 1)) {
                 self.banks[i].d.next = self.next_bank.q.val();
             }
         }
-        let kept = if current { self.codes[1].q.val() } else { self.codes[0].q.val() };
-        self.code.next = if started { code } else { kept };
+        let other_bank = if current { self.banks[0].q.val() } else { self.banks[1].q.val() };
+        if self.start.val() {
+            self.current_bank.d.next = self.next_bank.q.val();
+        } else if self.enter_other.val() {
+            self.current_bank.d.next = other_bank;
+        }
+        self.bank.next = self.current_bank.q.val();
+        self.kept.read_address.next = self.current_bank.q.val();
+        let kept = self.kept.read_data.val();
+        self.code.next = kept.code;
+        self.frame.next = kept.frame;
+        self.bases.read_address.next = other_bank;
+        self.other_base.next = self.bases.read_data.val();
         self.begin_bank.next = self.next_bank.q.val();
-        self.other_base.next = if current { self.codes[0].q.val().base } else { self.codes[1].q.val().base };
-        self.frame.next = if current { self.frames[1].q.val() } else { self.frames[0].q.val() };
         self.bank_of.next = (self.banks[1].q.val(), self.banks[0].q.val()).cat::<4>();
         self.waiting.next = self.full.q.val();
         self.launched.next = launch;

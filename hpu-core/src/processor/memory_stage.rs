@@ -1,6 +1,5 @@
 //! Loads, stores and atomics in X and M1: their addresses, their rights, their way out.
 
-use super::byte_lanes::StoreLanes;
 use super::region_table::RegionTable;
 use super::stages::{Executed, Issued};
 use super::store_buffer::Leaving;
@@ -20,7 +19,7 @@ const LR: u64 = 2;
 /// | loader | in `region_write`, `region_index`, `region` |
 /// | issue | in `issued`, `valid`, `a` of X; out `sum`; in `advance`: X moves to M1 |
 /// | resolve | in `executed`, `live`; out `stalls`, `faults`, `cause`, `leaves_long`, `again` |
-/// | store buffer | out `push`, `entry`, `entry_row`, `look_row`, `look_crosses`; in `full`, `empty`, `overlap`, `waiting`, `urgent`; out `may_push`, `may_use` |
+/// | store buffer | out `push`, `entry`, `entry_row`, `entry_crosses`, `look_row`, `look_crosses`; in `full`, `empty`, `overlap`, `waiting`, `urgent`; out `may_push`, `may_use` |
 /// | remote tracker | out `push_write`, `push_read`; in `write_stalls`, `read_stalls` |
 /// | L1 | out `row`, `valid` of both half ports / in `grant` |
 /// | instruction memory | out `code_address`, `code_valid` / in `code_ready` |
@@ -89,6 +88,8 @@ pub struct MemoryStage {
     pub entry_row: Signal<Out, Bits<15>>,
     /// It crosses one.
     pub look_crosses: Signal<Out, Bit>,
+    /// `entry` begins in one word and ends in the next.
+    pub entry_crosses: Signal<Out, Bit>,
     /// Entries of the store buffer that it must not overtake.
     pub overlap: Signal<In, Bits<2>>,
     /// Entries of the store buffer that have not left.
@@ -128,10 +129,7 @@ pub struct MemoryStage {
     /// The half that the load in M1 does not begin in was granted, alone.
     pub other_granted: Signal<Out, Bit>,
     regions: RegionTable,
-    lanes: StoreLanes,
     found: DFF<Region>,
-    /// Place of a store in the lanes of L1; 0 if it goes elsewhere.
-    lane: DFF<Bits<3>>,
     in_l1: DFF<Bit>,
     in_l2: DFF<Bit>,
     in_code: DFF<Bit>,
@@ -175,7 +173,7 @@ impl Logic for MemoryStage {
     #[hdl]
     fn update(&mut self) {
         regs!(self, clock, reset, settled, buffers, yields, retries, other_done, issue_left, wrong);
-        dffs!(self, clock, found, lane, in_l1, in_l2, in_code, in_port, overlaps, place, even_row, sum_next);
+        dffs!(self, clock, found, in_l1, in_l2, in_code, in_port, overlaps, place, even_row, sum_next);
         self.regions.clock.next = self.clock.val();
         let issued = self.issued.val();
         let executed = self.executed.val();
@@ -206,10 +204,6 @@ impl Logic for MemoryStage {
         let moves = self.advance.val() & self.valid.val();
         if moves | looks_again {
             self.found.d.next = entry;
-            // Only L1 wants the bytes in their lanes; the remote unit and the command port want them as they are.
-            let atomic = if looks_again { is_atomic } else { issued.traits.atomic };
-            self.lane.d.next =
-                if (entry.target == Target::L1) & !atomic { offset.get_bits::<3>(0) } else { bits::<3>(0) };
             self.in_l1.d.next = entry.target == Target::L1;
             self.in_l2.d.next = entry.target == Target::L2;
             self.in_code.d.next = entry.target == Target::Code;
@@ -327,6 +321,7 @@ impl Logic for MemoryStage {
         self.look_row.next = (self.a.val().get_bits::<3>(28), first_sum.get_bits::<12>(3)).cat::<15>();
         self.entry_row.next = (sum.get_bits::<3>(28), sum.get_bits::<12>(3)).cat::<15>();
         self.look_crosses.next = first_crosses & first_sum.get_bit(2);
+        self.entry_crosses.next = crosses;
         self.may_push.next = live & executed.traits.accesses;
         self.from.next = found.target;
 
@@ -342,9 +337,6 @@ impl Logic for MemoryStage {
         self.push_read.next = push & long;
         self.push_write.next = push & is_store & in_l2;
         self.leaves_long.next = pushes & has_room & long;
-        self.lanes.data.next = executed.b;
-        self.lanes.offset.next = self.lane.q.val();
-        self.lanes.size.next = executed.funct3.get_bits::<2>(0);
         self.entry.next = Leaving {
             target: found.target,
             thread: self.thread.val(),
@@ -356,9 +348,7 @@ impl Logic for MemoryStage {
             address: self.place.q.val(),
             even_row: self.even_row.q.val(),
             size_less_one: size,
-            data: self.lanes.rotated.val(),
-            even_strobe: self.lanes.even_strobe.val(),
-            odd_strobe: self.lanes.odd_strobe.val(),
+            data: executed.b,
             shared: sum.get_bits::<3>(28) == bits::<3>(SCRATCH as u64),
         };
         // ISSUE waits for its reply in M1.

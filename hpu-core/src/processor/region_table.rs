@@ -1,17 +1,31 @@
 //! The regions of all banks of an HPU.
 
-use super::types::Region;
+use super::types::{Region, Target};
 use spindle_blocks::ram::LutMemory;
 use spindle_verilog::prelude::*;
 
-/// 32 regions in LUT RAM, index = {bank, region}.
+/// Bits of a base that are 0: with them a row would need another column of LUT RAM.
+const LOW: usize = 4;
+
+/// A region as it is kept.
+#[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
+struct Row {
+    target: Target,
+    /// Bits 19:4 of the base.
+    base: Bits<16>,
+    bound: Bits<21>,
+    readable: Bit,
+    writable: Bit,
+}
+
+/// 32 regions in LUT RAM, index = {bank, region}. Bases are multiples of 16.
 ///
 /// | neighbour | ports |
 /// |---|---|
 /// | loader | in `write`, `write_index`, `write_entry`: read back from the next cycle on |
 /// | address check | in `read_index`; out `entry`, in the same cycle |
 ///
-/// 32 LUT6 on UltraScale+, 1 level on 7 series (yosys, the block alone).
+/// 24 LUT6 on UltraScale+, 1 level on 7 series (yosys, the block alone).
 #[derive(LogicBlock, Default)]
 pub struct RegionTable {
     /// Core clock.
@@ -26,17 +40,31 @@ pub struct RegionTable {
     pub read_index: Signal<In, Bits<5>>,
     /// It.
     pub entry: Signal<Out, Region>,
-    entries: LutMemory<Region, 5>,
+    rows: LutMemory<Row, 5>,
 }
 
 impl Logic for RegionTable {
     #[hdl]
     fn update(&mut self) {
-        self.entries.clock.next = self.clock.val();
-        self.entries.write_enable.next = self.write.val();
-        self.entries.write_address.next = self.write_index.val();
-        self.entries.write_data.next = self.write_entry.val();
-        self.entries.read_address.next = self.read_index.val();
-        self.entry.next = self.entries.read_data.val();
+        self.rows.clock.next = self.clock.val();
+        self.rows.write_enable.next = self.write.val();
+        self.rows.write_address.next = self.write_index.val();
+        let entry = self.write_entry.val();
+        self.rows.write_data.next = Row {
+            target: entry.target,
+            base: entry.base.get_bits::<16>(LOW),
+            bound: entry.bound,
+            readable: entry.readable,
+            writable: entry.writable,
+        };
+        self.rows.read_address.next = self.read_index.val();
+        let row = self.rows.read_data.val();
+        self.entry.next = Region {
+            target: row.target,
+            base: (row.base, bits::<LOW>(0)).cat::<20>(),
+            bound: row.bound,
+            readable: row.readable,
+            writable: row.writable,
+        };
     }
 }

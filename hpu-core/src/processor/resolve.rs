@@ -130,7 +130,8 @@ impl Logic for Resolve {
         self.valid.next = self.occupied.q.val();
 
         // Where the program goes. JALR clears bit 0 of its target, which a program counter does not even have.
-        let next = if executed.taken { executed.target } else { executed.after };
+        let target = if traits.to_register { executed.sum.get_bits::<17>(1) } else { executed.target };
+        let next = if executed.taken { target } else { executed.after };
         let missed = (executed.taken != executed.predicted) | (executed.taken & executed.differs);
         let stray = traits.jumps & !exits & (executed.sum.get_bits::<15>(17) != CODE_TOP);
         self.next.next = next;

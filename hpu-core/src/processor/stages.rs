@@ -96,7 +96,7 @@ pub struct Executed {
     pub micro: Bit,
     /// It is a jump, or a branch whose condition holds.
     pub taken: Bit,
-    /// Where it goes then.
+    /// Where it goes then, but for a JALR, which goes to `sum`.
     pub target: Bits<17>,
     /// That is not `predicted_target`. Of a JALR with an offset this is not known: always set.
     pub differs: Bit,

@@ -1,5 +1,6 @@
 //! Accesses that have left M1 and wait for their memory, in order.
 
+use super::byte_lanes::StoreLanes;
 use super::types::{PortAccess, RemoteRequest, Target, WordRequest};
 use spindle_blocks::ram::LutMemory;
 use spindle_verilog::prelude::*;
@@ -32,12 +33,8 @@ pub struct Leaving {
     pub even_row: Bits<13>,
     /// Bytes less one.
     pub size_less_one: Bits<2>,
-    /// For L1 rotated to its lanes, else right-aligned.
+    /// Right-aligned.
     pub data: Bits<32>,
-    /// Bytes of the even word.
-    pub even_strobe: Bits<4>,
-    /// Bytes of the odd word.
-    pub odd_strobe: Bits<4>,
     /// In a scratchpad.
     pub shared: Bit,
 }
@@ -46,7 +43,7 @@ pub struct Leaving {
 ///
 /// | neighbour | ports |
 /// |---|---|
-/// | M1 | in `push`, `entry`, `entry_row`, `may_push` / out `full`, `empty`, `waiting`; in `squash`: what was pushed in the last cycle was a fault |
+/// | M1 | in `push`, `entry`, `entry_row`, `entry_crosses`, `may_push` / out `full`, `empty`, `waiting`; in `squash`: what was pushed in the last cycle was a fault |
 /// | X | in `look_row`, `look_crosses` / out `overlap`: entries that a load there must not overtake |
 /// | L1 | out `request`, `valid`, `wants` of both half ports / in `grant`, `may_use` (no load uses the ports in this cycle) ; out `urgent` |
 /// | remote unit | out `remote`, `remote_valid` / in `remote_ready` |
@@ -76,7 +73,9 @@ pub struct StoreBuffer {
     pub may_push: Signal<In, Bit>,
     /// Region and bits 14:3 of the address of `entry`.
     pub entry_row: Signal<In, Bits<15>>,
-    /// The same of a load in X.
+    /// `entry` begins in one word and ends in the next.
+    pub entry_crosses: Signal<In, Bit>,
+    /// Region and bits 14:3 of the address of a load in X.
     pub look_row: Signal<In, Bits<15>>,
     /// It crosses a row.
     pub look_crosses: Signal<In, Bit>,
@@ -113,6 +112,7 @@ pub struct StoreBuffer {
     /// Threads of which entries wait that were pushed before their handler ended.
     pub draining: Signal<Out, Bits<2>>,
     entries: LutMemory<Leaving, 1>,
+    lanes: StoreLanes,
     rows: [DFF<Bits<15>>; STORE_ENTRIES],
     crossing: [DFF<Bit>; STORE_ENTRIES],
     used: [Reg<Bit>; STORE_ENTRIES],
@@ -185,12 +185,19 @@ impl Logic for StoreBuffer {
         } else if self.patience.q.val() != PATIENCE {
             self.patience.d.next = self.patience.q.val() + 1;
         }
-        self.request[0].next =
-            WordRequest { row: head.even_row, strobe: head.even_strobe, data: head.data, shared: head.shared };
+        self.lanes.data.next = head.data;
+        self.lanes.offset.next = head.address.get_bits::<3>(0);
+        self.lanes.size_less_one.next = head.size_less_one;
+        self.request[0].next = WordRequest {
+            row: head.even_row,
+            strobe: self.lanes.even_strobe.val(),
+            data: self.lanes.rotated.val(),
+            shared: head.shared,
+        };
         self.request[1].next = WordRequest {
             row: head.address.get_bits::<13>(3),
-            strobe: head.odd_strobe,
-            data: head.data,
+            strobe: self.lanes.odd_strobe.val(),
+            data: self.lanes.rotated.val(),
             shared: head.shared,
         };
         self.remote.next = RemoteRequest {
@@ -218,7 +225,8 @@ impl Logic for StoreBuffer {
         let entry = self.entry.val();
         let entry_row = self.entry_row.val();
         let entry_in_l1 = (entry.target == Target::L1) & !entry.remote;
-        let entry_crosses = entry.address.get_bit(2) & entry.even_strobe.any();
+        let second_word = entry.address.get_bit(2);
+        let entry_crosses = second_word & self.entry_crosses.val();
         let mut overlap: Bits<STORE_ENTRIES> = bits::<STORE_ENTRIES>(0);
         for i in 0..STORE_ENTRIES {
             regs!(self, clock, reset, used[i]);
@@ -234,8 +242,8 @@ impl Logic for StoreBuffer {
             if !full & (write_at == (i == 1)) {
                 self.rows[i].d.next = entry_row;
                 self.crossing[i].d.next = entry_crosses;
-                self.even[i].d.next = entry_in_l1 & entry.even_strobe.any();
-                self.odd[i].d.next = entry_in_l1 & entry.odd_strobe.any();
+                self.even[i].d.next = entry_in_l1 & (!second_word | self.entry_crosses.val());
+                self.odd[i].d.next = entry_in_l1 & (second_word | self.entry_crosses.val());
             } else if may_use & (read_at == (i == 1)) {
                 // No load asks for the ports, so what is granted is the head.
                 self.even[i].d.next = self.even[i].q.val() & !self.grant[0].val();

@@ -45,7 +45,7 @@ pub enum Target {
 pub struct Region {
     /// Where the region lies.
     pub target: Target,
-    /// Physical address, OR-ed to the offset.
+    /// Physical address, a multiple of 16, OR-ed to the offset.
     pub base: Bits<20>,
     /// Bytes.
     pub bound: Bits<21>,

@@ -153,8 +153,8 @@ fn regions_are_read_back() {
         for _ in 0..20_000 {
             let write = rng.random::<bool>();
             let (at, from) = (rng.random_range(0..32u32), rng.random_range(0..32u32));
-            // Target, base, bound, two rights; the target is one of five.
-            let entry = rng.random_range(0..5) | (rng.random::<u64>() & ((1 << 43) - 1)) << 3;
+            // Target, base, bound, two rights; the target is one of five, the base a multiple of 16.
+            let entry = rng.random_range(0..5) | (rng.random::<u64>() & (((1 << 43) - 1) ^ 15)) << 3;
             unit.set("write", write as u32);
             unit.set("write_index", at);
             unit.set("read_index", from);
@@ -213,7 +213,7 @@ fn stores_of_any_size_at_any_byte() {
             let size = i / 8 % 3;
             unit.set("data", data);
             unit.set("offset", offset);
-            unit.set("size", size);
+            unit.set("size_less_one", (1 << size) - 1);
             unit.eval();
             // Three words of memory; a byte beyond the second is in the even lane again.
             let mut memory = [None; 12];

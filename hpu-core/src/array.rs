@@ -619,6 +619,8 @@ impl Logic for HpuArray {
         self.host_atomic_valid.next = self.far_unit.host_atomic_valid.val();
         self.far_unit.host_atomic_ready.next = self.host_atomic_ready.val();
         self.far_unit.atomic_ended.next = self.completions.atomic_ended.val();
+        self.far_unit.context_put_ended.next = self.put_done_valid.val() & self.put_done_feedback.val().of_context;
+        self.registers.context_puts.next = self.far_unit.context_puts.val();
         // A put is offered while its cluster's number has a place in the order.
         let ordered = self.put_order.write_ready.val();
         self.put.next = self.far_unit.put.val();

@@ -9,6 +9,8 @@
 //! | initiator | out `put`, `put_valid` / in `put_ready`: payload on the egress stream; out `host_put`, `host_put_valid` / in `host_put_ready` |
 //! | put order | out `put_pushed`, `put_cluster`: whose payload comes next |
 //! | completions | in `atomic_ended`: an atomic is over |
+//! | initiator | in `context_put_ended`: a put of context memory is over |
+//! | registers | out `context_puts`: how many are under way; the highest bit: commands wait that may be such |
 //!
 //! A command comes as a header {opcode 4, HPU 3, handle 2, context 4, frame 16} and its words in the order SOURCE, LENGTH, ADDR_LO, ADDR_HI, NODE, KEY, OFFSET,
 //! OTHER_LO, OTHER_HI, RESULT_LO, as many as its opcode has; SOURCE and ADDR are translated already, and the last word of a PUT_HOST is the high half of its host address (of a PUT_CONTEXT it does not count).
@@ -17,7 +19,7 @@
 //! Puts wait for the initiator in queues of their own, which hold one of each cluster, so they hold up nobody. A read of host memory waits while `rvma` has enough of them; at most 16
 //! atomics are under way. Meanwhile the other far commands wait too.
 
-use crate::command_rules::{last_step, reads_later, ADD, CAS, DMA_IN, GET, PUT, PUT_HOST};
+use crate::command_rules::{last_step, reads_later, ADD, CAS, DMA_IN, GET, PUT, PUT_CONTEXT, PUT_HOST};
 use crate::fast_robin::FastRobin;
 use spindle_blocks::desc::{ContextPolicy, HostAtomic, HostRead, PutDesc};
 use spindle_blocks::fifo::LutFifo;
@@ -116,6 +118,10 @@ pub struct FarUnit {
     pub host_atomic_ready: Signal<In, Bit>,
     /// An atomic is over.
     pub atomic_ended: Signal<In, Bit>,
+    /// A put of context memory is over.
+    pub context_put_ended: Signal<In, Bit>,
+    /// As the register CONTEXT_PUTS.
+    pub context_puts: Signal<Out, Bits<9>>,
     /// Put of handler memory.
     pub put: Signal<Out, PutDesc>,
     /// There is one.
@@ -149,6 +155,9 @@ pub struct FarUnit {
     host_puts: LutFifo<WaitingHostPut, 3>,
     /// Atomics under way.
     atomics: Reg<Bits<5>>,
+    /// Puts of context memory under way, and whether there are words that may be of others.
+    pinned: Reg<Bits<8>>,
+    words_wait: Reg<Bit>,
     word_now: Signal<Local, Bits<32>>,
     word_comes: Signal<Local, Bit>,
     leaves: Signal<Local, Bit>,
@@ -175,6 +184,8 @@ impl FarUnit {
             host_atomic_valid: Default::default(),
             host_atomic_ready: Default::default(),
             atomic_ended: Default::default(),
+            context_put_ended: Default::default(),
+            context_puts: Default::default(),
             put: Default::default(),
             put_valid: Default::default(),
             put_ready: Default::default(),
@@ -195,6 +206,8 @@ impl FarUnit {
             puts: Default::default(),
             host_puts: Default::default(),
             atomics: Default::default(),
+            pinned: Default::default(),
+            words_wait: Default::default(),
             word_now: Default::default(),
             word_comes: Default::default(),
             leaves: Default::default(),
@@ -206,7 +219,7 @@ impl FarUnit {
 impl Logic for FarUnit {
     #[hdl]
     fn update(&mut self) {
-        regs!(self, clock, reset, owner, headed, whole, atomics);
+        regs!(self, clock, reset, owner, headed, whole, atomics, pinned, words_wait);
         dffs!(self, clock, number, header, count, words);
         clocks!(self, clock, reset, arbiter, puts, host_puts);
 
@@ -284,6 +297,16 @@ impl Logic for FarUnit {
             | (is_put & self.puts.write_ready.val())
             | (is_host_put & self.host_puts.write_ready.val());
 
+        // The bytes of these stay where they are until the host has seen that there is none.
+        let pins = is_host_put & self.host_puts.write_ready.val() & (opcode == bits::<4>(PUT_CONTEXT));
+        let frees = self.context_put_ended.val();
+        if pins & !frees {
+            self.pinned.d.next = self.pinned.q.val() + 1;
+        } else if frees & !pins {
+            self.pinned.d.next = self.pinned.q.val() - 1;
+        }
+        self.context_puts.next = (self.words_wait.q.val(), self.pinned.q.val()).cat::<9>();
+
         // Words of one cluster at a time.
         let owner = self.owner.q.val();
         let mut asking: Bits<8> = bits::<8>(0);
@@ -296,6 +319,7 @@ impl Logic for FarUnit {
             comes = comes | (mine & self.valid[i].val());
             self.ready[i].next = mine;
         }
+        self.words_wait.d.next = asking.any() | owner.any();
         self.word_now.next = now;
         self.word_comes.next = comes;
         let free = !owner.any();

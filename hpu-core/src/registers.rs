@@ -8,6 +8,7 @@
 //! | clusters | out `imem_write`, `imem_address`, `imem_data` |
 //! | L2 | out `l2_request`, `l2_valid` / in `l2_ready`; in `l2_answer`, `l2_answer_valid` |
 //! | telemetry | in `totals`; out `hpu_asks`, `hpu_index` / in `hpu_count`: a count of one HPU, one cycle later |
+//! | far unit | in `context_puts` |
 //! | fault queue | in `report`, `reports`; out `pop` |
 //! | print queue | in `print`, `prints`; out `print_pop` |
 //!
@@ -32,6 +33,7 @@ const BUSY_HI: u64 = hpu::BUSY_HI as u64;
 const INSTRET_LO: u64 = hpu::INSTRET_LO as u64;
 const INSTRET_HI: u64 = hpu::INSTRET_HI as u64;
 const COMMANDS: u64 = hpu::COMMANDS as u64;
+const CONTEXT_PUTS: u64 = hpu::CONTEXT_PUTS as u64;
 const FAULT_COUNT: u64 = hpu::FAULT_COUNT as u64;
 const FAULT_LOST: u64 = hpu::FAULT_LOST as u64;
 const FAULT_WHO: u64 = hpu::FAULT_WHO as u64;
@@ -86,6 +88,8 @@ pub struct Registers {
     pub l2_answer_valid: Signal<In, Bit>,
     /// Counts over all HPUs.
     pub totals: Signal<In, Totals>,
+    /// Puts of context memory.
+    pub context_puts: Signal<In, Bits<9>>,
     /// Oldest fault report.
     pub report: Signal<In, FaultReport>,
     /// Reports waiting.
@@ -140,6 +144,7 @@ impl Registers {
             l2_answer: Default::default(),
             l2_answer_valid: Default::default(),
             totals: Default::default(),
+            context_puts: Default::default(),
             report: Default::default(),
             reports: Default::default(),
             pop: Default::default(),
@@ -223,6 +228,7 @@ impl Logic for Registers {
             INSTRET_LO => word = totals.retired_low,
             INSTRET_HI => word = totals.retired_high,
             COMMANDS => word = totals.commands,
+            CONTEXT_PUTS => word = bit_cast::<32, 9>(self.context_puts.val()),
             _ => known = self.staging.known.val(),
         }
         self.word.d.next = word;

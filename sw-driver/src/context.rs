@@ -120,6 +120,8 @@ impl ContextOptions {
     }
 }
 
+/// Looks for a moment in which no put of context memory is under way, and no command waits that may be one.
+const LOOKS: u32 = 16;
 /// What the fields of CTX_QUOTA and CTX_USER_HEADER can hold.
 const MOST_MESSAGES: u16 = (1 << 9) - 1;
 const MOST_PACKETS: u16 = (1 << 11) - 1;
@@ -322,7 +324,8 @@ impl<B: Bar, M: HostMemory> Device<B, M> {
     /// Deactivates a context and gives its memory back.
     ///
     /// # Errors
-    /// Messages of it are still alive: let them end, or age, and ask again.
+    /// Messages of it are still alive: let them end, or age, and ask again. Or puts of context memory are under way, of this context or of another: the card would
+    /// read their bytes again from there, whoever has the memory by then.
     pub fn remove(&mut self, context: ContextId) -> Result<()> {
         self.deactivate(context)?;
         let live = self.live_messages(context)?;
@@ -332,8 +335,19 @@ impl<B: Bar, M: HostMemory> Device<B, M> {
                 context.0
             )));
         }
-        self.contexts.slots[context.0] = None;
-        Ok(())
+        let mut puts = 0;
+        for _ in 0..LOOKS {
+            puts = self.bar.read32(hpu::BASE + hpu::CONTEXT_PUTS)?;
+            if puts == 0 {
+                self.contexts.slots[context.0] = None;
+                return Ok(());
+            }
+        }
+        Err(Error::Argument(format!(
+            "puts of context memory are under way ({} now); wait until they have ended, then remove context {}",
+            puts & 0xFF,
+            context.0
+        )))
     }
 
     /// Bytes of the context's memory, as handlers have left them.

@@ -641,6 +641,11 @@ fn limits_of_a_context_reach_the_card() {
     let error = device.remove(context).unwrap_err().to_string();
     assert!(error.contains("2 live messages"), "{error}");
     handle.poke(packet::BASE + packet::CONTEXT_LIVE, 0);
+    // So does what may be sent again.
+    handle.poke(hpu::BASE + hpu::CONTEXT_PUTS, 3);
+    let error = device.remove(context).unwrap_err().to_string();
+    assert!(error.contains("(3 now)"), "{error}");
+    handle.poke(hpu::BASE + hpu::CONTEXT_PUTS, 0);
     device.remove(context).unwrap();
 }
 

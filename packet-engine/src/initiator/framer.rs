@@ -9,7 +9,7 @@
 //! | in `data`, `data_valid` / out `data_ready` | RVMA engine: bytes of host puts, a segment at a time, without gaps |
 //! | in `own_node` | node page |
 //! | out `beat`, `beat_valid` / in `beat_ready` | egress |
-//! | out `ended`, `ended_issuer`, `ended_error` | array: a put or get is over; its payload has been taken |
+//! | out `ended`, `ended_issuer`, `ended_error`, `ended_context` | array: a put or get is over; its payload has been taken |
 //! | out `lost`, `lost_record` | sender: the frame of a send record cannot be made |
 //!
 //! Latency 0: the next register is egress's. One beat per cycle. A frame of the array passes as it is. Frames of puts begin with a beat of headers;
@@ -95,6 +95,8 @@ pub struct Framer {
     pub ended_issuer: Signal<Out, Issuer>,
     /// It was not sent as a whole.
     pub ended_error: Signal<Out, Bit>,
+    /// It was one of context memory.
+    pub ended_context: Signal<Out, Bit>,
     /// A frame that has a send record is not sent.
     pub lost: Signal<Out, Bit>,
     /// Which.
@@ -116,6 +118,7 @@ pub struct Framer {
     ended_out: Reg<Bit>,
     issuer_out: DFF<Issuer>,
     error_out: DFF<Bit>,
+    context_out: DFF<Bit>,
     lost_out: Reg<Bit>,
     record_out: DFF<Bits<10>>,
 }
@@ -130,7 +133,7 @@ impl Logic for Framer {
     #[hdl]
     fn update(&mut self) {
         regs!(self, clock, reset, state, from_host, host_bytes, from_reply, host_turn, spoiled, ended_out, lost_out);
-        dffs!(self, clock, left, carry, issuer_out, error_out, record_out);
+        dffs!(self, clock, left, carry, issuer_out, error_out, context_out, record_out);
         let state = self.state.q.val();
         let between = state == Framing::Between;
         let second = state == Framing::Second;
@@ -296,5 +299,7 @@ impl Logic for Framer {
         self.ended.next = self.ended_out.q.val();
         self.ended_issuer.next = self.issuer_out.q.val();
         self.ended_error.next = self.error_out.q.val();
+        self.context_out.d.next = ours & !head.from_host & !head.get;
+        self.ended_context.next = self.context_out.q.val();
     }
 }

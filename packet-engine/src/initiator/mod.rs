@@ -326,6 +326,7 @@ impl Logic for Initiator {
                 hpu: issuer.hpu,
                 handle: issuer.handle,
                 error: self.framer.ended_error.val(),
+                of_context: self.framer.ended_context.val(),
                 ..Default::default()
             };
         } else {

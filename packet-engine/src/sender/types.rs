@@ -22,6 +22,7 @@ const UNSEQ: u64 = flag::UNSEQ as u64;
 const ACK_REQ: u64 = flag::ACK_REQ as u64;
 const RETX: u64 = flag::RETX as u64;
 const GET: u64 = put_op::GET as u64;
+const PUT: u64 = put_op::PUT as u64;
 const EVENT_PUT: u64 = events::PUT as u64;
 
 /// What the sender does.
@@ -259,7 +260,14 @@ pub fn opening(job: FrameJob, node: Bits<8>, incarnation: Bits<32>) -> FrameJob 
 /// What the issuer of a put is told of its end.
 #[hdl_fn]
 pub fn done_of(put: PutDesc, over: PutState) -> PutDone {
-    PutDone { cluster: put.cluster, hpu: put.hpu, handle: put.handle, error: over.failed, ..Default::default() }
+    PutDone {
+        cluster: put.cluster,
+        hpu: put.hpu,
+        handle: put.handle,
+        error: over.failed,
+        of_context: !put.from_host & (put.op == bits::<2>(PUT)),
+        ..Default::default()
+    }
 }
 
 /// What the process of a put of the host is told of its end.

@@ -269,7 +269,8 @@ macro_rules! descriptors { ($m:ident) => { $m! {
         hpu: 3 "issuing HPU",
         handle: 4 "command handle",
         error: 1 "the initiator could not do it",
-        spare: 5 "zero",
+        of_context: 1 "it was a put of context memory",
+        spare: 4 "zero",
     }
     /// A frame that the NIC is to make itself, or all frames of a put, inside the packet engine.
     FrameJob "frame_job" {

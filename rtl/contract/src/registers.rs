@@ -139,6 +139,7 @@ block! { hpu HPU 3 0x02000 "HPU array: contexts, code, context memory, faults, p
     INSTRET_LO 0x110 "ro" 1 "instructions retired by all HPUs, low half";
     INSTRET_HI 0x114 "ro" 1 "high half";
     COMMANDS 0x118 "ro" 1 "commands issued";
+    CONTEXT_PUTS 0x11C "ro" 1 "puts of context memory under way [7:0]; commands wait that may be such [8]";
     FAULT_COUNT 0x140 "ro" 1 "fault reports waiting (up to 16); older ones stay, newer ones are counted in FAULT_LOST";
     FAULT_LOST 0x144 "ro" 1 "fault reports that found the queue full";
     FAULT_WHO 0x148 "ro" 1 "oldest report: cause [3:0], context [7:4], HPU [15:8], cluster [23:16], message slot [31:24]";

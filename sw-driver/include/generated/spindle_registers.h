@@ -99,6 +99,7 @@
 #define SPINDLE_HPU_INSTRET_LO           0x110u       /* ro: instructions retired by all HPUs, low half */
 #define SPINDLE_HPU_INSTRET_HI           0x114u       /* ro: high half */
 #define SPINDLE_HPU_COMMANDS             0x118u       /* ro: commands issued */
+#define SPINDLE_HPU_CONTEXT_PUTS         0x11cu       /* ro: puts of context memory under way [7:0]; commands wait that may be such [8] */
 #define SPINDLE_HPU_FAULT_COUNT          0x140u       /* ro: fault reports waiting (up to 16); older ones stay, newer ones are counted in FAULT_LOST */
 #define SPINDLE_HPU_FAULT_LOST           0x144u       /* ro: fault reports that found the queue full */
 #define SPINDLE_HPU_FAULT_WHO            0x148u       /* ro: oldest report: cause [3:0], context [7:4], HPU [15:8], cluster [23:16], message slot [31:24] */

@@ -96,6 +96,8 @@ fn every_command_comes_out_where_it_is_done() {
         let mut wanted: [VecDeque<Asked>; CLUSTERS] = Default::default();
         let mut parked = [[false; 2]; CLUSTERS];
         let (mut atomics, mut done, mut busiest) = (0u64, 0, 0);
+        // Puts of context memory that have come out, and how many of them are not over; commands that have gone in.
+        let (mut context_puts, mut pinned) = (0, 0u64);
         let mut patience = 0;
         while done < 3000 {
             for cluster in 0..CLUSTERS {
@@ -141,7 +143,13 @@ fn every_command_comes_out_where_it_is_done() {
             }
             let ends = atomics > 0 && rng.random_range(0..24) == 0;
             dut.set("atomic_ended", ends.into());
+            let frees = pinned > 0 && rng.random_range(0..30) == 0;
+            dut.set("context_put_ended", frees.into());
             dut.model.eval();
+            // Those in its queues count as well, one of each cluster at most.
+            let counted = dut.get("context_puts") & 0xFF;
+            assert!((pinned..=pinned + CLUSTERS as u64).contains(&counted), "{counted} for {pinned}");
+            pinned -= u64::from(frees);
             atomics -= u64::from(ends);
             patience += 1;
             for (port, desc) in [
@@ -174,6 +182,9 @@ fn every_command_comes_out_where_it_is_done() {
                         parked[cluster][kind] = false;
                     }
                 }
+                if asked.opcode == command::PUT_CONTEXT {
+                    (context_puts, pinned) = (context_puts + 1, pinned + 1);
+                }
                 done += 1;
                 patience = 0;
             }
@@ -186,6 +197,33 @@ fn every_command_comes_out_where_it_is_done() {
             dut.model.tick();
         }
         assert_eq!(busiest, 16, "as many atomics as may be");
+        assert!(context_puts > 60, "{context_puts} puts of context memory");
+        // All that is under way ends: nothing is pinned, nothing waits.
+        for _ in 0..2000 {
+            for (cluster, words) in words.iter().enumerate() {
+                dut.set(&format!("word_{cluster}"), words.front().copied().unwrap_or(0).into());
+                dut.set(&format!("valid_{cluster}"), (!words.is_empty()).into());
+            }
+            for port in ["host_read", "host_atomic", "put", "host_put"] {
+                dut.set(&format!("{port}_ready"), 1);
+            }
+            dut.set("atomic_ended", u64::from(atomics > 0));
+            dut.set("context_put_ended", u64::from(pinned > 0));
+            dut.model.eval();
+            atomics -= u64::from(atomics > 0);
+            pinned -= u64::from(pinned > 0);
+            atomics += dut.get("host_atomic_valid");
+            let of_host = field("put_desc", &dut.bytes("host_put"), "from_host") == 1;
+            let get = field("put_desc", &dut.bytes("host_put"), "op") == 1;
+            pinned += u64::from(dut.high("host_put_valid") && !of_host && !get);
+            for (cluster, words) in words.iter_mut().enumerate() {
+                if dut.high(&format!("valid_{cluster}")) && dut.high(&format!("ready_{cluster}")) {
+                    words.pop_front();
+                }
+            }
+            dut.model.tick();
+        }
+        assert_eq!((pinned, dut.get("context_puts")), (0, 0));
     });
 }
 

@@ -223,6 +223,7 @@ fn reports_and_prints_are_shown_and_dropped() {
         bench.set("prints", 64);
         let totals = bench.model.port("totals").unwrap_or_else(|error| panic!("{error}"));
         bench.model.set_words(totals, &[1, 2, 3, 4, 5, 6, 7, 8, 9]);
+        bench.set("context_puts", 0x181);
         let expected = [
             (hpu::FAULT_COUNT, 3),
             (hpu::FAULT_LOST, 8),
@@ -243,6 +244,7 @@ fn reports_and_prints_are_shown_and_dropped() {
             (hpu::INSTRET_LO, 5),
             (hpu::INSTRET_HI, 6),
             (hpu::COMMANDS, 7),
+            (hpu::CONTEXT_PUTS, 0x181),
         ];
         for (offset, value) in expected {
             assert_eq!(bench.read(offset), value, "offset {offset:#x}");

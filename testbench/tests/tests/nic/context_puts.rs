@@ -31,7 +31,7 @@ struct memory {
 };
 struct memory memory __attribute__((aligned(64)));
 
-struct order { uint32_t number, from, length, address, key, offset, of_host; };
+struct order { uint32_t number, from, length, address, key, offset, of_host, leaves; };
 
 int payload_handler(const spin_payload_t *p, void *state) {
     struct order order;
@@ -44,6 +44,9 @@ int payload_handler(const spin_payload_t *p, void *state) {
         spin_put_context(&to, memory.data + order.from, order.length);
     }
     spin_handle_t put = spin_handle();
+    if (order.leaves) {
+        return SPIN_SUCCESS;
+    }
     spin_wait();
     memory.ended[order.number] = spin_failed(put) ? 2 : 1;
     return SPIN_SUCCESS;
@@ -58,6 +61,8 @@ struct Order {
     address: u32,
     offset: usize,
     of_host: bool,
+    /// The handler does not wait for it.
+    leaves: bool,
 }
 
 /// Two NICs; the handlers of the first one, and what they put from: context memory, host memory.
@@ -97,7 +102,7 @@ impl Bench {
     fn give(&mut self, first: usize, orders: &[Order]) {
         for (number, order) in (first..).zip(orders) {
             let words = [number, order.from, order.length, order.address as usize, KEY as usize, order.offset];
-            let words = words.into_iter().chain([usize::from(order.of_host)]);
+            let words = words.into_iter().chain([order.of_host, order.leaves].map(usize::from));
             let payload: Vec<u8> = words.flat_map(|word| (word as u32).to_le_bytes()).collect();
             let header = SpindleHeader { src_nid: 1, msg_id: number as u32, ..SpindleHeader::default() };
             for bytes in put_message(&Ends::default(), SPINDLE_PORT, &header, &payload, SEGMENT_BYTES) {
@@ -150,7 +155,7 @@ fn random_orders(rng: &mut ChaCha8Rng, count: usize, mixed: bool) -> (Vec<Order>
             let from = rng.random_range(0..=DATA - length);
             let from = if of_host { from } else { from / 4 * 4 };
             offset += length;
-            Order { from, length, address: ADDRESS, offset: offset - length, of_host }
+            Order { from, length, address: ADDRESS, offset: offset - length, of_host, leaves: false }
         })
         .collect();
     (orders, offset)
@@ -220,7 +225,7 @@ fn what_finds_no_buffer_comes_again() {
     let mut rng = seeded_rng("context_puts_again");
     let mut bench = Bench::new(WireOptions::default(), reliability(3), &mut rng);
     let size = 3 * SEGMENT_BYTES;
-    let order = Order { from: 4, length: size, address: ADDRESS, offset: 0, of_host: false };
+    let order = Order { from: 4, length: size, address: ADDRESS, offset: 0, of_host: false, leaves: false };
     let window = bench.nodes[1].init_window(0, ADDRESS.into(), KEY, size as u32).unwrap();
     bench.give(0, &[order]);
     for look in 0.. {
@@ -244,7 +249,7 @@ fn what_cannot_arrive_fails() {
     let mut bench = Bench::new(WireOptions::default(), reliability(2), &mut rng);
     let window = bench.nodes[1].init_window(0, ADDRESS.into(), KEY, 5000).unwrap();
     let posted = bench.nodes[1].post_buffer(window, 5000).unwrap();
-    let good = Order { from: 64, length: 5000, address: ADDRESS, offset: 0, of_host: false };
+    let good = Order { from: 64, length: 5000, address: ADDRESS, offset: 0, of_host: false, leaves: false };
     let nowhere = Order { address: ADDRESS + 1, ..good };
     bench.give(0, &[nowhere, good, nowhere]);
     assert_eq!(bench.wait(3), [2, 1, 2]);
@@ -257,4 +262,18 @@ fn what_cannot_arrive_fails() {
     bench.give(3, &[good]);
     assert_eq!(bench.wait(4), [2, 1, 2, 2]);
     assert!(bench.nodes[0].segments_resent().unwrap() >= 4);
+
+    // Nobody waits for the last one, and its context's memory is nobody else's until it has been given up.
+    bench.give(4, &[Order { leaves: true, ..good }]);
+    let handled = |bench: &mut Bench| bench.nodes[0].stats().unwrap().frames_handled;
+    while handled(&mut bench) < 5 || bench.nodes[0].live_messages(bench.context).unwrap() > 0 {}
+    let error = bench.nodes[0].remove(bench.context).unwrap_err().to_string();
+    assert!(error.contains("(1 now)"), "{error}");
+    for look in 0.. {
+        if bench.nodes[0].puts().unwrap() == (1, 4) {
+            break;
+        }
+        assert!(look < 5000, "it is not given up");
+    }
+    bench.nodes[0].remove(bench.context).unwrap();
 }

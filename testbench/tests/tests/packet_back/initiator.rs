@@ -140,8 +140,8 @@ struct Bench {
     segments: usize,
     expected_array: VecDeque<(Vec<u8>, u64)>,
     expected_host: VecDeque<(Vec<u8>, u64)>,
-    /// {cluster, hpu, handle} → failed, in no particular order.
-    expected_done: Vec<(u64, bool)>,
+    /// {cluster, hpu, handle} → failed, of context memory; in no particular order.
+    expected_done: Vec<(u64, bool, bool)>,
     numbers: [u32; 2],
     now: Vec<u8>,
     /// Cycles in which a first beat, a last beat was taken.
@@ -240,7 +240,7 @@ impl Bench {
         let made = frames(&job, *number);
         *number += 1;
         let who = job.desc.get("cluster") << 7 | job.desc.get("hpu") << 4 | job.desc.get("handle");
-        self.expected_done.push((who, fails(&job)));
+        self.expected_done.push((who, fails(&job), job.of_context));
         if host {
             self.expected_host.extend(made);
             self.host_puts.push_back(job);
@@ -344,7 +344,8 @@ impl Bench {
         if d.high("put_done_valid") {
             let done = d.record("put_done", "put_done");
             let who = done.get("cluster") << 7 | done.get("hpu") << 4 | done.get("handle");
-            let at = self.expected_done.iter().position(|e| *e == (who, done.get("error") == 1));
+            let end = (who, done.get("error") == 1, done.get("of_context") == 1);
+            let at = self.expected_done.iter().position(|e| *e == end);
             let at = at.unwrap_or_else(|| panic!("cycle {}: an end that nobody waits for: {done:?}", self.cycle));
             self.expected_done.swap_remove(at);
         }

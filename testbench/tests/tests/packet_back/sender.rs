@@ -225,6 +225,7 @@ impl Bench {
         }
         if done_ready && self.dut.high("done_valid") {
             let done = self.dut.record("done", "put_done");
+            assert_eq!(done.get("of_context"), 0, "all are of host memory, or gets");
             self.ended(done.get("handle"), done.get("error") == 1);
         }
         if event_ready && self.dut.high("put_event_valid") {

@@ -212,6 +212,12 @@ pub struct BlockFifo<T: Synth, const A: usize> {
     _whole: bool,
 }
 
+impl<T: Synth, const A: usize> Default for BlockFifo<T, A> {
+    fn default() -> Self {
+        Self::new(RamStyle::Block)
+    }
+}
+
 impl<T: Synth, const A: usize> BlockFifo<T, A> {
     /// A FIFO in block RAM or UltraRAM, or in LUT RAM that is read as they are.
     pub fn new(style: RamStyle) -> Self {

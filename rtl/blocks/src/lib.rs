@@ -10,7 +10,7 @@
 //! | [`arbiter`] | round robin, and N streams into one |
 //! | [`aligner`] | moves a stream from one byte alignment to another |
 //! | [`csr`] | AXI4-Lite slave in front of the register pages |
-//! | [`counter`] | a bank of event counters |
+//! | [`counter`], [`count_memory`] | counters in LUT RAM: a bank of which two may move in a cycle, and one that is visited in turn |
 //!
 //! Every block takes `clock` and a synchronous, active-high `reset` unless its page says otherwise.
 #![warn(missing_docs)]
@@ -18,6 +18,7 @@
 pub mod aligner;
 pub mod arbiter;
 pub mod async_fifo;
+pub mod count_memory;
 pub mod counter;
 pub mod csr;
 pub mod desc;
@@ -29,6 +30,7 @@ pub mod stream;
 pub use aligner::{AlignJob, AlignedBeat, ByteAligner, Funnel};
 pub use arbiter::{RoundRobin, StreamArbiter};
 pub use async_fifo::AsyncFifo;
+pub use count_memory::CountMemory;
 pub use counter::CounterBank;
 pub use csr::CsrBlock;
 pub use desc::*;

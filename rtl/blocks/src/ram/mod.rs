@@ -59,6 +59,16 @@ impl RamStyle {
         }
     }
 
+    /// For a memory of few words whose reader can wait for block RAM: a device with UltraRAM for its large memories has some of it left
+    /// when its LUTs are used up, on others it is the other way round. Latencies are those of block RAM on both.
+    pub fn spare(config: &Config) -> Self {
+        if config.has_ultra_ram() {
+            RamStyle::Block
+        } else {
+            RamStyle::Distributed
+        }
+    }
+
     /// Value of the `ram_style` attribute.
     pub fn attribute(self) -> &'static str {
         match self {

@@ -4,6 +4,7 @@ mod aligner;
 mod arbiter;
 mod async_fifo;
 pub mod common;
+mod count_memory;
 mod counter;
 mod csr;
 mod desc;

@@ -50,6 +50,7 @@ shapes! {
     stream_arbiter_8: StreamArbiter::new(8);
     byte_aligner: ByteAligner::default();
     csr_block: CsrBlock::default();
+    count_memory: CountMemory::new(15);
     counter_bank_1: CounterBank::<1>::default();
     counter_bank_8: CounterBank::<8>::default();
     stream_monitor: StreamMonitor::default();

@@ -1,0 +1,129 @@
+//! Many counters in one LUT RAM with one adder.
+
+use crate::ram::LutMemory;
+use spindle_verilog::prelude::*;
+
+/// Address bits.
+const BITS: usize = 7;
+
+/// Up to 128 counters of 32 bits, of which one is visited in each cycle, round and round.
+///
+/// | ports | neighbour |
+/// |---|---|
+/// | in `last`, constant: the highest number; in `start`, constant: what all start from after reset | who has built it |
+/// | out `visited` / in `more`, `is_low`, the same cycle | sources: each counts for itself what comes between two visits and hands it over here, modulo 2^32; the counter behind one that `is_low` counts in addition how often that one wraps upwards |
+/// | out `at`, `count` | readers: the number visited 3 cycles ago, and its count |
+///
+/// Beside it a source needs a counter for one round only, and a reader no multiplexer. Counts wrap at 2^32. LUT RAM has no reset: the first round does not look
+/// at what is there. Never stalls; levels: an adder of 34 bits.
+#[derive(LogicBlock)]
+pub struct CountMemory {
+    #[allow(missing_docs)]
+    pub clock: Signal<In, Clock>,
+    #[allow(missing_docs)]
+    pub reset: Signal<In, Bit>,
+    /// Highest number.
+    pub last: Signal<In, Bits<BITS>>,
+    /// Count of all counters after reset.
+    pub start: Signal<In, Bits<32>>,
+    /// The counter that is visited.
+    pub visited: Signal<Out, Bits<BITS>>,
+    /// What has come since its last visit.
+    pub more: Signal<In, Bits<32>>,
+    /// The next one counts how often it wraps.
+    pub is_low: Signal<In, Bit>,
+    /// A counter.
+    pub at: Signal<Out, Bits<BITS>>,
+    /// Its count.
+    pub count: Signal<Out, Bits<32>>,
+    visit: Reg<Bits<BITS>>,
+    /// First stage: what is to be added, and to which.
+    more_1: DFF<Bits<32>>,
+    low_1: Reg<Bit>,
+    at_1: Reg<Bits<BITS>>,
+    /// Second stage: beside what has been counted so far.
+    more_2: DFF<Bits<32>>,
+    old_2: DFF<Bits<32>>,
+    low_2: Reg<Bit>,
+    at_2: Reg<Bits<BITS>>,
+    store: LutMemory<Bits<32>, BITS>,
+    /// The first round is over.
+    known: Reg<Bit>,
+    /// The one before was a low half and has wrapped.
+    carry: Reg<Bit>,
+    told: DFF<Bits<32>>,
+    told_at: Reg<Bits<BITS>>,
+}
+
+impl CountMemory {
+    /// So many counters.
+    pub fn new(counters: usize) -> Self {
+        assert!(
+            (2..=1 << BITS).contains(&counters),
+            "CountMemory: {counters} counters cannot be had; choose 2 to {}",
+            1 << BITS
+        );
+        Self {
+            clock: Default::default(),
+            reset: Default::default(),
+            last: Default::default(),
+            start: Default::default(),
+            visited: Default::default(),
+            more: Default::default(),
+            is_low: Default::default(),
+            at: Default::default(),
+            count: Default::default(),
+            visit: Default::default(),
+            more_1: Default::default(),
+            low_1: Default::default(),
+            at_1: Default::default(),
+            more_2: Default::default(),
+            old_2: Default::default(),
+            low_2: Default::default(),
+            at_2: Default::default(),
+            store: LutMemory::with_depth(counters.next_power_of_two()),
+            known: Default::default(),
+            carry: Default::default(),
+            told: Default::default(),
+            told_at: Default::default(),
+        }
+    }
+}
+
+impl Logic for CountMemory {
+    #[hdl]
+    fn update(&mut self) {
+        regs!(self, clock, reset, visit, low_1, at_1, low_2, at_2, known, carry, told_at);
+        dffs!(self, clock, more_1, more_2, old_2, told);
+        let visit = self.visit.q.val();
+        self.visit.d.next = if visit == self.last.val() { bits::<BITS>(0) } else { visit + 1 };
+        self.visited.next = visit;
+        self.more_1.d.next = self.more.val();
+        self.low_1.d.next = self.is_low.val();
+        self.at_1.d.next = visit;
+
+        self.store.clock.next = self.clock.val();
+        self.store.read_address.next = self.at_1.q.val();
+        self.old_2.d.next = if self.known.q.val() { self.store.read_data.val() } else { self.start.val() };
+        if self.at_1.q.val() == self.last.val() {
+            self.known.d.next = true;
+        }
+        self.more_2.d.next = self.more_1.q.val();
+        self.low_2.d.next = self.low_1.q.val();
+        self.at_2.d.next = self.at_1.q.val();
+
+        // The carry of the one before goes in as one more bit below.
+        let at = self.at_2.q.val();
+        let sum = (false, self.old_2.q.val(), true).cat::<34>()
+            + (false, self.more_2.q.val(), self.carry.q.val()).cat::<34>();
+        let count = sum.get_bits::<32>(1);
+        self.carry.d.next = self.low_2.q.val() & sum.get_bit(33);
+        self.store.write_enable.next = true;
+        self.store.write_address.next = at;
+        self.store.write_data.next = count;
+        self.told.d.next = count;
+        self.told_at.d.next = at;
+        self.count.next = self.told.q.val();
+        self.at.next = self.told_at.q.val();
+    }
+}

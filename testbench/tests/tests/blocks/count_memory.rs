@@ -1,0 +1,68 @@
+//! `CountMemory` against an array of counts.
+
+use crate::blocks::common::Dut;
+use rand::Rng;
+use spindle_blocks::CountMemory;
+use spindle_harness::run_with_wave_on_failure;
+use std::collections::VecDeque;
+
+/// Cycles from a visit to its count.
+const DELAY: usize = 3;
+
+fn counts(counters: usize, start: u32) {
+    run_with_wave_on_failure(&format!("count_memory_{counters}"), |wave| {
+        let mut rng = wave.rng();
+        let mut dut = Dut::new(wave, &mut CountMemory::new(counters), "count_memory");
+        dut.set("last", counters as u64 - 1);
+        dut.set("start", start.into());
+        // The memory is not empty when the second run begins.
+        for _ in 0..2 {
+            dut.reset();
+            let mut counts = vec![start; counters];
+            let mut told: VecDeque<(usize, u32)> = VecDeque::new();
+            let (mut carry, mut carries) = (0, 0);
+            for cycle in 0..100 * counters {
+                let number = cycle % counters;
+                dut.eval();
+                assert_eq!(dut.get("visited"), number as u64, "cycle {cycle}");
+                // Little, much, less than nothing.
+                let more = match rng.random_range(0..4) {
+                    0 => 0,
+                    1 => rng.random_range(0..100),
+                    2 => rng.random::<u32>(),
+                    _ => rng.random_range(0u32..8).wrapping_neg(),
+                };
+                let is_low = rng.random();
+                dut.set("more", more.into());
+                dut.set("is_low", u64::from(is_low));
+                dut.eval();
+                if cycle >= DELAY {
+                    let (at, count) = told.pop_front().expect("every visit is told");
+                    assert_eq!((dut.get("at"), dut.get("count")), (at as u64, u64::from(count)), "cycle {cycle}");
+                }
+                let sum = u64::from(counts[number]) + u64::from(more) + carry;
+                counts[number] = sum as u32;
+                carry = if is_low { sum >> 32 } else { 0 };
+                carries += carry;
+                told.push_back((number, sum as u32));
+                dut.tick();
+            }
+            assert!(carries > counters as u64, "{carries} carries");
+        }
+    });
+}
+
+#[test]
+fn two() {
+    counts(2, 0);
+}
+
+#[test]
+fn fifteen() {
+    counts(15, 0xFFFF_FFF0);
+}
+
+#[test]
+fn all() {
+    counts(128, 7);
+}

@@ -28,10 +28,9 @@
 
 use crate::catch_all::with_header;
 use crate::queue_types::{Head, Need, Tag};
-use crate::types::{BufferEntry, LookedUp, PlaceJob, QUEUE_BITS};
+use crate::types::{BufferEntry, LookedUp, PlaceJob};
 use spindle_blocks::desc::{PlacementDone, PlacementOutcome};
 use spindle_blocks::ram::{RamStyle, SdpMemory};
-use spindle_blocks::Fifo;
 use spindle_contract::reasons::{CLOSED, NO_POSTED_BUFFER, OUT_OF_BOUNDS, STALE_EPOCH};
 use spindle_verilog::prelude::*;
 
@@ -154,8 +153,13 @@ pub struct Binding {
     loads: Signal<Local, Bit>,
     stores: Signal<Local, Bit>,
     written: Signal<Local, BindingEntry>,
-    /// Packets that found no buffer and go to a catch-all mailbox: two at most.
-    spilled: Fifo<LookedUp, QUEUE_BITS>,
+    /// Packets that found no buffer and go to a catch-all mailbox: two at most, because they go before others, of which one is under way when
+    /// another is decided. In registers, since a choice of three for the next packet costs no more than one of two.
+    spilled: [DFF<LookedUp>; 2],
+    spilled_valid: [Reg<Bit>; 2],
+    /// Place of the next one that comes, and of the next one that goes.
+    spilled_in: Reg<Bit>,
+    spilled_out: Reg<Bit>,
     /// The packet under way came from there.
     again: Reg<Bit>,
     next: Signal<Local, LookedUp>,
@@ -175,7 +179,6 @@ impl Binding {
 impl Logic for Binding {
     #[hdl]
     fn update(&mut self) {
-        clocks!(self, clock, reset, spilled);
         regs!(
             self,
             clock,
@@ -191,7 +194,10 @@ impl Logic for Binding {
             clear_slot,
             sweep_at,
             sweep_read,
-            again
+            again,
+            spilled_valid,
+            spilled_in,
+            spilled_out
         );
         dffs!(
             self,
@@ -209,7 +215,8 @@ impl Logic for Binding {
             outcome_out,
             job_out,
             verdict_out,
-            verdict_hue
+            verdict_hue,
+            spilled
         );
         self.messages.clock.next = self.clock.val();
 
@@ -239,7 +246,10 @@ impl Logic for Binding {
         // No buffer: the whole message goes to the catch-all mailbox packet by packet, also when a buffer is posted meanwhile.
         let lost = known & bound.refused & (bound.reason == NO_POSTED_BUFFER as u64);
         self.spill.next = decided.spills & ((fresh & !head.active & !head.stale) | (lost & !decided.refused));
-        self.spilled.write.next = LookedUp {
+        let spills = self.checked.q.val() & self.spill.val();
+        let comes_to = self.spilled_in.q.val();
+        self.spilled_in.d.next = comes_to ^ spills;
+        let spilled = LookedUp {
             packet: with_header(p),
             refused: false,
             mailbox: decided.catcher,
@@ -247,7 +257,13 @@ impl Logic for Binding {
             spills: false,
             ..decided
         };
-        self.spilled.write_valid.next = self.checked.q.val() & self.spill.val();
+        if spills & !comes_to {
+            self.spilled[0].d.next = spilled;
+            self.spilled_valid[0].d.next = true;
+        } else if spills {
+            self.spilled[1].d.next = spilled;
+            self.spilled_valid[1].d.next = true;
+        }
 
         // What is kept of the message. `entry_3` has the bytes left already.
         self.written.next = bound;
@@ -358,17 +374,19 @@ impl Logic for Binding {
         self.outcome_valid.next = self.outcome_out_valid.q.val();
 
         // Cycle 0: read. Not in the cycle in which a binding is written back, so the RAMs never read what they write.
-        self.next_again.next = self.spilled.read_valid.val();
+        let goes_from = self.spilled_out.q.val();
+        let waits = if goes_from { self.spilled_valid[1].q.val() } else { self.spilled_valid[0].q.val() };
+        self.next_again.next = waits;
         if self.fetched.q.val() {
             self.next_again.next = self.again.q.val();
         }
         self.again.d.next = self.next_again.val();
         self.next.next = self.looked_up.val();
         if self.next_again.val() {
-            self.next.next = self.spilled.read.val();
+            self.next.next = if goes_from { self.spilled[1].q.val() } else { self.spilled[0].q.val() };
         }
         let next = self.next.val();
-        let there = self.looked_up_valid.val() | self.spilled.read_valid.val();
+        let there = self.looked_up_valid.val() | waits;
         let starts = there & self.fetch_ready.val() & self.job_room.val() & self.verdict_room.val();
         let free = !self.fetched.q.val() & !self.checked.q.val() & !self.clearing.q.val() & !self.sweep.val();
         self.fetch.next = starts & free;
@@ -385,7 +403,13 @@ impl Logic for Binding {
         self.loads.next = self.fetched.q.val() & !self.refetch.val();
         self.load.next = self.loads.val();
         self.looked_up_ready.next = self.loads.val() & !self.again.q.val();
-        self.spilled.read_ready.next = self.loads.val() & self.again.q.val();
+        let leaves = self.loads.val() & self.again.q.val();
+        self.spilled_out.d.next = goes_from ^ leaves;
+        if leaves & !goes_from {
+            self.spilled_valid[0].d.next = false;
+        } else if leaves {
+            self.spilled_valid[1].d.next = false;
+        }
         self.need.next = Need { msg_len: next.packet.msg_len, start: next.packet.start, end: next.packet.end };
         self.need_frame.next = next.packet.frame;
         self.loaded.d.next = self.loads.val();

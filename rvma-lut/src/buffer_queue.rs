@@ -183,8 +183,8 @@ pub struct BufferQueue {
 }
 
 impl BufferQueue {
-    /// Queues of `mailboxes` mailboxes that share `posted_buffers` slots.
-    pub fn new(mailboxes: usize, posted_buffers: usize) -> Self {
+    /// Queues of `mailboxes` mailboxes that share `posted_buffers` slots; windows that were given back stand in a memory of the given kind.
+    pub fn new(mailboxes: usize, posted_buffers: usize, returned: RamStyle) -> Self {
         assert!(
             posted_buffers.is_power_of_two() && (64..=16384).contains(&posted_buffers),
             "BufferQueue: {posted_buffers} posted buffers cannot be had; choose a power of two from 64 to 16384"
@@ -195,7 +195,7 @@ impl BufferQueue {
             queues: SdpMemory::with_depth(RamStyle::Block, 1, mailboxes),
             buffers: SdpMemory::with_depth(style, 1, posted_buffers),
             links: SdpRam::with_depth(RamStyle::Block, 1, posted_buffers),
-            windows: Windows::new(mailboxes),
+            windows: Windows::new(mailboxes, returned),
             fresh_any: Reg::new(true),
             _slots: posted_buffers as u64,
             ..Default::default()

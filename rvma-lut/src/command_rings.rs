@@ -18,8 +18,9 @@
 
 use crate::types::RingCommand;
 use spindle_blocks::desc::HostRead;
-use spindle_blocks::ram::LutMemory;
-use spindle_blocks::Fifo;
+use spindle_blocks::fifo::BlockFifo;
+use spindle_blocks::ram::{LutMemory, SdpMemory};
+use spindle_blocks::{Fifo, RamStyle};
 use spindle_contract::commands::BYTES;
 use spindle_contract::descriptors::client;
 use spindle_verilog::prelude::*;
@@ -136,12 +137,12 @@ pub struct CommandRings {
     pub halt_pid: Signal<In, Bits<6>>,
     /// At this command.
     pub halt_at: Signal<In, Bits<16>>,
-    entries: LutMemory<CommandRing, 6>,
+    entries: SdpMemory<CommandRing, 6>,
     tails: LutMemory<Bits<16>, 6>,
     /// Where a stopped ring goes on.
     resumes: LutMemory<Bits<16>, 6>,
     batches: Fifo<Batch, BATCH_BITS>,
-    lines: Fifo<Bits<512>, LINE_BITS>,
+    lines: BlockFifo<Bits<512>, LINE_BITS>,
     ends: Fifo<Bit, BATCH_BITS>,
     state: Reg<RingState>,
     pid: Reg<Bits<6>>,
@@ -161,6 +162,13 @@ pub struct CommandRings {
     /// Batches that have not ended, and those that have not arrived.
     open: Reg<Bits<5>>,
     flying: Reg<Bits<4>>,
+}
+
+impl CommandRings {
+    /// Rings with what is known of them and the lines that have come in memories of this kind.
+    pub fn new(style: RamStyle) -> Self {
+        Self { entries: SdpMemory::new(style, 1), lines: BlockFifo::new(style), ..Default::default() }
+    }
 }
 
 impl Logic for CommandRings {
@@ -231,7 +239,9 @@ impl Logic for CommandRings {
         self.batches.read_ready.next = self.batch_ready.val();
         self.batch.next = oldest;
         self.batch_error.next = self.ends.read.val() & !oldest.overrun;
-        self.batch_valid.next = self.batches.read_valid.val() & (oldest.overrun | self.ends.read_valid.val());
+        // From its first line on the others of a batch come one per cycle.
+        let is_here = self.ends.read_valid.val() & self.lines.read_valid.val();
+        self.batch_valid.next = self.batches.read_valid.val() & (oldest.overrun | is_here);
 
         // The next ones.
         let mut forgets: Bit = false;
@@ -240,6 +250,7 @@ impl Logic for CommandRings {
         let mut goes_on: Bit = false;
         self.ring_done.next = false;
         self.entries.read_address.next = self.pid.q.val();
+        self.entries.read_enable.next = false;
         match state {
             RingState::Clear => {
                 self.pid.d.next = self.pid.q.val() + 1;
@@ -252,6 +263,7 @@ impl Logic for CommandRings {
                     set_anew = true;
                     self.state.d.next = RingState::Settle;
                 } else if self.pending.q.val().get_bit(self.pid.q.val().index()) {
+                    self.entries.read_enable.next = true;
                     self.state.d.next = RingState::Read;
                 } else if self.pending.q.val().any() {
                     self.pid.d.next = self.pid.q.val() + 1;

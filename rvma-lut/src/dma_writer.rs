@@ -27,7 +27,8 @@ use crate::bursts::{behind_burst, burst_address, burst_beats, burst_ends, Lines}
 use crate::types::{InFlight, Origin, OwnWrite, Transfer, HANDLER, PLACE, RECORD};
 use spindle_blocks::aligner::{AlignJob, ByteAligner};
 use spindle_blocks::desc::DmaDesc;
-use spindle_blocks::Fifo;
+use spindle_blocks::fifo::BlockFifo;
+use spindle_blocks::{Fifo, RamStyle};
 use spindle_verilog::prelude::*;
 
 /// Address bits of the FIFO of bursts in flight.
@@ -146,7 +147,8 @@ pub struct DmaWriter {
     jobs: Fifo<AlignJob, ORDER_BITS>,
     sources: Fifo<Bits<3>, ORDER_BITS>,
     runs: Fifo<DataRun, ORDER_BITS>,
-    own_data: Fifo<Bits<256>, ORDER_BITS>,
+    /// Behind those of `jobs`, of which the aligner takes its first beat three cycles later: the latency of block RAM is not seen.
+    own_data: BlockFifo<Bits<256>, ORDER_BITS>,
     in_flight: Fifo<InFlight, IN_FLIGHT_BITS>,
     command: DFF<Transfer>,
     command_valid: Reg<Bit>,
@@ -197,6 +199,13 @@ pub struct AddressRun {
     pub lines: Lines,
     /// Who asks.
     pub origin: Origin,
+}
+
+impl DmaWriter {
+    /// A writer with the engine's own data in a memory of this kind.
+    pub fn new(style: RamStyle) -> Self {
+        Self { own_data: BlockFifo::new(style), ..Default::default() }
+    }
 }
 
 impl Logic for DmaWriter {

@@ -18,8 +18,8 @@
 //! Answers come in the order of the jobs (one AXI id), so a FIFO as deep as the writes in flight says whose they are.
 
 use crate::types::PlaceJob;
+use spindle_blocks::fifo::BlockFifo;
 use spindle_blocks::ram::{RamStyle, SdpRam};
-use spindle_blocks::Fifo;
 use spindle_contract::params::{RECEIVE_MAPS, RECEIVE_MAP_BITS};
 use spindle_verilog::prelude::*;
 
@@ -139,7 +139,7 @@ pub struct ReceiveMaps {
     valid_2: Reg<Bit>,
     mark_3: DFF<Mark>,
     valid_3: Reg<Bit>,
-    under_way: Fifo<Mark, UNDER_WAY_BITS>,
+    under_way: BlockFifo<Mark, UNDER_WAY_BITS>,
     store: SdpRam<ADDRESS, 64>,
     ends: Reg<Bit>,
     ends_well: DFF<Bit>,
@@ -157,8 +157,8 @@ pub struct ReceiveMaps {
 }
 
 impl ReceiveMaps {
-    /// Maps with their words in a memory of this kind.
-    pub fn new(style: RamStyle) -> Self {
+    /// Maps with their words and the queue of packets under way in memories of these kinds.
+    pub fn new(style: RamStyle, queue: RamStyle) -> Self {
         Self {
             clock: Default::default(),
             reset: Default::default(),
@@ -189,8 +189,8 @@ impl ReceiveMaps {
             valid_2: Default::default(),
             mark_3: Default::default(),
             valid_3: Default::default(),
-            // LUT RAM: a mark must be there before the first answer, which may come six cycles after the job.
-            under_way: Fifo::new(RamStyle::Distributed),
+            // A mark is there six cycles after the job; the first answer may come in that cycle and is looked at in the next one.
+            under_way: BlockFifo::new(queue),
             store: SdpRam::new(style, 1),
             ends: Default::default(),
             ends_well: Default::default(),
@@ -210,7 +210,7 @@ impl ReceiveMaps {
 
 impl Default for ReceiveMaps {
     fn default() -> Self {
-        Self::new(RamStyle::Distributed)
+        Self::new(RamStyle::Distributed, RamStyle::Distributed)
     }
 }
 

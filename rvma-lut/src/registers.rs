@@ -2,20 +2,27 @@
 //!
 //! | neighbour | ports |
 //! |---|---|
-//! | CSR block | `csr`, `csr_answer`: answered in the next cycle, other pages not at all |
+//! | CSR block | `csr`, `csr_answer`: answered in the next cycle, the read of a counter when its turn comes, within 16; other pages not at all |
 //! | all stages | in: one pulse per event |
 //! | placement | out `posted` |
 //! | regions | out `region`, `region_at`, `region_write` (pulse); out `unchecked` |
 //!
-//! A counter moves two cycles after its pulse. Counters wrap at 2^32. Writing a read-only register does nothing.
+//! The counters are in one memory; what comes between two visits of one is counted beside it. A count has every pulse up to 5 cycles before it is told.
+//! Counters wrap at 2^32. Writing a read-only register does nothing.
 
 use crate::regions::Region;
 use spindle_blocks::desc::{CsrRequest, CsrResponse};
+use spindle_blocks::CountMemory;
 use spindle_contract::registers::{rvma, PAGE};
 use spindle_verilog::prelude::*;
 
+/// Counters: register `PLACED_PACKETS + 4 * number`.
+const COUNTERS: usize = 15;
+const BYTES: u64 = ((rvma::PLACED_BYTES - rvma::PLACED_PACKETS) / 4) as u64;
+const LOST: u64 = ((rvma::EVENTS_LOST - rvma::PLACED_PACKETS) / 4) as u64;
+
 /// The register page. See the module text.
-#[derive(LogicBlock, Default)]
+#[derive(LogicBlock)]
 pub struct Registers {
     /// Core clock.
     pub clock: Signal<In, Clock>,
@@ -73,66 +80,83 @@ pub struct Registers {
     commit: DFF<Bits<32>>,
     commits: Reg<Bit>,
     free: [Reg<Bits<32>>; 2],
-    placed_packets: Reg<Bits<32>>,
-    placed_bytes: Reg<Bits<32>>,
-    completions: Reg<Bits<32>>,
-    refused: Reg<Bits<32>>,
-    dma_writes: Reg<Bits<32>>,
-    dma_errors: Reg<Bits<32>>,
-    mailboxes: Reg<Bits<32>>,
-    buffers: Reg<Bits<32>>,
-    handler_dma: Reg<Bits<32>>,
-    reads: Reg<Bits<32>>,
-    read_errors: Reg<Bits<32>>,
-    events: Reg<Bits<32>>,
-    events_lost: Reg<Bits<32>>,
-    puts: Reg<Bits<32>>,
-    puts_failed: Reg<Bits<32>>,
+    /// What has come since the last visit of each counter, modulo 2^6, and of the two that have more than one in a cycle.
+    more: [Reg<Bits<6>>; COUNTERS],
+    more_bytes: Reg<Bits<20>>,
+    more_lost: Reg<Bits<6>>,
+    memory: CountMemory,
     answer: Reg<CsrResponse>,
     /// The pulses, so that no path of another stage ends in a counter.
-    pulses: Reg<Bits<14>>,
+    ups: Reg<Bits<COUNTERS>>,
+    downs: Reg<Bits<COUNTERS>>,
     bytes: DFF<Bits<16>>,
     lost: Reg<Bits<2>>,
     word: Signal<Local, Bits<32>>,
     known: Signal<Local, Bit>,
 }
 
+impl Default for Registers {
+    fn default() -> Self {
+        Self {
+            clock: Default::default(),
+            reset: Default::default(),
+            csr: Default::default(),
+            csr_answer: Default::default(),
+            posted: Default::default(),
+            region: Default::default(),
+            region_at: Default::default(),
+            region_write: Default::default(),
+            unchecked: Default::default(),
+            packet_placed: Default::default(),
+            packet_bytes: Default::default(),
+            packet_refused: Default::default(),
+            record_written: Default::default(),
+            burst: Default::default(),
+            answer_error: Default::default(),
+            mailbox_opened: Default::default(),
+            mailbox_closed: Default::default(),
+            buffer_posted: Default::default(),
+            dma_ended: Default::default(),
+            read_burst: Default::default(),
+            read_error: Default::default(),
+            event_written: Default::default(),
+            event_lost: Default::default(),
+            put_ended: Default::default(),
+            put_failed: Default::default(),
+            order: Default::default(),
+            staged: Default::default(),
+            commit: Default::default(),
+            commits: Default::default(),
+            free: Default::default(),
+            more: Default::default(),
+            more_bytes: Default::default(),
+            more_lost: Default::default(),
+            memory: CountMemory::new(COUNTERS),
+            answer: Default::default(),
+            ups: Default::default(),
+            downs: Default::default(),
+            bytes: Default::default(),
+            lost: Default::default(),
+            word: Default::default(),
+            known: Default::default(),
+        }
+    }
+}
+
 impl Logic for Registers {
     #[hdl]
     fn update(&mut self) {
-        regs!(
-            self,
-            clock,
-            reset,
-            order,
-            staged,
-            commits,
-            free,
-            placed_packets,
-            placed_bytes,
-            completions,
-            refused,
-            dma_writes,
-            dma_errors,
-            mailboxes,
-            buffers,
-            handler_dma,
-            reads,
-            read_errors,
-            events,
-            events_lost,
-            puts,
-            puts_failed,
-            answer,
-            pulses,
-            lost
-        );
+        regs!(self, clock, reset, order, staged, commits, free, more, more_bytes, more_lost, answer, ups, downs, lost);
         dffs!(self, clock, bytes, commit);
+        clocks!(self, clock, reset, memory);
+
+        // By number, from the last: each counts its pulses until it is visited. Those of mailboxes and buffers also go down.
         self.bytes.d.next = self.packet_bytes.val();
-        self.pulses.d.next = (
+        self.lost.d.next = self.event_lost.val();
+        self.ups.d.next = (
             self.put_failed.val(),
             self.put_ended.val(),
-            self.mailbox_closed.val(),
+            false,
             self.event_written.val(),
             self.read_error.val(),
             self.read_burst.val(),
@@ -141,64 +165,59 @@ impl Logic for Registers {
             self.mailbox_opened.val(),
             self.answer_error.val(),
             self.burst.val(),
-            self.record_written.val(),
             self.packet_refused.val(),
+            self.record_written.val(),
+            false,
             self.packet_placed.val(),
         )
-            .cat::<14>();
-        let pulses = self.pulses.q.val();
-        if pulses.get_bit(0) {
-            self.placed_packets.d.next = self.placed_packets.q.val() + 1;
-            self.placed_bytes.d.next = self.placed_bytes.q.val() + bit_cast::<32, 16>(self.bytes.q.val());
+            .cat::<COUNTERS>();
+        self.downs.d.next =
+            (bits::<7>(0), self.record_written.val(), self.mailbox_closed.val(), bits::<6>(0)).cat::<COUNTERS>();
+        let ups = self.ups.q.val();
+        let downs = self.downs.q.val();
+        let visited = self.memory.visited.val();
+        let mut more: Bits<32> = bits::<32>(0);
+        for i in 0..COUNTERS {
+            let mut base: Bits<6> = self.more[i].q.val();
+            if visited == bits::<7>(i as u64) {
+                more = more | sext::<32, 6>(base);
+                base = bits::<6>(0);
+            }
+            if ups.get_bit(i) & !downs.get_bit(i) {
+                base = base + 1;
+            } else if downs.get_bit(i) & !ups.get_bit(i) {
+                base = base - 1;
+            }
+            self.more[i].d.next = base;
         }
-        if pulses.get_bit(1) {
-            self.refused.d.next = self.refused.q.val() + 1;
+        let mut base: Bits<20> = self.more_bytes.q.val();
+        if visited == bits::<7>(BYTES) {
+            more = more | bit_cast::<32, 20>(base);
+            base = bits::<20>(0);
         }
-        if pulses.get_bit(2) {
-            self.completions.d.next = self.completions.q.val() + 1;
+        if ups.get_bit(0) {
+            base = base + bit_cast::<20, 16>(self.bytes.q.val());
         }
-        if pulses.get_bit(3) {
-            self.dma_writes.d.next = self.dma_writes.q.val() + 1;
+        self.more_bytes.d.next = base;
+        let mut base: Bits<6> = self.more_lost.q.val();
+        if visited == bits::<7>(LOST) {
+            more = more | bit_cast::<32, 6>(base);
+            base = bits::<6>(0);
         }
-        if pulses.get_bit(4) {
-            self.dma_errors.d.next = self.dma_errors.q.val() + 1;
-        }
-        if pulses.get_bit(5) {
-            self.mailboxes.d.next = self.mailboxes.q.val() + 1;
-        }
-        if pulses.get_bit(6) & !pulses.get_bit(2) {
-            self.buffers.d.next = self.buffers.q.val() + 1;
-        } else if pulses.get_bit(2) & !pulses.get_bit(6) {
-            self.buffers.d.next = self.buffers.q.val() - 1;
-        }
-        if pulses.get_bit(7) {
-            self.handler_dma.d.next = self.handler_dma.q.val() + 1;
-        }
-        if pulses.get_bit(8) {
-            self.reads.d.next = self.reads.q.val() + 1;
-        }
-        if pulses.get_bit(9) {
-            self.read_errors.d.next = self.read_errors.q.val() + 1;
-        }
-        if pulses.get_bit(10) {
-            self.events.d.next = self.events.q.val() + 1;
-        }
-        if pulses.get_bit(11) {
-            self.mailboxes.d.next = self.mailboxes.q.val() - 1;
-        }
-        if pulses.get_bit(12) {
-            self.puts.d.next = self.puts.q.val() + 1;
-        }
-        if pulses.get_bit(13) {
-            self.puts_failed.d.next = self.puts_failed.q.val() + 1;
-        }
-        self.lost.d.next = self.event_lost.val();
-        self.events_lost.d.next = self.events_lost.q.val() + bit_cast::<32, 2>(self.lost.q.val());
+        self.more_lost.d.next = base + bit_cast::<6, 2>(self.lost.q.val());
+        self.memory.last.next = bits::<7>(COUNTERS as u64 - 1);
+        self.memory.start.next = bits::<32>(0);
+        self.memory.more.next = more;
+        self.memory.is_low.next = false;
 
         let request = self.csr.val();
         let offset = request.addr.get_bits::<12>(0);
         let mine = request.addr.get_bits::<8>(12) == bits::<8>((rvma::BASE / PAGE) as u64);
-        let take = request.valid & mine & !self.answer.q.val().ack;
+        let number = offset.get_bits::<4>(2);
+        let is_counter = (offset.get_bits::<6>(6) == bits::<6>(rvma::PLACED_PACKETS as u64 / 64)) & !number.all();
+        let reads = is_counter & !request.write;
+        let turn = self.memory.at.val() == bit_cast::<7, 4>(number);
+        let take = request.valid & mine & !self.answer.q.val().ack & (!reads | turn);
         self.known.next = true;
         self.word.next = bits::<32>(0);
         if offset == bits::<12>(rvma::CONTROL as u64) {
@@ -217,38 +236,8 @@ impl Logic for Registers {
             self.word.next = self.free[0].q.val();
         } else if offset == bits::<12>(rvma::UNCHECKED as u64 + 4) {
             self.word.next = self.free[1].q.val();
-        } else if offset == bits::<12>(rvma::PLACED_PACKETS as u64) {
-            self.word.next = self.placed_packets.q.val();
-        } else if offset == bits::<12>(rvma::PLACED_BYTES as u64) {
-            self.word.next = self.placed_bytes.q.val();
-        } else if offset == bits::<12>(rvma::COMPLETIONS as u64) {
-            self.word.next = self.completions.q.val();
-        } else if offset == bits::<12>(rvma::REFUSED as u64) {
-            self.word.next = self.refused.q.val();
-        } else if offset == bits::<12>(rvma::DMA_WRITES as u64) {
-            self.word.next = self.dma_writes.q.val();
-        } else if offset == bits::<12>(rvma::DMA_ERRORS as u64) {
-            self.word.next = self.dma_errors.q.val();
-        } else if offset == bits::<12>(rvma::MAILBOXES as u64) {
-            self.word.next = self.mailboxes.q.val();
-        } else if offset == bits::<12>(rvma::BUFFERS as u64) {
-            self.word.next = self.buffers.q.val();
-        } else if offset == bits::<12>(rvma::HANDLER_DMA as u64) {
-            self.word.next = self.handler_dma.q.val();
-        } else if offset == bits::<12>(rvma::DMA_READS as u64) {
-            self.word.next = self.reads.q.val();
-        } else if offset == bits::<12>(rvma::READ_ERRORS as u64) {
-            self.word.next = self.read_errors.q.val();
-        } else if offset == bits::<12>(rvma::EVENTS as u64) {
-            self.word.next = self.events.q.val();
-        } else if offset == bits::<12>(rvma::EVENTS_LOST as u64) {
-            self.word.next = self.events_lost.q.val();
-        } else if offset == bits::<12>(rvma::HOST_PUTS_DONE as u64) {
-            self.word.next = self.puts.q.val();
-        } else if offset == bits::<12>(rvma::HOST_PUTS_FAILED as u64) {
-            self.word.next = self.puts_failed.q.val();
         } else {
-            self.known.next = false;
+            self.known.next = is_counter;
         }
         if take & request.write & (offset == bits::<12>(rvma::CONTROL as u64)) {
             self.order.d.next = request.wdata.get_bit(0);
@@ -280,7 +269,7 @@ impl Logic for Registers {
         self.unchecked.next = (self.free[1].q.val(), self.free[0].q.val()).cat::<64>();
         self.answer.d.next = CsrResponse { ack: take, error: take & !self.known.val(), rdata: bits::<32>(0) };
         if take & self.known.val() & !request.write {
-            self.answer.d.next.rdata = self.word.val();
+            self.answer.d.next.rdata = if reads { self.memory.count.val() } else { self.word.val() };
         }
         self.csr_answer.next = self.answer.q.val();
         self.posted.next = self.order.q.val();

@@ -23,12 +23,15 @@
 
 use crate::types::{Origin, Settle, HANDLER, PLACE, QUEUE_BITS, QUEUE_STOP, RECORD};
 use spindle_blocks::desc::{DmaDone, PlacementDone};
+use spindle_blocks::fifo::BlockFifo;
 use spindle_blocks::{Fifo, RamStyle};
 use spindle_contract::reasons::HOST_ERROR;
 use spindle_verilog::prelude::*;
 
 /// Address bits of the FIFOs of answered packets.
 const ANSWER_BITS: usize = 9;
+/// Address bits of the FIFO in front of the one to the counters.
+const FRONT_BITS: usize = 4;
 /// Level of them up to which transfers start.
 const ANSWER_STOP: u64 = 32;
 /// Address bits of the FIFO of packets that count with their last beat.
@@ -93,7 +96,10 @@ pub struct Report {
     pub answered: Signal<Out, Bit>,
     /// Frame of the transfer at `finished`.
     pub answered_frame: Signal<Out, Bits<16>>,
-    answers: Fifo<Settle, ANSWER_BITS>,
+    /// Answers for the counters: those in front are in LUT RAM, because block RAM alone would add two cycles between the last answer and the
+    /// record; those behind wait until there is room in front, and while there are some all go through there.
+    answers: Fifo<Settle, FRONT_BITS>,
+    behind: BlockFifo<Settle, ANSWER_BITS>,
     beats: Fifo<Settle, BEAT_BITS>,
     placed: Fifo<PlacementDone, ANSWER_BITS>,
     refused: Fifo<PlacementDone, QUEUE_BITS>,
@@ -106,17 +112,16 @@ pub struct Report {
 }
 
 impl Report {
-    /// The report stage.
-    pub fn new() -> Self {
-        // LUT RAM also for the deep one: block RAM would add two cycles between the last answer and the record.
-        Self { answers: Fifo::new(RamStyle::Distributed), ..Default::default() }
+    /// The report stage, with the answers behind those in front in a memory of this kind.
+    pub fn new(style: RamStyle) -> Self {
+        Self { behind: BlockFifo::new(style), ..Default::default() }
     }
 }
 
 impl Logic for Report {
     #[hdl]
     fn update(&mut self) {
-        clocks!(self, clock, reset, answers, beats, placed, refused);
+        clocks!(self, clock, reset, answers, behind, beats, placed, refused);
         regs!(self, clock, reset, done_valid, refused_next, ended_valid, calm_now);
         dffs!(self, clock, done, ended);
 
@@ -125,9 +130,16 @@ impl Logic for Report {
         let good = !self.finished_error.val();
         let packet = self.finished_valid.val() & (origin.kind == PLACE);
         self.finished_ready.next = self.placed.write_ready.val();
-        self.answers.write.next =
+        let answer =
             Settle { slot: origin.slot, length: origin.length, ok: good, color: origin.color, frame: origin.frame };
-        self.answers.write_valid.next = packet & !origin.posted;
+        let answered = packet & !origin.posted;
+        let front_room = self.answers.write_ready.val();
+        let direct = front_room & !self.behind.level.val().any();
+        self.answers.write.next = if direct { answer } else { self.behind.read.val() };
+        self.answers.write_valid.next = if direct { answered } else { self.behind.read_valid.val() };
+        self.behind.write.next = answer;
+        self.behind.write_valid.next = answered & !direct;
+        self.behind.read_ready.next = front_room & !direct;
         self.placed.write.next = PlacementDone {
             pkt: origin.tag,
             frame: origin.frame,
@@ -155,7 +167,7 @@ impl Logic for Report {
         self.beats.write.next =
             Settle { slot: beat.slot, length: beat.length, ok: true, color: beat.color, frame: beat.frame };
         self.beats.write_valid.next = self.written_valid.val();
-        self.calm_now.d.next = (self.answers.level.val() < ANSWER_STOP)
+        self.calm_now.d.next = (self.behind.level.val() < ANSWER_STOP)
             & (self.placed.level.val() < ANSWER_STOP)
             & (self.beats.level.val() < BEAT_STOP);
         self.calm.next = self.calm_now.q.val();

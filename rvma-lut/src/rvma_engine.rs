@@ -297,22 +297,25 @@ impl RvmaEngine {
         }
         // UltraRAM where a configuration has the tables that need it, LUT RAM elsewhere: a buffer is 512 bits wide and short.
         let buffers = if config.posted_buffers > 8192 { RamStyle::Ultra } else { RamStyle::Distributed };
+        let spare = RamStyle::spare(config);
         Self {
             lookup: Lookup::new(config.mailboxes),
             binding: Binding::new(RamStyle::on(config, config.live_messages)),
-            buffer_queue: BufferQueue::new(config.mailboxes, config.posted_buffers),
+            buffer_queue: BufferQueue::new(config.mailboxes, config.posted_buffers, spare),
             counters: Counters::new(config.posted_buffers),
             epochs: Epochs::new(config.mailboxes, config.posted_buffers),
             completion_unit: CompletionUnit::new(config.posted_buffers),
             read_buffers: std::array::from_fn(|_| ReadBuffer::new(buffers)),
             event_rings: EventRings::new(),
-            report: Report::new(),
+            report: Report::new(spare),
             put_join: PutJoin::new(),
             doorbell: Doorbell::new(config.processes),
             command_unit: CommandUnit::new(config.mailboxes),
             ring_posts: RingPosts::new(config.mailboxes),
             regions: Regions::new(config.processes),
-            receive_maps: ReceiveMaps::new(RamStyle::on(config, RECEIVE_MAPS * RECEIVE_MAP_BITS / 64)),
+            receive_maps: ReceiveMaps::new(RamStyle::on(config, RECEIVE_MAPS * RECEIVE_MAP_BITS / 64), spare),
+            dma_writer: DmaWriter::new(spare),
+            command_rings: CommandRings::new(spare),
             ..Default::default()
         }
     }

@@ -6,10 +6,11 @@
 //! | buffer queue | out `next`, `any`; in `take`, `give`, `given` (pulses) |
 //!
 //! `read_enable` → `entry`: 1 cycle; nothing is read in the cycle in which it is written. An eighth of the mailboxes can be TAGGED, and a
-//! window belongs to one from its opening to its end. Numbers that were given back go out first.
+//! window belongs to one from its opening to its end. Numbers that were given back go out first, from three cycles later on.
 
 use crate::types::BufferEntry;
-use spindle_blocks::ram::{LutMemory, RamStyle, SdpMemory};
+use spindle_blocks::fifo::BlockFifo;
+use spindle_blocks::ram::{RamStyle, SdpMemory};
 use spindle_verilog::prelude::*;
 
 /// Bits of the number of a window.
@@ -68,21 +69,19 @@ pub struct Windows {
     /// That one.
     pub given: Signal<In, Bits<WINDOW_BITS>>,
     places: SdpMemory<WindowEntry, PLACE_BITS>,
-    returned: LutMemory<Bits<WINDOW_BITS>, WINDOW_BITS>,
-    /// How many were given back and not taken again.
-    returned_count: Reg<Bits<10>>,
+    returned: BlockFifo<Bits<WINDOW_BITS>, WINDOW_BITS>,
     /// How many were ever taken for the first time.
     fresh: Reg<Bits<10>>,
     _windows: u64,
 }
 
 impl Windows {
-    /// Windows beside a table of `mailboxes`, at least 64.
-    pub fn new(mailboxes: usize) -> Self {
+    /// Windows beside a table of `mailboxes`, at least 64; numbers that were given back stand in a memory of the given kind.
+    pub fn new(mailboxes: usize, style: RamStyle) -> Self {
         let windows = mailboxes / 8;
         Self {
             places: SdpMemory::with_depth(RamStyle::Block, 1, windows * 4),
-            returned: LutMemory::with_depth(windows),
+            returned: BlockFifo::with_depth(style, windows),
             _windows: windows as u64,
             ..Default::default()
         }
@@ -92,7 +91,8 @@ impl Windows {
 impl Logic for Windows {
     #[hdl]
     fn update(&mut self) {
-        regs!(self, clock, reset, returned_count, fresh);
+        regs!(self, clock, reset, fresh);
+        clocks!(self, clock, reset, returned);
         self.places.clock.next = self.clock.val();
         self.places.read_enable.next = self.read_enable.val();
         self.places.read_address.next = (self.window.val(), self.place.val()).cat::<PLACE_BITS>();
@@ -101,23 +101,16 @@ impl Logic for Windows {
         self.places.write_data.next = self.write_entry.val();
         self.entry.next = self.places.read_data.val();
 
-        let count = self.returned_count.q.val();
-        let newest = (count - 1).get_bits::<WINDOW_BITS>(0);
-        self.returned.clock.next = self.clock.val();
-        self.returned.write_enable.next = self.give.val();
-        self.returned.write_address.next = count.get_bits::<WINDOW_BITS>(0);
-        self.returned.write_data.next = self.given.val();
-        self.returned.read_address.next = newest;
+        let any_returned = self.returned.read_valid.val();
+        self.returned.write.next = self.given.val();
+        self.returned.write_valid.next = self.give.val();
+        self.returned.read_ready.next = self.take.val();
         self.next.next = self.fresh.q.val().get_bits::<WINDOW_BITS>(0);
-        if count.any() {
-            self.next.next = self.returned.read_data.val();
+        if any_returned {
+            self.next.next = self.returned.read.val();
         }
-        self.any.next = count.any() | (self.fresh.q.val() != bits::<10>(self._windows));
-        if self.give.val() {
-            self.returned_count.d.next = count + 1;
-        } else if self.take.val() & count.any() {
-            self.returned_count.d.next = count - 1;
-        } else if self.take.val() {
+        self.any.next = any_returned | (self.fresh.q.val() != bits::<10>(self._windows));
+        if self.take.val() & !any_returned {
             self.fresh.d.next = self.fresh.q.val() + 1;
         }
     }

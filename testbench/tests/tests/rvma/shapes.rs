@@ -54,13 +54,13 @@ fn blocks_of_packets_are_lint_clean() {
         mailbox_table_64: MailboxTable::new(64);
         stash: Stash::new(1024);
         binding: Binding::new(RamStyle::Block);
-        buffer_queue: BufferQueue::new(1024, 4096);
-        buffer_queue_ultra: BufferQueue::new(4096, 16384);
-        windows: Windows::new(1024);
-        windows_least: Windows::new(64);
+        buffer_queue: BufferQueue::new(1024, 4096, RamStyle::Block);
+        buffer_queue_ultra: BufferQueue::new(4096, 16384, RamStyle::Distributed);
+        windows: Windows::new(1024, RamStyle::Block);
+        windows_least: Windows::new(64, RamStyle::Distributed);
         placement: Placement::default();
-        dma_writer: DmaWriter::default();
-        report: Report::new();
+        dma_writer: DmaWriter::new(RamStyle::Block);
+        report: Report::new(RamStyle::Distributed);
         counters: Counters::new(4096);
         epochs: Epochs::new(1024, 4096);
         epochs_ultra: Epochs::new(4096, 16384);
@@ -83,7 +83,7 @@ fn blocks_of_the_hosts_side_are_lint_clean() {
         doorbell_one: Doorbell::new(1);
         doorbell_five: Doorbell::new(5);
         command_unit: CommandUnit::new(1024);
-        command_rings: CommandRings::default();
+        command_rings: CommandRings::new(RamStyle::Block);
         ring_posts: RingPosts::new(1024);
         get_responder: GetResponder::default();
         put_join: PutJoin::new();

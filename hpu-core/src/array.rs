@@ -35,6 +35,7 @@ use spindle_blocks::desc::{
     PutDesc, PutDone, ReadRequest, TaskDesc, TaskDone,
 };
 use spindle_blocks::fifo::LutFifo;
+use spindle_blocks::{RamStyle, Slice};
 use spindle_contract::params::Config;
 use spindle_verilog::prelude::*;
 
@@ -210,10 +211,15 @@ pub struct HpuArray {
     /// Clusters whose puts the initiator has taken, in that order.
     put_order: LutFifo<Bits<3>, 3>,
     dma_router: DmaRouter,
-    endings: Collector<TaskDone, 4>,
-    places: Collector<Command, 4>,
-    faults: Collector<Fault, 2>,
-    messages: Collector<Message, 2>,
+    endings: Collector<TaskDone>,
+    places: Collector<Command>,
+    faults: Collector<Fault>,
+    messages: Collector<Message>,
+    /// What has been collected. Endings wait for the scheduler, which must not keep an HPU from its next task; all others may wait where they come from.
+    ended: LutFifo<TaskDone, 4>,
+    placed: Slice<Command>,
+    faulted: Slice<Fault>,
+    said: Slice<Message>,
     reports: Reports,
     far_unit: FarUnit,
     host_writer: HostWriter,
@@ -337,9 +343,13 @@ impl HpuArray {
             places: Collector::new(config.clusters),
             faults: Collector::new(config.clusters),
             messages: Collector::new(config.clusters),
-            reports: Default::default(),
+            ended: Default::default(),
+            placed: Default::default(),
+            faulted: Default::default(),
+            said: Default::default(),
+            reports: Reports::new(RamStyle::spare(config)),
             far_unit: FarUnit::new(config.clusters),
-            host_writer: HostWriter::new(config.clusters),
+            host_writer: HostWriter::new(config.clusters, RamStyle::spare(config)),
             stager: Stager::new(config.clusters),
             completions: Default::default(),
             l2: L2::new(config.l2_bytes, config.clusters, config.hpus),
@@ -382,6 +392,10 @@ impl Logic for HpuArray {
             places,
             faults,
             messages,
+            ended,
+            placed,
+            faulted,
+            said,
             l2
         );
         clocks!(self, clock, reset, registers, telemetry, reports, far_unit, host_writer, stager, completions);
@@ -399,14 +413,20 @@ impl Logic for HpuArray {
         }
         self.room.d.next = room;
         self.room_feedback.next = self.room.q.val();
-        self.task_done_feedback.next = self.endings.read.val();
+        self.ended.write.next = self.endings.read.val();
+        self.ended.write_valid.next = self.endings.read_valid.val();
+        self.endings.read_ready.next = self.ended.write_ready.val();
+        self.placed.write.next = self.places.read.val();
+        self.placed.write_valid.next = self.places.read_valid.val();
+        self.places.read_ready.next = self.placed.write_ready.val();
+        self.task_done_feedback.next = self.ended.read.val();
         // A PLACE reaches the scheduler before the end of the handler that issued it; the clusters hold endings back likewise.
-        let placed_before = !self.places.read_valid.val();
-        self.task_done_valid.next = self.endings.read_valid.val() & placed_before;
-        self.endings.read_ready.next = self.task_done_ready.val() & placed_before;
-        self.place_feedback.next = self.places.read.val();
-        self.place_valid.next = self.places.read_valid.val();
-        self.places.read_ready.next = self.place_ready.val();
+        let placed_before = !self.placed.read_valid.val();
+        self.task_done_valid.next = self.ended.read_valid.val() & placed_before;
+        self.ended.read_ready.next = self.task_done_ready.val() & placed_before;
+        self.place_feedback.next = self.placed.read.val();
+        self.place_valid.next = self.placed.read_valid.val();
+        self.placed.read_ready.next = self.place_ready.val();
         self.dma_done_register.d.next = self.dma_done_feedback.val();
         self.dma_done_pulse.d.next = self.dma_done_valid.val();
 
@@ -594,12 +614,18 @@ impl Logic for HpuArray {
         self.fault_pending.next = self.reports.fault_pending.val();
 
         // Faults and messages.
-        self.reports.fault.next = report_of(self.faults.read.val());
-        self.reports.fault_valid.next = self.faults.read_valid.val();
-        self.faults.read_ready.next = self.reports.fault_ready.val();
-        self.reports.message.next = self.messages.read.val();
-        self.reports.message_valid.next = self.messages.read_valid.val();
-        self.messages.read_ready.next = self.reports.message_ready.val();
+        self.faulted.write.next = self.faults.read.val();
+        self.faulted.write_valid.next = self.faults.read_valid.val();
+        self.faults.read_ready.next = self.faulted.write_ready.val();
+        self.reports.fault.next = report_of(self.faulted.read.val());
+        self.reports.fault_valid.next = self.faulted.read_valid.val();
+        self.faulted.read_ready.next = self.reports.fault_ready.val();
+        self.said.write.next = self.messages.read.val();
+        self.said.write_valid.next = self.messages.read_valid.val();
+        self.messages.read_ready.next = self.said.write_ready.val();
+        self.reports.message.next = self.said.read.val();
+        self.reports.message_valid.next = self.said.read_valid.val();
+        self.said.read_ready.next = self.reports.message_ready.val();
         self.reports.policy.next = self.registers.policy.val();
         self.reports.policy_index.next = self.registers.install_index.val();
         self.reports.policy_valid.next = self.registers.install.val();
@@ -631,8 +657,7 @@ impl Logic for HpuArray {
         self.host_put.next = self.far_unit.host_put.val();
         self.host_put_valid.next = self.far_unit.host_put_valid.val();
         self.far_unit.host_put_ready.next = self.host_put_ready.val();
-        self.host_writer.asked.next = self.far_unit.host_read_valid.val();
-        self.host_writer.tag.next = self.far_unit.host_read.val();
+        self.host_writer.asked.next = self.far_unit.host_read_valid.val() & self.host_read_ready.val();
         self.host_writer.place.next = self.far_unit.place.val();
         self.host_writer.host_last.next = self.host_data_last.val();
         self.host_writer.host_error.next = self.host_data_error.val();
@@ -680,10 +705,8 @@ impl Logic for HpuArray {
         self.telemetry.faulted.next = self.reports.faulted.val();
         self.telemetry.report_lost.next = self.reports.fault_lost.val();
         self.telemetry.print_lost.next = self.reports.print_lost.val();
-        self.registers.totals.next = self.telemetry.totals.val();
-        self.telemetry.hpu_asks.next = self.registers.hpu_asks.val();
-        self.telemetry.hpu_index.next = self.registers.hpu_index.val();
-        self.registers.hpu_count.next = self.telemetry.hpu_count.val();
+        self.registers.count_at.next = self.telemetry.count_at.val();
+        self.registers.count.next = self.telemetry.count.val();
         self.trace_valid.next = self.telemetry.trace_valid.val();
         self.trace_tags.next = self.telemetry.trace_tags.val();
         for i in 0..self._rvfi {

@@ -1,17 +1,16 @@
 //! Joins a stream of messages from every cluster into one, round robin.
 
 use crate::fast_robin::FastRobin;
-use spindle_blocks::fifo::LutFifo;
 use spindle_verilog::prelude::*;
 
-/// One message per cycle through a FIFO of `2^A`.
+/// One message per cycle; the choice alone, in front of the receiver's register or FIFO.
 ///
 /// | neighbour | ports |
 /// |---|---|
 /// | clusters | in `write[i]`, `write_valid[i]` / out `write_ready[i]` |
-/// | receiver | out `read`, `read_valid` / in `read_ready`; out `level` |
+/// | register or FIFO | out `read`, `read_valid` / in `read_ready` |
 #[derive(LogicBlock)]
-pub struct Collector<T: Synth, const A: usize> {
+pub struct Collector<T: Synth> {
     /// Core clock.
     pub clock: Signal<In, Clock>,
     /// Synchronous reset, active high.
@@ -22,20 +21,17 @@ pub struct Collector<T: Synth, const A: usize> {
     pub write_valid: Vec<Signal<In, Bit>>,
     /// It is taken.
     pub write_ready: Vec<Signal<Out, Bit>>,
-    /// Oldest message.
+    /// The message whose turn it is.
     pub read: Signal<Out, T>,
     /// There is one.
     pub read_valid: Signal<Out, Bit>,
     /// It is taken.
     pub read_ready: Signal<In, Bit>,
-    /// Messages held.
-    pub level: Signal<Out, Bits<16>>,
     arbiter: FastRobin,
-    queue: LutFifo<T, A>,
     _clusters: usize,
 }
 
-impl<T: Synth, const A: usize> Collector<T, A> {
+impl<T: Synth> Collector<T> {
     /// For `clusters` clusters.
     pub fn new(clusters: usize) -> Self {
         Self {
@@ -47,24 +43,22 @@ impl<T: Synth, const A: usize> Collector<T, A> {
             read: Default::default(),
             read_valid: Default::default(),
             read_ready: Default::default(),
-            level: Default::default(),
             arbiter: Default::default(),
-            queue: Default::default(),
             _clusters: clusters,
         }
     }
 }
 
-impl<T: Synth, const A: usize> Logic for Collector<T, A> {
+impl<T: Synth> Logic for Collector<T> {
     #[hdl]
     fn update(&mut self) {
-        clocks!(self, clock, reset, arbiter, queue);
+        clocks!(self, clock, reset, arbiter);
         let mut asking: Bits<8> = bits::<8>(0);
         for i in 0..self._clusters {
             asking = asking.replace_bit(i, self.write_valid[i].val());
         }
         self.arbiter.request.next = asking;
-        let room = self.queue.write_ready.val();
+        let room = self.read_ready.val();
         self.arbiter.accept.next = room;
         let grant = self.arbiter.grant.val();
         let index = self.arbiter.index.val();
@@ -76,11 +70,7 @@ impl<T: Synth, const A: usize> Logic for Collector<T, A> {
                 chosen = self.write[i].val();
             }
         }
-        self.queue.write.next = chosen;
-        self.queue.write_valid.next = self.arbiter.any.val();
-        self.read.next = self.queue.read.val();
-        self.read_valid.next = self.queue.read_valid.val();
-        self.queue.read_ready.next = self.read_ready.val();
-        self.level.next = self.queue.level.val();
+        self.read.next = chosen;
+        self.read_valid.next = self.arbiter.any.val();
     }
 }

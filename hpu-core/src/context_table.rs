@@ -1,7 +1,7 @@
 //! The execution contexts: staged by the host, installed with one write, copied into every task at dispatch.
 
 use crate::types::ContextEntry;
-use spindle_blocks::ram::LutMemory;
+use spindle_blocks::ram::{RamStyle, SdpMemory};
 use spindle_verilog::prelude::*;
 
 /// Entries of all contexts, and which of them are active.
@@ -9,7 +9,7 @@ use spindle_verilog::prelude::*;
 /// | neighbour | ports |
 /// |---|---|
 /// | registers | in `staged`, `install`, `install_index`; in `active` |
-/// | dispatcher | in `read_index` / out `entry`, the same cycle |
+/// | dispatcher | in `read_enable`, `read_index` / out `entry`, a cycle later and until the next read |
 /// | packet engine | out `contexts_feedback`: 4 bits a context as `ContextStatus`: active, has_header, has_payload, has_completion |
 ///
 /// An install is seen by tasks that are dispatched from the next cycle on; tasks under way keep what they were given.
@@ -27,17 +27,26 @@ pub struct ContextTable {
     pub install_index: Signal<In, Bits<4>>,
     /// Contexts that accept packets.
     pub active: Signal<In, Bits<16>>,
-    /// Context wanted.
+    /// A context is wanted.
+    pub read_enable: Signal<In, Bit>,
+    /// That one.
     pub read_index: Signal<In, Bits<4>>,
     /// Its entry.
     pub entry: Signal<Out, ContextEntry>,
     /// For the scheduler.
     pub contexts_feedback: Signal<Out, Bits<64>>,
-    entries: LutMemory<ContextEntry, 4>,
+    entries: SdpMemory<ContextEntry, 4>,
     header: Reg<Bits<16>>,
     payload: Reg<Bits<16>>,
     completion: Reg<Bits<16>>,
     feedback: Reg<Bits<64>>,
+}
+
+impl ContextTable {
+    /// A table in a memory of this kind.
+    pub fn new(style: RamStyle) -> Self {
+        Self { entries: SdpMemory::new(style, 1), ..Default::default() }
+    }
 }
 
 impl Logic for ContextTable {
@@ -48,6 +57,7 @@ impl Logic for ContextTable {
         self.entries.write_enable.next = self.install.val();
         self.entries.write_address.next = self.install_index.val();
         self.entries.write_data.next = self.staged.val();
+        self.entries.read_enable.next = self.read_enable.val();
         self.entries.read_address.next = self.read_index.val();
         self.entry.next = self.entries.read_data.val();
         for c in 0..16 {

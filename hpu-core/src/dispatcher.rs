@@ -5,7 +5,8 @@ use crate::fast_robin::FastRobin;
 use crate::types::ContextEntry;
 use spindle_blocks::desc::TaskDesc;
 use spindle_blocks::fifo::LutFifo;
-use spindle_blocks::ram::LutMemory;
+use spindle_blocks::ram::SdpMemory;
+use spindle_blocks::RamStyle;
 use spindle_contract::params::Config;
 use spindle_verilog::prelude::*;
 
@@ -18,6 +19,15 @@ pub struct Job {
     pub context: ContextEntry,
 }
 
+/// A task that waits.
+#[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
+pub struct Waiting {
+    /// Its HPU.
+    pub hpu: Bits<3>,
+    /// Its context.
+    pub context: Bits<4>,
+}
+
 /// Keeps tasks until the loader of their cluster takes them, with a queue of its own for each cluster.
 ///
 /// | neighbour | ports |
@@ -28,8 +38,8 @@ pub struct Job {
 ///
 /// The packet engine sends a task only to an HPU that has room for it (`room_feedback`), and no second one before that HPU has room again: so
 /// there is at most one task of each HPU here, one place for each is enough, and a cluster that takes no task delays nobody else's.
-/// Latency 1 cycle from `task_valid` to `valid[i]`, which comes only when the cluster takes the task; one task per cycle, clusters in turn, the tasks of
-/// a cluster in the order in which they came.
+/// Latency 2 cycles from `task_valid` to `valid[i]`: the cluster that is `ready` has its turn, and a cycle later the task and its context are there. A cluster stays ready
+/// until it has got one. One task per cycle, one per two cycles to a cluster; clusters in turn, the tasks of a cluster in the order in which they came.
 #[derive(LogicBlock)]
 pub struct Dispatcher {
     /// Core clock.
@@ -54,15 +64,16 @@ pub struct Dispatcher {
     pub job: Signal<Out, Job>,
     /// It is for this cluster.
     pub valid: Vec<Signal<Out, Bit>>,
-    /// The cluster takes a task.
+    /// The cluster takes a task, and does so until one comes.
     pub ready: Vec<Signal<In, Bit>>,
     contexts: ContextTable,
     /// The task of each HPU.
-    tasks: LutMemory<TaskDesc, 6>,
+    tasks: SdpMemory<TaskDesc, 6>,
     /// HPUs whose tasks wait, of each cluster.
-    queue: Vec<LutFifo<Bits<3>, 3>>,
+    queue: Vec<LutFifo<Waiting, 3>>,
     arbiter: FastRobin,
-    place: Signal<Local, Bits<6>>,
+    /// The cluster that has its turn, a cycle later.
+    goes_to: Reg<Bits<8>>,
     _clusters: usize,
     _shift: u64,
 }
@@ -70,6 +81,7 @@ pub struct Dispatcher {
 impl Dispatcher {
     /// For the clusters of `config`.
     pub fn new(config: &Config) -> Self {
+        let style = RamStyle::spare(config);
         let (clusters, shift) = (config.clusters, config.hpus.next_power_of_two().trailing_zeros());
         Self {
             clock: Default::default(),
@@ -84,11 +96,11 @@ impl Dispatcher {
             job: Default::default(),
             valid: (0..clusters).map(|_| Default::default()).collect(),
             ready: (0..clusters).map(|_| Default::default()).collect(),
-            contexts: Default::default(),
-            tasks: LutMemory::with_depth((clusters << shift).next_power_of_two().max(2)),
+            contexts: ContextTable::new(style),
+            tasks: SdpMemory::with_depth(style, 1, (clusters << shift).next_power_of_two().max(2)),
             queue: (0..clusters).map(|_| Default::default()).collect(),
             arbiter: Default::default(),
-            place: Default::default(),
+            goes_to: Default::default(),
             _clusters: clusters,
             _shift: shift.into(),
         }
@@ -98,6 +110,7 @@ impl Dispatcher {
 impl Logic for Dispatcher {
     #[hdl]
     fn update(&mut self) {
+        regs!(self, clock, reset, goes_to);
         clocks!(self, clock, reset, contexts, queue, arbiter);
         self.contexts.staged.next = self.staged.val();
         self.contexts.install.next = self.install.val();
@@ -113,25 +126,30 @@ impl Logic for Dispatcher {
         self.tasks.write_data.next = arrives;
         let mut request: Bits<8> = bits::<8>(0);
         for i in 0..self._clusters {
-            self.queue[i].write.next = arrives.hpu;
+            self.queue[i].write.next = Waiting { hpu: arrives.hpu, context: arrives.context };
             self.queue[i].write_valid.next = self.task_valid.val() & (arrives.cluster == bits::<3>(i as u64));
-            request = request.replace_bit(i, self.queue[i].read_valid.val() & self.ready[i].val());
+            let takes = self.ready[i].val() & !self.goes_to.q.val().get_bit(i);
+            request = request.replace_bit(i, self.queue[i].read_valid.val() & takes);
         }
         self.arbiter.request.next = request;
         self.arbiter.accept.next = true;
         let grant = self.arbiter.grant.val();
         let mut place: Bits<6> = bits::<6>(0);
+        let mut of_context: Bits<4> = bits::<4>(0);
         for i in 0..self._clusters {
+            let waiting = self.queue[i].read.val();
             if grant.get_bit(i) {
-                place = place | (bits::<6>(i as u64) << self._shift) | bit_cast::<6, 3>(self.queue[i].read.val());
+                place = place | (bits::<6>(i as u64) << self._shift) | bit_cast::<6, 3>(waiting.hpu);
+                of_context = of_context | waiting.context;
             }
             self.queue[i].read_ready.next = grant.get_bit(i);
-            self.valid[i].next = grant.get_bit(i);
+            self.valid[i].next = self.goes_to.q.val().get_bit(i);
         }
-        self.place.next = place;
-        self.tasks.read_address.next = self.place.val();
-        let goes = self.tasks.read_data.val();
-        self.contexts.read_index.next = goes.context;
-        self.job.next = Job { task_desc: goes, context: self.contexts.entry.val() };
+        self.goes_to.d.next = grant;
+        self.tasks.read_enable.next = self.arbiter.any.val();
+        self.tasks.read_address.next = place;
+        self.contexts.read_enable.next = self.arbiter.any.val();
+        self.contexts.read_index.next = of_context;
+        self.job.next = Job { task_desc: self.tasks.read_data.val(), context: self.contexts.entry.val() };
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! | neighbour | ports |
 //! |---|---|
-//! | far unit | in `asked`, `tag`, `place`: a read begins, and its bytes go to this beat of L1 or L2 |
+//! | far unit | in `asked`, `place`: a read begins, and its bytes go to this beat of L1 or L2 |
 //! | rvma | in `host_last`, `host_error`, `host_tag`, `host_valid` / out `host_ready` (the data goes straight to the bus) |
 //! | bus of the packets | in `load_valid`; out `owns_bus`: the next cycle's beat is the host's |
 //! | clusters | out `write[i]`, `beat`, `keep` / in `ready[i]` |
@@ -14,7 +14,8 @@
 
 use crate::types::{FarDone, Issuer};
 use spindle_blocks::desc::HostRead;
-use spindle_blocks::ram::LutMemory;
+use spindle_blocks::fifo::BlockFifo;
+use spindle_blocks::RamStyle;
 use spindle_verilog::prelude::*;
 
 /// The host writer. See the module text.
@@ -24,10 +25,8 @@ pub struct HostWriter {
     pub clock: Signal<In, Clock>,
     /// Synchronous reset, active high.
     pub reset: Signal<In, Bit>,
-    /// A read begins.
+    /// A read begins, one in each cycle.
     pub asked: Signal<In, Bit>,
-    /// Its tag.
-    pub tag: Signal<In, HostRead>,
     /// Where its bytes go: {in L2, first beat}.
     pub place: Signal<In, Bits<15>>,
     /// Last beat of a transfer.
@@ -74,8 +73,8 @@ pub struct HostWriter {
     pub done_valid: Signal<Out, Bit>,
     /// It is taken.
     pub done_ready: Signal<In, Bit>,
-    /// By {cluster, HPU, handle}.
-    places: LutMemory<Bits<15>, 8>,
+    /// Places of the reads, which are answered in their order; each HPU has four at most.
+    places: BlockFifo<Bits<15>, 7>,
     /// The transfer whose beats come.
     known: Reg<Bit>,
     cluster: DFF<Bits<8>>,
@@ -94,13 +93,12 @@ pub struct HostWriter {
 }
 
 impl HostWriter {
-    /// For `clusters` clusters.
-    pub fn new(clusters: usize) -> Self {
+    /// For `clusters` clusters, with the places in a memory of this kind.
+    pub fn new(clusters: usize, style: RamStyle) -> Self {
         Self {
             clock: Default::default(),
             reset: Default::default(),
             asked: Default::default(),
-            tag: Default::default(),
             place: Default::default(),
             host_last: Default::default(),
             host_error: Default::default(),
@@ -116,7 +114,7 @@ impl HostWriter {
             done: Default::default(),
             done_valid: Default::default(),
             done_ready: Default::default(),
-            places: Default::default(),
+            places: BlockFifo::new(style),
             stage_cluster: Default::default(),
             stage_beat: Default::default(),
             stage_valid: Default::default(),
@@ -146,14 +144,11 @@ impl Logic for HostWriter {
     fn update(&mut self) {
         regs!(self, clock, reset, known, turn, over_valid, staged_last);
         dffs!(self, clock, cluster, staged, to_l2, at, tail, over);
-        let asked = self.tag.val();
+        clocks!(self, clock, reset, places);
         let tag = self.host_tag.val();
-        self.places.clock.next = self.clock.val();
-        self.places.write_enable.next = self.asked.val();
-        self.places.write_address.next = (asked.cluster, asked.hpu, asked.handle.get_bits::<2>(0)).cat::<8>();
-        self.places.write_data.next = self.place.val();
-        self.places.read_address.next = (tag.cluster, tag.hpu, tag.handle.get_bits::<2>(0)).cat::<8>();
-        let place = self.places.read_data.val();
+        self.places.write.next = self.place.val();
+        self.places.write_valid.next = self.asked.val();
+        let place = self.places.read.val();
 
         // A transfer is looked up before its first beat; the one before must have been told. Host and stager take turns if both have something.
         let known = self.known.q.val();
@@ -161,7 +156,7 @@ impl Logic for HostWriter {
         let over_valid = self.over_valid.q.val();
         let staged = self.staged.q.val();
         let to_l2 = self.to_l2.q.val();
-        let by_host = self.host_valid.val() & !over_valid;
+        let by_host = self.host_valid.val() & self.places.read_valid.val() & !over_valid;
         let by_stage = self.stage_valid.val() & !(by_host & self.staged_last.q.val());
         let learns = !known & (by_stage | by_host);
         if learns & by_stage {
@@ -174,6 +169,7 @@ impl Logic for HostWriter {
             self.to_l2.d.next = place.get_bit(14);
             self.tail.d.next = tag.length.get_bits::<6>(0);
         }
+        self.places.read_ready.next = learns & !by_stage;
         if learns {
             self.staged.d.next = by_stage;
             self.staged_last.d.next = by_stage;

@@ -12,7 +12,7 @@
 //! | [`command_port`], [`command_unit`] with [`command_check`] and [`command_rules`], [`stager`], [`mover`], [`dma_router`], [`collector`] | its commands, on their way out |
 //! | [`far_queue`], [`far_unit`], [`host_writer`], [`completions`] | those that are done outside the cluster |
 //! | [`reporter`], [`reports`] | how it ended, faults, what it says |
-//! | [`registers`] with [`context_staging`], [`telemetry`] with [`sum_counter`] and [`hpu_counter`] | the host's side |
+//! | [`registers`] with [`context_staging`], [`telemetry`] with [`tally`] | the host's side |
 //! | [`fast_robin`] | who is next, wherever several ask |
 //! | [`cluster`], [`array`] | all of it |
 #![warn(missing_docs)]
@@ -34,7 +34,6 @@ pub mod far_queue;
 pub mod far_unit;
 pub mod fast_robin;
 pub mod host_writer;
-pub mod hpu_counters;
 pub mod instruction_memory;
 pub mod l1;
 pub mod l1_atomics;
@@ -51,8 +50,8 @@ pub mod reporter;
 pub mod reports;
 pub mod slots;
 pub mod stager;
-pub mod sum_counter;
 pub mod super_bank;
+pub mod tally;
 pub mod task_page;
 pub mod task_records;
 pub mod telemetry;

@@ -7,16 +7,20 @@
 //! | packet engine | out `policy`, with `install` and `install_index` |
 //! | clusters | out `imem_write`, `imem_address`, `imem_data` |
 //! | L2 | out `l2_request`, `l2_valid` / in `l2_ready`; in `l2_answer`, `l2_answer_valid` |
-//! | telemetry | in `totals`; out `hpu_asks`, `hpu_index` / in `hpu_count`: a count of one HPU, one cycle later |
+//! | telemetry | in `count_at`, `count`: another counter in each cycle |
 //! | far unit | in `context_puts` |
 //! | fault queue | in `report`, `reports`; out `pop` |
 //! | print queue | in `print`, `prints`; out `print_pop` |
 //!
-//! An access is answered 2 cycles after the request; L2_DATA waits for the memory. Addresses without a register answer with `error`.
+//! An access is answered 2 cycles after the request; L2_DATA waits for the memory, and the read of a counter until its turn comes, which takes a round of the
+//! [`Tally`](crate::tally::Tally) at most. Addresses without a register answer with `error`.
 
 use crate::context_staging::ContextStaging;
 use crate::processor::types::{RemoteAnswer, RemoteRequest};
-use crate::telemetry::Totals;
+use crate::tally::{
+    group_bits, BUSY, TASKS, TOTALS, TOTAL_BUSY, TOTAL_COMMANDS, TOTAL_FAULTED, TOTAL_PRINTS_LOST, TOTAL_REPORTS_LOST,
+    TOTAL_RETIRED, TOTAL_TASKS,
+};
 use crate::types::{ContextEntry, FaultReport, PrintPiece};
 use spindle_blocks::desc::{ContextPolicy, CsrRequest, CsrResponse};
 use spindle_contract::registers::hpu;
@@ -86,8 +90,10 @@ pub struct Registers {
     pub l2_answer: Signal<In, RemoteAnswer>,
     /// The access is done.
     pub l2_answer_valid: Signal<In, Bit>,
-    /// Counts over all HPUs.
-    pub totals: Signal<In, Totals>,
+    /// A counter.
+    pub count_at: Signal<In, Bits<7>>,
+    /// Its count.
+    pub count: Signal<In, Bits<32>>,
     /// Puts of context memory.
     pub context_puts: Signal<In, Bits<9>>,
     /// Oldest fault report.
@@ -102,12 +108,6 @@ pub struct Registers {
     pub prints: Signal<In, Bits<8>>,
     /// Drop the oldest piece.
     pub print_pop: Signal<Out, Bit>,
-    /// A count of one HPU is wanted.
-    pub hpu_asks: Signal<Out, Bit>,
-    /// Which: {tasks ended, HPU}.
-    pub hpu_index: Signal<Out, Bits<6>>,
-    /// It, one cycle later.
-    pub hpu_count: Signal<In, Bits<32>>,
     staging: ContextStaging,
     imem_pointer: Reg<Bits<16>>,
     l2_pointer: Reg<Bits<20>>,
@@ -119,7 +119,11 @@ pub struct Registers {
     l2_pending: Reg<Bit>,
     answer: Reg<CsrResponse>,
     take: Signal<Local, Bit>,
+    /// A counter is read: this one.
+    counting: Reg<Bit>,
+    wanted: DFF<Bits<7>>,
     _hpus: usize,
+    _group: usize,
 }
 
 impl Registers {
@@ -143,7 +147,8 @@ impl Registers {
             l2_ready: Default::default(),
             l2_answer: Default::default(),
             l2_answer_valid: Default::default(),
-            totals: Default::default(),
+            count_at: Default::default(),
+            count: Default::default(),
             context_puts: Default::default(),
             report: Default::default(),
             reports: Default::default(),
@@ -151,9 +156,6 @@ impl Registers {
             print: Default::default(),
             prints: Default::default(),
             print_pop: Default::default(),
-            hpu_asks: Default::default(),
-            hpu_index: Default::default(),
-            hpu_count: Default::default(),
             staging: ContextStaging::new(contexts),
             imem_pointer: Default::default(),
             l2_pointer: Default::default(),
@@ -165,7 +167,10 @@ impl Registers {
             l2_pending: Default::default(),
             answer: Default::default(),
             take: Default::default(),
+            counting: Default::default(),
+            wanted: Default::default(),
             _hpus: hpus,
+            _group: 1 << group_bits(hpus),
         }
     }
 }
@@ -173,24 +178,49 @@ impl Registers {
 impl Logic for Registers {
     #[hdl]
     fn update(&mut self) {
-        regs!(self, clock, reset, imem_pointer, l2_pointer, word_ready, l2_asking, l2_pending, answer);
-        dffs!(self, clock, word, word_known, report_word);
+        regs!(self, clock, reset, imem_pointer, l2_pointer, word_ready, l2_asking, l2_pending, counting, answer);
+        dffs!(self, clock, word, word_known, wanted, report_word);
         clocks!(self, clock, reset, staging);
         let request = self.csr.val();
         let offset = request.addr.get_bits::<12>(0);
         let index = request.addr.get_bits::<6>(2);
-        let totals = self.totals.val();
         let is_l2 = offset == bits::<12>(L2_DATA);
-        let fresh = request.valid & !self.word_ready.q.val() & !self.l2_pending.q.val() & !self.answer.q.val().ack;
-        self.take.next = fresh & !is_l2;
+        let waits = self.l2_pending.q.val() | self.counting.q.val();
+        let fresh = request.valid & !self.word_ready.q.val() & !waits & !self.answer.q.val().ack;
 
-        // First cycle: the word is chosen. The reports have their own register, so that no multiplexer is deep, and the counts of the HPUs come from a
-        // memory.
+        // A counter is told when its turn comes.
         let of_hpu =
             (offset >= bits::<12>(hpu::HPU_BUSY as u64)) & (offset < bits::<12>(hpu::HPU_TASKS as u64 + 0x100));
-        self.hpu_asks.next = fresh & of_hpu;
-        self.hpu_index.next = (request.addr.get_bit(8), index.get_bits::<5>(0)).cat::<6>();
+        let of_tasks = request.addr.get_bit(8);
+        let mut is_total: Bit = true;
+        let mut total: Bits<7> = bits::<7>(0);
+        match offset.to_u64() {
+            TASKS_DONE => total = bits::<7>(TOTAL_TASKS as u64),
+            TASKS_FAULTED => total = bits::<7>(TOTAL_FAULTED as u64),
+            BUSY_LO => total = bits::<7>(TOTAL_BUSY as u64),
+            BUSY_HI => total = bits::<7>(TOTAL_BUSY as u64 + 1),
+            INSTRET_LO => total = bits::<7>(TOTAL_RETIRED as u64),
+            INSTRET_HI => total = bits::<7>(TOTAL_RETIRED as u64 + 1),
+            COMMANDS => total = bits::<7>(TOTAL_COMMANDS as u64),
+            FAULT_LOST => total = bits::<7>(TOTAL_REPORTS_LOST as u64),
+            PRINT_LOST => total = bits::<7>(TOTAL_PRINTS_LOST as u64),
+            _ => is_total = false,
+        }
+        self.wanted.d.next = if !of_hpu {
+            total | bits::<7>((TOTALS * self._group) as u64)
+        } else if of_tasks {
+            bit_cast::<7, 6>(index) | bits::<7>((TASKS * self._group) as u64)
+        } else {
+            bit_cast::<7, 6>(index) | bits::<7>((BUSY * self._group) as u64)
+        };
         let hpu_known = bit_cast::<7, 6>(index) < bits::<7>(self._hpus as u64);
+        let is_counter = is_total | (of_hpu & hpu_known);
+        let counts = fresh & is_counter & !request.write;
+        let counted = self.counting.q.val() & (self.count_at.val() == self.wanted.q.val());
+        self.counting.d.next = counts | (self.counting.q.val() & !counted);
+        self.take.next = fresh & !is_l2 & !counts;
+
+        // First cycle: the word is chosen. The reports have their own register, so that no multiplexer is deep.
         let of_reports = offset.get_bits::<6>(6) == bits::<6>(hpu::FAULT_COUNT as u64 / 64);
         let report = self.report.val();
         let print = self.print.val();
@@ -198,13 +228,11 @@ impl Logic for Registers {
         let mut report_word: Bits<32> = bits::<32>(0);
         match offset.to_u64() {
             FAULT_COUNT => report_word = bit_cast::<32, 8>(self.reports.val()),
-            FAULT_LOST => report_word = totals.reports_lost,
             FAULT_WHO => report_word = report.who,
             FAULT_PC => report_word = report.pc,
             FAULT_ADDRESS => report_word = report.address,
             FAULT_FRAME => report_word = report.frame,
             PRINT_COUNT => report_word = bit_cast::<32, 8>(self.prints.val()),
-            PRINT_LOST => report_word = totals.prints_lost,
             PRINT_WHO => report_word = print.who,
             PRINT_FRAME => report_word = bit_cast::<32, 16>(print.frame),
             PRINT_LOW => report_word = print.low,
@@ -221,24 +249,11 @@ impl Logic for Registers {
             IMEM_ADDR => word = bit_cast::<32, 16>(self.imem_pointer.q.val()),
             IMEM_DATA => word = bits::<32>(0),
             L2_ADDR => word = bit_cast::<32, 20>(self.l2_pointer.q.val()),
-            TASKS_DONE => word = totals.tasks,
-            TASKS_FAULTED => word = totals.faulted,
-            BUSY_LO => word = totals.busy_low,
-            BUSY_HI => word = totals.busy_high,
-            INSTRET_LO => word = totals.retired_low,
-            INSTRET_HI => word = totals.retired_high,
-            COMMANDS => word = totals.commands,
             CONTEXT_PUTS => word = bit_cast::<32, 9>(self.context_puts.val()),
             _ => known = self.staging.known.val(),
         }
         self.word.d.next = word;
-        self.word_known.d.next = if of_hpu {
-            hpu_known
-        } else if of_reports {
-            report_known
-        } else {
-            known
-        };
+        self.word_known.d.next = is_counter | if of_reports { report_known } else { known };
         self.word_ready.d.next = self.take.val();
 
         // Writes take effect in the same cycle.
@@ -296,17 +311,14 @@ impl Logic for Registers {
             self.answer.d.next.ack = true;
             self.answer.d.next.error = !self.word_known.q.val();
             if self.word_known.q.val() & !request.write {
-                self.answer.d.next.rdata = if of_hpu {
-                    self.hpu_count.val()
-                } else if of_reports {
-                    self.report_word.q.val()
-                } else {
-                    self.word.q.val()
-                };
+                self.answer.d.next.rdata = if of_reports { self.report_word.q.val() } else { self.word.q.val() };
             }
         } else if l2_done {
             self.answer.d.next.ack = true;
             self.answer.d.next.rdata = if request.write { bits::<32>(0) } else { self.l2_answer.val().data };
+        }
+        if counted {
+            self.answer.d.next = CsrResponse { ack: true, error: false, rdata: self.count.val() };
         }
         self.csr_answer.next = self.answer.q.val();
     }

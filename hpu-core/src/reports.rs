@@ -9,13 +9,13 @@
 //! | telemetry | out `faulted`, `fault_lost`, `print_lost`: pulses |
 //!
 //! A fault or print of a context whose process has a ring becomes an event there; else it goes into the queue that the registers show. A full queue keeps what it
-//! has: what comes then is lost and counted, and holds nobody up. EVENT and COMPLETE always become events. Faults go before messages, one report per cycle; latency 1 cycle.
+//! has: what comes then is lost and counted, and holds nobody up. EVENT and COMPLETE always become events. Faults go before messages, one report per cycle; latency 1 cycle. The queues show a report 3 cycles after it came.
 
 use crate::command_rules::{EVENT, PRINT};
 use crate::types::{FaultReport, Message, PrintPiece};
 use spindle_blocks::desc::{ContextPolicy, EventDesc};
-use spindle_blocks::fifo::LutFifo;
-use spindle_blocks::ram::LutMemory;
+use spindle_blocks::fifo::BlockFifo;
+use spindle_blocks::ram::{LutMemory, RamStyle};
 use spindle_contract::events;
 use spindle_verilog::prelude::*;
 
@@ -84,10 +84,17 @@ pub struct Reports {
     processes: LutMemory<Bits<6>, 4>,
     scan: Reg<Bits<4>>,
     open: Reg<Bits<16>>,
-    fault_queue: LutFifo<FaultReport, 4>,
-    print_queue: LutFifo<PrintPiece, 6>,
+    fault_queue: BlockFifo<FaultReport, 4>,
+    print_queue: BlockFifo<PrintPiece, 6>,
     told: DFF<EventDesc>,
     telling: Reg<Bit>,
+}
+
+impl Reports {
+    /// Reports whose queues are in memories of this kind.
+    pub fn new(style: RamStyle) -> Self {
+        Self { fault_queue: BlockFifo::new(style), print_queue: BlockFifo::new(style), ..Default::default() }
+    }
 }
 
 impl Logic for Reports {

@@ -1,43 +1,19 @@
 //! Counters of the array, and its trace lanes.
 
-use crate::hpu_counters::HpuCounters;
-use crate::sum_counter::SumCounter;
+use crate::tally::Tally;
 use spindle_contract::params::Config;
 use spindle_verilog::prelude::*;
 
-/// Counts over all HPUs, as the registers show them.
-#[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
-pub struct Totals {
-    /// Tasks ended.
-    pub tasks: Bits<32>,
-    /// Tasks ended by a fault.
-    pub faulted: Bits<32>,
-    /// Cycles in handlers, low half.
-    pub busy_low: Bits<32>,
-    /// High half.
-    pub busy_high: Bits<32>,
-    /// Instructions, low half.
-    pub retired_low: Bits<32>,
-    /// High half.
-    pub retired_high: Bits<32>,
-    /// Commands issued.
-    pub commands: Bits<32>,
-    /// Fault reports lost.
-    pub reports_lost: Bits<32>,
-    /// Pieces of text lost.
-    pub prints_lost: Bits<32>,
-}
-
-/// Adds up what the HPUs do, and puts their trace points on the lanes of the NIC.
+/// Has counted what the HPUs do, and puts their trace points on the lanes of the NIC.
 ///
 /// | neighbour | ports |
 /// |---|---|
 /// | clusters | in, a bit per HPU: `busy[i]`, `retired[i]`, `tasks_ended[i]`, `commands[i]`; `loaded[i]`, `begun[i]`, `ended[i]`, `commanded[i]` with their frames |
 /// | reports | in `faulted`, `report_lost`, `print_lost`: pulses |
-/// | registers | out `totals`; in `hpu_asks`, `hpu_index` / out `hpu_count`: a count of one HPU, as [`HpuCounters`] has it |
+/// | registers | out `count_at`, `count`: a counter of the [`Tally`] and its count, another one in each cycle |
 /// | trace | out `trace_valid`, `trace_tags`: registers, 4 lanes per HPU |
 ///
-/// An event is in its sum 4 cycles later at the most, on its lane one cycle later; in the count of its HPU within 65.
+/// An event is on its lane one cycle later; see [`Tally`] for when it is in its count.
 #[derive(LogicBlock)]
 pub struct Telemetry {
     /// Core clock.
@@ -74,26 +50,15 @@ pub struct Telemetry {
     pub report_lost: Signal<In, Bit>,
     /// A print did.
     pub print_lost: Signal<In, Bit>,
-    /// Counts.
-    pub totals: Signal<Out, Totals>,
-    /// A count of one HPU is wanted.
-    pub hpu_asks: Signal<In, Bit>,
-    /// Which: {tasks ended, HPU}.
-    pub hpu_index: Signal<In, Bits<6>>,
-    /// It, one cycle later.
-    pub hpu_count: Signal<Out, Bits<32>>,
+    /// A counter.
+    pub count_at: Signal<Out, Bits<7>>,
+    /// Its count.
+    pub count: Signal<Out, Bits<32>>,
     /// Trace lanes of the HPUs.
     pub trace_valid: Signal<Out, Bits<128>>,
     /// Their frames.
     pub trace_tags: Signal<Out, Bits<2048>>,
-    hpu_counters: HpuCounters,
-    task_counter: SumCounter,
-    busy_counter: SumCounter,
-    retired_counter: SumCounter,
-    command_counter: SumCounter,
-    faults: Reg<Bits<32>>,
-    reports_lost: Reg<Bits<32>>,
-    prints_lost: Reg<Bits<32>>,
+    tally: Tally,
     lanes: Reg<Bits<128>>,
     tags: DFF<Bits<2048>>,
     _clusters: usize,
@@ -103,7 +68,7 @@ pub struct Telemetry {
 impl Telemetry {
     /// For the array of a NIC.
     pub fn new(config: &Config) -> Self {
-        let clusters = config.clusters;
+        let (clusters, total) = (config.clusters, config.total_hpus());
         Self {
             clock: Default::default(),
             reset: Default::default(),
@@ -122,20 +87,11 @@ impl Telemetry {
             faulted: Default::default(),
             report_lost: Default::default(),
             print_lost: Default::default(),
-            totals: Default::default(),
-            hpu_asks: Default::default(),
-            hpu_index: Default::default(),
-            hpu_count: Default::default(),
+            count_at: Default::default(),
+            count: Default::default(),
             trace_valid: Default::default(),
             trace_tags: Default::default(),
-            hpu_counters: HpuCounters::new(config.total_hpus()),
-            task_counter: Default::default(),
-            busy_counter: Default::default(),
-            retired_counter: Default::default(),
-            command_counter: Default::default(),
-            faults: Default::default(),
-            reports_lost: Default::default(),
-            prints_lost: Default::default(),
+            tally: Tally::new(total),
             lanes: Default::default(),
             tags: Default::default(),
             _clusters: clusters,
@@ -147,9 +103,9 @@ impl Telemetry {
 impl Logic for Telemetry {
     #[hdl]
     fn update(&mut self) {
-        regs!(self, clock, reset, lanes, faults, reports_lost, prints_lost);
+        regs!(self, clock, reset, lanes);
         dffs!(self, clock, tags);
-        clocks!(self, clock, reset, hpu_counters, task_counter, busy_counter, retired_counter, command_counter);
+        clocks!(self, clock, reset, tally);
 
         let mut busy: Bits<32> = bits::<32>(0);
         let mut retired: Bits<32> = bits::<32>(0);
@@ -186,34 +142,14 @@ impl Logic for Telemetry {
         self.trace_valid.next = self.lanes.q.val();
         self.trace_tags.next = self.tags.q.val();
 
-        self.busy_counter.events.next = busy;
-        self.retired_counter.events.next = retired;
-        self.task_counter.events.next = ended;
-        self.command_counter.events.next = commands;
-        self.hpu_counters.busy.next = busy;
-        self.hpu_counters.ended.next = ended;
-        self.hpu_counters.asks.next = self.hpu_asks.val();
-        self.hpu_counters.index.next = self.hpu_index.val();
-        self.hpu_count.next = self.hpu_counters.count.val();
-        if self.faulted.val() {
-            self.faults.d.next = self.faults.q.val() + 1;
-        }
-        if self.report_lost.val() {
-            self.reports_lost.d.next = self.reports_lost.q.val() + 1;
-        }
-        if self.print_lost.val() {
-            self.prints_lost.d.next = self.prints_lost.q.val() + 1;
-        }
-        self.totals.next = Totals {
-            tasks: self.task_counter.low.val(),
-            faulted: self.faults.q.val(),
-            busy_low: self.busy_counter.low.val(),
-            busy_high: self.busy_counter.high.val(),
-            retired_low: self.retired_counter.low.val(),
-            retired_high: self.retired_counter.high.val(),
-            commands: self.command_counter.low.val(),
-            reports_lost: self.reports_lost.q.val(),
-            prints_lost: self.prints_lost.q.val(),
-        };
+        self.tally.busy.next = busy;
+        self.tally.retired.next = retired;
+        self.tally.ended.next = ended;
+        self.tally.commands.next = commands;
+        self.tally.faulted.next = self.faulted.val();
+        self.tally.report_lost.next = self.report_lost.val();
+        self.tally.print_lost.next = self.print_lost.val();
+        self.count_at.next = self.tally.at.val();
+        self.count.next = self.tally.count.val();
     }
 }

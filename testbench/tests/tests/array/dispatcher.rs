@@ -49,11 +49,13 @@ fn a_cluster_that_waits_delays_no_other() {
         // Tasks that each cluster has not taken: HPU, frame, context, cycle of arrival.
         let mut waiting: [VecDeque<(usize, u64, u64, u64)>; CLUSTERS] = Default::default();
         let (mut taken, mut longest) = ([0; CLUSTERS], 0);
+        // Clusters that were ready and have got nothing since; whether one has its turn, and its task comes now.
+        let (mut stands, mut comes) = ([false; CLUSTERS], false);
         for now in 0..20_000u64 {
             // Now and then one cluster takes nothing for long; with all others ready, a task waits for its turn only.
             let stuck = (now / 500 % 2 == 1).then_some((now / 1000) as usize % CLUSTERS);
             let takes: [bool; CLUSTERS] =
-                std::array::from_fn(|i| stuck != Some(i) && (stuck.is_some() || rng.random()));
+                std::array::from_fn(|i| stands[i] || (stuck != Some(i) && (stuck.is_some() || rng.random())));
             (0..CLUSTERS).for_each(|i| model.set(ready[i], takes[i].into()));
             let free: Vec<(usize, usize)> = (0..CLUSTERS)
                 .flat_map(|cluster| (0..HPUS).map(move |hpu| (cluster, hpu)))
@@ -69,8 +71,9 @@ fn a_cluster_that_waits_delays_no_other() {
             model.eval();
             let goes: Vec<usize> = (0..CLUSTERS).filter(|i| model.is_set(valid[*i])).collect();
             assert!(goes.len() <= 1, "one task at a time");
-            let could = (0..CLUSTERS).filter(|i| takes[*i] && !waiting[*i].is_empty()).count();
-            assert_eq!(goes.len(), could.min(1), "cycle {now}: a task goes when a cluster takes one");
+            assert_eq!(goes.len(), usize::from(comes), "cycle {now}: a task goes when a cluster takes one");
+            comes = (0..CLUSTERS).any(|i| takes[i] && !goes.contains(&i) && !waiting[i].is_empty());
+            stands = std::array::from_fn(|i| takes[i] && !goes.contains(&i));
             if let Some(i) = goes.first() {
                 let (hpu, frame, context, since) = waiting[*i].pop_front().expect("a task waits");
                 let bytes = model.get_bytes(job).to_vec();
@@ -89,6 +92,6 @@ fn a_cluster_that_waits_delays_no_other() {
             model.tick();
         }
         assert!(taken.iter().all(|n| *n > 1000), "{taken:?}");
-        assert!(longest <= (CLUSTERS * HPUS) as u64, "a task waited {longest} cycles");
+        assert!(longest <= (CLUSTERS * HPUS) as u64 + 1, "a task waited {longest} cycles");
     });
 }

@@ -4,6 +4,7 @@ use crate::cluster::dut::Dut;
 use crate::hpu::fields::{bits, pack, slice};
 use hpu_core::host_writer::HostWriter;
 use rand::Rng;
+use spindle_blocks::RamStyle;
 use spindle_harness::run_with_wave_on_failure;
 use std::collections::{HashMap, VecDeque};
 
@@ -23,7 +24,7 @@ struct Read {
 #[test]
 fn bytes_go_where_they_were_asked_for() {
     run_with_wave_on_failure("host_writer", |wave| {
-        let mut dut = Dut::new(wave, &mut HostWriter::new(CLUSTERS), "host_writer");
+        let mut dut = Dut::new(wave, &mut HostWriter::new(CLUSTERS, RamStyle::Block), "host_writer");
         let mut rng = wave.rng();
         let mut asked: VecDeque<Read> = VecDeque::new();
         let mut busy: HashMap<(usize, u64, u64), ()> = HashMap::new();
@@ -41,7 +42,6 @@ fn bytes_go_where_they_were_asked_for() {
                 let length = rng.random_range(1..=2048);
                 let fields = [("cluster", cluster as u64), ("hpu", issuer.0), ("handle", issuer.1), ("length", length)];
                 let tag = pack("host_read", &fields);
-                dut.set_bytes("tag", &tag);
                 dut.set("place", place);
                 busy.insert((cluster, issuer.0, issuer.1), ());
                 asked.push_back(Read { tag, cluster, issuer, place, length, error: rng.random_range(0..4) == 0 });
@@ -129,10 +129,15 @@ fn bytes_go_where_they_were_asked_for() {
 fn the_bus_is_shared_with_packets() {
     run_with_wave_on_failure("host_writer_bus", |wave| {
         for (loads, cycles) in [(0, 33), (1, 64)] {
-            let mut dut = Dut::new(wave, &mut HostWriter::new(CLUSTERS), "host_writer");
+            let mut dut = Dut::new(wave, &mut HostWriter::new(CLUSTERS, RamStyle::Block), "host_writer");
             dut.set("load_valid", loads);
             dut.set("ready_0", 1);
             dut.set_bytes("host_tag", &pack("host_read", &[("length", 2048)]));
+            dut.set("asked", 1);
+            for _ in 0..4 {
+                dut.model.tick();
+                dut.set("asked", 0);
+            }
             dut.set("host_valid", 1);
             let (mut beats, mut taken) = (0, 0);
             while beats < 32 {

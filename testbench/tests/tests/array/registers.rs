@@ -1,6 +1,7 @@
 //! The page `hpu`: every register of the contract answers, the windows and queues do what their names say.
 
 use hpu_core::registers::Registers;
+use hpu_core::tally;
 use rand::Rng;
 use spindle_contract::registers::{self, hpu};
 use spindle_harness::{run_with_wave_on_failure, Model, Source, WaveContext};
@@ -17,6 +18,15 @@ struct Bench {
     installed: Vec<(u64, Vec<u8>)>,
     pops: [usize; 2],
     slow: bool,
+    /// The counter that is told, another one in each cycle; its count is its address and this.
+    counter: u64,
+}
+
+const COUNT: u64 = 0x1234_5600;
+
+/// Address of a counter: group and number.
+fn counter(group: usize, number: usize) -> usize {
+    (group << tally::group_bits(HPUS)) + number
 }
 
 impl Bench {
@@ -26,7 +36,7 @@ impl Bench {
         let source = Source::from_text("registers", design.to_string());
         let mut model = wave.model(&source).unwrap_or_else(|error| panic!("{error:#}"));
         model.reset(2);
-        Bench { model, l2: HashMap::new(), installed: vec![], pops: [0; 2], slow: false }
+        Bench { model, l2: HashMap::new(), installed: vec![], pops: [0; 2], slow: false, counter: 0 }
     }
 
     fn set(&mut self, name: &str, value: u64) {
@@ -45,7 +55,10 @@ impl Bench {
         self.model.set_bytes(port, &request.to_le_bytes()[..7]);
         let mut waiting = 0;
         let mut answer_in = None;
-        for _ in 0..40 {
+        for _ in 0..40 + counter(3, 0) {
+            self.counter = (self.counter + 1) % counter(3, 0) as u64;
+            self.set("count_at", self.counter);
+            self.set("count", COUNT + self.counter);
             self.set("l2_ready", (!self.slow || waiting > 2).into());
             self.set("l2_answer_valid", (answer_in == Some(0)).into());
             self.model.eval();
@@ -221,29 +234,18 @@ fn reports_and_prints_are_shown_and_dropped() {
         }
         bench.set("reports", 3);
         bench.set("prints", 64);
-        let totals = bench.model.port("totals").unwrap_or_else(|error| panic!("{error}"));
-        bench.model.set_words(totals, &[1, 2, 3, 4, 5, 6, 7, 8, 9]);
         bench.set("context_puts", 0x181);
         let expected = [
             (hpu::FAULT_COUNT, 3),
-            (hpu::FAULT_LOST, 8),
             (hpu::FAULT_WHO, word(&report[..4])),
             (hpu::FAULT_PC, word(&report[4..8])),
             (hpu::FAULT_ADDRESS, word(&report[8..12])),
             (hpu::FAULT_FRAME, word(&report[12..])),
             (hpu::PRINT_COUNT, 64),
-            (hpu::PRINT_LOST, 9),
             (hpu::PRINT_WHO, word(&print[..4])),
             (hpu::PRINT_FRAME, word(&print[4..6])),
             (hpu::PRINT_LOW, word(&print[6..10])),
             (hpu::PRINT_HIGH, word(&print[10..])),
-            (hpu::TASKS_DONE, 1),
-            (hpu::TASKS_FAULTED, 2),
-            (hpu::BUSY_LO, 3),
-            (hpu::BUSY_HI, 4),
-            (hpu::INSTRET_LO, 5),
-            (hpu::INSTRET_HI, 6),
-            (hpu::COMMANDS, 7),
             (hpu::CONTEXT_PUTS, 0x181),
         ];
         for (offset, value) in expected {
@@ -254,5 +256,35 @@ fn reports_and_prints_are_shown_and_dropped() {
         bench.write(hpu::PRINT_POP, 1);
         bench.write(hpu::PRINT_POP, 1);
         assert_eq!(bench.pops, [1, 2]);
+    });
+}
+
+#[test]
+fn counters_are_told_in_their_turn() {
+    run_with_wave_on_failure("registers_counters", |wave| {
+        let mut bench = Bench::new(wave);
+        let totals = [
+            (hpu::TASKS_DONE, tally::TOTAL_TASKS),
+            (hpu::TASKS_FAULTED, tally::TOTAL_FAULTED),
+            (hpu::BUSY_LO, tally::TOTAL_BUSY),
+            (hpu::BUSY_HI, tally::TOTAL_BUSY + 1),
+            (hpu::INSTRET_LO, tally::TOTAL_RETIRED),
+            (hpu::INSTRET_HI, tally::TOTAL_RETIRED + 1),
+            (hpu::COMMANDS, tally::TOTAL_COMMANDS),
+            (hpu::FAULT_LOST, tally::TOTAL_REPORTS_LOST),
+            (hpu::PRINT_LOST, tally::TOTAL_PRINTS_LOST),
+        ];
+        let totals = totals.map(|(offset, number)| (offset, counter(tally::TOTALS, number)));
+        let by_hpu = (0..HPUS).flat_map(|i| {
+            let offset = 4 * i as u32;
+            [(hpu::HPU_BUSY + offset, counter(tally::BUSY, i)), (hpu::HPU_TASKS + offset, counter(tally::TASKS, i))]
+        });
+        for (offset, address) in totals.into_iter().chain(by_hpu) {
+            assert_eq!(u64::from(bench.read(offset)), COUNT + address as u64, "offset {offset:#x}");
+            // A write changes nothing and waits for nothing.
+            let before = bench.counter;
+            bench.write(offset, 1);
+            assert_eq!((bench.counter + counter(3, 0) as u64 - before) % counter(3, 0) as u64, 3, "offset {offset:#x}");
+        }
     });
 }

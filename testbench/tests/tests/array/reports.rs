@@ -4,6 +4,7 @@ use crate::cluster::dut::Dut;
 use crate::hpu::fields::{bits, field, pack, slice};
 use hpu_core::reports::Reports;
 use rand::Rng;
+use spindle_blocks::RamStyle;
 use spindle_contract::events;
 use spindle_contract::memory_map::command;
 use spindle_harness::run_with_wave_on_failure;
@@ -12,11 +13,16 @@ use std::collections::VecDeque;
 /// Places of the queues that the registers show.
 const FAULTS: usize = 16;
 const PRINTS: usize = 64;
+/// Cycles until a report is shown.
+const SHOWN: u64 = 3;
+
+/// Reports that the registers show, each with the cycle from which it is shown.
+type Queue = VecDeque<(u64, [u64; 4])>;
 
 #[test]
 fn faults_and_messages_reach_their_process() {
     run_with_wave_on_failure("reports", |wave| {
-        let mut dut = Dut::new(wave, &mut Reports::default(), "reports");
+        let mut dut = Dut::new(wave, &mut Reports::new(RamStyle::Block), "reports");
         let mut rng = wave.rng();
         let pids: Vec<u64> = (0..16).map(|_| rng.random_range(0..64)).collect();
         for (context, pid) in pids.iter().enumerate() {
@@ -26,7 +32,7 @@ fn faults_and_messages_reach_their_process() {
             dut.model.tick();
         }
         dut.set("policy_valid", 0);
-        let (mut faults, mut prints): (VecDeque<[u64; 4]>, VecDeque<[u64; 4]>) = Default::default();
+        let (mut faults, mut prints) = (Queue::new(), Queue::new());
         let mut told: VecDeque<Vec<(&str, u64)>> = VecDeque::new();
         let (mut fault, mut message): (Option<[u64; 4]>, Option<[u64; 7]>) = (None, None);
         let (mut lost, mut events_seen, mut open) = ([0; 2], 0, 0u64);
@@ -63,7 +69,8 @@ fn faults_and_messages_reach_their_process() {
             dut.set("record_ready", u64::from(rng.random_range(0..3) > 0));
             dut.model.eval();
             assert_eq!((dut.get("faults"), dut.get("prints")), (faults.len() as u64, prints.len() as u64));
-            assert_eq!(dut.high("fault_pending"), !faults.is_empty());
+            let shows = |queue: &Queue| queue.front().is_some_and(|(from, _)| *from <= cycle);
+            assert_eq!(dut.high("fault_pending"), shows(&faults));
             if dut.high("record_valid") && dut.high("record_ready") {
                 let record = dut.bytes("record");
                 for (name, value) in told.pop_front().expect("an event is told") {
@@ -75,14 +82,14 @@ fn faults_and_messages_reach_their_process() {
             let base = |who: u64| ("pid", pids[(who >> 4 & 15) as usize]);
             let (mut fault_lost, mut print_lost) = (false, false);
             let (room_for_fault, room_for_print) = (faults.len() < FAULTS, prints.len() < PRINTS);
-            if dut.get("fault_pop") == 1 {
-                if let Some(words) = faults.pop_front() {
+            if dut.get("fault_pop") == 1 && shows(&faults) {
+                if let Some((_, words)) = faults.pop_front() {
                     let shown = dut.bytes("queued_fault");
                     assert_eq!([0, 32, 64, 96].map(|at| slice(&shown, at, 32)), words);
                 }
             }
-            if dut.get("print_pop") == 1 {
-                if let Some([who, frame, low, high]) = prints.pop_front() {
+            if dut.get("print_pop") == 1 && shows(&prints) {
+                if let Some((_, [who, frame, low, high])) = prints.pop_front() {
                     let shown = dut.bytes("queued_print");
                     let is = [(0, 32), (32, 16), (48, 32), (80, 32)].map(|(at, width)| slice(&shown, at, width));
                     assert_eq!(is, [who, frame, low, high]);
@@ -105,7 +112,7 @@ fn faults_and_messages_reach_their_process() {
                     ];
                     told.push_back(fields);
                 } else if room_for_fault {
-                    faults.push_back([who, pc, address, frame]);
+                    faults.push_back((cycle + SHOWN, [who, pc, address, frame]));
                 } else {
                     fault_lost = true;
                 }
@@ -130,7 +137,7 @@ fn faults_and_messages_reach_their_process() {
                     ];
                     told.push_back(fields);
                 } else if room_for_print {
-                    prints.push_back([who, frame, low, high]);
+                    prints.push_back((cycle + SHOWN, [who, frame, low, high]));
                 } else {
                     print_lost = true;
                 }

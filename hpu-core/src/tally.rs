@@ -1,0 +1,199 @@
+//! The counters of the array: small ones beside their sources, whole ones in one memory.
+
+use spindle_blocks::CountMemory;
+use spindle_verilog::prelude::*;
+
+/// Groups of counters: cycles in a handler by HPU, tasks by HPU, and all others.
+pub const BUSY: usize = 0;
+/// Tasks ended, by HPU.
+pub const TASKS: usize = 1;
+/// Counts over all HPUs, the numbers below.
+pub const TOTALS: usize = 2;
+/// Tasks ended.
+pub const TOTAL_TASKS: usize = 0;
+/// Cycles in handlers, low half; the high half follows.
+pub const TOTAL_BUSY: usize = 2;
+/// Instructions, low half; the high half follows.
+pub const TOTAL_RETIRED: usize = 4;
+/// Commands issued.
+pub const TOTAL_COMMANDS: usize = 6;
+/// Tasks ended by a fault; the first of three that count pulses.
+pub const TOTAL_FAULTED: usize = 7;
+/// Fault reports lost.
+pub const TOTAL_REPORTS_LOST: usize = 8;
+/// Pieces of text lost.
+pub const TOTAL_PRINTS_LOST: usize = 9;
+
+/// Address bits within a group, of an array with so many HPUs: for all of them, and for the totals.
+pub const fn group_bits(hpus: usize) -> usize {
+    if hpus <= 16 {
+        4
+    } else {
+        5
+    }
+}
+
+/// Sources of many events at once.
+const SUMS: usize = 4;
+
+#[hdl_fn]
+fn ones_of_four(x: Bits<4>) -> Bits<6> {
+    // Three functions of four bits, one LUT each: an adder would be a carry chain.
+    let low = x.get_bits::<2>(0).xor();
+    let high = x.get_bits::<2>(2).xor();
+    let low_both = x.get_bits::<2>(0).all();
+    let high_both = x.get_bits::<2>(2).all();
+    (bits::<3>(0), low_both & high_both, low_both ^ high_both ^ (low & high), low ^ high).cat::<6>()
+}
+
+#[hdl_fn]
+fn ones(x: Bits<32>) -> Bits<6> {
+    ((ones_of_four(x.get_bits::<4>(0)) + ones_of_four(x.get_bits::<4>(4)))
+        + (ones_of_four(x.get_bits::<4>(8)) + ones_of_four(x.get_bits::<4>(12))))
+        + ((ones_of_four(x.get_bits::<4>(16)) + ones_of_four(x.get_bits::<4>(20)))
+            + (ones_of_four(x.get_bits::<4>(24)) + ones_of_four(x.get_bits::<4>(28))))
+}
+
+/// Counts for each counter of a [`CountMemory`] what comes between two visits.
+///
+/// | neighbour | ports |
+/// |---|---|
+/// | telemetry | in `busy`, `ended`, `retired`, `commands`: a bit per HPU; in `faulted`, `report_lost`, `print_lost`: pulses |
+/// | registers | out `at`, `count`: the counter that was visited (group above, number below), and its count |
+///
+/// A round takes 48 cycles, 96 with more than 16 HPUs. A count that comes out has every event up to 4 cycles before, of several HPUs up to 6. Counts wrap at 2^32; a high half
+/// counts how often its low half has.
+#[derive(LogicBlock)]
+pub struct Tally {
+    /// Core clock.
+    pub clock: Signal<In, Clock>,
+    /// Synchronous reset, active high.
+    pub reset: Signal<In, Bit>,
+    /// HPUs in a handler.
+    pub busy: Signal<In, Bits<32>>,
+    /// HPUs whose handler ends.
+    pub ended: Signal<In, Bits<32>>,
+    /// HPUs that execute an instruction.
+    pub retired: Signal<In, Bits<32>>,
+    /// HPUs that issued a command.
+    pub commands: Signal<In, Bits<32>>,
+    /// A handler faulted.
+    pub faulted: Signal<In, Bit>,
+    /// Its report found the queue full.
+    pub report_lost: Signal<In, Bit>,
+    /// A print did.
+    pub print_lost: Signal<In, Bit>,
+    /// A counter.
+    pub at: Signal<Out, Bits<7>>,
+    /// Its count.
+    pub count: Signal<Out, Bits<32>>,
+    /// What came since the last visit, of each source that has one event per cycle at most.
+    busy_counts: Vec<Reg<Bits<7>>>,
+    task_counts: Vec<Reg<Bits<7>>>,
+    pulse_counts: [Reg<Bits<7>>; 3],
+    /// And of those that have many: the events, how many they are, their sum since the last visit.
+    seen: [Reg<Bits<32>>; SUMS],
+    ones: [Reg<Bits<6>>; SUMS],
+    sums: [Reg<Bits<12>>; SUMS],
+    memory: CountMemory,
+    _hpus: usize,
+    _group: usize,
+    _start: u64,
+}
+
+impl Tally {
+    /// For an array of so many HPUs.
+    pub fn new(hpus: usize) -> Self {
+        Self::starting_at(hpus, 0)
+    }
+
+    /// With another count to start from: near the end of 32 bits the wrapping is soon seen.
+    pub fn starting_at(hpus: usize, start: u32) -> Self {
+        assert!((1..=32).contains(&hpus), "Tally: {hpus} HPUs cannot be counted; choose 1 to 32");
+        let group = 1 << group_bits(hpus);
+        Self {
+            clock: Default::default(),
+            reset: Default::default(),
+            busy: Default::default(),
+            ended: Default::default(),
+            retired: Default::default(),
+            commands: Default::default(),
+            faulted: Default::default(),
+            report_lost: Default::default(),
+            print_lost: Default::default(),
+            at: Default::default(),
+            count: Default::default(),
+            busy_counts: (0..hpus).map(|_| Default::default()).collect(),
+            task_counts: (0..hpus).map(|_| Default::default()).collect(),
+            pulse_counts: Default::default(),
+            seen: Default::default(),
+            ones: Default::default(),
+            sums: Default::default(),
+            memory: CountMemory::new(3 * group),
+            _hpus: hpus,
+            _group: group,
+            _start: start.into(),
+        }
+    }
+}
+
+impl Logic for Tally {
+    #[hdl]
+    fn update(&mut self) {
+        regs!(self, clock, reset, busy_counts, task_counts, pulse_counts, seen, ones, sums);
+        clocks!(self, clock, reset, memory);
+        self.memory.last.next = bits::<7>(3 * self._group as u64 - 1);
+        self.memory.start.next = bits::<32>(self._start);
+
+        // The visit: what the source has counted is taken, and it begins anew with the event of this cycle.
+        let visited = self.memory.visited.val();
+        let mut more: Bits<12> = bits::<12>(0);
+        for i in 0..self._hpus {
+            let busy = self.busy.val().get_bit(i);
+            let busy_count = self.busy_counts[i].q.val();
+            if visited == bits::<7>((BUSY * self._group + i) as u64) {
+                more = more | bit_cast::<12, 7>(busy_count);
+                self.busy_counts[i].d.next = bit_cast::<7, 1>(busy.into());
+            } else if busy {
+                self.busy_counts[i].d.next = busy_count + 1;
+            }
+            let ends = self.ended.val().get_bit(i);
+            let task_count = self.task_counts[i].q.val();
+            if visited == bits::<7>((TASKS * self._group + i) as u64) {
+                more = more | bit_cast::<12, 7>(task_count);
+                self.task_counts[i].d.next = bit_cast::<7, 1>(ends.into());
+            } else if ends {
+                self.task_counts[i].d.next = task_count + 1;
+            }
+        }
+        let pulses = (self.print_lost.val(), self.report_lost.val(), self.faulted.val()).cat::<3>();
+        for i in 0..3 {
+            let pulse_count = self.pulse_counts[i].q.val();
+            if visited == bits::<7>((TOTALS * self._group + TOTAL_FAULTED + i) as u64) {
+                more = more | bit_cast::<12, 7>(pulse_count);
+                self.pulse_counts[i].d.next = bit_cast::<7, 1>(pulses.get_bit(i).into());
+            } else if pulses.get_bit(i) {
+                self.pulse_counts[i].d.next = pulse_count + 1;
+            }
+        }
+        // Their numbers are 0, 2, 4 and 6.
+        self.seen[0].d.next = self.ended.val();
+        self.seen[1].d.next = self.busy.val();
+        self.seen[2].d.next = self.retired.val();
+        self.seen[3].d.next = self.commands.val();
+        for i in 0..SUMS {
+            self.ones[i].d.next = ones(self.seen[i].q.val());
+            let mut base: Bits<12> = self.sums[i].q.val();
+            if visited == bits::<7>((TOTALS * self._group + 2 * i) as u64) {
+                more = more | base;
+                base = bits::<12>(0);
+            }
+            self.sums[i].d.next = base + bit_cast::<12, 6>(self.ones[i].q.val());
+        }
+        self.memory.more.next = bit_cast::<32, 12>(more);
+        self.memory.is_low.next = (visited == bits::<7>((TOTALS * self._group + TOTAL_BUSY) as u64))
+            | (visited == bits::<7>((TOTALS * self._group + TOTAL_RETIRED) as u64));
+        self.at.next = self.memory.at.val();
+        self.count.next = self.memory.count.val();
+    }
+}

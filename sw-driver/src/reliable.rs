@@ -1,4 +1,4 @@
-//! The reliable sender: puts from host memory and gets are sent again until their destination has acknowledged them.
+//! The reliable sender: puts from host memory, handlers' puts of context memory, and gets are sent again until their destination has acknowledged them.
 
 use crate::{Bar, Device, Error, HostMemory, Result};
 use spindle_contract::registers::{node, SEND_RETRIES_RESET, SEND_TIMES_RESET};
@@ -35,7 +35,7 @@ impl Default for Reliability {
 }
 
 impl<B: Bar, M: HostMemory> Device<B, M> {
-    /// Has the card number its puts from host memory and its gets and send them until they are acknowledged; `None`, as after
+    /// Has the card number its puts from host memory and of context memory, and its gets, and send them until they are acknowledged; `None`, as after
     /// reset: it sends them once. Destinations need the sequence filter and the responder. Not while puts are under way.
     ///
     /// # Errors

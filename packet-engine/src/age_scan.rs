@@ -17,7 +17,7 @@ const ROUND: usize = 512;
 const COUNT_BITS: usize = 22;
 
 /// See the head of this file.
-#[derive(LogicBlock)]
+#[derive(LogicBlock, Default)]
 pub struct AgeScan {
     #[allow(missing_docs)]
     pub clock: Signal<In, Clock>,
@@ -51,24 +51,7 @@ impl AgeScan {
             slots.is_power_of_two() && (16..=256).contains(&slots),
             "AgeScan: live_messages must be a power of two from 16 to 256, not {slots}; round it up"
         );
-        Self {
-            clock: Default::default(),
-            reset: Default::default(),
-            timeout: Default::default(),
-            due: Default::default(),
-            slot: Default::default(),
-            clear: Default::default(),
-            taken: Default::default(),
-            turn: Default::default(),
-            cleared: Default::default(),
-            waits: Default::default(),
-            count: Default::default(),
-            goal: Default::default(),
-            reached: Default::default(),
-            runs: Default::default(),
-            _last: slots as u64 - 1,
-            _shift: (ROUND / slots).ilog2() as usize,
-        }
+        Self { _last: slots as u64 - 1, _shift: (ROUND / slots).ilog2() as usize, ..Default::default() }
     }
 }
 

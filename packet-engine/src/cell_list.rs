@@ -19,7 +19,7 @@ use spindle_contract::params::CELL_BITS;
 use spindle_verilog::prelude::*;
 
 /// The list. See the module text.
-#[derive(LogicBlock)]
+#[derive(LogicBlock, Default)]
 pub struct CellList {
     #[allow(missing_docs)]
     pub clock: Signal<In, Clock>,
@@ -64,32 +64,12 @@ impl CellList {
             1 << CELL_BITS
         );
         Self {
-            clock: Default::default(),
-            reset: Default::default(),
-            next_cell: Default::default(),
-            available: Default::default(),
-            take: Default::default(),
-            rewind: Default::default(),
-            rewind_count: Default::default(),
-            give: Default::default(),
-            give_cell: Default::default(),
-            count: Default::default(),
             ring: SdpRam::with_depth(RamStyle::sparing(cells), 1, cells),
-            given: Default::default(),
-            given_holds: Default::default(),
-            head: Default::default(),
-            tail: Default::default(),
             level: Reg::new(bits::<11>(cells as u64)),
-            passed: Default::default(),
             _cells: cells,
             _mask: cells - 1,
+            ..Default::default()
         }
-    }
-}
-
-impl Default for CellList {
-    fn default() -> Self {
-        Self::new(spindle_contract::params::Config::SIM.cells())
     }
 }
 

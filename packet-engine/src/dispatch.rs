@@ -101,7 +101,7 @@ fn first_of_sixteen(set: Bits<16>) -> Bits<4> {
 }
 
 /// See the head of this file.
-#[derive(LogicBlock)]
+#[derive(LogicBlock, Default)]
 pub struct Dispatch {
     #[allow(missing_docs)]
     pub clock: Signal<In, Clock>,
@@ -201,59 +201,16 @@ impl Dispatch {
         }
         let style = if config.has_ultra_ram() { RamStyle::Ultra } else { RamStyle::sparing(config.cells()) };
         Self {
-            clock: Default::default(),
-            reset: Default::default(),
-            store: Default::default(),
-            store_pkt: Default::default(),
-            store_packet: Default::default(),
-            store_terms: Default::default(),
-            redirect: Default::default(),
-            redirection: Default::default(),
-            ahead: Default::default(),
-            order: Default::default(),
-            task_push: Default::default(),
-            place_push: Default::default(),
-            ended: Default::default(),
-            ended_task: Default::default(),
-            fast: Default::default(),
-            fast_valid: Default::default(),
-            fast_ready: Default::default(),
-            policy: Default::default(),
-            policy_index: Default::default(),
-            policy_valid: Default::default(),
-            room: Default::default(),
-            task_desc: Default::default(),
-            task_valid: Default::default(),
-            placement: Default::default(),
-            placement_valid: Default::default(),
-            placement_ready: Default::default(),
             queues: TaskQueues::new(config),
             share: FairShare::new(config),
             hpus: HpuChoice::new(config),
-            behind: Default::default(),
             packets: SdpMemory::with_depth(style, 2, config.cells()),
             terms: SdpMemory::with_depth(style, 2, config.cells()),
-            alone: Default::default(),
-            chosen: Default::default(),
-            chosen_context: Default::default(),
-            asking: Default::default(),
-            asking_direct: Default::default(),
-            asking_context: Default::default(),
             last_cluster: Reg::new(bits::<3>(config.clusters as u64 - 1)),
-            step: Default::default(),
-            target: Default::default(),
-            order_read: Default::default(),
-            leaves: Default::default(),
-            leaves_direct: Default::default(),
-            leaves_for: Default::default(),
-            cycle: Default::default(),
             places: Fifo::with_depth(RamStyle::sparing(config.cells()), config.cells()),
-            state: Default::default(),
-            current: Default::default(),
-            gap: Default::default(),
-            output: Default::default(),
             _home_mask: config.clusters.next_power_of_two() as u64 - 1,
             _clusters: config.clusters as u64,
+            ..Default::default()
         }
     }
 }

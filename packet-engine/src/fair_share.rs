@@ -50,7 +50,7 @@ fn cost_of(cycles: Bits<32>) -> Bits<18> {
 }
 
 /// See the head of this file.
-#[derive(LogicBlock)]
+#[derive(LogicBlock, Default)]
 pub struct FairShare {
     #[allow(missing_docs)]
     pub clock: Signal<In, Clock>,
@@ -146,65 +146,9 @@ impl FairShare {
     /// For the cells of `config`.
     pub fn new(config: &Config) -> Self {
         Self {
-            clock: Default::default(),
-            reset: Default::default(),
-            weight: Default::default(),
-            policy_index: Default::default(),
-            policy_valid: Default::default(),
-            charge: Default::default(),
-            charge_context: Default::default(),
-            cost: Default::default(),
-            sent: Default::default(),
-            sent_pkt: Default::default(),
-            sent_cost: Default::default(),
-            ended: Default::default(),
-            ended_context: Default::default(),
-            ended_pkt: Default::default(),
-            ended_cycles: Default::default(),
-            backlog: Default::default(),
-            lacking: Default::default(),
-            served: Default::default(),
-            funded: Default::default(),
-            weights: Default::default(),
-            last: Default::default(),
             costs: SdpMemory::with_depth(RamStyle::sparing(config.cells()), 2, config.cells()),
-            given: Default::default(),
-            corrected: Default::default(),
-            clearing: Default::default(),
-            charged: Default::default(),
-            charged_context: Default::default(),
-            ending: Default::default(),
-            ending_context: Default::default(),
-            ending_cost: Default::default(),
-            raw_charge: Default::default(),
-            raw_charge_valid: Default::default(),
-            raw_correction: Default::default(),
-            raw_correction_valid: Default::default(),
-            own_charge: Default::default(),
-            own_charge_valid: Default::default(),
-            own_correction: Default::default(),
-            own_correction_valid: Default::default(),
-            with_gift: Default::default(),
-            with_gift_valid: Default::default(),
-            beside_gift: Default::default(),
-            beside_gift_valid: Default::default(),
-            gift: Default::default(),
-            full_charge: Default::default(),
-            full_charge_valid: Default::default(),
-            full_correction: Default::default(),
-            full_correction_valid: Default::default(),
-            charge_sum: Default::default(),
-            charge_of: Default::default(),
-            charge_done: Default::default(),
-            correction_sum: Default::default(),
-            correction_of: Default::default(),
-            correction_done: Default::default(),
             funded_now: Reg::new(bits(0xFFFF)),
-            due: Default::default(),
-            next_due: Default::default(),
-            settling: Default::default(),
-            doublings: Default::default(),
-            helped: Default::default(),
+            ..Default::default()
         }
     }
 }

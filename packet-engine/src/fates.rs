@@ -59,7 +59,7 @@ fn origin_of(packet: PacketDesc) -> Origin {
 }
 
 /// See the head of this file.
-#[derive(LogicBlock)]
+#[derive(LogicBlock, Default)]
 pub struct Fates {
     #[allow(missing_docs)]
     pub clock: Signal<In, Clock>,
@@ -104,27 +104,9 @@ impl Fates {
     /// For packets of a buffer with `cells` cells.
     pub fn new(cells: usize) -> Self {
         Self {
-            clock: Default::default(),
-            reset: Default::default(),
-            store: Default::default(),
-            packet: Default::default(),
-            look_pkt: Default::default(),
-            outcome_feedback: Default::default(),
-            outcome_valid: Default::default(),
-            tell: Default::default(),
-            arrived: Default::default(),
-            accepted: Default::default(),
-            reason: Default::default(),
-            fate: Default::default(),
-            fate_valid: Default::default(),
-            report: Default::default(),
-            report_valid: Default::default(),
             origins: SdpMemory::with_depth(RamStyle::sparing(cells), 2, cells),
             outcomes: SdpMemory::with_depth(RamStyle::sparing(cells), 2, cells),
-            fate_out: Default::default(),
-            fate_out_valid: Default::default(),
-            report_out: Default::default(),
-            report_out_valid: Default::default(),
+            ..Default::default()
         }
     }
 }

@@ -32,7 +32,7 @@ fn lowest(set: Bits<32>) -> Bits<32> {
 }
 
 /// See the head of this file.
-#[derive(LogicBlock)]
+#[derive(LogicBlock, Default)]
 pub struct HpuChoice {
     #[allow(missing_docs)]
     pub clock: Signal<In, Clock>,
@@ -96,40 +96,13 @@ impl HpuChoice {
     pub fn new(config: &Config) -> Self {
         let total = config.total_hpus();
         Self {
-            clock: Default::default(),
-            reset: Default::default(),
-            core_mask: Default::default(),
-            policy_index: Default::default(),
-            policy_valid: Default::default(),
-            room: Default::default(),
-            ended: Default::default(),
-            ended_cluster: Default::default(),
-            ended_hpu: Default::default(),
-            ask: Default::default(),
-            ask_context: Default::default(),
-            from: Default::default(),
-            found: Default::default(),
-            cluster: Default::default(),
-            hpu: Default::default(),
-            accept: Default::default(),
-            funded: Default::default(),
-            eligible: Default::default(),
-            eligible_funded: Default::default(),
-            masks: Default::default(),
             mask: (0..config.contexts).map(|_| Default::default()).collect(),
-            open: Default::default(),
             tasks: (0..total).map(|_| Default::default()).collect(),
-            asked: Default::default(),
-            best: Default::default(),
-            rest: Default::default(),
-            near: Default::default(),
-            choice: Default::default(),
-            eligible_now: Default::default(),
-            funded_now: Default::default(),
             _contexts: config.contexts,
             _hpus: config.hpus,
             _total: total,
             _present: (1 << total) - 1,
+            ..Default::default()
         }
     }
 }

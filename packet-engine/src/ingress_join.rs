@@ -27,7 +27,6 @@ use crate::{header_matcher, packet_buffer, parser};
 use spindle_blocks::desc::PacketDesc;
 use spindle_blocks::ram::RamStyle;
 use spindle_blocks::{Fifo, PacketReport, Slice};
-use spindle_contract::params::CELL_BITS;
 use spindle_contract::reasons;
 use spindle_contract::wire::opcode;
 use spindle_verilog::prelude::*;
@@ -61,7 +60,7 @@ pub struct Entry {
 }
 
 /// The join. See the module text.
-#[derive(LogicBlock)]
+#[derive(LogicBlock, Default)]
 pub struct IngressJoin {
     #[allow(missing_docs)]
     pub clock: Signal<In, Clock>,
@@ -127,47 +126,10 @@ impl IngressJoin {
     /// A join behind a packet buffer of `cells` cells: that many frames can wait, of 602 bits each.
     pub fn new(cells: usize) -> Self {
         Self {
-            clock: Default::default(),
-            reset: Default::default(),
-            matched: Default::default(),
-            matched_drop: Default::default(),
-            matched_reason: Default::default(),
-            matched_valid: Default::default(),
-            verdict: Default::default(),
-            fate: Default::default(),
-            fate_valid: Default::default(),
-            report: Default::default(),
-            report_valid: Default::default(),
-            written_pkt: Default::default(),
-            written_cells: Default::default(),
-            written_overflow: Default::default(),
-            written_valid: Default::default(),
-            free_pkt: Default::default(),
-            free_valid: Default::default(),
-            free_ready: Default::default(),
-            packet: Default::default(),
-            packet_intake: Default::default(),
-            packet_valid: Default::default(),
-            packet_ready: Default::default(),
-            drop_valid: Default::default(),
-            drop_reason: Default::default(),
-            written: Default::default(),
             frees: Fifo::with_depth(RamStyle::sparing(cells), cells),
             queue: Fifo::with_depth(RamStyle::sparing(cells), cells),
-            front: Default::default(),
-            dropped: Default::default(),
-            reason: Default::default(),
-            ended: Default::default(),
-            told: Default::default(),
-            reported: Default::default(),
-            report_out: Default::default(),
+            ..Default::default()
         }
-    }
-}
-
-impl Default for IngressJoin {
-    fn default() -> Self {
-        Self::new(1 << CELL_BITS)
     }
 }
 

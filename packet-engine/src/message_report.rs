@@ -50,7 +50,7 @@ pub struct MessageEnd {
 }
 
 /// See the head of this file.
-#[derive(LogicBlock)]
+#[derive(LogicBlock, Default)]
 pub struct MessageReport {
     #[allow(missing_docs)]
     pub clock: Signal<In, Clock>,
@@ -91,28 +91,7 @@ pub struct MessageReport {
 impl MessageReport {
     /// Reports of `slots` messages.
     pub fn new(slots: usize, style: RamStyle) -> Self {
-        Self {
-            clock: Default::default(),
-            reset: Default::default(),
-            starts: Default::default(),
-            start_slot: Default::default(),
-            start_name: Default::default(),
-            report: Default::default(),
-            slot: Default::default(),
-            ended: Default::default(),
-            pid_index: Default::default(),
-            pid: Default::default(),
-            room: Default::default(),
-            message_event: Default::default(),
-            message_event_valid: Default::default(),
-            message_event_ready: Default::default(),
-            names: SdpMemory::with_depth(style, 1, slots),
-            reports: Default::default(),
-            output: Default::default(),
-            due: Default::default(),
-            last: Default::default(),
-            has_room: Default::default(),
-        }
+        Self { names: SdpMemory::with_depth(style, 1, slots), ..Default::default() }
     }
 }
 

@@ -36,7 +36,7 @@ const READERS: usize = 3;
 const MAX_CELLS: u64 = (MAX_FRAME / CELL_BYTES) as u64;
 
 /// The buffer. See the module text.
-#[derive(LogicBlock)]
+#[derive(LogicBlock, Default)]
 pub struct PacketBuffer {
     #[allow(missing_docs)]
     pub clock: Signal<In, Clock>,
@@ -121,60 +121,12 @@ impl PacketBuffer {
     /// A buffer of `cells` cells (a power of two, 32 to 1024) in memory of the given style.
     pub fn new(cells: usize, style: RamStyle) -> Self {
         Self {
-            clock: Default::default(),
-            reset: Default::default(),
-            beat_data: Default::default(),
-            beat_last: Default::default(),
-            beat_valid: Default::default(),
-            written_pkt: Default::default(),
-            written_cells: Default::default(),
-            written_overflow: Default::default(),
-            written_valid: Default::default(),
-            free_pkt: Default::default(),
-            free_valid: Default::default(),
-            free_ready: Default::default(),
-            load_request: Default::default(),
-            load_request_valid: Default::default(),
-            load_request_ready: Default::default(),
-            load_data: Default::default(),
-            load_last: Default::default(),
-            load_valid: Default::default(),
-            load_ready: Default::default(),
-            place_request: Default::default(),
-            place_request_valid: Default::default(),
-            place_request_ready: Default::default(),
-            place_data: Default::default(),
-            place_last: Default::default(),
-            place_data_valid: Default::default(),
-            place_data_ready: Default::default(),
-            cells_free: Default::default(),
             memory: Ram1w2r::with_depth(style, cell_reader::MEMORY_LATENCY, cells * CELL_BEATS),
             links: std::array::from_fn(|_| SdpRam::with_depth(RamStyle::sparing(cells), 1, cells)),
             list: CellList::new(cells),
-            load: Default::default(),
-            place: Default::default(),
-            returns: Default::default(),
-            at_hand: Default::default(),
-            at_hand_valid: Default::default(),
-            beat: Default::default(),
-            in_frame: Default::default(),
-            ignoring: Default::default(),
-            pkt: Default::default(),
-            cells: Default::default(),
-            result_pkt: Default::default(),
-            result_cells: Default::default(),
-            result_overflow: Default::default(),
-            result_valid: Default::default(),
-            walk: Default::default(),
-            walk_cell: Default::default(),
             free_count: Reg::new(bits::<11>(cells as u64)),
+            ..Default::default()
         }
-    }
-}
-
-impl Default for PacketBuffer {
-    fn default() -> Self {
-        Self::new(spindle_contract::params::Config::SIM.cells(), RamStyle::Block)
     }
 }
 

@@ -65,7 +65,7 @@ const RULE_PLACE: u64 = overload::PLACE as u64;
 const FREE_STOP: u64 = 24;
 
 /// See the head of this file.
-#[derive(LogicBlock)]
+#[derive(LogicBlock, Default)]
 pub struct PayloadScheduler {
     #[allow(missing_docs)]
     pub clock: Signal<In, Clock>,
@@ -208,98 +208,16 @@ impl PayloadScheduler {
     pub fn new(config: &Config) -> Self {
         let (slots, cells) = (config.live_messages, config.cells());
         Self {
-            clock: Default::default(),
-            reset: Default::default(),
-            packet: Default::default(),
-            packet_intake: Default::default(),
-            packet_valid: Default::default(),
-            packet_ready: Default::default(),
-            free_pkt: Default::default(),
-            free_valid: Default::default(),
-            free_ready: Default::default(),
-            task_desc: Default::default(),
-            task_valid: Default::default(),
-            room_feedback: Default::default(),
-            task_done: Default::default(),
-            task_done_valid: Default::default(),
-            task_done_ready: Default::default(),
-            place: Default::default(),
-            place_valid: Default::default(),
-            place_ready: Default::default(),
-            contexts: Default::default(),
-            policy: Default::default(),
-            policy_index: Default::default(),
-            policy_valid: Default::default(),
-            placement: Default::default(),
-            placement_valid: Default::default(),
-            placement_ready: Default::default(),
-            placement_done: Default::default(),
-            placement_done_valid: Default::default(),
-            placement_done_ready: Default::default(),
-            message_event: Default::default(),
-            message_event_valid: Default::default(),
-            message_event_ready: Default::default(),
-            fate: Default::default(),
-            fate_valid: Default::default(),
-            report: Default::default(),
-            report_valid: Default::default(),
-            outcome_feedback: Default::default(),
-            outcome_valid: Default::default(),
-            timeout: Default::default(),
-            live_index: Default::default(),
-            live: Default::default(),
-            outcome: Default::default(),
-            message_done: Default::default(),
-            message_failed: Default::default(),
-            message_aged: Default::default(),
-            to_hpu: Default::default(),
-            to_mailbox: Default::default(),
-            messages_open: Default::default(),
-            event_chooser: Default::default(),
             message_index: MessageIndex::new(slots, RamStyle::on(config, slots)),
-            quota: Default::default(),
-            evaluator: Default::default(),
             dispatch: Dispatch::new(config),
             age_scan: AgeScan::new(slots),
             message_report: MessageReport::new(slots, RamStyle::on(config, slots)),
-            freed: Default::default(),
             packets: SdpMemory::with_depth(RamStyle::sparing(cells), 2, cells),
             messages: SdpMemory::with_depth(RamStyle::on(config, slots), 1, slots),
             fates: Fates::new(cells),
             ready_list: ReadyList::new(cells),
-            has_room: Default::default(),
-            l_valid: Default::default(),
-            l_event: Default::default(),
-            l_arrival: Default::default(),
-            r_valid: Default::default(),
-            r_event: Default::default(),
-            r_arrival: Default::default(),
-            r_status: Default::default(),
-            r_near: Default::default(),
-            near: Default::default(),
-            e_valid: Default::default(),
-            e_event: Default::default(),
-            e_arrival: Default::default(),
-            e_recent: Default::default(),
-            e_recent_holds: Default::default(),
-            e_same: Default::default(),
-            e_alive: Default::default(),
-            a_valid: Default::default(),
-            a_event: Default::default(),
-            a_alive: Default::default(),
-            outcome_out: Default::default(),
-            done_out: Default::default(),
-            failed_out: Default::default(),
-            aged_out: Default::default(),
-            to_hpu_out: Default::default(),
-            to_mailbox_out: Default::default(),
+            ..Default::default()
         }
-    }
-}
-
-impl Default for PayloadScheduler {
-    fn default() -> Self {
-        Self::new(&Config::SIM)
     }
 }
 

@@ -14,7 +14,7 @@ use spindle_blocks::ram::{RamStyle, SdpMemory};
 use spindle_verilog::prelude::*;
 
 /// See the head of this file.
-#[derive(LogicBlock)]
+#[derive(LogicBlock, Default)]
 pub struct ReadyList {
     #[allow(missing_docs)]
     pub clock: Signal<In, Clock>,
@@ -52,26 +52,7 @@ pub struct ReadyList {
 impl ReadyList {
     /// For packets of a buffer with `cells` cells.
     pub fn new(cells: usize) -> Self {
-        Self {
-            clock: Default::default(),
-            reset: Default::default(),
-            append: Default::default(),
-            linked: Default::default(),
-            splice: Default::default(),
-            pkt: Default::default(),
-            slot: Default::default(),
-            wait_head: Default::default(),
-            wait_tail: Default::default(),
-            any: Default::default(),
-            head: Default::default(),
-            take: Default::default(),
-            links: SdpMemory::with_depth(RamStyle::sparing(cells), 1, cells),
-            ready_any: Default::default(),
-            ready_head: Default::default(),
-            ready_tail: Default::default(),
-            ready_next: Default::default(),
-            ready_next_holds: Default::default(),
-        }
+        Self { links: SdpMemory::with_depth(RamStyle::sparing(cells), 1, cells), ..Default::default() }
     }
 }
 

@@ -43,7 +43,7 @@ const FIRST_LIVE: u64 = packet::CONTEXT_LIVE as u64 / 4;
 const LAST_LIVE: u64 = FIRST_LIVE + MAX_CONTEXTS as u64 - 1;
 
 /// See the head of this file.
-#[derive(LogicBlock)]
+#[derive(LogicBlock, Default)]
 pub struct PacketRegisters {
     #[allow(missing_docs)]
     pub clock: Signal<In, Clock>,
@@ -180,94 +180,10 @@ impl PacketRegisters {
     /// The page of a NIC with the match rules of `config`.
     pub fn new(config: &Config) -> Self {
         Self {
-            clock: Default::default(),
-            reset: Default::default(),
-            csr: Default::default(),
-            csr_answer: Default::default(),
-            rx_enable: Default::default(),
-            spindle_port: Default::default(),
-            word_index: Default::default(),
-            word_source: Default::default(),
-            word_write: Default::default(),
-            term_index: Default::default(),
-            term_mask: Default::default(),
-            term_low: Default::default(),
-            term_high: Default::default(),
-            term_write: Default::default(),
-            rule_index: Default::default(),
-            rule_positive: Default::default(),
-            rule_negative: Default::default(),
-            rule_action: Default::default(),
-            rule_write: Default::default(),
-            match_commit: Default::default(),
-            match_committing: Default::default(),
-            psn_enable: Default::default(),
-            peer_index: Default::default(),
-            peer_query: Default::default(),
-            peer_busy: Default::default(),
-            peer_live: Default::default(),
-            peer_node: Default::default(),
-            peer_expected: Default::default(),
-            peer_selective: Default::default(),
-            drop_valid: Default::default(),
-            drop_reason: Default::default(),
-            outcome: Default::default(),
-            message_done: Default::default(),
-            message_failed: Default::default(),
-            message_aged: Default::default(),
-            to_hpu: Default::default(),
-            to_mailbox: Default::default(),
-            task_sent: Default::default(),
-            timeout: Default::default(),
-            live_index: Default::default(),
-            live: Default::default(),
-            messages_open: Default::default(),
-            frames_in: Default::default(),
-            bytes_in: Default::default(),
-            frames_out: Default::default(),
-            bytes_out: Default::default(),
-            cells_free: Default::default(),
-            drops: Default::default(),
-            step: Default::default(),
-            request: Default::default(),
-            word: Default::default(),
-            known: Default::default(),
-            answer: Default::default(),
-            enable: Default::default(),
-            filtering: Default::default(),
-            asked: Default::default(),
-            asking: Default::default(),
             port: Reg::new(bits::<16>(SPINDLE_PORT as u64)),
-            stage_source: Default::default(),
-            stage_mask: Default::default(),
-            stage_low: Default::default(),
-            stage_high: Default::default(),
-            stage_positive: Default::default(),
-            stage_negative: Default::default(),
-            stage_action: Default::default(),
-            free: Default::default(),
-            commit_index: Default::default(),
-            commit_word: Default::default(),
-            commit_term: Default::default(),
-            commit_rule: Default::default(),
-            commit_all: Default::default(),
-            handled: Default::default(),
-            placed: Default::default(),
-            accepted_hpu: Default::default(),
-            accepted_mailbox: Default::default(),
-            tasks: Default::default(),
-            done: Default::default(),
-            failed: Default::default(),
-            aged: Default::default(),
-            timeout_units: Default::default(),
             _rules: config.match_rules as u64,
+            ..Default::default()
         }
-    }
-}
-
-impl Default for PacketRegisters {
-    fn default() -> Self {
-        Self::new(&Config::SIM)
     }
 }
 

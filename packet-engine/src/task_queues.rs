@@ -16,7 +16,7 @@ use spindle_contract::params::Config;
 use spindle_verilog::prelude::*;
 
 /// See the head of this file.
-#[derive(LogicBlock)]
+#[derive(LogicBlock, Default)]
 pub struct TaskQueues {
     #[allow(missing_docs)]
     pub clock: Signal<In, Clock>,
@@ -55,23 +55,10 @@ impl TaskQueues {
         let style = if config.has_ultra_ram() { RamStyle::Ultra } else { RamStyle::Block };
         let depth = config.contexts.next_power_of_two() * config.cells();
         Self {
-            clock: Default::default(),
-            reset: Default::default(),
-            push: Default::default(),
-            order: Default::default(),
-            push_context: Default::default(),
-            whose: Default::default(),
-            waits: Default::default(),
-            pop: Default::default(),
-            popped: Default::default(),
-            backlog: Default::default(),
             orders: SdpMemory::with_depth(style, 2, depth),
-            came: Default::default(),
-            left: Default::default(),
-            clearing: Default::default(),
-            waiting: Default::default(),
             _shift: config.cells().trailing_zeros().into(),
             _inside: config.cells() as u64 - 1,
+            ..Default::default()
         }
     }
 }

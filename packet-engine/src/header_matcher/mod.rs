@@ -61,7 +61,7 @@ const CHOICE: usize = 8;
 const MESSAGE_AT: usize = 32 * (MATCH_WORDS - MESSAGE_WORDS);
 
 /// The matcher. See the module text.
-#[derive(LogicBlock)]
+#[derive(LogicBlock, Default)]
 pub struct HeaderMatcher {
     #[allow(missing_docs)]
     pub clock: Signal<In, Clock>,
@@ -156,63 +156,14 @@ impl HeaderMatcher {
         assert!((1..=64).contains(&rules), "HeaderMatcher: {rules} rules; choose 1 to 64");
         let groups = rules.div_ceil(RULE_GROUP);
         Self {
-            clock: Default::default(),
-            reset: Default::default(),
-            beat_data: Default::default(),
-            beat_valid: Default::default(),
-            beat_first: Default::default(),
-            beat_second: Default::default(),
-            beat_last: Default::default(),
-            beat_vlan: Default::default(),
-            beat_end: Default::default(),
-            parsed_flags: Default::default(),
-            parsed: Default::default(),
-            parsed_drop: Default::default(),
-            parsed_reason: Default::default(),
-            parsed_valid: Default::default(),
-            matched: Default::default(),
-            matched_drop: Default::default(),
-            matched_reason: Default::default(),
-            matched_valid: Default::default(),
-            word_index: Default::default(),
-            word_source: Default::default(),
-            word_write: Default::default(),
-            term_index: Default::default(),
-            term_mask: Default::default(),
-            term_low: Default::default(),
-            term_high: Default::default(),
-            term_write: Default::default(),
-            rule_index: Default::default(),
-            rule_positive: Default::default(),
-            rule_negative: Default::default(),
-            rule_action: Default::default(),
-            rule_write: Default::default(),
-            commit: Default::default(),
-            committing: Default::default(),
-            extractor: Default::default(),
             term_compiler: TermCompiler::new(staged),
             rule_compiler: RuleCompiler::new(rules, staged),
-            term_tables: Default::default(),
             rule_tables: (0..groups).map(|_| Default::default()).collect(),
             says: SdpMemory::new(staged, 1),
-            frame: Default::default(),
-            set: Default::default(),
-            terms: Default::default(),
-            message_words: Default::default(),
-            hits: Default::default(),
-            found: Default::default(),
-            rule: Default::default(),
-            line: Default::default(),
-            line_valid: Default::default(),
             _rules: rules,
             _groups: groups,
+            ..Default::default()
         }
-    }
-}
-
-impl Default for HeaderMatcher {
-    fn default() -> Self {
-        Self::new(spindle_contract::params::Config::SIM.match_rules, RamStyle::Block)
     }
 }
 

@@ -28,7 +28,7 @@ pub fn keeps(value: Bits<4>, positive: Bits<4>, negative: Bits<4>) -> Bit {
 }
 
 /// The compiler. See the module text.
-#[derive(LogicBlock)]
+#[derive(LogicBlock, Default)]
 pub struct RuleCompiler {
     #[allow(missing_docs)]
     pub clock: Signal<In, Clock>,
@@ -82,37 +82,9 @@ impl RuleCompiler {
     /// For `rules` rules, which are kept in a memory of this kind.
     pub fn new(rules: usize, style: RamStyle) -> Self {
         Self {
-            clock: Default::default(),
-            reset: Default::default(),
-            rule_index: Default::default(),
-            rule: Default::default(),
-            rule_write: Default::default(),
-            start: Default::default(),
-            target: Default::default(),
-            busy: Default::default(),
-            row: Default::default(),
-            row_address: Default::default(),
-            row_write: Default::default(),
-            winner: Default::default(),
-            winner_address: Default::default(),
-            winner_write: Default::default(),
             rules: SdpMemory::new(style, 1),
-            running: Default::default(),
-            group: Default::default(),
-            value: Default::default(),
-            rule_of_group: Default::default(),
-            slot: Default::default(),
-            first_slot: Default::default(),
-            read: Default::default(),
-            read_slot: Default::default(),
-            read_group: Default::default(),
-            read_value: Default::default(),
-            read_last: Default::default(),
-            made: Default::default(),
-            made_group: Default::default(),
-            made_value: Default::default(),
-            lanes: Default::default(),
             _last_group: rules.div_ceil(RULE_GROUP) as u64 - 1,
+            ..Default::default()
         }
     }
 }

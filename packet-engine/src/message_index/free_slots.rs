@@ -12,7 +12,7 @@ use spindle_blocks::ram::{RamStyle, SdpMemory};
 use spindle_verilog::prelude::*;
 
 /// See the head of this file.
-#[derive(LogicBlock)]
+#[derive(LogicBlock, Default)]
 pub struct FreeSlots {
     #[allow(missing_docs)]
     pub clock: Signal<In, Clock>,
@@ -44,20 +44,10 @@ impl FreeSlots {
     /// A queue for `slots` slots, in memory of this kind.
     pub fn new(slots: usize, style: RamStyle) -> Self {
         Self {
-            clock: Default::default(),
-            reset: Default::default(),
-            free: Default::default(),
-            free_slot: Default::default(),
-            take: Default::default(),
-            give_back: Default::default(),
-            give_back_slot: Default::default(),
-            hold: Default::default(),
             queue: SdpMemory::with_depth(style, 1, slots),
-            read_at: Default::default(),
-            write_at: Default::default(),
-            offered: Default::default(),
             _mask: slots as u64 - 1,
             _wrap: 2 * slots as u64 - 1,
+            ..Default::default()
         }
     }
 }

@@ -43,7 +43,7 @@ pub struct Place {
 }
 
 /// See the head of this file.
-#[derive(LogicBlock)]
+#[derive(LogicBlock, Default)]
 pub struct KeyRows {
     #[allow(missing_docs)]
     pub clock: Signal<In, Clock>,
@@ -96,31 +96,12 @@ impl KeyRows {
     /// A table of `rows` rows, a power of two, and as many slots, in memories of this kind.
     pub fn new(rows: usize, style: RamStyle) -> Self {
         Self {
-            clock: Default::default(),
-            reset: Default::default(),
-            lookup_row: Default::default(),
-            sought: Default::default(),
-            fits: Default::default(),
-            fitting_slot: Default::default(),
-            row_has_room: Default::default(),
-            next_row: Default::default(),
-            candidate: Default::default(),
-            candidate_valid: Default::default(),
-            moves: Default::default(),
-            remove: Default::default(),
-            remove_slot: Default::default(),
-            clear: Default::default(),
-            clear_row: Default::default(),
             entries: std::array::from_fn(|_| SdpMemory::with_depth(style, 1, rows)),
-            matches: Default::default(),
             live: std::array::from_fn(|_| SdpMemory::with_depth(style, 1, rows)),
             places: SdpMemory::with_depth(style, 1, rows),
-            looked_up: Default::default(),
             went: Reg::new(!bits::<4>(0)),
-            emptying: Default::default(),
-            moved: Default::default(),
-            moved_row: Default::default(),
             _last: rows - 1,
+            ..Default::default()
         }
     }
 }

@@ -60,7 +60,7 @@ pub fn key_hash(key: Bits<KEY_BITS>) -> Bits<8> {
 }
 
 /// See the head of this file.
-#[derive(LogicBlock)]
+#[derive(LogicBlock, Default)]
 pub struct MessageIndex {
     #[allow(missing_docs)]
     pub clock: Signal<In, Clock>,
@@ -127,38 +127,10 @@ impl MessageIndex {
             "MessageIndex: live_messages must be a power of two from 16 to 256, not {slots}; round it up"
         );
         Self {
-            clock: Default::default(),
-            reset: Default::default(),
-            lookup: Default::default(),
-            lookup_hash: Default::default(),
-            hit: Default::default(),
-            hit_slot: Default::default(),
-            can_insert: Default::default(),
-            free: Default::default(),
-            free_slot: Default::default(),
-            claim: Default::default(),
-            insert: Default::default(),
-            insert_key: Default::default(),
-            insert_hash: Default::default(),
-            insert_slot: Default::default(),
-            remove: Default::default(),
-            give_back: Default::default(),
-            give_back_slot: Default::default(),
-            open: Default::default(),
-            ready: Default::default(),
             free_slots: FreeSlots::new(slots, style),
             key_rows: KeyRows::new(slots, style),
-            key_stash: Default::default(),
-            coming: Default::default(),
-            clear_slot: Default::default(),
-            cleared: Default::default(),
-            sought: Default::default(),
-            found: Default::default(),
-            found_slot: Default::default(),
-            room: Default::default(),
-            claimed: Default::default(),
-            given_back: Default::default(),
             _last: slots - 1,
+            ..Default::default()
         }
     }
 }

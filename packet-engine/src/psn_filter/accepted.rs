@@ -41,7 +41,7 @@ pub struct AcceptedOp {
 }
 
 /// See the head of this file.
-#[derive(LogicBlock)]
+#[derive(LogicBlock, Default)]
 pub struct AcceptedNumbers {
     #[allow(missing_docs)]
     pub clock: Signal<In, Clock>,
@@ -88,30 +88,9 @@ impl AcceptedNumbers {
     /// The numbers of `peers` peers, and the lowest of each, in memories of the given kinds.
     pub fn new(peers: usize, style: RamStyle, bases: RamStyle) -> Self {
         Self {
-            clock: Default::default(),
-            reset: Default::default(),
-            op: Default::default(),
-            op_valid: Default::default(),
-            ready: Default::default(),
-            row: Default::default(),
-            was_accepted: Default::default(),
-            base_write: Default::default(),
-            base_peer: Default::default(),
-            base: Default::default(),
             rows: SdpMemory::with_depth(style, 1, peers * super::ROWS),
             bases: SdpMemory::with_depth(bases, 1, peers),
-            advancing: Default::default(),
-            advance: Default::default(),
-            changing: Default::default(),
-            change: Default::default(),
-            again: Default::default(),
-            last_row: Default::default(),
-            finding: Default::default(),
-            find: Default::default(),
-            ahead: Default::default(),
-            bit_out: Default::default(),
-            base_row: Default::default(),
-            here: Default::default(),
+            ..Default::default()
         }
     }
 }

@@ -128,7 +128,7 @@ pub struct QueuedFate {
 }
 
 /// See the head of this file.
-#[derive(LogicBlock)]
+#[derive(LogicBlock, Default)]
 pub struct PsnFilter {
     #[allow(missing_docs)]
     pub clock: Signal<In, Clock>,
@@ -223,63 +223,14 @@ impl PsnFilter {
         let rows = config.peers * ROWS;
         let style = if rows >= 4096 { RamStyle::Ultra } else { RamStyle::Block };
         Self {
-            clock: Default::default(),
-            reset: Default::default(),
-            early_spindle: Default::default(),
-            early_peer: Default::default(),
-            early_row: Default::default(),
-            parsed: Default::default(),
-            parsed_drop: Default::default(),
-            parsed_valid: Default::default(),
-            verdict: Default::default(),
-            lost: Default::default(),
-            lost_valid: Default::default(),
-            fate: Default::default(),
-            fate_valid: Default::default(),
-            enable: Default::default(),
-            query: Default::default(),
-            query_peer: Default::default(),
-            query_busy: Default::default(),
-            peer_live: Default::default(),
-            peer_node: Default::default(),
-            peer_expected: Default::default(),
-            peer_selective: Default::default(),
-            take_responses: Default::default(),
-            ask: Default::default(),
-            ask_peer: Default::default(),
-            ask_ready: Default::default(),
-            answered: Default::default(),
-            answer_live: Default::default(),
-            answer_expected: Default::default(),
-            answer_selective: Default::default(),
             accepted: AcceptedNumbers::new(config.peers, style, RamStyle::on(config, config.peers)),
             sequencer: PeerSequencer::new(config.peers),
             seen: SdpMemory::with_depth(style, 1, rows),
             peers: SdpMemory::with_depth(RamStyle::on(config, config.peers), 1, config.peers),
             bases: SdpMemory::with_depth(RamStyle::on(config, config.peers), 1, config.peers),
-            lost_queue: Default::default(),
-            fate_queue: Default::default(),
-            fates: Default::default(),
-            looking: Default::default(),
-            look: Default::default(),
-            after_near: Default::default(),
-            after_far: Default::default(),
-            judging: Default::default(),
-            judged: Default::default(),
-            claim: Default::default(),
-            row: Default::default(),
-            verdict_out: Default::default(),
-            last_row: Default::default(),
-            opened: Default::default(),
-            opened_node: Default::default(),
             _last: config.peers - 1,
+            ..Default::default()
         }
-    }
-}
-
-impl Default for PsnFilter {
-    fn default() -> Self {
-        Self::new(&Config::SIM)
     }
 }
 

@@ -65,7 +65,7 @@ enum Phase {
 const LAST_ROW: u64 = 15;
 
 /// See the head of this file.
-#[derive(LogicBlock)]
+#[derive(LogicBlock, Default)]
 pub struct PeerSequencer {
     #[allow(missing_docs)]
     pub clock: Signal<In, Clock>,
@@ -174,68 +174,7 @@ pub struct PeerSequencer {
 impl PeerSequencer {
     /// A sequencer of `peers` peers.
     pub fn new(peers: usize) -> Self {
-        Self {
-            clock: Default::default(),
-            reset: Default::default(),
-            step: Default::default(),
-            seen_step: Default::default(),
-            accepted_step: Default::default(),
-            seen_free: Default::default(),
-            accepted_free: Default::default(),
-            entry_read: Default::default(),
-            base_read: Default::default(),
-            rows_differ: Default::default(),
-            was_accepted: Default::default(),
-            entry: Default::default(),
-            entry_write: Default::default(),
-            entry_free: Default::default(),
-            open: Default::default(),
-            open_peer: Default::default(),
-            open_entry: Default::default(),
-            idle: Default::default(),
-            opening: Default::default(),
-            cleared: Default::default(),
-            query: Default::default(),
-            query_peer: Default::default(),
-            query_busy: Default::default(),
-            peer_live: Default::default(),
-            peer_node: Default::default(),
-            peer_expected: Default::default(),
-            peer_selective: Default::default(),
-            ask: Default::default(),
-            ask_peer: Default::default(),
-            asking: Default::default(),
-            answered: Default::default(),
-            answer_live: Default::default(),
-            answer_expected: Default::default(),
-            answer_selective: Default::default(),
-            phase: Default::default(),
-            peer: Default::default(),
-            count: Default::default(),
-            entry_new: Default::default(),
-            opens: Default::default(),
-            opened: Default::default(),
-            all_clear: Default::default(),
-            comparing: Default::default(),
-            differs: Default::default(),
-            asked: Default::default(),
-            asked_peer: Default::default(),
-            wanted: Default::default(),
-            wanted_peer: Default::default(),
-            for_responder: Default::default(),
-            told: Default::default(),
-            shown_live: Default::default(),
-            shown_node: Default::default(),
-            shown_expected: Default::default(),
-            shown_selective: Default::default(),
-            live: Default::default(),
-            node: Default::default(),
-            expected: Default::default(),
-            number: Default::default(),
-            selective: Default::default(),
-            coming: Default::default(),
-            _last: peers - 1,
-        }
+        Self { _last: peers - 1, ..Default::default() }
     }
 }
 

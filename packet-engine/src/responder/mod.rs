@@ -35,7 +35,7 @@ const REFUSALS: u64 = 256;
 const REFUSALS_HIGH: u64 = REFUSALS / 16;
 
 /// See the head of this file.
-#[derive(LogicBlock)]
+#[derive(LogicBlock, Default)]
 pub struct Responder {
     #[allow(missing_docs)]
     pub clock: Signal<In, Clock>,
@@ -121,63 +121,15 @@ pub struct Responder {
     withheld: Reg<Bit>,
 }
 
-impl Default for Responder {
-    fn default() -> Self {
-        Self::new(RamStyle::Block)
-    }
-}
-
 impl Responder {
     /// A responder that keeps what it has to answer in a memory of this kind.
     pub fn new(style: RamStyle) -> Self {
         Self {
-            clock: Default::default(),
-            reset: Default::default(),
-            front: Default::default(),
-            front_valid: Default::default(),
-            back: Default::default(),
-            back_valid: Default::default(),
-            enable: Default::default(),
-            ack_every: Default::default(),
-            nack_gap: Default::default(),
-            ask_peer: Default::default(),
-            ask: Default::default(),
-            ask_ready: Default::default(),
-            answered: Default::default(),
-            answer_expected: Default::default(),
-            answer_selective: Default::default(),
-            job: Default::default(),
-            job_valid: Default::default(),
-            job_ready: Default::default(),
-            ack_sent: Default::default(),
-            nack_sent: Default::default(),
-            nack_withheld: Default::default(),
-            backs: Default::default(),
-            refusals: Default::default(),
-            refusal_place: Default::default(),
-            turns: Default::default(),
             dues: SdpMemory::new(style, 1),
             stamps: SdpMemory::new(style, 1),
-            due_fresh: Default::default(),
-            due_written: Default::default(),
-            stamp_fresh: Default::default(),
-            moment: Default::default(),
-            limit: Default::default(),
-            wraps: Default::default(),
-            limited: Default::default(),
             kept: SdpMemory::with_depth(style, 1, REFUSALS as usize + 16),
-            cleared: Default::default(),
             ticks: Reg::new(bits::<22>(1 << 21)),
-            report: Default::default(),
-            reported: Default::default(),
-            state: Default::default(),
-            peer: Default::default(),
-            more: Default::default(),
-            lowest: Default::default(),
-            answers_refusal: Default::default(),
-            acked: Default::default(),
-            nacked: Default::default(),
-            withheld: Default::default(),
+            ..Default::default()
         }
     }
 }

@@ -4,6 +4,7 @@ use crate::packet_back::dut::{Dut, Record};
 use packet_engine::responder::{Responder, LATENCY};
 use rand::Rng;
 use rand_chacha::ChaCha8Rng;
+use spindle_blocks::RamStyle;
 use spindle_contract::wire::{flag, nack, opcode};
 use spindle_harness::{run_with_wave_on_failure, WaveContext};
 use spindle_model::responder::{self as model, Report};
@@ -34,7 +35,7 @@ struct Bench {
 
 impl Bench {
     fn new(wave: &WaveContext, every: u32, gap: u64) -> Self {
-        let mut dut = Dut::new(wave, &mut Responder::default(), "responder");
+        let mut dut = Dut::new(wave, &mut Responder::new(RamStyle::Block), "responder");
         for (port, value) in [("enable", 1), ("ack_every", every.into()), ("nack_gap", gap)] {
             dut.set(port, value);
         }

@@ -35,7 +35,7 @@ fn check_all() {
     let mut found = vec![
         check(&mut Egress::default(), "egress"),
         check(&mut Initiator::default(), "initiator"),
-        check(&mut Responder::default(), "responder"),
+        check(&mut Responder::new(RamStyle::Block), "responder"),
         check(&mut Sender::default(), "sender"),
     ];
     for slots in [16, 64, 256] {

@@ -6,7 +6,7 @@ use packet_engine::{
     header_matcher::HeaderMatcher, ingress_join::IngressJoin, packet_buffer::PacketBuffer, parser::Parser,
 };
 use spindle_blocks::RamStyle;
-use spindle_contract::params::Config;
+use spindle_contract::params::{Config, CELL_BITS};
 use spindle_harness::{lint, Source};
 
 fn clean(source: Source) {
@@ -17,7 +17,7 @@ fn clean(source: Source) {
 #[test]
 fn emitted_and_lint_clean() {
     clean(source(&mut Parser::default(), "parser"));
-    clean(source(&mut IngressJoin::default(), "ingress_join"));
+    clean(source(&mut IngressJoin::new(1 << CELL_BITS), "ingress_join"));
     for rules in [1, 8, 13, 14, 64].into_iter().chain(Config::ALL.map(|c| c.match_rules)) {
         clean(source(&mut HeaderMatcher::new(rules, RamStyle::Block), &format!("header_matcher_{rules}")));
     }

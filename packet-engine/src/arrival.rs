@@ -3,8 +3,7 @@
 use crate::message::*;
 use crate::message_index::key_hash;
 use spindle_blocks::PacketDesc;
-use spindle_contract::descriptors::{action, overload};
-use spindle_contract::reasons;
+use spindle_contract::descriptors::action;
 use spindle_contract::wire::opcode;
 use spindle_verilog::prelude::*;
 
@@ -12,12 +11,6 @@ const MAILBOX: u64 = action::MAILBOX as u64;
 const PUT: u64 = opcode::PUT as u64;
 const GET: u64 = opcode::GET as u64;
 const GET_RESP: u64 = opcode::GET_RESP as u64;
-const RULE_DROP: u64 = overload::DROP as u64;
-const UNSUPPORTED: u64 = reasons::UNSUPPORTED as u64;
-const NO_CONTEXT: u64 = reasons::NO_CONTEXT as u64;
-const NO_MESSAGE_SLOT: u64 = reasons::NO_MESSAGE_SLOT as u64;
-const QUOTA: u64 = reasons::QUOTA as u64;
-const PAUSED: u64 = reasons::PAUSED as u64;
 
 /// Which way a packet goes. It is made as the packet comes to the head of those that wait, since all that the scheduler does with it begins here.
 #[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
@@ -101,37 +94,5 @@ pub fn arrival_of(packet: PacketDesc, intake: Intake) -> Arrival {
         },
         unsupported: intake.for_mailbox & !intake.served,
         foremost: !packet.msg_off.any() | intake.single,
-    }
-}
-
-/// Why an arrival that is turned away is.
-#[hdl_fn]
-pub fn refusal_of(unsupported: Bit, inactive: Bit, paused: Bit, rule: Bits<2>) -> Bits<5> {
-    if unsupported {
-        bits::<5>(UNSUPPORTED)
-    } else if inactive {
-        bits::<5>(NO_CONTEXT)
-    } else if !paused {
-        bits::<5>(NO_MESSAGE_SLOT)
-    } else if rule == RULE_DROP {
-        bits::<5>(QUOTA)
-    } else {
-        bits::<5>(PAUSED)
-    }
-}
-
-/// The phase in which a message begins.
-#[hdl_fn]
-pub fn first_phase(placing: Bit, has_header: Bit, has_user_header: Bit, foremost: Bit, short: Bit) -> Bits<3> {
-    if placing {
-        bits::<3>(PHASE_PLACING)
-    } else if !has_header {
-        bits::<3>(PHASE_ACTIVE)
-    } else if has_user_header & !foremost {
-        bits::<3>(PHASE_WAITING)
-    } else if has_user_header & short {
-        bits::<3>(PHASE_FAILED)
-    } else {
-        bits::<3>(PHASE_HEADER)
     }
 }

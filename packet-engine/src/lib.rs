@@ -27,6 +27,7 @@ pub mod psn_filter;
 pub mod quota;
 pub mod ready_list;
 pub mod registers;
+pub mod resolution;
 pub mod responder;
 pub mod sender;
 pub mod task_queues;

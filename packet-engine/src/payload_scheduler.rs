@@ -40,7 +40,7 @@
 //! with `has_slot` = 0, and its cells return when the RVMA engine is done with it.
 
 use crate::age_scan::AgeScan;
-use crate::arrival::{arrival_of, first_phase, refusal_of, Arrival, Intake};
+use crate::arrival::{arrival_of, Arrival, Intake};
 use crate::dispatch::Dispatch;
 use crate::evaluator::*;
 use crate::event_chooser::EventChooser;
@@ -51,16 +51,15 @@ use crate::message_index::MessageIndex;
 use crate::message_report::{MessageEnd, MessageName, MessageReport};
 use crate::quota::Quota;
 use crate::ready_list::ReadyList;
+use crate::resolution::{beginning_of, resolution_of, resolved, Means};
 use spindle_blocks::ram::{RamStyle, SdpMemory};
 use spindle_blocks::{
     Command, ContextPolicy, ContextStatus, EventDesc, Fifo, PacketDesc, PacketReport, PlacementDesc, PlacementDone,
     PlacementOutcome, TaskDesc, TaskDone,
 };
-use spindle_contract::{descriptors::overload, params::Config};
+use spindle_contract::params::Config;
 use spindle_verilog::prelude::*;
 
-const RULE_DROP: u64 = overload::DROP as u64;
-const RULE_PLACE: u64 = overload::PLACE as u64;
 /// Level of the list of returned cells from which nothing new is begun: at most six more come.
 const FREE_STOP: u64 = 24;
 
@@ -329,23 +328,18 @@ impl Logic for PayloadScheduler {
             known = self.a_alive.q.val();
             known_slot = self.a_event.q.val().slot;
         }
-        let hit = arrives & r_event.named & known;
-        let fresh = arrives & !hit;
-        let to_context = !r_event.mailbox;
-
-        let user_header = self.quota.user_header.val();
-        let has_user_header = user_header.any();
-        let short = r_event.payload_len < bit_cast::<16, 7>(user_header);
-        // The packet that others wait for is let in whatever the quota says.
-        let packets_full = self.quota.packets_full.val() & !(has_user_header & r_arrival.foremost);
-        let full = to_context & (packets_full | (fresh & self.quota.messages_full.val()));
-        let rule = self.quota.overload.val();
-        let paused = full & (rule != RULE_PLACE) & (fresh | (rule != RULE_DROP));
-        let inactive = fresh & to_context & !status.active;
-        let no_slot = fresh & (!self.message_index.free.val() | (r_event.named & !self.message_index.can_insert.val()));
-        let refused = arrives & (r_arrival.unsupported | inactive | paused | no_slot);
-        let starts = fresh & !refused;
-        let placing = r_event.mailbox | full;
+        let means = Means {
+            known: known,
+            free: self.message_index.free.val(),
+            can_insert: self.message_index.can_insert.val(),
+            packets_full: self.quota.packets_full.val(),
+            messages_full: self.quota.messages_full.val(),
+            overload: self.quota.overload.val(),
+            user_header: self.quota.user_header.val(),
+        };
+        let resolution = resolution_of(arrives, r_event, r_arrival, status, means);
+        let hit = resolution.hit;
+        let starts = resolution.starts;
         let slot = if hit {
             known_slot
         } else if arrives {
@@ -357,47 +351,19 @@ impl Logic for PayloadScheduler {
         self.fates.outcome_feedback.next = self.outcome_feedback.val();
         self.fates.outcome_valid.next = self.outcome_valid.val();
         self.message_index.claim.next = starts;
-        self.quota.starts.next = starts & to_context;
+        self.quota.starts.next = starts & !r_event.mailbox;
         self.messages.read_enable.next = true;
         self.messages.read_address.next = slot;
 
-        let mut joined: Event = r_event;
-        joined.slot = slot;
-        joined.hit = hit;
-        joined.ends = ends_of(r_event);
-        joined.starts = starts;
-        joined.refused = refused;
-        joined.first = arrives & has_user_header & r_arrival.foremost;
-        joined.short = short;
-        joined.lost = hit & full & (rule == RULE_DROP);
-        joined.bypass = hit & full & (rule == RULE_PLACE);
-        if arrives {
-            joined.reason = refusal_of(r_arrival.unsupported, inactive, paused, rule);
-        }
         self.e_valid.d.next = self.r_valid.q.val();
-        self.e_event.d.next = joined;
+        self.e_event.d.next = resolved(arrives, r_event, r_arrival, means, resolution, slot);
         if self.r_valid.q.val() {
             self.e_arrival.d.next = r_arrival;
         }
-        self.e_alive.d.next = (hit | starts) & !(r_event.closes & !refused);
+        self.e_alive.d.next = (hit | starts) & !(r_event.closes & !resolution.refused);
         let verdict = self.evaluator.verdict.val();
-        self.e_recent.d.next = if starts {
-            MessageState {
-                alive: true,
-                phase: first_phase(placing, status.has_header, has_user_header, r_arrival.foremost, short),
-                context: r_event.context,
-                mailbox: r_event.mailbox,
-                has_payload: status.has_payload,
-                has_completion: status.has_completion & !placing,
-                by_field: r_event.by_field,
-                keyed: r_event.named & !r_event.closes,
-                missing: r_arrival.total,
-                flow_control: to_context & full,
-                ..Default::default()
-            }
-        } else {
-            verdict.message
-        };
+        self.e_recent.d.next =
+            if starts { beginning_of(r_event, r_arrival, status, resolution) } else { verdict.message };
         let writes = self.a_valid.q.val() & verdict.write_message;
         self.e_recent_holds.d.next = starts | (writes & (self.a_event.q.val().slot == slot));
         self.e_same.d.next = !starts & self.e_valid.q.val() & (self.e_event.q.val().slot == slot);

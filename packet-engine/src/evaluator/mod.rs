@@ -34,20 +34,19 @@
 //! HANDLER_DROP or the reason of the refusal; else HANDLED. A packet for a message that has all its bytes is a duplicate or
 //! contradicts the message length: BAD_TRANSPORT.
 
+mod rules;
 pub mod types;
 
 pub use types::*;
 
 use crate::message::*;
+use rules::{less, phase_after, plus, reason_of};
 use spindle_contract::{descriptors::kind, events, reasons};
 use spindle_verilog::prelude::*;
 
 const HEADER: u64 = kind::HEADER as u64;
 const PAYLOAD: u64 = kind::PAYLOAD as u64;
 const COMPLETION: u64 = kind::COMPLETION as u64;
-const BAD_TRANSPORT: u64 = reasons::BAD_TRANSPORT as u64;
-const HANDLER_DROP: u64 = reasons::HANDLER_DROP as u64;
-const HANDLER_FAIL: u64 = reasons::HANDLER_FAIL as u64;
 const QUOTA: u64 = reasons::QUOTA as u64;
 const MESSAGE_AGED: u64 = reasons::MESSAGE_AGED as u64;
 const CODE_DONE: u64 = events::message::DONE as u64;
@@ -126,7 +125,6 @@ impl Logic for Evaluator {
         let unposted = incident.ends.unposted;
         let says_drop = incident.answer.dropped;
         let says_success = incident.answer.success;
-        let payload_failed = incident.ends.failed;
         let opens = accepted & incident.first & (was.phase == PHASE_WAITING);
         let stuck = !was.complete | (was.phase == PHASE_WAITING);
         let ages = looks
@@ -137,24 +135,7 @@ impl Logic for Evaluator {
             & (was.phase != PHASE_COMPLETING)
             & !is_aged;
 
-        let mut phase: Bits<3> = was.phase;
-        if header_done & !is_aged {
-            phase = if incident.answer.process {
-                bits::<3>(PHASE_ACTIVE)
-            } else if says_drop {
-                bits::<3>(PHASE_DROPPING)
-            } else if incident.answer.proceed {
-                bits::<3>(PHASE_PLACING)
-            } else {
-                bits::<3>(PHASE_FAILED)
-            };
-        } else if payload_failed & !is_aged {
-            phase = bits::<3>(PHASE_FAILED);
-        } else if opens {
-            phase = if incident.short { bits::<3>(PHASE_FAILED) } else { bits::<3>(PHASE_HEADER) };
-        } else if ages & !no_more {
-            phase = bits::<3>(PHASE_AGED);
-        }
+        let phase = phase_after(was, incident, opens, ages);
 
         // What the phase wants of a packet that has just arrived, has waited, or has had its header handler.
         let has_bytes = packet.payload_len.any();
@@ -186,7 +167,7 @@ impl Logic for Evaluator {
         packet.place_asked = packet.place_asked | place;
         packet.placed = packet.placed | (placed & incident.placed);
         packet.dropped = packet.dropped | (payload_done & says_drop) | (apply & (phase == PHASE_DROPPING));
-        packet.failed = packet.failed | payload_failed | (apply & (phase == PHASE_FAILED));
+        packet.failed = packet.failed | incident.ends.failed | (apply & (phase == PHASE_FAILED));
         if lost {
             packet.refused = true;
             packet.reason = bits::<5>(QUOTA);
@@ -199,25 +180,14 @@ impl Logic for Evaluator {
         }
         packet.alive = packet.alive & !ends;
 
-        // Bytes. A packet has at most 64 KiB, so the halves of a sum need not wait for each other.
+        // Bytes.
         let len = packet.payload_len;
-        let left_low = bit_cast::<17, 16>(was.missing.get_bits::<16>(0)) - bit_cast::<17, 16>(len);
-        let left_high = was.missing.get_bits::<16>(16);
-        let left_less = left_high - 1;
-        let left = (if left_low.get_bit(16) { left_less } else { left_high }, left_low.get_bits::<16>(0)).cat::<32>();
-        let sum_low = bit_cast::<17, 16>(was.dropped.get_bits::<16>(0)) + bit_cast::<17, 16>(len);
-        let sum_high = was.dropped.get_bits::<16>(16);
-        let sum_more = sum_high + 1;
-        let sum = (if sum_low.get_bit(16) { sum_more } else { sum_high }, sum_low.get_bits::<16>(0)).cat::<32>();
         // What a mailbox had no buffer for is sent again under the same number, so it has not arrived.
         let returns = unposted & was.mailbox & packet.sequenced;
-        let more_low = bit_cast::<17, 16>(was.missing.get_bits::<16>(0)) + bit_cast::<17, 16>(len);
-        let left_more = left_high + 1;
-        let more = (if more_low.get_bit(16) { left_more } else { left_high }, more_low.get_bits::<16>(0)).cat::<32>();
         // A tombstone that ages waits for no more bytes, and keeps its first error. The comparison of lengths is late: what it
         // decides alone and what is known without it are kept apart up to the end of the message.
         let filled = len >= was.missing.get_bits::<16>(0);
-        let counts = accepted & !was.by_field & !left_high.any();
+        let counts = accepted & !was.by_field & !was.missing.get_bits::<16>(16).any();
         let known = if accepted { was.by_field & incident.closes } else { (was.complete & !returns) | ages };
         let complete = known | (counts & filled);
 
@@ -243,12 +213,12 @@ impl Logic for Evaluator {
         message.complete = complete;
         // Not written when the arrival is turned away.
         if arrives {
-            message.missing = left;
+            message.missing = less(was.missing, len);
         } else if returns {
-            message.missing = more;
+            message.missing = plus(was.missing, len);
         }
         if (payload_done & says_drop) | lost | (apply & (phase == PHASE_DROPPING)) {
-            message.dropped = sum;
+            message.dropped = plus(was.dropped, len);
         }
         message.flow_control = was.flow_control | lost | bypassed | unposted;
         if accepted & !ends {
@@ -272,20 +242,7 @@ impl Logic for Evaluator {
         };
 
         // What the frame counts as.
-        let mut reason: Bits<5> = bits::<5>(HANDLER_FAIL);
-        if turned_away {
-            reason = if incident.refused {
-                incident.reason
-            } else if is_aged {
-                bits::<5>(MESSAGE_AGED)
-            } else {
-                bits::<5>(BAD_TRANSPORT)
-            };
-        } else if fast {
-            reason = incident.reason;
-        } else if !packet.failed {
-            reason = if packet.dropped { bits::<5>(HANDLER_DROP) } else { packet.reason };
-        }
+        let reason = reason_of(incident, packet, turned_away, is_aged);
         let refused = packet.failed | packet.dropped | packet.refused;
 
         self.decided.d.next = Verdict {

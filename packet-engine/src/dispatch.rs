@@ -73,9 +73,6 @@ pub struct Target {
     pub cost: Bits<18>,
 }
 
-/// Contexts behind context 0.
-const BEHIND_FIRST: u64 = 0xFFFE;
-
 /// Number of the lowest of four bits that is set, 3 if none of the others is.
 #[hdl_fn]
 fn first_of_four(set: Bits<4>) -> Bits<2> {
@@ -98,6 +95,27 @@ fn first_of_sixteen(set: Bits<16>) -> Bits<4> {
     let high =
         if quarter.get_bit(0) { first_of_four(set.get_bits::<4>(12)) } else { first_of_four(set.get_bits::<4>(8)) };
     (quarter, if quarter.get_bit(1) { high } else { low }).cat::<4>()
+}
+
+/// The bits of a quarter that are behind this one of it.
+#[hdl_fn]
+fn behind_of_four(number: Bits<2>) -> Bits<4> {
+    (!number.all(), !number.get_bit(1), !number.any(), false).cat::<4>()
+}
+
+/// The bits behind this one of sixteen. A LUT each, which a shift is not.
+#[hdl_fn]
+fn behind_of(number: Bits<4>) -> Bits<16> {
+    let quarters = behind_of_four(number.get_bits::<2>(2));
+    let quarter = number.get_bits::<2>(2);
+    let inner = behind_of_four(number.get_bits::<2>(0));
+    (
+        inner & repeat::<4>(quarter == 3) | repeat::<4>(quarters.get_bit(3)),
+        inner & repeat::<4>(quarter == 2) | repeat::<4>(quarters.get_bit(2)),
+        inner & repeat::<4>(quarter == 1) | repeat::<4>(quarters.get_bit(1)),
+        inner & repeat::<4>(quarter == 0),
+    )
+        .cat::<16>()
 }
 
 /// See the head of this file.
@@ -272,7 +290,7 @@ impl Logic for Dispatch {
         self.chosen.d.next = goes;
         self.chosen_context.d.next = whose;
         if goes {
-            self.behind.d.next = bits::<16>(BEHIND_FIRST) << whose;
+            self.behind.d.next = behind_of(whose);
         }
         self.share.backlog.next = self.queues.backlog.val();
         // Also when nobody can go: the round is over when somebody can.

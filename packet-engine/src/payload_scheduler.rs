@@ -419,7 +419,7 @@ impl Logic for PayloadScheduler {
         self.quota.owner.next = if arrived { done.context } else { message.context };
         self.quota.clear.next = acts & done.clear;
         self.quota.clear_index.next = done.slot.get_bits::<4>(0);
-        self.message_report.report.next = acts & verdict.report;
+        self.message_report.report.next = acts & verdict.release & verdict.tells;
         self.message_report.slot.next = done.slot;
         self.message_report.ended.next = MessageEnd {
             context: message.context,
@@ -504,9 +504,11 @@ impl Logic for PayloadScheduler {
         if acts {
             self.outcome_out.d.next = verdict.outcome;
         }
-        self.done_out.d.next = acts & verdict.message_done;
-        self.failed_out.d.next = acts & verdict.message_failed;
-        self.aged_out.d.next = acts & verdict.message_aged;
+        let failed = verdict.code == CODE_FAILED;
+        let aged = verdict.code == CODE_AGED;
+        self.done_out.d.next = acts & (verdict.fast | (verdict.release & !failed & !aged));
+        self.failed_out.d.next = acts & verdict.release & failed;
+        self.aged_out.d.next = acts & verdict.release & aged;
         self.to_hpu_out.d.next = acts & verdict.accept & !done.mailbox;
         let tracked = acts & verdict.accept & done.mailbox;
         self.to_mailbox_out.d.next = (tracked & fast_taken, tracked ^ fast_taken).cat::<2>();

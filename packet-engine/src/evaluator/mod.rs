@@ -51,8 +51,10 @@ const QUOTA: u64 = reasons::QUOTA as u64;
 const MESSAGE_AGED: u64 = reasons::MESSAGE_AGED as u64;
 const CODE_DONE: u64 = events::message::DONE as u64;
 const CODE_DROPPED: u64 = events::message::DROPPED as u64;
-const CODE_FAILED: u64 = events::message::FAILED as u64;
-const CODE_AGED: u64 = events::message::AGED as u64;
+/// [`Verdict::code`]: a handler failed.
+pub const CODE_FAILED: u64 = events::message::FAILED as u64;
+/// [`Verdict::code`]: it took too long.
+pub const CODE_AGED: u64 = events::message::AGED as u64;
 /// Scans without an event after which an incomplete message ages.
 const OLD: u64 = 2;
 
@@ -156,6 +158,11 @@ impl Logic for Evaluator {
             & (packet.frame == incident.frame);
         let place = place_phase | place_bypass | place_rule | place_command;
 
+        // It finds the message dropped, or its header handler drops it; known before the phase is.
+        let finds = (accepted & !incident.lost) | walks;
+        let drops =
+            (finds & (was.phase == PHASE_DROPPING)) | (header_done & !is_aged & says_drop & !incident.answer.process);
+
         // The packet's new state, and its end.
         let lost = accepted & incident.lost;
         let ends = (apply & !run_task & !append & !place & !packet.place_busy)
@@ -166,7 +173,7 @@ impl Logic for Evaluator {
         packet.place_busy = place | (packet.place_busy & !placed);
         packet.place_asked = packet.place_asked | place;
         packet.placed = packet.placed | (placed & incident.placed);
-        packet.dropped = packet.dropped | (payload_done & says_drop) | (apply & (phase == PHASE_DROPPING));
+        packet.dropped = packet.dropped | (payload_done & says_drop) | drops;
         packet.failed = packet.failed | incident.ends.failed | (apply & (phase == PHASE_FAILED));
         if lost {
             packet.refused = true;
@@ -217,7 +224,7 @@ impl Logic for Evaluator {
         } else if returns {
             message.missing = plus(was.missing, len);
         }
-        if (payload_done & says_drop) | lost | (apply & (phase == PHASE_DROPPING)) {
+        if (payload_done & says_drop) | lost | drops {
             message.dropped = plus(was.dropped, len);
         }
         message.flow_control = was.flow_control | lost | bypassed | unposted;
@@ -268,10 +275,8 @@ impl Logic for Evaluator {
             write_message: !turned_away & !fast,
             forget: was.keyed & (gives_back | ages | closes),
             release: gives_back,
-            message_done: (gives_back & !failed & !aged) | fast,
-            message_failed: gives_back & failed & !aged,
-            message_aged: gives_back & aged,
-            report: gives_back & !was.mailbox & !withheld,
+            fast: fast,
+            tells: !was.mailbox & !withheld,
             code: if aged {
                 bits::<2>(CODE_AGED)
             } else if failed {

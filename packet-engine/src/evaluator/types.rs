@@ -181,15 +181,11 @@ pub struct Verdict {
     pub forget: Bit,
     /// The message ended: its slot is free.
     pub release: Bit,
-    /// A message ended well, by the fast path or not.
-    pub message_done: Bit,
-    /// A message ended because a handler failed.
-    pub message_failed: Bit,
-    /// A message ended of age.
-    pub message_aged: Bit,
-    /// A MESSAGE event is due.
-    pub report: Bit,
-    /// With this code.
+    /// A message ended well, by the fast path.
+    pub fast: Bit,
+    /// A message that ends is told of by a MESSAGE event.
+    pub tells: Bit,
+    /// How it ends: the event's code.
     pub code: Bits<2>,
     /// What became of the frame, if it ended.
     pub outcome: Outcome,

@@ -173,7 +173,15 @@ impl Logic for Framer {
         let left = self.left.q.val();
         let wants = (second & left.any()) | (body & (left > bits::<11>(HEADS)));
         let host_bytes = self.host_bytes.q.val();
-        let payload_valid = if host_bytes { self.data_valid.val() } else { self.array_valid.val() | head.get };
+        // Not from `head`, which between frames is found out late.
+        let get = if self.from_reply.q.val() {
+            self.reply.val().get
+        } else if self.from_host.q.val() {
+            self.host.val().get
+        } else {
+            self.device.val().get
+        };
+        let payload_valid = if host_bytes { self.data_valid.val() } else { self.array_valid.val() | get };
         let sends = (second | body) & (payload_valid | !wants);
         let moves = sends & room;
         let host_data = self.data.val().data;
@@ -193,7 +201,7 @@ impl Logic for Framer {
         let first = first_beat(head, self.own_node.val());
         let from_head =
             if between { first.get_bits::<ROOM_BITS>(SECOND_BITS) } else { bit_cast::<ROOM_BITS, 128>(get_beat(head)) };
-        let gets = head.get & self.from_host.q.val();
+        let gets = get & self.from_host.q.val();
         let high_pick = (!frame_passes & !between & !gets, !frame_passes & (between | gets | host_bytes)).cat::<2>();
         let high = match high_pick.index() {
             0 => array.data.get_bits::<ROOM_BITS>(SECOND_BITS),

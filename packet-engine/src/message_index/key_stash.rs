@@ -132,12 +132,13 @@ impl Logic for KeyStash {
         // Choose whose row is read in the next cycle: a key that was not tried, else the one that comes in just now, else one
         // that was.
         let chosen = self.chosen.q.val();
-        let waiting = used & !self.moved.q.val() & !self.trying.q.val() & !chosen & !leaving;
+        let waiting = used & !self.moved.q.val() & !self.trying.q.val() & !chosen;
         let fresh = waiting & !self.tried.q.val();
         let comes = self.insert.val() & !fresh.any();
         let oldest = if fresh.any() { fresh } else { waiting };
         let next = if comes { target } else { lowest(oldest) };
-        self.chosen.d.next = next;
+        // It may leave just now, which is late.
+        self.chosen.d.next = next & !leaving;
         self.chosen_number.d.next = if comes { target_number } else { first_of_eight(oldest) };
         let again = if fresh.any() | comes { self.tried.q.val() } else { bits::<8>(0) };
         self.tried.d.next = (again & !target) | next;

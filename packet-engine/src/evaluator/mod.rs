@@ -2,7 +2,7 @@
 //!
 //! | ports | neighbour |
 //! |---|---|
-//! | in `incident`, `beginning`, `recent`, `stored`, `packet` | scheduler: an event, and the states that it concerns |
+//! | in `incident`, `recent`, `stored`, `packet` | scheduler: an event, and the states that it concerns |
 //! | out `verdict` | scheduler: 1 cycle later, from registers |
 //!
 //! One event per cycle, also of one message: the state that the event before left is taken from the own output register

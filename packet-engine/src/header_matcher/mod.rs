@@ -23,8 +23,7 @@
 //!
 //! Why tables: a selector of 16 words for each of 32 terms, 96 bits of registers and two comparators a term took 12,000 LUT6
 //! for 16 rules. Here a term sees one word only, and the freedom is in where words come from; comparing a nibble with
-//! anything is one LUT RAM bit, whose second half is the shadow copy. 64 rules and 80 terms take 8,500 LUT6, 4.5 BRAM36 and 7
-//! levels (yosys, xcup; xc7: 7,450 and 8); `docs/decisions.md` has the reasoning.
+//! anything is one LUT RAM bit, whose second half is the shadow copy. `docs/decisions.md` has the reasoning and the figures.
 
 pub mod extractor;
 pub mod rule_compiler;

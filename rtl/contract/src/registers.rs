@@ -186,7 +186,7 @@ pub const NACK_GAP_RESET: u32 = 16;
 /// SEND_CONTROL after reset: timeouts in a row after which a destination is given up.
 pub const SEND_RETRIES_RESET: u32 = 8;
 /// SEND_TIMES after reset.
-pub const SEND_TIMES_RESET: u32 = 32 << 16 | 1024;
+pub const SEND_TIMES_RESET: u32 = 48 << 16 | 1024;
 block! { node NODE 6 0x04000 "Initiator: who this NIC is, and the nodes it puts to." {
     LOCAL_NID 0x000 "rw" 1 "this node's number";
     LOCAL_MAC_LO 0x004 "rw" 1 "its MAC address, low 32 bits";
@@ -199,7 +199,7 @@ block! { node NODE 6 0x04000 "Initiator: who this NIC is, and the nodes it puts 
     NODE_COMMIT 0x020 "wo" 1 "puts the staged node into the table under this number, which is its node number";
     ACK_CONTROL 0x030 "rw" 1 "bit 0 = sources are told what became of their packets; [13:8] = accepted packets of a source for which an acknowledgement is due, 4 after reset; [31:16] = least time between two refusals to one source in units of 64 cycles, 16 after reset";
     SEND_CONTROL 0x034 "rw" 1 "bit 0 = puts from host memory and gets without the flag UNSEQ carry sequence numbers and are sent again until they are acknowledged; [11:8] = timeouts in a row after which a destination is given up, 8 after reset";
-    SEND_TIMES 0x038 "rw" 1 "in units of 64 cycles: [15:0] = time without an acknowledgement after which segments are sent again, 1024 after reset; [31:16] = time after which a segment is sent again when a later one arrived, 32 after reset";
+    SEND_TIMES 0x038 "rw" 1 "in units of 64 cycles: [15:0] = time without an acknowledgement after which segments are sent again, 1024 after reset; [31:16] = time after which a segment is sent again when a later one arrived, 48 after reset";
     SEND_INCARNATION 0x03C "rw" 1 "incarnation of the windows that this node opens; 0, as after reset: the first one to a node is not opened";
     PUTS_DONE 0x100 "ro" 1 "puts and gets sent";
     PUTS_FAILED 0x104 "ro" 1 "puts and gets to a node that does not exist, or whose data could not be read";

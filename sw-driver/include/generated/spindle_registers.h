@@ -155,7 +155,7 @@
 #define SPINDLE_NODE_NODE_COMMIT         0x020u       /* wo: puts the staged node into the table under this number, which is its node number */
 #define SPINDLE_NODE_ACK_CONTROL         0x030u       /* rw: bit 0 = sources are told what became of their packets; [13:8] = accepted packets of a source for which an acknowledgement is due, 4 after reset; [31:16] = least time between two refusals to one source in units of 64 cycles, 16 after reset */
 #define SPINDLE_NODE_SEND_CONTROL        0x034u       /* rw: bit 0 = puts from host memory and gets without the flag UNSEQ carry sequence numbers and are sent again until they are acknowledged; [11:8] = timeouts in a row after which a destination is given up, 8 after reset */
-#define SPINDLE_NODE_SEND_TIMES          0x038u       /* rw: in units of 64 cycles: [15:0] = time without an acknowledgement after which segments are sent again, 1024 after reset; [31:16] = time after which a segment is sent again when a later one arrived, 32 after reset */
+#define SPINDLE_NODE_SEND_TIMES          0x038u       /* rw: in units of 64 cycles: [15:0] = time without an acknowledgement after which segments are sent again, 1024 after reset; [31:16] = time after which a segment is sent again when a later one arrived, 48 after reset */
 #define SPINDLE_NODE_SEND_INCARNATION    0x03cu       /* rw: incarnation of the windows that this node opens; 0, as after reset: the first one to a node is not opened */
 #define SPINDLE_NODE_PUTS_DONE           0x100u       /* ro: puts and gets sent */
 #define SPINDLE_NODE_PUTS_FAILED         0x104u       /* ro: puts and gets to a node that does not exist, or whose data could not be read */

@@ -220,10 +220,11 @@ impl Logic for Execute {
         } else {
             bits::<32>(MISA)
         };
+        let counted = bit_cast::<33, 32>(self.retired.q.val()) + 1;
         if self.retires.val() {
-            self.retired.d.next = self.retired.q.val() + 1;
+            self.retired.d.next = counted.get_bits::<32>(0);
         }
-        self.retired_carry.d.next = self.retires.val() & self.retired.q.val().all();
+        self.retired_carry.d.next = self.retires.val() & counted.get_bit(32);
         if self.retired_carry.q.val() {
             self.retired_high.d.next = self.retired_high.q.val() + 1;
         }

@@ -132,13 +132,15 @@ pub struct PacketEngine {
     pub put_done_feedback: Signal<Out, PutDone>,
     /// One is.
     pub put_done_valid: Signal<Out, Bit>,
-    /// Segment of host memory, or of context memory, that a put needs.
+    /// Segment of host memory that a put needs.
     pub put_read: Signal<Out, HostRead>,
-    /// One of host memory is offered.
+    /// One is offered.
     pub put_read_valid: Signal<Out, Bit>,
     /// It is taken.
     pub put_read_ready: Signal<In, Bit>,
-    /// One of context memory is.
+    /// Segment of context memory that a put needs.
+    pub segment: Signal<Out, HostRead>,
+    /// One is offered.
     pub segment_valid: Signal<Out, Bit>,
     /// It is taken.
     pub segment_ready: Signal<In, Bit>,
@@ -427,6 +429,7 @@ impl Logic for PacketEngine {
         self.put_done_valid.next = self.initiator.put_done_valid.val();
         self.put_read.next = self.initiator.put_read.val();
         self.put_read_valid.next = self.initiator.put_read_valid.val();
+        self.segment.next = self.initiator.segment.val();
         self.segment_valid.next = self.initiator.segment_valid.val();
         self.initiator.segment_ready.next = self.segment_ready.val();
         self.initiator.reply.next = self.responder.job.val();

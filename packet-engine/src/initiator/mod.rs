@@ -21,7 +21,7 @@
 //! | out `put_event`, `put_event_valid` / in `put_event_ready` | RVMA engine: ends of puts of the host |
 //! | in `reply`, `reply_valid` / out `reply_ready` | responder |
 //! | out `put_read`, `put_read_valid` / in `put_read_ready`; in `put_data`, `put_data_last`, `put_data_error`, `put_data_valid` / out `put_data_ready` | RVMA engine: segments of host memory, in the order of the requests, each offered as a whole |
-//! | out `put_read` with `segment_valid` / in `segment_ready` | array: a segment of context memory, which comes on the egress stream |
+//! | out `segment`, `segment_valid` / in `segment_ready` | array: a segment of context memory, which comes on the egress stream |
 //! | out `put_done`, `put_done_valid` | array: a put or get is over |
 //! | out `beat`, `beat_valid` / in `beat_ready` | egress |
 //! | out `respond`, `ack_every`, `nack_gap` / in `ack_sent`, `nack_sent`, `nack_withheld` | responder: what the registers say, what they count |
@@ -119,13 +119,15 @@ pub struct Initiator {
     pub reply_valid: Signal<In, Bit>,
     /// It is taken.
     pub reply_ready: Signal<Out, Bit>,
-    /// Segment of host memory, or of context memory.
+    /// Segment of host memory.
     pub put_read: Signal<Out, HostRead>,
-    /// One of host memory is offered.
+    /// One is offered.
     pub put_read_valid: Signal<Out, Bit>,
     /// It is taken.
     pub put_read_ready: Signal<In, Bit>,
-    /// One of context memory is offered.
+    /// Segment of context memory.
+    pub segment: Signal<Out, HostRead>,
+    /// One is offered.
     pub segment_valid: Signal<Out, Bit>,
     /// It is taken.
     pub segment_ready: Signal<In, Bit>,
@@ -189,6 +191,7 @@ pub struct Initiator {
     device_head: Slice<FrameHead>,
     reply_head: Slice<FrameHead>,
     reads: Skid<HostRead>,
+    segments: Slice<HostRead>,
     array_beats: Fifo<ArrayBeat, 2>,
     host_beats: Fifo<HostBeat, 2>,
 }
@@ -204,7 +207,7 @@ impl Logic for Initiator {
     #[hdl]
     fn update(&mut self) {
         clocks!(self, clock, reset, sender, device, host, replies, framer, nodes);
-        clocks!(self, clock, reset, heads, device_head, reply_head, reads, array_beats, host_beats);
+        clocks!(self, clock, reset, heads, device_head, reply_head, reads, segments, array_beats, host_beats);
 
         // Device puts.
         self.device.from_host.next = false;
@@ -265,14 +268,18 @@ impl Logic for Initiator {
         self.framer.host.next = self.heads.read.val();
         self.framer.host_valid.next = self.heads.read_valid.val();
         self.heads.read_ready.next = self.framer.host_ready.val();
+        let of_context = self.host.read.val().client == bits::<2>(CONTEXT);
         self.reads.write.next = self.host.read.val();
-        self.reads.write_valid.next = self.host.read_valid.val();
-        self.host.read_ready.next = self.reads.write_ready.val();
+        self.reads.write_valid.next = self.host.read_valid.val() & !of_context;
+        self.segments.write.next = self.host.read.val();
+        self.segments.write_valid.next = self.host.read_valid.val() & of_context;
+        self.host.read_ready.next = if of_context { self.segments.write_ready.val() } else { self.reads.write_ready.val() };
         self.put_read.next = self.reads.read.val();
-        let of_context = self.reads.read.val().client == bits::<2>(CONTEXT);
-        self.put_read_valid.next = self.reads.read_valid.val() & !of_context;
-        self.segment_valid.next = self.reads.read_valid.val() & of_context;
-        self.reads.read_ready.next = if of_context { self.segment_ready.val() } else { self.put_read_ready.val() };
+        self.put_read_valid.next = self.reads.read_valid.val();
+        self.reads.read_ready.next = self.put_read_ready.val();
+        self.segment.next = self.segments.read.val();
+        self.segment_valid.next = self.segments.read_valid.val();
+        self.segments.read_ready.next = self.segment_ready.val();
         self.host_beats.write.next =
             HostBeat { data: self.put_data.val(), last: self.put_data_last.val(), error: self.put_data_error.val() };
         self.host_beats.write_valid.next = self.put_data_valid.val();

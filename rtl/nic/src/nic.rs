@@ -343,7 +343,7 @@ impl Logic for Nic {
         self.packet_engine.put_data_valid.next = self.rvma_engine.put_data_valid.val();
         self.rvma_engine.put_data_ready.next = self.packet_engine.put_data_ready.val();
         // Segments of puts: of host memory, or of context memory.
-        self.hpu_array.segment.next = self.packet_engine.put_read.val();
+        self.hpu_array.segment.next = self.packet_engine.segment.val();
         self.hpu_array.segment_valid.next = self.packet_engine.segment_valid.val();
         self.packet_engine.segment_ready.next = self.hpu_array.segment_ready.val();
         self.rvma_engine.message_event.next = self.packet_engine.message_event.val();

@@ -335,7 +335,7 @@ impl Bench {
             self.transfers.push_back(Transfer { bytes, error: address & BROKEN != 0, at, sent: 0 });
         }
         if d.high("segment_valid") && segment_ready {
-            let read = d.record("put_read", "host_read");
+            let read = d.record("segment", "host_read");
             assert_eq!(read.get("client"), u64::from(client::CONTEXT));
             let bytes = (0..read.get("length")).map(|i| host_byte(read.get("address") + i)).collect();
             self.segment = Some((self.cycle + rng.random_range(self.read_delay.clone()), bytes));

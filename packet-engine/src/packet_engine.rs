@@ -229,7 +229,7 @@ impl PacketEngine {
             packet_buffer: PacketBuffer::new(config.cells(), style),
             ingress_join: IngressJoin::new(config.cells()),
             payload_scheduler: PayloadScheduler::new(config),
-            initiator: Initiator::new(small),
+            initiator: Initiator::new(small, RamStyle::spare(config)),
             responder: Responder::new(small),
             registers: PacketRegisters::new(config),
             ..Default::default()

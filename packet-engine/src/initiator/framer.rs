@@ -188,7 +188,8 @@ impl Logic for Framer {
         let capacity = if second { bits::<11>(ROOM) } else { bits::<11>(64) };
         let ends = left <= capacity;
         let count = if ends { left.get_bits::<7>(0) } else { capacity.get_bits::<7>(0) };
-        let kept = if second { count + HEADS } else { count };
+        // Bytes of a last beat; of left and not of count, which is found out late.
+        let kept = left.get_bits::<7>(0) + if second { bits::<7>(HEADS) } else { bits::<7>(0) };
         if moves {
             self.left.d.next = left - bit_cast::<11, 7>(count);
             // What a GET carries ends in the second beat.
@@ -217,7 +218,7 @@ impl Logic for Framer {
             _ => self.carry.q.val(),
         };
         let data = (high, low).cat::<512>();
-        let mut keep: Bits<64> = bytes_kept(kept);
+        let mut keep: Bits<64> = bytes_kept(kept) | repeat::<64>(!ends);
         let mut last: Bit = ends;
         let mut frame: Bits<16> = head.issuer.frame;
         if frame_passes {

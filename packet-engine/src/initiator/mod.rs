@@ -27,7 +27,8 @@
 //! | out `respond`, `ack_every`, `nack_gap` / in `ack_sent`, `nack_sent`, `nack_withheld` | responder: what the registers say, what they count |
 //! | in `csr` / out `csr_answer` | page `node` |
 //!
-//! Both data streams end in a [`Fifo`] of four beats in LUT RAM, so that their `ready` is a register (a [`Skid`] takes twice the LUTs of 512 bits); the
+//! Both data streams end in a queue, so that their `ready` is a register: that of the array in a [`Fifo`] of four beats in LUT RAM (a [`Skid`] takes twice the LUTs of
+//! 512 bits), the host's, and the heads of its frames, in block RAM where there is some to spare: they wait for host memory anyway. The
 //! framer behind them is one stage of logic up to egress.
 //!
 //! Segments carry [`SEGMENT`](frame_head::SEGMENT) bytes. Device puts are cut through: the first beat leaves 7 cycles after `put` is taken, its payload
@@ -45,6 +46,7 @@ use frame_head::{unsequenced, FrameHead};
 use framer::Framer;
 use nodes::Nodes;
 use planner::Planner;
+use spindle_blocks::fifo::BlockFifo;
 use spindle_blocks::ram::RamStyle;
 use spindle_blocks::{
     CsrRequest, CsrResponse, EventDesc, Fifo, FrameJob, HostRead, PacketDesc, PutDesc, PutDone, Skid, Slice,
@@ -187,19 +189,27 @@ pub struct Initiator {
     replies: Planner,
     framer: Framer,
     nodes: Nodes,
-    heads: Fifo<FrameHead, 4>,
+    heads: BlockFifo<FrameHead, 4>,
     device_head: Slice<FrameHead>,
     reply_head: Slice<FrameHead>,
     reads: Skid<HostRead>,
     segments: Slice<HostRead>,
     array_beats: Fifo<ArrayBeat, 2>,
-    host_beats: Fifo<HostBeat, 2>,
+    host_beats: BlockFifo<HostBeat, 3>,
 }
 
 impl Initiator {
-    /// An initiator whose small memories, those of its sender too, are of this kind; see [`Sender::new`].
-    pub fn new(small: RamStyle) -> Self {
-        Self { sender: Sender::new(small), replies: Planner::single(), nodes: Nodes::new(small), ..Default::default() }
+    /// An initiator whose small memories, those of its sender too, are of the kind `small` (see [`Sender::new`]), and whose host side waits in memories of
+    /// the kind `waiting`.
+    pub fn new(small: RamStyle, waiting: RamStyle) -> Self {
+        Self {
+            sender: Sender::new(small),
+            replies: Planner::single(),
+            nodes: Nodes::new(small),
+            heads: BlockFifo::new(waiting),
+            host_beats: BlockFifo::new(waiting),
+            ..Default::default()
+        }
     }
 }
 
@@ -273,7 +283,8 @@ impl Logic for Initiator {
         self.reads.write_valid.next = self.host.read_valid.val() & !of_context;
         self.segments.write.next = self.host.read.val();
         self.segments.write_valid.next = self.host.read_valid.val() & of_context;
-        self.host.read_ready.next = if of_context { self.segments.write_ready.val() } else { self.reads.write_ready.val() };
+        self.host.read_ready.next =
+            if of_context { self.segments.write_ready.val() } else { self.reads.write_ready.val() };
         self.put_read.next = self.reads.read.val();
         self.put_read_valid.next = self.reads.read_valid.val();
         self.reads.read_ready.next = self.put_read_ready.val();

@@ -58,7 +58,7 @@ pub fn blocks(config: &Config) -> Result<Vec<(String, Design)>, EmitError> {
         one("header_matcher", &mut packet_engine::header_matcher::HeaderMatcher::new(c.match_rules, small))?,
         one("psn_filter", &mut packet_engine::psn_filter::PsnFilter::new(c))?,
         one("message_index", &mut packet_engine::message_index::MessageIndex::new(c.live_messages, small))?,
-        one("initiator", &mut packet_engine::initiator::Initiator::new(small))?,
+        one("initiator", &mut packet_engine::initiator::Initiator::new(small, RamStyle::spare(config)))?,
         one("packet_engine", &mut PacketEngine::new(c))?,
         one("hpu", &mut hpu_core::processor::hpu::Hpu::new(HpuOptions::default()))?,
         one("cluster", &mut hpu_core::cluster::Cluster::new(c))?,

@@ -242,7 +242,9 @@ impl Logic for Counters {
 
         // Cycle 1: load.
         self.loaded.d.next = self.taken.q.val();
-        self.op_2.d.next = self.op_1.q.val();
+        if self.taken.q.val() {
+            self.op_2.d.next = self.op_1.q.val();
+        }
         self.record_2.d.next = self.records.read_data.val();
         self.entry.d.next = self.counts.read_data.val();
         if self.checked.q.val() & (ended.slot == self.op_1.q.val().slot) {
@@ -254,7 +256,9 @@ impl Logic for Counters {
         let now = self.op_2.q.val();
         let equal = entry.count == now.amount;
         self.checked.d.next = self.loaded.q.val();
-        self.op_3.d.next = now;
+        if self.loaded.q.val() {
+            self.op_3.d.next = now;
+        }
         self.record_3.d.next = self.record_2.q.val();
         self.up.d.next = entry.count + now.amount;
         self.down.d.next = entry.count - now.amount;

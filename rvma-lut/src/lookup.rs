@@ -193,12 +193,18 @@ impl Logic for Lookup {
         // Cycle 1: a sum that is below its summand has wrapped.
         let first = self.line[0].q.val();
         let wraps = (first.end < self.buf_off.q.val()) | (self.packet_end.q.val() < self.msg_off.q.val());
+        let outside = wraps | (self.packet_end.q.val() > first.msg_len) | !self.single_whole.q.val();
+        // Each stage moves for a packet alone: registers, where a chain that always moves would be LUTs.
         for i in 1..mailbox_table::LATENCY {
-            self.line[i].d.next = self.line[i - 1].q.val();
             self.is_packet[i].d.next = self.is_packet[i - 1].q.val();
-            self.owner[i].d.next = self.owner[i - 1].q.val();
+            if self.is_packet[i - 1].q.val() {
+                self.line[i].d.next = self.line[i - 1].q.val();
+                self.owner[i].d.next = self.owner[i - 1].q.val();
+            }
         }
-        self.line[1].d.next.outside = wraps | (self.packet_end.q.val() > first.msg_len) | !self.single_whole.q.val();
+        if self.is_packet[0].q.val() {
+            self.line[1].d.next.outside = outside;
+        }
 
         // Cycle 7: the table's answer.
         let found = self.mailbox_table.result.val();
@@ -226,25 +232,27 @@ impl Logic for Lookup {
         } else {
             bits::<5>(BAD_KEY as u64)
         };
-        self.result.d.next = LookedUp {
-            packet: packet,
-            refused: foreign | !found.hit | closing | !(found.key_fits | redirected),
-            reason: reason,
-            mailbox: found.mailbox,
-            tagged: by_tag & !managed_one,
-            window: found.window,
-            silent: (found.mode & NACK_OFF).any(),
-            quiet: (found.mode & DROP).any(),
-            spills: (found.mode & SPILL).any() & catches & !redirected,
-            catcher: catcher,
-        };
-        if redirected & managed_one {
-            self.result.d.next.packet.start = bits::<32>(0);
-            self.result.d.next.packet.end = packet.msg_len;
-            self.result.d.next.packet.outside = false;
-        }
-        if !found.hit & !packet.unsupported & !packet.get & catches & !redirected {
-            self.result.d.next = LookedUp { packet: with_header(packet), mailbox: catcher, ..Default::default() };
+        if mine {
+            self.result.d.next = LookedUp {
+                packet: packet,
+                refused: foreign | !found.hit | closing | !(found.key_fits | redirected),
+                reason: reason,
+                mailbox: found.mailbox,
+                tagged: by_tag & !managed_one,
+                window: found.window,
+                silent: (found.mode & NACK_OFF).any(),
+                quiet: (found.mode & DROP).any(),
+                spills: (found.mode & SPILL).any() & catches & !redirected,
+                catcher: catcher,
+            };
+            if redirected & managed_one {
+                self.result.d.next.packet.start = bits::<32>(0);
+                self.result.d.next.packet.end = packet.msg_len;
+                self.result.d.next.packet.outside = false;
+            }
+            if !found.hit & !packet.unsupported & !packet.get & catches & !redirected {
+                self.result.d.next = LookedUp { packet: with_header(packet), mailbox: catcher, ..Default::default() };
+            }
         }
 
         // Which mailboxes catch all.

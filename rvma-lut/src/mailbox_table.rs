@@ -198,8 +198,11 @@ impl Logic for MailboxTable {
                 self.sets[i].d.next = folded & bits::<10>(self._last_set);
             }
         }
+        // Each stage moves for a question alone: registers, where a chain that always moves would be LUTs.
         for i in 1..6 {
-            self.stage[i].d.next = self.stage[i - 1].q.val();
+            if self.valid[i - 1].q.val() {
+                self.stage[i].d.next = self.stage[i - 1].q.val();
+            }
         }
         for i in 1..7 {
             self.valid[i].d.next = self.valid[i - 1].q.val();
@@ -262,17 +265,19 @@ impl Logic for MailboxTable {
         } else {
             self.stash.next_number.val()
         };
-        self.found[0].d.next = TableResult {
-            // A number that was never given out has no facts.
-            hit: if by_number { bit_cast::<13, 12>(fourth.mailbox) < self.stash.fresh.val() } else { hit },
-            key_fits: false,
-            full: self.stash.full.val(),
-            busy: self.stash.busy.val(),
-            mailbox: number,
-            mode: bits::<9>(0),
-            window: bits::<9>(0),
-            generation: bits::<4>(0),
-        };
+        if self.valid[3].q.val() {
+            self.found[0].d.next = TableResult {
+                // A number that was never given out has no facts.
+                hit: if by_number { bit_cast::<13, 12>(fourth.mailbox) < self.stash.fresh.val() } else { hit },
+                key_fits: false,
+                full: self.stash.full.val(),
+                busy: self.stash.busy.val(),
+                mailbox: number,
+                mode: bits::<9>(0),
+                window: bits::<9>(0),
+                generation: bits::<4>(0),
+            };
+        }
         self.facts.clock.next = self.clock.val();
         self.facts.read_enable.next = self.valid[3].q.val();
         self.facts.read_address.next = number;
@@ -289,17 +294,21 @@ impl Logic for MailboxTable {
         };
 
         // Cycle 6: compare the key.
-        self.found[1].d.next = self.found[0].q.val();
+        if self.valid[4].q.val() {
+            self.found[1].d.next = self.found[0].q.val();
+        }
         let facts = self.facts.read_data.val();
-        self.found[2].d.next = self.found[1].q.val();
-        self.found[2].d.next.key_fits = facts.key == self.stage[5].q.val().key;
-        self.found[2].d.next.mode = facts.mode;
-        self.found[2].d.next.window = facts.window;
-        self.found[2].d.next.generation = facts.generation;
         let asks = self.stage[5].q.val();
         let other = (facts.generation != asks.generation) | (facts.pid != asks.pid.get_bits::<6>(0));
         let right = facts.open & !((asks.op == NUMBER) & other);
-        self.found[2].d.next.hit = self.found[1].q.val().hit & right;
+        if self.valid[5].q.val() {
+            self.found[2].d.next = self.found[1].q.val();
+            self.found[2].d.next.key_fits = facts.key == asks.key;
+            self.found[2].d.next.mode = facts.mode;
+            self.found[2].d.next.window = facts.window;
+            self.found[2].d.next.generation = facts.generation;
+            self.found[2].d.next.hit = self.found[1].q.val().hit & right;
+        }
 
         self.result.next = self.found[2].q.val();
         self.result_valid.next = self.valid[6].q.val();

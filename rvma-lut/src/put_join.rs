@@ -8,13 +8,14 @@
 //! | packet engine | out `host_put`, `host_put_valid` / in `host_put_ready`; in `put_done`, `put_done_valid` (pulse) |
 //! | registers | out pulses `ended`, `failed` |
 //!
-//! Those that wait stand in a FIFO of four words of LUT RAM, in the order of their arrival. Handlers and answers, in turn, leave two of the words to processes,
-//! whose puts are taken at once or refused: the command unit does not wait for a put to leave. Latency two cycles, of an answer three; one put per
+//! Those that wait stand in a FIFO of four words, in the order of their arrival. Handlers and answers, in turn, leave two of the words to processes,
+//! whose puts are taken at once or refused: the command unit does not wait for a put to leave. Latency four cycles, of an answer five; one put per
 //! two cycles. Puts of processes are numbered from 1 behind reset and sent in that order; the handle that they leave with is one that
 //! no handler has, and their number stands where those of handlers have their frame's.
 
 use spindle_blocks::desc::{PutDesc, PutDone};
-use spindle_blocks::Fifo;
+use spindle_blocks::fifo::BlockFifo;
+use spindle_blocks::RamStyle;
 use spindle_contract::descriptors::put_op;
 use spindle_verilog::prelude::*;
 
@@ -65,7 +66,7 @@ pub struct PutJoin {
     pub ended: Signal<Out, Bit>,
     /// It was not sent as a whole.
     pub failed: Signal<Out, Bit>,
-    waiting: Fifo<PutDesc, WAITING_BITS>,
+    waiting: BlockFifo<PutDesc, WAITING_BITS>,
     next_number: Reg<Bits<16>>,
     offered: DFF<PutDesc>,
     offers: Reg<Bit>,
@@ -76,9 +77,9 @@ pub struct PutJoin {
 }
 
 impl PutJoin {
-    /// A join whose first put is number 1.
-    pub fn new() -> Self {
-        Self { next_number: Reg::new(bits::<16>(1)), ..Default::default() }
+    /// A join whose first put is number 1; those that wait stand in a memory of the given kind.
+    pub fn new(style: RamStyle) -> Self {
+        Self { waiting: BlockFifo::new(style), next_number: Reg::new(bits::<16>(1)), ..Default::default() }
     }
 }
 

@@ -308,7 +308,7 @@ impl RvmaEngine {
             read_buffers: std::array::from_fn(|_| ReadBuffer::new(buffers)),
             event_rings: EventRings::new(),
             report: Report::new(spare),
-            put_join: PutJoin::new(),
+            put_join: PutJoin::new(spare),
             doorbell: Doorbell::new(config.processes),
             command_unit: CommandUnit::new(config.mailboxes),
             ring_posts: RingPosts::new(config.mailboxes),

@@ -3,6 +3,7 @@
 use crate::packet_back::dut::{Dut, Record};
 use rand::Rng;
 use rvma_lut::put_join::PutJoin;
+use spindle_blocks::RamStyle;
 use spindle_contract::descriptors::put_op::HOST_HANDLE;
 use spindle_harness::run_with_wave_on_failure;
 use std::collections::VecDeque;
@@ -38,7 +39,7 @@ fn like(put: &Record, of: &Record) -> Record {
 #[test]
 fn every_put_leaves_once_in_the_order_of_its_source() {
     run_with_wave_on_failure("every_put_leaves_once_in_the_order_of_its_source", |wave| {
-        let mut dut = Dut::new(wave, &mut PutJoin::new(), "put_join");
+        let mut dut = Dut::new(wave, &mut PutJoin::new(RamStyle::Block), "put_join");
         let mut rng = wave.rng();
         let mut offered: [Option<Record>; 3] = Default::default();
         let mut inside: [VecDeque<Record>; 3] = Default::default();
@@ -114,12 +115,12 @@ fn every_put_leaves_once_in_the_order_of_its_source() {
     });
 }
 
-/// A put leaves two cycles after it was taken; an answer waits a cycle for its turn.
+/// A put leaves four cycles after it was taken; an answer waits a cycle for its turn.
 #[test]
 fn latency_of_the_join() {
     run_with_wave_on_failure("latency_of_the_join", |wave| {
-        for (port, latency) in [("array_put", 2), ("answer", 3), ("own", 2)] {
-            let mut dut = Dut::new(wave, &mut PutJoin::new(), "put_join");
+        for (port, latency) in [("array_put", 4), ("answer", 5), ("own", 4)] {
+            let mut dut = Dut::new(wave, &mut PutJoin::new(RamStyle::Block), "put_join");
             dut.set("host_put_ready", 1);
             dut.set(&format!("{port}_valid"), 1);
             dut.eval();

@@ -86,7 +86,8 @@ fn blocks_of_the_hosts_side_are_lint_clean() {
         command_rings: CommandRings::new(RamStyle::Block);
         ring_posts: RingPosts::new(1024);
         get_responder: GetResponder::default();
-        put_join: PutJoin::new();
+        put_join: PutJoin::new(RamStyle::Block);
+        put_join_in_luts: PutJoin::new(RamStyle::Distributed);
         regions: Regions::new(64);
         regions_in_luts: Regions::new(16);
         registers: Registers::default();

@@ -7,9 +7,9 @@
 //! | registers | in `word_*`, `term_*`, `rule_*`: a pulse of `*_write` puts an entry into a slot, without effect yet; `commit` (pulse) / out `committing`: what is in the slots decides once it falls; no other pulse until then |
 //!
 //! ```text
-//! beats -> extractor -> term_tables x 16 -> rule_tables x 5 -> first rule -> what it says
-//!              ^            ^   parsed_flags --^                                  ^
-//!              +-- term_compiler (staged)      +------ rule_compiler (staged) ----+
+//! beats -> extractor -> term_tables x 16 -> rule_tables -> first rule -> what it says
+//!              ^            ^   parsed_flags --^                              ^
+//!              +-- term_compiler (staged)      +---- rule_compiler (staged) --+
 //! ```
 //!
 //! A word is extracted from the frame ([`extractor`]); word w has the terms 5w to 5w + 4. A term holds when
@@ -45,7 +45,7 @@ use spindle_contract::registers::rule_action;
 use spindle_verilog::prelude::*;
 use term_compiler::TermCompiler;
 use term_tables::TermTables;
-use types::{first_of_eight, lowest, Candidate, MatchRule, MatchSource, MatchTerm, RuleAction, RULE_GROUP};
+use types::{first_of_eight, lowest, Candidate, MatchRule, MatchSource, MatchTerm, RuleAction, RULE_LANES};
 
 /// Cycles from `parsed_valid` to `matched_valid`.
 pub const LATENCY: usize = 2;
@@ -132,7 +132,7 @@ pub struct HeaderMatcher {
     term_compiler: TermCompiler,
     rule_compiler: RuleCompiler,
     term_tables: [TermTables; MATCH_WORDS],
-    rule_tables: Vec<RuleTables>,
+    rule_tables: RuleTables,
     says: SdpMemory<RuleAction, 7>,
     /// Stages with a frame, the first in bit 0: without one a stage rests.
     frame: Reg<Bits<4>>,
@@ -140,27 +140,25 @@ pub struct HeaderMatcher {
     set: [DFF<Bit>; 3],
     terms: [DFF<Bits<MATCH_TERMS>>; 4],
     message_words: [DFF<Bits<128>>; 4],
-    hits: DFF<Bits<64>>,
+    hits: DFF<Bits<RULE_LANES>>,
     found: [DFF<Bit>; 2],
     rule: [DFF<Bits<6>>; 2],
     line: [DFF<Candidate>; LATENCY],
     line_valid: [Reg<Bit>; LATENCY],
     _rules: usize,
-    _groups: usize,
 }
 
 impl HeaderMatcher {
-    /// A matcher with `rules` rules, 1 to 64, that keeps what the driver stages, and what rules say, in memories of this kind.
+    /// A matcher with `rules` rules, 1 to 64, that keeps what the driver stages, what rules say and, if
+    /// it is block RAM, which rules hold in memories of this kind.
     pub fn new(rules: usize, staged: RamStyle) -> Self {
         assert!((1..=64).contains(&rules), "HeaderMatcher: {rules} rules; choose 1 to 64");
-        let groups = rules.div_ceil(RULE_GROUP);
         Self {
             term_compiler: TermCompiler::new(staged),
             rule_compiler: RuleCompiler::new(rules, staged),
-            rule_tables: (0..groups).map(|_| Default::default()).collect(),
+            rule_tables: RuleTables::new(staged),
             says: SdpMemory::new(staged, 1),
             _rules: rules,
-            _groups: groups,
             ..Default::default()
         }
     }
@@ -247,29 +245,29 @@ impl Logic for HeaderMatcher {
             self.set[i].d.next = self.set[i - 1].q.val();
         }
 
-        // Stage 2: rules. A set that was never written has none.
-        let literals = (self.parsed_flags.val(), self.terms[0].q.val()).cat::<MATCH_LITERALS>();
-        let compiled = self.extractor.compiled.val();
-        let ruled = if self.set[0].q.val() { compiled.get_bit(1) } else { compiled.get_bit(0) };
-        let mut hits: Bits<65> = bits::<65>(0);
-        for g in 0..self._groups {
-            self.rule_tables[g].clock.next = self.clock.val();
-            self.rule_tables[g].literals.next = literals;
-            self.rule_tables[g].bank.next = self.set[0].q.val();
-            self.rule_tables[g].row.next = self.rule_compiler.row.val();
-            self.rule_tables[g].row_address.next = self.rule_compiler.row_address.val();
-            self.rule_tables[g].row_write.next = self.rule_compiler.row_write.val().get_bit(g);
-            hits.set_bits::<RULE_GROUP>(RULE_GROUP * g, self.rule_tables[g].hits.val() & repeat::<RULE_GROUP>(ruled));
-        }
-        let mut valid_hits: Bits<64> = bits::<64>(0);
+        // Stage 2: rules; the tables have the terms already. The last rule is in the highest lane.
+        self.rule_tables.clock.next = self.clock.val();
+        self.rule_tables.terms.next = terms;
+        self.rule_tables.bank.next = self.extractor.words_set.val();
+        self.rule_tables.valid.next = frame.get_bit(0);
+        self.rule_tables.flags.next = self.parsed_flags.val();
+        self.rule_tables.row.next = self.rule_compiler.row.val();
+        self.rule_tables.flag_row.next = self.rule_compiler.flag_row.val();
+        self.rule_tables.row_address.next = self.rule_compiler.row_address.val();
+        self.rule_tables.row_write.next = self.rule_compiler.row_write.val();
+        let lanes = self.rule_tables.hits.val();
+        let mut hits: Bits<RULE_LANES> = bits::<RULE_LANES>(0);
         for r in 0..self._rules {
-            valid_hits = valid_hits.replace_bit(r, hits.get_bit(r));
+            hits = hits.replace_bit(r, lanes.get_bit(RULE_LANES - self._rules + r));
         }
         if frame.get_bit(1) {
-            self.hits.d.next = valid_hits;
+            self.hits.d.next = hits;
         }
 
-        // Stage 3: the first of them, within each group of eight and among the groups.
+        // Stage 3: the first of them, within each group of eight and among the groups. A set that was
+        // never written has none.
+        let compiled = self.extractor.compiled.val();
+        let ruled = if self.set[1].q.val() { compiled.get_bit(1) } else { compiled.get_bit(0) };
         let held = self.hits.q.val();
         let mut groups: Bits<8> = bits::<8>(0);
         for g in 0..8 {
@@ -285,7 +283,7 @@ impl Logic for HeaderMatcher {
             group = group | (bits::<3>(g as u64) & chosen);
         }
         if frame.get_bit(2) {
-            self.found[0].d.next = groups.any();
+            self.found[0].d.next = groups.any() & ruled;
             self.rule[0].d.next = (group, in_group).cat::<6>();
         }
 

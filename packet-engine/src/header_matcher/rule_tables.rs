@@ -1,17 +1,19 @@
-//! Rule tables: thirteen rules over all literals, as look-ups instead of masks.
+//! Rule tables: up to 64 rules over all literals, as look-ups instead of masks.
 //!
 //! | neighbour | ports |
 //! |---|---|
-//! | header matcher | in `literals` (terms, then flags), `bank`; out `hits`: the rules that hold, same cycle |
-//! | rule compiler | in `row`, `row_address` (set, four literals), `row_write` |
+//! | header matcher | in `terms`, `bank`, `valid`; in the cycle behind it `flags` / out `hits`: the rules that hold, rule 0 in bit 0 |
+//! | rule compiler | in `row`, `flag_row`, `row_address` (set, literals), `row_write` |
 //!
-//! The literals are cut into groups of four. A table of 2 × 16 rows tells for four literals which of the rules they do not
-//! break; a rule holds when no group breaks it. Thirteen rules, because a LUT RAM of 32 rows is fourteen bits wide on
-//! UltraScale+ and five times thirteen are 64 and one over. One half of every table judges while the other one is written.
+//! The terms are cut into groups. A table tells for the terms of a group which of the rules they do not break; a rule holds when
+//! neither a group nor the flags break it. One half of every table judges while the other one is written. Never stalls.
+//!
+//! A device short of LUTs has ten tables of eight terms each in block RAM, whose read is the register between terms and rules;
+//! others have that register, and twenty tables of four terms in LUT RAM behind it. The flags come too late for block RAM.
 
-use super::types::{GROUPS, RULE_GROUP, RULE_ROWS};
-use spindle_blocks::LutMemory;
-use spindle_contract::params::MATCH_LITERALS;
+use super::types::{BROAD, NARROW, ROWS, RULE_LANES};
+use spindle_blocks::{LutMemory, RamStyle, SdpMemory};
+use spindle_contract::params::{MATCH_FLAGS, MATCH_TERMS};
 use spindle_verilog::prelude::*;
 
 /// The tables. See the module text.
@@ -19,33 +21,87 @@ use spindle_verilog::prelude::*;
 pub struct RuleTables {
     #[allow(missing_docs)]
     pub clock: Signal<In, Clock>,
-    /// What holds of the frame.
-    pub literals: Signal<In, Bits<MATCH_LITERALS>>,
+    /// Terms that hold of the frame.
+    pub terms: Signal<In, Bits<MATCH_TERMS>>,
     /// The set that judges it.
     pub bank: Signal<In, Bit>,
-    /// The rules that hold.
-    pub hits: Signal<Out, Bits<RULE_GROUP>>,
+    /// There is a frame.
+    pub valid: Signal<In, Bit>,
+    /// Its flags, in the next cycle.
+    pub flags: Signal<In, Bits<MATCH_FLAGS>>,
+    /// The rules that hold, in the next cycle; the first in the lowest bit that is used, the last in the highest.
+    pub hits: Signal<Out, Bits<RULE_LANES>>,
     /// A row of every table.
-    pub row: Signal<In, Bits<RULE_ROWS>>,
-    /// Its set and literals.
-    pub row_address: Signal<In, Bits<5>>,
+    pub row: Signal<In, Bits<ROWS>>,
+    /// A row of the flags' table.
+    pub flag_row: Signal<In, Bits<RULE_LANES>>,
+    /// Set and literals; narrower tables take the low bits of the literals.
+    pub row_address: Signal<In, Bits<9>>,
     /// Write it.
     pub row_write: Signal<In, Bit>,
-    tables: [LutMemory<Bits<RULE_GROUP>, 5>; GROUPS],
+    broad: Vec<SdpMemory<Bits<RULE_LANES>, 9>>,
+    narrow: Vec<LutMemory<Bits<RULE_LANES>, 5>>,
+    of_flags: LutMemory<Bits<RULE_LANES>, 6>,
+    held: DFF<Bits<MATCH_TERMS>>,
+    held_bank: DFF<Bit>,
+    _in_blocks: bool,
+}
+
+impl RuleTables {
+    /// Tables in memories of this kind.
+    pub fn new(style: RamStyle) -> Self {
+        let in_blocks = style == RamStyle::Block;
+        Self {
+            broad: (0..if in_blocks { BROAD } else { 0 }).map(|_| Default::default()).collect(),
+            narrow: (0..if in_blocks { 0 } else { NARROW }).map(|_| Default::default()).collect(),
+            _in_blocks: in_blocks,
+            ..Default::default()
+        }
+    }
 }
 
 impl Logic for RuleTables {
     #[hdl]
     fn update(&mut self) {
-        let literals = bit_cast::<88, MATCH_LITERALS>(self.literals.val());
-        let mut hits: Bits<RULE_GROUP> = !bits::<RULE_GROUP>(0);
-        for g in 0..GROUPS {
-            self.tables[g].clock.next = self.clock.val();
-            self.tables[g].write_enable.next = self.row_write.val();
-            self.tables[g].write_address.next = self.row_address.val();
-            self.tables[g].write_data.next = self.row.val().get_bits::<RULE_GROUP>(RULE_GROUP * g);
-            self.tables[g].read_address.next = (self.bank.val(), literals.get_bits::<4>(4 * g)).cat::<5>();
-            hits = hits & self.tables[g].read_data.val();
+        dffs!(self, clock, held, held_bank);
+        let terms = self.terms.val();
+        let row = self.row.val();
+        let address = self.row_address.val();
+        let target = address.get_bit(8);
+        self.held_bank.d.next = self.bank.val();
+
+        // Flags.
+        let bank = self.held_bank.q.val();
+        self.of_flags.clock.next = self.clock.val();
+        self.of_flags.write_enable.next = self.row_write.val();
+        self.of_flags.write_address.next = (target, address.get_bits::<5>(0)).cat::<6>();
+        self.of_flags.write_data.next = self.flag_row.val();
+        self.of_flags.read_address.next = (bank, self.flags.val()).cat::<6>();
+        let mut hits: Bits<RULE_LANES> = self.of_flags.read_data.val();
+
+        // Terms.
+        if self._in_blocks {
+            for t in 0..BROAD {
+                self.broad[t].clock.next = self.clock.val();
+                self.broad[t].write_enable.next = self.row_write.val();
+                self.broad[t].write_address.next = address;
+                self.broad[t].write_data.next = row.get_bits::<RULE_LANES>(RULE_LANES * t);
+                self.broad[t].read_enable.next = self.valid.val();
+                self.broad[t].read_address.next = (self.bank.val(), terms.get_bits::<8>(8 * t)).cat::<9>();
+                hits = hits & self.broad[t].read_data.val();
+            }
+        } else {
+            if self.valid.val() {
+                self.held.d.next = terms;
+            }
+            for t in 0..NARROW {
+                self.narrow[t].clock.next = self.clock.val();
+                self.narrow[t].write_enable.next = self.row_write.val();
+                self.narrow[t].write_address.next = (target, address.get_bits::<4>(0)).cat::<5>();
+                self.narrow[t].write_data.next = row.get_bits::<RULE_LANES>(RULE_LANES * t);
+                self.narrow[t].read_address.next = (bank, self.held.q.val().get_bits::<4>(4 * t)).cat::<5>();
+                hits = hits & self.narrow[t].read_data.val();
+            }
         }
         self.hits.next = hits;
     }

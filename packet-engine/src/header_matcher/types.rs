@@ -1,15 +1,17 @@
 //! What the parts of the matcher hand to one another.
 
 use spindle_blocks::desc::PacketDesc;
-use spindle_contract::params::{MATCH_LITERALS, WORD_TERMS};
+use spindle_contract::params::{MATCH_LITERALS, MATCH_TERMS, WORD_TERMS};
 use spindle_verilog::prelude::*;
 
-/// Rules whose tables are written together.
-pub const RULE_GROUP: usize = 13;
-/// Groups of four literals.
-pub const GROUPS: usize = MATCH_LITERALS.div_ceil(4);
-/// Bits of a row of all rule tables of a group of rules.
-pub const RULE_ROWS: usize = GROUPS * RULE_GROUP;
+/// Most rules: the bits of a row of a rule table.
+pub const RULE_LANES: usize = 64;
+/// Rule tables of eight terms.
+pub const BROAD: usize = MATCH_TERMS / 8;
+/// Rule tables of four terms.
+pub const NARROW: usize = MATCH_TERMS / 4;
+/// Bits of a row of all rule tables of terms.
+pub const ROWS: usize = NARROW * RULE_LANES;
 /// Bits of a row of a term table.
 pub const ROW: usize = 4 * WORD_TERMS;
 /// Bits of a row of the term table of the lowest nibble.

@@ -1,14 +1,18 @@
 //! The matcher against the naive model: random words, terms and rules, changed under traffic; one frame per cycle.
 
 use crate::packet_front::matcher_bench::{random_frame, random_set, Bench};
+use packet_engine::header_matcher::rule_compiler::RuleCompiler;
 use packet_engine::header_matcher::term_compiler::TermCompiler;
 use rand::Rng;
+use spindle_blocks::RamStyle;
 use spindle_contract::params::{MATCH_BYTES, MATCH_FLAGS, MATCH_TERMS, MATCH_WORDS, MESSAGE_WORDS};
 use spindle_contract::registers::rule_action;
 use spindle_model::header_matcher::{Rule, RuleSet, Source};
 
 /// Cycles of a commit when no frame is in the way: drain, compilers, switch.
-const COMMIT: usize = TermCompiler::CYCLES + 11;
+fn commit(rules: usize, style: RamStyle) -> usize {
+    TermCompiler::CYCLES.max(RuleCompiler::cycles(rules, style)) + 11
+}
 
 /// One-beat and longer frames; half the time without a gap, else with gaps, now and then long ones inside a frame.
 fn random_traffic(pause: &mut u64) -> impl FnMut(&mut Bench) + '_ {
@@ -31,8 +35,8 @@ fn random_traffic(pause: &mut u64) -> impl FnMut(&mut Bench) + '_ {
     }
 }
 
-fn run(rules: usize, sets: usize) {
-    let mut bench = Bench::new(&format!("header_matcher_{rules}"), rules);
+fn run(rules: usize, style: RamStyle, sets: usize) {
+    let mut bench = Bench::new(&format!("header_matcher_{rules}_{}", style.attribute()), rules, style);
     let mut pause = 0;
     for i in 0..sets {
         // Every other time only a few slots change: what is staged stays staged.
@@ -58,7 +62,7 @@ fn run(rules: usize, sets: usize) {
             }
             (bench.cycle - start) as usize
         };
-        assert!(cycles >= COMMIT - 10, "a commit took {cycles} cycles");
+        assert!(cycles >= commit(rules, style) - 10, "a commit took {cycles} cycles");
         let mut traffic = random_traffic(&mut pause);
         for _ in 0..300 {
             traffic(&mut bench);
@@ -80,23 +84,33 @@ fn run(rules: usize, sets: usize) {
 
 #[test]
 fn sixty_four_rules() {
-    run(64, 24);
+    run(64, RamStyle::Distributed, 24);
+}
+
+#[test]
+fn sixty_four_rules_in_block_ram() {
+    run(64, RamStyle::Block, 8);
 }
 
 #[test]
 fn thirty_two_rules() {
-    run(32, 10);
+    run(32, RamStyle::Distributed, 10);
 }
 
 #[test]
 fn eight_rules() {
-    run(8, 16);
+    run(8, RamStyle::Distributed, 16);
+}
+
+#[test]
+fn eight_rules_in_block_ram() {
+    run(8, RamStyle::Block, 16);
 }
 
 /// Each word of the first 128 bytes at every even place, with and without tag, of frames of all lengths; and the length.
 #[test]
 fn every_word() {
-    let mut bench = Bench::new("header_matcher_words", 8);
+    let mut bench = Bench::new("header_matcher_words", 8, RamStyle::Distributed);
     let mut sources: Vec<Source> = (0..=(MATCH_BYTES - 4) / 2)
         .map(|half| Source::Frame { untagged: 2 * half, tagged: (2 * half + 4).min(MATCH_BYTES - 4 - half % 2 * 2) })
         .collect();
@@ -136,12 +150,12 @@ fn every_word() {
 }
 
 /// A frame that stays open is judged by the set of its first beat, however many commits follow; the second one waits for it.
-#[test]
-fn an_open_frame_keeps_its_set() {
-    let mut bench = Bench::new("header_matcher_open", 8);
+fn an_open_frame(style: RamStyle) {
+    let cycles = commit(8, style);
+    let mut bench = Bench::new("header_matcher_open", 8, style);
     let mut set = RuleSet::empty(8);
     set.rules[2] = Rule { valid: true, action: 1, context: 3, ..Rule::default() };
-    assert_eq!(bench.install(&set, |_| ()), COMMIT, "cycles of a commit");
+    assert_eq!(bench.install(&set, |_| ()), cycles, "cycles of a commit");
     bench.start(vec![1; 100], 0);
     bench.beat();
     bench.step();
@@ -151,7 +165,7 @@ fn an_open_frame_keeps_its_set() {
     bench.write_rule(1, Rule { valid: true, action: 2, ..Rule::default() });
     bench.step();
     bench.commit();
-    for _ in 0..3 * COMMIT {
+    for _ in 0..3 * cycles {
         bench.step();
         assert!(bench.committed.is_some(), "the tables of an open frame were written");
     }
@@ -167,10 +181,15 @@ fn an_open_frame_keeps_its_set() {
     assert_eq!((bench.seen["rule 2"], bench.seen["rule 1"]), (1, 1), "{:?}", bench.seen);
 }
 
-/// A rule without literals wants every frame, if it is valid; the lowest number wins; nothing is wanted after reset.
 #[test]
-fn empty_rule() {
-    let mut bench = Bench::new("header_matcher_empty", 64);
+fn an_open_frame_keeps_its_set() {
+    an_open_frame(RamStyle::Distributed);
+    an_open_frame(RamStyle::Block);
+}
+
+/// A rule without literals wants every frame, if it is valid; the lowest number wins; nothing is wanted after reset.
+fn empty(style: RamStyle) {
+    let mut bench = Bench::new("header_matcher_empty", 64, style);
     let mut outcome = |rules: &[(usize, Rule)]| {
         let mut set = RuleSet::empty(64);
         rules.iter().for_each(|(r, rule)| set.rules[*r] = *rule);
@@ -195,4 +214,10 @@ fn empty_rule() {
     assert_eq!(outcome(&[(63, context), (51, context)]), "rule 51");
     assert_eq!(outcome(&[(63, context), (51, context), (3, Rule { action: 0, ..context })]), "rule_drop");
     assert_eq!(outcome(&[(63, context), (51, Rule { valid: false, ..context })]), "rule 63");
+}
+
+#[test]
+fn empty_rule() {
+    empty(RamStyle::Distributed);
+    empty(RamStyle::Block);
 }

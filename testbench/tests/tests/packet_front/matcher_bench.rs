@@ -129,9 +129,10 @@ pub struct Bench {
 }
 
 impl Bench {
-    pub fn new(name: &str, rules: usize) -> Self {
+    pub fn new(name: &str, rules: usize, style: RamStyle) -> Self {
+        let dut = format!("header_matcher_{rules}_{}", style.attribute());
         Self {
-            dut: Dut::new(&mut HeaderMatcher::new(rules, RamStyle::Distributed), &format!("header_matcher_{rules}")),
+            dut: Dut::new(&mut HeaderMatcher::new(rules, style), &dut),
             rng: seeded_rng(name),
             cycle: 0,
             staged: RuleSet::empty(rules),

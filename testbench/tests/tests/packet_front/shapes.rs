@@ -19,7 +19,10 @@ fn emitted_and_lint_clean() {
     clean(source(&mut Parser::default(), "parser"));
     clean(source(&mut IngressJoin::new(1 << CELL_BITS), "ingress_join"));
     for rules in [1, 8, 13, 14, 64].into_iter().chain(Config::ALL.map(|c| c.match_rules)) {
-        clean(source(&mut HeaderMatcher::new(rules, RamStyle::Block), &format!("header_matcher_{rules}")));
+        for style in [RamStyle::Block, RamStyle::Distributed] {
+            let name = format!("header_matcher_{rules}_{}", style.attribute());
+            clean(source(&mut HeaderMatcher::new(rules, style), &name));
+        }
     }
     for config in Config::ALL {
         clean(source(&mut PsnFilter::new(&config), &format!("psn_filter_{}", config.name)));

@@ -2,7 +2,7 @@
 //!
 //! | neighbour | ports |
 //! |---|---|
-//! | header matcher | in `terms`, `bank`, `valid`; in the cycle behind it `flags` / out `hits`: the rules that hold, rule 0 in bit 0 |
+//! | header matcher | in `terms`, `bank`, `valid`; in the cycle behind it `flags` / out `hits`: the rules that hold, the last in the highest bit |
 //! | rule compiler | in `row`, `flag_row`, `row_address` (set, literals), `row_write` |
 //!
 //! The terms are cut into groups. A table tells for the terms of a group which of the rules they do not break; a rule holds when

@@ -135,7 +135,7 @@ impl Logic for Reporter {
                 code: ending.code,
                 fault: ending.fault,
                 cause: ending.cause,
-                cycles: ending.cycles,
+                cycles: if ending.thread { ending.second_cycles } else { ending.first_cycles },
                 cluster: self.number.val(),
                 hpu: index,
                 spare: bits::<2>(0),

@@ -9,15 +9,6 @@ use spindle_verilog::prelude::*;
 /// The register of the return code, a0.
 const CODE: u64 = 10;
 
-/// An ending, but for its code, and its thread.
-#[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
-pub struct Ended {
-    /// Hardware thread.
-    pub thread: Bit,
-    /// How.
-    pub ending: Ending,
-}
-
 /// The clocks of both threads, their budgets, and the ending that was not taken yet.
 ///
 /// | neighbour | ports |
@@ -86,7 +77,8 @@ pub struct Endings {
     budget: [DFF<Bits<32>>; 2],
     used_up: [Reg<Bit>; 2],
     expires: Reg<Bit>,
-    slot: DFF<Ended>,
+    /// But for its code.
+    slot: DFF<Ending>,
     codes: LutMemory<Bits<8>, 2>,
     waits: Reg<Bit>,
 }
@@ -127,14 +119,16 @@ impl Logic for Endings {
             sum: incident.address,
             stray: incident.stray,
             of_access: incident.of_access,
-            cycles: if thread { self.elapsed[1].q.val() } else { self.elapsed[0].q.val() },
+            thread: thread,
+            first_cycles: self.elapsed[0].q.val(),
+            second_cycles: self.elapsed[1].q.val(),
         };
         let oldest = self.slot.q.val();
         let drains = if oldest.thread { self.drains.val().get_bit(1) } else { self.drains.val().get_bit(0) };
         let valid = self.waits.q.val() & !drains;
         let taken = valid & self.ending_ready.val();
         if self.ends.val() {
-            self.slot.d.next = Ended { thread: thread, ending: ending };
+            self.slot.d.next = ending;
             self.waits.d.next = true;
         } else if taken {
             self.waits.d.next = false;
@@ -145,10 +139,10 @@ impl Logic for Endings {
         self.codes.write_enable.next = self.lands.val() & (third.rd == CODE);
         self.codes.write_address.next = self.lands_bank.val();
         self.codes.write_data.next = third.value.get_bits::<8>(0);
-        self.codes.read_address.next = oldest.ending.bank;
-        self.ending.next = Ending { code: self.codes.read_data.val(), ..oldest.ending };
+        self.codes.read_address.next = oldest.bank;
+        self.ending.next = Ending { code: self.codes.read_data.val(), ..oldest };
         self.ending_valid.next = valid;
         self.freed.next = taken;
-        self.freed_bank.next = oldest.ending.bank;
+        self.freed_bank.next = oldest.bank;
     }
 }

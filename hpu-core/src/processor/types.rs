@@ -113,7 +113,8 @@ pub struct PortAccess {
     pub data: Bits<32>,
 }
 
-/// How a handler ended, as the processor knows it: what the report of a fault says is made of it once for all clusters, by [`report_of`](crate::types::report_of).
+/// How a handler ended, as the processor knows it: what the report of a fault says is made of it once for all clusters, by [`report_of`](crate::types::report_of),
+/// and the [`reporter`](crate::reporter) chooses among the clocks of all threads of a cluster.
 #[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
 pub struct Ending {
     /// Its bank.
@@ -132,8 +133,12 @@ pub struct Ending {
     pub stray: Bit,
     /// Its access faulted.
     pub of_access: Bit,
-    /// Cycles from the first fetch to the end.
-    pub cycles: Bits<32>,
+    /// Hardware thread of the handler.
+    pub thread: Bit,
+    /// The first thread's clock: for an ending of that thread, the cycles from the first fetch to the end.
+    pub first_cycles: Bits<32>,
+    /// The second thread's.
+    pub second_cycles: Bits<32>,
 }
 
 /// One retired instruction: the RISC-V formal interface (RVFI, <https://github.com/SymbioticEDA/riscv-formal>), one channel, with the

@@ -169,6 +169,8 @@ impl Ending {
         let sum = port.word();
         let (stray, of_access) = (port.bit(), port.bit());
         let (pc, address) = place_of_fault(counter, sum, stray, of_access);
-        Ending { bank, code, cause, pc, address, cycles: port.word(), taken: cycle }
+        let second = port.bit();
+        let clocks = [port.word(), port.word()];
+        Ending { bank, code, cause, pc, address, cycles: clocks[usize::from(second)], taken: cycle }
     }
 }

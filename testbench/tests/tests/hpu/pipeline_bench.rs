@@ -408,7 +408,7 @@ impl Bench {
                 cause: field(11, 4) as u8,
                 pc,
                 address,
-                cycles: field(66, 32),
+                cycles: field(if field(66, 1) == 1 { 99 } else { 67 }, 32),
                 at: now,
             });
         }

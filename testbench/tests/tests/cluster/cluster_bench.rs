@@ -66,6 +66,8 @@ pub struct Done {
     pub frame: u16,
     pub code: u8,
     pub cause: u8,
+    /// What its handler took.
+    pub cycles: u32,
     pub cycle: u64,
 }
 
@@ -495,6 +497,7 @@ impl Bench {
                     frame: get("frame") as u16,
                     code: get("code") as u8,
                     cause: get("cause") as u8,
+                    cycles: get("cycles") as u32,
                     cycle: now,
                 });
             }

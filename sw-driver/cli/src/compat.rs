@@ -18,6 +18,9 @@ use spindle::{ContextOptions, HostMemory, Rule};
 use spindle_contract::memory_map::{self as map, base};
 use std::path::{Path, PathBuf};
 
+/// Cycles of a handler. PsPIN knows no budget, and a writer may wait there for readers who take turns: four times the usual one.
+const BUDGET: u32 = 400_000;
+
 /// Arguments of `spindle compat`.
 #[derive(clap::Args)]
 pub struct CompatArguments {
@@ -156,7 +159,11 @@ fn run(case: &Case, images: Vec<Handler>, config: &str) -> Result<Ran> {
             handler.image.state.resize(start, 0);
             handler.image.state.extend((case.handler_memory)());
         }
-        let options = ContextOptions { host_region: Some((host, bytes.len() as u32)), ..ContextOptions::default() };
+        let options = ContextOptions {
+            watchdog: BUDGET,
+            host_region: Some((host, bytes.len() as u32)),
+            ..ContextOptions::default()
+        };
         let context = session.device.install(&handler.image, &options)?;
         let rule: Rule =
             if case.contexts.len() == 1 { Rule::any() } else { format!("udp.dport == {number}").parse()? };

@@ -51,9 +51,10 @@ pub struct RegisterFile {
     pub write_index: Signal<In, Bits<5>>,
     /// What.
     pub write_data: Signal<In, Bits<32>>,
-    words: LutRam<6, 32, 2>,
-    /// By thread, so that each is compared with its thread's number at once.
-    marks: [LutRam<5, 4, 2>; 2],
+    /// {lowest bits of the mark, value}: what five columns of LUT RAM on UltraScale+ hold anyway.
+    words: LutRam<6, 35, 2>,
+    /// The mark's highest bit, a memory for each reader: so it takes no further column.
+    tops: [LutRam<6, 1, 1>; 2],
     number: [Reg<Bits<4>>; 2],
     /// Registers still to be unmarked after a handler, of `swept`.
     left: Reg<Bits<3>>,
@@ -93,34 +94,34 @@ impl Logic for RegisterFile {
         } else {
             self.filled.q.val().get_bits::<6>(0)
         };
-        // Values are written by instructions alone, marks also to unmark.
+        // A register that is unmarked may get any value.
+        let old = if ready { last - 1 } else { bits::<4>(NOBODY) };
+        let mark = if write { writer } else { old };
+        let address =
+            if write { (self.write_thread.val(), self.write_index.val()).cat::<6>() } else { unmark };
+        let writes = write | self.left.q.val().any() | !ready;
         self.words.clock.next = self.clock.val();
-        self.words.write_enable.next = write;
-        self.words.write_address.next = (self.write_thread.val(), self.write_index.val()).cat::<6>();
-        self.words.write_data.next = self.write_data.val();
+        self.words.write_enable.next = writes;
+        self.words.write_address.next = address;
+        self.words.write_data.next = (mark.get_bits::<3>(0), self.write_data.val()).cat::<35>();
+        let number = if thread { self.number[1].q.val() } else { self.number[0].q.val() };
         self.words.read_address[0].next = (thread, self.read_a.val()).cat::<6>();
         self.words.read_address[1].next = (thread, self.read_b.val()).cat::<6>();
-        self.data_a.next = self.words.read_data[0].val();
-        self.data_b.next = self.words.read_data[1].val();
-        let old = if ready { last - 1 } else { bits::<4>(NOBODY) };
-        let unmarks = self.left.q.val().any() | !ready;
-        let mark_thread = if write { self.write_thread.val() } else { unmark.get_bit(5) };
-        let mut known_a: Bits<2> = bits::<2>(0);
-        let mut known_b: Bits<2> = bits::<2>(0);
+        let mut known: Bits<2> = bits::<2>(0);
         for i in 0..2 {
-            self.marks[i].clock.next = self.clock.val();
-            self.marks[i].write_enable.next = (write | unmarks) & (mark_thread == (i == 1));
-            self.marks[i].write_address.next = if write { self.write_index.val() } else { unmark.get_bits::<5>(0) };
-            self.marks[i].write_data.next = if write { writer } else { old };
-            self.marks[i].read_address[0].next = self.read_a.val();
-            self.marks[i].read_address[1].next = self.read_b.val();
+            self.tops[i].clock.next = self.clock.val();
+            self.tops[i].write_enable.next = writes;
+            self.tops[i].write_address.next = address;
+            self.tops[i].write_data.next = mark.get_bits::<1>(3);
+            self.tops[i].read_address[0].next = self.words.read_address[i].val();
+            let low = self.words.read_data[i].val().get_bits::<3>(32);
             // Register 0 is never written, so it is never known.
-            let number = self.number[i].q.val();
-            known_a = known_a.replace_bit(i, self.marks[i].read_data[0].val() == number);
-            known_b = known_b.replace_bit(i, self.marks[i].read_data[1].val() == number);
+            known = known.replace_bit(i, (self.tops[i].read_data[0].val(), low).cat::<4>() == number);
         }
-        self.known_a.next = if thread { known_a.get_bit(1) } else { known_a.get_bit(0) };
-        self.known_b.next = if thread { known_b.get_bit(1) } else { known_b.get_bit(0) };
+        self.data_a.next = self.words.read_data[0].val().get_bits::<32>(0);
+        self.data_b.next = self.words.read_data[1].val().get_bits::<32>(0);
+        self.known_a.next = known.get_bit(0);
+        self.known_b.next = known.get_bit(1);
         self.ready.next = ready;
     }
 }

@@ -19,7 +19,8 @@ const MISA: u64 = 0x4000_1103;
 /// |---|---|
 /// | issue, operands | in `issued`, `valid`, `a`, `b`, `amount` of X |
 /// | memory stage | in `sum`: a + offset |
-/// | operands | out `alu_value` of X; out `first_value` of M1; out `second_value` of M2 |
+/// | operands | out `alu_value` of X; out `first_value` of M1 |
+/// | write back | out `multiplies`, `wants_high` of M1; out `product`, low and high word, of M2 |
 /// | resolve | out `executed`, registers of M1; out `divides`: the divider works on the instruction in M1; in `claims`: it was not dropped |
 /// | threads | out `quotient`, `remainder`, `takes_remainder`, `negate`, `divider_done`, `divider_thread`, `divider_busy`; in `taken`, `cancel` |
 /// | top | in `advance`: X moves to M1; in `number`, `cycle`, `thread`, `retires` |
@@ -60,8 +61,12 @@ pub struct Execute {
     pub executed: Signal<Out, Executed>,
     /// Its result.
     pub first_value: Signal<Out, Bits<32>>,
-    /// Result of the instruction in M2, if it is no load.
-    pub second_value: Signal<Out, Bits<32>>,
+    /// It is a multiplication,
+    pub multiplies: Signal<Out, Bit>,
+    /// of which the high word is wanted.
+    pub wants_high: Signal<Out, Bit>,
+    /// Low and high word of the product in M2.
+    pub product: [Signal<Out, Bits<32>>; 2],
     /// The divider works on the instruction in M1.
     pub divides: Signal<Out, Bit>,
     /// The division in M1 goes on.
@@ -97,8 +102,7 @@ pub struct Execute {
     result: DFF<Bits<32>>,
     /// M1 holds one for the bit unit.
     takes_bits: DFF<Bit>,
-    /// M1 holds a multiplication.
-    multiplies: DFF<Bit>,
+    takes_product: DFF<Bit>,
     /// Instructions: the low half, and its carry on the way to the high one.
     retired: Reg<Bits<32>>,
     retired_carry: Reg<Bit>,
@@ -134,7 +138,9 @@ impl Execute {
             alu_value: Default::default(),
             executed: Default::default(),
             first_value: Default::default(),
-            second_value: Default::default(),
+            multiplies: Default::default(),
+            wants_high: Default::default(),
+            product: Default::default(),
             divides: Default::default(),
             claims: Default::default(),
             cancel: Default::default(),
@@ -156,7 +162,7 @@ impl Execute {
             moved: Default::default(),
             result: Default::default(),
             takes_bits: Default::default(),
-            multiplies: Default::default(),
+            takes_product: Default::default(),
             retired: Default::default(),
             retired_carry: Default::default(),
             retired_high: Default::default(),
@@ -169,7 +175,7 @@ impl Logic for Execute {
     #[hdl]
     fn update(&mut self) {
         regs!(self, clock, reset, begun, fresh, retired, retired_carry, retired_high);
-        dffs!(self, clock, divider_owner, moved, result, takes_bits, multiplies);
+        dffs!(self, clock, divider_owner, moved, result, takes_bits, takes_product);
         clocks!(self, clock, reset, divider);
         self.bit_unit.clock.next = self.clock.val();
         self.multiplier.clock.next = self.clock.val();
@@ -235,7 +241,7 @@ impl Logic for Execute {
             // In the order of `RESULT_*`.
             self.result.d.next = one_of_four(issued.result, alu_value, address_in_code(after), counter, constant);
             self.takes_bits.d.next = issued.kind == Kind::Bits;
-            self.multiplies.d.next = issued.kind == Kind::Mul;
+            self.takes_product.d.next = issued.kind == Kind::Mul;
             self.moved.d.next = Executed {
                 kind: issued.kind,
                 rd: issued.rd,
@@ -271,9 +277,10 @@ impl Logic for Execute {
         self.multiplier.a.next = a;
         self.multiplier.b.next = b;
         self.multiplier.funct3.next = funct3;
-        self.multiplier.passes.next = !self.multiplies.q.val();
-        self.multiplier.value.next = first_value;
-        self.second_value.next = self.multiplier.result.val();
+        self.multiplies.next = self.takes_product.q.val();
+        self.wants_high.next = self.multiplier.wants_high.val();
+        self.product[0].next = self.multiplier.low.val();
+        self.product[1].next = self.multiplier.high.val();
 
         // The division of an instruction that does not live to claim it is cancelled.
         let starts = self.valid.val() & issued.traits.divides & !self.divider.busy.val();

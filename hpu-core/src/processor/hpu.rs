@@ -534,7 +534,10 @@ impl Logic for Hpu {
         self.write_back.holds.next = holds;
         self.write_back.ends.next = ends | self.resolve.happened.val();
         self.write_back.value.next = self.execute.first_value.val();
-        self.write_back.computed.next = self.execute.second_value.val();
+        self.write_back.multiplies.next = self.execute.multiplies.val();
+        self.write_back.wants_high.next = self.execute.wants_high.val();
+        self.write_back.product[0].next = self.execute.product[0].val();
+        self.write_back.product[1].next = self.execute.product[1].val();
         self.write_back.from.next = self.memory.from.val();
         self.write_back.other_granted.next = self.memory.other_granted.val();
         self.write_back.code_data.next = self.code_data.val();

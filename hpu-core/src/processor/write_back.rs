@@ -1,6 +1,6 @@
 //! Results in M1, M2 and M3: where they come from, who may have them, when they are written.
 
-use super::byte_lanes::{in_bytes, lanes_behind, LoadLanes};
+use super::byte_lanes::{in_bytes, lanes_behind, one_of_four, LoadLanes};
 use super::decode::Kind;
 use super::stages::{Executed, Issued, Producer};
 use super::types::Target;
@@ -12,7 +12,7 @@ use spindle_verilog::prelude::*;
 /// |---|---|
 /// | endings | out `lands`, `lands_bank`; in `bank` of the current thread |
 /// | issue, resolve | in `issued`, `writes` of X; in `executed`, `live`, `holds` of M1; in `flush`; in `ends`: nothing of an ended handler is written |
-/// | execute | in `value` of M1, `computed` of M2 |
+/// | execute | in `value`, `multiplies`, `wants_high` of M1; in `product` of M2 |
 /// | memory stage | in `from`, `other_granted` |
 /// | L1, instruction memory, command port | in `l1_data`, `code_data`, `port_data` of the load in M2 |
 /// | operands | out `first`, `second`, `third`, `third_thread` |
@@ -43,8 +43,12 @@ pub struct WriteBack {
     pub ends: Signal<In, Bit>,
     /// Result of M1.
     pub value: Signal<In, Bits<32>>,
-    /// Result of M2, if it is no load.
-    pub computed: Signal<In, Bits<32>>,
+    /// M1 has a multiplication,
+    pub multiplies: Signal<In, Bit>,
+    /// of which the high word is wanted.
+    pub wants_high: Signal<In, Bit>,
+    /// Low and high word of the product in M2.
+    pub product: [Signal<In, Bits<32>>; 2],
     /// Where the load in M1 reads.
     pub from: Signal<In, Target>,
     /// The half that it does not begin in was granted, alone.
@@ -72,6 +76,10 @@ pub struct WriteBack {
     lanes: LoadLanes,
     first_writes: Reg<Bit>,
     first_ready: DFF<Bit>,
+    /// Result of M1.
+    second_value: DFF<Bits<32>>,
+    /// What M2 takes: 0 = that, 1 = low, 2 = high word of the product, 3 = the word that was loaded.
+    second_pick: DFF<Bits<2>>,
     second_writes: Reg<Bit>,
     second_rd: DFF<Bits<5>>,
     second_thread: DFF<Bit>,
@@ -123,6 +131,8 @@ impl Logic for WriteBack {
             self,
             clock,
             first_ready,
+            second_value,
+            second_pick,
             second_rd,
             second_thread,
             second_bank,
@@ -160,6 +170,12 @@ impl Logic for WriteBack {
         self.second_writes.d.next = moves & self.first_writes.q.val() & !self.ends.val();
         self.second_moves.d.next = moves;
         self.second_loads.d.next = moves & loads;
+        self.second_value.d.next = self.value.val();
+        // A half that came apart is looked at while its load is still in M1.
+        let multiplies = self.multiplies.val();
+        let wants_high = self.wants_high.val();
+        self.second_pick.d.next =
+            (loads | (multiplies & wants_high), loads | (multiplies & !wants_high)).cat::<2>();
         self.second_rd.d.next = executed.rd;
         self.second_thread.d.next = self.thread.val();
         self.second_bank.d.next = self.bank.val();
@@ -181,7 +197,13 @@ impl Logic for WriteBack {
             | (self.l1_data[1].val() & !elsewhere & odd)
             | (self.code_data.val() & elsewhere & !odd)
             | (self.port_data.val() & elsewhere & odd);
-        let second_value = if self.second_reads.q.val() { word } else { self.computed.val() };
+        let second_value = one_of_four(
+            self.second_pick.q.val(),
+            self.second_value.q.val(),
+            self.product[0].val(),
+            self.product[1].val(),
+            word,
+        );
         self.second.next = Producer {
             writes: self.second_writes.q.val(),
             ready: !self.second_narrow.q.val(),

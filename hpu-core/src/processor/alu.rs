@@ -37,6 +37,8 @@ pub struct AluControl {
     pub shift_add: Bits<2>,
     /// The adder computes b - a - 1: for subtractions and all comparisons.
     pub invert: Bit,
+    /// The adder computes b.
+    pub alone: Bit,
     /// The result, one of `PICK_*`.
     pub pick: Bits<2>,
     /// `PICK_LESS` is unsigned.
@@ -115,7 +117,6 @@ pub struct Alu {
     pub less: Signal<Out, Bit>,
     /// a < b, unsigned.
     pub less_unsigned: Signal<Out, Bit>,
-    mask: Signal<Local, Bits<32>>,
     fill: Signal<Local, Bits<4>>,
     other: Signal<Local, Bits<32>>,
 }
@@ -129,15 +130,13 @@ fn rotate_pairs(x: Bits<32>, by: Bits<2>) -> Bits<32> {
     one_of_four(by, x, by_two, by_four, by_six)
 }
 
-/// The mask of a shift by n: 1 where the shifter puts a bit of its operand.
+/// Whether 7 - k or, to the left, k is above, or the same as, the number of groups of four places by which is shifted; `by` is its complement to the left.
 #[hdl_fn]
-fn shift_mask(n: Bits<5>, left: Bit) -> Bits<32> {
-    let ones: Bits<32> = bits::<32>(0xFFFF_FFFF);
-    if left {
-        ones << n
-    } else {
-        ones >> n
-    }
+fn group(by: Bits<3>, left: Bit, k: Bits<3>) -> Bits<2> {
+    // Of both the complement: then the comparison turns around.
+    let far = !k;
+    let above = if left { far < by } else { far > by };
+    (above, far == by).cat::<2>()
 }
 
 impl Logic for Alu {
@@ -148,10 +147,8 @@ impl Logic for Alu {
         let control = self.control.val();
 
         // The adder: b is the raw operand of the carry chain.
-        let near = if control.shift_add.get_bit(0) { a << 1 } else { a };
-        let far = if control.shift_add.get_bit(0) { a << 3 } else { a << 2 };
-        let scaled = if control.shift_add.get_bit(1) { far } else { near };
-        let sum = b + (scaled ^ repeat::<32>(control.invert));
+        let scaled = one_of_four(control.shift_add, a, a << 1, a << 2, a << 3);
+        let sum = b + ((scaled ^ repeat::<32>(control.invert)) & repeat::<32>(!control.alone));
         self.sum.next = sum;
 
         // Comparisons, from the sign of a - b: the operands' signs decide where they differ.
@@ -163,7 +160,6 @@ impl Logic for Alu {
 
         // The rotator. To the left by n is to the right by the complement of n, and once more.
         let by = self.amount.val();
-        let n = (by ^ repeat::<4>(control.left), b.get_bit(0)).cat::<5>();
         // Bytes in reverse order are a rotation by three bytes in the even places and by one in the odd ones.
         let reverses = control.arrange == ARRANGE_REVERSE;
         let even = rotate_bytes(a, by.get_bits::<2>(2));
@@ -181,13 +177,33 @@ impl Logic for Alu {
             pairs
         };
 
-        let mask = shift_mask(n, control.left);
-        self.mask.next = mask;
-        let masked = self.mask.val();
+        // Where the shifter puts a bit of its operand, and the one bit that b names: of groups of four those behind the last place,
+        // the one in which it is, and there what is in front of it. So a bit has three signals, not the six of the distance.
+        let mut whole: Bits<8> = bits::<8>(0);
+        let mut partly: Bits<8> = bits::<8>(0);
+        for k in 0..8 {
+            let place = group(by.get_bits::<3>(1), control.left, bits::<3>(k as u64));
+            whole = whole.replace_bit(k, (place.get_bit(1) & control.shift) | control.keep);
+            partly = partly.replace_bit(k, place.get_bit(0) & (control.shift | control.one_hot));
+        }
+        let places = (by.get_bit(0) ^ control.left, b.get_bit(0)).cat::<2>();
+        let inner = if control.left {
+            (true, places != 3, !places.get_bit(1), !places.any()).cat::<4>()
+        } else {
+            (!places.any(), !places.get_bit(1), places != 3, true).cat::<4>()
+        } & repeat::<4>(control.shift);
+        let named = (bits::<4>(1) << places) & repeat::<4>(control.one_hot);
+        let mut taken: Bits<32> = bits::<32>(0);
+        let mut one: Bits<32> = bits::<32>(0);
+        for i in 0..32 {
+            let part = partly.get_bit(i / 4);
+            taken = taken.replace_bit(i, whole.get_bit(i / 4) | (part & inner.get_bit(i % 4)));
+            one = one.replace_bit(i, part & named.get_bit(i % 4));
+        }
+        let takes = taken | (bits::<31>(0), control.single).cat::<32>();
 
-        // Bitwise operations; the mask of a left shift ends at the bit that b names.
-        let above = (masked.get_bits::<31>(0), bits::<1>(0)).cat::<32>();
-        let second = if control.one_hot { masked & !above } else { b } ^ repeat::<32>(control.invert_b);
+        // Bitwise operations.
+        let second = if control.one_hot { one } else { b } ^ repeat::<32>(control.invert_b);
         // What is extended passes here.
         let extended = control.arrange == ARRANGE_EXTEND;
         let wide = extended & !control.narrow;
@@ -217,8 +233,6 @@ impl Logic for Alu {
         self.other.next = bitwise | in_bytes(self.fill.val()) | (bits::<31>(0), by_sign).cat::<32>();
 
         // The rotator comes late. Where it does not count, all else does.
-        let shifts = (repeat::<31>(control.shift), control.shift | control.single).cat::<32>();
-        let takes = (masked & shifts) | repeat::<32>(control.keep);
         let early = (turned & takes) | (self.other.val() & !takes);
         let inverts = repeat::<32>(control.pick.get_bit(0));
         let picked = if control.pick.get_bit(1) { early } else { sum ^ inverts };

@@ -2,6 +2,7 @@
 
 use super::alu::*;
 use super::bit_unit::BitControl;
+use super::byte_lanes::one_of_four;
 use super::stages::Traits;
 use spindle_verilog::prelude::*;
 
@@ -59,8 +60,6 @@ pub struct Decoded {
     pub find_b: Bits<5>,
     /// It does.
     pub reads_b: Bit,
-    /// The second operand of OP-IMM, LUI and AUIPC.
-    pub immediate: Bits<32>,
     /// Address, or target of JAL and JALR, less the first operand; 0 for atomics. The number of a counter, too.
     pub offset: Bits<32>,
     /// Target of a branch or JAL less the program counter, halved.
@@ -69,16 +68,46 @@ pub struct Decoded {
     pub a_is_pc: Bit,
     /// Operand a is 0: LUI.
     pub a_is_zero: Bit,
-    /// Operand b is the immediate.
-    pub b_is_immediate: Bit,
+    /// What operand b is, one of `SECOND_*`.
+    pub second: Bits<2>,
+    /// Of the immediates, that of LUI and AUIPC.
+    pub upper: Bit,
+    /// Bits 31:12, of which the immediate is made.
+    pub field: Bits<20>,
     /// Bits 14:12.
     pub funct3: Bits<3>,
     /// Bits 31:27.
     pub funct5: Bits<5>,
-    /// For the ALU: a + b unless `kind` is `Alu` or `Branch`.
+    /// For the ALU: a + b unless `kind` is `Alu` or `Branch`, b for links and counters.
     pub alu: AluControl,
     /// For the bit unit.
     pub unit: BitControl,
+}
+
+/// `second`: a register, or nothing.
+pub const SECOND_REGISTER: u64 = 0;
+/// `second`: the immediate of OP-IMM, LUI and AUIPC.
+pub const SECOND_IMMEDIATE: u64 = 1;
+/// `second`: the address of the next instruction.
+pub const SECOND_LINK: u64 = 2;
+/// `second`: a counter or a constant, whose number is the low 12 bits of the offset.
+pub const SECOND_COUNTER: u64 = 3;
+
+/// Operand b, if `counts` and it is no register's. Of the upper 20 bits and of the lower 12 each is one of four, as a link is all but constant above
+/// and an upper immediate is 0 below.
+#[hdl_fn]
+pub fn second_operand(decoded: Decoded, counts: Bit, link: Bits<32>, counter: Bits<32>) -> Bits<32> {
+    let takes = (decoded.second == SECOND_IMMEDIATE) & counts;
+    let links = (decoded.second == SECOND_LINK) & counts;
+    let reads = (decoded.second == SECOND_COUNTER) & counts;
+    let short = (takes & !decoded.upper) | reads;
+    let zero: Bits<32> = bits::<32>(0);
+    let immediate = sext::<32, 12>(decoded.field.get_bits::<12>(8));
+    let above = (decoded.field, bits::<12>(0)).cat::<32>();
+    let upper = one_of_four(((takes & decoded.upper) | reads, short).cat::<2>(), zero, immediate, above, counter);
+    let lower = one_of_four((links | reads, short).cat::<2>(), zero, immediate, link, counter);
+    let upper_link = link.get_bits::<20>(12) & repeat::<20>(links);
+    (upper.get_bits::<20>(12) | upper_link, lower.get_bits::<12>(0)).cat::<32>()
 }
 
 /// What the stages behind D ask of an instruction's kind.
@@ -130,16 +159,6 @@ pub mod major {
     pub const JAL: u64 = 0x1B;
     /// ECALL, EBREAK, counters.
     pub const SYSTEM: u64 = 0x1C;
-}
-
-/// The second operand of OP-IMM (I), LUI and AUIPC (U): bit 2 tells them apart.
-#[hdl_fn]
-fn immediate(word: Bits<32>) -> Bits<32> {
-    if word.get_bit(2) {
-        (word.get_bits::<20>(12), bits::<12>(0)).cat::<32>()
-    } else {
-        sext::<32, 12>(word.get_bits::<12>(20))
-    }
 }
 
 /// What is added to the first operand: I, S, J, nothing for atomics. Of the opcodes that use it bit 3 is set in JAL and AMO, bit 6 not in AMO, and bits
@@ -358,6 +377,7 @@ fn arithmetic(word: Bits<32>, register: Bit) -> AluControl {
     AluControl {
         shift_add: if shift_add { f3.get_bits::<2>(1) } else { bits::<2>(0) },
         invert: subtract | compares,
+        alone: false,
         pick: if shift_add {
             bits::<2>(PICK_SUM)
         } else if compare {
@@ -452,18 +472,25 @@ impl Logic for Decoder {
         self.decoded.next.rs2 = if reads_b { find_b } else { none };
         self.decoded.next.find_b = find_b;
         self.decoded.next.reads_b = reads_b;
-        self.decoded.next.immediate = immediate(word);
         self.decoded.next.offset = offset(word);
         self.decoded.next.distance = distance(word);
         self.decoded.next.a_is_pc = (opcode == major::AUIPC) | jumps;
         self.decoded.next.a_is_zero = opcode == major::LUI;
-        self.decoded.next.b_is_immediate = !reads_b;
+        // Of a word that has none of these it does not matter.
+        let links = word.get_bit(6) & word.get_bit(2);
+        let short = word.get_bit(4) & !word.get_bit(5);
+        let counts = word.get_bit(6) & word.get_bit(4);
+        let upper = word.get_bit(2);
+        let takes = (short | (word.get_bit(4) & upper)) & !word.get_bit(6);
+        self.decoded.next.second = (links | counts, takes | counts).cat::<2>();
+        self.decoded.next.upper = upper;
+        self.decoded.next.field = word.get_bits::<20>(12);
         self.decoded.next.funct3 = f3;
         self.decoded.next.funct5 = word.get_bits::<5>(27);
         self.decoded.next.alu = if register | (opcode == major::OP_IMM) {
             arithmetic(word, register)
         } else {
-            AluControl { invert: branches, ..Default::default() }
+            AluControl { invert: branches, alone: links | counts, ..Default::default() }
         };
         self.decoded.next.unit = BitControl {
             count: !f3.get_bit(2),

@@ -6,7 +6,7 @@ use super::byte_lanes::one_of_four;
 use super::decode::Kind;
 use super::divider::Divider;
 use super::multiplier::Multiplier;
-use super::stages::{address_in_code, Executed, Issued};
+use super::stages::{Executed, Issued};
 use spindle_contract::memory_map::RETURN_ADDRESS;
 use spindle_verilog::prelude::*;
 
@@ -19,13 +19,13 @@ const MISA: u64 = 0x4000_1103;
 /// |---|---|
 /// | issue, operands | in `issued`, `valid`, `a`, `b`, `amount` of X |
 /// | memory stage | in `sum`: a + offset |
-/// | operands | out `alu_value` of X; out `first_value` of M1 |
+/// | operands | in `counter_number`, out `counter` of D; out `alu_value` of X; out `first_value` of M1 |
 /// | write back | out `multiplies`, `wants_high` of M1; out `product`, low and high word, of M2 |
 /// | resolve | out `executed`, registers of M1; out `divides`: the divider works on the instruction in M1; in `claims`: it was not dropped |
 /// | threads | out `quotient`, `remainder`, `takes_remainder`, `negate`, `divider_done`, `divider_thread`, `divider_busy`; in `taken`, `cancel` |
 /// | top | in `advance`: X moves to M1; in `number`, `cycle`, `thread`, `retires` |
 ///
-/// The ALU's result can be used in X, that of the bit unit, of a link and of a counter in M1, a product in M2. A division starts in X if the
+/// The ALU's result can be used in X, that of the bit unit in M1, a product in M2. A counter is read in D, as an operand. A division starts in X if the
 /// divider is free, also if M1 does not take it yet. Instructions are counted in 48 bits.
 #[derive(LogicBlock)]
 pub struct Execute {
@@ -55,6 +55,10 @@ pub struct Execute {
     pub advance: Signal<In, Bit>,
     /// An instruction retires.
     pub retires: Signal<In, Bit>,
+    /// Number of a counter, as the instruction in D gives it.
+    pub counter_number: Signal<In, Bits<12>>,
+    /// What it holds.
+    pub counter: Signal<Out, Bits<32>>,
     /// The ALU's result.
     pub alu_value: Signal<Out, Bits<32>>,
     /// The instruction in M1.
@@ -135,6 +139,8 @@ impl Execute {
             sum: Default::default(),
             advance: Default::default(),
             retires: Default::default(),
+            counter_number: Default::default(),
+            counter: Default::default(),
             alu_value: Default::default(),
             executed: Default::default(),
             first_value: Default::default(),
@@ -211,21 +217,23 @@ impl Logic for Execute {
         };
         let to_exit = a.get_bits::<31>(1) == bits::<31>(self._return_address as u64);
 
-        // Counters: an instruction that reads one waits in D until X and M1 are empty, so that all older ones have been counted.
+        // Counters: an instruction that reads one waits in D until all older ones have been counted.
+        let number = self.counter_number.val();
         let retired = (bits::<16>(0), self.retired_high.q.val(), self.retired.q.val()).cat::<64>();
         let cycle = self.cycle.val();
         let counter = one_of_four(
-            (issued.offset.get_bit(7), issued.offset.get_bit(1)).cat::<2>(),
+            (number.get_bit(7), number.get_bit(1)).cat::<2>(),
             cycle.get_bits::<32>(0),
             retired.get_bits::<32>(0),
             cycle.get_bits::<32>(32),
             retired.get_bits::<32>(32),
         );
-        let constant = if issued.offset.get_bit(11) {
+        let constant = if number.get_bit(11) {
             (bits::<28>(0), self.number.val(), self.thread.val()).cat::<32>()
         } else {
             bits::<32>(MISA)
         };
+        self.counter.next = if number.get_bit(8) { constant } else { counter };
         let counted = bit_cast::<33, 32>(self.retired.q.val()) + 1;
         if self.retires.val() {
             self.retired.d.next = counted.get_bits::<32>(0);
@@ -238,8 +246,7 @@ impl Logic for Execute {
         // An empty X leaves M1 as it is.
         let moves = self.advance.val() & self.valid.val();
         if moves {
-            // In the order of `RESULT_*`.
-            self.result.d.next = one_of_four(issued.result, alu_value, address_in_code(after), counter, constant);
+            self.result.d.next = alu_value;
             self.takes_bits.d.next = issued.kind == Kind::Bits;
             self.takes_product.d.next = issued.kind == Kind::Mul;
             self.moved.d.next = Executed {
@@ -248,6 +255,7 @@ impl Logic for Execute {
                 funct3: funct3,
                 funct5: issued.funct5,
                 pc: issued.pc,
+                word: issued.word,
                 after: after,
                 outside: issued.outside,
                 predicted: issued.predicted,

@@ -11,7 +11,7 @@ use spindle_verilog::prelude::*;
 /// | instruction memory | out `address`, `enable`; its word stands in D two edges later |
 /// | threads | in `enter`, `enter_pc`, `enter_word`; in `code` of the thread that is fetched now |
 /// | M1 | in `redirect`, `redirect_pc`; in `drop`; predictor update |
-/// | issue | out `valid`, `pc`, `outside`, `predicted`, `predicted_target` of D; in `hold` |
+/// | issue | out `valid`, `pc`, `word`, `after`, `outside`, `predicted`, `predicted_target` of D; in `hold` |
 ///
 /// `enter` (another handler) and `redirect` (this one, elsewhere) choose the address of the same cycle: its fetch is in F in the next one, in D in the
 /// one after that. Both drop what stands in F and D, and so does `drop` alone, after which nothing is fetched until one of the others comes.
@@ -58,6 +58,10 @@ pub struct Fetch {
     pub valid: Signal<Out, Bit>,
     /// Its program counter.
     pub pc: Signal<Out, Bits<17>>,
+    /// Its word of instruction memory.
+    pub word: Signal<Out, Bits<14>>,
+    /// The one behind it.
+    pub after: Signal<Out, Bits<17>>,
     /// It is from outside the code.
     pub outside: Signal<Out, Bit>,
     /// Its successor is fetched from `predicted_target`.
@@ -72,6 +76,8 @@ pub struct Fetch {
     fetch_word: DFF<Bits<14>>,
     decoding: Reg<Bit>,
     decode_pc: DFF<Bits<17>>,
+    decode_word: DFF<Bits<14>>,
+    decode_after: DFF<Bits<17>>,
     decode_outside: DFF<Bit>,
     decode_predicted: DFF<Bit>,
     decode_target: DFF<Bits<14>>,
@@ -88,6 +94,8 @@ impl Logic for Fetch {
             fetch_pc,
             fetch_word,
             decode_pc,
+            decode_word,
+            decode_after,
             decode_outside,
             decode_predicted,
             decode_target,
@@ -107,10 +115,11 @@ impl Logic for Fetch {
         // A stale entry costs a correction, never more: a new image needs no clearing.
         self.predictor.clear.next = false;
 
+        let behind = pc + 2;
         let following = if self.predictor.taken.val() {
             (bits::<2>(0), self.predictor.target.val(), bits::<1>(0)).cat::<17>()
         } else {
-            pc + 2
+            behind
         };
         let here = if self.redirect.val() { self.redirect_pc.val() } else { following };
         let next_pc = if self.enter.val() { self.enter_pc.val() } else { here };
@@ -132,6 +141,8 @@ impl Logic for Fetch {
 
         if moves {
             self.decode_pc.d.next = pc;
+            self.decode_word.d.next = self.fetch_word.q.val();
+            self.decode_after.d.next = behind;
             self.decode_outside.d.next = pc.get_bit(0) | (pc.get_bits::<16>(1) >= bit_cast::<16, 15>(code.size));
             self.decode_predicted.d.next = self.predictor.taken.val();
             self.decode_target.d.next = self.predictor.target.val();
@@ -145,6 +156,8 @@ impl Logic for Fetch {
         }
         self.valid.next = self.decoding.q.val();
         self.pc.next = self.decode_pc.q.val();
+        self.word.next = self.decode_word.q.val();
+        self.after.next = self.decode_after.q.val();
         self.outside.next = self.decode_outside.q.val();
         self.predicted.next = self.decode_predicted.q.val();
         self.predicted_target.next = self.decode_target.q.val();

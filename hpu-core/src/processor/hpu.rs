@@ -22,8 +22,9 @@
 //! | from | to | bubbles |
 //! |---|---|---|
 //! | ALU | use | 0 |
-//! | link, CLZ, CTZ, CPOP, MIN, MAX | use | 1 |
-//! | counter | use | 1; the read itself waits in D until X and M1 are empty, 2 at most |
+//! | link | use | 0 |
+//! | CLZ, CTZ, CPOP, MIN, MAX | use | 1 |
+//! | counter | use | 0; the read itself waits in D until X and M1 are empty and what was there is counted, 3 at most |
 //! | product, load of an aligned word | use | 2 |
 //! | load of a byte, a half word, a misaligned word | use | 3 |
 //! | division | use | 33 at most |
@@ -366,7 +367,7 @@ impl Logic for Hpu {
         self.fetch.drop.next = flush;
         self.fetch.hold.next = self.issue.hold.val();
         self.fetch.update.next = self.resolve.update.val();
-        self.fetch.update_word.next = executed.pc.get_bits::<14>(1) | code.base;
+        self.fetch.update_word.next = executed.word;
         self.fetch.update_taken.next = executed.taken;
         self.fetch.update_target.next = self.resolve.next.val().get_bits::<14>(1);
         self.fetch.update_was_hit.next = executed.predicted;
@@ -376,6 +377,7 @@ impl Logic for Hpu {
         self.issue.word.next = self.fetch_data.val();
         self.issue.decoding.next = self.fetch.valid.val();
         self.issue.pc.next = self.fetch.pc.val();
+        self.issue.at.next = self.fetch.word.val();
         self.issue.outside.next = self.fetch.outside.val();
         self.issue.predicted.next = self.fetch.predicted.val();
         self.issue.predicted_target.next = self.fetch.predicted_target.val();
@@ -396,9 +398,12 @@ impl Logic for Hpu {
         self.issue.negate.next = self.execute.negate.val();
         self.issue.holds.next = holds;
         self.issue.flush.next = flush;
-        self.issue.first_valid.next = self.resolve.valid.val();
+        self.issue.first_valid.next = self.resolve.valid.val() | self.resolve.counts.val();
         self.operands.decoded.next = self.issue.decoded.val();
         self.operands.pc.next = address_in_code(self.fetch.pc.val());
+        self.operands.link.next = address_in_code(self.fetch.after.val());
+        self.operands.counter.next = self.execute.counter.val();
+        self.execute.counter_number.next = self.fetch_data.val().get_bits::<12>(20);
         self.operands.thread.next = thread;
         self.operands.clear.next = ends;
         self.operands.completes.next = code.completes;

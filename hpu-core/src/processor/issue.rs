@@ -15,7 +15,7 @@ use spindle_verilog::prelude::*;
 /// | threads | in `ready`, `expecting`, `inject`, `inject_quotient`, `answer_value`, `answer_rd`, `answer_funct3`; out `injected` |
 /// | launches | in `started`, `first_argument`: a handler's a0 is injected in the cycle after its start, when D is still empty |
 /// | execute | in `quotient`, `remainder`, `takes_remainder`, `negate`; out `issued`, `valid`, `writes`, `quick` of X |
-/// | resolve | in `holds`: X stays; in `flush`: D and X are dropped; in `first_valid`: M1 holds an instruction |
+/// | resolve | in `holds`: X stays; in `flush`: D and X are dropped; in `first_valid`: M1 holds an instruction, or the one that left it is being counted |
 ///
 /// An injection takes the place of an instruction in X for one cycle: an ALU operation that extends an answer, or negates a quotient.
 #[derive(LogicBlock, Default)]
@@ -30,6 +30,8 @@ pub struct Issue {
     pub decoding: Signal<In, Bit>,
     /// Its program counter.
     pub pc: Signal<In, Bits<17>>,
+    /// Its word of instruction memory.
+    pub at: Signal<In, Bits<14>>,
     /// It is from outside the code.
     pub outside: Signal<In, Bit>,
     /// Its successor is fetched from `predicted_target`.
@@ -82,7 +84,7 @@ pub struct Issue {
     pub holds: Signal<In, Bit>,
     /// D and X are dropped.
     pub flush: Signal<In, Bit>,
-    /// M1 holds an instruction.
+    /// M1 holds an instruction, or the one that left it is being counted.
     pub first_valid: Signal<In, Bit>,
     /// The instruction in X.
     pub issued: Signal<Out, Issued>,
@@ -170,13 +172,12 @@ impl Logic for Issue {
                 funct3: decoded.funct3,
                 funct5: decoded.funct5,
                 pc: self.pc.val(),
+                word: self.at.val(),
                 outside: self.outside.val() & !injects,
                 predicted: self.predicted.val() & !injects,
                 predicted_target: self.predicted_target.val(),
                 sure: self.sure.val(),
                 micro: injects,
-                result: (kind == Kind::Csr, traits.jumps | ((kind == Kind::Csr) & decoded.offset.get_bit(8)))
-                    .cat::<2>(),
                 offset: decoded.offset,
                 next_offset: sext::<13, 12>(decoded.offset.get_bits::<12>(0)) + 4,
                 no_offset: !decoded.offset.get_bits::<12>(0).any(),
@@ -185,7 +186,7 @@ impl Logic for Issue {
                 unit: decoded.unit,
                 traits: traits,
             };
-            self.slot_quick.d.next = kind == Kind::Alu;
+            self.slot_quick.d.next = (kind == Kind::Alu) | (kind == Kind::Csr) | traits.jumps;
         }
         self.issued.next = self.slot.q.val();
         self.valid.next = self.occupied.q.val();

@@ -185,20 +185,22 @@ impl Logic for MemoryStage {
         let is_atomic = executed.traits.atomic;
         let looks_again = self.wrong.q.val();
         let right = !looks_again;
+        // What M1 asks for again, it asks for with its own sum.
+        let repeats = looks_again | self.retries.q.val();
 
-        // Addresses, and the region in parallel: of the base register, or after a wrong guess that of the sum.
+        // Addresses, and the region in parallel: of the base register, or in M1 that of the sum.
         self.first_sum.next = self.a.val() + issued.offset;
         let first_sum = self.first_sum.val();
         let first_next = self.a.val().get_bits::<22>(0) + sext::<22, 13>(issued.next_offset);
         self.sum.next = first_sum;
-        let guess = if looks_again { sum.get_bits::<3>(28) } else { self.a.val().get_bits::<3>(28) };
+        let guess = if repeats { sum.get_bits::<3>(28) } else { self.a.val().get_bits::<3>(28) };
         self.regions.write.next = self.region_write.val();
         self.regions.write_index.next = self.region_index.val();
         self.regions.write_entry.next = self.region.val();
         self.regions.read_index.next = (self.bank.val(), guess).cat::<5>();
         let entry = self.regions.entry.val();
-        let offset = if looks_again { sum.get_bits::<20>(0) } else { first_sum.get_bits::<20>(0) };
-        let next_row = if looks_again { self.sum_next.q.val().get_bits::<13>(3) } else { first_next.get_bits::<13>(3) };
+        let offset = if repeats { sum.get_bits::<20>(0) } else { first_sum.get_bits::<20>(0) };
+        let next_row = if repeats { self.sum_next.q.val().get_bits::<13>(3) } else { first_next.get_bits::<13>(3) };
         let place = offset | entry.base;
         let even_row = next_row | entry.base.get_bits::<13>(3);
         let moves = self.advance.val() & self.valid.val();
@@ -303,20 +305,11 @@ impl Logic for MemoryStage {
         // The region comes too late for the grant. So every load reads L1, and the super-bank is that of the offset, since bases are multiples of a beat.
         self.reads[0].next = (loads & first_even) | (retries_l1 & !retry_odd);
         self.reads[1].next = (loads & first_odd) | (retries_l1 & retry_odd);
-        self.row[0].next = if self.retries.q.val() {
-            self.even_row.q.val()
-        } else {
-            (even_row.get_bits::<11>(2), first_next.get_bits::<2>(3)).cat::<13>()
-        };
-        self.row[1].next = if self.retries.q.val() {
-            self.place.q.val().get_bits::<13>(3)
-        } else {
-            (place.get_bits::<11>(5), first_sum.get_bits::<2>(3)).cat::<13>()
-        };
+        self.row[0].next = (even_row.get_bits::<11>(2), next_row.get_bits::<2>(0)).cat::<13>();
+        self.row[1].next = (place.get_bits::<11>(5), offset.get_bits::<2>(3)).cat::<13>();
         self.may_use.next = !loads & !self.retries.q.val();
         self.code_valid.next = loads_code | retries_code;
-        self.code_address.next =
-            if self.retries.q.val() { self.place.q.val().get_bits::<14>(2) } else { place.get_bits::<14>(2) };
+        self.code_address.next = place.get_bits::<14>(2);
         // Regions do not overlap: what is the same in L1 has the same address. So the comparison need not wait for the region.
         self.look_row.next = (self.a.val().get_bits::<3>(28), first_sum.get_bits::<12>(3)).cat::<15>();
         self.entry_row.next = (sum.get_bits::<3>(28), sum.get_bits::<12>(3)).cat::<15>();

@@ -1,7 +1,7 @@
 //! Stage D: forwarding, hazards.
 
 use super::byte_lanes::one_of_four;
-use super::decode::Decoded;
+use super::decode::{second_operand, Decoded};
 use super::register_file::RegisterFile;
 use super::stages::Producer;
 use spindle_contract::memory_map::{base, CONTEXT, STACK, TASK};
@@ -14,7 +14,8 @@ const STATE: u64 = base(CONTEXT) as u64;
 ///
 /// | neighbour | ports |
 /// |---|---|
-/// | decoder | in `decoded`, `pc` |
+/// | decoder | in `decoded`, `pc`, `link` |
+/// | execute | in `counter` |
 /// | threads, launches | in `thread`; in `clear`: its handler ends; in `completes`, `flow_control` of its launch; out `ready` |
 /// | issue | out `hazard`; in `injects`, `inject_a`, `inject_b`; in `advance` |
 /// | X, M1, M2, M3 | in `executes`, `first`, `second`, `third`, `third_thread` |
@@ -35,6 +36,10 @@ pub struct Operands {
     pub decoded: Signal<In, Decoded>,
     /// Its address.
     pub pc: Signal<In, Bits<32>>,
+    /// That of the next one.
+    pub link: Signal<In, Bits<32>>,
+    /// The counter that it names.
+    pub counter: Signal<In, Bits<32>>,
     /// The thread in D.
     pub thread: Signal<In, Bit>,
     /// Its handler ends.
@@ -93,6 +98,8 @@ impl Operands {
             reset: Default::default(),
             decoded: Default::default(),
             pc: Default::default(),
+            link: Default::default(),
+            counter: Default::default(),
             thread: Default::default(),
             clear: Default::default(),
             completes: Default::default(),
@@ -201,7 +208,7 @@ impl Logic for Operands {
         let inject_b = repeat::<32>(self.inject_b.val() & injects);
         let other_a =
             (self.inject_a.val() & repeat::<32>(injects)) | (self.pc.val() & repeat::<32>(decoded.a_is_pc & !injects));
-        let other_b = inject_b | (decoded.immediate & repeat::<32>(decoded.b_is_immediate & !injects));
+        let other_b = inject_b | second_operand(decoded, !injects, self.link.val(), self.counter.val());
 
         // A sum of products: whether the register was written and the result of X come late, into one LUT a bit.
         let reads_a = decoded.reads_a & !injects;

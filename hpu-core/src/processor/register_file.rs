@@ -97,8 +97,7 @@ impl Logic for RegisterFile {
         // A register that is unmarked may get any value.
         let old = if ready { last - 1 } else { bits::<4>(NOBODY) };
         let mark = if write { writer } else { old };
-        let address =
-            if write { (self.write_thread.val(), self.write_index.val()).cat::<6>() } else { unmark };
+        let address = if write { (self.write_thread.val(), self.write_index.val()).cat::<6>() } else { unmark };
         let writes = write | self.left.q.val().any() | !ready;
         self.words.clock.next = self.clock.val();
         self.words.write_enable.next = writes;

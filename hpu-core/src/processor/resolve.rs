@@ -20,7 +20,7 @@ const CODE_TOP: u64 = 0x1000_0000 >> 17;
 /// | threads | out `returns`, `passes`, `next`, `incident_valid`, `incident` |
 /// | store buffer, remote tracker, write back | out `happened`, `faulted`: the instruction that left M1 in the last cycle |
 /// | fetch | out `redirect`, `next`; predictor update |
-/// | issue | in `arrives`; out `valid`; `holds`: M1 keeps its instruction, X stays |
+/// | issue | in `arrives`; out `valid`, `counts`; `holds`: M1 keeps its instruction, X stays |
 /// | counters | out `retires` |
 ///
 /// Jumps and returns are decided in M1 itself. What needs the access check, that is faults and waits, becomes an incident of the next cycle; the
@@ -96,6 +96,8 @@ pub struct Resolve {
     pub incident: Signal<Out, Incident>,
     /// The instruction that was in M1 in the last cycle has left it.
     pub left_last: Signal<Out, Bit>,
+    /// The instruction that was in M1 in the last cycle may be counted in this one.
+    pub counts: Signal<Out, Bit>,
     /// An instruction has taken effect.
     pub retires: Signal<Out, Bit>,
     occupied: Reg<Bit>,
@@ -208,6 +210,7 @@ impl Logic for Resolve {
         // An instruction that faulted or will be executed again has not retired.
         self.left.d.next = acts & !holds & !executed.micro;
         self.left_last.next = self.left.q.val() & !stays;
+        self.counts.next = self.left.q.val();
         self.retires.next = self.left.q.val() & !(self.happens.q.val() & (incident.fault | incident.again));
     }
 }

@@ -21,15 +21,6 @@ pub fn address_in_code(pc: Bits<17>) -> Bits<32> {
     (bits::<15>(0x0800), pc.get_bits::<16>(0), bits::<1>(0)).cat::<32>()
 }
 
-/// `result`: the ALU's.
-pub const RESULT_ALU: u64 = 0;
-/// `result`: the address of the next instruction.
-pub const RESULT_LINK: u64 = 1;
-/// `result`: a counter.
-pub const RESULT_COUNTER: u64 = 2;
-/// `result`: what never changes: misa, mhartid.
-pub const RESULT_CONSTANT: u64 = 3;
-
 /// An instruction in X, without its operands.
 #[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
 pub struct Issued {
@@ -43,6 +34,8 @@ pub struct Issued {
     pub funct5: Bits<5>,
     /// Its program counter.
     pub pc: Bits<17>,
+    /// Its word of instruction memory.
+    pub word: Bits<14>,
     /// It was fetched from outside the code.
     pub outside: Bit,
     /// Its successor was fetched from `predicted_target`.
@@ -53,9 +46,7 @@ pub struct Issued {
     pub sure: Bit,
     /// No instruction: it carries an answer or a first argument to its register.
     pub micro: Bit,
-    /// Its result in X, one of `RESULT_*`.
-    pub result: Bits<2>,
-    /// What is added to the first operand; its low bits are the number of a counter.
+    /// What is added to the first operand.
     pub offset: Bits<32>,
     /// That of a load or store, plus 4.
     pub next_offset: Bits<13>,
@@ -84,6 +75,8 @@ pub struct Executed {
     pub funct5: Bits<5>,
     /// Its program counter.
     pub pc: Bits<17>,
+    /// Its word of instruction memory.
+    pub word: Bits<14>,
     /// The next one.
     pub after: Bits<17>,
     /// It was fetched from outside the code.

@@ -174,8 +174,7 @@ impl Logic for WriteBack {
         // A half that came apart is looked at while its load is still in M1.
         let multiplies = self.multiplies.val();
         let wants_high = self.wants_high.val();
-        self.second_pick.d.next =
-            (loads | (multiplies & wants_high), loads | (multiplies & !wants_high)).cat::<2>();
+        self.second_pick.d.next = (loads | (multiplies & wants_high), loads | (multiplies & !wants_high)).cat::<2>();
         self.second_rd.d.next = executed.rd;
         self.second_thread.d.next = self.thread.val();
         self.second_bank.d.next = self.bank.val();

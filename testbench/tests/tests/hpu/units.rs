@@ -3,7 +3,7 @@
 use crate::hpu::isa::{self, compute, immediate, Format, Instruction, ALU, BITS, BRANCH, ILLEGAL, MUL};
 use hpu_core::processor::alu::{alu_extend, Alu, AluControl};
 use hpu_core::processor::bit_unit::BitUnit;
-use hpu_core::processor::decode::{Decoder, Kind};
+use hpu_core::processor::decode::{second_operand, Decoder, Kind, SECOND_IMMEDIATE};
 use hpu_core::processor::multiplier::Multiplier;
 use rand::seq::IndexedRandom;
 use rand::Rng;
@@ -120,7 +120,7 @@ struct Execute {
     pub distance: Signal<Out, Bits<17>>,
     pub a_is_pc: Signal<Out, Bit>,
     pub a_is_zero: Signal<Out, Bit>,
-    pub b_is_immediate: Signal<Out, Bit>,
+    pub second: Signal<Out, Bits<2>>,
     pub funct3: Signal<Out, Bits<3>>,
     pub funct5: Signal<Out, Bits<5>>,
     pub adds: Signal<Out, Bit>,
@@ -148,16 +148,17 @@ impl Logic for Execute {
         self.rd.next = decoded.rd;
         self.rs1.next = decoded.rs1;
         self.rs2.next = decoded.rs2;
-        self.immediate.next = decoded.immediate;
+        let second = second_operand(decoded, true, bits::<32>(0), bits::<32>(0));
+        self.immediate.next = second;
         self.offset.next = decoded.offset;
         self.distance.next = decoded.distance;
         self.a_is_pc.next = decoded.a_is_pc;
         self.a_is_zero.next = decoded.a_is_zero;
-        self.b_is_immediate.next = decoded.b_is_immediate;
+        self.second.next = decoded.second;
         self.funct3.next = decoded.funct3;
         self.funct5.next = decoded.funct5;
-        self.adds.next = decoded.alu == AluControl::default();
-        let b = if decoded.b_is_immediate { decoded.immediate } else { self.b.val() };
+        self.adds.next = decoded.alu == AluControl { alone: decoded.second.get_bit(1), ..Default::default() };
+        let b = if decoded.second == SECOND_IMMEDIATE { second } else { self.b.val() };
         self.alu.a.next = if decoded.a_is_zero { bits::<32>(0) } else { self.a.val() };
         self.alu.b.next = b;
         self.alu.amount.next = b.get_bits::<4>(1) ^ repeat::<4>(decoded.alu.left);
@@ -225,15 +226,18 @@ fn check_decoded(unit: &mut Unit, table: &[Instruction], word: u32) -> u64 {
     }
     let computes = [ALU, BITS, MUL, isa::DIV, BRANCH].contains(&kind);
     assert!(computes || unit.get("adds") == 1, "{} {word:08x} does not add", entry.name);
-    let selects = ["a_is_pc", "a_is_zero", "b_is_immediate"].map(|name| unit.get(name) == 1);
-    let b_is_immediate =
-        matches!(format, Format::I | Format::U | Format::J | Format::Jump | Format::Csr | Format::None);
-    assert_eq!(
-        selects,
-        [["auipc", "jal"].contains(&entry.name), entry.name == "lui", b_is_immediate],
-        "operands of {} {word:08x}",
-        entry.name
-    );
+    // Of what reads no second operand but for its address, it does not matter.
+    let second = match format {
+        Format::U | Format::I if matches!(kind, ALU | BITS) => Some(1),
+        Format::J | Format::Jump => Some(2),
+        Format::Csr => Some(3),
+        Format::R | Format::S | Format::B => Some(0),
+        _ => None,
+    };
+    assert!(second.is_none_or(|second| unit.get("second") == second), "second operand of {} {word:08x}", entry.name);
+    let selects = ["a_is_pc", "a_is_zero"].map(|name| unit.get(name) == 1);
+    let expected = [["auipc", "jal"].contains(&entry.name), entry.name == "lui"];
+    assert_eq!(selects, expected, "operands of {} {word:08x}", entry.name);
     assert_eq!((unit.get("funct3"), unit.get("funct5")), (word >> 12 & 7, word >> 27));
     kind
 }

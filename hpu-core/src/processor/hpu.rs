@@ -324,7 +324,7 @@ impl Logic for Hpu {
         self.threads.waiting.next = self.launches.waiting.val() & self.operands.ready.val();
         self.threads.returns.next = self.resolve.returns.val();
         self.threads.passes.next = self.resolve.passes.val();
-        self.threads.passes_to.next = self.resolve.next.val();
+        self.threads.continues.next = self.resolve.next.val();
         self.threads.incident_valid.next = incident_valid;
         self.threads.incident.next = incident;
         self.threads.answer.next = self.answer.val();
@@ -363,7 +363,7 @@ impl Logic for Hpu {
             other_pc.get_bits::<14>(1) | self.launches.other_base.val()
         };
         self.fetch.redirect.next = redirect;
-        self.fetch.redirect_pc.next = if incident_valid { incident.restart } else { self.resolve.next.val() };
+        self.fetch.redirect_pc.next = self.resolve.next.val();
         self.fetch.drop.next = flush;
         self.fetch.hold.next = self.issue.hold.val();
         self.fetch.update.next = self.resolve.update.val();

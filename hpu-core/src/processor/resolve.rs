@@ -1,5 +1,6 @@
 //! M1: where the program goes, what faults, what waits.
 
+use super::byte_lanes::one_of_four;
 use super::decode::Kind;
 use super::stages::{Executed, Incident, Wait};
 use spindle_contract::memory_map::{FAULT_BREAK, FAULT_COMMAND, FAULT_FETCH, FAULT_ILLEGAL, FAULT_WATCHDOG};
@@ -76,7 +77,7 @@ pub struct Resolve {
     pub holds: Signal<Out, Bit>,
     /// It jumps, or was predicted to.
     pub redirect: Signal<Out, Bit>,
-    /// The program counter behind it.
+    /// The program counter behind it, or where an incident's thread continues.
     pub next: Signal<Out, Bits<17>>,
     /// It ends the handler.
     pub returns: Signal<Out, Bit>,
@@ -132,11 +133,18 @@ impl Logic for Resolve {
         self.valid.next = self.occupied.q.val();
 
         // Where the program goes. JALR clears bit 0 of its target, which a program counter does not even have.
-        let target = if traits.to_register { executed.sum.get_bits::<17>(1) } else { executed.target };
-        let next = if executed.taken { target } else { executed.after };
         let missed = (executed.taken != executed.predicted) | (executed.taken & executed.differs);
         let stray = traits.jumps & !exits & (executed.sum.get_bits::<15>(17) != CODE_TOP);
-        self.next.next = next;
+        // An incident decides alone: there is nothing alive in M1 then.
+        let due = self.due.q.val();
+        let next = one_of_four(
+            (due | (executed.taken & traits.to_register), due | (executed.taken & !traits.to_register)).cat::<2>(),
+            bit_cast::<32, 17>(executed.after),
+            bit_cast::<32, 17>(executed.target),
+            bit_cast::<32, 17>(executed.sum.get_bits::<17>(1)),
+            bit_cast::<32, 17>(self.happening.q.val().restart),
+        );
+        self.next.next = next.get_bits::<17>(0);
         self.redirect.next = live & (missed | (kind == Kind::FenceI));
         // A return is neither injected nor a write of ISSUE.
         self.returns.next = live & exits & !no_room & !self.expired.val();

@@ -10,7 +10,7 @@ use spindle_verilog::prelude::*;
 /// | neighbour | ports |
 /// |---|---|
 /// | launches | in `waiting`; out `start`, `started` |
-/// | M1 | in `returns`; in `passes`, `passes_to`; in `incident_valid`, `incident` |
+/// | M1 | in `returns`; in `passes`, `continues`; in `incident_valid`, `incident` |
 /// | remote unit | in `answer`, `answer_valid`; in `owed`; out `forgets`: the answer of a thread will find nobody |
 /// | divider | in `divider_done`, `divider_thread`, `divider_busy`; out `cancel` |
 /// | command port | in `port_full`, `port_pending` |
@@ -36,8 +36,8 @@ pub struct Threads {
     pub returns: Signal<In, Bit>,
     /// An instruction that cannot fault leaves M1.
     pub passes: Signal<In, Bit>,
-    /// The one behind it.
-    pub passes_to: Signal<In, Bits<17>>,
+    /// The one behind it, or where the incident's thread continues.
+    pub continues: Signal<In, Bits<17>>,
     /// A fault or a wait is resolved.
     pub incident_valid: Signal<In, Bit>,
     /// Which.
@@ -86,7 +86,7 @@ pub struct Threads {
     pub enter_other: Signal<Out, Bit>,
     /// Where it continues.
     pub other_pc: Signal<Out, Bits<17>>,
-    /// A wait begins and nobody takes over: fetch from the incident's `restart`.
+    /// A wait begins and nobody takes over: fetch from `continues`.
     pub back: Signal<Out, Bit>,
     /// The handler of the current thread ends.
     pub ends: Signal<Out, Bit>,
@@ -215,7 +215,7 @@ impl Logic for Threads {
                 self.funct3[i].d.next = incident.funct3;
             }
             if mine & (blocks | makes_room) {
-                self.restart[i].d.next = if blocks { incident.restart } else { self.passes_to.val() };
+                self.restart[i].d.next = self.continues.val();
             }
             if mine & ends {
                 self.has_handler[i].d.next = false;

@@ -84,11 +84,8 @@ impl Logic for Divider {
         let fits = !total.get_bit(33);
 
         // The dividend's negation and the shift share the adder; bit 0, which comes late, stays out of it.
-        let upper = if loads {
-            self.a.val().get_bits::<31>(1) ^ repeat::<31>(negative_a)
-        } else {
-            quotient.get_bits::<31>(0)
-        };
+        let upper =
+            if loads { self.a.val().get_bits::<31>(1) ^ repeat::<31>(negative_a) } else { quotient.get_bits::<31>(0) };
         let one_more = loads & negative_a & !self.a.val().get_bit(0);
         let loaded = upper + (bits::<30>(0), one_more).cat::<31>();
         let steps = self.left.q.val().any();

@@ -163,10 +163,10 @@ fn size_of(funct3: Bits<3>) -> Bits<2> {
     (funct3.get_bit(1), funct3.get_bit(1) | funct3.get_bit(0)).cat::<2>()
 }
 
-/// The access begins in one word and ends in the next.
+/// The access begins in one word and ends in the next. In gates: an adder would take a carry chain.
 #[hdl_fn]
 fn crosses_word(low: Bits<2>, size_less_one: Bits<2>) -> Bit {
-    (bit_cast::<3, 2>(low) + bit_cast::<3, 2>(size_less_one)).get_bit(2)
+    (size_less_one.get_bit(1) & low.any()) | (size_less_one.get_bit(0) & low.all())
 }
 
 impl Logic for MemoryStage {

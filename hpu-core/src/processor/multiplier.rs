@@ -87,8 +87,13 @@ impl Logic for Multiplier {
         self.word.d.next = (inner.get_bits::<16>(0), low.get_bits::<16>(0)).cat::<32>();
         self.third.d.next = inner.get_bits::<16>(16);
         self.carry.d.next = inner.get_bits::<2>(32);
-        // What is left of the cross products is -4 to 2.
-        let rest = sext::<3, 2>(cross_0.get_bits::<2>(32)) + sext::<3, 2>(cross_1.get_bits::<2>(32));
+        // What is left of the cross products is -4 to 2; their sum in gates, as it goes into another one.
+        let u = cross_0.get_bits::<2>(32);
+        let v = cross_1.get_bits::<2>(32);
+        let carry = u.get_bit(0) & v.get_bit(0);
+        let apart = u.get_bit(1) ^ v.get_bit(1);
+        let minus = if apart { !carry } else { u.get_bit(1) };
+        let rest = (minus, apart ^ carry, u.get_bit(0) ^ v.get_bit(0)).cat::<3>();
         self.fourth.d.next = high.get_bits::<16>(16) + sext::<16, 3>(rest);
         self.wants_high.next = self.wants.q.val();
 

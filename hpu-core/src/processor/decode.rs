@@ -93,21 +93,18 @@ pub const SECOND_LINK: u64 = 2;
 /// `second`: a counter or a constant, whose number is the low 12 bits of the offset.
 pub const SECOND_COUNTER: u64 = 3;
 
-/// Operand b, if `counts` and it is no register's. Of the upper 20 bits and of the lower 12 each is one of four, as a link is all but constant above
-/// and an upper immediate is 0 below.
+/// Operand b, if it is no register's. Of the upper 20 bits and of the lower 12 each is one of four: an upper immediate is 0 below.
 #[hdl_fn]
-pub fn second_operand(decoded: Decoded, counts: Bit, link: Bits<32>, counter: Bits<32>) -> Bits<32> {
-    let takes = (decoded.second == SECOND_IMMEDIATE) & counts;
-    let links = (decoded.second == SECOND_LINK) & counts;
-    let reads = (decoded.second == SECOND_COUNTER) & counts;
+pub fn second_operand(decoded: Decoded, link: Bits<32>, counter: Bits<32>) -> Bits<32> {
+    let takes = decoded.second == SECOND_IMMEDIATE;
+    let links = decoded.second == SECOND_LINK;
+    let reads = decoded.second == SECOND_COUNTER;
     let short = (takes & !decoded.upper) | reads;
-    let zero: Bits<32> = bits::<32>(0);
     let immediate = sext::<32, 12>(decoded.field.get_bits::<12>(8));
     let above = (decoded.field, bits::<12>(0)).cat::<32>();
-    let upper = one_of_four(((takes & decoded.upper) | reads, short).cat::<2>(), zero, immediate, above, counter);
-    let lower = one_of_four((links | reads, short).cat::<2>(), zero, immediate, link, counter);
-    let upper_link = link.get_bits::<20>(12) & repeat::<20>(links);
-    (upper.get_bits::<20>(12) | upper_link, lower.get_bits::<12>(0)).cat::<32>()
+    let upper = one_of_four(((takes & decoded.upper) | reads, short).cat::<2>(), link, immediate, above, counter);
+    let lower = one_of_four((links | reads, short).cat::<2>(), bits::<32>(0), immediate, link, counter);
+    (upper.get_bits::<20>(12), lower.get_bits::<12>(0)).cat::<32>()
 }
 
 /// What the stages behind D ask of an instruction's kind.

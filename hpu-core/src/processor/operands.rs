@@ -77,11 +77,16 @@ pub struct Operands {
     /// Its bits 4:1, complemented for a shift to the left.
     pub amount: Signal<Out, Bits<4>>,
     registers: RegisterFile,
-    operand_a: DFF<Bits<32>>,
-    operand_b: DFF<Bits<32>>,
+    /// The operands but for the bits that some first value has.
+    plain_a: DFF<Bits<32>>,
+    plain_b: DFF<Bits<32>>,
+    /// Those bits.
+    rare_a: DFF<Bits<32>>,
+    rare_b: DFF<Bits<32>>,
     turn: DFF<Bits<4>>,
     _return_address: usize,
     _stack_top: usize,
+    _first_bits: usize,
 }
 
 impl Default for Operands {
@@ -93,6 +98,7 @@ impl Default for Operands {
 impl Operands {
     /// `return_address` is what ra holds at the start, `stack_bytes` the size of a stack.
     pub fn new(return_address: u32, stack_bytes: usize) -> Self {
+        let stack_top = base(STACK) as usize + stack_bytes;
         Self {
             clock: Default::default(),
             reset: Default::default(),
@@ -119,11 +125,14 @@ impl Operands {
             b: Default::default(),
             amount: Default::default(),
             registers: Default::default(),
-            operand_a: Default::default(),
-            operand_b: Default::default(),
+            plain_a: Default::default(),
+            plain_b: Default::default(),
+            rare_a: Default::default(),
+            rare_b: Default::default(),
             turn: Default::default(),
             _return_address: return_address as usize,
-            _stack_top: base(STACK) as usize + stack_bytes,
+            _stack_top: stack_top,
+            _first_bits: return_address as usize | stack_top | (TASK_PAGE | STATE | 1) as usize,
         }
     }
 }
@@ -167,7 +176,7 @@ fn waits(index: Bits<5>, executes: Producer, first: Producer, second: Producer) 
 impl Logic for Operands {
     #[hdl]
     fn update(&mut self) {
-        dffs!(self, clock, operand_a, operand_b, turn);
+        dffs!(self, clock, plain_a, plain_b, rare_a, rare_b, turn);
         let decoded = self.decoded.val();
         let thread = self.thread.val();
         let executes = self.executes.val();
@@ -203,38 +212,37 @@ impl Logic for Operands {
         let early_a = one_of_four(from_a, self.registers.data_a.val(), first.value, second.value, third.value);
         let early_b = one_of_four(from_b, self.registers.data_b.val(), first.value, second.value, third.value);
 
-        // What is no register's.
+        // The result of X, which comes late, what is injected and what is no register's: of each operand one of four.
         let injects = self.injects.val();
-        let inject_b = repeat::<32>(self.inject_b.val() & injects);
-        let other_a =
-            (self.inject_a.val() & repeat::<32>(injects)) | (self.pc.val() & repeat::<32>(decoded.a_is_pc & !injects));
-        let other_b = inject_b | second_operand(decoded, !injects, self.link.val(), self.counter.val());
+        let in_x_a = decoded.reads_a & matches(executes, decoded.find_a);
+        let in_x_b = decoded.reads_b & matches(executes, decoded.find_b);
+        let choice_a = (injects | decoded.a_is_pc, !injects & (decoded.a_is_pc | in_x_a)).cat::<2>();
+        let chosen_a = one_of_four(choice_a, early_a, executes.value, self.inject_a.val(), self.pc.val());
+        let choice_b = (injects | decoded.second.any(), injects | in_x_b).cat::<2>();
+        let other = second_operand(decoded, self.link.val(), self.counter.val());
+        let chosen_b = one_of_four(choice_b, early_b, executes.value, other, repeat::<32>(self.inject_b.val()));
 
-        // A sum of products: whether the register was written and the result of X come late, into one LUT a bit.
-        let reads_a = decoded.reads_a & !injects;
-        let reads_b = decoded.reads_b & !injects;
-        let in_x_a = reads_a & matches(executes, decoded.find_a);
-        let in_x_b = reads_b & matches(executes, decoded.find_b);
-        let known_a = from_a.any() | self.registers.known_a.val();
-        let known_b = from_b.any() | self.registers.known_b.val();
-        let operand_a = (early_a & repeat::<32>(reads_a & !in_x_a & known_a))
-            | (first_a & repeat::<32>(reads_a & !in_x_a & !known_a))
-            | (executes.value & repeat::<32>(in_x_a))
-            | other_a;
-        let operand_b = (early_b & repeat::<32>(reads_b & !in_x_b & known_b))
-            | (first_b & repeat::<32>(reads_b & !in_x_b & !known_b))
-            | (executes.value & repeat::<32>(in_x_b))
-            | other_b;
+        // What was not written is a reset of the register, which is no LUT in its path: nearly all first values are 0, and so is the operand of LUI.
+        let rare = bits::<32>(self._first_bits as u64);
+        let no_register = !decoded.reads_a & !decoded.a_is_pc;
+        let fresh_a = !in_x_a & !from_a.any() & !self.registers.known_a.val() & decoded.reads_a;
+        let fresh_b = !in_x_b & !from_b.any() & !self.registers.known_b.val() & decoded.reads_b;
+        let starts_a = !injects & (no_register | fresh_a);
+        let starts_b = !injects & fresh_b;
+        let first_a = if decoded.reads_a { first_a } else { bits::<32>(0) };
         if self.advance.val() {
-            self.operand_a.d.next = operand_a;
-            self.operand_b.d.next = operand_b;
+            self.plain_a.d.next = if starts_a { bits::<32>(0) } else { chosen_a & !rare };
+            self.plain_b.d.next = if starts_b { bits::<32>(0) } else { chosen_b & !rare };
+            self.rare_a.d.next = (if starts_a { first_a } else { chosen_a }) & rare;
+            self.rare_b.d.next = (if starts_b { first_b } else { chosen_b }) & rare;
             // A register of its own: the rotator's selects are not to be made in X.
-            self.turn.d.next = operand_b.get_bits::<4>(1) ^ repeat::<4>(decoded.funct3 == 1);
+            let distance = if starts_b { first_b } else { chosen_b };
+            self.turn.d.next = distance.get_bits::<4>(1) ^ repeat::<4>(decoded.funct3 == 1);
         }
         self.hazard.next = (decoded.reads_a & waits(decoded.find_a, executes, first, second))
             | (decoded.reads_b & waits(decoded.find_b, executes, first, second));
-        self.a.next = self.operand_a.q.val();
-        self.b.next = self.operand_b.q.val();
+        self.a.next = self.plain_a.q.val() | self.rare_a.q.val();
+        self.b.next = self.plain_b.q.val() | self.rare_b.q.val();
         self.amount.next = self.turn.q.val();
     }
 }

@@ -148,7 +148,7 @@ impl Logic for Execute {
         self.rd.next = decoded.rd;
         self.rs1.next = decoded.rs1;
         self.rs2.next = decoded.rs2;
-        let second = second_operand(decoded, true, bits::<32>(0), bits::<32>(0));
+        let second = second_operand(decoded, bits::<32>(0), bits::<32>(0));
         self.immediate.next = second;
         self.offset.next = decoded.offset;
         self.distance.next = decoded.distance;

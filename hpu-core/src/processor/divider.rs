@@ -50,8 +50,8 @@ pub struct Divider {
     /// It is negative.
     pub negate: Signal<Out, Bit>,
     working: Reg<Bit>,
-    /// Steps to go.
-    left: Reg<Bits<6>>,
+    /// 64 less the steps to go, or 0: its highest bit says that there are some.
+    step: Reg<Bits<6>>,
     /// Dividend bits to go above quotient bits that are known.
     dividend: DFF<Bits<32>>,
     rest: DFF<Bits<32>>,
@@ -64,7 +64,7 @@ pub struct Divider {
 impl Logic for Divider {
     #[hdl]
     fn update(&mut self) {
-        regs!(self, clock, reset, working, left);
+        regs!(self, clock, reset, working, step);
         dffs!(self, clock, dividend, rest, divisor, minus, wants_remainder);
         // Idle, it takes the operands of any division, so that `start`, which comes late, only sets flags.
         let loads = !self.working.q.val();
@@ -88,7 +88,7 @@ impl Logic for Divider {
             if loads { self.a.val().get_bits::<31>(1) ^ repeat::<31>(negative_a) } else { quotient.get_bits::<31>(0) };
         let one_more = loads & negative_a & !self.a.val().get_bit(0);
         let loaded = upper + (bits::<30>(0), one_more).cat::<31>();
-        let steps = self.left.q.val().any();
+        let steps = self.step.q.val().get_bit(5);
         if takes | steps {
             self.dividend.d.next = (loaded, if loads { self.a.val().get_bit(0) } else { fits }).cat::<32>();
         }
@@ -103,13 +103,13 @@ impl Logic for Divider {
 
         if self.cancel.val() {
             self.working.d.next = false;
-            self.left.d.next = bits::<6>(0);
+            self.step.d.next = bits::<6>(0);
         } else if starts {
             self.working.d.next = true;
-            self.left.d.next = bits::<6>(32);
+            self.step.d.next = bits::<6>(32);
         } else {
             if steps {
-                self.left.d.next = self.left.q.val() - 1;
+                self.step.d.next = self.step.q.val() + 1;
             }
             if self.taken.val() {
                 self.working.d.next = false;

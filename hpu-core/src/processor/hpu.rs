@@ -386,7 +386,7 @@ impl Logic for Hpu {
         self.issue.ready.next = self.threads.ready.val();
         self.issue.expecting.next = self.threads.expecting.val();
         self.issue.inject.next = self.threads.inject.val();
-        self.issue.inject_quotient.next = self.threads.inject_quotient.val();
+        self.issue.inject_choice.next = self.threads.inject_choice.val();
         self.issue.answer_value.next = self.threads.answer_value.val();
         self.issue.answer_rd.next = self.threads.answer_rd.val();
         self.issue.answer_funct3.next = self.threads.answer_funct3.val();
@@ -394,7 +394,7 @@ impl Logic for Hpu {
         self.issue.first_argument.next = launched.a0;
         self.issue.quotient.next = self.execute.quotient.val();
         self.issue.remainder.next = self.execute.remainder.val();
-        self.issue.takes_remainder.next = self.execute.takes_remainder.val();
+        self.threads.takes_remainder.next = self.execute.takes_remainder.val();
         self.issue.negate.next = self.execute.negate.val();
         self.issue.holds.next = holds;
         self.issue.flush.next = flush;

@@ -12,9 +12,9 @@ use spindle_verilog::prelude::*;
 /// |---|---|
 /// | instruction memory, fetch | in `word`, `decoding`, `pc`, `outside`, `predicted`, `predicted_target`, `sure` of D; out `hold` |
 /// | operands | out `decoded`; in `hazard`; out `injects`, `inject_a`, `inject_b` |
-/// | threads | in `ready`, `expecting`, `inject`, `inject_quotient`, `answer_value`, `answer_rd`, `answer_funct3`; out `injected` |
+/// | threads | in `ready`, `expecting`, `inject`, `inject_choice`, `answer_value`, `answer_rd`, `answer_funct3`; out `injected` |
 /// | launches | in `started`, `first_argument`: a handler's a0 is injected in the cycle after its start, when D is still empty |
-/// | execute | in `quotient`, `remainder`, `takes_remainder`, `negate`; out `issued`, `valid`, `writes`, `quick` of X |
+/// | execute | in `quotient`, `remainder`, `negate`; out `issued`, `valid`, `writes`, `quick` of X |
 /// | resolve | in `holds`: X stays; in `flush`: D and X are dropped; in `first_valid`: M1 holds an instruction, or the one that left it is being counted |
 ///
 /// An injection takes the place of an instruction in X for one cycle: an ALU operation that extends an answer, or negates a quotient.
@@ -52,8 +52,8 @@ pub struct Issue {
     pub expecting: Signal<In, Bit>,
     /// A result is to be injected.
     pub inject: Signal<In, Bit>,
-    /// The divider's.
-    pub inject_quotient: Signal<In, Bit>,
+    /// Which of the results, as in [`threads`](super::threads).
+    pub inject_choice: Signal<In, Bits<2>>,
     /// Else this one.
     pub answer_value: Signal<In, Bits<32>>,
     /// Its register.
@@ -68,10 +68,8 @@ pub struct Issue {
     pub first_argument: Signal<In, Bits<32>>,
     /// The divider's result.
     pub quotient: Signal<In, Bits<32>>,
-    /// Or this,
+    /// Or this.
     pub remainder: Signal<In, Bits<32>>,
-    /// if this is so.
-    pub takes_remainder: Signal<In, Bit>,
     /// It is to be negated.
     pub negate: Signal<In, Bit>,
     /// The operands of X are `inject_a` and, in all bits, `inject_b`.
@@ -119,11 +117,11 @@ impl Logic for Issue {
         self.hold.next = self.holds.val() | (self.decoding.val() & !goes);
         self.injected.next = self.inject.val() & !self.holds.val() & !self.flush.val();
 
-        let of_divider = self.inject_quotient.val() & !self.started.val();
+        let choice = self.inject_choice.val();
+        let of_divider = choice.get_bit(1);
         self.injects.next = injects;
         // A negative result is made of its magnitude x as !(x + 0xFFFF_FFFF), by the ALU.
         let negative = of_divider & self.negate.val();
-        let choice = (of_divider, self.started.val() | (of_divider & self.takes_remainder.val())).cat::<2>();
         self.inject_a.next = one_of_four(
             choice,
             self.answer_value.val(),

@@ -56,8 +56,8 @@ pub struct RegisterFile {
     /// The mark's highest bit, a memory for each reader: so it takes no further column.
     tops: [LutRam<6, 1, 1>; 2],
     number: [Reg<Bits<4>>; 2],
-    /// Registers still to be unmarked after a handler, of `swept`.
-    left: Reg<Bits<3>>,
+    /// 8 less the registers still to be unmarked after a handler, of `swept`, or 0: its highest bit says that there are some.
+    sweep: Reg<Bits<3>>,
     swept: DFF<Bit>,
     /// Registers unmarked since the reset.
     filled: Reg<Bits<7>>,
@@ -66,7 +66,7 @@ pub struct RegisterFile {
 impl Logic for RegisterFile {
     #[hdl]
     fn update(&mut self) {
-        regs!(self, clock, reset, left, filled);
+        regs!(self, clock, reset, sweep, filled);
         dffs!(self, clock, swept);
         let thread = self.thread.val();
         for i in 0..2 {
@@ -81,16 +81,16 @@ impl Logic for RegisterFile {
         }
         let write = self.write.val();
         if self.clear.val() {
-            self.left.d.next = bits::<3>(SWEPT);
+            self.sweep.d.next = bits::<3>(8 - SWEPT);
             self.swept.d.next = thread;
-        } else if self.left.q.val().any() & !write {
-            self.left.d.next = self.left.q.val() - 1;
+        } else if self.sweep.q.val().get_bit(2) & !write {
+            self.sweep.d.next = self.sweep.q.val() + 1;
         }
 
         let writer = if self.write_thread.val() { self.number[1].q.val() } else { self.number[0].q.val() };
         let last = if self.swept.q.val() { self.number[1].q.val() } else { self.number[0].q.val() };
         let unmark = if ready {
-            (self.swept.q.val(), last.get_bits::<3>(0), self.left.q.val().get_bits::<2>(0)).cat::<6>()
+            (self.swept.q.val(), last.get_bits::<3>(0), self.sweep.q.val().get_bits::<2>(0)).cat::<6>()
         } else {
             self.filled.q.val().get_bits::<6>(0)
         };
@@ -98,7 +98,7 @@ impl Logic for RegisterFile {
         let old = if ready { last - 1 } else { bits::<4>(NOBODY) };
         let mark = if write { writer } else { old };
         let address = if write { (self.write_thread.val(), self.write_index.val()).cat::<6>() } else { unmark };
-        let writes = write | self.left.q.val().any() | !ready;
+        let writes = write | self.sweep.q.val().get_bit(2) | !ready;
         self.words.clock.next = self.clock.val();
         self.words.write_enable.next = writes;
         self.words.write_address.next = address;

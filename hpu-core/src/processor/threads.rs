@@ -12,9 +12,9 @@ use spindle_verilog::prelude::*;
 /// | launches | in `waiting`; out `start`, `started` |
 /// | M1 | in `returns`; in `passes`, `continues`; in `incident_valid`, `incident` |
 /// | remote unit | in `answer`, `answer_valid`; in `owed`; out `forgets`: the answer of a thread will find nobody |
-/// | divider | in `divider_done`, `divider_thread`, `divider_busy`; out `cancel` |
+/// | divider | in `divider_done`, `divider_thread`, `divider_busy`, `takes_remainder`; out `cancel` |
 /// | command port | in `port_full`, `port_pending` |
-/// | issue | out `ready`, `expecting`, `inject`, `inject_quotient`, `answer_value`, `answer_rd`, `answer_funct3`; in `injected` |
+/// | issue | out `ready`, `expecting`, `inject`, `inject_quotient`, `inject_choice`, `answer_value`, `answer_rd`, `answer_funct3`; in `injected` |
 /// | endings | in `spent`: a thread's budget is used up; out `ends`, `runs` |
 /// | fetch | out `enter_other`, `start`, `back`, `other_pc` |
 ///
@@ -72,6 +72,11 @@ pub struct Threads {
     pub inject: Signal<Out, Bit>,
     /// It is the divider's.
     pub inject_quotient: Signal<Out, Bit>,
+    /// What is injected, if anything is: 0 = the answer, 1 = the first argument of a handler, 2 = the quotient, 3 = the remainder. A register, as it
+    /// chooses among words.
+    pub inject_choice: Signal<Out, Bits<2>>,
+    /// The divider's result is the remainder.
+    pub takes_remainder: Signal<In, Bit>,
     /// The answer to inject.
     pub answer_value: Signal<Out, Bits<32>>,
     /// Its register.
@@ -110,6 +115,7 @@ pub struct Threads {
     rd: [DFF<Bits<5>>; 2],
     funct3: [DFF<Bits<3>>; 2],
     first: Reg<Bit>,
+    choice: DFF<Bits<2>>,
     answers: LutMemory<Bits<32>, 1>,
     wakes: Signal<Local, Bits<2>>,
 }
@@ -118,6 +124,7 @@ impl Logic for Threads {
     #[hdl]
     fn update(&mut self) {
         regs!(self, clock, reset, thread, older, first);
+        dffs!(self, clock, choice);
         let thread = self.thread.q.val();
         let incident = self.incident.val();
         let blocks = self.incident_valid.val() & !incident.fault;
@@ -238,6 +245,12 @@ impl Logic for Threads {
         self.expecting.next = self.expects[0].q.val() | self.expects[1].q.val();
         self.inject.next = expects & (if quotient { quotient_there } else { !blocked });
         self.inject_quotient.next = quotient;
+        // A thread that begins to wait has nothing to inject in the next cycle, so what it waits for is known in time.
+        let other_quotient =
+            if thread { self.waits[0].q.val() == Wait::Quotient } else { self.waits[1].q.val() == Wait::Quotient };
+        let of_divider = !starts & (if enters { other_quotient } else { quotient });
+        self.choice.d.next = (of_divider, starts | (of_divider & self.takes_remainder.val())).cat::<2>();
+        self.inject_choice.next = self.choice.q.val();
 
         self.current.next = thread;
         self.ready.next = here & !blocked & !expects;

@@ -230,11 +230,16 @@ impl Logic for Operands {
         let starts_a = !injects & (no_register | fresh_a);
         let starts_b = !injects & fresh_b;
         let first_a = if decoded.reads_a { first_a } else { bits::<32>(0) };
+        // The few bits that are not 0 join where they do not delay the result of X.
+        let found_a = if starts_a { first_a } else { early_a };
+        let found_b = if starts_b { first_b } else { early_b };
+        let rarely_a = one_of_four(choice_a, found_a, executes.value, self.inject_a.val(), self.pc.val());
+        let rarely_b = one_of_four(choice_b, found_b, executes.value, other, repeat::<32>(self.inject_b.val()));
         if self.advance.val() {
             self.plain_a.d.next = if starts_a { bits::<32>(0) } else { chosen_a & !rare };
             self.plain_b.d.next = if starts_b { bits::<32>(0) } else { chosen_b & !rare };
-            self.rare_a.d.next = (if starts_a { first_a } else { chosen_a }) & rare;
-            self.rare_b.d.next = (if starts_b { first_b } else { chosen_b }) & rare;
+            self.rare_a.d.next = rarely_a & rare;
+            self.rare_b.d.next = rarely_b & rare;
             // A register of its own: the rotator's selects are not to be made in X.
             let distance = if starts_b { first_b } else { chosen_b };
             self.turn.d.next = distance.get_bits::<4>(1) ^ repeat::<4>(decoded.funct3 == 1);

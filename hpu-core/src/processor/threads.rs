@@ -245,10 +245,12 @@ impl Logic for Threads {
         self.expecting.next = self.expects[0].q.val() | self.expects[1].q.val();
         self.inject.next = expects & (if quotient { quotient_there } else { !blocked });
         self.inject_quotient.next = quotient;
-        // A thread that begins to wait has nothing to inject in the next cycle, so what it waits for is known in time.
+        // What will be there to inject in the next cycle: a division by 1 is done by then.
+        let begins = blocks & (incident.reason == Wait::Quotient);
+        let own_quotient = begins | (quotient & !blocks);
         let other_quotient =
             if thread { self.waits[0].q.val() == Wait::Quotient } else { self.waits[1].q.val() == Wait::Quotient };
-        let of_divider = !starts & (if enters { other_quotient } else { quotient });
+        let of_divider = !starts & (if enters { other_quotient } else { own_quotient });
         self.choice.d.next = (of_divider, starts | (of_divider & self.takes_remainder.val())).cat::<2>();
         self.inject_choice.next = self.choice.q.val();
 

@@ -96,7 +96,7 @@ pub fn alu_extend(size_less_one: Bits<2>, unsigned: Bit) -> AluControl {
 /// inverted. The rotator turns right; a shift is a rotation with the bits that came around masked off.
 /// The adder is joined by one LUT of four inputs, all else has time.
 ///
-/// 396 LUT6 on UltraScale+, 11 levels on 7 series (yosys, the block alone).
+/// 385 LUT6 on UltraScale+, 11 levels on 7 series (yosys, the block alone).
 #[derive(LogicBlock, Default)]
 pub struct Alu {
     /// First operand.

@@ -432,7 +432,7 @@ fn arithmetic(word: Bits<32>, register: Bit) -> AluControl {
 /// `Kind::Illegal` is exact: a word of no listed instruction, or one with a reserved field. Fields of FENCE and FENCE.I are free, as the
 /// specification asks of simple implementations.
 ///
-/// 188 LUT6 on UltraScale+, 5 levels on 7 series (yosys, the block alone).
+/// 156 LUT6 on UltraScale+, 5 levels on 7 series (yosys, the block alone).
 #[derive(LogicBlock, Default)]
 pub struct Decoder {
     /// The instruction.

@@ -19,7 +19,7 @@ pub const DIVIDER_LATENCY: u64 = 32;
 /// the step does not matter, or 1, where the dividend is the quotient and nothing is left to do. A negative divisor is added, not subtracted,
 /// and the dividend is negated on its way into the quotient register, so no cycle goes into signs.
 ///
-/// 135 LUT6 on UltraScale+, 11 levels on 7 series (yosys, the block alone).
+/// 127 LUT6 on UltraScale+, 11 levels on 7 series (yosys, the block alone).
 #[derive(LogicBlock, Default)]
 pub struct Divider {
     /// Core clock.

@@ -8,7 +8,7 @@ const NOBODY: u64 = 15;
 /// Registers that are unmarked after a handler.
 const SWEPT: u64 = 4;
 
-/// 2 x 32 registers in LUT RAM, each with a mark that tells which handler wrote it.
+/// 2 x 32 registers in LUT RAM, each with a mark beside it that tells which handler wrote it.
 ///
 /// | neighbour | ports |
 /// |---|---|

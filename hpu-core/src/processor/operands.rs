@@ -230,19 +230,19 @@ impl Logic for Operands {
         let starts_a = !injects & (no_register | fresh_a);
         let starts_b = !injects & fresh_b;
         let first_a = if decoded.reads_a { first_a } else { bits::<32>(0) };
-        // The few bits that are not 0 take the place of what is known early, so that they delay no result.
-        let first_or_pc = if decoded.a_is_pc { self.pc.val() } else { first_a };
-        let first_or_injected = if injects { repeat::<32>(self.inject_b.val()) } else { first_b };
-        let rarely_a =
-            one_of_four(choice_a | repeat::<2>(starts_a), early_a, executes.value, self.inject_a.val(), first_or_pc);
-        let rarely_b = one_of_four(choice_b | repeat::<2>(starts_b), early_b, executes.value, other, first_or_injected);
+        // The few bits that are not 0 join where they do not delay the result of X.
+        let found_a = if starts_a { first_a } else { early_a };
+        let found_b = if starts_b { first_b } else { early_b };
+        let rarely_a = one_of_four(choice_a, found_a, executes.value, self.inject_a.val(), self.pc.val());
+        let rarely_b = one_of_four(choice_b, found_b, executes.value, other, repeat::<32>(self.inject_b.val()));
         if self.advance.val() {
             self.plain_a.d.next = if starts_a { bits::<32>(0) } else { chosen_a & !rare };
             self.plain_b.d.next = if starts_b { bits::<32>(0) } else { chosen_b & !rare };
             self.rare_a.d.next = rarely_a & rare;
             self.rare_b.d.next = rarely_b & rare;
             // A register of its own: the rotator's selects are not to be made in X.
-            self.turn.d.next = rarely_b.get_bits::<4>(1) ^ repeat::<4>(decoded.funct3 == 1);
+            let distance = if starts_b { first_b } else { chosen_b };
+            self.turn.d.next = distance.get_bits::<4>(1) ^ repeat::<4>(decoded.funct3 == 1);
         }
         self.hazard.next = (decoded.reads_a & waits(decoded.find_a, executes, first, second))
             | (decoded.reads_b & waits(decoded.find_b, executes, first, second));

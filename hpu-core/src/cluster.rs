@@ -278,6 +278,7 @@ impl Cluster {
             remote: RemoteRouter::new(hpus),
             loader: Loader::new(config),
             command_unit: CommandUnit::new(hpus),
+            records: TaskRecords::new(config),
             reporter: Reporter::new(hpus),
             _hpus: hpus,
             _rvfi: config.rvfi,
@@ -358,10 +359,12 @@ impl Logic for Cluster {
         self.records.write.next = self.loader.record_write.val().any();
         self.records.write_index.next = (self.loader.hpu.val(), self.loader.bank.val()).cat::<5>();
         self.records.write_limits.next = self.loader.limits.val();
+        self.records.write_payload_len.next = self.loader.desc.val().payload_len;
+        self.records.command_read.next = self.command_unit.looks.val();
         self.records.command_index.next = self.command_unit.index.val();
         self.command_unit.limits.next = self.records.command_limits.val();
         self.records.ending_index.next = self.reporter.index.val();
-        self.reporter.origin.next = self.records.ending_origin.val();
+        self.reporter.ended_task.next = self.records.ended_task.val();
         self.slots.ended.next = self.reporter.ended.val();
         self.slots.ended_slot.next = self.reporter.ended_slot.val();
 

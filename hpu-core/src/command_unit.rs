@@ -4,7 +4,7 @@
 //! |---|---|
 //! | command ports | in `ask[h]`, `ask_valid[h]` / out `taken` (a bit per HPU); out `word`; in `argument[h]`, `argument_written[h]`, in the same cycle; out `answered`, `accept` (a bit per HPU) with `accept_packet`, `accept_slot`, with `done`; out `blocked` |
 //! | HPUs | out `done`, `refused`, `full`: one pulse per ISSUE |
-//! | task records | out `index`; in `limits`, in the same cycle: whose task it is and what it may |
+//! | task records | out `index`, `looks`; in `limits`, one cycle later and until the next: whose task it is and what it may |
 //! | array | in `number`, `cycle`; in `enabled`: opcodes that have somebody who does them; in `rings_open`: contexts whose process has an open event ring |
 //! | mover | out `job`, `job_valid`: always taken; in `stage_left`: it has read the last beat of the stage |
 //! | stager | out `stage_ask`, `stage_valid` / in `staged`: the bytes are in the stage; in `segment_length`, `segment_valid`: a segment wants it / out `lent`: it has it |
@@ -120,7 +120,9 @@ pub struct CommandUnit {
     pub full: Signal<Out, Bits<8>>,
     /// Task of the command, {HPU, bank}.
     pub index: Signal<Out, Bits<5>>,
-    /// What it may.
+    /// It is looked at.
+    pub looks: Signal<Out, Bit>,
+    /// What the one may that was looked at last.
     pub limits: Signal<In, Limits>,
     /// Bytes of L1 to be moved.
     pub job: Signal<Out, MoveJob>,
@@ -176,13 +178,13 @@ pub struct CommandUnit {
     hpu: DFF<Bits<3>>,
     mask: DFF<Bits<8>>,
     current: DFF<Ask>,
-    known: DFF<Limits>,
     runs: Reg<Bit>,
     /// Number of the word in `value`, and of the last one; this is it.
     step: DFF<Bits<4>>,
     last: DFF<Bits<4>>,
     at_last: DFF<Bit>,
-    value: DFF<Bits<32>>,
+    /// Zero, by its reset, if the word was not written.
+    value: Reg<Bits<32>>,
     told: DFF<Told>,
     done_mask: Reg<Bits<8>>,
     refused_mask: Reg<Bits<8>>,
@@ -244,7 +246,7 @@ impl Logic for CommandUnit {
         regs!(self, clock, reset, stage_used, stage_begins, stage_fills, stage_full, stage_asks);
         regs!(self, clock, reset, of_segment, stage_missed, segment_moves);
         dffs!(
-            self, clock, hpu, mask, current, known, step, last, at_last, value, told, decided, placing, saying,
+            self, clock, hpu, mask, current, step, last, at_last, told, decided, placing, saying,
             far_fits
         );
         dffs!(self, clock, stage_owner, stage_wants);
@@ -254,7 +256,7 @@ impl Logic for CommandUnit {
         let current = self.current.q.val();
         let opcode = current.opcode;
         let nature = nature_of(opcode);
-        let known = self.known.q.val();
+        let known = self.limits.val();
         let mask = self.mask.q.val();
         let ends = runs & self.at_last.q.val();
 
@@ -285,7 +287,10 @@ impl Logic for CommandUnit {
         self.taken.next = grant;
         self.word.next = if looks { bits::<4>(map::CMD_SOURCE as u64 / 4) } else { word_of(step + 1) };
         self.index.next = (select, chosen.bank).cat::<5>();
-        self.value.d.next = if self.chosen_written.val() { self.chosen_value.val() } else { bits::<32>(0) };
+        self.looks.next = looks;
+        self.value.clock.next = self.clock.val();
+        self.value.reset.next = !self.chosen_written.val();
+        self.value.d.next = self.chosen_value.val();
         self.step.d.next = step + 1;
         // A command has two words at least.
         self.at_last.d.next = !looks & (step + 1 == self.last.q.val());
@@ -294,7 +299,6 @@ impl Logic for CommandUnit {
             self.hpu.d.next = select;
             self.mask.d.next = grant;
             self.current.d.next = chosen;
-            self.known.d.next = self.limits.val();
             self.step.d.next = bits::<4>(0);
             self.last.d.next = last_step(chosen.opcode);
             self.far_fits.d.next = self.far.room.val();

@@ -99,7 +99,6 @@ pub(crate) fn limits_of(desc: TaskDesc, entry: ContextEntry, slot: Bits<4>, size
             frame: desc.frame,
             has_packet: desc.has_packet,
             pkt: desc.pkt,
-            payload_len: desc.payload_len,
             slot: slot,
         },
         packet_size: size,

@@ -3,7 +3,7 @@
 //! | neighbour | ports |
 //! |---|---|
 //! | HPUs | in `ending[h]`, `ending_valid[h]` / out `ending_ready[h]` |
-//! | task records | out `index`; in `origin`, in the same cycle: whose task it was |
+//! | task records | out `index`; in `ended_task`, in the same cycle: whose task it was |
 //! | slots | out `ended`, `ended_slot`: the task no longer needs its packet |
 //! | mover, command ports | in `hold`: a PLACE is on its way, endings wait |
 //! | array | out `done`, `done_valid` / in `done_ready`; out `fault`, `fault_valid` / in `fault_ready`; in `number` |
@@ -12,7 +12,7 @@
 
 use crate::fast_robin::FastRobin;
 use crate::processor::types::Ending;
-use crate::types::{Fault, Origin};
+use crate::types::{EndedTask, Fault};
 use spindle_blocks::desc::TaskDone;
 use spindle_verilog::prelude::*;
 
@@ -32,7 +32,7 @@ pub struct Reporter {
     /// Task whose ending is looked at, {HPU, bank}.
     pub index: Signal<Out, Bits<5>>,
     /// Whose it was.
-    pub origin: Signal<In, Origin>,
+    pub ended_task: Signal<In, EndedTask>,
     /// A task with a packet has ended.
     pub ended: Signal<Out, Bit>,
     /// Its slot.
@@ -118,7 +118,7 @@ impl Logic for Reporter {
         self.chosen.next = if index.get_bit(2) { self.quads[1].val() } else { self.quads[0].val() };
         let ending = self.chosen.val();
         self.index.next = (index, ending.bank).cat::<5>();
-        let origin = self.origin.val();
+        let origin = self.ended_task.val().origin;
         let takes = self.arbiter.any.val() & free;
         self.ended.next = takes & origin.has_packet;
         self.ended_slot.next = origin.slot;
@@ -131,7 +131,7 @@ impl Logic for Reporter {
                 frame: origin.frame,
                 has_packet: origin.has_packet,
                 pkt: origin.pkt,
-                payload_len: origin.payload_len,
+                payload_len: self.ended_task.val().payload_len,
                 code: ending.code,
                 fault: ending.fault,
                 cause: ending.cause,

@@ -10,6 +10,9 @@
 //! Bank b holds the words of the super-bank with address[6:5] = b: b[1] is the group of the wide side, b[0] the half of its beat. A row of the
 //! request is address[15:3]; its two lowest bits, address[4:3], have chosen the super-bank and are of no concern here.
 //!
+//! A bank has 512 words, half of what its block RAM holds. The other half is never read: all four banks carry out an access, three of them there. So they
+//! share one set of strobes, instead of each having its own.
+//!
 //! Round robin among four HPUs, whose grant is one LUT behind the requests: an HPU waits at most 3 cycles. With more than four, two such groups
 //! take turns: an HPU waits at most 7 cycles. The lock comes on top.
 
@@ -60,7 +63,7 @@ pub struct SuperBank {
     pub wide_write: Signal<In, Bits<64>>,
     /// What was read.
     pub wide_read: [Signal<Out, Bits<64>>; 2],
-    banks: [TdpRam<9, 4, 32>; 4],
+    banks: [TdpRam<10, 4, 32>; 4],
     arbiter: FastRobin,
     rows: [Signal<Local, Bits<13>>; 8],
     pairs: [Signal<Local, Bits<13>>; 4],
@@ -139,12 +142,13 @@ impl Logic for SuperBank {
             self.banks[b].clock.next = self.clock.val();
             self.banks[b].a_enable.next = self.wide_enable[b / 2].val();
             self.banks[b].a_strobe.next = self.wide_strobe[b / 2].val().get_bits::<4>(4 * (b % 2));
-            self.banks[b].a_address.next = self.wide_row[b / 2].val();
+            self.banks[b].a_address.next = (bits::<1>(0), self.wide_row[b / 2].val()).cat::<10>();
             self.banks[b].a_write.next = self.wide_write.val().get_bits::<32>(32 * (b % 2));
             self.banks[b].a_advance.next = self.wide_advance[b / 2].val();
-            self.banks[b].b_enable.next = any & (bank == bits::<2>(b as u64));
+            self.banks[b].b_enable.next = any;
             self.banks[b].b_strobe.next = strobe;
-            self.banks[b].b_address.next = chosen.get_bits::<9>(4);
+            let elsewhere = bank != bits::<2>(b as u64);
+            self.banks[b].b_address.next = (elsewhere, chosen.get_bits::<9>(4)).cat::<10>();
             self.banks[b].b_write.next = self.write.val();
             self.banks[b].b_advance.next = true;
         }

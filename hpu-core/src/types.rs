@@ -62,10 +62,17 @@ pub struct Origin {
     pub has_packet: Bit,
     /// Its head cell.
     pub pkt: Bits<10>,
-    /// Its payload bytes.
-    pub payload_len: Bits<16>,
     /// Its L1 slot.
     pub slot: Bits<4>,
+}
+
+/// Whose task has ended.
+#[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
+pub struct EndedTask {
+    /// Whose it was.
+    pub origin: Origin,
+    /// Payload bytes of its packet.
+    pub payload_len: Bits<16>,
 }
 
 /// Whose task a command is for, and what it is checked against.

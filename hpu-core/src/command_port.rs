@@ -117,8 +117,8 @@ pub struct CommandPort {
     mine: [Reg<Bits<4>>; 2],
     /// Handles that WAIT does not look at.
     ignored: [Reg<Bits<4>>; 2],
-    from_packet: Reg<Bits<4>>,
-    handle_slot: [DFF<Bits<4>>; 4],
+    /// Packet slot that each command reads, complemented; 0, the number of no slot, if it reads none.
+    handle_slot: [Reg<Bits<4>>; 4],
     last_handle: [Reg<Bits<2>>; 2],
     /// The low half of a result is written.
     half: Reg<Bit>,
@@ -144,11 +144,10 @@ impl Logic for CommandPort {
             error,
             mine,
             ignored,
-            from_packet,
             last_handle
         );
         regs!(self, clock, reset, half);
-        dffs!(self, clock, issued, chosen, handle_slot, answer_high, answer_low);
+        dffs!(self, clock, issued, chosen, answer_high, answer_low);
         let port = self.port.val();
         let busy = self.busy.q.val();
         let issued = self.issued.q.val();
@@ -281,17 +280,15 @@ impl Logic for CommandPort {
         // What is accepted may be over in the same cycle.
         self.busy.d.next = (busy | accepted) & !self.complete.val();
         self.error.d.next = (self.error.q.val() & !accepted) | (self.complete.val() & self.failed.val());
-        self.from_packet.d.next =
-            (self.from_packet.q.val() & !accepted) | (accepted & repeat::<4>(self.accept_packet.val()));
         let mut used: Bit = false;
         for i in 0..HANDLES {
+            self.handle_slot[i].clock.next = self.clock.val();
+            self.handle_slot[i].reset.next = self.reset.val() | self.complete.val().get_bit(i);
+            self.handle_slot[i].d.next = self.handle_slot[i].q.val();
             if accepted.get_bit(i) {
-                self.handle_slot[i].d.next = self.accept_slot.val();
+                self.handle_slot[i].d.next = !self.accept_slot.val() & repeat::<4>(self.accept_packet.val());
             }
-            used = used
-                | (busy.get_bit(i)
-                    & self.from_packet.q.val().get_bit(i)
-                    & (self.handle_slot[i].q.val() == self.probe.val()));
+            used = used | (self.handle_slot[i].q.val() == !self.probe.val());
         }
         self.probe_used.next = used;
 

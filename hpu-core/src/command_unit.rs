@@ -57,6 +57,7 @@ use spindle_verilog::prelude::*;
 
 const VERSION: u64 = spindle_contract::VERSION as u64;
 const CHARACTERS: u64 = 8;
+const ASK_BITS: usize = Ask::BITS;
 
 /// Whose command was decided in the cycle before.
 #[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
@@ -217,9 +218,6 @@ pub struct CommandUnit {
     of_segment: Reg<Bit>,
     stage_missed: Reg<Bit>,
     segment_moves: Reg<Bit>,
-    chosen: Signal<Local, Ask>,
-    chosen_value: Signal<Local, Bits<32>>,
-    chosen_written: Signal<Local, Bit>,
     _hpus: usize,
 }
 
@@ -264,7 +262,7 @@ impl Logic for CommandUnit {
         let looks = (!runs | ends) & !(ends & nature.far);
         let owner = self.stage_owner.q.val();
         let again = if self.stage_asks.q.val() { owner } else { bits::<8>(0) };
-        let mut request: Bits<8> = again;
+        let mut request: Bits<8> = bits::<8>(0);
         for i in 0..self._hpus {
             request = request.replace_bit(i, self.ask_valid[i].val() | again.get_bit(i));
         }
@@ -272,25 +270,24 @@ impl Logic for CommandUnit {
         self.arbiter.accept.next = looks;
         let grant = if looks { self.arbiter.grant.val() } else { bits::<8>(0) };
         let select = if looks { self.arbiter.index.val() } else { self.hpu.q.val() };
-        // By number: four sources and two bits are one LUT.
-        self.chosen.next = self.ask[0].val();
-        self.chosen_value.next = self.argument[0].val();
-        self.chosen_written.next = self.argument_written[0].val();
+        // A sum of products of four is one LUT a bit.
+        let mut chosen_ask: Bits<ASK_BITS> = bits::<ASK_BITS>(0);
+        let mut chosen_value: Bits<32> = bits::<32>(0);
+        let mut chosen_written: Bit = false;
         for i in 0..self._hpus {
-            if select == bits::<3>(i as u64) {
-                self.chosen.next = self.ask[i].val();
-                self.chosen_value.next = self.argument[i].val();
-                self.chosen_written.next = self.argument_written[i].val();
-            }
+            let is_chosen = select == bits::<3>(i as u64);
+            chosen_ask = chosen_ask | (pack(self.ask[i].val()) & repeat::<ASK_BITS>(is_chosen));
+            chosen_value = chosen_value | (self.argument[i].val() & repeat::<32>(is_chosen));
+            chosen_written = chosen_written | (self.argument_written[i].val() & is_chosen);
         }
-        let chosen = self.chosen.val();
+        let chosen = unpack::<Ask, ASK_BITS>(chosen_ask);
         self.taken.next = grant;
         self.word.next = if looks { bits::<4>(map::CMD_SOURCE as u64 / 4) } else { word_of(step + 1) };
         self.index.next = (select, chosen.bank).cat::<5>();
         self.looks.next = looks;
         self.value.clock.next = self.clock.val();
-        self.value.reset.next = !self.chosen_written.val();
-        self.value.d.next = self.chosen_value.val();
+        self.value.reset.next = !chosen_written;
+        self.value.d.next = chosen_value;
         self.step.d.next = step + 1;
         // A command has two words at least.
         self.at_last.d.next = !looks & (step + 1 == self.last.q.val());
@@ -446,7 +443,8 @@ impl Logic for CommandUnit {
         self.placed_issuer.next = Issuer { hpu: placing.hpu, handle: placing.handle.get_bits::<2>(0) };
 
         // something to say,
-        let count = if length > bits::<32>(CHARACTERS) { bits::<4>(CHARACTERS) } else { length.get_bits::<4>(0) };
+        let tail = length.get_bits::<4>(0);
+        let count = if self.check.is_long.val() | (tail > bits::<4>(CHARACTERS)) { bits::<4>(CHARACTERS) } else { tail };
         let says = takes & nature.tells & ((opcode != bits::<4>(PRINT)) | count.any());
         self.message_waits.d.next = says | (message_full & !self.message_ready.val());
         if says {

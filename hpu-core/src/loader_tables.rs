@@ -17,6 +17,7 @@ pub(crate) const COMPLETION: u64 = kind::COMPLETION as u64;
 pub(crate) const CODE_LEFT: u64 = 4;
 const CONTEXT_LEFT: u64 = 3;
 const PACKET_LEFT: u64 = 2;
+const SCRATCH_LEFT: u64 = 1;
 /// Steps of the set-up of a bank.
 const STACK_STEP: u64 = 0;
 const TASK_STEP: u64 = 1;
@@ -62,29 +63,32 @@ pub(crate) fn task_number(left: Bits<3>) -> Bits<3> {
     }
 }
 
-/// That region, of a task with `size` bytes of its packet in `slot`.
+/// That region, of a task with `size` bytes of its packet in `slot`. Base and bound are sums of products by the two low bits of `left`, a LUT a bit.
 #[hdl_fn]
 pub(crate) fn task_region(left: Bits<3>, entry: ContextEntry, slot: Bits<4>, size: Bits<12>) -> Region {
+    let select = left.get_bits::<2>(0);
+    let is_code = select == CODE_LEFT % 4;
+    let is_context = select == CONTEXT_LEFT;
+    let is_packet = select == PACKET_LEFT;
+    let is_scratch = select == SCRATCH_LEFT;
     Region {
-        target: match left.to_u64() {
-            CODE_LEFT => Target::Code,
-            CONTEXT_LEFT => Target::L2,
-            _ => Target::L1,
+        target: if is_code {
+            Target::Code
+        } else if is_context {
+            Target::L2
+        } else {
+            Target::L1
         },
-        base: match left.to_u64() {
-            CODE_LEFT => bit_cast::<20, 16>(entry.code_base),
-            CONTEXT_LEFT => entry.state_base,
-            PACKET_LEFT => (bits::<5>(0), slot, bits::<11>(0)).cat::<20>(),
-            _ => bit_cast::<20, 16>(entry.scratch_base),
-        },
-        bound: match left.to_u64() {
-            CODE_LEFT => bit_cast::<21, 17>(entry.code_size),
-            CONTEXT_LEFT => entry.state_size,
-            PACKET_LEFT => bit_cast::<21, 12>(size),
-            _ => bit_cast::<21, 16>(entry.scratch_size),
-        },
+        base: (bit_cast::<20, 16>(entry.code_base) & repeat::<20>(is_code))
+            | (entry.state_base & repeat::<20>(is_context))
+            | ((bits::<5>(0), slot, bits::<11>(0)).cat::<20>() & repeat::<20>(is_packet))
+            | (bit_cast::<20, 16>(entry.scratch_base) & repeat::<20>(is_scratch)),
+        bound: (bit_cast::<21, 17>(entry.code_size) & repeat::<21>(is_code))
+            | (entry.state_size & repeat::<21>(is_context))
+            | (bit_cast::<21, 12>(size) & repeat::<21>(is_packet))
+            | (bit_cast::<21, 16>(entry.scratch_size) & repeat::<21>(is_scratch)),
         readable: true,
-        writable: left != bits::<3>(CODE_LEFT),
+        writable: !is_code,
     }
 }
 

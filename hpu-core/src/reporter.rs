@@ -18,6 +18,8 @@ use spindle_verilog::prelude::*;
 
 const VERSION: u64 = spindle_contract::VERSION as u64;
 
+const ENDING_BITS: usize = Ending::BITS;
+
 /// The reporter. See the module text.
 #[derive(LogicBlock, Default)]
 pub struct Reporter {
@@ -56,11 +58,6 @@ pub struct Reporter {
     /// It is taken.
     pub fault_ready: Signal<In, Bit>,
     arbiter: FastRobin,
-    /// The one that is granted, by a tree over the bits of the HPU's number.
-    offered: [Signal<Local, Ending>; 8],
-    pairs: [Signal<Local, Ending>; 4],
-    quads: [Signal<Local, Ending>; 2],
-    chosen: Signal<Local, Ending>,
     report: DFF<TaskDone>,
     report_waits: Reg<Bit>,
     trouble: DFF<Fault>,
@@ -102,21 +99,12 @@ impl Logic for Reporter {
         for i in 0..self._hpus {
             self.ending_ready[i].next = grant.get_bit(i) & free;
         }
-        for i in 0..8 {
-            self.offered[i].next = Ending::default();
-            if i < self._hpus {
-                self.offered[i].next = self.ending[i].val();
-            }
+        // A sum of products of four is one LUT a bit.
+        let mut chosen: Bits<ENDING_BITS> = bits::<ENDING_BITS>(0);
+        for i in 0..self._hpus {
+            chosen = chosen | (pack(self.ending[i].val()) & repeat::<ENDING_BITS>(index == bits::<3>(i as u64)));
         }
-        for i in 0..4 {
-            self.pairs[i].next =
-                if index.get_bit(0) { self.offered[2 * i + 1].val() } else { self.offered[2 * i].val() };
-        }
-        for i in 0..2 {
-            self.quads[i].next = if index.get_bit(1) { self.pairs[2 * i + 1].val() } else { self.pairs[2 * i].val() };
-        }
-        self.chosen.next = if index.get_bit(2) { self.quads[1].val() } else { self.quads[0].val() };
-        let ending = self.chosen.val();
+        let ending = unpack::<Ending, ENDING_BITS>(chosen);
         self.index.next = (index, ending.bank).cat::<5>();
         let origin = self.ended_task.val().origin;
         let takes = self.arbiter.any.val() & free;

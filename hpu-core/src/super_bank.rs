@@ -65,10 +65,6 @@ pub struct SuperBank {
     pub wide_read: [Signal<Out, Bits<64>>; 2],
     banks: [TdpRam<10, 4, 32>; 4],
     arbiter: FastRobin,
-    rows: [Signal<Local, Bits<13>>; 8],
-    pairs: [Signal<Local, Bits<13>>; 4],
-    quads: [Signal<Local, Bits<13>>; 2],
-    chosen: Signal<Local, Bits<13>>,
     bank: DFF<Bits<2>>,
     bank_read: DFF<Bits<2>>,
     shared_now: Reg<Bit>,
@@ -113,21 +109,11 @@ impl Logic for SuperBank {
             self.grant[i].next = self.arbiter.grant.val().get_bit(i);
         }
 
-        // Its row, as a tree over the bits of its number. What is written stands on the lane, and counts if it is the lane's owner.
-        for i in 0..8 {
-            self.rows[i].next = bits::<13>(0);
-            if i < self._hpus {
-                self.rows[i].next = self.row[i].val();
-            }
+        // Its row: a sum of products of four is one LUT a bit. What is written stands on the lane, and counts if it is the lane's owner.
+        let mut chosen: Bits<13> = bits::<13>(0);
+        for i in 0..self._hpus {
+            chosen = chosen | (self.row[i].val() & repeat::<13>(index == bits::<3>(i as u64)));
         }
-        for i in 0..4 {
-            self.pairs[i].next = if index.get_bit(0) { self.rows[2 * i + 1].val() } else { self.rows[2 * i].val() };
-        }
-        for i in 0..2 {
-            self.quads[i].next = if index.get_bit(1) { self.pairs[2 * i + 1].val() } else { self.pairs[2 * i].val() };
-        }
-        self.chosen.next = if index.get_bit(2) { self.quads[1].val() } else { self.quads[0].val() };
-        let chosen = self.chosen.val();
         let bank = chosen.get_bits::<2>(2);
         self.bank.d.next = bank;
         self.bank_read.d.next = self.bank.q.val();

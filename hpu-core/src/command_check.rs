@@ -2,7 +2,7 @@
 //!
 //! | neighbour | ports |
 //! |---|---|
-//! | command unit | in `step`, `value`: word number `step` of the command, in the order of [`word_of`](crate::command_rules), one per cycle; in `opcode`, `known`, held from the first word to the last; in `staged`: its bytes are in the stage; in `may`: there is somebody who does it, `ring`: there is somebody to tell |
+//! | command unit | in `step`, `value`: word number `step` of the command, in the order of [`word_of`](crate::command_rules), one per cycle; in `opcode`, `of_context`, `known`, held from the first word to the last; in `staged`: its bytes are in the stage; in `may`: there is somebody who does it, `ring`: there is somebody to tell |
 //! | | out `legal`, with the last word; out `source`, `length`, `is_long`, `low`, `high`: what was found, until the next command's words come; out `previous`: the word before |
 //!
 //! One set of comparators for all commands: each word is looked at in its cycle, and what needs two words is kept between. The high half of the host address
@@ -33,6 +33,8 @@ pub struct CommandCheck {
     pub value: Signal<In, Bits<32>>,
     /// Of the command.
     pub opcode: Signal<In, Bits<4>>,
+    /// It is a PUT_CONTEXT.
+    pub of_context: Signal<In, Bit>,
     /// What its task may.
     pub known: Signal<In, Limits>,
     /// Its bytes have been copied from L2 to the stage.
@@ -114,7 +116,7 @@ impl Logic for CommandCheck {
         // The host address: an offset in the host region, in ADDR or in SOURCE. Its high half is a cycle late. Bytes of context memory that are read later are
         // looked at by the same adders: their address counts from the beginning of its region, and the low 20 bits of the sum are their place in L2.
         let later = reads_later(opcode);
-        let of_context = opcode == bits::<4>(PUT_CONTEXT);
+        let of_context = self.of_context.val();
         let base = if of_context { bit_cast::<32, 20>(known.state_base) } else { known.host_low };
         let bound =
             if of_context { (bits::<4>(CONTEXT), bits::<7>(0), known.state_size).cat::<32>() } else { known.host_size };

@@ -180,7 +180,10 @@ pub(crate) fn source_facts(address: Bits<32>, known: Limits, staged: Bit) -> Sou
     let not_left = bit_cast::<22, 20>(address.get_bits::<20>(0)) + !bound;
     let aligned = !address.get_bits::<6>(0).any() & !(in_context & known.state_base.get_bits::<6>(0).any());
     SourceFacts {
-        legal: (in_packet | in_scratch | in_context) & aligned & !address.get_bits::<8>(20).any() & not_left.get_bit(21),
+        legal: (in_packet | in_scratch | in_context)
+            & aligned
+            & !address.get_bits::<8>(20).any()
+            & not_left.get_bit(21),
         in_packet: in_packet,
         in_context: in_context,
         beat: if staged { bits::<14>(STAGE) } else { first_beat | address.get_bits::<14>(6) },

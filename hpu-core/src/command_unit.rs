@@ -47,7 +47,9 @@
 //! A far command is written into a queue of words while it is checked; a refused one is forgotten there. See [`crate::far_unit`] for their order.
 
 use crate::command_check::CommandCheck;
-use crate::command_rules::{last_step, nature_of, told_as, way_of, word_of, Told, PLACE, PRINT, REDIRECT, STAGE};
+use crate::command_rules::{
+    last_step, nature_of, told_as, way_of, word_of, Told, PLACE, PRINT, PUT_CONTEXT, REDIRECT, STAGE,
+};
 use crate::far_queue::FarQueue;
 use crate::fast_robin::FastRobin;
 use crate::types::{Ask, Issuer, Limits, Message, MoveJob, PrintPiece, StageAsk, Way};
@@ -179,6 +181,8 @@ pub struct CommandUnit {
     hpu: DFF<Bits<3>>,
     mask: DFF<Bits<8>>,
     current: DFF<Ask>,
+    /// It is a PUT_CONTEXT: so that the adders of the check begin with one LUT.
+    of_context: DFF<Bit>,
     runs: Reg<Bit>,
     /// Number of the word in `value`, and of the last one; this is it.
     step: DFF<Bits<4>>,
@@ -244,8 +248,7 @@ impl Logic for CommandUnit {
         regs!(self, clock, reset, stage_used, stage_begins, stage_fills, stage_full, stage_asks);
         regs!(self, clock, reset, of_segment, stage_missed, segment_moves);
         dffs!(
-            self, clock, hpu, mask, current, step, last, at_last, told, decided, placing, saying,
-            far_fits
+            self, clock, hpu, mask, current, of_context, step, last, at_last, told, decided, placing, saying, far_fits
         );
         dffs!(self, clock, stage_owner, stage_wants);
         clocks!(self, clock, reset, arbiter, far);
@@ -296,6 +299,7 @@ impl Logic for CommandUnit {
             self.hpu.d.next = select;
             self.mask.d.next = grant;
             self.current.d.next = chosen;
+            self.of_context.d.next = chosen.opcode == bits::<4>(PUT_CONTEXT);
             self.step.d.next = bits::<4>(0);
             self.last.d.next = last_step(chosen.opcode);
             self.far_fits.d.next = self.far.room.val();
@@ -310,6 +314,7 @@ impl Logic for CommandUnit {
         self.check.step.next = step;
         self.check.value.next = value;
         self.check.opcode.next = opcode;
+        self.check.of_context.next = self.of_context.q.val();
         self.check.known.next = known;
         self.check.staged.next = staged;
         self.check.may.next = self.enabled.val().get_bit(opcode.index());
@@ -444,7 +449,8 @@ impl Logic for CommandUnit {
 
         // something to say,
         let tail = length.get_bits::<4>(0);
-        let count = if self.check.is_long.val() | (tail > bits::<4>(CHARACTERS)) { bits::<4>(CHARACTERS) } else { tail };
+        let count =
+            if self.check.is_long.val() | (tail > bits::<4>(CHARACTERS)) { bits::<4>(CHARACTERS) } else { tail };
         let says = takes & nature.tells & ((opcode != bits::<4>(PRINT)) | count.any());
         self.message_waits.d.next = says | (message_full & !self.message_ready.val());
         if says {

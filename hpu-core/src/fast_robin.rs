@@ -22,11 +22,8 @@ fn next_of_four(wants: Bits<4>, last: Bits<2>) -> Bits<2> {
     let after_odd = if last.get_bit(1) { !w0 & (w1 | !w2) } else { !w2 & (w3 | !w0) };
     let after_even = if last.get_bit(1) { w3 | (!w0 & w1) } else { w1 | (!w2 & w3) };
     let lower = if last.get_bit(0) { after_odd } else { after_even };
-    let upper = if last.get_bit(1) {
-        (!last.get_bit(0) & w3) | (!w0 & !w1)
-    } else {
-        (last.get_bit(0) | !w1) & (w2 | w3)
-    };
+    let upper =
+        if last.get_bit(1) { (!last.get_bit(0) & w3) | (!w0 & !w1) } else { (last.get_bit(0) | !w1) & (w2 | w3) };
     (upper, lower).cat::<2>()
 }
 

@@ -173,11 +173,16 @@ impl Logic for RemoteRouter {
             self.first_offset.d.next = offset;
             self.head.d.next.request.address = (request.address.get_bits::<18>(2) + 1, bits::<2>(0)).cat::<20>();
             self.head.d.next.request.size_less_one = last.get_bits::<2>(0);
-            self.head.d.next.request.data = match offset.index() {
-                1 => request.data >> 24,
-                2 => request.data >> 16,
-                _ => request.data >> 8,
+            // What is behind the last byte of this part may be anything: each byte has as few sources as can be.
+            let data = request.data;
+            let first_byte = match offset.index() {
+                1 => data.get_bits::<8>(24),
+                2 => data.get_bits::<8>(16),
+                _ => data.get_bits::<8>(8),
             };
+            let second_byte = if offset.get_bit(0) { data.get_bits::<8>(16) } else { data.get_bits::<8>(24) };
+            self.head.d.next.request.data =
+                (chosen.data.get_bits::<8>(24), data.get_bits::<8>(24), second_byte, first_byte).cat::<32>();
         }
         self.l2_request.next = request;
         if crosses {

@@ -43,7 +43,7 @@ use crate::reporter::Reporter;
 use crate::slots::Slots;
 use crate::task_page::TaskPage;
 use crate::task_records::TaskRecords;
-use crate::types::{ContextEntry, FarDone, Fault, Issuer, Message, StageAsk};
+use crate::types::{FarDone, Fault, Issuer, Message, StageAsk, TaskContext};
 use spindle_blocks::desc::{Command, DmaDesc, DmaDone, ReadRequest, TaskDesc, TaskDone};
 use spindle_contract::params::Config;
 use spindle_verilog::prelude::*;
@@ -72,7 +72,7 @@ pub struct Cluster {
     /// Next task.
     pub task_desc: Signal<In, TaskDesc>,
     /// Its context.
-    pub task_context: Signal<In, ContextEntry>,
+    pub task_context: Signal<In, TaskContext>,
     /// There is one.
     pub task_valid: Signal<In, Bit>,
     /// It is taken.

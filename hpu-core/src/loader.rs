@@ -32,7 +32,7 @@ use crate::loader_tables::{
     launch_of, limits_of, set_up_number, set_up_region, task_number, task_region, CODE_LEFT, COMPLETION, TASK_BASE,
 };
 use crate::processor::types::{Launch, Region};
-use crate::types::{ContextEntry, Limits};
+use crate::types::{Limits, TaskContext};
 use spindle_blocks::desc::{ReadRequest, TaskDesc};
 use spindle_blocks::ram::LutMemory;
 use spindle_contract::params::{Config, L1_STACK_BASE, L1_TASK_BASE, SLOT_BYTES};
@@ -67,7 +67,7 @@ pub struct Loader {
     /// Next task.
     pub task_desc: Signal<In, TaskDesc>,
     /// Its context.
-    pub task_context: Signal<In, ContextEntry>,
+    pub task_context: Signal<In, TaskContext>,
     /// There is one.
     pub task_valid: Signal<In, Bit>,
     /// It is taken.
@@ -125,7 +125,7 @@ pub struct Loader {
     /// Bytes of its packet that are loaded.
     pub packet_size: Signal<Out, Bits<12>>,
     /// Its context.
-    pub entry: Signal<Out, ContextEntry>,
+    pub entry: Signal<Out, TaskContext>,
     /// HPU that it is for.
     pub hpu: Signal<Out, Bits<3>>,
     /// Its bank.
@@ -143,7 +143,7 @@ pub struct Loader {
     state: Reg<LoaderState>,
     held: DFF<TaskDesc>,
     /// Zero until the regions that never change are written, and so are `size` and `held_slot`.
-    held_entry: Reg<ContextEntry>,
+    held_entry: Reg<TaskContext>,
     /// What the handler finds in a0: the bytes that are missing, or, by the register's reset, its task page.
     a0: Reg<Bits<32>>,
     size: Reg<Bits<12>>,
@@ -165,7 +165,8 @@ pub struct Loader {
     cleans: Reg<Bit>,
     stack_due: Reg<Bit>,
     scratch_due: Reg<Bit>,
-    scrub_left: Reg<Bits<10>>,
+    /// Beats to be zeroed, complemented: a counter up is no LUTs.
+    scrub_not_left: Reg<Bits<10>>,
     scrub_at: DFF<Bits<10>>,
     _last_step: u64,
     _stack_shift: usize,
@@ -176,6 +177,7 @@ impl Loader {
     pub fn new(config: &Config) -> Self {
         Self {
             a0: Reg::new(bits::<32>(TASK_BASE)),
+            scrub_not_left: Reg::new(bits::<10>(1023)),
             _last_step: 16 * config.hpus as u64 - 1,
             _stack_shift: config.stack_bytes().trailing_zeros() as usize,
             ..Default::default()
@@ -187,7 +189,7 @@ impl Logic for Loader {
     #[hdl]
     fn update(&mut self) {
         regs!(self, clock, reset, state, hpu_mask, fresh, step, regions_left, pages_left, cleans, stack_due);
-        regs!(self, clock, reset, scratch_due, scrub_left, held_entry, size, held_slot);
+        regs!(self, clock, reset, scratch_due, scrub_not_left, held_entry, size, held_slot);
         dffs!(self, clock, held, place, beat, scrub_at);
         let state = self.state.q.val();
         let in_set_up = state == LoaderState::SetUp;
@@ -272,8 +274,8 @@ impl Logic for Loader {
         self.owners.write_data.next = if in_set_up { bits::<5>(0) } else { owner };
         self.owners.read_address.next = place;
         let is_soiled = self.soiled.read_data.val();
-        let scrub_left = self.scrub_left.q.val();
-        let scrubs = scrub_left.any();
+        let scrub_not_left = self.scrub_not_left.q.val();
+        let scrubs = !scrub_not_left.all();
         if fresh {
             self.stack_due.d.next = self.owners.read_data.val() != owner;
             self.scratch_due.d.next = is_soiled;
@@ -290,17 +292,17 @@ impl Logic for Loader {
         if scrubs {
             if self.scrub_ready.val() {
                 self.scrub_at.d.next = self.scrub_at.q.val() + 1;
-                self.scrub_left.d.next = scrub_left - 1;
+                self.scrub_not_left.d.next = scrub_not_left + 1;
             }
         } else if self.stack_due.q.val() {
             self.stack_due.d.next = false;
             self.scrub_at.d.next =
                 bits::<10>(L1_STACK_BASE as u64 / 64) + (bit_cast::<10, 5>(place) << (self._stack_shift - 6) as u64);
-            self.scrub_left.d.next = bits::<10>(1 << (self._stack_shift - 6));
+            self.scrub_not_left.d.next = !bits::<10>(1 << (self._stack_shift - 6));
         } else if self.scratch_due.q.val() {
             self.scratch_due.d.next = false;
             self.scrub_at.d.next = entry.scratch_base.get_bits::<10>(6);
-            self.scrub_left.d.next = entry.scratch_size.get_bits::<10>(6);
+            self.scrub_not_left.d.next = !entry.scratch_size.get_bits::<10>(6);
         }
         self.scrub_write.next = scrubs;
         self.scrub_beat.next = self.scrub_at.q.val();

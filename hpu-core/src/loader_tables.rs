@@ -1,7 +1,7 @@
 //! What the [loader](crate::loader) writes for a task, as functions: regions, limits of its commands, the launch.
 
 use crate::processor::types::{Launch, Region, Target};
-use crate::types::{ContextEntry, Limits, Origin};
+use crate::types::{Limits, Origin, TaskContext};
 use spindle_blocks::desc::TaskDesc;
 use spindle_contract::descriptors::kind;
 use spindle_contract::memory_map::{self as map, base, TASK};
@@ -9,8 +9,6 @@ use spindle_contract::params::L1_TASK_BASE;
 use spindle_verilog::prelude::*;
 
 pub(crate) const TASK_BASE: u64 = base(TASK) as u64;
-const HEADER: u64 = kind::HEADER as u64;
-const PAYLOAD: u64 = kind::PAYLOAD as u64;
 pub(crate) const COMPLETION: u64 = kind::COMPLETION as u64;
 
 /// Regions of a task, in the order in which they are written: so many are left with this one.
@@ -65,7 +63,7 @@ pub(crate) fn task_number(left: Bits<3>) -> Bits<3> {
 
 /// That region, of a task with `size` bytes of its packet in `slot`. Base and bound are sums of products by the two low bits of `left`, a LUT a bit.
 #[hdl_fn]
-pub(crate) fn task_region(left: Bits<3>, entry: ContextEntry, slot: Bits<4>, size: Bits<12>) -> Region {
+pub(crate) fn task_region(left: Bits<3>, entry: TaskContext, slot: Bits<4>, size: Bits<12>) -> Region {
     let select = left.get_bits::<2>(0);
     let is_code = select == CODE_LEFT % 4;
     let is_context = select == CONTEXT_LEFT;
@@ -94,7 +92,7 @@ pub(crate) fn task_region(left: Bits<3>, entry: ContextEntry, slot: Bits<4>, siz
 
 /// What the commands of a task are checked against.
 #[hdl_fn]
-pub(crate) fn limits_of(desc: TaskDesc, entry: ContextEntry, slot: Bits<4>, size: Bits<12>) -> Limits {
+pub(crate) fn limits_of(desc: TaskDesc, entry: TaskContext, slot: Bits<4>, size: Bits<12>) -> Limits {
     Limits {
         origin: Origin {
             kind: desc.kind,
@@ -118,14 +116,10 @@ pub(crate) fn limits_of(desc: TaskDesc, entry: ContextEntry, slot: Bits<4>, size
 
 /// The launch of a task that finds this in a0.
 #[hdl_fn]
-pub(crate) fn launch_of(desc: TaskDesc, entry: ContextEntry, a0: Bits<32>) -> Launch {
+pub(crate) fn launch_of(desc: TaskDesc, entry: TaskContext, a0: Bits<32>) -> Launch {
     let completes = desc.kind == bits::<2>(COMPLETION);
     Launch {
-        entry: match desc.kind.to_u64() {
-            HEADER => entry.header,
-            PAYLOAD => entry.payload,
-            _ => entry.completion,
-        },
+        entry: entry.handler,
         a0: a0,
         completes: completes,
         flow_control: desc.flow_control,

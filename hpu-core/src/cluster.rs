@@ -43,7 +43,7 @@ use crate::reporter::Reporter;
 use crate::slots::Slots;
 use crate::task_page::TaskPage;
 use crate::task_records::TaskRecords;
-use crate::types::{ContextEntry, FarDone, Fault, Issuer, Message, StageAsk};
+use crate::types::{FarDone, Fault, Issuer, Message, StageAsk, TaskContext};
 use spindle_blocks::desc::{Command, DmaDesc, DmaDone, ReadRequest, TaskDesc, TaskDone};
 use spindle_contract::params::Config;
 use spindle_verilog::prelude::*;
@@ -72,7 +72,7 @@ pub struct Cluster {
     /// Next task.
     pub task_desc: Signal<In, TaskDesc>,
     /// Its context.
-    pub task_context: Signal<In, ContextEntry>,
+    pub task_context: Signal<In, TaskContext>,
     /// There is one.
     pub task_valid: Signal<In, Bit>,
     /// It is taken.
@@ -278,6 +278,7 @@ impl Cluster {
             remote: RemoteRouter::new(hpus),
             loader: Loader::new(config),
             command_unit: CommandUnit::new(hpus),
+            records: TaskRecords::new(config),
             reporter: Reporter::new(hpus),
             _hpus: hpus,
             _rvfi: config.rvfi,
@@ -358,10 +359,12 @@ impl Logic for Cluster {
         self.records.write.next = self.loader.record_write.val().any();
         self.records.write_index.next = (self.loader.hpu.val(), self.loader.bank.val()).cat::<5>();
         self.records.write_limits.next = self.loader.limits.val();
+        self.records.write_payload_len.next = self.loader.desc.val().payload_len;
+        self.records.command_read.next = self.command_unit.looks.val();
         self.records.command_index.next = self.command_unit.index.val();
         self.command_unit.limits.next = self.records.command_limits.val();
         self.records.ending_index.next = self.reporter.index.val();
-        self.reporter.origin.next = self.records.ending_origin.val();
+        self.reporter.ended_task.next = self.records.ended_task.val();
         self.slots.ended.next = self.reporter.ended.val();
         self.slots.ended_slot.next = self.reporter.ended_slot.val();
 

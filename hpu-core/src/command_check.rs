@@ -2,8 +2,8 @@
 //!
 //! | neighbour | ports |
 //! |---|---|
-//! | command unit | in `step`, `value`: word number `step` of the command, in the order of [`word_of`](crate::command_rules), one per cycle; in `opcode`, `known`, held from the first word to the last; in `staged`: its bytes are in the stage; in `may`: there is somebody who does it, `ring`: there is somebody to tell |
-//! | | out `legal`, with the last word; out `source`, `length`, `low`, `high`: what was found, until the next command's words come; out `previous`: the word before |
+//! | command unit | in `step`, `value`: word number `step` of the command, in the order of [`word_of`](crate::command_rules), one per cycle; in `opcode`, `of_context`, `known`, held from the first word to the last; in `staged`: its bytes are in the stage; in `may`: there is somebody who does it, `ring`: there is somebody to tell |
+//! | | out `legal`, with the last word; out `source`, `length`, `is_long`, `low`, `high`: what was found, until the next command's words come; out `previous`: the word before |
 //!
 //! One set of comparators for all commands: each word is looked at in its cycle, and what needs two words is kept between. The high half of the host address
 //! is there a cycle after its low half.
@@ -16,8 +16,11 @@ use crate::types::Limits;
 use spindle_contract::params::{MIN_FRAME, SLOT_BYTES};
 use spindle_verilog::prelude::*;
 
-const LONGEST: u64 = SLOT_BYTES as u64;
+/// No command moves more than 2 to the power of this.
+const SLOT_BITS: usize = SLOT_BYTES.trailing_zeros() as usize;
 const SHORTEST_FRAME: u64 = MIN_FRAME as u64;
+
+const _: () = assert!(SLOT_BYTES.is_power_of_two() && SLOT_BITS < 12 && MIN_FRAME < 16);
 
 /// The check. See the module text.
 #[derive(LogicBlock, Default)]
@@ -30,6 +33,8 @@ pub struct CommandCheck {
     pub value: Signal<In, Bits<32>>,
     /// Of the command.
     pub opcode: Signal<In, Bits<4>>,
+    /// It is a PUT_CONTEXT.
+    pub of_context: Signal<In, Bit>,
     /// What its task may.
     pub known: Signal<In, Limits>,
     /// Its bytes have been copied from L2 to the stage.
@@ -44,6 +49,8 @@ pub struct CommandCheck {
     pub source: Signal<Out, SourceFacts>,
     /// LENGTH.
     pub length: Signal<Out, Bits<32>>,
+    /// It is 16 or more.
+    pub is_long: Signal<Out, Bit>,
     /// Host address, low half.
     pub low: Signal<Out, Bits<32>>,
     /// High half.
@@ -53,6 +60,7 @@ pub struct CommandCheck {
     kept_previous: DFF<Bits<32>>,
     kept_source: DFF<SourceFacts>,
     kept_length: DFF<Bits<32>>,
+    kept_long: DFF<Bit>,
     /// SOURCE and LENGTH go together.
     data_legal: DFF<Bit>,
     node_legal: DFF<Bit>,
@@ -66,8 +74,9 @@ pub struct CommandCheck {
     kept_low: DFF<Bits<32>>,
     carry: DFF<Bit>,
     kept_high: DFF<Bits<32>>,
-    in_host: DFF<Bit>,
-    left: DFF<Bits<32>>,
+    outside: DFF<Bit>,
+    /// Complemented.
+    not_left: DFF<Bits<32>>,
     fits: DFF<Bit>,
 }
 
@@ -75,12 +84,16 @@ impl Logic for CommandCheck {
     #[hdl]
     fn update(&mut self) {
         dffs!(self, clock, kept_previous, kept_source, kept_length, data_legal, node_legal, host_legal, word_legal);
-        dffs!(self, clock, at_word, some, kept_low, carry, kept_high, in_host, left, fits);
+        dffs!(self, clock, at_word, some, kept_low, carry, kept_high, outside, not_left, fits, kept_long);
         let step = self.step.val();
         let value = self.value.val();
         let opcode = self.opcode.val();
         let known = self.known.val();
         self.kept_previous.d.next = value;
+        // What all comparisons with small numbers have in common.
+        let is_large = value.get_bits::<20>(12).any();
+        let is_long = is_large | value.get_bits::<8>(4).any();
+        let tail = value.get_bits::<4>(0);
 
         // SOURCE and LENGTH.
         let of_source = step == bits::<4>(0);
@@ -88,36 +101,42 @@ impl Logic for CommandCheck {
             self.kept_source.d.next = source_facts(value, known, self.staged.val());
         }
         let source = self.kept_source.q.val();
-        let in_slot = value.any() & (value <= bits::<32>(LONGEST));
-        let data_legal = source.legal & in_slot & (source.plenty | (value.get_bits::<12>(0) <= source.left));
+        let below = value.get_bits::<SLOT_BITS>(0).any();
+        let in_slot = !is_large & (value.get_bit(SLOT_BITS) != below);
+        let data_legal = source.legal & in_slot & (source.plenty | (value.get_bits::<12>(0) <= !source.not_left));
         if step == bits::<4>(1) {
             self.kept_length.d.next = value;
+            self.kept_long.d.next = is_long;
             self.data_legal.d.next = data_legal;
         }
         let length = self.kept_length.q.val();
+        let length_is_long = self.kept_long.q.val();
+        let length_tail = length.get_bits::<4>(0);
 
         // The host address: an offset in the host region, in ADDR or in SOURCE. Its high half is a cycle late. Bytes of context memory that are read later are
         // looked at by the same adders: their address counts from the beginning of its region, and the low 20 bits of the sum are their place in L2.
         let later = reads_later(opcode);
-        let of_context = opcode == bits::<4>(PUT_CONTEXT);
+        let of_context = self.of_context.val();
         let base = if of_context { bit_cast::<32, 20>(known.state_base) } else { known.host_low };
         let bound =
             if of_context { (bits::<4>(CONTEXT), bits::<7>(0), known.state_size).cat::<32>() } else { known.host_size };
-        let sum = bit_cast::<33, 32>(base) + bit_cast::<33, 32>(value);
-        let host_left = bit_cast::<33, 32>(bound) - bit_cast::<33, 32>(value);
+        let sum = bit_cast::<33, 32>(value) + bit_cast::<33, 32>(base);
+        let not_left = bit_cast::<33, 32>(value) + bit_cast::<33, 32>(!bound);
         if (later & of_source) | (!later & (step == bits::<4>(2))) {
             self.kept_low.d.next = sum.get_bits::<32>(0);
             self.carry.d.next = sum.get_bit(32);
-            self.in_host.d.next = !host_left.get_bit(32);
-            self.left.d.next = host_left.get_bits::<32>(0);
+            self.outside.d.next = not_left.get_bit(32);
+            self.not_left.d.next = not_left.get_bits::<32>(0);
         }
         self.kept_high.d.next = known.host_high + bit_cast::<32, 1>(self.carry.q.val().into());
-        let left = self.left.q.val();
-        self.fits.d.next = length <= left;
-        let short_fits = left.get_bits::<20>(12).any() | (length.get_bits::<12>(0) <= left.get_bits::<12>(0));
-        let offset_legal = self.in_host.q.val() & short_fits;
+        let not_left = self.not_left.q.val();
+        let in_host = !self.outside.q.val();
+        self.fits.d.next = length <= !not_left;
+        let short_fits = !not_left.get_bits::<20>(12).all() | (length.get_bits::<12>(0) <= !not_left.get_bits::<12>(0));
+        let offset_legal = in_host & short_fits;
+        let is_zero = !is_long & !tail.any();
         if step == bits::<4>(3) {
-            self.host_legal.d.next = offset_legal & !value.any();
+            self.host_legal.d.next = offset_legal & is_zero;
         }
 
         // The other words.
@@ -125,29 +144,30 @@ impl Logic for CommandCheck {
             self.node_legal.d.next = !value.get_bits::<8>(8).any();
         }
         let low = self.kept_low.q.val();
-        let is_wide = length == bits::<32>(8);
+        let is_wide = length_tail == bits::<4>(8);
         let aligned = !low.get_bits::<2>(0).any() & !(is_wide & low.get_bit(2));
-        self.word_legal.d.next = (is_wide | (length == bits::<32>(4))) & aligned;
+        self.word_legal.d.next = !length_is_long & (is_wide | (length_tail == bits::<4>(4))) & aligned;
         self.at_word.d.next = source.in_context & !low.get_bits::<2>(0).any();
-        self.some.d.next = length.any();
+        self.some.d.next = length_is_long | length_tail.any();
 
         // The verdict. ADDR_HI is in `value` for those that are decided with it.
         let there = self.node_legal.q.val();
         self.legal.next = match opcode.to_u64() {
-            SEND => data_legal & (value >= bits::<32>(SHORTEST_FRAME)),
+            SEND => data_legal & (is_long | (tail >= bits::<4>(SHORTEST_FRAME))),
             PLACE | REDIRECT => known.origin.has_packet,
-            DMA_OUT | DMA_IN => self.data_legal.q.val() & offset_legal & !value.any(),
+            DMA_OUT | DMA_IN => self.data_legal.q.val() & offset_legal & is_zero,
             PRINT => true,
             EVENT | COMPLETE => self.ring.val(),
             PUT => self.data_legal.q.val() & there,
-            PUT_HOST => self.some.q.val() & self.in_host.q.val() & self.fits.q.val() & there,
-            PUT_CONTEXT => self.some.q.val() & self.in_host.q.val() & self.fits.q.val() & there & self.at_word.q.val(),
+            PUT_HOST => self.some.q.val() & in_host & self.fits.q.val() & there,
+            PUT_CONTEXT => self.some.q.val() & in_host & self.fits.q.val() & there & self.at_word.q.val(),
             GET => self.some.q.val() & there,
             CAS | ADD => self.word_legal.q.val() & self.host_legal.q.val(),
             _ => false,
         } & self.may.val();
         self.source.next = source;
         self.length.next = length;
+        self.is_long.next = length_is_long;
         self.low.next = low;
         self.high.next = self.kept_high.q.val();
         self.previous.next = self.kept_previous.q.val();

@@ -107,6 +107,8 @@ pub struct CommandPort {
     /// Bank of the handler of each thread.
     banks: [Reg<Bits<2>>; 2],
     issued: DFF<Ask>,
+    /// Its opcode; 0, by its reset, if there is none such.
+    opcode: Reg<Bits<4>>,
     asks: Reg<Bit>,
     /// ISSUE is not answered.
     open: Reg<Bit>,
@@ -115,10 +117,11 @@ pub struct CommandPort {
     busy: Reg<Bits<4>>,
     error: Reg<Bits<4>>,
     mine: [Reg<Bits<4>>; 2],
-    /// Handles that WAIT does not look at.
-    ignored: [Reg<Bits<4>>; 2],
-    from_packet: Reg<Bits<4>>,
-    handle_slot: [DFF<Bits<4>>; 4],
+    /// WAIT looks at one handle alone, at this one.
+    waits_for_one: [Reg<Bit>; 2],
+    awaited: [DFF<Bits<2>>; 2],
+    /// Packet slot that each command reads, complemented; 0, the number of no slot, if it reads none.
+    handle_slot: [Reg<Bits<4>>; 4],
     last_handle: [Reg<Bits<2>>; 2],
     /// The low half of a result is written.
     half: Reg<Bit>,
@@ -143,12 +146,11 @@ impl Logic for CommandPort {
             busy,
             error,
             mine,
-            ignored,
-            from_packet,
+            waits_for_one,
             last_handle
         );
         regs!(self, clock, reset, half);
-        dffs!(self, clock, issued, chosen, handle_slot, answer_high, answer_low);
+        dffs!(self, clock, issued, awaited, chosen, answer_high, answer_low);
         let port = self.port.val();
         let busy = self.busy.q.val();
         let issued = self.issued.q.val();
@@ -167,15 +169,19 @@ impl Logic for CommandPort {
         } else {
             bits::<2>(3)
         };
+        let known = !port.data.get_bits::<28>(4).any();
+        self.opcode.clock.next = self.clock.val();
+        self.opcode.reset.next = issues & !known;
+        self.opcode.d.next = self.opcode.q.val();
         if issues {
-            let known = !port.data.get_bits::<28>(4).any();
             self.issued.d.next.thread = port.thread;
             self.issued.d.next.bank = port.bank;
-            self.issued.d.next.opcode = port.data.get_bits::<4>(0) & repeat::<4>(known);
+            self.opcode.d.next = port.data.get_bits::<4>(0);
         }
         self.asks.d.next = issues | (self.asks.q.val() & !self.taken.val());
         self.open.d.next = issues | (self.open.q.val() & !self.answered.val());
         self.ask.next = issued;
+        self.ask.next.opcode = self.opcode.q.val();
         self.ask.next.handle = handle;
         self.ask.next.full = busy.all();
         self.ask_valid.next = self.asks.q.val();
@@ -247,11 +253,12 @@ impl Logic for CommandPort {
 
         // The threads.
         let accepted = if self.accept.val() { bits::<4>(1) << self.chosen.q.val() } else { bits::<4>(0) };
-        let pending = (
-            (busy & self.mine[1].q.val() & !self.ignored[1].q.val()).any(),
-            (busy & self.mine[0].q.val() & !self.ignored[0].q.val()).any(),
-        )
-            .cat::<2>();
+        let mut pending: Bits<2> = bits::<2>(0);
+        for t in 0..2 {
+            let all = repeat::<4>(!self.waits_for_one[t].q.val());
+            let looked_at = all | (bits::<4>(1) << self.awaited[t].q.val());
+            pending = pending.replace_bit(t, (busy & self.mine[t].q.val() & looked_at).any());
+        }
         for t in 0..2 {
             let accesses = port.thread == (t == 1);
             let asked = issued.thread == (t == 1);
@@ -259,15 +266,16 @@ impl Logic for CommandPort {
                 self.banks[t].d.next = self.begin_bank.val();
                 self.runs[t].d.next = run_begun;
                 self.mine[t].d.next = bits::<4>(0);
-                self.ignored[t].d.next = bits::<4>(0);
+                self.waits_for_one[t].d.next = false;
             } else {
                 // A handle has one owner.
                 self.mine[t].d.next =
                     if asked { self.mine[t].q.val() | accepted } else { self.mine[t].q.val() & !accepted };
                 if stores & accesses & (port.word == bits::<4>(WAIT_HANDLE)) {
-                    self.ignored[t].d.next = !(bits::<4>(1) << port.data.get_bits::<2>(0));
+                    self.waits_for_one[t].d.next = true;
+                    self.awaited[t].d.next = port.data.get_bits::<2>(0);
                 } else if self.port_read.val() & accesses & (port.word == bits::<4>(WAIT)) & !pending.get_bit(t) {
-                    self.ignored[t].d.next = bits::<4>(0);
+                    self.waits_for_one[t].d.next = false;
                 }
             }
             if self.accept.val() & asked {
@@ -281,17 +289,15 @@ impl Logic for CommandPort {
         // What is accepted may be over in the same cycle.
         self.busy.d.next = (busy | accepted) & !self.complete.val();
         self.error.d.next = (self.error.q.val() & !accepted) | (self.complete.val() & self.failed.val());
-        self.from_packet.d.next =
-            (self.from_packet.q.val() & !accepted) | (accepted & repeat::<4>(self.accept_packet.val()));
         let mut used: Bit = false;
         for i in 0..HANDLES {
+            self.handle_slot[i].clock.next = self.clock.val();
+            self.handle_slot[i].reset.next = self.reset.val() | self.complete.val().get_bit(i);
+            self.handle_slot[i].d.next = self.handle_slot[i].q.val();
             if accepted.get_bit(i) {
-                self.handle_slot[i].d.next = self.accept_slot.val();
+                self.handle_slot[i].d.next = !self.accept_slot.val() & repeat::<4>(self.accept_packet.val());
             }
-            used = used
-                | (busy.get_bit(i)
-                    & self.from_packet.q.val().get_bit(i)
-                    & (self.handle_slot[i].q.val() == self.probe.val()));
+            used = used | (self.handle_slot[i].q.val() == !self.probe.val());
         }
         self.probe_used.next = used;
 

@@ -4,7 +4,7 @@
 //! |---|---|
 //! | command ports | in `ask[h]`, `ask_valid[h]` / out `taken` (a bit per HPU); out `word`; in `argument[h]`, `argument_written[h]`, in the same cycle; out `answered`, `accept` (a bit per HPU) with `accept_packet`, `accept_slot`, with `done`; out `blocked` |
 //! | HPUs | out `done`, `refused`, `full`: one pulse per ISSUE |
-//! | task records | out `index`; in `limits`, in the same cycle: whose task it is and what it may |
+//! | task records | out `index`, `looks`; in `limits`, one cycle later and until the next: whose task it is and what it may |
 //! | array | in `number`, `cycle`; in `enabled`: opcodes that have somebody who does them; in `rings_open`: contexts whose process has an open event ring |
 //! | mover | out `job`, `job_valid`: always taken; in `stage_left`: it has read the last beat of the stage |
 //! | stager | out `stage_ask`, `stage_valid` / in `staged`: the bytes are in the stage; in `segment_length`, `segment_valid`: a segment wants it / out `lent`: it has it |
@@ -47,7 +47,9 @@
 //! A far command is written into a queue of words while it is checked; a refused one is forgotten there. See [`crate::far_unit`] for their order.
 
 use crate::command_check::CommandCheck;
-use crate::command_rules::{last_step, nature_of, told_as, way_of, word_of, Told, PLACE, PRINT, REDIRECT, STAGE};
+use crate::command_rules::{
+    last_step, nature_of, told_as, way_of, word_of, Told, PLACE, PRINT, PUT_CONTEXT, REDIRECT, STAGE,
+};
 use crate::far_queue::FarQueue;
 use crate::fast_robin::FastRobin;
 use crate::types::{Ask, Issuer, Limits, Message, MoveJob, PrintPiece, StageAsk, Way};
@@ -57,6 +59,7 @@ use spindle_verilog::prelude::*;
 
 const VERSION: u64 = spindle_contract::VERSION as u64;
 const CHARACTERS: u64 = 8;
+const ASK_BITS: usize = Ask::BITS;
 
 /// Whose command was decided in the cycle before.
 #[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
@@ -120,7 +123,9 @@ pub struct CommandUnit {
     pub full: Signal<Out, Bits<8>>,
     /// Task of the command, {HPU, bank}.
     pub index: Signal<Out, Bits<5>>,
-    /// What it may.
+    /// It is looked at.
+    pub looks: Signal<Out, Bit>,
+    /// What the one may that was looked at last.
     pub limits: Signal<In, Limits>,
     /// Bytes of L1 to be moved.
     pub job: Signal<Out, MoveJob>,
@@ -176,13 +181,15 @@ pub struct CommandUnit {
     hpu: DFF<Bits<3>>,
     mask: DFF<Bits<8>>,
     current: DFF<Ask>,
-    known: DFF<Limits>,
+    /// It is a PUT_CONTEXT: so that the adders of the check begin with one LUT.
+    of_context: DFF<Bit>,
     runs: Reg<Bit>,
     /// Number of the word in `value`, and of the last one; this is it.
     step: DFF<Bits<4>>,
     last: DFF<Bits<4>>,
     at_last: DFF<Bit>,
-    value: DFF<Bits<32>>,
+    /// Zero, by its reset, if the word was not written.
+    value: Reg<Bits<32>>,
     told: DFF<Told>,
     done_mask: Reg<Bits<8>>,
     refused_mask: Reg<Bits<8>>,
@@ -215,9 +222,6 @@ pub struct CommandUnit {
     of_segment: Reg<Bit>,
     stage_missed: Reg<Bit>,
     segment_moves: Reg<Bit>,
-    chosen: Signal<Local, Ask>,
-    chosen_value: Signal<Local, Bits<32>>,
-    chosen_written: Signal<Local, Bit>,
     _hpus: usize,
 }
 
@@ -244,8 +248,7 @@ impl Logic for CommandUnit {
         regs!(self, clock, reset, stage_used, stage_begins, stage_fills, stage_full, stage_asks);
         regs!(self, clock, reset, of_segment, stage_missed, segment_moves);
         dffs!(
-            self, clock, hpu, mask, current, known, step, last, at_last, value, told, decided, placing, saying,
-            far_fits
+            self, clock, hpu, mask, current, of_context, step, last, at_last, told, decided, placing, saying, far_fits
         );
         dffs!(self, clock, stage_owner, stage_wants);
         clocks!(self, clock, reset, arbiter, far);
@@ -254,7 +257,7 @@ impl Logic for CommandUnit {
         let current = self.current.q.val();
         let opcode = current.opcode;
         let nature = nature_of(opcode);
-        let known = self.known.q.val();
+        let known = self.limits.val();
         let mask = self.mask.q.val();
         let ends = runs & self.at_last.q.val();
 
@@ -262,7 +265,7 @@ impl Logic for CommandUnit {
         let looks = (!runs | ends) & !(ends & nature.far);
         let owner = self.stage_owner.q.val();
         let again = if self.stage_asks.q.val() { owner } else { bits::<8>(0) };
-        let mut request: Bits<8> = again;
+        let mut request: Bits<8> = bits::<8>(0);
         for i in 0..self._hpus {
             request = request.replace_bit(i, self.ask_valid[i].val() | again.get_bit(i));
         }
@@ -270,22 +273,24 @@ impl Logic for CommandUnit {
         self.arbiter.accept.next = looks;
         let grant = if looks { self.arbiter.grant.val() } else { bits::<8>(0) };
         let select = if looks { self.arbiter.index.val() } else { self.hpu.q.val() };
-        // By number: four sources and two bits are one LUT.
-        self.chosen.next = self.ask[0].val();
-        self.chosen_value.next = self.argument[0].val();
-        self.chosen_written.next = self.argument_written[0].val();
+        // A sum of products of four is one LUT a bit.
+        let mut chosen_ask: Bits<ASK_BITS> = bits::<ASK_BITS>(0);
+        let mut chosen_value: Bits<32> = bits::<32>(0);
+        let mut chosen_written: Bit = false;
         for i in 0..self._hpus {
-            if select == bits::<3>(i as u64) {
-                self.chosen.next = self.ask[i].val();
-                self.chosen_value.next = self.argument[i].val();
-                self.chosen_written.next = self.argument_written[i].val();
-            }
+            let is_chosen = select == bits::<3>(i as u64);
+            chosen_ask = chosen_ask | (pack(self.ask[i].val()) & repeat::<ASK_BITS>(is_chosen));
+            chosen_value = chosen_value | (self.argument[i].val() & repeat::<32>(is_chosen));
+            chosen_written = chosen_written | (self.argument_written[i].val() & is_chosen);
         }
-        let chosen = self.chosen.val();
+        let chosen = unpack::<Ask, ASK_BITS>(chosen_ask);
         self.taken.next = grant;
         self.word.next = if looks { bits::<4>(map::CMD_SOURCE as u64 / 4) } else { word_of(step + 1) };
         self.index.next = (select, chosen.bank).cat::<5>();
-        self.value.d.next = if self.chosen_written.val() { self.chosen_value.val() } else { bits::<32>(0) };
+        self.looks.next = looks;
+        self.value.clock.next = self.clock.val();
+        self.value.reset.next = !chosen_written;
+        self.value.d.next = chosen_value;
         self.step.d.next = step + 1;
         // A command has two words at least.
         self.at_last.d.next = !looks & (step + 1 == self.last.q.val());
@@ -294,7 +299,7 @@ impl Logic for CommandUnit {
             self.hpu.d.next = select;
             self.mask.d.next = grant;
             self.current.d.next = chosen;
-            self.known.d.next = self.limits.val();
+            self.of_context.d.next = chosen.opcode == bits::<4>(PUT_CONTEXT);
             self.step.d.next = bits::<4>(0);
             self.last.d.next = last_step(chosen.opcode);
             self.far_fits.d.next = self.far.room.val();
@@ -309,6 +314,7 @@ impl Logic for CommandUnit {
         self.check.step.next = step;
         self.check.value.next = value;
         self.check.opcode.next = opcode;
+        self.check.of_context.next = self.of_context.q.val();
         self.check.known.next = known;
         self.check.staged.next = staged;
         self.check.may.next = self.enabled.val().get_bit(opcode.index());
@@ -442,7 +448,9 @@ impl Logic for CommandUnit {
         self.placed_issuer.next = Issuer { hpu: placing.hpu, handle: placing.handle.get_bits::<2>(0) };
 
         // something to say,
-        let count = if length > bits::<32>(CHARACTERS) { bits::<4>(CHARACTERS) } else { length.get_bits::<4>(0) };
+        let tail = length.get_bits::<4>(0);
+        let count =
+            if self.check.is_long.val() | (tail > bits::<4>(CHARACTERS)) { bits::<4>(CHARACTERS) } else { tail };
         let says = takes & nature.tells & ((opcode != bits::<4>(PRINT)) | count.any());
         self.message_waits.d.next = says | (message_full & !self.message_ready.val());
         if says {

@@ -2,7 +2,7 @@
 
 use crate::context_table::ContextTable;
 use crate::fast_robin::FastRobin;
-use crate::types::ContextEntry;
+use crate::types::{context_of_task, ContextEntry, TaskContext};
 use spindle_blocks::desc::TaskDesc;
 use spindle_blocks::fifo::LutFifo;
 use spindle_blocks::ram::SdpMemory;
@@ -16,7 +16,7 @@ pub struct Job {
     /// The task.
     pub task_desc: TaskDesc,
     /// Its context at dispatch.
-    pub context: ContextEntry,
+    pub context: TaskContext,
 }
 
 /// A task that waits.
@@ -150,6 +150,8 @@ impl Logic for Dispatcher {
         self.tasks.read_address.next = place;
         self.contexts.read_enable.next = self.arbiter.any.val();
         self.contexts.read_index.next = of_context;
-        self.job.next = Job { task_desc: self.tasks.read_data.val(), context: self.contexts.entry.val() };
+        let task_desc = self.tasks.read_data.val();
+        self.job.next =
+            Job { task_desc: task_desc, context: context_of_task(self.contexts.entry.val(), task_desc.kind) };
     }
 }

@@ -11,51 +11,20 @@
 
 use spindle_verilog::prelude::*;
 
-/// The next of four requesters behind `last`; anything if there is none. A function of six bits: one LUT for each bit of the answer.
+/// The next of four requesters behind `last`; anything if there is none. A function of six bits: one LUT for each bit of the answer, which the mapper finds
+/// in a choice by the bits of `last`, but not in a list of who comes behind whom.
 #[hdl_fn]
 fn next_of_four(wants: Bits<4>, last: Bits<2>) -> Bits<2> {
-    let after_0 = if wants.get_bit(1) {
-        bits::<2>(1)
-    } else if wants.get_bit(2) {
-        bits::<2>(2)
-    } else if wants.get_bit(3) {
-        bits::<2>(3)
-    } else {
-        bits::<2>(0)
-    };
-    let after_1 = if wants.get_bit(2) {
-        bits::<2>(2)
-    } else if wants.get_bit(3) {
-        bits::<2>(3)
-    } else if wants.get_bit(0) {
-        bits::<2>(0)
-    } else {
-        bits::<2>(1)
-    };
-    let after_2 = if wants.get_bit(3) {
-        bits::<2>(3)
-    } else if wants.get_bit(0) {
-        bits::<2>(0)
-    } else if wants.get_bit(1) {
-        bits::<2>(1)
-    } else {
-        bits::<2>(2)
-    };
-    let after_3 = if wants.get_bit(0) {
-        bits::<2>(0)
-    } else if wants.get_bit(1) {
-        bits::<2>(1)
-    } else if wants.get_bit(2) {
-        bits::<2>(2)
-    } else {
-        bits::<2>(3)
-    };
-    match last.index() {
-        0 => after_0,
-        1 => after_1,
-        2 => after_2,
-        _ => after_3,
-    }
+    let w0 = wants.get_bit(0);
+    let w1 = wants.get_bit(1);
+    let w2 = wants.get_bit(2);
+    let w3 = wants.get_bit(3);
+    let after_odd = if last.get_bit(1) { !w0 & (w1 | !w2) } else { !w2 & (w3 | !w0) };
+    let after_even = if last.get_bit(1) { w3 | (!w0 & w1) } else { w1 | (!w2 & w3) };
+    let lower = if last.get_bit(0) { after_odd } else { after_even };
+    let upper =
+        if last.get_bit(1) { (!last.get_bit(0) & w3) | (!w0 & !w1) } else { (last.get_bit(0) | !w1) & (w2 | w3) };
+    (upper, lower).cat::<2>()
 }
 
 /// The arbiter. See the module text.

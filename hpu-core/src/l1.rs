@@ -32,6 +32,8 @@ use crate::processor::types::WordRequest;
 use crate::super_bank::SuperBank;
 use spindle_verilog::prelude::*;
 
+const REQUEST_BITS: usize = WordRequest::BITS;
+
 /// The memory. See the module text.
 #[derive(LogicBlock, Default)]
 pub struct L1 {
@@ -117,6 +119,8 @@ pub struct L1 {
     columns: [DFF<Bits<2>>; 16],
     columns_read: [DFF<Bits<2>>; 16],
     _hpus: usize,
+    /// The highest number that an HPU may have, so that no bits of owners are kept that are always zero.
+    _highest: u64,
 }
 
 impl L1 {
@@ -132,6 +136,7 @@ impl L1 {
             keep: Reg::new(bits::<64>(u64::MAX)),
             super_banks: (0..8).map(|_| SuperBank::new(hpus)).collect(),
             _hpus: hpus,
+            _highest: hpus.next_power_of_two() as u64 - 1,
             ..Default::default()
         }
     }
@@ -252,14 +257,16 @@ impl Logic for L1 {
             } else {
                 self.lanes[p].index.val()
             };
-            let mut lane: WordRequest = self.asked[p].val();
-            let mut asks: Bit = self.word_valid[p].val();
+            let owner = owner & bits::<3>(self._highest);
+            // A sum of products of four is one LUT a bit.
+            let mut owned: Bits<REQUEST_BITS> = bits::<REQUEST_BITS>(0);
+            let mut asks: Bit = false;
             for h in 0..self._hpus {
-                if owner == bits::<3>(h as u64) {
-                    lane = self.asked[2 * h + p].val();
-                    asks = self.word_valid[2 * h + p].val();
-                }
+                let is_owner = owner == bits::<3>(h as u64);
+                owned = owned | (pack(self.asked[2 * h + p].val()) & repeat::<REQUEST_BITS>(is_owner));
+                asks = asks | (self.word_valid[2 * h + p].val() & is_owner);
             }
+            let lane = unpack::<WordRequest, REQUEST_BITS>(owned);
             let mut stored: Bit = false;
             for h in 0..self._hpus {
                 let row = self.asked[2 * h + p].val().row;

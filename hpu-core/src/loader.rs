@@ -32,13 +32,15 @@ use crate::loader_tables::{
     launch_of, limits_of, set_up_number, set_up_region, task_number, task_region, CODE_LEFT, COMPLETION, TASK_BASE,
 };
 use crate::processor::types::{Launch, Region};
-use crate::types::{ContextEntry, Limits};
+use crate::types::{Limits, TaskContext};
 use spindle_blocks::desc::{ReadRequest, TaskDesc};
 use spindle_blocks::ram::LutMemory;
 use spindle_contract::params::{Config, L1_STACK_BASE, L1_TASK_BASE, SLOT_BYTES};
 use spindle_verilog::prelude::*;
 
-const LIMIT: u64 = SLOT_BYTES as u64;
+/// At most 2 to the power of this.
+const LIMIT_BITS: usize = SLOT_BYTES.trailing_zeros() as usize;
+const _: () = assert!(SLOT_BYTES == 1 << LIMIT_BITS && LIMIT_BITS == 11);
 
 /// What the loader does.
 #[derive(LogicState, Copy, Clone, Debug, PartialEq)]
@@ -65,7 +67,7 @@ pub struct Loader {
     /// Next task.
     pub task_desc: Signal<In, TaskDesc>,
     /// Its context.
-    pub task_context: Signal<In, ContextEntry>,
+    pub task_context: Signal<In, TaskContext>,
     /// There is one.
     pub task_valid: Signal<In, Bit>,
     /// It is taken.
@@ -123,7 +125,7 @@ pub struct Loader {
     /// Bytes of its packet that are loaded.
     pub packet_size: Signal<Out, Bits<12>>,
     /// Its context.
-    pub entry: Signal<Out, ContextEntry>,
+    pub entry: Signal<Out, TaskContext>,
     /// HPU that it is for.
     pub hpu: Signal<Out, Bits<3>>,
     /// Its bank.
@@ -140,11 +142,12 @@ pub struct Loader {
     pub slot_take: Signal<Out, Bit>,
     state: Reg<LoaderState>,
     held: DFF<TaskDesc>,
-    held_entry: DFF<ContextEntry>,
+    /// Zero until the regions that never change are written, and so are `size` and `held_slot`.
+    held_entry: Reg<TaskContext>,
     /// What the handler finds in a0: the bytes that are missing, or, by the register's reset, its task page.
     a0: Reg<Bits<32>>,
-    size: DFF<Bits<12>>,
-    held_slot: DFF<Bits<4>>,
+    size: Reg<Bits<12>>,
+    held_slot: Reg<Bits<4>>,
     /// {HPU, bank}.
     place: DFF<Bits<5>>,
     hpu_mask: Reg<Bits<8>>,
@@ -157,11 +160,13 @@ pub struct Loader {
     pages_left: Reg<Bits<2>>,
     /// {valid, context} that owned the stack of each bank last.
     owners: LutMemory<Bits<5>, 5>,
-    /// Contexts whose scratchpad is to be zeroed.
-    soiled: Reg<Bits<16>>,
+    /// Contexts whose scratchpad is to be zeroed; this one's no longer, once no context is installed in the same cycle.
+    soiled: LutMemory<Bit, 4>,
+    cleans: Reg<Bit>,
     stack_due: Reg<Bit>,
     scratch_due: Reg<Bit>,
-    scrub_left: Reg<Bits<10>>,
+    /// Beats to be zeroed, complemented: a counter up is no LUTs.
+    scrub_not_left: Reg<Bits<10>>,
     scrub_at: DFF<Bits<10>>,
     _last_step: u64,
     _stack_shift: usize,
@@ -172,6 +177,7 @@ impl Loader {
     pub fn new(config: &Config) -> Self {
         Self {
             a0: Reg::new(bits::<32>(TASK_BASE)),
+            scrub_not_left: Reg::new(bits::<10>(1023)),
             _last_step: 16 * config.hpus as u64 - 1,
             _stack_shift: config.stack_bytes().trailing_zeros() as usize,
             ..Default::default()
@@ -182,9 +188,9 @@ impl Loader {
 impl Logic for Loader {
     #[hdl]
     fn update(&mut self) {
-        regs!(self, clock, reset, state, hpu_mask, fresh, step, regions_left, pages_left, soiled, stack_due);
-        regs!(self, clock, reset, scratch_due, scrub_left);
-        dffs!(self, clock, held, held_entry, size, held_slot, place, beat, scrub_at);
+        regs!(self, clock, reset, state, hpu_mask, fresh, step, regions_left, pages_left, cleans, stack_due);
+        regs!(self, clock, reset, scratch_due, scrub_not_left, held_entry, size, held_slot);
+        dffs!(self, clock, held, place, beat, scrub_at);
         let state = self.state.q.val();
         let in_set_up = state == LoaderState::SetUp;
         let in_idle = state == LoaderState::Idle;
@@ -213,12 +219,13 @@ impl Logic for Loader {
             self.held.d.next = offered;
             self.held_entry.d.next = self.task_context.val();
             self.a0.d.next = offered.dropped_bytes;
+            let exceeds = offered.length.get_bits::<3>(LIMIT_BITS).any();
             self.size.d.next = if !offered.has_packet {
                 bits::<12>(0)
-            } else if offered.length > bits::<14>(LIMIT) {
-                bits::<12>(LIMIT)
+            } else if exceeds {
+                bits::<12>(1 << LIMIT_BITS)
             } else {
-                offered.length.get_bits::<12>(0)
+                bit_cast::<12, LIMIT_BITS>(offered.length.get_bits::<LIMIT_BITS>(0))
             };
             self.held_slot.d.next = self.slot.val();
             self.place.d.next = (offered.hpu, bank).cat::<5>();
@@ -266,33 +273,36 @@ impl Logic for Loader {
         self.owners.write_address.next = if in_set_up { self.step.q.val().get_bits::<5>(2) } else { place };
         self.owners.write_data.next = if in_set_up { bits::<5>(0) } else { owner };
         self.owners.read_address.next = place;
-        let is_soiled = self.soiled.q.val().get_bit(held.context.index());
-        let scrub_left = self.scrub_left.q.val();
-        let scrubs = scrub_left.any();
+        let is_soiled = self.soiled.read_data.val();
+        let scrub_not_left = self.scrub_not_left.q.val();
+        let scrubs = !scrub_not_left.all();
         if fresh {
             self.stack_due.d.next = self.owners.read_data.val() != owner;
             self.scratch_due.d.next = is_soiled;
         }
-        let mut cleaned: Bits<16> = bits::<16>(0);
-        if fresh & is_soiled {
-            cleaned = bits::<16>(1) << held.context;
-        }
-        let newly = if self.installed.val() { bits::<16>(1) << self.installed_index.val() } else { bits::<16>(0) };
-        self.soiled.d.next = (self.soiled.q.val() & !cleaned) | newly;
+        let installed = self.installed.val();
+        let cleans = fresh | self.cleans.q.val();
+        // An installation goes first; that of this context is the later word about it.
+        self.cleans.d.next = cleans & installed & (self.installed_index.val() != held.context);
+        self.soiled.clock.next = self.clock.val();
+        self.soiled.write_enable.next = installed | cleans;
+        self.soiled.write_address.next = if installed { self.installed_index.val() } else { held.context };
+        self.soiled.write_data.next = installed;
+        self.soiled.read_address.next = held.context;
         if scrubs {
             if self.scrub_ready.val() {
                 self.scrub_at.d.next = self.scrub_at.q.val() + 1;
-                self.scrub_left.d.next = scrub_left - 1;
+                self.scrub_not_left.d.next = scrub_not_left + 1;
             }
         } else if self.stack_due.q.val() {
             self.stack_due.d.next = false;
             self.scrub_at.d.next =
                 bits::<10>(L1_STACK_BASE as u64 / 64) + (bit_cast::<10, 5>(place) << (self._stack_shift - 6) as u64);
-            self.scrub_left.d.next = bits::<10>(1 << (self._stack_shift - 6));
+            self.scrub_not_left.d.next = !bits::<10>(1 << (self._stack_shift - 6));
         } else if self.scratch_due.q.val() {
             self.scratch_due.d.next = false;
             self.scrub_at.d.next = entry.scratch_base.get_bits::<10>(6);
-            self.scrub_left.d.next = entry.scratch_size.get_bits::<10>(6);
+            self.scrub_not_left.d.next = !entry.scratch_size.get_bits::<10>(6);
         }
         self.scrub_write.next = scrubs;
         self.scrub_beat.next = self.scrub_at.q.val();
@@ -345,10 +355,15 @@ impl Logic for Loader {
         let stack_base = bits::<20>(L1_STACK_BASE as u64) + (bit_cast::<20, 5>(step_place) << self._stack_shift as u64);
         let set_up_step = step.get_bits::<2>(0);
         let number = if in_set_up { set_up_number(set_up_step) } else { task_number(regions_left) };
-        self.region.next = if in_set_up {
-            set_up_region(set_up_step, step_place, stack_base, bits::<21>(1 << self._stack_shift))
-        } else {
-            task_region(regions_left, entry, slot, self.size.q.val())
+        // What a task brings is zero during the set-up, so that the two are joined by an OR.
+        let fixed = set_up_region(set_up_step, step_place, stack_base, bits::<21>(1 << self._stack_shift));
+        let region = task_region(regions_left, entry, slot, self.size.q.val());
+        self.region.next = Region {
+            target: if in_set_up { fixed.target } else { region.target },
+            base: region.base | (fixed.base & repeat::<20>(in_set_up)),
+            bound: region.bound | (fixed.bound & repeat::<21>(in_set_up)),
+            readable: true,
+            writable: if in_set_up { fixed.writable } else { region.writable },
         };
         let region_bank = if in_set_up { step_place.get_bits::<2>(0) } else { place.get_bits::<2>(0) };
         self.region_index.next = (region_bank, number).cat::<5>();

@@ -1,7 +1,7 @@
 //! What the [loader](crate::loader) writes for a task, as functions: regions, limits of its commands, the launch.
 
 use crate::processor::types::{Launch, Region, Target};
-use crate::types::{ContextEntry, Limits, Origin};
+use crate::types::{Limits, Origin, TaskContext};
 use spindle_blocks::desc::TaskDesc;
 use spindle_contract::descriptors::kind;
 use spindle_contract::memory_map::{self as map, base, TASK};
@@ -9,14 +9,13 @@ use spindle_contract::params::L1_TASK_BASE;
 use spindle_verilog::prelude::*;
 
 pub(crate) const TASK_BASE: u64 = base(TASK) as u64;
-const HEADER: u64 = kind::HEADER as u64;
-const PAYLOAD: u64 = kind::PAYLOAD as u64;
 pub(crate) const COMPLETION: u64 = kind::COMPLETION as u64;
 
 /// Regions of a task, in the order in which they are written: so many are left with this one.
 pub(crate) const CODE_LEFT: u64 = 4;
 const CONTEXT_LEFT: u64 = 3;
 const PACKET_LEFT: u64 = 2;
+const SCRATCH_LEFT: u64 = 1;
 /// Steps of the set-up of a bank.
 const STACK_STEP: u64 = 0;
 const TASK_STEP: u64 = 1;
@@ -62,35 +61,38 @@ pub(crate) fn task_number(left: Bits<3>) -> Bits<3> {
     }
 }
 
-/// That region, of a task with `size` bytes of its packet in `slot`.
+/// That region, of a task with `size` bytes of its packet in `slot`. Base and bound are sums of products by the two low bits of `left`, a LUT a bit.
 #[hdl_fn]
-pub(crate) fn task_region(left: Bits<3>, entry: ContextEntry, slot: Bits<4>, size: Bits<12>) -> Region {
+pub(crate) fn task_region(left: Bits<3>, entry: TaskContext, slot: Bits<4>, size: Bits<12>) -> Region {
+    let select = left.get_bits::<2>(0);
+    let is_code = select == CODE_LEFT % 4;
+    let is_context = select == CONTEXT_LEFT;
+    let is_packet = select == PACKET_LEFT;
+    let is_scratch = select == SCRATCH_LEFT;
     Region {
-        target: match left.to_u64() {
-            CODE_LEFT => Target::Code,
-            CONTEXT_LEFT => Target::L2,
-            _ => Target::L1,
+        target: if is_code {
+            Target::Code
+        } else if is_context {
+            Target::L2
+        } else {
+            Target::L1
         },
-        base: match left.to_u64() {
-            CODE_LEFT => bit_cast::<20, 16>(entry.code_base),
-            CONTEXT_LEFT => entry.state_base,
-            PACKET_LEFT => (bits::<5>(0), slot, bits::<11>(0)).cat::<20>(),
-            _ => bit_cast::<20, 16>(entry.scratch_base),
-        },
-        bound: match left.to_u64() {
-            CODE_LEFT => bit_cast::<21, 17>(entry.code_size),
-            CONTEXT_LEFT => entry.state_size,
-            PACKET_LEFT => bit_cast::<21, 12>(size),
-            _ => bit_cast::<21, 16>(entry.scratch_size),
-        },
+        base: (bit_cast::<20, 16>(entry.code_base) & repeat::<20>(is_code))
+            | (entry.state_base & repeat::<20>(is_context))
+            | ((bits::<5>(0), slot, bits::<11>(0)).cat::<20>() & repeat::<20>(is_packet))
+            | (bit_cast::<20, 16>(entry.scratch_base) & repeat::<20>(is_scratch)),
+        bound: (bit_cast::<21, 17>(entry.code_size) & repeat::<21>(is_code))
+            | (entry.state_size & repeat::<21>(is_context))
+            | (bit_cast::<21, 12>(size) & repeat::<21>(is_packet))
+            | (bit_cast::<21, 16>(entry.scratch_size) & repeat::<21>(is_scratch)),
         readable: true,
-        writable: left != bits::<3>(CODE_LEFT),
+        writable: !is_code,
     }
 }
 
 /// What the commands of a task are checked against.
 #[hdl_fn]
-pub(crate) fn limits_of(desc: TaskDesc, entry: ContextEntry, slot: Bits<4>, size: Bits<12>) -> Limits {
+pub(crate) fn limits_of(desc: TaskDesc, entry: TaskContext, slot: Bits<4>, size: Bits<12>) -> Limits {
     Limits {
         origin: Origin {
             kind: desc.kind,
@@ -99,7 +101,6 @@ pub(crate) fn limits_of(desc: TaskDesc, entry: ContextEntry, slot: Bits<4>, size
             frame: desc.frame,
             has_packet: desc.has_packet,
             pkt: desc.pkt,
-            payload_len: desc.payload_len,
             slot: slot,
         },
         packet_size: size,
@@ -115,14 +116,10 @@ pub(crate) fn limits_of(desc: TaskDesc, entry: ContextEntry, slot: Bits<4>, size
 
 /// The launch of a task that finds this in a0.
 #[hdl_fn]
-pub(crate) fn launch_of(desc: TaskDesc, entry: ContextEntry, a0: Bits<32>) -> Launch {
+pub(crate) fn launch_of(desc: TaskDesc, entry: TaskContext, a0: Bits<32>) -> Launch {
     let completes = desc.kind == bits::<2>(COMPLETION);
     Launch {
-        entry: match desc.kind.to_u64() {
-            HEADER => entry.header,
-            PAYLOAD => entry.payload,
-            _ => entry.completion,
-        },
+        entry: entry.handler,
         a0: a0,
         completes: completes,
         flow_control: desc.flow_control,

@@ -45,8 +45,8 @@ pub struct Tag {
 pub struct Reading {
     /// Next beat.
     pub beat: Bits<10>,
-    /// Beats to read.
-    pub beats: Bits<6>,
+    /// Beats to read, complemented: a counter up is no LUTs.
+    pub not_beats: Bits<6>,
     /// Of the last beat.
     pub tag: Tag,
 }
@@ -137,7 +137,7 @@ impl Logic for Mover {
         // since what L1 writes in this cycle depends on what is read.
         let job = self.reading.q.val();
         let odd = job.beat.get_bit(0);
-        let last = job.beats == 1;
+        let last = !job.not_beats == 1;
         let full = if odd { self.held[1].q.val().get_bit(1) } else { self.held[0].q.val().get_bit(1) };
         let wants = self.reads.q.val() & !full;
         let reads = wants & self.read_ready.val();
@@ -150,7 +150,7 @@ impl Logic for Mover {
             self.in_flight.d.next.odd = odd;
             self.in_flight.d.next.last = last;
             self.reading.d.next.beat = job.beat + 1;
-            self.reading.d.next.beats = job.beats - 1;
+            self.reading.d.next.not_beats = job.not_beats + 1;
         }
 
         // The next job starts when this one is read. One for the host also needs room for its descriptor.
@@ -166,7 +166,7 @@ impl Logic for Mover {
         if starts {
             self.reading.d.next = Reading {
                 beat: next.beat,
-                beats: next.length.get_bits::<6>(6) + bit_cast::<6, 1>(tail.any().into()),
+                not_beats: !(next.length.get_bits::<6>(6) + bit_cast::<6, 1>(tail.any().into())),
                 tag: Tag { odd: false, last: false, tail: tail, way: next.way, frame: next.frame, issuer: next.issuer },
             };
         }

@@ -39,6 +39,8 @@ pub struct Part {
     pub offset: Bits<2>,
 }
 
+const REQUEST_BITS: usize = RemoteRequest::BITS;
+
 /// The router. See the module text.
 #[derive(LogicBlock, Default)]
 pub struct RemoteRouter {
@@ -85,11 +87,6 @@ pub struct RemoteRouter {
     /// There is one.
     pub l2_answer_valid: Signal<In, Bit>,
     arbiter: FastRobin,
-    /// The request that is granted, by a tree over the bits of the HPU's number.
-    requests: [Signal<Local, RemoteRequest>; 8],
-    pairs: [Signal<Local, RemoteRequest>; 4],
-    quads: [Signal<Local, RemoteRequest>; 2],
-    chosen: Signal<Local, RemoteRequest>,
     /// What L2 is asked. An access that crosses a word becomes its second part here.
     head: DFF<Sent>,
     head_valid: Reg<Bit>,
@@ -144,21 +141,12 @@ impl Logic for RemoteRouter {
         self.arbiter.request.next = wants;
         self.arbiter.accept.next = true;
         let index = self.arbiter.index.val();
-        for i in 0..8 {
-            self.requests[i].next = RemoteRequest::default();
-            if i < self._hpus {
-                self.requests[i].next = self.request[i].val();
-            }
+        // A sum of products of four is one LUT a bit.
+        let mut chosen: Bits<REQUEST_BITS> = bits::<REQUEST_BITS>(0);
+        for i in 0..self._hpus {
+            chosen = chosen | (pack(self.request[i].val()) & repeat::<REQUEST_BITS>(index == bits::<3>(i as u64)));
         }
-        for i in 0..4 {
-            self.pairs[i].next =
-                if index.get_bit(0) { self.requests[2 * i + 1].val() } else { self.requests[2 * i].val() };
-        }
-        for i in 0..2 {
-            self.quads[i].next = if index.get_bit(1) { self.pairs[2 * i + 1].val() } else { self.pairs[2 * i].val() };
-        }
-        self.chosen.next = if index.get_bit(2) { self.quads[1].val() } else { self.quads[0].val() };
-        let chosen = self.chosen.val();
+        let chosen = unpack::<RemoteRequest, REQUEST_BITS>(chosen);
         for i in 0..self._hpus {
             self.ready[i].next = self.arbiter.grant.val().get_bit(i);
         }
@@ -185,11 +173,16 @@ impl Logic for RemoteRouter {
             self.first_offset.d.next = offset;
             self.head.d.next.request.address = (request.address.get_bits::<18>(2) + 1, bits::<2>(0)).cat::<20>();
             self.head.d.next.request.size_less_one = last.get_bits::<2>(0);
-            self.head.d.next.request.data = match offset.index() {
-                1 => request.data >> 24,
-                2 => request.data >> 16,
-                _ => request.data >> 8,
+            // What is behind the last byte of this part may be anything: each byte has as few sources as can be.
+            let data = request.data;
+            let first_byte = match offset.index() {
+                1 => data.get_bits::<8>(24),
+                2 => data.get_bits::<8>(16),
+                _ => data.get_bits::<8>(8),
             };
+            let second_byte = if offset.get_bit(0) { data.get_bits::<8>(16) } else { data.get_bits::<8>(24) };
+            self.head.d.next.request.data =
+                (chosen.data.get_bits::<8>(24), data.get_bits::<8>(24), second_byte, first_byte).cat::<32>();
         }
         self.l2_request.next = request;
         if crosses {

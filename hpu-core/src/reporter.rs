@@ -3,7 +3,7 @@
 //! | neighbour | ports |
 //! |---|---|
 //! | HPUs | in `ending[h]`, `ending_valid[h]` / out `ending_ready[h]` |
-//! | task records | out `index`; in `origin`, in the same cycle: whose task it was |
+//! | task records | out `index`; in `ended_task`, in the same cycle: whose task it was |
 //! | slots | out `ended`, `ended_slot`: the task no longer needs its packet |
 //! | mover, command ports | in `hold`: a PLACE is on its way, endings wait |
 //! | array | out `done`, `done_valid` / in `done_ready`; out `fault`, `fault_valid` / in `fault_ready`; in `number` |
@@ -12,11 +12,13 @@
 
 use crate::fast_robin::FastRobin;
 use crate::processor::types::Ending;
-use crate::types::{Fault, Origin};
+use crate::types::{EndedTask, Fault};
 use spindle_blocks::desc::TaskDone;
 use spindle_verilog::prelude::*;
 
 const VERSION: u64 = spindle_contract::VERSION as u64;
+
+const ENDING_BITS: usize = Ending::BITS;
 
 /// The reporter. See the module text.
 #[derive(LogicBlock, Default)]
@@ -32,7 +34,7 @@ pub struct Reporter {
     /// Task whose ending is looked at, {HPU, bank}.
     pub index: Signal<Out, Bits<5>>,
     /// Whose it was.
-    pub origin: Signal<In, Origin>,
+    pub ended_task: Signal<In, EndedTask>,
     /// A task with a packet has ended.
     pub ended: Signal<Out, Bit>,
     /// Its slot.
@@ -56,11 +58,6 @@ pub struct Reporter {
     /// It is taken.
     pub fault_ready: Signal<In, Bit>,
     arbiter: FastRobin,
-    /// The one that is granted, by a tree over the bits of the HPU's number.
-    offered: [Signal<Local, Ending>; 8],
-    pairs: [Signal<Local, Ending>; 4],
-    quads: [Signal<Local, Ending>; 2],
-    chosen: Signal<Local, Ending>,
     report: DFF<TaskDone>,
     report_waits: Reg<Bit>,
     trouble: DFF<Fault>,
@@ -102,23 +99,14 @@ impl Logic for Reporter {
         for i in 0..self._hpus {
             self.ending_ready[i].next = grant.get_bit(i) & free;
         }
-        for i in 0..8 {
-            self.offered[i].next = Ending::default();
-            if i < self._hpus {
-                self.offered[i].next = self.ending[i].val();
-            }
+        // A sum of products of four is one LUT a bit.
+        let mut chosen: Bits<ENDING_BITS> = bits::<ENDING_BITS>(0);
+        for i in 0..self._hpus {
+            chosen = chosen | (pack(self.ending[i].val()) & repeat::<ENDING_BITS>(index == bits::<3>(i as u64)));
         }
-        for i in 0..4 {
-            self.pairs[i].next =
-                if index.get_bit(0) { self.offered[2 * i + 1].val() } else { self.offered[2 * i].val() };
-        }
-        for i in 0..2 {
-            self.quads[i].next = if index.get_bit(1) { self.pairs[2 * i + 1].val() } else { self.pairs[2 * i].val() };
-        }
-        self.chosen.next = if index.get_bit(2) { self.quads[1].val() } else { self.quads[0].val() };
-        let ending = self.chosen.val();
+        let ending = unpack::<Ending, ENDING_BITS>(chosen);
         self.index.next = (index, ending.bank).cat::<5>();
-        let origin = self.origin.val();
+        let origin = self.ended_task.val().origin;
         let takes = self.arbiter.any.val() & free;
         self.ended.next = takes & origin.has_packet;
         self.ended_slot.next = origin.slot;
@@ -131,7 +119,7 @@ impl Logic for Reporter {
                 frame: origin.frame,
                 has_packet: origin.has_packet,
                 pkt: origin.pkt,
-                payload_len: origin.payload_len,
+                payload_len: self.ended_task.val().payload_len,
                 code: ending.code,
                 fault: ending.fault,
                 cause: ending.cause,

@@ -10,6 +10,9 @@
 //! Bank b holds the words of the super-bank with address[6:5] = b: b[1] is the group of the wide side, b[0] the half of its beat. A row of the
 //! request is address[15:3]; its two lowest bits, address[4:3], have chosen the super-bank and are of no concern here.
 //!
+//! A bank has 512 words, half of what its block RAM holds. The other half is never read: all four banks carry out an access, three of them there. So they
+//! share one set of strobes, instead of each having its own.
+//!
 //! Round robin among four HPUs, whose grant is one LUT behind the requests: an HPU waits at most 3 cycles. With more than four, two such groups
 //! take turns: an HPU waits at most 7 cycles. The lock comes on top.
 
@@ -60,12 +63,8 @@ pub struct SuperBank {
     pub wide_write: Signal<In, Bits<64>>,
     /// What was read.
     pub wide_read: [Signal<Out, Bits<64>>; 2],
-    banks: [TdpRam<9, 4, 32>; 4],
+    banks: [TdpRam<10, 4, 32>; 4],
     arbiter: FastRobin,
-    rows: [Signal<Local, Bits<13>>; 8],
-    pairs: [Signal<Local, Bits<13>>; 4],
-    quads: [Signal<Local, Bits<13>>; 2],
-    chosen: Signal<Local, Bits<13>>,
     bank: DFF<Bits<2>>,
     bank_read: DFF<Bits<2>>,
     shared_now: Reg<Bit>,
@@ -110,21 +109,11 @@ impl Logic for SuperBank {
             self.grant[i].next = self.arbiter.grant.val().get_bit(i);
         }
 
-        // Its row, as a tree over the bits of its number. What is written stands on the lane, and counts if it is the lane's owner.
-        for i in 0..8 {
-            self.rows[i].next = bits::<13>(0);
-            if i < self._hpus {
-                self.rows[i].next = self.row[i].val();
-            }
+        // Its row: a sum of products of four is one LUT a bit. What is written stands on the lane, and counts if it is the lane's owner.
+        let mut chosen: Bits<13> = bits::<13>(0);
+        for i in 0..self._hpus {
+            chosen = chosen | (self.row[i].val() & repeat::<13>(index == bits::<3>(i as u64)));
         }
-        for i in 0..4 {
-            self.pairs[i].next = if index.get_bit(0) { self.rows[2 * i + 1].val() } else { self.rows[2 * i].val() };
-        }
-        for i in 0..2 {
-            self.quads[i].next = if index.get_bit(1) { self.pairs[2 * i + 1].val() } else { self.pairs[2 * i].val() };
-        }
-        self.chosen.next = if index.get_bit(2) { self.quads[1].val() } else { self.quads[0].val() };
-        let chosen = self.chosen.val();
         let bank = chosen.get_bits::<2>(2);
         self.bank.d.next = bank;
         self.bank_read.d.next = self.bank.q.val();
@@ -139,12 +128,13 @@ impl Logic for SuperBank {
             self.banks[b].clock.next = self.clock.val();
             self.banks[b].a_enable.next = self.wide_enable[b / 2].val();
             self.banks[b].a_strobe.next = self.wide_strobe[b / 2].val().get_bits::<4>(4 * (b % 2));
-            self.banks[b].a_address.next = self.wide_row[b / 2].val();
+            self.banks[b].a_address.next = (bits::<1>(0), self.wide_row[b / 2].val()).cat::<10>();
             self.banks[b].a_write.next = self.wide_write.val().get_bits::<32>(32 * (b % 2));
             self.banks[b].a_advance.next = self.wide_advance[b / 2].val();
-            self.banks[b].b_enable.next = any & (bank == bits::<2>(b as u64));
+            self.banks[b].b_enable.next = any;
             self.banks[b].b_strobe.next = strobe;
-            self.banks[b].b_address.next = chosen.get_bits::<9>(4);
+            let elsewhere = bank != bits::<2>(b as u64);
+            self.banks[b].b_address.next = (elsewhere, chosen.get_bits::<9>(4)).cat::<10>();
             self.banks[b].b_write.next = self.write.val();
             self.banks[b].b_advance.next = true;
         }

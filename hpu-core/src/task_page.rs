@@ -8,7 +8,7 @@
 //!
 //! Words that do not exist are 0. TASK_CYCLE is the cycle in which the second half is handed over.
 
-use crate::types::ContextEntry;
+use crate::types::TaskContext;
 use spindle_blocks::desc::TaskDesc;
 use spindle_contract::memory_map::{self as map, base};
 use spindle_verilog::prelude::*;
@@ -53,7 +53,7 @@ pub struct TaskPage {
     /// The task.
     pub desc: Signal<In, TaskDesc>,
     /// Its context.
-    pub entry: Signal<In, ContextEntry>,
+    pub entry: Signal<In, TaskContext>,
     /// Bytes of its packet that are loaded.
     pub size: Signal<In, Bits<12>>,
     /// HPU that will run it.

@@ -2,14 +2,16 @@
 //!
 //! | neighbour | ports |
 //! |---|---|
-//! | loader | in `write`, `write_index`, `write_limits` |
-//! | command unit | in `command_index`; out `command_limits` |
-//! | reporter | in `ending_index`; out `ending_origin` |
+//! | loader | in `write`, `write_index`, `write_limits`, `write_payload_len` |
+//! | command unit | in `command_index`, `command_read`; out `command_limits`, one cycle later and until the next read |
+//! | reporter | in `ending_index`; out `ended_task`, in the same cycle |
 //!
-//! An index is {HPU, bank}. Reads are asynchronous; a record is seen from the cycle after its write on.
+//! An index is {HPU, bank}. A record is seen from the cycle after its write on. What commands may is as wide as three and a half block RAMs, which stand for 128 LUTs
+//! where LUTs run out first.
 
-use crate::types::{Limits, Origin};
-use spindle_blocks::ram::LutMemory;
+use crate::types::{EndedTask, Limits};
+use spindle_blocks::ram::{LutMemory, RamStyle, SdpMemory};
+use spindle_contract::params::Config;
 use spindle_verilog::prelude::*;
 
 /// The records. See the module text.
@@ -23,32 +25,45 @@ pub struct TaskRecords {
     pub write_index: Signal<In, Bits<5>>,
     /// Whose task it is, and what its commands may.
     pub write_limits: Signal<In, Limits>,
-    /// Record that the command unit reads.
+    /// Payload bytes of its packet.
+    pub write_payload_len: Signal<In, Bits<16>>,
+    /// Record that the command unit reads,
     pub command_index: Signal<In, Bits<5>>,
+    /// in this cycle.
+    pub command_read: Signal<In, Bit>,
     /// What the command may.
     pub command_limits: Signal<Out, Limits>,
     /// Record that the reporter reads.
     pub ending_index: Signal<In, Bits<5>>,
     /// Whose task ended.
-    pub ending_origin: Signal<Out, Origin>,
-    origins: LutMemory<Origin, 5>,
-    limits: LutMemory<Limits, 5>,
+    pub ended_task: Signal<Out, EndedTask>,
+    tasks: LutMemory<EndedTask, 5>,
+    limits: SdpMemory<Limits, 5>,
+}
+
+impl TaskRecords {
+    /// For the device of a configuration.
+    pub fn new(config: &Config) -> Self {
+        Self { limits: SdpMemory::new(RamStyle::spare(config), 1), ..Default::default() }
+    }
 }
 
 impl Logic for TaskRecords {
     #[hdl]
     fn update(&mut self) {
-        self.origins.clock.next = self.clock.val();
-        self.origins.write_enable.next = self.write.val();
-        self.origins.write_address.next = self.write_index.val();
-        self.origins.write_data.next = self.write_limits.val().origin;
+        self.tasks.clock.next = self.clock.val();
+        self.tasks.write_enable.next = self.write.val();
+        self.tasks.write_address.next = self.write_index.val();
+        self.tasks.write_data.next =
+            EndedTask { origin: self.write_limits.val().origin, payload_len: self.write_payload_len.val() };
+        self.tasks.read_address.next = self.ending_index.val();
+        self.ended_task.next = self.tasks.read_data.val();
         self.limits.clock.next = self.clock.val();
         self.limits.write_enable.next = self.write.val();
         self.limits.write_address.next = self.write_index.val();
         self.limits.write_data.next = self.write_limits.val();
+        self.limits.read_enable.next = self.command_read.val();
         self.limits.read_address.next = self.command_index.val();
         self.command_limits.next = self.limits.read_data.val();
-        self.origins.read_address.next = self.ending_index.val();
-        self.ending_origin.next = self.origins.read_data.val();
     }
 }

@@ -1,7 +1,11 @@
 //! What the blocks of a cluster hand to one another.
 
 use crate::processor::stages::address_of;
+use spindle_contract::descriptors::kind;
 use spindle_verilog::prelude::*;
+
+const HEADER: u64 = kind::HEADER as u64;
+const PAYLOAD: u64 = kind::PAYLOAD as u64;
 
 /// A context as the cluster needs it: entry points, memory regions, budget. Copied into the task at dispatch.
 #[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
@@ -34,6 +38,55 @@ pub struct ContextEntry {
     pub scratch_size: Bits<16>,
 }
 
+/// A context as the loader of a cluster needs it: of the entry points only that of the task's handler.
+#[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
+pub struct TaskContext {
+    /// Entry point of the handler, 0 = none.
+    pub handler: Bits<32>,
+    /// Byte offset of the image in instruction memory.
+    pub code_base: Bits<16>,
+    /// Bytes of code.
+    pub code_size: Bits<17>,
+    /// Byte offset of the state in L2.
+    pub state_base: Bits<20>,
+    /// Bytes of state.
+    pub state_size: Bits<21>,
+    /// Host region, low half.
+    pub host_lo: Bits<32>,
+    /// Host region, high half.
+    pub host_hi: Bits<32>,
+    /// Bytes of the host region.
+    pub host_size: Bits<32>,
+    /// Cycle budget of a handler.
+    pub watchdog: Bits<32>,
+    /// L1 byte address of the scratchpad.
+    pub scratch_base: Bits<16>,
+    /// Bytes of the scratchpad.
+    pub scratch_size: Bits<16>,
+}
+
+/// The context of a task of this kind. Chosen once for all clusters.
+#[hdl_fn]
+pub fn context_of_task(context: ContextEntry, kind: Bits<2>) -> TaskContext {
+    TaskContext {
+        handler: match kind.to_u64() {
+            HEADER => context.header,
+            PAYLOAD => context.payload,
+            _ => context.completion,
+        },
+        code_base: context.code_base,
+        code_size: context.code_size,
+        state_base: context.state_base,
+        state_size: context.state_size,
+        host_lo: context.host_lo,
+        host_hi: context.host_hi,
+        host_size: context.host_size,
+        watchdog: context.watchdog,
+        scratch_base: context.scratch_base,
+        scratch_size: context.scratch_size,
+    }
+}
+
 /// A word access of L2 by the host.
 #[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
 pub struct Access {
@@ -62,10 +115,17 @@ pub struct Origin {
     pub has_packet: Bit,
     /// Its head cell.
     pub pkt: Bits<10>,
-    /// Its payload bytes.
-    pub payload_len: Bits<16>,
     /// Its L1 slot.
     pub slot: Bits<4>,
+}
+
+/// Whose task has ended.
+#[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
+pub struct EndedTask {
+    /// Whose it was.
+    pub origin: Origin,
+    /// Payload bytes of its packet.
+    pub payload_len: Bits<16>,
 }
 
 /// Whose task a command is for, and what it is checked against.

@@ -18,6 +18,11 @@ fn host_size(context: u64) -> u64 {
     0x1000 + context
 }
 
+/// Its handler of this kind begins here.
+fn handler(context: u64, kind: u64) -> u64 {
+    0x4000_0000 + 0x100 * context + kind
+}
+
 /// The block with its contexts installed.
 fn dispatcher(wave: &WaveContext) -> Model {
     let design = spindle_verilog::emit(&mut Dispatcher::new(&CONFIG), "dispatcher").unwrap_or_else(|e| panic!("{e}"));
@@ -29,7 +34,11 @@ fn dispatcher(wave: &WaveContext) -> Model {
     for context in 0..16 {
         model.set(index, context);
         // The host size is the tenth member.
-        model.set_bytes(staged, &bits(&[(0, 64), (0, 64), (0, 64), (0, 42), (host_size(context), 32)]));
+        let handlers = [0, 1, 2].map(|kind| (handler(context, kind), 32));
+        model.set_bytes(
+            staged,
+            &bits(&[&handlers[..], &[(0, 64), (0, 64), (0, 10), (host_size(context), 32)]].concat()),
+        );
         model.tick();
     }
     model.set(install, 0);
@@ -46,8 +55,8 @@ fn a_cluster_that_waits_delays_no_other() {
         let (desc, offered, job) = (port("task_desc"), port("task_valid"), port("job"));
         let valid: Vec<_> = (0..CLUSTERS).map(|i| port(&format!("valid_{i}"))).collect();
         let ready: Vec<_> = (0..CLUSTERS).map(|i| port(&format!("ready_{i}"))).collect();
-        // Tasks that each cluster has not taken: HPU, frame, context, cycle of arrival.
-        let mut waiting: [VecDeque<(usize, u64, u64, u64)>; CLUSTERS] = Default::default();
+        // Tasks that each cluster has not taken: HPU, frame, context, kind, cycle of arrival.
+        let mut waiting: [VecDeque<(usize, u64, u64, u64, u64)>; CLUSTERS] = Default::default();
         let (mut taken, mut longest) = ([0; CLUSTERS], 0);
         // Clusters that were ready and have got nothing since; whether one has its turn, and its task comes now.
         let (mut stands, mut comes) = ([false; CLUSTERS], false);
@@ -63,9 +72,10 @@ fn a_cluster_that_waits_delays_no_other() {
                 .collect();
             let target = free.choose(&mut rng).copied().filter(|_| stuck.is_some() || rng.random());
             model.set(offered, target.is_some().into());
-            let context = rng.random_range(0..16);
+            let (context, kind) = (rng.random_range(0..16), rng.random_range(0..3));
             if let Some((cluster, hpu)) = target {
-                let fields = [("cluster", cluster as u64), ("hpu", hpu as u64), ("frame", now), ("context", context)];
+                let target = [("cluster", cluster as u64), ("hpu", hpu as u64)];
+                let fields = [&target[..], &[("frame", now), ("context", context), ("kind", kind)]].concat();
                 model.set_bytes(desc, &pack("task_desc", &fields));
             }
             model.eval();
@@ -75,11 +85,12 @@ fn a_cluster_that_waits_delays_no_other() {
             comes = (0..CLUSTERS).any(|i| takes[i] && !goes.contains(&i) && !waiting[i].is_empty());
             stands = std::array::from_fn(|i| takes[i] && !goes.contains(&i));
             if let Some(i) = goes.first() {
-                let (hpu, frame, context, since) = waiting[*i].pop_front().expect("a task waits");
+                let (hpu, frame, context, kind, since) = waiting[*i].pop_front().expect("a task waits");
                 let bytes = model.get_bytes(job).to_vec();
                 let get = |name| field("task_desc", &bytes, name);
                 assert_eq!((get("cluster"), get("hpu"), get("frame")), (*i as u64, hpu as u64, frame & 0xFFFF));
-                assert_eq!((get("context"), slice(&bytes, width + 234, 32)), (context, host_size(context)));
+                assert_eq!((get("context"), slice(&bytes, width + 170, 32)), (context, host_size(context)));
+                assert_eq!((get("kind"), slice(&bytes, width, 32)), (kind, handler(context, kind)));
                 assert!(takes[*i]);
                 taken[*i] += 1;
                 if stuck.is_some() && since >= now / 500 * 500 {
@@ -87,7 +98,7 @@ fn a_cluster_that_waits_delays_no_other() {
                 }
             }
             if let Some((cluster, hpu)) = target {
-                waiting[cluster].push_back((hpu, now, context, now));
+                waiting[cluster].push_back((hpu, now, context, kind, now));
             }
             model.tick();
         }

@@ -24,7 +24,7 @@ pub fn source() -> Source {
     Source::from_text("cluster", design.to_string())
 }
 
-/// A context, as `hpu_core::types::ContextEntry`.
+/// A context, as `hpu_core::types::ContextEntry`; a task has it as `TaskContext`.
 #[derive(Clone, Copy, Debug)]
 pub struct Context {
     pub entries: [u32; 3],
@@ -317,11 +317,9 @@ impl Bench {
         self.set("task_valid", self.offered.into());
         if let (true, Some(task)) = (self.offered, self.tasks.front()) {
             let context = &task.context;
-            let [header, payload, completion] = context.entries.map(|entry| (u64::from(entry), 32));
+            let kind = task.fields.iter().find(|(name, _)| *name == "kind").map_or(0, |(_, kind)| *kind);
             let entry = bits(&[
-                header,
-                payload,
-                completion,
+                (context.entries[kind.min(2) as usize].into(), 32),
                 (0, 16),
                 (0x8000, 17),
                 (context.state_base.into(), 20),

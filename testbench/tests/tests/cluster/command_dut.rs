@@ -62,6 +62,8 @@ pub struct Commands {
     pub probe_used: Signal<Out, Bit>,
     ports: [CommandPort; 3],
     unit: CommandUnit,
+    /// What is known of the command that was looked at last.
+    known: DFF<Limits>,
 }
 
 impl Commands {
@@ -115,6 +117,7 @@ impl Commands {
             probe_used: Default::default(),
             ports: Default::default(),
             unit: CommandUnit::new(3),
+            known: Default::default(),
         }
     }
 }
@@ -123,6 +126,7 @@ impl Logic for Commands {
     #[hdl]
     fn update(&mut self) {
         clocks!(self, clock, reset, ports, unit);
+        dffs!(self, clock, known);
         for i in 0..3 {
             let mine = i == 2;
             self.ports[i].port.next = self.port.val();
@@ -158,7 +162,11 @@ impl Logic for Commands {
         self.unit.cycle.next = self.cycle.val();
         self.unit.enabled.next = self.enabled.val();
         self.unit.rings_open.next = self.rings_open.val();
-        self.unit.limits.next = self.limits.val();
+        // As a memory that is read when the unit looks.
+        if self.unit.looks.val() {
+            self.known.d.next = self.limits.val();
+        }
+        self.unit.limits.next = self.known.q.val();
         self.unit.place_ready.next = self.place_ready.val();
         self.unit.message_ready.next = self.message_ready.val();
         self.unit.far_ready.next = self.far_ready.val();

@@ -60,7 +60,6 @@ impl Limits {
             (self.frame, 16),
             (self.has_packet.into(), 1),
             (self.pkt, 10),
-            (0, 16),
             (self.slot, 4),
             (self.packet_size, 12),
             (self.scratch_beat, 10),

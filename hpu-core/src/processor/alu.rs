@@ -130,13 +130,26 @@ fn rotate_pairs(x: Bits<32>, by: Bits<2>) -> Bits<32> {
     one_of_four(by, x, by_two, by_four, by_six)
 }
 
-/// Whether 7 - k or, to the left, k is above, or the same as, the number of groups of four places by which is shifted; `by` is its complement to the left.
+/// Each bit four times.
 #[hdl_fn]
-fn group(by: Bits<3>, left: Bit, k: Bits<3>) -> Bits<2> {
-    // Of both the complement: then the comparison turns around.
-    let far = !k;
-    let above = if left { far < by } else { far > by };
-    (above, far == by).cat::<2>()
+fn by_fours(x: Bits<8>) -> Bits<32> {
+    (
+        repeat::<4>(x.get_bit(7)),
+        repeat::<4>(x.get_bit(6)),
+        repeat::<4>(x.get_bit(5)),
+        repeat::<4>(x.get_bit(4)),
+        repeat::<4>(x.get_bit(3)),
+        repeat::<4>(x.get_bit(2)),
+        repeat::<4>(x.get_bit(1)),
+        repeat::<4>(x.get_bit(0)),
+    )
+        .cat::<32>()
+}
+
+/// Four bits eight times.
+#[hdl_fn]
+fn eight_times(x: Bits<4>) -> Bits<32> {
+    (x, x, x, x, x, x, x, x).cat::<32>()
 }
 
 impl Logic for Alu {
@@ -179,13 +192,13 @@ impl Logic for Alu {
 
         // Where the shifter puts a bit of its operand, and the one bit that b names: of groups of four those behind the last place,
         // the one in which it is, and there what is in front of it. So a bit has three signals, not the six of the distance.
-        let mut whole: Bits<8> = bits::<8>(0);
-        let mut partly: Bits<8> = bits::<8>(0);
-        for k in 0..8 {
-            let place = group(by.get_bits::<3>(1), control.left, bits::<3>(k as u64));
-            whole = whole.replace_bit(k, (place.get_bit(1) & control.shift) | control.keep);
-            partly = partly.replace_bit(k, place.get_bit(0) & (control.shift | control.one_hot));
-        }
+        let groups = by.get_bits::<3>(1) ^ repeat::<3>(control.left);
+        let ones: Bits<8> = bits::<8>(0xFF);
+        // Beyond the group in which the mask ends.
+        let beyond = if control.left { (ones << 1) << groups } else { (ones >> 1) >> groups };
+        let ends_in = if control.left { bits::<8>(1) << groups } else { bits::<8>(0x80) >> groups };
+        let whole = by_fours((beyond & repeat::<8>(control.shift)) | repeat::<8>(control.keep));
+        let partly = by_fours(ends_in & repeat::<8>(control.shift | control.one_hot));
         let places = (by.get_bit(0) ^ control.left, b.get_bit(0)).cat::<2>();
         let inner = if control.left {
             (true, places != 3, !places.get_bit(1), !places.any()).cat::<4>()
@@ -193,13 +206,8 @@ impl Logic for Alu {
             (!places.any(), !places.get_bit(1), places != 3, true).cat::<4>()
         } & repeat::<4>(control.shift);
         let named = (bits::<4>(1) << places) & repeat::<4>(control.one_hot);
-        let mut taken: Bits<32> = bits::<32>(0);
-        let mut one: Bits<32> = bits::<32>(0);
-        for i in 0..32 {
-            let part = partly.get_bit(i / 4);
-            taken = taken.replace_bit(i, whole.get_bit(i / 4) | (part & inner.get_bit(i % 4)));
-            one = one.replace_bit(i, part & named.get_bit(i % 4));
-        }
+        let taken = whole | (partly & eight_times(inner));
+        let one = partly & eight_times(named);
         let takes = taken | (bits::<31>(0), control.single).cat::<32>();
 
         // Bitwise operations.

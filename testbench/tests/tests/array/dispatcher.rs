@@ -55,8 +55,8 @@ fn a_cluster_that_waits_delays_no_other() {
         let (desc, offered, job) = (port("task_desc"), port("task_valid"), port("job"));
         let valid: Vec<_> = (0..CLUSTERS).map(|i| port(&format!("valid_{i}"))).collect();
         let ready: Vec<_> = (0..CLUSTERS).map(|i| port(&format!("ready_{i}"))).collect();
-        // Tasks that each cluster has not taken: HPU, frame, context, kind, cycle of arrival.
-        let mut waiting: [VecDeque<(usize, u64, u64, u64, u64)>; CLUSTERS] = Default::default();
+        // Tasks that each cluster has not taken: HPU, cycle of arrival, which is the frame, context, kind.
+        let mut waiting: [VecDeque<(usize, u64, u64, u64)>; CLUSTERS] = Default::default();
         let (mut taken, mut longest) = ([0; CLUSTERS], 0);
         // Clusters that were ready and have got nothing since; whether one has its turn, and its task comes now.
         let (mut stands, mut comes) = ([false; CLUSTERS], false);
@@ -85,10 +85,10 @@ fn a_cluster_that_waits_delays_no_other() {
             comes = (0..CLUSTERS).any(|i| takes[i] && !goes.contains(&i) && !waiting[i].is_empty());
             stands = std::array::from_fn(|i| takes[i] && !goes.contains(&i));
             if let Some(i) = goes.first() {
-                let (hpu, frame, context, kind, since) = waiting[*i].pop_front().expect("a task waits");
+                let (hpu, since, context, kind) = waiting[*i].pop_front().expect("a task waits");
                 let bytes = model.get_bytes(job).to_vec();
                 let get = |name| field("task_desc", &bytes, name);
-                assert_eq!((get("cluster"), get("hpu"), get("frame")), (*i as u64, hpu as u64, frame & 0xFFFF));
+                assert_eq!((get("cluster"), get("hpu"), get("frame")), (*i as u64, hpu as u64, since & 0xFFFF));
                 assert_eq!((get("context"), slice(&bytes, width + 170, 32)), (context, host_size(context)));
                 assert_eq!((get("kind"), slice(&bytes, width, 32)), (kind, handler(context, kind)));
                 assert!(takes[*i]);
@@ -98,7 +98,7 @@ fn a_cluster_that_waits_delays_no_other() {
                 }
             }
             if let Some((cluster, hpu)) = target {
-                waiting[cluster].push_back((hpu, now, context, kind, now));
+                waiting[cluster].push_back((hpu, now, context, kind));
             }
             model.tick();
         }

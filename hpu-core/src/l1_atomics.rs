@@ -10,8 +10,8 @@
 //! | 0 | the request is taken |
 //! | 1 | the super-bank of the word is locked; the word is read |
 //! | 3 | it is there |
-//! | 4 | the new word is made |
-//! | 5 | it is written; LR and an SC that fails: nothing |
+//! | 4 | sum or difference of word and operand |
+//! | 5 | the new word is written; LR and an SC that fails: nothing |
 //! | 6 | the answer stands, the super-bank is free |
 //!
 //! L1 lets it in through the half ports of HPU 0. A word of the super-bank cannot be read or written by anybody else in between, so an AMO is one step in the order of the accesses.
@@ -20,7 +20,7 @@
 //! scratchpad is granted there, or with the next LR or SC of the thread. So among threads that do nothing else, the first SC always succeeds.
 //! Stores to stacks and packets are a thread's own affair.
 
-use crate::amo_alu::AmoAlu;
+use crate::amo_alu::{amo_result, amo_sum};
 use crate::processor::types::{RemoteAnswer, RemoteRequest, WordRequest};
 use spindle_blocks::ram::LutMemory;
 use spindle_verilog::prelude::*;
@@ -86,8 +86,8 @@ pub struct L1Atomics {
     held_hpu: DFF<Bits<3>>,
     locked: Reg<Bits<8>>,
     old: DFF<Bits<32>>,
-    alu: AmoAlu,
-    result: DFF<Bits<32>>,
+    /// Of the word and the operand: the first half of the arithmetic, whose second one is done on the way to L1.
+    sum: DFF<Bits<32>>,
     failed: DFF<Bit>,
     reserved: Reg<Bits<16>>,
     /// Word address of each thread's reservation, {HPU, thread}, and which super-bank that is.
@@ -108,7 +108,7 @@ impl Logic for L1Atomics {
     #[hdl]
     fn update(&mut self) {
         regs!(self, clock, reset, state, locked, reserved);
-        dffs!(self, clock, held, held_hpu, old, result, failed, reserved_in);
+        dffs!(self, clock, held, held_hpu, old, sum, failed, reserved_in);
         let state = self.state.q.val();
         let held = self.held.q.val();
         let is_lr = held.operation == bits::<5>(LR);
@@ -150,11 +150,13 @@ impl Logic for L1Atomics {
         self.lock.next = self.locked.q.val();
 
         // The word.
+        let old = self.old.q.val();
+        self.sum.d.next = amo_sum(old, held.data, held.operation);
         let writes = (state == AtomicState::Write) & !is_lr & !(is_sc & self.failed.q.val());
         self.access.next = WordRequest {
             row: held.address.get_bits::<13>(3),
             strobe: repeat::<4>(writes),
-            data: self.result.q.val(),
+            data: amo_result(old, held.data, held.operation, self.sum.q.val()),
             // Whoever has a reservation there is to hear of it.
             shared: true,
         };
@@ -162,10 +164,6 @@ impl Logic for L1Atomics {
         if state == AtomicState::Select {
             self.old.d.next = if held.address.get_bit(2) { self.words[1].val() } else { self.words[0].val() };
         }
-        self.alu.old.next = self.old.q.val();
-        self.alu.operand.next = held.data;
-        self.alu.funct5.next = held.operation;
-        self.result.d.next = self.alu.result.val();
         self.answer.next = RemoteAnswer {
             thread: held.thread,
             write: false,

@@ -5,16 +5,16 @@ use spindle_contract::params::Config;
 use std::time::Duration;
 
 /// Processor time of elaboration and emission.
-const LONGEST: Duration = Duration::from_secs(10);
+const LONGEST: Duration = Duration::from_secs(5);
 
 #[test]
 fn the_verilog_of_sixteen_hpus_is_small_and_quickly_made() {
     let few = emit(Config { clusters: 1, ..Config::ALVEO });
     assert_eq!((Config::ALVEO.hpus, Config::ALVEO.total_hpus()), (4, 16));
-    // The machine may be busy with other tests: processor time counts, and the best of several. Two that share a core take up to twice as much each, so
-    // the 5 s of an idle machine are doubled here.
+    // The machine may be busy: processor time counts, and the best of several. Two jobs that share a core take up to twice as much each, so nextest runs
+    // this test alone.
     let mut best = Duration::MAX;
-    for attempt in 0..4 {
+    for attempt in 0..12 {
         let (many, time) = emit_timed(Config::ALVEO);
         best = best.min(time);
         if attempt == 0 {

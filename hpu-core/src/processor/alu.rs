@@ -7,28 +7,19 @@ use spindle_verilog::prelude::*;
 pub const PICK_SUM: u64 = 0;
 /// `pick`: a - b; needs `invert`.
 pub const PICK_DIFFERENCE: u64 = 1;
-/// `pick`: shifts and bitwise operations.
-pub const PICK_OTHER: u64 = 2;
-/// `pick`: a < b; needs `invert`.
-pub const PICK_LESS: u64 = 3;
+/// `pick`: the rotator where the mask is set, elsewhere the bitwise operation.
+pub const PICK_MASKED: u64 = 2;
+/// `pick`: the bitwise operation alone.
+pub const PICK_BITWISE: u64 = 3;
 
-/// `logic`: nothing.
-pub const LOGIC_NONE: u64 = 0;
-/// `logic`: a & q, where q is b or one bit at b, inverted if `invert_b`.
-pub const LOGIC_AND: u64 = 1;
-/// `logic`: a | q.
-pub const LOGIC_OR: u64 = 2;
-/// `logic`: a ^ q.
-pub const LOGIC_XOR: u64 = 3;
-
-/// `arrange`: nothing.
-pub const ARRANGE_NONE: u64 = 0;
-/// `arrange`: the low half of a, or with `narrow` its low byte, extended.
-pub const ARRANGE_EXTEND: u64 = 1;
-/// `arrange`: ones in the bytes of a that are not zero.
-pub const ARRANGE_OR: u64 = 2;
-/// `arrange`: the rotator, which is to rotate by 24, reverses the order of the bytes.
-pub const ARRANGE_REVERSE: u64 = 3;
+/// `logic`: where the mask is set a, elsewhere the filling.
+pub const LOGIC_FILL: u64 = 0;
+/// `logic`: a with the masked bits set, or with `second` cleared.
+pub const LOGIC_SET: u64 = 1;
+/// `logic`: a ^ mask, or with `second` a ^ b ^ mask.
+pub const LOGIC_FLIP: u64 = 2;
+/// `logic`: a & (b ^ mask), or with `second` a | (b ^ mask).
+pub const LOGIC_BOTH: u64 = 3;
 
 /// What the ALU does: registered with the operands. The default is a + b.
 #[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
@@ -41,41 +32,44 @@ pub struct AluControl {
     pub alone: Bit,
     /// The result, one of `PICK_*`.
     pub pick: Bits<2>,
-    /// `PICK_LESS` is unsigned.
+    /// Bit 0 of the result is set if a < b; needs `invert`.
+    pub less: Bit,
+    /// `less` is unsigned.
     pub unsigned: Bit,
-    /// One of `LOGIC_*`.
+    /// The bitwise operation, one of `LOGIC_*`.
     pub logic: Bits<2>,
-    /// The second operand of the bitwise operations is inverted.
-    pub invert_b: Bit,
-    /// It is one bit, the one that b names; needs `left`.
-    pub one_hot: Bit,
-    /// The shifter's result counts, but not the bits that came around.
+    /// The other one of the two; of `LOGIC_FILL` the filling.
+    pub second: Bit,
+    /// The mask: all bits;
+    pub whole: Bit,
+    /// the bits that a shift does not bring around;
     pub shift: Bit,
-    /// Those as well: rotation.
-    pub keep: Bit,
-    /// Only its bit 0 counts.
+    /// the one bit that b names, needs `left`;
+    pub one_hot: Bit,
+    /// bit 0;
     pub single: Bit,
-    /// The bits that came around become the sign.
-    pub arithmetic: Bit,
-    /// Left shift.
-    pub left: Bit,
-    /// The bytes of a in another arrangement, one of `ARRANGE_*`.
-    pub arrange: Bits<2>,
-    /// See `ARRANGE_EXTEND`.
+    /// the low half, or with `narrow` the low byte.
+    pub extend: Bit,
+    /// See `extend`.
     pub narrow: Bit,
-    /// The extension is one of a number with a sign.
+    /// The filling is the sign of what is extended,
     pub signed: Bit,
+    /// that of a,
+    pub arithmetic: Bit,
+    /// or in each byte whether a has a bit there.
+    pub bytes: Bit,
+    /// The rotator turns to the left.
+    pub left: Bit,
 }
 
 /// The control that extends operand a from 1, 2 or 4 bytes; operand b is 0.
 #[hdl_fn]
 pub fn alu_extend(size_less_one: Bits<2>, unsigned: Bit) -> AluControl {
-    let narrow = !size_less_one.any();
     let word = size_less_one.get_bit(1);
     AluControl {
-        pick: if word { bits::<2>(PICK_SUM) } else { bits::<2>(PICK_OTHER) },
-        arrange: if word { bits::<2>(ARRANGE_NONE) } else { bits::<2>(ARRANGE_EXTEND) },
-        narrow: narrow,
+        pick: if word { bits::<2>(PICK_SUM) } else { bits::<2>(PICK_BITWISE) },
+        extend: true,
+        narrow: !size_less_one.any(),
         signed: !unsigned,
         ..Default::default()
     }
@@ -94,7 +88,8 @@ pub fn alu_extend(size_less_one: Bits<2>, unsigned: Bit) -> AluControl {
 ///
 /// One adder and one rotator do nearly everything. A subtraction is !(!a + b), so that the adder needs no carry in, and its result is
 /// inverted. The rotator turns right; a shift is a rotation with the bits that came around masked off.
-/// The adder is joined by one LUT of four inputs, all else has time.
+/// One mask serves all: shifts, single bits, extensions, and operations with the complement of b. So a bit of the result has eight LUTs of six inputs:
+/// two of the rotator's for bytes and pairs and one for the last place, one for the mask, one for the bitwise operation, two for the adder, and one that joins all.
 ///
 /// 385 LUT6 on UltraScale+, 11 levels on 7 series (yosys, the block alone).
 #[derive(LogicBlock, Default)]
@@ -103,8 +98,8 @@ pub struct Alu {
     pub a: Signal<In, Bits<32>>,
     /// Second operand.
     pub b: Signal<In, Bits<32>>,
-    /// Bits 4:1 of the second operand, with `left` their complement: pairs of places by which the rotator turns.
-    pub amount: Signal<In, Bits<4>>,
+    /// Pairs of places by which the rotator turns, as [`turn_of`] says.
+    pub amount: Signal<In, Bits<5>>,
     /// What to do.
     pub control: Signal<In, AluControl>,
     /// The result.
@@ -117,8 +112,14 @@ pub struct Alu {
     pub less: Signal<Out, Bit>,
     /// a < b, unsigned.
     pub less_unsigned: Signal<Out, Bit>,
-    fill: Signal<Local, Bits<4>>,
-    other: Signal<Local, Bits<32>>,
+}
+
+/// `amount` for a distance b[4:1], to the `left` or not. Bit 4 is bit 3 for the odd bytes: bytes in reverse order (`reverse`, with a distance of 24) are a rotation by
+/// three bytes in the even places and by one in the odd ones.
+#[hdl_fn]
+pub fn turn_of(distance: Bits<4>, left: Bit, reverse: Bit) -> Bits<5> {
+    let by = distance ^ repeat::<4>(left);
+    (by.get_bit(3) & !reverse, by).cat::<5>()
 }
 
 /// Rotates right by 0, 2, 4 or 6 places.
@@ -173,10 +174,8 @@ impl Logic for Alu {
 
         // The rotator. To the left by n is to the right by the complement of n, and once more.
         let by = self.amount.val();
-        // Bytes in reverse order are a rotation by three bytes in the even places and by one in the odd ones.
-        let reverses = control.arrange == ARRANGE_REVERSE;
         let even = rotate_bytes(a, by.get_bits::<2>(2));
-        let odd = rotate_bytes(a, (by.get_bit(3) & !reverses, by.get_bit(2)).cat::<2>());
+        let odd = rotate_bytes(a, (by.get_bit(4), by.get_bit(2)).cat::<2>());
         let bytes =
             (odd.get_bits::<8>(24), even.get_bits::<8>(16), odd.get_bits::<8>(8), even.get_bits::<8>(0)).cat::<32>();
         let pairs = rotate_pairs(bytes, by.get_bits::<2>(0));
@@ -190,61 +189,55 @@ impl Logic for Alu {
             pairs
         };
 
-        // Where the shifter puts a bit of its operand, and the one bit that b names: of groups of four those behind the last place,
+        // The mask. Where the shifter puts a bit of its operand, and the one bit that b names: of groups of four those behind the last place,
         // the one in which it is, and there what is in front of it. So a bit has three signals, not the six of the distance.
         let groups = by.get_bits::<3>(1) ^ repeat::<3>(control.left);
         let ones: Bits<8> = bits::<8>(0xFF);
         // Beyond the group in which the mask ends.
         let beyond = if control.left { (ones << 1) << groups } else { (ones >> 1) >> groups };
         let ends_in = if control.left { bits::<8>(1) << groups } else { bits::<8>(0x80) >> groups };
-        let whole = by_fours((beyond & repeat::<8>(control.shift)) | repeat::<8>(control.keep));
+        let kept =
+            (bits::<4>(0), repeat::<2>(control.extend & !control.narrow), repeat::<2>(control.extend)).cat::<8>();
+        let whole = by_fours((beyond & repeat::<8>(control.shift)) | kept | repeat::<8>(control.whole));
         let partly = by_fours(ends_in & repeat::<8>(control.shift | control.one_hot));
         let places = (by.get_bit(0) ^ control.left, b.get_bit(0)).cat::<2>();
         let inner = if control.left {
             (true, places != 3, !places.get_bit(1), !places.any()).cat::<4>()
         } else {
             (!places.any(), !places.get_bit(1), places != 3, true).cat::<4>()
-        } & repeat::<4>(control.shift);
-        let named = (bits::<4>(1) << places) & repeat::<4>(control.one_hot);
-        let taken = whole | (partly & eight_times(inner));
-        let one = partly & eight_times(named);
-        let takes = taken | (bits::<31>(0), control.single).cat::<32>();
+        };
+        let named = if control.one_hot { bits::<4>(1) << places } else { inner };
+        let mask = whole | (partly & eight_times(named)) | (bits::<31>(0), control.single).cat::<32>();
 
-        // Bitwise operations.
-        let second = if control.one_hot { one } else { b } ^ repeat::<32>(control.invert_b);
-        // What is extended passes here.
-        let extended = control.arrange == ARRANGE_EXTEND;
-        let wide = extended & !control.narrow;
-        let low = a & (bits::<16>(0), repeat::<8>(wide), repeat::<8>(extended)).cat::<32>();
+        // The filling: of what is extended only the bytes count that the mask leaves.
+        let sign = control.signed & (if control.narrow { a.get_bit(7) } else { a.get_bit(15) });
+        let fills = control.second | sign | (control.arithmetic & a.get_bit(31));
+        let second = in_bytes(
+            (
+                fills | (control.bytes & a.get_bits::<8>(24).any()),
+                fills | (control.bytes & a.get_bits::<8>(16).any()),
+                fills | (control.bytes & a.get_bits::<8>(8).any()),
+                fills | (control.bytes & a.get_bits::<8>(0).any()),
+            )
+                .cat::<4>(),
+        );
+
+        // Bitwise operations, of six signals.
         let bitwise = match control.logic.to_u64() {
-            LOGIC_NONE => low,
-            LOGIC_AND => a & second,
-            LOGIC_OR => a | second,
-            _ => a ^ second,
+            LOGIC_FILL => (a & mask) | (second & !mask),
+            LOGIC_SET => (a & !mask) | (mask & !second),
+            LOGIC_FLIP => a ^ mask ^ (b & second),
+            _ => (a & (b ^ mask)) | (second & (a | (b ^ mask))),
         };
 
-        // What fills whole bytes: signs, and ones of those that are not zero.
-        let sign = extended & control.signed & (if control.narrow { a.get_bit(7) } else { a.get_bit(15) });
-        let ones = control.arrange == ARRANGE_OR;
-        let shifts_in = control.arithmetic & a.get_bit(31);
-        self.fill.next = (
-            shifts_in | sign | (ones & a.get_bits::<8>(24).any()),
-            shifts_in | sign | (ones & a.get_bits::<8>(16).any()),
-            shifts_in | (sign & control.narrow) | (ones & a.get_bits::<8>(8).any()),
-            shifts_in | (ones & a.get_bits::<8>(0).any()),
-        )
-            .cat::<4>();
-
-        // Of a comparison everything but the sum is ready early, too.
-        let compares = control.pick == PICK_LESS;
-        let by_sign = compares & differ & (if control.unsigned { b.get_bit(31) } else { a.get_bit(31) });
-        self.other.next = bitwise | in_bytes(self.fill.val()) | (bits::<31>(0), by_sign).cat::<32>();
-
-        // The rotator comes late. Where it does not count, all else does.
-        let early = (turned & takes) | (self.other.val() & !takes);
+        // The rotator comes late, the adder last.
         let inverts = repeat::<32>(control.pick.get_bit(0));
+        let takes = mask & !inverts;
+        let early = (turned & takes) | (bitwise & !takes);
         let picked = if control.pick.get_bit(1) { early } else { sum ^ inverts };
-        let by_sum = compares & !differ & below;
-        self.result.next = (picked.get_bits::<31>(1), picked.get_bit(0) | by_sum).cat::<32>();
+        // Of a comparison everything but the sum is ready early.
+        let by_sign = differ & (if control.unsigned { b.get_bit(31) } else { a.get_bit(31) });
+        let is_less = control.less & (by_sign | (!differ & below));
+        self.result.next = (picked.get_bits::<31>(1), picked.get_bit(0) | is_less).cat::<32>();
     }
 }

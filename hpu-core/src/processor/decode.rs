@@ -78,6 +78,8 @@ pub struct Decoded {
     pub funct3: Bits<3>,
     /// Bits 31:27.
     pub funct5: Bits<5>,
+    /// REV8, if it is a shift or rotation.
+    pub reverses: Bit,
     /// For the ALU: a + b unless `kind` is `Alu` or `Branch`, b for links and counters.
     pub alu: AluControl,
     /// For the bit unit.
@@ -348,6 +350,12 @@ fn kind_of(word: Bits<32>) -> Kind {
     }
 }
 
+/// Whether a word of OP-IMM is REV8.
+#[hdl_fn]
+fn reverses(word: Bits<32>) -> Bit {
+    (word.get_bits::<3>(12) == 5) & word.get_bits::<2>(29).all() & word.get_bit(27)
+}
+
 /// The ALU's control for OP (`register`) and OP-IMM.
 #[hdl_fn]
 fn arithmetic(word: Bits<32>, register: Bit) -> AluControl {
@@ -365,7 +373,7 @@ fn arithmetic(word: Bits<32>, register: Bit) -> AluControl {
     let zext_h = (f3 == 4) & register & single;
     let sext = (f3 == 1) & !register & set & other & !single;
     let orc_b = (f3 == 5) & set & !other & single;
-    let rev8 = (f3 == 5) & set & other & single;
+    let rev8 = reverses(word);
     let bext = (f3 == 5) & !set & other & single;
     let half = word.get_bit(20);
     let plain = shifts & !single & !sext;
@@ -377,48 +385,44 @@ fn arithmetic(word: Bits<32>, register: Bit) -> AluControl {
         alone: false,
         pick: if shift_add {
             bits::<2>(PICK_SUM)
-        } else if compare {
-            bits::<2>(PICK_LESS)
         } else if f3 == 0 {
             (bits::<1>(0), subtract).cat::<2>()
+        } else if plain | bext | rev8 {
+            bits::<2>(PICK_MASKED)
         } else {
-            bits::<2>(PICK_OTHER)
+            bits::<2>(PICK_BITWISE)
         },
+        less: compare,
         unsigned: f3.get_bit(0),
         logic: if shifts {
             if one_bit {
-                // BCLR = 1: and, BSET = 2: or, BINV = 3: exclusive or.
-                (set, other).cat::<2>()
+                if set & other {
+                    bits::<2>(LOGIC_FLIP)
+                } else {
+                    bits::<2>(LOGIC_SET)
+                }
             } else {
-                bits::<2>(LOGIC_NONE)
+                bits::<2>(LOGIC_FILL)
             }
         } else if zext_h | compare {
-            bits::<2>(LOGIC_NONE)
+            bits::<2>(LOGIC_FILL)
+        } else if f3.get_bit(1) {
+            bits::<2>(LOGIC_BOTH)
         } else {
-            match f3.get_bits::<2>(0).index() {
-                2 => bits::<2>(LOGIC_OR),
-                3 => bits::<2>(LOGIC_AND),
-                _ => bits::<2>(LOGIC_XOR),
-            }
+            bits::<2>(LOGIC_FLIP)
         },
-        invert_b: if shifts { !set } else { register & other },
-        one_hot: one_bit,
+        // BCLR; XOR and OR.
+        second: if shifts { one_bit & !set } else { f3.get_bit(2) & !f3.get_bits::<2>(0).all() & !zext_h },
+        whole: (plain & set) | rev8 | (!shifts & register & other),
         shift: plain & !set,
-        keep: (plain & set) | rev8,
+        one_hot: one_bit,
         single: bext,
-        arithmetic: plain & !set & other,
-        left: f3 == 1,
-        arrange: if zext_h | sext {
-            bits::<2>(ARRANGE_EXTEND)
-        } else if rev8 {
-            bits::<2>(ARRANGE_REVERSE)
-        } else if orc_b {
-            bits::<2>(ARRANGE_OR)
-        } else {
-            bits::<2>(ARRANGE_NONE)
-        },
+        extend: zext_h | sext,
         narrow: sext & !half,
         signed: sext,
+        arithmetic: plain & !set & other,
+        bytes: orc_b,
+        left: f3 == 1,
     }
 }
 
@@ -484,6 +488,7 @@ impl Logic for Decoder {
         self.decoded.next.field = word.get_bits::<20>(12);
         self.decoded.next.funct3 = f3;
         self.decoded.next.funct5 = word.get_bits::<5>(27);
+        self.decoded.next.reverses = reverses(word);
         self.decoded.next.alu = if register | (opcode == major::OP_IMM) {
             arithmetic(word, register)
         } else {

@@ -1,5 +1,6 @@
 //! Stage D: forwarding, hazards.
 
+use super::alu::turn_of;
 use super::byte_lanes::one_of_four;
 use super::decode::{second_operand, Decoded};
 use super::register_file::RegisterFile;
@@ -74,8 +75,8 @@ pub struct Operands {
     pub a: Signal<Out, Bits<32>>,
     /// Second operand, in X.
     pub b: Signal<Out, Bits<32>>,
-    /// Its bits 4:1, complemented for a shift to the left.
-    pub amount: Signal<Out, Bits<4>>,
+    /// By how much the ALU's rotator turns.
+    pub amount: Signal<Out, Bits<5>>,
     registers: RegisterFile,
     /// The operands but for the bits that some first value has.
     plain_a: DFF<Bits<32>>,
@@ -83,7 +84,7 @@ pub struct Operands {
     /// Those bits.
     rare_a: DFF<Bits<32>>,
     rare_b: DFF<Bits<32>>,
-    turn: DFF<Bits<4>>,
+    turn: DFF<Bits<5>>,
     _return_address: usize,
     _stack_top: usize,
     _first_bits: usize,
@@ -149,7 +150,10 @@ fn source(index: Bits<5>, first: Producer, second: Producer, third: Producer) ->
     let in_first = matches(first, index);
     let in_second = matches(second, index);
     let in_third = matches(third, index);
-    ((in_second | in_third) & !in_first, in_first | (in_third & !in_second)).cat::<2>()
+    // Priorities are carry chains, which the mapper takes as they are: of gates it would make a line for each source, and twice the LUTs behind them.
+    let high = bits::<4>(3) + (false, !in_first, in_second, in_third).cat::<4>();
+    let low = bits::<4>(5) + (false, in_first, !in_second, in_third).cat::<4>();
+    (high.get_bit(3), low.get_bit(3)).cat::<2>()
 }
 
 /// What a register holds at the start of a handler.
@@ -216,9 +220,13 @@ impl Logic for Operands {
         let injects = self.injects.val();
         let in_x_a = decoded.reads_a & matches(executes, decoded.find_a);
         let in_x_b = decoded.reads_b & matches(executes, decoded.find_b);
-        let choice_a = (injects | decoded.a_is_pc, !injects & (decoded.a_is_pc | in_x_a)).cat::<2>();
+        let ca1 = bits::<3>(3) + (false, injects, decoded.a_is_pc).cat::<3>();
+        let ca0 = bits::<4>(3) + (false, !injects, decoded.a_is_pc, in_x_a).cat::<4>();
+        let choice_a = (ca1.get_bit(2), ca0.get_bit(3)).cat::<2>();
         let chosen_a = one_of_four(choice_a, early_a, executes.value, self.inject_a.val(), self.pc.val());
-        let choice_b = (injects | decoded.second.any(), injects | in_x_b).cat::<2>();
+        let cb1 = bits::<3>(3) + (false, injects, decoded.second.any()).cat::<3>();
+        let cb0 = bits::<3>(3) + (false, injects, in_x_b).cat::<3>();
+        let choice_b = (cb1.get_bit(2), cb0.get_bit(2)).cat::<2>();
         let other = second_operand(decoded, self.link.val(), self.counter.val());
         let chosen_b = one_of_four(choice_b, early_b, executes.value, other, repeat::<32>(self.inject_b.val()));
 
@@ -242,7 +250,7 @@ impl Logic for Operands {
             self.rare_b.d.next = rarely_b & rare;
             // A register of its own: the rotator's selects are not to be made in X.
             let distance = if starts_b { first_b } else { chosen_b };
-            self.turn.d.next = distance.get_bits::<4>(1) ^ repeat::<4>(decoded.funct3 == 1);
+            self.turn.d.next = turn_of(distance.get_bits::<4>(1), decoded.funct3 == 1, decoded.reverses);
         }
         self.hazard.next = (decoded.reads_a & waits(decoded.find_a, executes, first, second))
             | (decoded.reads_b & waits(decoded.find_b, executes, first, second));

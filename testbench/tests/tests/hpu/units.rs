@@ -1,7 +1,7 @@
 //! Decoder, ALU, bit unit and multiplier: every instruction's word goes through the decoder into the units, as in the pipeline.
 
 use crate::hpu::isa::{self, compute, immediate, Format, Instruction, ALU, BITS, BRANCH, ILLEGAL, MUL};
-use hpu_core::processor::alu::{alu_extend, Alu, AluControl};
+use hpu_core::processor::alu::{alu_extend, turn_of, Alu, AluControl};
 use hpu_core::processor::bit_unit::BitUnit;
 use hpu_core::processor::decode::{second_operand, Decoder, Kind, SECOND_IMMEDIATE};
 use hpu_core::processor::multiplier::Multiplier;
@@ -161,7 +161,7 @@ impl Logic for Execute {
         let b = if decoded.second == SECOND_IMMEDIATE { second } else { self.b.val() };
         self.alu.a.next = if decoded.a_is_zero { bits::<32>(0) } else { self.a.val() };
         self.alu.b.next = b;
-        self.alu.amount.next = b.get_bits::<4>(1) ^ repeat::<4>(decoded.alu.left);
+        self.alu.amount.next = turn_of(b.get_bits::<4>(1), decoded.alu.left, decoded.reverses);
         self.alu.control.next = if self.extend.val() {
             alu_extend(self.extend_size.val(), self.extend_unsigned.val())
         } else {

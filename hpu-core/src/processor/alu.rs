@@ -99,7 +99,7 @@ pub struct Alu {
     /// Second operand.
     pub b: Signal<In, Bits<32>>,
     /// Pairs of places by which the rotator turns, as [`turn_of`] says.
-    pub amount: Signal<In, Bits<5>>,
+    pub amount: Signal<In, Bits<7>>,
     /// What to do.
     pub control: Signal<In, AluControl>,
     /// The result.
@@ -117,9 +117,9 @@ pub struct Alu {
 /// `amount` for a distance b[4:1], to the `left` or not. Bit 4 is bit 3 for the odd bytes: bytes in reverse order (`reverse`, with a distance of 24) are a rotation by
 /// three bytes in the even places and by one in the odd ones.
 #[hdl_fn]
-pub fn turn_of(distance: Bits<4>, left: Bit, reverse: Bit) -> Bits<5> {
-    let by = distance ^ repeat::<4>(left);
-    (by.get_bit(3) & !reverse, by).cat::<5>()
+pub fn turn_of(distance: Bits<5>, left: Bit, reverse: Bit) -> Bits<7> {
+    let by = distance.get_bits::<4>(1) ^ repeat::<4>(left);
+    (left & !distance.get_bit(0), distance.get_bit(0), by.get_bit(3) & !reverse, by).cat::<7>()
 }
 
 /// Rotates right by 0, 2, 4 or 6 places.
@@ -181,13 +181,10 @@ impl Logic for Alu {
         let pairs = rotate_pairs(bytes, by.get_bits::<2>(0));
         let by_one = (pairs.get_bits::<1>(0), pairs.get_bits::<31>(1)).cat::<32>();
         let by_two = (pairs.get_bits::<2>(0), pairs.get_bits::<30>(2)).cat::<32>();
-        let turned = if b.get_bit(0) {
-            by_one
-        } else if control.left {
-            by_two
-        } else {
-            pairs
-        };
+        let fine = by.get_bits::<2>(5);
+        let turned = (pairs & repeat::<32>(!fine.any()))
+            | (by_one & repeat::<32>(fine.get_bit(0)))
+            | (by_two & repeat::<32>(fine.get_bit(1)));
 
         // The mask. Where the shifter puts a bit of its operand, and the one bit that b names: of groups of four those behind the last place,
         // the one in which it is, and there what is in front of it. So a bit has three signals, not the six of the distance.
@@ -232,9 +229,8 @@ impl Logic for Alu {
 
         // The rotator comes late, the adder last.
         let inverts = repeat::<32>(control.pick.get_bit(0));
-        let takes = mask & !inverts;
-        let early = (turned & takes) | (bitwise & !takes);
-        let picked = if control.pick.get_bit(1) { early } else { sum ^ inverts };
+        let blend = (turned & mask) | (bitwise & !mask);
+        let picked = one_of_four(control.pick, sum, !sum, blend, bitwise);
         // Of a comparison everything but the sum is ready early.
         let by_sign = differ & (if control.unsigned { b.get_bit(31) } else { a.get_bit(31) });
         let is_less = control.less & (by_sign | (!differ & below));

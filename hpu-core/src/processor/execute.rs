@@ -48,7 +48,7 @@ pub struct Execute {
     /// Its second operand.
     pub b: Signal<In, Bits<32>>,
     /// Pairs of places by which the rotator turns.
-    pub amount: Signal<In, Bits<5>>,
+    pub amount: Signal<In, Bits<7>>,
     /// a + offset.
     pub sum: Signal<In, Bits<32>>,
     /// X moves to M1.

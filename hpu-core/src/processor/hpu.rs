@@ -356,11 +356,12 @@ impl Logic for Hpu {
         self.fetch.code.next = code;
         self.fetch.enter.next = enters;
         let other_pc = self.threads.other_pc.val();
-        self.fetch.enter_pc.next = if start { self.launches.entry_pc.val() } else { other_pc };
-        self.fetch.enter_word.next = if start {
-            self.launches.entry_word.val()
-        } else {
+        let to_other = self.threads.other_runs.val();
+        self.fetch.enter_pc.next = if to_other { other_pc } else { self.launches.entry_pc.val() };
+        self.fetch.enter_word.next = if to_other {
             other_pc.get_bits::<14>(1) | self.launches.other_base.val()
+        } else {
+            self.launches.entry_word.val()
         };
         self.fetch.redirect.next = redirect;
         self.fetch.redirect_pc.next = self.resolve.next.val();

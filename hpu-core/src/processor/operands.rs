@@ -76,7 +76,7 @@ pub struct Operands {
     /// Second operand, in X.
     pub b: Signal<Out, Bits<32>>,
     /// By how much the ALU's rotator turns.
-    pub amount: Signal<Out, Bits<5>>,
+    pub amount: Signal<Out, Bits<7>>,
     registers: RegisterFile,
     /// The operands but for the bits that some first value has.
     plain_a: DFF<Bits<32>>,
@@ -84,7 +84,7 @@ pub struct Operands {
     /// Those bits.
     rare_a: DFF<Bits<32>>,
     rare_b: DFF<Bits<32>>,
-    turn: DFF<Bits<5>>,
+    turn: DFF<Bits<7>>,
     _return_address: usize,
     _stack_top: usize,
     _first_bits: usize,
@@ -250,7 +250,7 @@ impl Logic for Operands {
             self.rare_b.d.next = rarely_b & rare;
             // A register of its own: the rotator's selects are not to be made in X.
             let distance = if starts_b { first_b } else { chosen_b };
-            self.turn.d.next = turn_of(distance.get_bits::<4>(1), decoded.funct3 == 1, decoded.reverses);
+            self.turn.d.next = turn_of(distance.get_bits::<5>(0), decoded.funct3 == 1, decoded.reverses);
         }
         self.hazard.next = (decoded.reads_a & waits(decoded.find_a, executes, first, second))
             | (decoded.reads_b & waits(decoded.find_b, executes, first, second));

@@ -137,12 +137,14 @@ impl Logic for Resolve {
         let stray = traits.jumps & !exits & (executed.sum.get_bits::<15>(17) != CODE_TOP);
         // An incident decides alone: there is nothing alive in M1 then.
         let due = self.due.q.val();
+        let pc = self.happening.q.val().pc;
+        let restart = pc.get_bits::<16>(1) + (bits::<15>(0), !self.happening.q.val().again).cat::<16>();
         let next = one_of_four(
             (due | (executed.taken & traits.to_register), due | (executed.taken & !traits.to_register)).cat::<2>(),
             bit_cast::<32, 17>(executed.after),
             bit_cast::<32, 17>(executed.target),
             bit_cast::<32, 17>(executed.sum.get_bits::<17>(1)),
-            bit_cast::<32, 17>(self.happening.q.val().restart),
+            bit_cast::<32, 17>((restart, pc.get_bit(0)).cat::<17>()),
         );
         self.next.next = next.get_bits::<17>(0);
         self.redirect.next = live & (missed | (kind == Kind::FenceI));
@@ -204,7 +206,6 @@ impl Logic for Resolve {
                 } else {
                     Wait::Answer
                 },
-                restart: if again { executed.pc } else { executed.after },
                 rd: executed.rd,
                 funct3: if divides { bits::<3>(2) } else { executed.funct3 },
             };

@@ -173,12 +173,10 @@ pub struct Incident {
     pub of_access: Bit,
     /// Sum of the instruction.
     pub address: Bits<32>,
-    /// The instruction takes no effect now: it is executed again.
+    /// The instruction takes no effect now: the thread continues with it, not behind it.
     pub again: Bit,
     /// What is waited for.
     pub reason: Wait,
-    /// Where the thread continues.
-    pub restart: Bits<17>,
     /// Register that the answer goes to.
     pub rd: Bits<5>,
     /// How the answer is extended, as funct3 of a load.

@@ -89,6 +89,8 @@ pub struct Threads {
     pub started: Signal<Out, Bit>,
     /// Fetch from `other_pc` of the other thread.
     pub enter_other: Signal<Out, Bit>,
+    /// If anything takes over, it is the other thread: known early.
+    pub other_runs: Signal<Out, Bit>,
     /// Where it continues.
     pub other_pc: Signal<Out, Bits<17>>,
     /// A wait begins and nobody takes over: fetch from `continues`.
@@ -186,6 +188,7 @@ impl Logic for Threads {
         let start_thread = if on_same { thread } else { !thread };
         self.start.next = starts;
         self.enter_other.next = enters;
+        self.other_runs.next = other_runs;
         self.other_pc.next = if thread { self.restart[0].q.val() } else { self.restart[1].q.val() };
         self.back.next = blocks & !enters & !starts;
         self.first.d.next = starts;

@@ -161,7 +161,7 @@ impl Logic for Execute {
         let b = if decoded.second == SECOND_IMMEDIATE { second } else { self.b.val() };
         self.alu.a.next = if decoded.a_is_zero { bits::<32>(0) } else { self.a.val() };
         self.alu.b.next = b;
-        self.alu.amount.next = turn_of(b.get_bits::<4>(1), decoded.alu.left, decoded.reverses);
+        self.alu.amount.next = turn_of(b.get_bits::<5>(0), decoded.alu.left, decoded.reverses);
         self.alu.control.next = if self.extend.val() {
             alu_extend(self.extend_size.val(), self.extend_unsigned.val())
         } else {

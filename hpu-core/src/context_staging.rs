@@ -123,7 +123,8 @@ impl Logic for ContextStaging {
                 CTX_HEADER => self.entry.d.next.header = data,
                 CTX_PAYLOAD => self.entry.d.next.payload = data,
                 CTX_COMPLETION => self.entry.d.next.completion = data,
-                CTX_CODE_BASE => self.entry.d.next.code_base = data.get_bits::<16>(0),
+                // Images are aligned.
+                CTX_CODE_BASE => self.entry.d.next.code_base = (data.get_bits::<9>(7), bits::<7>(0)).cat::<16>(),
                 CTX_CODE_SIZE => self.entry.d.next.code_size = data.get_bits::<17>(0),
                 CTX_STATE_BASE => self.entry.d.next.state_base = data.get_bits::<20>(0),
                 CTX_STATE_SIZE => self.entry.d.next.state_size = data.get_bits::<21>(0),

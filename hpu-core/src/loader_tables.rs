@@ -1,5 +1,6 @@
 //! What the [loader](crate::loader) writes for a task, as functions: regions, limits of its commands, the launch.
 
+use crate::processor::stages::{word_in_code, CODE_TOP};
 use crate::processor::types::{Launch, Region, Target};
 use crate::types::{Limits, Origin, TaskContext};
 use spindle_blocks::desc::TaskDesc;
@@ -118,15 +119,19 @@ pub(crate) fn limits_of(desc: TaskDesc, entry: TaskContext, slot: Bits<4>, size:
 #[hdl_fn]
 pub(crate) fn launch_of(desc: TaskDesc, entry: TaskContext, a0: Bits<32>) -> Launch {
     let completes = desc.kind == bits::<2>(COMPLETION);
+    // An entry outside the code region becomes a misaligned one: it faults.
+    let stray = entry.handler.get_bits::<15>(17) != CODE_TOP;
+    let base = entry.code_base.get_bits::<9>(7);
     Launch {
-        entry: entry.handler,
+        entry: (entry.handler.get_bits::<16>(2), entry.handler.get_bit(1) | stray).cat::<17>(),
+        word: word_in_code(entry.handler.get_bits::<14>(2), base),
         a0: a0,
         completes: completes,
         flow_control: desc.flow_control,
-        code_base: entry.code_base,
-        code_size: entry.code_size,
+        code_base: base,
+        code_size: entry.code_size.get_bits::<15>(2),
         watchdog: entry.watchdog,
-        context: desc.context,
+        no_budget: !entry.watchdog.get_bits::<31>(1).any(),
         frame: desc.frame,
     }
 }

@@ -4,7 +4,7 @@ use crate::device::Info;
 use crate::image::{Image, ImageError};
 use crate::{Bar, Device, Error, HostMemory, Result};
 use spindle_contract::descriptors::overload;
-use spindle_contract::params::{L1_SCRATCH_BASE, L1_SCRATCH_BYTES};
+use spindle_contract::params::{CODE_ALIGN, L1_SCRATCH_BASE, L1_SCRATCH_BYTES};
 use spindle_contract::registers::{hpu, packet};
 use std::ops::Range;
 
@@ -240,7 +240,8 @@ impl<B: Bar, M: HostMemory> Device<B, M> {
         }
         let taken = self.contexts.slots.iter().flatten();
         let code_room = 0..self.contexts.imem_bytes;
-        let code = place("the handlers' code", image.code.len(), code_room, taken.clone().map(|p| p.code))?;
+        let code =
+            place("the handlers' code", image.code.len().max(CODE_ALIGN), code_room, taken.clone().map(|p| p.code))?;
         let state_room = 0..self.contexts.l2_bytes;
         let state = place("the handlers' state", state_bytes, state_room, taken.clone().map(|p| p.state))?;
         let scratch = place_scratch(options.scratch_bytes, taken.map(|p| (p.scratch.0, reserved(p.scratch.1))))?;

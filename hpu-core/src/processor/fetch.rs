@@ -1,7 +1,7 @@
 //! Stages F and D of the instruction stream: which word is fetched next, and what is known of the word that stands in D.
 
 use super::branch_predictor::BranchPredictor;
-use super::stages::Code;
+use super::stages::{word_in_code, Code};
 use spindle_verilog::prelude::*;
 
 /// Chooses the next program counter.
@@ -123,7 +123,8 @@ impl Logic for Fetch {
         };
         let here = if self.redirect.val() { self.redirect_pc.val() } else { following };
         let next_pc = if self.enter.val() { self.enter_pc.val() } else { here };
-        let next_word = if self.enter.val() { self.enter_word.val() } else { here.get_bits::<14>(1) | code.base };
+        let next_word =
+            if self.enter.val() { self.enter_word.val() } else { word_in_code(here.get_bits::<14>(1), code.base) };
         let leaves = self.enter.val() | self.redirect.val();
         self.address.next = next_word;
         // At rest nothing is fetched.

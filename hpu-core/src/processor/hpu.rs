@@ -47,7 +47,7 @@ use super::operands::Operands;
 use super::remote_tracker::RemoteTracker;
 use super::resolve::Resolve;
 use super::rvfi::RetirementPort;
-use super::stages::{address_in_code, Producer};
+use super::stages::{address_in_code, word_in_code, Producer};
 use super::store_buffer::StoreBuffer;
 use super::threads::Threads;
 use super::types::{Ending, Launch, PortAccess, Region, RemoteAnswer, RemoteRequest, Rvfi, WordRequest};
@@ -339,7 +339,7 @@ impl Logic for Hpu {
         self.threads.injected.next = self.issue.injected.val();
         self.endings.started.next = self.threads.started.val();
         self.endings.watchdog.next = launched.watchdog;
-        self.endings.no_budget.next = self.launches.no_budget.val();
+        self.endings.no_budget.next = launched.no_budget;
         self.endings.thread.next = thread;
         self.endings.bank.next = bank;
         self.endings.runs.next = self.threads.runs.val();
@@ -357,11 +357,11 @@ impl Logic for Hpu {
         self.fetch.enter.next = enters;
         let other_pc = self.threads.other_pc.val();
         let to_other = self.threads.other_runs.val();
-        self.fetch.enter_pc.next = if to_other { other_pc } else { self.launches.entry_pc.val() };
+        self.fetch.enter_pc.next = if to_other { other_pc } else { launched.entry };
         self.fetch.enter_word.next = if to_other {
-            other_pc.get_bits::<14>(1) | self.launches.other_base.val()
+            word_in_code(other_pc.get_bits::<14>(1), self.launches.other_base.val())
         } else {
-            self.launches.entry_word.val()
+            launched.word
         };
         self.fetch.redirect.next = redirect;
         self.fetch.redirect_pc.next = self.resolve.next.val();

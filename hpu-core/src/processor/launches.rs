@@ -20,7 +20,7 @@ struct Kept {
 /// | threads | out `waiting`; in `start`, `started`, `enter_other`, `current` |
 /// | endings | in `freed`, `freed_bank` |
 /// | whoever needs it | out `bank` of the current thread, `bank_of` both |
-/// | fetch | out `entry_pc`, `entry_word` of the launch that waits; out `code` of the current thread, `other_base` of the other |
+/// | fetch | out `code` of the current thread, `other_base` of the other |
 ///
 /// A launch that is taken waits from the next cycle on. What a handler needs as long as it runs is written at once where its bank will find it, so a start
 /// changes the bank alone. The rest stays readable as `launched` in the cycle after the start.
@@ -46,12 +46,6 @@ pub struct Launches {
     pub waiting: Signal<Out, Bit>,
     /// It, or in the cycle after its start the one that was started.
     pub launched: Signal<Out, Launch>,
-    /// Its budget is 0 or 1.
-    pub no_budget: Signal<Out, Bit>,
-    /// Its entry.
-    pub entry_pc: Signal<Out, Bits<17>>,
-    /// The word of instruction memory there.
-    pub entry_word: Signal<Out, Bits<14>>,
     /// The waiting launch starts.
     pub start: Signal<In, Bit>,
     /// It was started in the last cycle, on the current thread.
@@ -64,8 +58,8 @@ pub struct Launches {
     pub bank: Signal<Out, Bits<2>>,
     /// Its code.
     pub code: Signal<Out, Code>,
-    /// First word of the other thread's code.
-    pub other_base: Signal<Out, Bits<14>>,
+    /// Where the other thread's code begins.
+    pub other_base: Signal<Out, Bits<9>>,
     /// Frame of the current thread.
     pub frame: Signal<Out, Bits<16>>,
     /// Bank of the launch that was started in the last cycle.
@@ -83,7 +77,7 @@ pub struct Launches {
     /// By bank.
     kept: LutMemory<Kept, 2>,
     /// The same bases once more, for the other thread.
-    bases: LutMemory<Bits<14>, 2>,
+    bases: LutMemory<Bits<9>, 2>,
     banks: [DFF<Bits<2>>; 2],
     current_bank: DFF<Bits<2>>,
 }
@@ -128,8 +122,8 @@ impl Logic for Launches {
         // What is kept of a launch.
         let comes = self.launch.val();
         let code = Code {
-            base: comes.code_base.get_bits::<14>(2),
-            size: comes.code_size.get_bits::<15>(2),
+            base: comes.code_base,
+            size: comes.code_size,
             completes: comes.completes,
             flow_control: comes.flow_control,
         };
@@ -167,10 +161,5 @@ impl Logic for Launches {
         self.bank_of.next = (self.banks[1].q.val(), self.banks[0].q.val()).cat::<4>();
         self.waiting.next = self.full.q.val();
         self.launched.next = launch;
-        self.no_budget.next = !launch.watchdog.get_bits::<31>(1).any();
-        // An entry outside the code region becomes a misaligned one: it faults.
-        let stray = launch.entry.get_bits::<15>(17) != 0x0800;
-        self.entry_pc.next = (launch.entry.get_bits::<16>(2), launch.entry.get_bit(1) | stray).cat::<17>();
-        self.entry_word.next = launch.entry.get_bits::<14>(2) | launch.code_base.get_bits::<14>(2);
     }
 }

@@ -2,12 +2,11 @@
 
 use super::byte_lanes::one_of_four;
 use super::decode::Kind;
-use super::stages::{Executed, Incident, Wait};
+use super::stages::{Executed, Incident, Wait, CODE_TOP};
 use spindle_contract::memory_map::{FAULT_BREAK, FAULT_COMMAND, FAULT_FETCH, FAULT_ILLEGAL, FAULT_WATCHDOG};
 use spindle_verilog::prelude::*;
 
 /// Upper bits of an address in the first 128 KiB of the code region.
-const CODE_TOP: u64 = 0x1000_0000 >> 17;
 
 /// Decides over the instruction in M1.
 ///

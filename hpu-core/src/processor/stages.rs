@@ -6,7 +6,11 @@
 use super::alu::AluControl;
 use super::bit_unit::BitControl;
 use super::decode::Kind;
+use spindle_contract::memory_map::{base, CODE};
 use spindle_verilog::prelude::*;
+
+/// Bits 31:17 of an address in code.
+pub const CODE_TOP: u64 = base(CODE) as u64 >> 17;
 
 /// The address that a program counter stands for.
 #[hdl_fn]
@@ -183,11 +187,17 @@ pub struct Incident {
     pub funct3: Bits<3>,
 }
 
+/// The word of instruction memory at a word offset in the image that begins there.
+#[hdl_fn]
+pub fn word_in_code(offset: Bits<14>, base: Bits<9>) -> Bits<14> {
+    offset | (base, bits::<5>(0)).cat::<14>()
+}
+
 /// The code of a handler.
 #[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
 pub struct Code {
-    /// Word in instruction memory where the image begins.
-    pub base: Bits<14>,
+    /// Where the image begins in instruction memory, in units of `CODE_ALIGN`.
+    pub base: Bits<9>,
     /// Words.
     pub size: Bits<15>,
     /// See [`Launch`](super::types::Launch).

@@ -5,22 +5,24 @@ use spindle_verilog::prelude::*;
 /// A task that an HPU can start: everything but its regions, which are in the region table.
 #[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
 pub struct Launch {
-    /// Entry point, a virtual address.
-    pub entry: Bits<32>,
+    /// Entry point as a program counter: see [`stages`](super::stages).
+    pub entry: Bits<17>,
+    /// Its word of instruction memory.
+    pub word: Bits<14>,
     /// First argument: the task page, or the dropped bytes of a completion handler.
     pub a0: Bits<32>,
     /// A completion handler: a1 = `flow_control`, a2 = state; else a1 = state.
     pub completes: Bit,
     /// Second argument of a completion handler.
     pub flow_control: Bit,
-    /// Byte offset of the image in instruction memory; the offset in the image is OR-ed in.
-    pub code_base: Bits<16>,
-    /// Bytes of code.
-    pub code_size: Bits<17>,
+    /// Where the image begins in instruction memory, in units of `CODE_ALIGN`; the offset in the image is OR-ed in.
+    pub code_base: Bits<9>,
+    /// Words of code.
+    pub code_size: Bits<15>,
     /// Cycle budget.
     pub watchdog: Bits<32>,
-    /// Execution context.
-    pub context: Bits<4>,
+    /// It is 0 or 1.
+    pub no_budget: Bit,
     /// Frame sequence number, the tag of trace points.
     pub frame: Bits<16>,
 }

@@ -14,6 +14,8 @@ pub const MAX_FRAME: usize = 9216;
 pub const MIN_FRAME: usize = 14;
 /// Bytes of an L1 packet slot: what a handler sees of its packet.
 pub const SLOT_BYTES: usize = 2048;
+/// Images of handlers lie in instruction memory at multiples of it, in bytes.
+pub const CODE_ALIGN: usize = 128;
 /// Packet slots of a cluster.
 pub const SLOTS: usize = 12;
 /// L1 bytes of a cluster.

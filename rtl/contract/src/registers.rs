@@ -110,7 +110,7 @@ block! { hpu HPU 3 0x02000 "HPU array: contexts, code, context memory, faults, p
     CTX_HEADER 0x010 "rw" 1 "staging: entry point of the header handler, 0 = none";
     CTX_PAYLOAD 0x014 "rw" 1 "staging: entry point of the payload handler, 0 = none";
     CTX_COMPLETION 0x018 "rw" 1 "staging: entry point of the completion handler, 0 = none";
-    CTX_CODE_BASE 0x01C "rw" 1 "staging: byte offset of the image in instruction memory, aligned to its size rounded up to a power of two, 16 at least";
+    CTX_CODE_BASE 0x01C "rw" 1 "staging: byte offset of the image in instruction memory, aligned to its size rounded up to a power of two, 128 at least";
     CTX_CODE_SIZE 0x020 "rw" 1 "staging: bytes of code";
     CTX_STATE_BASE 0x024 "rw" 1 "staging: byte offset of the state in L2, aligned likewise";
     CTX_STATE_SIZE 0x028 "rw" 1 "staging: bytes of state";

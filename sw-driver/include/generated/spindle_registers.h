@@ -70,7 +70,7 @@
 #define SPINDLE_HPU_CTX_HEADER           0x010u       /* rw: staging: entry point of the header handler, 0 = none */
 #define SPINDLE_HPU_CTX_PAYLOAD          0x014u       /* rw: staging: entry point of the payload handler, 0 = none */
 #define SPINDLE_HPU_CTX_COMPLETION       0x018u       /* rw: staging: entry point of the completion handler, 0 = none */
-#define SPINDLE_HPU_CTX_CODE_BASE        0x01cu       /* rw: staging: byte offset of the image in instruction memory, aligned to its size rounded up to a power of two, 16 at least */
+#define SPINDLE_HPU_CTX_CODE_BASE        0x01cu       /* rw: staging: byte offset of the image in instruction memory, aligned to its size rounded up to a power of two, 128 at least */
 #define SPINDLE_HPU_CTX_CODE_SIZE        0x020u       /* rw: staging: bytes of code */
 #define SPINDLE_HPU_CTX_STATE_BASE       0x024u       /* rw: staging: byte offset of the state in L2, aligned likewise */
 #define SPINDLE_HPU_CTX_STATE_SIZE       0x028u       /* rw: staging: bytes of state */

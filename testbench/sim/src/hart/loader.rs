@@ -2,7 +2,9 @@
 
 use super::fields::Packer;
 use spindle_contract::memory_map::{self as map, base};
-use spindle_contract::params::{HPU_BANKS, L1_SCRATCH_BASE, L1_STACK_BASE, L1_TASK_BASE, SCRATCH_BYTES, SLOT_BYTES};
+use spindle_contract::params::{
+    CODE_ALIGN, HPU_BANKS, L1_SCRATCH_BASE, L1_STACK_BASE, L1_TASK_BASE, SCRATCH_BYTES, SLOT_BYTES,
+};
 use std::collections::VecDeque;
 
 /// Bytes of a stack in a cluster of up to four HPUs.
@@ -127,16 +129,21 @@ impl Start {
         }
     }
 
-    pub(super) fn launch(&self) -> Vec<u8> {
+    /// The launch as the loader of a cluster makes it.
+    pub fn launch(&self) -> Vec<u8> {
+        let stray = self.entry >> 17 != base(map::CODE) >> 17;
+        let entry = (self.entry >> 2 & 0xFFFF) << 1 | (self.entry >> 1 & 1) | u32::from(stray);
+        let word = (self.entry >> 2 & 0x3FFF) | (self.code_base >> 2);
         Packer::default()
-            .field(self.entry.into(), 32)
+            .field(entry.into(), 17)
+            .field(word.into(), 14)
             .field(self.a0.into(), 32)
             .field(self.completes.into(), 1)
             .field(self.flow_control.into(), 1)
-            .field(self.code_base.into(), 16)
-            .field(self.code_size.into(), 17)
+            .field((self.code_base / CODE_ALIGN as u32).into(), 9)
+            .field((self.code_size / 4).into(), 15)
             .field(self.watchdog.into(), 32)
-            .field(0, 4)
+            .field((self.watchdog < 2).into(), 1)
             .field(self.frame.into(), 16)
             .bytes()
     }

@@ -3,6 +3,7 @@
 use hpu_core::registers::Registers;
 use hpu_core::tally;
 use rand::Rng;
+use spindle_contract::params::CODE_ALIGN;
 use spindle_contract::registers::{self, hpu};
 use spindle_harness::{run_with_wave_on_failure, Model, Source, WaveContext};
 use std::collections::HashMap;
@@ -148,7 +149,9 @@ fn contexts_are_staged_and_installed() {
             (hpu::CTX_SCRATCH_SIZE, 16),
         ];
         for slot in 0..2 * CONTEXTS as u32 {
-            let values: Vec<u32> = fields.iter().map(|(_, width)| rng.random::<u32>() >> (32 - width)).collect();
+            let mut values: Vec<u32> = fields.iter().map(|(_, width)| rng.random::<u32>() >> (32 - width)).collect();
+            // Images are aligned.
+            values[3] &= !(CODE_ALIGN as u32 - 1);
             for ((offset, _), value) in fields.iter().zip(&values) {
                 bench.write(*offset, *value);
             }

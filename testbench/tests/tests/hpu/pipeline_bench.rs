@@ -5,7 +5,7 @@ use hpu_core::processor::hpu::{Hpu, HpuOptions};
 use rand::Rng;
 use rand_chacha::ChaCha8Rng;
 use spindle_harness::{Model, Port, Source, WaveContext};
-use spindle_sim::hart::place_of_fault;
+use spindle_sim::hart::{place_of_fault, Start};
 use std::collections::{HashMap, VecDeque};
 
 /// Longest time a handler may take.
@@ -310,18 +310,18 @@ impl Bench {
         self.set("ending_ready", self.takes_endings.into());
         self.set("launch_valid", (!self.queue.is_empty()).into());
         if let Some(launch) = self.queue.front().copied() {
-            let fields = [
-                (launch.entry, 32),
-                (launch.a0, 32),
-                (launch.completion.is_some().into(), 1),
-                (launch.completion.unwrap_or_default().into(), 1),
-                (launch.code_base, 16),
-                (launch.code_size, 17),
-                (launch.watchdog, 32),
-                (0, 4),
-                (launch.frame, 16),
-            ];
-            self.set_bytes("launch", &bits(&fields.map(|(value, width)| (value.into(), width))));
+            let start = Start {
+                entry: launch.entry,
+                a0: launch.a0,
+                completes: launch.completion.is_some(),
+                flow_control: launch.completion.unwrap_or_default(),
+                code_base: launch.code_base,
+                code_size: launch.code_size,
+                watchdog: launch.watchdog,
+                frame: launch.frame as u16,
+                ..Default::default()
+            };
+            self.set_bytes("launch", &start.launch());
         }
     }
 

@@ -6,46 +6,11 @@ use super::byte_lanes::one_of_four;
 use super::stages::Traits;
 use spindle_verilog::prelude::*;
 
-/// What executes an instruction.
-#[derive(LogicState, Copy, Clone, Debug, PartialEq)]
-pub enum Kind {
-    /// No instruction of this processor.
-    Illegal,
-    /// One cycle, in the ALU.
-    Alu,
-    /// The bit unit.
-    Bits,
-    /// MUL, MULH, MULHSU, MULHU.
-    Mul,
-    /// DIV, DIVU, REM, REMU.
-    Div,
-    /// LB, LH, LW, LBU, LHU.
-    Load,
-    /// SB, SH, SW.
-    Store,
-    /// LR, SC and the AMOs.
-    Amo,
-    /// Conditional branch.
-    Branch,
-    /// JAL.
-    Jal,
-    /// JALR.
-    Jalr,
-    /// Reads a counter or a constant; its number is the low 12 bits of the offset.
-    Csr,
-    /// FENCE.
-    Fence,
-    /// FENCE.I.
-    FenceI,
-    /// ECALL, EBREAK.
-    Break,
-}
-
-/// A decoded instruction. Of an illegal word only `kind` means anything.
+/// A decoded instruction. Of an illegal word only `traits.illegal` and `traits.breaks` mean anything: the rest may be that of any instruction.
 #[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
 pub struct Decoded {
     /// What executes it.
-    pub kind: Kind,
+    pub traits: Traits,
     /// Register that it writes, 0 = none.
     pub rd: Bits<5>,
     /// First register that it reads, 0 = none.
@@ -80,7 +45,7 @@ pub struct Decoded {
     pub funct5: Bits<5>,
     /// REV8, if it is a shift or rotation.
     pub reverses: Bit,
-    /// For the ALU: a + b unless `kind` is `Alu` or `Branch`, b for links and counters.
+    /// For the ALU: a + b unless it is an instruction of the ALU or a branch, b for links and counters.
     pub alu: AluControl,
     /// For the bit unit.
     pub unit: BitControl,
@@ -107,29 +72,6 @@ pub fn second_operand(decoded: Decoded, link: Bits<32>, counter: Bits<32>) -> Bi
     let upper = one_of_four(((takes & decoded.upper) | reads, short).cat::<2>(), link, immediate, above, counter);
     let lower = one_of_four((links | reads, short).cat::<2>(), bits::<32>(0), immediate, link, counter);
     (upper.get_bits::<20>(12), lower.get_bits::<12>(0)).cat::<32>()
-}
-
-/// What the stages behind D ask of an instruction's kind.
-#[hdl_fn]
-pub fn traits_of(kind: Kind, micro: Bit) -> Traits {
-    let load = kind == Kind::Load;
-    let store = kind == Kind::Store;
-    let atomic = kind == Kind::Amo;
-    let jumps = (kind == Kind::Jal) | (kind == Kind::Jalr);
-    let branches = kind == Kind::Branch;
-    Traits {
-        load: load,
-        store: store,
-        atomic: atomic,
-        accesses: load | store | atomic,
-        jumps: jumps,
-        to_register: kind == Kind::Jalr,
-        branches: branches,
-        divides: kind == Kind::Div,
-        fences: (kind == Kind::Fence) | (kind == Kind::FenceI),
-        illegal: (kind == Kind::Illegal) | (kind == Kind::Break),
-        plain: ((kind == Kind::Alu) & !micro) | (kind == Kind::Bits) | (kind == Kind::Mul) | branches,
-    }
 }
 
 /// Major opcodes (bits 6:2).
@@ -198,43 +140,31 @@ fn distance(word: Bits<32>) -> Bits<17> {
         .cat::<17>()
 }
 
-/// The kind of a register-immediate instruction.
+/// Whether a register-immediate instruction is one.
 #[hdl_fn]
-fn op_imm_kind(funct3: Bits<3>, funct7: Bits<7>, low: Bits<5>) -> Kind {
+fn op_imm_known(funct3: Bits<3>, funct7: Bits<7>, low: Bits<5>) -> Bit {
     let shift = funct7 == 0;
     // BSETI, BCLRI, BINVI.
     let single = (funct7 == 0x14) | (funct7 == 0x24) | (funct7 == 0x34);
-    let unary = funct7 == 0x30;
+    // CLZ, CTZ, CPOP, SEXT.B, SEXT.H.
+    let unary = (funct7 == 0x30) & ((low < 3) | (low == 4) | (low == 5));
     let right = shift | (funct7 == 0x20) | (funct7 == 0x30) | (funct7 == 0x24);
     let orc_b = (funct7 == 0x14) & (low == 7);
     let rev8 = (funct7 == 0x34) & (low == 0x18);
     match funct3.index() {
-        1 => {
-            if unary & (low < 3) {
-                Kind::Bits
-            } else if shift | single | (unary & ((low == 4) | (low == 5))) {
-                Kind::Alu
-            } else {
-                Kind::Illegal
-            }
-        }
-        5 => {
-            if right | orc_b | rev8 {
-                Kind::Alu
-            } else {
-                Kind::Illegal
-            }
-        }
-        _ => Kind::Alu,
+        1 => shift | single | unary,
+        5 => right | orc_b | rev8,
+        _ => true,
     }
 }
 
-/// The kind of a register-register instruction.
+/// Whether a register-register instruction is one.
 #[hdl_fn]
-fn op_kind(funct3: Bits<3>, funct7: Bits<7>, rs2: Bits<5>) -> Kind {
+fn op_known(funct3: Bits<3>, funct7: Bits<7>, rs2: Bits<5>) -> Bit {
     let f3 = funct3;
-    let known = match funct7.index() {
-        0x00 => true,
+    match funct7.index() {
+        // The base's; multiplication and division.
+        0x00 | 0x01 => true,
         // SUB, SRA, ANDN, ORN, XNOR.
         0x20 => (f3 == 0) | f3.get_bit(2),
         // SH1ADD, SH2ADD, SH3ADD.
@@ -243,24 +173,13 @@ fn op_kind(funct3: Bits<3>, funct7: Bits<7>, rs2: Bits<5>) -> Kind {
         0x30 => f3.get_bits::<2>(0) == 1,
         // ZEXT.H.
         0x04 => (f3 == 4) & (rs2 == 0),
+        // MIN, MAX, MINU, MAXU.
+        0x05 => f3.get_bit(2),
         // BSET, BINV.
         0x14 | 0x34 => f3 == 1,
         // BCLR, BEXT.
         0x24 => f3.get_bits::<2>(0) == 1,
         _ => false,
-    };
-    if funct7 == 1 {
-        if f3.get_bit(2) {
-            Kind::Div
-        } else {
-            Kind::Mul
-        }
-    } else if (funct7 == 5) & f3.get_bit(2) {
-        Kind::Bits
-    } else if known {
-        Kind::Alu
-    } else {
-        Kind::Illegal
     }
 }
 
@@ -274,9 +193,15 @@ fn reads_csr(word: Bits<32>) -> Bit {
     word.get_bit(13) & (word.get_bits::<5>(15) == 0) & (counter | (number == 0x301) | (number == 0xF14))
 }
 
-/// What executes the word.
+/// ECALL, EBREAK, of SYSTEM.
 #[hdl_fn]
-fn kind_of(word: Bits<32>) -> Kind {
+fn breaks(word: Bits<32>) -> Bit {
+    (word.get_bits::<11>(21) == 0) & (word.get_bits::<13>(7) == 0)
+}
+
+/// Whether the word is an instruction of this processor, and not one that only faults.
+#[hdl_fn]
+fn executes(word: Bits<32>) -> Bit {
     let f3 = word.get_bits::<3>(12);
     let f7 = word.get_bits::<7>(25);
     let f5 = word.get_bits::<5>(27);
@@ -284,69 +209,57 @@ fn kind_of(word: Bits<32>) -> Kind {
     // ADD, SWAP, SC, XOR, OR, AND, MIN, MAX, MINU, MAXU; LR has no second operand.
     let atomic = (f3 == 2) & ((f5.get_bits::<2>(0) == 0) | (f5 == 1) | (f5 == 3) | ((f5 == 2) & (low == 0)));
     let known = match word.get_bits::<5>(2).to_u64() {
-        major::OP_IMM => op_imm_kind(f3, f7, low),
-        major::OP => op_kind(f3, f7, low),
-        major::LUI | major::AUIPC => Kind::Alu,
-        major::LOAD => {
-            if (f3.get_bits::<2>(0) != 3) & (f3 != 6) {
-                Kind::Load
-            } else {
-                Kind::Illegal
-            }
-        }
-        major::STORE => {
-            if f3 < 3 {
-                Kind::Store
-            } else {
-                Kind::Illegal
-            }
-        }
-        major::AMO => {
-            if atomic {
-                Kind::Amo
-            } else {
-                Kind::Illegal
-            }
-        }
-        major::BRANCH => {
-            if f3.get_bits::<2>(1) != 1 {
-                Kind::Branch
-            } else {
-                Kind::Illegal
-            }
-        }
-        major::JAL => Kind::Jal,
-        major::JALR => {
-            if f3 == 0 {
-                Kind::Jalr
-            } else {
-                Kind::Illegal
-            }
-        }
-        major::MISC_MEM => {
-            if f3 == 0 {
-                Kind::Fence
-            } else if f3 == 1 {
-                Kind::FenceI
-            } else {
-                Kind::Illegal
-            }
-        }
-        major::SYSTEM => {
-            if (word.get_bits::<11>(21) == 0) & (word.get_bits::<13>(7) == 0) {
-                Kind::Break
-            } else if reads_csr(word) {
-                Kind::Csr
-            } else {
-                Kind::Illegal
-            }
-        }
-        _ => Kind::Illegal,
+        major::OP_IMM => op_imm_known(f3, f7, low),
+        major::OP => op_known(f3, f7, low),
+        major::LUI | major::AUIPC | major::JAL => true,
+        major::LOAD => (f3.get_bits::<2>(0) != 3) & (f3 != 6),
+        major::STORE => f3 < 3,
+        major::AMO => atomic,
+        major::BRANCH => f3.get_bits::<2>(1) != 1,
+        major::JALR => f3 == 0,
+        major::MISC_MEM => f3 < 2,
+        major::SYSTEM => reads_csr(word),
+        _ => false,
     };
-    if word.get_bits::<2>(0) == 3 {
-        known
-    } else {
-        Kind::Illegal
+    known & word.get_bits::<2>(0).all()
+}
+
+/// What executes the word, from as few bits as tell the instructions apart: whether it is one is found beside it.
+#[hdl_fn]
+fn traits_of(word: Bits<32>) -> Traits {
+    let opcode = word.get_bits::<5>(2);
+    let f3 = word.get_bits::<3>(12);
+    let register = opcode == major::OP;
+    let immediate = opcode == major::OP_IMM;
+    let load = opcode == major::LOAD;
+    let store = opcode == major::STORE;
+    let atomic = opcode == major::AMO;
+    let fences = opcode == major::MISC_MEM;
+    let branches = opcode == major::BRANCH;
+    let to_register = opcode == major::JALR;
+    let long = register & word.get_bit(25) & !word.get_bit(27);
+    // Of the unary instructions with one shift's funct7 those that do not extend.
+    let counts = immediate & (f3 == 1) & word.get_bits::<2>(29).all() & !word.get_bit(27) & !word.get_bit(22);
+    let bits_unit = counts | (register & word.get_bit(25) & word.get_bit(27));
+    let upper = (opcode == major::LUI) | (opcode == major::AUIPC);
+    let illegal = !executes(word);
+    Traits {
+        load: load,
+        store: store,
+        atomic: atomic,
+        accesses: load | store | atomic,
+        jumps: (opcode == major::JAL) | to_register,
+        to_register: to_register,
+        branches: branches,
+        multiplies: long & !f3.get_bit(2),
+        divides: long & f3.get_bit(2),
+        bits_unit: bits_unit,
+        fences: fences,
+        refetches: fences & f3.get_bit(0),
+        illegal: illegal,
+        breaks: (opcode == major::SYSTEM) & breaks(word),
+        late: load | atomic | long | bits_unit,
+        plain: (upper | immediate | (register & !(long & f3.get_bit(2))) | branches) & !illegal,
     }
 }
 
@@ -433,7 +346,7 @@ fn arithmetic(word: Bits<32>, register: Bit) -> AluControl {
 /// | in `word` | the instruction |
 /// | out `decoded` | what it means |
 ///
-/// `Kind::Illegal` is exact: a word of no listed instruction, or one with a reserved field. Fields of FENCE and FENCE.I are free, as the
+/// `traits.illegal` is exact: a word of no listed instruction, or one with a reserved field. Fields of FENCE and FENCE.I are free, as the
 /// specification asks of simple implementations.
 ///
 /// 156 LUT6 on UltraScale+, 5 levels on 7 series (yosys, the block alone).
@@ -461,7 +374,7 @@ impl Logic for Decoder {
         let system = opcode == major::SYSTEM;
         let none: Bits<5> = bits::<5>(0);
 
-        self.decoded.next.kind = kind_of(word);
+        self.decoded.next.traits = traits_of(word);
         self.decoded.next.rd = if stores | branches | fence { none } else { word.get_bits::<5>(7) };
         let find_a = word.get_bits::<5>(15);
         let reads_a = !(upper | jumps | fence | system);

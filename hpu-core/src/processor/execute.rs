@@ -3,7 +3,6 @@
 use super::alu::Alu;
 use super::bit_unit::BitUnit;
 use super::byte_lanes::one_of_four;
-use super::decode::Kind;
 use super::divider::Divider;
 use super::multiplier::Multiplier;
 use super::stages::{Executed, Issued};
@@ -247,10 +246,9 @@ impl Logic for Execute {
         let moves = self.advance.val() & self.valid.val();
         if moves {
             self.result.d.next = alu_value;
-            self.takes_bits.d.next = issued.kind == Kind::Bits;
-            self.takes_product.d.next = issued.kind == Kind::Mul;
+            self.takes_bits.d.next = issued.traits.bits_unit;
+            self.takes_product.d.next = issued.traits.multiplies;
             self.moved.d.next = Executed {
-                kind: issued.kind,
                 rd: issued.rd,
                 funct3: funct3,
                 funct5: issued.funct5,
@@ -264,7 +262,7 @@ impl Logic for Execute {
                 taken: taken,
                 target: issued.target,
                 differs: differs,
-                exits: to_register & issued.no_offset & to_exit,
+                exits: to_register & issued.no_offset & to_exit & !issued.traits.illegal,
                 sum: self.sum.val(),
                 b: b,
                 traits: issued.traits,

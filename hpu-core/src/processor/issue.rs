@@ -2,8 +2,8 @@
 
 use super::alu::{alu_extend, AluControl};
 use super::byte_lanes::one_of_four;
-use super::decode::{major, traits_of, Decoded, Decoder, Kind};
-use super::stages::Issued;
+use super::decode::{major, Decoded, Decoder};
+use super::stages::{Issued, Traits};
 use spindle_verilog::prelude::*;
 
 /// Decodes the word in D and lets it go to X.
@@ -141,13 +141,6 @@ impl Logic for Issue {
             decoded.rd
         };
 
-        let kind = if injects {
-            Kind::Alu
-        } else if self.outside.val() {
-            Kind::Illegal
-        } else {
-            decoded.kind
-        };
         let control = if of_divider {
             AluControl { pick: (bits::<1>(0), negative).cat::<2>(), ..Default::default() }
         } else {
@@ -160,12 +153,17 @@ impl Logic for Issue {
             self.occupied.d.next = goes | injects;
             self.slot_writes.d.next = (goes | injects) & rd.any();
         }
-        let traits = traits_of(kind, injects);
+        let own = decoded.traits;
+        let outside = self.outside.val();
+        let traits = if injects {
+            Traits { ..Default::default() }
+        } else {
+            Traits { illegal: own.illegal | outside, plain: own.plain & !outside, ..own }
+        };
         // X keeps what it has while D is empty and nothing can be injected; all that is asked is in registers.
         let loads = (self.decoding.val() | self.started.val() | self.expecting.val()) & !self.holds.val();
         if loads {
             self.slot.d.next = Issued {
-                kind: kind,
                 rd: rd,
                 funct3: decoded.funct3,
                 funct5: decoded.funct5,
@@ -184,7 +182,7 @@ impl Logic for Issue {
                 unit: decoded.unit,
                 traits: traits,
             };
-            self.slot_quick.d.next = (kind == Kind::Alu) | (kind == Kind::Csr) | traits.jumps;
+            self.slot_quick.d.next = !traits.late;
         }
         self.issued.next = self.slot.q.val();
         self.valid.next = self.occupied.q.val();

@@ -1,7 +1,6 @@
 //! M1: where the program goes, what faults, what waits.
 
 use super::byte_lanes::one_of_four;
-use super::decode::Kind;
 use super::stages::{Executed, Incident, Wait, CODE_TOP};
 use spindle_contract::memory_map::{FAULT_BREAK, FAULT_COMMAND, FAULT_FETCH, FAULT_ILLEGAL, FAULT_WATCHDOG};
 use spindle_verilog::prelude::*;
@@ -117,7 +116,6 @@ impl Logic for Resolve {
         regs!(self, clock, reset, occupied, happens, due, left, reply_done, reply_refused, reply_full);
         dffs!(self, clock, happening);
         let executed = self.executed.val();
-        let kind = executed.kind;
         let traits = executed.traits;
         let live = self.occupied.q.val() & !self.happens.q.val();
         let overdue = self.expired.val() & !executed.micro & !self.issuing.val();
@@ -133,7 +131,8 @@ impl Logic for Resolve {
 
         // Where the program goes. JALR clears bit 0 of its target, which a program counter does not even have.
         let missed = (executed.taken != executed.predicted) | (executed.taken & executed.differs);
-        let stray = traits.jumps & !exits & (executed.sum.get_bits::<15>(17) != CODE_TOP);
+        let illegal = traits.illegal;
+        let stray = traits.jumps & !exits & !illegal & (executed.sum.get_bits::<15>(17) != CODE_TOP);
         // An incident decides alone: there is nothing alive in M1 then.
         let due = self.due.q.val();
         let pc = self.happening.q.val().pc;
@@ -146,7 +145,7 @@ impl Logic for Resolve {
             bit_cast::<32, 17>((restart, pc.get_bit(0)).cat::<17>()),
         );
         self.next.next = next.get_bits::<17>(0);
-        self.redirect.next = live & (missed | (kind == Kind::FenceI));
+        self.redirect.next = live & (missed | traits.refetches);
         // A return is neither injected nor a write of ISSUE.
         self.returns.next = live & exits & !no_room & !self.expired.val();
         self.update.next = acts & !exits & (traits.jumps | traits.branches | executed.predicted);
@@ -158,11 +157,10 @@ impl Logic for Resolve {
         self.reply_refused.d.next = self.refused.val();
         self.reply_full.d.next = self.full.val();
         self.replied.next = self.reply_done.q.val();
-        let illegal = traits.illegal;
         let refused = self.issuing.val() & self.reply_refused.q.val();
         let no_handle = self.issuing.val() & self.reply_full.q.val();
         let divides = traits.divides;
-        self.claims.next = acts & divides;
+        self.claims.next = acts & divides & !illegal;
         let faults = overdue | illegal | stray | self.faults.val() | refused;
         let waits = self.leaves_long.val() | self.again.val() | no_handle | divides;
         let again = self.again.val() | no_handle | (divides & !self.divides.val());
@@ -178,10 +176,10 @@ impl Logic for Resolve {
                     bits::<4>(FAULT_WATCHDOG as u64)
                 } else if executed.outside | stray {
                     bits::<4>(FAULT_FETCH as u64)
-                } else if kind == Kind::Illegal {
-                    bits::<4>(FAULT_ILLEGAL as u64)
-                } else if kind == Kind::Break {
+                } else if traits.breaks {
                     bits::<4>(FAULT_BREAK as u64)
+                } else if illegal {
+                    bits::<4>(FAULT_ILLEGAL as u64)
                 } else if refused {
                     bits::<4>(FAULT_COMMAND as u64)
                 } else {

@@ -5,7 +5,6 @@
 
 use super::alu::AluControl;
 use super::bit_unit::BitControl;
-use super::decode::Kind;
 use spindle_contract::memory_map::{base, CODE};
 use spindle_verilog::prelude::*;
 
@@ -28,8 +27,6 @@ pub fn address_in_code(pc: Bits<17>) -> Bits<32> {
 /// An instruction in X, without its operands.
 #[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
 pub struct Issued {
-    /// What executes it.
-    pub kind: Kind,
     /// Register that it writes.
     pub rd: Bits<5>,
     /// Bits 14:12.
@@ -62,15 +59,13 @@ pub struct Issued {
     pub alu: AluControl,
     /// For the bit unit.
     pub unit: BitControl,
-    /// What follows from `kind`.
+    /// What executes it.
     pub traits: Traits,
 }
 
 /// An instruction in M1.
 #[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
 pub struct Executed {
-    /// What executes it.
-    pub kind: Kind,
     /// Register that it writes.
     pub rd: Bits<5>,
     /// Bits 14:12.
@@ -103,11 +98,11 @@ pub struct Executed {
     pub sum: Bits<32>,
     /// Second operand: what is stored.
     pub b: Bits<32>,
-    /// What follows from `kind`.
+    /// What executes it.
     pub traits: Traits,
 }
 
-/// What X and M1 ask of an instruction's kind, decoded in D.
+/// What executes an instruction, decoded in D.
 #[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
 pub struct Traits {
     /// Load.
@@ -124,12 +119,22 @@ pub struct Traits {
     pub to_register: Bit,
     /// Conditional branch.
     pub branches: Bit,
+    /// Multiplication.
+    pub multiplies: Bit,
     /// Division.
     pub divides: Bit,
+    /// The bit unit's.
+    pub bits_unit: Bit,
     /// FENCE or FENCE.I.
     pub fences: Bit,
-    /// No instruction, or one that only faults.
+    /// FENCE.I.
+    pub refetches: Bit,
+    /// No instruction, or one that only faults: the other traits may be those of any.
     pub illegal: Bit,
+    /// ECALL or EBREAK.
+    pub breaks: Bit,
+    /// Its result, if it has one, is not there in X.
+    pub late: Bit,
     /// It can neither fault nor wait nor end the handler.
     pub plain: Bit,
 }

@@ -1,7 +1,6 @@
 //! Results in M1, M2 and M3: where they come from, who may have them, when they are written.
 
 use super::byte_lanes::{in_bytes, lanes_behind, one_of_four, LoadLanes};
-use super::decode::Kind;
 use super::stages::{Executed, Issued, Producer};
 use super::types::Target;
 use spindle_verilog::prelude::*;
@@ -149,13 +148,12 @@ impl Logic for WriteBack {
             third_funct3
         );
         let executed = self.executed.val();
-        let kind = self.issued.val().kind;
+        let issued = self.issued.val().traits;
 
         // M1.
         if !self.holds.val() {
             self.first_writes.d.next = self.writes.val() & !self.flush.val();
-            self.first_ready.d.next =
-                (kind != Kind::Load) & (kind != Kind::Mul) & (kind != Kind::Amo) & (kind != Kind::Div);
+            self.first_ready.d.next = !issued.late | issued.bits_unit;
         }
         self.first.next = Producer {
             writes: self.first_writes.q.val(),

@@ -39,15 +39,15 @@ pub const ALU: u64 = 1;
 pub const BITS: u64 = 2;
 pub const MUL: u64 = 3;
 pub const DIV: u64 = 4;
-const LOAD: u64 = 5;
-const STORE: u64 = 6;
-const AMO: u64 = 7;
+pub const LOAD: u64 = 5;
+pub const STORE: u64 = 6;
+pub const AMO: u64 = 7;
 pub const BRANCH: u64 = 8;
-const JAL: u64 = 9;
-const JALR: u64 = 10;
-const CSR: u64 = 11;
-const FENCE: u64 = 12;
-const FENCE_I: u64 = 13;
+pub const JAL: u64 = 9;
+pub const JALR: u64 = 10;
+pub const CSR: u64 = 11;
+pub const FENCE: u64 = 12;
+pub const FENCE_I: u64 = 13;
 pub const BREAK: u64 = 14;
 
 /// Every instruction that the processor executes.

@@ -301,8 +301,8 @@ impl Logic for Loader {
             self.scrub_not_left.d.next = !bits::<10>(1 << (self._stack_shift - 6));
         } else if self.scratch_due.q.val() {
             self.scratch_due.d.next = false;
-            self.scrub_at.d.next = entry.scratch_base.get_bits::<10>(6);
-            self.scrub_not_left.d.next = !entry.scratch_size.get_bits::<10>(6);
+            self.scrub_at.d.next = entry.limits.scratch_base.get_bits::<10>(6);
+            self.scrub_not_left.d.next = !entry.limits.scratch_size.get_bits::<10>(6);
         }
         self.scrub_write.next = scrubs;
         self.scrub_beat.next = self.scrub_at.q.val();

@@ -78,14 +78,14 @@ pub(crate) fn task_region(left: Bits<3>, entry: TaskContext, slot: Bits<4>, size
         } else {
             Target::L1
         },
-        base: (bit_cast::<20, 16>(entry.code_base) & repeat::<20>(is_code))
-            | (entry.state_base & repeat::<20>(is_context))
+        base: (bit_cast::<20, 16>(entry.limits.code_base) & repeat::<20>(is_code))
+            | (entry.limits.state_base & repeat::<20>(is_context))
             | ((bits::<5>(0), slot, bits::<11>(0)).cat::<20>() & repeat::<20>(is_packet))
-            | (bit_cast::<20, 16>(entry.scratch_base) & repeat::<20>(is_scratch)),
-        bound: (bit_cast::<21, 17>(entry.code_size) & repeat::<21>(is_code))
-            | (entry.state_size & repeat::<21>(is_context))
+            | (bit_cast::<20, 16>(entry.limits.scratch_base) & repeat::<20>(is_scratch)),
+        bound: (bit_cast::<21, 17>(entry.limits.code_size) & repeat::<21>(is_code))
+            | (entry.limits.state_size & repeat::<21>(is_context))
             | (bit_cast::<21, 12>(size) & repeat::<21>(is_packet))
-            | (bit_cast::<21, 16>(entry.scratch_size) & repeat::<21>(is_scratch)),
+            | (bit_cast::<21, 16>(entry.limits.scratch_size) & repeat::<21>(is_scratch)),
         readable: true,
         writable: !is_code,
     }
@@ -105,13 +105,13 @@ pub(crate) fn limits_of(desc: TaskDesc, entry: TaskContext, slot: Bits<4>, size:
             slot: slot,
         },
         packet_size: size,
-        scratch_beat: entry.scratch_base.get_bits::<10>(6),
-        scratch_size: entry.scratch_size,
-        state_base: entry.state_base,
-        state_size: entry.state_size,
-        host_low: entry.host_lo,
-        host_high: entry.host_hi,
-        host_size: entry.host_size,
+        scratch_beat: entry.limits.scratch_base.get_bits::<10>(6),
+        scratch_size: entry.limits.scratch_size,
+        state_base: entry.limits.state_base,
+        state_size: entry.limits.state_size,
+        host_low: entry.limits.host_lo,
+        host_high: entry.limits.host_hi,
+        host_size: entry.limits.host_size,
     }
 }
 
@@ -121,7 +121,7 @@ pub(crate) fn launch_of(desc: TaskDesc, entry: TaskContext, a0: Bits<32>) -> Lau
     let completes = desc.kind == bits::<2>(COMPLETION);
     // An entry outside the code region becomes a misaligned one: it faults.
     let stray = entry.handler.get_bits::<15>(17) != CODE_TOP;
-    let base = entry.code_base.get_bits::<9>(7);
+    let base = entry.limits.code_base.get_bits::<9>(7);
     Launch {
         entry: (entry.handler.get_bits::<16>(2), entry.handler.get_bit(1) | stray).cat::<17>(),
         word: word_in_code(entry.handler.get_bits::<14>(2), base),
@@ -129,9 +129,9 @@ pub(crate) fn launch_of(desc: TaskDesc, entry: TaskContext, a0: Bits<32>) -> Lau
         completes: completes,
         flow_control: desc.flow_control,
         code_base: base,
-        code_size: entry.code_size.get_bits::<15>(2),
-        watchdog: entry.watchdog,
-        no_budget: !entry.watchdog.get_bits::<31>(1).any(),
+        code_size: entry.limits.code_size.get_bits::<15>(2),
+        watchdog: entry.limits.watchdog,
+        no_budget: !entry.limits.watchdog.get_bits::<31>(1).any(),
         frame: desc.frame,
     }
 }

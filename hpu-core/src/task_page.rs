@@ -104,12 +104,12 @@ impl Logic for TaskPage {
         self.words[STAMP].next = desc.stamp;
         self.words[DROPPED].next = desc.dropped_bytes;
         self.words[FLOW].next = bit_cast::<32, 1>(desc.flow_control.into());
-        self.words[STATE_SIZE].next = bit_cast::<32, 21>(entry.state_size);
-        self.words[HOST_LO].next = entry.host_lo;
-        self.words[HOST_HI].next = entry.host_hi;
-        self.words[HOST_SIZE].next = entry.host_size;
+        self.words[STATE_SIZE].next = bit_cast::<32, 21>(entry.limits.state_size);
+        self.words[HOST_LO].next = entry.limits.host_lo;
+        self.words[HOST_HI].next = entry.limits.host_hi;
+        self.words[HOST_SIZE].next = entry.limits.host_size;
         self.words[CYCLE].next = self.cycle.val();
-        self.words[SCRATCH_SIZE].next = bit_cast::<32, 16>(entry.scratch_size);
+        self.words[SCRATCH_SIZE].next = bit_cast::<32, 16>(entry.limits.scratch_size);
         let mut low: Bits<512> = bits::<512>(0);
         let mut high: Bits<512> = bits::<512>(0);
         for i in 0..16 {

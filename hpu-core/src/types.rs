@@ -7,15 +7,9 @@ use spindle_verilog::prelude::*;
 const HEADER: u64 = kind::HEADER as u64;
 const PAYLOAD: u64 = kind::PAYLOAD as u64;
 
-/// A context as the cluster needs it: entry points, memory regions, budget. Copied into the task at dispatch.
+/// What a context may reach, and for how long.
 #[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
-pub struct ContextEntry {
-    /// Entry point of the header handler, 0 = none.
-    pub header: Bits<32>,
-    /// Entry point of the payload handler, 0 = none.
-    pub payload: Bits<32>,
-    /// Entry point of the completion handler, 0 = none.
-    pub completion: Bits<32>,
+pub struct ContextLimits {
     /// Byte offset of the image in instruction memory.
     pub code_base: Bits<16>,
     /// Bytes of code.
@@ -38,31 +32,26 @@ pub struct ContextEntry {
     pub scratch_size: Bits<16>,
 }
 
+/// A context as the dispatcher knows it. Copied into the task at dispatch.
+#[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
+pub struct ContextEntry {
+    /// Entry point of the header handler, 0 = none.
+    pub header: Bits<32>,
+    /// Entry point of the payload handler, 0 = none.
+    pub payload: Bits<32>,
+    /// Entry point of the completion handler, 0 = none.
+    pub completion: Bits<32>,
+    /// The rest.
+    pub limits: ContextLimits,
+}
+
 /// A context as the loader of a cluster needs it: of the entry points only that of the task's handler.
 #[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
 pub struct TaskContext {
     /// Entry point of the handler, 0 = none.
     pub handler: Bits<32>,
-    /// Byte offset of the image in instruction memory.
-    pub code_base: Bits<16>,
-    /// Bytes of code.
-    pub code_size: Bits<17>,
-    /// Byte offset of the state in L2.
-    pub state_base: Bits<20>,
-    /// Bytes of state.
-    pub state_size: Bits<21>,
-    /// Host region, low half.
-    pub host_lo: Bits<32>,
-    /// Host region, high half.
-    pub host_hi: Bits<32>,
-    /// Bytes of the host region.
-    pub host_size: Bits<32>,
-    /// Cycle budget of a handler.
-    pub watchdog: Bits<32>,
-    /// L1 byte address of the scratchpad.
-    pub scratch_base: Bits<16>,
-    /// Bytes of the scratchpad.
-    pub scratch_size: Bits<16>,
+    /// The rest.
+    pub limits: ContextLimits,
 }
 
 /// The context of a task of this kind. Chosen once for all clusters.
@@ -74,16 +63,7 @@ pub fn context_of_task(context: ContextEntry, kind: Bits<2>) -> TaskContext {
             PAYLOAD => context.payload,
             _ => context.completion,
         },
-        code_base: context.code_base,
-        code_size: context.code_size,
-        state_base: context.state_base,
-        state_size: context.state_size,
-        host_lo: context.host_lo,
-        host_hi: context.host_hi,
-        host_size: context.host_size,
-        watchdog: context.watchdog,
-        scratch_base: context.scratch_base,
-        scratch_size: context.scratch_size,
+        limits: context.limits,
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::alu::turn_of;
 use super::byte_lanes::one_of_four;
-use super::decode::{second_operand, Decoded};
+use super::decode::{second_operand, Decoded, SECOND_REGISTER};
 use super::register_file::RegisterFile;
 use super::stages::Producer;
 use spindle_contract::memory_map::{base, CONTEXT, STACK, TASK};
@@ -144,16 +144,31 @@ fn matches(producer: Producer, index: Bits<5>) -> Bit {
     producer.writes & (producer.rd == index)
 }
 
+/// x or y. In gates the mapper would make of a select a line for each source of the choice, and the choice another LUT a bit; a carry chain it takes as it is.
+#[hdl_fn]
+fn either(x: Bit, y: Bit) -> Bit {
+    (bits::<3>(3) + (false, x, y).cat::<3>()).get_bit(2)
+}
+
+/// x or y, but not with z; see [`either`].
+#[hdl_fn]
+fn either_without(x: Bit, y: Bit, z: Bit) -> Bit {
+    (bits::<4>(3) + (false, !z, x, y).cat::<4>()).get_bit(3)
+}
+
+/// x, or else y without z; see [`either`].
+#[hdl_fn]
+fn or_without(x: Bit, y: Bit, z: Bit) -> Bit {
+    (bits::<4>(5) + (false, x, !z, y).cat::<4>()).get_bit(3)
+}
+
 /// Where a register is found: 0 = in the registers, else in M1, M2, M3.
 #[hdl_fn]
 fn source(index: Bits<5>, first: Producer, second: Producer, third: Producer) -> Bits<2> {
     let in_first = matches(first, index);
     let in_second = matches(second, index);
     let in_third = matches(third, index);
-    // Priorities are carry chains, which the mapper takes as they are: of gates it would make a line for each source, and twice the LUTs behind them.
-    let high = bits::<4>(3) + (false, !in_first, in_second, in_third).cat::<4>();
-    let low = bits::<4>(5) + (false, in_first, !in_second, in_third).cat::<4>();
-    (high.get_bit(3), low.get_bit(3)).cat::<2>()
+    (either_without(in_second, in_third, in_first), or_without(in_first, in_third, in_second)).cat::<2>()
 }
 
 /// What a register holds at the start of a handler.
@@ -220,13 +235,9 @@ impl Logic for Operands {
         let injects = self.injects.val();
         let in_x_a = decoded.reads_a & matches(executes, decoded.find_a);
         let in_x_b = decoded.reads_b & matches(executes, decoded.find_b);
-        let ca1 = bits::<3>(3) + (false, injects, decoded.a_is_pc).cat::<3>();
-        let ca0 = bits::<4>(3) + (false, !injects, decoded.a_is_pc, in_x_a).cat::<4>();
-        let choice_a = (ca1.get_bit(2), ca0.get_bit(3)).cat::<2>();
+        let choice_a = (either(injects, decoded.a_is_pc), either_without(decoded.a_is_pc, in_x_a, injects)).cat::<2>();
         let chosen_a = one_of_four(choice_a, early_a, executes.value, self.inject_a.val(), self.pc.val());
-        let cb1 = bits::<3>(3) + (false, injects, decoded.second.any()).cat::<3>();
-        let cb0 = bits::<3>(3) + (false, injects, in_x_b).cat::<3>();
-        let choice_b = (cb1.get_bit(2), cb0.get_bit(2)).cat::<2>();
+        let choice_b = (either(injects, decoded.second != SECOND_REGISTER), either(injects, in_x_b)).cat::<2>();
         let other = second_operand(decoded, self.link.val(), self.counter.val());
         let chosen_b = one_of_four(choice_b, early_b, executes.value, other, repeat::<32>(self.inject_b.val()));
 

@@ -171,8 +171,9 @@ impl Logic for Threads {
         let blocked = if thread { self.blocked[1].q.val() } else { self.blocked[0].q.val() };
         let other_blocked = if thread { self.blocked[0].q.val() } else { self.blocked[1].q.val() };
         let expects = if thread { self.expects[1].q.val() } else { self.expects[0].q.val() };
-        let quotient =
-            if thread { self.waits[1].q.val() == Wait::Quotient } else { self.waits[0].q.val() == Wait::Quotient };
+        let divides: Bits<2> =
+            (self.waits[1].q.val() == Wait::Quotient, self.waits[0].q.val() == Wait::Quotient).cat::<2>();
+        let quotient = if thread { divides.get_bit(1) } else { divides.get_bit(0) };
 
         // Who runs next.
         let other_runs = there & !other_blocked;
@@ -251,8 +252,7 @@ impl Logic for Threads {
         // What will be there to inject in the next cycle: a division by 1 is done by then.
         let begins = blocks & (incident.reason == Wait::Quotient);
         let own_quotient = begins | (quotient & !blocks);
-        let other_quotient =
-            if thread { self.waits[0].q.val() == Wait::Quotient } else { self.waits[1].q.val() == Wait::Quotient };
+        let other_quotient = if thread { divides.get_bit(0) } else { divides.get_bit(1) };
         let of_divider = !starts & (if enters { other_quotient } else { own_quotient });
         self.choice.d.next = (of_divider, starts | (of_divider & self.takes_remainder.val())).cat::<2>();
         self.inject_choice.next = self.choice.q.val();

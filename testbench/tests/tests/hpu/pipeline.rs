@@ -1,6 +1,7 @@
 //! The pipelined processor: cycles of its hazards, what its threads do, and every fault.
 
 use crate::hpu::pipeline_bench::*;
+use rand::Rng;
 use spindle_contract::memory_map::{
     FAULT_BREAK, FAULT_COMMAND, FAULT_FETCH, FAULT_ILLEGAL, FAULT_LOAD, FAULT_MISALIGNED, FAULT_STORE, FAULT_WATCHDOG,
 };
@@ -320,6 +321,38 @@ fn no_handler_finds_registers_of_an_earlier_one() {
             bench.run_until(bench.endings.len() + between + 2);
             let last = bench.endings.last().expect("it has ended");
             assert_eq!((last.cause, last.code), (0, 0), "{between} handlers between them");
+        }
+    });
+}
+
+#[test]
+fn handlers_of_both_threads_find_no_registers_of_earlier_ones() {
+    run_with_wave_on_failure("pipeline_registers_of_both", |wave| {
+        let mut bench = Bench::new(wave);
+        let mut rng = wave.rng();
+        let others: Vec<u32> = (3..32).filter(|register| !matches!(register, 4 | 10 | 11 | 12)).collect();
+        let mut writes: Vec<u32> = others.iter().map(|register| addi(*register, 0, 1)).collect();
+        writes.push(RET);
+        bench.program(0, &writes);
+        let mut reads: Vec<u32> = others.iter().map(|register| op((0, 6), A0, A0, *register)).collect();
+        reads.push(RET);
+        bench.program(0x1000, &reads);
+        // Ends follow one another as closely as can be: returns alone, behind a write, and of a thread that has waited for L2.
+        let state = lui(8, 0x4_0000);
+        bench.program(0x2000, &[RET]);
+        bench.program(0x3000, &[addi(31, 0, 1), RET]);
+        bench.program(0x4000, &[state, lw(9, 8, 0), RET]);
+        bench.program(0x5000, &[state, lw(0, 8, 0), addi(31, 0, 1), RET]);
+        for _ in 0..300 {
+            let from = bench.endings.len();
+            let mut entries = vec![0, 0];
+            entries.extend((0..rng.random_range(0..40)).map(|_| 0x1000 * rng.random_range(2..6)));
+            entries.extend([0x1000, 0x1000]);
+            bench.queue.extend(entries.iter().map(|at| Launch { entry: 0x1000_0000 + at, a0: 0, ..Launch::default() }));
+            bench.run_until(from + entries.len());
+            for ending in &bench.endings[from..] {
+                assert_eq!((ending.cause, ending.code), (0, 0), "{entries:x?}");
+            }
         }
     });
 }

@@ -290,12 +290,13 @@ fn arithmetic(word: Bits<32>, register: Bit) -> AluControl {
     // BSET, BCLR, BINV.
     let one_bit = (f3 == 1) & single;
     let zext_h = (f3 == 4) & register & single;
-    let sext = (f3 == 1) & !register & set & other & !single & word.get_bit(22);
+    let unary = (f3 == 1) & !register & set & other & !single;
+    let sext = unary & word.get_bit(22);
     let orc_b = (f3 == 5) & set & !other & single;
     let rev8 = reverses(word);
     let bext = (f3 == 5) & !set & other & single;
     let half = word.get_bit(20);
-    let plain = shifts & !single & !sext;
+    let plain = shifts & !single & !unary;
     // MIN and MAX; what else has bit 27 does not use the adder.
     let compares = compare | (register & single);
     AluControl {

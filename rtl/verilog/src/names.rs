@@ -1,6 +1,7 @@
 //! Legal and unique names.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
+use std::sync::LazyLock;
 
 /// Words that Verilog-2005 and SystemVerilog-2017 reserve.
 const KEYWORDS: &str = " accept_on alias always always_comb always_ff always_latch and assert assign assume automatic before begin bind \
@@ -33,21 +34,20 @@ pub(crate) fn is_keyword(word: &str) -> bool {
     reserved(word).is_some()
 }
 
-/// Why nothing can have this name: the end of a sentence that starts with the word.
+/// Every reserved word and why it is one: the end of a sentence that starts with the word.
+static RESERVED: LazyLock<HashMap<&'static str, &'static str>> = LazyLock::new(|| {
+    let classes = BUILT_INS.split_whitespace().map(|word| (word, "is a built-in class of SystemVerilog"));
+    classes.chain(KEYWORDS.split_whitespace().map(|word| (word, "is a Verilog keyword"))).collect()
+});
+
+/// Why nothing can have this name.
 pub(crate) fn reserved(word: &str) -> Option<&'static str> {
-    let padded = format!(" {word} ");
-    if KEYWORDS.contains(&padded) {
-        Some("is a Verilog keyword")
-    } else if BUILT_INS.contains(&padded) {
-        Some("is a built-in class of SystemVerilog")
-    } else {
-        None
-    }
+    RESERVED.get(word).copied()
 }
 
 /// Why no port can have this name. Inside a module the words of C++ do no harm.
 pub(crate) fn reserved_for_ports(word: &str) -> Option<&'static str> {
-    let cpp = CPP_WORDS.contains(&format!(" {word} "));
+    let cpp = CPP_WORDS.split_whitespace().any(|known| known == word);
     reserved(word).or(cpp.then_some("is a word of C++ that Verilator cannot keep"))
 }
 

@@ -18,8 +18,15 @@ use crate::expr::{Expr, SigId};
 use crate::stmt::Stmt;
 use crate::ty::Ty;
 use frame::{Binding, Frame};
+use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
+use std::rc::Rc;
 use syn::spanned::Spanned;
+
+thread_local! {
+    /// Bodies that were read before: a block is lowered for each of its shapes, a helper function wherever it is called.
+    static PARSED: RefCell<HashMap<&'static str, Rc<syn::Block>>> = RefCell::default();
+}
 
 /// A value while lowering.
 #[derive(Debug, Clone)]
@@ -96,14 +103,21 @@ impl Lower<'_> {
         Ok(())
     }
 
-    fn parse(&self) -> Lowered<syn::Block> {
+    fn parse(&self) -> Lowered<Rc<syn::Block>> {
         let source = &self.frame().source;
-        syn::parse_str(source.text).map_err(|e| {
-            Stop::Error(EmitError::new(
-                &self.body.file,
-                source.line,
-                format!("the body cannot be read as Rust ({e}); simplify it"),
-            ))
+        PARSED.with_borrow_mut(|parsed| {
+            if let Some(block) = parsed.get(source.text) {
+                return Ok(block.clone());
+            }
+            let block = Rc::new(syn::parse_str::<syn::Block>(source.text).map_err(|e| {
+                Stop::Error(EmitError::new(
+                    &self.body.file,
+                    source.line,
+                    format!("the body cannot be read as Rust ({e}); simplify it"),
+                ))
+            })?);
+            parsed.insert(source.text, block.clone());
+            Ok(block)
         })
     }
 

@@ -5,8 +5,9 @@ use crate::hpu::fields::{bits, pack, slice};
 use hpu_core::loader::Loader;
 use rand::Rng;
 use spindle_contract::memory_map as map;
-use spindle_contract::params::{Config, L1_STACK_BASE, L1_TASK_BASE};
+use spindle_contract::params::{Config, CODE_ALIGN, L1_STACK_BASE, L1_TASK_BASE};
 use spindle_harness::run_with_wave_on_failure;
+use spindle_sim::hart::Start;
 use std::collections::{HashMap, VecDeque};
 
 const HPUS: u64 = 4;
@@ -134,9 +135,19 @@ fn all_is_in_place_when_the_handler_looks() {
                 let mut launched = task.take().expect("a task is loaded");
                 assert_eq!(launches, 1 << launched.place.0);
                 let launch = dut.bytes("launch");
-                let entry = launched.entry[launched.kind as usize];
-                assert_eq!((slice(&launch, 0, 32), slice(&launch, 64, 1)), (entry, (launched.kind == 2).into()));
-                assert_eq!(slice(&launch, 135, 16), launched.frame);
+                let [code_base, code_size, watchdog] = [3, 4, 10].map(|i| launched.entry[i] as u32);
+                let expected = Start {
+                    entry: launched.entry[launched.kind as usize] as u32,
+                    a0: slice(&launch, 31, 32) as u32,
+                    completes: launched.kind == 2,
+                    flow_control: slice(&launch, 64, 1) == 1,
+                    code_base: code_base & !(CODE_ALIGN as u32 - 1),
+                    code_size,
+                    watchdog,
+                    frame: launched.frame as u16,
+                    ..Default::default()
+                };
+                assert_eq!(launch, expected.launch());
                 assert_eq!(scrubs, launched.scrubs, "what is zeroed for frame {}", launched.frame);
                 scrubs.clear();
                 early += usize::from(now == launched.accepted + 2);

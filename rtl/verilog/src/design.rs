@@ -97,8 +97,9 @@ pub fn emit<B: Block>(top: &mut B, top_name: &str) -> Result<Design> {
     let mut shapes: Vec<Shape> = vec![];
     let mut by_text: HashMap<(String, String), usize> = HashMap::new();
     let mut shape_of: Vec<Option<usize>> = vec![None; nodes.len()];
+    let memo = lower::Memo::default();
     for id in (0..nodes.len()).rev() {
-        let Some(shape) = shape(&nodes, id, &shape_of, &types)? else { continue };
+        let Some(shape) = shape(&nodes, id, &shape_of, &types, &memo)? else { continue };
         if id != 0 {
             if let Some(child) = collapse::stands_for(&shape.text, |n| &shapes[n].text) {
                 shape_of[id] = Some(child);
@@ -125,7 +126,13 @@ pub fn emit<B: Block>(top: &mut B, top_name: &str) -> Result<Design> {
     Ok(Design { modules, top: top_name.to_string() })
 }
 
-fn shape(nodes: &[Node], id: usize, shape_of: &[Option<usize>], types: &Types) -> Result<Option<Shape>> {
+fn shape(
+    nodes: &[Node],
+    id: usize,
+    shape_of: &[Option<usize>],
+    types: &Types,
+    memo: &lower::Memo,
+) -> Result<Option<Shape>> {
     let node = &nodes[id];
     let instance = node.path.rsplit('.').next().unwrap_or(&node.path);
     let instance = instance.split('$').next().unwrap_or(instance);
@@ -149,7 +156,7 @@ fn shape(nodes: &[Node], id: usize, shape_of: &[Option<usize>], types: &Types) -
             let file = relative(source.file);
             let (base, suffix) = names::module_name(source.type_name);
             let fresh = || Body::new(nodes, id, &file, source.line);
-            let body = lower::lower(source, &fresh)?;
+            let body = lower::lower(source, memo, &fresh)?;
             let text = module::write(&body, &|n| child(n), source.line, types)?;
             let comment = format!("// {} ({file}:{})\n", source.type_name, source.line);
             Shape { base, suffix, comment, text, fixed: false, generic: true, parameters: vec![] }

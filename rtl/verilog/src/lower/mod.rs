@@ -23,9 +23,13 @@ use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 use syn::spanned::Spanned;
 
-thread_local! {
-    /// Bodies that were read before: a block is lowered for each of its shapes, a helper function wherever it is called.
-    static PARSED: RefCell<HashMap<&'static str, Rc<syn::Block>>> = RefCell::default();
+/// What was read and lowered before of one design.
+#[derive(Default)]
+pub(crate) struct Memo {
+    /// Texts: a block is lowered for each of its shapes, a helper function wherever it is called.
+    parsed: RefCell<HashMap<&'static str, Rc<syn::Block>>>,
+    /// Bodies by their block and everything they name: a processor is lowered once, not sixteen times.
+    lowered: RefCell<HashMap<(&'static str, String), Body>>,
 }
 
 /// A value while lowering.
@@ -55,6 +59,7 @@ impl From<EmitError> for Stop {
 type Lowered<T> = std::result::Result<T, Stop>;
 
 pub(crate) struct Lower<'a> {
+    memo: &'a Memo,
     body: &'a mut Body,
     frames: Vec<Frame>,
     /// Statements of the open branches, innermost last.
@@ -70,11 +75,17 @@ pub(crate) struct Lower<'a> {
 }
 
 /// Lowers a body; `fresh` makes the symbol table anew for each attempt.
-pub(crate) fn lower(source: &Source, fresh: &dyn Fn() -> Result<Body>) -> Result<Body> {
+pub(crate) fn lower(source: &Source, memo: &Memo, fresh: &dyn Fn() -> Result<Body>) -> Result<Body> {
+    let mut body = fresh()?;
+    let instances: Vec<_> = body.instances.iter().map(|i| (&i.key, &i.name, &i.pins)).collect();
+    let shape = (source.type_name, format!("{:?}", (&source.constants, &body.sigs, &body.registers, instances)));
+    if let Some(known) = memo.lowered.borrow().get(&shape).cloned() {
+        return Ok(Body { instances: body.instances, ..known });
+    }
     let mut versioned = HashSet::new();
     loop {
-        let mut body = fresh()?;
         let mut lower = Lower {
+            memo,
             body: &mut body,
             frames: vec![Frame::new(source, String::new())],
             open: vec![],
@@ -85,10 +96,14 @@ pub(crate) fn lower(source: &Source, fresh: &dyn Fn() -> Result<Body>) -> Result
             loops: vec![],
         };
         match lower.run() {
-            Ok(()) => return Ok(body),
+            Ok(()) => {
+                memo.lowered.borrow_mut().insert(shape, body.clone());
+                return Ok(body);
+            }
             Err(Stop::Error(error)) => return Err(error),
             Err(Stop::Version(variable)) => {
                 versioned.insert(variable);
+                body = fresh()?;
             }
         }
     }
@@ -105,20 +120,19 @@ impl Lower<'_> {
 
     fn parse(&self) -> Lowered<Rc<syn::Block>> {
         let source = &self.frame().source;
-        PARSED.with_borrow_mut(|parsed| {
-            if let Some(block) = parsed.get(source.text) {
-                return Ok(block.clone());
-            }
-            let block = Rc::new(syn::parse_str::<syn::Block>(source.text).map_err(|e| {
-                Stop::Error(EmitError::new(
-                    &self.body.file,
-                    source.line,
-                    format!("the body cannot be read as Rust ({e}); simplify it"),
-                ))
-            })?);
-            parsed.insert(source.text, block.clone());
-            Ok(block)
-        })
+        if let Some(block) = self.memo.parsed.borrow().get(source.text) {
+            return Ok(block.clone());
+        }
+        let block = syn::parse_str::<syn::Block>(source.text).map_err(|e| {
+            Stop::Error(EmitError::new(
+                &self.body.file,
+                source.line,
+                format!("the body cannot be read as Rust ({e}); simplify it"),
+            ))
+        })?;
+        let block = Rc::new(block);
+        self.memo.parsed.borrow_mut().insert(source.text, block.clone());
+        Ok(block)
     }
 
     fn frame(&self) -> &Frame {

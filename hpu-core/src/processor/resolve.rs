@@ -5,8 +5,6 @@ use super::stages::{Executed, Incident, Wait, CODE_TOP};
 use spindle_contract::memory_map::{FAULT_BREAK, FAULT_COMMAND, FAULT_FETCH, FAULT_ILLEGAL, FAULT_WATCHDOG};
 use spindle_verilog::prelude::*;
 
-/// Upper bits of an address in the first 128 KiB of the code region.
-
 /// Decides over the instruction in M1.
 ///
 /// | neighbour | ports |

@@ -34,7 +34,7 @@ pub struct AluControl {
     pub pick: Bits<2>,
     /// Bit 0 of the result is set if a < b; needs `invert`.
     pub less: Bit,
-    /// The comparison is one without signs.
+    /// `less` is unsigned.
     pub unsigned: Bit,
     /// The bitwise operation, one of `LOGIC_*`.
     pub logic: Bits<2>,
@@ -84,7 +84,7 @@ pub fn alu_extend(size_less_one: Bits<2>, unsigned: Bit) -> AluControl {
 /// | out `result` | the result |
 /// | out `sum` | the adder alone: a + b for the default control |
 /// | out `equal` | a == b, for any control |
-/// | out `less` | a < b, if the control has `invert` and no `shift_add` |
+/// | out `less`, `less_unsigned` | a < b, if the control has `invert` and no `shift_add` |
 ///
 /// One adder and one rotator do nearly everything. A subtraction is !(!a + b), so that the adder needs no carry in, and its result is
 /// inverted. The rotator turns right; a shift is a rotation with the bits that came around masked off.
@@ -108,8 +108,10 @@ pub struct Alu {
     pub sum: Signal<Out, Bits<32>>,
     /// a == b.
     pub equal: Signal<Out, Bit>,
-    /// a < b, `unsigned` or not.
+    /// a < b, signed.
     pub less: Signal<Out, Bit>,
+    /// a < b, unsigned.
+    pub less_unsigned: Signal<Out, Bit>,
 }
 
 /// `amount` for a distance b[4:1], to the `left` or not. Bit 4 is bit 3 for the odd bytes: bytes in reverse order (`reverse`, with a distance of 24) are a rotation by
@@ -167,9 +169,8 @@ impl Logic for Alu {
         let differ = a.get_bit(31) ^ b.get_bit(31);
         let below = !sum.get_bit(31);
         self.equal.next = !differs(a, b);
-        let by_sign = differ & (if control.unsigned { b.get_bit(31) } else { a.get_bit(31) });
-        let less = by_sign | (!differ & below);
-        self.less.next = less;
+        self.less.next = if differ { a.get_bit(31) } else { below };
+        self.less_unsigned.next = if differ { b.get_bit(31) } else { below };
 
         // The rotator. To the left by n is to the right by the complement of n, and once more.
         let by = self.amount.val();
@@ -230,6 +231,9 @@ impl Logic for Alu {
         let inverts = repeat::<32>(control.pick.get_bit(0));
         let blend = (turned & mask) | (bitwise & !mask);
         let picked = one_of_four(control.pick, sum, !sum, blend, bitwise);
-        self.result.next = (picked.get_bits::<31>(1), picked.get_bit(0) | (control.less & less)).cat::<32>();
+        // Of a comparison everything but the sum is ready early.
+        let by_sign = differ & (if control.unsigned { b.get_bit(31) } else { a.get_bit(31) });
+        let is_less = control.less & (by_sign | (!differ & below));
+        self.result.next = (picked.get_bits::<31>(1), picked.get_bit(0) | is_less).cat::<32>();
     }
 }

@@ -1,38 +1,53 @@
-//! Counting bits: too slow for the ALU's cycle.
+//! Counting bits, and minimum and maximum: too slow for the ALU's cycle.
 
 use spindle_verilog::prelude::*;
 
 /// What the bit unit does: registered with the operands.
 #[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
 pub struct BitControl {
+    /// CLZ, CTZ, CPOP; else MIN, MAX.
+    pub count: Bit,
     /// CPOP.
     pub ones: Bit,
-    /// CTZ, not CLZ.
-    pub trailing: Bit,
+    /// CTZ, not CLZ; MAX, not MIN.
+    pub second: Bit,
+    /// MINU, MAXU.
+    pub unsigned: Bit,
 }
 
-/// CLZ, CTZ, CPOP.
+/// CLZ, CTZ, CPOP, MIN, MAX, MINU, MAXU.
 ///
 /// | ports | meaning |
 /// |---|---|
-/// | in `a`, `control`, `enable` | the operand and what to do, in the execute stage |
+/// | in `a`, `b`, `control`, `enable` | operands and what to do, in the execute stage |
+/// | in `less`, `less_unsigned` | the ALU's comparison of the same operands; the decoder makes it compare |
 /// | out `result` | the result, one cycle later, for one cycle |
 ///
-/// The operand is taken anew in each cycle with `enable`: while it stands still, so does the result. It is one tree of sums: of four bits either
+/// The operands are taken anew in each cycle with `enable`: while they stand still, so does the result. CLZ, CTZ and CPOP are one tree of sums: of four bits either
 /// the ones are counted or the zeros before the first one, and of two counts the second one is added if ones are counted or if the first one is
-/// of zeros alone. The last sum is made from registers.
+/// of zeros alone. The last sum is made from registers. What is not wanted there is 0.
 #[derive(LogicBlock, Default)]
 pub struct BitUnit {
     /// Core clock.
     pub clock: Signal<In, Clock>,
-    /// Take the operand.
+    /// Take the operands.
     pub enable: Signal<In, Bit>,
     /// Operand.
     pub a: Signal<In, Bits<32>>,
+    /// Second operand of minimum and maximum.
+    pub b: Signal<In, Bits<32>>,
     /// What to do.
     pub control: Signal<In, BitControl>,
+    /// a < b, signed.
+    pub less: Signal<In, Bit>,
+    /// a < b, unsigned.
+    pub less_unsigned: Signal<In, Bit>,
     /// The result.
-    pub result: Signal<Out, Bits<6>>,
+    pub result: Signal<Out, Bits<32>>,
+    /// Operands of minimum and maximum.
+    first: DFF<Bits<32>>,
+    second: DFF<Bits<32>>,
+    takes_second: DFF<Bit>,
     /// Counts of the upper half, bit 1, and the lower one.
     halves: DFF<Counts>,
     /// Zeros are counted from below.
@@ -124,22 +139,33 @@ fn add_counts(x: Counts, y: Counts, adds: Bits<8>) -> Counts {
 impl Logic for BitUnit {
     #[hdl]
     fn update(&mut self) {
-        dffs!(self, clock, halves, trailing, ones);
+        dffs!(self, clock, first, second, takes_second, halves, trailing, ones);
         let control = self.control.val();
+        let a = self.a.val();
         if self.enable.val() {
-            self.trailing.d.next = control.trailing;
+            self.trailing.d.next = control.second;
             self.ones.d.next = control.ones;
-            // What comes first has a count of zeros alone if that is as high as it can be.
-            let adds = repeat::<8>(control.ones);
-            let fours = count_fours(self.a.val(), control.ones, control.trailing);
-            let others = upper(fours, bits::<3>(4));
-            let first = if control.trailing { fours } else { others };
-            let second = if control.trailing { others } else { fours };
-            let bytes = add_counts(first, second, adds | first.fours);
-            let others = upper(bytes, bits::<3>(2));
-            let first = if control.trailing { bytes } else { others };
-            let second = if control.trailing { others } else { bytes };
-            self.halves.d.next = add_counts(first, second, adds | first.eights);
+            if control.count {
+                // What comes first has a count of zeros alone if that is as high as it can be.
+                let adds = repeat::<8>(control.ones);
+                let fours = count_fours(a, control.ones, control.second);
+                let others = upper(fours, bits::<3>(4));
+                let first = if control.second { fours } else { others };
+                let second = if control.second { others } else { fours };
+                let bytes = add_counts(first, second, adds | first.fours);
+                let others = upper(bytes, bits::<3>(2));
+                let first = if control.second { bytes } else { others };
+                let second = if control.second { others } else { bytes };
+                self.halves.d.next = add_counts(first, second, adds | first.eights);
+                self.first.d.next = bits::<32>(0);
+                self.takes_second.d.next = false;
+            } else {
+                let less = if control.unsigned { self.less_unsigned.val() } else { self.less.val() };
+                self.halves.d.next = Counts { ..Default::default() };
+                self.first.d.next = a;
+                self.second.d.next = self.b.val();
+                self.takes_second.d.next = less == control.second;
+            }
         }
 
         let halves = self.halves.q.val();
@@ -149,7 +175,7 @@ impl Logic for BitUnit {
         let second = if trailing { others } else { halves };
         let adds = repeat::<8>(self.ones.q.val()) | first.sixteens;
         let sum = add_counts(first, second, adds);
-        self.result.next = (
+        let count = (
             first.sixteens.get_bit(0) & second.sixteens.get_bit(0),
             sum.sixteens.get_bit(0),
             sum.eights.get_bit(0),
@@ -158,5 +184,7 @@ impl Logic for BitUnit {
             sum.ones.get_bit(0),
         )
             .cat::<6>();
+        let chosen = if self.takes_second.q.val() { self.second.q.val() } else { self.first.q.val() };
+        self.result.next = chosen | bit_cast(count);
     }
 }

@@ -240,7 +240,7 @@ fn traits_of(word: Bits<32>) -> Traits {
     let long = register & word.get_bit(25) & !word.get_bit(27);
     // Of the unary instructions with one shift's funct7 those that do not extend.
     let counts = immediate & (f3 == 1) & word.get_bits::<2>(29).all() & !word.get_bit(27) & !word.get_bit(22);
-    let bits_unit = counts | chooses(word, register);
+    let bits_unit = counts | (register & word.get_bit(25) & word.get_bit(27));
     let upper = (opcode == major::LUI) | (opcode == major::AUIPC);
     let illegal = !executes(word);
     Traits {
@@ -269,13 +269,7 @@ fn reverses(word: Bits<32>) -> Bit {
     (word.get_bits::<3>(12) == 5) & word.get_bits::<2>(29).all() & word.get_bit(27)
 }
 
-/// Whether the word is MIN or MAX.
-#[hdl_fn]
-fn chooses(word: Bits<32>, register: Bit) -> Bit {
-    register & word.get_bit(27) & word.get_bit(25)
-}
-
-/// The ALU's control for OP (`register`) and OP-IMM. Of CLZ, CTZ and CPOP it makes 0, of MIN and MAX the first operand, while the adder compares.
+/// The ALU's control for OP (`register`) and OP-IMM.
 #[hdl_fn]
 fn arithmetic(word: Bits<32>, register: Bit) -> AluControl {
     let f3 = word.get_bits::<3>(12);
@@ -290,14 +284,13 @@ fn arithmetic(word: Bits<32>, register: Bit) -> AluControl {
     // BSET, BCLR, BINV.
     let one_bit = (f3 == 1) & single;
     let zext_h = (f3 == 4) & register & single;
-    let unary = (f3 == 1) & !register & set & other & !single;
-    let sext = unary & word.get_bit(22);
+    let sext = (f3 == 1) & !register & set & other & !single;
     let orc_b = (f3 == 5) & set & !other & single;
     let rev8 = reverses(word);
     let bext = (f3 == 5) & !set & other & single;
     let half = word.get_bit(20);
-    let plain = shifts & !single & !unary;
-    // MIN and MAX; what else has bit 27 does not use the adder.
+    let plain = shifts & !single & !sext;
+    // The bit unit takes the ALU's comparison for MIN and MAX; what else has bit 27 does not use the adder.
     let compares = compare | (register & single);
     AluControl {
         shift_add: if shift_add { f3.get_bits::<2>(1) } else { bits::<2>(0) },
@@ -324,8 +317,7 @@ fn arithmetic(word: Bits<32>, register: Bit) -> AluControl {
             } else {
                 bits::<2>(LOGIC_FILL)
             }
-        } else if (register & single) | compare {
-            // ZEXT.H, MIN, MAX.
+        } else if zext_h | compare {
             bits::<2>(LOGIC_FILL)
         } else if f3.get_bit(1) {
             bits::<2>(LOGIC_BOTH)
@@ -334,7 +326,7 @@ fn arithmetic(word: Bits<32>, register: Bit) -> AluControl {
         },
         // BCLR; XOR and OR.
         second: if shifts { one_bit & !set } else { f3.get_bit(2) & !f3.get_bits::<2>(0).all() & !zext_h },
-        whole: (plain & set) | rev8 | (!shifts & register & other) | chooses(word, register),
+        whole: (plain & set) | rev8 | (!shifts & register & other),
         shift: plain & !set,
         one_hot: one_bit,
         single: bext,
@@ -415,6 +407,11 @@ impl Logic for Decoder {
         } else {
             AluControl { invert: branches, alone: links | counts, ..Default::default() }
         };
-        self.decoded.next.unit = BitControl { ones: word.get_bit(21), trailing: word.get_bit(20) };
+        self.decoded.next.unit = BitControl {
+            count: !f3.get_bit(2),
+            ones: word.get_bit(21),
+            second: if f3.get_bit(2) { f3.get_bit(1) } else { word.get_bit(20) },
+            unsigned: f3.get_bit(0),
+        };
     }
 }

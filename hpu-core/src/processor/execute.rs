@@ -103,10 +103,8 @@ pub struct Execute {
     fresh: Reg<Bit>,
     moved: DFF<Executed>,
     result: DFF<Bits<32>>,
-    /// M1 holds a MIN or MAX whose result is the second operand.
-    takes_b: DFF<Bit>,
-    /// It holds one for the bit unit.
-    takes_count: DFF<Bit>,
+    /// M1 holds one for the bit unit.
+    takes_bits: DFF<Bit>,
     takes_product: DFF<Bit>,
     /// Instructions: the low half, and its carry on the way to the high one.
     retired: Reg<Bits<32>>,
@@ -168,8 +166,7 @@ impl Execute {
             fresh: Default::default(),
             moved: Default::default(),
             result: Default::default(),
-            takes_b: Default::default(),
-            takes_count: Default::default(),
+            takes_bits: Default::default(),
             takes_product: Default::default(),
             retired: Default::default(),
             retired_carry: Default::default(),
@@ -183,7 +180,7 @@ impl Logic for Execute {
     #[hdl]
     fn update(&mut self) {
         regs!(self, clock, reset, begun, fresh, retired, retired_carry, retired_high);
-        dffs!(self, clock, divider_owner, moved, result, takes_b, takes_count, takes_product);
+        dffs!(self, clock, divider_owner, moved, result, takes_bits, takes_product);
         clocks!(self, clock, reset, divider);
         self.bit_unit.clock.next = self.clock.val();
         self.multiplier.clock.next = self.clock.val();
@@ -249,10 +246,7 @@ impl Logic for Execute {
         let moves = self.advance.val() & self.valid.val();
         if moves {
             self.result.d.next = alu_value;
-            // Bits 2 and 1 of funct3 tell MAX, MIN and counts apart.
-            let chooses = issued.traits.bits_unit & funct3.get_bit(2);
-            self.takes_b.d.next = chooses & (self.alu.less.val() == funct3.get_bit(1));
-            self.takes_count.d.next = issued.traits.bits_unit & !funct3.get_bit(2);
+            self.takes_bits.d.next = issued.traits.bits_unit;
             self.takes_product.d.next = issued.traits.multiplies;
             self.moved.d.next = Executed {
                 rd: issued.rd,
@@ -277,12 +271,13 @@ impl Logic for Execute {
         self.executed.next = self.moved.q.val();
 
         self.bit_unit.a.next = a;
+        self.bit_unit.b.next = b;
         self.bit_unit.enable.next = self.valid.val();
+        self.bit_unit.less.next = self.alu.less.val();
+        self.bit_unit.less_unsigned.next = self.alu.less_unsigned.val();
         self.bit_unit.control.next = issued.unit;
-        // Of MIN and MAX the ALU's result is the first operand, of a count it is 0.
-        let found = if self.takes_b.q.val() { self.moved.q.val().b } else { self.result.q.val() };
-        let count = self.bit_unit.result.val() & repeat::<6>(self.takes_count.q.val());
-        self.first_value.next = found | bit_cast::<32, 6>(count);
+        let first_value = if self.takes_bits.q.val() { self.bit_unit.result.val() } else { self.result.q.val() };
+        self.first_value.next = first_value;
 
         self.multiplier.advance.next = moves;
         self.multiplier.a.next = a;

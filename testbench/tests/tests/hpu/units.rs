@@ -3,7 +3,7 @@
 use crate::hpu::isa::{self, compute, immediate, Format, Instruction, ALU, BITS, BRANCH, ILLEGAL, MUL};
 use hpu_core::processor::alu::{alu_extend, turn_of, Alu, AluControl};
 use hpu_core::processor::bit_unit::BitUnit;
-use hpu_core::processor::decode::{second_operand, Decoder, SECOND_COUNTER, SECOND_IMMEDIATE};
+use hpu_core::processor::decode::{second_operand, Decoder, Kind, SECOND_IMMEDIATE};
 use hpu_core::processor::multiplier::Multiplier;
 use rand::seq::IndexedRandom;
 use rand::Rng;
@@ -111,10 +111,7 @@ struct Execute {
     pub extend: Signal<In, Bit>,
     pub extend_size: Signal<In, Bits<2>>,
     pub extend_unsigned: Signal<In, Bit>,
-    pub kind: Signal<Out, Bits<4>>,
-    pub accesses: Signal<Out, Bit>,
-    pub late: Signal<Out, Bit>,
-    pub plain: Signal<Out, Bit>,
+    pub kind: Signal<Out, Kind>,
     pub rd: Signal<Out, Bits<5>>,
     pub rs1: Signal<Out, Bits<5>>,
     pub rs2: Signal<Out, Bits<5>>,
@@ -131,7 +128,8 @@ struct Execute {
     pub sum: Signal<Out, Bits<32>>,
     pub equal: Signal<Out, Bit>,
     pub less: Signal<Out, Bit>,
-    pub bits_result: Signal<Out, Bits<6>>,
+    pub less_unsigned: Signal<Out, Bit>,
+    pub bits_result: Signal<Out, Bits<32>>,
     pub product_low: Signal<Out, Bits<32>>,
     pub product_high: Signal<Out, Bits<32>>,
     pub wants_high: Signal<Out, Bit>,
@@ -146,42 +144,7 @@ impl Logic for Execute {
     fn update(&mut self) {
         self.decoder.word.next = self.word.val();
         let decoded = self.decoder.decoded.val();
-        let traits = decoded.traits;
-        // As the table numbers them.
-        self.kind.next = if traits.breaks & traits.illegal {
-            bits::<4>(isa::BREAK)
-        } else if traits.illegal {
-            bits::<4>(ILLEGAL)
-        } else if traits.refetches {
-            bits::<4>(isa::FENCE_I)
-        } else if traits.fences {
-            bits::<4>(isa::FENCE)
-        } else if traits.load {
-            bits::<4>(isa::LOAD)
-        } else if traits.store {
-            bits::<4>(isa::STORE)
-        } else if traits.atomic {
-            bits::<4>(isa::AMO)
-        } else if traits.branches {
-            bits::<4>(BRANCH)
-        } else if traits.to_register {
-            bits::<4>(isa::JALR)
-        } else if traits.jumps {
-            bits::<4>(isa::JAL)
-        } else if traits.bits_unit {
-            bits::<4>(BITS)
-        } else if traits.multiplies {
-            bits::<4>(MUL)
-        } else if traits.divides {
-            bits::<4>(isa::DIV)
-        } else if decoded.second == SECOND_COUNTER {
-            bits::<4>(isa::CSR)
-        } else {
-            bits::<4>(ALU)
-        };
-        self.accesses.next = traits.accesses;
-        self.late.next = traits.late;
-        self.plain.next = traits.plain;
+        self.kind.next = decoded.kind;
         self.rd.next = decoded.rd;
         self.rs1.next = decoded.rs1;
         self.rs2.next = decoded.rs2;
@@ -208,10 +171,14 @@ impl Logic for Execute {
         self.sum.next = self.alu.sum.val();
         self.equal.next = self.alu.equal.val();
         self.less.next = self.alu.less.val();
+        self.less_unsigned.next = self.alu.less_unsigned.val();
         self.unit.clock.next = self.clock.val();
         self.unit.enable.next = true;
         self.unit.a.next = self.a.val();
+        self.unit.b.next = self.b.val();
         self.unit.control.next = decoded.unit;
+        self.unit.less.next = self.alu.less.val();
+        self.unit.less_unsigned.next = self.alu.less_unsigned.val();
         self.bits_result.next = self.unit.result.val();
         self.multiplier.clock.next = self.clock.val();
         self.multiplier.advance.next = self.advance.val();
@@ -232,17 +199,7 @@ fn check_decoded(unit: &mut Unit, table: &[Instruction], word: u32) -> u64 {
     assert!(found.len() < 2, "{word:08x} is in the table twice: {found:?}");
     let kind = found.first().map_or(ILLEGAL, |entry| entry.kind);
     assert_eq!(u64::from(unit.get("kind")), kind, "kind of {word:08x}, {found:?}");
-    let Some(entry) = found.first() else {
-        assert_eq!(unit.get("plain"), 0, "{word:08x}");
-        return kind;
-    };
-    let traits = ["accesses", "late", "plain"].map(|name| unit.get(name) == 1);
-    let expected = [
-        [isa::LOAD, isa::STORE, isa::AMO].contains(&kind),
-        [isa::LOAD, isa::AMO, MUL, isa::DIV, BITS].contains(&kind),
-        [ALU, BITS, MUL, BRANCH].contains(&kind),
-    ];
-    assert_eq!(traits, expected, "traits of {} {word:08x}", entry.name);
+    let Some(entry) = found.first() else { return kind };
     let format = entry.format;
     let used = |unused: &[Format], low: u32| if unused.contains(&format) { 0 } else { word >> low & 31 };
     let rd = used(&[Format::S, Format::B, Format::None], 7);
@@ -337,18 +294,12 @@ fn every_instruction_computes() {
             unit.eval();
             let second = if [Format::I, Format::U].contains(&entry.format) { immediate(entry.format, word) } else { b };
             let expected = compute(entry.name, a, second);
-            // Of MIN and MAX the ALU's result is the first operand, of a count it is 0.
-            let mut result = unit.get("result");
-            if ["min", "minu", "max", "maxu"].contains(&entry.name) {
-                assert_eq!(result, a);
-                if unit.get("less") == word >> 13 & 1 {
-                    result = b;
-                }
-            } else if entry.kind == BITS {
-                assert_eq!(result, 0, "{} {word:08x}", entry.name);
+            let result = if entry.kind == ALU {
+                unit.get("result")
+            } else {
                 unit.tick();
-                result = unit.get("bits_result");
-            }
+                unit.get("bits_result")
+            };
             assert_eq!(result, expected, "{} {word:08x} of {a:08x}, {second:08x}", entry.name);
         };
         for entry in &table {
@@ -379,13 +330,10 @@ fn branches_compare_and_addresses_add() {
         let mut check = |a: u32, b: u32| {
             unit.set("a", a);
             unit.set("b", b);
-            // SLT, SLTU.
-            for (word, less) in [(0x2033, (a as i32) < b as i32), (0x3033, a < b)] {
-                unit.set("word", word);
-                unit.eval();
-                let told = ["equal", "less"].map(|name| unit.get(name) == 1);
-                assert_eq!(told, [a == b, less], "{word:x}: {a:08x}, {b:08x}");
-            }
+            unit.set("word", 0x63);
+            unit.eval();
+            let told = ["equal", "less", "less_unsigned"].map(|name| unit.get(name) == 1);
+            assert_eq!(told, [a == b, (a as i32) < b as i32, a < b], "{a:08x}, {b:08x}");
             unit.set("word", 0x0800_2023 | b << 20);
             unit.eval();
             assert_eq!(unit.get("sum"), a.wrapping_add(b), "{a:08x} + {b:08x}");

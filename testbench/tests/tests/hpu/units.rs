@@ -3,7 +3,7 @@
 use crate::hpu::isa::{self, compute, immediate, Format, Instruction, ALU, BITS, BRANCH, ILLEGAL, MUL};
 use hpu_core::processor::alu::{alu_extend, turn_of, Alu, AluControl};
 use hpu_core::processor::bit_unit::BitUnit;
-use hpu_core::processor::decode::{second_operand, Decoder, Kind, SECOND_IMMEDIATE};
+use hpu_core::processor::decode::{second_operand, Decoder, SECOND_COUNTER, SECOND_IMMEDIATE};
 use hpu_core::processor::multiplier::Multiplier;
 use rand::seq::IndexedRandom;
 use rand::Rng;
@@ -111,7 +111,10 @@ struct Execute {
     pub extend: Signal<In, Bit>,
     pub extend_size: Signal<In, Bits<2>>,
     pub extend_unsigned: Signal<In, Bit>,
-    pub kind: Signal<Out, Kind>,
+    pub kind: Signal<Out, Bits<4>>,
+    pub accesses: Signal<Out, Bit>,
+    pub late: Signal<Out, Bit>,
+    pub plain: Signal<Out, Bit>,
     pub rd: Signal<Out, Bits<5>>,
     pub rs1: Signal<Out, Bits<5>>,
     pub rs2: Signal<Out, Bits<5>>,
@@ -144,7 +147,42 @@ impl Logic for Execute {
     fn update(&mut self) {
         self.decoder.word.next = self.word.val();
         let decoded = self.decoder.decoded.val();
-        self.kind.next = decoded.kind;
+        let traits = decoded.traits;
+        // As the table numbers them.
+        self.kind.next = if traits.breaks & traits.illegal {
+            bits::<4>(isa::BREAK)
+        } else if traits.illegal {
+            bits::<4>(ILLEGAL)
+        } else if traits.refetches {
+            bits::<4>(isa::FENCE_I)
+        } else if traits.fences {
+            bits::<4>(isa::FENCE)
+        } else if traits.load {
+            bits::<4>(isa::LOAD)
+        } else if traits.store {
+            bits::<4>(isa::STORE)
+        } else if traits.atomic {
+            bits::<4>(isa::AMO)
+        } else if traits.branches {
+            bits::<4>(BRANCH)
+        } else if traits.to_register {
+            bits::<4>(isa::JALR)
+        } else if traits.jumps {
+            bits::<4>(isa::JAL)
+        } else if traits.bits_unit {
+            bits::<4>(BITS)
+        } else if traits.multiplies {
+            bits::<4>(MUL)
+        } else if traits.divides {
+            bits::<4>(isa::DIV)
+        } else if decoded.second == SECOND_COUNTER {
+            bits::<4>(isa::CSR)
+        } else {
+            bits::<4>(ALU)
+        };
+        self.accesses.next = traits.accesses;
+        self.late.next = traits.late;
+        self.plain.next = traits.plain;
         self.rd.next = decoded.rd;
         self.rs1.next = decoded.rs1;
         self.rs2.next = decoded.rs2;
@@ -199,7 +237,17 @@ fn check_decoded(unit: &mut Unit, table: &[Instruction], word: u32) -> u64 {
     assert!(found.len() < 2, "{word:08x} is in the table twice: {found:?}");
     let kind = found.first().map_or(ILLEGAL, |entry| entry.kind);
     assert_eq!(u64::from(unit.get("kind")), kind, "kind of {word:08x}, {found:?}");
-    let Some(entry) = found.first() else { return kind };
+    let Some(entry) = found.first() else {
+        assert_eq!(unit.get("plain"), 0, "{word:08x}");
+        return kind;
+    };
+    let traits = ["accesses", "late", "plain"].map(|name| unit.get(name) == 1);
+    let expected = [
+        [isa::LOAD, isa::STORE, isa::AMO].contains(&kind),
+        [isa::LOAD, isa::AMO, MUL, isa::DIV, BITS].contains(&kind),
+        [ALU, BITS, MUL, BRANCH].contains(&kind),
+    ];
+    assert_eq!(traits, expected, "traits of {} {word:08x}", entry.name);
     let format = entry.format;
     let used = |unused: &[Format], low: u32| if unused.contains(&format) { 0 } else { word >> low & 31 };
     let rd = used(&[Format::S, Format::B, Format::None], 7);

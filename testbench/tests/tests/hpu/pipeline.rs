@@ -300,18 +300,23 @@ fn an_end_waits_until_the_one_before_is_taken() {
     });
 }
 
+/// Programs that write all registers, at 0, and that collect in a0 what nobody may find in them, at 0x1000.
+fn programs_of_registers(bench: &mut Bench) {
+    let others: Vec<u32> = (3..32).filter(|register| !matches!(register, 4 | 10 | 11 | 12)).collect();
+    let mut writes: Vec<u32> = others.iter().map(|register| addi(*register, 0, 1)).collect();
+    writes.push(RET);
+    bench.program(0, &writes);
+    let mut reads: Vec<u32> = others.iter().map(|register| op((0, 6), A0, A0, *register)).collect();
+    reads.push(RET);
+    bench.program(0x1000, &reads);
+}
+
 #[test]
 fn no_handler_finds_registers_of_an_earlier_one() {
     run_with_wave_on_failure("pipeline_registers", |wave| {
         let mut bench = Bench::new(wave);
         // The first writes all registers; the others, however many, see none of it. Their a0 is their argument: 0.
-        let others: Vec<u32> = (3..32).filter(|register| !matches!(register, 4 | 10 | 11 | 12)).collect();
-        let mut writes: Vec<u32> = others.iter().map(|register| addi(*register, 0, 1)).collect();
-        writes.push(RET);
-        bench.program(0, &writes);
-        let mut reads: Vec<u32> = others.iter().map(|register| op((0, 6), A0, A0, *register)).collect();
-        reads.push(RET);
-        bench.program(0x1000, &reads);
+        programs_of_registers(&mut bench);
         // Short ones between them: only the numbers of the handlers go on.
         bench.program(0x2000, &[RET]);
         for between in 0..40 {
@@ -330,13 +335,7 @@ fn handlers_of_both_threads_find_no_registers_of_earlier_ones() {
     run_with_wave_on_failure("pipeline_registers_of_both", |wave| {
         let mut bench = Bench::new(wave);
         let mut rng = wave.rng();
-        let others: Vec<u32> = (3..32).filter(|register| !matches!(register, 4 | 10 | 11 | 12)).collect();
-        let mut writes: Vec<u32> = others.iter().map(|register| addi(*register, 0, 1)).collect();
-        writes.push(RET);
-        bench.program(0, &writes);
-        let mut reads: Vec<u32> = others.iter().map(|register| op((0, 6), A0, A0, *register)).collect();
-        reads.push(RET);
-        bench.program(0x1000, &reads);
+        programs_of_registers(&mut bench);
         // Ends follow one another as closely as can be: returns alone, behind a write, and of a thread that has waited for L2.
         let state = lui(8, 0x4_0000);
         bench.program(0x2000, &[RET]);

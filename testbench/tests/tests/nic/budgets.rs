@@ -14,7 +14,7 @@ fn the_verilog_of_sixteen_hpus_is_small_and_quickly_made() {
     // The machine may be busy: processor time counts, and the best of several. Two jobs that share a core take up to twice as much each, so nextest runs
     // this test alone.
     let mut best = Duration::MAX;
-    for attempt in 0..12 {
+    for attempt in 0..4 {
         let (many, time) = emit_timed(Config::ALVEO);
         best = best.min(time);
         if attempt == 0 {

@@ -98,7 +98,7 @@ pub struct Alu {
     pub a: Signal<In, Bits<32>>,
     /// Second operand.
     pub b: Signal<In, Bits<32>>,
-    /// Pairs of places by which the rotator turns, as [`turn_of`] says.
+    /// How the rotator turns, as [`turn_of`] says.
     pub amount: Signal<In, Bits<7>>,
     /// What to do.
     pub control: Signal<In, AluControl>,
@@ -114,8 +114,8 @@ pub struct Alu {
     pub less_unsigned: Signal<Out, Bit>,
 }
 
-/// `amount` for a distance b[4:1], to the `left` or not. Bit 4 is bit 3 for the odd bytes: bytes in reverse order (`reverse`, with a distance of 24) are a rotation by
-/// three bytes in the even places and by one in the odd ones.
+/// `amount` for a distance b[4:0], to the `left` or not. Bits 3:0 are pairs of places; bit 4 is bit 3 for the odd bytes: bytes in reverse order (`reverse`, with a distance
+/// of 24) are a rotation by three bytes in the even places and by one in the odd ones. Bit 5 is one place more, bit 6 two.
 #[hdl_fn]
 pub fn turn_of(distance: Bits<5>, left: Bit, reverse: Bit) -> Bits<7> {
     let by = distance.get_bits::<4>(1) ^ repeat::<4>(left);
@@ -228,7 +228,6 @@ impl Logic for Alu {
         };
 
         // The rotator comes late, the adder last.
-        let inverts = repeat::<32>(control.pick.get_bit(0));
         let blend = (turned & mask) | (bitwise & !mask);
         let picked = one_of_four(control.pick, sum, !sum, blend, bitwise);
         // Of a comparison everything but the sum is ready early.

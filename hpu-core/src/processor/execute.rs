@@ -46,7 +46,7 @@ pub struct Execute {
     pub a: Signal<In, Bits<32>>,
     /// Its second operand.
     pub b: Signal<In, Bits<32>>,
-    /// Pairs of places by which the rotator turns.
+    /// How the ALU's rotator turns.
     pub amount: Signal<In, Bits<7>>,
     /// a + offset.
     pub sum: Signal<In, Bits<32>>,

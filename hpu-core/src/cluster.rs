@@ -37,6 +37,7 @@ use crate::l1_atomics::L1Atomics;
 use crate::loader::Loader;
 use crate::mover::Mover;
 use crate::processor::hpu::{Hpu, HpuOptions};
+use crate::processor::predecode::CodeWord;
 use crate::processor::types::{RemoteAnswer, RemoteRequest, Rvfi};
 use crate::remote_router::RemoteRouter;
 use crate::reporter::Reporter;
@@ -214,7 +215,7 @@ pub struct Cluster {
     /// Where.
     pub imem_address: Signal<In, Bits<14>>,
     /// What.
-    pub imem_data: Signal<In, Bits<32>>,
+    pub imem_data: Signal<In, CodeWord>,
     /// HPUs in a handler.
     pub busy: Signal<Out, Bits<8>>,
     /// HPUs that execute an instruction.

@@ -6,9 +6,12 @@
 //! | HPUs | in `code_address[h]`, `code_valid[h]` / out `code_ready[h]`; out `code_data[h]`, two cycles after the grant |
 //! | registers | in `write`, `write_address`, `write_data`: goes to all copies, always in its cycle |
 //!
+//! Words are kept [predecoded](crate::processor::predecode), two bits beside the 32; a data read gives the word of the image.
+//!
 //! Fetches never stall. A data read waits while the host writes, one cycle per word. A word that is fetched while it is written is the old
 //! one. Addresses wrap at the size of the memory.
 
+use crate::processor::predecode::{image_word, CodeWord};
 use spindle_blocks::ram::TdpRam;
 use spindle_verilog::prelude::*;
 
@@ -22,7 +25,7 @@ pub struct InstructionMemory {
     /// The stages of its fetch port advance.
     pub fetch_enable: Vec<Signal<In, Bit>>,
     /// The words, two edges later.
-    pub fetch_data: Vec<Signal<Out, Bits<32>>>,
+    pub fetch_data: Vec<Signal<Out, CodeWord>>,
     /// Word that each HPU loads.
     pub code_address: Vec<Signal<In, Bits<14>>>,
     /// It is wanted.
@@ -36,8 +39,9 @@ pub struct InstructionMemory {
     /// Where.
     pub write_address: Signal<In, Bits<14>>,
     /// What.
-    pub write_data: Signal<In, Bits<32>>,
+    pub write_data: Signal<In, CodeWord>,
     copies: Vec<TdpRam<14, 4, 32>>,
+    marks: Vec<TdpRam<14, 1, 2>>,
     _hpus: usize,
     _last_word: u64,
 }
@@ -58,6 +62,7 @@ impl InstructionMemory {
             code_ready: (0..hpus).map(|_| Default::default()).collect(),
             code_data: (0..hpus).map(|_| Default::default()).collect(),
             copies: (0..hpus).map(|_| TdpRam::with_depth(bytes / 4)).collect(),
+            marks: (0..hpus).map(|_| TdpRam::with_depth(bytes / 4)).collect(),
             _hpus: hpus,
             _last_word: bytes as u64 / 4 - 1,
             ..Default::default()
@@ -69,23 +74,46 @@ impl Logic for InstructionMemory {
     #[hdl]
     fn update(&mut self) {
         let wrap = bits::<14>(self._last_word);
+        let written = self.write_data.val();
         for i in 0..self._hpus {
+            let fetches = self.fetch_enable[i].val();
+            let address = self.fetch_address[i].val() & wrap;
             self.copies[i].clock.next = self.clock.val();
-            self.copies[i].a_enable.next = self.fetch_enable[i].val();
-            self.copies[i].a_advance.next = self.fetch_enable[i].val();
+            self.copies[i].a_enable.next = fetches;
+            self.copies[i].a_advance.next = fetches;
             self.copies[i].a_strobe.next = bits::<4>(0);
-            self.copies[i].a_address.next = self.fetch_address[i].val() & wrap;
+            self.copies[i].a_address.next = address;
             self.copies[i].a_write.next = bits::<32>(0);
-            self.fetch_data[i].next = self.copies[i].a_read.val();
+            self.marks[i].clock.next = self.clock.val();
+            self.marks[i].a_enable.next = fetches;
+            self.marks[i].a_advance.next = fetches;
+            self.marks[i].a_strobe.next = bits::<1>(0);
+            self.marks[i].a_address.next = address;
+            self.marks[i].a_write.next = bits::<2>(0);
+            let marks = self.marks[i].a_read.val();
+            self.fetch_data[i].next =
+                CodeWord { word: self.copies[i].a_read.val(), other: marks.get_bit(0), legal: marks.get_bit(1) };
 
-            self.copies[i].b_enable.next = self.write.val() | self.code_valid[i].val();
+            let works = self.write.val() | self.code_valid[i].val();
+            let data_address =
+                (if self.write.val() { self.write_address.val() } else { self.code_address[i].val() }) & wrap;
+            self.copies[i].b_enable.next = works;
             self.copies[i].b_advance.next = true;
             self.copies[i].b_strobe.next = repeat::<4>(self.write.val());
-            let data_address = if self.write.val() { self.write_address.val() } else { self.code_address[i].val() };
-            self.copies[i].b_address.next = data_address & wrap;
-            self.copies[i].b_write.next = self.write_data.val();
+            self.copies[i].b_address.next = data_address;
+            self.copies[i].b_write.next = written.word;
+            self.marks[i].b_enable.next = works;
+            self.marks[i].b_advance.next = true;
+            self.marks[i].b_strobe.next = repeat::<1>(self.write.val());
+            self.marks[i].b_address.next = data_address;
+            self.marks[i].b_write.next = (written.legal, written.other).cat::<2>();
             self.code_ready[i].next = !self.write.val();
-            self.code_data[i].next = self.copies[i].b_read.val();
+            let marks = self.marks[i].b_read.val();
+            self.code_data[i].next = image_word(CodeWord {
+                word: self.copies[i].b_read.val(),
+                other: marks.get_bit(0),
+                legal: marks.get_bit(1),
+            });
         }
     }
 }

@@ -16,6 +16,7 @@
 //! [`Tally`](crate::tally::Tally) at most. Addresses without a register answer with `error`.
 
 use crate::context_staging::ContextStaging;
+use crate::processor::predecode::{predecode, CodeWord};
 use crate::processor::types::{RemoteAnswer, RemoteRequest};
 use crate::tally::{
     group_bits, BUSY, TASKS, TOTALS, TOTAL_BUSY, TOTAL_COMMANDS, TOTAL_FAULTED, TOTAL_PRINTS_LOST, TOTAL_REPORTS_LOST,
@@ -79,7 +80,7 @@ pub struct Registers {
     /// Where.
     pub imem_address: Signal<Out, Bits<14>>,
     /// What.
-    pub imem_data: Signal<Out, Bits<32>>,
+    pub imem_data: Signal<Out, CodeWord>,
     /// Access to L2.
     pub l2_request: Signal<Out, RemoteRequest>,
     /// It is wanted.
@@ -270,7 +271,7 @@ impl Logic for Registers {
         let code = write & (offset == bits::<12>(IMEM_DATA));
         self.imem_write.next = code;
         self.imem_address.next = self.imem_pointer.q.val().get_bits::<14>(2);
-        self.imem_data.next = data;
+        self.imem_data.next = predecode(data);
         if code {
             self.imem_pointer.d.next = self.imem_pointer.q.val() + 4;
         } else if write & (offset == bits::<12>(IMEM_ADDR)) {

@@ -34,8 +34,6 @@ pub struct AluControl {
     pub pick: Bits<2>,
     /// Bit 0 of the result is set if a < b; needs `invert`.
     pub less: Bit,
-    /// `less` is unsigned.
-    pub unsigned: Bit,
     /// The bitwise operation, one of `LOGIC_*`.
     pub logic: Bits<2>,
     /// The other one of the two; of `LOGIC_FILL` the filling.
@@ -44,7 +42,7 @@ pub struct AluControl {
     pub whole: Bit,
     /// the bits that a shift does not bring around;
     pub shift: Bit,
-    /// the one bit that b names, needs `left`;
+    /// the one bit that b names, turned to the left;
     pub one_hot: Bit,
     /// bit 0;
     pub single: Bit,
@@ -58,8 +56,6 @@ pub struct AluControl {
     pub arithmetic: Bit,
     /// or in each byte whether a has a bit there.
     pub bytes: Bit,
-    /// The rotator turns to the left.
-    pub left: Bit,
 }
 
 /// The control that extends operand a from 1, 2 or 4 bytes; operand b is 0.
@@ -80,7 +76,7 @@ pub fn alu_extend(size_less_one: Bits<2>, unsigned: Bit) -> AluControl {
 /// | ports | meaning |
 /// |---|---|
 /// | in `a`, `b`, `amount` | operands, from registers |
-/// | in `control` | what to do, from a register |
+/// | in `control`, `funct3` | what to do, from registers: bit 2 turns right, bit 0 compares without sign |
 /// | out `result` | the result |
 /// | out `sum` | the adder alone: a + b for the default control |
 /// | out `equal` | a == b, for any control |
@@ -102,6 +98,8 @@ pub struct Alu {
     pub amount: Signal<In, Bits<7>>,
     /// What to do.
     pub control: Signal<In, AluControl>,
+    /// Bits 14:12 of the instruction.
+    pub funct3: Signal<In, Bits<3>>,
     /// The result.
     pub result: Signal<Out, Bits<32>>,
     /// The adder.
@@ -159,6 +157,8 @@ impl Logic for Alu {
         let a = self.a.val();
         let b = self.b.val();
         let control = self.control.val();
+        let left = !self.funct3.val().get_bit(2);
+        let without_sign = self.funct3.val().get_bit(0);
 
         // The adder: b is the raw operand of the carry chain.
         let scaled = one_of_four(control.shift_add, a, a << 1, a << 2, a << 3);
@@ -188,17 +188,17 @@ impl Logic for Alu {
 
         // The mask. Where the shifter puts a bit of its operand, and the one bit that b names: of groups of four those behind the last place,
         // the one in which it is, and there what is in front of it. So a bit has three signals, not the six of the distance.
-        let groups = by.get_bits::<3>(1) ^ repeat::<3>(control.left);
+        let groups = by.get_bits::<3>(1) ^ repeat::<3>(left);
         let ones: Bits<8> = bits::<8>(0xFF);
         // Beyond the group in which the mask ends.
-        let beyond = if control.left { (ones << 1) << groups } else { (ones >> 1) >> groups };
-        let ends_in = if control.left { bits::<8>(1) << groups } else { bits::<8>(0x80) >> groups };
+        let beyond = if left { (ones << 1) << groups } else { (ones >> 1) >> groups };
+        let ends_in = if left { bits::<8>(1) << groups } else { bits::<8>(0x80) >> groups };
         let kept =
             (bits::<4>(0), repeat::<2>(control.extend & !control.narrow), repeat::<2>(control.extend)).cat::<8>();
         let whole = by_fours((beyond & repeat::<8>(control.shift)) | kept | repeat::<8>(control.whole));
         let partly = by_fours(ends_in & repeat::<8>(control.shift | control.one_hot));
-        let places = (by.get_bit(0) ^ control.left, b.get_bit(0)).cat::<2>();
-        let inner = if control.left {
+        let places = (by.get_bit(0) ^ left, b.get_bit(0)).cat::<2>();
+        let inner = if left {
             (true, places != 3, !places.get_bit(1), !places.any()).cat::<4>()
         } else {
             (!places.any(), !places.get_bit(1), places != 3, true).cat::<4>()
@@ -231,7 +231,7 @@ impl Logic for Alu {
         let blend = (turned & mask) | (bitwise & !mask);
         let picked = one_of_four(control.pick, sum, !sum, blend, bitwise);
         // Of a comparison everything but the sum is ready early.
-        let by_sign = differ & (if control.unsigned { b.get_bit(31) } else { a.get_bit(31) });
+        let by_sign = differ & (if without_sign { b.get_bit(31) } else { a.get_bit(31) });
         let is_less = control.less & (by_sign | (!differ & below));
         self.result.next = (picked.get_bits::<31>(1), picked.get_bit(0) | is_less).cat::<32>();
     }

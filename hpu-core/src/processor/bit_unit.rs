@@ -5,21 +5,17 @@ use spindle_verilog::prelude::*;
 /// What the bit unit does: registered with the operands.
 #[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
 pub struct BitControl {
-    /// CLZ, CTZ, CPOP; else MIN, MAX.
-    pub count: Bit,
     /// CPOP.
     pub ones: Bit,
     /// CTZ, not CLZ; MAX, not MIN.
     pub second: Bit,
-    /// MINU, MAXU.
-    pub unsigned: Bit,
 }
 
 /// CLZ, CTZ, CPOP, MIN, MAX, MINU, MAXU.
 ///
 /// | ports | meaning |
 /// |---|---|
-/// | in `a`, `b`, `control`, `enable` | operands and what to do, in the execute stage |
+/// | in `a`, `b`, `control`, `funct3`, `enable` | operands and what to do, in the execute stage |
 /// | in `less`, `less_unsigned` | the ALU's comparison of the same operands; the decoder makes it compare |
 /// | out `result` | the result, one cycle later, for one cycle |
 ///
@@ -38,6 +34,8 @@ pub struct BitUnit {
     pub b: Signal<In, Bits<32>>,
     /// What to do.
     pub control: Signal<In, BitControl>,
+    /// Bits 14:12 of the instruction: bit 2 is set in MIN and MAX, bit 0 in the unsigned ones.
+    pub funct3: Signal<In, Bits<3>>,
     /// a < b, signed.
     pub less: Signal<In, Bit>,
     /// a < b, unsigned.
@@ -141,11 +139,12 @@ impl Logic for BitUnit {
     fn update(&mut self) {
         dffs!(self, clock, first, second, takes_second, halves, trailing, ones);
         let control = self.control.val();
+        let funct3 = self.funct3.val();
         let a = self.a.val();
         if self.enable.val() {
             self.trailing.d.next = control.second;
             self.ones.d.next = control.ones;
-            if control.count {
+            if !funct3.get_bit(2) {
                 // What comes first has a count of zeros alone if that is as high as it can be.
                 let adds = repeat::<8>(control.ones);
                 let fours = count_fours(a, control.ones, control.second);
@@ -160,7 +159,7 @@ impl Logic for BitUnit {
                 self.first.d.next = bits::<32>(0);
                 self.takes_second.d.next = false;
             } else {
-                let less = if control.unsigned { self.less_unsigned.val() } else { self.less.val() };
+                let less = if funct3.get_bit(0) { self.less_unsigned.val() } else { self.less.val() };
                 self.halves.d.next = Counts { ..Default::default() };
                 self.first.d.next = a;
                 self.second.d.next = self.b.val();

@@ -193,6 +193,7 @@ impl Logic for Execute {
         self.alu.b.next = b;
         self.alu.amount.next = self.amount.val();
         self.alu.control.next = issued.alu;
+        self.alu.funct3.next = funct3;
         let alu_value = self.alu.result.val();
         self.alu_value.next = alu_value;
         let jumps = issued.traits.jumps;
@@ -276,6 +277,7 @@ impl Logic for Execute {
         self.bit_unit.less.next = self.alu.less.val();
         self.bit_unit.less_unsigned.next = self.alu.less_unsigned.val();
         self.bit_unit.control.next = issued.unit;
+        self.bit_unit.funct3.next = funct3;
         let first_value = if self.takes_bits.q.val() { self.bit_unit.result.val() } else { self.result.q.val() };
         self.first_value.next = first_value;
 

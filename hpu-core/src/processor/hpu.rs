@@ -44,6 +44,7 @@ use super::issue::Issue;
 use super::launches::Launches;
 use super::memory_stage::MemoryStage;
 use super::operands::Operands;
+use super::predecode::{image_word, predecode, CodeWord};
 use super::remote_tracker::RemoteTracker;
 use super::resolve::Resolve;
 use super::rvfi::RetirementPort;
@@ -60,6 +61,8 @@ use spindle_verilog::prelude::*;
 pub struct HpuOptions {
     /// With the retirement port `rvfi`.
     pub rvfi: bool,
+    /// `fetch_data` has the word of the image, and the predecoder stands behind it: for a processor without an instruction memory.
+    pub predecodes: bool,
     /// A jump there ends the handler.
     pub return_address: u32,
     /// Bytes of a stack.
@@ -68,7 +71,7 @@ pub struct HpuOptions {
 
 impl Default for HpuOptions {
     fn default() -> Self {
-        Self { rvfi: false, return_address: RETURN_ADDRESS, stack_bytes: 1024 }
+        Self { rvfi: false, predecodes: false, return_address: RETURN_ADDRESS, stack_bytes: 1024 }
     }
 }
 
@@ -102,7 +105,7 @@ pub struct Hpu {
     /// Both stages of the memory move.
     pub fetch_enable: Signal<Out, Bit>,
     /// The word.
-    pub fetch_data: Signal<In, Bits<32>>,
+    pub fetch_data: Signal<In, CodeWord>,
     /// Word of instruction memory to load.
     pub code_address: Signal<Out, Bits<14>>,
     /// Load it.
@@ -192,6 +195,7 @@ pub struct Hpu {
     retirement: Vec<RetirementPort>,
     flush: Signal<Local, Bit>,
     _rvfi: bool,
+    _predecodes: bool,
 }
 
 impl Default for Hpu {
@@ -270,6 +274,7 @@ impl Hpu {
             retirement: if options.rvfi { vec![Default::default()] } else { vec![] },
             flush: Default::default(),
             _rvfi: options.rvfi,
+            _predecodes: options.predecodes,
         }
     }
 }
@@ -375,7 +380,11 @@ impl Logic for Hpu {
         self.fetch.update_was_sure.next = executed.sure;
 
         // D.
-        self.issue.word.next = self.fetch_data.val();
+        let mut fetched = self.fetch_data.val();
+        if self._predecodes {
+            fetched = predecode(fetched.word);
+        }
+        self.issue.code.next = fetched;
         self.issue.decoding.next = self.fetch.valid.val();
         self.issue.pc.next = self.fetch.pc.val();
         self.issue.at.next = self.fetch.word.val();
@@ -404,7 +413,7 @@ impl Logic for Hpu {
         self.operands.pc.next = address_in_code(self.fetch.pc.val());
         self.operands.link.next = address_in_code(self.fetch.after.val());
         self.operands.counter.next = self.execute.counter.val();
-        self.execute.counter_number.next = self.fetch_data.val().get_bits::<12>(20);
+        self.execute.counter_number.next = fetched.word.get_bits::<12>(20);
         self.operands.thread.next = thread;
         self.operands.clear.next = ends;
         self.operands.completes.next = code.completes;
@@ -569,7 +578,7 @@ impl Logic for Hpu {
         if self._rvfi {
             self.retirement[0].clock.next = self.clock.val();
             self.retirement[0].reset.next = self.reset.val();
-            self.retirement[0].word.next = self.fetch_data.val();
+            self.retirement[0].word.next = image_word(fetched);
             self.retirement[0].decoded.next = self.issue.decoded.val();
             self.retirement[0].a.next = self.operands.a.val();
             self.retirement[0].b.next = self.operands.b.val();

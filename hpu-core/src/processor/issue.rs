@@ -2,7 +2,8 @@
 
 use super::alu::{alu_extend, AluControl};
 use super::byte_lanes::one_of_four;
-use super::decode::{major, Decoded, Decoder};
+use super::decode::{Decoded, Decoder};
+use super::predecode::CodeWord;
 use super::stages::{Issued, Traits};
 use spindle_verilog::prelude::*;
 
@@ -10,7 +11,7 @@ use spindle_verilog::prelude::*;
 ///
 /// | neighbour | ports |
 /// |---|---|
-/// | instruction memory, fetch | in `word`, `decoding`, `pc`, `outside`, `predicted`, `predicted_target`, `sure` of D; out `hold` |
+/// | instruction memory, fetch | in `code`, `decoding`, `pc`, `outside`, `predicted`, `predicted_target`, `sure` of D; out `hold` |
 /// | operands | out `decoded`; in `hazard`; out `injects`, `inject_a`, `inject_b` |
 /// | threads | in `ready`, `expecting`, `inject`, `inject_choice`, `answer_value`, `answer_rd`, `answer_funct3`; out `injected` |
 /// | launches | in `started`, `first_argument`: a handler's a0 is injected in the cycle after its start, when D is still empty |
@@ -25,7 +26,7 @@ pub struct Issue {
     /// Synchronous reset, active high.
     pub reset: Signal<In, Bit>,
     /// The word in D.
-    pub word: Signal<In, Bits<32>>,
+    pub code: Signal<In, CodeWord>,
     /// There is one.
     pub decoding: Signal<In, Bit>,
     /// Its program counter.
@@ -104,15 +105,13 @@ impl Logic for Issue {
     fn update(&mut self) {
         regs!(self, clock, reset, occupied, slot_writes);
         dffs!(self, clock, slot, slot_quick);
-        self.decoder.word.next = self.word.val();
+        self.decoder.code.next = self.code.val();
         let decoded = self.decoder.decoded.val();
         self.decoded.next = decoded;
 
         let injects = self.started.val() | self.inject.val();
         let empty = !self.occupied.q.val() & !self.first_valid.val();
-        // Whatever may read a counter.
-        let counts = (self.word.val().get_bits::<5>(2) == major::SYSTEM) & self.word.val().get_bit(13);
-        let waits = self.hazard.val() | !self.ready.val() | (counts & !empty);
+        let waits = self.hazard.val() | !self.ready.val() | (decoded.counts & !empty);
         let goes = self.decoding.val() & !waits & !injects;
         self.hold.next = self.holds.val() | (self.decoding.val() & !goes);
         self.injected.next = self.inject.val() & !self.holds.val() & !self.flush.val();

@@ -15,6 +15,7 @@ pub mod launches;
 pub mod memory_stage;
 pub mod multiplier;
 pub mod operands;
+pub mod predecode;
 pub mod region_table;
 pub mod register_file;
 pub mod remote_tracker;

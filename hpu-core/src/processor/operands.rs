@@ -2,7 +2,7 @@
 
 use super::alu::turn_of;
 use super::byte_lanes::one_of_four;
-use super::decode::{second_operand, Decoded, SECOND_REGISTER};
+use super::decode::{second_operand, Decoded};
 use super::register_file::RegisterFile;
 use super::stages::Producer;
 use spindle_contract::memory_map::{base, CONTEXT, STACK, TASK};
@@ -233,22 +233,20 @@ impl Logic for Operands {
 
         // The result of X, which comes late, what is injected and what is no register's: of each operand one of four.
         let injects = self.injects.val();
-        let in_x_a = decoded.reads_a & matches(executes, decoded.find_a);
+        let in_x_a = matches(executes, decoded.find_a);
         let in_x_b = decoded.reads_b & matches(executes, decoded.find_b);
         let choice_a = (either(injects, decoded.a_is_pc), either_without(decoded.a_is_pc, in_x_a, injects)).cat::<2>();
         let chosen_a = one_of_four(choice_a, early_a, executes.value, self.inject_a.val(), self.pc.val());
-        let choice_b = (either(injects, decoded.second != SECOND_REGISTER), either(injects, in_x_b)).cat::<2>();
+        let choice_b = (either(injects, !decoded.reads_b), either(injects, in_x_b)).cat::<2>();
         let other = second_operand(decoded, self.link.val(), self.counter.val());
         let chosen_b = one_of_four(choice_b, early_b, executes.value, other, repeat::<32>(self.inject_b.val()));
 
-        // What was not written is a reset of the register, which is no LUT in its path: nearly all first values are 0, and so is the operand of LUI.
+        // What was not written is a reset of the register, which is no LUT in its path: nearly all first values are 0.
         let rare = bits::<32>(self._first_bits as u64);
-        let no_register = !decoded.reads_a & !decoded.a_is_pc;
-        let fresh_a = !in_x_a & !from_a.any() & !self.registers.known_a.val() & decoded.reads_a;
+        let fresh_a = !in_x_a & !from_a.any() & !self.registers.known_a.val() & !decoded.a_is_pc;
         let fresh_b = !in_x_b & !from_b.any() & !self.registers.known_b.val() & decoded.reads_b;
-        let starts_a = !injects & (no_register | fresh_a);
+        let starts_a = !injects & fresh_a;
         let starts_b = !injects & fresh_b;
-        let first_a = if decoded.reads_a { first_a } else { bits::<32>(0) };
         // The few bits that are not 0 join where they do not delay the result of X.
         let found_a = if starts_a { first_a } else { early_a };
         let found_b = if starts_b { first_b } else { early_b };
@@ -261,7 +259,7 @@ impl Logic for Operands {
             self.rare_b.d.next = rarely_b & rare;
             // A register of its own: the rotator's selects are not to be made in X.
             let distance = if starts_b { first_b } else { chosen_b };
-            self.turn.d.next = turn_of(distance.get_bits::<5>(0), decoded.funct3 == 1, decoded.reverses);
+            self.turn.d.next = turn_of(distance.get_bits::<5>(0), !decoded.funct3.get_bit(2), decoded.reverses);
         }
         self.hazard.next = (decoded.reads_a & waits(decoded.find_a, executes, first, second))
             | (decoded.reads_b & waits(decoded.find_b, executes, first, second));

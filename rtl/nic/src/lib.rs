@@ -34,12 +34,14 @@ pub fn emit(config: &Config) -> Result<Design, EmitError> {
 }
 
 /// The Verilog of a handler processor alone, top module `hpu`, with its retirement port: what formal tools and instruction tests attach to.
+/// The words that it fetches are those of the image.
 ///
 /// # Errors
 /// As for [`emit`].
 pub fn emit_hpu(config: &Config) -> Result<Design, EmitError> {
     config.validate().map_err(EmitError::parameter)?;
-    let options = HpuOptions { rvfi: true, stack_bytes: config.stack_bytes(), ..HpuOptions::default() };
+    let options =
+        HpuOptions { rvfi: true, predecodes: true, stack_bytes: config.stack_bytes(), ..HpuOptions::default() };
     spindle_verilog::emit(&mut hpu_core::processor::hpu::Hpu::new(options), "hpu")
 }
 

@@ -68,7 +68,9 @@ impl<const A: usize, const B: usize, const W: usize> ByteRam<A, B, W> {
 
 /// `old` with the strobed bytes of `new`.
 pub(super) fn merge<const B: usize, const W: usize>(old: Bits<W>, new: Bits<W>, strobe: Bits<B>) -> Bits<W> {
-    (0..W).fold(old, |word, bit| if strobe.get_bit(bit / 8) { word.replace_bit(bit, new.get_bit(bit)) } else { word })
+    let byte = W / B;
+    (0..W)
+        .fold(old, |word, bit| if strobe.get_bit(bit / byte) { word.replace_bit(bit, new.get_bit(bit)) } else { word })
 }
 
 impl<const A: usize, const B: usize, const W: usize> Logic for ByteRam<A, B, W> {

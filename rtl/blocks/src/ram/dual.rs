@@ -5,7 +5,7 @@ use super::{check, storage, unread_bits, word, RamStyle};
 use spindle_verilog::custom_with;
 use spindle_verilog::prelude::*;
 
-/// `2^A` words of W = 8 × B bits with two ports `a` and `b`, each of which reads or writes in a cycle; behind each the output register of the
+/// `2^A` words of W bits, B bytes of one width, with two ports `a` and `b`, each of which reads or writes in a cycle; behind each the output register of the
 /// block RAM: read latency 2, and a clock enable per stage.
 ///
 /// | ports (same for `b`) | meaning |
@@ -60,7 +60,7 @@ impl<const A: usize, const B: usize, const W: usize> TdpRam<A, B, W> {
     /// Only `depth` words.
     pub fn with_depth(depth: usize) -> Self {
         check("TdpRam", A, depth, 2);
-        assert!(W == 8 * B, "TdpRam: {B} bytes are {} bits, not {W}; make W = 8 * B", 8 * B);
+        assert!(B > 0 && W % B == 0, "TdpRam: {W} bits cannot be cut into {B} bytes; make W a multiple of B");
         Self {
             clock: Default::default(),
             a_enable: Default::default(),
@@ -114,24 +114,27 @@ impl<const A: usize, const B: usize, const W: usize> Logic for TdpRam<A, B, W> {
 
     fn hdl(&self) -> Verilog {
         // One process per port: the form from which tools infer a true dual port memory with its output registers.
+        let byte = "BITS";
+        let width = "BITS*BYTES";
         let port = |p: &str| {
             format!(
-                "  logic [8*BYTES-1:0] {p}_fetched;\n  always @(posedge clock) begin\n    if ({p}_enable) begin\n      \
-                 for (int i = 0; i < BYTES; i++)\n        if ({p}_strobe[i]) {word}[8 * i +: 8] <= {p}_write[8 * i +: 8];\n      \
+                "  logic [{byte}*BYTES-1:0] {p}_fetched;\n  always @(posedge clock) begin\n    if ({p}_enable) begin\n      \
+                 for (int i = 0; i < BYTES; i++)\n        if ({p}_strobe[i]) {word}[{byte} * i +: {byte}] <= {p}_write[{byte} * i +: {byte}];\n      \
                  {p}_fetched <= {word};\n    end\n    if ({p}_advance) {p}_read <= {p}_fetched;\n  end\n",
                 word = word(&format!("{p}_address")),
             )
         };
         let body = format!(
             "{}{}{}{}",
-            storage(RamStyle::Block, "8*BYTES"),
+            storage(RamStyle::Block, width),
             port("a"),
             port("b"),
             unread_bits(&["a_address", "b_address"])
         );
-        let widths = [("address", "ADDRESS"), ("strobe", "BYTES"), ("write", "8*BYTES"), ("read", "8*BYTES")];
+        let widths = [("address", "ADDRESS"), ("strobe", "BYTES"), ("write", width), ("read", width)];
         let ports = ["a", "b"].map(|p| widths.map(|(port, width)| (format!("{p}_{port}"), width)));
         let ports: Vec<(&str, &str)> = ports.iter().flatten().map(|(port, width)| (port.as_str(), *width)).collect();
-        custom_with("tdp_ram", &[("ADDRESS", A), ("DEPTH", self._words.len()), ("BYTES", B)], &ports, &body)
+        let parameters = [("ADDRESS", A), ("DEPTH", self._words.len()), ("BYTES", B), ("BITS", W / B)];
+        custom_with("tdp_ram", &parameters, &ports, &body)
     }
 }

@@ -1,7 +1,7 @@
 //! A cluster on its bench, which plays dispatcher, packet buffer, L2, egress, host and scheduler.
 
 use crate::cluster::far::Far;
-use crate::hpu::fields::{bits, field, pack, slice};
+use crate::hpu::fields::{bits, code_word, field, pack, slice};
 use hpu_core::cluster::Cluster;
 use hpu_core::types::{report_of, Fault};
 use rand::Rng;
@@ -289,7 +289,7 @@ impl Bench {
         for (i, word) in words.iter().enumerate() {
             self.set("imem_write", 1);
             self.set("imem_address", u64::from(at / 4) + i as u64);
-            self.set("imem_data", (*word).into());
+            self.set("imem_data", code_word(*word));
             self.step();
         }
         self.set("imem_write", 0);

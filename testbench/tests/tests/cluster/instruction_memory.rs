@@ -1,7 +1,11 @@
 //! Instruction memory against an array of words.
 
 use crate::cluster::dut::Dut;
+use crate::hpu::fields::code_word;
+use crate::hpu::isa;
+use crate::hpu::units::word_of;
 use hpu_core::instruction_memory::InstructionMemory;
+use rand::seq::IndexedRandom;
 use rand::Rng;
 use spindle_harness::run_with_wave_on_failure;
 
@@ -10,15 +14,21 @@ fn every_hpu_reads_while_the_host_writes() {
     run_with_wave_on_failure("instruction_memory", |wave| {
         let mut rng = wave.rng();
         let mut dut = Dut::new(wave, &mut InstructionMemory::new(2, 4096), "instruction_memory");
+        let table = isa::table();
         let mut words = vec![0u32; 1024];
         let mut fetched = [[None; 2]; 2];
         let mut loaded = [[None; 2]; 2];
         for cycle in 0..20_000 {
             let write = rng.random_range(0..4) == 0;
-            let (at, data) = (rng.random_range(0..16), rng.random::<u32>());
+            // Instructions and constants.
+            let at = rng.random_range(0..16);
+            let data = match table.choose(&mut rng) {
+                Some(instruction) if rng.random_bool(0.7) => word_of(&mut rng, instruction),
+                _ => rng.random(),
+            };
             dut.set("write", write.into());
             dut.set("write_address", at);
-            dut.set("write_data", data.into());
+            dut.set("write_data", code_word(data));
             // Addresses wrap at the size of the memory.
             let wanted: [(u64, bool, u64, bool); 2] = std::array::from_fn(|_| {
                 let mut address = || rng.random_range(0..16) + 1024 * rng.random_range(0..16);
@@ -34,7 +44,7 @@ fn every_hpu_reads_while_the_host_writes() {
             dut.model.eval();
             for (h, (fetch, enable, code, valid)) in wanted.into_iter().enumerate() {
                 if let Some(word) = fetched[h][1] {
-                    assert_eq!(dut.get(&format!("fetch_data_{h}")) as u32, word, "cycle {cycle}, HPU {h}");
+                    assert_eq!(dut.get(&format!("fetch_data_{h}")), code_word(word), "cycle {cycle}, HPU {h}");
                 }
                 if let Some(word) = loaded[h][1] {
                     assert_eq!(dut.get(&format!("code_data_{h}")) as u32, word, "cycle {cycle}, HPU {h}");

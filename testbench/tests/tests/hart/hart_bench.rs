@@ -6,7 +6,7 @@ use spindle_sim::hart::Hart;
 
 /// The emitted processor with its retirement port.
 pub fn source() -> Source {
-    let options = HpuOptions { rvfi: true, ..HpuOptions::default() };
+    let options = HpuOptions { rvfi: true, predecodes: true, ..HpuOptions::default() };
     let design = spindle_verilog::emit(&mut Hpu::new(options), "hpu").unwrap_or_else(|error| panic!("{error}"));
     Source::from_text("hpu", design.to_string())
 }

@@ -1,6 +1,13 @@
 //! Values in the bits of a port.
 
+use hpu_core::processor::predecode::predecode;
 use spindle_contract::descriptors::{Descriptor, DESCRIPTORS};
+
+/// What instruction memory keeps of a word of the image.
+pub fn code_word(word: u32) -> u64 {
+    let code = predecode(spindle_verilog::prelude::bits::<32>(word.into()));
+    u64::from(code.legal) << 33 | u64::from(code.other) << 32 | code.word.to_u64()
+}
 
 /// (value, width) pairs from the least significant bit.
 pub fn bits(fields: &[(u64, usize)]) -> Vec<u8> {

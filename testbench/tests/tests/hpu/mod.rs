@@ -1,8 +1,8 @@
 //! The handler processor, on the emitted Verilog.
 
 pub mod fields;
-mod isa;
+pub mod isa;
 mod pipeline;
 mod pipeline_bench;
-mod units;
+pub mod units;
 mod units_state;

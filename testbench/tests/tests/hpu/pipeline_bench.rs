@@ -19,7 +19,7 @@ pub const L2_STATE: usize = 0x1_0000;
 
 /// The emitted processor.
 pub fn source() -> Source {
-    let mut hpu = Hpu::new(HpuOptions { rvfi: true, ..HpuOptions::default() });
+    let mut hpu = Hpu::new(HpuOptions { rvfi: true, predecodes: true, ..HpuOptions::default() });
     let design = spindle_verilog::emit(&mut hpu, "hpu").unwrap_or_else(|error| panic!("{error}"));
     Source::from_text("hpu", design.to_string())
 }

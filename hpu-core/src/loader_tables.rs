@@ -1,6 +1,6 @@
 //! What the [loader](crate::loader) writes for a task, as functions: regions, limits of its commands, the launch.
 
-use crate::processor::stages::{word_in_code, CODE_TOP};
+use crate::processor::stages::{block_in_code, CODE_TOP};
 use crate::processor::types::{Launch, Region, Target};
 use crate::types::{Limits, Origin, TaskContext};
 use spindle_blocks::desc::TaskDesc;
@@ -122,9 +122,10 @@ pub(crate) fn launch_of(desc: TaskDesc, entry: TaskContext, a0: Bits<32>) -> Lau
     // An entry outside the code region becomes a misaligned one: it faults.
     let stray = entry.handler.get_bits::<15>(17) != CODE_TOP;
     let base = entry.limits.code_base.get_bits::<9>(7);
+    let pc = (entry.handler.get_bits::<16>(2), entry.handler.get_bit(1) | stray).cat::<17>();
     Launch {
-        entry: (entry.handler.get_bits::<16>(2), entry.handler.get_bit(1) | stray).cat::<17>(),
-        word: word_in_code(entry.handler.get_bits::<14>(2), base),
+        entry: pc,
+        block: block_in_code(pc, base),
         a0: a0,
         completes: completes,
         flow_control: desc.flow_control,

@@ -28,6 +28,8 @@ pub struct Decoded {
     pub reads_b: Bit,
     /// Address, or target of JAL and JALR, less the first operand; 0 for atomics.
     pub offset: Bits<32>,
+    /// The low bits of the offset of a load, store or JALR.
+    pub low_offset: Bits<12>,
     /// Target of a branch or JAL less the program counter, halved.
     pub distance: Bits<17>,
     /// Operand a is the program counter: AUIPC, JAL.
@@ -62,29 +64,22 @@ pub fn second_operand(decoded: Decoded, link: Bits<32>, counter: Bits<32>) -> Bi
     (upper.get_bits::<20>(12), lower.get_bits::<12>(0)).cat::<32>()
 }
 
-/// What is added to the first operand: I, S, J, nothing for atomics. Of the operations that use it bit 3 is set in JAL alone, bit 4 in stores, bits 5
-/// and 0 in atomics.
+/// What is added to the first operand: I, S, J, anything for atomics. Of the operations that use it bit 3 is set in JAL alone, bit 4 in stores.
 #[hdl_fn]
 fn offset(word: Bits<32>) -> Bits<32> {
     let sign = word.get_bit(31);
     let jumps = word.get_bit(3);
-    let nothing = word.get_bit(5) & word.get_bit(0);
     let stores = word.get_bit(4);
     let low =
         if stores { word.get_bits::<5>(7) } else { (word.get_bits::<4>(21), word.get_bit(20) & !jumps).cat::<5>() };
-    let whole = (
+    (
         repeat::<12>(sign),
         if jumps { word.get_bits::<8>(12) } else { repeat::<8>(sign) },
         if jumps { word.get_bit(20) } else { sign },
         word.get_bits::<6>(25),
         low,
     )
-        .cat::<32>();
-    if nothing {
-        bits::<32>(0)
-    } else {
-        whole
-    }
+        .cat::<32>()
 }
 
 /// How far a branch (B) or JAL (J) goes, in half words: bit 4 tells them apart. What lies further away than the code may be is not here.
@@ -197,7 +192,10 @@ impl Logic for Decoder {
         self.decoded.next.rs2 = if reads_b { find_b } else { none };
         self.decoded.next.find_b = find_b;
         self.decoded.next.reads_b = reads_b;
-        self.decoded.next.offset = offset(word);
+        let offset = offset(word);
+        let atomic = word.get_bit(5) & word.get_bit(0);
+        self.decoded.next.offset = if atomic { bits::<32>(0) } else { offset };
+        self.decoded.next.low_offset = offset.get_bits::<12>(0);
         self.decoded.next.distance = distance(word);
         self.decoded.next.a_is_pc = early & (word.get_bit(3) | !word.get_bit(2));
         self.decoded.next.counts = early & word.get_bit(1);

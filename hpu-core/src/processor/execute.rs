@@ -254,7 +254,7 @@ impl Logic for Execute {
                 funct3: funct3,
                 funct5: issued.funct5,
                 pc: issued.pc,
-                word: issued.word,
+                block: issued.block,
                 after: after,
                 outside: issued.outside,
                 predicted: issued.predicted,

@@ -1,7 +1,7 @@
 //! Stages F and D of the instruction stream: which word is fetched next, and what is known of the word that stands in D.
 
 use super::branch_predictor::BranchPredictor;
-use super::stages::{word_in_code, Code};
+use super::stages::{block_in_code, word_of, Code};
 use spindle_verilog::prelude::*;
 
 /// Chooses the next program counter.
@@ -9,9 +9,9 @@ use spindle_verilog::prelude::*;
 /// | neighbour | ports |
 /// |---|---|
 /// | instruction memory | out `address`, `enable`; its word stands in D two edges later |
-/// | threads | in `enter`, `enter_pc`, `enter_word`; in `code` of the thread that is fetched now |
+/// | threads | in `enter`, `enter_pc`, `enter_block`; in `code` of the thread that is fetched now |
 /// | M1 | in `redirect`, `redirect_pc`; in `drop`; predictor update |
-/// | issue | out `valid`, `pc`, `word`, `after`, `outside`, `predicted`, `predicted_target` of D; in `hold` |
+/// | issue | out `valid`, `pc`, `block`, `after`, `outside`, `predicted`, `predicted_target` of D; in `hold` |
 ///
 /// `enter` (another handler) and `redirect` (this one, elsewhere) choose the address of the same cycle: its fetch is in F in the next one, in D in the
 /// one after that. Both drop what stands in F and D, and so does `drop` alone, after which nothing is fetched until one of the others comes.
@@ -28,8 +28,8 @@ pub struct Fetch {
     pub enter: Signal<In, Bit>,
     /// Its program counter.
     pub enter_pc: Signal<In, Bits<17>>,
-    /// The word of instruction memory at it.
-    pub enter_word: Signal<In, Bits<14>>,
+    /// The block of instruction memory in which it is.
+    pub enter_block: Signal<In, Bits<9>>,
     /// Continue elsewhere.
     pub redirect: Signal<In, Bit>,
     /// There.
@@ -58,8 +58,8 @@ pub struct Fetch {
     pub valid: Signal<Out, Bit>,
     /// Its program counter.
     pub pc: Signal<Out, Bits<17>>,
-    /// Its word of instruction memory.
-    pub word: Signal<Out, Bits<14>>,
+    /// Its block of instruction memory.
+    pub block: Signal<Out, Bits<9>>,
     /// The one behind it.
     pub after: Signal<Out, Bits<17>>,
     /// It is from outside the code.
@@ -73,10 +73,10 @@ pub struct Fetch {
     predictor: BranchPredictor,
     fetching: Reg<Bit>,
     fetch_pc: DFF<Bits<17>>,
-    fetch_word: DFF<Bits<14>>,
+    fetch_block: DFF<Bits<9>>,
     decoding: Reg<Bit>,
     decode_pc: DFF<Bits<17>>,
-    decode_word: DFF<Bits<14>>,
+    decode_block: DFF<Bits<9>>,
     decode_after: DFF<Bits<17>>,
     decode_outside: DFF<Bit>,
     decode_predicted: DFF<Bit>,
@@ -92,9 +92,9 @@ impl Logic for Fetch {
             self,
             clock,
             fetch_pc,
-            fetch_word,
+            fetch_block,
             decode_pc,
-            decode_word,
+            decode_block,
             decode_after,
             decode_outside,
             decode_predicted,
@@ -105,7 +105,7 @@ impl Logic for Fetch {
         let pc = self.fetch_pc.q.val();
         let code = self.code.val();
 
-        self.predictor.pc.next = self.fetch_word.q.val();
+        self.predictor.pc.next = word_of(pc, self.fetch_block.q.val());
         self.predictor.update.next = self.update.val();
         self.predictor.update_pc.next = self.update_word.val();
         self.predictor.update_taken.next = self.update_taken.val();
@@ -123,16 +123,15 @@ impl Logic for Fetch {
         };
         let here = if self.redirect.val() { self.redirect_pc.val() } else { following };
         let next_pc = if self.enter.val() { self.enter_pc.val() } else { here };
-        let next_word =
-            if self.enter.val() { self.enter_word.val() } else { word_in_code(here.get_bits::<14>(1), code.base) };
+        let next_block = if self.enter.val() { self.enter_block.val() } else { block_in_code(here, code.base) };
         let leaves = self.enter.val() | self.redirect.val();
-        self.address.next = next_word;
+        self.address.next = word_of(next_pc, next_block);
         // At rest nothing is fetched.
         let moves = self.fetching.q.val() & !self.hold.val();
         self.enable.next = leaves | moves;
         if leaves | moves {
             self.fetch_pc.d.next = next_pc;
-            self.fetch_word.d.next = next_word;
+            self.fetch_block.d.next = next_block;
         }
         if leaves {
             self.fetching.d.next = true;
@@ -142,7 +141,7 @@ impl Logic for Fetch {
 
         if moves {
             self.decode_pc.d.next = pc;
-            self.decode_word.d.next = self.fetch_word.q.val();
+            self.decode_block.d.next = self.fetch_block.q.val();
             self.decode_after.d.next = behind;
             self.decode_outside.d.next = pc.get_bit(0) | (pc.get_bits::<16>(1) >= bit_cast::<16, 15>(code.size));
             self.decode_predicted.d.next = self.predictor.taken.val();
@@ -157,7 +156,7 @@ impl Logic for Fetch {
         }
         self.valid.next = self.decoding.q.val();
         self.pc.next = self.decode_pc.q.val();
-        self.word.next = self.decode_word.q.val();
+        self.block.next = self.decode_block.q.val();
         self.after.next = self.decode_after.q.val();
         self.outside.next = self.decode_outside.q.val();
         self.predicted.next = self.decode_predicted.q.val();

@@ -48,7 +48,7 @@ use super::predecode::{image_word, predecode, CodeWord};
 use super::remote_tracker::RemoteTracker;
 use super::resolve::Resolve;
 use super::rvfi::RetirementPort;
-use super::stages::{address_in_code, word_in_code, Producer};
+use super::stages::{address_in_code, block_in_code, word_of, Producer};
 use super::store_buffer::StoreBuffer;
 use super::threads::Threads;
 use super::types::{Ending, Launch, PortAccess, Region, RemoteAnswer, RemoteRequest, Rvfi, WordRequest};
@@ -363,17 +363,14 @@ impl Logic for Hpu {
         let other_pc = self.threads.other_pc.val();
         let to_other = self.threads.other_runs.val();
         self.fetch.enter_pc.next = if to_other { other_pc } else { launched.entry };
-        self.fetch.enter_word.next = if to_other {
-            word_in_code(other_pc.get_bits::<14>(1), self.launches.other_base.val())
-        } else {
-            launched.word
-        };
+        self.fetch.enter_block.next =
+            if to_other { block_in_code(other_pc, self.launches.other_base.val()) } else { launched.block };
         self.fetch.redirect.next = redirect;
         self.fetch.redirect_pc.next = self.resolve.next.val();
         self.fetch.drop.next = flush;
         self.fetch.hold.next = self.issue.hold.val();
         self.fetch.update.next = self.resolve.update.val();
-        self.fetch.update_word.next = executed.word;
+        self.fetch.update_word.next = word_of(executed.pc, executed.block);
         self.fetch.update_taken.next = executed.taken;
         self.fetch.update_target.next = self.resolve.next.val().get_bits::<14>(1);
         self.fetch.update_was_hit.next = executed.predicted;
@@ -387,7 +384,7 @@ impl Logic for Hpu {
         self.issue.code.next = fetched;
         self.issue.decoding.next = self.fetch.valid.val();
         self.issue.pc.next = self.fetch.pc.val();
-        self.issue.at.next = self.fetch.word.val();
+        self.issue.block.next = self.fetch.block.val();
         self.issue.outside.next = self.fetch.outside.val();
         self.issue.predicted.next = self.fetch.predicted.val();
         self.issue.predicted_target.next = self.fetch.predicted_target.val();

@@ -31,8 +31,8 @@ pub struct Issue {
     pub decoding: Signal<In, Bit>,
     /// Its program counter.
     pub pc: Signal<In, Bits<17>>,
-    /// Its word of instruction memory.
-    pub at: Signal<In, Bits<14>>,
+    /// Its block of instruction memory.
+    pub block: Signal<In, Bits<9>>,
     /// It is from outside the code.
     pub outside: Signal<In, Bit>,
     /// Its successor is fetched from `predicted_target`.
@@ -97,14 +97,13 @@ pub struct Issue {
     slot: DFF<Issued>,
     occupied: Reg<Bit>,
     slot_writes: Reg<Bit>,
-    slot_quick: DFF<Bit>,
 }
 
 impl Logic for Issue {
     #[hdl]
     fn update(&mut self) {
         regs!(self, clock, reset, occupied, slot_writes);
-        dffs!(self, clock, slot, slot_quick);
+        dffs!(self, clock, slot);
         self.decoder.code.next = self.code.val();
         let decoded = self.decoder.decoded.val();
         self.decoded.next = decoded;
@@ -132,13 +131,7 @@ impl Logic for Issue {
         let size =
             (self.answer_funct3.val().get_bit(1) | self.started.val(), self.answer_funct3.val().get_bit(0)).cat::<2>();
         let extension = alu_extend(size, self.answer_funct3.val().get_bit(2));
-        let rd = if self.started.val() {
-            bits::<5>(10)
-        } else if injects {
-            self.answer_rd.val()
-        } else {
-            decoded.rd
-        };
+        let rd = if injects { self.answer_rd.val() } else { decoded.rd };
 
         let control = if of_divider {
             AluControl { pick: (bits::<1>(0), negative).cat::<2>(), ..Default::default() }
@@ -150,7 +143,7 @@ impl Logic for Issue {
             self.slot_writes.d.next = false;
         } else if !self.holds.val() {
             self.occupied.d.next = goes | injects;
-            self.slot_writes.d.next = (goes | injects) & rd.any();
+            self.slot_writes.d.next = self.started.val() | ((goes | injects) & rd.any());
         }
         let own = decoded.traits;
         let outside = self.outside.val();
@@ -163,29 +156,29 @@ impl Logic for Issue {
         let loads = (self.decoding.val() | self.started.val() | self.expecting.val()) & !self.holds.val();
         if loads {
             self.slot.d.next = Issued {
-                rd: rd,
+                // What is one value for injections is a reset of the register, not a LUT.
+                rd: if self.started.val() { bits::<5>(10) } else { rd },
                 funct3: decoded.funct3,
                 funct5: decoded.funct5,
                 pc: self.pc.val(),
-                word: self.at.val(),
-                outside: self.outside.val() & !injects,
-                predicted: self.predicted.val() & !injects,
+                block: self.block.val(),
+                outside: if injects { false } else { outside },
+                predicted: if injects { false } else { self.predicted.val() },
                 predicted_target: self.predicted_target.val(),
                 sure: self.sure.val(),
                 micro: injects,
                 offset: decoded.offset,
-                next_offset: sext::<13, 12>(decoded.offset.get_bits::<12>(0)) + 4,
-                no_offset: !decoded.offset.get_bits::<12>(0).any(),
+                next_offset: sext::<13, 12>(decoded.low_offset) + 4,
+                no_offset: !decoded.low_offset.any(),
                 target: self.pc.val() + decoded.distance,
                 alu: if injects { control } else { decoded.alu },
                 unit: decoded.unit,
                 traits: traits,
             };
-            self.slot_quick.d.next = !traits.late;
         }
         self.issued.next = self.slot.q.val();
         self.valid.next = self.occupied.q.val();
         self.writes.next = self.slot_writes.q.val();
-        self.quick.next = self.slot_quick.q.val();
+        self.quick.next = !self.slot.q.val().traits.late;
     }
 }

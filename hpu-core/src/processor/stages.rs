@@ -6,6 +6,7 @@
 use super::alu::AluControl;
 use super::bit_unit::BitControl;
 use spindle_contract::memory_map::{base, CODE};
+use spindle_contract::params::CODE_ALIGN;
 use spindle_verilog::prelude::*;
 
 /// Bits 31:17 of an address in code.
@@ -35,8 +36,8 @@ pub struct Issued {
     pub funct5: Bits<5>,
     /// Its program counter.
     pub pc: Bits<17>,
-    /// Its word of instruction memory.
-    pub word: Bits<14>,
+    /// Its block of instruction memory.
+    pub block: Bits<9>,
     /// It was fetched from outside the code.
     pub outside: Bit,
     /// Its successor was fetched from `predicted_target`.
@@ -74,8 +75,8 @@ pub struct Executed {
     pub funct5: Bits<5>,
     /// Its program counter.
     pub pc: Bits<17>,
-    /// Its word of instruction memory.
-    pub word: Bits<14>,
+    /// Its block of instruction memory.
+    pub block: Bits<9>,
     /// The next one.
     pub after: Bits<17>,
     /// It was fetched from outside the code.
@@ -192,10 +193,19 @@ pub struct Incident {
     pub funct3: Bits<3>,
 }
 
-/// The word of instruction memory at a word offset in the image that begins there.
+// The widths of the next two functions, and of all that holds a block.
+const _: () = assert!(CODE_ALIGN == 1 << 7, "an image begins with a block of instruction memory");
+
+/// The block of instruction memory, of `CODE_ALIGN` bytes, in which a program counter is, in an image that begins with `base`.
 #[hdl_fn]
-pub fn word_in_code(offset: Bits<14>, base: Bits<9>) -> Bits<14> {
-    offset | (base, bits::<5>(0)).cat::<14>()
+pub fn block_in_code(pc: Bits<17>, base: Bits<9>) -> Bits<9> {
+    pc.get_bits::<9>(6) | base
+}
+
+/// The word of instruction memory at a program counter in this block.
+#[hdl_fn]
+pub fn word_of(pc: Bits<17>, block: Bits<9>) -> Bits<14> {
+    (block, pc.get_bits::<5>(1)).cat::<14>()
 }
 
 /// The code of a handler.

@@ -7,8 +7,8 @@ use spindle_verilog::prelude::*;
 pub struct Launch {
     /// Entry point as a program counter: see [`stages`](super::stages).
     pub entry: Bits<17>,
-    /// Its word of instruction memory.
-    pub word: Bits<14>,
+    /// Its block of instruction memory, of `CODE_ALIGN` bytes.
+    pub block: Bits<9>,
     /// First argument: the task page, or the dropped bytes of a completion handler.
     pub a0: Bits<32>,
     /// A completion handler: a1 = `flow_control`, a2 = state; else a1 = state.

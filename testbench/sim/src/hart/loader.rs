@@ -133,10 +133,10 @@ impl Start {
     pub fn launch(&self) -> Vec<u8> {
         let stray = self.entry >> 17 != base(map::CODE) >> 17;
         let entry = (self.entry >> 2 & 0xFFFF) << 1 | (self.entry >> 1 & 1) | u32::from(stray);
-        let word = (self.entry >> 2 & 0x3FFF) | (self.code_base >> 2);
+        let block = (self.entry & 0xFFFF | self.code_base) / CODE_ALIGN as u32;
         Packer::default()
             .field(entry.into(), 17)
-            .field(word.into(), 14)
+            .field(block.into(), 9)
             .field(self.a0.into(), 32)
             .field(self.completes.into(), 1)
             .field(self.flow_control.into(), 1)

@@ -138,9 +138,9 @@ fn all_is_in_place_when_the_handler_looks() {
                 let [code_base, code_size, watchdog] = [3, 4, 10].map(|i| launched.entry[i] as u32);
                 let expected = Start {
                     entry: launched.entry[launched.kind as usize] as u32,
-                    a0: slice(&launch, 31, 32) as u32,
+                    a0: slice(&launch, 26, 32) as u32,
                     completes: launched.kind == 2,
-                    flow_control: slice(&launch, 64, 1) == 1,
+                    flow_control: slice(&launch, 59, 1) == 1,
                     code_base: code_base & !(CODE_ALIGN as u32 - 1),
                     code_size,
                     watchdog,

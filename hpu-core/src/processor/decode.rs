@@ -28,8 +28,10 @@ pub struct Decoded {
     pub reads_b: Bit,
     /// Address, or target of JAL and JALR, less the first operand; 0 for atomics.
     pub offset: Bits<32>,
-    /// The low bits of the offset of a load, store or JALR.
-    pub low_offset: Bits<12>,
+    /// The offset of a load or store, plus 4.
+    pub next_offset: Bits<13>,
+    /// That of a JALR is 0.
+    pub no_offset: Bit,
     /// Target of a branch or JAL less the program counter, halved.
     pub distance: Bits<17>,
     /// Operand a is the program counter: AUIPC, JAL.
@@ -194,8 +196,11 @@ impl Logic for Decoder {
         self.decoded.next.reads_b = reads_b;
         let offset = offset(word);
         let atomic = word.get_bit(5) & word.get_bit(0);
+        // Behind each sum, so that it becomes a reset of a register.
+        let next = sext::<13, 12>(offset.get_bits::<12>(0)) + 4;
         self.decoded.next.offset = if atomic { bits::<32>(0) } else { offset };
-        self.decoded.next.low_offset = offset.get_bits::<12>(0);
+        self.decoded.next.next_offset = if atomic { bits::<13>(4) } else { next };
+        self.decoded.next.no_offset = !offset.get_bits::<12>(0).any();
         self.decoded.next.distance = distance(word);
         self.decoded.next.a_is_pc = early & (word.get_bit(3) | !word.get_bit(2));
         self.decoded.next.counts = early & word.get_bit(1);

@@ -271,7 +271,7 @@ impl Logic for L1 {
             for h in 0..self._hpus {
                 let row = self.asked[2 * h + p].val().row;
                 let column = row.get_bits::<2>(0);
-                let writes = self.word[2 * h + p].val().strobe.any();
+                let writes = self.word[2 * h + p].val().write;
                 let is_owner = owner == bits::<3>(h as u64);
                 let wants = self.word_valid[2 * h + p].val() & (is_owner | !writes);
                 let mut granted: Bit = false;
@@ -293,17 +293,16 @@ impl Logic for L1 {
                     _ => self.super_banks[6 + p].data.val(),
                 };
             }
-            let writes = lane.strobe.any();
             for c in 0..4 {
                 stored = stored | self.super_banks[2 * c + p].stored.val();
                 self.super_banks[2 * c + p].owner.next = owner;
                 self.super_banks[2 * c + p].strobe.next = lane.strobe;
                 self.super_banks[2 * c + p].write.next = lane.data;
-                self.super_banks[2 * c + p].shared.next = lane.shared & writes;
+                self.super_banks[2 * c + p].shared.next = lane.shared & lane.write;
             }
             // A guest leaves the lane as it is.
             if !guest {
-                self.refused[p].d.next = asks & writes & !stored;
+                self.refused[p].d.next = asks & lane.write & !stored;
                 self.owner[p].d.next = owner;
             }
         }

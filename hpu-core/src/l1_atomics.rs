@@ -159,6 +159,7 @@ impl Logic for L1Atomics {
             data: amo_result(old, held.data, held.operation, self.sum.q.val()),
             // Whoever has a reservation there is to hear of it.
             shared: true,
+            write: writes,
         };
         self.access_valid.next = (state == AtomicState::Read) | writes;
         if state == AtomicState::Select {

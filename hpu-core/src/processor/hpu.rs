@@ -513,6 +513,7 @@ impl Logic for Hpu {
                 strobe: if stores { store.strobe } else { bits::<4>(0) },
                 data: store.data,
                 shared: store.shared,
+                write: stores,
             };
             self.l1_valid[i].next = self.memory.reads[i].val() | self.store_buffer.valid[i].val();
             self.l1_stores[i].next = self.store_buffer.wants[i].val();

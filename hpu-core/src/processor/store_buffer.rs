@@ -121,6 +121,8 @@ pub struct StoreBuffer {
     /// Half ports of L1 that an entry has yet to be granted: known beside the memory, since the grants of the whole cluster wait for it.
     even: [DFF<Bit>; STORE_ENTRIES],
     odd: [DFF<Bit>; STORE_ENTRIES],
+    /// Its columns of L1, odd words and even ones, for the same reason.
+    columns: [DFF<Bits<4>>; STORE_ENTRIES],
     patience: Reg<Bits<2>>,
     full_now: Reg<Bit>,
     /// There was a push in the last cycle.
@@ -188,17 +190,20 @@ impl Logic for StoreBuffer {
         self.lanes.data.next = head.data;
         self.lanes.offset.next = head.address.get_bits::<3>(0);
         self.lanes.size_less_one.next = head.size_less_one;
+        let columns = if read_at { self.columns[1].q.val() } else { self.columns[0].q.val() };
         self.request[0].next = WordRequest {
-            row: head.even_row,
+            row: (head.even_row.get_bits::<11>(2), columns.get_bits::<2>(0)).cat::<13>(),
             strobe: self.lanes.even_strobe.val(),
             data: self.lanes.rotated.val(),
             shared: head.shared,
+            write: true,
         };
         self.request[1].next = WordRequest {
-            row: head.address.get_bits::<13>(3),
+            row: (head.address.get_bits::<11>(5), columns.get_bits::<2>(2)).cat::<13>(),
             strobe: self.lanes.odd_strobe.val(),
             data: self.lanes.rotated.val(),
             shared: head.shared,
+            write: true,
         };
         self.remote.next = RemoteRequest {
             thread: head.thread,
@@ -230,7 +235,7 @@ impl Logic for StoreBuffer {
         let mut overlap: Bits<STORE_ENTRIES> = bits::<STORE_ENTRIES>(0);
         for i in 0..STORE_ENTRIES {
             regs!(self, clock, reset, used[i]);
-            dffs!(self, clock, rows[i], crossing[i], even[i], odd[i]);
+            dffs!(self, clock, rows[i], crossing[i], even[i], odd[i], columns[i]);
             if leaves & (read_at == (i == 1)) {
                 self.used[i].d.next = false;
             }
@@ -242,6 +247,7 @@ impl Logic for StoreBuffer {
             if !full & (write_at == (i == 1)) {
                 self.rows[i].d.next = entry_row;
                 self.crossing[i].d.next = entry_crosses;
+                self.columns[i].d.next = (entry.address.get_bits::<2>(3), entry.even_row.get_bits::<2>(0)).cat::<4>();
                 self.even[i].d.next = entry_in_l1 & (!second_word | self.entry_crosses.val());
                 self.odd[i].d.next = entry_in_l1 & (second_word | self.entry_crosses.val());
             } else if may_use & (read_at == (i == 1)) {

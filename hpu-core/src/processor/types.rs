@@ -68,6 +68,8 @@ pub struct WordRequest {
     pub data: Bits<32>,
     /// The address is in a scratchpad: a write there ends reservations.
     pub shared: Bit,
+    /// Bytes are written: known before the strobe is, since the grants of the whole cluster wait for it.
+    pub write: Bit,
 }
 
 /// An access that leaves the cluster's fast path: L2, and the atomics of L1.

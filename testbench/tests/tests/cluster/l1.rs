@@ -28,6 +28,12 @@ fn address(rng: &mut ChaCha8Rng, owner: usize) -> usize {
     0x4000 * owner + 64 * rng.random_range(0..4) + 4 * rng.random_range(0..16)
 }
 
+/// An access as a half port takes it.
+fn request(address: usize, strobe: u64, data: u32, shared: bool) -> Vec<u8> {
+    let write = strobe != 0;
+    bits(&[(address as u64 >> 3, 13), (strobe, 4), (data.into(), 32), (shared.into(), 1), (write.into(), 1)])
+}
+
 fn word(memory: &[u8], at: usize) -> u32 {
     u32::from_le_bytes(memory[at..at + 4].try_into().expect("four bytes"))
 }
@@ -92,8 +98,7 @@ fn traffic(hpus: usize, name: &str, cycles: usize) {
                     shared: true,
                     waited: 0,
                 });
-                let fields = [(w.address as u64 >> 3, 13), (w.strobe, 4), (w.data.into(), 32), (w.shared.into(), 1)];
-                dut.set_bytes(&format!("word_{port}"), &bits(&fields));
+                dut.set_bytes(&format!("word_{port}"), &request(w.address, w.strobe, w.data, w.shared));
             }
             // The atomic unit has locked the super-bank of its word, and comes through the half ports of HPU 0.
             let guest = (rng.random_range(0..10) == 0)
@@ -107,8 +112,7 @@ fn traffic(hpus: usize, name: &str, cycles: usize) {
             dut.set("guest_valid", guest.is_some().into());
             let (at, written) = guest.unwrap_or((rng.random_range(0..BYTES), Some(rng.random())));
             let strobe = if written.is_some() { 15 } else { 0 };
-            let fields = [(at as u64 >> 3, 13), (strobe, 4), (written.unwrap_or(77).into(), 32), (1, 1)];
-            dut.set_bytes("guest", &bits(&fields));
+            dut.set_bytes("guest", &request(at, strobe, written.unwrap_or(77), true));
             // The wide side.
             if packet.is_none() && rng.random_range(0..3) == 0 {
                 packet = Some((address(&mut rng, 1) / 64, (0..64).map(|_| rng.random()).collect()));

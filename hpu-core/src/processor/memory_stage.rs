@@ -335,7 +335,7 @@ impl Logic for MemoryStage {
             thread: self.thread.val(),
             bank: self.bank.val(),
             remote: is_atomic | in_l2,
-            reads: !is_store,
+            writes: is_store,
             atomic: is_atomic,
             operation: executed.funct5,
             address: self.place.q.val(),

@@ -56,6 +56,8 @@ pub struct RegisterFile {
     /// The mark's highest bit, a memory for each reader: so it takes no further column.
     tops: [LutRam<6, 1, 1>; 2],
     number: [Reg<Bits<4>>; 2],
+    /// That of the thread in D, a cycle late: D is empty in the first cycle after a switch or an end.
+    current: DFF<Bits<4>>,
     /// 8 less the registers still to be unmarked after a handler, of `swept`, or 0: its highest bit says that there are some.
     sweep: Reg<Bits<3>>,
     swept: DFF<Bit>,
@@ -67,7 +69,7 @@ impl Logic for RegisterFile {
     #[hdl]
     fn update(&mut self) {
         regs!(self, clock, reset, sweep, filled);
-        dffs!(self, clock, swept);
+        dffs!(self, clock, swept, current);
         let thread = self.thread.val();
         for i in 0..2 {
             regs!(self, clock, reset, number[i]);
@@ -103,7 +105,8 @@ impl Logic for RegisterFile {
         self.words.write_enable.next = writes;
         self.words.write_address.next = address;
         self.words.write_data.next = (mark.get_bits::<3>(0), self.write_data.val()).cat::<35>();
-        let number = if thread { self.number[1].q.val() } else { self.number[0].q.val() };
+        self.current.d.next = if thread { self.number[1].q.val() } else { self.number[0].q.val() };
+        let number = self.current.q.val();
         self.words.read_address[0].next = (thread, self.read_a.val()).cat::<6>();
         self.words.read_address[1].next = (thread, self.read_b.val()).cat::<6>();
         let mut known: Bits<2> = bits::<2>(0);

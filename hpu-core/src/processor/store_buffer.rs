@@ -21,8 +21,8 @@ pub struct Leaving {
     pub bank: Bits<2>,
     /// It goes to the remote unit.
     pub remote: Bit,
-    /// Load or atomic: it writes nothing here.
-    pub reads: Bit,
+    /// Store: neither load nor atomic.
+    pub writes: Bit,
     /// Atomic.
     pub atomic: Bit,
     /// funct5 of the atomic.
@@ -124,7 +124,8 @@ pub struct StoreBuffer {
     /// Its columns of L1, odd words and even ones, for the same reason.
     columns: [DFF<Bits<4>>; STORE_ENTRIES],
     patience: Reg<Bits<2>>,
-    full_now: Reg<Bit>,
+    /// There is room: as the memory wants it.
+    room: Reg<Bit>,
     /// There was a push in the last cycle.
     pushed: Reg<Bit>,
     /// The head left in the last cycle.
@@ -136,12 +137,12 @@ pub struct StoreBuffer {
 impl Logic for StoreBuffer {
     #[hdl]
     fn update(&mut self) {
-        regs!(self, clock, reset, write_at, read_at, patience, full_now, pushed, left_last);
+        regs!(self, clock, reset, write_at, read_at, patience, room, pushed, left_last);
         let write_at = self.write_at.q.val();
         let read_at = self.read_at.q.val();
         let both = self.used[0].q.val() & self.used[1].q.val();
         let any = self.used[0].q.val() | self.used[1].q.val();
-        let full = self.full_now.q.val();
+        let full = !self.room.q.val();
         self.full.next = full;
         self.empty.next = !any;
         self.pushed.d.next = self.push.val();
@@ -208,7 +209,7 @@ impl Logic for StoreBuffer {
         self.remote.next = RemoteRequest {
             thread: head.thread,
             far: head.target == Target::L2,
-            write: !head.reads,
+            write: head.writes,
             atomic: head.atomic,
             operation: head.operation,
             address: head.address,
@@ -225,7 +226,7 @@ impl Logic for StoreBuffer {
         if leaves {
             self.read_at.d.next = !read_at;
         }
-        self.full_now.d.next = !leaves & (both | (any & self.push.val()));
+        self.room.d.next = leaves | !(both | (any & self.push.val()));
         self.left_last.d.next = leaves;
         let entry = self.entry.val();
         let entry_row = self.entry_row.val();

@@ -94,7 +94,7 @@ pub struct WriteBack {
     second_odd: DFF<Bits<4>>,
     second_offset: DFF<Bits<2>>,
     second_funct3: DFF<Bits<3>>,
-    second_narrow: DFF<Bit>,
+    second_whole: DFF<Bit>,
     third_writes: Reg<Bit>,
     third_rd: DFF<Bits<5>>,
     writer: DFF<Bit>,
@@ -139,7 +139,7 @@ impl Logic for WriteBack {
             second_odd,
             second_offset,
             second_funct3,
-            second_narrow,
+            second_whole,
             third_rd,
             writer,
             landing,
@@ -187,7 +187,7 @@ impl Logic for WriteBack {
         };
         self.second_offset.d.next = offset;
         self.second_funct3.d.next = executed.funct3;
-        self.second_narrow.d.next = loads & (!executed.funct3.get_bit(1) | offset.any());
+        self.second_whole.d.next = !loads | (executed.funct3.get_bit(1) & !offset.any());
         let elsewhere = repeat::<32>(self.second_elsewhere.q.val());
         let odd = in_bytes(self.second_odd.q.val());
         let word = (self.l1_data[0].val() & !elsewhere & !odd)
@@ -203,7 +203,7 @@ impl Logic for WriteBack {
         );
         self.second.next = Producer {
             writes: self.second_writes.q.val(),
-            ready: !self.second_narrow.q.val(),
+            ready: self.second_whole.q.val(),
             rd: self.second_rd.q.val(),
             value: second_value,
         };
@@ -223,9 +223,9 @@ impl Logic for WriteBack {
             }
         }
         // Whatever is not a narrow load passes the lanes as an aligned word.
-        let narrow = self.second_narrow.q.val();
-        self.third_offset.d.next = if narrow { self.second_offset.q.val() } else { bits::<2>(0) };
-        self.third_funct3.d.next = if narrow { self.second_funct3.q.val() } else { bits::<3>(2) };
+        let whole = self.second_whole.q.val();
+        self.third_offset.d.next = if whole { bits::<2>(0) } else { self.second_offset.q.val() };
+        self.third_funct3.d.next = if whole { bits::<3>(2) } else { self.second_funct3.q.val() };
         self.other_read.d.next = self.other_granted.val() & !self.ends.val();
         self.other_there.d.next = self.other_read.q.val() & !self.ends.val();
         self.keeps.d.next =

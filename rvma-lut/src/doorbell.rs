@@ -102,8 +102,9 @@ impl Doorbell {
     /// Pages of `processes` processes, 1 to 64.
     pub fn new(processes: usize) -> Self {
         assert!((1..=64).contains(&processes), "Doorbell: {processes} processes cannot be had; choose 1 to 64");
+        let words = processes.next_power_of_two() * 32;
         Self {
-            word_ram: SdpRam::with_depth(RamStyle::Block, 1, processes.next_power_of_two() * 32),
+            word_ram: SdpRam::with_depth(RamStyle::by_size(words, 32), 1, words),
             clearing: Reg::new(true),
             _processes: processes as u64,
             ..Default::default()

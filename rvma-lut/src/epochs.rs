@@ -152,7 +152,7 @@ impl Epochs {
         Self {
             entries: SdpMemory::with_depth(RamStyle::Block, 1, mailboxes),
             nexts: SdpRam::with_depth(style(posted_buffers), 1, posted_buffers),
-            completes: SdpRam::with_depth(RamStyle::Block, 1, posted_buffers),
+            completes: SdpRam::with_depth(RamStyle::by_size(posted_buffers, 1), 1, posted_buffers),
             histories: SdpMemory::with_depth(style(places), 1, places),
             ..Default::default()
         }

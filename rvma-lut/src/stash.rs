@@ -149,7 +149,7 @@ impl Stash {
     /// The stash of a table of `mailboxes` places.
     pub fn new(mailboxes: usize) -> Self {
         Self {
-            places: SdpMemory::with_depth(RamStyle::Block, 1, mailboxes),
+            places: SdpMemory::with_depth(RamStyle::by_size(mailboxes, 12), 1, mailboxes),
             dice: Reg::new(bits::<7>(SEED)),
             _numbers: mailboxes as u64,
             ..Default::default()

@@ -35,6 +35,7 @@ pub mod sequencer;
 use crate::message::PsnFate;
 use accepted::{AcceptedNumbers, AcceptedOp, ACCEPTED_CLEAR, ACCEPTED_MARK, ACCEPTED_READ};
 use sequencer::{PeerEntry, PeerSequencer};
+use spindle_blocks::fifo::BlockFifo;
 use spindle_blocks::ram::{RamStyle, SdpMemory};
 use spindle_blocks::{Fifo, PacketDesc, Skid};
 use spindle_contract::wire::{control, flag, opcode};
@@ -195,7 +196,7 @@ pub struct PsnFilter {
     bases: SdpMemory<Bits<32>, 8>,
     lost_queue: Fifo<PsnFate, 4>,
     /// As deep as the buffer has cells: every held packet has one. A question finds no room then and waits.
-    fate_queue: Fifo<QueuedFate, 10>,
+    fate_queue: BlockFifo<QueuedFate, 10>,
     fates: Skid<QueuedFate>,
     // Cycle 0: the memories have answered.
     looking: Reg<Bit>,
@@ -226,6 +227,7 @@ impl PsnFilter {
             accepted: AcceptedNumbers::new(config.peers, style, RamStyle::on(config, config.peers)),
             sequencer: PeerSequencer::new(config.peers),
             seen: SdpMemory::with_depth(style, 1, rows),
+            fate_queue: BlockFifo::new(RamStyle::spare(config)),
             peers: SdpMemory::with_depth(RamStyle::on(config, config.peers), 1, config.peers),
             bases: SdpMemory::with_depth(RamStyle::on(config, config.peers), 1, config.peers),
             _last: config.peers - 1,

@@ -22,6 +22,7 @@
 
 pub mod types;
 
+use spindle_blocks::fifo::BlockFifo;
 use spindle_blocks::ram::{RamStyle, SdpMemory};
 use spindle_blocks::{Fifo, FrameJob, PacketReport};
 use spindle_verilog::prelude::*;
@@ -83,7 +84,7 @@ pub struct Responder {
     refusals: Fifo<Refusal, 4>,
     /// Where the next refusal is kept.
     refusal_place: Reg<Bits<4>>,
-    turns: Fifo<Bits<8>, 10>,
+    turns: BlockFifo<Bits<8>, 10>,
     dues: SdpMemory<Due, 8>,
     /// Time of the last refusal to a source.
     stamps: SdpMemory<Bits<16>, 8>,
@@ -125,6 +126,7 @@ impl Responder {
     /// A responder that keeps what it has to answer in a memory of this kind.
     pub fn new(style: RamStyle) -> Self {
         Self {
+            turns: BlockFifo::new(style),
             dues: SdpMemory::new(style, 1),
             stamps: SdpMemory::new(style, 1),
             kept: SdpMemory::with_depth(style, 1, REFUSALS as usize + 16),

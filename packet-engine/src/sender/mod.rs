@@ -30,6 +30,7 @@
 
 pub mod types;
 
+use spindle_blocks::fifo::BlockFifo;
 use spindle_blocks::ram::{LutMemory, RamStyle, SdpMemory};
 use spindle_blocks::{EventDesc, Fifo, FrameJob, PacketDesc, PutDesc, PutDone};
 use spindle_contract::descriptors::put_op;
@@ -111,7 +112,7 @@ pub struct Sender {
     links: SdpMemory<Bits<10>, 10>,
     entries: SdpMemory<PutEntry, 6>,
     puts: LutMemory<PutState, 6>,
-    free: Fifo<Bits<10>, 10>,
+    free: BlockFifo<Bits<10>, 10>,
     responses: Fifo<Response, 4>,
     state: Reg<Sending>,
     /// Where a detour began.
@@ -177,10 +178,16 @@ pub struct Sender {
 }
 
 impl Sender {
-    /// A sender that keeps its puts and destinations in memories of this kind: 64 words of 500 bits and 256 of 125, which are nine
-    /// block RAMs or 1,400 LUTs.
+    /// A sender that keeps its puts, destinations and chains in memories of this kind: 64 words of 500 bits, 256 of 125 and 2 x 1024 of 10, which are
+    /// ten block RAMs or 1,800 LUTs.
     pub fn new(small: RamStyle) -> Self {
-        Self { entries: SdpMemory::new(small, 1), destinations: SdpMemory::new(small, 1), ..Default::default() }
+        Self {
+            entries: SdpMemory::new(small, 1),
+            destinations: SdpMemory::new(small, 1),
+            links: SdpMemory::new(small, 1),
+            free: BlockFifo::new(small),
+            ..Default::default()
+        }
     }
 }
 

@@ -50,6 +50,15 @@ impl RamStyle {
         }
     }
 
+    /// For a memory of so many words of `bits` bits that grows with the device: LUT RAM as long as it would fill less than half a block RAM's bits.
+    pub fn by_size(words: usize, bits: usize) -> Self {
+        if words <= 16 * HALF_BLOCK_WORDS && words * bits <= 16 << 10 {
+            RamStyle::Distributed
+        } else {
+            RamStyle::Block
+        }
+    }
+
     /// For a memory of so many words on the device of `config`: one with UltraRAM for its large memories has block RAM for all others.
     pub fn on(config: &Config, words: usize) -> Self {
         if config.has_ultra_ram() {

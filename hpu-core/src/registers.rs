@@ -5,7 +5,7 @@
 //! | CSR block | in `csr` / out `csr_answer` |
 //! | context table, clusters | out `staged`, `install`, `install_index`, `active` |
 //! | packet engine | out `policy`, with `install` and `install_index` |
-//! | clusters | out `imem_write`, `imem_address`, `imem_data` |
+//! | clusters | out `imem_write`, `imem_address`, `imem_data`: predecoded, a cycle after the host's write |
 //! | L2 | out `l2_request`, `l2_valid` / in `l2_ready`; in `l2_answer`, `l2_answer_valid` |
 //! | telemetry | in `count_at`, `count`: another counter in each cycle |
 //! | far unit | in `context_puts` |
@@ -111,6 +111,10 @@ pub struct Registers {
     pub print_pop: Signal<Out, Bit>,
     staging: ContextStaging,
     imem_pointer: Reg<Bits<16>>,
+    /// A word of code on its way, predecoded.
+    code_write: Reg<Bit>,
+    code_address: DFF<Bits<14>>,
+    code_data: DFF<CodeWord>,
     l2_pointer: Reg<Bits<20>>,
     word_ready: Reg<Bit>,
     word: DFF<Bits<32>>,
@@ -159,6 +163,9 @@ impl Registers {
             print_pop: Default::default(),
             staging: ContextStaging::new(contexts),
             imem_pointer: Default::default(),
+            code_write: Default::default(),
+            code_address: Default::default(),
+            code_data: Default::default(),
             l2_pointer: Default::default(),
             word_ready: Default::default(),
             word: Default::default(),
@@ -179,8 +186,20 @@ impl Registers {
 impl Logic for Registers {
     #[hdl]
     fn update(&mut self) {
-        regs!(self, clock, reset, imem_pointer, l2_pointer, word_ready, l2_asking, l2_pending, counting, answer);
-        dffs!(self, clock, word, word_known, wanted, report_word);
+        regs!(
+            self,
+            clock,
+            reset,
+            imem_pointer,
+            code_write,
+            l2_pointer,
+            word_ready,
+            l2_asking,
+            l2_pending,
+            counting,
+            answer
+        );
+        dffs!(self, clock, word, word_known, wanted, report_word, code_address, code_data);
         clocks!(self, clock, reset, staging);
         let request = self.csr.val();
         let offset = request.addr.get_bits::<12>(0);
@@ -269,9 +288,12 @@ impl Logic for Registers {
 
         // Windows: the pointer moves on after each access.
         let code = write & (offset == bits::<12>(IMEM_DATA));
-        self.imem_write.next = code;
-        self.imem_address.next = self.imem_pointer.q.val().get_bits::<14>(2);
-        self.imem_data.next = predecode(data);
+        self.code_write.d.next = code;
+        self.code_address.d.next = self.imem_pointer.q.val().get_bits::<14>(2);
+        self.code_data.d.next = predecode(data);
+        self.imem_write.next = self.code_write.q.val();
+        self.imem_address.next = self.code_address.q.val();
+        self.imem_data.next = self.code_data.q.val();
         if code {
             self.imem_pointer.d.next = self.imem_pointer.q.val() + 4;
         } else if write & (offset == bits::<12>(IMEM_ADDR)) {

@@ -87,7 +87,7 @@ pub fn alu_extend(size_less_one: Bits<2>, unsigned: Bit) -> AluControl {
 /// One mask serves all: shifts, single bits, extensions, and operations with the complement of b. So a bit of the result has eight LUTs of six inputs:
 /// two of the rotator's for bytes and pairs and one for the last place, one for the mask, one for the bitwise operation, two for the adder, and one that joins all.
 ///
-/// 385 LUT6 on UltraScale+, 11 levels on 7 series (yosys, the block alone).
+/// 384 LUT6 on UltraScale+, 11 levels on 7 series (yosys, the block alone).
 #[derive(LogicBlock, Default)]
 pub struct Alu {
     /// First operand.

@@ -53,7 +53,22 @@ pub mod major {
     pub const SYSTEM: u64 = 0x1C;
 }
 
-/// Operations. Those of the ALU have six bits: `pick` of [`AluControl`](super::alu::AluControl), and of a bitwise operation `logic`. The others have seven.
+/// Operations: six bits for the ALU's, seven for the others.
+///
+/// | bits | of the ALU |
+/// |---|---|
+/// | 5:4 | `pick` of [`AluControl`](super::alu::AluControl); bit 4 is `invert`, too |
+/// | 3:2 | of bitwise operations `logic`; 0 for shifts; of sums bit 2 is `alone`, and bit 3 says that it is no comparison |
+/// | 1:0 | of sums and comparisons `shift_add`; else which one of those with the same bits above |
+///
+/// | bits | of the others |
+/// |---|---|
+/// | 6 | rs2 is read |
+/// | 5:4 | 0 = the result is a sum, 1 = there is none, 2 and 3 = it comes late; bit 4 is `invert`, for branches and LEAST |
+/// | 3 | JAL; branch; multiplication, division |
+/// | 2 | `alone`: operand b is the result |
+/// | 1 | load, store; counter |
+/// | 0 | atomic; JALR |
 pub mod operation {
     /// ADD; also of LUI, AUIPC, links and counters.
     pub const ADD: u64 = 0b00_0000;

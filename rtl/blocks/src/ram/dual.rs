@@ -60,7 +60,7 @@ impl<const A: usize, const B: usize, const W: usize> TdpRam<A, B, W> {
     /// Only `depth` words.
     pub fn with_depth(depth: usize) -> Self {
         check("TdpRam", A, depth, 2);
-        assert!(B > 0 && W % B == 0, "TdpRam: {W} bits cannot be cut into {B} bytes; make W a multiple of B");
+        assert!(B > 0 && W.is_multiple_of(B), "TdpRam: {W} bits cannot be cut into {B} bytes; make W a multiple of B");
         Self {
             clock: Default::default(),
             a_enable: Default::default(),

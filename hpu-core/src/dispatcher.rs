@@ -82,6 +82,8 @@ impl Dispatcher {
     /// For the clusters of `config`.
     pub fn new(config: &Config) -> Self {
         let style = RamStyle::spare(config);
+        // Seven columns of a few words, which UltraRAM has to spare where there is any.
+        let tasks = if config.has_ultra_ram() { RamStyle::Ultra } else { style };
         let (clusters, shift) = (config.clusters, config.hpus.next_power_of_two().trailing_zeros());
         Self {
             clock: Default::default(),
@@ -97,7 +99,7 @@ impl Dispatcher {
             valid: (0..clusters).map(|_| Default::default()).collect(),
             ready: (0..clusters).map(|_| Default::default()).collect(),
             contexts: ContextTable::new(style),
-            tasks: SdpMemory::with_depth(style, 1, (clusters << shift).next_power_of_two().max(2)),
+            tasks: SdpMemory::with_depth(tasks, 1, (clusters << shift).next_power_of_two().max(2)),
             queue: (0..clusters).map(|_| Default::default()).collect(),
             arbiter: Default::default(),
             goes_to: Default::default(),

@@ -16,7 +16,6 @@ use crate::message::PsnFate;
 use crate::responder::nack_code;
 use spindle_blocks::ram::{RamStyle, SdpMemory};
 use spindle_blocks::{PacketDesc, PacketReport, PlacementOutcome};
-use spindle_contract::params::Config;
 use spindle_contract::wire::{flag, opcode};
 use spindle_verilog::prelude::*;
 
@@ -102,13 +101,11 @@ pub struct Fates {
 }
 
 impl Fates {
-    /// For packets of a buffer with the cells of `config`. UltraRAM holds what is kept of them where there is any.
-    pub fn new(config: &Config) -> Self {
-        let cells = config.cells();
-        let style = if config.has_ultra_ram() { RamStyle::Ultra } else { RamStyle::sparing(cells) };
+    /// For packets of a buffer with `cells` cells.
+    pub fn new(cells: usize) -> Self {
         Self {
-            origins: SdpMemory::with_depth(style, 2, cells),
-            outcomes: SdpMemory::with_depth(style, 2, cells),
+            origins: SdpMemory::with_depth(RamStyle::sparing(cells), 2, cells),
+            outcomes: SdpMemory::with_depth(RamStyle::sparing(cells), 2, cells),
             ..Default::default()
         }
     }

@@ -213,7 +213,7 @@ impl PayloadScheduler {
             message_report: MessageReport::new(slots, RamStyle::on(config, slots)),
             packets: SdpMemory::with_depth(RamStyle::sparing(cells), 2, cells),
             messages: SdpMemory::with_depth(RamStyle::on(config, slots), 1, slots),
-            fates: Fates::new(config),
+            fates: Fates::new(cells),
             ready_list: ReadyList::new(cells),
             ..Default::default()
         }

@@ -104,6 +104,15 @@ out ["a_read" (a_read) "b_read" (b_read)], |ram: &mut TdpRam<3, 4, 32>, _| {
         ram.b_strobe.next = Bits::default(); // two writers of one word are ruled out
     }
 });
+// Bytes of two bits.
+differential!(tdp_ram_of_pairs, 1500, TdpRam::<3, 2, 4>::default(),
+in ["a_enable" (a_enable) "a_strobe" (a_strobe) "a_address" (a_address) "a_write" (a_write) "a_advance" (a_advance)
+    "b_enable" (b_enable) "b_strobe" (b_strobe) "b_address" (b_address) "b_write" (b_write) "b_advance" (b_advance)],
+out ["a_read" (a_read) "b_read" (b_read)], |ram: &mut TdpRam<3, 2, 4>, _| {
+    if ram.a_address.next == ram.b_address.next && ram.a_strobe.next.any() {
+        ram.b_strobe.next = Bits::default();
+    }
+});
 differential!(lut_ram, 1500, LutRam::<3, 40, 2>::default(),
     in ["write_enable" (write_enable) "write_address" (write_address) "write_data" (write_data) "read_address_0" (read_address[0]) "read_address_1" (read_address[1])],
     out ["read_data_0" (read_data[0]) "read_data_1" (read_data[1])], |_: &mut _, _| ());

@@ -244,6 +244,12 @@ fn wrong_width_is_refused() {
 }
 
 #[test]
+#[should_panic(expected = "make W a multiple of B")]
+fn bytes_of_different_widths_are_refused() {
+    let _ = TdpRam::<4, 4, 34>::default();
+}
+
+#[test]
 #[should_panic(expected = "read latency is 1 or 2")]
 fn wrong_latency_is_refused() {
     let _ = SdpRam::<4, 8>::new(RamStyle::Block, 3);

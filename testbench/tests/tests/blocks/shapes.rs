@@ -38,6 +38,7 @@ shapes! {
     ram_1w2r_9: Ram1w2r::<9, 512>::default();
     ram_1w2r_13: Ram1w2r::<13, 576>::new(RamStyle::Ultra, 2);
     tdp_9: TdpRam::<9, 4, 32>::default();
+    tdp_9_2: TdpRam::<9, 1, 2>::default();
     lut_5_1: LutRam::<5, 32, 1>::default();
     lut_5_3: LutRam::<5, 32, 3>::default();
     lut_1: LutRam::<1, 1, 1>::default();

@@ -28,34 +28,34 @@ typedef struct spin_task {
     uint32_t kind;           /* 0x00 0 header, 1 payload, 2 completion */
     uint32_t packet;         /* 0x04 address of the frame (packet region) */
     uint32_t packet_len;     /* 0x08 bytes of the frame in the slot */
-    uint32_t frame_len;      /* 0x0c bytes of the frame */
-    uint32_t payload;        /* 0x10 address of the payload in the slot */
-    uint32_t payload_len;    /* 0x14 payload bytes */
-    uint32_t l3;             /* 0x18 address of the IP header in the slot */
-    uint32_t opcode;         /* 0x1c Spindle opcode, 0 = raw frame */
-    uint32_t src_nid;        /* 0x20 source node; raw: IPv4 source */
-    uint32_t src_pid;        /* 0x24 source process; raw: UDP source port */
-    uint32_t dst_pid;        /* 0x28 destination process; raw: UDP destination port */
-    uint32_t addr_lo;        /* 0x2c match bits, low half */
-    uint32_t addr_hi;        /* 0x30 match bits, high half */
-    uint32_t msg_id;         /* 0x34 message */
-    uint32_t msg_len;        /* 0x38 bytes of the message */
-    uint32_t msg_off;        /* 0x3c offset of this packet in the message */
-    uint32_t buf_off;        /* 0x40 base offset of the message in the buffer */
-    uint32_t context;        /* 0x44 execution context */
-    uint32_t cluster_id;     /* 0x48 cluster */
-    uint32_t hpu_id;         /* 0x4c HPU within the cluster */
-    uint32_t msg_slot;       /* 0x50 message table slot */
-    uint32_t frame;          /* 0x54 frame sequence number */
+    uint32_t payload;        /* 0x0c address of the payload in the slot */
+    uint32_t payload_len;    /* 0x10 payload bytes */
+    uint32_t opcode;         /* 0x14 Spindle opcode, 0 = raw frame */
+    uint32_t src_nid;        /* 0x18 source node; raw: IPv4 source */
+    uint32_t src_pid;        /* 0x1c source process; raw: UDP source port */
+    uint32_t dst_pid;        /* 0x20 destination process; raw: UDP destination port */
+    uint32_t msg_id;         /* 0x24 message */
+    uint32_t addr_lo;        /* 0x28 match bits, low half */
+    uint32_t addr_hi;        /* 0x2c match bits, high half */
+    uint32_t msg_len;        /* 0x30 bytes of the message */
+    uint32_t msg_off;        /* 0x34 offset of this packet in the message */
+    uint32_t buf_off;        /* 0x38 base offset of the message in the buffer */
+    uint32_t flow_control;   /* 0x3c completion: flow control was triggered */
+    uint32_t cluster_id;     /* 0x40 cluster */
+    uint32_t hpu_id;         /* 0x44 HPU within the cluster */
+    uint32_t context;        /* 0x48 execution context */
+    uint32_t l3;             /* 0x4c address of the IP header in the slot */
+    uint32_t frame_len;      /* 0x50 bytes of the frame */
+    uint32_t msg_slot;       /* 0x54 message table slot */
     uint32_t stamp;          /* 0x58 cycle of the frame's first beat */
-    uint32_t dropped_bytes;  /* 0x5c completion: bytes dropped */
-    uint32_t flow_control;   /* 0x60 completion: flow control was triggered */
-    uint32_t state_size;     /* 0x64 bytes of context memory */
+    uint32_t frame;          /* 0x5c frame sequence number */
+    uint32_t scratch_size;   /* 0x60 bytes of the scratchpad */
+    uint32_t dropped_bytes;  /* 0x64 completion: bytes dropped */
     uint32_t host_lo;        /* 0x68 host region, low half of its address */
     uint32_t host_hi;        /* 0x6c host region, high half */
     uint32_t host_size;      /* 0x70 bytes of the host region */
     uint32_t cycle;          /* 0x74 cycle at which the page was written, low half; `cycle` and `time` (CSR) count on */
-    uint32_t scratch_size;   /* 0x78 bytes of the scratchpad */
+    uint32_t state_size;     /* 0x78 bytes of context memory */
 } spin_task_t;
 
 _Static_assert(sizeof(spin_task_t) == 124 && 124 <= 128, "the task page is as in the contract");

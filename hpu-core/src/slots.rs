@@ -7,8 +7,8 @@
 //! | command ports | out `probe`; in `probe_used`, in the same cycle: a command under way reads this slot |
 //!
 //! A slot is free when its task has ended and no command reads it any more. Free slots stand in a queue, and so do those whose task has ended:
-//! the head of the second is asked about in every cycle and goes into the first, or, while a command reads it, back to its own queue's end. A slot
-//! that no command reads is free 2 cycles after `ended` if no other slot waits. After reset the slots become free one per cycle.
+//! the head of the second stands in a register, is asked about in every cycle and goes into the first, or, while a command reads it, back to its own
+//! queue's end. A slot that no command reads is free 3 cycles after `ended` if no other slot waits. After reset the slots become free one per cycle.
 
 use spindle_blocks::fifo::LutFifo;
 use spindle_contract::params::SLOTS;
@@ -38,6 +38,9 @@ pub struct Slots {
     free: LutFifo<Bits<4>, 4>,
     /// Slots whose task has ended, but whose commands may not have.
     leaving: LutFifo<Bits<4>, 4>,
+    /// The one that is asked about, if there is one.
+    asked: DFF<Bits<4>>,
+    waits: Reg<Bit>,
     /// Slots that became free after reset.
     begun: Reg<Bits<4>>,
 }
@@ -45,7 +48,8 @@ pub struct Slots {
 impl Logic for Slots {
     #[hdl]
     fn update(&mut self) {
-        regs!(self, clock, reset, begun);
+        regs!(self, clock, reset, begun, waits);
+        dffs!(self, clock, asked);
         clocks!(self, clock, reset, free, leaving);
         let begun = self.begun.q.val();
         let begins = begun != bits::<4>(SLOTS as u64);
@@ -54,14 +58,19 @@ impl Logic for Slots {
         }
 
         // A slot that ends goes before one that goes back to its queue's end: that one is asked about once more.
-        let asked = self.leaving.read.val();
-        let waits = self.leaving.read_valid.val();
+        let asked = self.asked.q.val();
+        let waits = self.waits.q.val();
         let used = self.probe_used.val();
         let ended = self.ended.val();
         self.probe.next = asked;
         self.leaving.write.next = if ended { self.ended_slot.val() } else { asked };
         self.leaving.write_valid.next = ended | (waits & used);
-        self.leaving.read_ready.next = !(used & ended);
+        let moves = !waits | !(used & ended);
+        if moves {
+            self.asked.d.next = self.leaving.read.val();
+            self.waits.d.next = self.leaving.read_valid.val();
+        }
+        self.leaving.read_ready.next = moves;
         self.free.write.next = if begins { begun } else { asked };
         self.free.write_valid.next = begins | (waits & !used);
         self.slot.next = self.free.read.val();

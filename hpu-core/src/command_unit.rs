@@ -183,6 +183,10 @@ pub struct CommandUnit {
     current: DFF<Ask>,
     /// It is a PUT_CONTEXT: so that the adders of the check begin with one LUT.
     of_context: DFF<Bit>,
+    /// It is done outside: so that the turn, and with it the words' addresses in the ports, begin with registers.
+    is_far: DFF<Bit>,
+    /// Word that is read next, if it is still this command's turn.
+    next_word: DFF<Bits<4>>,
     runs: Reg<Bit>,
     /// Number of the word in `value`, and of the last one; this is it.
     step: DFF<Bits<4>>,
@@ -250,6 +254,7 @@ impl Logic for CommandUnit {
         dffs!(
             self, clock, hpu, mask, current, of_context, step, last, at_last, told, decided, placing, saying, far_fits
         );
+        dffs!(self, clock, is_far, next_word);
         dffs!(self, clock, stage_owner, stage_wants);
         clocks!(self, clock, reset, arbiter, far);
         let runs = self.runs.q.val();
@@ -262,7 +267,7 @@ impl Logic for CommandUnit {
         let ends = runs & self.at_last.q.val();
 
         // Whose turn it is. Behind a far command a cycle is left for its last word.
-        let looks = (!runs | ends) & !(ends & nature.far);
+        let looks = !runs | (self.at_last.q.val() & !self.is_far.q.val());
         let owner = self.stage_owner.q.val();
         let again = if self.stage_asks.q.val() { owner } else { bits::<8>(0) };
         let mut request: Bits<8> = bits::<8>(0);
@@ -285,7 +290,8 @@ impl Logic for CommandUnit {
         }
         let chosen = unpack::<Ask, ASK_BITS>(chosen_ask);
         self.taken.next = grant;
-        self.word.next = if looks { bits::<4>(map::CMD_SOURCE as u64 / 4) } else { word_of(step + 1) };
+        self.word.next = if looks { bits::<4>(map::CMD_SOURCE as u64 / 4) } else { self.next_word.q.val() };
+        self.next_word.d.next = word_of(step + 2);
         self.index.next = (select, chosen.bank).cat::<5>();
         self.looks.next = looks;
         self.value.clock.next = self.clock.val();
@@ -300,6 +306,8 @@ impl Logic for CommandUnit {
             self.mask.d.next = grant;
             self.current.d.next = chosen;
             self.of_context.d.next = chosen.opcode == bits::<4>(PUT_CONTEXT);
+            self.is_far.d.next = nature_of(chosen.opcode).far;
+            self.next_word.d.next = word_of(bits::<4>(1));
             self.step.d.next = bits::<4>(0);
             self.last.d.next = last_step(chosen.opcode);
             self.far_fits.d.next = self.far.room.val();

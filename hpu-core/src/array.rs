@@ -467,6 +467,7 @@ impl Logic for HpuArray {
             self.clusters[i].host_write.next = self.host_writer.write[i].val();
             self.clusters[i].host_beat.next = self.host_writer.beat.val().get_bits::<10>(0);
             self.clusters[i].host_keep.next = self.host_writer.keep.val();
+            self.clusters[i].host_partial.next = self.host_writer.partial.val();
             self.host_writer.ready[i].next = self.clusters[i].host_ready.val();
             self.clusters[i].enabled.next = self.enabled.val();
             self.clusters[i].rings_open.next = self.reports.rings_open.val();

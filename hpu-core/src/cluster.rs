@@ -19,7 +19,7 @@
 //! | far unit | out `far_word`, `far_valid` / in `far_ready`; in `put_left`, `host_put_left`; in `enabled` |
 //! | stager | out `stage_ask`, `stage_valid` / in `staged`; in `segment_length`, `segment_valid` / out `lent` |
 //! | far completions | in `far_done`, `far_done_valid` / out `far_done_ready` |
-//! | host writer | in `host_write`, `host_beat`, `host_keep`: `load_data` is a beat from the host or from L2 / out `host_ready` |
+//! | host writer | in `host_write`, `host_beat`, `host_keep`: `load_data` is a beat from the host or from L2 / out `host_ready`; in `host_partial`: `host_keep`, maybe of another cluster's beat, is not all of it |
 //! | registers | in `installed`, `installed_index`; in `imem_write`, `imem_address`, `imem_data`; out `busy`, `retired`, `tasks_ended`, `commands` |
 //! | egress | out `egress_data`, `egress_last` with `egress_tail`, `egress_frame`, `egress_put`, `egress_segment`, `egress_valid` / in `egress_ready` |
 //! | rvma | out `dma`, `dma_valid` / in `dma_ready`; out `dma_data`, `dma_last`, `dma_data_valid` / in `dma_data_ready`; in `dma_done`, `dma_done_valid` |
@@ -194,6 +194,8 @@ pub struct Cluster {
     pub host_beat: Signal<In, Bits<10>>,
     /// Which of its bytes.
     pub host_keep: Signal<In, Bits<64>>,
+    /// Which are not all; else they have to be.
+    pub host_partial: Signal<In, Bit>,
     /// It is taken.
     pub host_ready: Signal<Out, Bit>,
     /// Request of L2; never crosses a word.
@@ -331,10 +333,13 @@ impl Logic for Cluster {
         self.l1.packet_write.next = self.loader.packet_write.val() | by_host;
         self.l1.packet_beat.next = if by_host { self.host_beat.val() } else { self.loader.packet_beat.val() };
         self.l1.packet_data.next = self.load_data.val();
-        self.l1.packet_partial.next = by_host;
+        self.l1.packet_partial.next = self.host_partial.val();
         self.l1.packet_keep.next = self.host_keep.val();
-        self.host_ready.next = self.l1.packet_ready.val();
-        self.loader.packet_ready.next = self.l1.packet_ready.val();
+        // Each looks at the place of its own beat, so that no path leads from an offer of the one to whether the other's is taken.
+        let even = self.l1.packet_room[0].val();
+        let odd = self.l1.packet_room[1].val();
+        self.host_ready.next = if self.host_beat.val().get_bit(0) { odd } else { even };
+        self.loader.packet_ready.next = if self.loader.packet_beat.val().get_bit(0) { odd } else { even };
         self.l1.page_write.next = self.loader.page_write.val();
         self.l1.page_half.next = self.loader.page_half.val();
         self.l1.page_beat.next = self.loader.page_beat.val();
@@ -418,6 +423,8 @@ impl Logic for Cluster {
         self.mover.number.next = self.number.val();
         self.mover.job.next = self.command_unit.job.val();
         self.mover.job_valid.next = self.command_unit.job_valid.val();
+        self.l1.mover_next.next = self.mover.reads_next.val();
+        self.l1.mover_next_odd.next = self.mover.reads_next_odd.val();
         self.l1.mover_read.next = self.mover.read.val();
         self.l1.mover_beat.next = self.mover.beat.val();
         self.mover.read_ready.next = self.l1.mover_ready.val();

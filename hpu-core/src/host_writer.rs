@@ -5,7 +5,7 @@
 //! | far unit | in `asked`, `place`: a read begins, and its bytes go to this beat of L1 or L2 |
 //! | rvma | in `host_last`, `host_error`, `host_tag`, `host_valid` / out `host_ready` (the data goes straight to the bus) |
 //! | bus of the packets | in `load_valid`; out `owns_bus`: the next cycle's beat is the host's |
-//! | clusters | out `write[i]`, `beat`, `keep` / in `ready[i]` |
+//! | clusters | out `write[i]`, `beat`, `keep` / in `ready[i]`; out `partial`: `keep` is not all of a beat, which it is whenever this is not said |
 //! | stager | in `stage_cluster`, `stage_beat`, `stage_valid` / out `stage_ready`: a beat for L1; out `of_stage`: the bus carries it; out `store_valid`, `beat`, `bytes` / in `store_ready`: the host's beat is for L2, and has so many bytes (0 = 64) |
 //! | completions | out `done`, `done_valid` / in `done_ready` |
 //!
@@ -49,6 +49,8 @@ pub struct HostWriter {
     pub beat: Signal<Out, Bits<14>>,
     /// Bytes that are written.
     pub keep: Signal<Out, Bits<64>>,
+    /// Which are not all.
+    pub partial: Signal<Out, Bit>,
     /// The cluster takes it.
     pub ready: Vec<Signal<In, Bit>>,
     /// Cluster of the stager's beat.
@@ -110,6 +112,7 @@ impl HostWriter {
             write: (0..clusters).map(|_| Default::default()).collect(),
             beat: Default::default(),
             keep: Default::default(),
+            partial: Default::default(),
             ready: (0..clusters).map(|_| Default::default()).collect(),
             done: Default::default(),
             done_valid: Default::default(),
@@ -200,7 +203,8 @@ impl Logic for HostWriter {
         let tail = self.tail.q.val();
         let partial = !staged & self.host_last.val() & tail.any();
         self.bytes.next = if partial { tail } else { bits::<6>(0) };
-        self.keep.next = if partial { !(repeat::<64>(true) << tail) } else { repeat::<64>(true) };
+        self.partial.next = offers & partial;
+        self.keep.next = if offers & partial { !(repeat::<64>(true) << tail) } else { repeat::<64>(true) };
 
         // The bus.
         let goes_on = if known { !ends & !to_l2 } else { learns & (by_stage | !place.get_bit(14)) };

@@ -3,8 +3,8 @@
 //! | neighbour | ports |
 //! |---|---|
 //! | HPUs | in `word[2h + p]`, `word_valid` / out `word_grant`, in the same cycle; out `word_data`, two cycles after the grant of a read; p = 1: words with address[2] = 1; in `stores`: an access of this half port may be a write |
-//! | mover | in `mover_read`, `mover_beat` / out `mover_ready`; out `wide_data[g]`: the beat of group g, from two cycles after its read until two cycles after the next one's |
-//! | loader | in `packet_write`, `packet_beat`, `packet_data`, `packet_partial` with `packet_keep` (only these bytes) / out `packet_ready`; in `page_write`, `page_half`, `page_beat`, `page_low`, `page_high` / out `page_ready`; in `scrub_write`, `scrub_beat` / out `scrub_ready` |
+//! | mover | in `mover_next`, `mover_next_odd`: in the next cycle it wants a beat of this group; in `mover_read`, `mover_beat` / out `mover_ready`; out `wide_data[g]`: the beat of group g, from two cycles after its read until two cycles after the next one's |
+//! | loader | in `packet_write`, `packet_beat`, `packet_data`, `packet_keep` / out `packet_room[g]`: a beat of this group is taken; in `packet_partial`: `packet_keep` is not all of a beat, which it has to be otherwise; in `page_write`, `page_half`, `page_beat`, `page_low`, `page_high` / out `page_ready`; in `scrub_write`, `scrub_beat` / out `scrub_ready` |
 //! | atomic unit | in `guest`, `guest_valid`: an access to the one super-bank that it locks, always done; the word read is `word_data` of HPU 0; in `lock`; out `shared_write` |
 //!
 //! 32 banks of 512 words. Address bits 4:2 name one of eight [super-banks](SuperBank), each with one word port; bits 6:5 one of its four banks,
@@ -22,10 +22,12 @@
 //! The atomic unit has no way of its own to the banks: it is a guest at the half ports of HPU 0, which gets no grant in the two
 //! cycles in which an atomic reads and writes, and loses its turn in them; nobody stores in them.
 //!
-//! **Wide side.** Writes go through one register, packet before page before scrub, one beat per cycle. The mover reads before
-//! everybody; a write of the same group waits in the register meanwhile, but only once: a second read of that group in a row is refused. Mover
-//! and loader walk through both groups in turn, so both go on at one beat per cycle, and no frame gets a hole. What was taken is in the banks
-//! after two cycles at most. What the mover read stays in the output registers of the banks, since nobody else reads on this side.
+//! **Wide side.** Writes go through one register, packet before page before scrub, one beat per cycle; what it takes is written in the next cycle. The mover
+//! reads before everybody, and says a cycle before which group: a write of that group is not taken then, but only once: the next one is, and a second
+//! read of that group in a row is refused. Mover and loader walk through both groups in turn, so both go on at one beat per cycle, and no frame gets a
+//! hole. What the mover read stays in the output registers of the banks, since nobody else reads on this side. The bytes that a group writes are a
+//! register of its own, zero in all other cycles, which goes to the banks as it is; it has no place for all bytes of a page beside some of a packet, so pages
+//! and scrubs wait while `packet_partial`.
 
 use crate::fast_robin::FastRobin;
 use crate::processor::types::WordRequest;
@@ -51,6 +53,10 @@ pub struct L1 {
     pub word_grant: Vec<Signal<Out, Bit>>,
     /// The words read.
     pub word_data: Vec<Signal<Out, Bits<32>>>,
+    /// In the next cycle the mover may read,
+    pub mover_next: Signal<In, Bit>,
+    /// a beat of the second group.
+    pub mover_next_odd: Signal<In, Bit>,
     /// The mover reads.
     pub mover_read: Signal<In, Bit>,
     /// This beat.
@@ -65,12 +71,12 @@ pub struct L1 {
     pub packet_beat: Signal<In, Bits<10>>,
     /// What.
     pub packet_data: Signal<In, Bits<512>>,
-    /// Only some of its bytes:
-    pub packet_partial: Signal<In, Bit>,
-    /// these.
+    /// These of its bytes: all,
     pub packet_keep: Signal<In, Bits<64>>,
-    /// It is taken.
-    pub packet_ready: Signal<Out, Bit>,
+    /// unless this is said, and then nobody else writes.
+    pub packet_partial: Signal<In, Bit>,
+    /// It is taken if it is of this group; does not depend on whether there is one.
+    pub packet_room: [Signal<Out, Bit>; 2],
     /// Write half a task page.
     pub page_write: Signal<In, Bit>,
     /// The second half.
@@ -102,10 +108,12 @@ pub struct L1 {
     pending: Reg<Bit>,
     beat: DFF<Bits<10>>,
     data: DFF<Bits<512>>,
-    /// Bytes that are written; its reset is all of them.
-    keep: Reg<Bits<64>>,
-    /// It was held up by the mover in the cycle before.
+    /// Bytes that are written in each group.
+    keep: [Reg<Bits<64>>; 2],
+    /// Somebody was held up by the mover in the cycle before,
     late: Reg<Bit>,
+    /// and was taken in spite of it.
+    forced: Reg<Bit>,
     /// Groups that the mover reads.
     fetched: [Reg<Bit>; 2],
     /// What the half ports bring, those of HPU 0 maybe of the atomic unit.
@@ -133,7 +141,6 @@ impl L1 {
             word_grant: (0..2 * hpus).map(|_| Default::default()).collect(),
             word_data: (0..2 * hpus).map(|_| Default::default()).collect(),
             asked: (0..2 * hpus).map(|_| Default::default()).collect(),
-            keep: Reg::new(bits::<64>(u64::MAX)),
             super_banks: (0..8).map(|_| SuperBank::new(hpus)).collect(),
             _hpus: hpus,
             _highest: hpus.next_power_of_two() as u64 - 1,
@@ -145,53 +152,60 @@ impl L1 {
 impl Logic for L1 {
     #[hdl]
     fn update(&mut self) {
-        regs!(self, clock, reset, pending, late, fetched, refused);
+        regs!(self, clock, reset, pending, late, forced, fetched, refused);
         dffs!(self, clock, beat, data, owner, columns, columns_read);
         clocks!(self, clock, reset, super_banks, lanes);
 
         // Who reads on the wide side.
         let mover_group = self.mover_beat.val().get_bit(0);
-        let written = self.beat.q.val().get_bit(0);
-        let held_up = self.late.q.val() & (mover_group == written);
+        let beat = self.beat.q.val();
+        let written = beat.get_bit(0);
+        let held_up = self.forced.q.val() & (mover_group == written);
         let moves = self.mover_read.val() & !held_up;
         self.mover_ready.next = !held_up;
 
         // The register of the writes: one choice of three sources per bit; a scrub is its reset, and so are bits of the task page that are always zero.
-        let held = moves & (mover_group == written);
-        let writes = self.pending.q.val() & !held;
-        self.late.d.next = self.pending.q.val() & held;
-        let room = !self.pending.q.val() | !held;
+        let blocks = self.mover_next.val() & !self.late.q.val();
+        let blocked_group = self.mover_next_odd.val();
         let packet = self.packet_write.val();
-        let page = self.page_write.val() & !packet;
-        let scrub = self.scrub_write.val() & !packet & !page;
-        self.packet_ready.next = room;
-        self.page_ready.next = room & !packet;
-        self.scrub_ready.next = room & !packet & !page;
-        self.keep.clock.next = self.clock.val();
-        self.keep.reset.next = room & !(packet & self.packet_partial.val());
-        self.keep.d.next = self.keep.q.val();
-        if room {
-            self.pending.d.next = packet | page | scrub;
-            self.keep.d.next = self.packet_keep.val();
-            self.beat.d.next = if packet {
-                self.packet_beat.val()
-            } else if page {
-                self.page_beat.val()
-            } else {
-                self.scrub_beat.val()
-            };
+        let others = !packet & !self.packet_partial.val();
+        let page = self.page_write.val() & others;
+        let scrub = self.scrub_write.val() & others & !page;
+        let even_room = !(blocks & !blocked_group);
+        let odd_room = !(blocks & blocked_group);
+        let packet_room = if self.packet_beat.val().get_bit(0) { odd_room } else { even_room };
+        let page_room = if self.page_beat.val().get_bit(0) { odd_room } else { even_room };
+        let scrub_room = if self.scrub_beat.val().get_bit(0) { odd_room } else { even_room };
+        self.packet_room[0].next = even_room;
+        self.packet_room[1].next = odd_room;
+        self.page_ready.next = page_room & others;
+        self.scrub_ready.next = scrub_room & others & !page;
+        let takes = (packet & packet_room) | (page & page_room) | (scrub & scrub_room);
+        self.pending.d.next = takes;
+        self.late.d.next = (packet | page | scrub) & !takes;
+        self.forced.d.next = takes & self.late.q.val();
+        let next_beat = if packet {
+            self.packet_beat.val()
+        } else if page {
+            self.page_beat.val()
+        } else {
+            self.scrub_beat.val()
+        };
+        self.beat.d.next = next_beat;
+        for g in 0..2 {
+            self.keep[g].clock.next = self.clock.val();
+            self.keep[g].reset.next = self.reset.val() | !takes | (next_beat.get_bit(0) != (g == 1));
+            self.keep[g].d.next = self.packet_keep.val();
         }
-        if room & (packet | page | scrub) {
-            self.data.d.next = if packet {
-                self.packet_data.val()
-            } else if !page {
-                bits::<512>(0)
-            } else if self.page_half.val() {
-                self.page_high.val()
-            } else {
-                self.page_low.val()
-            };
-        }
+        self.data.d.next = if packet {
+            self.packet_data.val()
+        } else if !page {
+            bits::<512>(0)
+        } else if self.page_half.val() {
+            self.page_high.val()
+        } else {
+            self.page_low.val()
+        };
 
         let guest = self.guest_valid.val();
 
@@ -205,16 +219,14 @@ impl Logic for L1 {
             shared = shared.replace_bit(s, self.super_banks[s].shared_write.val());
             self.super_banks[s].wide_write.next =
                 (self.data.q.val().get_bits::<32>(32 * (s + 8)), self.data.q.val().get_bits::<32>(32 * s)).cat::<64>();
-            let keep =
-                (self.keep.q.val().get_bits::<4>(4 * (s + 8)), self.keep.q.val().get_bits::<4>(4 * s)).cat::<8>();
             for g in 0..2 {
-                let write = writes & (written == (g == 1));
-                let read = moves & (mover_group == (g == 1));
-                self.super_banks[s].wide_enable[g].next = write | read;
+                let keep = self.keep[g].q.val();
+                let write = self.pending.q.val() & (written == (g == 1));
                 self.super_banks[s].wide_advance[g].next = self.fetched[g].q.val();
-                self.super_banks[s].wide_strobe[g].next = if write { keep } else { bits::<8>(0) };
+                self.super_banks[s].wide_strobe[g].next =
+                    (keep.get_bits::<4>(4 * (s + 8)), keep.get_bits::<4>(4 * s)).cat::<8>();
                 self.super_banks[s].wide_row[g].next =
-                    if read { self.mover_beat.val().get_bits::<9>(1) } else { self.beat.q.val().get_bits::<9>(1) };
+                    if write { beat.get_bits::<9>(1) } else { self.mover_beat.val().get_bits::<9>(1) };
             }
             let words = self.super_banks[s].wide_read[0].val();
             even = even

@@ -4,13 +4,13 @@
 //! |---|---|
 //! | command unit | in `job`, `job_valid`: always taken, since the HPUs have no more handles than the queue has places, and one segment is under way at most, behind which the oldest job is read already; out `stage_left`: the last beat of a job from the stage is read |
 //! | command ports | out `sent`, `sent_issuer`: a frame has left (the host and the initiator answer for the others) |
-//! | L1 | out `read`, `beat` / in `read_ready`; in `data[g]`: the beat of group g, from two cycles after its read until two cycles after the next one's |
+//! | L1 | out `reads_next`, `reads_next_odd`: in the next cycle it reads, a beat of this group; out `read`, `beat` / in `read_ready`; in `data[g]`: the beat of group g, from two cycles after its read until two cycles after the next one's |
 //! | cluster | in `number` |
 //! | egress | out `egress_data`, `egress_last` with `egress_tail`, `egress_frame`, `egress_put` (the payload of a put, not a frame), `egress_segment` (a segment of context memory), `egress_valid` / in `egress_ready` |
 //! | rvma | out `dma`, `dma_valid` / in `dma_ready`; out `dma_data`, `dma_last`, `dma_data_valid` / in `dma_data_ready` |
 //!
 //! In the order of the jobs. From `job_valid` to the first beat on `egress_valid`: 4 cycles; then one beat per cycle while ready, no bubble
-//! inside a job nor between two, except that of jobs of one beat in the same group two go in three cycles. Two beats of each group wait for whoever takes
+//! inside a job nor between two, except one before a job that begins in the group in which the last one ended; of jobs of one beat in the same group two go in four cycles. Two beats of each group wait for whoever takes
 //! them, in the banks' output registers and in one register more. DMA descriptors and DMA data come in the same order, a descriptor before its first beat.
 
 use crate::types::{Issuer, MoveJob, Way};
@@ -70,6 +70,10 @@ pub struct Mover {
     pub sent: Signal<Out, Bit>,
     /// Whose.
     pub sent_issuer: Signal<Out, Issuer>,
+    /// Read L1 in the next cycle,
+    pub reads_next: Signal<Out, Bit>,
+    /// a beat of the second group.
+    pub reads_next_odd: Signal<Out, Bit>,
     /// Read L1.
     pub read: Signal<Out, Bit>,
     /// This beat.
@@ -113,6 +117,8 @@ pub struct Mover {
     host_write_waits: Reg<Bit>,
     reading: DFF<Reading>,
     reads: Reg<Bit>,
+    /// A beat of it is read now: what was said a cycle ago.
+    wants: Reg<Bit>,
     /// Beats of each group that are under way or wait to go out, two at most.
     held: [Reg<Bits<2>>; 2],
     /// The beat that L1 looks up.
@@ -129,17 +135,15 @@ pub struct Mover {
 impl Logic for Mover {
     #[hdl]
     fn update(&mut self) {
-        regs!(self, clock, reset, host_write_waits, reads, in_flight_valid, held, newer_valid, older_valid);
+        regs!(self, clock, reset, host_write_waits, reads, wants, in_flight_valid, held, newer_valid, older_valid);
         dffs!(self, clock, host_write, reading, in_flight, older);
         clocks!(self, clock, reset, jobs, outgoing);
 
-        // Reading: beats under way and those that wait are two of each group at most. That comes from registers alone,
-        // since what L1 writes in this cycle depends on what is read.
+        // Reading.
         let job = self.reading.q.val();
         let odd = job.beat.get_bit(0);
         let last = !job.not_beats == 1;
-        let full = if odd { self.held[1].q.val().get_bit(1) } else { self.held[0].q.val().get_bit(1) };
-        let wants = self.reads.q.val() & !full;
+        let wants = self.wants.q.val();
         let reads = wants & self.read_ready.val();
         self.stage_left.next = reads & last & (job.beat.get_bits::<5>(5) == bits::<5>(STAGE));
         self.read.next = wants;
@@ -171,6 +175,16 @@ impl Logic for Mover {
             };
         }
         self.reads.d.next = starts | !job_ends;
+
+        // The next read: beats under way and those that wait are two of each group at most. One that leaves in this cycle still counts, since
+        // what L1 takes in this cycle depends on what is read in the next one.
+        let next_odd = if starts { next.beat.get_bit(0) } else { odd ^ reads };
+        let held = if next_odd { self.held[1].q.val() } else { self.held[0].q.val() };
+        let fills = held.get_bit(0) & reads & (odd == next_odd);
+        let reads_next = (starts | !job_ends) & !held.get_bit(1) & !fills;
+        self.wants.d.next = reads_next;
+        self.reads_next.next = reads_next;
+        self.reads_next_odd.next = next_odd;
         if starts & to_host {
             self.host_write.d.next = DmaDesc {
                 version: bits::<4>(VERSION),

@@ -5,7 +5,7 @@
 //! | HPUs | in `row[h]`, `wants[h]` / out `grant[h]`, in the same cycle; out `data`, two cycles after the grant of a read |
 //! | store lane | in `owner`, `strobe`, `write`, `shared`: what this HPU writes if it is granted; the others read; out `stored`: it is granted |
 //! | atomic unit | in `lock`: no grants; in `guest`: `row[0]` is its access, and done where the lock is; out `shared_write`: a write to a scratchpad, or of the atomic unit, was done in the cycle before |
-//! | wide side of L1 | in `wide_enable[g]`, `wide_row[g]`, `wide_strobe[g]`, `wide_write`; in `wide_advance[g]`, a cycle after a read; out `wide_read[g]`, from the cycle after that on |
+//! | wide side of L1 | in `wide_row[g]`, `wide_strobe[g]`, `wide_write`; in `wide_advance[g]`, a cycle after a read; out `wide_read[g]`, from the cycle after that on |
 //!
 //! Bank b holds the words of the super-bank with address[6:5] = b: b[1] is the group of the wide side, b[0] the half of its beat. A row of the
 //! request is address[15:3]; its two lowest bits, address[4:3], have chosen the super-bank and are of no concern here.
@@ -51,13 +51,11 @@ pub struct SuperBank {
     pub guest: Signal<In, Bit>,
     /// A write to a scratchpad was granted in the cycle before.
     pub shared_write: Signal<Out, Bit>,
-    /// The wide side uses this group.
-    pub wide_enable: [Signal<In, Bit>; 2],
     /// What it read in the cycle before is to be seen.
     pub wide_advance: [Signal<In, Bit>; 2],
     /// Row of it.
     pub wide_row: [Signal<In, Bits<9>>; 2],
-    /// Bytes to write, the word of each half of the beat; none = a read.
+    /// Bytes to write, the word of each half of the beat. Where the row is that of no read, what is fetched is looked at by nobody.
     pub wide_strobe: [Signal<In, Bits<8>>; 2],
     /// What to write, the word of each half.
     pub wide_write: Signal<In, Bits<64>>,
@@ -126,7 +124,8 @@ impl Logic for SuperBank {
         // The banks: port a is the wide side, port b the word port.
         for b in 0..4 {
             self.banks[b].clock.next = self.clock.val();
-            self.banks[b].a_enable.next = self.wide_enable[b / 2].val();
+            // Without an enable the strobes are registers as they come: a block RAM asks for both.
+            self.banks[b].a_enable.next = true;
             self.banks[b].a_strobe.next = self.wide_strobe[b / 2].val().get_bits::<4>(4 * (b % 2));
             self.banks[b].a_address.next = (bits::<1>(0), self.wide_row[b / 2].val()).cat::<10>();
             self.banks[b].a_write.next = self.wide_write.val().get_bits::<32>(32 * (b % 2));

@@ -87,6 +87,7 @@ fn bytes_go_where_they_were_asked_for() {
                 if writes && dut.high("of_stage") {
                     assert_eq!(stage, Some((i, dut.get("beat"))));
                     assert_eq!(slice(&dut.bytes("keep"), 0, 64), u64::MAX);
+                    assert!(!dut.high("partial"));
                     assert_eq!(dut.high("stage_ready"), dut.high(&format!("ready_{i}")));
                 } else if writes {
                     let read = asked.front().expect("a read is under way");
@@ -94,8 +95,13 @@ fn bytes_go_where_they_were_asked_for() {
                     let left = read.length - 64 * beat;
                     let keep = if left >= 64 { u64::MAX } else { (1 << left) - 1 };
                     assert_eq!(slice(&dut.bytes("keep"), 0, 64), keep);
+                    assert_eq!(dut.high("partial"), keep != u64::MAX);
                     assert_eq!(dut.high("host_ready"), dut.high(&format!("ready_{i}")));
                 }
+            }
+            if (0..CLUSTERS).all(|i| !dut.high(&format!("write_{i}"))) {
+                // Others may write whole beats.
+                assert!(slice(&dut.bytes("keep"), 0, 64) == u64::MAX && !dut.high("partial"));
             }
             if dut.high("done_valid") && dut.high("done_ready") {
                 let (cluster, issuer, error) = over.pop_front().expect("a read is over");

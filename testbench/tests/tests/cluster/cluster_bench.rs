@@ -92,7 +92,7 @@ pub struct Said {
     pub length: u32,
 }
 
-const INPUTS: [&str; 41] = [
+const INPUTS: [&str; 42] = [
     "number",
     "task_desc",
     "task_context",
@@ -128,6 +128,7 @@ const INPUTS: [&str; 41] = [
     "staged",
     "host_beat",
     "host_keep",
+    "host_partial",
     "imem_write",
     "imem_address",
     "imem_data",

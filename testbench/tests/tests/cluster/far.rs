@@ -149,7 +149,11 @@ impl Bench {
         if let Some((place, keep, bytes, _)) = &self.far.beat {
             self.model.set(self.ports["host_beat"], *place);
             self.model.set(self.ports["host_keep"], *keep);
+            self.model.set(self.ports["host_partial"], (*keep != u64::MAX).into());
             self.model.set_bytes(self.ports["load_data"], bytes);
+        } else {
+            self.model.set(self.ports["host_keep"], u64::MAX);
+            self.model.set(self.ports["host_partial"], 0);
         }
         self.far.ending |= self.far.answers && !self.far.ends.is_empty() && self.moves();
         self.set("far_done_valid", self.far.ending.into());

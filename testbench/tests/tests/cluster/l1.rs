@@ -45,6 +45,7 @@ fn traffic(hpus: usize, name: &str, cycles: usize) {
         let mut dut = Dut::new(wave, &mut L1::new(hpus), name);
         // What registers hold before the first edge may be written somewhere; the beats in use start as zeros.
         let mut memory = vec![0u8; BYTES];
+        dut.set("packet_keep", u64::MAX);
         dut.set("scrub_write", 1);
         for beat in (0..3).flat_map(|part| (0..4).map(move |beat| 0x100 * part + beat)) {
             dut.set("scrub_beat", beat);
@@ -58,9 +59,11 @@ fn traffic(hpus: usize, name: &str, cycles: usize) {
         let mut wide: VecDeque<Option<(usize, Vec<u8>)>> = VecDeque::from([None, None]);
         let mut shared = 0u64;
         let mut groups: [Option<Vec<u8>>; 2] = [None, None];
-        // The write that the register holds: it is in the memory once the mover has let it.
+        // The write that the register holds: it is in the memory a cycle later. Whether it was taken after it had been refused, and whether one was refused now.
         let mut pending: Option<(usize, Writes)> = None;
-        let (mut packet, mut scrub, mut mover) = (None::<(usize, Vec<u8>)>, None::<usize>, None::<usize>);
+        let (mut forced, mut late) = (false, false);
+        let (mut packet, mut scrub, mut mover) = (None::<(usize, Vec<u8>, u64)>, None::<usize>, None::<usize>);
+        let (mut refused, mut forcings, mut partials) = (0, 0, 0);
         let mut page: Option<(usize, bool)> = None;
         // HPU whose store the super-bank refused last, of even and of odd words.
         let mut keeps: [Option<usize>; 2] = [None, None];
@@ -115,7 +118,8 @@ fn traffic(hpus: usize, name: &str, cycles: usize) {
             dut.set_bytes("guest", &request(at, strobe, written.unwrap_or(77), true));
             // The wide side.
             if packet.is_none() && rng.random_range(0..3) == 0 {
-                packet = Some((address(&mut rng, 1) / 64, (0..64).map(|_| rng.random()).collect()));
+                let keep = if rng.random_range(0..4) == 0 { rng.random() } else { u64::MAX };
+                packet = Some((address(&mut rng, 1) / 64, (0..64).map(|_| rng.random()).collect(), keep));
             }
             if page.is_none() && rng.random_range(0..8) == 0 {
                 page = Some((address(&mut rng, 1) / 64, rng.random()));
@@ -123,14 +127,17 @@ fn traffic(hpus: usize, name: &str, cycles: usize) {
             if scrub.is_none() && rng.random_range(0..4) == 0 {
                 scrub = Some(address(&mut rng, 1) / 64);
             }
-            if mover.is_none() && rng.random_range(0..100) < busy {
-                let part = rng.random_range(0..3);
-                mover = Some(address(&mut rng, part) / 64);
-            }
             let halves: [Vec<u8>; 2] = std::array::from_fn(|_| (0..64).map(|_| rng.random()).collect());
             dut.set("packet_write", packet.is_some().into());
             dut.set("packet_beat", packet.as_ref().map_or(7, |p| p.0 as u64));
             dut.set_bytes("packet_data", packet.as_ref().map_or(&halves[0], |p| &p.1));
+            // Bytes of somebody else's beat: nobody writes here.
+            let others_keep = if rng.random_range(0..8) == 0 { rng.random() } else { u64::MAX };
+            let keep = packet.as_ref().map_or(others_keep, |p| p.2);
+            let partial = keep != u64::MAX;
+            dut.set("packet_keep", keep);
+            dut.set("packet_partial", partial.into());
+            partials += usize::from(partial && packet.is_none() && (page.is_some() || scrub.is_some()));
             dut.set("page_write", page.is_some().into());
             dut.set("page_beat", page.map_or(9, |p| p.0 as u64));
             dut.set("page_half", page.is_some_and(|p| p.1).into());
@@ -140,6 +147,15 @@ fn traffic(hpus: usize, name: &str, cycles: usize) {
             dut.set("scrub_beat", scrub.unwrap_or(3) as u64);
             dut.set("mover_read", mover.is_some().into());
             dut.set("mover_beat", mover.unwrap_or(5) as u64);
+            dut.model.eval();
+            // What the mover reads in the next cycle: the same again, if it was refused.
+            let reads_now = if dut.high("mover_ready") { mover.take() } else { None };
+            let mover_next = mover.or_else(|| {
+                let part = rng.random_range(0..3);
+                (rng.random_range(0..100) < busy).then(|| address(&mut rng, part) / 64)
+            });
+            dut.set("mover_next", mover_next.is_some().into());
+            dut.set("mover_next_odd", mover_next.unwrap_or_else(|| rng.random_range(0..2)) as u64 % 2);
             dut.model.eval();
 
             // What was read two cycles ago.
@@ -241,8 +257,16 @@ fn traffic(hpus: usize, name: &str, cycles: usize) {
             assert!(lanes.iter().all(|&stores| stores <= most), "cycle {cycle}: {lanes:?} stores of a half");
 
             // Reads of the wide side see the memory before this cycle's writes.
-            let reads_now = if dut.high("mover_ready") { mover.take() } else { None };
-            let moves_group = reads_now.map(|beat| beat % 2);
+            let written = pending.as_ref().map(|p| p.0 % 2);
+            if let Some(beat) = reads_now {
+                assert_ne!(written, Some(beat % 2), "cycle {cycle}: a group is read and written");
+            }
+            let refuses = mover.is_some();
+            assert!(
+                !refuses || forced && written == mover.map(|beat| beat % 2),
+                "cycle {cycle}: the mover waits only for a write that has waited for it"
+            );
+            refused += usize::from(refuses);
             wide.push_back(reads_now.map(|beat| (beat % 2, memory[64 * beat..][..64].to_vec())));
             if let Some((at, written)) = guest {
                 atomics += 1;
@@ -256,27 +280,44 @@ fn traffic(hpus: usize, name: &str, cycles: usize) {
                     memory[access.address + byte] = (access.data >> (8 * byte)) as u8;
                 }
             }
+            for (at, bytes) in pending.take().map_or(vec![], |p| p.1) {
+                memory[at..at + bytes.len()].copy_from_slice(&bytes);
+            }
             // A write waits for the mover alone, and once.
-            let settled = dut.high("packet_ready");
-            if let Some((beat, _)) = &pending {
-                assert_eq!(settled, moves_group != Some(beat % 2), "cycle {cycle}: a write waits for the mover alone");
+            let room = |beat: usize| late || mover_next.is_none_or(|next| next % 2 != beat % 2);
+            let others = packet.is_none() && !partial;
+            let offered = packet.is_some() || others && (page.is_some() || scrub.is_some());
+            let taken = if let Some(beat) = packet.as_ref().map(|p| p.0) {
+                assert_eq!(dut.high(&format!("packet_room_{}", beat % 2)), room(beat), "cycle {cycle}");
+                room(beat).then(|| packet.take().expect("it is offered")).map(|(beat, data, keep)| {
+                    let kept = (0..64).filter(|byte| keep >> byte & 1 == 1);
+                    (beat, kept.map(|byte| (64 * beat + byte, vec![data[byte]])).collect())
+                })
+            } else if let (true, Some((beat, half))) = (others, page) {
+                assert_eq!(dut.high("page_ready"), room(beat), "cycle {cycle}");
+                room(beat).then(|| page.take()).map(|_| (beat, vec![(64 * beat, halves[usize::from(half)].clone())]))
+            } else if let (true, Some(beat)) = (others, scrub) {
+                assert_eq!(dut.high("scrub_ready"), room(beat), "cycle {cycle}");
+                room(beat).then(|| scrub.take()).map(|_| (beat, vec![(64 * beat, vec![0; 64])]))
+            } else {
+                None
+            };
+            let waits = |port: &str, offers: bool| assert!(!offers || !dut.high(port), "cycle {cycle}: {port}");
+            if !others {
+                waits("page_ready", page.is_some());
+                waits("scrub_ready", scrub.is_some());
             }
-            if settled {
-                for (at, bytes) in pending.take().map_or(vec![], |p| p.1) {
-                    memory[at..at + bytes.len()].copy_from_slice(&bytes);
-                }
-                if let Some((beat, data)) = packet.take() {
-                    pending = Some((beat, vec![(64 * beat, data)]));
-                } else if let Some((beat, half)) = page.take() {
-                    assert!(dut.high("page_ready"));
-                    pending = Some((beat, vec![(64 * beat, halves[usize::from(half)].clone())]));
-                } else if let Some(beat) = scrub.take() {
-                    assert!(dut.high("scrub_ready"));
-                    pending = Some((beat, vec![(64 * beat, vec![0; 64])]));
-                }
-            }
+            pending = taken;
+            forced = pending.is_some() && late;
+            forcings += usize::from(forced);
+            late = offered && pending.is_none();
+            mover = mover_next;
             dut.model.tick();
         }
+        assert!(
+            refused > cycles / 500 && forcings > cycles / 100 && partials > cycles / 100,
+            "the mover waited {refused} times, {forcings} writes after they had waited, {partials} for somebody else's bytes"
+        );
         assert!(waited_most < if hpus > 4 { 8 } else { hpus.max(2) }, "a load waited {waited_most} cycles");
         // Each of the others has the lane as long as its super-bank lets it wait, or once for nothing; locks and guests come on top.
         assert!(stores_waited < 16 * hpus, "a store waited {stores_waited} cycles");

@@ -1,7 +1,11 @@
 //! Branch targets: where the fetch goes after a word that was a taken branch or jump last time.
 
 use spindle_blocks::ram::LutMemory;
+use spindle_blocks::shift_count::next_of_32;
 use spindle_verilog::prelude::*;
+
+/// The row that is cleared last, in the order of [`next_of_32`].
+const LAST_ROW: u64 = 16;
 
 /// A branch that was taken.
 #[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
@@ -34,7 +38,7 @@ struct Belief {
 /// weak it is removed; a branch that was not predicted and is not taken changes nothing.
 ///
 /// 46 LUT6 on UltraScale+, 5 levels on 7 series (yosys, the block alone).
-#[derive(LogicBlock, Default)]
+#[derive(LogicBlock)]
 pub struct BranchPredictor {
     /// Core clock.
     pub clock: Signal<In, Clock>,
@@ -64,21 +68,50 @@ pub struct BranchPredictor {
     pub clear: Signal<In, Bit>,
     entries: LutMemory<Entry, 5>,
     beliefs: LutMemory<Belief, 5>,
-    /// Row that is cleared; 32 = none.
-    sweep: Reg<Bits<6>>,
+    /// Row that is cleared.
+    sweep: Reg<Bits<5>>,
+    /// One is.
+    sweeps: Reg<Bit>,
+}
+
+impl Default for BranchPredictor {
+    fn default() -> Self {
+        Self {
+            clock: Default::default(),
+            reset: Default::default(),
+            pc: Default::default(),
+            taken: Default::default(),
+            target: Default::default(),
+            sure: Default::default(),
+            update: Default::default(),
+            update_pc: Default::default(),
+            update_taken: Default::default(),
+            update_target: Default::default(),
+            update_was_hit: Default::default(),
+            update_was_sure: Default::default(),
+            clear: Default::default(),
+            entries: Default::default(),
+            beliefs: Default::default(),
+            sweep: Default::default(),
+            sweeps: Reg::new(true),
+        }
+    }
 }
 
 impl Logic for BranchPredictor {
     #[hdl]
     fn update(&mut self) {
-        regs!(self, clock, reset, sweep);
+        regs!(self, clock, reset, sweep, sweeps);
         self.entries.clock.next = self.clock.val();
         self.beliefs.clock.next = self.clock.val();
-        let swept = self.sweep.q.val().get_bit(5);
+        let sweeps = self.sweeps.q.val();
+        let sweep = self.sweep.q.val();
         if self.clear.val() {
-            self.sweep.d.next = bits::<6>(0);
-        } else if !swept {
-            self.sweep.d.next = self.sweep.q.val() + 1;
+            self.sweep.d.next = bits::<5>(0);
+            self.sweeps.d.next = true;
+        } else if sweeps {
+            self.sweep.d.next = next_of_32(sweep);
+            self.sweeps.d.next = sweep != bits::<5>(LAST_ROW);
         }
 
         let row = self.pc.val().get_bits::<5>(0);
@@ -86,7 +119,7 @@ impl Logic for BranchPredictor {
         let belief = self.beliefs.read_data.val();
         self.entries.read_address.next = row;
         self.beliefs.read_address.next = row;
-        self.taken.next = swept & belief.valid & (entry.tag == self.pc.val().get_bits::<9>(5));
+        self.taken.next = !sweeps & belief.valid & (entry.tag == self.pc.val().get_bits::<9>(5));
         self.target.next = entry.target;
         self.sure.next = belief.sure;
 
@@ -97,10 +130,10 @@ impl Logic for BranchPredictor {
         self.entries.write_address.next = at;
         self.entries.write_data.next =
             Entry { tag: self.update_pc.val().get_bits::<9>(5), target: self.update_target.val() };
-        self.beliefs.write_enable.next = enters | fails | !swept;
-        self.beliefs.write_address.next = if swept { at } else { self.sweep.q.val().get_bits::<5>(0) };
+        self.beliefs.write_enable.next = enters | fails | sweeps;
+        self.beliefs.write_address.next = if sweeps { sweep } else { at };
         self.beliefs.write_data.next = Belief {
-            valid: swept & (self.update_taken.val() | self.update_was_sure.val()),
+            valid: !sweeps & (self.update_taken.val() | self.update_was_sure.val()),
             sure: self.update_taken.val(),
         };
     }

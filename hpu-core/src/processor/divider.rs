@@ -1,6 +1,10 @@
 //! DIV, DIVU, REM, REMU.
 
+use spindle_blocks::shift_count::next_of_32;
 use spindle_verilog::prelude::*;
+
+/// Number of the last step: the 31st in the order of [`next_of_32`], from 0 on.
+const LAST_STEP: u64 = 8;
 
 /// Cycles from `start` to `done`, at most; 2 if the divisor is 1 or -1.
 pub const DIVIDER_LATENCY: u64 = 32;
@@ -20,7 +24,7 @@ pub const DIVIDER_LATENCY: u64 = 32;
 /// and the dividend is negated on its way into the quotient register, so no cycle goes into signs.
 ///
 /// 127 LUT6 on UltraScale+, 11 levels on 7 series (yosys, the block alone).
-#[derive(LogicBlock, Default)]
+#[derive(LogicBlock)]
 pub struct Divider {
     /// Core clock.
     pub clock: Signal<In, Clock>,
@@ -55,8 +59,10 @@ pub struct Divider {
     working: Reg<Bit>,
     /// The first step.
     first: Reg<Bit>,
-    /// 64 less the steps to go, or 0: its highest bit says that there are some.
-    step: Reg<Bits<6>>,
+    /// There are no steps to go,
+    rests: Reg<Bit>,
+    /// or this is the number of the next one: 31 values in the order of [`next_of_32`].
+    step: Reg<Bits<5>>,
     /// Dividend bits to go above quotient bits that are known.
     dividend: DFF<Bits<32>>,
     rest: DFF<Bits<32>>,
@@ -67,10 +73,42 @@ pub struct Divider {
     wants_remainder: DFF<Bit>,
 }
 
+impl Default for Divider {
+    fn default() -> Self {
+        Self {
+            clock: Default::default(),
+            reset: Default::default(),
+            start: Default::default(),
+            loads: Default::default(),
+            cancel: Default::default(),
+            a: Default::default(),
+            b: Default::default(),
+            funct3: Default::default(),
+            busy: Default::default(),
+            done: Default::default(),
+            taken: Default::default(),
+            quotient: Default::default(),
+            remainder: Default::default(),
+            takes_remainder: Default::default(),
+            negate: Default::default(),
+            working: Default::default(),
+            first: Default::default(),
+            rests: Reg::new(true),
+            step: Default::default(),
+            dividend: Default::default(),
+            rest: Default::default(),
+            divisor: Default::default(),
+            by_zero: Default::default(),
+            minus: Default::default(),
+            wants_remainder: Default::default(),
+        }
+    }
+}
+
 impl Logic for Divider {
     #[hdl]
     fn update(&mut self) {
-        regs!(self, clock, reset, working, first, step);
+        regs!(self, clock, reset, working, first, rests);
         dffs!(self, clock, dividend, rest, divisor, by_zero, minus, wants_remainder);
         // Idle, it takes the operands of any division, so that `start`, which comes late, only sets flags.
         let loads = !self.working.q.val();
@@ -109,7 +147,10 @@ impl Logic for Divider {
         };
         let one_more = loads & negative_a & !self.a.val().get_bit(0);
         let loaded = upper + (bits::<30>(0), one_more).cat::<31>();
-        let steps = self.step.q.val().get_bit(5);
+        let steps = !self.rests.q.val();
+        self.step.clock.next = self.clock.val();
+        self.step.reset.next = self.rests.q.val();
+        self.step.d.next = next_of_32(self.step.q.val());
         if takes | (steps & !stops) {
             self.dividend.d.next = (loaded, if loads { self.a.val().get_bit(0) } else { fits }).cat::<32>();
         }
@@ -124,15 +165,13 @@ impl Logic for Divider {
 
         if self.cancel.val() {
             self.working.d.next = false;
-            self.step.d.next = bits::<6>(0);
+            self.rests.d.next = true;
         } else if starts {
             self.working.d.next = true;
-            self.step.d.next = bits::<6>(64 - 31);
+            self.rests.d.next = false;
         } else {
-            if stops {
-                self.step.d.next = bits::<6>(0);
-            } else if steps {
-                self.step.d.next = self.step.q.val() + 1;
+            if stops | (self.step.q.val() == bits::<5>(LAST_STEP)) {
+                self.rests.d.next = true;
             }
             if self.taken.val() {
                 self.working.d.next = false;

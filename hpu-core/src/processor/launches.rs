@@ -113,7 +113,9 @@ impl Logic for Launches {
             let high = if used.get_bit(2) { bits::<2>(3) } else { bits::<2>(2) };
             self.choice.d.next = if used.get_bits::<2>(0).all() { high } else { low };
             // The lowest zero becomes a one.
-            after = used | (used + 1);
+            let lower_used =
+                (used.get_bits::<3>(0).all(), used.get_bits::<2>(0).all(), used.get_bit(0), true).cat::<4>();
+            after = used | lower_used;
         }
         let one: Bits<4> = bits::<4>(1);
         let freed = if self.freed.val() { one << self.freed_bank.val() } else { bits::<4>(0) };

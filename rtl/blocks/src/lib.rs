@@ -10,6 +10,7 @@
 //! | [`arbiter`] | round robin, and N streams into one |
 //! | [`aligner`] | moves a stream from one byte alignment to another |
 //! | [`csr`] | AXI4-Lite slave in front of the register pages |
+//! | [`shift_count`] | counters without adders, for values that nobody reads as numbers |
 //! | [`counter`], [`count_memory`] | counters in LUT RAM: a bank of which two may move in a cycle, and one that is visited in turn |
 //!
 //! Every block takes `clock` and a synchronous, active-high `reset` unless its page says otherwise.
@@ -24,6 +25,7 @@ pub mod csr;
 pub mod desc;
 pub mod fifo;
 pub mod ram;
+pub mod shift_count;
 pub mod skid;
 pub mod stream;
 

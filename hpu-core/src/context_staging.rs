@@ -2,6 +2,7 @@
 
 use crate::types::ContextEntry;
 use spindle_blocks::desc::ContextPolicy;
+use spindle_contract::memory_map::WATCHDOG_BITS;
 use spindle_contract::registers::hpu;
 use spindle_verilog::prelude::*;
 
@@ -100,7 +101,7 @@ impl Logic for ContextStaging {
             CTX_HOST_LO => word = entry.limits.host_lo,
             CTX_HOST_HI => word = entry.limits.host_hi,
             CTX_HOST_SIZE => word = entry.limits.host_size,
-            CTX_WATCHDOG => word = entry.limits.watchdog,
+            CTX_WATCHDOG => word = bit_cast::<32, WATCHDOG_BITS>(entry.limits.watchdog),
             CTX_SCRATCH_BASE => word = bit_cast::<32, 16>(entry.limits.scratch_base),
             CTX_SCRATCH_SIZE => word = bit_cast::<32, 16>(entry.limits.scratch_size),
             CTX_WEIGHT => word = bit_cast::<32, 8>(policy.weight),
@@ -131,7 +132,7 @@ impl Logic for ContextStaging {
                 CTX_HOST_LO => self.entry.d.next.limits.host_lo = data,
                 CTX_HOST_HI => self.entry.d.next.limits.host_hi = data,
                 CTX_HOST_SIZE => self.entry.d.next.limits.host_size = data,
-                CTX_WATCHDOG => self.entry.d.next.limits.watchdog = data,
+                CTX_WATCHDOG => self.entry.d.next.limits.watchdog = data.get_bits::<WATCHDOG_BITS>(0),
                 CTX_SCRATCH_BASE => self.entry.d.next.limits.scratch_base = data.get_bits::<16>(0),
                 CTX_SCRATCH_SIZE => self.entry.d.next.limits.scratch_size = data.get_bits::<16>(0),
                 CTX_WEIGHT => self.policy_register.d.next.weight = data.get_bits::<8>(0),

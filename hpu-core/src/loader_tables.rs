@@ -5,7 +5,7 @@ use crate::processor::types::{Launch, Region, Target};
 use crate::types::{Limits, Origin, TaskContext};
 use spindle_blocks::desc::TaskDesc;
 use spindle_contract::descriptors::kind;
-use spindle_contract::memory_map::{self as map, base, TASK};
+use spindle_contract::memory_map::{self as map, base, TASK, WATCHDOG_BITS};
 use spindle_contract::params::L1_TASK_BASE;
 use spindle_verilog::prelude::*;
 
@@ -132,7 +132,7 @@ pub(crate) fn launch_of(desc: TaskDesc, entry: TaskContext, a0: Bits<32>) -> Lau
         code_base: base,
         code_size: entry.limits.code_size.get_bits::<15>(2),
         watchdog: entry.limits.watchdog,
-        no_budget: !entry.limits.watchdog.get_bits::<31>(1).any(),
+        no_budget: !entry.limits.watchdog.get_bits::<{ WATCHDOG_BITS - 1 }>(1).any(),
         frame: desc.frame,
     }
 }

@@ -126,7 +126,7 @@ impl Logic for Reporter {
                 cycles: if ending.thread { ending.second_cycles } else { ending.first_cycles },
                 cluster: self.number.val(),
                 hpu: index,
-                spare: bits::<2>(0),
+                spare: bits::<10>(0),
             };
             self.report_waits.d.next = true;
         } else if self.done_ready.val() {

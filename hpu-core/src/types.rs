@@ -2,6 +2,7 @@
 
 use crate::processor::stages::address_of;
 use spindle_contract::descriptors::kind;
+use spindle_contract::memory_map::WATCHDOG_BITS;
 use spindle_verilog::prelude::*;
 
 const HEADER: u64 = kind::HEADER as u64;
@@ -25,7 +26,7 @@ pub struct ContextLimits {
     /// Bytes of the host region.
     pub host_size: Bits<32>,
     /// Cycle budget of a handler.
-    pub watchdog: Bits<32>,
+    pub watchdog: Bits<WATCHDOG_BITS>,
     /// L1 byte address of the scratchpad, a multiple of its size rounded up to a power of two.
     pub scratch_base: Bits<16>,
     /// Bytes of the scratchpad, a multiple of 64.

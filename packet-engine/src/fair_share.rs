@@ -20,6 +20,7 @@
 //! After reset the balances are cleared, which takes 16 cycles; tasks come later.
 
 use spindle_blocks::ram::{LutMemory, LutRam, RamStyle, SdpMemory};
+use spindle_contract::memory_map::WATCHDOG_BITS;
 use spindle_contract::params::Config;
 use spindle_verilog::prelude::*;
 
@@ -41,8 +42,8 @@ pub struct Change {
 
 /// The 18 bits that a cost has.
 #[hdl_fn]
-fn cost_of(cycles: Bits<32>) -> Bits<18> {
-    if cycles.get_bits::<14>(18).any() {
+fn cost_of(cycles: Bits<WATCHDOG_BITS>) -> Bits<18> {
+    if cycles.get_bits::<{ WATCHDOG_BITS - 18 }>(18).any() {
         bits::<18>(0x3_FFFF)
     } else {
         cycles.get_bits::<18>(0)
@@ -81,7 +82,7 @@ pub struct FairShare {
     /// Its packet.
     pub ended_pkt: Signal<In, Bits<10>>,
     /// What it took.
-    pub ended_cycles: Signal<In, Bits<32>>,
+    pub ended_cycles: Signal<In, Bits<WATCHDOG_BITS>>,
     /// Contexts with tasks that wait.
     pub backlog: Signal<In, Bits<16>>,
     /// Some of them could go, but none of these is funded.

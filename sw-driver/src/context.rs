@@ -4,6 +4,7 @@ use crate::device::Info;
 use crate::image::{Image, ImageError};
 use crate::{Bar, Device, Error, HostMemory, Result};
 use spindle_contract::descriptors::overload;
+use spindle_contract::memory_map::WATCHDOG_MOST;
 use spindle_contract::params::{CODE_ALIGN, L1_SCRATCH_BASE, L1_SCRATCH_BYTES};
 use spindle_contract::registers::{hpu, packet};
 use std::ops::Range;
@@ -15,7 +16,7 @@ pub struct ContextId(pub usize);
 /// What a context gets besides its image.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ContextOptions {
-    /// Cycle budget of a handler, at least 1.
+    /// Cycle budget of a handler, 1 to [`WATCHDOG_MOST`].
     pub watchdog: u32,
     /// Bytes of context memory; at least what the image's variables take.
     pub state_bytes: usize,
@@ -87,6 +88,12 @@ impl ContextOptions {
         let refuse = |sentence: String| Err(Error::Argument(sentence));
         if self.watchdog == 0 {
             return refuse("the watchdog budget is 0; give a handler at least one cycle".into());
+        }
+        if self.watchdog > WATCHDOG_MOST {
+            return refuse(format!(
+                "a watchdog budget of {} cycles is too large; at most {WATCHDOG_MOST}",
+                self.watchdog
+            ));
         }
         if self.weight == 0 {
             return refuse("a context of weight 0 would never run; give it 1 to 255".into());

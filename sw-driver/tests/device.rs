@@ -12,7 +12,7 @@ use spindle::{
 };
 use spindle_contract::descriptors::action;
 use spindle_contract::events;
-use spindle_contract::memory_map::{base, CODE};
+use spindle_contract::memory_map::{base, CODE, WATCHDOG_MOST};
 use spindle_contract::params::{Config, MATCH_TERMS};
 use spindle_contract::registers::{
     self, doorbell, doorbell_command, doorbell_error, global, hpu, mailbox_mode, match_source, node, packet,
@@ -395,7 +395,11 @@ fn images_are_placed_and_installed() {
     assert!(device.activate(ContextId(9)).unwrap_err().to_string().contains("not installed"));
     let large = device.install(&image(40_000, 0), &ContextOptions::default()).unwrap_err().to_string();
     assert!(large.contains("40000 bytes of code") && large.contains("32768"), "{large}");
-    assert!(device.install(&image(8, 0), &ContextOptions { watchdog: 0, ..ContextOptions::default() }).is_err());
+    for watchdog in [0, WATCHDOG_MOST + 1, u32::MAX] {
+        let options = ContextOptions { watchdog, ..ContextOptions::default() };
+        let refused = device.install(&image(8, 0), &options).unwrap_err().to_string();
+        assert!(refused.contains("watchdog"), "{refused}");
+    }
     let full = std::iter::repeat_with(|| device.install(&image(8, 0), &ContextOptions::default()))
         .take(20)
         .find_map(std::result::Result::err);

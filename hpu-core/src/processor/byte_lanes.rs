@@ -3,6 +3,7 @@
 //! Memory is read and written through two lanes, words with address bit 2 = 0 (even) and = 1 (odd). An access that begins in the odd word and ends in
 //! the even one means the even word of the next row.
 
+use spindle_contract::memory_map::WATCHDOG_BITS;
 use spindle_verilog::prelude::*;
 
 /// Extends the bytes of a load: combinational.
@@ -74,6 +75,24 @@ pub fn differs(x: Bits<32>, y: Bits<32>) -> Bit {
         .cat::<11>();
     // All ones and anything but 0 carry.
     (bit_cast::<12, 11>(thirds) + 0x7FF).get_bit(11)
+}
+
+/// The same for the clocks of handlers.
+#[hdl_fn]
+pub fn clocks_differ(x: Bits<WATCHDOG_BITS>, y: Bits<WATCHDOG_BITS>) -> Bit {
+    let bits_apart = x ^ y;
+    let thirds = (
+        bits_apart.get_bits::<3>(21).any(),
+        bits_apart.get_bits::<3>(18).any(),
+        bits_apart.get_bits::<3>(15).any(),
+        bits_apart.get_bits::<3>(12).any(),
+        bits_apart.get_bits::<3>(9).any(),
+        bits_apart.get_bits::<3>(6).any(),
+        bits_apart.get_bits::<3>(3).any(),
+        bits_apart.get_bits::<3>(0).any(),
+    )
+        .cat::<8>();
+    (bit_cast::<9, 8>(thirds) + 0xFF).get_bit(8)
 }
 
 /// Rotates right by 0 to 3 bytes.

@@ -1,9 +1,10 @@
 //! How long handlers run, and how they ended.
 
-use super::byte_lanes::differs;
+use super::byte_lanes::clocks_differ;
 use super::stages::{Incident, Producer};
 use super::types::Ending;
 use spindle_blocks::ram::LutMemory;
+use spindle_contract::memory_map::WATCHDOG_BITS;
 use spindle_verilog::prelude::*;
 
 /// The register of the return code, a0.
@@ -34,7 +35,7 @@ pub struct Endings {
     /// The handler of the current thread was started in the last cycle: it is fetched from now on.
     pub started: Signal<In, Bit>,
     /// Its budget.
-    pub watchdog: Signal<In, Bits<32>>,
+    pub watchdog: Signal<In, Bits<WATCHDOG_BITS>>,
     /// The budget is 0 or 1.
     pub no_budget: Signal<In, Bit>,
     /// The current thread.
@@ -73,8 +74,8 @@ pub struct Endings {
     pub ending_valid: Signal<Out, Bit>,
     /// It is taken.
     pub ending_ready: Signal<In, Bit>,
-    elapsed: [DFF<Bits<32>>; 2],
-    budget: [DFF<Bits<32>>; 2],
+    elapsed: [DFF<Bits<WATCHDOG_BITS>>; 2],
+    budget: [DFF<Bits<WATCHDOG_BITS>>; 2],
     used_up: [Reg<Bit>; 2],
     expires: Reg<Bit>,
     /// But for its code.
@@ -96,12 +97,13 @@ impl Logic for Endings {
             let runs = self.runs.val().get_bit(i);
             let begins = self.started.val() & (thread == (i == 1));
             if begins {
-                self.elapsed[i].d.next = bits::<32>(2);
+                self.elapsed[i].d.next = bits::<WATCHDOG_BITS>(2);
                 self.budget[i].d.next = self.watchdog.val();
             } else if runs {
                 self.elapsed[i].d.next = self.elapsed[i].q.val() + 1;
             }
-            let ended = self.used_up[i].q.val() | (runs & !differs(self.elapsed[i].q.val(), self.budget[i].q.val()));
+            let ended =
+                self.used_up[i].q.val() | (runs & !clocks_differ(self.elapsed[i].q.val(), self.budget[i].q.val()));
             used_up = used_up.replace_bit(i, if begins { self.no_budget.val() } else { ended });
             self.used_up[i].d.next = used_up.get_bit(i);
         }

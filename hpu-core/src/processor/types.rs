@@ -1,5 +1,6 @@
 //! What the processor and its cluster hand to one another.
 
+use spindle_contract::memory_map::WATCHDOG_BITS;
 use spindle_verilog::prelude::*;
 
 /// A task that an HPU can start: everything but its regions, which are in the region table.
@@ -20,7 +21,7 @@ pub struct Launch {
     /// Words of code.
     pub code_size: Bits<15>,
     /// Cycle budget.
-    pub watchdog: Bits<32>,
+    pub watchdog: Bits<WATCHDOG_BITS>,
     /// It is 0 or 1.
     pub no_budget: Bit,
     /// Frame sequence number, the tag of trace points.
@@ -140,9 +141,9 @@ pub struct Ending {
     /// Hardware thread of the handler.
     pub thread: Bit,
     /// The first thread's clock: for an ending of that thread, the cycles from the first fetch to the end.
-    pub first_cycles: Bits<32>,
+    pub first_cycles: Bits<WATCHDOG_BITS>,
     /// The second thread's.
-    pub second_cycles: Bits<32>,
+    pub second_cycles: Bits<WATCHDOG_BITS>,
 }
 
 /// One retired instruction: the RISC-V formal interface (RVFI, <https://github.com/SymbioticEDA/riscv-formal>), one channel, with the

@@ -94,10 +94,10 @@ macro_rules! descriptors { ($m:ident) => { $m! {
         code: 8 "return code of the handler",
         fault: 1 "the handler was ended by a fault or the watchdog",
         cause: 4 "fault cause",
-        cycles: 32 "cycles from first fetch to return",
+        cycles: 24 "cycles from first fetch to return",
         cluster: 3 "cluster that ran it",
         hpu: 3 "HPU of that cluster",
-        spare: 2 "zero",
+        spare: 10 "zero",
     }
     /// What a handler wants done with its packet: PLACE or REDIRECT, from the HPU array to the scheduler.
     Command "command" {

@@ -110,6 +110,10 @@ words! { COMMAND_PORT "Words of the command port. Write the arguments, then the 
 }
 /// Bytes of the command port (its bound).
 pub const COMMAND_PORT_BYTES: u32 = 0x40;
+/// Bits of a handler's cycle budget and of the clock that it is compared with. Each more is a dozen LUTs of a cluster: counters, comparisons, choices.
+pub const WATCHDOG_BITS: usize = 24;
+/// The largest cycle budget, 64 ms at 250 MHz: less than the clock counts to, since it goes on until a handler whose budget is used up has ended.
+pub const WATCHDOG_MOST: u32 = 16_000_000;
 /// Handles (commands in flight) per HPU.
 pub const COMMAND_HANDLES: usize = 4;
 

@@ -117,7 +117,7 @@ block! { hpu HPU 3 0x02000 "HPU array: contexts, code, context memory, faults, p
     CTX_HOST_LO 0x02C "rw" 1 "staging: host region, low half";
     CTX_HOST_HI 0x030 "rw" 1 "staging: host region, high half";
     CTX_HOST_SIZE 0x034 "rw" 1 "staging: bytes of the host region";
-    CTX_WATCHDOG 0x038 "rw" 1 "staging: cycle budget of a handler, at least 1";
+    CTX_WATCHDOG 0x038 "rw" 1 "staging: [23:0] = cycle budget of a handler, 1 to 16,000,000";
     CTX_INSTALL 0x03C "wo" 1 "writes the staged context to the slot of this number";
     CTX_ACTIVE 0x040 "rw" 1 "bit c = context c accepts packets";
     CTX_SCRATCH_BASE 0x044 "rw" 1 "staging: byte address of the scratchpad in L1, a multiple of its size rounded up to a power of two";

@@ -8,7 +8,7 @@ use crate::trace::{Disassembly, Tracer};
 use anyhow::{anyhow, bail, ensure, Context, Result};
 use object::elf::SHF_ALLOC;
 use object::{Object, ObjectSection, ObjectSymbol, SectionFlags};
-use spindle_contract::memory_map::{self as map, base, REGION_SHIFT};
+use spindle_contract::memory_map::{self as map, base, REGION_SHIFT, WATCHDOG_MOST};
 use spindle_contract::params::{Config, L1_SCRATCH_BASE, L1_STACK_BASE};
 use spindle_harness::{Model, Source};
 use spindle_sim::hart::{Hart, Start, Timing};
@@ -37,7 +37,7 @@ pub struct HartArguments {
     #[arg(long)]
     delays: Option<u64>,
     /// Give up after so many cycles.
-    #[arg(long, default_value_t = 10_000_000)]
+    #[arg(long, default_value_t = 10_000_000, value_parser = clap::value_parser!(u32).range(1..=i64::from(WATCHDOG_MOST)))]
     limit: u32,
 }
 

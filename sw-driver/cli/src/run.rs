@@ -11,6 +11,7 @@ use crate::trace::{Disassembly, Tracer};
 use anyhow::{bail, ensure, Context, Result};
 use spindle::rule_table::Action;
 use spindle::{ContextOptions, HostMemory, Rule};
+use spindle_contract::memory_map::WATCHDOG_MOST;
 use spindle_model::handlers;
 use spindle_sim::capture::{self, Captured};
 use spindle_sim::Options;
@@ -83,7 +84,11 @@ pub fn run(arguments: &RunArguments) -> Result<()> {
         .collect::<Result<Vec<_>>>()?;
     let mut frames: Vec<Vec<u8>> = capture::read(&arguments.pcap)?.into_iter().map(|packet| packet.bytes).collect();
     ensure!(!frames.is_empty(), "{} holds no packets; give a capture that does", arguments.pcap.display());
-    ensure!(arguments.watchdog > 0, "a watchdog budget of 0 cycles lets no handler run; give at least 1");
+    ensure!(
+        (1..=WATCHDOG_MOST).contains(&arguments.watchdog),
+        "a watchdog budget of {} cycles cannot be kept; give 1 to {WATCHDOG_MOST}",
+        arguments.watchdog
+    );
     if arguments.fix_checksums {
         let fixed =
             frames.iter_mut().map(|frame| spindle_model::checksums::fix(frame)).filter(|changed| *changed).count();

@@ -77,7 +77,7 @@
 #define SPINDLE_HPU_CTX_HOST_LO          0x02cu       /* rw: staging: host region, low half */
 #define SPINDLE_HPU_CTX_HOST_HI          0x030u       /* rw: staging: host region, high half */
 #define SPINDLE_HPU_CTX_HOST_SIZE        0x034u       /* rw: staging: bytes of the host region */
-#define SPINDLE_HPU_CTX_WATCHDOG         0x038u       /* rw: staging: cycle budget of a handler, at least 1 */
+#define SPINDLE_HPU_CTX_WATCHDOG         0x038u       /* rw: staging: [23:0] = cycle budget of a handler, 1 to 16,000,000 */
 #define SPINDLE_HPU_CTX_INSTALL          0x03cu       /* wo: writes the staged context to the slot of this number */
 #define SPINDLE_HPU_CTX_ACTIVE           0x040u       /* rw: bit c = context c accepts packets */
 #define SPINDLE_HPU_CTX_SCRATCH_BASE     0x044u       /* rw: staging: byte address of the scratchpad in L1, a multiple of its size rounded up to a power of two */

@@ -6,6 +6,7 @@
 use crate::hart::load;
 use anyhow::{bail, ensure, Context, Result};
 use serde::Serialize;
+use spindle_contract::memory_map::WATCHDOG_MOST;
 use spindle_contract::params::L1_TASK_BASE;
 use spindle_sim::hart::kernels::Program;
 use spindle_sim::hart::{Hart, Start, Timing};
@@ -15,8 +16,6 @@ use std::path::{Path, PathBuf};
 
 /// L1 as one scratchpad, up to the task page.
 const DATA: (u32, u32) = (0, L1_TASK_BASE as u32);
-/// Longest run, in cycles.
-const PATIENCE: u32 = 200_000_000;
 /// Where Debian's picolibc has the headers and, for a 32-bit processor, the libraries of C. Embench needs them.
 const LIBC: &str = "/usr/lib/picolibc/riscv64-unknown-elf";
 /// Loops as if for 1 MHz; there are no caches to warm up.
@@ -136,10 +135,10 @@ fn measure(hart: &mut Hart, program: &Program, sdk: &Path) -> Result<Score> {
     load(hart, &elf, DATA)?;
     hart.timing = Timing::IDLE;
     // The watchdog comes first.
-    hart.patience = 2 * u64::from(PATIENCE);
+    hart.patience = 2 * u64::from(WATCHDOG_MOST);
     let before = hart.instructions;
     let code_size = 4 * hart.code.len() as u32;
-    let ending = hart.run(Start { code_size, watchdog: PATIENCE, scratch: DATA, ..Start::default() });
+    let ending = hart.run(Start { code_size, watchdog: WATCHDOG_MOST, scratch: DATA, ..Start::default() });
     ensure!(ending.cause == 0, "main faults: {ending:x?}");
     ensure!(ending.code == 0, "main returns {}", ending.code);
     let told = |index: usize| {

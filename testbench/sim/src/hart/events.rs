@@ -1,7 +1,7 @@
 //! What a processor tells: retired instructions, first fetches, ends.
 
 use super::fields::Reader;
-use spindle_contract::memory_map::{base, CODE};
+use spindle_contract::memory_map::{base, CODE, WATCHDOG_BITS};
 
 /// A retired instruction, from the retirement port (`Rvfi` in the processor's types).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -170,7 +170,7 @@ impl Ending {
         let (stray, of_access) = (port.bit(), port.bit());
         let (pc, address) = place_of_fault(counter, sum, stray, of_access);
         let second = port.bit();
-        let clocks = [port.word(), port.word()];
+        let clocks = [port.field(WATCHDOG_BITS) as u32, port.field(WATCHDOG_BITS) as u32];
         Ending { bank, code, cause, pc, address, cycles: clocks[usize::from(second)], taken: cycle }
     }
 }

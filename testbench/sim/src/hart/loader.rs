@@ -142,7 +142,7 @@ impl Start {
             .field(self.flow_control.into(), 1)
             .field((self.code_base / CODE_ALIGN as u32).into(), 9)
             .field((self.code_size / 4).into(), 15)
-            .field(self.watchdog.into(), 32)
+            .field(self.watchdog.into(), map::WATCHDOG_BITS)
             .field((self.watchdog < 2).into(), 1)
             .field(self.frame.into(), 16)
             .bytes()

@@ -3,6 +3,7 @@
 use hpu_core::registers::Registers;
 use hpu_core::tally;
 use rand::Rng;
+use spindle_contract::memory_map as map;
 use spindle_contract::params::CODE_ALIGN;
 use spindle_contract::registers::{self, hpu};
 use spindle_harness::{run_with_wave_on_failure, Model, Source, WaveContext};
@@ -144,7 +145,7 @@ fn contexts_are_staged_and_installed() {
             (hpu::CTX_HOST_LO, 32),
             (hpu::CTX_HOST_HI, 32),
             (hpu::CTX_HOST_SIZE, 32),
-            (hpu::CTX_WATCHDOG, 32),
+            (hpu::CTX_WATCHDOG, map::WATCHDOG_BITS),
             (hpu::CTX_SCRATCH_BASE, 16),
             (hpu::CTX_SCRATCH_SIZE, 16),
         ];

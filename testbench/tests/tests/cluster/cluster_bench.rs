@@ -6,7 +6,7 @@ use hpu_core::cluster::Cluster;
 use hpu_core::types::{report_of, Fault};
 use rand::Rng;
 use rand_chacha::ChaCha8Rng;
-use spindle_contract::memory_map::{base, CODE};
+use spindle_contract::memory_map::{base, CODE, WATCHDOG_BITS};
 use spindle_contract::params::Config;
 use spindle_harness::{Model, Port, Source, WaveContext};
 use std::collections::{HashMap, VecDeque};
@@ -328,7 +328,7 @@ impl Bench {
                 (context.host & 0xFFFF_FFFF, 32),
                 (context.host >> 32, 32),
                 (context.host_size.into(), 32),
-                (context.watchdog.into(), 32),
+                (context.watchdog.into(), WATCHDOG_BITS),
                 (context.scratch_base.into(), 16),
                 (context.scratch_size.into(), 16),
             ]);

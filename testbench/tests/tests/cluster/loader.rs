@@ -35,7 +35,7 @@ struct Task {
     launched: Option<u64>,
 }
 
-const ENTRY_WIDTHS: [usize; 13] = [32, 32, 32, 16, 17, 20, 21, 32, 32, 32, 32, 16, 16];
+const ENTRY_WIDTHS: [usize; 13] = [32, 32, 32, 16, 17, 20, 21, 32, 32, 32, map::WATCHDOG_BITS, 16, 16];
 
 #[test]
 fn all_is_in_place_when_the_handler_looks() {

@@ -4,8 +4,9 @@ use crate::hpu::fields::{bits, slice};
 use hpu_core::processor::hpu::{Hpu, HpuOptions};
 use rand::Rng;
 use rand_chacha::ChaCha8Rng;
+use spindle_contract::memory_map::WATCHDOG_BITS;
 use spindle_harness::{Model, Port, Source, WaveContext};
-use spindle_sim::hart::{place_of_fault, Start};
+use spindle_sim::hart::{bytes_of_half, place_of_fault, Start};
 use std::collections::{HashMap, VecDeque};
 
 /// Longest time a handler may take.
@@ -408,7 +409,7 @@ impl Bench {
                 cause: field(11, 4) as u8,
                 pc,
                 address,
-                cycles: field(if field(66, 1) == 1 { 99 } else { 67 }, 32),
+                cycles: field(67 + if field(66, 1) == 1 { WATCHDOG_BITS } else { 0 }, WATCHDOG_BITS),
                 at: now,
             });
         }

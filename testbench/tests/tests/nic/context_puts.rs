@@ -8,6 +8,7 @@ use spindle::peer::{Peer, Responses};
 use spindle::reliable::Reliability;
 use spindle::rule_table::Action;
 use spindle::{ContextId, ContextOptions, HostMemory};
+use spindle_contract::memory_map::WATCHDOG_MOST;
 use spindle_contract::params::{SEGMENT_BYTES, SPINDLE_PORT};
 use spindle_contract::wire::status;
 use spindle_harness::seeded_rng;
@@ -83,7 +84,7 @@ impl Bench {
         nodes[0].memory.write(region, &sources[1]).unwrap();
         let options = ContextOptions {
             host_region: Some((region, DATA as u32)),
-            watchdog: u32::MAX,
+            watchdog: WATCHDOG_MOST,
             ..ContextOptions::default()
         };
         let context = nodes[0].install(&image, &options).unwrap();

@@ -523,6 +523,7 @@ impl Logic for HpuArray {
 
             self.l2.request[i].next = self.clusters[i].l2_request.val();
             self.l2.hpu[i].next = self.clusters[i].l2_hpu.val();
+            self.l2.second[i].next = self.clusters[i].l2_second.val();
             self.l2.valid[i].next = self.clusters[i].l2_valid.val();
             self.clusters[i].l2_ready.next = self.l2.ready[i].val();
             self.clusters[i].l2_answer.next = self.l2.answer[i].val();
@@ -597,6 +598,7 @@ impl Logic for HpuArray {
         self.l2.request[self._clusters].next =
             if by_host { self.registers.l2_request.val() } else { self.stager.l2_request.val() };
         self.l2.hpu[self._clusters].next = if by_host { bits::<3>(0) } else { bits::<3>(1) };
+        self.l2.second[self._clusters].next = false;
         self.l2.valid[self._clusters].next = by_host | self.stager.l2_valid.val();
         let l2_ready = self.l2.ready[self._clusters].val();
         self.registers.l2_ready.next = l2_ready;

@@ -23,7 +23,7 @@
 //! | registers | in `installed`, `installed_index`; in `imem_write`, `imem_address`, `imem_data`; out `busy`, `retired`, `tasks_ended`, `commands` |
 //! | egress | out `egress_data`, `egress_last` with `egress_tail`, `egress_frame`, `egress_put`, `egress_segment`, `egress_valid` / in `egress_ready` |
 //! | rvma | out `dma`, `dma_valid` / in `dma_ready`; out `dma_data`, `dma_last`, `dma_data_valid` / in `dma_data_ready`; in `dma_done`, `dma_done_valid` |
-//! | L2 | out `l2_request`, `l2_hpu`, `l2_valid` / in `l2_ready`; in `l2_answer`, `l2_answer_hpu`, `l2_answer_valid`, in the order of the requests |
+//! | L2 | out `l2_request`, `l2_hpu`, `l2_second`, `l2_valid` / in `l2_ready`; in `l2_answer`, `l2_answer_hpu`, `l2_answer_valid`, in the order of the requests |
 //! | trace | out `loaded`, `begun`, `ended`, `commanded` with their frames; out `rvfi[h]` if the configuration asks for it |
 //!
 //! Latencies: see [`crate::loader`], [`crate::l1`], [`crate::remote_router`], [`crate::command_unit`] and [`crate::mover`]. From a task without packet to
@@ -198,10 +198,12 @@ pub struct Cluster {
     pub host_partial: Signal<In, Bit>,
     /// It is taken.
     pub host_ready: Signal<Out, Bit>,
-    /// Request of L2; never crosses a word.
+    /// Request of L2.
     pub l2_request: Signal<Out, RemoteRequest>,
     /// Of this HPU.
     pub l2_hpu: Signal<Out, Bits<3>>,
+    /// It is the second part of an access that crosses a word.
+    pub l2_second: Signal<Out, Bit>,
     /// It stands.
     pub l2_valid: Signal<Out, Bit>,
     /// It is taken.
@@ -392,6 +394,7 @@ impl Logic for Cluster {
         self.atomics.shared_write.next = self.l1.shared_write.val();
         self.l2_request.next = self.remote.l2_request.val();
         self.l2_hpu.next = self.remote.l2_hpu.val();
+        self.l2_second.next = self.remote.l2_second.val();
         self.l2_valid.next = self.remote.l2_valid.val();
         self.remote.l2_ready.next = self.l2_ready.val();
         self.remote.l2_answer.next = self.l2_answer.val();

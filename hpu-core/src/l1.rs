@@ -5,7 +5,7 @@
 //! | HPUs | in `word[2h + p]`, `word_valid` / out `word_grant`, in the same cycle; out `word_data`, two cycles after the grant of a read; p = 1: words with address[2] = 1; in `stores`: an access of this half port may be a write |
 //! | mover | in `mover_next`, `mover_next_odd`: in the next cycle it wants a beat of this group; in `mover_read`, `mover_beat` / out `mover_ready`; out `wide_data[g]`: the beat of group g, from two cycles after its read until two cycles after the next one's |
 //! | loader | in `packet_write`, `packet_beat`, `packet_data`, `packet_keep` / out `packet_room[g]`: a beat of this group is taken; in `packet_partial`: `packet_keep` is not all of a beat, which it has to be otherwise; in `page_write`, `page_half`, `page_beat`, `page_low`, `page_high` / out `page_ready`; in `scrub_write`, `scrub_beat` / out `scrub_ready` |
-//! | atomic unit | in `guest`, `guest_valid`: an access to the one super-bank that it locks, always done; the word read is `word_data` of HPU 0; in `lock`; out `shared_write` |
+//! | atomic unit | in `guest`, `guest_valid`: an access to the one super-bank that it locks, always done; without `guest_valid` it is zero but for its row; the word read is `word_data` of HPU 0; in `lock`; out `shared_write` |
 //!
 //! 32 banks of 512 words. Address bits 4:2 name one of eight [super-banks](SuperBank), each with one word port; bits 6:5 one of its four banks,
 //! bits 15:7 the row. Bit 6 is also the group on the wide side: a beat (address bits 15:6) is a row of all 16 banks of a group.
@@ -15,7 +15,7 @@
 //! super-bank nobody.
 //!
 //! **Stores.** The words that are written reach the super-banks on two lanes, one for even and one for odd words, so that each super-bank need not choose among the
-//! words of all HPUs: of each lane one HPU is the owner, and only its stores are granted. Ownership goes round among those that announce a
+//! words of all HPUs, and the bytes are brought to their places behind that choice: of each lane one HPU is the owner, and only its stores are granted. Ownership goes round among those that announce a
 //! store, by `stores`, which comes early; an owner whose store the super-bank refused keeps it until the store is granted. Worst case: the other HPUs first,
 //! each as long as a super-bank lets it wait.
 //!
@@ -30,6 +30,7 @@
 //! and scrubs wait while `packet_partial`.
 
 use crate::fast_robin::FastRobin;
+use crate::processor::byte_lanes::StoreLanes;
 use crate::processor::types::WordRequest;
 use crate::super_bank::SuperBank;
 use spindle_verilog::prelude::*;
@@ -95,7 +96,7 @@ pub struct L1 {
     pub scrub_beat: Signal<In, Bits<10>>,
     /// It is taken.
     pub scrub_ready: Signal<Out, Bit>,
-    /// Access of the atomic unit,
+    /// Access of the atomic unit, of which nothing but the row may differ from zero without `guest_valid`,
     pub guest: Signal<In, WordRequest>,
     /// in this cycle.
     pub guest_valid: Signal<In, Bit>,
@@ -116,10 +117,12 @@ pub struct L1 {
     forced: Reg<Bit>,
     /// Groups that the mover reads.
     fetched: [Reg<Bit>; 2],
-    /// What the half ports bring, those of HPU 0 maybe of the atomic unit.
-    asked: Vec<Signal<Local, WordRequest>>,
+    /// Rows of the half ports, those of HPU 0 maybe of the atomic unit.
+    rows: Vec<Signal<Local, Bits<13>>>,
     /// Whose stores are written, of even and of odd words.
     lanes: [FastRobin; 2],
+    /// Brings the owner's bytes to their lanes.
+    placing: [StoreLanes; 2],
     /// The owner's store was refused in the cycle before.
     refused: [Reg<Bit>; 2],
     /// That owner.
@@ -140,7 +143,7 @@ impl L1 {
             stores: (0..2 * hpus).map(|_| Default::default()).collect(),
             word_grant: (0..2 * hpus).map(|_| Default::default()).collect(),
             word_data: (0..2 * hpus).map(|_| Default::default()).collect(),
-            asked: (0..2 * hpus).map(|_| Default::default()).collect(),
+            rows: (0..2 * hpus).map(|_| Default::default()).collect(),
             super_banks: (0..8).map(|_| SuperBank::new(hpus)).collect(),
             _hpus: hpus,
             _highest: hpus.next_power_of_two() as u64 - 1,
@@ -246,10 +249,10 @@ impl Logic for L1 {
         // The half ports. Column c of half port p is super-bank 2c + p.
         for h in 0..self._hpus {
             for p in 0..2 {
-                self.asked[2 * h + p].next = self.word[2 * h + p].val();
+                self.rows[2 * h + p].next = self.word[2 * h + p].val().row;
                 if h == 0 {
                     if guest {
-                        self.asked[p].next = self.guest.val();
+                        self.rows[p].next = self.guest.val().row;
                     }
                 }
             }
@@ -270,18 +273,28 @@ impl Logic for L1 {
                 self.lanes[p].index.val()
             };
             let owner = owner & bits::<3>(self._highest);
-            // A sum of products of four is one LUT a bit.
-            let mut owned: Bits<REQUEST_BITS> = bits::<REQUEST_BITS>(0);
+            // A sum of products; what the guest writes, which is zero without a guest, is joined by an OR.
+            let mut owned: Bits<REQUEST_BITS> = pack(self.guest.val());
             let mut asks: Bit = false;
             for h in 0..self._hpus {
                 let is_owner = owner == bits::<3>(h as u64);
-                owned = owned | (pack(self.asked[2 * h + p].val()) & repeat::<REQUEST_BITS>(is_owner));
+                owned = owned | (pack(self.word[2 * h + p].val()) & repeat::<REQUEST_BITS>(is_owner & !guest));
                 asks = asks | (self.word_valid[2 * h + p].val() & is_owner);
             }
             let lane = unpack::<WordRequest, REQUEST_BITS>(owned);
+            self.placing[p].data.next = lane.data;
+            self.placing[p].offset.next = lane.offset;
+            self.placing[p].size_less_one.next = lane.size_less_one;
+            let strobe = if !lane.write {
+                bits::<4>(0)
+            } else if p == 0 {
+                self.placing[p].even_strobe.val()
+            } else {
+                self.placing[p].odd_strobe.val()
+            };
             let mut stored: Bit = false;
             for h in 0..self._hpus {
-                let row = self.asked[2 * h + p].val().row;
+                let row = self.rows[2 * h + p].val();
                 let column = row.get_bits::<2>(0);
                 let writes = self.word[2 * h + p].val().write;
                 let is_owner = owner == bits::<3>(h as u64);
@@ -308,8 +321,8 @@ impl Logic for L1 {
             for c in 0..4 {
                 stored = stored | self.super_banks[2 * c + p].stored.val();
                 self.super_banks[2 * c + p].owner.next = owner;
-                self.super_banks[2 * c + p].strobe.next = lane.strobe;
-                self.super_banks[2 * c + p].write.next = lane.data;
+                self.super_banks[2 * c + p].strobe.next = strobe;
+                self.super_banks[2 * c + p].write.next = self.placing[p].rotated.val();
                 self.super_banks[2 * c + p].shared.next = lane.shared & lane.write;
             }
             // A guest leaves the lane as it is.

@@ -11,7 +11,7 @@
 //! | 1 | the super-bank of the word is locked; the word is read |
 //! | 3 | it is there |
 //! | 4 | sum or difference of word and operand |
-//! | 5 | the new word is written; LR and an SC that fails: nothing |
+//! | 5 | the new word is written; LR and an SC that fails: an access that writes nothing |
 //! | 6 | the answer stands, the super-bank is free |
 //!
 //! L1 lets it in through the half ports of HPU 0. A word of the super-bank cannot be read or written by anybody else in between, so an AMO is one step in the order of the accesses.
@@ -20,7 +20,7 @@
 //! scratchpad is granted there, or with the next LR or SC of the thread. So among threads that do nothing else, the first SC always succeeds.
 //! Stores to stacks and packets are a thread's own affair.
 
-use crate::amo_alu::{amo_result, amo_sum};
+use crate::amo_alu::{amo_choice, amo_result, amo_sum, STORES_NOTHING};
 use crate::processor::types::{RemoteAnswer, RemoteRequest, WordRequest};
 use spindle_blocks::ram::LutMemory;
 use spindle_verilog::prelude::*;
@@ -88,6 +88,8 @@ pub struct L1Atomics {
     old: DFF<Bits<32>>,
     /// Of the word and the operand: the first half of the arithmetic, whose second one is done on the way to L1.
     sum: DFF<Bits<32>>,
+    /// What is stored in the cycle of the write. In all others what goes to L1 is zero, since it is joined by an OR with what the HPUs store.
+    choice: Reg<Bits<3>>,
     failed: DFF<Bit>,
     reserved: Reg<Bits<16>>,
     /// Word address of each thread's reservation, {HPU, thread}, and which super-bank that is.
@@ -100,7 +102,12 @@ impl L1Atomics {
     /// For `hpus` HPUs, 1 to 8.
     pub fn new(hpus: usize) -> Self {
         assert!((1..=8).contains(&hpus), "L1Atomics: {hpus} HPUs cannot be served; choose 1 to 8");
-        Self { reserved_in: (0..2 * hpus).map(|_| Default::default()).collect(), _hpus: hpus, ..Default::default() }
+        Self {
+            choice: Reg::new(bits::<3>(STORES_NOTHING)),
+            reserved_in: (0..2 * hpus).map(|_| Default::default()).collect(),
+            _hpus: hpus,
+            ..Default::default()
+        }
     }
 }
 
@@ -151,17 +158,22 @@ impl Logic for L1Atomics {
 
         // The word.
         let old = self.old.q.val();
-        self.sum.d.next = amo_sum(old, held.data, held.operation);
+        let sum = amo_sum(old, held.data, held.operation);
+        self.sum.d.next = sum;
+        self.choice.clock.next = self.clock.val();
+        self.choice.reset.next = state != AtomicState::Modify;
+        self.choice.d.next = amo_choice(old, held.data, held.operation, sum);
         let writes = (state == AtomicState::Write) & !is_lr & !(is_sc & self.failed.q.val());
         self.access.next = WordRequest {
             row: held.address.get_bits::<13>(3),
-            strobe: repeat::<4>(writes),
-            data: amo_result(old, held.data, held.operation, self.sum.q.val()),
+            offset: (held.address.get_bit(2) & writes, bits::<2>(0)).cat::<3>(),
+            size_less_one: repeat::<2>(writes),
+            data: amo_result(old, held.data, self.sum.q.val(), self.choice.q.val()),
             // Whoever has a reservation there is to hear of it.
-            shared: true,
+            shared: writes,
             write: writes,
         };
-        self.access_valid.next = (state == AtomicState::Read) | writes;
+        self.access_valid.next = (state == AtomicState::Read) | (state == AtomicState::Write);
         if state == AtomicState::Select {
             self.old.d.next = if held.address.get_bit(2) { self.words[1].val() } else { self.words[0].val() };
         }

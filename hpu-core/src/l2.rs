@@ -12,10 +12,12 @@ const BANKS: usize = 4;
 ///
 /// | neighbour | ports |
 /// |---|---|
-/// | clusters | in `request[i]`, `hpu[i]`, `valid[i]` / out `ready[i]`; out `answer[i]`, `answer_hpu[i]`, `answer_valid[i]`, always taken |
+/// | clusters | in `request[i]`, `hpu[i]`, `second[i]`, `valid[i]` / out `ready[i]`; out `answer[i]`, `answer_hpu[i]`, `answer_valid[i]`, always taken |
 /// | registers (the host) | the same, with the highest `i` |
 ///
-/// A request stays within its word; data are right-aligned both ways. Every request is answered, a store as well.
+/// Data are right-aligned both ways: a store's bytes are rotated from there to the lanes of its address, a load's word back. Of a request that crosses its word, the
+/// bytes in that word are written; those behind it are the second part, a request with the next word's address and the same lowest two bits, whose
+/// answer has its bytes where they belong in that of the first. Every request is answered, a store as well.
 ///
 /// Latency: a request is in front of its bank one cycle after it was taken, and answered exactly 4 cycles after the bank's grant: 5 cycles
 /// from request to answer if nobody else asks. The answers of a requester come in the order of its requests. Each requester may send
@@ -30,6 +32,8 @@ pub struct L2 {
     pub request: Vec<Signal<In, RemoteRequest>>,
     /// HPU that asks.
     pub hpu: Vec<Signal<In, Bits<3>>>,
+    /// It is the second part of an access that crosses a word.
+    pub second: Vec<Signal<In, Bit>>,
     /// There is one.
     pub valid: Vec<Signal<In, Bit>>,
     /// It is taken.
@@ -62,6 +66,7 @@ impl L2 {
             reset: Default::default(),
             request: (0..requesters).map(|_| Default::default()).collect(),
             hpu: (0..requesters).map(|_| Default::default()).collect(),
+            second: (0..requesters).map(|_| Default::default()).collect(),
             valid: (0..requesters).map(|_| Default::default()).collect(),
             ready: (0..requesters).map(|_| Default::default()).collect(),
             answer: (0..requesters).map(|_| Default::default()).collect(),
@@ -91,7 +96,8 @@ impl Logic for L2 {
         let mut reserving: Bits<HARTS> = bits::<HARTS>(0);
         let mut answered: Bits<REQUESTERS> = bits::<REQUESTERS>(0);
         for i in 0..self._requesters {
-            self.front[i].write.next = L2Request { request: self.request[i].val(), hpu: self.hpu[i].val() };
+            self.front[i].write.next =
+                L2Request { request: self.request[i].val(), hpu: self.hpu[i].val(), second: self.second[i].val() };
             self.front[i].write_valid.next = self.valid[i].val();
             self.ready[i].next = self.front[i].write_ready.val();
 

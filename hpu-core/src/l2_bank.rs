@@ -1,7 +1,8 @@
 //! One bank of context memory: arbitration, memory, atomics.
 
-use crate::amo_alu::{amo_result, amo_sum};
+use crate::amo_alu::{amo_choice, amo_result, amo_sum, STORES_OPERAND};
 use crate::fast_robin::FastRobin;
+use crate::processor::byte_lanes::rotate_bytes;
 use crate::processor::types::{RemoteAnswer, RemoteRequest};
 use spindle_blocks::ram::{ByteRam, RamStyle};
 use spindle_verilog::prelude::*;
@@ -13,8 +14,6 @@ pub const HARTS: usize = 128;
 /// funct5 of LR and SC.
 pub(crate) const LR: u64 = 0b00010;
 const SC: u64 = 0b00011;
-/// funct5 of AMOSWAP.
-const SWAP: u64 = 0b00001;
 
 /// A request with the HPU that made it.
 #[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
@@ -23,6 +22,8 @@ pub struct L2Request {
     pub request: RemoteRequest,
     /// The HPU in its cluster.
     pub hpu: Bits<3>,
+    /// It is the second part of an access that crosses a word: its bytes in this word.
+    pub second: Bit,
 }
 
 /// An answer with the HPU that gets it.
@@ -237,20 +238,26 @@ impl Logic for L2Bank {
             2 => bits::<4>(0b0111),
             _ => bits::<4>(0b1111),
         };
-        // A part never crosses its word, so shifting is enough.
-        let amount = bit_cast::<5, 2>(lane) << 3;
+        // What crosses the word is written by the second part, whose bytes stand where the first one rotated them.
+        let both = bit_cast::<8, 4>(bytes) << lane;
+        let own_bytes = if self.chosen.q.val().second { both.get_bits::<4>(4) } else { both.get_bits::<4>(0) };
         self.memory.write_strobe.next = if self.amo_writes.q.val() {
             bits::<4>(0b1111)
         } else if busy & stores {
-            bytes << lane
+            own_bytes
         } else {
             bits::<4>(0)
         };
         self.memory.write_address.next = row;
-        // A store is a swap with the operand in its lane; that of an atomic is in lane 0.
-        let operation = if self.amo_writes.q.val() { held.operation } else { bits::<5>(SWAP) };
+        // A store's operand is rotated to its lane; that of an atomic is in lane 0.
+        let choice = if self.amo_writes.q.val() {
+            amo_choice(self.old.q.val(), held.data, held.operation, self.sum.q.val())
+        } else {
+            bits::<3>(STORES_OPERAND)
+        };
         // Cycle 4 of an AMO, which still stands in `chosen`.
-        self.memory.write_data.next = amo_result(self.old.q.val(), held.data << amount, operation, self.sum.q.val());
+        let placed = rotate_bytes(held.data, bits::<2>(0) - lane);
+        self.memory.write_data.next = amo_result(self.old.q.val(), placed, self.sum.q.val(), choice);
         self.memory.read_enable.next = busy;
         self.memory.read_address.next = row;
         self.reading.d.next = self.granted.q.val();
@@ -277,7 +284,7 @@ impl Logic for L2Bank {
             self.sum.d.next = amo_sum(word, held.data, held.operation);
         }
         self.amo_writes.d.next = self.amo_read.q.val();
-        let mut data: Bits<32> = word >> (bit_cast::<5, 2>(passage.lane) << 3);
+        let mut data: Bits<32> = rotate_bytes(word, passage.lane);
         if passage.conditional {
             data = bit_cast::<32, 1>(passage.failed.into());
         }

@@ -3,14 +3,14 @@
 //! | neighbour | ports |
 //! |---|---|
 //! | HPUs | in `request[h]`, `valid[h]` / out `ready[h]`; out `answer`, `answer_valid` (a bit per HPU), always taken |
-//! | L2 | out `l2_request`, `l2_hpu`, `l2_valid` / in `l2_ready`; in `l2_answer`, `l2_answer_valid`, always taken, in the order of the requests |
+//! | L2 | out `l2_request`, `l2_hpu`, `l2_second`, `l2_valid` / in `l2_ready`; in `l2_answer`, `l2_answer_valid`, always taken, in the order of the requests |
 //! | atomic unit | out `atomic`, `atomic_hpu`, `atomic_valid` / in `atomic_ready`; in `atomic_answer`, `atomic_answer_hpu`, `atomic_answer_valid` / out `atomic_answer_ready` |
 //!
 //! Round robin over the HPUs whose request has room where it goes, one request per cycle: the atomic unit gets it in that cycle, L2 one cycle
 //! later. Worst case: the other HPUs first. Answers take 1 cycle; those of L2 go first, so an answer of the atomic unit waits while L2 answers.
 //!
-//! A load or store of L2 that crosses a word becomes two requests, the lower word first, each of the bytes in its word; their answers become one.
-//! At most 16 requests are under way.
+//! A load or store of L2 that crosses a word becomes two requests, the lower word first, see [`L2`](crate::l2::L2); the second answer brings the bytes that the first
+//! one left out, and between the two the atomic unit's wait. At most 16 requests are under way.
 
 use crate::fast_robin::FastRobin;
 use crate::processor::types::{RemoteAnswer, RemoteRequest};
@@ -35,7 +35,7 @@ pub struct Part {
     pub first: Bit,
     /// It is the second part.
     pub second: Bit,
-    /// Bytes of the access that lie before its first word boundary, less 4: address bits 1:0 of the access.
+    /// Address bits 1:0 of the access, less which 4 bytes are of the first part.
     pub offset: Bits<2>,
 }
 
@@ -78,6 +78,8 @@ pub struct RemoteRouter {
     pub l2_request: Signal<Out, RemoteRequest>,
     /// Of this HPU.
     pub l2_hpu: Signal<Out, Bits<3>>,
+    /// It is the second part of an access that crosses a word.
+    pub l2_second: Signal<Out, Bit>,
     /// It stands.
     pub l2_valid: Signal<Out, Bit>,
     /// It is taken.
@@ -93,11 +95,13 @@ pub struct RemoteRouter {
     /// It crosses a word.
     crosses: DFF<Bit>,
     in_second: Reg<Bit>,
-    /// Offset of the first part, for the second.
-    first_offset: DFF<Bits<2>>,
     under_way: LutFifo<Part, 4>,
-    first_answer: DFF<Bits<32>>,
-    answer_register: DFF<RemoteAnswer>,
+    /// The answer but for its data,
+    answer_kind: DFF<Bits<2>>,
+    /// and these, byte by byte.
+    answer_bytes: [DFF<Bits<8>>; 4],
+    /// The second part's answer is to come.
+    half: Reg<Bit>,
     answer_to: Reg<Bits<8>>,
     _hpus: usize,
 }
@@ -119,8 +123,8 @@ impl RemoteRouter {
 impl Logic for RemoteRouter {
     #[hdl]
     fn update(&mut self) {
-        regs!(self, clock, reset, head_valid, in_second, answer_to);
-        dffs!(self, clock, head, crosses, first_offset, first_answer, answer_register);
+        regs!(self, clock, reset, head_valid, in_second, answer_to, half);
+        dffs!(self, clock, head, crosses, answer_kind, answer_bytes);
         clocks!(self, clock, reset, arbiter, under_way);
 
         // Whether the register towards L2 is free, or will be.
@@ -162,7 +166,6 @@ impl Logic for RemoteRouter {
             self.head_valid.d.next = sends;
             self.in_second.d.next = false;
         }
-        let last = bit_cast::<3, 2>(offset) + bit_cast::<3, 2>(request.size_less_one);
         let sent_last = bit_cast::<3, 2>(chosen.address.get_bits::<2>(0)) + bit_cast::<3, 2>(chosen.size_less_one);
         if sends {
             self.head.d.next = sent;
@@ -170,53 +173,49 @@ impl Logic for RemoteRouter {
         } else if moves {
             self.crosses.d.next = false;
             self.in_second.d.next = crosses;
-            self.first_offset.d.next = offset;
-            self.head.d.next.request.address = (request.address.get_bits::<18>(2) + 1, bits::<2>(0)).cat::<20>();
-            self.head.d.next.request.size_less_one = last.get_bits::<2>(0);
-            // What is behind the last byte of this part may be anything: each byte has as few sources as can be.
-            let data = request.data;
-            let first_byte = match offset.index() {
-                1 => data.get_bits::<8>(24),
-                2 => data.get_bits::<8>(16),
-                _ => data.get_bits::<8>(8),
-            };
-            let second_byte = if offset.get_bit(0) { data.get_bits::<8>(16) } else { data.get_bits::<8>(24) };
-            self.head.d.next.request.data =
-                (chosen.data.get_bits::<8>(24), data.get_bits::<8>(24), second_byte, first_byte).cat::<32>();
+            self.head.d.next.request.address = (request.address.get_bits::<18>(2) + 1, offset).cat::<20>();
         }
         self.l2_request.next = request;
-        if crosses {
-            self.l2_request.next.size_less_one = !offset;
-        }
         self.l2_hpu.next = head.hpu;
+        self.l2_second.next = second;
         self.l2_valid.next = stands;
-        let cut = if second { self.first_offset.q.val() } else { offset };
-        self.under_way.write.next = Part { hpu: head.hpu, first: crosses, second: second, offset: cut };
+        self.under_way.write.next = Part { hpu: head.hpu, first: crosses, second: second, offset: offset };
         self.under_way.write_valid.next = moves;
 
-        // Answers. The second part's bytes come behind those of the first.
+        // Answers. Those of the second part go to their place by the enables of bytes, which are no LUTs.
         let part = self.under_way.read.val();
         let answered = self.l2_answer_valid.val();
         self.under_way.read_ready.next = answered;
-        let word = self.l2_answer.val().data;
+        let near_room = !answered & !self.half.q.val();
+        let by_near = self.atomic_answer_valid.val() & near_room;
+        self.atomic_answer_ready.next = near_room;
         if answered {
-            self.first_answer.d.next = word;
+            self.half.d.next = part.first;
         }
-        let first = self.first_answer.q.val();
-        let merged = match part.offset.index() {
-            1 => (word.get_bits::<8>(0), first.get_bits::<24>(0)).cat::<32>(),
-            2 => (word.get_bits::<16>(0), first.get_bits::<16>(0)).cat::<32>(),
-            _ => (word.get_bits::<24>(0), first.get_bits::<8>(0)).cat::<32>(),
-        };
-        let by_near = self.atomic_answer_valid.val() & !answered;
-        self.atomic_answer_ready.next = !answered;
-        self.answer_register.d.next = if answered { self.l2_answer.val() } else { self.atomic_answer.val() };
-        if answered & part.second {
-            self.answer_register.d.next.data = merged;
+        let source = if answered { self.l2_answer.val() } else { self.atomic_answer.val() };
+        if answered | near_room {
+            self.answer_kind.d.next = (source.write, source.thread).cat::<2>();
+        }
+        for b in 0..4 {
+            let in_second = bit_cast::<3, 2>(part.offset) > bits::<3>(3 - b as u64);
+            if (answered & (!part.second | in_second)) | near_room {
+                self.answer_bytes[b].d.next = source.data.get_bits::<8>(8 * b);
+            }
         }
         let to = if answered { part.hpu } else { self.atomic_answer_hpu.val() };
         self.answer_to.d.next = if (answered & !part.first) | by_near { bits::<8>(1) << to } else { bits::<8>(0) };
-        self.answer.next = self.answer_register.q.val();
+        let kind = self.answer_kind.q.val();
+        self.answer.next = RemoteAnswer {
+            thread: kind.get_bit(0),
+            write: kind.get_bit(1),
+            data: (
+                self.answer_bytes[3].q.val(),
+                self.answer_bytes[2].q.val(),
+                self.answer_bytes[1].q.val(),
+                self.answer_bytes[0].q.val(),
+            )
+                .cat::<32>(),
+        };
         self.answer_valid.next = self.answer_to.q.val();
     }
 }

@@ -510,7 +510,8 @@ impl Logic for Hpu {
             let stores = self.memory.may_use.val();
             self.l1_request[i].next = WordRequest {
                 row: if stores { store.row } else { self.memory.row[i].val() },
-                strobe: if stores { store.strobe } else { bits::<4>(0) },
+                offset: store.offset,
+                size_less_one: store.size_less_one,
                 data: store.data,
                 shared: store.shared,
                 write: stores,

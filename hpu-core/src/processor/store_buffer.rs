@@ -1,6 +1,5 @@
 //! Accesses that have left M1 and wait for their memory, in order.
 
-use super::byte_lanes::StoreLanes;
 use super::types::{PortAccess, RemoteRequest, Target, WordRequest};
 use spindle_blocks::ram::LutMemory;
 use spindle_verilog::prelude::*;
@@ -112,7 +111,6 @@ pub struct StoreBuffer {
     /// Threads of which entries wait that were pushed before their handler ended.
     pub draining: Signal<Out, Bits<2>>,
     entries: LutMemory<Leaving, 1>,
-    lanes: StoreLanes,
     rows: [DFF<Bits<15>>; STORE_ENTRIES],
     crossing: [DFF<Bit>; STORE_ENTRIES],
     used: [Reg<Bit>; STORE_ENTRIES],
@@ -188,21 +186,20 @@ impl Logic for StoreBuffer {
         } else if self.patience.q.val() != PATIENCE {
             self.patience.d.next = self.patience.q.val() + 1;
         }
-        self.lanes.data.next = head.data;
-        self.lanes.offset.next = head.address.get_bits::<3>(0);
-        self.lanes.size_less_one.next = head.size_less_one;
         let columns = if read_at { self.columns[1].q.val() } else { self.columns[0].q.val() };
         self.request[0].next = WordRequest {
             row: (head.even_row.get_bits::<11>(2), columns.get_bits::<2>(0)).cat::<13>(),
-            strobe: self.lanes.even_strobe.val(),
-            data: self.lanes.rotated.val(),
+            offset: head.address.get_bits::<3>(0),
+            size_less_one: head.size_less_one,
+            data: head.data,
             shared: head.shared,
             write: true,
         };
         self.request[1].next = WordRequest {
             row: (head.address.get_bits::<11>(5), columns.get_bits::<2>(2)).cat::<13>(),
-            strobe: self.lanes.odd_strobe.val(),
-            data: self.lanes.rotated.val(),
+            offset: head.address.get_bits::<3>(0),
+            size_less_one: head.size_less_one,
+            data: head.data,
             shared: head.shared,
             write: true,
         };

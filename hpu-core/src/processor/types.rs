@@ -63,13 +63,15 @@ pub struct Region {
 pub struct WordRequest {
     /// Address bits 15:3; bit 2 is the half port.
     pub row: Bits<13>,
-    /// Bytes to write; none = a read.
-    pub strobe: Bits<4>,
-    /// What to write.
+    /// Of a write: address bits 2:0 of the store, of whose bytes those in this half port's word are meant.
+    pub offset: Bits<3>,
+    /// Its bytes less one: 0, 1, 3.
+    pub size_less_one: Bits<2>,
+    /// What it stores, right-aligned: L1 brings it to its lanes once for all HPUs.
     pub data: Bits<32>,
     /// The address is in a scratchpad: a write there ends reservations.
     pub shared: Bit,
-    /// Bytes are written: known before the strobe is, since the grants of the whole cluster wait for it.
+    /// It is a write: known before the rest is, since the grants of the whole cluster wait for it.
     pub write: Bit,
 }
 

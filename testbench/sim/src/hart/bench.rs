@@ -352,12 +352,14 @@ impl Hart {
             if grant {
                 let mut request = Reader::new(model.get_bytes(ports.l1_request[half]));
                 let at = (request.field(13) as usize) << 3 | half << 2;
-                let (strobe, data) = (request.field(4), request.word());
-                if strobe == 0 {
+                let (offset, size_less_one) = (request.field(3) as usize, request.field(2) as usize);
+                let (data, _shared, write) = (request.word(), request.bit(), request.bit());
+                if write {
+                    for (byte, value) in bytes_of_half(half, offset, size_less_one, data) {
+                        self.l1[at + byte] = value;
+                    }
+                } else {
                     word = u32::from_le_bytes(self.l1[at..at + 4].try_into().expect("four bytes"));
-                }
-                for (byte, value) in data.to_le_bytes().into_iter().enumerate().filter(|b| strobe >> b.0 & 1 == 1) {
-                    self.l1[at + byte] = value;
                 }
             }
             self.halves[half].advance(word);
@@ -485,4 +487,14 @@ impl Hart {
     pub fn l2_word(&self, at: usize) -> u32 {
         u32::from_le_bytes(self.l2[at..at + 4].try_into().expect("four bytes"))
     }
+}
+
+/// Bytes of a store that lie in the word of this half port, each with its place in the word: the store has `size_less_one` + 1 bytes of `data` and begins
+/// at `offset`, the address bits 2:0. What goes beyond the odd word lies in the next row's even one.
+pub fn bytes_of_half(half: usize, offset: usize, size_less_one: usize, data: u32) -> impl Iterator<Item = (usize, u8)> {
+    let bytes = data.to_le_bytes().into_iter().take(size_less_one + 1).enumerate();
+    bytes
+        .map(move |(i, byte)| (offset + i, byte))
+        .filter(move |(at, _)| at / 4 % 2 == half)
+        .map(|(at, byte)| (at % 4, byte))
 }

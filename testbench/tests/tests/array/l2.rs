@@ -38,11 +38,13 @@ struct Access {
     address: u64,
     size: u64,
     data: u32,
+    /// The bytes behind the word of `address` less 4: a second part.
+    second: bool,
 }
 
 impl Access {
     fn load(address: u64) -> Self {
-        Access { hpu: 0, thread: 0, write: false, atomic: None, address, size: 4, data: 0 }
+        Access { hpu: 0, thread: 0, write: false, atomic: None, address, size: 4, data: 0, second: false }
     }
 
     fn store(address: u64, data: u32) -> Self {
@@ -58,7 +60,14 @@ impl Access {
         flags | self.atomic.unwrap_or(0) << 4 | self.address << 9 | (self.size - 1) << 29 | u64::from(self.data) << 31
     }
 
-    /// Any access within a word, of the first `words` words.
+    /// Which of the access's bytes lie in this word, with their place in memory.
+    fn bytes(&self) -> impl Iterator<Item = (usize, usize)> + use<> {
+        let (row, lane, second) = (self.address as usize & !3, self.address as usize & 3, self.second);
+        let in_word = move |i: &usize| (lane + i >= 4) == second;
+        (0..self.size as usize).filter(in_word).map(move |i| (i, row + (lane + i) % 4))
+    }
+
+    /// Any access of the first `words` words; one that would reach beyond its word is one of both parts.
     fn random(rng: &mut ChaCha8Rng, words: u64, atomics: f64) -> Self {
         let address = 4 * rng.random_range(0..words);
         let data = if rng.random_bool(0.3) { 0x8000_0000 ^ rng.random_range(0..3u32) } else { rng.random() };
@@ -72,8 +81,17 @@ impl Access {
             return Access { hpu, thread, ..Access::atomic(operation, address, data) };
         }
         let lane = rng.random_range(0..4);
-        let size = rng.random_range(1..=4 - lane);
-        Access { hpu, thread, write: rng.random(), size, address: address + lane, ..Access::store(address, data) }
+        let size = rng.random_range(1..=4);
+        let second = lane + size > 4 && rng.random();
+        Access {
+            hpu,
+            thread,
+            write: rng.random(),
+            size,
+            second,
+            address: address + lane,
+            ..Access::store(address, data)
+        }
     }
 }
 
@@ -96,13 +114,17 @@ impl Reference {
         let word = access.address / 4;
         let old = self.words[word as usize];
         let hart = (requester, access.hpu, access.thread);
-        let shift = 8 * (access.address % 4) as u32;
-        let mask = (u64::MAX >> (64 - 8 * access.size)) as u32;
         let new = match access.atomic {
-            None if access.write => Some(old & !(mask << shift) | (access.data & mask) << shift),
             None => {
-                assert_eq!(answer & mask, old >> shift & mask, "{access:x?} of requester {requester}");
-                None
+                let mut bytes = old.to_le_bytes();
+                for (i, at) in access.bytes() {
+                    if access.write {
+                        bytes[at % 4] = access.data.to_le_bytes()[i];
+                    } else {
+                        assert_eq!(answer.to_le_bytes()[i], bytes[at % 4], "{access:x?} of requester {requester}");
+                    }
+                }
+                access.write.then_some(u32::from_le_bytes(bytes))
             }
             Some(LR) => {
                 assert_eq!(answer, old, "{access:x?}");
@@ -140,7 +162,7 @@ impl Reference {
 }
 
 struct Requester {
-    ports: [Port; 7],
+    ports: [Port; 8],
     /// Not taken yet; the first one is on the port if `offered`.
     waiting: VecDeque<Access>,
     offered: bool,
@@ -165,7 +187,7 @@ impl Bench {
         model.reset(3);
         let requesters = (0..=CLUSTERS)
             .map(|i| Requester {
-                ports: ["request", "hpu", "valid", "ready", "answer", "answer_hpu", "answer_valid"]
+                ports: ["request", "hpu", "valid", "second", "ready", "answer", "answer_hpu", "answer_valid"]
                     .map(|name| model.port(&format!("{name}_{i}")).unwrap_or_else(|error| panic!("{error}"))),
                 waiting: VecDeque::new(),
                 offered: false,
@@ -188,17 +210,18 @@ impl Bench {
     fn step(&mut self, mut moves: impl FnMut() -> bool) {
         let now = self.model.cycle();
         for requester in &mut self.requesters {
-            let [request, hpu, valid, ..] = requester.ports;
+            let [request, hpu, valid, second, ..] = requester.ports;
             requester.offered |= !requester.waiting.is_empty() && moves();
             self.model.set(valid, requester.offered.into());
             if let (true, Some(access)) = (requester.offered, requester.waiting.front()) {
                 self.model.set(request, access.packed());
                 self.model.set(hpu, access.hpu);
+                self.model.set(second, access.second.into());
             }
         }
         self.model.eval();
         for (i, requester) in self.requesters.iter_mut().enumerate() {
-            let [_, _, _, ready, answer, answer_hpu, answer_valid] = requester.ports;
+            let [_, _, _, _, ready, answer, answer_hpu, answer_valid] = requester.ports;
             if self.model.is_set(answer_valid) {
                 let (access, taken) = requester.under_way.pop_front().expect("an answer without a request");
                 let got = self.model.get(answer);

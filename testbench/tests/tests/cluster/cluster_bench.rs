@@ -212,6 +212,7 @@ impl Bench {
         let names = STREAMS.iter().flat_map(|(_, carried)| carried.iter().copied()).chain(INPUTS).chain([
             "l2_request",
             "l2_hpu",
+            "l2_second",
             "l2_valid",
             "far_done_ready",
             "host_ready",
@@ -402,13 +403,19 @@ impl Bench {
             slice(&request, at - width, width)
         });
         assert_eq!(far, 1, "what comes to L2 is for L2");
-        let (at, size) = (address as usize, size as usize + 1);
-        assert!(at % 4 + size <= 4, "an access of {size} bytes at {at:#x} crosses a word");
-        let mut word = [0; 4];
-        word[..size].copy_from_slice(&self.l2[at..at + size]);
+        // The word that holds the bytes of this part, and which of the access they are: the second part has those behind the first one's word.
+        let (row, lane) = (address as usize & !3, address as usize & 3);
+        let part = if self.is_set("l2_second") { 4..8 } else { 0..4 };
+        let of_access = (lane..=lane + size as usize).filter(|at| part.contains(at)).map(|at| at - lane);
+        let bytes: Vec<(usize, usize)> = of_access.map(|i| (i, row + (lane + i) % 4)).collect();
+        assert!(!bytes.is_empty(), "a part without bytes, at {address:#x}");
+        let mut word = [0xEE; 4];
+        for (i, at) in &bytes {
+            word[*i] = self.l2[*at];
+        }
         let old = u32::from_le_bytes(word);
         let (new, answer) = if atomic == 1 {
-            let reserved = self.l2_reserved[hpu as usize][thread as usize] == Some(at);
+            let reserved = self.l2_reserved[hpu as usize][thread as usize] == Some(row);
             match operation {
                 0b00010 => (None, old),
                 0b00011 => (reserved.then_some(data as u32), u32::from(!reserved)),
@@ -418,11 +425,13 @@ impl Bench {
             ((write == 1).then_some(data as u32), old)
         };
         if atomic == 1 && operation & !1 == 2 {
-            self.l2_reserved[hpu as usize][thread as usize] = (operation == 2).then_some(at);
+            self.l2_reserved[hpu as usize][thread as usize] = (operation == 2).then_some(row);
         }
         if let Some(new) = new {
-            self.l2[at..at + size].copy_from_slice(&new.to_le_bytes()[..size]);
-            self.l2_reserved.iter_mut().flatten().filter(|held| **held == Some(at & !3)).for_each(|held| *held = None);
+            for (i, at) in &bytes {
+                self.l2[*at] = new.to_le_bytes()[*i];
+            }
+            self.l2_reserved.iter_mut().flatten().filter(|held| **held == Some(row)).for_each(|held| *held = None);
         }
         let answer = bits(&[(thread, 1), (write, 1), (answer.into(), 32)]);
         self.l2_answers.push_back((now + L2_LATENCY, hpu, answer.try_into().expect("five bytes")));

@@ -6,6 +6,7 @@ use hpu_core::l1::L1;
 use rand::Rng;
 use rand_chacha::ChaCha8Rng;
 use spindle_harness::run_with_wave_on_failure;
+use spindle_sim::hart::bytes_of_half;
 use std::collections::VecDeque;
 
 /// Bytes and where they are written.
@@ -17,7 +18,10 @@ const BYTES: usize = 64 << 10;
 #[derive(Clone, Copy, Debug)]
 struct Word {
     address: usize,
-    strobe: u64,
+    write: bool,
+    /// Of a write: where the store begins, its bytes less one, what it stores.
+    offset: usize,
+    size_less_one: usize,
     data: u32,
     shared: bool,
     waited: usize,
@@ -29,9 +33,18 @@ fn address(rng: &mut ChaCha8Rng, owner: usize) -> usize {
 }
 
 /// An access as a half port takes it.
-fn request(address: usize, strobe: u64, data: u32, shared: bool) -> Vec<u8> {
-    let write = strobe != 0;
-    bits(&[(address as u64 >> 3, 13), (strobe, 4), (data.into(), 32), (shared.into(), 1), (write.into(), 1)])
+fn request(word: &Word) -> Vec<u8> {
+    let (row, offset, size) = (word.address as u64 >> 3, word.offset as u64, word.size_less_one as u64);
+    bits(&[(row, 13), (offset, 3), (size, 2), (word.data.into(), 32), (word.shared.into(), 1), (word.write.into(), 1)])
+}
+
+/// A store, or what a read says of one, of which a byte is in this half port's word.
+fn store(rng: &mut ChaCha8Rng, half: usize, address: usize, write: bool) -> Word {
+    let size_less_one = [0, 1, 3][rng.random_range(0..3)];
+    let offsets: Vec<usize> =
+        (0..8).filter(|offset| bytes_of_half(half, *offset, size_less_one, 0).count() > 0).collect();
+    let offset = offsets[rng.random_range(0..offsets.len())];
+    Word { address, write, offset, size_less_one, data: rng.random(), shared: rng.random(), waited: 0 }
 }
 
 fn word(memory: &[u8], at: usize) -> u32 {
@@ -82,26 +95,15 @@ fn traffic(hpus: usize, name: &str, cycles: usize) {
                     let part = if write { 0 } else { rng.random_range(0..3) };
                     let at = (address(&mut rng, part) & !4) | (4 * (port % 2));
                     let at = if write { (at & !0x38) | (8 * (port / 2 % 4) + 0x100 * (port / 8)) } else { at };
-                    *held = Some(Word {
-                        address: at,
-                        strobe: if write { rng.random_range(1..16) } else { 0 },
-                        data: rng.random(),
-                        shared: rng.random(),
-                        waited: 0,
-                    });
+                    *held = Some(store(&mut rng, port % 2, at, write));
                 }
                 dut.set(&format!("word_valid_{port}"), held.is_some().into());
                 // A store is announced, and so may be one that does not come.
-                announced[port] = held.is_some_and(|access| access.strobe != 0) || rng.random_range(0..8) == 0;
+                announced[port] = held.is_some_and(|access| access.write) || rng.random_range(0..8) == 0;
                 dut.set(&format!("stores_{port}"), announced[port].into());
-                let w = held.unwrap_or(Word {
-                    address: rng.random_range(0..BYTES),
-                    strobe: rng.random_range(0..16),
-                    data: rng.random(),
-                    shared: true,
-                    waited: 0,
-                });
-                dut.set_bytes(&format!("word_{port}"), &request(w.address, w.strobe, w.data, w.shared));
+                let at = rng.random_range(0..BYTES);
+                let word = held.unwrap_or(store(&mut rng, port % 2, at, at % 2 == 0));
+                dut.set_bytes(&format!("word_{port}"), &request(&word));
             }
             // The atomic unit has locked the super-bank of its word, and comes through the half ports of HPU 0.
             let guest = (rng.random_range(0..10) == 0)
@@ -113,9 +115,13 @@ fn traffic(hpus: usize, name: &str, cycles: usize) {
             };
             dut.set("lock", lock);
             dut.set("guest_valid", guest.is_some().into());
-            let (at, written) = guest.unwrap_or((rng.random_range(0..BYTES), Some(rng.random())));
-            let strobe = if written.is_some() { 15 } else { 0 };
-            dut.set_bytes("guest", &request(at, strobe, written.unwrap_or(77), true));
+            let (at, written) = guest.unwrap_or((rng.random_range(0..BYTES), None));
+            // What a guest that reads says of data is looked at by nobody; without a guest all but the row is zero.
+            let data = written.unwrap_or(if guest.is_some() { 77 } else { 0 });
+            let write = written.is_some();
+            let (offset, size_less_one) = if write { (at & 4, 3) } else { (0, 0) };
+            let access = Word { address: at, write, offset, size_less_one, data, shared: write, waited: 0 };
+            dut.set_bytes("guest", &request(&access));
             // The wide side.
             if packet.is_none() && rng.random_range(0..3) == 0 {
                 let keep = if rng.random_range(0..4) == 0 { rng.random() } else { u64::MAX };
@@ -213,7 +219,7 @@ fn traffic(hpus: usize, name: &str, cycles: usize) {
                 };
                 let bank = access.address / 4 % 8;
                 let locked = lock >> bank & 1 == 1;
-                let stores = access.strobe != 0;
+                let stores = access.write;
                 let (hpu, half) = (port / 2, port % 2);
                 let is_owner = owner[half] == Some(hpu);
                 asked[bank] |= !locked && (!stores || is_owner);
@@ -276,8 +282,9 @@ fn traffic(hpus: usize, name: &str, cycles: usize) {
                 }
             }
             for access in writes {
-                for byte in (0..4).filter(|byte| access.strobe >> byte & 1 == 1) {
-                    memory[access.address + byte] = (access.data >> (8 * byte)) as u8;
+                let half = access.address / 4 % 2;
+                for (byte, value) in bytes_of_half(half, access.offset, access.size_less_one, access.data) {
+                    memory[access.address + byte] = value;
                 }
             }
             for (at, bytes) in pending.take().map_or(vec![], |p| p.1) {

@@ -143,14 +143,21 @@ fn answers_go_to_whoever_asked() {
             }
             if dut.high("l2_valid") && l2_ready {
                 let [thread, far, write, _, _, address, size, data] = fields(&dut.bytes("l2_request"));
-                let (at, bytes) = (address as usize, size as usize + 1);
-                assert!(far == 1 && at % 4 + bytes <= 4, "cycle {cycle}: {bytes} bytes at {at}");
+                assert_eq!(far, 1, "cycle {cycle}");
+                // As L2 does it: byte i of the data is in lane (offset + i) % 4; the second part has the bytes behind the word.
+                let (row, lane, second) = (address as usize & !3, address as usize & 3, dut.high("l2_second"));
+                let part = if second { 4..8 } else { 0..4 };
+                let in_part = |i: &usize| *i <= size as usize && part.contains(&(lane + i));
+                assert!((0..4).any(|i| in_part(&i)), "cycle {cycle}: a part of no bytes");
+                // What was not asked for is undefined.
                 let mut old = [0; 8];
-                old[..bytes].copy_from_slice(&memory[at..at + bytes]);
-                // What lies behind the bytes that were asked for is undefined.
-                old[bytes..4].fill_with(|| rng.random());
-                if write == 1 {
-                    memory[at..at + bytes].copy_from_slice(&data.to_le_bytes()[..bytes]);
+                old[..4].fill_with(|| rng.random());
+                for i in (0..4).filter(in_part) {
+                    let at = row + (lane + i) % 4;
+                    old[i] = memory[at];
+                    if write == 1 {
+                        memory[at] = data.to_le_bytes()[i];
+                    }
                 }
                 l2.push_back((cycle + 5, [thread, write, u64::from_le_bytes(old)]));
             }

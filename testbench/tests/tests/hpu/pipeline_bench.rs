@@ -340,13 +340,13 @@ impl Bench {
             }
             let request = self.get(names[2]);
             let at = ((request & 0x1FFF) << 3) as usize + 4 * i;
-            let strobe = request >> 13 & 0xF;
             self.reads[i][1] = word(&self.l1, at);
-            for byte in (0..4).filter(|byte| strobe >> byte & 1 == 1) {
-                self.l1[at + byte] = (request >> (17 + 8 * byte)) as u8;
-            }
-            if strobe == 0 {
+            if request >> 51 & 1 == 0 {
                 continue;
+            }
+            let (offset, size_less_one) = ((request >> 13 & 7) as usize, (request >> 16 & 3) as usize);
+            for (byte, value) in bytes_of_half(i, offset, size_less_one, (request >> 18) as u32) {
+                self.l1[at + byte] = value;
             }
             self.reads[i][1] = self.rng.random();
         }

@@ -131,8 +131,12 @@ impl Logic for CommandCheck {
         self.kept_high.d.next = known.host_high + bit_cast::<32, 1>(self.carry.q.val().into());
         let not_left = self.not_left.q.val();
         let in_host = !self.outside.q.val();
-        self.fits.d.next = length <= !not_left;
-        let short_fits = !not_left.get_bits::<20>(12).all() | (length.get_bits::<12>(0) <= !not_left.get_bits::<12>(0));
+        // One comparison of the lower bits for all lengths; for the higher ones it stands below their lowest bit.
+        let low_fits = length.get_bits::<12>(0) <= !not_left.get_bits::<12>(0);
+        let high_length = (length.get_bits::<20>(12), !low_fits).cat::<21>();
+        let high_left = (!not_left.get_bits::<20>(12), false).cat::<21>();
+        self.fits.d.next = high_length <= high_left;
+        let short_fits = !not_left.get_bits::<20>(12).all() | low_fits;
         let offset_legal = in_host & short_fits;
         let is_zero = !is_long & !tail.any();
         if step == bits::<4>(3) {

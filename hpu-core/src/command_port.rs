@@ -19,6 +19,7 @@
 use crate::processor::types::PortAccess;
 use crate::types::Ask;
 use spindle_blocks::ram::LutMemory;
+use spindle_blocks::shift_count::next_of_32;
 use spindle_contract::memory_map as map;
 use spindle_verilog::prelude::*;
 
@@ -30,6 +31,8 @@ const WAIT: u64 = map::CMD_WAIT as u64 / 4;
 const WAIT_HANDLE: u64 = map::CMD_WAIT_HANDLE as u64 / 4;
 /// Number of RESULT_LO, less its lowest bit.
 const RESULT_PAIR: u64 = map::CMD_RESULT_LO as u64 / 8;
+/// The place in `store` that is zeroed last after a reset, in the order of [`next_of_32`].
+const LAST_WIPED: u64 = 16;
 const HANDLES: usize = map::COMMAND_HANDLES;
 
 /// The command port. See the module text.
@@ -116,7 +119,9 @@ pub struct CommandPort {
     chosen: DFF<Bits<2>>,
     busy: Reg<Bits<4>>,
     error: Reg<Bits<4>>,
-    mine: [Reg<Bits<4>>; 2],
+    /// Handles whose handler has not ended; its thread.
+    owned: [Reg<Bit>; 4],
+    owner: [DFF<Bit>; 4],
     /// WAIT looks at one handle alone, at this one.
     waits_for_one: [Reg<Bit>; 2],
     awaited: [DFF<Bits<2>>; 2],
@@ -145,12 +150,12 @@ impl Logic for CommandPort {
             open,
             busy,
             error,
-            mine,
+            owned,
             waits_for_one,
             last_handle
         );
         regs!(self, clock, reset, half);
-        dffs!(self, clock, issued, awaited, chosen, answer_high, answer_low);
+        dffs!(self, clock, issued, owner, awaited, chosen, answer_high, answer_low);
         let port = self.port.val();
         let busy = self.busy.q.val();
         let issued = self.issued.q.val();
@@ -190,16 +195,19 @@ impl Logic for CommandPort {
         }
 
         // A result, between the stores of the HPU.
-        let handle_of_result = bits::<4>(1) << self.result_handle.val();
-        let wanted = ((self.mine[1].q.val() | self.mine[0].q.val()) & handle_of_result).any();
-        let of_second = (self.mine[1].q.val() & handle_of_result).any();
+        let owners =
+            (self.owner[3].q.val(), self.owner[2].q.val(), self.owner[1].q.val(), self.owner[0].q.val()).cat::<4>();
+        let owned =
+            (self.owned[3].q.val(), self.owned[2].q.val(), self.owned[1].q.val(), self.owned[0].q.val()).cat::<4>();
+        let wanted = owned.get_bit(self.result_handle.val().index());
+        let of_second = owners.get_bit(self.result_handle.val().index());
         let keeps = self.result_valid.val() & wanted & !self.port_write.val();
         let half = self.half.q.val();
         self.half.d.next = if self.result_valid.val() & wanted { half ^ keeps } else { false };
         self.result_ready.next = !wanted | (keeps & half);
 
-        // The words. Those of an earlier run count as 0. Runs are numbered modulo 32, so each zeroes one word, in turn and in a cycle without a write, of which
-        // no run has none. After reset all are zeroed, while the loader sets the HPU up; a write would end that.
+        // The words. Those of an earlier run count as 0. Runs have 32 numbers, so each zeroes the word that its number ends with, in a cycle without a write, of which
+        // no run has none: each word twice in 32 runs. After reset all are zeroed, while the loader sets the HPU up; a write would end that.
         let wipe_at = self.wipe_at.q.val();
         let by_port = (port.thread, port.word).cat::<5>();
         let by_result = (of_second, bits::<3>(RESULT_PAIR), half).cat::<5>();
@@ -230,10 +238,10 @@ impl Logic for CommandPort {
         self.store.write_data.next = (run_written, word).cat::<37>();
         let begins = self.begins.val();
         let beginner = self.begin_thread.val();
-        let run_begun = (if beginner { runs.get_bits::<5>(5) } else { runs.get_bits::<5>(0) }) + 1;
+        let run_begun = next_of_32(if beginner { runs.get_bits::<5>(5) } else { runs.get_bits::<5>(0) });
         if !swept {
-            self.wipe_at.d.next = wipe_at + 1;
-            self.swept.d.next = writes | wipe_at.all();
+            self.wipe_at.d.next = next_of_32(wipe_at);
+            self.swept.d.next = writes | (wipe_at == bits::<5>(LAST_WIPED));
         } else if begins {
             self.wipe_at.d.next = (beginner, run_begun.get_bits::<4>(0)).cat::<5>();
             self.soiled.d.next = true;
@@ -257,7 +265,8 @@ impl Logic for CommandPort {
         for t in 0..2 {
             let all = repeat::<4>(!self.waits_for_one[t].q.val());
             let looked_at = all | (bits::<4>(1) << self.awaited[t].q.val());
-            pending = pending.replace_bit(t, (busy & self.mine[t].q.val() & looked_at).any());
+            let mine = owned & !(owners ^ repeat::<4>(t == 1));
+            pending = pending.replace_bit(t, (busy & mine & looked_at).any());
         }
         for t in 0..2 {
             let accesses = port.thread == (t == 1);
@@ -265,12 +274,8 @@ impl Logic for CommandPort {
             if begins & (beginner == (t == 1)) {
                 self.banks[t].d.next = self.begin_bank.val();
                 self.runs[t].d.next = run_begun;
-                self.mine[t].d.next = bits::<4>(0);
                 self.waits_for_one[t].d.next = false;
             } else {
-                // A handle has one owner.
-                self.mine[t].d.next =
-                    if asked { self.mine[t].q.val() | accepted } else { self.mine[t].q.val() & !accepted };
                 if stores & accesses & (port.word == bits::<4>(WAIT_HANDLE)) {
                     self.waits_for_one[t].d.next = true;
                     self.awaited[t].d.next = port.data.get_bits::<2>(0);
@@ -291,6 +296,11 @@ impl Logic for CommandPort {
         self.error.d.next = (self.error.q.val() & !accepted) | (self.complete.val() & self.failed.val());
         let mut used: Bit = false;
         for i in 0..HANDLES {
+            // A handle is its handler's until the next one of the thread begins.
+            let taken = accepted.get_bit(i);
+            let owner = if taken { issued.thread } else { self.owner[i].q.val() };
+            self.owner[i].d.next = owner;
+            self.owned[i].d.next = (taken | self.owned[i].q.val()) & !(begins & (owner == beginner));
             self.handle_slot[i].clock.next = self.clock.val();
             self.handle_slot[i].reset.next = self.reset.val() | self.complete.val().get_bit(i);
             self.handle_slot[i].d.next = self.handle_slot[i].q.val();
@@ -302,7 +312,7 @@ impl Logic for CommandPort {
         self.probe_used.next = used;
 
         // What the HPU reads.
-        let owned = if port.thread { self.mine[1].q.val() } else { self.mine[0].q.val() };
+        let owned = owned & !(owners ^ repeat::<4>(port.thread));
         let last = if port.thread { self.last_handle[1].q.val() } else { self.last_handle[0].q.val() };
         let special =
             (port.word == bits::<4>(ISSUE)) | (port.word == bits::<4>(STATUS)) | (port.word == bits::<4>(ERROR));

@@ -227,6 +227,8 @@ pub struct CommandUnit {
     stage_missed: Reg<Bit>,
     segment_moves: Reg<Bit>,
     _hpus: usize,
+    /// The highest number that an HPU may have, so that no bits of numbers are kept that are always zero.
+    _highest: u64,
 }
 
 impl CommandUnit {
@@ -239,6 +241,7 @@ impl CommandUnit {
             argument: (0..hpus).map(|_| Default::default()).collect(),
             argument_written: (0..hpus).map(|_| Default::default()).collect(),
             _hpus: hpus,
+            _highest: hpus.next_power_of_two() as u64 - 1,
             ..Default::default()
         }
     }
@@ -277,7 +280,7 @@ impl Logic for CommandUnit {
         self.arbiter.request.next = request;
         self.arbiter.accept.next = looks;
         let grant = if looks { self.arbiter.grant.val() } else { bits::<8>(0) };
-        let select = if looks { self.arbiter.index.val() } else { self.hpu.q.val() };
+        let select = (if looks { self.arbiter.index.val() } else { self.hpu.q.val() }) & self._highest;
         // A sum of products of four is one LUT a bit.
         let mut chosen_ask: Bits<ASK_BITS> = bits::<ASK_BITS>(0);
         let mut chosen_value: Bits<32> = bits::<32>(0);

@@ -168,6 +168,9 @@ pub struct Loader {
     /// Beats to be zeroed, complemented: a counter up is no LUTs.
     scrub_not_left: Reg<Bits<10>>,
     scrub_at: DFF<Bits<10>>,
+    _hpus: usize,
+    /// The highest number that an HPU may have, so that no bits of numbers are kept that are always zero.
+    _highest: u64,
     _last_step: u64,
     _stack_shift: usize,
 }
@@ -178,6 +181,8 @@ impl Loader {
         Self {
             a0: Reg::new(bits::<32>(TASK_BASE)),
             scrub_not_left: Reg::new(bits::<10>(1023)),
+            _hpus: config.hpus,
+            _highest: config.hpus.next_power_of_two() as u64 - 1,
             _last_step: 16 * config.hpus as u64 - 1,
             _stack_shift: config.stack_bytes().trailing_zeros() as usize,
             ..Default::default()
@@ -206,8 +211,9 @@ impl Logic for Loader {
         let mut target: Bits<8> = bits::<8>(0);
         self.slot_take.next = accept & offered.has_packet;
         let mut bank: Bits<2> = bits::<2>(0);
-        for i in 0..8 {
-            if offered.hpu == bits::<3>(i as u64) {
+        let offered_hpu = offered.hpu & self._highest;
+        for i in 0..self._hpus {
+            if offered_hpu == bits::<3>(i as u64) {
                 target = target.replace_bit(i, true);
                 bank = bank | self.launch_bank.val().get_bits::<2>(2 * i);
             }
@@ -228,7 +234,7 @@ impl Logic for Loader {
                 bit_cast::<12, LIMIT_BITS>(offered.length.get_bits::<LIMIT_BITS>(0))
             };
             self.held_slot.d.next = self.slot.val();
-            self.place.d.next = (offered.hpu, bank).cat::<5>();
+            self.place.d.next = (offered_hpu, bank).cat::<5>();
             self.hpu_mask.d.next = target;
             self.beat.d.next = bits::<5>(0);
         }

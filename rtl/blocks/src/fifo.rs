@@ -1,7 +1,6 @@
 //! FIFOs with one clock, first word fall through.
 
 use crate::ram::{LutMemory, RamStyle, SdpMemory};
-use crate::shift_count::taps;
 use spindle_verilog::prelude::*;
 
 /// Deepest FIFO (address bits) that `Fifo::default()` keeps in LUT RAM.
@@ -107,9 +106,8 @@ impl<T: Synth, const A: usize> Logic for Fifo<T, A> {
     }
 }
 
-/// The FIFO in LUT RAM: the oldest word is the RAM's asynchronous output. Its words lie in the order of [`shift_count`](crate::shift_count), so that the pointers are no
-/// adders.
-#[derive(LogicBlock)]
+/// The FIFO in LUT RAM: the oldest word is the RAM's asynchronous output.
+#[derive(LogicBlock, Default)]
 pub struct LutFifo<T: Synth, const A: usize> {
     #[allow(missing_docs)]
     pub clock: Signal<In, Clock>,
@@ -136,30 +134,6 @@ pub struct LutFifo<T: Synth, const A: usize> {
     used: Reg<Bits<A>>,
     full: Reg<Bit>,
     filled: Reg<Bit>,
-    _taps: u64,
-}
-
-impl<T: Synth, const A: usize> Default for LutFifo<T, A> {
-    fn default() -> Self {
-        Self {
-            clock: Default::default(),
-            reset: Default::default(),
-            write: Default::default(),
-            write_valid: Default::default(),
-            write_ready: Default::default(),
-            read: Default::default(),
-            read_valid: Default::default(),
-            read_ready: Default::default(),
-            level: Default::default(),
-            memory: Default::default(),
-            write_pointer: Default::default(),
-            read_pointer: Default::default(),
-            used: Default::default(),
-            full: Default::default(),
-            filled: Default::default(),
-            _taps: taps(A),
-        }
-    }
 }
 
 impl<T: Synth, const A: usize> Logic for LutFifo<T, A> {
@@ -168,12 +142,8 @@ impl<T: Synth, const A: usize> Logic for LutFifo<T, A> {
         regs!(self, clock, reset, write_pointer, read_pointer, used, full, filled);
         let push = self.write_valid.val() & !self.full.q.val();
         let pop = self.read_ready.val() & self.filled.q.val();
-        let last_write = self.write_pointer.q.val();
-        let last_read = self.read_pointer.q.val();
-        let shifted_write = last_write << 1;
-        let shifted_read = last_read << 1;
-        let write_next = shifted_write.replace_bit(0, (last_write & self._taps).xor() ^ !shifted_write.any());
-        let read_next = shifted_read.replace_bit(0, (last_read & self._taps).xor() ^ !shifted_read.any());
+        let write_next = self.write_pointer.q.val() + 1;
+        let read_next = self.read_pointer.q.val() + 1;
         if push {
             self.write_pointer.d.next = write_next;
         }

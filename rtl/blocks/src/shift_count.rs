@@ -6,25 +6,10 @@
 
 use spindle_verilog::prelude::*;
 
-/// Taps of a register of `bits` bits, 1 to 8, as a mask.
-pub const fn taps(bits: usize) -> u64 {
-    match bits {
-        1 => 0b1,
-        2 => 0b11,
-        3 => 0b110,
-        4 => 0b1100,
-        5 => 0b1_0100,
-        6 => 0b11_0000,
-        7 => 0b110_0000,
-        8 => 0b1011_1000,
-        _ => panic!("shift_count: taps are listed for registers of 1 to 8 bits; add those that you need"),
-    }
-}
-
 /// The value behind this one, of 16: 0, 1, 2, 4, 9, 3, 6, 13, 10, 5, 11, 7, 15, 14, 12, 8.
 #[hdl_fn]
 pub fn next_of_16(x: Bits<4>) -> Bits<4> {
-    (x.get_bits::<3>(0), (x & taps(4)).xor() ^ !x.get_bits::<3>(0).any()).cat::<4>()
+    (x.get_bits::<3>(0), x.get_bit(3) ^ x.get_bit(2) ^ !x.get_bits::<3>(0).any()).cat::<4>()
 }
 
 /// The value before this one.
@@ -37,13 +22,13 @@ pub fn before_of_16(x: Bits<4>) -> Bits<4> {
 /// The value behind this one, of 32; 0 comes behind 16.
 #[hdl_fn]
 pub fn next_of_32(x: Bits<5>) -> Bits<5> {
-    (x.get_bits::<4>(0), (x & taps(5)).xor() ^ !x.get_bits::<4>(0).any()).cat::<5>()
+    (x.get_bits::<4>(0), x.get_bit(4) ^ x.get_bit(2) ^ !x.get_bits::<4>(0).any()).cat::<5>()
 }
 
 /// The value behind this one, of 64; 0 comes behind 32.
 #[hdl_fn]
 pub fn next_of_64(x: Bits<6>) -> Bits<6> {
-    (x.get_bits::<5>(0), (x & taps(6)).xor() ^ !x.get_bits::<5>(0).any()).cat::<6>()
+    (x.get_bits::<5>(0), x.get_bit(5) ^ x.get_bit(4) ^ !x.get_bits::<5>(0).any()).cat::<6>()
 }
 
 #[cfg(test)]

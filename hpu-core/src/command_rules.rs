@@ -115,8 +115,8 @@ pub(crate) fn word_of(step: Bits<4>) -> Bits<4> {
 pub enum Told {
     /// It is told as it is.
     Plain,
-    /// The place in L1 or L2 that it names.
-    Place,
+    /// Before the first word: who asks.
+    Header,
     /// Low half of the host address.
     Low,
     /// High half.
@@ -132,11 +132,15 @@ pub(crate) fn told_as(opcode: Bits<4>, step: Bits<4>) -> Told {
         Told::Low
     } else if (later & (step == bits::<4>(7))) | (by_offset & (step == bits::<4>(3))) {
         Told::High
-    } else if nature_of(opcode).writes & (step == bits::<4>(0)) {
-        Told::Place
     } else {
         Told::Plain
     }
+}
+
+/// Of a word that is told as it is, bits 14:0 become the place in L1 or L2 that it names.
+#[hdl_fn]
+pub(crate) fn told_as_place(opcode: Bits<4>, step: Bits<4>) -> Bit {
+    nature_of(opcode).writes & (step == bits::<4>(0))
 }
 
 /// What is known of SOURCE.

@@ -48,7 +48,7 @@
 
 use crate::command_check::CommandCheck;
 use crate::command_rules::{
-    last_step, nature_of, told_as, way_of, word_of, Told, PLACE, PRINT, PUT_CONTEXT, REDIRECT, STAGE,
+    last_step, nature_of, told_as, told_as_place, way_of, word_of, Told, PLACE, PRINT, PUT_CONTEXT, REDIRECT, STAGE,
 };
 use crate::far_queue::FarQueue;
 use crate::fast_robin::FastRobin;
@@ -195,6 +195,7 @@ pub struct CommandUnit {
     /// Zero, by its reset, if the word was not written.
     value: Reg<Bits<32>>,
     told: DFF<Told>,
+    told_place: DFF<Bit>,
     done_mask: Reg<Bits<8>>,
     refused_mask: Reg<Bits<8>>,
     full_mask: Reg<Bits<8>>,
@@ -257,7 +258,7 @@ impl Logic for CommandUnit {
         dffs!(
             self, clock, hpu, mask, current, of_context, step, last, at_last, told, decided, placing, saying, far_fits
         );
-        dffs!(self, clock, is_far, next_word);
+        dffs!(self, clock, is_far, next_word, told_place);
         dffs!(self, clock, stage_owner, stage_wants);
         clocks!(self, clock, reset, arbiter, far);
         let runs = self.runs.q.val();
@@ -489,20 +490,24 @@ impl Logic for CommandUnit {
         self.message_valid.next = message_full;
 
         // or words for the far unit: first who asks, then each word one cycle behind its check.
-        self.told.d.next = told_as(opcode, step);
-        let told = match self.told.q.val() {
+        // One of four is one LUT a bit; the place stands in the lowest bits of the word that names it, whose others nobody looks at.
+        self.told.d.next = if looks { Told::Header } else { told_as(opcode, step) };
+        self.told_place.d.next = !looks & told_as_place(opcode, step);
+        let header =
+            (bits::<3>(0), opcode, issuer.hpu, issuer.handle, known.origin.context, known.origin.frame).cat::<32>();
+        let chosen_word = match self.told.q.val() {
             Told::Plain => self.check.previous.val(),
-            Told::Place => (bits::<17>(0), source.in_context, source.beat).cat::<32>(),
+            Told::Header => header,
             Told::Low => low,
             Told::High => high,
         };
-        let header =
-            (bits::<3>(0), opcode, issuer.hpu, issuer.handle, known.origin.context, known.origin.frame).cat::<32>();
+        let place = (source.in_context, source.beat).cat::<15>();
+        let lower = if self.told_place.q.val() { place } else { chosen_word.get_bits::<15>(0) };
         let heads = runs & (step == bits::<4>(0));
         self.far_closes.d.next = ends & nature.far & !far_full;
         self.far_counts.d.next = takes & nature.far;
         self.far.starts.next = heads;
-        self.far.word.next = if heads { header } else { told };
+        self.far.word.next = (chosen_word.get_bits::<17>(15), lower).cat::<32>();
         self.far.write.next = (runs & nature.far & !far_full) | self.far_closes.q.val();
         self.far.keep.next = self.far_counts.q.val();
         self.far_word.next = self.far.read.val();

@@ -148,13 +148,13 @@ pub struct Loader {
     a0: Reg<Bits<32>>,
     size: Reg<Bits<12>>,
     held_slot: Reg<Bits<4>>,
-    /// {HPU, bank}.
-    place: DFF<Bits<5>>,
+    /// {HPU, bank} of the task, or of the step of the set-up.
+    place: Reg<Bits<5>>,
     hpu_mask: Reg<Bits<8>>,
     fresh: Reg<Bit>,
     beat: DFF<Bits<5>>,
-    /// Step of the set-up: {HPU, bank, region}.
-    step: Reg<Bits<7>>,
+    /// Step of the set-up of a bank: its region.
+    step: Reg<Bits<2>>,
     /// Regions and halves of the page that are to be written.
     regions_left: Reg<Bits<3>>,
     pages_left: Reg<Bits<2>>,
@@ -171,7 +171,7 @@ pub struct Loader {
     _hpus: usize,
     /// The highest number that an HPU may have, so that no bits of numbers are kept that are always zero.
     _highest: u64,
-    _last_step: u64,
+    _last_place: u64,
     _stack_shift: usize,
 }
 
@@ -183,7 +183,7 @@ impl Loader {
             scrub_not_left: Reg::new(bits::<10>(1023)),
             _hpus: config.hpus,
             _highest: config.hpus.next_power_of_two() as u64 - 1,
-            _last_step: 16 * config.hpus as u64 - 1,
+            _last_place: 4 * config.hpus as u64 - 1,
             _stack_shift: config.stack_bytes().trailing_zeros() as usize,
             ..Default::default()
         }
@@ -193,9 +193,10 @@ impl Loader {
 impl Logic for Loader {
     #[hdl]
     fn update(&mut self) {
-        regs!(self, clock, reset, state, hpu_mask, fresh, step, regions_left, pages_left, cleans, stack_due);
+        regs!(self, clock, reset, state, hpu_mask, fresh, step, place, regions_left, pages_left, cleans, stack_due);
         regs!(self, clock, reset, scratch_due, scrub_not_left, held_entry, size, held_slot);
-        dffs!(self, clock, held, place, beat, scrub_at);
+        dffs!(self, clock, held, beat, scrub_at);
+        let step = self.step.q.val();
         let state = self.state.q.val();
         let in_set_up = state == LoaderState::SetUp;
         let in_idle = state == LoaderState::Idle;
@@ -272,11 +273,13 @@ impl Logic for Loader {
         }
         let page_done = !pages_left.get_bit(1) & (!pages_left.get_bit(0) | self.page_ready.val());
 
+        let stack_base = bits::<20>(L1_STACK_BASE as u64) + (bit_cast::<20, 5>(place) << self._stack_shift as u64);
+
         // The scrubs: the stack if its last owner was another context, the scratchpad if the context is new.
         let owner = (bits::<1>(1), held.context).cat::<5>();
         self.owners.clock.next = self.clock.val();
         self.owners.write_enable.next = fresh | in_set_up;
-        self.owners.write_address.next = if in_set_up { self.step.q.val().get_bits::<5>(2) } else { place };
+        self.owners.write_address.next = place;
         self.owners.write_data.next = if in_set_up { bits::<5>(0) } else { owner };
         self.owners.read_address.next = place;
         let is_soiled = self.soiled.read_data.val();
@@ -302,8 +305,7 @@ impl Logic for Loader {
             }
         } else if self.stack_due.q.val() {
             self.stack_due.d.next = false;
-            self.scrub_at.d.next =
-                bits::<10>(L1_STACK_BASE as u64 / 64) + (bit_cast::<10, 5>(place) << (self._stack_shift - 6) as u64);
+            self.scrub_at.d.next = stack_base.get_bits::<10>(6);
             self.scrub_not_left.d.next = !bits::<10>(1 << (self._stack_shift - 6));
         } else if self.scratch_due.q.val() {
             self.scratch_due.d.next = false;
@@ -319,9 +321,12 @@ impl Logic for Loader {
         let launches = ((state == LoaderState::Launch) | ends) & page_done & is_clean;
         match state {
             LoaderState::SetUp => {
-                self.step.d.next = self.step.q.val() + 1;
-                if self.step.q.val() == bits::<7>(self._last_step) {
-                    self.state.d.next = LoaderState::Idle;
+                self.step.d.next = step + 1;
+                if step.all() {
+                    self.place.d.next = place + 1;
+                    if place == self._last_place {
+                        self.state.d.next = LoaderState::Idle;
+                    }
                 }
             }
             LoaderState::Idle => {
@@ -350,19 +355,15 @@ impl Logic for Loader {
         }
 
         // Regions: those of the set-up, then those of each task.
-        let step = self.step.q.val();
-        let step_place = step.get_bits::<5>(2);
         let writes_region = regions_left.any();
         if accept {
             self.regions_left.d.next = bits::<3>(CODE_LEFT);
         } else if writes_region {
             self.regions_left.d.next = regions_left - 1;
         }
-        let stack_base = bits::<20>(L1_STACK_BASE as u64) + (bit_cast::<20, 5>(step_place) << self._stack_shift as u64);
-        let set_up_step = step.get_bits::<2>(0);
-        let number = if in_set_up { set_up_number(set_up_step) } else { task_number(regions_left) };
+        let number = if in_set_up { set_up_number(step) } else { task_number(regions_left) };
         // What a task brings is zero during the set-up, so that the two are joined by an OR.
-        let fixed = set_up_region(set_up_step, step_place, stack_base, bits::<21>(1 << self._stack_shift));
+        let fixed = set_up_region(step, place, stack_base, bits::<21>(1 << self._stack_shift));
         let region = task_region(regions_left, entry, slot, self.size.q.val());
         self.region.next = Region {
             target: if in_set_up { fixed.target } else { region.target },
@@ -371,10 +372,9 @@ impl Logic for Loader {
             readable: true,
             writable: if in_set_up { fixed.writable } else { region.writable },
         };
-        let region_bank = if in_set_up { step_place.get_bits::<2>(0) } else { place.get_bits::<2>(0) };
-        self.region_index.next = (region_bank, number).cat::<5>();
+        self.region_index.next = (place.get_bits::<2>(0), number).cat::<5>();
         self.region_write.next = if in_set_up {
-            bits::<8>(1) << step_place.get_bits::<3>(2)
+            bits::<8>(1) << place.get_bits::<3>(2)
         } else if writes_region {
             self.hpu_mask.q.val()
         } else {

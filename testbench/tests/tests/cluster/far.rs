@@ -79,9 +79,10 @@ impl Bench {
             command::DMA_FROM_HOST => {
                 let bytes = self.far.memory[at..][..words[1] as usize].to_vec();
                 let count = bytes.len().div_ceil(64);
-                // To L2 they go at once.
-                if words[0] >> 14 == 1 {
-                    let place = 64 * (words[0] & 0x3FFF) as usize;
+                // The place is its lowest fifteen bits. To L2 they go at once.
+                let (in_l2, first) = (words[0] >> 14 & 1 == 1, words[0] & 0x3FFF);
+                if in_l2 {
+                    let place = 64 * first as usize;
                     self.l2[place..place + bytes.len()].copy_from_slice(&bytes);
                     self.far.ends.push_back((hpu, handle, error, None));
                     return;
@@ -90,7 +91,7 @@ impl Bench {
                     let keep = if beat.len() == 64 { u64::MAX } else { (1 << beat.len()) - 1 };
                     let padded = [beat, &[0xDD; 64][..64 - beat.len()]].concat();
                     let end = (i + 1 == count).then_some((hpu, handle, error, None));
-                    self.far.beats.push_back((u64::from(words[0]) + i as u64, keep, padded, end));
+                    self.far.beats.push_back((u64::from(first) + i as u64, keep, padded, end));
                 }
             }
             command::HOST_CAS | command::HOST_ADD => {

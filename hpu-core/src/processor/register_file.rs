@@ -1,13 +1,12 @@
 //! The registers of both threads.
 
 use spindle_blocks::ram::LutRam;
-use spindle_blocks::shift_count::{before_of_16, next_of_16, next_of_64};
 use spindle_verilog::prelude::*;
 
-/// Mark of all registers after a reset, the last number in the order of [`next_of_16`]: it becomes a handler's after every register has been unmarked once more.
-const NOBODY: u64 = 8;
-/// The register that is unmarked last after a reset, in the order of [`next_of_64`].
-const LAST: u64 = 32;
+/// Mark of all registers after a reset: it becomes a handler's number after every register has been unmarked once more.
+const NOBODY: u64 = 15;
+/// Registers that are unmarked after a handler.
+const SWEPT: u64 = 4;
 
 /// 2 x 32 registers in LUT RAM, each with a mark beside it that tells which handler wrote it.
 ///
@@ -17,11 +16,10 @@ const LAST: u64 = 32;
 /// | write back | in `write`, `write_thread`, `write_index`, `write_data`, seen from the next cycle on |
 /// | threads | in `clear`: the handler of `thread` ends, nothing is known from the next cycle on; out `ready` |
 ///
-/// Handlers of a thread have 16 numbers, in the order of [`next_of_16`]; a register is known if it carries the number of the running handler. After each handler four
-/// registers are given the number of the one that has just ended, in the cycles in which the pipeline fills again and writes nothing. Which four
-/// says the new handler's number, and each register comes twice in 16 handlers, at most 14 apart: so it is marked anew before a number that it carries comes
-/// back, that of the handler before the one that unmarked it too, which is 15 handlers later. After a reset all 64 are, one in each cycle, until `ready`.
-#[derive(LogicBlock)]
+/// Handlers of a thread are numbered modulo 16; a register is known if it carries the number of the running handler. After each handler four
+/// registers are given the number of the one that has just ended, in the cycles in which the pipeline fills again and writes nothing: so each
+/// register is marked anew every eight handlers, long before its number comes back. After a reset all 64 are, one in each cycle, until `ready`.
+#[derive(LogicBlock, Default)]
 pub struct RegisterFile {
     /// Core clock.
     pub clock: Signal<In, Clock>,
@@ -60,88 +58,49 @@ pub struct RegisterFile {
     number: [Reg<Bits<4>>; 2],
     /// That of the thread in D, a cycle late: D is empty in the first cycle after a switch or an end.
     current: DFF<Bits<4>>,
-    /// Registers are to be unmarked after a handler, of `swept`; the next one.
-    sweeps: Reg<Bit>,
-    sweep: Reg<Bits<2>>,
+    /// 8 less the registers still to be unmarked after a handler, of `swept`, or 0: its highest bit says that there are some.
+    sweep: Reg<Bits<3>>,
     swept: DFF<Bit>,
-    /// The register that is unmarked after the reset, and that there are such.
-    filled: Reg<Bits<6>>,
-    fills: Reg<Bit>,
-}
-
-impl Default for RegisterFile {
-    fn default() -> Self {
-        Self {
-            clock: Default::default(),
-            reset: Default::default(),
-            ready: Default::default(),
-            thread: Default::default(),
-            clear: Default::default(),
-            read_a: Default::default(),
-            read_b: Default::default(),
-            data_a: Default::default(),
-            data_b: Default::default(),
-            known_a: Default::default(),
-            known_b: Default::default(),
-            write: Default::default(),
-            write_thread: Default::default(),
-            write_index: Default::default(),
-            write_data: Default::default(),
-            words: Default::default(),
-            tops: Default::default(),
-            number: Default::default(),
-            current: Default::default(),
-            sweeps: Default::default(),
-            sweep: Default::default(),
-            swept: Default::default(),
-            filled: Default::default(),
-            fills: Reg::new(true),
-        }
-    }
+    /// Registers unmarked since the reset.
+    filled: Reg<Bits<7>>,
 }
 
 impl Logic for RegisterFile {
     #[hdl]
     fn update(&mut self) {
-        regs!(self, clock, reset, sweeps, sweep, filled, fills);
+        regs!(self, clock, reset, sweep, filled);
         dffs!(self, clock, swept, current);
         let thread = self.thread.val();
         for i in 0..2 {
             regs!(self, clock, reset, number[i]);
             if self.clear.val() & (thread == (i == 1)) {
-                self.number[i].d.next = next_of_16(self.number[i].q.val());
+                self.number[i].d.next = self.number[i].q.val() + 1;
             }
         }
-        let ready = !self.fills.q.val();
-        let filled = self.filled.q.val();
+        let ready = self.filled.q.val().get_bit(6);
         if !ready {
-            self.filled.d.next = next_of_64(filled);
-            self.fills.d.next = filled != bits::<6>(LAST);
+            self.filled.d.next = self.filled.q.val() + 1;
         }
         let write = self.write.val();
-        let sweeps = self.sweeps.q.val();
-        let sweep = self.sweep.q.val();
         if self.clear.val() {
-            self.sweeps.d.next = true;
-            self.sweep.d.next = bits::<2>(0);
+            self.sweep.d.next = bits::<3>(8 - SWEPT);
             self.swept.d.next = thread;
-        } else if sweeps & !write {
-            self.sweeps.d.next = !sweep.all();
-            self.sweep.d.next = (sweep.get_bit(1) ^ sweep.get_bit(0), !sweep.get_bit(0)).cat::<2>();
+        } else if self.sweep.q.val().get_bit(2) & !write {
+            self.sweep.d.next = self.sweep.q.val() + 1;
         }
 
         let writer = if self.write_thread.val() { self.number[1].q.val() } else { self.number[0].q.val() };
         let last = if self.swept.q.val() { self.number[1].q.val() } else { self.number[0].q.val() };
         let unmark = if ready {
-            (self.swept.q.val(), last.get_bit(0) ^ last.get_bit(3), last.get_bits::<2>(1), sweep).cat::<6>()
+            (self.swept.q.val(), last.get_bits::<3>(0), self.sweep.q.val().get_bits::<2>(0)).cat::<6>()
         } else {
-            filled
+            self.filled.q.val().get_bits::<6>(0)
         };
         // A register that is unmarked may get any value.
-        let old = if ready { before_of_16(last) } else { bits::<4>(NOBODY) };
+        let old = if ready { last - 1 } else { bits::<4>(NOBODY) };
         let mark = if write { writer } else { old };
         let address = if write { (self.write_thread.val(), self.write_index.val()).cat::<6>() } else { unmark };
-        let writes = write | sweeps | !ready;
+        let writes = write | self.sweep.q.val().get_bit(2) | !ready;
         self.words.clock.next = self.clock.val();
         self.words.write_enable.next = writes;
         self.words.write_address.next = address;

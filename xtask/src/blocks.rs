@@ -2,7 +2,9 @@
 
 use crate::process::{cargo, target_folder};
 use anyhow::{bail, Context, Result};
+use std::fs::File;
 use std::path::{Path, PathBuf};
+use std::sync::Mutex;
 
 /// The block that is the whole NIC.
 pub const WHOLE: &str = "nic";
@@ -18,10 +20,31 @@ pub struct Block {
     pub bytes: u64,
 }
 
+/// Locks on folders of emitted Verilog, until the process ends.
+static HELD: Mutex<Vec<(PathBuf, File)>> = Mutex::new(Vec::new());
+
+/// Waits until no other process reads or writes `folder`, and keeps others from it: each of them would clear it first.
+fn hold(folder: &Path) -> Result<()> {
+    let mut held = HELD.lock().expect("nobody panics with it");
+    if held.iter().any(|(path, _)| path == folder) {
+        return Ok(());
+    }
+    let path = folder.with_extension("lock");
+    std::fs::create_dir_all(path.parent().expect("it is below the target folder"))?;
+    let file = File::create(&path).with_context(|| format!("cannot write {}", path.display()))?;
+    if file.try_lock().is_err() {
+        println!("another run uses {}; waiting until it ends", folder.display());
+        file.lock().with_context(|| format!("cannot lock {}", path.display()))?;
+    }
+    held.push((folder.to_path_buf(), file));
+    Ok(())
+}
+
 /// Emits every block of a configuration and the whole NIC, each to a folder of its own below `target/synth/<config>`,
-/// and returns that folder.
+/// and returns that folder, which is this process's until it ends.
 pub fn emit(config: &str) -> Result<PathBuf> {
     let folder = target_folder().join("synth").join(config);
+    hold(&folder)?;
     if folder.exists() {
         // Blocks that no longer exist must not be judged.
         std::fs::remove_dir_all(&folder).with_context(|| format!("cannot clear {}", folder.display()))?;

@@ -249,7 +249,7 @@ impl Target<'_> {
                     .args([limit.as_str(), "nice", "-n5"])
                     .arg(program)
                     .current_dir(folder)
-                    .arg("--quiet")
+                    .args(["--quiet", "--log", &format!("ecp5-{grade}-{seed}.log")])
                     .args(arguments.split_whitespace()),
             )
             .with_context(|| format!("an error, or no result within {} s of processor time", self.flow.limit))?;

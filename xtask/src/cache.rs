@@ -17,12 +17,6 @@ impl Key {
         Key(hasher)
     }
 
-    /// Adds a further part of the recipe.
-    pub fn text(mut self, part: &str) -> Key {
-        part.hash(&mut self.0);
-        self
-    }
-
     /// Adds the names and contents of `files`.
     pub fn files(mut self, folder: &Path, files: &str) -> Result<Key> {
         for file in files.split(' ') {

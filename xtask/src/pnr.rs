@@ -8,7 +8,7 @@
 use crate::blocks::{self, Block};
 use crate::cache::{cached, Key};
 use crate::nextpnr::Run;
-use crate::process::{quiet, target_folder, venv_program};
+use crate::process::{quiet, target_folder, two_at_a_time, venv_program};
 use crate::setup;
 use crate::synth::Yosys;
 use crate::yosys;
@@ -155,15 +155,18 @@ pub fn run(options: &Options) -> Result<bool> {
     Ok(failures.is_empty())
 }
 
+/// Something that the first who needs it makes, or why it could not be made.
+type Made<T> = Mutex<Option<std::result::Result<T, String>>>;
+
 /// A block under way.
 struct Target<'a> {
     yosys: &'a Yosys,
     block: &'a Block,
     flow: Flow,
     /// Whether the mapped netlist has been made, or why it could not be; the first run that is not kept makes it.
-    netlist: Mutex<Option<std::result::Result<(), String>>>,
+    netlist: Made<()>,
     /// The same of the placement that is routed: its seed.
-    placed: Mutex<Option<std::result::Result<u32, String>>>,
+    placed: Made<u32>,
 }
 
 /// The Verilog around the block.
@@ -222,10 +225,7 @@ impl Target<'_> {
     fn grades(&self, wrapper: &Wrapper, seeds: &[u32], rows: &mut Vec<Row>, failures: &mut Vec<Failure>) {
         let at_once = if self.flow.placing.is_some() { seeds.len() } else { 1 };
         let jobs: Vec<(u8, &[u32])> = GRADES.iter().flat_map(|g| seeds.chunks(at_once).map(move |s| (*g, s))).collect();
-        let waiting = Mutex::new(jobs.iter());
-        let done = Mutex::new(Vec::new());
-        let worker = || loop {
-            let Some((grade, seeds)) = waiting.lock().expect("no worker panics").next() else { return };
+        let done = two_at_a_time(&jobs, |(grade, seeds)| {
             let begun = Instant::now();
             let outcome = self.route(wrapper, *grade, seeds);
             let seconds = begun.elapsed().as_secs();
@@ -235,18 +235,12 @@ impl Target<'_> {
                 Err(_) => format!("FAILED after {seconds} s"),
             };
             println!("pnr: {} at grade {grade}, seeds {seeds:?}: {end}", self.block.name);
-            done.lock().expect("no worker panics").push((*grade, *seeds, outcome.map(|(run, _)| run)));
-        };
-        std::thread::scope(|scope| {
-            scope.spawn(worker);
-            worker();
+            (*grade, outcome.map(|(run, _)| run))
         });
-        let mut done = done.into_inner().expect("no worker panics");
-        done.sort_by_key(|(grade, seeds, _)| (*grade, *seeds));
         for grade in GRADES {
             let block = self.block.name.clone();
             let runs: Result<Vec<Run>, &anyhow::Error> =
-                done.iter().filter(|(g, ..)| g == grade).map(|(.., run)| run.as_ref().cloned()).collect();
+                done.iter().filter(|(g, _)| g == grade).map(|(_, run)| run.as_ref().cloned()).collect();
             match runs {
                 Ok(runs) => rows.push(Row::new(block, *grade, runs, wrapper.registers)),
                 Err(error) => failures.push(Failure { block, grade: *grade, error: format!("{error:#}") }),
@@ -259,22 +253,22 @@ impl Target<'_> {
         let Block { name, folder, files, .. } = self.block;
         let script = yosys::ecp5_script(files, self.flow.mapping);
         let named = |seed: u32| format!("ecp5-{grade}-{seed}");
-        let arguments = |seed: u32| {
-            match self.flow.placing {
-            None => format!("{} --report {}.json {ALLOWED} ", placing(grade, seed), named(seed)),
-            Some(_) => format!(
-                "{DEVICE} --speed {grade} --freq 100 --json placed-{seed}.json --no-pack --no-place --report {}.json {ALLOWED}",
-                named(seed)
-            ),
-        }
+        let ends = |seed: u32| format!("--report {}.json {ALLOWED}", named(seed));
+        let arguments = |seed: u32| match self.flow.placing {
+            None => format!("{} {} ", placing(grade, seed), ends(seed)),
+            Some(_) => {
+                let placed = format!("--json placed-{seed}.json --no-pack --no-place");
+                format!("{DEVICE} --speed {grade} --freq 100 {placed} {}", ends(seed))
+            }
         };
-        let tools = [self.yosys.version.as_str(), setup::NEXTPNR];
-        let mut key = Key::new(&[tools[0], tools[1], name, &script, &arguments(seeds[0]), &wrapper.text]);
+        let first = arguments(seeds[0]);
+        let mut recipe = vec![self.yosys.version.as_str(), setup::NEXTPNR, name, &script, &first, &wrapper.text];
+        let placements: Vec<String> = seeds.iter().map(|seed| placing(GRADES[0], *seed)).collect();
         if let Some(options) = self.flow.placing {
-            let recipes: Vec<String> = seeds.iter().map(|seed| placing(GRADES[0], *seed) + options).collect();
-            key = key.text(&recipes.join(";"));
+            recipe.push(options);
+            recipe.extend(placements.iter().map(String::as_str));
         }
-        cached(&key.files(folder, files)?, || {
+        cached(&Key::new(&recipe).files(folder, files)?, || {
             self.netlist(wrapper, &script)?;
             let seed = match self.flow.placing {
                 None => seeds[0],
@@ -285,29 +279,19 @@ impl Target<'_> {
         })
     }
 
-    /// Places with every seed, two at a time; the seed of the placement with the shortest wires.
+    /// Places with every seed; the seed of the placement with the shortest wires.
     fn place(&self, options: &str, seeds: &[u32]) -> Result<u32> {
-        let mut placed = self.placed.lock().expect("no worker panics");
-        let outcome = placed.get_or_insert_with(|| {
-            let waiting = Mutex::new(seeds.iter());
-            let done = Mutex::new(Vec::new());
-            let worker = || loop {
-                let Some(seed) = waiting.lock().expect("no worker panics").next() else { return };
+        once(&self.placed, || {
+            let placed = two_at_a_time(seeds, |seed| {
                 let begun = Instant::now();
-                let outcome = self.place_once(options, *seed).map_err(|error| format!("{error:#}"));
+                let outcome = self.place_once(options, *seed);
                 let end = outcome.as_ref().map_or("FAILED".into(), |wires| format!("wires of {wires}"));
                 println!("pnr: {} placed with seed {seed}: {end}, {} s", self.block.name, begun.elapsed().as_secs());
-                done.lock().expect("no worker panics").push(outcome.map(|wires| (wires, *seed)));
-            };
-            std::thread::scope(|scope| {
-                scope.spawn(worker);
-                worker();
+                outcome.map(|wires| (wires, *seed))
             });
-            let done: Result<Vec<(u64, u32)>, String> =
-                done.into_inner().expect("no worker panics").into_iter().collect();
-            Ok(done?.into_iter().min().expect("there is a seed").1)
-        });
-        outcome.clone().map_err(anyhow::Error::msg)
+            let placed: Vec<(u64, u32)> = placed.into_iter().collect::<Result<_>>()?;
+            placed.into_iter().min().map(|(_, seed)| seed).context("there is no seed")
+        })
     }
 
     fn place_once(&self, options: &str, seed: u32) -> Result<u64> {
@@ -335,19 +319,21 @@ impl Target<'_> {
     }
 
     fn netlist(&self, wrapper: &Wrapper, script: &str) -> Result<()> {
-        let mut made = self.netlist.lock().expect("no worker panics");
-        let outcome = made.get_or_insert_with(|| {
+        once(&self.netlist, || {
             let begun = Instant::now();
-            let make = || -> Result<()> {
-                std::fs::write(self.block.folder.join("pnr_wrapper.v"), &wrapper.text)?;
-                self.yosys.run(self.block, script).map(|_| ())
-            };
-            let outcome = make().map_err(|error| format!("{error:#}"));
+            std::fs::write(self.block.folder.join("pnr_wrapper.v"), &wrapper.text)?;
+            let outcome = self.yosys.run(self.block, script).map(|_| ());
             println!("pnr: {} mapped, {} s", self.block.name, begun.elapsed().as_secs());
             outcome
-        });
-        outcome.clone().map_err(anyhow::Error::msg)
+        })
     }
+}
+
+/// What `made` holds, or an error with its text; if nothing has been made yet, by `make`.
+fn once<T: Clone>(made: &Made<T>, make: impl FnOnce() -> Result<T>) -> Result<T> {
+    let mut made = made.lock().expect("no worker panics");
+    let outcome = made.get_or_insert_with(|| make().map_err(|error| format!("{error:#}")));
+    outcome.clone().map_err(anyhow::Error::msg)
 }
 
 impl Row {
@@ -379,13 +365,21 @@ mod tests {
     use super::*;
     use crate::nextpnr::Critical;
 
+    /// What yosys says of a module `m` with these ports beside its clock, in bits that are counted as they come.
+    fn ports_of(ports: &[(&str, &str, u64)]) -> String {
+        let mut next = 3;
+        let mut json = serde_json::json!({ "clock": { "direction": "input", "bits": [2] } });
+        for (name, direction, width) in ports {
+            let bits: Vec<u64> = (next..next + width).collect();
+            json[*name] = serde_json::json!({ "direction": direction, "bits": bits });
+            next += width;
+        }
+        serde_json::json!({ "modules": { "m": { "ports": json } } }).to_string()
+    }
+
     #[test]
     fn every_port_but_the_clock_is_wrapped_by_registers() {
-        let ports = r#"{ "modules": { "m": { "ports": {
-            "clock": { "direction": "input", "bits": [2] },
-            "a": { "direction": "input", "bits": [3, 4] },
-            "b": { "direction": "input", "bits": [5] },
-            "q": { "direction": "output", "bits": [6, 7, 8] } } } } }"#;
+        let ports = &ports_of(&[("a", "input", 2), ("b", "input", 1), ("q", "output", 3)]);
         let wrapper = Wrapper::new("m", ports, false).unwrap();
         assert_eq!(wrapper.registers, 6);
         for part in
@@ -398,11 +392,7 @@ mod tests {
 
     #[test]
     fn ports_are_wrapped_as_they_are_declared() {
-        let ports = r#"{ "modules": { "m": { "ports": {
-            "clock": { "direction": "input", "bits": [2] },
-            "b": { "direction": "input", "bits": [3, 4] },
-            "a": { "direction": "input", "bits": [5] },
-            "q": { "direction": "output", "bits": [6] } } } } }"#;
+        let ports = &ports_of(&[("b", "input", 2), ("a", "input", 1), ("q", "output", 1)]);
         let by_name = Wrapper::new("m", ports, false).unwrap().text;
         assert!(by_name.contains(".a(shifted[0:0]),\n    .b(shifted[2:1])"), "{by_name}");
         let declared = Wrapper::new("m", ports, true).unwrap().text;

@@ -4,6 +4,7 @@ use anyhow::{anyhow, bail, Context, Result};
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::Mutex;
 
 /// Makes the checkout's root the current folder.
 pub fn enter_checkout() -> Result<()> {
@@ -24,6 +25,24 @@ pub fn venv_program(name: &str) -> PathBuf {
 /// The cargo that started us.
 pub fn cargo_command() -> Command {
     Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
+}
+
+/// Runs all of `items`, two at a time (the tools are single-threaded); what came of them, in their order.
+pub fn two_at_a_time<T: Sync, R: Send>(items: &[T], run: impl Fn(&T) -> R + Sync) -> Vec<R> {
+    let waiting = Mutex::new(items.iter().enumerate());
+    let done = Mutex::new(Vec::new());
+    let worker = || loop {
+        let Some((index, item)) = waiting.lock().expect("no worker panics").next() else { return };
+        let result = run(item);
+        done.lock().expect("no worker panics").push((index, result));
+    };
+    std::thread::scope(|scope| {
+        scope.spawn(worker);
+        worker();
+    });
+    let mut done = done.into_inner().expect("no worker panics");
+    done.sort_by_key(|(index, _)| *index);
+    done.into_iter().map(|(_, result)| result).collect()
 }
 
 /// Runs cargo with our own input and output.
@@ -74,5 +93,27 @@ fn text(command: &Command) -> String {
         format!("`{short} ...`")
     } else {
         format!("`{short}`")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn results_come_in_the_order_of_the_items() {
+        // The first item is the last to be done.
+        let (sender, receiver) = std::sync::mpsc::channel();
+        let (sender, receiver) = (Mutex::new(sender), Mutex::new(receiver));
+        let squares = two_at_a_time(&[1, 2, 3, 4], |item| {
+            let wait = std::time::Duration::from_secs(10);
+            match item {
+                1 => receiver.lock().unwrap().recv_timeout(wait).expect("the others run beside it"),
+                4 => sender.lock().unwrap().send(()).unwrap(),
+                _ => (),
+            }
+            item * item
+        });
+        assert_eq!(squares, [1, 4, 9, 16]);
     }
 }

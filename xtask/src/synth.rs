@@ -11,7 +11,7 @@
 use crate::blocks::{self, Block, WHOLE};
 use crate::budgets::{Breach, Budgets};
 use crate::cache::{cached, Key};
-use crate::process::{quiet, target_folder};
+use crate::process::{quiet, target_folder, two_at_a_time};
 use crate::yosys::{self, Area};
 use crate::{outputs, setup};
 use anyhow::{Context, Result};
@@ -166,11 +166,9 @@ fn jobs<'a>(sources: &'a [(&'a str, &'a str, Vec<Block>)], quick: bool) -> Vec<J
 
 /// Runs all jobs, two at a time (the tool is single-threaded): rows, sentences about outputs, failures.
 fn work(yosys: &Yosys, jobs: &[Job]) -> (Vec<Row>, Vec<String>, Vec<Failure>) {
-    let waiting = Mutex::new(jobs.iter());
     let done = Mutex::new((Vec::new(), Vec::new(), Vec::new()));
     let start = Instant::now();
-    let worker = || loop {
-        let Some(job) = waiting.lock().expect("no worker panics").next() else { return };
+    two_at_a_time(jobs, |job| {
         let begun = Instant::now();
         let outcome = job.run(yosys);
         let mut done = done.lock().expect("no worker panics");
@@ -196,10 +194,6 @@ fn work(yosys: &Yosys, jobs: &[Job]) -> (Vec<Row>, Vec<String>, Vec<Failure>) {
                 done.2.push(Failure { block: block.name.clone(), family: (*family).into(), error });
             }
         }
-    };
-    std::thread::scope(|scope| {
-        scope.spawn(worker);
-        worker();
     });
     let (mut rows, mut findings, mut failures) = done.into_inner().expect("no worker panics");
     rows.sort_by(|a: &Row, b: &Row| (&b.family, &a.block).cmp(&(&a.family, &b.block)));

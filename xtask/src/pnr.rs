@@ -1,7 +1,7 @@
 //! `pnr`: routed clock rates on an ECP5-85k, the one device that open tools place and route from end to end.
 //!
 //! The figures are comparable with those of other cores measured the same way: `synth_ecp5 -abc9`, `--freq 100`, the
-//! median over seeds, and the block alone in a wrapper of registers. The wrapper's inputs are one shift register and
+//! median over seeds (of the cluster one placement of several, see `Flow`), and the block alone in a wrapper of registers. The wrapper's inputs are one shift register and
 //! each output ends in a register, so that three pins suffice and no pin's delay counts; its registers are part of `ff`
 //! and counted apart as `wrapper_ff`.
 
@@ -85,7 +85,7 @@ impl Default for Options {
     }
 }
 
-/// A block at one speed grade: the run with the median clock, and the clock of every seed.
+/// A block at one speed grade: the run with the median clock, and the clock of every run.
 #[derive(Debug, Serialize)]
 struct Row {
     block: String,
@@ -93,7 +93,7 @@ struct Row {
     #[serde(flatten)]
     median: Run,
     wrapper_ff: u64,
-    /// Clock by seed, in the order of the seeds.
+    /// Clock by seed, in the order of the seeds; of a block whose placements compete the clock of the one that was routed.
     seeds_mhz: Vec<f64>,
 }
 

@@ -127,7 +127,7 @@ impl Logic for Resolve {
         self.occupied.d.next = if holds { live } else { self.arrives.val() };
         self.valid.next = self.occupied.q.val();
 
-        // Where the program goes. JALR clears bit 0 of its target, which a program counter does not even have.
+        // Where the program goes. JALR clears bit 0 of its target, which a program counter does not even have; the sum of a stray JALR still has it.
         let missed = (executed.taken != executed.predicted) | (executed.taken & executed.differs);
         let illegal = traits.illegal;
         let stray = traits.jumps & !exits & !illegal & (executed.sum.get_bits::<15>(17) != CODE_TOP);
@@ -186,7 +186,7 @@ impl Logic for Resolve {
                 pc: executed.pc,
                 stray: stray & !overdue,
                 of_access: !overdue & !illegal,
-                address: executed.sum,
+                address: (executed.sum.get_bits::<31>(1), executed.sum.get_bit(0) & !traits.to_register).cat::<32>(),
                 again: again,
                 reason: if divides {
                     if self.divides.val() {

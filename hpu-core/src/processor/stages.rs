@@ -181,7 +181,7 @@ pub struct Incident {
     pub stray: Bit,
     /// The fault is one of an access, at `address`.
     pub of_access: Bit,
-    /// Sum of the instruction.
+    /// Sum of the instruction; of a JALR with bit 0 clear, which makes it the target.
     pub address: Bits<32>,
     /// The instruction takes no effect now: the thread continues with it, not behind it.
     pub again: Bit,

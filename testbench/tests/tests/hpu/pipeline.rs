@@ -438,6 +438,13 @@ fn faults_name_the_instruction() {
             ("branch before the code", vec![branch(0, 0, 0, -0x20)], FAULT_FETCH, 0x0FFF_FFF0, 0x0FFF_FFF0),
             ("jump behind the code", vec![jal(0, 0x7FF0)], FAULT_FETCH, 0x1000_8000, 0x1000_8000),
             ("jump far away", vec![lui(8, 0x2_0000), jalr(0, 8, 4)], FAULT_FETCH, 0x2000_0004, 0x2000_0004),
+            (
+                "jump far away, bit 0 ignored",
+                vec![lui(8, 0x2_0000), jalr(0, 8, 5)],
+                FAULT_FETCH,
+                0x2000_0004,
+                0x2000_0004,
+            ),
             ("misaligned jump", vec![jal(0, 0x12)], FAULT_FETCH, 0x1000_0022, 0x1000_0022),
         ];
         for (name, words, cause, pc, address) in cases {

@@ -7,7 +7,7 @@
 //!
 //! A process has [`REGIONS`] regions of whole pages of 4 KiB. A query names a run of bytes and, if it posts a buffer, a completion record: each must lie in one region
 //! that gives the right. The regions of the process are looked at one per cycle, from the one on that was found first in the last query: six cycles if
-//! that one holds both, thirteen at most. Processes in `unchecked` may name everything: one cycle. After reset there is no region:
+//! that one holds both, 21 at most. Processes in `unchecked` may name everything: one cycle. After reset there is no region:
 //! they are removed one per cycle, and queries wait.
 
 use spindle_blocks::ram::{RamStyle, SdpMemory};
@@ -18,13 +18,16 @@ use spindle_verilog::prelude::*;
 const PAGE_BITS: usize = 52;
 /// Half of them: what is compared in a cycle.
 const HALF: usize = PAGE_BITS / 2;
+/// Bits of the number of a process, and of a region.
+const PID_BITS: usize = 6;
+const REGION_BITS: usize = REGIONS.ilog2() as usize;
 /// Address bits of the table: {process, region}.
-const TABLE_BITS: usize = 9;
+pub const TABLE_BITS: usize = PID_BITS + REGION_BITS;
 /// Step in which the first region is judged, and the one behind the last.
 const JUDGE: u64 = 4;
 const LAST: u64 = JUDGE + REGIONS as u64;
-/// Most words that are kept in LUT RAM.
-const LUT_WORDS: usize = 128;
+/// Most words that are kept in LUT RAM: those of 16 processes. The Kintex-7 configuration has no block RAM to spare.
+const LUT_WORDS: usize = 16 * REGIONS;
 
 /// Memory that a process may name.
 #[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
@@ -88,7 +91,7 @@ pub struct Regions {
     /// Region to set.
     pub region: Signal<In, Region>,
     /// {process, region}.
-    pub region_at: Signal<In, Bits<9>>,
+    pub region_at: Signal<In, Bits<TABLE_BITS>>,
     /// Set it.
     pub region_write: Signal<In, Bit>,
     /// Bit p = process p may name everything.
@@ -103,11 +106,11 @@ pub struct Regions {
     pub ok: Signal<Out, Bit>,
     entries: SdpMemory<Region, TABLE_BITS>,
     clearing: Reg<Bit>,
-    clear_at: Reg<Bits<9>>,
+    clear_at: Reg<Bits<TABLE_BITS>>,
     /// Cycles since the query came.
-    step: Reg<Bits<4>>,
+    step: Reg<Bits<5>>,
     /// Region that is looked at first.
-    start: Reg<Bits<3>>,
+    start: Reg<Bits<REGION_BITS>>,
     span: DFF<Bits<32>>,
     low: DFF<Bits<33>>,
     last_page: DFF<Bits<52>>,
@@ -120,7 +123,7 @@ pub struct Regions {
     record_last: DFF<Beside>,
     /// A region of this query held something, and the first that did.
     hit: Reg<Bit>,
-    first_hit: DFF<Bits<3>>,
+    first_hit: DFF<Bits<REGION_BITS>>,
     holds_bytes: Reg<Bit>,
     holds_record: Reg<Bit>,
     _words: u64,
@@ -160,9 +163,9 @@ impl Logic for Regions {
             self.entries.write_address.next = self.clear_at.q.val();
             self.entries.write_data.next = Region::default();
             self.clear_at.d.next = self.clear_at.q.val() + 1;
-            self.clearing.d.next = self.clear_at.q.val() != bits::<9>(self._words - 1);
+            self.clearing.d.next = self.clear_at.q.val() != bits::<TABLE_BITS>(self._words - 1);
         }
-        let ahead = (step - 1).get_bits::<3>(0);
+        let ahead = (step - 1).get_bits::<REGION_BITS>(0);
         self.entries.read_enable.next = step.any();
         self.entries.read_address.next = (query.pid, self.start.q.val() + ahead).cat::<TABLE_BITS>();
 
@@ -207,13 +210,13 @@ impl Logic for Regions {
             self.holds_record.d.next = self.holds_record.q.val() | record;
             if !self.hit.q.val() {
                 self.hit.d.next = bytes | (record & query.has_record);
-                self.first_hit.d.next = (step - JUDGE).get_bits::<3>(0);
+                self.first_hit.d.next = (step - JUDGE).get_bits::<REGION_BITS>(0);
             }
         }
         let holds = self.holds_bytes.q.val() & self.holds_record.q.val();
         let ends = (step > JUDGE) & (holds | (step == LAST));
         if ends {
-            self.step.d.next = bits::<4>(0);
+            self.step.d.next = bits::<5>(0);
             if holds {
                 self.start.d.next = self.start.q.val() + self.first_hit.q.val();
             }

@@ -10,7 +10,7 @@
 //! The counters are in one memory; what comes between two visits of one is counted beside it. A count has every pulse up to 5 cycles before it is told.
 //! Counters wrap at 2^32. Writing a read-only register does nothing.
 
-use crate::regions::Region;
+use crate::regions::{Region, TABLE_BITS};
 use spindle_blocks::desc::{CsrRequest, CsrResponse};
 use spindle_blocks::CountMemory;
 use spindle_contract::registers::{rvma, PAGE};
@@ -37,7 +37,7 @@ pub struct Registers {
     /// Region to set.
     pub region: Signal<Out, Region>,
     /// {process, region}.
-    pub region_at: Signal<Out, Bits<9>>,
+    pub region_at: Signal<Out, Bits<TABLE_BITS>>,
     /// Set it.
     pub region_write: Signal<Out, Bit>,
     /// Bit p = process p may name everything.
@@ -259,7 +259,7 @@ impl Logic for Registers {
         }
         let commit = self.commit.q.val();
         self.region_write.next = self.commits.q.val();
-        self.region_at.next = commit.get_bits::<9>(0);
+        self.region_at.next = commit.get_bits::<TABLE_BITS>(0);
         self.region.next = Region {
             readable: commit.get_bit(30),
             writable: commit.get_bit(31),

@@ -64,7 +64,7 @@ impl<B: Bar, M: HostMemory> Device<B, M> {
     }
 
     /// Registers memory of a process: all pages of 4 KiB that the range touches. A region of the same access that it overlaps or that is next to it
-    /// grows; so eight regions, which is all that a process can have, go a long way.
+    /// grows, so the 16 regions of a process go a long way.
     pub fn register_region(&mut self, process: usize, range: Range<u64>, access: Access) -> Result<()> {
         if range.is_empty() {
             return Err(Error::Argument("a region of no bytes; register at least one".into()));
@@ -115,7 +115,7 @@ impl<B: Bar, M: HostMemory> Device<B, M> {
                 self.bar.write32(rvma::BASE + register, address as u32)?;
                 self.bar.write32(rvma::BASE + register + 4, (address >> 32) as u32)?;
             }
-            self.bar.write32(rvma::BASE + rvma::REGION_COMMIT, rights | (process as u32) << 3 | i as u32)?;
+            self.bar.write32(rvma::BASE + rvma::REGION_COMMIT, rights | (process as u32) << 4 | i as u32)?;
         }
         Ok(())
     }

@@ -264,7 +264,10 @@ impl Logic for Initiator {
         self.sender.hole_time.next = self.nodes.hole_time.val();
         self.sender.retries.next = self.nodes.retries.val();
         self.sender.incarnation.next = self.nodes.incarnation.val();
+        self.sender.limit.next = self.nodes.limit.val();
         self.nodes.resent.next = self.sender.resent.val();
+        self.nodes.refused.next = self.sender.refused.val();
+        self.nodes.refusal.next = self.sender.refusal.val();
         self.send.next = self.nodes.send.val();
         self.host.job.next = self.sender.job.val();
         self.host.job_valid.next = self.sender.job_valid.val();

@@ -69,8 +69,14 @@ pub struct Nodes {
     pub hole_time: Signal<Out, Bits<16>>,
     /// SEND_INCARNATION.
     pub incarnation: Signal<Out, Bits<32>>,
+    /// SEND_LIMIT.
+    pub limit: Signal<Out, Bits<16>>,
     /// A segment was sent again.
     pub resent: Signal<In, Bit>,
+    /// A put of a process was refused.
+    pub refused: Signal<In, Bit>,
+    /// With it: LAST_REFUSAL.
+    pub refusal: Signal<In, Bits<24>>,
     table: [SdpMemory<NodeEntry, 8>; PLANNERS],
     own: Reg<LocalNode>,
     staged: Reg<NodeEntry>,
@@ -91,6 +97,8 @@ pub struct Nodes {
     times: Reg<Bits<32>>,
     window: Reg<Bits<32>>,
     repeated: Reg<Bits<32>>,
+    longest: Reg<Bits<16>>,
+    refusals: Reg<Bits<24>>,
     request: DFF<CsrRequest>,
     busy: Reg<Bit>,
     answering: Reg<Bit>,
@@ -130,7 +138,10 @@ impl Nodes {
             timeout: Default::default(),
             hole_time: Default::default(),
             incarnation: Default::default(),
+            limit: Default::default(),
             resent: Default::default(),
+            refused: Default::default(),
+            refusal: Default::default(),
             table: std::array::from_fn(|_| SdpMemory::new(style, 2)),
             own: Default::default(),
             staged: Default::default(),
@@ -151,6 +162,8 @@ impl Nodes {
             times: Reg::new(bits::<32>(SEND_TIMES_RESET as u64)),
             window: Default::default(),
             repeated: Default::default(),
+            longest: Default::default(),
+            refusals: Default::default(),
             request: Default::default(),
             busy: Default::default(),
             answering: Default::default(),
@@ -166,7 +179,7 @@ impl Logic for Nodes {
     fn update(&mut self) {
         regs!(self, clock, reset, own, staged, commit, sent, failed, busy, answering, answer);
         regs!(self, clock, reset, responds, every, gap, acks, nacks, withheld);
-        regs!(self, clock, reset, sends, most, times, window, repeated);
+        regs!(self, clock, reset, sends, most, times, window, repeated, longest, refusals);
         dffs!(self, clock, commit_index, partial, sum, request, word, known);
         let own = self.own.q.val();
         let staged = self.staged.q.val();
@@ -211,6 +224,10 @@ impl Logic for Nodes {
         if self.resent.val() {
             self.repeated.d.next = self.repeated.q.val() + 1;
         }
+        if self.refused.val() {
+            self.refusals.d.next = self.refusal.val();
+        }
+        self.limit.next = self.longest.q.val();
         self.send.next = self.sends.q.val();
         self.retries.next = self.most.q.val();
         self.timeout.next = self.times.q.val().get_bits::<16>(0);
@@ -315,6 +332,16 @@ impl Logic for Nodes {
                 if write {
                     self.window.d.next = data;
                 }
+            }
+            node::SEND_LIMIT => {
+                word = bit_cast::<32, 16>(self.longest.q.val());
+                if write {
+                    self.longest.d.next = data.get_bits::<16>(0);
+                }
+            }
+            node::LAST_REFUSAL => {
+                word = bit_cast::<32, 24>(self.refusals.q.val());
+                known = !request.write;
             }
             node::SEGMENTS_RESENT => {
                 word = self.repeated.q.val();

@@ -8,7 +8,7 @@
 //! | in `lost`, `lost_record` | framer: the data of a segment cannot be read, or its node does not exist |
 //! | out `done`, `done_valid` / in `done_ready` | array: a put is over |
 //! | out `put_event`, `put_event_valid` / in `put_event_ready` | RVMA engine: the end of a put of the host, for the ring of its process |
-//! | in `enable`, `timeout`, `hole_time`, `retries`, `incarnation` / out `resent` | registers |
+//! | in `enable`, `timeout`, `hole_time`, `retries`, `limit`, `incarnation` / out `resent`, `refused` (pulses), `refusal` | registers |
 //!
 //! A put with the flag UNSEQ, and every put while `enable` is low, passes as it is. The others are cut into segments here. Each takes the next number
 //! of its destination and a **record**: 1024 in all, in a list per destination. An acknowledgement frees the records below its number and marks
@@ -19,7 +19,8 @@
 //! * nothing was acknowledged for `timeout`: the oldest 16, and the time doubles, up to 8 times.
 //!
 //! After `retries` of these the destination is given up: its puts fail, and a new incarnation is opened before the next one. A put is over when
-//! all its segments are acknowledged; it has failed if one was refused for good.
+//! all its segments are acknowledged; it has failed if one was refused for good. A refusal for lack of a buffer, or because the destination is busy, is
+//! for good when the put is older than `limit`.
 //!
 //! One thing at a time: acknowledgements, failed reads, timers, then the next segment. What is done to a record or a put takes two cycles: its put's
 //! state is looked up, then it is done. A segment that is sent for the first time and one that is sent again become a job in the same way, from its
@@ -48,6 +49,8 @@ const GET: u64 = put_op::GET as u64;
 const GET_RESP: u64 = put_op::GET_RESP as u64;
 /// Codes from here on are for good.
 const TERMINAL: u64 = nack::NO_MAILBOX as u64;
+/// Codes below are for good of a put that is older than the limit.
+const TRANSPORT: u64 = nack::PSN_WINDOW as u64;
 /// [`PutDesc::handle`] of a put that the host asked for.
 const HOST: u64 = put_op::HOST_HANDLE as u64;
 /// Records that a timer sends again at once.
@@ -102,10 +105,16 @@ pub struct Sender {
     pub hole_time: Signal<In, Bits<16>>,
     /// Timeouts in a row after which a destination is given up.
     pub retries: Signal<In, Bits<4>>,
+    /// Age from which a put that finds no buffer has failed, in units of 1024 cycles; 0: none.
+    pub limit: Signal<In, Bits<16>>,
     /// Incarnation; 0: the first window of a destination is not opened.
     pub incarnation: Signal<In, Bits<32>>,
     /// A record is sent again (pulse).
     pub resent: Signal<Out, Bit>,
+    /// A put or get of a process is refused (pulse).
+    pub refused: Signal<Out, Bit>,
+    /// With it: {code, number of the put}.
+    pub refusal: Signal<Out, Bits<24>>,
     destinations: SdpMemory<Destination, 8>,
     records: SdpMemory<SendRecord, 10>,
     /// The record behind each in its list.
@@ -117,7 +126,7 @@ pub struct Sender {
     state: Reg<Sending>,
     /// Where a detour began.
     back: Reg<Sending>,
-    ticks: Reg<Bits<22>>,
+    ticks: Reg<Bits<26>>,
     cleared: Reg<Bits<10>>,
     // The destination at hand.
     node: DFF<Bits<8>>,
@@ -149,6 +158,10 @@ pub struct Sender {
     /// Its state, once it has been looked up.
     found: DFF<PutState>,
     looked: Reg<Bit>,
+    /// It is older than the limit.
+    aged: DFF<Bit>,
+    /// When a put that begins now is.
+    expires_at: DFF<Bits<16>>,
     /// Its state behind what happens to it now.
     over: DFF<PutState>,
     told: Reg<Bit>,
@@ -214,7 +227,7 @@ impl Logic for Sender {
             current_offset,
             current_left
         );
-        dffs!(self, clock, hole_at, silent_at, losing_at, job_out);
+        dffs!(self, clock, hole_at, silent_at, losing_at, job_out, aged, expires_at);
         self.destinations.clock.next = self.clock.val();
         self.records.clock.next = self.clock.val();
         self.links.clock.next = self.clock.val();
@@ -232,6 +245,8 @@ impl Logic for Sender {
         let now = self.ticks.q.val().get_bits::<16>(6);
         self.hole_at.d.next = now + self.hole_time.val();
         self.silent_at.d.next = now + self.timeout.val();
+        let era = self.ticks.q.val().get_bits::<16>(10);
+        self.expires_at.d.next = era + self.limit.val();
         let parsed = self.parsed.val();
         let answers = parsed.is_spindle & ((parsed.opcode == ACK) | (parsed.opcode == NACK));
         self.responses.write.next = response_of(parsed);
@@ -280,6 +295,8 @@ impl Logic for Sender {
         if walks | issues | idle {
             self.found.d.next = self.puts.read_data.val();
         }
+        let lives = self.puts.read_data.val();
+        self.aged.d.next = lives.limited & !(era - lives.expires).get_bit(15);
         let put = self.found.q.val();
 
         // What is done in this cycle. To the record at hand, whose put has been looked up:
@@ -287,7 +304,7 @@ impl Logic for Sender {
         let response = self.response.q.val();
         let selective = self.selective.q.val();
         let refuses = self.refuses.q.val() & !self.ahead.q.val().any();
-        let for_good = refuses & (response.code >= TERMINAL);
+        let for_good = refuses & ((response.code >= TERMINAL) | ((response.code < TRANSPORT) & self.aged.q.val()));
         let selects = looked & (state == Sending::Select);
         let repeats = looked & (state == Sending::Repeat);
         let gives_up = looked & (state == Sending::GiveUp);
@@ -614,7 +631,12 @@ impl Logic for Sender {
         self.puts.write_address.next = if clears { place.get_bits::<6>(0) } else { slot };
         self.puts.write_data.next = new_put;
         if clears | forgets | begins {
-            self.puts.write_data.next = PutState { live: begins, ..Default::default() };
+            self.puts.write_data.next = PutState {
+                live: begins,
+                limited: self.limit.val().any(),
+                expires: self.expires_at.q.val(),
+                ..Default::default()
+            };
         }
 
         // The record that a refusal speaks of comes nearer.
@@ -695,5 +717,7 @@ impl Logic for Sender {
         self.done.next = done_of(entry.put, over);
         self.put_event.next = event_of(entry, over);
         self.resent.next = self.again.q.val();
+        self.refused.next = missing & refuses & by_host;
+        self.refusal.next = (response.code, entry.put.frame).cat::<24>();
     }
 }

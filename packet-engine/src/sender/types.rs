@@ -120,6 +120,10 @@ pub struct PutState {
     pub failed: Bit,
     /// Why: a code of `wire::nack`, or 0 when the destination did not answer or the data could not be read.
     pub code: Bits<8>,
+    /// A refusal for lack of a buffer ends it from `expires` on.
+    pub limited: Bit,
+    /// In units of 1024 cycles.
+    pub expires: Bits<16>,
 }
 
 /// An acknowledgement or refusal that arrived.

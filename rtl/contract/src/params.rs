@@ -61,7 +61,7 @@ pub const MAX_OUTSTANDING_WRITES: usize = 256;
 /// Bytes of payload of a full-size Spindle segment at an MTU of 1500 (a multiple of 64).
 pub const SEGMENT_BYTES: usize = 1408;
 /// Memory regions of a process.
-pub const REGIONS: usize = 8;
+pub const REGIONS: usize = 16;
 /// Bits of the ordinals of a stream's messages that count: far more messages than can be under way.
 pub const STREAM_BITS: usize = 13;
 /// Receive maps: posted buffers of which the host can see what has arrived.

@@ -161,7 +161,7 @@ block! { rvma RVMA 4 0x03000 "RVMA engine: counters." {
     CONTROL 0x000 "rw" 1 "bit 0: completion order, 0 = WAIT_B, 1 = POSTED";
     REGION_FIRST 0x010 "rw" 2 "staging: host address of the first page of a region, low half, then high half; bits [11:0] of it do not count";
     REGION_LAST 0x018 "rw" 2 "staging: likewise of its last page";
-    REGION_COMMIT 0x020 "wo" 1 "makes what is staged a region: number [2:0], process [8:3], the card may read it [30], and write [31]; neither: it is none";
+    REGION_COMMIT 0x020 "wo" 1 "makes what is staged a region: number [3:0], process [9:4], the card may read it [30], and write [31]; neither: it is none";
     UNCHECKED 0x028 "rw" 2 "bit p = process p may name any host memory, not only its regions; 0 after reset";
     PLACED_PACKETS 0x100 "ro" 1 "packets written to host memory";
     PLACED_BYTES 0x104 "ro" 1 "payload bytes written, modulo 2^32";
@@ -201,12 +201,14 @@ block! { node NODE 6 0x04000 "Initiator: who this NIC is, and the nodes it puts 
     SEND_CONTROL 0x034 "rw" 1 "bit 0 = puts from host memory and gets without the flag UNSEQ carry sequence numbers and are sent again until they are acknowledged; [11:8] = timeouts in a row after which a destination is given up, 8 after reset";
     SEND_TIMES 0x038 "rw" 1 "in units of 64 cycles: [15:0] = time without an acknowledgement after which segments are sent again, 1024 after reset; [31:16] = time after which a segment is sent again when a later one arrived, 48 after reset";
     SEND_INCARNATION 0x03C "rw" 1 "incarnation of the windows that this node opens; 0, as after reset: the first one to a node is not opened";
+    SEND_LIMIT 0x040 "rw" 1 "[15:0], in units of 1024 cycles, at most 32767: age from which a put or get that a mailbox refuses for lack of a buffer, or because it is busy, has failed; 0, as after reset: it is sent again without a limit. Holds for those that begin after the write";
     PUTS_DONE 0x100 "ro" 1 "puts and gets sent";
     PUTS_FAILED 0x104 "ro" 1 "puts and gets to a node that does not exist, or whose data could not be read";
     ACKS_SENT 0x108 "ro" 1 "acknowledgements sent";
     NACKS_SENT 0x10C "ro" 1 "refusals sent";
     NACKS_WITHHELD 0x110 "ro" 1 "refusals that were not sent, because the source had one recently or too many waited";
     SEGMENTS_RESENT 0x114 "ro" 1 "segments that were sent again";
+    LAST_REFUSAL 0x118 "ro" 1 "of the puts and gets of processes that are not over, the one refused last: its number [15:0], code of the refusal (wire::nack) [23:16]; 0: no refusal since reset";
 } }
 block! { trace TRACE 7 0x05000 "Trace ring: when sampled packets passed each stage." {
     CONTROL 0x000 "rw" 1 "bit 0: packets are followed; its rise empties the ring. Bit 1: frozen, nothing is recorded";

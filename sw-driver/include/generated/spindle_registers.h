@@ -123,7 +123,7 @@
 #define SPINDLE_RVMA_CONTROL             0x000u       /* rw: bit 0: completion order, 0 = WAIT_B, 1 = POSTED */
 #define SPINDLE_RVMA_REGION_FIRST        0x010u       /* rw, 2 registers: staging: host address of the first page of a region, low half, then high half; bits [11:0] of it do not count */
 #define SPINDLE_RVMA_REGION_LAST         0x018u       /* rw, 2 registers: staging: likewise of its last page */
-#define SPINDLE_RVMA_REGION_COMMIT       0x020u       /* wo: makes what is staged a region: number [2:0], process [8:3], the card may read it [30], and write [31]; neither: it is none */
+#define SPINDLE_RVMA_REGION_COMMIT       0x020u       /* wo: makes what is staged a region: number [3:0], process [9:4], the card may read it [30], and write [31]; neither: it is none */
 #define SPINDLE_RVMA_UNCHECKED           0x028u       /* rw, 2 registers: bit p = process p may name any host memory, not only its regions; 0 after reset */
 #define SPINDLE_RVMA_PLACED_PACKETS      0x100u       /* ro: packets written to host memory */
 #define SPINDLE_RVMA_PLACED_BYTES        0x104u       /* ro: payload bytes written, modulo 2^32 */
@@ -157,12 +157,14 @@
 #define SPINDLE_NODE_SEND_CONTROL        0x034u       /* rw: bit 0 = puts from host memory and gets without the flag UNSEQ carry sequence numbers and are sent again until they are acknowledged; [11:8] = timeouts in a row after which a destination is given up, 8 after reset */
 #define SPINDLE_NODE_SEND_TIMES          0x038u       /* rw: in units of 64 cycles: [15:0] = time without an acknowledgement after which segments are sent again, 1024 after reset; [31:16] = time after which a segment is sent again when a later one arrived, 48 after reset */
 #define SPINDLE_NODE_SEND_INCARNATION    0x03cu       /* rw: incarnation of the windows that this node opens; 0, as after reset: the first one to a node is not opened */
+#define SPINDLE_NODE_SEND_LIMIT          0x040u       /* rw: [15:0], in units of 1024 cycles, at most 32767: age from which a put or get that a mailbox refuses for lack of a buffer, or because it is busy, has failed; 0, as after reset: it is sent again without a limit. Holds for those that begin after the write */
 #define SPINDLE_NODE_PUTS_DONE           0x100u       /* ro: puts and gets sent */
 #define SPINDLE_NODE_PUTS_FAILED         0x104u       /* ro: puts and gets to a node that does not exist, or whose data could not be read */
 #define SPINDLE_NODE_ACKS_SENT           0x108u       /* ro: acknowledgements sent */
 #define SPINDLE_NODE_NACKS_SENT          0x10cu       /* ro: refusals sent */
 #define SPINDLE_NODE_NACKS_WITHHELD      0x110u       /* ro: refusals that were not sent, because the source had one recently or too many waited */
 #define SPINDLE_NODE_SEGMENTS_RESENT     0x114u       /* ro: segments that were sent again */
+#define SPINDLE_NODE_LAST_REFUSAL        0x118u       /* ro: of the puts and gets of processes that are not over, the one refused last: its number [15:0], code of the refusal (wire::nack) [23:16]; 0: no refusal since reset */
 
 /* Trace ring: when sampled packets passed each stage. */
 #define SPINDLE_TRACE_ID                 7            /* id in the block list */

@@ -14,6 +14,8 @@ use std::collections::{HashMap, HashSet, VecDeque};
 /// Processes with this number are refused for good, at every packet; those with the next one now and then for the time being.
 const REFUSED: u64 = 50;
 const RELUCTANT: u64 = 51;
+/// Processes with this number never have a buffer.
+const EMPTY: u64 = 52;
 /// A node that never answers.
 const SILENT: u64 = 9;
 
@@ -62,6 +64,8 @@ struct Bench {
     /// Every job with its cycle.
     jobs: Vec<(u64, Record)>,
     taken: Vec<u64>,
+    /// Puts of processes that were refused: number, code.
+    refusals: Vec<(u64, u64)>,
 }
 
 impl Bench {
@@ -89,6 +93,7 @@ impl Bench {
             responses: vec![],
             jobs: vec![],
             taken: vec![],
+            refusals: vec![],
         };
         let mut rng = wave.rng();
         for _ in 0..1030 {
@@ -146,6 +151,8 @@ impl Bench {
                     if !ctrl && job.get("dst_pid") == REFUSED {
                         code = nack::BAD_KEY;
                     } else if !ctrl && job.get("dst_pid") == RELUCTANT && rng.random_ratio(1, 3) {
+                        code = nack::NO_BUFFER;
+                    } else if !ctrl && job.get("dst_pid") == EMPTY {
                         code = nack::NO_BUFFER;
                     }
                     let peer = filter.peer(1).expect("the only one");
@@ -232,6 +239,10 @@ impl Bench {
             let event = self.dut.record("put_event", "event_desc");
             self.events.push(event);
         }
+        if self.dut.high("refused") {
+            let refusal = self.dut.get("refusal");
+            self.refusals.push((refusal & 0xFFFF, refusal >> 16));
+        }
         self.dut.tick();
         self.now += 1;
         while let Some(at) = self.frames.iter().position(|(at, _)| *at <= now) {
@@ -247,7 +258,7 @@ impl Bench {
         let ended: HashSet<usize> = self.over.iter().map(|(at, _)| *at).collect();
         let found = (0..self.puts.len()).find(|at| {
             let put = &self.puts[*at];
-            let fails = put.desc.get("dst_pid") == REFUSED || put.desc.get("node") == SILENT;
+            let fails = [REFUSED, EMPTY].contains(&put.desc.get("dst_pid")) || put.desc.get("node") == SILENT;
             let whole = put.arrived.len() == put.segments();
             !ended.contains(at) && put.desc.get("handle") == handle && if error { fails } else { whole && !fails }
         });
@@ -377,6 +388,44 @@ fn a_silent_destination_is_given_up() {
         let again = &bench.jobs[from].1;
         assert_eq!((again.get("opcode"), again.get("msg_id")), (opcode::CTRL.into(), control::OPEN.into()));
         assert!(bench.over[2].1, "it fails too");
+    });
+}
+
+/// A put and a get that never find a buffer end when they are older than the limit, with the refusal as the reason; without a limit they do not end, and
+/// the last refusal is reported.
+#[test]
+fn a_put_without_a_buffer_ends_at_the_limit() {
+    run_with_wave_on_failure("sender_limit", |wave| {
+        let no_buffer = u64::from(nack::NO_BUFFER);
+        let mut rng = wave.rng();
+        let mut bench = Bench::new(wave, PERFECT, (20, 10), 8, 0);
+        bench.submit(1, EMPTY, put_op::PUT, 5000, true);
+        for _ in 0..50_000 {
+            bench.step(&mut rng, true);
+        }
+        assert!(bench.over.is_empty(), "without a limit the put is sent again");
+        assert!(bench.refusals.len() > 20 && bench.refusals.iter().all(|refusal| *refusal == (0, no_buffer)));
+        // The limit holds for puts that begin now.
+        const LIMIT: u64 = 8;
+        bench.dut.set("limit", LIMIT);
+        let start = bench.now;
+        bench.submit(2, EMPTY, put_op::PUT, 5000, true);
+        bench.submit(3, EMPTY, put_op::GET, 5000, true);
+        bench.submit(3, 1, put_op::PUT, 5000, true);
+        while bench.over.len() < 3 {
+            bench.step(&mut rng, true);
+            assert!(bench.now - start < LIMIT * 1024 + 6000, "{:?}", bench.over);
+        }
+        assert!(bench.now - start > (LIMIT - 1) * 1024, "no put ends before the limit");
+        let refused: HashSet<(u64, u64)> = bench.refusals.iter().copied().collect();
+        assert_eq!(refused, HashSet::from([(0, no_buffer), (1, no_buffer), (2, no_buffer)]));
+        for _ in 0..20 {
+            bench.step(&mut rng, true);
+        }
+        let mut ends: Vec<_> =
+            bench.events.iter().map(|event| ["source", "code", "extra"].map(|name| event.get(name))).collect();
+        ends.sort_unstable();
+        assert_eq!(ends, [[1 << 16 | 2, 1, no_buffer], [2 << 16 | 3, 1, no_buffer], [3 << 16 | 3, 0, 0]]);
     });
 }
 

@@ -3,7 +3,7 @@
 use crate::rvma::bench::Bench;
 use crate::rvma::command_ring::{posting, Post, Ring};
 use rand::Rng;
-use spindle_contract::params::Config;
+use spindle_contract::params::{Config, REGIONS};
 use spindle_contract::registers::{doorbell, doorbell_command, doorbell_error, rvma};
 use spindle_harness::run_with_wave_on_failure;
 
@@ -20,11 +20,11 @@ fn set(bench: &mut Bench, pid: u16, number: usize, region: Option<Region>) {
         bench.csr(true, rvma::BASE + register + 4, (address >> 32) as u32);
     }
     let rights = u32::from(readable) << 30 | u32::from(writable) << 31;
-    bench.csr(true, rvma::BASE + rvma::REGION_COMMIT, rights | u32::from(pid) << 3 | number as u32);
+    bench.csr(true, rvma::BASE + rvma::REGION_COMMIT, rights | u32::from(pid) << 4 | number as u32);
 }
 
 /// The model: one of the regions holds all of it, with the right.
-fn may(regions: &[Option<Region>; 8], write: bool, address: u64, length: u32) -> bool {
+fn may(regions: &[Option<Region>; REGIONS], write: bool, address: u64, length: u32) -> bool {
     let Some(end) = address.checked_add(u64::from(length) - 1) else { return false };
     regions.iter().flatten().any(|(first, last, readable, writable)| {
         (if write { *writable } else { *readable }) && *first <= address / PAGE_BYTES && end / PAGE_BYTES <= *last
@@ -57,7 +57,7 @@ fn nothing_outside_is_named() {
         // No region, no memory; nor by those of another process.
         set(&mut bench, 3, 0, Some((0, 0xF_FFFF_FFFF_FFFF, true, true)));
         assert_eq!(bench.post_buffer(2, mailbox, 0x10_0000, 64, 0x5000), Err(OUT_OF_REGION));
-        set(&mut bench, 2, 7, Some((0x100, 0x101, false, true)));
+        set(&mut bench, 2, REGIONS - 1, Some((0x100, 0x101, false, true)));
         set(&mut bench, 2, 0, Some((0x5, 0x5, false, true)));
         set(&mut bench, 2, 3, Some((0x200, 0x200, true, false)));
         // Both ends of the buffer, and the record.
@@ -92,7 +92,7 @@ fn nothing_outside_is_named() {
             assert_eq!(name(&mut bench, 2, command, address, length), error, "{command} {address:#x} {length}");
         }
         // A region that is taken back, and a process that is trusted.
-        set(&mut bench, 2, 7, None);
+        set(&mut bench, 2, REGIONS - 1, None);
         assert_eq!(bench.post_buffer(2, mailbox, 0x10_0000, 64, 0x5000), Err(OUT_OF_REGION));
         bench.trust(1 << 2);
         assert_eq!(bench.post_buffer(2, mailbox, 0x10_0000, 64, 0x5000), Ok(()));
@@ -110,7 +110,7 @@ fn random_regions_are_the_models() {
         let mut rng = context.rng();
         let mut bench = Bench::new(context, &Config::SIM, (1, 20));
         bench.trust(0);
-        let mut regions = [[None::<Region>; 8]; 16];
+        let mut regions = [[None::<Region>; REGIONS]; 16];
         let mailboxes: Vec<u32> = (0..16).map(|pid| bench.init_window(pid, 5, 1, 1, 0).unwrap()).collect();
         for pid in 0..16 {
             // The ring lies in a region of its own.
@@ -123,7 +123,7 @@ fn random_regions_are_the_models() {
         for _ in 0..250 {
             let pid = rng.random_range(0..16usize);
             if rng.random_range(0..3) == 0 {
-                let number = rng.random_range(1..8);
+                let number = rng.random_range(1..REGIONS);
                 let first = rng.random_range(0..40) + (rng.random_range(0..2) << 30);
                 let region = (first, first + rng.random_range(0..6), rng.random(), rng.random_range(0..4) != 0);
                 regions[pid][number] = (rng.random_range(0..6) != 0).then_some(region);
@@ -170,7 +170,9 @@ fn random_regions_are_the_models() {
 fn cycles_per_checked_post() {
     run_with_wave_on_failure("rvma_regions_cycles", |context| {
         // Regions of the buffer and of the record; cycles a post.
-        for (buffer, record, per_post) in [(0, 0, 7.0), (5, 5, 7.0), (0, 1, 8.0), (3, 6, 10.0)] {
+        for (buffer, record, per_post) in
+            [(0, 0, 7.0), (5, 5, 7.0), (15, 15, 7.0), (0, 1, 8.0), (3, 6, 10.0), (2, 15, 20.0)]
+        {
             let mut bench = Bench::new(context, &Config::SIM, (20, 20));
             let mailbox = bench.init_window(1, 5, 1, 64, 0).unwrap();
             let mut ring = Ring::open(&mut bench, 1, 1024);

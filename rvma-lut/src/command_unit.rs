@@ -374,12 +374,11 @@ impl Logic for CommandUnit {
                 } else if maps {
                     self.state.d.next = CommandState::Map;
                 } else if puts {
-                    if staged.length.any() {
-                        // What a GET brings goes into buffers that were posted.
+                    // What a GET brings goes into buffers that were posted; an empty put reads no memory.
+                    if (code == PUT) & staged.length.any() {
+                        self.state.d.next = CommandState::Permit;
+                    } else if (code == PUT) | staged.length.any() {
                         self.state.d.next = CommandState::Put;
-                        if code == PUT {
-                            self.state.d.next = CommandState::Permit;
-                        }
                     } else {
                         self.error.d.next = bits::<8>(BAD_ARGUMENT);
                     }

@@ -79,7 +79,7 @@ const PATIENCE: u64 = 1 << 32;
 
 impl<B: Bar, M: HostMemory> Device<B, M> {
     /// Puts `length` bytes of host memory from `buffer` on, as one message. Returns when the card has taken the order, which is when the put
-    /// before it has begun to leave.
+    /// before it has begun to leave. An empty put, of no bytes, names no memory; a window that counts operations counts it.
     pub fn put(&mut self, process: usize, buffer: u64, length: u32, target: &Target) -> Result<Put> {
         let (mode, epoch) = match target.kind {
             Kind::Bound => (0, 0),
@@ -116,6 +116,9 @@ impl<B: Bar, M: HostMemory> Device<B, M> {
     }
 
     fn ask(&mut self, process: usize, length: u32, source: &Target, reply: &Reply, active: bool) -> Result<Put> {
+        if length == 0 {
+            return Err(Error::Argument("a get of no bytes; get at least one".into()));
+        }
         let staging =
             [(doorbell::SIZE, reply.offset), (doorbell::RECORD_LO, reply.key), (doorbell::COUNT, active.into())];
         self.stage_bell(process, &staging)?;
@@ -131,9 +134,6 @@ impl<B: Bar, M: HostMemory> Device<B, M> {
         length: u32,
         target: &Target,
     ) -> Result<Put> {
-        if length == 0 {
-            return Err(Error::Argument(format!("a {name} of no bytes; ask for at least one")));
-        }
         let staging = [
             (doorbell::BUFFER_LO, buffer as u32),
             (doorbell::BUFFER_HI, (buffer >> 32) as u32),

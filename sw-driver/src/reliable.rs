@@ -3,6 +3,11 @@
 use crate::{Bar, Device, Error, HostMemory, Result};
 use spindle_contract::registers::{node, SEND_RETRIES_RESET, SEND_TIMES_RESET};
 
+/// Cycles of a unit of the put limit.
+const LIMIT_UNIT: u64 = 1024;
+/// Longest put limit, in cycles.
+pub const LONGEST_PUT_LIMIT: u64 = LIMIT_UNIT * ((1 << 15) - 1);
+
 /// What a time may be, the last doubling included: sixteen bits less the sign.
 const LONGEST: u16 = (1 << 15) - 1;
 /// Times that the timeout doubles.
@@ -58,6 +63,30 @@ impl<B: Bar, M: HostMemory> Device<B, M> {
             self.bar.write32(node::BASE + register, value)?;
         }
         Ok(())
+    }
+
+    /// Limits how long puts and gets of this card find no buffer: one that is refused for lack of a buffer, or because its destination is busy, `cycles`
+    /// after it began to leave, rounded up to 1024, has failed, and its event has the refusal. `None`, as after reset: the card sends it again until the destination
+    /// takes it. Holds for all processes of the card, and for puts and gets that begin to leave after this call.
+    ///
+    /// # Errors
+    /// A limit of no cycles, or beyond [`LONGEST_PUT_LIMIT`].
+    pub fn set_put_limit(&mut self, cycles: Option<u64>) -> Result<()> {
+        if let Some(cycles) = cycles.filter(|cycles| !(1..=LONGEST_PUT_LIMIT).contains(cycles)) {
+            return Err(Error::Argument(format!(
+                "a put limit of {cycles} cycles; choose 1 to {LONGEST_PUT_LIMIT}, or no limit"
+            )));
+        }
+        let units = cycles.map_or(0, |cycles| cycles.div_ceil(LIMIT_UNIT));
+        self.bar.write32(node::BASE + node::SEND_LIMIT, units as u32)
+    }
+
+    /// Of the puts and gets of processes that the card sends reliably, the one that was refused last: its number ([`Put::number`](crate::put::Put)) and the code of
+    /// the refusal (`wire::nack`). `None`: no put was refused since reset.
+    pub fn last_refusal(&mut self) -> Result<Option<(u16, u8)>> {
+        let word = self.bar.read32(node::BASE + node::LAST_REFUSAL)?;
+        let code = (word >> 16) as u8;
+        Ok((code != 0).then_some((word as u16, code)))
     }
 
     /// Segments that were sent again.

@@ -237,7 +237,7 @@ block! { doorbell DOORBELL 5 0x10000 "Doorbell page of process 0; process p is a
     VALUE_LO 0x038 "ro" 1 "64-bit result (epoch, pointer, word of a map), low half";
     VALUE_HI 0x03C "ro" 1 "high half";
     RING_TAIL 0x04C "rw" 1 "commands that the host has put into its command ring, modulo 2^16; takes effect at once, and a ring that stands still goes on";
-    LENGTH 0x050 "rw" 1 "staging: bytes of a put or get";
+    LENGTH 0x050 "rw" 1 "staging: bytes of a put or get; 0: an empty put, which names no memory";
     OFFSET 0x054 "rw" 1 "staging: offset in the target buffer";
     NODE 0x058 "rw" 1 "staging: target node";
     TARGET_PID 0x05C "rw" 1 "staging: target process";

@@ -197,7 +197,7 @@
 #define SPINDLE_DOORBELL_VALUE_LO        0x038u       /* ro: 64-bit result (epoch, pointer, word of a map), low half */
 #define SPINDLE_DOORBELL_VALUE_HI        0x03cu       /* ro: high half */
 #define SPINDLE_DOORBELL_RING_TAIL       0x04cu       /* rw: commands that the host has put into its command ring, modulo 2^16; takes effect at once, and a ring that stands still goes on */
-#define SPINDLE_DOORBELL_LENGTH          0x050u       /* rw: staging: bytes of a put or get */
+#define SPINDLE_DOORBELL_LENGTH          0x050u       /* rw: staging: bytes of a put or get; 0: an empty put, which names no memory */
 #define SPINDLE_DOORBELL_OFFSET          0x054u       /* rw: staging: offset in the target buffer */
 #define SPINDLE_DOORBELL_NODE            0x058u       /* rw: staging: target node */
 #define SPINDLE_DOORBELL_TARGET_PID      0x05cu       /* rw: staging: target process */

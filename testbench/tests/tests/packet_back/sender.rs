@@ -299,7 +299,12 @@ fn random(name: &str, network: Network, count: usize) {
                 _ => 1,
             };
             let op = if rng.random_ratio(1, 8) { put_op::GET } else { put_op::PUT };
-            let length = if rng.random_ratio(1, 6) { rng.random_range(1..60_000) } else { rng.random_range(1..3000) };
+            let length = match rng.random_range(0..12) {
+                0 | 1 => rng.random_range(1..60_000),
+                // A put may be empty.
+                2 if op == put_op::PUT => 0,
+                _ => rng.random_range(1..3000),
+            };
             let host = rng.random_ratio(1, 3);
             hosts += usize::from(host);
             bench.submit(rng.random_range(0..4), pid, op, length, host);

@@ -50,7 +50,7 @@ fn name(bench: &mut Bench, pid: u16, command: u32, address: u64, length: u32) ->
 #[test]
 fn nothing_outside_is_named() {
     run_with_wave_on_failure("rvma_regions", |context| {
-        use doorbell_error::{NONE, OUT_OF_REGION};
+        use doorbell_error::{BAD_ARGUMENT, NONE, OUT_OF_REGION};
         let mut bench = Bench::new(context, &Config::SIM, (1, 20));
         bench.trust(0);
         let mailbox = bench.init_window(2, 5, 1, 1, 0).unwrap();
@@ -82,6 +82,8 @@ fn nothing_outside_is_named() {
             (doorbell_command::PUT, 0x20_0000, 0x1000, NONE),
             (doorbell_command::PUT, 0x20_0000, 0x1001, OUT_OF_REGION),
             (doorbell_command::PUT, 0x10_0000, 1, OUT_OF_REGION),
+            (doorbell_command::PUT, 0x10_0000, 0, NONE),
+            (doorbell_command::GET, 0x10_0000, 0, BAD_ARGUMENT),
             (doorbell_command::OPEN_RING, 0x10_0000, 0x2000, NONE),
             (doorbell_command::OPEN_RING, 0x20_0000, 0x1000, OUT_OF_REGION),
             (doorbell_command::OPEN_RING, 0, 0, NONE),

@@ -128,6 +128,8 @@ mod tests {
             span: (0, 0),
             stats: Stats::default(),
             printed: Vec::new(),
+            faults: Vec::new(),
+            interrupted: false,
             drained: true,
         }
     }

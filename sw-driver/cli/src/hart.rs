@@ -102,7 +102,7 @@ pub fn hart(arguments: &HartArguments) -> Result<()> {
         }
     }
     if let (Some(tracer), Some(path)) = (tracer, &arguments.trace) {
-        eprintln!("spindle: {} instructions in {}", tracer.finish()?, path.display());
+        eprintln!("spindle: {} instructions in {}", tracer.finish(None)?, path.display());
     }
     let (cycles, instructions) = (hart.busy_cycles, hart.instructions);
     println!(

@@ -41,7 +41,7 @@ struct Arguments {
 #[derive(Subcommand)]
 enum Command {
     /// Compile and load a handler, play a capture into the NIC, report what became of every packet.
-    Run(run::RunArguments),
+    Run(Box<run::RunArguments>),
     /// Write the NIC as SystemVerilog with a file list and the parameter sheet.
     Export(export::ExportArguments),
     /// Play real traffic and a put through the NIC, compare every byte, show the latency of every stage.
@@ -76,7 +76,7 @@ fn main() -> ExitCode {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("spindle: {error:#}");
-            ExitCode::FAILURE
+            error.downcast_ref::<run::Interrupted>().map_or(ExitCode::FAILURE, |ended| ended.status().into())
         }
     }
 }

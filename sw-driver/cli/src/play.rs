@@ -5,7 +5,7 @@ use crate::session::Session;
 use anyhow::{ensure, Result};
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
-use spindle::stats::Stats;
+use spindle::stats::{Fault, Stats};
 use spindle_contract::reasons;
 use spindle_sim::{SentFrame, WireFrame};
 
@@ -21,7 +21,7 @@ pub struct Reply {
 pub struct Played {
     /// Frames that were sent, in order.
     pub replies: Vec<Reply>,
-    /// Sequence number that the NIC gave to each frame played in.
+    /// Sequence number that the NIC gave to each frame played in; as many as frames entered.
     pub numbers: Vec<u16>,
     /// Cycle of the first beat of each frame played in.
     pub arrivals: Vec<u64>,
@@ -31,6 +31,10 @@ pub struct Played {
     pub stats: Stats,
     /// What handlers printed.
     pub printed: Vec<Line>,
+    /// Fault reports, if [`Watch::drain_faults`] was set; else they are still in the card's queue.
+    pub faults: Vec<Fault>,
+    /// The run was stopped by [`Watch::stop`].
+    pub interrupted: bool,
     /// Everything has come to its end.
     pub drained: bool,
 }
@@ -45,7 +49,8 @@ pub struct Pacing {
 }
 
 impl Pacing {
-    fn gaps(self) -> impl Iterator<Item = u64> {
+    /// The gaps, one for each frame.
+    pub fn gaps(self) -> impl Iterator<Item = u64> {
         let mut random = ChaCha8Rng::seed_from_u64(self.seed.unwrap_or(0));
         std::iter::repeat_with(
             move || if self.seed.is_some() { random.random_range(0..=2 * self.gap) } else { self.gap },
@@ -53,10 +58,23 @@ impl Pacing {
     }
 }
 
-/// Cycles between two looks at the print queue, and at the counters while the NIC drains.
+/// What a caller does while frames are played.
+#[derive(Default)]
+pub struct Watch<'a> {
+    /// Take fault reports while the NIC runs: its queue holds 16.
+    pub drain_faults: bool,
+    /// Ends the run early when the function returns true: no further frame enters.
+    pub stop: Option<&'a dyn Fn() -> bool>,
+    /// Gets cycles since the start and frames that have not entered.
+    pub progress: Option<&'a mut dyn FnMut(u64, usize)>,
+}
+
+/// Cycles between two looks at the queues of prints and faults, and at the counters while the NIC drains.
 const LOOK: u64 = 64;
 /// Cycles without anything to do after which the NIC is drained: more than all frames of all handlers take to leave a slow wire.
 const QUIET: u64 = 4096;
+/// Cycles that frames inside the NIC get to end after the run was stopped.
+const STOPPED_LIMIT: u64 = 20_000;
 
 /// Plays `frames` and runs until none is left inside, at most `limit` cycles behind the last.
 pub fn play(session: &mut Session, frames: &[Vec<u8>], pacing: Pacing, limit: u64) -> Result<Played> {
@@ -70,6 +88,36 @@ pub fn play_with(
     gaps: impl Iterator<Item = u64>,
     limit: u64,
 ) -> Result<Played> {
+    play_watched(session, frames, gaps, limit, Watch::default())
+}
+
+/// The queues that the host empties while the NIC runs.
+#[derive(Default)]
+struct Queues {
+    lines: Lines,
+    faults: Vec<Fault>,
+}
+
+impl Queues {
+    fn take(&mut self, session: &mut Session, faults: bool) -> Result<()> {
+        if faults {
+            while let Some(fault) = session.device.pop_fault()? {
+                self.faults.push(fault);
+            }
+        }
+        self.lines.take(session.device.prints()?);
+        Ok(())
+    }
+}
+
+/// As [`play_with`], watched by the caller.
+pub fn play_watched(
+    session: &mut Session,
+    frames: &[Vec<u8>],
+    gaps: impl Iterator<Item = u64>,
+    limit: u64,
+    mut watch: Watch,
+) -> Result<Played> {
     let before = session.device.stats()?;
     session.card.sim().trace().clear();
     session.card.sim().take_sent();
@@ -78,26 +126,41 @@ pub fn play_with(
         session.card.sim().inject(WireFrame { bytes: bytes.clone(), gap, bad: false });
     }
     let start = session.card.sim().cycle();
+    let mut report = |cycle: u64, pending: usize| {
+        if let Some(progress) = &mut watch.progress {
+            progress(cycle - start, pending);
+        }
+    };
+    let (stop, drain_faults) = (watch.stop, watch.drain_faults);
+    let stopped = || stop.is_some_and(|stop| stop());
     // RX never waits: a frame takes its beats and its gap.
-    let mut lines = Lines::default();
+    let mut queues = Queues::default();
     let mut looked = start;
+    let mut entering = frames.len();
+    let mut interrupted = false;
     while session.card.sim().pending() > 0 {
         session.card.sim().step();
-        if session.card.sim().cycle() >= looked + LOOK {
-            lines.take(session.device.prints()?);
+        let cycle = session.card.sim().cycle();
+        if cycle >= looked + LOOK {
+            queues.take(session, drain_faults)?;
             looked = session.card.sim().cycle();
+            report(looked, session.card.sim().pending());
+            if !interrupted && stopped() {
+                interrupted = true;
+                entering -= session.card.sim().cancel_pending();
+            }
         }
     }
-    let deadline = session.card.sim().cycle() + limit;
+    let mut deadline = session.card.sim().cycle() + if interrupted { STOPPED_LIMIT } else { limit };
     // A frame that a handler has sent may still wait behind others when the handler has returned and its packet is counted, and a
     // completion handler runs after all packets are: drained is what has nothing to do for a while.
     let mut quiet_since = None;
     let (stats, drained) = loop {
-        lines.take(session.device.prints()?);
+        queues.take(session, drain_faults)?;
         let stats = session.device.stats()?;
         let cycle = session.card.sim().cycle();
         let sent = session.card.sim().sent_count();
-        let entered = stats.frames_in.wrapping_sub(before.frames_in) as usize == frames.len();
+        let entered = stats.frames_in.wrapping_sub(before.frames_in) as usize == entering;
         let out = stats.frames_out.wrapping_sub(before.frames_out) as usize == sent;
         let ended = entered && out && stats.inside() == 0;
         if ended && stats.messages_open == 0 {
@@ -113,16 +176,22 @@ pub fn play_with(
             // Messages whose packets never came stay open; that is for the reader of the counters.
             break (stats, ended);
         }
+        report(cycle, 0);
+        if !interrupted && stopped() {
+            interrupted = true;
+            deadline = deadline.min(cycle + STOPPED_LIMIT);
+        }
         session.card.sim().run(LOOK);
     };
-    lines.take(session.device.prints()?);
+    queues.take(session, drain_faults)?;
     let end = quiet_since.map_or_else(|| session.card.sim().cycle(), |(since, _)| since);
     let sent = session.card.sim().take_sent();
     let arrivals = session.card.sim().take_arrivals();
-    let (numbers, causes) = causes(session, frames.len(), sent.len())?;
+    let (numbers, causes) = causes(session, entering, sent.len())?;
     let replies = sent.into_iter().zip(causes).map(|(frame, cause)| Reply { cause, frame }).collect();
     let span = (arrivals.first().copied().unwrap_or(start), end);
-    Ok(Played { replies, numbers, arrivals, span, stats, printed: lines.finish(), drained })
+    let (printed, faults) = (queues.lines.finish(), queues.faults);
+    Ok(Played { replies, numbers, arrivals, span, stats, printed, faults, interrupted, drained })
 }
 
 type Causes = (Vec<u16>, Vec<Option<usize>>);

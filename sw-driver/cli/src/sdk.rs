@@ -79,6 +79,8 @@ pub struct Handler {
     pub image: Image,
     /// The file from which the image was read.
     pub elf: Vec<u8>,
+    /// Compiler and target of sources; `None` for an image.
+    pub compiler: Option<String>,
     /// What its handlers need of the stack.
     pub stack: Vec<HandlerStack>,
     /// The shipped handler whose source this is, byte for byte.
@@ -94,10 +96,11 @@ pub fn load(sources: &Sources) -> Result<Handler> {
     let is_source = path.extension().is_some_and(|extension| extension == "c" || extension == "S");
     let alone = is_source && sources.files.len() == 1 && sources.defines.is_empty();
     let shipped = SHIPPED.iter().find(|shipped| alone && shipped.source.as_bytes() == content);
+    let mut compiler = None;
     let elf = if is_source {
         let folder = tempfile::tempdir()?;
         let output = folder.path().join("handler.elf");
-        compile(&Toolchain::find(None)?, sources, &output)?;
+        compiler = Some(compile(&Toolchain::find(None)?, sources, &output)?);
         std::fs::read(&output).context("the compiler wrote no image")?
     } else {
         ensure!(sources.files.len() == 1, "{} is an image and runs alone; give one image or sources", path.display());
@@ -105,7 +108,7 @@ pub fn load(sources: &Sources) -> Result<Handler> {
     };
     let image = Image::parse(&elf).with_context(|| format!("{} cannot be loaded", path.display()))?;
     let stack = Code::of(&elf).map(|code| code.handlers(&image)).unwrap_or_default();
-    Ok(Handler { name, image, elf, stack, shipped })
+    Ok(Handler { name, image, elf, compiler, stack, shipped })
 }
 
 /// Compiles and links with the SDK, which is unpacked for it; returns what compiled it, and for which machine.

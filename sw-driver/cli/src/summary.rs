@@ -2,6 +2,7 @@
 
 use crate::play::Played;
 use crate::prints::Line;
+use crate::run::{FaultCount, Loads, OutOfOrder, Record, Shown};
 use crate::sdk::Handler;
 use crate::session::Session;
 use crate::table::table;
@@ -162,36 +163,51 @@ pub struct Summary {
     pub instructions_per_handler: Option<f64>,
     /// Cycles per instruction in handlers.
     pub cycles_per_instruction: Option<f64>,
-    /// Faults.
+    /// The run was ended by a signal.
+    pub interrupted: bool,
+    /// Handlers that faulted.
+    pub faults_total: u32,
+    /// Faults by function and cause, the most frequent first; all but [`Summary::faults_lost`].
+    pub fault_counts: Vec<FaultCount>,
+    /// The first faults of each function and cause.
     pub faults: Vec<FaultReport>,
-    /// Faults that found no room in the queue.
+    /// Faults that found no room in the card's queue: counted, without function and cause.
     pub faults_lost: u32,
+    /// Offered and achieved load.
+    pub load: Loads,
+    /// Replies out of order.
+    pub out_of_order: OutOfOrder,
+    /// Variables that were asked for.
+    pub variables: Vec<Shown>,
     /// What handlers printed.
     pub prints: Vec<Line>,
     /// Pieces of up to eight characters that found no room in the queue.
     pub prints_lost: u32,
+    /// What the run was made of.
+    pub run: Record,
+}
+
+/// The parts of a report that modules of the run find.
+pub struct Details {
+    /// Offered and achieved load.
+    pub load: Loads,
+    /// Replies out of order.
+    pub out_of_order: OutOfOrder,
+    /// The first faults of each function and cause.
+    pub faults: Vec<FaultReport>,
+    /// Faults by function and cause.
+    pub fault_counts: Vec<FaultCount>,
+    /// Variables that were asked for.
+    pub variables: Vec<Shown>,
+    /// What the run was made of.
+    pub run: Record,
 }
 
 impl Summary {
-    /// Collects everything; the fault queue is emptied.
-    pub fn collect(session: &mut Session, handler: &Handler, played: &Played) -> Result<Summary> {
+    /// Collects everything.
+    pub fn collect(session: &mut Session, handler: &Handler, played: &Played, details: Details) -> Result<Summary> {
         let stats = &played.stats;
         let cycles = played.span.1 - played.span.0;
-        let mut faults = Vec::new();
-        while let Some(fault) = session.device.pop_fault()? {
-            let (cause, meaning) = fault.cause_text();
-            faults.push(FaultReport {
-                context: fault.context.0,
-                handler: fault.kind_text(),
-                hpu: fault.cluster * session.config.hpus + fault.hpu,
-                cause,
-                meaning,
-                pc: format!("{:#010x}", fault.pc),
-                symbol: handler.image.symbol(fault.pc).map(|(name, offset)| format!("{name}+{offset:#x}")),
-                address: format!("{:#010x}", fault.address),
-                frame: fault.frame,
-            });
-        }
         let load = session.device.hpu_load()?;
         let ratio = |a: u64, b: u64| (b > 0).then(|| a as f64 / b as f64);
         let latency =
@@ -215,10 +231,17 @@ impl Summary {
             hpu_busy_cycles: load.iter().map(|(busy, _)| *busy).collect(),
             instructions_per_handler: ratio(stats.instructions, stats.tasks_done.into()),
             cycles_per_instruction: ratio(stats.busy_cycles, stats.instructions),
-            faults,
+            interrupted: played.interrupted,
+            faults_total: stats.tasks_faulted,
+            fault_counts: details.fault_counts,
+            faults: details.faults,
             faults_lost: stats.faults_lost,
+            load: details.load,
+            out_of_order: details.out_of_order,
+            variables: details.variables,
             prints: played.printed.clone(),
             prints_lost: stats.prints_lost,
+            run: details.run,
         })
     }
 
@@ -260,6 +283,9 @@ impl Summary {
             let _ = writeln!(out, "First beat in to first beat of the answer, at {} MHz: median {} cycles = {:.0} ns, p99 {} cycles = {:.0} ns", self.clock_mhz, latency.median, nanoseconds(latency.median), latency.p99, nanoseconds(latency.p99));
             let _ = writeln!(out, "{}\n", table(["from cycles", "from ns", "answers", ""], rows, false));
         }
+        if let Some(load) = self.load.text() {
+            let _ = writeln!(out, "{load}\n");
+        }
         if !self.stages.is_empty() {
             let _ = writeln!(out, "{}\n", stage_table(&self.stages));
         }
@@ -273,6 +299,26 @@ impl Summary {
         );
         if let (Some(instructions), Some(cpi)) = (self.instructions_per_handler, self.cycles_per_instruction) {
             let _ = writeln!(out, "{instructions:.1} instructions per handler, {cpi:.2} cycles per instruction");
+        }
+        if self.out_of_order.replies > 0 {
+            let _ = writeln!(
+                out,
+                "{} replies left after the reply to a later packet, {} of them within {} flows ({})",
+                self.out_of_order.replies,
+                self.out_of_order.within_flows,
+                self.out_of_order.flows,
+                self.out_of_order.flow
+            );
+        }
+        for variable in &self.variables {
+            let _ = writeln!(out, "variable: {variable}");
+        }
+        if self.faults_total > 0 {
+            let _ = writeln!(out, "{} handlers faulted:", self.faults_total);
+        }
+        for count in &self.fault_counts {
+            let function = count.function.as_deref().unwrap_or("outside all functions");
+            let _ = writeln!(out, "faults: {} of {} in {function}", count.count, count.cause);
         }
         for fault in &self.faults {
             let symbol = fault.symbol.as_deref().unwrap_or("no symbol");
@@ -290,7 +336,18 @@ impl Summary {
             );
         }
         if self.faults_lost > 0 {
-            let _ = writeln!(out, "{} more faults were not reported, for the queue was full", self.faults_lost);
+            let _ = writeln!(
+                out,
+                "faults: {} without function and cause, since the card's queue was full",
+                self.faults_lost
+            );
+        }
+        if self.interrupted {
+            let _ = writeln!(
+                out,
+                "INTERRUPTED: {} of {} packets entered, {} were still inside at the end",
+                self.frames_in, self.run.capture.packets, self.inside
+            );
         }
         let _ = writeln!(out, "{}: {}", self.handler, self.checked);
         out

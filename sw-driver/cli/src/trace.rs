@@ -78,7 +78,7 @@ impl Disassembly {
 pub struct Tracer {
     disassembly: Disassembly,
     hpus: usize,
-    file: BufWriter<File>,
+    file: BufWriter<Box<dyn Write>>,
     /// The first error; what comes behind it is not written.
     result: Result<(), std::io::Error>,
     lines: u64,
@@ -88,13 +88,18 @@ impl Tracer {
     /// Starts a file; a cluster has `hpus` HPUs.
     pub fn create(path: &Path, disassembly: Disassembly, hpus: usize) -> Result<Tracer> {
         let file = File::create(path).with_context(|| format!("cannot write the trace {}", path.display()))?;
-        let mut file = BufWriter::new(file);
+        Ok(Tracer::new(Box::new(file), disassembly, hpus))
+    }
+
+    /// Starts a trace in an output that is open; a cluster has `hpus` HPUs.
+    pub fn new(output: Box<dyn Write>, disassembly: Disassembly, hpus: usize) -> Tracer {
+        let mut file = BufWriter::new(output);
         let result = writeln!(
             file,
             "{:>9}  {:<6} {:<8}  {:<8}  {:<32}  register and memory",
             "cycle", "c.h.t", "pc", "word", "instruction"
         );
-        Ok(Tracer { disassembly, hpus, file, result, lines: 0 })
+        Tracer { disassembly, hpus, file, result, lines: 0 }
     }
 
     /// Writes an instruction.
@@ -138,10 +143,13 @@ impl Tracer {
         text
     }
 
-    /// Ends the file; how many instructions it holds.
-    pub fn finish(mut self) -> Result<u64> {
+    /// Ends the file, with a last line if there is a note; how many instructions it holds.
+    pub fn finish(mut self, note: Option<&str>) -> Result<u64> {
+        if let (Ok(()), Some(note)) = (&self.result, note) {
+            self.result = writeln!(self.file, "# {note}");
+        }
         self.result.and_then(|()| self.file.flush()).context("the trace could not be written")?;
-        ensure!(self.lines > 0, "no instruction was executed, the trace is empty");
+        ensure!(self.lines > 0 || note.is_some(), "no instruction was executed, the trace is empty");
         Ok(self.lines)
     }
 }
@@ -191,7 +199,7 @@ Disassembly of section .text:
         tracer.retired(&lw);
         tracer.retired(&Retired { pc: 0x1000_0004, trap: true, ..store });
         tracer.retired(&Retired { pc: 0x1000_0008, write_mask: 0, halt: true, ..store });
-        assert_eq!(tracer.finish().unwrap(), 3);
+        assert_eq!(tracer.finish(None).unwrap(), 3);
         let text = std::fs::read_to_string(&path).unwrap();
         let lines: Vec<Vec<&str>> = text.lines().map(|line| line.split_whitespace().collect()).collect();
         assert_eq!(lines[1], ["1.2.1", "10000000", "<header_handler>:"]);

@@ -53,6 +53,7 @@ mod shim;
 mod source;
 pub mod stream;
 mod tools;
+mod versions;
 mod wave;
 
 pub use lint::{lint, Warning};
@@ -60,4 +61,5 @@ pub use model::{Library, Model, Port, PortDirection, PortInfo};
 pub use seed::{seed_from_env, seeded_rng};
 pub use source::{BuildOptions, Source};
 pub use stream::{StreamMonitor, StreamSink, StreamSource};
+pub use versions::verilator_version;
 pub use wave::{run_with_wave_on_failure, WaveContext};

@@ -205,6 +205,14 @@ impl SimDevice {
         self.incoming.push_back(frame);
     }
 
+    /// Removes the frames whose first beat has not entered; returns their number.
+    pub fn cancel_pending(&mut self) -> usize {
+        let kept = usize::from(self.position > 0);
+        let removed = self.incoming.len().saturating_sub(kept);
+        self.incoming.truncate(kept);
+        removed
+    }
+
     /// Frames that have not entered completely.
     pub fn pending(&self) -> usize {
         self.incoming.len()

@@ -1,36 +1,107 @@
-//! Output files of a run.
+//! The outputs of a run.
 
+use super::outputs::{Outputs, Slot};
 use super::RunArguments;
+use crate::fates::FrameFate;
 use crate::play::Played;
 use crate::session::Session;
 use crate::summary::Summary;
-use anyhow::{bail, Context, Result};
-use spindle_sim::capture::{self, Captured};
+use anyhow::Result;
+use spindle_sim::capture::{self, Annotated, Format};
+use std::io::Write;
+use std::path::Path;
 use std::time::Duration;
 
-/// Writes what the user asked for.
-pub fn write_files(arguments: &RunArguments, session: &Session, played: &Played, summary: &Summary) -> Result<()> {
-    if let Some(path) = &arguments.out {
-        let packets: Vec<_> = played
-            .replies
-            .iter()
-            .map(|reply| Captured {
-                time: Duration::from_nanos(session.nanoseconds(reply.frame.first as f64) as u64),
-                bytes: reply.frame.bytes.clone(),
-            })
-            .collect();
-        capture::write(path, &packets)?;
-        eprintln!("spindle: {} answers in {}", packets.len(), path.display());
-    }
-    if let Some(path) = &arguments.json {
-        let text = serde_json::to_string_pretty(summary)?;
-        std::fs::write(path, text + "\n").with_context(|| format!("cannot write {}", path.display()))?;
-    }
-    if let Some(path) = &arguments.vcd {
-        if !path.exists() {
-            bail!("the wave {} was not written; check that its folder exists", path.display());
+/// The outputs of a run that this module opens and writes.
+pub struct Files {
+    out: Option<Slot>,
+    json: Option<Slot>,
+    host: Option<Slot>,
+    /// Written while the run goes on.
+    pub trace: Option<Slot>,
+}
+
+impl Files {
+    /// Opens all of them.
+    ///
+    /// # Errors
+    /// One of them cannot be written.
+    pub fn open(arguments: &RunArguments, outputs: &mut Outputs) -> Result<Files> {
+        for (option, path) in arguments.inputs() {
+            outputs.input(option, &path);
         }
-        eprintln!("spindle: wave in {}", path.display());
+        if let Some(path) = &arguments.vcd {
+            outputs.external("--vcd", path)?;
+        }
+        Ok(Files {
+            out: outputs.open_if("--out", arguments.out.as_ref())?,
+            json: outputs.open_if("--json", arguments.json.as_ref())?,
+            host: outputs.open_if("--host-out", arguments.host.host_out.as_ref())?,
+            trace: outputs.open_if("--trace", arguments.trace.as_ref())?,
+        })
     }
-    Ok(())
+
+    /// Writes what the run found; a failure of one is kept in `outputs` and does not lose the others.
+    pub fn write(&self, outputs: &mut Outputs, arguments: &RunArguments, found: &Found) {
+        if let (Some(slot), Some(path)) = (self.out, &arguments.out) {
+            if outputs.write(slot, |file| found.answers(file, path)) {
+                eprintln!("spindle: {} answers in {}", found.played.replies.len(), path.display());
+            }
+        }
+        if let (Some(slot), Some(path)) = (self.host, &arguments.host.host_out) {
+            if outputs.write(slot, |file| Ok(file.write_all(found.region)?)) {
+                eprintln!("spindle: host region in {}", path.display());
+            }
+        }
+        if let Some(slot) = self.json {
+            outputs.write(slot, |file| {
+                serde_json::to_writer_pretty(&mut *file, found.summary)?;
+                Ok(file.write_all(b"\n")?)
+            });
+        }
+    }
+}
+
+/// What a run found, for its outputs.
+pub struct Found<'a> {
+    /// The NIC.
+    pub session: &'a Session,
+    /// What happened.
+    pub played: &'a Played,
+    /// What became of each frame.
+    pub fates: &'a [FrameFate],
+    /// Rules as text, in the order of the card.
+    pub rules: &'a [String],
+    /// The report.
+    pub summary: &'a Summary,
+    /// Bytes of the host region.
+    pub region: &'a [u8],
+}
+
+impl Found<'_> {
+    /// Writes the answers with their times since reset.
+    fn answers(&self, file: &mut dyn Write, path: &Path) -> Result<()> {
+        let format = Format::of(path);
+        let packets = self.played.replies.iter().map(|reply| Annotated {
+            time: Duration::from_nanos(self.session.nanoseconds(reply.frame.first as f64) as u64),
+            bytes: &reply.frame.bytes,
+            comment: (format == Format::PcapNg).then(|| self.comment(reply.cause, reply.frame.first).into()),
+        });
+        let interrupted = self.played.interrupted.then_some("the run was interrupted; answers after that are missing");
+        capture::write_to(file, format, interrupted, packets)
+    }
+
+    /// `reply to packet 3 (frame number 2): 113 cycles = 452 ns; rule 0: udp`. Packets count from 1, as Wireshark counts them.
+    fn comment(&self, cause: Option<usize>, first: u64) -> String {
+        let Some(cause) = cause else { return "reply to no packet that is known".into() };
+        let latency = first - self.played.arrivals[cause];
+        let nanoseconds = self.session.nanoseconds(latency as f64);
+        let mut text = format!("reply to packet {} of the input: {latency} cycles = {nanoseconds:.0} ns", cause + 1);
+        // A handler ran, so some rule matched: the only one, or the one that the trace names.
+        let rule = self.fates[cause].rule.or((self.rules.len() == 1).then_some(0));
+        if let Some(rule) = rule.filter(|rule| *rule < self.rules.len()) {
+            text.push_str(&format!("; rule {rule}: {}", self.rules[rule]));
+        }
+        text
+    }
 }

@@ -1,31 +1,125 @@
 //! `spindle run`: a handler, a capture, a report.
 
 mod arguments;
+mod faults;
 mod files;
+mod host;
+mod load;
+mod order;
+pub mod outputs;
+mod pacing;
+mod progress;
+mod record;
+mod signals;
+mod variables;
 mod verdict;
 
 pub use arguments::RunArguments;
+pub use faults::FaultCount;
+pub use load::Loads;
+pub use order::OutOfOrder;
+pub use record::Record;
+pub use signals::Interrupted;
+pub use variables::Shown;
 
 use crate::build::warn_of_stack;
-use crate::play::{play, Pacing};
-use crate::sdk;
+use crate::fates;
+use crate::play::{play_watched, Played, Watch};
+use crate::sdk::{self, Handler};
 use crate::session::{self, Session};
-use crate::summary::Summary;
+use crate::summary::{Details, Summary};
 use crate::trace::{Disassembly, Tracer};
-use anyhow::{ensure, Context, Result};
+use anyhow::{bail, ensure, Context, Result};
+use files::{Files, Found};
+use outputs::Outputs;
+use progress::Progress;
+use record::CaptureRecord;
+use signals::Interrupts;
 use spindle::rule_table::Action;
-use spindle::{ContextOptions, HostMemory, Rule};
+use spindle::{ContextId, ContextOptions, HostMemory, Rule};
 use spindle_contract::memory_map::WATCHDOG_MOST;
-use spindle_sim::capture;
+use spindle_contract::params::Config;
+use spindle_sim::capture::{self, Capture};
 use spindle_sim::Options;
 use std::cell::RefCell;
+use std::io::Write;
 use std::rc::Rc;
 
 /// Bytes of the host region that the handler gets.
 const HOST_BYTES: u32 = 1 << 20;
 
-/// Runs it. Everything the user gave is looked at before the NIC is built.
+/// What the user gave, read and checked.
+struct Input {
+    config: Config,
+    handler: Handler,
+    rules: Vec<Rule>,
+    /// Rules as text.
+    texts: Vec<String>,
+    messages: bool,
+    frames: Vec<Vec<u8>>,
+    schedule: pacing::Schedule,
+    /// Start of the host region.
+    host: Vec<u8>,
+    record: Record,
+}
+
+/// A NIC with the handler installed.
+struct Installed {
+    session: Session,
+    context: ContextId,
+    /// Address of the host region.
+    host: u64,
+}
+
+/// Runs it. Everything the user gave is looked at, and every output is opened, before the NIC is built.
 pub fn run(arguments: &RunArguments) -> Result<()> {
+    let mut outputs = Outputs::default();
+    let input = read(arguments)?;
+    let files = Files::open(arguments, &mut outputs)?;
+    let interrupts = Interrupts::catch(outputs.leftovers())?;
+    let tracer = match files.trace {
+        Some(slot) => Some(Tracer::new(outputs.stream(slot)?, Disassembly::of(&input.handler.elf)?, input.config.hpus)),
+        None => None,
+    };
+    let mut nic = install(arguments, &input)?;
+    let tracer = tracer.map(|tracer| trace_into(&mut nic.session, tracer));
+
+    let progress = Progress::new(input.schedule.cycles, input.frames.len());
+    interrupts.run_starts();
+    let played = play_watched(
+        &mut nic.session,
+        &input.frames,
+        input.schedule.gaps.iter().copied(),
+        arguments.cycles_limit,
+        Watch {
+            drain_faults: true,
+            stop: Some(&|| interrupts.pending()),
+            progress: Some(&mut |cycles, pending| progress.at(cycles, pending)),
+        },
+    );
+    progress.finish();
+    nic.session.card.sim().wave_close();
+    nic.session.card.sim().set_retired(None);
+    if let (Some(tracer), Some(slot)) = (tracer.and_then(Rc::into_inner), files.trace) {
+        // Of a run that fails, the trace is what the search for the cause begins with, so it is kept and marked.
+        let note = match &played {
+            Ok(played) => played.interrupted.then(|| "the run was interrupted".to_owned()),
+            Err(error) => Some(format!("the run failed: {error:#}")),
+        };
+        let mut instructions = 0;
+        let written = outputs.write(slot, |_| {
+            instructions = tracer.into_inner().finish(note.as_deref())?;
+            Ok(())
+        });
+        if let (true, Some(path)) = (written, &arguments.trace) {
+            eprintln!("spindle: {instructions} instructions in {}", path.display());
+        }
+    }
+    conclude(arguments, &input, &mut nic, &played?, outputs, &files, &interrupts)
+}
+
+/// Reads and checks what the user gave.
+fn read(arguments: &RunArguments) -> Result<Input> {
     let mut config = session::config(&arguments.config)?;
     config.rvfi = arguments.trace.is_some();
     let rules = arguments
@@ -33,82 +127,155 @@ pub fn run(arguments: &RunArguments) -> Result<()> {
         .iter()
         .map(|text| text.parse::<Rule>().context("a rule is not understood"))
         .collect::<Result<Vec<_>>>()?;
-    let mut frames: Vec<Vec<u8>> = capture::read(&arguments.pcap)?.into_iter().map(|packet| packet.bytes).collect();
-    ensure!(!frames.is_empty(), "{} holds no packets; give a capture that does", arguments.pcap.display());
+    let (capture, sha256) = read_capture(arguments)?;
+    let record = CaptureRecord::of(&arguments.pcap, sha256, &capture);
     ensure!(
         (1..=WATCHDOG_MOST).contains(&arguments.watchdog),
         "a watchdog budget of {} cycles cannot be kept; give 1 to {WATCHDOG_MOST}",
         arguments.watchdog
     );
+    let schedule = arguments.pacing.schedule(&capture.packets, config.clock_mhz, arguments.seed)?;
+    let mut frames: Vec<Vec<u8>> = capture.packets.into_iter().map(|packet| packet.bytes).collect();
     if arguments.fix_checksums {
         let fixed =
             frames.iter_mut().map(|frame| spindle_model::checksums::fix(frame)).filter(|changed| *changed).count();
         eprintln!("spindle: checksums of {fixed} packets fixed");
     }
-    let handler = sdk::load(&arguments.sources)?;
+    let host = arguments.host.content()?;
+    let mut handler = sdk::load(&arguments.sources)?;
     warn_of_stack(&handler.stack, config.stack_bytes());
+    arguments.variables.apply(&mut handler)?;
     // A shipped handler gets what it is meant for unless told otherwise.
     let messages = arguments.messages || rules.is_empty() && handler.shipped.is_some_and(|shipped| shipped.messages);
-    let rules = match (rules.is_empty(), handler.shipped) {
-        (false, _) => rules,
-        (true, Some(shipped)) => vec![shipped.rule.parse()?],
-        (true, None) => vec![Rule::any()],
+    let (rules, texts) = match (rules.is_empty(), handler.shipped) {
+        (false, _) => (rules, arguments.rules.clone()),
+        (true, Some(shipped)) => (vec![shipped.rule.parse()?], vec![shipped.rule.to_owned()]),
+        (true, None) => (vec![Rule::any()], vec!["any packet".to_owned()]),
     };
+    for note in arguments.pacing.notes(&schedule) {
+        eprintln!("spindle: {note}");
+    }
+    let record = Record::of(arguments, &handler, record, texts.clone(), messages);
+    Ok(Input { config, handler, rules, texts, messages, frames, schedule, host, record })
+}
 
-    let tracer = match &arguments.trace {
-        Some(path) => Some(Tracer::create(path, Disassembly::of(&handler.elf)?, config.hpus)?),
-        None => None,
-    };
+/// The capture and the hash of its file.
+fn read_capture(arguments: &RunArguments) -> Result<(Capture, String)> {
+    let path = &arguments.pcap;
+    let capture = capture::read_with(path, arguments.truncated.into())?;
+    let file = std::fs::read(path).with_context(|| format!("cannot open {}", path.display()))?;
+    let left_out = capture.truncated;
+    if left_out > 0 {
+        eprintln!("spindle: {left_out} packets are left out, since the capture holds only their first bytes");
+    }
+    if capture.packets.is_empty() {
+        let reason = if left_out > 0 { "only packets that were captured in part" } else { "no packets" };
+        bail!("{} holds {reason}; give a capture with whole packets", path.display());
+    }
+    Ok((capture, record::sha256(&file)))
+}
 
+/// Builds the NIC, fills its memories and sets its rules.
+fn install(arguments: &RunArguments, input: &Input) -> Result<Installed> {
     let defaults = Options::default();
     let trace = arguments.vcd.is_some();
     let seed = arguments.seed.unwrap_or(defaults.seed);
-    let mut session = Session::open(config, Options { trace, seed, tx_ready_percent: arguments.tx_ready, ..defaults })?;
+    let options = Options { trace, seed, tx_ready_percent: arguments.tx_ready, ..defaults };
+    let mut session = Session::open(input.config, options)?;
     let host = session.device.memory.alloc(HOST_BYTES as usize, 4096)?;
+    session.device.memory.write(host, &input.host)?;
     let options = ContextOptions {
         watchdog: arguments.watchdog,
         host_region: Some((host, HOST_BYTES)),
         ..ContextOptions::default()
     };
-    let context = session.device.install(&handler.image, &options)?;
-    for rule in &rules {
-        session
-            .device
-            .add_rule(rule, if messages { Action::ContextPerMessage(context) } else { Action::Context(context) })?;
+    let context = session.device.install(&input.handler.image, &options)?;
+    for rule in &input.rules {
+        let action = if input.messages { Action::ContextPerMessage(context) } else { Action::Context(context) };
+        session.device.add_rule(rule, action)?;
     }
     session.device.activate(context)?;
     session.device.set_receive(true)?;
     if let Some(path) = &arguments.vcd {
         session.card.sim().wave_open(path).with_context(|| format!("cannot write the wave {}", path.display()))?;
     }
-    let tracer = tracer.map(|tracer| trace_into(&mut session, tracer));
-    let played =
-        play(&mut session, &frames, Pacing { gap: arguments.gap, seed: arguments.seed }, arguments.cycles_limit)?;
-    session.card.sim().wave_close();
-    session.card.sim().set_retired(None);
-    if let (Some(tracer), Some(path)) = (tracer.and_then(Rc::into_inner), &arguments.trace) {
-        eprintln!("spindle: {} instructions in {}", tracer.into_inner().finish()?, path.display());
-    }
+    Ok(Installed { session, context, host })
+}
 
-    let mut summary = Summary::collect(&mut session, &handler, &played)?;
-    let verdict = verdict::check(&mut session, &handler, &rules, &frames, &played, host);
+/// Reports, writes the outputs, and judges: the error lists everything that went wrong.
+fn conclude(
+    arguments: &RunArguments,
+    input: &Input,
+    nic: &mut Installed,
+    played: &Played,
+    mut outputs: Outputs,
+    files: &Files,
+    interrupts: &Interrupts,
+) -> Result<()> {
+    let lengths: Vec<usize> = input.frames.iter().map(Vec::len).collect();
+    let fates = fates::collect(&nic.session, played, &lengths);
+    let (faults, fault_counts) = faults::collect(&nic.session, &input.handler, &played.faults, arguments.fault_lines);
+    let details = Details {
+        load: Loads::of(played, &fates, nic.session.config.clock_mhz),
+        out_of_order: OutOfOrder::of(played, &input.frames, input.messages),
+        faults,
+        fault_counts,
+        variables: arguments.variables.shown(&mut nic.session, nic.context, &input.handler)?,
+        run: input.record.clone(),
+    };
+    let mut summary = Summary::collect(&mut nic.session, &input.handler, played, details)?;
+    let region = host::region(&nic.session, nic.host)?;
+    let preset = arguments.variables.sets() || arguments.host.host_file.is_some();
+    let verdict = verdict::check(&input.handler, &input.rules, &input.frames, played, &region, preset);
     match &verdict {
         Ok(Some(sentence)) => summary.checked.clone_from(sentence),
         Ok(None) => {}
         Err(error) => summary.checked = format!("WRONG: {error:#}"),
     }
-    print!("{}", summary.text());
-    files::write_files(arguments, &session, &played, &summary)?;
-    verdict?;
-    ensure!(
-        played.drained,
-        "{} packets were still inside the NIC {} cycles after the last; raise --cycles-limit, or look at the wave",
-        played.stats.inside(),
-        arguments.cycles_limit
-    );
-    let violations = session.card.sim().memory().violations.clone();
-    ensure!(violations.is_empty(), "the NIC broke the AXI4 protocol: {}", violations.join("; "));
+    print_report(&summary.text(), outputs.on_standard_output());
+    let found =
+        Found { session: &nic.session, played, fates: &fates, rules: &input.texts, summary: &summary, region: &region };
+    files.write(&mut outputs, arguments, &found);
+    if let Some(path) = &arguments.vcd {
+        eprintln!("spindle: wave in {}", path.display());
+    }
+
+    let mut problems = Vec::new();
+    problems.extend(verdict.err().map(|error| format!("{error:#}")));
+    if !played.drained && !played.interrupted {
+        problems.push(format!(
+            "{} packets were still inside the NIC {} cycles after the last; raise --cycles-limit, or look at the wave",
+            played.stats.inside(),
+            arguments.cycles_limit
+        ));
+    }
+    if played.stats.tasks_faulted > 0 && !arguments.allow_faults {
+        problems.push(format!(
+            "{} handlers faulted; the report lists them (--allow-faults takes faults for success)",
+            played.stats.tasks_faulted
+        ));
+    }
+    let violations = nic.session.card.sim().memory().violations.clone();
+    if !violations.is_empty() {
+        problems.push(format!("the NIC broke the AXI4 protocol: {}", violations.join("; ")));
+    }
+    problems.extend(outputs.finish().err().map(|error| format!("{error:#}")));
+    if played.interrupted {
+        problems.iter().for_each(|problem| eprintln!("spindle: {problem}"));
+        return Err(interrupts.error().into());
+    }
+    ensure!(problems.is_empty(), "{}", problems.join("\nspindle: "));
     Ok(())
+}
+
+/// The report for readers: on standard output unless an output is there. A reader that has gone away is no error.
+fn print_report(text: &str, to_standard_error: bool) {
+    let written = if to_standard_error {
+        std::io::stderr().write_all(text.as_bytes())
+    } else {
+        std::io::stdout().write_all(text.as_bytes()).and_then(|()| std::io::stdout().flush())
+    };
+    drop(written);
 }
 
 /// Lets the card hand every instruction to the tracer.

@@ -1,0 +1,109 @@
+//! Offered and achieved load.
+
+use super::pacing::ETHERNET_OVERHEAD;
+use crate::fates::{Disposition, FrameFate};
+use crate::play::Played;
+use crate::table::table;
+use serde::Serialize;
+
+/// A load in the units of the field, at the configuration's clock.
+#[derive(Clone, Copy, Debug, Serialize, PartialEq)]
+pub struct Load {
+    /// Frames.
+    pub frames: usize,
+    /// Cycles over which they count.
+    pub cycles: u64,
+    /// Frames in a second.
+    pub packets_per_second: f64,
+    /// Bits of the frames in a second, in Gbit/s: from the destination address to the last byte before the FCS.
+    pub frame_gbit_s: f64,
+    /// The same with Ethernet's overhead of 24 bytes for each frame.
+    pub wire_gbit_s: f64,
+}
+
+impl Load {
+    fn of(frames: usize, bytes: u64, cycles: u64, clock_mhz: u32) -> Option<Load> {
+        if frames == 0 || cycles == 0 {
+            return None;
+        }
+        let per_second = f64::from(clock_mhz) * 1e6 / cycles as f64;
+        let gbit_s = |bytes: u64| bytes as f64 * 8.0 * per_second / 1e9;
+        Some(Load {
+            frames,
+            cycles,
+            packets_per_second: frames as f64 * per_second,
+            frame_gbit_s: gbit_s(bytes),
+            wire_gbit_s: gbit_s(bytes + ETHERNET_OVERHEAD * frames as u64),
+        })
+    }
+
+    /// Frames at their first beats: all but the last count, up to the first beat of the last, so that evenly spaced frames give their rate.
+    fn at(beats: &[(u64, usize)], clock_mhz: u32) -> Option<Load> {
+        let ((last, _), before) = beats.split_last()?;
+        let bytes = before.iter().map(|(_, bytes)| *bytes as u64).sum();
+        Load::of(before.len(), bytes, last - before.first()?.0, clock_mhz)
+    }
+}
+
+/// Loads of a run. `None` where there are too few frames.
+#[derive(Clone, Copy, Debug, Serialize, PartialEq)]
+pub struct Loads {
+    /// Frames that entered, from the first beat of the first to the first beat of the last.
+    pub offered: Option<Load>,
+    /// Frames that were handled or placed, from the first beat in to the end of the run.
+    pub achieved: Option<Load>,
+    /// Frames that left, from the first beat of the first to the first beat of the last.
+    pub sent: Option<Load>,
+}
+
+impl Loads {
+    /// Of a run in which `fates` became of the frames.
+    pub fn of(played: &Played, fates: &[FrameFate], clock_mhz: u32) -> Loads {
+        let entered: Vec<_> = fates.iter().map(|fate| (fate.arrival, fate.bytes)).collect();
+        let sent: Vec<_> = played.replies.iter().map(|reply| (reply.frame.first, reply.frame.bytes.len())).collect();
+        let good = (played.stats.frames_handled + played.stats.frames_placed) as usize;
+        let known = fates.iter().all(|fate| fate.disposition.is_some());
+        let ended = |fate: &&FrameFate| matches!(fate.disposition, Some(Disposition::Handled | Disposition::Placed));
+        let achieved = if known || good == fates.len() {
+            let bytes = fates.iter().filter(|fate| !known || ended(fate)).map(|fate| fate.bytes as u64).sum();
+            Load::of(good, bytes, played.span.1 - played.span.0, clock_mhz)
+        } else {
+            None
+        };
+        Loads { offered: Load::at(&entered, clock_mhz), achieved, sent: Load::at(&sent, clock_mhz) }
+    }
+
+    /// The table of the report; `None` if no load is known.
+    pub fn text(&self) -> Option<String> {
+        let rows: Vec<_> = [("offered", self.offered), ("achieved", self.achieved), ("sent", self.sent)]
+            .into_iter()
+            .filter_map(|(name, load)| {
+                let load = load?;
+                Some([
+                    name.to_owned(),
+                    format!("{:.0}", load.packets_per_second),
+                    format!("{:.3}", load.frame_gbit_s),
+                    format!("{:.3}", load.wire_gbit_s),
+                ])
+            })
+            .collect();
+        let header = ["load", "packets/s", "Gbit/s of frames", "Gbit/s on the wire"];
+        (!rows.is_empty()).then(|| table(header, rows, true))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Ten frames of 100 bytes, every 20 cycles of 4 ns: 12.5 million packets, 10 Gbit/s, 12.4 Gbit/s with overhead.
+    #[test]
+    fn even_frames_give_their_rate() {
+        let frames: Vec<_> = (0..11).map(|i| (1000 + 20 * i, 100)).collect();
+        let load = Load::at(&frames, 250).unwrap();
+        assert_eq!((load.frames, load.cycles), (10, 200));
+        let near = |a: f64, b: f64| (a - b).abs() < 1e-6 * b;
+        assert!(near(load.packets_per_second, 12.5e6) && near(load.frame_gbit_s, 10.0) && near(load.wire_gbit_s, 12.4));
+        assert_eq!((Load::at(&frames[..1], 250), Load::at(&[], 250)), (None, None));
+    }
+}

@@ -201,6 +201,8 @@ pub struct HpuArray {
     pub trace_valid: Signal<Out, Bits<128>>,
     /// Frame of each lane.
     pub trace_tags: Signal<Out, Bits<2048>>,
+    /// Hardware thread of the handler that starts on HPU i, with its lane of point 6.
+    pub trace_threads: Signal<Out, Bits<32>>,
     /// Retired instructions, cluster by cluster; only if the configuration says so.
     pub rvfi: Vec<Signal<Out, Rvfi>>,
     dispatcher: Dispatcher,
@@ -331,6 +333,7 @@ impl HpuArray {
             fault_pending: Default::default(),
             trace_valid: Default::default(),
             trace_tags: Default::default(),
+            trace_threads: Default::default(),
             rvfi: (0..retirement_ports(config)).map(|_| Default::default()).collect(),
             dispatcher: Dispatcher::new(config),
             clusters: (0..config.clusters).map(|_| Cluster::new(config)).collect(),
@@ -699,6 +702,7 @@ impl Logic for HpuArray {
             self.telemetry.loaded[i].next = self.clusters[i].loaded.val();
             self.telemetry.loaded_frame[i].next = self.clusters[i].loaded_frame.val();
             self.telemetry.begun[i].next = self.clusters[i].begun.val();
+            self.telemetry.threads_begun[i].next = self.clusters[i].threads_begun.val();
             self.telemetry.ended[i].next = self.clusters[i].ended.val();
             self.telemetry.commanded[i].next = self.clusters[i].commanded.val();
             self.telemetry.frames_begun[i].next = self.clusters[i].frames_begun.val();
@@ -712,6 +716,7 @@ impl Logic for HpuArray {
         self.registers.count.next = self.telemetry.count.val();
         self.trace_valid.next = self.telemetry.trace_valid.val();
         self.trace_tags.next = self.telemetry.trace_tags.val();
+        self.trace_threads.next = self.telemetry.trace_threads.val();
         for i in 0..self._rvfi {
             self.rvfi[i].next = self.clusters[i / self._hpus].rvfi[i % self._hpus].val();
         }

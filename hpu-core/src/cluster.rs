@@ -234,6 +234,8 @@ pub struct Cluster {
     pub loaded_frame: Signal<Out, Bits<16>>,
     /// HPUs that fetch the first instruction of a handler.
     pub begun: Signal<Out, Bits<8>>,
+    /// Hardware threads of `begun`, a bit per HPU.
+    pub threads_begun: Signal<Out, Bits<8>>,
     /// HPUs whose handler ends.
     pub ended: Signal<Out, Bits<8>>,
     /// HPUs that issued a command.
@@ -472,6 +474,7 @@ impl Logic for Cluster {
         let mut busy: Bits<8> = bits::<8>(0);
         let mut retired: Bits<8> = bits::<8>(0);
         let mut begun: Bits<8> = bits::<8>(0);
+        let mut threads_begun: Bits<8> = bits::<8>(0);
         let mut ended: Bits<8> = bits::<8>(0);
         let mut used: Bit = false;
         let mut frames_begun: Bits<128> = bits::<128>(0);
@@ -554,6 +557,7 @@ impl Logic for Cluster {
             busy = busy.replace_bit(i, self.hpu[i].busy.val());
             retired = retired.replace_bit(i, self.hpu[i].retired.val());
             begun = begun.replace_bit(i, self.hpu[i].begins.val());
+            threads_begun = threads_begun.replace_bit(i, self.hpu[i].begin_thread.val());
             ended = ended.replace_bit(i, self.hpu[i].ends.val());
             frames_begun =
                 frames_begun | (bit_cast::<128, 16>(self.hpu[i].begin_frame.val()) << bits::<7>(16 * i as u64));
@@ -575,6 +579,7 @@ impl Logic for Cluster {
         self.tasks_ended.next = ended;
         self.commands.next = self.command_unit.issued.val();
         self.begun.next = begun;
+        self.threads_begun.next = threads_begun;
         self.ended.next = ended;
         self.commanded.next = self.command_unit.issued.val();
         self.frames_begun.next = frames_begun;

@@ -8,10 +8,10 @@ use spindle_verilog::prelude::*;
 ///
 /// | neighbour | ports |
 /// |---|---|
-/// | clusters | in, a bit per HPU: `busy[i]`, `retired[i]`, `tasks_ended[i]`, `commands[i]`; `loaded[i]`, `begun[i]`, `ended[i]`, `commanded[i]` with their frames |
+/// | clusters | in, a bit per HPU: `busy[i]`, `retired[i]`, `tasks_ended[i]`, `commands[i]`; `loaded[i]`, `begun[i]`, `ended[i]`, `commanded[i]` with their frames; `threads_begun[i]` |
 /// | reports | in `faulted`, `report_lost`, `print_lost`: pulses |
 /// | registers | out `count_at`, `count`: a counter of the [`Tally`] and its count, another one in each cycle |
-/// | trace | out `trace_valid`, `trace_tags`: registers, 4 lanes per HPU |
+/// | trace | out `trace_valid`, `trace_tags`: registers, 4 lanes per HPU; `trace_threads`: a register, the hardware thread with a lane of `handler_start` |
 ///
 /// An event is on its lane one cycle later; see [`Tally`] for when it is in its count.
 #[derive(LogicBlock)]
@@ -34,6 +34,8 @@ pub struct Telemetry {
     pub loaded_frame: Vec<Signal<In, Bits<16>>>,
     /// HPUs that fetch the first instruction of a handler.
     pub begun: Vec<Signal<In, Bits<8>>>,
+    /// Hardware threads of these handlers.
+    pub threads_begun: Vec<Signal<In, Bits<8>>>,
     /// HPUs whose handler ends.
     pub ended: Vec<Signal<In, Bits<8>>>,
     /// HPUs that issued a command.
@@ -58,9 +60,12 @@ pub struct Telemetry {
     pub trace_valid: Signal<Out, Bits<128>>,
     /// Their frames.
     pub trace_tags: Signal<Out, Bits<2048>>,
+    /// Hardware thread of the handler that starts, a bit per HPU.
+    pub trace_threads: Signal<Out, Bits<32>>,
     tally: Tally,
     lanes: Reg<Bits<128>>,
     tags: DFF<Bits<2048>>,
+    threads: DFF<Bits<32>>,
     _clusters: usize,
     _hpus: usize,
 }
@@ -79,6 +84,7 @@ impl Telemetry {
             loaded: (0..clusters).map(|_| Default::default()).collect(),
             loaded_frame: (0..clusters).map(|_| Default::default()).collect(),
             begun: (0..clusters).map(|_| Default::default()).collect(),
+            threads_begun: (0..clusters).map(|_| Default::default()).collect(),
             ended: (0..clusters).map(|_| Default::default()).collect(),
             commanded: (0..clusters).map(|_| Default::default()).collect(),
             frames_begun: (0..clusters).map(|_| Default::default()).collect(),
@@ -91,9 +97,11 @@ impl Telemetry {
             count: Default::default(),
             trace_valid: Default::default(),
             trace_tags: Default::default(),
+            trace_threads: Default::default(),
             tally: Tally::new(total),
             lanes: Default::default(),
             tags: Default::default(),
+            threads: Default::default(),
             _clusters: clusters,
             _hpus: config.hpus,
         }
@@ -104,7 +112,7 @@ impl Logic for Telemetry {
     #[hdl]
     fn update(&mut self) {
         regs!(self, clock, reset, lanes);
-        dffs!(self, clock, tags);
+        dffs!(self, clock, tags, threads);
         clocks!(self, clock, reset, tally);
 
         let mut busy: Bits<32> = bits::<32>(0);
@@ -113,7 +121,10 @@ impl Logic for Telemetry {
         let mut commands: Bits<32> = bits::<32>(0);
         let mut lanes: Bits<128> = bits::<128>(0);
         let mut tags: Bits<2048> = bits::<2048>(0);
+        let mut threads: Bits<32> = bits::<32>(0);
         for c in 0..self._clusters {
+            let begun = bit_cast::<32, 8>(self.threads_begun[c].val());
+            threads = threads | (begun << bits::<5>((c * self._hpus) as u64));
             for h in 0..self._hpus {
                 busy = busy.replace_bit(c * self._hpus + h, self.busy[c].val().get_bit(h));
                 retired = retired.replace_bit(c * self._hpus + h, self.retired[c].val().get_bit(h));
@@ -141,6 +152,8 @@ impl Logic for Telemetry {
         }
         self.trace_valid.next = self.lanes.q.val();
         self.trace_tags.next = self.tags.q.val();
+        self.threads.d.next = threads;
+        self.trace_threads.next = self.threads.q.val();
 
         self.tally.busy.next = busy;
         self.tally.retired.next = retired;

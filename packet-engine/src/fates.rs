@@ -3,7 +3,7 @@
 //! | ports | neighbour |
 //! |---|---|
 //! | in `store`, `packet` | scheduler: remember whose packet this is |
-//! | in `look_pkt` | scheduler: the packet whose fate may be told 2 cycles later |
+//! | in `look_pkt` / out `frame` | scheduler: the packet whose fate may be told 2 cycles later; then its frame number, for the trace |
 //! | in `outcome_feedback`, `outcome_valid` | RVMA engine: what a mailbox said to a packet, before its `placement_done` |
 //! | in `tell`, `arrived`, `accepted`, `reason` | scheduler: that packet's fate is known; as it arrived, or as it was placed |
 //! | out `fate`, `fate_valid` | PSN filter: one pulse per sequenced packet |
@@ -83,6 +83,8 @@ pub struct Fates {
     pub accepted: Signal<In, Bit>,
     /// Why not.
     pub reason: Signal<In, Bits<5>>,
+    /// Frame number of the packet that was looked at two cycles ago.
+    pub frame: Signal<Out, Bits<16>>,
     /// What became of a sequenced packet.
     pub fate: Signal<Out, PsnFate>,
     /// There is one (pulse).
@@ -130,6 +132,7 @@ impl Logic for Fates {
         self.outcomes.read_address.next = self.look_pkt.val();
 
         let origin = self.origins.read_data.val();
+        self.frame.next = origin.frame;
         let outcome = self.outcomes.read_data.val();
         let told = self.tell.val();
         let arrived = self.arrived.val();

@@ -8,6 +8,7 @@
 //! | responder | out `report`, `report_valid`: one pulse per frame that ends here and whose source is to know |
 //! | scheduler | out `packet`, `packet_intake`: which way it goes, `packet_valid` / in `packet_ready` |
 //! | registers | out `drop_valid`, `drop_reason`: one pulse per dropped frame |
+//! | trace ports | out `trace`: one record per frame, in the cycle of `drop_valid` if the frame is dropped |
 //!
 //! A frame is dropped for the reason of the PSN filter (which has none for a frame that the parser drops), else for the matcher's, else as NO_BUFFER when the buffer overflowed. Dropped frames that have cells
 //! are freed in order.
@@ -24,7 +25,7 @@ use crate::message::PsnFate;
 use crate::psn_filter::PsnVerdict;
 use crate::responder::nack_code;
 use crate::{header_matcher, packet_buffer, parser};
-use spindle_blocks::desc::PacketDesc;
+use spindle_blocks::desc::{JoinTrace, PacketDesc};
 use spindle_blocks::ram::RamStyle;
 use spindle_blocks::{Fifo, PacketReport, Slice};
 use spindle_contract::reasons;
@@ -33,6 +34,7 @@ use spindle_verilog::prelude::*;
 
 const DUPLICATE: u64 = reasons::DUPLICATE as u64;
 const CONTROL: u64 = reasons::CONTROL as u64;
+const RULE_DROP: u64 = reasons::RULE_DROP as u64;
 const PSN_WINDOW: u64 = reasons::PSN_WINDOW as u64;
 const CTRL: u64 = opcode::CTRL as u64;
 
@@ -110,12 +112,15 @@ pub struct IngressJoin {
     pub drop_valid: Signal<Out, Bit>,
     /// Why.
     pub drop_reason: Signal<Out, Bits<5>>,
+    /// Rule and context of a frame, and whether it goes on.
+    pub trace: Signal<Out, JoinTrace>,
     written: Fifo<Written, 4>,
     frees: Fifo<Bits<10>, 10>,
     queue: Fifo<PacketDesc, 10>,
     front: Slice<Entry>,
     dropped: Reg<Bit>,
     reason: DFF<Bits<5>>,
+    traced: Reg<JoinTrace>,
     ended: Reg<Bit>,
     told: DFF<PsnFate>,
     reported: Reg<Bit>,
@@ -137,7 +142,7 @@ impl Logic for IngressJoin {
     #[hdl]
     fn update(&mut self) {
         clocks!(self, clock, reset, written, frees, queue, front);
-        regs!(self, clock, reset, dropped, ended, reported);
+        regs!(self, clock, reset, dropped, traced, ended, reported);
         dffs!(self, clock, reason, told, report_out);
 
         self.written.write.next.pkt = self.written_pkt.val();
@@ -184,6 +189,16 @@ impl Logic for IngressJoin {
             bits::<5>(reasons::NO_BUFFER as u64)
         };
         self.reason.d.next = reason;
+        self.traced.d.next = JoinTrace {
+            valid: self.matched_valid.val(),
+            frame: self.matched.val().frame,
+            ruled: !self.matched_drop.val() | (self.matched_reason.val() == RULE_DROP),
+            rule: self.matched.val().rule,
+            action: self.matched.val().action,
+            context: self.matched.val().context,
+            dropped: refused | cells.overflow,
+            reason: reason,
+        };
         // A control packet has taken its number; the number of a packet that is dropped is free again.
         self.ended.d.next = self.matched_valid.val() & verdict.held & (refused | cells.overflow);
         self.told.d.next = PsnFate {
@@ -220,5 +235,6 @@ impl Logic for IngressJoin {
         self.fate_valid.next = self.ended.q.val();
         self.drop_valid.next = self.dropped.q.val();
         self.drop_reason.next = self.reason.q.val();
+        self.trace.next = self.traced.q.val();
     }
 }

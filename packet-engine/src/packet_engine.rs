@@ -25,8 +25,8 @@ use crate::responder::Responder;
 use crate::trace_points::TracePoints;
 use crate::traffic::Traffic;
 use spindle_blocks::{
-    Command, ContextPolicy, CsrRequest, CsrResponse, EventDesc, HostRead, PlacementDesc, PlacementDone,
-    PlacementOutcome, PutDesc, PutDone, RamStyle, ReadRequest, Slice, TaskDesc, TaskDone,
+    Command, ContextPolicy, CsrRequest, CsrResponse, EndTrace, EventDesc, HostRead, JoinTrace, PlacementDesc,
+    PlacementDone, PlacementOutcome, PutDesc, PutDone, RamStyle, ReadRequest, Slice, TaskDesc, TaskDone, TaskTrace,
 };
 use spindle_contract::params::Config;
 use spindle_contract::registers::{node, PAGE};
@@ -198,6 +198,12 @@ pub struct PacketEngine {
     pub trace_valid: Signal<Out, Bits<16>>,
     /// Their frames.
     pub trace_tags: Signal<Out, Bits<256>>,
+    /// Trace of the ingress join.
+    pub trace_join: Signal<Out, JoinTrace>,
+    /// Trace of messages and ends of frames.
+    pub trace_end: Signal<Out, EndTrace>,
+    /// Trace of tasks.
+    pub trace_task: Signal<Out, TaskTrace>,
     parser: Parser,
     header_matcher: HeaderMatcher,
     psn_filter: PsnFilter,
@@ -498,7 +504,7 @@ impl Logic for PacketEngine {
         self.trace.buffered.next = self.ingress_join.packet_valid.val() & self.payload_scheduler.packet_ready.val();
         self.trace.buffered_frame.next = self.ingress_join.packet.val().frame;
         self.trace.dispatched.next = self.payload_scheduler.task_valid.val();
-        self.trace.dispatched_frame.next = self.payload_scheduler.task_desc.val().frame;
+        self.trace.dispatched_task.next = self.payload_scheduler.task_desc.val();
         self.trace.egress_first.next = self.egress.first.val();
         self.trace.egress_last.next = self.egress.ends.val();
         self.trace.egress_frame.next = self.egress.frame.val();
@@ -506,5 +512,8 @@ impl Logic for PacketEngine {
         self.trace.placement_frame.next = self.payload_scheduler.placement.val().frame;
         self.trace_valid.next = self.trace.valid.val();
         self.trace_tags.next = self.trace.tags.val();
+        self.trace_join.next = self.ingress_join.trace.val();
+        self.trace_end.next = self.payload_scheduler.end_trace.val();
+        self.trace_task.next = self.trace.sent.val();
     }
 }

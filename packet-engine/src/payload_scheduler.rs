@@ -30,6 +30,7 @@
 //! | in `outcome_feedback`, `outcome_valid` | RVMA engine: what a mailbox said to a packet, before its `placement_done` |
 //! | in `timeout`, `live_index` / out `live` | registers |
 //! | out `outcome`, `message_done`, `message_failed`, `message_aged`, `to_hpu`, `to_mailbox`, `messages_open` | counters, from registers |
+//! | out `end_trace` | trace ports: frame and message of an event, in the cycle of `outcome`, from registers |
 //!
 //! Cycles: one event each, also of one message; two events of one packet are at least four cycles apart. `packet_valid` of a
 //! fresh message → order 4; `task_done_valid` → order 5. No event waits for the array or for host memory, only for the packet
@@ -54,8 +55,8 @@ use crate::ready_list::ReadyList;
 use crate::resolution::{beginning_of, resolution_of, resolved, Means};
 use spindle_blocks::ram::{RamStyle, SdpMemory};
 use spindle_blocks::{
-    Command, ContextPolicy, ContextStatus, EventDesc, Fifo, PacketDesc, PacketReport, PlacementDesc, PlacementDone,
-    PlacementOutcome, TaskDesc, TaskDone,
+    Command, ContextPolicy, ContextStatus, EndTrace, EventDesc, Fifo, PacketDesc, PacketReport, PlacementDesc,
+    PlacementDone, PlacementOutcome, TaskDesc, TaskDone,
 };
 use spindle_contract::params::Config;
 use spindle_verilog::prelude::*;
@@ -148,6 +149,8 @@ pub struct PayloadScheduler {
     pub live: Signal<Out, Bits<9>>,
     /// A frame ended (pulse).
     pub outcome: Signal<Out, Outcome>,
+    /// Which frame ended or joined a message.
+    pub end_trace: Signal<Out, EndTrace>,
     /// A message ended well (pulse).
     pub message_done: Signal<Out, Bit>,
     /// A message ended because a handler failed (pulse).
@@ -195,6 +198,7 @@ pub struct PayloadScheduler {
     a_event: DFF<Event>,
     a_alive: Reg<Bit>,
     outcome_out: Reg<Outcome>,
+    traced: Reg<EndTrace>,
     done_out: Reg<Bit>,
     failed_out: Reg<Bit>,
     aged_out: Reg<Bit>,
@@ -226,7 +230,7 @@ impl Logic for PayloadScheduler {
         clocks!(self, clock, reset, event_chooser, message_index, quota, dispatch, age_scan, message_report, freed);
         clocks!(self, clock, reset, fates, ready_list);
         regs!(self, clock, reset, has_room, l_valid, r_valid, e_valid, a_valid, e_alive, a_alive);
-        regs!(self, clock, reset, outcome_out, done_out, failed_out, aged_out, to_hpu_out, to_mailbox_out);
+        regs!(self, clock, reset, outcome_out, traced, done_out, failed_out, aged_out, to_hpu_out, to_mailbox_out);
         dffs!(self, clock, l_event, l_arrival, r_event, r_arrival, r_status, r_near);
         dffs!(self, clock, e_event, e_arrival, e_recent, e_recent_holds, e_same, a_event);
         self.evaluator.clock.next = self.clock.val();
@@ -500,10 +504,21 @@ impl Logic for PayloadScheduler {
         self.free_pkt.next = self.freed.read.val();
         self.free_valid.next = self.freed.read_valid.val();
         self.freed.read_ready.next = self.free_ready.val();
-        self.outcome_out.d.next = Default::default();
+        let mut outcome: Outcome = Default::default();
         if acts {
-            self.outcome_out.d.next = verdict.outcome;
+            outcome = verdict.outcome;
         }
+        self.outcome_out.d.next = outcome;
+        self.traced.d.next = EndTrace {
+            frame: self.fates.frame.val(),
+            joined: acts & verdict.accept,
+            begins: done.starts,
+            slot: done.slot,
+            handled: outcome.handled,
+            placed: outcome.placed,
+            dropped: outcome.dropped,
+            reason: outcome.reason,
+        };
         let failed = verdict.code == CODE_FAILED;
         let aged = verdict.code == CODE_AGED;
         self.done_out.d.next = acts & (verdict.fast | (verdict.release & !failed & !aged));
@@ -513,6 +528,7 @@ impl Logic for PayloadScheduler {
         let tracked = acts & verdict.accept & done.mailbox;
         self.to_mailbox_out.d.next = (tracked & fast_taken, tracked ^ fast_taken).cat::<2>();
         self.outcome.next = self.outcome_out.q.val();
+        self.end_trace.next = self.traced.q.val();
         self.message_done.next = self.done_out.q.val();
         self.message_failed.next = self.failed_out.q.val();
         self.message_aged.next = self.aged_out.q.val();

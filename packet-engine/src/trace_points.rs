@@ -2,12 +2,14 @@
 //!
 //! | neighbour | ports |
 //! |---|---|
-//! | parser, header matcher, ingress join, scheduler, egress | in `started`, `parsed`, `matched`, `buffered`, `dispatched`, `placement`, `egress_first`, `egress_last`: pulses, each with its frame's number |
+//! | parser, header matcher, ingress join, scheduler, egress | in `started`, `parsed`, `matched`, `buffered`, `dispatched`, `placement`, `egress_first`, `egress_last`: pulses, each with its frame's number or its task |
 //! | packet engine's edge | out `valid`, `tags`: points 0 to 4 and 9 to 11 of contract `reasons::TRACE_POINTS`, 16 bits of tag each |
+//! | packet engine's edge | out `sent`: the task of point 4, in the same cycle |
 //! | registers | out `scheduled`: point 4 |
 //!
 //! Each pulse is registered here but `started`, which comes with the parser's copy of the first beat, a cycle behind the wire's.
 
+use spindle_blocks::{TaskDesc, TaskTrace};
 use spindle_verilog::prelude::*;
 
 /// See the head of this file.
@@ -35,8 +37,8 @@ pub struct TracePoints {
     pub buffered_frame: Signal<In, Bits<16>>,
     /// A task leaves.
     pub dispatched: Signal<In, Bit>,
-    /// Its frame.
-    pub dispatched_frame: Signal<In, Bits<16>>,
+    /// This one.
+    pub dispatched_task: Signal<In, TaskDesc>,
     /// The first beat of a frame leaves.
     pub egress_first: Signal<In, Bit>,
     /// The last one.
@@ -51,6 +53,8 @@ pub struct TracePoints {
     pub valid: Signal<Out, Bits<16>>,
     /// By which frames.
     pub tags: Signal<Out, Bits<256>>,
+    /// The task that left in the last cycle.
+    pub sent: Signal<Out, TaskTrace>,
     /// A task left in the last cycle.
     pub scheduled: Signal<Out, Bit>,
     parsed_at: Reg<Bit>,
@@ -59,8 +63,7 @@ pub struct TracePoints {
     matched_tag: DFF<Bits<16>>,
     buffered_at: Reg<Bit>,
     buffered_tag: DFF<Bits<16>>,
-    task_at: Reg<Bit>,
-    task_tag: DFF<Bits<16>>,
+    sent_task: Reg<TaskTrace>,
     first_at: Reg<Bit>,
     last_at: Reg<Bit>,
     egress_tag: DFF<Bits<16>>,
@@ -71,16 +74,23 @@ pub struct TracePoints {
 impl Logic for TracePoints {
     #[hdl]
     fn update(&mut self) {
-        regs!(self, clock, reset, parsed_at, matched_at, buffered_at, task_at, first_at, last_at, placement_at);
-        dffs!(self, clock, parsed_tag, matched_tag, buffered_tag, task_tag, egress_tag, placement_tag);
+        regs!(self, clock, reset, parsed_at, matched_at, buffered_at, sent_task, first_at, last_at, placement_at);
+        dffs!(self, clock, parsed_tag, matched_tag, buffered_tag, egress_tag, placement_tag);
         self.parsed_at.d.next = self.parsed.val();
         self.parsed_tag.d.next = self.parsed_frame.val();
         self.matched_at.d.next = self.matched.val();
         self.matched_tag.d.next = self.matched_frame.val();
         self.buffered_at.d.next = self.buffered.val();
         self.buffered_tag.d.next = self.buffered_frame.val();
-        self.task_at.d.next = self.dispatched.val();
-        self.task_tag.d.next = self.dispatched_frame.val();
+        let dispatched = self.dispatched_task.val();
+        self.sent_task.d.next = TaskTrace {
+            valid: self.dispatched.val(),
+            frame: dispatched.frame,
+            kind: dispatched.kind,
+            slot: dispatched.msg_slot,
+            cluster: dispatched.cluster,
+            hpu: dispatched.hpu,
+        };
         self.first_at.d.next = self.egress_first.val();
         self.last_at.d.next = self.egress_last.val();
         self.egress_tag.d.next = self.egress_frame.val();
@@ -88,7 +98,7 @@ impl Logic for TracePoints {
         self.placement_tag.d.next = self.placement_frame.val();
 
         let front = (
-            self.task_at.q.val(),
+            self.sent_task.q.val().valid,
             self.buffered_at.q.val(),
             self.matched_at.q.val(),
             self.parsed_at.q.val(),
@@ -98,7 +108,7 @@ impl Logic for TracePoints {
         let back = (self.placement_at.q.val(), self.last_at.q.val(), self.first_at.q.val()).cat::<3>();
         self.valid.next = (bits::<4>(0), back, bits::<4>(0), front).cat::<16>();
         let front_tags = (
-            self.task_tag.q.val(),
+            self.sent_task.q.val().frame,
             self.buffered_tag.q.val(),
             self.matched_tag.q.val(),
             self.parsed_tag.q.val(),
@@ -107,6 +117,7 @@ impl Logic for TracePoints {
             .cat::<80>();
         let back_tags = (self.placement_tag.q.val(), self.egress_tag.q.val(), self.egress_tag.q.val()).cat::<48>();
         self.tags.next = (bits::<64>(0), back_tags, bits::<64>(0), front_tags).cat::<256>();
-        self.scheduled.next = self.task_at.q.val();
+        self.sent.next = self.sent_task.q.val();
+        self.scheduled.next = self.sent_task.q.val().valid;
     }
 }

@@ -71,6 +71,10 @@ pub(crate) struct RuleTable {
     /// Sources of words that name messages: the last extracted word, the one before it, and so on.
     fields: Vec<Source>,
     rows: Vec<Row>,
+    /// By row: number of its rule among all that were added.
+    owners: Vec<usize>,
+    /// Rules that were added.
+    added: usize,
     /// Rules of windows whose messages handlers run on; they come first.
     ahead: Vec<(Window, Rule, Action)>,
     /// All others.
@@ -112,7 +116,9 @@ impl RuleTable {
         for Conjunction { positive, negative } in alternatives {
             let row = Row { positive: self.mask(positive)?, negative: self.mask(negative)?, action };
             self.rows.push(row);
+            self.owners.push(self.added);
         }
+        self.added += 1;
         Ok(())
     }
 
@@ -130,6 +136,11 @@ impl RuleTable {
             | message << rule_action::MESSAGE_SHIFT
             | (context as u32) << rule_action::CONTEXT_SHIFT
             | u32::from(action) << rule_action::ACTION_SHIFT)
+    }
+
+    /// The given rule that has this slot.
+    fn rule_of(&self, slot: usize) -> Option<usize> {
+        self.owners.get(slot)?.checked_sub(self.ahead.len())
     }
 
     /// The part of RULE_ACTION from [`rule_action::MESSAGE_SHIFT`] on.
@@ -240,6 +251,12 @@ impl<B: Bar, M: HostMemory> Device<B, M> {
     pub fn replace_rules<'a>(&mut self, rules: impl IntoIterator<Item = (&'a Rule, Action)>) -> Result<()> {
         let given = rules.into_iter().map(|(rule, action)| (rule.clone(), action)).collect();
         self.install_rules(RuleTable::of(self.rules.slots, self.rules.ahead.clone(), given)?)
+    }
+
+    /// Index of the rule that has this slot of the header matcher, in the order of [`Device::add_rule`]: a rule has a slot for each alternative of `||`.
+    /// `None` for the rule of a window and for an empty slot.
+    pub fn rule_of_slot(&self, slot: usize) -> Option<usize> {
+        self.rules.rule_of(slot)
     }
 
     /// Removes all rules but those of windows.
@@ -364,6 +381,17 @@ mod tests {
         add(&mut table, "udp.dport == 10 && ip.src in 10.0.0.0/8 && udp.sport == 9").unwrap();
         assert_eq!(terms(&table), [1, 3]);
         assert_eq!(table.rows[0].positive & table.rows[1].positive, 1 << 81 | 1 << 82 | 1);
+    }
+
+    #[test]
+    fn a_slot_leads_to_its_rule() {
+        let window = Window { process: 0, mailbox: 0 };
+        let rule = |text: &str| (text.parse::<Rule>().unwrap(), Action::Drop);
+        let given = vec![rule("udp.dport == 1 || udp.dport == 2"), rule("icmp")];
+        let (of_window, action) = rule("udp || icmp");
+        let table = RuleTable::of(8, vec![(window, of_window, action)], given).unwrap();
+        let rules: Vec<_> = (0..8).map(|slot| table.rule_of(slot)).collect();
+        assert_eq!(rules, [None, None, Some(0), Some(0), Some(1), None, None, None]);
     }
 
     #[test]

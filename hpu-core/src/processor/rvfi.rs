@@ -76,27 +76,38 @@ pub struct RetirementPort {
     waiting: [DFF<Rvfi>; 2],
     waits: [Reg<Bit>; 2],
     order: [Reg<Bits<64>>; 2],
+    /// Cycles since reset: the stages keep in `since_*` when an instruction left them.
+    now: Reg<Bits<32>>,
     amo: AmoAlu,
 }
 
 impl Logic for RetirementPort {
     #[hdl]
     fn update(&mut self) {
-        regs!(self, clock, reset, second_micro, third_valid, third_micro);
+        regs!(self, clock, reset, second_micro, third_valid, third_micro, now);
         dffs!(self, clock, execute, first, second, third);
         let decoded = self.decoded.val();
         let executed = self.executed.val();
         let none: Bits<5> = bits::<5>(0);
         let zero: Bits<32> = bits::<32>(0);
 
+        let now = self.now.q.val();
+        self.now.d.next = now + 1;
+
         // D to X, X to M1.
         if !self.holds.val() {
-            self.execute.d.next =
-                Rvfi { insn: self.word.val(), rs1_addr: decoded.rs1, rs2_addr: decoded.rs2, ..Default::default() };
+            self.execute.d.next = Rvfi {
+                insn: self.word.val(),
+                rs1_addr: decoded.rs1,
+                rs2_addr: decoded.rs2,
+                since_decode: now,
+                ..Default::default()
+            };
             let execute = self.execute.q.val();
             self.first.d.next = Rvfi {
                 rs1_rdata: if execute.rs1_addr.any() { self.a.val() } else { zero },
                 rs2_rdata: if execute.rs2_addr.any() { self.b.val() } else { zero },
+                since_execute: now,
                 ..execute
             };
         }
@@ -126,6 +137,7 @@ impl Logic for RetirementPort {
                 mem_rmask: if reads { mask } else { bits::<4>(0) },
                 mem_wmask: if writes { mask } else { bits::<4>(0) },
                 mem_wdata: executed.b,
+                since_memory: now,
                 ..self.first.q.val()
             };
         }
@@ -175,6 +187,9 @@ impl Logic for RetirementPort {
             mem_rdata: value,
             mem_wmask: if conditional & value.any() { bits::<4>(0) } else { record.mem_wmask },
             mem_wdata: if modifies { self.amo.result.val() } else { record.mem_wdata },
+            since_decode: now - record.since_decode,
+            since_execute: now - record.since_execute,
+            since_memory: now - record.since_memory,
             ..record
         };
 

@@ -196,4 +196,10 @@ pub struct Rvfi {
     pub mem_rdata: Bits<32>,
     /// What was written.
     pub mem_wdata: Bits<32>,
+    /// Cycles since the last one of the instruction in D. This field and the next two are no part of RVFI.
+    pub since_decode: Bits<32>,
+    /// Cycles since the last one in X.
+    pub since_execute: Bits<32>,
+    /// Cycles since the last one in M1.
+    pub since_memory: Bits<32>,
 }

@@ -354,6 +354,37 @@ macro_rules! descriptors { ($m:ident) => { $m! {
         core_mask: 32 "HPUs that may run its handlers: bit cluster * hpus + hpu",
         pid: 6 "process whose event ring gets its events",
     }
+    /// Trace of the ingress join: the rule and the context of a frame, and whether the frame goes on to the scheduler. One record per frame.
+    JoinTrace "join_trace" {
+        valid: 1 "a record in this cycle; else the other fields have no meaning",
+        frame: 16 "frame sequence number",
+        ruled: 1 "a rule matched; else rule, action and context have no meaning",
+        rule: 6 "the rule that matched, by its slot in the header matcher",
+        action: 2 "action of the rule, as in packet_desc",
+        context: 4 "execution context of the rule",
+        dropped: 1 "the frame ends here and is dropped; 0 = it goes on to the scheduler",
+        reason: 5 "drop reason, if dropped",
+    }
+    /// Trace of the scheduler: a frame joins a message, or comes to its end, or both. A frame that the ingress join passed on ends here once.
+    EndTrace "end_trace" {
+        frame: 16 "frame sequence number; has a meaning if joined, handled, placed or dropped is 1",
+        joined: 1 "the frame joins the message in `slot`",
+        begins: 1 "the message begins with this frame, if joined",
+        slot: 8 "slot of the message table, if joined",
+        handled: 1 "the frame ends: its handlers returned success",
+        placed: 1 "the frame ends: it was written to host memory",
+        dropped: 1 "the frame ends: it was dropped",
+        reason: 5 "drop reason, if dropped",
+    }
+    /// Trace of the scheduler's tasks: a handler goes to an HPU, in the cycle of trace point `scheduled`.
+    TaskTrace "task_trace" {
+        valid: 1 "a record in this cycle; else the other fields have no meaning",
+        frame: 16 "frame sequence number (completion: of the message's last packet)",
+        kind: 2 "0 header, 1 payload, 2 completion",
+        slot: 8 "slot of the message table",
+        cluster: 3 "cluster that runs it",
+        hpu: 3 "HPU of that cluster",
+    }
 } } }
 
 /// A field of a descriptor.

@@ -11,10 +11,10 @@ use hpu_core::HpuArray;
 use packet_engine::PacketEngine;
 use rvma_lut::RvmaEngine;
 use spindle_blocks::csr::CsrBlock;
-use spindle_blocks::desc::CsrResponse;
+use spindle_blocks::desc::{CsrResponse, EndTrace, JoinTrace, TaskTrace};
 use spindle_contract::memory_map::command;
 use spindle_contract::params::Config;
-use spindle_contract::reasons::{TRACE_LANES, TRACE_TAG_BITS};
+use spindle_contract::reasons::{TRACE_HPUS, TRACE_LANES, TRACE_TAG_BITS};
 use spindle_contract::registers::{doorbell, hpu, node, packet, rvma, trace, PAGE};
 use spindle_verilog::prelude::*;
 
@@ -165,6 +165,14 @@ pub struct Nic {
     pub trace_valid: Signal<Out, Bits<TRACE_LANES>>,
     /// Trace: frame of lane i in bits 16i+15..16i.
     pub trace_tags: Signal<Out, Bits<TRACE_TAGS>>,
+    /// Trace: hardware thread of the handler that starts on HPU i, with its lane of `handler_start`.
+    pub trace_threads: Signal<Out, Bits<TRACE_HPUS>>,
+    /// Trace: rule and context of a frame, and whether it is dropped at the ingress join.
+    pub trace_join: Signal<Out, JoinTrace>,
+    /// Trace: message and end of a frame.
+    pub trace_end: Signal<Out, EndTrace>,
+    /// Trace: a handler that goes to an HPU.
+    pub trace_task: Signal<Out, TaskTrace>,
     /// Retired instructions, a port per HPU, cluster by cluster; none unless the configuration says `rvfi`.
     pub rvfi: Vec<Signal<Out, Rvfi>>,
     packet_engine: PacketEngine,
@@ -243,6 +251,10 @@ impl Nic {
             irq: Default::default(),
             trace_valid: Default::default(),
             trace_tags: Default::default(),
+            trace_threads: Default::default(),
+            trace_join: Default::default(),
+            trace_end: Default::default(),
+            trace_task: Default::default(),
             rvfi: (0..retirement_ports(config)).map(|_| Default::default()).collect(),
             packet_engine: PacketEngine::new(config),
             hpu_array: HpuArray::new(config),
@@ -477,6 +489,10 @@ impl Logic for Nic {
         let tags = (self.hpu_array.trace_tags.val(), own_tags).cat::<TRACE_TAGS>();
         self.trace_valid.next = lanes;
         self.trace_tags.next = tags;
+        self.trace_threads.next = self.hpu_array.trace_threads.val();
+        self.trace_join.next = self.packet_engine.trace_join.val();
+        self.trace_end.next = self.packet_engine.trace_end.val();
+        self.trace_task.next = self.packet_engine.trace_task.val();
         self.trace_ring.lanes.next = lanes;
         self.trace_ring.tags.next = tags;
         self.trace_ring.cycle.next = self.global_page.cycle.val();

@@ -3,6 +3,7 @@
 //! A cycle: frames, host memory and the BAR set the inputs, the model settles, everybody samples, the clock ticks. Everything is deterministic: the same
 //! design, frames, register accesses and seed give the same cycles.
 
+use crate::fates::{FateEvent, FatePorts, Step};
 use crate::hart::Retired;
 use crate::host_memory::HostMemory;
 use crate::retirement::RetirementPorts;
@@ -101,6 +102,7 @@ pub struct SimDevice {
     trace_valid: Port,
     trace_tags: Port,
     lanes: Vec<Lane>,
+    fates: FatePorts,
     memory: HostMemory,
     incoming: VecDeque<WireFrame>,
     position: usize,
@@ -164,6 +166,7 @@ impl SimDevice {
             config.name,
             lanes.len()
         );
+        let fates = FatePorts::new(&model, config.hpus)?;
         let pace = if options.tx_ready_percent >= 100 {
             Pace::always()
         } else {
@@ -181,6 +184,7 @@ impl SimDevice {
             trace_valid,
             trace_tags,
             lanes,
+            fates,
             memory,
             incoming: VecDeque::new(),
             position: 0,
@@ -307,8 +311,12 @@ impl SimDevice {
         self.model.eval();
         self.sample_tx();
         self.memory.sample(&self.model);
-        if self.tracing && self.model.is_set(self.trace_valid) {
-            self.sample_trace();
+        if self.tracing {
+            if self.model.is_set(self.trace_valid) {
+                self.sample_trace();
+            }
+            let (trace, cycle) = (&mut self.trace, self.cycle);
+            self.fates.sample(&self.model, |frame, step| trace.push_fate(FateEvent { cycle, frame, step }));
         }
         if let (Some(ports), Some(sink)) = (&self.retirement, &mut self.retired) {
             ports.sample(&self.model, self.cycle, sink);
@@ -373,6 +381,11 @@ impl SimDevice {
             if valid[i / 8] >> (i % 8) & 1 == 1 {
                 let frame = u16::from_le_bytes([tags[2 * i], tags[2 * i + 1]]);
                 self.trace.push(Event { cycle: self.cycle, point: lane.point, unit: lane.unit, frame });
+                if lane.point == reasons::T_HANDLER_START {
+                    let thread = self.fates.thread(&self.model, lane.unit);
+                    let step = Step::Started { unit: lane.unit, thread };
+                    self.trace.push_fate(FateEvent { cycle: self.cycle, frame, step });
+                }
             }
         }
     }

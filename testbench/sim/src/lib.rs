@@ -8,6 +8,7 @@
 mod backend;
 pub mod capture;
 mod device;
+pub mod fates;
 pub mod hart;
 pub mod host_memory;
 mod host_reads;
@@ -18,6 +19,7 @@ pub mod trace;
 
 pub use backend::SimHandle;
 pub use device::{Options, SentFrame, SimDevice, WireFrame};
+pub use fates::{End, FateEvent, Step};
 pub use hart::{MemoryAccess, Retired};
 pub use host_reads::ReadBurst;
 pub use network::{address, Network, NetworkNode, Routing, WireCounts, WireOptions};

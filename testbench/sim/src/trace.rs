@@ -1,5 +1,6 @@
 //! The trace ports: which frame passed which stage in which cycle.
 
+use crate::fates::FateEvent;
 use spindle_contract::reasons::{TRACE_COUNT, TRACE_POINTS};
 
 /// One lane of the trace ports: a point, and the unit (HPU) that fires it where there are several.
@@ -28,11 +29,21 @@ pub struct Event {
 #[derive(Clone, Debug, Default)]
 pub struct TraceLog {
     events: Vec<Event>,
+    fates: Vec<FateEvent>,
 }
 
 impl TraceLog {
     pub(crate) fn push(&mut self, event: Event) {
         self.events.push(event);
+    }
+
+    pub(crate) fn push_fate(&mut self, fate: FateEvent) {
+        self.fates.push(fate);
+    }
+
+    /// Rules, messages, handlers and ends of frames, in order of time.
+    pub fn fates(&self) -> &[FateEvent] {
+        &self.fates
     }
 
     /// All events in order of time.
@@ -43,6 +54,7 @@ impl TraceLog {
     /// Forgets everything.
     pub fn clear(&mut self) {
         self.events.clear();
+        self.fates.clear();
     }
 
     /// The events of one point.

@@ -42,6 +42,12 @@ pub struct Retired {
     pub read: u32,
     /// What was written.
     pub written: u32,
+    /// Cycles since the last one of the instruction in D.
+    pub since_decode: u32,
+    /// Cycles since the last one in X.
+    pub since_execute: u32,
+    /// Cycles since the last one in M1.
+    pub since_memory: u32,
 }
 
 impl Retired {
@@ -64,6 +70,7 @@ impl Retired {
         let (pc, next_pc, address) = (port.word(), port.word(), port.word());
         let (read_mask, write_mask) = (port.field(4) as u8, port.field(4) as u8);
         let (read, written) = (port.word(), port.word());
+        let (since_decode, since_execute, since_memory) = (port.word(), port.word(), port.word());
         Some(Retired {
             cycle,
             unit,
@@ -83,6 +90,9 @@ impl Retired {
             write_mask,
             read,
             written,
+            since_decode,
+            since_execute,
+            since_memory,
         })
     }
 

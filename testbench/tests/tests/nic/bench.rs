@@ -9,7 +9,8 @@ use spindle_contract::params::Config;
 use spindle_contract::reasons::{DROP_COUNT, DROP_REASONS, T_EGRESS_FIRST, T_FIRST_BEAT};
 use spindle_harness::Source;
 use spindle_sim::{
-    address, Event, Network, NetworkNode, Options, SentFrame, SimDevice, SimHandle, WireFrame, WireOptions,
+    address, End, Event, FateEvent, Network, NetworkNode, Options, SentFrame, SimDevice, SimHandle, Step, WireFrame,
+    WireOptions,
 };
 use spindle_verilog::Design;
 use std::path::{Path, PathBuf};
@@ -159,6 +160,8 @@ pub struct Played {
     pub numbers: Vec<u16>,
     /// Everything that the trace showed.
     pub events: Vec<Event>,
+    /// What the fate ports reported.
+    pub fates: Vec<FateEvent>,
     /// Frames dropped meanwhile, by reason.
     pub drops: [u32; DROP_COUNT],
     /// Counters at the end.
@@ -231,6 +234,7 @@ impl Nic {
         let stats = last.0;
         let mut sim = self.card.sim();
         let events = sim.trace().events().to_vec();
+        let fates = sim.trace().fates().to_vec();
         let numbers: Vec<u16> = events.iter().filter(|e| e.point == T_FIRST_BEAT).map(|e| e.frame).collect();
         assert_eq!(numbers.len(), count, "every frame gets a number");
         let causes = events.iter().filter(|e| e.point == T_EGRESS_FIRST).map(|e| {
@@ -241,7 +245,10 @@ impl Nic {
         let sent = causes.zip(sent).collect();
         let mut drops = stats.drops;
         drops.iter_mut().zip(before.drops).for_each(|(now, then)| *now -= then);
-        Played { sent, numbers, events, drops, stats }
+        let (handled, placed) =
+            (stats.frames_handled - before.frames_handled, stats.frames_placed - before.frames_placed);
+        assert_ends(&fates, handled, placed, &drops);
+        Played { sent, numbers, events, fates, drops, stats }
     }
 
     /// Every frame has come to an end and been counted once, all cells are back, no message is open, the host saw clean AXI.
@@ -254,6 +261,15 @@ impl Nic {
         let mut sim = self.card.sim();
         assert!(sim.memory().idle(), "nothing is under way to the host");
         assert_eq!(sim.memory().violations, Vec::<String>::new());
+    }
+}
+
+/// As many ends of frames on the fate ports as the counters counted, by kind and reason.
+fn assert_ends(fates: &[FateEvent], handled: u32, placed: u32, drops: &[u32; DROP_COUNT]) {
+    let count = |end: End| fates.iter().filter(|event| event.step == Step::Ended(end)).count() as u32;
+    assert_eq!((count(End::Handled), count(End::Placed)), (handled, placed), "handled and placed");
+    for (reason, (name, _)) in DROP_REASONS.iter().enumerate() {
+        assert_eq!(count(End::Dropped(reason)), drops[reason], "{name}");
     }
 }
 

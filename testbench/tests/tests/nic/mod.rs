@@ -8,6 +8,7 @@ mod commands;
 mod context_puts;
 mod delivery;
 mod events;
+mod fates;
 mod faults;
 mod gets;
 mod mailboxes;

@@ -2,8 +2,13 @@
 
 use crate::play::Played;
 use crate::session::Session;
+use crate::summary::STAGES;
+use anyhow::{ensure, Result};
 use serde::Serialize;
+use spindle::stats::Stats;
 use spindle_contract::reasons;
+use spindle_sim::{End, Event, FateEvent, Step};
+use std::collections::HashMap;
 
 /// How a frame ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -13,7 +18,7 @@ pub enum Disposition {
     Handled,
     /// The frame was written to host memory through a mailbox.
     Placed,
-    /// The frame was dropped; [`FrameFate::reason`] tells why.
+    /// The frame was dropped; [`FrameFate::reason`] is the reason.
     Dropped,
     /// The frame was still inside the NIC at the end of the run.
     Inside,
@@ -22,11 +27,11 @@ pub enum Disposition {
 /// One run of a handler.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct TaskSpan {
-    /// `header`, `payload` or `completion`, if the trace tells.
+    /// `header`, `payload` or `completion`.
     pub kind: Option<&'static str>,
     /// HPU, counted over all clusters.
     pub hpu: usize,
-    /// Hardware thread of the HPU, if the trace tells.
+    /// Hardware thread of the HPU.
     pub thread: Option<u8>,
     /// Cycle of the first instruction fetch.
     pub start: u64,
@@ -71,13 +76,13 @@ pub struct FrameFate {
     pub bytes: usize,
     /// Cycle of the first beat.
     pub arrival: u64,
-    /// Index of the rule that matched, in the order of `--match`.
+    /// Index of the rule that matched, in the order of `--match`; `None` if no rule matched, and for a frame that the parser drops.
     pub rule: Option<usize>,
-    /// Context that got the frame.
+    /// Context of the rule, if the rule has one.
     pub context: Option<usize>,
-    /// Slot of the message in the message table.
+    /// Slot of the frame's message in the message table; `None` for a frame that joined no message.
     pub message: Option<usize>,
-    /// How the frame ended; `None` while the design's trace does not tell.
+    /// How the frame ended.
     pub disposition: Option<Disposition>,
     /// Drop reason, by its name in `docs/generated/reasons.md`.
     pub reason: Option<&'static str>,
@@ -95,15 +100,103 @@ impl FrameFate {
         self.passages.iter().find(|passage| passage.point == point).map(|passage| passage.cycle)
     }
 
+    /// Cycles that the frame spent in each stage of [`STAGES`] that it passed, added up over its passes.
+    pub fn stage_cycles(&self) -> Vec<(&'static str, u64)> {
+        STAGES
+            .iter()
+            .filter_map(|(stage, from, to)| {
+                let (mut since, mut total) = (None, None);
+                for passage in &self.passages {
+                    if passage.point == *to {
+                        if let Some(start) = since.take() {
+                            *total.get_or_insert(0) += passage.cycle - start;
+                        }
+                    }
+                    if passage.point == *from {
+                        since = Some(passage.cycle);
+                    }
+                }
+                Some((*stage, total?))
+            })
+            .collect()
+    }
+
     /// Bytes of all replies.
     pub fn bytes_sent(&self) -> usize {
         self.replies.iter().map(|reply| reply.bytes).sum()
     }
 }
 
+/// Kinds of handler, by their number in a task.
+const KINDS: [&str; 3] = ["header", "payload", "completion"];
+
+/// The fates while the trace is read.
+struct Collector<'a> {
+    fates: Vec<FrameFate>,
+    /// Index of the last frame that had each number.
+    index_of: Vec<Option<usize>>,
+    arrived: usize,
+    /// Kind of the handler that was sent to an HPU for a frame and has not started.
+    sent: HashMap<(usize, usize), u8>,
+    rule_of_slot: &'a dyn Fn(usize) -> Option<usize>,
+}
+
+impl Collector<'_> {
+    /// A trace point.
+    fn point(&mut self, event: &Event) {
+        if event.point == reasons::T_FIRST_BEAT {
+            self.index_of[usize::from(event.frame)] = Some(self.arrived);
+            self.arrived += 1;
+        }
+        let Some(index) = self.index_of[usize::from(event.frame)] else { return };
+        let fate = &mut self.fates[index];
+        fate.passages.push(Passage { point: event.point, cycle: event.cycle, unit: event.unit });
+        let running = fate.tasks.iter_mut().find(|task| task.hpu == event.unit && task.end.is_none());
+        match (event.point, running) {
+            (reasons::T_HANDLER_END, Some(task)) => task.end = Some(event.cycle),
+            (reasons::T_COMMAND, Some(task)) => task.commands.push(event.cycle),
+            _ => {}
+        }
+    }
+
+    /// A report of the fate ports.
+    fn step(&mut self, event: &FateEvent) {
+        let Some(index) = self.index_of[usize::from(event.frame)] else { return };
+        let fate = &mut self.fates[index];
+        match event.step {
+            Step::Judged { rule, .. } => {
+                fate.rule = rule.and_then(|(slot, _)| (self.rule_of_slot)(slot));
+                fate.context = rule.and_then(|(_, context)| context);
+            }
+            Step::Joined { slot, .. } => fate.message = Some(slot),
+            Step::Sent { kind, unit, .. } => {
+                self.sent.insert((index, unit), kind);
+            }
+            Step::Started { unit, thread } => fate.tasks.push(TaskSpan {
+                kind: self.sent.remove(&(index, unit)).map(|kind| KINDS[usize::from(kind)]),
+                hpu: unit,
+                thread: Some(thread),
+                start: event.cycle,
+                end: None,
+                commands: Vec::new(),
+            }),
+            Step::Ended(end) => {
+                fate.disposition = Some(match end {
+                    End::Handled => Disposition::Handled,
+                    End::Placed => Disposition::Placed,
+                    End::Dropped(_) => Disposition::Dropped,
+                });
+                if let End::Dropped(reason) = end {
+                    fate.reason = Some(reasons::DROP_REASONS[reason].0);
+                }
+            }
+        }
+    }
+}
+
 /// Collects the fate of every frame that was played in; `lengths` are their sizes in bytes.
 pub fn collect(session: &Session, played: &Played, lengths: &[usize]) -> Vec<FrameFate> {
-    let mut fates: Vec<FrameFate> = played
+    let fates = played
         .numbers
         .iter()
         .enumerate()
@@ -115,47 +208,31 @@ pub fn collect(session: &Session, played: &Played, lengths: &[usize]) -> Vec<Fra
             rule: None,
             context: None,
             message: None,
-            disposition: None,
+            disposition: Some(Disposition::Inside),
             reason: None,
             passages: Vec::new(),
             tasks: Vec::new(),
             replies: Vec::new(),
         })
         .collect();
+    let mut collector = Collector {
+        fates,
+        index_of: vec![None; 1 << reasons::TRACE_TAG_BITS],
+        arrived: 0,
+        sent: HashMap::new(),
+        rule_of_slot: &|slot| session.device.rule_of_slot(slot),
+    };
     let mut sim = session.card.sim();
-    let mut index_of = vec![None; 1 << reasons::TRACE_TAG_BITS];
-    let mut arrived = 0;
-    for event in sim.trace().events() {
-        if event.point == reasons::T_FIRST_BEAT {
-            index_of[usize::from(event.frame)] = Some(arrived);
-            arrived += 1;
+    let trace = sim.trace();
+    let mut steps = trace.fates().iter().peekable();
+    for event in trace.events() {
+        while let Some(step) = steps.next_if(|step| step.cycle < event.cycle) {
+            collector.step(step);
         }
-        let Some(index) = index_of[usize::from(event.frame)] else { continue };
-        let fate: &mut FrameFate = &mut fates[index];
-        fate.passages.push(Passage { point: event.point, cycle: event.cycle, unit: event.unit });
-        let running = |task: &&mut TaskSpan| task.hpu == event.unit && task.end.is_none();
-        match event.point {
-            reasons::T_HANDLER_START => fate.tasks.push(TaskSpan {
-                kind: None,
-                hpu: event.unit,
-                thread: None,
-                start: event.cycle,
-                end: None,
-                commands: Vec::new(),
-            }),
-            reasons::T_HANDLER_END => {
-                if let Some(task) = fate.tasks.iter_mut().find(running) {
-                    task.end = Some(event.cycle);
-                }
-            }
-            reasons::T_COMMAND => {
-                if let Some(task) = fate.tasks.iter_mut().find(running) {
-                    task.commands.push(event.cycle);
-                }
-            }
-            _ => {}
-        }
+        collector.point(event);
     }
+    steps.for_each(|step| collector.step(step));
+    let mut fates = collector.fates;
     for (number, reply) in played.replies.iter().enumerate() {
         if let Some(cause) = reply.cause {
             let frame = &reply.frame;
@@ -164,4 +241,26 @@ pub fn collect(session: &Session, played: &Played, lengths: &[usize]) -> Vec<Fra
         }
     }
     fates
+}
+
+/// Compares the fates with the counters of the card since reset: each frame is in exactly one counter.
+///
+/// # Errors
+/// A count differs.
+pub fn check(fates: &[FrameFate], stats: &Stats) -> Result<()> {
+    let compare = |what: &str, fates: usize, counter: u32| {
+        ensure!(
+            fates == counter as usize,
+            "the trace of the NIC reports {fates} {what} frames, its counter {counter}; this is an error of the design: repeat the run with --vcd and report it"
+        );
+        Ok(())
+    };
+    let count = |disposition| fates.iter().filter(|fate| fate.disposition == Some(disposition)).count();
+    compare("handled", count(Disposition::Handled), stats.frames_handled)?;
+    compare("placed", count(Disposition::Placed), stats.frames_placed)?;
+    for ((reason, _), counter) in reasons::DROP_REASONS.iter().zip(stats.drops) {
+        let dropped = fates.iter().filter(|fate| fate.reason == Some(*reason)).count();
+        compare(&format!("dropped ({reason})"), dropped, counter)?;
+    }
+    compare("unfinished", count(Disposition::Inside), stats.inside())
 }

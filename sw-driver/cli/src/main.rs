@@ -7,11 +7,12 @@ mod demo;
 #[cfg(test)]
 mod examples;
 mod export;
-#[allow(dead_code, reason = "the reports that need every field come with the next commits")]
+mod fate_file;
 mod fates;
 mod hart;
 mod info;
 mod judge;
+mod konata;
 mod play;
 mod prints;
 mod report;

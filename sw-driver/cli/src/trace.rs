@@ -69,8 +69,14 @@ impl Disassembly {
         disassembly
     }
 
-    fn text(&self, address: u32) -> &str {
+    /// The instruction at an address.
+    pub fn text(&self, address: u32) -> &str {
         self.instructions.get(&address).map_or("?", String::as_str)
+    }
+
+    /// The function that starts at an address.
+    pub fn function(&self, address: u32) -> Option<&str> {
+        self.functions.get(&address).map(String::as_str)
     }
 }
 
@@ -115,7 +121,7 @@ impl Tracer {
     fn lines(&self, retired: &Retired) -> String {
         let hart = format!("{}.{}.{}", retired.unit / self.hpus, retired.unit % self.hpus, retired.thread);
         let mut text = String::new();
-        if let Some(name) = self.disassembly.functions.get(&retired.pc) {
+        if let Some(name) = self.disassembly.function(retired.pc) {
             let _ = writeln!(text, "{:>9}  {hart:<6} {:08x} <{name}>:", "", retired.pc);
         }
         let instruction = self.disassembly.text(retired.pc);
@@ -124,20 +130,7 @@ impl Tracer {
             "{:>9}  {hart:<6} {:08x}  {:08x}  {instruction:<32} ",
             retired.cycle, retired.pc, retired.insn
         );
-        if let Some((register, value)) = retired.register() {
-            let _ = write!(text, " {}={value:08x}", REGISTERS[usize::from(register) % 32]);
-        }
-        if let Some(load) = retired.load() {
-            let _ = write!(text, " {}", memory(load, "->"));
-        }
-        if let Some(store) = retired.store() {
-            let _ = write!(text, " {}", memory(store, "<-"));
-        }
-        for (holds, note) in [(retired.trap, " fault"), (retired.halt, " end")] {
-            if holds {
-                text.push_str(note);
-            }
-        }
+        text.push_str(&annotations(retired));
         let mut text = text.trim_end().to_owned();
         text.push('\n');
         text
@@ -152,6 +145,26 @@ impl Tracer {
         ensure!(self.lines > 0 || note.is_some(), "no instruction was executed, the trace is empty");
         Ok(self.lines)
     }
+}
+
+/// What an instruction did: ` a5=0000002a [60000000]->0000002a`.
+pub fn annotations(retired: &Retired) -> String {
+    let mut text = String::new();
+    if let Some((register, value)) = retired.register() {
+        let _ = write!(text, " {}={value:08x}", REGISTERS[usize::from(register) % 32]);
+    }
+    if let Some(load) = retired.load() {
+        let _ = write!(text, " {}", memory(load, "->"));
+    }
+    if let Some(store) = retired.store() {
+        let _ = write!(text, " {}", memory(store, "<-"));
+    }
+    for (holds, note) in [(retired.trap, " fault"), (retired.halt, " end")] {
+        if holds {
+            text.push_str(note);
+        }
+    }
+    text
 }
 
 /// `[20000010]->0042`: as many digits as bytes were moved.

@@ -3,6 +3,8 @@
 use super::host::HostArguments;
 use super::pacing::PacingArguments;
 use super::variables::VariableArguments;
+use crate::fate_file::FateArguments;
+use crate::konata::KonataArguments;
 use crate::toolchain::Sources;
 use spindle_sim::capture::Truncated;
 use std::path::{Path, PathBuf};
@@ -34,6 +36,10 @@ pub struct RunArguments {
     /// Trace to write: a line for each instruction (needs a model of its own, built the first time).
     #[arg(long, value_name = "TRACE.txt")]
     pub trace: Option<PathBuf>,
+    #[command(flatten)]
+    pub konata: KonataArguments,
+    #[command(flatten)]
+    pub fates: FateArguments,
     /// Report to write as JSON; `-` is standard output, and the text report then goes to standard error.
     #[arg(long, value_name = "REPORT.json")]
     pub json: Option<PathBuf>,
@@ -94,6 +100,8 @@ impl RunArguments {
             ("--out", &self.out),
             ("--vcd", &self.vcd),
             ("--trace", &self.trace),
+            ("--konata", &self.konata.path),
+            ("--fates", &self.fates.path),
             ("--json", &self.json),
             ("--host-out", &self.host.host_out),
         ];

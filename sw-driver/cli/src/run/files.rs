@@ -2,6 +2,7 @@
 
 use super::outputs::{Outputs, Slot};
 use super::RunArguments;
+use crate::fate_file;
 use crate::fates::FrameFate;
 use crate::play::Played;
 use crate::session::Session;
@@ -17,8 +18,7 @@ pub struct Files {
     out: Option<Slot>,
     json: Option<Slot>,
     host: Option<Slot>,
-    /// Written while the run goes on.
-    pub trace: Option<Slot>,
+    fates: Option<Slot>,
 }
 
 impl Files {
@@ -37,7 +37,7 @@ impl Files {
             out: outputs.open_if("--out", arguments.out.as_ref())?,
             json: outputs.open_if("--json", arguments.json.as_ref())?,
             host: outputs.open_if("--host-out", arguments.host.host_out.as_ref())?,
-            trace: outputs.open_if("--trace", arguments.trace.as_ref())?,
+            fates: outputs.open_if("--fates", arguments.fates.path.as_ref())?,
         })
     }
 
@@ -51,6 +51,11 @@ impl Files {
         if let (Some(slot), Some(path)) = (self.host, &arguments.host.host_out) {
             if outputs.write(slot, |file| Ok(file.write_all(found.region)?)) {
                 eprintln!("spindle: host region in {}", path.display());
+            }
+        }
+        if let (Some(slot), Some(path)) = (self.fates, &arguments.fates.path) {
+            if outputs.write(slot, |file| fate_file::write(path, file, found.fates)) {
+                eprintln!("spindle: fates of {} packets in {}", found.fates.len(), path.display());
             }
         }
         if let Some(slot) = self.json {

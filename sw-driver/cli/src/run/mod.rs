@@ -4,6 +4,7 @@ mod arguments;
 mod faults;
 mod files;
 mod host;
+mod instructions;
 mod load;
 mod order;
 pub mod outputs;
@@ -28,9 +29,9 @@ use crate::play::{play_watched, Played, Watch};
 use crate::sdk::{self, Handler};
 use crate::session::{self, Session};
 use crate::summary::{Details, Summary};
-use crate::trace::{Disassembly, Tracer};
 use anyhow::{bail, ensure, Context, Result};
 use files::{Files, Found};
+use instructions::InstructionTraces;
 use outputs::Outputs;
 use progress::Progress;
 use record::CaptureRecord;
@@ -41,9 +42,7 @@ use spindle_contract::memory_map::WATCHDOG_MOST;
 use spindle_contract::params::Config;
 use spindle_sim::capture::{self, Capture};
 use spindle_sim::Options;
-use std::cell::RefCell;
 use std::io::Write;
-use std::rc::Rc;
 
 /// Bytes of the host region that the handler gets.
 const HOST_BYTES: u32 = 1 << 20;
@@ -76,13 +75,10 @@ pub fn run(arguments: &RunArguments) -> Result<()> {
     let mut outputs = Outputs::default();
     let input = read(arguments)?;
     let files = Files::open(arguments, &mut outputs)?;
+    let traces = InstructionTraces::open(arguments, &input.handler.elf, input.config.hpus, &mut outputs)?;
     let interrupts = Interrupts::catch(outputs.leftovers())?;
-    let tracer = match files.trace {
-        Some(slot) => Some(Tracer::new(outputs.stream(slot)?, Disassembly::of(&input.handler.elf)?, input.config.hpus)),
-        None => None,
-    };
     let mut nic = install(arguments, &input)?;
-    let tracer = tracer.map(|tracer| trace_into(&mut nic.session, tracer));
+    traces.start(&nic.session);
 
     let progress = Progress::new(input.schedule.cycles, input.frames.len());
     interrupts.run_starts();
@@ -99,29 +95,18 @@ pub fn run(arguments: &RunArguments) -> Result<()> {
     );
     progress.finish();
     nic.session.card.sim().wave_close();
-    nic.session.card.sim().set_retired(None);
-    if let (Some(tracer), Some(slot)) = (tracer.and_then(Rc::into_inner), files.trace) {
-        // Of a run that fails, the trace is what the search for the cause begins with, so it is kept and marked.
-        let note = match &played {
-            Ok(played) => played.interrupted.then(|| "the run was interrupted".to_owned()),
-            Err(error) => Some(format!("the run failed: {error:#}")),
-        };
-        let mut instructions = 0;
-        let written = outputs.write(slot, |_| {
-            instructions = tracer.into_inner().finish(note.as_deref())?;
-            Ok(())
-        });
-        if let (true, Some(path)) = (written, &arguments.trace) {
-            eprintln!("spindle: {instructions} instructions in {}", path.display());
-        }
-    }
+    let note = match &played {
+        Ok(played) => played.interrupted.then(|| "the run was interrupted".to_owned()),
+        Err(error) => Some(format!("the run failed: {error:#}")),
+    };
+    traces.finish(&nic.session, &mut outputs, note.as_deref())?;
     conclude(arguments, &input, &mut nic, &played?, outputs, &files, &interrupts)
 }
 
 /// Reads and checks what the user gave.
 fn read(arguments: &RunArguments) -> Result<Input> {
     let mut config = session::config(&arguments.config)?;
-    config.rvfi = arguments.trace.is_some();
+    config.rvfi = arguments.trace.is_some() || arguments.konata.path.is_some();
     let rules = arguments
         .rules
         .iter()
@@ -255,6 +240,9 @@ fn conclude(
             played.stats.tasks_faulted
         ));
     }
+    if played.drained && !played.interrupted {
+        problems.extend(fates::check(&fates, &played.stats).err().map(|error| format!("{error:#}")));
+    }
     let violations = nic.session.card.sim().memory().violations.clone();
     if !violations.is_empty() {
         problems.push(format!("the NIC broke the AXI4 protocol: {}", violations.join("; ")));
@@ -276,12 +264,4 @@ fn print_report(text: &str, to_standard_error: bool) {
         std::io::stdout().write_all(text.as_bytes()).and_then(|()| std::io::stdout().flush())
     };
     drop(written);
-}
-
-/// Lets the card hand every instruction to the tracer.
-fn trace_into(session: &mut Session, tracer: Tracer) -> Rc<RefCell<Tracer>> {
-    let tracer = Rc::new(RefCell::new(tracer));
-    let writer = tracer.clone();
-    session.card.sim().set_retired(Some(Box::new(move |retired| writer.borrow_mut().retired(retired))));
-    tracer
 }

@@ -63,13 +63,32 @@ SPIN_INLINE void spin_command(uint32_t opcode, const void *bytes, uint32_t lengt
 
 /* ---- The wire ------------------------------------------------------------------------------------------------------------- */
 
-/* Sends bytes as a frame. */
-SPIN_INLINE void spin_send_packet(const void *frame, uint32_t length) {
+/* What spin_send_packet returns. */
+typedef enum {
+    SPIN_SEND_OK = 0,
+    SPIN_SEND_CUT = 1, /* nothing was sent: these are the first SPIN_PACKET_BYTES of a longer frame, whose rest the handler has not seen */
+} spin_send_t;
+/* Flag: what the handler sees of a longer frame may be sent as a frame of its own. */
+#define SPIN_SEND_UNSEEN 1u
+
+/* Would these bytes be a cut frame? They end where the packet slot ends, and the frame goes on. */
+SPIN_INLINE bool spin_send_is_cut(const void *frame, uint32_t length) {
+    return (uint32_t)frame + length == SPIN_REGION_PACKET + SPIN_PACKET_BYTES &&
+           ((const spin_task_t *)SPIN_REGION_TASK)->frame_len > SPIN_PACKET_BYTES;
+}
+/* Sends bytes as a frame. Without SPIN_SEND_UNSEEN in `flags`, a frame that would be cut is not sent. */
+SPIN_INLINE spin_send_t spin_send_packet_flags(const void *frame, uint32_t length, uint32_t flags) {
+    if (!(flags & SPIN_SEND_UNSEEN) && spin_send_is_cut(frame, length)) {
+        return SPIN_SEND_CUT;
+    }
     spin_before_command(frame);
     *spin_command_word(SPIN_CMD_SOURCE) = (uint32_t)frame;
     *spin_command_word(SPIN_CMD_LENGTH) = length;
     spin_issue(SPIN_OP_SEND_PACKET);
+    return SPIN_SEND_OK;
 }
+/* Sends bytes as a frame, unless that would be cut. */
+SPIN_INLINE spin_send_t spin_send_packet(const void *frame, uint32_t length) { return spin_send_packet_flags(frame, length, 0); }
 /* Hands this task's packet, as it was received, to the RVMA path. */
 SPIN_INLINE void spin_place(void) { spin_issue(SPIN_OP_PLACE); }
 /* Puts this task's payload, as it was received, into a mailbox of the context's process, at an offset of its buffer: as a message of its own, which

@@ -3,7 +3,7 @@
  *     #include "spin_printf.h"
  *     printf("%u bytes from %08x\n", h->payload_len, h->src_nid);
  *
- * Conversions: %d %i %u %x %X %c %s %p %%, with a width and `-` or `0` in front of it; `l`, `h` and `z` are read over, for all integers
+ * Conversions: %d %i %u %x %X %c %s %p %%, with a width and `-`, `0` or `#` (0x before a hexadecimal number) before it; `l`, `h` and `z` are read over, for all integers
  * have 32 bits. Anything else is printed as it stands. There is no check of the arguments by the compiler: uint32_t is `unsigned int`
  * to one and `unsigned long` to the other.
  *

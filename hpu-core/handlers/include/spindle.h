@@ -8,8 +8,8 @@
  * and zeroed variables live in context memory, shared by all HPUs (atomic operations are in spin_atomic.h), and start as the image
  * says; constants lie beside the code. The stack has SPIN_STACK_BYTES; `spindle build` says what a handler needs of it.
  *
- * A frame of more than SPIN_PACKET_BYTES is cut in the packet slot. A handler that answers whole frames returns SPIN_DROP for it:
- * see spin_whole_frame().
+ * A frame of more than SPIN_PACKET_BYTES is cut in the packet slot. spin_send_packet() does not send such a frame back (SPIN_SEND_CUT); a
+ * handler that answers whole frames returns SPIN_DROP for it: see spin_whole_frame().
  */
 #ifndef SPINDLE_H
 #define SPINDLE_H
@@ -54,6 +54,20 @@ SPIN_INLINE uint32_t spin_cycles(void) {
     __asm__ volatile("csrr %0, cycle" : "=r"(cycles));
     return cycles;
 }
+
+/* Declares the user header of an image: the header handler of a message runs when the packet at offset 0 has arrived, whose payload begins with
+ * this structure, and a message whose first packet is shorter fails. The driver reads name and size from the image. Once, in one file:
+ *     struct request { uint32_t rank, count; };
+ *     SPIN_USER_HEADER(struct request);
+ * spin_user_header(h) is then the structure in the packet; its fields are in the sender's byte order. */
+#define SPIN_USER_HEADER(type)                                                                                         \
+    _Static_assert(sizeof(type) > 0 && sizeof(type) <= 127, "a user header has 1 to 127 bytes");                       \
+    __attribute__((used, section(".spin_user_header"))) static const struct {                                          \
+        uint32_t bytes;                                                                                                \
+        char name[sizeof #type];                                                                                       \
+    } spin_user_header_record = {sizeof(type), #type};                                                                 \
+    SPIN_INLINE const type *spin_user_header(const spin_task_t *task) { return (const type *)task->payload; }          \
+    _Static_assert(1, "")
 
 /* ---- Bytes of headers ---------------------------------------------------------------------------------------------------- */
 

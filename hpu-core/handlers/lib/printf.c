@@ -23,7 +23,7 @@ static void put(out_t *out, char c) {
 /* What stands between % and the conversion. */
 typedef struct {
     uint32_t width;
-    bool left, zeros;
+    bool left, zeros, prefix;
 } field_t;
 
 static void pad(out_t *out, char with, uint32_t length, uint32_t width) {
@@ -32,14 +32,17 @@ static void pad(out_t *out, char with, uint32_t length, uint32_t width) {
     }
 }
 
-/* `length` characters in a field; a sign stands in front of zeros and behind spaces. */
-static void field(out_t *out, field_t f, bool negative, const char *text, uint32_t length) {
-    uint32_t all = length + negative;
+/* `length` characters in a field; a sign or prefix stands before zeros and after spaces. */
+static void field(out_t *out, field_t f, const char *sign, const char *text, uint32_t length) {
+    uint32_t all = length;
+    for (const char *c = sign; *c; c++) {
+        all++;
+    }
     if (!f.left && !f.zeros) {
         pad(out, ' ', all, f.width);
     }
-    if (negative) {
-        put(out, '-');
+    while (*sign) {
+        put(out, *sign++);
     }
     if (!f.left && f.zeros) {
         pad(out, '0', all, f.width);
@@ -55,7 +58,7 @@ static void field(out_t *out, field_t f, bool negative, const char *text, uint32
 /* Exact for all 32-bit numbers, and a division takes longer than the rest of a digit. */
 static uint32_t tenth(uint32_t value) { return (uint32_t)((uint64_t)value * 0xcccccccdu >> 35); }
 
-static void number(out_t *out, field_t f, bool negative, uint32_t value, bool decimal, char ten) {
+static void number(out_t *out, field_t f, const char *sign, uint32_t value, bool decimal, char ten) {
     char digits[10];
     uint32_t first = sizeof digits;
     do {
@@ -64,7 +67,7 @@ static void number(out_t *out, field_t f, bool negative, uint32_t value, bool de
         value = rest;
         digits[--first] = (char)(digit < 10 ? '0' + digit : ten + digit - 10);
     } while (value);
-    field(out, f, negative, digits + first, sizeof digits - first);
+    field(out, f, sign, digits + first, sizeof digits - first);
 }
 
 int spin_vprintf(const char *format, va_list arguments) {
@@ -75,9 +78,9 @@ int spin_vprintf(const char *format, va_list arguments) {
             continue;
         }
         const char *from = format++;
-        field_t f = {0, false, false};
-        for (; *format == '-' || *format == '0'; format++) {
-            *(*format == '-' ? &f.left : &f.zeros) = true;
+        field_t f = {0, false, false, false};
+        for (; *format == '-' || *format == '0' || *format == '#'; format++) {
+            *(*format == '-' ? &f.left : *format == '0' ? &f.zeros : &f.prefix) = true;
         }
         for (; *format >= '0' && *format <= '9'; format++) {
             f.width = 10 * f.width + (uint32_t)(*format - '0');
@@ -89,21 +92,26 @@ int spin_vprintf(const char *format, va_list arguments) {
         case 'd':
         case 'i': {
             int value = va_arg(arguments, int);
-            number(&out, f, value < 0, value < 0 ? -(uint32_t)value : (uint32_t)value, true, 0);
+            number(&out, f, value < 0 ? "-" : "", value < 0 ? -(uint32_t)value : (uint32_t)value, true, 0);
             break;
         }
-        case 'u': number(&out, f, false, va_arg(arguments, uint32_t), true, 0); break;
-        case 'x': number(&out, f, false, va_arg(arguments, uint32_t), false, 'a'); break;
-        case 'X': number(&out, f, false, va_arg(arguments, uint32_t), false, 'A'); break;
+        case 'u': number(&out, f, "", va_arg(arguments, uint32_t), true, 0); break;
+        case 'x':
+        case 'X': {
+            uint32_t value = va_arg(arguments, uint32_t);
+            const char *prefix = !f.prefix || !value ? "" : *format == 'x' ? "0x" : "0X";
+            number(&out, f, prefix, value, false, *format == 'x' ? 'a' : 'A');
+            break;
+        }
         case 'p':
             put(&out, '0');
             put(&out, 'x');
-            number(&out, (field_t){8, false, true}, false, va_arg(arguments, uint32_t), false, 'a');
+            number(&out, (field_t){8, false, true, false}, "", va_arg(arguments, uint32_t), false, 'a');
             break;
         case 'c': {
             char c = (char)va_arg(arguments, int);
             f.zeros = false;
-            field(&out, f, false, &c, 1);
+            field(&out, f, "", &c, 1);
             break;
         }
         case 's': {
@@ -114,7 +122,7 @@ int spin_vprintf(const char *format, va_list arguments) {
                 length++;
             }
             f.zeros = false;
-            field(&out, f, false, text, length);
+            field(&out, f, "", text, length);
             break;
         }
         case '%': put(&out, '%'); break;

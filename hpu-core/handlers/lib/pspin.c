@@ -1,11 +1,14 @@
-/* Runs PsPIN handlers: the entry points that the hardware calls turn the task page into a task_t and call the handler that init_handlers
- * names. Linked into an image only with `--pspin`.
+/* Runs PsPIN and FPsPIN handlers: the entry points that the hardware calls turn the task page into a task_t and call the handler that
+ * init_handlers names. Linked into an image only with `--pspin` or `--fpspin` (which defines SPINDLE_FPSPIN).
  *
  * Context memory of such an image: its variables (the scratchpads of all clusters are one of them), then the handler memory. Scratchpads
  * lie there and not in L1 because PsPIN handlers read and write those of other clusters too. */
 #include "spin_buffers.h"
 
 #include "pspin/pspin_task.h"
+#ifdef SPINDLE_FPSPIN
+#include "fpspin/host_data.h"
+#endif
 
 /* -D SPINDLE_INIT_HANDLERS=NAME: an image with several such functions. */
 #ifndef SPINDLE_INIT_HANDLERS
@@ -15,7 +18,7 @@
 #ifndef SPINDLE_PSPIN_SCRATCHPAD
 #define SPINDLE_PSPIN_SCRATCHPAD 8192
 #endif
-/* -D SPINDLE_PSPIN_LAST=BYTES: the first bytes of a message's last frame, kept for its completion handler. A multiple of 4. */
+/* -D SPINDLE_PSPIN_LAST=BYTES: the first bytes of the frame of a message that arrived last, kept for its completion handler. A multiple of 4. */
 #ifndef SPINDLE_PSPIN_LAST
 #define SPINDLE_PSPIN_LAST 64
 #endif
@@ -24,34 +27,107 @@ uint32_t rt_core_id(void);
 uint32_t rt_cluster_id(void);
 void SPINDLE_INIT_HANDLERS(handler_fn *hh, handler_fn *ph, handler_fn *th, void **handler_mem_ptr);
 
-/* Behind all variables; from the link script. */
+/* After all variables; from the link script. */
 extern uint8_t spin_handler_mem[];
 
 enum { BUFFER = 1024, LONGEST = 2048, MESSAGES = 256, MACS = 12, TAG = 4, HEADER = 14 };
+/* All bytes of an empty packet and its headers: Ethernet, VLAN tag, IPv4, UDP, the longest Spindle header; padding is not counted. */
+enum { EMPTY = 128 };
 
 static uint8_t scratchpads[NB_CLUSTERS][SPINDLE_PSPIN_SCRATCHPAD] __attribute__((aligned(64)));
-static uint32_t last_frames[MESSAGES][SPINDLE_PSPIN_LAST / 4];
 
-/* Offset of what stands behind the EtherType. */
+/* Offset of the first byte after the EtherType. */
 SPIN_INLINE uint32_t l3_offset(const uint8_t *frame) {
     return spin_get16(frame + MACS) == SPIN_ETHERTYPE_VLAN ? HEADER + TAG : HEADER;
+}
+
+/* Offset of pkt_mem in the frame: a PsPIN packet begins with its IP header, an FPsPIN packet with its Ethernet header. */
+SPIN_INLINE uint32_t packet_offset(const uint8_t *frame, uint32_t bytes) {
+#ifdef SPINDLE_FPSPIN
+    (void)frame;
+    (void)bytes;
+    return 0;
+#else
+    return bytes ? l3_offset(frame) : 0;
+#endif
+}
+
+/* ---- The completion handler's packet -------------------------------------------------------------------------------------- */
+
+/* The first bytes of the packet of a message that arrived last, as that packet arrived. */
+typedef struct {
+    spin_lock_t lock;
+    uint32_t frame; /* number of the frame; numbers are counted modulo 65536 */
+    uint32_t bytes;
+    uint32_t words[SPINDLE_PSPIN_LAST / 4];
+} last_t;
+
+#if SPINDLE_PSPIN_LAST > 0
+static last_t lasts[MESSAGES];
+
+static void copy_last(last_t *last, const spin_task_t *p) {
+    uint32_t bytes = p->packet_len < SPINDLE_PSPIN_LAST ? p->packet_len : SPINDLE_PSPIN_LAST;
+    last->frame = p->frame;
+    last->bytes = bytes;
+    memcpy(last->words, spin_packet(p), bytes);
+}
+/* The header handler's packet begins the record: no other handler of the message runs yet. */
+static void keep_first(const spin_task_t *p) {
+    last_t *last = &lasts[p->msg_slot];
+    last->lock = 0;
+    copy_last(last, p);
+    spin_fence();
+}
+/* A later packet replaces an earlier one, in whatever order their handlers run. */
+static void keep(const spin_task_t *p) {
+    last_t *last = &lasts[p->msg_slot];
+    if (p->frame == last->frame) {
+        return;
+    }
+    spin_lock(&last->lock);
+    if ((int16_t)(p->frame - last->frame) > 0) {
+        copy_last(last, p);
+    }
+    spin_unlock(&last->lock);
+}
+SPIN_INLINE const last_t *kept(void) { return &lasts[spin_task()->msg_slot]; }
+#else
+/* Without memory for it, a completion handler has no packet. */
+static const last_t none;
+static void keep_first(const spin_task_t *p) { (void)p; }
+static void keep(const spin_task_t *p) { (void)p; }
+SPIN_INLINE const last_t *kept(void) { return &none; }
+#endif
+
+/* ---- Tasks ---------------------------------------------------------------------------------------------------------------- */
+
+/* What init_handlers names. */
+typedef struct {
+    handler_fn hh, ph, th;
+    void *memory;
+} handlers_t;
+
+SPIN_INLINE handlers_t named(void) {
+    handlers_t named = {NULL, NULL, NULL, spin_handler_mem};
+    SPINDLE_INIT_HANDLERS(&named.hh, &named.ph, &named.th, &named.memory);
+    return named;
 }
 
 /* Calls a handler on a frame of which `bytes` are at hand. */
 static void call(handler_fn handler, void *handler_mem, const uint8_t *frame, uint32_t bytes) {
     const spin_task_t *p = spin_task();
-    uint32_t l3 = bytes ? l3_offset(frame) : 0;
+    uint32_t offset = packet_offset(frame, bytes);
     uint32_t home = p->msg_id % NB_CLUSTERS;
     /* Packed, as PsPIN's; atomic operations on its fields need aligned words. */
     task_t task __attribute__((aligned(4))) = {
         .handler_mem = handler_mem,
         .handler_mem_size = SPIN_REGION_CONTEXT + p->state_size - (uint32_t)handler_mem,
-        .pkt_mem = (void *)(frame + l3),
-        .pkt_mem_size = bytes - l3,
+        .pkt_mem = (void *)(frame + offset),
+        .pkt_mem_size = bytes - offset,
         .host_mem_high = p->host_hi,
         .host_mem_low = p->host_lo,
         .host_mem_size = p->host_size,
-        .l2_pkt_mem = (void *)(frame + l3),
+        .l2_pkt_mem = (void *)(frame + offset),
         .home_cluster_id = home,
         .flow_id = p->msg_id,
     };
@@ -59,54 +135,83 @@ static void call(handler_fn handler, void *handler_mem, const uint8_t *frame, ui
         task.scratchpad[i] = scratchpads[i];
         task.scratchpad_size[i] = SPINDLE_PSPIN_SCRATCHPAD;
     }
-    handler_args_t args = {
-        .task = &task, .hpu_gid = rt_core_id() + NB_CORES * rt_cluster_id(), .cluster_id = home, .hpu_id = rt_core_id()};
+    uint32_t core = rt_core_id();
+    handler_args_t args = {.task = &task,
+                           .hpu_gid = core + NB_CORES * (rt_cluster_id() % NB_CLUSTERS),
+                           .cluster_id = home,
+                           .hpu_id = core};
     handler(&args);
 }
 
+/* The header handler of an empty packet, whose payload handler runs next in the same task: that one sees the packet as it arrived. */
+static void call_before_payload(const handlers_t *handlers, const spin_task_t *p) {
+    uint8_t original[EMPTY] __attribute__((aligned(4)));
+    uint32_t bytes = p->packet_len < EMPTY ? p->packet_len : EMPTY;
+    memcpy(original, spin_packet(p), bytes);
+    call(handlers->hh, handlers->memory, spin_packet(p), p->packet_len);
+    /* The header handler's commands may still read the packet. */
+    spin_wait();
+    memcpy(spin_packet(p), original, bytes);
+    __asm__ volatile("mv gp, zero"); /* see turned() */
+}
+
+/* The hardware has no payload task for a packet without payload, PsPIN has one. So the payload handler of the message's first packet runs
+ * here if that packet is empty. */
 int header_handler(const spin_header_t *h, void *state) {
-    handler_fn hh = NULL, ph = NULL, th = NULL;
-    void *handler_mem = spin_handler_mem;
+    handlers_t handlers = named();
+    bool empty = h->payload_len == 0 && handlers.ph;
     (void)state;
-    SPINDLE_INIT_HANDLERS(&hh, &ph, &th, &handler_mem);
-    if (hh) {
-        call(hh, handler_mem, spin_packet(h), h->packet_len);
+    if (handlers.th) {
+        keep_first(h);
+    }
+    if (handlers.hh && empty) {
+        call_before_payload(&handlers, h);
+    } else if (handlers.hh) {
+        call(handlers.hh, handlers.memory, spin_packet(h), h->packet_len);
+    }
+    if (empty) {
+        call(handlers.ph, handlers.memory, spin_packet(h), h->packet_len);
     }
     return SPIN_PROCESS_DATA;
 }
 
 int payload_handler(const spin_payload_t *p, void *state) {
-    handler_fn hh = NULL, ph = NULL, th = NULL;
-    void *handler_mem = spin_handler_mem;
+    handlers_t handlers = named();
     (void)state;
-    SPINDLE_INIT_HANDLERS(&hh, &ph, &th, &handler_mem);
-    if (ph) {
-        call(ph, handler_mem, spin_packet(p), p->packet_len);
+    /* Before the call: a completion handler sees the packet as it arrived. */
+    if (handlers.th) {
+        keep(p);
     }
-    if (th) {
-        const uint32_t *frame = (const uint32_t *)spin_packet(p);
-        for (uint32_t i = 0; i < SPINDLE_PSPIN_LAST / 4 && 4 * i + 4 <= p->packet_len; i++) {
-            last_frames[p->msg_slot][i] = frame[i];
-        }
+    if (handlers.ph) {
+        call(handlers.ph, handlers.memory, spin_packet(p), p->packet_len);
     }
     return SPIN_SUCCESS;
 }
 
 int completion_handler(uint32_t dropped_bytes, bool flow_control_triggered, void *state) {
-    handler_fn hh = NULL, ph = NULL, th = NULL;
-    void *handler_mem = spin_handler_mem;
+    handlers_t handlers = named();
     (void)dropped_bytes;
     (void)flow_control_triggered;
     (void)state;
-    SPINDLE_INIT_HANDLERS(&hh, &ph, &th, &handler_mem);
-    if (th) {
-        call(th, handler_mem, (const uint8_t *)last_frames[spin_task()->msg_slot], SPINDLE_PSPIN_LAST);
+    if (handlers.th) {
+        call(handlers.th, handlers.memory, (const uint8_t *)kept()->words, kept()->bytes);
     }
     return SPIN_SUCCESS;
 }
 
-uint32_t rt_core_id(void) { return spin_task()->hpu_id; }
+/* A number in the cluster that no other running handler has: an HPU has two hardware threads, and mhartid counts threads. */
+uint32_t rt_core_id(void) {
+    uint32_t hart;
+    __asm__ volatile("csrr %0, mhartid" : "=r"(hart));
+    return hart % NB_CORES;
+}
 uint32_t rt_cluster_id(void) { return spin_task()->cluster_id; }
+
+#ifdef SPINDLE_FPSPIN
+/* The host finds and writes it by its symbol. */
+volatile struct host_data __host_data;
+volatile uint8_t dma_idx[CORE_COUNT];
+#endif
 
 /* ---- Commands ------------------------------------------------------------------------------------------------------------- */
 
@@ -119,14 +224,6 @@ void spindle_pspin_wait(uint32_t handle) {
     }
 }
 bool spindle_pspin_test(uint32_t handle) { return handle == OVER || spin_test(handle); }
-
-/* Have the MAC addresses in the packet slot changed places? The register gp remembers it: it is 0 when a handler starts, and nothing else
- * uses it, for images are linked without a global pointer. */
-static bool turned(bool from_now_on) {
-    uint32_t before;
-    __asm__ volatile("mv %0, gp\n\tor gp, gp, %1" : "=&r"(before) : "r"(from_now_on));
-    return before;
-}
 
 /* A buffer in L1, where commands can read. The first word there says which are taken. */
 static uint8_t *take(void) {
@@ -143,13 +240,46 @@ static void give(uint8_t *buffer) {
     spin_give_buffer((volatile uint32_t *)spin_scratch(), (uint32_t)(buffer - spin_scratch()) / BUFFER);
 }
 
+/* Does one command reach these bytes where they are? */
+SPIN_INLINE bool direct(const void *data, uint32_t length) {
+    uint32_t region = (uint32_t)data & 0xf0000000u;
+    return (uint32_t)data % SPIN_BEAT_BYTES == 0 && length <= LONGEST &&
+           (region == SPIN_REGION_PACKET || region == SPIN_REGION_SCRATCH || region == SPIN_REGION_CONTEXT);
+}
+
+#ifdef SPINDLE_FPSPIN
+/* The bytes are a whole frame. */
+uint32_t spindle_pspin_send(void *data, uint32_t length) {
+    if (direct(data, length)) {
+        spin_send_packet_flags(data, length, SPIN_SEND_UNSEEN);
+        return spin_handle();
+    }
+    if (length > BUFFER) {
+        __builtin_trap();
+    }
+    uint8_t *own = take();
+    memcpy(own, data, length);
+    spin_send_packet(own, length);
+    give(own);
+    return OVER;
+}
+#else
+/* Have the MAC addresses in the packet slot changed places? The register gp remembers it: it is 0 when a handler starts, and no other code
+ * uses it, for images are linked without a global pointer. */
+static bool turned(bool from_now_on) {
+    uint32_t before;
+    __asm__ volatile("mv %0, gp\n\tor gp, gp, %1" : "=&r"(before) : "r"(from_now_on));
+    return before;
+}
+
+/* The bytes are an IP packet. */
 uint32_t spindle_pspin_send(void *data, uint32_t length) {
     const spin_task_t *p = spin_task();
     uint8_t *frame = spin_packet(p);
     if (p->packet_len == 0 || data != spin_l3(p)) {
         /* A frame of its own, with the header of the handler's packet. */
         uint8_t *own = take();
-        const uint8_t *header = p->packet_len ? frame : (const uint8_t *)last_frames[p->msg_slot];
+        const uint8_t *header = p->packet_len ? frame : (const uint8_t *)kept()->words;
         uint32_t l3 = l3_offset(header);
         if (length > BUFFER - l3) {
             __builtin_trap();
@@ -166,20 +296,15 @@ uint32_t spindle_pspin_send(void *data, uint32_t length) {
     if (!turned(true)) {
         spin_swap_macs(frame);
     }
-    spin_send_packet(frame, (uint32_t)((uint8_t *)data - frame) + length);
+    /* PsPIN handlers know no packet that they see in part: such a frame is sent as far as it is in the slot, and `spindle run` warns of it. */
+    spin_send_packet_flags(frame, (uint32_t)((uint8_t *)data - frame) + length, SPIN_SEND_UNSEEN);
     return spin_handle();
 }
+#endif
 
 /* PsPIN's host addresses are the host's own, a command's are offsets into the host region. What lies outside is refused. */
 SPIN_INLINE uint64_t host_offset(uint64_t host_addr) {
     return host_addr - ((uint64_t)spin_task()->host_hi << 32 | spin_task()->host_lo);
-}
-
-/* Does one command reach these bytes where they are? */
-SPIN_INLINE bool direct(const void *data, uint32_t length) {
-    uint32_t region = (uint32_t)data & 0xf0000000u;
-    return (uint32_t)data % SPIN_BEAT_BYTES == 0 && length <= LONGEST &&
-           (region == SPIN_REGION_PACKET || region == SPIN_REGION_SCRATCH || region == SPIN_REGION_CONTEXT);
 }
 
 uint32_t spindle_pspin_to_host(uint64_t host_addr, const void *data, uint32_t length) {

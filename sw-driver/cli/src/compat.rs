@@ -141,6 +141,7 @@ fn build(case: &Case, init: &str, examples: &Path) -> Result<Handler> {
         defines: defines.chain([format!("SPINDLE_INIT_HANDLERS={init}")]).collect(),
         optimisation: "2".into(),
         pspin: true,
+        fpspin: false,
     })
 }
 

@@ -18,10 +18,13 @@ const LIBRARY_ARCHITECTURE: &str = "-march=rv32im";
 
 /// Code generation.
 const FLAGS: [&str; 5] = ["-ffreestanding", "-fno-common", "-ffunction-sections", "-fdata-sections", "-std=gnu11"];
-/// Warnings.
-const WARNINGS: [&str; 2] = ["-Wall", "-Wextra"];
-/// What handlers that were written for PsPIN cannot help: their `task_t` is packed, and its packets are in network byte order here.
-const PSPIN_WARNINGS: [&str; 2] = ["-Wno-address-of-packed-member", "-Wno-scalar-storage-order"];
+/// Warnings. The signatures of handlers are prescribed, so an unused parameter is no mistake.
+const WARNINGS: [&str; 3] = ["-Wall", "-Wextra", "-Wno-unused-parameter"];
+/// Handlers that were written for PsPIN have packed structures in network byte order, and read headers through pointers of other types.
+const PSPIN_FLAGS: [&str; 3] =
+    ["-Wno-address-of-packed-member", "-Wno-scalar-storage-order", "-fno-strict-aliasing"];
+/// Selects FPsPIN's conventions in the SDK.
+const FPSPIN_DEFINE: &str = "-DSPINDLE_FPSPIN";
 /// Linking. Handlers have no entry point of the whole program.
 const LINK_FLAGS: [&str; 4] = ["-nostdlib", "-static", "-Wl,--gc-sections", "-Wl,-e,0"];
 
@@ -57,7 +60,7 @@ pub struct Sources {
     /// C or assembly files, together one image; to run, also an ELF image.
     #[arg(required = true, value_name = "HANDLER.c")]
     pub files: Vec<PathBuf>,
-    /// Folder of headers.
+    /// Folder of headers, searched before those of the SDK.
     #[arg(short = 'I', value_name = "FOLDER")]
     pub includes: Vec<PathBuf>,
     /// Macro, as the compiler takes it.
@@ -67,8 +70,11 @@ pub struct Sources {
     #[arg(short = 'O', value_name = "LEVEL", default_value = "2", value_parser = ["0", "1", "2", "3", "s", "g"])]
     pub optimisation: String,
     /// The handlers are written for PsPIN (handler.h, packets.h, init_handlers).
-    #[arg(long)]
+    #[arg(long, conflicts_with = "fpspin")]
     pub pspin: bool,
+    /// The handlers are written for FPsPIN: PsPIN's API with packets from the Ethernet header on, and spin_host.h.
+    #[arg(long)]
+    pub fpspin: bool,
 }
 
 impl Sources {
@@ -80,7 +86,13 @@ impl Sources {
             defines: Vec::new(),
             optimisation: "2".into(),
             pspin: false,
+            fpspin: false,
         }
+    }
+
+    /// Are they written for PsPIN or FPsPIN?
+    pub fn ported(&self) -> bool {
+        self.pspin || self.fpspin
     }
 
     /// The files by name, for sentences.
@@ -164,16 +176,20 @@ impl Toolchain {
             let mut command = Command::new(&self.program);
             command.arg(march(architecture)).args(&self.arguments).args(FLAGS);
             command
-                .args(if sources.pspin { &PSPIN_WARNINGS[..] } else { &WARNINGS })
+                .args(if sources.ported() { &PSPIN_FLAGS[..] } else { &WARNINGS })
+                .args(sources.fpspin.then_some(FPSPIN_DEFINE))
                 .arg(format!("-O{}", sources.optimisation));
-            let compatible = sources.pspin.then(|| sdk.join("include/pspin"));
-            for folder in compatible.iter().chain([&sdk.join("include")]).chain(&sources.includes) {
+            // The user's headers come first, then the more special ones of the SDK.
+            let fpspin = sources.fpspin.then(|| sdk.join("include/fpspin"));
+            let pspin = sources.ported().then(|| sdk.join("include/pspin"));
+            let own = fpspin.into_iter().chain(pspin).chain([sdk.join("include")]);
+            for folder in sources.includes.iter().cloned().chain(own) {
                 command.arg("-I").arg(folder);
             }
             command.args(sources.defines.iter().map(|define| format!("-D{define}")));
             command.args(LINK_FLAGS).arg("-L").arg(sdk.join("generated")).arg("-T").arg(sdk.join("handler.ld"));
             command.args(&sources.files);
-            let adapter = sources.pspin.then_some("pspin.c");
+            let adapter = sources.ported().then_some("pspin.c");
             command.args(["memory.c", "printf.c"].into_iter().chain(adapter).map(|file| sdk.join("lib").join(file)));
             command.args(&self.library).arg("-o").arg(output);
             run(&mut command)
@@ -189,10 +205,10 @@ impl Toolchain {
                 return error
                     .context(format!("64-bit division and floating point need libgcc: run {INSTALL_GCC} as root"));
             }
-            if !sources.pspin && format!("{error:#}").contains("handler.h: No such file") {
-                return error.context("handlers that are written for PsPIN are built with --pspin");
+            match missing_api(sources, &format!("{error:#}")) {
+                Some(hint) => error.context(hint),
+                None => error,
             }
-            error
         })?;
         if !words.trim().is_empty() {
             eprintln!("{}", words.trim_end());
@@ -210,6 +226,20 @@ impl Toolchain {
         };
         format!("{family} {version}")
     }
+}
+
+/// Advice if a header of another API is what the compiler does not find.
+fn missing_api(sources: &Sources, words: &str) -> Option<&'static str> {
+    let lacks = |header: &str| {
+        words.contains(&format!("{header}: No such file")) || words.contains(&format!("'{header}' file not found"))
+    };
+    if !sources.fpspin && lacks("spin_host.h") {
+        return Some("handlers that include spin_host.h are written for FPsPIN and are built with --fpspin");
+    }
+    if !sources.ported() && ["handler.h", "pspin.h", "packets.h"].into_iter().any(lacks) {
+        return Some("handlers that are written for PsPIN are built with --pspin, those for FPsPIN with --fpspin");
+    }
+    None
 }
 
 fn march(architecture: &str) -> String {

@@ -6,9 +6,9 @@
 #include "spin_conf.h"
 
 typedef struct task {
-    void *handler_mem;       /* context memory behind the image's variables and the scratchpads, or what init_handlers says */
+    void *handler_mem;       /* context memory after the image's variables and the scratchpads, or what init_handlers names */
     size_t handler_mem_size;
-    void *pkt_mem;           /* the packet from its IP header on (of a frame that is not IP: behind its EtherType) */
+    void *pkt_mem;           /* the packet from its IP header on (of a frame that is not IP: after its EtherType); FPsPIN: the frame */
     size_t pkt_mem_size;
     void *scratchpad[NB_CLUSTERS];
     size_t scratchpad_size[NB_CLUSTERS];

@@ -4,7 +4,11 @@
 #define SPINDLE_PSPIN_SPIN_CONF_H
 
 #ifndef NB_CLUSTERS
+#ifdef SPINDLE_FPSPIN
+#define NB_CLUSTERS 2
+#else
 #define NB_CLUSTERS 4
+#endif
 #endif
 #ifndef NB_CORES
 #define NB_CORES 8

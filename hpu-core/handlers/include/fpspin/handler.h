@@ -1,0 +1,11 @@
+/* FPsPIN compatibility: the API of FPsPIN handlers, on Spindle's. Build and run such handlers with `--fpspin`; docs/handlers.md describes
+ * the differences. It is PsPIN's API, but for packets: pkt_mem begins with the Ethernet header, and spin_send_packet sends a whole frame as
+ * it is. */
+#ifndef SPINDLE_FPSPIN_HANDLER_H
+#define SPINDLE_FPSPIN_HANDLER_H
+
+#include "pspin.h"
+
+#include "../pspin/handler.h"
+
+#endif

@@ -1,7 +1,7 @@
 //! Execution contexts: placement of an image, installation, activation.
 
 use crate::device::Info;
-use crate::image::{Image, ImageError};
+use crate::image::{Image, ImageError, LONGEST_USER_HEADER};
 use crate::{Bar, Device, Error, HostMemory, Result};
 use spindle_contract::descriptors::overload;
 use spindle_contract::memory_map::WATCHDOG_MOST;
@@ -35,7 +35,7 @@ pub struct ContextOptions {
     pub overload: Overload,
     /// HPUs that may run its handlers: bit cluster × hpus + hpu. At least one that exists.
     pub core_mask: u32,
-    /// Bytes of user header for which the header handler waits, at most 127; 0 = none.
+    /// Bytes of user header for which the header handler waits, at most 127; 0 = what the image declares, or none.
     pub user_header: u8,
     /// Process whose event ring gets its events.
     pub process: u8,
@@ -127,12 +127,23 @@ impl ContextOptions {
     }
 }
 
+/// Bytes of user header: what the image declares; `asked`, if it is not 0, has to agree.
+fn user_header(image: &Image, asked: u8) -> Result<u8> {
+    match &image.user_header {
+        None => Ok(asked),
+        Some(declared) if asked == 0 || asked == declared.bytes => Ok(declared.bytes),
+        Some(declared) => Err(Error::Argument(format!(
+            "the options ask for a user header of {asked} bytes, the image declares `{}` of {} bytes; leave ContextOptions::user_header at 0",
+            declared.name, declared.bytes
+        ))),
+    }
+}
+
 /// Looks for a moment in which no put of context memory is under way, and no command waits that may be one.
 const LOOKS: u32 = 16;
 /// What the fields of CTX_QUOTA and CTX_USER_HEADER can hold.
 const MOST_MESSAGES: u16 = (1 << 9) - 1;
 const MOST_PACKETS: u16 = (1 << 11) - 1;
-const LONGEST_USER_HEADER: u8 = (1 << 7) - 1;
 
 /// Which pieces of the card's memories are taken.
 pub(crate) struct Contexts {
@@ -237,6 +248,7 @@ impl<B: Bar, M: HostMemory> Device<B, M> {
             cure: "remove a context first",
         })?;
         options.check(&self.info)?;
+        let user_header = user_header(image, options.user_header)?;
         let state_bytes = image.state.len().max(options.state_bytes).next_multiple_of(4);
         for (what, bytes, limit) in
             [("code", image.code.len(), self.info.imem_bytes), ("state", state_bytes, self.info.l2_bytes)]
@@ -277,7 +289,7 @@ impl<B: Bar, M: HostMemory> Device<B, M> {
             (hpu::CTX_QUOTA, u32::from(options.message_quota) | u32::from(options.packet_quota) << 16),
             (hpu::CTX_OVERLOAD, options.overload.code()),
             (hpu::CTX_CORE_MASK, options.core_mask),
-            (hpu::CTX_USER_HEADER, options.user_header.into()),
+            (hpu::CTX_USER_HEADER, user_header.into()),
             (hpu::CTX_PROCESS, options.process.into()),
             (hpu::CTX_INSTALL, slot as u32),
         ];

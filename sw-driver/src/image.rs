@@ -4,7 +4,7 @@
 //! the symbols `header_handler`, `payload_handler`, `completion_handler`. Everything else is refused here, before the card sees it.
 
 use object::elf::{FileHeader32, EM_RISCV, ET_EXEC, PF_W, PF_X, PT_LOAD, STT_FUNC, STT_NOTYPE};
-use object::read::elf::{FileHeader, ProgramHeader, Sym};
+use object::read::elf::{FileHeader, ProgramHeader, SectionHeader, Sym};
 use object::{Endianness, SymbolIndex};
 use spindle_contract::memory_map::{self as map, base};
 use spindle_contract::params::Config;
@@ -41,6 +41,11 @@ pub enum ImageError {
         /// Where it belongs.
         region: &'static str,
     },
+    /// A user header that no context can wait for, or several.
+    #[error(
+        "the image {0}; declare one structure of 1 to {LONGEST_USER_HEADER} bytes by SPIN_USER_HEADER, in one file"
+    )]
+    UserHeader(String),
     /// Larger than the memory.
     #[error("the image has {bytes} bytes of {what}, the card's memory for it has {limit}; make it smaller")]
     TooLarge {
@@ -64,7 +69,23 @@ pub struct Image {
     pub entries: [Option<u32>; 3],
     /// Functions by address.
     pub symbols: Vec<(u32, String)>,
+    /// The user header that its header handler waits for.
+    pub user_header: Option<UserHeader>,
 }
+
+/// A structure at the start of a message, as the image declares it by `SPIN_USER_HEADER`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UserHeader {
+    /// Its type, as the source has it.
+    pub name: String,
+    /// Bytes, at most [`LONGEST_USER_HEADER`].
+    pub bytes: u8,
+}
+
+/// Most bytes of a user header: what a context can wait for.
+pub const LONGEST_USER_HEADER: u8 = (1 << 7) - 1;
+/// Section of the declaration: a word with the size, the name, a zero.
+const USER_HEADER_SECTION: &[u8] = b".spin_user_header";
 
 /// Symbols of the entry points, in the order of the kinds.
 pub const ENTRY_SYMBOLS: [&str; 3] = ["header_handler", "payload_handler", "completion_handler"];
@@ -113,6 +134,7 @@ impl Image {
             target[offset..offset + data.len()].copy_from_slice(data);
         }
         let (entries, symbols) = symbols(header, endian, file)?;
+        let user_header = user_header(header, endian, file)?;
         for (entry, name) in entries.iter().zip(ENTRY_SYMBOLS) {
             if let Some(address) = *entry {
                 let offset = address.wrapping_sub(base(map::CODE)) as usize;
@@ -125,7 +147,7 @@ impl Image {
                 }
             }
         }
-        Ok(Image { code, state, entries, symbols })
+        Ok(Image { code, state, entries, symbols, user_header })
     }
 
     /// The function that holds this address, with the offset in it.
@@ -152,6 +174,34 @@ fn check_identification(file: &[u8]) -> Result<(), ImageError> {
         (2, _) => Err(ImageError::WrongMachine { found: "64-bit".into() }),
         (_, 2) => Err(ImageError::WrongMachine { found: "big-endian".into() }),
         _ => Err(ImageError::Damaged("its class or byte order is unknown".into())),
+    }
+}
+
+/// The user header that the image declares.
+fn user_header(
+    header: &FileHeader32<Endianness>,
+    endian: Endianness,
+    file: &[u8],
+) -> Result<Option<UserHeader>, ImageError> {
+    let damaged = |error: object::Error| ImageError::Damaged(error.to_string());
+    let sections = header.sections(endian, file).map_err(damaged)?;
+    let Some((_, section)) = sections.section_by_name(endian, USER_HEADER_SECTION) else { return Ok(None) };
+    let data = section.data(endian, file).map_err(damaged)?;
+    if data.is_empty() {
+        return Ok(None);
+    }
+    let cut = || ImageError::Damaged("the declaration of its user header is cut".into());
+    let (size, name) = data.split_first_chunk::<4>().ok_or_else(cut)?;
+    let length = name.iter().position(|byte| *byte == 0).ok_or_else(cut)?;
+    let size = u32::from_le_bytes(*size);
+    // A second record begins at the next word.
+    if (size_of_val(&size) + length + 1).next_multiple_of(4) < data.len() {
+        return Err(ImageError::UserHeader("declares more than one user header".into()));
+    }
+    let name = String::from_utf8_lossy(&name[..length]).into_owned();
+    match u8::try_from(size) {
+        Ok(bytes @ 1..=LONGEST_USER_HEADER) => Ok(Some(UserHeader { name, bytes })),
+        _ => Err(ImageError::UserHeader(format!("declares the user header `{name}` of {size} bytes"))),
     }
 }
 

@@ -113,8 +113,9 @@ SPIN_INLINE handlers_t named(void) {
     return named;
 }
 
-/* Calls a handler on a frame of which `bytes` are at hand. */
-static void call(handler_fn handler, void *handler_mem, const uint8_t *frame, uint32_t bytes) {
+/* Calls a handler on a frame of which `bytes` are at hand. `spindle build` knows its name: what it calls are the functions that init_handlers
+ * names. */
+static __attribute__((noinline)) void spindle_pspin_call(handler_fn handler, void *handler_mem, const uint8_t *frame, uint32_t bytes) {
     const spin_task_t *p = spin_task();
     uint32_t offset = packet_offset(frame, bytes);
     uint32_t home = p->msg_id % NB_CLUSTERS;
@@ -148,7 +149,7 @@ static void call_before_payload(const handlers_t *handlers, const spin_task_t *p
     uint8_t original[EMPTY] __attribute__((aligned(4)));
     uint32_t bytes = p->packet_len < EMPTY ? p->packet_len : EMPTY;
     memcpy(original, spin_packet(p), bytes);
-    call(handlers->hh, handlers->memory, spin_packet(p), p->packet_len);
+    spindle_pspin_call(handlers->hh, handlers->memory, spin_packet(p), p->packet_len);
     /* The header handler's commands may still read the packet. */
     spin_wait();
     memcpy(spin_packet(p), original, bytes);
@@ -167,10 +168,10 @@ int header_handler(const spin_header_t *h, void *state) {
     if (handlers.hh && empty) {
         call_before_payload(&handlers, h);
     } else if (handlers.hh) {
-        call(handlers.hh, handlers.memory, spin_packet(h), h->packet_len);
+        spindle_pspin_call(handlers.hh, handlers.memory, spin_packet(h), h->packet_len);
     }
     if (empty) {
-        call(handlers.ph, handlers.memory, spin_packet(h), h->packet_len);
+        spindle_pspin_call(handlers.ph, handlers.memory, spin_packet(h), h->packet_len);
     }
     return SPIN_PROCESS_DATA;
 }
@@ -183,7 +184,7 @@ int payload_handler(const spin_payload_t *p, void *state) {
         keep(p);
     }
     if (handlers.ph) {
-        call(handlers.ph, handlers.memory, spin_packet(p), p->packet_len);
+        spindle_pspin_call(handlers.ph, handlers.memory, spin_packet(p), p->packet_len);
     }
     return SPIN_SUCCESS;
 }
@@ -194,7 +195,7 @@ int completion_handler(uint32_t dropped_bytes, bool flow_control_triggered, void
     (void)flow_control_triggered;
     (void)state;
     if (handlers.th) {
-        call(handlers.th, handlers.memory, (const uint8_t *)kept()->words, kept()->bytes);
+        spindle_pspin_call(handlers.th, handlers.memory, (const uint8_t *)kept()->words, kept()->bytes);
     }
     return SPIN_SUCCESS;
 }

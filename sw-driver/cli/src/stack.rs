@@ -2,9 +2,11 @@
 //! assembly.
 //!
 //! Each function is walked along its branches with the depth of the stack pointer; a call adds what the callee needs. What cannot be
-//! bounded is named instead of guessed: recursion, calls through pointers, frames whose size is computed. An HPU knows no compressed
-//! instructions, so every instruction is one word.
+//! bounded is named instead of guessed: recursion, frames whose size is computed. A call through a pointer is a call of any function whose
+//! address the image holds; if there is none, or the call could recurse, it has no bound. An HPU has no compressed instructions, so every
+//! instruction is one word.
 
+mod pointers;
 mod walk;
 
 use object::read::elf::{FileHeader, SectionHeader, Sym};
@@ -12,7 +14,7 @@ use object::{elf, Endianness};
 use serde::Serialize;
 use spindle::image::ENTRY_SYMBOLS;
 use spindle::Image;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 /// Stack of a handler.
 #[derive(Clone, Debug, Serialize, PartialEq, Eq)]
@@ -34,7 +36,12 @@ pub struct Code {
     words: HashMap<u32, u32>,
     /// Start: name and end.
     functions: BTreeMap<u32, (String, u32)>,
+    /// Starts of functions that pointers can point at.
+    taken: BTreeSet<u32>,
 }
+
+/// The function of lib/pspin.c that calls PsPIN handlers: an image that holds no function's address has none, and never gets there.
+const PSPIN_CALL: &str = "spindle_pspin_call";
 
 /// What a function and all that it calls do.
 #[derive(Clone, Default)]
@@ -81,7 +88,14 @@ impl Code {
             let next = starts.iter().copied().find(|next| next > start).unwrap_or(section);
             *end = section.min(if end == start { next } else { *end });
         }
-        Ok(Code { words, functions: found })
+        let mut data = Vec::new();
+        let holds_data = |flags: u32| flags & (elf::SHF_ALLOC | elf::SHF_EXECINSTR) == elf::SHF_ALLOC;
+        for section in sections.iter().filter(|section| holds_data(section.sh_flags(endian))) {
+            data.extend_from_slice(section.data(endian, file)?);
+        }
+        let data = data.chunks_exact(4).map(|word| u32::from_le_bytes(word.try_into().expect("chunks of four")));
+        let taken = pointers::taken(&words, &found, data);
+        Ok(Code { words, functions: found, taken })
     }
 
     /// The handlers that the image has.
@@ -122,7 +136,16 @@ impl Code {
             path: Vec::new(),
             unbounded: body.unbounded.iter().map(|what| format!("{name} {what}")).collect(),
         };
-        for (target, depth) in body.calls {
+        let mut calls = body.calls;
+        if let Some(depth) = body.pointers.into_iter().max() {
+            let none = self.taken.is_empty() && name != PSPIN_CALL;
+            if none || self.taken.iter().any(|target| above.contains(target)) {
+                total.unbounded.push(format!("{name} calls through a pointer"));
+            } else {
+                calls.extend(self.taken.iter().map(|target| (*target, depth)));
+            }
+        }
+        for (target, depth) in calls {
             let below = self.total(target, known, above);
             let sum = depth.saturating_add(below.depth);
             if sum > total.depth || (total.path.is_empty() && sum == total.depth) {

@@ -21,6 +21,10 @@
 //! bytes start at an even place of the frame. All must lie in the first 128 bytes; of a header that moves, in the first 124 of a
 //! frame without tag. Bytes behind the end of the frame read 0.
 //!
+//! # Messages
+//!
+//! [`MessageRule`] is the other thing that a rule can carry: four bytes of the frame that name the message, and a test that ends it.
+//!
 //! # What fits the card
 //!
 //! [`Rule`] is the disjunctive normal form: each alternative takes one of the card's rule slots (64, on Kintex 32). Tests of flags
@@ -30,9 +34,11 @@
 //! on one word. `udp.sport` and `udp.dport` are one word, `eth.type` and `ip.tos`, `icmp.type` and `icmp.code` too. A set of rules
 //! that does not fit is refused as a whole, with the words and how many terms are on each.
 
+mod message;
 mod parse;
 mod syntax;
 
+pub use message::MessageRule;
 pub use syntax::SyntaxError;
 
 use spindle_contract::descriptors::{MatchPlace, MATCH_FIELDS};
@@ -166,6 +172,13 @@ impl Rule {
     /// The alternatives, one rule slot each.
     pub fn alternatives(&self) -> &[Conjunction] {
         &self.alternatives
+    }
+
+    /// The rule, of frames for which these literals hold as well. Alternatives that contradict them are left out.
+    pub fn with(&self, literals: &[Literal]) -> Rule {
+        let all = Conjunction { positive: literals.to_vec(), negative: vec![] };
+        let alternatives = self.alternatives.iter().filter_map(|one| parse::join(one, &all)).collect();
+        Rule { text: self.text.clone(), alternatives }
     }
 
     /// What the hardware says of these headers.

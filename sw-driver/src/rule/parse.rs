@@ -56,6 +56,36 @@ pub(super) fn parse(text: &str) -> Result<Vec<Conjunction>, SyntaxError> {
     }
 }
 
+/// Parses a place of four bytes, such as `udp[10:4]` or `ip.src`: the word, and the flag of its header.
+pub(super) fn word(text: &str) -> Result<(Source, Vec<Literal>), SyntaxError> {
+    let tokens = tokens(text)?;
+    let mut parser = Parser { text, tokens, next: 0, depth: 0 };
+    let place = match parser.take() {
+        (at, Token::Word(name)) => parser.place(at, name)?,
+        (at, _) => return Err(parser.error(at, "name four bytes of the frame, such as `udp[10:4]` or `ip.src`")),
+    };
+    if let (at, Token::Sign(_) | Token::Word(_)) = parser.peek() {
+        return Err(parser.error(at, "the place should end here; a message is named by four bytes, not by a test"));
+    }
+    match place.at {
+        MatchPlace::Word { offset, behind_tag, .. } if place.bits == 32 => {
+            let flag = header_flag(place.name).map(|flag| field(flag).at);
+            let flags = flag.into_iter().filter_map(|at| match at {
+                MatchPlace::Flag(number) => Some(Literal::Flag(number)),
+                _ => None,
+            });
+            Ok((Source::Frame { offset, behind_tag }, flags.collect()))
+        }
+        _ => Err(parser.error(
+            0,
+            format!(
+                "a message is named by 32 bits, `{text}` has {}; write four bytes, such as `udp[10:4]`",
+                place.bits
+            ),
+        )),
+    }
+}
+
 /// A rule as it is written.
 enum Tree {
     Literal(Literal),
@@ -140,14 +170,7 @@ impl<'a> Parser<'a> {
         if let Some((_, high, low, bits)) = WIDE_FIELDS.iter().find(|wide| wide.0 == name) {
             return self.wide_test(name, [field(high), field(low)], *bits);
         }
-        let field = if self.eat("[") {
-            self.bytes(at, name)?
-        } else {
-            match MATCH_FIELDS.iter().find(|field| field.name == name) {
-                Some(field) => place(field),
-                None => return Err(self.error(at, format!("there is no field `{name}`{}", suggestion(name)))),
-            }
-        };
+        let field = self.place(at, name)?;
         let most = mask(field.bits);
         let (operator_at, operator) = self.peek();
         let (low, high, negate) = match operator {
@@ -190,6 +213,17 @@ impl<'a> Parser<'a> {
         };
         let tree = negated(test(field, low, high), negate);
         Ok(if matches!(field.at, MatchPlace::Flag(_)) { tree } else { with_header(name, tree) })
+    }
+
+    /// A field, or bytes of a header.
+    fn place(&mut self, at: usize, name: &'a str) -> Result<Place<'a>, SyntaxError> {
+        if self.eat("[") {
+            return self.bytes(at, name);
+        }
+        match MATCH_FIELDS.iter().find(|field| field.name == name) {
+            Some(field) => Ok(place(field)),
+            None => Err(self.error(at, format!("there is no field `{name}`{}", suggestion(name)))),
+        }
     }
 
     /// `offset [":" bytes] "]"` of a header.
@@ -316,13 +350,20 @@ fn negated(tree: Tree, negate: bool) -> Tree {
 
 /// A test is false where its header is absent.
 fn with_header(name: &str, tree: Tree) -> Tree {
+    match header_flag(name) {
+        Some(flag) => Tree::All(vec![test(field(flag), 1, 1), tree]),
+        None => tree,
+    }
+}
+
+/// Name of the flag that the header of this field or header is there.
+fn header_flag(name: &str) -> Option<&str> {
     let header = name.split_once('.').map_or(name, |(header, _)| header);
-    let flag = match header {
-        "ip" => "ipv4",
-        "vlan" | "udp" | "icmp" | "spindle" => header,
-        _ => return tree,
-    };
-    Tree::All(vec![test(field(flag), 1, 1), tree])
+    match header {
+        "ip" => Some("ipv4"),
+        "vlan" | "udp" | "icmp" | "spindle" => Some(header),
+        _ => None,
+    }
 }
 
 fn field(name: &str) -> Place<'static> {
@@ -429,7 +470,7 @@ fn normal_form(tree: &Tree, negate: bool) -> Option<Vec<Conjunction>> {
 }
 
 /// Both; `None` if one wants what the other does not.
-fn join(left: &Conjunction, right: &Conjunction) -> Option<Conjunction> {
+pub(super) fn join(left: &Conjunction, right: &Conjunction) -> Option<Conjunction> {
     let union = |a: &[Literal], b: &[Literal]| {
         let mut both = [a, b].concat();
         both.sort();

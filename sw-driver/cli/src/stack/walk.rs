@@ -9,6 +9,8 @@ pub struct Body {
     pub depth: u32,
     /// Target and depth at the call.
     pub calls: Vec<(u32, u32)>,
+    /// Depths at calls through a pointer.
+    pub pointers: Vec<u32>,
     /// What has no bound: the predicate of a sentence about the function.
     pub unbounded: Vec<&'static str>,
 }
@@ -23,7 +25,7 @@ pub fn body(words: &HashMap<u32, u32>, start: u32, end: u32) -> Body {
     if let Some(depth) = walk.jumps.iter().copied().max() {
         let rest = |walk: &Walk| (start..end).step_by(4).find(|at| !walk.seen.contains(at));
         if depth == 0 && rest(&walk).is_none() {
-            walk.problem("calls through a pointer");
+            walk.body.pointers.push(depth);
         }
         while let Some(at) = rest(&walk) {
             walk.follow(vec![(at, depth)]);
@@ -84,7 +86,7 @@ impl Walk<'_> {
             JALR => match self.upper_half(at, rs1) {
                 Some(upper) => self.transfer(upper.wrapping_add(immediate(word)), rd, depth, work),
                 None if rd != 0 => {
-                    self.problem("calls through a pointer");
+                    self.body.pointers.push(depth);
                     Some(depth)
                 }
                 None => {
@@ -161,7 +163,7 @@ impl Walk<'_> {
     fn upper_half(&self, at: u32, register: u32) -> Option<u32> {
         let before = at.wrapping_sub(4);
         let word = *self.words.get(&before)?;
-        (word & 0x7f == AUIPC && word >> 7 & 31 == register).then(|| before.wrapping_add(word & 0xffff_f000))
+        (word & 0x7f == AUIPC && word >> 7 & 31 == register).then(|| before.wrapping_add(upper_immediate(word)))
     }
 
     /// The constant in a register, if the instructions right before `at` put it there.
@@ -174,7 +176,7 @@ impl Walk<'_> {
                 BRANCH | JAL | JALR => return None,
                 STORE => {}
                 _ if rd != register => {}
-                LUI => return Some((word & 0xffff_f000).wrapping_add(low)),
+                LUI => return Some(upper_immediate(word).wrapping_add(low)),
                 OP_IMM if word >> 12 & 7 == 0 && rs1 == 0 => return Some(immediate(word).wrapping_add(low)),
                 OP_IMM if word >> 12 & 7 == 0 && rs1 == register => low = immediate(word).wrapping_add(low),
                 _ => return None,
@@ -184,11 +186,11 @@ impl Walk<'_> {
     }
 }
 
-const OP_IMM: u32 = 0x13;
-const AUIPC: u32 = 0x17;
+pub const OP_IMM: u32 = 0x13;
+pub const AUIPC: u32 = 0x17;
 const STORE: u32 = 0x23;
 const OP: u32 = 0x33;
-const LUI: u32 = 0x37;
+pub const LUI: u32 = 0x37;
 const BRANCH: u32 = 0x63;
 const JALR: u32 = 0x67;
 const JAL: u32 = 0x6f;
@@ -197,8 +199,13 @@ const SYSTEM: u32 = 0x73;
 /// `csrrw x0, cycle, x0`: assemblers write it for `unimp`.
 const UNIMPLEMENTED: u32 = 0xc000_1073;
 
+/// Operand of LUI and AUIPC.
+pub fn upper_immediate(word: u32) -> u32 {
+    word & 0xffff_f000
+}
+
 /// Offset of a load or operand of OP-IMM, sign-extended.
-fn immediate(word: u32) -> u32 {
+pub fn immediate(word: u32) -> u32 {
     (word as i32 >> 20) as u32
 }
 

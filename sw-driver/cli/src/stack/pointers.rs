@@ -1,0 +1,34 @@
+//! Functions whose address an image holds: only they can be called through a pointer.
+//!
+//! An address is a word of the initialised data, or the sum of a LUI or AUIPC and an ADDI of the same function, in whatever order its
+//! branches run. The linker keeps such pairs, so there is no third way to an address, short of arithmetic.
+
+use super::walk::{immediate, upper_immediate, AUIPC, LUI, OP_IMM};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+/// Starts of those functions. `functions` maps a start to name and end, `data` holds the words of initialised sections.
+pub fn taken(
+    words: &HashMap<u32, u32>,
+    functions: &BTreeMap<u32, (String, u32)>,
+    data: impl Iterator<Item = u32>,
+) -> BTreeSet<u32> {
+    let mut taken: BTreeSet<u32> = data.filter(|word| functions.contains_key(word)).collect();
+    for (start, (_, end)) in functions {
+        let (mut uppers, mut additions) = (BTreeSet::new(), BTreeSet::new());
+        for at in (*start..*end).step_by(4) {
+            let Some(word) = words.get(&at).copied() else { continue };
+            let (rd, rs1) = (word >> 7 & 31, word >> 15 & 31);
+            match word & 0x7f {
+                LUI => drop(uppers.insert((rd, upper_immediate(word)))),
+                AUIPC => drop(uppers.insert((rd, at.wrapping_add(upper_immediate(word))))),
+                OP_IMM if word >> 12 & 7 == 0 => drop(additions.insert((rs1, immediate(word)))),
+                _ => {}
+            }
+        }
+        for (register, upper) in uppers {
+            let sums = additions.iter().filter(|(rs1, _)| *rs1 == register).map(|(_, low)| upper.wrapping_add(*low));
+            taken.extend(sums.filter(|sum| functions.contains_key(sum)));
+        }
+    }
+    taken
+}

@@ -370,19 +370,31 @@ impl<B: Bar, M: HostMemory> Device<B, M> {
         )))
     }
 
-    /// Bytes of the context's memory, as handlers have left them.
-    pub fn read_state(&mut self, context: ContextId, offset: usize, bytes: &mut [u8]) -> Result<()> {
+    /// Where bytes of the context's memory lie in the card's.
+    fn state_address(&self, context: ContextId, offset: usize, bytes: usize) -> Result<usize> {
         let Some(Some(placement)) = self.contexts.slots.get(context.0) else {
             return Err(Error::Argument(format!("context {} is not installed", context.0)));
         };
         let (base, size) = placement.state;
-        if !offset.is_multiple_of(4) || offset + bytes.len() > size {
+        if !offset.is_multiple_of(4) || offset + bytes > size {
             return Err(Error::Argument(format!(
                 "bytes {offset} to {} are not in the {size} bytes of the context's memory, or not aligned to 4",
-                offset + bytes.len()
+                offset + bytes
             )));
         }
-        self.bar.write32(hpu::BASE + hpu::L2_ADDR, (base + offset) as u32)?;
+        Ok(base + offset)
+    }
+
+    /// Writes bytes of the context's memory while its handlers may run: word by word, the last one padded with zeros.
+    pub fn write_state(&mut self, context: ContextId, offset: usize, bytes: &[u8]) -> Result<()> {
+        let address = self.state_address(context, offset, bytes.len().next_multiple_of(4))?;
+        self.load(hpu::L2_ADDR, hpu::L2_DATA, address, bytes)
+    }
+
+    /// Bytes of the context's memory, as handlers have left them.
+    pub fn read_state(&mut self, context: ContextId, offset: usize, bytes: &mut [u8]) -> Result<()> {
+        let address = self.state_address(context, offset, bytes.len())?;
+        self.bar.write32(hpu::BASE + hpu::L2_ADDR, address as u32)?;
         for word in bytes.chunks_mut(4) {
             let value = self.bar.read32(hpu::BASE + hpu::L2_DATA)?.to_le_bytes();
             word.copy_from_slice(&value[..word.len()]);

@@ -9,10 +9,12 @@ mod examples;
 mod export;
 mod fate_file;
 mod fates;
+mod fpspin_host;
 mod hart;
 mod info;
 mod judge;
 mod konata;
+mod message_field;
 mod play;
 mod prints;
 mod report;
@@ -24,6 +26,7 @@ mod summary;
 mod table;
 mod toolchain;
 mod trace;
+mod unseen;
 
 use clap::{Parser, Subcommand};
 use std::process::ExitCode;
@@ -49,7 +52,7 @@ enum Command {
     Demo(demo::DemoArguments),
     /// Compile a handler to an ELF image; report its size and its stack.
     Build(build::BuildArguments),
-    /// Compile the examples of a PsPIN checkout as they are, run them on the simulated NIC and judge what they do.
+    /// Compile the examples of a PsPIN or FPsPIN checkout as they are, run them on the simulated NIC and judge what they do.
     Compat(compat::CompatArguments),
     /// Run any RISC-V program on one handler processor, outside the NIC: instruction tests, benchmarks.
     Hart(hart::HartArguments),

@@ -58,6 +58,9 @@ impl Pacing {
     }
 }
 
+/// A program of the host.
+pub type Attendant<'a> = dyn FnMut(&mut Session) -> Result<()> + 'a;
+
 /// What a caller does while frames are played.
 #[derive(Default)]
 pub struct Watch<'a> {
@@ -65,6 +68,8 @@ pub struct Watch<'a> {
     pub drain_faults: bool,
     /// Ends the run early when the function returns true: no further frame enters.
     pub stop: Option<&'a dyn Fn() -> bool>,
+    /// A program of the host that runs beside the NIC: called every few cycles.
+    pub attendant: Option<&'a mut Attendant<'a>>,
     /// Gets cycles since the start and frames that have not entered.
     pub progress: Option<&'a mut dyn FnMut(u64, usize)>,
 }
@@ -133,6 +138,8 @@ pub fn play_watched(
     };
     let (stop, drain_faults) = (watch.stop, watch.drain_faults);
     let stopped = || stop.is_some_and(|stop| stop());
+    let mut attendant = watch.attendant;
+    let mut attend = |session: &mut Session| attendant.as_mut().map_or(Ok(()), |attendant| attendant(session));
     // RX never waits: a frame takes its beats and its gap.
     let mut queues = Queues::default();
     let mut looked = start;
@@ -143,6 +150,7 @@ pub fn play_watched(
         let cycle = session.card.sim().cycle();
         if cycle >= looked + LOOK {
             queues.take(session, drain_faults)?;
+            attend(session)?;
             looked = session.card.sim().cycle();
             report(looked, session.card.sim().pending());
             if !interrupted && stopped() {
@@ -157,6 +165,7 @@ pub fn play_watched(
     let mut quiet_since = None;
     let (stats, drained) = loop {
         queues.take(session, drain_faults)?;
+        attend(session)?;
         let stats = session.device.stats()?;
         let cycle = session.card.sim().cycle();
         let sent = session.card.sim().sent_count();

@@ -8,6 +8,7 @@ use crate::session::Session;
 use crate::table::table;
 use anyhow::Result;
 use serde::Serialize;
+use spindle_contract::params::SLOT_BYTES;
 use spindle_contract::reasons;
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -177,6 +178,10 @@ pub struct Summary {
     pub load: Loads,
     /// Replies out of order.
     pub out_of_order: OutOfOrder,
+    /// Answers that are the first bytes of a longer frame, of which a handler sees no more.
+    pub answered_in_part: usize,
+    /// Counters of FPsPIN handlers, a line each.
+    pub counters: Vec<String>,
     /// Variables that were asked for.
     pub variables: Vec<Shown>,
     /// What handlers printed.
@@ -193,6 +198,10 @@ pub struct Details {
     pub load: Loads,
     /// Replies out of order.
     pub out_of_order: OutOfOrder,
+    /// Answers that are the first bytes of a longer frame.
+    pub answered_in_part: usize,
+    /// Counters of FPsPIN handlers, a line each.
+    pub counters: Vec<String>,
     /// The first faults of each function and cause.
     pub faults: Vec<FaultReport>,
     /// Faults by function and cause.
@@ -238,6 +247,8 @@ impl Summary {
             faults_lost: stats.faults_lost,
             load: details.load,
             out_of_order: details.out_of_order,
+            answered_in_part: details.answered_in_part,
+            counters: details.counters,
             variables: details.variables,
             prints: played.printed.clone(),
             prints_lost: stats.prints_lost,
@@ -309,6 +320,16 @@ impl Summary {
                 self.out_of_order.flows,
                 self.out_of_order.flow
             );
+        }
+        if self.answered_in_part > 0 {
+            let _ = writeln!(
+                out,
+                "warning: {} answers are the first {SLOT_BYTES} bytes of longer frames, of which a handler sees no more; drop such frames (spin_whole_frame), or send without SPIN_SEND_UNSEEN",
+                self.answered_in_part
+            );
+        }
+        for counter in &self.counters {
+            let _ = writeln!(out, "{counter}");
         }
         for variable in &self.variables {
             let _ = writeln!(out, "variable: {variable}");

@@ -21,8 +21,7 @@ const FLAGS: [&str; 5] = ["-ffreestanding", "-fno-common", "-ffunction-sections"
 /// Warnings. The signatures of handlers are prescribed, so an unused parameter is no mistake.
 const WARNINGS: [&str; 3] = ["-Wall", "-Wextra", "-Wno-unused-parameter"];
 /// Handlers that were written for PsPIN have packed structures in network byte order, and read headers through pointers of other types.
-const PSPIN_FLAGS: [&str; 3] =
-    ["-Wno-address-of-packed-member", "-Wno-scalar-storage-order", "-fno-strict-aliasing"];
+const PSPIN_FLAGS: [&str; 3] = ["-Wno-address-of-packed-member", "-Wno-scalar-storage-order", "-fno-strict-aliasing"];
 /// Selects FPsPIN's conventions in the SDK.
 const FPSPIN_DEFINE: &str = "-DSPINDLE_FPSPIN";
 /// Linking. Handlers have no entry point of the whole program.

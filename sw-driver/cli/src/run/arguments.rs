@@ -5,6 +5,7 @@ use super::pacing::PacingArguments;
 use super::variables::VariableArguments;
 use crate::fate_file::FateArguments;
 use crate::konata::KonataArguments;
+use crate::message_field::MessageFieldArguments;
 use crate::toolchain::Sources;
 use spindle_sim::capture::Truncated;
 use std::path::{Path, PathBuf};
@@ -27,6 +28,8 @@ pub struct RunArguments {
     /// The Spindle header names the message: handlers run per message instead of per packet.
     #[arg(long)]
     pub messages: bool,
+    #[command(flatten)]
+    pub message_field: MessageFieldArguments,
     /// Capture to write the answers to; with the suffix .pcapng, a comment with each answer names its request, its latency and its rule.
     #[arg(long, value_name = "OUT.pcap")]
     pub out: Option<PathBuf>,

@@ -25,10 +25,13 @@ pub use variables::Shown;
 
 use crate::build::warn_of_stack;
 use crate::fates;
+use crate::fpspin_host::{self, FpspinHost};
+use crate::message_field;
 use crate::play::{play_watched, Played, Watch};
 use crate::sdk::{self, Handler};
 use crate::session::{self, Session};
 use crate::summary::{Details, Summary};
+use crate::unseen;
 use anyhow::{bail, ensure, Context, Result};
 use files::{Files, Found};
 use instructions::InstructionTraces;
@@ -36,6 +39,7 @@ use outputs::Outputs;
 use progress::Progress;
 use record::CaptureRecord;
 use signals::Interrupts;
+use spindle::rule::MessageRule;
 use spindle::rule_table::Action;
 use spindle::{ContextId, ContextOptions, HostMemory, Rule};
 use spindle_contract::memory_map::WATCHDOG_MOST;
@@ -55,6 +59,8 @@ struct Input {
     /// Rules as text.
     texts: Vec<String>,
     messages: bool,
+    /// The rule of messages that a field names.
+    by_field: Option<MessageRule>,
     frames: Vec<Vec<u8>>,
     schedule: pacing::Schedule,
     /// Start of the host region.
@@ -68,6 +74,8 @@ struct Installed {
     context: ContextId,
     /// Address of the host region.
     host: u64,
+    /// The host program of FPsPIN handlers.
+    program: Option<FpspinHost>,
 }
 
 /// Runs it. Everything the user gave is looked at, and every output is opened, before the NIC is built.
@@ -82,6 +90,8 @@ pub fn run(arguments: &RunArguments) -> Result<()> {
 
     let progress = Progress::new(input.schedule.cycles, input.frames.len());
     interrupts.run_starts();
+    let program = nic.program.as_ref();
+    let mut attend = |session: &mut Session| program.map_or(Ok(()), |program| program.attend(session));
     let played = play_watched(
         &mut nic.session,
         &input.frames,
@@ -90,6 +100,7 @@ pub fn run(arguments: &RunArguments) -> Result<()> {
         Watch {
             drain_faults: true,
             stop: Some(&|| interrupts.pending()),
+            attendant: Some(&mut attend),
             progress: Some(&mut |cycles, pending| progress.at(cycles, pending)),
         },
     );
@@ -126,6 +137,7 @@ fn read(arguments: &RunArguments) -> Result<Input> {
             frames.iter_mut().map(|frame| spindle_model::checksums::fix(frame)).filter(|changed| *changed).count();
         eprintln!("spindle: checksums of {fixed} packets fixed");
     }
+    let by_field = arguments.message_field.rule()?;
     let host = arguments.host.content()?;
     let mut handler = sdk::load(&arguments.sources)?;
     warn_of_stack(&handler.stack, config.stack_bytes());
@@ -141,7 +153,7 @@ fn read(arguments: &RunArguments) -> Result<Input> {
         eprintln!("spindle: {note}");
     }
     let record = Record::of(arguments, &handler, record, texts.clone(), messages);
-    Ok(Input { config, handler, rules, texts, messages, frames, schedule, host, record })
+    Ok(Input { config, handler, rules, texts, messages, by_field, frames, schedule, host, record })
 }
 
 /// The capture and the hash of its file.
@@ -176,15 +188,17 @@ fn install(arguments: &RunArguments, input: &Input) -> Result<Installed> {
     };
     let context = session.device.install(&input.handler.image, &options)?;
     for rule in &input.rules {
-        let action = if input.messages { Action::ContextPerMessage(context) } else { Action::Context(context) };
-        session.device.add_rule(rule, action)?;
+        let packets = if input.messages { Action::ContextPerMessage(context) } else { Action::Context(context) };
+        let (rule, action) = message_field::delivery(input.by_field.as_ref(), rule, context, packets);
+        session.device.add_rule(&rule, action)?;
     }
     session.device.activate(context)?;
     session.device.set_receive(true)?;
     if let Some(path) = &arguments.vcd {
         session.card.sim().wave_open(path).with_context(|| format!("cannot write the wave {}", path.display()))?;
     }
-    Ok(Installed { session, context, host })
+    let program = fpspin_host::of(&arguments.sources, &input.handler, context, host)?;
+    Ok(Installed { session, context, host, program })
 }
 
 /// Reports, writes the outputs, and judges: the error lists everything that went wrong.
@@ -203,6 +217,8 @@ fn conclude(
     let details = Details {
         load: Loads::of(played, &fates, nic.session.config.clock_mhz),
         out_of_order: OutOfOrder::of(played, &input.frames, input.messages),
+        answered_in_part: unseen::answered(&input.frames, played),
+        counters: fpspin_host::counter_lines(&mut nic.session, nic.program.as_ref())?,
         faults,
         fault_counts,
         variables: arguments.variables.shown(&mut nic.session, nic.context, &input.handler)?,
@@ -211,7 +227,11 @@ fn conclude(
     let mut summary = Summary::collect(&mut nic.session, &input.handler, played, details)?;
     let region = host::region(&nic.session, nic.host)?;
     let preset = arguments.variables.sets() || arguments.host.host_file.is_some();
-    let verdict = verdict::check(&input.handler, &input.rules, &input.frames, played, &region, preset);
+    // The models know no messages of several packets.
+    let verdict = match &input.by_field {
+        Some(_) => Ok(None),
+        None => verdict::check(&input.handler, &input.rules, &input.frames, played, &region, preset),
+    };
     match &verdict {
         Ok(Some(sentence)) => summary.checked.clone_from(sentence),
         Ok(None) => {}

@@ -1,4 +1,4 @@
-//! `compat`: the examples of a PsPIN checkout on the simulated NIC; `spindle compat` does the work.
+//! `compat`: the examples of a PsPIN or FPsPIN checkout on the simulated NIC; `spindle compat` does the work.
 
 use crate::process::cargo;
 use anyhow::{Context, Result};
@@ -9,8 +9,11 @@ use std::path::PathBuf;
 #[derive(Args)]
 pub struct Options {
     /// Checkout of PsPIN, with its folder `examples`.
+    #[arg(long, value_name = "FOLDER", required_unless_present = "fpspin")]
+    pspin: Option<PathBuf>,
+    /// Checkout of FPsPIN.
     #[arg(long, value_name = "FOLDER")]
-    pspin: PathBuf,
+    fpspin: Option<PathBuf>,
     /// More arguments for `spindle compat`.
     #[arg(last = true)]
     arguments: Vec<String>,
@@ -18,7 +21,11 @@ pub struct Options {
 
 /// Builds, runs and judges the examples; the checkout stays as it is.
 pub fn run(options: &Options) -> Result<()> {
-    let folder = options.pspin.to_str().context("the name of the checkout's folder is no UTF-8")?;
-    let arguments = [&["--pspin".to_owned(), folder.to_owned()], options.arguments.as_slice()].concat();
-    cargo(["run", "--quiet", "--package", "spindle-cli", "--", "compat"], &arguments)
+    let command = ["run", "--quiet", "--package", "spindle-cli", "--", "compat"];
+    for (option, checkout) in [("--pspin", &options.pspin), ("--fpspin", &options.fpspin)] {
+        let Some(checkout) = checkout else { continue };
+        let folder = checkout.to_str().context("the name of the checkout's folder is no UTF-8")?;
+        cargo(command, &[&[option.to_owned(), folder.to_owned()], options.arguments.as_slice()].concat())?;
+    }
+    Ok(())
 }

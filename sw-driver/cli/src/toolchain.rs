@@ -79,8 +79,13 @@ pub struct Sources {
 impl Sources {
     /// One file, compiled as `spindle run` does it.
     pub fn one(file: &Path) -> Sources {
+        Sources::of(vec![file.into()])
+    }
+
+    /// Several files, compiled as `spindle run` does it.
+    pub fn of(files: Vec<PathBuf>) -> Sources {
         Sources {
-            files: vec![file.into()],
+            files,
             includes: Vec::new(),
             defines: Vec::new(),
             optimisation: "2".into(),

@@ -4,13 +4,15 @@ use super::ran::{little_endian, pattern, Did, Ran, SCRATCHPADS, SCRATCHPAD_BYTES
 use super::slp;
 use anyhow::{ensure, Result};
 use spindle_contract::wire::{ETH_BYTES, IPV4_BYTES, UDP_BYTES};
-use spindle_model::frames::{udp, Ends};
+use spindle_model::frames::{echo_request, udp, Ends};
 use std::collections::BTreeMap;
 
 /// Frames of an example, unless it needs another number.
 const FRAMES: usize = 32;
 /// A gap in which a handler comes to its end, for examples that all write to the same place.
 const ONE_BY_ONE: u64 = 8000;
+/// Bytes of the shortest frame on a wire, without its check sequence.
+const SHORTEST: usize = 60;
 /// EtherType for experiments: the frame is no IP packet.
 const EXPERIMENT: [u8; 2] = [0x88, 0xb5];
 
@@ -50,9 +52,9 @@ const PLAIN: Case = Case {
 
 /// All examples.
 pub const CASES: &[Case] = &[
-    Case { name: "empty", judge: nothing, ..PLAIN },
-    Case { name: "ping_pong", judge: ping_pong, ..PLAIN },
-    Case { name: "copy_to_host", gap: ONE_BY_ONE, judge: copy_to_host, ..PLAIN },
+    Case { name: "empty", frames: packets_and_empty_ones, judge: nothing, ..PLAIN },
+    Case { name: "ping_pong", frames: packets_and_empty_ones, judge: ping_pong, ..PLAIN },
+    Case { name: "copy_to_host", gap: ONE_BY_ONE, frames: packets_and_empty_ones, judge: copy_to_host, ..PLAIN },
     Case { name: "copy_from_host", judge: copy_from_host, ..PLAIN },
     Case { name: "host_direct", host_address: Some(0xdead_0000), judge: host_direct, ..PLAIN },
     Case { name: "aggregate", judge: |ran| aggregate(ran, 0), ..PLAIN },
@@ -106,6 +108,15 @@ fn packets(ports: usize) -> Vec<Vec<u8>> {
     udp_packets(ports, |random| random)
 }
 
+/// Packets with and without payload, of UDP and ICMP.
+fn packets_and_empty_ones() -> Vec<Vec<u8>> {
+    let ends = Ends::default();
+    let mut frames = vec![udp(&ends, 4000, 9, &[]), echo_request(&ends, 7, 1, &[]), echo_request(&ends, 7, 2, b"some bytes")];
+    frames.iter_mut().for_each(|frame| frame.resize(SHORTEST.max(frame.len()), 0));
+    let others = packets(1);
+    others.into_iter().flat_map(|packet| [packet].into_iter().chain(frames.pop())).collect()
+}
+
 fn filled(word: fn(u32) -> u32) -> Vec<Vec<u8>> {
     udp_packets(1, word)
 }
@@ -144,8 +155,13 @@ fn nothing(ran: &mut Ran) -> Result<Did> {
     Ok(Did { bytes_to_host: ran.host_has([])?, sentence: "did nothing".into() })
 }
 
+/// The handler sends as many bytes as the IP header says: padding stays here.
 fn ping_pong(ran: &mut Ran) -> Result<Did> {
-    ran.answered(|frame| vec![turned(frame)])?;
+    ran.answered(|frame| {
+        let mut answer = turned(frame);
+        answer.truncate(ETH_BYTES + usize::from(u16::from_be_bytes([frame[ETH_BYTES + 2], frame[ETH_BYTES + 3]])));
+        vec![answer]
+    })?;
     Ok(Did { bytes_to_host: ran.host_has([])?, sentence: "each packet came back, ends exchanged".into() })
 }
 

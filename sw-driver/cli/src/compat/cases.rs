@@ -111,7 +111,8 @@ fn packets(ports: usize) -> Vec<Vec<u8>> {
 /// Packets with and without payload, of UDP and ICMP.
 fn packets_and_empty_ones() -> Vec<Vec<u8>> {
     let ends = Ends::default();
-    let mut frames = vec![udp(&ends, 4000, 9, &[]), echo_request(&ends, 7, 1, &[]), echo_request(&ends, 7, 2, b"some bytes")];
+    let mut frames =
+        vec![udp(&ends, 4000, 9, &[]), echo_request(&ends, 7, 1, &[]), echo_request(&ends, 7, 2, b"some bytes")];
     frames.iter_mut().for_each(|frame| frame.resize(SHORTEST.max(frame.len()), 0));
     let others = packets(1);
     others.into_iter().flat_map(|packet| [packet].into_iter().chain(frames.pop())).collect()

@@ -5,7 +5,7 @@ use super::ran::Ran;
 use super::{check_names, sources, CompatArguments, Row, BUDGET};
 use crate::fpspin_host::FpspinHost;
 use crate::message_field::delivery;
-use crate::play::play_attended;
+use crate::play::{play_watched, Watch};
 use crate::sdk::{self, Handler};
 use crate::session::{self, Session};
 use crate::toolchain::Sources;
@@ -90,9 +90,9 @@ fn run(case: &Case, handler: Handler, config: &str) -> Result<(Ran, HostSide)> {
     )?;
     let frames = (case.frames)();
     let gaps: Vec<u64> = frames.iter().map(|frame| (case.gap)(frame)).collect();
-    let played = play_attended(&mut session, &frames, gaps.into_iter(), 1_000_000, &mut |session| {
-        program.as_ref().map_or(Ok(()), |program| program.attend(session))
-    })?;
+    let mut attend = |session: &mut Session| program.as_ref().map_or(Ok(()), |program| program.attend(session));
+    let watch = Watch { attendant: Some(&mut attend), ..Watch::default() };
+    let played = play_watched(&mut session, &frames, gaps.into_iter(), 1_000_000, watch)?;
     let counters = program.as_ref().map(|program| program.counters(&mut session)).transpose()?;
     drop(program);
     let mut side = Rc::into_inner(side).context("the program of the host is still there")?.into_inner();

@@ -248,7 +248,12 @@ fn slmp(ran: &Ran, host: &HostSide) -> Result<Did> {
     let printed: Vec<&str> = ran.played.printed.iter().map(|line| line.text.as_str()).collect();
     ensure!(printed.is_empty(), "printed {printed:?}");
     let messages: Vec<Vec<u8>> = slmp_messages().into_iter().map(|(_, _, bytes)| bytes).collect();
-    ensure!(host.received.len() == messages.len(), "the host got {} of {} messages", host.received.len(), messages.len());
+    ensure!(
+        host.received.len() == messages.len(),
+        "the host got {} of {} messages",
+        host.received.len(),
+        messages.len()
+    );
     for (i, (message, wanted)) in host.received.iter().zip(&messages).enumerate() {
         crate::check::compare_bytes(&format!("message {i}"), wanted, message)?;
     }

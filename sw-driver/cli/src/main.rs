@@ -15,6 +15,7 @@ mod info;
 mod judge;
 mod konata;
 mod message_field;
+mod pictures;
 mod play;
 mod prints;
 mod report;

@@ -6,6 +6,7 @@ use super::variables::VariableArguments;
 use crate::fate_file::FateArguments;
 use crate::konata::KonataArguments;
 use crate::message_field::MessageFieldArguments;
+use crate::pictures::PictureArguments;
 use crate::toolchain::Sources;
 use spindle_sim::capture::Truncated;
 use std::path::{Path, PathBuf};
@@ -46,6 +47,8 @@ pub struct RunArguments {
     /// Report to write as JSON; `-` is standard output, and the text report then goes to standard error.
     #[arg(long, value_name = "REPORT.json")]
     pub json: Option<PathBuf>,
+    #[command(flatten)]
+    pub pictures: PictureArguments,
     /// Configuration of the NIC: sim, kintex7 or alveo.
     #[arg(long, default_value = "sim")]
     pub config: String,
@@ -108,7 +111,8 @@ impl RunArguments {
             ("--json", &self.json),
             ("--host-out", &self.host.host_out),
         ];
-        all.into_iter().filter_map(|(option, path)| Some((option, path.as_deref()?))).collect()
+        let files = all.into_iter().filter_map(|(option, path)| Some((option, path.as_deref()?)));
+        files.chain(self.pictures.outputs().into_iter().map(|(picture, path)| (picture.option(), path))).collect()
     }
 
     /// Files that the run reads, by option.

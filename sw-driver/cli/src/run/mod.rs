@@ -17,6 +17,7 @@ mod verdict;
 
 pub use arguments::RunArguments;
 pub use faults::FaultCount;
+pub use files::Found;
 pub use load::Loads;
 pub use order::OutOfOrder;
 pub use record::Record;
@@ -33,7 +34,7 @@ use crate::session::{self, Session};
 use crate::summary::{Details, Summary};
 use crate::unseen;
 use anyhow::{bail, ensure, Context, Result};
-use files::{Files, Found};
+use files::Files;
 use instructions::InstructionTraces;
 use outputs::Outputs;
 use progress::Progress;
@@ -80,6 +81,7 @@ struct Installed {
 
 /// Runs it. Everything the user gave is looked at, and every output is opened, before the NIC is built.
 pub fn run(arguments: &RunArguments) -> Result<()> {
+    arguments.pictures.check()?;
     let mut outputs = Outputs::default();
     let input = read(arguments)?;
     let files = Files::open(arguments, &mut outputs)?;
@@ -238,8 +240,15 @@ fn conclude(
         Err(error) => summary.checked = format!("WRONG: {error:#}"),
     }
     print_report(&summary.text(), outputs.on_standard_output());
-    let found =
-        Found { session: &nic.session, played, fates: &fates, rules: &input.texts, summary: &summary, region: &region };
+    let found = Found {
+        session: &nic.session,
+        handler: &input.handler,
+        played,
+        fates: &fates,
+        rules: &input.texts,
+        summary: &summary,
+        region: &region,
+    };
     files.write(&mut outputs, arguments, &found);
     if let Some(path) = &arguments.vcd {
         eprintln!("spindle: wave in {}", path.display());

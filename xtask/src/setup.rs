@@ -15,6 +15,7 @@ const PACKAGES: &[(&str, &str)] = &[
     ("qemu-user", "/usr/bin/qemu-riscv32"),
     ("device-tree-compiler", "/usr/bin/dtc"),
     ("tshark", "/usr/bin/tshark"),
+    ("chromium", "/usr/bin/chromium"),
     ("iproute2", "/usr/share/doc/iproute2"),
     ("ethtool", "/usr/share/doc/ethtool"),
 ];

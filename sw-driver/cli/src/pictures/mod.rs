@@ -5,6 +5,8 @@ mod html;
 mod lines;
 mod plot;
 mod spans;
+#[cfg(test)]
+mod tests;
 mod timeline;
 
 use crate::fates::{FrameFate, ReplySpan};

@@ -167,8 +167,20 @@
   if (report.faults.length === 0) byId("faults").append(element("p", { className: "quiet" }, "No handler faulted."));
   else {
     const source = (lines, fault) => lines.length === 0 ? fault.symbol || "no debug information" : lines.map((line) => `${line.file}:${line.line}${line.function ? " in " + line.function : ""}${line.text ? "\n    " + line.text : ""}`).join("\n  inlined into ");
-    const rows = report.faults.map((fault, i) => element("tr", {}, element("td", { className: "text", title: fault.meaning }, fault.cause), element("td", { className: "text" }, `${fault.handler} (context ${fault.context})`), element("td", {}, fault.frame), element("td", {}, hpuName(fault.hpu)), element("td", {}, fault.pc), element("td", {}, fault.address), element("td", { className: "text code" }, source(data.fault_lines[i] || [], fault))));
-    byId("faults").append(element("div", { className: "scroll" }, element("table", { id: "fault-table" }, head([["cause", "text"], ["handler", "text"], ["frame"], ["HPU"], ["pc"], ["address"], ["source", "text"]]), element("tbody", {}, ...rows))));
+    // Faults of one instruction share a row.
+    const groups = new Map(), several = (values, limit) => values.length > limit ? `${values.slice(0, limit).join(" ")} … (${number(values.length)})` : values.join(" ");
+    report.faults.forEach((fault, i) => {
+      const key = [fault.cause, fault.context, fault.handler, fault.pc].join(" ");
+      if (!groups.has(key)) groups.set(key, { fault, lines: data.fault_lines[i] || [], members: [] });
+      groups.get(key).members.push(fault);
+    });
+    const rows = [...groups.values()].map(({ fault, lines, members }) => {
+      const each = (value) => several([...new Set(members.map(value))], 6);
+      const row = element("tr", {}, element("td", {}, number(members.length)), element("td", { className: "text" }, fault.cause, element("div", { className: "quiet" }, fault.meaning)), element("td", { className: "text" }, `${fault.handler} (context ${fault.context})`), element("td", { className: "text code" }, source(lines, fault)), element("td", { className: "text" }, fault.pc), element("td", { className: "text wrap" }, each((member) => member.address)), element("td", { className: "text wrap" }, each((member) => member.frame)), element("td", { className: "text wrap" }, each((member) => hpuName(member.hpu))));
+      row.dataset.count = members.length;
+      return row;
+    });
+    byId("faults").append(element("div", { className: "scroll" }, element("table", { id: "fault-table" }, head([["count"], ["cause", "text"], ["handler", "text"], ["source", "text"], ["pc", "text"], ["address", "text"], ["frame number", "text"], ["HPU", "text"]]), element("tbody", {}, ...rows))));
     if (report.faults_lost > 0) byId("faults").append(element("p", { className: "quiet" }, `${number(report.faults_lost)} more faults were not reported, because the queue was full.`));
   }
   const prints = report.prints || [], printLimit = 2000;

@@ -1,0 +1,139 @@
+//! Pictures of recordings that no small run gives: unreported threads, reported fates, a hundred thousand packets.
+
+#[path = "../../tests/browser/mod.rs"]
+mod browser;
+
+use super::{Picture, Recording};
+use crate::fates::{Disposition, FrameFate, Passage, ReplySpan, TaskSpan};
+use serde_json::{json, Value};
+use spindle::Image;
+use spindle_contract::params::Config;
+use spindle_contract::reasons;
+
+/// A frame with one handler and, if `replied`, one reply.
+fn fate(frame: usize, task: TaskSpan, replied: bool) -> FrameFate {
+    let passage = |point, cycle| Passage { point, cycle, unit: 0 };
+    let arrival = task.start - 9;
+    let end = task.end.unwrap_or(task.start);
+    FrameFate {
+        frame,
+        number: frame as u16,
+        bytes: 60 + frame % 1000,
+        arrival,
+        rule: Some(frame % 2),
+        context: Some(0),
+        message: None,
+        disposition: Some(if replied { Disposition::Handled } else { Disposition::Dropped }),
+        reason: (!replied).then_some("handler_drop"),
+        passages: vec![
+            passage(reasons::T_FIRST_BEAT, arrival),
+            passage(reasons::T_PARSED, arrival + 3),
+            passage(reasons::T_MATCHED, arrival + 4),
+            passage(reasons::T_BUFFERED, arrival + 5),
+            passage(reasons::T_SCHEDULED, arrival + 6),
+            passage(reasons::T_LOADED, arrival + 8),
+            passage(reasons::T_HANDLER_START, task.start),
+            passage(reasons::T_HANDLER_END, end),
+        ],
+        replies: if replied {
+            vec![ReplySpan { reply: frame, first: end + 2, last: end + 2, bytes: 64 }]
+        } else {
+            vec![]
+        },
+        tasks: vec![task],
+    }
+}
+
+fn task(hpu: usize, thread: Option<u8>, start: u64, end: u64) -> TaskSpan {
+    TaskSpan { kind: None, hpu, thread, start, end: Some(end), commands: vec![end - 1] }
+}
+
+fn draw(picture: Picture, fates: &[FrameFate], report: &Value) -> Vec<u8> {
+    let last = fates.iter().flat_map(|fate| &fate.passages).map(|passage| passage.cycle).max().unwrap();
+    let image = Image { entries: [Some(0x1000_0000), None, None], ..Image::default() };
+    let recording = Recording {
+        handler: "synthetic",
+        image: &image,
+        elf: &[],
+        config: &Config::SIM,
+        rules: &["udp".into(), "icmp".into()],
+        report,
+        fates,
+        unattributed: &[],
+        span: (fates[0].arrival, last),
+    };
+    let mut output = Vec::new();
+    recording.draw(picture, &mut output).unwrap();
+    output
+}
+
+/// Track names of the slices with this name, in the order of the events.
+fn tracks(timeline: &[u8], slice: &str) -> Vec<String> {
+    let timeline: Value = serde_json::from_slice(timeline).unwrap();
+    let events = timeline["traceEvents"].as_array().unwrap();
+    let same = |a: &Value, b: &Value| a["pid"] == b["pid"] && a["tid"] == b["tid"];
+    let name = |event: &Value| {
+        let track = events.iter().find(|other| other["name"] == "thread_name" && same(event, other)).unwrap();
+        track["args"]["name"].as_str().unwrap().to_owned()
+    };
+    events.iter().filter(|event| event["name"] == slice).map(name).collect()
+}
+
+#[test]
+fn handlers_stay_on_reported_threads_and_others_get_rows_without_overlap() {
+    let fates = [
+        fate(0, task(0, None, 100, 200), true),
+        fate(1, task(0, None, 150, 300), true),
+        fate(2, task(0, None, 200, 260), true),
+        fate(3, task(5, Some(1), 300, 400), true),
+        fate(4, task(5, Some(0), 350, 360), true),
+    ];
+    let row = |row| format!("HPU 0.0, row {row} (thread not reported)");
+    let expected = [row(0), row(1), row(0), "HPU 1.1.1".into(), "HPU 1.1.0".into()];
+    assert_eq!(tracks(&draw(Picture::Timeline, &fates, &json!({})), "header_handler"), expected);
+}
+
+/// A report with the counters that the page reads.
+fn report(frames: usize, dropped: usize) -> Value {
+    json!({
+        "frames_in": frames, "answered": frames - dropped, "handled": frames - dropped, "placed": 0,
+        "dropped": { "handler_drop": dropped }, "inside": 0, "cycles": 1000, "checked": "unchecked",
+        "latency_cycles": null, "hpu_utilisation": 0.5, "faults": [], "faults_lost": 0, "prints": [],
+    })
+}
+
+/// Sizes stay bounded, and the page filters and sorts a hundred thousand rows.
+#[test]
+fn pictures_of_a_hundred_thousand_packets_are_usable() {
+    const PACKETS: usize = 100_000;
+    let fates: Vec<FrameFate> = (0..PACKETS)
+        .map(|i| {
+            let start = 100 + 20 * i as u64;
+            fate(i, task(i % 8, Some((i / 8 % 2) as u8), start, start + 150 + i as u64 % 97), i % 10 != 0)
+        })
+        .collect();
+    let report = report(PACKETS, PACKETS / 10);
+    let timeline = draw(Picture::Timeline, &fates, &report);
+    let compressed = draw(Picture::CompressedTimeline, &fates, &report);
+    let plot = draw(Picture::Plot, &fates, &report);
+    let page = draw(Picture::Html, &fates, &report);
+    println!("timeline {}, compressed {}, page {}, plot {}", timeline.len(), compressed.len(), page.len(), plot.len());
+    assert!(timeline.len() < 2500 * PACKETS && compressed.len() < 250 * PACKETS);
+    assert!(page.len() < 120 * PACKETS && plot.len() < 2_000_000);
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("page.html");
+    std::fs::write(&path, page).unwrap();
+    for (fragment, shown, first) in [
+        ("", PACKETS, "0"),
+        ("fate=dropped", PACKETS / 10, "0"),
+        ("fate=handled&rule=1", PACKETS / 2, "1"),
+        ("reason=handler_drop&sort=arrival&dir=desc", PACKETS / 10, "99990"),
+        // The index, the sequence number or the arrival of a frame, with thousands of rows for other numbers.
+        ("text=handler_drop&sort=bytes&page=3", PACKETS / 10, "0"),
+    ] {
+        let document = browser::load(&path, fragment);
+        document.assert_sound();
+        assert_eq!((document.shown(), document.data("first")), (shown as u64, first), "{fragment}");
+        assert_eq!(document.markup.matches("<tr><td").count(), 100 + 10 - 2, "{fragment}");
+    }
+}

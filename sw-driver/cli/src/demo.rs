@@ -19,7 +19,7 @@ use spindle_model::frames::{put_message, Ends, SpindleHeader};
 use spindle_model::handlers::by_name;
 use spindle_sim::capture::{self, Captured};
 use spindle_sim::host_memory::SparseMemory;
-use spindle_sim::Options;
+use spindle_sim::{Options, WaveRequest};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -105,13 +105,13 @@ pub fn demo(arguments: &DemoArguments) -> Result<()> {
     step(5, &format!("putting {PUT_BYTES} bytes, packets shuffled, into an RVMA mailbox"));
     let wave = arguments.out.join("wave.vcd");
     if !arguments.no_wave {
-        session.card.sim().wave_open(&wave)?;
+        session.card.sim().wave_open(&wave, &WaveRequest::default())?;
     }
     let again = &frames[..frames.len().min(WAVE_FRAMES)];
     let played_again = play(&mut session, again, PACE, LIMIT)?;
     compare_answers(&predict(&models, again, &played_again.numbers), &played_again).context("played a second time")?;
     put(&mut session, arguments.seed)?;
-    session.card.sim().wave_close();
+    session.card.sim().wave_close()?;
 
     step(6, "latency of each stage");
     println!("Answered packets, first beat in to last beat out:\n{}\n", stage_table(&traffic_stages));

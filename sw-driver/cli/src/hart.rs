@@ -10,7 +10,7 @@ use object::elf::SHF_ALLOC;
 use object::{Object, ObjectSection, ObjectSymbol, SectionFlags};
 use spindle_contract::memory_map::{self as map, base, REGION_SHIFT, WATCHDOG_MOST};
 use spindle_contract::params::{Config, L1_SCRATCH_BASE, L1_STACK_BASE};
-use spindle_harness::{Model, Source};
+use spindle_harness::{Model, Progress, Source};
 use spindle_sim::hart::{Hart, Start, Timing};
 use std::path::PathBuf;
 
@@ -44,7 +44,8 @@ pub struct HartArguments {
 /// The processor of `config` on its bench, with everything that a seed decides from `seed`.
 pub fn open(config: &Config, seed: u64) -> Result<Hart> {
     let design = elaborate(|| spindle_nic::emit_hpu(config)).context("cannot emit the handler processor")?;
-    let library = Model::build(&Source::from_text(design.top.clone(), design.to_string()))?;
+    let source = Source::from_text(design.top.clone(), design.to_string());
+    let library = Model::build_with(&source, &Progress::stderr("spindle"))?;
     Hart::new(library.instance_with_seed(seed), seed, 0)
 }
 

@@ -28,6 +28,7 @@ mod table;
 mod toolchain;
 mod trace;
 mod unseen;
+mod waves;
 
 use clap::{Parser, Subcommand};
 use std::process::ExitCode;

@@ -3,7 +3,7 @@
 use anyhow::{anyhow, Context, Result};
 use spindle::Device;
 use spindle_contract::params::Config;
-use spindle_harness::Source;
+use spindle_harness::{Model, Progress, Source};
 use spindle_sim::{Options, SimDevice, SimHandle};
 use std::time::Instant;
 
@@ -51,8 +51,9 @@ impl Session {
         let step = |text: &str| eprintln!("spindle: {text}");
         step(&format!("emitting the NIC of configuration `{}`", config.name));
         let source = source(&config)?;
-        step("building the model (minutes the first time, then cached)");
         let start = Instant::now();
+        // Here, so that the user sees the progress; the card then finds the model open.
+        Model::build_with(&source.clone().with_trace(options.trace), &Progress::stderr("spindle"))?;
         let card = SimHandle::new(SimDevice::new(&source, &config, options)?);
         step(&format!("model ready after {:.1} s", start.elapsed().as_secs_f64()));
         let device = Device::open(card.clone(), card.clone())?;

@@ -1,12 +1,14 @@
 //! From Verilog text to a shared object in the cache.
 
+use crate::cache::{Cache, Checked};
+use crate::lock::Lock;
+use crate::progress::Progress;
 use crate::runtime::{include_flags, trace_flags, Runtime, CXX_FLAGS, FAST};
 use crate::share;
 use crate::shim;
 use crate::source::Source;
 use crate::tools::{run, Tools};
 use anyhow::{bail, Context, Result};
-use fs2::FileExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Mutex;
@@ -36,51 +38,59 @@ const PRELUDE: &str = "#include \"Vdut__Syms.h\"\n\
 /// Generated code above this size is compiled in several units, two at a time.
 const UNIT_BYTES: u64 = 400_000;
 
-/// Where compiled models are kept.
-pub(crate) fn cache_folder() -> Result<PathBuf> {
-    let folder = if let Some(path) = std::env::var_os("SPINDLE_CACHE") {
-        PathBuf::from(path)
-    } else if let Some(path) = std::env::var_os("CARGO_TARGET_DIR") {
-        PathBuf::from(path).join("verilated")
-    } else {
-        // Cargo marks its target folder; test executables live below it.
-        let exe = std::env::current_exe().unwrap_or_default();
-        let target = exe.ancestors().find(|folder| folder.join("CACHEDIR.TAG").exists());
-        target.map_or_else(std::env::temp_dir, Path::to_path_buf).join("verilated")
+/// What the cache calls the model of a source.
+pub(crate) struct Name {
+    /// By text, options and recipe; the tools are not in it.
+    source: String,
+    /// The model's name, which also depends on the versions of the tools.
+    pub model: String,
+    sharing: String,
+}
+
+/// The name of the model of `source`.
+///
+/// It holds the versions of Verilator and of the compiler where both are installed. Where one is missing, the name is that of the last build of the
+/// same source: a model that is in the cache needs no tools.
+pub(crate) fn name(source: &Source, cache: &Cache) -> Result<Name> {
+    check_names(source)?;
+    let flags = [VERILATOR_FLAGS, SPLIT_FLAGS, TRACE_FLAGS, CXX_FLAGS].concat().join(" ");
+    let sharing = share::configuration(source);
+    let key = source.fingerprint(&[&flags, FAST, PRELUDE, shim::SHIM, &sharing]);
+    let named = format!("{}-{key}", source.top);
+    let model = match (Tools::installed(), cache.last(&named)) {
+        (false, Some(model)) => model,
+        _ => {
+            let tools = Tools::get()?;
+            let key = source.fingerprint(&[&key, &tools.verilator_version, &tools.cxx_version]);
+            format!("{}-{key}", source.top)
+        }
     };
-    std::fs::create_dir_all(&folder)
-        .with_context(|| format!("cannot create the model cache {}; set SPINDLE_CACHE", folder.display()))?;
-    folder.canonicalize().with_context(|| format!("cannot open the model cache {}", folder.display()))
+    Ok(Name { source: named, model, sharing })
 }
 
 /// The shared object of `source`, compiled now unless the cache has it.
-pub(crate) fn shared_object(source: &Source) -> Result<PathBuf> {
-    check_names(source)?;
-    let tools = Tools::get()?;
-    let cache = cache_folder()?;
-    let flags = [VERILATOR_FLAGS, SPLIT_FLAGS, TRACE_FLAGS, CXX_FLAGS].concat().join(" ");
-    let sharing = share::configuration(source);
-    let name = source.fingerprint(&[
-        &tools.verilator_version,
-        &tools.cxx_version,
-        &flags,
-        FAST,
-        PRELUDE,
-        shim::SHIM,
-        &sharing,
-    ]);
-    let object = cache.join(format!("{}-{name}.so", source.top));
-    if object.exists() {
+pub(crate) fn shared_object(source: &Source, name: &Name, cache: &Cache, progress: &Progress) -> Result<Checked> {
+    if let Some(object) = cache.object(&name.model) {
         return Ok(object);
     }
-    let lock = std::fs::File::create(cache.join(format!("{name}.lock")))?;
-    lock.lock_exclusive().context("cannot lock the model cache")?;
-    if !object.exists() {
-        let work = tempfile::Builder::new().prefix("build-").tempdir_in(&cache)?;
-        let built = build(source, &sharing, tools, &cache, work.path())?;
-        std::fs::rename(built, &object).context("cannot move the model into the cache")?;
+    let tools = Tools::get()?;
+    let lock = cache.path(&format!("{}.lock", name.model));
+    let _lock = Lock::wait(&lock, || progress.waits(&source.top))?;
+    // The process that held the lock may have built the model.
+    if let Some(object) = cache.object(&name.model) {
+        return Ok(object);
     }
-    Ok(object)
+    cache.sweep();
+    let work = cache.work()?;
+    progress.begins(&source.top, cache.folder());
+    let built = build(source, &name.sharing, tools, cache, work.path(), progress);
+    progress.ends();
+    cache.keep(&name.model, &built?)?;
+    let versions = format!("Verilator {}, {}", tools.verilator_version, tools.cxx_version);
+    cache.set_last(&name.source, &name.model, &versions, work.path())?;
+    cache
+        .object(&name.model)
+        .with_context(|| format!("the model of `{}` changed while it was built; try again", source.top))
 }
 
 /// Names end up in paths and on command lines.
@@ -108,7 +118,14 @@ pub(crate) fn write_files(source: &Source, folder: &Path) -> Result<Vec<String>>
     Ok(top.into_iter().chain(defines).chain(source.files.iter().map(|f| f.0.clone())).collect())
 }
 
-fn build(source: &Source, sharing: &str, tools: &Tools, cache: &Path, work: &Path) -> Result<PathBuf> {
+fn build(
+    source: &Source,
+    sharing: &str,
+    tools: &Tools,
+    cache: &Cache,
+    work: &Path,
+    progress: &Progress,
+) -> Result<PathBuf> {
     let mut arguments = write_files(source, work)?;
     if !sharing.is_empty() {
         std::fs::write(work.join(SHARE_FILE), sharing).context("cannot write the configuration for Verilator")?;
@@ -127,7 +144,8 @@ fn build(source: &Source, sharing: &str, tools: &Tools, cache: &Path, work: &Pat
     let runtime = Runtime::get(tools, cache, source.options.trace)?;
 
     let units = units(&generated)?;
-    let objects = compile_units(tools, &runtime, &generated, source.options.trace, &units)
+    progress.compiles(units.len());
+    let objects = compile_units(tools, &runtime, &generated, source.options.trace, &units, progress)
         .with_context(|| format!("cannot compile the C++ that Verilator made of `{}`", source.top))?;
     let built = work.join("model.so");
     run(Command::new(&tools.cxx)
@@ -183,6 +201,7 @@ fn compile_units(
     generated: &Path,
     trace: bool,
     units: &[Unit],
+    progress: &Progress,
 ) -> Result<Vec<PathBuf>> {
     let waiting = Mutex::new(units.iter().enumerate());
     let worker = || -> Result<Vec<PathBuf>> {
@@ -209,6 +228,7 @@ fn compile_units(
                 .arg("-o")
                 .arg(&object))?;
             objects.push(object);
+            progress.compiled();
         }
     };
     std::thread::scope(|scope| {
@@ -229,7 +249,7 @@ mod tests {
     #[test]
     fn names_with_folders_are_refused() {
         let source = Source::new("top", vec![("../escape.sv".into(), String::new())]);
-        assert!(shared_object(&source).unwrap_err().to_string().contains("../escape.sv"));
+        assert!(check_names(&source).unwrap_err().to_string().contains("../escape.sv"));
     }
 
     #[test]

@@ -3,9 +3,10 @@
 //! What makes it sound: the shared object was compiled by this crate, from the shim whose declarations are repeated
 //! below, and its name contains the hash of that shim; it is never closed; a handle is used by one thread at a time.
 
+use crate::cache::Checked;
 use anyhow::{anyhow, bail, Context, Result};
-use std::ffi::{c_char, c_int, c_void, CStr, CString};
-use std::path::Path;
+use std::ffi::{c_char, c_int, c_void, CStr};
+use std::os::fd::{AsRawFd, BorrowedFd, IntoRawFd};
 use std::ptr::NonNull;
 
 type Handle = *mut c_void;
@@ -18,6 +19,20 @@ struct RawPort {
     output: u32,
 }
 
+/// `SpindleWindow` of the shim.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Window {
+    /// First cycle that is recorded.
+    pub from: u64,
+    /// First cycle that is not recorded any more.
+    pub until: u64,
+    /// Cycle that begins at time 0.
+    pub origin: u64,
+    /// Picoseconds of a cycle.
+    pub period: u64,
+}
+
 /// The functions of one shared object.
 pub(crate) struct Object {
     new: unsafe extern "C" fn(c_int, c_int) -> Handle,
@@ -28,19 +43,21 @@ pub(crate) struct Object {
     ticks: unsafe extern "C" fn(Handle, *mut u8, u64) -> c_int,
     cycle: unsafe extern "C" fn(Handle) -> u64,
     finished: unsafe extern "C" fn(Handle) -> c_int,
-    wave_open: unsafe extern "C" fn(Handle, *const c_char) -> c_int,
+    wave_open: unsafe extern "C" fn(Handle, c_int, *const Window) -> c_int,
     wave_close: unsafe extern "C" fn(Handle),
-    wave_flush: unsafe extern "C" fn(Handle),
     free: unsafe extern "C" fn(Handle),
     /// Name, width in bits, is an output.
     pub ports: Vec<(String, u32, bool)>,
 }
 
 impl Object {
-    /// Opens the shared object at `path` for the rest of the process's life.
-    pub fn open(path: &Path) -> Result<Object> {
-        // SAFETY: loading runs the object's initialisers, which are those of Verilator's runtime compiled by us.
-        let library = unsafe { libloading::Library::new(path) }
+    /// Opens a shared object for the rest of the process's life: the open file, whatever its name stands for by now.
+    pub fn open(Checked { file, path }: Checked) -> Result<Object> {
+        // The file stays open, since the loader takes two libraries of the same name for one.
+        let fd = file.into_raw_fd();
+        // SAFETY: loading runs the object's initialisers, which are those of Verilator's runtime compiled by us: the
+        // file has the hash that this crate recorded when it built the model, in a folder of this user.
+        let library = unsafe { libloading::Library::new(format!("/proc/self/fd/{fd}")) }
             .with_context(|| format!("cannot open the model {}; delete it and try again", path.display()))?;
         // The runtime keeps thread-local state with destructors, so the code must never go away.
         let library: &'static libloading::Library = Box::leak(Box::new(library));
@@ -63,7 +80,6 @@ impl Object {
             finished: symbol!("spindle_finished"),
             wave_open: symbol!("spindle_wave_open"),
             wave_close: symbol!("spindle_wave_close"),
-            wave_flush: symbol!("spindle_wave_flush"),
             free: symbol!("spindle_free"),
             ports: read_ports(list),
         })
@@ -174,24 +190,18 @@ impl Instance {
         unsafe { (self.object.finished)(self.handle) != 0 }
     }
 
-    /// Records from now on into the VCD file `path`.
-    pub fn wave_open(&mut self, path: &Path) -> Result<()> {
-        let text = CString::new(path.to_string_lossy().as_bytes()).context("a wave's path holds a zero byte")?;
-        // SAFETY: the handle is alive and `text` ends with a zero.
-        let code = unsafe { (self.object.wave_open)(self.handle, text.as_ptr()) };
-        self.check(code).map_err(|error| anyhow!("no wave at {}: {error}", path.display()))
+    /// Writes a wave into `pipe` from now on, which another thread must read.
+    pub fn wave_open(&mut self, pipe: BorrowedFd<'_>, window: &Window) -> Result<()> {
+        // SAFETY: the handle is alive, the shim copies `window`; the caller keeps the pipe open until `wave_close`, and a
+        // closed one would be an error of `write`.
+        let code = unsafe { (self.object.wave_open)(self.handle, pipe.as_raw_fd(), window) };
+        self.check(code).map_err(|error| anyhow!("{error}"))
     }
 
     /// Ends the recording.
     pub fn wave_close(&mut self) {
         // SAFETY: the handle is alive.
         unsafe { (self.object.wave_close)(self.handle) }
-    }
-
-    /// Writes out what has been recorded.
-    pub fn wave_flush(&mut self) {
-        // SAFETY: the handle is alive.
-        unsafe { (self.object.wave_flush)(self.handle) }
     }
 
     #[inline]

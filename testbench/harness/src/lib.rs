@@ -32,20 +32,31 @@
 //! write a unit that rests as one whose registers are enabled (`if (valid) q <= d`), and to give repeated units one shape
 //! and their differences as ports.
 //!
+//! # The model cache
+//!
+//! A model is machine code that the process runs. So the cache must be a folder of the user that no other user can write to, and a
+//! model is loaded only if it has the hash that its build recorded; else it is built again. A model that is in the cache needs neither
+//! Verilator nor a compiler: its name depends on their versions where both are installed, and is that of the last build of the same
+//! text where one is missing. A build removes what killed builds have left and models that were not used for 30 days.
+//!
 //! # Environment
 //!
 //! | variable | meaning |
 //! |---|---|
 //! | `VERILATOR` | the Verilator to run (default `verilator`); any from 5.006 on |
 //! | `CXX` | the C++ compiler (default `g++`) |
-//! | `SPINDLE_CACHE` | where compiled models are kept (default `verilated` in the cargo target folder) |
-//! | `SPINDLE_SEED` | the seed of every random test |
+//! | `SPINDLE_CACHE` | where compiled models are kept (default `$XDG_CACHE_HOME/spindle/verilated`, else `~/.cache/spindle/verilated`) |
+//! | `SPINDLE_SEED` | varies every random test: a number, or `random` |
 //! | `SPINDLE_VCD` | a folder: record every test into it from the start |
 
+mod cache;
 mod compile;
 mod ffi;
 mod lint;
+mod lock;
 mod model;
+mod progress;
+mod record;
 mod runtime;
 mod seed;
 mod share;
@@ -55,11 +66,16 @@ pub mod stream;
 mod tools;
 mod versions;
 mod wave;
+mod wave_file;
+mod wave_header;
+mod wave_save;
 
 pub use lint::{lint, Warning};
 pub use model::{Library, Model, Port, PortDirection, PortInfo};
+pub use progress::Progress;
+pub use record::{WaveGroup, WaveOptions, WaveScope};
 pub use seed::{seed_from_env, seeded_rng};
 pub use source::{BuildOptions, Source};
 pub use stream::{StreamMonitor, StreamSink, StreamSource};
 pub use versions::verilator_version;
-pub use wave::{run_with_wave_on_failure, WaveContext};
+pub use wave::{run_with_wave_on_failure, wave_folder, WaveContext};

@@ -1,6 +1,7 @@
 //! Verilator's lint as a list of warnings.
 
-use crate::compile::{cache_folder, write_files};
+use crate::cache::{touch, Cache};
+use crate::compile::write_files;
 use crate::source::Source;
 use crate::tools::{output, Tools};
 use anyhow::{bail, Context, Result};
@@ -30,13 +31,14 @@ impl fmt::Display for Warning {
 /// cached by content. Text that Verilator cannot read at all is an error with Verilator's words.
 pub fn lint(source: &Source) -> Result<Vec<Warning>> {
     let tools = Tools::get()?;
-    let cache = cache_folder()?;
+    let cache = Cache::open()?;
     let name = source.fingerprint(&[&tools.verilator_version, &LINT_FLAGS.join(" ")]);
-    let report = cache.join(format!("{}-{name}.lint", source.top));
+    let report = cache.path(&format!("{}-{name}.lint", source.top));
     if let Ok(text) = std::fs::read_to_string(&report) {
+        touch(&report);
         return Ok(parse(&text));
     }
-    let work = tempfile::Builder::new().prefix("lint-").tempdir_in(&cache)?;
+    let work = cache.work()?;
     let arguments = write_files(source, work.path())?;
     let output = output(Command::new(&tools.verilator).current_dir(work.path()).args(LINT_FLAGS).args(arguments))?;
     let text = String::from_utf8_lossy(&output.stderr).into_owned();

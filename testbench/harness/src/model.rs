@@ -1,9 +1,12 @@
 //! The safe face of a loaded model: ports, evaluation, clocking, waves.
 
+use crate::cache::Cache;
 use crate::compile;
-use crate::ffi::{Instance, Object};
+use crate::ffi::{Instance, Object, Window};
+use crate::progress::Progress;
+use crate::record::{Recording, WaveOptions};
 use crate::source::Source;
-use anyhow::{anyhow, Result};
+use anyhow::{anyhow, Context, Result};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -101,9 +104,7 @@ pub struct Model {
     instance: Instance,
     library: Arc<Library>,
     clock: Option<Port>,
-    wave: Option<PathBuf>,
-    /// A wave that is to begin in this cycle.
-    wave_later: Option<(u64, PathBuf)>,
+    wave: Option<Recording>,
     /// Told in which cycle the instance stood when it was dropped.
     last_cycle: Option<Arc<AtomicU64>>,
     /// An input has changed since the last evaluation.
@@ -113,23 +114,36 @@ pub struct Model {
 impl Model {
     /// Compiles `source`, or takes it from the cache, and opens it.
     pub fn build(source: &Source) -> Result<Arc<Library>> {
+        Model::build_with(source, &Progress::silent())
+    }
+
+    /// Likewise, and shows the progress if the model has to be compiled.
+    pub fn build_with(source: &Source, progress: &Progress) -> Result<Arc<Library>> {
         static OPEN: Mutex<Option<HashMap<PathBuf, Arc<Library>>>> = Mutex::new(None);
-        let path = compile::shared_object(source)?;
-        let mut open = OPEN.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-        let open = open.get_or_insert_with(HashMap::new);
-        if let Some(library) = open.get(&path) {
+        let cache = Cache::open()?;
+        let name = compile::name(source, &cache)?;
+        let key = cache.path(&name.model);
+        let opened = || OPEN.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        if let Some(library) = opened().as_ref().and_then(|open| open.get(&key)) {
             return Ok(library.clone());
         }
-        let object: &'static Object = Box::leak(Box::new(Object::open(&path)?));
+        // Not while the list is locked: a build takes minutes, and other threads may build other models.
+        let checked = compile::shared_object(source, &name, &cache, progress)?;
+        let mut open = opened();
+        let open = open.get_or_insert_with(HashMap::new);
+        if let Some(library) = open.get(&key) {
+            return Ok(library.clone());
+        }
+        let path = checked.path.clone();
+        let object: &'static Object = Box::leak(Box::new(Object::open(checked)?));
         let direction = |output| if output { PortDirection::Output } else { PortDirection::Input };
         let ports = object
             .ports
             .iter()
             .map(|(name, width, output)| PortInfo { name: name.clone(), width: *width, direction: direction(*output) })
             .collect();
-        let library =
-            Arc::new(Library { id: open.len() as u32, top: source.top.clone(), path: path.clone(), object, ports });
-        open.insert(path, library.clone());
+        let library = Arc::new(Library { id: open.len() as u32, top: source.top.clone(), path, object, ports });
+        open.insert(key, library.clone());
         Ok(library)
     }
 
@@ -142,8 +156,7 @@ impl Model {
             }
         }
         let clock = library.port("clock").ok().filter(|port| port.width == 1 && port.input);
-        let mut model =
-            Model { instance, library, clock, wave: None, wave_later: None, last_cycle: None, changed: true };
+        let mut model = Model { instance, library, clock, wave: None, last_cycle: None, changed: true };
         model.eval();
         model
     }
@@ -283,22 +296,8 @@ impl Model {
         let Some(clock) = self.clock else {
             panic!("`{}` has no one-bit input `clock`; name its clock with set_clock", self.library.top)
         };
-        if self.wave_later.is_some() {
-            self.open_late(count);
-        }
         if let Err(error) = self.instance.ticks(clock.index as usize, count) {
             self.give_up(&error);
-        }
-    }
-
-    /// Opens a wave whose time has come, or comes within `count` cycles.
-    #[cold]
-    fn open_late(&mut self, count: u64) {
-        let end = self.cycle() + count;
-        if let Some((_, path)) = self.wave_later.take_if(|(from, _)| *from <= end) {
-            if let Err(error) = self.trace_open(path) {
-                eprintln!("`{}`: no wave: {error:#}", self.library.top);
-            }
         }
     }
 
@@ -322,20 +321,37 @@ impl Model {
         self.instance.finished()
     }
 
-    /// Records from now on into a VCD file. Cycle `n` begins at time `10 n` and ends with the edge at `10 n + 5`.
+    /// Records every signal from now on, with the times of [`WaveOptions::default`].
     pub fn trace_open(&mut self, path: impl AsRef<Path>) -> Result<()> {
-        self.instance.wave_open(path.as_ref())?;
-        self.wave = Some(path.as_ref().to_path_buf());
-        Ok(())
+        self.trace_open_with(path, &WaveOptions::default())
     }
 
-    /// Records from cycle `from` on. If many cycles are taken at once, from a little earlier.
+    /// Records every signal from cycle `from` on.
     pub fn trace_open_at(&mut self, path: impl AsRef<Path>, from: u64) -> Result<()> {
-        if from <= self.cycle() {
-            return self.trace_open(path);
+        self.trace_open_with(path, &WaveOptions { window: from..u64::MAX, ..WaveOptions::default() })
+    }
+
+    /// Records into a file: FST if its name ends in `.fst`, else VCD. Cycle `n` begins `n` periods after cycle 0 and
+    /// its rising edge, which ends the cycle, is half a period later.
+    ///
+    /// # Errors
+    /// The model was built without wave recording, the file cannot be written, or a scope is not in the design.
+    pub fn trace_open_with(&mut self, path: impl AsRef<Path>, options: &WaveOptions) -> Result<()> {
+        self.trace_close()?;
+        let window = Window {
+            from: options.window.start.max(self.cycle()),
+            until: options.window.end,
+            origin: options.origin,
+            period: options.period_ps,
+        };
+        let recording = Recording::start(path.as_ref(), options)?;
+        // What is wrong with the file or the selection is known as soon as the header is there.
+        let opened = self.instance.wave_open(recording.pipe(), &window).and_then(|()| recording.wait_until_ready());
+        self.wave = Some(recording);
+        if opened.is_err() {
+            self.trace_close().ok();
         }
-        self.wave_later = Some((from, path.as_ref().to_path_buf()));
-        Ok(())
+        opened.with_context(|| format!("no wave at {}", path.as_ref().display()))
     }
 
     /// Has `cycle` written when the instance is dropped: the cycle that it had come to.
@@ -344,14 +360,12 @@ impl Model {
     }
 
     /// Ends the recording; dropping the model does so too.
-    pub fn trace_close(&mut self) {
+    ///
+    /// # Errors
+    /// The file could not be written to its end.
+    pub fn trace_close(&mut self) -> Result<()> {
         self.instance.wave_close();
-        self.wave = None;
-    }
-
-    /// Writes out what has been recorded so far.
-    pub fn trace_flush(&mut self) {
-        self.instance.wave_flush();
+        self.wave.take().map_or(Ok(()), Recording::finish)
     }
 
     #[inline]
@@ -384,8 +398,11 @@ impl Drop for Model {
         if let Some(last) = &self.last_cycle {
             last.store(self.cycle(), Ordering::Relaxed);
         }
-        if let (true, Some(path)) = (std::thread::panicking(), &self.wave) {
-            eprintln!("`{}` stopped in cycle {}; wave: {}", self.library.top, self.cycle(), path.display());
+        if let (true, Some(wave)) = (std::thread::panicking(), &self.wave) {
+            eprintln!("`{}` stopped in cycle {}; wave: {}", self.library.top, self.cycle(), wave.path().display());
+        }
+        if let Err(error) = self.trace_close() {
+            eprintln!("`{}`: {error:#}", self.library.top);
         }
     }
 }

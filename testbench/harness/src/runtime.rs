@@ -1,10 +1,11 @@
 //! Verilator's runtime, compiled once per version and set of flags, and a precompiled header for the models.
 
+use crate::cache::{touch, Cache};
+use crate::lock::Lock;
 use crate::tools::{run, Tools};
 use anyhow::{Context, Result};
-use fs2::FileExt;
 use sha2::{Digest, Sha256};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::Command;
 
 /// Flags common to the runtime and every model. GNU-unique symbols would be shared between models of one process.
@@ -57,7 +58,7 @@ fn prefix_header(trace: bool) -> &'static str {
 
 impl Runtime {
     /// Compiles the runtime unless the cache has it.
-    pub fn get(tools: &Tools, cache: &Path, trace: bool) -> Result<Runtime> {
+    pub fn get(tools: &Tools, cache: &Cache, trace: bool) -> Result<Runtime> {
         let mut units = vec!["verilated", "verilated_threads"];
         if trace {
             units.push("verilated_vcd_c");
@@ -72,21 +73,21 @@ impl Runtime {
             hash.update([0]);
         }
         let name: String = hash.finalize().iter().take(8).map(|byte| format!("{byte:02x}")).collect();
-        let folder = cache.join(format!("runtime-{name}"));
+        let folder = cache.path(&format!("runtime-{name}"));
         let runtime = Runtime { objects: units.iter().map(|u| folder.join(format!("{u}.o"))).collect(), folder };
         if !runtime.folder.exists() {
             runtime.compile(tools, cache, trace, &units, &name)?;
         }
+        touch(&runtime.folder);
         Ok(runtime)
     }
 
-    fn compile(&self, tools: &Tools, cache: &Path, trace: bool, units: &[&str], name: &str) -> Result<()> {
-        let lock = std::fs::File::create(cache.join(format!("runtime-{name}.lock")))?;
-        lock.lock_exclusive().context("cannot lock the model cache")?;
+    fn compile(&self, tools: &Tools, cache: &Cache, trace: bool, units: &[&str], name: &str) -> Result<()> {
+        let _lock = Lock::wait(&cache.path(&format!("runtime-{name}.lock")), || ())?;
         if self.folder.exists() {
             return Ok(()); // another process was faster
         }
-        let work = tempfile::Builder::new().prefix("runtime-").tempdir_in(cache)?;
+        let work = cache.work()?;
         let compiler = || {
             let mut command = Command::new(&tools.cxx);
             command.args(CXX_FLAGS).args(trace_flags(trace)).args(include_flags(tools)).arg(FAST);
@@ -101,7 +102,7 @@ impl Runtime {
         std::fs::write(&header, prefix_header(trace))?;
         run(compiler().args(["-x", "c++-header"]).arg(&header).arg("-o").arg(work.path().join("prefix.h.gch")))
             .context("cannot precompile Verilator's header")?;
-        std::fs::rename(work.keep(), &self.folder).context("cannot move Verilator's runtime into the model cache")?;
+        std::fs::rename(work.path(), &self.folder).context("cannot move Verilator's runtime into the model cache")?;
         Ok(())
     }
 }

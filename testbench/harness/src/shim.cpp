@@ -8,10 +8,34 @@
 #include <stdexcept>
 #include <string>
 
+#if VM_TRACE
+#include <unistd.h>
+
+// The text of a wave goes into a pipe; the harness reads it there, selects signals and writes the file.
+class SpindlePipe final : public VerilatedVcdFile {
+    const int fd;
+
+public:
+    explicit SpindlePipe(int fd) : fd{fd} {}
+    bool open(const std::string&) override { return true; }
+    void close() override {}
+    ssize_t write(const char* bytes, ssize_t count) override { return ::write(fd, bytes, count); }
+};
+#endif
+
 struct SpindlePort {
     const char* name;
     uint32_t width;
     uint32_t output;
+};
+
+// When a wave is recorded, in cycles from `from` to before `until`, and its time: cycle `origin` begins at 0, a cycle
+// takes `period` picoseconds.
+struct SpindleWindow {
+    uint64_t from;
+    uint64_t until;
+    uint64_t origin;
+    uint64_t period;
 };
 
 struct SpindleModel {
@@ -19,7 +43,9 @@ struct SpindleModel {
     Vdut* model = nullptr;
 #if VM_TRACE
     VerilatedVcdC* wave = nullptr;
+    SpindlePipe* pipe = nullptr;
 #endif
+    SpindleWindow window;
     uint64_t cycle = 0;
     std::string error;
 };
@@ -78,21 +104,23 @@ EXPORT int spindle_eval(SpindleModel* self) {
     return guarded(self, [&] { self->model->eval(); });
 }
 
-// `count` cycles: settle, rising edge, falling edge. A cycle takes 10 units of wave time and its rising edge, which
-// ends it, falls on the fifth.
+// `count` cycles: settle, rising edge, falling edge. The rising edge, which ends a cycle, is in its middle in a wave.
 EXPORT int spindle_ticks(SpindleModel* self, uint8_t* clock, uint64_t count) {
     return guarded(self, [&] {
         for (uint64_t i = 0; i < count; i++) {
 #if VM_TRACE
-            if (self->wave) {
+            const SpindleWindow& window = self->window;
+            const bool records = self->wave && self->cycle >= window.from && self->cycle < window.until;
+            const uint64_t time = (self->cycle - window.origin) * window.period;
+            if (records) {
                 self->model->eval();
-                self->wave->dump(10 * self->cycle);
+                self->wave->dump(time);
             }
 #endif
             *clock = 1;
             self->model->eval();
 #if VM_TRACE
-            if (self->wave) self->wave->dump(10 * self->cycle + 5);
+            if (records) self->wave->dump(time + window.period / 2);
 #endif
             *clock = 0;
             self->model->eval();
@@ -110,38 +138,34 @@ EXPORT void spindle_wave_close(SpindleModel* self) {
     if (self->wave) {
         guarded(self, [&] { self->wave->close(); });
         delete self->wave;
+        delete self->pipe;
         self->wave = nullptr;
+        self->pipe = nullptr;
     }
 #else
     (void)self;
 #endif
 }
 
-EXPORT int spindle_wave_open(SpindleModel* self, const char* path) {
+// Writes the header of a wave into the pipe `fd`, and then what happens in `window`. The pipe stays the caller's.
+EXPORT int spindle_wave_open(SpindleModel* self, int fd, const SpindleWindow* window) {
 #if VM_TRACE
     spindle_wave_close(self);
     return guarded(self, [&] {
-        self->wave = new VerilatedVcdC;
+        self->window = *window;
+        self->pipe = new SpindlePipe{fd};
+        self->wave = new VerilatedVcdC{self->pipe};
+        self->wave->set_time_unit("1ps");
+        self->wave->set_time_resolution("1ps");
         self->model->trace(self->wave, 99);
-        self->wave->open(path);
-        if (!self->wave->isOpen()) {
-            delete self->wave;
-            self->wave = nullptr;
-            throw std::runtime_error("cannot be written");
-        }
+        self->wave->open("wave");
+        self->wave->flush();
     });
 #else
-    (void)path;
+    (void)fd;
+    (void)window;
     self->error = "this model was built without wave recording; build it with BuildOptions { trace: true }";
     return 1;
-#endif
-}
-
-EXPORT void spindle_wave_flush(SpindleModel* self) {
-#if VM_TRACE
-    if (self->wave) self->wave->flush();
-#else
-    (void)self;
 #endif
 }
 

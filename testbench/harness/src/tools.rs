@@ -1,6 +1,7 @@
 //! Finding and running the outside tools: Verilator and a C++ compiler.
 
 use anyhow::{anyhow, bail, Context, Result};
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::sync::OnceLock;
@@ -26,9 +27,19 @@ impl Tools {
             .map_err(|text| anyhow!("{text}"))
     }
 
+    /// Whether there are a Verilator and a C++ compiler; none is started.
+    pub fn installed() -> bool {
+        Tools::names().iter().all(|name| on_path(name, &std::env::var_os("PATH").unwrap_or_default()))
+    }
+
+    /// Verilator and the C++ compiler, as the environment names them.
+    fn names() -> [String; 2] {
+        [("VERILATOR", "verilator"), ("CXX", "g++")]
+            .map(|(variable, usual)| std::env::var(variable).unwrap_or_else(|_| usual.into()))
+    }
+
     fn find() -> Result<Tools> {
-        let verilator = std::env::var("VERILATOR").unwrap_or_else(|_| "verilator".into());
-        let cxx = std::env::var("CXX").unwrap_or_else(|_| "g++".into());
+        let [verilator, cxx] = Tools::names();
         let root = run(Command::new(&verilator).args(["--getenv", "VERILATOR_ROOT"]))?;
         let include = Path::new(String::from_utf8_lossy(&root.stdout).trim()).join("include");
         // `verilator --version` prints nothing in some packages; the header of the runtime is always right.
@@ -48,6 +59,15 @@ impl Tools {
             .unwrap_or_default()
             .to_string();
         Ok(Tools { verilator, cxx, include, verilator_version, cxx_version })
+    }
+}
+
+/// Whether `program` is a file, or the name of one in a folder of `path`.
+fn on_path(program: &str, path: &OsStr) -> bool {
+    let program = Path::new(program);
+    match program.components().count() {
+        1 => std::env::split_paths(path).any(|folder| folder.join(program).is_file()),
+        _ => program.is_file(),
     }
 }
 
@@ -90,6 +110,17 @@ mod tests {
     fn missing_tool_says_what_to_install() {
         let error = run(&mut Command::new("no-such-verilator")).unwrap_err().to_string();
         assert!(error.contains("`no-such-verilator` is not installed") && error.contains("apt-get install"), "{error}");
+    }
+
+    #[test]
+    fn programs_are_found_without_starting_them() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = std::env::join_paths(["/nowhere".as_ref(), folder.path()]).unwrap();
+        assert!(!on_path("tool", &path));
+        let tool = folder.path().join("tool");
+        std::fs::write(&tool, "").unwrap();
+        assert!(on_path("tool", &path) && on_path(tool.to_str().unwrap(), OsStr::new("")));
+        assert!(!on_path("tool", OsStr::new("/nowhere")) && !on_path("/nowhere/tool", &path));
     }
 
     #[test]

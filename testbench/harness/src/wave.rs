@@ -1,7 +1,6 @@
 //! Waves of failing tests: a test runs without recording, and if it fails it runs again with recording on, for the last cycles before the failure:
 //! a wave of a million cycles fills a disk and nobody looks at its beginning.
 
-use crate::compile::cache_folder;
 use crate::model::Model;
 use crate::seed::seed_from_env;
 use crate::source::Source;
@@ -82,17 +81,20 @@ pub fn run_with_wave_on_failure(name: &str, test: impl Fn(&WaveContext)) {
     let first = context(None, vec![]);
     let Err(failure) = catch_unwind(AssertUnwindSafe(|| test(&first))) else { return };
     let starts = first.ends.borrow().iter().map(|end| end.load(Ordering::Relaxed).saturating_sub(WINDOW)).collect();
-    let folder = match cache_folder() {
-        Ok(cache) => cache.with_file_name("waves"),
-        Err(error) => {
-            eprintln!("{name}: no wave: {error:#}");
-            resume_unwind(failure)
-        }
-    };
+    let folder = wave_folder();
     eprintln!("{name}: failed; running it again with waves in {}", folder.display());
     if catch_unwind(AssertUnwindSafe(|| test(&context(Some(folder), starts)))).is_ok() {
         eprintln!("{name}: the recorded repetition passed, so this test depends on more than its seed");
     }
     eprintln!("{name}: repeat with SPINDLE_SEED={seed}");
     resume_unwind(failure)
+}
+
+/// Where waves of failed tests go: `waves` in the cargo target folder that the test executable lies in.
+pub fn wave_folder() -> PathBuf {
+    let exe = std::env::current_exe().unwrap_or_default();
+    // Cargo marks its target folder.
+    let target = exe.ancestors().find(|folder| folder.join("CACHEDIR.TAG").exists()).map(PathBuf::from);
+    let target = target.or_else(|| std::env::var_os("CARGO_TARGET_DIR").map(PathBuf::from));
+    target.unwrap_or_else(|| "target".into()).join("waves")
 }

@@ -8,6 +8,7 @@ use crate::hart::Retired;
 use crate::host_memory::HostMemory;
 use crate::retirement::RetirementPorts;
 use crate::trace::{Event, Lane, TraceLog};
+use crate::waves::WaveRequest;
 use anyhow::{bail, ensure, Result};
 use spindle_contract::params::{Config, BEAT_BYTES};
 use spindle_contract::reasons;
@@ -96,6 +97,7 @@ struct BarPorts {
 /// The simulated card.
 pub struct SimDevice {
     model: Model,
+    config: Config,
     rx: Rx,
     bar: BarPorts,
     tx: StreamSink,
@@ -178,6 +180,7 @@ impl SimDevice {
         model.reset(4);
         Ok(Self {
             model,
+            config: *config,
             rx,
             bar,
             tx,
@@ -272,17 +275,21 @@ impl SimDevice {
         self.retired = sink;
     }
 
-    /// Records waves into a VCD file from now on; needs [`Options::trace`].
+    /// Records a wave from now on: FST if the name of the file ends in `.fst`, else VCD; needs [`Options::trace`]. Cycle 0 is at time 0.
     ///
     /// # Errors
-    /// The device was built without tracing, or the file cannot be written.
-    pub fn wave_open(&mut self, path: &Path) -> Result<()> {
-        self.model.trace_open(path)
+    /// The device was built without tracing, the file cannot be written, or the design has not what is requested.
+    pub fn wave_open(&mut self, path: &Path, request: &WaveRequest) -> Result<()> {
+        let origin = self.model.cycle() - self.cycle;
+        self.model.trace_open_with(path, &request.options(&self.config, origin))
     }
 
     /// Ends the recording.
-    pub fn wave_close(&mut self) {
-        self.model.trace_close();
+    ///
+    /// # Errors
+    /// The file could not be written to its end.
+    pub fn wave_close(&mut self) -> Result<()> {
+        self.model.trace_close()
     }
 
     /// Moves on by `cycles`.

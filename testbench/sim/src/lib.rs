@@ -16,6 +16,7 @@ mod network;
 pub mod retirement;
 pub mod sdk;
 pub mod trace;
+pub mod waves;
 
 pub use backend::SimHandle;
 pub use device::{Options, SentFrame, SimDevice, WireFrame};
@@ -24,3 +25,4 @@ pub use hart::{MemoryAccess, Retired};
 pub use host_reads::ReadBurst;
 pub use network::{address, Network, NetworkNode, Routing, WireCounts, WireOptions};
 pub use trace::{Event, Lane, TraceLog};
+pub use waves::WaveRequest;

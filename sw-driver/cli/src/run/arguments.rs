@@ -8,6 +8,7 @@ use crate::konata::KonataArguments;
 use crate::message_field::MessageFieldArguments;
 use crate::pictures::PictureArguments;
 use crate::toolchain::Sources;
+use crate::waves::WaveArguments;
 use spindle_sim::capture::Truncated;
 use std::path::{Path, PathBuf};
 
@@ -34,9 +35,8 @@ pub struct RunArguments {
     /// Capture to write the answers to; with the suffix .pcapng, a comment with each answer names its request, its latency and its rule.
     #[arg(long, value_name = "OUT.pcap")]
     pub out: Option<PathBuf>,
-    /// Wave to record (large, and slow).
-    #[arg(long, value_name = "WAVE.vcd")]
-    pub vcd: Option<PathBuf>,
+    #[command(flatten)]
+    pub waves: WaveArguments,
     /// Trace to write: a line for each instruction (needs a model of its own, built the first time).
     #[arg(long, value_name = "TRACE.txt")]
     pub trace: Option<PathBuf>,
@@ -104,7 +104,7 @@ impl RunArguments {
     pub fn outputs(&self) -> Vec<(&'static str, &Path)> {
         let all = [
             ("--out", &self.out),
-            ("--vcd", &self.vcd),
+            ("--vcd", &self.waves.vcd),
             ("--trace", &self.trace),
             ("--konata", &self.konata.path),
             ("--fates", &self.fates.path),

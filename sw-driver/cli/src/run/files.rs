@@ -33,7 +33,7 @@ impl Files {
         for (option, path) in arguments.inputs() {
             outputs.input(option, &path);
         }
-        if let Some(path) = &arguments.vcd {
+        if let Some(path) = &arguments.waves.vcd {
             outputs.external("--vcd", path)?;
         }
         let mut pictures = Vec::new();

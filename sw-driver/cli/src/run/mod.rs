@@ -46,7 +46,7 @@ use spindle::{ContextId, ContextOptions, HostMemory, Rule};
 use spindle_contract::memory_map::WATCHDOG_MOST;
 use spindle_contract::params::Config;
 use spindle_sim::capture::{self, Capture};
-use spindle_sim::Options;
+use spindle_sim::{Options, WaveRequest};
 use std::io::Write;
 
 /// Bytes of the host region that the handler gets.
@@ -62,6 +62,7 @@ struct Input {
     messages: bool,
     /// The rule of messages that a field names.
     by_field: Option<MessageRule>,
+    wave: Option<WaveRequest>,
     frames: Vec<Vec<u8>>,
     schedule: pacing::Schedule,
     /// Start of the host region.
@@ -89,6 +90,8 @@ pub fn run(arguments: &RunArguments) -> Result<()> {
     let interrupts = Interrupts::catch(outputs.leftovers())?;
     let mut nic = install(arguments, &input)?;
     traces.start(&nic.session);
+    arguments.waves.open(&nic.session, input.wave.as_ref())?;
+    let first = nic.session.card.sim().cycle();
 
     let progress = Progress::new(input.schedule.cycles, input.frames.len());
     interrupts.run_starts();
@@ -107,7 +110,9 @@ pub fn run(arguments: &RunArguments) -> Result<()> {
         },
     );
     progress.finish();
-    nic.session.card.sim().wave_close();
+    if let Err(error) = arguments.waves.close(&nic.session, input.wave.as_ref(), first) {
+        outputs.failed("--vcd", &error);
+    }
     let note = match &played {
         Ok(played) => played.interrupted.then(|| "the run was interrupted".to_owned()),
         Err(error) => Some(format!("the run failed: {error:#}")),
@@ -140,6 +145,7 @@ fn read(arguments: &RunArguments) -> Result<Input> {
         eprintln!("spindle: checksums of {fixed} packets fixed");
     }
     let by_field = arguments.message_field.rule()?;
+    let wave = arguments.waves.request()?;
     let host = arguments.host.content()?;
     let mut handler = sdk::load(&arguments.sources)?;
     warn_of_stack(&handler.stack, config.stack_bytes());
@@ -155,7 +161,7 @@ fn read(arguments: &RunArguments) -> Result<Input> {
         eprintln!("spindle: {note}");
     }
     let record = Record::of(arguments, &handler, record, texts.clone(), messages);
-    Ok(Input { config, handler, rules, texts, messages, by_field, frames, schedule, host, record })
+    Ok(Input { config, handler, rules, texts, messages, by_field, wave, frames, schedule, host, record })
 }
 
 /// The capture and the hash of its file.
@@ -177,7 +183,7 @@ fn read_capture(arguments: &RunArguments) -> Result<(Capture, String)> {
 /// Builds the NIC, fills its memories and sets its rules.
 fn install(arguments: &RunArguments, input: &Input) -> Result<Installed> {
     let defaults = Options::default();
-    let trace = arguments.vcd.is_some();
+    let trace = input.wave.is_some();
     let seed = arguments.seed.unwrap_or(defaults.seed);
     let options = Options { trace, seed, tx_ready_percent: arguments.tx_ready, ..defaults };
     let mut session = Session::open(input.config, options)?;
@@ -196,9 +202,6 @@ fn install(arguments: &RunArguments, input: &Input) -> Result<Installed> {
     }
     session.device.activate(context)?;
     session.device.set_receive(true)?;
-    if let Some(path) = &arguments.vcd {
-        session.card.sim().wave_open(path).with_context(|| format!("cannot write the wave {}", path.display()))?;
-    }
     let program = fpspin_host::of(&arguments.sources, &input.handler, context, host)?;
     Ok(Installed { session, context, host, program })
 }
@@ -250,9 +253,6 @@ fn conclude(
         region: &region,
     };
     files.write(&mut outputs, arguments, &found);
-    if let Some(path) = &arguments.vcd {
-        eprintln!("spindle: wave in {}", path.display());
-    }
 
     let mut problems = Vec::new();
     problems.extend(verdict.err().map(|error| format!("{error:#}")));

@@ -202,6 +202,11 @@ impl Outputs {
         result.is_ok()
     }
 
+    /// Keeps the failure of an output that another writer wrote, for [`Outputs::finish`].
+    pub fn failed(&mut self, option: &str, error: &anyhow::Error) {
+        self.failures.push(format!("{option}: {error:#}"));
+    }
+
     /// Ends the outputs: those that were not completed are removed.
     ///
     /// # Errors

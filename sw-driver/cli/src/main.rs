@@ -73,7 +73,8 @@ fn main() -> ExitCode {
         Command::Demo(arguments) => demo::demo(&arguments),
         Command::Build(arguments) => build::build(&arguments),
         Command::Compat(arguments) => compat::compat(&arguments),
-        Command::Hart(arguments) => hart::hart(&arguments),
+        // Its exit status is the program's.
+        Command::Hart(arguments) => return hart::hart(&arguments),
         Command::Report(arguments) => report::report(&arguments),
         Command::Info => info::info(),
         Command::Handlers => info::handlers(),

@@ -15,7 +15,7 @@ mod port;
 mod remote;
 mod timing;
 
-pub use bench::{bytes_of_half, Hart};
+pub use bench::{bytes_of_half, Hart, CODE_BYTES, L2_BYTES};
 pub use cycles::Cycles;
 pub use events::{place_of_fault, Ending, HandlerEvent, MemoryAccess, Retired};
 pub use loader::{Area, Start, Target};

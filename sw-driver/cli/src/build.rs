@@ -5,7 +5,7 @@ use crate::session;
 use crate::stack::{Code, HandlerStack};
 use crate::table::table;
 use crate::toolchain::{Family, Sources, Toolchain};
-use anyhow::{Context, Result};
+use anyhow::{ensure, Context, Result};
 use object::read::elf::{FileHeader, SectionHeader};
 use object::{elf, Endianness};
 use serde::Serialize;
@@ -40,6 +40,8 @@ pub fn build(arguments: &BuildArguments) -> Result<()> {
     let config = session::config(&arguments.config)?;
     let default = || arguments.sources.files[0].with_extension("elf");
     let output = arguments.output.clone().unwrap_or_else(default);
+    arguments.sources.check()?;
+    check_output(&output, &arguments.sources.files)?;
     let toolchain = Toolchain::find(arguments.cc)?;
     let compiler = sdk::compile(&toolchain, &arguments.sources, &output)?;
     let file = std::fs::read(&output).with_context(|| format!("the compiler wrote no {}", output.display()))?;
@@ -56,6 +58,25 @@ pub fn build(arguments: &BuildArguments) -> Result<()> {
                 .with_context(|| format!("{} does not fit configuration `{}`", output.display(), config.name));
         }
     }
+    Ok(())
+}
+
+/// Checks that an image can be written there: the linker would report it as an error of the sources.
+fn check_output(output: &Path, sources: &[PathBuf]) -> Result<()> {
+    let name = output.display();
+    ensure!(!output.is_dir(), "cannot write the image to {name}: it is a folder; name a file in it");
+    let folder = output.parent().filter(|folder| !folder.as_os_str().is_empty());
+    ensure!(
+        folder.is_none_or(Path::is_dir),
+        "cannot write the image to {name}: there is no folder {}; make it or choose another by -o",
+        folder.unwrap_or(output).display()
+    );
+    // By identity: a source may be named in several ways.
+    let same = |source: &PathBuf| source.canonicalize().ok() == output.canonicalize().ok();
+    ensure!(
+        !output.exists() || !sources.iter().any(same),
+        "the image would replace its source {name}; choose another name by -o"
+    );
     Ok(())
 }
 

@@ -1,7 +1,7 @@
 //! `spindle export`: the NIC as SystemVerilog.
 
 use crate::session;
-use anyhow::{Context, Result};
+use anyhow::{ensure, Context, Result};
 use serde_json::{json, Value};
 use spindle_contract::params::{self, Config};
 use std::fmt::Write;
@@ -27,6 +27,8 @@ pub struct ExportArguments {
 /// Exports.
 pub fn export(arguments: &ExportArguments) -> Result<()> {
     let config = session::config(&arguments.config)?;
+    let is_folder = arguments.out.is_dir() || !arguments.out.exists();
+    ensure!(is_folder, "cannot write to {}: it is a file; give a folder", arguments.out.display());
     let cannot = || format!("cannot write to {}", arguments.out.display());
     if arguments.blocks {
         for (name, design) in session::elaborate(|| spindle_nic::blocks(&config))? {

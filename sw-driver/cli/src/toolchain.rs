@@ -19,6 +19,8 @@ const LIBRARY_ARCHITECTURE: &str = "-march=rv32im";
 /// Code generation. Debug information changes no instruction; faults are reported with the source line.
 const FLAGS: [&str; 6] =
     ["-g", "-ffreestanding", "-fno-common", "-ffunction-sections", "-fdata-sections", "-std=gnu11"];
+/// Ends of the names of files that a compiler takes: C, assembly, objects, libraries.
+const EXTENSIONS: [&str; 5] = ["c", "S", "s", "o", "a"];
 /// Warnings. The signatures of handlers are prescribed, so an unused parameter is no mistake.
 const WARNINGS: [&str; 3] = ["-Wall", "-Wextra", "-Wno-unused-parameter"];
 /// Handlers that were written for PsPIN have packed structures in network byte order, and read headers through pointers of other types.
@@ -100,6 +102,30 @@ impl Sources {
         self.pspin || self.fpspin
     }
 
+    /// Checks what the compiler would report in its own way or not at all.
+    ///
+    /// # Errors
+    /// A file, folder or macro is none.
+    pub fn check(&self) -> Result<()> {
+        for file in &self.files {
+            let name = file.display();
+            ensure!(file.exists(), "cannot read {name}; give a .c file");
+            ensure!(!file.is_dir(), "{name} is a folder; give the .c files in it");
+            let known = file.extension().is_some_and(|extension| EXTENSIONS.iter().any(|known| extension == *known));
+            ensure!(known, "{name} is no source by its name; give files that end in .{}", EXTENSIONS.join(", ."));
+        }
+        for folder in &self.includes {
+            ensure!(folder.is_dir(), "there is no folder {} for -I; give a folder of headers", folder.display());
+        }
+        for define in &self.defines {
+            let name = define.split(['=', '(']).next().unwrap_or_default();
+            let is_name = name.starts_with(|first: char| first.is_ascii_alphabetic() || first == '_')
+                && name.chars().all(|other| other.is_ascii_alphanumeric() || other == '_');
+            ensure!(is_name, "`{name}` is no name of a macro; give -D NAME or -D NAME=VALUE");
+        }
+        Ok(())
+    }
+
     /// The files by name, for sentences.
     pub fn names(&self) -> String {
         self.files.iter().map(|file| file.display().to_string()).collect::<Vec<_>>().join(", ")
@@ -174,9 +200,7 @@ impl Toolchain {
     /// Compiles and links with the SDK in `sdk`; the compiler's warnings go to standard error. Returns what compiled it, and for which
     /// machine.
     pub fn build(&self, sources: &Sources, sdk: &Path, output: &Path) -> Result<String> {
-        for file in &sources.files {
-            ensure!(file.exists(), "cannot read {}; give a .c file", file.display());
-        }
+        sources.check()?;
         let compile = |architecture: &str| {
             let mut command = Command::new(&self.program);
             command.arg(march(architecture)).args(&self.arguments).args(FLAGS);

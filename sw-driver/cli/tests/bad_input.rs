@@ -198,6 +198,29 @@ fn rules_configurations_and_tools() {
 }
 
 #[test]
+fn files_and_folders_that_are_something_else() {
+    let folder = Folder::new();
+    let good = folder.path("good.c");
+    let build = |more: &[&str], words: &[&str]| refused(&[&["build"], more].concat(), words);
+    build(&[&folder.path(".")], &["is a folder; give the .c files in it"]);
+    build(&[&folder.path("good.pcap")], &["good.pcap is no source by its name", ".c, .S"]);
+    build(&[&folder.path("missing.c")], &["cannot read", "missing.c"]);
+    build(&["/dev/null"], &["/dev/null is no source by its name"]);
+    build(&[&good, "-o", &folder.path(".")], &["cannot write the image to", "it is a folder"]);
+    build(&[&good, "-o", &folder.path("none/x.elf")], &["there is no folder", "none; make it"]);
+    build(&[&good, "-o", &folder.path("./good.c")], &["the image would replace its source"]);
+    assert_eq!(std::fs::read(&good).unwrap(), GOOD.as_bytes(), "the source is as it was");
+    build(&[&good, "-I", "/nowhere"], &["no folder /nowhere for -I"]);
+    for (define, name) in [("", "``"), ("1x=3", "`1x`"), ("a b=3", "`a b`"), ("=3", "``")] {
+        build(&[&good, "-D", define], &[name, "is no name of a macro", "-D NAME=VALUE"]);
+    }
+    let macros = ["-D", "EMPTY=", "-D", "F(x)=((x) + 1)", "-D", "_A1"];
+    let done = spindle(&[&["build", &good, "-o", &folder.path("x.elf")], &macros[..]].concat());
+    assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+    refused(&["export", "--config", "sim", "--out", &good], &["good.c: it is a file; give a folder"]);
+}
+
+#[test]
 fn every_shipped_handler_compiles_without_a_warning() {
     let examples = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../hpu-core/handlers/examples");
     let folder = tempfile::tempdir().unwrap();

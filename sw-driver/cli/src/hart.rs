@@ -12,6 +12,7 @@ pub use memory::load;
 use crate::session::elaborate;
 use crate::trace::{Disassembly, Tracer};
 use anyhow::{bail, Context, Result};
+use clap::builder::NonEmptyStringValueParser;
 use memory::{Bench, PACKET, SCRATCH};
 use program::Program;
 use signature::Output;
@@ -34,22 +35,22 @@ pub struct HartArguments {
     /// A linked 32-bit RISC-V program (ELF).
     program: PathBuf,
     /// First instruction: a symbol or an address [default: the ELF file's entry point].
-    #[arg(long, value_name = "PLACE")]
+    #[arg(long, value_name = "PLACE", value_parser = NonEmptyStringValueParser::new())]
     entry: Option<String>,
     /// Address of the result: a store of 1 ends the program with success, a store of 2 x CODE + 1 with exit status CODE. A symbol or an address [default: the
     /// symbol `tohost`, if the program has it].
-    #[arg(long, value_name = "PLACE")]
+    #[arg(long, value_name = "PLACE", value_parser = NonEmptyStringValueParser::new())]
     tohost: Option<String>,
     /// After the program has ended, write the memory from BEGIN up to END to FILE, in the format of the RISC-V architecture tests: one word per line, in
     /// hexadecimal. BEGIN and END are symbols or addresses.
-    #[arg(long, num_args = 3, value_names = ["BEGIN", "END", "FILE"])]
+    #[arg(long, num_args = 3, value_names = ["BEGIN", "END", "FILE"], value_parser = NonEmptyStringValueParser::new())]
     signature: Option<Vec<String>>,
     /// Bytes in a line of the signature.
     #[arg(long, value_name = "BYTES", default_value_t = 4, requires = "signature", value_parser = clap::value_parser!(u8).range(1..=64))]
     signature_granularity: u8,
     /// After the program has ended, write the bytes from BEGIN up to END to FILE as they are, or to standard output in hexadecimal if FILE is `-`. May be
     /// given several times.
-    #[arg(long, num_args = 3, value_names = ["BEGIN", "END", "FILE"], action = clap::ArgAction::Append)]
+    #[arg(long, num_args = 3, value_names = ["BEGIN", "END", "FILE"], value_parser = NonEmptyStringValueParser::new(), action = clap::ArgAction::Append)]
     dump: Vec<String>,
     /// Write a line for each instruction that retires.
     #[arg(long, value_name = "FILE")]

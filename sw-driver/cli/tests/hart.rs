@@ -183,6 +183,10 @@ fn a_bad_place_is_refused() {
         ends(&[&[&path[..]], arguments].concat(), 125, words);
     }
     ends(&[&path, "--signature-granularity", "8"], 2, &["--signature"]);
+    // Unnamed symbols are no places.
+    ends(&[&path, "--entry", ""], 2, &["--entry"]);
+    ends(&[&path, "--tohost", ""], 2, &["--tohost"]);
+    ends(&[&path, "--dump", "0x40000000", "", out], 2, &["--dump"]);
     ends(&[&path, "--limit", "0"], 2, &["limit"]);
     ends(&[&path, "--dump", "0x40000000", "0x40000004"], 2, &["3 values"]);
 }

@@ -160,3 +160,37 @@ impl<'a> Bench<'a> {
         &memory[offset as usize..][..range.len()]
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::path::Path;
+    use std::process::Command;
+
+    #[test]
+    fn a_program_before_leaves_nothing_in_zeroed_variables() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("program.elf");
+        let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/programs/result.S");
+        let compiler = Command::new("riscv64-unknown-elf-gcc")
+            .args(["-march=rv32ima", "-mabi=ilp32", "-nostdlib", "-static", "-DRESULT_AT=tohost", "-DBSS_BYTES=8"])
+            .args(["-Wl,-Ttext=0x10000000", "-Wl,-Tdata=0x40000000", "-Wl,-Tbss=0x30000004"])
+            .arg("-o")
+            .args([&path, &source])
+            .status();
+        let Ok(status) = compiler else {
+            println!("skipped: riscv64-unknown-elf-gcc is not installed; run `cargo xtask setup`");
+            return;
+        };
+        assert!(status.success());
+        let file = std::fs::read(&path).unwrap();
+        let mut hart = crate::hart::open(&spindle_contract::params::Config::SIM, 1).unwrap();
+        hart.l1.fill(0xEE);
+        hart.l2.fill(0xEE);
+        load(&mut hart, &object::File::parse(&*file).unwrap(), SCRATCH).unwrap();
+        let scratch = &hart.l1[SCRATCH.0 as usize..][..16];
+        assert_eq!(scratch, [[0xEE; 4], [0; 4], [0; 4], [0xEE; 4]].concat());
+        assert_eq!(hart.l2[..4], 0xDEAD_BEEFu32.to_le_bytes());
+        assert_eq!(hart.l2[28..32], [0xEE; 4], "after the data");
+    }
+}

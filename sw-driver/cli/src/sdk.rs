@@ -31,6 +31,7 @@ shipped! {
     "reduce" "" "spindle" true;
     "histogram" "" "udp" false;
     "filtering" "" "udp" false;
+    "firewall" "" "frame.len >= 0" false;
     "unpack" "" "spindle" true;
     "broadcast" "" "udp" false;
     "copy_from_host" "" "udp" false;

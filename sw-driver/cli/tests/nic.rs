@@ -92,6 +92,51 @@ fn icmp_echo_answers_every_length() {
     assert_eq!(ran.number("/answered"), frames.len() as u64);
 }
 
+/// Sources in and beside the prefixes, one and two tags, fragments, options, other protocols, frames that do not fit the slot.
+#[test]
+fn the_firewall_drops_by_source_whatever_the_frame_is() {
+    let mut frames = vec![];
+    for (src_ip, passes) in
+        [([192, 0, 2, 9], false), ([10, 9, 0, 1], false), ([203, 0, 113, 200], false), ([203, 0, 113, 100], true)]
+    {
+        let ends = |vlan| Ends { vlan, src_ip, ..Ends::default() };
+        for length in [0, 18, 300, 1400] {
+            frames.push((passes, udp(&ends(None), 4000, 9, &vec![3; length])));
+            frames.push((passes, echo_request(&ends(Some(5)), 1, 2, &vec![4; length])));
+            let mut tagged = udp(&ends(Some(5)), 4000, 9, &vec![3; length]);
+            tagged.splice(12..12, [0x88, 0xa8, 0, 3]);
+            frames.push((passes, tagged));
+        }
+        frames.push((passes, fragment(&ends(None))));
+        frames.push((false, udp(&ends(None), 4000, 9, &[5; 2049 - 42])));
+        frames.push((passes, udp(&ends(None), 4000, 9, &[5; 2048 - 42])));
+        // The address stands in an ARP frame, too, where it does not count.
+        frames.push((true, [&[0xff; 12][..], &[8, 6], &src_ip.repeat(12)].concat()));
+    }
+    let passed: Vec<Vec<u8>> = frames.iter().filter(|(passes, _)| *passes).map(|(_, frame)| frame.clone()).collect();
+    let all: Vec<Vec<u8>> = frames.into_iter().map(|(_, frame)| frame).collect();
+    let ran = run(&example("firewall.c"), &all, &["--gap", "300"]);
+    let sent: Vec<Vec<u8>> =
+        capture::read(&ran.folder.path().join("out.pcap")).unwrap().into_iter().map(|p| p.bytes).collect();
+    assert_eq!(sent, passed, "{}", ran.text);
+    assert!(ran.checked().starts_with(&format!("checked: {} replies", passed.len())), "{}", ran.text);
+}
+
+/// A later fragment, whose bytes are no UDP header.
+fn fragment(ends: &Ends) -> Vec<u8> {
+    let mut frame = udp(ends, 4000, 9, &[6; 200]);
+    let before = u32::from(frame[20]) << 8 | u32::from(frame[21]);
+    frame[20..22].copy_from_slice(&[0, 185]);
+    // The checksum follows: RFC 1624.
+    let old = u32::from(frame[24]) << 8 | u32::from(frame[25]);
+    let mut sum = (!old & 0xffff) + (!before & 0xffff) + 185;
+    while sum > 0xffff {
+        sum = (sum & 0xffff) + (sum >> 16);
+    }
+    frame[24..26].copy_from_slice(&(!sum as u16).to_be_bytes());
+    frame
+}
+
 #[test]
 fn payloads_reach_host_memory() {
     let frames = lengths(6, 23, |ends, payload| udp(ends, 4000, 9, payload));

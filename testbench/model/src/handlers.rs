@@ -3,8 +3,9 @@
 //! Nothing here is shared with the C sources, the SDK or the driver; headers are found by `etherparse`.
 
 use crate::parser::ones_complement_sum;
-use etherparse::{NetSlice, SlicedPacket, TransportSlice};
+use etherparse::{LaxNetSlice, LaxSlicedPacket, NetSlice, SlicedPacket, TransportSlice};
 use spindle_contract::params::SLOT_BYTES;
+use std::net::Ipv4Addr;
 
 /// What becomes of a frame that a handler gets.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -38,6 +39,7 @@ pub fn by_name(name: &str) -> Option<Handler> {
         "icmp_echo" => Some(icmp_echo),
         "place" => Some(|_, _| Outcome::Proceed),
         "udp_to_host" => Some(udp_to_host),
+        "firewall" => Some(firewall),
         _ => None,
     }
 }
@@ -124,6 +126,27 @@ fn udp_to_host(frame: &[u8], circumstances: Circumstances) -> Outcome {
     Outcome::ToHost(usize::from(circumstances.number) % slots * SLOT, record)
 }
 
+/// Prefixes of sources that `firewall` drops, with their bits.
+pub const DENIED: [(Ipv4Addr, u32); 3] =
+    [(Ipv4Addr::new(192, 0, 2, 0), 24), (Ipv4Addr::new(10, 9, 0, 0), 16), (Ipv4Addr::new(203, 0, 113, 128), 25)];
+
+/// Also of packets of which the lengths or the transport are no good: what counts is the source.
+fn firewall(frame: &[u8], _: Circumstances) -> Outcome {
+    if frame.len() > SLOT_BYTES {
+        return Outcome::Drop;
+    }
+    let packet = LaxSlicedPacket::from_ethernet(frame);
+    let source = match packet.as_ref().map(|packet| &packet.net) {
+        Ok(Some(LaxNetSlice::Ipv4(ip))) => Some(ip.header().source_addr()),
+        _ => None,
+    };
+    let differs = |a: Ipv4Addr, b: Ipv4Addr| (a.to_bits() ^ b.to_bits()).leading_zeros();
+    match source {
+        Some(source) if DENIED.iter().any(|(prefix, bits)| differs(source, *prefix) >= *bits) => Outcome::Drop,
+        _ => Outcome::Answer(frame.to_vec()),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -159,6 +182,30 @@ mod tests {
         let Outcome::ToHost(offset, record) = udp_to_host(&frame, ANY) else { panic!("not to host") };
         assert_eq!((offset, &record[..4], &record[64..]), (2048, &5u32.to_le_bytes()[..], &b"hello"[..]));
         assert_eq!(udp_to_host(&frame, Circumstances { host_bytes: 100, ..ANY }), Outcome::Drop);
+    }
+
+    #[test]
+    fn the_firewall_looks_behind_tags() {
+        for (src_ip, passes) in [
+            ([192, 0, 2, 1], false),
+            ([192, 0, 3, 1], true),
+            ([10, 9, 255, 255], false),
+            ([10, 10, 0, 0], true),
+            ([203, 0, 113, 127], true),
+            ([203, 0, 113, 128], false),
+        ] {
+            for vlan in [None, Some(7)] {
+                let mut frame = udp(&Ends { vlan, src_ip, ..Ends::default() }, 1000, 9, b"hello");
+                for tags in 0..2 {
+                    let expected = if passes { Outcome::Answer(frame.clone()) } else { Outcome::Drop };
+                    assert_eq!(firewall(&frame, ANY), expected, "{src_ip:?}, {tags} further tags");
+                    frame.splice(12..12, [0x88, 0xa8, 0, 3]);
+                }
+            }
+        }
+        let arp = [&[0xff; 12][..], &[8, 6], &[192, 0, 2, 1, 192, 0, 2, 1].repeat(6)].concat();
+        assert_eq!(firewall(&arp, ANY), Outcome::Answer(arp));
+        assert_eq!(firewall(&[0; 2049], ANY), Outcome::Drop);
     }
 
     #[test]

@@ -33,26 +33,50 @@ impl Access {
     }
 }
 
-/// What a process may name: first and last page, and for what.
-type Places = [Option<(u64, u64, Access)>; REGIONS];
+/// Pages, first and last, and what they may be used for.
+type Pages = (u64, u64, Access);
 
-/// What the driver knows of the regions: pages, first and last, and what they may be used for.
+/// What is registered for a process, and the regions that the card has for it.
+#[derive(Clone, Debug, Default)]
+struct Places {
+    ranges: Vec<(Range<u64>, Access)>,
+    regions: [Option<Pages>; REGIONS],
+}
+
+/// What the driver knows of the regions.
 #[derive(Debug)]
 pub(crate) struct RegionTable {
     unchecked: u64,
-    regions: Vec<Places>,
+    processes: Vec<Places>,
 }
 
 impl RegionTable {
     pub(crate) fn new(processes: usize) -> Self {
-        RegionTable { unchecked: u64::MAX, regions: vec![[None; REGIONS]; processes] }
+        RegionTable { unchecked: u64::MAX, processes: vec![Places::default(); processes] }
     }
+}
+
+/// The pages that ranges touch: those of one access that overlap or touch each other are joined.
+fn joined(ranges: &[(Range<u64>, Access)]) -> Vec<Pages> {
+    let mut pages: Vec<Pages> = ranges
+        .iter()
+        .map(|(range, access)| (range.start / PAGE_BYTES, (range.end - 1) / PAGE_BYTES, *access))
+        .collect();
+    pages.sort_by_key(|(first, _, access)| (access.bits(), *first));
+    pages.dedup_by(|next, before| {
+        let joins = next.2 == before.2 && next.0 <= before.1.saturating_add(1);
+        if joins {
+            before.1 = before.1.max(next.1);
+        }
+        joins
+    });
+    pages
 }
 
 impl<B: Bar, M: HostMemory> Device<B, M> {
     /// Binds a process to its regions: from now on it may name no other memory. It has none at first.
     pub fn confine(&mut self, process: usize) -> Result<()> {
-        self.own_regions(process)?;
+        self.places(process)?;
         self.regions.unchecked &= !(1 << process);
         self.write_unchecked()
     }
@@ -63,60 +87,112 @@ impl<B: Bar, M: HostMemory> Device<B, M> {
         self.bar.write32(rvma::BASE + rvma::UNCHECKED + 4, (unchecked >> 32) as u32)
     }
 
-    /// Registers memory of a process: all pages of 4 KiB that the range touches. A region of the same access that it overlaps or that is next to it
-    /// grows, so the 16 regions of a process go a long way.
+    /// Registers memory of a process: all pages of 4 KiB that the range touches. Ranges of the same access whose pages overlap or touch each other
+    /// share a region; a process can have 16 regions.
+    ///
+    /// # Errors
+    /// The range is empty, or a region more is needed than the process can have: then nothing is registered.
     pub fn register_region(&mut self, process: usize, range: Range<u64>, access: Access) -> Result<()> {
         if range.is_empty() {
             return Err(Error::Argument("a region of no bytes; register at least one".into()));
         }
-        let (mut first, mut last) = (range.start / PAGE_BYTES, (range.end - 1) / PAGE_BYTES);
-        let regions = self.own_regions(process)?;
-        let mut place = None;
-        // What the range joins to one region, until nothing more does.
-        while let Some(i) = (0..REGIONS).find(|i| {
-            let near = |r: (u64, u64, Access)| {
-                r.2 == access && r.0 <= last.saturating_add(1) && first <= r.1.saturating_add(1)
-            };
-            Some(*i) != place && regions[*i].is_some_and(near)
-        }) {
-            let (other_first, other_last, _) = regions[i].take().unwrap_or((first, last, access));
-            (first, last) = (first.min(other_first), last.max(other_last));
-            place = Some(place.map_or(i, |before: usize| before.min(i)));
-        }
-        let free = || regions.iter().position(Option::is_none);
-        let Some(place) = place.or_else(free) else {
+        let mut ranges = self.places(process)?.ranges.clone();
+        ranges.push((range, access));
+        self.set_ranges(process, ranges)
+    }
+
+    /// Takes back what one [`Device::register_region`] registered: pages that no other range of the process touches cannot be named any more. What the
+    /// process named before is still used: buffers until they are complete or taken back, puts until they are over, rings until they are closed.
+    ///
+    /// # Errors
+    /// No such range is registered, or what is left of a region needs more regions than the process can have: then nothing is taken back.
+    pub fn deregister_region(&mut self, process: usize, range: &Range<u64>, access: Access) -> Result<()> {
+        let mut ranges = self.places(process)?.ranges.clone();
+        let Some(at) = ranges.iter().position(|known| known.0 == *range && known.1 == access) else {
             return Err(Error::Argument(format!(
-                "process {process} has {REGIONS} regions, which is all that it can have"
+                "process {process} has not registered the {} bytes at {:#x} as one region; give the range that was registered",
+                range.end.saturating_sub(range.start),
+                range.start
             )));
         };
-        regions[place] = Some((first, last, access));
-        self.write_regions(process)
+        ranges.swap_remove(at);
+        self.set_ranges(process, ranges)
     }
 
     /// Forgets all regions of a process. Buffers and rings that it named before are still written.
     pub fn forget_regions(&mut self, process: usize) -> Result<()> {
-        *self.own_regions(process)? = [None; REGIONS];
-        self.write_regions(process)
+        self.places(process)?;
+        self.set_ranges(process, Vec::new())
     }
 
-    fn own_regions(&mut self, process: usize) -> Result<&mut Places> {
+    fn places(&mut self, process: usize) -> Result<&mut Places> {
         let processes = self.info.processes;
         self.regions
-            .regions
+            .processes
             .get_mut(process)
             .ok_or_else(|| Error::Argument(format!("there is no process {process}; the card has {processes}")))
     }
 
-    fn write_regions(&mut self, process: usize) -> Result<()> {
-        for (i, region) in self.regions.regions[process].into_iter().enumerate() {
-            let (first, last, rights) = region.map_or((0, 0, 0), |(first, last, access)| (first, last, access.bits()));
-            for (register, page) in [(rvma::REGION_FIRST, first), (rvma::REGION_LAST, last)] {
-                let address = page * PAGE_BYTES;
-                self.bar.write32(rvma::BASE + register, address as u32)?;
-                self.bar.write32(rvma::BASE + register + 4, (address >> 32) as u32)?;
-            }
-            self.bar.write32(rvma::BASE + rvma::REGION_COMMIT, rights | (process as u32) << 4 | i as u32)?;
+    /// Gives a process these ranges. Regions that stay are not touched; new ones are written before old ones are removed, as far as there is room, so that a
+    /// command ring of the process meets no gap.
+    fn set_ranges(&mut self, process: usize, ranges: Vec<(Range<u64>, Access)>) -> Result<()> {
+        let wanted = joined(&ranges);
+        if wanted.len() > REGIONS {
+            return Err(Error::Argument(format!(
+                "process {process} would need {} regions, and can have {REGIONS}; register neighbouring memory at once, or take some back",
+                wanted.len()
+            )));
+        }
+        let places = self.places(process)?;
+        places.ranges = ranges;
+        let stays = |region: &Option<Pages>| region.is_some_and(|region| wanted.contains(&region));
+        let mut free: Vec<usize> = (0..REGIONS).filter(|at| places.regions[*at].is_none()).collect();
+        let mut old: Vec<usize> =
+            (0..REGIONS).filter(|at| places.regions[*at].is_some() && !stays(&places.regions[*at])).collect();
+        // Taken from the back: the lowest first.
+        free.reverse();
+        old.reverse();
+        let fresh: Vec<Pages> =
+            wanted.iter().copied().filter(|region| !places.regions.contains(&Some(*region))).collect();
+        let mut changes = Vec::new();
+        for region in fresh {
+            let at = free.pop().or_else(|| old.pop()).expect("no more are wanted than there are");
+            changes.push((at, Some(region)));
+        }
+        changes.extend(old.into_iter().map(|at| (at, None)));
+        for (at, region) in changes {
+            self.write_region(process, at, region)?;
         }
         Ok(())
+    }
+
+    fn write_region(&mut self, process: usize, at: usize, region: Option<Pages>) -> Result<()> {
+        self.places(process)?.regions[at] = region;
+        let (first, last, rights) = region.map_or((0, 0, 0), |(first, last, access)| (first, last, access.bits()));
+        for (register, page) in [(rvma::REGION_FIRST, first), (rvma::REGION_LAST, last)] {
+            let address = page * PAGE_BYTES;
+            self.bar.write32(rvma::BASE + register, address as u32)?;
+            self.bar.write32(rvma::BASE + register + 4, (address >> 32) as u32)?;
+        }
+        self.bar.write32(rvma::BASE + rvma::REGION_COMMIT, rights | (process as u32) << 4 | at as u32)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ranges_whose_pages_touch_are_one_region() {
+        use Access::{Read, ReadWrite};
+        let ranges = [
+            (0x5FFF..0x6001, ReadWrite),
+            (0x9000..0xA000, ReadWrite),
+            (0x7800..0x7801, ReadWrite),
+            (0x8000..0x8001, Read),
+            (0x0..0x1, ReadWrite),
+        ];
+        assert_eq!(joined(&ranges), [(8, 8, Read), (0, 0, ReadWrite), (5, 7, ReadWrite), (9, 9, ReadWrite)]);
+        assert_eq!(joined(&[(u64::MAX - 1..u64::MAX, Read), (0..u64::MAX, Read)]), [(0, (1 << 52) - 1, Read)]);
     }
 }

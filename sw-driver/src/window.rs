@@ -46,11 +46,32 @@ impl WindowOptions {
     pub fn stream(self) -> Self {
         WindowOptions { tagged: true, managed: true, ..self }
     }
+
+    /// Refuses what no card has.
+    fn check(&self) -> Result<()> {
+        let refuse = |sentence: &str| Err(Error::Argument(sentence.into()));
+        let counts = self.counting == Counting::Operations;
+        match (self.managed, self.tagged) {
+            _ if self.threshold == 0 => refuse("a window with a threshold of 0; choose at least 1"),
+            (true, _) if counts => refuse(
+                "a managed window or stream cannot count operations: its buffers end when fewer bytes than the threshold are left; count bytes",
+            ),
+            (true, true) if self.spills || self.catch_all => {
+                refuse("a stream can neither spill nor be the catch-all; open a managed window")
+            }
+            (false, _) if self.catch_all => refuse("the catch-all window must be managed; open it as a managed window"),
+            _ => Ok(()),
+        }
+    }
 }
 
 impl<B: Bar, M: HostMemory> Device<B, M> {
     /// Opens a window of a process.
+    ///
+    /// # Errors
+    /// The options contradict each other, or the card refuses the window: the address is open already, or there is no room.
     pub fn open_window(&mut self, process: usize, options: &WindowOptions) -> Result<Window> {
+        options.check()?;
         let mode = match options.counting {
             Counting::Bytes => 0,
             Counting::Operations => mailbox_mode::OPS,

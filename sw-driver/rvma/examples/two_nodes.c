@@ -130,7 +130,7 @@ int main(void) {
     check(RVMA_Put(sender, sent, 100, &to, MAILBOX, KEY, 0, &late) == RVMA_SUCCESS, "RVMA_Put");
     check(RVMA_Wait_put(sender, late, 100000) == RVMA_ERR_PUT, "nobody takes it any more");
 
-    RVMA_Shutdown(network);
+    check(RVMA_Shutdown(network) == RVMA_SUCCESS, "RVMA_Shutdown");
     printf("all bytes have arrived\n");
     return 0;
 }

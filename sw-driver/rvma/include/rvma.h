@@ -11,8 +11,9 @@
  *     RVMA_Post_buffer(buffer, size, &record, win);
  *     RVMA_Wait(nic, &record, RVMA_FOREVER);
  *
- * Calls that return a pointer return NULL, and those that return a number a negative one, if they fail; RVMA_Error() says why, in a
- * sentence. A network and everything on it belongs to one thread. Time passes for simulated NICs only in calls of this header.
+ * A call that fails returns NULL or a negative number; RVMA_Error() returns the reason, a sentence. A network and everything on it belongs to the thread that
+ * simulates it. Handles are checked: the use of one after RVMA_Shutdown, on another thread, or of a value that was never a handle is RVMA_ERR_ARGUMENT. Time
+ * passes for simulated NICs only in calls of this header.
  */
 #ifndef RVMA_H
 #define RVMA_H
@@ -26,22 +27,31 @@ extern "C" {
 typedef enum {
     RVMA_SUCCESS = 0,
     RVMA_ERR_ARGUMENT = -1, /* an argument that cannot be meant */
-    RVMA_ERR_REFUSED = -2,  /* the NIC refused the command */
+    RVMA_ERR_REFUSED = -2,  /* the NIC or the library refused the command as things stand: a closed window, memory that is not registered or in use */
     RVMA_ERR_TIMEOUT = -3,  /* the limit of a wait was reached */
     RVMA_ERR_DEVICE = -4,   /* the NIC does not answer as it should */
-    RVMA_ERR_PUT = -5       /* a put did not arrive: its destination refused it or does not answer */
+    RVMA_ERR_PUT = -5       /* a put did not arrive: its destination refused it, had no buffer within the put limit, or does not answer */
 } RVMA_Status;
 
-/* What a window's threshold counts: bytes, or messages that have arrived as a whole. */
+/* What a window's threshold counts: bytes, or messages that have arrived as a whole, empty ones included. */
 typedef enum { RVMA_EPOCH_BYTES = 0, RVMA_EPOCH_OPS = 1 } RVMA_Epoch_type;
 
 /* Which buffer of a window a message goes to. */
 typedef enum {
     RVMA_BOUND = 0,  /* the one whose turn it is when the first packet arrives */
     RVMA_TAGGED = 1, /* the one whose epoch the sender names: one of the oldest four that are not complete */
-    RVMA_MANAGED = 2, /* the one whose turn it is, behind the message before; the sender's offset does not count */
+    RVMA_MANAGED = 2, /* the one whose turn it is, after the message before; the sender's offset does not count. Counts bytes, not operations */
     RVMA_STREAM = 3   /* the same, in the order in which their one sender put them (RVMA_Put_next) */
 } RVMA_Kind;
+
+/* What else a window does; flags of RVMA_Init_window_with. */
+typedef enum {
+    RVMA_SILENT = 1,   /* senders get no refusals: a put that the window refuses ends when its sender gives the node up */
+    RVMA_SPILL = 2,    /* messages that find no buffer go to the catch-all window of the process, if there is one; not for streams */
+    RVMA_CATCH_ALL = 4 /* the window, which must be RVMA_MANAGED, is the catch-all of its process until it is closed or another one is opened: it gets the
+                          messages of RVMA_SPILL windows, and the packets to addresses without a window. Each packet becomes a message: its 48
+                          header bytes, then its payload. Keys do not count */
+} RVMA_Window_flags;
 
 /* How a buffer ended. */
 enum {
@@ -88,7 +98,7 @@ typedef struct {
 typedef struct RVMA_Network RVMA_Network;
 typedef struct RVMA_Nic RVMA_Nic;
 typedef struct RVMA_Window *RVMA_Win;
-/* A put that was posted. */
+/* A put or get that was posted by a process. 0 is none. */
 typedef uint32_t RVMA_Op;
 
 /* The receive map of a buffer. */
@@ -106,11 +116,20 @@ RVMA_Network *RVMA_Simulate(int nodes, const RVMA_Wire *wire);
 RVMA_Nic *RVMA_Open(RVMA_Network *network, int node, int process);
 /* Lets time pass. */
 RVMA_Status RVMA_Run(RVMA_Network *network, uint64_t cycles);
-/* Ends the simulation and frees all NICs and windows on it. */
-void RVMA_Shutdown(RVMA_Network *network);
+/* Ends the simulation and frees all NICs and windows on it: their handles are dead. NULL is ignored. */
+RVMA_Status RVMA_Shutdown(RVMA_Network *network);
+/* Limits how long puts and gets of the node of `nic` find no buffer. One that is refused for lack of a buffer, or because the destination is busy, `cycles`
+ * (1 to 33,553,408, rounded up to 1024) after it began to leave has failed: RVMA_Wait_put returns RVMA_ERR_PUT and the reason. RVMA_FOREVER, as at first: it
+ * is sent again until it is taken. Holds for all processes of the node, and for puts and gets that begin to leave after the call. */
+RVMA_Status RVMA_Set_put_limit(RVMA_Nic *nic, uint64_t cycles);
 
-/* Lets the NIC reach memory of this program: buffers, records, and what is put. It must stay there until the network is shut down. */
+/* Lets the NIC reach memory of this program for the process: buffers, records, and what is put. The memory must stay until it is deregistered or the network is
+ * shut down. The NIC has 16 regions of whole pages of 4 KiB for a process; memory whose pages overlap or touch each other shares one. */
 RVMA_Status RVMA_Register(RVMA_Nic *nic, void *memory, int64_t size);
+/* Takes back what one RVMA_Register registered: the same memory and size. Refused with RVMA_ERR_REFUSED while the NIC uses some of it: a buffer or record that
+ * is posted and whose record's `status` is 0, or the bytes of a put that is under way. After that the NIC neither reads nor writes the memory, and the program may
+ * free it: posts and puts that name it are refused, and a get of another node from a completed buffer in it fails: it gets no answer. */
+RVMA_Status RVMA_Deregister(RVMA_Nic *nic, void *memory, int64_t size);
 
 /* ---- Receiving ------------------------------------------------------------------------------------------------------------ */
 
@@ -119,6 +138,10 @@ RVMA_Win RVMA_Init_window(RVMA_Nic *nic, uint64_t virtual_addr, RVMA_Key key, in
 /* The same for windows of any kind. Of a managed one a buffer is complete when fewer than `epoch_threshold` bytes are left. */
 RVMA_Win RVMA_Init_window_as(RVMA_Nic *nic, uint64_t virtual_addr, RVMA_Key key, int64_t epoch_threshold, RVMA_Epoch_type type,
                              RVMA_Kind kind);
+/* The same with RVMA_Window_flags, or-ed. Refused with RVMA_ERR_ARGUMENT: operations of a managed window or a stream, a stream that spills or is a catch-all, a
+ * catch-all that is not RVMA_MANAGED. */
+RVMA_Win RVMA_Init_window_with(RVMA_Nic *nic, uint64_t virtual_addr, RVMA_Key key, int64_t epoch_threshold, RVMA_Epoch_type type,
+                               RVMA_Kind kind, unsigned flags);
 /* Adds a buffer behind those that the window has. The record is cleared. */
 RVMA_Status RVMA_Post_buffer(void *buffer, int64_t size, RVMA_Record *notification, RVMA_Win win);
 /* The same with a receive map, by which a program sees what has arrived before the buffer is complete: a bit for each `granule` bytes, a power of two,
@@ -128,7 +151,8 @@ RVMA_Status RVMA_Post_mapped(void *buffer, int64_t size, RVMA_Record *notificati
 RVMA_Status RVMA_Read_map(RVMA_Win win, RVMA_Map map, uint64_t bits[RVMA_MAP_WORDS]);
 /* Gives a map back. */
 RVMA_Status RVMA_Free_map(RVMA_Win win, RVMA_Map map);
-/* Refuses senders from now on; buffers that are not complete come back as RVMA_CANCELLED. */
+/* Refuses senders from now on; buffers that are not complete come back as RVMA_CANCELLED. Of a closed window only RVMA_Read_map and RVMA_Free_map work;
+ * all other calls, a second RVMA_Close_win too, are RVMA_ERR_REFUSED. */
 RVMA_Status RVMA_Close_win(RVMA_Win win);
 /* Takes the oldest buffer back as it is, as RVMA_PARTIAL. */
 RVMA_Status RVMA_Win_inc_epoch(RVMA_Win win);
@@ -143,7 +167,8 @@ RVMA_Status RVMA_Wait(RVMA_Nic *nic, const RVMA_Record *notification, uint64_t l
 
 /* ---- Sending -------------------------------------------------------------------------------------------------------------- */
 
-/* Puts memory into a window of another node, `offset` bytes behind the start of its buffer, as one message. */
+/* Puts memory into a window of another node, `offset` bytes after the start of its buffer, as one message. A put of 0 bytes names no memory (`send_buffer` may be
+ * NULL); a window that counts operations counts it. A node or process that does not exist is RVMA_ERR_ARGUMENT. */
 RVMA_Status RVMA_Put(RVMA_Nic *nic, const void *send_buffer, int64_t size, const RVMA_Addr *dest_addr, uint64_t virtual_addr,
                      RVMA_Key key, uint64_t offset, RVMA_Op *op);
 /* The same for windows of any kind; `epoch` is the number of the buffer (RVMA_TAGGED) or of the message (RVMA_STREAM), from 0. */
@@ -160,12 +185,15 @@ RVMA_Status RVMA_Get(RVMA_Nic *nic, int64_t size, const RVMA_Addr *src_addr, uin
 RVMA_Status RVMA_Get_active(RVMA_Nic *nic, int64_t size, const RVMA_Addr *src_addr, uint64_t virtual_addr, RVMA_Key key,
                             uint64_t offset, uint64_t reply_addr, RVMA_Key reply_key, uint64_t reply_offset, RVMA_Op *op);
 /* Waits until every byte of a put has arrived and its memory may be used again, at most `limit` cycles. Each put is waited for once, if at
- * all, before 30,000 others have followed it. */
+ * all, before 30,000 others have followed it: a second wait, and one for an operation that this process never posted, is RVMA_ERR_ARGUMENT at once. After
+ * RVMA_ERR_TIMEOUT, whose reason names the last refusal of the put, it may be waited for again. A get is over when its source has taken it; its answer is a
+ * put into the window of the reply. */
 RVMA_Status RVMA_Wait_put(RVMA_Nic *nic, RVMA_Op op, uint64_t limit);
 
 /* ---- Errors --------------------------------------------------------------------------------------------------------------- */
 
-/* Why the last call of this thread failed. Valid until its next call. */
+/* Why the last call of this thread that failed did so; "" if none has. The string is never changed, and stays as long as the thread. A thread keeps 1 MiB of
+ * different sentences; an error beyond that has a sentence without details. */
 const char *RVMA_Error(void);
 
 #ifdef __cplusplus

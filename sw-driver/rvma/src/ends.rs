@@ -1,11 +1,23 @@
-//! How puts ended: what the NIC writes into a process's event ring, kept until somebody waits for it.
+//! Puts and gets of a process, from the call that posted them to the wait for their end: the NIC writes how each ended into the process's event ring.
 
-use crate::session::Nic;
+use crate::session::Driver;
+use anyhow::Result;
 use spindle::put::Put;
-use spindle::{EventKind, EventRing, Result};
+use spindle::{Error, EventKind, EventRing};
 use spindle_contract::wire::nack;
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::fmt;
+use std::ops::Range;
+
+/// Ends that are kept until the program waits for them.
+const KEPT: u64 = 30_000;
+/// Bits of an operation's number that count; the bits above name the process.
+const COUNT_BITS: u32 = 24;
+const COUNT: u64 = (1 << COUNT_BITS) - 1;
+
+/// A put or get that was posted, as `RVMA_Op` names it: the process of the network in the upper 8 bits, then a count from 1.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Op(pub u32);
 
 /// A put that did not arrive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -16,58 +28,156 @@ pub struct PutFailed {
 
 impl fmt::Display for PutFailed {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self.refusal {
-            None => "the destination does not answer, or the memory of the put cannot be read",
-            Some(nack::NO_MAILBOX) => "the destination has no such window",
-            Some(nack::CLOSED) => "the window was closed before the put had arrived",
-            Some(nack::BAD_KEY) => "the key is not the window's",
-            Some(nack::OUT_OF_BOUNDS) => "the put reaches beyond the buffer",
-            Some(nack::STALE_EPOCH) => "the put's buffer was taken back before it had arrived",
-            Some(nack::BAD_VERSION) => "the window is of another kind than the put",
-            Some(_) => "the destination refused the put",
-        })
+        match self.refusal {
+            None => f.write_str("the destination does not answer, or the memory of the put cannot be read"),
+            Some(code @ (nack::NO_BUFFER | nack::BUSY)) => {
+                write!(f, "the put limit of the node is over: {}", reason(code))
+            }
+            Some(code) => f.write_str(reason(code)),
+        }
     }
 }
 
 impl std::error::Error for PutFailed {}
 
-/// Ends of the puts of a process.
+/// What a refusal means.
+fn reason(code: u8) -> &'static str {
+    match code {
+        nack::NO_BUFFER => "no buffer is posted to the window, or none whose turn it is",
+        nack::BUSY => "the destination has no room for the put at present",
+        nack::PSN_WINDOW => "the put is ahead of the receive window of the destination",
+        nack::NO_MAILBOX => "the destination has no such window",
+        nack::CLOSED => "the window was closed before the put had arrived",
+        nack::BAD_KEY => "the key is not the window's",
+        nack::OUT_OF_BOUNDS => "the put reaches beyond the buffer",
+        nack::STALE_EPOCH => "the put's buffer was taken back before it had arrived",
+        nack::BAD_VERSION => "the window is of another kind than the put",
+        _ => "the destination refused the put",
+    }
+}
+
+/// How far a put or get is.
+#[derive(Debug)]
+enum Fate {
+    UnderWay {
+        /// Memory that the NIC reads for it.
+        memory: Range<u64>,
+        /// Code of the refusal that was seen last.
+        refusal: Option<u8>,
+    },
+    Ended(std::result::Result<(), PutFailed>),
+}
+
+/// Puts and gets of a process.
 pub struct Ends {
     ring: EventRing,
-    /// By number, of the last 2^15.
-    ended: HashMap<u16, std::result::Result<(), PutFailed>>,
+    /// Upper bits of its operations.
+    tag: u32,
+    /// How many were posted.
+    posted: u64,
+    /// Those that are under way, and those that nothing has waited for, by their ordinals.
+    fates: BTreeMap<u64, Fate>,
+    /// Ordinals of those under way, by their numbers on the NIC.
+    numbers: HashMap<u16, u64>,
 }
 
 impl Ends {
-    /// None yet.
-    pub fn new(ring: EventRing) -> Ends {
-        Ends { ring, ended: HashMap::new() }
+    /// No operation yet. `process` is the process's number in the network.
+    pub fn new(ring: EventRing, process: usize) -> Ends {
+        let tag = (process as u32) << COUNT_BITS;
+        Ends { ring, tag, posted: 0, fates: BTreeMap::new(), numbers: HashMap::new() }
+    }
+
+    /// Keeps a put or get that the NIC has taken.
+    pub fn post(&mut self, put: Put, memory: Range<u64>) -> Op {
+        self.posted += 1;
+        self.numbers.insert(put.number, self.posted);
+        self.fates.insert(self.posted, Fate::UnderWay { memory, refusal: None });
+        while let Some((first, Fate::Ended(_))) = self.fates.first_key_value() {
+            if first + KEPT >= self.posted {
+                break;
+            }
+            self.fates.pop_first();
+        }
+        Op(self.tag | (self.posted & COUNT) as u32)
+    }
+
+    /// Reads the events that the NIC has written.
+    pub fn read(&mut self, driver: &Driver) -> Result<()> {
+        while let Some(event) = driver.borrow_mut().poll_event(&mut self.ring)? {
+            if let EventKind::Put { number, acknowledged, refusal, .. } = event.kind {
+                if let Some(ordinal) = self.numbers.remove(&number) {
+                    let end = if acknowledged { Ok(()) } else { Err(PutFailed { refusal }) };
+                    self.fates.insert(ordinal, Fate::Ended(end));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Keeps a refusal of the put or get with this number on the NIC.
+    pub fn refuse(&mut self, number: u16, code: u8) {
+        let fate = self.numbers.get(&number).and_then(|ordinal| self.fates.get_mut(ordinal));
+        if let Some(Fate::UnderWay { refusal, .. }) = fate {
+            *refusal = Some(code);
+        }
+    }
+
+    /// How an operation ended, once; `None`: it is under way.
+    ///
+    /// # Errors
+    /// The program posted no such operation, or has waited for it.
+    pub fn end(&mut self, op: Op) -> Result<Option<std::result::Result<(), PutFailed>>> {
+        let ordinal = self.ordinal(op)?;
+        match self.fates.get(&ordinal) {
+            Some(Fate::UnderWay { .. }) => Ok(None),
+            Some(Fate::Ended(end)) => {
+                let end = *end;
+                self.fates.remove(&ordinal);
+                Ok(Some(end))
+            }
+            None => Err(refuse(op, "is over, and the program has waited for it; each operation is waited for once")),
+        }
+    }
+
+    /// What is known of an operation under way, for a wait that ends before it.
+    pub fn state(&self, op: Op) -> String {
+        let fate = self.ordinal(op).ok().and_then(|ordinal| self.fates.get(&ordinal));
+        match fate {
+            Some(Fate::UnderWay { refusal: Some(code), .. }) => {
+                format!("the end of operation {:#x} (last refusal: {})", op.0, reason(*code))
+            }
+            _ => format!("the end of operation {:#x} (no refusal has been reported)", op.0),
+        }
+    }
+
+    /// Memory of the operations under way.
+    pub fn in_use(&self) -> impl Iterator<Item = &Range<u64>> {
+        self.fates.values().filter_map(|fate| match fate {
+            Fate::UnderWay { memory, .. } => Some(memory),
+            Fate::Ended(_) => None,
+        })
+    }
+
+    fn ordinal(&self, op: Op) -> Result<u64> {
+        if op.0 & !(COUNT as u32) != self.tag {
+            return Err(refuse(op, "is unknown: this process posted no put or get of that number"));
+        }
+        let back = self.posted.wrapping_sub(op.0.into()) & COUNT;
+        if back >= self.posted {
+            return Err(refuse(op, "is unknown: no put or get of that number was posted"));
+        }
+        let ordinal = self.posted - back;
+        if back > KEPT && !self.fates.contains_key(&ordinal) {
+            return Err(refuse(
+                op,
+                "is over and no longer remembered: the program has waited for it, or 30,000 others have followed it",
+            ));
+        }
+        Ok(ordinal)
     }
 }
 
-impl Nic {
-    /// Waits until every byte of a put has been acknowledged, at most `limit` cycles. Each put is waited for once.
-    ///
-    /// # Errors
-    /// The time is over, or the put failed ([`PutFailed`]).
-    pub fn wait_put(&self, put: &Put, limit: u64) -> anyhow::Result<()> {
-        let mut answer = Ok(None);
-        self.wait("the end of a put", limit, || {
-            answer = self.end_of(put);
-            !matches!(answer, Ok(None))
-        })?;
-        Ok(answer?.expect("it was waited for")?)
-    }
-
-    /// How a put ended, if it has.
-    fn end_of(&self, put: &Put) -> Result<Option<std::result::Result<(), PutFailed>>> {
-        let mut ends = self.ends.borrow_mut();
-        while let Some(event) = self.driver.borrow_mut().poll_event(&mut ends.ring)? {
-            if let EventKind::Put { number, acknowledged, refusal, .. } = event.kind {
-                ends.ended.retain(|known, _| number.wrapping_sub(*known) < 1 << 15);
-                ends.ended.insert(number, if acknowledged { Ok(()) } else { Err(PutFailed { refusal }) });
-            }
-        }
-        Ok(ends.ended.remove(&put.number))
-    }
+fn refuse(op: Op, why: &str) -> anyhow::Error {
+    Error::Argument(format!("operation {:#x} {why}", op.0)).into()
 }

@@ -21,8 +21,17 @@ fn good(command: &mut Command) -> Output {
 }
 
 fn compile(program: &str, source: &Path, output: &Path) -> Output {
-    let mut command = Command::new(program);
-    command.args(["-Wall", "-Wextra", "-Werror", "-pedantic", "-I"]).arg(folder().join("include")).arg(source);
+    compile_as(&[program], source, output)
+}
+
+/// The compiler with arguments of its own.
+fn compile_as(compiler: &[&str], source: &Path, output: &Path) -> Output {
+    let mut command = Command::new(compiler[0]);
+    command
+        .args(&compiler[1..])
+        .args(["-Wall", "-Wextra", "-Werror", "-pedantic", "-I"])
+        .arg(folder().join("include"))
+        .arg(source);
     command.arg("-L").arg(library()).arg("-lspindle_rvma").arg(format!("-Wl,-rpath,{}", library().display()));
     good(command.arg("-o").arg(output))
 }
@@ -61,7 +70,7 @@ int main() {
     if (RVMA_Put(nullptr, &to, 8, &to, 0, 0, 0, nullptr) != RVMA_ERR_ARGUMENT || wrong("NULL")) return 4;
     if (RVMA_Post_buffer(&to, 8, nullptr, nullptr) != RVMA_ERR_ARGUMENT) return 5;
     if (RVMA_Win_get_epoch(nullptr) >= 0 || RVMA_Win_rewind(nullptr, 0) != nullptr) return 6;
-    RVMA_Shutdown(nullptr);
+    if (RVMA_Shutdown(nullptr) != RVMA_SUCCESS) return 7;
     return 0;
 }
 "#;
@@ -69,6 +78,37 @@ int main() {
     let output = source.with_extension("");
     compile("c++", &source, &output);
     good(&mut program(&output));
+}
+
+/// A program of `programs`, as ISO C99, runs to its end.
+fn runs(name: &str) {
+    let output = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+    compile_as(&["cc", "-std=c99"], &folder().join(format!("tests/programs/{name}.c")), &output);
+    good(&mut program(&output));
+}
+
+/// Second waits, unknown operations, nodes that do not exist, the put limit, and the refusal that a timeout names.
+#[test]
+fn ends_of_puts() {
+    runs("waits");
+}
+
+/// Dead, closed and forged handles are errors, and the sentence of an error stays.
+#[test]
+fn handles_are_checked() {
+    runs("handles");
+}
+
+/// 16 regions, and memory that is taken back.
+#[test]
+fn registered_memory() {
+    runs("regions");
+}
+
+/// Empty puts, catch-all, spilling and silent windows, and kinds that are refused.
+#[test]
+fn kinds_of_windows() {
+    runs("windows");
 }
 
 /// A call that the header does not declare, or that the library does not have, is noticed here.
@@ -87,7 +127,8 @@ fn header_and_library_have_the_same_calls() {
         names.dedup();
         names
     };
-    let source = std::fs::read_to_string(folder().join("src/lib.rs")).unwrap();
+    let sources = std::fs::read_dir(folder().join("src")).unwrap();
+    let source: String = sources.map(|file| std::fs::read_to_string(file.unwrap().path()).unwrap()).collect();
     let header = std::fs::read_to_string(folder().join("include/rvma.h")).unwrap();
     // Declarations stand behind a type and a space or a star; what is said of calls in comments does not end in a semicolon.
     let code: String = header.split("/*").map(|part| part.split_once("*/").map_or(part, |(_, code)| code)).collect();

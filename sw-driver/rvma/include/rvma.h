@@ -128,7 +128,8 @@ RVMA_Status RVMA_Set_put_limit(RVMA_Nic *nic, uint64_t cycles);
 RVMA_Status RVMA_Register(RVMA_Nic *nic, void *memory, int64_t size);
 /* Takes back what one RVMA_Register registered: the same memory and size. Refused with RVMA_ERR_REFUSED while the NIC uses some of it: a buffer or record that
  * is posted and whose record's `status` is 0, or the bytes of a put that is under way. After that the NIC neither reads nor writes the memory, and the program may
- * free it: posts and puts that name it are refused, and a get of another node from a completed buffer in it fails: it gets no answer. */
+ * free it: posts and puts that name it are refused, and a get of another node from a completed buffer in it fails: it gets no answer, or zeros if other memory
+ * of the page is registered. */
 RVMA_Status RVMA_Deregister(RVMA_Nic *nic, void *memory, int64_t size);
 
 /* ---- Receiving ------------------------------------------------------------------------------------------------------------ */

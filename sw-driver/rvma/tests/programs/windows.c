@@ -33,6 +33,24 @@ int main(void) {
     CHECK(memcmp(memory.bytes[0], sent, SIZE) == 0);
     FAILS(RVMA_Get(sender, 0, &to, 1, 1, 0, 2, 2, 0, NULL), RVMA_ERR_ARGUMENT, "get of no bytes");
 
+    /* An empty put of a window that counts bytes, managed or not, arrives and changes nothing. */
+    RVMA_Win plain = RVMA_Init_window(receiver, 7, 1, SIZE, RVMA_EPOCH_BYTES);
+    RVMA_Win pile = RVMA_Init_window_as(receiver, 8, 1, 1, RVMA_EPOCH_BYTES, RVMA_MANAGED);
+    CHECK(plain != NULL && RVMA_Post_buffer(memory.bytes[2], SIZE, &memory.records[2], plain) == RVMA_SUCCESS);
+    CHECK(pile != NULL && RVMA_Post_buffer(memory.bytes[3], SIZE, &memory.records[3], pile) == RVMA_SUCCESS);
+    for (int i = 0; i < 2; i++) {
+        int size = i * SIZE;
+        CHECK(RVMA_Put(sender, sent, size, &to, 7, 1, 0, &op) == RVMA_SUCCESS);
+        CHECK(RVMA_Wait_put(sender, op, 100000) == RVMA_SUCCESS);
+        CHECK(RVMA_Put_to(sender, sent, size, &to, 8, 1, 0, RVMA_MANAGED, 0, &op) == RVMA_SUCCESS);
+        CHECK(RVMA_Wait_put(sender, op, 100000) == RVMA_SUCCESS);
+        CHECK(i == 1 || (memory.records[2].status == 0 && memory.records[3].status == 0));
+    }
+    for (int i = 2; i < 4; i++) {
+        CHECK(RVMA_Wait(receiver, &memory.records[i], 20000) == RVMA_SUCCESS && memory.records[i].length == SIZE);
+        CHECK(memory.records[i].status == RVMA_DONE && memcmp(memory.bytes[i], sent, SIZE) == 0);
+    }
+
     /* What cannot be is refused with the reason. */
     CHECK(!RVMA_Init_window_as(receiver, 2, 1, 3, RVMA_EPOCH_OPS, RVMA_MANAGED) && strstr(RVMA_Error(), "cannot count operations"));
     CHECK(!RVMA_Init_window_as(receiver, 2, 1, 3, RVMA_EPOCH_OPS, RVMA_STREAM) && strstr(RVMA_Error(), "cannot count operations"));

@@ -3,7 +3,8 @@
 use crate::nic::bench::{example, nodes, Node};
 use rand::Rng;
 use spindle::rule_table::Action;
-use spindle::{ContextOptions, Error, HostMemory, Kind, Target};
+use spindle::window::{Counting, WindowOptions};
+use spindle::{ContextOptions, Error, HostMemory, Kind, Reply, Target};
 use spindle_contract::params::SPINDLE_PORT;
 use spindle_contract::wire::status;
 use spindle_harness::seeded_rng;
@@ -108,7 +109,18 @@ fn processes_put_to_each_other() {
     let nowhere = nodes[0].put(PROCESS, 0, 100, &target).unwrap();
     nodes[0].wait_put(&nowhere, 10_000).unwrap();
     assert_eq!((nodes[0].failed_puts().unwrap(), nodes[1].failed_puts().unwrap()), (1, 0));
-    assert!(matches!(nodes[0].put(PROCESS, 0, 0, &target), Err(Error::Argument(_))));
+    // An empty put is an operation, also of a card that does not send reliably. An empty get is refused.
+    let options = WindowOptions { address: ADDRESS + 100, key: 5, threshold: 1, ..WindowOptions::default() };
+    let options = WindowOptions { counting: Counting::Operations, ..options };
+    let window = nodes[1].open_window(PROCESS, &options).unwrap();
+    let posted = nodes[1].post_buffer(window, 64).unwrap();
+    let target = Target { node: 1, process: PROCESS as u16, address: ADDRESS + 100, key: 5, ..target };
+    let empty = nodes[0].put(PROCESS, 0, 0, &target).unwrap();
+    nodes[0].wait_put(&empty, 10_000).unwrap();
+    let completed = nodes[1].wait(&posted, 100_000).unwrap();
+    assert_eq!((completed.status, completed.length), (status::DONE, 0));
+    let reply = Reply { address: 0, key: 0, offset: 0 };
+    assert!(matches!(nodes[0].get(PROCESS, 0, &target, &reply), Err(Error::Argument(_))));
 }
 
 /// A packet that the wire loses is missing, and nothing else is.

@@ -1,4 +1,4 @@
-/* Answers UDP packets by PsPIN's API, waiting for each answer in one of three ways. */
+/* Answers UDP and ICMP packets by PsPIN's API, waiting for each answer in one of three ways. */
 #include <handler.h>
 #include <packets.h>
 #include <spin_dma.h>
@@ -13,8 +13,8 @@ __handler__ void answer(handler_args_t *args) {
     uint16_t port = packet->udp_hdr.src_port;
     packet->udp_hdr.src_port = packet->udp_hdr.dst_port;
     packet->udp_hdr.dst_port = port;
-    assert(packet->ip_hdr.version == 4 && packet->ip_hdr.ihl == 5 && packet->ip_hdr.protocol == 17);
-    assert(packet->udp_hdr.length == packet->ip_hdr.length - sizeof(ip_hdr_t));
+    assert(packet->ip_hdr.version == 4 && packet->ip_hdr.ihl == 5);
+    assert(packet->ip_hdr.protocol == 1 || packet->udp_hdr.length == packet->ip_hdr.length - sizeof(ip_hdr_t));
     assert(packet->ip_hdr.length <= args->task->pkt_mem_size);
 
     spin_cmd_t send;

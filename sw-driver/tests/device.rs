@@ -3,6 +3,7 @@
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use spindle::events::Outcome;
+use spindle::image::UserHeader;
 use spindle::reliable::Reliability;
 use spindle::rule::Headers;
 use spindle::rule_table::Action;
@@ -669,4 +670,48 @@ fn nodes_reach_the_card() {
     device.set_node(3, None).unwrap();
     assert_eq!((word(node::NODE_PORT), word(node::NODE_COMMIT)), (0, 3));
     assert!(device.set_node(256, None).unwrap_err().to_string().contains("no node 256"));
+}
+
+#[test]
+fn a_context_waits_for_the_user_header_of_its_image() {
+    let header = |bytes| Some(UserHeader { name: "struct request".into(), bytes });
+    for (declared, asked, expected) in [
+        (None, 0, Some(0)),
+        (None, 9, Some(9)),
+        (Some(12), 0, Some(12)),
+        (Some(12), 12, Some(12)),
+        (Some(12), 13, None),
+    ] {
+        let handle = Handle::new(&Config::SIM);
+        let mut device = handle.open().unwrap();
+        let image = Image { user_header: declared.and_then(header), ..image(100, 0) };
+        let installed = device.install(&image, &ContextOptions { user_header: asked, ..ContextOptions::default() });
+        match expected {
+            Some(bytes) => {
+                installed.unwrap();
+                let card = handle.0.borrow();
+                assert_eq!(card.installed[0].1[&(hpu::BASE + hpu::CTX_USER_HEADER)], bytes, "{declared:?} {asked}");
+            }
+            None => {
+                let error = installed.unwrap_err().to_string();
+                assert!(error.contains("`struct request` of 12 bytes") && error.contains("13 bytes"), "{error}");
+                assert!(handle.0.borrow().installed.is_empty());
+            }
+        }
+    }
+}
+
+#[test]
+fn state_is_written_while_handlers_run() {
+    let handle = Handle::new(&Config::SIM);
+    let mut device = handle.open().unwrap();
+    let context = device.install(&image(100, 40), &ContextOptions::default()).unwrap();
+    device.write_state(context, 8, &[1, 2, 3, 4, 5]).unwrap();
+    let mut bytes = [0; 16];
+    device.read_state(context, 4, &mut bytes).unwrap();
+    assert_eq!(bytes, [0x5a, 0x5a, 0x5a, 0x5a, 1, 2, 3, 4, 5, 0, 0, 0, 0x5a, 0x5a, 0x5a, 0x5a]);
+    for (offset, length) in [(2, 4), (60, 8), (64, 1)] {
+        assert!(device.write_state(context, offset, &vec![0; length]).is_err(), "{offset} {length}");
+    }
+    assert!(device.write_state(ContextId(3), 0, &[0; 4]).is_err());
 }

@@ -7,7 +7,7 @@ enum { ECHO_REQUEST = 8, ECHO_REPLY = 0 };
 int header_handler(const spin_header_t *h, void *state) {
     (void)state;
     spin_ipv4_t *ip = spin_ipv4(h, SPIN_IPPROTO_ICMP);
-    if (!ip || !spin_whole_frame(h)) {
+    if (!ip) {
         return SPIN_DROP;
     }
     spin_icmp_t *icmp = (spin_icmp_t *)(ip + 1);
@@ -18,6 +18,6 @@ int header_handler(const spin_header_t *h, void *state) {
     spin_swap_fields(ip->src, ip->dst, 2);
     icmp->type = ECHO_REPLY;
     spin_put16(icmp->checksum, spin_checksum_update(spin_get16(icmp->checksum), ECHO_REQUEST << 8, ECHO_REPLY << 8));
-    spin_send_packet(spin_packet(h), h->packet_len);
-    return SPIN_PROCESS_DATA;
+    /* A frame that is cut in the slot is not sent. */
+    return spin_send_packet(spin_packet(h), h->packet_len) == SPIN_SEND_OK ? SPIN_PROCESS_DATA : SPIN_DROP;
 }

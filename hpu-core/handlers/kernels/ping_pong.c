@@ -26,6 +26,7 @@ int header_handler(const spin_header_t *h, void *state) {
     w[7] = (w8 & LOW) | (w6 & HIGH);
     w[8] = (w7 & LOW) | w9 << 16;
     w[9] = w8 >> 16 | (w9 & HIGH);
-    spin_send_packet(w, length);
+    /* The whole frame is there: see `other`. */
+    spin_send_packet_flags(w, length, SPIN_SEND_UNSEEN);
     return SPIN_PROCESS_DATA;
 }

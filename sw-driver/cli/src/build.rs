@@ -137,6 +137,15 @@ struct Memory {
     limit: usize,
 }
 
+/// A user header that the image declares.
+#[derive(Debug, Serialize)]
+struct Declared {
+    /// Its type.
+    name: String,
+    /// Its bytes.
+    bytes: u8,
+}
+
 /// What an image takes.
 #[derive(Debug, Serialize)]
 struct Report {
@@ -148,6 +157,8 @@ struct Report {
     instruction_memory: Memory,
     /// Variables.
     context_memory: Memory,
+    /// The user header that the header handler waits for.
+    user_header: Option<Declared>,
     /// Bytes of stack of a handler.
     stack_limit: usize,
     handlers: Vec<HandlerStack>,
@@ -164,6 +175,7 @@ impl Report {
             sections: Sections::of(file)?,
             instruction_memory: memory(image.code.len(), config.imem_bytes),
             context_memory: memory(image.state.len(), config.l2_bytes),
+            user_header: image.user_header.clone().map(|header| Declared { name: header.name, bytes: header.bytes }),
             stack_limit: config.stack_bytes(),
             handlers: Code::of(file)?.handlers(&image),
         })
@@ -181,6 +193,9 @@ impl Report {
             [name.into(), parts, memory.used.to_string(), memory.reserved.to_string(), memory.limit.to_string()]
         });
         let _ = writeln!(out, "{}\n", table(["bytes of", "image", "used", "set aside", "there are"], rows, true));
+        if let Some(header) = &self.user_header {
+            let _ = writeln!(out, "user header: `{}`, {} bytes\n", header.name, header.bytes);
+        }
         let rows = self.handlers.iter().map(|handler| {
             let depth = handler.bytes.map_or_else(|| "unbounded".into(), |bytes| bytes.to_string());
             [handler.handler.to_owned(), depth, self.stack_limit.to_string(), handler.path.join(" > ")]

@@ -175,6 +175,30 @@ fn stack_depth_is_what_the_compiler_says() {
     }
 }
 
+/// A call through a pointer is one of a function whose address the image holds: in its data, or in its code.
+#[test]
+fn calls_through_pointers_are_bounded() {
+    let folder = Folder::new();
+    let leaf = |name: &str, words: u32| {
+        format!("__attribute__((noinline)) static int {name}(int n) {{ volatile int a[{words}]; a[n & 7] = n; return a[n & 3]; }}\n")
+    };
+    let leaves = leaf("small", 16) + &leaf("large", 120);
+    for (pointers, call) in [
+        ("static int (*const table[])(int) = {small, large};", "table[h->frame & 1]((int)h->frame) + 1"),
+        ("int (*volatile chosen)(int);", "(chosen = h->frame & 1 ? small : large, chosen((int)h->frame) + 1)"),
+    ] {
+        for cc in families() {
+            for level in ["-O0", "-O2"] {
+                let text = format!("{leaves}{pointers}\n{HANDLER} {{ (void)state; return {call}; }}");
+                let (report, words) = folder.build(&text, &["--cc", cc, level]);
+                let handler = &report["handlers"][0];
+                assert!(handler["bytes"].as_u64().is_some_and(|bytes| bytes >= 480), "{cc} {level}: {words}");
+                assert_eq!(handler["path"], serde_json::json!(["header_handler", "large"]), "{cc} {level}: {words}");
+            }
+        }
+    }
+}
+
 #[test]
 fn what_has_no_bound_is_named() {
     let folder = Folder::new();

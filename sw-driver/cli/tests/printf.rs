@@ -21,6 +21,10 @@ fn cases(random: &mut ChaCha8Rng) -> Vec<(String, String)> {
         case(r#""%d|%d|%i", 0, -1, (int)0x80000000"#, "0|-1|-2147483648"),
         case(r#""%u %lu %zu %hu", 4294967295u, 10ul, sizeof(int), 99"#, "4294967295 10 4 99"),
         case(r#""%x %X %08x %p", 0xbeefu, 0xBEEFu, 0x12u, (void *)0x40000010"#, "beef BEEF 00000012 0x40000010"),
+        case(
+            r##""%#x %#X %#x|%#8x|%-#8x|%#08x", 0xbeefu, 0xBEEFu, 0u, 0xau, 0xbu, 0xcu"##,
+            "0xbeef 0XBEEF 0|     0xa|0xb     |0x00000c",
+        ),
         case(r#""[%5d] [%05d] [%-5d] [%3d]", -42, -42, -42, 12345"#, "[  -42] [-0042] [-42  ] [12345]"),
         case(r#""%c%c%3c|%-3c|", 'a', 'b', 'c', 'd'"#, "ab  c|d  |"),
         case(r#""%s|%4s|%-4s|%s|%s", "", "ab", "cd", "longer than it", (char *)0"#, "|  ab|cd  |longer than it|(null)"),

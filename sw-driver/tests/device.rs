@@ -690,7 +690,7 @@ fn a_context_waits_for_the_user_header_of_its_image() {
             Some(bytes) => {
                 installed.unwrap();
                 let card = handle.0.borrow();
-                assert_eq!(card.installed[0].1[&(hpu::BASE + hpu::CTX_USER_HEADER)], bytes, "{declared:?} {asked}");
+                assert_eq!(card.installed[0].1[&hpu::CTX_USER_HEADER], bytes, "{declared:?} {asked}");
             }
             None => {
                 let error = installed.unwrap_err().to_string();

@@ -3,7 +3,7 @@
 //! An address is a word of the initialised data, or the sum of a LUI or AUIPC and an ADDI of the same function, in whatever order its
 //! branches run. The linker keeps such pairs, so there is no third way to an address, short of arithmetic.
 
-use super::walk::{immediate, upper_immediate, AUIPC, LUI, OP_IMM};
+use super::walk::{immediate, upper_immediate, AUIPC, BRANCH, LUI, OP_IMM, STORE};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 /// Starts of those functions. `functions` maps a start to name and end, `data` holds the words of initialised sections.
@@ -15,14 +15,32 @@ pub fn taken(
     let mut taken: BTreeSet<u32> = data.filter(|word| functions.contains_key(word)).collect();
     for (start, (_, end)) in functions {
         let (mut uppers, mut additions) = (BTreeSet::new(), BTreeSet::new());
+        // An addition of zero is mostly a move: it counts only if the last write of its register was a LUI or AUIPC.
+        let mut last = HashMap::new();
         for at in (*start..*end).step_by(4) {
             let Some(word) = words.get(&at).copied() else { continue };
             let (rd, rs1) = (word >> 7 & 31, word >> 15 & 31);
-            match word & 0x7f {
-                LUI => drop(uppers.insert((rd, upper_immediate(word)))),
-                AUIPC => drop(uppers.insert((rd, at.wrapping_add(upper_immediate(word))))),
-                OP_IMM if word >> 12 & 7 == 0 => drop(additions.insert((rs1, immediate(word)))),
-                _ => {}
+            let upper = match word & 0x7f {
+                LUI => Some(upper_immediate(word)),
+                AUIPC => Some(at.wrapping_add(upper_immediate(word))),
+                OP_IMM if word >> 12 & 7 == 0 && immediate(word) == 0 => {
+                    taken.extend(last.get(&rs1).filter(|sum| functions.contains_key(sum)));
+                    None
+                }
+                OP_IMM if word >> 12 & 7 == 0 => {
+                    additions.insert((rs1, immediate(word)));
+                    None
+                }
+                // They have no destination.
+                STORE | BRANCH => continue,
+                _ => None,
+            };
+            match upper {
+                Some(upper) => {
+                    uppers.insert((rd, upper));
+                    last.insert(rd, upper);
+                }
+                None => drop(last.remove(&rd)),
             }
         }
         for (register, upper) in uppers {

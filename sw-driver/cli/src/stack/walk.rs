@@ -188,10 +188,10 @@ impl Walk<'_> {
 
 pub const OP_IMM: u32 = 0x13;
 pub const AUIPC: u32 = 0x17;
-const STORE: u32 = 0x23;
+pub const STORE: u32 = 0x23;
 const OP: u32 = 0x33;
 pub const LUI: u32 = 0x37;
-const BRANCH: u32 = 0x63;
+pub const BRANCH: u32 = 0x63;
 const JALR: u32 = 0x67;
 const JAL: u32 = 0x6f;
 const FENCE: u32 = 0x0f;

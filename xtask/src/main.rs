@@ -41,7 +41,7 @@ enum Command {
     Synth(synth::Options),
     /// Place and route blocks on an ECP5-85k: the clock rates that open tools can tell.
     Pnr(pnr::Options),
-    /// Compile the examples of a PsPIN checkout as they are, run them on the simulated NIC and judge them.
+    /// Compile the examples of a PsPIN or FPsPIN checkout as they are, run them on the simulated NIC and judge them.
     Compat(compat::Options),
     /// Measure, synthesise, place and route, and write target/report/report.json.
     Report(report::Options),

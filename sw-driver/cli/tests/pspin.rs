@@ -212,5 +212,7 @@ fn the_stack_of_pspin_handlers_has_a_bound() {
             spindle(&["build", "--pspin", source.to_str().unwrap(), "-o", image.path().to_str().unwrap(), "-O2"]);
         let words = words(&output);
         assert!(output.status.success() && !words.contains("bound") && !words.contains("warning"), "{name}: {words}");
+        // The handlers themselves are counted.
+        assert!(words.contains("payload_handler > spindle_pspin_call > "), "{name}: {words}");
     }
 }

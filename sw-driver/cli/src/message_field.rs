@@ -1,6 +1,6 @@
 //! `--message-field` and `--message-end`: messages that a field of the frame names.
 
-use anyhow::{bail, Context, Result};
+use anyhow::{bail, ensure, Context, Result};
 use spindle::rule::MessageRule;
 use spindle::rule_table::Action;
 use spindle::{ContextId, Rule};
@@ -18,12 +18,19 @@ pub struct MessageFieldArguments {
 }
 
 impl MessageFieldArguments {
-    /// What the user wants, if they want messages of this kind.
-    pub fn rule(&self) -> Result<Option<MessageRule>> {
+    /// What the user wants, if they want messages of this kind, for frames of these rules.
+    pub fn rule(&self, rules: &[Rule]) -> Result<Option<MessageRule>> {
         match (&self.message_field, &self.message_end) {
             (None, None) => Ok(None),
             (Some(field), Some(end)) => {
                 let rule = MessageRule::parse(field, end).context("--message-field and --message-end are not understood")?;
+                for wanted in rules {
+                    ensure!(
+                        !rule.of(wanted, ContextId(0)).0.alternatives().is_empty(),
+                        "--match '{}' takes no frame that has the headers of --message-field and --message-end; take one of them out",
+                        wanted.text()
+                    );
+                }
                 Ok(Some(rule))
             }
             (Some(_), None) => bail!("--message-field needs --message-end: a message that a field names has no length, so a test has to end it"),

@@ -45,11 +45,13 @@ fn compat(checkout: &Path, only: &[&str]) -> (bool, Vec<(bool, String)>) {
 fn handlers_compile_as_they_are() {
     let image = tempfile::NamedTempFile::new().unwrap();
     for family in ["gcc", "clang"].into_iter().take(compilers().len()) {
-        for (name, level) in [("icmp_ping", "-O1"), ("udp_ping", "-O2"), ("slmp", "-O3"), ("slmp", "-Os")] {
+        let names = folder().join("names.c").to_str().unwrap().to_owned();
+        let sources = [("icmp_ping", "-O1"), ("udp_ping", "-O2"), ("slmp", "-O3"), ("slmp", "-Os")];
+        let sources = sources.map(|(name, level)| (example(name), level)).into_iter().chain([(names, "-O2")]);
+        for (name, level) in sources {
             for host in ["DO_HOST=0", "DO_HOST=true"] {
                 let output = image.path().to_str().unwrap();
-                let output =
-                    spindle(&["build", "--fpspin", &example(name), "-o", output, "-D", host, "--cc", family, level]);
+                let output = spindle(&["build", "--fpspin", &name, "-o", output, "-D", host, "--cc", family, level]);
                 let words = words(&output);
                 assert!(output.status.success(), "{family} {name}: {words}");
                 assert!(!words.contains("warning") && !words.contains("bound"), "{family} {name}: {words}");
@@ -144,6 +146,10 @@ fn a_field_names_messages_of_a_run() {
         (&["--message-end", "udp[8] == 1"][..], "--message-end needs --message-field"),
         (&["--message-field", "udp.dport", "--message-end", "udp[8] == 1"][..], "named by 32 bits"),
         (&["--message-field", "udp[10:4]", "--message-end", "udp || icmp"][..], "one comparison"),
+        (
+            &["--match", "!udp", "--message-field", "udp[10:4]", "--message-end", "udp[8] == 1"][..],
+            "'!udp' takes no frame that has the headers",
+        ),
         (&["--messages", "--message-field", "udp[10:4]", "--message-end", "udp[8] == 1"][..], "cannot be used with"),
     ] {
         let output = spindle(&[&run[..], more].concat());

@@ -144,7 +144,7 @@ fn read(arguments: &RunArguments) -> Result<Input> {
             frames.iter_mut().map(|frame| spindle_model::checksums::fix(frame)).filter(|changed| *changed).count();
         eprintln!("spindle: checksums of {fixed} packets fixed");
     }
-    let by_field = arguments.message_field.rule()?;
+    let by_field = arguments.message_field.rule(&rules)?;
     let wave = arguments.waves.request()?;
     let host = arguments.host.content()?;
     let mut handler = sdk::load(&arguments.sources)?;

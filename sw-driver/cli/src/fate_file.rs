@@ -13,8 +13,8 @@ use std::path::{Path, PathBuf};
 pub struct FateArguments {
     /// File with the fate of each packet: rule, context, message, how it ended, drop reason, latency of each stage, handlers, bytes sent. CSV if the
     /// name ends in .csv; JSON, a line for each packet, if it ends in .json or .jsonl.
-    #[arg(long = "fates", value_name = "FATES.csv", value_parser = fate_path)]
-    pub path: Option<PathBuf>,
+    #[arg(long, value_name = "FATES.csv", value_parser = fate_path)]
+    pub fates: Option<PathBuf>,
 }
 
 /// Formats of the file.

@@ -16,8 +16,8 @@ use std::path::PathBuf;
 #[derive(clap::Args)]
 pub struct KonataArguments {
     /// Pipeline trace to write, for the viewer Konata (needs a model of its own, built the first time).
-    #[arg(long = "konata", value_name = "TRACE.kanata")]
-    pub path: Option<PathBuf>,
+    #[arg(long, value_name = "TRACE.kanata")]
+    pub konata: Option<PathBuf>,
 }
 
 /// Hardware threads of an HPU.

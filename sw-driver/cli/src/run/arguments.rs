@@ -106,8 +106,8 @@ impl RunArguments {
             ("--out", &self.out),
             ("--vcd", &self.waves.vcd),
             ("--trace", &self.trace),
-            ("--konata", &self.konata.path),
-            ("--fates", &self.fates.path),
+            ("--konata", &self.konata.konata),
+            ("--fates", &self.fates.fates),
             ("--json", &self.json),
             ("--host-out", &self.host.host_out),
         ];

@@ -45,7 +45,7 @@ impl Files {
             out: outputs.open_if("--out", arguments.out.as_ref())?,
             json: outputs.open_if("--json", arguments.json.as_ref())?,
             host: outputs.open_if("--host-out", arguments.host.host_out.as_ref())?,
-            fates: outputs.open_if("--fates", arguments.fates.path.as_ref())?,
+            fates: outputs.open_if("--fates", arguments.fates.fates.as_ref())?,
         })
     }
 
@@ -61,7 +61,7 @@ impl Files {
                 eprintln!("spindle: host region in {}", path.display());
             }
         }
-        if let (Some(slot), Some(path)) = (self.fates, &arguments.fates.path) {
+        if let (Some(slot), Some(path)) = (self.fates, &arguments.fates.fates) {
             if outputs.write(slot, |file| fate_file::write(path, file, found.fates)) {
                 eprintln!("spindle: fates of {} packets in {}", found.fates.len(), path.display());
             }

@@ -33,7 +33,7 @@ impl InstructionTraces {
             path.as_ref().map(|path| Ok::<_, anyhow::Error>((outputs.open(option, path)?, path.clone()))).transpose()
         };
         let text = open("--trace", &arguments.trace)?;
-        let konata = open("--konata", &arguments.konata.path)?;
+        let konata = open("--konata", &arguments.konata.konata)?;
         let mut writers = Writers::default();
         if let Some((slot, _)) = &text {
             writers.text = Some(Tracer::new(outputs.stream(*slot)?, Disassembly::of(elf)?, hpus));

@@ -124,7 +124,7 @@ pub fn run(arguments: &RunArguments) -> Result<()> {
 /// Reads and checks what the user gave.
 fn read(arguments: &RunArguments) -> Result<Input> {
     let mut config = session::config(&arguments.config)?;
-    config.rvfi = arguments.trace.is_some() || arguments.konata.path.is_some();
+    config.rvfi = arguments.trace.is_some() || arguments.konata.konata.is_some();
     let rules = arguments
         .rules
         .iter()

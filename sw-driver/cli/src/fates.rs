@@ -264,3 +264,64 @@ pub fn check(fates: &[FrameFate], stats: &Stats) -> Result<()> {
     }
     compare("unfinished", count(Disposition::Inside), stats.inside())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn fate(frame: usize, disposition: Disposition, reason: Option<&'static str>) -> FrameFate {
+        FrameFate {
+            frame,
+            number: frame as u16,
+            bytes: 64,
+            arrival: 0,
+            rule: None,
+            context: None,
+            message: None,
+            disposition: Some(disposition),
+            reason,
+            passages: Vec::new(),
+            tasks: Vec::new(),
+            replies: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn fates_have_to_equal_the_counters() {
+        let reason = reasons::DROP_REASONS[reasons::NO_RULE].0;
+        let fates = [
+            fate(0, Disposition::Handled, None),
+            fate(1, Disposition::Placed, None),
+            fate(2, Disposition::Dropped, Some(reason)),
+            fate(3, Disposition::Inside, None),
+        ];
+        let mut stats = Stats { frames_in: 4, frames_handled: 1, frames_placed: 1, ..Stats::default() };
+        stats.drops[reasons::NO_RULE] = 1;
+        check(&fates, &stats).unwrap();
+        for (change, words) in [
+            (Stats { frames_handled: 2, ..stats.clone() }, "1 handled frames, its counter 2"),
+            (Stats { frames_placed: 0, ..stats.clone() }, "1 placed frames, its counter 0"),
+            (Stats { drops: [0; reasons::DROP_COUNT], ..stats.clone() }, "dropped (no_rule)"),
+            (Stats { frames_in: 5, ..stats.clone() }, "1 unfinished frames, its counter 2"),
+        ] {
+            let error = check(&fates, &change).unwrap_err().to_string();
+            assert!(error.contains(words), "{error}");
+        }
+    }
+
+    #[test]
+    fn passes_of_a_stage_add_up() {
+        let at = |point, cycle| Passage { point, cycle, unit: 0 };
+        let mut fate = fate(0, Disposition::Handled, None);
+        // A header handler of 10 cycles and a payload handler of 5; the answer of the first one leaves after 3.
+        fate.passages = vec![
+            at(reasons::T_HANDLER_START, 100),
+            at(reasons::T_COMMAND, 106),
+            at(reasons::T_EGRESS_FIRST, 109),
+            at(reasons::T_HANDLER_END, 110),
+            at(reasons::T_HANDLER_START, 120),
+            at(reasons::T_HANDLER_END, 125),
+        ];
+        assert_eq!(fate.stage_cycles(), [("handler", 15), ("egress", 3)]);
+    }
+}

@@ -148,6 +148,11 @@ fn a_file_of_fates_has_a_format() {
     let output = spindle(folder.path(), &example("ping_pong.c"), &[vec![0; 64]], &["--fates", "fates.txt"]);
     let text = String::from_utf8_lossy(&output.stderr);
     assert!(!output.status.success() && text.contains(".csv, .json or .jsonl"), "{text}");
+    // A file that cannot be written is refused before the NIC is built.
+    let output = spindle(folder.path(), &example("ping_pong.c"), &[vec![0; 64]], &["--fates", "nowhere/fates.csv"]);
+    let text = String::from_utf8_lossy(&output.stderr);
+    assert!(!output.status.success() && text.contains("nowhere/fates.csv"), "{text}");
+    assert!(!text.contains("emitting"), "{text}");
 }
 
 /// A handler that ran, as the instruction trace has it: the first cycle of a retirement, cluster.HPU.thread, and the function.

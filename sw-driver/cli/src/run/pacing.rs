@@ -11,7 +11,9 @@ use std::str::FromStr;
 use std::time::Duration;
 
 /// Bytes that a frame takes on an Ethernet wire beyond its own: preamble and start delimiter 8, FCS 4, least gap 12.
-pub const ETHERNET_OVERHEAD: u64 = 24;
+const ETHERNET_OVERHEAD: u64 = 24;
+/// Bytes without FCS to which a wire pads a shorter frame.
+const ETHERNET_LEAST: u64 = 60;
 /// Cycles in a second of simulation, for estimates; a machine at rest does 34,000 to 58,000.
 const CYCLES_PER_SECOND: u64 = 50_000;
 /// A run of more cycles needs `--allow-long-run`: an hour of simulation.
@@ -131,6 +133,11 @@ pub struct Schedule {
     pub unordered: usize,
 }
 
+/// Bytes for which a frame occupies an Ethernet wire.
+pub fn wire_bytes(bytes: usize) -> u64 {
+    (bytes as u64).max(ETHERNET_LEAST) + ETHERNET_OVERHEAD
+}
+
 /// Cycles in which the stream carries a frame.
 fn beats(bytes: usize) -> u64 {
     bytes.div_ceil(BEAT_BYTES) as u64
@@ -246,7 +253,7 @@ fn starts<'a>(
     frames.iter().map(move |frame| {
         let (start, taken) = (next, beats(frame.bytes.len()) as f64);
         let interval = match rate {
-            Rate::WireBits(bits) => (frame.bytes.len() as u64 + ETHERNET_OVERHEAD) as f64 * 8.0 / bits * hertz,
+            Rate::WireBits(bits) => wire_bytes(frame.bytes.len()) as f64 * 8.0 / bits * hertz,
             Rate::Packets(packets) => hertz / packets,
             Rate::Share(share) => taken / share,
         };

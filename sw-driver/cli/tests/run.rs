@@ -160,19 +160,21 @@ fn the_offered_load_is_what_was_asked_for() {
     let bench = Bench::new(FIREWALL, &packets(&[9; 101], |_| 0));
     let load = |rate: &str| {
         let (report, text) = bench.report(&["--rate", rate]);
-        assert!(text.contains("| offered |") && text.contains("| achieved |"), "{text}");
+        assert!(text.contains("| offered  |") && text.contains("| achieved |"), "{text}");
         assert_eq!(report["run"]["pacing"]["by"], "rate");
         report["load"].clone()
     };
-    let near = |value: &Value, wanted: f64| {
+    let within = |share: f64, value: &Value, wanted: f64| {
         let value = value.as_f64().unwrap();
-        assert!((value / wanted - 1.0).abs() < 0.005, "{value} instead of {wanted}");
+        assert!((value / wanted - 1.0).abs() < share, "{value} instead of {wanted}");
     };
+    let near = |value: &Value, wanted: f64| within(0.005, value, wanted);
     // 142 bytes, 166 on the wire.
     let bits = load("8Gbit/s");
     near(&bits["offered"]["wire_gbit_s"], 8.0);
     near(&bits["offered"]["frame_gbit_s"], 8.0 * 142.0 / 166.0);
-    near(&bits["sent"]["packets_per_second"], 8e9 / (166.0 * 8.0));
+    // The first answer comes late, since the handler's code is not in its cluster yet.
+    within(0.05, &bits["sent"]["packets_per_second"], 8e9 / (166.0 * 8.0));
     assert_eq!(bits["achieved"]["frames"], 101);
     near(&load("2Mpps")["offered"]["packets_per_second"], 2e6);
     // Three beats every 30 cycles of 4 ns.
@@ -183,16 +185,20 @@ fn the_offered_load_is_what_was_asked_for() {
 
 #[test]
 fn packets_enter_at_the_times_of_the_capture() {
-    let bench = Bench::new(FIREWALL, &packets(&[9; 4], |i| [0, 4_000, 5_000, 10_000][i]));
+    let bench = Bench::new(FIREWALL, &packets(&[9; 4], |i| [0, 40_000, 50_000, 100_000][i]));
     let (report, text) = bench.report(&["--timestamps", "--out", "out.pcap"]);
-    // 10 us are 2,500 cycles of 4 ns.
-    assert_eq!(report["load"]["offered"]["cycles"], 2500, "{text}");
-    assert!(text.contains("the packets enter over 2503 cycles"), "{text}");
+    // 100 us are 25,000 cycles of 4 ns.
+    assert_eq!(report["load"]["offered"]["cycles"], 25_000, "{text}");
+    assert!(text.contains("the packets enter over 25003 cycles"), "{text}");
     let times: Vec<Duration> = capture::read(&bench.path("out.pcap")).unwrap().iter().map(|p| p.time).collect();
     let since: Vec<u128> = times.iter().map(|time| (*time - times[0]).as_nanos()).collect();
-    assert!(since.iter().zip([0, 4_000, 5_000, 10_000]).all(|(a, b)| a.abs_diff(b) < 60), "{since:?}");
+    // The first answer waits until the handler's code is in the instruction memory of its cluster.
+    assert!(since.iter().zip([0, 40_000, 50_000, 100_000]).all(|(a, b)| a.abs_diff(b) < 1000), "{since:?}");
     let (report, _) = bench.report(&["--timestamps", "--time-scale", "0.5"]);
-    assert_eq!((&report["load"]["offered"]["cycles"], &report["run"]["pacing"]["scale"]), (&1250.into(), &0.5.into()));
+    assert_eq!(
+        (&report["load"]["offered"]["cycles"], &report["run"]["pacing"]["scale"]),
+        (&12_500.into(), &0.5.into())
+    );
     bench.refused(&["--time-scale", "2"], &["--timestamps"]);
     capture::write(&bench.path("long.pcap"), &packets(&[9; 2], |i| i as u64 * 100_000_000_000)).unwrap();
     bench.refused(&["--pcap", "long.pcap", "--timestamps"], &["138 hours", "--time-scale", "--allow-long-run"]);
@@ -243,7 +249,7 @@ fn replies_out_of_order_are_counted() {
         bytes: udp(&Ends::default(), port, 9, &[delay; 60]),
     };
     let bench = Bench::new(handler, &[(1, 9), (2, 0), (1, 0), (3, 9), (4, 0)].map(frame));
-    let (report, text) = bench.report(&["--gap", "100"]);
+    let (report, text) = bench.report(&["--gap", "1000"]);
     let order = &report["out_of_order"];
     assert_eq!(
         (&order["replies"], &order["within_flows"], &order["flows"]),
@@ -251,7 +257,7 @@ fn replies_out_of_order_are_counted() {
         "{text}"
     );
     assert!(text.contains("2 replies left after the reply to a later packet, 1 of them within 4 flows"), "{text}");
-    let (report, text) = bench.report(&["--gap", "60000"]);
+    let (report, text) = bench.report(&["--gap", "20000"]);
     assert_eq!(report["out_of_order"]["replies"], 0);
     assert!(!text.contains("later packet"), "{text}");
 }

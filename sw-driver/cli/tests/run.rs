@@ -334,11 +334,33 @@ fn the_report_names_its_run() {
     assert!(String::from_utf8(sum).unwrap().starts_with(run["capture"]["sha256"].as_str().unwrap()));
 }
 
+/// Every option of the command, and every field of its report, is on some page of the documentation.
+#[test]
+fn options_and_fields_are_documented() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let pages = std::fs::read_dir(root.join("docs")).unwrap().map(|entry| entry.unwrap().path());
+    let pages: String = pages.filter_map(|page| std::fs::read_to_string(page).ok()).collect();
+    let help = Command::new(env!("CARGO_BIN_EXE_spindle")).args(["run", "--help"]).output().unwrap().stdout;
+    let help = String::from_utf8(help).unwrap();
+    let options = help.lines().filter_map(|line| line.trim_start().strip_prefix("--")).map(|line| {
+        let end = line.find(|c: char| c != '-' && !c.is_ascii_alphanumeric()).unwrap_or(line.len());
+        format!("--{}", &line[..end])
+    });
+    let bench = Bench::new(FIREWALL, &packets(&[9; 3], |_| 0));
+    let (report, _) = bench.report(&[]);
+    let fields = report.as_object().unwrap().keys().filter(|field| *field != "run").cloned();
+    let run = report["run"].as_object().unwrap().keys().map(|field| format!("run.{field}"));
+    let missing: Vec<String> =
+        options.chain(fields).chain(run).filter(|name| !pages.contains(&format!("`{name}"))).collect();
+    assert!(missing.is_empty(), "describe these in docs/run.md: {missing:?}");
+    assert!(help.contains("--fault-lines") && report.get("load").is_some());
+}
+
 /// A bar with an estimate on a terminal, nothing of that kind elsewhere.
 #[test]
 fn progress_is_shown_on_a_terminal_only() {
     let bench = Bench::new(FIREWALL, &packets(&[9; 100], |_| 0));
-    let words = ["run", "handler.c", "--pcap", "in.pcap", "--gap", "1000"];
+    let words = ["run", "handler.c", "--pcap", "in.pcap", "--gap", "600"];
     let line = format!("'{}' {}", env!("CARGO_BIN_EXE_spindle"), words.join(" "));
     let terminal = Command::new("script")
         .args(["-qec", &line, "/dev/null"])

@@ -167,8 +167,10 @@ fn read(arguments: &RunArguments) -> Result<Input> {
 /// The capture and the hash of its file.
 fn read_capture(arguments: &RunArguments) -> Result<(Capture, String)> {
     let path = &arguments.pcap;
-    let capture = capture::read_with(path, arguments.truncated.into())?;
-    let file = std::fs::read(path).with_context(|| format!("cannot open {}", path.display()))?;
+    // Read once, since the path may be that of a pipe.
+    let file = capture::load(path)?;
+    let capture = capture::parse(&file, arguments.truncated.into())
+        .with_context(|| format!("{} cannot be used", path.display()))?;
     let left_out = capture.truncated;
     if left_out > 0 {
         eprintln!("spindle: {left_out} packets are left out, since the capture holds only their first bytes");

@@ -93,9 +93,16 @@ pub fn read(path: &Path) -> Result<Vec<Captured>> {
 /// # Errors
 /// A file that cannot be read, is neither pcap nor pcapng, has packets of another link type than Ethernet, is cut short or is damaged.
 pub fn read_with(path: &Path, truncated: Truncated) -> Result<Capture> {
-    let file = std::fs::read(path)
-        .with_context(|| format!("cannot open {}: give the path of a pcap or pcapng file", path.display()))?;
-    parse(&file, truncated).with_context(|| format!("{} cannot be used", path.display()))
+    parse(&load(path)?, truncated).with_context(|| format!("{} cannot be used", path.display()))
+}
+
+/// The bytes of a capture's file, for [`parse`].
+///
+/// # Errors
+/// A file that cannot be read.
+pub fn load(path: &Path) -> Result<Vec<u8>> {
+    std::fs::read(path)
+        .with_context(|| format!("cannot open {}: give the path of a pcap or pcapng file", path.display()))
 }
 
 /// Reads a capture from the bytes of its file.

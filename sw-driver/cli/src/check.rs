@@ -129,6 +129,7 @@ mod tests {
             stats: Stats::default(),
             printed: Vec::new(),
             faults: Vec::new(),
+            events_lost: 0,
             interrupted: false,
             drained: true,
         }

@@ -6,6 +6,7 @@ use anyhow::{ensure, Result};
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use spindle::stats::{Fault, Stats};
+use spindle::{EventKind, EventRing};
 use spindle_contract::reasons;
 use spindle_sim::{SentFrame, WireFrame};
 
@@ -33,6 +34,8 @@ pub struct Played {
     pub printed: Vec<Line>,
     /// Fault reports, if [`Watch::drain_faults`] was set; else they are still in the card's queue.
     pub faults: Vec<Fault>,
+    /// Events that found the event ring full.
+    pub events_lost: u64,
     /// The run was stopped by [`Watch::stop`].
     pub interrupted: bool,
     /// Everything has come to its end.
@@ -66,6 +69,8 @@ pub type Attendant<'a> = dyn FnMut(&mut Session) -> Result<()> + 'a;
 pub struct Watch<'a> {
     /// Take fault reports while the NIC runs: its queue holds 16.
     pub drain_faults: bool,
+    /// An event ring that is open: faults and prints come from there, without register accesses.
+    pub ring: Option<EventRing>,
     /// Ends the run early when the function returns true: no further frame enters.
     pub stop: Option<&'a dyn Fn() -> bool>,
     /// A program of the host that runs beside the NIC: called every few cycles.
@@ -96,16 +101,30 @@ pub fn play_with(
     play_watched(session, frames, gaps, limit, Watch::default())
 }
 
-/// The queues that the host empties while the NIC runs.
+/// What the host takes from the card while the NIC runs.
 #[derive(Default)]
 struct Queues {
+    drain_faults: bool,
+    ring: Option<EventRing>,
     lines: Lines,
     faults: Vec<Fault>,
+    events_lost: u64,
 }
 
 impl Queues {
-    fn take(&mut self, session: &mut Session, faults: bool) -> Result<()> {
-        if faults {
+    fn take(&mut self, session: &mut Session) -> Result<()> {
+        if let Some(ring) = &mut self.ring {
+            while let Some(event) = session.device.poll_event(ring)? {
+                match event.kind {
+                    EventKind::Fault(fault) => self.faults.push(fault),
+                    EventKind::Print(print) => self.lines.take([print]),
+                    EventKind::Lost(count) => self.events_lost += u64::from(count),
+                    _ => {}
+                }
+            }
+            return Ok(());
+        }
+        if self.drain_faults {
             while let Some(fault) = session.device.pop_fault()? {
                 self.faults.push(fault);
             }
@@ -136,12 +155,12 @@ pub fn play_watched(
             progress(cycle - start, pending);
         }
     };
-    let (stop, drain_faults) = (watch.stop, watch.drain_faults);
+    let stop = watch.stop;
     let stopped = || stop.is_some_and(|stop| stop());
     let mut attendant = watch.attendant;
     let mut attend = |session: &mut Session| attendant.as_mut().map_or(Ok(()), |attendant| attendant(session));
     // RX never waits: a frame takes its beats and its gap.
-    let mut queues = Queues::default();
+    let mut queues = Queues { drain_faults: watch.drain_faults, ring: watch.ring, ..Queues::default() };
     let mut looked = start;
     let mut entering = frames.len();
     let mut interrupted = false;
@@ -149,7 +168,7 @@ pub fn play_watched(
         session.card.sim().step();
         let cycle = session.card.sim().cycle();
         if cycle >= looked + LOOK {
-            queues.take(session, drain_faults)?;
+            queues.take(session)?;
             attend(session)?;
             looked = session.card.sim().cycle();
             report(looked, session.card.sim().pending());
@@ -164,7 +183,7 @@ pub fn play_watched(
     // completion handler runs after all packets are: drained is what has nothing to do for a while.
     let mut quiet_since = None;
     let (stats, drained) = loop {
-        queues.take(session, drain_faults)?;
+        queues.take(session)?;
         attend(session)?;
         let stats = session.device.stats()?;
         let cycle = session.card.sim().cycle();
@@ -192,15 +211,15 @@ pub fn play_watched(
         }
         session.card.sim().run(LOOK);
     };
-    queues.take(session, drain_faults)?;
+    queues.take(session)?;
     let end = quiet_since.map_or_else(|| session.card.sim().cycle(), |(since, _)| since);
     let sent = session.card.sim().take_sent();
     let arrivals = session.card.sim().take_arrivals();
     let (numbers, causes) = causes(session, entering, sent.len())?;
     let replies = sent.into_iter().zip(causes).map(|(frame, cause)| Reply { cause, frame }).collect();
     let span = (arrivals.first().copied().unwrap_or(start), end);
-    let (printed, faults) = (queues.lines.finish(), queues.faults);
-    Ok(Played { replies, numbers, arrivals, span, stats, printed, faults, interrupted, drained })
+    let (printed, faults, events_lost) = (queues.lines.finish(), queues.faults, queues.events_lost);
+    Ok(Played { replies, numbers, arrivals, span, stats, printed, faults, events_lost, interrupted, drained })
 }
 
 type Causes = (Vec<u16>, Vec<Option<usize>>);

@@ -172,8 +172,10 @@ pub struct Summary {
     pub fault_counts: Vec<FaultCount>,
     /// The first faults of each function and cause.
     pub faults: Vec<FaultReport>,
-    /// Faults that found no room in the card's queue: counted, without function and cause.
+    /// Faults that found no room in the card's queue or event ring: counted, without function and cause.
     pub faults_lost: u32,
+    /// Events that found the event ring full: faults, prints and ends of messages.
+    pub events_lost: u64,
     /// Offered and achieved load.
     pub load: Loads,
     /// Replies out of order.
@@ -244,7 +246,8 @@ impl Summary {
             faults_total: stats.tasks_faulted,
             fault_counts: details.fault_counts,
             faults: details.faults,
-            faults_lost: stats.faults_lost,
+            faults_lost: stats.tasks_faulted.saturating_sub(played.faults.len() as u32),
+            events_lost: played.events_lost,
             load: details.load,
             out_of_order: details.out_of_order,
             answered_in_part: details.answered_in_part,
@@ -359,9 +362,12 @@ impl Summary {
         if self.faults_lost > 0 {
             let _ = writeln!(
                 out,
-                "faults: {} without function and cause, since the card's queue was full",
+                "faults: {} without function and cause, since the card's queue was full (--event-ring has more room)",
                 self.faults_lost
             );
+        }
+        if self.events_lost > 0 {
+            let _ = writeln!(out, "{} events found the event ring full", self.events_lost);
         }
         if self.interrupted {
             let _ = writeln!(

@@ -233,6 +233,27 @@ fn no_fault_is_lost() {
     assert_eq!(text.lines().filter(|line| line.starts_with("fault: ")).count(), 4);
 }
 
+/// Faults that come faster than registers can be read: the event ring takes all of them, and what handlers print.
+#[test]
+fn the_event_ring_loses_no_fault() {
+    let handler = r#"
+        #include "spin_printf.h"
+        int header_handler(const spin_header_t *h, void *s) {
+            (void)s;
+            if (h->src_pid == 4000) printf("first\n");
+            *(volatile uint32_t *)0x90000000 = 1;
+            return SPIN_DROP;
+        }"#;
+    let bench = Bench::new(handler, &packets(&[9; 300], |_| 0));
+    let run = |more: &[&str]| bench.report(&[&["--gap", "12", "--allow-faults"], more].concat());
+    let (report, text) = run(&[]);
+    assert!(report["faults_lost"].as_u64().unwrap() > 0 && text.contains("(--event-ring has more room)"), "{text}");
+    let (report, text) = run(&["--event-ring"]);
+    assert_eq!((&report["faults_total"], &report["faults_lost"]), (&300.into(), &0.into()), "{text}");
+    assert_eq!((&report["fault_counts"][0]["count"], &report["events_lost"]), (&300.into(), &0.into()), "{text}");
+    assert_eq!(report["prints"][0]["text"], "first", "{text}");
+}
+
 /// Slow answers are overtaken: two among all, one in its own flow.
 #[test]
 fn replies_out_of_order_are_counted() {

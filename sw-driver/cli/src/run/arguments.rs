@@ -73,6 +73,10 @@ pub struct RunArguments {
     pub variables: VariableArguments,
     #[command(flatten)]
     pub host: HostArguments,
+    /// The card writes faults and prints to an event ring in host memory instead of queues that the host reads by registers: none is lost
+    /// at high rates, and each message costs a write to host memory.
+    #[arg(long)]
+    pub event_ring: bool,
     /// Exit with success even if handlers faulted.
     #[arg(long)]
     pub allow_faults: bool,

@@ -43,11 +43,17 @@ use signals::Interrupts;
 use spindle::rule::MessageRule;
 use spindle::rule_table::Action;
 use spindle::{ContextId, ContextOptions, HostMemory, Rule};
+use spindle_contract::events::MAX_RECORDS;
 use spindle_contract::memory_map::WATCHDOG_MOST;
 use spindle_contract::params::Config;
 use spindle_sim::capture::{self, Capture};
 use spindle_sim::{Options, WaveRequest};
 use std::io::Write;
+
+/// Process of the context.
+const PROCESS: usize = 0;
+/// Records of the event ring.
+const RING_RECORDS: usize = MAX_RECORDS;
 
 /// Bytes of the host region that the handler gets.
 const HOST_BYTES: u32 = 1 << 20;
@@ -89,6 +95,10 @@ pub fn run(arguments: &RunArguments) -> Result<()> {
     let traces = InstructionTraces::open(arguments, &input.handler.elf, input.config.hpus, &mut outputs)?;
     let interrupts = Interrupts::catch(outputs.leftovers())?;
     let mut nic = install(arguments, &input)?;
+    let ring = match arguments.event_ring {
+        true => Some(nic.session.device.open_ring(PROCESS, RING_RECORDS)?),
+        false => None,
+    };
     traces.start(&nic.session);
     arguments.waves.open(&nic.session, input.wave.as_ref())?;
     let first = nic.session.card.sim().cycle();
@@ -104,6 +114,7 @@ pub fn run(arguments: &RunArguments) -> Result<()> {
         arguments.cycles_limit,
         Watch {
             drain_faults: true,
+            ring,
             stop: Some(&|| interrupts.pending()),
             attendant: Some(&mut attend),
             progress: Some(&mut |cycles, pending| progress.at(cycles, pending)),
@@ -194,6 +205,7 @@ fn install(arguments: &RunArguments, input: &Input) -> Result<Installed> {
     let options = ContextOptions {
         watchdog: arguments.watchdog,
         host_region: Some((host, HOST_BYTES)),
+        process: PROCESS as u8,
         ..ContextOptions::default()
     };
     let context = session.device.install(&input.handler.image, &options)?;

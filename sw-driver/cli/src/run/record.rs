@@ -92,6 +92,8 @@ pub struct Record {
     pub tx_ready: u32,
     /// Cycle budget of a handler.
     pub watchdog: u32,
+    /// Faults and prints came by an event ring.
+    pub event_ring: bool,
     /// Output files by option.
     pub files: BTreeMap<&'static str, String>,
 }
@@ -123,6 +125,7 @@ impl Record {
             pacing: arguments.pacing.report(arguments.seed),
             tx_ready: arguments.tx_ready,
             watchdog: arguments.watchdog,
+            event_ring: arguments.event_ring,
             files: files.map(|(option, path)| (option, path.display().to_string())).collect(),
         }
     }

@@ -164,7 +164,7 @@ impl Collector {
                 limit => format!("; the file was written with a snap length of {limit}"),
             };
             bail!(
-                "packet {number} was captured in part ({length} of {} bytes{limit}); leave such packets out with `--truncated skip`, or capture with a snap length of at least 9216",
+                "packet {number} was captured in part ({length} of {} bytes{limit}); `spindle run --truncated skip` leaves such packets out; else capture with a snap length of at least 9216",
                 found.original
             );
         }

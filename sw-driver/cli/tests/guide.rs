@@ -27,7 +27,8 @@ fn every_command_of_the_guide_runs() {
     }
     let mut printed = String::new();
     for command in blocks(&page, "sh").iter().flat_map(|(_, lines)| lines.lines()) {
-        let mut words = command.split_whitespace();
+        // Rules stand in quotes, without blanks.
+        let mut words = command.split_whitespace().map(|word| word.trim_matches('\''));
         assert_eq!(words.next(), Some("spindle"), "{command}");
         let output =
             Command::new(env!("CARGO_BIN_EXE_spindle")).args(words).current_dir(folder.path()).output().unwrap();

@@ -2,13 +2,21 @@
 
 #[path = "../../tests/browser/mod.rs"]
 mod browser;
+#[path = "../../tests/events/mod.rs"]
+mod events;
 
 use super::{Picture, Recording};
-use crate::fates::{Disposition, FrameFate, Passage, ReplySpan, TaskSpan};
+use crate::fates::{collect, Disposition, FrameFate, Passage, ReplySpan, TaskSpan};
+use crate::play::{play, Pacing};
+use crate::session::Session;
+use crate::summary::stages;
+use events::{Events, RVMA};
 use serde_json::{json, Value};
+use spindle::rule_table::Action;
 use spindle::Image;
 use spindle_contract::params::Config;
 use spindle_contract::reasons;
+use spindle_model::frames::{put_message, Ends, SpindleHeader};
 
 /// A frame with one handler and, if `replied`, one reply.
 fn fate(frame: usize, task: TaskSpan, replied: bool) -> FrameFate {
@@ -93,6 +101,33 @@ fn handlers_stay_on_reported_threads_and_others_get_rows_without_overlap() {
     assert_eq!(tracks(&draw(Picture::Timeline, &fates, &json!({})), "header_handler"), expected);
 }
 
+/// Puts into a mailbox on the emitted NIC: each stage of the RVMA engine has a track, and each packet a flow to its DMA write.
+#[test]
+fn placements_have_tracks_of_the_rvma_engine() {
+    const BYTES: usize = 20_000;
+    const KEY: u32 = 5;
+    const MAILBOX: u64 = 0x77;
+    let mut session = Session::open(Config::SIM, Default::default()).unwrap();
+    session.device.add_rule(&"spindle".parse().unwrap(), Action::Mailbox).unwrap();
+    session.device.set_receive(true).unwrap();
+    let window = session.device.init_window(0, MAILBOX, KEY, BYTES as u32).unwrap();
+    let posted = session.device.post_buffer(window, BYTES as u32).unwrap();
+    let header = SpindleHeader { addr: MAILBOX, key: KEY, ..SpindleHeader::default() };
+    let frames = put_message(&Ends::default(), 4795, &header, &vec![7; BYTES], 1408);
+    let played = play(&mut session, &frames, Pacing { gap: 0, seed: None }, 100_000).unwrap();
+    assert!(played.drained && session.device.poll(&posted).unwrap().is_some(), "{:?}", played.stats);
+    let lengths: Vec<usize> = frames.iter().map(Vec::len).collect();
+    let fates = collect(&session, &played, &lengths);
+    let timeline = draw(Picture::Timeline, &fates, &json!({}));
+    let events = Events::parse(std::str::from_utf8(&timeline).unwrap());
+    events.assert_stages(&json!({ "stages": stages(&session) }));
+    for name in ["look-up", "placement", "DMA write"] {
+        assert_eq!(events.count(RVMA, name), frames.len() as u64, "{name}");
+    }
+    assert_eq!(events.flows("placement"), frames.len() as u64);
+    assert_eq!(events.events.iter().filter(|event| event["name"] == "record").count(), 1);
+}
+
 /// A report with the counters that the page reads.
 fn report(frames: usize, dropped: usize) -> Value {
     json!({
@@ -106,6 +141,8 @@ fn report(frames: usize, dropped: usize) -> Value {
 #[test]
 fn pictures_of_a_hundred_thousand_packets_are_usable() {
     const PACKETS: usize = 100_000;
+    /// Rows of a page of the table, and of the tables of stages.
+    const ROWS: usize = 100 + 7;
     let fates: Vec<FrameFate> = (0..PACKETS)
         .map(|i| {
             let start = 100 + 20 * i as u64;
@@ -113,13 +150,15 @@ fn pictures_of_a_hundred_thousand_packets_are_usable() {
         })
         .collect();
     let report = report(PACKETS, PACKETS / 10);
-    let timeline = draw(Picture::Timeline, &fates, &report);
-    let compressed = draw(Picture::CompressedTimeline, &fates, &report);
-    let plot = draw(Picture::Plot, &fates, &report);
-    let page = draw(Picture::Html, &fates, &report);
-    println!("timeline {}, compressed {}, page {}, plot {}", timeline.len(), compressed.len(), page.len(), plot.len());
-    assert!(timeline.len() < 2500 * PACKETS && compressed.len() < 250 * PACKETS);
-    assert!(page.len() < 120 * PACKETS && plot.len() < 2_000_000);
+    // Events are written one by one: a part shows the size of the whole.
+    const PART: usize = 10_000;
+    let timeline = draw(Picture::Timeline, &fates[..PART], &report);
+    let compressed = draw(Picture::CompressedTimeline, &fates[..PART], &report);
+    assert!(timeline.len() < 2000 * PART && compressed.len() < 200 * PART);
+    let events = Events::parse(std::str::from_utf8(&timeline).unwrap());
+    assert_eq!(events.flows("reply") + events.flows("handler"), PART as u64);
+    let (plot, page) = (draw(Picture::Plot, &fates, &report), draw(Picture::Html, &fates, &report));
+    assert!(page.len() < 100 * PACKETS && plot.len() < 1_000_000);
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("page.html");
     std::fs::write(&path, page).unwrap();
@@ -128,12 +167,11 @@ fn pictures_of_a_hundred_thousand_packets_are_usable() {
         ("fate=dropped", PACKETS / 10, "0"),
         ("fate=handled&rule=1", PACKETS / 2, "1"),
         ("reason=handler_drop&sort=arrival&dir=desc", PACKETS / 10, "99990"),
-        // The index, the sequence number or the arrival of a frame, with thousands of rows for other numbers.
         ("text=handler_drop&sort=bytes&page=3", PACKETS / 10, "0"),
     ] {
         let document = browser::load(&path, fragment);
         document.assert_sound();
         assert_eq!((document.shown(), document.data("first")), (shown as u64, first), "{fragment}");
-        assert_eq!(document.markup.matches("<tr><td").count(), 100 + 10 - 2, "{fragment}");
+        assert_eq!(document.markup.matches("<tr><td").count(), ROWS, "{fragment}");
     }
 }

@@ -1,4 +1,5 @@
 //! A browser without a window: loads a page and returns its document after the scripts ran.
+#![allow(dead_code, reason = "no test that shares this file uses all of it")]
 
 use std::path::Path;
 use std::process::Command;

@@ -23,7 +23,7 @@ fn assemble(folder: &Path, source: &str, target: &[&str], arguments: &[&str]) ->
             Some(output.to_str().expect("the temporary folder has a plain name").to_owned())
         }
         Err(_) => {
-            println!("skipped: riscv64-unknown-elf-gcc is not installed; run `cargo xtask setup`");
+            spindle_harness::skip("riscv64-unknown-elf-gcc is not installed; run `cargo xtask setup`");
             None
         }
     }

@@ -47,6 +47,8 @@
 //! | `CXX` | the C++ compiler (default `g++`) |
 //! | `SPINDLE_CACHE` | where compiled models are kept (default `$XDG_CACHE_HOME/spindle/verilated`, else `~/.cache/spindle/verilated`) |
 //! | `SPINDLE_SEED` | varies every random test: a number, or `random` |
+//! | `SPINDLE_NO_SKIPS`, `CI` | a test that would be skipped fails |
+//! | `SPINDLE_SKIPPED` | a file: each skipped test adds a line, for `cargo xtask test` |
 //! | `SPINDLE_VCD` | a folder: record every test into it from the start |
 
 mod cache;
@@ -61,6 +63,7 @@ mod runtime;
 mod seed;
 mod share;
 mod shim;
+mod skip;
 mod source;
 pub mod stream;
 mod tools;
@@ -74,7 +77,8 @@ pub use lint::{lint, Warning};
 pub use model::{Library, Model, Port, PortDirection, PortInfo};
 pub use progress::Progress;
 pub use record::{WaveGroup, WaveOptions, WaveScope};
-pub use seed::{seed_from_env, seeded_rng};
+pub use seed::{seed_from_env, seed_of, seeded_rng};
+pub use skip::{skip, skip_part};
 pub use source::{BuildOptions, Source};
 pub use stream::{StreamMonitor, StreamSink, StreamSource};
 pub use versions::verilator_version;

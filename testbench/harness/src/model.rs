@@ -350,6 +350,7 @@ impl Model {
         self.wave = Some(recording);
         if opened.is_err() {
             self.trace_close().ok();
+            let _ = std::fs::remove_file(path.as_ref());
         }
         opened.with_context(|| format!("no wave at {}", path.as_ref().display()))
     }

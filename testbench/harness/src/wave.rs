@@ -2,7 +2,7 @@
 //! a wave of a million cycles fills a disk and nobody looks at its beginning.
 
 use crate::model::Model;
-use crate::seed::seed_from_env;
+use crate::seed::{seed_from_env, variation_from_env};
 use crate::source::Source;
 use anyhow::{Context, Result};
 use rand::SeedableRng;
@@ -29,7 +29,7 @@ pub struct WaveContext {
 }
 
 impl WaveContext {
-    /// The seed of this run, the same in the recorded repetition.
+    /// The seed of this run, by its name and `SPINDLE_SEED`; the same in the recorded repetition.
     pub fn seed(&self) -> u64 {
         self.seed
     }
@@ -86,7 +86,7 @@ pub fn run_with_wave_on_failure(name: &str, test: impl Fn(&WaveContext)) {
     if catch_unwind(AssertUnwindSafe(|| test(&context(Some(folder), starts)))).is_ok() {
         eprintln!("{name}: the recorded repetition passed, so this test depends on more than its seed");
     }
-    eprintln!("{name}: repeat with SPINDLE_SEED={seed}");
+    eprintln!("{name}: repeat with SPINDLE_SEED={}", variation_from_env());
     resume_unwind(failure)
 }
 

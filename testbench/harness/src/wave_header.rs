@@ -37,7 +37,9 @@ impl Header {
     /// Reads a header to its end. Verilator puts everything into a scope `TOP`, which also repeats the ports of the top
     /// module: it is left out.
     pub fn read(reader: &mut impl BufRead) -> Result<Header> {
-        let (mut items, mut variables, mut path) = (Vec::new(), Vec::new(), Vec::<String>::new());
+        let (mut items, mut variables) = (Vec::new(), Vec::new());
+        // Names of the open scopes, and whether they are kept. Scopes of `TOP` that are no modules are its ports.
+        let (mut path, mut kept) = (Vec::<String>::new(), Vec::<bool>::new());
         let mut text = String::new();
         loop {
             text.clear();
@@ -47,18 +49,19 @@ impl Header {
                 ["$enddefinitions", ..] => return Ok(Header { items, variables }),
                 ["$scope", kind, name, "$end"] => {
                     path.push(name.into());
-                    if path.len() > 1 {
+                    kept.push(kept.len() == 1 && kind == "module" || kept.len() > 1 && kept.last() == Some(&true));
+                    if kept.last() == Some(&true) {
                         items.push(Item::Scope { kind: kind.into(), name: name.into() });
                     }
                 }
                 ["$upscope", "$end"] => {
-                    if path.len() > 1 {
+                    path.pop();
+                    if kept.pop().context("a scope of the model's wave ends that has not begun")? {
                         items.push(Item::Up);
                     }
-                    path.pop().context("a scope of the model's wave ends that has not begun")?;
                 }
                 ["$var", kind, width, code, name, ref rest @ .., "$end"] => {
-                    if path.len() > 1 {
+                    if kept.last() == Some(&true) {
                         let path = path[1..].iter().cloned().chain([name.to_string()]).collect();
                         let width = width.parse().context("a variable of the model's wave has no width")?;
                         let (kind, code) = (kind.to_string(), code.to_string());

@@ -20,13 +20,14 @@ impl Default for WaveRequest {
     }
 }
 
-/// The interfaces of the NIC, in packet order: title and paths. A signal stands in the first group that names it.
+/// The interfaces of the NIC, in packet order: title and paths. A signal stands in the first group that names it. The packet engine's `task_desc` is
+/// left out: it holds the time and so changes in every cycle; a cluster's holds what was dispatched.
 #[rustfmt::skip]
 pub const GROUPS: &[(&str, &[&str])] = &[
     ("clock", &["nic.clock", "nic.reset"]),
     ("wire in", &["nic.rx_*"]),
     ("trace points", &["nic.trace_valid"]),
-    ("tasks", &["nic.packet_engine_task_*", "nic.hpu_array_task_*", "nic.hpu_array_room_feedback", "nic.hpu_array_contexts_feedback"]),
+    ("tasks", &["nic.packet_engine_task_valid", "nic.packet_engine_task_done_ready", "nic.hpu_array_task_*", "nic.hpu_array_room_feedback", "nic.hpu_array_contexts_feedback"]),
     ("packet load", &["nic.hpu_array_load_*", "nic.packet_engine_load_*"]),
     ("handler starts and ends", &[
         "nic.hpu_array.clusters[*].unit.task_desc", "nic.hpu_array.clusters[*].unit.task_valid", "nic.hpu_array.clusters[*].unit.task_ready",

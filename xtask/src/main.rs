@@ -12,6 +12,7 @@ mod pnr;
 mod process;
 mod report;
 mod setup;
+mod skips;
 mod synth;
 mod test;
 mod yosys;

@@ -1,6 +1,7 @@
 //! `test`: every check of the project, one after another, and a closing line with the sums.
 
-use crate::process::{cargo_command, installed};
+use crate::process::{cargo_command, installed, target_folder};
+use crate::skips::Skips;
 use crate::{lint, setup, synth};
 use anyhow::Result;
 use clap::Args;
@@ -14,18 +15,24 @@ pub struct Options {
     /// Leave synthesis out.
     #[arg(long)]
     no_synth: bool,
+    /// Fail if a test is skipped; so it is where the variable CI is set.
+    #[arg(long)]
+    no_skips: bool,
 }
 
-/// Passed and failed so far. A check that is no test suite counts as one.
+/// Passed, failed and skipped so far. A check that is no test suite counts as one.
 #[derive(Default)]
 struct Sum {
     passed: u64,
     failed: u64,
+    skipped: u64,
 }
 
-/// Runs every check, even after one has failed. `false` if any failed.
+/// Runs every check, even after one has failed. `false` if any failed, or was skipped where that is refused.
 pub fn run(options: &Options) -> Result<bool> {
     setup::run(&setup::Options::default())?;
+    let skips = Skips::begin(options.no_skips)?;
+    model_cache()?;
     let mut sum = Sum::default();
     sum.check("format", cargo_command().args(["fmt", "--all", "--check"]))?;
     sum.check("build", cargo_command().args(["build", "--quiet", "--workspace", "--all-targets"]))?;
@@ -50,11 +57,30 @@ pub fn run(options: &Options) -> Result<bool> {
         let quick = synth::Options { quick: true, ..Default::default() };
         sum.outcome("synthesis", synth::run(&quick));
     }
-    println!("{} passed, {} failed", sum.passed, sum.failed);
-    Ok(sum.failed == 0)
+    sum.take_skips(skips.tests()?);
+    println!("{} passed, {} failed, {} skipped", sum.passed, sum.failed, sum.skipped);
+    Ok(sum.failed == 0 && !(skips.refused && sum.skipped > 0))
+}
+
+/// Where no home folder is set, and on a machine of continuous integration, compiled models are kept in the target folder.
+fn model_cache() -> Result<()> {
+    let set = |name: &str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
+    if !set("SPINDLE_CACHE") && (set("CI") || !set("HOME") && !set("XDG_CACHE_HOME")) {
+        let folder = std::path::absolute(target_folder().join("verilated"))?;
+        println!("test: compiled models are kept in {}", folder.display());
+        std::env::set_var("SPINDLE_CACHE", folder);
+    }
+    Ok(())
 }
 
 impl Sum {
+    /// Counts tests as skipped that the runners have counted as passed.
+    fn take_skips(&mut self, tests: u64) {
+        let tests = tests.min(self.passed);
+        self.passed -= tests;
+        self.skipped += tests;
+    }
+
     fn record(&mut self, name: &str, passed: bool) {
         println!("test: {name}: {}", if passed { "passed" } else { "FAILED" });
         *if passed { &mut self.passed } else { &mut self.failed } += 1;
@@ -81,12 +107,13 @@ impl Sum {
         let mut child = command.stdout(Stdio::from(writer.try_clone()?)).stderr(Stdio::from(writer)).spawn()?;
         // The command still holds the pipe's writing ends, and the loop below ends when all are closed.
         command.stdout(Stdio::null()).stderr(Stdio::null());
-        let (mut passed, mut failed) = (0, 0);
+        let (mut passed, mut failed, mut skipped) = (0, 0, 0);
         for line in BufReader::new(reader).lines() {
             let line = line?;
-            if let Some((p, f)) = counts(&line) {
+            if let Some((p, f, s)) = counts(&line) {
                 passed += p;
                 failed += f;
+                skipped += s;
             }
             println!("{line}");
         }
@@ -94,16 +121,17 @@ impl Sum {
         if !child.wait()?.success() && failed == 0 {
             failed = 1;
         }
-        println!("test: {name}: {passed} passed, {failed} failed");
+        println!("test: {name}: {passed} passed, {failed} failed, {skipped} ignored");
         self.passed += passed;
         self.failed += failed;
+        self.skipped += skipped;
         Ok(())
     }
 }
 
-/// Passed and failed of a closing line: `test result: ok. 3 passed; 1 failed; ...` or
+/// Passed, failed and ignored of a closing line: `test result: ok. 3 passed; 1 failed; 0 ignored; ...` or
 /// `Summary [ 1.2s] 4 tests run: 3 passed (1 slow), 1 failed, 0 skipped`.
-fn counts(line: &str) -> Option<(u64, u64)> {
+fn counts(line: &str) -> Option<(u64, u64, u64)> {
     let plain = line.trim_start();
     if !(plain.starts_with("test result:") || plain.starts_with("Summary [")) {
         return None;
@@ -113,18 +141,28 @@ fn counts(line: &str) -> Option<(u64, u64)> {
         let pair = words.windows(2).filter(|pair| names.contains(&pair[1].trim_end_matches([',', ';'])));
         pair.filter_map(|pair| pair[0].parse::<u64>().ok()).sum()
     };
-    Some((before(&["passed"]), before(&["failed", "timed"])))
+    Some((before(&["passed"]), before(&["failed", "timed"]), before(&["ignored", "skipped"])))
 }
 
 #[cfg(test)]
 mod tests {
-    use super::counts;
+    use super::{counts, Sum};
+
+    #[test]
+    fn skipped_tests_are_not_passed_ones() {
+        let mut sum = Sum { passed: 5, failed: 1, skipped: 0 };
+        sum.take_skips(2);
+        assert_eq!((sum.passed, sum.failed, sum.skipped), (3, 1, 2));
+    }
 
     #[test]
     fn closing_lines_of_both_runners_are_read() {
-        assert_eq!(counts("test result: FAILED. 11 passed; 2 failed; 0 ignored; 0 measured"), Some((11, 2)));
-        assert_eq!(counts("     Summary [   1.2s] 4 tests run: 3 passed (1 slow), 1 failed, 0 skipped"), Some((3, 1)));
-        assert_eq!(counts("     Summary [   1.2s] 4 tests run: 3 passed, 1 timed out, 0 skipped"), Some((3, 1)));
+        assert_eq!(counts("test result: FAILED. 11 passed; 2 failed; 3 ignored; 0 measured"), Some((11, 2, 3)));
+        assert_eq!(
+            counts("     Summary [   1.2s] 4 tests run: 3 passed (1 slow), 1 failed, 0 skipped"),
+            Some((3, 1, 0))
+        );
+        assert_eq!(counts("     Summary [   1.2s] 4 tests run: 3 passed, 1 timed out, 2 skipped"), Some((3, 1, 2)));
         assert_eq!(counts("test models::x ... ok"), None);
     }
 }

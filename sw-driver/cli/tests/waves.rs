@@ -91,13 +91,17 @@ fn waves_are_small_timed_and_readable() {
     println!("its cycles {window} as FST: {} bytes", std::fs::metadata(path).unwrap().len());
 
     // An instance alone.
-    let (_, wave, _) = recorded(folder, "parser.vcd", &["--vcd-scope", "nic.packet_engine.parser", "--vcd-window", &window]);
+    let (_, wave, _) =
+        recorded(folder, "parser.vcd", &["--vcd-scope", "nic.packet_engine.parser", "--vcd-window", &window]);
     let inside = names(&wave);
     assert!(inside.len() > 20 && inside.iter().all(|name| name.starts_with("nic.packet_engine.parser.")), "{inside:?}");
 
     // What is not there, and what cannot be written.
     let (good, words) = run(folder, &folder.join("x.vcd"), &["--vcd-scope", "nic.packet_engine.no_such"]);
-    assert!(!good && words.contains("nothing at `nic.packet_engine.no_such`") && words.contains("instances"), "{words}");
+    assert!(
+        !good && words.contains("nothing at `nic.packet_engine.no_such`") && words.contains("instances"),
+        "{words}"
+    );
     let (good, words) = run(folder, &folder.join("no/x.vcd"), &[]);
     assert!(!good && words.contains("cannot be written"), "{words}");
 }
@@ -113,7 +117,10 @@ fn strip_range(row: &str) -> &str {
 #[test]
 fn arguments_of_waves_belong_together() {
     let run = |arguments: &[&str]| {
-        let output = Command::new(env!("CARGO_BIN_EXE_spindle")).args(["run", "a.c", "--pcap", "a.pcap"]).args(arguments).output();
+        let output = Command::new(env!("CARGO_BIN_EXE_spindle"))
+            .args(["run", "a.c", "--pcap", "a.pcap"])
+            .args(arguments)
+            .output();
         let output = output.unwrap();
         assert_eq!(output.status.code(), Some(2), "{arguments:?}");
         String::from_utf8_lossy(&output.stderr).into_owned()

@@ -12,7 +12,7 @@ use spindle::window::WindowOptions;
 use spindle::{Access, Device, Error, ReceiveMap, Rule};
 use spindle_contract::params::Config;
 use spindle_contract::wire;
-use spindle_harness::Source;
+use spindle_harness::{Model, Progress, Source};
 use spindle_sim::{address, Network, NetworkNode, Options, SimDevice, WireOptions};
 use std::cell::{Cell, RefCell};
 use std::collections::hash_map::{Entry, HashMap};
@@ -117,6 +117,8 @@ impl Session {
     /// Builds and opens so many NICs. Each knows all others by their numbers, and places what comes for its mailboxes.
     pub fn simulate(nodes: usize, wire: WireOptions) -> Result<Session> {
         let source = source()?;
+        // The first program on a machine waits for minutes; its user sees why.
+        Model::build_with(&source, &Progress::stderr("rvma"))?;
         let card = |seed| SimDevice::new(&source, &CONFIG, Options { seed, ..Options::default() });
         let network = Network::new((0..nodes as u64).map(card).collect::<Result<_>>()?, wire);
         let mut opened = Vec::new();

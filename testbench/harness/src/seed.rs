@@ -41,7 +41,8 @@ fn choose(wish: Option<&str>) -> u64 {
 /// The seed of the test `name` in the variation of this number.
 pub fn seed_of(name: &str, variation: u64) -> u64 {
     // FNV-1a of the name; then the finaliser of SplitMix64, which leaves 0 as it is, spreads the number over all bits.
-    let name = name.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3));
+    let name =
+        name.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3));
     let mut number = variation;
     number = (number ^ (number >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     number = (number ^ (number >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);

@@ -57,7 +57,9 @@ mod tests {
     fn continuous_integration_refuses_skips() {
         let refused = |name: &str, value: &str| refused(|variable| (variable == name).then(|| value.into()));
         assert!(refused("CI", "true") && refused("CI", "1") && refused("SPINDLE_NO_SKIPS", "1"));
-        assert!(!refused("CI", "") && !refused("CI", "false") && !refused("SPINDLE_NO_SKIPS", "0") && !refused("HOME", "1"));
+        assert!(
+            !refused("CI", "") && !refused("CI", "false") && !refused("SPINDLE_NO_SKIPS", "0") && !refused("HOME", "1")
+        );
     }
 
     #[test]

@@ -4,14 +4,31 @@ use spindle_harness::{Model, Source};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-/// Builds a model and uses it: what each process below does.
-fn use_a_model() {
+/// Builds a model and uses it: what each process below does. Returns the folder that has it.
+fn use_a_model() -> PathBuf {
     let text = "module cached(input logic [3:0] a, output logic [3:0] q);\n  assign q = a + 4'd3;\nendmodule\n";
-    let mut model = Model::build(&Source::from_text("cached", text)).unwrap_or_else(|error| panic!("{error:#}")).instance();
+    let library = Model::build(&Source::from_text("cached", text)).unwrap_or_else(|error| panic!("{error:#}"));
+    let mut model = library.instance();
     let (a, q) = (model.port("a").unwrap(), model.port("q").unwrap());
     model.set(a, 4);
     model.eval();
     assert_eq!(model.get(q), 7);
+    library.path().parent().expect("a model is in a folder").to_path_buf()
+}
+
+/// An empty cache, but for Verilator's runtime, whose compilation takes most of the time.
+fn empty_cache() -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    for entry in std::fs::read_dir(use_a_model()).unwrap().map(Result::unwrap) {
+        if entry.file_name().to_string_lossy().starts_with("runtime-") && entry.path().is_dir() {
+            let to = folder.path().join(entry.file_name());
+            std::fs::create_dir(&to).unwrap();
+            for file in std::fs::read_dir(entry.path()).unwrap().map(Result::unwrap) {
+                std::fs::copy(file.path(), to.join(file.file_name())).unwrap();
+            }
+        }
+    }
+    folder
 }
 
 #[test]
@@ -50,7 +67,7 @@ fn file(folder: &Path, end: &str) -> PathBuf {
 
 #[test]
 fn a_cached_model_needs_no_tools() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = empty_cache();
     let without = with_cache(folder.path(), "/nowhere");
     assert!(!without.status.success() && words(&without).contains("is not installed"), "{}", words(&without));
     let built = with_cache(folder.path(), &path());
@@ -64,7 +81,7 @@ fn a_cached_model_needs_no_tools() {
 
 #[test]
 fn a_damaged_model_is_built_again() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = empty_cache();
     assert!(with_cache(folder.path(), &path()).status.success());
     let object = file(folder.path(), ".so");
     let bytes = std::fs::read(&object).unwrap();
@@ -87,7 +104,7 @@ fn a_damaged_model_is_built_again() {
 
 #[test]
 fn nothing_but_models_is_left() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = empty_cache();
     let dead = folder.path().join("build-1-dead");
     std::fs::create_dir(&dead).unwrap();
     std::fs::write(folder.path().join("build-1-dead.lock"), "").unwrap();

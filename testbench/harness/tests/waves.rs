@@ -112,7 +112,10 @@ fn a_scope_that_is_not_in_the_design_is_refused() {
     let scope = WaveScope::Paths(vec!["top.third.count".into()]);
     let error = model.trace_open_with(&path, &WaveOptions { scope, ..WaveOptions::default() }).unwrap_err();
     let error = format!("{error:#}");
-    assert!(error.contains("nothing at `top.third.count`") && error.contains("in `top` there are the instances"), "{error}");
+    assert!(
+        error.contains("nothing at `top.third.count`") && error.contains("in `top` there are the instances"),
+        "{error}"
+    );
     assert!(error.contains("first") && error.contains("second") && !path.exists(), "{error}");
     // The model goes on, and records after that.
     model.reset(1);

@@ -10,8 +10,9 @@ mod tests;
 mod timeline;
 
 use crate::fates::{FrameFate, ReplySpan};
+use crate::run::outputs::{Outputs, Slot};
 use crate::run::Found;
-use anyhow::{ensure, Result};
+use anyhow::{anyhow, ensure, Result};
 use serde_json::Value;
 use spindle::Image;
 use spindle_contract::params::Config;
@@ -46,38 +47,78 @@ pub enum Picture {
 }
 
 impl Picture {
-    /// The option that requests the picture.
-    pub fn option(self) -> &'static str {
+    fn noun(self) -> &'static str {
         match self {
-            Picture::Timeline | Picture::CompressedTimeline => "--timeline",
-            Picture::Html => "--html",
-            Picture::Plot => "--plot",
+            Picture::Timeline | Picture::CompressedTimeline => "timeline",
+            Picture::Html => "page",
+            Picture::Plot => "plot",
         }
     }
 }
 
 impl PictureArguments {
-    /// Every picture that was requested, with its file.
-    pub fn outputs(&self) -> Vec<(Picture, &Path)> {
-        let timeline = self.timeline.as_deref().map(|path| {
-            let compressed = path.extension().is_some_and(|suffix| suffix.eq_ignore_ascii_case("gz"));
-            (if compressed { Picture::CompressedTimeline } else { Picture::Timeline }, path)
-        });
-        let html = self.html.as_deref().map(|path| (Picture::Html, path));
-        let plot = self.plot.as_deref().map(|path| (Picture::Plot, path));
-        [timeline, html, plot].into_iter().flatten().collect()
-    }
-
-    /// Refuses file names that no picture can have; called before the run.
+    /// Opens every picture that was requested; called before the run.
     ///
     /// # Errors
-    /// The plot's name ends in anything but `.svg`.
-    pub fn check(&self) -> Result<()> {
-        if let Some(path) = &self.plot {
-            let svg = path.extension().is_some_and(|suffix| suffix.eq_ignore_ascii_case("svg"));
-            ensure!(svg, "{} cannot be plotted, plots are SVG files; give a name that ends in .svg", path.display());
+    /// A file cannot be written, or the plot's name ends in anything but `.svg`.
+    pub fn open(&self, outputs: &mut Outputs) -> Result<Pictures> {
+        let ends_in = |path: &Path, suffix: &str| path.extension().is_some_and(|end| end.eq_ignore_ascii_case(suffix));
+        let mut pictures = Vec::new();
+        if let Some(path) = &self.timeline {
+            let picture = if ends_in(path, "gz") { Picture::CompressedTimeline } else { Picture::Timeline };
+            pictures.push((picture, outputs.open("--timeline", path)?, path.clone()));
         }
-        Ok(())
+        if let Some(path) = &self.html {
+            pictures.push((Picture::Html, outputs.open("--html", path)?, path.clone()));
+        }
+        if let Some(path) = &self.plot {
+            let svg = ends_in(path, "svg") || path.as_os_str() == "-";
+            ensure!(svg, "{} cannot be plotted, plots are SVG files; give a name that ends in .svg", path.display());
+            pictures.push((Picture::Plot, outputs.open("--plot", path)?, path.clone()));
+        }
+        Ok(Pictures(pictures))
+    }
+}
+
+/// The pictures of a run, opened.
+pub struct Pictures(Vec<(Picture, Slot, PathBuf)>);
+
+impl Pictures {
+    /// Writes every picture; a failure of one is kept in `outputs` and does not lose the others.
+    pub fn write(&self, outputs: &mut Outputs, found: &Found) {
+        if self.0.is_empty() {
+            return;
+        }
+        let unattributed = found.played.replies.iter().enumerate().filter(|(_, reply)| reply.cause.is_none());
+        let unattributed: Vec<ReplySpan> = unattributed
+            .map(|(number, reply)| ReplySpan {
+                reply: number,
+                first: reply.frame.first,
+                last: reply.frame.last,
+                bytes: reply.frame.bytes.len(),
+            })
+            .collect();
+        let report = serde_json::to_value(found.summary);
+        for (picture, slot, path) in &self.0 {
+            let written = outputs.write(*slot, |file| {
+                let report = report.as_ref().map_err(|error| anyhow!("the report has no JSON form: {error}"))?;
+                let recording = Recording {
+                    handler: &found.handler.name,
+                    image: &found.handler.image,
+                    elf: &found.handler.elf,
+                    config: &found.session.config,
+                    rules: found.rules,
+                    report,
+                    fates: found.fates,
+                    unattributed: &unattributed,
+                    span: found.played.span,
+                };
+                recording.draw(*picture, file)
+            });
+            if written && path.as_os_str() != "-" {
+                eprintln!("spindle: {} in {}", picture.noun(), path.display());
+            }
+        }
     }
 }
 
@@ -133,33 +174,4 @@ impl Recording<'_> {
         output.flush()?;
         Ok(())
     }
-}
-
-/// Hands the recording of a run to `draw`.
-pub fn record(found: &Found, draw: impl FnOnce(&Recording)) {
-    let unattributed: Vec<ReplySpan> = found
-        .played
-        .replies
-        .iter()
-        .enumerate()
-        .filter(|(_, reply)| reply.cause.is_none())
-        .map(|(number, reply)| ReplySpan {
-            reply: number,
-            first: reply.frame.first,
-            last: reply.frame.last,
-            bytes: reply.frame.bytes.len(),
-        })
-        .collect();
-    let report = serde_json::to_value(found.summary).expect("the keys of a report are texts");
-    draw(&Recording {
-        handler: &found.handler.name,
-        image: &found.handler.image,
-        elf: &found.handler.elf,
-        config: &found.session.config,
-        rules: found.rules,
-        report: &report,
-        fates: found.fates,
-        unattributed: &unattributed,
-        span: found.played.span,
-    });
 }

@@ -153,7 +153,8 @@
     figure("p99 latency", time(ns(report.latency_cycles.p99)), number(report.latency_cycles.p99) + " cycles");
   }
   figure("HPU utilisation", (100 * report.hpu_utilisation).toFixed(1) + " %");
-  figure("faults", number(report.faults.length + report.faults_lost));
+  const counted = report.fault_counts ? report.fault_counts.reduce((sum, entry) => sum + entry.count, 0) : report.faults.length;
+  figure("faults", number(counted + report.faults_lost));
 
   const fateRows = [["handled", report.handled, { fate: "handled" }], ["placed", report.placed, { fate: "placed" }], ...Object.entries(report.dropped).sort((a, b) => b[1] - a[1]).map(([reason, count]) => ["dropped: " + reason, count, { fate: "dropped", reason }]), ["still inside", report.inside, { fate: "inside" }]];
   const mostFates = Math.max(1, ...fateRows.map(([, count]) => count));
@@ -181,7 +182,8 @@
       return row;
     });
     byId("faults").append(element("div", { className: "scroll" }, element("table", { id: "fault-table" }, head([["count"], ["cause", "text"], ["handler", "text"], ["source", "text"], ["pc", "text"], ["address", "text"], ["frame number", "text"], ["HPU", "text"]]), element("tbody", {}, ...rows))));
-    if (report.faults_lost > 0) byId("faults").append(element("p", { className: "quiet" }, `${number(report.faults_lost)} more faults were not reported, because the queue was full.`));
+    const unlisted = counted + report.faults_lost - report.faults.length;
+    if (unlisted > 0) byId("faults").append(element("p", { className: "quiet" }, `${number(unlisted)} more faults are counted and not listed.`));
   }
   const prints = report.prints || [], printLimit = 2000;
   if (prints.length > 0) {

@@ -112,11 +112,13 @@ impl RunArguments {
             ("--trace", &self.trace),
             ("--konata", &self.konata.konata),
             ("--fates", &self.fates.fates),
+            ("--timeline", &self.pictures.timeline),
+            ("--html", &self.pictures.html),
+            ("--plot", &self.pictures.plot),
             ("--json", &self.json),
             ("--host-out", &self.host.host_out),
         ];
-        let files = all.into_iter().filter_map(|(option, path)| Some((option, path.as_deref()?)));
-        files.chain(self.pictures.outputs().into_iter().map(|(picture, path)| (picture.option(), path))).collect()
+        all.into_iter().filter_map(|(option, path)| Some((option, path.as_deref()?))).collect()
     }
 
     /// Files that the run reads, by option.

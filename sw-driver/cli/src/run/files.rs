@@ -4,7 +4,7 @@ use super::outputs::{Outputs, Slot};
 use super::RunArguments;
 use crate::fate_file;
 use crate::fates::FrameFate;
-use crate::pictures::{self, Picture};
+use crate::pictures::Pictures;
 use crate::play::Played;
 use crate::sdk::Handler;
 use crate::session::Session;
@@ -12,7 +12,7 @@ use crate::summary::Summary;
 use anyhow::Result;
 use spindle_sim::capture::{self, Annotated, Format};
 use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Duration;
 
 /// The outputs of a run that this module opens and writes.
@@ -21,7 +21,7 @@ pub struct Files {
     json: Option<Slot>,
     host: Option<Slot>,
     fates: Option<Slot>,
-    pictures: Vec<(Picture, Slot, PathBuf)>,
+    pictures: Pictures,
 }
 
 impl Files {
@@ -36,12 +36,8 @@ impl Files {
         if let Some(path) = &arguments.waves.vcd {
             outputs.external("--vcd", path)?;
         }
-        let mut pictures = Vec::new();
-        for (picture, path) in arguments.pictures.outputs() {
-            pictures.push((picture, outputs.open(picture.option(), path)?, path.to_owned()));
-        }
         Ok(Files {
-            pictures,
+            pictures: arguments.pictures.open(outputs)?,
             out: outputs.open_if("--out", arguments.out.as_ref())?,
             json: outputs.open_if("--json", arguments.json.as_ref())?,
             host: outputs.open_if("--host-out", arguments.host.host_out.as_ref())?,
@@ -66,15 +62,7 @@ impl Files {
                 eprintln!("spindle: fates of {} packets in {}", found.fates.len(), path.display());
             }
         }
-        if !self.pictures.is_empty() {
-            pictures::record(found, |recording| {
-                for (picture, slot, path) in &self.pictures {
-                    if outputs.write(*slot, |file| recording.draw(*picture, file)) {
-                        eprintln!("spindle: picture in {}", path.display());
-                    }
-                }
-            });
-        }
+        self.pictures.write(outputs, found);
         if let Some(slot) = self.json {
             outputs.write(slot, |file| {
                 serde_json::to_writer_pretty(&mut *file, found.summary)?;

@@ -88,7 +88,6 @@ struct Installed {
 
 /// Runs it. Everything the user gave is looked at, and every output is opened, before the NIC is built.
 pub fn run(arguments: &RunArguments) -> Result<()> {
-    arguments.pictures.check()?;
     let mut outputs = Outputs::default();
     let input = read(arguments)?;
     let files = Files::open(arguments, &mut outputs)?;

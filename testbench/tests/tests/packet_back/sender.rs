@@ -150,9 +150,9 @@ impl Bench {
                 Verdict::Held => {
                     if !ctrl && job.get("dst_pid") == REFUSED {
                         code = nack::BAD_KEY;
-                    } else if !ctrl && job.get("dst_pid") == RELUCTANT && rng.random_ratio(1, 3) {
-                        code = nack::NO_BUFFER;
-                    } else if !ctrl && job.get("dst_pid") == EMPTY {
+                    } else if !ctrl
+                        && (job.get("dst_pid") == EMPTY || job.get("dst_pid") == RELUCTANT && rng.random_ratio(1, 3))
+                    {
                         code = nack::NO_BUFFER;
                     }
                     let peer = filter.peer(1).expect("the only one");

@@ -51,6 +51,7 @@ enum Command {
 fn main() -> std::process::ExitCode {
     let run = || -> Result<bool> {
         process::enter_checkout()?;
+        process::choose_model_cache()?;
         match Arguments::parse().command {
             Command::Setup(options) => setup::run(&options).map(|()| true),
             Command::Demo { arguments } => {

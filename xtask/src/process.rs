@@ -17,6 +17,19 @@ pub fn target_folder() -> PathBuf {
     std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| "target".into(), PathBuf::from)
 }
 
+/// Has compiled models kept in the target folder where no home folder is set, and on a machine of continuous integration.
+pub fn choose_model_cache() -> Result<()> {
+    if wants_model_cache(|name| std::env::var_os(name).is_some_and(|value| !value.is_empty())) {
+        std::env::set_var("SPINDLE_CACHE", std::path::absolute(target_folder().join("verilated"))?);
+    }
+    Ok(())
+}
+
+/// Whether the user's own cache cannot be the one, by which variables are set.
+fn wants_model_cache(set: impl Fn(&str) -> bool) -> bool {
+    !set("SPINDLE_CACHE") && (set("CI") || !set("HOME") && !set("XDG_CACHE_HOME"))
+}
+
 /// A program of the checkout's Python environment.
 pub fn venv_program(name: &str) -> PathBuf {
     Path::new(".venv/bin").join(name)
@@ -99,6 +112,13 @@ fn text(command: &Command) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_machine_without_a_home_keeps_models_in_the_target_folder() {
+        let wants = |variables: &[&str]| wants_model_cache(|name| variables.contains(&name));
+        assert!(wants(&[]) && wants(&["HOME", "CI"]));
+        assert!(!wants(&["HOME"]) && !wants(&["XDG_CACHE_HOME"]) && !wants(&["SPINDLE_CACHE", "CI"]));
+    }
 
     #[test]
     fn results_come_in_the_order_of_the_items() {

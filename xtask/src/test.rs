@@ -1,6 +1,6 @@
 //! `test`: every check of the project, one after another, and a closing line with the sums.
 
-use crate::process::{cargo_command, installed, target_folder};
+use crate::process::{cargo_command, installed};
 use crate::skips::Skips;
 use crate::{lint, setup, synth};
 use anyhow::Result;
@@ -32,7 +32,6 @@ struct Sum {
 pub fn run(options: &Options) -> Result<bool> {
     setup::run(&setup::Options::default())?;
     let skips = Skips::begin(options.no_skips)?;
-    model_cache()?;
     let mut sum = Sum::default();
     sum.check("format", cargo_command().args(["fmt", "--all", "--check"]))?;
     sum.check("build", cargo_command().args(["build", "--quiet", "--workspace", "--all-targets"]))?;
@@ -60,17 +59,6 @@ pub fn run(options: &Options) -> Result<bool> {
     sum.take_skips(skips.tests()?);
     println!("{} passed, {} failed, {} skipped", sum.passed, sum.failed, sum.skipped);
     Ok(sum.failed == 0 && !(skips.refused && sum.skipped > 0))
-}
-
-/// Where no home folder is set, and on a machine of continuous integration, compiled models are kept in the target folder.
-fn model_cache() -> Result<()> {
-    let set = |name: &str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
-    if !set("SPINDLE_CACHE") && (set("CI") || !set("HOME") && !set("XDG_CACHE_HOME")) {
-        let folder = std::path::absolute(target_folder().join("verilated"))?;
-        println!("test: compiled models are kept in {}", folder.display());
-        std::env::set_var("SPINDLE_CACHE", folder);
-    }
-    Ok(())
 }
 
 impl Sum {

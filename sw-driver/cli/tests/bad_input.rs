@@ -162,6 +162,8 @@ fn captures() {
     folder.capture(b"", &["not a pcap"]);
     folder.capture(b"GIF89a and so on, long enough to hold a header", &["not a pcap"]);
     folder.capture(&pcap(&[]), &["holds no packets"]);
+    folder.capture(b"\x0a\x0d\x0d\x0a\x1c\0\0\0\x4d\x3c\x2b\x1a", &["block 1 of the pcapng file", "ends inside"]);
+    folder.capture(b"\x1f\x8b\x08\0\0\0\0\0", &["is compressed", "gunzip"]);
     let whole = pcap(&[&[1; 60], &[2; 60]]);
     folder.capture(&whole[..whole.len() - 7], &["packet 2", "cut short"]);
     let mut absurd = whole.clone();

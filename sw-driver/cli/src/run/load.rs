@@ -1,6 +1,6 @@
 //! Offered and achieved load.
 
-use super::pacing::wire_bytes;
+use super::rate::wire_bytes;
 use crate::fates::{Disposition, FrameFate};
 use crate::play::Played;
 use crate::table::table;

@@ -10,6 +10,7 @@ mod order;
 pub mod outputs;
 mod pacing;
 mod progress;
+mod rate;
 mod record;
 mod signals;
 mod variables;

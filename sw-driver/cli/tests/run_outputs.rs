@@ -126,7 +126,8 @@ fn start_until(bench: &Bench, arguments: &[&str], words: &str) -> (Child, std::t
 }
 
 fn signal(child: &Child, name: &str) {
-    let status = Command::new("kill").args([&format!("-{name}"), &child.id().to_string()]).status().unwrap();
+    // The shell has `kill` built in.
+    let status = Command::new("sh").args(["-c", &format!("kill -{name} {}", child.id())]).status().unwrap();
     assert!(status.success());
 }
 

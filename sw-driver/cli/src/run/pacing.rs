@@ -12,6 +12,9 @@ const CYCLES_PER_SECOND: u64 = 50_000;
 /// A run of more cycles needs `--allow-long-run`: an hour of simulation.
 const LONG_RUN: u64 = 3600 * CYCLES_PER_SECOND;
 
+/// Cycle after which no frame starts: sums of cycles stay far from overflow, and such a run is refused in any case.
+const FARTHEST: f64 = 1e18;
+
 /// Arguments of pacing.
 #[derive(clap::Args)]
 pub struct PacingArguments {
@@ -77,7 +80,7 @@ impl Schedule {
         let mut schedule = Schedule { gaps: Vec::new(), cycles: 0, queued: 0, unordered: 0 };
         let mut last = 0.0;
         for (frame, wanted) in frames.iter().zip(starts) {
-            let start = wanted.round() as u64;
+            let start = wanted.round().min(FARTHEST) as u64;
             schedule.unordered += usize::from(wanted < last);
             schedule.queued += usize::from(start < schedule.cycles);
             last = wanted;
@@ -253,5 +256,11 @@ mod tests {
             "{error}"
         );
         assert!(PacingArguments { allow_long_run: true, ..minute }.schedule(&frames, 250, None).is_ok());
+        for seed in [None, Some(1)] {
+            let rate = Some(format!("0.{}1pps", "0".repeat(320)).parse().unwrap_or(Rate::Packets(1e-300)));
+            assert!(PacingArguments { rate, ..arguments() }.schedule(&frames, 250, seed).is_err());
+            let scaled = PacingArguments { timestamps: true, time_scale: 1e300, ..arguments() };
+            assert!(scaled.schedule(&frames, 250, seed).is_err());
+        }
     }
 }

@@ -10,6 +10,9 @@ use std::str::FromStr;
 const ETHERNET_OVERHEAD: u64 = 24;
 /// Bytes without FCS to which a wire pads a shorter frame.
 const ETHERNET_LEAST: u64 = 60;
+/// Cycles between two frames at most; random numbers need a finite range.
+const LONGEST_INTERVAL: f64 = 1e15;
+
 /// An offered load.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Rate {
@@ -91,6 +94,7 @@ pub fn starts<'a>(
             Rate::Packets(packets) => hertz / packets,
             Rate::Share(share) => taken / share,
         };
+        let interval = interval.min(LONGEST_INTERVAL);
         let idle = interval - taken;
         next += match seed {
             Some(_) if idle > 0.0 => taken + random.random_range(0.0..=2.0 * idle),

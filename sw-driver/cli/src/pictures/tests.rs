@@ -5,6 +5,7 @@ mod browser;
 #[path = "../../tests/events/mod.rs"]
 mod events;
 
+use super::timeline::handler_name;
 use super::{Picture, Recording};
 use crate::fates::{collect, Disposition, FrameFate, Passage, ReplySpan, TaskSpan};
 use crate::play::{play, Pacing};
@@ -99,6 +100,17 @@ fn handlers_stay_on_reported_threads_and_others_get_rows_without_overlap() {
     let row = |row| format!("HPU 0.0, row {row} (thread not reported)");
     let expected = [row(0), row(1), row(0), "HPU 1.1.1".into(), "HPU 1.1.0".into()];
     assert_eq!(tracks(&draw(Picture::Timeline, &fates, &json!({})), "header_handler"), expected);
+}
+
+/// Of an image with several entry points, only the reported kind names the handler.
+#[test]
+fn handlers_have_the_names_of_their_entry_points() {
+    let image = Image { entries: [Some(0), Some(4), Some(8)], ..Image::default() };
+    let name = |kind| handler_name(&image, &TaskSpan { kind, ..task(0, None, 100, 200) });
+    let names = [Some("header"), Some("payload"), Some("completion"), None].map(name);
+    assert_eq!(names, ["header_handler", "payload_handler", "completion_handler", "handler"]);
+    let image = Image { entries: [None, Some(4), None], ..Image::default() };
+    assert_eq!(handler_name(&image, &task(0, None, 100, 200)), "payload_handler");
 }
 
 /// Puts into a mailbox on the emitted NIC: each stage of the RVMA engine has a track, and each packet a flow to its DMA write.

@@ -11,6 +11,7 @@ use anyhow::Result;
 use serde::Serialize;
 use serde_json::{json, Value};
 use spindle::image::ENTRY_SYMBOLS;
+use spindle::Image;
 use spindle_contract::params::BEAT_BYTES;
 use spindle_contract::reasons::{T_DMA_DONE, T_DMA_FIRST, T_LOOKED_UP, T_PLACEMENT, T_RECORD};
 use std::collections::BTreeMap;
@@ -164,12 +165,9 @@ fn arguments(fate: &FrameFate) -> Value {
 }
 
 /// Name of a task's handler: by its kind, or the image's only handler.
-pub fn handler_name(recording: &Recording, task: &TaskSpan) -> &'static str {
-    let present: Vec<&'static str> = ENTRY_SYMBOLS
-        .into_iter()
-        .zip(recording.image.entries)
-        .filter_map(|(name, entry)| entry.map(|_| name))
-        .collect();
+pub fn handler_name(image: &Image, task: &TaskSpan) -> &'static str {
+    let present: Vec<&'static str> =
+        ENTRY_SYMBOLS.into_iter().zip(image.entries).filter_map(|(name, entry)| entry.map(|_| name)).collect();
     let by_kind = task.kind.and_then(|kind| ENTRY_SYMBOLS.into_iter().find(|name| name.starts_with(kind)));
     match (by_kind, present.as_slice()) {
         (Some(name), _) => name,
@@ -259,7 +257,7 @@ impl<W: Write> Timeline<'_, W> {
             if task.end.is_none() {
                 args["unfinished"] = json!(true);
             }
-            self.slice(track, (task.start, end), handler_name(recording, task), "handler", args)?;
+            self.slice(track, (task.start, end), handler_name(recording.image, task), "handler", args)?;
             for command in &task.commands {
                 self.instant(track, *command, "command", json!({ "frame": fate.frame }))?;
             }
@@ -323,8 +321,7 @@ impl<W: Write> Timeline<'_, W> {
                     None => self.flow("reply", &[arrival, out])?,
                 }
             }
-            for (task, step) in handlers[fate.frame].iter().enumerate().filter(|(task, _)| !replied[*task]) {
-                let _ = task;
+            for (step, _) in handlers[fate.frame].iter().zip(replied).filter(|(_, replied)| !replied) {
                 self.flow("handler", &[arrival, *step])?;
             }
             if let Some(step) = transfers[fate.frame] {

@@ -8,6 +8,7 @@ mod spans;
 #[cfg(test)]
 mod tests;
 mod timeline;
+mod tracks;
 
 use crate::fates::{FrameFate, ReplySpan};
 use crate::run::outputs::{Outputs, Slot};

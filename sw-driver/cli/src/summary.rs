@@ -324,6 +324,14 @@ impl Summary {
                 self.out_of_order.flow
             );
         }
+        let unchecked = ["bad_ip_checksum", "bad_udp_checksum", "bad_icmp_checksum"];
+        let wrong: u32 = unchecked.iter().filter_map(|reason| self.dropped.get(reason)).sum();
+        if wrong > 0 {
+            let _ = writeln!(
+                out,
+                "{wrong} packets have wrong checksums; a capture of a sender with checksum offload has unfinished ones, which --fix-checksums computes"
+            );
+        }
         if self.answered_in_part > 0 {
             let _ = writeln!(
                 out,

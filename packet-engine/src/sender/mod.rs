@@ -24,7 +24,7 @@
 //!
 //! One thing at a time: acknowledgements, failed reads, timers, then the next segment. What is done to a record or a put takes two cycles: its put's
 //! state is looked up, then it is done. A segment that is sent for the first time and one that is sent again become a job in the same way, from its
-//! record and the put's entry: AGAIN, HIGH, JOB. Cycles: a put that passes 3; a segment 7; an acknowledgement 4 and 2 per record that it looks at, 3
+//! record and the put's entry: AGAIN, HIGH, JOB. Cycles: a put that passes 3; a segment 7; an acknowledgement 4 and 2 per record that it looks at, 1 more for the record that is refused, 3
 //! more per record that is sent again, 2 more per put that ends; 16 acknowledgements wait, more are lost. A timer is looked at every 16 cycles, one of
 //! 256. Behind reset nothing is taken for 1024 cycles. Puts are begun in order, 64 at a time: one whose destination has its window full holds up those
 //! behind it.
@@ -158,8 +158,9 @@ pub struct Sender {
     /// Its state, once it has been looked up.
     found: DFF<PutState>,
     looked: Reg<Bit>,
-    /// It is older than the limit.
+    /// It is older than the limit: of a put that was looked up two cycles ago.
     aged: DFF<Bit>,
+    aging: Reg<Bit>,
     /// When a put that begins now is.
     expires_at: DFF<Bits<16>>,
     /// Its state behind what happens to it now.
@@ -209,7 +210,7 @@ impl Logic for Sender {
     fn update(&mut self) {
         clocks!(self, clock, reset, free, responses);
         regs!(self, clock, reset, state, back, here, ticks, cleared, told, sending, passes, broken, number);
-        regs!(self, clock, reset, next_slot, scan, due, losing, offers, again, looked);
+        regs!(self, clock, reset, next_slot, scan, due, losing, offers, again, looked, aging);
         dffs!(self, clock, node, response, at, psn, left, selective, ahead, refuses, record, record_at, record_psn);
         dffs!(
             self,
@@ -295,9 +296,8 @@ impl Logic for Sender {
         if walks | issues | idle {
             self.found.d.next = self.puts.read_data.val();
         }
-        let lives = self.puts.read_data.val();
-        self.aged.d.next = lives.limited & !(era - lives.expires).get_bit(15);
         let put = self.found.q.val();
+        self.aged.d.next = put.limited & !(era - put.expires).get_bit(15);
 
         // What is done in this cycle. To the record at hand, whose put has been looked up:
         let looked = self.looked.q.val();
@@ -363,6 +363,7 @@ impl Logic for Sender {
         self.responses.read_ready.next = idle;
         self.free.read_ready.next = sends;
         self.looked.d.next = false;
+        self.aging.d.next = false;
         self.again.d.next = false;
         match state {
             Sending::Clear => {
@@ -448,7 +449,9 @@ impl Logic for Sender {
                         self.here.d.next.deadline = self.silent_at.q.val();
                     }
                 } else if left.any() & (selective.any() | self.refuses.q.val()) {
-                    self.looked.d.next = true;
+                    // The age of a put that is refused is known a cycle later.
+                    self.aging.d.next = refuses;
+                    self.looked.d.next = !refuses | self.aging.q.val();
                 } else {
                     self.state.d.next = Sending::Save;
                 }

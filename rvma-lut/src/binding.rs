@@ -78,6 +78,8 @@ pub struct Binding {
     pub fetch: Signal<Out, Bit>,
     /// Of this mailbox.
     pub mailbox_number: Signal<Out, Bits<12>>,
+    /// With `job_valid`: the mailbox that takes the packet.
+    pub job_mailbox: Signal<Out, Bits<12>>,
     /// Its window and the packet's epoch.
     pub tag: Signal<Out, Tag>,
     /// Go on with it.
@@ -164,6 +166,7 @@ pub struct Binding {
     again: Reg<Bit>,
     next: Signal<Local, LookedUp>,
     next_again: Signal<Local, Bit>,
+    mailbox_out: DFF<Bits<12>>,
     spill: Signal<Local, Bit>,
     place: Signal<Local, Bit>,
     reason: Signal<Local, Bits<5>>,
@@ -214,6 +217,7 @@ impl Logic for Binding {
             start_known,
             outcome_out,
             job_out,
+            mailbox_out,
             verdict_out,
             verdict_hue,
             spilled
@@ -323,6 +327,7 @@ impl Logic for Binding {
 
         self.job_out_valid.d.next = self.checked.q.val() & self.place.val() & p.payload_len.any();
         if self.checked.q.val() {
+            self.mailbox_out.d.next = decided.mailbox;
             self.job_out.d.next = PlaceJob {
                 base: head.buffer.base,
                 start: head.start,
@@ -452,6 +457,7 @@ impl Logic for Binding {
         }
 
         self.job.next = self.job_out.q.val();
+        self.job_mailbox.next = self.mailbox_out.q.val();
         self.job_valid.next = self.job_out_valid.q.val();
         self.verdict.next = self.verdict_out.q.val();
         self.verdict_valid.next = self.verdict_out_valid.q.val();

@@ -263,6 +263,8 @@ pub struct RvmaEngine {
     pub trace_valid: Signal<Out, Bits<16>>,
     /// Their frames.
     pub trace_tags: Signal<Out, Bits<256>>,
+    /// With trace point `looked_up`: the mailbox that takes the packet.
+    pub trace_mailbox: Signal<Out, Bits<12>>,
     lookup: Lookup,
     binding: Binding,
     buffer_queue: BufferQueue,
@@ -767,6 +769,7 @@ impl Logic for RvmaEngine {
 
         // Trace: points 15 down to 12 (`reasons::T_RECORD` to `T_LOOKED_UP`).
         let job = self.binding.job.val();
+        self.trace_mailbox.next = self.binding.job_mailbox.val();
         self.trace_valid.next = (
             self.dma_writer.record_issued.val(),
             self.report.answered.val(),

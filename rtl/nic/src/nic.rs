@@ -167,6 +167,8 @@ pub struct Nic {
     pub trace_tags: Signal<Out, Bits<TRACE_TAGS>>,
     /// Trace: hardware thread of the handler that starts on HPU i, with its lane of `handler_start`.
     pub trace_threads: Signal<Out, Bits<TRACE_HPUS>>,
+    /// Trace: mailbox that takes a frame, with lane `looked_up`.
+    pub trace_mailbox: Signal<Out, Bits<12>>,
     /// Trace: rule and context of a frame, and whether it is dropped at the ingress join.
     pub trace_join: Signal<Out, JoinTrace>,
     /// Trace: message and end of a frame.
@@ -252,6 +254,7 @@ impl Nic {
             trace_valid: Default::default(),
             trace_tags: Default::default(),
             trace_threads: Default::default(),
+            trace_mailbox: Default::default(),
             trace_join: Default::default(),
             trace_end: Default::default(),
             trace_task: Default::default(),
@@ -490,6 +493,7 @@ impl Logic for Nic {
         self.trace_valid.next = lanes;
         self.trace_tags.next = tags;
         self.trace_threads.next = self.hpu_array.trace_threads.val();
+        self.trace_mailbox.next = self.rvma_engine.trace_mailbox.val();
         self.trace_join.next = self.packet_engine.trace_join.val();
         self.trace_end.next = self.packet_engine.trace_end.val();
         self.trace_task.next = self.packet_engine.trace_task.val();

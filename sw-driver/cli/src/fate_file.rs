@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 /// Arguments of `spindle run` for the file of fates.
 #[derive(clap::Args)]
 pub struct FateArguments {
-    /// File with the fate of each packet: rule, context, message, how it ended, drop reason, latency of each stage, handlers, bytes sent. CSV if the
+    /// File with the fate of each packet: rule, context, message, mailbox, how it ended, drop reason, latency of each stage, handlers, bytes sent. CSV if the
     /// name ends in .csv; JSON, a line for each packet, if it ends in .json or .jsonl.
     #[arg(long, value_name = "FATES.csv", value_parser = fate_path)]
     pub fates: Option<PathBuf>,
@@ -54,8 +54,19 @@ struct Line<'a> {
 }
 
 /// Columns of the CSV file before those of the stages.
-const COLUMNS: [&str; 10] =
-    ["frame", "number", "bytes", "arrival", "rule", "context", "message", "disposition", "reason", "bytes_sent"];
+const COLUMNS: [&str; 11] = [
+    "frame",
+    "number",
+    "bytes",
+    "arrival",
+    "rule",
+    "context",
+    "message",
+    "mailbox",
+    "disposition",
+    "reason",
+    "bytes_sent",
+];
 
 /// Writes the fates in the format that the name of the file asks for.
 ///
@@ -96,6 +107,7 @@ fn write_csv(out: impl Write, fates: &[FrameFate]) -> Result<()> {
             number(fate.rule),
             number(fate.context),
             number(fate.message),
+            number(fate.mailbox),
             disposition.as_ref().and_then(|name| name.as_str()).unwrap_or_default().to_owned(),
             fate.reason.unwrap_or_default().to_owned(),
             fate.bytes_sent().to_string(),

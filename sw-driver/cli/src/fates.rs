@@ -82,6 +82,8 @@ pub struct FrameFate {
     pub context: Option<usize>,
     /// Slot of the frame's message in the message table; `None` for a frame that joined no message.
     pub message: Option<usize>,
+    /// Number of the mailbox that took the frame; `None` for a frame without payload for a mailbox.
+    pub mailbox: Option<usize>,
     /// How the frame ended.
     pub disposition: Option<Disposition>,
     /// Drop reason, by its name in `docs/generated/reasons.md`.
@@ -180,6 +182,7 @@ impl Collector<'_> {
                 end: None,
                 commands: Vec::new(),
             }),
+            Step::Bound { mailbox } => fate.mailbox = Some(mailbox),
             Step::Ended(end) => {
                 fate.disposition = Some(match end {
                     End::Handled => Disposition::Handled,
@@ -208,6 +211,7 @@ pub fn collect(session: &Session, played: &Played, lengths: &[usize]) -> Vec<Fra
             rule: None,
             context: None,
             message: None,
+            mailbox: None,
             disposition: Some(Disposition::Inside),
             reason: None,
             passages: Vec::new(),
@@ -278,6 +282,7 @@ mod tests {
             rule: None,
             context: None,
             message: None,
+            mailbox: None,
             disposition: Some(disposition),
             reason,
             passages: Vec::new(),

@@ -114,7 +114,7 @@ fn every_frame_has_one_fate() {
     let rows = rows(&folder.path().join("fates.csv"));
     assert_eq!(rows.len(), fates.len());
     for (row, fate) in rows.iter().zip(&fates) {
-        for name in ["frame", "number", "bytes", "arrival", "rule", "context", "message", "bytes_sent"] {
+        for name in ["frame", "number", "bytes", "arrival", "rule", "context", "message", "mailbox", "bytes_sent"] {
             let value = fate[name].as_u64().map_or_else(String::new, |value| value.to_string());
             assert_eq!(row[name], value, "{name} of {fate}");
         }

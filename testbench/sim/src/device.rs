@@ -393,6 +393,10 @@ impl SimDevice {
                     let step = Step::Started { unit: lane.unit, thread };
                     self.trace.push_fate(FateEvent { cycle: self.cycle, frame, step });
                 }
+                if lane.point == reasons::T_LOOKED_UP {
+                    let step = Step::Bound { mailbox: self.fates.mailbox(&self.model) };
+                    self.trace.push_fate(FateEvent { cycle: self.cycle, frame, step });
+                }
             }
         }
     }

@@ -1,7 +1,7 @@
 //! The fate ports: the rule, the context, the message, the handlers and the end of each frame.
 //!
 //! The NIC reports them beside its trace points: `trace_join`, `trace_end`, `trace_task` (descriptors of those names in the contract) and
-//! `trace_threads`, the hardware thread of each start of a handler.
+//! `trace_threads`, the hardware thread of each start of a handler, and `trace_mailbox`, the mailbox that takes a frame.
 
 use anyhow::Result;
 use spindle_contract::descriptors::{Descriptor, DESCRIPTORS};
@@ -50,6 +50,11 @@ pub enum Step {
         unit: usize,
         /// Hardware thread.
         thread: u8,
+    },
+    /// A mailbox takes the frame.
+    Bound {
+        /// Number of the mailbox.
+        mailbox: usize,
     },
     /// The frame came to its end.
     Ended(End),
@@ -115,6 +120,7 @@ pub(crate) struct FatePorts {
     end: RecordPort,
     task: RecordPort,
     threads: Port,
+    mailbox: Port,
     hpus: usize,
 }
 
@@ -129,11 +135,12 @@ impl FatePorts {
             end: RecordPort::new(model, "trace_end", "end_trace")?,
             task: RecordPort::new(model, "trace_task", "task_trace")?,
             threads: model.port("trace_threads")?,
+            mailbox: model.port("trace_mailbox")?,
             hpus,
         })
     }
 
-    /// Hands over the steps of this cycle, but [`Step::Started`].
+    /// Hands over the steps of this cycle, but [`Step::Started`] and [`Step::Bound`].
     pub fn sample(&self, model: &Model, mut sink: impl FnMut(u16, Step)) {
         let join = self.join.read(model);
         if join.is("valid") {
@@ -163,6 +170,11 @@ impl FatePorts {
             let (kind, slot) = (task.get("kind") as u8, task.get("slot") as usize);
             sink(task.get("frame") as u16, Step::Sent { kind, slot, unit });
         }
+    }
+
+    /// Mailbox that takes the frame of lane `looked_up` in this cycle.
+    pub fn mailbox(&self, model: &Model) -> usize {
+        model.get(self.mailbox) as usize
     }
 
     /// Hardware thread of the handler that starts on an HPU in this cycle.

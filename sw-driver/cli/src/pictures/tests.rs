@@ -11,7 +11,7 @@ use crate::fates::{collect, Disposition, FrameFate, Passage, ReplySpan, TaskSpan
 use crate::play::{play, Pacing};
 use crate::session::Session;
 use crate::summary::stages;
-use events::{Events, RVMA};
+use events::{Events, MAILBOXES, RVMA};
 use serde_json::{json, Value};
 use spindle::rule_table::Action;
 use spindle::Image;
@@ -32,6 +32,7 @@ fn fate(frame: usize, task: TaskSpan, replied: bool) -> FrameFate {
         rule: Some(frame % 2),
         context: Some(0),
         message: None,
+        mailbox: None,
         disposition: Some(if replied { Disposition::Handled } else { Disposition::Dropped }),
         reason: (!replied).then_some("handler_drop"),
         passages: vec![
@@ -118,16 +119,28 @@ fn handlers_have_the_names_of_their_entry_points() {
 fn placements_have_tracks_of_the_rvma_engine() {
     const BYTES: usize = 20_000;
     const KEY: u32 = 5;
-    const MAILBOX: u64 = 0x77;
+    /// Bits of a window's number that name its mailbox; the others are its generation.
+    const NUMBER: u32 = 0xFFF;
     let mut session = Session::open(Config::SIM, Default::default()).unwrap();
     session.device.add_rule(&"spindle".parse().unwrap(), Action::Mailbox).unwrap();
     session.device.set_receive(true).unwrap();
-    let window = session.device.init_window(0, MAILBOX, KEY, BYTES as u32).unwrap();
-    let posted = session.device.post_buffer(window, BYTES as u32).unwrap();
-    let header = SpindleHeader { addr: MAILBOX, key: KEY, ..SpindleHeader::default() };
-    let frames = put_message(&Ends::default(), 4795, &header, &vec![7; BYTES], 1408);
+    let mut mailboxes = Vec::new();
+    let mut posted = Vec::new();
+    let mut messages = Vec::new();
+    for (number, addr) in [0x77, 0x88, 0x99].into_iter().enumerate() {
+        let window = session.device.init_window(0, addr, KEY, BYTES as u32).unwrap();
+        posted.push(session.device.post_buffer(window, BYTES as u32).unwrap());
+        mailboxes.push((window.mailbox & NUMBER) as usize);
+        let header = SpindleHeader { addr, key: KEY, msg_id: number as u32, ..SpindleHeader::default() };
+        messages.push(put_message(&Ends::default(), 4795, &header, &vec![7; BYTES], 1408));
+    }
+    // The frames of the messages take turns.
+    let packets = messages[0].len();
+    let frames: Vec<_> =
+        (0..packets).flat_map(|part| messages.iter().map(move |message| message[part].clone())).collect();
     let played = play(&mut session, &frames, Pacing { gap: 0, seed: None }, 100_000).unwrap();
-    assert!(played.drained && session.device.poll(&posted).unwrap().is_some(), "{:?}", played.stats);
+    assert!(played.drained, "{:?}", played.stats);
+    assert!(posted.iter().all(|posted| session.device.poll(posted).unwrap().is_some()), "{:?}", played.stats);
     let lengths: Vec<usize> = frames.iter().map(Vec::len).collect();
     let fates = collect(&session, &played, &lengths);
     let timeline = draw(Picture::Timeline, &fates, &json!({}));
@@ -137,7 +150,21 @@ fn placements_have_tracks_of_the_rvma_engine() {
         assert_eq!(events.count(RVMA, name), frames.len() as u64, "{name}");
     }
     assert_eq!(events.flows("placement"), frames.len() as u64);
-    assert_eq!(events.events.iter().filter(|event| event["name"] == "record").count(), 1);
+    for (frame, fate) in fates.iter().enumerate() {
+        assert_eq!(fate.mailbox, Some(mailboxes[frame % mailboxes.len()]), "frame {frame}");
+    }
+    for mailbox in &mailboxes {
+        let name = format!("mailbox {mailbox}");
+        let of_mailbox = |track: &(u64, u64)| {
+            let title = &events.names[track];
+            track.0 == MAILBOXES && (*title == name || title.starts_with(&format!("{name},")))
+        };
+        let slices: usize = events.slices.iter().filter(|(track, _)| of_mailbox(track)).map(|(_, all)| all.len()).sum();
+        assert_eq!(slices, packets, "{name}");
+    }
+    // A record stands on the engine's track and on that of its mailbox.
+    let records = events.events.iter().filter(|event| event["name"] == "record").count();
+    assert_eq!(records, 2 * mailboxes.len());
 }
 
 /// A report with the counters that the page reads.

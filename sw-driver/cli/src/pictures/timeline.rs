@@ -13,10 +13,11 @@ use spindle::Image;
 use std::collections::BTreeMap;
 use std::io::Write;
 
-/// Process of the wire, of the packets, of the RVMA engine, and of cluster 0.
+/// Process of the wire, of the packets, of the RVMA engine, of its mailboxes, and of cluster 0.
 pub const WIRE: usize = 1;
 pub const PACKETS: usize = 2;
 pub const RVMA: usize = 3;
+pub const MAILBOXES: usize = 4;
 pub const CLUSTERS: usize = 10;
 /// A track: process and thread.
 pub type Track = (usize, usize);
@@ -128,6 +129,7 @@ pub fn write(recording: &Recording, output: impl Write) -> Result<()> {
     timeline.packets()?;
     let handlers = timeline.handlers()?;
     let transfers = timeline.transfers()?;
+    timeline.mailboxes()?;
     timeline.arrows(&handlers, &transfers)?;
     timeline.names()?;
     timeline.output.write_all(b"\n]}\n")?;
@@ -141,6 +143,7 @@ pub fn arguments(fate: &FrameFate) -> Value {
         ("rule", json!(fate.rule)),
         ("context", json!(fate.context)),
         ("message", json!(fate.message)),
+        ("mailbox", json!(fate.mailbox)),
         ("disposition", json!(fate.disposition)),
         ("reason", json!(fate.reason)),
     ];
@@ -174,10 +177,11 @@ impl<W: Write> Timeline<'_, W> {
                     WIRE => "wire".to_owned(),
                     PACKETS => "packets".to_owned(),
                     RVMA => "RVMA engine".to_owned(),
+                    MAILBOXES => "mailboxes".to_owned(),
                     cluster => format!("cluster {}", cluster - CLUSTERS),
                 };
                 // The engine's tracks are shown below the clusters'.
-                let order = if *pid == RVMA { 1000 } else { *pid };
+                let order = if [RVMA, MAILBOXES].contains(pid) { 1000 + *pid } else { *pid };
                 self.metadata("process_name", (*pid, 0), json!({ "name": name }))?;
                 self.metadata("process_sort_index", (*pid, 0), json!({ "sort_index": order }))?;
             }

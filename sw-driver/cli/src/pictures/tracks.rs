@@ -1,7 +1,7 @@
 //! The tracks of a timeline: wire, packets, handlers, RVMA engine, and the arrows between their slices.
 
 use super::spans::{end_of, stage_spans, Nests, Rows};
-use super::timeline::{arguments, handler_name, Step, Timeline, CLUSTERS, PACKETS, RVMA, WIRE};
+use super::timeline::{arguments, handler_name, Step, Timeline, CLUSTERS, MAILBOXES, PACKETS, RVMA, WIRE};
 use crate::fates::FrameFate;
 use crate::summary::STAGES;
 use anyhow::Result;
@@ -16,6 +16,8 @@ const WIRE_IN: usize = 1;
 const WIRE_OUT: usize = 2;
 /// Hardware threads of an HPU.
 const THREADS: usize = 2;
+/// Rows of a mailbox: more than packets that the RVMA engine has under way.
+const MAILBOX_ROWS: usize = 4096;
 /// Stages of the RVMA engine that have tracks: name, start, end.
 const TRANSFERS: [(&str, usize, usize); 3] = [
     ("look-up", T_PLACEMENT, T_LOOKED_UP),
@@ -150,6 +152,33 @@ impl<W: Write> Timeline<'_, W> {
             }
         }
         Ok(steps)
+    }
+
+    /// Packets of each mailbox, from the look-up to the last answer of host memory, and its completion records.
+    pub fn mailboxes(&mut self) -> Result<()> {
+        let recording = self.recording;
+        let mut rows: BTreeMap<usize, Rows> = BTreeMap::new();
+        let mut spans = Vec::new();
+        for fate in recording.fates {
+            let Some(mailbox) = fate.mailbox else { continue };
+            let start = fate.first(T_LOOKED_UP).unwrap_or(fate.arrival);
+            let end = fate.first(T_DMA_DONE).unwrap_or(recording.span.1).max(start + 1);
+            spans.push((start, end, mailbox, fate));
+        }
+        spans.sort_unstable_by_key(|(start, end, ..)| (*start, *end));
+        for (start, end, mailbox, fate) in spans {
+            let row = rows.entry(mailbox).or_default().place(start, end);
+            let track = (MAILBOXES, 1 + mailbox * MAILBOX_ROWS + row.min(MAILBOX_ROWS - 1));
+            self.tracks.entry(track).or_insert_with(|| match row {
+                0 => format!("mailbox {mailbox}"),
+                _ => format!("mailbox {mailbox}, row {row}"),
+            });
+            self.slice(track, (start, end), "packet", "mailbox", arguments(fate))?;
+            for passage in fate.passages.iter().filter(|passage| passage.point == T_RECORD) {
+                self.instant(track, passage.cycle, "record", json!({ "frame": fate.frame }))?;
+            }
+        }
+        Ok(())
     }
 
     /// Flows: packet to handler to reply, packet to handler without a reply, packet to DMA write.

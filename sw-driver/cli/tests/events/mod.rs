@@ -8,6 +8,7 @@ use std::collections::{BTreeMap, HashMap};
 pub const WIRE: u64 = 1;
 pub const PACKETS: u64 = 2;
 pub const RVMA: u64 = 3;
+pub const MAILBOXES: u64 = 4;
 pub const CLUSTERS: u64 = 10;
 
 /// Process and thread.

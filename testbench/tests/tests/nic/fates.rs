@@ -128,6 +128,9 @@ fn every_frame_has_the_fate_of_its_kind() {
     nic.assert_empty();
 }
 
+/// Bits of a window's handle that are the number of its mailbox; the others are its generation.
+const MAILBOX_NUMBER: usize = 0xFFF;
+
 /// Frames of several messages, mixed: the frames of a message report the same slot, and the first of them begins the message.
 #[test]
 fn frames_of_a_message_report_its_slot() {
@@ -173,6 +176,16 @@ fn frames_of_a_message_report_its_slot() {
         let [(slot, begins)] = joined[..] else { panic!("joined {} times: {steps:?}", joined.len()) };
         assert_eq!(begins, !slots.contains_key(owner), "message {owner}");
         assert_eq!(*slots.entry(*owner).or_insert(slot), slot, "message {owner}");
+        // A mailbox takes the frames that are sent to it, and no other.
+        let bound: Vec<_> = steps
+            .iter()
+            .filter_map(|event| match event.step {
+                Step::Bound { mailbox } => Some(mailbox),
+                _ => None,
+            })
+            .collect();
+        let taker = (owner % 2 == 1).then_some(window.mailbox as usize & MAILBOX_NUMBER);
+        assert_eq!(bound, Vec::from_iter(taker), "message {owner}");
         // Handlers of the frame work for the same message.
         for event in steps {
             if let Step::Sent { slot: of_task, .. } = event.step {
@@ -239,6 +252,7 @@ fn every_start_was_sent_to_its_hpu() {
                     starts += 1;
                     threads[usize::from(thread)] += 1;
                 }
+                Step::Bound { mailbox } => panic!("mailbox {mailbox} takes a frame of the context"),
                 Step::Ended(_) => {}
             }
         }

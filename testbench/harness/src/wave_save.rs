@@ -11,6 +11,9 @@ const BITS: &str = "@28";
 const GROUP_BEGINS: &str = "@800200";
 const GROUP_ENDS: &str = "@1000200";
 
+/// Cycles of the first view in 200 pixels, by which GTKWave counts.
+const ZOOM_CYCLES: u64 = 400;
+
 /// Writes the save file beside the wave `path`, with those of `names` (path, range, width) that are in a group.
 pub(crate) fn write(path: &Path, options: &WaveOptions, names: &[(Vec<String>, String, u32)]) -> Result<()> {
     let save = path.with_extension("gtkw");
@@ -20,13 +23,21 @@ pub(crate) fn write(path: &Path, options: &WaveOptions, names: &[(Vec<String>, S
         groups.extend(paths.iter().map(|path| WaveGroup { name: path.clone(), paths: vec![path.clone()] }));
     }
     let start = options.window.start.saturating_sub(options.origin) * options.period_ps;
-    let text = text(&wave.display().to_string(), start, &groups, names)?;
+    let zoom = ((ZOOM_CYCLES * options.period_ps) as f64).log2();
+    let text = text(&wave.display().to_string(), (start, zoom), &groups, names)?;
     std::fs::write(&save, text).with_context(|| format!("the save file {} cannot be written", save.display()))
 }
 
-fn text(wave: &str, start: u64, groups: &[WaveGroup], names: &[(Vec<String>, String, u32)]) -> Result<String> {
+/// The first view begins at the time `start`; 200 pixels of it take 2 to the power of `zoom` units of time.
+fn text(
+    wave: &str,
+    (start, zoom): (u64, f64),
+    groups: &[WaveGroup],
+    names: &[(Vec<String>, String, u32)],
+) -> Result<String> {
     let mut text = String::new();
-    writeln!(text, "[dumpfile] \"{wave}\"\n[timestart] {start}\n[signals_width] 300\n[sst_expanded] 1")?;
+    writeln!(text, "[dumpfile] \"{wave}\"\n[timestart] {start}\n[size] 1400 900\n[signals_width] 300")?;
+    writeln!(text, "*-{zoom:.1} -1\n[sst_expanded] 1")?;
     // A signal stands in the first group that names it.
     let mut listed = vec![false; names.len()];
     for group in groups {
@@ -58,9 +69,10 @@ mod tests {
             paths: paths.iter().map(|path| path.to_string()).collect(),
         };
         let groups = [group("stream", &["t.a_*"]), group("none", &["t.x"]), group("rest", &["t.*"])];
-        let text = text("/w.vcd", 40, &groups, &names).unwrap();
+        let text = text("/w.vcd", (40, 20.61), &groups, &names).unwrap();
         let wanted = "@800200\n-stream\n@28\nt.a_valid\n@22\nt.a_data[7:0]\n@1000200\n-stream\n\
                       @800200\n-rest\n@28\nt.u.b\n@1000200\n-rest\n";
         assert!(text.contains("[dumpfile] \"/w.vcd\"\n[timestart] 40\n") && text.ends_with(wanted), "{text}");
+        assert!(text.contains("\n*-20.6 -1\n"), "{text}");
     }
 }

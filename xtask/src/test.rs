@@ -120,11 +120,11 @@ impl Sum {
 /// Passed, failed and ignored of a closing line: `test result: ok. 3 passed; 1 failed; 0 ignored; ...` or
 /// `Summary [ 1.2s] 4 tests run: 3 passed (1 slow), 1 failed, 0 skipped`.
 fn counts(line: &str) -> Option<(u64, u64, u64)> {
-    let plain = line.trim_start();
-    if !(plain.starts_with("test result:") || plain.starts_with("Summary [")) {
+    // The output of a failed test, which nextest indents, has a line of the first kind of its own.
+    if !(line.starts_with("test result:") || line.trim_start().starts_with("Summary [")) {
         return None;
     }
-    let words: Vec<&str> = plain.split_whitespace().collect();
+    let words: Vec<&str> = line.split_whitespace().collect();
     let before = |names: &[&str]| -> u64 {
         let pair = words.windows(2).filter(|pair| names.contains(&pair[1].trim_end_matches([',', ';'])));
         pair.filter_map(|pair| pair[0].parse::<u64>().ok()).sum()
@@ -151,6 +151,7 @@ mod tests {
             Some((3, 1, 0))
         );
         assert_eq!(counts("     Summary [   1.2s] 4 tests run: 3 passed, 1 timed out, 2 skipped"), Some((3, 1, 2)));
+        assert_eq!(counts("    test result: FAILED. 0 passed; 1 failed; 0 ignored; 0 measured"), None);
         assert_eq!(counts("test models::x ... ok"), None);
     }
 }

@@ -22,6 +22,7 @@ mod report;
 mod run;
 mod sdk;
 mod session;
+mod source_lines;
 mod stack;
 mod summary;
 mod table;

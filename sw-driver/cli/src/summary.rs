@@ -119,6 +119,8 @@ pub struct FaultReport {
     pub pc: String,
     /// Function and offset, if the image tells.
     pub symbol: Option<String>,
+    /// File and line, innermost inlined function first, if the image has debug information.
+    pub source: Option<String>,
     /// Address of the access.
     pub address: String,
     /// Number of the frame.
@@ -354,9 +356,10 @@ impl Summary {
         }
         for fault in &self.faults {
             let symbol = fault.symbol.as_deref().unwrap_or("no symbol");
+            let source = fault.source.as_ref().map_or_else(String::new, |source| format!(", {source}"));
             let _ = writeln!(
                 out,
-                "fault: context {}, {} handler of frame {} on HPU {}: {} ({}) at pc {} ({symbol}), address {}",
+                "fault: context {}, {} handler of frame {} on HPU {}: {} ({}) at pc {} ({symbol}{source}), address {}",
                 fault.context,
                 fault.handler,
                 fault.frame,

@@ -218,6 +218,8 @@ fn faults_are_reported_with_context_pc_and_cause() {
         }
         if name == "foreign_access" {
             assert_eq!(faults[0]["address"], "0x20000800");
+            assert_eq!(faults[0]["source"], "foreign_access.c:7");
+            assert!(ran.text.contains(", foreign_access.c:7), address 0x20000800"), "{}", ran.text);
         }
     }
 }

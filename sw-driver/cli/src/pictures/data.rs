@@ -1,9 +1,9 @@
 //! Numbers of the HTML page: series over time, distributions, and the columns of the packet table.
 
-use super::lines::{source_lines, SourceLine};
 use super::spans::{end_of, latencies, rank};
 use super::Recording;
 use crate::fates::{Disposition, FrameFate};
+use crate::source_lines::{source_lines, SourceLine};
 use serde::Serialize;
 use serde_json::Value;
 

@@ -2,7 +2,6 @@
 
 mod data;
 mod html;
-mod lines;
 mod plot;
 mod spans;
 #[cfg(test)]

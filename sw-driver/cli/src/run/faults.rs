@@ -2,6 +2,7 @@
 
 use crate::sdk::Handler;
 use crate::session::Session;
+use crate::source_lines::places;
 use crate::summary::FaultReport;
 use serde::Serialize;
 use spindle::stats::Fault;
@@ -46,6 +47,7 @@ pub fn collect(
             meaning,
             pc: format!("{:#010x}", fault.pc),
             symbol: symbol.map(|(name, offset)| format!("{name}+{offset:#x}")),
+            source: places(&handler.elf, fault.pc),
             address: format!("{:#010x}", fault.address),
             frame: fault.frame,
         });

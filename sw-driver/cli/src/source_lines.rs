@@ -27,6 +27,18 @@ pub fn source_lines(elf: &[u8], address: u32) -> Vec<SourceLine> {
     resolve(elf, address).unwrap_or_default()
 }
 
+/// Places of an address as one text: `spindle.h:42, inlined at handler.c:7`; `None` without debug information.
+pub fn places(elf: &[u8], address: u32) -> Option<String> {
+    let places: Vec<String> = source_lines(elf, address)
+        .iter()
+        .map(|place| {
+            let name = Path::new(&place.file).file_name().unwrap_or(place.file.as_ref());
+            format!("{}:{}", name.to_string_lossy(), place.line)
+        })
+        .collect();
+    (!places.is_empty()).then(|| places.join(", inlined at "))
+}
+
 fn resolve(elf: &[u8], address: u32) -> Option<Vec<SourceLine>> {
     let file = object::File::parse(elf).ok()?;
     let section = |id: SectionId| -> Result<_, addr2line::gimli::Error> {

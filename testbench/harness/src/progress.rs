@@ -132,7 +132,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn without_a_terminal_a_build_is_told_in_lines() {
+    fn without_a_terminal_a_build_is_shown_in_lines() {
         let progress = Progress::of(Some("test"), false);
         progress.begins("nic", std::path::Path::new("/cache"));
         progress.compiles(3);

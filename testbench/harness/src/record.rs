@@ -129,7 +129,7 @@ fn write(
     let mut out = match begin() {
         Ok(out) => out,
         Err(error) => {
-            // The caller gets it; the thread has nothing more to say.
+            // The caller of `wait_until_ready` reports the error.
             let _ = ready.send(Err(error));
             return Ok(());
         }

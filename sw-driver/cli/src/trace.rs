@@ -18,7 +18,7 @@ const REGISTERS: [&str; 32] = [
 ];
 
 /// The text of an image's instructions.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub struct Disassembly {
     instructions: HashMap<u32, String>,
     /// Functions, by the address where they start.

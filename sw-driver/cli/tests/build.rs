@@ -2,27 +2,13 @@
 
 mod common;
 
+use common::program::{spindle, words, Folder};
 use common::{compilers, object};
 use serde_json::Value;
 use std::path::Path;
-use std::process::{Command, Output};
-
-struct Folder(tempfile::TempDir);
+use std::process::Command;
 
 impl Folder {
-    fn new() -> Folder {
-        Folder(tempfile::tempdir().unwrap())
-    }
-
-    fn path(&self, name: &str) -> String {
-        self.0.path().join(name).to_string_lossy().into_owned()
-    }
-
-    fn write(&self, name: &str, text: &str) -> String {
-        std::fs::write(self.path(name), text).unwrap();
-        self.path(name)
-    }
-
     /// Builds a handler: its report and the compiler's and program's words.
     fn build(&self, text: &str, arguments: &[&str]) -> (Value, String) {
         let source = self.write("handler.c", &format!("#include \"spindle.h\"\n{text}\n"));
@@ -42,14 +28,6 @@ impl Folder {
         assert!(!output.status.success() && words(&output).contains(sentence), "{text}\n{}", words(&output));
         assert!(!words(&output).contains("panicked"), "{}", words(&output));
     }
-}
-
-fn spindle(arguments: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_spindle")).args(arguments).output().expect("the program starts")
-}
-
-fn words(output: &Output) -> String {
-    format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr))
 }
 
 /// `--cc` of each compiler that is installed.

@@ -4,10 +4,10 @@
 mod common;
 
 use common::compilers;
+use common::program::{compat, spindle, words};
 use spindle_model::frames::{udp, Ends};
 use spindle_sim::capture::{self, Captured};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
 use std::time::Duration;
 
 fn folder() -> PathBuf {
@@ -16,28 +16,6 @@ fn folder() -> PathBuf {
 
 fn example(name: &str) -> String {
     folder().join(format!("examples/{name}/handlers/{name}.c")).to_str().unwrap().to_owned()
-}
-
-fn spindle(arguments: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_spindle")).args(arguments).output().expect("the program starts")
-}
-
-fn words(output: &Output) -> String {
-    format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr))
-}
-
-/// Verdicts of `spindle compat --fpspin`.
-fn compat(checkout: &Path, only: &[&str]) -> (bool, Vec<(bool, String)>) {
-    let report = tempfile::NamedTempFile::new().unwrap();
-    let json = report.path().to_str().unwrap();
-    let mut arguments = vec!["compat", "--fpspin", checkout.to_str().unwrap(), "--json", json];
-    arguments.extend(only.iter().flat_map(|name| ["--only", name]));
-    let output = spindle(&arguments);
-    let text = std::fs::read_to_string(json).unwrap();
-    let rows: serde_json::Value = serde_json::from_str(&text).unwrap_or_else(|_| panic!("{}", words(&output)));
-    let verdict =
-        |row: &serde_json::Value| (row["right"].as_bool().unwrap(), row["verdict"].as_str().unwrap().to_owned());
-    (output.status.success(), rows.as_array().unwrap().iter().map(verdict).collect())
 }
 
 /// No warning, and a bound of the stack; Clang takes these headers too.
@@ -75,7 +53,7 @@ fn an_fpspin_handler_is_recognised() {
 /// Answers, files, acknowledgements and counters, byte by byte.
 #[test]
 fn handlers_do_what_they_do_on_fpspin() {
-    let (success, rows) = compat(&folder(), &[]);
+    let (success, rows) = compat("--fpspin", &folder(), &[]);
     assert!(success && rows.len() == 5 && rows.iter().all(|(right, _)| *right), "{rows:?}");
 }
 
@@ -92,14 +70,14 @@ fn wrong_handlers_are_found() {
     change("icmp_ping", "ping->type = 0;", "ping->type = 8;");
     change("udp_ping", "counters[2]", "counters[3]");
     change("slmp", "htons(MKACK)", "htons(MKACK | MKSYN)");
-    let (success, rows) = compat(checkout.path(), &[]);
+    let (success, rows) = compat("--fpspin", checkout.path(), &[]);
     assert!(!success && rows.len() == 5);
     let sentences = ["differs at byte 34", "right", "counter 2 counts 0", "counter 2 counts 0", "differs at byte 42"];
     for ((right, verdict), sentence) in rows.iter().zip(sentences) {
         assert!(verdict.contains(sentence) && *right == sentence.eq("right"), "{rows:?}");
     }
     change("slmp", "flags = ntohs(packet->slmp_hdr.flags);\n    if (!EOM", "flags = 0;\n    if (!EOM");
-    let (success, rows) = compat(checkout.path(), &["slmp"]);
+    let (success, rows) = compat("--fpspin", checkout.path(), &["slmp"]);
     assert!(!success && rows[0].1.contains("a message ends with flags 0"), "{rows:?}");
 }
 

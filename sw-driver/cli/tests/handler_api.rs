@@ -2,29 +2,14 @@
 
 mod common;
 
+use common::program::{spindle, words, Folder};
 use serde_json::Value;
 use spindle_model::frames::{put_message, udp, Ends, SpindleHeader};
 use spindle_sim::capture::{self, Captured};
 use std::path::Path;
-use std::process::{Command, Output};
 use std::time::Duration;
 
-struct Folder(tempfile::TempDir);
-
 impl Folder {
-    fn new() -> Folder {
-        Folder(tempfile::tempdir().unwrap())
-    }
-
-    fn path(&self, name: &str) -> String {
-        self.0.path().join(name).to_string_lossy().into_owned()
-    }
-
-    fn write(&self, name: &str, text: &str) -> String {
-        std::fs::write(self.path(name), text).unwrap();
-        self.path(name)
-    }
-
     /// Runs a handler on frames: its report, and all that was written.
     fn run(&self, text: &str, frames: &[Vec<u8>], more: &[&str]) -> (Value, String) {
         let [source, input, json] = [self.write("handler.c", text), self.path("in.pcap"), self.path("report.json")];
@@ -36,14 +21,6 @@ impl Folder {
         assert!(output.status.success(), "{}", words(&output));
         (serde_json::from_str(&std::fs::read_to_string(json).unwrap()).unwrap(), words(&output))
     }
-}
-
-fn spindle(arguments: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_spindle")).args(arguments).output().expect("the program starts")
-}
-
-fn words(output: &Output) -> String {
-    format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr))
 }
 
 fn lines(report: &Value) -> Vec<&str> {

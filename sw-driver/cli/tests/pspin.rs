@@ -4,38 +4,15 @@
 mod common;
 
 use common::compilers;
+use common::program::{compat, spindle, words};
 use spindle_model::frames::{echo_request, udp, Ends};
 use spindle_sim::capture::{self, Captured};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
 use std::time::Duration;
 
 fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/pspin")
-}
-
-fn spindle(arguments: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_spindle")).args(arguments).output().expect("the program starts")
-}
-
-fn words(output: &Output) -> String {
-    format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr))
-}
-
-/// The JSON report of `spindle compat` on a checkout: for each example whether it was right, and the verdict.
-fn compat(checkout: &Path, only: &[&str]) -> (bool, Vec<(bool, String)>) {
-    let report = tempfile::NamedTempFile::new().unwrap();
-    let json = report.path().to_str().unwrap();
-    let mut arguments = vec!["compat", "--pspin", checkout.to_str().unwrap(), "--json", json];
-    arguments.extend(only.iter().flat_map(|name| ["--only", name]));
-    let output = spindle(&arguments);
-    let text = std::fs::read_to_string(json).unwrap();
-    let rows: serde_json::Value = serde_json::from_str(&text).unwrap_or_else(|_| panic!("{}", words(&output)));
-    let rows = rows.as_array().unwrap().iter();
-    let verdict =
-        |row: &serde_json::Value| (row["right"].as_bool().unwrap(), row["verdict"].as_str().unwrap().to_owned());
-    (output.status.success(), rows.map(verdict).collect())
 }
 
 #[test]
@@ -68,7 +45,8 @@ fn a_pspin_handler_is_recognised() {
 /// Answers, transfers to the host, atomics and locks of all handlers at once, byte by byte.
 #[test]
 fn handlers_do_what_they_do_on_pspin() {
-    let (success, rows) = compat(&folder(), &["ping_pong", "copy_to_host", "copy_from_host", "host_direct", "reduce"]);
+    let (success, rows) =
+        compat("--pspin", &folder(), &["ping_pong", "copy_to_host", "copy_from_host", "host_direct", "reduce"]);
     assert!(success && rows.len() == 5 && rows.iter().all(|(right, _)| *right), "{rows:?}");
 }
 
@@ -91,7 +69,8 @@ fn wrong_handlers_are_found() {
     example("host_direct", "(void)args; spin_host_write(0xdeadbeef, 0xcafebebf, NULL);");
     example("copy_to_host", "spin_dma_to_host(0x1234, (uint32_t)args->task->pkt_mem, 32, 0, NULL);");
     example("reduce", "nonsense(args)");
-    let (success, rows) = compat(checkout.path(), &["empty", "ping_pong", "copy_to_host", "host_direct", "reduce"]);
+    let (success, rows) =
+        compat("--pspin", checkout.path(), &["empty", "ping_pong", "copy_to_host", "host_direct", "reduce"]);
     assert!(!success);
     let expected = [
         "got 1 answers instead of 0",

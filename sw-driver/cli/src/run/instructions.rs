@@ -35,11 +35,13 @@ impl InstructionTraces {
         let text = open("--trace", &arguments.trace)?;
         let konata = open("--konata", &arguments.konata.konata)?;
         let mut writers = Writers::default();
+        let disassembly =
+            if text.is_some() || konata.is_some() { Disassembly::of(elf)? } else { Disassembly::default() };
         if let Some((slot, _)) = &text {
-            writers.text = Some(Tracer::new(outputs.stream(*slot)?, Disassembly::of(elf)?, hpus));
+            writers.text = Some(Tracer::new(outputs.stream(*slot)?, disassembly.clone(), hpus));
         }
         if let Some((slot, _)) = &konata {
-            writers.konata = Some(Konata::new(outputs.stream(*slot)?, Disassembly::of(elf)?, hpus));
+            writers.konata = Some(Konata::new(outputs.stream(*slot)?, disassembly, hpus));
         }
         Ok(InstructionTraces { text, konata, writers: Rc::new(RefCell::new(writers)) })
     }

@@ -1,6 +1,8 @@
 //! Compilers and qemu, for the tests that run machine code of the SDK outside the NIC.
 #![allow(dead_code, reason = "no test that shares this file uses all of it")]
 
+pub mod program;
+
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};

@@ -48,6 +48,24 @@ pub struct FnSource {
     pub body: Source,
 }
 
+/// What `#[block]` and `#[hdl] impl` add to the text of `update()`.
+#[derive(Debug, Clone)]
+pub struct BlockSource {
+    /// Field, clock port and reset port (empty if there is none) of every part that is wired implicitly.
+    pub parts: &'static [(&'static str, &'static str, &'static str)],
+    pub stages: Vec<StageSource>,
+}
+
+/// A method of a block that `update()` calls.
+#[derive(Debug, Clone)]
+pub struct StageSource {
+    pub name: &'static str,
+    /// A parameter without a type is an integer that is known when the design is emitted.
+    pub params: Vec<(&'static str, Option<TypeDescriptor>)>,
+    pub result: Option<TypeDescriptor>,
+    pub body: Source,
+}
+
 /// Reset value and attributes of a `Reg`.
 #[derive(Debug, Clone)]
 pub(crate) struct RegisterSource {
@@ -58,7 +76,7 @@ pub(crate) struct RegisterSource {
 /// What lies in the slot.
 #[derive(Debug, Clone)]
 pub(crate) enum HandedOver {
-    Source(Source),
+    Source(Source, Option<BlockSource>),
     Register(RegisterSource),
 }
 
@@ -67,8 +85,8 @@ thread_local! {
 }
 
 /// Leaves the source of a block for the back end.
-pub fn hand_over(source: Source) -> Verilog {
-    SLOT.with(|slot| *slot.borrow_mut() = Some(HandedOver::Source(source)));
+pub fn hand_over(source: Source, block: Option<BlockSource>) -> Verilog {
+    SLOT.with(|slot| *slot.borrow_mut() = Some(HandedOver::Source(source, block)));
     Verilog::Custom(MARKER.to_string())
 }
 

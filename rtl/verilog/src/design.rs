@@ -152,11 +152,11 @@ fn shape(
                 format!("the block at {} has no description; put #[hdl] on its update()", node.path),
             ));
         }
-        Code::Source(source) => {
+        Code::Source(source, block) => {
             let file = relative(source.file);
             let (base, suffix) = names::module_name(source.type_name);
             let fresh = || Body::new(nodes, id, &file, source.line);
-            let body = lower::lower(source, memo, &fresh)?;
+            let body = lower::lower(source, block.as_ref(), memo, &fresh)?;
             let text = module::write(&body, &|n| child(n), source.line, types)?;
             let comment = format!("// {} ({file}:{})\n", source.type_name, source.line);
             Shape { base, suffix, comment, text, fixed: false, generic: true, parameters: vec![] }

@@ -1,6 +1,6 @@
 //! Walks a design and notes, for every block, its signals, its submodules and where its text comes from.
 
-use crate::describe::{self, HandedOver, Parameters, Source};
+use crate::describe::{self, BlockSource, HandedOver, Parameters, Source};
 use crate::ty::Ty;
 use num_bigint::BigUint;
 use rust_hdl_core::ast::VerilogBlock;
@@ -18,8 +18,8 @@ pub(crate) struct Port {
 /// Where the text of a block comes from.
 #[derive(Debug, Clone)]
 pub(crate) enum Code {
-    /// An `#[hdl]` body.
-    Source(Source),
+    /// An `#[hdl]` body; with `#[hdl] impl`, its stages and what is wired implicitly.
+    Source(Source, Option<BlockSource>),
     /// A register that becomes part of its parent; reset value present for `Reg`, power-up value for `DFF`.
     Register { init: BigUint, reset: bool, attributes: Vec<(String, String)> },
     /// Hand-written text between the port list and `endmodule`; the name when the author gave one.
@@ -68,7 +68,7 @@ fn code_of(node: &dyn Block) -> Code {
             Code::Text { name: None, body: w.code, extra: w.cores, parameters: Parameters::default() }
         }
         Verilog::Custom(text) if text == describe::MARKER => match handed_over {
-            Some(HandedOver::Source(source)) => Code::Source(source),
+            Some(HandedOver::Source(source, block)) => Code::Source(source, block),
             Some(HandedOver::Register(r)) => {
                 Code::Register { init: describe::literal_value(&r.init), reset: true, attributes: r.attributes }
             }

@@ -7,6 +7,7 @@ extern crate self as spindle_verilog;
 
 mod bitops;
 mod build;
+mod bundles;
 mod chains;
 mod check;
 mod collapse;
@@ -21,6 +22,7 @@ mod lower;
 mod module;
 mod names;
 mod packed;
+mod part;
 mod print;
 mod register;
 mod registers_macros;
@@ -38,24 +40,28 @@ pub use error::EmitError;
 /// Everything a block description needs.
 pub mod prelude {
     pub use crate::bitops::{mul, mul_signed, pack, repeat, sext, signed_lt, sra, trunc, unpack, zext, Cat};
+    pub use crate::bundles::{Pulse, PulseSink, Sink, Source};
     pub use crate::packed::Packed;
+    pub use crate::part::Join;
     pub use crate::register::Reg;
     pub use crate::{clocks, dffs, regs};
     pub use rust_hdl_core::prelude::*;
     pub use rust_hdl_widgets::dff::DFF;
-    pub use spindle_hdl_macros::{hdl, hdl_fn, LogicState, LogicStruct};
+    pub use spindle_hdl_macros::{block, bundle, hdl, hdl_fn, LogicState, LogicStruct};
 }
 
 /// What the macros expand to; not for direct use.
 #[doc(hidden)]
 pub mod __private {
     pub use crate::bitops::pack;
-    pub use crate::describe::{hand_over, Describe, DescribeNumber, DescribeSynth, FnSource, Source, Value};
+    pub use crate::describe::{hand_over, BlockSource, Describe, DescribeNumber, DescribeSynth, FnSource, Source, StageSource, Value};
     pub use crate::each;
     pub use crate::packed::{literal_of, BitReader, Packed};
+    pub use crate::part::{Join, Part, Parts};
     pub use crate::registers_macros::{Each, EachOne};
     pub use rust_hdl_core::logic::{logic_connect_fn, logic_connect_join_fn, logic_connect_link_fn};
     pub use rust_hdl_core::prelude::{
-        Bits, Synth, TypeDescriptor, TypeField, TypeKind, VCDValue, Verilog, VerilogLiteral,
+        Bits, Block, Clock, In, Logic, Out, Probe, Signal, Synth, TypeDescriptor, TypeField, TypeKind, VCDValue, Verilog,
+        VerilogLiteral,
     };
 }

@@ -9,28 +9,36 @@ use std::collections::HashSet;
 use syn::visit::{self, Visit};
 use syn::{Block, Expr, Pat, Stmt};
 
+use crate::stages::Stages;
 use crate::table::RegisterList;
 
 /// The body of `connect()`.
-pub(crate) fn connect_fn(block: &Block) -> TokenStream {
-    let mut walk = Walk { dynamic: HashSet::new() };
+pub(crate) fn connect_fn(block: &Block, stages: &Stages) -> TokenStream {
+    connect_stage(block, stages, HashSet::new())
+}
+
+/// The same for a stage, some of whose parameters are signals.
+pub(crate) fn connect_stage(block: &Block, stages: &Stages, dynamic: HashSet<String>) -> TokenStream {
+    let mut walk = Walk { stages, dynamic };
     let body = walk.block(block);
     quote!({ #body })
 }
 
-struct Walk {
+struct Walk<'s> {
+    stages: &'s Stages,
     /// Locals whose value depends on a signal.
     dynamic: HashSet<String>,
 }
 
 struct DependsOnSignal<'a> {
+    stages: &'a Stages,
     dynamic: &'a HashSet<String>,
     found: bool,
 }
 
 impl<'ast> Visit<'ast> for DependsOnSignal<'_> {
     fn visit_expr_method_call(&mut self, node: &'ast syn::ExprMethodCall) {
-        self.found |= node.method == "val";
+        self.found |= node.method == "val" || self.stages.called(node).is_some();
         visit::visit_expr_method_call(self, node);
     }
     fn visit_path(&mut self, node: &'ast syn::Path) {
@@ -38,9 +46,32 @@ impl<'ast> Visit<'ast> for DependsOnSignal<'_> {
     }
 }
 
-impl Walk {
+/// The stages that an expression calls, in order.
+struct Calls<'a> {
+    stages: &'a Stages,
+    claims: Vec<TokenStream>,
+}
+
+impl<'ast> Visit<'ast> for Calls<'_> {
+    fn visit_expr_method_call(&mut self, node: &'ast syn::ExprMethodCall) {
+        visit::visit_expr_method_call(self, node);
+        if let Some(stage) = self.stages.called(node) {
+            let (claim, arguments) = (&stage.claim, stage.numbers(node));
+            self.claims.push(quote!(self.#claim(#(#arguments),*);));
+        }
+    }
+}
+
+impl Walk<'_> {
+    fn calls(&self, expr: &Expr) -> TokenStream {
+        let mut calls = Calls { stages: self.stages, claims: vec![] };
+        calls.visit_expr(expr);
+        let claims = calls.claims;
+        quote!(#(#claims)*)
+    }
+
     fn depends_on_signal(&self, expr: &Expr) -> bool {
-        let mut visitor = DependsOnSignal { dynamic: &self.dynamic, found: false };
+        let mut visitor = DependsOnSignal { stages: self.stages, dynamic: &self.dynamic, found: false };
         visitor.visit_expr(expr);
         visitor.found
     }
@@ -65,7 +96,7 @@ impl Walk {
                     if let Pat::Ident(ident) = pat {
                         self.dynamic.insert(ident.ident.to_string());
                     }
-                    quote!()
+                    self.calls(&init.expr)
                 } else {
                     quote!(#local)
                 }
@@ -76,7 +107,10 @@ impl Walk {
 
     fn expr(&mut self, expr: &Expr) -> TokenStream {
         match expr {
-            Expr::Assign(assign) => Self::target(&assign.left),
+            Expr::Assign(assign) => {
+                let (calls, target) = (self.calls(&assign.right), Self::target(&assign.left));
+                quote!(#calls #target)
+            }
             Expr::Block(block) => self.block(&block.block),
             Expr::ForLoop(node) => {
                 let (pat, range) = (&node.pat, &node.expr);
@@ -87,7 +121,8 @@ impl Walk {
                 let then = self.block(&node.then_branch);
                 let other = node.else_branch.as_ref().map(|(_, e)| self.expr(e)).unwrap_or_default();
                 if self.depends_on_signal(&node.cond) {
-                    quote!({ #then } { #other })
+                    let calls = self.calls(&node.cond);
+                    quote!(#calls { #then } { #other })
                 } else {
                     let cond = &node.cond;
                     quote!(if #cond { #then } else { #other })
@@ -95,10 +130,16 @@ impl Walk {
             }
             Expr::Match(node) => {
                 let arms: Vec<_> = node.arms.iter().map(|arm| self.expr(&arm.body)).collect();
-                quote!(#({ #arms })*)
+                let calls = self.calls(&node.expr);
+                quote!(#calls #({ #arms })*)
             }
             Expr::Macro(node) => Self::registers(&node.mac),
             Expr::Call(call) => Self::call(call),
+            Expr::MethodCall(call) if call.method == "join" && call.args.len() == 1 => {
+                let (from, to) = (&call.receiver, &call.args[0]);
+                quote!(::spindle_verilog::__private::Join::claim_join(&mut #from, #to);)
+            }
+            Expr::MethodCall(_) => self.calls(expr),
             _ => quote!(),
         }
     }

@@ -129,8 +129,17 @@ pub(crate) fn line_of(block: &Block) -> u32 {
     block.brace_token.span.span().unwrap().start().line() as u32
 }
 
+/// A `Source`: the text of a body and its tables.
+pub(crate) fn source(block: &Block, name: &TokenStream, params: &[String]) -> TokenStream {
+    let fields = source_fields(block, params);
+    let (text, line) = (text_of(block), line_of(block));
+    quote! {
+        ::spindle_verilog::__private::Source { type_name: #name, file: file!(), line: #line, text: #text, #fields }
+    }
+}
+
 /// `constants`, `types` and `functions` of a `Source`.
-pub(crate) fn source_fields(block: &Block, params: &[String]) -> TokenStream {
+fn source_fields(block: &Block, params: &[String]) -> TokenStream {
     let mut locals = Locals(params.iter().cloned().collect());
     locals.visit_block(block);
     let mut table =
@@ -175,10 +184,8 @@ pub(crate) fn function_module(function: &syn::ItemFn) -> Result<TokenStream> {
         return Err(Error::new(signature.span(), "an #[hdl_fn] returns a value"));
     };
     let (vis, name) = (&function.vis, &signature.ident);
-    let fields = source_fields(&function.block, &params);
-    let text = text_of(&function.block);
-    let line = line_of(&function.block);
     let name_text = name.to_string();
+    let source = source(&function.block, &quote!(#name_text), &params);
     Ok(quote! {
         #[doc(hidden)]
         #vis mod #name {
@@ -191,13 +198,7 @@ pub(crate) fn function_module(function: &syn::ItemFn) -> Result<TokenStream> {
                 ::spindle_verilog::__private::FnSource {
                     params: vec![#((#params, <#param_types as ::spindle_verilog::__private::Synth>::descriptor())),*],
                     result: <#result as ::spindle_verilog::__private::Synth>::descriptor(),
-                    body: ::spindle_verilog::__private::Source {
-                        type_name: #name_text,
-                        file: file!(),
-                        line: #line,
-                        text: #text,
-                        #fields
-                    },
+                    body: #source,
                 }
             }
         }
@@ -267,7 +268,7 @@ fn parameter_field(expr: &Expr) -> bool {
     named && matches!(field.base.as_ref(), Expr::Path(p) if p.path.is_ident("self"))
 }
 
-fn is_integer_type(ty: &Type) -> bool {
+pub(crate) fn is_integer_type(ty: &Type) -> bool {
     const NAMES: [&str; 11] = ["u8", "u16", "u32", "u64", "u128", "usize", "i8", "i16", "i32", "i64", "isize"];
     matches!(ty, Type::Path(p) if p.path.get_ident().is_some_and(|i| NAMES.contains(&i.to_string().as_str())))
 }
@@ -356,6 +357,14 @@ impl<'ast> Visit<'ast> for Table {
     }
 
     fn visit_expr_method_call(&mut self, node: &'ast syn::ExprMethodCall) {
+        if node.method == "join" {
+            self.visit_indices(&node.receiver);
+            return node.args.iter().for_each(|a| self.visit_indices(a));
+        }
+        // A stage of the block: its own text comes with a table of its own.
+        if matches!(node.receiver.as_ref(), Expr::Path(p) if p.path.is_ident("self")) {
+            return node.args.iter().for_each(|a| self.visit_expr(a));
+        }
         if !METHODS.contains(&node.method.to_string().as_str()) {
             let expr = Expr::MethodCall(node.clone());
             if self.is_static(&expr) {

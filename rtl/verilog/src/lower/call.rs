@@ -1,6 +1,7 @@
 //! Calls: methods of `Bits`, the functions of the language, and `#[hdl_fn]` helpers.
 
 use super::frame::{squash, Binding, Frame};
+use super::stages::is_self;
 use super::{Lower, Lowered, Val};
 use crate::expr::{Expr, Op, Reduce, Shift};
 use crate::ty::Ty;
@@ -11,6 +12,12 @@ impl Lower<'_> {
         let name = call.method.to_string();
         if let Some(value) = self.constant_call(call) {
             return Ok(value);
+        }
+        if is_self(&call.receiver) {
+            return match self.stage(call)? {
+                Some(value) => Ok(value),
+                None => self.refuse(call, format!("the stage `{name}` returns nothing; call it as a statement")),
+            };
         }
         match name.as_str() {
             "val" => return self.read_signal(call),

@@ -8,11 +8,12 @@ mod call;
 mod expr;
 mod frame;
 mod matching;
+mod stages;
 mod statement;
 mod wiring;
 
 use crate::build::{Body, Item, Role};
-use crate::describe::Source;
+use crate::describe::{BlockSource, Source};
 use crate::error::{EmitError, Result};
 use crate::expr::{Expr, SigId};
 use crate::stmt::Stmt;
@@ -60,6 +61,7 @@ type Lowered<T> = std::result::Result<T, Stop>;
 
 pub(crate) struct Lower<'a> {
     memo: &'a Memo,
+    block: Option<&'a BlockSource>,
     body: &'a mut Body,
     frames: Vec<Frame>,
     /// Statements of the open branches, innermost last.
@@ -75,10 +77,17 @@ pub(crate) struct Lower<'a> {
 }
 
 /// Lowers a body; `fresh` makes the symbol table anew for each attempt.
-pub(crate) fn lower(source: &Source, memo: &Memo, fresh: &dyn Fn() -> Result<Body>) -> Result<Body> {
+pub(crate) fn lower(
+    source: &Source,
+    block: Option<&BlockSource>,
+    memo: &Memo,
+    fresh: &dyn Fn() -> Result<Body>,
+) -> Result<Body> {
     let mut body = fresh()?;
     let instances: Vec<_> = body.instances.iter().map(|i| (&i.key, &i.name, &i.pins)).collect();
-    let shape = (source.type_name, format!("{:?}", (&source.constants, &body.sigs, &body.registers, instances)));
+    let stages: Vec<_> = block.iter().flat_map(|b| &b.stages).map(|stage| &stage.body.constants).collect();
+    let named = (&source.constants, stages, &body.sigs, &body.registers, instances);
+    let shape = (source.type_name, format!("{named:?}"));
     if let Some(known) = memo.lowered.borrow().get(&shape).cloned() {
         return Ok(Body { instances: body.instances, ..known });
     }
@@ -86,6 +95,7 @@ pub(crate) fn lower(source: &Source, memo: &Memo, fresh: &dyn Fn() -> Result<Bod
     loop {
         let mut lower = Lower {
             memo,
+            block,
             body: &mut body,
             frames: vec![Frame::new(source, String::new())],
             open: vec![],
@@ -111,6 +121,7 @@ pub(crate) fn lower(source: &Source, memo: &Memo, fresh: &dyn Fn() -> Result<Bod
 
 impl Lower<'_> {
     fn run(&mut self) -> Lowered<()> {
+        self.implicit()?;
         let block = self.parse()?;
         for statement in &block.stmts {
             self.statement(statement)?;

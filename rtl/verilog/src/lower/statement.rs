@@ -1,6 +1,7 @@
 //! Statements.
 
 use super::frame::Binding;
+use super::stages::{is_record, is_self};
 use super::{Lower, Lowered, Stop, Val};
 use crate::build::{Item, Role};
 use crate::expr::{Expr, SigId};
@@ -33,6 +34,8 @@ impl Lower<'_> {
             Ast::Macro(node) => self.registers(&node.mac),
             Ast::Call(call) => self.link(call),
             Ast::MethodCall(call) if call.method == "set_bits" => self.set_bits(call),
+            Ast::MethodCall(call) if call.method == "join" => self.join(call),
+            Ast::MethodCall(call) if is_self(&call.receiver) => self.stage(call).map(|_| ()),
             Ast::Tuple(tuple) if tuple.elems.is_empty() => Ok(()),
             Ast::While(node) => self.refuse(node, "`while` is not part of the language; use `for i in 0..N`"),
             Ast::Loop(node) => self.refuse(node, "`loop` is not part of the language; use `for i in 0..N`"),
@@ -98,6 +101,10 @@ impl Lower<'_> {
         let mut value = self.value(init, hint.as_ref())?;
         if let Some(hint) = &hint {
             value = self.typed(value, hint, init)?;
+        }
+        // What a stage returns is a structure of signals that have names: one more for the whole would hide them.
+        if matches!(init, Ast::MethodCall(call) if is_self(&call.receiver)) && is_record(&value) {
+            return Ok(value);
         }
         match value {
             Val::Hw(expr, ty) if expr.value().is_none() => {

@@ -21,7 +21,7 @@ pub(super) fn is_self_path(expr: &Ast) -> bool {
 
 impl Lower<'_> {
     /// `self.a[1].b` as `["a$1", "b"]`.
-    fn segments(&mut self, expr: &Ast) -> Lowered<Vec<String>> {
+    pub(super) fn segments(&mut self, expr: &Ast) -> Lowered<Vec<String>> {
         match expr {
             Ast::Paren(inner) => self.segments(&inner.expr),
             Ast::Path(path) if path.path.is_ident("self") => Ok(vec![]),
@@ -119,7 +119,7 @@ impl Lower<'_> {
         Ok((id, lo, ty))
     }
 
-    fn drive(&mut self, sig: SigId, value: Expr, line: u32) {
+    pub(super) fn drive(&mut self, sig: SigId, value: Expr, line: u32) {
         self.push(Stmt::Assign { sig, lo: 0, value, line });
     }
 
@@ -204,6 +204,18 @@ impl Lower<'_> {
         Ok(())
     }
 
+    /// Signals below a name, by the rest of their names.
+    pub(super) fn leaves(&self, name: &str) -> Vec<(String, SigId)> {
+        let below = |key: &String| {
+            let rest = key.strip_prefix(name)?;
+            (rest.is_empty() || rest.starts_with(['.', '$'])).then(|| rest.to_string())
+        };
+        let mut leaves: Vec<_> =
+            self.body.by_key.iter().filter_map(|(key, id)| Some((below(key)?, *id))).collect();
+        leaves.sort_by_key(|(_, id)| *id);
+        leaves
+    }
+
     /// Whether nothing in the block starts with this name: an array of length zero.
     fn is_empty_array(&self, key: &str) -> bool {
         let starts = |k: &String| k.strip_prefix(key).is_some_and(|r| r.is_empty() || r.starts_with(['.', '$']));
@@ -231,16 +243,7 @@ impl Lower<'_> {
         let line = self.line(call);
         let a = self.segments(first)?.join(".");
         let b = self.segments(second)?.join(".");
-        let mut leaves: Vec<(String, SigId)> = self
-            .body
-            .by_key
-            .iter()
-            .filter_map(|(key, id)| {
-                let rest = key.strip_prefix(a.as_str())?;
-                (rest.is_empty() || rest.starts_with(['.', '$'])).then(|| (rest.to_string(), *id))
-            })
-            .collect();
-        leaves.sort_by_key(|(_, id)| *id);
+        let leaves = self.leaves(&a);
         if leaves.is_empty() {
             return self.refuse(*first, format!("`{}` is not an interface of this block", squash(*first)));
         }

@@ -2,6 +2,7 @@
 //! Verilator; every refusal with its sentence; sharing of modules, determinism and lint.
 
 mod arithmetic;
+mod bundles;
 mod clocked;
 mod common;
 mod control;

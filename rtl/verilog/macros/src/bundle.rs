@@ -1,0 +1,173 @@
+//! `#[bundle]`: several signals that belong together, seen from either side.
+
+use proc_macro2::{Ident, TokenStream};
+use quote::quote;
+use syn::parse::{Parse, ParseStream};
+use syn::{spanned::Spanned, Error, Fields, ItemStruct, Result, Token, Type};
+
+/// `mirror = Sink`.
+pub(crate) struct Options {
+    mirror: Ident,
+}
+
+impl Parse for Options {
+    fn parse(input: ParseStream) -> Result<Self> {
+        let word: Ident = input.parse()?;
+        if word != "mirror" {
+            return Err(Error::new(word.span(), "write #[bundle(mirror = Name)]: the type of the other side"));
+        }
+        input.parse::<Token![=]>()?;
+        Ok(Self { mirror: input.parse()? })
+    }
+}
+
+/// A signal of a bundle.
+struct Member {
+    name: Ident,
+    /// Whether the side that is written drives it.
+    out: bool,
+    value: Type,
+}
+
+pub(crate) fn bundle(options: &Options, item: &ItemStruct) -> Result<TokenStream> {
+    let Fields::Named(fields) = &item.fields else {
+        return Err(Error::new(item.span(), "#[bundle] needs named fields; give each signal a name"));
+    };
+    let members = fields.named.iter().map(member).collect::<Result<Vec<_>>>()?;
+    let mut mirror = item.clone();
+    mirror.ident = options.mirror.clone();
+    let note = format!("The other side of [`{}`].", item.ident);
+    mirror.attrs.retain(|a| !a.path().is_ident("doc"));
+    mirror.attrs.insert(0, syn::parse_quote!(#[doc = #note]));
+    if let Fields::Named(fields) = &mut mirror.fields {
+        for (field, member) in fields.named.iter_mut().zip(&members) {
+            field.ty = signal(!member.out, &member.value);
+        }
+    }
+    let (here, there) = (one_side(item, &members, true), one_side(&mirror, &members, false));
+    let (first, second) = (&item.ident, &options.mirror);
+    let joins = [join(item, first, second, &members), join(item, first, first, &members), join(item, second, second, &members)];
+    Ok(quote! {
+        #item
+        #mirror
+        const _: () = {
+            use ::spindle_verilog::__private as P;
+            #here
+            #there
+            #(#joins)*
+        };
+    })
+}
+
+fn member(field: &syn::Field) -> Result<Member> {
+    let name = field.ident.clone().expect("a named field");
+    let refusal = || Error::new(field.span(), "a signal of a bundle is `Signal<In, T>` or `Signal<Out, T>`");
+    let Type::Path(path) = &field.ty else { return Err(refusal()) };
+    let Some(last) = path.path.segments.last().filter(|s| s.ident == "Signal") else { return Err(refusal()) };
+    let syn::PathArguments::AngleBracketed(arguments) = &last.arguments else { return Err(refusal()) };
+    let types: Vec<&Type> = arguments
+        .args
+        .iter()
+        .filter_map(|a| if let syn::GenericArgument::Type(ty) = a { Some(ty) } else { None })
+        .collect();
+    let [direction, value] = types[..] else { return Err(refusal()) };
+    let out = match quote!(#direction).to_string().as_str() {
+        "Out" => true,
+        "In" => false,
+        _ => return Err(refusal()),
+    };
+    Ok(Member { name, out, value: value.clone() })
+}
+
+fn signal(out: bool, value: &Type) -> Type {
+    match out {
+        true => syn::parse_quote!(::spindle_verilog::__private::Signal<::spindle_verilog::__private::Out, #value>),
+        false => syn::parse_quote!(::spindle_verilog::__private::Signal<::spindle_verilog::__private::In, #value>),
+    }
+}
+
+/// The walk of rust-hdl's simulator, the default, and the short way to a payload.
+fn one_side(item: &ItemStruct, members: &[Member], first: bool) -> TokenStream {
+    let name = &item.ident;
+    let (impl_generics, ty_generics, where_clause) = item.generics.split_for_impl();
+    let names: Vec<&Ident> = members.iter().map(|m| &m.name).collect();
+    let rest: Vec<&Ident> = names.iter().filter(|n| **n != "payload").copied().collect();
+    let texts: Vec<String> = rest.iter().map(|n| n.to_string()).collect();
+    let payload = members.iter().find(|m| m.name == "payload");
+    let (show, connect, deref) = match payload {
+        None => (quote!(), quote!(), quote!()),
+        Some(payload) => {
+            let target = signal(payload.out == first, &payload.value);
+            (
+                quote!(P::Block::accept(&self.payload, name, probe);),
+                quote!(P::Logic::connect(&mut self.payload);),
+                quote! {
+                    #[automatically_derived]
+                    impl #impl_generics ::core::ops::Deref for #name #ty_generics #where_clause {
+                        type Target = #target;
+                        fn deref(&self) -> &Self::Target { &self.payload }
+                    }
+                    #[automatically_derived]
+                    impl #impl_generics ::core::ops::DerefMut for #name #ty_generics #where_clause {
+                        fn deref_mut(&mut self) -> &mut Self::Target { &mut self.payload }
+                    }
+                },
+            )
+        }
+    };
+    quote! {
+        #[automatically_derived]
+        impl #impl_generics ::core::default::Default for #name #ty_generics #where_clause {
+            fn default() -> Self { Self { #(#names: ::core::default::Default::default()),* } }
+        }
+        #[automatically_derived]
+        impl #impl_generics P::Logic for #name #ty_generics #where_clause {
+            fn update(&mut self) {}
+            fn connect(&mut self) { #connect }
+        }
+        #[automatically_derived]
+        impl #impl_generics P::Block for #name #ty_generics #where_clause {
+            fn connect_all(&mut self) { #(P::Block::connect_all(&mut self.#names);)* }
+            fn update_all(&mut self) { #(P::Block::update_all(&mut self.#names);)* }
+            fn has_changed(&self) -> bool { #(P::Block::has_changed(&self.#names))||* }
+            fn accept(&self, name: &str, probe: &mut dyn P::Probe) {
+                #show
+                probe.visit_start_namespace(name, self);
+                #(P::Block::accept(&self.#rest, #texts, probe);)*
+                probe.visit_end_namespace(name, self);
+            }
+        }
+        #[automatically_derived]
+        impl #impl_generics P::Part for #name #ty_generics #where_clause {
+            fn drive(&mut self, _clock: P::Clock, _reset: bool) {}
+            fn claim(&mut self) {}
+        }
+        #deref
+    }
+}
+
+/// `self.join(other)`: what `self` offers goes to `other`.
+fn join(item: &ItemStruct, from: &Ident, to: &Ident, members: &[Member]) -> TokenStream {
+    let (impl_generics, ty_generics, where_clause) = item.generics.split_for_impl();
+    let moves = members.iter().map(|m| {
+        let name = &m.name;
+        match m.out {
+            true => quote!(other.#name.next = self.#name.val();),
+            false => quote!(self.#name.next = other.#name.val();),
+        }
+    });
+    let claims = members.iter().map(|m| {
+        let name = &m.name;
+        match m.out {
+            true => quote!(P::Logic::connect(&mut other.#name);),
+            false => quote!(P::Logic::connect(&mut self.#name);),
+        }
+    });
+    quote! {
+        #[automatically_derived]
+        impl #impl_generics P::Join<#to #ty_generics> for #from #ty_generics #where_clause {
+            fn join(&mut self, other: &mut #to #ty_generics) { #(#moves)* }
+            fn claim_join(&mut self, other: &mut #to #ty_generics) { #(#claims)* }
+        }
+    }
+}

@@ -55,7 +55,7 @@ pub fn amo_result(old: Bits<32>, operand: Bits<32>, sum: Bits<32>, choice: Bits<
 /// | in `operand` | the register |
 /// | in `funct5` | which operation |
 /// | out `result` | the word that is stored |
-#[derive(LogicBlock, Default)]
+#[block(combinational)]
 pub struct AmoAlu {
     /// The word in memory.
     pub old: Signal<In, Bits<32>>,
@@ -67,8 +67,8 @@ pub struct AmoAlu {
     pub result: Signal<Out, Bits<32>>,
 }
 
-impl Logic for AmoAlu {
-    #[hdl]
+#[hdl]
+impl AmoAlu {
     fn update(&mut self) {
         let sum = amo_sum(self.old.val(), self.operand.val(), self.funct5.val());
         let choice = amo_choice(self.old.val(), self.operand.val(), self.funct5.val(), sum);

@@ -45,6 +45,7 @@ use crate::slots::Slots;
 use crate::task_page::TaskPage;
 use crate::task_records::TaskRecords;
 use crate::types::{FarDone, Fault, Issuer, Message, StageAsk, TaskContext};
+use spindle_blocks::bundles::{BeatSink, BeatSource, TailedSource};
 use spindle_blocks::desc::{Command, DmaDesc, DmaDone, ReadRequest, TaskDesc, TaskDone};
 use spindle_contract::params::Config;
 use spindle_verilog::prelude::*;
@@ -60,12 +61,8 @@ fn handle_of(ends: Bit, issuer: Issuer, hpu: Bits<3>) -> Bits<4> {
 }
 
 /// A cluster. See the module text.
-#[derive(LogicBlock, Default)]
+#[block]
 pub struct Cluster {
-    /// Core clock.
-    pub clock: Signal<In, Clock>,
-    /// Synchronous reset, active high.
-    pub reset: Signal<In, Bit>,
     /// Number of the cluster.
     pub number: Signal<In, Bits<3>>,
     /// Cycles since reset.
@@ -85,77 +82,25 @@ pub struct Cluster {
     /// This one.
     pub installed_index: Signal<In, Bits<4>>,
     /// Stream this packet.
-    pub load_request: Signal<Out, ReadRequest>,
-    /// The request stands.
-    pub load_request_valid: Signal<Out, Bit>,
-    /// It is taken.
-    pub load_request_ready: Signal<In, Bit>,
+    pub load_request: Source<ReadRequest>,
     /// Bytes of the packet.
-    pub load_data: Signal<In, Bits<512>>,
-    /// Last beat.
-    pub load_last: Signal<In, Bit>,
-    /// A beat is offered.
-    pub load_valid: Signal<In, Bit>,
-    /// It is taken.
-    pub load_ready: Signal<Out, Bit>,
+    pub load_data: BeatSink,
     /// What became of a task.
-    pub done: Signal<Out, TaskDone>,
-    /// There is one.
-    pub done_valid: Signal<Out, Bit>,
-    /// It is taken.
-    pub done_ready: Signal<In, Bit>,
+    pub done: Source<TaskDone>,
     /// A fault.
-    pub fault: Signal<Out, Fault>,
-    /// There is one.
-    pub fault_valid: Signal<Out, Bit>,
-    /// It is taken.
-    pub fault_ready: Signal<In, Bit>,
+    pub fault: Source<Fault>,
     /// Bytes for the wire.
-    pub egress_data: Signal<Out, Bits<512>>,
-    /// Last beat,
-    pub egress_last: Signal<Out, Bit>,
-    /// of so many bytes; 0 = all.
-    pub egress_tail: Signal<Out, Bits<6>>,
-    /// Frame sequence number of the issuer's packet.
-    pub egress_frame: Signal<Out, Bits<16>>,
-    /// The payload of a put.
-    pub egress_put: Signal<Out, Bit>,
-    /// A segment of context memory.
-    pub egress_segment: Signal<Out, Bit>,
-    /// A beat is offered.
-    pub egress_valid: Signal<Out, Bit>,
-    /// It is taken.
-    pub egress_ready: Signal<In, Bit>,
+    pub egress: TailedSource,
     /// A write to host memory.
-    pub dma: Signal<Out, DmaDesc>,
-    /// There is one.
-    pub dma_valid: Signal<Out, Bit>,
-    /// It is taken.
-    pub dma_ready: Signal<In, Bit>,
+    pub dma: Source<DmaDesc>,
     /// Its data.
-    pub dma_data: Signal<Out, Bits<512>>,
-    /// Last beat.
-    pub dma_last: Signal<Out, Bit>,
-    /// A beat is offered.
-    pub dma_data_valid: Signal<Out, Bit>,
-    /// It is taken.
-    pub dma_data_ready: Signal<In, Bit>,
+    pub dma_data: BeatSource,
     /// A DMA command of any cluster has ended.
-    pub dma_done: Signal<In, DmaDone>,
-    /// In this cycle.
-    pub dma_done_valid: Signal<In, Bit>,
+    pub dma_done: PulseSink<DmaDone>,
     /// A packet to place.
-    pub place: Signal<Out, Command>,
-    /// There is one.
-    pub place_valid: Signal<Out, Bit>,
-    /// It is taken.
-    pub place_ready: Signal<In, Bit>,
+    pub place: Source<Command>,
     /// What handlers say.
-    pub message: Signal<Out, Message>,
-    /// There is something.
-    pub message_valid: Signal<Out, Bit>,
-    /// It is taken.
-    pub message_ready: Signal<In, Bit>,
+    pub message: Source<Message>,
     /// Contexts whose process has an open event ring.
     pub rings_open: Signal<In, Bits<16>>,
     /// Opcodes of commands that have somebody who does them.
@@ -183,11 +128,7 @@ pub struct Cluster {
     /// The stage is the segment's.
     pub lent: Signal<Out, Bit>,
     /// Such a command of any cluster is over.
-    pub far_done: Signal<In, FarDone>,
-    /// It waits.
-    pub far_done_valid: Signal<In, Bit>,
-    /// It is one of this cluster, and taken.
-    pub far_done_ready: Signal<Out, Bit>,
+    pub far_done: Sink<FarDone>,
     /// `load_data` is a beat of the host or of L2 for this cluster.
     pub host_write: Signal<In, Bit>,
     /// Where it goes.
@@ -209,11 +150,9 @@ pub struct Cluster {
     /// It is taken.
     pub l2_ready: Signal<In, Bit>,
     /// Answer of L2.
-    pub l2_answer: Signal<In, RemoteAnswer>,
+    pub l2_answer: PulseSink<RemoteAnswer>,
     /// For this HPU; the order of the answers says the same.
     pub l2_answer_hpu: Signal<In, Bits<3>>,
-    /// There is one.
-    pub l2_answer_valid: Signal<In, Bit>,
     /// Write a word of instruction memory.
     pub imem_write: Signal<In, Bit>,
     /// Where.
@@ -289,32 +228,14 @@ impl Cluster {
             reporter: Reporter::new(hpus),
             _hpus: hpus,
             _rvfi: config.rvfi,
-            ..Default::default()
+            ..Self::blank()
         }
     }
 }
 
-impl Logic for Cluster {
-    #[hdl]
+#[hdl]
+impl Cluster {
     fn update(&mut self) {
-        clocks!(
-            self,
-            clock,
-            reset,
-            hpu,
-            command_port,
-            command_unit,
-            l1,
-            atomics,
-            remote,
-            loader,
-            slots,
-            mover,
-            reporter
-        );
-        regs!(self, clock, reset, had_room);
-        self.records.clock.next = self.clock.val();
-        self.imem.clock.next = self.clock.val();
         self.imem.write.next = self.imem_write.val();
         self.imem.write_address.next = self.imem_address.val();
         self.imem.write_data.next = self.imem_data.val();
@@ -324,12 +245,10 @@ impl Logic for Cluster {
         self.loader.task_context.next = self.task_context.val();
         self.loader.task_valid.next = self.task_valid.val();
         self.task_ready.next = self.loader.task_ready.val();
-        self.load_request.next = self.loader.load_request.val();
-        self.load_request_valid.next = self.loader.load_request_valid.val();
-        self.loader.load_request_ready.next = self.load_request_ready.val();
-        self.loader.load_last.next = self.load_last.val();
-        self.loader.load_valid.next = self.load_valid.val();
-        self.load_ready.next = self.loader.load_ready.val();
+        self.loader.load_request.join(&mut self.load_request);
+        self.loader.load_last.next = self.load_data.last.val();
+        self.loader.load_valid.next = self.load_data.valid.val();
+        self.load_data.ready.next = self.loader.load_ready.val();
         self.loader.installed.next = self.installed.val();
         self.loader.installed_index.next = self.installed_index.val();
         // The bus carries a beat of a packet or of the host.
@@ -381,14 +300,11 @@ impl Logic for Cluster {
         // Atomics of L1, L2.
         self.atomics.request.next = self.remote.atomic.val();
         self.atomics.hpu.next = self.remote.atomic_hpu.val();
-        self.atomics.valid.next = self.remote.atomic_valid.val();
-        self.remote.atomic_ready.next = self.atomics.ready.val();
-        self.remote.atomic_answer.next = self.atomics.answer.val();
+        self.atomics.valid.next = self.remote.atomic.valid.val();
+        self.remote.atomic.ready.next = self.atomics.ready.val();
+        self.atomics.answer.join(&mut self.remote.atomic_answer);
         self.remote.atomic_answer_hpu.next = self.atomics.answer_hpu.val();
-        self.remote.atomic_answer_valid.next = self.atomics.answer_valid.val();
-        self.atomics.answer_ready.next = self.remote.atomic_answer_ready.val();
-        self.l1.guest.next = self.atomics.access.val();
-        self.l1.guest_valid.next = self.atomics.access_valid.val();
+        self.atomics.access.join(&mut self.l1.guest);
         for p in 0..2 {
             self.atomics.words[p].next = self.l1.word_data[p].val();
         }
@@ -399,20 +315,15 @@ impl Logic for Cluster {
         self.l2_second.next = self.remote.l2_second.val();
         self.l2_valid.next = self.remote.l2_valid.val();
         self.remote.l2_ready.next = self.l2_ready.val();
-        self.remote.l2_answer.next = self.l2_answer.val();
-        self.remote.l2_answer_valid.next = self.l2_answer_valid.val();
+        self.l2_answer.join(&mut self.remote.l2_answer);
 
         // Commands.
         self.command_unit.number.next = self.number.val();
         self.command_unit.cycle.next = self.cycle.val().get_bits::<32>(0);
         self.command_unit.enabled.next = self.enabled.val();
         self.command_unit.rings_open.next = self.rings_open.val();
-        self.place.next = self.command_unit.place.val();
-        self.place_valid.next = self.command_unit.place_valid.val();
-        self.command_unit.place_ready.next = self.place_ready.val();
-        self.message.next = self.command_unit.message.val();
-        self.message_valid.next = self.command_unit.message_valid.val();
-        self.command_unit.message_ready.next = self.message_ready.val();
+        self.command_unit.place.join(&mut self.place);
+        self.command_unit.message.join(&mut self.message);
         self.far_word.next = self.command_unit.far_word.val();
         self.far_valid.next = self.command_unit.far_valid.val();
         self.command_unit.far_ready.next = self.far_ready.val();
@@ -426,8 +337,7 @@ impl Logic for Cluster {
         self.lent.next = self.command_unit.lent.val();
         self.command_unit.stage_left.next = self.mover.stage_left.val();
         self.mover.number.next = self.number.val();
-        self.mover.job.next = self.command_unit.job.val();
-        self.mover.job_valid.next = self.command_unit.job_valid.val();
+        self.command_unit.job.join(&mut self.mover.job);
         self.l1.mover_next.next = self.mover.reads_next.val();
         self.l1.mover_next_odd.next = self.mover.reads_next_odd.val();
         self.l1.mover_read.next = self.mover.read.val();
@@ -436,38 +346,22 @@ impl Logic for Cluster {
         for g in 0..2 {
             self.mover.data[g].next = self.l1.wide_data[g].val();
         }
-        self.egress_data.next = self.mover.egress_data.val();
-        self.egress_last.next = self.mover.egress_last.val();
-        self.egress_tail.next = self.mover.egress_tail.val();
-        self.egress_frame.next = self.mover.egress_frame.val();
-        self.egress_put.next = self.mover.egress_put.val();
-        self.egress_segment.next = self.mover.egress_segment.val();
-        self.egress_valid.next = self.mover.egress_valid.val();
-        self.mover.egress_ready.next = self.egress_ready.val();
-        self.dma.next = self.mover.dma.val();
-        self.dma_valid.next = self.mover.dma_valid.val();
-        self.mover.dma_ready.next = self.dma_ready.val();
-        self.dma_data.next = self.mover.dma_data.val();
-        self.dma_last.next = self.mover.dma_last.val();
-        self.dma_data_valid.next = self.mover.dma_data_valid.val();
-        self.mover.dma_data_ready.next = self.dma_data_ready.val();
+        self.mover.egress.join(&mut self.egress);
+        self.mover.dma.join(&mut self.dma);
+        self.mover.dma_data.join(&mut self.dma_data);
 
         // Reporter.
         self.reporter.number.next = self.number.val();
-        self.done.next = self.reporter.done.val();
+        self.reporter.done.join(&mut self.done);
         // A PLACE leaves before the end of the handler that issued it.
-        self.reporter.hold.next = self.command_unit.place_valid.val();
-        self.done_valid.next = self.reporter.done_valid.val();
-        self.reporter.done_ready.next = self.done_ready.val();
-        self.fault.next = self.reporter.fault.val();
-        self.fault_valid.next = self.reporter.fault_valid.val();
-        self.reporter.fault_ready.next = self.fault_ready.val();
+        self.reporter.hold.next = self.command_unit.place.valid.val();
+        self.reporter.fault.join(&mut self.fault);
 
         // HPUs and their command ports.
         let far = self.far_done.val();
-        let far_answers = self.far_done_valid.val() & (far.cluster == self.number.val());
+        let far_answers = self.far_done.valid.val() & (far.cluster == self.number.val());
         let mut far_taken: Bit = false;
-        let host_answers = self.dma_done_valid.val() & (self.dma_done.val().cluster == self.number.val());
+        let host_answers = self.dma_done.valid.val() & (self.dma_done.val().cluster == self.number.val());
         let host_issuer = Issuer { hpu: self.dma_done.val().hpu, handle: self.dma_done.val().handle.get_bits::<2>(0) };
         let mut launch_ready: Bits<8> = bits::<8>(0);
         let mut launch_bank: Bits<16> = bits::<16>(0);
@@ -482,7 +376,7 @@ impl Logic for Cluster {
         for i in 0..self._hpus {
             self.hpu[i].number.next = bits::<3>(i as u64);
             self.hpu[i].launch.next = self.loader.launch.val();
-            self.hpu[i].launch_valid.next = self.loader.launch_valid.val().get_bit(i);
+            self.hpu[i].launch.valid.next = self.loader.launch_valid.val().get_bit(i);
             self.hpu[i].cycle.next = self.cycle.val();
             self.hpu[i].region.next = self.loader.region.val();
             self.hpu[i].region_index.next = self.loader.region_index.val();
@@ -496,16 +390,16 @@ impl Logic for Cluster {
             self.hpu[i].code_data.next = self.imem.code_data[i].val();
             for p in 0..2 {
                 self.l1.word[2 * i + p].next = self.hpu[i].l1_request[p].val();
-                self.l1.word_valid[2 * i + p].next = self.hpu[i].l1_valid[p].val();
+                self.l1.word[2 * i + p].valid.next = self.hpu[i].l1_valid[p].val();
                 self.l1.stores[2 * i + p].next = self.hpu[i].l1_stores[p].val();
                 self.hpu[i].l1_grant[p].next = self.l1.word_grant[2 * i + p].val();
                 self.hpu[i].l1_data[p].next = self.l1.word_data[2 * i + p].val();
             }
             self.remote.request[i].next = self.hpu[i].remote.val();
-            self.remote.valid[i].next = self.hpu[i].remote_valid.val();
-            self.hpu[i].remote_ready.next = self.remote.ready[i].val();
+            self.remote.valid[i].next = self.hpu[i].remote.valid.val();
+            self.hpu[i].remote.ready.next = self.remote.ready[i].val();
             self.hpu[i].answer.next = self.remote.answer.val();
-            self.hpu[i].answer_valid.next = self.remote.answer_valid.val().get_bit(i);
+            self.hpu[i].answer.valid.next = self.remote.answer_valid.val().get_bit(i);
 
             self.command_port[i].port.next = self.hpu[i].port.val();
             self.command_port[i].port_write.next = self.hpu[i].port_write.val();
@@ -519,8 +413,7 @@ impl Logic for Cluster {
             self.command_port[i].begins.next = self.hpu[i].begins.val();
             self.command_port[i].begin_thread.next = self.hpu[i].begin_thread.val();
             self.command_port[i].begin_bank.next = self.hpu[i].begin_bank.val();
-            self.command_unit.ask[i].next = self.command_port[i].ask.val();
-            self.command_unit.ask_valid[i].next = self.command_port[i].ask_valid.val();
+            self.command_port[i].ask.join(&mut self.command_unit.ask[i]);
             self.command_port[i].taken.next = self.command_unit.taken.val().get_bit(i);
             self.command_port[i].word.next = self.command_unit.word.val();
             self.command_unit.argument[i].next = self.command_port[i].argument.val();
@@ -539,20 +432,18 @@ impl Logic for Cluster {
             let at_place = handle_of(self.command_unit.placed.val(), self.command_unit.placed_issuer.val(), hpu);
             let at_host = handle_of(host_answers, host_issuer, hpu);
             let by_far = far_answers & (far.issuer.hpu == hpu);
-            self.command_port[i].result_valid.next = by_far & far.has_result;
+            self.command_port[i].result.valid.next = by_far & far.has_result;
             self.command_port[i].result_handle.next = far.issuer.handle;
             self.command_port[i].result.next = far.result;
-            let far_ends = by_far & (!far.has_result | self.command_port[i].result_ready.val());
+            let far_ends = by_far & (!far.has_result | self.command_port[i].result.ready.val());
             far_taken = far_taken | far_ends;
             let at_far = handle_of(far_ends, far.issuer, hpu);
             self.command_port[i].complete.next = at_wire | at_place | at_host | at_far;
             self.command_port[i].failed.next =
                 (at_host & repeat::<4>(self.dma_done.val().error)) | (at_far & repeat::<4>(far.error));
 
-            self.reporter.ending[i].next = self.hpu[i].ending.val();
-            self.reporter.ending_valid[i].next = self.hpu[i].ending_valid.val();
-            self.hpu[i].ending_ready.next = self.reporter.ending_ready[i].val();
-            launch_ready = launch_ready.replace_bit(i, self.hpu[i].launch_ready.val());
+            self.hpu[i].ending.join(&mut self.reporter.ending[i]);
+            launch_ready = launch_ready.replace_bit(i, self.hpu[i].launch.ready.val());
             launch_bank = launch_bank | (bit_cast::<16, 2>(self.hpu[i].launch_bank.val()) << bits::<4>(2 * i as u64));
             busy = busy.replace_bit(i, self.hpu[i].busy.val());
             retired = retired.replace_bit(i, self.hpu[i].retired.val());
@@ -568,7 +459,7 @@ impl Logic for Cluster {
         self.room.next = launch_ready & !self.had_room.q.val();
         self.loader.launch_bank.next = launch_bank;
         self.slots.probe_used.next = used;
-        self.far_done_ready.next = far_taken;
+        self.far_done.ready.next = far_taken;
         if self._rvfi {
             for i in 0..self._hpus {
                 self.rvfi[i].next = self.hpu[i].rvfi[0].val();

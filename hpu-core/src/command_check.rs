@@ -23,10 +23,8 @@ const SHORTEST_FRAME: u64 = MIN_FRAME as u64;
 const _: () = assert!(SLOT_BYTES.is_power_of_two() && SLOT_BITS < 12 && MIN_FRAME < 16);
 
 /// The check. See the module text.
-#[derive(LogicBlock, Default)]
+#[block(no_reset)]
 pub struct CommandCheck {
-    /// Core clock.
-    pub clock: Signal<In, Clock>,
     /// Number of the word.
     pub step: Signal<In, Bits<4>>,
     /// The word.
@@ -80,11 +78,9 @@ pub struct CommandCheck {
     fits: DFF<Bit>,
 }
 
-impl Logic for CommandCheck {
-    #[hdl]
+#[hdl]
+impl CommandCheck {
     fn update(&mut self) {
-        dffs!(self, clock, kept_previous, kept_source, kept_length, data_legal, node_legal, host_legal, word_legal);
-        dffs!(self, clock, at_word, some, kept_low, carry, kept_high, outside, not_left, fits, kept_long);
         let step = self.step.val();
         let value = self.value.val();
         let opcode = self.opcode.val();

@@ -36,12 +36,8 @@ const LAST_WIPED: u64 = 16;
 const HANDLES: usize = map::COMMAND_HANDLES;
 
 /// The command port. See the module text.
-#[derive(LogicBlock, Default)]
+#[block]
 pub struct CommandPort {
-    /// Core clock.
-    pub clock: Signal<In, Clock>,
-    /// Synchronous reset, active high.
-    pub reset: Signal<In, Bit>,
     /// Access of the HPU.
     pub port: Signal<In, PortAccess>,
     /// It writes.
@@ -61,9 +57,7 @@ pub struct CommandPort {
     /// Its bank.
     pub begin_bank: Signal<In, Bits<2>>,
     /// What was issued.
-    pub ask: Signal<Out, Ask>,
-    /// The unit has not looked at it.
-    pub ask_valid: Signal<Out, Bit>,
+    pub ask: Pulse<Ask>,
     /// Now it does.
     pub taken: Signal<In, Bit>,
     /// Word that it wants.
@@ -86,14 +80,10 @@ pub struct CommandPort {
     pub complete: Signal<In, Bits<4>>,
     /// With it: with an error.
     pub failed: Signal<In, Bits<4>>,
-    /// A command has a result.
-    pub result_valid: Signal<In, Bit>,
+    /// What it is.
+    pub result: Sink<Bits<64>>,
     /// This one.
     pub result_handle: Signal<In, Bits<2>>,
-    /// What it is.
-    pub result: Signal<In, Bits<64>>,
-    /// It is kept.
-    pub result_ready: Signal<Out, Bit>,
     /// Packet slot that is asked about.
     pub probe: Signal<In, Bits<4>>,
     /// A command under way reads it.
@@ -134,28 +124,9 @@ pub struct CommandPort {
     answer_low: DFF<Bits<4>>,
 }
 
-impl Logic for CommandPort {
-    #[hdl]
+#[hdl]
+impl CommandPort {
     fn update(&mut self) {
-        regs!(
-            self,
-            clock,
-            reset,
-            runs,
-            soiled,
-            wipe_at,
-            swept,
-            banks,
-            asks,
-            open,
-            busy,
-            error,
-            owned,
-            waits_for_one,
-            last_handle
-        );
-        regs!(self, clock, reset, half);
-        dffs!(self, clock, issued, owner, awaited, chosen, answer_high, answer_low);
         let port = self.port.val();
         let busy = self.busy.q.val();
         let issued = self.issued.q.val();
@@ -175,7 +146,6 @@ impl Logic for CommandPort {
             bits::<2>(3)
         };
         let known = !port.data.get_bits::<28>(4).any();
-        self.opcode.clock.next = self.clock.val();
         self.opcode.reset.next = issues & !known;
         self.opcode.d.next = self.opcode.q.val();
         if issues {
@@ -189,7 +159,7 @@ impl Logic for CommandPort {
         self.ask.next.opcode = self.opcode.q.val();
         self.ask.next.handle = handle;
         self.ask.next.full = busy.all();
-        self.ask_valid.next = self.asks.q.val();
+        self.ask.valid.next = self.asks.q.val();
         if self.taken.val() {
             self.chosen.d.next = handle;
         }
@@ -201,10 +171,10 @@ impl Logic for CommandPort {
             (self.owned[3].q.val(), self.owned[2].q.val(), self.owned[1].q.val(), self.owned[0].q.val()).cat::<4>();
         let wanted = owned.get_bit(self.result_handle.val().index());
         let of_second = owners.get_bit(self.result_handle.val().index());
-        let keeps = self.result_valid.val() & wanted & !self.port_write.val();
+        let keeps = self.result.valid.val() & wanted & !self.port_write.val();
         let half = self.half.q.val();
-        self.half.d.next = if self.result_valid.val() & wanted { half ^ keeps } else { false };
-        self.result_ready.next = !wanted | (keeps & half);
+        self.half.d.next = if self.result.valid.val() & wanted { half ^ keeps } else { false };
+        self.result.ready.next = !wanted | (keeps & half);
 
         // The words. Those of an earlier run count as 0. Runs have 32 numbers, so each zeroes the word that its number ends with, in a cycle without a write, of which
         // no run has none: each word twice in 32 runs. After reset all are zeroed, while the loader sets the HPU up; a write would end that.
@@ -223,7 +193,6 @@ impl Logic for CommandPort {
         let wipes = (self.soiled.q.val() | !swept) & !writes;
         let runs = (self.runs[1].q.val(), self.runs[0].q.val()).cat::<10>();
         let run_written = if at.get_bit(4) { runs.get_bits::<5>(5) } else { runs.get_bits::<5>(0) };
-        self.store.clock.next = self.clock.val();
         self.store.write_enable.next = writes | wipes;
         self.store.write_address.next = at;
         let word = if stores {
@@ -301,7 +270,6 @@ impl Logic for CommandPort {
             let owner = if taken { issued.thread } else { self.owner[i].q.val() };
             self.owner[i].d.next = owner;
             self.owned[i].d.next = (taken | self.owned[i].q.val()) & !(begins & (owner == beginner));
-            self.handle_slot[i].clock.next = self.clock.val();
             self.handle_slot[i].reset.next = self.reset.val() | self.complete.val().get_bit(i);
             self.handle_slot[i].d.next = self.handle_slot[i].q.val();
             if accepted.get_bit(i) {

@@ -79,12 +79,8 @@ pub struct Decided {
 }
 
 /// The command unit. See the module text.
-#[derive(LogicBlock, Default)]
+#[block]
 pub struct CommandUnit {
-    /// Core clock.
-    pub clock: Signal<In, Clock>,
-    /// Synchronous reset, active high.
-    pub reset: Signal<In, Bit>,
     /// Number of the cluster.
     pub number: Signal<In, Bits<3>>,
     /// Cycles since reset, low half, for the stamp.
@@ -94,9 +90,7 @@ pub struct CommandUnit {
     /// Contexts whose process has an open event ring.
     pub rings_open: Signal<In, Bits<16>>,
     /// What the HPUs issue.
-    pub ask: Vec<Signal<In, Ask>>,
-    /// It waits.
-    pub ask_valid: Vec<Signal<In, Bit>>,
+    pub ask: Vec<PulseSink<Ask>>,
     /// Word of the port that is read.
     pub word: Signal<Out, Bits<4>>,
     /// What is in it,
@@ -128,9 +122,7 @@ pub struct CommandUnit {
     /// What the one may that was looked at last.
     pub limits: Signal<In, Limits>,
     /// Bytes of L1 to be moved.
-    pub job: Signal<Out, MoveJob>,
-    /// There are some.
-    pub job_valid: Signal<Out, Bit>,
+    pub job: Pulse<MoveJob>,
     /// The mover has read the last beat of the stage.
     pub stage_left: Signal<In, Bit>,
     /// Bytes of L2 wanted in the stage.
@@ -146,21 +138,13 @@ pub struct CommandUnit {
     /// The stage is the segment's, and `stage_valid` says that it wants its bytes.
     pub lent: Signal<Out, Bit>,
     /// A packet to place or to redirect.
-    pub place: Signal<Out, Command>,
-    /// There is one.
-    pub place_valid: Signal<Out, Bit>,
-    /// It is taken.
-    pub place_ready: Signal<In, Bit>,
+    pub place: Source<Command>,
     /// A PLACE or REDIRECT is done.
     pub placed: Signal<Out, Bit>,
     /// Whose.
     pub placed_issuer: Signal<Out, Issuer>,
     /// What a handler says.
-    pub message: Signal<Out, Message>,
-    /// There is something.
-    pub message_valid: Signal<Out, Bit>,
-    /// It is taken.
-    pub message_ready: Signal<In, Bit>,
+    pub message: Source<Message>,
     /// Word of a far command.
     pub far_word: Signal<Out, Bits<32>>,
     /// There is one.
@@ -238,29 +222,18 @@ impl CommandUnit {
         assert!((1..=8).contains(&hpus), "CommandUnit: {hpus} HPUs cannot be served; choose 1 to 8");
         Self {
             ask: (0..hpus).map(|_| Default::default()).collect(),
-            ask_valid: (0..hpus).map(|_| Default::default()).collect(),
             argument: (0..hpus).map(|_| Default::default()).collect(),
             argument_written: (0..hpus).map(|_| Default::default()).collect(),
             _hpus: hpus,
             _highest: hpus.next_power_of_two() as u64 - 1,
-            ..Default::default()
+            ..Self::blank()
         }
     }
 }
 
-impl Logic for CommandUnit {
-    #[hdl]
+#[hdl]
+impl CommandUnit {
     fn update(&mut self) {
-        regs!(self, clock, reset, runs, done_mask, refused_mask, full_mask, issued_mask, moves, place_waits);
-        regs!(self, clock, reset, message_waits, far_closes, far_counts, put_leaves, host_put_leaves);
-        regs!(self, clock, reset, stage_used, stage_begins, stage_fills, stage_full, stage_asks);
-        regs!(self, clock, reset, of_segment, stage_missed, segment_moves);
-        dffs!(
-            self, clock, hpu, mask, current, of_context, step, last, at_last, told, decided, placing, saying, far_fits
-        );
-        dffs!(self, clock, is_far, next_word, told_place);
-        dffs!(self, clock, stage_owner, stage_wants);
-        clocks!(self, clock, reset, arbiter, far);
         let runs = self.runs.q.val();
         let step = self.step.q.val();
         let current = self.current.q.val();
@@ -276,7 +249,7 @@ impl Logic for CommandUnit {
         let again = if self.stage_asks.q.val() { owner } else { bits::<8>(0) };
         let mut request: Bits<8> = bits::<8>(0);
         for i in 0..self._hpus {
-            request = request.replace_bit(i, self.ask_valid[i].val() | again.get_bit(i));
+            request = request.replace_bit(i, self.ask[i].valid.val() | again.get_bit(i));
         }
         self.arbiter.request.next = request;
         self.arbiter.accept.next = looks;
@@ -298,7 +271,6 @@ impl Logic for CommandUnit {
         self.next_word.d.next = word_of(step + 2);
         self.index.next = (select, chosen.bank).cat::<5>();
         self.looks.next = looks;
-        self.value.clock.next = self.clock.val();
         self.value.reset.next = !chosen_written;
         self.value.d.next = chosen_value;
         self.step.d.next = step + 1;
@@ -322,7 +294,6 @@ impl Logic for CommandUnit {
         // What it is about, and whether it may be.
         let staged = self.stage_full.q.val() & (owner & mask).any();
         let value = self.value.q.val();
-        self.check.clock.next = self.clock.val();
         self.check.step.next = step;
         self.check.value.next = value;
         self.check.opcode.next = opcode;
@@ -421,7 +392,7 @@ impl Logic for CommandUnit {
         self.accept_slot.next = decided.slot;
         self.issued_frame.next = decided.frame;
         self.moves.d.next = takes & nature.reads;
-        self.job_valid.next = moves | segment_moves;
+        self.job.valid.next = moves | segment_moves;
         // Of a segment nobody waits for its end here, and it is no transfer of the host: the rest does not count.
         self.job.next = MoveJob {
             way: if moves { decided.way } else { Way::Segment },
@@ -435,7 +406,7 @@ impl Logic for CommandUnit {
 
         // a packet to place, where its mailbox or the handler says,
         let places = takes & is_place;
-        self.place_waits.d.next = places | (place_full & !self.place_ready.val());
+        self.place_waits.d.next = places | (place_full & !self.place.ready.val());
         if places {
             self.placing.d.next = Command {
                 version: bits::<4>(VERSION),
@@ -455,8 +426,8 @@ impl Logic for CommandUnit {
         }
         let placing = self.placing.q.val();
         self.place.next = placing;
-        self.place_valid.next = place_full;
-        self.placed.next = place_full & self.place_ready.val();
+        self.place.valid.next = place_full;
+        self.placed.next = place_full & self.place.ready.val();
         self.placed_issuer.next = Issuer { hpu: placing.hpu, handle: placing.handle.get_bits::<2>(0) };
 
         // something to say,
@@ -464,7 +435,7 @@ impl Logic for CommandUnit {
         let count =
             if self.check.is_long.val() | (tail > bits::<4>(CHARACTERS)) { bits::<4>(CHARACTERS) } else { tail };
         let says = takes & nature.tells & ((opcode != bits::<4>(PRINT)) | count.any());
-        self.message_waits.d.next = says | (message_full & !self.message_ready.val());
+        self.message_waits.d.next = says | (message_full & !self.message.ready.val());
         if says {
             self.saying.d.next = Message {
                 opcode: opcode,
@@ -487,7 +458,7 @@ impl Logic for CommandUnit {
             };
         }
         self.message.next = self.saying.q.val();
-        self.message_valid.next = message_full;
+        self.message.valid.next = message_full;
 
         // or words for the far unit: first who asks, then each word one cycle behind its check.
         // One of four is one LUT a bit; the place stands in the lowest bits of the word that names it, whose others nobody looks at.
@@ -511,7 +482,7 @@ impl Logic for CommandUnit {
         self.far.write.next = (runs & nature.far & !far_full) | self.far_closes.q.val();
         self.far.keep.next = self.far_counts.q.val();
         self.far_word.next = self.far.read.val();
-        self.far_valid.next = self.far.read_valid.val();
-        self.far.read_ready.next = self.far_ready.val();
+        self.far_valid.next = self.far.read.valid.val();
+        self.far.read.ready.next = self.far_ready.val();
     }
 }

@@ -19,60 +19,41 @@ use spindle_verilog::prelude::*;
 const HOST_HANDLE: u64 = put_op::HOST_HANDLE as u64;
 
 /// The completions. See the module text.
-#[derive(LogicBlock, Default)]
+#[block]
 pub struct Completions {
-    /// Core clock.
-    pub clock: Signal<In, Clock>,
-    /// Synchronous reset, active high.
-    pub reset: Signal<In, Bit>,
     /// A put or get is over.
-    pub put_done: Signal<In, PutDone>,
-    /// There is one.
-    pub put_done_valid: Signal<In, Bit>,
+    pub put_done: PulseSink<PutDone>,
     /// An atomic is over.
-    pub atomic_done: Signal<In, HostAtomicDone>,
-    /// There is one.
-    pub atomic_done_valid: Signal<In, Bit>,
+    pub atomic_done: PulseSink<HostAtomicDone>,
     /// It is told.
     pub atomic_ended: Signal<Out, Bit>,
     /// A read is over.
-    pub read_done: Signal<In, FarDone>,
-    /// There is one.
-    pub read_done_valid: Signal<In, Bit>,
-    /// It is taken.
-    pub read_done_ready: Signal<Out, Bit>,
+    pub read_done: Sink<FarDone>,
     /// A command is over.
-    pub done: Signal<Out, FarDone>,
-    /// There is one.
-    pub done_valid: Signal<Out, Bit>,
-    /// Its cluster takes it.
-    pub done_ready: Signal<In, Bit>,
+    pub done: Source<FarDone>,
     puts: LutFifo<PutDone, 8>,
     atomics: LutFifo<HostAtomicDone, 4>,
     told: DFF<FarDone>,
     telling: Reg<Bit>,
 }
 
-impl Logic for Completions {
-    #[hdl]
+#[hdl]
+impl Completions {
     fn update(&mut self) {
-        regs!(self, clock, reset, telling);
-        dffs!(self, clock, told);
-        clocks!(self, clock, reset, puts, atomics);
         self.puts.write.next = self.put_done.val();
-        self.puts.write_valid.next = self.put_done_valid.val() & (self.put_done.val().handle != HOST_HANDLE);
+        self.puts.write.valid.next = self.put_done.valid.val() & (self.put_done.val().handle != HOST_HANDLE);
         self.atomics.write.next = self.atomic_done.val();
-        self.atomics.write_valid.next = self.atomic_done_valid.val();
-        let free = !self.telling.q.val() | self.done_ready.val();
+        self.atomics.write.valid.next = self.atomic_done.valid.val();
+        let free = !self.telling.q.val() | self.done.ready.val();
         let put = self.puts.read.val();
         let atomic = self.atomics.read.val();
-        let by_put = self.puts.read_valid.val();
-        let by_atomic = self.atomics.read_valid.val() & !by_put;
-        let by_read = self.read_done_valid.val() & !by_put & !self.atomics.read_valid.val();
-        self.puts.read_ready.next = free;
-        self.atomics.read_ready.next = free & !by_put;
+        let by_put = self.puts.read.valid.val();
+        let by_atomic = self.atomics.read.valid.val() & !by_put;
+        let by_read = self.read_done.valid.val() & !by_put & !self.atomics.read.valid.val();
+        self.puts.read.ready.next = free;
+        self.atomics.read.ready.next = free & !by_put;
         self.atomic_ended.next = free & by_atomic;
-        self.read_done_ready.next = free & by_read;
+        self.read_done.ready.next = free & by_read;
         if free {
             self.telling.d.next = by_put | by_atomic | by_read;
             self.told.d.next = if by_put {
@@ -102,6 +83,6 @@ impl Logic for Completions {
             };
         }
         self.done.next = self.told.q.val();
-        self.done_valid.next = self.telling.q.val();
+        self.done.valid.next = self.telling.q.val();
     }
 }

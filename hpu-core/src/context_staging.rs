@@ -37,12 +37,8 @@ const CTX_ACTIVE: u64 = hpu::CTX_ACTIVE as u64;
 /// | packet engine | out `policy`, with `install` and `install_index` |
 ///
 /// `install` comes one cycle after the write, once; a number beyond the last context installs nothing.
-#[derive(LogicBlock, Default)]
+#[block]
 pub struct ContextStaging {
-    /// Core clock.
-    pub clock: Signal<In, Clock>,
-    /// Synchronous reset, active high.
-    pub reset: Signal<In, Bit>,
     /// Offset in the page.
     pub offset: Signal<In, Bits<12>>,
     /// What to write.
@@ -75,15 +71,13 @@ impl ContextStaging {
     /// For `contexts` contexts.
     pub fn new(contexts: usize) -> Self {
         let policy = ContextPolicy { weight: bits(1), core_mask: bits(u32::MAX as u64), ..Default::default() };
-        Self { _contexts: contexts as u64, policy_register: Reg::new(policy), ..Default::default() }
+        Self { _contexts: contexts as u64, policy_register: Reg::new(policy), ..Self::blank() }
     }
 }
 
-impl Logic for ContextStaging {
-    #[hdl]
+#[hdl]
+impl ContextStaging {
     fn update(&mut self) {
-        regs!(self, clock, reset, entry, policy_register, active_mask, installing);
-        dffs!(self, clock, slot);
         let entry = self.entry.q.val();
         let policy = self.policy_register.q.val();
         let data = self.data.val();

@@ -10,15 +10,11 @@ use spindle_verilog::prelude::*;
 /// |---|---|
 /// | registers | in `staged`, `install`, `install_index`; in `active` |
 /// | dispatcher | in `read_enable`, `read_index` / out `entry`, a cycle later and until the next read |
-/// | packet engine | out `contexts_feedback`: 4 bits a context as `ContextStatus`: active, has_header, has_payload, has_completion |
+/// | packet engine | out `context_status`: 4 bits a context as `ContextStatus`: active, has_header, has_payload, has_completion |
 ///
 /// An install is seen by tasks that are dispatched from the next cycle on; tasks under way keep what they were given.
-#[derive(LogicBlock, Default)]
+#[block]
 pub struct ContextTable {
-    /// Core clock.
-    pub clock: Signal<In, Clock>,
-    /// Synchronous reset, active high.
-    pub reset: Signal<In, Bit>,
     /// What to install.
     pub staged: Signal<In, ContextEntry>,
     /// Install it.
@@ -34,7 +30,7 @@ pub struct ContextTable {
     /// Its entry.
     pub entry: Signal<Out, ContextEntry>,
     /// For the scheduler.
-    pub contexts_feedback: Signal<Out, Bits<64>>,
+    pub context_status: Signal<Out, Bits<64>>,
     entries: SdpMemory<ContextEntry, 4>,
     header: Reg<Bits<16>>,
     payload: Reg<Bits<16>>,
@@ -45,15 +41,13 @@ pub struct ContextTable {
 impl ContextTable {
     /// A table in a memory of this kind.
     pub fn new(style: RamStyle) -> Self {
-        Self { entries: SdpMemory::new(style, 1), ..Default::default() }
+        Self { entries: SdpMemory::new(style, 1), ..Self::blank() }
     }
 }
 
-impl Logic for ContextTable {
-    #[hdl]
+#[hdl]
+impl ContextTable {
     fn update(&mut self) {
-        regs!(self, clock, reset, header, payload, completion, feedback);
-        self.entries.clock.next = self.clock.val();
         self.entries.write_enable.next = self.install.val();
         self.entries.write_address.next = self.install_index.val();
         self.entries.write_data.next = self.staged.val();
@@ -75,6 +69,6 @@ impl Logic for ContextTable {
             feedback = feedback.replace_bit(4 * c + 3, self.completion.q.val().get_bit(c));
         }
         self.feedback.d.next = feedback;
-        self.contexts_feedback.next = self.feedback.q.val();
+        self.context_status.next = self.feedback.q.val();
     }
 }

@@ -33,19 +33,15 @@ pub struct Waiting {
 /// | neighbour | ports |
 /// |---|---|
 /// | packet engine | in `task_desc`, `task_valid`: always taken |
-/// | registers | in `staged`, `install`, `install_index`, `active`; out `contexts_feedback` |
+/// | registers | in `staged`, `install`, `install_index`, `active`; out `context_status` |
 /// | clusters | out `job` to all; out `valid[i]` / in `ready[i]` |
 ///
-/// The packet engine sends a task only to an HPU that has room for it (`room_feedback`), and no second one before that HPU has room again: so
+/// The packet engine sends a task only to an HPU that has room for it (`task_room`), and no second one before that HPU has room again: so
 /// there is at most one task of each HPU here, one place for each is enough, and a cluster that takes no task delays nobody else's.
 /// Latency 2 cycles from `task_valid` to `valid[i]`: the cluster that is `ready` has its turn, and a cycle later the task and its context are there. A cluster stays ready
 /// until it has got one. One task per cycle, one per two cycles to a cluster; clusters in turn, the tasks of a cluster in the order in which they came.
-#[derive(LogicBlock)]
+#[block]
 pub struct Dispatcher {
-    /// Core clock.
-    pub clock: Signal<In, Clock>,
-    /// Synchronous reset, active high.
-    pub reset: Signal<In, Bit>,
     /// A task.
     pub task_desc: Signal<In, TaskDesc>,
     /// There is one.
@@ -59,7 +55,7 @@ pub struct Dispatcher {
     /// Contexts that accept packets.
     pub active: Signal<In, Bits<16>>,
     /// For the scheduler.
-    pub contexts_feedback: Signal<Out, Bits<64>>,
+    pub context_status: Signal<Out, Bits<64>>,
     /// The task and its context.
     pub job: Signal<Out, Job>,
     /// It is for this cluster.
@@ -86,42 +82,28 @@ impl Dispatcher {
         let tasks = if config.has_ultra_ram() { RamStyle::Ultra } else { style };
         let (clusters, shift) = (config.clusters, config.hpus.next_power_of_two().trailing_zeros());
         Self {
-            clock: Default::default(),
-            reset: Default::default(),
-            task_desc: Default::default(),
-            task_valid: Default::default(),
-            staged: Default::default(),
-            install: Default::default(),
-            install_index: Default::default(),
-            active: Default::default(),
-            contexts_feedback: Default::default(),
-            job: Default::default(),
             valid: (0..clusters).map(|_| Default::default()).collect(),
             ready: (0..clusters).map(|_| Default::default()).collect(),
             contexts: ContextTable::new(style),
             tasks: SdpMemory::with_depth(tasks, 1, (clusters << shift).next_power_of_two().max(2)),
             queue: (0..clusters).map(|_| Default::default()).collect(),
-            arbiter: Default::default(),
-            goes_to: Default::default(),
             _clusters: clusters,
             _shift: shift.into(),
+            ..Self::blank()
         }
     }
 }
 
-impl Logic for Dispatcher {
-    #[hdl]
+#[hdl]
+impl Dispatcher {
     fn update(&mut self) {
-        regs!(self, clock, reset, goes_to);
-        clocks!(self, clock, reset, contexts, queue, arbiter);
         self.contexts.staged.next = self.staged.val();
         self.contexts.install.next = self.install.val();
         self.contexts.install_index.next = self.install_index.val();
         self.contexts.active.next = self.active.val();
-        self.contexts_feedback.next = self.contexts.contexts_feedback.val();
+        self.context_status.next = self.contexts.context_status.val();
 
         let arrives = self.task_desc.val();
-        self.tasks.clock.next = self.clock.val();
         self.tasks.write_enable.next = self.task_valid.val();
         self.tasks.write_address.next =
             (bit_cast::<6, 3>(arrives.cluster) << self._shift) | bit_cast::<6, 3>(arrives.hpu);
@@ -129,9 +111,9 @@ impl Logic for Dispatcher {
         let mut request: Bits<8> = bits::<8>(0);
         for i in 0..self._clusters {
             self.queue[i].write.next = Waiting { hpu: arrives.hpu, context: arrives.context };
-            self.queue[i].write_valid.next = self.task_valid.val() & (arrives.cluster == bits::<3>(i as u64));
+            self.queue[i].write.valid.next = self.task_valid.val() & (arrives.cluster == bits::<3>(i as u64));
             let takes = self.ready[i].val() & !self.goes_to.q.val().get_bit(i);
-            request = request.replace_bit(i, self.queue[i].read_valid.val() & takes);
+            request = request.replace_bit(i, self.queue[i].read.valid.val() & takes);
         }
         self.arbiter.request.next = request;
         self.arbiter.accept.next = true;
@@ -144,7 +126,7 @@ impl Logic for Dispatcher {
                 place = place | (bits::<6>(i as u64) << self._shift) | bit_cast::<6, 3>(waiting.hpu);
                 of_context = of_context | waiting.context;
             }
-            self.queue[i].read_ready.next = grant.get_bit(i);
+            self.queue[i].read.ready.next = grant.get_bit(i);
             self.valid[i].next = self.goes_to.q.val().get_bit(i);
         }
         self.goes_to.d.next = grant;

@@ -11,12 +11,8 @@ use spindle_blocks::ram::LutMemory;
 use spindle_verilog::prelude::*;
 
 /// The queue. See the module text.
-#[derive(LogicBlock, Default)]
+#[block]
 pub struct FarQueue {
-    /// Core clock.
-    pub clock: Signal<In, Clock>,
-    /// Synchronous reset, active high.
-    pub reset: Signal<In, Bit>,
     /// A word.
     pub word: Signal<In, Bits<32>>,
     /// Write it.
@@ -28,11 +24,7 @@ pub struct FarQueue {
     /// There is room for a command.
     pub room: Signal<Out, Bit>,
     /// The oldest word.
-    pub read: Signal<Out, Bits<32>>,
-    /// There is one.
-    pub read_valid: Signal<Out, Bit>,
-    /// It is taken.
-    pub read_ready: Signal<In, Bit>,
+    pub read: Source<Bits<32>>,
     store: LutMemory<Bits<32>, 6>,
     /// Where the next word goes, where the words that count end, and where they begin.
     place: DFF<Bits<6>>,
@@ -40,11 +32,9 @@ pub struct FarQueue {
     start: Reg<Bits<6>>,
 }
 
-impl Logic for FarQueue {
-    #[hdl]
+#[hdl]
+impl FarQueue {
     fn update(&mut self) {
-        regs!(self, clock, reset, limit, start);
-        dffs!(self, clock, place);
         let limit = self.limit.q.val();
         let start = self.start.q.val();
         let at = if self.starts.val() { limit } else { self.place.q.val() };
@@ -54,7 +44,6 @@ impl Logic for FarQueue {
         if self.keep.val() {
             self.limit.d.next = at + 1;
         }
-        self.store.clock.next = self.clock.val();
         self.store.write_enable.next = self.write.val();
         self.store.write_address.next = at;
         self.store.write_data.next = self.word.val();
@@ -63,8 +52,8 @@ impl Logic for FarQueue {
         self.room.next = !level.get_bit(5);
         self.read.next = self.store.read_data.val();
         let any = level.any();
-        self.read_valid.next = any;
-        if any & self.read_ready.val() {
+        self.read.valid.next = any;
+        if any & self.read.ready.val() {
             self.start.d.next = start + 1;
         }
     }

@@ -84,12 +84,8 @@ pub struct WaitingHostPut {
 }
 
 /// The far unit. See the module text.
-#[derive(LogicBlock)]
+#[block]
 pub struct FarUnit {
-    /// Core clock.
-    pub clock: Signal<In, Clock>,
-    /// Synchronous reset, active high.
-    pub reset: Signal<In, Bit>,
     /// Words of each cluster.
     pub word: Vec<Signal<In, Bits<32>>>,
     /// There is one.
@@ -97,25 +93,15 @@ pub struct FarUnit {
     /// It is taken.
     pub ready: Vec<Signal<Out, Bit>>,
     /// Policy of a context.
-    pub policy: Signal<In, ContextPolicy>,
+    pub policy: PulseSink<ContextPolicy>,
     /// The context.
     pub policy_index: Signal<In, Bits<4>>,
-    /// It is installed.
-    pub policy_valid: Signal<In, Bit>,
     /// Read of host memory.
-    pub host_read: Signal<Out, HostRead>,
+    pub host_read: Source<HostRead>,
     /// Where its bytes go: {in L2, beat}.
     pub place: Signal<Out, Bits<15>>,
-    /// There is one.
-    pub host_read_valid: Signal<Out, Bit>,
-    /// It is taken.
-    pub host_read_ready: Signal<In, Bit>,
     /// Atomic on host memory.
-    pub host_atomic: Signal<Out, HostAtomic>,
-    /// There is one.
-    pub host_atomic_valid: Signal<Out, Bit>,
-    /// It is taken.
-    pub host_atomic_ready: Signal<In, Bit>,
+    pub host_atomic: Source<HostAtomic>,
     /// An atomic is over.
     pub atomic_ended: Signal<In, Bit>,
     /// A put of context memory is over.
@@ -123,17 +109,9 @@ pub struct FarUnit {
     /// As the register CONTEXT_PUTS.
     pub context_puts: Signal<Out, Bits<9>>,
     /// Put of handler memory.
-    pub put: Signal<Out, PutDesc>,
-    /// There is one.
-    pub put_valid: Signal<Out, Bit>,
-    /// It is taken.
-    pub put_ready: Signal<In, Bit>,
+    pub put: Source<PutDesc>,
     /// Put of host memory, or get.
-    pub host_put: Signal<Out, PutDesc>,
-    /// There is one.
-    pub host_put_valid: Signal<Out, Bit>,
-    /// It is taken.
-    pub host_put_ready: Signal<In, Bit>,
+    pub host_put: Source<PutDesc>,
     /// Clusters whose put is taken.
     pub put_left: Signal<Out, Bits<8>>,
     /// Clusters whose put of host memory or get is.
@@ -168,61 +146,18 @@ impl FarUnit {
     /// For `clusters` clusters.
     pub fn new(clusters: usize) -> Self {
         Self {
-            clock: Default::default(),
-            reset: Default::default(),
             word: (0..clusters).map(|_| Default::default()).collect(),
             valid: (0..clusters).map(|_| Default::default()).collect(),
             ready: (0..clusters).map(|_| Default::default()).collect(),
-            policy: Default::default(),
-            policy_index: Default::default(),
-            policy_valid: Default::default(),
-            host_read: Default::default(),
-            place: Default::default(),
-            host_read_valid: Default::default(),
-            host_read_ready: Default::default(),
-            host_atomic: Default::default(),
-            host_atomic_valid: Default::default(),
-            host_atomic_ready: Default::default(),
-            atomic_ended: Default::default(),
-            context_put_ended: Default::default(),
-            context_puts: Default::default(),
-            put: Default::default(),
-            put_valid: Default::default(),
-            put_ready: Default::default(),
-            host_put: Default::default(),
-            host_put_valid: Default::default(),
-            host_put_ready: Default::default(),
-            put_left: Default::default(),
-            host_put_left: Default::default(),
-            arbiter: Default::default(),
-            owner: Default::default(),
-            number: Default::default(),
-            header: Default::default(),
-            headed: Default::default(),
-            count: Default::default(),
-            words: Default::default(),
-            whole: Default::default(),
-            processes: Default::default(),
-            puts: Default::default(),
-            host_puts: Default::default(),
-            atomics: Default::default(),
-            pinned: Default::default(),
-            words_wait: Default::default(),
-            word_now: Default::default(),
-            word_comes: Default::default(),
-            leaves: Default::default(),
             _clusters: clusters,
+            ..Self::blank()
         }
     }
 }
 
-impl Logic for FarUnit {
-    #[hdl]
+#[hdl]
+impl FarUnit {
     fn update(&mut self) {
-        regs!(self, clock, reset, owner, headed, whole, atomics, pinned, words_wait);
-        dffs!(self, clock, number, header, count, words);
-        clocks!(self, clock, reset, arbiter, puts, host_puts);
-
         let whole = self.whole.q.val();
         let header = self.header.q.val();
         let opcode = header.opcode;
@@ -253,9 +188,9 @@ impl Logic for FarUnit {
             length: length.get_bits::<16>(0),
         };
         self.place.next = source.get_bits::<15>(0);
-        self.host_read_valid.next = is_read;
+        self.host_read.valid.next = is_read;
         let may_start = !self.atomics.q.val().get_bit(4);
-        let starts = is_atomic & may_start & self.host_atomic_ready.val();
+        let starts = is_atomic & may_start & self.host_atomic.ready.val();
         self.host_atomic.next = HostAtomic {
             cluster: number,
             hpu: header.hpu,
@@ -266,7 +201,7 @@ impl Logic for FarUnit {
             operand: (self.words[6].q.val(), self.words[5].q.val()).cat::<64>(),
             compare: (self.words[8].q.val(), self.words[7].q.val()).cat::<64>(),
         };
-        self.host_atomic_valid.next = is_atomic & may_start;
+        self.host_atomic.valid.next = is_atomic & may_start;
         if starts & !self.atomic_ended.val() {
             self.atomics.d.next = self.atomics.q.val() + 1;
         } else if !starts & self.atomic_ended.val() {
@@ -283,7 +218,7 @@ impl Logic for FarUnit {
             offset: self.words[6].q.val(),
         };
         self.puts.write.next = waiting;
-        self.puts.write_valid.next = is_put;
+        self.puts.write.valid.next = is_put;
         self.host_puts.write.next = WaitingHostPut {
             put: waiting,
             length_high: length.get_bits::<20>(12),
@@ -291,14 +226,14 @@ impl Logic for FarUnit {
             other: (self.words[8].q.val(), self.words[7].q.val()).cat::<64>(),
             reply_key: self.words[9].q.val(),
         };
-        self.host_puts.write_valid.next = is_host_put;
-        self.leaves.next = (is_read & self.host_read_ready.val())
+        self.host_puts.write.valid.next = is_host_put;
+        self.leaves.next = (is_read & self.host_read.ready.val())
             | starts
-            | (is_put & self.puts.write_ready.val())
-            | (is_host_put & self.host_puts.write_ready.val());
+            | (is_put & self.puts.write.ready.val())
+            | (is_host_put & self.host_puts.write.ready.val());
 
         // The bytes of these stay where they are until the host has seen that there is none.
-        let pins = is_host_put & self.host_puts.write_ready.val() & (opcode == bits::<4>(PUT_CONTEXT));
+        let pins = is_host_put & self.host_puts.write.ready.val() & (opcode == bits::<4>(PUT_CONTEXT));
         let frees = self.context_put_ended.val();
         if pins & !frees {
             self.pinned.d.next = self.pinned.q.val() + 1;
@@ -352,8 +287,7 @@ impl Logic for FarUnit {
         let put = self.puts.read.val();
         let host_put = self.host_puts.read.val();
         for i in 0..2 {
-            self.processes[i].clock.next = self.clock.val();
-            self.processes[i].write_enable.next = self.policy_valid.val();
+            self.processes[i].write_enable.next = self.policy.valid.val();
             self.processes[i].write_address.next = self.policy_index.val();
             self.processes[i].write_data.next = self.policy.val().pid;
         }
@@ -396,12 +330,12 @@ impl Logic for FarUnit {
             handle: bit_cast::<4, 2>(host_put.put.header.handle),
             frame: host_put.put.header.frame,
         };
-        self.put_valid.next = self.puts.read_valid.val();
-        self.puts.read_ready.next = self.put_ready.val();
-        self.host_put_valid.next = self.host_puts.read_valid.val();
-        self.host_puts.read_ready.next = self.host_put_ready.val();
-        let put_leaves = self.puts.read_valid.val() & self.put_ready.val();
-        let host_put_leaves = self.host_puts.read_valid.val() & self.host_put_ready.val();
+        self.put.valid.next = self.puts.read.valid.val();
+        self.puts.read.ready.next = self.put.ready.val();
+        self.host_put.valid.next = self.host_puts.read.valid.val();
+        self.host_puts.read.ready.next = self.host_put.ready.val();
+        let put_leaves = self.puts.read.valid.val() & self.put.ready.val();
+        let host_put_leaves = self.host_puts.read.valid.val() & self.host_put.ready.val();
         self.put_left.next = if put_leaves { bits::<8>(1) << put.cluster } else { bits::<8>(0) };
         self.host_put_left.next = if host_put_leaves { bits::<8>(1) << host_put.put.cluster } else { bits::<8>(0) };
     }

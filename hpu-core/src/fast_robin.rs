@@ -28,12 +28,8 @@ fn next_of_four(wants: Bits<4>, last: Bits<2>) -> Bits<2> {
 }
 
 /// The arbiter. See the module text.
-#[derive(LogicBlock)]
+#[block(no_default)]
 pub struct FastRobin {
-    /// Core clock.
-    pub clock: Signal<In, Clock>,
-    /// Synchronous reset, active high.
-    pub reset: Signal<In, Bit>,
     /// Who asks.
     pub request: Signal<In, Bits<8>>,
     /// The grant is used.
@@ -51,24 +47,13 @@ pub struct FastRobin {
 
 impl Default for FastRobin {
     fn default() -> Self {
-        Self {
-            clock: Default::default(),
-            reset: Default::default(),
-            request: Default::default(),
-            accept: Default::default(),
-            grant: Default::default(),
-            index: Default::default(),
-            any: Default::default(),
-            last: [Reg::new(bits::<2>(3)), Reg::new(bits::<2>(3))],
-            last_group: Reg::new(true),
-        }
+        Self { last: [Reg::new(bits::<2>(3)), Reg::new(bits::<2>(3))], last_group: Reg::new(true), ..Self::blank() }
     }
 }
 
-impl Logic for FastRobin {
-    #[hdl]
+#[hdl]
+impl FastRobin {
     fn update(&mut self) {
-        regs!(self, clock, reset, last, last_group);
         let request = self.request.val();
         let low = request.get_bits::<4>(0);
         let high = request.get_bits::<4>(4);

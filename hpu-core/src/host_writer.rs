@@ -19,12 +19,8 @@ use spindle_blocks::RamStyle;
 use spindle_verilog::prelude::*;
 
 /// The host writer. See the module text.
-#[derive(LogicBlock)]
+#[block]
 pub struct HostWriter {
-    /// Core clock.
-    pub clock: Signal<In, Clock>,
-    /// Synchronous reset, active high.
-    pub reset: Signal<In, Bit>,
     /// A read begins, one in each cycle.
     pub asked: Signal<In, Bit>,
     /// Where its bytes go: {in L2, first beat}.
@@ -70,11 +66,7 @@ pub struct HostWriter {
     /// They are there.
     pub store_ready: Signal<In, Bit>,
     /// A transfer is over.
-    pub done: Signal<Out, FarDone>,
-    /// There is one.
-    pub done_valid: Signal<Out, Bit>,
-    /// It is taken.
-    pub done_ready: Signal<In, Bit>,
+    pub done: Source<FarDone>,
     /// Places of the reads, which are answered in their order; each HPU has four at most.
     places: BlockFifo<Bits<15>, 7>,
     /// The transfer whose beats come.
@@ -98,59 +90,21 @@ impl HostWriter {
     /// For `clusters` clusters, with the places in a memory of this kind.
     pub fn new(clusters: usize, style: RamStyle) -> Self {
         Self {
-            clock: Default::default(),
-            reset: Default::default(),
-            asked: Default::default(),
-            place: Default::default(),
-            host_last: Default::default(),
-            host_error: Default::default(),
-            host_tag: Default::default(),
-            host_valid: Default::default(),
-            host_ready: Default::default(),
-            load_valid: Default::default(),
-            owns_bus: Default::default(),
             write: (0..clusters).map(|_| Default::default()).collect(),
-            beat: Default::default(),
-            keep: Default::default(),
-            partial: Default::default(),
             ready: (0..clusters).map(|_| Default::default()).collect(),
-            done: Default::default(),
-            done_valid: Default::default(),
-            done_ready: Default::default(),
             places: BlockFifo::new(style),
-            stage_cluster: Default::default(),
-            stage_beat: Default::default(),
-            stage_valid: Default::default(),
-            stage_ready: Default::default(),
-            of_stage: Default::default(),
-            store_valid: Default::default(),
-            bytes: Default::default(),
-            store_ready: Default::default(),
-            known: Default::default(),
-            cluster: Default::default(),
-            staged: Default::default(),
-            to_l2: Default::default(),
-            staged_last: Default::default(),
-            at: Default::default(),
-            tail: Default::default(),
-            turn: Default::default(),
-            over: Default::default(),
-            over_valid: Default::default(),
-            moves: Default::default(),
             _clusters: clusters,
+            ..Self::blank()
         }
     }
 }
 
-impl Logic for HostWriter {
-    #[hdl]
+#[hdl]
+impl HostWriter {
     fn update(&mut self) {
-        regs!(self, clock, reset, known, turn, over_valid, staged_last);
-        dffs!(self, clock, cluster, staged, to_l2, at, tail, over);
-        clocks!(self, clock, reset, places);
         let tag = self.host_tag.val();
         self.places.write.next = self.place.val();
-        self.places.write_valid.next = self.asked.val();
+        self.places.write.valid.next = self.asked.val();
         let place = self.places.read.val();
 
         // A transfer is looked up before its first beat; the one before must have been told. Host and stager take turns if both have something.
@@ -159,7 +113,7 @@ impl Logic for HostWriter {
         let over_valid = self.over_valid.q.val();
         let staged = self.staged.q.val();
         let to_l2 = self.to_l2.q.val();
-        let by_host = self.host_valid.val() & self.places.read_valid.val() & !over_valid;
+        let by_host = self.host_valid.val() & self.places.read.valid.val() & !over_valid;
         let by_stage = self.stage_valid.val() & !(by_host & self.staged_last.q.val());
         let learns = !known & (by_stage | by_host);
         if learns & by_stage {
@@ -172,7 +126,7 @@ impl Logic for HostWriter {
             self.to_l2.d.next = place.get_bit(14);
             self.tail.d.next = tag.length.get_bits::<6>(0);
         }
-        self.places.read_ready.next = learns & !by_stage;
+        self.places.read.ready.next = learns & !by_stage;
         if learns {
             self.staged.d.next = by_stage;
             self.staged_last.d.next = by_stage;
@@ -221,8 +175,8 @@ impl Logic for HostWriter {
                 result: bits::<64>(0),
             };
         }
-        self.over_valid.d.next = (ends & !staged) | (over_valid & !self.done_ready.val());
+        self.over_valid.d.next = (ends & !staged) | (over_valid & !self.done.ready.val());
         self.done.next = self.over.q.val();
-        self.done_valid.next = over_valid;
+        self.done.valid.next = over_valid;
     }
 }

@@ -16,10 +16,8 @@ use spindle_blocks::ram::TdpRam;
 use spindle_verilog::prelude::*;
 
 /// The instruction memory. See the module text.
-#[derive(LogicBlock, Default)]
+#[block(no_reset)]
 pub struct InstructionMemory {
-    /// Core clock.
-    pub clock: Signal<In, Clock>,
     /// Word that each HPU fetches.
     pub fetch_address: Vec<Signal<In, Bits<14>>>,
     /// The stages of its fetch port advance.
@@ -65,26 +63,24 @@ impl InstructionMemory {
             marks: (0..hpus).map(|_| TdpRam::with_depth(bytes / 4)).collect(),
             _hpus: hpus,
             _last_word: bytes as u64 / 4 - 1,
-            ..Default::default()
+            ..Self::blank()
         }
     }
 }
 
-impl Logic for InstructionMemory {
-    #[hdl]
+#[hdl]
+impl InstructionMemory {
     fn update(&mut self) {
         let wrap = bits::<14>(self._last_word);
         let written = self.write_data.val();
         for i in 0..self._hpus {
             let fetches = self.fetch_enable[i].val();
             let address = self.fetch_address[i].val() & wrap;
-            self.copies[i].clock.next = self.clock.val();
             self.copies[i].a_enable.next = fetches;
             self.copies[i].a_advance.next = fetches;
             self.copies[i].a_strobe.next = bits::<4>(0);
             self.copies[i].a_address.next = address;
             self.copies[i].a_write.next = bits::<32>(0);
-            self.marks[i].clock.next = self.clock.val();
             self.marks[i].a_enable.next = fetches;
             self.marks[i].a_advance.next = fetches;
             self.marks[i].a_strobe.next = bits::<1>(0);

@@ -38,16 +38,10 @@ use spindle_verilog::prelude::*;
 const REQUEST_BITS: usize = WordRequest::BITS;
 
 /// The memory. See the module text.
-#[derive(LogicBlock, Default)]
+#[block]
 pub struct L1 {
-    /// Core clock.
-    pub clock: Signal<In, Clock>,
-    /// Synchronous reset, active high.
-    pub reset: Signal<In, Bit>,
     /// Word accesses: half port p of HPU h is 2h + p.
-    pub word: Vec<Signal<In, WordRequest>>,
-    /// They are wanted.
-    pub word_valid: Vec<Signal<In, Bit>>,
+    pub word: Vec<PulseSink<WordRequest>>,
     /// A store waits for the half port, and is written if this cycle's access is it.
     pub stores: Vec<Signal<In, Bit>>,
     /// They are done.
@@ -97,9 +91,7 @@ pub struct L1 {
     /// It is taken.
     pub scrub_ready: Signal<Out, Bit>,
     /// Access of the atomic unit, of which nothing but the row may differ from zero without `guest_valid`,
-    pub guest: Signal<In, WordRequest>,
-    /// in this cycle.
-    pub guest_valid: Signal<In, Bit>,
+    pub guest: PulseSink<WordRequest>,
     /// Super-banks that grant nobody but the atomic unit.
     pub lock: Signal<In, Bits<8>>,
     /// Super-banks that granted a write to a scratchpad in the cycle before.
@@ -139,7 +131,6 @@ impl L1 {
     pub fn new(hpus: usize) -> Self {
         Self {
             word: (0..2 * hpus).map(|_| Default::default()).collect(),
-            word_valid: (0..2 * hpus).map(|_| Default::default()).collect(),
             stores: (0..2 * hpus).map(|_| Default::default()).collect(),
             word_grant: (0..2 * hpus).map(|_| Default::default()).collect(),
             word_data: (0..2 * hpus).map(|_| Default::default()).collect(),
@@ -147,18 +138,14 @@ impl L1 {
             super_banks: (0..8).map(|_| SuperBank::new(hpus)).collect(),
             _hpus: hpus,
             _highest: hpus.next_power_of_two() as u64 - 1,
-            ..Default::default()
+            ..Self::blank()
         }
     }
 }
 
-impl Logic for L1 {
-    #[hdl]
+#[hdl]
+impl L1 {
     fn update(&mut self) {
-        regs!(self, clock, reset, pending, late, forced, fetched, refused);
-        dffs!(self, clock, beat, data, owner, columns, columns_read);
-        clocks!(self, clock, reset, super_banks, lanes);
-
         // Who reads on the wide side.
         let mover_group = self.mover_beat.val().get_bit(0);
         let beat = self.beat.q.val();
@@ -196,7 +183,6 @@ impl Logic for L1 {
         };
         self.beat.d.next = next_beat;
         for g in 0..2 {
-            self.keep[g].clock.next = self.clock.val();
             self.keep[g].reset.next = self.reset.val() | !takes | (next_beat.get_bit(0) != (g == 1));
             self.keep[g].d.next = self.packet_keep.val();
         }
@@ -210,7 +196,7 @@ impl Logic for L1 {
             self.page_low.val()
         };
 
-        let guest = self.guest_valid.val();
+        let guest = self.guest.valid.val();
 
         // The super-banks. Word w of a beat lies in super-bank w[2:0], half w[3].
         let mut even: Bits<512> = bits::<512>(0);
@@ -279,7 +265,7 @@ impl Logic for L1 {
             for h in 0..self._hpus {
                 let is_owner = owner == bits::<3>(h as u64);
                 owned = owned | (pack(self.word[2 * h + p].val()) & repeat::<REQUEST_BITS>(is_owner & !guest));
-                asks = asks | (self.word_valid[2 * h + p].val() & is_owner);
+                asks = asks | (self.word[2 * h + p].valid.val() & is_owner);
             }
             let lane = unpack::<WordRequest, REQUEST_BITS>(owned);
             self.placing[p].data.next = lane.data;
@@ -298,7 +284,7 @@ impl Logic for L1 {
                 let column = row.get_bits::<2>(0);
                 let writes = self.word[2 * h + p].val().write;
                 let is_owner = owner == bits::<3>(h as u64);
-                let wants = self.word_valid[2 * h + p].val() & (is_owner | !writes);
+                let wants = self.word[2 * h + p].valid.val() & (is_owner | !writes);
                 let mut granted: Bit = false;
                 for c in 0..4 {
                     self.super_banks[2 * c + p].row[h].next = row;

@@ -49,12 +49,8 @@ pub enum AtomicState {
 }
 
 /// The atomic unit. See the module text.
-#[derive(LogicBlock, Default)]
+#[block]
 pub struct L1Atomics {
-    /// Core clock.
-    pub clock: Signal<In, Clock>,
-    /// Synchronous reset, active high.
-    pub reset: Signal<In, Bit>,
     /// What is wanted.
     pub request: Signal<In, RemoteRequest>,
     /// By this HPU.
@@ -64,17 +60,11 @@ pub struct L1Atomics {
     /// It is taken.
     pub ready: Signal<Out, Bit>,
     /// The answer.
-    pub answer: Signal<Out, RemoteAnswer>,
+    pub answer: Source<RemoteAnswer>,
     /// For this HPU.
     pub answer_hpu: Signal<Out, Bits<3>>,
-    /// It stands.
-    pub answer_valid: Signal<Out, Bit>,
-    /// It is taken.
-    pub answer_ready: Signal<In, Bit>,
     /// Access of a word of L1,
-    pub access: Signal<Out, WordRequest>,
-    /// in this cycle.
-    pub access_valid: Signal<Out, Bit>,
+    pub access: Pulse<WordRequest>,
     /// What it read, two cycles later: even and odd words.
     pub words: [Signal<In, Bits<32>>; 2],
     /// Super-banks that grant nobody.
@@ -106,16 +96,14 @@ impl L1Atomics {
             choice: Reg::new(bits::<3>(STORES_NOTHING)),
             reserved_in: (0..2 * hpus).map(|_| Default::default()).collect(),
             _hpus: hpus,
-            ..Default::default()
+            ..Self::blank()
         }
     }
 }
 
-impl Logic for L1Atomics {
-    #[hdl]
+#[hdl]
+impl L1Atomics {
     fn update(&mut self) {
-        regs!(self, clock, reset, state, locked, reserved);
-        dffs!(self, clock, held, held_hpu, old, sum, failed, reserved_in);
         let state = self.state.q.val();
         let held = self.held.q.val();
         let is_lr = held.operation == bits::<5>(LR);
@@ -149,7 +137,7 @@ impl Logic for L1Atomics {
                 self.locked.d.next = bits::<8>(0);
             }
             AtomicState::Answer => {
-                if self.answer_ready.val() {
+                if self.answer.ready.val() {
                     self.state.d.next = AtomicState::Idle;
                 }
             }
@@ -160,7 +148,6 @@ impl Logic for L1Atomics {
         let old = self.old.q.val();
         let sum = amo_sum(old, held.data, held.operation);
         self.sum.d.next = sum;
-        self.choice.clock.next = self.clock.val();
         self.choice.reset.next = state != AtomicState::Modify;
         self.choice.d.next = amo_choice(old, held.data, held.operation, sum);
         let writes = (state == AtomicState::Write) & !is_lr & !(is_sc & self.failed.q.val());
@@ -173,7 +160,7 @@ impl Logic for L1Atomics {
             shared: writes,
             write: writes,
         };
-        self.access_valid.next = (state == AtomicState::Read) | (state == AtomicState::Write);
+        self.access.valid.next = (state == AtomicState::Read) | (state == AtomicState::Write);
         if state == AtomicState::Select {
             self.old.d.next = if held.address.get_bit(2) { self.words[1].val() } else { self.words[0].val() };
         }
@@ -183,7 +170,7 @@ impl Logic for L1Atomics {
             data: if is_sc { bit_cast::<32, 1>(self.failed.q.val().into()) } else { self.old.q.val() },
         };
         self.answer_hpu.next = self.held_hpu.q.val();
-        self.answer_valid.next = state == AtomicState::Answer;
+        self.answer.valid.next = state == AtomicState::Answer;
 
         // Reservations. What was granted before the lock has been heard of when the word is modified.
         let word_address = held.address.get_bits::<14>(2);
@@ -192,7 +179,6 @@ impl Logic for L1Atomics {
         if in_modify {
             self.failed.d.next = true;
         }
-        self.reservation.clock.next = self.clock.val();
         self.reservation.write_enable.next = in_modify & is_lr;
         self.reservation.write_address.next = owner;
         self.reservation.write_data.next = word_address;

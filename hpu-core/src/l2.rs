@@ -22,12 +22,8 @@ const BANKS: usize = 4;
 /// Latency: a request is in front of its bank one cycle after it was taken, and answered exactly 4 cycles after the bank's grant: 5 cycles
 /// from request to answer if nobody else asks. The answers of a requester come in the order of its requests. Each requester may send
 /// one request per cycle. Worst case in front of a bank: every other cluster once and the host between any two, each 1 cycle, or 4 with an AMO.
-#[derive(LogicBlock)]
+#[block]
 pub struct L2 {
-    /// Core clock.
-    pub clock: Signal<In, Clock>,
-    /// Synchronous reset, active high.
-    pub reset: Signal<In, Bit>,
     /// Requests.
     pub request: Vec<Signal<In, RemoteRequest>>,
     /// HPU that asks.
@@ -39,11 +35,9 @@ pub struct L2 {
     /// It is taken.
     pub ready: Vec<Signal<Out, Bit>>,
     /// Answers.
-    pub answer: Vec<Signal<Out, RemoteAnswer>>,
+    pub answer: Vec<Pulse<RemoteAnswer>>,
     /// HPU that asked.
     pub answer_hpu: Vec<Signal<Out, Bits<3>>>,
-    /// There is one.
-    pub answer_valid: Vec<Signal<Out, Bit>>,
     /// Requests in front of the banks, two of each requester.
     front: Vec<LutFifo<L2Request, 1>>,
     bank: [L2Bank; BANKS],
@@ -62,8 +56,6 @@ impl L2 {
         assert!(bytes.is_power_of_two() && bytes >= 4096, "L2: {bytes} bytes; use a power of two from 4 KiB on");
         let requesters = clusters + 1;
         Self {
-            clock: Default::default(),
-            reset: Default::default(),
             request: (0..requesters).map(|_| Default::default()).collect(),
             hpu: (0..requesters).map(|_| Default::default()).collect(),
             second: (0..requesters).map(|_| Default::default()).collect(),
@@ -71,25 +63,19 @@ impl L2 {
             ready: (0..requesters).map(|_| Default::default()).collect(),
             answer: (0..requesters).map(|_| Default::default()).collect(),
             answer_hpu: (0..requesters).map(|_| Default::default()).collect(),
-            answer_valid: (0..requesters).map(|_| Default::default()).collect(),
             front: (0..requesters).map(|_| Default::default()).collect(),
             bank: std::array::from_fn(|_| L2Bank::new(bytes / BANKS, requesters)),
-            reserving: Default::default(),
             answers: (0..requesters).map(|_| Default::default()).collect(),
-            answered: Default::default(),
             _requesters: requesters,
             _hpus: hpus,
+            ..Self::blank()
         }
     }
 }
 
-impl Logic for L2 {
-    #[hdl]
+#[hdl]
+impl L2 {
     fn update(&mut self) {
-        regs!(self, clock, reset, reserving, answered);
-        dffs!(self, clock, answers);
-        clocks!(self, clock, reset, front, bank);
-
         for b in 0..BANKS {
             self.bank[b].reserving.next = self.reserving.q.val();
         }
@@ -98,18 +84,18 @@ impl Logic for L2 {
         for i in 0..self._requesters {
             self.front[i].write.next =
                 L2Request { request: self.request[i].val(), hpu: self.hpu[i].val(), second: self.second[i].val() };
-            self.front[i].write_valid.next = self.valid[i].val();
-            self.ready[i].next = self.front[i].write_ready.val();
+            self.front[i].write.valid.next = self.valid[i].val();
+            self.ready[i].next = self.front[i].write.ready.val();
 
             let asked = self.front[i].read.val();
             let mut granted: Bit = false;
             for b in 0..BANKS {
                 self.bank[b].asked[i].next = asked;
                 self.bank[b].valid[i].next =
-                    self.front[i].read_valid.val() & (asked.request.address.get_bits::<2>(2) == bits::<2>(b as u64));
+                    self.front[i].read.valid.val() & (asked.request.address.get_bits::<2>(2) == bits::<2>(b as u64));
                 granted = granted | self.bank[b].grant[i].val();
             }
-            self.front[i].read_ready.next = granted;
+            self.front[i].read.ready.next = granted;
 
             // LR and SC differ in the lowest bit of funct5. The host has no atomics.
             let reserves =
@@ -139,7 +125,7 @@ impl Logic for L2 {
             }
             self.answer[i].next = self.answers[i].q.val().answer;
             self.answer_hpu[i].next = self.answers[i].q.val().hpu;
-            self.answer_valid[i].next = self.answered.q.val().get_bit(i);
+            self.answer[i].valid.next = self.answered.q.val().get_bit(i);
         }
         self.reserving.d.next = reserving;
         self.answered.d.next = answered;

@@ -72,12 +72,8 @@ pub struct L2Passage {
 /// share it, an LR of another word takes it if nobody else holds it or if it is 255 cycles old. So somebody's SC succeeds, whatever
 /// the others do; an SC may fail without a reason that the hart can see. Any write of the reserved word ends all its reservations, and
 /// an SC always ends its hart's.
-#[derive(LogicBlock)]
+#[block]
 pub struct L2Bank {
-    /// Core clock.
-    pub clock: Signal<In, Clock>,
-    /// Synchronous reset, active high.
-    pub reset: Signal<In, Bit>,
     /// Requests.
     pub asked: Vec<Signal<In, L2Request>>,
     /// They stand and are for this bank.
@@ -120,44 +116,19 @@ impl L2Bank {
         // Small ones would leave most of an UltraRAM empty, and only large devices have it.
         let style = if bytes > 64 << 10 { RamStyle::Ultra } else { RamStyle::Block };
         Self {
-            clock: Default::default(),
-            reset: Default::default(),
             asked: (0..requesters).map(|_| Default::default()).collect(),
             valid: (0..requesters).map(|_| Default::default()).collect(),
             grant: (0..requesters).map(|_| Default::default()).collect(),
-            reserving: Default::default(),
-            answer: Default::default(),
-            answer_to: Default::default(),
-            arbiter: Default::default(),
-            host_last: Default::default(),
             memory: ByteRam::with_depth(style, 2, bytes / 4),
-            chosen: Default::default(),
-            granted: Default::default(),
-            reading: Default::default(),
-            read: Default::default(),
-            amo_reading: Default::default(),
-            amo_read: Default::default(),
-            amo_writes: Default::default(),
-            old: Default::default(),
-            sum: Default::default(),
-            passage: Default::default(),
-            place: Default::default(),
-            holders: Default::default(),
-            age: Default::default(),
             _requesters: requesters,
+            ..Self::blank()
         }
     }
 }
 
-impl Logic for L2Bank {
-    #[hdl]
+#[hdl]
+impl L2Bank {
     fn update(&mut self) {
-        regs!(self, clock, reset, granted, reading, read, amo_reading, amo_read, amo_writes, holders, age);
-        regs!(self, clock, reset, host_last);
-        dffs!(self, clock, chosen, old, sum, passage, place);
-        clocks!(self, clock, reset, arbiter);
-        self.memory.clock.next = self.clock.val();
-
         // Cycle 0: who comes next. An AMO under way shuts the bank.
         let held = self.chosen.q.val().request;
         let busy = self.granted.q.val().any();

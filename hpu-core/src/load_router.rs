@@ -14,28 +14,16 @@ use spindle_verilog::prelude::*;
 /// | packet buffer | out `load_request`, `load_request_valid` / in `load_request_ready`; in `load_last`, `load_valid` / out `load_ready` |
 ///
 /// The data bus itself goes to all clusters directly. Up to 4 requests are under way; a request takes 1 cycle, data none.
-#[derive(LogicBlock)]
+#[block]
 pub struct LoadRouter {
-    /// Core clock.
-    pub clock: Signal<In, Clock>,
-    /// Synchronous reset, active high.
-    pub reset: Signal<In, Bit>,
     /// What a cluster wants.
-    pub request: Vec<Signal<In, ReadRequest>>,
-    /// It wants something.
-    pub request_valid: Vec<Signal<In, Bit>>,
-    /// It will get it.
-    pub request_ready: Vec<Signal<Out, Bit>>,
+    pub request: Vec<Sink<ReadRequest>>,
     /// Beats are for this cluster.
     pub valid: Vec<Signal<Out, Bit>>,
     /// The cluster takes a beat.
     pub ready: Vec<Signal<In, Bit>>,
     /// Request.
-    pub load_request: Signal<Out, ReadRequest>,
-    /// There is one.
-    pub load_request_valid: Signal<Out, Bit>,
-    /// It is taken.
-    pub load_request_ready: Signal<In, Bit>,
+    pub load_request: Source<ReadRequest>,
     /// Last beat of a request.
     pub load_last: Signal<In, Bit>,
     /// A beat is offered.
@@ -54,36 +42,21 @@ impl LoadRouter {
     /// For `clusters` clusters.
     pub fn new(clusters: usize) -> Self {
         Self {
-            clock: Default::default(),
-            reset: Default::default(),
             request: (0..clusters).map(|_| Default::default()).collect(),
-            request_valid: (0..clusters).map(|_| Default::default()).collect(),
-            request_ready: (0..clusters).map(|_| Default::default()).collect(),
             valid: (0..clusters).map(|_| Default::default()).collect(),
             ready: (0..clusters).map(|_| Default::default()).collect(),
-            load_request: Default::default(),
-            load_request_valid: Default::default(),
-            load_request_ready: Default::default(),
-            load_last: Default::default(),
-            load_valid: Default::default(),
-            load_ready: Default::default(),
-            arbiter: Default::default(),
-            output: Default::default(),
-            owners: Default::default(),
-            accepted: Default::default(),
-            taken: Default::default(),
             _clusters: clusters,
+            ..Self::blank()
         }
     }
 }
 
-impl Logic for LoadRouter {
-    #[hdl]
+#[hdl]
+impl LoadRouter {
     fn update(&mut self) {
-        clocks!(self, clock, reset, arbiter, output, owners);
         let mut asking: Bits<8> = bits::<8>(0);
         for i in 0..self._clusters {
-            asking = asking.replace_bit(i, self.request_valid[i].val());
+            asking = asking.replace_bit(i, self.request[i].valid.val());
         }
         self.arbiter.request.next = asking;
         let grant = self.arbiter.grant.val();
@@ -94,22 +67,20 @@ impl Logic for LoadRouter {
                 chosen = self.request[i].val();
             }
         }
-        let room = self.output.write_ready.val() & self.owners.write_ready.val();
+        let room = self.output.write.ready.val() & self.owners.write.ready.val();
         self.accepted.next = room & self.arbiter.any.val();
         self.arbiter.accept.next = room;
         for i in 0..self._clusters {
-            self.request_ready[i].next = room & grant.get_bit(i);
+            self.request[i].ready.next = room & grant.get_bit(i);
         }
         self.output.write.next = chosen;
-        self.output.write_valid.next = self.accepted.val();
+        self.output.write.valid.next = self.accepted.val();
         self.owners.write.next = grant;
-        self.owners.write_valid.next = self.accepted.val();
-        self.load_request.next = self.output.read.val();
-        self.load_request_valid.next = self.output.read_valid.val();
-        self.output.read_ready.next = self.load_request_ready.val();
+        self.owners.write.valid.next = self.accepted.val();
+        self.output.read.join(&mut self.load_request);
 
         let owner = self.owners.read.val();
-        let owned = self.owners.read_valid.val();
+        let owned = self.owners.read.valid.val();
         let mut taken: Bit = false;
         for i in 0..self._clusters {
             self.valid[i].next = self.load_valid.val() & owned & owner.get_bit(i);
@@ -117,6 +88,6 @@ impl Logic for LoadRouter {
         }
         self.taken.next = taken;
         self.load_ready.next = self.taken.val();
-        self.owners.read_ready.next = self.load_valid.val() & self.taken.val() & self.load_last.val();
+        self.owners.read.ready.next = self.load_valid.val() & self.taken.val() & self.load_last.val();
     }
 }

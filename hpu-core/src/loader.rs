@@ -58,12 +58,8 @@ pub enum LoaderState {
 }
 
 /// The loader. See the module text.
-#[derive(LogicBlock, Default)]
+#[block]
 pub struct Loader {
-    /// Core clock.
-    pub clock: Signal<In, Clock>,
-    /// Synchronous reset, active high.
-    pub reset: Signal<In, Bit>,
     /// Next task.
     pub task_desc: Signal<In, TaskDesc>,
     /// Its context.
@@ -77,11 +73,7 @@ pub struct Loader {
     /// This one.
     pub installed_index: Signal<In, Bits<4>>,
     /// Stream this packet.
-    pub load_request: Signal<Out, ReadRequest>,
-    /// The request stands.
-    pub load_request_valid: Signal<Out, Bit>,
-    /// It is taken.
-    pub load_request_ready: Signal<In, Bit>,
+    pub load_request: Source<ReadRequest>,
     /// Last beat of the packet.
     pub load_last: Signal<In, Bit>,
     /// A beat is offered.
@@ -185,17 +177,14 @@ impl Loader {
             _highest: config.hpus.next_power_of_two() as u64 - 1,
             _last_place: 4 * config.hpus as u64 - 1,
             _stack_shift: config.stack_bytes().trailing_zeros() as usize,
-            ..Default::default()
+            ..Self::blank()
         }
     }
 }
 
-impl Logic for Loader {
-    #[hdl]
+#[hdl]
+impl Loader {
     fn update(&mut self) {
-        regs!(self, clock, reset, state, hpu_mask, fresh, step, place, regions_left, pages_left, cleans, stack_due);
-        regs!(self, clock, reset, scratch_due, scrub_not_left, held_entry, size, held_slot);
-        dffs!(self, clock, held, beat, scrub_at);
         let step = self.step.q.val();
         let state = self.state.q.val();
         let in_set_up = state == LoaderState::SetUp;
@@ -219,7 +208,6 @@ impl Logic for Loader {
                 bank = bank | self.launch_bank.val().get_bits::<2>(2 * i);
             }
         }
-        self.a0.clock.next = self.clock.val();
         self.a0.reset.next = is_open & (offered.kind != bits::<2>(COMPLETION));
         self.a0.d.next = self.a0.q.val();
         if is_open {
@@ -252,7 +240,7 @@ impl Logic for Loader {
         // The packet.
         self.load_request.next =
             ReadRequest { pkt: held.pkt, length: bit_cast::<14, 12>(self.size.q.val()), skip: bits::<8>(0) };
-        self.load_request_valid.next = state == LoaderState::Request;
+        self.load_request.valid.next = state == LoaderState::Request;
         self.load_ready.next = in_receive & self.packet_ready.val();
         self.packet_write.next = in_receive & self.load_valid.val();
         self.packet_beat.next = (bits::<1>(0), slot, self.beat.q.val()).cat::<10>();
@@ -277,7 +265,6 @@ impl Logic for Loader {
 
         // The scrubs: the stack if its last owner was another context, the scratchpad if the context is new.
         let owner = (bits::<1>(1), held.context).cat::<5>();
-        self.owners.clock.next = self.clock.val();
         self.owners.write_enable.next = fresh | in_set_up;
         self.owners.write_address.next = place;
         self.owners.write_data.next = if in_set_up { bits::<5>(0) } else { owner };
@@ -293,7 +280,6 @@ impl Logic for Loader {
         let cleans = fresh | self.cleans.q.val();
         // An installation goes first; that of this context is the later word about it.
         self.cleans.d.next = cleans & installed & (self.installed_index.val() != held.context);
-        self.soiled.clock.next = self.clock.val();
         self.soiled.write_enable.next = installed | cleans;
         self.soiled.write_address.next = if installed { self.installed_index.val() } else { held.context };
         self.soiled.write_data.next = installed;
@@ -335,7 +321,7 @@ impl Logic for Loader {
                 }
             }
             LoaderState::Request => {
-                if self.load_request_ready.val() {
+                if self.load_request.ready.val() {
                     self.state.d.next = LoaderState::Receive;
                 }
             }

@@ -14,6 +14,7 @@
 //! them, in the banks' output registers and in one register more. DMA descriptors and DMA data come in the same order, a descriptor before its first beat.
 
 use crate::types::{Issuer, MoveJob, Way};
+use spindle_blocks::bundles::{BeatSource, TailedSource};
 use spindle_blocks::desc::DmaDesc;
 use spindle_blocks::fifo::LutFifo;
 use spindle_contract::params::{L1_STAGE_BASE, SLOT_BYTES};
@@ -52,18 +53,12 @@ pub struct Reading {
 }
 
 /// The mover. See the module text.
-#[derive(LogicBlock, Default)]
+#[block]
 pub struct Mover {
-    /// Core clock.
-    pub clock: Signal<In, Clock>,
-    /// Synchronous reset, active high.
-    pub reset: Signal<In, Bit>,
     /// Number of the cluster.
     pub number: Signal<In, Bits<3>>,
     /// Bytes to be moved.
-    pub job: Signal<In, MoveJob>,
-    /// There are some.
-    pub job_valid: Signal<In, Bit>,
+    pub job: PulseSink<MoveJob>,
     /// The bytes in the stage are of no more use.
     pub stage_left: Signal<Out, Bit>,
     /// A frame has left.
@@ -83,35 +78,11 @@ pub struct Mover {
     /// What was read of each group.
     pub data: [Signal<In, Bits<512>>; 2],
     /// Bytes for the wire.
-    pub egress_data: Signal<Out, Bits<512>>,
-    /// Last beat,
-    pub egress_last: Signal<Out, Bit>,
-    /// of so many bytes; 0 = all.
-    pub egress_tail: Signal<Out, Bits<6>>,
-    /// Frame sequence number of the issuer's packet.
-    pub egress_frame: Signal<Out, Bits<16>>,
-    /// The payload of a put.
-    pub egress_put: Signal<Out, Bit>,
-    /// A segment of context memory.
-    pub egress_segment: Signal<Out, Bit>,
-    /// A beat is offered.
-    pub egress_valid: Signal<Out, Bit>,
-    /// It is taken.
-    pub egress_ready: Signal<In, Bit>,
+    pub egress: TailedSource,
     /// A write to host memory.
-    pub dma: Signal<Out, DmaDesc>,
-    /// There is one.
-    pub dma_valid: Signal<Out, Bit>,
-    /// It is taken.
-    pub dma_ready: Signal<In, Bit>,
+    pub dma: Source<DmaDesc>,
     /// Its data.
-    pub dma_data: Signal<Out, Bits<512>>,
-    /// Last beat.
-    pub dma_last: Signal<Out, Bit>,
-    /// A beat is offered.
-    pub dma_data_valid: Signal<Out, Bit>,
-    /// It is taken.
-    pub dma_data_ready: Signal<In, Bit>,
+    pub dma_data: BeatSource,
     jobs: LutFifo<MoveJob, 5>,
     host_write: DFF<DmaDesc>,
     host_write_waits: Reg<Bit>,
@@ -132,13 +103,9 @@ pub struct Mover {
     outgoing: LutFifo<Tag, 2>,
 }
 
-impl Logic for Mover {
-    #[hdl]
+#[hdl]
+impl Mover {
     fn update(&mut self) {
-        regs!(self, clock, reset, host_write_waits, reads, wants, in_flight_valid, held, newer_valid, older_valid);
-        dffs!(self, clock, host_write, reading, in_flight, older);
-        clocks!(self, clock, reset, jobs, outgoing);
-
         // Reading.
         let job = self.reading.q.val();
         let odd = job.beat.get_bit(0);
@@ -159,13 +126,13 @@ impl Logic for Mover {
 
         // The next job starts when this one is read. One for the host also needs room for its descriptor.
         self.jobs.write.next = self.job.val();
-        self.jobs.write_valid.next = self.job_valid.val();
+        self.jobs.write.valid.next = self.job.valid.val();
         let next = self.jobs.read.val();
         let to_host = next.way == Way::Host;
         let descriptor_waits = self.host_write_waits.q.val();
         let job_ends = !self.reads.q.val() | (reads & last);
-        let starts = self.jobs.read_valid.val() & job_ends & !(to_host & descriptor_waits);
-        self.jobs.read_ready.next = job_ends & !(to_host & descriptor_waits);
+        let starts = self.jobs.read.valid.val() & job_ends & !(to_host & descriptor_waits);
+        self.jobs.read.ready.next = job_ends & !(to_host & descriptor_waits);
         let tail = next.length.get_bits::<6>(0);
         if starts {
             self.reading.d.next = Reading {
@@ -198,15 +165,15 @@ impl Logic for Mover {
                 spare: bits::<8>(0),
             };
         }
-        self.host_write_waits.d.next = (starts & to_host) | (descriptor_waits & !self.dma_ready.val());
+        self.host_write_waits.d.next = (starts & to_host) | (descriptor_waits & !self.dma.ready.val());
         self.dma.next = self.host_write.q.val();
-        self.dma_valid.next = descriptor_waits;
+        self.dma.valid.next = descriptor_waits;
 
         // Out: a beat that does not go at once makes place for the next one of its group.
         self.outgoing.write.next = self.in_flight.q.val();
-        self.outgoing.write_valid.next = self.in_flight_valid.q.val();
+        self.outgoing.write.valid.next = self.in_flight_valid.q.val();
         let out = self.outgoing.read.val();
-        let stands = self.outgoing.read_valid.val();
+        let stands = self.outgoing.read.valid.val();
         let is_host = out.way == Way::Host;
         let is_wire = stands & !is_host;
         let waited = if out.odd { self.older_valid[1].q.val() } else { self.older_valid[0].q.val() };
@@ -216,18 +183,18 @@ impl Logic for Mover {
             2 => self.data[1].val(),
             _ => self.older[1].q.val(),
         };
-        self.egress_data.next = data;
-        self.egress_last.next = out.last;
-        self.egress_tail.next = out.tail;
-        self.egress_frame.next = out.frame;
-        self.egress_put.next = out.way == Way::Put;
-        self.egress_segment.next = out.way == Way::Segment;
-        self.egress_valid.next = is_wire;
+        self.egress.data.next = data;
+        self.egress.last.next = out.last;
+        self.egress.tail.next = out.tail;
+        self.egress.frame.next = out.frame;
+        self.egress.put.next = out.way == Way::Put;
+        self.egress.segment.next = out.way == Way::Segment;
+        self.egress.valid.next = is_wire;
         self.dma_data.next = data;
-        self.dma_last.next = out.last;
-        self.dma_data_valid.next = stands & is_host;
-        let taken = if is_host { self.dma_data_ready.val() } else { self.egress_ready.val() };
-        self.outgoing.read_ready.next = taken;
+        self.dma_data.last.next = out.last;
+        self.dma_data.valid.next = stands & is_host;
+        let taken = if is_host { self.dma_data.ready.val() } else { self.egress.ready.val() };
+        self.outgoing.read.ready.next = taken;
         let leaves = stands & taken;
         for g in 0..2 {
             let comes = reads & (odd == (g == 1));
@@ -246,7 +213,7 @@ impl Logic for Mover {
                 self.held[g].d.next = self.held[g].q.val() - 1;
             }
         }
-        self.sent.next = is_wire & self.egress_ready.val() & out.last & (out.way == Way::Wire);
+        self.sent.next = is_wire & self.egress.ready.val() & out.last & (out.way == Way::Wire);
         self.sent_issuer.next = out.issuer;
     }
 }

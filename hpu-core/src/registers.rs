@@ -55,12 +55,8 @@ const PRINT_HIGH: u64 = hpu::PRINT_HIGH as u64;
 const PRINT_POP: u64 = hpu::PRINT_POP as u64;
 
 /// The page. See the module text.
-#[derive(LogicBlock)]
+#[block]
 pub struct Registers {
-    /// Core clock.
-    pub clock: Signal<In, Clock>,
-    /// Synchronous reset, active high.
-    pub reset: Signal<In, Bit>,
     /// Request, held until the answer.
     pub csr: Signal<In, CsrRequest>,
     /// Answer, one cycle.
@@ -88,9 +84,7 @@ pub struct Registers {
     /// It is taken.
     pub l2_ready: Signal<In, Bit>,
     /// The word read.
-    pub l2_answer: Signal<In, RemoteAnswer>,
-    /// The access is done.
-    pub l2_answer_valid: Signal<In, Bit>,
+    pub l2_answer: PulseSink<RemoteAnswer>,
     /// A counter.
     pub count_at: Signal<In, Bits<7>>,
     /// Its count.
@@ -134,73 +128,13 @@ pub struct Registers {
 impl Registers {
     /// The page of an array with `hpus` HPUs in all and `contexts` contexts.
     pub fn new(hpus: usize, contexts: usize) -> Self {
-        Self {
-            clock: Default::default(),
-            reset: Default::default(),
-            csr: Default::default(),
-            csr_answer: Default::default(),
-            staged: Default::default(),
-            policy: Default::default(),
-            install: Default::default(),
-            install_index: Default::default(),
-            active: Default::default(),
-            imem_write: Default::default(),
-            imem_address: Default::default(),
-            imem_data: Default::default(),
-            l2_request: Default::default(),
-            l2_valid: Default::default(),
-            l2_ready: Default::default(),
-            l2_answer: Default::default(),
-            l2_answer_valid: Default::default(),
-            count_at: Default::default(),
-            count: Default::default(),
-            context_puts: Default::default(),
-            report: Default::default(),
-            reports: Default::default(),
-            pop: Default::default(),
-            print: Default::default(),
-            prints: Default::default(),
-            print_pop: Default::default(),
-            staging: ContextStaging::new(contexts),
-            imem_pointer: Default::default(),
-            code_write: Default::default(),
-            code_address: Default::default(),
-            code_data: Default::default(),
-            l2_pointer: Default::default(),
-            word_ready: Default::default(),
-            word: Default::default(),
-            word_known: Default::default(),
-            report_word: Default::default(),
-            l2_asking: Default::default(),
-            l2_pending: Default::default(),
-            answer: Default::default(),
-            take: Default::default(),
-            counting: Default::default(),
-            wanted: Default::default(),
-            _hpus: hpus,
-            _group: 1 << group_bits(hpus),
-        }
+        Self { staging: ContextStaging::new(contexts), _hpus: hpus, _group: 1 << group_bits(hpus), ..Self::blank() }
     }
 }
 
-impl Logic for Registers {
-    #[hdl]
+#[hdl]
+impl Registers {
     fn update(&mut self) {
-        regs!(
-            self,
-            clock,
-            reset,
-            imem_pointer,
-            code_write,
-            l2_pointer,
-            word_ready,
-            l2_asking,
-            l2_pending,
-            counting,
-            answer
-        );
-        dffs!(self, clock, word, word_known, wanted, report_word, code_address, code_data);
-        clocks!(self, clock, reset, staging);
         let request = self.csr.val();
         let offset = request.addr.get_bits::<12>(0);
         let index = request.addr.get_bits::<6>(2);
@@ -308,7 +242,7 @@ impl Logic for Registers {
             data: data,
             ..Default::default()
         };
-        let l2_done = self.l2_pending.q.val() & self.l2_answer_valid.val();
+        let l2_done = self.l2_pending.q.val() & self.l2_answer.valid.val();
         if fresh & is_l2 {
             self.l2_asking.d.next = true;
             self.l2_pending.d.next = true;

@@ -42,12 +42,8 @@ pub struct Part {
 const REQUEST_BITS: usize = RemoteRequest::BITS;
 
 /// The router. See the module text.
-#[derive(LogicBlock, Default)]
+#[block]
 pub struct RemoteRouter {
-    /// Core clock.
-    pub clock: Signal<In, Clock>,
-    /// Synchronous reset, active high.
-    pub reset: Signal<In, Bit>,
     /// Requests of the HPUs.
     pub request: Vec<Signal<In, RemoteRequest>>,
     /// They stand.
@@ -59,21 +55,13 @@ pub struct RemoteRouter {
     /// HPU that it is for.
     pub answer_valid: Signal<Out, Bits<8>>,
     /// Request for the atomic unit.
-    pub atomic: Signal<Out, RemoteRequest>,
+    pub atomic: Source<RemoteRequest>,
     /// Of this HPU.
     pub atomic_hpu: Signal<Out, Bits<3>>,
-    /// It stands.
-    pub atomic_valid: Signal<Out, Bit>,
-    /// It is taken.
-    pub atomic_ready: Signal<In, Bit>,
     /// Answer of the atomic unit.
-    pub atomic_answer: Signal<In, RemoteAnswer>,
+    pub atomic_answer: Sink<RemoteAnswer>,
     /// For this HPU.
     pub atomic_answer_hpu: Signal<In, Bits<3>>,
-    /// There is one.
-    pub atomic_answer_valid: Signal<In, Bit>,
-    /// It is taken.
-    pub atomic_answer_ready: Signal<Out, Bit>,
     /// Request for L2.
     pub l2_request: Signal<Out, RemoteRequest>,
     /// Of this HPU.
@@ -85,9 +73,7 @@ pub struct RemoteRouter {
     /// It is taken.
     pub l2_ready: Signal<In, Bit>,
     /// Answer of L2.
-    pub l2_answer: Signal<In, RemoteAnswer>,
-    /// There is one.
-    pub l2_answer_valid: Signal<In, Bit>,
+    pub l2_answer: PulseSink<RemoteAnswer>,
     arbiter: FastRobin,
     /// What L2 is asked. An access that crosses a word becomes its second part here.
     head: DFF<Sent>,
@@ -115,31 +101,27 @@ impl RemoteRouter {
             valid: (0..hpus).map(|_| Default::default()).collect(),
             ready: (0..hpus).map(|_| Default::default()).collect(),
             _hpus: hpus,
-            ..Default::default()
+            ..Self::blank()
         }
     }
 }
 
-impl Logic for RemoteRouter {
-    #[hdl]
+#[hdl]
+impl RemoteRouter {
     fn update(&mut self) {
-        regs!(self, clock, reset, head_valid, in_second, answer_to, half);
-        dffs!(self, clock, head, crosses, answer_kind, answer_bytes);
-        clocks!(self, clock, reset, arbiter, under_way);
-
         // Whether the register towards L2 is free, or will be.
         let head = self.head.q.val();
         let request = head.request;
         let offset = request.address.get_bits::<2>(0);
         let crosses = self.crosses.q.val();
-        let stands = self.head_valid.q.val() & self.under_way.write_ready.val();
+        let stands = self.head_valid.q.val() & self.under_way.write.ready.val();
         let moves = stands & self.l2_ready.val();
         let far_room = !self.head_valid.q.val() | (moves & !crosses);
 
         // Who goes on.
         let mut wants: Bits<8> = bits::<8>(0);
         for i in 0..self._hpus {
-            let room = if self.request[i].val().far { far_room } else { self.atomic_ready.val() };
+            let room = if self.request[i].val().far { far_room } else { self.atomic.ready.val() };
             wants = wants.replace_bit(i, self.valid[i].val() & room);
         }
         self.arbiter.request.next = wants;
@@ -156,7 +138,7 @@ impl Logic for RemoteRouter {
         }
         self.atomic.next = chosen;
         self.atomic_hpu.next = index;
-        self.atomic_valid.next = self.arbiter.any.val() & !chosen.far;
+        self.atomic.valid.next = self.arbiter.any.val() & !chosen.far;
         let sent = Sent { request: chosen, hpu: index };
         let sends = self.arbiter.any.val() & chosen.far;
 
@@ -180,15 +162,15 @@ impl Logic for RemoteRouter {
         self.l2_second.next = second;
         self.l2_valid.next = stands;
         self.under_way.write.next = Part { hpu: head.hpu, first: crosses, second: second, offset: offset };
-        self.under_way.write_valid.next = moves;
+        self.under_way.write.valid.next = moves;
 
         // Answers. Those of the second part go to their place by the enables of bytes, which are no LUTs.
         let part = self.under_way.read.val();
-        let answered = self.l2_answer_valid.val();
-        self.under_way.read_ready.next = answered;
+        let answered = self.l2_answer.valid.val();
+        self.under_way.read.ready.next = answered;
         let near_room = !answered & !self.half.q.val();
-        let by_near = self.atomic_answer_valid.val() & near_room;
-        self.atomic_answer_ready.next = near_room;
+        let by_near = self.atomic_answer.valid.val() & near_room;
+        self.atomic_answer.ready.next = near_room;
         if answered {
             self.half.d.next = part.first;
         }

@@ -21,12 +21,8 @@ const VERSION: u64 = spindle_contract::VERSION as u64;
 const ENDING_BITS: usize = Ending::BITS;
 
 /// The reporter. See the module text.
-#[derive(LogicBlock, Default)]
+#[block]
 pub struct Reporter {
-    /// Core clock.
-    pub clock: Signal<In, Clock>,
-    /// Synchronous reset, active high.
-    pub reset: Signal<In, Bit>,
     /// Number of the cluster.
     pub number: Signal<In, Bits<3>>,
     /// No ending is taken in this cycle.
@@ -40,23 +36,11 @@ pub struct Reporter {
     /// Its slot.
     pub ended_slot: Signal<Out, Bits<4>>,
     /// How handlers ended.
-    pub ending: Vec<Signal<In, Ending>>,
-    /// There is one.
-    pub ending_valid: Vec<Signal<In, Bit>>,
-    /// It is taken.
-    pub ending_ready: Vec<Signal<Out, Bit>>,
+    pub ending: Vec<Sink<Ending>>,
     /// What became of a task.
-    pub done: Signal<Out, TaskDone>,
-    /// There is one.
-    pub done_valid: Signal<Out, Bit>,
-    /// It is taken.
-    pub done_ready: Signal<In, Bit>,
+    pub done: Source<TaskDone>,
     /// A fault.
-    pub fault: Signal<Out, Fault>,
-    /// There is one.
-    pub fault_valid: Signal<Out, Bit>,
-    /// It is taken.
-    pub fault_ready: Signal<In, Bit>,
+    pub fault: Source<Fault>,
     arbiter: FastRobin,
     report: DFF<TaskDone>,
     report_waits: Reg<Bit>,
@@ -69,35 +53,26 @@ impl Reporter {
     /// For `hpus` HPUs, 1 to 8.
     pub fn new(hpus: usize) -> Self {
         assert!((1..=8).contains(&hpus), "Reporter: {hpus} HPUs cannot be served; choose 1 to 8");
-        Self {
-            ending: (0..hpus).map(|_| Default::default()).collect(),
-            ending_valid: (0..hpus).map(|_| Default::default()).collect(),
-            ending_ready: (0..hpus).map(|_| Default::default()).collect(),
-            _hpus: hpus,
-            ..Default::default()
-        }
+        Self { ending: (0..hpus).map(|_| Default::default()).collect(), _hpus: hpus, ..Self::blank() }
     }
 }
 
-impl Logic for Reporter {
-    #[hdl]
+#[hdl]
+impl Reporter {
     fn update(&mut self) {
-        regs!(self, clock, reset, report_waits, trouble_waits);
-        dffs!(self, clock, report, trouble);
-        clocks!(self, clock, reset, arbiter);
-        let report_free = !self.report_waits.q.val() | self.done_ready.val();
-        let trouble_free = !self.trouble_waits.q.val() | self.fault_ready.val();
+        let report_free = !self.report_waits.q.val() | self.done.ready.val();
+        let trouble_free = !self.trouble_waits.q.val() | self.fault.ready.val();
         let free = report_free & trouble_free & !self.hold.val();
         let mut request: Bits<8> = bits::<8>(0);
         for i in 0..self._hpus {
-            request = request.replace_bit(i, self.ending_valid[i].val());
+            request = request.replace_bit(i, self.ending[i].valid.val());
         }
         self.arbiter.request.next = request;
         self.arbiter.accept.next = free;
         let grant = self.arbiter.grant.val();
         let index = self.arbiter.index.val();
         for i in 0..self._hpus {
-            self.ending_ready[i].next = grant.get_bit(i) & free;
+            self.ending[i].ready.next = grant.get_bit(i) & free;
         }
         // A sum of products of four is one LUT a bit.
         let mut chosen: Bits<ENDING_BITS> = bits::<ENDING_BITS>(0);
@@ -129,7 +104,7 @@ impl Logic for Reporter {
                 spare: bits::<10>(0),
             };
             self.report_waits.d.next = true;
-        } else if self.done_ready.val() {
+        } else if self.done.ready.val() {
             self.report_waits.d.next = false;
         }
         if takes & ending.fault {
@@ -147,12 +122,12 @@ impl Logic for Reporter {
                 of_access: ending.of_access,
             };
             self.trouble_waits.d.next = true;
-        } else if self.fault_ready.val() {
+        } else if self.fault.ready.val() {
             self.trouble_waits.d.next = false;
         }
         self.done.next = self.report.q.val();
-        self.done_valid.next = self.report_waits.q.val();
+        self.done.valid.next = self.report_waits.q.val();
         self.fault.next = self.trouble.q.val();
-        self.fault_valid.next = self.trouble_waits.q.val();
+        self.fault.valid.next = self.trouble_waits.q.val();
     }
 }

@@ -25,30 +25,16 @@ const USER_EVENT: u64 = events::USER as u64;
 const COMPLETE_EVENT: u64 = events::COMPLETE as u64;
 
 /// The reports. See the module text.
-#[derive(LogicBlock, Default)]
+#[block]
 pub struct Reports {
-    /// Core clock.
-    pub clock: Signal<In, Clock>,
-    /// Synchronous reset, active high.
-    pub reset: Signal<In, Bit>,
     /// A fault.
-    pub fault: Signal<In, FaultReport>,
-    /// There is one.
-    pub fault_valid: Signal<In, Bit>,
-    /// It is taken.
-    pub fault_ready: Signal<Out, Bit>,
+    pub fault: Sink<FaultReport>,
     /// What a handler says.
-    pub message: Signal<In, Message>,
-    /// There is something.
-    pub message_valid: Signal<In, Bit>,
-    /// It is taken.
-    pub message_ready: Signal<Out, Bit>,
+    pub message: Sink<Message>,
     /// Policy of a context.
-    pub policy: Signal<In, ContextPolicy>,
+    pub policy: PulseSink<ContextPolicy>,
     /// The context.
     pub policy_index: Signal<In, Bits<4>>,
-    /// It is installed.
-    pub policy_valid: Signal<In, Bit>,
     /// Oldest fault in the queue.
     pub queued_fault: Signal<Out, FaultReport>,
     /// How many there are.
@@ -68,11 +54,7 @@ pub struct Reports {
     /// Contexts of those.
     pub rings_open: Signal<Out, Bits<16>>,
     /// An event.
-    pub record: Signal<Out, EventDesc>,
-    /// There is one.
-    pub record_valid: Signal<Out, Bit>,
-    /// It is taken.
-    pub record_ready: Signal<In, Bit>,
+    pub record: Source<EventDesc>,
     /// A handler faulted.
     pub faulted: Signal<Out, Bit>,
     /// Nobody will know.
@@ -93,22 +75,17 @@ pub struct Reports {
 impl Reports {
     /// Reports whose queues are in memories of this kind.
     pub fn new(style: RamStyle) -> Self {
-        Self { fault_queue: BlockFifo::new(style), print_queue: BlockFifo::new(style), ..Default::default() }
+        Self { fault_queue: BlockFifo::new(style), print_queue: BlockFifo::new(style), ..Self::blank() }
     }
 }
 
-impl Logic for Reports {
-    #[hdl]
+#[hdl]
+impl Reports {
     fn update(&mut self) {
-        regs!(self, clock, reset, scan, open, telling);
-        dffs!(self, clock, told);
-        clocks!(self, clock, reset, fault_queue, print_queue);
-
         // Which contexts have a ring: one is looked at in each cycle.
         let scan = self.scan.q.val();
         self.scan.d.next = scan + 1;
-        self.scanned.clock.next = self.clock.val();
-        self.scanned.write_enable.next = self.policy_valid.val();
+        self.scanned.write_enable.next = self.policy.valid.val();
         self.scanned.write_address.next = self.policy_index.val();
         self.scanned.write_data.next = self.policy.val().pid;
         self.scanned.read_address.next = scan;
@@ -119,36 +96,35 @@ impl Logic for Reports {
         // The report that is looked at, and where it goes.
         let fault = self.fault.val();
         let message = self.message.val();
-        let by_fault = self.fault_valid.val();
-        let by_message = self.message_valid.val() & !by_fault;
+        let by_fault = self.fault.valid.val();
+        let by_message = self.message.valid.val() & !by_fault;
         let who = if by_fault { fault.who } else { message.piece.who };
         let of_context = who.get_bits::<4>(4);
         let has_ring = self.open.q.val().get_bit(of_context.index());
         let is_print = message.opcode == bits::<4>(PRINT);
         let is_event = has_ring | (!by_fault & !is_print);
-        let room = !self.telling.q.val() | self.record_ready.val();
+        let room = !self.telling.q.val() | self.record.ready.val();
         let goes = !is_event | room;
-        self.fault_ready.next = goes;
-        self.message_ready.next = goes & !by_fault;
+        self.fault.ready.next = goes;
+        self.message.ready.next = goes & !by_fault;
         let faulted = by_fault & goes;
         self.faulted.next = faulted;
         self.fault_queue.write.next = fault;
-        self.fault_queue.write_valid.next = by_fault & !is_event;
-        self.fault_lost.next = by_fault & !is_event & !self.fault_queue.write_ready.val();
+        self.fault_queue.write.valid.next = by_fault & !is_event;
+        self.fault_lost.next = by_fault & !is_event & !self.fault_queue.write.ready.val();
         self.print_queue.write.next = message.piece;
-        self.print_queue.write_valid.next = by_message & !is_event;
-        self.print_lost.next = by_message & !is_event & !self.print_queue.write_ready.val();
+        self.print_queue.write.valid.next = by_message & !is_event;
+        self.print_lost.next = by_message & !is_event & !self.print_queue.write.ready.val();
         self.queued_fault.next = self.fault_queue.read.val();
         self.faults.next = self.fault_queue.level.val().get_bits::<8>(0);
-        self.fault_pending.next = self.fault_queue.read_valid.val();
-        self.fault_queue.read_ready.next = self.fault_pop.val();
+        self.fault_pending.next = self.fault_queue.read.valid.val();
+        self.fault_queue.read.ready.next = self.fault_pop.val();
         self.queued_print.next = self.print_queue.read.val();
         self.prints.next = self.print_queue.level.val().get_bits::<8>(0);
-        self.print_queue.read_ready.next = self.print_pop.val();
+        self.print_queue.read.ready.next = self.print_pop.val();
 
         // As an event.
-        self.processes.clock.next = self.clock.val();
-        self.processes.write_enable.next = self.policy_valid.val();
+        self.processes.write_enable.next = self.policy.valid.val();
         self.processes.write_address.next = self.policy_index.val();
         self.processes.write_data.next = self.policy.val().pid;
         self.processes.read_address.next = of_context;
@@ -189,6 +165,6 @@ impl Logic for Reports {
             self.telling.d.next = (by_fault | by_message) & is_event;
         }
         self.record.next = self.told.q.val();
-        self.record_valid.next = self.telling.q.val();
+        self.record.valid.next = self.telling.q.val();
     }
 }

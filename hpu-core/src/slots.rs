@@ -15,12 +15,8 @@ use spindle_contract::params::SLOTS;
 use spindle_verilog::prelude::*;
 
 /// The slots. See the module text.
-#[derive(LogicBlock, Default)]
+#[block]
 pub struct Slots {
-    /// Core clock.
-    pub clock: Signal<In, Clock>,
-    /// Synchronous reset, active high.
-    pub reset: Signal<In, Bit>,
     /// A free slot.
     pub slot: Signal<Out, Bits<4>>,
     /// There is one.
@@ -45,12 +41,9 @@ pub struct Slots {
     begun: Reg<Bits<4>>,
 }
 
-impl Logic for Slots {
-    #[hdl]
+#[hdl]
+impl Slots {
     fn update(&mut self) {
-        regs!(self, clock, reset, begun, waits);
-        dffs!(self, clock, asked);
-        clocks!(self, clock, reset, free, leaving);
         let begun = self.begun.q.val();
         let begins = begun != bits::<4>(SLOTS as u64);
         if begins {
@@ -64,17 +57,17 @@ impl Logic for Slots {
         let ended = self.ended.val();
         self.probe.next = asked;
         self.leaving.write.next = if ended { self.ended_slot.val() } else { asked };
-        self.leaving.write_valid.next = ended | (waits & used);
+        self.leaving.write.valid.next = ended | (waits & used);
         let moves = !waits | !(used & ended);
         if moves {
             self.asked.d.next = self.leaving.read.val();
-            self.waits.d.next = self.leaving.read_valid.val();
+            self.waits.d.next = self.leaving.read.valid.val();
         }
-        self.leaving.read_ready.next = moves;
+        self.leaving.read.ready.next = moves;
         self.free.write.next = if begins { begun } else { asked };
-        self.free.write_valid.next = begins | (waits & !used);
+        self.free.write.valid.next = begins | (waits & !used);
         self.slot.next = self.free.read.val();
-        self.available.next = self.free.read_valid.val();
-        self.free.read_ready.next = self.take.val();
+        self.available.next = self.free.read.valid.val();
+        self.free.read.ready.next = self.take.val();
     }
 }

@@ -43,46 +43,28 @@ pub struct Copying {
 }
 
 /// The stager. See the module text.
-#[derive(LogicBlock)]
+#[block]
 pub struct Stager {
-    /// Core clock.
-    pub clock: Signal<In, Clock>,
-    /// Synchronous reset, active high.
-    pub reset: Signal<In, Bit>,
     /// Bytes that are wanted.
-    pub ask: Vec<Signal<In, StageAsk>>,
-    /// There are some.
-    pub ask_valid: Vec<Signal<In, Bit>>,
+    pub ask: Vec<PulseSink<StageAsk>>,
     /// They are in the stage.
     pub staged: Signal<Out, Bits<8>>,
     /// Cluster that gets a beat.
     pub cluster: Signal<Out, Bits<3>>,
     /// Where in its L1.
-    pub beat: Signal<Out, Bits<10>>,
+    pub beat: Source<Bits<10>>,
     /// What.
     pub data: Signal<Out, Bits<512>>,
-    /// There is one.
-    pub beat_valid: Signal<Out, Bit>,
-    /// It is taken.
-    pub beat_ready: Signal<In, Bit>,
     /// Beat for L2.
-    pub store: Signal<In, Bits<512>>,
+    pub store: Sink<Bits<512>>,
     /// Where.
     pub store_beat: Signal<In, Bits<14>>,
     /// Its bytes, 0 = 64.
     pub store_bytes: Signal<In, Bits<6>>,
     /// It is the last of its transfer.
     pub store_last: Signal<In, Bit>,
-    /// There is one.
-    pub store_valid: Signal<In, Bit>,
-    /// It is in L2, or its words are on their way and more follow.
-    pub store_ready: Signal<Out, Bit>,
     /// A segment: its cluster, its first word in L2 and its bytes count.
-    pub segment: Signal<In, HostRead>,
-    /// There is one.
-    pub segment_valid: Signal<In, Bit>,
-    /// It is taken.
-    pub segment_ready: Signal<Out, Bit>,
+    pub segment: Sink<HostRead>,
     /// It wants the stage of this cluster.
     pub lend: Signal<Out, Bits<8>>,
     /// Bytes of it.
@@ -98,9 +80,7 @@ pub struct Stager {
     /// It is taken.
     pub l2_ready: Signal<In, Bit>,
     /// Answer.
-    pub l2_answer: Signal<In, RemoteAnswer>,
-    /// There is one.
-    pub l2_answer_valid: Signal<In, Bit>,
+    pub l2_answer: PulseSink<RemoteAnswer>,
     arbiter: FastRobin,
     copies: Reg<Bit>,
     copying: DFF<Copying>,
@@ -129,76 +109,30 @@ impl Stager {
     /// For `clusters` clusters, 1 to 8.
     pub fn new(clusters: usize) -> Self {
         Self {
-            clock: Default::default(),
-            reset: Default::default(),
             ask: (0..clusters).map(|_| Default::default()).collect(),
-            ask_valid: (0..clusters).map(|_| Default::default()).collect(),
-            staged: Default::default(),
-            cluster: Default::default(),
-            beat: Default::default(),
-            data: Default::default(),
-            beat_valid: Default::default(),
-            beat_ready: Default::default(),
-            store: Default::default(),
-            store_beat: Default::default(),
-            store_bytes: Default::default(),
-            store_last: Default::default(),
-            store_valid: Default::default(),
-            store_ready: Default::default(),
-            segment: Default::default(),
-            segment_valid: Default::default(),
-            segment_ready: Default::default(),
-            lend: Default::default(),
-            segment_length: Default::default(),
             lent: (0..clusters).map(|_| Default::default()).collect(),
-            segment_left: Default::default(),
-            l2_request: Default::default(),
-            l2_valid: Default::default(),
-            l2_ready: Default::default(),
-            l2_answer: Default::default(),
-            l2_answer_valid: Default::default(),
-            arbiter: Default::default(),
-            copies: Default::default(),
-            copying: Default::default(),
-            gathered: Default::default(),
-            whole: Default::default(),
-            told: Default::default(),
-            part: Default::default(),
-            sent: Default::default(),
-            stores: Default::default(),
-            stored: Default::default(),
-            segments: Default::default(),
-            lends: Default::default(),
-            segment_word: Default::default(),
-            segment_bytes: Default::default(),
-            chosen: Default::default(),
-            chosen_lent: Default::default(),
-            piece: Default::default(),
             _clusters: clusters,
+            ..Self::blank()
         }
     }
 }
 
-impl Logic for Stager {
-    #[hdl]
+#[hdl]
+impl Stager {
     fn update(&mut self) {
-        regs!(self, clock, reset, copies, whole, told, part, sent, stores, stored, segments, lends);
-        dffs!(self, clock, copying, gathered, segment_word, segment_bytes);
-        clocks!(self, clock, reset, arbiter);
-
         // The segment that is under way: first it wants a stage.
         let segments = self.segments.q.val();
         let mut lent: Bits<8> = bits::<8>(0);
         for i in 0..self._clusters {
             lent = lent.replace_bit(i, self.lent[i].val());
         }
-        self.segment_ready.next = !segments;
+        self.segment.ready.next = !segments;
         if !segments {
             let segment = self.segment.val();
             self.segment_word.d.next = segment.address.get_bits::<18>(2);
             self.segment_bytes.d.next = segment.length.get_bits::<11>(0);
-            self.segments.d.next = self.segment_valid.val();
-            if self.segment_valid.val() {
+            self.segments.d.next = self.segment.valid.val();
+            if self.segment.valid.val() {
                 self.lends.d.next = bits::<8>(1) << segment.cluster;
             }
         } else {
@@ -213,7 +147,7 @@ impl Logic for Stager {
         let told = self.told.q.val();
         let mut request: Bits<8> = bits::<8>(0);
         for i in 0..self._clusters {
-            request = request.replace_bit(i, self.ask_valid[i].val() & !told.get_bit(i));
+            request = request.replace_bit(i, self.ask[i].valid.val() & !told.get_bit(i));
         }
         self.arbiter.request.next = request;
         self.arbiter.accept.next = !copies;
@@ -234,7 +168,7 @@ impl Logic for Stager {
         let bytes = self.store_bytes.val();
         let part = self.part.q.val();
         let sent = self.sent.q.val();
-        let wants_store = self.store_valid.val() & !sent;
+        let wants_store = self.store.valid.val() & !sent;
         let is_store = wants_store & !(asks & self.stored.q.val());
         let moves = self.l2_ready.val();
         let last_part = (bytes - 1).get_bits::<4>(2);
@@ -259,14 +193,14 @@ impl Logic for Stager {
         // From the host.
         let stores = self.stores.q.val();
         let store_goes = is_store & moves;
-        let store_ends = self.l2_answer_valid.val() & self.l2_answer.val().write;
+        let store_ends = self.l2_answer.valid.val() & self.l2_answer.val().write;
         if store_goes & !store_ends {
             self.stores.d.next = stores + 1;
         } else if !store_goes & store_ends {
             self.stores.d.next = stores - 1;
         }
         let taken = sent & !(self.store_last.val() & stores.any());
-        self.store_ready.next = taken;
+        self.store.ready.next = taken;
         if store_goes {
             self.part.d.next = if part == last_part { bits::<4>(0) } else { part + 1 };
             self.sent.d.next = part == last_part;
@@ -275,7 +209,7 @@ impl Logic for Stager {
         }
 
         // To a stage.
-        let comes = self.l2_answer_valid.val() & !self.l2_answer.val().write;
+        let comes = self.l2_answer.valid.val() & !self.l2_answer.val().write;
         for i in 0..16 {
             if comes & (now.come.get_bits::<4>(0) == bits::<4>(i as u64)) {
                 self.gathered[i].d.next = self.l2_answer.val().data;
@@ -290,7 +224,7 @@ impl Logic for Stager {
             self.copying.d.next.come = now.come + 1;
         }
         let complete = !asks & (now.come == now.asked);
-        let leaves = whole & self.beat_ready.val();
+        let leaves = whole & self.beat.ready.val();
         let ends = leaves & !now.left.any();
         self.whole.d.next = (copies & !whole & complete) | (whole & !leaves);
         if leaves {
@@ -336,6 +270,6 @@ impl Logic for Stager {
             self.gathered[0].q.val(),
         )
             .cat::<512>();
-        self.beat_valid.next = whole;
+        self.beat.valid.next = whole;
     }
 }

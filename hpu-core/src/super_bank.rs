@@ -21,12 +21,8 @@ use spindle_blocks::ram::TdpRam;
 use spindle_verilog::prelude::*;
 
 /// The super-bank. See the module text.
-#[derive(LogicBlock, Default)]
+#[block]
 pub struct SuperBank {
-    /// Core clock.
-    pub clock: Signal<In, Clock>,
-    /// Synchronous reset, active high.
-    pub reset: Signal<In, Bit>,
     /// Rows, one per HPU.
     pub row: Vec<Signal<In, Bits<13>>>,
     /// They are wanted, here.
@@ -78,18 +74,14 @@ impl SuperBank {
             wants: (0..hpus).map(|_| Default::default()).collect(),
             grant: (0..hpus).map(|_| Default::default()).collect(),
             _hpus: hpus,
-            ..Default::default()
+            ..Self::blank()
         }
     }
 }
 
-impl Logic for SuperBank {
-    #[hdl]
+#[hdl]
+impl SuperBank {
     fn update(&mut self) {
-        regs!(self, clock, reset, shared_now);
-        clocks!(self, clock, reset, arbiter);
-        dffs!(self, clock, bank, bank_read);
-
         // Who is next.
         let mut wants: Bits<8> = bits::<8>(0);
         for i in 0..self._hpus {
@@ -123,7 +115,6 @@ impl Logic for SuperBank {
 
         // The banks: port a is the wide side, port b the word port.
         for b in 0..4 {
-            self.banks[b].clock.next = self.clock.val();
             // Without an enable the strobes are registers as they come: a block RAM asks for both.
             self.banks[b].a_enable.next = true;
             self.banks[b].a_strobe.next = self.wide_strobe[b / 2].val().get_bits::<4>(4 * (b % 2));

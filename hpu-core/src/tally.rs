@@ -63,12 +63,8 @@ fn ones(x: Bits<32>) -> Bits<6> {
 ///
 /// A round takes 48 cycles, 96 with more than 16 HPUs. A count that comes out has every event up to 4 cycles before, of several HPUs up to 6. Counts wrap at 2^32; a high half
 /// counts how often its low half has.
-#[derive(LogicBlock)]
+#[block]
 pub struct Tally {
-    /// Core clock.
-    pub clock: Signal<In, Clock>,
-    /// Synchronous reset, active high.
-    pub reset: Signal<In, Bit>,
     /// HPUs in a handler.
     pub busy: Signal<In, Bits<32>>,
     /// HPUs whose handler ends.
@@ -112,36 +108,20 @@ impl Tally {
         assert!((1..=32).contains(&hpus), "Tally: {hpus} HPUs cannot be counted; choose 1 to 32");
         let group = 1 << group_bits(hpus);
         Self {
-            clock: Default::default(),
-            reset: Default::default(),
-            busy: Default::default(),
-            ended: Default::default(),
-            retired: Default::default(),
-            commands: Default::default(),
-            faulted: Default::default(),
-            report_lost: Default::default(),
-            print_lost: Default::default(),
-            at: Default::default(),
-            count: Default::default(),
             busy_counts: (0..hpus).map(|_| Default::default()).collect(),
             task_counts: (0..hpus).map(|_| Default::default()).collect(),
-            pulse_counts: Default::default(),
-            seen: Default::default(),
-            ones: Default::default(),
-            sums: Default::default(),
             memory: CountMemory::new(3 * group),
             _hpus: hpus,
             _group: group,
             _start: start.into(),
+            ..Self::blank()
         }
     }
 }
 
-impl Logic for Tally {
-    #[hdl]
+#[hdl]
+impl Tally {
     fn update(&mut self) {
-        regs!(self, clock, reset, busy_counts, task_counts, pulse_counts, seen, ones, sums);
-        clocks!(self, clock, reset, memory);
         self.memory.last.next = bits::<7>(3 * self._group as u64 - 1);
         self.memory.start.next = bits::<32>(self._start);
 

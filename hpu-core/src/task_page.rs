@@ -48,7 +48,7 @@ const CYCLE: usize = map::TASK_CYCLE as usize / 4;
 const SCRATCH_SIZE: usize = map::TASK_SCRATCH_SIZE as usize / 4;
 
 /// The task page. See the module text.
-#[derive(LogicBlock, Default)]
+#[block(combinational)]
 pub struct TaskPage {
     /// The task.
     pub desc: Signal<In, TaskDesc>,
@@ -69,8 +69,8 @@ pub struct TaskPage {
     words: [Signal<Local, Bits<32>>; 32],
 }
 
-impl Logic for TaskPage {
-    #[hdl]
+#[hdl]
+impl TaskPage {
     fn update(&mut self) {
         let desc = self.desc.val();
         let entry = self.entry.val();

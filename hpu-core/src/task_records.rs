@@ -15,10 +15,8 @@ use spindle_contract::params::Config;
 use spindle_verilog::prelude::*;
 
 /// The records. See the module text.
-#[derive(LogicBlock, Default)]
+#[block(no_reset)]
 pub struct TaskRecords {
-    /// Core clock.
-    pub clock: Signal<In, Clock>,
     /// Write a record.
     pub write: Signal<In, Bit>,
     /// Which one.
@@ -44,21 +42,19 @@ pub struct TaskRecords {
 impl TaskRecords {
     /// For the device of a configuration.
     pub fn new(config: &Config) -> Self {
-        Self { limits: SdpMemory::new(RamStyle::spare(config), 1), ..Default::default() }
+        Self { limits: SdpMemory::new(RamStyle::spare(config), 1), ..Self::blank() }
     }
 }
 
-impl Logic for TaskRecords {
-    #[hdl]
+#[hdl]
+impl TaskRecords {
     fn update(&mut self) {
-        self.tasks.clock.next = self.clock.val();
         self.tasks.write_enable.next = self.write.val();
         self.tasks.write_address.next = self.write_index.val();
         self.tasks.write_data.next =
             EndedTask { origin: self.write_limits.val().origin, payload_len: self.write_payload_len.val() };
         self.tasks.read_address.next = self.ending_index.val();
         self.ended_task.next = self.tasks.read_data.val();
-        self.limits.clock.next = self.clock.val();
         self.limits.write_enable.next = self.write.val();
         self.limits.write_address.next = self.write_index.val();
         self.limits.write_data.next = self.write_limits.val();

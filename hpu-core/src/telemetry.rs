@@ -14,12 +14,8 @@ use spindle_verilog::prelude::*;
 /// | trace | out `trace_valid`, `trace_tags`: registers, 4 lanes per HPU; `trace_threads`: a register, the hardware thread with a lane of `handler_start` |
 ///
 /// An event is on its lane one cycle later; see [`Tally`] for when it is in its count.
-#[derive(LogicBlock)]
+#[block]
 pub struct Telemetry {
-    /// Core clock.
-    pub clock: Signal<In, Clock>,
-    /// Synchronous reset, active high.
-    pub reset: Signal<In, Bit>,
     /// HPUs in a handler.
     pub busy: Vec<Signal<In, Bits<8>>>,
     /// HPUs that execute an instruction.
@@ -75,8 +71,6 @@ impl Telemetry {
     pub fn new(config: &Config) -> Self {
         let (clusters, total) = (config.clusters, config.total_hpus());
         Self {
-            clock: Default::default(),
-            reset: Default::default(),
             busy: (0..clusters).map(|_| Default::default()).collect(),
             retired: (0..clusters).map(|_| Default::default()).collect(),
             tasks_ended: (0..clusters).map(|_| Default::default()).collect(),
@@ -90,31 +84,17 @@ impl Telemetry {
             frames_begun: (0..clusters).map(|_| Default::default()).collect(),
             frames_ended: (0..clusters).map(|_| Default::default()).collect(),
             commanded_frame: (0..clusters).map(|_| Default::default()).collect(),
-            faulted: Default::default(),
-            report_lost: Default::default(),
-            print_lost: Default::default(),
-            count_at: Default::default(),
-            count: Default::default(),
-            trace_valid: Default::default(),
-            trace_tags: Default::default(),
-            trace_threads: Default::default(),
             tally: Tally::new(total),
-            lanes: Default::default(),
-            tags: Default::default(),
-            threads: Default::default(),
             _clusters: clusters,
             _hpus: config.hpus,
+            ..Self::blank()
         }
     }
 }
 
-impl Logic for Telemetry {
-    #[hdl]
+#[hdl]
+impl Telemetry {
     fn update(&mut self) {
-        regs!(self, clock, reset, lanes);
-        dffs!(self, clock, tags, threads);
-        clocks!(self, clock, reset, tally);
-
         let mut busy: Bits<32> = bits::<32>(0);
         let mut retired: Bits<32> = bits::<32>(0);
         let mut ended: Bits<32> = bits::<32>(0);

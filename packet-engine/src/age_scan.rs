@@ -17,12 +17,8 @@ const ROUND: usize = 512;
 const COUNT_BITS: usize = 22;
 
 /// See the head of this file.
-#[derive(LogicBlock, Default)]
+#[block]
 pub struct AgeScan {
-    #[allow(missing_docs)]
-    pub clock: Signal<In, Clock>,
-    #[allow(missing_docs)]
-    pub reset: Signal<In, Bit>,
     /// Time after which a message ages, in units of 1024 cycles.
     pub timeout: Signal<In, Bits<16>>,
     /// A look is due.
@@ -51,15 +47,13 @@ impl AgeScan {
             slots.is_power_of_two() && (16..=256).contains(&slots),
             "AgeScan: live_messages must be a power of two from 16 to 256, not {slots}; round it up"
         );
-        Self { _last: slots as u64 - 1, _shift: (ROUND / slots).ilog2() as usize, ..Default::default() }
+        Self { _last: slots as u64 - 1, _shift: (ROUND / slots).ilog2() as usize, ..Self::blank() }
     }
 }
 
-impl Logic for AgeScan {
-    #[hdl]
+#[hdl]
+impl AgeScan {
     fn update(&mut self) {
-        regs!(self, clock, reset, turn, cleared, waits, count, reached, runs);
-        dffs!(self, clock, goal);
         let clearing = !self.cleared.q.val();
         let at_last = self.turn.q.val() == self._last;
         if self.taken.val() {

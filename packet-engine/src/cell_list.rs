@@ -19,12 +19,8 @@ use spindle_contract::params::CELL_BITS;
 use spindle_verilog::prelude::*;
 
 /// The list. See the module text.
-#[derive(LogicBlock, Default)]
+#[block]
 pub struct CellList {
-    #[allow(missing_docs)]
-    pub clock: Signal<In, Clock>,
-    #[allow(missing_docs)]
-    pub reset: Signal<In, Bit>,
     /// The oldest free cell.
     pub next_cell: Signal<Out, Bits<CELL_BITS>>,
     /// There is one.
@@ -68,16 +64,14 @@ impl CellList {
             level: Reg::new(bits::<11>(cells as u64)),
             _cells: cells,
             _mask: cells - 1,
-            ..Default::default()
+            ..Self::blank()
         }
     }
 }
 
-impl Logic for CellList {
-    #[hdl]
+#[hdl]
+impl CellList {
     fn update(&mut self) {
-        regs!(self, clock, reset, head, tail, level, passed, given_holds);
-        dffs!(self, clock, given);
         let slot = self.head.q.val().get_bits::<CELL_BITS>(0) & (self._mask as u64);
         let second_lap = (self.head.q.val() & (self._cells as u64)).any();
 
@@ -108,7 +102,6 @@ impl Logic for CellList {
         };
         self.level.d.next = self.level.q.val() + change;
 
-        self.ring.clock.next = self.clock.val();
         self.ring.write_enable.next = self.give.val();
         self.ring.write_address.next = last_slot;
         self.ring.write_data.next = self.give_cell.val();

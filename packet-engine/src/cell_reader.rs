@@ -41,18 +41,10 @@ pub struct Job {
 }
 
 /// The reader. See the module text.
-#[derive(LogicBlock, Default)]
+#[block]
 pub struct CellReader {
-    #[allow(missing_docs)]
-    pub clock: Signal<In, Clock>,
-    #[allow(missing_docs)]
-    pub reset: Signal<In, Bit>,
     /// What to stream.
-    pub request: Signal<In, ReadRequest>,
-    /// There is a request.
-    pub request_valid: Signal<In, Bit>,
-    /// It is taken.
-    pub request_ready: Signal<Out, Bit>,
+    pub request: Sink<ReadRequest>,
     /// Beat.
     pub data: Signal<Out, Bits<512>>,
     /// The last of the request.
@@ -86,11 +78,9 @@ pub struct CellReader {
     beat_valid: Reg<Bit>,
 }
 
-impl Logic for CellReader {
-    #[hdl]
+#[hdl]
+impl CellReader {
     fn update(&mut self) {
-        regs!(self, clock, reset, active, waiting_valid, fetched_valid, beat_valid);
-        dffs!(self, clock, job, waiting, fetched_last, beat);
         let moves = !self.beat_valid.q.val() | self.ready.val();
         let room = !self.fetched_valid.q.val() | moves;
 
@@ -118,10 +108,10 @@ impl Logic for CellReader {
             end: (request.length - 1).get_bits::<8>(6),
             pass: request.skip.get_bits::<5>(3),
         };
-        let taken = self.request_valid.val() & !self.waiting_valid.q.val();
+        let taken = self.request.valid.val() & !self.waiting_valid.q.val();
         let begins = !self.active.q.val() | finished;
         if begins {
-            self.active.d.next = self.waiting_valid.q.val() | self.request_valid.val();
+            self.active.d.next = self.waiting_valid.q.val() | self.request.valid.val();
             self.waiting_valid.d.next = false;
             let next_job = if self.waiting_valid.q.val() { self.waiting.q.val() } else { incoming };
             here = next_job.cell;
@@ -132,7 +122,7 @@ impl Logic for CellReader {
         if taken {
             self.waiting.d.next = incoming;
         }
-        self.request_ready.next = !self.waiting_valid.q.val();
+        self.request.ready.next = !self.waiting_valid.q.val();
 
         // The link of the cell at hand is read as the cell comes to hand.
         self.job.d.next.cell = here;

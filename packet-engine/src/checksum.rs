@@ -92,7 +92,7 @@ pub fn balanced(sum: Bits<16>, carry: Bits<16>) -> Bit {
 /// |---|---|
 /// | in `words` | the words |
 /// | out `sum`, `carry` | two numbers with the same end-around sum |
-#[derive(LogicBlock)]
+#[block(combinational, no_default)]
 pub struct Compressor<const N: usize> {
     /// Words to add.
     pub words: [Signal<In, Bits<16>>; N],
@@ -115,18 +115,16 @@ impl<const N: usize> Default for Compressor<N> {
         let sixes = (N - 3) / 3;
         let last = N - 3 * sixes - 2;
         Self {
-            words: std::array::from_fn(|_| Default::default()),
-            sum: Default::default(),
-            carry: Default::default(),
             queue: (0..N + 3 * sixes + 2 * last).map(|_| Default::default()).collect(),
             _sixes: sixes,
             _last: last,
+            ..Self::blank()
         }
     }
 }
 
-impl<const N: usize> Logic for Compressor<N> {
-    #[hdl]
+#[hdl]
+impl<const N: usize> Compressor<N> {
     fn update(&mut self) {
         for i in 0..N {
             self.queue[i].next = self.words[i].val();
@@ -163,10 +161,8 @@ impl<const N: usize> Logic for Compressor<N> {
 ///
 /// The sum begins behind a 20-byte IP header and ends where the total length says; padding does not count. For UDP the pseudo header
 /// is in it. It means nothing for other frames. Never stalls.
-#[derive(LogicBlock, Default)]
+#[block(no_reset)]
 pub struct TransportSum {
-    #[allow(missing_docs)]
-    pub clock: Signal<In, Clock>,
     /// Beat.
     pub data: Signal<In, Bits<512>>,
     /// There is one.
@@ -197,24 +193,9 @@ pub struct TransportSum {
     total_carry: DFF<Bits<16>>,
 }
 
-impl Logic for TransportSum {
-    #[hdl]
+#[hdl]
+impl TransportSum {
     fn update(&mut self) {
-        dffs!(
-            self,
-            clock,
-            words,
-            stage_valid,
-            stage_first,
-            udp,
-            total,
-            stop,
-            beats_left,
-            whole,
-            empty,
-            total_sum,
-            total_carry
-        );
         let data = self.data.val();
         let first = self.first.val();
         let vlan = self.vlan.val();

@@ -119,12 +119,8 @@ fn behind_of(number: Bits<4>) -> Bits<16> {
 }
 
 /// See the head of this file.
-#[derive(LogicBlock, Default)]
+#[block]
 pub struct Dispatch {
-    #[allow(missing_docs)]
-    pub clock: Signal<In, Clock>,
-    #[allow(missing_docs)]
-    pub reset: Signal<In, Bit>,
     /// Remember `store_packet`.
     pub store: Signal<In, Bit>,
     /// Under this head cell.
@@ -150,17 +146,11 @@ pub struct Dispatch {
     /// This one.
     pub ended_task: Signal<In, TaskDone>,
     /// Placement that needs no scheduling.
-    pub fast: Signal<In, PlacementDesc>,
-    /// It is offered.
-    pub fast_valid: Signal<In, Bit>,
-    /// It is taken.
-    pub fast_ready: Signal<Out, Bit>,
+    pub fast: Sink<PlacementDesc>,
     /// What a context may use.
-    pub policy: Signal<In, ContextPolicy>,
+    pub policy: PulseSink<ContextPolicy>,
     /// The context.
     pub policy_index: Signal<In, Bits<4>>,
-    /// It is installed.
-    pub policy_valid: Signal<In, Bit>,
     /// HPUs that can take one task more than before.
     pub room: Signal<In, Bits<32>>,
     /// Task for the array.
@@ -168,11 +158,7 @@ pub struct Dispatch {
     /// There is one.
     pub task_valid: Signal<Out, Bit>,
     /// Placement for the RVMA engine.
-    pub placement: Signal<Out, PlacementDesc>,
-    /// It is offered.
-    pub placement_valid: Signal<Out, Bit>,
-    /// The RVMA engine takes it.
-    pub placement_ready: Signal<In, Bit>,
+    pub placement: Source<PlacementDesc>,
     queues: TaskQueues,
     share: FairShare,
     hpus: HpuChoice,
@@ -228,25 +214,14 @@ impl Dispatch {
             places: Fifo::with_depth(RamStyle::sparing(config.cells()), config.cells()),
             _home_mask: config.clusters.next_power_of_two() as u64 - 1,
             _clusters: config.clusters as u64,
-            ..Default::default()
+            ..Self::blank()
         }
     }
 }
 
-impl Logic for Dispatch {
-    #[hdl]
+#[hdl]
+impl Dispatch {
     fn update(&mut self) {
-        clocks!(self, clock, reset, queues, share, hpus, places, output);
-        regs!(self, clock, reset, behind, alone, chosen, asking, asking_direct, last_cluster);
-        regs!(self, clock, reset, leaves, leaves_direct, cycle, state, gap);
-        dffs!(self, clock, chosen_context, asking_context, leaves_for, current);
-        for i in 0..3 {
-            regs!(self, clock, reset, step[i]);
-            dffs!(self, clock, target[i]);
-        }
-        for i in 0..2 {
-            dffs!(self, clock, order_read[i]);
-        }
         self.cycle.d.next = self.cycle.q.val() + 1;
         let order = self.order.val();
         let idle = self.state.q.val() == Emitter::Idle;
@@ -256,22 +231,22 @@ impl Logic for Dispatch {
         let ended = self.ended_task.val();
         self.hpus.core_mask.next = policy.core_mask;
         self.hpus.policy_index.next = self.policy_index.val();
-        self.hpus.policy_valid.next = self.policy_valid.val();
+        self.hpus.policy_valid.next = self.policy.valid.val();
         self.hpus.room.next = self.room.val();
         self.hpus.ended.next = self.ended.val();
         self.hpus.ended_cluster.next = ended.cluster;
         self.hpus.ended_hpu.next = ended.hpu;
         self.share.weight.next = policy.weight;
         self.share.policy_index.next = self.policy_index.val();
-        self.share.policy_valid.next = self.policy_valid.val();
+        self.share.policy_valid.next = self.policy.valid.val();
         self.share.ended.next = self.ended.val();
         self.share.ended_context.next = ended.context;
         self.share.ended_pkt.next = ended.pkt;
         self.share.ended_cycles.next = ended.cycles;
 
         // Choose a context. A queued placement takes one turn, so that it finds a cycle in which no task's packet is read.
-        let place_waits = self.places.read_valid.val() & !self.gap.q.val();
-        let start_place = idle & place_waits & !self.output.read_valid.val();
+        let place_waits = self.places.read.valid.val() & !self.gap.q.val();
+        let start_place = idle & place_waits & !self.output.read.valid.val();
         let backlog = self.queues.backlog.val();
         let behind = self.behind.q.val();
         let eligible = self.hpus.eligible.val();
@@ -372,7 +347,6 @@ impl Logic for Dispatch {
         self.task_valid.next = self.leaves.q.val();
 
         // The packets: read for a task that leaves its queue, else for a placement, else ahead of an order.
-        self.packets.clock.next = self.clock.val();
         self.packets.write_enable.next = self.store.val();
         self.packets.write_address.next = self.store_pkt.val();
         self.packets.write_data.next = self.store_packet.val();
@@ -386,7 +360,6 @@ impl Logic for Dispatch {
         };
 
         let redirects = self.redirect.val();
-        self.terms.clock.next = self.clock.val();
         self.terms.write_enable.next = self.store.val() | redirects;
         self.terms.write_address.next = if redirects { order.pkt } else { self.store_pkt.val() };
         self.terms.write_data.next = if redirects {
@@ -405,8 +378,8 @@ impl Logic for Dispatch {
             pending: order.pending,
             redirected: order.redirected,
         };
-        self.places.write_valid.next = self.place_push.val();
-        self.places.read_ready.next = start_place;
+        self.places.write.valid.next = self.place_push.val();
+        self.places.read.ready.next = start_place;
         match self.state.q.val() {
             Emitter::Idle => {
                 self.gap.d.next = false;
@@ -441,10 +414,8 @@ impl Logic for Dispatch {
         } else {
             placed
         };
-        self.output.write_valid.next = emit_place | (self.fast_valid.val() & !busy);
-        self.fast_ready.next = self.output.write_ready.val() & !busy;
-        self.output.read_ready.next = self.placement_ready.val();
-        self.placement.next = self.output.read.val();
-        self.placement_valid.next = self.output.read_valid.val();
+        self.output.write.valid.next = emit_place | (self.fast.valid.val() & !busy);
+        self.fast.ready.next = self.output.write.ready.val() & !busy;
+        self.output.read.join(&mut self.placement);
     }
 }

@@ -13,6 +13,7 @@
 //! than the registers in front of the initiator. Padding to 60 bytes is the MAC's business.
 
 use crate::traffic::Traffic;
+use spindle_blocks::bundles::FrameSource;
 use spindle_blocks::Slice;
 use spindle_verilog::prelude::*;
 
@@ -30,28 +31,12 @@ pub struct EgressBeat {
 }
 
 /// See the head of this file.
-#[derive(LogicBlock, Default)]
+#[block]
 pub struct Egress {
-    #[allow(missing_docs)]
-    pub clock: Signal<In, Clock>,
-    #[allow(missing_docs)]
-    pub reset: Signal<In, Bit>,
     /// A beat of a frame.
-    pub beat: Signal<In, EgressBeat>,
-    /// It is offered.
-    pub beat_valid: Signal<In, Bit>,
-    /// It is taken.
-    pub beat_ready: Signal<Out, Bit>,
+    pub beat: Sink<EgressBeat>,
     /// Bytes for the wire.
-    pub tx_data: Signal<Out, Bits<512>>,
-    /// Which bytes count.
-    pub tx_keep: Signal<Out, Bits<64>>,
-    /// Last beat.
-    pub tx_last: Signal<Out, Bit>,
-    /// A beat is offered.
-    pub tx_valid: Signal<Out, Bit>,
-    /// The wire takes it.
-    pub tx_ready: Signal<In, Bit>,
+    pub tx: FrameSource,
     /// Frames sent.
     pub frames: Signal<Out, Bits<32>>,
     /// Bytes sent.
@@ -67,22 +52,18 @@ pub struct Egress {
     in_frame: Reg<Bit>,
 }
 
-impl Logic for Egress {
-    #[hdl]
+#[hdl]
+impl Egress {
     fn update(&mut self) {
-        clocks!(self, clock, reset, stage, traffic);
-        regs!(self, clock, reset, in_frame);
-        self.stage.write.next = self.beat.val();
-        self.stage.write_valid.next = self.beat_valid.val();
-        self.beat_ready.next = self.stage.write_ready.val();
+        self.beat.join(&mut self.stage.write);
 
         let beat = self.stage.read.val();
-        let moves = self.stage.read_valid.val() & self.tx_ready.val();
-        self.stage.read_ready.next = self.tx_ready.val();
-        self.tx_data.next = beat.data;
-        self.tx_keep.next = beat.keep;
-        self.tx_last.next = beat.last;
-        self.tx_valid.next = self.stage.read_valid.val();
+        let moves = self.stage.read.valid.val() & self.tx.ready.val();
+        self.stage.read.ready.next = self.tx.ready.val();
+        self.tx.data.next = beat.data;
+        self.tx.keep.next = beat.keep;
+        self.tx.last.next = beat.last;
+        self.tx.valid.next = self.stage.read.valid.val();
 
         self.traffic.keep.next = beat.keep;
         self.traffic.last.next = beat.last;

@@ -41,30 +41,14 @@ pub struct RedirectTo {
 }
 
 /// See the head of this file.
-#[derive(LogicBlock, Default)]
+#[block]
 pub struct EventChooser {
-    #[allow(missing_docs)]
-    pub clock: Signal<In, Clock>,
-    #[allow(missing_docs)]
-    pub reset: Signal<In, Bit>,
     /// Ended task.
-    pub task_done: Signal<In, TaskDone>,
-    /// It is offered.
-    pub task_done_valid: Signal<In, Bit>,
-    /// It is taken.
-    pub task_done_ready: Signal<Out, Bit>,
+    pub task_done: Sink<TaskDone>,
     /// PLACE or REDIRECT command of a handler.
-    pub place: Signal<In, Command>,
-    /// It is offered.
-    pub place_valid: Signal<In, Bit>,
-    /// It is taken.
-    pub place_ready: Signal<Out, Bit>,
+    pub place: Sink<Command>,
     /// Ended placement.
-    pub placement_done: Signal<In, PlacementDone>,
-    /// It is offered.
-    pub placement_done_valid: Signal<In, Bit>,
-    /// It is taken.
-    pub placement_done_ready: Signal<Out, Bit>,
+    pub placement_done: Sink<PlacementDone>,
     /// A packet arrives.
     pub arrival: Signal<In, Bit>,
     /// Its head cell.
@@ -84,9 +68,7 @@ pub struct EventChooser {
     /// Head cell of the packet in each of the stages behind the choice.
     pub flight_pkt: [Signal<In, Bits<10>>; INSIDE],
     /// The event, as far as it is known without the message.
-    pub chosen: Signal<Out, Event>,
-    /// There is one.
-    pub chosen_valid: Signal<Out, Bit>,
+    pub chosen: Pulse<Event>,
     /// Where the REDIRECT that was chosen four cycles before goes.
     pub redirect_to: Signal<Out, RedirectTo>,
     /// It is the arrival.
@@ -107,13 +89,9 @@ pub struct EventChooser {
     redirection: DFF<RedirectTo>,
 }
 
-impl Logic for EventChooser {
-    #[hdl]
+#[hdl]
+impl EventChooser {
     fn update(&mut self) {
-        clocks!(self, clock, reset, done_in, place_in, placed_in);
-        regs!(self, clock, reset, in_flight, later, redirecting);
-        dffs!(self, clock, redirection);
-
         let command = self.place_in.read.val();
         let ended = self.done_in.read.val();
         let placed = self.placed_in.read.val();
@@ -136,13 +114,13 @@ impl Logic for EventChooser {
         let redirects = command.opcode == REDIRECT;
         let target_free = !redirects | !redirecting.get_bits::<3>(0).any();
         let intake = walks | (self.arrival.val() & !redirecting.get_bit(3));
-        let has_command = self.place_in.read_valid.val();
+        let has_command = self.place_in.read.valid.val();
         let ready = self.room.val() & !self.age_clear.val();
         let wants = (
             self.age_due.val() & (self.room.val() | self.age_clear.val()),
             intake & ready,
-            self.placed_in.read_valid.val() & !placed_waits & ready,
-            self.done_in.read_valid.val() & !has_command & !ended_waits & ready,
+            self.placed_in.read.valid.val() & !placed_waits & ready,
+            self.done_in.read.valid.val() & !has_command & !ended_waits & ready,
             has_command & !command_waits & target_free & ready,
         )
             .cat::<5>();
@@ -174,21 +152,17 @@ impl Logic for EventChooser {
             self.later.d.next = bits::<5>(0);
         }
 
-        self.done_in.write.next = self.task_done.val();
-        self.done_in.write_valid.next = self.task_done_valid.val();
-        self.task_done_ready.next = self.done_in.write_ready.val();
-        self.done_in.read_ready.next = take_done;
+        self.task_done.join(&mut self.done_in.write);
+        self.done_in.read.ready.next = take_done;
         // A task's end waits for the commands that were taken before it; so that these are few, no further ones are taken while
         // it waits. One may come in as an end is served, so neither side can shut the other out.
-        let commands_pass = !self.done_in.read_valid.val() | take_done;
+        let commands_pass = !self.done_in.read.valid.val() | take_done;
         self.place_in.write.next = self.place.val();
-        self.place_in.write_valid.next = self.place_valid.val() & commands_pass;
-        self.place_ready.next = self.place_in.write_ready.val() & commands_pass;
-        self.place_in.read_ready.next = take_place;
-        self.placed_in.write.next = self.placement_done.val();
-        self.placed_in.write_valid.next = self.placement_done_valid.val();
-        self.placement_done_ready.next = self.placed_in.write_ready.val();
-        self.placed_in.read_ready.next = take_placed;
+        self.place_in.write.valid.next = self.place.valid.val() & commands_pass;
+        self.place.ready.next = self.place_in.write.ready.val() & commands_pass;
+        self.place_in.read.ready.next = take_place;
+        self.placement_done.join(&mut self.placed_in.write);
+        self.placed_in.read.ready.next = take_placed;
 
         let answer = answer_of(ended.kind, ended.code, ended.fault);
         let mut happens: Event = Default::default();
@@ -223,7 +197,7 @@ impl Logic for EventChooser {
             happens.clear = self.age_clear.val();
         }
         self.chosen.next = happens;
-        self.chosen_valid.next = turn.any();
+        self.chosen.valid.next = turn.any();
         self.take_arrival.next = take_intake & !walks;
         self.take_walk.next = take_walk;
         self.take_age.next = take_age;

@@ -51,12 +51,8 @@ fn cost_of(cycles: Bits<WATCHDOG_BITS>) -> Bits<18> {
 }
 
 /// See the head of this file.
-#[derive(LogicBlock, Default)]
+#[block]
 pub struct FairShare {
-    #[allow(missing_docs)]
-    pub clock: Signal<In, Clock>,
-    #[allow(missing_docs)]
-    pub reset: Signal<In, Bit>,
     /// Weight of a context.
     pub weight: Signal<In, Bits<8>>,
     /// The context.
@@ -149,25 +145,14 @@ impl FairShare {
         Self {
             costs: SdpMemory::with_depth(RamStyle::sparing(config.cells()), 2, config.cells()),
             funded_now: Reg::new(bits(0xFFFF)),
-            ..Default::default()
+            ..Self::blank()
         }
     }
 }
 
-impl Logic for FairShare {
-    #[hdl]
+#[hdl]
+impl FairShare {
     fn update(&mut self) {
-        regs!(self, clock, reset, clearing, charged, raw_charge_valid, raw_correction_valid, own_charge_valid);
-        regs!(self, clock, reset, own_correction_valid, full_charge_valid, full_correction_valid, charge_done);
-        regs!(self, clock, reset, correction_done, funded_now, due, settling, doublings, helped);
-        dffs!(self, clock, charged_context, raw_charge, raw_correction, own_charge, own_correction);
-        regs!(self, clock, reset, with_gift_valid, beside_gift_valid);
-        dffs!(self, clock, with_gift, beside_gift, gift, next_due);
-        dffs!(self, clock, full_charge, full_correction, charge_of, correction_of);
-        for i in 0..2 {
-            regs!(self, clock, reset, ending[i]);
-            dffs!(self, clock, ending_context[i], ending_cost[i], charge_sum[i], correction_sum[i]);
-        }
         let clears = !self.clearing.q.val().get_bit(4);
         if clears {
             self.clearing.d.next = self.clearing.q.val() + 1;
@@ -176,7 +161,6 @@ impl Logic for FairShare {
 
         // What tasks cost: the last one's cycles, remembered with the packet.
         let took = cost_of(self.ended_cycles.val());
-        self.last.clock.next = self.clock.val();
         self.last.write_enable.next = self.ended.val() | clears;
         self.last.write_address.next = if clears { cleared } else { self.ended_context.val() };
         self.last.write_data.next = if clears { bits::<18>(0) } else { took };
@@ -185,7 +169,6 @@ impl Logic for FairShare {
         self.last.read_address.next = self.charged_context.q.val();
         let cost = self.last.read_data.val();
         self.cost.next = cost;
-        self.costs.clock.next = self.clock.val();
         self.costs.write_enable.next = self.sent.val();
         self.costs.write_address.next = self.sent_pkt.val();
         self.costs.write_data.next = self.sent_cost.val();
@@ -231,7 +214,6 @@ impl Logic for FairShare {
         let whose = if charges { own.context } else { self.next_due.q.val() };
         let corrects = self.own_correction_valid.q.val() & (self.own_correction.q.val().context == whose);
         let gives = due.get_bit(whose.index()) & !corrects;
-        self.weights.clock.next = self.clock.val();
         self.weights.write_enable.next = self.policy_valid.val();
         self.weights.write_address.next = self.policy_index.val();
         self.weights.write_data.next = self.weight.val();
@@ -260,10 +242,8 @@ impl Logic for FairShare {
         // Step 5: the memories. A charge and a correction are of different contexts here.
         let charge = self.full_charge.q.val();
         let correction = self.full_correction.q.val();
-        self.given.clock.next = self.clock.val();
         self.given.read_address[0].next = charge.context;
         self.given.read_address[1].next = correction.context;
-        self.corrected.clock.next = self.clock.val();
         self.corrected.read_address[0].next = charge.context;
         self.corrected.read_address[1].next = correction.context;
         let given = self.given.read_data[0].val() + charge.amount;

@@ -4,7 +4,7 @@
 //! |---|---|
 //! | in `store`, `packet` | scheduler: remember whose packet this is |
 //! | in `look_pkt` / out `frame` | scheduler: the packet whose fate may be told 2 cycles later; then its frame number, for the trace |
-//! | in `outcome_feedback`, `outcome_valid` | RVMA engine: what a mailbox said to a packet, before its `placement_done` |
+//! | in `placement_outcome`, `placement_outcome_valid` | RVMA engine: what a mailbox said to a packet, before its `placement_done` |
 //! | in `tell`, `arrived`, `accepted`, `reason` | scheduler: that packet's fate is known; as it arrived, or as it was placed |
 //! | out `fate`, `fate_valid` | PSN filter: one pulse per sequenced packet |
 //! | out `report`, `report_valid` | responder: in the same cycle, of every sequenced packet and of others that were refused |
@@ -59,12 +59,8 @@ fn origin_of(packet: PacketDesc) -> Origin {
 }
 
 /// See the head of this file.
-#[derive(LogicBlock, Default)]
+#[block]
 pub struct Fates {
-    #[allow(missing_docs)]
-    pub clock: Signal<In, Clock>,
-    #[allow(missing_docs)]
-    pub reset: Signal<In, Bit>,
     /// A packet is taken.
     pub store: Signal<In, Bit>,
     /// This one.
@@ -72,9 +68,7 @@ pub struct Fates {
     /// Head cell of the packet that is looked at.
     pub look_pkt: Signal<In, Bits<10>>,
     /// What a mailbox said.
-    pub outcome_feedback: Signal<In, PlacementOutcome>,
-    /// There is one (pulse).
-    pub outcome_valid: Signal<In, Bit>,
+    pub placement_outcome: PulseSink<PlacementOutcome>,
     /// The fate of the packet that was looked at two cycles ago is known.
     pub tell: Signal<In, Bit>,
     /// As it arrived.
@@ -86,13 +80,9 @@ pub struct Fates {
     /// Frame number of the packet that was looked at two cycles ago.
     pub frame: Signal<Out, Bits<16>>,
     /// What became of a sequenced packet.
-    pub fate: Signal<Out, PsnFate>,
-    /// There is one (pulse).
-    pub fate_valid: Signal<Out, Bit>,
+    pub fate: Pulse<PsnFate>,
     /// What became of a packet whose source is to know.
-    pub report: Signal<Out, PacketReport>,
-    /// There is one (pulse).
-    pub report_valid: Signal<Out, Bit>,
+    pub report: Pulse<PacketReport>,
     origins: SdpMemory<Origin, 10>,
     /// What mailboxes said, by packet.
     outcomes: SdpMemory<PlacementOutcome, 10>,
@@ -108,26 +98,22 @@ impl Fates {
         Self {
             origins: SdpMemory::with_depth(RamStyle::sparing(cells), 2, cells),
             outcomes: SdpMemory::with_depth(RamStyle::sparing(cells), 2, cells),
-            ..Default::default()
+            ..Self::blank()
         }
     }
 }
 
-impl Logic for Fates {
-    #[hdl]
+#[hdl]
+impl Fates {
     fn update(&mut self) {
-        regs!(self, clock, reset, fate_out_valid, report_out_valid);
-        dffs!(self, clock, fate_out, report_out);
-        self.origins.clock.next = self.clock.val();
         self.origins.write_enable.next = self.store.val();
         self.origins.write_address.next = self.packet.val().pkt;
         self.origins.write_data.next = origin_of(self.packet.val());
         self.origins.read_enable.next = true;
         self.origins.read_address.next = self.look_pkt.val();
-        self.outcomes.clock.next = self.clock.val();
-        self.outcomes.write_enable.next = self.outcome_valid.val();
-        self.outcomes.write_address.next = self.outcome_feedback.val().pkt;
-        self.outcomes.write_data.next = self.outcome_feedback.val();
+        self.outcomes.write_enable.next = self.placement_outcome.valid.val();
+        self.outcomes.write_address.next = self.placement_outcome.val().pkt;
+        self.outcomes.write_data.next = self.placement_outcome.val();
         self.outcomes.read_enable.next = true;
         self.outcomes.read_address.next = self.look_pkt.val();
 
@@ -159,8 +145,8 @@ impl Logic for Fates {
             };
         }
         self.fate.next = self.fate_out.q.val();
-        self.fate_valid.next = self.fate_out_valid.q.val();
+        self.fate.valid.next = self.fate_out_valid.q.val();
         self.report.next = self.report_out.q.val();
-        self.report_valid.next = self.report_out_valid.q.val();
+        self.report.valid.next = self.report_out_valid.q.val();
     }
 }

@@ -75,12 +75,8 @@ pub fn be32(x: Bits<32>) -> Bits<32> {
 }
 
 /// The check. See the module text.
-#[derive(LogicBlock, Default)]
+#[block]
 pub struct HeaderCheck {
-    #[allow(missing_docs)]
-    pub clock: Signal<In, Clock>,
-    #[allow(missing_docs)]
-    pub reset: Signal<In, Bit>,
     /// Header without tag, byte 0 lowest.
     pub header: Signal<In, Bits<720>>,
     /// The frame has one.
@@ -104,7 +100,7 @@ pub struct HeaderCheck {
     /// Second half.
     pub transport_carry: Signal<In, Bits<16>>,
     /// Descriptor.
-    pub parsed: Signal<Out, PacketDesc>,
+    pub parsed: Pulse<PacketDesc>,
     /// Flags of the rule language, flag 0 lowest, of the frame whose descriptor comes in the next cycle.
     pub parsed_flags: Signal<Out, Bits<5>>,
     /// A frame of at least two beats goes to the Spindle port, malformed or not.
@@ -117,8 +113,6 @@ pub struct HeaderCheck {
     pub parsed_drop: Signal<Out, Bit>,
     /// Why.
     pub parsed_reason: Signal<Out, Bits<5>>,
-    /// There is a frame.
-    pub parsed_valid: Signal<Out, Bit>,
     /// UDP port of Spindle transport.
     pub spindle_port: Signal<In, Bits<16>>,
     facts: DFF<Facts>,
@@ -132,12 +126,9 @@ pub struct HeaderCheck {
     done: Reg<Bit>,
 }
 
-impl Logic for HeaderCheck {
-    #[hdl]
+#[hdl]
+impl HeaderCheck {
     fn update(&mut self) {
-        regs!(self, clock, reset, facts_valid, done);
-        dffs!(self, clock, facts, kept_header, ip_sum, ip_carry, desc, drop, reason);
-
         // Stage 1: compare and add.
         let header = self.header.val();
         let frame_end = self.frame_end.val();
@@ -317,6 +308,6 @@ impl Logic for HeaderCheck {
         self.parsed.next = self.desc.q.val();
         self.parsed_drop.next = self.drop.q.val();
         self.parsed_reason.next = self.reason.q.val();
-        self.parsed_valid.next = self.done.q.val();
+        self.parsed.valid.next = self.done.q.val();
     }
 }

@@ -32,12 +32,8 @@ fn lowest(set: Bits<32>) -> Bits<32> {
 }
 
 /// See the head of this file.
-#[derive(LogicBlock, Default)]
+#[block]
 pub struct HpuChoice {
-    #[allow(missing_docs)]
-    pub clock: Signal<In, Clock>,
-    #[allow(missing_docs)]
-    pub reset: Signal<In, Bit>,
     /// HPUs that a context may use.
     pub core_mask: Signal<In, Bits<32>>,
     /// The context.
@@ -102,28 +98,24 @@ impl HpuChoice {
             _hpus: config.hpus,
             _total: total,
             _present: (1 << total) - 1,
-            ..Default::default()
+            ..Self::blank()
         }
     }
 }
 
-impl Logic for HpuChoice {
-    #[hdl]
+#[hdl]
+impl HpuChoice {
     fn update(&mut self) {
-        regs!(self, clock, reset, open, asked, eligible_now, funded_now);
-        dffs!(self, clock, best, rest, near);
         // The HPUs that there are: what the others would take vanishes.
         let open = self.open.q.val() & bits::<32>(self._present);
 
         // Policies.
-        self.masks.clock.next = self.clock.val();
         self.masks.write_enable.next = self.policy_valid.val();
         self.masks.write_address.next = self.policy_index.val();
         self.masks.write_data.next = self.core_mask.val();
         self.masks.read_address.next = self.ask_context.val();
         let mut eligible: Bits<16> = bits::<16>(0);
         for c in 0..self._contexts {
-            regs!(self, clock, reset, mask[c]);
             if self.policy_valid.val() & (self.policy_index.val() == bits::<4>(c as u64)) {
                 self.mask[c].d.next = self.core_mask.val();
             }
@@ -164,7 +156,6 @@ impl Logic for HpuChoice {
         let mut two: Bits<32> = bits::<32>(0);
         let mut behind: Bits<32> = bits::<32>(0);
         for i in 0..self._total {
-            regs!(self, clock, reset, tasks[i]);
             let tasks = self.tasks[i].q.val();
             idle = idle.replace_bit(i, tasks == 0);
             one = one.replace_bit(i, tasks == 1);

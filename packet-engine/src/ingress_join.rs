@@ -62,30 +62,20 @@ pub struct Entry {
 }
 
 /// The join. See the module text.
-#[derive(LogicBlock, Default)]
+#[block]
 pub struct IngressJoin {
-    #[allow(missing_docs)]
-    pub clock: Signal<In, Clock>,
-    #[allow(missing_docs)]
-    pub reset: Signal<In, Bit>,
     /// Frame with its rule.
-    pub matched: Signal<In, PacketDesc>,
+    pub matched: PulseSink<PacketDesc>,
     /// It is dropped.
     pub matched_drop: Signal<In, Bit>,
     /// Why.
     pub matched_reason: Signal<In, Bits<5>>,
-    /// There is a frame.
-    pub matched_valid: Signal<In, Bit>,
     /// What the PSN filter says of the matched frame.
     pub verdict: Signal<In, PsnVerdict>,
     /// Fate of a frame whose sequence number is held.
-    pub fate: Signal<Out, PsnFate>,
-    /// There is one.
-    pub fate_valid: Signal<Out, Bit>,
+    pub fate: Pulse<PsnFate>,
     /// What became of a frame that ends here and whose source is to know.
-    pub report: Signal<Out, PacketReport>,
-    /// There is one (pulse).
-    pub report_valid: Signal<Out, Bit>,
+    pub report: Pulse<PacketReport>,
     /// First cell of a frame.
     pub written_pkt: Signal<In, Bits<10>>,
     /// Its cells.
@@ -101,13 +91,9 @@ pub struct IngressJoin {
     /// It is taken.
     pub free_ready: Signal<In, Bit>,
     /// Frame for the scheduler.
-    pub packet: Signal<Out, PacketDesc>,
+    pub packet: Source<PacketDesc>,
     /// Which way it goes.
     pub packet_intake: Signal<Out, Intake>,
-    /// There is one.
-    pub packet_valid: Signal<Out, Bit>,
-    /// It is taken.
-    pub packet_ready: Signal<In, Bit>,
     /// A frame was dropped.
     pub drop_valid: Signal<Out, Bit>,
     /// Why.
@@ -133,54 +119,50 @@ impl IngressJoin {
         Self {
             frees: Fifo::with_depth(RamStyle::sparing(cells), cells),
             queue: Fifo::with_depth(RamStyle::sparing(cells), cells),
-            ..Default::default()
+            ..Self::blank()
         }
     }
 }
 
-impl Logic for IngressJoin {
-    #[hdl]
+#[hdl]
+impl IngressJoin {
     fn update(&mut self) {
-        clocks!(self, clock, reset, written, frees, queue, front);
-        regs!(self, clock, reset, dropped, traced, ended, reported);
-        dffs!(self, clock, reason, told, report_out);
-
         self.written.write.next.pkt = self.written_pkt.val();
         self.written.write.next.cells = self.written_cells.val();
         self.written.write.next.overflow = self.written_overflow.val();
-        self.written.write_valid.next = self.written_valid.val();
-        self.written.read_ready.next = self.matched_valid.val();
+        self.written.write.valid.next = self.written_valid.val();
+        self.written.read.ready.next = self.matched.valid.val();
         let cells = self.written.read.val();
         let verdict = self.verdict.val();
         let refused = self.matched_drop.val() | verdict.drop;
-        let pass = self.matched_valid.val() & !refused & !cells.overflow;
-        let free = self.matched_valid.val() & refused & !cells.overflow;
+        let pass = self.matched.valid.val() & !refused & !cells.overflow;
+        let free = self.matched.valid.val() & refused & !cells.overflow;
 
         // Pass on: straight to the head when nothing waits in the queue.
         let empty = !self.queue.level.val().any();
-        let straight = empty & self.front.write_ready.val();
+        let straight = empty & self.front.write.ready.val();
         let mut joined: PacketDesc = self.matched.val();
         joined.sequenced = verdict.held;
         joined.pkt = cells.pkt;
         joined.cells = cells.cells;
         self.queue.write.next = joined;
-        self.queue.write_valid.next = pass & !straight;
-        self.queue.read_ready.next = self.front.write_ready.val();
+        self.queue.write.valid.next = pass & !straight;
+        self.queue.read.ready.next = self.front.write.ready.val();
         let head = if empty { joined } else { self.queue.read.val() };
         self.front.write.next = Entry { packet: head, intake: intake_of(head) };
-        self.front.write_valid.next = (empty & pass) | self.queue.read_valid.val();
-        self.front.read_ready.next = self.packet_ready.val();
+        self.front.write.valid.next = (empty & pass) | self.queue.read.valid.val();
+        self.front.read.ready.next = self.packet.ready.val();
         self.packet.next = self.front.read.val().packet;
         self.packet_intake.next = self.front.read.val().intake;
-        self.packet_valid.next = self.front.read_valid.val();
+        self.packet.valid.next = self.front.read.valid.val();
 
         // Drop.
         self.frees.write.next = cells.pkt;
-        self.frees.write_valid.next = free;
+        self.frees.write.valid.next = free;
         self.free_pkt.next = self.frees.read.val();
-        self.free_valid.next = self.frees.read_valid.val();
-        self.frees.read_ready.next = self.free_ready.val();
-        self.dropped.d.next = self.matched_valid.val() & (refused | cells.overflow);
+        self.free_valid.next = self.frees.read.valid.val();
+        self.frees.read.ready.next = self.free_ready.val();
+        self.dropped.d.next = self.matched.valid.val() & (refused | cells.overflow);
         let reason = if verdict.drop {
             verdict.reason
         } else if self.matched_drop.val() {
@@ -190,7 +172,7 @@ impl Logic for IngressJoin {
         };
         self.reason.d.next = reason;
         self.traced.d.next = JoinTrace {
-            valid: self.matched_valid.val(),
+            valid: self.matched.valid.val(),
             frame: self.matched.val().frame,
             ruled: !self.matched_drop.val() | (self.matched_reason.val() == RULE_DROP),
             rule: self.matched.val().rule,
@@ -200,7 +182,7 @@ impl Logic for IngressJoin {
             reason: reason,
         };
         // A control packet has taken its number; the number of a packet that is dropped is free again.
-        self.ended.d.next = self.matched_valid.val() & verdict.held & (refused | cells.overflow);
+        self.ended.d.next = self.matched.valid.val() & verdict.held & (refused | cells.overflow);
         self.told.d.next = PsnFate {
             accepted: verdict.control,
             peer: self.matched.val().src_nid.get_bits::<8>(0),
@@ -211,7 +193,7 @@ impl Logic for IngressJoin {
         let again = verdict.drop & ((reason == DUPLICATE) | control);
         let beyond = verdict.drop & (reason == PSN_WINDOW);
         let code = nack_code(reason);
-        let tells = self.matched_valid.val() & (refused | cells.overflow) & (verdict.held | again | beyond);
+        let tells = self.matched.valid.val() & (refused | cells.overflow) & (verdict.held | again | beyond);
         self.reported.d.next = tells & (again | code.any());
         if tells {
             let matched = self.matched.val();
@@ -230,9 +212,9 @@ impl Logic for IngressJoin {
             };
         }
         self.report.next = self.report_out.q.val();
-        self.report_valid.next = self.reported.q.val();
+        self.report.valid.next = self.reported.q.val();
         self.fate.next = self.told.q.val();
-        self.fate_valid.next = self.ended.q.val();
+        self.fate.valid.next = self.ended.q.val();
         self.drop_valid.next = self.dropped.q.val();
         self.drop_reason.next = self.reason.q.val();
         self.trace.next = self.traced.q.val();

@@ -50,12 +50,8 @@ pub struct MessageEnd {
 }
 
 /// See the head of this file.
-#[derive(LogicBlock, Default)]
+#[block]
 pub struct MessageReport {
-    #[allow(missing_docs)]
-    pub clock: Signal<In, Clock>,
-    #[allow(missing_docs)]
-    pub reset: Signal<In, Bit>,
     /// A message begins.
     pub starts: Signal<In, Bit>,
     /// In this slot.
@@ -75,11 +71,7 @@ pub struct MessageReport {
     /// Reports have room.
     pub room: Signal<Out, Bit>,
     /// Event.
-    pub message_event: Signal<Out, EventDesc>,
-    /// There is one.
-    pub message_event_valid: Signal<Out, Bit>,
-    /// It is taken.
-    pub message_event_ready: Signal<In, Bit>,
+    pub message_event: Source<EventDesc>,
     names: SdpMemory<MessageName, 8>,
     reports: Fifo<EventDesc, 5>,
     output: Slice<EventDesc>,
@@ -91,17 +83,13 @@ pub struct MessageReport {
 impl MessageReport {
     /// Reports of `slots` messages.
     pub fn new(slots: usize, style: RamStyle) -> Self {
-        Self { names: SdpMemory::with_depth(style, 1, slots), ..Default::default() }
+        Self { names: SdpMemory::with_depth(style, 1, slots), ..Self::blank() }
     }
 }
 
-impl Logic for MessageReport {
-    #[hdl]
+#[hdl]
+impl MessageReport {
     fn update(&mut self) {
-        clocks!(self, clock, reset, reports, output);
-        regs!(self, clock, reset, due, has_room);
-        dffs!(self, clock, last);
-        self.names.clock.next = self.clock.val();
         self.names.write_enable.next = self.starts.val();
         self.names.write_address.next = self.start_slot.val();
         self.names.write_data.next = self.start_name.val();
@@ -125,15 +113,11 @@ impl Logic for MessageReport {
             source: name.src_nid,
             user: name.addr,
         };
-        self.reports.write_valid.next = self.due.q.val();
+        self.reports.write.valid.next = self.due.q.val();
         self.has_room.d.next = self.reports.level.val() < FULL;
         self.room.next = self.has_room.q.val();
 
-        self.output.write.next = self.reports.read.val();
-        self.output.write_valid.next = self.reports.read_valid.val();
-        self.reports.read_ready.next = self.output.write_ready.val();
-        self.output.read_ready.next = self.message_event_ready.val();
-        self.message_event.next = self.output.read.val();
-        self.message_event_valid.next = self.output.read_valid.val();
+        self.reports.read.join(&mut self.output.write);
+        self.output.read.join(&mut self.message_event);
     }
 }

@@ -20,6 +20,7 @@
 
 use crate::cell_list::CellList;
 use crate::cell_reader::{self, CellReader};
+use spindle_blocks::bundles::BeatSource;
 use spindle_blocks::desc::ReadRequest;
 use spindle_blocks::ram::SdpRam;
 use spindle_blocks::{Ram1w2r, RamStyle, Skid};
@@ -36,12 +37,8 @@ const READERS: usize = 3;
 const MAX_CELLS: u64 = (MAX_FRAME / CELL_BYTES) as u64;
 
 /// The buffer. See the module text.
-#[derive(LogicBlock, Default)]
+#[block]
 pub struct PacketBuffer {
-    #[allow(missing_docs)]
-    pub clock: Signal<In, Clock>,
-    #[allow(missing_docs)]
-    pub reset: Signal<In, Bit>,
     /// Beat to store.
     pub beat_data: Signal<In, Bits<512>>,
     /// End of the frame.
@@ -63,33 +60,13 @@ pub struct PacketBuffer {
     /// It is taken.
     pub free_ready: Signal<Out, Bit>,
     /// What the loader wants.
-    pub load_request: Signal<In, ReadRequest>,
-    /// There is a request.
-    pub load_request_valid: Signal<In, Bit>,
-    /// It is taken.
-    pub load_request_ready: Signal<Out, Bit>,
+    pub load_request: Sink<ReadRequest>,
     /// Beat for the loader.
-    pub load_data: Signal<Out, Bits<512>>,
-    /// The last of the request.
-    pub load_last: Signal<Out, Bit>,
-    /// There is a beat.
-    pub load_valid: Signal<Out, Bit>,
-    /// It is taken.
-    pub load_ready: Signal<In, Bit>,
+    pub load_data: BeatSource,
     /// What placement wants.
-    pub place_request: Signal<In, ReadRequest>,
-    /// There is a request.
-    pub place_request_valid: Signal<In, Bit>,
-    /// It is taken.
-    pub place_request_ready: Signal<Out, Bit>,
+    pub place_request: Sink<ReadRequest>,
     /// Beat for placement.
-    pub place_data: Signal<Out, Bits<512>>,
-    /// The last of the request.
-    pub place_last: Signal<Out, Bit>,
-    /// There is a beat.
-    pub place_data_valid: Signal<Out, Bit>,
-    /// It is taken.
-    pub place_data_ready: Signal<In, Bit>,
+    pub place_data: BeatSource,
     /// Free cells.
     pub cells_free: Signal<Out, Bits<11>>,
     memory: Ram1w2r<13, 512>,
@@ -125,19 +102,14 @@ impl PacketBuffer {
             links: std::array::from_fn(|_| SdpRam::with_depth(RamStyle::sparing(cells), 1, cells)),
             list: CellList::new(cells),
             free_count: Reg::new(bits::<11>(cells as u64)),
-            ..Default::default()
+            ..Self::blank()
         }
     }
 }
 
-impl Logic for PacketBuffer {
-    #[hdl]
+#[hdl]
+impl PacketBuffer {
     fn update(&mut self) {
-        clocks!(self, clock, reset, list, load, place, returns);
-        regs!(self, clock, reset, at_hand_valid, beat, in_frame, ignoring, result_valid, walk, free_count);
-        dffs!(self, clock, at_hand, pkt, cells, result_pkt, result_cells, result_overflow, walk_cell);
-        self.memory.clock.next = self.clock.val();
-
         // Writer: store the beat or ignore it; close the cell; take the next one.
         let first = !self.in_frame.q.val();
         let last = self.beat_last.val();
@@ -175,7 +147,6 @@ impl Logic for PacketBuffer {
         self.memory.write_address.next = (self.at_hand.q.val(), self.beat.q.val()).cat::<13>();
         self.memory.write_data.next = self.beat_data.val();
         for i in 0..READERS {
-            self.links[i].clock.next = self.clock.val();
             self.links[i].write_enable.next = closes;
             self.links[i].write_address.next = self.at_hand.q.val();
             self.links[i].write_data.next = (last, self.list.next_cell.val()).cat::<11>();
@@ -192,18 +163,18 @@ impl Logic for PacketBuffer {
 
         // Releaser: one cell per cycle, from frame to frame without a pause.
         self.returns.write.next = self.free_pkt.val();
-        self.returns.write_valid.next = self.free_valid.val();
-        self.free_ready.next = self.returns.write_ready.val();
+        self.returns.write.valid.next = self.free_valid.val();
+        self.free_ready.next = self.returns.write.ready.val();
         let link = self.links[2].read_data.val();
         let at_end = !self.walk.q.val() | link.get_bit(10);
-        self.returns.read_ready.next = at_end;
+        self.returns.read.ready.next = at_end;
         let mut walk_to: Bits<10> = link.get_bits::<10>(0);
         if at_end {
-            self.walk.d.next = self.returns.read_valid.val();
+            self.walk.d.next = self.returns.read.valid.val();
             walk_to = self.returns.read.val();
         }
         self.walk_cell.d.next = walk_to;
-        self.links[2].read_enable.next = !at_end | self.returns.read_valid.val();
+        self.links[2].read_enable.next = !at_end | self.returns.read.valid.val();
         self.links[2].read_address.next = walk_to;
         self.list.give.next = self.walk.q.val();
         self.list.give_cell.next = self.walk_cell.q.val();
@@ -214,13 +185,11 @@ impl Logic for PacketBuffer {
         self.cells_free.next = self.free_count.q.val();
 
         // Readers.
-        self.load.request.next = self.load_request.val();
-        self.load.request_valid.next = self.load_request_valid.val();
-        self.load_request_ready.next = self.load.request_ready.val();
+        self.load_request.join(&mut self.load.request);
         self.load_data.next = self.load.data.val();
-        self.load_last.next = self.load.last.val();
-        self.load_valid.next = self.load.valid.val();
-        self.load.ready.next = self.load_ready.val();
+        self.load_data.last.next = self.load.last.val();
+        self.load_data.valid.next = self.load.valid.val();
+        self.load.ready.next = self.load_data.ready.val();
         self.links[0].read_enable.next = self.load.link_read.val();
         self.links[0].read_address.next = self.load.link_cell.val();
         self.load.link_next.next = self.links[0].read_data.val().get_bits::<10>(0);
@@ -228,13 +197,11 @@ impl Logic for PacketBuffer {
         self.memory.a_address.next = self.load.fetch_address.val();
         self.load.fetched.next = self.memory.a_data.val();
 
-        self.place.request.next = self.place_request.val();
-        self.place.request_valid.next = self.place_request_valid.val();
-        self.place_request_ready.next = self.place.request_ready.val();
+        self.place_request.join(&mut self.place.request);
         self.place_data.next = self.place.data.val();
-        self.place_last.next = self.place.last.val();
-        self.place_data_valid.next = self.place.valid.val();
-        self.place.ready.next = self.place_data_ready.val();
+        self.place_data.last.next = self.place.last.val();
+        self.place_data.valid.next = self.place.valid.val();
+        self.place.ready.next = self.place_data.ready.val();
         self.links[1].read_enable.next = self.place.link_read.val();
         self.links[1].read_address.next = self.place.link_cell.val();
         self.place.link_next.next = self.links[1].read_data.val().get_bits::<10>(0);

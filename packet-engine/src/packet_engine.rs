@@ -24,6 +24,7 @@ use crate::registers::PacketRegisters;
 use crate::responder::Responder;
 use crate::trace_points::TracePoints;
 use crate::traffic::Traffic;
+use spindle_blocks::bundles::{BeatSource, EgressSink, FrameSource, RxSink};
 use spindle_blocks::{
     Command, ContextPolicy, CsrRequest, CsrResponse, EndTrace, EventDesc, HostRead, JoinTrace, PlacementDesc,
     PlacementDone, PlacementOutcome, PutDesc, PutDone, RamStyle, ReadRequest, Slice, TaskDesc, TaskDone, TaskTrace,
@@ -34,162 +35,62 @@ use spindle_contract::wire::NODE_TABLE_ENTRIES;
 use spindle_verilog::prelude::*;
 
 /// See the head of this file.
-#[derive(LogicBlock, Default)]
+#[block]
 pub struct PacketEngine {
-    #[allow(missing_docs)]
-    pub clock: Signal<In, Clock>,
-    #[allow(missing_docs)]
-    pub reset: Signal<In, Bit>,
     /// Wire in: bytes.
-    pub rx_data: Signal<In, Bits<512>>,
-    /// Which bytes count.
-    pub rx_keep: Signal<In, Bits<64>>,
-    /// Last beat.
-    pub rx_last: Signal<In, Bit>,
-    /// With the last beat: bad frame.
-    pub rx_user: Signal<In, Bit>,
-    /// A beat arrives; it is always taken.
-    pub rx_valid: Signal<In, Bit>,
+    pub rx: RxSink,
     /// Wire out: bytes.
-    pub tx_data: Signal<Out, Bits<512>>,
-    /// Which bytes count.
-    pub tx_keep: Signal<Out, Bits<64>>,
-    /// Last beat.
-    pub tx_last: Signal<Out, Bit>,
-    /// A beat is offered.
-    pub tx_valid: Signal<Out, Bit>,
-    /// It is taken.
-    pub tx_ready: Signal<In, Bit>,
+    pub tx: FrameSource,
     /// Task for the array.
     pub task_desc: Signal<Out, TaskDesc>,
     /// There is one; the array takes it.
     pub task_valid: Signal<Out, Bit>,
     /// HPUs that can take one task more than before.
-    pub room_feedback: Signal<In, Bits<32>>,
+    pub task_room: Signal<In, Bits<32>>,
     /// Ended task.
-    pub task_done_feedback: Signal<In, TaskDone>,
-    /// It is offered.
-    pub task_done_valid: Signal<In, Bit>,
-    /// It is taken.
-    pub task_done_ready: Signal<Out, Bit>,
+    pub task_done: Sink<TaskDone>,
     /// PLACE command; taken before the `task_done` of its handler is offered.
-    pub place_feedback: Signal<In, Command>,
-    /// It is offered.
-    pub place_valid: Signal<In, Bit>,
-    /// It is taken.
-    pub place_ready: Signal<Out, Bit>,
+    pub place: Sink<Command>,
     /// `ContextStatus` of context c in bits 4c+3..4c.
-    pub contexts_feedback: Signal<In, Bits<64>>,
+    pub context_status: Signal<In, Bits<64>>,
     /// Policy of a context that was installed.
-    pub policy: Signal<In, ContextPolicy>,
+    pub policy: PulseSink<ContextPolicy>,
     /// Which context.
     pub policy_index: Signal<In, Bits<4>>,
-    /// There is one (pulse).
-    pub policy_valid: Signal<In, Bit>,
     /// Loader's read port: request.
-    pub load_request: Signal<In, ReadRequest>,
-    /// It is offered.
-    pub load_request_valid: Signal<In, Bit>,
-    /// It is taken.
-    pub load_request_ready: Signal<Out, Bit>,
+    pub load_request: Sink<ReadRequest>,
     /// Loader's read port: bytes.
-    pub load_data: Signal<Out, Bits<512>>,
-    /// Last beat.
-    pub load_last: Signal<Out, Bit>,
-    /// A beat is offered.
-    pub load_valid: Signal<Out, Bit>,
-    /// It is taken.
-    pub load_ready: Signal<In, Bit>,
+    pub load_data: BeatSource,
     /// Frames of handlers: bytes.
-    pub egress_data: Signal<In, Bits<512>>,
-    /// Which bytes count.
-    pub egress_keep: Signal<In, Bits<64>>,
-    /// Last beat.
-    pub egress_last: Signal<In, Bit>,
-    /// Frame number of the packet that caused it.
-    pub egress_frame: Signal<In, Bits<16>>,
-    /// A beat is offered; no gap inside a frame.
-    pub egress_valid: Signal<In, Bit>,
-    /// It is taken.
-    pub egress_ready: Signal<Out, Bit>,
-    /// The beats are a put's payload, not a frame.
-    pub egress_put: Signal<In, Bit>,
-    /// They are a segment of context memory that was asked for.
-    pub egress_segment: Signal<In, Bit>,
+    pub egress: EgressSink,
     /// Put of payload on the egress stream.
-    pub put: Signal<In, PutDesc>,
-    /// It is offered.
-    pub put_valid: Signal<In, Bit>,
-    /// It is taken.
-    pub put_ready: Signal<Out, Bit>,
+    pub put: Sink<PutDesc>,
     /// Put from host memory, or get.
-    pub host_put: Signal<In, PutDesc>,
-    /// It is offered.
-    pub host_put_valid: Signal<In, Bit>,
-    /// It is taken.
-    pub host_put_ready: Signal<Out, Bit>,
+    pub host_put: Sink<PutDesc>,
     /// Put or get that is over.
-    pub put_done_feedback: Signal<Out, PutDone>,
-    /// One is.
-    pub put_done_valid: Signal<Out, Bit>,
+    pub put_done: Pulse<PutDone>,
     /// Segment of host memory that a put needs.
-    pub put_read: Signal<Out, HostRead>,
-    /// One is offered.
-    pub put_read_valid: Signal<Out, Bit>,
-    /// It is taken.
-    pub put_read_ready: Signal<In, Bit>,
+    pub put_read: Source<HostRead>,
     /// Segment of context memory that a put needs.
-    pub segment: Signal<Out, HostRead>,
-    /// One is offered.
-    pub segment_valid: Signal<Out, Bit>,
-    /// It is taken.
-    pub segment_ready: Signal<In, Bit>,
+    pub segment: Source<HostRead>,
     /// Its bytes; offered when all of them are there.
-    pub put_data: Signal<In, Bits<512>>,
+    pub put_data: Sink<Bits<512>>,
     /// Last beat.
     pub put_data_last: Signal<In, Bit>,
     /// It could not be read.
     pub put_data_error: Signal<In, Bit>,
-    /// A beat is offered.
-    pub put_data_valid: Signal<In, Bit>,
-    /// It is taken.
-    pub put_data_ready: Signal<Out, Bit>,
     /// Placement for the RVMA engine.
-    pub placement: Signal<Out, PlacementDesc>,
-    /// It is offered.
-    pub placement_valid: Signal<Out, Bit>,
-    /// It is taken.
-    pub placement_ready: Signal<In, Bit>,
+    pub placement: Source<PlacementDesc>,
     /// RVMA engine's read port: request.
-    pub place_request: Signal<In, ReadRequest>,
-    /// It is offered.
-    pub place_request_valid: Signal<In, Bit>,
-    /// It is taken.
-    pub place_request_ready: Signal<Out, Bit>,
+    pub place_request: Sink<ReadRequest>,
     /// RVMA engine's read port: bytes.
-    pub place_data: Signal<Out, Bits<512>>,
-    /// Last beat.
-    pub place_last: Signal<Out, Bit>,
-    /// A beat is offered.
-    pub place_data_valid: Signal<Out, Bit>,
-    /// It is taken.
-    pub place_data_ready: Signal<In, Bit>,
+    pub place_data: BeatSource,
     /// Ended placement.
-    pub placement_done_feedback: Signal<In, PlacementDone>,
-    /// It is offered.
-    pub placement_done_valid: Signal<In, Bit>,
-    /// It is taken.
-    pub placement_done_ready: Signal<Out, Bit>,
-    /// What a mailbox said to a packet, before its `placement_done_feedback`.
-    pub outcome_feedback: Signal<In, PlacementOutcome>,
-    /// There is one (pulse).
-    pub outcome_valid: Signal<In, Bit>,
+    pub placement_done: Sink<PlacementDone>,
+    /// What a mailbox said to a packet, before its `placement_done`.
+    pub placement_outcome: PulseSink<PlacementOutcome>,
     /// End of a message.
-    pub message_event: Signal<Out, EventDesc>,
-    /// There is one.
-    pub message_event_valid: Signal<Out, Bit>,
-    /// It is taken.
-    pub message_event_ready: Signal<In, Bit>,
+    pub message_event: Source<EventDesc>,
     /// Register access.
     pub csr: Signal<In, CsrRequest>,
     /// Answer.
@@ -212,7 +113,7 @@ pub struct PacketEngine {
     payload_scheduler: PayloadScheduler,
     initiator: Initiator,
     responder: Responder,
-    egress: Egress,
+    transmit: Egress,
     registers: PacketRegisters,
     events: Slice<EventDesc>,
     rx_traffic: Traffic,
@@ -238,45 +139,21 @@ impl PacketEngine {
             initiator: Initiator::new(small, RamStyle::spare(config)),
             responder: Responder::new(small),
             registers: PacketRegisters::new(config),
-            ..Default::default()
+            ..Self::blank()
         }
     }
 }
 
-impl Logic for PacketEngine {
-    #[hdl]
+#[hdl]
+impl PacketEngine {
     fn update(&mut self) {
-        clocks!(
-            self,
-            clock,
-            reset,
-            parser,
-            header_matcher,
-            psn_filter,
-            packet_buffer,
-            ingress_join,
-            payload_scheduler,
-            initiator,
-            responder,
-            events,
-            egress,
-            registers,
-            rx_traffic,
-            trace
-        );
-        regs!(self, clock, reset, scheduler_turn);
-
         // Wire in.
-        self.parser.rx_data.next = self.rx_data.val();
-        self.parser.rx_keep.next = self.rx_keep.val();
-        self.parser.rx_last.next = self.rx_last.val();
-        self.parser.rx_user.next = self.rx_user.val();
-        self.parser.rx_valid.next = self.rx_valid.val();
+        self.rx.join(&mut self.parser.rx);
         self.parser.rx_enable.next = self.registers.rx_enable.val();
         self.parser.spindle_port.next = self.registers.spindle_port.val();
-        self.rx_traffic.keep.next = self.rx_keep.val();
-        self.rx_traffic.last.next = self.rx_last.val();
-        self.rx_traffic.moves.next = self.rx_valid.val();
+        self.rx_traffic.keep.next = self.rx.keep.val();
+        self.rx_traffic.last.next = self.rx.last.val();
+        self.rx_traffic.moves.next = self.rx.valid.val();
         self.header_matcher.beat_data.next = self.parser.beat_data.val();
         self.header_matcher.beat_valid.next = self.parser.beat_valid.val();
         self.header_matcher.beat_first.next = self.parser.beat_first.val();
@@ -285,10 +162,9 @@ impl Logic for PacketEngine {
         self.header_matcher.beat_vlan.next = self.parser.beat_vlan.val();
         self.header_matcher.beat_end.next = self.parser.beat_end.val();
         self.header_matcher.parsed_flags.next = self.parser.parsed_flags.val();
-        self.header_matcher.parsed.next = self.parser.parsed.val();
+        self.parser.parsed.join(&mut self.header_matcher.parsed);
         self.header_matcher.parsed_drop.next = self.parser.parsed_drop.val();
         self.header_matcher.parsed_reason.next = self.parser.parsed_reason.val();
-        self.header_matcher.parsed_valid.next = self.parser.parsed_valid.val();
         self.header_matcher.word_index.next = self.registers.word_index.val();
         self.header_matcher.word_source.next = self.registers.word_source.val();
         self.header_matcher.word_write.next = self.registers.word_write.val();
@@ -307,9 +183,8 @@ impl Logic for PacketEngine {
         self.psn_filter.early_spindle.next = self.parser.early_spindle.val();
         self.psn_filter.early_peer.next = self.parser.early_peer.val();
         self.psn_filter.early_row.next = self.parser.early_row.val();
-        self.psn_filter.parsed.next = self.parser.parsed.val();
+        self.parser.parsed.join(&mut self.psn_filter.parsed);
         self.psn_filter.parsed_drop.next = self.parser.parsed_drop.val();
-        self.psn_filter.parsed_valid.next = self.parser.parsed_valid.val();
         self.psn_filter.enable.next = self.registers.psn_enable.val();
         self.psn_filter.query.next = self.registers.peer_query.val();
         self.psn_filter.query_peer.next = self.registers.peer_index.val();
@@ -319,17 +194,12 @@ impl Logic for PacketEngine {
         self.registers.peer_expected.next = self.psn_filter.peer_expected.val();
         self.registers.peer_selective.next = self.psn_filter.peer_selective.val();
         self.ingress_join.verdict.next = self.psn_filter.verdict.val();
-        self.psn_filter.lost.next = self.ingress_join.fate.val();
-        self.psn_filter.lost_valid.next = self.ingress_join.fate_valid.val();
-        self.psn_filter.fate.next = self.payload_scheduler.fate.val();
-        self.psn_filter.fate_valid.next = self.payload_scheduler.fate_valid.val();
-        self.responder.front.next = self.ingress_join.report.val();
-        self.responder.front_valid.next = self.ingress_join.report_valid.val();
-        self.responder.back.next = self.payload_scheduler.report.val();
-        self.responder.back_valid.next = self.payload_scheduler.report_valid.val();
-        self.initiator.parsed.next = self.parser.parsed.val();
+        self.ingress_join.fate.join(&mut self.psn_filter.lost);
+        self.payload_scheduler.fate.join(&mut self.psn_filter.fate);
+        self.ingress_join.report.join(&mut self.responder.front);
+        self.payload_scheduler.report.join(&mut self.responder.back);
+        self.parser.parsed.join(&mut self.initiator.parsed);
         self.initiator.parsed_drop.next = self.parser.parsed_drop.val();
-        self.initiator.parsed_valid.next = self.parser.parsed_valid.val();
         self.psn_filter.take_responses.next = self.initiator.send.val();
         self.psn_filter.ask.next = self.responder.ask.val();
         self.psn_filter.ask_peer.next = self.responder.ask_peer.val();
@@ -340,52 +210,37 @@ impl Logic for PacketEngine {
         self.packet_buffer.beat_data.next = self.parser.beat_data.val();
         self.packet_buffer.beat_last.next = self.parser.beat_last.val();
         self.packet_buffer.beat_valid.next = self.parser.beat_valid.val();
-        self.ingress_join.matched.next = self.header_matcher.matched.val();
+        self.header_matcher.matched.join(&mut self.ingress_join.matched);
         self.ingress_join.matched_drop.next = self.header_matcher.matched_drop.val();
         self.ingress_join.matched_reason.next = self.header_matcher.matched_reason.val();
-        self.ingress_join.matched_valid.next = self.header_matcher.matched_valid.val();
         self.ingress_join.written_pkt.next = self.packet_buffer.written_pkt.val();
         self.ingress_join.written_cells.next = self.packet_buffer.written_cells.val();
         self.ingress_join.written_overflow.next = self.packet_buffer.written_overflow.val();
         self.ingress_join.written_valid.next = self.packet_buffer.written_valid.val();
 
         // Messages, tasks, placements.
-        self.payload_scheduler.packet.next = self.ingress_join.packet.val();
+        self.ingress_join.packet.join(&mut self.payload_scheduler.packet);
         self.payload_scheduler.packet_intake.next = self.ingress_join.packet_intake.val();
-        self.payload_scheduler.packet_valid.next = self.ingress_join.packet_valid.val();
-        self.ingress_join.packet_ready.next = self.payload_scheduler.packet_ready.val();
-        self.payload_scheduler.contexts.next = self.contexts_feedback.val();
+        self.payload_scheduler.contexts.next = self.context_status.val();
         self.task_desc.next = self.payload_scheduler.task_desc.val();
         self.task_valid.next = self.payload_scheduler.task_valid.val();
-        self.payload_scheduler.policy.next = self.policy.val();
+        self.policy.join(&mut self.payload_scheduler.policy);
         self.payload_scheduler.policy_index.next = self.policy_index.val();
-        self.payload_scheduler.policy_valid.next = self.policy_valid.val();
-        self.payload_scheduler.room_feedback.next = self.room_feedback.val();
-        self.payload_scheduler.task_done.next = self.task_done_feedback.val();
-        self.payload_scheduler.task_done_valid.next = self.task_done_valid.val();
-        self.task_done_ready.next = self.payload_scheduler.task_done_ready.val();
-        self.payload_scheduler.place.next = self.place_feedback.val();
-        self.payload_scheduler.place_valid.next = self.place_valid.val();
-        self.place_ready.next = self.payload_scheduler.place_ready.val();
-        self.placement.next = self.payload_scheduler.placement.val();
-        self.placement_valid.next = self.payload_scheduler.placement_valid.val();
-        self.payload_scheduler.placement_ready.next = self.placement_ready.val();
-        self.payload_scheduler.placement_done.next = self.placement_done_feedback.val();
-        self.payload_scheduler.placement_done_valid.next = self.placement_done_valid.val();
-        self.placement_done_ready.next = self.payload_scheduler.placement_done_ready.val();
+        self.payload_scheduler.task_room.next = self.task_room.val();
+        self.task_done.join(&mut self.payload_scheduler.task_done);
+        self.place.join(&mut self.payload_scheduler.place);
+        self.payload_scheduler.placement.join(&mut self.placement);
+        self.placement_done.join(&mut self.payload_scheduler.placement_done);
 
-        self.payload_scheduler.outcome_feedback.next = self.outcome_feedback.val();
-        self.payload_scheduler.outcome_valid.next = self.outcome_valid.val();
+        self.placement_outcome.join(&mut self.payload_scheduler.placement_outcome);
         // Events: ends of messages before ends of puts.
-        let message_ends = self.payload_scheduler.message_event_valid.val();
+        let message_ends = self.payload_scheduler.message_event.valid.val();
         self.events.write.next =
             if message_ends { self.payload_scheduler.message_event.val() } else { self.initiator.put_event.val() };
-        self.events.write_valid.next = message_ends | self.initiator.put_event_valid.val();
-        self.payload_scheduler.message_event_ready.next = self.events.write_ready.val();
-        self.initiator.put_event_ready.next = self.events.write_ready.val() & !message_ends;
-        self.message_event.next = self.events.read.val();
-        self.message_event_valid.next = self.events.read_valid.val();
-        self.events.read_ready.next = self.message_event_ready.val();
+        self.events.write.valid.next = message_ends | self.initiator.put_event.valid.val();
+        self.payload_scheduler.message_event.ready.next = self.events.write.ready.val();
+        self.initiator.put_event.ready.next = self.events.write.ready.val() & !message_ends;
+        self.events.read.join(&mut self.message_event);
 
         // Cells return from the join (dropped frames) and from the scheduler; they alternate when both want to.
         let join_frees = self.ingress_join.free_valid.val();
@@ -401,66 +256,30 @@ impl Logic for PacketEngine {
         }
 
         // Reading packets.
-        self.packet_buffer.load_request.next = self.load_request.val();
-        self.packet_buffer.load_request_valid.next = self.load_request_valid.val();
-        self.load_request_ready.next = self.packet_buffer.load_request_ready.val();
-        self.load_data.next = self.packet_buffer.load_data.val();
-        self.load_last.next = self.packet_buffer.load_last.val();
-        self.load_valid.next = self.packet_buffer.load_valid.val();
-        self.packet_buffer.load_ready.next = self.load_ready.val();
-        self.packet_buffer.place_request.next = self.place_request.val();
-        self.packet_buffer.place_request_valid.next = self.place_request_valid.val();
-        self.place_request_ready.next = self.packet_buffer.place_request_ready.val();
-        self.place_data.next = self.packet_buffer.place_data.val();
-        self.place_last.next = self.packet_buffer.place_last.val();
-        self.place_data_valid.next = self.packet_buffer.place_data_valid.val();
-        self.packet_buffer.place_data_ready.next = self.place_data_ready.val();
+        self.load_request.join(&mut self.packet_buffer.load_request);
+        self.packet_buffer.load_data.join(&mut self.load_data);
+        self.place_request.join(&mut self.packet_buffer.place_request);
+        self.packet_buffer.place_data.join(&mut self.place_data);
 
         // Wire out.
-        self.initiator.egress_data.next = self.egress_data.val();
-        self.initiator.egress_keep.next = self.egress_keep.val();
-        self.initiator.egress_last.next = self.egress_last.val();
-        self.initiator.egress_frame.next = self.egress_frame.val();
-        self.initiator.egress_put.next = self.egress_put.val();
-        self.initiator.egress_segment.next = self.egress_segment.val();
-        self.initiator.egress_valid.next = self.egress_valid.val();
-        self.egress_ready.next = self.initiator.egress_ready.val();
-        self.initiator.put.next = self.put.val();
-        self.initiator.put_valid.next = self.put_valid.val();
-        self.put_ready.next = self.initiator.put_ready.val();
-        self.initiator.host_put.next = self.host_put.val();
-        self.initiator.host_put_valid.next = self.host_put_valid.val();
-        self.host_put_ready.next = self.initiator.host_put_ready.val();
-        self.put_done_feedback.next = self.initiator.put_done.val();
-        self.put_done_valid.next = self.initiator.put_done_valid.val();
-        self.put_read.next = self.initiator.put_read.val();
-        self.put_read_valid.next = self.initiator.put_read_valid.val();
-        self.segment.next = self.initiator.segment.val();
-        self.segment_valid.next = self.initiator.segment_valid.val();
-        self.initiator.segment_ready.next = self.segment_ready.val();
-        self.initiator.reply.next = self.responder.job.val();
-        self.initiator.reply_valid.next = self.responder.job_valid.val();
-        self.responder.job_ready.next = self.initiator.reply_ready.val();
+        self.egress.join(&mut self.initiator.egress);
+        self.put.join(&mut self.initiator.put);
+        self.host_put.join(&mut self.initiator.host_put);
+        self.initiator.put_done.join(&mut self.put_done);
+        self.initiator.put_read.join(&mut self.put_read);
+        self.initiator.segment.join(&mut self.segment);
+        self.responder.job.join(&mut self.initiator.reply);
         self.initiator.ack_sent.next = self.responder.ack_sent.val();
         self.initiator.nack_sent.next = self.responder.nack_sent.val();
         self.initiator.nack_withheld.next = self.responder.nack_withheld.val();
         self.responder.enable.next = self.initiator.respond.val();
         self.responder.ack_every.next = self.initiator.ack_every.val();
         self.responder.nack_gap.next = self.initiator.nack_gap.val();
-        self.initiator.put_read_ready.next = self.put_read_ready.val();
-        self.initiator.put_data.next = self.put_data.val();
+        self.put_data.join(&mut self.initiator.put_data);
         self.initiator.put_data_last.next = self.put_data_last.val();
         self.initiator.put_data_error.next = self.put_data_error.val();
-        self.initiator.put_data_valid.next = self.put_data_valid.val();
-        self.put_data_ready.next = self.initiator.put_data_ready.val();
-        self.egress.beat.next = self.initiator.beat.val();
-        self.egress.beat_valid.next = self.initiator.beat_valid.val();
-        self.initiator.beat_ready.next = self.egress.beat_ready.val();
-        self.tx_data.next = self.egress.tx_data.val();
-        self.tx_keep.next = self.egress.tx_keep.val();
-        self.tx_last.next = self.egress.tx_last.val();
-        self.tx_valid.next = self.egress.tx_valid.val();
-        self.egress.tx_ready.next = self.tx_ready.val();
+        self.initiator.beat.join(&mut self.transmit.beat);
+        self.transmit.tx.join(&mut self.tx);
 
         // Registers.
         let to_node = self.csr.val().addr.get_bits::<8>(12) == bits::<8>((node::BASE / PAGE) as u64);
@@ -490,25 +309,25 @@ impl Logic for PacketEngine {
         self.registers.messages_open.next = self.payload_scheduler.messages_open.val();
         self.registers.frames_in.next = self.rx_traffic.frames.val();
         self.registers.bytes_in.next = self.rx_traffic.bytes.val();
-        self.registers.frames_out.next = self.egress.frames.val();
-        self.registers.bytes_out.next = self.egress.bytes.val();
+        self.registers.frames_out.next = self.transmit.frames.val();
+        self.registers.bytes_out.next = self.transmit.bytes.val();
         self.registers.cells_free.next = self.packet_buffer.cells_free.val();
 
         // Trace.
         self.trace.started.next = self.parser.started.val();
         self.trace.started_frame.next = self.parser.started_frame.val();
-        self.trace.parsed.next = self.parser.parsed_valid.val();
+        self.trace.parsed.next = self.parser.parsed.valid.val();
         self.trace.parsed_frame.next = self.parser.parsed.val().frame;
-        self.trace.matched.next = self.header_matcher.matched_valid.val();
+        self.trace.matched.next = self.header_matcher.matched.valid.val();
         self.trace.matched_frame.next = self.header_matcher.matched.val().frame;
-        self.trace.buffered.next = self.ingress_join.packet_valid.val() & self.payload_scheduler.packet_ready.val();
+        self.trace.buffered.next = self.ingress_join.packet.valid.val() & self.payload_scheduler.packet.ready.val();
         self.trace.buffered_frame.next = self.ingress_join.packet.val().frame;
         self.trace.dispatched.next = self.payload_scheduler.task_valid.val();
         self.trace.dispatched_task.next = self.payload_scheduler.task_desc.val();
-        self.trace.egress_first.next = self.egress.first.val();
-        self.trace.egress_last.next = self.egress.ends.val();
-        self.trace.egress_frame.next = self.egress.frame.val();
-        self.trace.placement.next = self.payload_scheduler.placement_valid.val() & self.placement_ready.val();
+        self.trace.egress_first.next = self.transmit.first.val();
+        self.trace.egress_last.next = self.transmit.ends.val();
+        self.trace.egress_frame.next = self.transmit.frame.val();
+        self.trace.placement.next = self.payload_scheduler.placement.valid.val() & self.placement.ready.val();
         self.trace.placement_frame.next = self.payload_scheduler.placement.val().frame;
         self.trace_valid.next = self.trace.valid.val();
         self.trace_tags.next = self.trace.tags.val();

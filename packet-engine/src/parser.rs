@@ -27,6 +27,7 @@
 
 use crate::checksum::TransportSum;
 use crate::header_check::HeaderCheck;
+use spindle_blocks::bundles::RxSink;
 use spindle_blocks::desc::PacketDesc;
 use spindle_contract::params::BEAT_BYTES;
 use spindle_contract::wire::ETHERTYPE_VLAN;
@@ -50,22 +51,10 @@ const INDEX_BIT_4: u64 = 0xFFFF_0000_FFFF_0000;
 const INDEX_BIT_5: u64 = 0xFFFF_FFFF_0000_0000;
 
 /// The parser. See the module text.
-#[derive(LogicBlock, Default)]
+#[block]
 pub struct Parser {
-    #[allow(missing_docs)]
-    pub clock: Signal<In, Clock>,
-    #[allow(missing_docs)]
-    pub reset: Signal<In, Bit>,
     /// Bytes from the wire.
-    pub rx_data: Signal<In, Bits<512>>,
-    /// Which of them are there.
-    pub rx_keep: Signal<In, Bits<64>>,
-    /// End of the frame.
-    pub rx_last: Signal<In, Bit>,
-    /// With `rx_last`: the frame is bad.
-    pub rx_user: Signal<In, Bit>,
-    /// There is a beat.
-    pub rx_valid: Signal<In, Bit>,
+    pub rx: RxSink,
     /// Reception is on.
     pub rx_enable: Signal<In, Bit>,
     /// UDP port of Spindle transport.
@@ -85,7 +74,7 @@ pub struct Parser {
     /// Number of the beat's last byte in the frame.
     pub beat_end: Signal<Out, Bits<14>>,
     /// What the headers say; `pkt`, `cells` and the matcher's fields are 0.
-    pub parsed: Signal<Out, PacketDesc>,
+    pub parsed: Pulse<PacketDesc>,
     /// Flags of the rule language (`spindle_contract::descriptors::MATCH_FIELDS`), one cycle before the rest.
     pub parsed_flags: Signal<Out, Bits<5>>,
     /// The frame must be dropped.
@@ -98,8 +87,6 @@ pub struct Parser {
     pub early_peer: Signal<Out, Bits<8>>,
     /// Bits 9 to 6 of its sequence number.
     pub early_row: Signal<Out, Bits<4>>,
-    /// A frame has been parsed.
-    pub parsed_valid: Signal<Out, Bit>,
     /// The first beat of a frame is on `beat_*`.
     pub started: Signal<Out, Bit>,
     /// Number of that frame.
@@ -141,22 +128,15 @@ pub struct Parser {
     done_stamp: DFF<Bits<32>>,
 }
 
-impl Logic for Parser {
-    #[hdl]
+#[hdl]
+impl Parser {
     fn update(&mut self) {
-        clocks!(self, clock, reset, check);
-        self.transport.clock.next = self.clock.val();
-        regs!(self, clock, reset, cycle, in_frame, next_frame, valid, done);
-        dffs!(self, clock, data, last, user, first, second, vlan, index, tail, frame, stamp, disabled);
-        dffs!(self, clock, macs, front, seam, back);
-        dffs!(self, clock, done_vlan, done_bad, done_disabled, done_end, done_frame, done_stamp);
-
         // Input registers.
         self.cycle.d.next = self.cycle.q.val() + 1;
-        self.valid.d.next = self.rx_valid.val();
-        if self.rx_valid.val() {
+        self.valid.d.next = self.rx.valid.val();
+        if self.rx.valid.val() {
             let starts = !self.in_frame.q.val();
-            let keep = self.rx_keep.val();
+            let keep = self.rx.keep.val();
             // `keep` is contiguous: the number of its highest bit, from that bit alone.
             let highest = keep & !(keep >> 1);
             let tail = (
@@ -168,15 +148,15 @@ impl Logic for Parser {
                 (highest & INDEX_BIT_0).any(),
             )
                 .cat::<6>();
-            self.in_frame.d.next = !self.rx_last.val();
+            self.in_frame.d.next = !self.rx.last.val();
             let mut data: Bits<512> = bits::<512>(0);
             for b in 0..BEAT_BYTES {
-                let received = self.rx_data.val().get_bits::<8>(8 * b);
+                let received = self.rx.data.val().get_bits::<8>(8 * b);
                 data.set_bits::<8>(8 * b, if keep.get_bit(b) { received } else { bits::<8>(0) });
             }
             self.data.d.next = data;
-            self.last.d.next = self.rx_last.val();
-            self.user.d.next = self.rx_user.val();
+            self.last.d.next = self.rx.last.val();
+            self.user.d.next = self.rx.user.val();
             self.first.d.next = starts;
             self.second.d.next = !starts & self.first.q.val();
             self.tail.d.next = tail;
@@ -185,7 +165,7 @@ impl Logic for Parser {
                 self.frame.d.next = self.next_frame.q.val();
                 self.stamp.d.next = self.cycle.q.val();
                 self.disabled.d.next = !self.rx_enable.val();
-                self.vlan.d.next = self.rx_data.val().get_bits::<16>(96) == VLAN_IN_BEAT;
+                self.vlan.d.next = self.rx.data.val().get_bits::<16>(96) == VLAN_IN_BEAT;
                 self.index.d.next = bits::<8>(0);
             } else if self.index.q.val() != LAST_INDEX {
                 self.index.d.next = self.index.q.val() + 1;
@@ -245,10 +225,9 @@ impl Logic for Parser {
         self.early_spindle.next = self.check.early_spindle.val();
         self.early_peer.next = self.check.early_peer.val();
         self.early_row.next = self.check.early_row.val();
-        self.parsed.next = self.check.parsed.val();
+        self.check.parsed.join(&mut self.parsed);
         self.parsed_flags.next = self.check.parsed_flags.val();
         self.parsed_drop.next = self.check.parsed_drop.val();
         self.parsed_reason.next = self.check.parsed_reason.val();
-        self.parsed_valid.next = self.check.parsed_valid.val();
     }
 }

@@ -21,13 +21,13 @@
 //! | out `task_desc`, `task_valid` | HPU array: always taken |
 //! | in `task_done`, `task_done_valid` / out `task_done_ready` | HPU array |
 //! | in `place`, `place_valid` / out `place_ready` | HPU array; must be taken before the `task_done` of the same handler is offered |
-//! | in `contexts`, `policy`, `policy_index`, `policy_valid`, `room_feedback` | HPU array: 4 bits a context; what a context was installed with; HPUs that can take one task more |
+//! | in `contexts`, `policy`, `policy_index`, `policy_valid`, `task_room` | HPU array: 4 bits a context; what a context was installed with; HPUs that can take one task more |
 //! | out `placement`, `placement_valid` / in `placement_ready` | RVMA engine |
 //! | in `placement_done`, `placement_done_valid` / out `placement_done_ready` | RVMA engine |
 //! | out `message_event`, `message_event_valid` / in `message_event_ready` | RVMA engine: ends of messages |
 //! | out `fate`, `fate_valid` | PSN filter: one pulse per sequenced packet that was taken, once its fate is known |
 //! | out `report`, `report_valid` | responder: in the same cycle, of every sequenced packet and of others that were refused |
-//! | in `outcome_feedback`, `outcome_valid` | RVMA engine: what a mailbox said to a packet, before its `placement_done` |
+//! | in `placement_outcome`, `placement_outcome_valid` | RVMA engine: what a mailbox said to a packet, before its `placement_done` |
 //! | in `timeout`, `live_index` / out `live` | registers |
 //! | out `outcome`, `message_done`, `message_failed`, `message_aged`, `to_hpu`, `to_mailbox`, `messages_open` | counters, from registers |
 //! | out `end_trace` | trace ports: frame and message of an event, in the cycle of `outcome`, from registers |
@@ -65,20 +65,12 @@ use spindle_verilog::prelude::*;
 const FREE_STOP: u64 = 24;
 
 /// See the head of this file.
-#[derive(LogicBlock, Default)]
+#[block]
 pub struct PayloadScheduler {
-    #[allow(missing_docs)]
-    pub clock: Signal<In, Clock>,
-    #[allow(missing_docs)]
-    pub reset: Signal<In, Bit>,
     /// Accepted packet.
-    pub packet: Signal<In, PacketDesc>,
+    pub packet: Sink<PacketDesc>,
     /// Which way it goes.
     pub packet_intake: Signal<In, Intake>,
-    /// It is offered.
-    pub packet_valid: Signal<In, Bit>,
-    /// It is taken.
-    pub packet_ready: Signal<Out, Bit>,
     /// Packet whose cells return.
     pub free_pkt: Signal<Out, Bits<10>>,
     /// There is one.
@@ -90,57 +82,29 @@ pub struct PayloadScheduler {
     /// There is one.
     pub task_valid: Signal<Out, Bit>,
     /// HPUs that can take one task more than before.
-    pub room_feedback: Signal<In, Bits<32>>,
+    pub task_room: Signal<In, Bits<32>>,
     /// Ended task.
-    pub task_done: Signal<In, TaskDone>,
-    /// It is offered.
-    pub task_done_valid: Signal<In, Bit>,
-    /// It is taken.
-    pub task_done_ready: Signal<Out, Bit>,
+    pub task_done: Sink<TaskDone>,
     /// PLACE or REDIRECT command of a handler.
-    pub place: Signal<In, Command>,
-    /// It is offered.
-    pub place_valid: Signal<In, Bit>,
-    /// It is taken.
-    pub place_ready: Signal<Out, Bit>,
+    pub place: Sink<Command>,
     /// `ContextStatus` of context c in bits 4c+3..4c.
     pub contexts: Signal<In, Bits<64>>,
     /// Policy of a context that was installed.
-    pub policy: Signal<In, ContextPolicy>,
+    pub policy: PulseSink<ContextPolicy>,
     /// Which context.
     pub policy_index: Signal<In, Bits<4>>,
-    /// There is one (pulse).
-    pub policy_valid: Signal<In, Bit>,
     /// Placement for the RVMA engine.
-    pub placement: Signal<Out, PlacementDesc>,
-    /// It is offered.
-    pub placement_valid: Signal<Out, Bit>,
-    /// It is taken.
-    pub placement_ready: Signal<In, Bit>,
+    pub placement: Source<PlacementDesc>,
     /// Ended placement.
-    pub placement_done: Signal<In, PlacementDone>,
-    /// It is offered.
-    pub placement_done_valid: Signal<In, Bit>,
-    /// It is taken.
-    pub placement_done_ready: Signal<Out, Bit>,
+    pub placement_done: Sink<PlacementDone>,
     /// End of a message.
-    pub message_event: Signal<Out, EventDesc>,
-    /// There is one.
-    pub message_event_valid: Signal<Out, Bit>,
-    /// It is taken.
-    pub message_event_ready: Signal<In, Bit>,
+    pub message_event: Source<EventDesc>,
     /// What became of a sequenced packet.
-    pub fate: Signal<Out, PsnFate>,
-    /// There is one (pulse).
-    pub fate_valid: Signal<Out, Bit>,
+    pub fate: Pulse<PsnFate>,
     /// What became of a packet whose source is to know.
-    pub report: Signal<Out, PacketReport>,
-    /// There is one (pulse).
-    pub report_valid: Signal<Out, Bit>,
+    pub report: Pulse<PacketReport>,
     /// What a mailbox said to a packet, before its `placement_done`.
-    pub outcome_feedback: Signal<In, PlacementOutcome>,
-    /// There is one (pulse).
-    pub outcome_valid: Signal<In, Bit>,
+    pub placement_outcome: PulseSink<PlacementOutcome>,
     /// Time after which a message ages, in units of 1024 cycles; 0 = never.
     pub timeout: Signal<In, Bits<16>>,
     /// Context whose messages alive are asked for.
@@ -219,24 +183,14 @@ impl PayloadScheduler {
             messages: SdpMemory::with_depth(RamStyle::on(config, slots), 1, slots),
             fates: Fates::new(cells),
             ready_list: ReadyList::new(cells),
-            ..Default::default()
+            ..Self::blank()
         }
     }
 }
 
-impl Logic for PayloadScheduler {
-    #[hdl]
+#[hdl]
+impl PayloadScheduler {
     fn update(&mut self) {
-        clocks!(self, clock, reset, event_chooser, message_index, quota, dispatch, age_scan, message_report, freed);
-        clocks!(self, clock, reset, fates, ready_list);
-        regs!(self, clock, reset, has_room, l_valid, r_valid, e_valid, a_valid, e_alive, a_alive);
-        regs!(self, clock, reset, outcome_out, traced, done_out, failed_out, aged_out, to_hpu_out, to_mailbox_out);
-        dffs!(self, clock, l_event, l_arrival, r_event, r_arrival, r_status, r_near);
-        dffs!(self, clock, e_event, e_arrival, e_recent, e_recent_holds, e_same, a_event);
-        self.evaluator.clock.next = self.clock.val();
-        self.packets.clock.next = self.clock.val();
-        self.messages.clock.next = self.clock.val();
-
         // C: choose. A whole message for a mailbox takes the fast path; the other arrivals are events.
         let packet = self.packet.val();
         let intake = self.packet_intake.val();
@@ -244,19 +198,13 @@ impl Logic for PayloadScheduler {
         let fast_order = PlaceOrder { pkt: packet.pkt, ..Default::default() };
         let terms = terms_of(packet);
         self.dispatch.fast.next = placement_of(fast_order, false, stored(packet), terms);
-        self.dispatch.fast_valid.next = self.packet_valid.val() & fast;
-        let fast_taken = self.packet_valid.val() & fast & self.dispatch.fast_ready.val();
+        self.dispatch.fast.valid.next = self.packet.valid.val() & fast;
+        let fast_taken = self.packet.valid.val() & fast & self.dispatch.fast.ready.val();
 
-        self.event_chooser.task_done.next = self.task_done.val();
-        self.event_chooser.task_done_valid.next = self.task_done_valid.val();
-        self.task_done_ready.next = self.event_chooser.task_done_ready.val();
-        self.event_chooser.place.next = self.place.val();
-        self.event_chooser.place_valid.next = self.place_valid.val();
-        self.place_ready.next = self.event_chooser.place_ready.val();
-        self.event_chooser.placement_done.next = self.placement_done.val();
-        self.event_chooser.placement_done_valid.next = self.placement_done_valid.val();
-        self.placement_done_ready.next = self.event_chooser.placement_done_ready.val();
-        self.event_chooser.arrival.next = self.packet_valid.val() & !fast;
+        self.task_done.join(&mut self.event_chooser.task_done);
+        self.place.join(&mut self.event_chooser.place);
+        self.placement_done.join(&mut self.event_chooser.placement_done);
+        self.event_chooser.arrival.next = self.packet.valid.val() & !fast;
         self.event_chooser.arrival_pkt.next = packet.pkt;
         self.event_chooser.walk_any.next = self.ready_list.any.val();
         self.event_chooser.walk.next = self.ready_list.head.val();
@@ -268,7 +216,7 @@ impl Logic for PayloadScheduler {
         self.has_room.d.next = (self.freed.level.val() < FREE_STOP) & self.message_report.room.val();
         self.event_chooser.room.next = self.has_room.q.val();
         let take_arrival = self.event_chooser.take_arrival.val();
-        self.packet_ready.next = if fast { self.dispatch.fast_ready.val() } else { take_arrival };
+        self.packet.ready.next = if fast { self.dispatch.fast.ready.val() } else { take_arrival };
         self.fates.store.next = take_arrival | fast_taken;
         self.fates.packet.next = packet;
 
@@ -285,7 +233,7 @@ impl Logic for PayloadScheduler {
             chosen.context = packet.context;
         }
         let arrival = arrival_of(packet, intake);
-        self.l_valid.d.next = self.event_chooser.chosen_valid.val();
+        self.l_valid.d.next = self.event_chooser.chosen.valid.val();
         self.l_event.d.next = chosen;
         self.l_arrival.d.next = arrival;
         self.message_index.lookup.next = arrival.key;
@@ -352,8 +300,7 @@ impl Logic for PayloadScheduler {
             r_event.slot
         };
         self.fates.look_pkt.next = r_event.pkt;
-        self.fates.outcome_feedback.next = self.outcome_feedback.val();
-        self.fates.outcome_valid.next = self.outcome_valid.val();
+        self.placement_outcome.join(&mut self.fates.placement_outcome);
         self.message_index.claim.next = starts;
         self.quota.starts.next = starts & !r_event.mailbox;
         self.messages.read_enable.next = true;
@@ -433,16 +380,13 @@ impl Logic for PayloadScheduler {
             by_field: message.by_field,
             missing: message.missing,
         };
-        self.quota.policy.next = self.policy.val();
+        self.policy.join(&mut self.quota.policy);
         self.quota.policy_index.next = self.policy_index.val();
-        self.quota.policy_valid.next = self.policy_valid.val();
         self.quota.pid_index.next = self.message_report.pid_index.val();
         self.message_report.pid.next = self.quota.pid.val();
         self.quota.live_index.next = self.live_index.val();
         self.live.next = self.quota.live.val();
-        self.message_event.next = self.message_report.message_event.val();
-        self.message_event_valid.next = self.message_report.message_event_valid.val();
-        self.message_report.message_event_ready.next = self.message_event_ready.val();
+        self.message_report.message_event.join(&mut self.message_event);
 
         // Lists.
         self.ready_list.append.next = acts & verdict.append;
@@ -476,15 +420,12 @@ impl Logic for PayloadScheduler {
         self.dispatch.place_push.next = acts & verdict.place;
         self.task_desc.next = self.dispatch.task_desc.val();
         self.task_valid.next = self.dispatch.task_valid.val();
-        self.dispatch.policy.next = self.policy.val();
+        self.policy.join(&mut self.dispatch.policy);
         self.dispatch.policy_index.next = self.policy_index.val();
-        self.dispatch.policy_valid.next = self.policy_valid.val();
-        self.dispatch.room.next = self.room_feedback.val();
-        self.dispatch.ended.next = self.task_done_valid.val() & self.event_chooser.task_done_ready.val();
+        self.dispatch.room.next = self.task_room.val();
+        self.dispatch.ended.next = self.task_done.valid.val() & self.event_chooser.task_done.ready.val();
         self.dispatch.ended_task.next = self.task_done.val();
-        self.placement.next = self.dispatch.placement.val();
-        self.placement_valid.next = self.dispatch.placement_valid.val();
-        self.dispatch.placement_ready.next = self.placement_ready.val();
+        self.dispatch.placement.join(&mut self.placement);
 
         // The fate of a packet for a mailbox is known when it was placed, that of others when they join or are turned away.
         let told_now = arrived & (!verdict.accept | !done.mailbox);
@@ -493,17 +434,15 @@ impl Logic for PayloadScheduler {
         self.fates.arrived.next = arrived;
         self.fates.accepted.next = if arrived { verdict.accept } else { done.placed };
         self.fates.reason.next = if arrived { verdict.outcome.reason } else { done.reason };
-        self.fate.next = self.fates.fate.val();
-        self.fate_valid.next = self.fates.fate_valid.val();
-        self.report.next = self.fates.report.val();
-        self.report_valid.next = self.fates.report_valid.val();
+        self.fates.fate.join(&mut self.fate);
+        self.fates.report.join(&mut self.report);
 
         // Cells that return, and counters.
         self.freed.write.next = done.pkt;
-        self.freed.write_valid.next = acts & verdict.free;
+        self.freed.write.valid.next = acts & verdict.free;
         self.free_pkt.next = self.freed.read.val();
-        self.free_valid.next = self.freed.read_valid.val();
-        self.freed.read_ready.next = self.free_ready.val();
+        self.free_valid.next = self.freed.read.valid.val();
+        self.freed.read.ready.next = self.free_ready.val();
         let mut outcome: Outcome = Default::default();
         if acts {
             outcome = verdict.outcome;

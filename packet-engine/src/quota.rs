@@ -33,18 +33,12 @@ struct Limits {
 }
 
 /// See the head of this file.
-#[derive(LogicBlock, Default)]
+#[block]
 pub struct Quota {
-    #[allow(missing_docs)]
-    pub clock: Signal<In, Clock>,
-    #[allow(missing_docs)]
-    pub reset: Signal<In, Bit>,
     /// Policy of a context that was installed.
-    pub policy: Signal<In, ContextPolicy>,
+    pub policy: PulseSink<ContextPolicy>,
     /// Which context.
     pub policy_index: Signal<In, Bits<4>>,
-    /// There is one (pulse).
-    pub policy_valid: Signal<In, Bit>,
     /// An arrival for a context is in stage L.
     pub enters: Signal<In, Bit>,
     /// Its context.
@@ -97,20 +91,11 @@ pub struct Quota {
     answer: DFF<Bits<9>>,
 }
 
-impl Logic for Quota {
-    #[hdl]
+#[hdl]
+impl Quota {
     fn update(&mut self) {
-        dffs!(self, clock, here, limit, packets, messages, answer);
-        regs!(self, clock, reset, one_more);
-        self.limits.clock.next = self.clock.val();
-        self.pids.clock.next = self.clock.val();
-        self.packets_in.clock.next = self.clock.val();
-        self.packets_out.clock.next = self.clock.val();
-        self.messages_in.clock.next = self.clock.val();
-        self.messages_out.clock.next = self.clock.val();
-
         let policy = self.policy.val();
-        self.limits.write_enable.next = self.policy_valid.val();
+        self.limits.write_enable.next = self.policy.valid.val();
         self.limits.write_address.next = self.policy_index.val();
         self.limits.write_data.next = Limits {
             messages: policy.messages - 1,
@@ -118,7 +103,7 @@ impl Logic for Quota {
             overload: policy.overload,
             user_header: policy.user_header,
         };
-        self.pids.write_enable.next = self.policy_valid.val();
+        self.pids.write_enable.next = self.policy.valid.val();
         self.pids.write_address.next = self.policy_index.val();
         self.pids.write_data.next = policy.pid;
         self.pids.read_address[0].next = self.pid_index.val();

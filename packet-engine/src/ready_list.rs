@@ -14,12 +14,8 @@ use spindle_blocks::ram::{RamStyle, SdpMemory};
 use spindle_verilog::prelude::*;
 
 /// See the head of this file.
-#[derive(LogicBlock, Default)]
+#[block]
 pub struct ReadyList {
-    #[allow(missing_docs)]
-    pub clock: Signal<In, Clock>,
-    #[allow(missing_docs)]
-    pub reset: Signal<In, Bit>,
     /// The packet waits.
     pub append: Signal<In, Bit>,
     /// Another one of its message waits already.
@@ -52,16 +48,13 @@ pub struct ReadyList {
 impl ReadyList {
     /// For packets of a buffer with `cells` cells.
     pub fn new(cells: usize) -> Self {
-        Self { links: SdpMemory::with_depth(RamStyle::sparing(cells), 1, cells), ..Default::default() }
+        Self { links: SdpMemory::with_depth(RamStyle::sparing(cells), 1, cells), ..Self::blank() }
     }
 }
 
-impl Logic for ReadyList {
-    #[hdl]
+#[hdl]
+impl ReadyList {
     fn update(&mut self) {
-        regs!(self, clock, reset, ready_any, ready_next_holds);
-        dffs!(self, clock, ready_head, ready_tail, ready_next);
-        self.links.clock.next = self.clock.val();
         self.any.next = self.ready_any.q.val();
         self.head.next = self.ready_head.q.val();
 

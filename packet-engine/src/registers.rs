@@ -43,12 +43,8 @@ const FIRST_LIVE: u64 = packet::CONTEXT_LIVE as u64 / 4;
 const LAST_LIVE: u64 = FIRST_LIVE + MAX_CONTEXTS as u64 - 1;
 
 /// See the head of this file.
-#[derive(LogicBlock, Default)]
+#[block]
 pub struct PacketRegisters {
-    #[allow(missing_docs)]
-    pub clock: Signal<In, Clock>,
-    #[allow(missing_docs)]
-    pub reset: Signal<In, Bit>,
     /// Access.
     pub csr: Signal<In, CsrRequest>,
     /// Answer.
@@ -179,38 +175,13 @@ pub struct PacketRegisters {
 impl PacketRegisters {
     /// The page of a NIC with the match rules of `config`.
     pub fn new(config: &Config) -> Self {
-        Self {
-            port: Reg::new(bits::<16>(SPINDLE_PORT as u64)),
-            _rules: config.match_rules as u64,
-            ..Default::default()
-        }
+        Self { port: Reg::new(bits::<16>(SPINDLE_PORT as u64)), _rules: config.match_rules as u64, ..Self::blank() }
     }
 }
 
-impl Logic for PacketRegisters {
-    #[hdl]
+#[hdl]
+impl PacketRegisters {
     fn update(&mut self) {
-        clocks!(self, clock, reset, drops);
-        dffs!(self, clock, request, word, known, free, commit_index, asked);
-        regs!(self, clock, reset, filtering, asking);
-        regs!(self, clock, reset, step, answer, enable, port, stage_source, stage_mask, stage_low, stage_high);
-        regs!(self, clock, reset, stage_positive, stage_negative, stage_action);
-        regs!(self, clock, reset, commit_word, commit_term, commit_rule, commit_all);
-        regs!(
-            self,
-            clock,
-            reset,
-            handled,
-            placed,
-            accepted_hpu,
-            accepted_mailbox,
-            tasks,
-            done,
-            failed,
-            aged,
-            timeout_units
-        );
-
         // Events.
         let outcome = self.outcome.val();
         self.drops.a_valid.next = self.drop_valid.val();

@@ -16,12 +16,8 @@ use spindle_contract::params::Config;
 use spindle_verilog::prelude::*;
 
 /// See the head of this file.
-#[derive(LogicBlock, Default)]
+#[block]
 pub struct TaskQueues {
-    #[allow(missing_docs)]
-    pub clock: Signal<In, Clock>,
-    #[allow(missing_docs)]
-    pub reset: Signal<In, Bit>,
     /// A task comes.
     pub push: Signal<In, Bit>,
     /// It.
@@ -58,15 +54,14 @@ impl TaskQueues {
             orders: SdpMemory::with_depth(style, 2, depth),
             _shift: config.cells().trailing_zeros().into(),
             _inside: config.cells() as u64 - 1,
-            ..Default::default()
+            ..Self::blank()
         }
     }
 }
 
-impl Logic for TaskQueues {
-    #[hdl]
+#[hdl]
+impl TaskQueues {
     fn update(&mut self) {
-        regs!(self, clock, reset, clearing, waiting);
         let clears = !self.clearing.q.val().get_bit(4);
         if clears {
             self.clearing.d.next = self.clearing.q.val() + 1;
@@ -74,14 +69,12 @@ impl Logic for TaskQueues {
         let push_context = self.push_context.val();
         let asked = self.whose.val();
 
-        self.came.clock.next = self.clock.val();
         self.came.read_address[0].next = push_context;
         self.came.read_address[1].next = asked;
         let came = self.came.read_data[0].val();
         self.came.write_enable.next = self.push.val() | clears;
         self.came.write_address.next = if clears { self.clearing.q.val().get_bits::<4>(0) } else { push_context };
         self.came.write_data.next = if clears { bits::<11>(0) } else { came + 1 };
-        self.left.clock.next = self.clock.val();
         self.left.read_address.next = asked;
         let left = self.left.read_data.val();
         let left_next = left + 1;
@@ -91,7 +84,6 @@ impl Logic for TaskQueues {
         let came_here = self.came.read_data[1].val();
         self.waits.next = came_here != left;
 
-        self.orders.clock.next = self.clock.val();
         self.orders.write_enable.next = self.push.val();
         self.orders.write_address.next =
             (bit_cast::<14, 4>(push_context) << self._shift) | (bit_cast::<14, 11>(came) & bits::<14>(self._inside));

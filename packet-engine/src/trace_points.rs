@@ -13,12 +13,8 @@ use spindle_blocks::{TaskDesc, TaskTrace};
 use spindle_verilog::prelude::*;
 
 /// See the head of this file.
-#[derive(LogicBlock, Default)]
+#[block]
 pub struct TracePoints {
-    #[allow(missing_docs)]
-    pub clock: Signal<In, Clock>,
-    #[allow(missing_docs)]
-    pub reset: Signal<In, Bit>,
     /// The first beat of a frame is there.
     pub started: Signal<In, Bit>,
     /// Which frame.
@@ -71,11 +67,9 @@ pub struct TracePoints {
     placement_tag: DFF<Bits<16>>,
 }
 
-impl Logic for TracePoints {
-    #[hdl]
+#[hdl]
+impl TracePoints {
     fn update(&mut self) {
-        regs!(self, clock, reset, parsed_at, matched_at, buffered_at, sent_task, first_at, last_at, placement_at);
-        dffs!(self, clock, parsed_tag, matched_tag, buffered_tag, egress_tag, placement_tag);
         self.parsed_at.d.next = self.parsed.val();
         self.parsed_tag.d.next = self.parsed_frame.val();
         self.matched_at.d.next = self.matched.val();

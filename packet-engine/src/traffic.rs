@@ -27,12 +27,8 @@ pub fn bytes_kept(keep: Bits<64>) -> Bits<7> {
 }
 
 /// See the head of this file.
-#[derive(LogicBlock, Default)]
+#[block]
 pub struct Traffic {
-    #[allow(missing_docs)]
-    pub clock: Signal<In, Clock>,
-    #[allow(missing_docs)]
-    pub reset: Signal<In, Bit>,
     /// Which bytes of the beat count.
     pub keep: Signal<In, Bits<64>>,
     /// Last beat of its frame.
@@ -51,11 +47,9 @@ pub struct Traffic {
     byte_count: Reg<Bits<32>>,
 }
 
-impl Logic for Traffic {
-    #[hdl]
+#[hdl]
+impl Traffic {
     fn update(&mut self) {
-        dffs!(self, clock, seen);
-        regs!(self, clock, reset, moved, ended, size, frame_count, byte_count);
         self.seen.d.next = self.keep.val();
         self.moved.d.next = self.moves.val();
         self.ended.d.next = self.moves.val() & self.last.val();

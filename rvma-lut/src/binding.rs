@@ -62,18 +62,10 @@ pub struct BindingEntry {
 }
 
 /// The binding stage. See the module text.
-#[derive(LogicBlock, Default)]
+#[block]
 pub struct Binding {
-    /// Core clock.
-    pub clock: Signal<In, Clock>,
-    /// Synchronous reset, active high.
-    pub reset: Signal<In, Bit>,
     /// Packet with its mailbox.
-    pub looked_up: Signal<In, LookedUp>,
-    /// There is one.
-    pub looked_up_valid: Signal<In, Bit>,
-    /// It is taken.
-    pub looked_up_ready: Signal<Out, Bit>,
+    pub looked_up: Sink<LookedUp>,
     /// Read the mailbox's queue.
     pub fetch: Signal<Out, Bit>,
     /// Of this mailbox.
@@ -97,21 +89,15 @@ pub struct Binding {
     /// Bind the message to it.
     pub reserve: Signal<Out, Bit>,
     /// Packet to place.
-    pub job: Signal<Out, PlaceJob>,
-    /// There is one.
-    pub job_valid: Signal<Out, Bit>,
+    pub job: Pulse<PlaceJob>,
     /// There is room for four.
     pub job_room: Signal<In, Bit>,
     /// Packet that needs no write: refused, or empty.
-    pub verdict: Signal<Out, PlacementDone>,
-    /// There is one.
-    pub verdict_valid: Signal<Out, Bit>,
+    pub verdict: Pulse<PlacementDone>,
     /// There is room for four.
     pub verdict_room: Signal<In, Bit>,
     /// What the mailbox said.
-    pub outcome: Signal<Out, PlacementOutcome>,
-    /// It said it.
-    pub outcome_valid: Signal<Out, Bit>,
+    pub outcome: Pulse<PlacementOutcome>,
     /// Bind nothing, and refuse what is left of some messages.
     pub sweep: Signal<In, Bit>,
     /// Those of the mailbox; else those bound to the buffer.
@@ -175,55 +161,13 @@ pub struct Binding {
 impl Binding {
     /// A binding stage that keeps its messages in a memory of this kind.
     pub fn new(style: RamStyle) -> Self {
-        Self { messages: SdpMemory::new(style, 1), clearing: Reg::new(true), ..Default::default() }
+        Self { messages: SdpMemory::new(style, 1), clearing: Reg::new(true), ..Self::blank() }
     }
 }
 
-impl Logic for Binding {
-    #[hdl]
+#[hdl]
+impl Binding {
     fn update(&mut self) {
-        regs!(
-            self,
-            clock,
-            reset,
-            fetched,
-            loaded,
-            checked,
-            same,
-            job_out_valid,
-            verdict_out_valid,
-            outcome_out_valid,
-            clearing,
-            clear_slot,
-            sweep_at,
-            sweep_read,
-            again,
-            spilled_valid,
-            spilled_in,
-            spilled_out
-        );
-        dffs!(
-            self,
-            clock,
-            packet,
-            entry,
-            packet_3,
-            entry_3,
-            known,
-            fits,
-            enough_left,
-            ends,
-            left_fresh,
-            start_known,
-            outcome_out,
-            job_out,
-            mailbox_out,
-            verdict_out,
-            verdict_hue,
-            spilled
-        );
-        self.messages.clock.next = self.clock.val();
-
         // Cycle 3: the fate of the packet.
         let decided = self.packet_3.q.val();
         let p = decided.packet;
@@ -376,7 +320,7 @@ impl Logic for Binding {
             };
         }
         self.outcome.next = self.outcome_out.q.val();
-        self.outcome_valid.next = self.outcome_out_valid.q.val();
+        self.outcome.valid.next = self.outcome_out_valid.q.val();
 
         // Cycle 0: read. Not in the cycle in which a binding is written back, so the RAMs never read what they write.
         let goes_from = self.spilled_out.q.val();
@@ -391,7 +335,7 @@ impl Logic for Binding {
             self.next.next = if goes_from { self.spilled[1].q.val() } else { self.spilled[0].q.val() };
         }
         let next = self.next.val();
-        let there = self.looked_up_valid.val() | waits;
+        let there = self.looked_up.valid.val() | waits;
         let starts = there & self.fetch_ready.val() & self.job_room.val() & self.verdict_room.val();
         let free = !self.fetched.q.val() & !self.checked.q.val() & !self.clearing.q.val() & !self.sweep.val();
         self.fetch.next = starts & free;
@@ -407,7 +351,7 @@ impl Logic for Binding {
         // Cycle 1: load, or start again when the queue changes its head.
         self.loads.next = self.fetched.q.val() & !self.refetch.val();
         self.load.next = self.loads.val();
-        self.looked_up_ready.next = self.loads.val() & !self.again.q.val();
+        self.looked_up.ready.next = self.loads.val() & !self.again.q.val();
         let leaves = self.loads.val() & self.again.q.val();
         self.spilled_out.d.next = goes_from ^ leaves;
         if leaves & !goes_from {
@@ -458,8 +402,8 @@ impl Logic for Binding {
 
         self.job.next = self.job_out.q.val();
         self.job_mailbox.next = self.mailbox_out.q.val();
-        self.job_valid.next = self.job_out_valid.q.val();
+        self.job.valid.next = self.job_out_valid.q.val();
         self.verdict.next = self.verdict_out.q.val();
-        self.verdict_valid.next = self.verdict_out_valid.q.val();
+        self.verdict.valid.next = self.verdict_out_valid.q.val();
     }
 }

@@ -46,12 +46,8 @@ use spindle_contract::params::STREAM_BITS;
 use spindle_verilog::prelude::*;
 
 /// The buffer queues. See the module text.
-#[derive(LogicBlock, Default)]
+#[block]
 pub struct BufferQueue {
-    /// Core clock.
-    pub clock: Signal<In, Clock>,
-    /// Synchronous reset, active high.
-    pub reset: Signal<In, Bit>,
     /// Read the queue of `mailbox_number`; only while `fetch_ready`, and not in two successive cycles.
     pub fetch: Signal<In, Bit>,
     /// Mailbox, in the cycle of `fetch` and the next.
@@ -73,9 +69,7 @@ pub struct BufferQueue {
     /// No load in this cycle: fetch again later.
     pub refetch: Signal<Out, Bit>,
     /// Command of the doorbell.
-    pub command: Signal<In, QueueCommand>,
-    /// Held until `command_done`.
-    pub command_valid: Signal<In, Bit>,
+    pub command: PulseSink<QueueCommand>,
     /// The command is done.
     pub command_done: Signal<Out, Bit>,
     /// With it: there was a free slot; opened: and a free window, if it needs one.
@@ -103,9 +97,7 @@ pub struct BufferQueue {
     /// It is taken.
     pub free_ready: Signal<Out, Bit>,
     /// Buffer posted, or mailbox opened or emptied.
-    pub joined: Signal<Out, Joined>,
-    /// There is one.
-    pub joined_valid: Signal<Out, Bit>,
+    pub joined: Pulse<Joined>,
     /// There is room for four.
     pub joined_room: Signal<In, Bit>,
     /// What the completion record of a posted buffer needs.
@@ -115,9 +107,7 @@ pub struct BufferQueue {
     /// Write it.
     pub record_write: Signal<Out, Bit>,
     /// News for the counters.
-    pub news: Signal<Out, BufferEvent>,
-    /// There are some.
-    pub news_valid: Signal<Out, Bit>,
+    pub news: Pulse<BufferEvent>,
     /// The counters have room for four more.
     pub news_room: Signal<In, Bit>,
     queues: SdpMemory<QueueEntry, 12>,
@@ -198,69 +188,14 @@ impl BufferQueue {
             windows: Windows::new(mailboxes, returned),
             fresh_any: Reg::new(true),
             _slots: posted_buffers as u64,
-            ..Default::default()
+            ..Self::blank()
         }
     }
 }
 
-impl Logic for BufferQueue {
-    #[hdl]
+#[hdl]
+impl BufferQueue {
     fn update(&mut self) {
-        clocks!(self, clock, reset, windows);
-        regs!(
-            self,
-            clock,
-            reset,
-            state,
-            fetched,
-            loaded,
-            checked,
-            same,
-            fresh,
-            free_count,
-            freed_any,
-            fresh_any,
-            event_out_valid,
-            joined_out_valid,
-            cutting,
-            moving,
-            place,
-            peeks,
-            stores
-        );
-        dffs!(
-            self,
-            clock,
-            load_mailbox,
-            load_frame,
-            load_need,
-            load_tag,
-            place_epoch,
-            place_open,
-            entry,
-            mailbox_3,
-            frame_3,
-            entry_3,
-            tag_3,
-            judged,
-            is_last,
-            free_head,
-            post_slot,
-            link,
-            ok,
-            capacity,
-            cuts_head,
-            cuts_last,
-            place_free,
-            beyond,
-            window_out,
-            joined_out,
-            too_small,
-            event_out
-        );
-        self.queues.clock.next = self.clock.val();
-        self.buffers.clock.next = self.clock.val();
-        self.links.clock.next = self.clock.val();
         let running = self.state.q.val() == QueueState::Run;
         let post = self.command.val();
 
@@ -341,7 +276,7 @@ impl Logic for BufferQueue {
         }
 
         // The doorbell's command starts when no binding is under way; none starts while it waits.
-        let waiting = self.command_valid.val();
+        let waiting = self.command.valid.val();
         let moves = self.free_valid.val() & self.free_tagged.val();
         let still = running & !self.fetched.q.val() & !self.loaded.q.val() & !self.checked.q.val();
         self.fetch_ready.next = running & !waiting & !moves & self.news_room.val();
@@ -616,8 +551,8 @@ impl Logic for BufferQueue {
             base: post.buffer.base,
         };
         self.joined.next = self.joined_out.q.val();
-        self.joined_valid.next = self.joined_out_valid.q.val();
+        self.joined.valid.next = self.joined_out_valid.q.val();
         self.news.next = self.event_out.q.val();
-        self.news_valid.next = self.event_out_valid.q.val();
+        self.news.valid.next = self.event_out_valid.q.val();
     }
 }

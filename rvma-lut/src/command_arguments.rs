@@ -63,12 +63,8 @@ pub struct Judged {
 }
 
 /// The fetch stage of the command unit. See the module text.
-#[derive(LogicBlock, Default)]
+#[block]
 pub struct CommandArguments {
-    /// Core clock.
-    pub clock: Signal<In, Clock>,
-    /// Synchronous reset, active high.
-    pub reset: Signal<In, Bit>,
     /// Fetch; held until the command goes on.
     pub fetching: Signal<In, Bit>,
     /// It is PUT or GET.
@@ -96,15 +92,13 @@ pub struct CommandArguments {
 impl CommandArguments {
     /// In front of a table of `mailboxes` entries.
     pub fn new(mailboxes: usize) -> Self {
-        Self { _mailboxes: mailboxes as u64, ..Default::default() }
+        Self { _mailboxes: mailboxes as u64, ..Self::blank() }
     }
 }
 
-impl Logic for CommandArguments {
-    #[hdl]
+#[hdl]
+impl CommandArguments {
     fn update(&mut self) {
-        regs!(self, clock, reset, index, arriving);
-        dffs!(self, clock, arrives, words, verdict);
         let fetching = self.fetching.val();
         let last = if self.puts.val() { bits::<5>(LAST) } else { bits::<5>(LAST_SHORT) };
         let index = self.index.q.val();

@@ -81,16 +81,10 @@ pub enum RingState {
 }
 
 /// The command rings. See the module text.
-#[derive(LogicBlock, Default)]
+#[block]
 pub struct CommandRings {
-    /// Core clock.
-    pub clock: Signal<In, Clock>,
-    /// Synchronous reset, active high.
-    pub reset: Signal<In, Bit>,
     /// Ring to open or close.
-    pub ring: Signal<In, RingCommand>,
-    /// Held until `ring_done`.
-    pub ring_valid: Signal<In, Bit>,
+    pub ring: PulseSink<RingCommand>,
     /// It is done.
     pub ring_done: Signal<Out, Bit>,
     /// Commands that the host has written.
@@ -100,27 +94,17 @@ pub struct CommandRings {
     /// It has been told so.
     pub tail_write: Signal<In, Bit>,
     /// Commands wanted.
-    pub read: Signal<Out, HostRead>,
-    /// There are some.
-    pub read_valid: Signal<Out, Bit>,
-    /// The read is taken.
-    pub read_ready: Signal<In, Bit>,
+    pub read: Source<HostRead>,
     /// Two commands.
-    pub data: Signal<In, Bits<512>>,
+    pub data: PulseSink<Bits<512>>,
     /// The last of their read.
     pub data_last: Signal<In, Bit>,
     /// With the last: the host answered with an error.
     pub data_error: Signal<In, Bit>,
-    /// There are two.
-    pub data_valid: Signal<In, Bit>,
     /// Commands that are here.
-    pub batch: Signal<Out, Batch>,
+    pub batch: Source<Batch>,
     /// They could not be read.
     pub batch_error: Signal<Out, Bit>,
-    /// There are some.
-    pub batch_valid: Signal<Out, Bit>,
-    /// All of them have been taken.
-    pub batch_ready: Signal<In, Bit>,
     /// The next two of the batch.
     pub line: Signal<Out, Bits<512>>,
     /// They have been taken.
@@ -167,29 +151,23 @@ pub struct CommandRings {
 impl CommandRings {
     /// Rings with what is known of them and the lines that have come in memories of this kind.
     pub fn new(style: RamStyle) -> Self {
-        Self { entries: SdpMemory::new(style, 1), lines: BlockFifo::new(style), ..Default::default() }
+        Self { entries: SdpMemory::new(style, 1), lines: BlockFifo::new(style), ..Self::blank() }
     }
 }
 
-impl Logic for CommandRings {
-    #[hdl]
+#[hdl]
+impl CommandRings {
     fn update(&mut self) {
-        clocks!(self, clock, reset, batches, lines, ends);
-        regs!(self, clock, reset, state, pid, pending, stops, reserved, open, flying);
-        dffs!(self, clock, entry, tail_now, first, begins_again, ahead, overrun, last);
-        self.entries.clock.next = self.clock.val();
-        self.tails.clock.next = self.clock.val();
-        self.resumes.clock.next = self.clock.val();
         let state = self.state.q.val();
         let command = self.ring.val();
-        let sets = (state == RingState::Look) & self.ring_valid.val();
+        let sets = (state == RingState::Look) & self.ring.valid.val();
         let own = bits::<64>(1) << self.pid.q.val();
         let own_stopped = self.stops.q.val().get_bit(self.pid.q.val().index());
         // A ring that was stopped during the visit waits for its tail.
         let again = !own_stopped | self.begins_again.q.val();
         let fetches = state == RingState::Fetch;
-        let issue = fetches & (self.overrun.q.val() | self.read_ready.val());
-        self.read_valid.next = fetches & !self.overrun.q.val();
+        let issue = fetches & (self.overrun.q.val() | self.read.ready.val());
+        self.read.valid.next = fetches & !self.overrun.q.val();
         let entry = self.entry.q.val();
         let ahead = self.ahead.q.val();
 
@@ -205,7 +183,7 @@ impl Logic for CommandRings {
         self.stopped.next = self.stops.q.val().get_bit(self.looked_at.val().index());
 
         // What is under way. A read is answered by at least one line.
-        let arrives = self.data_valid.val() & self.data_last.val();
+        let arrives = self.data.valid.val() & self.data_last.val();
         let reads = issue & !self.overrun.q.val();
         if reads & !arrives {
             self.flying.d.next = self.flying.q.val() + 1;
@@ -229,19 +207,19 @@ impl Logic for CommandRings {
 
         // Commands that are here.
         self.lines.write.next = self.data.val();
-        self.lines.write_valid.next = self.data_valid.val();
-        self.lines.read_ready.next = self.line_ready.val();
+        self.lines.write.valid.next = self.data.valid.val();
+        self.lines.read.ready.next = self.line_ready.val();
         self.line.next = self.lines.read.val();
         self.ends.write.next = self.data_error.val();
-        self.ends.write_valid.next = arrives;
+        self.ends.write.valid.next = arrives;
         let oldest = self.batches.read.val();
-        self.ends.read_ready.next = self.batch_ready.val() & !oldest.overrun;
-        self.batches.read_ready.next = self.batch_ready.val();
+        self.ends.read.ready.next = self.batch.ready.val() & !oldest.overrun;
+        self.batches.read.ready.next = self.batch.ready.val();
         self.batch.next = oldest;
         self.batch_error.next = self.ends.read.val() & !oldest.overrun;
         // From its first line on the others of a batch come one per cycle.
-        let is_here = self.ends.read_valid.val() & self.lines.read_valid.val();
-        self.batch_valid.next = self.batches.read_valid.val() & (oldest.overrun | is_here);
+        let is_here = self.ends.read.valid.val() & self.lines.read.valid.val();
+        self.batch.valid.next = self.batches.read.valid.val() & (oldest.overrun | is_here);
 
         // The next ones.
         let mut forgets: Bit = false;
@@ -259,7 +237,7 @@ impl Logic for CommandRings {
                 }
             }
             RingState::Look => {
-                if self.ring_valid.val() {
+                if self.ring.valid.val() {
                     set_anew = true;
                     self.state.d.next = RingState::Settle;
                 } else if self.pending.q.val().get_bit(self.pid.q.val().index()) {
@@ -293,13 +271,13 @@ impl Logic for CommandRings {
             }
             RingState::Judge => {
                 let settles = self.begins_again.q.val() & self.open.q.val().any();
-                let room = (self.reserved.q.val() <= LINE_LIMIT) & self.batches.write_ready.val();
+                let room = (self.reserved.q.val() <= LINE_LIMIT) & self.batches.write.ready.val();
                 if !entry.ring.open | ahead.all() {
                     self.pid.d.next = self.pid.q.val() + 1;
                     self.state.d.next = RingState::Look;
                 } else if room & !settles {
                     self.state.d.next = RingState::Fetch;
-                } else if self.ring_valid.val() {
+                } else if self.ring.valid.val() {
                     // What is waited for may wait for that command.
                     remembers = again;
                     self.state.d.next = RingState::Look;
@@ -344,7 +322,7 @@ impl Logic for CommandRings {
         if self.overrun.q.val() {
             self.batches.write.next.last = bits::<4>(0);
         }
-        self.batches.write_valid.next = issue;
+        self.batches.write.valid.next = issue;
         self.entries.write_enable.next = sets | reads | (state == RingState::Clear);
         self.entries.write_address.next = if sets { command.pid } else { self.pid.q.val() };
         self.entries.write_data.next =

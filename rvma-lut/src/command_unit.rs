@@ -33,12 +33,8 @@ use spindle_contract::registers::doorbell_error;
 use spindle_verilog::prelude::*;
 
 /// The command unit. See the module text.
-#[derive(LogicBlock, Default)]
+#[block]
 pub struct CommandUnit {
-    /// Core clock.
-    pub clock: Signal<In, Clock>,
-    /// Synchronous reset, active high.
-    pub reset: Signal<In, Bit>,
     /// A command was written.
     pub start: Signal<In, Bit>,
     /// By this process.
@@ -58,21 +54,13 @@ pub struct CommandUnit {
     /// The word asked for in the cycle before.
     pub argument: Signal<In, Bits<32>>,
     /// Word for the process's page.
-    pub result: Signal<Out, Bits<32>>,
+    pub result: Pulse<Bits<32>>,
     /// Which; RESULT is the last.
     pub result_word: Signal<Out, Bits<5>>,
-    /// Write it.
-    pub result_valid: Signal<Out, Bit>,
     /// Question to the table.
-    pub request: Signal<Out, TableRequest>,
-    /// There is one.
-    pub request_valid: Signal<Out, Bit>,
-    /// It is taken.
-    pub request_ready: Signal<In, Bit>,
+    pub request: Source<TableRequest>,
     /// The table's answer.
-    pub found: Signal<In, TableResult>,
-    /// There is one.
-    pub found_valid: Signal<In, Bit>,
+    pub found: PulseSink<TableResult>,
     /// Change of a queue.
     pub queue_command: Signal<Out, QueueCommand>,
     /// Held until `queue_done`.
@@ -92,13 +80,9 @@ pub struct CommandUnit {
     /// With it: it may.
     pub region_ok: Signal<In, Bit>,
     /// Question about epochs.
-    pub query: Signal<Out, EpochQuery>,
-    /// Held until `reply_valid`.
-    pub query_valid: Signal<Out, Bit>,
+    pub query: Pulse<EpochQuery>,
     /// The answer.
-    pub reply: Signal<In, EpochReply>,
-    /// There is one.
-    pub reply_valid: Signal<In, Bit>,
+    pub reply: PulseSink<EpochReply>,
     /// Take back the oldest buffer; held until `cut_done`.
     pub cut: Signal<Out, Bit>,
     /// All of them.
@@ -108,17 +92,11 @@ pub struct CommandUnit {
     /// With it: there was one.
     pub cut_found: Signal<In, Bit>,
     /// Put or get of the host.
-    pub put: Signal<Out, PutDesc>,
-    /// There is one.
-    pub put_valid: Signal<Out, Bit>,
-    /// It is taken.
-    pub put_ready: Signal<In, Bit>,
+    pub put: Source<PutDesc>,
     /// Its number.
     pub put_number: Signal<In, Bits<16>>,
     /// Event ring to open or close.
-    pub ring: Signal<Out, RingCommand>,
-    /// Held until `ring_done`.
-    pub ring_valid: Signal<Out, Bit>,
+    pub ring: Pulse<RingCommand>,
     /// It is done.
     pub ring_done: Signal<In, Bit>,
     /// `ring` is a command ring; held until `commands_done`.
@@ -169,16 +147,13 @@ pub struct CommandUnit {
 impl CommandUnit {
     /// A command unit in front of a table of `mailboxes` entries.
     pub fn new(mailboxes: usize) -> Self {
-        Self { words: CommandArguments::new(mailboxes), ..Default::default() }
+        Self { words: CommandArguments::new(mailboxes), ..Self::blank() }
     }
 }
 
-impl Logic for CommandUnit {
-    #[hdl]
+#[hdl]
+impl CommandUnit {
     fn update(&mut self) {
-        clocks!(self, clock, reset, words);
-        regs!(self, clock, reset, state, owner);
-        dffs!(self, clock, code, opens, supported, mailbox_number, answer, found_entry, mapped, error, value);
         let pid = bit_cast::<16, 6>(self.owner.q.val());
         let opens = self.opens.q.val();
         let code = self.code.q.val();
@@ -197,7 +172,7 @@ impl Logic for CommandUnit {
         let by_tag = (staged.mode & TAGGED).any();
 
         let commands = code == OPEN_COMMANDS;
-        self.ring_valid.next = (self.state.q.val() == CommandState::Ring) & !commands;
+        self.ring.valid.next = (self.state.q.val() == CommandState::Ring) & !commands;
         self.commands_valid.next = (self.state.q.val() == CommandState::Ring) & commands;
         self.ring.next = RingCommand {
             pid: self.owner.q.val(),
@@ -206,7 +181,7 @@ impl Logic for CommandUnit {
             last: (staged.size.get_bits::<16>(5) - 1).get_bits::<15>(0),
         };
 
-        self.request_valid.next = (self.state.q.val() == CommandState::Ask)
+        self.request.valid.next = (self.state.q.val() == CommandState::Ask)
             | (self.state.q.val() == CommandState::Insert)
             | (self.state.q.val() == CommandState::Closing)
             | (self.state.q.val() == CommandState::Remove);
@@ -234,7 +209,7 @@ impl Logic for CommandUnit {
         } else if opens {
             self.request.next.op = bits::<3>(PROBE);
         }
-        self.query_valid.next = (self.state.q.val() == CommandState::Query) & !self.reply_valid.val();
+        self.query.valid.next = (self.state.q.val() == CommandState::Query) & !self.reply.valid.val();
         self.query.next = EpochQuery {
             op: bits::<2>(ASK_EPOCH),
             mailbox: self.mailbox_number.q.val(),
@@ -261,7 +236,7 @@ impl Logic for CommandUnit {
             has_record: posts,
             record: record,
         };
-        self.put_valid.next = self.state.q.val() == CommandState::Put;
+        self.put.valid.next = self.state.q.val() == CommandState::Put;
         // GET: the buffer's registers say where in this node the answer goes.
         self.put.next = PutDesc {
             op: bits::<2>(0),
@@ -411,13 +386,13 @@ impl Logic for CommandUnit {
                 }
             }
             CommandState::Ask => {
-                if self.request_ready.val() {
+                if self.request.ready.val() {
                     self.state.d.next = CommandState::Answer;
                 }
             }
             CommandState::Answer => {
                 self.answer.d.next = self.found.val();
-                if self.found_valid.val() {
+                if self.found.valid.val() {
                     self.state.d.next = CommandState::Judge;
                 }
             }
@@ -450,7 +425,7 @@ impl Logic for CommandUnit {
             }
             CommandState::Query => {
                 self.found_entry.d.next = self.reply.val();
-                if self.reply_valid.val() {
+                if self.reply.valid.val() {
                     self.state.d.next = CommandState::Length;
                     if !self.reply.val().ok {
                         self.error.d.next = bits::<8>(NOTHING);
@@ -459,7 +434,7 @@ impl Logic for CommandUnit {
                 }
             }
             CommandState::Closing => {
-                if self.request_ready.val() {
+                if self.request.ready.val() {
                     self.state.d.next = CommandState::Cut;
                 }
             }
@@ -474,7 +449,7 @@ impl Logic for CommandUnit {
                 }
             }
             CommandState::Remove => {
-                if self.request_ready.val() {
+                if self.request.ready.val() {
                     self.mailbox_closed.next = true;
                     self.state.d.next = CommandState::Finish;
                 }
@@ -482,7 +457,7 @@ impl Logic for CommandUnit {
             CommandState::Put => {
                 // It is taken now or not at all: other processes do not wait for a put to leave.
                 self.value.d.next = self.put_number.val();
-                if !self.put_ready.val() {
+                if !self.put.ready.val() {
                     self.error.d.next = bits::<8>(NO_SLOT);
                 }
                 self.state.d.next = CommandState::Finish;
@@ -517,7 +492,7 @@ impl Logic for CommandUnit {
             }
             CommandState::Insert => {
                 self.value.d.next = (self.answer.q.val().generation, self.mailbox_number.q.val()).cat::<16>();
-                if self.request_ready.val() {
+                if self.request.ready.val() {
                     self.mailbox_opened.next = true;
                     self.state.d.next = CommandState::Finish;
                 }
@@ -560,7 +535,7 @@ impl Logic for CommandUnit {
         let told = self.found_entry.q.val();
         self.result.next = (bits::<8>(0), self.error.q.val(), self.value.q.val()).cat::<32>();
         self.result_word.next = bits::<5>(RESULT);
-        self.result_valid.next = true;
+        self.result.valid.next = true;
         if self.state.q.val() == CommandState::Length {
             self.result.next = told.length;
             self.result_word.next = bits::<5>(VALUE_LENGTH);
@@ -574,7 +549,7 @@ impl Logic for CommandUnit {
             self.result.next = bits::<32>(0);
             self.result_word.next = bits::<5>(RING_DONE);
         } else {
-            self.result_valid.next = self.state.q.val() == CommandState::Finish;
+            self.result.valid.next = self.state.q.val() == CommandState::Finish;
         }
     }
 }

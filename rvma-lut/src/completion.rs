@@ -28,44 +28,24 @@ use spindle_verilog::prelude::*;
 const DONE: u64 = status::DONE as u64;
 
 /// The completion unit. See the module text.
-#[derive(LogicBlock, Default)]
+#[block]
 pub struct CompletionUnit {
-    /// Core clock.
-    pub clock: Signal<In, Clock>,
-    /// Synchronous reset, active high.
-    pub reset: Signal<In, Bit>,
     /// Complete buffer.
-    pub completion: Signal<In, Completion>,
-    /// There is one.
-    pub completion_valid: Signal<In, Bit>,
+    pub completion: PulseSink<Completion>,
     /// There is room for four.
     pub completion_room: Signal<Out, Bit>,
     /// Its record.
-    pub record: Signal<Out, OwnWrite>,
-    /// There is one.
-    pub record_valid: Signal<Out, Bit>,
-    /// It is taken.
-    pub record_ready: Signal<In, Bit>,
+    pub record: Source<OwnWrite>,
     /// The buffer, when its record has been handed on.
-    pub retired: Signal<Out, Retired>,
-    /// There is one.
-    pub retired_valid: Signal<Out, Bit>,
-    /// One may come.
-    pub retired_ready: Signal<In, Bit>,
+    pub retired: Source<Retired>,
     /// Packet that is placed.
-    pub job: Signal<In, PlaceJob>,
-    /// There is one.
-    pub job_valid: Signal<In, Bit>,
+    pub job: PulseSink<PlaceJob>,
     /// Buffer that is posted.
     pub posted_slot: Signal<In, Bits<14>>,
     /// It is posted.
     pub posted: Signal<In, Bit>,
     /// A buffer was not filled.
-    pub unfilled: Signal<Out, EventDesc>,
-    /// There is one.
-    pub unfilled_valid: Signal<Out, Bit>,
-    /// It is taken.
-    pub unfilled_ready: Signal<In, Bit>,
+    pub unfilled: Source<EventDesc>,
     waiting: Fifo<Completion, QUEUE_BITS>,
     /// The mark has been read; it is here; the event has left.
     fetched: Reg<Bit>,
@@ -88,32 +68,29 @@ impl CompletionUnit {
     /// A completion unit for `posted_buffers` slots.
     pub fn new(posted_buffers: usize) -> Self {
         let style = if posted_buffers > 8192 { RamStyle::Ultra } else { RamStyle::Block };
-        Self { marks: SdpRam::with_depth(style, 1, posted_buffers), ..Default::default() }
+        Self { marks: SdpRam::with_depth(style, 1, posted_buffers), ..Self::blank() }
     }
 }
 
-impl Logic for CompletionUnit {
-    #[hdl]
+#[hdl]
+impl CompletionUnit {
     fn update(&mut self) {
-        clocks!(self, clock, reset, waiting);
         self.waiting.write.next = self.completion.val();
-        self.waiting.write_valid.next = self.completion_valid.val();
+        self.waiting.write.valid.next = self.completion.valid.val();
         self.completion_room.next = self.waiting.level.val() < QUEUE_STOP;
 
         let done = self.waiting.read.val();
         // First the event, once.
-        regs!(self, clock, reset, fetched, marked, told, counting, higher, wrote);
-        dffs!(self, clock, high, slot, reach, held_slot, held);
         let quiet = (done.status == DONE) | self.told.q.val();
-        let tells = self.waiting.read_valid.val() & !quiet;
-        let job_comes = self.job_valid.val();
+        let tells = self.waiting.read.valid.val() & !quiet;
+        let job_comes = self.job.valid.val();
         let wants = tells & !self.fetched.q.val() & !self.marked.q.val() & !job_comes;
         self.fetched.d.next = wants;
         if self.fetched.q.val() {
             self.high.d.next = self.marks.read_data.val();
             self.marked.d.next = true;
         }
-        self.unfilled_valid.next = self.marked.q.val();
+        self.unfilled.valid.next = self.marked.q.val();
         self.unfilled.next = EventDesc {
             pid: done.pid,
             kind: bits::<4>(BUFFER as u64),
@@ -126,14 +103,13 @@ impl Logic for CompletionUnit {
             source: bit_cast::<32, 16>(done.epoch),
             user: done.address,
         };
-        if self.marked.q.val() & self.unfilled_ready.val() {
+        if self.marked.q.val() & self.unfilled.ready.val() {
             self.marked.d.next = false;
             self.told.d.next = true;
         }
 
         // The marks. The RAM gives what was there before if the job before this one wrote in the cycle of the read.
         let job = self.job.val();
-        self.marks.clock.next = self.clock.val();
         self.marks.read_enable.next = job_comes | wants;
         self.marks.read_address.next = done.buffer;
         if job_comes {
@@ -158,8 +134,8 @@ impl Logic for CompletionUnit {
             self.marks.write_data.next = bits::<32>(0);
         }
 
-        let valid = self.waiting.read_valid.val() & quiet & self.retired_ready.val();
-        self.record_valid.next = valid;
+        let valid = self.waiting.read.valid.val() & quiet & self.retired.ready.val();
+        self.record.valid.next = valid;
         self.record.next = OwnWrite {
             transfer: Transfer {
                 address: done.record,
@@ -179,12 +155,12 @@ impl Logic for CompletionUnit {
             },
             data: bit_cast::<256, 128>((done.address, done.epoch, bits::<8>(0), done.status, done.length).cat::<128>()),
         };
-        self.waiting.read_ready.next = self.record_ready.val() & quiet & self.retired_ready.val();
-        if valid & self.record_ready.val() {
+        self.waiting.read.ready.next = self.record.ready.val() & quiet & self.retired.ready.val();
+        if valid & self.record.ready.val() {
             self.told.d.next = false;
         }
         self.retired.next =
             Retired { mailbox: done.mailbox, slot: done.buffer, base: done.address, length: done.length };
-        self.retired_valid.next = valid & self.record_ready.val();
+        self.retired.valid.next = valid & self.record.ready.val();
     }
 }

@@ -73,16 +73,10 @@ pub struct CountOp {
 }
 
 /// The counters. See the module text.
-#[derive(LogicBlock, Default)]
+#[block]
 pub struct Counters {
-    /// Core clock.
-    pub clock: Signal<In, Clock>,
-    /// Synchronous reset, active high.
-    pub reset: Signal<In, Bit>,
     /// News of a buffer.
-    pub news: Signal<In, BufferEvent>,
-    /// There are some.
-    pub news_valid: Signal<In, Bit>,
+    pub news: PulseSink<BufferEvent>,
     /// There is room for four.
     pub news_room: Signal<Out, Bit>,
     /// What the record of a posted buffer needs.
@@ -92,15 +86,9 @@ pub struct Counters {
     /// Keep it.
     pub record_write: Signal<In, Bit>,
     /// Bytes settled.
-    pub settle: Signal<In, Settle>,
-    /// There are some.
-    pub settle_valid: Signal<In, Bit>,
-    /// They are taken.
-    pub settle_ready: Signal<Out, Bit>,
+    pub settle: Sink<Settle>,
     /// Buffer that is complete.
-    pub completion: Signal<Out, Completion>,
-    /// There is one.
-    pub completion_valid: Signal<Out, Bit>,
+    pub completion: Pulse<Completion>,
     /// There is room for four.
     pub completion_room: Signal<In, Bit>,
     events: Fifo<BufferEvent, QUEUE_BITS>,
@@ -136,22 +124,14 @@ impl Counters {
             records: SdpMemory::with_depth(style, 1, posted_buffers),
             // An answer is taken in the cycle after it came.
             now: Reg::new(Bits::<32>::mask()),
-            ..Default::default()
+            ..Self::blank()
         }
     }
 }
 
-impl Logic for Counters {
-    #[hdl]
+#[hdl]
+impl Counters {
     fn update(&mut self) {
-        clocks!(self, clock, reset, events);
-        regs!(self, clock, reset, now, taken, loaded, checked);
-        dffs!(
-            self, clock, op_1, op_2, op_3, entry, record_2, record_3, up, down, missing, placed, closed, failed,
-            complete
-        );
-        self.counts.clock.next = self.clock.val();
-        self.records.clock.next = self.clock.val();
         self.now.d.next = self.now.q.val() + 1;
 
         // Cycle 3: write back, report completion.
@@ -177,7 +157,7 @@ impl Logic for Counters {
         self.counts.write_address.next = ended.slot;
         self.counts.write_data.next = self.written.val();
         let record = self.record_3.q.val();
-        self.completion_valid.next = self.checked.q.val() & self.complete.q.val();
+        self.completion.valid.next = self.checked.q.val() & self.complete.q.val();
         self.completion.next = Completion {
             version: bits::<4>(spindle_contract::VERSION as u64),
             frame: ended.frame,
@@ -201,13 +181,13 @@ impl Logic for Counters {
 
         // Cycle 0: events first, they are rare. Not in the cycle of a write back, so the RAM never reads what it writes.
         self.events.write.next = self.news.val();
-        self.events.write_valid.next = self.news_valid.val();
+        self.events.write.valid.next = self.news.valid.val();
         self.news_room.next = self.events.level.val() < QUEUE_STOP;
         let newest = self.events.read.val();
         let settle = self.settle.val();
         let go = !self.taken.q.val() & !self.checked.q.val() & self.completion_room.val();
-        self.events.read_ready.next = go;
-        self.settle_ready.next = go & !self.events.read_valid.val();
+        self.events.read.ready.next = go;
+        self.settle.ready.next = go & !self.events.read.valid.val();
         self.op.next = CountOp {
             open: false,
             close: false,
@@ -219,7 +199,7 @@ impl Logic for Counters {
             frame: settle.frame,
             stamp: self.now.q.val(),
         };
-        if self.events.read_valid.val() {
+        if self.events.read.valid.val() {
             self.op.next.open = newest.open;
             self.op.next.close = !newest.open & !newest.cut;
             self.op.next.cut = newest.cut;
@@ -229,7 +209,7 @@ impl Logic for Counters {
             self.op.next.frame = newest.frame;
         }
         let op = self.op.val();
-        let take = go & (self.events.read_valid.val() | self.settle_valid.val());
+        let take = go & (self.events.read.valid.val() | self.settle.valid.val());
         self.taken.d.next = take;
         self.op_1.d.next = op;
         self.counts.read_enable.next = take;

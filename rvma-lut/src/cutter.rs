@@ -47,12 +47,8 @@ pub enum CutState {
 }
 
 /// The cutter. See the module text.
-#[derive(LogicBlock, Default)]
+#[block]
 pub struct Cutter {
-    /// Core clock.
-    pub clock: Signal<In, Clock>,
-    /// Synchronous reset, active high.
-    pub reset: Signal<In, Bit>,
     /// Cut; held until `done`.
     pub start: Signal<In, Bit>,
     /// All buffers of the mailbox.
@@ -90,9 +86,7 @@ pub struct Cutter {
     /// Which buffer is the oldest? Held until `reply_valid`.
     pub ask: Signal<Out, Bit>,
     /// That one.
-    pub reply: Signal<In, EpochReply>,
-    /// There is an answer.
-    pub reply_valid: Signal<In, Bit>,
+    pub reply: PulseSink<EpochReply>,
     state: Reg<CutState>,
     now_color: Reg<Bit>,
     /// Packets of each colour that have not ended: at most the cells of the packet buffer, and what ends in this cycle.
@@ -105,12 +99,9 @@ pub struct Cutter {
     waited: Reg<Bits<2>>,
 }
 
-impl Logic for Cutter {
-    #[hdl]
+#[hdl]
+impl Cutter {
     fn update(&mut self) {
-        regs!(self, clock, reset, state, now_color, inside, empty, waited);
-        dffs!(self, clock, slot, epoch, found_any);
-
         for i in 0..2 {
             let takes = self.taken.val() & (self.now_color.q.val() == (i == 1));
             let refuses = self.refused.val() & (self.refused_color.val() == (i == 1));
@@ -137,7 +128,7 @@ impl Logic for Cutter {
         self.ask.next = ((self.state.q.val() == CutState::Choose)
             | (self.state.q.val() == CutState::Ask)
             | (self.state.q.val() == CutState::Settle))
-            & !self.reply_valid.val();
+            & !self.reply.valid.val();
         let reply = self.reply.val();
         let same = reply.ok & (reply.value.get_bits::<16>(0) == self.epoch.q.val());
         self.done.next = false;
@@ -155,7 +146,7 @@ impl Logic for Cutter {
                 }
             }
             CutState::Choose => {
-                if self.reply_valid.val() {
+                if self.reply.valid.val() {
                     self.slot.d.next = reply.slot;
                     self.found_any.d.next = reply.ok;
                     self.state.d.next = CutState::Sweep;
@@ -183,7 +174,7 @@ impl Logic for Cutter {
                 }
             }
             CutState::Ask => {
-                if self.reply_valid.val() {
+                if self.reply.valid.val() {
                     self.epoch.d.next = reply.value.get_bits::<16>(0);
                     self.slot.d.next = reply.slot;
                     self.state.d.next = CutState::Finish;
@@ -200,7 +191,7 @@ impl Logic for Cutter {
                 }
             }
             CutState::Settle => {
-                if self.reply_valid.val() & !same {
+                if self.reply.valid.val() & !same {
                     self.state.d.next = CutState::Ask;
                     if !self.closes.val() | !reply.ok {
                         self.done.next = true;

@@ -26,6 +26,7 @@
 use crate::bursts::{behind_burst, burst_address, burst_beats, burst_ends, Lines};
 use crate::types::{InFlight, Origin, OwnWrite, Transfer, HANDLER, PLACE, RECORD};
 use spindle_blocks::aligner::{AlignJob, ByteAligner};
+use spindle_blocks::bundles::{AxiWriteSource, BeatSink};
 use spindle_blocks::desc::DmaDesc;
 use spindle_blocks::fifo::BlockFifo;
 use spindle_blocks::{Fifo, RamStyle};
@@ -43,92 +44,28 @@ const ORDER_BITS: usize = 5;
 const ORDER_STOP: u64 = 28;
 
 /// The DMA writer. See the module text.
-#[derive(LogicBlock, Default)]
+#[block]
 pub struct DmaWriter {
-    /// Core clock.
-    pub clock: Signal<In, Clock>,
-    /// Synchronous reset, active high.
-    pub reset: Signal<In, Bit>,
     /// Write of the engine itself.
-    pub own: Signal<In, OwnWrite>,
-    /// There is one.
-    pub own_valid: Signal<In, Bit>,
+    pub own: Sink<OwnWrite>,
     /// It is taken if it is a completion record.
     pub record_ready: Signal<Out, Bit>,
-    /// It is taken if it is none.
-    pub own_ready: Signal<Out, Bit>,
     /// Payload of a packet.
-    pub place: Signal<In, Transfer>,
-    /// There is one.
-    pub place_valid: Signal<In, Bit>,
-    /// It is taken.
-    pub place_ready: Signal<Out, Bit>,
+    pub place: Sink<Transfer>,
     /// DMA command of a handler.
-    pub dma: Signal<In, DmaDesc>,
-    /// There is one.
-    pub dma_valid: Signal<In, Bit>,
-    /// It is taken.
-    pub dma_ready: Signal<Out, Bit>,
+    pub dma: Sink<DmaDesc>,
     /// Bytes of handler memory.
-    pub dma_data: Signal<In, Bits<512>>,
-    /// Last beat of the command.
-    pub dma_last: Signal<In, Bit>,
-    /// There is a beat.
-    pub dma_data_valid: Signal<In, Bit>,
-    /// It is taken.
-    pub dma_data_ready: Signal<Out, Bit>,
+    pub dma_data: BeatSink,
     /// Bytes of the packet buffer.
-    pub place_data: Signal<In, Bits<512>>,
-    /// Last beat of the packet.
-    pub place_last: Signal<In, Bit>,
-    /// There is a beat.
-    pub place_data_valid: Signal<In, Bit>,
-    /// It is taken.
-    pub place_data_ready: Signal<Out, Bit>,
+    pub place_data: BeatSink,
     /// AXI4 write address.
-    pub host_awid: Signal<Out, Bits<8>>,
-    /// A whole line.
-    pub host_awaddr: Signal<Out, Bits<64>>,
-    /// Beats less one, 0 to 3.
-    pub host_awlen: Signal<Out, Bits<8>>,
-    /// 64 bytes.
-    pub host_awsize: Signal<Out, Bits<3>>,
-    /// INCR.
-    pub host_awburst: Signal<Out, Bits<2>>,
-    /// Address valid.
-    pub host_awvalid: Signal<Out, Bit>,
-    /// Address taken.
-    pub host_awready: Signal<In, Bit>,
-    /// Write data.
-    pub host_wdata: Signal<Out, Bits<512>>,
-    /// Bytes to write.
-    pub host_wstrb: Signal<Out, Bits<64>>,
-    /// Last beat of the burst.
-    pub host_wlast: Signal<Out, Bit>,
-    /// Data valid.
-    pub host_wvalid: Signal<Out, Bit>,
-    /// Data taken.
-    pub host_wready: Signal<In, Bit>,
-    /// Id of the answer; there is one id.
-    pub host_bid: Signal<In, Bits<8>>,
-    /// Bit 1: error.
-    pub host_bresp: Signal<In, Bits<2>>,
-    /// Answer valid.
-    pub host_bvalid: Signal<In, Bit>,
-    /// Answer taken.
-    pub host_bready: Signal<Out, Bit>,
+    pub host: AxiWriteSource,
     /// Transfer whose last answer has come.
-    pub finished: Signal<Out, Origin>,
+    pub finished: Source<Origin>,
     /// One of its answers was an error.
     pub finished_error: Signal<Out, Bit>,
-    /// There is one in this cycle.
-    pub finished_valid: Signal<Out, Bit>,
-    /// One may come in this cycle.
-    pub finished_ready: Signal<In, Bit>,
     /// Transfer whose last beat was taken.
-    pub written: Signal<Out, Origin>,
-    /// There is one in this cycle.
-    pub written_valid: Signal<Out, Bit>,
+    pub written: Pulse<Origin>,
     /// Transfers of data may start: there is room for the news of their ends.
     pub calm: Signal<In, Bit>,
     /// A burst was issued.
@@ -204,58 +141,20 @@ pub struct AddressRun {
 impl DmaWriter {
     /// A writer with the engine's own data in a memory of this kind.
     pub fn new(style: RamStyle) -> Self {
-        Self { own_data: BlockFifo::new(style), ..Default::default() }
+        Self { own_data: BlockFifo::new(style), ..Self::blank() }
     }
 }
 
-impl Logic for DmaWriter {
-    #[hdl]
+#[hdl]
+impl DmaWriter {
     fn update(&mut self) {
-        clocks!(self, clock, reset, aligner, jobs, sources, runs, own_data, in_flight);
-        regs!(
-            self,
-            clock,
-            reset,
-            command_valid,
-            dma_next,
-            run_valid,
-            address_valid,
-            address_new,
-            line,
-            in_run,
-            beat_valid,
-            failed,
-            order_valid,
-            order_room,
-            may_start,
-            own_may_start
-        );
-        dffs!(
-            self,
-            clock,
-            command,
-            run,
-            address,
-            beats,
-            address_record,
-            address_tag,
-            beat_data,
-            beat_strobe,
-            beat_last,
-            beat_end,
-            beat_first,
-            beat_origin,
-            order,
-            order_data
-        );
-
         // Address side. The present run gives a burst per cycle while AW and the FIFO of answers have room.
         let run = self.run.q.val();
-        let address_open = self.address_valid.q.val() & !self.host_awready.val();
-        let issue = self.run_valid.q.val() & !address_open & self.in_flight.write_ready.val();
+        let address_open = self.address_valid.q.val() & !self.host.awready.val();
+        let issue = self.run_valid.q.val() & !address_open & self.in_flight.write.ready.val();
         let ends = burst_ends(run.lines);
         self.in_flight.write.next = InFlight { last: ends, origin: run.origin };
-        self.in_flight.write_valid.next = issue;
+        self.in_flight.write.valid.next = issue;
         self.burst.next = issue;
         if !address_open {
             self.address_valid.d.next = issue;
@@ -275,23 +174,23 @@ impl Logic for DmaWriter {
         let room = free & self.order_room.q.val();
         let own = self.own.val();
         let own_room = room & self.own_may_start.q.val();
-        let take_own = self.own_valid.val() & (if own.transfer.origin.kind == RECORD { room } else { own_room });
-        let dma_turn = self.command_valid.q.val() & (self.dma_next.q.val() | !self.place_valid.val());
+        let take_own = self.own.valid.val() & (if own.transfer.origin.kind == RECORD { room } else { own_room });
+        let dma_turn = self.command_valid.q.val() & (self.dma_next.q.val() | !self.place.valid.val());
         self.may_start.d.next = self.calm.val() & (self.in_flight.level.val() < START_LIMIT);
         self.own_may_start.d.next = self.in_flight.level.val() < OWN_LIMIT;
-        let data_room = room & self.may_start.q.val() & !self.own_valid.val();
+        let data_room = room & self.may_start.q.val() & !self.own.valid.val();
         let take_dma = data_room & dma_turn;
-        let take_place = data_room & !dma_turn & self.place_valid.val();
+        let take_place = data_room & !dma_turn & self.place.valid.val();
         self.record_ready.next = room;
-        self.own_ready.next = own_room;
-        self.place_ready.next = data_room & !dma_turn;
+        self.own.ready.next = own_room;
+        self.place.ready.next = data_room & !dma_turn;
         if take_dma {
             self.dma_next.d.next = false;
         } else if take_place {
             self.dma_next.d.next = true;
         }
         self.chosen.next = self.place.val();
-        if self.own_valid.val() {
+        if self.own.valid.val() {
             self.chosen.next = own.transfer;
         } else if dma_turn {
             self.chosen.next = self.command.q.val();
@@ -323,13 +222,13 @@ impl Logic for DmaWriter {
             dst_offset: order.address.get_bits::<6>(0),
             length: order.origin.length.get_bits::<15>(0),
         };
-        self.jobs.write_valid.next = ordered;
+        self.jobs.write.valid.next = ordered;
         self.sources.write.next = order.origin.kind;
-        self.sources.write_valid.next = ordered;
+        self.sources.write.valid.next = ordered;
         self.runs.write.next = DataRun { line: order.address.get_bits::<2>(6), origin: order.origin };
-        self.runs.write_valid.next = ordered;
+        self.runs.write.valid.next = ordered;
         self.own_data.write.next = self.order_data.q.val();
-        self.own_data.write_valid.next = ordered & (order.origin.kind >= RECORD);
+        self.own_data.write.valid.next = ordered & (order.origin.kind >= RECORD);
 
         // A handler's command waits in a register of its own.
         let dma = self.dma.val();
@@ -337,9 +236,9 @@ impl Logic for DmaWriter {
         let lead = dma.address.get_bits::<6>(0);
         let dma_reach = bit_cast::<17, 16>(dma.length) + (repeat::<11>(!lead.any()), lead - 1).cat::<17>();
         let dma_ready = !self.command_valid.q.val() | take_dma;
-        self.dma_ready.next = dma_ready;
+        self.dma.ready.next = dma_ready;
         if dma_ready {
-            self.command_valid.d.next = self.dma_valid.val();
+            self.command_valid.d.next = self.dma.valid.val();
             self.command.d.next = Transfer {
                 address: dma.address,
                 last_line: dma_reach.get_bits::<11>(6),
@@ -359,44 +258,42 @@ impl Logic for DmaWriter {
         }
 
         // Data side: the source of the oldest transfer goes through the aligner.
-        self.aligner.job.next = self.jobs.read.val();
-        self.aligner.job_valid.next = self.jobs.read_valid.val();
-        self.jobs.read_ready.next = self.aligner.job_ready.val();
+        self.jobs.read.join(&mut self.aligner.job);
         let source = self.sources.read.val();
-        let open = self.sources.read_valid.val();
+        let open = self.sources.read.valid.val();
         let from_dma = open & (source == HANDLER);
         let from_place = open & (source == PLACE);
         let from_own = open & (source >= RECORD);
         self.source_data.next = self.place_data.val();
-        self.source_last.next = self.place_last.val();
-        self.source_valid.next = self.place_data_valid.val() & from_place;
+        self.source_last.next = self.place_data.last.val();
+        self.source_valid.next = self.place_data.valid.val() & from_place;
         if from_dma {
             self.source_data.next = self.dma_data.val();
-            self.source_last.next = self.dma_last.val();
-            self.source_valid.next = self.dma_data_valid.val();
+            self.source_last.next = self.dma_data.last.val();
+            self.source_valid.next = self.dma_data.valid.val();
         } else if from_own {
             self.source_data.next = bit_cast::<512, 256>(self.own_data.read.val());
             self.source_last.next = true;
-            self.source_valid.next = self.own_data.read_valid.val();
+            self.source_valid.next = self.own_data.read.valid.val();
         }
         self.aligner.source_data.next = self.source_data.val();
-        self.aligner.source_last.next = self.source_last.val();
-        self.aligner.source_valid.next = self.source_valid.val();
-        let source_ready = self.aligner.source_ready.val();
-        self.place_data_ready.next = source_ready & from_place;
-        self.dma_data_ready.next = source_ready & from_dma;
-        self.own_data.read_ready.next = source_ready & from_own;
-        self.sources.read_ready.next = source_ready & self.source_valid.val() & self.source_last.val();
+        self.aligner.source_data.last.next = self.source_last.val();
+        self.aligner.source_data.valid.next = self.source_valid.val();
+        let source_ready = self.aligner.source_data.ready.val();
+        self.place_data.ready.next = source_ready & from_place;
+        self.dma_data.ready.next = source_ready & from_dma;
+        self.own_data.read.ready.next = source_ready & from_own;
+        self.sources.read.ready.next = source_ready & self.source_valid.val() & self.source_last.val();
 
         // W register. A beat is the last of its burst at the end of 256 bytes or of the transfer.
-        let w_open = self.beat_valid.q.val() & !self.host_wready.val();
-        let w_go = !w_open & self.runs.read_valid.val();
+        let w_open = self.beat_valid.q.val() & !self.host.wready.val();
+        let w_go = !w_open & self.runs.read.valid.val();
         let moves = w_go & self.aligner.out_valid.val();
         let data_run = self.runs.read.val();
         let line = if self.in_run.q.val() { self.line.q.val() } else { data_run.line };
         let run_ends = self.aligner.out_last.val();
         self.aligner.out_ready.next = w_go;
-        self.runs.read_ready.next = moves & run_ends;
+        self.runs.read.ready.next = moves & run_ends;
         if moves {
             self.beat_data.d.next = self.aligner.out_data.val();
             self.beat_strobe.d.next = self.aligner.out_strobe.val();
@@ -413,33 +310,33 @@ impl Logic for DmaWriter {
 
         // Answers.
         let flying = self.in_flight.read.val();
-        let answer = self.host_bvalid.val() & self.finished_ready.val() & self.in_flight.read_valid.val();
-        let error = self.host_bresp.val().get_bit(1);
-        self.host_bready.next = self.finished_ready.val() & self.in_flight.read_valid.val();
-        self.in_flight.read_ready.next = self.host_bvalid.val() & self.finished_ready.val();
+        let answer = self.host.bvalid.val() & self.finished.ready.val() & self.in_flight.read.valid.val();
+        let error = self.host.bresp.val().get_bit(1);
+        self.host.bready.next = self.finished.ready.val() & self.in_flight.read.valid.val();
+        self.in_flight.read.ready.next = self.host.bvalid.val() & self.finished.ready.val();
         if answer {
             self.failed.d.next = !flying.last & (self.failed.q.val() | error);
         }
         self.finished.next = flying.origin;
         self.finished_error.next = self.failed.q.val() | error;
-        self.finished_valid.next = answer & flying.last;
+        self.finished.valid.next = answer & flying.last;
         self.answer_error.next = answer & error;
 
         // Ports to the host, and what the trace shows of them.
-        self.host_awid.next = bits::<8>(0);
-        self.host_awaddr.next = self.address.q.val();
-        self.host_awlen.next = bit_cast::<8, 2>(self.beats.q.val());
-        self.host_awsize.next = bits::<3>(6);
-        self.host_awburst.next = bits::<2>(1);
-        self.host_awvalid.next = self.address_valid.q.val();
-        self.host_wdata.next = self.beat_data.q.val();
-        self.host_wstrb.next = self.beat_strobe.q.val();
-        self.host_wlast.next = self.beat_last.q.val();
-        self.host_wvalid.next = self.beat_valid.q.val();
-        let w_taken = self.beat_valid.q.val() & self.host_wready.val();
+        self.host.awid.next = bits::<8>(0);
+        self.host.awaddr.next = self.address.q.val();
+        self.host.awlen.next = bit_cast::<8, 2>(self.beats.q.val());
+        self.host.awsize.next = bits::<3>(6);
+        self.host.awburst.next = bits::<2>(1);
+        self.host.awvalid.next = self.address_valid.q.val();
+        self.host.wdata.next = self.beat_data.q.val();
+        self.host.wstrb.next = self.beat_strobe.q.val();
+        self.host.wlast.next = self.beat_last.q.val();
+        self.host.wvalid.next = self.beat_valid.q.val();
+        let w_taken = self.beat_valid.q.val() & self.host.wready.val();
         let beat_origin = self.beat_origin.q.val();
         self.written.next = beat_origin;
-        self.written_valid.next = w_taken & self.beat_end.q.val() & beat_origin.posted;
+        self.written.valid.next = w_taken & self.beat_end.q.val() & beat_origin.posted;
         self.first_beat.next = w_taken & self.beat_first.q.val() & !beat_origin.kind.any();
         self.beat_frame.next = beat_origin.frame;
         self.record_issued.next = self.address_new.q.val() & self.address_record.q.val();

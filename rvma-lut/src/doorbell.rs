@@ -36,12 +36,8 @@ const RING_DONE: u64 = doorbell::RING_DONE as u64 / 4;
 const WORDS: u64 = RING_DONE + 1;
 
 /// The doorbell pages. See the module text.
-#[derive(LogicBlock, Default)]
+#[block]
 pub struct Doorbell {
-    /// Core clock.
-    pub clock: Signal<In, Clock>,
-    /// Synchronous reset, active high.
-    pub reset: Signal<In, Bit>,
     /// Request, held until the answer.
     pub csr: Signal<In, CsrRequest>,
     /// Answer, one cycle.
@@ -65,11 +61,9 @@ pub struct Doorbell {
     /// And may last: others are refused as BUSY.
     pub slow: Signal<In, Bit>,
     /// A word of its result; process `argument_pid`.
-    pub result: Signal<In, Bits<32>>,
+    pub result: PulseSink<Bits<32>>,
     /// Which; RESULT comes last.
     pub result_word: Signal<In, Bits<5>>,
-    /// It is there; written in this cycle.
-    pub result_valid: Signal<In, Bit>,
     /// Records that the host has read from an event ring.
     pub head: Signal<Out, Bits<16>>,
     /// Whose.
@@ -83,11 +77,9 @@ pub struct Doorbell {
     /// RING_TAIL was written.
     pub tail_write: Signal<Out, Bit>,
     /// RING_DONE.
-    pub ring_result: Signal<In, Bits<32>>,
+    pub ring_result: PulseSink<Bits<32>>,
     /// Of this process.
     pub ring_result_pid: Signal<In, Bits<6>>,
-    /// It is written in this cycle; never with `result_valid`.
-    pub ring_result_valid: Signal<In, Bit>,
     word_ram: SdpRam<11, 32>,
     answer: Reg<CsrResponse>,
     reading: Reg<Bit>,
@@ -107,17 +99,14 @@ impl Doorbell {
             word_ram: SdpRam::with_depth(RamStyle::by_size(words, 32), 1, words),
             clearing: Reg::new(true),
             _processes: processes as u64,
-            ..Default::default()
+            ..Self::blank()
         }
     }
 }
 
-impl Logic for Doorbell {
-    #[hdl]
+#[hdl]
+impl Doorbell {
     fn update(&mut self) {
-        regs!(self, clock, reset, answer, reading, clearing, clear_pid, clear_ring);
-        self.word_ram.clock.next = self.clock.val();
-
         let request = self.csr.val();
         let page = request.addr.get_bits::<8>(12);
         let pid = (page - FIRST_PAGE).get_bits::<6>(0);
@@ -133,8 +122,8 @@ impl Logic for Doorbell {
         // The command unit uses the RAM first; a command waits for the one under way.
         let idle = !self.answer.q.val().ack & !self.reading.q.val() & !self.clearing.q.val();
         let held = self.argument_read.val()
-            | self.result_valid.val()
-            | self.ring_result_valid.val()
+            | self.result.valid.val()
+            | self.ring_result.valid.val()
             | (known & request.write & is_command & self.busy.val() & !self.slow.val());
         self.go.next = request.valid & mine & idle & !held;
         let writes = self.go.val() & known & request.write;
@@ -157,11 +146,11 @@ impl Logic for Doorbell {
         } else if writes & is_command & self.busy.val() {
             self.word_ram.write_address.next = (pid, bits::<5>(RESULT)).cat::<11>();
             self.word_ram.write_data.next = bits::<32>((doorbell_error::BUSY << 16) as u64);
-        } else if self.result_valid.val() {
+        } else if self.result.valid.val() {
             self.word_ram.write_enable.next = true;
             self.word_ram.write_address.next = (self.argument_pid.val(), self.result_word.val()).cat::<11>();
             self.word_ram.write_data.next = self.result.val();
-        } else if self.ring_result_valid.val() {
+        } else if self.ring_result.valid.val() {
             self.word_ram.write_enable.next = true;
             self.word_ram.write_address.next = (self.ring_result_pid.val(), bits::<5>(RING_DONE)).cat::<11>();
             self.word_ram.write_data.next = self.ring_result.val();

@@ -86,24 +86,14 @@ pub enum EpochState {
 }
 
 /// The epochs. See the module text.
-#[derive(LogicBlock, Default)]
+#[block]
 pub struct Epochs {
-    /// Core clock.
-    pub clock: Signal<In, Clock>,
-    /// Synchronous reset, active high.
-    pub reset: Signal<In, Bit>,
     /// Buffer posted, or mailbox opened.
-    pub joined: Signal<In, Joined>,
-    /// There is one.
-    pub joined_valid: Signal<In, Bit>,
+    pub joined: PulseSink<Joined>,
     /// There is room for four.
     pub joined_room: Signal<Out, Bit>,
     /// Buffer whose record is on its way.
-    pub retired: Signal<In, Retired>,
-    /// There is one.
-    pub retired_valid: Signal<In, Bit>,
-    /// It is taken.
-    pub retired_ready: Signal<Out, Bit>,
+    pub retired: Sink<Retired>,
     /// Slot to be used again.
     pub free_slot: Signal<Out, Bits<14>>,
     /// There is one.
@@ -115,13 +105,9 @@ pub struct Epochs {
     /// It is taken.
     pub free_ready: Signal<In, Bit>,
     /// Question, held until its answer.
-    pub query: Signal<In, EpochQuery>,
-    /// There is one.
-    pub query_valid: Signal<In, Bit>,
+    pub query: PulseSink<EpochQuery>,
     /// Answer.
-    pub reply: Signal<Out, EpochReply>,
-    /// It is there.
-    pub reply_valid: Signal<Out, Bit>,
+    pub reply: Pulse<EpochReply>,
     joins: Fifo<Joined, QUEUE_BITS>,
     retires: Fifo<Retired, QUEUE_BITS>,
     entries: SdpMemory<EpochEntry, 12>,
@@ -154,52 +140,28 @@ impl Epochs {
             nexts: SdpRam::with_depth(style(posted_buffers), 1, posted_buffers),
             completes: SdpRam::with_depth(RamStyle::by_size(posted_buffers, 1), 1, posted_buffers),
             histories: SdpMemory::with_depth(style(places), 1, places),
-            ..Default::default()
+            ..Self::blank()
         }
     }
 }
 
-impl Logic for Epochs {
-    #[hdl]
+#[hdl]
+impl Epochs {
     fn update(&mut self) {
-        clocks!(self, clock, reset, joins, retires);
-        regs!(self, clock, reset, state, answer_valid);
-        dffs!(
-            self,
-            clock,
-            joining,
-            retiring,
-            opens,
-            by_tag,
-            mailbox_number,
-            slot,
-            buffer,
-            entry,
-            index,
-            same,
-            carry,
-            answer
-        );
-        self.entries.clock.next = self.clock.val();
-        self.nexts.clock.next = self.clock.val();
-        self.completes.clock.next = self.clock.val();
-        self.histories.clock.next = self.clock.val();
         self.joins.write.next = self.joined.val();
-        self.joins.write_valid.next = self.joined_valid.val();
+        self.joins.write.valid.next = self.joined.valid.val();
         self.joined_room.next = self.joins.level.val() < QUEUE_STOP;
-        self.retires.write.next = self.retired.val();
-        self.retires.write_valid.next = self.retired_valid.val();
-        self.retired_ready.next = self.retires.write_ready.val();
+        self.retired.join(&mut self.retires.write);
 
         let idle = self.state.q.val() == EpochState::Idle;
-        let arrives = self.joins.read_valid.val();
-        let retire = self.retires.read_valid.val();
+        let arrives = self.joins.read.valid.val();
+        let retire = self.retires.read.valid.val();
         let entry = self.entry.q.val();
         let number = self.mailbox_number.q.val();
         let query = self.query.val();
-        self.joins.read_ready.next = idle;
-        self.retires.read_ready.next = idle & !arrives;
-        self.entries.read_enable.next = idle & (arrives | retire | self.query_valid.val());
+        self.joins.read.ready.next = idle;
+        self.retires.read.ready.next = idle & !arrives;
+        self.entries.read_enable.next = idle & (arrives | retire | self.query.valid.val());
         self.entries.read_address.next = query.mailbox;
         if arrives {
             self.entries.read_address.next = self.joins.read.val().mailbox;
@@ -267,7 +229,7 @@ impl Logic for Epochs {
                     self.buffer.d.next =
                         HistoryEntry { base: self.retires.read.val().base, length: self.retires.read.val().length };
                 }
-                if arrives | retire | self.query_valid.val() {
+                if arrives | retire | self.query.valid.val() {
                     self.state.d.next = EpochState::Load;
                 }
             }
@@ -380,6 +342,6 @@ impl Logic for Epochs {
             }
         }
         self.reply.next = self.answer.q.val();
-        self.reply_valid.next = self.answer_valid.q.val();
+        self.reply.valid.next = self.answer_valid.q.val();
     }
 }

@@ -48,24 +48,14 @@ pub struct RingEntry {
 }
 
 /// The event rings. See the module text.
-#[derive(LogicBlock, Default)]
+#[block]
 pub struct EventRings {
-    /// Core clock.
-    pub clock: Signal<In, Clock>,
-    /// Synchronous reset, active high.
-    pub reset: Signal<In, Bit>,
     /// Event.
-    pub news: [Signal<In, EventDesc>; SOURCES],
-    /// There is one.
-    pub news_valid: [Signal<In, Bit>; SOURCES],
-    /// It is taken.
-    pub news_ready: [Signal<Out, Bit>; SOURCES],
+    pub news: [Sink<EventDesc>; SOURCES],
     /// Bit p = process p has a ring.
     pub rings_open: Signal<Out, Bits<64>>,
     /// Ring to open or close.
-    pub ring: Signal<In, RingCommand>,
-    /// Held until `ring_done`.
-    pub ring_valid: Signal<In, Bit>,
+    pub ring: PulseSink<RingCommand>,
     /// It is done.
     pub ring_done: Signal<Out, Bit>,
     /// Records that the host has read.
@@ -75,11 +65,7 @@ pub struct EventRings {
     /// It has been told so.
     pub head_write: Signal<In, Bit>,
     /// Record to write.
-    pub write: Signal<Out, OwnWrite>,
-    /// There is one.
-    pub write_valid: Signal<Out, Bit>,
-    /// It is taken.
-    pub write_ready: Signal<In, Bit>,
+    pub write: Source<OwnWrite>,
     /// A record was answered.
     pub finished: Signal<In, Bit>,
     /// A record was made.
@@ -127,48 +113,23 @@ pub struct EventRings {
 impl EventRings {
     /// The rings.
     pub fn new() -> Self {
-        Self { clearing: Reg::new(true), ..Default::default() }
+        Self { clearing: Reg::new(true), ..Self::blank() }
     }
 }
 
-impl Logic for EventRings {
-    #[hdl]
+#[hdl]
+impl EventRings {
     fn update(&mut self) {
-        regs!(
-            self,
-            clock,
-            reset,
-            waiting,
-            second_next,
-            scan_next,
-            scan,
-            clearing,
-            starved,
-            reading,
-            acting,
-            settling,
-            flying,
-            record_valid,
-            made,
-            starves,
-            relieved,
-            lost,
-            open
-        );
-        dffs!(self, clock, events, current, visit, pid, entry, used, any_lost, address, record);
-        self.entries.clock.next = self.clock.val();
-        self.heads.clock.next = self.clock.val();
-
         // A source's register takes the next event when the one in it was chosen; what has no ring goes no further.
         let mut unwanted: Bits<2> = bits::<2>(0);
         for i in 0..SOURCES {
             let news = self.news[i].val();
             let wanted = (self.open.q.val() >> news.pid).get_bit(0);
-            self.news_ready[i].next = !self.waiting[i].q.val();
+            self.news[i].ready.next = !self.waiting[i].q.val();
             if !self.waiting[i].q.val() {
-                self.waiting[i].d.next = self.news_valid[i].val() & wanted;
+                self.waiting[i].d.next = self.news[i].valid.val() & wanted;
                 self.events[i].d.next = news;
-                unwanted = unwanted.replace_bit(i, self.news_valid[i].val() & !wanted);
+                unwanted = unwanted.replace_bit(i, self.news[i].valid.val() & !wanted);
             }
         }
 
@@ -248,7 +209,7 @@ impl Logic for EventRings {
                 .cat::<256>();
             self.acting.d.next = false;
         }
-        self.record_valid.d.next = makes | (self.record_valid.q.val() & !self.write_ready.val());
+        self.record_valid.d.next = makes | (self.record_valid.q.val() & !self.write.ready.val());
         self.made.d.next = makes;
         let first_unwanted = bit_cast::<2, 1>(unwanted.get_bits::<1>(0));
         let second_unwanted = bit_cast::<2, 1>(unwanted.get_bits::<1>(1));
@@ -291,7 +252,7 @@ impl Logic for EventRings {
         self.chosen_any.next = true;
         self.chosen.next = bits::<2>(0);
         self.chosen_pid.next = self.events[0].q.val().pid;
-        if self.ring_valid.val() {
+        if self.ring.valid.val() {
             self.chosen.next = bits::<2>(COMMAND);
             self.chosen_pid.next = self.ring.val().pid;
         } else if scans {
@@ -309,7 +270,7 @@ impl Logic for EventRings {
         let free = !self.reading.q.val() & (!self.acting.q.val() | acts);
         let starts = free & last_visit & !self.settling.q.val() & !self.clearing.q.val() & self.chosen_any.val();
         self.reading.d.next = starts | again;
-        if self.clearing.q.val() | (starts & scans & !self.ring_valid.val()) {
+        if self.clearing.q.val() | (starts & scans & !self.ring.valid.val()) {
             self.scan.d.next = self.scan.q.val() + 1;
         }
         if starts {
@@ -327,7 +288,7 @@ impl Logic for EventRings {
             }
         }
 
-        self.write_valid.next = self.record_valid.q.val();
+        self.write.valid.next = self.record_valid.q.val();
         self.write.next = OwnWrite {
             transfer: Transfer {
                 address: (self.address.q.val(), bits::<5>(0)).cat::<64>(),

@@ -25,6 +25,7 @@
 //! 16 cycles on an idle engine whose packet buffer answers in 4. Nothing waits for an answer to leave.
 
 use crate::types::{BufferEntry, EpochQuery, EpochReply, LookedUp, ASK_OLDEST, ASK_POINTER};
+use spindle_blocks::bundles::BeatSink;
 use spindle_blocks::desc::{PlacementDone, PlacementOutcome, PutDesc, ReadRequest};
 use spindle_blocks::Fifo;
 use spindle_contract::descriptors::put_op;
@@ -113,18 +114,10 @@ fn from_wire(x: Bits<128>) -> Bits<128> {
 }
 
 /// The responder. See the module text.
-#[derive(LogicBlock, Default)]
+#[block]
 pub struct GetResponder {
-    /// Core clock.
-    pub clock: Signal<In, Clock>,
-    /// Synchronous reset, active high.
-    pub reset: Signal<In, Bit>,
     /// GET whose mailbox exists.
-    pub looked_up: Signal<In, LookedUp>,
-    /// There is one.
-    pub looked_up_valid: Signal<In, Bit>,
-    /// It is taken.
-    pub looked_up_ready: Signal<Out, Bit>,
+    pub looked_up: Sink<LookedUp>,
     /// Question about epochs.
     pub query: Signal<Out, EpochQuery>,
     /// It is asked; held until `reply_valid`.
@@ -134,9 +127,7 @@ pub struct GetResponder {
     /// Somebody else asks.
     pub others_ask: Signal<In, Bit>,
     /// The answer.
-    pub reply: Signal<In, EpochReply>,
-    /// There is one.
-    pub reply_valid: Signal<In, Bit>,
+    pub reply: PulseSink<EpochReply>,
     /// Which buffer is this? Held until `peek_done`.
     pub peek: Signal<Out, Bit>,
     /// Its slot.
@@ -146,45 +137,25 @@ pub struct GetResponder {
     /// There it is.
     pub peek_done: Signal<In, Bit>,
     /// Packet that placement wants.
-    pub request: Signal<In, ReadRequest>,
-    /// There is one.
-    pub request_valid: Signal<In, Bit>,
-    /// It is taken.
-    pub request_ready: Signal<Out, Bit>,
+    pub request: Sink<ReadRequest>,
     /// Packet wanted from the packet buffer.
-    pub place_request: Signal<Out, ReadRequest>,
-    /// There is a request.
-    pub place_request_valid: Signal<Out, Bit>,
-    /// It is taken.
-    pub place_request_ready: Signal<In, Bit>,
+    pub place_request: Source<ReadRequest>,
     /// Beat of the packet.
-    pub place_data: Signal<In, Bits<512>>,
-    /// Last beat of the request.
-    pub place_last: Signal<In, Bit>,
-    /// There is a beat.
-    pub place_data_valid: Signal<In, Bit>,
-    /// It is taken.
-    pub place_data_ready: Signal<Out, Bit>,
+    pub place_data: BeatSink,
     /// The beat is for the writer.
     pub data_valid: Signal<Out, Bit>,
     /// It takes it.
     pub data_ready: Signal<In, Bit>,
     /// What became of the GET.
-    pub verdict: Signal<Out, PlacementDone>,
+    pub verdict: Pulse<PlacementDone>,
     /// Colour of its arrival.
     pub verdict_color: Signal<Out, Bit>,
     /// What its mailbox said.
     pub outcome: Signal<Out, PlacementOutcome>,
-    /// Both are told.
-    pub verdict_valid: Signal<Out, Bit>,
     /// They may be.
     pub verdict_free: Signal<In, Bit>,
     /// Answer for the initiator.
-    pub answer: Signal<Out, PutDesc>,
-    /// There is one.
-    pub answer_valid: Signal<Out, Bit>,
-    /// It is taken.
-    pub answer_ready: Signal<In, Bit>,
+    pub answer: Source<PutDesc>,
     state: Reg<GetState>,
     job: DFF<LookedUp>,
     owns_epochs: Reg<Bit>,
@@ -205,40 +176,37 @@ pub struct GetResponder {
     answers: Fifo<GetAnswer, ANSWER_BITS>,
 }
 
-impl Logic for GetResponder {
-    #[hdl]
+#[hdl]
+impl GetResponder {
     fn update(&mut self) {
-        clocks!(self, clock, reset, answers);
-        regs!(self, clock, reset, state, owns_epochs, offers, reads, earlier, next_is_ours);
-        dffs!(self, clock, job, source, low, pid, reply_to, refused, reason);
         let state = self.state.q.val();
         let packet = self.job.q.val().packet;
         let plain = packet.payload_offset == PLAIN_OFFSET;
 
         // Reads of the packet buffer: one that is offered stays until it is taken.
         let offers = self.offers.q.val();
-        let open = self.request_valid.val() & !self.place_request_ready.val();
+        let open = self.request.valid.val() & !self.place_request.ready.val();
         if offers {
-            self.offers.d.next = !self.place_request_ready.val();
+            self.offers.d.next = !self.place_request.ready.val();
         } else {
             self.offers.d.next = (state == GetState::Request) & !open;
         }
-        let taken = offers & self.place_request_ready.val();
+        let taken = offers & self.place_request.ready.val();
         self.place_request.next = self.request.val();
         if offers {
             self.place_request.next =
                 ReadRequest { pkt: packet.pkt, length: bit_cast::<14, 7>(packet.payload_offset), skip: bits::<8>(0) };
         }
-        self.place_request_valid.next = offers | self.request_valid.val();
-        self.request_ready.next = self.place_request_ready.val() & !offers;
+        self.place_request.valid.next = offers | self.request.valid.val();
+        self.request.ready.next = self.place_request.ready.val() & !offers;
 
         // Beats come in the order of the reads.
         let reading = (state == GetState::First) | (state == GetState::Second);
         let ours = reading & self.next_is_ours.q.val();
-        self.data_valid.next = self.place_data_valid.val() & !ours;
-        self.place_data_ready.next = ours | self.data_ready.val();
-        let begins = self.request_valid.val() & !offers & self.place_request_ready.val();
-        let ends = self.place_data_valid.val() & !ours & self.data_ready.val() & self.place_last.val();
+        self.data_valid.next = self.place_data.valid.val() & !ours;
+        self.place_data.ready.next = ours | self.data_ready.val();
+        let begins = self.request.valid.val() & !offers & self.place_request.ready.val();
+        let ends = self.place_data.valid.val() & !ours & self.data_ready.val() & self.place_data.last.val();
         if begins & !ends {
             self.reads.d.next = self.reads.q.val() + 1;
         } else if ends & !begins {
@@ -256,8 +224,8 @@ impl Logic for GetResponder {
         // The epochs, when nobody else asks them.
         let owns = self.owns_epochs.q.val();
         self.owns_epochs.d.next =
-            (state == GetState::Ask) & (owns | !self.others_ask.val()) & !(owns & self.reply_valid.val());
-        self.asks.next = owns & !self.reply_valid.val();
+            (state == GetState::Ask) & (owns | !self.others_ask.val()) & !(owns & self.reply.valid.val());
+        self.asks.next = owns & !self.reply.valid.val();
         self.granted.next = owns;
         self.query.next =
             EpochQuery { op: bits::<2>(ASK_POINTER), mailbox: self.job.q.val().mailbox, back: bits::<4>(0) };
@@ -268,16 +236,16 @@ impl Logic for GetResponder {
         let source = self.source.q.val();
         self.peek.next = state == GetState::Peek;
         self.peek_slot.next = source.slot;
-        self.looked_up_ready.next = state == GetState::Idle;
+        self.looked_up.ready.next = state == GetState::Idle;
         match state {
             GetState::Idle => {
-                if self.looked_up_valid.val() {
+                if self.looked_up.valid.val() {
                     self.job.d.next = self.looked_up.val();
                     self.state.d.next = GetState::Ask;
                 }
             }
             GetState::Ask => {
-                if owns & self.reply_valid.val() {
+                if owns & self.reply.valid.val() {
                     self.source.d.next = self.reply.val();
                     self.state.d.next = GetState::Judge;
                     if packet.active & self.reply.val().ok {
@@ -301,7 +269,7 @@ impl Logic for GetResponder {
                     self.reason.d.next = bits::<5>(NO_POSTED_BUFFER as u64);
                 } else if !fits {
                     self.reason.d.next = bits::<5>(OUT_OF_BOUNDS as u64);
-                } else if !self.answers.write_ready.val() {
+                } else if !self.answers.write.ready.val() {
                     self.reason.d.next = bits::<5>(NO_MESSAGE_SLOT as u64);
                 } else {
                     self.refused.d.next = false;
@@ -315,7 +283,7 @@ impl Logic for GetResponder {
                 }
             }
             GetState::First => {
-                if ours & self.place_data_valid.val() {
+                if ours & self.place_data.valid.val() {
                     let beat = self.place_data.val();
                     let bytes =
                         if plain { beat.get_bits::<16>(PID_AT) } else { beat.get_bits::<16>(PID_AT + TAG_BITS) };
@@ -324,7 +292,7 @@ impl Logic for GetResponder {
                 }
             }
             GetState::Second => {
-                if self.place_data_valid.val() {
+                if self.place_data.valid.val() {
                     let beat = self.place_data.val();
                     let bytes =
                         if plain { beat.get_bits::<128>(REPLY_AT) } else { beat.get_bits::<128>(REPLY_AT + TAG_BITS) };
@@ -362,7 +330,7 @@ impl Logic for GetResponder {
             epoch: bits::<16>(0),
             credit: bits::<16>(0),
         };
-        self.verdict_valid.next = tells;
+        self.verdict.valid.next = tells;
         let low = self.low.q.val();
         let high = source.value.get_bits::<32>(32) + bit_cast::<32, 1>(low.get_bits::<1>(32));
         self.answers.write.next = GetAnswer {
@@ -374,7 +342,7 @@ impl Logic for GetResponder {
             length: packet.msg_len,
             msg_id: packet.msg_id,
         };
-        self.answers.write_valid.next = tells & !refused;
+        self.answers.write.valid.next = tells & !refused;
         let answer = self.answers.read.val();
         self.answer.next = PutDesc {
             op: bits::<2>(GET_RESP),
@@ -393,7 +361,7 @@ impl Logic for GetResponder {
             hpu: bits::<3>(7),
             ..Default::default()
         };
-        self.answer_valid.next = self.answers.read_valid.val();
-        self.answers.read_ready.next = self.answer_ready.val();
+        self.answer.valid.next = self.answers.read.valid.val();
+        self.answers.read.ready.next = self.answer.ready.val();
     }
 }

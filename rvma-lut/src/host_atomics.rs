@@ -39,46 +39,24 @@ pub enum AtomicState {
 }
 
 /// The atomics unit. See the module text.
-#[derive(LogicBlock, Default)]
+#[block]
 pub struct HostAtomics {
-    /// Core clock.
-    pub clock: Signal<In, Clock>,
-    /// Synchronous reset, active high.
-    pub reset: Signal<In, Bit>,
     /// Operation, its address naturally aligned.
-    pub host_atomic: Signal<In, HostAtomic>,
-    /// There is one.
-    pub host_atomic_valid: Signal<In, Bit>,
-    /// It is taken.
-    pub host_atomic_ready: Signal<Out, Bit>,
+    pub host_atomic: Sink<HostAtomic>,
     /// Operation that is over.
-    pub done: Signal<Out, HostAtomicDone>,
-    /// There is one.
-    pub done_valid: Signal<Out, Bit>,
+    pub done: Pulse<HostAtomicDone>,
     /// Word that is wanted.
-    pub read: Signal<Out, HostRead>,
-    /// There is one.
-    pub read_valid: Signal<Out, Bit>,
-    /// It is taken.
-    pub read_ready: Signal<In, Bit>,
+    pub read: Source<HostRead>,
     /// Word of the oldest read.
-    pub word: Signal<In, Bits<64>>,
+    pub word: PulseSink<Bits<64>>,
     /// The host answered with an error.
     pub word_error: Signal<In, Bit>,
-    /// There is one.
-    pub word_valid: Signal<In, Bit>,
     /// Word to write.
-    pub write: Signal<Out, OwnWrite>,
-    /// There is one.
-    pub write_valid: Signal<Out, Bit>,
-    /// It is taken.
-    pub write_ready: Signal<In, Bit>,
+    pub write: Source<OwnWrite>,
     /// A write was answered; `slot` is the operation's, `tag` its issuer.
-    pub finished: Signal<In, Origin>,
+    pub finished: PulseSink<Origin>,
     /// With an error.
     pub finished_error: Signal<In, Bit>,
-    /// There is one.
-    pub finished_valid: Signal<In, Bit>,
     request: DFF<HostAtomic>,
     waiting: Reg<Bit>,
     checked: Reg<Bit>,
@@ -114,14 +92,9 @@ fn narrowed(word: Bits<64>, wide: Bit) -> Bits<64> {
     }
 }
 
-impl Logic for HostAtomics {
-    #[hdl]
+#[hdl]
+impl HostAtomics {
     fn update(&mut self) {
-        regs!(self, clock, reset, waiting, checked, busy, next, answered, worked, state, ended_valid);
-        dffs!(self, clock, request, clash, words, job, old, low, same, result, ended);
-        self.operations.clock.next = self.clock.val();
-        self.values.clock.next = self.clock.val();
-
         // A request waits in a register until its bytes and a slot are free. What is compared a cycle too early only waits longer.
         let request = self.request.q.val();
         let slot = self.next.q.val().get_bits::<2>(0);
@@ -133,17 +106,17 @@ impl Logic for HostAtomics {
         }
         self.clash.d.next = clash;
         let wants = self.checked.q.val() & !self.clash.q.val() & !taken;
-        self.issues.next = wants & self.read_ready.val();
+        self.issues.next = wants & self.read.ready.val();
         let issues = self.issues.val();
-        self.host_atomic_ready.next = !self.waiting.q.val();
+        self.host_atomic.ready.next = !self.waiting.q.val();
         if !self.waiting.q.val() {
-            self.waiting.d.next = self.host_atomic_valid.val();
+            self.waiting.d.next = self.host_atomic.valid.val();
             self.request.d.next = self.host_atomic.val();
         } else if issues {
             self.waiting.d.next = false;
         }
         self.checked.d.next = self.waiting.q.val() & !issues;
-        self.read_valid.next = wants;
+        self.read.valid.next = wants;
         self.read.next = HostRead {
             address: request.address,
             length: if request.wide { bits::<16>(8) } else { bits::<16>(4) },
@@ -157,10 +130,10 @@ impl Logic for HostAtomics {
         }
 
         // Words come in the order of the reads.
-        self.values.write_enable.next = self.word_valid.val();
+        self.values.write_enable.next = self.word.valid.val();
         self.values.write_address.next = self.answered.q.val().get_bits::<2>(0);
         self.values.write_data.next = (self.word_error.val(), self.word.val()).cat::<65>();
-        if self.word_valid.val() {
+        if self.word.valid.val() {
             self.answered.d.next = self.answered.q.val() + 1;
         }
 
@@ -172,7 +145,7 @@ impl Logic for HostAtomics {
         let old = self.old.q.val().get_bits::<64>(0);
         let failed = self.old.q.val().get_bit(64);
         let adds = job.op == bits::<2>(FETCH_AND_ADD as u64);
-        let finished = self.finished_valid.val();
+        let finished = self.finished.valid.val();
         self.leaves.next = false;
         match self.state.q.val() {
             AtomicState::Idle => {
@@ -207,7 +180,7 @@ impl Logic for HostAtomics {
                 }
             }
             AtomicState::Write => {
-                if self.write_ready.val() {
+                if self.write.ready.val() {
                     self.leaves.next = true;
                     self.state.d.next = AtomicState::Idle;
                 }
@@ -227,7 +200,7 @@ impl Logic for HostAtomics {
         }
         let issuer = (job.cluster, job.hpu, job.handle).cat::<10>();
         let slot_of_job = bit_cast::<14, 2>(present);
-        self.write_valid.next = self.state.q.val() == AtomicState::Write;
+        self.write.valid.next = self.state.q.val() == AtomicState::Write;
         self.write.next = OwnWrite {
             transfer: Transfer {
                 address: job.address,
@@ -273,6 +246,6 @@ impl Logic for HostAtomics {
             }
         }
         self.done.next = self.ended.q.val();
-        self.done_valid.next = self.ended_valid.q.val();
+        self.done.valid.next = self.ended_valid.q.val();
     }
 }

@@ -46,38 +46,20 @@ const CATCH_ALL: u64 = mailbox_mode::CATCH_ALL as u64;
 const SPILL: u64 = mailbox_mode::SPILL as u64;
 
 /// The look-up stage. See the module text.
-#[derive(LogicBlock, Default)]
+#[block]
 pub struct Lookup {
-    /// Core clock.
-    pub clock: Signal<In, Clock>,
-    /// Synchronous reset, active high.
-    pub reset: Signal<In, Bit>,
     /// Packet from the packet engine.
-    pub placement: Signal<In, PlacementDesc>,
-    /// There is one.
-    pub placement_valid: Signal<In, Bit>,
-    /// It is taken.
-    pub placement_ready: Signal<Out, Bit>,
+    pub placement: Sink<PlacementDesc>,
     /// Colour of packets that are taken now.
     pub color: Signal<In, Bit>,
     /// A packet is taken.
     pub taken: Signal<Out, Bit>,
     /// Question of the doorbell.
-    pub command: Signal<In, TableRequest>,
-    /// There is one.
-    pub command_valid: Signal<In, Bit>,
-    /// It is taken.
-    pub command_ready: Signal<Out, Bit>,
+    pub command: Sink<TableRequest>,
     /// Answer for the doorbell.
-    pub command_result: Signal<Out, TableResult>,
-    /// There is one.
-    pub command_result_valid: Signal<Out, Bit>,
+    pub command_result: Pulse<TableResult>,
     /// Packet with its mailbox.
-    pub looked_up: Signal<Out, LookedUp>,
-    /// There is one.
-    pub looked_up_valid: Signal<Out, Bit>,
-    /// It is taken.
-    pub looked_up_ready: Signal<In, Bit>,
+    pub looked_up: Source<LookedUp>,
     mailbox_table: MailboxTable,
     /// The catch-all mailbox of each process: for packets, and for commands.
     catchers: [LutMemory<Bits<12>, 6>; 2],
@@ -110,34 +92,30 @@ impl Lookup {
             mailbox_table: MailboxTable::new(mailboxes),
             credits: Reg::new(bits::<5>(CREDITS)),
             has_credit: Reg::new(true),
-            ..Default::default()
+            ..Self::blank()
         }
     }
 }
 
-impl Logic for Lookup {
-    #[hdl]
+#[hdl]
+impl Lookup {
     fn update(&mut self) {
-        clocks!(self, clock, reset, mailbox_table, queue);
-        regs!(self, clock, reset, catching, is_packet, credits, has_credit, result_valid, asked_valid);
-        dffs!(self, clock, line, owner, single_whole, packet_end, buf_off, msg_off, result, asked);
-
         // Cycle 0: the doorbell first, else a packet.
         let desc = self.placement.val();
         let ready = self.mailbox_table.ready.val();
         let asks = self.asked_valid.q.val();
         let free = self.has_credit.q.val() & ready & !asks;
-        self.placement_ready.next = free;
-        self.take.next = self.placement_valid.val() & free;
+        self.placement.ready.next = free;
+        self.take.next = self.placement.valid.val() & free;
         let open = !asks | ready;
-        self.command_ready.next = open;
+        self.command.ready.next = open;
         if open {
-            self.asked_valid.d.next = self.command_valid.val();
+            self.asked_valid.d.next = self.command.valid.val();
         }
-        if open & self.command_valid.val() {
+        if open & self.command.valid.val() {
             self.asked.d.next = self.command.val();
         }
-        self.mailbox_table.request_valid.next = self.take.val() | (asks & ready);
+        self.mailbox_table.request.valid.next = self.take.val() | (asks & ready);
         self.mailbox_table.request.next = TableRequest {
             op: bits::<3>(LOOKUP),
             pid: desc.dst_pid,
@@ -210,9 +188,9 @@ impl Logic for Lookup {
         let found = self.mailbox_table.result.val();
         let packet = self.line[mailbox_table::LATENCY - 1].q.val();
         let mine = self.is_packet[mailbox_table::LATENCY - 1].q.val();
-        self.result_valid.d.next = self.mailbox_table.result_valid.val() & mine;
+        self.result_valid.d.next = self.mailbox_table.result.valid.val() & mine;
         self.command_result.next = found;
-        self.command_result_valid.next = self.mailbox_table.result_valid.val() & !mine;
+        self.command_result.valid.next = self.mailbox_table.result.valid.val() & !mine;
         let closing = (found.mode & MODE_CLOSING).any();
         let owner = self.owner[mailbox_table::LATENCY - 1].q.val();
         let catches = self.catching.q.val().get_bit(owner.get_bits::<6>(0).index()) & owner.get_bit(6);
@@ -265,7 +243,6 @@ impl Logic for Lookup {
             self.catching.d.next = self.catching.q.val().replace_bit(asker.index(), opens);
         }
         for i in 0..2 {
-            self.catchers[i].clock.next = self.clock.val();
             self.catchers[i].write_enable.next = opens;
             self.catchers[i].write_address.next = asker;
             self.catchers[i].write_data.next = command.mailbox;
@@ -275,11 +252,9 @@ impl Logic for Lookup {
 
         // Cycle 8: into the queue, which has room by the credits.
         self.queue.write.next = self.result.q.val();
-        self.queue.write_valid.next = self.result_valid.q.val();
-        self.queue.read_ready.next = self.looked_up_ready.val();
-        self.looked_up.next = self.queue.read.val();
-        self.looked_up_valid.next = self.queue.read_valid.val();
-        let given_back = self.queue.read_valid.val() & self.looked_up_ready.val();
+        self.queue.write.valid.next = self.result_valid.q.val();
+        self.queue.read.join(&mut self.looked_up);
+        let given_back = self.queue.read.valid.val() & self.looked_up.ready.val();
         if self.take.val() & !given_back {
             self.credits.d.next = self.credits.q.val() - 1;
             self.has_credit.d.next = self.credits.q.val() != 1;

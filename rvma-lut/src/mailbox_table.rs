@@ -108,20 +108,12 @@ fn hashes(pid: Bits<6>, addr: Bits<64>) -> Bits<40> {
 }
 
 /// The table. See the module text.
-#[derive(LogicBlock, Default)]
+#[block]
 pub struct MailboxTable {
-    /// Core clock.
-    pub clock: Signal<In, Clock>,
-    /// Synchronous reset, active high.
-    pub reset: Signal<In, Bit>,
     /// Question.
-    pub request: Signal<In, TableRequest>,
-    /// A question is asked.
-    pub request_valid: Signal<In, Bit>,
+    pub request: PulseSink<TableRequest>,
     /// Answer to the question of [`LATENCY`] cycles ago.
-    pub result: Signal<Out, TableResult>,
-    /// There was one.
-    pub result_valid: Signal<Out, Bit>,
+    pub result: Pulse<TableResult>,
     /// The table has been emptied.
     pub ready: Signal<Out, Bit>,
     ways: [SdpMemory<Way, 10>; WAYS],
@@ -162,26 +154,22 @@ impl MailboxTable {
             clearing: Reg::new(true),
             _last_set: sets as u64 - 1,
             _set_bits: sets.trailing_zeros() as u64,
-            ..Default::default()
+            ..Self::blank()
         }
     }
 }
 
-impl Logic for MailboxTable {
-    #[hdl]
+#[hdl]
+impl MailboxTable {
     fn update(&mut self) {
-        clocks!(self, clock, reset, stash);
-        regs!(self, clock, reset, valid, seeks, clearing, clear_set);
-        dffs!(self, clock, stage, sets, hits, numbers, stash_hit, stash_number, found);
-
         // Cycle 0: hash. The stash goes first.
         let asked = self.request.val();
         let seeks = self.stash.seek.val();
         self.ready.next = !self.clearing.q.val() & !seeks & self.stash.room_now.val();
         self.stage[0].d.next = asked;
-        self.valid[0].d.next = self.request_valid.val();
+        self.valid[0].d.next = self.request.valid.val();
         self.seeks.d.next = seeks;
-        let asks = self.request_valid.val();
+        let asks = self.request.valid.val();
         self.key.next = Way { open: true, pid: asked.pid.get_bits::<6>(0), addr: asked.addr, number: asked.mailbox };
         self.stash.insert.next = asks & (asked.op == INSERT);
         self.stash.entry.next = self.key.val();
@@ -215,7 +203,6 @@ impl Logic for MailboxTable {
             self.clearing.d.next = self.clear_set.q.val() != bits::<10>(self._last_set);
         }
         for i in 0..WAYS {
-            self.ways[i].clock.next = self.clock.val();
             self.ways[i].read_enable.next = self.valid[0].q.val() | self.seeks.q.val();
             self.ways[i].read_address.next = self.sets[i].q.val();
             self.ways[i].write_enable.next =
@@ -278,7 +265,6 @@ impl Logic for MailboxTable {
                 generation: bits::<4>(0),
             };
         }
-        self.facts.clock.next = self.clock.val();
         self.facts.read_enable.next = self.valid[3].q.val();
         self.facts.read_address.next = number;
         self.facts.write_enable.next =
@@ -311,6 +297,6 @@ impl Logic for MailboxTable {
         }
 
         self.result.next = self.found[2].q.val();
-        self.result_valid.next = self.valid[6].q.val();
+        self.result.valid.next = self.valid[6].q.val();
     }
 }

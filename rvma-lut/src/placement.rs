@@ -32,30 +32,16 @@ pub struct HalfPlaced {
 }
 
 /// The placement stage. See the module text.
-#[derive(LogicBlock, Default)]
+#[block]
 pub struct Placement {
-    /// Core clock.
-    pub clock: Signal<In, Clock>,
-    /// Synchronous reset, active high.
-    pub reset: Signal<In, Bit>,
     /// Packet to place.
-    pub job: Signal<In, PlaceJob>,
-    /// There is one.
-    pub job_valid: Signal<In, Bit>,
+    pub job: PulseSink<PlaceJob>,
     /// There is room for four more.
     pub job_room: Signal<Out, Bit>,
     /// Payload wanted.
-    pub place_request: Signal<Out, ReadRequest>,
-    /// There is a request.
-    pub place_request_valid: Signal<Out, Bit>,
-    /// It is taken.
-    pub place_request_ready: Signal<In, Bit>,
+    pub place_request: Source<ReadRequest>,
     /// Bytes to write.
-    pub transfer: Signal<Out, Transfer>,
-    /// There is a transfer.
-    pub transfer_valid: Signal<Out, Bit>,
-    /// It is taken.
-    pub transfer_ready: Signal<In, Bit>,
+    pub transfer: Source<Transfer>,
     /// 1 = bytes count at the last W beat.
     pub posted: Signal<In, Bit>,
     jobs: Fifo<PlaceJob, QUEUE_BITS>,
@@ -69,29 +55,25 @@ pub struct Placement {
     request_valid: Reg<Bit>,
 }
 
-impl Logic for Placement {
-    #[hdl]
+#[hdl]
+impl Placement {
     fn update(&mut self) {
-        clocks!(self, clock, reset, jobs);
-        regs!(self, clock, reset, oldest_valid, half_valid, whole_valid, request_valid);
-        dffs!(self, clock, oldest, half, whole, request);
-
         self.jobs.write.next = self.job.val();
-        self.jobs.write_valid.next = self.job_valid.val();
+        self.jobs.write.valid.next = self.job.valid.val();
         self.job_room.next = self.jobs.level.val() < QUEUE_STOP;
 
         // A stage moves when the next one is empty or moves. The last holds a transfer and a request; it is empty when
         // both have been taken.
-        let transfer_open = self.whole_valid.q.val() & !self.transfer_ready.val();
-        let request_open = self.request_valid.q.val() & !self.place_request_ready.val();
+        let transfer_open = self.whole_valid.q.val() & !self.transfer.ready.val();
+        let request_open = self.request_valid.q.val() & !self.place_request.ready.val();
         let second = !transfer_open & !request_open;
         let first = !self.half_valid.q.val() | second;
         // There is a job in two cycles at most, so the oldest need not be followed at once.
         let fetch = !self.oldest_valid.q.val();
 
-        self.jobs.read_ready.next = fetch;
+        self.jobs.read.ready.next = fetch;
         if fetch {
-            self.oldest_valid.d.next = self.jobs.read_valid.val();
+            self.oldest_valid.d.next = self.jobs.read.valid.val();
             self.oldest.d.next = self.jobs.read.val();
         } else if first {
             self.oldest_valid.d.next = false;
@@ -139,8 +121,8 @@ impl Logic for Placement {
             self.request_valid.d.next = request_open;
         }
         self.place_request.next = self.request.q.val();
-        self.place_request_valid.next = self.request_valid.q.val();
+        self.place_request.valid.next = self.request_valid.q.val();
         self.transfer.next = self.whole.q.val();
-        self.transfer_valid.next = self.whole_valid.q.val();
+        self.transfer.valid.next = self.whole_valid.q.val();
     }
 }

@@ -26,42 +26,20 @@ const WAITING_BITS: usize = 2;
 const SHARED: u64 = 2;
 
 /// The join. See the module text.
-#[derive(LogicBlock, Default)]
+#[block]
 pub struct PutJoin {
-    /// Core clock.
-    pub clock: Signal<In, Clock>,
-    /// Synchronous reset, active high.
-    pub reset: Signal<In, Bit>,
     /// Put or get of a process.
-    pub own: Signal<In, PutDesc>,
-    /// There is one.
-    pub own_valid: Signal<In, Bit>,
-    /// It is taken.
-    pub own_ready: Signal<Out, Bit>,
+    pub own: Sink<PutDesc>,
     /// Its number.
     pub number: Signal<Out, Bits<16>>,
     /// Answer to a GET.
-    pub answer: Signal<In, PutDesc>,
-    /// There is one.
-    pub answer_valid: Signal<In, Bit>,
-    /// It is taken.
-    pub answer_ready: Signal<Out, Bit>,
+    pub answer: Sink<PutDesc>,
     /// Put from host memory, or get, of a handler.
-    pub array_put: Signal<In, PutDesc>,
-    /// There is one.
-    pub array_put_valid: Signal<In, Bit>,
-    /// It is taken.
-    pub array_put_ready: Signal<Out, Bit>,
+    pub array_put: Sink<PutDesc>,
     /// Put or get of either.
-    pub host_put: Signal<Out, PutDesc>,
-    /// There is one.
-    pub host_put_valid: Signal<Out, Bit>,
-    /// It is taken.
-    pub host_put_ready: Signal<In, Bit>,
+    pub host_put: Source<PutDesc>,
     /// A put or get of anybody is over.
-    pub put_done: Signal<In, PutDone>,
-    /// There is one.
-    pub put_done_valid: Signal<In, Bit>,
+    pub put_done: PulseSink<PutDone>,
     /// One of a process is over.
     pub ended: Signal<Out, Bit>,
     /// It was not sent as a whole.
@@ -79,25 +57,21 @@ pub struct PutJoin {
 impl PutJoin {
     /// A join whose first put is number 1; those that wait stand in a memory of the given kind.
     pub fn new(style: RamStyle) -> Self {
-        Self { waiting: BlockFifo::new(style), next_number: Reg::new(bits::<16>(1)), ..Default::default() }
+        Self { waiting: BlockFifo::new(style), next_number: Reg::new(bits::<16>(1)), ..Self::blank() }
     }
 }
 
-impl Logic for PutJoin {
-    #[hdl]
+#[hdl]
+impl PutJoin {
     fn update(&mut self) {
-        clocks!(self, clock, reset, waiting);
-        regs!(self, clock, reset, next_number, offers, answer_turn, ended_out, failed_out);
-        dffs!(self, clock, offered);
-
         // Into the FIFO: processes first.
-        let own = self.own_valid.val();
+        let own = self.own.valid.val();
         let room = (self.waiting.level.val() < SHARED) & !own;
         let answers = self.answer_turn.q.val();
-        self.own_ready.next = self.waiting.write_ready.val();
+        self.own.ready.next = self.waiting.write.ready.val();
         self.number.next = self.next_number.q.val();
-        self.answer_ready.next = room & answers;
-        self.array_put_ready.next = room & !answers;
+        self.answer.ready.next = room & answers;
+        self.array_put.ready.next = room & !answers;
         self.waiting.write.next = self.array_put.val();
         if own {
             self.waiting.write.next = self.own.val();
@@ -106,27 +80,27 @@ impl Logic for PutJoin {
         } else if answers {
             self.waiting.write.next = self.answer.val();
         }
-        let others = room & (if answers { self.answer_valid.val() } else { self.array_put_valid.val() });
-        self.waiting.write_valid.next = own | others;
-        if own & self.waiting.write_ready.val() {
+        let others = room & (if answers { self.answer.valid.val() } else { self.array_put.valid.val() });
+        self.waiting.write.valid.next = own | others;
+        if own & self.waiting.write.ready.val() {
             self.next_number.d.next = self.next_number.q.val() + 1;
         }
         // An answer waits a cycle for its turn, so that what the array is told depends on registers alone.
-        self.answer_turn.d.next = self.answer_valid.val() & !(answers & room);
+        self.answer_turn.d.next = self.answer.valid.val() & !(answers & room);
 
         // Out of it.
         let free = !self.offers.q.val();
-        self.waiting.read_ready.next = free;
+        self.waiting.read.ready.next = free;
         if free {
-            self.offers.d.next = self.waiting.read_valid.val();
+            self.offers.d.next = self.waiting.read.valid.val();
             self.offered.d.next = self.waiting.read.val();
-        } else if self.host_put_ready.val() {
+        } else if self.host_put.ready.val() {
             self.offers.d.next = false;
         }
         self.host_put.next = self.offered.q.val();
-        self.host_put_valid.next = self.offers.q.val();
+        self.host_put.valid.next = self.offers.q.val();
 
-        let ours = self.put_done_valid.val() & (self.put_done.val().handle == HOST_HANDLE);
+        let ours = self.put_done.valid.val() & (self.put_done.val().handle == HOST_HANDLE);
         self.ended_out.d.next = ours;
         self.failed_out.d.next = ours & self.put_done.val().error;
         self.ended.next = self.ended_out.q.val();

@@ -15,6 +15,7 @@
 
 use crate::read_requests::{ReadPiece, CLIENTS};
 use spindle_blocks::aligner::{AlignJob, AlignedBeat, Funnel};
+use spindle_blocks::bundles::AxiReadDataSource;
 use spindle_blocks::Fifo;
 use spindle_verilog::prelude::*;
 
@@ -31,26 +32,14 @@ struct Owner {
 }
 
 /// The data side of the reader. See the module text.
-#[derive(LogicBlock, Default)]
+#[block]
 pub struct ReadAnswers {
-    /// Core clock.
-    pub clock: Signal<In, Clock>,
-    /// Synchronous reset, active high.
-    pub reset: Signal<In, Bit>,
     /// Piece that was asked for.
-    pub piece: Signal<In, ReadPiece>,
-    /// There is one.
-    pub piece_valid: Signal<In, Bit>,
+    pub piece: PulseSink<ReadPiece>,
     /// There is room for it.
     pub piece_room: Signal<Out, Bit>,
-    /// AXI4 read data.
-    pub host_rdata: Signal<In, Bits<512>>,
-    /// Bit 1: error.
-    pub host_rresp: Signal<In, Bits<2>>,
-    /// Data valid.
-    pub host_rvalid: Signal<In, Bit>,
     /// Data taken.
-    pub host_rready: Signal<Out, Bit>,
+    pub host: AxiReadDataSource,
     /// Beat of a transfer.
     pub data: Signal<Out, Bits<512>>,
     /// Its last.
@@ -72,41 +61,35 @@ pub struct ReadAnswers {
     failed: Reg<Bit>,
 }
 
-impl Logic for ReadAnswers {
-    #[hdl]
+#[hdl]
+impl ReadAnswers {
     fn update(&mut self) {
-        clocks!(self, clock, reset, funnel, jobs, arrivals, owners, errors);
-        regs!(self, clock, reset, line, failed, beat_valid);
-        dffs!(self, clock, beat);
-
         // A piece that was asked for: it stays longest in `owners`.
         let piece = self.piece.val();
         self.jobs.write.next =
             AlignJob { src_offset: piece.offset, dst_offset: bits::<6>(0), length: bit_cast::<15, 10>(piece.last) + 1 };
-        self.jobs.write_valid.next = self.piece_valid.val();
+        self.jobs.write.valid.next = self.piece.valid.val();
         self.arrivals.write.next = piece.lines;
-        self.arrivals.write_valid.next = self.piece_valid.val();
+        self.arrivals.write.valid.next = self.piece.valid.val();
         self.owners.write.next = Owner { client: piece.client, ends: piece.ends };
-        self.owners.write_valid.next = self.piece_valid.val();
-        self.piece_room.next = self.owners.write_ready.val();
+        self.owners.write.valid.next = self.piece.valid.val();
+        self.piece_room.next = self.owners.write.ready.val();
 
         // Lines from the host.
-        let expected = self.arrivals.read_valid.val();
+        let expected = self.arrivals.read.valid.val();
         let last_line = self.line.q.val() == self.arrivals.read.val();
-        self.funnel.job.next = self.jobs.read.val();
-        self.funnel.job_valid.next = self.jobs.read_valid.val();
-        self.jobs.read_ready.next = self.funnel.job_ready.val();
-        self.funnel.source_data.next = self.host_rdata.val();
-        self.funnel.source_last.next = last_line;
-        self.funnel.source_valid.next = self.host_rvalid.val() & expected;
-        let ready = self.funnel.source_ready.val() & expected;
-        self.host_rready.next = ready;
-        let takes = self.host_rvalid.val() & ready;
-        let error = self.host_rresp.val().get_bit(1);
+        self.jobs.read.join(&mut self.funnel.job);
+        self.funnel.source_data.next = self.host.rdata.val();
+        self.funnel.source_data.last.next = last_line;
+        self.funnel.source_data.valid.next = self.host.rvalid.val() & expected;
+        let ready = self.funnel.source_data.ready.val() & expected;
+        self.host.rready.next = ready;
+        let takes = self.host.rvalid.val() & ready;
+        let error = self.host.rresp.val().get_bit(1);
         self.answer_error.next = takes & error;
-        self.arrivals.read_ready.next = takes & last_line;
+        self.arrivals.read.ready.next = takes & last_line;
         self.errors.write.next = self.failed.q.val() | error;
-        self.errors.write_valid.next = takes & last_line;
+        self.errors.write.valid.next = takes & last_line;
         if takes & last_line {
             self.line.d.next = bits::<5>(0);
             self.failed.d.next = false;
@@ -118,14 +101,14 @@ impl Logic for ReadAnswers {
         // Beats to the clients; the last line was taken at least two cycles ago.
         let owner = self.owners.read.val();
         self.funnel.go.next = true;
-        self.beat_valid.d.next = self.funnel.beat_valid.val();
-        if self.funnel.beat_valid.val() {
+        self.beat_valid.d.next = self.funnel.beat.valid.val();
+        if self.funnel.beat.valid.val() {
             self.beat.d.next = self.funnel.beat.val();
         }
         let beat = self.beat.q.val();
         let piece_ends = self.beat_valid.q.val() & beat.last;
-        self.owners.read_ready.next = piece_ends;
-        self.errors.read_ready.next = piece_ends;
+        self.owners.read.ready.next = piece_ends;
+        self.errors.read.ready.next = piece_ends;
         self.data.next = beat.data;
         self.data_last.next = beat.last & owner.ends;
         self.data_error.next = beat.last & self.errors.read.val();

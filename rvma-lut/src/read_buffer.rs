@@ -10,6 +10,7 @@
 //! without a gap, and `data_error` is the same in all its beats; without, beats are offered as they come and `data_error` counts in
 //! the last. `beat_valid` → `data_valid`: 1 cycle in LUT RAM, 3 in UltraRAM.
 
+use spindle_blocks::bundles::ReadDataSource;
 use spindle_blocks::desc::HostRead;
 use spindle_blocks::{Fifo, RamStyle};
 use spindle_verilog::prelude::*;
@@ -34,20 +35,12 @@ pub struct ReadBeat {
 }
 
 /// The buffer of a client, made by [`ReadBuffer::new`]: the default one has no memory. See the module text.
-#[derive(LogicBlock, Default)]
+#[block]
 pub struct ReadBuffer {
-    /// Core clock.
-    pub clock: Signal<In, Clock>,
-    /// Synchronous reset, active high.
-    pub reset: Signal<In, Bit>,
     /// Constant: offer whole transfers only.
     pub whole: Signal<In, Bit>,
     /// Transfer asked for.
-    pub tag: Signal<In, HostRead>,
-    /// There is one.
-    pub tag_valid: Signal<In, Bit>,
-    /// It is taken.
-    pub tag_ready: Signal<Out, Bit>,
+    pub tag: Sink<HostRead>,
     /// 16 lines are free.
     pub room: Signal<Out, Bit>,
     /// 4 lines are free.
@@ -57,25 +50,13 @@ pub struct ReadBuffer {
     /// How many, less one.
     pub reserve_lines: Signal<In, Bits<4>>,
     /// Beat that arrives.
-    pub beat: Signal<In, Bits<512>>,
+    pub beat: PulseSink<Bits<512>>,
     /// Last of its transfer.
     pub beat_last: Signal<In, Bit>,
     /// The host answered with an error.
     pub beat_error: Signal<In, Bit>,
-    /// There is one.
-    pub beat_valid: Signal<In, Bit>,
     /// Beat for the client.
-    pub data: Signal<Out, Bits<512>>,
-    /// Last of its transfer.
-    pub data_last: Signal<Out, Bit>,
-    /// The transfer failed.
-    pub data_error: Signal<Out, Bit>,
-    /// The transfer.
-    pub data_tag: Signal<Out, HostRead>,
-    /// There is a beat.
-    pub data_valid: Signal<Out, Bit>,
-    /// It is taken.
-    pub data_ready: Signal<In, Bit>,
+    pub data: ReadDataSource<HostRead>,
     beats: Vec<Fifo<ReadBeat, BEAT_BITS>>,
     deep_beats: Vec<Fifo<ReadBeat, DEEP_BITS>>,
     tags: Fifo<HostRead, TRANSFER_BITS>,
@@ -99,59 +80,52 @@ impl ReadBuffer {
             beats: if deep { vec![] } else { vec![Fifo::new(style)] },
             deep_beats: if deep { vec![Fifo::new(style)] } else { vec![] },
             _deep: deep,
-            ..Default::default()
+            ..Self::blank()
         }
     }
 }
 
-impl Logic for ReadBuffer {
-    #[hdl]
+#[hdl]
+impl ReadBuffer {
     fn update(&mut self) {
-        clocks!(self, clock, reset, tags, ends);
-        regs!(self, clock, reset, reserved, failed, has_room, has_short_room);
-
-        self.tags.write.next = self.tag.val();
-        self.tags.write_valid.next = self.tag_valid.val();
-        self.tag_ready.next = self.tags.write_ready.val();
+        self.tag.join(&mut self.tags.write);
 
         // There are never more beats under way and in here than were reserved.
         let error = self.failed.q.val() | self.beat_error.val();
         self.ends.write.next = error;
-        self.ends.write_valid.next = self.beat_valid.val() & self.beat_last.val();
-        if self.beat_valid.val() {
+        self.ends.write.valid.next = self.beat.valid.val() & self.beat_last.val();
+        if self.beat.valid.val() {
             self.failed.d.next = error & !self.beat_last.val();
         }
 
         let arrives = ReadBeat { data: self.beat.val(), last: self.beat_last.val() };
         if self._deep {
-            clocks!(self, clock, reset, deep_beats);
             self.deep_beats[0].write.next = arrives;
-            self.deep_beats[0].write_valid.next = self.beat_valid.val();
+            self.deep_beats[0].write.valid.next = self.beat.valid.val();
             self.front.next = self.deep_beats[0].read.val();
-            self.here.next = self.deep_beats[0].read_valid.val();
+            self.here.next = self.deep_beats[0].read.valid.val();
         } else {
-            clocks!(self, clock, reset, beats);
             self.beats[0].write.next = arrives;
-            self.beats[0].write_valid.next = self.beat_valid.val();
+            self.beats[0].write.valid.next = self.beat.valid.val();
             self.front.next = self.beats[0].read.val();
-            self.here.next = self.beats[0].read_valid.val();
+            self.here.next = self.beats[0].read.valid.val();
         }
         let beat = self.front.val();
-        let valid = self.here.val() & (self.ends.read_valid.val() | !self.whole.val());
-        let leaves = valid & self.data_ready.val();
+        let valid = self.here.val() & (self.ends.read.valid.val() | !self.whole.val());
+        let leaves = valid & self.data.ready.val();
         let leaves_last = leaves & beat.last;
         if self._deep {
-            self.deep_beats[0].read_ready.next = leaves;
+            self.deep_beats[0].read.ready.next = leaves;
         } else {
-            self.beats[0].read_ready.next = leaves;
+            self.beats[0].read.ready.next = leaves;
         }
-        self.tags.read_ready.next = leaves_last;
-        self.ends.read_ready.next = leaves_last;
+        self.tags.read.ready.next = leaves_last;
+        self.ends.read.ready.next = leaves_last;
         self.data.next = beat.data;
-        self.data_last.next = beat.last;
-        self.data_error.next = self.ends.read.val() & (self.whole.val() | beat.last);
-        self.data_tag.next = self.tags.read.val();
-        self.data_valid.next = valid;
+        self.data.last.next = beat.last;
+        self.data.error.next = self.ends.read.val() & (self.whole.val() | beat.last);
+        self.data.tag.next = self.tags.read.val();
+        self.data.valid.next = valid;
 
         let lines = bit_cast::<9, 4>(self.reserve_lines.val());
         if self.reserve.val() & leaves {

@@ -17,6 +17,7 @@
 //! does not start at a line's first byte reads one line more than it has beats.
 
 use crate::bursts::{behind_burst, burst_address, burst_beats, burst_ends, Lines};
+use spindle_blocks::bundles::AxiReadAddressSource;
 use spindle_blocks::desc::HostRead;
 use spindle_verilog::prelude::*;
 
@@ -71,18 +72,10 @@ struct PlacedPiece {
 }
 
 /// The request side of the reader. See the module text.
-#[derive(LogicBlock, Default)]
+#[block]
 pub struct ReadRequests {
-    /// Core clock.
-    pub clock: Signal<In, Clock>,
-    /// Synchronous reset, active high.
-    pub reset: Signal<In, Bit>,
     /// What each client wants, at least one byte.
-    pub read: [Signal<In, HostRead>; CLIENTS],
-    /// There is something.
-    pub read_valid: [Signal<In, Bit>; CLIENTS],
-    /// It is taken.
-    pub read_ready: [Signal<Out, Bit>; CLIENTS],
+    pub read: [Sink<HostRead>; CLIENTS],
     /// A whole piece fits into the client's buffer.
     pub room: [Signal<In, Bit>; BUFFERED],
     /// A piece of up to 256 bytes does.
@@ -92,25 +85,11 @@ pub struct ReadRequests {
     /// How many, less one.
     pub reserve_lines: Signal<Out, Bits<4>>,
     /// Piece whose data come next but for those before.
-    pub piece: Signal<Out, ReadPiece>,
-    /// There is one.
-    pub piece_valid: Signal<Out, Bit>,
+    pub piece: Pulse<ReadPiece>,
     /// There is room for it.
     pub piece_room: Signal<In, Bit>,
     /// AXI4 read address; there is one id.
-    pub host_arid: Signal<Out, Bits<8>>,
-    /// A whole line.
-    pub host_araddr: Signal<Out, Bits<64>>,
-    /// Beats less one, 0 to 3.
-    pub host_arlen: Signal<Out, Bits<8>>,
-    /// 64 bytes.
-    pub host_arsize: Signal<Out, Bits<3>>,
-    /// INCR.
-    pub host_arburst: Signal<Out, Bits<2>>,
-    /// Address valid.
-    pub host_arvalid: Signal<Out, Bit>,
-    /// Address taken.
-    pub host_arready: Signal<In, Bit>,
+    pub host: AxiReadAddressSource,
     /// A burst was issued.
     pub burst: Signal<Out, Bit>,
     runs: [DFF<ReadRun>; CLIENTS],
@@ -128,15 +107,12 @@ pub struct ReadRequests {
     chosen: Signal<Local, ReadRun>,
 }
 
-impl Logic for ReadRequests {
-    #[hdl]
+#[hdl]
+impl ReadRequests {
     fn update(&mut self) {
-        regs!(self, clock, reset, run_valid, second_next, placed_valid, lines_valid, address_valid);
-        dffs!(self, clock, runs, placed, lines, address, beats);
-
         // The lines of the present piece give a burst per cycle while AR has room.
         let lines = self.lines.q.val();
-        let address_open = self.address_valid.q.val() & !self.host_arready.val();
+        let address_open = self.address_valid.q.val() & !self.host.arready.val();
         let issue = self.lines_valid.q.val() & !address_open;
         self.burst.next = issue;
         if !address_open {
@@ -169,7 +145,7 @@ impl Logic for ReadRequests {
             last: placed.last,
             lines: reach.get_bits::<5>(6),
         };
-        self.piece_valid.next = moves;
+        self.piece.valid.next = moves;
 
         // Choice of a client, while no piece waits.
         let free = !self.placed_valid.q.val();
@@ -224,7 +200,7 @@ impl Logic for ReadRequests {
             }
             let read = self.read[i].val();
             if !self.run_valid[i].q.val() {
-                self.run_valid[i].d.next = self.read_valid[i].val();
+                self.run_valid[i].d.next = self.read[i].valid.val();
                 self.runs[i].d.next = ReadRun {
                     high: read.address.get_bits::<32>(32),
                     low: read.address.get_bits::<32>(0),
@@ -232,14 +208,14 @@ impl Logic for ReadRequests {
                     short: !read.length.get_bits::<8>(8).any() | (read.length == 256),
                 };
             }
-            self.read_ready[i].next = !self.run_valid[i].q.val();
+            self.read[i].ready.next = !self.run_valid[i].q.val();
         }
 
-        self.host_arid.next = bits::<8>(0);
-        self.host_araddr.next = self.address.q.val();
-        self.host_arlen.next = bit_cast::<8, 2>(self.beats.q.val());
-        self.host_arsize.next = bits::<3>(6);
-        self.host_arburst.next = bits::<2>(1);
-        self.host_arvalid.next = self.address_valid.q.val();
+        self.host.arid.next = bits::<8>(0);
+        self.host.araddr.next = self.address.q.val();
+        self.host.arlen.next = bit_cast::<8, 2>(self.beats.q.val());
+        self.host.arsize.next = bits::<3>(6);
+        self.host.arburst.next = bits::<2>(1);
+        self.host.arvalid.next = self.address_valid.q.val();
     }
 }

@@ -87,16 +87,10 @@ pub enum MapState {
 }
 
 /// The maps. See the module text.
-#[derive(LogicBlock)]
+#[block(no_default)]
 pub struct ReceiveMaps {
-    /// Core clock.
-    pub clock: Signal<In, Clock>,
-    /// Synchronous reset, active high.
-    pub reset: Signal<In, Bit>,
     /// Packet that is placed.
-    pub job: Signal<In, PlaceJob>,
-    /// There is one.
-    pub job_valid: Signal<In, Bit>,
+    pub job: PulseSink<PlaceJob>,
     /// The last answer to a packet's writes has come.
     pub finished: Signal<In, Bit>,
     /// The host refused a part of it.
@@ -116,9 +110,7 @@ pub struct ReceiveMaps {
     /// That one.
     pub next: Signal<Out, Bits<NUMBER>>,
     /// Question; stays until `done`.
-    pub query: Signal<In, MapQuery>,
-    /// There is one.
-    pub query_valid: Signal<In, Bit>,
+    pub query: PulseSink<MapQuery>,
     /// It is answered.
     pub done: Signal<Out, Bit>,
     /// With it: the map is this process's.
@@ -160,50 +152,11 @@ impl ReceiveMaps {
     /// Maps with their words and the queue of packets under way in memories of these kinds.
     pub fn new(style: RamStyle, queue: RamStyle) -> Self {
         Self {
-            clock: Default::default(),
-            reset: Default::default(),
-            job: Default::default(),
-            job_valid: Default::default(),
-            finished: Default::default(),
-            finished_error: Default::default(),
-            posted_slot: Default::default(),
-            posted: Default::default(),
-            arms: Default::default(),
-            pid: Default::default(),
-            granule: Default::default(),
-            any: Default::default(),
-            next: Default::default(),
-            query: Default::default(),
-            query_valid: Default::default(),
-            done: Default::default(),
-            ok: Default::default(),
-            word: Default::default(),
-            entries: Default::default(),
-            taken: Default::default(),
-            live: Default::default(),
-            slot_1: Default::default(),
-            start_1: Default::default(),
-            valid_1: Default::default(),
-            hits: Default::default(),
-            start_2: Default::default(),
-            valid_2: Default::default(),
-            mark_3: Default::default(),
-            valid_3: Default::default(),
             // A mark is there six cycles after the job; the first answer may come in that cycle and is looked at in the next one.
             under_way: BlockFifo::new(queue),
             store: SdpRam::new(style, 1),
-            ends: Default::default(),
-            ends_well: Default::default(),
-            marking: Default::default(),
-            marked: Default::default(),
-            wrote: Default::default(),
-            wrote_at: Default::default(),
-            wrote_word: Default::default(),
-            state: Default::default(),
-            at: Default::default(),
             all: Reg::new(true),
-            left: Default::default(),
-            mine: Default::default(),
+            ..Self::blank()
         }
     }
 }
@@ -214,15 +167,9 @@ impl Default for ReceiveMaps {
     }
 }
 
-impl Logic for ReceiveMaps {
-    #[hdl]
+#[hdl]
+impl ReceiveMaps {
     fn update(&mut self) {
-        clocks!(self, clock, reset, under_way);
-        regs!(self, clock, reset, taken, live, valid_1, valid_2, valid_3, ends, marking, wrote, state, at, all, left);
-        dffs!(
-            self, clock, entries, slot_1, start_1, hits, start_2, mark_3, ends_well, marked, wrote_at, wrote_word, mine
-        );
-
         // Posted buffers: the map of the slot's last buffer stands still, and a new one begins.
         let mut any: Bit = false;
         let mut next: Bits<NUMBER> = bits::<NUMBER>(0);
@@ -251,8 +198,8 @@ impl Logic for ReceiveMaps {
         }
 
         // Jobs: the map of the buffer, the place in it.
-        self.valid_1.d.next = self.job_valid.val();
-        if self.job_valid.val() {
+        self.valid_1.d.next = self.job.valid.val();
+        if self.job.valid.val() {
             self.slot_1.d.next = self.job.val().slot;
             self.start_1.d.next = self.job.val().start;
         }
@@ -283,20 +230,19 @@ impl Logic for ReceiveMaps {
             };
         }
         self.under_way.write.next = self.mark_3.q.val();
-        self.under_way.write_valid.next = self.valid_3.q.val();
+        self.under_way.write.valid.next = self.valid_3.q.val();
 
         // Answers: the word is read, the bit joins it, and it is written.
         self.ends.d.next = self.finished.val();
         self.ends_well.d.next = !self.finished_error.val();
-        self.under_way.read_ready.next = self.ends.q.val();
+        self.under_way.read.ready.next = self.ends.q.val();
         let mark = self.under_way.read.val();
         let marks = self.ends.q.val() & self.ends_well.q.val() & mark.mapped;
-        let reads = self.query_valid.val() & (self.state.q.val() == MapState::Idle) & !marks;
+        let reads = self.query.valid.val() & (self.state.q.val() == MapState::Idle) & !marks;
         self.marking.d.next = marks;
         if marks {
             self.marked.d.next = mark;
         }
-        self.store.clock.next = self.clock.val();
         self.store.read_enable.next = marks | reads;
         self.store.read_address.next = (query.number, query.word).cat::<ADDRESS>();
         if marks {
@@ -343,7 +289,7 @@ impl Logic for ReceiveMaps {
             MapState::Idle => {
                 self.mine.d.next = mine;
                 self.left.d.next = bits::<10>(SETTLE);
-                if self.query_valid.val() & mine & query.free {
+                if self.query.valid.val() & mine & query.free {
                     self.state.d.next = MapState::Drain;
                 } else if reads {
                     self.state.d.next = MapState::Tell;

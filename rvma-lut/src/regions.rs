@@ -82,12 +82,8 @@ fn below(x: Beside) -> Bit {
 }
 
 /// The table of regions. See the module text.
-#[derive(LogicBlock, Default)]
+#[block]
 pub struct Regions {
-    /// Core clock.
-    pub clock: Signal<In, Clock>,
-    /// Synchronous reset, active high.
-    pub reset: Signal<In, Bit>,
     /// Region to set.
     pub region: Signal<In, Region>,
     /// {process, region}.
@@ -97,9 +93,7 @@ pub struct Regions {
     /// Bit p = process p may name everything.
     pub unchecked: Signal<In, Bits<64>>,
     /// What is named; stays until `done`.
-    pub query: Signal<In, RegionQuery>,
-    /// There is a query; held until `done`.
-    pub query_valid: Signal<In, Bit>,
+    pub query: PulseSink<RegionQuery>,
     /// It is answered.
     pub done: Signal<Out, Bit>,
     /// With it: the process may.
@@ -138,24 +132,20 @@ impl Regions {
             entries: SdpMemory::with_depth(style, 1, words),
             clearing: Reg::new(true),
             _words: words as u64,
-            ..Default::default()
+            ..Self::blank()
         }
     }
 }
 
-impl Logic for Regions {
-    #[hdl]
+#[hdl]
+impl Regions {
     fn update(&mut self) {
-        regs!(self, clock, reset, clearing, clear_at, step, start, hit, holds_bytes, holds_record);
-        dffs!(self, clock, span, low, last_page, wraps, region_now, rights, first_hit);
-        dffs!(self, clock, first_beside, last_beside, record_first, record_last);
         let query = self.query.val();
         let step = self.step.q.val();
-        let waits = self.query_valid.val() & !self.clearing.q.val();
+        let waits = self.query.valid.val() & !self.clearing.q.val();
         let free = (self.unchecked.val() >> query.pid).get_bit(0);
 
         // The table: emptied after reset, read from the second cycle of a query on.
-        self.entries.clock.next = self.clock.val();
         self.entries.write_enable.next = self.region_write.val() | self.clearing.q.val();
         self.entries.write_address.next = self.region_at.val();
         self.entries.write_data.next = self.region.val();

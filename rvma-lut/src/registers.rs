@@ -22,12 +22,8 @@ const BYTES: u64 = ((rvma::PLACED_BYTES - rvma::PLACED_PACKETS) / 4) as u64;
 const LOST: u64 = ((rvma::EVENTS_LOST - rvma::PLACED_PACKETS) / 4) as u64;
 
 /// The register page. See the module text.
-#[derive(LogicBlock)]
+#[block(no_default)]
 pub struct Registers {
-    /// Core clock.
-    pub clock: Signal<In, Clock>,
-    /// Synchronous reset, active high.
-    pub reset: Signal<In, Bit>,
     /// Request, held until the answer.
     pub csr: Signal<In, CsrRequest>,
     /// Answer, one cycle.
@@ -97,59 +93,13 @@ pub struct Registers {
 
 impl Default for Registers {
     fn default() -> Self {
-        Self {
-            clock: Default::default(),
-            reset: Default::default(),
-            csr: Default::default(),
-            csr_answer: Default::default(),
-            posted: Default::default(),
-            region: Default::default(),
-            region_at: Default::default(),
-            region_write: Default::default(),
-            unchecked: Default::default(),
-            packet_placed: Default::default(),
-            packet_bytes: Default::default(),
-            packet_refused: Default::default(),
-            record_written: Default::default(),
-            burst: Default::default(),
-            answer_error: Default::default(),
-            mailbox_opened: Default::default(),
-            mailbox_closed: Default::default(),
-            buffer_posted: Default::default(),
-            dma_ended: Default::default(),
-            read_burst: Default::default(),
-            read_error: Default::default(),
-            event_written: Default::default(),
-            event_lost: Default::default(),
-            put_ended: Default::default(),
-            put_failed: Default::default(),
-            order: Default::default(),
-            staged: Default::default(),
-            commit: Default::default(),
-            commits: Default::default(),
-            free: Default::default(),
-            more: Default::default(),
-            more_bytes: Default::default(),
-            more_lost: Default::default(),
-            memory: CountMemory::new(COUNTERS),
-            answer: Default::default(),
-            ups: Default::default(),
-            downs: Default::default(),
-            bytes: Default::default(),
-            lost: Default::default(),
-            word: Default::default(),
-            known: Default::default(),
-        }
+        Self { memory: CountMemory::new(COUNTERS), ..Self::blank() }
     }
 }
 
-impl Logic for Registers {
-    #[hdl]
+#[hdl]
+impl Registers {
     fn update(&mut self) {
-        regs!(self, clock, reset, order, staged, commits, free, more, more_bytes, more_lost, answer, ups, downs, lost);
-        dffs!(self, clock, bytes, commit);
-        clocks!(self, clock, reset, memory);
-
         // By number, from the last: each counts its pulses until it is visited. Those of mailboxes and buffers also go down.
         self.bytes.d.next = self.packet_bytes.val();
         self.lost.d.next = self.event_lost.val();

@@ -40,48 +40,26 @@ const BEAT_BITS: usize = 6;
 const BEAT_STOP: u64 = 16;
 
 /// The report stage. See the module text.
-#[derive(LogicBlock, Default)]
+#[block]
 pub struct Report {
-    /// Core clock.
-    pub clock: Signal<In, Clock>,
-    /// Synchronous reset, active high.
-    pub reset: Signal<In, Bit>,
     /// Transfer whose last answer has come.
-    pub finished: Signal<In, Origin>,
+    pub finished: Sink<Origin>,
     /// The host refused a part of it.
     pub finished_error: Signal<In, Bit>,
-    /// There is one.
-    pub finished_valid: Signal<In, Bit>,
-    /// One may come.
-    pub finished_ready: Signal<Out, Bit>,
     /// Transfer that counts as written with its last beat.
-    pub written: Signal<In, Origin>,
-    /// There is one.
-    pub written_valid: Signal<In, Bit>,
+    pub written: PulseSink<Origin>,
     /// What waits for the counters leaves room for all that is under way and more.
     pub calm: Signal<Out, Bit>,
     /// Packet that needed no write.
-    pub verdict: Signal<In, PlacementDone>,
-    /// There is one.
-    pub verdict_valid: Signal<In, Bit>,
+    pub verdict: PulseSink<PlacementDone>,
     /// There is room for four.
     pub verdict_room: Signal<Out, Bit>,
     /// Packet that may be freed.
-    pub placement_done: Signal<Out, PlacementDone>,
-    /// There is one.
-    pub placement_done_valid: Signal<Out, Bit>,
-    /// It is taken.
-    pub placement_done_ready: Signal<In, Bit>,
+    pub placement_done: Source<PlacementDone>,
     /// Handler DMA that ended.
-    pub dma_done: Signal<Out, DmaDone>,
-    /// There is one.
-    pub dma_done_valid: Signal<Out, Bit>,
+    pub dma_done: Pulse<DmaDone>,
     /// Bytes for the counters.
-    pub settle: Signal<Out, Settle>,
-    /// There are some.
-    pub settle_valid: Signal<Out, Bit>,
-    /// They are taken.
-    pub settle_ready: Signal<In, Bit>,
+    pub settle: Source<Settle>,
     /// A packet was written.
     pub packet_placed: Signal<Out, Bit>,
     /// Its payload bytes.
@@ -114,32 +92,28 @@ pub struct Report {
 impl Report {
     /// The report stage, with the answers behind those in front in a memory of this kind.
     pub fn new(style: RamStyle) -> Self {
-        Self { behind: BlockFifo::new(style), ..Default::default() }
+        Self { behind: BlockFifo::new(style), ..Self::blank() }
     }
 }
 
-impl Logic for Report {
-    #[hdl]
+#[hdl]
+impl Report {
     fn update(&mut self) {
-        clocks!(self, clock, reset, answers, behind, beats, placed, refused);
-        regs!(self, clock, reset, done_valid, refused_next, ended_valid, calm_now);
-        dffs!(self, clock, done, ended);
-
         // Last answers of the host.
         let origin = self.finished.val();
         let good = !self.finished_error.val();
-        let packet = self.finished_valid.val() & (origin.kind == PLACE);
-        self.finished_ready.next = self.placed.write_ready.val();
+        let packet = self.finished.valid.val() & (origin.kind == PLACE);
+        self.finished.ready.next = self.placed.write.ready.val();
         let answer =
             Settle { slot: origin.slot, length: origin.length, ok: good, color: origin.color, frame: origin.frame };
         let answered = packet & !origin.posted;
-        let front_room = self.answers.write_ready.val();
+        let front_room = self.answers.write.ready.val();
         let direct = front_room & !self.behind.level.val().any();
         self.answers.write.next = if direct { answer } else { self.behind.read.val() };
-        self.answers.write_valid.next = if direct { answered } else { self.behind.read_valid.val() };
+        self.answers.write.valid.next = if direct { answered } else { self.behind.read.valid.val() };
         self.behind.write.next = answer;
-        self.behind.write_valid.next = answered & !direct;
-        self.behind.read_ready.next = front_room & !direct;
+        self.behind.write.valid.next = answered & !direct;
+        self.behind.read.ready.next = front_room & !direct;
         self.placed.write.next = PlacementDone {
             pkt: origin.tag,
             frame: origin.frame,
@@ -150,8 +124,8 @@ impl Logic for Report {
             reason: if good { bits::<5>(0) } else { bits::<5>(HOST_ERROR as u64) },
             spare: bits::<7>(0),
         };
-        self.placed.write_valid.next = packet;
-        self.ended_valid.d.next = self.finished_valid.val() & (origin.kind == HANDLER);
+        self.placed.write.valid.next = packet;
+        self.ended_valid.d.next = self.finished.valid.val() & (origin.kind == HANDLER);
         self.ended.d.next = DmaDone {
             cluster: origin.tag.get_bits::<3>(7),
             hpu: origin.tag.get_bits::<3>(4),
@@ -160,38 +134,38 @@ impl Logic for Report {
             spare: bits::<5>(0),
         };
         self.dma_done.next = self.ended.q.val();
-        self.dma_done_valid.next = self.ended_valid.q.val();
+        self.dma_done.valid.next = self.ended_valid.q.val();
 
         // Last beats of posted transfers: their answers are not waited for, so they cannot fail here.
         let beat = self.written.val();
         self.beats.write.next =
             Settle { slot: beat.slot, length: beat.length, ok: true, color: beat.color, frame: beat.frame };
-        self.beats.write_valid.next = self.written_valid.val();
+        self.beats.write.valid.next = self.written.valid.val();
         self.calm_now.d.next = (self.behind.level.val() < ANSWER_STOP)
             & (self.placed.level.val() < ANSWER_STOP)
             & (self.beats.level.val() < BEAT_STOP);
         self.calm.next = self.calm_now.q.val();
 
         // To the counters.
-        let answers_first = self.answers.read_valid.val();
+        let answers_first = self.answers.read.valid.val();
         self.settle.next = self.beats.read.val();
         if answers_first {
             self.settle.next = self.answers.read.val();
         }
-        self.settle_valid.next = answers_first | self.beats.read_valid.val();
-        self.answers.read_ready.next = self.settle_ready.val();
-        self.beats.read_ready.next = self.settle_ready.val() & !answers_first;
+        self.settle.valid.next = answers_first | self.beats.read.valid.val();
+        self.answers.read.ready.next = self.settle.ready.val();
+        self.beats.read.ready.next = self.settle.ready.val() & !answers_first;
 
         // To the packet engine: written and refused packets in turn.
         self.refused.write.next = self.verdict.val();
-        self.refused.write_valid.next = self.verdict_valid.val();
+        self.refused.write.valid.next = self.verdict.valid.val();
         self.verdict_room.next = self.refused.level.val() < QUEUE_STOP;
-        let open = self.done_valid.q.val() & !self.placement_done_ready.val();
-        let pick_refused = self.refused.read_valid.val() & (self.refused_next.q.val() | !self.placed.read_valid.val());
-        self.refused.read_ready.next = !open & pick_refused;
-        self.placed.read_ready.next = !open & !pick_refused;
+        let open = self.done_valid.q.val() & !self.placement_done.ready.val();
+        let pick_refused = self.refused.read.valid.val() & (self.refused_next.q.val() | !self.placed.read.valid.val());
+        self.refused.read.ready.next = !open & pick_refused;
+        self.placed.read.ready.next = !open & !pick_refused;
         if !open {
-            self.done_valid.d.next = self.refused.read_valid.val() | self.placed.read_valid.val();
+            self.done_valid.d.next = self.refused.read.valid.val() | self.placed.read.valid.val();
             self.done.d.next = self.placed.read.val();
             if pick_refused {
                 self.done.d.next = self.refused.read.val();
@@ -200,14 +174,14 @@ impl Logic for Report {
         }
         let done = self.done.q.val();
         self.placement_done.next = done;
-        self.placement_done_valid.next = self.done_valid.q.val();
+        self.placement_done.valid.next = self.done_valid.q.val();
 
         // What the registers count and the trace shows.
-        let leaves = self.done_valid.q.val() & self.placement_done_ready.val();
+        let leaves = self.done_valid.q.val() & self.placement_done.ready.val();
         self.packet_placed.next = leaves & done.placed;
         self.packet_bytes.next = done.payload_len;
         self.packet_refused.next = leaves & !done.placed;
-        self.record_written.next = self.finished_valid.val() & (origin.kind == RECORD);
+        self.record_written.next = self.finished.valid.val() & (origin.kind == RECORD);
         self.dma_ended.next = self.ended_valid.q.val();
         self.answered.next = packet;
         self.answered_frame.next = origin.frame;

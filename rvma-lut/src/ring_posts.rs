@@ -67,20 +67,12 @@ pub fn bad_buffer(size: Bits<32>, record_low: Bits<32>) -> Bit {
 }
 
 /// The unit. See the module text.
-#[derive(LogicBlock, Default)]
+#[block]
 pub struct RingPosts {
-    /// Core clock.
-    pub clock: Signal<In, Clock>,
-    /// Synchronous reset, active high.
-    pub reset: Signal<In, Bit>,
     /// Commands of a process.
-    pub batch: Signal<In, Batch>,
+    pub batch: Sink<Batch>,
     /// They could not be read.
     pub batch_error: Signal<In, Bit>,
-    /// There are some, all of them here.
-    pub batch_valid: Signal<In, Bit>,
-    /// The last one is taken.
-    pub batch_ready: Signal<Out, Bit>,
     /// The next two.
     pub line: Signal<In, Bits<512>>,
     /// Both are taken.
@@ -102,23 +94,15 @@ pub struct RingPosts {
     /// Nothing is under way.
     pub calm: Signal<Out, Bit>,
     /// Memory that a command names.
-    pub query: Signal<Out, RegionQuery>,
-    /// May its process? Held until `query_done`.
-    pub query_valid: Signal<Out, Bit>,
+    pub query: Pulse<RegionQuery>,
     /// There is an answer.
     pub query_done: Signal<In, Bit>,
     /// With it: it may.
     pub query_ok: Signal<In, Bit>,
     /// Question to the table.
-    pub request: Signal<Out, TableRequest>,
-    /// There is one.
-    pub request_valid: Signal<Out, Bit>,
-    /// It is taken.
-    pub request_ready: Signal<In, Bit>,
+    pub request: Source<TableRequest>,
     /// The table's answer to the oldest question.
-    pub found: Signal<In, TableResult>,
-    /// There is one.
-    pub found_valid: Signal<In, Bit>,
+    pub found: PulseSink<TableResult>,
     /// Buffer to post.
     pub queue_command: Signal<Out, QueueCommand>,
     /// Held until `queue_done`.
@@ -130,11 +114,9 @@ pub struct RingPosts {
     /// With it: the buffer is too small.
     pub queue_small: Signal<In, Bit>,
     /// RING_DONE of a process.
-    pub report: Signal<Out, Bits<32>>,
+    pub report: Pulse<Bits<32>>,
     /// Which.
     pub report_pid: Signal<Out, Bits<6>>,
-    /// Write it.
-    pub report_valid: Signal<Out, Bit>,
     /// A buffer was posted.
     pub buffer_posted: Signal<Out, Bit>,
     position: Reg<Bits<4>>,
@@ -158,23 +140,19 @@ pub struct RingPosts {
 impl RingPosts {
     /// The unit in front of a table of `mailboxes` entries.
     pub fn new(mailboxes: usize) -> Self {
-        Self { _mailboxes: mailboxes as u64, ..Default::default() }
+        Self { _mailboxes: mailboxes as u64, ..Self::blank() }
     }
 }
 
-impl Logic for RingPosts {
-    #[hdl]
+#[hdl]
+impl RingPosts {
     fn update(&mut self) {
-        clocks!(self, clock, reset, asked, answers);
-        regs!(self, clock, reset, position, next_valid, permitted, job_valid, posting_valid, told_valid);
-        dffs!(self, clock, next, job, posting, told, told_pid);
-
         // The next command.
         let batch = self.batch.val();
         let position = self.position.q.val();
         let last = position == batch.last;
-        let takes = self.batch_valid.val() & !self.next_valid.q.val() & !self.pause.val();
-        self.batch_ready.next = takes & last;
+        let takes = self.batch.valid.val() & !self.next_valid.q.val() & !self.pause.val();
+        self.batch.ready.next = takes & last;
         self.line_ready.next = takes & !batch.overrun & (last | position.get_bit(0));
         if takes {
             let line = self.line.val();
@@ -214,7 +192,7 @@ impl Logic for RingPosts {
         // The table is asked also for what is wrong already, so that answers stay beside their commands.
         let next = self.next.q.val();
         let permitted = self.permitted.q.val();
-        self.query_valid.next = self.next_valid.q.val() & !permitted;
+        self.query.valid.next = self.next_valid.q.val() & !permitted;
         self.query.next = RegionQuery {
             pid: next.pid,
             write: true,
@@ -231,8 +209,8 @@ impl Logic for RingPosts {
         if refused {
             self.next.d.next.error = bits::<4>(OUT_OF_REGION);
         }
-        let asks = self.next_valid.q.val() & (permitted | answered) & self.asked.write_ready.val();
-        self.request_valid.next = asks;
+        let asks = self.next_valid.q.val() & (permitted | answered) & self.asked.write.ready.val();
+        self.request.valid.next = asks;
         self.request.next = TableRequest {
             op: bits::<3>(NUMBER),
             pid: bit_cast::<16, 6>(next.pid),
@@ -244,18 +222,18 @@ impl Logic for RingPosts {
         if refused {
             self.asked.write.next.error = bits::<4>(OUT_OF_REGION);
         }
-        self.asked.write_valid.next = asks & self.request_ready.val();
-        if asks & self.request_ready.val() {
+        self.asked.write.valid.next = asks & self.request.ready.val();
+        if asks & self.request.ready.val() {
             self.next_valid.d.next = false;
         }
         self.answers.write.next = self.found.val().hit;
-        self.answers.write_valid.next = self.found_valid.val() & self.asked.read_valid.val();
+        self.answers.write.valid.next = self.found.valid.val() & self.asked.read.valid.val();
 
         // One is made ready while another is being posted.
-        let waits = self.asked.read_valid.val() & self.answers.read_valid.val();
+        let waits = self.asked.read.valid.val() & self.answers.read.valid.val();
         let loads = waits & !self.job_valid.q.val();
-        self.asked.read_ready.next = loads;
-        self.answers.read_ready.next = loads;
+        self.asked.read.ready.next = loads;
+        self.answers.read.ready.next = loads;
         if loads {
             self.job_valid.d.next = true;
             self.job.d.next = self.asked.read.val();
@@ -315,9 +293,9 @@ impl Logic for RingPosts {
         }
         self.report.next = self.told.q.val();
         self.report_pid.next = self.told_pid.q.val();
-        self.report_valid.next = self.told_valid.q.val();
+        self.report.valid.next = self.told_valid.q.val();
         self.calm.next = !self.next_valid.q.val()
-            & !self.asked.read_valid.val()
+            & !self.asked.read.valid.val()
             & !self.job_valid.q.val()
             & !posts
             & !self.told_valid.q.val();

@@ -8,7 +8,7 @@
 //!                            |            ^            | record, epochs
 //!                        placement --> dma_writer <----+ <- dma
 //!                            |            | finished
-//!          place_request <---+         report -> placement_done_feedback, dma_done_feedback
+//!          place_request <---+         report -> placement_done, dma_done
 //!
 //!  host_read, put_read -> read_requests, read_answers, read_buffer -> host_data, put_data
 //!                            ^ words, commands of rings
@@ -58,6 +58,7 @@ use crate::registers::Registers;
 use crate::report::Report;
 use crate::ring_posts::RingPosts;
 use crate::types::{ATOMIC, EVENT, PLACE};
+use spindle_blocks::bundles::{AxiSource, BeatSink, ReadDataSource};
 use spindle_blocks::desc::{
     CsrRequest, CsrResponse, DmaDesc, DmaDone, EventDesc, HostAtomic, HostAtomicDone, HostRead, PlacementDesc,
     PlacementDone, PlacementOutcome, PutDesc, PutDone, ReadRequest,
@@ -67,134 +68,46 @@ use spindle_contract::params::{Config, RECEIVE_MAPS, RECEIVE_MAP_BITS};
 use spindle_verilog::prelude::*;
 
 /// The engine. See the module text.
-#[derive(LogicBlock, Default)]
+#[block]
 pub struct RvmaEngine {
-    /// Core clock.
-    pub clock: Signal<In, Clock>,
-    /// Synchronous reset, active high.
-    pub reset: Signal<In, Bit>,
     /// Packet to place.
-    pub placement: Signal<In, PlacementDesc>,
-    /// There is one.
-    pub placement_valid: Signal<In, Bit>,
-    /// It is taken.
-    pub placement_ready: Signal<Out, Bit>,
+    pub placement: Sink<PlacementDesc>,
     /// Packet wanted from the packet buffer.
-    pub place_request: Signal<Out, ReadRequest>,
-    /// There is a request.
-    pub place_request_valid: Signal<Out, Bit>,
-    /// It is taken.
-    pub place_request_ready: Signal<In, Bit>,
+    pub place_request: Source<ReadRequest>,
     /// Beat of the packet.
-    pub place_data: Signal<In, Bits<512>>,
-    /// Last beat of the request.
-    pub place_last: Signal<In, Bit>,
-    /// There is a beat.
-    pub place_data_valid: Signal<In, Bit>,
-    /// It is taken.
-    pub place_data_ready: Signal<Out, Bit>,
+    pub place_data: BeatSink,
     /// Packet that the engine is done with.
-    pub placement_done_feedback: Signal<Out, PlacementDone>,
-    /// There is one.
-    pub placement_done_valid: Signal<Out, Bit>,
-    /// It is taken.
-    pub placement_done_ready: Signal<In, Bit>,
-    /// What a mailbox said to a packet, before its `placement_done_feedback`.
-    pub outcome_feedback: Signal<Out, PlacementOutcome>,
-    /// It said it.
-    pub outcome_valid: Signal<Out, Bit>,
+    pub placement_done: Source<PlacementDone>,
+    /// What a mailbox said to a packet, before its `placement_done`.
+    pub placement_outcome: Pulse<PlacementOutcome>,
     /// DMA command of a handler, length at least 1.
-    pub dma: Signal<In, DmaDesc>,
-    /// There is one.
-    pub dma_valid: Signal<In, Bit>,
-    /// It is taken.
-    pub dma_ready: Signal<Out, Bit>,
+    pub dma: Sink<DmaDesc>,
     /// Bytes of the command.
-    pub dma_data: Signal<In, Bits<512>>,
-    /// Last beat of the command.
-    pub dma_last: Signal<In, Bit>,
-    /// There is a beat.
-    pub dma_data_valid: Signal<In, Bit>,
-    /// It is taken.
-    pub dma_data_ready: Signal<Out, Bit>,
+    pub dma_data: BeatSink,
     /// DMA command that the host has answered.
-    pub dma_done_feedback: Signal<Out, DmaDone>,
-    /// There is one.
-    pub dma_done_valid: Signal<Out, Bit>,
+    pub dma_done: Pulse<DmaDone>,
     /// Read of host memory for a handler, length at least 1.
-    pub host_read: Signal<In, HostRead>,
-    /// There is one.
-    pub host_read_valid: Signal<In, Bit>,
-    /// It is taken.
-    pub host_read_ready: Signal<Out, Bit>,
+    pub host_read: Sink<HostRead>,
     /// Bytes that it wanted.
-    pub host_data: Signal<Out, Bits<512>>,
-    /// Last beat of the read.
-    pub host_data_last: Signal<Out, Bit>,
-    /// With the last beat: the host answered with an error.
-    pub host_data_error: Signal<Out, Bit>,
-    /// The read.
-    pub host_data_tag: Signal<Out, HostRead>,
-    /// There is a beat.
-    pub host_data_valid: Signal<Out, Bit>,
-    /// It is taken.
-    pub host_data_ready: Signal<In, Bit>,
+    pub host_data: ReadDataSource<HostRead>,
     /// Read of host memory for a frame, length 1 to 8192.
-    pub put_read: Signal<In, HostRead>,
-    /// There is one.
-    pub put_read_valid: Signal<In, Bit>,
-    /// It is taken.
-    pub put_read_ready: Signal<Out, Bit>,
+    pub put_read: Sink<HostRead>,
     /// Bytes that it wanted; offered when all of them are there.
-    pub put_data: Signal<Out, Bits<512>>,
-    /// Last beat of the read.
-    pub put_data_last: Signal<Out, Bit>,
-    /// With every beat: the host answered with an error.
-    pub put_data_error: Signal<Out, Bit>,
-    /// The read.
-    pub put_data_tag: Signal<Out, HostRead>,
-    /// There is a beat.
-    pub put_data_valid: Signal<Out, Bit>,
-    /// It is taken.
-    pub put_data_ready: Signal<In, Bit>,
+    pub put_data: ReadDataSource<HostRead>,
     /// Atomic operation on host memory, its address naturally aligned.
-    pub host_atomic: Signal<In, HostAtomic>,
-    /// There is one.
-    pub host_atomic_valid: Signal<In, Bit>,
-    /// It is taken.
-    pub host_atomic_ready: Signal<Out, Bit>,
+    pub host_atomic: Sink<HostAtomic>,
     /// Atomic operation that is over.
-    pub atomic_done_feedback: Signal<Out, HostAtomicDone>,
-    /// There is one.
-    pub atomic_done_valid: Signal<Out, Bit>,
+    pub atomic_done: Pulse<HostAtomicDone>,
     /// Put from host memory, or get, of a handler.
-    pub array_put: Signal<In, PutDesc>,
-    /// There is one.
-    pub array_put_valid: Signal<In, Bit>,
-    /// It is taken.
-    pub array_put_ready: Signal<Out, Bit>,
+    pub array_put: Sink<PutDesc>,
     /// The same, of handlers and processes, for the initiator.
-    pub host_put: Signal<Out, PutDesc>,
-    /// There is one.
-    pub host_put_valid: Signal<Out, Bit>,
-    /// It is taken.
-    pub host_put_ready: Signal<In, Bit>,
+    pub host_put: Source<PutDesc>,
     /// A put or get is over.
-    pub put_done_feedback: Signal<In, PutDone>,
-    /// There is one.
-    pub put_done_valid: Signal<In, Bit>,
+    pub put_done: PulseSink<PutDone>,
     /// Event of the packet engine.
-    pub message_event: Signal<In, EventDesc>,
-    /// There is one.
-    pub message_event_valid: Signal<In, Bit>,
-    /// It is taken.
-    pub message_event_ready: Signal<Out, Bit>,
+    pub message_event: Sink<EventDesc>,
     /// Event of the HPU array.
-    pub array_event: Signal<In, EventDesc>,
-    /// There is one.
-    pub array_event_valid: Signal<In, Bit>,
-    /// It is taken.
-    pub array_event_ready: Signal<Out, Bit>,
+    pub array_event: Sink<EventDesc>,
     /// Bit p = process p has an event ring.
     pub rings_open: Signal<Out, Bits<64>>,
     /// Register access.
@@ -202,63 +115,7 @@ pub struct RvmaEngine {
     /// Answer, for the pages `rvma` and `doorbell`.
     pub csr_answer: Signal<Out, CsrResponse>,
     /// AXI4 write address.
-    pub host_awid: Signal<Out, Bits<8>>,
-    /// Address.
-    pub host_awaddr: Signal<Out, Bits<64>>,
-    /// Beats less one.
-    pub host_awlen: Signal<Out, Bits<8>>,
-    /// 64 bytes a beat.
-    pub host_awsize: Signal<Out, Bits<3>>,
-    /// INCR.
-    pub host_awburst: Signal<Out, Bits<2>>,
-    /// Address valid.
-    pub host_awvalid: Signal<Out, Bit>,
-    /// Address taken.
-    pub host_awready: Signal<In, Bit>,
-    /// Write data.
-    pub host_wdata: Signal<Out, Bits<512>>,
-    /// Bytes to write.
-    pub host_wstrb: Signal<Out, Bits<64>>,
-    /// Last beat of the burst.
-    pub host_wlast: Signal<Out, Bit>,
-    /// Data valid.
-    pub host_wvalid: Signal<Out, Bit>,
-    /// Data taken.
-    pub host_wready: Signal<In, Bit>,
-    /// Id of the answer.
-    pub host_bid: Signal<In, Bits<8>>,
-    /// Answer.
-    pub host_bresp: Signal<In, Bits<2>>,
-    /// Answer valid.
-    pub host_bvalid: Signal<In, Bit>,
-    /// Answer taken.
-    pub host_bready: Signal<Out, Bit>,
-    /// AXI4 read address.
-    pub host_arid: Signal<Out, Bits<8>>,
-    /// Address.
-    pub host_araddr: Signal<Out, Bits<64>>,
-    /// Beats less one.
-    pub host_arlen: Signal<Out, Bits<8>>,
-    /// 64 bytes a beat.
-    pub host_arsize: Signal<Out, Bits<3>>,
-    /// INCR.
-    pub host_arburst: Signal<Out, Bits<2>>,
-    /// Address valid.
-    pub host_arvalid: Signal<Out, Bit>,
-    /// Address taken.
-    pub host_arready: Signal<In, Bit>,
-    /// Id of the data; there is one id.
-    pub host_rid: Signal<In, Bits<8>>,
-    /// Read data.
-    pub host_rdata: Signal<In, Bits<512>>,
-    /// Answer.
-    pub host_rresp: Signal<In, Bits<2>>,
-    /// Last beat of the burst; the reader counts itself.
-    pub host_rlast: Signal<In, Bit>,
-    /// Data valid.
-    pub host_rvalid: Signal<In, Bit>,
-    /// Data taken.
-    pub host_rready: Signal<Out, Bit>,
+    pub host: AxiSource,
     /// Trace points of this engine.
     pub trace_valid: Signal<Out, Bits<16>>,
     /// Their frames.
@@ -318,57 +175,25 @@ impl RvmaEngine {
             receive_maps: ReceiveMaps::new(RamStyle::on(config, RECEIVE_MAPS * RECEIVE_MAP_BITS / 64), spare),
             dma_writer: DmaWriter::new(spare),
             command_rings: CommandRings::new(spare),
-            ..Default::default()
+            ..Self::blank()
         }
     }
 }
 
-impl Logic for RvmaEngine {
-    #[hdl]
+#[hdl]
+impl RvmaEngine {
     fn update(&mut self) {
-        clocks!(
-            self,
-            clock,
-            reset,
-            lookup,
-            binding,
-            buffer_queue,
-            placement_stage,
-            dma_writer,
-            read_requests,
-            read_answers,
-            read_buffers,
-            host_atomics,
-            event_rings,
-            report,
-            counters,
-            completion_unit,
-            epochs,
-            cutter,
-            doorbell,
-            command_unit,
-            command_rings,
-            ring_posts,
-            get_responder,
-            regions,
-            receive_maps,
-            put_join,
-            registers
-        );
-
         // Packets: lookup, binding, placement.
-        self.lookup.placement.next = self.placement.val();
-        self.lookup.placement_valid.next = self.placement_valid.val();
-        self.placement_ready.next = self.lookup.placement_ready.val();
+        self.placement.join(&mut self.lookup.placement);
         self.binding.looked_up.next = self.lookup.looked_up.val();
         // GETs that found their mailbox go to the responder; what is refused goes on like all else.
         let found = self.lookup.looked_up.val();
         let gets = found.packet.get & !found.refused & !found.packet.outside;
-        self.binding.looked_up_valid.next = self.lookup.looked_up_valid.val() & !gets;
+        self.binding.looked_up.valid.next = self.lookup.looked_up.valid.val() & !gets;
         self.get_responder.looked_up.next = found;
-        self.get_responder.looked_up_valid.next = self.lookup.looked_up_valid.val() & gets;
-        self.lookup.looked_up_ready.next =
-            if gets { self.get_responder.looked_up_ready.val() } else { self.binding.looked_up_ready.val() };
+        self.get_responder.looked_up.valid.next = self.lookup.looked_up.valid.val() & gets;
+        self.lookup.looked_up.ready.next =
+            if gets { self.get_responder.looked_up.ready.val() } else { self.binding.looked_up.ready.val() };
         self.buffer_queue.fetch.next = self.binding.fetch.val();
         self.buffer_queue.tag.next = self.binding.tag.val();
         self.buffer_queue.mailbox_number.next = self.binding.mailbox_number.val();
@@ -379,38 +204,23 @@ impl Logic for RvmaEngine {
         self.binding.fetch_ready.next = self.buffer_queue.fetch_ready.val();
         self.binding.refetch.next = self.buffer_queue.refetch.val();
         self.binding.head.next = self.buffer_queue.head.val();
-        self.placement_stage.job.next = self.binding.job.val();
-        self.placement_stage.job_valid.next = self.binding.job_valid.val();
+        self.binding.job.join(&mut self.placement_stage.job);
         self.binding.job_room.next = self.placement_stage.job_room.val();
         self.placement_stage.posted.next = self.registers.posted.val();
-        self.get_responder.request.next = self.placement_stage.place_request.val();
-        self.get_responder.request_valid.next = self.placement_stage.place_request_valid.val();
-        self.placement_stage.place_request_ready.next = self.get_responder.request_ready.val();
-        self.place_request.next = self.get_responder.place_request.val();
-        self.place_request_valid.next = self.get_responder.place_request_valid.val();
-        self.get_responder.place_request_ready.next = self.place_request_ready.val();
+        self.placement_stage.place_request.join(&mut self.get_responder.request);
+        self.get_responder.place_request.join(&mut self.place_request);
 
         // Transfers to the writer.
-        self.dma_writer.place.next = self.placement_stage.transfer.val();
-        self.dma_writer.place_valid.next = self.placement_stage.transfer_valid.val();
-        self.placement_stage.transfer_ready.next = self.dma_writer.place_ready.val();
+        self.placement_stage.transfer.join(&mut self.dma_writer.place);
         self.dma_writer.place_data.next = self.place_data.val();
-        self.dma_writer.place_last.next = self.place_last.val();
-        self.dma_writer.place_data_valid.next = self.get_responder.data_valid.val();
-        self.get_responder.data_ready.next = self.dma_writer.place_data_ready.val();
-        self.get_responder.place_data.next = self.place_data.val();
-        self.get_responder.place_last.next = self.place_last.val();
-        self.get_responder.place_data_valid.next = self.place_data_valid.val();
-        self.place_data_ready.next = self.get_responder.place_data_ready.val();
-        self.dma_writer.dma.next = self.dma.val();
-        self.dma_writer.dma_valid.next = self.dma_valid.val();
-        self.dma_ready.next = self.dma_writer.dma_ready.val();
-        self.dma_writer.dma_data.next = self.dma_data.val();
-        self.dma_writer.dma_last.next = self.dma_last.val();
-        self.dma_writer.dma_data_valid.next = self.dma_data_valid.val();
-        self.dma_data_ready.next = self.dma_writer.dma_data_ready.val();
-        let record = self.completion_unit.record_valid.val();
-        let atomic = self.host_atomics.write_valid.val();
+        self.dma_writer.place_data.last.next = self.place_data.last.val();
+        self.dma_writer.place_data.valid.next = self.get_responder.data_valid.val();
+        self.get_responder.data_ready.next = self.dma_writer.place_data.ready.val();
+        self.place_data.join(&mut self.get_responder.place_data);
+        self.dma.join(&mut self.dma_writer.dma);
+        self.dma_data.join(&mut self.dma_writer.dma_data);
+        let record = self.completion_unit.record.valid.val();
+        let atomic = self.host_atomics.write.valid.val();
         self.dma_writer.own.next = first_write(
             self.completion_unit.record.val(),
             record,
@@ -418,10 +228,10 @@ impl Logic for RvmaEngine {
             atomic,
             self.event_rings.write.val(),
         );
-        self.dma_writer.own_valid.next = record | atomic | self.event_rings.write_valid.val();
-        self.completion_unit.record_ready.next = self.dma_writer.record_ready.val();
-        self.host_atomics.write_ready.next = self.dma_writer.own_ready.val() & !record;
-        self.event_rings.write_ready.next = self.dma_writer.own_ready.val() & !record & !atomic;
+        self.dma_writer.own.valid.next = record | atomic | self.event_rings.write.valid.val();
+        self.completion_unit.record.ready.next = self.dma_writer.record_ready.val();
+        self.host_atomics.write.ready.next = self.dma_writer.own.ready.val() & !record;
+        self.event_rings.write.ready.next = self.dma_writer.own.ready.val() & !record & !atomic;
 
         // Reads: for handlers, for frames, for atomics.
         self.read_requests.read[0].next = self.host_read.val();
@@ -429,12 +239,12 @@ impl Logic for RvmaEngine {
         self.read_buffers[0].tag.next = self.host_read.val();
         self.read_buffers[1].tag.next = self.put_read.val();
         // A request goes to both, or to neither.
-        self.read_requests.read_valid[0].next = self.host_read_valid.val() & self.read_buffers[0].tag_ready.val();
-        self.read_requests.read_valid[1].next = self.put_read_valid.val() & self.read_buffers[1].tag_ready.val();
-        self.read_buffers[0].tag_valid.next = self.host_read_valid.val() & self.read_requests.read_ready[0].val();
-        self.read_buffers[1].tag_valid.next = self.put_read_valid.val() & self.read_requests.read_ready[1].val();
-        self.host_read_ready.next = self.read_requests.read_ready[0].val() & self.read_buffers[0].tag_ready.val();
-        self.put_read_ready.next = self.read_requests.read_ready[1].val() & self.read_buffers[1].tag_ready.val();
+        self.read_requests.read[0].valid.next = self.host_read.valid.val() & self.read_buffers[0].tag.ready.val();
+        self.read_requests.read[1].valid.next = self.put_read.valid.val() & self.read_buffers[1].tag.ready.val();
+        self.read_buffers[0].tag.valid.next = self.host_read.valid.val() & self.read_requests.read[0].ready.val();
+        self.read_buffers[1].tag.valid.next = self.put_read.valid.val() & self.read_requests.read[1].ready.val();
+        self.host_read.ready.next = self.read_requests.read[0].ready.val() & self.read_buffers[0].tag.ready.val();
+        self.put_read.ready.next = self.read_requests.read[1].ready.val() & self.read_buffers[1].tag.ready.val();
         for i in 0..BUFFERED {
             self.read_requests.room[i].next = self.read_buffers[i].room.val();
             self.read_requests.short_room[i].next = self.read_buffers[i].short_room.val();
@@ -443,51 +253,32 @@ impl Logic for RvmaEngine {
             self.read_buffers[i].beat.next = self.read_answers.data.val();
             self.read_buffers[i].beat_last.next = self.read_answers.data_last.val();
             self.read_buffers[i].beat_error.next = self.read_answers.data_error.val();
-            self.read_buffers[i].beat_valid.next = self.read_answers.data_valid[i].val();
+            self.read_buffers[i].beat.valid.next = self.read_answers.data_valid[i].val();
             // A frame begins when all of it is here.
             self.read_buffers[i].whole.next = i == 1;
         }
-        self.host_data.next = self.read_buffers[0].data.val();
-        self.host_data_last.next = self.read_buffers[0].data_last.val();
-        self.host_data_error.next = self.read_buffers[0].data_error.val();
-        self.host_data_tag.next = self.read_buffers[0].data_tag.val();
-        self.host_data_valid.next = self.read_buffers[0].data_valid.val();
-        self.read_buffers[0].data_ready.next = self.host_data_ready.val();
-        self.put_data.next = self.read_buffers[1].data.val();
-        self.put_data_last.next = self.read_buffers[1].data_last.val();
-        self.put_data_error.next = self.read_buffers[1].data_error.val();
-        self.put_data_tag.next = self.read_buffers[1].data_tag.val();
-        self.put_data_valid.next = self.read_buffers[1].data_valid.val();
-        self.read_buffers[1].data_ready.next = self.put_data_ready.val();
-        self.read_requests.read[ATOMICS].next = self.host_atomics.read.val();
-        self.read_requests.read_valid[ATOMICS].next = self.host_atomics.read_valid.val();
-        self.host_atomics.read_ready.next = self.read_requests.read_ready[ATOMICS].val();
+        self.read_buffers[0].data.join(&mut self.host_data);
+        self.read_buffers[1].data.join(&mut self.put_data);
+        self.host_atomics.read.join(&mut self.read_requests.read[ATOMICS]);
         self.host_atomics.word.next = self.read_answers.data.val().get_bits::<64>(0);
         self.host_atomics.word_error.next = self.read_answers.data_error.val();
-        self.host_atomics.word_valid.next = self.read_answers.data_valid[ATOMICS].val();
-        self.read_answers.piece.next = self.read_requests.piece.val();
-        self.read_answers.piece_valid.next = self.read_requests.piece_valid.val();
+        self.host_atomics.word.valid.next = self.read_answers.data_valid[ATOMICS].val();
+        self.read_requests.piece.join(&mut self.read_answers.piece);
         self.read_requests.piece_room.next = self.read_answers.piece_room.val();
 
         // Atomics and events.
-        self.host_atomics.host_atomic.next = self.host_atomic.val();
-        self.host_atomics.host_atomic_valid.next = self.host_atomic_valid.val();
-        self.host_atomic_ready.next = self.host_atomics.host_atomic_ready.val();
-        self.atomic_done_feedback.next = self.host_atomics.done.val();
-        self.atomic_done_valid.next = self.host_atomics.done_valid.val();
-        self.event_rings.news[0].next = self.message_event.val();
-        self.event_rings.news_valid[0].next = self.message_event_valid.val();
-        self.message_event_ready.next = self.event_rings.news_ready[0].val();
+        self.host_atomic.join(&mut self.host_atomics.host_atomic);
+        self.host_atomics.done.join(&mut self.atomic_done);
+        self.message_event.join(&mut self.event_rings.news[0]);
         // The engine's own events are few, and go first.
         self.event_rings.news[1].next = self.array_event.val();
-        self.event_rings.news_valid[1].next = self.array_event_valid.val() | self.completion_unit.unfilled_valid.val();
-        self.array_event_ready.next = self.event_rings.news_ready[1].val() & !self.completion_unit.unfilled_valid.val();
-        self.completion_unit.unfilled_ready.next = self.event_rings.news_ready[1].val();
-        if self.completion_unit.unfilled_valid.val() {
+        self.event_rings.news[1].valid.next = self.array_event.valid.val() | self.completion_unit.unfilled.valid.val();
+        self.array_event.ready.next = self.event_rings.news[1].ready.val() & !self.completion_unit.unfilled.valid.val();
+        self.completion_unit.unfilled.ready.next = self.event_rings.news[1].ready.val();
+        if self.completion_unit.unfilled.valid.val() {
             self.event_rings.news[1].next = self.completion_unit.unfilled.val();
         }
-        self.event_rings.ring.next = self.command_unit.ring.val();
-        self.event_rings.ring_valid.next = self.command_unit.ring_valid.val();
+        self.command_unit.ring.join(&mut self.event_rings.ring);
         self.command_unit.ring_done.next = self.event_rings.ring_done.val();
         self.event_rings.head.next = self.doorbell.head.val();
         self.event_rings.head_pid.next = self.doorbell.head_pid.val();
@@ -495,113 +286,77 @@ impl Logic for RvmaEngine {
         self.rings_open.next = self.event_rings.rings_open.val();
 
         // Host memory.
-        self.host_awid.next = self.dma_writer.host_awid.val();
-        self.host_awaddr.next = self.dma_writer.host_awaddr.val();
-        self.host_awlen.next = self.dma_writer.host_awlen.val();
-        self.host_awsize.next = self.dma_writer.host_awsize.val();
-        self.host_awburst.next = self.dma_writer.host_awburst.val();
-        self.host_awvalid.next = self.dma_writer.host_awvalid.val();
-        self.dma_writer.host_awready.next = self.host_awready.val();
-        self.host_wdata.next = self.dma_writer.host_wdata.val();
-        self.host_wstrb.next = self.dma_writer.host_wstrb.val();
-        self.host_wlast.next = self.dma_writer.host_wlast.val();
-        self.host_wvalid.next = self.dma_writer.host_wvalid.val();
-        self.dma_writer.host_wready.next = self.host_wready.val();
-        self.dma_writer.host_bid.next = self.host_bid.val();
-        self.dma_writer.host_bresp.next = self.host_bresp.val();
-        self.dma_writer.host_bvalid.next = self.host_bvalid.val();
-        self.host_bready.next = self.dma_writer.host_bready.val();
-        self.host_arid.next = self.read_requests.host_arid.val();
-        self.host_araddr.next = self.read_requests.host_araddr.val();
-        self.host_arlen.next = self.read_requests.host_arlen.val();
-        self.host_arsize.next = self.read_requests.host_arsize.val();
-        self.host_arburst.next = self.read_requests.host_arburst.val();
-        self.host_arvalid.next = self.read_requests.host_arvalid.val();
-        self.read_requests.host_arready.next = self.host_arready.val();
-        self.read_answers.host_rdata.next = self.host_rdata.val();
-        self.read_answers.host_rresp.next = self.host_rresp.val();
-        self.read_answers.host_rvalid.next = self.host_rvalid.val();
-        self.host_rready.next = self.read_answers.host_rready.val();
+        self.dma_writer.host.join(&mut self.host);
+        self.read_requests.host.join(&mut self.host);
+        self.read_answers.host.rdata.next = self.host.rdata.val();
+        self.read_answers.host.rresp.next = self.host.rresp.val();
+        self.read_answers.host.rvalid.next = self.host.rvalid.val();
+        self.host.rready.next = self.read_answers.host.rready.val();
 
         // Ends of transfers.
         let finished = self.dma_writer.finished.val();
         self.host_atomics.finished.next = finished;
         self.host_atomics.finished_error.next = self.dma_writer.finished_error.val();
-        self.host_atomics.finished_valid.next = self.dma_writer.finished_valid.val() & (finished.kind == ATOMIC);
-        self.event_rings.finished.next = self.dma_writer.finished_valid.val() & (finished.kind == EVENT);
-        self.report.finished.next = self.dma_writer.finished.val();
+        self.host_atomics.finished.valid.next = self.dma_writer.finished.valid.val() & (finished.kind == ATOMIC);
+        self.event_rings.finished.next = self.dma_writer.finished.valid.val() & (finished.kind == EVENT);
+        self.dma_writer.finished.join(&mut self.report.finished);
         self.report.finished_error.next = self.dma_writer.finished_error.val();
-        self.report.finished_valid.next = self.dma_writer.finished_valid.val();
-        self.dma_writer.finished_ready.next = self.report.finished_ready.val();
-        self.report.written.next = self.dma_writer.written.val();
-        self.report.written_valid.next = self.dma_writer.written_valid.val();
+        self.dma_writer.written.join(&mut self.report.written);
         self.dma_writer.calm.next = self.report.calm.val();
         // Verdicts come from binding, and from the GET responder when binding has none.
-        let binds = self.binding.outcome_valid.val() | self.binding.verdict_valid.val();
+        let binds = self.binding.outcome.valid.val() | self.binding.verdict.valid.val();
         self.get_responder.verdict_free.next = !binds & self.report.verdict_room.val();
         self.report.verdict.next = self.get_responder.verdict.val();
-        self.outcome_feedback.next = self.get_responder.outcome.val();
+        self.placement_outcome.next = self.get_responder.outcome.val();
         self.cutter.refused_color.next = self.get_responder.verdict_color.val();
         if binds {
             self.report.verdict.next = self.binding.verdict.val();
-            self.outcome_feedback.next = self.binding.outcome.val();
+            self.placement_outcome.next = self.binding.outcome.val();
             self.cutter.refused_color.next = self.binding.verdict_color.val();
         }
-        let verdict = self.binding.verdict_valid.val() | self.get_responder.verdict_valid.val();
-        self.report.verdict_valid.next = verdict;
+        let verdict = self.binding.verdict.valid.val() | self.get_responder.verdict.valid.val();
+        self.report.verdict.valid.next = verdict;
         self.cutter.refused.next = verdict;
         self.binding.verdict_room.next = self.report.verdict_room.val();
-        self.outcome_valid.next = self.binding.outcome_valid.val() | self.get_responder.verdict_valid.val();
-        self.placement_done_feedback.next = self.report.placement_done.val();
-        self.placement_done_valid.next = self.report.placement_done_valid.val();
-        self.report.placement_done_ready.next = self.placement_done_ready.val();
-        self.dma_done_feedback.next = self.report.dma_done.val();
-        self.dma_done_valid.next = self.report.dma_done_valid.val();
+        self.placement_outcome.valid.next = self.binding.outcome.valid.val() | self.get_responder.verdict.valid.val();
+        self.report.placement_done.join(&mut self.placement_done);
+        self.report.dma_done.join(&mut self.dma_done);
 
         // Completion.
-        self.counters.news.next = self.buffer_queue.news.val();
-        self.counters.news_valid.next = self.buffer_queue.news_valid.val();
+        self.buffer_queue.news.join(&mut self.counters.news);
         self.buffer_queue.news_room.next = self.counters.news_room.val();
         self.counters.record_entry.next = self.buffer_queue.record_entry.val();
         self.counters.record_slot.next = self.buffer_queue.record_slot.val();
         self.counters.record_write.next = self.buffer_queue.record_write.val();
-        self.counters.settle.next = self.report.settle.val();
-        self.counters.settle_valid.next = self.report.settle_valid.val();
-        self.report.settle_ready.next = self.counters.settle_ready.val();
-        self.completion_unit.completion.next = self.counters.completion.val();
-        self.completion_unit.completion_valid.next = self.counters.completion_valid.val();
+        self.report.settle.join(&mut self.counters.settle);
+        self.counters.completion.join(&mut self.completion_unit.completion);
         self.counters.completion_room.next = self.completion_unit.completion_room.val();
-        self.epochs.retired.next = self.completion_unit.retired.val();
-        self.epochs.retired_valid.next = self.completion_unit.retired_valid.val();
-        self.completion_unit.retired_ready.next = self.epochs.retired_ready.val();
-        self.completion_unit.job.next = self.binding.job.val();
-        self.completion_unit.job_valid.next = self.binding.job_valid.val();
+        self.completion_unit.retired.join(&mut self.epochs.retired);
+        self.binding.job.join(&mut self.completion_unit.job);
         self.completion_unit.posted_slot.next = self.buffer_queue.record_slot.val();
         self.completion_unit.posted.next = self.buffer_queue.record_write.val();
-        self.epochs.joined.next = self.buffer_queue.joined.val();
-        self.epochs.joined_valid.next = self.buffer_queue.joined_valid.val();
+        self.buffer_queue.joined.join(&mut self.epochs.joined);
         self.buffer_queue.joined_room.next = self.epochs.joined_room.val();
         self.buffer_queue.free_slot.next = self.epochs.free_slot.val();
         self.buffer_queue.free_valid.next = self.epochs.free_valid.val();
         self.buffer_queue.free_mailbox.next = self.epochs.free_mailbox.val();
         self.buffer_queue.free_tagged.next = self.epochs.free_tagged.val();
         self.epochs.free_ready.next = self.buffer_queue.free_ready.val();
-        let others_ask = self.command_unit.query_valid.val() | self.cutter.ask.val();
+        let others_ask = self.command_unit.query.valid.val() | self.cutter.ask.val();
         self.get_responder.others_ask.next = others_ask;
         self.epochs.query.next = self.command_unit.query.val();
         if self.get_responder.asks.val() {
             self.epochs.query.next = self.get_responder.query.val();
         }
-        self.epochs.query_valid.next = others_ask | self.get_responder.asks.val();
-        let to_others = self.epochs.reply_valid.val() & !self.get_responder.granted.val();
+        self.epochs.query.valid.next = others_ask | self.get_responder.asks.val();
+        let to_others = self.epochs.reply.valid.val() & !self.get_responder.granted.val();
         self.buffer_queue.peek.next = self.get_responder.peek.val();
         self.buffer_queue.peek_slot.next = self.get_responder.peek_slot.val();
         self.get_responder.peeked.next = self.buffer_queue.peeked.val();
         self.get_responder.peek_done.next = self.buffer_queue.peek_done.val();
-        self.get_responder.reply.next = self.epochs.reply.val();
-        self.get_responder.reply_valid.next = self.epochs.reply_valid.val();
+        self.epochs.reply.join(&mut self.get_responder.reply);
         self.command_unit.reply.next = self.epochs.reply.val();
-        self.command_unit.reply_valid.next = to_others;
+        self.command_unit.reply.valid.next = to_others;
 
         // Buffers that are taken back. The command unit waits meanwhile, and names the mailbox.
         self.cutter.start.next = self.command_unit.cut.val();
@@ -615,16 +370,15 @@ impl Logic for RvmaEngine {
         self.binding.sweep_slot.next = self.cutter.sweep_slot.val();
         self.binding.sweep_mailbox.next = self.command_unit.queue_command.val().mailbox;
         self.cutter.swept.next = self.binding.swept.val();
-        self.cutter.settled.next = self.report.settle_valid.val() & self.counters.settle_ready.val();
+        self.cutter.settled.next = self.report.settle.valid.val() & self.counters.settle.ready.val();
         self.cutter.settled_color.next = self.report.settle.val().color;
         self.cutter.reply.next = self.epochs.reply.val();
-        self.cutter.reply_valid.next = to_others;
+        self.cutter.reply.valid.next = to_others;
         self.cutter.queue_done.next = self.buffer_queue.command_done.val();
 
         // Receive maps.
-        self.receive_maps.job.next = self.binding.job.val();
-        self.receive_maps.job_valid.next = self.binding.job_valid.val();
-        self.receive_maps.finished.next = self.dma_writer.finished_valid.val() & (finished.kind == PLACE);
+        self.binding.job.join(&mut self.receive_maps.job);
+        self.receive_maps.finished.next = self.dma_writer.finished.valid.val() & (finished.kind == PLACE);
         self.receive_maps.finished_error.next = self.dma_writer.finished_error.val();
         self.receive_maps.posted_slot.next = self.buffer_queue.record_slot.val();
         self.receive_maps.posted.next = self.buffer_queue.record_write.val();
@@ -632,7 +386,7 @@ impl Logic for RvmaEngine {
         self.receive_maps.pid.next = self.command_unit.pid.val();
         self.receive_maps.granule.next = self.command_unit.map_granule.val();
         self.receive_maps.query.next = self.command_unit.map_query.val();
-        self.receive_maps.query_valid.next = self.command_unit.map_valid.val();
+        self.receive_maps.query.valid.next = self.command_unit.map_valid.val();
         self.command_unit.map_any.next = self.receive_maps.any.val();
         self.command_unit.map_next.next = self.receive_maps.next.val();
         self.command_unit.map_done.next = self.receive_maps.done.val();
@@ -646,36 +400,25 @@ impl Logic for RvmaEngine {
         self.doorbell.argument_pid.next = self.command_unit.pid.val();
         self.doorbell.busy.next = self.command_unit.busy.val();
         self.doorbell.slow.next = self.command_unit.slow.val();
-        self.doorbell.result.next = self.command_unit.result.val();
+        self.command_unit.result.join(&mut self.doorbell.result);
         self.doorbell.result_word.next = self.command_unit.result_word.val();
-        self.doorbell.result_valid.next = self.command_unit.result_valid.val();
-        self.put_join.own.next = self.command_unit.put.val();
-        self.put_join.own_valid.next = self.command_unit.put_valid.val();
-        self.command_unit.put_ready.next = self.put_join.own_ready.val();
+        self.command_unit.put.join(&mut self.put_join.own);
         self.command_unit.put_number.next = self.put_join.number.val();
-        self.put_join.answer.next = self.get_responder.answer.val();
-        self.put_join.answer_valid.next = self.get_responder.answer_valid.val();
-        self.get_responder.answer_ready.next = self.put_join.answer_ready.val();
-        self.put_join.array_put.next = self.array_put.val();
-        self.put_join.array_put_valid.next = self.array_put_valid.val();
-        self.array_put_ready.next = self.put_join.array_put_ready.val();
-        self.host_put.next = self.put_join.host_put.val();
-        self.host_put_valid.next = self.put_join.host_put_valid.val();
-        self.put_join.host_put_ready.next = self.host_put_ready.val();
-        self.put_join.put_done.next = self.put_done_feedback.val();
-        self.put_join.put_done_valid.next = self.put_done_valid.val();
+        self.get_responder.answer.join(&mut self.put_join.answer);
+        self.array_put.join(&mut self.put_join.array_put);
+        self.put_join.host_put.join(&mut self.host_put);
+        self.put_done.join(&mut self.put_join.put_done);
         self.command_unit.argument.next = self.doorbell.argument.val();
         self.command_unit.start.next = self.doorbell.start.val();
         self.command_unit.start_pid.next = self.doorbell.start_pid.val();
         self.command_unit.start_code.next = self.doorbell.start_code.val();
         self.lookup.command.next = self.command_unit.request.val();
         self.lookup.command.next.window = self.buffer_queue.new_window.val();
-        self.lookup.command_valid.next = self.command_unit.request_valid.val() | self.ring_posts.request_valid.val();
-        self.command_unit.request_ready.next = self.lookup.command_ready.val();
-        self.command_unit.found.next = self.lookup.command_result.val();
-        self.command_unit.found_valid.next = self.lookup.command_result_valid.val();
+        self.lookup.command.valid.next = self.command_unit.request.valid.val() | self.ring_posts.request.valid.val();
+        self.command_unit.request.ready.next = self.lookup.command.ready.val();
+        self.lookup.command_result.join(&mut self.command_unit.found);
         self.buffer_queue.command.next = self.command_unit.queue_command.val();
-        self.buffer_queue.command_valid.next =
+        self.buffer_queue.command.valid.next =
             self.command_unit.queue_valid.val() | self.cutter.queue_valid.val() | self.ring_posts.queue_valid.val();
         if self.cutter.queue_valid.val() {
             self.buffer_queue.command.next.op = self.cutter.queue_op.val();
@@ -690,22 +433,18 @@ impl Logic for RvmaEngine {
 
         // Command rings: never at the same time as the doorbell's commands.
         self.command_rings.ring.next = self.command_unit.ring.val();
-        self.command_rings.ring_valid.next = self.command_unit.commands_valid.val();
+        self.command_rings.ring.valid.next = self.command_unit.commands_valid.val();
         self.command_unit.commands_done.next = self.command_rings.ring_done.val();
         self.command_rings.tail.next = self.doorbell.tail.val();
         self.command_rings.tail_pid.next = self.doorbell.tail_pid.val();
         self.command_rings.tail_write.next = self.doorbell.tail_write.val();
-        self.read_requests.read[RINGS].next = self.command_rings.read.val();
-        self.read_requests.read_valid[RINGS].next = self.command_rings.read_valid.val();
-        self.command_rings.read_ready.next = self.read_requests.read_ready[RINGS].val();
+        self.command_rings.read.join(&mut self.read_requests.read[RINGS]);
         self.command_rings.data.next = self.read_answers.data.val();
         self.command_rings.data_last.next = self.read_answers.data_last.val();
         self.command_rings.data_error.next = self.read_answers.data_error.val();
-        self.command_rings.data_valid.next = self.read_answers.data_valid[RINGS].val();
-        self.ring_posts.batch.next = self.command_rings.batch.val();
+        self.command_rings.data.valid.next = self.read_answers.data_valid[RINGS].val();
+        self.command_rings.batch.join(&mut self.ring_posts.batch);
         self.ring_posts.batch_error.next = self.command_rings.batch_error.val();
-        self.ring_posts.batch_valid.next = self.command_rings.batch_valid.val();
-        self.command_rings.batch_ready.next = self.ring_posts.batch_ready.val();
         self.ring_posts.line.next = self.command_rings.line.val();
         self.command_rings.line_ready.next = self.ring_posts.line_ready.val();
         self.command_rings.batch_done.next = self.ring_posts.batch_done.val();
@@ -716,18 +455,16 @@ impl Logic for RvmaEngine {
         self.command_rings.halt_at.next = self.ring_posts.halt_at.val();
         self.ring_posts.pause.next = self.command_unit.busy.val();
         self.command_unit.calm.next = self.ring_posts.calm.val();
-        if self.ring_posts.request_valid.val() {
+        if self.ring_posts.request.valid.val() {
             self.lookup.command.next = self.ring_posts.request.val();
         }
-        self.ring_posts.request_ready.next = self.lookup.command_ready.val();
-        self.ring_posts.found.next = self.lookup.command_result.val();
-        self.ring_posts.found_valid.next = self.lookup.command_result_valid.val();
+        self.ring_posts.request.ready.next = self.lookup.command.ready.val();
+        self.lookup.command_result.join(&mut self.ring_posts.found);
         self.ring_posts.queue_done.next = self.buffer_queue.command_done.val();
         self.ring_posts.queue_ok.next = self.buffer_queue.command_ok.val();
         self.ring_posts.queue_small.next = self.buffer_queue.command_small.val();
-        self.doorbell.ring_result.next = self.ring_posts.report.val();
+        self.ring_posts.report.join(&mut self.doorbell.ring_result);
         self.doorbell.ring_result_pid.next = self.ring_posts.report_pid.val();
-        self.doorbell.ring_result_valid.next = self.ring_posts.report_valid.val();
 
         // Regions.
         self.regions.region.next = self.registers.region.val();
@@ -735,10 +472,10 @@ impl Logic for RvmaEngine {
         self.regions.region_write.next = self.registers.region_write.val();
         self.regions.unchecked.next = self.registers.unchecked.val();
         self.regions.query.next = self.command_unit.region_query.val();
-        if self.ring_posts.query_valid.val() {
+        if self.ring_posts.query.valid.val() {
             self.regions.query.next = self.ring_posts.query.val();
         }
-        self.regions.query_valid.next = self.command_unit.region_valid.val() | self.ring_posts.query_valid.val();
+        self.regions.query.valid.next = self.command_unit.region_valid.val() | self.ring_posts.query.valid.val();
         self.command_unit.region_done.next = self.regions.done.val();
         self.command_unit.region_ok.next = self.regions.ok.val();
         self.ring_posts.query_done.next = self.regions.done.val();
@@ -774,7 +511,7 @@ impl Logic for RvmaEngine {
             self.dma_writer.record_issued.val(),
             self.report.answered.val(),
             self.dma_writer.first_beat.val(),
-            self.binding.job_valid.val(),
+            self.binding.job.valid.val(),
             bits::<12>(0),
         )
             .cat::<16>();

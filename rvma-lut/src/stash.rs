@@ -73,12 +73,8 @@ pub enum StashState {
 }
 
 /// The stash. See the module text.
-#[derive(LogicBlock, Default)]
+#[block]
 pub struct Stash {
-    /// Core clock.
-    pub clock: Signal<In, Clock>,
-    /// Synchronous reset, active high.
-    pub reset: Signal<In, Bit>,
     /// A mailbox is opened.
     pub insert: Signal<In, Bit>,
     /// That one.
@@ -152,7 +148,7 @@ impl Stash {
             places: SdpMemory::with_depth(RamStyle::by_size(mailboxes, 12), 1, mailboxes),
             dice: Reg::new(bits::<7>(SEED)),
             _numbers: mailboxes as u64,
-            ..Default::default()
+            ..Self::blank()
         }
     }
 }
@@ -171,11 +167,9 @@ fn first_free(marks: Bits<4>) -> Bits<2> {
     }
 }
 
-impl Logic for Stash {
-    #[hdl]
+#[hdl]
+impl Stash {
     fn update(&mut self) {
-        regs!(self, clock, reset, opens, state, moves, dice, removing, used, chained, relinks);
-        dffs!(self, clock, entries, targets, way, swaps, leaver, gone, chain, behind);
         let state = self.state.q.val();
         let insert = self.insert.val();
         let top_open = self.opens[3].q.val();
@@ -223,7 +217,6 @@ impl Logic for Stash {
         self.busy.next = (state != StashState::Rest) | self.removing.q.val() | self.opens[0].q.val() & tries;
 
         // Places. What is written in the cycle in which it is read is not seen by that look-up, which finds the entry here.
-        self.places.clock.next = self.clock.val();
         self.places.read_enable.next = (state == StashState::Find) | (state == StashState::Chain);
         self.places.read_address.next = if state == StashState::Find { self.gone.q.val() } else { self.chain.q.val() };
         let place = self.places.read_data.val();

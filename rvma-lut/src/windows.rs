@@ -36,12 +36,8 @@ pub struct WindowEntry {
 }
 
 /// The windows. See the module text.
-#[derive(LogicBlock, Default)]
+#[block]
 pub struct Windows {
-    /// Core clock.
-    pub clock: Signal<In, Clock>,
-    /// Synchronous reset, active high.
-    pub reset: Signal<In, Bit>,
     /// Read a place.
     pub read_enable: Signal<In, Bit>,
     /// Of this window.
@@ -83,17 +79,14 @@ impl Windows {
             places: SdpMemory::with_depth(RamStyle::Block, 1, windows * 4),
             returned: BlockFifo::with_depth(style, windows),
             _windows: windows as u64,
-            ..Default::default()
+            ..Self::blank()
         }
     }
 }
 
-impl Logic for Windows {
-    #[hdl]
+#[hdl]
+impl Windows {
     fn update(&mut self) {
-        regs!(self, clock, reset, fresh);
-        clocks!(self, clock, reset, returned);
-        self.places.clock.next = self.clock.val();
         self.places.read_enable.next = self.read_enable.val();
         self.places.read_address.next = (self.window.val(), self.place.val()).cat::<PLACE_BITS>();
         self.places.write_enable.next = self.write_enable.val();
@@ -101,10 +94,10 @@ impl Logic for Windows {
         self.places.write_data.next = self.write_entry.val();
         self.entry.next = self.places.read_data.val();
 
-        let any_returned = self.returned.read_valid.val();
+        let any_returned = self.returned.read.valid.val();
         self.returned.write.next = self.given.val();
-        self.returned.write_valid.next = self.give.val();
-        self.returned.read_ready.next = self.take.val();
+        self.returned.write.valid.next = self.give.val();
+        self.returned.read.ready.next = self.take.val();
         self.next.next = self.fresh.q.val().get_bits::<WINDOW_BITS>(0);
         if any_returned {
             self.next.next = self.returned.read.val();

@@ -88,7 +88,7 @@ pub fn alu_extend(size_less_one: Bits<2>, unsigned: Bit) -> AluControl {
 /// two of the rotator's for bytes and pairs and one for the last place, one for the mask, one for the bitwise operation, two for the adder, and one that joins all.
 ///
 /// 384 LUT6 on UltraScale+, 11 levels on 7 series (yosys, the block alone).
-#[derive(LogicBlock, Default)]
+#[block(combinational)]
 pub struct Alu {
     /// First operand.
     pub a: Signal<In, Bits<32>>,
@@ -151,8 +151,8 @@ fn eight_times(x: Bits<4>) -> Bits<32> {
     (x, x, x, x, x, x, x, x).cat::<32>()
 }
 
-impl Logic for Alu {
-    #[hdl]
+#[hdl]
+impl Alu {
     fn update(&mut self) {
         let a = self.a.val();
         let b = self.b.val();

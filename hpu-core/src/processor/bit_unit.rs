@@ -22,10 +22,8 @@ pub struct BitControl {
 /// The operands are taken anew in each cycle with `enable`: while they stand still, so does the result. CLZ, CTZ and CPOP are one tree of sums: of four bits either
 /// the ones are counted or the zeros before the first one, and of two counts the second one is added if ones are counted or if the first one is
 /// of zeros alone. The last sum is made from registers. What is not wanted there is 0.
-#[derive(LogicBlock, Default)]
+#[block(no_reset)]
 pub struct BitUnit {
-    /// Core clock.
-    pub clock: Signal<In, Clock>,
     /// Take the operands.
     pub enable: Signal<In, Bit>,
     /// Operand.
@@ -134,10 +132,9 @@ fn add_counts(x: Counts, y: Counts, adds: Bits<8>) -> Counts {
     }
 }
 
-impl Logic for BitUnit {
-    #[hdl]
+#[hdl]
+impl BitUnit {
     fn update(&mut self) {
-        dffs!(self, clock, first, second, takes_second, halves, trailing, ones);
         let control = self.control.val();
         let funct3 = self.funct3.val();
         let a = self.a.val();

@@ -38,12 +38,8 @@ struct Belief {
 /// weak it is removed; a branch that was not predicted and is not taken changes nothing.
 ///
 /// 46 LUT6 on UltraScale+, 5 levels on 7 series (yosys, the block alone).
-#[derive(LogicBlock)]
+#[block(no_default)]
 pub struct BranchPredictor {
-    /// Core clock.
-    pub clock: Signal<In, Clock>,
-    /// Synchronous reset, active high.
-    pub reset: Signal<In, Bit>,
     /// Word address that is fetched.
     pub pc: Signal<In, Bits<14>>,
     /// It is a branch that will be taken.
@@ -76,34 +72,13 @@ pub struct BranchPredictor {
 
 impl Default for BranchPredictor {
     fn default() -> Self {
-        Self {
-            clock: Default::default(),
-            reset: Default::default(),
-            pc: Default::default(),
-            taken: Default::default(),
-            target: Default::default(),
-            sure: Default::default(),
-            update: Default::default(),
-            update_pc: Default::default(),
-            update_taken: Default::default(),
-            update_target: Default::default(),
-            update_was_hit: Default::default(),
-            update_was_sure: Default::default(),
-            clear: Default::default(),
-            entries: Default::default(),
-            beliefs: Default::default(),
-            sweep: Default::default(),
-            sweeps: Reg::new(true),
-        }
+        Self { sweeps: Reg::new(true), ..Self::blank() }
     }
 }
 
-impl Logic for BranchPredictor {
-    #[hdl]
+#[hdl]
+impl BranchPredictor {
     fn update(&mut self) {
-        regs!(self, clock, reset, sweep, sweeps);
-        self.entries.clock.next = self.clock.val();
-        self.beliefs.clock.next = self.clock.val();
         let sweeps = self.sweeps.q.val();
         let sweep = self.sweep.q.val();
         if self.clear.val() {

@@ -16,7 +16,7 @@ use spindle_verilog::prelude::*;
 /// | out `value` | what the register gets |
 ///
 /// 58 LUT6 on UltraScale+, 3 levels on 7 series (yosys, the block alone).
-#[derive(LogicBlock, Default)]
+#[block(combinational)]
 pub struct LoadLanes {
     /// Bytes by address bits 1:0.
     pub word: Signal<In, Bits<32>>,
@@ -104,8 +104,8 @@ pub fn rotate_bytes(x: Bits<32>, by: Bits<2>) -> Bits<32> {
     one_of_four(by, x, by_one, by_two, by_three)
 }
 
-impl Logic for LoadLanes {
-    #[hdl]
+#[hdl]
+impl LoadLanes {
     fn update(&mut self) {
         let bytes = rotate_bytes(self.word.val(), self.offset.val());
         let size = self.funct3.val().get_bits::<2>(0);
@@ -130,7 +130,7 @@ impl Logic for LoadLanes {
 /// | out `even_strobe`, `odd_strobe` | bytes that are written |
 ///
 /// 40 LUT6 on UltraScale+, 1 level on 7 series (yosys, the block alone).
-#[derive(LogicBlock, Default)]
+#[block(combinational)]
 pub struct StoreLanes {
     /// The register.
     pub data: Signal<In, Bits<32>>,
@@ -146,8 +146,8 @@ pub struct StoreLanes {
     pub odd_strobe: Signal<Out, Bits<4>>,
 }
 
-impl Logic for StoreLanes {
-    #[hdl]
+#[hdl]
+impl StoreLanes {
     fn update(&mut self) {
         let offset = self.offset.val();
         // To the left: by one is by three to the right. Without a negation the selects are those of one LUT a bit.

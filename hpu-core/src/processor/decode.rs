@@ -134,7 +134,7 @@ fn control(word: Bits<32>) -> AluControl {
 ///
 /// `traits.illegal` is exact: a word of no listed instruction, or one with a reserved field. Fields of FENCE and FENCE.I are free, as the
 /// specification asks of simple implementations. Which bits tell the [operations](super::predecode::operation) apart stands there.
-#[derive(LogicBlock, Default)]
+#[block(combinational)]
 pub struct Decoder {
     /// The instruction.
     pub code: Signal<In, CodeWord>,
@@ -142,8 +142,8 @@ pub struct Decoder {
     pub decoded: Signal<Out, Decoded>,
 }
 
-impl Logic for Decoder {
-    #[hdl]
+#[hdl]
+impl Decoder {
     fn update(&mut self) {
         let code = self.code.val();
         let word = code.word;

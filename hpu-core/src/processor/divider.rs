@@ -24,12 +24,8 @@ pub const DIVIDER_LATENCY: u64 = 32;
 /// and the dividend is negated on its way into the quotient register, so no cycle goes into signs.
 ///
 /// 127 LUT6 on UltraScale+, 11 levels on 7 series (yosys, the block alone).
-#[derive(LogicBlock)]
+#[block(no_default)]
 pub struct Divider {
-    /// Core clock.
-    pub clock: Signal<In, Clock>,
-    /// Synchronous reset, active high.
-    pub reset: Signal<In, Bit>,
     /// Take the operands.
     pub start: Signal<In, Bit>,
     /// X holds a division: what stands at the ports may be one.
@@ -75,41 +71,13 @@ pub struct Divider {
 
 impl Default for Divider {
     fn default() -> Self {
-        Self {
-            clock: Default::default(),
-            reset: Default::default(),
-            start: Default::default(),
-            loads: Default::default(),
-            cancel: Default::default(),
-            a: Default::default(),
-            b: Default::default(),
-            funct3: Default::default(),
-            busy: Default::default(),
-            done: Default::default(),
-            taken: Default::default(),
-            quotient: Default::default(),
-            remainder: Default::default(),
-            takes_remainder: Default::default(),
-            negate: Default::default(),
-            working: Default::default(),
-            first: Default::default(),
-            rests: Reg::new(true),
-            step: Default::default(),
-            dividend: Default::default(),
-            rest: Default::default(),
-            divisor: Default::default(),
-            by_zero: Default::default(),
-            minus: Default::default(),
-            wants_remainder: Default::default(),
-        }
+        Self { rests: Reg::new(true), ..Self::blank() }
     }
 }
 
-impl Logic for Divider {
-    #[hdl]
+#[hdl]
+impl Divider {
     fn update(&mut self) {
-        regs!(self, clock, reset, working, first, rests);
-        dffs!(self, clock, dividend, rest, divisor, by_zero, minus, wants_remainder);
         // Idle, it takes the operands of any division, so that `start`, which comes late, only sets flags.
         let loads = !self.working.q.val();
         let takes = loads & self.loads.val();
@@ -148,7 +116,6 @@ impl Logic for Divider {
         let one_more = loads & negative_a & !self.a.val().get_bit(0);
         let loaded = upper + (bits::<30>(0), one_more).cat::<31>();
         let steps = !self.rests.q.val();
-        self.step.clock.next = self.clock.val();
         self.step.reset.next = self.rests.q.val();
         self.step.d.next = next_of_32(self.step.q.val());
         if takes | (steps & !stops) {

@@ -26,12 +26,8 @@ const CODE: u64 = 10;
 /// a return or fault behind it waits in M1 until it has been taken.
 ///
 /// The low byte of each a0 that is written is kept by bank: that of a return stands there when its ending is offered, two cycles later at the earliest.
-#[derive(LogicBlock, Default)]
+#[block]
 pub struct Endings {
-    /// Core clock.
-    pub clock: Signal<In, Clock>,
-    /// Synchronous reset, active high.
-    pub reset: Signal<In, Bit>,
     /// The handler of the current thread was started in the last cycle: it is fetched from now on.
     pub started: Signal<In, Bit>,
     /// Its budget.
@@ -46,10 +42,8 @@ pub struct Endings {
     pub runs: Signal<In, Bits<2>>,
     /// The current thread's handler ends; never with `full`.
     pub ends: Signal<In, Bit>,
-    /// By this incident; else it returns.
-    pub incident_valid: Signal<In, Bit>,
     /// The incident.
-    pub incident: Signal<In, Incident>,
+    pub incident: PulseSink<Incident>,
     /// The result in M3.
     pub third: Signal<In, Producer>,
     /// It is one, also of a handler that returned in the last cycle.
@@ -69,11 +63,7 @@ pub struct Endings {
     /// Which.
     pub freed_bank: Signal<Out, Bits<2>>,
     /// How a handler ended.
-    pub ending: Signal<Out, Ending>,
-    /// One has.
-    pub ending_valid: Signal<Out, Bit>,
-    /// It is taken.
-    pub ending_ready: Signal<In, Bit>,
+    pub ending: Source<Ending>,
     elapsed: [DFF<Bits<WATCHDOG_BITS>>; 2],
     budget: [DFF<Bits<WATCHDOG_BITS>>; 2],
     used_up: [Reg<Bit>; 2],
@@ -84,16 +74,12 @@ pub struct Endings {
     waits: Reg<Bit>,
 }
 
-impl Logic for Endings {
-    #[hdl]
+#[hdl]
+impl Endings {
     fn update(&mut self) {
-        regs!(self, clock, reset, waits, expires);
-        dffs!(self, clock, slot);
         let thread = self.thread.val();
         let mut used_up: Bits<2> = bits::<2>(0);
         for i in 0..2 {
-            regs!(self, clock, reset, used_up[i]);
-            dffs!(self, clock, elapsed[i], budget[i]);
             let runs = self.runs.val().get_bit(i);
             let begins = self.started.val() & (thread == (i == 1));
             if begins {
@@ -115,8 +101,8 @@ impl Logic for Endings {
         let ending = Ending {
             bank: self.bank.val(),
             code: bits::<8>(0),
-            fault: self.incident_valid.val(),
-            cause: if self.incident_valid.val() { incident.cause } else { bits::<4>(0) },
+            fault: self.incident.valid.val(),
+            cause: if self.incident.valid.val() { incident.cause } else { bits::<4>(0) },
             pc: incident.pc,
             sum: incident.address,
             stray: incident.stray,
@@ -128,7 +114,7 @@ impl Logic for Endings {
         let oldest = self.slot.q.val();
         let drains = if oldest.thread { self.drains.val().get_bit(1) } else { self.drains.val().get_bit(0) };
         let valid = self.waits.q.val() & !drains;
-        let taken = valid & self.ending_ready.val();
+        let taken = valid & self.ending.ready.val();
         if self.ends.val() {
             self.slot.d.next = ending;
             self.waits.d.next = true;
@@ -137,13 +123,12 @@ impl Logic for Endings {
         }
         self.full.next = self.waits.q.val();
         let third = self.third.val();
-        self.codes.clock.next = self.clock.val();
         self.codes.write_enable.next = self.lands.val() & (third.rd == CODE);
         self.codes.write_address.next = self.lands_bank.val();
         self.codes.write_data.next = third.value.get_bits::<8>(0);
         self.codes.read_address.next = oldest.bank;
         self.ending.next = Ending { code: self.codes.read_data.val(), ..oldest };
-        self.ending_valid.next = valid;
+        self.ending.valid.next = valid;
         self.freed.next = taken;
         self.freed_bank.next = oldest.bank;
     }

@@ -26,12 +26,8 @@ const MISA: u64 = 0x4000_1103;
 ///
 /// The ALU's result can be used in X, that of the bit unit in M1, a product in M2. A counter is read in D, as an operand. A division starts in X if the
 /// divider is free, also if M1 does not take it yet. Instructions are counted in 48 bits.
-#[derive(LogicBlock)]
+#[block(no_default)]
 pub struct Execute {
-    /// Core clock.
-    pub clock: Signal<In, Clock>,
-    /// Synchronous reset, active high.
-    pub reset: Signal<In, Bit>,
     /// Number of the HPU in its cluster.
     pub number: Signal<In, Bits<3>>,
     /// Cycles since reset.
@@ -124,66 +120,13 @@ impl Execute {
     pub fn new(return_address: u32) -> Self {
         assert!(return_address >> 28 != 1, "Execute: a return address in the code region would hide an instruction");
         assert!(return_address & 1 == 0, "Execute: no jump can reach the odd return address {return_address:#x}");
-        Self {
-            clock: Default::default(),
-            reset: Default::default(),
-            number: Default::default(),
-            cycle: Default::default(),
-            thread: Default::default(),
-            issued: Default::default(),
-            valid: Default::default(),
-            a: Default::default(),
-            b: Default::default(),
-            amount: Default::default(),
-            sum: Default::default(),
-            advance: Default::default(),
-            retires: Default::default(),
-            counter_number: Default::default(),
-            counter: Default::default(),
-            alu_value: Default::default(),
-            executed: Default::default(),
-            first_value: Default::default(),
-            multiplies: Default::default(),
-            wants_high: Default::default(),
-            product: Default::default(),
-            divides: Default::default(),
-            claims: Default::default(),
-            cancel: Default::default(),
-            taken: Default::default(),
-            divider_done: Default::default(),
-            divider_thread: Default::default(),
-            divider_busy: Default::default(),
-            quotient: Default::default(),
-            remainder: Default::default(),
-            takes_remainder: Default::default(),
-            negate: Default::default(),
-            alu: Default::default(),
-            bit_unit: Default::default(),
-            multiplier: Default::default(),
-            divider: Default::default(),
-            divider_owner: Default::default(),
-            begun: Default::default(),
-            fresh: Default::default(),
-            moved: Default::default(),
-            result: Default::default(),
-            takes_bits: Default::default(),
-            takes_product: Default::default(),
-            retired: Default::default(),
-            retired_carry: Default::default(),
-            retired_high: Default::default(),
-            _return_address: (return_address >> 1) as usize,
-        }
+        Self { _return_address: (return_address >> 1) as usize, ..Self::blank() }
     }
 }
 
-impl Logic for Execute {
-    #[hdl]
+#[hdl]
+impl Execute {
     fn update(&mut self) {
-        regs!(self, clock, reset, begun, fresh, retired, retired_carry, retired_high);
-        dffs!(self, clock, divider_owner, moved, result, takes_bits, takes_product);
-        clocks!(self, clock, reset, divider);
-        self.bit_unit.clock.next = self.clock.val();
-        self.multiplier.clock.next = self.clock.val();
         let issued = self.issued.val();
         let a = self.a.val();
         let b = self.b.val();

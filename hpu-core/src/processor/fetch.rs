@@ -16,12 +16,8 @@ use spindle_verilog::prelude::*;
 /// `enter` (another handler) and `redirect` (this one, elsewhere) choose the address of the same cycle: its fetch is in F in the next one, in D in the
 /// one after that. Both drop what stands in F and D, and so does `drop` alone, after which nothing is fetched until one of the others comes.
 /// With `hold` F and D stand still. The run-off of the code is found here: a word from outside `code` is marked, and faults when it executes.
-#[derive(LogicBlock, Default)]
+#[block]
 pub struct Fetch {
-    /// Core clock.
-    pub clock: Signal<In, Clock>,
-    /// Synchronous reset, active high.
-    pub reset: Signal<In, Bit>,
     /// The image that is fetched from, but in a cycle with `enter`.
     pub code: Signal<In, Code>,
     /// Continue with another handler.
@@ -84,24 +80,9 @@ pub struct Fetch {
     decode_sure: DFF<Bit>,
 }
 
-impl Logic for Fetch {
-    #[hdl]
+#[hdl]
+impl Fetch {
     fn update(&mut self) {
-        regs!(self, clock, reset, fetching, decoding);
-        dffs!(
-            self,
-            clock,
-            fetch_pc,
-            fetch_block,
-            decode_pc,
-            decode_block,
-            decode_after,
-            decode_outside,
-            decode_predicted,
-            decode_target,
-            decode_sure
-        );
-        clocks!(self, clock, reset, predictor);
         let pc = self.fetch_pc.q.val();
         let code = self.code.val();
 

@@ -76,22 +76,14 @@ impl Default for HpuOptions {
 }
 
 /// The processor. See the module text.
-#[derive(LogicBlock)]
+#[block(no_default)]
 pub struct Hpu {
-    /// Core clock.
-    pub clock: Signal<In, Clock>,
-    /// Synchronous reset, active high.
-    pub reset: Signal<In, Bit>,
     /// Number in the cluster.
     pub number: Signal<In, Bits<3>>,
     /// Cycles since reset.
     pub cycle: Signal<In, Bits<64>>,
     /// Next handler.
-    pub launch: Signal<In, Launch>,
-    /// There is one.
-    pub launch_valid: Signal<In, Bit>,
-    /// It is taken.
-    pub launch_ready: Signal<Out, Bit>,
+    pub launch: Sink<Launch>,
     /// Its bank.
     pub launch_bank: Signal<Out, Bits<2>>,
     /// Write a region.
@@ -125,15 +117,9 @@ pub struct Hpu {
     /// What was read.
     pub l1_data: [Signal<In, Bits<32>>; 2],
     /// Access of the remote unit.
-    pub remote: Signal<Out, RemoteRequest>,
-    /// It is wanted.
-    pub remote_valid: Signal<Out, Bit>,
-    /// It is taken.
-    pub remote_ready: Signal<In, Bit>,
+    pub remote: Source<RemoteRequest>,
     /// Answer.
-    pub answer: Signal<In, RemoteAnswer>,
-    /// There is one.
-    pub answer_valid: Signal<In, Bit>,
+    pub answer: PulseSink<RemoteAnswer>,
     /// Access of the command port.
     pub port: Signal<Out, PortAccess>,
     /// It is a write.
@@ -153,11 +139,7 @@ pub struct Hpu {
     /// Commands of a thread's handler are under way.
     pub port_pending: Signal<In, Bits<2>>,
     /// How a handler ended.
-    pub ending: Signal<Out, Ending>,
-    /// It has ended.
-    pub ending_valid: Signal<Out, Bit>,
-    /// The ending is taken.
-    pub ending_ready: Signal<In, Bit>,
+    pub ending: Source<Ending>,
     /// A handler runs.
     pub busy: Signal<Out, Bit>,
     /// An instruction was executed.
@@ -208,103 +190,26 @@ impl Hpu {
     /// A processor with these parameters.
     pub fn new(options: HpuOptions) -> Self {
         Self {
-            clock: Default::default(),
-            reset: Default::default(),
-            number: Default::default(),
-            cycle: Default::default(),
-            launch: Default::default(),
-            launch_valid: Default::default(),
-            launch_ready: Default::default(),
-            launch_bank: Default::default(),
-            region_write: Default::default(),
-            region_index: Default::default(),
-            region: Default::default(),
-            fetch_address: Default::default(),
-            fetch_enable: Default::default(),
-            fetch_data: Default::default(),
-            code_address: Default::default(),
-            code_valid: Default::default(),
-            code_ready: Default::default(),
-            code_data: Default::default(),
-            l1_request: Default::default(),
-            l1_valid: Default::default(),
-            l1_stores: Default::default(),
-            l1_grant: Default::default(),
-            l1_data: Default::default(),
-            remote: Default::default(),
-            remote_valid: Default::default(),
-            remote_ready: Default::default(),
-            answer: Default::default(),
-            answer_valid: Default::default(),
-            port: Default::default(),
-            port_write: Default::default(),
-            port_read: Default::default(),
-            port_data: Default::default(),
-            issue_done: Default::default(),
-            issue_refused: Default::default(),
-            issue_full: Default::default(),
-            port_full: Default::default(),
-            port_pending: Default::default(),
-            ending: Default::default(),
-            ending_valid: Default::default(),
-            ending_ready: Default::default(),
-            busy: Default::default(),
-            retired: Default::default(),
-            begins: Default::default(),
-            begin_thread: Default::default(),
-            begin_bank: Default::default(),
-            begin_frame: Default::default(),
-            ends: Default::default(),
-            end_thread: Default::default(),
-            end_frame: Default::default(),
-            bank_of: Default::default(),
             rvfi: if options.rvfi { vec![Default::default()] } else { vec![] },
-            launches: Default::default(),
-            threads: Default::default(),
-            endings: Default::default(),
-            fetch: Default::default(),
-            issue: Default::default(),
             operands: Operands::new(options.return_address, options.stack_bytes),
             execute: Execute::new(options.return_address),
-            memory: Default::default(),
-            resolve: Default::default(),
-            store_buffer: Default::default(),
-            tracker: Default::default(),
-            write_back: Default::default(),
             retirement: if options.rvfi { vec![Default::default()] } else { vec![] },
-            flush: Default::default(),
             _rvfi: options.rvfi,
             _predecodes: options.predecodes,
+            ..Self::blank()
         }
     }
 }
 
-impl Logic for Hpu {
-    #[hdl]
+#[hdl]
+impl Hpu {
     fn update(&mut self) {
-        clocks!(
-            self,
-            clock,
-            reset,
-            launches,
-            threads,
-            endings,
-            fetch,
-            issue,
-            operands,
-            execute,
-            memory,
-            resolve,
-            store_buffer,
-            tracker,
-            write_back
-        );
         let thread = self.threads.current.val();
         let bank = self.launches.bank.val();
         let code = self.launches.code.val();
         let launched = self.launches.launched.val();
         let incident = self.resolve.incident.val();
-        let incident_valid = self.resolve.incident_valid.val();
+        let incident_valid = self.resolve.incident.valid.val();
         let executed = self.execute.executed.val();
         let issued = self.issue.issued.val();
         let live = self.resolve.live.val();
@@ -318,8 +223,7 @@ impl Logic for Hpu {
         let flush = self.flush.val();
 
         // Launches, threads, endings.
-        self.launches.launch.next = self.launch.val();
-        self.launches.launch_valid.next = self.launch_valid.val();
+        self.launch.join(&mut self.launches.launch);
         self.launches.freed.next = self.endings.freed.val();
         self.launches.freed_bank.next = self.endings.freed_bank.val();
         self.launches.start.next = start;
@@ -330,10 +234,10 @@ impl Logic for Hpu {
         self.threads.returns.next = self.resolve.returns.val();
         self.threads.passes.next = self.resolve.passes.val();
         self.threads.continues.next = self.resolve.next.val();
-        self.threads.incident_valid.next = incident_valid;
+        self.threads.incident.valid.next = incident_valid;
         self.threads.incident.next = incident;
         self.threads.answer.next = self.answer.val();
-        self.threads.answer_valid.next = self.tracker.answered.val();
+        self.threads.answer.valid.next = self.tracker.answered.val();
         self.threads.owed.next = self.tracker.owed.val();
         self.threads.divider_done.next = self.execute.divider_done.val();
         self.threads.divider_thread.next = self.execute.divider_thread.val();
@@ -349,13 +253,13 @@ impl Logic for Hpu {
         self.endings.bank.next = bank;
         self.endings.runs.next = self.threads.runs.val();
         self.endings.ends.next = ends;
-        self.endings.incident_valid.next = incident_valid;
+        self.endings.incident.valid.next = incident_valid;
         self.endings.incident.next = incident;
         self.endings.third.next = self.write_back.third.val();
         self.endings.lands.next = self.write_back.lands.val();
         self.endings.lands_bank.next = self.write_back.lands_bank.val();
         self.endings.drains.next = self.tracker.drains.val();
-        self.endings.ending_ready.next = self.ending_ready.val();
+        self.endings.ending.join(&mut self.ending);
 
         // F.
         self.fetch.code.next = code;
@@ -492,15 +396,14 @@ impl Logic for Hpu {
         self.store_buffer.look_crosses.next = self.memory.look_crosses.val();
         self.store_buffer.may_push.next = self.memory.may_push.val();
         self.store_buffer.may_use.next = self.memory.may_use.val();
-        self.store_buffer.remote_ready.next = self.remote_ready.val();
+        self.store_buffer.remote.join(&mut self.remote);
         self.store_buffer.squash.next = self.resolve.faulted.val();
         self.store_buffer.ends.next = ends;
         self.store_buffer.thread.next = thread;
         self.tracker.thread.next = thread;
         self.tracker.push_write.next = self.memory.push_write.val();
         self.tracker.push_read.next = self.memory.push_read.val();
-        self.tracker.answer.next = self.answer.val();
-        self.tracker.answer_valid.next = self.answer_valid.val();
+        self.answer.join(&mut self.tracker.answer);
         self.tracker.forgets.next = self.threads.forgets.val();
         self.tracker.squash.next = self.resolve.faulted.val();
         self.tracker.ends.next = ends;
@@ -532,8 +435,6 @@ impl Logic for Hpu {
         };
         self.port_write.next = self.store_buffer.port_write.val();
         self.port_read.next = reads_port;
-        self.remote.next = self.store_buffer.remote.val();
-        self.remote_valid.next = self.store_buffer.remote_valid.val();
         self.code_address.next = self.memory.code_address.val();
         self.code_valid.next = self.memory.code_valid.val();
 
@@ -560,10 +461,7 @@ impl Logic for Hpu {
         // To the outside.
         self.fetch_address.next = self.fetch.address.val();
         self.fetch_enable.next = self.fetch.enable.val();
-        self.launch_ready.next = self.launches.launch_ready.val();
         self.launch_bank.next = self.launches.launch_bank.val();
-        self.ending.next = self.endings.ending.val();
-        self.ending_valid.next = self.endings.ending_valid.val();
         self.busy.next = self.threads.alive.val().any();
         self.retired.next = self.resolve.retires.val();
         self.begins.next = self.threads.started.val();
@@ -575,8 +473,6 @@ impl Logic for Hpu {
         self.end_frame.next = self.launches.frame.val();
         self.bank_of.next = self.launches.bank_of.val();
         if self._rvfi {
-            self.retirement[0].clock.next = self.clock.val();
-            self.retirement[0].reset.next = self.reset.val();
             self.retirement[0].word.next = image_word(fetched);
             self.retirement[0].decoded.next = self.issue.decoded.val();
             self.retirement[0].a.next = self.operands.a.val();
@@ -590,7 +486,7 @@ impl Logic for Hpu {
             self.retirement[0].returns.next = self.resolve.returns.val();
             self.retirement[0].left.next = self.resolve.left_last.val();
             self.retirement[0].stays.next = self.resolve.stays.val();
-            self.retirement[0].incident_valid.next = incident_valid;
+            self.retirement[0].incident.valid.next = incident_valid;
             self.retirement[0].incident.next = incident;
             self.retirement[0].value.next = self.write_back.third.val().value;
             self.rvfi[0].next = self.retirement[0].rvfi.val();

@@ -19,12 +19,8 @@ use spindle_verilog::prelude::*;
 /// | resolve | in `holds`: X stays; in `flush`: D and X are dropped; in `first_valid`: M1 holds an instruction, or the one that left it is being counted |
 ///
 /// An injection takes the place of an instruction in X for one cycle: an ALU operation that extends an answer, or negates a quotient.
-#[derive(LogicBlock, Default)]
+#[block]
 pub struct Issue {
-    /// Core clock.
-    pub clock: Signal<In, Clock>,
-    /// Synchronous reset, active high.
-    pub reset: Signal<In, Bit>,
     /// The word in D.
     pub code: Signal<In, CodeWord>,
     /// There is one.
@@ -99,11 +95,9 @@ pub struct Issue {
     slot_writes: Reg<Bit>,
 }
 
-impl Logic for Issue {
-    #[hdl]
+#[hdl]
+impl Issue {
     fn update(&mut self) {
-        regs!(self, clock, reset, occupied, slot_writes);
-        dffs!(self, clock, slot);
         self.decoder.code.next = self.code.val();
         let decoded = self.decoder.decoded.val();
         self.decoded.next = decoded;

@@ -24,18 +24,10 @@ struct Kept {
 ///
 /// A launch that is taken waits from the next cycle on. What a handler needs as long as it runs is written at once where its bank will find it, so a start
 /// changes the bank alone. The rest stays readable as `launched` in the cycle after the start.
-#[derive(LogicBlock, Default)]
+#[block]
 pub struct Launches {
-    /// Core clock.
-    pub clock: Signal<In, Clock>,
-    /// Synchronous reset, active high.
-    pub reset: Signal<In, Bit>,
     /// Next handler.
-    pub launch: Signal<In, Launch>,
-    /// There is one.
-    pub launch_valid: Signal<In, Bit>,
-    /// It is taken.
-    pub launch_ready: Signal<Out, Bit>,
+    pub launch: Sink<Launch>,
     /// The bank that it gets.
     pub launch_bank: Signal<Out, Bits<2>>,
     /// A bank's ending was taken.
@@ -82,14 +74,12 @@ pub struct Launches {
     current_bank: DFF<Bits<2>>,
 }
 
-impl Logic for Launches {
-    #[hdl]
+#[hdl]
+impl Launches {
     fn update(&mut self) {
-        regs!(self, clock, reset, full, used, chosen);
-        dffs!(self, clock, next_launch, next_bank, choice, current_bank);
         let launch = self.next_launch.q.val();
-        let accepts = self.launch_valid.val() & self.chosen.q.val() & !self.full.q.val();
-        self.launch_ready.next = self.chosen.q.val() & !self.full.q.val();
+        let accepts = self.launch.valid.val() & self.chosen.q.val() & !self.full.q.val();
+        self.launch.ready.next = self.chosen.q.val() & !self.full.q.val();
         self.launch_bank.next = self.choice.q.val();
         if self.start.val() {
             self.full.d.next = false;
@@ -129,11 +119,9 @@ impl Logic for Launches {
             completes: comes.completes,
             flow_control: comes.flow_control,
         };
-        self.kept.clock.next = self.clock.val();
         self.kept.write_enable.next = accepts;
         self.kept.write_address.next = self.choice.q.val();
         self.kept.write_data.next = Kept { code: code, frame: comes.frame };
-        self.bases.clock.next = self.clock.val();
         self.bases.write_enable.next = accepts;
         self.bases.write_address.next = self.choice.q.val();
         self.bases.write_data.next = code.base;
@@ -141,7 +129,6 @@ impl Logic for Launches {
         // The banks of the threads.
         let current = self.current.val();
         for i in 0..2 {
-            dffs!(self, clock, banks[i]);
             if self.started.val() & (current == (i == 1)) {
                 self.banks[i].d.next = self.next_bank.q.val();
             }

@@ -30,12 +30,8 @@ const LR: u64 = 2;
 /// in which the region of the sum is looked up; a load that was not granted, or may have overtaken a store, reads again from M1, the two halves of
 /// one that crosses a word one after the other. Everything else goes into the store buffer from M1, before it is known whether it may: if it
 /// faults, the buffer forgets it one cycle later.
-#[derive(LogicBlock, Default)]
+#[block]
 pub struct MemoryStage {
-    /// Core clock.
-    pub clock: Signal<In, Clock>,
-    /// Synchronous reset, active high.
-    pub reset: Signal<In, Bit>,
     /// Write a region.
     pub region_write: Signal<In, Bit>,
     /// {bank, region}.
@@ -169,12 +165,9 @@ fn crosses_word(low: Bits<2>, size_less_one: Bits<2>) -> Bit {
     (size_less_one.get_bit(1) & low.any()) | (size_less_one.get_bit(0) & low.all())
 }
 
-impl Logic for MemoryStage {
-    #[hdl]
+#[hdl]
+impl MemoryStage {
     fn update(&mut self) {
-        regs!(self, clock, reset, settled, buffers, yields, retries, other_done, issue_left, wrong);
-        dffs!(self, clock, found, in_l1, in_l2, in_code, in_port, overlaps, place, even_row, sum_next);
-        self.regions.clock.next = self.clock.val();
         let issued = self.issued.val();
         let executed = self.executed.val();
         let live = self.live.val();

@@ -16,10 +16,8 @@ use spindle_verilog::prelude::*;
 /// carry-save. M2: the carry, in half a word, because forwarding comes behind.
 ///
 /// 88 LUT6 on UltraScale+ and 4 DSP, 10 levels on 7 series (yosys, the block alone).
-#[derive(LogicBlock, Default)]
+#[block(no_reset)]
 pub struct Multiplier {
-    /// Core clock.
-    pub clock: Signal<In, Clock>,
     /// X moves to M1.
     pub advance: Signal<In, Bit>,
     /// First factor.
@@ -54,13 +52,9 @@ fn majority(x: Bits<32>, y: Bits<32>, z: Bits<32>) -> Bits<32> {
     (x & y) | (x & z) | (y & z)
 }
 
-impl Logic for Multiplier {
-    #[hdl]
+#[hdl]
+impl Multiplier {
     fn update(&mut self) {
-        dffs!(self, clock, lower, upper, wants, word, third, fourth, carry);
-        for i in 0..2 {
-            dffs!(self, clock, middle[i]);
-        }
         let f3 = self.funct3.val().get_bits::<2>(0);
         // MULH: both signed; MULHSU: the first. The low word of MUL is the same either way.
         let sign_a = (f3 != 3) & self.a.val().get_bit(31);

@@ -27,12 +27,8 @@ const STATE: u64 = base(CONTEXT) as u64;
 ///
 /// A register that the handler has not written reads 0, but for ra, sp, tp, a1 and a2, which are constants; a0 is written by the start. So
 /// `clear` is all that is left to do for a new handler, and nothing of an earlier one can be seen.
-#[derive(LogicBlock)]
+#[block(no_default)]
 pub struct Operands {
-    /// Core clock.
-    pub clock: Signal<In, Clock>,
-    /// Synchronous reset, active high.
-    pub reset: Signal<In, Bit>,
     /// The instruction.
     pub decoded: Signal<In, Decoded>,
     /// Its address.
@@ -101,39 +97,10 @@ impl Operands {
     pub fn new(return_address: u32, stack_bytes: usize) -> Self {
         let stack_top = base(STACK) as usize + stack_bytes;
         Self {
-            clock: Default::default(),
-            reset: Default::default(),
-            decoded: Default::default(),
-            pc: Default::default(),
-            link: Default::default(),
-            counter: Default::default(),
-            thread: Default::default(),
-            clear: Default::default(),
-            completes: Default::default(),
-            flow_control: Default::default(),
-            injects: Default::default(),
-            inject_a: Default::default(),
-            inject_b: Default::default(),
-            advance: Default::default(),
-            executes: Default::default(),
-            first: Default::default(),
-            second: Default::default(),
-            third: Default::default(),
-            third_thread: Default::default(),
-            hazard: Default::default(),
-            ready: Default::default(),
-            a: Default::default(),
-            b: Default::default(),
-            amount: Default::default(),
-            registers: Default::default(),
-            plain_a: Default::default(),
-            plain_b: Default::default(),
-            rare_a: Default::default(),
-            rare_b: Default::default(),
-            turn: Default::default(),
             _return_address: return_address as usize,
             _stack_top: stack_top,
             _first_bits: return_address as usize | stack_top | (TASK_PAGE | STATE | 1) as usize,
+            ..Self::blank()
         }
     }
 }
@@ -192,10 +159,9 @@ fn waits(index: Bits<5>, executes: Producer, first: Producer, second: Producer) 
         | (matches(second, index) & !second.ready)
 }
 
-impl Logic for Operands {
-    #[hdl]
+#[hdl]
+impl Operands {
     fn update(&mut self) {
-        dffs!(self, clock, plain_a, plain_b, rare_a, rare_b, turn);
         let decoded = self.decoded.val();
         let thread = self.thread.val();
         let executes = self.executes.val();
@@ -204,7 +170,6 @@ impl Logic for Operands {
         let third = self.third.val();
 
         // Registers.
-        clocks!(self, clock, reset, registers);
         self.registers.thread.next = thread;
         self.registers.clear.next = self.clear.val();
         self.registers.read_a.next = decoded.find_a;

@@ -26,10 +26,8 @@ struct Row {
 /// | address check | in `read_index`; out `entry`, in the same cycle |
 ///
 /// 24 LUT6 on UltraScale+, 1 level on 7 series (yosys, the block alone).
-#[derive(LogicBlock, Default)]
+#[block(no_reset)]
 pub struct RegionTable {
-    /// Core clock.
-    pub clock: Signal<In, Clock>,
     /// Write in this cycle.
     pub write: Signal<In, Bit>,
     /// Where.
@@ -43,10 +41,9 @@ pub struct RegionTable {
     rows: LutMemory<Row, 5>,
 }
 
-impl Logic for RegionTable {
-    #[hdl]
+#[hdl]
+impl RegionTable {
     fn update(&mut self) {
-        self.rows.clock.next = self.clock.val();
         self.rows.write_enable.next = self.write.val();
         self.rows.write_address.next = self.write_index.val();
         let entry = self.write_entry.val();

@@ -19,12 +19,8 @@ const SWEPT: u64 = 4;
 /// Handlers of a thread are numbered modulo 16; a register is known if it carries the number of the running handler. After each handler four
 /// registers are given the number of the one that has just ended, in the cycles in which the pipeline fills again and writes nothing: so each
 /// register is marked anew every eight handlers, long before its number comes back. After a reset all 64 are, one in each cycle, until `ready`.
-#[derive(LogicBlock, Default)]
+#[block]
 pub struct RegisterFile {
-    /// Core clock.
-    pub clock: Signal<In, Clock>,
-    /// Synchronous reset, active high.
-    pub reset: Signal<In, Bit>,
     /// Handlers may start.
     pub ready: Signal<Out, Bit>,
     /// The thread in D.
@@ -65,14 +61,11 @@ pub struct RegisterFile {
     filled: Reg<Bits<7>>,
 }
 
-impl Logic for RegisterFile {
-    #[hdl]
+#[hdl]
+impl RegisterFile {
     fn update(&mut self) {
-        regs!(self, clock, reset, sweep, filled);
-        dffs!(self, clock, swept, current);
         let thread = self.thread.val();
         for i in 0..2 {
-            regs!(self, clock, reset, number[i]);
             if self.clear.val() & (thread == (i == 1)) {
                 self.number[i].d.next = self.number[i].q.val() + 1;
             }
@@ -101,7 +94,6 @@ impl Logic for RegisterFile {
         let mark = if write { writer } else { old };
         let address = if write { (self.write_thread.val(), self.write_index.val()).cat::<6>() } else { unmark };
         let writes = write | self.sweep.q.val().get_bit(2) | !ready;
-        self.words.clock.next = self.clock.val();
         self.words.write_enable.next = writes;
         self.words.write_address.next = address;
         self.words.write_data.next = (mark.get_bits::<3>(0), self.write_data.val()).cat::<35>();
@@ -111,7 +103,6 @@ impl Logic for RegisterFile {
         self.words.read_address[1].next = (thread, self.read_b.val()).cat::<6>();
         let mut known: Bits<2> = bits::<2>(0);
         for i in 0..2 {
-            self.tops[i].clock.next = self.clock.val();
             self.tops[i].write_enable.next = writes;
             self.tops[i].write_address.next = address;
             self.tops[i].write_data.next = mark.get_bits::<1>(3);

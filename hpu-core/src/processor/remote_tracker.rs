@@ -32,12 +32,8 @@ fn one_less(x: Bits<3>) -> Bits<3> {
 /// A write is counted from the cycle after its push into the store buffer to its answer. The stores of a handler that has ended are waited for by its ending;
 /// until they have arrived, posted writes of the next handler of the thread stall, so that the two are never confused. A thread has one
 /// load or atomic under way at most; if its handler ends without it, the answer is owed, and thrown away.
-#[derive(LogicBlock, Default)]
+#[block]
 pub struct RemoteTracker {
-    /// Core clock.
-    pub clock: Signal<In, Clock>,
-    /// Synchronous reset, active high.
-    pub reset: Signal<In, Bit>,
     /// The current thread.
     pub thread: Signal<In, Bit>,
     /// It posts a write.
@@ -53,9 +49,7 @@ pub struct RemoteTracker {
     /// All its writes have arrived; those that are in M1 or the store buffer do not count.
     pub quiet: Signal<Out, Bit>,
     /// Answer.
-    pub answer: Signal<In, RemoteAnswer>,
-    /// There is one.
-    pub answer_valid: Signal<In, Bit>,
+    pub answer: PulseSink<RemoteAnswer>,
     /// It is one to a load or atomic.
     pub answered: Signal<Out, Bit>,
     /// Threads that do not want their answer any more.
@@ -78,10 +72,9 @@ pub struct RemoteTracker {
     no_reads: Reg<Bit>,
 }
 
-impl Logic for RemoteTracker {
-    #[hdl]
+#[hdl]
+impl RemoteTracker {
     fn update(&mut self) {
-        regs!(self, clock, reset, wrote, read, no_writes, no_reads);
         let thread = self.thread.val();
         // The thread is the same as in the cycle of the push.
         self.wrote.d.next = self.push_write.val();
@@ -89,12 +82,11 @@ impl Logic for RemoteTracker {
         let writes = self.wrote.q.val() & !self.squash.val();
         let reads = self.read.q.val() & !self.squash.val();
         let answer = self.answer.val();
-        let answered = self.answer_valid.val() & !answer.write;
-        let arrived = self.answer_valid.val() & answer.write;
+        let answered = self.answer.valid.val() & !answer.write;
+        let arrived = self.answer.valid.val() & answer.write;
         let mut full: Bits<2> = bits::<2>(0);
         let mut waits: Bits<2> = bits::<2>(0);
         for i in 0..2 {
-            regs!(self, clock, reset, posted[i], outstanding[i], unwanted[i], old[i]);
             let mine = thread == (i == 1);
             let its = answer.thread == (i == 1);
             let more = writes & mine;

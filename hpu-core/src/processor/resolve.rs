@@ -23,12 +23,8 @@ use spindle_verilog::prelude::*;
 /// Jumps and returns are decided in M1 itself. What needs the access check, that is faults and waits, becomes an incident of the next cycle; the
 /// instruction that has come to M1 by then is dropped with all younger ones (`live` is low). With `no_room` a return stays in M1, and a fault
 /// becomes an incident later.
-#[derive(LogicBlock, Default)]
+#[block]
 pub struct Resolve {
-    /// Core clock.
-    pub clock: Signal<In, Clock>,
-    /// Synchronous reset, active high.
-    pub reset: Signal<In, Bit>,
     /// The instruction in M1.
     pub executed: Signal<In, Executed>,
     /// There is one in X that moves to M1, if M1 does not hold.
@@ -87,10 +83,8 @@ pub struct Resolve {
     pub faulted: Signal<Out, Bit>,
     /// The fault waits for room.
     pub stays: Signal<Out, Bit>,
-    /// A fault or wait is resolved.
-    pub incident_valid: Signal<Out, Bit>,
     /// Which.
-    pub incident: Signal<Out, Incident>,
+    pub incident: Pulse<Incident>,
     /// The instruction that was in M1 in the last cycle has left it.
     pub left_last: Signal<Out, Bit>,
     /// The instruction that was in M1 in the last cycle may be counted in this one.
@@ -108,11 +102,9 @@ pub struct Resolve {
     reply_full: Reg<Bit>,
 }
 
-impl Logic for Resolve {
-    #[hdl]
+#[hdl]
+impl Resolve {
     fn update(&mut self) {
-        regs!(self, clock, reset, occupied, happens, due, left, reply_done, reply_refused, reply_full);
-        dffs!(self, clock, happening);
         let executed = self.executed.val();
         let traits = executed.traits;
         let live = self.occupied.q.val() & !self.happens.q.val();
@@ -208,7 +200,7 @@ impl Logic for Resolve {
         self.stays.next = stays;
         self.happened.next = self.happens.q.val();
         self.faulted.next = self.happens.q.val() & incident.fault;
-        self.incident_valid.next = self.due.q.val();
+        self.incident.valid.next = self.due.q.val();
         self.incident.next = incident;
 
         // An instruction that faulted or will be executed again has not retired.

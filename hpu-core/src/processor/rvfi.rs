@@ -23,12 +23,8 @@ const SC: u64 = 3;
 /// What waits for an answer (division, load of L2, atomic) retires when the answer is written: its thread does nothing in between. If the handler
 /// ends before that, it does not retire. A jump out of the code retires and halts; an instruction that the watchdog stops traps. A jump to half a
 /// word traps, as RISC-V has it: the processor finds out at what stands there, which does not retire.
-#[derive(LogicBlock, Default)]
+#[block]
 pub struct RetirementPort {
-    /// Core clock.
-    pub clock: Signal<In, Clock>,
-    /// Synchronous reset, active high.
-    pub reset: Signal<In, Bit>,
     /// The word in D.
     pub word: Signal<In, Bits<32>>,
     /// What it is.
@@ -55,10 +51,8 @@ pub struct RetirementPort {
     pub left: Signal<In, Bit>,
     /// The fault that left M1 last has to wait.
     pub stays: Signal<In, Bit>,
-    /// It faults or waits.
-    pub incident_valid: Signal<In, Bit>,
     /// How.
-    pub incident: Signal<In, Incident>,
+    pub incident: PulseSink<Incident>,
     /// Result of M3.
     pub value: Signal<In, Bits<32>>,
     /// What retires.
@@ -81,11 +75,9 @@ pub struct RetirementPort {
     amo: AmoAlu,
 }
 
-impl Logic for RetirementPort {
-    #[hdl]
+#[hdl]
+impl RetirementPort {
     fn update(&mut self) {
-        regs!(self, clock, reset, second_micro, third_valid, third_micro, now);
-        dffs!(self, clock, execute, first, second, third);
         let decoded = self.decoded.val();
         let executed = self.executed.val();
         let none: Bits<5> = bits::<5>(0);
@@ -146,12 +138,12 @@ impl Logic for RetirementPort {
         // M2 to M3, or aside until the answer is there.
         let second = self.second.q.val();
         let incident = self.incident.val();
-        let faults = self.incident_valid.val() & incident.fault;
-        let waits = self.incident_valid.val() & !incident.fault & !incident.again;
+        let faults = self.incident.valid.val() & incident.fault;
+        let waits = self.incident.valid.val() & !incident.fault & !incident.again;
         let fresh = if second.thread { self.fresh[1].q.val() } else { self.fresh[0].q.val() };
         let stands_askew = second.pc_rdata.get_bit(1) & !fresh;
         let goes_askew = second.pc_wdata.get_bit(1);
-        let retires = (faults | (self.left.val() & !self.incident_valid.val())) & !stands_askew;
+        let retires = (faults | (self.left.val() & !self.incident.valid.val())) & !stands_askew;
         let traps = (faults & !incident.stray) | goes_askew;
         let moved = Rvfi {
             trap: traps,
@@ -194,8 +186,6 @@ impl Logic for RetirementPort {
         };
 
         for i in 0..2 {
-            regs!(self, clock, reset, fresh[i], waits[i], order[i]);
-            dffs!(self, clock, waiting[i]);
             let mine = second.thread == (i == 1);
             if mine & (retires | waits) {
                 self.fresh[i].d.next = false;

@@ -52,12 +52,8 @@ pub struct Leaving {
 /// An entry can leave in the cycle after its push, one per cycle, unless it is taken back then: rights are checked while it is written. The two halves of a store that crosses a word leave together or one after the other.
 /// `overlap` compares rows of eight bytes, and is always high for accesses that cross such a row. The head that has waited four cycles asks for
 /// the ports by `urgent`.
-#[derive(LogicBlock, Default)]
+#[block]
 pub struct StoreBuffer {
-    /// Core clock.
-    pub clock: Signal<In, Clock>,
-    /// Synchronous reset, active high.
-    pub reset: Signal<In, Bit>,
     /// An access leaves M1.
     pub push: Signal<In, Bit>,
     /// Which.
@@ -95,11 +91,7 @@ pub struct StoreBuffer {
     /// They take place.
     pub grant: [Signal<In, Bit>; 2],
     /// Access of the remote unit.
-    pub remote: Signal<Out, RemoteRequest>,
-    /// It is wanted.
-    pub remote_valid: Signal<Out, Bit>,
-    /// It is taken.
-    pub remote_ready: Signal<In, Bit>,
+    pub remote: Source<RemoteRequest>,
     /// Access of the command port.
     pub port: Signal<Out, PortAccess>,
     /// It is a write.
@@ -132,10 +124,9 @@ pub struct StoreBuffer {
     left: [Reg<Bits<2>>; 2],
 }
 
-impl Logic for StoreBuffer {
-    #[hdl]
+#[hdl]
+impl StoreBuffer {
     fn update(&mut self) {
-        regs!(self, clock, reset, write_at, read_at, patience, room, pushed, left_last);
         let write_at = self.write_at.q.val();
         let read_at = self.read_at.q.val();
         let both = self.used[0].q.val() & self.used[1].q.val();
@@ -149,7 +140,6 @@ impl Logic for StoreBuffer {
         let may_leave = any & !(squashes & !both);
 
         // What stands in M1 is written as long as there is room; only a push makes it count.
-        self.entries.clock.next = self.clock.val();
         self.entries.write_enable.next = !full;
         self.entries.write_address.next = write_at.into();
         self.entries.write_data.next = self.entry.val();
@@ -167,11 +157,11 @@ impl Logic for StoreBuffer {
         self.wants[1].next = any & wants_odd;
         let even_taken = !wants_even | self.grant[0].val();
         let odd_taken = !wants_odd | self.grant[1].val();
-        self.remote_valid.next = may_leave & head.remote;
+        self.remote.valid.next = may_leave & head.remote;
         self.port_write.next = may_leave & (head.target == Target::Command);
         let leaves = may_leave
             & (if head.remote {
-                self.remote_ready.val()
+                self.remote.ready.val()
             } else if in_l1 {
                 // Something is still wanted, so it takes the ports to leave; whether they are free comes late.
                 may_use & even_taken & odd_taken
@@ -232,8 +222,6 @@ impl Logic for StoreBuffer {
         let entry_crosses = second_word & self.entry_crosses.val();
         let mut overlap: Bits<STORE_ENTRIES> = bits::<STORE_ENTRIES>(0);
         for i in 0..STORE_ENTRIES {
-            regs!(self, clock, reset, used[i]);
-            dffs!(self, clock, rows[i], crossing[i], even[i], odd[i], columns[i]);
             if leaves & (read_at == (i == 1)) {
                 self.used[i].d.next = false;
             }
@@ -266,7 +254,6 @@ impl Logic for StoreBuffer {
         // What has to leave before an ended handler's stores have.
         let waiting = (both & !squashes, any & (both == squashes)).cat::<2>();
         for i in 0..2 {
-            regs!(self, clock, reset, left[i]);
             if self.ends.val() & (self.thread.val() == (i == 1)) {
                 self.left[i].d.next = waiting;
             } else if self.left_last.q.val() & self.left[i].q.val().any() {

@@ -24,12 +24,8 @@ use spindle_verilog::prelude::*;
 /// cycle after that. A thread that is blocked and has nothing to make room for refetches what follows, which then waits in D.
 ///
 /// A thread whose budget is spent is not blocked any more: its next instruction faults instead of executing.
-#[derive(LogicBlock, Default)]
+#[block]
 pub struct Threads {
-    /// Core clock.
-    pub clock: Signal<In, Clock>,
-    /// Synchronous reset, active high.
-    pub reset: Signal<In, Bit>,
     /// A launch waits.
     pub waiting: Signal<In, Bit>,
     /// The handler returns.
@@ -38,14 +34,10 @@ pub struct Threads {
     pub passes: Signal<In, Bit>,
     /// The one behind it, or where the incident's thread continues.
     pub continues: Signal<In, Bits<17>>,
-    /// A fault or a wait is resolved.
-    pub incident_valid: Signal<In, Bit>,
     /// Which.
-    pub incident: Signal<In, Incident>,
+    pub incident: PulseSink<Incident>,
     /// An answer.
-    pub answer: Signal<In, RemoteAnswer>,
-    /// It is one to a load or atomic.
-    pub answer_valid: Signal<In, Bit>,
+    pub answer: PulseSink<RemoteAnswer>,
     /// Threads whose answer is for a handler that is gone.
     pub owed: Signal<In, Bits<2>>,
     /// The divider has a result.
@@ -122,27 +114,23 @@ pub struct Threads {
     wakes: Signal<Local, Bits<2>>,
 }
 
-impl Logic for Threads {
-    #[hdl]
+#[hdl]
+impl Threads {
     fn update(&mut self) {
-        regs!(self, clock, reset, thread, older, first);
-        dffs!(self, clock, choice);
         let thread = self.thread.q.val();
         let incident = self.incident.val();
-        let blocks = self.incident_valid.val() & !incident.fault;
-        let faults = self.incident_valid.val() & incident.fault;
+        let blocks = self.incident.valid.val() & !incident.fault;
+        let faults = self.incident.valid.val() & incident.fault;
         let ends = self.returns.val() | faults;
         let owed = self.owed.val();
         let answer_owed = if self.answer.val().thread { owed.get_bit(1) } else { owed.get_bit(0) };
-        let answered = self.answer_valid.val() & !answer_owed;
+        let answered = self.answer.valid.val() & !answer_owed;
 
         // What wakes a blocked thread.
         let mut wakes: Bits<2> = bits::<2>(0);
         let mut forgets: Bits<2> = bits::<2>(0);
         let mut cancel: Bit = false;
         for i in 0..2 {
-            regs!(self, clock, reset, has_handler[i], blocked[i], expects[i]);
-            dffs!(self, clock, waits[i], restart[i], rd[i], funct3[i]);
             let there = match self.waits[i].q.val() {
                 Wait::Answer => answered & (self.answer.val().thread == (i == 1)),
                 Wait::Quotient => self.divider_done.val() & (self.divider_thread.val() == (i == 1)),
@@ -179,7 +167,7 @@ impl Logic for Threads {
         let other_runs = there & !other_blocked;
         let makes_room = self.passes.val() & other_runs & (self.older.q.val() != thread);
         let rests = !here | blocked;
-        let moved_on = self.returns.val() | self.incident_valid.val();
+        let moved_on = self.returns.val() | self.incident.valid.val();
         let enters = other_runs & (rests | moved_on | makes_room);
         // What is known early is gathered first: returns and incidents come late.
         let may_replace = !other_runs & self.waiting.val();
@@ -236,7 +224,6 @@ impl Logic for Threads {
             }
         }
 
-        self.answers.clock.next = self.clock.val();
         self.answers.write_enable.next = answered;
         self.answers.write_address.next = self.answer.val().thread.into();
         self.answers.write_data.next = self.answer.val().data;

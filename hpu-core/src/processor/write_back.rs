@@ -18,12 +18,8 @@ use spindle_verilog::prelude::*;
 ///
 /// M2 chooses each byte of a load out of the word that its lane is in: that is the result of an aligned word. M3 turns and extends the others. If the two
 /// halves of a load were granted apart, the bytes of the second word come first and wait in their lanes of M3's register, which nobody else needs by then.
-#[derive(LogicBlock, Default)]
+#[block]
 pub struct WriteBack {
-    /// Core clock.
-    pub clock: Signal<In, Clock>,
-    /// Synchronous reset, active high.
-    pub reset: Signal<In, Bit>,
     /// The current thread.
     pub thread: Signal<In, Bit>,
     /// The instruction in X.
@@ -109,44 +105,9 @@ pub struct WriteBack {
     keeps: Reg<Bit>,
 }
 
-impl Logic for WriteBack {
-    #[hdl]
+#[hdl]
+impl WriteBack {
     fn update(&mut self) {
-        regs!(
-            self,
-            clock,
-            reset,
-            first_writes,
-            second_writes,
-            second_loads,
-            second_reads,
-            second_moves,
-            third_writes,
-            other_read,
-            other_there,
-            keeps
-        );
-        dffs!(
-            self,
-            clock,
-            first_ready,
-            second_value,
-            second_pick,
-            second_rd,
-            second_thread,
-            second_bank,
-            second_elsewhere,
-            second_odd,
-            second_offset,
-            second_funct3,
-            second_whole,
-            third_rd,
-            writer,
-            landing,
-            third_bank,
-            third_offset,
-            third_funct3
-        );
         let executed = self.executed.val();
         let issued = self.issued.val().traits;
 
@@ -217,7 +178,6 @@ impl Logic for WriteBack {
         let wanted = self.second_moves.q.val() | self.second_reads.q.val();
         let kept = lanes_behind(self.second_offset.q.val()) & repeat::<4>(self.keeps.q.val());
         for i in 0..4 {
-            dffs!(self, clock, third_word[i]);
             if wanted & !kept.get_bit(i) {
                 self.third_word[i].d.next = second_value.get_bits::<8>(8 * i);
             }

@@ -59,10 +59,8 @@ pub const CODE_AGED: u64 = events::message::AGED as u64;
 const OLD: u64 = 2;
 
 /// See the head of this file.
-#[derive(LogicBlock, Default)]
+#[block(no_reset)]
 pub struct Evaluator {
-    #[allow(missing_docs)]
-    pub clock: Signal<In, Clock>,
     /// What happened.
     pub incident: Signal<In, Event>,
     /// State of the message as the memory has it.
@@ -80,10 +78,9 @@ pub struct Evaluator {
     decided: DFF<Verdict>,
 }
 
-impl Logic for Evaluator {
-    #[hdl]
+#[hdl]
+impl Evaluator {
     fn update(&mut self) {
-        dffs!(self, clock, decided);
         let incident = self.incident.val();
         let arrives = incident.kind == EVENT_NEW;
         let walks = incident.kind == EVENT_WALK;

@@ -40,12 +40,8 @@ pub enum Phase {
 }
 
 /// The extractor. See the module text.
-#[derive(LogicBlock, Default)]
+#[block]
 pub struct HeaderExtractor {
-    #[allow(missing_docs)]
-    pub clock: Signal<In, Clock>,
-    #[allow(missing_docs)]
-    pub reset: Signal<In, Bit>,
     /// Beat; bytes behind the end of the frame are 0.
     pub beat_data: Signal<In, Bits<512>>,
     /// There is one.
@@ -92,12 +88,9 @@ pub struct HeaderExtractor {
     sets: Reg<Bits<2>>,
 }
 
-impl Logic for HeaderExtractor {
-    #[hdl]
+#[hdl]
+impl HeaderExtractor {
     fn update(&mut self) {
-        dffs!(self, clock, set, length, drained);
-        regs!(self, clock, reset, begun, phase, active, sets);
-
         // Commits.
         let other = !self.active.q.val();
         match self.phase.q.val() {
@@ -157,7 +150,6 @@ impl Logic for HeaderExtractor {
         let mut words: Bits<512> = bits::<512>(0);
         for w in 0..MATCH_WORDS {
             let mine = self.source_write.val() & (self.source_word.val() == w as u64);
-            self.halves[w].clock.next = self.clock.val();
             self.halves[w].write.next = (mine & other, mine & !other).cat::<2>();
             self.halves[w].source.next = self.source.val();
             self.halves[w].evens.next = evens;

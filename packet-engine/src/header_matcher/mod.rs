@@ -60,12 +60,8 @@ const CHOICE: usize = 8;
 const MESSAGE_AT: usize = 32 * (MATCH_WORDS - MESSAGE_WORDS);
 
 /// The matcher. See the module text.
-#[derive(LogicBlock, Default)]
+#[block]
 pub struct HeaderMatcher {
-    #[allow(missing_docs)]
-    pub clock: Signal<In, Clock>,
-    #[allow(missing_docs)]
-    pub reset: Signal<In, Bit>,
     /// Beat; bytes behind the end of the frame are 0.
     pub beat_data: Signal<In, Bits<512>>,
     /// There is one.
@@ -83,21 +79,17 @@ pub struct HeaderMatcher {
     /// Flags of the frame whose `parsed` comes in the next cycle.
     pub parsed_flags: Signal<In, Bits<5>>,
     /// Frame from the parser.
-    pub parsed: Signal<In, PacketDesc>,
+    pub parsed: PulseSink<PacketDesc>,
     /// It is dropped already.
     pub parsed_drop: Signal<In, Bit>,
     /// Why.
     pub parsed_reason: Signal<In, Bits<5>>,
-    /// There is a frame.
-    pub parsed_valid: Signal<In, Bit>,
     /// Frame with its rule.
-    pub matched: Signal<Out, PacketDesc>,
+    pub matched: Pulse<PacketDesc>,
     /// It is dropped.
     pub matched_drop: Signal<Out, Bit>,
     /// Why.
     pub matched_reason: Signal<Out, Bits<5>>,
-    /// There is a frame.
-    pub matched_valid: Signal<Out, Bit>,
     /// Extracted word to stage.
     pub word_index: Signal<In, Bits<4>>,
     /// WORD_SOURCE.
@@ -159,18 +151,14 @@ impl HeaderMatcher {
             rule_tables: RuleTables::new(staged),
             says: SdpMemory::new(staged, 1),
             _rules: rules,
-            ..Default::default()
+            ..Self::blank()
         }
     }
 }
 
-impl Logic for HeaderMatcher {
-    #[hdl]
+#[hdl]
+impl HeaderMatcher {
     fn update(&mut self) {
-        clocks!(self, clock, reset, extractor, term_compiler, rule_compiler);
-        dffs!(self, clock, set, terms, message_words, hits, found, rule, line);
-        regs!(self, clock, reset, frame, line_valid);
-
         // Staging and the change of sets.
         self.extractor.commit.next = self.commit.val();
         self.extractor.compiling.next = self.term_compiler.busy.val() | self.rule_compiler.busy.val();
@@ -220,7 +208,6 @@ impl Logic for HeaderMatcher {
         // Stage 1: terms.
         let mut terms: Bits<MATCH_TERMS> = bits::<MATCH_TERMS>(0);
         for w in 0..MATCH_WORDS {
-            self.term_tables[w].clock.next = self.clock.val();
             self.term_tables[w].word.next = words.get_bits::<32>(32 * w);
             self.term_tables[w].bank.next = self.extractor.words_set.val();
             self.term_tables[w].row.next = self.term_compiler.row.val();
@@ -246,7 +233,6 @@ impl Logic for HeaderMatcher {
         }
 
         // Stage 2: rules; the tables have the terms already. The last rule is in the highest lane.
-        self.rule_tables.clock.next = self.clock.val();
         self.rule_tables.terms.next = terms;
         self.rule_tables.bank.next = self.extractor.words_set.val();
         self.rule_tables.valid.next = frame.get_bit(0);
@@ -288,7 +274,6 @@ impl Logic for HeaderMatcher {
         }
 
         // Stage 4: what it says.
-        self.says.clock.next = self.clock.val();
         self.says.write_enable.next = self.rule_compiler.winner_write.val();
         self.says.write_address.next = self.rule_compiler.winner_address.val();
         self.says.write_data.next = self.rule_compiler.winner.val();
@@ -298,11 +283,11 @@ impl Logic for HeaderMatcher {
         self.rule[1].d.next = self.rule[0].q.val();
 
         // The frame beside it.
-        if self.parsed_valid.val() {
+        if self.parsed.valid.val() {
             self.line[0].d.next =
                 Candidate { desc: self.parsed.val(), drop: self.parsed_drop.val(), reason: self.parsed_reason.val() };
         }
-        self.line_valid[0].d.next = self.parsed_valid.val();
+        self.line_valid[0].d.next = self.parsed.valid.val();
         if self.line_valid[0].q.val() {
             self.line[1].d.next = self.line[0].q.val();
         }
@@ -342,6 +327,6 @@ impl Logic for HeaderMatcher {
         } else {
             bits::<5>(reasons::RULE_DROP as u64)
         };
-        self.matched_valid.next = self.line_valid[1].q.val();
+        self.matched.valid.next = self.line_valid[1].q.val();
     }
 }

@@ -28,12 +28,8 @@ pub fn keeps(value: Bits<8>, positive: Bits<8>, negative: Bits<8>) -> Bit {
 }
 
 /// The compiler. See the module text.
-#[derive(LogicBlock, Default)]
+#[block]
 pub struct RuleCompiler {
-    #[allow(missing_docs)]
-    pub clock: Signal<In, Clock>,
-    #[allow(missing_docs)]
-    pub reset: Signal<In, Bit>,
     /// Slot of the rule to stage.
     pub rule_index: Signal<In, Bits<6>>,
     /// The rule.
@@ -86,7 +82,7 @@ impl RuleCompiler {
             _last_rule: rules as u64 - 1,
             _last_value: Self::values(style) as u64 - 1,
             _in_blocks: in_blocks,
-            ..Default::default()
+            ..Self::blank()
         }
     }
 
@@ -104,14 +100,10 @@ impl RuleCompiler {
     }
 }
 
-impl Logic for RuleCompiler {
-    #[hdl]
+#[hdl]
+impl RuleCompiler {
     fn update(&mut self) {
-        regs!(self, clock, reset, running, read, made);
-        dffs!(self, clock, value, slot, read_slot, read_value, read_last, made_value, lanes, flag_lanes);
-
         // What is staged.
-        self.rules.clock.next = self.clock.val();
         self.rules.write_enable.next = self.rule_write.val();
         self.rules.write_address.next = self.rule_index.val();
         self.rules.write_data.next = self.rule.val();

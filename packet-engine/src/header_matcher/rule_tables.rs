@@ -17,10 +17,8 @@ use spindle_contract::params::{MATCH_FLAGS, MATCH_TERMS};
 use spindle_verilog::prelude::*;
 
 /// The tables. See the module text.
-#[derive(LogicBlock, Default)]
+#[block(no_reset)]
 pub struct RuleTables {
-    #[allow(missing_docs)]
-    pub clock: Signal<In, Clock>,
     /// Terms that hold of the frame.
     pub terms: Signal<In, Bits<MATCH_TERMS>>,
     /// The set that judges it.
@@ -55,15 +53,14 @@ impl RuleTables {
             broad: (0..if in_blocks { BROAD } else { 0 }).map(|_| Default::default()).collect(),
             narrow: (0..if in_blocks { 0 } else { NARROW }).map(|_| Default::default()).collect(),
             _in_blocks: in_blocks,
-            ..Default::default()
+            ..Self::blank()
         }
     }
 }
 
-impl Logic for RuleTables {
-    #[hdl]
+#[hdl]
+impl RuleTables {
     fn update(&mut self) {
-        dffs!(self, clock, held, held_bank);
         let terms = self.terms.val();
         let row = self.row.val();
         let address = self.row_address.val();
@@ -72,7 +69,6 @@ impl Logic for RuleTables {
 
         // Flags.
         let bank = self.held_bank.q.val();
-        self.of_flags.clock.next = self.clock.val();
         self.of_flags.write_enable.next = self.row_write.val();
         self.of_flags.write_address.next = (target, address.get_bits::<5>(0)).cat::<6>();
         self.of_flags.write_data.next = self.flag_row.val();
@@ -82,7 +78,6 @@ impl Logic for RuleTables {
         // Terms.
         if self._in_blocks {
             for t in 0..BROAD {
-                self.broad[t].clock.next = self.clock.val();
                 self.broad[t].write_enable.next = self.row_write.val();
                 self.broad[t].write_address.next = address;
                 self.broad[t].write_data.next = row.get_bits::<RULE_LANES>(RULE_LANES * t);
@@ -95,7 +90,6 @@ impl Logic for RuleTables {
                 self.held.d.next = terms;
             }
             for t in 0..NARROW {
-                self.narrow[t].clock.next = self.clock.val();
                 self.narrow[t].write_enable.next = self.row_write.val();
                 self.narrow[t].write_address.next = (target, address.get_bits::<4>(0)).cat::<5>();
                 self.narrow[t].write_data.next = row.get_bits::<RULE_LANES>(RULE_LANES * t);

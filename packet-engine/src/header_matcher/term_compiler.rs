@@ -27,12 +27,8 @@ pub fn relation(nibble: Bits<4>, low: Bits<4>, high: Bits<4>) -> Bits<4> {
 }
 
 /// The compiler. See the module text.
-#[derive(LogicBlock, Default)]
+#[block]
 pub struct TermCompiler {
-    #[allow(missing_docs)]
-    pub clock: Signal<In, Clock>,
-    #[allow(missing_docs)]
-    pub reset: Signal<In, Bit>,
     /// Extracted word to stage.
     pub word_index: Signal<In, Bits<4>>,
     /// Its source.
@@ -85,27 +81,21 @@ pub struct TermCompiler {
 impl TermCompiler {
     /// Keeps the terms in a memory of this kind.
     pub fn new(style: RamStyle) -> Self {
-        Self { terms: SdpMemory::new(style, 1), ..Default::default() }
+        Self { terms: SdpMemory::new(style, 1), ..Self::blank() }
     }
 
     /// Cycles from `start` until it is done.
     pub const CYCLES: usize = MATCH_WORDS * 16 * WORD_TERMS + 2;
 }
 
-impl Logic for TermCompiler {
-    #[hdl]
+#[hdl]
+impl TermCompiler {
     fn update(&mut self) {
-        regs!(self, clock, reset, running, read, made);
-        dffs!(self, clock, word, nibble, term_of_word, slot, first_slot);
-        dffs!(self, clock, read_word, read_nibble, read_last, made_word, made_nibble, lanes);
-
         // What is staged.
-        self.sources.clock.next = self.clock.val();
         self.sources.write_enable.next = self.word_write.val();
         self.sources.write_address.next = self.word_index.val();
         self.sources.write_data.next = self.word_source.val();
         self.sources.read_address.next = self.word.q.val();
-        self.terms.clock.next = self.clock.val();
         self.terms.write_enable.next = self.term_write.val();
         self.terms.write_address.next = self.term_index.val();
         self.terms.write_data.next = self.term.val();

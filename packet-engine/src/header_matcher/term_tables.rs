@@ -20,10 +20,8 @@ use spindle_verilog::prelude::*;
 pub const UPPER: usize = 7;
 
 /// The tables. See the module text.
-#[derive(LogicBlock, Default)]
+#[block(no_reset)]
 pub struct TermTables {
-    #[allow(missing_docs)]
-    pub clock: Signal<In, Clock>,
     /// Extracted word.
     pub word: Signal<In, Bits<32>>,
     /// The set that judges it.
@@ -40,17 +38,15 @@ pub struct TermTables {
     upper: [LutMemory<Bits<ROW>, 5>; UPPER],
 }
 
-impl Logic for TermTables {
-    #[hdl]
+#[hdl]
+impl TermTables {
     fn update(&mut self) {
         let word = self.word.val();
-        self.lowest.clock.next = self.clock.val();
         self.lowest.write_enable.next = self.row_write.val();
         self.lowest.write_address.next = self.row_address.val();
         self.lowest.write_data.next = self.row.val().lowest;
         self.lowest.read_address.next = (self.bank.val(), word.get_bits::<4>(0)).cat::<5>();
         for n in 0..UPPER {
-            self.upper[n].clock.next = self.clock.val();
             self.upper[n].write_enable.next = self.row_write.val();
             self.upper[n].write_address.next = self.row_address.val();
             self.upper[n].write_data.next = self.row.val().upper.get_bits::<ROW>(ROW * n);

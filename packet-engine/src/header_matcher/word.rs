@@ -42,10 +42,8 @@ pub fn choose(old: MatchSource, new: MatchSource, set: Bit, vlan: Bit) -> Bits<1
 }
 
 /// See the head of this file.
-#[derive(LogicBlock, Default)]
+#[block(no_reset)]
 pub struct HeaderWord {
-    #[allow(missing_docs)]
-    pub clock: Signal<In, Clock>,
     /// Write the source of set 0, of set 1.
     pub write: Signal<In, Bits<2>>,
     /// What to write.
@@ -73,10 +71,9 @@ pub struct HeaderWord {
     odd: DFF<Bits<16>>,
 }
 
-impl Logic for HeaderWord {
-    #[hdl]
+#[hdl]
+impl HeaderWord {
     fn update(&mut self) {
-        dffs!(self, clock, sources, even, odd);
         for i in 0..2 {
             if self.write.val().get_bit(i) {
                 self.sources[i].d.next = self.source.val();

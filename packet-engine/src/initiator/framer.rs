@@ -45,50 +45,22 @@ enum Framing {
 }
 
 /// See the head of this file.
-#[derive(LogicBlock, Default)]
+#[block]
 pub struct Framer {
-    #[allow(missing_docs)]
-    pub clock: Signal<In, Clock>,
-    #[allow(missing_docs)]
-    pub reset: Signal<In, Bit>,
     /// Beat of the array.
-    pub array: Signal<In, ArrayBeat>,
-    /// It is offered.
-    pub array_valid: Signal<In, Bit>,
-    /// It is taken.
-    pub array_ready: Signal<Out, Bit>,
+    pub array: Sink<ArrayBeat>,
     /// Head of a device put's frame.
-    pub device: Signal<In, FrameHead>,
-    /// It is offered.
-    pub device_valid: Signal<In, Bit>,
-    /// It is taken.
-    pub device_ready: Signal<Out, Bit>,
+    pub device: Sink<FrameHead>,
     /// Head of a host put's or get's frame.
-    pub host: Signal<In, FrameHead>,
-    /// It is offered.
-    pub host_valid: Signal<In, Bit>,
-    /// It is taken.
-    pub host_ready: Signal<Out, Bit>,
+    pub host: Sink<FrameHead>,
     /// Head of a reply.
-    pub reply: Signal<In, FrameHead>,
-    /// It is offered.
-    pub reply_valid: Signal<In, Bit>,
-    /// It is taken.
-    pub reply_ready: Signal<Out, Bit>,
+    pub reply: Sink<FrameHead>,
     /// Beat of host memory.
-    pub data: Signal<In, HostBeat>,
-    /// A beat is offered.
-    pub data_valid: Signal<In, Bit>,
-    /// It is taken.
-    pub data_ready: Signal<Out, Bit>,
+    pub data: Sink<HostBeat>,
     /// Who we are.
     pub own_node: Signal<In, LocalNode>,
     /// Beat for the wire.
-    pub beat: Signal<Out, EgressBeat>,
-    /// It is offered.
-    pub beat_valid: Signal<Out, Bit>,
-    /// It is taken.
-    pub beat_ready: Signal<In, Bit>,
+    pub beat: Source<EgressBeat>,
     /// A put or get is over.
     pub ended: Signal<Out, Bit>,
     /// Whose.
@@ -129,30 +101,28 @@ fn bytes_kept(count: Bits<7>) -> Bits<64> {
     !(bits::<64>(0xffff_ffff_ffff_ffff) << count)
 }
 
-impl Logic for Framer {
-    #[hdl]
+#[hdl]
+impl Framer {
     fn update(&mut self) {
-        regs!(self, clock, reset, state, from_host, host_bytes, from_reply, host_turn, spoiled, ended_out, lost_out);
-        dffs!(self, clock, left, carry, issuer_out, error_out, context_out, record_out);
         let state = self.state.q.val();
         let between = state == Framing::Between;
         let second = state == Framing::Second;
         let body = state == Framing::Body;
         let swallow = state == Framing::Swallow;
-        let room = self.beat_ready.val();
+        let room = self.beat.ready.val();
 
         // Whose frame is next.
         let array = self.array.val().beat;
         let array_put = self.array.val().put;
         let array_segment = self.array.val().segment;
         let reads_host = self.host.val().data & self.host.val().from_host;
-        let frame_waits = self.array_valid.val() & !array_put & !array_segment;
-        let device_waits = self.array_valid.val() & array_put & self.device_valid.val();
+        let frame_waits = self.array.valid.val() & !array_put & !array_segment;
+        let device_waits = self.array.valid.val() & array_put & self.device.valid.val();
         let there =
-            if self.host.val().from_host { self.data_valid.val() } else { self.array_valid.val() & array_segment };
-        let host_waits = self.host_valid.val() & (there | !self.host.val().data);
+            if self.host.val().from_host { self.data.valid.val() } else { self.array.valid.val() & array_segment };
+        let host_waits = self.host.valid.val() & (there | !self.host.val().data);
         let array_waits = frame_waits | device_waits;
-        let takes_reply = self.reply_valid.val() & !(self.from_reply.q.val() & (array_waits | host_waits));
+        let takes_reply = self.reply.valid.val() & !(self.from_reply.q.val() & (array_waits | host_waits));
         let takes_host = host_waits & !takes_reply & (self.host_turn.q.val() | !array_waits);
         let takes_frame = frame_waits & !takes_host & !takes_reply;
         let takes_device = device_waits & !takes_host & !takes_reply;
@@ -181,7 +151,7 @@ impl Logic for Framer {
         } else {
             self.device.val().get
         };
-        let payload_valid = if host_bytes { self.data_valid.val() } else { self.array_valid.val() | get };
+        let payload_valid = if host_bytes { self.data.valid.val() } else { self.array.valid.val() | get };
         let sends = (second | body) & (payload_valid | !wants);
         let moves = sends & room;
         let host_data = self.data.val().data;
@@ -230,28 +200,28 @@ impl Logic for Framer {
             last = false;
         }
         let begins = between & (takes_device | takes_host | takes_reply) & !mute;
-        let passes = (between & takes_frame) | ((state == Framing::Pass) & self.array_valid.val());
+        let passes = (between & takes_frame) | ((state == Framing::Pass) & self.array.valid.val());
         self.beat.next = EgressBeat { data: data, keep: keep, last: last, frame: frame };
-        self.beat_valid.next = passes | begins | sends;
+        self.beat.valid.next = passes | begins | sends;
 
         // What is taken.
         let array_payload = wants & !host_bytes & !gets & (second | body);
         let data_payload = wants & host_bytes;
-        self.array_ready.next =
+        self.array.ready.next =
             room & ((between & takes_frame) | (state == Framing::Pass) | array_payload) | (swallow & !host_bytes);
-        self.data_ready.next = (room & data_payload) | (swallow & host_bytes);
+        self.data.ready.next = (room & data_payload) | (swallow & host_bytes);
         let swallowed = swallow
             & if host_bytes {
-                self.data_valid.val() & self.data.val().last
+                self.data.valid.val() & self.data.val().last
             } else {
-                self.array_valid.val() & array.last
+                self.array.valid.val() & array.last
             };
         // Never between frames, where whose frame it is is found out late.
         let skipped = state == Framing::Skip;
         let done = (moves & ends) | swallowed | skipped;
-        self.device_ready.next = done & !self.from_host.q.val() & !self.from_reply.q.val();
-        self.host_ready.next = done & self.from_host.q.val();
-        self.reply_ready.next = done & self.from_reply.q.val();
+        self.device.ready.next = done & !self.from_host.q.val() & !self.from_reply.q.val();
+        self.host.ready.next = done & self.from_host.q.val();
+        self.reply.ready.next = done & self.from_reply.q.val();
 
         // Where next.
         if between {
@@ -280,7 +250,7 @@ impl Logic for Framer {
                 self.state.d.next = Framing::Second;
             }
         } else if state == Framing::Pass {
-            if self.array_valid.val() & array.last & room {
+            if self.array.valid.val() & array.last & room {
                 self.state.d.next = Framing::Between;
             }
         } else if done {

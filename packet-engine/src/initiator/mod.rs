@@ -46,6 +46,7 @@ use frame_head::{unsequenced, FrameHead};
 use framer::Framer;
 use nodes::Nodes;
 use planner::Planner;
+use spindle_blocks::bundles::EgressSink;
 use spindle_blocks::fifo::BlockFifo;
 use spindle_blocks::ram::RamStyle;
 use spindle_blocks::{
@@ -81,78 +82,30 @@ pub struct HostBeat {
 }
 
 /// See the head of this file.
-#[derive(LogicBlock, Default)]
+#[block]
 pub struct Initiator {
-    #[allow(missing_docs)]
-    pub clock: Signal<In, Clock>,
-    #[allow(missing_docs)]
-    pub reset: Signal<In, Bit>,
     /// Bytes from the array.
-    pub egress_data: Signal<In, Bits<512>>,
-    /// Which bytes count.
-    pub egress_keep: Signal<In, Bits<64>>,
-    /// Last beat.
-    pub egress_last: Signal<In, Bit>,
-    /// Frame number of the packet that caused it.
-    pub egress_frame: Signal<In, Bits<16>>,
-    /// Payload of a put, not a frame.
-    pub egress_put: Signal<In, Bit>,
-    /// Segment of context memory, neither of them.
-    pub egress_segment: Signal<In, Bit>,
-    /// A beat is offered.
-    pub egress_valid: Signal<In, Bit>,
-    /// It is taken.
-    pub egress_ready: Signal<Out, Bit>,
+    pub egress: EgressSink,
     /// Device put.
-    pub put: Signal<In, PutDesc>,
-    /// It is offered.
-    pub put_valid: Signal<In, Bit>,
-    /// It is taken.
-    pub put_ready: Signal<Out, Bit>,
+    pub put: Sink<PutDesc>,
     /// Host put or get.
-    pub host_put: Signal<In, PutDesc>,
-    /// It is offered.
-    pub host_put_valid: Signal<In, Bit>,
-    /// It is taken.
-    pub host_put_ready: Signal<Out, Bit>,
+    pub host_put: Sink<PutDesc>,
     /// Acknowledgement or refusal.
-    pub reply: Signal<In, FrameJob>,
-    /// It is offered.
-    pub reply_valid: Signal<In, Bit>,
-    /// It is taken.
-    pub reply_ready: Signal<Out, Bit>,
+    pub reply: Sink<FrameJob>,
     /// Segment of host memory.
-    pub put_read: Signal<Out, HostRead>,
-    /// One is offered.
-    pub put_read_valid: Signal<Out, Bit>,
-    /// It is taken.
-    pub put_read_ready: Signal<In, Bit>,
+    pub put_read: Source<HostRead>,
     /// Segment of context memory.
-    pub segment: Signal<Out, HostRead>,
-    /// One is offered.
-    pub segment_valid: Signal<Out, Bit>,
-    /// It is taken.
-    pub segment_ready: Signal<In, Bit>,
+    pub segment: Source<HostRead>,
     /// Its bytes.
-    pub put_data: Signal<In, Bits<512>>,
+    pub put_data: Sink<Bits<512>>,
     /// Last beat.
     pub put_data_last: Signal<In, Bit>,
     /// It could not be read.
     pub put_data_error: Signal<In, Bit>,
-    /// A beat is offered.
-    pub put_data_valid: Signal<In, Bit>,
-    /// It is taken.
-    pub put_data_ready: Signal<Out, Bit>,
     /// Who asked for what is over.
-    pub put_done: Signal<Out, PutDone>,
-    /// A put or get is over.
-    pub put_done_valid: Signal<Out, Bit>,
+    pub put_done: Pulse<PutDone>,
     /// Beat for the wire.
-    pub beat: Signal<Out, EgressBeat>,
-    /// It is offered.
-    pub beat_valid: Signal<Out, Bit>,
-    /// It is taken.
-    pub beat_ready: Signal<In, Bit>,
+    pub beat: Source<EgressBeat>,
     /// Answers are sent.
     pub respond: Signal<Out, Bit>,
     /// Accepted packets for which an acknowledgement is due.
@@ -170,19 +123,13 @@ pub struct Initiator {
     /// Answer.
     pub csr_answer: Signal<Out, CsrResponse>,
     /// Headers of a frame.
-    pub parsed: Signal<In, PacketDesc>,
+    pub parsed: PulseSink<PacketDesc>,
     /// It is dropped.
     pub parsed_drop: Signal<In, Bit>,
-    /// There is one.
-    pub parsed_valid: Signal<In, Bit>,
     /// Puts are sequenced: acknowledgements and refusals go no further.
     pub send: Signal<Out, Bit>,
     /// End of a put of the host.
-    pub put_event: Signal<Out, EventDesc>,
-    /// There is one.
-    pub put_event_valid: Signal<Out, Bit>,
-    /// It is taken.
-    pub put_event_ready: Signal<In, Bit>,
+    pub put_event: Source<EventDesc>,
     sender: Sender,
     device: Planner,
     host: Planner,
@@ -208,17 +155,14 @@ impl Initiator {
             nodes: Nodes::new(small),
             heads: BlockFifo::new(waiting),
             host_beats: BlockFifo::new(waiting),
-            ..Default::default()
+            ..Self::blank()
         }
     }
 }
 
-impl Logic for Initiator {
-    #[hdl]
+#[hdl]
+impl Initiator {
     fn update(&mut self) {
-        clocks!(self, clock, reset, sender, device, host, replies, framer, nodes);
-        clocks!(self, clock, reset, heads, device_head, reply_head, reads, segments, array_beats, host_beats);
-
         // Device puts.
         self.device.from_host.next = false;
         // What only gets and the host side have is constant, and no bit of it is kept.
@@ -233,32 +177,23 @@ impl Logic for Initiator {
         device_job.reply_off = bits::<32>(0);
         device_job.reply_key = bits::<32>(0);
         self.device.job.next = device_job;
-        self.device.job_valid.next = self.put_valid.val();
-        self.put_ready.next = self.device.job_ready.val();
-        self.device.read_ready.next = true;
+        self.device.job.valid.next = self.put.valid.val();
+        self.put.ready.next = self.device.job.ready.val();
+        self.device.read.ready.next = true;
         self.device.own_sum.next = self.nodes.own_sum.val();
         self.nodes.lookup[0].next = self.device.lookup.val();
         self.device.node.next = self.nodes.entry[0].val();
-        self.device_head.write.next = self.device.head.val();
-        self.device_head.write_valid.next = self.device.head_valid.val();
-        self.device.head_ready.next = self.device_head.write_ready.val();
-        self.framer.device.next = self.device_head.read.val();
-        self.framer.device_valid.next = self.device_head.read_valid.val();
-        self.device_head.read_ready.next = self.framer.device_ready.val();
+        self.device.head.join(&mut self.device_head.write);
+        self.device_head.read.join(&mut self.framer.device);
 
         // Host puts and gets.
         self.host.from_host.next = true;
-        self.sender.put.next = self.host_put.val();
-        self.sender.put_valid.next = self.host_put_valid.val();
-        self.host_put_ready.next = self.sender.put_ready.val();
-        self.sender.parsed.next = self.parsed.val();
+        self.host_put.join(&mut self.sender.put);
+        self.parsed.join(&mut self.sender.parsed);
         self.sender.parsed_drop.next = self.parsed_drop.val();
-        self.sender.parsed_valid.next = self.parsed_valid.val();
         self.sender.lost.next = self.framer.lost.val();
         self.sender.lost_record.next = self.framer.lost_record.val();
-        self.put_event.next = self.sender.put_event.val();
-        self.put_event_valid.next = self.sender.put_event_valid.val();
-        self.sender.put_event_ready.next = self.put_event_ready.val();
+        self.sender.put_event.join(&mut self.put_event);
         self.sender.enable.next = self.nodes.send.val();
         self.sender.timeout.next = self.nodes.timeout.val();
         self.sender.hole_time.next = self.nodes.hole_time.val();
@@ -269,78 +204,56 @@ impl Logic for Initiator {
         self.nodes.refused.next = self.sender.refused.val();
         self.nodes.refusal.next = self.sender.refusal.val();
         self.send.next = self.nodes.send.val();
-        self.host.job.next = self.sender.job.val();
-        self.host.job_valid.next = self.sender.job_valid.val();
-        self.sender.job_ready.next = self.host.job_ready.val();
+        self.sender.job.join(&mut self.host.job);
         self.host.own_sum.next = self.nodes.own_sum.val();
         self.nodes.lookup[1].next = self.host.lookup.val();
         self.host.node.next = self.nodes.entry[1].val();
-        self.heads.write.next = self.host.head.val();
-        self.heads.write_valid.next = self.host.head_valid.val();
-        self.host.head_ready.next = self.heads.write_ready.val();
-        self.framer.host.next = self.heads.read.val();
-        self.framer.host_valid.next = self.heads.read_valid.val();
-        self.heads.read_ready.next = self.framer.host_ready.val();
+        self.host.head.join(&mut self.heads.write);
+        self.heads.read.join(&mut self.framer.host);
         let of_context = self.host.read.val().client == bits::<2>(CONTEXT);
         self.reads.write.next = self.host.read.val();
-        self.reads.write_valid.next = self.host.read_valid.val() & !of_context;
+        self.reads.write.valid.next = self.host.read.valid.val() & !of_context;
         self.segments.write.next = self.host.read.val();
-        self.segments.write_valid.next = self.host.read_valid.val() & of_context;
-        self.host.read_ready.next =
-            if of_context { self.segments.write_ready.val() } else { self.reads.write_ready.val() };
-        self.put_read.next = self.reads.read.val();
-        self.put_read_valid.next = self.reads.read_valid.val();
-        self.reads.read_ready.next = self.put_read_ready.val();
-        self.segment.next = self.segments.read.val();
-        self.segment_valid.next = self.segments.read_valid.val();
-        self.segments.read_ready.next = self.segment_ready.val();
+        self.segments.write.valid.next = self.host.read.valid.val() & of_context;
+        self.host.read.ready.next =
+            if of_context { self.segments.write.ready.val() } else { self.reads.write.ready.val() };
+        self.reads.read.join(&mut self.put_read);
+        self.segments.read.join(&mut self.segment);
         self.host_beats.write.next =
             HostBeat { data: self.put_data.val(), last: self.put_data_last.val(), error: self.put_data_error.val() };
-        self.host_beats.write_valid.next = self.put_data_valid.val();
-        self.put_data_ready.next = self.host_beats.write_ready.val();
-        self.framer.data.next = self.host_beats.read.val();
-        self.framer.data_valid.next = self.host_beats.read_valid.val();
-        self.host_beats.read_ready.next = self.framer.data_ready.val();
+        self.host_beats.write.valid.next = self.put_data.valid.val();
+        self.put_data.ready.next = self.host_beats.write.ready.val();
+        self.host_beats.read.join(&mut self.framer.data);
 
         // Acknowledgements and refusals.
         self.replies.from_host.next = false;
-        self.replies.job.next = self.reply.val();
-        self.replies.job_valid.next = self.reply_valid.val();
-        self.reply_ready.next = self.replies.job_ready.val();
-        self.replies.read_ready.next = true;
+        self.reply.join(&mut self.replies.job);
+        self.replies.read.ready.next = true;
         self.replies.own_sum.next = self.nodes.own_sum.val();
         self.nodes.lookup[2].next = self.replies.lookup.val();
         self.replies.node.next = self.nodes.entry[2].val();
-        self.reply_head.write.next = self.replies.head.val();
-        self.reply_head.write_valid.next = self.replies.head_valid.val();
-        self.replies.head_ready.next = self.reply_head.write_ready.val();
-        self.framer.reply.next = self.reply_head.read.val();
-        self.framer.reply_valid.next = self.reply_head.read_valid.val();
-        self.reply_head.read_ready.next = self.framer.reply_ready.val();
+        self.replies.head.join(&mut self.reply_head.write);
+        self.reply_head.read.join(&mut self.framer.reply);
 
         // Frames.
         let beat = EgressBeat {
-            data: self.egress_data.val(),
-            keep: self.egress_keep.val(),
-            last: self.egress_last.val(),
-            frame: self.egress_frame.val(),
+            data: self.egress.data.val(),
+            keep: self.egress.keep.val(),
+            last: self.egress.last.val(),
+            frame: self.egress.frame.val(),
         };
         self.array_beats.write.next =
-            ArrayBeat { beat: beat, put: self.egress_put.val(), segment: self.egress_segment.val() };
-        self.array_beats.write_valid.next = self.egress_valid.val();
-        self.egress_ready.next = self.array_beats.write_ready.val();
-        self.framer.array.next = self.array_beats.read.val();
-        self.framer.array_valid.next = self.array_beats.read_valid.val();
-        self.array_beats.read_ready.next = self.framer.array_ready.val();
+            ArrayBeat { beat: beat, put: self.egress.put.val(), segment: self.egress.segment.val() };
+        self.array_beats.write.valid.next = self.egress.valid.val();
+        self.egress.ready.next = self.array_beats.write.ready.val();
+        self.array_beats.read.join(&mut self.framer.array);
         self.framer.own_node.next = self.nodes.own_node.val();
-        self.beat.next = self.framer.beat.val();
-        self.beat_valid.next = self.framer.beat_valid.val();
-        self.framer.beat_ready.next = self.beat_ready.val();
+        self.framer.beat.join(&mut self.beat);
         // Ends of puts: the framer's cannot wait, the sender's can.
         let issuer = self.framer.ended_issuer.val();
         let ended = self.framer.ended.val();
-        let acknowledged = self.sender.done_valid.val() & !ended;
-        self.sender.done_ready.next = !ended;
+        let acknowledged = self.sender.done.valid.val() & !ended;
+        self.sender.done.ready.next = !ended;
         if ended {
             self.put_done.next = PutDone {
                 cluster: issuer.cluster,
@@ -353,7 +266,7 @@ impl Logic for Initiator {
         } else {
             self.put_done.next = self.sender.done.val();
         }
-        self.put_done_valid.next = ended | acknowledged;
+        self.put_done.valid.next = ended | acknowledged;
         self.nodes.ended.next = ended | acknowledged;
         self.nodes.ended_error.next = if ended { self.framer.ended_error.val() } else { self.sender.done.val().error };
         self.respond.next = self.nodes.respond.val();

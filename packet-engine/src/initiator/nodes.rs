@@ -25,12 +25,8 @@ const ENTRIES: u64 = NODE_TABLE_ENTRIES as u64;
 const FIXED_SUM: u64 = IP_FIRST + IP_FRAGMENT + IP_PROTOCOL;
 
 /// See the head of this file.
-#[derive(LogicBlock)]
+#[block(no_default)]
 pub struct Nodes {
-    #[allow(missing_docs)]
-    pub clock: Signal<In, Clock>,
-    #[allow(missing_docs)]
-    pub reset: Signal<In, Bit>,
     /// Access.
     pub csr: Signal<In, CsrRequest>,
     /// Answer.
@@ -117,76 +113,24 @@ impl Nodes {
     /// Registers whose table of nodes lies in memories of this kind.
     pub fn new(style: RamStyle) -> Self {
         Self {
-            clock: Default::default(),
-            reset: Default::default(),
-            csr: Default::default(),
-            csr_answer: Default::default(),
-            own_node: Default::default(),
-            own_sum: Default::default(),
-            lookup: Default::default(),
-            entry: Default::default(),
-            ended: Default::default(),
-            ended_error: Default::default(),
-            respond: Default::default(),
-            ack_every: Default::default(),
-            nack_gap: Default::default(),
-            ack_sent: Default::default(),
-            nack_sent: Default::default(),
-            nack_withheld: Default::default(),
-            send: Default::default(),
-            retries: Default::default(),
-            timeout: Default::default(),
-            hole_time: Default::default(),
-            incarnation: Default::default(),
-            limit: Default::default(),
-            resent: Default::default(),
-            refused: Default::default(),
-            refusal: Default::default(),
             table: std::array::from_fn(|_| SdpMemory::new(style, 2)),
-            own: Default::default(),
-            staged: Default::default(),
-            commit: Default::default(),
-            commit_index: Default::default(),
-            partial: Default::default(),
-            sum: Default::default(),
-            sent: Default::default(),
-            failed: Default::default(),
-            responds: Default::default(),
             every: Reg::new(bits::<6>(ACK_EVERY_RESET as u64)),
             gap: Reg::new(bits::<16>(NACK_GAP_RESET as u64)),
-            acks: Default::default(),
-            nacks: Default::default(),
-            withheld: Default::default(),
-            sends: Default::default(),
             most: Reg::new(bits::<4>(SEND_RETRIES_RESET as u64)),
             times: Reg::new(bits::<32>(SEND_TIMES_RESET as u64)),
-            window: Default::default(),
-            repeated: Default::default(),
-            longest: Default::default(),
-            refusals: Default::default(),
-            request: Default::default(),
-            busy: Default::default(),
-            answering: Default::default(),
-            word: Default::default(),
-            known: Default::default(),
-            answer: Default::default(),
+            ..Self::blank()
         }
     }
 }
 
-impl Logic for Nodes {
-    #[hdl]
+#[hdl]
+impl Nodes {
     fn update(&mut self) {
-        regs!(self, clock, reset, own, staged, commit, sent, failed, busy, answering, answer);
-        regs!(self, clock, reset, responds, every, gap, acks, nacks, withheld);
-        regs!(self, clock, reset, sends, most, times, window, repeated, longest, refusals);
-        dffs!(self, clock, commit_index, partial, sum, request, word, known);
         let own = self.own.q.val();
         let staged = self.staged.q.val();
 
         // The table.
         for i in 0..PLANNERS {
-            self.table[i].clock.next = self.clock.val();
             self.table[i].write_enable.next = self.commit.q.val();
             self.table[i].write_address.next = self.commit_index.q.val();
             self.table[i].write_data.next = staged;

@@ -48,20 +48,12 @@ enum Planning {
 }
 
 /// See the head of this file.
-#[derive(LogicBlock, Default)]
+#[block]
 pub struct Planner {
-    #[allow(missing_docs)]
-    pub clock: Signal<In, Clock>,
-    #[allow(missing_docs)]
-    pub reset: Signal<In, Bit>,
     /// The payloads are read for this planner, from host memory or context memory: a constant. The highest bit of its message numbers.
     pub from_host: Signal<In, Bit>,
     /// What to send.
-    pub job: Signal<In, FrameJob>,
-    /// It is offered.
-    pub job_valid: Signal<In, Bit>,
-    /// It is taken.
-    pub job_ready: Signal<Out, Bit>,
+    pub job: Sink<FrameJob>,
     /// Node to look up.
     pub lookup: Signal<Out, Bits<8>>,
     /// Its entry, two cycles later.
@@ -69,17 +61,9 @@ pub struct Planner {
     /// Sum of the header words that never change and of our address, folded once.
     pub own_sum: Signal<In, Bits<17>>,
     /// Segment of host memory or context memory.
-    pub read: Signal<Out, HostRead>,
-    /// It is offered.
-    pub read_valid: Signal<Out, Bit>,
-    /// It is taken.
-    pub read_ready: Signal<In, Bit>,
+    pub read: Source<HostRead>,
     /// Frame to make.
-    pub head: Signal<Out, FrameHead>,
-    /// It is offered.
-    pub head_valid: Signal<Out, Bit>,
-    /// It is taken.
-    pub head_ready: Signal<In, Bit>,
+    pub head: Source<FrameHead>,
     state: Reg<Planning>,
     desc: DFF<FrameJob>,
     entry: DFF<NodeEntry>,
@@ -105,25 +89,22 @@ pub struct Planner {
 impl Planner {
     /// For jobs of one segment only.
     pub fn single() -> Self {
-        Self { _single: true, ..Default::default() }
+        Self { _single: true, ..Self::blank() }
     }
 }
 
-impl Logic for Planner {
-    #[hdl]
+#[hdl]
+impl Planner {
     fn update(&mut self) {
-        regs!(self, clock, reset, state, number);
-        dffs!(self, clock, desc, entry, left, offset, address_low, address_high, address_carry);
-        dffs!(self, clock, size, more, first, ip_len, udp_len, pair, share, sum, folded);
         let desc = self.desc.q.val();
         let entry = self.entry.q.val();
         let get = desc.opcode == GET;
         let state = self.state.q.val();
 
         let idle = state == Planning::Idle;
-        self.job_ready.next = idle;
+        self.job.ready.next = idle;
         self.lookup.next = if idle { self.job.val().node } else { desc.node };
-        if idle & self.job_valid.val() {
+        if idle & self.job.valid.val() {
             self.desc.d.next = self.job.val();
             self.left.d.next = self.job.val().left;
             self.offset.d.next = self.job.val().msg_off;
@@ -184,7 +165,7 @@ impl Logic for Planner {
         let bad = !entry.present;
         let data = desc.left.any();
         let reads = self.from_host.val() & data & !bad;
-        let taken = offers & self.head_ready.val() & (self.read_ready.val() | !reads);
+        let taken = offers & self.head.ready.val() & (self.read.ready.val() | !reads);
         if taken {
             self.first.d.next = false;
             if !self._single {
@@ -210,7 +191,7 @@ impl Logic for Planner {
         }
 
         let issuer = Issuer { cluster: desc.cluster, hpu: desc.hpu, handle: desc.handle, frame: desc.frame };
-        self.head_valid.next = offers & (self.read_ready.val() | !reads);
+        self.head.valid.next = offers & (self.read.ready.val() | !reads);
         self.head.next = FrameHead {
             get: get,
             data: data & !bad,
@@ -239,7 +220,7 @@ impl Logic for Planner {
             tracked: desc.tracked,
             record: desc.record,
         };
-        self.read_valid.next = offers & reads & self.head_ready.val();
+        self.read.valid.next = offers & reads & self.head.ready.val();
         self.read.next = HostRead {
             client: if desc.from_host { bits::<2>(HOST) } else { bits::<2>(CONTEXT) },
             cluster: desc.cluster,

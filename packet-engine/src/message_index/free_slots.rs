@@ -12,12 +12,8 @@ use spindle_blocks::ram::{RamStyle, SdpMemory};
 use spindle_verilog::prelude::*;
 
 /// See the head of this file.
-#[derive(LogicBlock, Default)]
+#[block]
 pub struct FreeSlots {
-    #[allow(missing_docs)]
-    pub clock: Signal<In, Clock>,
-    #[allow(missing_docs)]
-    pub reset: Signal<In, Bit>,
     /// A slot is free.
     pub free: Signal<Out, Bit>,
     /// Which one.
@@ -47,17 +43,14 @@ impl FreeSlots {
             queue: SdpMemory::with_depth(style, 1, slots),
             _mask: slots as u64 - 1,
             _wrap: 2 * slots as u64 - 1,
-            ..Default::default()
+            ..Self::blank()
         }
     }
 }
 
-impl Logic for FreeSlots {
-    #[hdl]
+#[hdl]
+impl FreeSlots {
     fn update(&mut self) {
-        regs!(self, clock, reset, read_at, write_at, offered);
-        self.queue.clock.next = self.clock.val();
-
         self.queue.write_enable.next = self.give_back.val();
         self.queue.write_address.next = self.write_at.q.val().get_bits::<8>(0) & self._mask;
         self.queue.write_data.next = self.give_back_slot.val();

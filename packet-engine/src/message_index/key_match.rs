@@ -19,7 +19,7 @@ const FILLED: usize = 6 * CHAIN;
 const CARRIED: usize = CHAIN + 1;
 
 /// See the head of this file.
-#[derive(LogicBlock, Default)]
+#[block(combinational)]
 pub struct KeyMatch {
     /// A key.
     pub key: Signal<In, MessageKey>,
@@ -29,8 +29,8 @@ pub struct KeyMatch {
     pub same: Signal<Out, Bit>,
 }
 
-impl Logic for KeyMatch {
-    #[hdl]
+#[hdl]
+impl KeyMatch {
     fn update(&mut self) {
         let differing = zext::<FILLED, KEY_BITS>(pack(self.key.val()) ^ pack(self.sought.val()));
         let mut low: Bits<CHAIN> = bits::<CHAIN>(0);

@@ -43,12 +43,8 @@ pub struct Place {
 }
 
 /// See the head of this file.
-#[derive(LogicBlock, Default)]
+#[block]
 pub struct KeyRows {
-    #[allow(missing_docs)]
-    pub clock: Signal<In, Clock>,
-    #[allow(missing_docs)]
-    pub reset: Signal<In, Bit>,
     /// Row to look in.
     pub lookup_row: Signal<In, Bits<8>>,
     /// What to look for, in the row of the last cycle.
@@ -62,9 +58,7 @@ pub struct KeyRows {
     /// Row of the next candidate.
     pub next_row: Signal<In, Bits<8>>,
     /// Key to write.
-    pub candidate: Signal<In, Candidate>,
-    /// There is one.
-    pub candidate_valid: Signal<In, Bit>,
+    pub candidate: PulseSink<Candidate>,
     /// It is written.
     pub moves: Signal<Out, Bit>,
     /// A key goes.
@@ -101,16 +95,14 @@ impl KeyRows {
             places: SdpMemory::with_depth(style, 1, rows),
             went: Reg::new(!bits::<4>(0)),
             _last: rows - 1,
-            ..Default::default()
+            ..Self::blank()
         }
     }
 }
 
-impl Logic for KeyRows {
-    #[hdl]
+#[hdl]
+impl KeyRows {
     fn update(&mut self) {
-        regs!(self, clock, reset, went, emptying, moved);
-        dffs!(self, clock, looked_up, moved_row);
         let candidate = self.candidate.val();
         let lookup_row = self.lookup_row.val() & (self._last as u64);
         let write_row = candidate.row & (self._last as u64);
@@ -158,7 +150,7 @@ impl Logic for KeyRows {
 
         // Write: the first of these ways.
         let known = !self.moved.q.val() | (self.moved_row.q.val() != write_row);
-        let moves = self.candidate_valid.val() & vacancies.any() & known;
+        let moves = self.candidate.valid.val() & vacancies.any() & known;
         self.moves.next = moves;
         self.moved.d.next = moves;
         self.moved_row.d.next = write_row;
@@ -181,16 +173,13 @@ impl Logic for KeyRows {
             } else {
                 write_row
             };
-            self.entries[w].clock.next = self.clock.val();
             self.entries[w].write_enable.next = written | empties;
             self.entries[w].write_address.next = row;
             self.entries[w].write_data.next = Entry { live: !empties, slot: candidate.slot, key: candidate.key };
-            self.live[w].clock.next = self.clock.val();
             self.live[w].write_enable.next = written | empties;
             self.live[w].write_address.next = row;
             self.live[w].write_data.next = !empties;
         }
-        self.places.clock.next = self.clock.val();
         self.places.write_enable.next = moves;
         self.places.write_address.next = candidate.slot;
         self.places.write_data.next = Place { row: write_row, way: way };

@@ -32,12 +32,8 @@ pub struct Candidate {
 }
 
 /// See the head of this file.
-#[derive(LogicBlock, Default)]
+#[block]
 pub struct KeyStash {
-    #[allow(missing_docs)]
-    pub clock: Signal<In, Clock>,
-    #[allow(missing_docs)]
-    pub reset: Signal<In, Bit>,
     /// Key to look for.
     pub sought: Signal<In, MessageKey>,
     /// It is here.
@@ -61,9 +57,7 @@ pub struct KeyStash {
     /// Row of the key that is tried in the next cycle.
     pub next_row: Signal<Out, Bits<8>>,
     /// Key to put into its row.
-    pub candidate: Signal<Out, Candidate>,
-    /// There is one.
-    pub candidate_valid: Signal<Out, Bit>,
+    pub candidate: Pulse<Candidate>,
     /// It is written there.
     pub moves: Signal<In, Bit>,
     /// Four places are free.
@@ -87,12 +81,9 @@ pub struct KeyStash {
     current: DFF<Candidate>,
 }
 
-impl Logic for KeyStash {
-    #[hdl]
+#[hdl]
+impl KeyStash {
     fn update(&mut self) {
-        regs!(self, clock, reset, used, tried, chosen, trying, moved);
-        dffs!(self, clock, keys, slots, chosen_number, current);
-        self.entries.clock.next = self.clock.val();
         let used = self.used.q.val();
 
         // Remove and look up.
@@ -155,7 +146,7 @@ impl Logic for KeyStash {
         let tried = self.current.q.val();
         let stays = !self.remove.val() | (tried.slot != self.remove_slot.val());
         self.candidate.next = tried;
-        self.candidate_valid.next = self.trying.q.val().any() & stays;
+        self.candidate.valid.next = self.trying.q.val().any() & stays;
         self.moved.d.next = self.trying.q.val() & repeat::<8>(self.moves.val());
 
         // Room, from the numbers of free places in each half.

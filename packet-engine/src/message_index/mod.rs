@@ -60,12 +60,8 @@ pub fn key_hash(key: Bits<KEY_BITS>) -> Bits<8> {
 }
 
 /// See the head of this file.
-#[derive(LogicBlock, Default)]
+#[block]
 pub struct MessageIndex {
-    #[allow(missing_docs)]
-    pub clock: Signal<In, Clock>,
-    #[allow(missing_docs)]
-    pub reset: Signal<In, Bit>,
     /// Key to look for.
     pub lookup: Signal<In, MessageKey>,
     /// Its hash.
@@ -130,18 +126,14 @@ impl MessageIndex {
             free_slots: FreeSlots::new(slots, style),
             key_rows: KeyRows::new(slots, style),
             _last: slots - 1,
-            ..Default::default()
+            ..Self::blank()
         }
     }
 }
 
-impl Logic for MessageIndex {
-    #[hdl]
+#[hdl]
+impl MessageIndex {
     fn update(&mut self) {
-        regs!(self, clock, reset, clear_slot, cleared, found, room, claimed, given_back);
-        dffs!(self, clock, sought, found_slot);
-        clocks!(self, clock, reset, free_slots, key_rows, key_stash);
-
         // Behind reset every row is emptied and every slot put on the list of free ones.
         let clearing = !self.cleared.q.val();
         if clearing {
@@ -177,8 +169,7 @@ impl Logic for MessageIndex {
         self.key_rows.remove.next = leaves & !self.key_stash.remove_here.val();
         self.key_rows.remove_slot.next = self.give_back_slot.val();
         self.key_rows.next_row.next = self.key_stash.next_row.val();
-        self.key_rows.candidate.next = self.key_stash.candidate.val();
-        self.key_rows.candidate_valid.next = self.key_stash.candidate_valid.val();
+        self.key_stash.candidate.join(&mut self.key_rows.candidate);
         self.key_stash.moves.next = self.key_rows.moves.val();
         self.key_rows.clear.next = clearing;
         self.key_rows.clear_row.next = self.clear_slot.q.val();

@@ -41,16 +41,10 @@ pub struct AcceptedOp {
 }
 
 /// See the head of this file.
-#[derive(LogicBlock, Default)]
+#[block]
 pub struct AcceptedNumbers {
-    #[allow(missing_docs)]
-    pub clock: Signal<In, Clock>,
-    #[allow(missing_docs)]
-    pub reset: Signal<In, Bit>,
     /// Operation.
-    pub op: Signal<In, AcceptedOp>,
-    /// There is one.
-    pub op_valid: Signal<In, Bit>,
+    pub op: PulseSink<AcceptedOp>,
     /// It is taken.
     pub ready: Signal<Out, Bit>,
     /// Row of the operation two cycles before.
@@ -90,24 +84,18 @@ impl AcceptedNumbers {
         Self {
             rows: SdpMemory::with_depth(style, 1, peers * super::ROWS),
             bases: SdpMemory::with_depth(bases, 1, peers),
-            ..Default::default()
+            ..Self::blank()
         }
     }
 }
 
-impl Logic for AcceptedNumbers {
-    #[hdl]
+#[hdl]
+impl AcceptedNumbers {
     fn update(&mut self) {
-        regs!(self, clock, reset, advancing, changing, again, finding);
-        dffs!(self, clock, advance, change, last_row);
-        dffs!(self, clock, find, ahead, bit_out, base_row, here);
-        self.rows.clock.next = self.clock.val();
-        self.bases.clock.next = self.clock.val();
-
         // 0: read the row and the base.
         let op = if self.advancing.q.val() { self.advance.q.val() } else { self.op.val() };
         let change = self.change.q.val();
-        let begins = self.advancing.q.val() | self.op_valid.val();
+        let begins = self.advancing.q.val() | self.op.valid.val();
         self.ready.next = !self.advancing.q.val();
         self.changing.d.next = begins;
         self.change.d.next = op;

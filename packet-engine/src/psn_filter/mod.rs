@@ -129,12 +129,8 @@ pub struct QueuedFate {
 }
 
 /// See the head of this file.
-#[derive(LogicBlock, Default)]
+#[block]
 pub struct PsnFilter {
-    #[allow(missing_docs)]
-    pub clock: Signal<In, Clock>,
-    #[allow(missing_docs)]
-    pub reset: Signal<In, Bit>,
     /// A frame of at least two beats is a Spindle packet, malformed or not.
     pub early_spindle: Signal<In, Bit>,
     /// Low bits of its source.
@@ -142,21 +138,15 @@ pub struct PsnFilter {
     /// Row of its number.
     pub early_row: Signal<In, Bits<4>>,
     /// Headers of a frame.
-    pub parsed: Signal<In, PacketDesc>,
+    pub parsed: PulseSink<PacketDesc>,
     /// It is dropped.
     pub parsed_drop: Signal<In, Bit>,
-    /// There is one.
-    pub parsed_valid: Signal<In, Bit>,
     /// What becomes of it.
     pub verdict: Signal<Out, PsnVerdict>,
     /// Fate known to the ingress join.
-    pub lost: Signal<In, PsnFate>,
-    /// There is one.
-    pub lost_valid: Signal<In, Bit>,
+    pub lost: PulseSink<PsnFate>,
     /// Fate known to the scheduler.
-    pub fate: Signal<In, PsnFate>,
-    /// There is one.
-    pub fate_valid: Signal<In, Bit>,
+    pub fate: PulseSink<PsnFate>,
     /// Sequence numbers are filtered.
     pub enable: Signal<In, Bit>,
     /// Read a peer.
@@ -231,45 +221,38 @@ impl PsnFilter {
             peers: SdpMemory::with_depth(RamStyle::on(config, config.peers), 1, config.peers),
             bases: SdpMemory::with_depth(RamStyle::on(config, config.peers), 1, config.peers),
             _last: config.peers - 1,
-            ..Default::default()
+            ..Self::blank()
         }
     }
 }
 
-impl Logic for PsnFilter {
-    #[hdl]
+#[hdl]
+impl PsnFilter {
     fn update(&mut self) {
-        clocks!(self, clock, reset, accepted, sequencer, lost_queue, fate_queue, fates);
-        regs!(self, clock, reset, looking, after_near, after_far, judging, verdict_out, opened);
-        dffs!(self, clock, look, judged, claim, row, last_row, opened_node);
-        self.seen.clock.next = self.clock.val();
-        self.peers.clock.next = self.clock.val();
-        self.bases.clock.next = self.clock.val();
-
         // Fates: those of the ingress join first, of which there are few. They pass a register, so that the queues do not see in
         // the same cycle whether a packet comes.
         self.lost_queue.write.next = self.lost.val();
-        self.lost_queue.write_valid.next = self.lost_valid.val();
-        let tells = self.fate_valid.val();
+        self.lost_queue.write.valid.next = self.lost.valid.val();
+        let tells = self.fate.valid.val();
         let question = PsnFate { peer: self.ask_peer.val(), ..Default::default() };
         self.fate_queue.write.next = QueuedFate { fate: if tells { self.fate.val() } else { question }, ask: !tells };
-        self.fate_queue.write_valid.next = tells | self.ask.val();
-        self.ask_ready.next = !tells & self.fate_queue.write_ready.val();
-        let from_lost = self.lost_queue.read_valid.val();
+        self.fate_queue.write.valid.next = tells | self.ask.val();
+        self.ask_ready.next = !tells & self.fate_queue.write.ready.val();
+        let from_lost = self.lost_queue.read.valid.val();
         self.fates.write.next = if from_lost {
             QueuedFate { fate: self.lost_queue.read.val(), ask: false }
         } else {
             self.fate_queue.read.val()
         };
-        self.fates.write_valid.next = from_lost | self.fate_queue.read_valid.val();
-        self.lost_queue.read_ready.next = self.fates.write_ready.val();
-        self.fate_queue.read_ready.next = self.fates.write_ready.val() & !from_lost;
+        self.fates.write.valid.next = from_lost | self.fate_queue.read.valid.val();
+        self.lost_queue.read.ready.next = self.fates.write.ready.val();
+        self.fate_queue.read.ready.next = self.fates.write.ready.val() & !from_lost;
         let fate = self.fates.read.val().fate;
-        let known = self.fates.read_valid.val() & !self.fates.read.val().ask;
+        let known = self.fates.read.valid.val() & !self.fates.read.val().ask;
         let refuse = known & !fate.accepted & !self.early_spindle.val();
         let mark = known & fate.accepted & self.accepted.ready.val();
-        let asks = self.fates.read_valid.val() & self.fates.read.val().ask & !self.sequencer.asking.val();
-        self.fates.read_ready.next = refuse | mark | asks;
+        let asks = self.fates.read.valid.val() & self.fates.read.val().ask & !self.sequencer.asking.val();
+        self.fates.read.ready.next = refuse | mark | asks;
         self.sequencer.ask.next = asks;
         self.sequencer.ask_peer.next = fate.peer & (self._last as u64);
 
@@ -314,7 +297,7 @@ impl Logic for PsnFilter {
         self.bases.read_enable.next = begins;
         self.bases.read_address.next = op.peer;
 
-        self.accepted.op_valid.next = mark | self.sequencer.accepted_step.val();
+        self.accepted.op.valid.next = mark | self.sequencer.accepted_step.val();
         self.accepted.op.next = if mark {
             AcceptedOp {
                 kind: bits::<2>(ACCEPTED_MARK),
@@ -417,7 +400,7 @@ impl Logic for PsnFilter {
             self.seen.read_data.val().get_bit(number.index())
         };
         let arriving = look.kind == SEEN_ARRIVE;
-        let spindle = self.parsed_valid.val() & !self.parsed_drop.val() & parsed.is_spindle;
+        let spindle = self.parsed.valid.val() & !self.parsed_drop.val() & parsed.is_spindle;
         let filtered = spindle & self.enable.val();
         let carries = (parsed.opcode == PUT) | (parsed.opcode == GET) | (parsed.opcode == GET_RESP);
         let unseq = (parsed.flags & UNSEQ).any();

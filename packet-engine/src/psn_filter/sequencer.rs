@@ -65,12 +65,8 @@ enum Phase {
 const LAST_ROW: u64 = 15;
 
 /// See the head of this file.
-#[derive(LogicBlock, Default)]
+#[block]
 pub struct PeerSequencer {
-    #[allow(missing_docs)]
-    pub clock: Signal<In, Clock>,
-    #[allow(missing_docs)]
-    pub reset: Signal<In, Bit>,
     /// The step.
     pub step: Signal<Out, Step>,
     /// It is made on the seen row.
@@ -174,17 +170,13 @@ pub struct PeerSequencer {
 impl PeerSequencer {
     /// A sequencer of `peers` peers.
     pub fn new(peers: usize) -> Self {
-        Self { _last: peers - 1, ..Default::default() }
+        Self { _last: peers - 1, ..Self::blank() }
     }
 }
 
-impl Logic for PeerSequencer {
-    #[hdl]
+#[hdl]
+impl PeerSequencer {
     fn update(&mut self) {
-        regs!(self, clock, reset, phase, peer, count, entry_new, opens, opened, all_clear, comparing, differs);
-        regs!(self, clock, reset, wanted, wanted_peer, for_responder, told);
-        regs!(self, clock, reset, shown_live, shown_node, shown_expected, shown_selective);
-        regs!(self, clock, reset, asked, asked_peer, live, node, expected, number, selective, coming);
         let phase = self.phase.q.val();
         let both_free = self.seen_free.val() & self.accepted_free.val();
         let last_row = self.count.q.val() == LAST_ROW;

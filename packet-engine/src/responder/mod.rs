@@ -36,20 +36,12 @@ const REFUSALS: u64 = 256;
 const REFUSALS_HIGH: u64 = REFUSALS / 16;
 
 /// See the head of this file.
-#[derive(LogicBlock, Default)]
+#[block]
 pub struct Responder {
-    #[allow(missing_docs)]
-    pub clock: Signal<In, Clock>,
-    #[allow(missing_docs)]
-    pub reset: Signal<In, Bit>,
     /// What became of a frame at the join.
-    pub front: Signal<In, PacketReport>,
-    /// There is a report (pulse).
-    pub front_valid: Signal<In, Bit>,
+    pub front: PulseSink<PacketReport>,
     /// What became of a frame behind it.
-    pub back: Signal<In, PacketReport>,
-    /// There is a report (pulse).
-    pub back_valid: Signal<In, Bit>,
+    pub back: PulseSink<PacketReport>,
     /// Anything is sent at all.
     pub enable: Signal<In, Bit>,
     /// Accepted packets for which an acknowledgement is due, at least 1.
@@ -69,11 +61,7 @@ pub struct Responder {
     /// Bit i: that number + i has been accepted.
     pub answer_selective: Signal<In, Bits<64>>,
     /// Frame to send.
-    pub job: Signal<Out, FrameJob>,
-    /// It is offered.
-    pub job_valid: Signal<Out, Bit>,
-    /// It is taken.
-    pub job_ready: Signal<In, Bit>,
+    pub job: Source<FrameJob>,
     /// An acknowledgement was sent (pulse).
     pub ack_sent: Signal<Out, Bit>,
     /// A refusal was sent (pulse).
@@ -131,21 +119,14 @@ impl Responder {
             stamps: SdpMemory::new(style, 1),
             kept: SdpMemory::with_depth(style, 1, REFUSALS as usize + 16),
             ticks: Reg::new(bits::<22>(1 << 21)),
-            ..Default::default()
+            ..Self::blank()
         }
     }
 }
 
-impl Logic for Responder {
-    #[hdl]
+#[hdl]
+impl Responder {
     fn update(&mut self) {
-        clocks!(self, clock, reset, backs, refusals, turns);
-        regs!(self, clock, reset, cleared, ticks, reported, state, more, refusal_place);
-        regs!(self, clock, reset, answers_refusal, acked, nacked, withheld, due_fresh, stamp_fresh);
-        dffs!(self, clock, report, peer, lowest, due_written, moment, limit, wraps, limited);
-        self.dues.clock.next = self.clock.val();
-        self.stamps.clock.next = self.clock.val();
-        self.kept.clock.next = self.clock.val();
         let state = self.state.q.val();
         let ready = self.cleared.q.val().get_bit(8);
         let fetches = state == Responding::Fetch;
@@ -154,12 +135,12 @@ impl Logic for Responder {
 
         // Take a report: the join's at once, the scheduler's when there is none and no source leaves the queue.
         self.backs.write.next = self.back.val();
-        self.backs.write_valid.next = self.back_valid.val() & self.enable.val();
-        let from_back = !self.front_valid.val() & !fetches;
-        self.backs.read_ready.next = from_back;
-        let comes = self.enable.val() & ready & (self.front_valid.val() | (from_back & self.backs.read_valid.val()));
+        self.backs.write.valid.next = self.back.valid.val() & self.enable.val();
+        let from_back = !self.front.valid.val() & !fetches;
+        self.backs.read.ready.next = from_back;
+        let comes = self.enable.val() & ready & (self.front.valid.val() | (from_back & self.backs.read.valid.val()));
         self.reported.d.next = comes;
-        let incoming = if self.front_valid.val() { self.front.val() } else { self.backs.read.val() };
+        let incoming = if self.front.valid.val() { self.front.val() } else { self.backs.read.val() };
         if comes {
             self.report.d.next = incoming;
         }
@@ -189,7 +170,7 @@ impl Logic for Responder {
         // What came while the answer was made is not in it: if the first hole was filled, the lowest number of that is not above it.
         let returns = notes & hole & self.more.q.val() & !(missing - self.lowest.q.val()).get_bit(10);
         self.turns.write.next = whose;
-        self.turns.write_valid.next = ((accepted & answer) | returns) & !due.queued;
+        self.turns.write.valid.next = ((accepted & answer) | returns) & !due.queued;
         self.ticks.d.next = self.ticks.q.val() + 1;
         let now = self.ticks.q.val().get_bits::<16>(6);
         let since = now - self.nack_gap.val();
@@ -211,8 +192,8 @@ impl Logic for Responder {
         let passes = refused & !recent;
         let place = self.refusal_place.q.val();
         self.refusals.write.next = Refusal { place: place, sequenced: report.sequenced };
-        self.refusals.write_valid.next = passes;
-        let kept = passes & self.refusals.write_ready.val();
+        self.refusals.write.valid.next = passes;
+        let kept = passes & self.refusals.write.ready.val();
         if kept {
             self.refusal_place.d.next = place + 1;
         }
@@ -262,11 +243,11 @@ impl Logic for Responder {
         self.due_written.d.next = changed;
         self.due_fresh.d.next = (accepted | leaves | notes) & (whose == whose_next);
         let chooses = state == Responding::Choose;
-        let refuses = self.refusals.read_valid.val();
-        self.refusals.read_ready.next = chooses;
-        self.turns.read_ready.next = chooses & !refuses;
+        let refuses = self.refusals.read.valid.val();
+        self.refusals.read.ready.next = chooses;
+        self.turns.read.ready.next = chooses & !refuses;
         // Fetched until the source leaves the queue, so that its very last report is what stays.
-        self.kept.read_enable.next = (chooses & (refuses | self.turns.read_valid.val())) | fetches;
+        self.kept.read_enable.next = (chooses & (refuses | self.turns.read.valid.val())) | fetches;
         self.kept.read_address.next = if chooses & refuses {
             (bits::<5>(REFUSALS_HIGH), self.refusals.read.val().place).cat::<9>()
         } else {
@@ -279,7 +260,7 @@ impl Logic for Responder {
                 if refuses {
                     self.state.d.next =
                         if self.refusals.read.val().sequenced { Responding::Ask } else { Responding::Offer };
-                } else if self.turns.read_valid.val() {
+                } else if self.turns.read.valid.val() {
                     self.state.d.next = Responding::Fetch;
                 }
             }
@@ -305,7 +286,7 @@ impl Logic for Responder {
                 }
             }
             Responding::Offer => {
-                if self.job_ready.val() {
+                if self.job.ready.val() {
                     self.state.d.next = Responding::Choose;
                 }
             }
@@ -315,10 +296,10 @@ impl Logic for Responder {
         let offers = state == Responding::Offer;
         self.ask.next = state == Responding::Ask;
         self.ask_peer.next = work.node;
-        self.job_valid.next = offers;
+        self.job.valid.next = offers;
         self.job.next = answer_of(work, refusal, self.answer_expected.val(), self.answer_selective.val());
-        self.acked.d.next = offers & self.job_ready.val() & !refusal;
-        self.nacked.d.next = offers & self.job_ready.val() & refusal;
+        self.acked.d.next = offers & self.job.ready.val() & !refusal;
+        self.nacked.d.next = offers & self.job.ready.val() & refusal;
         self.ack_sent.next = self.acked.q.val();
         self.nack_sent.next = self.nacked.q.val();
     }

@@ -57,46 +57,24 @@ const HOST: u64 = put_op::HOST_HANDLE as u64;
 const BURST: u64 = 16;
 
 /// See the head of this file.
-#[derive(LogicBlock, Default)]
+#[block]
 pub struct Sender {
-    #[allow(missing_docs)]
-    pub clock: Signal<In, Clock>,
-    #[allow(missing_docs)]
-    pub reset: Signal<In, Bit>,
     /// What to send.
-    pub put: Signal<In, PutDesc>,
-    /// It is offered.
-    pub put_valid: Signal<In, Bit>,
-    /// It is taken.
-    pub put_ready: Signal<Out, Bit>,
+    pub put: Sink<PutDesc>,
     /// Frames to make.
-    pub job: Signal<Out, FrameJob>,
-    /// They are offered.
-    pub job_valid: Signal<Out, Bit>,
-    /// They are taken.
-    pub job_ready: Signal<In, Bit>,
+    pub job: Source<FrameJob>,
     /// Headers of a frame.
-    pub parsed: Signal<In, PacketDesc>,
+    pub parsed: PulseSink<PacketDesc>,
     /// It is dropped.
     pub parsed_drop: Signal<In, Bit>,
-    /// There is one.
-    pub parsed_valid: Signal<In, Bit>,
     /// The frame of a record cannot be made (pulse).
     pub lost: Signal<In, Bit>,
     /// Which.
     pub lost_record: Signal<In, Bits<10>>,
     /// Whose put is over.
-    pub done: Signal<Out, PutDone>,
-    /// One is.
-    pub done_valid: Signal<Out, Bit>,
-    /// It is taken.
-    pub done_ready: Signal<In, Bit>,
+    pub done: Source<PutDone>,
     /// End of a put of the host.
-    pub put_event: Signal<Out, EventDesc>,
-    /// There is one.
-    pub put_event_valid: Signal<Out, Bit>,
-    /// It is taken.
-    pub put_event_ready: Signal<In, Bit>,
+    pub put_event: Source<EventDesc>,
     /// Puts are sequenced.
     pub enable: Signal<In, Bit>,
     /// Time without an acknowledgement after which records are sent again, in units of 64 cycles.
@@ -200,40 +178,14 @@ impl Sender {
             destinations: SdpMemory::new(small, 1),
             links: SdpMemory::new(small, 1),
             free: BlockFifo::new(small),
-            ..Default::default()
+            ..Self::blank()
         }
     }
 }
 
-impl Logic for Sender {
-    #[hdl]
+#[hdl]
+impl Sender {
     fn update(&mut self) {
-        clocks!(self, clock, reset, free, responses);
-        regs!(self, clock, reset, state, back, here, ticks, cleared, told, sending, passes, broken, number);
-        regs!(self, clock, reset, next_slot, scan, due, losing, offers, again, looked, aging);
-        dffs!(self, clock, node, response, at, psn, left, selective, ahead, refuses, record, record_at, record_psn);
-        dffs!(
-            self,
-            clock,
-            fresh,
-            plain,
-            low,
-            address,
-            rest,
-            slot,
-            found,
-            over,
-            current_node,
-            current_slot,
-            current_offset,
-            current_left
-        );
-        dffs!(self, clock, hole_at, silent_at, losing_at, job_out, aged, expires_at);
-        self.destinations.clock.next = self.clock.val();
-        self.records.clock.next = self.clock.val();
-        self.links.clock.next = self.clock.val();
-        self.entries.clock.next = self.clock.val();
-        self.puts.clock.next = self.clock.val();
         let state = self.state.q.val();
         let idle = state == Sending::Idle;
         let issues = state == Sending::Issue;
@@ -251,7 +203,7 @@ impl Logic for Sender {
         let parsed = self.parsed.val();
         let answers = parsed.is_spindle & ((parsed.opcode == ACK) | (parsed.opcode == NACK));
         self.responses.write.next = response_of(parsed);
-        self.responses.write_valid.next = self.parsed_valid.val()
+        self.responses.write.valid.next = self.parsed.valid.val()
             & !self.parsed_drop.val()
             & answers
             & !(parsed.flags & UNSEQ).any()
@@ -266,11 +218,11 @@ impl Logic for Sender {
 
         // Jobs leave from a register.
         let job_free = !self.offers.q.val();
-        if self.job_ready.val() {
+        if self.job.ready.val() {
             self.offers.d.next = false;
         }
         self.job.next = self.job_out.q.val();
-        self.job_valid.next = self.offers.q.val();
+        self.job.valid.next = self.offers.q.val();
 
         // What the memories answer.
         let fetched = self.destinations.read_data.val();
@@ -322,23 +274,23 @@ impl Logic for Sender {
         let last = self.current_left.q.val() <= bits::<32>(SEGMENT);
         let abandons = looked & issues & dead;
         let sends =
-            looked & issues & !dead & (fetched.state == OPEN) & (fetched.count < WINDOW) & self.free.read_valid.val();
+            looked & issues & !dead & (fetched.state == OPEN) & (fetched.count < WINDOW) & self.free.read.valid.val();
         let chains = sends & fetched.count.any();
         // to the put that is over:
         let ending = state == Sending::Over;
         let told = self.told.q.val();
         let answer = entry.put.op == GET_RESP;
         let by_host = (entry.put.handle == HOST) & !answer;
-        let forgets = ending & told & (!by_host | self.put_event_ready.val());
-        self.done_valid.next = ending & !told & !answer;
-        self.put_event_valid.next = ending & told & by_host;
+        let forgets = ending & told & (!by_host | self.put_event.ready.val());
+        self.done.valid.next = ending & !told & !answer;
+        self.put_event.valid.next = ending & told & by_host;
         // and to the next one. One that passes leaves the slot as free as it was.
-        let busy = self.responses.read_valid.val() | self.losing.q.val() | self.due.q.val() | self.sending.q.val();
+        let busy = self.responses.read.valid.val() | self.losing.q.val() | self.due.q.val() | self.sending.q.val();
         let sequenced = self.enable.val() & !(self.put.val().flags & UNSEQ).any();
         let welcome = idle & looked & !busy & !put.live;
-        let takes = welcome & self.put_valid.val();
+        let takes = welcome & self.put.valid.val();
         let begins = takes & sequenced;
-        self.put_ready.next = welcome;
+        self.put.ready.next = welcome;
 
         // The job of a record, and the one that opens a window.
         let plain = self.plain.q.val();
@@ -360,8 +312,8 @@ impl Logic for Sender {
         let incarnation = incarnation_of(self.incarnation.val(), generation);
         let open_job = opening(job, self.node.q.val(), incarnation);
 
-        self.responses.read_ready.next = idle;
-        self.free.read_ready.next = sends;
+        self.responses.read.ready.next = idle;
+        self.free.read.ready.next = sends;
         self.looked.d.next = false;
         self.aging.d.next = false;
         self.again.d.next = false;
@@ -374,7 +326,7 @@ impl Logic for Sender {
             }
             Sending::Idle => {
                 self.back.d.next = Sending::Idle;
-                if self.responses.read_valid.val() {
+                if self.responses.read.valid.val() {
                     self.response.d.next = self.responses.read.val();
                     self.state.d.next = Sending::Response;
                 } else if self.losing.q.val() {
@@ -567,7 +519,7 @@ impl Logic for Sender {
             }
             Sending::Over => {
                 if !told {
-                    self.told.d.next = answer | self.done_ready.val();
+                    self.told.d.next = answer | self.done.ready.val();
                 } else if forgets {
                     self.told.d.next = false;
                     self.state.d.next = self.back.q.val();
@@ -668,7 +620,7 @@ impl Logic for Sender {
         // Destinations.
         let mut node: Bits<8> = self.node.q.val();
         if idle {
-            node = if self.responses.read_valid.val() {
+            node = if self.responses.read.valid.val() {
                 self.responses.read.val().node
             } else if self.due.q.val() {
                 self.scan.q.val()
@@ -713,7 +665,7 @@ impl Logic for Sender {
         self.entries.read_enable.next = walks | (idle & self.sending.q.val());
         self.entries.read_address.next = if walks { record.slot } else { self.current_slot.q.val() };
         self.free.write.next = if clears { place } else { self.at.q.val() };
-        self.free.write_valid.next = clears | frees;
+        self.free.write.valid.next = clears | frees;
 
         // The end of a put.
         let over = self.over.q.val();

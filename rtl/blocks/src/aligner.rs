@@ -1,5 +1,6 @@
 //! Moves a byte stream from one alignment to another.
 
+use crate::bundles::BeatSink;
 use crate::fifo::Fifo;
 use spindle_verilog::prelude::*;
 
@@ -66,19 +67,14 @@ pub struct AlignedBeat {
 /// Steps through jobs: which source beat is taken when, and what becomes of it.
 ///
 /// Neighbours: jobs in, the handshake of the source, and `step` to the data path, which moves when `go` is high.
-#[derive(LogicBlock, Default)]
+#[block]
 struct AlignControl {
-    pub clock: Signal<In, Clock>,
-    pub reset: Signal<In, Bit>,
-    pub job: Signal<In, AlignJob>,
-    pub job_valid: Signal<In, Bit>,
-    pub job_ready: Signal<Out, Bit>,
+    pub job: Sink<AlignJob>,
     pub source_last: Signal<In, Bit>,
     pub source_valid: Signal<In, Bit>,
     pub source_ready: Signal<Out, Bit>,
     pub go: Signal<In, Bit>,
-    pub step: Signal<Out, AlignStep>,
-    pub step_valid: Signal<Out, Bit>,
+    pub step: Pulse<AlignStep>,
     prepared: DFF<PreparedJob>,
     prepared_valid: Reg<Bit>,
     running: DFF<PreparedJob>,
@@ -99,12 +95,9 @@ struct AlignControl {
     discarding: Reg<Bit>,
 }
 
-impl Logic for AlignControl {
-    #[hdl]
+#[hdl]
+impl AlignControl {
     fn update(&mut self) {
-        dffs!(self, clock, prepared, running, source_left, steps_left);
-        regs!(self, clock, reset, prepared_valid, active, first, fresh, wants, ended, discarding);
-
         let wants = self.wants.q.val();
         let step = self.go.val() & self.active.q.val() & (self.source_valid.val() | !wants);
         let source_done = self.ended.q.val() | (wants & self.source_last.val());
@@ -144,7 +137,7 @@ impl Logic for AlignControl {
         let job = self.job.val();
         let job_ready = load | !self.prepared_valid.q.val();
         if job_ready {
-            self.prepared_valid.d.next = self.job_valid.val();
+            self.prepared_valid.d.next = self.job.valid.val();
             self.prepared.d.next = PreparedJob {
                 shift: job.dst_offset - job.src_offset,
                 drop_first: job.dst_offset < job.src_offset,
@@ -154,9 +147,9 @@ impl Logic for AlignControl {
             };
         }
 
-        self.job_ready.next = job_ready;
+        self.job.ready.next = job_ready;
         self.source_ready.next = (self.go.val() & self.active.q.val() & wants) | self.discarding.q.val();
-        self.step_valid.next = step;
+        self.step.valid.next = step;
         self.step.next = AlignStep {
             shift: self.running.q.val().shift,
             dst_offset: self.running.q.val().dst_offset,
@@ -213,32 +206,16 @@ fn down_ones(lanes: Bits<536>, by: Bits<2>) -> Bits<512> {
 /// neighbouring ones, each a sum of products with one LUT of six inputs per bit, which a mapper does not always find behind nested choices. Two of
 /// the steps lie in front of a register, one behind it. Latency: source beat to `beat` 1 cycle, counted from the second source beat when
 /// `dst_offset` < `src_offset`.
-#[derive(LogicBlock, Default)]
+#[block]
 pub struct Funnel {
-    #[allow(missing_docs)]
-    pub clock: Signal<In, Clock>,
-    #[allow(missing_docs)]
-    pub reset: Signal<In, Bit>,
     /// What to move.
-    pub job: Signal<In, AlignJob>,
-    /// A job is offered.
-    pub job_valid: Signal<In, Bit>,
-    /// It is taken.
-    pub job_ready: Signal<Out, Bit>,
+    pub job: Sink<AlignJob>,
     /// Source bytes.
-    pub source_data: Signal<In, Bits<512>>,
-    /// Last source beat of the job.
-    pub source_last: Signal<In, Bit>,
-    /// A beat is offered.
-    pub source_valid: Signal<In, Bit>,
-    /// It is taken.
-    pub source_ready: Signal<Out, Bit>,
+    pub source_data: BeatSink,
     /// The whole data path moves.
     pub go: Signal<In, Bit>,
     /// Beat for the sink.
-    pub beat: Signal<Out, AlignedBeat>,
-    /// There is one.
-    pub beat_valid: Signal<Out, Bit>,
+    pub beat: Pulse<AlignedBeat>,
     control: AlignControl,
     /// The source beat of the step before.
     older: DFF<Bits<512>>,
@@ -246,20 +223,15 @@ pub struct Funnel {
     turned_valid: Reg<Bit>,
 }
 
-impl Logic for Funnel {
-    #[hdl]
+#[hdl]
+impl Funnel {
     fn update(&mut self) {
-        dffs!(self, clock, turned, older);
-        regs!(self, clock, reset, turned_valid);
-        clocks!(self, clock, reset, control);
         let go = self.go.val();
         self.control.go.next = go;
-        self.control.job.next = self.job.val();
-        self.control.job_valid.next = self.job_valid.val();
-        self.job_ready.next = self.control.job_ready.val();
-        self.control.source_last.next = self.source_last.val();
-        self.control.source_valid.next = self.source_valid.val();
-        self.source_ready.next = self.control.source_ready.val();
+        self.job.join(&mut self.control.job);
+        self.control.source_last.next = self.source_data.last.val();
+        self.control.source_valid.next = self.source_data.valid.val();
+        self.source_data.ready.next = self.control.source_ready.val();
 
         // A beat that is not turned is 64 lanes down: one is gone in front of the first step.
         let step = self.control.step.val();
@@ -267,9 +239,9 @@ impl Logic for Funnel {
         let upto = if step.last & step.end.any() { lanes_below(step.end) } else { Bits::<64>::mask() };
         let down = !step.shift;
         if go {
-            self.turned_valid.d.next = self.control.step_valid.val();
+            self.turned_valid.d.next = self.control.step.valid.val();
         }
-        if self.control.step_valid.val() {
+        if self.control.step.valid.val() {
             let lanes = (self.source_data.val(), self.older.q.val().get_bits::<504>(8)).cat::<1016>();
             self.older.d.next = self.source_data.val();
             self.turned.d.next = HalfTurned {
@@ -284,7 +256,7 @@ impl Logic for Funnel {
         let turned = self.turned.q.val();
         let data = down_ones(turned.data, turned.rest);
         self.beat.next = AlignedBeat { data: data, strobe: turned.strobe, last: turned.last };
-        self.beat_valid.next = self.turned_valid.q.val() & turned.emit;
+        self.beat.valid.next = self.turned_valid.q.val() & turned.emit;
     }
 }
 
@@ -307,26 +279,12 @@ const BUFFER_BITS: usize = 2;
 /// counted from the second source beat when `dst_offset` < `src_offset`. One beat per cycle, no bubble between jobs: a job
 /// costs its source beats, plus 1 cycle if its last bytes spill over into one more output beat. `out_valid` comes from a register, the beat from
 /// a LUT RAM of four, which costs less than registers with a spare.
-#[derive(LogicBlock, Default)]
+#[block]
 pub struct ByteAligner {
-    #[allow(missing_docs)]
-    pub clock: Signal<In, Clock>,
-    #[allow(missing_docs)]
-    pub reset: Signal<In, Bit>,
     /// What to move.
-    pub job: Signal<In, AlignJob>,
-    /// A job is offered.
-    pub job_valid: Signal<In, Bit>,
-    /// It is taken.
-    pub job_ready: Signal<Out, Bit>,
+    pub job: Sink<AlignJob>,
     /// Source bytes.
-    pub source_data: Signal<In, Bits<512>>,
-    /// Last source beat of the job.
-    pub source_last: Signal<In, Bit>,
-    /// A beat is offered.
-    pub source_valid: Signal<In, Bit>,
-    /// It is taken.
-    pub source_ready: Signal<Out, Bit>,
+    pub source_data: BeatSink,
     /// Bytes in their lanes; lanes without strobe hold anything.
     pub out_data: Signal<Out, Bits<512>>,
     /// Lanes to write.
@@ -341,24 +299,18 @@ pub struct ByteAligner {
     output: Fifo<AlignedBeat, BUFFER_BITS>,
 }
 
-impl Logic for ByteAligner {
-    #[hdl]
+#[hdl]
+impl ByteAligner {
     fn update(&mut self) {
-        clocks!(self, clock, reset, funnel, output);
-        self.funnel.job.next = self.job.val();
-        self.funnel.job_valid.next = self.job_valid.val();
-        self.job_ready.next = self.funnel.job_ready.val();
-        self.funnel.source_data.next = self.source_data.val();
-        self.funnel.source_last.next = self.source_last.val();
-        self.funnel.source_valid.next = self.source_valid.val();
-        self.source_ready.next = self.funnel.source_ready.val();
-        self.funnel.go.next = self.output.write_ready.val();
+        self.job.join(&mut self.funnel.job);
+        self.source_data.join(&mut self.funnel.source_data);
+        self.funnel.go.next = self.output.write.ready.val();
         self.output.write.next = self.funnel.beat.val();
-        self.output.write_valid.next = self.funnel.beat_valid.val();
-        self.output.read_ready.next = self.out_ready.val();
+        self.output.write.valid.next = self.funnel.beat.valid.val();
+        self.output.read.ready.next = self.out_ready.val();
         self.out_data.next = self.output.read.val().data;
         self.out_strobe.next = self.output.read.val().strobe;
         self.out_last.next = self.output.read.val().last;
-        self.out_valid.next = self.output.read_valid.val();
+        self.out_valid.next = self.output.read.valid.val();
     }
 }

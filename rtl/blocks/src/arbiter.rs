@@ -1,5 +1,6 @@
 //! Round-robin arbitration.
 
+use crate::bundles::FrameSource;
 use crate::skid::Slice;
 use crate::stream::Beat;
 use spindle_verilog::prelude::*;
@@ -15,12 +16,8 @@ use spindle_verilog::prelude::*;
 ///
 /// The grant is combinational in `request` (6 levels for N = 16, 8 for N = 32) and moves on only with `accept`; the requester granted
 /// last has the lowest priority next. While locked, nobody else is granted even if the holder pauses. At most 32 requesters.
-#[derive(LogicBlock)]
+#[block(no_default)]
 pub struct RoundRobin<const N: usize> {
-    #[allow(missing_docs)]
-    pub clock: Signal<In, Clock>,
-    #[allow(missing_docs)]
-    pub reset: Signal<In, Bit>,
     /// Who asks.
     pub request: Signal<In, Bits<N>>,
     /// The grant is used.
@@ -47,27 +44,13 @@ impl<const N: usize> Default for RoundRobin<N> {
             (1..=32).contains(&N),
             "RoundRobin: {N} requesters cannot be served in one cycle; use 1 to 32, or a tree of arbiters"
         );
-        Self {
-            clock: Default::default(),
-            reset: Default::default(),
-            request: Default::default(),
-            accept: Default::default(),
-            lock: Default::default(),
-            grant: Default::default(),
-            index: Default::default(),
-            any: Default::default(),
-            behind: Default::default(),
-            holder: Default::default(),
-            locked: Default::default(),
-            _steps: N.next_power_of_two().trailing_zeros() as usize,
-        }
+        Self { _steps: N.next_power_of_two().trailing_zeros() as usize, ..Self::blank() }
     }
 }
 
-impl<const N: usize> Logic for RoundRobin<N> {
-    #[hdl]
+#[hdl]
+impl<const N: usize> RoundRobin<N> {
     fn update(&mut self) {
-        regs!(self, clock, reset, behind, holder, locked);
         // Two priority choices side by side: among those behind the last grant, and among all.
         let near = self.request.val() & self.behind.q.val();
         let mut near_seen: Bits<N> = near;
@@ -116,12 +99,8 @@ impl<const N: usize> Logic for RoundRobin<N> {
 /// Latency 1 cycle (all outputs towards the sink are registers). One beat per cycle, no bubble inside a frame nor between
 /// frames. A frame is never mixed with another; while its source pauses, the output pauses. `sink_ready` follows
 /// `source_ready` in the same cycle: the multiplexer is then the only LUT of a bit.
-#[derive(LogicBlock)]
+#[block]
 pub struct StreamArbiter {
-    #[allow(missing_docs)]
-    pub clock: Signal<In, Clock>,
-    #[allow(missing_docs)]
-    pub reset: Signal<In, Bit>,
     /// Bytes of each input.
     pub sink_data: Vec<Signal<In, Bits<512>>>,
     /// Last beat of a frame,
@@ -133,17 +112,9 @@ pub struct StreamArbiter {
     /// It is taken.
     pub sink_ready: Vec<Signal<Out, Bit>>,
     /// Bytes.
-    pub source_data: Signal<Out, Bits<512>>,
-    /// Which bytes count.
-    pub source_keep: Signal<Out, Bits<64>>,
-    /// Last beat of a frame.
-    pub source_last: Signal<Out, Bit>,
+    pub source: FrameSource,
     /// Input of the beat.
     pub source_index: Signal<Out, Bits<8>>,
-    /// A beat is offered.
-    pub source_valid: Signal<Out, Bit>,
-    /// It is taken.
-    pub source_ready: Signal<In, Bit>,
     arbiter: RoundRobin<8>,
     output: Slice<TaggedBeat>,
     /// The multiplexer as a tree over the bits of the index: 4 inputs to a LUT, where a chain would take twice the LUTs.
@@ -181,40 +152,27 @@ impl StreamArbiter {
             "StreamArbiter: {n} streams cannot be joined in one block; use 1 to 8, or a tree"
         );
         Self {
-            clock: Default::default(),
-            reset: Default::default(),
             sink_data: (0..n).map(|_| Default::default()).collect(),
             sink_last: (0..n).map(|_| Default::default()).collect(),
             sink_tail: (0..n).map(|_| Default::default()).collect(),
             sink_valid: (0..n).map(|_| Default::default()).collect(),
             sink_ready: (0..n).map(|_| Default::default()).collect(),
-            source_data: Default::default(),
-            source_keep: Default::default(),
-            source_last: Default::default(),
-            source_index: Default::default(),
-            source_valid: Default::default(),
-            source_ready: Default::default(),
-            arbiter: Default::default(),
-            output: Default::default(),
-            pairs: Default::default(),
-            quads: Default::default(),
-            chosen: Default::default(),
             _n: n,
+            ..Self::blank()
         }
     }
 }
 
-impl Logic for StreamArbiter {
-    #[hdl]
+#[hdl]
+impl StreamArbiter {
     fn update(&mut self) {
-        clocks!(self, clock, reset, arbiter, output);
         let mut request: Bits<8> = bits::<8>(0);
         for i in 0..self._n {
             request = request.replace_bit(i, self.sink_valid[i].val());
         }
         self.arbiter.request.next = request;
         let grant = self.arbiter.grant.val();
-        let room = self.output.write_ready.val();
+        let room = self.output.write.ready.val();
         let index = self.arbiter.index.val();
         for i in 0..4 {
             self.pairs[i].next = SunkBeat::default();
@@ -250,12 +208,12 @@ impl Logic for StreamArbiter {
         let keep = if partial { !(repeat::<64>(true) << chosen.tail) } else { repeat::<64>(true) };
         self.output.write.next =
             TaggedBeat { beat: Beat { data: chosen.data, keep: keep, last: chosen.last }, index: index };
-        self.output.write_valid.next = self.arbiter.any.val();
-        self.output.read_ready.next = self.source_ready.val();
-        self.source_data.next = self.output.read.val().beat.data;
-        self.source_keep.next = self.output.read.val().beat.keep;
-        self.source_last.next = self.output.read.val().beat.last;
+        self.output.write.valid.next = self.arbiter.any.val();
+        self.output.read.ready.next = self.source.ready.val();
+        self.source.data.next = self.output.read.val().beat.data;
+        self.source.keep.next = self.output.read.val().beat.keep;
+        self.source.last.next = self.output.read.val().beat.last;
         self.source_index.next = self.output.read.val().index;
-        self.source_valid.next = self.output.read_valid.val();
+        self.source.valid.next = self.output.read.valid.val();
     }
 }

@@ -16,12 +16,8 @@ const BITS: usize = 7;
 ///
 /// Beside it a source needs a counter for one round only, and a reader no multiplexer. Counts wrap at 2^32. LUT RAM has no reset: the first round does not look
 /// at what is there. Never stalls; levels: an adder of 34 bits.
-#[derive(LogicBlock)]
+#[block]
 pub struct CountMemory {
-    #[allow(missing_docs)]
-    pub clock: Signal<In, Clock>,
-    #[allow(missing_docs)]
-    pub reset: Signal<In, Bit>,
     /// Highest number.
     pub last: Signal<In, Bits<BITS>>,
     /// Count of all counters after reset.
@@ -63,38 +59,13 @@ impl CountMemory {
             "CountMemory: {counters} counters cannot be had; choose 2 to {}",
             1 << BITS
         );
-        Self {
-            clock: Default::default(),
-            reset: Default::default(),
-            last: Default::default(),
-            start: Default::default(),
-            visited: Default::default(),
-            more: Default::default(),
-            is_low: Default::default(),
-            at: Default::default(),
-            count: Default::default(),
-            visit: Default::default(),
-            more_1: Default::default(),
-            low_1: Default::default(),
-            at_1: Default::default(),
-            more_2: Default::default(),
-            old_2: Default::default(),
-            low_2: Default::default(),
-            at_2: Default::default(),
-            store: LutMemory::with_depth(counters.next_power_of_two()),
-            known: Default::default(),
-            carry: Default::default(),
-            told: Default::default(),
-            told_at: Default::default(),
-        }
+        Self { store: LutMemory::with_depth(counters.next_power_of_two()), ..Self::blank() }
     }
 }
 
-impl Logic for CountMemory {
-    #[hdl]
+#[hdl]
+impl CountMemory {
     fn update(&mut self) {
-        regs!(self, clock, reset, visit, low_1, at_1, low_2, at_2, known, carry, told_at);
-        dffs!(self, clock, more_1, more_2, old_2, told);
         let visit = self.visit.q.val();
         self.visit.d.next = if visit == self.last.val() { bits::<BITS>(0) } else { visit + 1 };
         self.visited.next = visit;
@@ -102,7 +73,6 @@ impl Logic for CountMemory {
         self.low_1.d.next = self.is_low.val();
         self.at_1.d.next = visit;
 
-        self.store.clock.next = self.clock.val();
         self.store.read_address.next = self.at_1.q.val();
         self.old_2.d.next = if self.known.q.val() { self.store.read_data.val() } else { self.start.val() };
         if self.at_1.q.val() == self.last.val() {

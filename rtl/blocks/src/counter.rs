@@ -14,12 +14,8 @@ use spindle_verilog::prelude::*;
 /// Each event port has its own half of every count, so there is no conflict; the halves are added when read. Counts wrap
 /// at 2^32. Never stalls: an event is read, added and written in three stages, and an event that finds its counter in a
 /// later stage takes the value from there. Levels: 10 with carry cells; all outputs are registers.
-#[derive(LogicBlock)]
+#[block(no_default)]
 pub struct CounterBank<const A: usize> {
-    #[allow(missing_docs)]
-    pub clock: Signal<In, Clock>,
-    #[allow(missing_docs)]
-    pub reset: Signal<In, Bit>,
     /// First event of the cycle.
     pub a_valid: Signal<In, Bit>,
     /// Its counter.
@@ -57,40 +53,13 @@ pub struct CounterBank<const A: usize> {
 impl<const A: usize> Default for CounterBank<A> {
     fn default() -> Self {
         assert!((1..=8).contains(&A), "CounterBank: it has 2^1 to 2^8 counters, not 2^{A}; choose another A");
-        Self {
-            clock: Default::default(),
-            reset: Default::default(),
-            a_valid: Default::default(),
-            a_index: Default::default(),
-            b_valid: Default::default(),
-            b_index: Default::default(),
-            read_index: Default::default(),
-            read_count: Default::default(),
-            clearing: Default::default(),
-            halves: Default::default(),
-            hit: Default::default(),
-            index: Default::default(),
-            adding: Default::default(),
-            add_index: Default::default(),
-            follows: Default::default(),
-            old: Default::default(),
-            writing: Default::default(),
-            write_index: Default::default(),
-            new: Default::default(),
-            read_at: Default::default(),
-            read_half: Default::default(),
-            sum: Default::default(),
-            clear_at: Default::default(),
-            cleared: Default::default(),
-        }
+        Self::blank()
     }
 }
 
-impl<const A: usize> Logic for CounterBank<A> {
-    #[hdl]
+#[hdl]
+impl<const A: usize> CounterBank<A> {
     fn update(&mut self) {
-        regs!(self, clock, reset, hit, adding, writing, clear_at, cleared);
-        dffs!(self, clock, index, add_index, follows, old, write_index, new, read_at, read_half, sum);
         self.hit[0].d.next = self.a_valid.val();
         self.index[0].d.next = self.a_index.val();
         self.hit[1].d.next = self.b_valid.val();
@@ -117,7 +86,6 @@ impl<const A: usize> Logic for CounterBank<A> {
             self.write_index[i].d.next = if walking { self.clear_at.q.val() } else { self.add_index[i].q.val() };
             self.new[i].d.next = if walking { bits::<32>(0) } else { base + 1 };
 
-            self.halves[i].clock.next = self.clock.val();
             self.halves[i].write_enable.next = self.writing[i].q.val();
             self.halves[i].write_address.next = self.write_index[i].q.val();
             self.halves[i].write_data.next = self.new[i].q.val();

@@ -1,5 +1,6 @@
 //! AXI4-Lite slave in front of the register pages.
 
+use crate::bundles::AxiLiteSink;
 use crate::desc::{CsrRequest, CsrResponse};
 use spindle_contract::registers::BAR_BITS;
 use spindle_verilog::prelude::*;
@@ -40,46 +41,10 @@ pub enum CsrState {
 /// Responses: OKAY; DECERR for an unknown register (`error`); SLVERR when nobody answers within 1024 cycles, and for a
 /// write whose strobe is not 0xF, which is not passed on. Address bits 1:0 are ignored. A block that gives up an access
 /// later than 1024 cycles must not acknowledge it any more: it sees `csr.valid` fall.
-#[derive(LogicBlock, Default)]
+#[block]
 pub struct CsrBlock {
-    #[allow(missing_docs)]
-    pub clock: Signal<In, Clock>,
-    #[allow(missing_docs)]
-    pub reset: Signal<In, Bit>,
     /// Write address.
-    pub bar_awaddr: Signal<In, Bits<BAR_BITS>>,
-    /// Write address offered.
-    pub bar_awvalid: Signal<In, Bit>,
-    /// Write address taken.
-    pub bar_awready: Signal<Out, Bit>,
-    /// Write data.
-    pub bar_wdata: Signal<In, Bits<32>>,
-    /// Bytes to write; only 0xF is served.
-    pub bar_wstrb: Signal<In, Bits<4>>,
-    /// Write data offered.
-    pub bar_wvalid: Signal<In, Bit>,
-    /// Write data taken.
-    pub bar_wready: Signal<Out, Bit>,
-    /// Write response.
-    pub bar_bresp: Signal<Out, Bits<2>>,
-    /// Write response offered.
-    pub bar_bvalid: Signal<Out, Bit>,
-    /// Write response taken.
-    pub bar_bready: Signal<In, Bit>,
-    /// Read address.
-    pub bar_araddr: Signal<In, Bits<BAR_BITS>>,
-    /// Read address offered.
-    pub bar_arvalid: Signal<In, Bit>,
-    /// Read address taken.
-    pub bar_arready: Signal<Out, Bit>,
-    /// Read data.
-    pub bar_rdata: Signal<Out, Bits<32>>,
-    /// Read response.
-    pub bar_rresp: Signal<Out, Bits<2>>,
-    /// Read response offered.
-    pub bar_rvalid: Signal<Out, Bit>,
-    /// Read response taken.
-    pub bar_rready: Signal<In, Bit>,
+    pub bar: AxiLiteSink,
     /// To the blocks.
     pub csr: Signal<Out, CsrRequest>,
     /// From the blocks.
@@ -100,30 +65,26 @@ pub struct CsrBlock {
     rvalid: Reg<Bit>,
 }
 
-impl Logic for CsrBlock {
-    #[hdl]
+#[hdl]
+impl CsrBlock {
     fn update(&mut self) {
-        dffs!(self, clock, write_address, write_data, write_whole, read_address, read_data, response);
-        regs!(self, clock, reset, write_address_held, write_data_held, read_address_held);
-        regs!(self, clock, reset, state, request, patience, bvalid, rvalid);
-
         // One waiting place per channel.
         if !self.write_address_held.q.val() {
-            self.write_address.d.next = self.bar_awaddr.val();
-            self.write_address_held.d.next = self.bar_awvalid.val();
+            self.write_address.d.next = self.bar.awaddr.val();
+            self.write_address_held.d.next = self.bar.awvalid.val();
         }
         if !self.write_data_held.q.val() {
-            self.write_data.d.next = self.bar_wdata.val();
-            self.write_whole.d.next = self.bar_wstrb.val().all();
-            self.write_data_held.d.next = self.bar_wvalid.val();
+            self.write_data.d.next = self.bar.wdata.val();
+            self.write_whole.d.next = self.bar.wstrb.val().all();
+            self.write_data_held.d.next = self.bar.wvalid.val();
         }
         if !self.read_address_held.q.val() {
-            self.read_address.d.next = self.bar_araddr.val();
-            self.read_address_held.d.next = self.bar_arvalid.val();
+            self.read_address.d.next = self.bar.araddr.val();
+            self.read_address_held.d.next = self.bar.arvalid.val();
         }
-        self.bar_awready.next = !self.write_address_held.q.val();
-        self.bar_wready.next = !self.write_data_held.q.val();
-        self.bar_arready.next = !self.read_address_held.q.val();
+        self.bar.awready.next = !self.write_address_held.q.val();
+        self.bar.wready.next = !self.write_data_held.q.val();
+        self.bar.arready.next = !self.read_address_held.q.val();
 
         // `request.write` still tells the direction of the access before: the other one goes first.
         let write_waits = self.write_address_held.q.val() & self.write_data_held.q.val();
@@ -170,23 +131,23 @@ impl Logic for CsrBlock {
                 }
             }
             _ => {
-                if self.bar_bready.val() {
+                if self.bar.bready.val() {
                     self.bvalid.d.next = false;
                 }
-                if self.bar_rready.val() {
+                if self.bar.rready.val() {
                     self.rvalid.d.next = false;
                 }
-                if (self.bar_bready.val() & self.bvalid.q.val()) | (self.bar_rready.val() & self.rvalid.q.val()) {
+                if (self.bar.bready.val() & self.bvalid.q.val()) | (self.bar.rready.val() & self.rvalid.q.val()) {
                     self.state.d.next = CsrState::Idle;
                 }
             }
         }
 
         self.csr.next = self.request.q.val();
-        self.bar_bvalid.next = self.bvalid.q.val();
-        self.bar_bresp.next = self.response.q.val();
-        self.bar_rvalid.next = self.rvalid.q.val();
-        self.bar_rresp.next = self.response.q.val();
-        self.bar_rdata.next = self.read_data.q.val();
+        self.bar.bvalid.next = self.bvalid.q.val();
+        self.bar.bresp.next = self.response.q.val();
+        self.bar.rvalid.next = self.rvalid.q.val();
+        self.bar.rresp.next = self.response.q.val();
+        self.bar.rdata.next = self.read_data.q.val();
     }
 }

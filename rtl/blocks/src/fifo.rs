@@ -17,24 +17,12 @@ const LUT_ADDRESS_BITS: usize = 6;
 /// `read_valid`, `write_ready` and `level` come from registers. One word in and one word out per cycle, sustained, also when
 /// nearly full or nearly empty. Latency from write to `read_valid`: 1 cycle in LUT RAM (`read` is the LUT RAM's output), 3
 /// in block RAM (`read` is a register behind the RAM). A full FIFO takes a word in the cycle after one was read.
-#[derive(LogicBlock)]
+#[block(no_default)]
 pub struct Fifo<T: Synth, const A: usize> {
-    #[allow(missing_docs)]
-    pub clock: Signal<In, Clock>,
-    #[allow(missing_docs)]
-    pub reset: Signal<In, Bit>,
     /// Word from the source.
-    pub write: Signal<In, T>,
-    /// The source offers a word.
-    pub write_valid: Signal<In, Bit>,
-    /// The word is taken.
-    pub write_ready: Signal<Out, Bit>,
+    pub write: Sink<T>,
     /// Oldest word.
-    pub read: Signal<Out, T>,
-    /// There is one.
-    pub read_valid: Signal<Out, Bit>,
-    /// The sink takes it.
-    pub read_ready: Signal<In, Bit>,
+    pub read: Source<T>,
     /// Words inside.
     pub level: Signal<Out, Bits<16>>,
     lut: Vec<LutFifo<T, A>>,
@@ -63,68 +51,44 @@ impl<T: Synth, const A: usize> Fifo<T, A> {
             "Fifo: {depth} words of 2^{A}; choose a smaller power of two"
         );
         Self {
-            clock: Default::default(),
-            reset: Default::default(),
-            write: Default::default(),
-            write_valid: Default::default(),
-            write_ready: Default::default(),
-            read: Default::default(),
-            read_valid: Default::default(),
-            read_ready: Default::default(),
-            level: Default::default(),
             lut: if in_luts { vec![LutFifo::default()] } else { vec![] },
             block: if in_luts { vec![] } else { vec![BlockFifo::with_depth(style, depth)] },
             _in_luts: in_luts,
+            ..Self::blank()
         }
     }
 }
 
-impl<T: Synth, const A: usize> Logic for Fifo<T, A> {
-    #[hdl]
+#[hdl]
+impl<T: Synth, const A: usize> Fifo<T, A> {
     fn update(&mut self) {
         if self._in_luts {
-            self.lut[0].clock.next = self.clock.val();
-            self.lut[0].reset.next = self.reset.val();
             self.lut[0].write.next = self.write.val();
-            self.lut[0].write_valid.next = self.write_valid.val();
-            self.lut[0].read_ready.next = self.read_ready.val();
-            self.write_ready.next = self.lut[0].write_ready.val();
+            self.lut[0].write.valid.next = self.write.valid.val();
+            self.lut[0].read.ready.next = self.read.ready.val();
+            self.write.ready.next = self.lut[0].write.ready.val();
             self.read.next = self.lut[0].read.val();
-            self.read_valid.next = self.lut[0].read_valid.val();
+            self.read.valid.next = self.lut[0].read.valid.val();
             self.level.next = self.lut[0].level.val();
         } else {
-            self.block[0].clock.next = self.clock.val();
-            self.block[0].reset.next = self.reset.val();
             self.block[0].write.next = self.write.val();
-            self.block[0].write_valid.next = self.write_valid.val();
-            self.block[0].read_ready.next = self.read_ready.val();
-            self.write_ready.next = self.block[0].write_ready.val();
+            self.block[0].write.valid.next = self.write.valid.val();
+            self.block[0].read.ready.next = self.read.ready.val();
+            self.write.ready.next = self.block[0].write.ready.val();
             self.read.next = self.block[0].read.val();
-            self.read_valid.next = self.block[0].read_valid.val();
+            self.read.valid.next = self.block[0].read.valid.val();
             self.level.next = self.block[0].level.val();
         }
     }
 }
 
 /// The FIFO in LUT RAM: the oldest word is the RAM's asynchronous output.
-#[derive(LogicBlock, Default)]
+#[block]
 pub struct LutFifo<T: Synth, const A: usize> {
-    #[allow(missing_docs)]
-    pub clock: Signal<In, Clock>,
-    #[allow(missing_docs)]
-    pub reset: Signal<In, Bit>,
     /// Word from the source.
-    pub write: Signal<In, T>,
-    /// The source offers a word.
-    pub write_valid: Signal<In, Bit>,
-    /// The word is taken.
-    pub write_ready: Signal<Out, Bit>,
+    pub write: Sink<T>,
     /// Oldest word.
-    pub read: Signal<Out, T>,
-    /// There is one.
-    pub read_valid: Signal<Out, Bit>,
-    /// The sink takes it.
-    pub read_ready: Signal<In, Bit>,
+    pub read: Source<T>,
     /// Words inside.
     pub level: Signal<Out, Bits<16>>,
     memory: LutMemory<T, A>,
@@ -136,12 +100,11 @@ pub struct LutFifo<T: Synth, const A: usize> {
     filled: Reg<Bit>,
 }
 
-impl<T: Synth, const A: usize> Logic for LutFifo<T, A> {
-    #[hdl]
+#[hdl]
+impl<T: Synth, const A: usize> LutFifo<T, A> {
     fn update(&mut self) {
-        regs!(self, clock, reset, write_pointer, read_pointer, used, full, filled);
-        let push = self.write_valid.val() & !self.full.q.val();
-        let pop = self.read_ready.val() & self.filled.q.val();
+        let push = self.write.valid.val() & !self.full.q.val();
+        let pop = self.read.ready.val() & self.filled.q.val();
         let write_next = self.write_pointer.q.val() + 1;
         let read_next = self.read_pointer.q.val() + 1;
         if push {
@@ -161,38 +124,25 @@ impl<T: Synth, const A: usize> Logic for LutFifo<T, A> {
             self.filled.d.next = read_next != self.write_pointer.q.val();
         }
 
-        self.memory.clock.next = self.clock.val();
         self.memory.write_enable.next = push;
         self.memory.write_address.next = self.write_pointer.q.val();
         self.memory.write_data.next = self.write.val();
         self.memory.read_address.next = self.read_pointer.q.val();
 
         self.read.next = self.memory.read_data.val();
-        self.read_valid.next = self.filled.q.val();
-        self.write_ready.next = !self.full.q.val();
+        self.read.valid.next = self.filled.q.val();
+        self.write.ready.next = !self.full.q.val();
         self.level.next = bit_cast::<16, A>(self.used.q.val()).replace_bit(A, self.full.q.val());
     }
 }
 
 /// The FIFO in block RAM: two words are fetched ahead, one in the RAM's output latch and one in a register behind it.
-#[derive(LogicBlock)]
+#[block(no_default)]
 pub struct BlockFifo<T: Synth, const A: usize> {
-    #[allow(missing_docs)]
-    pub clock: Signal<In, Clock>,
-    #[allow(missing_docs)]
-    pub reset: Signal<In, Bit>,
     /// Word from the source.
-    pub write: Signal<In, T>,
-    /// The source offers a word.
-    pub write_valid: Signal<In, Bit>,
-    /// The word is taken.
-    pub write_ready: Signal<Out, Bit>,
+    pub write: Sink<T>,
     /// Oldest word.
-    pub read: Signal<Out, T>,
-    /// There is one.
-    pub read_valid: Signal<Out, Bit>,
-    /// The sink takes it.
-    pub read_ready: Signal<In, Bit>,
+    pub read: Source<T>,
     /// Words inside.
     pub level: Signal<Out, Bits<16>>,
     memory: SdpMemory<T, A>,
@@ -227,38 +177,20 @@ impl<T: Synth, const A: usize> BlockFifo<T, A> {
     /// Only `depth` words: a power of two.
     pub fn with_depth(style: RamStyle, depth: usize) -> Self {
         Self {
-            clock: Default::default(),
-            reset: Default::default(),
-            write: Default::default(),
-            write_valid: Default::default(),
-            write_ready: Default::default(),
-            read: Default::default(),
-            read_valid: Default::default(),
-            read_ready: Default::default(),
-            level: Default::default(),
             memory: SdpMemory::with_depth(style, 1, depth),
-            head: Default::default(),
-            write_pointer: Default::default(),
-            read_pointer: Default::default(),
-            used: Default::default(),
-            full: Default::default(),
-            stored_any: Default::default(),
-            fetched: Default::default(),
-            head_valid: Default::default(),
             _last: depth - 1,
             _whole: depth == 1 << A,
+            ..Self::blank()
         }
     }
 }
 
-impl<T: Synth, const A: usize> Logic for BlockFifo<T, A> {
-    #[hdl]
+#[hdl]
+impl<T: Synth, const A: usize> BlockFifo<T, A> {
     fn update(&mut self) {
-        dffs!(self, clock, head);
-        regs!(self, clock, reset, write_pointer, read_pointer, used, full, stored_any, fetched, head_valid);
-        let push = self.write_valid.val() & !self.full.q.val();
-        let pop = self.read_ready.val() & self.head_valid.q.val();
-        let head_moves = self.read_ready.val() | !self.head_valid.q.val();
+        let push = self.write.valid.val() & !self.full.q.val();
+        let pop = self.read.ready.val() & self.head_valid.q.val();
+        let head_moves = self.read.ready.val() | !self.head_valid.q.val();
         let fetch = self.stored_any.q.val() & (head_moves | !self.fetched.q.val());
 
         let read_next = self.read_pointer.q.val() + 1;
@@ -293,7 +225,6 @@ impl<T: Synth, const A: usize> Logic for BlockFifo<T, A> {
             self.head_valid.d.next = self.fetched.q.val();
         }
 
-        self.memory.clock.next = self.clock.val();
         self.memory.write_enable.next = push;
         self.memory.write_address.next = self.write_pointer.q.val();
         self.memory.write_data.next = self.write.val();
@@ -301,8 +232,8 @@ impl<T: Synth, const A: usize> Logic for BlockFifo<T, A> {
         self.memory.read_address.next = self.read_pointer.q.val();
 
         self.read.next = self.head.q.val();
-        self.read_valid.next = self.head_valid.q.val();
-        self.write_ready.next = !self.full.q.val();
+        self.read.valid.next = self.head_valid.q.val();
+        self.write.ready.next = !self.full.q.val();
         // Of 2^A words the count is 0 when it is full.
         let full = self.full.q.val() & !self.used.q.val().any();
         self.level.next = bit_cast::<16, A>(self.used.q.val()).replace_bit(A, full);

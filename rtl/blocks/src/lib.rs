@@ -19,6 +19,7 @@
 pub mod aligner;
 pub mod arbiter;
 pub mod async_fifo;
+pub mod bundles;
 pub mod count_memory;
 pub mod counter;
 pub mod csr;
@@ -32,6 +33,7 @@ pub mod stream;
 pub use aligner::{AlignJob, AlignedBeat, ByteAligner, Funnel};
 pub use arbiter::{RoundRobin, StreamArbiter};
 pub use async_fifo::AsyncFifo;
+pub use bundles::*;
 pub use count_memory::CountMemory;
 pub use counter::CounterBank;
 pub use csr::CsrBlock;

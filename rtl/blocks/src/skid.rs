@@ -11,43 +11,29 @@ use spindle_verilog::prelude::*;
 ///
 /// Latency 1 cycle. Throughput one word per cycle without bubbles. Holds at most two words: the one that the sink looks
 /// at, and the one that arrived in the cycle in which `ready` could no longer be taken back.
-#[derive(LogicBlock, Default)]
+#[block]
 pub struct Skid<T: Synth> {
-    #[allow(missing_docs)]
-    pub clock: Signal<In, Clock>,
-    #[allow(missing_docs)]
-    pub reset: Signal<In, Bit>,
     /// Word from the source.
-    pub write: Signal<In, T>,
-    /// The source offers a word.
-    pub write_valid: Signal<In, Bit>,
-    /// The word is taken.
-    pub write_ready: Signal<Out, Bit>,
+    pub write: Sink<T>,
     /// Word for the sink.
-    pub read: Signal<Out, T>,
-    /// A word is offered.
-    pub read_valid: Signal<Out, Bit>,
-    /// The sink takes it.
-    pub read_ready: Signal<In, Bit>,
+    pub read: Source<T>,
     head: DFF<T>,
     spare: DFF<T>,
     head_valid: Reg<Bit>,
     spare_valid: Reg<Bit>,
 }
 
-impl<T: Synth> Logic for Skid<T> {
-    #[hdl]
+#[hdl]
+impl<T: Synth> Skid<T> {
     fn update(&mut self) {
-        dffs!(self, clock, head, spare);
-        regs!(self, clock, reset, head_valid, spare_valid);
         let room = !self.spare_valid.q.val();
-        let advance = self.read_ready.val() | !self.head_valid.q.val();
+        let advance = self.read.ready.val() | !self.head_valid.q.val();
         // The spare word follows the input until it is needed, so its enable is one register.
         if room {
             self.spare.d.next = self.write.val();
         }
         if advance {
-            self.head_valid.d.next = self.write_valid.val() | self.spare_valid.q.val();
+            self.head_valid.d.next = self.write.valid.val() | self.spare_valid.q.val();
             self.spare_valid.d.next = false;
             if room {
                 self.head.d.next = self.write.val();
@@ -55,11 +41,11 @@ impl<T: Synth> Logic for Skid<T> {
                 self.head.d.next = self.spare.q.val();
             }
         } else {
-            self.spare_valid.d.next = self.write_valid.val() | self.spare_valid.q.val();
+            self.spare_valid.d.next = self.write.valid.val() | self.spare_valid.q.val();
         }
-        self.write_ready.next = room;
+        self.write.ready.next = room;
         self.read.next = self.head.q.val();
-        self.read_valid.next = self.head_valid.q.val();
+        self.read.valid.next = self.head_valid.q.val();
     }
 }
 
@@ -67,40 +53,26 @@ impl<T: Synth> Logic for Skid<T> {
 ///
 /// Ports as [`Skid`]. Latency 1 cycle, one word per cycle, holds one word; `write_ready` = empty or `read_ready`. Use it
 /// where the path backwards is short, and a [`Skid`] every few stages.
-#[derive(LogicBlock, Default)]
+#[block]
 pub struct Slice<T: Synth> {
-    #[allow(missing_docs)]
-    pub clock: Signal<In, Clock>,
-    #[allow(missing_docs)]
-    pub reset: Signal<In, Bit>,
     /// Word from the source.
-    pub write: Signal<In, T>,
-    /// The source offers a word.
-    pub write_valid: Signal<In, Bit>,
-    /// The word is taken.
-    pub write_ready: Signal<Out, Bit>,
+    pub write: Sink<T>,
     /// Word for the sink.
-    pub read: Signal<Out, T>,
-    /// A word is offered.
-    pub read_valid: Signal<Out, Bit>,
-    /// The sink takes it.
-    pub read_ready: Signal<In, Bit>,
+    pub read: Source<T>,
     head: DFF<T>,
     head_valid: Reg<Bit>,
 }
 
-impl<T: Synth> Logic for Slice<T> {
-    #[hdl]
+#[hdl]
+impl<T: Synth> Slice<T> {
     fn update(&mut self) {
-        dffs!(self, clock, head);
-        regs!(self, clock, reset, head_valid);
-        let advance = self.read_ready.val() | !self.head_valid.q.val();
+        let advance = self.read.ready.val() | !self.head_valid.q.val();
         if advance {
             self.head.d.next = self.write.val();
-            self.head_valid.d.next = self.write_valid.val();
+            self.head_valid.d.next = self.write.valid.val();
         }
-        self.write_ready.next = advance;
+        self.write.ready.next = advance;
         self.read.next = self.head.q.val();
-        self.read_valid.next = self.head_valid.q.val();
+        self.read.valid.next = self.head_valid.q.val();
     }
 }

@@ -33,12 +33,8 @@ pub struct Beat {
 /// | 1 | payload changed before the beat was taken |
 /// | 2 | `keep` not contiguous from bit 0, or zero |
 /// | 3 | `keep` not full in a beat without `last` |
-#[derive(LogicBlock, Default)]
+#[block]
 pub struct StreamMonitor {
-    #[allow(missing_docs)]
-    pub clock: Signal<In, Clock>,
-    #[allow(missing_docs)]
-    pub reset: Signal<In, Bit>,
     /// Bytes.
     pub data: Signal<In, Bits<512>>,
     /// Which bytes count.
@@ -56,11 +52,9 @@ pub struct StreamMonitor {
     seen: Reg<Bits<4>>,
 }
 
-impl Logic for StreamMonitor {
-    #[hdl]
+#[hdl]
+impl StreamMonitor {
     fn update(&mut self) {
-        dffs!(self, clock, previous);
-        regs!(self, clock, reset, waiting, seen);
         let now = Beat { data: self.data.val(), keep: self.keep.val(), last: self.last.val() };
         self.previous.d.next = now;
         self.waiting.d.next = self.valid.val() & !self.ready.val();

@@ -20,12 +20,8 @@ const LIST_START: u64 = global::BLOCK_LIST as u64;
 const LIST_END: u64 = LIST_START + 4 * LIST_WORDS as u64;
 
 /// The global page. See the module text.
-#[derive(LogicBlock)]
+#[block]
 pub struct GlobalPage {
-    /// Core clock.
-    pub clock: Signal<In, Clock>,
-    /// Synchronous reset, active high.
-    pub reset: Signal<In, Bit>,
     /// Request, held until the answer.
     pub csr: Signal<In, CsrRequest>,
     /// Answer, one cycle.
@@ -66,20 +62,6 @@ impl GlobalPage {
                 .copy_from_slice(&[block.id, spindle_contract::VERSION, block.base, size].map(u64::from));
         }
         Self {
-            clock: Default::default(),
-            reset: Default::default(),
-            csr: Default::default(),
-            csr_answer: Default::default(),
-            cycle: Default::default(),
-            answer: Default::default(),
-            cycle_lo: Default::default(),
-            cycle_carry: Default::default(),
-            cycle_hi: Default::default(),
-            latched_hi: Default::default(),
-            scratch: Default::default(),
-            word: Default::default(),
-            known: Default::default(),
-            take: Default::default(),
             _hpus: config.clusters as u32
                 | (config.hpus as u32) << 8
                 | (config.contexts as u32) << 16
@@ -91,17 +73,16 @@ impl GlobalPage {
             _clock_mhz: config.clock_mhz,
             _messages: config.live_messages as u32,
             _processes: config.processes as u32,
-            list_word: Default::default(),
             _blocks: BLOCKS.len() as u32,
             _list: list,
+            ..Self::blank()
         }
     }
 }
 
-impl Logic for GlobalPage {
-    #[hdl]
+#[hdl]
+impl GlobalPage {
     fn update(&mut self) {
-        regs!(self, clock, reset, answer, cycle_lo, cycle_carry, cycle_hi, latched_hi, scratch);
         self.cycle_lo.d.next = self.cycle_lo.q.val() + 1;
         self.cycle.next = self.cycle_lo.q.val();
         // The carry takes a cycle of its own, so that no add is wider than 32 bits.

@@ -40,12 +40,8 @@ pub struct TraceRecord {
 }
 
 /// The ring. See the module text.
-#[derive(LogicBlock)]
+#[block]
 pub struct TraceRing {
-    /// Core clock.
-    pub clock: Signal<In, Clock>,
-    /// Synchronous reset, active high.
-    pub reset: Signal<In, Bit>,
     /// Lanes that fire.
     pub lanes: Signal<In, Bits<TRACE_LANES>>,
     /// Their frames.
@@ -79,37 +75,17 @@ impl TraceRing {
     /// The ring of a NIC of this configuration.
     pub fn new(config: &Config) -> Self {
         Self {
-            clock: Default::default(),
-            reset: Default::default(),
-            lanes: Default::default(),
-            tags: Default::default(),
-            cycle: Default::default(),
-            csr: Default::default(),
-            csr_answer: Default::default(),
-            control: Default::default(),
-            mask: Default::default(),
-            follows: Default::default(),
-            frame: Default::default(),
-            record: Default::default(),
-            records: Default::default(),
             ring: SdpMemory::new(RamStyle::Block, 1),
-            written: Default::default(),
-            index: Default::default(),
-            answer: Default::default(),
             hits: (0..config.total_hpus()).map(|_| Default::default()).collect(),
-            take: Default::default(),
-            known: Default::default(),
-            word: Default::default(),
             _hpus: config.total_hpus(),
+            ..Self::blank()
         }
     }
 }
 
-impl Logic for TraceRing {
-    #[hdl]
+#[hdl]
+impl TraceRing {
     fn update(&mut self) {
-        regs!(self, clock, reset, control, mask, follows, records, written, index, answer);
-        dffs!(self, clock, frame, record);
         let lanes = self.lanes.val();
         let tags = self.tags.val();
 
@@ -173,7 +149,6 @@ impl Logic for TraceRing {
         let writes_control = writes & (offset == bits::<12>(trace::CONTROL as u64));
         let starts = writes_control & request.wdata.get_bit(0) & !control.get_bit(0);
         let written = self.written.q.val();
-        self.ring.clock.next = self.clock.val();
         self.ring.write_enable.next = self.records.q.val();
         self.ring.write_address.next = written.get_bits::<INDEX_BITS>(0);
         self.ring.write_data.next = self.record.q.val();

@@ -54,14 +54,16 @@ pub mod prelude {
 #[doc(hidden)]
 pub mod __private {
     pub use crate::bitops::pack;
-    pub use crate::describe::{hand_over, BlockSource, Describe, DescribeNumber, DescribeSynth, FnSource, Source, StageSource, Value};
+    pub use crate::describe::{
+        hand_over, BlockSource, Describe, DescribeNumber, DescribeSynth, FnSource, Source, StageSource, Value,
+    };
     pub use crate::each;
     pub use crate::packed::{literal_of, BitReader, Packed};
     pub use crate::part::{Join, Part, Parts};
     pub use crate::registers_macros::{Each, EachOne};
     pub use rust_hdl_core::logic::{logic_connect_fn, logic_connect_join_fn, logic_connect_link_fn};
     pub use rust_hdl_core::prelude::{
-        Bits, Block, Clock, In, Logic, Out, Probe, Signal, Synth, TypeDescriptor, TypeField, TypeKind, VCDValue, Verilog,
-        VerilogLiteral,
+        Bits, Block, Clock, In, Logic, Out, Probe, Signal, Synth, TypeDescriptor, TypeField, TypeKind, VCDValue,
+        Verilog, VerilogLiteral,
     };
 }

@@ -27,7 +27,7 @@ pub const GROUPS: &[(&str, &[&str])] = &[
     ("clock", &["nic.clock", "nic.reset"]),
     ("wire in", &["nic.rx_*"]),
     ("trace points", &["nic.trace_valid"]),
-    ("tasks", &["nic.packet_engine_task_valid", "nic.packet_engine_task_done_ready", "nic.hpu_array_task_*", "nic.hpu_array_room_feedback", "nic.hpu_array_contexts_feedback"]),
+    ("tasks", &["nic.packet_engine_task_valid", "nic.packet_engine_task_done_ready", "nic.hpu_array_task_*", "nic.hpu_array_room", "nic.hpu_array_contexts"]),
     ("packet load", &["nic.hpu_array_load_*", "nic.packet_engine_load_*"]),
     ("handler starts and ends", &[
         "nic.hpu_array.clusters[*].unit.task_desc", "nic.hpu_array.clusters[*].unit.task_valid", "nic.hpu_array.clusters[*].unit.task_ready",

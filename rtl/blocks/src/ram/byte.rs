@@ -12,10 +12,8 @@ use spindle_verilog::prelude::*;
 /// | in `read_enable`, `read_address` / out `read_data` | valid 1 (or 2) cycles later, held until the next read |
 ///
 /// Never stalls. A read of the word being written gives the old word.
-#[derive(LogicBlock)]
+#[block(no_reset, no_default)]
 pub struct ByteRam<const A: usize, const B: usize, const W: usize> {
-    #[allow(missing_docs)]
-    pub clock: Signal<In, Clock>,
     /// Bytes to write in this cycle.
     pub write_strobe: Signal<In, Bits<B>>,
     /// Where.
@@ -51,17 +49,11 @@ impl<const A: usize, const B: usize, const W: usize> ByteRam<A, B, W> {
         check("ByteRam", A, depth, latency);
         assert!(W == 8 * B, "ByteRam: {B} bytes are {} bits, not {W}; make W = 8 * B", 8 * B);
         Self {
-            clock: Default::default(),
-            write_strobe: Default::default(),
-            write_address: Default::default(),
-            write_data: Default::default(),
-            read_enable: Default::default(),
-            read_address: Default::default(),
-            read_data: Default::default(),
             _style: style,
             _latency: latency,
             _words: vec![Bits::default(); depth],
             _stage: Bits::default(),
+            ..Self::blank()
         }
     }
 }

@@ -18,10 +18,8 @@ use spindle_verilog::prelude::*;
 /// With `a_advance` high all the time, the word of a read is valid 2 cycles after `a_enable`. With `a_enable` and `a_advance` low both stages
 /// hold. Never stalls. Read-first: a port that writes fetches the old word, and so does a port that reads the word that the other one writes in
 /// the same cycle. Both ports must not write the same word in one cycle. Block RAM only.
-#[derive(LogicBlock)]
+#[block(no_reset, no_default)]
 pub struct TdpRam<const A: usize, const B: usize, const W: usize> {
-    #[allow(missing_docs)]
-    pub clock: Signal<In, Clock>,
     /// Port a works in this cycle.
     pub a_enable: Signal<In, Bit>,
     /// Bytes that port a writes.
@@ -61,23 +59,7 @@ impl<const A: usize, const B: usize, const W: usize> TdpRam<A, B, W> {
     pub fn with_depth(depth: usize) -> Self {
         check("TdpRam", A, depth, 2);
         assert!(B > 0 && W.is_multiple_of(B), "TdpRam: {W} bits cannot be cut into {B} bytes; make W a multiple of B");
-        Self {
-            clock: Default::default(),
-            a_enable: Default::default(),
-            a_strobe: Default::default(),
-            a_address: Default::default(),
-            a_write: Default::default(),
-            a_advance: Default::default(),
-            a_read: Default::default(),
-            b_enable: Default::default(),
-            b_strobe: Default::default(),
-            b_address: Default::default(),
-            b_write: Default::default(),
-            b_advance: Default::default(),
-            b_read: Default::default(),
-            _words: vec![Bits::default(); depth],
-            _fetched: [Bits::default(); 2],
-        }
+        Self { _words: vec![Bits::default(); depth], _fetched: [Bits::default(); 2], ..Self::blank() }
     }
 }
 

@@ -8,10 +8,8 @@ use spindle_verilog::prelude::*;
 ///
 /// `read_data` follows `read_address` in the same cycle (one logic level up to 64 words); a word written in this cycle
 /// is seen from the next one.
-#[derive(LogicBlock)]
+#[block(no_reset, no_default)]
 pub struct LutMemory<T: Synth, const A: usize> {
-    #[allow(missing_docs)]
-    pub clock: Signal<In, Clock>,
     /// Write in this cycle.
     pub write_enable: Signal<In, Bit>,
     /// Where.
@@ -35,15 +33,7 @@ impl<T: Synth, const A: usize> LutMemory<T, A> {
     /// Only `depth` words.
     pub fn with_depth(depth: usize) -> Self {
         check("LutRam", A, depth, 1);
-        Self {
-            clock: Default::default(),
-            write_enable: Default::default(),
-            write_address: Default::default(),
-            write_data: Default::default(),
-            read_address: Default::default(),
-            read_data: Default::default(),
-            _words: vec![T::default(); depth],
-        }
+        Self { _words: vec![T::default(); depth], ..Self::blank() }
     }
 }
 
@@ -86,10 +76,8 @@ impl<T: Synth, const A: usize> Logic for LutMemory<T, A> {
 /// `2^A` words of W bits in LUT RAM: one write port, R asynchronous read ports (one copy each).
 ///
 /// Ports: in `write_enable`, `write_address`, `write_data`; in `read_address[r]` / out `read_data[r]`. Latency 0.
-#[derive(LogicBlock)]
+#[block(no_reset, no_default)]
 pub struct LutRam<const A: usize, const W: usize, const R: usize> {
-    #[allow(missing_docs)]
-    pub clock: Signal<In, Clock>,
     /// Write in this cycle.
     pub write_enable: Signal<In, Bit>,
     /// Where.
@@ -113,23 +101,14 @@ impl<const A: usize, const W: usize, const R: usize> LutRam<A, W, R> {
     /// Only `depth` words.
     pub fn with_depth(depth: usize) -> Self {
         assert!(R >= 1, "LutRam: a memory without a read port is of no use; make R at least 1");
-        Self {
-            clock: Default::default(),
-            write_enable: Default::default(),
-            write_address: Default::default(),
-            write_data: Default::default(),
-            read_address: std::array::from_fn(|_| Default::default()),
-            read_data: std::array::from_fn(|_| Default::default()),
-            copies: std::array::from_fn(|_| LutMemory::with_depth(depth)),
-        }
+        Self { copies: std::array::from_fn(|_| LutMemory::with_depth(depth)), ..Self::blank() }
     }
 }
 
-impl<const A: usize, const W: usize, const R: usize> Logic for LutRam<A, W, R> {
-    #[hdl]
+#[hdl]
+impl<const A: usize, const W: usize, const R: usize> LutRam<A, W, R> {
     fn update(&mut self) {
         for r in 0..R {
-            self.copies[r].clock.next = self.clock.val();
             self.copies[r].write_enable.next = self.write_enable.val();
             self.copies[r].write_address.next = self.write_address.val();
             self.copies[r].write_data.next = self.write_data.val();

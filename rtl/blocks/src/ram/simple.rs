@@ -16,10 +16,8 @@ pub type SdpRam<const A: usize, const W: usize> = SdpMemory<Bits<W>, A>;
 ///
 /// Never stalls. A read of the word being written gives the old word. With latency 2 the second register is the output
 /// register of the block RAM, which is needed for full speed.
-#[derive(LogicBlock)]
+#[block(no_reset, no_default)]
 pub struct SdpMemory<T: Synth, const A: usize> {
-    #[allow(missing_docs)]
-    pub clock: Signal<In, Clock>,
     /// Write in this cycle.
     pub write_enable: Signal<In, Bit>,
     /// Where.
@@ -54,17 +52,11 @@ impl<T: Synth, const A: usize> SdpMemory<T, A> {
     pub fn with_depth(style: RamStyle, latency: usize, depth: usize) -> Self {
         check("SdpRam", A, depth, latency);
         Self {
-            clock: Default::default(),
-            write_enable: Default::default(),
-            write_address: Default::default(),
-            write_data: Default::default(),
-            read_enable: Default::default(),
-            read_address: Default::default(),
-            read_data: Default::default(),
             _style: style,
             _latency: latency,
             _words: vec![T::default(); depth],
             _stage: T::default(),
+            ..Self::blank()
         }
     }
 }
@@ -122,10 +114,8 @@ impl<T: Synth, const A: usize> Logic for SdpMemory<T, A> {
 /// One write port and two independent read ports, built of two copies of [`SdpMemory`]; used by the packet buffer.
 ///
 /// Ports as `SdpRam`, the read ports being `a_*` and `b_*`. Latency 1 or 2, no stalls, old word on a collision.
-#[derive(LogicBlock)]
+#[block(no_reset, no_default)]
 pub struct Ram1w2r<const A: usize, const W: usize> {
-    #[allow(missing_docs)]
-    pub clock: Signal<In, Clock>,
     /// Write in this cycle.
     pub write_enable: Signal<In, Bit>,
     /// Where.
@@ -161,27 +151,14 @@ impl<const A: usize, const W: usize> Ram1w2r<A, W> {
 
     /// Only `depth` words.
     pub fn with_depth(style: RamStyle, latency: usize, depth: usize) -> Self {
-        Self {
-            clock: Default::default(),
-            write_enable: Default::default(),
-            write_address: Default::default(),
-            write_data: Default::default(),
-            a_enable: Default::default(),
-            a_address: Default::default(),
-            a_data: Default::default(),
-            b_enable: Default::default(),
-            b_address: Default::default(),
-            b_data: Default::default(),
-            copies: std::array::from_fn(|_| SdpMemory::with_depth(style, latency, depth)),
-        }
+        Self { copies: std::array::from_fn(|_| SdpMemory::with_depth(style, latency, depth)), ..Self::blank() }
     }
 }
 
-impl<const A: usize, const W: usize> Logic for Ram1w2r<A, W> {
-    #[hdl]
+#[hdl]
+impl<const A: usize, const W: usize> Ram1w2r<A, W> {
     fn update(&mut self) {
         for i in 0..2 {
-            self.copies[i].clock.next = self.clock.val();
             self.copies[i].write_enable.next = self.write_enable.val();
             self.copies[i].write_address.next = self.write_address.val();
             self.copies[i].write_data.next = self.write_data.val();

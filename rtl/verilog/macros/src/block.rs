@@ -36,12 +36,10 @@ impl Parse for Options {
                         list.parse_args_with(syn::punctuated::Punctuated::<Ident, Token![,]>::parse_terminated)?;
                     options.clocks = Clocks::Domains(names.into_iter().collect());
                 }
-                _ => {
-                    return Err(Error::new(
-                        meta.span(),
-                        "#[block] knows `no_reset`, `combinational`, `domains(a, b)` and `no_default`; remove this word",
-                    ))
-                }
+                _ => return Err(Error::new(
+                    meta.span(),
+                    "#[block] knows `no_reset`, `combinational`, `domains(a, b)` and `no_default`; remove this word",
+                )),
             }
         }
         Ok(options)
@@ -171,10 +169,9 @@ impl Options {
     fn drive(&self, domain: Option<&Ident>) -> Result<Drive> {
         let ident = |text: &str| Some(format_ident!("{text}"));
         match (&self.clocks, domain) {
-            (Clocks::Domains(domains), Some(domain)) if domains.contains(domain) => Ok(Drive {
-                clock: Some(format_ident!("{domain}_clock")),
-                reset: Some(format_ident!("{domain}_reset")),
-            }),
+            (Clocks::Domains(domains), Some(domain)) if domains.contains(domain) => {
+                Ok(Drive { clock: Some(format_ident!("{domain}_clock")), reset: Some(format_ident!("{domain}_reset")) })
+            }
             (_, Some(domain)) => Err(Error::new(
                 domain.span(),
                 format!("the block has no clock domain `{domain}`; name it in #[block(domains(..))]"),
@@ -222,7 +219,10 @@ fn add_clocks(options: &Options, fields: &mut syn::FieldsNamed) -> Result<()> {
     for tokens in added {
         let field = syn::parse::Parser::parse2(syn::Field::parse_named, tokens)?;
         if let Some(twice) = own.iter().find(|f| f.ident == field.ident) {
-            return Err(Error::new(twice.span(), "#[block] adds this port; remove it, or write #[block(combinational)]"));
+            return Err(Error::new(
+                twice.span(),
+                "#[block] adds this port; remove it, or write #[block(combinational)]",
+            ));
         }
         fields.named.push(field);
     }
@@ -250,8 +250,5 @@ fn initial(ty: &Type) -> TokenStream {
 fn wiring(name: &Ident, drive: &Drive) -> (TokenStream, TokenStream) {
     let Some(clock) = &drive.clock else { return (quote!(), quote!()) };
     let reset = drive.reset.as_ref().map_or(quote!(false), |reset| quote!(self.#reset.val()));
-    (
-        quote!(P::Part::drive(&mut self.#name, self.#clock.val(), #reset);),
-        quote!(P::Part::claim(&mut self.#name);),
-    )
+    (quote!(P::Part::drive(&mut self.#name, self.#clock.val(), #reset);), quote!(P::Part::claim(&mut self.#name);))
 }

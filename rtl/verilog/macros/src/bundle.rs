@@ -5,9 +5,11 @@ use quote::quote;
 use syn::parse::{Parse, ParseStream};
 use syn::{spanned::Spanned, Error, Fields, ItemStruct, Result, Token, Type};
 
-/// `mirror = Sink`.
+/// `mirror = Sink, part_of(Whole, WholeSink)`.
 pub(crate) struct Options {
     mirror: Ident,
+    /// The larger bundle that has all of this one's signals, and its mirror.
+    whole: Option<(Ident, Ident)>,
 }
 
 impl Parse for Options {
@@ -17,7 +19,20 @@ impl Parse for Options {
             return Err(Error::new(word.span(), "write #[bundle(mirror = Name)]: the type of the other side"));
         }
         input.parse::<Token![=]>()?;
-        Ok(Self { mirror: input.parse()? })
+        let mirror = input.parse()?;
+        let mut whole = None;
+        if input.parse::<Option<Token![,]>>()?.is_some() {
+            let word: Ident = input.parse()?;
+            if word != "part_of" {
+                return Err(Error::new(word.span(), "write #[bundle(mirror = Name, part_of(Whole, WholeMirror))]"));
+            }
+            let names;
+            syn::parenthesized!(names in input);
+            let source = names.parse()?;
+            names.parse::<Token![,]>()?;
+            whole = Some((source, names.parse()?));
+        }
+        Ok(Self { mirror, whole })
     }
 }
 
@@ -46,7 +61,11 @@ pub(crate) fn bundle(options: &Options, item: &ItemStruct) -> Result<TokenStream
     }
     let (here, there) = (one_side(item, &members, true), one_side(&mirror, &members, false));
     let (first, second) = (&item.ident, &options.mirror);
-    let joins = [join(item, first, second, &members), join(item, first, first, &members), join(item, second, second, &members)];
+    let mut joins = vec![(first, second), (first, first), (second, second)];
+    if let Some((source, sink)) = &options.whole {
+        joins.extend([(first, source), (sink, second)]);
+    }
+    let joins = joins.into_iter().map(|(from, to)| join(item, from, to, &members));
     Ok(quote! {
         #item
         #mirror

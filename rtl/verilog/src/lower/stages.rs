@@ -29,7 +29,8 @@ impl Lower<'_> {
             for (port, source) in [("clock", clock), ("reset", reset)] {
                 let Some(pin) = self.body.by_key.get(&format!("{key}.{port}")).copied() else { continue };
                 let Some(source) = self.body.by_key.get(*source).copied() else {
-                    let message = format!("`{key}` has a {port}, but its block has none; write #[block] without no_reset");
+                    let message =
+                        format!("`{key}` has a {port}, but its block has none; write #[block] without no_reset");
                     let file = crate::design::relative(self.frame().source.file);
                     return Err(crate::error::EmitError::new(&file, line, message).into());
                 };
@@ -86,7 +87,8 @@ impl Lower<'_> {
         let name = call.method.to_string();
         let found = self.block.and_then(|block| block.stages.iter().find(|stage| stage.name == name));
         let Some(stage) = found else {
-            return self.refuse(call, format!("`{name}` is not a stage of this block; write it into the same #[hdl] impl"));
+            return self
+                .refuse(call, format!("`{name}` is not a stage of this block; write it into the same #[hdl] impl"));
         };
         if self.frames.len() > 32 {
             return self.refuse(call, format!("`{name}` calls itself; hardware functions cannot be recursive"));

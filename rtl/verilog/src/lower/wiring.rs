@@ -210,8 +210,7 @@ impl Lower<'_> {
             let rest = key.strip_prefix(name)?;
             (rest.is_empty() || rest.starts_with(['.', '$'])).then(|| rest.to_string())
         };
-        let mut leaves: Vec<_> =
-            self.body.by_key.iter().filter_map(|(key, id)| Some((below(key)?, *id))).collect();
+        let mut leaves: Vec<_> = self.body.by_key.iter().filter_map(|(key, id)| Some((below(key)?, *id))).collect();
         leaves.sort_by_key(|(_, id)| *id);
         leaves
     }

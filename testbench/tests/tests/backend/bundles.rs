@@ -143,12 +143,9 @@ impl Chained {
             self.chain.spare_in[i].valid.next = self.x_valid.val();
             self.chain.spare_out[i].ready.next = self.taken.val().get_bit(i);
         }
-        self.ready.next = (
-            self.chain.write.ready.val(),
-            self.chain.spare_in[1].ready.val(),
-            self.chain.spare_in[0].ready.val(),
-        )
-            .cat::<3>();
+        self.ready.next =
+            (self.chain.write.ready.val(), self.chain.spare_in[1].ready.val(), self.chain.spare_in[0].ready.val())
+                .cat::<3>();
         self.pair.next = (self.chain.pair.high.val(), self.chain.pair.low.val()).cat::<7>();
         self.told.next = self.chain.told.val();
         self.told_valid.next = self.chain.told.valid.val();

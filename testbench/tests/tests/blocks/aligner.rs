@@ -79,10 +79,10 @@ fn run(dut: &mut Dut, rng: &mut ChaCha8Rng, jobs: &[Job], source_chance: f64, si
         let ready = rng.random_bool(sink_chance);
         dut.set("job_valid", offers_job as u64);
         dut.set_bytes("job", &jobs.front().map_or([0; 4], Job::bits));
-        dut.set("source_valid", offers_beat as u64);
+        dut.set("source_data_valid", offers_beat as u64);
         let (data, last) = source.front().copied().unwrap_or(([0; 64], false));
         dut.set_bytes("source_data", &data);
-        dut.set("source_last", last as u64);
+        dut.set("source_data_last", last as u64);
         dut.set("out_ready", ready as u64);
         dut.eval();
         let beat = dut
@@ -96,7 +96,7 @@ fn run(dut: &mut Dut, rng: &mut ChaCha8Rng, jobs: &[Job], source_chance: f64, si
             let got: Vec<Option<u8>> = (0..64).map(|l| (strobe >> l & 1 == 1).then_some(data[l])).collect();
             assert_eq!((got, last), (lanes, is_last), "cycle {cycle}");
         }
-        if offers_beat && dut.high("source_ready") {
+        if offers_beat && dut.high("source_data_ready") {
             source.pop_front();
             offers_beat = false;
             first_taken.get_or_insert(cycle);
@@ -109,7 +109,7 @@ fn run(dut: &mut Dut, rng: &mut ChaCha8Rng, jobs: &[Job], source_chance: f64, si
         cycle += 1;
     }
     for _ in 0..8 {
-        dut.set("source_valid", 0);
+        dut.set("source_data_valid", 0);
         dut.set("job_valid", 0);
         dut.set("out_ready", 1);
         dut.eval();
@@ -206,10 +206,10 @@ fn short_source_does_no_harm() {
         for _ in 0..40 {
             dut.set("job_valid", !jobs.is_empty() as u64);
             dut.set_bytes("job", &jobs.front().copied().unwrap_or_default());
-            dut.set("source_valid", !source.is_empty() as u64);
+            dut.set("source_data_valid", !source.is_empty() as u64);
             let (data, last) = source.front().copied().unwrap_or(([0; 64], false));
             dut.set_bytes("source_data", &data);
-            dut.set("source_last", last as u64);
+            dut.set("source_data_last", last as u64);
             dut.eval();
             if dut.high("out_valid") {
                 outputs.push((
@@ -221,7 +221,7 @@ fn short_source_does_no_harm() {
             if dut.high("job_ready") {
                 jobs.pop_front();
             }
-            if dut.high("source_ready") {
+            if dut.high("source_data_ready") {
                 source.pop_front();
             }
             dut.tick();

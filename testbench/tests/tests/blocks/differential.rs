@@ -117,33 +117,33 @@ differential!(lut_ram, 1500, LutRam::<3, 40, 2>::default(),
     in ["write_enable" (write_enable) "write_address" (write_address) "write_data" (write_data) "read_address_0" (read_address[0]) "read_address_1" (read_address[1])],
     out ["read_data_0" (read_data[0]) "read_data_1" (read_data[1])], |_: &mut _, _| ());
 differential!(skid_of_beats, 400, Skid::<Beat>::default(),
-    in ["reset" (reset) "write" (write) "write_valid" (write_valid) "read_ready" (read_ready)],
-    out ["write_ready" (write_ready) "read" (read) "read_valid" (read_valid)], resets!());
+    in ["reset" (reset) "write" (write) "write_valid" (write.valid) "read_ready" (read.ready)],
+    out ["write_ready" (write.ready) "read" (read) "read_valid" (read.valid)], resets!());
 differential!(slice_of_beats, 400, Slice::<Beat>::default(),
-    in ["reset" (reset) "write" (write) "write_valid" (write_valid) "read_ready" (read_ready)],
-    out ["write_ready" (write_ready) "read" (read) "read_valid" (read_valid)], resets!());
+    in ["reset" (reset) "write" (write) "write_valid" (write.valid) "read_ready" (read.ready)],
+    out ["write_ready" (write.ready) "read" (read) "read_valid" (read.valid)], resets!());
 differential!(fifo_in_luts, 600, Fifo::<Bits<40>, 2>::default(),
-    in ["reset" (reset) "write" (write) "write_valid" (write_valid) "read_ready" (read_ready)],
-    out ["write_ready" (write_ready) "read" (read) "read_valid" (read_valid) "level" (level)], resets!());
+    in ["reset" (reset) "write" (write) "write_valid" (write.valid) "read_ready" (read.ready)],
+    out ["write_ready" (write.ready) "read" (read) "read_valid" (read.valid) "level" (level)], resets!());
 differential!(fifo_in_block_ram, 600, Fifo::<Bits<40>, 7>::default(),
-    in ["reset" (reset) "write" (write) "write_valid" (write_valid) "read_ready" (read_ready)],
-    out ["write_ready" (write_ready) "read" (read) "read_valid" (read_valid) "level" (level)], resets!());
+    in ["reset" (reset) "write" (write) "write_valid" (write.valid) "read_ready" (read.ready)],
+    out ["write_ready" (write.ready) "read" (read) "read_valid" (read.valid) "level" (level)], resets!());
 differential!(round_robin, 600, RoundRobin::<5>::default(),
     in ["reset" (reset) "request" (request) "accept" (accept) "lock" (lock)],
     out ["grant" (grant) "index" (index) "any" (any)], resets!());
 differential!(stream_arbiter, 200, StreamArbiter::new(2),
     in ["reset" (reset) "sink_data_0" (sink_data[0]) "sink_tail_0" (sink_tail[0]) "sink_last_0" (sink_last[0]) "sink_valid_0" (sink_valid[0])
-        "sink_data_1" (sink_data[1]) "sink_tail_1" (sink_tail[1]) "sink_last_1" (sink_last[1]) "sink_valid_1" (sink_valid[1]) "source_ready" (source_ready)],
-    out ["sink_ready_0" (sink_ready[0]) "sink_ready_1" (sink_ready[1]) "source_data" (source_data) "source_keep" (source_keep) "source_last" (source_last)
-        "source_index" (source_index) "source_valid" (source_valid)], resets!());
+        "sink_data_1" (sink_data[1]) "sink_tail_1" (sink_tail[1]) "sink_last_1" (sink_last[1]) "sink_valid_1" (sink_valid[1]) "source_ready" (source.ready)],
+    out ["sink_ready_0" (sink_ready[0]) "sink_ready_1" (sink_ready[1]) "source_data" (source.data) "source_keep" (source.keep) "source_last" (source.last)
+        "source_index" (source_index) "source_valid" (source.valid)], resets!());
 differential!(byte_aligner, 200, ByteAligner::default(),
-    in ["reset" (reset) "job" (job) "job_valid" (job_valid) "source_data" (source_data) "source_last" (source_last) "source_valid" (source_valid) "out_ready" (out_ready)],
-    out ["job_ready" (job_ready) "source_ready" (source_ready) "out_data" (out_data) "out_strobe" (out_strobe) "out_last" (out_last) "out_valid" (out_valid)], resets!());
+    in ["reset" (reset) "job" (job) "job_valid" (job.valid) "source_data" (source_data) "source_data_last" (source_data.last) "source_data_valid" (source_data.valid) "out_ready" (out_ready)],
+    out ["job_ready" (job.ready) "source_data_ready" (source_data.ready) "out_data" (out_data) "out_strobe" (out_strobe) "out_last" (out_last) "out_valid" (out_valid)], resets!());
 differential!(csr_block, 1000, CsrBlock::default(),
-    in ["reset" (reset) "bar_awaddr" (bar_awaddr) "bar_awvalid" (bar_awvalid) "bar_wdata" (bar_wdata) "bar_wstrb" (bar_wstrb) "bar_wvalid" (bar_wvalid)
-        "bar_bready" (bar_bready) "bar_araddr" (bar_araddr) "bar_arvalid" (bar_arvalid) "bar_rready" (bar_rready) "csr_answer" (csr_answer)],
-    out ["bar_awready" (bar_awready) "bar_wready" (bar_wready) "bar_bresp" (bar_bresp) "bar_bvalid" (bar_bvalid) "bar_arready" (bar_arready)
-        "bar_rdata" (bar_rdata) "bar_rresp" (bar_rresp) "bar_rvalid" (bar_rvalid) "csr" (csr)], resets!());
+    in ["reset" (reset) "bar_awaddr" (bar.awaddr) "bar_awvalid" (bar.awvalid) "bar_wdata" (bar.wdata) "bar_wstrb" (bar.wstrb) "bar_wvalid" (bar.wvalid)
+        "bar_bready" (bar.bready) "bar_araddr" (bar.araddr) "bar_arvalid" (bar.arvalid) "bar_rready" (bar.rready) "csr_answer" (csr_answer)],
+    out ["bar_awready" (bar.awready) "bar_wready" (bar.wready) "bar_bresp" (bar.bresp) "bar_bvalid" (bar.bvalid) "bar_arready" (bar.arready)
+        "bar_rdata" (bar.rdata) "bar_rresp" (bar.rresp) "bar_rvalid" (bar.rvalid) "csr" (csr)], resets!());
 differential!(counter_bank, 1000, CounterBank::<2>::default(),
     in ["reset" (reset) "a_valid" (a_valid) "a_index" (a_index) "b_valid" (b_valid) "b_index" (b_index) "read_index" (read_index)],
     out ["read_count" (read_count) "clearing" (clearing)], resets!());

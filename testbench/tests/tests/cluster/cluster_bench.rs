@@ -99,8 +99,8 @@ const INPUTS: [&str; 42] = [
     "task_valid",
     "load_request_ready",
     "load_data",
-    "load_last",
-    "load_valid",
+    "load_data_last",
+    "load_data_valid",
     "done_ready",
     "fault_ready",
     "egress_ready",
@@ -133,7 +133,7 @@ const INPUTS: [&str; 42] = [
     "imem_address",
     "imem_data",
     "task_ready",
-    "load_ready",
+    "load_data_ready",
     "room",
 ];
 /// Outputs with valid and ready, and what they carry.
@@ -143,7 +143,7 @@ const STREAMS: [(&str, &[&str]); 9] = [
     ("fault", &["fault"]),
     ("egress", &["egress_data", "egress_last", "egress_tail", "egress_frame", "egress_put"]),
     ("dma", &["dma"]),
-    ("dma_data", &["dma_data", "dma_last"]),
+    ("dma_data", &["dma_data", "dma_data_last"]),
     ("place", &["place"]),
     ("message", &["message"]),
     ("far", &["far_word"]),
@@ -358,10 +358,10 @@ impl Bench {
         }
         // The bus belongs to the host while it brings a beat.
         self.beat_offered |= !self.reads.is_empty() && self.far.beat.is_none() && self.moves();
-        self.set("load_valid", self.beat_offered.into());
+        self.set("load_data_valid", self.beat_offered.into());
         if let (true, Some(beats)) = (self.beat_offered, self.reads.front()) {
             self.model.set_bytes(self.ports["load_data"], &beats[0].0);
-            self.model.set(self.ports["load_last"], beats[0].1.into());
+            self.model.set(self.ports["load_data_last"], beats[0].1.into());
         }
         self.play_far();
         let answers = self.host_answers && !self.unanswered.is_empty() && self.moves();
@@ -449,7 +449,7 @@ impl Bench {
             }
             self.offered = false;
         }
-        if self.beat_offered && self.is_set("load_ready") {
+        if self.beat_offered && self.is_set("load_data_ready") {
             let read = self.reads.front_mut().expect("a beat was offered");
             read.remove(0);
             if read.is_empty() {

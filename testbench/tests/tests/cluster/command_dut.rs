@@ -136,7 +136,7 @@ impl Logic for Commands {
             self.ports[i].begin_thread.next = self.begin_thread.val();
             self.ports[i].begin_bank.next = self.begin_bank.val();
             self.unit.ask[i].next = self.ports[i].ask.val();
-            self.unit.ask_valid[i].next = self.ports[i].ask_valid.val();
+            self.unit.ask[i].valid.next = self.ports[i].ask.valid.val();
             self.ports[i].taken.next = self.unit.taken.val().get_bit(i);
             self.ports[i].word.next = self.unit.word.val();
             self.unit.argument[i].next = self.ports[i].argument.val();
@@ -148,7 +148,7 @@ impl Logic for Commands {
             self.ports[i].blocked.next = self.unit.blocked.val();
             self.ports[i].complete.next = self.complete.val();
             self.ports[i].failed.next = self.failed.val();
-            self.ports[i].result_valid.next = self.result_valid.val() & mine;
+            self.ports[i].result.valid.next = self.result_valid.val() & mine;
             self.ports[i].result_handle.next = self.far_done.val().issuer.handle;
             self.ports[i].result.next = self.far_done.val().result;
             self.ports[i].probe.next = self.probe.val();
@@ -157,7 +157,7 @@ impl Logic for Commands {
         self.port_full.next = self.ports[2].port_full.val();
         self.port_pending.next = self.ports[2].port_pending.val();
         self.probe_used.next = self.ports[2].probe_used.val();
-        self.result_ready.next = self.ports[2].result_ready.val();
+        self.result_ready.next = self.ports[2].result.ready.val();
         self.unit.number.next = bits::<3>(CLUSTER);
         self.unit.cycle.next = self.cycle.val();
         self.unit.enabled.next = self.enabled.val();
@@ -167,8 +167,8 @@ impl Logic for Commands {
             self.known.d.next = self.limits.val();
         }
         self.unit.limits.next = self.known.q.val();
-        self.unit.place_ready.next = self.place_ready.val();
-        self.unit.message_ready.next = self.message_ready.val();
+        self.unit.place.ready.next = self.place_ready.val();
+        self.unit.message.ready.next = self.message_ready.val();
         self.unit.far_ready.next = self.far_ready.val();
         self.unit.put_left.next = self.put_left.val();
         self.unit.host_put_left.next = self.host_put_left.val();
@@ -184,11 +184,11 @@ impl Logic for Commands {
         self.full.next = self.unit.full.val().get_bit(2);
         self.index.next = self.unit.index.val();
         self.job.next = self.unit.job.val();
-        self.job_valid.next = self.unit.job_valid.val();
+        self.job_valid.next = self.unit.job.valid.val();
         self.place.next = self.unit.place.val();
-        self.place_valid.next = self.unit.place_valid.val();
+        self.place_valid.next = self.unit.place.valid.val();
         self.message.next = self.unit.message.val();
-        self.message_valid.next = self.unit.message_valid.val();
+        self.message_valid.next = self.unit.message.valid.val();
         self.far_word.next = self.unit.far_word.val();
         self.far_valid.next = self.unit.far_valid.val();
     }

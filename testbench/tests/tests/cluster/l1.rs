@@ -97,7 +97,7 @@ fn traffic(hpus: usize, name: &str, cycles: usize) {
                     let at = if write { (at & !0x38) | (8 * (port / 2 % 4) + 0x100 * (port / 8)) } else { at };
                     *held = Some(store(&mut rng, port % 2, at, write));
                 }
-                dut.set(&format!("word_valid_{port}"), held.is_some().into());
+                dut.set(&format!("word_{port}_valid"), held.is_some().into());
                 // A store is announced, and so may be one that does not come.
                 announced[port] = held.is_some_and(|access| access.write) || rng.random_range(0..8) == 0;
                 dut.set(&format!("stores_{port}"), announced[port].into());

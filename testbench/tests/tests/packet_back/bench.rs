@@ -55,7 +55,7 @@ impl Bench {
         for port in ["placement_ready", "free_ready"] {
             dut.set(port, 1);
         }
-        dut.set("room_feedback", u64::from(u32::MAX));
+        dut.set("task_room", u64::from(u32::MAX));
         install(&mut dut, &vec![policy.clone(); 16]);
         Bench { dut, freed: vec![], drops: vec![], tasks: vec![], placements: vec![], events: vec![], now: 0 }
     }

@@ -45,11 +45,11 @@ impl Engine {
     fn new(wave: &WaveContext) -> Self {
         let mut dut = Dut::of_large(wave, || PacketEngine::new(&Config::SIM), "packet_engine");
         // The context has a payload handler only.
-        dut.set_bytes("contexts_feedback", &(0b0101u64 << (4 * CONTEXT)).to_le_bytes());
-        for port in ["tx_ready", "placement_ready", "place_data_ready", "load_ready"] {
+        dut.set_bytes("context_status", &(0b0101u64 << (4 * CONTEXT)).to_le_bytes());
+        for port in ["tx_ready", "placement_ready", "place_data_ready", "load_data_ready"] {
             dut.set(port, 1);
         }
-        dut.set("room_feedback", u64::from(u32::MAX));
+        dut.set("task_room", u64::from(u32::MAX));
         install(&mut dut, &vec![Record::default(); 16]);
         Engine {
             dut,
@@ -99,8 +99,8 @@ impl Engine {
             self.sent.push(frame);
         }
         for (port, valid, desc, word) in [
-            ("task_done_feedback", "task_done_valid", "task_done", self.done.front().cloned()),
-            ("placement_done_feedback", "placement_done_valid", "placement_done", self.placed.front().cloned()),
+            ("task_done", "task_done_valid", "task_done", self.done.front().cloned()),
+            ("placement_done", "placement_done_valid", "placement_done", self.placed.front().cloned()),
             ("place_request", "place_request_valid", "read_request", self.reads.front().map(request)),
         ] {
             dut.set(valid, word.is_some() as u64);
@@ -149,7 +149,7 @@ impl Engine {
         if dut.high("place_data_valid") {
             let data = dut.bytes("place_data");
             self.read.extend(data);
-            if dut.high("place_last") {
+            if dut.high("place_data_last") {
                 let desc = self.reading.pop_front().expect("data were asked for");
                 let frame = &self.sent[desc.get("frame") as usize];
                 assert_eq!(&self.read[..frame.len()], &frame[..], "frame {} was not kept", desc.get("frame"));

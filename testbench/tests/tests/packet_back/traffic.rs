@@ -414,7 +414,7 @@ impl Surroundings {
         self.offer(dut, "place", "command", word);
         let word = self.placed.front().cloned();
         self.offer(dut, "placement_done", "placement_done", word);
-        self.hpus.drive(dut, "room_feedback", now);
+        self.hpus.drive(dut, "task_room", now);
         for port in ["placement_ready", "free_ready", "message_event_ready"] {
             let ready = self.ready();
             dut.set(port, ready as u64);

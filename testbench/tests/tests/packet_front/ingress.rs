@@ -109,11 +109,11 @@ impl Logic for Ingress {
     #[hdl]
     fn update(&mut self) {
         clocks!(self, clock, reset, front, matcher, buffer, join);
-        self.front.rx_data.next = self.rx_data.val();
-        self.front.rx_keep.next = self.rx_keep.val();
-        self.front.rx_last.next = self.rx_last.val();
-        self.front.rx_user.next = self.rx_user.val();
-        self.front.rx_valid.next = self.rx_valid.val();
+        self.front.rx.data.next = self.rx_data.val();
+        self.front.rx.keep.next = self.rx_keep.val();
+        self.front.rx.last.next = self.rx_last.val();
+        self.front.rx.user.next = self.rx_user.val();
+        self.front.rx.valid.next = self.rx_valid.val();
         self.front.rx_enable.next = self.rx_enable.val();
         self.front.spindle_port.next = self.spindle_port.val();
         self.matcher.beat_data.next = self.front.beat_data.val();
@@ -127,7 +127,7 @@ impl Logic for Ingress {
         self.matcher.parsed.next = self.front.parsed.val();
         self.matcher.parsed_drop.next = self.front.parsed_drop.val();
         self.matcher.parsed_reason.next = self.front.parsed_reason.val();
-        self.matcher.parsed_valid.next = self.front.parsed_valid.val();
+        self.matcher.parsed.valid.next = self.front.parsed.valid.val();
         self.matcher.word_index.next = bits::<4>(0);
         self.matcher.word_source.next = bits::<22>(0);
         self.matcher.word_write.next = false;
@@ -149,13 +149,13 @@ impl Logic for Ingress {
         self.join.matched.next = self.matcher.matched.val();
         self.join.matched_drop.next = self.matcher.matched_drop.val();
         self.join.matched_reason.next = self.matcher.matched_reason.val();
-        self.join.matched_valid.next = self.matcher.matched_valid.val();
+        self.join.matched.valid.next = self.matcher.matched.valid.val();
         self.join.verdict.next = Default::default();
         self.join.written_pkt.next = self.buffer.written_pkt.val();
         self.join.written_cells.next = self.buffer.written_cells.val();
         self.join.written_overflow.next = self.buffer.written_overflow.val();
         self.join.written_valid.next = self.buffer.written_valid.val();
-        self.both.next = (self.buffer.written_valid.val(), self.matcher.matched_valid.val()).cat::<2>();
+        self.both.next = (self.buffer.written_valid.val(), self.matcher.matched.valid.val()).cat::<2>();
 
         let mine = !self.join.free_valid.val();
         self.buffer.free_pkt.next = if mine { self.free_pkt.val() } else { self.join.free_pkt.val() };
@@ -164,22 +164,22 @@ impl Logic for Ingress {
         self.free_ready.next = self.buffer.free_ready.val() & mine;
         self.packet.next = self.join.packet.val();
         self.packet_intake.next = self.join.packet_intake.val();
-        self.packet_valid.next = self.join.packet_valid.val();
-        self.join.packet_ready.next = self.packet_ready.val();
+        self.packet_valid.next = self.join.packet.valid.val();
+        self.join.packet.ready.next = self.packet_ready.val();
         self.drop_valid.next = self.join.drop_valid.val();
         self.drop_reason.next = self.join.drop_reason.val();
         self.cells_free.next = self.buffer.cells_free.val();
 
         self.buffer.load_request.next = self.load_request.val();
-        self.buffer.load_request_valid.next = self.load_request_valid.val();
-        self.load_request_ready.next = self.buffer.load_request_ready.val();
+        self.buffer.load_request.valid.next = self.load_request_valid.val();
+        self.load_request_ready.next = self.buffer.load_request.ready.val();
         self.load_data.next = self.buffer.load_data.val();
-        self.load_last.next = self.buffer.load_last.val();
-        self.load_valid.next = self.buffer.load_valid.val();
-        self.buffer.load_ready.next = self.load_ready.val();
+        self.load_last.next = self.buffer.load_data.last.val();
+        self.load_valid.next = self.buffer.load_data.valid.val();
+        self.buffer.load_data.ready.next = self.load_ready.val();
         self.buffer.place_request.next = ReadRequest::default();
-        self.buffer.place_request_valid.next = false;
-        self.buffer.place_data_ready.next = false;
+        self.buffer.place_request.valid.next = false;
+        self.buffer.place_data.ready.next = false;
     }
 }
 
@@ -237,7 +237,7 @@ fn run(cells: usize, frames: usize) {
         // A slow reader at first, so that the buffer fills; later everything drains.
         let slow = cycle / 4000 % 2 == 0 && started < frames;
         dut.set("packet_ready", u64::from(!slow || rng.random_bool(0.02)));
-        dut.set("load_ready", 1);
+        dut.set("load_data_ready", 1);
         let waiting: Vec<u16> = bag.names().into_iter().filter(|n| !doomed.contains(n)).collect();
         if reading.is_none() {
             if let Some(pkt) = waiting.choose(&mut rng) {
@@ -294,13 +294,13 @@ fn run(cells: usize, frames: usize) {
         if dut.high("free_valid") && dut.high("free_ready") {
             assert!(bag.free(doomed.pop_front().expect("offered")));
         }
-        if dut.high("load_valid") {
+        if dut.high("load_data_valid") {
             let (pkt, index) = reading.expect("asked for");
             let frame = bag.frame(pkt).expect("stored");
             let part = &frame[64 * index..frame.len().min(64 * index + 64)];
             assert_eq!(&dut.bytes("load_data")[..part.len()], part, "packet {pkt}, beat {index}");
             let last = 64 * index + 64 >= frame.len();
-            assert_eq!(dut.high("load_last"), last);
+            assert_eq!(dut.high("load_data_last"), last);
             reading = if last { None } else { Some((pkt, index + 1)) };
             if last {
                 doomed.push_back(pkt);

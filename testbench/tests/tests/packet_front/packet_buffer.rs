@@ -26,16 +26,16 @@ const LOAD: PortNames = PortNames {
     request_valid: "load_request_valid",
     request_ready: "load_request_ready",
     data: "load_data",
-    last: "load_last",
-    valid: "load_valid",
-    ready: "load_ready",
+    last: "load_data_last",
+    valid: "load_data_valid",
+    ready: "load_data_ready",
 };
 const PLACE: PortNames = PortNames {
     request: "place_request",
     request_valid: "place_request_valid",
     request_ready: "place_request_ready",
     data: "place_data",
-    last: "place_last",
+    last: "place_data_last",
     valid: "place_data_valid",
     ready: "place_data_ready",
 };

@@ -241,7 +241,7 @@ impl Agents {
             host_put_valid: port("host_put_valid"),
             host_put_ready: port("host_put_ready"),
             takes_put: false,
-            atomic_done: port("atomic_done_feedback"),
+            atomic_done: port("atomic_done"),
             atomic_done_valid: port("atomic_done_valid"),
             rings_open: port("rings_open"),
             rng,

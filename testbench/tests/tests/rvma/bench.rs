@@ -100,7 +100,7 @@ struct Ports {
     done_valid: Port,
     done_ready: Port,
     outcome: Port,
-    outcome_valid: Port,
+    placement_outcome_valid: Port,
     dma: Port,
     dma_valid: Port,
     dma_ready: Port,
@@ -164,22 +164,22 @@ impl Bench {
             place_request_valid: port("place_request_valid"),
             place_request_ready: port("place_request_ready"),
             place_data: port("place_data"),
-            place_last: port("place_last"),
+            place_last: port("place_data_last"),
             place_data_valid: port("place_data_valid"),
             place_data_ready: port("place_data_ready"),
-            done: port("placement_done_feedback"),
+            done: port("placement_done"),
             done_valid: port("placement_done_valid"),
             done_ready: port("placement_done_ready"),
-            outcome: port("outcome_feedback"),
-            outcome_valid: port("outcome_valid"),
+            outcome: port("placement_outcome"),
+            placement_outcome_valid: port("placement_outcome_valid"),
             dma: port("dma"),
             dma_valid: port("dma_valid"),
             dma_ready: port("dma_ready"),
             dma_data: port("dma_data"),
-            dma_last: port("dma_last"),
+            dma_last: port("dma_data_last"),
             dma_data_valid: port("dma_data_valid"),
             dma_data_ready: port("dma_data_ready"),
-            dma_done: port("dma_done_feedback"),
+            dma_done: port("dma_done"),
             dma_done_valid: port("dma_done_valid"),
             csr: port("csr"),
             csr_answer: port("csr_answer"),
@@ -377,7 +377,7 @@ impl Bench {
                 self.reads.pop_front();
             }
         }
-        if model.is_set(ports.outcome_valid) {
+        if model.is_set(ports.placement_outcome_valid) {
             let bytes = model.get_bytes(ports.outcome);
             let get = |name| field("placement_outcome", bytes, name);
             let outcome = (get("silent") == 1, get("epoch") as u16, get("credit") as u16);

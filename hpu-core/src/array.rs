@@ -226,7 +226,7 @@ impl HpuArray {
 
         // The cycle.
         self.cycle_low.d.next = self.cycle_low.q.val() + 1;
-        self.wraps.d.next = self.cycle_low.q.val() == bits::<32>(0xFFFF_FFFE);
+        self.wraps.d.next = self.cycle_low.q.val() == bits::<32>(0xFFFF_FFFE_u32);
         if self.wraps.q.val() {
             self.cycle_high.d.next = self.cycle_high.q.val() + 1;
         }
@@ -245,7 +245,7 @@ impl HpuArray {
         let mut far_taken: Bit = false;
         let job = self.dispatcher.job.val();
         for i in 0..self._clusters {
-            self.clusters[i].number.next = bits::<3>(i as u64);
+            self.clusters[i].number.next = bits::<3>(i);
             self.clusters[i].cycle.next = cycle;
             self.clusters[i].installed.next = self.registers.install.val();
             self.clusters[i].installed_index.next = self.registers.install_index.val();
@@ -286,7 +286,7 @@ impl HpuArray {
             self.egress_arbiter.sink_tail[i].next = self.clusters[i].egress.tail.val();
             // The payload of a put waits until the initiator has its descriptor and those before it their payloads.
             let may_pass = !self.clusters[i].egress.put.val()
-                | (self.put_order.read.valid.val() & (self.put_order.read.val() == bits::<3>(i as u64)));
+                | (self.put_order.read.valid.val() & (self.put_order.read.val() == bits::<3>(i)));
             self.egress_arbiter.sink_valid[i].next = self.clusters[i].egress.valid.val() & may_pass;
             self.clusters[i].egress.ready.next = self.egress_arbiter.sink_ready[i].val() & may_pass;
 

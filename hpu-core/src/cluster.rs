@@ -374,7 +374,7 @@ impl Cluster {
         let mut frames_begun: Bits<128> = bits::<128>(0);
         let mut frames_ended: Bits<128> = bits::<128>(0);
         for i in 0..self._hpus {
-            self.hpu[i].number.next = bits::<3>(i as u64);
+            self.hpu[i].number.next = bits::<3>(i);
             self.hpu[i].launch.next = self.loader.launch.val();
             self.hpu[i].launch.valid.next = self.loader.launch_valid.val().get_bit(i);
             self.hpu[i].cycle.next = self.cycle.val();
@@ -427,7 +427,7 @@ impl Cluster {
             used = used | self.command_port[i].probe_used.val();
 
             // Commands of this HPU that end in this cycle.
-            let hpu = bits::<3>(i as u64);
+            let hpu = bits::<3>(i);
             let at_wire = handle_of(self.mover.sent.val(), self.mover.sent_issuer.val(), hpu);
             let at_place = handle_of(self.command_unit.placed.val(), self.command_unit.placed_issuer.val(), hpu);
             let at_host = handle_of(host_answers, host_issuer, hpu);

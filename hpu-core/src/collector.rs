@@ -42,7 +42,7 @@ impl<T: Synth> Collector<T> {
         for i in 0..self._clusters {
             self.write[i].ready.next = room & grant.get_bit(i);
             // By number: four sources and two bits are one LUT.
-            if index == bits::<3>(i as u64) {
+            if index == bits::<3>(i) {
                 chosen = self.write[i].val();
             }
         }

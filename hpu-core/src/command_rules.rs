@@ -19,8 +19,6 @@ pub(crate) const EVENT: u64 = command::EVENT as u64;
 pub(crate) const COMPLETE: u64 = command::COMPLETE as u64;
 pub(crate) const REDIRECT: u64 = command::REDIRECT as u64;
 pub(crate) const PUT_CONTEXT: u64 = command::PUT_CONTEXT as u64;
-const PACKET: u64 = map::PACKET as u64;
-const SCRATCH: u64 = map::SCRATCH as u64;
 pub(crate) const CONTEXT: u64 = map::CONTEXT as u64;
 /// First beat of L1 where bytes of context memory are staged.
 pub(crate) const STAGE: u64 = L1_STAGE_BASE as u64 / 64;
@@ -163,8 +161,8 @@ pub struct SourceFacts {
 /// What is to be known of an address; `staged` if its bytes have been copied from L2 to L1.
 #[hdl_fn]
 pub(crate) fn source_facts(address: Bits<32>, known: Limits, staged: Bit) -> SourceFacts {
-    let in_packet = address.get_bits::<4>(28) == bits::<4>(PACKET);
-    let in_scratch = address.get_bits::<4>(28) == bits::<4>(SCRATCH);
+    let in_packet = address.get_bits::<4>(28) == bits::<4>(map::PACKET);
+    let in_scratch = address.get_bits::<4>(28) == bits::<4>(map::SCRATCH);
     let in_context = address.get_bits::<4>(28) == bits::<4>(CONTEXT);
     let bound = if in_packet {
         bit_cast::<22, 12>(known.packet_size)

@@ -57,7 +57,6 @@ use spindle_blocks::desc::Command;
 use spindle_contract::memory_map as map;
 use spindle_verilog::prelude::*;
 
-const VERSION: u64 = spindle_contract::VERSION as u64;
 const CHARACTERS: u64 = 8;
 const ASK_BITS: usize = Ask::BITS;
 
@@ -260,7 +259,7 @@ impl CommandUnit {
         let mut chosen_value: Bits<32> = bits::<32>(0);
         let mut chosen_written: Bit = false;
         for i in 0..self._hpus {
-            let is_chosen = select == bits::<3>(i as u64);
+            let is_chosen = select == bits::<3>(i);
             chosen_ask = chosen_ask | (pack(self.ask[i].val()) & repeat::<ASK_BITS>(is_chosen));
             chosen_value = chosen_value | (self.argument[i].val() & repeat::<32>(is_chosen));
             chosen_written = chosen_written | (self.argument_written[i].val() & is_chosen);
@@ -409,7 +408,7 @@ impl CommandUnit {
         self.place_waits.d.next = places | (place_full & !self.place.ready.val());
         if places {
             self.placing.d.next = Command {
-                version: bits::<4>(VERSION),
+                version: bits::<4>(spindle_contract::VERSION),
                 opcode: opcode,
                 context: known.origin.context,
                 cluster: self.number.val(),

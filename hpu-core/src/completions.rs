@@ -16,8 +16,6 @@ use spindle_blocks::fifo::LutFifo;
 use spindle_contract::descriptors::put_op;
 use spindle_verilog::prelude::*;
 
-const HOST_HANDLE: u64 = put_op::HOST_HANDLE as u64;
-
 /// The completions. See the module text.
 #[block]
 pub struct Completions {
@@ -41,7 +39,8 @@ pub struct Completions {
 impl Completions {
     fn update(&mut self) {
         self.puts.write.next = self.put_done.val();
-        self.puts.write.valid.next = self.put_done.valid.val() & (self.put_done.val().handle != HOST_HANDLE);
+        self.puts.write.valid.next =
+            self.put_done.valid.val() & (self.put_done.val().handle != bits(put_op::HOST_HANDLE));
         self.atomics.write.next = self.atomic_done.val();
         self.atomics.write.valid.next = self.atomic_done.valid.val();
         let free = !self.telling.q.val() | self.done.ready.val();

@@ -70,7 +70,7 @@ pub struct ContextStaging {
 impl ContextStaging {
     /// For `contexts` contexts.
     pub fn new(contexts: usize) -> Self {
-        let policy = ContextPolicy { weight: bits(1), core_mask: bits(u32::MAX as u64), ..Default::default() };
+        let policy = ContextPolicy { weight: bits(1), core_mask: bits(u32::MAX), ..Default::default() };
         Self { _contexts: contexts as u64, policy_register: Reg::new(policy), ..Self::blank() }
     }
 }

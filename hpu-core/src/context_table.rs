@@ -55,7 +55,7 @@ impl ContextTable {
         self.entries.read_address.next = self.read_index.val();
         self.entry.next = self.entries.read_data.val();
         for c in 0..16 {
-            if self.install.val() & (self.install_index.val() == bits::<4>(c as u64)) {
+            if self.install.val() & (self.install_index.val() == bits::<4>(c)) {
                 self.header.d.next = self.header.q.val().replace_bit(c, self.staged.val().header.any());
                 self.payload.d.next = self.payload.q.val().replace_bit(c, self.staged.val().payload.any());
                 self.completion.d.next = self.completion.q.val().replace_bit(c, self.staged.val().completion.any());

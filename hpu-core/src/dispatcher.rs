@@ -111,7 +111,7 @@ impl Dispatcher {
         let mut request: Bits<8> = bits::<8>(0);
         for i in 0..self._clusters {
             self.queue[i].write.next = Waiting { hpu: arrives.hpu, context: arrives.context };
-            self.queue[i].write.valid.next = self.task_valid.val() & (arrives.cluster == bits::<3>(i as u64));
+            self.queue[i].write.valid.next = self.task_valid.val() & (arrives.cluster == bits::<3>(i));
             let takes = self.ready[i].val() & !self.goes_to.q.val().get_bit(i);
             request = request.replace_bit(i, self.queue[i].read.valid.val() & takes);
         }
@@ -123,7 +123,7 @@ impl Dispatcher {
         for i in 0..self._clusters {
             let waiting = self.queue[i].read.val();
             if grant.get_bit(i) {
-                place = place | (bits::<6>(i as u64) << self._shift) | bit_cast::<6, 3>(waiting.hpu);
+                place = place | (bits::<6>(i) << self._shift) | bit_cast::<6, 3>(waiting.hpu);
                 of_context = of_context | waiting.context;
             }
             self.queue[i].read.ready.next = grant.get_bit(i);

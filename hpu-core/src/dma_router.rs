@@ -85,10 +85,10 @@ impl DmaRouter {
         let mut offered: Bit = self.valid[0].val();
         for i in 0..self._clusters {
             self.desc[i].ready.next = room & grant.get_bit(i);
-            if index == bits::<3>(i as u64) {
+            if index == bits::<3>(i) {
                 desc = self.desc[i].val();
             }
-            let passes = owner == bits::<3>(i as u64);
+            let passes = owner == bits::<3>(i);
             if passes {
                 chosen = DmaBeat { data: self.data[i].val(), last: self.last[i].val() };
                 offered = self.valid[i].val();

@@ -28,10 +28,6 @@ use spindle_contract::descriptors::client;
 use spindle_contract::events::atomic;
 use spindle_verilog::prelude::*;
 
-const HANDLER: u64 = client::HANDLER as u64;
-const COMPARE_AND_SWAP: u64 = atomic::COMPARE_AND_SWAP as u64;
-const FETCH_AND_ADD: u64 = atomic::FETCH_AND_ADD as u64;
-
 /// Who asks for what.
 #[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
 pub struct FarHeader {
@@ -178,7 +174,7 @@ impl FarUnit {
 
         // Whoever does it.
         self.host_read.next = HostRead {
-            client: bits::<2>(HANDLER),
+            client: bits::<2>(client::HANDLER),
             cluster: number,
             hpu: header.hpu,
             handle: handle,
@@ -195,7 +191,7 @@ impl FarUnit {
             cluster: number,
             hpu: header.hpu,
             handle: handle,
-            op: if is_swap { bits::<2>(COMPARE_AND_SWAP) } else { bits::<2>(FETCH_AND_ADD) },
+            op: if is_swap { bits::<2>(atomic::COMPARE_AND_SWAP) } else { bits::<2>(atomic::FETCH_AND_ADD) },
             wide: length.get_bit(3),
             address: address,
             operand: (self.words[6].q.val(), self.words[5].q.val()).cat::<64>(),
@@ -276,7 +272,7 @@ impl FarUnit {
             self.count.d.next = count + 1;
         }
         for i in 0..10 {
-            if takes & (count == bits::<4>(i as u64)) {
+            if takes & (count == bits::<4>(i)) {
                 self.words[i].d.next = self.word_now.val();
             }
         }

@@ -263,7 +263,7 @@ impl L1 {
             let mut owned: Bits<REQUEST_BITS> = pack(self.guest.val());
             let mut asks: Bit = false;
             for h in 0..self._hpus {
-                let is_owner = owner == bits::<3>(h as u64);
+                let is_owner = owner == bits::<3>(h);
                 owned = owned | (pack(self.word[2 * h + p].val()) & repeat::<REQUEST_BITS>(is_owner & !guest));
                 asks = asks | (self.word[2 * h + p].valid.val() & is_owner);
             }
@@ -283,12 +283,12 @@ impl L1 {
                 let row = self.rows[2 * h + p].val();
                 let column = row.get_bits::<2>(0);
                 let writes = self.word[2 * h + p].val().write;
-                let is_owner = owner == bits::<3>(h as u64);
+                let is_owner = owner == bits::<3>(h);
                 let wants = self.word[2 * h + p].valid.val() & (is_owner | !writes);
                 let mut granted: Bit = false;
                 for c in 0..4 {
                     self.super_banks[2 * c + p].row[h].next = row;
-                    self.super_banks[2 * c + p].wants[h].next = wants & (column == bits::<2>(c as u64));
+                    self.super_banks[2 * c + p].wants[h].next = wants & (column == bits::<2>(c));
                     granted = granted | self.super_banks[2 * c + p].grant[h].val();
                 }
                 self.word_grant[2 * h + p].next = granted;

@@ -92,7 +92,7 @@ impl L2 {
             for b in 0..BANKS {
                 self.bank[b].asked[i].next = asked;
                 self.bank[b].valid[i].next =
-                    self.front[i].read.valid.val() & (asked.request.address.get_bits::<2>(2) == bits::<2>(b as u64));
+                    self.front[i].read.valid.val() & (asked.request.address.get_bits::<2>(2) == bits::<2>(b));
                 granted = granted | self.bank[b].grant[i].val();
             }
             self.front[i].read.ready.next = granted;
@@ -102,7 +102,7 @@ impl L2 {
                 granted & asked.request.atomic & (asked.request.operation.get_bits::<4>(1) == bits::<4>(LR >> 1));
             if i + 1 < self._requesters {
                 for h in 0..self._hpus {
-                    let mine = reserves & (asked.hpu == bits::<3>(h as u64));
+                    let mine = reserves & (asked.hpu == bits::<3>(h));
                     reserving = reserving.replace_bit(16 * i + 2 * h, mine & !asked.request.thread);
                     reserving = reserving.replace_bit(16 * i + 2 * h + 1, mine & asked.request.thread);
                 }

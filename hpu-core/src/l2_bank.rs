@@ -157,7 +157,7 @@ impl L2Bank {
         let index = self.arbiter.index.val();
         let mut chosen: L2Request = self.asked[0].val();
         for i in 0..self._requesters - 1 {
-            if index == bits::<3>(i as u64) {
+            if index == bits::<3>(i) {
                 chosen = self.asked[i].val();
             }
         }

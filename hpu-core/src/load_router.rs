@@ -63,7 +63,7 @@ impl LoadRouter {
         let index = self.arbiter.index.val();
         let mut chosen: ReadRequest = self.request[0].val();
         for i in 0..self._clusters {
-            if index == bits::<3>(i as u64) {
+            if index == bits::<3>(i) {
                 chosen = self.request[i].val();
             }
         }

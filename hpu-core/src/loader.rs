@@ -203,7 +203,7 @@ impl Loader {
         let mut bank: Bits<2> = bits::<2>(0);
         let offered_hpu = offered.hpu & self._highest;
         for i in 0..self._hpus {
-            if offered_hpu == bits::<3>(i as u64) {
+            if offered_hpu == bits::<3>(i) {
                 target = target.replace_bit(i, true);
                 bank = bank | self.launch_bank.val().get_bits::<2>(2 * i);
             }
@@ -261,7 +261,7 @@ impl Loader {
         }
         let page_done = !pages_left.get_bit(1) & (!pages_left.get_bit(0) | self.page_ready.val());
 
-        let stack_base = bits::<20>(L1_STACK_BASE as u64) + (bit_cast::<20, 5>(place) << self._stack_shift as u64);
+        let stack_base = bits::<20>(L1_STACK_BASE) + (bit_cast::<20, 5>(place) << self._stack_shift as u64);
 
         // The scrubs: the stack if its last owner was another context, the scratchpad if the context is new.
         let owner = (bits::<1>(1), held.context).cat::<5>();

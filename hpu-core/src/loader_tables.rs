@@ -25,9 +25,9 @@ const TASK_STEP: u64 = 1;
 #[hdl_fn]
 pub(crate) fn set_up_number(step: Bits<2>) -> Bits<3> {
     match step.to_u64() {
-        STACK_STEP => bits::<3>(map::STACK as u64),
-        TASK_STEP => bits::<3>(map::TASK as u64),
-        _ => bits::<3>(map::COMMAND as u64),
+        STACK_STEP => bits::<3>(map::STACK),
+        TASK_STEP => bits::<3>(map::TASK),
+        _ => bits::<3>(map::COMMAND),
     }
 }
 
@@ -38,13 +38,13 @@ pub(crate) fn set_up_region(step: Bits<2>, place: Bits<5>, stack_base: Bits<20>,
         target: if step.get_bit(1) { Target::Command } else { Target::L1 },
         base: match step.to_u64() {
             STACK_STEP => stack_base,
-            TASK_STEP => bits::<20>(L1_TASK_BASE as u64) | (bit_cast::<20, 5>(place) << 7),
+            TASK_STEP => bits::<20>(L1_TASK_BASE) | (bit_cast::<20, 5>(place) << 7),
             _ => bits::<20>(0),
         },
         bound: match step.to_u64() {
             STACK_STEP => stack_bytes,
-            TASK_STEP => bits::<21>(map::TASK_PAGE_BYTES as u64),
-            _ => bits::<21>(map::COMMAND_PORT_BYTES as u64),
+            TASK_STEP => bits::<21>(map::TASK_PAGE_BYTES),
+            _ => bits::<21>(map::COMMAND_PORT_BYTES),
         },
         readable: true,
         writable: step != bits::<2>(TASK_STEP),
@@ -55,10 +55,10 @@ pub(crate) fn set_up_region(step: Bits<2>, place: Bits<5>, stack_base: Bits<20>,
 #[hdl_fn]
 pub(crate) fn task_number(left: Bits<3>) -> Bits<3> {
     match left.to_u64() {
-        CODE_LEFT => bits::<3>(map::CODE as u64),
-        CONTEXT_LEFT => bits::<3>(map::CONTEXT as u64),
-        PACKET_LEFT => bits::<3>(map::PACKET as u64),
-        _ => bits::<3>(map::SCRATCH as u64),
+        CODE_LEFT => bits::<3>(map::CODE),
+        CONTEXT_LEFT => bits::<3>(map::CONTEXT),
+        PACKET_LEFT => bits::<3>(map::PACKET),
+        _ => bits::<3>(map::SCRATCH),
     }
 }
 

@@ -20,7 +20,6 @@ use spindle_blocks::fifo::LutFifo;
 use spindle_contract::params::{L1_STAGE_BASE, SLOT_BYTES};
 use spindle_verilog::prelude::*;
 
-const VERSION: u64 = spindle_contract::VERSION as u64;
 /// The stage is this slot of L1.
 const STAGE: u64 = (L1_STAGE_BASE / SLOT_BYTES) as u64;
 
@@ -154,7 +153,7 @@ impl Mover {
         self.reads_next_odd.next = next_odd;
         if starts & to_host {
             self.host_write.d.next = DmaDesc {
-                version: bits::<4>(VERSION),
+                version: bits::<4>(spindle_contract::VERSION),
                 context: next.context,
                 cluster: self.number.val(),
                 hpu: next.issuer.hpu,

@@ -30,7 +30,6 @@ use spindle_verilog::prelude::*;
 const IMEM_ADDR: u64 = hpu::IMEM_ADDR as u64;
 const IMEM_DATA: u64 = hpu::IMEM_DATA as u64;
 const L2_ADDR: u64 = hpu::L2_ADDR as u64;
-const L2_DATA: u64 = hpu::L2_DATA as u64;
 const TASKS_DONE: u64 = hpu::TASKS_DONE as u64;
 const TASKS_FAULTED: u64 = hpu::TASKS_FAULTED as u64;
 const BUSY_LO: u64 = hpu::BUSY_LO as u64;
@@ -138,26 +137,25 @@ impl Registers {
         let request = self.csr.val();
         let offset = request.addr.get_bits::<12>(0);
         let index = request.addr.get_bits::<6>(2);
-        let is_l2 = offset == bits::<12>(L2_DATA);
+        let is_l2 = offset == bits::<12>(hpu::L2_DATA);
         let waits = self.l2_pending.q.val() | self.counting.q.val();
         let fresh = request.valid & !self.word_ready.q.val() & !waits & !self.answer.q.val().ack;
 
         // A counter is told when its turn comes.
-        let of_hpu =
-            (offset >= bits::<12>(hpu::HPU_BUSY as u64)) & (offset < bits::<12>(hpu::HPU_TASKS as u64 + 0x100));
+        let of_hpu = (offset >= bits::<12>(hpu::HPU_BUSY)) & (offset < bits::<12>(hpu::HPU_TASKS as u64 + 0x100));
         let of_tasks = request.addr.get_bit(8);
         let mut is_total: Bit = true;
         let mut total: Bits<7> = bits::<7>(0);
         match offset.to_u64() {
-            TASKS_DONE => total = bits::<7>(TOTAL_TASKS as u64),
-            TASKS_FAULTED => total = bits::<7>(TOTAL_FAULTED as u64),
-            BUSY_LO => total = bits::<7>(TOTAL_BUSY as u64),
+            TASKS_DONE => total = bits::<7>(TOTAL_TASKS),
+            TASKS_FAULTED => total = bits::<7>(TOTAL_FAULTED),
+            BUSY_LO => total = bits::<7>(TOTAL_BUSY),
             BUSY_HI => total = bits::<7>(TOTAL_BUSY as u64 + 1),
-            INSTRET_LO => total = bits::<7>(TOTAL_RETIRED as u64),
+            INSTRET_LO => total = bits::<7>(TOTAL_RETIRED),
             INSTRET_HI => total = bits::<7>(TOTAL_RETIRED as u64 + 1),
-            COMMANDS => total = bits::<7>(TOTAL_COMMANDS as u64),
-            FAULT_LOST => total = bits::<7>(TOTAL_REPORTS_LOST as u64),
-            PRINT_LOST => total = bits::<7>(TOTAL_PRINTS_LOST as u64),
+            COMMANDS => total = bits::<7>(TOTAL_COMMANDS),
+            FAULT_LOST => total = bits::<7>(TOTAL_REPORTS_LOST),
+            PRINT_LOST => total = bits::<7>(TOTAL_PRINTS_LOST),
             _ => is_total = false,
         }
         self.wanted.d.next = if !of_hpu {
@@ -167,7 +165,7 @@ impl Registers {
         } else {
             bit_cast::<7, 6>(index) | bits::<7>((BUSY * self._group) as u64)
         };
-        let hpu_known = bit_cast::<7, 6>(index) < bits::<7>(self._hpus as u64);
+        let hpu_known = bit_cast::<7, 6>(index) < bits::<7>(self._hpus);
         let is_counter = is_total | (of_hpu & hpu_known);
         let counts = fresh & is_counter & !request.write;
         let counted = self.counting.q.val() & (self.count_at.val() == self.wanted.q.val());

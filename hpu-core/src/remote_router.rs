@@ -130,7 +130,7 @@ impl RemoteRouter {
         // A sum of products of four is one LUT a bit.
         let mut chosen: Bits<REQUEST_BITS> = bits::<REQUEST_BITS>(0);
         for i in 0..self._hpus {
-            chosen = chosen | (pack(self.request[i].val()) & repeat::<REQUEST_BITS>(index == bits::<3>(i as u64)));
+            chosen = chosen | (pack(self.request[i].val()) & repeat::<REQUEST_BITS>(index == bits::<3>(i)));
         }
         let chosen = unpack::<RemoteRequest, REQUEST_BITS>(chosen);
         for i in 0..self._hpus {

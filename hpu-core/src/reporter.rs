@@ -16,8 +16,6 @@ use crate::types::{EndedTask, Fault};
 use spindle_blocks::desc::TaskDone;
 use spindle_verilog::prelude::*;
 
-const VERSION: u64 = spindle_contract::VERSION as u64;
-
 const ENDING_BITS: usize = Ending::BITS;
 
 /// The reporter. See the module text.
@@ -77,7 +75,7 @@ impl Reporter {
         // A sum of products of four is one LUT a bit.
         let mut chosen: Bits<ENDING_BITS> = bits::<ENDING_BITS>(0);
         for i in 0..self._hpus {
-            chosen = chosen | (pack(self.ending[i].val()) & repeat::<ENDING_BITS>(index == bits::<3>(i as u64)));
+            chosen = chosen | (pack(self.ending[i].val()) & repeat::<ENDING_BITS>(index == bits::<3>(i)));
         }
         let ending = unpack::<Ending, ENDING_BITS>(chosen);
         self.index.next = (index, ending.bank).cat::<5>();
@@ -87,7 +85,7 @@ impl Reporter {
         self.ended_slot.next = origin.slot;
         if takes {
             self.report.d.next = TaskDone {
-                version: bits::<4>(VERSION),
+                version: bits::<4>(spindle_contract::VERSION),
                 kind: origin.kind,
                 context: origin.context,
                 msg_slot: origin.msg_slot,

@@ -19,11 +19,6 @@ use spindle_blocks::ram::{LutMemory, RamStyle};
 use spindle_contract::events;
 use spindle_verilog::prelude::*;
 
-const FAULT_EVENT: u64 = events::FAULT as u64;
-const PRINT_EVENT: u64 = events::PRINT as u64;
-const USER_EVENT: u64 = events::USER as u64;
-const COMPLETE_EVENT: u64 = events::COMPLETE as u64;
-
 /// The reports. See the module text.
 #[block]
 pub struct Reports {
@@ -133,13 +128,13 @@ impl Reports {
         let record = EventDesc {
             pid: self.processes.read_data.val(),
             kind: if by_fault {
-                bits::<4>(FAULT_EVENT)
+                bits::<4>(events::FAULT)
             } else if is_print {
-                bits::<4>(PRINT_EVENT)
+                bits::<4>(events::PRINT)
             } else if message.opcode == bits::<4>(EVENT) {
-                bits::<4>(USER_EVENT)
+                bits::<4>(events::USER)
             } else {
-                bits::<4>(COMPLETE_EVENT)
+                bits::<4>(events::COMPLETE)
             },
             context: of_context,
             code: if by_fault | is_print { bit_cast::<8, 4>(who.get_bits::<4>(0)) } else { bits::<8>(0) },

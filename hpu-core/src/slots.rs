@@ -45,7 +45,7 @@ pub struct Slots {
 impl Slots {
     fn update(&mut self) {
         let begun = self.begun.q.val();
-        let begins = begun != bits::<4>(SLOTS as u64);
+        let begins = begun != bits::<4>(SLOTS);
         if begins {
             self.begun.d.next = begun + 1;
         }

@@ -155,7 +155,7 @@ impl Stager {
         self.chosen.next = StageAsk::default();
         self.chosen_lent.next = false;
         for i in 0..self._clusters {
-            if number == bits::<3>(i as u64) {
+            if number == bits::<3>(i) {
                 self.chosen.next = self.ask[i].val();
                 self.chosen_lent.next = self.lent[i].val();
             }
@@ -211,7 +211,7 @@ impl Stager {
         // To a stage.
         let comes = self.l2_answer.valid.val() & !self.l2_answer.val().write;
         for i in 0..16 {
-            if comes & (now.come.get_bits::<4>(0) == bits::<4>(i as u64)) {
+            if comes & (now.come.get_bits::<4>(0) == bits::<4>(i)) {
                 self.gathered[i].d.next = self.l2_answer.val().data;
             }
         }

@@ -102,7 +102,7 @@ impl SuperBank {
         // Its row: a sum of products of four is one LUT a bit. What is written stands on the lane, and counts if it is the lane's owner.
         let mut chosen: Bits<13> = bits::<13>(0);
         for i in 0..self._hpus {
-            chosen = chosen | (self.row[i].val() & repeat::<13>(index == bits::<3>(i as u64)));
+            chosen = chosen | (self.row[i].val() & repeat::<13>(index == bits::<3>(i)));
         }
         let bank = chosen.get_bits::<2>(2);
         self.bank.d.next = bank;
@@ -123,7 +123,7 @@ impl SuperBank {
             self.banks[b].a_advance.next = self.wide_advance[b / 2].val();
             self.banks[b].b_enable.next = any;
             self.banks[b].b_strobe.next = strobe;
-            let elsewhere = bank != bits::<2>(b as u64);
+            let elsewhere = bank != bits::<2>(b);
             self.banks[b].b_address.next = (elsewhere, chosen.get_bits::<9>(4)).cat::<10>();
             self.banks[b].b_write.next = self.write.val();
             self.banks[b].b_advance.next = true;

@@ -62,7 +62,7 @@ impl AgeScan {
         }
 
         // The comparison takes a cycle, and so does starting again.
-        let step = bit_cast::<COUNT_BITS, 16>(self.timeout.val()) << bits::<4>(self._shift as u64);
+        let step = bit_cast::<COUNT_BITS, 16>(self.timeout.val()) << bits::<4>(self._shift);
         self.goal.d.next = step - 2;
         self.runs.d.next = self.timeout.val().any();
         let strikes = self.reached.q.val();

@@ -7,11 +7,6 @@ use spindle_contract::descriptors::action;
 use spindle_contract::wire::opcode;
 use spindle_verilog::prelude::*;
 
-const MAILBOX: u64 = action::MAILBOX as u64;
-const PUT: u64 = opcode::PUT as u64;
-const GET: u64 = opcode::GET as u64;
-const GET_RESP: u64 = opcode::GET_RESP as u64;
-
 /// Which way a packet goes. It is made as the packet comes to the head of those that wait, since all that the scheduler does with it begins here.
 #[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
 pub struct Intake {
@@ -32,12 +27,15 @@ pub struct Intake {
 /// Which way this packet goes.
 #[hdl_fn]
 pub fn intake_of(packet: PacketDesc) -> Intake {
-    let for_mailbox = packet.action == MAILBOX;
-    let served = (packet.opcode == PUT) | (packet.opcode == GET) | (packet.opcode == GET_RESP);
+    let for_mailbox = packet.action == bits(action::MAILBOX);
+    let served = (packet.opcode == bits(opcode::PUT))
+        | (packet.opcode == bits(opcode::GET))
+        | (packet.opcode == bits(opcode::GET_RESP));
     let by_field = packet.by_field & !for_mailbox;
     // What a GET wants is not in it.
-    let whole =
-        !packet.is_spindle | (packet.opcode == GET) | (packet.msg_len == bit_cast::<32, 16>(packet.payload_len));
+    let whole = !packet.is_spindle
+        | (packet.opcode == bits(opcode::GET))
+        | (packet.msg_len == bit_cast::<32, 16>(packet.payload_len));
     Intake {
         for_mailbox: for_mailbox,
         served: served,

@@ -61,7 +61,7 @@ impl CellList {
         );
         Self {
             ring: SdpRam::with_depth(RamStyle::sparing(cells), 1, cells),
-            level: Reg::new(bits::<11>(cells as u64)),
+            level: Reg::new(bits::<11>(cells)),
             _cells: cells,
             _mask: cells - 1,
             ..Self::blank()

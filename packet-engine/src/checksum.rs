@@ -9,7 +9,6 @@
 use spindle_contract::params::BEAT_BYTES;
 use spindle_verilog::prelude::*;
 
-const UDP: u64 = spindle_contract::wire::IP_UDP as u64;
 /// 17 (the protocol) minus 20 (IP header bytes) modulo 65535, low byte first: with the total length it makes up what the UDP
 /// pseudo header holds besides the addresses.
 const PSEUDO_HEADER: u64 = 0xFCFF;
@@ -201,7 +200,8 @@ impl TransportSum {
         let vlan = self.vlan.val();
 
         // Stage 1.
-        let is_udp = (if vlan { data.get_bits::<8>(216) } else { data.get_bits::<8>(184) }) == UDP;
+        let is_udp = (if vlan { data.get_bits::<8>(216) } else { data.get_bits::<8>(184) })
+            == bits(spindle_contract::wire::IP_UDP);
         let total_raw = if vlan { data.get_bits::<16>(160) } else { data.get_bits::<16>(128) };
         let total = (total_raw.get_bits::<8>(0), total_raw.get_bits::<8>(8)).cat::<16>();
         let stop = zext::<17, 16>(total) + (if vlan { bits::<17>(17) } else { bits::<17>(13) });

@@ -27,8 +27,6 @@ use spindle_verilog::prelude::*;
 /// Stages of the pipeline in which the state of a packet is on its way.
 pub const INSIDE: usize = 3;
 
-const REDIRECT: u64 = command::REDIRECT as u64;
-
 /// What a REDIRECT names.
 #[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
 pub struct RedirectTo {
@@ -111,7 +109,7 @@ impl EventChooser {
         // The first source behind the one served last, else the first of all.
         let walks = self.walk_any.val() & !walk_waits;
         let redirecting = self.redirecting.q.val();
-        let redirects = command.opcode == REDIRECT;
+        let redirects = command.opcode == bits(command::REDIRECT);
         let target_free = !redirects | !redirecting.get_bits::<3>(0).any();
         let intake = walks | (self.arrival.val() & !redirecting.get_bit(3));
         let has_command = self.place_in.read.valid.val();

@@ -268,10 +268,10 @@ impl FairShare {
         let correction_balance = self.correction_sum[0].q.val() + self.correction_sum[1].q.val();
         let mut funded: Bits<16> = self.funded_now.q.val();
         for c in 0..16 {
-            if self.charge_done.q.val() & (self.charge_of.q.val() == bits::<4>(c as u64)) {
+            if self.charge_done.q.val() & (self.charge_of.q.val() == bits::<4>(c)) {
                 funded = funded.replace_bit(c, !charge_balance.get_bit(25));
             }
-            if self.correction_done.q.val() & (self.correction_of.q.val() == bits::<4>(c as u64)) {
+            if self.correction_done.q.val() & (self.correction_of.q.val() == bits::<4>(c)) {
                 funded = funded.replace_bit(c, !correction_balance.get_bit(25));
             }
         }

@@ -19,9 +19,6 @@ use spindle_blocks::{PacketDesc, PacketReport, PlacementOutcome};
 use spindle_contract::wire::{flag, opcode};
 use spindle_verilog::prelude::*;
 
-const PUT: u64 = opcode::PUT as u64;
-const GET: u64 = opcode::GET as u64;
-const GET_RESP: u64 = opcode::GET_RESP as u64;
 const ACK_REQ: u64 = flag::ACK_REQ as u64;
 
 /// Whose packet it is, as the PSN filter and the responder know it.
@@ -45,7 +42,10 @@ struct Origin {
 #[hdl_fn]
 fn origin_of(packet: PacketDesc) -> Origin {
     Origin {
-        answered: packet.is_spindle & ((packet.opcode == PUT) | (packet.opcode == GET) | (packet.opcode == GET_RESP)),
+        answered: packet.is_spindle
+            & ((packet.opcode == bits(opcode::PUT))
+                | (packet.opcode == bits(opcode::GET))
+                | (packet.opcode == bits(opcode::GET_RESP))),
         sequenced: packet.sequenced,
         urgent: (packet.flags & ACK_REQ).any(),
         node: packet.src_nid.get_bits::<8>(0),

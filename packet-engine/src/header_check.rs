@@ -16,13 +16,9 @@ use spindle_contract::reasons;
 use spindle_contract::wire::{flag, opcode, ETHERTYPE_IPV4, IP_ICMP, IP_UDP};
 use spindle_verilog::prelude::*;
 
-const VERSION: u64 = spindle_contract::VERSION as u64;
 const IPV4: u64 = ETHERTYPE_IPV4 as u64;
 const UDP: u64 = IP_UDP as u64;
 const ICMP: u64 = IP_ICMP as u64;
-const GET: u64 = opcode::GET as u64;
-const LAST_OPCODE: u64 = opcode::LAST as u64;
-const TRANSPORT_VERSION: u64 = spindle_contract::wire::SPINDLE_VERSION as u64;
 const ICRC: u64 = flag::ICRC as u64;
 const LIMIT: u64 = MAX_FRAME as u64;
 
@@ -137,7 +133,7 @@ impl HeaderCheck {
         let ihl = header.get_bits::<4>(112);
         let total = be16(header.get_bits::<16>(128));
         let op = header.get_bits::<8>(344);
-        let get = op == GET;
+        let get = op == bits(opcode::GET);
         let sp_flags = be16(header.get_bits::<16>(352));
         let sp_words = header.get_bits::<4>(336);
         let header_and_udp = if get { bits::<7>(72) } else { bits::<7>(56) };
@@ -170,9 +166,9 @@ impl HeaderCheck {
             summed: header.get_bits::<16>(320).any(),
             beats: frame_end.get_bits::<8>(6).any(),
             port_match: be16(header.get_bits::<16>(288)) == self.spindle_port.val(),
-            transport_good: (header.get_bits::<4>(340) == TRANSPORT_VERSION)
+            transport_good: (header.get_bits::<4>(340) == bits(spindle_contract::wire::SPINDLE_VERSION))
                 & (op != 0)
-                & (op <= LAST_OPCODE)
+                & (op <= bits(opcode::LAST))
                 & (sp_words == (if get { bits::<4>(8) } else { bits::<4>(6) })),
             announced: zext::<17, 16>(be16(header.get_bits::<16>(688))) + zext::<17, 7>(overhead),
             get: get,
@@ -199,25 +195,25 @@ impl HeaderCheck {
         let bad_icmp_checksum = icmp & !transport_intact;
         let bad_transport = spindle & (!f.transport_good | (f.announced != zext::<17, 16>(udp_len)));
         self.reason.d.next = if f.disabled {
-            bits::<5>(reasons::RX_DISABLED as u64)
+            bits::<5>(reasons::RX_DISABLED)
         } else if f.bad_frame {
-            bits::<5>(reasons::BAD_FRAME as u64)
+            bits::<5>(reasons::BAD_FRAME)
         } else if f.runt {
-            bits::<5>(reasons::RUNT as u64)
+            bits::<5>(reasons::RUNT)
         } else if f.too_long {
-            bits::<5>(reasons::TOO_LONG as u64)
+            bits::<5>(reasons::TOO_LONG)
         } else if bad_ip_length {
-            bits::<5>(reasons::BAD_IP_LENGTH as u64)
+            bits::<5>(reasons::BAD_IP_LENGTH)
         } else if bad_ip_checksum {
-            bits::<5>(reasons::BAD_IP_CHECKSUM as u64)
+            bits::<5>(reasons::BAD_IP_CHECKSUM)
         } else if bad_udp_length {
-            bits::<5>(reasons::BAD_UDP_LENGTH as u64)
+            bits::<5>(reasons::BAD_UDP_LENGTH)
         } else if bad_udp_checksum {
-            bits::<5>(reasons::BAD_UDP_CHECKSUM as u64)
+            bits::<5>(reasons::BAD_UDP_CHECKSUM)
         } else if bad_icmp_checksum {
-            bits::<5>(reasons::BAD_ICMP_CHECKSUM as u64)
+            bits::<5>(reasons::BAD_ICMP_CHECKSUM)
         } else {
-            bits::<5>(reasons::BAD_TRANSPORT as u64)
+            bits::<5>(reasons::BAD_TRANSPORT)
         };
         self.drop.d.next = f.disabled
             | f.bad_frame
@@ -268,7 +264,7 @@ impl HeaderCheck {
             zext::<16, 14>(f.raw_len)
         };
         self.desc.d.next = PacketDesc {
-            version: bits::<4>(VERSION),
+            version: bits::<4>(spindle_contract::VERSION),
             frame: f.frame,
             stamp: f.stamp,
             length: f.length,

@@ -116,7 +116,7 @@ impl HpuChoice {
         self.masks.read_address.next = self.ask_context.val();
         let mut eligible: Bits<16> = bits::<16>(0);
         for c in 0..self._contexts {
-            if self.policy_valid.val() & (self.policy_index.val() == bits::<4>(c as u64)) {
+            if self.policy_valid.val() & (self.policy_index.val() == bits::<4>(c)) {
                 self.mask[c].d.next = self.core_mask.val();
             }
             eligible = eligible.replace_bit(c, (self.mask[c].q.val() & open).any());

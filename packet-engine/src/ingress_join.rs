@@ -32,12 +32,6 @@ use spindle_contract::reasons;
 use spindle_contract::wire::opcode;
 use spindle_verilog::prelude::*;
 
-const DUPLICATE: u64 = reasons::DUPLICATE as u64;
-const CONTROL: u64 = reasons::CONTROL as u64;
-const RULE_DROP: u64 = reasons::RULE_DROP as u64;
-const PSN_WINDOW: u64 = reasons::PSN_WINDOW as u64;
-const CTRL: u64 = opcode::CTRL as u64;
-
 /// Cycles from `matched_valid` to `packet_valid` or `drop_valid`.
 pub const LATENCY: usize = 1;
 /// Cycles by which `written_valid` comes before `matched_valid`.
@@ -168,13 +162,13 @@ impl IngressJoin {
         } else if self.matched_drop.val() {
             self.matched_reason.val()
         } else {
-            bits::<5>(reasons::NO_BUFFER as u64)
+            bits::<5>(reasons::NO_BUFFER)
         };
         self.reason.d.next = reason;
         self.traced.d.next = JoinTrace {
             valid: self.matched.valid.val(),
             frame: self.matched.val().frame,
-            ruled: !self.matched_drop.val() | (self.matched_reason.val() == RULE_DROP),
+            ruled: !self.matched_drop.val() | (self.matched_reason.val() == bits(reasons::RULE_DROP)),
             rule: self.matched.val().rule,
             action: self.matched.val().action,
             context: self.matched.val().context,
@@ -189,9 +183,9 @@ impl IngressJoin {
             psn: self.matched.val().psn.get_bits::<11>(0),
         };
         // Sources of numbers that count here are told: what was there before or is control at once, the others that it was refused.
-        let control = (reason == CONTROL) & (self.matched.val().opcode == CTRL);
-        let again = verdict.drop & ((reason == DUPLICATE) | control);
-        let beyond = verdict.drop & (reason == PSN_WINDOW);
+        let control = (reason == bits(reasons::CONTROL)) & (self.matched.val().opcode == bits(opcode::CTRL));
+        let again = verdict.drop & ((reason == bits(reasons::DUPLICATE)) | control);
+        let beyond = verdict.drop & (reason == bits(reasons::PSN_WINDOW));
         let code = nack_code(reason);
         let tells = self.matched.valid.val() & (refused | cells.overflow) & (verdict.held | again | beyond);
         self.reported.d.next = tells & (again | code.any());

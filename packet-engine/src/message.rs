@@ -274,7 +274,6 @@ pub struct PsnFate {
 }
 
 const DESC_VERSION: u64 = VERSION as u64;
-const COMPLETION: u64 = descriptors::kind::COMPLETION as u64;
 
 /// What is kept of a packet.
 #[hdl_fn]
@@ -322,7 +321,7 @@ pub fn task_of(
         msg_slot: order.slot,
         frame: packet.frame,
         stamp: packet.stamp,
-        has_packet: order.kind != COMPLETION,
+        has_packet: order.kind != bits(descriptors::kind::COMPLETION),
         pkt: order.pkt,
         length: packet.length,
         l3_offset: packet.l3_offset,

@@ -15,7 +15,6 @@ use spindle_blocks::{EventDesc, Fifo, Slice};
 use spindle_contract::events;
 use spindle_verilog::prelude::*;
 
-const MESSAGE: u64 = events::MESSAGE as u64;
 /// Reports from which there is no room: what the FIFO has beyond is for the events that are on their way.
 const FULL: u64 = 24;
 
@@ -103,7 +102,7 @@ impl MessageReport {
         self.pid_index.next = last.context;
         self.reports.write.next = EventDesc {
             pid: self.pid.val(),
-            kind: bits::<4>(MESSAGE),
+            kind: bits::<4>(events::MESSAGE),
             context: last.context,
             code: bit_cast::<8, 2>(last.code),
             flags: bit_cast::<8, 1>(last.flow_control.into()),

@@ -101,7 +101,7 @@ impl PacketBuffer {
             memory: Ram1w2r::with_depth(style, cell_reader::MEMORY_LATENCY, cells * CELL_BEATS),
             links: std::array::from_fn(|_| SdpRam::with_depth(RamStyle::sparing(cells), 1, cells)),
             list: CellList::new(cells),
-            free_count: Reg::new(bits::<11>(cells as u64)),
+            free_count: Reg::new(bits::<11>(cells)),
             ..Self::blank()
         }
     }

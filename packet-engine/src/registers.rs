@@ -175,7 +175,7 @@ pub struct PacketRegisters {
 impl PacketRegisters {
     /// The page of a NIC with the match rules of `config`.
     pub fn new(config: &Config) -> Self {
-        Self { port: Reg::new(bits::<16>(SPINDLE_PORT as u64)), _rules: config.match_rules as u64, ..Self::blank() }
+        Self { port: Reg::new(bits::<16>(SPINDLE_PORT)), _rules: config.match_rules as u64, ..Self::blank() }
     }
 }
 

@@ -8,14 +8,6 @@ use spindle_contract::descriptors::overload;
 use spindle_contract::reasons;
 use spindle_verilog::prelude::*;
 
-const RULE_DROP: u64 = overload::DROP as u64;
-const RULE_PLACE: u64 = overload::PLACE as u64;
-const UNSUPPORTED: u64 = reasons::UNSUPPORTED as u64;
-const NO_CONTEXT: u64 = reasons::NO_CONTEXT as u64;
-const NO_MESSAGE_SLOT: u64 = reasons::NO_MESSAGE_SLOT as u64;
-const QUOTA: u64 = reasons::QUOTA as u64;
-const PAUSED: u64 = reasons::PAUSED as u64;
-
 /// What there is for an arrival.
 #[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
 pub struct Means {
@@ -64,7 +56,7 @@ pub fn resolution_of(arrives: Bit, event: Event, arrival: Arrival, status: Conte
     // The packet that others wait for is let in whatever the quota says.
     let packets_full = means.packets_full & !(has_user_header & arrival.foremost);
     let full = to_context & (packets_full | (fresh & means.messages_full));
-    let paused = full & (means.overload != RULE_PLACE) & (fresh | (means.overload != RULE_DROP));
+    let paused = full & (means.overload != bits(overload::PLACE)) & (fresh | (means.overload != bits(overload::DROP)));
     let inactive = fresh & to_context & !status.active;
     let no_slot = fresh & (!means.free | (event.named & !means.can_insert));
     let refused = arrives & (arrival.unsupported | inactive | paused | no_slot);
@@ -98,8 +90,8 @@ pub fn resolved(
         refused: resolution.refused,
         first: arrives & resolution.has_user_header & arrival.foremost,
         short: resolution.short,
-        lost: over & (means.overload == RULE_DROP),
-        bypass: over & (means.overload == RULE_PLACE),
+        lost: over & (means.overload == bits(overload::DROP)),
+        bypass: over & (means.overload == bits(overload::PLACE)),
         reason: if arrives { resolution.reason } else { event.reason },
         ..event
     }
@@ -128,15 +120,15 @@ pub fn beginning_of(event: Event, arrival: Arrival, status: ContextStatus, resol
 #[hdl_fn]
 fn refusal_of(unsupported: Bit, inactive: Bit, paused: Bit, rule: Bits<2>) -> Bits<5> {
     if unsupported {
-        bits::<5>(UNSUPPORTED)
+        bits::<5>(reasons::UNSUPPORTED)
     } else if inactive {
-        bits::<5>(NO_CONTEXT)
+        bits::<5>(reasons::NO_CONTEXT)
     } else if !paused {
-        bits::<5>(NO_MESSAGE_SLOT)
-    } else if rule == RULE_DROP {
-        bits::<5>(QUOTA)
+        bits::<5>(reasons::NO_MESSAGE_SLOT)
+    } else if rule == bits(overload::DROP) {
+        bits::<5>(reasons::QUOTA)
     } else {
-        bits::<5>(PAUSED)
+        bits::<5>(reasons::PAUSED)
     }
 }
 

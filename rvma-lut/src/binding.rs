@@ -180,15 +180,15 @@ impl Binding {
         let goes_on = known & !bound.refused & sound & !decided.refused;
         self.reserve.next = reserves;
         self.place.next = reserves | goes_on;
-        self.reason.next = bits::<5>(OUT_OF_BOUNDS as u64);
+        self.reason.next = bits::<5>(OUT_OF_BOUNDS);
         if decided.refused {
             self.reason.next = decided.reason;
         } else if known & bound.refused {
             self.reason.next = bound.reason;
         } else if fresh & head.stale {
-            self.reason.next = bits::<5>(STALE_EPOCH as u64);
+            self.reason.next = bits::<5>(STALE_EPOCH);
         } else if fresh & !head.active {
-            self.reason.next = bits::<5>(NO_POSTED_BUFFER as u64);
+            self.reason.next = bits::<5>(NO_POSTED_BUFFER);
         }
 
         // No buffer: the whole message goes to the catch-all mailbox packet by packet, also when a buffer is posted meanwhile.
@@ -263,9 +263,9 @@ impl Binding {
             self.messages.write_address.next = behind;
             self.messages.write_data.next = swept;
             self.messages.write_data.next.refused = true;
-            self.messages.write_data.next.reason = bits::<5>(STALE_EPOCH as u64);
+            self.messages.write_data.next.reason = bits::<5>(STALE_EPOCH);
             if self.sweep_all.val() {
-                self.messages.write_data.next.reason = bits::<5>(CLOSED as u64);
+                self.messages.write_data.next.reason = bits::<5>(CLOSED);
             }
         }
 

@@ -116,7 +116,7 @@ impl CommandArguments {
         self.arriving.d.next = reads;
         self.arrives.d.next = index;
         for i in 0..ARGUMENTS {
-            if self.arriving.q.val() & (self.arrives.q.val() == bits::<5>(i as u64)) {
+            if self.arriving.q.val() & (self.arrives.q.val() == bits::<5>(i)) {
                 self.words[i].d.next = self.argument.val();
             }
         }

@@ -33,7 +33,6 @@ const LINE_BITS: usize = 5;
 const LINE_LIMIT: u64 = (1 << LINE_BITS) - BATCH_LAST.div_ceil(2);
 /// Address bits of the FIFO of batches.
 const BATCH_BITS: usize = 3;
-const CLIENT: u64 = client::RING as u64;
 /// Address bits within a command.
 const COMMAND_BITS: usize = BYTES.trailing_zeros() as usize;
 
@@ -312,7 +311,7 @@ impl CommandRings {
         let first = self.first.q.val();
         let place = bit_cast::<59, 15>(first.get_bits::<15>(0) & entry.ring.last);
         self.read.next = HostRead {
-            client: bits::<2>(CLIENT),
+            client: bits::<2>(client::RING),
             address: (entry.ring.base | place, bits::<COMMAND_BITS>(0)).cat::<64>(),
             length: (bits::<6>(0), bit_cast::<5, 4>(self.last.q.val()) + 1, bits::<COMMAND_BITS>(0)).cat::<16>(),
             ..Default::default()

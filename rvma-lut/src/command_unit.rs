@@ -320,7 +320,7 @@ impl CommandUnit {
                     | (wanted == POST_MAPPED)
                     | (wanted == READ_MAP)
                     | (wanted == FREE_MAP);
-                self.error.d.next = bits::<8>(doorbell_error::NONE as u64);
+                self.error.d.next = bits::<8>(doorbell_error::NONE);
                 self.value.d.next = bits::<16>(0);
                 if self.start.val() {
                     self.state.d.next = CommandState::Fetch;

@@ -25,8 +25,6 @@ use spindle_contract::events::BUFFER;
 use spindle_contract::wire::{status, RECORD_BYTES};
 use spindle_verilog::prelude::*;
 
-const DONE: u64 = status::DONE as u64;
-
 /// The completion unit. See the module text.
 #[block]
 pub struct CompletionUnit {
@@ -81,7 +79,7 @@ impl CompletionUnit {
 
         let done = self.waiting.read.val();
         // First the event, once.
-        let quiet = (done.status == DONE) | self.told.q.val();
+        let quiet = (done.status == bits(status::DONE)) | self.told.q.val();
         let tells = self.waiting.read.valid.val() & !quiet;
         let job_comes = self.job.valid.val();
         let wants = tells & !self.fetched.q.val() & !self.marked.q.val() & !job_comes;
@@ -93,7 +91,7 @@ impl CompletionUnit {
         self.unfilled.valid.next = self.marked.q.val();
         self.unfilled.next = EventDesc {
             pid: done.pid,
-            kind: bits::<4>(BUFFER as u64),
+            kind: bits::<4>(BUFFER),
             context: bits::<4>(0),
             code: done.status,
             flags: bits::<8>(0),
@@ -150,7 +148,7 @@ impl CompletionUnit {
                     has_slot: false,
                     msg_slot: bits::<8>(0),
                     color: false,
-                    length: bits::<16>(RECORD_BYTES as u64),
+                    length: bits::<16>(RECORD_BYTES),
                 },
             },
             data: bit_cast::<256, 128>((done.address, done.epoch, bits::<8>(0), done.status, done.length).cat::<128>()),

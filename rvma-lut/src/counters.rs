@@ -32,10 +32,6 @@ use spindle_blocks::Fifo;
 use spindle_contract::wire::status;
 use spindle_verilog::prelude::*;
 
-const DONE: u64 = status::DONE as u64;
-const PARTIAL: u64 = status::PARTIAL as u64;
-const CANCELLED: u64 = status::CANCELLED as u64;
-
 /// Counts of a buffer.
 #[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
 pub struct CountEntry {
@@ -159,18 +155,18 @@ impl Counters {
         let record = self.record_3.q.val();
         self.completion.valid.next = self.checked.q.val() & self.complete.q.val();
         self.completion.next = Completion {
-            version: bits::<4>(spindle_contract::VERSION as u64),
+            version: bits::<4>(spindle_contract::VERSION),
             frame: ended.frame,
             mailbox: record.mailbox,
             buffer: ended.slot,
             record: (record.record, bits::<4>(0)).cat::<64>(),
             length: self.placed.q.val(),
             status: if ended.cancelled {
-                bits::<8>(CANCELLED)
+                bits::<8>(status::CANCELLED)
             } else if self.failed.q.val() | ended.cut {
-                bits::<8>(PARTIAL)
+                bits::<8>(status::PARTIAL)
             } else {
-                bits::<8>(DONE)
+                bits::<8>(status::DONE)
             },
             epoch: record.epoch,
             address: record.base,

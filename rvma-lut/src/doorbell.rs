@@ -182,7 +182,7 @@ impl Doorbell {
             }
             // While the process's command runs, the word in the RAM is the result of the one before.
             if is_result & self.busy.val() & (self.argument_pid.val() == pid) {
-                self.answer.d.next.rdata = bits::<32>(0x8000_0000);
+                self.answer.d.next.rdata = bits::<32>(0x8000_0000_u32);
             }
         }
         self.csr_answer.next = self.answer.q.val();

@@ -190,7 +190,7 @@ impl EventRings {
 
         // The record.
         let source = if is_scan | any_lost {
-            EventDesc { kind: bits::<4>(LOST as u64), length: entry.lost, ..Default::default() }
+            EventDesc { kind: bits::<4>(LOST), length: entry.lost, ..Default::default() }
         } else {
             self.current.q.val()
         };
@@ -278,7 +278,7 @@ impl EventRings {
             self.pid.d.next = self.chosen_pid.val();
             self.scan_next.d.next = !self.chosen.val().get_bit(1);
             for i in 0..SOURCES {
-                if self.chosen.val() == bits::<2>(i as u64) {
+                if self.chosen.val() == bits::<2>(i) {
                     self.waiting[i].d.next = false;
                     self.current.d.next = self.events[i].q.val();
                 }
@@ -303,7 +303,7 @@ impl EventRings {
                     has_slot: false,
                     msg_slot: bits::<8>(0),
                     color: false,
-                    length: bits::<16>(BYTES as u64),
+                    length: bits::<16>(BYTES),
                 },
             },
             data: self.record.q.val(),

@@ -47,7 +47,6 @@ const REPLY_AT: usize = HEADER_AT + 8 * SPINDLE_BYTES - 512;
 const TAG_BITS: usize = 8 * VLAN_BYTES;
 /// `payload_offset` of a GET without a tag.
 const PLAIN_OFFSET: u64 = (ETH_BYTES + IPV4_BYTES + UDP_BYTES + SPINDLE_GET_BYTES) as u64;
-const GET_RESP: u64 = put_op::GET_RESP as u64;
 
 /// What the unit does.
 #[derive(LogicState, Copy, Clone, Debug, PartialEq)]
@@ -266,11 +265,11 @@ impl GetResponder {
                 self.refused.d.next = true;
                 self.state.d.next = GetState::Tell;
                 if !source.ok {
-                    self.reason.d.next = bits::<5>(NO_POSTED_BUFFER as u64);
+                    self.reason.d.next = bits::<5>(NO_POSTED_BUFFER);
                 } else if !fits {
-                    self.reason.d.next = bits::<5>(OUT_OF_BOUNDS as u64);
+                    self.reason.d.next = bits::<5>(OUT_OF_BOUNDS);
                 } else if !self.answers.write.ready.val() {
-                    self.reason.d.next = bits::<5>(NO_MESSAGE_SLOT as u64);
+                    self.reason.d.next = bits::<5>(NO_MESSAGE_SLOT);
                 } else {
                     self.refused.d.next = false;
                     self.reason.d.next = bits::<5>(0);
@@ -345,7 +344,7 @@ impl GetResponder {
         self.answers.write.valid.next = tells & !refused;
         let answer = self.answers.read.val();
         self.answer.next = PutDesc {
-            op: bits::<2>(GET_RESP),
+            op: bits::<2>(put_op::GET_RESP),
             from_host: true,
             node: answer.node,
             dst_pid: answer.dst_pid,

@@ -102,7 +102,7 @@ impl HostAtomics {
         let mut taken: Bit = false;
         for i in 0..SLOTS {
             clash = clash | (self.busy[i].q.val() & (self.words[i].q.val() == request.address.get_bits::<61>(3)));
-            taken = taken | (self.busy[i].q.val() & (slot == bits::<2>(i as u64)));
+            taken = taken | (self.busy[i].q.val() & (slot == bits::<2>(i)));
         }
         self.clash.d.next = clash;
         let wants = self.checked.q.val() & !self.clash.q.val() & !taken;
@@ -144,7 +144,7 @@ impl HostAtomics {
         let job = self.job.q.val();
         let old = self.old.q.val().get_bits::<64>(0);
         let failed = self.old.q.val().get_bit(64);
-        let adds = job.op == bits::<2>(FETCH_AND_ADD as u64);
+        let adds = job.op == bits::<2>(FETCH_AND_ADD);
         let finished = self.finished.valid.val();
         self.leaves.next = false;
         match self.state.q.val() {
@@ -238,10 +238,10 @@ impl HostAtomics {
             value: narrowed(self.values.read_data[1].val().get_bits::<64>(0), wide),
         };
         for i in 0..SLOTS {
-            if issues & (slot == bits::<2>(i as u64)) {
+            if issues & (slot == bits::<2>(i)) {
                 self.busy[i].d.next = true;
                 self.words[i].d.next = request.address.get_bits::<61>(3);
-            } else if ends & (ended_slot == bits::<2>(i as u64)) {
+            } else if ends & (ended_slot == bits::<2>(i)) {
                 self.busy[i].d.next = false;
             }
         }

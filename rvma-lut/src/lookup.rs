@@ -31,9 +31,6 @@ use spindle_verilog::prelude::*;
 pub const LATENCY: usize = mailbox_table::LATENCY + 2;
 /// Packets that may be on their way: as many as the FIFO at the end holds.
 pub const CREDITS: u64 = 1 << QUEUE_BITS;
-const PUT: u64 = opcode::PUT as u64;
-const GET: u64 = opcode::GET as u64;
-const GET_RESP: u64 = opcode::GET_RESP as u64;
 const EPOCH_VALID: u64 = flag::EPOCH_VALID as u64;
 const MANAGED: u64 = flag::MANAGED as u64;
 const UNSEQ: u64 = flag::UNSEQ as u64;
@@ -42,7 +39,6 @@ const MANAGED_MODE: u64 = mailbox_mode::MANAGED as u64;
 const TAGGED_MODE: u64 = mailbox_mode::TAGGED as u64;
 const NACK_OFF: u64 = mailbox_mode::NACK_OFF as u64;
 const DROP: u64 = mailbox_mode::DROP as u64;
-const CATCH_ALL: u64 = mailbox_mode::CATCH_ALL as u64;
 const SPILL: u64 = mailbox_mode::SPILL as u64;
 
 /// The look-up stage. See the module text.
@@ -132,9 +128,9 @@ impl Lookup {
         // A managed mailbox chooses the message's place itself.
         let managed = (desc.flags & MANAGED).any();
         let buf_off = if managed { bits::<32>(0) } else { desc.buf_off };
-        let asks_bytes = desc.opcode == GET;
+        let asks_bytes = desc.opcode == bits(opcode::GET);
         let gets = asks_bytes & !desc.redirected;
-        let writes = (desc.opcode == PUT) | (desc.opcode == GET_RESP);
+        let writes = (desc.opcode == bits(opcode::PUT)) | (desc.opcode == bits(opcode::GET_RESP));
         self.line[0].d.next = Packet {
             frame: desc.frame,
             pkt: desc.pkt,
@@ -202,13 +198,13 @@ impl Lookup {
         let other_kind = (!redirected & (packet.managed != managed_one)) | (packet.tagged != by_tag);
         let foreign = packet.unsupported | (found.hit & !closing & !packet.get & other_kind);
         let reason = if foreign {
-            bits::<5>(UNSUPPORTED as u64)
+            bits::<5>(UNSUPPORTED)
         } else if !found.hit {
-            bits::<5>(NO_MAILBOX as u64)
+            bits::<5>(NO_MAILBOX)
         } else if closing {
-            bits::<5>(CLOSED as u64)
+            bits::<5>(CLOSED)
         } else {
-            bits::<5>(BAD_KEY as u64)
+            bits::<5>(BAD_KEY)
         };
         if mine {
             self.result.d.next = LookedUp {
@@ -237,7 +233,7 @@ impl Lookup {
         let command = self.asked.q.val();
         let asker = command.pid.get_bits::<6>(0);
         let told = asks & ready;
-        let opens = told & (command.op == INSERT) & (command.mode & bits::<9>(CATCH_ALL)).any();
+        let opens = told & (command.op == INSERT) & (command.mode & bits::<9>(mailbox_mode::CATCH_ALL)).any();
         let closes = told & (command.op == CLOSING) & (self.catchers[1].read_data.val() == command.mailbox);
         if opens | closes {
             self.catching.d.next = self.catching.q.val().replace_bit(asker.index(), opens);

@@ -206,7 +206,7 @@ impl MailboxTable {
             self.ways[i].read_enable.next = self.valid[0].q.val() | self.seeks.q.val();
             self.ways[i].read_address.next = self.sets[i].q.val();
             self.ways[i].write_enable.next =
-                self.clearing.q.val() | (self.stash.write.val() & (self.stash.write_way.val() == bits::<2>(i as u64)));
+                self.clearing.q.val() | (self.stash.write.val() & (self.stash.write_way.val() == bits::<2>(i)));
             self.ways[i].write_address.next = self.stash.write_set.val();
             self.ways[i].write_data.next = self.stash.write_entry.val();
             if self.clearing.q.val() {

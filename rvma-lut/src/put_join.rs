@@ -19,7 +19,6 @@ use spindle_blocks::RamStyle;
 use spindle_contract::descriptors::put_op;
 use spindle_verilog::prelude::*;
 
-const HOST_HANDLE: u64 = put_op::HOST_HANDLE as u64;
 /// Address bits of the FIFO.
 const WAITING_BITS: usize = 2;
 /// Puts in it from which only those of processes are taken.
@@ -75,7 +74,7 @@ impl PutJoin {
         self.waiting.write.next = self.array_put.val();
         if own {
             self.waiting.write.next = self.own.val();
-            self.waiting.write.next.handle = bits::<4>(HOST_HANDLE);
+            self.waiting.write.next.handle = bits::<4>(put_op::HOST_HANDLE);
             self.waiting.write.next.frame = self.next_number.q.val();
         } else if answers {
             self.waiting.write.next = self.answer.val();
@@ -100,7 +99,7 @@ impl PutJoin {
         self.host_put.next = self.offered.q.val();
         self.host_put.valid.next = self.offers.q.val();
 
-        let ours = self.put_done.valid.val() & (self.put_done.val().handle == HOST_HANDLE);
+        let ours = self.put_done.valid.val() & (self.put_done.val().handle == bits(put_op::HOST_HANDLE));
         self.ended_out.d.next = ours;
         self.failed_out.d.next = ours & self.put_done.val().error;
         self.ended.next = self.ended_out.q.val();

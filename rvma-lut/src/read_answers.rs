@@ -113,7 +113,7 @@ impl ReadAnswers {
         self.data_last.next = beat.last & owner.ends;
         self.data_error.next = beat.last & self.errors.read.val();
         for i in 0..CLIENTS {
-            self.data_valid[i].next = self.beat_valid.q.val() & (owner.client == bits::<2>(i as u64));
+            self.data_valid[i].next = self.beat_valid.q.val() & (owner.client == bits::<2>(i));
         }
     }
 }

@@ -184,14 +184,14 @@ impl ReceiveMaps {
         let query = self.query.val();
         let frees = self.state.q.val() == MapState::Drain;
         for i in 0..RECEIVE_MAPS {
-            let arms = self.posted.val() & self.arms.val() & (next == bits::<NUMBER>(i as u64));
+            let arms = self.posted.val() & self.arms.val() & (next == bits::<NUMBER>(i));
             if arms {
                 self.entries[i].d.next =
                     MapEntry { pid: self.pid.val(), slot: self.posted_slot.val(), granule: self.granule.val() };
                 self.taken[i].d.next = true;
                 self.live[i].d.next = true;
             } else if (self.posted.val() & (self.posted_slot.val() == self.entries[i].q.val().slot))
-                | (frees & (query.number == bits::<NUMBER>(i as u64)))
+                | (frees & (query.number == bits::<NUMBER>(i)))
             {
                 self.live[i].d.next = false;
             }
@@ -218,7 +218,7 @@ impl ReceiveMaps {
         let mut number: Bits<NUMBER> = bits::<NUMBER>(0);
         let mut granule: Bits<5> = bits::<5>(0);
         for i in 0..RECEIVE_MAPS {
-            number = number | (bits::<NUMBER>(i as u64) & repeat::<NUMBER>(hits.get_bit(i)));
+            number = number | (bits::<NUMBER>(i) & repeat::<NUMBER>(hits.get_bit(i)));
             granule = granule | (self.entries[i].q.val().granule & repeat::<5>(hits.get_bit(i)));
         }
         if self.valid_2.q.val() {
@@ -267,7 +267,7 @@ impl ReceiveMaps {
         let mut mine: Bit = false;
         for i in 0..RECEIVE_MAPS {
             let owned = self.taken[i].q.val() & (self.entries[i].q.val().pid == query.pid);
-            mine = mine | (owned & (query.number == bits::<NUMBER>(i as u64)));
+            mine = mine | (owned & (query.number == bits::<NUMBER>(i)));
         }
         self.done.next = false;
         match self.state.q.val() {
@@ -279,7 +279,7 @@ impl ReceiveMaps {
                         self.state.d.next = MapState::Idle;
                         self.done.next = !self.all.q.val();
                         for i in 0..RECEIVE_MAPS {
-                            if self.at.q.val().get_bits::<NUMBER>(WORD) == bits::<NUMBER>(i as u64) {
+                            if self.at.q.val().get_bits::<NUMBER>(WORD) == bits::<NUMBER>(i) {
                                 self.taken[i].d.next = false;
                             }
                         }

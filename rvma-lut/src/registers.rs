@@ -129,7 +129,7 @@ impl Registers {
         let mut more: Bits<32> = bits::<32>(0);
         for i in 0..COUNTERS {
             let mut base: Bits<6> = self.more[i].q.val();
-            if visited == bits::<7>(i as u64) {
+            if visited == bits::<7>(i) {
                 more = more | sext::<32, 6>(base);
                 base = bits::<6>(0);
             }
@@ -170,26 +170,26 @@ impl Registers {
         let take = request.valid & mine & !self.answer.q.val().ack & (!reads | turn);
         self.known.next = true;
         self.word.next = bits::<32>(0);
-        if offset == bits::<12>(rvma::CONTROL as u64) {
+        if offset == bits::<12>(rvma::CONTROL) {
             self.word.next = bit_cast::<32, 1>(repeat::<1>(self.order.q.val()));
-        } else if offset == bits::<12>(rvma::REGION_FIRST as u64) {
+        } else if offset == bits::<12>(rvma::REGION_FIRST) {
             self.word.next = self.staged[0].q.val();
         } else if offset == bits::<12>(rvma::REGION_FIRST as u64 + 4) {
             self.word.next = self.staged[1].q.val();
-        } else if offset == bits::<12>(rvma::REGION_LAST as u64) {
+        } else if offset == bits::<12>(rvma::REGION_LAST) {
             self.word.next = self.staged[2].q.val();
         } else if offset == bits::<12>(rvma::REGION_LAST as u64 + 4) {
             self.word.next = self.staged[3].q.val();
-        } else if offset == bits::<12>(rvma::REGION_COMMIT as u64) {
+        } else if offset == bits::<12>(rvma::REGION_COMMIT) {
             self.word.next = bits::<32>(0);
-        } else if offset == bits::<12>(rvma::UNCHECKED as u64) {
+        } else if offset == bits::<12>(rvma::UNCHECKED) {
             self.word.next = self.free[0].q.val();
         } else if offset == bits::<12>(rvma::UNCHECKED as u64 + 4) {
             self.word.next = self.free[1].q.val();
         } else {
             self.known.next = is_counter;
         }
-        if take & request.write & (offset == bits::<12>(rvma::CONTROL as u64)) {
+        if take & request.write & (offset == bits::<12>(rvma::CONTROL)) {
             self.order.d.next = request.wdata.get_bit(0);
         }
         let writes = take & request.write;
@@ -203,7 +203,7 @@ impl Registers {
                 self.free[i].d.next = request.wdata;
             }
         }
-        self.commits.d.next = writes & (offset == bits::<12>(rvma::REGION_COMMIT as u64));
+        self.commits.d.next = writes & (offset == bits::<12>(rvma::REGION_COMMIT));
         if writes {
             self.commit.d.next = request.wdata;
         }

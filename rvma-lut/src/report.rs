@@ -121,7 +121,7 @@ impl Report {
             msg_slot: origin.msg_slot,
             payload_len: origin.length,
             placed: good,
-            reason: if good { bits::<5>(0) } else { bits::<5>(HOST_ERROR as u64) },
+            reason: if good { bits::<5>(0) } else { bits::<5>(HOST_ERROR) },
             spare: bits::<7>(0),
         };
         self.placed.write.valid.next = packet;

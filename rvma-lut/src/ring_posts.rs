@@ -29,13 +29,6 @@ use spindle_verilog::prelude::*;
 
 /// Address bits of the FIFO of commands that wait for the table.
 const ASKED_BITS: usize = 3;
-const UNSUPPORTED: u64 = doorbell_error::UNSUPPORTED as u64;
-const NO_MAILBOX: u64 = doorbell_error::NO_MAILBOX as u64;
-const NO_SLOT: u64 = doorbell_error::NO_SLOT as u64;
-const BAD_ARGUMENT: u64 = doorbell_error::BAD_ARGUMENT as u64;
-const HOST_ERROR: u64 = doorbell_error::HOST_ERROR as u64;
-const OUT_OF_REGION: u64 = doorbell_error::OUT_OF_REGION as u64;
-const NONE: u64 = doorbell_error::NONE as u64;
 
 /// A command of a ring.
 #[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
@@ -161,17 +154,17 @@ impl RingPosts {
             let number = words.get_bits::<16>(32 * WORD_CODE + 16);
             let size = words.get_bits::<32>(32 * WORD_SIZE);
             let nothing = code == (NOTHING as u64);
-            let mut error: Bits<4> = bits::<4>(NONE);
+            let mut error: Bits<4> = bits::<4>(doorbell_error::NONE);
             if batch.overrun {
-                error = bits::<4>(BAD_ARGUMENT);
+                error = bits::<4>(doorbell_error::BAD_ARGUMENT);
             } else if self.batch_error.val() {
-                error = bits::<4>(HOST_ERROR);
+                error = bits::<4>(doorbell_error::HOST_ERROR);
             } else if !nothing & (code != (POST_BUFFER as u64)) {
-                error = bits::<4>(UNSUPPORTED);
+                error = bits::<4>(doorbell_error::UNSUPPORTED);
             } else if !nothing & bad_buffer(size, words.get_bits::<32>(32 * WORD_RECORD)) {
-                error = bits::<4>(BAD_ARGUMENT);
+                error = bits::<4>(doorbell_error::BAD_ARGUMENT);
             } else if !nothing & (number.get_bits::<12>(0) > bits::<12>(self._mailboxes - 1)) {
-                error = bits::<4>(NO_MAILBOX);
+                error = bits::<4>(doorbell_error::NO_MAILBOX);
             }
             self.next_valid.d.next = true;
             self.permitted.d.next = error.any() | nothing;
@@ -207,7 +200,7 @@ impl RingPosts {
             self.permitted.d.next = true;
         }
         if refused {
-            self.next.d.next.error = bits::<4>(OUT_OF_REGION);
+            self.next.d.next.error = bits::<4>(doorbell_error::OUT_OF_REGION);
         }
         let asks = self.next_valid.q.val() & (permitted | answered) & self.asked.write.ready.val();
         self.request.valid.next = asks;
@@ -220,7 +213,7 @@ impl RingPosts {
         };
         self.asked.write.next = next;
         if refused {
-            self.asked.write.next.error = bits::<4>(OUT_OF_REGION);
+            self.asked.write.next.error = bits::<4>(doorbell_error::OUT_OF_REGION);
         }
         self.asked.write.valid.next = asks & self.request.ready.val();
         if asks & self.request.ready.val() {
@@ -238,7 +231,7 @@ impl RingPosts {
             self.job_valid.d.next = true;
             self.job.d.next = self.asked.read.val();
             if !self.asked.read.val().error.any() & !self.asked.read.val().nothing & !self.answers.read.val() {
-                self.job.d.next.error = bits::<4>(NO_MAILBOX);
+                self.job.d.next.error = bits::<4>(doorbell_error::NO_MAILBOX);
             }
         }
         let job = self.job.q.val();
@@ -271,11 +264,11 @@ impl RingPosts {
         let ends = posted | (starts & (plain | thrown));
         self.error.next = job.error;
         if posts {
-            self.error.next = bits::<4>(NONE);
+            self.error.next = bits::<4>(doorbell_error::NONE);
             if self.queue_small.val() {
-                self.error.next = bits::<4>(BAD_ARGUMENT);
+                self.error.next = bits::<4>(doorbell_error::BAD_ARGUMENT);
             } else if !self.queue_ok.val() {
-                self.error.next = bits::<4>(NO_SLOT);
+                self.error.next = bits::<4>(doorbell_error::NO_SLOT);
             }
         }
         let counts = posted | (starts & plain & !thrown);

@@ -288,10 +288,7 @@ impl RvmaEngine {
         // Host memory.
         self.dma_writer.host.join(&mut self.host);
         self.read_requests.host.join(&mut self.host);
-        self.read_answers.host.rdata.next = self.host.rdata.val();
-        self.read_answers.host.rresp.next = self.host.rresp.val();
-        self.read_answers.host.rvalid.next = self.host.rvalid.val();
-        self.host.rready.next = self.read_answers.host.rready.val();
+        self.read_answers.host.join(&mut self.host);
 
         // Ends of transfers.
         let finished = self.dma_writer.finished.val();

@@ -158,7 +158,7 @@ impl Execute {
         } else {
             predicted != issued.target
         };
-        let to_exit = a.get_bits::<31>(1) == bits::<31>(self._return_address as u64);
+        let to_exit = a.get_bits::<31>(1) == bits::<31>(self._return_address);
 
         // Counters: an instruction that reads one waits in D until all older ones have been counted.
         let number = self.counter_number.val();

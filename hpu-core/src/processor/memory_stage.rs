@@ -261,11 +261,11 @@ impl MemoryStage {
         let wrong_shape = (is_atomic | in_code | in_port) & !whole;
         self.faults.next = executed.traits.accesses & right & (!allowed | wrong_shape);
         self.cause.next = if allowed {
-            bits::<4>(FAULT_MISALIGNED as u64)
+            bits::<4>(FAULT_MISALIGNED)
         } else if is_load | is_lr {
-            bits::<4>(FAULT_LOAD as u64)
+            bits::<4>(FAULT_LOAD)
         } else {
-            bits::<4>(FAULT_STORE as u64)
+            bits::<4>(FAULT_STORE)
         };
 
         // M1: reads that have not been granted, or were granted too early.
@@ -335,7 +335,7 @@ impl MemoryStage {
             even_row: self.even_row.q.val(),
             size_less_one: size,
             data: executed.b,
-            shared: sum.get_bits::<3>(28) == bits::<3>(SCRATCH as u64),
+            shared: sum.get_bits::<3>(28) == bits::<3>(SCRATCH),
         };
         // ISSUE waits for its reply in M1.
         self.issuing.next = self.issue_left.q.val();

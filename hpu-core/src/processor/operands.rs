@@ -184,8 +184,8 @@ impl Operands {
         let second_argument =
             if self.completes.val() { (bits::<31>(0), self.flow_control.val()).cat::<32>() } else { bits::<32>(STATE) };
         let third_argument = if self.completes.val() { bits::<32>(STATE) } else { bits::<32>(0) };
-        let return_address = bits::<32>(self._return_address as u64);
-        let stack_top = bits::<32>(self._stack_top as u64);
+        let return_address = bits::<32>(self._return_address);
+        let stack_top = bits::<32>(self._stack_top);
         let first_a = first_value(decoded.find_a, return_address, stack_top, second_argument, third_argument);
         let first_b = first_value(decoded.find_b, return_address, stack_top, second_argument, third_argument);
 
@@ -207,7 +207,7 @@ impl Operands {
         let chosen_b = one_of_four(choice_b, early_b, executes.value, other, repeat::<32>(self.inject_b.val()));
 
         // What was not written is a reset of the register, which is no LUT in its path: nearly all first values are 0.
-        let rare = bits::<32>(self._first_bits as u64);
+        let rare = bits::<32>(self._first_bits);
         let fresh_a = !in_x_a & !from_a.any() & !self.registers.known_a.val() & !decoded.a_is_pc;
         let fresh_b = !in_x_b & !from_b.any() & !self.registers.known_b.val() & decoded.reads_b;
         let starts_a = !injects & fresh_a;

@@ -163,15 +163,15 @@ impl Resolve {
             self.happening.d.next = Incident {
                 fault: faults,
                 cause: if overdue {
-                    bits::<4>(FAULT_WATCHDOG as u64)
+                    bits::<4>(FAULT_WATCHDOG)
                 } else if executed.outside | stray {
-                    bits::<4>(FAULT_FETCH as u64)
+                    bits::<4>(FAULT_FETCH)
                 } else if traits.breaks {
-                    bits::<4>(FAULT_BREAK as u64)
+                    bits::<4>(FAULT_BREAK)
                 } else if illegal {
-                    bits::<4>(FAULT_ILLEGAL as u64)
+                    bits::<4>(FAULT_ILLEGAL)
                 } else if refused {
-                    bits::<4>(FAULT_COMMAND as u64)
+                    bits::<4>(FAULT_COMMAND)
                 } else {
                     self.cause.val()
                 },

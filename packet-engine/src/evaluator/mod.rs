@@ -44,13 +44,6 @@ use rules::{less, phase_after, plus, reason_of};
 use spindle_contract::{descriptors::kind, events, reasons};
 use spindle_verilog::prelude::*;
 
-const HEADER: u64 = kind::HEADER as u64;
-const PAYLOAD: u64 = kind::PAYLOAD as u64;
-const COMPLETION: u64 = kind::COMPLETION as u64;
-const QUOTA: u64 = reasons::QUOTA as u64;
-const MESSAGE_AGED: u64 = reasons::MESSAGE_AGED as u64;
-const CODE_DONE: u64 = events::message::DONE as u64;
-const CODE_DROPPED: u64 = events::message::DROPPED as u64;
 /// [`Verdict::code`]: a handler failed.
 pub const CODE_FAILED: u64 = events::message::FAILED as u64;
 /// [`Verdict::code`]: it took too long.
@@ -174,10 +167,10 @@ impl Evaluator {
         packet.failed = packet.failed | incident.ends.failed | (apply & (phase == PHASE_FAILED));
         if lost {
             packet.refused = true;
-            packet.reason = bits::<5>(QUOTA);
+            packet.reason = bits::<5>(reasons::QUOTA);
         } else if apply & (phase == PHASE_AGED) {
             packet.refused = true;
-            packet.reason = bits::<5>(MESSAGE_AGED);
+            packet.reason = bits::<5>(reasons::MESSAGE_AGED);
         } else if placed & !incident.placed {
             packet.refused = true;
             packet.reason = incident.reason;
@@ -252,11 +245,11 @@ impl Evaluator {
         self.decided.d.next = Verdict {
             task: run_task | completion,
             handler: if completion {
-                bits::<2>(COMPLETION)
+                bits::<2>(kind::COMPLETION)
             } else if header_task {
-                bits::<2>(HEADER)
+                bits::<2>(kind::HEADER)
             } else {
-                bits::<2>(PAYLOAD)
+                bits::<2>(kind::PAYLOAD)
             },
             place: place,
             from_handler: place_command | ((place_phase | place_bypass) & !was.mailbox),
@@ -279,9 +272,9 @@ impl Evaluator {
             } else if failed {
                 bits::<2>(CODE_FAILED)
             } else if phase == PHASE_DROPPING {
-                bits::<2>(CODE_DROPPED)
+                bits::<2>(events::message::DROPPED)
             } else {
-                bits::<2>(CODE_DONE)
+                bits::<2>(events::message::DONE)
             },
             outcome: Outcome {
                 handled: ends & !packet.placed & !refused,

@@ -5,11 +5,6 @@ use crate::message::*;
 use spindle_contract::reasons;
 use spindle_verilog::prelude::*;
 
-const BAD_TRANSPORT: u64 = reasons::BAD_TRANSPORT as u64;
-const HANDLER_DROP: u64 = reasons::HANDLER_DROP as u64;
-const HANDLER_FAIL: u64 = reasons::HANDLER_FAIL as u64;
-const MESSAGE_AGED: u64 = reasons::MESSAGE_AGED as u64;
-
 /// The phase to which the event takes the message: `opens` = the packet with its user header came, `ages` = it is too old.
 #[hdl_fn]
 pub fn phase_after(was: MessageState, incident: Event, opens: Bit, ages: Bit) -> Bits<3> {
@@ -65,16 +60,16 @@ pub fn reason_of(incident: Event, packet: PacketState, turned_away: Bit, is_aged
         if incident.refused {
             incident.reason
         } else if is_aged {
-            bits::<5>(MESSAGE_AGED)
+            bits::<5>(reasons::MESSAGE_AGED)
         } else {
-            bits::<5>(BAD_TRANSPORT)
+            bits::<5>(reasons::BAD_TRANSPORT)
         }
     } else if incident.kind == EVENT_FAST {
         incident.reason
     } else if packet.failed {
-        bits::<5>(HANDLER_FAIL)
+        bits::<5>(reasons::HANDLER_FAIL)
     } else if packet.dropped {
-        bits::<5>(HANDLER_DROP)
+        bits::<5>(reasons::HANDLER_DROP)
     } else {
         packet.reason
     }

@@ -19,19 +19,6 @@ pub const EVENT_FAST: u64 = 5;
 /// [`Event::kind`]: the age of a message is looked at.
 pub const EVENT_AGE: u64 = 6;
 
-const HEADER: u64 = kind::HEADER as u64;
-const PAYLOAD: u64 = kind::PAYLOAD as u64;
-const COMPLETION: u64 = kind::COMPLETION as u64;
-const PROCESS: u64 = code::SPIN_PROCESS_DATA as u64;
-const PROCESS_PENDING: u64 = code::SPIN_PROCESS_DATA_PENDING as u64;
-const DROP: u64 = code::SPIN_DROP as u64;
-const DROP_PENDING: u64 = code::SPIN_DROP_PENDING as u64;
-const PROCEED: u64 = code::SPIN_PROCEED as u64;
-const PROCEED_PENDING: u64 = code::SPIN_PROCEED_PENDING as u64;
-const SUCCESS: u64 = code::SPIN_SUCCESS as u64;
-const SUCCESS_PENDING: u64 = code::SPIN_SUCCESS_PENDING as u64;
-const NO_POSTED_BUFFER: u64 = reasons::NO_POSTED_BUFFER as u64;
-
 /// What a handler said by its return; none of it = it failed.
 #[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
 pub struct Answer {
@@ -51,14 +38,20 @@ pub struct Answer {
 #[hdl_fn]
 pub fn answer_of(handler: Bits<2>, code: Bits<8>, fault: Bit) -> Answer {
     Answer {
-        process: !fault & ((code == PROCESS) | (code == PROCESS_PENDING)),
-        dropped: !fault & ((code == DROP) | ((code == DROP_PENDING) & (handler == HEADER))),
-        proceed: !fault & ((code == PROCEED) | (code == PROCEED_PENDING)),
-        success: !fault & ((code == SUCCESS) | ((code == SUCCESS_PENDING) & (handler == COMPLETION))),
+        process: !fault & ((code == bits(code::SPIN_PROCESS_DATA)) | (code == bits(code::SPIN_PROCESS_DATA_PENDING))),
+        dropped: !fault
+            & ((code == bits(code::SPIN_DROP))
+                | ((code == bits(code::SPIN_DROP_PENDING)) & (handler == bits(kind::HEADER)))),
+        proceed: !fault & ((code == bits(code::SPIN_PROCEED)) | (code == bits(code::SPIN_PROCEED_PENDING))),
+        success: !fault
+            & ((code == bits(code::SPIN_SUCCESS))
+                | ((code == bits(code::SPIN_SUCCESS_PENDING)) & (handler == bits(kind::COMPLETION)))),
         pending: !fault
-            & (((handler == HEADER)
-                & ((code == PROCESS_PENDING) | (code == DROP_PENDING) | (code == PROCEED_PENDING)))
-                | ((handler == COMPLETION) & (code == SUCCESS_PENDING))),
+            & (((handler == bits(kind::HEADER))
+                & ((code == bits(code::SPIN_PROCESS_DATA_PENDING))
+                    | (code == bits(code::SPIN_DROP_PENDING))
+                    | (code == bits(code::SPIN_PROCEED_PENDING))))
+                | ((handler == bits(kind::COMPLETION)) & (code == bits(code::SPIN_SUCCESS_PENDING)))),
     }
 }
 
@@ -81,13 +74,13 @@ pub struct Ends {
 #[hdl_fn]
 pub fn ends_of(event: Event) -> Ends {
     let done = event.kind == EVENT_DONE;
-    let payload = done & (event.handler == PAYLOAD);
+    let payload = done & (event.handler == bits(kind::PAYLOAD));
     Ends {
-        header: done & (event.handler == HEADER),
+        header: done & (event.handler == bits(kind::HEADER)),
         payload: payload,
         failed: payload & !event.answer.success & !event.answer.dropped,
-        completion: done & (event.handler == COMPLETION),
-        unposted: (event.kind == EVENT_PLACED) & !event.placed & (event.reason == NO_POSTED_BUFFER),
+        completion: done & (event.handler == bits(kind::COMPLETION)),
+        unposted: (event.kind == EVENT_PLACED) & !event.placed & (event.reason == bits(reasons::NO_POSTED_BUFFER)),
     }
 }
 

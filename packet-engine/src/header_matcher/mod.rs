@@ -49,11 +49,8 @@ use types::{first_of_eight, lowest, Candidate, MatchRule, MatchSource, MatchTerm
 
 /// Cycles from `parsed_valid` to `matched_valid`.
 pub const LATENCY: usize = 2;
-const DROP: u64 = action::DROP as u64;
 /// The encoding that no action has; such a rule drops.
 const UNDEFINED: u64 = 3;
-const HEADER: u64 = rule_action::HEADER as u64;
-const FIELD: u64 = rule_action::FIELD as u64;
 /// Rules are chosen in groups of this many.
 const CHOICE: usize = 8;
 /// First bit of the words that can be a message id.
@@ -266,7 +263,7 @@ impl HeaderMatcher {
         for g in 0..8 {
             let chosen = repeat::<3>(first_group.get_bit(g));
             in_group = in_group | (first_of_eight(held.get_bits::<8>(CHOICE * g)) & chosen);
-            group = group | (bits::<3>(g as u64) & chosen);
+            group = group | (bits::<3>(g) & chosen);
         }
         if frame.get_bit(2) {
             self.found[0].d.next = groups.any() & ruled;
@@ -306,11 +303,11 @@ impl HeaderMatcher {
         } else {
             message_words.get_bits::<32>(0)
         };
-        let by_field = winner.message == FIELD;
+        let by_field = winner.message == bits(rule_action::FIELD);
         self.matched.next = candidate.desc;
         self.matched.next.action = winner.action;
         self.matched.next.context = winner.context;
-        self.matched.next.per_message = winner.message == HEADER;
+        self.matched.next.per_message = winner.message == bits(rule_action::HEADER);
         self.matched.next.rule = self.rule[1].q.val();
         self.matched.next.by_field = by_field;
         if by_field {
@@ -318,14 +315,16 @@ impl HeaderMatcher {
         }
         self.matched.next.ends = winner.has_end & held_terms.get_bit(winner.end_term.index());
         self.matched.next.to_host = winner.to_host;
-        self.matched_drop.next =
-            candidate.drop | !self.found[1].q.val() | (winner.action == DROP) | (winner.action == UNDEFINED);
+        self.matched_drop.next = candidate.drop
+            | !self.found[1].q.val()
+            | (winner.action == bits(action::DROP))
+            | (winner.action == UNDEFINED);
         self.matched_reason.next = if candidate.drop {
             candidate.reason
         } else if !self.found[1].q.val() {
-            bits::<5>(reasons::NO_RULE as u64)
+            bits::<5>(reasons::NO_RULE)
         } else {
-            bits::<5>(reasons::RULE_DROP as u64)
+            bits::<5>(reasons::RULE_DROP)
         };
         self.matched.valid.next = self.line_valid[1].q.val();
     }

@@ -12,9 +12,6 @@ use super::types::MatchSource;
 use spindle_contract::registers::match_source;
 use spindle_verilog::prelude::*;
 
-const ODD_FIRST: u64 = match_source::ODD_FIRST as u64;
-const LENGTH: u64 = match_source::LENGTH as u64;
-
 /// One half-word of sixteen, high byte first: twice one of four, each as a sum of products, which yosys maps to a LUT6 per bit.
 /// Nested two-way choices take it half as many again.
 #[hdl_fn]
@@ -97,9 +94,9 @@ impl HeaderWord {
             self.odd.d.next = odd;
         }
         let order = if self.set_held.val() { set_1.order } else { set_0.order };
-        self.word.next = if order == LENGTH {
+        self.word.next = if order == bits(match_source::LENGTH) {
             zext::<32, 14>(self.length.val())
-        } else if order == ODD_FIRST {
+        } else if order == bits(match_source::ODD_FIRST) {
             (self.odd.q.val(), self.even.q.val()).cat::<32>()
         } else {
             (self.even.q.val(), self.odd.q.val()).cat::<32>()

@@ -31,17 +31,8 @@ pub const IP_FRAGMENT: u64 = 0x4000;
 pub const IP_PROTOCOL: u64 = 0x4000 | wire::IP_UDP as u64;
 /// UDP source ports are these and the low bits of the message number, so that paths differ by message.
 const PORT_BASE: u64 = 0xC000;
-const ETHERTYPE: u64 = wire::ETHERTYPE_IPV4 as u64;
-const VERSION: u64 = wire::SPINDLE_VERSION as u64;
 const PUT_WORDS: u64 = wire::SPINDLE_BYTES as u64 / 8;
 const GET_WORDS: u64 = wire::SPINDLE_GET_BYTES as u64 / 8;
-const PUT: u64 = opcode::PUT as u64;
-const GET: u64 = opcode::GET as u64;
-const GET_RESP: u64 = opcode::GET_RESP as u64;
-const EPOCH_VALID: u64 = flag::EPOCH_VALID as u64;
-const UNSEQ: u64 = flag::UNSEQ as u64;
-const GET_OP: u64 = put_op::GET as u64;
-const GET_RESP_OP: u64 = put_op::GET_RESP as u64;
 
 /// An entry of the node table.
 #[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
@@ -140,17 +131,17 @@ pub struct FrameHead {
 /// All frames of a put or get that nobody acknowledges.
 #[hdl_fn]
 pub fn unsequenced(put: PutDesc) -> FrameJob {
-    let get = put.op == GET_OP;
-    let answer = put.op == GET_RESP_OP;
+    let get = put.op == bits(put_op::GET);
+    let answer = put.op == bits(put_op::GET_RESP);
     FrameJob {
         opcode: if get {
-            bits::<8>(GET)
+            bits::<8>(opcode::GET)
         } else if answer {
-            bits::<8>(GET_RESP)
+            bits::<8>(opcode::GET_RESP)
         } else {
-            bits::<8>(PUT)
+            bits::<8>(opcode::PUT)
         },
-        flags: put.flags | bits::<16>(UNSEQ),
+        flags: put.flags | bits::<16>(flag::UNSEQ),
         node: put.node,
         src_pid: put.src_pid,
         dst_pid: put.dst_pid,
@@ -164,7 +155,7 @@ pub fn unsequenced(put: PutDesc) -> FrameJob {
         msg_id: put.reply_key,
         numbered: answer,
         psn: bits::<32>(0),
-        epoch: put.reply_key.get_bits::<16>(0) & repeat::<16>((put.flags & bits::<16>(EPOCH_VALID)).any()),
+        epoch: put.reply_key.get_bits::<16>(0) & repeat::<16>((put.flags & bits::<16>(flag::EPOCH_VALID)).any()),
         from_host: put.from_host,
         host_address: put.host_address,
         reply_addr: put.reply_addr,
@@ -203,12 +194,13 @@ pub fn first_beat(head: FrameHead, own: LocalNode) -> Bits<512> {
     let source_port = bits::<16>(PORT_BASE) | bit_cast::<16, 14>(head.msg_id.get_bits::<14>(0));
     // In the order of the wire, eight bytes a piece.
     let w0 = (head.node.mac, own.mac.get_bits::<16>(32)).cat::<64>();
-    let w1 = (own.mac.get_bits::<32>(0), bits::<16>(ETHERTYPE), bits::<16>(IP_FIRST)).cat::<64>();
+    let w1 = (own.mac.get_bits::<32>(0), bits::<16>(wire::ETHERTYPE_IPV4), bits::<16>(IP_FIRST)).cat::<64>();
     let w2 = (head.ip_len, bits::<16>(0), bits::<16>(IP_FRAGMENT), bits::<16>(IP_PROTOCOL)).cat::<64>();
     let w3 = (head.checksum, own.ip, head.node.ip.get_bits::<16>(16)).cat::<64>();
     let w4 = (head.node.ip.get_bits::<16>(0), source_port, head.node.port, head.udp_len).cat::<64>();
     let w5 =
-        (bits::<16>(0), bits::<4>(VERSION), words, head.opcode, head.flags, head.psn.get_bits::<16>(16)).cat::<64>();
+        (bits::<16>(0), bits::<4>(wire::SPINDLE_VERSION), words, head.opcode, head.flags, head.psn.get_bits::<16>(16))
+            .cat::<64>();
     let w6 = (head.psn.get_bits::<16>(0), own.nid, head.src_pid).cat::<64>();
     let w7 = (head.dst_pid, head.addr.get_bits::<48>(16)).cat::<64>();
     (

@@ -24,7 +24,6 @@ use spindle_verilog::prelude::*;
 
 const ROOM: u64 = SECOND_ROOM as u64;
 const HEADS: u64 = SECOND_BYTES as u64;
-const CTRL: u64 = spindle_contract::wire::opcode::CTRL as u64;
 const ROOM_BITS: usize = 8 * SECOND_ROOM;
 
 /// Where in a frame the framer is.
@@ -98,7 +97,7 @@ pub struct Framer {
 /// Ones in the low `count` of 64 bits.
 #[hdl_fn]
 fn bytes_kept(count: Bits<7>) -> Bits<64> {
-    !(bits::<64>(0xffff_ffff_ffff_ffff) << count)
+    !(bits::<64>(u64::MAX) << count)
 }
 
 #[hdl]
@@ -196,7 +195,7 @@ impl Framer {
             last = array.last;
             frame = array.frame;
         } else if between {
-            keep = bits::<64>(0xffff_ffff_ffff_ffff);
+            keep = bits::<64>(u64::MAX);
             last = false;
         }
         let begins = between & (takes_device | takes_host | takes_reply) & !mute;
@@ -267,7 +266,8 @@ impl Framer {
         }
         self.ended_out.d.next = done & head.last & !head.tracked & !replies;
         // A control packet has no record whose put could fail for it.
-        self.lost_out.d.next = (swallowed | skipped) & head.tracked & (head.opcode != CTRL);
+        self.lost_out.d.next =
+            (swallowed | skipped) & head.tracked & (head.opcode != bits(spindle_contract::wire::opcode::CTRL));
         if done & head.tracked {
             self.record_out.d.next = head.record;
         }

@@ -56,9 +56,6 @@ use spindle_contract::descriptors::client;
 use spindle_contract::wire::opcode;
 use spindle_verilog::prelude::*;
 
-const PUT: u64 = opcode::PUT as u64;
-const CONTEXT: u64 = client::CONTEXT as u64;
-
 /// A beat of the array.
 #[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
 pub struct ArrayBeat {
@@ -167,7 +164,7 @@ impl Initiator {
         self.device.from_host.next = false;
         // What only gets and the host side have is constant, and no bit of it is kept.
         let mut device_job: FrameJob = unsequenced(self.put.val());
-        device_job.opcode = bits::<8>(PUT);
+        device_job.opcode = bits::<8>(opcode::PUT);
         device_job.single = false;
         device_job.left = self.put.val().length;
         device_job.numbered = false;
@@ -210,7 +207,7 @@ impl Initiator {
         self.host.node.next = self.nodes.entry[1].val();
         self.host.head.join(&mut self.heads.write);
         self.heads.read.join(&mut self.framer.host);
-        let of_context = self.host.read.val().client == bits::<2>(CONTEXT);
+        let of_context = self.host.read.val().client == bits::<2>(client::CONTEXT);
         self.reads.write.next = self.host.read.val();
         self.reads.write.valid.next = self.host.read.valid.val() & !of_context;
         self.segments.write.next = self.host.read.val();

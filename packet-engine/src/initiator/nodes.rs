@@ -114,10 +114,10 @@ impl Nodes {
     pub fn new(style: RamStyle) -> Self {
         Self {
             table: std::array::from_fn(|_| SdpMemory::new(style, 2)),
-            every: Reg::new(bits::<6>(ACK_EVERY_RESET as u64)),
-            gap: Reg::new(bits::<16>(NACK_GAP_RESET as u64)),
-            most: Reg::new(bits::<4>(SEND_RETRIES_RESET as u64)),
-            times: Reg::new(bits::<32>(SEND_TIMES_RESET as u64)),
+            every: Reg::new(bits::<6>(ACK_EVERY_RESET)),
+            gap: Reg::new(bits::<16>(NACK_GAP_RESET)),
+            most: Reg::new(bits::<4>(SEND_RETRIES_RESET)),
+            times: Reg::new(bits::<32>(SEND_TIMES_RESET)),
             ..Self::blank()
         }
     }

@@ -20,10 +20,7 @@ use spindle_contract::descriptors::client;
 use spindle_verilog::prelude::*;
 
 /// [`HostRead::client`] of the initiator,
-const HOST: u64 = client::INITIATOR as u64;
 /// and for context memory.
-const CONTEXT: u64 = client::CONTEXT as u64;
-const GET: u64 = spindle_contract::wire::opcode::GET as u64;
 const IP_EXTRA: u64 = IP_OVERHEAD as u64;
 const UDP_EXTRA: u64 = UDP_OVERHEAD as u64;
 const GET_EXTRA: u64 = GET_BYTES as u64;
@@ -98,7 +95,7 @@ impl Planner {
     fn update(&mut self) {
         let desc = self.desc.q.val();
         let entry = self.entry.q.val();
-        let get = desc.opcode == GET;
+        let get = desc.opcode == bits(spindle_contract::wire::opcode::GET);
         let state = self.state.q.val();
 
         let idle = state == Planning::Idle;
@@ -222,7 +219,7 @@ impl Planner {
         };
         self.read.valid.next = offers & reads & self.head.ready.val();
         self.read.next = HostRead {
-            client: if desc.from_host { bits::<2>(HOST) } else { bits::<2>(CONTEXT) },
+            client: if desc.from_host { bits::<2>(client::INITIATOR) } else { bits::<2>(client::CONTEXT) },
             cluster: desc.cluster,
             hpu: desc.hpu,
             handle: desc.handle,

@@ -45,14 +45,6 @@ use spindle_verilog::prelude::*;
 /// Rows of a window: 64 numbers each.
 pub const ROWS: usize = spindle_contract::wire::PSN_WINDOW / 64;
 const _: () = assert!(ROWS == 16, "a row's number has four bits");
-const PUT: u64 = opcode::PUT as u64;
-const GET: u64 = opcode::GET as u64;
-const GET_RESP: u64 = opcode::GET_RESP as u64;
-const ACK: u64 = opcode::ACK as u64;
-const NACK: u64 = opcode::NACK as u64;
-const CTRL: u64 = opcode::CTRL as u64;
-const NOP: u64 = control::NOP as u64;
-const OPEN: u64 = control::OPEN as u64;
 const UNSEQ: u64 = flag::UNSEQ as u64;
 
 /// [`SeenOp::kind`]: a packet; its row is written if it is held.
@@ -329,15 +321,15 @@ impl PsnFilter {
         self.verdict_out.d.next = PsnVerdict {
             drop: (counts & !pass) | (pass & claim.nop) | opens | responds,
             reason: if responds {
-                bits::<5>(reasons::CONTROL as u64)
+                bits::<5>(reasons::CONTROL)
             } else if !ours {
-                bits::<5>(reasons::NO_PEER as u64)
+                bits::<5>(reasons::NO_PEER)
             } else if (pass & claim.nop) | (opens & open_now) {
-                bits::<5>(reasons::CONTROL as u64)
+                bits::<5>(reasons::CONTROL)
             } else if counts & !claim.blocked & (in_window | behind) {
-                bits::<5>(reasons::DUPLICATE as u64)
+                bits::<5>(reasons::DUPLICATE)
             } else {
-                bits::<5>(reasons::PSN_WINDOW as u64)
+                bits::<5>(reasons::PSN_WINDOW)
             },
             held: pass,
             control: pass & claim.nop,
@@ -402,17 +394,21 @@ impl PsnFilter {
         let arriving = look.kind == SEEN_ARRIVE;
         let spindle = self.parsed.valid.val() & !self.parsed_drop.val() & parsed.is_spindle;
         let filtered = spindle & self.enable.val();
-        let carries = (parsed.opcode == PUT) | (parsed.opcode == GET) | (parsed.opcode == GET_RESP);
+        let carries = (parsed.opcode == bits(opcode::PUT))
+            | (parsed.opcode == bits(opcode::GET))
+            | (parsed.opcode == bits(opcode::GET_RESP));
         let unseq = (parsed.flags & UNSEQ).any();
-        let nop = (parsed.opcode == CTRL) & (parsed.msg_id == NOP);
+        let nop = (parsed.opcode == bits(opcode::CTRL)) & (parsed.msg_id == bits(control::NOP));
         let peer = parsed.src_nid.get_bits::<8>(0) & (self._last as u64);
         let opened_node = self.opened_node.q.val();
         let just_opened = self.opened.q.val() & (opened_node.get_bits::<8>(0) & (self._last as u64) == peer);
         self.claim.d.next = Claim {
             sequenced: filtered & ((carries & !unseq) | nop),
             nop: nop,
-            open: filtered & (parsed.opcode == CTRL) & (parsed.msg_id == OPEN),
-            response: spindle & self.take_responses.val() & ((parsed.opcode == ACK) | (parsed.opcode == NACK)),
+            open: filtered & (parsed.opcode == bits(opcode::CTRL)) & (parsed.msg_id == bits(control::OPEN)),
+            response: spindle
+                & self.take_responses.val()
+                & ((parsed.opcode == bits(opcode::ACK)) | (parsed.opcode == bits(opcode::NACK))),
             node: parsed.src_nid,
             incarnation: parsed.key,
             same: (entry.live & (entry.node == parsed.src_nid))

@@ -5,9 +5,6 @@ use spindle_contract::reasons::DROP_COUNT;
 use spindle_contract::wire::{flag, nack, opcode};
 use spindle_verilog::prelude::*;
 
-const ACK: u64 = opcode::ACK as u64;
-const NACK: u64 = opcode::NACK as u64;
-const UNSEQ: u64 = flag::UNSEQ as u64;
 const CODE_0: u64 = code_bit(0);
 const CODE_1: u64 = code_bit(1);
 const CODE_2: u64 = code_bit(2);
@@ -85,8 +82,8 @@ pub enum Responding {
 pub fn answer_of(work: PacketReport, refusal: Bit, expected: Bits<32>, accepted: Bits<64>) -> FrameJob {
     let selective = accepted & repeat::<64>(work.sequenced);
     FrameJob {
-        opcode: if refusal { bits::<8>(NACK) } else { bits::<8>(ACK) },
-        flags: bits::<16>(UNSEQ) & repeat::<16>(!work.sequenced),
+        opcode: if refusal { bits::<8>(opcode::NACK) } else { bits::<8>(opcode::ACK) },
+        flags: bits::<16>(flag::UNSEQ) & repeat::<16>(!work.sequenced),
         node: work.node,
         src_pid: work.dst_pid,
         dst_pid: work.src_pid,

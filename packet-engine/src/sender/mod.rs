@@ -43,16 +43,9 @@ use types::*;
 const SEGMENT: u64 = SEGMENT_BYTES as u64;
 const WINDOW: u64 = PSN_WINDOW as u64;
 const UNSEQ: u64 = flag::UNSEQ as u64;
-const ACK: u64 = opcode::ACK as u64;
-const NACK: u64 = opcode::NACK as u64;
-const GET: u64 = put_op::GET as u64;
-const GET_RESP: u64 = put_op::GET_RESP as u64;
 /// Codes from here on are for good.
-const TERMINAL: u64 = nack::NO_MAILBOX as u64;
 /// Codes below are for good of a put that is older than the limit.
-const TRANSPORT: u64 = nack::PSN_WINDOW as u64;
 /// [`PutDesc::handle`] of a put that the host asked for.
-const HOST: u64 = put_op::HOST_HANDLE as u64;
 /// Records that a timer sends again at once.
 const BURST: u64 = 16;
 
@@ -201,7 +194,8 @@ impl Sender {
         let era = self.ticks.q.val().get_bits::<16>(10);
         self.expires_at.d.next = era + self.limit.val();
         let parsed = self.parsed.val();
-        let answers = parsed.is_spindle & ((parsed.opcode == ACK) | (parsed.opcode == NACK));
+        let answers =
+            parsed.is_spindle & ((parsed.opcode == bits(opcode::ACK)) | (parsed.opcode == bits(opcode::NACK)));
         self.responses.write.next = response_of(parsed);
         self.responses.write.valid.next = self.parsed.valid.val()
             & !self.parsed_drop.val()
@@ -256,7 +250,9 @@ impl Sender {
         let response = self.response.q.val();
         let selective = self.selective.q.val();
         let refuses = self.refuses.q.val() & !self.ahead.q.val().any();
-        let for_good = refuses & ((response.code >= TERMINAL) | ((response.code < TRANSPORT) & self.aged.q.val()));
+        let for_good = refuses
+            & ((response.code >= bits(nack::NO_MAILBOX))
+                | ((response.code < bits(nack::PSN_WINDOW)) & self.aged.q.val()));
         let selects = looked & (state == Sending::Select);
         let repeats = looked & (state == Sending::Repeat);
         let gives_up = looked & (state == Sending::GiveUp);
@@ -279,8 +275,8 @@ impl Sender {
         // to the put that is over:
         let ending = state == Sending::Over;
         let told = self.told.q.val();
-        let answer = entry.put.op == GET_RESP;
-        let by_host = (entry.put.handle == HOST) & !answer;
+        let answer = entry.put.op == bits(put_op::GET_RESP);
+        let by_host = (entry.put.handle == bits(put_op::HOST_HANDLE)) & !answer;
         let forgets = ending & told & (!by_host | self.put_event.ready.val());
         self.done.valid.next = ending & !told & !answer;
         self.put_event.valid.next = ending & told & by_host;
@@ -366,7 +362,7 @@ impl Sender {
                     }
                 } else if (here.state == OPEN) & known {
                     // A refusal that need not stay one: the destination lives, and is tried again soon.
-                    if response.refusal & (response.code < TERMINAL) {
+                    if response.refusal & (response.code < bits(nack::NO_MAILBOX)) {
                         self.here.d.next.retries = bits::<4>(0);
                         self.here.d.next.deadline = self.hole_at.q.val();
                     }
@@ -545,7 +541,7 @@ impl Sender {
             self.current_slot.d.next = slot;
             self.current_offset.d.next = bits::<32>(0);
             // A get is one frame.
-            self.current_left.d.next = self.put.val().length & repeat::<32>(op != GET);
+            self.current_left.d.next = self.put.val().length & repeat::<32>(op != bits(put_op::GET));
         }
         if begins {
             self.next_slot.d.next = self.next_slot.q.val() + 1;
@@ -555,8 +551,10 @@ impl Sender {
         let number = (bits::<2>(3), self.number.q.val(), slot).cat::<32>();
         self.entries.write_enable.next = takes;
         self.entries.write_address.next = slot;
-        self.entries.write_data.next =
-            PutEntry { put: self.put.val(), msg_id: if op == GET_RESP { self.put.val().reply_key } else { number } };
+        self.entries.write_data.next = PutEntry {
+            put: self.put.val(),
+            msg_id: if op == bits(put_op::GET_RESP) { self.put.val().reply_key } else { number },
+        };
 
         // What becomes of the state of a put.
         let mut new_put: PutState = put;

@@ -14,17 +14,6 @@ pub const OPENING: u64 = 1;
 /// [`Destination::state`]: segments may be sent.
 pub const OPEN: u64 = 2;
 
-const NACK: u64 = opcode::NACK as u64;
-const CTRL: u64 = opcode::CTRL as u64;
-const CONTROL_OPEN: u64 = control::OPEN as u64;
-const CONTROL_NOP: u64 = control::NOP as u64;
-const UNSEQ: u64 = flag::UNSEQ as u64;
-const ACK_REQ: u64 = flag::ACK_REQ as u64;
-const RETX: u64 = flag::RETX as u64;
-const GET: u64 = put_op::GET as u64;
-const PUT: u64 = put_op::PUT as u64;
-const EVENT_PUT: u64 = events::PUT as u64;
-
 /// What the sender does.
 #[derive(LogicState, Copy, Clone, Debug, PartialEq)]
 pub enum Sending {
@@ -155,9 +144,9 @@ pub fn response_of(packet: PacketDesc) -> Response {
         expected: packet.psn + 1,
         selective: (packet.msg_len, packet.msg_off).cat::<64>(),
         about: packet.buf_off,
-        refusal: packet.opcode == NACK,
+        refusal: packet.opcode == bits(opcode::NACK),
         code: packet.key.get_bits::<8>(24),
-        opens: packet.msg_id == CONTROL_OPEN,
+        opens: packet.msg_id == bits(control::OPEN),
         incarnation: packet.addr.get_bits::<32>(0),
     }
 }
@@ -190,12 +179,12 @@ pub fn job_of(
     let plain = manner.plain;
     let failed = manner.failed & !plain;
     let repeated = (manner.again | manner.failed) & !plain;
-    let flags = (entry.put.flags & !bits::<16>(UNSEQ))
-        | (bits::<16>(UNSEQ) & repeat::<16>(plain))
-        | (bits::<16>(RETX) & repeat::<16>(repeated))
-        | (bits::<16>(ACK_REQ) & repeat::<16>(repeated | (manner.last & !plain)));
+    let flags = (entry.put.flags & !bits::<16>(flag::UNSEQ))
+        | (bits::<16>(flag::UNSEQ) & repeat::<16>(plain))
+        | (bits::<16>(flag::RETX) & repeat::<16>(repeated))
+        | (bits::<16>(flag::ACK_REQ) & repeat::<16>(repeated | (manner.last & !plain)));
     FrameJob {
-        opcode: if failed { bits::<8>(CTRL) } else { whole.opcode },
+        opcode: if failed { bits::<8>(opcode::CTRL) } else { whole.opcode },
         flags: flags,
         node: whole.node,
         src_pid: whole.src_pid,
@@ -205,9 +194,9 @@ pub fn job_of(
         buf_off: whole.buf_off,
         msg_len: whole.msg_len,
         msg_off: record.offset,
-        left: left & repeat::<32>(!failed & (entry.put.op != GET)),
+        left: left & repeat::<32>(!failed & (entry.put.op != bits(put_op::GET))),
         single: !plain,
-        msg_id: if failed { bits::<32>(CONTROL_NOP) } else { entry.msg_id },
+        msg_id: if failed { bits::<32>(control::NOP) } else { entry.msg_id },
         numbered: !plain | whole.numbered,
         psn: psn & repeat::<32>(!plain),
         epoch: whole.epoch,
@@ -236,14 +225,14 @@ pub fn incarnation_of(ours: Bits<32>, generation: Bits<8>) -> Bits<32> {
 #[hdl_fn]
 pub fn opening(job: FrameJob, node: Bits<8>, incarnation: Bits<32>) -> FrameJob {
     FrameJob {
-        opcode: bits::<8>(CTRL),
-        flags: bits::<16>(ACK_REQ),
+        opcode: bits::<8>(opcode::CTRL),
+        flags: bits::<16>(flag::ACK_REQ),
         node: node,
         // The acknowledgement echoes the address, not the key.
         addr: bit_cast::<64, 32>(incarnation),
         key: incarnation,
         single: true,
-        msg_id: bits::<32>(CONTROL_OPEN),
+        msg_id: bits::<32>(control::OPEN),
         numbered: true,
         tracked: true,
         from_host: job.from_host,
@@ -269,7 +258,7 @@ pub fn done_of(put: PutDesc, over: PutState) -> PutDone {
         hpu: put.hpu,
         handle: put.handle,
         error: over.failed,
-        of_context: !put.from_host & (put.op == bits::<2>(PUT)),
+        of_context: !put.from_host & (put.op == bits::<2>(put_op::PUT)),
         ..Default::default()
     }
 }
@@ -279,7 +268,7 @@ pub fn done_of(put: PutDesc, over: PutState) -> PutDone {
 pub fn event_of(entry: PutEntry, over: PutState) -> EventDesc {
     EventDesc {
         pid: entry.put.src_pid.get_bits::<6>(0),
-        kind: bits::<4>(EVENT_PUT),
+        kind: bits::<4>(events::PUT),
         code: bit_cast::<8, 1>(over.failed.into()),
         id: entry.msg_id,
         length: entry.put.length,

@@ -79,7 +79,7 @@ impl<const N: usize> RoundRobin<N> {
         let mut number: Bits<8> = bits::<8>(0);
         for i in 0..N {
             if choice.get_bit(i) {
-                number = number | bits::<8>(i as u64);
+                number = number | bits::<8>(i);
             }
         }
         self.grant.next = choice;

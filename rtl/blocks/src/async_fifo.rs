@@ -15,39 +15,35 @@ use spindle_verilog::prelude::*;
 /// registers. One word per cycle of the slower clock, sustained for A ≥ 4. Latency: the word is offered 3 to 4 edges of
 /// `read_clock` after the edge of `write_clock` that took it; its place is free again 3 to 4 edges of `write_clock` after
 /// it was read. Both resets have to be active together for at least 3 edges of the slower clock; each may end on its own.
-#[derive(LogicBlock)]
+#[block(domains(write, read), no_default)]
 pub struct AsyncFifo<T: Synth, const A: usize> {
-    /// Clock of the source.
-    pub write_clock: Signal<In, Clock>,
-    /// Reset in that clock.
-    pub write_reset: Signal<In, Bit>,
-    /// Clock of the sink.
-    pub read_clock: Signal<In, Clock>,
-    /// Reset in that clock.
-    pub read_reset: Signal<In, Bit>,
     /// Word from the source.
-    pub write: Signal<In, T>,
-    /// The source offers a word.
-    pub write_valid: Signal<In, Bit>,
-    /// The word is taken.
-    pub write_ready: Signal<Out, Bit>,
+    pub write: Sink<T>,
     /// Oldest word.
-    pub read: Signal<Out, T>,
-    /// There is one.
-    pub read_valid: Signal<Out, Bit>,
-    /// The sink takes it.
-    pub read_ready: Signal<In, Bit>,
+    pub read: Source<T>,
+    #[domain(write)]
     memory: LutMemory<T, A>,
-    head: DFF<T>,
+    #[domain(write)]
     write_count: Reg<Bits<A>>,
+    #[domain(write)]
     write_gray: Reg<Bits<A>>,
+    #[domain(write)]
     room: Reg<Bit>,
+    #[domain(write)]
     read_gray_near: Reg<Bits<A>>,
+    #[domain(write)]
     read_gray_seen: Reg<Bits<A>>,
+    #[domain(read)]
+    head: DFF<T>,
+    #[domain(read)]
     read_count: Reg<Bits<A>>,
+    #[domain(read)]
     read_gray: Reg<Bits<A>>,
+    #[domain(read)]
     head_valid: Reg<Bit>,
+    #[domain(read)]
     write_gray_near: Reg<Bits<A>>,
+    #[domain(read)]
     write_gray_seen: Reg<Bits<A>>,
 }
 
@@ -56,40 +52,22 @@ impl<T: Synth, const A: usize> Default for AsyncFifo<T, A> {
         assert!((2..=9).contains(&A), "AsyncFifo: the memory has 2^2 to 2^9 words, not 2^{A}; choose another A");
         let synchroniser = || Reg::new(Bits::default()).attr("ASYNC_REG", "TRUE");
         Self {
-            write_clock: Default::default(),
-            write_reset: Default::default(),
-            read_clock: Default::default(),
-            read_reset: Default::default(),
-            write: Default::default(),
-            write_valid: Default::default(),
-            write_ready: Default::default(),
-            read: Default::default(),
-            read_valid: Default::default(),
-            read_ready: Default::default(),
-            memory: Default::default(),
-            head: Default::default(),
-            write_count: Default::default(),
-            write_gray: Default::default(),
-            room: Default::default(),
             read_gray_near: synchroniser(),
             read_gray_seen: synchroniser(),
-            read_count: Default::default(),
-            read_gray: Default::default(),
-            head_valid: Default::default(),
             write_gray_near: synchroniser(),
             write_gray_seen: synchroniser(),
+            ..Self::blank()
         }
     }
 }
 
-impl<T: Synth, const A: usize> Logic for AsyncFifo<T, A> {
-    #[hdl]
+#[hdl]
+impl<T: Synth, const A: usize> AsyncFifo<T, A> {
     fn update(&mut self) {
         // Write side.
-        regs!(self, write_clock, write_reset, write_count, write_gray, room, read_gray_near, read_gray_seen);
         self.read_gray_near.d.next = self.read_gray.q.val();
         self.read_gray_seen.d.next = self.read_gray_near.q.val();
-        let push = self.write_valid.val() & self.room.q.val();
+        let push = self.write.valid.val() & self.room.q.val();
         let one_more = self.write_count.q.val() + 1;
         let two_more = self.write_count.q.val() + 2;
         let mut count = self.write_count.q.val();
@@ -102,21 +80,18 @@ impl<T: Synth, const A: usize> Logic for AsyncFifo<T, A> {
         self.write_gray.d.next = count ^ (count >> 1);
         // Full when one more word would make the pointers equal. What is seen of the reader is old, which errs to full.
         self.room.d.next = (after ^ (after >> 1)) != self.read_gray_seen.q.val();
-        self.write_ready.next = self.room.q.val();
+        self.write.ready.next = self.room.q.val();
 
-        self.memory.clock.next = self.write_clock.val();
         self.memory.write_enable.next = push;
         self.memory.write_address.next = self.write_count.q.val();
         self.memory.write_data.next = self.write.val();
 
         // Read side. A word was in the memory long before its pointer is seen here, so the asynchronous read is stable.
-        dffs!(self, read_clock, head);
-        regs!(self, read_clock, read_reset, read_count, read_gray, head_valid, write_gray_near, write_gray_seen);
         self.write_gray_near.d.next = self.write_gray.q.val();
         self.write_gray_seen.d.next = self.write_gray_near.q.val();
         self.memory.read_address.next = self.read_count.q.val();
         let some = self.read_gray.q.val() != self.write_gray_seen.q.val();
-        if self.read_ready.val() | !self.head_valid.q.val() {
+        if self.read.ready.val() | !self.head_valid.q.val() {
             self.head.d.next = self.memory.read_data.val();
             self.head_valid.d.next = some;
             if some {
@@ -126,6 +101,6 @@ impl<T: Synth, const A: usize> Logic for AsyncFifo<T, A> {
             }
         }
         self.read.next = self.head.q.val();
-        self.read_valid.next = self.head_valid.q.val();
+        self.read.valid.next = self.head_valid.q.val();
     }
 }

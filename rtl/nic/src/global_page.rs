@@ -103,30 +103,30 @@ impl GlobalPage {
         }
         self.word.next = bits::<32>(0);
         self.known.next = own_page;
-        if offset == bits::<12>(global::MAGIC as u64) {
-            self.word.next = bits::<32>(registers::MAGIC as u64);
-        } else if offset == bits::<12>(global::VERSION as u64) {
-            self.word.next = bits::<32>(spindle_contract::VERSION as u64);
-        } else if offset == bits::<12>(global::HPUS as u64) {
-            self.word.next = bits::<32>(self._hpus as u64);
-        } else if offset == bits::<12>(global::TABLES as u64) {
-            self.word.next = bits::<32>(self._tables as u64);
-        } else if offset == bits::<12>(global::MEMORIES as u64) {
-            self.word.next = bits::<32>(self._memories as u64);
-        } else if offset == bits::<12>(global::CLOCK_MHZ as u64) {
-            self.word.next = bits::<32>(self._clock_mhz as u64);
-        } else if offset == bits::<12>(global::CYCLE_LO as u64) {
+        if offset == bits::<12>(global::MAGIC) {
+            self.word.next = bits::<32>(registers::MAGIC);
+        } else if offset == bits::<12>(global::VERSION) {
+            self.word.next = bits::<32>(spindle_contract::VERSION);
+        } else if offset == bits::<12>(global::HPUS) {
+            self.word.next = bits::<32>(self._hpus);
+        } else if offset == bits::<12>(global::TABLES) {
+            self.word.next = bits::<32>(self._tables);
+        } else if offset == bits::<12>(global::MEMORIES) {
+            self.word.next = bits::<32>(self._memories);
+        } else if offset == bits::<12>(global::CLOCK_MHZ) {
+            self.word.next = bits::<32>(self._clock_mhz);
+        } else if offset == bits::<12>(global::CYCLE_LO) {
             self.word.next = self.cycle_lo.q.val();
-        } else if offset == bits::<12>(global::CYCLE_HI as u64) {
+        } else if offset == bits::<12>(global::CYCLE_HI) {
             self.word.next = self.latched_hi.q.val();
-        } else if offset == bits::<12>(global::SCRATCH as u64) {
+        } else if offset == bits::<12>(global::SCRATCH) {
             self.word.next = self.scratch.q.val();
-        } else if offset == bits::<12>(global::LIVE_MESSAGES as u64) {
-            self.word.next = bits::<32>(self._messages as u64);
-        } else if offset == bits::<12>(global::PROCESSES as u64) {
-            self.word.next = bits::<32>(self._processes as u64);
-        } else if offset == bits::<12>(global::BLOCKS as u64) {
-            self.word.next = bits::<32>(self._blocks as u64);
+        } else if offset == bits::<12>(global::LIVE_MESSAGES) {
+            self.word.next = bits::<32>(self._messages);
+        } else if offset == bits::<12>(global::PROCESSES) {
+            self.word.next = bits::<32>(self._processes);
+        } else if offset == bits::<12>(global::BLOCKS) {
+            self.word.next = bits::<32>(self._blocks);
         } else {
             self.known.next = false;
         }
@@ -135,10 +135,10 @@ impl GlobalPage {
             self.known.next = own_page;
         }
 
-        if self.take.val() & own_page & !request.write & (offset == bits::<12>(global::CYCLE_LO as u64)) {
+        if self.take.val() & own_page & !request.write & (offset == bits::<12>(global::CYCLE_LO)) {
             self.latched_hi.d.next = self.cycle_hi.q.val();
         }
-        if self.take.val() & own_page & request.write & (offset == bits::<12>(global::SCRATCH as u64)) {
+        if self.take.val() & own_page & request.write & (offset == bits::<12>(global::SCRATCH)) {
             self.scratch.d.next = request.wdata;
         }
         self.answer.d.next =

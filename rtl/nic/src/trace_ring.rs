@@ -146,7 +146,7 @@ impl TraceRing {
         let offset = request.addr.get_bits::<12>(0);
         self.take.next = request.valid & !self.answer.q.val().ack;
         let writes = self.take.val() & request.write;
-        let writes_control = writes & (offset == bits::<12>(trace::CONTROL as u64));
+        let writes_control = writes & (offset == bits::<12>(trace::CONTROL));
         let starts = writes_control & request.wdata.get_bit(0) & !control.get_bit(0);
         let written = self.written.q.val();
         self.ring.write_enable.next = self.records.q.val();
@@ -166,27 +166,27 @@ impl TraceRing {
         if writes_control {
             self.control.d.next = request.wdata.get_bits::<2>(0);
         }
-        if writes & (offset == bits::<12>(trace::SAMPLE_MASK as u64)) {
+        if writes & (offset == bits::<12>(trace::SAMPLE_MASK)) {
             self.mask.d.next = request.wdata.get_bits::<16>(0);
         }
-        if writes & (offset == bits::<12>(trace::INDEX as u64)) {
+        if writes & (offset == bits::<12>(trace::INDEX)) {
             self.index.d.next = request.wdata.get_bits::<INDEX_BITS>(0);
         }
         self.known.next = true;
         self.word.next = bits::<32>(0);
-        if offset == bits::<12>(trace::CONTROL as u64) {
+        if offset == bits::<12>(trace::CONTROL) {
             self.word.next = bit_cast::<32, 2>(control);
-        } else if offset == bits::<12>(trace::SAMPLE_MASK as u64) {
+        } else if offset == bits::<12>(trace::SAMPLE_MASK) {
             self.word.next = bit_cast::<32, 16>(self.mask.q.val());
-        } else if offset == bits::<12>(trace::WRITTEN as u64) {
+        } else if offset == bits::<12>(trace::WRITTEN) {
             self.word.next = written;
-        } else if offset == bits::<12>(trace::INDEX as u64) {
+        } else if offset == bits::<12>(trace::INDEX) {
             self.word.next = bit_cast::<32, INDEX_BITS>(self.index.q.val());
-        } else if offset == bits::<12>(trace::RECORD_CYCLE as u64) {
+        } else if offset == bits::<12>(trace::RECORD_CYCLE) {
             self.word.next = read.cycle;
-        } else if offset == bits::<12>(trace::RECORD_STAGES as u64) {
+        } else if offset == bits::<12>(trace::RECORD_STAGES) {
             self.word.next = (read.stages, read.frame).cat::<32>();
-        } else if offset == bits::<12>(trace::RECORD_HPU as u64) {
+        } else if offset == bits::<12>(trace::RECORD_HPU) {
             self.word.next = bit_cast::<32, 5>(read.hpu);
         } else {
             self.known.next = false;

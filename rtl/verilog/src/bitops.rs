@@ -100,3 +100,28 @@ macro_rules! cat_tuples {
     };
 }
 cat_tuples!(A B C D E F G H I J K L M N O P Q R S T U V X Y);
+
+/// An integer that a description may use as a constant.
+pub trait IntegerConstant {
+    /// The value; a negative one panics.
+    fn literal(self) -> u64;
+}
+
+macro_rules! integer_constants {
+    ($($ty:ty)*) => {
+        $(impl IntegerConstant for $ty {
+            fn literal(self) -> u64 {
+                u64::try_from(self).unwrap_or_else(|_| panic!("{self} does not fit in 64 bits without sign"))
+            }
+        })*
+    };
+}
+
+integer_constants! { u8 u16 u32 u64 usize i32 }
+
+/// A constant of N bits; the width may be left to the context: `kind == bits(kind::PAYLOAD)`.
+///
+/// The back end refuses a number that N bits cannot hold, with file and line.
+pub fn bits<const N: usize>(number: impl IntegerConstant) -> Bits<N> {
+    rust_hdl_core::prelude::bits(number.literal())
+}

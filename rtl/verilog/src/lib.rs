@@ -39,7 +39,7 @@ pub use error::EmitError;
 
 /// Everything a block description needs.
 pub mod prelude {
-    pub use crate::bitops::{mul, mul_signed, pack, repeat, sext, signed_lt, sra, trunc, unpack, zext, Cat};
+    pub use crate::bitops::{bits, mul, mul_signed, pack, repeat, sext, signed_lt, sra, trunc, unpack, zext, Cat};
     pub use crate::bundles::{Pulse, PulseSink, Sink, Source};
     pub use crate::packed::Packed;
     pub use crate::part::Join;
@@ -53,7 +53,7 @@ pub mod prelude {
 /// What the macros expand to; not for direct use.
 #[doc(hidden)]
 pub mod __private {
-    pub use crate::bitops::pack;
+    pub use crate::bitops::{pack, IntegerConstant};
     pub use crate::describe::{
         hand_over, BlockSource, Describe, DescribeNumber, DescribeSynth, FnSource, Source, StageSource, Value,
     };

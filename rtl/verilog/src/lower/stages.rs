@@ -56,14 +56,23 @@ impl Lower<'_> {
         let (from, to) = (call.receiver.as_ref(), to.expr.as_ref());
         let line = self.line(call);
         let (a, b) = (self.segments(from)?.join("."), self.segments(to)?.join("."));
-        let leaves = self.leaves(&a);
-        if leaves.is_empty() {
-            return self.refuse(from, format!("`{}` is not a bundle of this block or of a submodule", squash(from)));
+        let (leaves, others) = (self.leaves(&a), self.leaves(&b));
+        for (leaves, at) in [(&leaves, from), (&others, to)] {
+            if leaves.is_empty() {
+                return self.refuse(at, format!("`{}` is not a bundle of this block or of a submodule", squash(at)));
+            }
         }
-        for (rest, first) in leaves {
-            let Some(second) = self.body.by_key.get(&format!("{b}{rest}")).copied() else {
-                let signal = if rest.is_empty() { "payload" } else { rest.trim_start_matches('.') };
-                return self.refuse(to, format!("`{}` has no signal `{signal}`", squash(to)));
+        // One of them may be a part of the other (`part_of`).
+        let names = if leaves.len() <= others.len() { &leaves } else { &others };
+        for (rest, _) in names.clone() {
+            let [first, second] = [(&leaves, from), (&others, to)]
+                .map(|(leaves, at)| leaves.iter().find(|(name, _)| *name == rest).map(|(_, signal)| *signal).ok_or(at));
+            let (first, second) = match (first, second) {
+                (Ok(first), Ok(second)) => (first, second),
+                (Err(at), _) | (_, Err(at)) => {
+                    let signal = if rest.is_empty() { "payload" } else { rest.trim_start_matches('.') };
+                    return self.refuse(at, format!("`{}` has no signal `{signal}`", squash(at)));
+                }
             };
             // What the first bundle offers is an input of this block or an output of a submodule.
             let (from, to) = match self.body.sigs[first].role {

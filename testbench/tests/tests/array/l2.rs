@@ -187,8 +187,17 @@ impl Bench {
         model.reset(3);
         let requesters = (0..=CLUSTERS)
             .map(|i| Requester {
-                ports: ["request", "hpu", "valid", "second", "ready", "answer", "answer_hpu", "answer_valid"]
-                    .map(|name| model.port(&format!("{name}_{i}")).unwrap_or_else(|error| panic!("{error}"))),
+                ports: [
+                    "request_{}",
+                    "hpu_{}",
+                    "valid_{}",
+                    "second_{}",
+                    "ready_{}",
+                    "answer_{}",
+                    "answer_hpu_{}",
+                    "answer_{}_valid",
+                ]
+                .map(|name| model.port(&name.replace("{}", &i.to_string())).unwrap_or_else(|error| panic!("{error}"))),
                 waiting: VecDeque::new(),
                 offered: false,
                 under_way: VecDeque::new(),

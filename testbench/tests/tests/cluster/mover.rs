@@ -126,9 +126,9 @@ impl Bench {
         if (on_wire && egress) || (to_host && data) {
             let beat = self.expected.pop_front().unwrap_or_else(|| panic!("cycle {cycle}: a beat of nobody"));
             assert_eq!(to_host, beat.job.way == HOST, "cycle {cycle}: {beat:?}");
-            let side = if to_host { "dma" } else { "egress" };
-            assert_eq!(self.dut.bytes(&format!("{side}_data")), content(beat.at), "cycle {cycle}: {beat:?}");
-            assert_eq!(self.dut.high(&format!("{side}_last")), beat.last, "cycle {cycle}: {beat:?}");
+            let (data, last) = if to_host { ("dma_data", "dma_data_last") } else { ("egress_data", "egress_last") };
+            assert_eq!(self.dut.bytes(data), content(beat.at), "cycle {cycle}: {beat:?}");
+            assert_eq!(self.dut.high(last), beat.last, "cycle {cycle}: {beat:?}");
             if on_wire {
                 let found = ["egress_frame", "egress_put", "egress_segment"].map(|name| self.dut.get(name));
                 let way = [PUT, SEGMENT].map(|way| u64::from(beat.job.way == way));

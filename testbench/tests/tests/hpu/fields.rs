@@ -5,7 +5,7 @@ use spindle_contract::descriptors::{Descriptor, DESCRIPTORS};
 
 /// What instruction memory keeps of a word of the image.
 pub fn code_word(word: u32) -> u64 {
-    let code = predecode(spindle_verilog::prelude::bits::<32>(word.into()));
+    let code = predecode(spindle_verilog::prelude::bits::<32>(word));
     u64::from(code.legal) << 33 | u64::from(code.other) << 32 | code.word.to_u64()
 }
 

@@ -237,7 +237,7 @@ fn run(cells: usize, frames: usize) {
         // A slow reader at first, so that the buffer fills; later everything drains.
         let slow = cycle / 4000 % 2 == 0 && started < frames;
         dut.set("packet_ready", u64::from(!slow || rng.random_bool(0.02)));
-        dut.set("load_data_ready", 1);
+        dut.set("load_ready", 1);
         let waiting: Vec<u16> = bag.names().into_iter().filter(|n| !doomed.contains(n)).collect();
         if reading.is_none() {
             if let Some(pkt) = waiting.choose(&mut rng) {
@@ -294,13 +294,13 @@ fn run(cells: usize, frames: usize) {
         if dut.high("free_valid") && dut.high("free_ready") {
             assert!(bag.free(doomed.pop_front().expect("offered")));
         }
-        if dut.high("load_data_valid") {
+        if dut.high("load_valid") {
             let (pkt, index) = reading.expect("asked for");
             let frame = bag.frame(pkt).expect("stored");
             let part = &frame[64 * index..frame.len().min(64 * index + 64)];
             assert_eq!(&dut.bytes("load_data")[..part.len()], part, "packet {pkt}, beat {index}");
             let last = 64 * index + 64 >= frame.len();
-            assert_eq!(dut.high("load_data_last"), last);
+            assert_eq!(dut.high("load_last"), last);
             reading = if last { None } else { Some((pkt, index + 1)) };
             if last {
                 doomed.push_back(pkt);

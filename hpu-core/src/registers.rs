@@ -13,15 +13,15 @@
 //! | print queue | in `print`, `prints`; out `print_pop` |
 //!
 //! An access is answered 2 cycles after the request; L2_DATA waits for the memory, and the read of a counter until its turn comes, which takes a round of the
-//! [`Tally`](crate::tally::Tally) at most. Addresses without a register answer with `error`.
+//! [`Tally`](crate::array::tally::Tally) at most. Addresses without a register answer with `error`.
 
-use crate::context_staging::ContextStaging;
-use crate::processor::predecode::{predecode, CodeWord};
-use crate::processor::types::{RemoteAnswer, RemoteRequest};
-use crate::tally::{
+use crate::array::context_staging::ContextStaging;
+use crate::array::tally::{
     group_bits, BUSY, TASKS, TOTALS, TOTAL_BUSY, TOTAL_COMMANDS, TOTAL_FAULTED, TOTAL_PRINTS_LOST, TOTAL_REPORTS_LOST,
     TOTAL_RETIRED, TOTAL_TASKS,
 };
+use crate::processor::predecode::{predecode, CodeWord};
+use crate::processor::types::{RemoteAnswer, RemoteRequest};
 use crate::types::{ContextEntry, FaultReport, PrintPiece};
 use spindle_blocks::desc::{ContextPolicy, CsrRequest, CsrResponse};
 use spindle_contract::registers::hpu;

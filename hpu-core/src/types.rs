@@ -156,7 +156,7 @@ pub struct Issuer {
     pub handle: Bits<2>,
 }
 
-/// Where the mover brings bytes.
+/// Where the read DMA brings bytes.
 #[derive(LogicState, Copy, Clone, Debug, PartialEq)]
 pub enum Way {
     /// To the wire, as a frame.
@@ -169,7 +169,7 @@ pub enum Way {
     Segment,
 }
 
-/// Bytes of L1 that leave: from the command unit to the mover.
+/// Bytes of L1 that leave: from the command unit to the read DMA.
 #[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
 pub struct MoveJob {
     /// Where to.

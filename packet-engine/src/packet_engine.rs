@@ -12,18 +12,18 @@
 //! between ends of messages and of puts. Latency from the last beat of a frame to `task_valid` of a fresh
 //! message: that of the parser, the matcher and the join (their pages) and 5 cycles of the scheduler.
 
-use crate::egress::Egress;
-use crate::header_matcher::HeaderMatcher;
-use crate::ingress_join::IngressJoin;
-use crate::initiator::Initiator;
-use crate::packet_buffer::PacketBuffer;
-use crate::parser::Parser;
-use crate::payload_scheduler::PayloadScheduler;
-use crate::psn_filter::PsnFilter;
+use crate::ingress::header_matcher::HeaderMatcher;
+use crate::ingress::ingress_join::IngressJoin;
+use crate::ingress::packet_buffer::PacketBuffer;
+use crate::ingress::parser::Parser;
+use crate::ingress::psn_filter::PsnFilter;
 use crate::registers::PacketRegisters;
-use crate::responder::Responder;
+use crate::schedule::payload_scheduler::PayloadScheduler;
 use crate::trace_points::TracePoints;
 use crate::traffic::Traffic;
+use crate::transmit::egress::Egress;
+use crate::transmit::initiator::Initiator;
+use crate::transmit::responder::Responder;
 use spindle_blocks::bundles::{BeatSource, EgressSink, FrameSource, RxSink};
 use spindle_blocks::{
     Command, ContextPolicy, CsrRequest, CsrResponse, EndTrace, EventDesc, HostRead, JoinTrace, PlacementDesc,

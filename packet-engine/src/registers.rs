@@ -15,7 +15,7 @@
 //! read-only register, a commit to a slot that does not exist or while the matcher is committing. Counters are cleared by reset (those of DROPS within 32 cycles
 //! of it; no frame can be dropped before the driver switches reception on, except as RX_DISABLED).
 
-use crate::message::Outcome;
+use crate::schedule::message::Outcome;
 use spindle_blocks::{CounterBank, CsrRequest, CsrResponse};
 use spindle_contract::params::{Config, MATCH_LITERALS, MATCH_TERMS, MATCH_WORDS, MAX_CONTEXTS, SPINDLE_PORT};
 use spindle_contract::registers::packet;

@@ -11,12 +11,12 @@
 //! | [`read_requests`], [`read_answers`], [`read_buffer`] | AXI4 reads for handlers, frames, atomics and command rings |
 //! | [`host_atomics`] | compare and swap, fetch and add on host memory |
 //! | [`event_rings`] | what processes are told of, in rings in host memory |
-//! | [`own_writes`], [`bursts`] | records, events and atomics on their way to the writer; how runs become bursts |
+//! | [`internal_write_mux`], [`bursts`] | records, events and atomics on their way to the writer; how runs become bursts |
 //! | [`report`] | ends of placements and DMA commands |
 //! | [`counters`], [`completion`] | when a buffer is complete; its record |
-//! | [`epochs`], [`cutter`] | the order of buffers, the history of those complete; buffers that are taken back |
+//! | [`epochs`], [`buffer_reclaim`] | the order of buffers, the history of those complete; buffers that are taken back |
 //! | [`get_responder`] | answers to GETs |
-//! | [`put_join`] | puts of handlers and of processes, and answers to GETs |
+//! | [`put_arbiter`] | puts of handlers and of processes, and answers to GETs |
 //! | [`doorbell`], [`command_unit`], [`command_arguments`], [`command_words`], [`registers`] | the host's side |
 //! | [`regions`] | the host memory that each process may name |
 //! | [`command_rings`], [`ring_posts`] | commands that processes leave in host memory |
@@ -25,41 +25,13 @@
 //! Served: PUT, GET and GET_RESP, steered and managed, BOUND and TAGGED mode, thresholds in bytes and operations. Everything else is refused with a reason.
 #![warn(missing_docs)]
 
-pub mod binding;
-pub mod buffer_queue;
-pub mod bursts;
-pub mod catch_all;
-pub mod command_arguments;
-pub mod command_rings;
-pub mod command_unit;
-pub mod command_words;
+pub mod commands;
 pub mod completion;
-pub mod counters;
-pub mod cutter;
-pub mod dma_writer;
-pub mod doorbell;
-pub mod epochs;
-pub mod event_rings;
-pub mod get_responder;
-pub mod host_atomics;
+pub mod host_access;
 pub mod lookup;
-pub mod mailbox_table;
-pub mod own_writes;
 pub mod placement;
-pub mod put_join;
-pub mod queue_steps;
-pub mod queue_types;
-pub mod read_answers;
-pub mod read_buffer;
-pub mod read_requests;
-pub mod receive_maps;
-pub mod regions;
 pub mod registers;
-pub mod report;
-pub mod ring_posts;
 pub mod rvma_engine;
-pub mod stash;
 pub mod types;
-pub mod windows;
 
 pub use rvma_engine::RvmaEngine;

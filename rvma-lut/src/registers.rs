@@ -10,7 +10,7 @@
 //! The counters are in one memory; what comes between two visits of one is counted beside it. A count has every pulse up to 5 cycles before it is told.
 //! Counters wrap at 2^32. Writing a read-only register does nothing.
 
-use crate::regions::{Region, TABLE_BITS};
+use crate::host_access::regions::{Region, TABLE_BITS};
 use spindle_blocks::desc::{CsrRequest, CsrResponse};
 use spindle_blocks::CountMemory;
 use spindle_contract::registers::{rvma, PAGE};

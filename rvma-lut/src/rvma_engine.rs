@@ -13,7 +13,7 @@
 //!  host_read, put_read -> read_requests, read_answers, read_buffer -> host_data, put_data
 //!                            ^ words, commands of rings
 //!  host_atomic -> host_atomics ---------+
-//!                                       +-> own_writes -> dma_writer
+//!                                       +-> internal_write_mux -> dma_writer
 //!  message_event, array_event -> event_rings
 //! ```
 //!
@@ -32,31 +32,31 @@
 //! | atomic taken → ARVALID; R → AWVALID; B → done | 6; 9; 1 |
 //! | event taken → AWVALID | 6; one per 2 cycles |
 
-use crate::binding::Binding;
-use crate::buffer_queue::BufferQueue;
-use crate::command_rings::CommandRings;
-use crate::command_unit::CommandUnit;
+use crate::commands::command_rings::CommandRings;
+use crate::commands::command_unit::CommandUnit;
+use crate::commands::doorbell::Doorbell;
+use crate::commands::put_arbiter::PutArbiter;
+use crate::commands::ring_posts::RingPosts;
+use crate::completion::buffer_reclaim::BufferReclaim;
+use crate::completion::counters::Counters;
+use crate::completion::epochs::Epochs;
+use crate::completion::event_rings::EventRings;
+use crate::completion::receive_maps::ReceiveMaps;
+use crate::completion::report::Report;
 use crate::completion::CompletionUnit;
-use crate::counters::Counters;
-use crate::cutter::Cutter;
-use crate::dma_writer::DmaWriter;
-use crate::doorbell::Doorbell;
-use crate::epochs::Epochs;
-use crate::event_rings::EventRings;
-use crate::get_responder::GetResponder;
-use crate::host_atomics::HostAtomics;
+use crate::host_access::dma_writer::DmaWriter;
+use crate::host_access::get_responder::GetResponder;
+use crate::host_access::host_atomics::HostAtomics;
+use crate::host_access::internal_write_mux::first_write;
+use crate::host_access::read_answers::ReadAnswers;
+use crate::host_access::read_buffer::ReadBuffer;
+use crate::host_access::read_requests::{ReadRequests, ATOMICS, BUFFERED, RINGS};
+use crate::host_access::regions::Regions;
 use crate::lookup::Lookup;
-use crate::own_writes::first_write;
+use crate::placement::binding::Binding;
+use crate::placement::buffer_queue::BufferQueue;
 use crate::placement::Placement;
-use crate::put_join::PutJoin;
-use crate::read_answers::ReadAnswers;
-use crate::read_buffer::ReadBuffer;
-use crate::read_requests::{ReadRequests, ATOMICS, BUFFERED, RINGS};
-use crate::receive_maps::ReceiveMaps;
-use crate::regions::Regions;
 use crate::registers::Registers;
-use crate::report::Report;
-use crate::ring_posts::RingPosts;
 use crate::types::{ATOMIC, EVENT, PLACE};
 use spindle_blocks::bundles::{AxiSource, BeatSink, ReadDataSource};
 use spindle_blocks::desc::{
@@ -136,7 +136,7 @@ pub struct RvmaEngine {
     counters: Counters,
     completion_unit: CompletionUnit,
     epochs: Epochs,
-    cutter: Cutter,
+    buffer_reclaim: BufferReclaim,
     doorbell: Doorbell,
     command_unit: CommandUnit,
     command_rings: CommandRings,
@@ -144,7 +144,7 @@ pub struct RvmaEngine {
     get_responder: GetResponder,
     regions: Regions,
     receive_maps: ReceiveMaps,
-    put_join: PutJoin,
+    put_arbiter: PutArbiter,
     registers: Registers,
 }
 
@@ -167,7 +167,7 @@ impl RvmaEngine {
             read_buffers: std::array::from_fn(|_| ReadBuffer::new(buffers)),
             event_rings: EventRings::new(),
             report: Report::new(spare),
-            put_join: PutJoin::new(spare),
+            put_arbiter: PutArbiter::new(spare),
             doorbell: Doorbell::new(config.processes),
             command_unit: CommandUnit::new(config.mailboxes),
             ring_posts: RingPosts::new(config.mailboxes),
@@ -305,15 +305,15 @@ impl RvmaEngine {
         self.get_responder.verdict_free.next = !binds & self.report.verdict_room.val();
         self.report.verdict.next = self.get_responder.verdict.val();
         self.placement_outcome.next = self.get_responder.outcome.val();
-        self.cutter.refused_color.next = self.get_responder.verdict_color.val();
+        self.buffer_reclaim.refused_color.next = self.get_responder.verdict_color.val();
         if binds {
             self.report.verdict.next = self.binding.verdict.val();
             self.placement_outcome.next = self.binding.outcome.val();
-            self.cutter.refused_color.next = self.binding.verdict_color.val();
+            self.buffer_reclaim.refused_color.next = self.binding.verdict_color.val();
         }
         let verdict = self.binding.verdict.valid.val() | self.get_responder.verdict.valid.val();
         self.report.verdict.valid.next = verdict;
-        self.cutter.refused.next = verdict;
+        self.buffer_reclaim.refused.next = verdict;
         self.binding.verdict_room.next = self.report.verdict_room.val();
         self.placement_outcome.valid.next = self.binding.outcome.valid.val() | self.get_responder.verdict.valid.val();
         self.report.placement_done.join(&mut self.placement_done);
@@ -339,7 +339,7 @@ impl RvmaEngine {
         self.buffer_queue.free_mailbox.next = self.epochs.free_mailbox.val();
         self.buffer_queue.free_tagged.next = self.epochs.free_tagged.val();
         self.epochs.free_ready.next = self.buffer_queue.free_ready.val();
-        let others_ask = self.command_unit.query.valid.val() | self.cutter.ask.val();
+        let others_ask = self.command_unit.query.valid.val() | self.buffer_reclaim.ask.val();
         self.get_responder.others_ask.next = others_ask;
         self.epochs.query.next = self.command_unit.query.val();
         if self.get_responder.asks.val() {
@@ -356,22 +356,22 @@ impl RvmaEngine {
         self.command_unit.reply.valid.next = to_others;
 
         // Buffers that are taken back. The command unit waits meanwhile, and names the mailbox.
-        self.cutter.start.next = self.command_unit.cut.val();
-        self.cutter.closes.next = self.command_unit.cut_closes.val();
-        self.command_unit.cut_done.next = self.cutter.done.val();
-        self.command_unit.cut_found.next = self.cutter.found.val();
-        self.lookup.color.next = self.cutter.color.val();
-        self.cutter.taken.next = self.lookup.taken.val();
-        self.binding.sweep.next = self.cutter.sweep.val();
+        self.buffer_reclaim.start.next = self.command_unit.cut.val();
+        self.buffer_reclaim.closes.next = self.command_unit.cut_closes.val();
+        self.command_unit.cut_done.next = self.buffer_reclaim.done.val();
+        self.command_unit.cut_found.next = self.buffer_reclaim.found.val();
+        self.lookup.color.next = self.buffer_reclaim.color.val();
+        self.buffer_reclaim.taken.next = self.lookup.taken.val();
+        self.binding.sweep.next = self.buffer_reclaim.sweep.val();
         self.binding.sweep_all.next = self.command_unit.cut_closes.val();
-        self.binding.sweep_slot.next = self.cutter.sweep_slot.val();
+        self.binding.sweep_slot.next = self.buffer_reclaim.sweep_slot.val();
         self.binding.sweep_mailbox.next = self.command_unit.queue_command.val().mailbox;
-        self.cutter.swept.next = self.binding.swept.val();
-        self.cutter.settled.next = self.report.settle.valid.val() & self.counters.settle.ready.val();
-        self.cutter.settled_color.next = self.report.settle.val().color;
-        self.cutter.reply.next = self.epochs.reply.val();
-        self.cutter.reply.valid.next = to_others;
-        self.cutter.queue_done.next = self.buffer_queue.command_done.val();
+        self.buffer_reclaim.swept.next = self.binding.swept.val();
+        self.buffer_reclaim.settled.next = self.report.settle.valid.val() & self.counters.settle.ready.val();
+        self.buffer_reclaim.settled_color.next = self.report.settle.val().color;
+        self.buffer_reclaim.reply.next = self.epochs.reply.val();
+        self.buffer_reclaim.reply.valid.next = to_others;
+        self.buffer_reclaim.queue_done.next = self.buffer_queue.command_done.val();
 
         // Receive maps.
         self.binding.job.join(&mut self.receive_maps.job);
@@ -399,12 +399,12 @@ impl RvmaEngine {
         self.doorbell.slow.next = self.command_unit.slow.val();
         self.command_unit.result.join(&mut self.doorbell.result);
         self.doorbell.result_word.next = self.command_unit.result_word.val();
-        self.command_unit.put.join(&mut self.put_join.own);
-        self.command_unit.put_number.next = self.put_join.number.val();
-        self.get_responder.answer.join(&mut self.put_join.answer);
-        self.array_put.join(&mut self.put_join.array_put);
-        self.put_join.host_put.join(&mut self.host_put);
-        self.put_done.join(&mut self.put_join.put_done);
+        self.command_unit.put.join(&mut self.put_arbiter.own);
+        self.command_unit.put_number.next = self.put_arbiter.number.val();
+        self.get_responder.answer.join(&mut self.put_arbiter.answer);
+        self.array_put.join(&mut self.put_arbiter.array_put);
+        self.put_arbiter.host_put.join(&mut self.host_put);
+        self.put_done.join(&mut self.put_arbiter.put_done);
         self.command_unit.argument.next = self.doorbell.argument.val();
         self.command_unit.start.next = self.doorbell.start.val();
         self.command_unit.start_pid.next = self.doorbell.start_pid.val();
@@ -415,11 +415,12 @@ impl RvmaEngine {
         self.command_unit.request.ready.next = self.lookup.command.ready.val();
         self.lookup.command_result.join(&mut self.command_unit.found);
         self.buffer_queue.command.next = self.command_unit.queue_command.val();
-        self.buffer_queue.command.valid.next =
-            self.command_unit.queue_valid.val() | self.cutter.queue_valid.val() | self.ring_posts.queue_valid.val();
-        if self.cutter.queue_valid.val() {
-            self.buffer_queue.command.next.op = self.cutter.queue_op.val();
-            self.buffer_queue.command.next.slot = self.cutter.queue_slot.val();
+        self.buffer_queue.command.valid.next = self.command_unit.queue_valid.val()
+            | self.buffer_reclaim.queue_valid.val()
+            | self.ring_posts.queue_valid.val();
+        if self.buffer_reclaim.queue_valid.val() {
+            self.buffer_queue.command.next.op = self.buffer_reclaim.queue_op.val();
+            self.buffer_queue.command.next.slot = self.buffer_reclaim.queue_slot.val();
         }
         if self.ring_posts.queue_valid.val() {
             self.buffer_queue.command.next = self.ring_posts.queue_command.val();
@@ -492,8 +493,8 @@ impl RvmaEngine {
         self.registers.dma_ended.next = self.report.dma_ended.val();
         self.registers.read_burst.next = self.read_requests.burst.val();
         self.registers.read_error.next = self.read_answers.answer_error.val();
-        self.registers.put_ended.next = self.put_join.ended.val();
-        self.registers.put_failed.next = self.put_join.failed.val();
+        self.registers.put_ended.next = self.put_arbiter.ended.val();
+        self.registers.put_failed.next = self.put_arbiter.failed.val();
         self.registers.event_written.next = self.event_rings.event_written.val();
         self.registers.event_lost.next = self.event_rings.event_lost.val();
         let page = self.registers.csr_answer.val();

@@ -3,7 +3,7 @@
 use super::decode::Decoded;
 use super::stages::{address_of, Executed, Incident};
 use super::types::Rvfi;
-use crate::amo_alu::AmoAlu;
+use crate::cluster::amo_alu::AmoAlu;
 use spindle_verilog::prelude::*;
 
 /// funct5 of LR and SC.

@@ -121,7 +121,7 @@ pub struct PortAccess {
 }
 
 /// How a handler ended, as the processor knows it: what the report of a fault says is made of it once for all clusters, by [`report_of`](crate::types::report_of),
-/// and the [`reporter`](crate::reporter) chooses among the clocks of all threads of a cluster.
+/// and the [`reporter`](crate::cluster::reporter) chooses among the clocks of all threads of a cluster.
 #[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
 pub struct Ending {
     /// Its bank.

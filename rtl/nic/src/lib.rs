@@ -56,15 +56,15 @@ pub fn blocks(config: &Config) -> Result<Vec<(String, Design)>, EmitError> {
     let c = config;
     let small = RamStyle::on(c, NODE_TABLE_ENTRIES);
     Ok(vec![
-        one("parser", &mut packet_engine::parser::Parser::default())?,
-        one("header_matcher", &mut packet_engine::header_matcher::HeaderMatcher::new(c.match_rules, small))?,
-        one("psn_filter", &mut packet_engine::psn_filter::PsnFilter::new(c))?,
-        one("message_index", &mut packet_engine::message_index::MessageIndex::new(c.live_messages, small))?,
-        one("initiator", &mut packet_engine::initiator::Initiator::new(small, RamStyle::spare(config)))?,
+        one("parser", &mut packet_engine::ingress::parser::Parser::default())?,
+        one("header_matcher", &mut packet_engine::ingress::header_matcher::HeaderMatcher::new(c.match_rules, small))?,
+        one("psn_filter", &mut packet_engine::ingress::psn_filter::PsnFilter::new(c))?,
+        one("message_index", &mut packet_engine::schedule::message_index::MessageIndex::new(c.live_messages, small))?,
+        one("initiator", &mut packet_engine::transmit::initiator::Initiator::new(small, RamStyle::spare(config)))?,
         one("packet_engine", &mut PacketEngine::new(c))?,
         one("hpu", &mut hpu_core::processor::hpu::Hpu::new(HpuOptions::default()))?,
         one("cluster", &mut hpu_core::cluster::Cluster::new(c))?,
-        one("l2", &mut hpu_core::l2::L2::new(c.l2_bytes, c.clusters, c.hpus))?,
+        one("l2", &mut hpu_core::array::l2::L2::new(c.l2_bytes, c.clusters, c.hpus))?,
         one("rvma_lut", &mut RvmaEngine::new(c))?,
         one("csr_block", &mut CsrBlock::default())?,
         one("global_page", &mut GlobalPage::new(c))?,

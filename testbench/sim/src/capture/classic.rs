@@ -1,6 +1,6 @@
 //! Classic pcap.
 
-use super::{Annotated, Collector, Found, LONGEST};
+use super::{Annotated, Found, RrMux, LONGEST};
 use anyhow::{anyhow, bail, ensure, Result};
 use pcap_file::pcap::{PcapHeader, PcapPacket, PcapReader, PcapWriter};
 use pcap_file::{DataLink, Endianness, TsResolution};
@@ -10,7 +10,7 @@ use std::time::Duration;
 /// First bytes of the format that some old systems wrote: longer packet headers, told by the magic number alone.
 const MODIFIED: [[u8; 4]; 2] = [[0xa1, 0xb2, 0xcd, 0x34], [0x34, 0xcd, 0xb2, 0xa1]];
 
-pub(super) fn read(file: &[u8], collector: &mut Collector) -> Result<()> {
+pub(super) fn read(file: &[u8], collector: &mut RrMux) -> Result<()> {
     if MODIFIED.iter().any(|magic| file.starts_with(magic)) {
         bail!("it is in the modified pcap format; convert the file with `editcap -F pcap IN OUT`");
     }

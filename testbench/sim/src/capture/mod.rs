@@ -110,7 +110,7 @@ pub fn load(path: &Path) -> Result<Vec<u8>> {
 /// # Errors
 /// As for [`read_with`].
 pub fn parse(file: &[u8], truncated: Truncated) -> Result<Capture> {
-    let mut collector = Collector { policy: truncated, packets: Vec::new(), number: 0, truncated: 0 };
+    let mut collector = RrMux { policy: truncated, packets: Vec::new(), number: 0, truncated: 0 };
     let (format, interfaces) = match file {
         [0x0a, 0x0d, 0x0d, 0x0a, ..] => (Format::PcapNg, pcapng::read(file, &mut collector)?),
         [0x1f, 0x8b, ..] => bail!("it is compressed; run `gunzip` first"),
@@ -134,7 +134,7 @@ struct Found<'a> {
 }
 
 /// Checks packets of both formats alike.
-struct Collector {
+struct RrMux {
     policy: Truncated,
     packets: Vec<Captured>,
     /// Packets so far, those left out included.
@@ -142,7 +142,7 @@ struct Collector {
     truncated: usize,
 }
 
-impl Collector {
+impl RrMux {
     /// Number of the packet that follows, from 1.
     fn next(&self) -> usize {
         self.number + 1

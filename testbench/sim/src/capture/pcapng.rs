@@ -3,7 +3,7 @@
 //! The reader is our own, since the `pcap-file` crate takes time stamps for nanoseconds whatever the interface states, refuses options without an end
 //! mark, and gives no length to simple packet blocks. The crate writes.
 
-use super::{Annotated, Collector, Found, LONGEST};
+use super::{Annotated, Found, RrMux, LONGEST};
 use anyhow::{bail, ensure, Context, Result};
 use pcap_file::pcapng::blocks::enhanced_packet::{EnhancedPacketBlock, EnhancedPacketOption};
 use pcap_file::pcapng::blocks::interface_description::{InterfaceDescriptionBlock, InterfaceDescriptionOption};
@@ -137,7 +137,7 @@ fn resolution(code: u8) -> Option<u128> {
 }
 
 /// Reads all packets; returns the number of interfaces that they are of.
-pub(super) fn read(file: &[u8], collector: &mut Collector) -> Result<usize> {
+pub(super) fn read(file: &[u8], collector: &mut RrMux) -> Result<usize> {
     let mut rest = Fields { bytes: file, big_endian: false };
     let mut reader = Reader { interfaces: Vec::new(), section: 0, used: BTreeSet::new(), last: Duration::ZERO };
     let mut number = 0;
@@ -187,7 +187,7 @@ struct Reader {
 }
 
 impl Reader {
-    fn block(&mut self, kind: u32, mut body: Fields, collector: &mut Collector) -> Result<()> {
+    fn block(&mut self, kind: u32, mut body: Fields, collector: &mut RrMux) -> Result<()> {
         let short = "its fields are incomplete";
         match kind {
             SECTION => {
@@ -237,7 +237,7 @@ impl Reader {
         units: Option<u64>,
         bytes: &[u8],
         original: usize,
-        collector: &mut Collector,
+        collector: &mut RrMux,
     ) -> Result<()> {
         let number = collector.next();
         let Some(interface) = self.interfaces.get(interface) else {

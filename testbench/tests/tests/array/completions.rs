@@ -2,7 +2,7 @@
 
 use crate::cluster::dut::Dut;
 use crate::hpu::fields::{bits, pack, slice};
-use hpu_core::completions::Completions;
+use hpu_core::array::completions::Completions;
 use rand::Rng;
 use spindle_contract::descriptors::put_op::HOST_HANDLE;
 use spindle_harness::run_with_wave_on_failure;

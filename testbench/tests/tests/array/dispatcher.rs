@@ -1,7 +1,7 @@
 //! Tasks on their way to the clusters: each comes to its own, with its context, whatever the other clusters do.
 
 use crate::hpu::fields::{bits, field, pack, slice};
-use hpu_core::dispatcher::Dispatcher;
+use hpu_core::array::dispatcher::Dispatcher;
 use rand::seq::IndexedRandom;
 use rand::Rng;
 use spindle_contract::descriptors::DESCRIPTORS;

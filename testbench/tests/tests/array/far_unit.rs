@@ -2,7 +2,7 @@
 
 use crate::cluster::dut::Dut;
 use crate::hpu::fields::{bits, field, pack};
-use hpu_core::far_unit::FarUnit;
+use hpu_core::array::off_cluster_unit::OffClusterUnit;
 use rand::Rng;
 use spindle_contract::memory_map::command;
 use spindle_harness::run_with_wave_on_failure;
@@ -79,8 +79,8 @@ impl Asked {
 
 #[test]
 fn every_command_comes_out_where_it_is_done() {
-    run_with_wave_on_failure("far_unit", |wave| {
-        let mut dut = Dut::new(wave, &mut FarUnit::new(CLUSTERS), "far_unit");
+    run_with_wave_on_failure("off_cluster_unit", |wave| {
+        let mut dut = Dut::new(wave, &mut OffClusterUnit::new(CLUSTERS), "off_cluster_unit");
         let mut rng = wave.rng();
         let mut pids = [0; 16];
         for (context, pid) in pids.iter_mut().enumerate() {
@@ -229,8 +229,8 @@ fn every_command_comes_out_where_it_is_done() {
 
 #[test]
 fn a_put_that_nobody_takes_holds_up_nobody() {
-    run_with_wave_on_failure("far_unit_parked", |wave| {
-        let mut dut = Dut::new(wave, &mut FarUnit::new(CLUSTERS), "far_unit");
+    run_with_wave_on_failure("off_cluster_unit_parked", |wave| {
+        let mut dut = Dut::new(wave, &mut OffClusterUnit::new(CLUSTERS), "off_cluster_unit");
         for port in ["host_read", "host_atomic"] {
             dut.set(&format!("{port}_ready"), 1);
         }

@@ -2,7 +2,7 @@
 
 use crate::cluster::dut::Dut;
 use crate::hpu::fields::{bits, pack, slice};
-use hpu_core::host_writer::HostWriter;
+use hpu_core::array::host_writer::HostWriter;
 use rand::Rng;
 use spindle_blocks::RamStyle;
 use spindle_harness::run_with_wave_on_failure;
@@ -57,7 +57,7 @@ fn bytes_go_where_they_were_asked_for() {
                 dut.set("host_last", u64::from(beat + 1 == beats));
                 dut.set("host_error", u64::from(beat + 1 == beats && read.error));
             }
-            // The stager has a beat now and then.
+            // The L2 copy has a beat now and then.
             if stage.is_none() && rng.random_range(0..24) == 0 {
                 stage = Some((rng.random_range(0..CLUSTERS), rng.random_range(0..0x400)));
             }
@@ -126,7 +126,7 @@ fn bytes_go_where_they_were_asked_for() {
             }
             dut.model.tick();
         }
-        assert!(staged > 200 && stored > 2000, "{staged} beats of the stager, {stored} for L2");
+        assert!(staged > 200 && stored > 2000, "{staged} beats of the l2_copy, {stored} for L2");
         assert!(done > 300 && full_rate > 5000, "{done} reads, {full_rate} beats while no packet came");
     });
 }

@@ -3,7 +3,7 @@
 //! Every access is answered a fixed number of cycles after its bank granted it, so the order of the answers is the order that must
 //! explain all of them. Accesses answered in the same cycle were in different banks and touch nothing in common.
 
-use hpu_core::l2::L2;
+use hpu_core::array::l2::L2;
 use rand::Rng;
 use rand_chacha::ChaCha8Rng;
 use spindle_harness::{lint, run_with_wave_on_failure, Model, Port, Source, WaveContext};

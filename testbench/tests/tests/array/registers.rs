@@ -1,7 +1,7 @@
 //! The page `hpu`: every register of the contract answers, the windows and queues do what their names say.
 
+use hpu_core::array::tally;
 use hpu_core::registers::Registers;
-use hpu_core::tally;
 use rand::Rng;
 use spindle_contract::memory_map as map;
 use spindle_contract::params::CODE_ALIGN;

@@ -2,7 +2,7 @@
 
 use crate::cluster::dut::Dut;
 use crate::hpu::fields::{bits, field, pack, slice};
-use hpu_core::reports::Reports;
+use hpu_core::array::reports::Reports;
 use rand::Rng;
 use spindle_blocks::RamStyle;
 use spindle_contract::events;

@@ -1,8 +1,8 @@
-//! The stager against a memory: what it copies to stages, and what it writes.
+//! The L2 copy against a memory: what it copies to stages, and what it writes.
 
 use crate::cluster::dut::Dut;
 use crate::hpu::fields::{bits, pack, slice};
-use hpu_core::stager::Stager;
+use hpu_core::array::l2_copy::L2Copy;
 use rand::Rng;
 use rand_chacha::ChaCha8Rng;
 use spindle_contract::params::L1_STAGE_BASE;
@@ -15,7 +15,7 @@ const L2_BYTES: usize = 1 << 20;
 const L2_LATENCY: u64 = 5;
 const STAGE_BEAT: u64 = L1_STAGE_BASE as u64 / 64;
 
-/// The stager with a memory that answers in order.
+/// The L2 copy with a memory that answers in order.
 struct Bench {
     dut: Dut,
     rng: ChaCha8Rng,
@@ -60,7 +60,7 @@ impl Bench {
     fn new(wave: &WaveContext) -> Self {
         let mut rng = wave.rng();
         Self {
-            dut: Dut::new(wave, &mut Stager::new(CLUSTERS), "stager"),
+            dut: Dut::new(wave, &mut L2Copy::new(CLUSTERS), "l2_copy"),
             memory: (0..L2_BYTES).map(|_| rng.random()).collect(),
             rng,
             answers: VecDeque::new(),
@@ -223,7 +223,7 @@ impl Bench {
 
 #[test]
 fn bytes_come_and_go() {
-    run_with_wave_on_failure("stager", |wave| {
+    run_with_wave_on_failure("l2_copy", |wave| {
         let mut bench = Bench::new(wave);
         // Stores go to the upper half, copies come from the lower, so the order between them does not matter.
         let mut untouched = bench.memory.clone();
@@ -260,7 +260,7 @@ fn bytes_come_and_go() {
 
 #[test]
 fn a_word_a_cycle() {
-    run_with_wave_on_failure("stager_cycles", |wave| {
+    run_with_wave_on_failure("l2_copy_cycles", |wave| {
         let mut bench = Bench::new(wave);
         bench.at_once = true;
         for (length, cycles) in [(4, 2 + 8), (64, 2 + 23), (2048, 2 + 32 * 23)] {

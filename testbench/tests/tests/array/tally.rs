@@ -1,7 +1,7 @@
 //! The counters of the array against sums in words: each visit tells exactly what has come by then.
 
 use crate::cluster::dut::Dut;
-use hpu_core::tally::{self, Tally};
+use hpu_core::array::tally::{self, Tally};
 use rand::Rng;
 use spindle_harness::run_with_wave_on_failure;
 

@@ -4,7 +4,7 @@ use crate::cluster::cluster_bench::{Bench, Task};
 use crate::cluster::dut::Dut;
 use crate::cluster::handlers::{handler, word, STATE};
 use crate::hpu::fields::{bits, slice};
-use hpu_core::l1_atomics::L1Atomics;
+use hpu_core::cluster::l1_atomics::L1Atomics;
 use rand::Rng;
 use spindle_contract::memory_map::{self as map, base};
 use spindle_harness::run_with_wave_on_failure;

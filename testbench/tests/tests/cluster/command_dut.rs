@@ -1,7 +1,7 @@
 //! Three command ports and their command unit.
 
-use hpu_core::command_port::CommandPort;
-use hpu_core::command_unit::CommandUnit;
+use hpu_core::cluster::command_port::CommandPort;
+use hpu_core::cluster::command_unit::CommandUnit;
 use hpu_core::processor::types::PortAccess;
 use hpu_core::types::{FarDone, Limits, Message, MoveJob, StageAsk};
 use spindle_blocks::desc::Command;
@@ -12,10 +12,8 @@ pub const CLUSTER: u64 = 6;
 pub const HPU: u64 = 2;
 
 /// A command unit that serves three ports, of which the HPU at the last one is tested and the others rest.
-#[derive(LogicBlock)]
+#[block]
 pub struct Commands {
-    pub clock: Signal<In, Clock>,
-    pub reset: Signal<In, Bit>,
     pub port: Signal<In, PortAccess>,
     pub port_write: Signal<In, Bit>,
     pub port_read: Signal<In, Bit>,
@@ -32,8 +30,7 @@ pub struct Commands {
     pub limits: Signal<In, Limits>,
     pub rings_open: Signal<In, Bits<16>>,
     pub enabled: Signal<In, Bits<16>>,
-    pub job: Signal<Out, MoveJob>,
-    pub job_valid: Signal<Out, Bit>,
+    pub job: Pulse<MoveJob>,
     pub stage_left: Signal<In, Bit>,
     pub stage_ask: Signal<Out, StageAsk>,
     pub stage_valid: Signal<Out, Bit>,
@@ -42,12 +39,8 @@ pub struct Commands {
     pub segment_valid: Signal<In, Bit>,
     pub lent: Signal<Out, Bit>,
     pub cycle: Signal<In, Bits<32>>,
-    pub place: Signal<Out, Command>,
-    pub place_valid: Signal<Out, Bit>,
-    pub place_ready: Signal<In, Bit>,
-    pub message: Signal<Out, Message>,
-    pub message_valid: Signal<Out, Bit>,
-    pub message_ready: Signal<In, Bit>,
+    pub place: Source<Command>,
+    pub message: Source<Message>,
     pub far_word: Signal<Out, Bits<32>>,
     pub far_valid: Signal<Out, Bit>,
     pub far_ready: Signal<In, Bit>,
@@ -68,65 +61,13 @@ pub struct Commands {
 
 impl Commands {
     pub fn new() -> Self {
-        Self {
-            clock: Default::default(),
-            reset: Default::default(),
-            port: Default::default(),
-            port_write: Default::default(),
-            port_read: Default::default(),
-            port_data: Default::default(),
-            port_full: Default::default(),
-            port_pending: Default::default(),
-            begins: Default::default(),
-            begin_thread: Default::default(),
-            begin_bank: Default::default(),
-            done: Default::default(),
-            refused: Default::default(),
-            full: Default::default(),
-            index: Default::default(),
-            limits: Default::default(),
-            rings_open: Default::default(),
-            enabled: Default::default(),
-            job: Default::default(),
-            job_valid: Default::default(),
-            stage_left: Default::default(),
-            stage_ask: Default::default(),
-            stage_valid: Default::default(),
-            staged: Default::default(),
-            segment_length: Default::default(),
-            segment_valid: Default::default(),
-            lent: Default::default(),
-            cycle: Default::default(),
-            place: Default::default(),
-            place_valid: Default::default(),
-            place_ready: Default::default(),
-            message: Default::default(),
-            message_valid: Default::default(),
-            message_ready: Default::default(),
-            far_word: Default::default(),
-            far_valid: Default::default(),
-            far_ready: Default::default(),
-            put_left: Default::default(),
-            host_put_left: Default::default(),
-            complete: Default::default(),
-            failed: Default::default(),
-            far_done: Default::default(),
-            result_valid: Default::default(),
-            result_ready: Default::default(),
-            probe: Default::default(),
-            probe_used: Default::default(),
-            ports: Default::default(),
-            unit: CommandUnit::new(3),
-            known: Default::default(),
-        }
+        Self { unit: CommandUnit::new(3), ..Self::blank() }
     }
 }
 
-impl Logic for Commands {
-    #[hdl]
+#[hdl]
+impl Commands {
     fn update(&mut self) {
-        clocks!(self, clock, reset, ports, unit);
-        dffs!(self, clock, known);
         for i in 0..3 {
             let mine = i == 2;
             self.ports[i].port.next = self.port.val();
@@ -167,8 +108,8 @@ impl Logic for Commands {
             self.known.d.next = self.limits.val();
         }
         self.unit.limits.next = self.known.q.val();
-        self.unit.place.ready.next = self.place_ready.val();
-        self.unit.message.ready.next = self.message_ready.val();
+        self.unit.place.ready.next = self.place.ready.val();
+        self.unit.message.ready.next = self.message.ready.val();
         self.unit.far_ready.next = self.far_ready.val();
         self.unit.put_left.next = self.put_left.val();
         self.unit.host_put_left.next = self.host_put_left.val();
@@ -184,11 +125,11 @@ impl Logic for Commands {
         self.full.next = self.unit.full.val().get_bit(2);
         self.index.next = self.unit.index.val();
         self.job.next = self.unit.job.val();
-        self.job_valid.next = self.unit.job.valid.val();
+        self.job.valid.next = self.unit.job.valid.val();
         self.place.next = self.unit.place.val();
-        self.place_valid.next = self.unit.place.valid.val();
+        self.place.valid.next = self.unit.place.valid.val();
         self.message.next = self.unit.message.val();
-        self.message_valid.next = self.unit.message.valid.val();
+        self.message.valid.next = self.unit.message.valid.val();
         self.far_word.next = self.unit.far_word.val();
         self.far_valid.next = self.unit.far_valid.val();
     }

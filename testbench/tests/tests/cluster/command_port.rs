@@ -129,7 +129,7 @@ struct Bench {
     puts: [bool; 2],
     /// Atomics under way.
     atomics: u64,
-    /// What is asked of the stager while it copies; the stage holds the bytes of a command; they have gone to the mover.
+    /// What is asked of the L2 copy while it copies; the stage holds the bytes of a command; they have gone to the read DMA.
     copying: Option<(u64, u64)>,
     copied: Option<(u64, u64)>,
     stage_used: bool,
@@ -258,7 +258,7 @@ impl Bench {
             self.dut.set(port, left.into());
         }
         self.dut.set("probe", probe);
-        // The stager copies for a while; then the mover reads for a while.
+        // The L2 copy copies for a while; then the read DMA reads for a while.
         self.cycles += 1;
         self.dut.set("cycle", self.cycles);
         self.dut.model.eval();
@@ -744,7 +744,7 @@ fn an_issue_is_answered_in_time() {
         dut.set("complete", 15);
         dut.model.tick();
         dut.set("complete", 0);
-        // A segment: a cycle to lend it the stage, and one from its last beat there to the mover.
+        // A segment: a cycle to lend it the stage, and one from its last beat there to the read DMA.
         dut.set("segment_valid", 1);
         dut.set("segment_length", 700);
         dut.model.tick();
@@ -760,7 +760,7 @@ fn an_issue_is_answered_in_time() {
         dut.set("stage_left", 1);
         dut.model.tick();
         dut.set("stage_left", 0);
-        // Staged bytes of a command: as many cycles until the stager is asked, and again as many behind its answer.
+        // Staged bytes of a command: as many cycles until the L2 copy is asked, and again as many behind its answer.
         dut.set_bytes("port", &bits(&[(0, 1), (0, 2), (0, 4), (base(map::CONTEXT).into(), 32)]));
         dut.set("port_write", 1);
         dut.model.tick();

@@ -13,7 +13,7 @@ pub struct Put {
     pub opcode: u8,
     pub context: u64,
     pub frame: u16,
-    /// Words behind the header, as `hpu_core::far_unit` has them.
+    /// Words behind the header, as `hpu_core::array::off_cluster_unit` has them.
     pub words: Vec<u32>,
 }
 

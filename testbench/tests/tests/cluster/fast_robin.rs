@@ -1,7 +1,7 @@
-//! `FastRobin` against round robin in words: among four, and in two groups that take turns.
+//! `RrArbiter4` against round robin in words: among four, and in two groups that take turns.
 
 use crate::cluster::dut::Dut;
-use hpu_core::fast_robin::FastRobin;
+use hpu_core::array::rr_arbiter4::RrArbiter4;
 use rand::Rng;
 use spindle_harness::run_with_wave_on_failure;
 
@@ -12,8 +12,8 @@ fn next(wants: u64, last: usize) -> Option<usize> {
 
 #[test]
 fn the_next_one_is_granted() {
-    run_with_wave_on_failure("fast_robin", |wave| {
-        let mut dut = Dut::new(wave, &mut FastRobin::default(), "fast_robin");
+    run_with_wave_on_failure("rr_arbiter4", |wave| {
+        let mut dut = Dut::new(wave, &mut RrArbiter4::default(), "rr_arbiter4");
         let mut rng = wave.rng();
         let mut last = [3, 3];
         let mut last_group = 1;

@@ -4,7 +4,7 @@ use crate::cluster::dut::Dut;
 use crate::hpu::fields::code_word;
 use crate::hpu::isa;
 use crate::hpu::units::word_of;
-use hpu_core::instruction_memory::InstructionMemory;
+use hpu_core::cluster::instruction_memory::InstructionMemory;
 use rand::seq::IndexedRandom;
 use rand::Rng;
 use spindle_harness::run_with_wave_on_failure;

@@ -2,7 +2,7 @@
 
 use crate::cluster::dut::Dut;
 use crate::hpu::fields::bits;
-use hpu_core::l1::L1;
+use hpu_core::cluster::l1::L1;
 use rand::Rng;
 use rand_chacha::ChaCha8Rng;
 use spindle_harness::run_with_wave_on_failure;
@@ -51,7 +51,7 @@ fn word(memory: &[u8], at: usize) -> u32 {
     u32::from_le_bytes(memory[at..at + 4].try_into().expect("four bytes"))
 }
 
-/// Random words of every HPU, packets, pages, scrubs and the mover, each in its own part of the memory except for reads, which go anywhere.
+/// Random words of every HPU, packets, pages, scrubs and the read DMA, each in its own part of the memory except for reads, which go anywhere.
 fn traffic(hpus: usize, name: &str, cycles: usize) {
     run_with_wave_on_failure(name, |wave| {
         let mut rng = wave.rng();
@@ -151,17 +151,17 @@ fn traffic(hpus: usize, name: &str, cycles: usize) {
             dut.set_bytes("page_high", &halves[1]);
             dut.set("scrub_write", scrub.is_some().into());
             dut.set("scrub_beat", scrub.unwrap_or(3) as u64);
-            dut.set("mover_read", mover.is_some().into());
-            dut.set("mover_beat", mover.unwrap_or(5) as u64);
+            dut.set("l1_read_dma_read", mover.is_some().into());
+            dut.set("l1_read_dma_beat", mover.unwrap_or(5) as u64);
             dut.model.eval();
-            // What the mover reads in the next cycle: the same again, if it was refused.
-            let reads_now = if dut.high("mover_ready") { mover.take() } else { None };
+            // What the read DMA reads in the next cycle: the same again, if it was refused.
+            let reads_now = if dut.high("l1_read_dma_ready") { mover.take() } else { None };
             let mover_next = mover.or_else(|| {
                 let part = rng.random_range(0..3);
                 (rng.random_range(0..100) < busy).then(|| address(&mut rng, part) / 64)
             });
-            dut.set("mover_next", mover_next.is_some().into());
-            dut.set("mover_next_odd", mover_next.unwrap_or_else(|| rng.random_range(0..2)) as u64 % 2);
+            dut.set("l1_read_dma_next", mover_next.is_some().into());
+            dut.set("l1_read_dma_next_odd", mover_next.unwrap_or_else(|| rng.random_range(0..2)) as u64 % 2);
             dut.model.eval();
 
             // What was read two cycles ago.
@@ -175,7 +175,7 @@ fn traffic(hpus: usize, name: &str, cycles: usize) {
                     reads += 1;
                 }
             }
-            // What the mover read stays until it reads that group again.
+            // What the read DMA read stays until it reads that group again.
             if let Some((group, expected)) = wide.pop_front().expect("two places") {
                 groups[group] = Some(expected);
                 moved += 1;
@@ -270,7 +270,7 @@ fn traffic(hpus: usize, name: &str, cycles: usize) {
             let refuses = mover.is_some();
             assert!(
                 !refuses || forced && written == mover.map(|beat| beat % 2),
-                "cycle {cycle}: the mover waits only for a write that has waited for it"
+                "cycle {cycle}: the l1_read_dma waits only for a write that has waited for it"
             );
             refused += usize::from(refuses);
             wide.push_back(reads_now.map(|beat| (beat % 2, memory[64 * beat..][..64].to_vec())));
@@ -290,7 +290,7 @@ fn traffic(hpus: usize, name: &str, cycles: usize) {
             for (at, bytes) in pending.take().map_or(vec![], |p| p.1) {
                 memory[at..at + bytes.len()].copy_from_slice(&bytes);
             }
-            // A write waits for the mover alone, and once.
+            // A write waits for the read DMA alone, and once.
             let room = |beat: usize| late || mover_next.is_none_or(|next| next % 2 != beat % 2);
             let others = packet.is_none() && !partial;
             let offered = packet.is_some() || others && (page.is_some() || scrub.is_some());
@@ -323,7 +323,7 @@ fn traffic(hpus: usize, name: &str, cycles: usize) {
         }
         assert!(
             refused > cycles / 500 && forcings > cycles / 100 && partials > cycles / 100,
-            "the mover waited {refused} times, {forcings} writes after they had waited, {partials} for somebody else's bytes"
+            "the l1_read_dma waited {refused} times, {forcings} writes after they had waited, {partials} for somebody else's bytes"
         );
         assert!(waited_most < if hpus > 4 { 8 } else { hpus.max(2) }, "a load waited {waited_most} cycles");
         // Each of the others has the lane as long as its super-bank lets it wait, or once for nothing; locks and guests come on top.

@@ -2,7 +2,7 @@
 
 use crate::cluster::dut::Dut;
 use crate::hpu::fields::{bits, pack, slice};
-use hpu_core::loader::Loader;
+use hpu_core::cluster::loader::Loader;
 use rand::Rng;
 use spindle_contract::memory_map as map;
 use spindle_contract::params::{Config, CODE_ALIGN, L1_STACK_BASE, L1_TASK_BASE};

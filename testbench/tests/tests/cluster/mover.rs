@@ -1,8 +1,8 @@
-//! The mover against a memory whose beats tell where they come from.
+//! The read DMA against a memory whose beats tell where they come from.
 
 use crate::cluster::dut::Dut;
 use crate::hpu::fields::{bits, field};
-use hpu_core::mover::Mover;
+use hpu_core::cluster::l1_read_dma::L1ReadDma;
 use rand::Rng;
 use rand_chacha::ChaCha8Rng;
 use spindle_harness::run_with_wave_on_failure;
@@ -66,7 +66,7 @@ fn content(at: u64) -> Vec<u8> {
     (0..64).map(|byte| (at * 37 + byte * 11 + (at >> 5)) as u8).collect()
 }
 
-/// A mover, L1 as it sees it, and what it has been told.
+/// A read DMA, L1 as it sees it, and what it has been told.
 struct Bench {
     dut: Dut,
     expected: VecDeque<Beat>,
@@ -160,9 +160,9 @@ impl Bench {
 
 #[test]
 fn jobs_go_out_in_order_whoever_stalls() {
-    run_with_wave_on_failure("mover", |wave| {
+    run_with_wave_on_failure("l1_read_dma", |wave| {
         let mut rng = wave.rng();
-        let mut bench = Bench::new(Dut::new(wave, &mut Mover::default(), "mover"));
+        let mut bench = Bench::new(Dut::new(wave, &mut L1ReadDma::default(), "l1_read_dma"));
         bench.dut.set("number", 3);
         let mut ready = [100; 4];
         let mut jobs = 0;
@@ -183,8 +183,8 @@ fn jobs_go_out_in_order_whoever_stalls() {
 
 #[test]
 fn beats_follow_one_another() {
-    run_with_wave_on_failure("mover_cycles", |wave| {
-        let mut bench = Bench::new(Dut::new(wave, &mut Mover::default(), "mover"));
+    run_with_wave_on_failure("l1_read_dma_cycles", |wave| {
+        let mut bench = Bench::new(Dut::new(wave, &mut L1ReadDma::default(), "l1_read_dma"));
         let job =
             |beat: u64, beats: u64| Job { way: WIRE, issuer: (1, 2), frame: 7, beat, length: 64 * beats, address: 0 };
         // Four cycles from the job to its first beat; none between beats nor between jobs, and one before a job that begins in the group in which the last one ended.

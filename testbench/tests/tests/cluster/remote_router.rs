@@ -2,7 +2,7 @@
 
 use crate::cluster::dut::Dut;
 use crate::hpu::fields::{bits, slice};
-use hpu_core::remote_router::RemoteRouter;
+use hpu_core::cluster::remote_router::RemoteRouter;
 use rand::Rng;
 use spindle_harness::run_with_wave_on_failure;
 use std::collections::VecDeque;

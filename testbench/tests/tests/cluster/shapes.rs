@@ -1,16 +1,16 @@
 //! The blocks of a cluster alone, and the cluster: emitted, deterministic and clean under `verilator -Wall`.
 
 use crate::cluster::cluster_bench;
-use hpu_core::command_port::CommandPort;
-use hpu_core::command_unit::CommandUnit;
-use hpu_core::instruction_memory::InstructionMemory;
-use hpu_core::l1::L1;
-use hpu_core::l1_atomics::L1Atomics;
-use hpu_core::loader::Loader;
-use hpu_core::mover::Mover;
-use hpu_core::remote_router::RemoteRouter;
-use hpu_core::reporter::Reporter;
-use hpu_core::slots::Slots;
+use hpu_core::cluster::command_port::CommandPort;
+use hpu_core::cluster::command_unit::CommandUnit;
+use hpu_core::cluster::instruction_memory::InstructionMemory;
+use hpu_core::cluster::l1::L1;
+use hpu_core::cluster::l1_atomics::L1Atomics;
+use hpu_core::cluster::l1_read_dma::L1ReadDma;
+use hpu_core::cluster::loader::Loader;
+use hpu_core::cluster::remote_router::RemoteRouter;
+use hpu_core::cluster::reporter::Reporter;
+use hpu_core::cluster::slots::Slots;
 use spindle_contract::params::Config;
 use spindle_harness::lint;
 
@@ -25,7 +25,7 @@ fn every_shape_is_lint_clean() {
         loader_of_one: Loader::new(&Config { hpus: 1, ..Config::SIM });
         loader_of_eight: Loader::new(&Config { clusters: 1, hpus: 8, ..Config::SIM });
         command_port: CommandPort::default();
-        mover: Mover::default();
+        mover: L1ReadDma::default();
         command_unit: CommandUnit::new(8);
         reporter: Reporter::new(8);
         slots: Slots::default();

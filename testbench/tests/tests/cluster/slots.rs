@@ -1,7 +1,7 @@
 //! Packet slots: which are free, and when one is free again.
 
 use crate::cluster::dut::Dut;
-use hpu_core::slots::Slots;
+use hpu_core::cluster::slots::Slots;
 use rand::Rng;
 use spindle_contract::params::SLOTS;
 use spindle_harness::run_with_wave_on_failure;

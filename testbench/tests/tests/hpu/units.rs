@@ -102,9 +102,8 @@ pub fn word_of(rng: &mut ChaCha8Rng, instruction: &Instruction) -> u32 {
 }
 
 /// The units behind the decoder, with the operands that the pipeline would choose.
-#[derive(LogicBlock, Default)]
+#[block(no_reset)]
 struct Execute {
-    pub clock: Signal<In, Clock>,
     pub word: Signal<In, Bits<32>>,
     pub a: Signal<In, Bits<32>>,
     pub b: Signal<In, Bits<32>>,
@@ -145,8 +144,8 @@ struct Execute {
     multiplier: Multiplier,
 }
 
-impl Logic for Execute {
-    #[hdl]
+#[hdl]
+impl Execute {
     fn update(&mut self) {
         let code = predecode(self.word.val());
         self.image.next = image_word(code);
@@ -217,7 +216,6 @@ impl Logic for Execute {
         self.equal.next = self.alu.equal.val();
         self.less.next = self.alu.less.val();
         self.less_unsigned.next = self.alu.less_unsigned.val();
-        self.unit.clock.next = self.clock.val();
         self.unit.enable.next = true;
         self.unit.a.next = self.a.val();
         self.unit.b.next = self.b.val();
@@ -226,7 +224,6 @@ impl Logic for Execute {
         self.unit.less.next = self.alu.less.val();
         self.unit.less_unsigned.next = self.alu.less_unsigned.val();
         self.bits_result.next = self.unit.result.val();
-        self.multiplier.clock.next = self.clock.val();
         self.multiplier.advance.next = self.advance.val();
         self.multiplier.a.next = self.a.val();
         self.multiplier.b.next = self.b.val();

@@ -2,7 +2,7 @@
 
 use crate::hpu::isa::compute;
 use crate::hpu::units::{operand, Unit, CORNERS};
-use hpu_core::amo_alu::AmoAlu;
+use hpu_core::cluster::amo_alu::AmoAlu;
 use hpu_core::processor::branch_predictor::BranchPredictor;
 use hpu_core::processor::byte_lanes::{LoadLanes, StoreLanes};
 use hpu_core::processor::divider::{Divider, DIVIDER_LATENCY};

@@ -2,7 +2,7 @@
 
 use crate::packet_back::dut::{Dut, Record};
 use crate::packet_back::traffic::install;
-use packet_engine::payload_scheduler::PayloadScheduler;
+use packet_engine::schedule::payload_scheduler::PayloadScheduler;
 use spindle_contract::params::Config;
 use spindle_contract::wire::opcode;
 use spindle_harness::WaveContext;

@@ -1,7 +1,7 @@
 //! The initiator against frames that `etherparse` builds: puts from handler memory, from host memory and of context memory, gets and the array's own frames, at once.
 
 use crate::packet_back::dut::{Dut, Record};
-use packet_engine::initiator::Initiator;
+use packet_engine::transmit::initiator::Initiator;
 use rand::Rng;
 use rand_chacha::ChaCha8Rng;
 use spindle_contract::descriptors::{client, put_op};

@@ -1,8 +1,8 @@
 //! `MessageIndex` against a map.
 
 use crate::packet_back::dut::Dut;
-use packet_engine::message::MessageKey;
-use packet_engine::message_index::{key_hash, key_rows::WAYS, MessageIndex, MIXER_HIGH, MIXER_LOW};
+use packet_engine::schedule::message::MessageKey;
+use packet_engine::schedule::message_index::{key_hash, key_rows::WAYS, MessageIndex, MIXER_HIGH, MIXER_LOW};
 use rand::seq::IndexedRandom;
 use rand::Rng;
 use rand_chacha::ChaCha8Rng;

@@ -1,7 +1,7 @@
 //! The responder against a model that counts; the bench plays the PSN filter and the initiator.
 
 use crate::packet_back::dut::{Dut, Record};
-use packet_engine::responder::{Responder, LATENCY};
+use packet_engine::transmit::responder::{Responder, LATENCY};
 use rand::Rng;
 use rand_chacha::ChaCha8Rng;
 use spindle_blocks::RamStyle;

@@ -2,7 +2,7 @@
 
 use crate::packet_back::dut::Dut;
 use crate::packet_back::traffic::{contexts, install, limited, Surroundings};
-use packet_engine::payload_scheduler::PayloadScheduler;
+use packet_engine::schedule::payload_scheduler::PayloadScheduler;
 use spindle_contract::params::Config;
 use spindle_harness::run_with_wave_on_failure;
 

@@ -1,7 +1,7 @@
 //! The reliable sender against receivers that keep sets of numbers, over a network that loses, repeats and reorders.
 
 use crate::packet_back::dut::{Dut, Record};
-use packet_engine::sender::Sender;
+use packet_engine::transmit::sender::Sender;
 use rand::Rng;
 use rand_chacha::ChaCha8Rng;
 use spindle_contract::descriptors::put_op;

@@ -2,13 +2,13 @@
 
 use crate::packet_back::dut::design;
 use packet_engine::dispatch::Dispatch;
-use packet_engine::initiator::Initiator;
-use packet_engine::message_index::MessageIndex;
-use packet_engine::payload_scheduler::PayloadScheduler;
 use packet_engine::registers::PacketRegisters;
-use packet_engine::responder::Responder;
-use packet_engine::sender::Sender;
-use packet_engine::{egress::Egress, PacketEngine};
+use packet_engine::schedule::message_index::MessageIndex;
+use packet_engine::schedule::payload_scheduler::PayloadScheduler;
+use packet_engine::transmit::initiator::Initiator;
+use packet_engine::transmit::responder::Responder;
+use packet_engine::transmit::sender::Sender;
+use packet_engine::{transmit::egress::Egress, PacketEngine};
 use spindle_blocks::RamStyle;
 use spindle_contract::params::Config;
 use spindle_harness::lint;

@@ -346,7 +346,7 @@ impl Surroundings {
             .filter(|i| !self.live[*i].frames.is_empty() && self.live[*i].rests <= self.cycle)
             .collect();
         let which = *unsent.choose(&mut self.rng)?;
-        // Fates name a frame by the low bits of its sequence number.
+        // Dispositions name a frame by the low bits of its sequence number.
         let oldest = self.sent.keys().next().copied().unwrap_or(self.next_frame);
         if self.cells.is_empty() || self.next_frame - oldest > PSN_MASK - 8 {
             return None;

@@ -1,8 +1,8 @@
 //! The matcher against the naive model: random words, terms and rules, changed under traffic; one frame per cycle.
 
 use crate::packet_front::matcher_bench::{random_frame, random_set, Bench};
-use packet_engine::header_matcher::rule_compiler::RuleCompiler;
-use packet_engine::header_matcher::term_compiler::TermCompiler;
+use packet_engine::ingress::header_matcher::rule_compiler::RuleCompiler;
+use packet_engine::ingress::header_matcher::term_compiler::TermCompiler;
 use rand::Rng;
 use spindle_blocks::RamStyle;
 use spindle_contract::params::{MATCH_BYTES, MATCH_FLAGS, MATCH_TERMS, MATCH_WORDS, MESSAGE_WORDS};

@@ -3,13 +3,14 @@
 use crate::packet_back::dut::intake;
 use crate::packet_front::common::Dut;
 use crate::packet_front::frames::{any, drive_beat, PORT};
-use packet_engine::arrival::Intake;
-use packet_engine::ingress_join::{self, IngressJoin};
-use packet_engine::packet_buffer::PacketBuffer;
-use packet_engine::parser::Parser;
-use packet_engine::{header_matcher, header_matcher::HeaderMatcher, parser};
+use packet_engine::ingress::arrival::Intake;
+use packet_engine::ingress::ingress_join::{self, IngressJoin};
+use packet_engine::ingress::packet_buffer::PacketBuffer;
+use packet_engine::ingress::parser::Parser;
+use packet_engine::ingress::{header_matcher, header_matcher::HeaderMatcher, parser};
 use rand::seq::IndexedRandom;
 use rand::Rng;
+use spindle_blocks::bundles::{BeatSource, RxSink};
 use spindle_blocks::desc::{PacketDesc, ReadRequest};
 use spindle_blocks::RamStyle;
 use spindle_contract::params::MATCH_LITERALS;
@@ -21,15 +22,9 @@ use spindle_verilog::prelude::*;
 use std::collections::VecDeque;
 
 /// The receive path. The test frees through the same port as the join, which goes first.
-#[derive(LogicBlock)]
+#[block]
 struct Ingress {
-    clock: Signal<In, Clock>,
-    reset: Signal<In, Bit>,
-    rx_data: Signal<In, Bits<512>>,
-    rx_keep: Signal<In, Bits<64>>,
-    rx_last: Signal<In, Bit>,
-    rx_user: Signal<In, Bit>,
-    rx_valid: Signal<In, Bit>,
+    rx: RxSink,
     rx_enable: Signal<In, Bit>,
     spindle_port: Signal<In, Bits<16>>,
     rule_index: Signal<In, Bits<6>>,
@@ -37,22 +32,15 @@ struct Ingress {
     rule_write: Signal<In, Bit>,
     commit: Signal<In, Bit>,
     committing: Signal<Out, Bit>,
-    packet: Signal<Out, PacketDesc>,
+    packet: Source<PacketDesc>,
     packet_intake: Signal<Out, Intake>,
-    packet_valid: Signal<Out, Bit>,
-    packet_ready: Signal<In, Bit>,
     drop_valid: Signal<Out, Bit>,
     drop_reason: Signal<Out, Bits<5>>,
     free_pkt: Signal<In, Bits<10>>,
     free_valid: Signal<In, Bit>,
     free_ready: Signal<Out, Bit>,
-    load_request: Signal<In, ReadRequest>,
-    load_request_valid: Signal<In, Bit>,
-    load_request_ready: Signal<Out, Bit>,
-    load_data: Signal<Out, Bits<512>>,
-    load_last: Signal<Out, Bit>,
-    load_valid: Signal<Out, Bit>,
-    load_ready: Signal<In, Bit>,
+    load_request: Sink<ReadRequest>,
+    load_data: BeatSource,
     cells_free: Signal<Out, Bits<11>>,
     /// The pairing is exact: a matched frame always finds its written half.
     both: Signal<Out, Bits<2>>,
@@ -65,55 +53,21 @@ struct Ingress {
 impl Ingress {
     fn new(cells: usize) -> Self {
         Self {
-            clock: Default::default(),
-            reset: Default::default(),
-            rx_data: Default::default(),
-            rx_keep: Default::default(),
-            rx_last: Default::default(),
-            rx_user: Default::default(),
-            rx_valid: Default::default(),
-            rx_enable: Default::default(),
-            spindle_port: Default::default(),
-            rule_index: Default::default(),
-            rule_action: Default::default(),
-            rule_write: Default::default(),
-            commit: Default::default(),
-            committing: Default::default(),
-            packet: Default::default(),
-            packet_intake: Default::default(),
-            packet_valid: Default::default(),
-            packet_ready: Default::default(),
-            drop_valid: Default::default(),
-            drop_reason: Default::default(),
-            free_pkt: Default::default(),
-            free_valid: Default::default(),
-            free_ready: Default::default(),
-            load_request: Default::default(),
-            load_request_valid: Default::default(),
-            load_request_ready: Default::default(),
-            load_data: Default::default(),
-            load_last: Default::default(),
-            load_valid: Default::default(),
-            load_ready: Default::default(),
-            cells_free: Default::default(),
-            both: Default::default(),
-            front: Default::default(),
             matcher: HeaderMatcher::new(16, RamStyle::Block),
             buffer: PacketBuffer::new(cells, RamStyle::Block),
-            join: Default::default(),
+            ..Self::blank()
         }
     }
 }
 
-impl Logic for Ingress {
-    #[hdl]
+#[hdl]
+impl Ingress {
     fn update(&mut self) {
-        clocks!(self, clock, reset, front, matcher, buffer, join);
-        self.front.rx.data.next = self.rx_data.val();
-        self.front.rx.keep.next = self.rx_keep.val();
-        self.front.rx.last.next = self.rx_last.val();
-        self.front.rx.user.next = self.rx_user.val();
-        self.front.rx.valid.next = self.rx_valid.val();
+        self.front.rx.data.next = self.rx.data.val();
+        self.front.rx.keep.next = self.rx.keep.val();
+        self.front.rx.last.next = self.rx.last.val();
+        self.front.rx.user.next = self.rx.user.val();
+        self.front.rx.valid.next = self.rx.valid.val();
         self.front.rx_enable.next = self.rx_enable.val();
         self.front.spindle_port.next = self.spindle_port.val();
         self.matcher.beat_data.next = self.front.beat_data.val();
@@ -164,19 +118,19 @@ impl Logic for Ingress {
         self.free_ready.next = self.buffer.free_ready.val() & mine;
         self.packet.next = self.join.packet.val();
         self.packet_intake.next = self.join.packet_intake.val();
-        self.packet_valid.next = self.join.packet.valid.val();
-        self.join.packet.ready.next = self.packet_ready.val();
+        self.packet.valid.next = self.join.packet.valid.val();
+        self.join.packet.ready.next = self.packet.ready.val();
         self.drop_valid.next = self.join.drop_valid.val();
         self.drop_reason.next = self.join.drop_reason.val();
         self.cells_free.next = self.buffer.cells_free.val();
 
         self.buffer.load_request.next = self.load_request.val();
-        self.buffer.load_request.valid.next = self.load_request_valid.val();
-        self.load_request_ready.next = self.buffer.load_request.ready.val();
+        self.buffer.load_request.valid.next = self.load_request.valid.val();
+        self.load_request.ready.next = self.buffer.load_request.ready.val();
         self.load_data.next = self.buffer.load_data.val();
-        self.load_last.next = self.buffer.load_data.last.val();
-        self.load_valid.next = self.buffer.load_data.valid.val();
-        self.buffer.load_data.ready.next = self.load_ready.val();
+        self.load_data.last.next = self.buffer.load_data.last.val();
+        self.load_data.valid.next = self.buffer.load_data.valid.val();
+        self.buffer.load_data.ready.next = self.load_data.ready.val();
         self.buffer.place_request.next = ReadRequest::default();
         self.buffer.place_request.valid.next = false;
         self.buffer.place_data.ready.next = false;
@@ -237,7 +191,7 @@ fn run(cells: usize, frames: usize) {
         // A slow reader at first, so that the buffer fills; later everything drains.
         let slow = cycle / 4000 % 2 == 0 && started < frames;
         dut.set("packet_ready", u64::from(!slow || rng.random_bool(0.02)));
-        dut.set("load_ready", 1);
+        dut.set("load_data_ready", 1);
         let waiting: Vec<u16> = bag.names().into_iter().filter(|n| !doomed.contains(n)).collect();
         if reading.is_none() {
             if let Some(pkt) = waiting.choose(&mut rng) {
@@ -294,13 +248,13 @@ fn run(cells: usize, frames: usize) {
         if dut.high("free_valid") && dut.high("free_ready") {
             assert!(bag.free(doomed.pop_front().expect("offered")));
         }
-        if dut.high("load_valid") {
+        if dut.high("load_data_valid") {
             let (pkt, index) = reading.expect("asked for");
             let frame = bag.frame(pkt).expect("stored");
             let part = &frame[64 * index..frame.len().min(64 * index + 64)];
             assert_eq!(&dut.bytes("load_data")[..part.len()], part, "packet {pkt}, beat {index}");
             let last = 64 * index + 64 >= frame.len();
-            assert_eq!(dut.high("load_last"), last);
+            assert_eq!(dut.high("load_data_last"), last);
             reading = if last { None } else { Some((pkt, index + 1)) };
             if last {
                 doomed.push_back(pkt);

@@ -1,7 +1,7 @@
 //! The matcher with something in front of it that behaves as the parser does, and random rule sets.
 
 use crate::packet_front::common::{get_field, packed, set_field, Dut};
-use packet_engine::header_matcher::{HeaderMatcher, LATENCY};
+use packet_engine::ingress::header_matcher::{HeaderMatcher, LATENCY};
 use rand::seq::IndexedRandom;
 use rand::Rng;
 use rand_chacha::ChaCha8Rng;

@@ -1,7 +1,7 @@
 //! The packet buffer against a bag of frames: random frames, reads on both ports at once, frees, exhaustion.
 
 use crate::packet_front::common::{packed, set_field, Dut};
-use packet_engine::packet_buffer::{PacketBuffer, READ_LATENCY, WRITTEN_LATENCY};
+use packet_engine::ingress::packet_buffer::{PacketBuffer, READ_LATENCY, WRITTEN_LATENCY};
 use rand::seq::IndexedRandom;
 use rand::Rng;
 use rand_chacha::ChaCha8Rng;

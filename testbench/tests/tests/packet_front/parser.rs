@@ -2,7 +2,7 @@
 
 use crate::packet_front::common::Dut;
 use crate::packet_front::frames::{any, drive_beat, PORT};
-use packet_engine::parser::{Parser, BEAT_LATENCY, LATENCY};
+use packet_engine::ingress::parser::{Parser, BEAT_LATENCY, LATENCY};
 use rand::Rng;
 use spindle_contract::{params::MAX_FRAME, reasons, VERSION};
 use spindle_harness::seeded_rng;

@@ -1,7 +1,7 @@
 //! `PsnFilter` against sets of numbers.
 
 use crate::packet_front::common::{packed, set_field, Dut};
-use packet_engine::psn_filter::PsnFilter;
+use packet_engine::ingress::psn_filter::PsnFilter;
 use rand::seq::IndexedRandom;
 use rand::Rng;
 use rand_chacha::ChaCha8Rng;
@@ -323,7 +323,7 @@ fn full_rate() {
     let mut senders: Vec<Sender> =
         (0..256).map(|n| Sender { node: 0xc0a8_0000 | (n * 7 % 256) << 8 | n, next: 0, unsettled: vec![] }).collect();
     let mut held: Vec<(u32, u32)> = vec![];
-    // Fates of the last cycles: when, node, number, and the peer's base before it.
+    // Dispositions of the last cycles: when, node, number, and the peer's base before it.
     let mut recent: VecDeque<(u64, u32, u32, u32)> = VecDeque::new();
     let mut counts = [0usize; 4];
     for cycle in 0..160_000u64 {

@@ -1,8 +1,8 @@
 //! Every block of the front half in every configuration: emitted, and clean for Verilator's lint.
 
 use crate::packet_front::common::source;
-use packet_engine::psn_filter::PsnFilter;
-use packet_engine::{
+use packet_engine::ingress::psn_filter::PsnFilter;
+use packet_engine::ingress::{
     header_matcher::HeaderMatcher, ingress_join::IngressJoin, packet_buffer::PacketBuffer, parser::Parser,
 };
 use spindle_blocks::RamStyle;

@@ -2,7 +2,7 @@
 
 use crate::packet_back::dut::{Dut, Record};
 use rand::Rng;
-use rvma_lut::put_join::PutJoin;
+use rvma_lut::commands::put_arbiter::PutArbiter;
 use spindle_blocks::RamStyle;
 use spindle_contract::descriptors::put_op::HOST_HANDLE;
 use spindle_harness::run_with_wave_on_failure;
@@ -39,7 +39,7 @@ fn like(put: &Record, of: &Record) -> Record {
 #[test]
 fn every_put_leaves_once_in_the_order_of_its_source() {
     run_with_wave_on_failure("every_put_leaves_once_in_the_order_of_its_source", |wave| {
-        let mut dut = Dut::new(wave, &mut PutJoin::new(RamStyle::Block), "put_join");
+        let mut dut = Dut::new(wave, &mut PutArbiter::new(RamStyle::Block), "put_arbiter");
         let mut rng = wave.rng();
         let mut offered: [Option<Record>; 3] = Default::default();
         let mut inside: [VecDeque<Record>; 3] = Default::default();
@@ -120,7 +120,7 @@ fn every_put_leaves_once_in_the_order_of_its_source() {
 fn latency_of_the_join() {
     run_with_wave_on_failure("latency_of_the_join", |wave| {
         for (port, latency) in [("array_put", 4), ("answer", 5), ("own", 4)] {
-            let mut dut = Dut::new(wave, &mut PutJoin::new(RamStyle::Block), "put_join");
+            let mut dut = Dut::new(wave, &mut PutArbiter::new(RamStyle::Block), "put_arbiter");
             dut.set("host_put_ready", 1);
             dut.set(&format!("{port}_valid"), 1);
             dut.eval();

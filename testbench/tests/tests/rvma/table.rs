@@ -3,7 +3,7 @@
 use crate::packet_back::dut::Dut;
 use rand::Rng;
 use rand_chacha::ChaCha8Rng;
-use rvma_lut::mailbox_table::{MailboxTable, LATENCY};
+use rvma_lut::lookup::mailbox_table::{MailboxTable, LATENCY};
 use rvma_lut::types::{CLOSING, INSERT, LOOKUP, MODE_CLOSING, NUMBER, PROBE, REMOVE};
 use spindle_harness::{run_with_wave_on_failure, WaveContext};
 use std::collections::{HashMap, VecDeque};

@@ -1,0 +1,116 @@
+//! Joins the host-memory writes of all clusters: a descriptor and its data at a time.
+
+use crate::array::rr_arbiter4::RrArbiter4;
+use spindle_blocks::bundles::BeatSource;
+use spindle_blocks::desc::DmaDesc;
+use spindle_blocks::skid::Slice;
+use spindle_verilog::prelude::*;
+
+/// A beat towards host memory.
+#[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
+pub struct DmaBeat {
+    /// Bytes.
+    pub data: Bits<512>,
+    /// Last beat of the transfer.
+    pub last: Bit,
+}
+
+/// Takes a transfer from one cluster: first its descriptor, then its beats up to `last`; then the next cluster in turn.
+///
+/// | neighbour | ports |
+/// |---|---|
+/// | clusters | in `desc[i]`, `desc_valid[i]` / out `desc_ready[i]`; in `data[i]`, `last[i]`, `valid[i]` / out `ready[i]` |
+/// | RVMA engine | out `dma`, `dma_valid` / in `dma_ready`; out `dma_data`, `dma_last`, `dma_data_valid` / in `dma_data_ready` |
+///
+/// One cycle between transfers; outputs are registers, `ready[i]` follows `dma_data_ready` in the same cycle.
+#[block]
+pub struct DmaRouter {
+    /// Transfer of a cluster.
+    pub desc: Vec<Sink<DmaDesc>>,
+    /// Its bytes.
+    pub data: Vec<Signal<In, Bits<512>>>,
+    /// Last beat.
+    pub last: Vec<Signal<In, Bit>>,
+    /// A beat is offered.
+    pub valid: Vec<Signal<In, Bit>>,
+    /// It is taken.
+    pub ready: Vec<Signal<Out, Bit>>,
+    /// Transfer.
+    pub dma: Source<DmaDesc>,
+    /// Its bytes.
+    pub dma_data: BeatSource,
+    arbiter: RrArbiter4,
+    descs: Slice<DmaDesc>,
+    beats: Slice<DmaBeat>,
+    /// Cluster whose beats pass, if one does.
+    owner: DFF<Bits<3>>,
+    owned: Reg<Bit>,
+    chosen: Signal<Local, DmaBeat>,
+    offered: Signal<Local, Bit>,
+    _clusters: usize,
+}
+
+impl DmaRouter {
+    /// For `clusters` clusters.
+    pub fn new(clusters: usize) -> Self {
+        Self {
+            desc: (0..clusters).map(|_| Default::default()).collect(),
+            data: (0..clusters).map(|_| Default::default()).collect(),
+            last: (0..clusters).map(|_| Default::default()).collect(),
+            valid: (0..clusters).map(|_| Default::default()).collect(),
+            ready: (0..clusters).map(|_| Default::default()).collect(),
+            _clusters: clusters,
+            ..Self::blank()
+        }
+    }
+}
+
+#[hdl]
+impl DmaRouter {
+    fn update(&mut self) {
+        let owner = self.owner.q.val();
+        let owned = self.owned.q.val();
+        let mut asking: Bits<8> = bits::<8>(0);
+        for i in 0..self._clusters {
+            asking = asking.replace_bit(i, self.desc[i].valid.val());
+        }
+        let room = !owned & self.descs.write.ready.val();
+        self.arbiter.request.next = asking;
+        self.arbiter.accept.next = room;
+        let grant = self.arbiter.grant.val();
+        let index = self.arbiter.index.val();
+        // By number: four sources and two bits are one LUT.
+        let mut desc: DmaDesc = self.desc[0].val();
+        let mut chosen: DmaBeat = DmaBeat { data: self.data[0].val(), last: self.last[0].val() };
+        let mut offered: Bit = self.valid[0].val();
+        for i in 0..self._clusters {
+            self.desc[i].ready.next = room & grant.get_bit(i);
+            if index == bits::<3>(i) {
+                desc = self.desc[i].val();
+            }
+            let passes = owner == bits::<3>(i);
+            if passes {
+                chosen = DmaBeat { data: self.data[i].val(), last: self.last[i].val() };
+                offered = self.valid[i].val();
+            }
+            self.ready[i].next = owned & passes & self.beats.write.ready.val();
+        }
+        self.chosen.next = chosen;
+        self.offered.next = owned & offered;
+        self.descs.write.next = desc;
+        self.descs.write.valid.next = room & self.arbiter.any.val();
+        self.beats.write.next = self.chosen.val();
+        self.beats.write.valid.next = self.offered.val();
+        if room & self.arbiter.any.val() {
+            self.owner.d.next = index;
+            self.owned.d.next = true;
+        } else if self.offered.val() & self.beats.write.ready.val() & self.chosen.val().last {
+            self.owned.d.next = false;
+        }
+        self.descs.read.join(&mut self.dma);
+        self.dma_data.next = self.beats.read.val().data;
+        self.dma_data.last.next = self.beats.read.val().last;
+        self.dma_data.valid.next = self.beats.read.valid.val();
+        self.beats.read.ready.next = self.dma_data.ready.val();
+    }
+}

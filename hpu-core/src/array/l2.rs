@@ -1,0 +1,133 @@
+//! Context memory (L2): shared by all clusters and the host.
+
+use crate::array::l2_bank::{L2Answer, L2Bank, L2Request, HARTS, LR, REQUESTERS};
+use crate::processor::types::{RemoteAnswer, RemoteRequest};
+use spindle_blocks::fifo::LutFifo;
+use spindle_verilog::prelude::*;
+
+/// Banks, interleaved by the lowest bits of the word address.
+const BANKS: usize = 4;
+
+/// Four banks that work side by side; atomics are done at the bank.
+///
+/// | neighbour | ports |
+/// |---|---|
+/// | clusters | in `request[i]`, `hpu[i]`, `second[i]`, `valid[i]` / out `ready[i]`; out `answer[i]`, `answer_hpu[i]`, `answer_valid[i]`, always taken |
+/// | registers (the host) | the same, with the highest `i` |
+///
+/// Data are right-aligned both ways: a store's bytes are rotated from there to the lanes of its address, a load's word back. Of a request that crosses its word, the
+/// bytes in that word are written; those behind it are the second part, a request with the next word's address and the same lowest two bits, whose
+/// answer has its bytes where they belong in that of the first. Every request is answered, a store as well.
+///
+/// Latency: a request is in front of its bank one cycle after it was taken, and answered exactly 4 cycles after the bank's grant: 5 cycles
+/// from request to answer if nobody else asks. The answers of a requester come in the order of its requests. Each requester may send
+/// one request per cycle. Worst case in front of a bank: every other cluster once and the host between any two, each 1 cycle, or 4 with an AMO.
+#[block]
+pub struct L2 {
+    /// Requests.
+    pub request: Vec<Signal<In, RemoteRequest>>,
+    /// HPU that asks.
+    pub hpu: Vec<Signal<In, Bits<3>>>,
+    /// It is the second part of an access that crosses a word.
+    pub second: Vec<Signal<In, Bit>>,
+    /// There is one.
+    pub valid: Vec<Signal<In, Bit>>,
+    /// It is taken.
+    pub ready: Vec<Signal<Out, Bit>>,
+    /// Answers.
+    pub answer: Vec<Pulse<RemoteAnswer>>,
+    /// HPU that asked.
+    pub answer_hpu: Vec<Signal<Out, Bits<3>>>,
+    /// Requests in front of the banks, two of each requester.
+    front: Vec<LutFifo<L2Request, 1>>,
+    bank: [L2Bank; BANKS],
+    reserving: Reg<Bits<HARTS>>,
+    answers: Vec<DFF<L2Answer>>,
+    answered: Reg<Bits<REQUESTERS>>,
+    _requesters: usize,
+    _hpus: usize,
+}
+
+impl L2 {
+    /// `bytes` of memory for `clusters` clusters of `hpus` HPUs, and the host.
+    pub fn new(bytes: usize, clusters: usize, hpus: usize) -> Self {
+        assert!((1..REQUESTERS).contains(&clusters), "L2: {clusters} clusters cannot be served; use 1 to 8");
+        assert!((1..=8).contains(&hpus), "L2: clusters of {hpus} HPUs cannot be told apart; use 1 to 8");
+        assert!(bytes.is_power_of_two() && bytes >= 4096, "L2: {bytes} bytes; use a power of two from 4 KiB on");
+        let requesters = clusters + 1;
+        Self {
+            request: (0..requesters).map(|_| Default::default()).collect(),
+            hpu: (0..requesters).map(|_| Default::default()).collect(),
+            second: (0..requesters).map(|_| Default::default()).collect(),
+            valid: (0..requesters).map(|_| Default::default()).collect(),
+            ready: (0..requesters).map(|_| Default::default()).collect(),
+            answer: (0..requesters).map(|_| Default::default()).collect(),
+            answer_hpu: (0..requesters).map(|_| Default::default()).collect(),
+            front: (0..requesters).map(|_| Default::default()).collect(),
+            bank: std::array::from_fn(|_| L2Bank::new(bytes / BANKS, requesters)),
+            answers: (0..requesters).map(|_| Default::default()).collect(),
+            _requesters: requesters,
+            _hpus: hpus,
+            ..Self::blank()
+        }
+    }
+}
+
+#[hdl]
+impl L2 {
+    fn update(&mut self) {
+        for b in 0..BANKS {
+            self.bank[b].reserving.next = self.reserving.q.val();
+        }
+        let mut reserving: Bits<HARTS> = bits::<HARTS>(0);
+        let mut answered: Bits<REQUESTERS> = bits::<REQUESTERS>(0);
+        for i in 0..self._requesters {
+            self.front[i].write.next =
+                L2Request { request: self.request[i].val(), hpu: self.hpu[i].val(), second: self.second[i].val() };
+            self.front[i].write.valid.next = self.valid[i].val();
+            self.ready[i].next = self.front[i].write.ready.val();
+
+            let asked = self.front[i].read.val();
+            let mut granted: Bit = false;
+            for b in 0..BANKS {
+                self.bank[b].asked[i].next = asked;
+                self.bank[b].valid[i].next =
+                    self.front[i].read.valid.val() & (asked.request.address.get_bits::<2>(2) == bits::<2>(b));
+                granted = granted | self.bank[b].grant[i].val();
+            }
+            self.front[i].read.ready.next = granted;
+
+            // LR and SC differ in the lowest bit of funct5. The host has no atomics.
+            let reserves =
+                granted & asked.request.atomic & (asked.request.operation.get_bits::<4>(1) == bits::<4>(LR >> 1));
+            if i + 1 < self._requesters {
+                for h in 0..self._hpus {
+                    let mine = reserves & (asked.hpu == bits::<3>(h));
+                    reserving = reserving.replace_bit(16 * i + 2 * h, mine & !asked.request.thread);
+                    reserving = reserving.replace_bit(16 * i + 2 * h + 1, mine & asked.request.thread);
+                }
+            }
+
+            // One bank at most answers, since a requester sends one request per cycle. By number: four sources and two bits are one LUT.
+            let mut from: Bits<BANKS> = bits::<BANKS>(0);
+            for b in 0..BANKS {
+                from = from.replace_bit(b, self.bank[b].answer_to.val().get_bit(i));
+            }
+            let number = (from.get_bit(3) | from.get_bit(2), from.get_bit(3) | from.get_bit(1)).cat::<2>();
+            answered = answered.replace_bit(i, from.any());
+            if from.any() {
+                self.answers[i].d.next = match number.index() {
+                    0 => self.bank[0].answer.val(),
+                    1 => self.bank[1].answer.val(),
+                    2 => self.bank[2].answer.val(),
+                    _ => self.bank[3].answer.val(),
+                };
+            }
+            self.answer[i].next = self.answers[i].q.val().answer;
+            self.answer_hpu[i].next = self.answers[i].q.val().hpu;
+            self.answer[i].valid.next = self.answered.q.val().get_bit(i);
+        }
+        self.reserving.d.next = reserving;
+        self.answered.d.next = answered;
+    }
+}

@@ -1,0 +1,268 @@
+//! One bank of context memory: arbitration, memory, atomics.
+
+use crate::array::rr_arbiter4::RrArbiter4;
+use crate::cluster::amo_alu::{amo_choice, amo_result, amo_sum, STORES_OPERAND};
+use crate::processor::byte_lanes::rotate_bytes;
+use crate::processor::types::{RemoteAnswer, RemoteRequest};
+use spindle_blocks::ram::{ByteRam, RamStyle};
+use spindle_verilog::prelude::*;
+
+/// Requesters of a bank: up to eight clusters and the host.
+pub const REQUESTERS: usize = 9;
+/// Hardware threads of all clusters: {cluster, HPU, thread}.
+pub const HARTS: usize = 128;
+/// funct5 of LR and SC.
+pub(crate) const LR: u64 = 0b00010;
+const SC: u64 = 0b00011;
+
+/// A request with the HPU that made it.
+#[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
+pub struct L2Request {
+    /// The request.
+    pub request: RemoteRequest,
+    /// The HPU in its cluster.
+    pub hpu: Bits<3>,
+    /// It is the second part of an access that crosses a word: its bytes in this word.
+    pub second: Bit,
+}
+
+/// An answer with the HPU that gets it.
+#[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
+pub struct L2Answer {
+    /// The answer.
+    pub answer: RemoteAnswer,
+    /// The HPU in its cluster.
+    pub hpu: Bits<3>,
+}
+
+/// What travels beside the memory.
+#[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
+pub struct L2Passage {
+    /// The HPU that asked.
+    pub hpu: Bits<3>,
+    /// Its thread.
+    pub thread: Bit,
+    /// It is a store.
+    pub write: Bit,
+    /// First byte.
+    pub lane: Bits<2>,
+    /// It is an SC: the answer is `failed`.
+    pub conditional: Bit,
+    /// The SC stored nothing.
+    pub failed: Bit,
+}
+
+/// A bank: every fourth word of context memory.
+///
+/// | neighbour | ports |
+/// |---|---|
+/// | requesters | in `asked[i]`, `valid[i]` / out `grant[i]`, one a cycle, round robin |
+/// | L2 | in `reserving`: {cluster, HPU, thread} whose LR or SC was granted in the cycle before, in any bank |
+/// | answers | out `answer` for `answer_to` (one-hot), 3 cycles after the grant, not registered |
+///
+/// | cycle | what |
+/// |---|---|
+/// | 0 | grant: round robin among the clusters, and the host in every other turn |
+/// | 1 | address to the memory; a store (and an SC that succeeds) is written; reservations are taken and killed |
+/// | 2 | array read |
+/// | 3 | word out of the memory's output register: answer; an AMO's sum is computed |
+/// | 4 | the AMO's result is written |
+///
+/// An AMO keeps the bank for 4 cycles, everything else for one. The bank has one reservation address: harts that reserve the same word
+/// share it, an LR of another word takes it if nobody else holds it or if it is 255 cycles old. So somebody's SC succeeds, whatever
+/// the others do; an SC may fail without a reason that the hart can see. Any write of the reserved word ends all its reservations, and
+/// an SC always ends its hart's.
+#[block]
+pub struct L2Bank {
+    /// Requests.
+    pub asked: Vec<Signal<In, L2Request>>,
+    /// They stand and are for this bank.
+    pub valid: Vec<Signal<In, Bit>>,
+    /// They are taken.
+    pub grant: Vec<Signal<Out, Bit>>,
+    /// Harts whose LR or SC is at its bank's memory now.
+    pub reserving: Signal<In, Bits<HARTS>>,
+    /// An answer.
+    pub answer: Signal<Out, L2Answer>,
+    /// Who gets it.
+    pub answer_to: Signal<Out, Bits<REQUESTERS>>,
+    arbiter: RrArbiter4,
+    /// The host was granted last.
+    host_last: Reg<Bit>,
+    memory: ByteRam<16, 4, 32>,
+    /// The request granted last; an AMO stays here until it is written.
+    chosen: DFF<L2Request>,
+    /// Whose request is 1, 2, 3 cycles behind its grant.
+    granted: Reg<Bits<REQUESTERS>>,
+    reading: Reg<Bits<REQUESTERS>>,
+    read: Reg<Bits<REQUESTERS>>,
+    /// An AMO is 2, 3, 4 cycles behind its grant.
+    amo_reading: Reg<Bit>,
+    amo_read: Reg<Bit>,
+    amo_writes: Reg<Bit>,
+    old: DFF<Bits<32>>,
+    sum: DFF<Bits<32>>,
+    passage: [DFF<L2Passage>; 2],
+    /// The reserved word, who reserved it, and for how long it has been.
+    place: DFF<Bits<16>>,
+    holders: Reg<Bits<HARTS>>,
+    age: Reg<Bits<8>>,
+    _requesters: usize,
+}
+
+impl L2Bank {
+    /// A bank of `bytes` for `requesters` requesters.
+    pub fn new(bytes: usize, requesters: usize) -> Self {
+        // Small ones would leave most of an UltraRAM empty, and only large devices have it.
+        let style = if bytes > 64 << 10 { RamStyle::Ultra } else { RamStyle::Block };
+        Self {
+            asked: (0..requesters).map(|_| Default::default()).collect(),
+            valid: (0..requesters).map(|_| Default::default()).collect(),
+            grant: (0..requesters).map(|_| Default::default()).collect(),
+            memory: ByteRam::with_depth(style, 2, bytes / 4),
+            _requesters: requesters,
+            ..Self::blank()
+        }
+    }
+}
+
+#[hdl]
+impl L2Bank {
+    fn update(&mut self) {
+        // Cycle 0: who comes next. An AMO under way shuts the bank.
+        let held = self.chosen.q.val().request;
+        let busy = self.granted.q.val().any();
+        let reserves = held.atomic & (held.operation == bits::<5>(LR));
+        let conditional = held.atomic & (held.operation == bits::<5>(SC));
+        let modifies = busy & held.atomic & !reserves & !conditional;
+        let shut = modifies | self.amo_reading.q.val() | self.amo_read.q.val();
+        let mut request: Bits<8> = bits::<8>(0);
+        for i in 0..self._requesters - 1 {
+            request = request.replace_bit(i, self.valid[i].val());
+        }
+        let host_asks = self.valid[self._requesters - 1].val();
+        let by_host = host_asks & (!request.any() | !self.host_last.q.val());
+        self.arbiter.request.next = request;
+        self.arbiter.accept.next = !shut & !by_host;
+        let mut grant: Bits<REQUESTERS> = bits::<REQUESTERS>(0);
+        for i in 0..self._requesters - 1 {
+            grant = grant.replace_bit(i, self.arbiter.grant.val().get_bit(i) & !shut & !by_host);
+        }
+        grant = grant.replace_bit(self._requesters - 1, by_host & !shut);
+        self.granted.d.next = grant;
+        for i in 0..self._requesters {
+            self.grant[i].next = grant.get_bit(i);
+        }
+        // By number: four sources and two bits are one LUT.
+        let index = self.arbiter.index.val();
+        let mut chosen: L2Request = self.asked[0].val();
+        for i in 0..self._requesters - 1 {
+            if index == bits::<3>(i) {
+                chosen = self.asked[i].val();
+            }
+        }
+        if by_host {
+            chosen = self.asked[self._requesters - 1].val();
+        }
+        if (request.any() | host_asks) & !shut {
+            self.host_last.d.next = by_host;
+            self.chosen.d.next = chosen;
+        }
+
+        // Cycle 1: reservations, and the plain write.
+        let row = held.address.get_bits::<16>(4);
+        // An LR or SC ends the reservation of its hart wherever it is; only one that is here reserves here.
+        let mut own: Bits<HARTS> = bits::<HARTS>(0);
+        if busy & (reserves | conditional) {
+            let mut here: Bits<HARTS> = bits::<HARTS>(0);
+            for i in 0..REQUESTERS - 1 {
+                for k in 0..HARTS / (REQUESTERS - 1) {
+                    here = here.replace_bit(HARTS / (REQUESTERS - 1) * i + k, self.granted.q.val().get_bit(i));
+                }
+            }
+            own = self.reserving.val() & here;
+        }
+        let same = self.place.q.val() == row;
+        let succeeds = conditional & same & (self.holders.q.val() & own).any();
+        let others = self.holders.q.val() & !self.reserving.val();
+        let old_enough = self.age.q.val().all();
+        let stores = (held.write & !held.atomic) | succeeds;
+        if !old_enough {
+            self.age.d.next = self.age.q.val() + 1;
+        }
+        self.holders.d.next = others;
+        if busy & same & (stores | modifies) {
+            self.holders.d.next = bits::<HARTS>(0);
+        } else if busy & reserves {
+            if same & others.any() {
+                self.holders.d.next = others | own;
+            } else if !others.any() | old_enough {
+                self.holders.d.next = own;
+                self.place.d.next = row;
+                self.age.d.next = bits::<8>(0);
+            }
+        }
+        let lane = held.address.get_bits::<2>(0);
+        let bytes = match held.size_less_one.to_u64() {
+            0 => bits::<4>(0b0001),
+            1 => bits::<4>(0b0011),
+            2 => bits::<4>(0b0111),
+            _ => bits::<4>(0b1111),
+        };
+        // What crosses the word is written by the second part, whose bytes stand where the first one rotated them.
+        let both = bit_cast::<8, 4>(bytes) << lane;
+        let own_bytes = if self.chosen.q.val().second { both.get_bits::<4>(4) } else { both.get_bits::<4>(0) };
+        self.memory.write_strobe.next = if self.amo_writes.q.val() {
+            bits::<4>(0b1111)
+        } else if busy & stores {
+            own_bytes
+        } else {
+            bits::<4>(0)
+        };
+        self.memory.write_address.next = row;
+        // A store's operand is rotated to its lane; that of an atomic is in lane 0.
+        let choice = if self.amo_writes.q.val() {
+            amo_choice(self.old.q.val(), held.data, held.operation, self.sum.q.val())
+        } else {
+            bits::<3>(STORES_OPERAND)
+        };
+        // Cycle 4 of an AMO, which still stands in `chosen`.
+        let placed = rotate_bytes(held.data, bits::<2>(0) - lane);
+        self.memory.write_data.next = amo_result(self.old.q.val(), placed, self.sum.q.val(), choice);
+        self.memory.read_enable.next = busy;
+        self.memory.read_address.next = row;
+        self.reading.d.next = self.granted.q.val();
+        self.amo_reading.d.next = modifies;
+        self.passage[0].d.next = L2Passage {
+            hpu: self.chosen.q.val().hpu,
+            thread: held.thread,
+            write: held.write,
+            lane: lane,
+            conditional: conditional,
+            failed: !succeeds,
+        };
+
+        // Cycle 2: the array is read.
+        self.read.d.next = self.reading.q.val();
+        self.amo_read.d.next = self.amo_reading.q.val();
+        self.passage[1].d.next = self.passage[0].q.val();
+
+        // Cycle 3: the answer.
+        let passage = self.passage[1].q.val();
+        let word = self.memory.read_data.val();
+        if self.amo_read.q.val() {
+            self.old.d.next = word;
+            self.sum.d.next = amo_sum(word, held.data, held.operation);
+        }
+        self.amo_writes.d.next = self.amo_read.q.val();
+        let mut data: Bits<32> = rotate_bytes(word, passage.lane);
+        if passage.conditional {
+            data = bit_cast::<32, 1>(passage.failed.into());
+        }
+        self.answer.next = L2Answer {
+            answer: RemoteAnswer { thread: passage.thread, write: passage.write, data: data },
+            hpu: passage.hpu,
+        };
+        self.answer_to.next = self.read.q.val();
+    }
+}

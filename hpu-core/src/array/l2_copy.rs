@@ -1,0 +1,275 @@
+//! L2Copy: moves bytes between context memory (L2) and the wide paths of commands.
+//!
+//! | neighbour | ports |
+//! |---|---|
+//! | command units | in `ask[i]`, `ask_valid[i]`: bytes of L2 are wanted in the stage of cluster i, held until / out `staged`: a bit per cluster, they are there; out `lend`: a bit per cluster, a segment of `segment_length` bytes wants the stage, held until / in `lent[i]`: it has it, and cluster i asks for the segment's bytes, not its own |
+//! | initiator | in `segment`, `segment_valid` / out `segment_ready`: a segment of context memory is wanted on the egress stream |
+//! | egress | in `segment_left`: it has left its cluster |
+//! | host writer | out `cluster`, `beat`, `beat_valid` / in `beat_ready`: a beat for the stage, on `data`; in `store`, `store_beat`, `store_bytes`, `store_last`, `store_valid` / out `store_ready`: a beat of the host for L2 |
+//! | L2 | out `l2_request`, `l2_valid` / in `l2_ready`; in `l2_answer`, `l2_answer_valid`: always taken, in the order of the requests |
+//!
+//! One word per cycle, as L2 gives, for all clusters together. **To a stage**: one command at a time, round robin; the words of a beat are asked for one after the other, and those of
+//! the next beat when this one has gone: with L2 and the bus idle 7 cycles and one per word for each beat, and 2 for the command. **From the host**: 1 cycle and one
+//! per word for each beat, and 5 at the end; the last beat is taken when L2 has answered all of them, so what follows it sees them. If both have something to do, words take turns.
+//!
+//! **A segment** is copied to the stage of the cluster whose handler asked for its put, as the bytes of a command are, and leaves from there as a frame does: it has to be
+//! whole before its first beat goes to the wire. One at a time, in the order in which they were asked for; it begins at any word of L2. 2 cycles more than for a command.
+
+use crate::array::rr_arbiter4::RrArbiter4;
+use crate::processor::types::{RemoteAnswer, RemoteRequest};
+use crate::types::StageAsk;
+use spindle_blocks::desc::HostRead;
+use spindle_contract::params::{L1_STAGE_BASE, SLOT_BYTES};
+use spindle_verilog::prelude::*;
+
+/// The stage is this slot of L1.
+const STAGE: u64 = (L1_STAGE_BASE / SLOT_BYTES) as u64;
+
+/// A copy from L2.
+#[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
+pub struct Copying {
+    /// Cluster that gets the bytes.
+    pub cluster: Bits<3>,
+    /// Next word of L2.
+    pub word: Bits<18>,
+    /// Words that have not been asked for.
+    pub left: Bits<10>,
+    /// Beat of the stage that is gathered.
+    pub beat: Bits<5>,
+    /// Words of the beat that have been asked for,
+    pub asked: Bits<5>,
+    /// and that have come.
+    pub come: Bits<5>,
+}
+
+/// The L2 copy. See the module text.
+#[block]
+pub struct L2Copy {
+    /// Bytes that are wanted.
+    pub ask: Vec<PulseSink<StageAsk>>,
+    /// They are in the stage.
+    pub staged: Signal<Out, Bits<8>>,
+    /// Cluster that gets a beat.
+    pub cluster: Signal<Out, Bits<3>>,
+    /// Where in its L1.
+    pub beat: Source<Bits<10>>,
+    /// What.
+    pub data: Signal<Out, Bits<512>>,
+    /// Beat for L2.
+    pub store: Sink<Bits<512>>,
+    /// Where.
+    pub store_beat: Signal<In, Bits<14>>,
+    /// Its bytes, 0 = 64.
+    pub store_bytes: Signal<In, Bits<6>>,
+    /// It is the last of its transfer.
+    pub store_last: Signal<In, Bit>,
+    /// A segment: its cluster, its first word in L2 and its bytes count.
+    pub segment: Sink<HostRead>,
+    /// It wants the stage of this cluster.
+    pub lend: Signal<Out, Bits<8>>,
+    /// Bytes of it.
+    pub segment_length: Signal<Out, Bits<11>>,
+    /// It has the stage.
+    pub lent: Vec<Signal<In, Bit>>,
+    /// It is on its way to the wire.
+    pub segment_left: Signal<In, Bit>,
+    /// Request of L2.
+    pub l2_request: Signal<Out, RemoteRequest>,
+    /// It stands.
+    pub l2_valid: Signal<Out, Bit>,
+    /// It is taken.
+    pub l2_ready: Signal<In, Bit>,
+    /// Answer.
+    pub l2_answer: PulseSink<RemoteAnswer>,
+    arbiter: RrArbiter4,
+    copies: Reg<Bit>,
+    copying: DFF<Copying>,
+    gathered: [DFF<Bits<32>>; 16],
+    /// A beat is whole.
+    whole: Reg<Bit>,
+    told: Reg<Bits<8>>,
+    /// Next word of the beat for L2; all have been sent; stores that L2 has not answered.
+    part: Reg<Bits<4>>,
+    sent: Reg<Bit>,
+    stores: Reg<Bits<5>>,
+    /// The last word was a store.
+    stored: Reg<Bit>,
+    /// A segment is under way; it waits for this stage.
+    segments: Reg<Bit>,
+    lends: Reg<Bits<8>>,
+    segment_word: DFF<Bits<18>>,
+    segment_bytes: DFF<Bits<11>>,
+    chosen: Signal<Local, StageAsk>,
+    chosen_lent: Signal<Local, Bit>,
+    piece: Signal<Local, Bits<32>>,
+    _clusters: usize,
+}
+
+impl L2Copy {
+    /// For `clusters` clusters, 1 to 8.
+    pub fn new(clusters: usize) -> Self {
+        Self {
+            ask: (0..clusters).map(|_| Default::default()).collect(),
+            lent: (0..clusters).map(|_| Default::default()).collect(),
+            _clusters: clusters,
+            ..Self::blank()
+        }
+    }
+}
+
+#[hdl]
+impl L2Copy {
+    fn update(&mut self) {
+        // The segment that is under way: first it wants a stage.
+        let segments = self.segments.q.val();
+        let mut lent: Bits<8> = bits::<8>(0);
+        for i in 0..self._clusters {
+            lent = lent.replace_bit(i, self.lent[i].val());
+        }
+        self.segment.ready.next = !segments;
+        if !segments {
+            let segment = self.segment.val();
+            self.segment_word.d.next = segment.address.get_bits::<18>(2);
+            self.segment_bytes.d.next = segment.length.get_bits::<11>(0);
+            self.segments.d.next = self.segment.valid.val();
+            if self.segment.valid.val() {
+                self.lends.d.next = bits::<8>(1) << segment.cluster;
+            }
+        } else {
+            self.segments.d.next = !self.segment_left.val();
+            self.lends.d.next = self.lends.q.val() & !lent;
+        }
+        self.lend.next = self.lends.q.val();
+        self.segment_length.next = self.segment_bytes.q.val();
+
+        // Which command is next. One that was told in the last cycle still stands in this one.
+        let copies = self.copies.q.val();
+        let told = self.told.q.val();
+        let mut request: Bits<8> = bits::<8>(0);
+        for i in 0..self._clusters {
+            request = request.replace_bit(i, self.ask[i].valid.val() & !told.get_bit(i));
+        }
+        self.arbiter.request.next = request;
+        self.arbiter.accept.next = !copies;
+        let number = self.arbiter.index.val();
+        self.chosen.next = StageAsk::default();
+        self.chosen_lent.next = false;
+        for i in 0..self._clusters {
+            if number == bits::<3>(i) {
+                self.chosen.next = self.ask[i].val();
+                self.chosen_lent.next = self.lent[i].val();
+            }
+        }
+
+        // The next word: of the copy, or of the host's beat.
+        let now = self.copying.q.val();
+        let whole = self.whole.q.val();
+        let asks = copies & !whole & now.left.any() & !now.asked.get_bit(4);
+        let bytes = self.store_bytes.val();
+        let part = self.part.q.val();
+        let sent = self.sent.q.val();
+        let wants_store = self.store.valid.val() & !sent;
+        let is_store = wants_store & !(asks & self.stored.q.val());
+        let moves = self.l2_ready.val();
+        let last_part = (bytes - 1).get_bits::<4>(2);
+        self.piece.next = self.store.val().get_bits::<32>((part, bits::<5>(0)).cat::<9>().index());
+        self.l2_request.next = RemoteRequest {
+            far: true,
+            write: is_store,
+            address: if is_store {
+                (self.store_beat.val(), part, bits::<2>(0)).cat::<20>()
+            } else {
+                (now.word, bits::<2>(0)).cat::<20>()
+            },
+            size_less_one: if is_store & (part == last_part) { bytes.get_bits::<2>(0) - 1 } else { bits::<2>(3) },
+            data: self.piece.val(),
+            ..Default::default()
+        };
+        self.l2_valid.next = asks | wants_store;
+        if moves & (asks | wants_store) {
+            self.stored.d.next = is_store;
+        }
+
+        // From the host.
+        let stores = self.stores.q.val();
+        let store_goes = is_store & moves;
+        let store_ends = self.l2_answer.valid.val() & self.l2_answer.val().write;
+        if store_goes & !store_ends {
+            self.stores.d.next = stores + 1;
+        } else if !store_goes & store_ends {
+            self.stores.d.next = stores - 1;
+        }
+        let taken = sent & !(self.store_last.val() & stores.any());
+        self.store.ready.next = taken;
+        if store_goes {
+            self.part.d.next = if part == last_part { bits::<4>(0) } else { part + 1 };
+            self.sent.d.next = part == last_part;
+        } else if taken {
+            self.sent.d.next = false;
+        }
+
+        // To a stage.
+        let comes = self.l2_answer.valid.val() & !self.l2_answer.val().write;
+        for i in 0..16 {
+            if comes & (now.come.get_bits::<4>(0) == bits::<4>(i)) {
+                self.gathered[i].d.next = self.l2_answer.val().data;
+            }
+        }
+        if asks & moves & !is_store {
+            self.copying.d.next.word = now.word + 1;
+            self.copying.d.next.left = now.left - 1;
+            self.copying.d.next.asked = now.asked + 1;
+        }
+        if comes {
+            self.copying.d.next.come = now.come + 1;
+        }
+        let complete = !asks & (now.come == now.asked);
+        let leaves = whole & self.beat.ready.val();
+        let ends = leaves & !now.left.any();
+        self.whole.d.next = (copies & !whole & complete) | (whole & !leaves);
+        if leaves {
+            self.copying.d.next.asked = bits::<5>(0);
+            self.copying.d.next.come = bits::<5>(0);
+            self.copying.d.next.beat = now.beat + 1;
+        }
+        self.copies.d.next = if copies { !ends } else { self.arbiter.any.val() };
+        if !copies {
+            let wanted = self.chosen.val();
+            let by_lent = self.chosen_lent.val();
+            let word = if by_lent { self.segment_word.q.val() } else { (wanted.beat, bits::<4>(0)).cat::<18>() };
+            let length = if by_lent { bit_cast::<12, 11>(self.segment_bytes.q.val()) } else { wanted.length };
+            self.copying.d.next = Copying {
+                cluster: number,
+                word: word,
+                left: (length + 3).get_bits::<10>(2),
+                beat: bits::<5>(0),
+                asked: bits::<5>(0),
+                come: bits::<5>(0),
+            };
+        }
+        self.told.d.next = if ends { bits::<8>(1) << now.cluster } else { bits::<8>(0) };
+        self.staged.next = told;
+        self.cluster.next = now.cluster;
+        self.beat.next = (bits::<5>(STAGE), now.beat).cat::<10>();
+        self.data.next = (
+            self.gathered[15].q.val(),
+            self.gathered[14].q.val(),
+            self.gathered[13].q.val(),
+            self.gathered[12].q.val(),
+            self.gathered[11].q.val(),
+            self.gathered[10].q.val(),
+            self.gathered[9].q.val(),
+            self.gathered[8].q.val(),
+            self.gathered[7].q.val(),
+            self.gathered[6].q.val(),
+            self.gathered[5].q.val(),
+            self.gathered[4].q.val(),
+            self.gathered[3].q.val(),
+            self.gathered[2].q.val(),
+            self.gathered[1].q.val(),
+            self.gathered[0].q.val(),
+        )
+            .cat::<512>();
+        self.beat.valid.next = whole;
+    }
+}

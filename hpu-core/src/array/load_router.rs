@@ -1,0 +1,93 @@
+//! Shares the packet buffer's read port among the clusters.
+
+use crate::array::rr_arbiter4::RrArbiter4;
+use spindle_blocks::desc::ReadRequest;
+use spindle_blocks::fifo::LutFifo;
+use spindle_blocks::skid::Skid;
+use spindle_verilog::prelude::*;
+
+/// Requests go out in the order of a round robin; data comes back in the same order and goes to whoever asked.
+///
+/// | neighbour | ports |
+/// |---|---|
+/// | clusters | in `request[i]`, `request_valid[i]` / out `request_ready[i]`; out `valid[i]` / in `ready[i]`: beats for cluster i |
+/// | packet buffer | out `load_request`, `load_request_valid` / in `load_request_ready`; in `load_last`, `load_valid` / out `load_ready` |
+///
+/// The data bus itself goes to all clusters directly. Up to 4 requests are under way; a request takes 1 cycle, data none.
+#[block]
+pub struct LoadRouter {
+    /// What a cluster wants.
+    pub request: Vec<Sink<ReadRequest>>,
+    /// Beats are for this cluster.
+    pub valid: Vec<Signal<Out, Bit>>,
+    /// The cluster takes a beat.
+    pub ready: Vec<Signal<In, Bit>>,
+    /// Request.
+    pub load_request: Source<ReadRequest>,
+    /// Last beat of a request.
+    pub load_last: Signal<In, Bit>,
+    /// A beat is offered.
+    pub load_valid: Signal<In, Bit>,
+    /// It is taken.
+    pub load_ready: Signal<Out, Bit>,
+    arbiter: RrArbiter4,
+    output: Skid<ReadRequest>,
+    owners: LutFifo<Bits<8>, 2>,
+    accepted: Signal<Local, Bit>,
+    taken: Signal<Local, Bit>,
+    _clusters: usize,
+}
+
+impl LoadRouter {
+    /// For `clusters` clusters.
+    pub fn new(clusters: usize) -> Self {
+        Self {
+            request: (0..clusters).map(|_| Default::default()).collect(),
+            valid: (0..clusters).map(|_| Default::default()).collect(),
+            ready: (0..clusters).map(|_| Default::default()).collect(),
+            _clusters: clusters,
+            ..Self::blank()
+        }
+    }
+}
+
+#[hdl]
+impl LoadRouter {
+    fn update(&mut self) {
+        let mut asking: Bits<8> = bits::<8>(0);
+        for i in 0..self._clusters {
+            asking = asking.replace_bit(i, self.request[i].valid.val());
+        }
+        self.arbiter.request.next = asking;
+        let grant = self.arbiter.grant.val();
+        let index = self.arbiter.index.val();
+        let mut chosen: ReadRequest = self.request[0].val();
+        for i in 0..self._clusters {
+            if index == bits::<3>(i) {
+                chosen = self.request[i].val();
+            }
+        }
+        let room = self.output.write.ready.val() & self.owners.write.ready.val();
+        self.accepted.next = room & self.arbiter.any.val();
+        self.arbiter.accept.next = room;
+        for i in 0..self._clusters {
+            self.request[i].ready.next = room & grant.get_bit(i);
+        }
+        self.output.write.next = chosen;
+        self.output.write.valid.next = self.accepted.val();
+        self.owners.write.next = grant;
+        self.owners.write.valid.next = self.accepted.val();
+        self.output.read.join(&mut self.load_request);
+
+        let owner = self.owners.read.val();
+        let owned = self.owners.read.valid.val();
+        let mut taken: Bit = false;
+        for i in 0..self._clusters {
+            self.valid[i].next = self.load_valid.val() & owned & owner.get_bit(i);
+            taken = taken | (owned & owner.get_bit(i) & self.ready[i].val());
+        }
+        self.taken.next = taken;
+        self.load_ready.next = self.taken.val();
+        self.owners.read.ready.next = self.load_valid.val() & self.taken.val() & self.load_last.val();
+    }
+}

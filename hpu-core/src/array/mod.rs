@@ -1,0 +1,493 @@
+//! The HPU array: clusters, and what they share. Wiring, with small joints (frame tags of the egress, order of the puts, bus to L1, cycle counter).
+//!
+//! ```text
+//!  task -> dispatcher -> cluster[i] -> endings -> task_done
+//!             ^            |  |  |  \-> egress_arbiter -> egress (frames, payloads of puts)
+//!  csr -> registers        |  |  \----> dma_router -> dma
+//!             |            |  |\------> places -> place
+//!             |            |  \-------> faults, messages -> reports -> registers, event
+//!             |            |---------> off_cluster_unit -> host_read, host_atomic, put, host_put
+//!             v            v  ^------- completions <- host_writer, atomic_done, put_done
+//!             l2 <---------+  ^------- load_router <- load; host_writer <- host_data, L2 copy <- l2
+//! ```
+//!
+//! Ports and neighbours as in `docs/interfaces.md`, block `HpuArray`. Every output towards another engine is a register or the output of a
+//! FIFO or skid buffer.
+
+pub mod completions;
+pub mod context_staging;
+pub mod context_table;
+pub mod dispatcher;
+pub mod dma_router;
+pub mod host_writer;
+pub mod l2;
+pub mod l2_bank;
+pub mod l2_copy;
+pub mod load_router;
+pub mod off_cluster_queue;
+pub mod off_cluster_unit;
+pub mod reports;
+pub mod rr_arbiter4;
+pub mod rr_mux;
+pub mod tally;
+pub mod telemetry;
+
+use crate::array::completions::Completions;
+use crate::array::dispatcher::Dispatcher;
+use crate::array::dma_router::DmaRouter;
+use crate::array::host_writer::HostWriter;
+use crate::array::l2::L2;
+use crate::array::l2_copy::L2Copy;
+use crate::array::load_router::LoadRouter;
+use crate::array::off_cluster_unit::OffClusterUnit;
+use crate::array::reports::Reports;
+use crate::array::rr_mux::RrMux;
+use crate::array::telemetry::Telemetry;
+use crate::cluster::Cluster;
+use crate::processor::types::Rvfi;
+use crate::registers::Registers;
+use crate::types::{report_of, Fault, Message};
+use spindle_blocks::arbiter::StreamArbiter;
+use spindle_blocks::bundles::{BeatSink, BeatSource, EgressSource, ReadDataSink};
+use spindle_blocks::desc::{
+    Command, ContextPolicy, CsrRequest, CsrResponse, DmaDesc, DmaDone, EventDesc, HostAtomic, HostAtomicDone, HostRead,
+    PutDesc, PutDone, ReadRequest, TaskDesc, TaskDone,
+};
+use spindle_blocks::fifo::LutFifo;
+use spindle_blocks::{RamStyle, Slice};
+use spindle_contract::params::Config;
+use spindle_verilog::prelude::*;
+
+/// What goes with a frame on the egress stream.
+#[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
+pub struct EgressTag {
+    /// Frame sequence number of the issuer's packet.
+    pub frame: Bits<16>,
+    /// It is the payload of a put,
+    pub put: Bit,
+    /// or a segment of context memory.
+    pub segment: Bit,
+}
+
+/// The array. See the module text.
+#[block]
+pub struct HpuArray {
+    /// A task.
+    pub task_desc: Signal<In, TaskDesc>,
+    /// There is one.
+    pub task_valid: Signal<In, Bit>,
+    /// How a task ended.
+    pub task_done: Source<TaskDone>,
+    /// A PLACE command.
+    pub place: Source<Command>,
+    /// Packet wanted.
+    pub load_request: Source<ReadRequest>,
+    /// Beat of a packet.
+    pub load_data: BeatSink,
+    /// Beat of a frame from a handler.
+    pub egress: EgressSource,
+    /// Transfer to host memory.
+    pub dma: Source<DmaDesc>,
+    /// Its bytes.
+    pub dma_data: BeatSource,
+    /// A transfer that the host has answered.
+    pub dma_done: PulseSink<DmaDone>,
+    /// Opcodes of commands that have somebody who does them, a bit each.
+    pub enabled: Signal<In, Bits<16>>,
+    /// Read of host memory.
+    pub host_read: Source<HostRead>,
+    /// Bytes that were read, in the order of the requests.
+    pub host_data: ReadDataSink<HostRead>,
+    /// Atomic on host memory.
+    pub host_atomic: Source<HostAtomic>,
+    /// An atomic is over.
+    pub atomic_done: PulseSink<HostAtomicDone>,
+    /// Put of handler memory: its payload follows on the egress stream.
+    pub put: Source<PutDesc>,
+    /// Put of host memory or of context memory, or get.
+    pub host_put: Source<PutDesc>,
+    /// A segment of context memory that is wanted on the egress stream.
+    pub segment: Sink<HostRead>,
+    /// A put or get is over.
+    pub put_done: PulseSink<PutDone>,
+    /// Event for the host.
+    pub array_event: Source<EventDesc>,
+    /// Processes with an open event ring.
+    pub rings_open: Signal<In, Bits<64>>,
+    /// Register access, held until the answer.
+    pub csr: Signal<In, CsrRequest>,
+    /// Four bits a context, as `ContextStatus`.
+    pub context_status: Signal<Out, Bits<64>>,
+    /// HPUs (cluster * hpus + hpu) that can take one task more than before.
+    pub task_room: Signal<Out, Bits<32>>,
+    /// Policy of a context that is installed.
+    pub policy: Pulse<ContextPolicy>,
+    /// The context.
+    pub policy_index: Signal<Out, Bits<4>>,
+    /// Answer, one cycle.
+    pub csr_answer: Signal<Out, CsrResponse>,
+    /// A fault report waits.
+    pub fault_pending: Signal<Out, Bit>,
+    /// Lane 4h + k: point 5 + k of HPU h fires.
+    pub trace_valid: Signal<Out, Bits<128>>,
+    /// Frame of each lane.
+    pub trace_tags: Signal<Out, Bits<2048>>,
+    /// Hardware thread of the handler that starts on HPU i, with its lane of point 6.
+    pub trace_threads: Signal<Out, Bits<32>>,
+    /// Retired instructions, cluster by cluster; only if the configuration says so.
+    pub rvfi: Vec<Signal<Out, Rvfi>>,
+    dispatcher: Dispatcher,
+    clusters: Vec<Cluster>,
+    load_router: LoadRouter,
+    egress_arbiter: StreamArbiter,
+    egress_frames: LutFifo<EgressTag, 3>,
+    /// Clusters whose puts the initiator has taken, in that order.
+    put_order: LutFifo<Bits<3>, 3>,
+    dma_router: DmaRouter,
+    endings: RrMux<TaskDone>,
+    places: RrMux<Command>,
+    faults: RrMux<Fault>,
+    messages: RrMux<Message>,
+    /// What has been collected. Endings wait for the scheduler, which must not keep an HPU from its next task; all others may wait where they come from.
+    ended: LutFifo<TaskDone, 4>,
+    placed: Slice<Command>,
+    faulted: Slice<Fault>,
+    said: Slice<Message>,
+    reports: Reports,
+    off_cluster_unit: OffClusterUnit,
+    host_writer: HostWriter,
+    l2_copy: L2Copy,
+    completions: Completions,
+    l2: L2,
+    registers: Registers,
+    telemetry: Telemetry,
+    /// Cycles since reset, in two halves so that no carry is long; `wraps` = the low half is all ones.
+    cycle_low: Reg<Bits<32>>,
+    cycle_high: Reg<Bits<32>>,
+    wraps: Reg<Bit>,
+    egress_inside: Reg<Bit>,
+    egress_pushed: Signal<Local, EgressTag>,
+    bus: Signal<Local, Bits<512>>,
+    egress_starts: Signal<Local, Bit>,
+    dma_done_register: DFF<DmaDone>,
+    dma_done_pulse: Reg<Bit>,
+    room: Reg<Bits<32>>,
+    _clusters: usize,
+    _hpus: usize,
+    _rvfi: usize,
+}
+
+/// How many retirement ports the array has: one for each HPU, or none.
+pub fn retirement_ports(config: &Config) -> usize {
+    if config.rvfi {
+        config.total_hpus()
+    } else {
+        0
+    }
+}
+
+impl HpuArray {
+    /// The array of a (valid) configuration.
+    pub fn new(config: &Config) -> Self {
+        Self {
+            rvfi: (0..retirement_ports(config)).map(|_| Default::default()).collect(),
+            dispatcher: Dispatcher::new(config),
+            clusters: (0..config.clusters).map(|_| Cluster::new(config)).collect(),
+            load_router: LoadRouter::new(config.clusters),
+            egress_arbiter: StreamArbiter::new(config.clusters),
+            dma_router: DmaRouter::new(config.clusters),
+            endings: RrMux::new(config.clusters),
+            places: RrMux::new(config.clusters),
+            faults: RrMux::new(config.clusters),
+            messages: RrMux::new(config.clusters),
+            reports: Reports::new(RamStyle::spare(config)),
+            off_cluster_unit: OffClusterUnit::new(config.clusters),
+            host_writer: HostWriter::new(config.clusters, RamStyle::spare(config)),
+            l2_copy: L2Copy::new(config.clusters),
+            l2: L2::new(config.l2_bytes, config.clusters, config.hpus),
+            registers: Registers::new(config.total_hpus(), config.contexts),
+            telemetry: Telemetry::new(config),
+            _clusters: config.clusters,
+            _hpus: config.hpus,
+            _rvfi: retirement_ports(config),
+            ..Self::blank()
+        }
+    }
+}
+
+#[hdl]
+impl HpuArray {
+    fn update(&mut self) {
+        // Tasks in, endings out.
+        self.dispatcher.task_desc.next = self.task_desc.val();
+        self.dispatcher.task_valid.next = self.task_valid.val();
+        self.context_status.next = self.dispatcher.context_status.val();
+        self.policy.next = self.registers.policy.val();
+        self.policy_index.next = self.registers.install_index.val();
+        self.policy.valid.next = self.registers.install.val();
+        let mut room: Bits<32> = bits::<32>(0);
+        for i in 0..self._clusters * self._hpus {
+            room = room.replace_bit(i, self.clusters[i / self._hpus].room.val().get_bit(i % self._hpus));
+        }
+        self.room.d.next = room;
+        self.task_room.next = self.room.q.val();
+        self.endings.read.join(&mut self.ended.write);
+        self.places.read.join(&mut self.placed.write);
+        self.task_done.next = self.ended.read.val();
+        // A PLACE reaches the scheduler before the end of the handler that issued it; the clusters hold endings back likewise.
+        let placed_before = !self.placed.read.valid.val();
+        self.task_done.valid.next = self.ended.read.valid.val() & placed_before;
+        self.ended.read.ready.next = self.task_done.ready.val() & placed_before;
+        self.placed.read.join(&mut self.place);
+        self.dma_done_register.d.next = self.dma_done.val();
+        self.dma_done_pulse.d.next = self.dma_done.valid.val();
+
+        // The cycle.
+        self.cycle_low.d.next = self.cycle_low.q.val() + 1;
+        self.wraps.d.next = self.cycle_low.q.val() == bits::<32>(0xFFFF_FFFE_u32);
+        if self.wraps.q.val() {
+            self.cycle_high.d.next = self.cycle_high.q.val() + 1;
+        }
+        let cycle = (self.cycle_high.q.val(), self.cycle_low.q.val()).cat::<64>();
+
+        // What the clusters share.
+        // The bus to L1 carries packets, and between them what was read from host memory or from L2.
+        let host_owns = self.host_writer.owns_bus.val();
+        self.bus.next = if host_owns & self.host_writer.of_stage.val() {
+            self.l2_copy.data.val()
+        } else if host_owns {
+            self.host_data.val()
+        } else {
+            self.load_data.val()
+        };
+        let mut far_taken: Bit = false;
+        let job = self.dispatcher.job.val();
+        for i in 0..self._clusters {
+            self.clusters[i].number.next = bits::<3>(i);
+            self.clusters[i].cycle.next = cycle;
+            self.clusters[i].installed.next = self.registers.install.val();
+            self.clusters[i].installed_index.next = self.registers.install_index.val();
+            self.clusters[i].task_desc.next = job.task_desc;
+            self.clusters[i].task_context.next = job.context;
+            self.clusters[i].task_valid.next = self.dispatcher.valid[i].val();
+            self.dispatcher.ready[i].next = self.clusters[i].task_ready.val();
+
+            self.clusters[i].load_request.join(&mut self.load_router.request[i]);
+            self.clusters[i].load_data.next = self.bus.val();
+            self.clusters[i].host_write.next = self.host_writer.write[i].val();
+            self.clusters[i].host_beat.next = self.host_writer.beat.val().get_bits::<10>(0);
+            self.clusters[i].host_keep.next = self.host_writer.keep.val();
+            self.clusters[i].host_partial.next = self.host_writer.partial.val();
+            self.host_writer.ready[i].next = self.clusters[i].host_ready.val();
+            self.clusters[i].enabled.next = self.enabled.val();
+            self.clusters[i].rings_open.next = self.reports.rings_open.val();
+            self.off_cluster_unit.word[i].next = self.clusters[i].far_word.val();
+            self.off_cluster_unit.valid[i].next = self.clusters[i].far_valid.val();
+            self.clusters[i].far_ready.next = self.off_cluster_unit.ready[i].val();
+            self.clusters[i].put_left.next = self.off_cluster_unit.put_left.val().get_bit(i);
+            self.clusters[i].host_put_left.next = self.off_cluster_unit.host_put_left.val().get_bit(i);
+            self.l2_copy.ask[i].next = self.clusters[i].stage_ask.val();
+            self.l2_copy.ask[i].valid.next = self.clusters[i].stage_valid.val();
+            self.clusters[i].staged.next = self.l2_copy.staged.val().get_bit(i);
+            self.clusters[i].segment_length.next = self.l2_copy.segment_length.val();
+            self.clusters[i].segment_valid.next = self.l2_copy.lend.val().get_bit(i);
+            self.l2_copy.lent[i].next = self.clusters[i].lent.val();
+            self.clusters[i].far_done.next = self.completions.done.val();
+            self.clusters[i].far_done.valid.next = self.completions.done.valid.val();
+            far_taken = far_taken | self.clusters[i].far_done.ready.val();
+            self.clusters[i].load_data.last.next = self.load_data.last.val();
+            self.clusters[i].load_data.valid.next = self.load_router.valid[i].val();
+            self.load_router.ready[i].next = self.clusters[i].load_data.ready.val();
+
+            self.egress_arbiter.sink_data[i].next = self.clusters[i].egress.data.val();
+            self.egress_arbiter.sink_last[i].next = self.clusters[i].egress.last.val();
+            self.egress_arbiter.sink_tail[i].next = self.clusters[i].egress.tail.val();
+            // The payload of a put waits until the initiator has its descriptor and those before it their payloads.
+            let may_pass = !self.clusters[i].egress.put.val()
+                | (self.put_order.read.valid.val() & (self.put_order.read.val() == bits::<3>(i)));
+            self.egress_arbiter.sink_valid[i].next = self.clusters[i].egress.valid.val() & may_pass;
+            self.clusters[i].egress.ready.next = self.egress_arbiter.sink_ready[i].val() & may_pass;
+
+            self.clusters[i].dma.join(&mut self.dma_router.desc[i]);
+            self.dma_router.data[i].next = self.clusters[i].dma_data.val();
+            self.dma_router.last[i].next = self.clusters[i].dma_data.last.val();
+            self.dma_router.valid[i].next = self.clusters[i].dma_data.valid.val();
+            self.clusters[i].dma_data.ready.next = self.dma_router.ready[i].val();
+            self.clusters[i].dma_done.next = self.dma_done_register.q.val();
+            self.clusters[i].dma_done.valid.next = self.dma_done_pulse.q.val();
+
+            self.clusters[i].done.join(&mut self.endings.write[i]);
+            self.clusters[i].place.join(&mut self.places.write[i]);
+            self.clusters[i].fault.join(&mut self.faults.write[i]);
+            self.clusters[i].message.join(&mut self.messages.write[i]);
+
+            self.l2.request[i].next = self.clusters[i].l2_request.val();
+            self.l2.hpu[i].next = self.clusters[i].l2_hpu.val();
+            self.l2.second[i].next = self.clusters[i].l2_second.val();
+            self.l2.valid[i].next = self.clusters[i].l2_valid.val();
+            self.clusters[i].l2_ready.next = self.l2.ready[i].val();
+            self.l2.answer[i].join(&mut self.clusters[i].l2_answer);
+            self.clusters[i].l2_answer_hpu.next = self.l2.answer_hpu[i].val();
+            self.clusters[i].imem_write.next = self.registers.imem_write.val();
+            self.clusters[i].imem_address.next = self.registers.imem_address.val();
+            self.clusters[i].imem_data.next = self.registers.imem_data.val();
+        }
+
+        // Packets in.
+        self.load_router.load_request.join(&mut self.load_request);
+        self.load_router.load_last.next = self.load_data.last.val();
+        self.load_router.load_valid.next = self.load_data.valid.val() & !host_owns;
+        self.load_data.ready.next = self.load_router.load_ready.val() & !host_owns;
+
+        // Frames out. The tag of a frame travels beside the arbiter's register, in the order of the frames.
+        let mut moves: Bit = false;
+        let mut ends: Bit = false;
+        let mut tag: EgressTag = EgressTag::default();
+        for i in 0..self._clusters {
+            if self.clusters[i].egress.ready.val() & self.clusters[i].egress.valid.val() {
+                moves = true;
+                ends = self.clusters[i].egress.last.val();
+                tag = EgressTag {
+                    frame: self.clusters[i].egress.frame.val(),
+                    put: self.clusters[i].egress.put.val(),
+                    segment: self.clusters[i].egress.segment.val(),
+                };
+            }
+        }
+        if moves {
+            self.egress_inside.d.next = !ends;
+        }
+        self.egress_starts.next = moves & !self.egress_inside.q.val();
+        self.put_order.read.ready.next = moves & ends & tag.put;
+        self.l2_copy.segment_left.next = moves & ends & tag.segment;
+        self.egress_pushed.next = tag;
+        self.egress_frames.write.next = self.egress_pushed.val();
+        self.egress_frames.write.valid.next = self.egress_starts.val();
+        self.egress.data.next = self.egress_arbiter.source.data.val();
+        self.egress.keep.next = self.egress_arbiter.source.keep.val();
+        self.egress.last.next = self.egress_arbiter.source.last.val();
+        self.egress.frame.next = self.egress_frames.read.val().frame;
+        self.egress.put.next = self.egress_frames.read.val().put;
+        self.egress.segment.next = self.egress_frames.read.val().segment;
+        self.egress.valid.next = self.egress_arbiter.source.valid.val();
+        self.egress_arbiter.source.ready.next = self.egress.ready.val();
+        self.egress_frames.read.ready.next =
+            self.egress_arbiter.source.valid.val() & self.egress.ready.val() & self.egress_arbiter.source.last.val();
+
+        // Host memory.
+        self.dma_router.dma.join(&mut self.dma);
+        self.dma_router.dma_data.join(&mut self.dma_data);
+
+        // Registers.
+        self.registers.csr.next = self.csr.val();
+        self.csr_answer.next = self.registers.csr_answer.val();
+        self.dispatcher.staged.next = self.registers.staged.val();
+        self.dispatcher.install.next = self.registers.install.val();
+        self.dispatcher.install_index.next = self.registers.install_index.val();
+        self.dispatcher.active.next = self.registers.active.val();
+        // The host and the L2 copy share a port of L2; the number of the HPU tells their answers apart.
+        let by_host = self.registers.l2_valid.val();
+        self.l2.request[self._clusters].next =
+            if by_host { self.registers.l2_request.val() } else { self.l2_copy.l2_request.val() };
+        self.l2.hpu[self._clusters].next = if by_host { bits::<3>(0) } else { bits::<3>(1) };
+        self.l2.second[self._clusters].next = false;
+        self.l2.valid[self._clusters].next = by_host | self.l2_copy.l2_valid.val();
+        let l2_ready = self.l2.ready[self._clusters].val();
+        self.registers.l2_ready.next = l2_ready;
+        self.l2_copy.l2_ready.next = l2_ready & !by_host;
+        let to_stager = self.l2.answer_hpu[self._clusters].val().get_bit(0);
+        self.registers.l2_answer.next = self.l2.answer[self._clusters].val();
+        self.registers.l2_answer.valid.next = self.l2.answer[self._clusters].valid.val() & !to_stager;
+        self.l2_copy.l2_answer.next = self.l2.answer[self._clusters].val();
+        self.l2_copy.l2_answer.valid.next = self.l2.answer[self._clusters].valid.val() & to_stager;
+        self.registers.report.next = self.reports.queued_fault.val();
+        self.registers.reports.next = self.reports.faults.val();
+        self.reports.fault_pop.next = self.registers.pop.val();
+        self.registers.print.next = self.reports.queued_print.val();
+        self.registers.prints.next = self.reports.prints.val();
+        self.reports.print_pop.next = self.registers.print_pop.val();
+        self.fault_pending.next = self.reports.fault_pending.val();
+
+        // Faults and messages.
+        self.faults.read.join(&mut self.faulted.write);
+        self.reports.fault.next = report_of(self.faulted.read.val());
+        self.reports.fault.valid.next = self.faulted.read.valid.val();
+        self.faulted.read.ready.next = self.reports.fault.ready.val();
+        self.messages.read.join(&mut self.said.write);
+        self.said.read.join(&mut self.reports.message);
+        self.reports.policy.next = self.registers.policy.val();
+        self.reports.policy_index.next = self.registers.install_index.val();
+        self.reports.policy.valid.next = self.registers.install.val();
+        self.reports.processes_open.next = self.rings_open.val();
+        self.reports.record.join(&mut self.array_event);
+
+        // Commands that are done outside.
+        self.off_cluster_unit.policy.next = self.registers.policy.val();
+        self.off_cluster_unit.policy_index.next = self.registers.install_index.val();
+        self.off_cluster_unit.policy.valid.next = self.registers.install.val();
+        self.off_cluster_unit.host_read.join(&mut self.host_read);
+        self.off_cluster_unit.host_atomic.join(&mut self.host_atomic);
+        self.off_cluster_unit.atomic_ended.next = self.completions.atomic_ended.val();
+        self.off_cluster_unit.context_put_ended.next = self.put_done.valid.val() & self.put_done.val().of_context;
+        self.registers.context_puts.next = self.off_cluster_unit.context_puts.val();
+        // A put is offered while its cluster's number has a place in the order.
+        let ordered = self.put_order.write.ready.val();
+        self.put.next = self.off_cluster_unit.put.val();
+        self.put.valid.next = self.off_cluster_unit.put.valid.val() & ordered;
+        self.off_cluster_unit.put.ready.next = self.put.ready.val() & ordered;
+        self.put_order.write.next = self.off_cluster_unit.put.val().cluster;
+        self.put_order.write.valid.next = self.off_cluster_unit.put.valid.val() & self.put.ready.val();
+        self.off_cluster_unit.host_put.join(&mut self.host_put);
+        self.host_writer.asked.next = self.off_cluster_unit.host_read.valid.val() & self.host_read.ready.val();
+        self.host_writer.place.next = self.off_cluster_unit.place.val();
+        self.host_writer.host_last.next = self.host_data.last.val();
+        self.host_writer.host_error.next = self.host_data.error.val();
+        self.host_writer.host_tag.next = self.host_data.tag.val();
+        self.host_writer.host_valid.next = self.host_data.valid.val();
+        self.host_data.ready.next = self.host_writer.host_ready.val();
+        self.host_writer.load_valid.next = self.load_data.valid.val();
+        self.host_writer.stage_valid.next = self.l2_copy.beat.valid.val();
+        self.host_writer.stage_cluster.next = self.l2_copy.cluster.val();
+        self.host_writer.stage_beat.next = self.l2_copy.beat.val();
+        self.l2_copy.beat.ready.next = self.host_writer.stage_ready.val();
+        self.segment.join(&mut self.l2_copy.segment);
+        self.l2_copy.store.next = self.host_data.val();
+        self.l2_copy.store_beat.next = self.host_writer.beat.val();
+        self.l2_copy.store_bytes.next = self.host_writer.bytes.val();
+        self.l2_copy.store_last.next = self.host_data.last.val();
+        self.l2_copy.store.valid.next = self.host_writer.store_valid.val();
+        self.host_writer.store_ready.next = self.l2_copy.store.ready.val();
+        self.host_writer.done.join(&mut self.completions.read_done);
+        self.atomic_done.join(&mut self.completions.atomic_done);
+        self.put_done.join(&mut self.completions.put_done);
+        self.completions.done.ready.next = far_taken;
+
+        // Counters and trace lanes.
+        for i in 0..self._clusters {
+            self.telemetry.busy[i].next = self.clusters[i].busy.val();
+            self.telemetry.retired[i].next = self.clusters[i].retired.val();
+            self.telemetry.tasks_ended[i].next = self.clusters[i].tasks_ended.val();
+            self.telemetry.commands[i].next = self.clusters[i].commands.val();
+            self.telemetry.loaded[i].next = self.clusters[i].loaded.val();
+            self.telemetry.loaded_frame[i].next = self.clusters[i].loaded_frame.val();
+            self.telemetry.begun[i].next = self.clusters[i].begun.val();
+            self.telemetry.threads_begun[i].next = self.clusters[i].threads_begun.val();
+            self.telemetry.ended[i].next = self.clusters[i].ended.val();
+            self.telemetry.commanded[i].next = self.clusters[i].commanded.val();
+            self.telemetry.frames_begun[i].next = self.clusters[i].frames_begun.val();
+            self.telemetry.frames_ended[i].next = self.clusters[i].frames_ended.val();
+            self.telemetry.commanded_frame[i].next = self.clusters[i].commanded_frame.val();
+        }
+        self.telemetry.faulted.next = self.reports.faulted.val();
+        self.telemetry.report_lost.next = self.reports.fault_lost.val();
+        self.telemetry.print_lost.next = self.reports.print_lost.val();
+        self.registers.count_at.next = self.telemetry.count_at.val();
+        self.registers.count.next = self.telemetry.count.val();
+        self.trace_valid.next = self.telemetry.trace_valid.val();
+        self.trace_tags.next = self.telemetry.trace_tags.val();
+        self.trace_threads.next = self.telemetry.trace_threads.val();
+        for i in 0..self._rvfi {
+            self.rvfi[i].next = self.clusters[i / self._hpus].rvfi[i % self._hpus].val();
+        }
+    }
+}

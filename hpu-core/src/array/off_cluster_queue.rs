@@ -1,0 +1,60 @@
+//! Far queue of a cluster: words of commands, of which those that are refused are forgotten.
+//!
+//! | neighbour | ports |
+//! |---|---|
+//! | command unit | in `word`, `write`: always taken; in `starts`, with the first word of a command: what was written since the last `keep` is forgotten; in `keep`, with the last; out `room`: for a whole command |
+//! | far unit | out `read`, `read_valid` / in `read_ready`: words that are kept, 1 cycle after their `keep` |
+//!
+//! 64 words. `room` says that half of them are free, so that it may be asked a command late.
+
+use spindle_blocks::ram::LutMemory;
+use spindle_verilog::prelude::*;
+
+/// The queue. See the module text.
+#[block]
+pub struct OffClusterQueue {
+    /// A word.
+    pub word: Signal<In, Bits<32>>,
+    /// Write it.
+    pub write: Signal<In, Bit>,
+    /// It is the first of a command.
+    pub starts: Signal<In, Bit>,
+    /// It is the last, and the command counts.
+    pub keep: Signal<In, Bit>,
+    /// There is room for a command.
+    pub room: Signal<Out, Bit>,
+    /// The oldest word.
+    pub read: Source<Bits<32>>,
+    store: LutMemory<Bits<32>, 6>,
+    /// Where the next word goes, where the words that count end, and where they begin.
+    place: DFF<Bits<6>>,
+    limit: Reg<Bits<6>>,
+    start: Reg<Bits<6>>,
+}
+
+#[hdl]
+impl OffClusterQueue {
+    fn update(&mut self) {
+        let limit = self.limit.q.val();
+        let start = self.start.q.val();
+        let at = if self.starts.val() { limit } else { self.place.q.val() };
+        if self.write.val() {
+            self.place.d.next = at + 1;
+        }
+        if self.keep.val() {
+            self.limit.d.next = at + 1;
+        }
+        self.store.write_enable.next = self.write.val();
+        self.store.write_address.next = at;
+        self.store.write_data.next = self.word.val();
+        self.store.read_address.next = start;
+        let level = limit - start;
+        self.room.next = !level.get_bit(5);
+        self.read.next = self.store.read_data.val();
+        let any = level.any();
+        self.read.valid.next = any;
+        if any & self.read.ready.val() {
+            self.start.d.next = start + 1;
+        }
+    }
+}

@@ -1,0 +1,338 @@
+//! Far unit: gathers the words of commands that are done outside the clusters, and gives each to whoever does it.
+//!
+//! | neighbour | ports |
+//! |---|---|
+//! | clusters | in `word[i]`, `valid[i]` / out `ready[i]`; out `put_left`, `host_put_left`: a bit per cluster |
+//! | registers | in `policy`, `policy_index`, `policy_valid`: which process a context belongs to |
+//! | rvma | out `host_read`, `host_read_valid` / in `host_read_ready`; out `host_atomic`, `host_atomic_valid` / in `host_atomic_ready` |
+//! | host writer | out `place`, with `host_read`: where the bytes go |
+//! | initiator | out `put`, `put_valid` / in `put_ready`: payload on the egress stream; out `host_put`, `host_put_valid` / in `host_put_ready` |
+//! | put order | out `put_pushed`, `put_cluster`: whose payload comes next |
+//! | completions | in `atomic_ended`: an atomic is over |
+//! | initiator | in `context_put_ended`: a put of context memory is over |
+//! | registers | out `context_puts`: how many are under way; the highest bit: commands wait that may be such |
+//!
+//! A command comes as a header {opcode 4, HPU 3, handle 2, context 4, frame 16} and its words in the order SOURCE, LENGTH, ADDR_LO, ADDR_HI, NODE, KEY, OFFSET,
+//! OTHER_LO, OTHER_HI, RESULT_LO, as many as its opcode has; SOURCE and ADDR are translated already, and the last word of a PUT_HOST is the high half of its host address (of a PUT_CONTEXT it does not count).
+//! One word per cycle, one cluster after the other, round robin; a command of n words is offered in the cycle after its last word.
+//!
+//! Puts wait for the initiator in queues of their own, which hold one of each cluster, so they hold up nobody. A read of host memory waits while `rvma` has enough of them; at most 16
+//! atomics are under way. Meanwhile the other far commands wait too.
+
+use crate::array::rr_arbiter4::RrArbiter4;
+use crate::cluster::command_rules::{last_step, reads_later, ADD, CAS, DMA_IN, GET, PUT, PUT_CONTEXT, PUT_HOST};
+use spindle_blocks::desc::{ContextPolicy, HostAtomic, HostRead, PutDesc};
+use spindle_blocks::fifo::LutFifo;
+use spindle_blocks::ram::LutMemory;
+use spindle_contract::descriptors::client;
+use spindle_contract::events::atomic;
+use spindle_verilog::prelude::*;
+
+/// Who asks for what.
+#[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
+pub struct FarHeader {
+    /// Frame sequence number.
+    pub frame: Bits<16>,
+    /// Context.
+    pub context: Bits<4>,
+    /// Handle.
+    pub handle: Bits<2>,
+    /// HPU.
+    pub hpu: Bits<3>,
+    /// As in `memory_map::command`.
+    pub opcode: Bits<4>,
+}
+
+/// A put of handler memory that waits for the initiator.
+#[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
+pub struct WaitingPut {
+    /// Cluster of the issuer.
+    pub cluster: Bits<3>,
+    /// Who asks.
+    pub header: FarHeader,
+    /// Node table index.
+    pub node: Bits<8>,
+    /// Process there.
+    pub pid: Bits<16>,
+    /// LENGTH.
+    pub length: Bits<12>,
+    /// ADDR.
+    pub address: Bits<64>,
+    /// KEY.
+    pub key: Bits<32>,
+    /// OFFSET.
+    pub offset: Bits<32>,
+}
+
+/// A put of host memory or of context memory, or a get, that waits for the initiator.
+#[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
+pub struct WaitingHostPut {
+    /// What it has in common with a put of handler memory.
+    pub put: WaitingPut,
+    /// Upper bits of LENGTH.
+    pub length_high: Bits<20>,
+    /// SOURCE: an offset, the low half of a host address, or an address in L2.
+    pub source: Bits<32>,
+    /// OTHER, the low half of which is the high half of a host address for a put.
+    pub other: Bits<64>,
+    /// Key of the reply.
+    pub reply_key: Bits<32>,
+}
+
+/// The far unit. See the module text.
+#[block]
+pub struct OffClusterUnit {
+    /// Words of each cluster.
+    pub word: Vec<Signal<In, Bits<32>>>,
+    /// There is one.
+    pub valid: Vec<Signal<In, Bit>>,
+    /// It is taken.
+    pub ready: Vec<Signal<Out, Bit>>,
+    /// Policy of a context.
+    pub policy: PulseSink<ContextPolicy>,
+    /// The context.
+    pub policy_index: Signal<In, Bits<4>>,
+    /// Read of host memory.
+    pub host_read: Source<HostRead>,
+    /// Where its bytes go: {in L2, beat}.
+    pub place: Signal<Out, Bits<15>>,
+    /// Atomic on host memory.
+    pub host_atomic: Source<HostAtomic>,
+    /// An atomic is over.
+    pub atomic_ended: Signal<In, Bit>,
+    /// A put of context memory is over.
+    pub context_put_ended: Signal<In, Bit>,
+    /// As the register CONTEXT_PUTS.
+    pub context_puts: Signal<Out, Bits<9>>,
+    /// Put of handler memory.
+    pub put: Source<PutDesc>,
+    /// Put of host memory, or get.
+    pub host_put: Source<PutDesc>,
+    /// Clusters whose put is taken.
+    pub put_left: Signal<Out, Bits<8>>,
+    /// Clusters whose put of host memory or get is.
+    pub host_put_left: Signal<Out, Bits<8>>,
+    arbiter: RrArbiter4,
+    /// Cluster whose words are gathered, one-hot; 0 = none.
+    owner: Reg<Bits<8>>,
+    number: DFF<Bits<3>>,
+    header: DFF<FarHeader>,
+    /// The header has come; words that have.
+    headed: Reg<Bit>,
+    count: DFF<Bits<4>>,
+    words: [DFF<Bits<32>>; 10],
+    /// The command is whole.
+    whole: Reg<Bit>,
+    /// Process of each context, for the put and for the put of host memory that are offered.
+    processes: [LutMemory<Bits<6>, 4>; 2],
+    puts: LutFifo<WaitingPut, 3>,
+    host_puts: LutFifo<WaitingHostPut, 3>,
+    /// Atomics under way.
+    atomics: Reg<Bits<5>>,
+    /// Puts of context memory under way, and whether there are words that may be of others.
+    pinned: Reg<Bits<8>>,
+    words_wait: Reg<Bit>,
+    word_now: Signal<Local, Bits<32>>,
+    word_comes: Signal<Local, Bit>,
+    leaves: Signal<Local, Bit>,
+    _clusters: usize,
+}
+
+impl OffClusterUnit {
+    /// For `clusters` clusters.
+    pub fn new(clusters: usize) -> Self {
+        Self {
+            word: (0..clusters).map(|_| Default::default()).collect(),
+            valid: (0..clusters).map(|_| Default::default()).collect(),
+            ready: (0..clusters).map(|_| Default::default()).collect(),
+            _clusters: clusters,
+            ..Self::blank()
+        }
+    }
+}
+
+#[hdl]
+impl OffClusterUnit {
+    fn update(&mut self) {
+        let whole = self.whole.q.val();
+        let header = self.header.q.val();
+        let opcode = header.opcode;
+
+        // What it is.
+        let source = self.words[0].q.val();
+        let length = self.words[1].q.val();
+        let address = (self.words[3].q.val(), self.words[2].q.val()).cat::<64>();
+        let node = self.words[4].q.val();
+        let number = self.number.q.val();
+        let handle = bit_cast::<4, 2>(header.handle);
+        let is_get = opcode == bits::<4>(GET);
+        let is_put = whole & (opcode == bits::<4>(PUT));
+        let is_host_put = whole & (reads_later(opcode) | is_get);
+        let is_read = whole & (opcode == bits::<4>(DMA_IN));
+        let is_swap = opcode == bits::<4>(CAS);
+        let is_atomic = whole & (is_swap | (opcode == bits::<4>(ADD)));
+
+        // Whoever does it.
+        self.host_read.next = HostRead {
+            client: bits::<2>(client::HANDLER),
+            cluster: number,
+            hpu: header.hpu,
+            handle: handle,
+            context: header.context,
+            frame: header.frame,
+            address: address,
+            length: length.get_bits::<16>(0),
+        };
+        self.place.next = source.get_bits::<15>(0);
+        self.host_read.valid.next = is_read;
+        let may_start = !self.atomics.q.val().get_bit(4);
+        let starts = is_atomic & may_start & self.host_atomic.ready.val();
+        self.host_atomic.next = HostAtomic {
+            cluster: number,
+            hpu: header.hpu,
+            handle: handle,
+            op: if is_swap { bits::<2>(atomic::COMPARE_AND_SWAP) } else { bits::<2>(atomic::FETCH_AND_ADD) },
+            wide: length.get_bit(3),
+            address: address,
+            operand: (self.words[6].q.val(), self.words[5].q.val()).cat::<64>(),
+            compare: (self.words[8].q.val(), self.words[7].q.val()).cat::<64>(),
+        };
+        self.host_atomic.valid.next = is_atomic & may_start;
+        if starts & !self.atomic_ended.val() {
+            self.atomics.d.next = self.atomics.q.val() + 1;
+        } else if !starts & self.atomic_ended.val() {
+            self.atomics.d.next = self.atomics.q.val() - 1;
+        }
+        let waiting = WaitingPut {
+            cluster: number,
+            header: header,
+            node: node.get_bits::<8>(0),
+            pid: node.get_bits::<16>(16),
+            length: length.get_bits::<12>(0),
+            address: address,
+            key: self.words[5].q.val(),
+            offset: self.words[6].q.val(),
+        };
+        self.puts.write.next = waiting;
+        self.puts.write.valid.next = is_put;
+        self.host_puts.write.next = WaitingHostPut {
+            put: waiting,
+            length_high: length.get_bits::<20>(12),
+            source: source,
+            other: (self.words[8].q.val(), self.words[7].q.val()).cat::<64>(),
+            reply_key: self.words[9].q.val(),
+        };
+        self.host_puts.write.valid.next = is_host_put;
+        self.leaves.next = (is_read & self.host_read.ready.val())
+            | starts
+            | (is_put & self.puts.write.ready.val())
+            | (is_host_put & self.host_puts.write.ready.val());
+
+        // The bytes of these stay where they are until the host has seen that there is none.
+        let pins = is_host_put & self.host_puts.write.ready.val() & (opcode == bits::<4>(PUT_CONTEXT));
+        let frees = self.context_put_ended.val();
+        if pins & !frees {
+            self.pinned.d.next = self.pinned.q.val() + 1;
+        } else if frees & !pins {
+            self.pinned.d.next = self.pinned.q.val() - 1;
+        }
+        self.context_puts.next = (self.words_wait.q.val(), self.pinned.q.val()).cat::<9>();
+
+        // Words of one cluster at a time.
+        let owner = self.owner.q.val();
+        let mut asking: Bits<8> = bits::<8>(0);
+        let mut now: Bits<32> = bits::<32>(0);
+        let mut comes: Bit = false;
+        for i in 0..self._clusters {
+            asking = asking.replace_bit(i, self.valid[i].val());
+            let mine = owner.get_bit(i) & !whole;
+            now = now | (self.word[i].val() & repeat::<32>(owner.get_bit(i)));
+            comes = comes | (mine & self.valid[i].val());
+            self.ready[i].next = mine;
+        }
+        self.words_wait.d.next = asking.any() | owner.any();
+        self.word_now.next = now;
+        self.word_comes.next = comes;
+        let free = !owner.any();
+        self.arbiter.request.next = asking;
+        self.arbiter.accept.next = free;
+        if free {
+            self.owner.d.next = self.arbiter.grant.val();
+            self.number.d.next = self.arbiter.index.val();
+        } else if self.leaves.val() {
+            self.owner.d.next = bits::<8>(0);
+        }
+        let headed = self.headed.q.val();
+        let count = self.count.q.val();
+        let takes = self.word_comes.val();
+        if takes & !headed {
+            self.header.d.next = unpack::<FarHeader, 29>(self.word_now.val().get_bits::<29>(0));
+            self.count.d.next = bits::<4>(0);
+        } else if takes {
+            self.count.d.next = count + 1;
+        }
+        for i in 0..10 {
+            if takes & (count == bits::<4>(i)) {
+                self.words[i].d.next = self.word_now.val();
+            }
+        }
+        self.headed.d.next = (headed | takes) & !self.leaves.val();
+        self.whole.d.next = (whole | (takes & headed & (count == last_step(opcode)))) & !self.leaves.val();
+
+        // Puts, to the initiator.
+        let put = self.puts.read.val();
+        let host_put = self.host_puts.read.val();
+        for i in 0..2 {
+            self.processes[i].write_enable.next = self.policy.valid.val();
+            self.processes[i].write_address.next = self.policy_index.val();
+            self.processes[i].write_data.next = self.policy.val().pid;
+        }
+        self.processes[0].read_address.next = put.header.context;
+        self.processes[1].read_address.next = host_put.put.header.context;
+        self.put.next = PutDesc {
+            node: put.node,
+            dst_pid: put.pid,
+            src_pid: bit_cast::<16, 6>(self.processes[0].read_data.val()),
+            addr: put.address,
+            key: put.key,
+            buf_off: put.offset,
+            length: bit_cast::<32, 12>(put.length),
+            context: put.header.context,
+            cluster: put.cluster,
+            hpu: put.header.hpu,
+            handle: bit_cast::<4, 2>(put.header.handle),
+            frame: put.header.frame,
+            ..Default::default()
+        };
+        let gets = host_put.put.header.opcode == bits::<4>(GET);
+        self.host_put.next = PutDesc {
+            op: if gets { bits::<2>(1) } else { bits::<2>(0) },
+            from_host: host_put.put.header.opcode == bits::<4>(PUT_HOST),
+            node: host_put.put.node,
+            dst_pid: host_put.put.pid,
+            src_pid: bit_cast::<16, 6>(self.processes[1].read_data.val()),
+            addr: host_put.put.address,
+            key: host_put.put.key,
+            buf_off: host_put.put.offset,
+            length: (host_put.length_high, host_put.put.length).cat::<32>(),
+            host_address: (host_put.other.get_bits::<32>(0), host_put.source).cat::<64>(),
+            reply_addr: host_put.other,
+            reply_off: host_put.source,
+            reply_key: host_put.reply_key,
+            flags: bits::<16>(0),
+            context: host_put.put.header.context,
+            cluster: host_put.put.cluster,
+            hpu: host_put.put.header.hpu,
+            handle: bit_cast::<4, 2>(host_put.put.header.handle),
+            frame: host_put.put.header.frame,
+        };
+        self.put.valid.next = self.puts.read.valid.val();
+        self.puts.read.ready.next = self.put.ready.val();
+        self.host_put.valid.next = self.host_puts.read.valid.val();
+        self.host_puts.read.ready.next = self.host_put.ready.val();
+        let put_leaves = self.puts.read.valid.val() & self.put.ready.val();
+        let host_put_leaves = self.host_puts.read.valid.val() & self.host_put.ready.val();
+        self.put_left.next = if put_leaves { bits::<8>(1) << put.cluster } else { bits::<8>(0) };
+        self.host_put_left.next = if host_put_leaves { bits::<8>(1) << host_put.put.cluster } else { bits::<8>(0) };
+    }
+}

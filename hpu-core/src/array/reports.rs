@@ -1,0 +1,165 @@
+//! Reports: faults of handlers, and what they say, on their way to the host.
+//!
+//! | neighbour | ports |
+//! |---|---|
+//! | clusters, through collectors | in `fault`, `fault_valid` / out `fault_ready`; in `message`, `message_valid` / out `message_ready` |
+//! | registers | in `policy`, `policy_index`, `policy_valid`; out `queued_fault`, `faults` (how many), `fault_pending` / in `fault_pop`; out `queued_print`, `prints` / in `print_pop` |
+//! | rvma | in `processes_open`: processes with an open event ring; out `record`, `record_valid` / in `record_ready` |
+//! | clusters | out `rings_open`: contexts whose process has one, known 16 cycles after it was opened |
+//! | telemetry | out `faulted`, `fault_lost`, `print_lost`: pulses |
+//!
+//! A fault or print of a context whose process has a ring becomes an event there; else it goes into the queue that the registers show. A full queue keeps what it
+//! has: what comes then is lost and counted, and holds nobody up. EVENT and COMPLETE always become events. Faults go before messages, one report per cycle; latency 1 cycle. The queues show a report 3 cycles after it came.
+
+use crate::cluster::command_rules::{EVENT, PRINT};
+use crate::types::{FaultReport, Message, PrintPiece};
+use spindle_blocks::desc::{ContextPolicy, EventDesc};
+use spindle_blocks::fifo::BlockFifo;
+use spindle_blocks::ram::{LutMemory, RamStyle};
+use spindle_contract::events;
+use spindle_verilog::prelude::*;
+
+/// The reports. See the module text.
+#[block]
+pub struct Reports {
+    /// A fault.
+    pub fault: Sink<FaultReport>,
+    /// What a handler says.
+    pub message: Sink<Message>,
+    /// Policy of a context.
+    pub policy: PulseSink<ContextPolicy>,
+    /// The context.
+    pub policy_index: Signal<In, Bits<4>>,
+    /// Oldest fault in the queue.
+    pub queued_fault: Signal<Out, FaultReport>,
+    /// How many there are.
+    pub faults: Signal<Out, Bits<8>>,
+    /// There is one.
+    pub fault_pending: Signal<Out, Bit>,
+    /// It is read.
+    pub fault_pop: Signal<In, Bit>,
+    /// Oldest print in the queue.
+    pub queued_print: Signal<Out, PrintPiece>,
+    /// How many there are.
+    pub prints: Signal<Out, Bits<8>>,
+    /// It is read.
+    pub print_pop: Signal<In, Bit>,
+    /// Processes with an open event ring.
+    pub processes_open: Signal<In, Bits<64>>,
+    /// Contexts of those.
+    pub rings_open: Signal<Out, Bits<16>>,
+    /// An event.
+    pub record: Source<EventDesc>,
+    /// A handler faulted.
+    pub faulted: Signal<Out, Bit>,
+    /// Nobody will know.
+    pub fault_lost: Signal<Out, Bit>,
+    /// A print is lost.
+    pub print_lost: Signal<Out, Bit>,
+    /// Process of each context: for the scan, and for the report that is looked at.
+    scanned: LutMemory<Bits<6>, 4>,
+    processes: LutMemory<Bits<6>, 4>,
+    scan: Reg<Bits<4>>,
+    open: Reg<Bits<16>>,
+    fault_queue: BlockFifo<FaultReport, 4>,
+    print_queue: BlockFifo<PrintPiece, 6>,
+    told: DFF<EventDesc>,
+    telling: Reg<Bit>,
+}
+
+impl Reports {
+    /// Reports whose queues are in memories of this kind.
+    pub fn new(style: RamStyle) -> Self {
+        Self { fault_queue: BlockFifo::new(style), print_queue: BlockFifo::new(style), ..Self::blank() }
+    }
+}
+
+#[hdl]
+impl Reports {
+    fn update(&mut self) {
+        // Which contexts have a ring: one is looked at in each cycle.
+        let scan = self.scan.q.val();
+        self.scan.d.next = scan + 1;
+        self.scanned.write_enable.next = self.policy.valid.val();
+        self.scanned.write_address.next = self.policy_index.val();
+        self.scanned.write_data.next = self.policy.val().pid;
+        self.scanned.read_address.next = scan;
+        let is_open = self.processes_open.val().get_bit(self.scanned.read_data.val().index());
+        self.open.d.next = self.open.q.val().replace_bit(scan.index(), is_open);
+        self.rings_open.next = self.open.q.val();
+
+        // The report that is looked at, and where it goes.
+        let fault = self.fault.val();
+        let message = self.message.val();
+        let by_fault = self.fault.valid.val();
+        let by_message = self.message.valid.val() & !by_fault;
+        let who = if by_fault { fault.who } else { message.piece.who };
+        let of_context = who.get_bits::<4>(4);
+        let has_ring = self.open.q.val().get_bit(of_context.index());
+        let is_print = message.opcode == bits::<4>(PRINT);
+        let is_event = has_ring | (!by_fault & !is_print);
+        let room = !self.telling.q.val() | self.record.ready.val();
+        let goes = !is_event | room;
+        self.fault.ready.next = goes;
+        self.message.ready.next = goes & !by_fault;
+        let faulted = by_fault & goes;
+        self.faulted.next = faulted;
+        self.fault_queue.write.next = fault;
+        self.fault_queue.write.valid.next = by_fault & !is_event;
+        self.fault_lost.next = by_fault & !is_event & !self.fault_queue.write.ready.val();
+        self.print_queue.write.next = message.piece;
+        self.print_queue.write.valid.next = by_message & !is_event;
+        self.print_lost.next = by_message & !is_event & !self.print_queue.write.ready.val();
+        self.queued_fault.next = self.fault_queue.read.val();
+        self.faults.next = self.fault_queue.level.val().get_bits::<8>(0);
+        self.fault_pending.next = self.fault_queue.read.valid.val();
+        self.fault_queue.read.ready.next = self.fault_pop.val();
+        self.queued_print.next = self.print_queue.read.val();
+        self.prints.next = self.print_queue.level.val().get_bits::<8>(0);
+        self.print_queue.read.ready.next = self.print_pop.val();
+
+        // As an event.
+        self.processes.write_enable.next = self.policy.valid.val();
+        self.processes.write_address.next = self.policy_index.val();
+        self.processes.write_data.next = self.policy.val().pid;
+        self.processes.read_address.next = of_context;
+        let piece = message.piece;
+        let places = (bits::<8>(0), message.msg_slot, who.get_bits::<16>(8)).cat::<32>();
+        let record = EventDesc {
+            pid: self.processes.read_data.val(),
+            kind: if by_fault {
+                bits::<4>(events::FAULT)
+            } else if is_print {
+                bits::<4>(events::PRINT)
+            } else if message.opcode == bits::<4>(EVENT) {
+                bits::<4>(events::USER)
+            } else {
+                bits::<4>(events::COMPLETE)
+            },
+            context: of_context,
+            code: if by_fault | is_print { bit_cast::<8, 4>(who.get_bits::<4>(0)) } else { bits::<8>(0) },
+            flags: bits::<8>(0),
+            id: if by_fault { fault.pc } else { bits::<32>(0) },
+            length: if by_fault {
+                bit_cast::<32, 24>(who.get_bits::<24>(8))
+            } else if is_print {
+                places
+            } else {
+                message.length
+            },
+            extra: if by_fault { fault.address } else { bits::<32>(0) },
+            source: if by_fault {
+                fault.frame
+            } else {
+                (bits::<14>(0), who.get_bits::<2>(24), piece.frame).cat::<32>()
+            },
+            user: if by_fault { bits::<64>(0) } else { (piece.high, piece.low).cat::<64>() },
+        };
+        if room {
+            self.told.d.next = record;
+            self.telling.d.next = (by_fault | by_message) & is_event;
+        }
+        self.record.next = self.told.q.val();
+        self.record.valid.next = self.telling.q.val();
+    }
+}

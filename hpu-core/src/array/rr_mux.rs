@@ -1,0 +1,52 @@
+//! Joins a stream of messages from every cluster into one, round robin.
+
+use crate::array::rr_arbiter4::RrArbiter4;
+use spindle_verilog::prelude::*;
+
+/// One message per cycle; the choice alone, in front of the receiver's register or FIFO.
+///
+/// | neighbour | ports |
+/// |---|---|
+/// | clusters | in `write[i]`, `write_valid[i]` / out `write_ready[i]` |
+/// | register or FIFO | out `read`, `read_valid` / in `read_ready` |
+#[block]
+pub struct RrMux<T: Synth> {
+    /// Message of a cluster.
+    pub write: Vec<Sink<T>>,
+    /// The message whose turn it is.
+    pub read: Source<T>,
+    arbiter: RrArbiter4,
+    _clusters: usize,
+}
+
+impl<T: Synth> RrMux<T> {
+    /// For `clusters` clusters.
+    pub fn new(clusters: usize) -> Self {
+        Self { write: (0..clusters).map(|_| Default::default()).collect(), _clusters: clusters, ..Self::blank() }
+    }
+}
+
+#[hdl]
+impl<T: Synth> RrMux<T> {
+    fn update(&mut self) {
+        let mut asking: Bits<8> = bits::<8>(0);
+        for i in 0..self._clusters {
+            asking = asking.replace_bit(i, self.write[i].valid.val());
+        }
+        self.arbiter.request.next = asking;
+        let room = self.read.ready.val();
+        self.arbiter.accept.next = room;
+        let grant = self.arbiter.grant.val();
+        let index = self.arbiter.index.val();
+        let mut chosen: T = self.write[0].val();
+        for i in 0..self._clusters {
+            self.write[i].ready.next = room & grant.get_bit(i);
+            // By number: four sources and two bits are one LUT.
+            if index == bits::<3>(i) {
+                chosen = self.write[i].val();
+            }
+        }
+        self.read.next = chosen;
+        self.read.valid.next = self.arbiter.any.val();
+    }
+}

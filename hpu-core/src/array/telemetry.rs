@@ -1,0 +1,148 @@
+//! Counters of the array, and its trace lanes.
+
+use crate::array::tally::Tally;
+use spindle_contract::params::Config;
+use spindle_verilog::prelude::*;
+
+/// Has counted what the HPUs do, and puts their trace points on the lanes of the NIC.
+///
+/// | neighbour | ports |
+/// |---|---|
+/// | clusters | in, a bit per HPU: `busy[i]`, `retired[i]`, `tasks_ended[i]`, `commands[i]`; `loaded[i]`, `begun[i]`, `ended[i]`, `commanded[i]` with their frames; `threads_begun[i]` |
+/// | reports | in `faulted`, `report_lost`, `print_lost`: pulses |
+/// | registers | out `count_at`, `count`: a counter of the [`Tally`] and its count, another one in each cycle |
+/// | trace | out `trace_valid`, `trace_tags`: registers, 4 lanes per HPU; `trace_threads`: a register, the hardware thread with a lane of `handler_start` |
+///
+/// An event is on its lane one cycle later; see [`Tally`] for when it is in its count.
+#[block]
+pub struct Telemetry {
+    /// HPUs in a handler.
+    pub busy: Vec<Signal<In, Bits<8>>>,
+    /// HPUs that execute an instruction.
+    pub retired: Vec<Signal<In, Bits<8>>>,
+    /// HPUs whose handler ends.
+    pub tasks_ended: Vec<Signal<In, Bits<8>>>,
+    /// HPUs that issued a command.
+    pub commands: Vec<Signal<In, Bits<8>>>,
+    /// HPUs whose packet has been loaded; one at a time.
+    pub loaded: Vec<Signal<In, Bits<8>>>,
+    /// Its frame.
+    pub loaded_frame: Vec<Signal<In, Bits<16>>>,
+    /// HPUs that fetch the first instruction of a handler.
+    pub begun: Vec<Signal<In, Bits<8>>>,
+    /// Hardware threads of these handlers.
+    pub threads_begun: Vec<Signal<In, Bits<8>>>,
+    /// HPUs whose handler ends.
+    pub ended: Vec<Signal<In, Bits<8>>>,
+    /// HPUs that issued a command.
+    pub commanded: Vec<Signal<In, Bits<8>>>,
+    /// Frames of `begun`, 16 bits per HPU.
+    pub frames_begun: Vec<Signal<In, Bits<128>>>,
+    /// Frames of `ended`.
+    pub frames_ended: Vec<Signal<In, Bits<128>>>,
+    /// Frame of `commanded`; one at a time.
+    pub commanded_frame: Vec<Signal<In, Bits<16>>>,
+    /// A handler faulted.
+    pub faulted: Signal<In, Bit>,
+    /// Its report found the queue full.
+    pub report_lost: Signal<In, Bit>,
+    /// A print did.
+    pub print_lost: Signal<In, Bit>,
+    /// A counter.
+    pub count_at: Signal<Out, Bits<7>>,
+    /// Its count.
+    pub count: Signal<Out, Bits<32>>,
+    /// Trace lanes of the HPUs.
+    pub trace_valid: Signal<Out, Bits<128>>,
+    /// Their frames.
+    pub trace_tags: Signal<Out, Bits<2048>>,
+    /// Hardware thread of the handler that starts, a bit per HPU.
+    pub trace_threads: Signal<Out, Bits<32>>,
+    tally: Tally,
+    lanes: Reg<Bits<128>>,
+    tags: DFF<Bits<2048>>,
+    threads: DFF<Bits<32>>,
+    _clusters: usize,
+    _hpus: usize,
+}
+
+impl Telemetry {
+    /// For the array of a NIC.
+    pub fn new(config: &Config) -> Self {
+        let (clusters, total) = (config.clusters, config.total_hpus());
+        Self {
+            busy: (0..clusters).map(|_| Default::default()).collect(),
+            retired: (0..clusters).map(|_| Default::default()).collect(),
+            tasks_ended: (0..clusters).map(|_| Default::default()).collect(),
+            commands: (0..clusters).map(|_| Default::default()).collect(),
+            loaded: (0..clusters).map(|_| Default::default()).collect(),
+            loaded_frame: (0..clusters).map(|_| Default::default()).collect(),
+            begun: (0..clusters).map(|_| Default::default()).collect(),
+            threads_begun: (0..clusters).map(|_| Default::default()).collect(),
+            ended: (0..clusters).map(|_| Default::default()).collect(),
+            commanded: (0..clusters).map(|_| Default::default()).collect(),
+            frames_begun: (0..clusters).map(|_| Default::default()).collect(),
+            frames_ended: (0..clusters).map(|_| Default::default()).collect(),
+            commanded_frame: (0..clusters).map(|_| Default::default()).collect(),
+            tally: Tally::new(total),
+            _clusters: clusters,
+            _hpus: config.hpus,
+            ..Self::blank()
+        }
+    }
+}
+
+#[hdl]
+impl Telemetry {
+    fn update(&mut self) {
+        let mut busy: Bits<32> = bits::<32>(0);
+        let mut retired: Bits<32> = bits::<32>(0);
+        let mut ended: Bits<32> = bits::<32>(0);
+        let mut commands: Bits<32> = bits::<32>(0);
+        let mut lanes: Bits<128> = bits::<128>(0);
+        let mut tags: Bits<2048> = bits::<2048>(0);
+        let mut threads: Bits<32> = bits::<32>(0);
+        for c in 0..self._clusters {
+            let begun = bit_cast::<32, 8>(self.threads_begun[c].val());
+            threads = threads | (begun << bits::<5>((c * self._hpus) as u64));
+            for h in 0..self._hpus {
+                busy = busy.replace_bit(c * self._hpus + h, self.busy[c].val().get_bit(h));
+                retired = retired.replace_bit(c * self._hpus + h, self.retired[c].val().get_bit(h));
+                ended = ended.replace_bit(c * self._hpus + h, self.tasks_ended[c].val().get_bit(h));
+                commands = commands.replace_bit(c * self._hpus + h, self.commands[c].val().get_bit(h));
+
+                lanes = lanes.replace_bit(4 * (c * self._hpus + h), self.loaded[c].val().get_bit(h));
+                lanes = lanes.replace_bit(4 * (c * self._hpus + h) + 1, self.begun[c].val().get_bit(h));
+                lanes = lanes.replace_bit(4 * (c * self._hpus + h) + 2, self.ended[c].val().get_bit(h));
+                lanes = lanes.replace_bit(4 * (c * self._hpus + h) + 3, self.commanded[c].val().get_bit(h));
+                let frames = (
+                    self.commanded_frame[c].val(),
+                    self.frames_ended[c].val().get_bits::<16>(16 * h),
+                    self.frames_begun[c].val().get_bits::<16>(16 * h),
+                    self.loaded_frame[c].val(),
+                )
+                    .cat::<64>();
+                tags = tags | (bit_cast::<2048, 64>(frames) << bits::<12>(64 * (c * self._hpus + h) as u64));
+            }
+        }
+        self.lanes.d.next = lanes;
+        // Frames without a lane mean nothing.
+        if lanes.any() {
+            self.tags.d.next = tags;
+        }
+        self.trace_valid.next = self.lanes.q.val();
+        self.trace_tags.next = self.tags.q.val();
+        self.threads.d.next = threads;
+        self.trace_threads.next = self.threads.q.val();
+
+        self.tally.busy.next = busy;
+        self.tally.retired.next = retired;
+        self.tally.ended.next = ended;
+        self.tally.commands.next = commands;
+        self.tally.faulted.next = self.faulted.val();
+        self.tally.report_lost.next = self.report_lost.val();
+        self.tally.print_lost.next = self.print_lost.val();
+        self.count_at.next = self.tally.at.val();
+        self.count.next = self.tally.count.val();
+    }
+}

@@ -1,0 +1,175 @@
+//! Check of a command: looks at its words one after the other, and says whether it may be and what it is about.
+//!
+//! | neighbour | ports |
+//! |---|---|
+//! | command unit | in `step`, `value`: word number `step` of the command, in the order of [`word_of`](crate::cluster::command_rules), one per cycle; in `opcode`, `of_context`, `known`, held from the first word to the last; in `staged`: its bytes are in the stage; in `may`: there is somebody who does it, `ring`: there is somebody to tell |
+//! | | out `legal`, with the last word; out `source`, `length`, `is_long`, `low`, `high`: what was found, until the next command's words come; out `previous`: the word before |
+//!
+//! One set of comparators for all commands: each word is looked at in its cycle, and what needs two words is kept between. The high half of the host address
+//! is there a cycle after its low half.
+
+use crate::cluster::command_rules::{
+    reads_later, source_facts, SourceFacts, ADD, CAS, COMPLETE, CONTEXT, DMA_IN, DMA_OUT, EVENT, GET, PLACE, PRINT,
+    PUT, PUT_CONTEXT, PUT_HOST, REDIRECT, SEND,
+};
+use crate::types::Limits;
+use spindle_contract::params::{MIN_FRAME, SLOT_BYTES};
+use spindle_verilog::prelude::*;
+
+/// No command moves more than 2 to the power of this.
+const SLOT_BITS: usize = SLOT_BYTES.trailing_zeros() as usize;
+const SHORTEST_FRAME: u64 = MIN_FRAME as u64;
+
+const _: () = assert!(SLOT_BYTES.is_power_of_two() && SLOT_BITS < 12 && MIN_FRAME < 16);
+
+/// The check. See the module text.
+#[block(no_reset)]
+pub struct CommandCheck {
+    /// Number of the word.
+    pub step: Signal<In, Bits<4>>,
+    /// The word.
+    pub value: Signal<In, Bits<32>>,
+    /// Of the command.
+    pub opcode: Signal<In, Bits<4>>,
+    /// It is a PUT_CONTEXT.
+    pub of_context: Signal<In, Bit>,
+    /// What its task may.
+    pub known: Signal<In, Limits>,
+    /// Its bytes have been copied from L2 to the stage.
+    pub staged: Signal<In, Bit>,
+    /// There is somebody who does it.
+    pub may: Signal<In, Bit>,
+    /// The process of its context has an open event ring.
+    pub ring: Signal<In, Bit>,
+    /// It may be.
+    pub legal: Signal<Out, Bit>,
+    /// What is known of SOURCE.
+    pub source: Signal<Out, SourceFacts>,
+    /// LENGTH.
+    pub length: Signal<Out, Bits<32>>,
+    /// It is 16 or more.
+    pub is_long: Signal<Out, Bit>,
+    /// Host address, low half.
+    pub low: Signal<Out, Bits<32>>,
+    /// High half.
+    pub high: Signal<Out, Bits<32>>,
+    /// The word before.
+    pub previous: Signal<Out, Bits<32>>,
+    kept_previous: DFF<Bits<32>>,
+    kept_source: DFF<SourceFacts>,
+    kept_length: DFF<Bits<32>>,
+    kept_long: DFF<Bit>,
+    /// SOURCE and LENGTH go together.
+    data_legal: DFF<Bit>,
+    node_legal: DFF<Bit>,
+    /// Of an atomic: ADDR, and LENGTH with the alignment. Of LENGTH: it is not 0.
+    host_legal: DFF<Bit>,
+    word_legal: DFF<Bit>,
+    /// SOURCE is at a word of context memory.
+    at_word: DFF<Bit>,
+    some: DFF<Bit>,
+    /// Host address: its low half, the carry into its high half, what is left of the region there; and whether LENGTH bytes are.
+    kept_low: DFF<Bits<32>>,
+    carry: DFF<Bit>,
+    kept_high: DFF<Bits<32>>,
+    outside: DFF<Bit>,
+    /// Complemented.
+    not_left: DFF<Bits<32>>,
+    fits: DFF<Bit>,
+}
+
+#[hdl]
+impl CommandCheck {
+    fn update(&mut self) {
+        let step = self.step.val();
+        let value = self.value.val();
+        let opcode = self.opcode.val();
+        let known = self.known.val();
+        self.kept_previous.d.next = value;
+        // What all comparisons with small numbers have in common.
+        let is_large = value.get_bits::<20>(12).any();
+        let is_long = is_large | value.get_bits::<8>(4).any();
+        let tail = value.get_bits::<4>(0);
+
+        // SOURCE and LENGTH.
+        let of_source = step == bits::<4>(0);
+        if of_source {
+            self.kept_source.d.next = source_facts(value, known, self.staged.val());
+        }
+        let source = self.kept_source.q.val();
+        let below = value.get_bits::<SLOT_BITS>(0).any();
+        let in_slot = !is_large & (value.get_bit(SLOT_BITS) != below);
+        let data_legal = source.legal & in_slot & (source.plenty | (value.get_bits::<12>(0) <= !source.not_left));
+        if step == bits::<4>(1) {
+            self.kept_length.d.next = value;
+            self.kept_long.d.next = is_long;
+            self.data_legal.d.next = data_legal;
+        }
+        let length = self.kept_length.q.val();
+        let length_is_long = self.kept_long.q.val();
+        let length_tail = length.get_bits::<4>(0);
+
+        // The host address: an offset in the host region, in ADDR or in SOURCE. Its high half is a cycle late. Bytes of context memory that are read later are
+        // looked at by the same adders: their address counts from the beginning of its region, and the low 20 bits of the sum are their place in L2.
+        let later = reads_later(opcode);
+        let of_context = self.of_context.val();
+        let base = if of_context { bit_cast::<32, 20>(known.state_base) } else { known.host_low };
+        let bound =
+            if of_context { (bits::<4>(CONTEXT), bits::<7>(0), known.state_size).cat::<32>() } else { known.host_size };
+        let sum = bit_cast::<33, 32>(value) + bit_cast::<33, 32>(base);
+        let not_left = bit_cast::<33, 32>(value) + bit_cast::<33, 32>(!bound);
+        if (later & of_source) | (!later & (step == bits::<4>(2))) {
+            self.kept_low.d.next = sum.get_bits::<32>(0);
+            self.carry.d.next = sum.get_bit(32);
+            self.outside.d.next = not_left.get_bit(32);
+            self.not_left.d.next = not_left.get_bits::<32>(0);
+        }
+        self.kept_high.d.next = known.host_high + bit_cast::<32, 1>(self.carry.q.val().into());
+        let not_left = self.not_left.q.val();
+        let in_host = !self.outside.q.val();
+        // One comparison of the lower bits for all lengths; for the higher ones it stands below their lowest bit.
+        let low_fits = length.get_bits::<12>(0) <= !not_left.get_bits::<12>(0);
+        let high_length = (length.get_bits::<20>(12), !low_fits).cat::<21>();
+        let high_left = (!not_left.get_bits::<20>(12), false).cat::<21>();
+        self.fits.d.next = high_length <= high_left;
+        let short_fits = !not_left.get_bits::<20>(12).all() | low_fits;
+        let offset_legal = in_host & short_fits;
+        let is_zero = !is_long & !tail.any();
+        if step == bits::<4>(3) {
+            self.host_legal.d.next = offset_legal & is_zero;
+        }
+
+        // The other words.
+        if step == bits::<4>(4) {
+            self.node_legal.d.next = !value.get_bits::<8>(8).any();
+        }
+        let low = self.kept_low.q.val();
+        let is_wide = length_tail == bits::<4>(8);
+        let aligned = !low.get_bits::<2>(0).any() & !(is_wide & low.get_bit(2));
+        self.word_legal.d.next = !length_is_long & (is_wide | (length_tail == bits::<4>(4))) & aligned;
+        self.at_word.d.next = source.in_context & !low.get_bits::<2>(0).any();
+        self.some.d.next = length_is_long | length_tail.any();
+
+        // The verdict. ADDR_HI is in `value` for those that are decided with it.
+        let there = self.node_legal.q.val();
+        self.legal.next = match opcode.to_u64() {
+            SEND => data_legal & (is_long | (tail >= bits::<4>(SHORTEST_FRAME))),
+            PLACE | REDIRECT => known.origin.has_packet,
+            DMA_OUT | DMA_IN => self.data_legal.q.val() & offset_legal & is_zero,
+            PRINT => true,
+            EVENT | COMPLETE => self.ring.val(),
+            PUT => self.data_legal.q.val() & there,
+            PUT_HOST => self.some.q.val() & in_host & self.fits.q.val() & there,
+            PUT_CONTEXT => self.some.q.val() & in_host & self.fits.q.val() & there & self.at_word.q.val(),
+            GET => self.some.q.val() & there,
+            CAS | ADD => self.word_legal.q.val() & self.host_legal.q.val(),
+            _ => false,
+        } & self.may.val();
+        self.source.next = source;
+        self.length.next = length;
+        self.is_long.next = length_is_long;
+        self.low.next = low;
+        self.high.next = self.kept_high.q.val();
+        self.previous.next = self.kept_previous.q.val();
+    }
+}

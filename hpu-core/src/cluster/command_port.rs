@@ -1,0 +1,297 @@
+//! Command port of an HPU: the words of its two threads, and a table of the commands under way.
+//!
+//! | neighbour | ports |
+//! |---|---|
+//! | HPU | in `port`, `port_write`, `port_read`: always taken; out `port_data`, one cycle later; out `port_full`, `port_pending`; in `begins`, `begin_thread`, `begin_bank` |
+//! | command unit | out `ask`, `ask_valid`: an ISSUE; in `taken`: the unit looks at it; in `word` / out `argument`, `argument_written`, in the same cycle, as long as the ISSUE is not answered; in `answered`; in `accept` with `accept_slot`, `accept_packet`: the command has a handle; in `blocked`: there is no room for a command |
+//! | cluster | in `complete`, `failed`: handles whose command ended; in `result_valid`, `result_handle`, `result` / out `result_ready`: what a command gave, before its `complete` |
+//! | slots | in `probe`; out `probe_used`, in the same cycle: a command under way reads this packet slot |
+//!
+//! The port keeps and answers; what a command means, and whether it may be, the [unit](crate::cluster::command_unit) of the cluster decides. From the write of ISSUE to its
+//! answer the HPU does nothing else at the port, so the unit has the words' read port to itself.
+//!
+//! A new handler finds words of zero and no trace of earlier handlers' commands, which go on in their handles. The packet slots they read stay in
+//! use; a scratchpad does not: a handler that sends from it waits before it returns. A result is written in two cycles in which the HPU writes nothing, and not at all if the handler that
+//! asked for it has ended.
+//!
+//! **Waiting.** The HPU asks `port_pending` when it reads WAIT. After a write of WAIT_HANDLE that is the one command, until a read of WAIT found it over.
+
+use crate::processor::types::PortAccess;
+use crate::types::Ask;
+use spindle_blocks::ram::LutMemory;
+use spindle_blocks::shift_count::next_of_32;
+use spindle_contract::memory_map as map;
+use spindle_verilog::prelude::*;
+
+/// Words of the port by their number.
+const ISSUE: u64 = map::CMD_ISSUE as u64 / 4;
+const STATUS: u64 = map::CMD_STATUS as u64 / 4;
+const ERROR: u64 = map::CMD_ERROR as u64 / 4;
+const WAIT: u64 = map::CMD_WAIT as u64 / 4;
+const WAIT_HANDLE: u64 = map::CMD_WAIT_HANDLE as u64 / 4;
+/// Number of RESULT_LO, less its lowest bit.
+const RESULT_PAIR: u64 = map::CMD_RESULT_LO as u64 / 8;
+/// The place in `store` that is zeroed last after a reset, in the order of [`next_of_32`].
+const LAST_WIPED: u64 = 16;
+const HANDLES: usize = map::COMMAND_HANDLES;
+
+/// The command port. See the module text.
+#[block]
+pub struct CommandPort {
+    /// Access of the HPU.
+    pub port: Signal<In, PortAccess>,
+    /// It writes.
+    pub port_write: Signal<In, Bit>,
+    /// It reads.
+    pub port_read: Signal<In, Bit>,
+    /// The word read, one cycle later.
+    pub port_data: Signal<Out, Bits<32>>,
+    /// There would be no room for a command.
+    pub port_full: Signal<Out, Bit>,
+    /// Commands that the thread's handler would wait for are under way.
+    pub port_pending: Signal<Out, Bits<2>>,
+    /// A handler begins.
+    pub begins: Signal<In, Bit>,
+    /// Its thread.
+    pub begin_thread: Signal<In, Bit>,
+    /// Its bank.
+    pub begin_bank: Signal<In, Bits<2>>,
+    /// What was issued.
+    pub ask: Pulse<Ask>,
+    /// Now it does.
+    pub taken: Signal<In, Bit>,
+    /// Word that it wants.
+    pub word: Signal<In, Bits<4>>,
+    /// That word,
+    pub argument: Signal<Out, Bits<32>>,
+    /// if it was written; else it is 0.
+    pub argument_written: Signal<Out, Bit>,
+    /// It is answered.
+    pub answered: Signal<In, Bit>,
+    /// It is under way.
+    pub accept: Signal<In, Bit>,
+    /// It reads the packet of its task,
+    pub accept_packet: Signal<In, Bit>,
+    /// which is in this slot.
+    pub accept_slot: Signal<In, Bits<4>>,
+    /// The unit has no room for some commands.
+    pub blocked: Signal<In, Bit>,
+    /// Handles whose command ended.
+    pub complete: Signal<In, Bits<4>>,
+    /// With it: with an error.
+    pub failed: Signal<In, Bits<4>>,
+    /// What it is.
+    pub result: Sink<Bits<64>>,
+    /// This one.
+    pub result_handle: Signal<In, Bits<2>>,
+    /// Packet slot that is asked about.
+    pub probe: Signal<In, Bits<4>>,
+    /// A command under way reads it.
+    pub probe_used: Signal<Out, Bit>,
+    /// {thread, word}, with the run in which it was written.
+    store: LutMemory<Bits<37>, 5>,
+    /// Runs of each thread.
+    runs: [Reg<Bits<5>>; 2],
+    /// A word is to be zeroed; which.
+    soiled: Reg<Bit>,
+    wipe_at: Reg<Bits<5>>,
+    /// All have been, after reset.
+    swept: Reg<Bit>,
+    /// Bank of the handler of each thread.
+    banks: [Reg<Bits<2>>; 2],
+    issued: DFF<Ask>,
+    /// Its opcode; 0, by its reset, if there is none such.
+    opcode: Reg<Bits<4>>,
+    asks: Reg<Bit>,
+    /// ISSUE is not answered.
+    open: Reg<Bit>,
+    /// Handle that the command gets if it is accepted.
+    chosen: DFF<Bits<2>>,
+    busy: Reg<Bits<4>>,
+    error: Reg<Bits<4>>,
+    /// Handles whose handler has not ended; its thread.
+    owned: [Reg<Bit>; 4],
+    owner: [DFF<Bit>; 4],
+    /// WAIT looks at one handle alone, at this one.
+    waits_for_one: [Reg<Bit>; 2],
+    awaited: [DFF<Bits<2>>; 2],
+    /// Packet slot that each command reads, complemented; 0, the number of no slot, if it reads none.
+    handle_slot: [Reg<Bits<4>>; 4],
+    last_handle: [Reg<Bits<2>>; 2],
+    /// The low half of a result is written.
+    half: Reg<Bit>,
+    answer_high: DFF<Bits<28>>,
+    answer_low: DFF<Bits<4>>,
+}
+
+#[hdl]
+impl CommandPort {
+    fn update(&mut self) {
+        let port = self.port.val();
+        let busy = self.busy.q.val();
+        let issued = self.issued.q.val();
+        // A store of a handler that has ended may come after the next one has begun; it is none of its business.
+        let current = port.bank == (if port.thread { self.banks[1].q.val() } else { self.banks[0].q.val() });
+        let stores = self.port_write.val() & current;
+        let issues = self.port_write.val() & (port.word == bits::<4>(ISSUE));
+
+        // ISSUE, and the handle that it would get: a free one stays free, since nobody else takes one.
+        let handle = if !busy.get_bit(0) {
+            bits::<2>(0)
+        } else if !busy.get_bit(1) {
+            bits::<2>(1)
+        } else if !busy.get_bit(2) {
+            bits::<2>(2)
+        } else {
+            bits::<2>(3)
+        };
+        let known = !port.data.get_bits::<28>(4).any();
+        self.opcode.reset.next = issues & !known;
+        self.opcode.d.next = self.opcode.q.val();
+        if issues {
+            self.issued.d.next.thread = port.thread;
+            self.issued.d.next.bank = port.bank;
+            self.opcode.d.next = port.data.get_bits::<4>(0);
+        }
+        self.asks.d.next = issues | (self.asks.q.val() & !self.taken.val());
+        self.open.d.next = issues | (self.open.q.val() & !self.answered.val());
+        self.ask.next = issued;
+        self.ask.next.opcode = self.opcode.q.val();
+        self.ask.next.handle = handle;
+        self.ask.next.full = busy.all();
+        self.ask.valid.next = self.asks.q.val();
+        if self.taken.val() {
+            self.chosen.d.next = handle;
+        }
+
+        // A result, between the stores of the HPU.
+        let owners =
+            (self.owner[3].q.val(), self.owner[2].q.val(), self.owner[1].q.val(), self.owner[0].q.val()).cat::<4>();
+        let owned =
+            (self.owned[3].q.val(), self.owned[2].q.val(), self.owned[1].q.val(), self.owned[0].q.val()).cat::<4>();
+        let wanted = owned.get_bit(self.result_handle.val().index());
+        let of_second = owners.get_bit(self.result_handle.val().index());
+        let keeps = self.result.valid.val() & wanted & !self.port_write.val();
+        let half = self.half.q.val();
+        self.half.d.next = if self.result.valid.val() & wanted { half ^ keeps } else { false };
+        self.result.ready.next = !wanted | (keeps & half);
+
+        // The words. Those of an earlier run count as 0. Runs have 32 numbers, so each zeroes the word that its number ends with, in a cycle without a write, of which
+        // no run has none: each word twice in 32 runs. After reset all are zeroed, while the loader sets the HPU up; a write would end that.
+        let wipe_at = self.wipe_at.q.val();
+        let by_port = (port.thread, port.word).cat::<5>();
+        let by_result = (of_second, bits::<3>(RESULT_PAIR), half).cat::<5>();
+        let at = if stores {
+            by_port
+        } else if keeps {
+            by_result
+        } else {
+            wipe_at
+        };
+        let writes = stores | keeps;
+        let swept = self.swept.q.val();
+        let wipes = (self.soiled.q.val() | !swept) & !writes;
+        let runs = (self.runs[1].q.val(), self.runs[0].q.val()).cat::<10>();
+        let run_written = if at.get_bit(4) { runs.get_bits::<5>(5) } else { runs.get_bits::<5>(0) };
+        self.store.write_enable.next = writes | wipes;
+        self.store.write_address.next = at;
+        let word = if stores {
+            port.data
+        } else if !keeps {
+            bits::<32>(0)
+        } else if half {
+            self.result.val().get_bits::<32>(32)
+        } else {
+            self.result.val().get_bits::<32>(0)
+        };
+        self.store.write_data.next = (run_written, word).cat::<37>();
+        let begins = self.begins.val();
+        let beginner = self.begin_thread.val();
+        let run_begun = next_of_32(if beginner { runs.get_bits::<5>(5) } else { runs.get_bits::<5>(0) });
+        if !swept {
+            self.wipe_at.d.next = next_of_32(wipe_at);
+            self.swept.d.next = writes | (wipe_at == bits::<5>(LAST_WIPED));
+        } else if begins {
+            self.wipe_at.d.next = (beginner, run_begun.get_bits::<4>(0)).cat::<5>();
+            self.soiled.d.next = true;
+        } else if at == wipe_at {
+            // It is zeroed, or the run has written it already.
+            self.soiled.d.next = false;
+        }
+        let open = self.open.q.val();
+        let read_thread = if open { issued.thread } else { port.thread };
+        let read_word = if open { self.word.val() } else { port.word };
+        self.store.read_address.next = (read_thread, read_word).cat::<5>();
+        let run = if read_thread { runs.get_bits::<5>(5) } else { runs.get_bits::<5>(0) };
+        let value = self.store.read_data.val().get_bits::<32>(0);
+        let exists = self.store.read_data.val().get_bits::<5>(32) == run;
+        self.argument.next = value;
+        self.argument_written.next = exists;
+
+        // The threads.
+        let accepted = if self.accept.val() { bits::<4>(1) << self.chosen.q.val() } else { bits::<4>(0) };
+        let mut pending: Bits<2> = bits::<2>(0);
+        for t in 0..2 {
+            let all = repeat::<4>(!self.waits_for_one[t].q.val());
+            let looked_at = all | (bits::<4>(1) << self.awaited[t].q.val());
+            let mine = owned & !(owners ^ repeat::<4>(t == 1));
+            pending = pending.replace_bit(t, (busy & mine & looked_at).any());
+        }
+        for t in 0..2 {
+            let accesses = port.thread == (t == 1);
+            let asked = issued.thread == (t == 1);
+            if begins & (beginner == (t == 1)) {
+                self.banks[t].d.next = self.begin_bank.val();
+                self.runs[t].d.next = run_begun;
+                self.waits_for_one[t].d.next = false;
+            } else {
+                if stores & accesses & (port.word == bits::<4>(WAIT_HANDLE)) {
+                    self.waits_for_one[t].d.next = true;
+                    self.awaited[t].d.next = port.data.get_bits::<2>(0);
+                } else if self.port_read.val() & accesses & (port.word == bits::<4>(WAIT)) & !pending.get_bit(t) {
+                    self.waits_for_one[t].d.next = false;
+                }
+            }
+            if self.accept.val() & asked {
+                self.last_handle[t].d.next = self.chosen.q.val();
+            }
+        }
+        self.port_pending.next = pending;
+        self.port_full.next = busy.all() | self.blocked.val();
+
+        // The table of commands.
+        // What is accepted may be over in the same cycle.
+        self.busy.d.next = (busy | accepted) & !self.complete.val();
+        self.error.d.next = (self.error.q.val() & !accepted) | (self.complete.val() & self.failed.val());
+        let mut used: Bit = false;
+        for i in 0..HANDLES {
+            // A handle is its handler's until the next one of the thread begins.
+            let taken = accepted.get_bit(i);
+            let owner = if taken { issued.thread } else { self.owner[i].q.val() };
+            self.owner[i].d.next = owner;
+            self.owned[i].d.next = (taken | self.owned[i].q.val()) & !(begins & (owner == beginner));
+            self.handle_slot[i].reset.next = self.reset.val() | self.complete.val().get_bit(i);
+            self.handle_slot[i].d.next = self.handle_slot[i].q.val();
+            if accepted.get_bit(i) {
+                self.handle_slot[i].d.next = !self.accept_slot.val() & repeat::<4>(self.accept_packet.val());
+            }
+            used = used | (self.handle_slot[i].q.val() == !self.probe.val());
+        }
+        self.probe_used.next = used;
+
+        // What the HPU reads.
+        let owned = owned & !(owners ^ repeat::<4>(port.thread));
+        let last = if port.thread { self.last_handle[1].q.val() } else { self.last_handle[0].q.val() };
+        let special =
+            (port.word == bits::<4>(ISSUE)) | (port.word == bits::<4>(STATUS)) | (port.word == bits::<4>(ERROR));
+        self.answer_low.d.next = match port.word.to_u64() {
+            ISSUE => bit_cast::<4, 2>(last),
+            STATUS => busy & owned,
+            ERROR => self.error.q.val() & owned,
+            _ => value.get_bits::<4>(0) & repeat::<4>(exists),
+        };
+        // A reset of the register, which is no LUT.
+        self.answer_high.d.next = if special | !exists { bits::<28>(0) } else { value.get_bits::<28>(4) };
+        self.port_data.next = (self.answer_high.q.val(), self.answer_low.q.val()).cat::<32>();
+    }
+}

@@ -1,0 +1,195 @@
+//! Rules of commands, as functions: which words they have, what becomes of a word, and of whom they are asked.
+
+use crate::types::{Limits, Way};
+use spindle_contract::memory_map::{self as map, command};
+use spindle_contract::params::L1_STAGE_BASE;
+use spindle_verilog::prelude::*;
+
+pub(crate) const SEND: u64 = command::SEND_PACKET as u64;
+pub(crate) const PLACE: u64 = command::PLACE as u64;
+pub(crate) const DMA_OUT: u64 = command::DMA_TO_HOST as u64;
+pub(crate) const PRINT: u64 = command::PRINT as u64;
+pub(crate) const DMA_IN: u64 = command::DMA_FROM_HOST as u64;
+pub(crate) const PUT: u64 = command::PUT as u64;
+pub(crate) const PUT_HOST: u64 = command::PUT_HOST as u64;
+pub(crate) const GET: u64 = command::GET as u64;
+pub(crate) const CAS: u64 = command::HOST_CAS as u64;
+pub(crate) const ADD: u64 = command::HOST_ADD as u64;
+pub(crate) const EVENT: u64 = command::EVENT as u64;
+pub(crate) const COMPLETE: u64 = command::COMPLETE as u64;
+pub(crate) const REDIRECT: u64 = command::REDIRECT as u64;
+pub(crate) const PUT_CONTEXT: u64 = command::PUT_CONTEXT as u64;
+pub(crate) const CONTEXT: u64 = map::CONTEXT as u64;
+/// First beat of L1 where bytes of context memory are staged.
+pub(crate) const STAGE: u64 = L1_STAGE_BASE as u64 / 64;
+
+/// Who has to do with a command.
+#[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
+pub struct Nature {
+    /// Done outside the cluster.
+    pub far: Bit,
+    /// Its bytes leave from L1.
+    pub reads: Bit,
+    /// Bytes of the host come to L1 or L2.
+    pub writes: Bit,
+    /// Speaks to the host, and takes no handle.
+    pub tells: Bit,
+    /// A put of handler memory.
+    pub put: Bit,
+    /// A put of host memory or of context memory, or a get.
+    pub host_put: Bit,
+    /// ADDR is an offset in the host region, and is translated for the far unit.
+    pub by_offset: Bit,
+}
+
+/// The bytes are read when they are sent, from host memory or from context memory: SOURCE becomes their address there.
+#[hdl_fn]
+pub(crate) fn reads_later(opcode: Bits<4>) -> Bit {
+    (opcode == bits::<4>(PUT_HOST)) | (opcode == bits::<4>(PUT_CONTEXT))
+}
+
+/// Who has to do with commands of this opcode.
+#[hdl_fn]
+pub(crate) fn nature_of(opcode: Bits<4>) -> Nature {
+    let swaps = (opcode == bits::<4>(CAS)) | (opcode == bits::<4>(ADD));
+    let put = opcode == bits::<4>(PUT);
+    let host_put = reads_later(opcode) | (opcode == bits::<4>(GET));
+    let writes = opcode == bits::<4>(DMA_IN);
+    let by_offset = writes | swaps;
+    Nature {
+        far: by_offset | put | host_put,
+        reads: (opcode == bits::<4>(SEND)) | (opcode == bits::<4>(DMA_OUT)) | put,
+        writes: writes,
+        tells: (opcode == bits::<4>(PRINT)) | (opcode == bits::<4>(EVENT)) | (opcode == bits::<4>(COMPLETE)),
+        put: put,
+        host_put: host_put,
+        by_offset: by_offset,
+    }
+}
+
+/// Where the read DMA brings the bytes of a command.
+#[hdl_fn]
+pub(crate) fn way_of(opcode: Bits<4>) -> Way {
+    match opcode.to_u64() {
+        DMA_OUT => Way::Host,
+        PUT => Way::Put,
+        _ => Way::Wire,
+    }
+}
+
+/// The number of the last word that a command needs, counted in the order in which they are read.
+#[hdl_fn]
+pub(crate) fn last_step(opcode: Bits<4>) -> Bits<4> {
+    match opcode.to_u64() {
+        SEND | PLACE => bits::<4>(1),
+        DMA_OUT | PRINT | DMA_IN | EVENT | COMPLETE | REDIRECT => bits::<4>(3),
+        PUT | ADD => bits::<4>(6),
+        PUT_HOST | PUT_CONTEXT => bits::<4>(7),
+        CAS => bits::<4>(8),
+        GET => bits::<4>(9),
+        _ => bits::<4>(1),
+    }
+}
+
+/// The word of the port that is read as number `step`.
+#[hdl_fn]
+pub(crate) fn word_of(step: Bits<4>) -> Bits<4> {
+    match step.index() {
+        0 => bits::<4>(map::CMD_SOURCE as u64 / 4),
+        1 => bits::<4>(map::CMD_LENGTH as u64 / 4),
+        2 => bits::<4>(map::CMD_ADDR_LO as u64 / 4),
+        3 => bits::<4>(map::CMD_ADDR_HI as u64 / 4),
+        4 => bits::<4>(map::CMD_NODE as u64 / 4),
+        5 => bits::<4>(map::CMD_KEY as u64 / 4),
+        6 => bits::<4>(map::CMD_OFFSET as u64 / 4),
+        7 => bits::<4>(map::CMD_OTHER_LO as u64 / 4),
+        8 => bits::<4>(map::CMD_OTHER_HI as u64 / 4),
+        _ => bits::<4>(map::CMD_RESULT_LO as u64 / 4),
+    }
+}
+
+/// What a word becomes on its way to the far unit.
+#[derive(LogicState, Copy, Clone, Debug, PartialEq)]
+pub enum Told {
+    /// It is told as it is.
+    Plain,
+    /// Before the first word: who asks.
+    Header,
+    /// Low half of the host address.
+    Low,
+    /// High half.
+    High,
+}
+
+/// What word number `step` becomes.
+#[hdl_fn]
+pub(crate) fn told_as(opcode: Bits<4>, step: Bits<4>) -> Told {
+    let by_offset = nature_of(opcode).by_offset;
+    let later = reads_later(opcode);
+    if (later & (step == bits::<4>(0))) | (by_offset & (step == bits::<4>(2))) {
+        Told::Low
+    } else if (later & (step == bits::<4>(7))) | (by_offset & (step == bits::<4>(3))) {
+        Told::High
+    } else {
+        Told::Plain
+    }
+}
+
+/// Of a word that is told as it is, bits 14:0 become the place in L1 or L2 that it names.
+#[hdl_fn]
+pub(crate) fn told_as_place(opcode: Bits<4>, step: Bits<4>) -> Bit {
+    nature_of(opcode).writes & (step == bits::<4>(0))
+}
+
+/// What is known of SOURCE.
+#[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
+pub struct SourceFacts {
+    /// It is an aligned address inside the packet, the scratchpad or the state.
+    pub legal: Bit,
+    /// It is in the packet.
+    pub in_packet: Bit,
+    /// It is in the state, in L2.
+    pub in_context: Bit,
+    /// Beat of L1 or L2.
+    pub beat: Bits<14>,
+    /// Bytes of the region from there on, less than 4096, complemented;
+    pub not_left: Bits<12>,
+    /// or at least that many.
+    pub plenty: Bit,
+}
+
+/// What is to be known of an address; `staged` if its bytes have been copied from L2 to L1.
+#[hdl_fn]
+pub(crate) fn source_facts(address: Bits<32>, known: Limits, staged: Bit) -> SourceFacts {
+    let in_packet = address.get_bits::<4>(28) == bits::<4>(map::PACKET);
+    let in_scratch = address.get_bits::<4>(28) == bits::<4>(map::SCRATCH);
+    let in_context = address.get_bits::<4>(28) == bits::<4>(CONTEXT);
+    let bound = if in_packet {
+        bit_cast::<22, 12>(known.packet_size)
+    } else if in_context {
+        bit_cast::<22, 21>(known.state_size)
+    } else {
+        bit_cast::<22, 16>(known.scratch_size)
+    };
+    let first_beat = if in_packet {
+        (bits::<5>(0), known.origin.slot, bits::<5>(0)).cat::<14>()
+    } else if in_context {
+        known.state_base.get_bits::<14>(6)
+    } else {
+        bit_cast::<14, 10>(known.scratch_beat)
+    };
+    // What is left, complemented: a carry chain takes its first operand as it is, so the choice of the bound shares a LUT with the sum.
+    let not_left = bit_cast::<22, 20>(address.get_bits::<20>(0)) + !bound;
+    let aligned = !address.get_bits::<6>(0).any() & !(in_context & known.state_base.get_bits::<6>(0).any());
+    SourceFacts {
+        legal: (in_packet | in_scratch | in_context)
+            & aligned
+            & !address.get_bits::<8>(20).any()
+            & not_left.get_bit(21),
+        in_packet: in_packet,
+        in_context: in_context,
+        beat: if staged { bits::<14>(STAGE) } else { first_beat | address.get_bits::<14>(6) },
+        not_left: not_left.get_bits::<12>(0),
+        plenty: !not_left.get_bits::<9>(12).all(),
+    }
+}

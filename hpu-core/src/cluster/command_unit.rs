@@ -1,0 +1,487 @@
+//! Command unit of a cluster: looks at what the HPUs issue, one command after the other, and sends it on its way.
+//!
+//! | neighbour | ports |
+//! |---|---|
+//! | command ports | in `ask[h]`, `ask_valid[h]` / out `taken` (a bit per HPU); out `word`; in `argument[h]`, `argument_written[h]`, in the same cycle; out `answered`, `accept` (a bit per HPU) with `accept_packet`, `accept_slot`, with `done`; out `blocked` |
+//! | HPUs | out `done`, `refused`, `full`: one pulse per ISSUE |
+//! | task records | out `index`, `looks`; in `limits`, one cycle later and until the next: whose task it is and what it may |
+//! | array | in `number`, `cycle`; in `enabled`: opcodes that have somebody who does them; in `rings_open`: contexts whose process has an open event ring |
+//! | read DMA | out `job`, `job_valid`: always taken; in `stage_left`: it has read the last beat of the stage |
+//! | L2 copy | out `stage_ask`, `stage_valid` / in `staged`: the bytes are in the stage; in `segment_length`, `segment_valid`: a segment wants it / out `lent`: it has it |
+//! | scheduler | out `place`, `place_valid` / in `place_ready`; out `placed`, `placed_issuer`: it is done |
+//! | reports | out `message`, `message_valid` / in `message_ready` |
+//! | far unit | out `far_word`, `far_valid` / in `far_ready`: words of the commands that are done outside the cluster; in `put_left`, `host_put_left`: the initiator has taken one |
+//! | trace | out `issued` (a bit per HPU), `issued_frame` |
+//!
+//! Round robin among the HPUs. The words of a command are read one per cycle and looked at by the [check](crate::cluster::command_check):
+//!
+//! | cycle | what |
+//! |---|---|
+//! | 0 | ISSUE is written |
+//! | 1 | the HPU is chosen; SOURCE is read; the next words follow, one per cycle |
+//! | n + 1 | the last of n words is looked at; it is decided: 3 for SEND_PACKET and PLACE, 5 for those with ADDR_HI, up to 11 |
+//! | n + 2 | `done`, `refused` or `full`; the `job` goes to the read DMA; the next HPU's second word |
+//!
+//! *done*: the command has its handle, or has none. *refused*: it is illegal. *full*: no handle is free, or no room for a PLACE or REDIRECT, a message or a far
+//! command, or the initiator has not yet taken the last put (or the last PUT_HOST, PUT_CONTEXT or GET) of the cluster; then nothing has happened, and the HPU asks again when `blocked` has gone. With four HPUs an ISSUE waits for three others at most.
+//!
+//! **Bytes in context memory.** The cluster has one *stage*, a packet slot's worth of L1. A legal SEND_PACKET, PUT or DMA_TO_HOST from L2 takes the stage if it is free (else: *full*),
+//! and stays without an answer while the [L2 copy](crate::array::l2_copy) copies its bytes there; then it is read and decided once more, as a command from L1. The stage is free
+//! again when the read DMA has read it. What DMA_FROM_HOST brings to L2 does not pass the stage.
+//!
+//! **Segments of a PUT_CONTEXT** pass the stage, too, when the initiator sends them, long after the command perhaps: between two commands the stage is *lent*, the L2 copy
+//! fills it, and the read DMA gets a job that nobody issued. Segments and commands that want the stage take turns.
+//!
+//! | command | is refused unless |
+//! |---|---|
+//! | SEND_PACKET, PUT, DMA_TO_HOST, DMA_FROM_HOST | SOURCE is a 64-byte aligned address in the packet, scratch or context region, LENGTH 1 to 2048 (a frame: 14 or more), both within the region's bound |
+//! | DMA_*, HOST_* | [ADDR, ADDR + LENGTH) is inside the context's host region; HOST_*: 4 or 8 bytes, naturally aligned |
+//! | PUT_HOST | [SOURCE, SOURCE + LENGTH) is inside the host region, LENGTH is not 0 |
+//! | PUT_CONTEXT | [SOURCE, SOURCE + LENGTH) is inside the context region, SOURCE a multiple of 4, LENGTH is not 0 |
+//! | GET | LENGTH is not 0 |
+//! | PUT, PUT_HOST, PUT_CONTEXT, GET | bits 15 to 8 of NODE are 0 |
+//! | PLACE, REDIRECT | the task has a packet |
+//! | EVENT, COMPLETE | the ring of the context's process is open |
+//! | PRINT | never: it prints at most eight characters, and nothing if LENGTH is 0 |
+//!
+//! A far command is written into a queue of words while it is checked; a refused one is forgotten there. See [`crate::array::off_cluster_unit`] for their order.
+
+use crate::array::off_cluster_queue::OffClusterQueue;
+use crate::array::rr_arbiter4::RrArbiter4;
+use crate::cluster::command_check::CommandCheck;
+use crate::cluster::command_rules::{
+    last_step, nature_of, told_as, told_as_place, way_of, word_of, Told, PLACE, PRINT, PUT_CONTEXT, REDIRECT, STAGE,
+};
+use crate::types::{Ask, Issuer, Limits, Message, MoveJob, PrintPiece, StageAsk, Way};
+use spindle_blocks::desc::Command;
+use spindle_contract::memory_map as map;
+use spindle_verilog::prelude::*;
+
+const CHARACTERS: u64 = 8;
+const ASK_BITS: usize = Ask::BITS;
+
+/// Whose command was decided in the cycle before.
+#[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
+pub struct Decided {
+    /// Where its bytes go.
+    pub way: Way,
+    /// Who issued it.
+    pub issuer: Issuer,
+    /// Context.
+    pub context: Bits<4>,
+    /// Frame sequence number.
+    pub frame: Bits<16>,
+    /// It reads or writes the task's packet,
+    pub with_packet: Bit,
+    /// in this slot.
+    pub slot: Bits<4>,
+}
+
+/// The command unit. See the module text.
+#[block]
+pub struct CommandUnit {
+    /// Number of the cluster.
+    pub number: Signal<In, Bits<3>>,
+    /// Cycles since reset, low half, for the stamp.
+    pub cycle: Signal<In, Bits<32>>,
+    /// Opcodes that have somebody who does them.
+    pub enabled: Signal<In, Bits<16>>,
+    /// Contexts whose process has an open event ring.
+    pub rings_open: Signal<In, Bits<16>>,
+    /// What the HPUs issue.
+    pub ask: Vec<PulseSink<Ask>>,
+    /// Word of the port that is read.
+    pub word: Signal<Out, Bits<4>>,
+    /// What is in it,
+    pub argument: Vec<Signal<In, Bits<32>>>,
+    /// if it was written; else it is 0.
+    pub argument_written: Vec<Signal<In, Bit>>,
+    /// The unit looks at the ISSUE of this HPU.
+    pub taken: Signal<Out, Bits<8>>,
+    /// It is decided.
+    pub answered: Signal<Out, Bits<8>>,
+    /// The command gets its handle.
+    pub accept: Signal<Out, Bits<8>>,
+    /// It reads the task's packet,
+    pub accept_packet: Signal<Out, Bit>,
+    /// in this slot.
+    pub accept_slot: Signal<Out, Bits<4>>,
+    /// Some commands find no room.
+    pub blocked: Signal<Out, Bit>,
+    /// The command is under way.
+    pub done: Signal<Out, Bits<8>>,
+    /// It is illegal.
+    pub refused: Signal<Out, Bits<8>>,
+    /// There is no room for it.
+    pub full: Signal<Out, Bits<8>>,
+    /// Task of the command, {HPU, bank}.
+    pub index: Signal<Out, Bits<5>>,
+    /// It is looked at.
+    pub looks: Signal<Out, Bit>,
+    /// What the one may that was looked at last.
+    pub limits: Signal<In, Limits>,
+    /// Bytes of L1 to be moved.
+    pub job: Pulse<MoveJob>,
+    /// The read DMA has read the last beat of the stage.
+    pub stage_left: Signal<In, Bit>,
+    /// Bytes of L2 wanted in the stage.
+    pub stage_ask: Signal<Out, StageAsk>,
+    /// There are some.
+    pub stage_valid: Signal<Out, Bit>,
+    /// They are there.
+    pub staged: Signal<In, Bit>,
+    /// Bytes of a segment that is to pass the stage.
+    pub segment_length: Signal<In, Bits<11>>,
+    /// There is one.
+    pub segment_valid: Signal<In, Bit>,
+    /// The stage is the segment's, and `stage_valid` says that it wants its bytes.
+    pub lent: Signal<Out, Bit>,
+    /// A packet to place or to redirect.
+    pub place: Source<Command>,
+    /// A PLACE or REDIRECT is done.
+    pub placed: Signal<Out, Bit>,
+    /// Whose.
+    pub placed_issuer: Signal<Out, Issuer>,
+    /// What a handler says.
+    pub message: Source<Message>,
+    /// Word of a far command.
+    pub far_word: Signal<Out, Bits<32>>,
+    /// There is one.
+    pub far_valid: Signal<Out, Bit>,
+    /// It is taken.
+    pub far_ready: Signal<In, Bit>,
+    /// The put that was under way to the initiator has been taken.
+    pub put_left: Signal<In, Bit>,
+    /// The put of host memory, or the get.
+    pub host_put_left: Signal<In, Bit>,
+    /// HPUs that issued a command.
+    pub issued: Signal<Out, Bits<8>>,
+    /// Frame sequence number of its packet.
+    pub issued_frame: Signal<Out, Bits<16>>,
+    arbiter: RrArbiter4,
+    check: CommandCheck,
+    /// The HPU that is looked at.
+    hpu: DFF<Bits<3>>,
+    mask: DFF<Bits<8>>,
+    current: DFF<Ask>,
+    /// It is a PUT_CONTEXT: so that the adders of the check begin with one LUT.
+    of_context: DFF<Bit>,
+    /// It is done outside: so that the turn, and with it the words' addresses in the ports, begin with registers.
+    is_far: DFF<Bit>,
+    /// Word that is read next, if it is still this command's turn.
+    next_word: DFF<Bits<4>>,
+    runs: Reg<Bit>,
+    /// Number of the word in `value`, and of the last one; this is it.
+    step: DFF<Bits<4>>,
+    last: DFF<Bits<4>>,
+    at_last: DFF<Bit>,
+    /// Zero, by its reset, if the word was not written.
+    value: Reg<Bits<32>>,
+    told: DFF<Told>,
+    told_place: DFF<Bit>,
+    done_mask: Reg<Bits<8>>,
+    refused_mask: Reg<Bits<8>>,
+    full_mask: Reg<Bits<8>>,
+    issued_mask: Reg<Bits<8>>,
+    decided: DFF<Decided>,
+    moves: Reg<Bit>,
+    placing: DFF<Command>,
+    place_waits: Reg<Bit>,
+    saying: DFF<Message>,
+    message_waits: Reg<Bit>,
+    far: OffClusterQueue,
+    /// It had room for a command.
+    far_fits: DFF<Bit>,
+    /// The last word of a far command is written; it counts.
+    far_closes: Reg<Bit>,
+    far_counts: Reg<Bit>,
+    /// A put, or a put of host memory or a get, is on its way to the initiator.
+    put_leaves: Reg<Bit>,
+    host_put_leaves: Reg<Bit>,
+    /// The stage is in use, from this cycle on; bytes are copied to it, for the command of this HPU; they are there; the command asks to be decided again.
+    stage_used: Reg<Bit>,
+    stage_begins: Reg<Bit>,
+    stage_fills: Reg<Bit>,
+    stage_owner: DFF<Bits<8>>,
+    stage_full: Reg<Bit>,
+    stage_asks: Reg<Bit>,
+    stage_wants: DFF<StageAsk>,
+    /// The stage is, or was last, a segment's; a command found it in use; a segment is there for the read DMA.
+    of_segment: Reg<Bit>,
+    stage_missed: Reg<Bit>,
+    segment_moves: Reg<Bit>,
+    _hpus: usize,
+    /// The highest number that an HPU may have, so that no bits of numbers are kept that are always zero.
+    _highest: u64,
+}
+
+impl CommandUnit {
+    /// For `hpus` HPUs, 1 to 8.
+    pub fn new(hpus: usize) -> Self {
+        assert!((1..=8).contains(&hpus), "CommandUnit: {hpus} HPUs cannot be served; choose 1 to 8");
+        Self {
+            ask: (0..hpus).map(|_| Default::default()).collect(),
+            argument: (0..hpus).map(|_| Default::default()).collect(),
+            argument_written: (0..hpus).map(|_| Default::default()).collect(),
+            _hpus: hpus,
+            _highest: hpus.next_power_of_two() as u64 - 1,
+            ..Self::blank()
+        }
+    }
+}
+
+#[hdl]
+impl CommandUnit {
+    fn update(&mut self) {
+        let runs = self.runs.q.val();
+        let step = self.step.q.val();
+        let current = self.current.q.val();
+        let opcode = current.opcode;
+        let nature = nature_of(opcode);
+        let known = self.limits.val();
+        let mask = self.mask.q.val();
+        let ends = runs & self.at_last.q.val();
+
+        // Whose turn it is. Behind a far command a cycle is left for its last word.
+        let looks = !runs | (self.at_last.q.val() & !self.is_far.q.val());
+        let owner = self.stage_owner.q.val();
+        let again = if self.stage_asks.q.val() { owner } else { bits::<8>(0) };
+        let mut request: Bits<8> = bits::<8>(0);
+        for i in 0..self._hpus {
+            request = request.replace_bit(i, self.ask[i].valid.val() | again.get_bit(i));
+        }
+        self.arbiter.request.next = request;
+        self.arbiter.accept.next = looks;
+        let grant = if looks { self.arbiter.grant.val() } else { bits::<8>(0) };
+        let select = (if looks { self.arbiter.index.val() } else { self.hpu.q.val() }) & self._highest;
+        // A sum of products of four is one LUT a bit.
+        let mut chosen_ask: Bits<ASK_BITS> = bits::<ASK_BITS>(0);
+        let mut chosen_value: Bits<32> = bits::<32>(0);
+        let mut chosen_written: Bit = false;
+        for i in 0..self._hpus {
+            let is_chosen = select == bits::<3>(i);
+            chosen_ask = chosen_ask | (pack(self.ask[i].val()) & repeat::<ASK_BITS>(is_chosen));
+            chosen_value = chosen_value | (self.argument[i].val() & repeat::<32>(is_chosen));
+            chosen_written = chosen_written | (self.argument_written[i].val() & is_chosen);
+        }
+        let chosen = unpack::<Ask, ASK_BITS>(chosen_ask);
+        self.taken.next = grant;
+        self.word.next = if looks { bits::<4>(map::CMD_SOURCE as u64 / 4) } else { self.next_word.q.val() };
+        self.next_word.d.next = word_of(step + 2);
+        self.index.next = (select, chosen.bank).cat::<5>();
+        self.looks.next = looks;
+        self.value.reset.next = !chosen_written;
+        self.value.d.next = chosen_value;
+        self.step.d.next = step + 1;
+        // A command has two words at least.
+        self.at_last.d.next = !looks & (step + 1 == self.last.q.val());
+        if looks {
+            self.runs.d.next = self.arbiter.any.val();
+            self.hpu.d.next = select;
+            self.mask.d.next = grant;
+            self.current.d.next = chosen;
+            self.of_context.d.next = chosen.opcode == bits::<4>(PUT_CONTEXT);
+            self.is_far.d.next = nature_of(chosen.opcode).far;
+            self.next_word.d.next = word_of(bits::<4>(1));
+            self.step.d.next = bits::<4>(0);
+            self.last.d.next = last_step(chosen.opcode);
+            self.far_fits.d.next = self.far.room.val();
+        } else if ends {
+            self.runs.d.next = false;
+        }
+
+        // What it is about, and whether it may be.
+        let staged = self.stage_full.q.val() & (owner & mask).any();
+        let value = self.value.q.val();
+        self.check.step.next = step;
+        self.check.value.next = value;
+        self.check.opcode.next = opcode;
+        self.check.of_context.next = self.of_context.q.val();
+        self.check.known.next = known;
+        self.check.staged.next = staged;
+        self.check.may.next = self.enabled.val().get_bit(opcode.index());
+        self.check.ring.next = self.rings_open.val().get_bit(known.origin.context.index());
+        let legal = self.check.legal.val();
+        let source = self.check.source.val();
+        let length = self.check.length.val();
+        let low = self.check.low.val();
+        let high = self.check.high.val();
+
+        // Whether there is room for it.
+        let is_place = (opcode == bits::<4>(PLACE)) | (opcode == bits::<4>(REDIRECT));
+        let place_full = self.place_waits.q.val();
+        let message_full = self.message_waits.q.val();
+        let far_full = !self.far_fits.q.val();
+        let put_leaves = self.put_leaves.q.val();
+        let host_put_leaves = self.host_put_leaves.q.val();
+        let stage_used = self.stage_used.q.val();
+        let occupied = if nature.tells {
+            message_full
+        } else {
+            current.full
+                | (is_place & place_full)
+                | (nature.far & far_full)
+                | (nature.put & put_leaves)
+                | (nature.host_put & host_put_leaves)
+        };
+        self.blocked.next =
+            place_full | message_full | put_leaves | host_put_leaves | stage_used | !self.far.room.val();
+
+        // The decision. A command whose bytes are in L2 waits for the stage, then for the room that others may have taken meanwhile.
+        let decides = ends & legal;
+        let stages = nature.reads & source.in_context & !staged;
+        let fills = decides & stages & !occupied & !stage_used;
+        let stays = fills | (decides & staged & occupied);
+        let takes = decides & !stages & !occupied;
+        let accepts = takes & !nature.tells;
+        self.done_mask.d.next = if takes { mask } else { bits::<8>(0) };
+        self.refused_mask.d.next = if ends & !legal { mask } else { bits::<8>(0) };
+        self.full_mask.d.next = if decides & !takes & !stays { mask } else { bits::<8>(0) };
+        self.issued_mask.d.next = if accepts { mask } else { bits::<8>(0) };
+        self.answered.next = self.done_mask.q.val() | self.refused_mask.q.val() | self.full_mask.q.val();
+        self.accept.next = self.issued_mask.q.val();
+        self.put_leaves.d.next = (takes & nature.put) | (put_leaves & !self.put_left.val());
+        self.host_put_leaves.d.next = (takes & nature.host_put) | (host_put_leaves & !self.host_put_left.val());
+        self.done.next = self.done_mask.q.val();
+        self.refused.next = self.refused_mask.q.val();
+        self.full.next = self.full_mask.q.val();
+        self.issued.next = self.issued_mask.q.val();
+
+        // The stage. A command that found it in use goes before the next segment; the claim lapses, since that command may have been given up with its handler.
+        let of_segment = self.of_segment.q.val();
+        let stage_missed = self.stage_missed.q.val();
+        let lapses = !self.cycle.val().get_bits::<6>(0).any();
+        let lends = self.segment_valid.val() & !stage_used & !ends & !(of_segment & stage_missed);
+        let misses = decides & stages & !occupied & stage_used;
+        self.stage_missed.d.next = misses | (stage_missed & !fills & (stage_used | !lapses));
+        self.of_segment.d.next = lends | (of_segment & !fills);
+        self.stage_used.d.next = fills | lends | (stage_used & !self.stage_left.val());
+        self.stage_begins.d.next = fills;
+        let begins = self.stage_begins.q.val();
+        self.stage_fills.d.next = begins | lends | (self.stage_fills.q.val() & !self.staged.val());
+        let full_of_ours = self.staged.val() & !of_segment;
+        self.stage_full.d.next = full_of_ours | (self.stage_full.q.val() & !(takes & staged));
+        self.stage_asks.d.next = full_of_ours | (stays & staged) | (self.stage_asks.q.val() & !(grant & owner).any());
+        if fills {
+            self.stage_owner.d.next = mask;
+        }
+        self.lent.next = of_segment & stage_used;
+        let moves = self.moves.q.val();
+        let segment_moves = self.segment_moves.q.val() & !moves;
+        self.segment_moves.d.next = (self.staged.val() & of_segment) | (self.segment_moves.q.val() & moves);
+        // LENGTH is the last word of a SEND_PACKET, so it is kept only now.
+        if begins {
+            self.stage_wants.d.next = StageAsk { beat: source.beat, length: length.get_bits::<12>(0) };
+        }
+        self.stage_ask.next = self.stage_wants.q.val();
+        self.stage_valid.next = self.stage_fills.q.val();
+
+        // What it becomes: bytes to move,
+        let issuer = Issuer { hpu: self.hpu.q.val(), handle: current.handle };
+        self.decided.d.next = Decided {
+            way: way_of(opcode),
+            issuer: issuer,
+            context: known.origin.context,
+            frame: known.origin.frame,
+            with_packet: source.in_packet & (nature.reads | nature.writes),
+            slot: known.origin.slot,
+        };
+        let decided = self.decided.q.val();
+        self.accept_packet.next = decided.with_packet;
+        self.accept_slot.next = decided.slot;
+        self.issued_frame.next = decided.frame;
+        self.moves.d.next = takes & nature.reads;
+        self.job.valid.next = moves | segment_moves;
+        // Of a segment nobody waits for its end here, and it is no transfer of the host: the rest does not count.
+        self.job.next = MoveJob {
+            way: if moves { decided.way } else { Way::Segment },
+            issuer: decided.issuer,
+            context: decided.context,
+            frame: decided.frame,
+            beat: if moves { source.beat.get_bits::<10>(0) } else { bits::<10>(STAGE) },
+            length: if moves { length.get_bits::<12>(0) } else { bit_cast::<12, 11>(self.segment_length.val()) },
+            address: (high, low).cat::<64>(),
+        };
+
+        // a packet to place, where its mailbox or the handler says,
+        let places = takes & is_place;
+        self.place_waits.d.next = places | (place_full & !self.place.ready.val());
+        if places {
+            self.placing.d.next = Command {
+                version: bits::<4>(spindle_contract::VERSION),
+                opcode: opcode,
+                context: known.origin.context,
+                cluster: self.number.val(),
+                hpu: issuer.hpu,
+                handle: bit_cast::<4, 2>(issuer.handle),
+                frame: known.origin.frame,
+                msg_slot: known.origin.msg_slot,
+                pkt: known.origin.pkt,
+                offset: length,
+                address: (value, self.check.previous.val()).cat::<64>(),
+                stamp: self.cycle.val(),
+                ..Default::default()
+            };
+        }
+        let placing = self.placing.q.val();
+        self.place.next = placing;
+        self.place.valid.next = place_full;
+        self.placed.next = place_full & self.place.ready.val();
+        self.placed_issuer.next = Issuer { hpu: placing.hpu, handle: placing.handle.get_bits::<2>(0) };
+
+        // something to say,
+        let tail = length.get_bits::<4>(0);
+        let count =
+            if self.check.is_long.val() | (tail > bits::<4>(CHARACTERS)) { bits::<4>(CHARACTERS) } else { tail };
+        let says = takes & nature.tells & ((opcode != bits::<4>(PRINT)) | count.any());
+        self.message_waits.d.next = says | (message_full & !self.message.ready.val());
+        if says {
+            self.saying.d.next = Message {
+                opcode: opcode,
+                piece: PrintPiece {
+                    who: (
+                        bits::<6>(0),
+                        known.origin.kind,
+                        bit_cast::<8, 3>(self.number.val()),
+                        bit_cast::<8, 3>(issuer.hpu),
+                        known.origin.context,
+                        count,
+                    )
+                        .cat::<32>(),
+                    frame: known.origin.frame,
+                    low: self.check.previous.val(),
+                    high: value,
+                },
+                msg_slot: known.origin.msg_slot,
+                length: length,
+            };
+        }
+        self.message.next = self.saying.q.val();
+        self.message.valid.next = message_full;
+
+        // or words for the far unit: first who asks, then each word one cycle behind its check.
+        // One of four is one LUT a bit; the place stands in the lowest bits of the word that names it, whose others nobody looks at.
+        self.told.d.next = if looks { Told::Header } else { told_as(opcode, step) };
+        self.told_place.d.next = !looks & told_as_place(opcode, step);
+        let header =
+            (bits::<3>(0), opcode, issuer.hpu, issuer.handle, known.origin.context, known.origin.frame).cat::<32>();
+        let chosen_word = match self.told.q.val() {
+            Told::Plain => self.check.previous.val(),
+            Told::Header => header,
+            Told::Low => low,
+            Told::High => high,
+        };
+        let place = (source.in_context, source.beat).cat::<15>();
+        let lower = if self.told_place.q.val() { place } else { chosen_word.get_bits::<15>(0) };
+        let heads = runs & (step == bits::<4>(0));
+        self.far_closes.d.next = ends & nature.far & !far_full;
+        self.far_counts.d.next = takes & nature.far;
+        self.far.starts.next = heads;
+        self.far.word.next = (chosen_word.get_bits::<17>(15), lower).cat::<32>();
+        self.far.write.next = (runs & nature.far & !far_full) | self.far_closes.q.val();
+        self.far.keep.next = self.far_counts.q.val();
+        self.far_word.next = self.far.read.val();
+        self.far_valid.next = self.far.read.valid.val();
+        self.far.read.ready.next = self.far_ready.val();
+    }
+}

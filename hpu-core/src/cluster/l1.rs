@@ -1,0 +1,321 @@
+//! L1 of a cluster: 64 KiB of packet slots, stacks, scratchpads and task pages; 64 bytes wide for packets, a word at a time for HPUs.
+//!
+//! | neighbour | ports |
+//! |---|---|
+//! | HPUs | in `word[2h + p]`, `word_valid` / out `word_grant`, in the same cycle; out `word_data`, two cycles after the grant of a read; p = 1: words with address[2] = 1; in `stores`: an access of this half port may be a write |
+//! | read DMA | in `l1_read_dma_next`, `l1_read_dma_next_odd`: in the next cycle it wants a beat of this group; in `l1_read_dma_read`, `l1_read_dma_beat` / out `l1_read_dma_ready`; out `wide_data[g]`: the beat of group g, from two cycles after its read until two cycles after the next one's |
+//! | loader | in `packet_write`, `packet_beat`, `packet_data`, `packet_keep` / out `packet_room[g]`: a beat of this group is taken; in `packet_partial`: `packet_keep` is not all of a beat, which it has to be otherwise; in `page_write`, `page_half`, `page_beat`, `page_low`, `page_high` / out `page_ready`; in `scrub_write`, `scrub_beat` / out `scrub_ready` |
+//! | atomic unit | in `guest`, `guest_valid`: an access to the one super-bank that it locks, always done; without `guest_valid` it is zero but for its row; the word read is `word_data` of HPU 0; in `lock`; out `shared_write` |
+//!
+//! 32 banks of 512 words. Address bits 4:2 name one of eight [super-banks](SuperBank), each with one word port; bits 6:5 one of its four banks,
+//! bits 15:7 the row. Bit 6 is also the group on the wide side: a beat (address bits 15:6) is a row of all 16 banks of a group.
+//!
+//! **Word side.** Every super-bank serves one HPU per cycle, round robin; an access that crosses a word takes both half ports at once, which
+//! lie in different super-banks. Worst case: the other HPUs first, one cycle each (see [`SuperBank`]), and while an atomic works on the
+//! super-bank nobody.
+//!
+//! **Stores.** The words that are written reach the super-banks on two lanes, one for even and one for odd words, so that each super-bank need not choose among the
+//! words of all HPUs, and the bytes are brought to their places behind that choice: of each lane one HPU is the owner, and only its stores are granted. Ownership goes round among those that announce a
+//! store, by `stores`, which comes early; an owner whose store the super-bank refused keeps it until the store is granted. Worst case: the other HPUs first,
+//! each as long as a super-bank lets it wait.
+//!
+//! The atomic unit has no way of its own to the banks: it is a guest at the half ports of HPU 0, which gets no grant in the two
+//! cycles in which an atomic reads and writes, and loses its turn in them; nobody stores in them.
+//!
+//! **Wide side.** Writes go through one register, packet before page before scrub, one beat per cycle; what it takes is written in the next cycle. The read DMA
+//! reads before everybody, and says a cycle before which group: a write of that group is not taken then, but only once: the next one is, and a second
+//! read of that group in a row is refused. L1ReadDma and loader walk through both groups in turn, so both go on at one beat per cycle, and no frame gets a
+//! hole. What the read DMA read stays in the output registers of the banks, since nobody else reads on this side. The bytes that a group writes are a
+//! register of its own, zero in all other cycles, which goes to the banks as it is; it has no place for all bytes of a page beside some of a packet, so pages
+//! and scrubs wait while `packet_partial`.
+
+use crate::array::rr_arbiter4::RrArbiter4;
+use crate::cluster::super_bank::SuperBank;
+use crate::processor::byte_lanes::StoreLanes;
+use crate::processor::types::WordRequest;
+use spindle_verilog::prelude::*;
+
+const REQUEST_BITS: usize = WordRequest::BITS;
+
+/// The memory. See the module text.
+#[block]
+pub struct L1 {
+    /// Word accesses: half port p of HPU h is 2h + p.
+    pub word: Vec<PulseSink<WordRequest>>,
+    /// A store waits for the half port, and is written if this cycle's access is it.
+    pub stores: Vec<Signal<In, Bit>>,
+    /// They are done.
+    pub word_grant: Vec<Signal<Out, Bit>>,
+    /// The words read.
+    pub word_data: Vec<Signal<Out, Bits<32>>>,
+    /// In the next cycle the read DMA may read,
+    pub l1_read_dma_next: Signal<In, Bit>,
+    /// a beat of the second group.
+    pub l1_read_dma_next_odd: Signal<In, Bit>,
+    /// The read DMA reads.
+    pub l1_read_dma_read: Signal<In, Bit>,
+    /// This beat.
+    pub l1_read_dma_beat: Signal<In, Bits<10>>,
+    /// It may.
+    pub l1_read_dma_ready: Signal<Out, Bit>,
+    /// The beat of each group that it read last.
+    pub wide_data: [Signal<Out, Bits<512>>; 2],
+    /// Write a beat of a packet.
+    pub packet_write: Signal<In, Bit>,
+    /// Where.
+    pub packet_beat: Signal<In, Bits<10>>,
+    /// What.
+    pub packet_data: Signal<In, Bits<512>>,
+    /// These of its bytes: all,
+    pub packet_keep: Signal<In, Bits<64>>,
+    /// unless this is said, and then nobody else writes.
+    pub packet_partial: Signal<In, Bit>,
+    /// It is taken if it is of this group; does not depend on whether there is one.
+    pub packet_room: [Signal<Out, Bit>; 2],
+    /// Write half a task page.
+    pub page_write: Signal<In, Bit>,
+    /// The second half.
+    pub page_half: Signal<In, Bit>,
+    /// Where.
+    pub page_beat: Signal<In, Bits<10>>,
+    /// First half.
+    pub page_low: Signal<In, Bits<512>>,
+    /// Second half.
+    pub page_high: Signal<In, Bits<512>>,
+    /// It is taken.
+    pub page_ready: Signal<Out, Bit>,
+    /// Write a beat of zeros.
+    pub scrub_write: Signal<In, Bit>,
+    /// Where.
+    pub scrub_beat: Signal<In, Bits<10>>,
+    /// It is taken.
+    pub scrub_ready: Signal<Out, Bit>,
+    /// Access of the atomic unit, of which nothing but the row may differ from zero without `guest_valid`,
+    pub guest: PulseSink<WordRequest>,
+    /// Super-banks that grant nobody but the atomic unit.
+    pub lock: Signal<In, Bits<8>>,
+    /// Super-banks that granted a write to a scratchpad in the cycle before.
+    pub shared_write: Signal<Out, Bits<8>>,
+    super_banks: Vec<SuperBank>,
+    /// The write that is carried out.
+    pending: Reg<Bit>,
+    beat: DFF<Bits<10>>,
+    data: DFF<Bits<512>>,
+    /// Bytes that are written in each group.
+    keep: [Reg<Bits<64>>; 2],
+    /// Somebody was held up by the read DMA in the cycle before,
+    late: Reg<Bit>,
+    /// and was taken in spite of it.
+    forced: Reg<Bit>,
+    /// Groups that the read DMA reads.
+    fetched: [Reg<Bit>; 2],
+    /// Rows of the half ports, those of HPU 0 maybe of the atomic unit.
+    rows: Vec<Signal<Local, Bits<13>>>,
+    /// Whose stores are written, of even and of odd words.
+    lanes: [RrArbiter4; 2],
+    /// Brings the owner's bytes to their lanes.
+    placing: [StoreLanes; 2],
+    /// The owner's store was refused in the cycle before.
+    refused: [Reg<Bit>; 2],
+    /// That owner.
+    owner: [DFF<Bits<3>>; 2],
+    columns: [DFF<Bits<2>>; 16],
+    columns_read: [DFF<Bits<2>>; 16],
+    _hpus: usize,
+    /// The highest number that an HPU may have, so that no bits of owners are kept that are always zero.
+    _highest: u64,
+}
+
+impl L1 {
+    /// For `hpus` HPUs, 1 to 8.
+    pub fn new(hpus: usize) -> Self {
+        Self {
+            word: (0..2 * hpus).map(|_| Default::default()).collect(),
+            stores: (0..2 * hpus).map(|_| Default::default()).collect(),
+            word_grant: (0..2 * hpus).map(|_| Default::default()).collect(),
+            word_data: (0..2 * hpus).map(|_| Default::default()).collect(),
+            rows: (0..2 * hpus).map(|_| Default::default()).collect(),
+            super_banks: (0..8).map(|_| SuperBank::new(hpus)).collect(),
+            _hpus: hpus,
+            _highest: hpus.next_power_of_two() as u64 - 1,
+            ..Self::blank()
+        }
+    }
+}
+
+#[hdl]
+impl L1 {
+    fn update(&mut self) {
+        // Who reads on the wide side.
+        let l1_read_dma_group = self.l1_read_dma_beat.val().get_bit(0);
+        let beat = self.beat.q.val();
+        let written = beat.get_bit(0);
+        let held_up = self.forced.q.val() & (l1_read_dma_group == written);
+        let moves = self.l1_read_dma_read.val() & !held_up;
+        self.l1_read_dma_ready.next = !held_up;
+
+        // The register of the writes: one choice of three sources per bit; a scrub is its reset, and so are bits of the task page that are always zero.
+        let blocks = self.l1_read_dma_next.val() & !self.late.q.val();
+        let blocked_group = self.l1_read_dma_next_odd.val();
+        let packet = self.packet_write.val();
+        let others = !packet & !self.packet_partial.val();
+        let page = self.page_write.val() & others;
+        let scrub = self.scrub_write.val() & others & !page;
+        let even_room = !(blocks & !blocked_group);
+        let odd_room = !(blocks & blocked_group);
+        let packet_room = if self.packet_beat.val().get_bit(0) { odd_room } else { even_room };
+        let page_room = if self.page_beat.val().get_bit(0) { odd_room } else { even_room };
+        let scrub_room = if self.scrub_beat.val().get_bit(0) { odd_room } else { even_room };
+        self.packet_room[0].next = even_room;
+        self.packet_room[1].next = odd_room;
+        self.page_ready.next = page_room & others;
+        self.scrub_ready.next = scrub_room & others & !page;
+        let takes = (packet & packet_room) | (page & page_room) | (scrub & scrub_room);
+        self.pending.d.next = takes;
+        self.late.d.next = (packet | page | scrub) & !takes;
+        self.forced.d.next = takes & self.late.q.val();
+        let next_beat = if packet {
+            self.packet_beat.val()
+        } else if page {
+            self.page_beat.val()
+        } else {
+            self.scrub_beat.val()
+        };
+        self.beat.d.next = next_beat;
+        for g in 0..2 {
+            self.keep[g].reset.next = self.reset.val() | !takes | (next_beat.get_bit(0) != (g == 1));
+            self.keep[g].d.next = self.packet_keep.val();
+        }
+        self.data.d.next = if packet {
+            self.packet_data.val()
+        } else if !page {
+            bits::<512>(0)
+        } else if self.page_half.val() {
+            self.page_high.val()
+        } else {
+            self.page_low.val()
+        };
+
+        let guest = self.guest.valid.val();
+
+        // The super-banks. Word w of a beat lies in super-bank w[2:0], half w[3].
+        let mut even: Bits<512> = bits::<512>(0);
+        let mut odd: Bits<512> = bits::<512>(0);
+        let mut shared: Bits<8> = bits::<8>(0);
+        for s in 0..8 {
+            self.super_banks[s].lock.next = self.lock.val().get_bit(s);
+            self.super_banks[s].guest.next = guest;
+            shared = shared.replace_bit(s, self.super_banks[s].shared_write.val());
+            self.super_banks[s].wide_write.next =
+                (self.data.q.val().get_bits::<32>(32 * (s + 8)), self.data.q.val().get_bits::<32>(32 * s)).cat::<64>();
+            for g in 0..2 {
+                let keep = self.keep[g].q.val();
+                let write = self.pending.q.val() & (written == (g == 1));
+                self.super_banks[s].wide_advance[g].next = self.fetched[g].q.val();
+                self.super_banks[s].wide_strobe[g].next =
+                    (keep.get_bits::<4>(4 * (s + 8)), keep.get_bits::<4>(4 * s)).cat::<8>();
+                self.super_banks[s].wide_row[g].next =
+                    if write { beat.get_bits::<9>(1) } else { self.l1_read_dma_beat.val().get_bits::<9>(1) };
+            }
+            let words = self.super_banks[s].wide_read[0].val();
+            even = even
+                | (bit_cast::<512, 32>(words.get_bits::<32>(0)) << bits::<10>(32 * s as u64))
+                | (bit_cast::<512, 32>(words.get_bits::<32>(32)) << bits::<10>(32 * (s + 8) as u64));
+            let odd_words = self.super_banks[s].wide_read[1].val();
+            odd = odd
+                | (bit_cast::<512, 32>(odd_words.get_bits::<32>(0)) << bits::<10>(32 * s as u64))
+                | (bit_cast::<512, 32>(odd_words.get_bits::<32>(32)) << bits::<10>(32 * (s + 8) as u64));
+        }
+        self.shared_write.next = shared;
+        self.wide_data[0].next = even;
+        self.wide_data[1].next = odd;
+        self.fetched[0].d.next = moves & !l1_read_dma_group;
+        self.fetched[1].d.next = moves & l1_read_dma_group;
+
+        // The half ports. Column c of half port p is super-bank 2c + p.
+        for h in 0..self._hpus {
+            for p in 0..2 {
+                self.rows[2 * h + p].next = self.word[2 * h + p].val().row;
+                if h == 0 {
+                    if guest {
+                        self.rows[p].next = self.guest.val().row;
+                    }
+                }
+            }
+        }
+        for p in 0..2 {
+            // The store lane.
+            let mut announced: Bits<8> = bits::<8>(0);
+            for h in 0..self._hpus {
+                announced = announced.replace_bit(h, self.stores[2 * h + p].val());
+            }
+            self.lanes[p].request.next = announced;
+            self.lanes[p].accept.next = !self.refused[p].q.val() & !guest;
+            let owner = if guest {
+                bits::<3>(0)
+            } else if self.refused[p].q.val() {
+                self.owner[p].q.val()
+            } else {
+                self.lanes[p].index.val()
+            };
+            let owner = owner & bits::<3>(self._highest);
+            // A sum of products; what the guest writes, which is zero without a guest, is joined by an OR.
+            let mut owned: Bits<REQUEST_BITS> = pack(self.guest.val());
+            let mut asks: Bit = false;
+            for h in 0..self._hpus {
+                let is_owner = owner == bits::<3>(h);
+                owned = owned | (pack(self.word[2 * h + p].val()) & repeat::<REQUEST_BITS>(is_owner & !guest));
+                asks = asks | (self.word[2 * h + p].valid.val() & is_owner);
+            }
+            let lane = unpack::<WordRequest, REQUEST_BITS>(owned);
+            self.placing[p].data.next = lane.data;
+            self.placing[p].offset.next = lane.offset;
+            self.placing[p].size_less_one.next = lane.size_less_one;
+            let strobe = if !lane.write {
+                bits::<4>(0)
+            } else if p == 0 {
+                self.placing[p].even_strobe.val()
+            } else {
+                self.placing[p].odd_strobe.val()
+            };
+            let mut stored: Bit = false;
+            for h in 0..self._hpus {
+                let row = self.rows[2 * h + p].val();
+                let column = row.get_bits::<2>(0);
+                let writes = self.word[2 * h + p].val().write;
+                let is_owner = owner == bits::<3>(h);
+                let wants = self.word[2 * h + p].valid.val() & (is_owner | !writes);
+                let mut granted: Bit = false;
+                for c in 0..4 {
+                    self.super_banks[2 * c + p].row[h].next = row;
+                    self.super_banks[2 * c + p].wants[h].next = wants & (column == bits::<2>(c));
+                    granted = granted | self.super_banks[2 * c + p].grant[h].val();
+                }
+                self.word_grant[2 * h + p].next = granted;
+                if h == 0 {
+                    self.word_grant[p].next = granted & !guest;
+                }
+                self.columns[2 * h + p].d.next = column;
+                self.columns_read[2 * h + p].d.next = self.columns[2 * h + p].q.val();
+                self.word_data[2 * h + p].next = match self.columns_read[2 * h + p].q.val().index() {
+                    0 => self.super_banks[p].data.val(),
+                    1 => self.super_banks[2 + p].data.val(),
+                    2 => self.super_banks[4 + p].data.val(),
+                    _ => self.super_banks[6 + p].data.val(),
+                };
+            }
+            for c in 0..4 {
+                stored = stored | self.super_banks[2 * c + p].stored.val();
+                self.super_banks[2 * c + p].owner.next = owner;
+                self.super_banks[2 * c + p].strobe.next = strobe;
+                self.super_banks[2 * c + p].write.next = self.placing[p].rotated.val();
+                self.super_banks[2 * c + p].shared.next = lane.shared & lane.write;
+            }
+            // A guest leaves the lane as it is.
+            if !guest {
+                self.refused[p].d.next = asks & lane.write & !stored;
+                self.owner[p].d.next = owner;
+            }
+        }
+    }
+}

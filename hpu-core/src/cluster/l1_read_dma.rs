@@ -1,0 +1,218 @@
+//! L1ReadDma: brings bytes of L1 to the wire and to the host, one job after the other.
+//!
+//! | neighbour | ports |
+//! |---|---|
+//! | command unit | in `job`, `job_valid`: always taken, since the HPUs have no more handles than the queue has places, and one segment is under way at most, behind which the oldest job is read already; out `stage_left`: the last beat of a job from the stage is read |
+//! | command ports | out `sent`, `sent_issuer`: a frame has left (the host and the initiator answer for the others) |
+//! | L1 | out `reads_next`, `reads_next_odd`: in the next cycle it reads, a beat of this group; out `read`, `beat` / in `read_ready`; in `data[g]`: the beat of group g, from two cycles after its read until two cycles after the next one's |
+//! | cluster | in `number` |
+//! | egress | out `egress_data`, `egress_last` with `egress_tail`, `egress_frame`, `egress_put` (the payload of a put, not a frame), `egress_segment` (a segment of context memory), `egress_valid` / in `egress_ready` |
+//! | rvma | out `dma`, `dma_valid` / in `dma_ready`; out `dma_data`, `dma_last`, `dma_data_valid` / in `dma_data_ready` |
+//!
+//! In the order of the jobs. From `job_valid` to the first beat on `egress_valid`: 4 cycles; then one beat per cycle while ready, no bubble
+//! inside a job nor between two, except one before a job that begins in the group in which the last one ended; of jobs of one beat in the same group two go in four cycles. Two beats of each group wait for whoever takes
+//! them, in the banks' output registers and in one register more. DMA descriptors and DMA data come in the same order, a descriptor before its first beat.
+
+use crate::types::{Issuer, MoveJob, Way};
+use spindle_blocks::bundles::{BeatSource, TailedSource};
+use spindle_blocks::desc::DmaDesc;
+use spindle_blocks::fifo::LutFifo;
+use spindle_contract::params::{L1_STAGE_BASE, SLOT_BYTES};
+use spindle_verilog::prelude::*;
+
+/// The stage is this slot of L1.
+const STAGE: u64 = (L1_STAGE_BASE / SLOT_BYTES) as u64;
+
+/// What goes with a beat.
+#[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
+pub struct Tag {
+    /// It is of the second group.
+    pub odd: Bit,
+    /// Last beat.
+    pub last: Bit,
+    /// Its bytes, if it is the last one; 0 = all.
+    pub tail: Bits<6>,
+    /// Where it goes.
+    pub way: Way,
+    /// Frame sequence number of the issuer's packet.
+    pub frame: Bits<16>,
+    /// Issuer.
+    pub issuer: Issuer,
+}
+
+/// A job that is read from L1.
+#[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
+pub struct Reading {
+    /// Next beat.
+    pub beat: Bits<10>,
+    /// Beats to read, complemented: a counter up is no LUTs.
+    pub not_beats: Bits<6>,
+    /// Of the last beat.
+    pub tag: Tag,
+}
+
+/// The read DMA. See the module text.
+#[block]
+pub struct L1ReadDma {
+    /// Number of the cluster.
+    pub number: Signal<In, Bits<3>>,
+    /// Bytes to be moved.
+    pub job: PulseSink<MoveJob>,
+    /// The bytes in the stage are of no more use.
+    pub stage_left: Signal<Out, Bit>,
+    /// A frame has left.
+    pub sent: Signal<Out, Bit>,
+    /// Whose.
+    pub sent_issuer: Signal<Out, Issuer>,
+    /// Read L1 in the next cycle,
+    pub reads_next: Signal<Out, Bit>,
+    /// a beat of the second group.
+    pub reads_next_odd: Signal<Out, Bit>,
+    /// Read L1.
+    pub read: Signal<Out, Bit>,
+    /// This beat.
+    pub beat: Signal<Out, Bits<10>>,
+    /// It is read.
+    pub read_ready: Signal<In, Bit>,
+    /// What was read of each group.
+    pub data: [Signal<In, Bits<512>>; 2],
+    /// Bytes for the wire.
+    pub egress: TailedSource,
+    /// A write to host memory.
+    pub dma: Source<DmaDesc>,
+    /// Its data.
+    pub dma_data: BeatSource,
+    jobs: LutFifo<MoveJob, 5>,
+    host_write: DFF<DmaDesc>,
+    host_write_waits: Reg<Bit>,
+    reading: DFF<Reading>,
+    reads: Reg<Bit>,
+    /// A beat of it is read now: what was said a cycle ago.
+    wants: Reg<Bit>,
+    /// Beats of each group that are under way or wait to go out, two at most.
+    held: [Reg<Bits<2>>; 2],
+    /// The beat that L1 looks up.
+    in_flight: DFF<Tag>,
+    in_flight_valid: Reg<Bit>,
+    /// `data` has a beat that has not gone out; an older one of its group waits here.
+    newer_valid: [Reg<Bit>; 2],
+    older_valid: [Reg<Bit>; 2],
+    older: [DFF<Bits<512>>; 2],
+    /// What goes with the beats that wait, in their order.
+    outgoing: LutFifo<Tag, 2>,
+}
+
+#[hdl]
+impl L1ReadDma {
+    fn update(&mut self) {
+        // Reading.
+        let job = self.reading.q.val();
+        let odd = job.beat.get_bit(0);
+        let last = !job.not_beats == 1;
+        let wants = self.wants.q.val();
+        let reads = wants & self.read_ready.val();
+        self.stage_left.next = reads & last & (job.beat.get_bits::<5>(5) == bits::<5>(STAGE));
+        self.read.next = wants;
+        self.beat.next = job.beat;
+        self.in_flight_valid.d.next = reads;
+        if reads {
+            self.in_flight.d.next = job.tag;
+            self.in_flight.d.next.odd = odd;
+            self.in_flight.d.next.last = last;
+            self.reading.d.next.beat = job.beat + 1;
+            self.reading.d.next.not_beats = job.not_beats + 1;
+        }
+
+        // The next job starts when this one is read. One for the host also needs room for its descriptor.
+        self.jobs.write.next = self.job.val();
+        self.jobs.write.valid.next = self.job.valid.val();
+        let next = self.jobs.read.val();
+        let to_host = next.way == Way::Host;
+        let descriptor_waits = self.host_write_waits.q.val();
+        let job_ends = !self.reads.q.val() | (reads & last);
+        let starts = self.jobs.read.valid.val() & job_ends & !(to_host & descriptor_waits);
+        self.jobs.read.ready.next = job_ends & !(to_host & descriptor_waits);
+        let tail = next.length.get_bits::<6>(0);
+        if starts {
+            self.reading.d.next = Reading {
+                beat: next.beat,
+                not_beats: !(next.length.get_bits::<6>(6) + bit_cast::<6, 1>(tail.any().into())),
+                tag: Tag { odd: false, last: false, tail: tail, way: next.way, frame: next.frame, issuer: next.issuer },
+            };
+        }
+        self.reads.d.next = starts | !job_ends;
+
+        // The next read: beats under way and those that wait are two of each group at most. One that leaves in this cycle still counts, since
+        // what L1 takes in this cycle depends on what is read in the next one.
+        let next_odd = if starts { next.beat.get_bit(0) } else { odd ^ reads };
+        let held = if next_odd { self.held[1].q.val() } else { self.held[0].q.val() };
+        let fills = held.get_bit(0) & reads & (odd == next_odd);
+        let reads_next = (starts | !job_ends) & !held.get_bit(1) & !fills;
+        self.wants.d.next = reads_next;
+        self.reads_next.next = reads_next;
+        self.reads_next_odd.next = next_odd;
+        if starts & to_host {
+            self.host_write.d.next = DmaDesc {
+                version: bits::<4>(spindle_contract::VERSION),
+                context: next.context,
+                cluster: self.number.val(),
+                hpu: next.issuer.hpu,
+                handle: bit_cast::<4, 2>(next.issuer.handle),
+                frame: next.frame,
+                address: next.address,
+                length: bit_cast::<16, 12>(next.length),
+                spare: bits::<8>(0),
+            };
+        }
+        self.host_write_waits.d.next = (starts & to_host) | (descriptor_waits & !self.dma.ready.val());
+        self.dma.next = self.host_write.q.val();
+        self.dma.valid.next = descriptor_waits;
+
+        // Out: a beat that does not go at once makes place for the next one of its group.
+        self.outgoing.write.next = self.in_flight.q.val();
+        self.outgoing.write.valid.next = self.in_flight_valid.q.val();
+        let out = self.outgoing.read.val();
+        let stands = self.outgoing.read.valid.val();
+        let is_host = out.way == Way::Host;
+        let is_wire = stands & !is_host;
+        let waited = if out.odd { self.older_valid[1].q.val() } else { self.older_valid[0].q.val() };
+        let data = match (out.odd, waited).cat::<2>().index() {
+            0 => self.data[0].val(),
+            1 => self.older[0].q.val(),
+            2 => self.data[1].val(),
+            _ => self.older[1].q.val(),
+        };
+        self.egress.data.next = data;
+        self.egress.last.next = out.last;
+        self.egress.tail.next = out.tail;
+        self.egress.frame.next = out.frame;
+        self.egress.put.next = out.way == Way::Put;
+        self.egress.segment.next = out.way == Way::Segment;
+        self.egress.valid.next = is_wire;
+        self.dma_data.next = data;
+        self.dma_data.last.next = out.last;
+        self.dma_data.valid.next = stands & is_host;
+        let taken = if is_host { self.dma_data.ready.val() } else { self.egress.ready.val() };
+        self.outgoing.read.ready.next = taken;
+        let leaves = stands & taken;
+        for g in 0..2 {
+            let comes = reads & (odd == (g == 1));
+            let goes = leaves & (out.odd == (g == 1));
+            let arrives = self.in_flight_valid.q.val() & (self.in_flight.q.val().odd == (g == 1));
+            let newer = self.newer_valid[g].q.val();
+            let older = self.older_valid[g].q.val();
+            self.newer_valid[g].d.next = arrives | (newer & older);
+            self.older_valid[g].d.next = (newer | older) & !goes;
+            if newer & !older {
+                self.older[g].d.next = self.data[g].val();
+            }
+            if comes & !goes {
+                self.held[g].d.next = self.held[g].q.val() + 1;
+            } else if goes & !comes {
+                self.held[g].d.next = self.held[g].q.val() - 1;
+            }
+        }
+        self.sent.next = is_wire & self.egress.ready.val() & out.last & (out.way == Way::Wire);
+        self.sent_issuer.next = out.issuer;
+    }
+}

@@ -1,0 +1,381 @@
+//! Loader: takes a task, brings its packet into an L1 slot, prepares a bank of an HPU for it and hands over the launch.
+//!
+//! | neighbour | ports |
+//! |---|---|
+//! | dispatcher | in `task_desc`, `task_context`, `task_valid` / out `task_ready`; in `installed`, `installed_index` |
+//! | packet buffer | out `load_request`, `load_request_valid` / in `load_request_ready`; in `load_last`, `load_valid` / out `load_ready` (the data goes straight to L1) |
+//! | L1 | out `packet_write`, `packet_beat` / in `packet_ready`; out `page_write`, `page_half`, `page_beat` / in `page_ready`; out `scrub_write`, `scrub_beat` / in `scrub_ready` |
+//! | HPUs | in `launch_bank`; out `launch`, `launch_valid`; out `region`, `region_index`, `region_write` |
+//! | task page, task records | out `desc`, `packet_size`, `entry`, `hpu`; out `record_write` (a bit per HPU), `bank`, `limits` |
+//! | slots | in `slot`, `slot_available`; out `slot_take` |
+//!
+//! | cycle | what |
+//! |---|---|
+//! | 0 | the task is accepted, and a slot chosen; the HPU that it names has room for its launch |
+//! | 1 | `load_request`; records are written |
+//! | 1, 2 | the task page, beats of the packet go first |
+//! | 1 to 4 | the regions CODE, CONTEXT, PACKET, SCRATCH of the bank |
+//! | 2 | `launch_valid`, without a packet |
+//! | k | the last beat is taken; `launch_valid` |
+//! | k + 1, 4 | `task_ready`, whichever is later: the regions of a task are written to the end |
+//!
+//! An HPU looks at its regions and at L1 four cycles after the launch at the earliest, and what L1 has taken is in its banks two cycles
+//! later at most, so the last region and the last beat may be under way when the launch is handed over.
+//!
+//! **Scrub.** If the bank's stack belonged to another context, it is zeroed before the launch, 64 bytes per cycle; likewise the scratchpad of a context
+//! before its first task after it was installed. Both run beside the packet, in the cycles it leaves free.
+//!
+//! One task at a time; at most the first 2048 bytes of a packet are loaded. An HPU holds one launch beside the handlers that run, so its next packet is
+//! loaded meanwhile. After reset the regions STACK, TASK and COMMAND of all banks are written, 16 cycles per HPU; tasks wait.
+
+use crate::cluster::loader_tables::{
+    launch_of, limits_of, set_up_number, set_up_region, task_number, task_region, CODE_LEFT, COMPLETION, TASK_BASE,
+};
+use crate::processor::types::{Launch, Region};
+use crate::types::{Limits, TaskContext};
+use spindle_blocks::desc::{ReadRequest, TaskDesc};
+use spindle_blocks::ram::LutMemory;
+use spindle_contract::params::{Config, L1_STACK_BASE, L1_TASK_BASE, SLOT_BYTES};
+use spindle_verilog::prelude::*;
+
+/// At most 2 to the power of this.
+const LIMIT_BITS: usize = SLOT_BYTES.trailing_zeros() as usize;
+const _: () = assert!(SLOT_BYTES == 1 << LIMIT_BITS && LIMIT_BITS == 11);
+
+/// What the loader does.
+#[derive(LogicState, Copy, Clone, Debug, PartialEq)]
+pub enum LoaderState {
+    /// The regions that never change are written.
+    SetUp,
+    /// A task may come.
+    Idle,
+    /// The packet is asked for.
+    Request,
+    /// It arrives.
+    Receive,
+    /// There is none, or it is there and the rest is not: the launch is handed over once that is done.
+    Launch,
+}
+
+/// The loader. See the module text.
+#[block]
+pub struct Loader {
+    /// Next task.
+    pub task_desc: Signal<In, TaskDesc>,
+    /// Its context.
+    pub task_context: Signal<In, TaskContext>,
+    /// There is one.
+    pub task_valid: Signal<In, Bit>,
+    /// It is taken.
+    pub task_ready: Signal<Out, Bit>,
+    /// A context was installed.
+    pub installed: Signal<In, Bit>,
+    /// This one.
+    pub installed_index: Signal<In, Bits<4>>,
+    /// Stream this packet.
+    pub load_request: Source<ReadRequest>,
+    /// Last beat of the packet.
+    pub load_last: Signal<In, Bit>,
+    /// A beat is offered.
+    pub load_valid: Signal<In, Bit>,
+    /// It is taken.
+    pub load_ready: Signal<Out, Bit>,
+    /// Write the beat to L1.
+    pub packet_write: Signal<Out, Bit>,
+    /// Where.
+    pub packet_beat: Signal<Out, Bits<10>>,
+    /// L1 takes it.
+    pub packet_ready: Signal<In, Bit>,
+    /// Write half a task page.
+    pub page_write: Signal<Out, Bit>,
+    /// The second half.
+    pub page_half: Signal<Out, Bit>,
+    /// Where.
+    pub page_beat: Signal<Out, Bits<10>>,
+    /// L1 takes it.
+    pub page_ready: Signal<In, Bit>,
+    /// Zero a beat.
+    pub scrub_write: Signal<Out, Bit>,
+    /// Where.
+    pub scrub_beat: Signal<Out, Bits<10>>,
+    /// L1 takes it.
+    pub scrub_ready: Signal<In, Bit>,
+    /// Bank of the next launch, two bits per HPU.
+    pub launch_bank: Signal<In, Bits<16>>,
+    /// Next handler.
+    pub launch: Signal<Out, Launch>,
+    /// For this HPU.
+    pub launch_valid: Signal<Out, Bits<8>>,
+    /// A region.
+    pub region: Signal<Out, Region>,
+    /// Its place in the table, {bank, region}.
+    pub region_index: Signal<Out, Bits<5>>,
+    /// Write it, in this HPU.
+    pub region_write: Signal<Out, Bits<8>>,
+    /// Task that is being loaded.
+    pub desc: Signal<Out, TaskDesc>,
+    /// Bytes of its packet that are loaded.
+    pub packet_size: Signal<Out, Bits<12>>,
+    /// Its context.
+    pub entry: Signal<Out, TaskContext>,
+    /// HPU that it is for.
+    pub hpu: Signal<Out, Bits<3>>,
+    /// Its bank.
+    pub bank: Signal<Out, Bits<2>>,
+    /// Write the records, of this HPU.
+    pub record_write: Signal<Out, Bits<8>>,
+    /// What its commands are checked against.
+    pub limits: Signal<Out, Limits>,
+    /// A free slot.
+    pub slot: Signal<In, Bits<4>>,
+    /// There is one.
+    pub slot_available: Signal<In, Bit>,
+    /// It is taken.
+    pub slot_take: Signal<Out, Bit>,
+    state: Reg<LoaderState>,
+    held: DFF<TaskDesc>,
+    /// Zero until the regions that never change are written, and so are `size` and `held_slot`.
+    held_entry: Reg<TaskContext>,
+    /// What the handler finds in a0: the bytes that are missing, or, by the register's reset, its task page.
+    a0: Reg<Bits<32>>,
+    size: Reg<Bits<12>>,
+    held_slot: Reg<Bits<4>>,
+    /// {HPU, bank} of the task, or of the step of the set-up.
+    place: Reg<Bits<5>>,
+    hpu_mask: Reg<Bits<8>>,
+    fresh: Reg<Bit>,
+    beat: DFF<Bits<5>>,
+    /// Step of the set-up of a bank: its region.
+    step: Reg<Bits<2>>,
+    /// Regions and halves of the page that are to be written.
+    regions_left: Reg<Bits<3>>,
+    pages_left: Reg<Bits<2>>,
+    /// {valid, context} that owned the stack of each bank last.
+    owners: LutMemory<Bits<5>, 5>,
+    /// Contexts whose scratchpad is to be zeroed; this one's no longer, once no context is installed in the same cycle.
+    soiled: LutMemory<Bit, 4>,
+    cleans: Reg<Bit>,
+    stack_due: Reg<Bit>,
+    scratch_due: Reg<Bit>,
+    /// Beats to be zeroed, complemented: a counter up is no LUTs.
+    scrub_not_left: Reg<Bits<10>>,
+    scrub_at: DFF<Bits<10>>,
+    _hpus: usize,
+    /// The highest number that an HPU may have, so that no bits of numbers are kept that are always zero.
+    _highest: u64,
+    _last_place: u64,
+    _stack_shift: usize,
+}
+
+impl Loader {
+    /// For the HPUs of a configuration.
+    pub fn new(config: &Config) -> Self {
+        Self {
+            a0: Reg::new(bits::<32>(TASK_BASE)),
+            scrub_not_left: Reg::new(bits::<10>(1023)),
+            _hpus: config.hpus,
+            _highest: config.hpus.next_power_of_two() as u64 - 1,
+            _last_place: 4 * config.hpus as u64 - 1,
+            _stack_shift: config.stack_bytes().trailing_zeros() as usize,
+            ..Self::blank()
+        }
+    }
+}
+
+#[hdl]
+impl Loader {
+    fn update(&mut self) {
+        let step = self.step.q.val();
+        let state = self.state.q.val();
+        let in_set_up = state == LoaderState::SetUp;
+        let in_idle = state == LoaderState::Idle;
+        let in_receive = state == LoaderState::Receive;
+
+        // The next task.
+        let regions_left = self.regions_left.q.val();
+        let is_open = in_idle & (regions_left < 2);
+        let ready = is_open & self.slot_available.val();
+        let accept = ready & self.task_valid.val();
+        self.task_ready.next = ready;
+        let offered = self.task_desc.val();
+        let mut target: Bits<8> = bits::<8>(0);
+        self.slot_take.next = accept & offered.has_packet;
+        let mut bank: Bits<2> = bits::<2>(0);
+        let offered_hpu = offered.hpu & self._highest;
+        for i in 0..self._hpus {
+            if offered_hpu == bits::<3>(i) {
+                target = target.replace_bit(i, true);
+                bank = bank | self.launch_bank.val().get_bits::<2>(2 * i);
+            }
+        }
+        self.a0.reset.next = is_open & (offered.kind != bits::<2>(COMPLETION));
+        self.a0.d.next = self.a0.q.val();
+        if is_open {
+            self.held.d.next = offered;
+            self.held_entry.d.next = self.task_context.val();
+            self.a0.d.next = offered.dropped_bytes;
+            let exceeds = offered.length.get_bits::<3>(LIMIT_BITS).any();
+            self.size.d.next = if !offered.has_packet {
+                bits::<12>(0)
+            } else if exceeds {
+                bits::<12>(1 << LIMIT_BITS)
+            } else {
+                bit_cast::<12, LIMIT_BITS>(offered.length.get_bits::<LIMIT_BITS>(0))
+            };
+            self.held_slot.d.next = self.slot.val();
+            self.place.d.next = (offered_hpu, bank).cat::<5>();
+            self.hpu_mask.d.next = target;
+            self.beat.d.next = bits::<5>(0);
+        }
+        if accept {
+            self.pages_left.d.next = bits::<2>(2);
+        }
+        self.fresh.d.next = accept;
+        let fresh = self.fresh.q.val();
+        let held = self.held.q.val();
+        let entry = self.held_entry.q.val();
+        let place = self.place.q.val();
+        let slot = self.held_slot.q.val();
+
+        // The packet.
+        self.load_request.next =
+            ReadRequest { pkt: held.pkt, length: bit_cast::<14, 12>(self.size.q.val()), skip: bits::<8>(0) };
+        self.load_request.valid.next = state == LoaderState::Request;
+        self.load_ready.next = in_receive & self.packet_ready.val();
+        self.packet_write.next = in_receive & self.load_valid.val();
+        self.packet_beat.next = (bits::<1>(0), slot, self.beat.q.val()).cat::<10>();
+        let beat_moves = in_receive & self.load_valid.val() & self.packet_ready.val();
+        if beat_moves {
+            self.beat.d.next = self.beat.q.val() + 1;
+        }
+
+        // The task page.
+        let pages_left = self.pages_left.q.val();
+        let writes_page = pages_left.any();
+        self.page_write.next = writes_page;
+        self.page_half.next = pages_left.get_bit(0);
+        self.page_beat.next =
+            bits::<10>(L1_TASK_BASE as u64 / 64) | (bits::<4>(0), place, pages_left.get_bit(0)).cat::<10>();
+        if writes_page & self.page_ready.val() {
+            self.pages_left.d.next = pages_left - 1;
+        }
+        let page_done = !pages_left.get_bit(1) & (!pages_left.get_bit(0) | self.page_ready.val());
+
+        let stack_base = bits::<20>(L1_STACK_BASE) + (bit_cast::<20, 5>(place) << self._stack_shift as u64);
+
+        // The scrubs: the stack if its last owner was another context, the scratchpad if the context is new.
+        let owner = (bits::<1>(1), held.context).cat::<5>();
+        self.owners.write_enable.next = fresh | in_set_up;
+        self.owners.write_address.next = place;
+        self.owners.write_data.next = if in_set_up { bits::<5>(0) } else { owner };
+        self.owners.read_address.next = place;
+        let is_soiled = self.soiled.read_data.val();
+        let scrub_not_left = self.scrub_not_left.q.val();
+        let scrubs = !scrub_not_left.all();
+        if fresh {
+            self.stack_due.d.next = self.owners.read_data.val() != owner;
+            self.scratch_due.d.next = is_soiled;
+        }
+        let installed = self.installed.val();
+        let cleans = fresh | self.cleans.q.val();
+        // An installation goes first; that of this context is the later word about it.
+        self.cleans.d.next = cleans & installed & (self.installed_index.val() != held.context);
+        self.soiled.write_enable.next = installed | cleans;
+        self.soiled.write_address.next = if installed { self.installed_index.val() } else { held.context };
+        self.soiled.write_data.next = installed;
+        self.soiled.read_address.next = held.context;
+        if scrubs {
+            if self.scrub_ready.val() {
+                self.scrub_at.d.next = self.scrub_at.q.val() + 1;
+                self.scrub_not_left.d.next = scrub_not_left + 1;
+            }
+        } else if self.stack_due.q.val() {
+            self.stack_due.d.next = false;
+            self.scrub_at.d.next = stack_base.get_bits::<10>(6);
+            self.scrub_not_left.d.next = !bits::<10>(1 << (self._stack_shift - 6));
+        } else if self.scratch_due.q.val() {
+            self.scratch_due.d.next = false;
+            self.scrub_at.d.next = entry.limits.scratch_base.get_bits::<10>(6);
+            self.scrub_not_left.d.next = !entry.limits.scratch_size.get_bits::<10>(6);
+        }
+        self.scrub_write.next = scrubs;
+        self.scrub_beat.next = self.scrub_at.q.val();
+        let is_clean = !scrubs & !self.stack_due.q.val() & !self.scratch_due.q.val() & !fresh;
+
+        // Next state. With the last beat the launch is handed over at once, unless something else is to be written yet.
+        let ends = beat_moves & self.load_last.val();
+        let launches = ((state == LoaderState::Launch) | ends) & page_done & is_clean;
+        match state {
+            LoaderState::SetUp => {
+                self.step.d.next = step + 1;
+                if step.all() {
+                    self.place.d.next = place + 1;
+                    if place == self._last_place {
+                        self.state.d.next = LoaderState::Idle;
+                    }
+                }
+            }
+            LoaderState::Idle => {
+                if accept {
+                    self.state.d.next = if offered.has_packet { LoaderState::Request } else { LoaderState::Launch };
+                }
+            }
+            LoaderState::Request => {
+                if self.load_request.ready.val() {
+                    self.state.d.next = LoaderState::Receive;
+                }
+            }
+            LoaderState::Receive => {
+                if launches {
+                    self.state.d.next = LoaderState::Idle;
+                } else if ends {
+                    self.state.d.next = LoaderState::Launch;
+                }
+            }
+            LoaderState::Launch => {
+                // The HPU had room when the task was sent, and nobody else gives it launches.
+                if launches {
+                    self.state.d.next = LoaderState::Idle;
+                }
+            }
+        }
+
+        // Regions: those of the set-up, then those of each task.
+        let writes_region = regions_left.any();
+        if accept {
+            self.regions_left.d.next = bits::<3>(CODE_LEFT);
+        } else if writes_region {
+            self.regions_left.d.next = regions_left - 1;
+        }
+        let number = if in_set_up { set_up_number(step) } else { task_number(regions_left) };
+        // What a task brings is zero during the set-up, so that the two are joined by an OR.
+        let fixed = set_up_region(step, place, stack_base, bits::<21>(1 << self._stack_shift));
+        let region = task_region(regions_left, entry, slot, self.size.q.val());
+        self.region.next = Region {
+            target: if in_set_up { fixed.target } else { region.target },
+            base: region.base | (fixed.base & repeat::<20>(in_set_up)),
+            bound: region.bound | (fixed.bound & repeat::<21>(in_set_up)),
+            readable: true,
+            writable: if in_set_up { fixed.writable } else { region.writable },
+        };
+        self.region_index.next = (place.get_bits::<2>(0), number).cat::<5>();
+        self.region_write.next = if in_set_up {
+            bits::<8>(1) << place.get_bits::<3>(2)
+        } else if writes_region {
+            self.hpu_mask.q.val()
+        } else {
+            bits::<8>(0)
+        };
+
+        // Records and launch.
+        self.desc.next = held;
+        self.packet_size.next = self.size.q.val();
+        self.entry.next = entry;
+        self.hpu.next = place.get_bits::<3>(2);
+        self.bank.next = place.get_bits::<2>(0);
+        self.record_write.next = if fresh { self.hpu_mask.q.val() } else { bits::<8>(0) };
+        self.limits.next = limits_of(held, entry, slot, self.size.q.val());
+        self.launch.next = launch_of(held, entry, self.a0.q.val());
+        self.launch_valid.next = if launches { self.hpu_mask.q.val() } else { bits::<8>(0) };
+    }
+}

@@ -1,0 +1,138 @@
+//! What the [loader](crate::cluster::loader) writes for a task, as functions: regions, limits of its commands, the launch.
+
+use crate::processor::stages::{block_in_code, CODE_TOP};
+use crate::processor::types::{Launch, Region, Target};
+use crate::types::{Limits, Origin, TaskContext};
+use spindle_blocks::desc::TaskDesc;
+use spindle_contract::descriptors::kind;
+use spindle_contract::memory_map::{self as map, base, TASK, WATCHDOG_BITS};
+use spindle_contract::params::L1_TASK_BASE;
+use spindle_verilog::prelude::*;
+
+pub(crate) const TASK_BASE: u64 = base(TASK) as u64;
+pub(crate) const COMPLETION: u64 = kind::COMPLETION as u64;
+
+/// Regions of a task, in the order in which they are written: so many are left with this one.
+pub(crate) const CODE_LEFT: u64 = 4;
+const CONTEXT_LEFT: u64 = 3;
+const PACKET_LEFT: u64 = 2;
+const SCRATCH_LEFT: u64 = 1;
+/// Steps of the set-up of a bank.
+const STACK_STEP: u64 = 0;
+const TASK_STEP: u64 = 1;
+
+/// Number of the region that is written in this step of the set-up of a bank.
+#[hdl_fn]
+pub(crate) fn set_up_number(step: Bits<2>) -> Bits<3> {
+    match step.to_u64() {
+        STACK_STEP => bits::<3>(map::STACK),
+        TASK_STEP => bits::<3>(map::TASK),
+        _ => bits::<3>(map::COMMAND),
+    }
+}
+
+/// That region, of bank `place` = {HPU, bank} with this stack.
+#[hdl_fn]
+pub(crate) fn set_up_region(step: Bits<2>, place: Bits<5>, stack_base: Bits<20>, stack_bytes: Bits<21>) -> Region {
+    Region {
+        target: if step.get_bit(1) { Target::Command } else { Target::L1 },
+        base: match step.to_u64() {
+            STACK_STEP => stack_base,
+            TASK_STEP => bits::<20>(L1_TASK_BASE) | (bit_cast::<20, 5>(place) << 7),
+            _ => bits::<20>(0),
+        },
+        bound: match step.to_u64() {
+            STACK_STEP => stack_bytes,
+            TASK_STEP => bits::<21>(map::TASK_PAGE_BYTES),
+            _ => bits::<21>(map::COMMAND_PORT_BYTES),
+        },
+        readable: true,
+        writable: step != bits::<2>(TASK_STEP),
+    }
+}
+
+/// Number of the region of a task with which `left` are left.
+#[hdl_fn]
+pub(crate) fn task_number(left: Bits<3>) -> Bits<3> {
+    match left.to_u64() {
+        CODE_LEFT => bits::<3>(map::CODE),
+        CONTEXT_LEFT => bits::<3>(map::CONTEXT),
+        PACKET_LEFT => bits::<3>(map::PACKET),
+        _ => bits::<3>(map::SCRATCH),
+    }
+}
+
+/// That region, of a task with `size` bytes of its packet in `slot`. Base and bound are sums of products by the two low bits of `left`, a LUT a bit.
+#[hdl_fn]
+pub(crate) fn task_region(left: Bits<3>, entry: TaskContext, slot: Bits<4>, size: Bits<12>) -> Region {
+    let select = left.get_bits::<2>(0);
+    let is_code = select == CODE_LEFT % 4;
+    let is_context = select == CONTEXT_LEFT;
+    let is_packet = select == PACKET_LEFT;
+    let is_scratch = select == SCRATCH_LEFT;
+    Region {
+        target: if is_code {
+            Target::Code
+        } else if is_context {
+            Target::L2
+        } else {
+            Target::L1
+        },
+        base: (bit_cast::<20, 16>(entry.limits.code_base) & repeat::<20>(is_code))
+            | (entry.limits.state_base & repeat::<20>(is_context))
+            | ((bits::<5>(0), slot, bits::<11>(0)).cat::<20>() & repeat::<20>(is_packet))
+            | (bit_cast::<20, 16>(entry.limits.scratch_base) & repeat::<20>(is_scratch)),
+        bound: (bit_cast::<21, 17>(entry.limits.code_size) & repeat::<21>(is_code))
+            | (entry.limits.state_size & repeat::<21>(is_context))
+            | (bit_cast::<21, 12>(size) & repeat::<21>(is_packet))
+            | (bit_cast::<21, 16>(entry.limits.scratch_size) & repeat::<21>(is_scratch)),
+        readable: true,
+        writable: !is_code,
+    }
+}
+
+/// What the commands of a task are checked against.
+#[hdl_fn]
+pub(crate) fn limits_of(desc: TaskDesc, entry: TaskContext, slot: Bits<4>, size: Bits<12>) -> Limits {
+    Limits {
+        origin: Origin {
+            kind: desc.kind,
+            context: desc.context,
+            msg_slot: desc.msg_slot,
+            frame: desc.frame,
+            has_packet: desc.has_packet,
+            pkt: desc.pkt,
+            slot: slot,
+        },
+        packet_size: size,
+        scratch_beat: entry.limits.scratch_base.get_bits::<10>(6),
+        scratch_size: entry.limits.scratch_size,
+        state_base: entry.limits.state_base,
+        state_size: entry.limits.state_size,
+        host_low: entry.limits.host_lo,
+        host_high: entry.limits.host_hi,
+        host_size: entry.limits.host_size,
+    }
+}
+
+/// The launch of a task that finds this in a0.
+#[hdl_fn]
+pub(crate) fn launch_of(desc: TaskDesc, entry: TaskContext, a0: Bits<32>) -> Launch {
+    let completes = desc.kind == bits::<2>(COMPLETION);
+    // An entry outside the code region becomes a misaligned one: it faults.
+    let stray = entry.handler.get_bits::<15>(17) != CODE_TOP;
+    let base = entry.limits.code_base.get_bits::<9>(7);
+    let pc = (entry.handler.get_bits::<16>(2), entry.handler.get_bit(1) | stray).cat::<17>();
+    Launch {
+        entry: pc,
+        block: block_in_code(pc, base),
+        a0: a0,
+        completes: completes,
+        flow_control: desc.flow_control,
+        code_base: base,
+        code_size: entry.limits.code_size.get_bits::<15>(2),
+        watchdog: entry.limits.watchdog,
+        no_budget: !entry.limits.watchdog.get_bits::<{ WATCHDOG_BITS - 1 }>(1).any(),
+        frame: desc.frame,
+    }
+}

@@ -1,0 +1,498 @@
+//! Cluster: a few HPUs that share L1, a loader and a read DMA. Wiring only.
+//!
+//! ```text
+//!  task -> loader ---------> hpu[h] -> reporter -> done, fault
+//!            | slots          |  |  \-> command_port[h] -> command_unit -> read DMA -> egress, dma
+//!            | task_page      |  |                              \-> place, message, far
+//!            v                v  \----> remote_router -> L2
+//!  host ---> l1 <-------------+          |
+//!             ^--- l1_atomics <----------+         instruction_memory -> hpu[h]
+//! ```
+//!
+//! | neighbour | ports |
+//! |---|---|
+//! | dispatcher | in `task_desc`, `task_context`, `task_valid` / out `task_ready` |
+//! | packet engine | out `room`: HPUs whose place for the next launch is free again; a task is sent only after that |
+//! | packet buffer | out `load_request`, `load_request_valid` / in `load_request_ready`; in `load_data`, `load_last`, `load_valid` / out `load_ready` |
+//! | scheduler | out `done`, `done_valid` / in `done_ready`; out `place`, `place_valid` / in `place_ready` |
+//! | reports | out `fault`, `fault_valid` / in `fault_ready`; out `message`, `message_valid` / in `message_ready`; in `rings_open` |
+//! | far unit | out `far_word`, `far_valid` / in `far_ready`; in `put_left`, `host_put_left`; in `enabled` |
+//! | L2 copy | out `stage_ask`, `stage_valid` / in `staged`; in `segment_length`, `segment_valid` / out `lent` |
+//! | far completions | in `far_done`, `far_done_valid` / out `far_done_ready` |
+//! | host writer | in `host_write`, `host_beat`, `host_keep`: `load_data` is a beat from the host or from L2 / out `host_ready`; in `host_partial`: `host_keep`, maybe of another cluster's beat, is not all of it |
+//! | registers | in `installed`, `installed_index`; in `imem_write`, `imem_address`, `imem_data`; out `busy`, `retired`, `tasks_ended`, `commands` |
+//! | egress | out `egress_data`, `egress_last` with `egress_tail`, `egress_frame`, `egress_put`, `egress_segment`, `egress_valid` / in `egress_ready` |
+//! | rvma | out `dma`, `dma_valid` / in `dma_ready`; out `dma_data`, `dma_last`, `dma_data_valid` / in `dma_data_ready`; in `dma_done`, `dma_done_valid` |
+//! | L2 | out `l2_request`, `l2_hpu`, `l2_second`, `l2_valid` / in `l2_ready`; in `l2_answer`, `l2_answer_hpu`, `l2_answer_valid`, in the order of the requests |
+//! | trace | out `loaded`, `begun`, `ended`, `commanded` with their frames; out `rvfi[h]` if the configuration asks for it |
+//!
+//! Latencies: see [`crate::cluster::loader`], [`crate::cluster::l1`], [`crate::cluster::remote_router`], [`crate::cluster::command_unit`] and [`crate::cluster::l1_read_dma`]. From a task without packet to
+//! `begun`, idle cluster, same context: 4 cycles. The number of the cluster is an input, so all clusters are the same module.
+
+pub mod amo_alu;
+pub mod command_check;
+pub mod command_port;
+pub mod command_rules;
+pub mod command_unit;
+pub mod instruction_memory;
+pub mod l1;
+pub mod l1_atomics;
+pub mod l1_read_dma;
+pub mod loader;
+pub mod loader_tables;
+pub mod remote_router;
+pub mod reporter;
+pub mod slots;
+pub mod super_bank;
+pub mod task_page;
+pub mod task_records;
+
+use crate::cluster::command_port::CommandPort;
+use crate::cluster::command_unit::CommandUnit;
+use crate::cluster::instruction_memory::InstructionMemory;
+use crate::cluster::l1::L1;
+use crate::cluster::l1_atomics::L1Atomics;
+use crate::cluster::l1_read_dma::L1ReadDma;
+use crate::cluster::loader::Loader;
+use crate::cluster::remote_router::RemoteRouter;
+use crate::cluster::reporter::Reporter;
+use crate::cluster::slots::Slots;
+use crate::cluster::task_page::TaskPage;
+use crate::cluster::task_records::TaskRecords;
+use crate::processor::hpu::{Hpu, HpuOptions};
+use crate::processor::predecode::CodeWord;
+use crate::processor::types::{RemoteAnswer, RemoteRequest, Rvfi};
+use crate::types::{FarDone, Fault, Issuer, Message, StageAsk, TaskContext};
+use spindle_blocks::bundles::{BeatSink, BeatSource, TailedSource};
+use spindle_blocks::desc::{Command, DmaDesc, DmaDone, ReadRequest, TaskDesc, TaskDone};
+use spindle_contract::params::Config;
+use spindle_verilog::prelude::*;
+
+/// The handle of this HPU whose command ends, if `ends`; none if it is another's.
+#[hdl_fn]
+fn handle_of(ends: Bit, issuer: Issuer, hpu: Bits<3>) -> Bits<4> {
+    if ends & (issuer.hpu == hpu) {
+        bits::<4>(1) << issuer.handle
+    } else {
+        bits::<4>(0)
+    }
+}
+
+/// A cluster. See the module text.
+#[block]
+pub struct Cluster {
+    /// Number of the cluster.
+    pub number: Signal<In, Bits<3>>,
+    /// Cycles since reset.
+    pub cycle: Signal<In, Bits<64>>,
+    /// Next task.
+    pub task_desc: Signal<In, TaskDesc>,
+    /// Its context.
+    pub task_context: Signal<In, TaskContext>,
+    /// There is one.
+    pub task_valid: Signal<In, Bit>,
+    /// It is taken.
+    pub task_ready: Signal<Out, Bit>,
+    /// HPUs that can take one task more than before.
+    pub room: Signal<Out, Bits<8>>,
+    /// A context was installed: its scratchpad is to be zeroed.
+    pub installed: Signal<In, Bit>,
+    /// This one.
+    pub installed_index: Signal<In, Bits<4>>,
+    /// Stream this packet.
+    pub load_request: Source<ReadRequest>,
+    /// Bytes of the packet.
+    pub load_data: BeatSink,
+    /// What became of a task.
+    pub done: Source<TaskDone>,
+    /// A fault.
+    pub fault: Source<Fault>,
+    /// Bytes for the wire.
+    pub egress: TailedSource,
+    /// A write to host memory.
+    pub dma: Source<DmaDesc>,
+    /// Its data.
+    pub dma_data: BeatSource,
+    /// A DMA command of any cluster has ended.
+    pub dma_done: PulseSink<DmaDone>,
+    /// A packet to place.
+    pub place: Source<Command>,
+    /// What handlers say.
+    pub message: Source<Message>,
+    /// Contexts whose process has an open event ring.
+    pub rings_open: Signal<In, Bits<16>>,
+    /// Opcodes of commands that have somebody who does them.
+    pub enabled: Signal<In, Bits<16>>,
+    /// Word of a command that is done outside.
+    pub far_word: Signal<Out, Bits<32>>,
+    /// There is one.
+    pub far_valid: Signal<Out, Bit>,
+    /// It is taken.
+    pub far_ready: Signal<In, Bit>,
+    /// A put of this cluster's handlers has left the far unit.
+    pub put_left: Signal<In, Bit>,
+    /// A put of host memory or a get has.
+    pub host_put_left: Signal<In, Bit>,
+    /// Bytes of L2 wanted in the stage.
+    pub stage_ask: Signal<Out, StageAsk>,
+    /// There are some.
+    pub stage_valid: Signal<Out, Bit>,
+    /// They are there.
+    pub staged: Signal<In, Bit>,
+    /// Bytes of a segment that is to pass the stage.
+    pub segment_length: Signal<In, Bits<11>>,
+    /// There is one.
+    pub segment_valid: Signal<In, Bit>,
+    /// The stage is the segment's.
+    pub lent: Signal<Out, Bit>,
+    /// Such a command of any cluster is over.
+    pub far_done: Sink<FarDone>,
+    /// `load_data` is a beat of the host or of L2 for this cluster.
+    pub host_write: Signal<In, Bit>,
+    /// Where it goes.
+    pub host_beat: Signal<In, Bits<10>>,
+    /// Which of its bytes.
+    pub host_keep: Signal<In, Bits<64>>,
+    /// Which are not all; else they have to be.
+    pub host_partial: Signal<In, Bit>,
+    /// It is taken.
+    pub host_ready: Signal<Out, Bit>,
+    /// Request of L2.
+    pub l2_request: Signal<Out, RemoteRequest>,
+    /// Of this HPU.
+    pub l2_hpu: Signal<Out, Bits<3>>,
+    /// It is the second part of an access that crosses a word.
+    pub l2_second: Signal<Out, Bit>,
+    /// It stands.
+    pub l2_valid: Signal<Out, Bit>,
+    /// It is taken.
+    pub l2_ready: Signal<In, Bit>,
+    /// Answer of L2.
+    pub l2_answer: PulseSink<RemoteAnswer>,
+    /// For this HPU; the order of the answers says the same.
+    pub l2_answer_hpu: Signal<In, Bits<3>>,
+    /// Write a word of instruction memory.
+    pub imem_write: Signal<In, Bit>,
+    /// Where.
+    pub imem_address: Signal<In, Bits<14>>,
+    /// What.
+    pub imem_data: Signal<In, CodeWord>,
+    /// HPUs in a handler.
+    pub busy: Signal<Out, Bits<8>>,
+    /// HPUs that execute an instruction.
+    pub retired: Signal<Out, Bits<8>>,
+    /// HPUs whose handler ends.
+    pub tasks_ended: Signal<Out, Bits<8>>,
+    /// HPUs that issued a command.
+    pub commands: Signal<Out, Bits<8>>,
+    /// HPUs whose packet has been loaded; one at a time.
+    pub loaded: Signal<Out, Bits<8>>,
+    /// Its frame.
+    pub loaded_frame: Signal<Out, Bits<16>>,
+    /// HPUs that fetch the first instruction of a handler.
+    pub begun: Signal<Out, Bits<8>>,
+    /// Hardware threads of `begun`, a bit per HPU.
+    pub threads_begun: Signal<Out, Bits<8>>,
+    /// HPUs whose handler ends.
+    pub ended: Signal<Out, Bits<8>>,
+    /// HPUs that issued a command.
+    pub commanded: Signal<Out, Bits<8>>,
+    /// Frames of `begun`, 16 bits per HPU.
+    pub frames_begun: Signal<Out, Bits<128>>,
+    /// Frames of `ended`.
+    pub frames_ended: Signal<Out, Bits<128>>,
+    /// Frame of `commanded`; one at a time.
+    pub commanded_frame: Signal<Out, Bits<16>>,
+    /// Retired instructions of each HPU, if the configuration says so.
+    pub rvfi: Vec<Signal<Out, Rvfi>>,
+    hpu: Vec<Hpu>,
+    command_port: Vec<CommandPort>,
+    command_unit: CommandUnit,
+    imem: InstructionMemory,
+    l1: L1,
+    atomics: L1Atomics,
+    remote: RemoteRouter,
+    loader: Loader,
+    slots: Slots,
+    task_page: TaskPage,
+    records: TaskRecords,
+    l1_read_dma: L1ReadDma,
+    reporter: Reporter,
+    /// HPUs that took launches in the last cycle.
+    had_room: Reg<Bits<8>>,
+    _hpus: usize,
+    _rvfi: bool,
+}
+
+impl Cluster {
+    /// A cluster of the given NIC.
+    pub fn new(config: &Config) -> Self {
+        if let Err(sentence) = config.validate() {
+            panic!("Cluster: {sentence}");
+        }
+        let hpus = config.hpus;
+        let options = HpuOptions { rvfi: config.rvfi, stack_bytes: config.stack_bytes(), ..HpuOptions::default() };
+        Self {
+            rvfi: if config.rvfi { (0..hpus).map(|_| Default::default()).collect() } else { vec![] },
+            hpu: (0..hpus).map(|_| Hpu::new(options)).collect(),
+            command_port: (0..hpus).map(|_| Default::default()).collect(),
+            imem: InstructionMemory::new(hpus, config.imem_bytes),
+            l1: L1::new(hpus),
+            atomics: L1Atomics::new(hpus),
+            remote: RemoteRouter::new(hpus),
+            loader: Loader::new(config),
+            command_unit: CommandUnit::new(hpus),
+            records: TaskRecords::new(config),
+            reporter: Reporter::new(hpus),
+            _hpus: hpus,
+            _rvfi: config.rvfi,
+            ..Self::blank()
+        }
+    }
+}
+
+#[hdl]
+impl Cluster {
+    fn update(&mut self) {
+        self.imem.write.next = self.imem_write.val();
+        self.imem.write_address.next = self.imem_address.val();
+        self.imem.write_data.next = self.imem_data.val();
+
+        // Loader.
+        self.loader.task_desc.next = self.task_desc.val();
+        self.loader.task_context.next = self.task_context.val();
+        self.loader.task_valid.next = self.task_valid.val();
+        self.task_ready.next = self.loader.task_ready.val();
+        self.loader.load_request.join(&mut self.load_request);
+        self.loader.load_last.next = self.load_data.last.val();
+        self.loader.load_valid.next = self.load_data.valid.val();
+        self.load_data.ready.next = self.loader.load_ready.val();
+        self.loader.installed.next = self.installed.val();
+        self.loader.installed_index.next = self.installed_index.val();
+        // The bus carries a beat of a packet or of the host.
+        let by_host = self.host_write.val();
+        self.l1.packet_write.next = self.loader.packet_write.val() | by_host;
+        self.l1.packet_beat.next = if by_host { self.host_beat.val() } else { self.loader.packet_beat.val() };
+        self.l1.packet_data.next = self.load_data.val();
+        self.l1.packet_partial.next = self.host_partial.val();
+        self.l1.packet_keep.next = self.host_keep.val();
+        // Each looks at the place of its own beat, so that no path leads from an offer of the one to whether the other's is taken.
+        let even = self.l1.packet_room[0].val();
+        let odd = self.l1.packet_room[1].val();
+        self.host_ready.next = if self.host_beat.val().get_bit(0) { odd } else { even };
+        self.loader.packet_ready.next = if self.loader.packet_beat.val().get_bit(0) { odd } else { even };
+        self.l1.page_write.next = self.loader.page_write.val();
+        self.l1.page_half.next = self.loader.page_half.val();
+        self.l1.page_beat.next = self.loader.page_beat.val();
+        self.loader.page_ready.next = self.l1.page_ready.val();
+        self.l1.scrub_write.next = self.loader.scrub_write.val();
+        self.l1.scrub_beat.next = self.loader.scrub_beat.val();
+        self.loader.scrub_ready.next = self.l1.scrub_ready.val();
+        self.loader.slot.next = self.slots.slot.val();
+        self.loader.slot_available.next = self.slots.available.val();
+        self.slots.take.next = self.loader.slot_take.val();
+        self.loaded.next = self.loader.launch_valid.val();
+        self.loaded_frame.next = self.loader.launch.val().frame;
+
+        // Task page and records.
+        self.task_page.desc.next = self.loader.desc.val();
+        self.task_page.size.next = self.loader.packet_size.val();
+        self.task_page.entry.next = self.loader.entry.val();
+        self.task_page.hpu.next = self.loader.hpu.val();
+        self.task_page.number.next = self.number.val();
+        self.task_page.cycle.next = self.cycle.val().get_bits::<32>(0);
+        self.l1.page_low.next = self.task_page.low.val();
+        self.l1.page_high.next = self.task_page.high.val();
+        self.records.write.next = self.loader.record_write.val().any();
+        self.records.write_index.next = (self.loader.hpu.val(), self.loader.bank.val()).cat::<5>();
+        self.records.write_limits.next = self.loader.limits.val();
+        self.records.write_payload_len.next = self.loader.desc.val().payload_len;
+        self.records.command_read.next = self.command_unit.looks.val();
+        self.records.command_index.next = self.command_unit.index.val();
+        self.command_unit.limits.next = self.records.command_limits.val();
+        self.records.ending_index.next = self.reporter.index.val();
+        self.reporter.ended_task.next = self.records.ended_task.val();
+        self.slots.ended.next = self.reporter.ended.val();
+        self.slots.ended_slot.next = self.reporter.ended_slot.val();
+
+        // Atomics of L1, L2.
+        self.atomics.request.next = self.remote.atomic.val();
+        self.atomics.hpu.next = self.remote.atomic_hpu.val();
+        self.atomics.valid.next = self.remote.atomic.valid.val();
+        self.remote.atomic.ready.next = self.atomics.ready.val();
+        self.atomics.answer.join(&mut self.remote.atomic_answer);
+        self.remote.atomic_answer_hpu.next = self.atomics.answer_hpu.val();
+        self.atomics.access.join(&mut self.l1.guest);
+        for p in 0..2 {
+            self.atomics.words[p].next = self.l1.word_data[p].val();
+        }
+        self.l1.lock.next = self.atomics.lock.val();
+        self.atomics.shared_write.next = self.l1.shared_write.val();
+        self.l2_request.next = self.remote.l2_request.val();
+        self.l2_hpu.next = self.remote.l2_hpu.val();
+        self.l2_second.next = self.remote.l2_second.val();
+        self.l2_valid.next = self.remote.l2_valid.val();
+        self.remote.l2_ready.next = self.l2_ready.val();
+        self.l2_answer.join(&mut self.remote.l2_answer);
+
+        // Commands.
+        self.command_unit.number.next = self.number.val();
+        self.command_unit.cycle.next = self.cycle.val().get_bits::<32>(0);
+        self.command_unit.enabled.next = self.enabled.val();
+        self.command_unit.rings_open.next = self.rings_open.val();
+        self.command_unit.place.join(&mut self.place);
+        self.command_unit.message.join(&mut self.message);
+        self.far_word.next = self.command_unit.far_word.val();
+        self.far_valid.next = self.command_unit.far_valid.val();
+        self.command_unit.far_ready.next = self.far_ready.val();
+        self.command_unit.put_left.next = self.put_left.val();
+        self.command_unit.host_put_left.next = self.host_put_left.val();
+        self.stage_ask.next = self.command_unit.stage_ask.val();
+        self.stage_valid.next = self.command_unit.stage_valid.val();
+        self.command_unit.staged.next = self.staged.val();
+        self.command_unit.segment_length.next = self.segment_length.val();
+        self.command_unit.segment_valid.next = self.segment_valid.val();
+        self.lent.next = self.command_unit.lent.val();
+        self.command_unit.stage_left.next = self.l1_read_dma.stage_left.val();
+        self.l1_read_dma.number.next = self.number.val();
+        self.command_unit.job.join(&mut self.l1_read_dma.job);
+        self.l1.l1_read_dma_next.next = self.l1_read_dma.reads_next.val();
+        self.l1.l1_read_dma_next_odd.next = self.l1_read_dma.reads_next_odd.val();
+        self.l1.l1_read_dma_read.next = self.l1_read_dma.read.val();
+        self.l1.l1_read_dma_beat.next = self.l1_read_dma.beat.val();
+        self.l1_read_dma.read_ready.next = self.l1.l1_read_dma_ready.val();
+        for g in 0..2 {
+            self.l1_read_dma.data[g].next = self.l1.wide_data[g].val();
+        }
+        self.l1_read_dma.egress.join(&mut self.egress);
+        self.l1_read_dma.dma.join(&mut self.dma);
+        self.l1_read_dma.dma_data.join(&mut self.dma_data);
+
+        // Reporter.
+        self.reporter.number.next = self.number.val();
+        self.reporter.done.join(&mut self.done);
+        // A PLACE leaves before the end of the handler that issued it.
+        self.reporter.hold.next = self.command_unit.place.valid.val();
+        self.reporter.fault.join(&mut self.fault);
+
+        // HPUs and their command ports.
+        let far = self.far_done.val();
+        let far_answers = self.far_done.valid.val() & (far.cluster == self.number.val());
+        let mut far_taken: Bit = false;
+        let host_answers = self.dma_done.valid.val() & (self.dma_done.val().cluster == self.number.val());
+        let host_issuer = Issuer { hpu: self.dma_done.val().hpu, handle: self.dma_done.val().handle.get_bits::<2>(0) };
+        let mut launch_ready: Bits<8> = bits::<8>(0);
+        let mut launch_bank: Bits<16> = bits::<16>(0);
+        let mut busy: Bits<8> = bits::<8>(0);
+        let mut retired: Bits<8> = bits::<8>(0);
+        let mut begun: Bits<8> = bits::<8>(0);
+        let mut threads_begun: Bits<8> = bits::<8>(0);
+        let mut ended: Bits<8> = bits::<8>(0);
+        let mut used: Bit = false;
+        let mut frames_begun: Bits<128> = bits::<128>(0);
+        let mut frames_ended: Bits<128> = bits::<128>(0);
+        for i in 0..self._hpus {
+            self.hpu[i].number.next = bits::<3>(i);
+            self.hpu[i].launch.next = self.loader.launch.val();
+            self.hpu[i].launch.valid.next = self.loader.launch_valid.val().get_bit(i);
+            self.hpu[i].cycle.next = self.cycle.val();
+            self.hpu[i].region.next = self.loader.region.val();
+            self.hpu[i].region_index.next = self.loader.region_index.val();
+            self.hpu[i].region_write.next = self.loader.region_write.val().get_bit(i);
+            self.imem.fetch_address[i].next = self.hpu[i].fetch_address.val();
+            self.imem.fetch_enable[i].next = self.hpu[i].fetch_enable.val();
+            self.hpu[i].fetch_data.next = self.imem.fetch_data[i].val();
+            self.imem.code_address[i].next = self.hpu[i].code_address.val();
+            self.imem.code_valid[i].next = self.hpu[i].code_valid.val();
+            self.hpu[i].code_ready.next = self.imem.code_ready[i].val();
+            self.hpu[i].code_data.next = self.imem.code_data[i].val();
+            for p in 0..2 {
+                self.l1.word[2 * i + p].next = self.hpu[i].l1_request[p].val();
+                self.l1.word[2 * i + p].valid.next = self.hpu[i].l1_valid[p].val();
+                self.l1.stores[2 * i + p].next = self.hpu[i].l1_stores[p].val();
+                self.hpu[i].l1_grant[p].next = self.l1.word_grant[2 * i + p].val();
+                self.hpu[i].l1_data[p].next = self.l1.word_data[2 * i + p].val();
+            }
+            self.remote.request[i].next = self.hpu[i].remote.val();
+            self.remote.valid[i].next = self.hpu[i].remote.valid.val();
+            self.hpu[i].remote.ready.next = self.remote.ready[i].val();
+            self.hpu[i].answer.next = self.remote.answer.val();
+            self.hpu[i].answer.valid.next = self.remote.answer_valid.val().get_bit(i);
+
+            self.command_port[i].port.next = self.hpu[i].port.val();
+            self.command_port[i].port_write.next = self.hpu[i].port_write.val();
+            self.command_port[i].port_read.next = self.hpu[i].port_read.val();
+            self.hpu[i].port_data.next = self.command_port[i].port_data.val();
+            self.hpu[i].port_full.next = self.command_port[i].port_full.val();
+            self.hpu[i].port_pending.next = self.command_port[i].port_pending.val();
+            self.hpu[i].issue_done.next = self.command_unit.done.val().get_bit(i);
+            self.hpu[i].issue_refused.next = self.command_unit.refused.val().get_bit(i);
+            self.hpu[i].issue_full.next = self.command_unit.full.val().get_bit(i);
+            self.command_port[i].begins.next = self.hpu[i].begins.val();
+            self.command_port[i].begin_thread.next = self.hpu[i].begin_thread.val();
+            self.command_port[i].begin_bank.next = self.hpu[i].begin_bank.val();
+            self.command_port[i].ask.join(&mut self.command_unit.ask[i]);
+            self.command_port[i].taken.next = self.command_unit.taken.val().get_bit(i);
+            self.command_port[i].word.next = self.command_unit.word.val();
+            self.command_unit.argument[i].next = self.command_port[i].argument.val();
+            self.command_unit.argument_written[i].next = self.command_port[i].argument_written.val();
+            self.command_port[i].answered.next = self.command_unit.answered.val().get_bit(i);
+            self.command_port[i].accept.next = self.command_unit.accept.val().get_bit(i);
+            self.command_port[i].accept_packet.next = self.command_unit.accept_packet.val();
+            self.command_port[i].accept_slot.next = self.command_unit.accept_slot.val();
+            self.command_port[i].blocked.next = self.command_unit.blocked.val();
+            self.command_port[i].probe.next = self.slots.probe.val();
+            used = used | self.command_port[i].probe_used.val();
+
+            // Commands of this HPU that end in this cycle.
+            let hpu = bits::<3>(i);
+            let at_wire = handle_of(self.l1_read_dma.sent.val(), self.l1_read_dma.sent_issuer.val(), hpu);
+            let at_place = handle_of(self.command_unit.placed.val(), self.command_unit.placed_issuer.val(), hpu);
+            let at_host = handle_of(host_answers, host_issuer, hpu);
+            let by_far = far_answers & (far.issuer.hpu == hpu);
+            self.command_port[i].result.valid.next = by_far & far.has_result;
+            self.command_port[i].result_handle.next = far.issuer.handle;
+            self.command_port[i].result.next = far.result;
+            let far_ends = by_far & (!far.has_result | self.command_port[i].result.ready.val());
+            far_taken = far_taken | far_ends;
+            let at_far = handle_of(far_ends, far.issuer, hpu);
+            self.command_port[i].complete.next = at_wire | at_place | at_host | at_far;
+            self.command_port[i].failed.next =
+                (at_host & repeat::<4>(self.dma_done.val().error)) | (at_far & repeat::<4>(far.error));
+
+            self.hpu[i].ending.join(&mut self.reporter.ending[i]);
+            launch_ready = launch_ready.replace_bit(i, self.hpu[i].launch.ready.val());
+            launch_bank = launch_bank | (bit_cast::<16, 2>(self.hpu[i].launch_bank.val()) << bits::<4>(2 * i as u64));
+            busy = busy.replace_bit(i, self.hpu[i].busy.val());
+            retired = retired.replace_bit(i, self.hpu[i].retired.val());
+            begun = begun.replace_bit(i, self.hpu[i].begins.val());
+            threads_begun = threads_begun.replace_bit(i, self.hpu[i].begin_thread.val());
+            ended = ended.replace_bit(i, self.hpu[i].ends.val());
+            frames_begun =
+                frames_begun | (bit_cast::<128, 16>(self.hpu[i].begin_frame.val()) << bits::<7>(16 * i as u64));
+            frames_ended =
+                frames_ended | (bit_cast::<128, 16>(self.hpu[i].end_frame.val()) << bits::<7>(16 * i as u64));
+        }
+        self.had_room.d.next = launch_ready;
+        self.room.next = launch_ready & !self.had_room.q.val();
+        self.loader.launch_bank.next = launch_bank;
+        self.slots.probe_used.next = used;
+        self.far_done.ready.next = far_taken;
+        if self._rvfi {
+            for i in 0..self._hpus {
+                self.rvfi[i].next = self.hpu[i].rvfi[0].val();
+            }
+        }
+        self.busy.next = busy;
+        self.retired.next = retired;
+        self.tasks_ended.next = ended;
+        self.commands.next = self.command_unit.issued.val();
+        self.begun.next = begun;
+        self.threads_begun.next = threads_begun;
+        self.ended.next = ended;
+        self.commanded.next = self.command_unit.issued.val();
+        self.frames_begun.next = frames_begun;
+        self.frames_ended.next = frames_ended;
+        self.commanded_frame.next = self.command_unit.issued_frame.val();
+    }
+}

@@ -1,0 +1,203 @@
+//! Brings what leaves the fast path of the HPUs to L2 and to the atomic unit of L1, and the answers back.
+//!
+//! | neighbour | ports |
+//! |---|---|
+//! | HPUs | in `request[h]`, `valid[h]` / out `ready[h]`; out `answer`, `answer_valid` (a bit per HPU), always taken |
+//! | L2 | out `l2_request`, `l2_hpu`, `l2_second`, `l2_valid` / in `l2_ready`; in `l2_answer`, `l2_answer_valid`, always taken, in the order of the requests |
+//! | atomic unit | out `atomic`, `atomic_hpu`, `atomic_valid` / in `atomic_ready`; in `atomic_answer`, `atomic_answer_hpu`, `atomic_answer_valid` / out `atomic_answer_ready` |
+//!
+//! Round robin over the HPUs whose request has room where it goes, one request per cycle: the atomic unit gets it in that cycle, L2 one cycle
+//! later. Worst case: the other HPUs first. Answers take 1 cycle; those of L2 go first, so an answer of the atomic unit waits while L2 answers.
+//!
+//! A load or store of L2 that crosses a word becomes two requests, the lower word first, see [`L2`](crate::array::l2::L2); the second answer brings the bytes that the first
+//! one left out, and between the two the atomic unit's wait. At most 16 requests are under way.
+
+use crate::array::rr_arbiter4::RrArbiter4;
+use crate::processor::types::{RemoteAnswer, RemoteRequest};
+use spindle_blocks::fifo::LutFifo;
+use spindle_verilog::prelude::*;
+
+/// A request and who made it.
+#[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
+pub struct Sent {
+    /// The request.
+    pub request: RemoteRequest,
+    /// The HPU.
+    pub hpu: Bits<3>,
+}
+
+/// A request of L2 that is under way.
+#[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
+pub struct Part {
+    /// The HPU.
+    pub hpu: Bits<3>,
+    /// The second part follows.
+    pub first: Bit,
+    /// It is the second part.
+    pub second: Bit,
+    /// Address bits 1:0 of the access, less which 4 bytes are of the first part.
+    pub offset: Bits<2>,
+}
+
+const REQUEST_BITS: usize = RemoteRequest::BITS;
+
+/// The router. See the module text.
+#[block]
+pub struct RemoteRouter {
+    /// Requests of the HPUs.
+    pub request: Vec<Signal<In, RemoteRequest>>,
+    /// They stand.
+    pub valid: Vec<Signal<In, Bit>>,
+    /// They are taken.
+    pub ready: Vec<Signal<Out, Bit>>,
+    /// An answer.
+    pub answer: Signal<Out, RemoteAnswer>,
+    /// HPU that it is for.
+    pub answer_valid: Signal<Out, Bits<8>>,
+    /// Request for the atomic unit.
+    pub atomic: Source<RemoteRequest>,
+    /// Of this HPU.
+    pub atomic_hpu: Signal<Out, Bits<3>>,
+    /// Answer of the atomic unit.
+    pub atomic_answer: Sink<RemoteAnswer>,
+    /// For this HPU.
+    pub atomic_answer_hpu: Signal<In, Bits<3>>,
+    /// Request for L2.
+    pub l2_request: Signal<Out, RemoteRequest>,
+    /// Of this HPU.
+    pub l2_hpu: Signal<Out, Bits<3>>,
+    /// It is the second part of an access that crosses a word.
+    pub l2_second: Signal<Out, Bit>,
+    /// It stands.
+    pub l2_valid: Signal<Out, Bit>,
+    /// It is taken.
+    pub l2_ready: Signal<In, Bit>,
+    /// Answer of L2.
+    pub l2_answer: PulseSink<RemoteAnswer>,
+    arbiter: RrArbiter4,
+    /// What L2 is asked. An access that crosses a word becomes its second part here.
+    head: DFF<Sent>,
+    head_valid: Reg<Bit>,
+    /// It crosses a word.
+    crosses: DFF<Bit>,
+    in_second: Reg<Bit>,
+    under_way: LutFifo<Part, 4>,
+    /// The answer but for its data,
+    answer_kind: DFF<Bits<2>>,
+    /// and these, byte by byte.
+    answer_bytes: [DFF<Bits<8>>; 4],
+    /// The second part's answer is to come.
+    half: Reg<Bit>,
+    answer_to: Reg<Bits<8>>,
+    _hpus: usize,
+}
+
+impl RemoteRouter {
+    /// For `hpus` HPUs, 1 to 8.
+    pub fn new(hpus: usize) -> Self {
+        assert!((1..=8).contains(&hpus), "RemoteRouter: {hpus} HPUs cannot be connected; choose 1 to 8");
+        Self {
+            request: (0..hpus).map(|_| Default::default()).collect(),
+            valid: (0..hpus).map(|_| Default::default()).collect(),
+            ready: (0..hpus).map(|_| Default::default()).collect(),
+            _hpus: hpus,
+            ..Self::blank()
+        }
+    }
+}
+
+#[hdl]
+impl RemoteRouter {
+    fn update(&mut self) {
+        // Whether the register towards L2 is free, or will be.
+        let head = self.head.q.val();
+        let request = head.request;
+        let offset = request.address.get_bits::<2>(0);
+        let crosses = self.crosses.q.val();
+        let stands = self.head_valid.q.val() & self.under_way.write.ready.val();
+        let moves = stands & self.l2_ready.val();
+        let far_room = !self.head_valid.q.val() | (moves & !crosses);
+
+        // Who goes on.
+        let mut wants: Bits<8> = bits::<8>(0);
+        for i in 0..self._hpus {
+            let room = if self.request[i].val().far { far_room } else { self.atomic.ready.val() };
+            wants = wants.replace_bit(i, self.valid[i].val() & room);
+        }
+        self.arbiter.request.next = wants;
+        self.arbiter.accept.next = true;
+        let index = self.arbiter.index.val();
+        // A sum of products of four is one LUT a bit.
+        let mut chosen: Bits<REQUEST_BITS> = bits::<REQUEST_BITS>(0);
+        for i in 0..self._hpus {
+            chosen = chosen | (pack(self.request[i].val()) & repeat::<REQUEST_BITS>(index == bits::<3>(i)));
+        }
+        let chosen = unpack::<RemoteRequest, REQUEST_BITS>(chosen);
+        for i in 0..self._hpus {
+            self.ready[i].next = self.arbiter.grant.val().get_bit(i);
+        }
+        self.atomic.next = chosen;
+        self.atomic_hpu.next = index;
+        self.atomic.valid.next = self.arbiter.any.val() & !chosen.far;
+        let sent = Sent { request: chosen, hpu: index };
+        let sends = self.arbiter.any.val() & chosen.far;
+
+        // To L2, in two parts if need be.
+        let second = self.in_second.q.val();
+        if far_room {
+            self.head_valid.d.next = sends;
+            self.in_second.d.next = false;
+        }
+        let sent_last = bit_cast::<3, 2>(chosen.address.get_bits::<2>(0)) + bit_cast::<3, 2>(chosen.size_less_one);
+        if sends {
+            self.head.d.next = sent;
+            self.crosses.d.next = sent_last.get_bit(2) & !chosen.atomic;
+        } else if moves {
+            self.crosses.d.next = false;
+            self.in_second.d.next = crosses;
+            self.head.d.next.request.address = (request.address.get_bits::<18>(2) + 1, offset).cat::<20>();
+        }
+        self.l2_request.next = request;
+        self.l2_hpu.next = head.hpu;
+        self.l2_second.next = second;
+        self.l2_valid.next = stands;
+        self.under_way.write.next = Part { hpu: head.hpu, first: crosses, second: second, offset: offset };
+        self.under_way.write.valid.next = moves;
+
+        // Answers. Those of the second part go to their place by the enables of bytes, which are no LUTs.
+        let part = self.under_way.read.val();
+        let answered = self.l2_answer.valid.val();
+        self.under_way.read.ready.next = answered;
+        let near_room = !answered & !self.half.q.val();
+        let by_near = self.atomic_answer.valid.val() & near_room;
+        self.atomic_answer.ready.next = near_room;
+        if answered {
+            self.half.d.next = part.first;
+        }
+        let source = if answered { self.l2_answer.val() } else { self.atomic_answer.val() };
+        if answered | near_room {
+            self.answer_kind.d.next = (source.write, source.thread).cat::<2>();
+        }
+        for b in 0..4 {
+            let in_second = bit_cast::<3, 2>(part.offset) > bits::<3>(3 - b as u64);
+            if (answered & (!part.second | in_second)) | near_room {
+                self.answer_bytes[b].d.next = source.data.get_bits::<8>(8 * b);
+            }
+        }
+        let to = if answered { part.hpu } else { self.atomic_answer_hpu.val() };
+        self.answer_to.d.next = if (answered & !part.first) | by_near { bits::<8>(1) << to } else { bits::<8>(0) };
+        let kind = self.answer_kind.q.val();
+        self.answer.next = RemoteAnswer {
+            thread: kind.get_bit(0),
+            write: kind.get_bit(1),
+            data: (
+                self.answer_bytes[3].q.val(),
+                self.answer_bytes[2].q.val(),
+                self.answer_bytes[1].q.val(),
+                self.answer_bytes[0].q.val(),
+            )
+                .cat::<32>(),
+        };
+        self.answer_valid.next = self.answer_to.q.val();
+    }
+}

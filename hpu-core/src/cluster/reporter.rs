@@ -1,0 +1,131 @@
+//! Reporter: turns the endings of a cluster's HPUs into `TaskDone` messages and faults.
+//!
+//! | neighbour | ports |
+//! |---|---|
+//! | HPUs | in `ending[h]`, `ending_valid[h]` / out `ending_ready[h]` |
+//! | task records | out `index`; in `ended_task`, in the same cycle: whose task it was |
+//! | slots | out `ended`, `ended_slot`: the task no longer needs its packet |
+//! | read DMA, command ports | in `hold`: a PLACE is on its way, endings wait |
+//! | array | out `done`, `done_valid` / in `done_ready`; out `fault`, `fault_valid` / in `fault_ready`; in `number` |
+//!
+//! Round robin, one ending per cycle while both outputs are free; 1 cycle from `ending_valid` to `done_valid` if nobody else waits. A fault is offered in the same cycle as its `done`.
+
+use crate::array::rr_arbiter4::RrArbiter4;
+use crate::processor::types::Ending;
+use crate::types::{EndedTask, Fault};
+use spindle_blocks::desc::TaskDone;
+use spindle_verilog::prelude::*;
+
+const ENDING_BITS: usize = Ending::BITS;
+
+/// The reporter. See the module text.
+#[block]
+pub struct Reporter {
+    /// Number of the cluster.
+    pub number: Signal<In, Bits<3>>,
+    /// No ending is taken in this cycle.
+    pub hold: Signal<In, Bit>,
+    /// Task whose ending is looked at, {HPU, bank}.
+    pub index: Signal<Out, Bits<5>>,
+    /// Whose it was.
+    pub ended_task: Signal<In, EndedTask>,
+    /// A task with a packet has ended.
+    pub ended: Signal<Out, Bit>,
+    /// Its slot.
+    pub ended_slot: Signal<Out, Bits<4>>,
+    /// How handlers ended.
+    pub ending: Vec<Sink<Ending>>,
+    /// What became of a task.
+    pub done: Source<TaskDone>,
+    /// A fault.
+    pub fault: Source<Fault>,
+    arbiter: RrArbiter4,
+    report: DFF<TaskDone>,
+    report_waits: Reg<Bit>,
+    trouble: DFF<Fault>,
+    trouble_waits: Reg<Bit>,
+    _hpus: usize,
+}
+
+impl Reporter {
+    /// For `hpus` HPUs, 1 to 8.
+    pub fn new(hpus: usize) -> Self {
+        assert!((1..=8).contains(&hpus), "Reporter: {hpus} HPUs cannot be served; choose 1 to 8");
+        Self { ending: (0..hpus).map(|_| Default::default()).collect(), _hpus: hpus, ..Self::blank() }
+    }
+}
+
+#[hdl]
+impl Reporter {
+    fn update(&mut self) {
+        let report_free = !self.report_waits.q.val() | self.done.ready.val();
+        let trouble_free = !self.trouble_waits.q.val() | self.fault.ready.val();
+        let free = report_free & trouble_free & !self.hold.val();
+        let mut request: Bits<8> = bits::<8>(0);
+        for i in 0..self._hpus {
+            request = request.replace_bit(i, self.ending[i].valid.val());
+        }
+        self.arbiter.request.next = request;
+        self.arbiter.accept.next = free;
+        let grant = self.arbiter.grant.val();
+        let index = self.arbiter.index.val();
+        for i in 0..self._hpus {
+            self.ending[i].ready.next = grant.get_bit(i) & free;
+        }
+        // A sum of products of four is one LUT a bit.
+        let mut chosen: Bits<ENDING_BITS> = bits::<ENDING_BITS>(0);
+        for i in 0..self._hpus {
+            chosen = chosen | (pack(self.ending[i].val()) & repeat::<ENDING_BITS>(index == bits::<3>(i)));
+        }
+        let ending = unpack::<Ending, ENDING_BITS>(chosen);
+        self.index.next = (index, ending.bank).cat::<5>();
+        let origin = self.ended_task.val().origin;
+        let takes = self.arbiter.any.val() & free;
+        self.ended.next = takes & origin.has_packet;
+        self.ended_slot.next = origin.slot;
+        if takes {
+            self.report.d.next = TaskDone {
+                version: bits::<4>(spindle_contract::VERSION),
+                kind: origin.kind,
+                context: origin.context,
+                msg_slot: origin.msg_slot,
+                frame: origin.frame,
+                has_packet: origin.has_packet,
+                pkt: origin.pkt,
+                payload_len: self.ended_task.val().payload_len,
+                code: ending.code,
+                fault: ending.fault,
+                cause: ending.cause,
+                cycles: if ending.thread { ending.second_cycles } else { ending.first_cycles },
+                cluster: self.number.val(),
+                hpu: index,
+                spare: bits::<10>(0),
+            };
+            self.report_waits.d.next = true;
+        } else if self.done.ready.val() {
+            self.report_waits.d.next = false;
+        }
+        if takes & ending.fault {
+            self.trouble.d.next = Fault {
+                cause: ending.cause,
+                context: origin.context,
+                hpu: index,
+                cluster: self.number.val(),
+                msg_slot: origin.msg_slot,
+                frame: origin.frame,
+                kind: origin.kind,
+                pc: ending.pc,
+                sum: ending.sum,
+                stray: ending.stray,
+                of_access: ending.of_access,
+            };
+            self.trouble_waits.d.next = true;
+        } else if self.fault.ready.val() {
+            self.trouble_waits.d.next = false;
+        }
+        self.done.next = self.report.q.val();
+        self.done.valid.next = self.report_waits.q.val();
+        self.fault.next = self.trouble.q.val();
+        self.fault.valid.next = self.trouble_waits.q.val();
+    }
+}

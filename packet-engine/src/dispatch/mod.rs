@@ -1,0 +1,425 @@
+//! Turns orders into descriptors: tasks to the HPU array, placements to the RVMA engine.
+//!
+//! The scheduler decides and never waits for the array or for host memory: what cannot leave at once is kept here, and its descriptor is
+//! made from the packet's stored fields when it goes. A task goes to an HPU that has room for it, which the array says by `room`; so the
+//! array takes every task at once, and no task waits there for another context's handler. A packet has at most one task and one placement
+//! under way (a completion is a task of its message's last packet), so no queue overflows.
+//!
+//! | ports | neighbour |
+//! |---|---|
+//! | in `store`, `store_pkt`, `store_packet`, `store_terms` | scheduler: remember a packet, at the latest two cycles before its first order |
+//! | in `redirect`, `redirection` | scheduler, with an order to place: a handler says where; never in the cycle of a `store` |
+//! | in `ahead` | scheduler: what an order of the next cycle would be about |
+//! | in `order`, `task_push`, `place_push` | scheduler: an order |
+//! | in `ended`, `ended_task` | scheduler: a task came back |
+//! | in `fast`, `fast_valid` / out `fast_ready` | packets that need no scheduling, straight to `placement` |
+//! | in `policy`, `policy_index`, `policy_valid`, `room` | HPU array |
+//! | out `task_desc`, `task_valid` | HPU array: always taken |
+//! | out `placement`, `placement_valid` / in `placement_ready` | RVMA engine |
+//!
+//! ```text
+//! order -> task_queues -> choose -> ask -> pick -> read order -> read packet -> task_desc
+//! ahead -----------------------------^ (nothing waits: the packet is read meanwhile)
+//! ```
+//!
+//! | cycle | what, of a task that waits |
+//! |---|---|
+//! | 0 | a context is chosen, in turn: a funded one ([`crate::dispatch::fair_share`]), or the only one, of those for which an HPU has room |
+//! | 1, 2 | an HPU is chosen ([`crate::dispatch::hpu_choice`]); the context's oldest task leaves its queue |
+//! | 4 | its order is there; the packet is read |
+//! | 6 | `task_valid` |
+//!
+//! If there is neither HPU nor task after all, since what the choice saw was 3 cycles old, nothing happens but a lost cycle. An ordered task
+//! is chosen in the next cycle at the earliest: `task_valid` 7 cycles after the order. When no task waits or is being chosen, an HPU is asked
+//! for ahead of the order, whether or not there will be one: `task_valid` 1 cycle after it. Rate: a task per cycle, of one context or of several, less the cycles in which queued placements read.
+//!
+//! An ordered placement is valid 7 cycles later, up to 4 more while tasks leave; a fast one 1 cycle. Rate: one fast placement per cycle; one
+//! queued order per 4 cycles. The array holds up no placement, a slow host no task. Queued placements let at least one fast one through
+//! between two of theirs. Tasks of a context and placements leave in the order of their orders.
+
+pub mod fair_share;
+pub mod hpu_choice;
+pub mod task_queues;
+
+use crate::dispatch::fair_share::FairShare;
+use crate::dispatch::hpu_choice::HpuChoice;
+use crate::dispatch::task_queues::TaskQueues;
+use crate::schedule::message::{
+    placement_of, redirected_to, task_of, Ahead, Order, PlaceOrder, PlaceTerms, Redirection, StoredPacket, TaskOrder,
+    PACKET_TERMS_BITS, TERMS_BITS,
+};
+use spindle_blocks::ram::{RamStyle, SdpMemory};
+use spindle_blocks::{ContextPolicy, Fifo, PlacementDesc, Slice, TaskDesc, TaskDone};
+use spindle_contract::params::Config;
+use spindle_verilog::prelude::*;
+
+/// What the emitter of queued placements does.
+#[derive(LogicState, Copy, Clone, Debug, PartialEq)]
+enum Emitter {
+    /// Looks for an order.
+    Idle,
+    /// The packet's fields are to be read.
+    Fetch,
+    /// They are at the memory's output register at the end of this cycle.
+    Hold,
+    /// The descriptor goes into its output register.
+    Emit,
+}
+
+/// Where a task goes.
+#[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
+pub struct Target {
+    /// Cluster.
+    pub cluster: Bits<3>,
+    /// HPU of the cluster.
+    pub hpu: Bits<3>,
+    /// What its context was charged.
+    pub cost: Bits<18>,
+}
+
+/// Number of the lowest of four bits that is set, 3 if none of the others is.
+#[hdl_fn]
+fn first_of_four(set: Bits<4>) -> Bits<2> {
+    (!set.get_bit(0) & !set.get_bit(1), !set.get_bit(0) & (set.get_bit(1) | !set.get_bit(2))).cat::<2>()
+}
+
+/// Number of the lowest bit that is set, 15 if no other is.
+#[hdl_fn]
+fn first_of_sixteen(set: Bits<16>) -> Bits<4> {
+    let quarters = (
+        set.get_bits::<4>(12).any(),
+        set.get_bits::<4>(8).any(),
+        set.get_bits::<4>(4).any(),
+        set.get_bits::<4>(0).any(),
+    )
+        .cat::<4>();
+    let quarter = first_of_four(quarters);
+    let low =
+        if quarter.get_bit(0) { first_of_four(set.get_bits::<4>(4)) } else { first_of_four(set.get_bits::<4>(0)) };
+    let high =
+        if quarter.get_bit(0) { first_of_four(set.get_bits::<4>(12)) } else { first_of_four(set.get_bits::<4>(8)) };
+    (quarter, if quarter.get_bit(1) { high } else { low }).cat::<4>()
+}
+
+/// The bits of a quarter that are behind this one of it.
+#[hdl_fn]
+fn behind_of_four(number: Bits<2>) -> Bits<4> {
+    (!number.all(), !number.get_bit(1), !number.any(), false).cat::<4>()
+}
+
+/// The bits behind this one of sixteen. A LUT each, which a shift is not.
+#[hdl_fn]
+fn behind_of(number: Bits<4>) -> Bits<16> {
+    let quarters = behind_of_four(number.get_bits::<2>(2));
+    let quarter = number.get_bits::<2>(2);
+    let inner = behind_of_four(number.get_bits::<2>(0));
+    (
+        inner & repeat::<4>(quarter == 3) | repeat::<4>(quarters.get_bit(3)),
+        inner & repeat::<4>(quarter == 2) | repeat::<4>(quarters.get_bit(2)),
+        inner & repeat::<4>(quarter == 1) | repeat::<4>(quarters.get_bit(1)),
+        inner & repeat::<4>(quarter == 0),
+    )
+        .cat::<16>()
+}
+
+/// See the head of this file.
+#[block]
+pub struct Dispatch {
+    /// Remember `store_packet`.
+    pub store: Signal<In, Bit>,
+    /// Under this head cell.
+    pub store_pkt: Signal<In, Bits<10>>,
+    /// Fields of the packet.
+    pub store_packet: Signal<In, StoredPacket>,
+    /// What its placement needs besides.
+    pub store_terms: Signal<In, PlaceTerms>,
+    /// The packet of `order` goes elsewhere.
+    pub redirect: Signal<In, Bit>,
+    /// There.
+    pub redirection: Signal<In, Redirection>,
+    /// What the next order may be about.
+    pub ahead: Signal<In, Ahead>,
+    /// What to do.
+    pub order: Signal<In, Order>,
+    /// `order` is a task.
+    pub task_push: Signal<In, Bit>,
+    /// `order` is a placement.
+    pub place_push: Signal<In, Bit>,
+    /// A task came back.
+    pub ended: Signal<In, Bit>,
+    /// This one.
+    pub ended_task: Signal<In, TaskDone>,
+    /// Placement that needs no scheduling.
+    pub fast: Sink<PlacementDesc>,
+    /// What a context may use.
+    pub policy: PulseSink<ContextPolicy>,
+    /// The context.
+    pub policy_index: Signal<In, Bits<4>>,
+    /// HPUs that can take one task more than before.
+    pub room: Signal<In, Bits<32>>,
+    /// Task for the array.
+    pub task_desc: Signal<Out, TaskDesc>,
+    /// There is one.
+    pub task_valid: Signal<Out, Bit>,
+    /// Placement for the RVMA engine.
+    pub placement: Source<PlacementDesc>,
+    queues: TaskQueues,
+    share: FairShare,
+    hpus: HpuChoice,
+    /// Contexts behind the one that had the last turn.
+    behind: Reg<Bits<16>>,
+    packets: SdpMemory<StoredPacket, 10>,
+    /// Terms of each packet, or where it is redirected.
+    terms: SdpMemory<Bits<TERMS_BITS>, 10>,
+    /// At most one context can go, as of the last cycle.
+    alone: Reg<Bit>,
+    chosen: Reg<Bit>,
+    chosen_context: DFF<Bits<4>>,
+    /// An HPU was asked for.
+    asking: Reg<Bit>,
+    /// For a task that may be ordered now.
+    asking_direct: Reg<Bit>,
+    asking_context: DFF<Bits<4>>,
+    /// Cluster that had the last task: the next search begins behind it.
+    last_cluster: Reg<Bits<3>>,
+    /// A task of a queue: its order is read in the first two, its packet from the third on.
+    step: [Reg<Bit>; 3],
+    target: [DFF<Target>; 3],
+    /// The order whose packet is being read, and the one that leaves.
+    order_read: [DFF<TaskOrder>; 2],
+    leaves: Reg<Bit>,
+    leaves_direct: Reg<Bit>,
+    leaves_for: DFF<Target>,
+    cycle: Reg<Bits<32>>,
+    places: Fifo<PlaceOrder, 10>,
+    state: Reg<Emitter>,
+    current: DFF<PlaceOrder>,
+    /// A placement was emitted: the next turn is the fast path's.
+    gap: Reg<Bit>,
+    output: Slice<PlacementDesc>,
+    _home_mask: u64,
+    _clusters: u64,
+}
+
+impl Dispatch {
+    /// For the HPUs, contexts and cells of `config`. UltraRAM holds what is kept of packets and tasks where there is any.
+    pub fn new(config: &Config) -> Self {
+        if let Err(sentence) = config.validate() {
+            panic!("Dispatch: {sentence}");
+        }
+        let style = if config.has_ultra_ram() { RamStyle::Ultra } else { RamStyle::sparing(config.cells()) };
+        Self {
+            queues: TaskQueues::new(config),
+            share: FairShare::new(config),
+            hpus: HpuChoice::new(config),
+            packets: SdpMemory::with_depth(style, 2, config.cells()),
+            terms: SdpMemory::with_depth(style, 2, config.cells()),
+            last_cluster: Reg::new(bits::<3>(config.clusters as u64 - 1)),
+            places: Fifo::with_depth(RamStyle::sparing(config.cells()), config.cells()),
+            _home_mask: config.clusters.next_power_of_two() as u64 - 1,
+            _clusters: config.clusters as u64,
+            ..Self::blank()
+        }
+    }
+}
+
+#[hdl]
+impl Dispatch {
+    fn update(&mut self) {
+        self.cycle.d.next = self.cycle.q.val() + 1;
+        let order = self.order.val();
+        let idle = self.state.q.val() == Emitter::Idle;
+
+        // Policies and ends.
+        let policy = self.policy.val();
+        let ended = self.ended_task.val();
+        self.hpus.core_mask.next = policy.core_mask;
+        self.hpus.policy_index.next = self.policy_index.val();
+        self.hpus.policy_valid.next = self.policy.valid.val();
+        self.hpus.room.next = self.room.val();
+        self.hpus.ended.next = self.ended.val();
+        self.hpus.ended_cluster.next = ended.cluster;
+        self.hpus.ended_hpu.next = ended.hpu;
+        self.share.weight.next = policy.weight;
+        self.share.policy_index.next = self.policy_index.val();
+        self.share.policy_valid.next = self.policy.valid.val();
+        self.share.ended.next = self.ended.val();
+        self.share.ended_context.next = ended.context;
+        self.share.ended_pkt.next = ended.pkt;
+        self.share.ended_cycles.next = ended.cycles;
+
+        // Choose a context. A queued placement takes one turn, so that it finds a cycle in which no task's packet is read.
+        let place_waits = self.places.read.valid.val() & !self.gap.q.val();
+        let start_place = idle & place_waits & !self.output.read.valid.val();
+        let backlog = self.queues.backlog.val();
+        let behind = self.behind.q.val();
+        let eligible = self.hpus.eligible.val();
+        let eligible_funded = self.hpus.eligible_funded.val();
+        let could = backlog & eligible;
+        let funded = backlog & eligible_funded;
+        self.hpus.funded.next = self.share.funded.val();
+        // Who is alone needs no funds.
+        self.alone.d.next = !(could & (could - 1)).any();
+        let unpaid = self.alone.q.val() & !funded.any();
+        let next_in_turn = if unpaid { (could & behind).any() } else { (funded & behind).any() };
+        // One LUT for each context, and one search among them: whether there are any is told beside.
+        let allowed = (eligible_funded | (eligible & repeat::<16>(unpaid))) & backlog;
+        let whose = first_of_sixteen(allowed & (behind | repeat::<16>(!next_in_turn)));
+        let goes = (funded.any() | (self.alone.q.val() & could.any())) & !start_place;
+        self.chosen.d.next = goes;
+        self.chosen_context.d.next = whose;
+        if goes {
+            self.behind.d.next = behind_of(whose);
+        }
+        self.share.backlog.next = self.queues.backlog.val();
+        // Also when nobody can go: the round is over when somebody can.
+        let broke = backlog.any() & !(backlog & self.share.funded.val()).any();
+        self.share.lacking.next = (could.any() & !funded.any()) | broke;
+        self.share.served.next = funded.any();
+
+        // Ask for an HPU, for the chosen context, else ahead of an order.
+        let chosen = self.chosen.q.val();
+        let reads = self.step[1].q.val();
+        let fetch = (self.state.q.val() == Emitter::Fetch) & !reads;
+        let moves = chosen | self.asking.q.val() | self.step[0].q.val() | reads;
+        let ahead = self.ahead.val();
+        let low = ahead.slot.get_bits::<3>(0) & bits::<3>(self._home_mask);
+        let mut home: Bits<3> = low;
+        if bit_cast::<4, 3>(low) >= bits::<4>(self._clusters) {
+            home = bit_cast::<3, 4>(bit_cast::<4, 3>(low) - bits::<4>(self._clusters));
+        }
+        let ask_context = if chosen { self.chosen_context.q.val() } else { ahead.context };
+        self.hpus.ask.next = true;
+        self.hpus.ask_context.next = ask_context;
+        // The HPU that is found is late, so the step to the next cluster is made here.
+        let last_cluster = self.last_cluster.q.val();
+        let turn = if last_cluster == bits::<3>(self._clusters - 1) { bits::<3>(0) } else { last_cluster + 1 };
+        self.hpus.from.next = if chosen { turn } else { home };
+        self.asking.d.next = chosen;
+        self.asking_direct.d.next = !moves & !fetch;
+        self.asking_context.d.next = ask_context;
+
+        // Pick it.
+        let found = self.hpus.found.val();
+        let direct = self.task_push.val()
+            & self.asking_direct.q.val()
+            & !backlog.any()
+            & (order.context == self.asking_context.q.val())
+            & found;
+        let asked = TaskOrder {
+            pkt: order.pkt,
+            slot: order.slot,
+            kind: order.kind,
+            dropped: order.dropped,
+            flow_control: order.flow_control,
+        };
+        self.queues.push.next = self.task_push.val() & !direct;
+        self.queues.order.next = asked;
+        self.queues.push_context.next = order.context;
+        self.queues.whose.next = self.asking_context.q.val();
+        let pops = self.asking.q.val() & found & self.queues.waits.val();
+        let taken = pops | direct;
+        self.queues.pop.next = pops;
+        self.hpus.accept.next = taken;
+        self.share.charge.next = taken;
+        self.share.charge_context.next = self.asking_context.q.val();
+        if taken {
+            self.last_cluster.d.next = self.hpus.cluster.val();
+        }
+
+        // Its order, then its packet; ahead of an order the packet was read when the HPU was asked for.
+        let picked = Target { cluster: self.hpus.cluster.val(), hpu: self.hpus.hpu.val(), cost: bits::<18>(0) };
+        self.step[0].d.next = pops;
+        self.step[1].d.next = self.step[0].q.val();
+        self.step[2].d.next = self.step[1].q.val();
+        self.target[0].d.next = picked;
+        self.target[1].d.next = self.target[0].q.val();
+        self.target[1].d.next.cost = self.share.cost.val();
+        self.target[2].d.next = self.target[1].q.val();
+        self.order_read[0].d.next = self.queues.popped.val();
+        self.order_read[1].d.next = if direct { asked } else { self.order_read[0].q.val() };
+        self.leaves.d.next = self.step[2].q.val() | direct;
+        self.leaves_direct.d.next = direct;
+        self.leaves_for.d.next = if direct { picked } else { self.target[2].q.val() };
+        let leaving = self.order_read[1].q.val();
+        let target = self.leaves_for.q.val();
+        self.share.sent.next = self.leaves.q.val();
+        self.share.sent_pkt.next = leaving.pkt;
+        self.share.sent_cost.next = if self.leaves_direct.q.val() { self.share.cost.val() } else { target.cost };
+        let packet = self.packets.read_data.val();
+        self.task_desc.next = task_of(leaving, packet, target.cluster, target.hpu, self.cycle.q.val());
+        self.task_valid.next = self.leaves.q.val();
+
+        // The packets: read for a task that leaves its queue, else for a placement, else ahead of an order.
+        self.packets.write_enable.next = self.store.val();
+        self.packets.write_address.next = self.store_pkt.val();
+        self.packets.write_data.next = self.store_packet.val();
+        self.packets.read_enable.next = true;
+        self.packets.read_address.next = if reads {
+            self.queues.popped.val().pkt
+        } else if fetch {
+            self.current.q.val().pkt
+        } else {
+            ahead.pkt
+        };
+
+        let redirects = self.redirect.val();
+        self.terms.write_enable.next = self.store.val() | redirects;
+        self.terms.write_address.next = if redirects { order.pkt } else { self.store_pkt.val() };
+        self.terms.write_data.next = if redirects {
+            pack(self.redirection.val())
+        } else {
+            bit_cast::<TERMS_BITS, PACKET_TERMS_BITS>(pack(self.store_terms.val()))
+        };
+        self.terms.read_enable.next = !idle;
+        self.terms.read_address.next = self.current.q.val().pkt;
+
+        // Queued placements.
+        self.places.write.next = PlaceOrder {
+            pkt: order.pkt,
+            slot: order.slot,
+            from_handler: order.from_handler,
+            pending: order.pending,
+            redirected: order.redirected,
+        };
+        self.places.write.valid.next = self.place_push.val();
+        self.places.read.ready.next = start_place;
+        match self.state.q.val() {
+            Emitter::Idle => {
+                self.gap.d.next = false;
+                self.current.d.next = self.places.read.val();
+                if start_place {
+                    self.state.d.next = Emitter::Fetch;
+                }
+            }
+            Emitter::Fetch => {
+                if fetch {
+                    self.state.d.next = Emitter::Hold;
+                }
+            }
+            Emitter::Hold => self.state.d.next = Emitter::Emit,
+            _ => {
+                self.state.d.next = Emitter::Idle;
+                self.gap.d.next = true;
+            }
+        }
+
+        // While a queued placement waits or is being built, fast ones wait, and the output, once empty, stays empty.
+        let busy = place_waits | !idle;
+        let emit_place = self.state.q.val() == Emitter::Emit;
+        let current = self.current.q.val();
+        let kept = self.terms.read_data.val();
+        let terms = unpack::<PlaceTerms, PACKET_TERMS_BITS>(kept.get_bits::<PACKET_TERMS_BITS>(0));
+        let placed = placement_of(current, true, packet, terms);
+        self.output.write.next = if !emit_place {
+            self.fast.val()
+        } else if current.redirected {
+            redirected_to(unpack::<Redirection, TERMS_BITS>(kept), placed)
+        } else {
+            placed
+        };
+        self.output.write.valid.next = emit_place | (self.fast.valid.val() & !busy);
+        self.fast.ready.next = self.output.write.ready.val() & !busy;
+        self.output.read.join(&mut self.placement);
+    }
+}

@@ -1,0 +1,104 @@
+//! Tasks that wait for an HPU: a queue per context, in one memory.
+//!
+//! | ports | neighbour |
+//! |---|---|
+//! | in `push`, `order`, `push_context` | dispatch: a task |
+//! | in `whose` / out `waits` | dispatch: does this context have a task, the same cycle |
+//! | in `pop`, `whose` / out `popped` | dispatch: its oldest task leaves; it is at `popped` 2 cycles later |
+//! | out `backlog` | dispatch: contexts with a task |
+//!
+//! One task in and one out per cycle, of one context or of several. A task can leave in the cycle after its `push`. Each queue holds as many
+//! tasks as the packet buffer has cells, so none overflows. After reset the pointers are cleared, which takes 16 cycles; tasks come later.
+
+use crate::schedule::message::TaskOrder;
+use spindle_blocks::ram::{LutMemory, LutRam, RamStyle, SdpMemory};
+use spindle_contract::params::Config;
+use spindle_verilog::prelude::*;
+
+/// See the head of this file.
+#[block]
+pub struct TaskQueues {
+    /// A task comes.
+    pub push: Signal<In, Bit>,
+    /// It.
+    pub order: Signal<In, TaskOrder>,
+    /// Its context.
+    pub push_context: Signal<In, Bits<4>>,
+    /// Context that is asked about, and acted on.
+    pub whose: Signal<In, Bits<4>>,
+    /// It has a task.
+    pub waits: Signal<Out, Bit>,
+    /// Its oldest task leaves.
+    pub pop: Signal<In, Bit>,
+    /// The task that left two cycles ago.
+    pub popped: Signal<Out, TaskOrder>,
+    /// Contexts that wait.
+    pub backlog: Signal<Out, Bits<16>>,
+    orders: SdpMemory<TaskOrder, 14>,
+    /// Tasks that came, modulo 2048.
+    came: LutRam<4, 11, 2>,
+    /// Tasks that left.
+    left: LutMemory<Bits<11>, 4>,
+    clearing: Reg<Bits<5>>,
+    waiting: Reg<Bits<16>>,
+    _shift: u64,
+    _inside: u64,
+}
+
+impl TaskQueues {
+    /// A queue for each context of `config`, with a place for each cell.
+    pub fn new(config: &Config) -> Self {
+        let style = if config.has_ultra_ram() { RamStyle::Ultra } else { RamStyle::Block };
+        let depth = config.contexts.next_power_of_two() * config.cells();
+        Self {
+            orders: SdpMemory::with_depth(style, 2, depth),
+            _shift: config.cells().trailing_zeros().into(),
+            _inside: config.cells() as u64 - 1,
+            ..Self::blank()
+        }
+    }
+}
+
+#[hdl]
+impl TaskQueues {
+    fn update(&mut self) {
+        let clears = !self.clearing.q.val().get_bit(4);
+        if clears {
+            self.clearing.d.next = self.clearing.q.val() + 1;
+        }
+        let push_context = self.push_context.val();
+        let asked = self.whose.val();
+
+        self.came.read_address[0].next = push_context;
+        self.came.read_address[1].next = asked;
+        let came = self.came.read_data[0].val();
+        self.came.write_enable.next = self.push.val() | clears;
+        self.came.write_address.next = if clears { self.clearing.q.val().get_bits::<4>(0) } else { push_context };
+        self.came.write_data.next = if clears { bits::<11>(0) } else { came + 1 };
+        self.left.read_address.next = asked;
+        let left = self.left.read_data.val();
+        let left_next = left + 1;
+        self.left.write_enable.next = self.pop.val() | clears;
+        self.left.write_address.next = if clears { self.clearing.q.val().get_bits::<4>(0) } else { asked };
+        self.left.write_data.next = if clears { bits::<11>(0) } else { left_next };
+        let came_here = self.came.read_data[1].val();
+        self.waits.next = came_here != left;
+
+        self.orders.write_enable.next = self.push.val();
+        self.orders.write_address.next =
+            (bit_cast::<14, 4>(push_context) << self._shift) | (bit_cast::<14, 11>(came) & bits::<14>(self._inside));
+        self.orders.write_data.next = self.order.val();
+        self.orders.read_enable.next = true;
+        self.orders.read_address.next =
+            (bit_cast::<14, 4>(asked) << self._shift) | (bit_cast::<14, 11>(left) & bits::<14>(self._inside));
+        self.popped.next = self.orders.read_data.val();
+
+        // A context is backlog from the cycle after its task on, until the last one leaves.
+        let one: Bits<16> = bits::<16>(1);
+        let empties = self.pop.val() & (came_here == left_next);
+        let ends = if empties { one << asked } else { bits::<16>(0) };
+        let begins = if self.push.val() { one << push_context } else { bits::<16>(0) };
+        self.waiting.d.next = (self.waiting.q.val() & !ends) | begins;
+        self.backlog.next = self.waiting.q.val();
+    }
+}

@@ -1,0 +1,309 @@
+//! Header check: from the header window and the sums to a descriptor, flags and a verdict.
+//!
+//! | neighbour | ports |
+//! |---|---|
+//! | header window, parser | in `header`, `vlan`, `bad_frame`, `disabled`, `frame_end`, `frame`, `stamp`, `valid` (pulse), `ip_end`: of one frame, together |
+//! | transport sum | in `transport_sum`, `transport_carry`: of that frame, 1 cycle later |
+//! | PSN filter | out `early_spindle`, `early_peer`, `early_row`: 1 cycle after `valid` |
+//! | header matcher | out `parsed_flags` 1 cycle, `parsed`, `parsed_drop`, `parsed_reason`, `parsed_valid` 2 cycles after `valid` |
+//!
+//! One frame per cycle, never stalls. Stage 1 compares and adds, stage 2 combines.
+
+use crate::ingress::checksum::{balanced, sum_of_ten};
+use spindle_blocks::desc::PacketDesc;
+use spindle_contract::params::MAX_FRAME;
+use spindle_contract::reasons;
+use spindle_contract::wire::{flag, opcode, ETHERTYPE_IPV4, IP_ICMP, IP_UDP};
+use spindle_verilog::prelude::*;
+
+const IPV4: u64 = ETHERTYPE_IPV4 as u64;
+const UDP: u64 = IP_UDP as u64;
+const ICMP: u64 = IP_ICMP as u64;
+const ICRC: u64 = flag::ICRC as u64;
+const LIMIT: u64 = MAX_FRAME as u64;
+
+/// What stage 1 knows of a frame.
+#[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
+pub struct Facts {
+    frame: Bits<16>,
+    stamp: Bits<32>,
+    vlan: Bit,
+    disabled: Bit,
+    bad_frame: Bit,
+    runt: Bit,
+    too_long: Bit,
+    length: Bits<14>,
+    /// Bytes behind the Ethernet header.
+    raw_len: Bits<14>,
+    ip: Bit,
+    ip_header_good: Bit,
+    no_options: Bit,
+    no_fragment: Bit,
+    is_udp: Bit,
+    is_icmp: Bit,
+    below_header: Bit,
+    below_28: Bit,
+    past_end: Bit,
+    /// Total length less IP header.
+    ip_payload: Bits<16>,
+    /// Total length less IP header and 8 bytes of UDP or ICMP.
+    transport_payload: Bits<16>,
+    summed: Bit,
+    port_match: Bit,
+    /// It has more than one beat.
+    beats: Bit,
+    transport_good: Bit,
+    /// The UDP length that the Spindle header announces.
+    announced: Bits<17>,
+    get: Bit,
+}
+
+/// Two bytes in wire order.
+#[hdl_fn]
+pub fn be16(x: Bits<16>) -> Bits<16> {
+    (x.get_bits::<8>(0), x.get_bits::<8>(8)).cat::<16>()
+}
+
+/// Four bytes in wire order.
+#[hdl_fn]
+pub fn be32(x: Bits<32>) -> Bits<32> {
+    (x.get_bits::<8>(0), x.get_bits::<8>(8), x.get_bits::<8>(16), x.get_bits::<8>(24)).cat::<32>()
+}
+
+/// The check. See the module text.
+#[block]
+pub struct HeaderCheck {
+    /// Header without tag, byte 0 lowest.
+    pub header: Signal<In, Bits<720>>,
+    /// The frame has one.
+    pub vlan: Signal<In, Bit>,
+    /// The MAC marked the frame.
+    pub bad_frame: Signal<In, Bit>,
+    /// Reception was off.
+    pub disabled: Signal<In, Bit>,
+    /// Index of the frame's last byte.
+    pub frame_end: Signal<In, Bits<14>>,
+    /// Number of the frame.
+    pub frame: Signal<In, Bits<16>>,
+    /// Cycle of its first beat.
+    pub stamp: Signal<In, Bits<32>>,
+    /// There is a frame.
+    pub valid: Signal<In, Bit>,
+    /// Index of the last byte that IPv4 claims.
+    pub ip_end: Signal<In, Bits<17>>,
+    /// What the transport checksum covers, first half.
+    pub transport_sum: Signal<In, Bits<16>>,
+    /// Second half.
+    pub transport_carry: Signal<In, Bits<16>>,
+    /// Descriptor.
+    pub parsed: Pulse<PacketDesc>,
+    /// Flags of the rule language, flag 0 lowest, of the frame whose descriptor comes in the next cycle.
+    pub parsed_flags: Signal<Out, Bits<5>>,
+    /// A frame of at least two beats goes to the Spindle port, malformed or not.
+    pub early_spindle: Signal<Out, Bit>,
+    /// Low bits of its source.
+    pub early_peer: Signal<Out, Bits<8>>,
+    /// Bits 9 to 6 of its sequence number.
+    pub early_row: Signal<Out, Bits<4>>,
+    /// To be dropped.
+    pub parsed_drop: Signal<Out, Bit>,
+    /// Why.
+    pub parsed_reason: Signal<Out, Bits<5>>,
+    /// UDP port of Spindle transport.
+    pub spindle_port: Signal<In, Bits<16>>,
+    facts: DFF<Facts>,
+    kept_header: DFF<Bits<720>>,
+    ip_sum: DFF<Bits<16>>,
+    ip_carry: DFF<Bits<16>>,
+    facts_valid: Reg<Bit>,
+    desc: DFF<PacketDesc>,
+    drop: DFF<Bit>,
+    reason: DFF<Bits<5>>,
+    done: Reg<Bit>,
+}
+
+#[hdl]
+impl HeaderCheck {
+    fn update(&mut self) {
+        // Stage 1: compare and add.
+        let header = self.header.val();
+        let frame_end = self.frame_end.val();
+        let vlan = self.vlan.val();
+        let ip = be16(header.get_bits::<16>(96)) == IPV4;
+        let ihl = header.get_bits::<4>(112);
+        let total = be16(header.get_bits::<16>(128));
+        let op = header.get_bits::<8>(344);
+        let get = op == bits(opcode::GET);
+        let sp_flags = be16(header.get_bits::<16>(352));
+        let sp_words = header.get_bits::<4>(336);
+        let header_and_udp = if get { bits::<7>(72) } else { bits::<7>(56) };
+        let overhead = header_and_udp | (bits::<4>(0), (sp_flags & ICRC).any(), bits::<2>(0)).cat::<7>();
+        let shortest = (ip, vlan).cat::<2>();
+        self.facts.d.next = Facts {
+            frame: self.frame.val(),
+            stamp: self.stamp.val(),
+            vlan: vlan,
+            disabled: self.disabled.val(),
+            bad_frame: self.bad_frame.val(),
+            runt: (frame_end < 13)
+                | ((shortest == 1) & (frame_end < 17))
+                | ((shortest == 2) & (frame_end < 33))
+                | ((shortest == 3) & (frame_end < 37)),
+            too_long: frame_end >= LIMIT,
+            length: frame_end + 1,
+            raw_len: frame_end - (if vlan { bits::<14>(17) } else { bits::<14>(13) }),
+            ip: ip,
+            ip_header_good: (header.get_bits::<4>(116) == 4) & (ihl >= 5),
+            no_options: ihl == 5,
+            no_fragment: !(be16(header.get_bits::<16>(160)).get_bits::<14>(0).any()),
+            is_udp: header.get_bits::<8>(184) == UDP,
+            is_icmp: header.get_bits::<8>(184) == ICMP,
+            below_header: total < (bits::<10>(0), ihl, bits::<2>(0)).cat::<16>(),
+            below_28: total < 28,
+            past_end: self.ip_end.val() > zext::<17, 14>(frame_end),
+            ip_payload: total - 20,
+            transport_payload: total - 28,
+            summed: header.get_bits::<16>(320).any(),
+            beats: frame_end.get_bits::<8>(6).any(),
+            port_match: be16(header.get_bits::<16>(288)) == self.spindle_port.val(),
+            transport_good: (header.get_bits::<4>(340) == bits(spindle_contract::wire::SPINDLE_VERSION))
+                & (op != 0)
+                & (op <= bits(opcode::LAST))
+                & (sp_words == (if get { bits::<4>(8) } else { bits::<4>(6) })),
+            announced: zext::<17, 16>(be16(header.get_bits::<16>(688))) + zext::<17, 7>(overhead),
+            get: get,
+        };
+        self.facts_valid.d.next = self.valid.val();
+        self.kept_header.d.next = header;
+        let ip_sum = sum_of_ten(header.get_bits::<160>(112));
+        self.ip_sum.d.next = ip_sum.get_bits::<16>(0);
+        self.ip_carry.d.next = ip_sum.get_bits::<16>(16);
+
+        // Stage 2: the verdict.
+        let h = self.kept_header.q.val();
+        let f = self.facts.q.val();
+        let plain = f.ip & f.no_options & f.no_fragment;
+        let udp = plain & f.is_udp;
+        let icmp = plain & f.is_icmp;
+        let spindle = udp & f.port_match;
+        let udp_len = be16(h.get_bits::<16>(304));
+        let transport_intact = balanced(self.transport_sum.val(), self.transport_carry.val());
+        let bad_ip_length = f.ip & (!f.ip_header_good | f.below_header | f.past_end | ((udp | icmp) & f.below_28));
+        let bad_ip_checksum = f.ip & f.no_options & !balanced(self.ip_sum.q.val(), self.ip_carry.q.val());
+        let bad_udp_length = udp & (f.ip_payload != udp_len);
+        let bad_udp_checksum = udp & f.summed & !transport_intact;
+        let bad_icmp_checksum = icmp & !transport_intact;
+        let bad_transport = spindle & (!f.transport_good | (f.announced != zext::<17, 16>(udp_len)));
+        self.reason.d.next = if f.disabled {
+            bits::<5>(reasons::RX_DISABLED)
+        } else if f.bad_frame {
+            bits::<5>(reasons::BAD_FRAME)
+        } else if f.runt {
+            bits::<5>(reasons::RUNT)
+        } else if f.too_long {
+            bits::<5>(reasons::TOO_LONG)
+        } else if bad_ip_length {
+            bits::<5>(reasons::BAD_IP_LENGTH)
+        } else if bad_ip_checksum {
+            bits::<5>(reasons::BAD_IP_CHECKSUM)
+        } else if bad_udp_length {
+            bits::<5>(reasons::BAD_UDP_LENGTH)
+        } else if bad_udp_checksum {
+            bits::<5>(reasons::BAD_UDP_CHECKSUM)
+        } else if bad_icmp_checksum {
+            bits::<5>(reasons::BAD_ICMP_CHECKSUM)
+        } else {
+            bits::<5>(reasons::BAD_TRANSPORT)
+        };
+        self.drop.d.next = f.disabled
+            | f.bad_frame
+            | f.runt
+            | f.too_long
+            | bad_ip_length
+            | bad_ip_checksum
+            | bad_udp_length
+            | bad_udp_checksum
+            | bad_icmp_checksum
+            | bad_transport;
+        self.done.d.next = self.facts_valid.q.val();
+
+        // The descriptor. A header that is not there reads as zero: the register's reset.
+        let l3_offset = if f.vlan { bits::<7>(18) } else { bits::<7>(14) };
+        let behind_l3 = if spindle {
+            if f.get {
+                bits::<7>(92)
+            } else {
+                bits::<7>(76)
+            }
+        } else if udp | icmp {
+            bits::<7>(28)
+        } else {
+            bits::<7>(0)
+        };
+        let ip_src = if plain { be32(h.get_bits::<32>(208)) } else { bits::<32>(0) };
+        let ip_dst = if plain { be32(h.get_bits::<32>(240)) } else { bits::<32>(0) };
+        let src_port = if udp { be16(h.get_bits::<16>(272)) } else { bits::<16>(0) };
+        let dst_port = if udp { be16(h.get_bits::<16>(288)) } else { bits::<16>(0) };
+        let opcode = if spindle { h.get_bits::<8>(344) } else { bits::<8>(0) };
+        let flags = if spindle { be16(h.get_bits::<16>(352)) } else { bits::<16>(0) };
+        let psn = if spindle { be32(h.get_bits::<32>(368)) } else { bits::<32>(0) };
+        let sp_src_nid = if spindle { be32(h.get_bits::<32>(400)) } else { bits::<32>(0) };
+        let sp_src_pid = if spindle { be16(h.get_bits::<16>(432)) } else { bits::<16>(0) };
+        let sp_dst_pid = if spindle { be16(h.get_bits::<16>(448)) } else { bits::<16>(0) };
+        let addr_hi = if spindle { be32(h.get_bits::<32>(464)) } else { bits::<32>(0) };
+        let addr_lo = if spindle { be32(h.get_bits::<32>(496)) } else { bits::<32>(0) };
+        let sp_msg_len = if spindle { be32(h.get_bits::<32>(592)) } else { bits::<32>(0) };
+        let msg_off = if spindle { be32(h.get_bits::<32>(624)) } else { bits::<32>(0) };
+        let payload_len = if spindle {
+            be16(h.get_bits::<16>(688))
+        } else if udp | icmp {
+            f.transport_payload
+        } else if f.ip {
+            be16(h.get_bits::<16>(128))
+        } else {
+            zext::<16, 14>(f.raw_len)
+        };
+        self.desc.d.next = PacketDesc {
+            version: bits::<4>(spindle_contract::VERSION),
+            frame: f.frame,
+            stamp: f.stamp,
+            length: f.length,
+            is_vlan: f.vlan,
+            is_ipv4: plain,
+            is_udp: udp,
+            is_icmp: icmp,
+            is_spindle: spindle,
+            l3_offset: trunc::<6, 7>(l3_offset),
+            payload_offset: l3_offset + behind_l3,
+            ip_src: ip_src,
+            ip_dst: ip_dst,
+            src_port: src_port,
+            dst_port: dst_port,
+            opcode: opcode,
+            flags: flags,
+            psn: psn,
+            src_nid: if spindle { sp_src_nid } else { ip_src },
+            src_pid: if spindle { sp_src_pid } else { src_port },
+            dst_pid: if spindle { sp_dst_pid } else { dst_port },
+            addr: (addr_hi, addr_lo).cat::<64>(),
+            key: if spindle { be32(h.get_bits::<32>(528)) } else { bits::<32>(0) },
+            msg_id: if spindle { be32(h.get_bits::<32>(560)) } else { zext::<32, 16>(f.frame) },
+            msg_len: if spindle { sp_msg_len } else { zext::<32, 16>(payload_len) },
+            msg_off: msg_off,
+            buf_off: if spindle { be32(h.get_bits::<32>(656)) } else { bits::<32>(0) },
+            payload_len: payload_len,
+            epoch: if spindle { be16(h.get_bits::<16>(704)) } else { bits::<16>(0) },
+            ecn: if plain { h.get_bits::<2>(120) } else { bits::<2>(0) },
+            ..Default::default()
+        };
+
+        self.early_spindle.next = self.facts_valid.q.val() & spindle & f.beats;
+        self.early_peer.next = be32(h.get_bits::<32>(400)).get_bits::<8>(0);
+        self.early_row.next = be32(h.get_bits::<32>(368)).get_bits::<4>(6);
+        self.parsed_flags.next = (spindle, icmp, udp, plain, f.vlan).cat::<5>();
+        self.parsed.next = self.desc.q.val();
+        self.parsed_drop.next = self.drop.q.val();
+        self.parsed_reason.next = self.reason.q.val();
+        self.parsed.valid.next = self.done.q.val();
+    }
+}

@@ -1,0 +1,216 @@
+//! Ingress join: brings together what the matcher and the packet buffer know of a frame; passes it on or drops it.
+//!
+//! | neighbour | ports |
+//! |---|---|
+//! | header matcher | in `matched`, `matched_drop`, `matched_reason`, `matched_valid`; no ready |
+//! | PSN filter | in `verdict`, with `matched_valid`; out `fate`, `fate_valid`: one pulse per held frame that ends here |
+//! | packet buffer | in `written_pkt`, `written_cells`, `written_overflow`, `written_valid`; no ready; out `free_pkt`, `free_valid` / in `free_ready` |
+//! | responder | out `report`, `report_valid`: one pulse per frame that ends here and whose source is to know |
+//! | scheduler | out `packet`, `packet_intake`: which way it goes, `packet_valid` / in `packet_ready` |
+//! | registers | out `drop_valid`, `drop_reason`: one pulse per dropped frame |
+//! | trace ports | out `trace`: one record per frame, in the cycle of `drop_valid` if the frame is dropped |
+//!
+//! A frame is dropped for the reason of the PSN filter (which has none for a frame that the parser drops), else for the matcher's, else as NO_BUFFER when the buffer overflowed. Dropped frames that have cells
+//! are freed in order.
+//!
+//! From `matched_valid` to `packet_valid` or `drop_valid`: [`LATENCY`] cycle when nothing waits. One frame per cycle, never
+//! stalls: every frame that waits here, to be passed on or to be freed, holds a cell, and both FIFOs are as deep as the
+//! buffer has cells. While the sink stalls, frames wait in a block RAM FIFO (3 cycles), from which they follow without gaps.
+//!
+//! Both sides come in frame order. The buffer is always first: its pulse comes [`WRITTEN_AHEAD`] cycles before the matcher's, because both delays
+//! behind the last beat are constant; its pulses wait in a FIFO.
+
+use crate::ingress::arrival::{intake_of, Intake};
+use crate::ingress::psn_filter::PsnVerdict;
+use crate::ingress::{header_matcher, packet_buffer, parser};
+use crate::schedule::message::PsnFate;
+use crate::transmit::responder::nack_code;
+use spindle_blocks::desc::{JoinTrace, PacketDesc};
+use spindle_blocks::ram::RamStyle;
+use spindle_blocks::{Fifo, PacketReport, Slice};
+use spindle_contract::reasons;
+use spindle_contract::wire::opcode;
+use spindle_verilog::prelude::*;
+
+/// Cycles from `matched_valid` to `packet_valid` or `drop_valid`.
+pub const LATENCY: usize = 1;
+/// Cycles by which `written_valid` comes before `matched_valid`.
+pub const WRITTEN_AHEAD: usize =
+    parser::LATENCY + header_matcher::LATENCY - parser::BEAT_LATENCY - packet_buffer::WRITTEN_LATENCY;
+// The FIFO of written frames has 16 places and a latency of 1.
+const _: () = assert!(WRITTEN_AHEAD >= 1 && WRITTEN_AHEAD < 16);
+
+/// What the packet buffer says of a frame.
+#[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
+pub struct Written {
+    pkt: Bits<10>,
+    cells: Bits<5>,
+    overflow: Bit,
+}
+
+/// What stands at the head.
+#[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
+pub struct Entry {
+    packet: PacketDesc,
+    intake: Intake,
+}
+
+/// The join. See the module text.
+#[block]
+pub struct IngressJoin {
+    /// Frame with its rule.
+    pub matched: PulseSink<PacketDesc>,
+    /// It is dropped.
+    pub matched_drop: Signal<In, Bit>,
+    /// Why.
+    pub matched_reason: Signal<In, Bits<5>>,
+    /// What the PSN filter says of the matched frame.
+    pub verdict: Signal<In, PsnVerdict>,
+    /// Fate of a frame whose sequence number is held.
+    pub fate: Pulse<PsnFate>,
+    /// What became of a frame that ends here and whose source is to know.
+    pub report: Pulse<PacketReport>,
+    /// First cell of a frame.
+    pub written_pkt: Signal<In, Bits<10>>,
+    /// Its cells.
+    pub written_cells: Signal<In, Bits<5>>,
+    /// It has none.
+    pub written_overflow: Signal<In, Bit>,
+    /// There is a frame.
+    pub written_valid: Signal<In, Bit>,
+    /// Frame to free.
+    pub free_pkt: Signal<Out, Bits<10>>,
+    /// There is one.
+    pub free_valid: Signal<Out, Bit>,
+    /// It is taken.
+    pub free_ready: Signal<In, Bit>,
+    /// Frame for the scheduler.
+    pub packet: Source<PacketDesc>,
+    /// Which way it goes.
+    pub packet_intake: Signal<Out, Intake>,
+    /// A frame was dropped.
+    pub drop_valid: Signal<Out, Bit>,
+    /// Why.
+    pub drop_reason: Signal<Out, Bits<5>>,
+    /// Rule and context of a frame, and whether it goes on.
+    pub trace: Signal<Out, JoinTrace>,
+    written: Fifo<Written, 4>,
+    frees: Fifo<Bits<10>, 10>,
+    queue: Fifo<PacketDesc, 10>,
+    front: Slice<Entry>,
+    dropped: Reg<Bit>,
+    reason: DFF<Bits<5>>,
+    traced: Reg<JoinTrace>,
+    ended: Reg<Bit>,
+    told: DFF<PsnFate>,
+    reported: Reg<Bit>,
+    report_out: DFF<PacketReport>,
+}
+
+impl IngressJoin {
+    /// A join behind a packet buffer of `cells` cells: that many frames can wait, of 602 bits each.
+    pub fn new(cells: usize) -> Self {
+        Self {
+            frees: Fifo::with_depth(RamStyle::sparing(cells), cells),
+            queue: Fifo::with_depth(RamStyle::sparing(cells), cells),
+            ..Self::blank()
+        }
+    }
+}
+
+#[hdl]
+impl IngressJoin {
+    fn update(&mut self) {
+        self.written.write.next.pkt = self.written_pkt.val();
+        self.written.write.next.cells = self.written_cells.val();
+        self.written.write.next.overflow = self.written_overflow.val();
+        self.written.write.valid.next = self.written_valid.val();
+        self.written.read.ready.next = self.matched.valid.val();
+        let cells = self.written.read.val();
+        let verdict = self.verdict.val();
+        let refused = self.matched_drop.val() | verdict.drop;
+        let pass = self.matched.valid.val() & !refused & !cells.overflow;
+        let free = self.matched.valid.val() & refused & !cells.overflow;
+
+        // Pass on: straight to the head when nothing waits in the queue.
+        let empty = !self.queue.level.val().any();
+        let straight = empty & self.front.write.ready.val();
+        let mut joined: PacketDesc = self.matched.val();
+        joined.sequenced = verdict.held;
+        joined.pkt = cells.pkt;
+        joined.cells = cells.cells;
+        self.queue.write.next = joined;
+        self.queue.write.valid.next = pass & !straight;
+        self.queue.read.ready.next = self.front.write.ready.val();
+        let head = if empty { joined } else { self.queue.read.val() };
+        self.front.write.next = Entry { packet: head, intake: intake_of(head) };
+        self.front.write.valid.next = (empty & pass) | self.queue.read.valid.val();
+        self.front.read.ready.next = self.packet.ready.val();
+        self.packet.next = self.front.read.val().packet;
+        self.packet_intake.next = self.front.read.val().intake;
+        self.packet.valid.next = self.front.read.valid.val();
+
+        // Drop.
+        self.frees.write.next = cells.pkt;
+        self.frees.write.valid.next = free;
+        self.free_pkt.next = self.frees.read.val();
+        self.free_valid.next = self.frees.read.valid.val();
+        self.frees.read.ready.next = self.free_ready.val();
+        self.dropped.d.next = self.matched.valid.val() & (refused | cells.overflow);
+        let reason = if verdict.drop {
+            verdict.reason
+        } else if self.matched_drop.val() {
+            self.matched_reason.val()
+        } else {
+            bits::<5>(reasons::NO_BUFFER)
+        };
+        self.reason.d.next = reason;
+        self.traced.d.next = JoinTrace {
+            valid: self.matched.valid.val(),
+            frame: self.matched.val().frame,
+            ruled: !self.matched_drop.val() | (self.matched_reason.val() == bits(reasons::RULE_DROP)),
+            rule: self.matched.val().rule,
+            action: self.matched.val().action,
+            context: self.matched.val().context,
+            dropped: refused | cells.overflow,
+            reason: reason,
+        };
+        // A control packet has taken its number; the number of a packet that is dropped is free again.
+        self.ended.d.next = self.matched.valid.val() & verdict.held & (refused | cells.overflow);
+        self.told.d.next = PsnFate {
+            accepted: verdict.control,
+            peer: self.matched.val().src_nid.get_bits::<8>(0),
+            psn: self.matched.val().psn.get_bits::<11>(0),
+        };
+        // Sources of numbers that count here are told: what was there before or is control at once, the others that it was refused.
+        let control = (reason == bits(reasons::CONTROL)) & (self.matched.val().opcode == bits(opcode::CTRL));
+        let again = verdict.drop & ((reason == bits(reasons::DUPLICATE)) | control);
+        let beyond = verdict.drop & (reason == bits(reasons::PSN_WINDOW));
+        let code = nack_code(reason);
+        let tells = self.matched.valid.val() & (refused | cells.overflow) & (verdict.held | again | beyond);
+        self.reported.d.next = tells & (again | code.any());
+        if tells {
+            let matched = self.matched.val();
+            self.report_out.d.next = PacketReport {
+                node: matched.src_nid.get_bits::<8>(0),
+                src_pid: matched.src_pid,
+                dst_pid: matched.dst_pid,
+                addr: matched.addr,
+                msg_id: matched.msg_id,
+                psn: matched.psn,
+                code: code & repeat::<8>(!again),
+                sequenced: true,
+                urgent: true,
+                frame: matched.frame,
+                ..Default::default()
+            };
+        }
+        self.report.next = self.report_out.q.val();
+        self.report.valid.next = self.reported.q.val();
+        self.fate.next = self.told.q.val();
+        self.fate.valid.next = self.ended.q.val();
+        self.drop_valid.next = self.dropped.q.val();
+        self.drop_reason.next = self.reason.q.val();
+        self.trace.next = self.traced.q.val();
+    }
+}

@@ -1,0 +1,181 @@
+//! The accepted numbers of each peer, and the lowest that has not been accepted: its base.
+//!
+//! | ports | neighbour |
+//! |---|---|
+//! | in `op`, `op_valid` / out `ready` | filter, sequencer; not ready in the cycle in which a base goes on to its next row |
+//! | out `row`, `was_accepted` | 2 cycles later, from registers: the row as the operation left it, and whether `index` was accepted in it |
+//! | out `base_write`, `base_peer`, `base` | filter: 2 cycles later: a base has changed |
+//!
+//! One operation per cycle. The base is a row and an offset in it. Bits below the offset already belong to the next lap; the
+//! first number of the row above it that has not been accepted is the new base. A row without one
+//! sends the base to the next row, whose bits may be set already: it is looked at in an operation of its own.
+//!
+//! An operation sees the base as it was up to 2 cycles before. That does no harm. A smaller offset hides less: but a number of the next
+//! lap can only be held once the new base is known, and accepted after that. A row before the base's is found to be full again, which says
+//! the same; one that the base has come to meanwhile will be looked at behind it.
+
+use crate::ingress::header_matcher::types::lowest;
+use spindle_blocks::ram::{RamStyle, SdpMemory};
+use spindle_verilog::prelude::*;
+
+/// [`AcceptedOp::kind`]: the number has been accepted.
+pub const ACCEPTED_MARK: u64 = 0;
+/// [`AcceptedOp::kind`]: the base has come to this row.
+pub const ACCEPTED_ADVANCE: u64 = 1;
+/// [`AcceptedOp::kind`]: the row becomes zero; row 0: so does the base.
+pub const ACCEPTED_CLEAR: u64 = 2;
+/// [`AcceptedOp::kind`]: the row is read.
+pub const ACCEPTED_READ: u64 = 3;
+
+/// What is done to a row.
+#[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
+pub struct AcceptedOp {
+    /// One of the `ACCEPTED_*` constants.
+    pub kind: Bits<2>,
+    /// Peer.
+    pub peer: Bits<8>,
+    /// Row, and the lowest bit of its lap above it.
+    pub row: Bits<5>,
+    /// Number in the row.
+    pub index: Bits<6>,
+}
+
+/// See the head of this file.
+#[block]
+pub struct AcceptedNumbers {
+    /// Operation.
+    pub op: PulseSink<AcceptedOp>,
+    /// It is taken.
+    pub ready: Signal<Out, Bit>,
+    /// Row of the operation two cycles before.
+    pub row: Signal<Out, Bits<64>>,
+    /// Its number was accepted.
+    pub was_accepted: Signal<Out, Bit>,
+    /// A base has changed.
+    pub base_write: Signal<Out, Bit>,
+    /// Whose.
+    pub base_peer: Signal<Out, Bits<8>>,
+    /// The base.
+    pub base: Signal<Out, Bits<32>>,
+    rows: SdpMemory<Bits<64>, 12>,
+    bases: SdpMemory<Bits<32>, 8>,
+    advancing: Reg<Bit>,
+    advance: DFF<AcceptedOp>,
+    // 1: the row is there.
+    changing: Reg<Bit>,
+    change: DFF<AcceptedOp>,
+    /// The operation before has the same row.
+    again: Reg<Bit>,
+    last_row: DFF<Bits<64>>,
+    // 2: the base moves to the first number that has not been accepted.
+    finding: Reg<Bit>,
+    find: DFF<AcceptedOp>,
+    /// Its numbers that have not been accepted, from the base on.
+    ahead: DFF<Bits<64>>,
+    bit_out: DFF<Bit>,
+    base_row: DFF<Bits<26>>,
+    /// The base is in the row.
+    here: DFF<Bit>,
+}
+
+impl AcceptedNumbers {
+    /// The numbers of `peers` peers, and the lowest of each, in memories of the given kinds.
+    pub fn new(peers: usize, style: RamStyle, bases: RamStyle) -> Self {
+        Self {
+            rows: SdpMemory::with_depth(style, 1, peers * super::ROWS),
+            bases: SdpMemory::with_depth(bases, 1, peers),
+            ..Self::blank()
+        }
+    }
+}
+
+#[hdl]
+impl AcceptedNumbers {
+    fn update(&mut self) {
+        // 0: read the row and the base.
+        let op = if self.advancing.q.val() { self.advance.q.val() } else { self.op.val() };
+        let change = self.change.q.val();
+        let begins = self.advancing.q.val() | self.op.valid.val();
+        self.ready.next = !self.advancing.q.val();
+        self.changing.d.next = begins;
+        self.change.d.next = op;
+        let place = (op.peer, op.row.get_bits::<4>(0)).cat::<12>();
+        let change_place = (change.peer, change.row.get_bits::<4>(0)).cat::<12>();
+        self.again.d.next = self.changing.q.val() & (place == change_place);
+        self.rows.read_enable.next = begins;
+        self.rows.read_address.next = place;
+        self.bases.read_enable.next = begins;
+        self.bases.read_address.next = op.peer;
+
+        // 1: change it, and find its numbers that have not been accepted: those whose bit is that of the lap.
+        let old = if self.again.q.val() { self.last_row.q.val() } else { self.rows.read_data.val() };
+        let lap = change.row.get_bit(4);
+        let marks = change.kind == ACCEPTED_MARK;
+        let chosen = (bits::<64>(1) << change.index) & repeat::<64>(marks);
+        let row = ((old & !chosen) | (repeat::<64>(!lap) & chosen)) & repeat::<64>(change.kind != ACCEPTED_CLEAR);
+        self.row.next = self.last_row.q.val();
+        self.last_row.d.next = row;
+        self.rows.write_enable.next = self.changing.q.val() & (marks | (change.kind == ACCEPTED_CLEAR));
+        self.rows.write_address.next = change_place;
+        self.rows.write_data.next = row;
+        let base_seen = self.bases.read_data.val();
+        let base_row = base_seen.get_bits::<26>(6);
+        let here = base_row.get_bits::<5>(0) == change.row;
+        let passed = base_seen.get_bits::<6>(0) & repeat::<6>(here);
+        let open = row ^ repeat::<64>(!lap);
+        let ahead = open & (repeat::<64>(true) << passed);
+        self.finding.d.next = self.changing.q.val() & (change.kind != ACCEPTED_READ);
+        self.find.d.next = change;
+        self.ahead.d.next = ahead;
+        self.bit_out.d.next = !open.get_bit(change.index.index());
+        self.was_accepted.next = self.bit_out.q.val();
+
+        self.base_row.d.next = base_row;
+        self.here.d.next = here & (change.kind != ACCEPTED_CLEAR);
+
+        // 2: move the base.
+        let find = self.find.q.val();
+        let ahead = self.ahead.q.val();
+        let full = !ahead.any();
+        let mut groups: Bits<8> = bits::<8>(0);
+        for g in 0..8 {
+            groups = groups.replace_bit(g, ahead.get_bits::<8>(8 * g).any());
+        }
+        let group = lowest(groups);
+        let mut place_in_group: Bits<3> = bits::<3>(0);
+        for g in 0..8 {
+            let place = number_of(lowest(ahead.get_bits::<8>(8 * g)));
+            place_in_group = place_in_group | (place & repeat::<3>(group.get_bit(g)));
+        }
+        let offset = (number_of(group), place_in_group).cat::<6>();
+        let first = (find.kind == ACCEPTED_CLEAR) & !find.row.any();
+        let mut new_row: Bits<26> = self.base_row.q.val();
+        if first {
+            new_row = bits::<26>(0);
+        } else if full {
+            new_row = self.base_row.q.val() + 1;
+        }
+        let base = (new_row, offset & repeat::<6>(!first)).cat::<32>();
+        let writes = self.finding.q.val() & (first | self.here.q.val());
+        self.bases.write_enable.next = writes;
+        self.bases.write_address.next = find.peer;
+        self.bases.write_data.next = base;
+        self.base_write.next = writes;
+        self.base_peer.next = find.peer;
+        self.base.next = base;
+        self.advancing.d.next = self.finding.q.val() & self.here.q.val() & full;
+        self.advance.d.next =
+            AcceptedOp { kind: bits::<2>(ACCEPTED_ADVANCE), peer: find.peer, row: find.row + 1, index: bits::<6>(0) };
+    }
+}
+
+/// The number of the one bit that is set; 0 if none is.
+#[hdl_fn]
+pub fn number_of(x: Bits<8>) -> Bits<3> {
+    (
+        x.get_bit(4) | x.get_bit(5) | x.get_bit(6) | x.get_bit(7),
+        x.get_bit(2) | x.get_bit(3) | x.get_bit(6) | x.get_bit(7),
+        x.get_bit(1) | x.get_bit(3) | x.get_bit(5) | x.get_bit(7),
+    )
+        .cat::<3>()
+}

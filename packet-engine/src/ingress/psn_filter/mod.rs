@@ -1,0 +1,447 @@
+//! PSN filter: lets each sequence number of a peer through once.
+//!
+//! | ports | neighbour |
+//! |---|---|
+//! | in `early_spindle`, `early_peer`, `early_row` | parser: address of the frame whose `parsed` comes in the next cycle; at most every second cycle |
+//! | in `parsed`, `parsed_drop`, `parsed_valid` | parser |
+//! | out `verdict` | ingress join: with `matched_valid` of the same frame, 2 cycles behind `parsed_valid`; neither `drop` nor `held` for a frame that it lets pass untouched |
+//! | in `lost`, `lost_valid` | ingress join: a pulse for a control packet that took its number, and for a held packet that was dropped there |
+//! | in `fate`, `fate_valid` | scheduler: a pulse for every other held packet |
+//! | in `ask`, `ask_peer` / out `ask_ready`, `answered`, `answer_*` | responder: reads a peer once all dispositions told so far have taken effect |
+//! | in `enable`, `query`, `query_peer` / out `query_busy`, `peer_live`, `peer_node`, `peer_expected`, `peer_selective` | registers: [`sequencer`] |
+//!
+//! A packet with a number beyond what its peer has had accepted is **held**: it passes with `sequenced` = 1, and nothing else with
+//! its number does, until its fate is known. Accepted, the number is used up; refused, it is free again, so that a retransmission
+//! is fresh. The rules are in `docs/transport.md`.
+//!
+//! Two bits are kept for each of the 1024 numbers of a window: *seen* here, *accepted* in [`accepted`]. Bit p stands for
+//! the numbers p modulo 1024. It is not cleared as the window moves on but changes its meaning from lap to lap: set = seen in the
+//! laps with an even number, clear = seen in those with an odd one. So a base that is a few cycles old does no harm: a number
+//! below the true one still reads as seen.
+//!
+//! ```text
+//! cycle   -1            0                1                  2
+//!         rows, peer,   distance, bit    verdict, row       verdict with
+//!         base read     of the row       written            matched
+//! ```
+//!
+//! Never stalls. Cycles that no Spindle packet needs (every second one at least) go to dispositions, then to the sequencer. A fate takes
+//! effect for packets parsed 8 cycles later (a refusal: 6) when nothing else waits. Sequenced packets are dropped as PSN_WINDOW until the
+//! tables are cleared: 17 cycles per peer behind reset.
+
+pub mod accepted;
+pub mod sequencer;
+
+use crate::schedule::message::PsnFate;
+use accepted::{AcceptedNumbers, AcceptedOp, ACCEPTED_CLEAR, ACCEPTED_MARK, ACCEPTED_READ};
+use sequencer::{PeerEntry, PeerSequencer};
+use spindle_blocks::fifo::BlockFifo;
+use spindle_blocks::ram::{RamStyle, SdpMemory};
+use spindle_blocks::{Fifo, PacketDesc, Skid};
+use spindle_contract::wire::{control, flag, opcode};
+use spindle_contract::{params::Config, reasons};
+use spindle_verilog::prelude::*;
+
+/// Rows of a window: 64 numbers each.
+pub const ROWS: usize = spindle_contract::wire::PSN_WINDOW / 64;
+const _: () = assert!(ROWS == 16, "a row's number has four bits");
+const UNSEQ: u64 = flag::UNSEQ as u64;
+
+/// [`SeenOp::kind`]: a packet; its row is written if it is held.
+pub const SEEN_ARRIVE: u64 = 0;
+/// [`SeenOp::kind`]: a number becomes free.
+pub const SEEN_REFUSE: u64 = 1;
+/// [`SeenOp::kind`]: the row becomes zero.
+pub const SEEN_CLEAR: u64 = 2;
+/// [`SeenOp::kind`]: the row and its peer are read.
+pub const SEEN_READ: u64 = 3;
+
+/// What is done to a row of seen numbers.
+#[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
+pub struct SeenOp {
+    /// One of the `SEEN_*` constants.
+    pub kind: Bits<2>,
+    /// Peer.
+    pub peer: Bits<8>,
+    /// Row.
+    pub row: Bits<4>,
+    /// Number in the row; of a packet it comes a cycle later.
+    pub index: Bits<6>,
+    /// Lowest bit of the number's lap.
+    pub lap: Bit,
+}
+
+/// What is known of a packet before the verdict.
+#[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
+pub struct Claim {
+    /// Its number counts.
+    sequenced: Bit,
+    /// It is a NOP.
+    nop: Bit,
+    /// It is an OPEN.
+    open: Bit,
+    /// It is an ACK or a NACK that the sender takes.
+    response: Bit,
+    /// Source.
+    node: Bits<32>,
+    /// Incarnation that an OPEN carries.
+    incarnation: Bits<32>,
+    /// Its peer has its node.
+    same: Bit,
+    /// Its peer is nobody's.
+    vacant: Bit,
+    /// Its peer has that incarnation.
+    same_incarnation: Bit,
+    /// Its peer is being cleared.
+    blocked: Bit,
+    /// Its number, less the lowest that has not been accepted.
+    distance: Bits<32>,
+    /// Its bit in the row.
+    level: Bit,
+}
+
+/// What becomes of a packet.
+#[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
+pub struct PsnVerdict {
+    /// It is dropped.
+    pub drop: Bit,
+    /// Why, if it is.
+    pub reason: Bits<5>,
+    /// Its number is held.
+    pub held: Bit,
+    /// It is a control packet and accepted as such; `drop` is set too.
+    pub control: Bit,
+}
+
+/// A fate, or a question of the responder that waits for those before it.
+#[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
+pub struct QueuedFate {
+    fate: PsnFate,
+    ask: Bit,
+}
+
+/// See the head of this file.
+#[block]
+pub struct PsnFilter {
+    /// A frame of at least two beats is a Spindle packet, malformed or not.
+    pub early_spindle: Signal<In, Bit>,
+    /// Low bits of its source.
+    pub early_peer: Signal<In, Bits<8>>,
+    /// Row of its number.
+    pub early_row: Signal<In, Bits<4>>,
+    /// Headers of a frame.
+    pub parsed: PulseSink<PacketDesc>,
+    /// It is dropped.
+    pub parsed_drop: Signal<In, Bit>,
+    /// What becomes of it.
+    pub verdict: Signal<Out, PsnVerdict>,
+    /// Fate known to the ingress join.
+    pub lost: PulseSink<PsnFate>,
+    /// Fate known to the scheduler.
+    pub fate: PulseSink<PsnFate>,
+    /// Sequence numbers are filtered.
+    pub enable: Signal<In, Bit>,
+    /// Read a peer.
+    pub query: Signal<In, Bit>,
+    /// Which.
+    pub query_peer: Signal<In, Bits<8>>,
+    /// It has not been read yet.
+    pub query_busy: Signal<Out, Bit>,
+    /// The entry is somebody's.
+    pub peer_live: Signal<Out, Bit>,
+    /// Whose.
+    pub peer_node: Signal<Out, Bits<32>>,
+    /// Lowest number that has not been accepted.
+    pub peer_expected: Signal<Out, Bits<32>>,
+    /// Bit i: that number + i has been accepted.
+    pub peer_selective: Signal<Out, Bits<64>>,
+    /// Acknowledgements and refusals are the sender's: they go no further.
+    pub take_responses: Signal<In, Bit>,
+    /// The responder wants to know of a peer.
+    pub ask: Signal<In, Bit>,
+    /// Which.
+    pub ask_peer: Signal<In, Bits<8>>,
+    /// The question is taken.
+    pub ask_ready: Signal<Out, Bit>,
+    /// The answer is there (pulse).
+    pub answered: Signal<Out, Bit>,
+    /// The entry is somebody's.
+    pub answer_live: Signal<Out, Bit>,
+    /// Lowest number that has not been accepted.
+    pub answer_expected: Signal<Out, Bits<32>>,
+    /// Bit i: that number + i has been accepted.
+    pub answer_selective: Signal<Out, Bits<64>>,
+    accepted: AcceptedNumbers,
+    sequencer: PeerSequencer,
+    seen: SdpMemory<Bits<64>, 12>,
+    peers: SdpMemory<PeerEntry, 8>,
+    bases: SdpMemory<Bits<32>, 8>,
+    lost_queue: Fifo<PsnFate, 4>,
+    /// As deep as the buffer has cells: every held packet has one. A question finds no room then and waits.
+    fate_queue: BlockFifo<QueuedFate, 10>,
+    dispositions: Skid<QueuedFate>,
+    // Cycle 0: the memories have answered.
+    looking: Reg<Bit>,
+    look: DFF<SeenOp>,
+    /// The operation one, two cycles before has the same row.
+    after_near: Reg<Bit>,
+    after_far: Reg<Bit>,
+    // Cycle 1: the verdict.
+    judging: Reg<Bit>,
+    judged: DFF<SeenOp>,
+    claim: DFF<Claim>,
+    row: DFF<Bits<64>>,
+    // Cycle 2.
+    verdict_out: Reg<PsnVerdict>,
+    last_row: DFF<Bits<64>>,
+    /// This node became a peer in the last cycle.
+    opened: Reg<Bit>,
+    opened_node: DFF<Bits<32>>,
+    _last: usize,
+}
+
+impl PsnFilter {
+    /// A filter for the peers of `config`. Its windows lie in UltraRAM if they fill one.
+    pub fn new(config: &Config) -> Self {
+        let rows = config.peers * ROWS;
+        let style = if rows >= 4096 { RamStyle::Ultra } else { RamStyle::Block };
+        Self {
+            accepted: AcceptedNumbers::new(config.peers, style, RamStyle::on(config, config.peers)),
+            sequencer: PeerSequencer::new(config.peers),
+            seen: SdpMemory::with_depth(style, 1, rows),
+            fate_queue: BlockFifo::new(RamStyle::spare(config)),
+            peers: SdpMemory::with_depth(RamStyle::on(config, config.peers), 1, config.peers),
+            bases: SdpMemory::with_depth(RamStyle::on(config, config.peers), 1, config.peers),
+            _last: config.peers - 1,
+            ..Self::blank()
+        }
+    }
+}
+
+#[hdl]
+impl PsnFilter {
+    fn update(&mut self) {
+        // Dispositions: those of the ingress join first, of which there are few. They pass a register, so that the queues do not see in
+        // the same cycle whether a packet comes.
+        self.lost_queue.write.next = self.lost.val();
+        self.lost_queue.write.valid.next = self.lost.valid.val();
+        let tells = self.fate.valid.val();
+        let question = PsnFate { peer: self.ask_peer.val(), ..Default::default() };
+        self.fate_queue.write.next = QueuedFate { fate: if tells { self.fate.val() } else { question }, ask: !tells };
+        self.fate_queue.write.valid.next = tells | self.ask.val();
+        self.ask_ready.next = !tells & self.fate_queue.write.ready.val();
+        let from_lost = self.lost_queue.read.valid.val();
+        self.dispositions.write.next = if from_lost {
+            QueuedFate { fate: self.lost_queue.read.val(), ask: false }
+        } else {
+            self.fate_queue.read.val()
+        };
+        self.dispositions.write.valid.next = from_lost | self.fate_queue.read.valid.val();
+        self.lost_queue.read.ready.next = self.dispositions.write.ready.val();
+        self.fate_queue.read.ready.next = self.dispositions.write.ready.val() & !from_lost;
+        let fate = self.dispositions.read.val().fate;
+        let known = self.dispositions.read.valid.val() & !self.dispositions.read.val().ask;
+        let refuse = known & !fate.accepted & !self.early_spindle.val();
+        let mark = known & fate.accepted & self.accepted.ready.val();
+        let asks = self.dispositions.read.valid.val() & self.dispositions.read.val().ask & !self.sequencer.asking.val();
+        self.dispositions.read.ready.next = refuse | mark | asks;
+        self.sequencer.ask.next = asks;
+        self.sequencer.ask_peer.next = fate.peer & (self._last as u64);
+
+        // Cycle -1: a packet, a refusal, or what the sequencer wants.
+        let walk = self.sequencer.step.val();
+        self.sequencer.seen_free.next = !self.early_spindle.val() & !refuse;
+        self.sequencer.accepted_free.next = self.accepted.ready.val() & !mark;
+        let mut op = SeenOp {
+            kind: bits::<2>(SEEN_ARRIVE),
+            peer: self.early_peer.val() & (self._last as u64),
+            row: self.early_row.val(),
+            ..Default::default()
+        };
+        if refuse {
+            op = SeenOp {
+                kind: bits::<2>(SEEN_REFUSE),
+                peer: fate.peer & (self._last as u64),
+                row: fate.psn.get_bits::<4>(6),
+                index: fate.psn.get_bits::<6>(0),
+                lap: fate.psn.get_bit(10),
+            };
+        } else if !self.early_spindle.val() {
+            op = SeenOp {
+                kind: if walk.clears { bits::<2>(SEEN_CLEAR) } else { bits::<2>(SEEN_READ) },
+                peer: walk.peer,
+                row: walk.row.get_bits::<4>(0),
+                ..Default::default()
+            };
+        }
+        let begins = self.early_spindle.val() | refuse | self.sequencer.seen_step.val();
+        self.looking.d.next = begins;
+        self.look.d.next = op;
+        let place = (op.peer, op.row).cat::<12>();
+        let look = self.look.q.val();
+        let judged = self.judged.q.val();
+        self.after_near.d.next = self.looking.q.val() & (place == (look.peer, look.row).cat::<12>());
+        self.after_far.d.next = self.judging.q.val() & (place == (judged.peer, judged.row).cat::<12>());
+        self.seen.read_enable.next = begins;
+        self.seen.read_address.next = place;
+        self.peers.read_enable.next = begins;
+        self.peers.read_address.next = op.peer;
+        self.bases.read_enable.next = begins;
+        self.bases.read_address.next = op.peer;
+
+        self.accepted.op.valid.next = mark | self.sequencer.accepted_step.val();
+        self.accepted.op.next = if mark {
+            AcceptedOp {
+                kind: bits::<2>(ACCEPTED_MARK),
+                peer: fate.peer & (self._last as u64),
+                row: fate.psn.get_bits::<5>(6),
+                index: fate.psn.get_bits::<6>(0),
+            }
+        } else {
+            AcceptedOp {
+                kind: if walk.clears { bits::<2>(ACCEPTED_CLEAR) } else { bits::<2>(ACCEPTED_READ) },
+                peer: walk.peer,
+                row: walk.row,
+                index: walk.index,
+            }
+        };
+
+        // Cycle 1: the verdict. Written below cycle 0, which needs the new row.
+        let claim = self.claim.q.val();
+        let ours = claim.same | claim.vacant;
+        let in_window = !claim.distance.get_bits::<22>(10).any();
+        let behind = claim.distance.get_bit(31);
+        let fresh = claim.level == judged.lap;
+        let arrives = self.judging.q.val() & (judged.kind == SEEN_ARRIVE);
+        let counts = arrives & claim.sequenced;
+        let opens = arrives & claim.open;
+        let responds = arrives & claim.response;
+        let open_now = ours & !claim.blocked & self.sequencer.idle.val();
+        let pass = counts & ours & !claim.blocked & in_window & fresh;
+        self.verdict_out.d.next = PsnVerdict {
+            drop: (counts & !pass) | (pass & claim.nop) | opens | responds,
+            reason: if responds {
+                bits::<5>(reasons::CONTROL)
+            } else if !ours {
+                bits::<5>(reasons::NO_PEER)
+            } else if (pass & claim.nop) | (opens & open_now) {
+                bits::<5>(reasons::CONTROL)
+            } else if counts & !claim.blocked & (in_window | behind) {
+                bits::<5>(reasons::DUPLICATE)
+            } else {
+                bits::<5>(reasons::PSN_WINDOW)
+            },
+            held: pass,
+            control: pass & claim.nop,
+        };
+        self.verdict.next = self.verdict_out.q.val();
+        self.sequencer.open.next = opens & open_now & !(claim.same & claim.same_incarnation);
+        self.sequencer.open_peer.next = judged.peer;
+        self.sequencer.open_entry.next = PeerEntry { live: true, node: claim.node, incarnation: claim.incarnation };
+
+        // A seen bit differs from its lap; the row of what was only read stays as it is.
+        let changes = pass | (judged.kind == SEEN_REFUSE);
+        let value = judged.lap ^ (judged.kind == SEEN_ARRIVE);
+        let chosen = (bits::<64>(1) << judged.index) & repeat::<64>(changes);
+        let row =
+            ((self.row.q.val() & !chosen) | (repeat::<64>(value) & chosen)) & repeat::<64>(judged.kind != SEEN_CLEAR);
+        self.last_row.d.next = row;
+        self.seen.write_enable.next = self.judging.q.val() & (changes | (judged.kind == SEEN_CLEAR));
+        self.seen.write_address.next = (judged.peer, judged.row).cat::<12>();
+        self.seen.write_data.next = row;
+
+        // A node's first packet makes it a peer.
+        let becomes = pass & claim.vacant;
+        self.opened.d.next = becomes;
+        self.opened_node.d.next = claim.node;
+        self.peers.write_enable.next = becomes | self.sequencer.entry_write.val();
+        self.sequencer.entry_free.next = !becomes;
+        self.peers.write_address.next = if becomes { judged.peer } else { walk.peer };
+        self.peers.write_data.next = if becomes {
+            PeerEntry { live: true, node: claim.node, incarnation: bits::<32>(0) }
+        } else {
+            self.sequencer.entry.val()
+        };
+        self.bases.write_enable.next = self.accepted.base_write.val();
+        self.bases.write_address.next = self.accepted.base_peer.val();
+        self.bases.write_data.next = self.accepted.base.val();
+
+        // Cycle 0: what the verdict needs.
+        let parsed = self.parsed.val();
+        let entry = self.peers.read_data.val();
+        let base = self.bases.read_data.val();
+        let read_row = if self.after_near.q.val() {
+            row
+        } else if self.after_far.q.val() {
+            self.last_row.q.val()
+        } else {
+            self.seen.read_data.val()
+        };
+        // The packet's bit of that row, taken before the verdict is there, which comes last of all.
+        let number = parsed.psn.get_bits::<6>(0);
+        let near_level = if judged.kind == SEEN_CLEAR {
+            false
+        } else if changes & (judged.index == number) {
+            value
+        } else {
+            self.row.q.val().get_bit(number.index())
+        };
+        let far_level = if self.after_far.q.val() {
+            self.last_row.q.val().get_bit(number.index())
+        } else {
+            self.seen.read_data.val().get_bit(number.index())
+        };
+        let arriving = look.kind == SEEN_ARRIVE;
+        let spindle = self.parsed.valid.val() & !self.parsed_drop.val() & parsed.is_spindle;
+        let filtered = spindle & self.enable.val();
+        let carries = (parsed.opcode == bits(opcode::PUT))
+            | (parsed.opcode == bits(opcode::GET))
+            | (parsed.opcode == bits(opcode::GET_RESP));
+        let unseq = (parsed.flags & UNSEQ).any();
+        let nop = (parsed.opcode == bits(opcode::CTRL)) & (parsed.msg_id == bits(control::NOP));
+        let peer = parsed.src_nid.get_bits::<8>(0) & (self._last as u64);
+        let opened_node = self.opened_node.q.val();
+        let just_opened = self.opened.q.val() & (opened_node.get_bits::<8>(0) & (self._last as u64) == peer);
+        self.claim.d.next = Claim {
+            sequenced: filtered & ((carries & !unseq) | nop),
+            nop: nop,
+            open: filtered & (parsed.opcode == bits(opcode::CTRL)) & (parsed.msg_id == bits(control::OPEN)),
+            response: spindle
+                & self.take_responses.val()
+                & ((parsed.opcode == bits(opcode::ACK)) | (parsed.opcode == bits(opcode::NACK))),
+            node: parsed.src_nid,
+            incarnation: parsed.key,
+            same: (entry.live & (entry.node == parsed.src_nid))
+                | (self.opened.q.val() & (opened_node == parsed.src_nid)),
+            vacant: !entry.live & !just_opened,
+            same_incarnation: entry.incarnation == parsed.key,
+            blocked: !self.sequencer.cleared.val() | (self.sequencer.opening.val() & (walk.peer == peer)),
+            distance: parsed.psn - base,
+            level: if self.after_near.q.val() { near_level } else { far_level },
+        };
+        self.judging.d.next = self.looking.q.val();
+        self.judged.d.next = look;
+        if arriving {
+            self.judged.d.next.index = number;
+            self.judged.d.next.lap = parsed.psn.get_bit(10);
+        }
+        self.row.d.next = read_row;
+
+        // For the sequencer.
+        self.sequencer.entry_read.next = entry;
+        self.sequencer.base_read.next = base;
+        self.sequencer.rows_differ.next = self.row.q.val() != self.accepted.row.val();
+        self.sequencer.was_accepted.next = self.accepted.was_accepted.val();
+        self.sequencer.query.next = self.query.val();
+        self.sequencer.query_peer.next = self.query_peer.val() & (self._last as u64);
+        self.query_busy.next = self.sequencer.query_busy.val();
+        self.peer_live.next = self.sequencer.peer_live.val();
+        self.peer_node.next = self.sequencer.peer_node.val();
+        self.peer_expected.next = self.sequencer.peer_expected.val();
+        self.peer_selective.next = self.sequencer.peer_selective.val();
+        self.answered.next = self.sequencer.answered.val();
+        self.answer_live.next = self.sequencer.answer_live.val();
+        self.answer_expected.next = self.sequencer.answer_expected.val();
+        self.answer_selective.next = self.sequencer.answer_selective.val();
+    }
+}

@@ -1,0 +1,152 @@
+//! Dispositions: tells the PSN filter and the responder what became of packets.
+//!
+//! | ports | neighbour |
+//! |---|---|
+//! | in `store`, `packet` | scheduler: remember whose packet this is |
+//! | in `look_pkt` / out `frame` | scheduler: the packet whose fate may be told 2 cycles later; then its frame number, for the trace |
+//! | in `placement_outcome`, `placement_outcome_valid` | RVMA engine: what a mailbox said to a packet, before its `placement_done` |
+//! | in `tell`, `arrived`, `accepted`, `reason` | scheduler: that packet's fate is known; as it arrived, or as it was placed |
+//! | out `fate`, `fate_valid` | PSN filter: one pulse per sequenced packet |
+//! | out `report`, `report_valid` | responder: in the same cycle, of every sequenced packet and of others that were refused |
+//!
+//! 1 cycle from `tell` to both outputs. One packet per cycle, never stalls. What is kept of a packet is written when it arrives and read when
+//! its fate is told, however late; a packet that is placed without the scheduler is told of in the same way.
+
+use crate::schedule::message::PsnFate;
+use crate::transmit::responder::nack_code;
+use spindle_blocks::ram::{RamStyle, SdpMemory};
+use spindle_blocks::{PacketDesc, PacketReport, PlacementOutcome};
+use spindle_contract::wire::{flag, opcode};
+use spindle_verilog::prelude::*;
+
+const ACK_REQ: u64 = flag::ACK_REQ as u64;
+
+/// Whose packet it is, as the PSN filter and the responder know it.
+#[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
+struct Origin {
+    /// Its source may be answered.
+    answered: Bit,
+    sequenced: Bit,
+    /// The source waits for an acknowledgement.
+    urgent: Bit,
+    node: Bits<8>,
+    src_pid: Bits<16>,
+    dst_pid: Bits<16>,
+    addr: Bits<64>,
+    msg_id: Bits<32>,
+    psn: Bits<32>,
+    frame: Bits<16>,
+}
+
+/// The origin of a packet.
+#[hdl_fn]
+fn origin_of(packet: PacketDesc) -> Origin {
+    Origin {
+        answered: packet.is_spindle
+            & ((packet.opcode == bits(opcode::PUT))
+                | (packet.opcode == bits(opcode::GET))
+                | (packet.opcode == bits(opcode::GET_RESP))),
+        sequenced: packet.sequenced,
+        urgent: (packet.flags & ACK_REQ).any(),
+        node: packet.src_nid.get_bits::<8>(0),
+        src_pid: packet.src_pid,
+        dst_pid: packet.dst_pid,
+        addr: packet.addr,
+        msg_id: packet.msg_id,
+        psn: packet.psn,
+        frame: packet.frame,
+    }
+}
+
+/// See the head of this file.
+#[block]
+pub struct Dispositions {
+    /// A packet is taken.
+    pub store: Signal<In, Bit>,
+    /// This one.
+    pub packet: Signal<In, PacketDesc>,
+    /// Head cell of the packet that is looked at.
+    pub look_pkt: Signal<In, Bits<10>>,
+    /// What a mailbox said.
+    pub placement_outcome: PulseSink<PlacementOutcome>,
+    /// The fate of the packet that was looked at two cycles ago is known.
+    pub tell: Signal<In, Bit>,
+    /// As it arrived.
+    pub arrived: Signal<In, Bit>,
+    /// It was taken, or placed.
+    pub accepted: Signal<In, Bit>,
+    /// Why not.
+    pub reason: Signal<In, Bits<5>>,
+    /// Frame number of the packet that was looked at two cycles ago.
+    pub frame: Signal<Out, Bits<16>>,
+    /// What became of a sequenced packet.
+    pub fate: Pulse<PsnFate>,
+    /// What became of a packet whose source is to know.
+    pub report: Pulse<PacketReport>,
+    origins: SdpMemory<Origin, 10>,
+    /// What mailboxes said, by packet.
+    outcomes: SdpMemory<PlacementOutcome, 10>,
+    fate_out: DFF<PsnFate>,
+    fate_out_valid: Reg<Bit>,
+    report_out: DFF<PacketReport>,
+    report_out_valid: Reg<Bit>,
+}
+
+impl Dispositions {
+    /// For packets of a buffer with `cells` cells.
+    pub fn new(cells: usize) -> Self {
+        Self {
+            origins: SdpMemory::with_depth(RamStyle::sparing(cells), 2, cells),
+            outcomes: SdpMemory::with_depth(RamStyle::sparing(cells), 2, cells),
+            ..Self::blank()
+        }
+    }
+}
+
+#[hdl]
+impl Dispositions {
+    fn update(&mut self) {
+        self.origins.write_enable.next = self.store.val();
+        self.origins.write_address.next = self.packet.val().pkt;
+        self.origins.write_data.next = origin_of(self.packet.val());
+        self.origins.read_enable.next = true;
+        self.origins.read_address.next = self.look_pkt.val();
+        self.outcomes.write_enable.next = self.placement_outcome.valid.val();
+        self.outcomes.write_address.next = self.placement_outcome.val().pkt;
+        self.outcomes.write_data.next = self.placement_outcome.val();
+        self.outcomes.read_enable.next = true;
+        self.outcomes.read_address.next = self.look_pkt.val();
+
+        let origin = self.origins.read_data.val();
+        self.frame.next = origin.frame;
+        let outcome = self.outcomes.read_data.val();
+        let told = self.tell.val();
+        let arrived = self.arrived.val();
+        let accepted = self.accepted.val();
+        let code = nack_code(self.reason.val());
+        let refused = code.any() & (arrived | !outcome.silent);
+        self.fate_out_valid.d.next = told & origin.sequenced;
+        self.report_out_valid.d.next = told & origin.answered & (if accepted { origin.sequenced } else { refused });
+        if told {
+            self.fate_out.d.next = PsnFate { accepted: accepted, peer: origin.node, psn: origin.psn.get_bits::<11>(0) };
+            self.report_out.d.next = PacketReport {
+                node: origin.node,
+                src_pid: origin.src_pid,
+                dst_pid: origin.dst_pid,
+                addr: origin.addr,
+                msg_id: origin.msg_id,
+                psn: origin.psn,
+                epoch: outcome.epoch & repeat::<16>(!arrived),
+                credit: outcome.credit & repeat::<16>(!arrived),
+                code: code & repeat::<8>(!accepted),
+                sequenced: origin.sequenced,
+                urgent: origin.urgent,
+                frame: origin.frame,
+            };
+        }
+        self.fate.next = self.fate_out.q.val();
+        self.fate.valid.next = self.fate_out_valid.q.val();
+        self.report.next = self.report_out.q.val();
+        self.report.valid.next = self.report_out_valid.q.val();
+    }
+}

@@ -1,0 +1,189 @@
+//! What the evaluator is told and what it says.
+
+use crate::schedule::message::*;
+use spindle_contract::{descriptors::kind, memory_map as code, reasons};
+use spindle_verilog::prelude::*;
+
+/// [`Event::kind`]: a packet arrived.
+pub const EVENT_NEW: u64 = 0;
+/// [`Event::kind`]: a packet's wait for the header handler is over.
+pub const EVENT_WALK: u64 = 1;
+/// [`Event::kind`]: a task ended.
+pub const EVENT_DONE: u64 = 2;
+/// [`Event::kind`]: a placement ended.
+pub const EVENT_PLACED: u64 = 3;
+/// [`Event::kind`]: a handler wants its packet placed.
+pub const EVENT_PLACE: u64 = 4;
+/// [`Event::kind`]: the placement of a packet that is a whole message for a mailbox ended.
+pub const EVENT_FAST: u64 = 5;
+/// [`Event::kind`]: the age of a message is looked at.
+pub const EVENT_AGE: u64 = 6;
+
+/// What a handler said by its return; none of it = it failed.
+#[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
+pub struct Answer {
+    /// Header: run the payload handlers.
+    pub process: Bit,
+    /// Header, payload: drop.
+    pub dropped: Bit,
+    /// Header: place the data.
+    pub proceed: Bit,
+    /// Payload, completion: done.
+    pub success: Bit,
+    /// Header, completion: its bytes, its operation and its event wait for the host or a handler to say that it is complete.
+    pub pending: Bit,
+}
+
+/// The answer of a handler of this kind that ended with this code, or by a fault.
+#[hdl_fn]
+pub fn answer_of(handler: Bits<2>, code: Bits<8>, fault: Bit) -> Answer {
+    Answer {
+        process: !fault & ((code == bits(code::SPIN_PROCESS_DATA)) | (code == bits(code::SPIN_PROCESS_DATA_PENDING))),
+        dropped: !fault
+            & ((code == bits(code::SPIN_DROP))
+                | ((code == bits(code::SPIN_DROP_PENDING)) & (handler == bits(kind::HEADER)))),
+        proceed: !fault & ((code == bits(code::SPIN_PROCEED)) | (code == bits(code::SPIN_PROCEED_PENDING))),
+        success: !fault
+            & ((code == bits(code::SPIN_SUCCESS))
+                | ((code == bits(code::SPIN_SUCCESS_PENDING)) & (handler == bits(kind::COMPLETION)))),
+        pending: !fault
+            & (((handler == bits(kind::HEADER))
+                & ((code == bits(code::SPIN_PROCESS_DATA_PENDING))
+                    | (code == bits(code::SPIN_DROP_PENDING))
+                    | (code == bits(code::SPIN_PROCEED_PENDING))))
+                | ((handler == bits(kind::COMPLETION)) & (code == bits(code::SPIN_SUCCESS_PENDING)))),
+    }
+}
+
+/// What an event ends.
+#[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
+pub struct Ends {
+    /// A header handler ended.
+    pub header: Bit,
+    /// A payload handler ended.
+    pub payload: Bit,
+    /// It failed.
+    pub failed: Bit,
+    /// A completion handler ended.
+    pub completion: Bit,
+    /// A placement ended since no buffer was posted.
+    pub unposted: Bit,
+}
+
+/// What an event ends; decoded a stage ahead.
+#[hdl_fn]
+pub fn ends_of(event: Event) -> Ends {
+    let done = event.kind == EVENT_DONE;
+    let payload = done & (event.handler == bits(kind::PAYLOAD));
+    Ends {
+        header: done & (event.handler == bits(kind::HEADER)),
+        payload: payload,
+        failed: payload & !event.answer.success & !event.answer.dropped,
+        completion: done & (event.handler == bits(kind::COMPLETION)),
+        unposted: (event.kind == EVENT_PLACED) & !event.placed & (event.reason == bits(reasons::NO_POSTED_BUFFER)),
+    }
+}
+
+/// Something that happened to a packet or a message.
+#[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
+pub struct Event {
+    /// One of the `EVENT_*` constants.
+    pub kind: Bits<3>,
+    /// Head cell of the packet.
+    pub pkt: Bits<10>,
+    /// Its message.
+    pub slot: Bits<8>,
+    /// Its frame number (arrival: to remember; command: to compare).
+    pub frame: Bits<16>,
+    /// Command: the handler says where.
+    pub redirects: Bit,
+    /// Task: kind of handler.
+    pub handler: Bits<2>,
+    /// Task: what the handler said.
+    pub answer: Answer,
+    /// Placement: written.
+    pub placed: Bit,
+    /// Placement: why not. Arrival: why it is turned away.
+    pub reason: Bits<5>,
+    /// Age: not a look but the slot's first state after reset.
+    pub clear: Bit,
+    /// Arrival: its payload bytes.
+    pub payload_len: Bits<16>,
+    /// Arrival: execution context.
+    pub context: Bits<4>,
+    /// Arrival: goes to a mailbox.
+    pub mailbox: Bit,
+    /// Arrival: later packets may join the message.
+    pub named: Bit,
+    /// Arrival: the message is named by a field of the frame.
+    pub by_field: Bit,
+    /// Arrival: the last packet of a message that is named by a field.
+    pub closes: Bit,
+    /// Arrival: the rule wants the packet at the host too.
+    pub to_host: Bit,
+    /// Arrival: the packet with the user header, of a message that waits for it.
+    pub first: Bit,
+    /// Arrival: the packet with the user header is too short for it.
+    pub short: Bit,
+    /// Arrival: a live message has the key.
+    pub hit: Bit,
+    /// Arrival: begins a message.
+    pub starts: Bit,
+    /// Arrival: turned away, for `reason`, whatever the state of the message.
+    pub refused: Bit,
+    /// Arrival: it has a sequence number that counts.
+    pub sequenced: Bit,
+    /// What it ends.
+    pub ends: Ends,
+    /// Arrival: joins, but the overload rule drops it.
+    pub lost: Bit,
+    /// Arrival: joins, but the overload rule places it instead of running its handler.
+    pub bypass: Bit,
+}
+
+/// What is to be done about an event.
+#[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
+pub struct Verdict {
+    /// Ask for a handler.
+    pub task: Bit,
+    /// Which kind.
+    pub handler: Bits<2>,
+    /// Ask for a placement.
+    pub place: Bit,
+    /// That a handler wanted.
+    pub from_handler: Bit,
+    /// The packet waits for the header handler.
+    pub append: Bit,
+    /// Another waits already.
+    pub link: Bit,
+    /// First packet that waited before the event.
+    pub wait_head: Bits<10>,
+    /// Last packet that waited before the event.
+    pub wait_tail: Bits<10>,
+    /// The waiting packets of the message are to be looked at.
+    pub splice: Bit,
+    /// Return the packet's cells.
+    pub free: Bit,
+    /// The packet joined a message.
+    pub accept: Bit,
+    /// Write the packet's state.
+    pub write_packet: Bit,
+    /// Write the message's state.
+    pub write_message: Bit,
+    /// No packet can join the message any more.
+    pub forget: Bit,
+    /// The message ended: its slot is free.
+    pub release: Bit,
+    /// A message ended well, by the fast path.
+    pub fast: Bit,
+    /// A message that ends is told of by a MESSAGE event.
+    pub tells: Bit,
+    /// How it ends: the event's code.
+    pub code: Bits<2>,
+    /// What became of the frame, if it ended.
+    pub outcome: Outcome,
+    /// New state of the packet.
+    pub packet: PacketState,
+    /// New state of the message.
+    pub message: MessageState,
+}

@@ -1,0 +1,203 @@
+//! Chooses the event that enters the scheduler's pipeline in a cycle.
+//!
+//! | ports | neighbour |
+//! |---|---|
+//! | in `task_done`, `task_done_valid` / out `task_done_ready` | HPU array |
+//! | in `place`, `place_valid` / out `place_ready` | HPU array |
+//! | in `placement_done`, `placement_done_valid` / out `placement_done_ready` | RVMA engine |
+//! | in `arrival`, `arrival_pkt`, `walk_any`, `walk`, `age_due`, `age_slot`, `age_clear`, `room` | scheduler: what else waits, and whether there is room for what an event may leave |
+//! | in `flight_pkt` | pipeline: packets whose state is on its way |
+//! | out `redirect_to` | dispatch: where the REDIRECT in stage A sends its packet |
+//! | out `chosen`, `chosen_valid`, `take_arrival`, `take_walk`, `take_age` | pipeline: combinational |
+//!
+//! The sources take turns: commands, ended tasks, ended placements, waiting packets and arrivals, ages. One event a cycle; an
+//! event that concerns a packet of the pipeline lets the others go first, for at most three cycles. Waiting packets go before
+//! arrivals; there are at most as many as the buffer has cells. Words from outside pass a register.
+//!
+//! What a REDIRECT names is kept here until stage A, so one of them is chosen in four cycles, as many as its placement takes later. In stage A
+//! it takes the port by which arrivals are stored: no arrival is chosen in that cycle.
+
+use crate::ingress::header_matcher::types::lowest;
+use crate::schedule::evaluator::*;
+use crate::schedule::message::Link;
+use spindle_blocks::{Command, PlacementDone, Skid, TaskDone};
+use spindle_contract::memory_map::command;
+use spindle_verilog::prelude::*;
+
+/// Stages of the pipeline in which the state of a packet is on its way.
+pub const INSIDE: usize = 3;
+
+/// What a REDIRECT names.
+#[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
+pub struct RedirectTo {
+    /// Mailbox address.
+    pub addr: Bits<64>,
+    /// Offset in its buffer.
+    pub offset: Bits<32>,
+    /// Context of the handler.
+    pub context: Bits<4>,
+}
+
+/// See the head of this file.
+#[block]
+pub struct EventArbiter {
+    /// Ended task.
+    pub task_done: Sink<TaskDone>,
+    /// PLACE or REDIRECT command of a handler.
+    pub place: Sink<Command>,
+    /// Ended placement.
+    pub placement_done: Sink<PlacementDone>,
+    /// A packet arrives.
+    pub arrival: Signal<In, Bit>,
+    /// Its head cell.
+    pub arrival_pkt: Signal<In, Bits<10>>,
+    /// A packet's wait for its header handler is over.
+    pub walk_any: Signal<In, Bit>,
+    /// Which one.
+    pub walk: Signal<In, Link>,
+    /// It is time to look at the age of a message.
+    pub age_due: Signal<In, Bit>,
+    /// Which one.
+    pub age_slot: Signal<In, Bits<8>>,
+    /// Give the slot its first state: nothing else is chosen.
+    pub age_clear: Signal<In, Bit>,
+    /// There is room for what an event may leave behind.
+    pub room: Signal<In, Bit>,
+    /// Head cell of the packet in each of the stages behind the choice.
+    pub flight_pkt: [Signal<In, Bits<10>>; INSIDE],
+    /// The event, as far as it is known without the message.
+    pub chosen: Pulse<Event>,
+    /// Where the REDIRECT that was chosen four cycles before goes.
+    pub redirect_to: Signal<Out, RedirectTo>,
+    /// It is the arrival.
+    pub take_arrival: Signal<Out, Bit>,
+    /// It is the end of a packet's wait.
+    pub take_walk: Signal<Out, Bit>,
+    /// It is a look at an age.
+    pub take_age: Signal<Out, Bit>,
+    done_in: Skid<TaskDone>,
+    place_in: Skid<Command>,
+    placed_in: Skid<PlacementDone>,
+    /// Stages that hold the event of a packet, the first behind the choice in bit 0.
+    in_flight: Reg<Bits<INSIDE>>,
+    /// Sources that come after the one that was served last in this round.
+    later: Reg<Bits<5>>,
+    /// Stages that hold a REDIRECT, the first behind the choice in bit 0, stage A in bit 3.
+    redirecting: Reg<Bits<4>>,
+    redirection: DFF<RedirectTo>,
+}
+
+#[hdl]
+impl EventArbiter {
+    fn update(&mut self) {
+        let command = self.place_in.read.val();
+        let ended = self.done_in.read.val();
+        let placed = self.placed_in.read.val();
+        let mut command_waits: Bit = false;
+        let mut ended_waits: Bit = false;
+        let mut placed_waits: Bit = false;
+        let mut walk_waits: Bit = false;
+        for i in 0..INSIDE {
+            let there = self.in_flight.q.val().get_bit(i);
+            command_waits = command_waits | (there & (self.flight_pkt[i].val() == command.pkt));
+            ended_waits = ended_waits | (there & (self.flight_pkt[i].val() == ended.pkt));
+            placed_waits = placed_waits | (there & (self.flight_pkt[i].val() == placed.pkt));
+            // Its placement may end while a packet waits, if the rule asked for that.
+            walk_waits = walk_waits | (there & (self.flight_pkt[i].val() == self.walk.val().pkt));
+        }
+
+        // The first source behind the one served last, else the first of all.
+        let walks = self.walk_any.val() & !walk_waits;
+        let redirecting = self.redirecting.q.val();
+        let redirects = command.opcode == bits(command::REDIRECT);
+        let target_free = !redirects | !redirecting.get_bits::<3>(0).any();
+        let intake = walks | (self.arrival.val() & !redirecting.get_bit(3));
+        let has_command = self.place_in.read.valid.val();
+        let ready = self.room.val() & !self.age_clear.val();
+        let wants = (
+            self.age_due.val() & (self.room.val() | self.age_clear.val()),
+            intake & ready,
+            self.placed_in.read.valid.val() & !placed_waits & ready,
+            self.done_in.read.valid.val() & !has_command & !ended_waits & ready,
+            has_command & !command_waits & target_free & ready,
+        )
+            .cat::<5>();
+        let behind = wants & self.later.q.val();
+        let turn = if behind.any() { lowest(bit_cast::<8, 5>(behind)) } else { lowest(bit_cast::<8, 5>(wants)) };
+        let take_place = turn.get_bit(0);
+        let take_done = turn.get_bit(1);
+        let take_placed = turn.get_bit(2);
+        let take_intake = turn.get_bit(3);
+        let take_age = turn.get_bit(4);
+        let take_walk = take_intake & walks;
+        let take_redirect = take_place & redirects;
+        self.redirecting.d.next = (redirecting.get_bits::<3>(0), take_redirect).cat::<4>();
+        if take_redirect {
+            self.redirection.d.next =
+                RedirectTo { addr: command.address, offset: command.offset, context: command.context };
+        }
+        self.redirect_to.next = self.redirection.q.val();
+        self.in_flight.d.next = (self.in_flight.q.val().get_bits::<2>(0), turn.any() & !take_age).cat::<INSIDE>();
+        if take_place {
+            self.later.d.next = bits::<5>(0b11110);
+        } else if take_done {
+            self.later.d.next = bits::<5>(0b11100);
+        } else if take_placed {
+            self.later.d.next = bits::<5>(0b11000);
+        } else if take_intake {
+            self.later.d.next = bits::<5>(0b10000);
+        } else if take_age {
+            self.later.d.next = bits::<5>(0);
+        }
+
+        self.task_done.join(&mut self.done_in.write);
+        self.done_in.read.ready.next = take_done;
+        // A task's end waits for the commands that were taken before it; so that these are few, no further ones are taken while
+        // it waits. One may come in as an end is served, so neither side can shut the other out.
+        let commands_pass = !self.done_in.read.valid.val() | take_done;
+        self.place_in.write.next = self.place.val();
+        self.place_in.write.valid.next = self.place.valid.val() & commands_pass;
+        self.place.ready.next = self.place_in.write.ready.val() & commands_pass;
+        self.place_in.read.ready.next = take_place;
+        self.placement_done.join(&mut self.placed_in.write);
+        self.placed_in.read.ready.next = take_placed;
+
+        let answer = answer_of(ended.kind, ended.code, ended.fault);
+        let mut happens: Event = Default::default();
+        happens.kind = bits::<3>(EVENT_NEW);
+        happens.pkt = self.arrival_pkt.val();
+        happens.frame = command.frame;
+        happens.handler = ended.kind;
+        happens.placed = placed.placed;
+        happens.reason = placed.reason;
+        if take_place {
+            happens.kind = bits::<3>(EVENT_PLACE);
+            happens.pkt = command.pkt;
+            happens.slot = command.msg_slot;
+            happens.redirects = redirects;
+        } else if take_done {
+            happens.kind = bits::<3>(EVENT_DONE);
+            happens.pkt = ended.pkt;
+            happens.slot = ended.msg_slot;
+            happens.context = ended.context;
+            happens.answer = answer;
+        } else if take_placed {
+            happens.kind = if placed.has_slot { bits::<3>(EVENT_PLACED) } else { bits::<3>(EVENT_FAST) };
+            happens.pkt = placed.pkt;
+            happens.slot = placed.msg_slot;
+        } else if take_walk {
+            happens.kind = bits::<3>(EVENT_WALK);
+            happens.pkt = self.walk.val().pkt;
+            happens.slot = self.walk.val().slot;
+        } else if take_age {
+            happens.kind = bits::<3>(EVENT_AGE);
+            happens.slot = self.age_slot.val();
+            happens.clear = self.age_clear.val();
+        }
+        self.chosen.next = happens;
+        self.chosen.valid.next = turn.any();
+        self.take_arrival.next = take_intake & !walks;
+        self.take_walk.next = take_walk;
+        self.take_age.next = take_age;
+    }
+}

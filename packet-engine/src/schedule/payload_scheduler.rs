@@ -1,0 +1,478 @@
+//! The payload scheduler: packets in, tasks and placements out, in sPIN's order.
+//!
+//! One event per cycle goes through a pipeline: a packet arrived, a packet's wait for its header handler is over, a task ended, a
+//! placement ended, a handler wants its packet placed, the age of a message is looked at.
+//!
+//! | stage | what happens |
+//! |---|---|
+//! | C, choose | the [`EventArbiter`] takes an event; an arrival is looked up and stored |
+//! | L, look up | the packet's state is addressed, the context's limits are read |
+//! | R, resolve | the arrival's message is known, or that it begins one, or that it is turned away; the message's state is addressed |
+//! | E, evaluate | the [`Evaluator`] decides |
+//! | A, act | states, lists, orders, free cells, counters |
+//!
+//! Packets that wait for a header handler form a list per message; when it returns, the list is appended to the *ready list*,
+//! from which they are taken one at a time. [`Dispatch`] holds the packets' fields and what cannot leave at once.
+//!
+//! | ports | neighbour |
+//! |---|---|
+//! | in `packet`, `packet_intake`, `packet_valid` / out `packet_ready` | ingress join |
+//! | out `free_pkt`, `free_valid` / in `free_ready` | packet buffer: cells to return |
+//! | out `task_desc`, `task_valid` | HPU array: always taken |
+//! | in `task_done`, `task_done_valid` / out `task_done_ready` | HPU array |
+//! | in `place`, `place_valid` / out `place_ready` | HPU array; must be taken before the `task_done` of the same handler is offered |
+//! | in `contexts`, `policy`, `policy_index`, `policy_valid`, `task_room` | HPU array: 4 bits a context; what a context was installed with; HPUs that can take one task more |
+//! | out `placement`, `placement_valid` / in `placement_ready` | RVMA engine |
+//! | in `placement_done`, `placement_done_valid` / out `placement_done_ready` | RVMA engine |
+//! | out `message_event`, `message_event_valid` / in `message_event_ready` | RVMA engine: ends of messages |
+//! | out `fate`, `fate_valid` | PSN filter: one pulse per sequenced packet that was taken, once its fate is known |
+//! | out `report`, `report_valid` | responder: in the same cycle, of every sequenced packet and of others that were refused |
+//! | in `placement_outcome`, `placement_outcome_valid` | RVMA engine: what a mailbox said to a packet, before its `placement_done` |
+//! | in `timeout`, `live_index` / out `live` | registers |
+//! | out `outcome`, `message_done`, `message_failed`, `message_aged`, `to_hpu`, `to_mailbox`, `messages_open` | counters, from registers |
+//! | out `end_trace` | trace ports: frame and message of an event, in the cycle of `outcome`, from registers |
+//!
+//! Cycles: one event each, also of one message; two events of one packet are at least four cycles apart. `packet_valid` of a
+//! fresh message → order 4; `task_done_valid` → order 5. No event waits for the array or for host memory, only for the packet
+//! buffer to take back cells and for the RVMA engine to take the events of ended messages. Behind reset nothing is taken for as
+//! many cycles as there are message slots.
+//!
+//! A packet that is a whole message for a mailbox needs none of this: it goes straight to `placement` (1 per cycle, 1 cycle),
+//! with `has_slot` = 0, and its cells return when the RVMA engine is done with it.
+
+use crate::dispatch::Dispatch;
+use crate::ingress::arrival::{arrival_of, Arrival, Intake};
+use crate::schedule::age_scan::AgeScan;
+use crate::schedule::dispositions::Dispositions;
+use crate::schedule::evaluator::*;
+use crate::schedule::event_arbiter::EventArbiter;
+use crate::schedule::message::*;
+use crate::schedule::message_index::key_match::KeyMatch;
+use crate::schedule::message_index::MessageIndex;
+use crate::schedule::message_report::{MessageEnd, MessageName, MessageReport};
+use crate::schedule::quota::Quota;
+use crate::schedule::ready_list::ReadyList;
+use crate::schedule::resolution::{beginning_of, resolution_of, resolved, Means};
+use spindle_blocks::ram::{RamStyle, SdpMemory};
+use spindle_blocks::{
+    Command, ContextPolicy, ContextStatus, EndTrace, EventDesc, Fifo, PacketDesc, PacketReport, PlacementDesc,
+    PlacementDone, PlacementOutcome, TaskDesc, TaskDone,
+};
+use spindle_contract::params::Config;
+use spindle_verilog::prelude::*;
+
+/// Level of the list of returned cells from which nothing new is begun: at most six more come.
+const FREE_STOP: u64 = 24;
+
+/// See the head of this file.
+#[block]
+pub struct PayloadScheduler {
+    /// Accepted packet.
+    pub packet: Sink<PacketDesc>,
+    /// Which way it goes.
+    pub packet_intake: Signal<In, Intake>,
+    /// Packet whose cells return.
+    pub free_pkt: Signal<Out, Bits<10>>,
+    /// There is one.
+    pub free_valid: Signal<Out, Bit>,
+    /// It is taken.
+    pub free_ready: Signal<In, Bit>,
+    /// Task for the array.
+    pub task_desc: Signal<Out, TaskDesc>,
+    /// There is one.
+    pub task_valid: Signal<Out, Bit>,
+    /// HPUs that can take one task more than before.
+    pub task_room: Signal<In, Bits<32>>,
+    /// Ended task.
+    pub task_done: Sink<TaskDone>,
+    /// PLACE or REDIRECT command of a handler.
+    pub place: Sink<Command>,
+    /// `ContextStatus` of context c in bits 4c+3..4c.
+    pub contexts: Signal<In, Bits<64>>,
+    /// Policy of a context that was installed.
+    pub policy: PulseSink<ContextPolicy>,
+    /// Which context.
+    pub policy_index: Signal<In, Bits<4>>,
+    /// Placement for the RVMA engine.
+    pub placement: Source<PlacementDesc>,
+    /// Ended placement.
+    pub placement_done: Sink<PlacementDone>,
+    /// End of a message.
+    pub message_event: Source<EventDesc>,
+    /// What became of a sequenced packet.
+    pub fate: Pulse<PsnFate>,
+    /// What became of a packet whose source is to know.
+    pub report: Pulse<PacketReport>,
+    /// What a mailbox said to a packet, before its `placement_done`.
+    pub placement_outcome: PulseSink<PlacementOutcome>,
+    /// Time after which a message ages, in units of 1024 cycles; 0 = never.
+    pub timeout: Signal<In, Bits<16>>,
+    /// Context whose messages alive are asked for.
+    pub live_index: Signal<In, Bits<4>>,
+    /// Their number, 1 cycle later.
+    pub live: Signal<Out, Bits<9>>,
+    /// A frame ended (pulse).
+    pub outcome: Signal<Out, Outcome>,
+    /// Which frame ended or joined a message.
+    pub end_trace: Signal<Out, EndTrace>,
+    /// A message ended well (pulse).
+    pub message_done: Signal<Out, Bit>,
+    /// A message ended because a handler failed (pulse).
+    pub message_failed: Signal<Out, Bit>,
+    /// A message ended of age (pulse).
+    pub message_aged: Signal<Out, Bit>,
+    /// A frame was accepted for a context (pulse).
+    pub to_hpu: Signal<Out, Bit>,
+    /// Frames accepted for a mailbox in one cycle: at most one by each path.
+    pub to_mailbox: Signal<Out, Bits<2>>,
+    /// Messages alive.
+    pub messages_open: Signal<Out, Bits<16>>,
+    event_arbiter: EventArbiter,
+    message_index: MessageIndex,
+    quota: Quota,
+    evaluator: Evaluator,
+    dispatch: Dispatch,
+    age_scan: AgeScan,
+    message_report: MessageReport,
+    freed: Fifo<Bits<10>, 5>,
+    packets: SdpMemory<PacketState, 10>,
+    messages: SdpMemory<MessageState, 8>,
+    dispositions: Dispositions,
+    ready_list: ReadyList,
+    has_room: Reg<Bit>,
+    l_valid: Reg<Bit>,
+    l_event: DFF<Event>,
+    l_arrival: DFF<Arrival>,
+    r_valid: Reg<Bit>,
+    r_event: DFF<Event>,
+    r_arrival: DFF<Arrival>,
+    r_status: DFF<ContextStatus>,
+    /// The arrival one, and two, before this one has the same key.
+    r_near: [DFF<Bit>; 2],
+    near: [KeyMatch; 2],
+    e_valid: Reg<Bit>,
+    e_event: DFF<Event>,
+    e_arrival: DFF<Arrival>,
+    e_recent: DFF<MessageState>,
+    e_recent_holds: DFF<Bit>,
+    e_same: DFF<Bit>,
+    /// The next arrival with the same key belongs to the same message.
+    e_alive: Reg<Bit>,
+    a_valid: Reg<Bit>,
+    a_event: DFF<Event>,
+    a_alive: Reg<Bit>,
+    outcome_out: Reg<Outcome>,
+    traced: Reg<EndTrace>,
+    done_out: Reg<Bit>,
+    failed_out: Reg<Bit>,
+    aged_out: Reg<Bit>,
+    to_hpu_out: Reg<Bit>,
+    to_mailbox_out: Reg<Bits<2>>,
+}
+
+impl PayloadScheduler {
+    /// A scheduler for the message slots, cells and clusters of `config`.
+    pub fn new(config: &Config) -> Self {
+        let (slots, cells) = (config.live_messages, config.cells());
+        Self {
+            message_index: MessageIndex::new(slots, RamStyle::on(config, slots)),
+            dispatch: Dispatch::new(config),
+            age_scan: AgeScan::new(slots),
+            message_report: MessageReport::new(slots, RamStyle::on(config, slots)),
+            packets: SdpMemory::with_depth(RamStyle::sparing(cells), 2, cells),
+            messages: SdpMemory::with_depth(RamStyle::on(config, slots), 1, slots),
+            dispositions: Dispositions::new(cells),
+            ready_list: ReadyList::new(cells),
+            ..Self::blank()
+        }
+    }
+}
+
+#[hdl]
+impl PayloadScheduler {
+    fn update(&mut self) {
+        // C: choose. A whole message for a mailbox takes the fast path; the other arrivals are events.
+        let packet = self.packet.val();
+        let intake = self.packet_intake.val();
+        let fast = intake.fast;
+        let fast_order = PlaceOrder { pkt: packet.pkt, ..Default::default() };
+        let terms = terms_of(packet);
+        self.dispatch.fast.next = placement_of(fast_order, false, stored(packet), terms);
+        self.dispatch.fast.valid.next = self.packet.valid.val() & fast;
+        let fast_taken = self.packet.valid.val() & fast & self.dispatch.fast.ready.val();
+
+        self.task_done.join(&mut self.event_arbiter.task_done);
+        self.place.join(&mut self.event_arbiter.place);
+        self.placement_done.join(&mut self.event_arbiter.placement_done);
+        self.event_arbiter.arrival.next = self.packet.valid.val() & !fast;
+        self.event_arbiter.arrival_pkt.next = packet.pkt;
+        self.event_arbiter.walk_any.next = self.ready_list.any.val();
+        self.event_arbiter.walk.next = self.ready_list.head.val();
+        self.age_scan.timeout.next = self.timeout.val();
+        self.age_scan.taken.next = self.event_arbiter.take_age.val();
+        self.event_arbiter.age_due.next = self.age_scan.due.val();
+        self.event_arbiter.age_slot.next = self.age_scan.slot.val();
+        self.event_arbiter.age_clear.next = self.age_scan.clear.val();
+        self.has_room.d.next = (self.freed.level.val() < FREE_STOP) & self.message_report.room.val();
+        self.event_arbiter.room.next = self.has_room.q.val();
+        let take_arrival = self.event_arbiter.take_arrival.val();
+        self.packet.ready.next = if fast { self.dispatch.fast.ready.val() } else { take_arrival };
+        self.dispositions.store.next = take_arrival | fast_taken;
+        self.dispositions.packet.next = packet;
+
+        let mut chosen: Event = self.event_arbiter.chosen.val();
+        chosen.payload_len = packet.payload_len;
+        chosen.mailbox = intake.for_mailbox;
+        chosen.named = take_arrival & !intake.single;
+        chosen.by_field = intake.by_field;
+        chosen.sequenced = packet.sequenced;
+        chosen.closes = take_arrival & intake.by_field & packet.ends;
+        chosen.to_host = take_arrival & packet.to_host & !intake.for_mailbox;
+        if take_arrival {
+            chosen.frame = packet.frame;
+            chosen.context = packet.context;
+        }
+        let arrival = arrival_of(packet, intake);
+        self.l_valid.d.next = self.event_arbiter.chosen.valid.val();
+        self.l_event.d.next = chosen;
+        self.l_arrival.d.next = arrival;
+        self.message_index.lookup.next = arrival.key;
+        self.message_index.lookup_hash.next = arrival.hash;
+        self.dispatch.store.next = take_arrival;
+        self.dispatch.store_pkt.next = packet.pkt;
+        self.dispatch.store_packet.next = stored(packet);
+        self.dispatch.store_terms.next = terms;
+
+        // L: look up.
+        let l_event = self.l_event.q.val();
+        let l_arrives = self.l_valid.q.val() & (l_event.kind == EVENT_NEW);
+        self.packets.read_enable.next = true;
+        self.packets.read_address.next = l_event.pkt;
+        self.quota.enters.next = l_arrives & !l_event.mailbox;
+        self.quota.asker.next = l_event.context;
+        self.r_valid.d.next = self.l_valid.q.val();
+        self.r_event.d.next = l_event;
+        if self.l_valid.q.val() {
+            self.r_arrival.d.next = self.l_arrival.q.val();
+        }
+        let at = (l_event.context, bits::<2>(0)).cat::<6>();
+        self.r_status.d.next = unpack::<ContextStatus, 4>(self.contexts.val().get_bits::<4>(at.index()));
+        let l_key = self.l_arrival.q.val().key;
+        for i in 0..2 {
+            self.near[i].sought.next = l_key;
+        }
+        self.near[0].key.next = self.r_arrival.q.val().key;
+        self.near[1].key.next = self.e_arrival.q.val().key;
+        self.r_near[0].d.next = self.r_valid.q.val() & self.r_event.q.val().named & self.near[0].same.val();
+        self.r_near[1].d.next = self.e_valid.q.val() & self.e_event.q.val().named & self.near[1].same.val();
+
+        // R: resolve. The index does not know yet what the two arrivals before this one did.
+        let r_event = self.r_event.q.val();
+        let r_arrival = self.r_arrival.q.val();
+        let status = self.r_status.q.val();
+        let arrives = self.r_valid.q.val() & (r_event.kind == EVENT_NEW);
+        let mut known: Bit = self.message_index.hit.val();
+        let mut known_slot: Bits<8> = self.message_index.hit_slot.val();
+        if self.r_near[0].q.val() {
+            known = self.e_alive.q.val();
+            known_slot = self.e_event.q.val().slot;
+        } else if self.r_near[1].q.val() {
+            known = self.a_alive.q.val();
+            known_slot = self.a_event.q.val().slot;
+        }
+        let means = Means {
+            known: known,
+            free: self.message_index.free.val(),
+            can_insert: self.message_index.can_insert.val(),
+            packets_full: self.quota.packets_full.val(),
+            messages_full: self.quota.messages_full.val(),
+            overload: self.quota.overload.val(),
+            user_header: self.quota.user_header.val(),
+        };
+        let resolution = resolution_of(arrives, r_event, r_arrival, status, means);
+        let hit = resolution.hit;
+        let starts = resolution.starts;
+        let slot = if hit {
+            known_slot
+        } else if arrives {
+            self.message_index.free_slot.val()
+        } else {
+            r_event.slot
+        };
+        self.dispositions.look_pkt.next = r_event.pkt;
+        self.placement_outcome.join(&mut self.dispositions.placement_outcome);
+        self.message_index.claim.next = starts;
+        self.quota.starts.next = starts & !r_event.mailbox;
+        self.messages.read_enable.next = true;
+        self.messages.read_address.next = slot;
+
+        self.e_valid.d.next = self.r_valid.q.val();
+        self.e_event.d.next = resolved(arrives, r_event, r_arrival, means, resolution, slot);
+        if self.r_valid.q.val() {
+            self.e_arrival.d.next = r_arrival;
+        }
+        self.e_alive.d.next = (hit | starts) & !(r_event.closes & !resolution.refused);
+        let verdict = self.evaluator.verdict.val();
+        self.e_recent.d.next =
+            if starts { beginning_of(r_event, r_arrival, status, resolution) } else { verdict.message };
+        let writes = self.a_valid.q.val() & verdict.write_message;
+        self.e_recent_holds.d.next = starts | (writes & (self.a_event.q.val().slot == slot));
+        self.e_same.d.next = !starts & self.e_valid.q.val() & (self.e_event.q.val().slot == slot);
+
+        // E: evaluate.
+        let e_event = self.e_event.q.val();
+        let e_arrival = self.e_arrival.q.val();
+        let begins = self.e_valid.q.val() & e_event.starts;
+        self.message_index.insert.next = begins & e_event.named & !e_event.closes;
+        self.message_index.insert_key.next = e_arrival.key;
+        self.message_index.insert_hash.next = e_arrival.hash;
+        self.message_index.insert_slot.next = e_event.slot;
+        self.message_report.starts.next = begins;
+        self.message_report.start_slot.next = e_event.slot;
+        self.message_report.start_name.next = MessageName {
+            msg_id: e_arrival.key.msg_id,
+            src_nid: e_arrival.key.src_nid,
+            addr: e_arrival.addr,
+            total: e_arrival.total,
+        };
+        self.evaluator.incident.next = e_event;
+        self.evaluator.stored.next = self.messages.read_data.val();
+        self.evaluator.recent.next = self.e_recent.q.val();
+        self.evaluator.recent_holds.next = self.e_recent_holds.q.val();
+        self.evaluator.same.next = self.e_same.q.val();
+        self.evaluator.packet.next = self.packets.read_data.val();
+        self.a_valid.d.next = self.e_valid.q.val();
+        self.a_event.d.next = e_event;
+        self.a_alive.d.next = self.e_alive.q.val();
+
+        // The packets whose state is on its way.
+        self.event_arbiter.flight_pkt[0].next = l_event.pkt;
+        self.event_arbiter.flight_pkt[1].next = r_event.pkt;
+        self.event_arbiter.flight_pkt[2].next = e_event.pkt;
+
+        // A: act.
+        let acts = self.a_valid.q.val();
+        let done = self.a_event.q.val();
+        let message = verdict.message;
+        self.messages.write_enable.next = acts & verdict.write_message;
+        self.messages.write_address.next = done.slot;
+        self.messages.write_data.next = message;
+        self.packets.write_enable.next = acts & verdict.write_packet;
+        self.packets.write_address.next = done.pkt;
+        self.packets.write_data.next = verdict.packet;
+        self.message_index.give_back.next = acts & verdict.release;
+        self.message_index.remove.next = acts & verdict.forget;
+        self.message_index.give_back_slot.next = done.slot;
+        let arrived = done.kind == EVENT_NEW;
+        let of_context = if arrived { !done.mailbox } else { !message.mailbox & (done.kind != EVENT_FAST) };
+        self.quota.packet_leaves.next = acts & verdict.free & of_context;
+        self.quota.message_ends.next = acts & verdict.release & !message.mailbox;
+        self.quota.owner.next = if arrived { done.context } else { message.context };
+        self.quota.clear.next = acts & done.clear;
+        self.quota.clear_index.next = done.slot.get_bits::<4>(0);
+        self.message_report.report.next = acts & verdict.release & verdict.tells;
+        self.message_report.slot.next = done.slot;
+        self.message_report.ended.next = MessageEnd {
+            context: message.context,
+            code: verdict.code,
+            flow_control: message.flow_control,
+            dropped: message.dropped,
+            by_field: message.by_field,
+            missing: message.missing,
+        };
+        self.policy.join(&mut self.quota.policy);
+        self.quota.policy_index.next = self.policy_index.val();
+        self.quota.pid_index.next = self.message_report.pid_index.val();
+        self.message_report.pid.next = self.quota.pid.val();
+        self.quota.live_index.next = self.live_index.val();
+        self.live.next = self.quota.live.val();
+        self.message_report.message_event.join(&mut self.message_event);
+
+        // Lists.
+        self.ready_list.append.next = acts & verdict.append;
+        self.ready_list.linked.next = verdict.link;
+        self.ready_list.splice.next = acts & verdict.splice;
+        self.ready_list.pkt.next = done.pkt;
+        self.ready_list.slot.next = done.slot;
+        self.ready_list.wait_head.next = verdict.wait_head;
+        self.ready_list.wait_tail.next = verdict.wait_tail;
+        self.ready_list.take.next = self.event_arbiter.take_walk.val();
+
+        // Orders.
+        self.dispatch.ahead.next = Ahead { pkt: e_event.pkt, slot: e_event.slot, context: e_event.context };
+        self.dispatch.order.next = Order {
+            pkt: done.pkt,
+            slot: done.slot,
+            context: message.context,
+            kind: verdict.handler,
+            from_handler: verdict.from_handler,
+            pending: message.pending,
+            redirected: done.redirects,
+            dropped: message.dropped,
+            flow_control: message.flow_control,
+        };
+        let goes_to = self.event_arbiter.redirect_to.val();
+        self.quota.redirect_context.next = goes_to.context;
+        self.dispatch.redirect.next = acts & verdict.place & done.redirects;
+        self.dispatch.redirection.next =
+            Redirection { addr: goes_to.addr, offset: goes_to.offset, pid: self.quota.redirect_pid.val() };
+        self.dispatch.task_push.next = acts & verdict.task;
+        self.dispatch.place_push.next = acts & verdict.place;
+        self.task_desc.next = self.dispatch.task_desc.val();
+        self.task_valid.next = self.dispatch.task_valid.val();
+        self.policy.join(&mut self.dispatch.policy);
+        self.dispatch.policy_index.next = self.policy_index.val();
+        self.dispatch.room.next = self.task_room.val();
+        self.dispatch.ended.next = self.task_done.valid.val() & self.event_arbiter.task_done.ready.val();
+        self.dispatch.ended_task.next = self.task_done.val();
+        self.dispatch.placement.join(&mut self.placement);
+
+        // The fate of a packet for a mailbox is known when it was placed, that of others when they join or are turned away.
+        let told_now = arrived & (!verdict.accept | !done.mailbox);
+        let told_late = (done.kind == EVENT_FAST) | ((done.kind == EVENT_PLACED) & message.mailbox);
+        self.dispositions.tell.next = acts & (told_now | told_late);
+        self.dispositions.arrived.next = arrived;
+        self.dispositions.accepted.next = if arrived { verdict.accept } else { done.placed };
+        self.dispositions.reason.next = if arrived { verdict.outcome.reason } else { done.reason };
+        self.dispositions.fate.join(&mut self.fate);
+        self.dispositions.report.join(&mut self.report);
+
+        // Cells that return, and counters.
+        self.freed.write.next = done.pkt;
+        self.freed.write.valid.next = acts & verdict.free;
+        self.free_pkt.next = self.freed.read.val();
+        self.free_valid.next = self.freed.read.valid.val();
+        self.freed.read.ready.next = self.free_ready.val();
+        let mut outcome: Outcome = Default::default();
+        if acts {
+            outcome = verdict.outcome;
+        }
+        self.outcome_out.d.next = outcome;
+        self.traced.d.next = EndTrace {
+            frame: self.dispositions.frame.val(),
+            joined: acts & verdict.accept,
+            begins: done.starts,
+            slot: done.slot,
+            handled: outcome.handled,
+            placed: outcome.placed,
+            dropped: outcome.dropped,
+            reason: outcome.reason,
+        };
+        let failed = verdict.code == CODE_FAILED;
+        let aged = verdict.code == CODE_AGED;
+        self.done_out.d.next = acts & (verdict.fast | (verdict.release & !failed & !aged));
+        self.failed_out.d.next = acts & verdict.release & failed;
+        self.aged_out.d.next = acts & verdict.release & aged;
+        self.to_hpu_out.d.next = acts & verdict.accept & !done.mailbox;
+        let tracked = acts & verdict.accept & done.mailbox;
+        self.to_mailbox_out.d.next = (tracked & fast_taken, tracked ^ fast_taken).cat::<2>();
+        self.outcome.next = self.outcome_out.q.val();
+        self.end_trace.next = self.traced.q.val();
+        self.message_done.next = self.done_out.q.val();
+        self.message_failed.next = self.failed_out.q.val();
+        self.message_aged.next = self.aged_out.q.val();
+        self.to_hpu.next = self.to_hpu_out.q.val();
+        self.to_mailbox.next = self.to_mailbox_out.q.val();
+        self.messages_open.next = self.message_index.open.val();
+    }
+}

@@ -1,0 +1,284 @@
+//! Puts headers in front of payloads, between the array's frames.
+//!
+//! | ports | neighbour |
+//! |---|---|
+//! | in `array`, `array_valid` / out `array_ready` | array: beats of frames, of payloads marked `put`, and of segments of context memory marked `segment` |
+//! | in `device`, `device_valid` / out `device_ready` | planner of device puts: their heads |
+//! | in `host`, `host_valid` / out `host_ready` | queue of heads of host puts, puts of context memory and gets |
+//! | in `reply`, `reply_valid` / out `reply_ready` | planner of acknowledgements: frames without payload |
+//! | in `data`, `data_valid` / out `data_ready` | RVMA engine: bytes of host puts, a segment at a time, without gaps |
+//! | in `own_node` | node page |
+//! | out `beat`, `beat_valid` / in `beat_ready` | egress |
+//! | out `ended`, `ended_issuer`, `ended_error`, `ended_context` | array: a put or get is over; its payload has been taken |
+//! | out `lost`, `lost_record` | sender: the frame of a send record cannot be made |
+//!
+//! Latency 0: the next register is egress's. One beat per cycle. A frame of the array passes as it is. Frames of puts begin with a beat of headers;
+//! the second one has 26 more header bytes and 38 of the payload, so each payload beat is spread over two beats: a fixed rotation, wires. Frames of the
+//! array and of the host side take turns when both wait; a reply, two beats, goes before both unless the frame before was one. A segment of context memory
+//! waits on the array's stream until its head is the next of the host side.
+
+use super::frame_head::*;
+use super::{ArrayBeat, HostBeat};
+use crate::transmit::egress::EgressBeat;
+use spindle_verilog::prelude::*;
+
+const ROOM: u64 = SECOND_ROOM as u64;
+const HEADS: u64 = SECOND_BYTES as u64;
+const ROOM_BITS: usize = 8 * SECOND_ROOM;
+
+/// Where in a frame the framer is.
+#[derive(LogicState, Copy, Clone, Debug, PartialEq)]
+enum Framing {
+    /// Between frames.
+    Between,
+    /// Inside a frame of the array.
+    Pass,
+    /// Second beat of a frame of ours.
+    Second,
+    /// Beats behind it.
+    Body,
+    /// Payload that is not sent.
+    Swallow,
+    /// A frame without payload that is not sent.
+    Skip,
+}
+
+/// See the head of this file.
+#[block]
+pub struct Framer {
+    /// Beat of the array.
+    pub array: Sink<ArrayBeat>,
+    /// Head of a device put's frame.
+    pub device: Sink<FrameHead>,
+    /// Head of a host put's or get's frame.
+    pub host: Sink<FrameHead>,
+    /// Head of a reply.
+    pub reply: Sink<FrameHead>,
+    /// Beat of host memory.
+    pub data: Sink<HostBeat>,
+    /// Who we are.
+    pub own_node: Signal<In, LocalNode>,
+    /// Beat for the wire.
+    pub beat: Source<EgressBeat>,
+    /// A put or get is over.
+    pub ended: Signal<Out, Bit>,
+    /// Whose.
+    pub ended_issuer: Signal<Out, Issuer>,
+    /// It was not sent as a whole.
+    pub ended_error: Signal<Out, Bit>,
+    /// It was one of context memory.
+    pub ended_context: Signal<Out, Bit>,
+    /// A frame that has a send record is not sent.
+    pub lost: Signal<Out, Bit>,
+    /// Which.
+    pub lost_record: Signal<Out, Bits<10>>,
+    state: Reg<Framing>,
+    /// The frame is one of the host side,
+    from_host: Reg<Bit>,
+    /// and its payload comes from host memory.
+    host_bytes: Reg<Bit>,
+    /// The frame is a reply; between frames: the one before was.
+    from_reply: Reg<Bit>,
+    /// The host side is next when both wait.
+    host_turn: Reg<Bit>,
+    /// Payload bytes that have not been sent.
+    left: DFF<Bits<11>>,
+    carry: DFF<Bits<SECOND_BITS>>,
+    /// A segment of the host put that is being sent could not be read.
+    spoiled: Reg<Bit>,
+    ended_out: Reg<Bit>,
+    issuer_out: DFF<Issuer>,
+    error_out: DFF<Bit>,
+    context_out: DFF<Bit>,
+    lost_out: Reg<Bit>,
+    record_out: DFF<Bits<10>>,
+}
+
+/// Ones in the low `count` of 64 bits.
+#[hdl_fn]
+fn bytes_kept(count: Bits<7>) -> Bits<64> {
+    !(bits::<64>(u64::MAX) << count)
+}
+
+#[hdl]
+impl Framer {
+    fn update(&mut self) {
+        let state = self.state.q.val();
+        let between = state == Framing::Between;
+        let second = state == Framing::Second;
+        let body = state == Framing::Body;
+        let swallow = state == Framing::Swallow;
+        let room = self.beat.ready.val();
+
+        // Whose frame is next.
+        let array = self.array.val().beat;
+        let array_put = self.array.val().put;
+        let array_segment = self.array.val().segment;
+        let reads_host = self.host.val().data & self.host.val().from_host;
+        let frame_waits = self.array.valid.val() & !array_put & !array_segment;
+        let device_waits = self.array.valid.val() & array_put & self.device.valid.val();
+        let there =
+            if self.host.val().from_host { self.data.valid.val() } else { self.array.valid.val() & array_segment };
+        let host_waits = self.host.valid.val() & (there | !self.host.val().data);
+        let array_waits = frame_waits | device_waits;
+        let takes_reply = self.reply.valid.val() & !(self.from_reply.q.val() & (array_waits | host_waits));
+        let takes_host = host_waits & !takes_reply & (self.host_turn.q.val() | !array_waits);
+        let takes_frame = frame_waits & !takes_host & !takes_reply;
+        let takes_device = device_waits & !takes_host & !takes_reply;
+        let ours = if between { takes_host } else { self.from_host.q.val() };
+        let replies = if between { takes_reply } else { self.from_reply.q.val() };
+        let head = if replies {
+            self.reply.val()
+        } else if ours {
+            self.host.val()
+        } else {
+            self.device.val()
+        };
+        // Nothing is sent of a segment that could not be read, or to a node that does not exist.
+        let mute = head.bad | (ours & reads_host & self.data.val().error);
+        let mute_without_data = head.bad & (ours | replies);
+
+        // Payload.
+        let left = self.left.q.val();
+        let wants = (second & left.any()) | (body & (left > bits::<11>(HEADS)));
+        let host_bytes = self.host_bytes.q.val();
+        // Not from `head`, which between frames is found out late.
+        let get = if self.from_reply.q.val() {
+            self.reply.val().get
+        } else if self.from_host.q.val() {
+            self.host.val().get
+        } else {
+            self.device.val().get
+        };
+        let payload_valid = if host_bytes { self.data.valid.val() } else { self.array.valid.val() | get };
+        let sends = (second | body) & (payload_valid | !wants);
+        let moves = sends & room;
+        let host_data = self.data.val().data;
+        let capacity = if second { bits::<11>(ROOM) } else { bits::<11>(64) };
+        let ends = left <= capacity;
+        let count = if ends { left.get_bits::<7>(0) } else { capacity.get_bits::<7>(0) };
+        // Bytes of a last beat; of left and not of count, which is found out late.
+        let kept = left.get_bits::<7>(0) + if second { bits::<7>(HEADS) } else { bits::<7>(0) };
+        if moves {
+            self.left.d.next = left - bit_cast::<11, 7>(count);
+            // What a GET carries ends in the second beat.
+            let payload = if host_bytes { host_data } else { array.data };
+            self.carry.d.next = payload.get_bits::<SECOND_BITS>(8 * SECOND_ROOM);
+        }
+
+        // The beat: each half of it is one of four words, chosen by two bits, which is one LUT per bit.
+        let frame_passes = (takes_frame & between) | (state == Framing::Pass);
+        let first = first_beat(head, self.own_node.val());
+        let from_head =
+            if between { first.get_bits::<ROOM_BITS>(SECOND_BITS) } else { bit_cast::<ROOM_BITS, 128>(get_beat(head)) };
+        let gets = get & self.from_host.q.val();
+        let high_pick = (!frame_passes & !between & !gets, !frame_passes & (between | gets | host_bytes)).cat::<2>();
+        let high = match high_pick.index() {
+            0 => array.data.get_bits::<ROOM_BITS>(SECOND_BITS),
+            1 => from_head,
+            2 => array.data.get_bits::<ROOM_BITS>(0),
+            _ => host_data.get_bits::<ROOM_BITS>(0),
+        };
+        let low_pick = (!frame_passes & !between, !frame_passes & (between | !second)).cat::<2>();
+        let low = match low_pick.index() {
+            0 => array.data.get_bits::<SECOND_BITS>(0),
+            1 => first.get_bits::<SECOND_BITS>(0),
+            2 => second_beat(head),
+            _ => self.carry.q.val(),
+        };
+        let data = (high, low).cat::<512>();
+        let mut keep: Bits<64> = bytes_kept(kept) | repeat::<64>(!ends);
+        let mut last: Bit = ends;
+        let mut frame: Bits<16> = head.issuer.frame;
+        if frame_passes {
+            keep = array.keep;
+            last = array.last;
+            frame = array.frame;
+        } else if between {
+            keep = bits::<64>(u64::MAX);
+            last = false;
+        }
+        let begins = between & (takes_device | takes_host | takes_reply) & !mute;
+        let passes = (between & takes_frame) | ((state == Framing::Pass) & self.array.valid.val());
+        self.beat.next = EgressBeat { data: data, keep: keep, last: last, frame: frame };
+        self.beat.valid.next = passes | begins | sends;
+
+        // What is taken.
+        let array_payload = wants & !host_bytes & !gets & (second | body);
+        let data_payload = wants & host_bytes;
+        self.array.ready.next =
+            room & ((between & takes_frame) | (state == Framing::Pass) | array_payload) | (swallow & !host_bytes);
+        self.data.ready.next = (room & data_payload) | (swallow & host_bytes);
+        let swallowed = swallow
+            & if host_bytes {
+                self.data.valid.val() & self.data.val().last
+            } else {
+                self.array.valid.val() & array.last
+            };
+        // Never between frames, where whose frame it is is found out late.
+        let skipped = state == Framing::Skip;
+        let done = (moves & ends) | swallowed | skipped;
+        self.device.ready.next = done & !self.from_host.q.val() & !self.from_reply.q.val();
+        self.host.ready.next = done & self.from_host.q.val();
+        self.reply.ready.next = done & self.from_reply.q.val();
+
+        // Where next.
+        if between {
+            self.from_host.d.next = takes_host;
+            self.host_bytes.d.next = takes_host & reads_host;
+            self.left.d.next = head.size;
+            if takes_frame {
+                if room {
+                    self.from_reply.d.next = false;
+                    self.host_turn.d.next = true;
+                    if !array.last {
+                        self.state.d.next = Framing::Pass;
+                    }
+                }
+            } else if (takes_device | takes_host | takes_reply) & mute {
+                self.from_reply.d.next = takes_reply;
+                if !takes_reply {
+                    self.host_turn.d.next = !takes_host;
+                }
+                self.state.d.next = if mute_without_data { Framing::Skip } else { Framing::Swallow };
+            } else if begins & room {
+                self.from_reply.d.next = takes_reply;
+                if !takes_reply {
+                    self.host_turn.d.next = !takes_host;
+                }
+                self.state.d.next = Framing::Second;
+            }
+        } else if state == Framing::Pass {
+            if self.array.valid.val() & array.last & room {
+                self.state.d.next = Framing::Between;
+            }
+        } else if done {
+            self.state.d.next = Framing::Between;
+        } else if second & moves {
+            self.state.d.next = Framing::Body;
+        }
+
+        // The end of a put; a spoiled segment spoils it.
+        let spoils = swallowed & host_bytes;
+        let spoiled = self.spoiled.q.val() & ours;
+        if done & ours & !head.tracked {
+            self.spoiled.d.next = (spoiled | spoils) & !head.last;
+        }
+        self.ended_out.d.next = done & head.last & !head.tracked & !replies;
+        // A control packet has no record whose put could fail for it.
+        self.lost_out.d.next =
+            (swallowed | skipped) & head.tracked & (head.opcode != bits(spindle_contract::wire::opcode::CTRL));
+        if done & head.tracked {
+            self.record_out.d.next = head.record;
+        }
+        self.lost.next = self.lost_out.q.val();
+        self.lost_record.next = self.record_out.q.val();
+        self.issuer_out.d.next = head.issuer;
+        self.error_out.d.next = swallowed | skipped | spoiled;
+        self.ended.next = self.ended_out.q.val();
+        self.ended_issuer.next = self.issuer_out.q.val();
+        self.ended_error.next = self.error_out.q.val();
+        self.context_out.d.next = ours & !head.from_host & !head.get;
+        self.ended_context.next = self.context_out.q.val();
+    }
+}

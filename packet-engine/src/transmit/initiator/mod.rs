@@ -1,0 +1,278 @@
+//! The initiator: frames that the NIC makes itself, for puts and gets of handlers.
+//!
+//! ```text
+//!  put ------> planner (device) ------------------+
+//!                                                 v
+//!  array's egress stream (frames, payloads) --> framer --> egress
+//!                                                 ^  ^
+//!  reply ----> planner (replies) -----------------+  |
+//!  host_put -> sender -> planner (host) -> heads -+  |
+//!                   \--> put_read ...... put_data ---+
+//!                    \-> segment ...... array's egress stream
+//! ```
+//!
+//! | ports | neighbour |
+//! |---|---|
+//! | in `egress_data`, `egress_keep`, `egress_last`, `egress_frame`, `egress_put`, `egress_segment`, `egress_valid` / out `egress_ready` | array: frames as they are, payloads of device puts, and segments of context memory in the order in which they were asked for |
+//! | in `put`, `put_valid` / out `put_ready` | array: a device put, before the first beat of its payload and in the order of the payloads |
+//! | in `host_put`, `host_put_valid` / out `host_put_ready` | array: a put from host memory or of context memory, or a get |
+//! | in `parsed`, `parsed_drop`, `parsed_valid` | parser: acknowledgements and refusals for the sender |
+//! | out `send` | PSN filter: they go no further |
+//! | out `put_event`, `put_event_valid` / in `put_event_ready` | RVMA engine: ends of puts of the host |
+//! | in `reply`, `reply_valid` / out `reply_ready` | responder |
+//! | out `put_read`, `put_read_valid` / in `put_read_ready`; in `put_data`, `put_data_last`, `put_data_error`, `put_data_valid` / out `put_data_ready` | RVMA engine: segments of host memory, in the order of the requests, each offered as a whole |
+//! | out `segment`, `segment_valid` / in `segment_ready` | array: a segment of context memory, which comes on the egress stream |
+//! | out `put_done`, `put_done_valid` | array: a put or get is over |
+//! | out `beat`, `beat_valid` / in `beat_ready` | egress |
+//! | out `respond`, `ack_every`, `nack_gap` / in `ack_sent`, `nack_sent`, `nack_withheld` | responder: what the registers say, what they count |
+//! | in `csr` / out `csr_answer` | page `node` |
+//!
+//! Both data streams end in a queue, so that their `ready` is a register: that of the array in a [`Fifo`] of four beats in LUT RAM (a [`Skid`] takes twice the LUTs of
+//! 512 bits), the host's, and the heads of its frames, in block RAM where there is some to spare: they wait for host memory anyway. The
+//! framer behind them is one stage of logic up to egress.
+//!
+//! Segments carry [`SEGMENT`](frame_head::SEGMENT) bytes. Device puts are cut through: the first beat leaves 7 cycles after `put` is taken, its payload
+//! behind it at one beat per cycle. Host puts leave segment by segment, up to 16 of them (22 KiB) asked for ahead. Puts of context memory stand among them: their
+//! segments are asked of the array instead, and come on its stream. Device puts are UNSEQ: nobody acknowledges them; the [`Sender`] makes the others reliable.
+
+pub mod frame_head;
+pub mod framer;
+pub mod nodes;
+pub mod planner;
+
+use crate::transmit::egress::EgressBeat;
+use crate::transmit::sender::Sender;
+use frame_head::{unsequenced, FrameHead};
+use framer::Framer;
+use nodes::Nodes;
+use planner::Planner;
+use spindle_blocks::bundles::EgressSink;
+use spindle_blocks::fifo::BlockFifo;
+use spindle_blocks::ram::RamStyle;
+use spindle_blocks::{
+    CsrRequest, CsrResponse, EventDesc, Fifo, FrameJob, HostRead, PacketDesc, PutDesc, PutDone, Skid, Slice,
+};
+use spindle_contract::descriptors::client;
+use spindle_contract::wire::opcode;
+use spindle_verilog::prelude::*;
+
+/// A beat of the array.
+#[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
+pub struct ArrayBeat {
+    /// Beat.
+    pub beat: EgressBeat,
+    /// It is payload of a put.
+    pub put: Bit,
+    /// It is a segment of context memory.
+    pub segment: Bit,
+}
+
+/// A beat of host memory.
+#[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
+pub struct HostBeat {
+    /// Bytes, the first in bits 7:0.
+    pub data: Bits<512>,
+    /// Last beat of a segment.
+    pub last: Bit,
+    /// The segment could not be read; the same in all its beats.
+    pub error: Bit,
+}
+
+/// See the head of this file.
+#[block]
+pub struct Initiator {
+    /// Bytes from the array.
+    pub egress: EgressSink,
+    /// Device put.
+    pub put: Sink<PutDesc>,
+    /// Host put or get.
+    pub host_put: Sink<PutDesc>,
+    /// Acknowledgement or refusal.
+    pub reply: Sink<FrameJob>,
+    /// Segment of host memory.
+    pub put_read: Source<HostRead>,
+    /// Segment of context memory.
+    pub segment: Source<HostRead>,
+    /// Its bytes.
+    pub put_data: Sink<Bits<512>>,
+    /// Last beat.
+    pub put_data_last: Signal<In, Bit>,
+    /// It could not be read.
+    pub put_data_error: Signal<In, Bit>,
+    /// Who asked for what is over.
+    pub put_done: Pulse<PutDone>,
+    /// Beat for the wire.
+    pub beat: Source<EgressBeat>,
+    /// Answers are sent.
+    pub respond: Signal<Out, Bit>,
+    /// Accepted packets for which an acknowledgement is due.
+    pub ack_every: Signal<Out, Bits<6>>,
+    /// Least time between two refusals to one source.
+    pub nack_gap: Signal<Out, Bits<16>>,
+    /// An acknowledgement was sent.
+    pub ack_sent: Signal<In, Bit>,
+    /// A refusal was sent.
+    pub nack_sent: Signal<In, Bit>,
+    /// A refusal was not.
+    pub nack_withheld: Signal<In, Bit>,
+    /// Access.
+    pub csr: Signal<In, CsrRequest>,
+    /// Answer.
+    pub csr_answer: Signal<Out, CsrResponse>,
+    /// Headers of a frame.
+    pub parsed: PulseSink<PacketDesc>,
+    /// It is dropped.
+    pub parsed_drop: Signal<In, Bit>,
+    /// Puts are sequenced: acknowledgements and refusals go no further.
+    pub send: Signal<Out, Bit>,
+    /// End of a put of the host.
+    pub put_event: Source<EventDesc>,
+    sender: Sender,
+    device: Planner,
+    host: Planner,
+    replies: Planner,
+    framer: Framer,
+    nodes: Nodes,
+    heads: BlockFifo<FrameHead, 4>,
+    device_head: Slice<FrameHead>,
+    reply_head: Slice<FrameHead>,
+    reads: Skid<HostRead>,
+    segments: Slice<HostRead>,
+    array_beats: Fifo<ArrayBeat, 2>,
+    host_beats: BlockFifo<HostBeat, 3>,
+}
+
+impl Initiator {
+    /// An initiator whose small memories, those of its sender too, are of the kind `small` (see [`Sender::new`]), and whose host side waits in memories of
+    /// the kind `waiting`.
+    pub fn new(small: RamStyle, waiting: RamStyle) -> Self {
+        Self {
+            sender: Sender::new(small),
+            replies: Planner::single(),
+            nodes: Nodes::new(small),
+            heads: BlockFifo::new(waiting),
+            host_beats: BlockFifo::new(waiting),
+            ..Self::blank()
+        }
+    }
+}
+
+#[hdl]
+impl Initiator {
+    fn update(&mut self) {
+        // Device puts.
+        self.device.from_host.next = false;
+        // What only gets and the host side have is constant, and no bit of it is kept.
+        let mut device_job: FrameJob = unsequenced(self.put.val());
+        device_job.opcode = bits::<8>(opcode::PUT);
+        device_job.single = false;
+        device_job.left = self.put.val().length;
+        device_job.numbered = false;
+        device_job.from_host = false;
+        device_job.host_address = bits::<64>(0);
+        device_job.reply_addr = bits::<64>(0);
+        device_job.reply_off = bits::<32>(0);
+        device_job.reply_key = bits::<32>(0);
+        self.device.job.next = device_job;
+        self.device.job.valid.next = self.put.valid.val();
+        self.put.ready.next = self.device.job.ready.val();
+        self.device.read.ready.next = true;
+        self.device.own_sum.next = self.nodes.own_sum.val();
+        self.nodes.lookup[0].next = self.device.lookup.val();
+        self.device.node.next = self.nodes.entry[0].val();
+        self.device.head.join(&mut self.device_head.write);
+        self.device_head.read.join(&mut self.framer.device);
+
+        // Host puts and gets.
+        self.host.from_host.next = true;
+        self.host_put.join(&mut self.sender.put);
+        self.parsed.join(&mut self.sender.parsed);
+        self.sender.parsed_drop.next = self.parsed_drop.val();
+        self.sender.lost.next = self.framer.lost.val();
+        self.sender.lost_record.next = self.framer.lost_record.val();
+        self.sender.put_event.join(&mut self.put_event);
+        self.sender.enable.next = self.nodes.send.val();
+        self.sender.timeout.next = self.nodes.timeout.val();
+        self.sender.hole_time.next = self.nodes.hole_time.val();
+        self.sender.retries.next = self.nodes.retries.val();
+        self.sender.incarnation.next = self.nodes.incarnation.val();
+        self.sender.limit.next = self.nodes.limit.val();
+        self.nodes.resent.next = self.sender.resent.val();
+        self.nodes.refused.next = self.sender.refused.val();
+        self.nodes.refusal.next = self.sender.refusal.val();
+        self.send.next = self.nodes.send.val();
+        self.sender.job.join(&mut self.host.job);
+        self.host.own_sum.next = self.nodes.own_sum.val();
+        self.nodes.lookup[1].next = self.host.lookup.val();
+        self.host.node.next = self.nodes.entry[1].val();
+        self.host.head.join(&mut self.heads.write);
+        self.heads.read.join(&mut self.framer.host);
+        let of_context = self.host.read.val().client == bits::<2>(client::CONTEXT);
+        self.reads.write.next = self.host.read.val();
+        self.reads.write.valid.next = self.host.read.valid.val() & !of_context;
+        self.segments.write.next = self.host.read.val();
+        self.segments.write.valid.next = self.host.read.valid.val() & of_context;
+        self.host.read.ready.next =
+            if of_context { self.segments.write.ready.val() } else { self.reads.write.ready.val() };
+        self.reads.read.join(&mut self.put_read);
+        self.segments.read.join(&mut self.segment);
+        self.host_beats.write.next =
+            HostBeat { data: self.put_data.val(), last: self.put_data_last.val(), error: self.put_data_error.val() };
+        self.host_beats.write.valid.next = self.put_data.valid.val();
+        self.put_data.ready.next = self.host_beats.write.ready.val();
+        self.host_beats.read.join(&mut self.framer.data);
+
+        // Acknowledgements and refusals.
+        self.replies.from_host.next = false;
+        self.reply.join(&mut self.replies.job);
+        self.replies.read.ready.next = true;
+        self.replies.own_sum.next = self.nodes.own_sum.val();
+        self.nodes.lookup[2].next = self.replies.lookup.val();
+        self.replies.node.next = self.nodes.entry[2].val();
+        self.replies.head.join(&mut self.reply_head.write);
+        self.reply_head.read.join(&mut self.framer.reply);
+
+        // Frames.
+        let beat = EgressBeat {
+            data: self.egress.data.val(),
+            keep: self.egress.keep.val(),
+            last: self.egress.last.val(),
+            frame: self.egress.frame.val(),
+        };
+        self.array_beats.write.next =
+            ArrayBeat { beat: beat, put: self.egress.put.val(), segment: self.egress.segment.val() };
+        self.array_beats.write.valid.next = self.egress.valid.val();
+        self.egress.ready.next = self.array_beats.write.ready.val();
+        self.array_beats.read.join(&mut self.framer.array);
+        self.framer.own_node.next = self.nodes.own_node.val();
+        self.framer.beat.join(&mut self.beat);
+        // Ends of puts: the framer's cannot wait, the sender's can.
+        let issuer = self.framer.ended_issuer.val();
+        let ended = self.framer.ended.val();
+        let acknowledged = self.sender.done.valid.val() & !ended;
+        self.sender.done.ready.next = !ended;
+        if ended {
+            self.put_done.next = PutDone {
+                cluster: issuer.cluster,
+                hpu: issuer.hpu,
+                handle: issuer.handle,
+                error: self.framer.ended_error.val(),
+                of_context: self.framer.ended_context.val(),
+                ..Default::default()
+            };
+        } else {
+            self.put_done.next = self.sender.done.val();
+        }
+        self.put_done.valid.next = ended | acknowledged;
+        self.nodes.ended.next = ended | acknowledged;
+        self.nodes.ended_error.next = if ended { self.framer.ended_error.val() } else { self.sender.done.val().error };
+        self.respond.next = self.nodes.respond.val();
+        self.ack_every.next = self.nodes.ack_every.val();
+        self.nack_gap.next = self.nodes.nack_gap.val();
+        self.nodes.ack_sent.next = self.ack_sent.val();
+        self.nodes.nack_sent.next = self.nack_sent.val();
+        self.nodes.nack_withheld.next = self.nack_withheld.val();
+        self.nodes.csr.next = self.csr.val();
+        self.csr_answer.next = self.nodes.csr_answer.val();
+    }
+}

@@ -1,0 +1,280 @@
+//! What the sender keeps of destinations, records and puts, and the jobs that it makes of them.
+
+use crate::transmit::initiator::frame_head::unsequenced;
+use spindle_blocks::{EventDesc, FrameJob, PacketDesc, PutDesc, PutDone};
+use spindle_contract::descriptors::put_op;
+use spindle_contract::events;
+use spindle_contract::wire::{control, flag, opcode};
+use spindle_verilog::prelude::*;
+
+/// [`Destination::state`]: nothing was sent to it yet.
+pub const NEW: u64 = 0;
+/// [`Destination::state`]: its window is being opened.
+pub const OPENING: u64 = 1;
+/// [`Destination::state`]: segments may be sent.
+pub const OPEN: u64 = 2;
+
+/// What the sender does.
+#[derive(LogicState, Copy, Clone, Debug, PartialEq)]
+pub enum Sending {
+    /// Clears its tables.
+    Clear,
+    /// Chooses.
+    Idle,
+    /// The destination of a response is there.
+    Response,
+    /// Whether the response speaks of what was sent.
+    Judge,
+    /// Records below the number of a response are freed.
+    Release,
+    /// Records of its bitmap are marked or sent again.
+    Select,
+    /// The destination of the put that is being sent is there.
+    Issue,
+    /// A destination's time is looked at.
+    Timer,
+    /// Its oldest records are sent again.
+    Repeat,
+    /// Its records are given up.
+    GiveUp,
+    /// The record whose frame cannot be made is there.
+    Lost,
+    /// A segment is sent, or again: low half of its address.
+    Again,
+    /// High half.
+    High,
+    /// Its job is made as soon as the last one is taken.
+    Job,
+    /// A put is over: it is told.
+    Over,
+    /// The destination is written back.
+    Save,
+}
+
+/// A destination: its numbers, and the list of its records, oldest first.
+#[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
+pub struct Destination {
+    /// [`NEW`], [`OPENING`] or [`OPEN`].
+    pub state: Bits<2>,
+    /// Number of the oldest record.
+    pub base: Bits<32>,
+    /// Next number.
+    pub psn: Bits<32>,
+    /// Records.
+    pub count: Bits<11>,
+    /// Oldest record.
+    pub head: Bits<10>,
+    /// Youngest record.
+    pub tail: Bits<10>,
+    /// When the oldest record has waited too long.
+    pub deadline: Bits<16>,
+    /// Times that it did, since something was acknowledged.
+    pub retries: Bits<4>,
+    /// Windows that were given up.
+    pub generation: Bits<8>,
+}
+
+/// A segment that was sent.
+#[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
+pub struct SendRecord {
+    /// Put.
+    pub slot: Bits<6>,
+    /// Where the segment begins in the message.
+    pub offset: Bits<32>,
+    /// It has been acknowledged.
+    pub acked: Bit,
+    /// From when on it is sent again if a later one arrived.
+    pub due: Bits<16>,
+}
+
+/// A put, as it was asked for.
+#[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
+pub struct PutEntry {
+    /// What to send.
+    pub put: PutDesc,
+    /// Its message number.
+    pub msg_id: Bits<32>,
+}
+
+/// How far a put is.
+#[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
+pub struct PutState {
+    /// The slot is taken.
+    pub live: Bit,
+    /// All segments were sent once.
+    pub issued: Bit,
+    /// Segments that were sent and have not been acknowledged.
+    pub open: Bits<11>,
+    /// It failed: nothing of it is sent any more.
+    pub failed: Bit,
+    /// Why: a code of `wire::nack`, or 0 when the destination did not answer or the data could not be read.
+    pub code: Bits<8>,
+    /// A refusal for lack of a buffer ends it from `expires` on.
+    pub limited: Bit,
+    /// In units of 1024 cycles.
+    pub expires: Bits<16>,
+}
+
+/// An acknowledgement or refusal that arrived.
+#[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
+pub struct Response {
+    /// Low bits of its source.
+    pub node: Bits<8>,
+    /// The lowest number that has not been accepted.
+    pub expected: Bits<32>,
+    /// Bit i: that number + i has been accepted.
+    pub selective: Bits<64>,
+    /// Refusal: of which number.
+    pub about: Bits<32>,
+    /// It is a refusal.
+    pub refusal: Bit,
+    /// Its code.
+    pub code: Bits<8>,
+    /// It answers an OPEN.
+    pub opens: Bit,
+    /// Of which incarnation.
+    pub incarnation: Bits<32>,
+}
+
+/// What an ACK or a NACK says.
+#[hdl_fn]
+pub fn response_of(packet: PacketDesc) -> Response {
+    Response {
+        node: packet.src_nid.get_bits::<8>(0),
+        expected: packet.psn + 1,
+        selective: (packet.msg_len, packet.msg_off).cat::<64>(),
+        about: packet.buf_off,
+        refusal: packet.opcode == bits(opcode::NACK),
+        code: packet.key.get_bits::<8>(24),
+        opens: packet.msg_id == bits(control::OPEN),
+        incarnation: packet.addr.get_bits::<32>(0),
+    }
+}
+
+/// How a job is made of its put.
+#[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
+pub struct Manner {
+    /// All frames of the put at once, without numbers of the sender.
+    pub plain: Bit,
+    /// The put has failed: a NOP takes the number of the segment.
+    pub failed: Bit,
+    /// The segment was sent before.
+    pub again: Bit,
+    /// It is the last of its put.
+    pub last: Bit,
+}
+
+/// A segment of a put; of one that failed, the NOP that takes its number; or a whole put that is not sequenced.
+#[hdl_fn]
+pub fn job_of(
+    entry: PutEntry,
+    record: SendRecord,
+    at: Bits<10>,
+    psn: Bits<32>,
+    address: Bits<64>,
+    left: Bits<32>,
+    manner: Manner,
+) -> FrameJob {
+    let whole = unsequenced(entry.put);
+    let plain = manner.plain;
+    let failed = manner.failed & !plain;
+    let repeated = (manner.again | manner.failed) & !plain;
+    let flags = (entry.put.flags & !bits::<16>(flag::UNSEQ))
+        | (bits::<16>(flag::UNSEQ) & repeat::<16>(plain))
+        | (bits::<16>(flag::RETX) & repeat::<16>(repeated))
+        | (bits::<16>(flag::ACK_REQ) & repeat::<16>(repeated | (manner.last & !plain)));
+    FrameJob {
+        opcode: if failed { bits::<8>(opcode::CTRL) } else { whole.opcode },
+        flags: flags,
+        node: whole.node,
+        src_pid: whole.src_pid,
+        dst_pid: whole.dst_pid,
+        addr: whole.addr,
+        key: whole.key,
+        buf_off: whole.buf_off,
+        msg_len: whole.msg_len,
+        msg_off: record.offset,
+        left: left & repeat::<32>(!failed & (entry.put.op != bits(put_op::GET))),
+        single: !plain,
+        msg_id: if failed { bits::<32>(control::NOP) } else { entry.msg_id },
+        numbered: !plain | whole.numbered,
+        psn: psn & repeat::<32>(!plain),
+        epoch: whole.epoch,
+        from_host: whole.from_host,
+        host_address: address,
+        reply_addr: whole.reply_addr,
+        reply_off: whole.reply_off,
+        reply_key: whole.reply_key,
+        context: whole.context,
+        cluster: whole.cluster,
+        hpu: whole.hpu,
+        handle: whole.handle,
+        frame: whole.frame,
+        tracked: !plain,
+        record: at,
+    }
+}
+
+/// The incarnation of a destination's window.
+#[hdl_fn]
+pub fn incarnation_of(ours: Bits<32>, generation: Bits<8>) -> Bits<32> {
+    ours ^ bit_cast::<32, 8>(generation)
+}
+
+/// The packet that opens a window. What is neither in its frame nor decides about it stays as it is in `job`.
+#[hdl_fn]
+pub fn opening(job: FrameJob, node: Bits<8>, incarnation: Bits<32>) -> FrameJob {
+    FrameJob {
+        opcode: bits::<8>(opcode::CTRL),
+        flags: bits::<16>(flag::ACK_REQ),
+        node: node,
+        // The acknowledgement echoes the address, not the key.
+        addr: bit_cast::<64, 32>(incarnation),
+        key: incarnation,
+        single: true,
+        msg_id: bits::<32>(control::OPEN),
+        numbered: true,
+        tracked: true,
+        from_host: job.from_host,
+        host_address: job.host_address,
+        reply_addr: job.reply_addr,
+        reply_off: job.reply_off,
+        reply_key: job.reply_key,
+        context: job.context,
+        cluster: job.cluster,
+        hpu: job.hpu,
+        handle: job.handle,
+        frame: job.frame,
+        record: job.record,
+        ..Default::default()
+    }
+}
+
+/// What the issuer of a put is told of its end.
+#[hdl_fn]
+pub fn done_of(put: PutDesc, over: PutState) -> PutDone {
+    PutDone {
+        cluster: put.cluster,
+        hpu: put.hpu,
+        handle: put.handle,
+        error: over.failed,
+        of_context: !put.from_host & (put.op == bits::<2>(put_op::PUT)),
+        ..Default::default()
+    }
+}
+
+/// What the process of a put of the host is told of its end.
+#[hdl_fn]
+pub fn event_of(entry: PutEntry, over: PutState) -> EventDesc {
+    EventDesc {
+        pid: entry.put.src_pid.get_bits::<6>(0),
+        kind: bits::<4>(events::PUT),
+        code: bit_cast::<8, 1>(over.failed.into()),
+        id: entry.msg_id,
+        length: entry.put.length,
+        extra: bit_cast::<32, 8>(over.code),
+        source: (entry.put.frame, bits::<8>(0), entry.put.node).cat::<32>(),
+        user: entry.put.addr,
+        ..Default::default()
+    }
+}

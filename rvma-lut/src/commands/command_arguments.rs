@@ -1,0 +1,174 @@
+//! Command arguments: fetches what a process staged for a doorbell command, and looks at it.
+//!
+//! | neighbour | ports |
+//! |---|---|
+//! | command unit | in `fetching` (held), `puts`; out `arguments`, `judged`, `done` |
+//! | doorbell | out `argument_index`, `argument_read`; in `argument`: the word asked for in the cycle before |
+//!
+//! 12 words, of PUT and GET 24, one per cycle; `done` rises three cycles after the last was asked for, when all of `arguments` and `judged` are
+//! registers that hold them, and falls with `fetching`. Words that were not fetched hold those of an earlier command.
+
+use crate::commands::command_words::*;
+use crate::commands::ring_posts::bad_buffer;
+use spindle_verilog::prelude::*;
+
+/// The staged registers, named as in the doorbell page.
+#[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
+pub struct Arguments {
+    /// ADDR.
+    pub addr: Bits<64>,
+    /// KEY.
+    pub key: Bits<32>,
+    /// MODE.
+    pub mode: Bits<32>,
+    /// BUFFER.
+    pub buffer: Bits<64>,
+    /// SIZE.
+    pub size: Bits<32>,
+    /// RECORD.
+    pub record: Bits<64>,
+    /// MAILBOX.
+    pub mailbox: Bits<32>,
+    /// COUNT.
+    pub count: Bits<32>,
+    /// LENGTH.
+    pub length: Bits<32>,
+    /// OFFSET.
+    pub offset: Bits<32>,
+    /// NODE.
+    pub node: Bits<8>,
+    /// TARGET_PID.
+    pub target_pid: Bits<16>,
+}
+
+/// What is wrong with them, and what the buffer queue wants to know.
+#[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
+pub struct Judged {
+    /// No mailbox can have this mode.
+    pub bad_mode: Bit,
+    /// Or this threshold.
+    pub no_threshold: Bit,
+    /// Nor can this buffer be posted.
+    pub bad_buffer: Bit,
+    /// With a receive map of this granule.
+    pub bad_granule: Bit,
+    /// COUNT names no word of a receive map.
+    pub bad_map: Bit,
+    /// There is no mailbox of this number.
+    pub above: Bit,
+    /// No ring can lie there.
+    pub bad_ring: Bit,
+    /// Threshold of a new mailbox; managed: less one.
+    pub threshold: Bits<32>,
+}
+
+/// The fetch stage of the command unit. See the module text.
+#[block]
+pub struct CommandArguments {
+    /// Fetch; held until the command goes on.
+    pub fetching: Signal<In, Bit>,
+    /// It is PUT or GET.
+    pub puts: Signal<In, Bit>,
+    /// Word wanted.
+    pub argument_index: Signal<Out, Bits<5>>,
+    /// Read it.
+    pub argument_read: Signal<Out, Bit>,
+    /// The word asked for in the cycle before.
+    pub argument: Signal<In, Bits<32>>,
+    /// All of them.
+    pub arguments: Signal<Out, Arguments>,
+    /// What they are worth.
+    pub judged: Signal<Out, Judged>,
+    /// Both are valid.
+    pub done: Signal<Out, Bit>,
+    index: Reg<Bits<5>>,
+    arriving: Reg<Bit>,
+    arrives: DFF<Bits<5>>,
+    words: [DFF<Bits<32>>; ARGUMENTS],
+    verdict: DFF<Judged>,
+    _mailboxes: u64,
+}
+
+impl CommandArguments {
+    /// In front of a table of `mailboxes` entries.
+    pub fn new(mailboxes: usize) -> Self {
+        Self { _mailboxes: mailboxes as u64, ..Self::blank() }
+    }
+}
+
+#[hdl]
+impl CommandArguments {
+    fn update(&mut self) {
+        let fetching = self.fetching.val();
+        let last = if self.puts.val() { bits::<5>(LAST) } else { bits::<5>(LAST_SHORT) };
+        let index = self.index.q.val();
+        // One more step for the last word to arrive, and one for what is made of it.
+        let done = index == last + 2;
+        if !fetching {
+            self.index.d.next = bits::<5>(0);
+        } else if !done {
+            self.index.d.next = index + 1;
+        }
+        self.done.next = done;
+        let reads = fetching & (index <= last);
+        self.argument_read.next = reads;
+        self.argument_index.next = index;
+        self.arriving.d.next = reads;
+        self.arrives.d.next = index;
+        for i in 0..ARGUMENTS {
+            if self.arriving.q.val() & (self.arrives.q.val() == bits::<5>(i)) {
+                self.words[i].d.next = self.argument.val();
+            }
+        }
+
+        let mode = self.words[MODE].q.val();
+        let size = self.words[SIZE].q.val();
+        let buffer_lo = self.words[BUFFER_LO].q.val();
+        let record_lo = self.words[RECORD_LO].q.val();
+        let number = self.words[MAILBOX].q.val();
+        let threshold = self.words[THRESHOLD].q.val();
+        let count = self.words[COUNT].q.val();
+        self.arguments.next = Arguments {
+            addr: (self.words[ADDR_HI].q.val(), self.words[ADDR_LO].q.val()).cat::<64>(),
+            key: self.words[KEY].q.val(),
+            mode: mode,
+            buffer: (self.words[BUFFER_HI].q.val(), buffer_lo).cat::<64>(),
+            size: size,
+            record: (self.words[RECORD_HI].q.val(), record_lo).cat::<64>(),
+            mailbox: number,
+            count: count,
+            length: self.words[LENGTH].q.val(),
+            offset: self.words[OFFSET].q.val(),
+            node: self.words[NODE].q.val().get_bits::<8>(0),
+            target_pid: self.words[TARGET_PID].q.val().get_bits::<16>(0),
+        };
+
+        let managed = (mode & MANAGED).any();
+        let counts = (mode & OPS).any();
+        let by_tag = (mode & TAGGED).any();
+        let catches = (mode & CATCH_ALL).any();
+        // What would take messages of a stream elsewhere, or bring it others.
+        let aside = (mode & (CATCH_ALL | SPILL)).any();
+        // A ring has a power of two of records, 2 to 2^15, and is aligned to its size; 0 closes it.
+        let records = size.get_bits::<16>(5);
+        let last_record = records - 1;
+        let misaligned = buffer_lo.get_bits::<5>(0).any() | (buffer_lo.get_bits::<16>(5) & last_record).any();
+        let odd = size.get_bits::<6>(0).any() | (records & last_record).any() | size.get_bits::<11>(21).any();
+        if fetching {
+            self.verdict.d.next = Judged {
+                bad_mode: ((mode | MODE_BITS) != MODE_BITS)
+                    | (managed & (counts | (by_tag & aside)))
+                    | (!managed & catches),
+                no_threshold: !threshold.any(),
+                bad_buffer: bad_buffer(size, record_lo),
+                bad_granule: count.get_bits::<27>(5).any(),
+                bad_map: (count & !bits::<32>(MAP_BITS)).any(),
+                // A mailbox is {generation, number}.
+                above: number.get_bits::<16>(16).any() | (number.get_bits::<12>(0) > bits::<12>(self._mailboxes - 1)),
+                bad_ring: odd | (size.any() & misaligned),
+                threshold: if managed { threshold - 1 } else { threshold },
+            };
+        }
+        self.judged.next = self.verdict.q.val();
+    }
+}

@@ -1,0 +1,9 @@
+//! What hosts and handlers order: doorbells, command rings, puts.
+
+pub mod command_arguments;
+pub mod command_rings;
+pub mod command_unit;
+pub mod command_words;
+pub mod doorbell;
+pub mod put_arbiter;
+pub mod ring_posts;

@@ -1,0 +1,108 @@
+//! Put join: puts and gets of processes, those of handlers from host memory, and answers to GETs, one after the other to the initiator.
+//!
+//! | neighbour | ports |
+//! |---|---|
+//! | command unit | in `own`, `own_valid` / out `own_ready`; out `number`: what the next one is called |
+//! | GET responder | in `answer`, `answer_valid` / out `answer_ready` |
+//! | array | in `array_put`, `array_put_valid` / out `array_put_ready` |
+//! | packet engine | out `host_put`, `host_put_valid` / in `host_put_ready`; in `put_done`, `put_done_valid` (pulse) |
+//! | registers | out pulses `ended`, `failed` |
+//!
+//! Those that wait stand in a FIFO of four words, in the order of their arrival. Handlers and answers, in turn, leave two of the words to processes,
+//! whose puts are taken at once or refused: the command unit does not wait for a put to leave. Latency four cycles, of an answer five; one put per
+//! two cycles. Puts of processes are numbered from 1 behind reset and sent in that order; the handle that they leave with is one that
+//! no handler has, and their number stands where those of handlers have their frame's.
+
+use spindle_blocks::desc::{PutDesc, PutDone};
+use spindle_blocks::fifo::BlockFifo;
+use spindle_blocks::RamStyle;
+use spindle_contract::descriptors::put_op;
+use spindle_verilog::prelude::*;
+
+/// Address bits of the FIFO.
+const WAITING_BITS: usize = 2;
+/// Puts in it from which only those of processes are taken.
+const SHARED: u64 = 2;
+
+/// The join. See the module text.
+#[block]
+pub struct PutArbiter {
+    /// Put or get of a process.
+    pub own: Sink<PutDesc>,
+    /// Its number.
+    pub number: Signal<Out, Bits<16>>,
+    /// Answer to a GET.
+    pub answer: Sink<PutDesc>,
+    /// Put from host memory, or get, of a handler.
+    pub array_put: Sink<PutDesc>,
+    /// Put or get of either.
+    pub host_put: Source<PutDesc>,
+    /// A put or get of anybody is over.
+    pub put_done: PulseSink<PutDone>,
+    /// One of a process is over.
+    pub ended: Signal<Out, Bit>,
+    /// It was not sent as a whole.
+    pub failed: Signal<Out, Bit>,
+    waiting: BlockFifo<PutDesc, WAITING_BITS>,
+    next_number: Reg<Bits<16>>,
+    offered: DFF<PutDesc>,
+    offers: Reg<Bit>,
+    /// Answers have their turn, not handlers.
+    answer_turn: Reg<Bit>,
+    ended_out: Reg<Bit>,
+    failed_out: Reg<Bit>,
+}
+
+impl PutArbiter {
+    /// A join whose first put is number 1; those that wait stand in a memory of the given kind.
+    pub fn new(style: RamStyle) -> Self {
+        Self { waiting: BlockFifo::new(style), next_number: Reg::new(bits::<16>(1)), ..Self::blank() }
+    }
+}
+
+#[hdl]
+impl PutArbiter {
+    fn update(&mut self) {
+        // Into the FIFO: processes first.
+        let own = self.own.valid.val();
+        let room = (self.waiting.level.val() < SHARED) & !own;
+        let answers = self.answer_turn.q.val();
+        self.own.ready.next = self.waiting.write.ready.val();
+        self.number.next = self.next_number.q.val();
+        self.answer.ready.next = room & answers;
+        self.array_put.ready.next = room & !answers;
+        self.waiting.write.next = self.array_put.val();
+        if own {
+            self.waiting.write.next = self.own.val();
+            self.waiting.write.next.handle = bits::<4>(put_op::HOST_HANDLE);
+            self.waiting.write.next.frame = self.next_number.q.val();
+        } else if answers {
+            self.waiting.write.next = self.answer.val();
+        }
+        let others = room & (if answers { self.answer.valid.val() } else { self.array_put.valid.val() });
+        self.waiting.write.valid.next = own | others;
+        if own & self.waiting.write.ready.val() {
+            self.next_number.d.next = self.next_number.q.val() + 1;
+        }
+        // An answer waits a cycle for its turn, so that what the array is told depends on registers alone.
+        self.answer_turn.d.next = self.answer.valid.val() & !(answers & room);
+
+        // Out of it.
+        let free = !self.offers.q.val();
+        self.waiting.read.ready.next = free;
+        if free {
+            self.offers.d.next = self.waiting.read.valid.val();
+            self.offered.d.next = self.waiting.read.val();
+        } else if self.host_put.ready.val() {
+            self.offers.d.next = false;
+        }
+        self.host_put.next = self.offered.q.val();
+        self.host_put.valid.next = self.offers.q.val();
+
+        let ours = self.put_done.valid.val() & (self.put_done.val().handle == bits(put_op::HOST_HANDLE));
+        self.ended_out.d.next = ours;
+        self.failed_out.d.next = ours & self.put_done.val().error;
+        self.ended.next = self.ended_out.q.val();
+        self.failed.next = self.failed_out.q.val();
+    }
+}

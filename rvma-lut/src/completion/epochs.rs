@@ -1,0 +1,347 @@
+//! Epochs: the buffers of every mailbox in the order in which they were posted, the oldest that is not complete, and the last
+//! eight that are.
+//!
+//! | neighbour | ports |
+//! |---|---|
+//! | buffer queue | in `joined`, `joined_valid` (no ready); out `joined_room`; out `free_slot`, `free_mailbox`, `free_tagged`, `free_valid`; in `free_ready` |
+//! | completion | in `retired`, `retired_valid`; out `retired_ready` |
+//! | command unit, buffer reclaim | in `query`, `query_valid` (held); out `reply`, `reply_valid` (pulse) |
+//!
+//! Buffers of a mailbox may complete in any order, but they leave in the order of posting: a slot is free, and the epoch counts
+//! on, when its buffer and all before it are complete. So the epoch is the ordinal of the oldest incomplete buffer, and the
+//! links from it to the newest stay whole. The history is a ring of eight per mailbox in the order of completion; a buffer
+//! that is posted again leaves it.
+//!
+//! One thing at a time: posted buffers first, then completed ones, then questions. A posted buffer takes 4 cycles, 14 if the
+//! history has to be searched; a completed one 4, and 3 for each slot that it frees; a question 4, REWIND one more for each
+//! epoch.
+
+use crate::types::{
+    EpochQuery, EpochReply, Joined, Retired, ASK_EPOCH, ASK_OLDEST, ASK_REWIND, HISTORY_BITS, QUEUE_BITS, QUEUE_STOP,
+};
+use spindle_blocks::ram::{RamStyle, SdpMemory, SdpRam};
+use spindle_blocks::Fifo;
+use spindle_verilog::prelude::*;
+
+/// Steps of a search of the history: eight reads, and two until the last has been judged.
+const SCAN_END: u64 = 9;
+
+/// What is kept of a mailbox.
+#[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
+pub struct EpochEntry {
+    /// Slot of the oldest incomplete buffer.
+    pub oldest: Bits<14>,
+    /// Slot of the buffer posted last.
+    pub newest: Bits<14>,
+    /// Buffers from the one to the other.
+    pub live: Bits<15>,
+    /// Epoch.
+    pub low: Bits<32>,
+    /// Its high half.
+    pub high: Bits<32>,
+    /// Where the next completed buffer goes in the history.
+    pub place: Bits<3>,
+    /// Which places of the history hold a buffer.
+    pub held: Bits<8>,
+    /// The mailbox is TAGGED.
+    pub tagged: Bit,
+}
+
+/// A completed buffer.
+#[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
+pub struct HistoryEntry {
+    /// Host address.
+    pub base: Bits<64>,
+    /// Bytes placed.
+    pub length: Bits<32>,
+}
+
+/// States of the block.
+#[derive(LogicState, Copy, Clone, Debug, PartialEq)]
+pub enum EpochState {
+    /// Waits; reads the mailbox.
+    Idle,
+    /// The mailbox arrives.
+    Load,
+    /// A buffer is posted, or a mailbox opened.
+    Join,
+    /// The history is searched for a buffer that was posted again.
+    Scan,
+    /// A buffer is complete.
+    Retire,
+    /// The oldest slot becomes free.
+    Free,
+    /// The one behind it becomes the oldest.
+    Follow,
+    /// Is that complete as well?
+    Again,
+    /// A question.
+    Ask,
+    /// The history goes back.
+    Back,
+    /// The history has been read.
+    Tell,
+    /// The mailbox is written back.
+    Save,
+}
+
+/// The epochs. See the module text.
+#[block]
+pub struct Epochs {
+    /// Buffer posted, or mailbox opened.
+    pub joined: PulseSink<Joined>,
+    /// There is room for four.
+    pub joined_room: Signal<Out, Bit>,
+    /// Buffer whose record is on its way.
+    pub retired: Sink<Retired>,
+    /// Slot to be used again.
+    pub free_slot: Signal<Out, Bits<14>>,
+    /// There is one.
+    pub free_valid: Signal<Out, Bit>,
+    /// Its mailbox.
+    pub free_mailbox: Signal<Out, Bits<12>>,
+    /// That is TAGGED: its window moves.
+    pub free_tagged: Signal<Out, Bit>,
+    /// It is taken.
+    pub free_ready: Signal<In, Bit>,
+    /// Question, held until its answer.
+    pub query: PulseSink<EpochQuery>,
+    /// Answer.
+    pub reply: Pulse<EpochReply>,
+    joins: Fifo<Joined, QUEUE_BITS>,
+    retires: Fifo<Retired, QUEUE_BITS>,
+    entries: SdpMemory<EpochEntry, 12>,
+    nexts: SdpRam<14, 14>,
+    completes: SdpRam<14, 1>,
+    histories: SdpMemory<HistoryEntry, HISTORY_BITS>,
+    state: Reg<EpochState>,
+    joining: DFF<Bit>,
+    retiring: DFF<Bit>,
+    opens: DFF<Bit>,
+    by_tag: DFF<Bit>,
+    mailbox_number: DFF<Bits<12>>,
+    slot: DFF<Bits<14>>,
+    buffer: DFF<HistoryEntry>,
+    entry: DFF<EpochEntry>,
+    index: DFF<Bits<4>>,
+    same: DFF<Bit>,
+    carry: DFF<Bit>,
+    answer: DFF<EpochReply>,
+    answer_valid: Reg<Bit>,
+}
+
+impl Epochs {
+    /// Epochs of `mailboxes` mailboxes that share `posted_buffers` slots.
+    pub fn new(mailboxes: usize, posted_buffers: usize) -> Self {
+        let style = |words| if words > 8192 { RamStyle::Ultra } else { RamStyle::Block };
+        let places = mailboxes * 8;
+        Self {
+            entries: SdpMemory::with_depth(RamStyle::Block, 1, mailboxes),
+            nexts: SdpRam::with_depth(style(posted_buffers), 1, posted_buffers),
+            completes: SdpRam::with_depth(RamStyle::by_size(posted_buffers, 1), 1, posted_buffers),
+            histories: SdpMemory::with_depth(style(places), 1, places),
+            ..Self::blank()
+        }
+    }
+}
+
+#[hdl]
+impl Epochs {
+    fn update(&mut self) {
+        self.joins.write.next = self.joined.val();
+        self.joins.write.valid.next = self.joined.valid.val();
+        self.joined_room.next = self.joins.level.val() < QUEUE_STOP;
+        self.retired.join(&mut self.retires.write);
+
+        let idle = self.state.q.val() == EpochState::Idle;
+        let arrives = self.joins.read.valid.val();
+        let retire = self.retires.read.valid.val();
+        let entry = self.entry.q.val();
+        let number = self.mailbox_number.q.val();
+        let query = self.query.val();
+        self.joins.read.ready.next = idle;
+        self.retires.read.ready.next = idle & !arrives;
+        self.entries.read_enable.next = idle & (arrives | retire | self.query.valid.val());
+        self.entries.read_address.next = query.mailbox;
+        if arrives {
+            self.entries.read_address.next = self.joins.read.val().mailbox;
+        } else if retire {
+            self.entries.read_address.next = self.retires.read.val().mailbox;
+        }
+        self.entries.write_enable.next = self.state.q.val() == EpochState::Save;
+        self.entries.write_address.next = number;
+        self.entries.write_data.next = entry;
+
+        // Links and marks of slots.
+        let joins_slot = (self.state.q.val() == EpochState::Join) & !self.opens.q.val();
+        let oldest = self.slot.q.val() == entry.oldest;
+        self.nexts.write_enable.next = joins_slot & entry.live.any();
+        self.nexts.write_address.next = entry.newest;
+        self.nexts.write_data.next = self.slot.q.val();
+        self.nexts.read_enable.next = self.state.q.val() == EpochState::Free;
+        self.nexts.read_address.next = entry.oldest;
+        self.completes.write_enable.next = joins_slot | ((self.state.q.val() == EpochState::Retire) & !oldest);
+        self.completes.write_address.next = self.slot.q.val();
+        self.completes.write_data.next = bits::<1>(0);
+        if !joins_slot {
+            self.completes.write_data.next = bits::<1>(1);
+        }
+        self.completes.read_enable.next = self.state.q.val() == EpochState::Follow;
+        self.completes.read_address.next = self.nexts.read_data.val();
+        self.free_valid.next = self.state.q.val() == EpochState::Free;
+        self.free_slot.next = entry.oldest;
+        self.free_mailbox.next = number;
+        self.free_tagged.next = entry.tagged;
+
+        // The history: written at its end, read from the newest backwards or searched.
+        let scanning = self.state.q.val() == EpochState::Scan;
+        let index = self.index.q.val();
+        let newest = entry.place - 1;
+        self.histories.write_enable.next = self.state.q.val() == EpochState::Retire;
+        self.histories.write_address.next = (number, entry.place).cat::<HISTORY_BITS>();
+        self.histories.write_data.next = self.buffer.q.val();
+        self.histories.read_enable.next = scanning | (self.state.q.val() == EpochState::Ask);
+        self.histories.read_address.next = (number, newest - index.get_bits::<3>(0)).cat::<HISTORY_BITS>();
+        if scanning {
+            self.histories.read_address.next = (number, index.get_bits::<3>(0)).cat::<HISTORY_BITS>();
+        }
+        if scanning {
+            self.same.d.next = self.histories.read_data.val().base == self.buffer.q.val().base;
+        }
+        self.answer_valid.d.next = false;
+
+        match self.state.q.val() {
+            EpochState::Idle => {
+                self.joining.d.next = arrives;
+                self.retiring.d.next = retire;
+                self.opens.d.next = self.joins.read.val().opens;
+                self.by_tag.d.next = self.joins.read.val().tagged;
+                self.mailbox_number.d.next = query.mailbox;
+                self.index.d.next = query.back;
+                if arrives {
+                    self.mailbox_number.d.next = self.joins.read.val().mailbox;
+                    self.slot.d.next = self.joins.read.val().slot;
+                    self.buffer.d.next.base = self.joins.read.val().base;
+                    self.index.d.next = bits::<4>(0);
+                } else if retire {
+                    self.mailbox_number.d.next = self.retires.read.val().mailbox;
+                    self.slot.d.next = self.retires.read.val().slot;
+                    self.buffer.d.next =
+                        HistoryEntry { base: self.retires.read.val().base, length: self.retires.read.val().length };
+                }
+                if arrives | retire | self.query.valid.val() {
+                    self.state.d.next = EpochState::Load;
+                }
+            }
+            EpochState::Load => {
+                self.entry.d.next = self.entries.read_data.val();
+                self.state.d.next = EpochState::Ask;
+                if self.joining.q.val() {
+                    self.state.d.next = EpochState::Join;
+                } else if self.retiring.q.val() {
+                    self.state.d.next = EpochState::Retire;
+                }
+            }
+            EpochState::Join => {
+                self.state.d.next = EpochState::Save;
+                if self.opens.q.val() {
+                    self.entry.d.next = EpochEntry { tagged: self.by_tag.q.val(), ..Default::default() };
+                } else {
+                    self.entry.d.next.newest = self.slot.q.val();
+                    self.entry.d.next.live = entry.live + 1;
+                    if !entry.live.any() {
+                        self.entry.d.next.oldest = self.slot.q.val();
+                    }
+                    if entry.held.any() {
+                        self.state.d.next = EpochState::Scan;
+                    }
+                }
+            }
+            EpochState::Scan => {
+                // In step i place i is read, place i - 1 compared, place i - 2 struck out.
+                self.index.d.next = index + 1;
+                if self.same.q.val() & (index >= 2) {
+                    self.entry.d.next.held = entry.held & !(bits::<8>(1) << (index - 2).get_bits::<3>(0));
+                }
+                if index == SCAN_END {
+                    self.state.d.next = EpochState::Save;
+                }
+            }
+            EpochState::Retire => {
+                self.entry.d.next.place = entry.place + 1;
+                self.entry.d.next.held = entry.held | (bits::<8>(1) << entry.place);
+                self.state.d.next = EpochState::Save;
+                if oldest {
+                    self.state.d.next = EpochState::Free;
+                }
+            }
+            EpochState::Free => {
+                if self.free_ready.val() {
+                    self.entry.d.next.live = entry.live - 1;
+                    self.entry.d.next.low = entry.low + 1;
+                    self.carry.d.next = entry.low.all();
+                    self.state.d.next = EpochState::Follow;
+                }
+            }
+            EpochState::Follow => {
+                self.entry.d.next.oldest = self.nexts.read_data.val();
+                if self.carry.q.val() {
+                    self.entry.d.next.high = entry.high + 1;
+                }
+                self.state.d.next = EpochState::Save;
+                if entry.live.any() {
+                    self.state.d.next = EpochState::Again;
+                }
+            }
+            EpochState::Again => {
+                self.state.d.next = EpochState::Save;
+                if self.completes.read_data.val().any() {
+                    self.state.d.next = EpochState::Free;
+                }
+            }
+            EpochState::Ask => {
+                self.answer.d.next.slot = entry.oldest;
+                self.answer.d.next.ok = true;
+                self.answer.d.next.value = (entry.high, entry.low).cat::<64>();
+                self.answer.d.next.length = bits::<32>(0);
+                if query.op == ASK_EPOCH {
+                    self.answer_valid.d.next = true;
+                    self.state.d.next = EpochState::Save;
+                } else if query.op == ASK_OLDEST {
+                    self.answer.d.next.ok = entry.live.any();
+                    self.answer_valid.d.next = true;
+                    self.state.d.next = EpochState::Save;
+                } else {
+                    let place = newest - index.get_bits::<3>(0);
+                    self.answer.d.next.ok = entry.held.get_bit(place.index()) & !index.get_bit(3);
+                    self.state.d.next = EpochState::Tell;
+                }
+            }
+            EpochState::Tell => {
+                self.answer.d.next.value = self.histories.read_data.val().base;
+                self.answer.d.next.length = self.histories.read_data.val().length;
+                self.answer_valid.d.next = true;
+                self.state.d.next = EpochState::Save;
+                if (query.op == ASK_REWIND) & self.answer.q.val().ok & index.any() {
+                    self.state.d.next = EpochState::Back;
+                }
+            }
+            EpochState::Back => {
+                self.entry.d.next.place = newest;
+                self.entry.d.next.held = entry.held & !(bits::<8>(1) << newest);
+                self.index.d.next = index - 1;
+                if index == 1 {
+                    self.state.d.next = EpochState::Save;
+                }
+            }
+            EpochState::Save => {
+                self.state.d.next = EpochState::Idle;
+            }
+            _ => {
+                self.state.d.next = EpochState::Idle;
+            }
+        }
+        self.reply.next = self.answer.q.val();
+        self.reply.valid.next = self.answer_valid.q.val();
+    }
+}

@@ -1,0 +1,171 @@
+//! Completion: turns a complete buffer into its record in host memory, and tells the epochs.
+//!
+//! | neighbour | ports |
+//! |---|---|
+//! | counters | in `completion`, `completion_valid` (no ready); out `completion_room` |
+//! | DMA writer | out `record`, `record_valid`; in `record_ready` |
+//! | epochs | out `retired`, `retired_valid`; in `retired_ready` |
+//! | binding | in `job`, `job_valid` (looked at, never held up; not in two successive cycles) |
+//! | buffer queue | in `posted_slot`, `posted` (pulse): no job of that buffer is under way then |
+//! | event rings | out `unfilled`, `unfilled_valid`; in `unfilled_ready` |
+//!
+//! A buffer that was not filled is told in an event first (contract, `events::BUFFER`), with its high-water mark: the greatest end of a packet
+//! that was placed in it. Packets count when they are bound, 3 cycles after their job, so the mark is right when no write to the buffer
+//! is under way, as when its record leaves.
+//!
+//! `completion_valid` → `record_valid`: 1 cycle, behind an event 4 or, while jobs come, more: they read their marks first. A record is 16 bytes in one write of its own (contract,
+//! `wire::RECORD_*`): length u32, status u8, 0, epoch u16, buffer pointer u64, little-endian. Its address goes out only
+//! after the counters have seen the last byte, so it never overtakes data.
+
+pub mod buffer_reclaim;
+pub mod counters;
+pub mod epochs;
+pub mod event_rings;
+pub mod receive_maps;
+pub mod report;
+
+use crate::types::{Origin, OwnWrite, PlaceJob, Retired, Transfer, QUEUE_BITS, QUEUE_STOP, RECORD};
+use spindle_blocks::desc::{Completion, EventDesc};
+use spindle_blocks::ram::{RamStyle, SdpRam};
+use spindle_blocks::Fifo;
+use spindle_contract::events::BUFFER;
+use spindle_contract::wire::{status, RECORD_BYTES};
+use spindle_verilog::prelude::*;
+
+/// The completion unit. See the module text.
+#[block]
+pub struct CompletionUnit {
+    /// Complete buffer.
+    pub completion: PulseSink<Completion>,
+    /// There is room for four.
+    pub completion_room: Signal<Out, Bit>,
+    /// Its record.
+    pub record: Source<OwnWrite>,
+    /// The buffer, when its record has been handed on.
+    pub retired: Source<Retired>,
+    /// Packet that is placed.
+    pub job: PulseSink<PlaceJob>,
+    /// Buffer that is posted.
+    pub posted_slot: Signal<In, Bits<14>>,
+    /// It is posted.
+    pub posted: Signal<In, Bit>,
+    /// A buffer was not filled.
+    pub unfilled: Source<EventDesc>,
+    waiting: Fifo<Completion, QUEUE_BITS>,
+    /// The mark has been read; it is here; the event has left.
+    fetched: Reg<Bit>,
+    marked: Reg<Bit>,
+    told: Reg<Bit>,
+    high: DFF<Bits<32>>,
+    marks: SdpRam<14, 32>,
+    counting: Reg<Bit>,
+    higher: Reg<Bit>,
+    /// A mark was written in the cycle before.
+    wrote: Reg<Bit>,
+    slot: DFF<Bits<14>>,
+    reach: DFF<Bits<32>>,
+    /// Slot and end of the job that was counted last.
+    held_slot: DFF<Bits<14>>,
+    held: DFF<Bits<32>>,
+}
+
+impl CompletionUnit {
+    /// A completion unit for `posted_buffers` slots.
+    pub fn new(posted_buffers: usize) -> Self {
+        let style = if posted_buffers > 8192 { RamStyle::Ultra } else { RamStyle::Block };
+        Self { marks: SdpRam::with_depth(style, 1, posted_buffers), ..Self::blank() }
+    }
+}
+
+#[hdl]
+impl CompletionUnit {
+    fn update(&mut self) {
+        self.waiting.write.next = self.completion.val();
+        self.waiting.write.valid.next = self.completion.valid.val();
+        self.completion_room.next = self.waiting.level.val() < QUEUE_STOP;
+
+        let done = self.waiting.read.val();
+        // First the event, once.
+        let quiet = (done.status == bits(status::DONE)) | self.told.q.val();
+        let tells = self.waiting.read.valid.val() & !quiet;
+        let job_comes = self.job.valid.val();
+        let wants = tells & !self.fetched.q.val() & !self.marked.q.val() & !job_comes;
+        self.fetched.d.next = wants;
+        if self.fetched.q.val() {
+            self.high.d.next = self.marks.read_data.val();
+            self.marked.d.next = true;
+        }
+        self.unfilled.valid.next = self.marked.q.val();
+        self.unfilled.next = EventDesc {
+            pid: done.pid,
+            kind: bits::<4>(BUFFER),
+            context: bits::<4>(0),
+            code: done.status,
+            flags: bits::<8>(0),
+            id: bit_cast::<32, 12>(done.mailbox),
+            length: done.length,
+            extra: self.high.q.val(),
+            source: bit_cast::<32, 16>(done.epoch),
+            user: done.address,
+        };
+        if self.marked.q.val() & self.unfilled.ready.val() {
+            self.marked.d.next = false;
+            self.told.d.next = true;
+        }
+
+        // The marks. The RAM gives what was there before if the job before this one wrote in the cycle of the read.
+        let job = self.job.val();
+        self.marks.read_enable.next = job_comes | wants;
+        self.marks.read_address.next = done.buffer;
+        if job_comes {
+            self.marks.read_address.next = job.slot;
+            self.slot.d.next = job.slot;
+            self.reach.d.next = job.start + bit_cast::<32, 16>(job.payload_len);
+        }
+        let known = self.wrote.q.val() & (self.held_slot.q.val() == self.slot.q.val());
+        let mark = if known { self.held.q.val() } else { self.marks.read_data.val() };
+        self.wrote.d.next = self.higher.q.val();
+        self.counting.d.next = job_comes;
+        self.higher.d.next = self.counting.q.val() & (self.reach.q.val() > mark);
+        if self.counting.q.val() {
+            self.held_slot.d.next = self.slot.q.val();
+            self.held.d.next = self.reach.q.val();
+        }
+        self.marks.write_enable.next = self.higher.q.val() | self.posted.val();
+        self.marks.write_address.next = self.held_slot.q.val();
+        self.marks.write_data.next = self.held.q.val();
+        if self.posted.val() {
+            self.marks.write_address.next = self.posted_slot.val();
+            self.marks.write_data.next = bits::<32>(0);
+        }
+
+        let valid = self.waiting.read.valid.val() & quiet & self.retired.ready.val();
+        self.record.valid.next = valid;
+        self.record.next = OwnWrite {
+            transfer: Transfer {
+                address: done.record,
+                last_line: bits::<11>(0),
+                offset: bits::<6>(0),
+                origin: Origin {
+                    kind: bits::<3>(RECORD),
+                    posted: false,
+                    slot: done.buffer,
+                    frame: done.frame,
+                    tag: bits::<10>(0),
+                    has_slot: false,
+                    msg_slot: bits::<8>(0),
+                    color: false,
+                    length: bits::<16>(RECORD_BYTES),
+                },
+            },
+            data: bit_cast::<256, 128>((done.address, done.epoch, bits::<8>(0), done.status, done.length).cat::<128>()),
+        };
+        self.waiting.read.ready.next = self.record.ready.val() & quiet & self.retired.ready.val();
+        if valid & self.record.ready.val() {
+            self.told.d.next = false;
+        }
+        self.retired.next =
+            Retired { mailbox: done.mailbox, slot: done.buffer, base: done.address, length: done.length };
+        self.retired.valid.next = valid & self.record.ready.val();
+    }
+}

@@ -1,0 +1,345 @@
+//! DMA writer: one order of transfers, three sources of bytes (packets, handler memory, the engine itself), one AXI4 write master.
+//!
+//! | neighbour | ports |
+//! |---|---|
+//! | completion, atomics, event rings | in `own`, `own_valid`; out `own_ready`, `record_ready` |
+//! | placement | in `place`, `place_valid`; out `place_ready` |
+//! | HPU array | in `dma`, `dma_valid`; out `dma_ready`; in `dma_data`, `dma_last`, `dma_data_valid`; out `dma_data_ready` |
+//! | packet engine | in `place_data`, `place_last`, `place_data_valid`; out `place_data_ready` |
+//! | host | the AXI4 write channels `host_aw*`, `host_w*`, `host_b*` |
+//! | report, atomics, event rings | out `finished`, `finished_error`, `finished_valid`; in `finished_ready`; out `written`, `written_valid` (no ready); in `calm` |
+//! | registers | out `burst`, `answer_error` (pulses) |
+//!
+//! The order is decided once, when a transfer is taken: the engine's own writes first, then packets and handler DMA in turn. The address side
+//! cuts the transfer into bursts at once; the data side follows in the same order through small FIFOs, so a transfer is never
+//! mixed with another. One beat per cycle without a bubble between transfers; one burst and one transfer per cycle.
+//!
+//! Bursts end at multiples of 256 bytes, so none is longer than 256 bytes nor crosses 4 KiB. Addresses are whole lines of 64
+//! bytes, strobes name the bytes. All bursts have id 0: the host answers in order, and a FIFO of 512 entries says which
+//! burst an answer belongs to. A transfer of data starts while fewer than 384 bursts are in flight and the report stage is
+//! `calm`, an atomic's write or an event while fewer than 448 are; the rest is for the bursts of a transfer and for completion
+//! records, so that these never wait for room. Events and atomics wait for the host alone, never for what `calm` waits for.
+//!
+//! Transfer taken → AWVALID: 2 cycles. First source beat → WVALID: the aligner's latency + 1. B handshake → `finished`: same
+//! cycle; a write's error is kept until the last burst of its transfer.
+
+use crate::host_access::bursts::{behind_burst, burst_address, burst_beats, burst_ends, Lines};
+use crate::types::{InFlight, Origin, OwnWrite, Transfer, HANDLER, PLACE, RECORD};
+use spindle_blocks::aligner::{AlignJob, ByteAligner};
+use spindle_blocks::bundles::{AxiWriteSource, BeatSink};
+use spindle_blocks::desc::DmaDesc;
+use spindle_blocks::fifo::BlockFifo;
+use spindle_blocks::{Fifo, RamStyle};
+use spindle_verilog::prelude::*;
+
+/// Address bits of the FIFO of bursts in flight.
+const IN_FLIGHT_BITS: usize = 9;
+/// Bursts in flight up to which a transfer of data starts.
+const START_LIMIT: u64 = 384;
+/// Bursts in flight up to which an event or an atomic's write starts.
+const OWN_LIMIT: u64 = 448;
+/// Address bits of the FIFOs from the address side to the data side.
+const ORDER_BITS: usize = 5;
+/// Level from which no transfer is taken: 32 less three that may still come.
+const ORDER_STOP: u64 = 28;
+
+/// The DMA writer. See the module text.
+#[block]
+pub struct DmaWriter {
+    /// Write of the engine itself.
+    pub own: Sink<OwnWrite>,
+    /// It is taken if it is a completion record.
+    pub record_ready: Signal<Out, Bit>,
+    /// Payload of a packet.
+    pub place: Sink<Transfer>,
+    /// DMA command of a handler.
+    pub dma: Sink<DmaDesc>,
+    /// Bytes of handler memory.
+    pub dma_data: BeatSink,
+    /// Bytes of the packet buffer.
+    pub place_data: BeatSink,
+    /// AXI4 write address.
+    pub host: AxiWriteSource,
+    /// Transfer whose last answer has come.
+    pub finished: Source<Origin>,
+    /// One of its answers was an error.
+    pub finished_error: Signal<Out, Bit>,
+    /// Transfer whose last beat was taken.
+    pub written: Pulse<Origin>,
+    /// Transfers of data may start: there is room for the news of their ends.
+    pub calm: Signal<In, Bit>,
+    /// A burst was issued.
+    pub burst: Signal<Out, Bit>,
+    /// An answer was an error.
+    pub answer_error: Signal<Out, Bit>,
+    /// First beat of a packet taken, and its frame.
+    pub first_beat: Signal<Out, Bit>,
+    /// Frame of the beat on W.
+    pub beat_frame: Signal<Out, Bits<16>>,
+    /// AWVALID of a record rose, and its frame.
+    pub record_issued: Signal<Out, Bit>,
+    /// Frame of the address on AW.
+    pub address_frame: Signal<Out, Bits<16>>,
+    aligner: ByteAligner,
+    jobs: Fifo<AlignJob, ORDER_BITS>,
+    sources: Fifo<Bits<3>, ORDER_BITS>,
+    runs: Fifo<DataRun, ORDER_BITS>,
+    /// Behind those of `jobs`, of which the aligner takes its first beat three cycles later: the latency of block RAM is not seen.
+    own_data: BlockFifo<Bits<256>, ORDER_BITS>,
+    in_flight: Fifo<InFlight, IN_FLIGHT_BITS>,
+    command: DFF<Transfer>,
+    command_valid: Reg<Bit>,
+    dma_next: Reg<Bit>,
+    run: DFF<AddressRun>,
+    run_valid: Reg<Bit>,
+    address: DFF<Bits<64>>,
+    beats: DFF<Bits<2>>,
+    address_valid: Reg<Bit>,
+    address_new: Reg<Bit>,
+    address_record: DFF<Bit>,
+    address_tag: DFF<Bits<16>>,
+    line: Reg<Bits<2>>,
+    in_run: Reg<Bit>,
+    beat_data: DFF<Bits<512>>,
+    beat_strobe: DFF<Bits<64>>,
+    beat_last: DFF<Bit>,
+    beat_end: DFF<Bit>,
+    beat_first: DFF<Bit>,
+    beat_origin: DFF<Origin>,
+    beat_valid: Reg<Bit>,
+    failed: Reg<Bit>,
+    order: DFF<Transfer>,
+    order_data: DFF<Bits<256>>,
+    order_valid: Reg<Bit>,
+    order_room: Reg<Bit>,
+    may_start: Reg<Bit>,
+    own_may_start: Reg<Bit>,
+    chosen: Signal<Local, Transfer>,
+    source_data: Signal<Local, Bits<512>>,
+    source_last: Signal<Local, Bit>,
+    source_valid: Signal<Local, Bit>,
+}
+
+/// What the data side knows of a transfer.
+#[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
+pub struct DataRun {
+    /// Line of the first beat within its 256 bytes.
+    pub line: Bits<2>,
+    /// Who asks.
+    pub origin: Origin,
+}
+
+/// The rest of the transfer that is being cut into bursts.
+#[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
+pub struct AddressRun {
+    /// The lines left.
+    pub lines: Lines,
+    /// Who asks.
+    pub origin: Origin,
+}
+
+impl DmaWriter {
+    /// A writer with the engine's own data in a memory of this kind.
+    pub fn new(style: RamStyle) -> Self {
+        Self { own_data: BlockFifo::new(style), ..Self::blank() }
+    }
+}
+
+#[hdl]
+impl DmaWriter {
+    fn update(&mut self) {
+        // Address side. The present run gives a burst per cycle while AW and the FIFO of answers have room.
+        let run = self.run.q.val();
+        let address_open = self.address_valid.q.val() & !self.host.awready.val();
+        let issue = self.run_valid.q.val() & !address_open & self.in_flight.write.ready.val();
+        let ends = burst_ends(run.lines);
+        self.in_flight.write.next = InFlight { last: ends, origin: run.origin };
+        self.in_flight.write.valid.next = issue;
+        self.burst.next = issue;
+        if !address_open {
+            self.address_valid.d.next = issue;
+        }
+        self.address_new.d.next = issue;
+        if issue {
+            self.address.d.next = burst_address(run.lines);
+            self.beats.d.next = burst_beats(run.lines);
+            self.address_record.d.next = run.origin.kind == RECORD;
+            self.address_tag.d.next = run.origin.frame;
+            self.run.d.next.lines = behind_burst(run.lines);
+            self.run_valid.d.next = !ends;
+        }
+
+        // Choice of the next transfer.
+        let free = !self.run_valid.q.val() | (issue & ends);
+        let room = free & self.order_room.q.val();
+        let own = self.own.val();
+        let own_room = room & self.own_may_start.q.val();
+        let take_own = self.own.valid.val() & (if own.transfer.origin.kind == RECORD { room } else { own_room });
+        let dma_turn = self.command_valid.q.val() & (self.dma_next.q.val() | !self.place.valid.val());
+        self.may_start.d.next = self.calm.val() & (self.in_flight.level.val() < START_LIMIT);
+        self.own_may_start.d.next = self.in_flight.level.val() < OWN_LIMIT;
+        let data_room = room & self.may_start.q.val() & !self.own.valid.val();
+        let take_dma = data_room & dma_turn;
+        let take_place = data_room & !dma_turn & self.place.valid.val();
+        self.record_ready.next = room;
+        self.own.ready.next = own_room;
+        self.place.ready.next = data_room & !dma_turn;
+        if take_dma {
+            self.dma_next.d.next = false;
+        } else if take_place {
+            self.dma_next.d.next = true;
+        }
+        self.chosen.next = self.place.val();
+        if self.own.valid.val() {
+            self.chosen.next = own.transfer;
+        } else if dma_turn {
+            self.chosen.next = self.command.q.val();
+        }
+        let next = self.chosen.val();
+        let taken = take_own | take_dma | take_place;
+        if taken {
+            self.run_valid.d.next = true;
+            self.run.d.next = AddressRun {
+                lines: Lines {
+                    high: next.address.get_bits::<32>(32),
+                    line: next.address.get_bits::<26>(6),
+                    rest: next.last_line,
+                },
+                origin: next.origin,
+            };
+        }
+
+        // One cycle later the data side learns of it. Every transfer is in `sources` and in `runs` at least as long as in the
+        // other two FIFOs, so these two speak for all; two may be on their way when they are found to have room.
+        self.order.d.next = next;
+        self.order_data.d.next = own.data;
+        self.order_valid.d.next = taken;
+        self.order_room.d.next = (self.sources.level.val() < ORDER_STOP) & (self.runs.level.val() < ORDER_STOP);
+        let order = self.order.q.val();
+        let ordered = self.order_valid.q.val();
+        self.jobs.write.next = AlignJob {
+            src_offset: order.offset,
+            dst_offset: order.address.get_bits::<6>(0),
+            length: order.origin.length.get_bits::<15>(0),
+        };
+        self.jobs.write.valid.next = ordered;
+        self.sources.write.next = order.origin.kind;
+        self.sources.write.valid.next = ordered;
+        self.runs.write.next = DataRun { line: order.address.get_bits::<2>(6), origin: order.origin };
+        self.runs.write.valid.next = ordered;
+        self.own_data.write.next = self.order_data.q.val();
+        self.own_data.write.valid.next = ordered & (order.origin.kind >= RECORD);
+
+        // A handler's command waits in a register of its own.
+        let dma = self.dma.val();
+        // Offset in the line less one, first: six bits, so that only one adder is long.
+        let lead = dma.address.get_bits::<6>(0);
+        let dma_reach = bit_cast::<17, 16>(dma.length) + (repeat::<11>(!lead.any()), lead - 1).cat::<17>();
+        let dma_ready = !self.command_valid.q.val() | take_dma;
+        self.dma.ready.next = dma_ready;
+        if dma_ready {
+            self.command_valid.d.next = self.dma.valid.val();
+            self.command.d.next = Transfer {
+                address: dma.address,
+                last_line: dma_reach.get_bits::<11>(6),
+                offset: bits::<6>(0),
+                origin: Origin {
+                    kind: bits::<3>(HANDLER),
+                    posted: false,
+                    slot: bits::<14>(0),
+                    frame: dma.frame,
+                    tag: (dma.cluster, dma.hpu, dma.handle).cat::<10>(),
+                    has_slot: false,
+                    msg_slot: bits::<8>(0),
+                    color: false,
+                    length: dma.length,
+                },
+            };
+        }
+
+        // Data side: the source of the oldest transfer goes through the aligner.
+        self.jobs.read.join(&mut self.aligner.job);
+        let source = self.sources.read.val();
+        let open = self.sources.read.valid.val();
+        let from_dma = open & (source == HANDLER);
+        let from_place = open & (source == PLACE);
+        let from_own = open & (source >= RECORD);
+        self.source_data.next = self.place_data.val();
+        self.source_last.next = self.place_data.last.val();
+        self.source_valid.next = self.place_data.valid.val() & from_place;
+        if from_dma {
+            self.source_data.next = self.dma_data.val();
+            self.source_last.next = self.dma_data.last.val();
+            self.source_valid.next = self.dma_data.valid.val();
+        } else if from_own {
+            self.source_data.next = bit_cast::<512, 256>(self.own_data.read.val());
+            self.source_last.next = true;
+            self.source_valid.next = self.own_data.read.valid.val();
+        }
+        self.aligner.source_data.next = self.source_data.val();
+        self.aligner.source_data.last.next = self.source_last.val();
+        self.aligner.source_data.valid.next = self.source_valid.val();
+        let source_ready = self.aligner.source_data.ready.val();
+        self.place_data.ready.next = source_ready & from_place;
+        self.dma_data.ready.next = source_ready & from_dma;
+        self.own_data.read.ready.next = source_ready & from_own;
+        self.sources.read.ready.next = source_ready & self.source_valid.val() & self.source_last.val();
+
+        // W register. A beat is the last of its burst at the end of 256 bytes or of the transfer.
+        let w_open = self.beat_valid.q.val() & !self.host.wready.val();
+        let w_go = !w_open & self.runs.read.valid.val();
+        let moves = w_go & self.aligner.out_valid.val();
+        let data_run = self.runs.read.val();
+        let line = if self.in_run.q.val() { self.line.q.val() } else { data_run.line };
+        let run_ends = self.aligner.out_last.val();
+        self.aligner.out_ready.next = w_go;
+        self.runs.read.ready.next = moves & run_ends;
+        if moves {
+            self.beat_data.d.next = self.aligner.out_data.val();
+            self.beat_strobe.d.next = self.aligner.out_strobe.val();
+            self.beat_last.d.next = run_ends | line.all();
+            self.beat_end.d.next = run_ends;
+            self.beat_first.d.next = !self.in_run.q.val();
+            self.beat_origin.d.next = data_run.origin;
+            self.line.d.next = line + 1;
+            self.in_run.d.next = !run_ends;
+        }
+        if !w_open {
+            self.beat_valid.d.next = moves;
+        }
+
+        // Answers.
+        let flying = self.in_flight.read.val();
+        let answer = self.host.bvalid.val() & self.finished.ready.val() & self.in_flight.read.valid.val();
+        let error = self.host.bresp.val().get_bit(1);
+        self.host.bready.next = self.finished.ready.val() & self.in_flight.read.valid.val();
+        self.in_flight.read.ready.next = self.host.bvalid.val() & self.finished.ready.val();
+        if answer {
+            self.failed.d.next = !flying.last & (self.failed.q.val() | error);
+        }
+        self.finished.next = flying.origin;
+        self.finished_error.next = self.failed.q.val() | error;
+        self.finished.valid.next = answer & flying.last;
+        self.answer_error.next = answer & error;
+
+        // Ports to the host, and what the trace shows of them.
+        self.host.awid.next = bits::<8>(0);
+        self.host.awaddr.next = self.address.q.val();
+        self.host.awlen.next = bit_cast::<8, 2>(self.beats.q.val());
+        self.host.awsize.next = bits::<3>(6);
+        self.host.awburst.next = bits::<2>(1);
+        self.host.awvalid.next = self.address_valid.q.val();
+        self.host.wdata.next = self.beat_data.q.val();
+        self.host.wstrb.next = self.beat_strobe.q.val();
+        self.host.wlast.next = self.beat_last.q.val();
+        self.host.wvalid.next = self.beat_valid.q.val();
+        let w_taken = self.beat_valid.q.val() & self.host.wready.val();
+        let beat_origin = self.beat_origin.q.val();
+        self.written.next = beat_origin;
+        self.written.valid.next = w_taken & self.beat_end.q.val() & beat_origin.posted;
+        self.first_beat.next = w_taken & self.beat_first.q.val() & !beat_origin.kind.any();
+        self.beat_frame.next = beat_origin.frame;
+        self.record_issued.next = self.address_new.q.val() & self.address_record.q.val();
+        self.address_frame.next = self.address_tag.q.val();
+    }
+}

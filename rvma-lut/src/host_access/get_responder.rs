@@ -1,0 +1,366 @@
+//! GET responder: answers GETs at mailboxes of this node with what their last completed buffer holds.
+//!
+//! | neighbour | ports |
+//! |---|---|
+//! | lookup | in `looked_up`, `looked_up_valid` (GETs that found their mailbox with its key); out `looked_up_ready` |
+//! | epochs | out `query`, `asks` (held), `granted`; in `others_ask`, `reply`, `reply_valid` |
+//! | buffer queue | out `peek` (held), `peek_slot`; in `peeked`, `peek_done` |
+//! | placement | in `request`, `request_valid`; out `request_ready`: passed on |
+//! | packet engine | out `place_request`, `place_request_valid`; in `place_request_ready`; in `place_data`, `place_last`, `place_data_valid`; out `place_data_ready` |
+//! | DMA writer | out `data_valid` (its data are those of the packet engine); in `data_ready` |
+//! | report, packet engine, buffer reclaim | out `verdict`, `verdict_color`, `outcome`, `verdict_valid` (pulse); in `verdict_free` |
+//! | put join | out `answer`, `answer_valid`; in `answer_ready` |
+//!
+//! One GET at a time: the epochs are asked for the buffer that was completed last; the bytes that the GET wants must lie in what was placed in
+//! it. A GET with the flag ACTIVE is answered from the oldest buffer that is not complete, as it stands and as far as it goes. Where the answer is to go stands in the packet's own bytes, so those of its first two beats are read from the packet buffer between the
+//! reads for placements. The answer is a put of host memory for the initiator; up to sixteen wait for it.
+//!
+//! | refused | reason |
+//! |---|---|
+//! | no buffer of the mailbox was completed, or it was posted again; ACTIVE: none is posted | NO_POSTED_BUFFER: the source tries again |
+//! | past the bytes placed (ACTIVE: past the buffer), or no bytes | OUT_OF_BOUNDS |
+//! | sixteen answers wait | NO_MESSAGE_SLOT: the source tries again |
+//!
+//! An answer is not begun before its GET is accepted, and then is never dropped here. Packets behind a GET wait for its verdict: one GET per
+//! 16 cycles on an idle engine whose packet buffer answers in 4. Nothing waits for an answer to leave.
+
+use crate::types::{BufferEntry, EpochQuery, EpochReply, LookedUp, ASK_OLDEST, ASK_POINTER};
+use spindle_blocks::bundles::BeatSink;
+use spindle_blocks::desc::{PlacementDone, PlacementOutcome, PutDesc, ReadRequest};
+use spindle_blocks::Fifo;
+use spindle_contract::descriptors::put_op;
+use spindle_contract::reasons::{NO_MESSAGE_SLOT, NO_POSTED_BUFFER, OUT_OF_BOUNDS};
+use spindle_contract::wire::{
+    ETH_BYTES, IPV4_BYTES, OFF_DST_PID, SPINDLE_BYTES, SPINDLE_GET_BYTES, UDP_BYTES, VLAN_BYTES,
+};
+use spindle_verilog::prelude::*;
+
+/// Address bits of the FIFO of answers.
+const ANSWER_BITS: usize = 4;
+/// Bits before the Spindle header of a frame without a tag.
+const HEADER_AT: usize = 8 * (ETH_BYTES + IPV4_BYTES + UDP_BYTES);
+/// First bit of `dst_pid` in the first beat.
+const PID_AT: usize = HEADER_AT + 8 * OFF_DST_PID;
+/// First bit of {reply mailbox, offset, key} in the second beat.
+const REPLY_AT: usize = HEADER_AT + 8 * SPINDLE_BYTES - 512;
+/// Bits by which a tag moves both.
+const TAG_BITS: usize = 8 * VLAN_BYTES;
+/// `payload_offset` of a GET without a tag.
+const PLAIN_OFFSET: u64 = (ETH_BYTES + IPV4_BYTES + UDP_BYTES + SPINDLE_GET_BYTES) as u64;
+
+/// What the unit does.
+#[derive(LogicState, Copy, Clone, Debug, PartialEq)]
+pub enum GetState {
+    /// Waits for a GET.
+    Idle,
+    /// Asks for the buffer completed last, or the oldest that is not complete.
+    Ask,
+    /// Where is that?
+    Peek,
+    /// Does what is wanted lie in it?
+    Judge,
+    /// Has the packet read.
+    Request,
+    /// Waits for its first beat.
+    First,
+    /// And the second.
+    Second,
+    /// Says what became of the GET.
+    Tell,
+}
+
+/// An answer on its way.
+#[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
+pub struct GetAnswer {
+    /// Node that asked.
+    pub node: Bits<8>,
+    /// Its process.
+    pub dst_pid: Bits<16>,
+    /// Process that was asked.
+    pub src_pid: Bits<16>,
+    /// Mailbox, offset and key for the answer.
+    pub reply: Bits<128>,
+    /// Where the bytes are.
+    pub host_address: Bits<64>,
+    /// How many.
+    pub length: Bits<32>,
+    /// Number of the GET.
+    pub msg_id: Bits<32>,
+}
+
+/// Sixteen bytes, the first in bits 7:0, as the number that they are on the wire.
+#[hdl_fn]
+fn from_wire(x: Bits<128>) -> Bits<128> {
+    (
+        x.get_bits::<8>(0),
+        x.get_bits::<8>(8),
+        x.get_bits::<8>(16),
+        x.get_bits::<8>(24),
+        x.get_bits::<8>(32),
+        x.get_bits::<8>(40),
+        x.get_bits::<8>(48),
+        x.get_bits::<8>(56),
+        x.get_bits::<8>(64),
+        x.get_bits::<8>(72),
+        x.get_bits::<8>(80),
+        x.get_bits::<8>(88),
+        x.get_bits::<8>(96),
+        x.get_bits::<8>(104),
+        x.get_bits::<8>(112),
+        x.get_bits::<8>(120),
+    )
+        .cat::<128>()
+}
+
+/// The responder. See the module text.
+#[block]
+pub struct GetResponder {
+    /// GET whose mailbox exists.
+    pub looked_up: Sink<LookedUp>,
+    /// Question about epochs.
+    pub query: Signal<Out, EpochQuery>,
+    /// It is asked; held until `reply_valid`.
+    pub asks: Signal<Out, Bit>,
+    /// The reply is for this unit.
+    pub granted: Signal<Out, Bit>,
+    /// Somebody else asks.
+    pub others_ask: Signal<In, Bit>,
+    /// The answer.
+    pub reply: PulseSink<EpochReply>,
+    /// Which buffer is this? Held until `peek_done`.
+    pub peek: Signal<Out, Bit>,
+    /// Its slot.
+    pub peek_slot: Signal<Out, Bits<14>>,
+    /// The buffer.
+    pub peeked: Signal<In, BufferEntry>,
+    /// There it is.
+    pub peek_done: Signal<In, Bit>,
+    /// Packet that placement wants.
+    pub request: Sink<ReadRequest>,
+    /// Packet wanted from the packet buffer.
+    pub place_request: Source<ReadRequest>,
+    /// Beat of the packet.
+    pub place_data: BeatSink,
+    /// The beat is for the writer.
+    pub data_valid: Signal<Out, Bit>,
+    /// It takes it.
+    pub data_ready: Signal<In, Bit>,
+    /// What became of the GET.
+    pub verdict: Pulse<PlacementDone>,
+    /// Colour of its arrival.
+    pub verdict_color: Signal<Out, Bit>,
+    /// What its mailbox said.
+    pub outcome: Signal<Out, PlacementOutcome>,
+    /// They may be.
+    pub verdict_free: Signal<In, Bit>,
+    /// Answer for the initiator.
+    pub answer: Source<PutDesc>,
+    state: Reg<GetState>,
+    job: DFF<LookedUp>,
+    owns_epochs: Reg<Bit>,
+    source: DFF<EpochReply>,
+    /// Low half of the first byte's address, with its carry.
+    low: DFF<Bits<33>>,
+    pid: DFF<Bits<16>>,
+    reply_to: DFF<Bits<128>>,
+    refused: DFF<Bit>,
+    reason: DFF<Bits<5>>,
+    /// The request offered is this unit's.
+    offers: Reg<Bit>,
+    /// Reads of placements that have not ended, and those before this unit's.
+    reads: Reg<Bits<8>>,
+    earlier: Reg<Bits<8>>,
+    /// There are none before it.
+    next_is_ours: Reg<Bit>,
+    answers: Fifo<GetAnswer, ANSWER_BITS>,
+}
+
+#[hdl]
+impl GetResponder {
+    fn update(&mut self) {
+        let state = self.state.q.val();
+        let packet = self.job.q.val().packet;
+        let plain = packet.payload_offset == PLAIN_OFFSET;
+
+        // Reads of the packet buffer: one that is offered stays until it is taken.
+        let offers = self.offers.q.val();
+        let open = self.request.valid.val() & !self.place_request.ready.val();
+        if offers {
+            self.offers.d.next = !self.place_request.ready.val();
+        } else {
+            self.offers.d.next = (state == GetState::Request) & !open;
+        }
+        let taken = offers & self.place_request.ready.val();
+        self.place_request.next = self.request.val();
+        if offers {
+            self.place_request.next =
+                ReadRequest { pkt: packet.pkt, length: bit_cast::<14, 7>(packet.payload_offset), skip: bits::<8>(0) };
+        }
+        self.place_request.valid.next = offers | self.request.valid.val();
+        self.request.ready.next = self.place_request.ready.val() & !offers;
+
+        // Beats come in the order of the reads.
+        let reading = (state == GetState::First) | (state == GetState::Second);
+        let ours = reading & self.next_is_ours.q.val();
+        self.data_valid.next = self.place_data.valid.val() & !ours;
+        self.place_data.ready.next = ours | self.data_ready.val();
+        let begins = self.request.valid.val() & !offers & self.place_request.ready.val();
+        let ends = self.place_data.valid.val() & !ours & self.data_ready.val() & self.place_data.last.val();
+        if begins & !ends {
+            self.reads.d.next = self.reads.q.val() + 1;
+        } else if ends & !begins {
+            self.reads.d.next = self.reads.q.val() - 1;
+        }
+        if taken {
+            self.earlier.d.next = if ends { self.reads.q.val() - 1 } else { self.reads.q.val() };
+            let last = if ends { bits::<8>(1) } else { bits::<8>(0) };
+            self.next_is_ours.d.next = self.reads.q.val() == last;
+        } else if ends & !self.next_is_ours.q.val() {
+            self.earlier.d.next = self.earlier.q.val() - 1;
+            self.next_is_ours.d.next = self.earlier.q.val() == 1;
+        }
+
+        // The epochs, when nobody else asks them.
+        let owns = self.owns_epochs.q.val();
+        self.owns_epochs.d.next =
+            (state == GetState::Ask) & (owns | !self.others_ask.val()) & !(owns & self.reply.valid.val());
+        self.asks.next = owns & !self.reply.valid.val();
+        self.granted.next = owns;
+        self.query.next =
+            EpochQuery { op: bits::<2>(ASK_POINTER), mailbox: self.job.q.val().mailbox, back: bits::<4>(0) };
+        if packet.active {
+            self.query.next.op = bits::<2>(ASK_OLDEST);
+        }
+
+        let source = self.source.q.val();
+        self.peek.next = state == GetState::Peek;
+        self.peek_slot.next = source.slot;
+        self.looked_up.ready.next = state == GetState::Idle;
+        match state {
+            GetState::Idle => {
+                if self.looked_up.valid.val() {
+                    self.job.d.next = self.looked_up.val();
+                    self.state.d.next = GetState::Ask;
+                }
+            }
+            GetState::Ask => {
+                if owns & self.reply.valid.val() {
+                    self.source.d.next = self.reply.val();
+                    self.state.d.next = GetState::Judge;
+                    if packet.active & self.reply.val().ok {
+                        self.state.d.next = GetState::Peek;
+                    }
+                }
+            }
+            GetState::Peek => {
+                if self.peek_done.val() {
+                    self.source.d.next.value = self.peeked.val().base;
+                    self.source.d.next.length = self.peeked.val().size;
+                    self.state.d.next = GetState::Judge;
+                }
+            }
+            GetState::Judge => {
+                self.low.d.next = bit_cast::<33, 32>(source.value.get_bits::<32>(0)) + bit_cast::<33, 32>(packet.start);
+                let fits = (packet.end <= source.length) & packet.msg_len.any();
+                self.refused.d.next = true;
+                self.state.d.next = GetState::Tell;
+                if !source.ok {
+                    self.reason.d.next = bits::<5>(NO_POSTED_BUFFER);
+                } else if !fits {
+                    self.reason.d.next = bits::<5>(OUT_OF_BOUNDS);
+                } else if !self.answers.write.ready.val() {
+                    self.reason.d.next = bits::<5>(NO_MESSAGE_SLOT);
+                } else {
+                    self.refused.d.next = false;
+                    self.reason.d.next = bits::<5>(0);
+                    self.state.d.next = GetState::Request;
+                }
+            }
+            GetState::Request => {
+                if taken {
+                    self.state.d.next = GetState::First;
+                }
+            }
+            GetState::First => {
+                if ours & self.place_data.valid.val() {
+                    let beat = self.place_data.val();
+                    let bytes =
+                        if plain { beat.get_bits::<16>(PID_AT) } else { beat.get_bits::<16>(PID_AT + TAG_BITS) };
+                    self.pid.d.next = (bytes.get_bits::<8>(0), bytes.get_bits::<8>(8)).cat::<16>();
+                    self.state.d.next = GetState::Second;
+                }
+            }
+            GetState::Second => {
+                if self.place_data.valid.val() {
+                    let beat = self.place_data.val();
+                    let bytes =
+                        if plain { beat.get_bits::<128>(REPLY_AT) } else { beat.get_bits::<128>(REPLY_AT + TAG_BITS) };
+                    self.reply_to.d.next = from_wire(bytes);
+                    self.state.d.next = GetState::Tell;
+                }
+            }
+            GetState::Tell => {
+                if self.verdict_free.val() {
+                    self.state.d.next = GetState::Idle;
+                }
+            }
+            _ => {
+                self.state.d.next = GetState::Idle;
+            }
+        }
+
+        // The verdict, and the answer with it.
+        let refused = self.refused.q.val();
+        let tells = (state == GetState::Tell) & self.verdict_free.val();
+        self.verdict.next = PlacementDone {
+            pkt: packet.pkt,
+            frame: packet.frame,
+            has_slot: packet.has_slot,
+            msg_slot: packet.msg_slot,
+            payload_len: packet.payload_len,
+            placed: !refused,
+            reason: self.reason.q.val(),
+            spare: bits::<7>(0),
+        };
+        self.verdict_color.next = packet.color;
+        self.outcome.next = PlacementOutcome {
+            pkt: packet.pkt,
+            silent: self.job.q.val().silent | (self.job.q.val().quiet & !source.ok),
+            epoch: bits::<16>(0),
+            credit: bits::<16>(0),
+        };
+        self.verdict.valid.next = tells;
+        let low = self.low.q.val();
+        let high = source.value.get_bits::<32>(32) + bit_cast::<32, 1>(low.get_bits::<1>(32));
+        self.answers.write.next = GetAnswer {
+            node: packet.src_nid.get_bits::<8>(0),
+            dst_pid: packet.src_pid,
+            src_pid: self.pid.q.val(),
+            reply: self.reply_to.q.val(),
+            host_address: (high, low.get_bits::<32>(0)).cat::<64>(),
+            length: packet.msg_len,
+            msg_id: packet.msg_id,
+        };
+        self.answers.write.valid.next = tells & !refused;
+        let answer = self.answers.read.val();
+        self.answer.next = PutDesc {
+            op: bits::<2>(put_op::GET_RESP),
+            from_host: true,
+            node: answer.node,
+            dst_pid: answer.dst_pid,
+            src_pid: answer.src_pid,
+            addr: answer.reply.get_bits::<64>(64),
+            buf_off: answer.reply.get_bits::<32>(32),
+            key: answer.reply.get_bits::<32>(0),
+            length: answer.length,
+            host_address: answer.host_address,
+            reply_key: answer.msg_id,
+            // No processor: nobody waits for its end.
+            cluster: bits::<3>(7),
+            hpu: bits::<3>(7),
+            ..Default::default()
+        };
+        self.answer.valid.next = self.answers.read.valid.val();
+        self.answers.read.ready.next = self.answer.ready.val();
+    }
+}

@@ -1,0 +1,119 @@
+//! Read answers: from AXI4 read data to the bytes that a client asked for.
+//!
+//! | neighbour | ports |
+//! |---|---|
+//! | read requests | in `piece`, `piece_valid`; out `piece_room` |
+//! | host | the AXI4 read data channel `host_r*` |
+//! | read buffers, atomics, command rings | out `data`, `data_last`, `data_error`, `data_valid[client]` (pulses: there is room) |
+//! | registers | out `answer_error` (pulse) |
+//!
+//! All bursts have one id, so data come in the order of the pieces. A piece goes through the aligner's funnel: byte 0 of the piece becomes
+//! byte 0 of its first beat, bytes behind its end hold anything. `data_error` comes with the last beat of a piece, `data_last` with
+//! the last of a transfer. R handshake → `data_valid`: 2 cycles, counted from the second line if the piece does not start a line.
+//!
+//! RREADY falls only for one cycle, behind a piece whose bytes lie in fewer beats than steps (its end shares a line with its start).
+
+use crate::host_access::read_requests::{ReadPiece, CLIENTS};
+use spindle_blocks::aligner::{AlignJob, AlignedBeat, Funnel};
+use spindle_blocks::bundles::AxiReadDataSource;
+use spindle_blocks::Fifo;
+use spindle_verilog::prelude::*;
+
+/// Address bits of the FIFOs of pieces: so many can be under way.
+const PIECE_BITS: usize = 6;
+/// Address bits of the FIFO of errors; the aligner holds fewer pieces.
+const ERROR_BITS: usize = 5;
+
+/// Whose the beats of a piece are.
+#[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
+struct Owner {
+    client: Bits<2>,
+    ends: Bit,
+}
+
+/// The data side of the reader. See the module text.
+#[block]
+pub struct ReadAnswers {
+    /// Piece that was asked for.
+    pub piece: PulseSink<ReadPiece>,
+    /// There is room for it.
+    pub piece_room: Signal<Out, Bit>,
+    /// Data taken.
+    pub host: AxiReadDataSource,
+    /// Beat of a transfer.
+    pub data: Signal<Out, Bits<512>>,
+    /// Its last.
+    pub data_last: Signal<Out, Bit>,
+    /// With the last beat of a piece: the host answered with an error.
+    pub data_error: Signal<Out, Bit>,
+    /// There is a beat, for this client.
+    pub data_valid: [Signal<Out, Bit>; CLIENTS],
+    /// An answer was an error.
+    pub answer_error: Signal<Out, Bit>,
+    funnel: Funnel,
+    beat: DFF<AlignedBeat>,
+    beat_valid: Reg<Bit>,
+    jobs: Fifo<AlignJob, PIECE_BITS>,
+    arrivals: Fifo<Bits<5>, PIECE_BITS>,
+    owners: Fifo<Owner, PIECE_BITS>,
+    errors: Fifo<Bit, ERROR_BITS>,
+    line: Reg<Bits<5>>,
+    failed: Reg<Bit>,
+}
+
+#[hdl]
+impl ReadAnswers {
+    fn update(&mut self) {
+        // A piece that was asked for: it stays longest in `owners`.
+        let piece = self.piece.val();
+        self.jobs.write.next =
+            AlignJob { src_offset: piece.offset, dst_offset: bits::<6>(0), length: bit_cast::<15, 10>(piece.last) + 1 };
+        self.jobs.write.valid.next = self.piece.valid.val();
+        self.arrivals.write.next = piece.lines;
+        self.arrivals.write.valid.next = self.piece.valid.val();
+        self.owners.write.next = Owner { client: piece.client, ends: piece.ends };
+        self.owners.write.valid.next = self.piece.valid.val();
+        self.piece_room.next = self.owners.write.ready.val();
+
+        // Lines from the host.
+        let expected = self.arrivals.read.valid.val();
+        let last_line = self.line.q.val() == self.arrivals.read.val();
+        self.jobs.read.join(&mut self.funnel.job);
+        self.funnel.source_data.next = self.host.rdata.val();
+        self.funnel.source_data.last.next = last_line;
+        self.funnel.source_data.valid.next = self.host.rvalid.val() & expected;
+        let ready = self.funnel.source_data.ready.val() & expected;
+        self.host.rready.next = ready;
+        let takes = self.host.rvalid.val() & ready;
+        let error = self.host.rresp.val().get_bit(1);
+        self.answer_error.next = takes & error;
+        self.arrivals.read.ready.next = takes & last_line;
+        self.errors.write.next = self.failed.q.val() | error;
+        self.errors.write.valid.next = takes & last_line;
+        if takes & last_line {
+            self.line.d.next = bits::<5>(0);
+            self.failed.d.next = false;
+        } else if takes {
+            self.line.d.next = self.line.q.val() + 1;
+            self.failed.d.next = self.failed.q.val() | error;
+        }
+
+        // Beats to the clients; the last line was taken at least two cycles ago.
+        let owner = self.owners.read.val();
+        self.funnel.go.next = true;
+        self.beat_valid.d.next = self.funnel.beat.valid.val();
+        if self.funnel.beat.valid.val() {
+            self.beat.d.next = self.funnel.beat.val();
+        }
+        let beat = self.beat.q.val();
+        let piece_ends = self.beat_valid.q.val() & beat.last;
+        self.owners.read.ready.next = piece_ends;
+        self.errors.read.ready.next = piece_ends;
+        self.data.next = beat.data;
+        self.data_last.next = beat.last & owner.ends;
+        self.data_error.next = beat.last & self.errors.read.val();
+        for i in 0..CLIENTS {
+            self.data_valid[i].next = self.beat_valid.q.val() & (owner.client == bits::<2>(i));
+        }
+    }
+}

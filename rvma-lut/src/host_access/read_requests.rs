@@ -1,0 +1,221 @@
+//! Read requests: from what the clients want of host memory to AXI4 read addresses.
+//!
+//! | neighbour | ports |
+//! |---|---|
+//! | array, initiator, atomics, command rings (clients 0 to 3) | in `read`, `read_valid`; out `read_ready` |
+//! | read buffers | in `room`, `short_room`; out `reserve`, `reserve_lines` |
+//! | read answers | out `piece`, `piece_valid` (no ready); in `piece_room` |
+//! | host | the AXI4 read address channel `host_ar*` |
+//! | registers | out `burst` (pulse) |
+//!
+//! A transfer is read in pieces of 1024 bytes, each of them a run of bursts with its own place in the order of answers. Before a
+//! piece is issued its lines are reserved in the client's buffer, so an answer never waits for a
+//! client, and a client that does not take its data holds up nobody but itself. The choice among clients is made for each piece:
+//! atomics and command rings first (they are few), then the other two in turn.
+//!
+//! Request taken → ARVALID: 4 cycles. A request per two cycles and client, a piece per two cycles, a burst per cycle. A piece that
+//! does not start at a line's first byte reads one line more than it has beats.
+
+use crate::host_access::bursts::{behind_burst, burst_address, burst_beats, burst_ends, Lines};
+use spindle_blocks::bundles::AxiReadAddressSource;
+use spindle_blocks::desc::HostRead;
+use spindle_verilog::prelude::*;
+
+/// Clients of the reader.
+pub const CLIENTS: usize = 4;
+/// Client: atomics, whose answers need no buffer.
+pub const ATOMICS: usize = 2;
+/// Client: command rings, which have room for what they ask for.
+pub const RINGS: usize = 3;
+/// The clients with a buffer come first.
+pub const BUFFERED: usize = 2;
+
+/// A client's transfer, as far as it has not been cut into pieces.
+#[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
+pub struct ReadRun {
+    /// High half of the address.
+    pub high: Bits<32>,
+    /// Low half.
+    pub low: Bits<32>,
+    /// Bytes, less one.
+    pub last: Bits<16>,
+    /// That is less than 256.
+    pub short: Bit,
+}
+
+/// Bits of it.
+const RUN_BITS: usize = 81;
+
+/// A piece of a transfer: up to 1024 bytes.
+#[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
+pub struct ReadPiece {
+    /// Whose.
+    pub client: Bits<2>,
+    /// The last of its transfer.
+    pub ends: Bit,
+    /// Offset of its first byte in its first line.
+    pub offset: Bits<6>,
+    /// Bytes, less one.
+    pub last: Bits<10>,
+    /// Lines, less one.
+    pub lines: Bits<5>,
+}
+
+/// A piece and where it lies.
+#[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
+struct PlacedPiece {
+    client: Bits<2>,
+    ends: Bit,
+    high: Bits<32>,
+    low: Bits<32>,
+    last: Bits<10>,
+}
+
+/// The request side of the reader. See the module text.
+#[block]
+pub struct ReadRequests {
+    /// What each client wants, at least one byte.
+    pub read: [Sink<HostRead>; CLIENTS],
+    /// A whole piece fits into the client's buffer.
+    pub room: [Signal<In, Bit>; BUFFERED],
+    /// A piece of up to 256 bytes does.
+    pub short_room: [Signal<In, Bit>; BUFFERED],
+    /// Reserve lines in the client's buffer.
+    pub reserve: [Signal<Out, Bit>; BUFFERED],
+    /// How many, less one.
+    pub reserve_lines: Signal<Out, Bits<4>>,
+    /// Piece whose data come next but for those before.
+    pub piece: Pulse<ReadPiece>,
+    /// There is room for it.
+    pub piece_room: Signal<In, Bit>,
+    /// AXI4 read address; there is one id.
+    pub host: AxiReadAddressSource,
+    /// A burst was issued.
+    pub burst: Signal<Out, Bit>,
+    runs: [DFF<ReadRun>; CLIENTS],
+    run_valid: [Reg<Bit>; CLIENTS],
+    second_next: Reg<Bit>,
+    placed: DFF<PlacedPiece>,
+    placed_valid: Reg<Bit>,
+    lines: DFF<Lines>,
+    lines_valid: Reg<Bit>,
+    address: DFF<Bits<64>>,
+    beats: DFF<Bits<2>>,
+    address_valid: Reg<Bit>,
+    taken: [Signal<Local, Bit>; CLIENTS],
+    fits: [Signal<Local, Bit>; BUFFERED],
+    chosen: Signal<Local, ReadRun>,
+}
+
+#[hdl]
+impl ReadRequests {
+    fn update(&mut self) {
+        // The lines of the present piece give a burst per cycle while AR has room.
+        let lines = self.lines.q.val();
+        let address_open = self.address_valid.q.val() & !self.host.arready.val();
+        let issue = self.lines_valid.q.val() & !address_open;
+        self.burst.next = issue;
+        if !address_open {
+            self.address_valid.d.next = issue;
+        }
+        if issue {
+            self.address.d.next = burst_address(lines);
+            self.beats.d.next = burst_beats(lines);
+            self.lines.d.next = behind_burst(lines);
+            self.lines_valid.d.next = !burst_ends(lines);
+        }
+
+        // The next piece goes there, and into the order of answers.
+        let placed = self.placed.q.val();
+        let reach = bit_cast::<11, 10>(placed.last) + bit_cast::<11, 6>(placed.low.get_bits::<6>(0));
+        let moves = self.placed_valid.q.val() & !self.lines_valid.q.val() & self.piece_room.val();
+        if moves {
+            self.placed_valid.d.next = false;
+            self.lines_valid.d.next = true;
+            self.lines.d.next = Lines {
+                high: placed.high,
+                line: placed.low.get_bits::<26>(6),
+                rest: bit_cast::<11, 5>(reach.get_bits::<5>(6)),
+            };
+        }
+        self.piece.next = ReadPiece {
+            client: placed.client,
+            ends: placed.ends,
+            offset: placed.low.get_bits::<6>(0),
+            last: placed.last,
+            lines: reach.get_bits::<5>(6),
+        };
+        self.piece.valid.next = moves;
+
+        // Choice of a client, while no piece waits.
+        let free = !self.placed_valid.q.val();
+        let atomic = self.run_valid[ATOMICS].q.val();
+        let urgent = atomic | self.run_valid[RINGS].q.val();
+        for i in 0..BUFFERED {
+            let short = self.runs[i].q.val().short & self.short_room[i].val();
+            self.fits[i].next = self.run_valid[i].q.val() & (self.room[i].val() | short);
+        }
+        let first = self.fits[0].val();
+        let second = self.fits[1].val();
+        let take_second = second & (self.second_next.q.val() | !first);
+        self.taken[ATOMICS].next = free & atomic;
+        self.taken[RINGS].next = free & urgent & !atomic;
+        self.taken[1].next = free & !urgent & take_second;
+        self.taken[0].next = free & !urgent & first & !take_second;
+        // Its number; of its run, four data and two selects for a bit.
+        let client = (urgent, if urgent { !atomic } else { take_second }).cat::<2>();
+        self.chosen.next = unpack::<ReadRun, RUN_BITS>(
+            (repeat::<RUN_BITS>(client == 0) & pack(self.runs[0].q.val()))
+                | (repeat::<RUN_BITS>(client == 1) & pack(self.runs[1].q.val()))
+                | (repeat::<RUN_BITS>(client == ATOMICS as u64) & pack(self.runs[ATOMICS].q.val()))
+                | (repeat::<RUN_BITS>(client == RINGS as u64) & pack(self.runs[RINGS].q.val())),
+        );
+        let run = self.chosen.val();
+        let ends = !run.last.get_bits::<6>(10).any();
+        let last = if ends { run.last.get_bits::<10>(0) } else { bits::<10>(1023) };
+        if free {
+            self.placed_valid.d.next = urgent | first | second;
+            self.placed.d.next = PlacedPiece { client: client, ends: ends, high: run.high, low: run.low, last: last };
+        }
+        if free & !urgent & (first | second) {
+            self.second_next.d.next = !take_second;
+        }
+        self.reserve_lines.next = last.get_bits::<4>(6);
+        for i in 0..BUFFERED {
+            self.reserve[i].next = self.taken[i].val();
+        }
+
+        // What is left of the transfer; the next one.
+        for i in 0..CLIENTS {
+            let rest = self.runs[i].q.val();
+            let block = rest.low.get_bits::<22>(10);
+            if self.taken[i].val() {
+                self.run_valid[i].d.next = !ends;
+                self.runs[i].d.next.low = (block + 1, rest.low.get_bits::<10>(0)).cat::<32>();
+                self.runs[i].d.next.last = (rest.last.get_bits::<6>(10) - 1, rest.last.get_bits::<10>(0)).cat::<16>();
+                self.runs[i].d.next.short = (rest.last.get_bits::<6>(10) == 1) & !rest.last.get_bits::<2>(8).any();
+                if block.all() {
+                    self.runs[i].d.next.high = rest.high + 1;
+                }
+            }
+            let read = self.read[i].val();
+            if !self.run_valid[i].q.val() {
+                self.run_valid[i].d.next = self.read[i].valid.val();
+                self.runs[i].d.next = ReadRun {
+                    high: read.address.get_bits::<32>(32),
+                    low: read.address.get_bits::<32>(0),
+                    last: read.length - 1,
+                    short: !read.length.get_bits::<8>(8).any() | (read.length == 256),
+                };
+            }
+            self.read[i].ready.next = !self.run_valid[i].q.val();
+        }
+
+        self.host.arid.next = bits::<8>(0);
+        self.host.araddr.next = self.address.q.val();
+        self.host.arlen.next = bit_cast::<8, 2>(self.beats.q.val());
+        self.host.arsize.next = bits::<3>(6);
+        self.host.arburst.next = bits::<2>(1);
+        self.host.arvalid.next = self.address_valid.q.val();
+    }
+}

@@ -1,0 +1,302 @@
+//! Mailbox table: {process, address} → mailbox, exact, four ways, one question per cycle.
+//!
+//! | neighbour | ports |
+//! |---|---|
+//! | `lookup` | in `request`, `request_valid`; out `result`, `result_valid`, `ready` |
+//!
+//! No handshake: a request is taken in every cycle in which `ready` is high, and its result appears [`LATENCY`] cycles later.
+//! `ready` rises when all sets have been emptied after reset (as many cycles as there are sets), and falls for a cycle or a few when a mailbox is moved.
+//!
+//! | cycle | what |
+//! |---|---|
+//! | 0 | the key is hashed, for each way differently; `INSERT`: into the [`Stash`] |
+//! | 1 | the key's place in each way is read; facts of a mailbox are written |
+//! | 3 | keys compared, of the places and of the stash |
+//! | 4 | number of the one that fits; facts of that mailbox read |
+//! | 6 | the packet's key compared |
+//! | 7 | result |
+//!
+//! A new mailbox is found from its `INSERT` on, in the stash, which makes room for it in one of its four places. It moves others for that, and look-ups
+//! find all of them meanwhile. So at random addresses nineteen twentieths of the table can be used before a `PROBE` says `full`, and the doorbell
+//! TABLE_FULL. `INSERT` and `CLOSING` write the facts before a look-up behind them reads them. `REMOVE` takes the mailbox out of the facts at once, so nobody
+//! finds it, and has the stash erase it. A number is given out
+//! again and again; the generation, counted on by `CLOSING`, tells its mailboxes apart, so that an old handle finds nothing.
+
+use crate::lookup::stash::{Stash, Way};
+use crate::types::{TableRequest, TableResult, CLOSING, INSERT, NUMBER, REMOVE};
+use spindle_blocks::ram::{RamStyle, SdpMemory};
+use spindle_verilog::prelude::*;
+
+/// Cycles from `request_valid` to `result_valid`.
+pub const LATENCY: usize = 7;
+/// Ways of a set.
+pub const WAYS: usize = 4;
+
+/// What is fixed when a mailbox is opened.
+#[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
+pub struct Facts {
+    /// It is open.
+    pub open: Bit,
+    /// Process.
+    pub pid: Bits<6>,
+    /// Key that packets must show.
+    pub key: Bits<32>,
+    /// `mailbox_mode`, and `MODE_CLOSING`.
+    pub mode: Bits<9>,
+    /// TAGGED: its window.
+    pub window: Bits<9>,
+    /// Which of the mailboxes that had this number.
+    pub generation: Bits<4>,
+}
+
+/// Sets of a key in the four ways. All its bits are folded onto ten, for each way turned differently, so that keys that share a place in one way do not in
+/// another; what is not linear keeps regular addresses from filling the same few places in all ways. A table with fewer sets folds the ten once more.
+#[hdl_fn]
+fn hashes(pid: Bits<6>, addr: Bits<64>) -> Bits<40> {
+    // Each part twice, so that turning it is a choice of ten bits.
+    let a = (addr.get_bits::<10>(0), addr.get_bits::<10>(0)).cat::<20>();
+    let b = (addr.get_bits::<10>(10), addr.get_bits::<10>(10)).cat::<20>();
+    let c = (addr.get_bits::<10>(20), addr.get_bits::<10>(20)).cat::<20>();
+    let d = (addr.get_bits::<10>(30), addr.get_bits::<10>(30)).cat::<20>();
+    let e = (addr.get_bits::<10>(40), addr.get_bits::<10>(40)).cat::<20>();
+    let f = (addr.get_bits::<10>(50), addr.get_bits::<10>(50)).cat::<20>();
+    let g = (bits::<6>(0), addr.get_bits::<4>(60), bits::<6>(0), addr.get_bits::<4>(60)).cat::<20>();
+    let p = (bits::<4>(0), pid, bits::<4>(0), pid).cat::<20>();
+    let way_0 = a.get_bits::<10>(0)
+        ^ b.get_bits::<10>(0)
+        ^ c.get_bits::<10>(0)
+        ^ d.get_bits::<10>(0)
+        ^ e.get_bits::<10>(0)
+        ^ f.get_bits::<10>(0)
+        ^ g.get_bits::<10>(0)
+        ^ (p.get_bits::<10>(0) ^ p.get_bits::<10>(7) ^ p.get_bits::<10>(3));
+    let way_1 = a.get_bits::<10>(0)
+        ^ b.get_bits::<10>(1)
+        ^ c.get_bits::<10>(2)
+        ^ d.get_bits::<10>(3)
+        ^ e.get_bits::<10>(4)
+        ^ f.get_bits::<10>(5)
+        ^ g.get_bits::<10>(6)
+        ^ (p.get_bits::<10>(9) ^ p.get_bits::<10>(8) ^ p.get_bits::<10>(4));
+    let way_2 = a.get_bits::<10>(0)
+        ^ b.get_bits::<10>(2)
+        ^ c.get_bits::<10>(4)
+        ^ d.get_bits::<10>(6)
+        ^ e.get_bits::<10>(8)
+        ^ f.get_bits::<10>(0)
+        ^ g.get_bits::<10>(2)
+        ^ (p.get_bits::<10>(0) ^ p.get_bits::<10>(5) ^ p.get_bits::<10>(4));
+    let way_3 = a.get_bits::<10>(0)
+        ^ b.get_bits::<10>(0)
+        ^ c.get_bits::<10>(2)
+        ^ d.get_bits::<10>(3)
+        ^ e.get_bits::<10>(3)
+        ^ f.get_bits::<10>(5)
+        ^ g.get_bits::<10>(6)
+        ^ (p.get_bits::<10>(8) ^ p.get_bits::<10>(6) ^ p.get_bits::<10>(1));
+    let turned_0 = (way_0, way_0).cat::<20>();
+    let turned_1 = (way_1, way_1).cat::<20>();
+    let turned_2 = (way_2, way_2).cat::<20>();
+    let turned_3 = (way_3, way_3).cat::<20>();
+    (
+        way_3 ^ (turned_0.get_bits::<10>(3) & turned_1.get_bits::<10>(8)),
+        way_2 ^ (turned_0.get_bits::<10>(9) & turned_3.get_bits::<10>(6)),
+        way_1 ^ (turned_0.get_bits::<10>(7) & turned_2.get_bits::<10>(5)),
+        way_0,
+    )
+        .cat::<40>()
+}
+
+/// The table. See the module text.
+#[block]
+pub struct MailboxTable {
+    /// Question.
+    pub request: PulseSink<TableRequest>,
+    /// Answer to the question of [`LATENCY`] cycles ago.
+    pub result: Pulse<TableResult>,
+    /// The table has been emptied.
+    pub ready: Signal<Out, Bit>,
+    ways: [SdpMemory<Way, 10>; WAYS],
+    facts: SdpMemory<Facts, 12>,
+    stash: Stash,
+    /// The request in stages 1 to 6.
+    stage: [DFF<TableRequest>; 6],
+    valid: [Reg<Bit>; 7],
+    /// The ways are read for the stash.
+    seeks: Reg<Bit>,
+    sets: [DFF<Bits<10>>; WAYS],
+    hits: DFF<Bits<4>>,
+    numbers: [DFF<Bits<12>>; WAYS],
+    stash_hit: DFF<Bit>,
+    stash_number: DFF<Bits<12>>,
+    found: [DFF<TableResult>; 3],
+    clearing: Reg<Bit>,
+    clear_set: Reg<Bits<10>>,
+    key: Signal<Local, Way>,
+    same: [Signal<Local, Bit>; WAYS],
+    hit: [Signal<Local, Bit>; WAYS],
+    _last_set: u64,
+    _set_bits: u64,
+}
+
+impl MailboxTable {
+    /// A table of `mailboxes` entries, a power of two from 64 to 4096.
+    pub fn new(mailboxes: usize) -> Self {
+        assert!(
+            mailboxes.is_power_of_two() && (64..=4096).contains(&mailboxes),
+            "MailboxTable: {mailboxes} mailboxes cannot be had; choose a power of two from 64 to 4096"
+        );
+        let sets = mailboxes / WAYS;
+        Self {
+            ways: std::array::from_fn(|_| SdpMemory::with_depth(RamStyle::sparing(sets), 2, sets)),
+            facts: SdpMemory::with_depth(RamStyle::Block, 2, mailboxes),
+            stash: Stash::new(mailboxes),
+            clearing: Reg::new(true),
+            _last_set: sets as u64 - 1,
+            _set_bits: sets.trailing_zeros() as u64,
+            ..Self::blank()
+        }
+    }
+}
+
+#[hdl]
+impl MailboxTable {
+    fn update(&mut self) {
+        // Cycle 0: hash. The stash goes first.
+        let asked = self.request.val();
+        let seeks = self.stash.seek.val();
+        self.ready.next = !self.clearing.q.val() & !seeks & self.stash.room_now.val();
+        self.stage[0].d.next = asked;
+        self.valid[0].d.next = self.request.valid.val();
+        self.seeks.d.next = seeks;
+        let asks = self.request.valid.val();
+        self.key.next = Way { open: true, pid: asked.pid.get_bits::<6>(0), addr: asked.addr, number: asked.mailbox };
+        self.stash.insert.next = asks & (asked.op == INSERT);
+        self.stash.entry.next = self.key.val();
+        self.stash.remove.next = asks & (asked.op == REMOVE);
+        self.stash.removed.next = asked.mailbox;
+        let oldest = self.stash.held[0].val();
+        if asks | seeks {
+            let pid = if seeks { oldest.pid } else { self.key.val().pid };
+            let addr = if seeks { oldest.addr } else { asked.addr };
+            let all = hashes(pid, addr);
+            for i in 0..WAYS {
+                let hash = all.get_bits::<10>(i * 10);
+                let folded = hash ^ (hash >> self._set_bits) ^ (hash >> (2 * self._set_bits));
+                self.sets[i].d.next = folded & bits::<10>(self._last_set);
+            }
+        }
+        // Each stage moves for a question alone: registers, where a chain that always moves would be LUTs.
+        for i in 1..6 {
+            if self.valid[i - 1].q.val() {
+                self.stage[i].d.next = self.stage[i - 1].q.val();
+            }
+        }
+        for i in 1..7 {
+            self.valid[i].d.next = self.valid[i - 1].q.val();
+        }
+
+        // Cycle 1: read the places. The stash writes beside that. After reset: empty all sets.
+        let first = self.stage[0].q.val();
+        if self.clearing.q.val() {
+            self.clear_set.d.next = self.clear_set.q.val() + 1;
+            self.clearing.d.next = self.clear_set.q.val() != bits::<10>(self._last_set);
+        }
+        for i in 0..WAYS {
+            self.ways[i].read_enable.next = self.valid[0].q.val() | self.seeks.q.val();
+            self.ways[i].read_address.next = self.sets[i].q.val();
+            self.ways[i].write_enable.next =
+                self.clearing.q.val() | (self.stash.write.val() & (self.stash.write_way.val() == bits::<2>(i)));
+            self.ways[i].write_address.next = self.stash.write_set.val();
+            self.ways[i].write_data.next = self.stash.write_entry.val();
+            if self.clearing.q.val() {
+                self.ways[i].write_address.next = self.clear_set.q.val();
+                self.ways[i].write_data.next.open = false;
+            }
+            self.stash.sets[i].next = self.sets[i].q.val();
+            self.stash.seen[i].next = self.ways[i].read_data.val();
+        }
+
+        // Cycle 3: compare.
+        let third = self.stage[2].q.val();
+        let known = !third.pid.get_bits::<10>(6).any();
+        let pid = third.pid.get_bits::<6>(0);
+        for i in 0..WAYS {
+            let entry = self.ways[i].read_data.val();
+            self.hit[i].next = entry.open & known & (entry.pid == pid) & (entry.addr == third.addr);
+            self.numbers[i].d.next = entry.number;
+            let held = self.stash.held[i].val();
+            self.same[i].next = self.stash.held_open[i].val() & known & (held.pid == pid) & (held.addr == third.addr);
+        }
+        self.hits.d.next = (self.hit[3].val(), self.hit[2].val(), self.hit[1].val(), self.hit[0].val()).cat::<4>();
+        self.stash_hit.d.next = self.same[0].val() | self.same[1].val() | self.same[2].val() | self.same[3].val();
+        self.stash_number.d.next = (repeat::<12>(self.same[0].val()) & self.stash.held[0].val().number)
+            | (repeat::<12>(self.same[1].val()) & self.stash.held[1].val().number)
+            | (repeat::<12>(self.same[2].val()) & self.stash.held[2].val().number)
+            | (repeat::<12>(self.same[3].val()) & self.stash.held[3].val().number);
+
+        // Cycle 4: which mailbox. One that moves may be found twice, by the same number.
+        let hits = self.hits.q.val();
+        let fourth = self.stage[3].q.val();
+        let by_number = fourth.op == NUMBER;
+        let hit = hits.any() | self.stash_hit.q.val();
+        let found = (repeat::<12>(hits.get_bit(0)) & self.numbers[0].q.val())
+            | (repeat::<12>(hits.get_bit(1)) & self.numbers[1].q.val())
+            | (repeat::<12>(hits.get_bit(2)) & self.numbers[2].q.val())
+            | (repeat::<12>(hits.get_bit(3)) & self.numbers[3].q.val())
+            | (repeat::<12>(self.stash_hit.q.val()) & self.stash_number.q.val());
+        let number = if by_number {
+            fourth.mailbox
+        } else if hit {
+            found
+        } else {
+            self.stash.next_number.val()
+        };
+        if self.valid[3].q.val() {
+            self.found[0].d.next = TableResult {
+                // A number that was never given out has no facts.
+                hit: if by_number { bit_cast::<13, 12>(fourth.mailbox) < self.stash.fresh.val() } else { hit },
+                key_fits: false,
+                full: self.stash.full.val(),
+                busy: self.stash.busy.val(),
+                mailbox: number,
+                mode: bits::<9>(0),
+                window: bits::<9>(0),
+                generation: bits::<4>(0),
+            };
+        }
+        self.facts.read_enable.next = self.valid[3].q.val();
+        self.facts.read_address.next = number;
+        self.facts.write_enable.next =
+            self.valid[0].q.val() & ((first.op == INSERT) | (first.op == CLOSING) | (first.op == REMOVE));
+        self.facts.write_address.next = first.mailbox;
+        self.facts.write_data.next = Facts {
+            open: first.op != REMOVE,
+            pid: first.pid.get_bits::<6>(0),
+            key: first.key,
+            mode: first.mode,
+            window: first.window,
+            generation: first.generation,
+        };
+
+        // Cycle 6: compare the key.
+        if self.valid[4].q.val() {
+            self.found[1].d.next = self.found[0].q.val();
+        }
+        let facts = self.facts.read_data.val();
+        let asks = self.stage[5].q.val();
+        let other = (facts.generation != asks.generation) | (facts.pid != asks.pid.get_bits::<6>(0));
+        let right = facts.open & !((asks.op == NUMBER) & other);
+        if self.valid[5].q.val() {
+            self.found[2].d.next = self.found[1].q.val();
+            self.found[2].d.next.key_fits = facts.key == asks.key;
+            self.found[2].d.next.mode = facts.mode;
+            self.found[2].d.next.window = facts.window;
+            self.found[2].d.next.generation = facts.generation;
+            self.found[2].d.next.hit = self.found[1].q.val().hit & right;
+        }
+
+        self.result.next = self.found[2].q.val();
+        self.result.valid.next = self.valid[6].q.val();
+    }
+}

@@ -1,0 +1,345 @@
+//! Stash of the mailbox table: new mailboxes come here first, and go from here to a place of the table, for which others may have to move.
+//!
+//! | neighbour | ports |
+//! |---|---|
+//! | mailbox table, commands | in `insert`, `entry` (only while `room_now`); in `remove`, `removed` (pulse); out `next_number`, `full`, `busy`, `fresh` |
+//! | mailbox table, look-ups | out `held`, `held_open`: compared by every look-up |
+//! | mailbox table, ways | out `seek`: read the places of `held[0]`; in `sets` in the next cycle, in `seen` three later; out `write`, `write_way`, `write_set`, `write_entry` |
+//!
+//! The oldest entry looks at its place in each way. If one is free it goes there; else it takes the place of another mailbox, chosen at random, which
+//! comes into the stash first. So no mailbox is ever missing: it is written to where it goes before it leaves where it was, and stays two cycles longer,
+//! for look-ups that have read the ways and will look at the stash. A move takes nine cycles, in one of which no question is taken.
+//!
+//! After [`MOVES`] moves without an entry coming to rest the stash waits for the next change of the table: then what it holds has
+//! most likely no place. Three entries at rest here leave no room for a new one.
+//!
+//! A mailbox's number is not its place. Numbers that were given back go out first; they are chained through the RAM that knows where each
+//! mailbox is. A mailbox that is removed is erased here or there, which takes up to fifteen cycles, and only then its number is free.
+
+use crate::lookup::mailbox_table::WAYS;
+use spindle_blocks::ram::{RamStyle, SdpMemory};
+use spindle_verilog::prelude::*;
+
+/// Moves after which the stash rests.
+const MOVES: u64 = 512;
+/// First word of the random numbers.
+const SEED: u64 = 1;
+
+/// A mailbox in a place of the table or in the stash.
+#[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
+pub struct Way {
+    /// Taken.
+    pub open: Bit,
+    /// Process.
+    pub pid: Bits<6>,
+    /// Mailbox address.
+    pub addr: Bits<64>,
+    /// Its number.
+    pub number: Bits<12>,
+}
+
+/// Bits of it.
+const WAY_BITS: usize = 83;
+
+/// What the stash does.
+#[derive(LogicState, Copy, Clone, Debug, PartialEq)]
+pub enum StashState {
+    /// Waits for a change.
+    Rest,
+    /// Has the places of the oldest entry read.
+    Seek,
+    /// They are being read.
+    Read,
+    /// Likewise.
+    Fetch,
+    /// Looks at them.
+    Look,
+    /// Takes in who has to leave.
+    Keep,
+    /// Writes the entry to its place.
+    Put,
+    /// Look-ups that did not see it there are on their way.
+    Linger,
+    /// The entry leaves the stash.
+    Leave,
+    /// Where is the mailbox that is removed?
+    Find,
+    /// It is erased.
+    Erase,
+    /// The free number behind the next one is read.
+    Chain,
+    /// It is there.
+    Link,
+}
+
+/// The stash. See the module text.
+#[block]
+pub struct Stash {
+    /// A mailbox is opened.
+    pub insert: Signal<In, Bit>,
+    /// That one.
+    pub entry: Signal<In, Way>,
+    /// `insert` may come in this cycle.
+    pub room_now: Signal<Out, Bit>,
+    /// A mailbox is removed.
+    pub remove: Signal<In, Bit>,
+    /// That one.
+    pub removed: Signal<In, Bits<12>>,
+    /// Number of the next mailbox.
+    pub next_number: Signal<Out, Bits<12>>,
+    /// There is no number, or no room.
+    pub full: Signal<Out, Bit>,
+    /// There may be soon: entries move.
+    pub busy: Signal<Out, Bit>,
+    /// Numbers below this one have been given out.
+    pub fresh: Signal<Out, Bits<13>>,
+    /// Mailboxes that are here.
+    pub held: [Signal<Out, Way>; WAYS],
+    /// Those that are.
+    pub held_open: [Signal<Out, Bit>; WAYS],
+    /// Read the places of the first of them.
+    pub seek: Signal<Out, Bit>,
+    /// Their sets.
+    pub sets: [Signal<In, Bits<10>>; WAYS],
+    /// Who is there.
+    pub seen: [Signal<In, Way>; WAYS],
+    /// Write a place.
+    pub write: Signal<Out, Bit>,
+    /// Of this way.
+    pub write_way: Signal<Out, Bits<2>>,
+    /// Of this set.
+    pub write_set: Signal<Out, Bits<10>>,
+    /// What is to be there.
+    pub write_entry: Signal<Out, Way>,
+    entries: [DFF<Way>; WAYS],
+    opens: [Reg<Bit>; WAYS],
+    state: Reg<StashState>,
+    targets: [DFF<Bits<10>>; WAYS],
+    way: DFF<Bits<2>>,
+    swaps: DFF<Bit>,
+    leaver: DFF<Way>,
+    moves: Reg<Bits<10>>,
+    dice: Reg<Bits<7>>,
+    /// Where each mailbox is; of a free number: the one behind it in the chain.
+    places: SdpMemory<Bits<12>, 12>,
+    removing: Reg<Bit>,
+    gone: DFF<Bits<12>>,
+    /// Numbers given out for the first time.
+    used: Reg<Bits<13>>,
+    /// First of the chain of free numbers, and the one behind it.
+    chain: DFF<Bits<12>>,
+    behind: DFF<Bits<12>>,
+    chained: Reg<Bits<13>>,
+    /// `behind` is to be read.
+    relinks: Reg<Bit>,
+    matches: [Signal<Local, Bit>; WAYS],
+    stays: [Signal<Local, Bit>; WAYS],
+    sinks: [Signal<Local, Bit>; WAYS],
+    keeps: Signal<Local, Bit>,
+    puts: Signal<Local, Bit>,
+    erases: Signal<Local, Bit>,
+    _numbers: u64,
+}
+
+impl Stash {
+    /// The stash of a table of `mailboxes` places.
+    pub fn new(mailboxes: usize) -> Self {
+        Self {
+            places: SdpMemory::with_depth(RamStyle::by_size(mailboxes, 12), 1, mailboxes),
+            dice: Reg::new(bits::<7>(SEED)),
+            _numbers: mailboxes as u64,
+            ..Self::blank()
+        }
+    }
+}
+
+/// The lowest place without a one.
+#[hdl_fn]
+fn first_free(marks: Bits<4>) -> Bits<2> {
+    if !marks.get_bit(0) {
+        bits::<2>(0)
+    } else if !marks.get_bit(1) {
+        bits::<2>(1)
+    } else if !marks.get_bit(2) {
+        bits::<2>(2)
+    } else {
+        bits::<2>(3)
+    }
+}
+
+#[hdl]
+impl Stash {
+    fn update(&mut self) {
+        let state = self.state.q.val();
+        let insert = self.insert.val();
+        let top_open = self.opens[3].q.val();
+        self.keeps.next = (state == StashState::Keep) & !top_open & !insert;
+        self.puts.next = state == StashState::Put;
+        self.erases.next = state == StashState::Erase;
+
+        // The entries sink to the lowest free place; new ones come in at the top.
+        for i in 0..WAYS {
+            self.matches[i].next = self.opens[i].q.val() & (self.entries[i].q.val().number == self.gone.q.val());
+            self.stays[i].next = self.opens[i].q.val() & !(self.erases.val() & self.matches[i].val());
+            self.held[i].next = self.entries[i].q.val();
+            self.held_open[i].next = self.opens[i].q.val();
+        }
+        self.sinks[0].next = state == StashState::Leave;
+        for i in 1..WAYS {
+            self.sinks[i].next = self.opens[i].q.val() & !self.opens[i - 1].q.val();
+        }
+        for i in 0..3 {
+            if self.sinks[i + 1].val() {
+                self.opens[i].d.next = self.stays[i + 1].val();
+                self.entries[i].d.next = self.entries[i + 1].q.val();
+            } else {
+                self.opens[i].d.next = self.stays[i].val() & !self.sinks[i].val();
+            }
+        }
+        let enters = insert | self.keeps.val();
+        self.opens[3].d.next = enters | (self.stays[3].val() & !self.sinks[3].val());
+        if enters {
+            self.entries[3].d.next = if insert { self.entry.val() } else { self.leaver.q.val() };
+        }
+        self.room_now.next = !top_open;
+
+        // Numbers.
+        let any = self.chained.q.val().any();
+        let fresh = self.used.q.val();
+        self.next_number.next = if any { self.chain.q.val() } else { fresh.get_bits::<12>(0) };
+        self.fresh.next = fresh;
+        let low = self.opens[0].q.val() & self.opens[1].q.val();
+        let high = self.opens[2].q.val() & top_open;
+        let crowded =
+            (low & (self.opens[2].q.val() | top_open)) | (high & (self.opens[0].q.val() | self.opens[1].q.val()));
+        self.full.next = crowded | (!any & (fresh == bits::<13>(self._numbers)));
+        let tries = self.opens[0].q.val() & !self.moves.q.val().get_bit(9);
+        self.busy.next = (state != StashState::Rest) | self.removing.q.val() | self.opens[0].q.val() & tries;
+
+        // Places. What is written in the cycle in which it is read is not seen by that look-up, which finds the entry here.
+        self.places.read_enable.next = (state == StashState::Find) | (state == StashState::Chain);
+        self.places.read_address.next = if state == StashState::Find { self.gone.q.val() } else { self.chain.q.val() };
+        let place = self.places.read_data.val();
+        let oldest = self.entries[0].q.val();
+        let here = self.matches[0].val() | self.matches[1].val() | self.matches[2].val() | self.matches[3].val();
+        self.places.write_enable.next = self.puts.val() | self.erases.val();
+        self.places.write_address.next = self.gone.q.val();
+        self.places.write_data.next = self.chain.q.val();
+        self.write.next = self.puts.val() | (self.erases.val() & !here);
+        self.write_way.next = place.get_bits::<2>(0);
+        self.write_set.next = place.get_bits::<10>(2);
+        self.write_entry.next = oldest;
+        self.write_entry.next.open = self.puts.val();
+        if self.puts.val() {
+            let way = self.way.q.val();
+            let set = (repeat::<10>(way == 0) & self.targets[0].q.val())
+                | (repeat::<10>(way == 1) & self.targets[1].q.val())
+                | (repeat::<10>(way == 2) & self.targets[2].q.val())
+                | (repeat::<10>(way == 3) & self.targets[3].q.val());
+            self.write_way.next = way;
+            self.write_set.next = set;
+            self.places.write_address.next = oldest.number;
+            self.places.write_data.next = (set, way).cat::<12>();
+        }
+
+        self.seek.next = state == StashState::Seek;
+        match state {
+            StashState::Rest => {
+                if self.removing.q.val() {
+                    self.state.d.next = StashState::Find;
+                } else if self.relinks.q.val() {
+                    self.state.d.next = StashState::Chain;
+                } else if tries {
+                    self.state.d.next = StashState::Seek;
+                }
+            }
+            StashState::Seek => {
+                self.state.d.next = StashState::Read;
+            }
+            StashState::Read => {
+                for i in 0..WAYS {
+                    self.targets[i].d.next = self.sets[i].val();
+                }
+                self.state.d.next = StashState::Fetch;
+            }
+            StashState::Fetch => {
+                let dice = self.dice.q.val();
+                self.dice.d.next = (dice.get_bits::<6>(0), dice.get_bit(6) ^ dice.get_bit(5)).cat::<7>();
+                self.state.d.next = StashState::Look;
+            }
+            StashState::Look => {
+                let taken = (
+                    self.seen[3].val().open,
+                    self.seen[2].val().open,
+                    self.seen[1].val().open,
+                    self.seen[0].val().open,
+                )
+                    .cat::<4>();
+                let any_way = (self.dice.q.val().get_bit(3), self.dice.q.val().get_bit(0)).cat::<2>();
+                self.leaver.d.next = unpack::<Way, WAY_BITS>(
+                    (repeat::<WAY_BITS>(any_way == 0) & pack(self.seen[0].val()))
+                        | (repeat::<WAY_BITS>(any_way == 1) & pack(self.seen[1].val()))
+                        | (repeat::<WAY_BITS>(any_way == 2) & pack(self.seen[2].val()))
+                        | (repeat::<WAY_BITS>(any_way == 3) & pack(self.seen[3].val())),
+                );
+                self.way.d.next = any_way;
+                self.state.d.next = StashState::Keep;
+                if !taken.all() {
+                    self.way.d.next = first_free(taken);
+                    self.state.d.next = StashState::Put;
+                }
+            }
+            StashState::Keep => {
+                if self.keeps.val() {
+                    self.moves.d.next = self.moves.q.val() + 1;
+                    self.state.d.next = StashState::Put;
+                } else if low & high {
+                    self.state.d.next = StashState::Rest;
+                    self.moves.d.next = bits::<10>(MOVES);
+                }
+            }
+            StashState::Put => {
+                self.state.d.next = StashState::Linger;
+            }
+            StashState::Linger => {
+                self.state.d.next = StashState::Leave;
+            }
+            StashState::Find => {
+                self.state.d.next = StashState::Erase;
+            }
+            StashState::Erase => {
+                self.removing.d.next = false;
+                self.moves.d.next = bits::<10>(0);
+                self.behind.d.next = self.chain.q.val();
+                self.chain.d.next = self.gone.q.val();
+                self.chained.d.next = self.chained.q.val() + 1;
+                self.state.d.next = StashState::Rest;
+            }
+            StashState::Chain => {
+                self.state.d.next = StashState::Link;
+            }
+            StashState::Link => {
+                self.behind.d.next = place;
+                self.relinks.d.next = false;
+                self.state.d.next = StashState::Rest;
+            }
+            _ => {
+                self.state.d.next = StashState::Rest;
+            }
+        }
+        if self.remove.val() {
+            self.removing.d.next = true;
+            self.gone.d.next = self.removed.val();
+        }
+        if insert {
+            self.moves.d.next = bits::<10>(0);
+            if any {
+                self.chain.d.next = self.behind.q.val();
+                self.chained.d.next = self.chained.q.val() - 1;
+                self.relinks.d.next = true;
+            } else {
+                self.used.d.next = fresh + 1;
+            }
+        }
+    }
+}

@@ -1,0 +1,101 @@
+//! What a binding, a posted buffer and a closed head make of a mailbox's queue: the arithmetic of [`buffer_queue`](crate::placement::buffer_queue).
+
+use crate::placement::queue_types::{Checked, Need, QueueEntry, Tag, WaitingBuffer};
+use crate::placement::windows::WindowEntry;
+use crate::types::{BufferEntry, QueueCommand};
+use spindle_contract::params::STREAM_BITS;
+use spindle_verilog::prelude::*;
+
+/// Judges a message against the head, or the place of a window; `epoch` is that of the place, of a stream the ordinal of the next message.
+#[hdl_fn]
+pub fn check(head: QueueEntry, need: Need, tag: Tag, epoch: Bits<16>, place_open: Bit) -> Checked {
+    let place = head.reserved & repeat::<32>(head.managed);
+    let step = if head.ops { bits::<32>(1) } else { need.msg_len };
+    let late =
+        if tag.tagged { (tag.epoch - head.closed).get_bit(15) } else { (tag.epoch - epoch).get_bit(STREAM_BITS - 1) };
+    Checked {
+        stale: ((tag.tagged | head.ordered) & late) | (tag.tagged & (epoch == tag.epoch) & !place_open),
+        fits: need.end <= head.buffer.size,
+        closes: step >= head.missing,
+        offset: place,
+        start: need.start + place,
+        bounded: if head.managed { need.msg_len } else { head.buffer.size },
+        credit: head.posted - head.closed,
+    }
+}
+
+/// The queue with the message bound, if its head takes it.
+#[hdl_fn]
+pub fn bind(head: QueueEntry, need: Need, tag: Tag, epoch: Bits<16>) -> QueueEntry {
+    let apart = epoch ^ tag.epoch;
+    let same = !apart.get_bits::<STREAM_BITS>(0).any() & !(tag.tagged & apart.any());
+    let step = if head.ops { bits::<32>(1) } else { need.msg_len };
+    QueueEntry {
+        active: head.active & (same | !(tag.tagged | head.ordered)),
+        buffer: BufferEntry {
+            base: head.buffer.base,
+            size: if head.managed { head.buffer.size - need.msg_len } else { head.buffer.size },
+        },
+        reserved: head.reserved + need.msg_len,
+        missing: head.missing - step,
+        number: if head.ordered { head.number + 1 } else { head.number },
+        ..head
+    }
+}
+
+/// The queue of a mailbox that is opened, or emptied.
+#[hdl_fn]
+pub fn opened(post: QueueCommand, window: Bits<9>) -> QueueEntry {
+    QueueEntry {
+        active: false,
+        threshold: post.threshold,
+        ops: post.ops,
+        managed: post.managed,
+        tagged: post.tagged & post.opens,
+        ordered: post.ordered & post.opens,
+        number: bit_cast::<STREAM_BITS, 9>(window & repeat::<9>(post.tagged)),
+        ..Default::default()
+    }
+}
+
+/// The queue with a buffer more, which is the head if there is none, or, with `place_free`, the newest in the window.
+#[hdl_fn]
+pub fn appended(queue: QueueEntry, slot: Bits<14>, posted: WaitingBuffer, place_free: Bit) -> QueueEntry {
+    let first = !queue.active;
+    QueueEntry {
+        active: true,
+        head: if first | (queue.tagged & place_free) { slot } else { queue.head },
+        tail: slot,
+        buffer: if first { posted.buffer } else { queue.buffer },
+        reserved: if first { bits::<32>(0) } else { queue.reserved },
+        missing: if first { posted.missing } else { queue.missing },
+        posted: queue.posted + 1,
+        ..queue
+    }
+}
+
+/// The queue with the buffer behind the head as its head.
+#[hdl_fn]
+pub fn advanced(queue: QueueEntry, slot: Bits<14>, waiting: WaitingBuffer) -> QueueEntry {
+    QueueEntry {
+        head: slot,
+        buffer: waiting.buffer,
+        reserved: bits::<32>(0),
+        missing: waiting.missing,
+        closed: queue.closed + 1,
+        ..queue
+    }
+}
+
+/// A place of a window with a buffer that takes messages.
+#[hdl_fn]
+pub fn open_place(epoch: Bits<16>, slot: Bits<14>, waiting: WaitingBuffer) -> WindowEntry {
+    WindowEntry {
+        open: true,
+        epoch: epoch,
+        slot: slot,
+        buffer: waiting.buffer,
+        reserved: bits::<32>(0),
+        missing: waiting.missing,
+    }
+}

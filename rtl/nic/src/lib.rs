@@ -3,10 +3,14 @@
 //! `rtl/nic` is the only crate in which the engines meet. [`Nic`] has the vendor-neutral ports of `docs/interfaces.md`;
 //! [`emit`] turns a configuration into Verilog, [`blocks`] does the same for every block that is synthesised on its own.
 
+mod elaborate;
+mod export;
 mod global_page;
 mod nic;
 mod trace_ring;
 
+pub use elaborate::elaborate;
+pub use export::{export, export_blocks, export_processor, ExportError};
 pub use global_page::GlobalPage;
 pub use nic::Nic;
 pub use trace_ring::TraceRing;
@@ -30,7 +34,7 @@ pub const TOP: &str = "nic";
 /// An illegal configuration, with the sentence of [`Config::validate`].
 pub fn emit(config: &Config) -> Result<Design, EmitError> {
     config.validate().map_err(EmitError::parameter)?;
-    spindle_verilog::emit(&mut Nic::new(config), TOP)
+    elaborate(|| spindle_verilog::emit(&mut Nic::new(config), TOP))
 }
 
 /// The Verilog of a handler processor alone, top module `hpu`, with its retirement port: what formal tools and instruction tests attach to.
@@ -42,7 +46,7 @@ pub fn emit_hpu(config: &Config) -> Result<Design, EmitError> {
     config.validate().map_err(EmitError::parameter)?;
     let options =
         HpuOptions { rvfi: true, predecodes: true, stack_bytes: config.stack_bytes(), ..HpuOptions::default() };
-    spindle_verilog::emit(&mut hpu_core::processor::hpu::Hpu::new(options), "hpu")
+    elaborate(|| spindle_verilog::emit(&mut hpu_core::processor::hpu::Hpu::new(options), "hpu"))
 }
 
 /// The Verilog of every block that is linted and synthesised on its own, by name: the names of `xtask/budgets.toml`.
@@ -53,14 +57,17 @@ pub fn emit_hpu(config: &Config) -> Result<Design, EmitError> {
 /// As for [`emit`].
 pub fn blocks(config: &Config) -> Result<Vec<(String, Design)>, EmitError> {
     config.validate().map_err(EmitError::parameter)?;
-    let c = config;
+    elaborate(|| all_blocks(config))
+}
+
+fn all_blocks(c: &Config) -> Result<Vec<(String, Design)>, EmitError> {
     let small = RamStyle::on(c, NODE_TABLE_ENTRIES);
     Ok(vec![
         one("parser", &mut packet_engine::ingress::parser::Parser::default())?,
         one("header_matcher", &mut packet_engine::ingress::header_matcher::HeaderMatcher::new(c.match_rules, small))?,
         one("psn_filter", &mut packet_engine::ingress::psn_filter::PsnFilter::new(c))?,
         one("message_index", &mut packet_engine::schedule::message_index::MessageIndex::new(c.live_messages, small))?,
-        one("initiator", &mut packet_engine::transmit::initiator::Initiator::new(small, RamStyle::spare(config)))?,
+        one("initiator", &mut packet_engine::transmit::initiator::Initiator::new(small, RamStyle::spare(c)))?,
         one("packet_engine", &mut PacketEngine::new(c))?,
         one("hpu", &mut hpu_core::processor::hpu::Hpu::new(HpuOptions::default()))?,
         one("cluster", &mut hpu_core::cluster::Cluster::new(c))?,

@@ -9,7 +9,6 @@ mod signature;
 
 pub use memory::load;
 
-use crate::session::elaborate;
 use crate::trace::{Disassembly, Tracer};
 use anyhow::{bail, Context, Result};
 use clap::builder::NonEmptyStringValueParser;
@@ -71,7 +70,7 @@ Exit status:
 
 /// The processor of `config` on its bench, with everything that a seed decides from `seed`.
 pub fn open(config: &Config, seed: u64) -> Result<Hart> {
-    let design = elaborate(|| spindle_nic::emit_hpu(config)).context("cannot emit the handler processor")?;
+    let design = spindle_nic::emit_hpu(config).context("cannot emit the handler processor")?;
     let source = Source::from_text(design.top.clone(), design.to_string());
     let library = Model::build_with(&source, &Progress::stderr("spindle"))?;
     Hart::new(library.instance_with_seed(seed), seed, 0)

@@ -11,7 +11,7 @@ mod rvma_vs_rdma;
 mod spin;
 mod suites;
 
-use crate::session::{self, elaborate, Session};
+use crate::session::{self, Session};
 use crate::table::table;
 use anyhow::{anyhow, ensure, Context, Result};
 use measure::Figure;
@@ -226,7 +226,7 @@ fn processor(report: &mut Report, config: &Config, bench: Option<&Path>) {
 
 /// Size of the Verilog, the time that it takes, and that its modules do not grow in number with the HPUs.
 fn verilog(config: &Config) -> Result<Vec<Figure>> {
-    let emit = |config: Config| elaborate(move || spindle_nic::emit(&config));
+    let emit = |config: Config| spindle_nic::emit(&config);
     let timed = || {
         let start = Instant::now();
         emit(*config).map(|design| (start.elapsed().as_secs_f64(), design))

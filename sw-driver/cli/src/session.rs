@@ -25,22 +25,10 @@ pub fn config(name: &str) -> Result<Config> {
     })
 }
 
-/// Stack for elaboration: rust-hdl builds a whole design by value.
-const STACK_BYTES: usize = 512 << 20;
-
-/// Elaborates on a stack that is large enough, whatever thread asks.
-pub fn elaborate<T: Send, E: std::fmt::Display + Send>(build: impl FnOnce() -> Result<T, E> + Send) -> Result<T> {
-    std::thread::scope(|scope| {
-        let thread = std::thread::Builder::new().stack_size(STACK_BYTES).spawn_scoped(scope, build);
-        let thread = thread.context("cannot start the thread that elaborates the design")?;
-        thread.join().map_err(|_| anyhow!("elaboration of the design panicked"))?.map_err(|error| anyhow!("{error}"))
-    })
-}
-
 /// The text of a NIC as the simulation takes it.
 pub fn source(config: &Config) -> Result<Source> {
-    let design = elaborate(|| spindle_nic::emit(config))
-        .with_context(|| format!("cannot emit the NIC of configuration `{}`", config.name))?;
+    let design =
+        spindle_nic::emit(config).with_context(|| format!("cannot emit the NIC of configuration `{}`", config.name))?;
     let files = design.modules.into_iter().map(|module| (format!("{}.sv", module.name), module.text)).collect();
     Ok(Source::new(design.top, files))
 }

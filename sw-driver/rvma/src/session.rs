@@ -2,7 +2,7 @@
 
 use crate::ends::{Ends, Op, PutFailed};
 use crate::memory::{self, NodeMemory, PostedBuffers};
-use anyhow::{anyhow, Context, Result};
+use anyhow::Result;
 use spindle::peer::Responses;
 use spindle::put::{Put, Reply, Target};
 use spindle::reliable::Reliability;
@@ -19,8 +19,6 @@ use std::collections::hash_map::{Entry, HashMap};
 use std::ops::Range;
 use std::rc::Rc;
 
-/// Stack for elaboration: rust-hdl builds a whole design by value.
-const STACK_BYTES: usize = 512 << 20;
 /// The NICs that are simulated.
 const CONFIG: Config = Config::SIM;
 /// Records of a process's event ring: ends of puts that the library has not read yet.
@@ -94,10 +92,7 @@ fn argument<T>(sentence: impl Into<String>) -> Result<T> {
 }
 
 fn source() -> Result<Source> {
-    let elaborate = || spindle_nic::emit(&CONFIG).map_err(|error| anyhow!("{error}"));
-    let thread = std::thread::Builder::new().stack_size(STACK_BYTES).spawn(elaborate);
-    let thread = thread.context("cannot start the thread that elaborates the design")?;
-    let design = thread.join().map_err(|_| anyhow!("elaboration of the design panicked"))??;
+    let design = spindle_nic::emit(&CONFIG)?;
     let files = design.modules.into_iter().map(|module| (format!("{}.sv", module.name), module.text)).collect();
     Ok(Source::new(design.top, files))
 }

@@ -17,7 +17,6 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::OnceLock;
-use std::time::Duration;
 
 /// The configuration under test.
 pub const CONFIG: Config = Config::SIM;
@@ -30,24 +29,7 @@ const QUIET_LOOKS: u32 = 16;
 
 /// Elaborates a NIC.
 pub fn emit(config: Config) -> Design {
-    emit_timed(config).0
-}
-
-/// Elaborates a NIC, and says how long the processor worked on it. rust-hdl builds a design by value, which takes a large stack.
-pub fn emit_timed(config: Config) -> (Design, Duration) {
-    let build = std::thread::Builder::new().stack_size(512 << 20);
-    let thread = build.spawn(move || {
-        let design = spindle_nic::emit(&config).unwrap_or_else(|error| panic!("{error}"));
-        (design, thread_time())
-    });
-    thread.expect("a thread can be started").join().expect("elaboration does not panic")
-}
-
-/// Time for which this thread has run: the first number of its scheduler statistics, in nanoseconds.
-fn thread_time() -> Duration {
-    let text = std::fs::read_to_string("/proc/thread-self/schedstat").expect("Linux keeps scheduler statistics");
-    let nanoseconds = text.split_whitespace().next().and_then(|number| number.parse().ok());
-    Duration::from_nanos(nanoseconds.expect("the first number is the time"))
+    spindle_nic::emit(&config).unwrap_or_else(|error| panic!("{error}"))
 }
 
 /// The text of the NIC, elaborated once.

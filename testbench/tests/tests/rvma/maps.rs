@@ -90,7 +90,7 @@ fn a_map_shows_what_has_arrived() {
         twin.model.post_buffer(1, ADDR, 0x10_0003, 20_000, 0x5000).unwrap();
         let number = twin.numbers[&(1, ADDR)];
         let map = twin.bench.post_mapped(1, number, 0x10_0003, 20_000, 0x5000, 8).unwrap();
-        assert_eq!(twin.bench.map(1, map), []);
+        assert_eq!(twin.bench.map(1, map), [0u32; 0]);
         let mut parts = message(&mut rng, 1, ADDR, KEY, 9, 10_000, 5_000, 256, 3);
         parts.shuffle(&mut rng);
         let late = parts.split_off(20);
@@ -205,7 +205,7 @@ fn random_maps() {
                     let base = 0x1000_0000 + round * 0x1_0000 + rng.random_range(0..64);
                     let record = 0x5000 + 16 * round;
                     let map = bench.post_mapped(1, mailboxes[i], base, 1 << 14, record, granule).unwrap();
-                    assert_eq!(bench.map(1, map), [], "round {round}: a map begins empty");
+                    assert_eq!(bench.map(1, map), [0u32; 0], "round {round}: a map begins empty");
                     open[i] = Some(Watched { base, granule, map, starts: vec![] });
                 }
                 Some(mut watched) => match rng.random_range(0..4) {

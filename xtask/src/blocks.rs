@@ -50,12 +50,8 @@ pub fn emit(config: &str) -> Result<PathBuf> {
         std::fs::remove_dir_all(&folder).with_context(|| format!("cannot clear {}", folder.display()))?;
     }
     std::fs::create_dir_all(&folder)?;
-    let export = ["run", "--quiet", "--package", "spindle-cli", "--", "export", "--config", config, "--out"];
-    let out = folder.to_string_lossy().into_owned();
-    cargo(export, &[out.as_str(), "--blocks"])?;
-    if !folder.join(WHOLE).join("top.txt").exists() {
-        cargo(export, &[folder.join(WHOLE)])?;
-    }
+    let emit = ["run", "--quiet", "--package", "spindle-nic", "--bin", "emit", "--"];
+    cargo(emit, &["--config", config, "--what", "all", "--out", &folder.to_string_lossy()])?;
     Ok(folder)
 }
 

@@ -11,6 +11,7 @@ mod outputs;
 mod pnr;
 mod process;
 mod report;
+mod same;
 mod setup;
 mod skips;
 mod synth;
@@ -44,6 +45,8 @@ enum Command {
     Pnr(pnr::Options),
     /// Compile the examples of a PsPIN or FPsPIN checkout as they are, run them on the simulated NIC and judge them.
     Compat(compat::Options),
+    /// Compare the emitted Verilog with that of another commit, apart from the order of statements and from names.
+    Same(same::Options),
     /// Measure, synthesise, place and route, and write target/report/report.json.
     Report(report::Options),
 }
@@ -62,6 +65,7 @@ fn main() -> std::process::ExitCode {
             Command::Synth(options) => synth::run(&options),
             Command::Pnr(options) => pnr::run(&options),
             Command::Compat(options) => compat::run(&options).map(|()| true),
+            Command::Same(options) => same::run(&options),
             Command::Report(options) => report::run(&options).map(|()| true),
         }
     };

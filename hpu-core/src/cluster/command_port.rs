@@ -147,7 +147,6 @@ impl CommandPort {
         };
         let known = !port.data.get_bits::<28>(4).any();
         self.opcode.reset.next = issues & !known;
-        self.opcode.d.next = self.opcode.q.val();
         if issues {
             self.issued.d.next.thread = port.thread;
             self.issued.d.next.bank = port.bank;
@@ -271,7 +270,6 @@ impl CommandPort {
             self.owner[i].d.next = owner;
             self.owned[i].d.next = (taken | self.owned[i].q.val()) & !(begins & (owner == beginner));
             self.handle_slot[i].reset.next = self.reset.val() | self.complete.val().get_bit(i);
-            self.handle_slot[i].d.next = self.handle_slot[i].q.val();
             if accepted.get_bit(i) {
                 self.handle_slot[i].d.next = !self.accept_slot.val() & repeat::<4>(self.accept_packet.val());
             }

@@ -209,7 +209,6 @@ impl Loader {
             }
         }
         self.a0.reset.next = is_open & (offered.kind != bits::<2>(COMPLETION));
-        self.a0.d.next = self.a0.q.val();
         if is_open {
             self.held.d.next = offered;
             self.held_entry.d.next = self.task_context.val();

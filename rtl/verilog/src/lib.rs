@@ -25,7 +25,6 @@ mod packed;
 mod part;
 mod print;
 mod register;
-mod registers_macros;
 mod rest;
 mod sizes;
 mod stmt;
@@ -44,7 +43,6 @@ pub mod prelude {
     pub use crate::packed::Packed;
     pub use crate::part::Join;
     pub use crate::register::Reg;
-    pub use crate::{clocks, dffs, regs};
     pub use rust_hdl_core::prelude::*;
     pub use rust_hdl_widgets::dff::DFF;
     pub use spindle_hdl_macros::{block, bundle, hdl, hdl_fn, LogicState, LogicStruct};
@@ -57,10 +55,8 @@ pub mod __private {
     pub use crate::describe::{
         hand_over, BlockSource, Describe, DescribeNumber, DescribeSynth, FnSource, Source, StageSource, Value,
     };
-    pub use crate::each;
     pub use crate::packed::{literal_of, BitReader, Packed};
     pub use crate::part::{Join, Part, Parts};
-    pub use crate::registers_macros::{Each, EachOne};
     pub use rust_hdl_core::logic::{logic_connect_fn, logic_connect_join_fn, logic_connect_link_fn};
     pub use rust_hdl_core::prelude::{
         Bits, Block, Clock, In, Logic, Out, Probe, Signal, Synth, TypeDescriptor, TypeField, TypeKind, VCDValue,

@@ -156,7 +156,7 @@ impl Arranged<'_> {
             return EmitError::new(&self.body.file, line, format!("`{key}` is never assigned; give it a value"));
         }
         let advice = match self.body.sigs[sig].role {
-            Role::RegD => "start with regs! or dffs!, which make it hold",
+            Role::RegD => "write #[block], whose registers hold, or assign the present value first",
             _ => "give it a default before the condition",
         };
         EmitError::new(

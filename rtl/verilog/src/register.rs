@@ -5,8 +5,8 @@ use rust_hdl_core::prelude::*;
 
 /// A register with synchronous, active-high reset to a given value.
 ///
-/// Ports: `clock`, `reset`, `d` (next value), `q` (present value). One cycle of latency; `reset` wins over `d`. Connect it
-/// with `regs!(self, clock, reset, name)`, which also makes it hold its value unless `update()` assigns `d`.
+/// Ports: `clock`, `reset`, `d` (next value), `q` (present value). One cycle of latency; `reset` wins over `d`. In a
+/// `#[block]` clock and reset are connected, and the register holds its value unless `update()` assigns `d`.
 #[derive(Clone, Debug, LogicBlock)]
 pub struct Reg<T: Synth> {
     pub clock: Signal<In, Clock>,

@@ -252,3 +252,26 @@ fn wiring(name: &Ident, drive: &Drive) -> (TokenStream, TokenStream) {
     let reset = drive.reset.as_ref().map_or(quote!(false), |reset| quote!(self.#reset.val()));
     (quote!(P::Part::drive(&mut self.#name, self.#clock.val(), #reset);), quote!(P::Part::claim(&mut self.#name);))
 }
+
+#[cfg(test)]
+mod tests {
+    fn refusal(options: &str, text: &str) -> String {
+        let item = syn::parse_str(text).expect("the text is a structure");
+        let block = syn::parse_str(options).and_then(|options| super::block(&options, item));
+        block.map_or_else(|error| error.to_string(), |_| panic!("accepted: {text}"))
+    }
+
+    #[test]
+    fn what_a_block_cannot_be() {
+        for (options, text, words) in [
+            ("asynchronous", "struct X { a: Part }", "remove this word"),
+            ("", "struct X(Part);", "needs named fields"),
+            ("", "struct X { clock: Signal<In, Clock> }", "remove it, or write #[block(combinational)]"),
+            ("", "struct X { #[domain(near)] a: Part }", "no clock domain `near`"),
+            ("domains(far)", "struct X { #[domain(near)] a: Part }", "name it in #[block(domains(..))]"),
+        ] {
+            let sentence = refusal(options, text);
+            assert!(sentence.contains(words), "{text}: {sentence}");
+        }
+    }
+}

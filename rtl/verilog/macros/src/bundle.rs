@@ -190,3 +190,26 @@ fn join(item: &ItemStruct, from: &Ident, to: &Ident, members: &[Member]) -> Toke
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    fn refusal(options: &str, text: &str) -> String {
+        let item = syn::parse_str(text).expect("the text is a structure");
+        let bundle = syn::parse_str(options).and_then(|options| super::bundle(&options, &item));
+        bundle.map_or_else(|error| error.to_string(), |_| panic!("accepted: {text}"))
+    }
+
+    #[test]
+    fn what_a_bundle_cannot_be() {
+        for (options, text, words) in [
+            ("Sink", "struct X { a: Signal<In, Bit> }", "write #[bundle(mirror = Name)]"),
+            ("mirror = Y, whole(Z, W)", "struct X { a: Signal<In, Bit> }", "part_of(Whole, WholeMirror)"),
+            ("mirror = Y", "struct X(Signal<In, Bit>);", "needs named fields"),
+            ("mirror = Y", "struct X { a: Signal<Local, Bit> }", "`Signal<In, T>` or `Signal<Out, T>`"),
+            ("mirror = Y", "struct X { a: Reg<Bit> }", "`Signal<In, T>` or `Signal<Out, T>`"),
+        ] {
+            let sentence = refusal(options, text);
+            assert!(sentence.contains(words), "{text}: {sentence}");
+        }
+    }
+}

@@ -10,7 +10,6 @@ use syn::visit::{self, Visit};
 use syn::{Block, Expr, Pat, Stmt};
 
 use crate::stages::Stages;
-use crate::table::RegisterList;
 
 /// The body of `connect()`.
 pub(crate) fn connect_fn(block: &Block, stages: &Stages) -> TokenStream {
@@ -84,7 +83,7 @@ impl Walk<'_> {
     fn statement(&mut self, statement: &Stmt) -> TokenStream {
         match statement {
             Stmt::Expr(expr, _) => self.expr(expr),
-            Stmt::Macro(m) => Self::registers(&m.mac),
+            Stmt::Macro(_) => quote!(),
             Stmt::Local(local) => {
                 let Some(init) = &local.init else { return quote!() };
                 let mut pat = &local.pat;
@@ -133,7 +132,7 @@ impl Walk<'_> {
                 let calls = self.calls(&node.expr);
                 quote!(#calls #({ #arms })*)
             }
-            Expr::Macro(node) => Self::registers(&node.mac),
+            Expr::Macro(_) => quote!(),
             Expr::Call(call) => Self::call(call),
             Expr::MethodCall(call) if call.method == "join" && call.args.len() == 1 => {
                 let (from, to) = (&call.receiver, &call.args[0]);
@@ -172,15 +171,5 @@ impl Walk<'_> {
             Some("link") => quote!(::spindle_verilog::__private::logic_connect_link_fn(#source, #dest);),
             _ => quote!(),
         }
-    }
-
-    fn registers(mac: &syn::Macro) -> TokenStream {
-        let Some(list) = RegisterList::parse(mac) else { return quote!() };
-        let (me, entries) = (&list.me, &list.entries);
-        let ports = list.ports();
-        let claims = quote!(#(::spindle_verilog::__private::logic_connect_fn(&mut sub.#ports);)*);
-        let loops =
-            entries.iter().map(|entry| quote!(for sub in ::spindle_verilog::__private::each!(#me.#entry) { #claims }));
-        quote!(#(#loops)*)
     }
 }

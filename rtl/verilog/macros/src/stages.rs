@@ -4,6 +4,7 @@ use crate::{connect, table};
 use proc_macro2::{Ident, TokenStream};
 use quote::{format_ident, quote};
 use std::collections::HashSet;
+use syn::visit::Visit;
 use syn::{spanned::Spanned, Error, FnArg, ImplItem, ImplItemFn, ItemImpl, Pat, Result, ReturnType, Type};
 
 /// A parameter of a stage.
@@ -39,6 +40,46 @@ impl Stages {
         let of_self = matches!(call.receiver.as_ref(), syn::Expr::Path(p) if p.path.is_ident("self"));
         self.0.iter().find(|stage| of_self && call.method == stage.name)
     }
+
+    /// A stage is a piece of hardware wherever it is called, so it cannot contain itself.
+    fn refuse_recursion(&self, functions: &[&ImplItemFn]) -> Result<()> {
+        let calls: Vec<Vec<usize>> = functions
+            .iter()
+            .map(|function| {
+                let mut calls = Calls { stages: self, found: vec![] };
+                calls.visit_block(&function.block);
+                calls.found
+            })
+            .collect();
+        for (start, stage) in self.0.iter().enumerate() {
+            let (mut waiting, mut seen) = (calls[start].clone(), HashSet::new());
+            while let Some(next) = waiting.pop() {
+                if next == start {
+                    let sentence = format!("`{}` calls itself; a stage cannot be recursive", stage.name);
+                    return Err(Error::new(stage.name.span(), sentence));
+                }
+                if seen.insert(next) {
+                    waiting.extend(&calls[next]);
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The stages that a body calls.
+struct Calls<'s> {
+    stages: &'s Stages,
+    found: Vec<usize>,
+}
+
+impl<'ast> Visit<'ast> for Calls<'_> {
+    fn visit_expr_method_call(&mut self, call: &'ast syn::ExprMethodCall) {
+        if let Some(stage) = self.stages.called(call) {
+            self.found.extend(self.stages.0.iter().position(|other| other.name == stage.name));
+        }
+        syn::visit::visit_expr_method_call(self, call);
+    }
 }
 
 pub(crate) fn block_impl(item: ItemImpl) -> Result<TokenStream> {
@@ -62,6 +103,7 @@ pub(crate) fn block_impl(item: ItemImpl) -> Result<TokenStream> {
     };
     let (stages, functions): (Vec<_>, Vec<_>) = stages.into_iter().unzip();
     let stages = Stages(stages);
+    stages.refuse_recursion(&functions)?;
     let body = &update.block;
     let connect = connect::connect_fn(body, &stages);
     let source = table::source(body, &quote!(::std::any::type_name::<Self>()), &[]);
@@ -167,6 +209,35 @@ fn method(stage: &Stage, function: &ImplItemFn) -> TokenStream {
             params: vec![#(#params),*],
             result: #result,
             body: #source,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    fn refusal(text: &str) -> String {
+        let item = syn::parse_str(text).expect("the text is an impl");
+        super::block_impl(item).map_or_else(|error| error.to_string(), |_| panic!("accepted: {text}"))
+    }
+
+    #[test]
+    fn what_an_hdl_impl_cannot_be() {
+        let update = "fn update(&mut self) {}";
+        for (text, words) in [
+            (format!("impl Logic for X {{ {update} }}"), "remove the trait"),
+            ("impl X { fn stage(&mut self) {} }".into(), "needs `fn update(&mut self)`"),
+            (format!("impl X {{ {update} const N: usize = 3; }}"), "functions only"),
+            (format!("impl X {{ {update} fn s<const N: usize>(&mut self) {{}} }}"), "no generics"),
+            (format!("impl X {{ {update} fn s(&self) {{}} }}"), "takes `&mut self`"),
+            (format!("impl X {{ {update} fn s(&mut self, (a, b): (Bit, Bit)) {{}} }}"), "a plain name"),
+            (format!("impl X {{ {update} fn s(&mut self) {{ self.s(); }} }}"), "`s` calls itself"),
+            (
+                format!("impl X {{ {update} fn s(&mut self) {{ self.t(); }} fn t(&mut self) {{ self.s() }} }}"),
+                "`s` calls itself",
+            ),
+        ] {
+            let sentence = refusal(&text);
+            assert!(sentence.contains(words), "{text}: {sentence}");
         }
     }
 }

@@ -4,13 +4,12 @@
 //! A table is keyed by the text of the expression without white space. It is filled when the block is emitted, inside the
 //! generic `impl`, so a const generic has one value per instance.
 
-use proc_macro2::{Ident, Span, TokenStream};
+use proc_macro2::TokenStream;
 use quote::{quote, ToTokens};
 use std::collections::{BTreeMap, HashSet};
-use syn::parse::{Parse, ParseStream};
 use syn::spanned::Spanned;
 use syn::visit::{self, Visit};
-use syn::{Block, Error, Expr, FnArg, GenericArgument, Pat, PathArguments, Result, Token, Type};
+use syn::{Block, Error, Expr, FnArg, GenericArgument, Pat, PathArguments, Result, Type};
 
 /// Functions that the back end knows itself.
 const BUILTINS: [&str; 16] = [
@@ -56,59 +55,6 @@ const METHODS: [&str; 22] = [
     "max",
     "is_empty",
 ];
-
-/// `regs!(self, clock, reset, a, b[i])`, `dffs!(self, clock, a)` or `clocks!(self, clock, reset, sub)`.
-pub(crate) struct RegisterList {
-    pub me: Ident,
-    pub entries: Vec<TokenStream>,
-    pub indices: Vec<Expr>,
-    kind: String,
-}
-
-struct Arguments(Vec<Expr>);
-
-impl Parse for Arguments {
-    fn parse(input: ParseStream) -> Result<Self> {
-        let list = syn::punctuated::Punctuated::<Expr, Token![,]>::parse_terminated(input)?;
-        Ok(Arguments(list.into_iter().collect()))
-    }
-}
-
-impl RegisterList {
-    /// The list of a register macro; `None` for any other macro (the back end refuses those with a sentence).
-    pub fn parse(mac: &syn::Macro) -> Option<Self> {
-        let kind = mac.path.segments.last()?.ident.to_string();
-        let skip = match kind.as_str() {
-            "regs" | "clocks" => 3,
-            "dffs" | "dff_setup" => 2,
-            "clock" => 2,
-            _ => return None,
-        };
-        let Arguments(list) = mac.parse_body().ok()?;
-        let me: Ident = syn::parse2(list.first()?.to_token_stream()).ok()?;
-        let entries: Vec<Expr> = list.into_iter().skip(skip).collect();
-        let mut indices = vec![];
-        for entry in &entries {
-            let mut e = entry;
-            while let Expr::Index(index) = e {
-                indices.push((*index.index).clone());
-                e = &index.expr;
-            }
-        }
-        Some(Self { me, entries: entries.iter().map(|e| e.to_token_stream()).collect(), indices, kind })
-    }
-
-    /// The input ports that the macro drives.
-    pub fn ports(&self) -> Vec<Ident> {
-        let names: &[&str] = match self.kind.as_str() {
-            "regs" => &["clock", "reset", "d"],
-            "clocks" => &["clock", "reset"],
-            "dffs" | "dff_setup" => &["clock", "d"],
-            _ => &["clock"],
-        };
-        names.iter().map(|n| Ident::new(n, Span::call_site())).collect()
-    }
-}
 
 fn squash(tokens: &impl ToTokens) -> String {
     tokens.to_token_stream().to_string().chars().filter(|c| !c.is_whitespace()).collect()
@@ -410,12 +356,6 @@ impl<'ast> Visit<'ast> for Table {
     }
 
     fn visit_pat(&mut self, _node: &'ast Pat) {}
-
-    fn visit_macro(&mut self, node: &'ast syn::Macro) {
-        if let Some(list) = RegisterList::parse(node) {
-            list.indices.iter().for_each(|e| self.visit_expr(e));
-        }
-    }
 }
 
 impl Table {

@@ -28,9 +28,7 @@ impl Lower<'_> {
             Ast::Match(node) => self.match_value(node, hint),
             Ast::Closure(node) => self.refuse(node, "closures are not part of the language; write an #[hdl_fn]"),
             Ast::Return(node) => self.refuse(node, "`return` is not part of the language; use if / else"),
-            Ast::Macro(node) => {
-                self.refuse(node, "macros are not part of the language, except regs!, dffs! and clocks!")
-            }
+            Ast::Macro(node) => self.refuse(node, "macros are not part of the language; write an #[hdl_fn]"),
             Ast::Tuple(node) => self.refuse(node, "tuples are only used for concatenation: `(a, b).cat::<N>()`"),
             Ast::Reference(node) => {
                 self.refuse(node, "references are only used for join and link; use the value itself")

@@ -15,7 +15,7 @@ impl Lower<'_> {
         match statement {
             syn::Stmt::Local(local) => self.local(local),
             syn::Stmt::Expr(expr, _) => self.effect(expr),
-            syn::Stmt::Macro(m) => self.registers(&m.mac),
+            syn::Stmt::Macro(m) => self.refuse_macro(&m.mac),
             syn::Stmt::Item(item) => {
                 self.refuse(item, "items inside update() are not part of the language; move it outside the function")
             }
@@ -31,7 +31,7 @@ impl Lower<'_> {
             Ast::ForLoop(node) => self.for_loop(node),
             Ast::Block(block) => self.scoped(|this| this.statements(&block.block)),
             Ast::Paren(inner) => self.effect(&inner.expr),
-            Ast::Macro(node) => self.registers(&node.mac),
+            Ast::Macro(node) => self.refuse_macro(&node.mac),
             Ast::Call(call) => self.link(call),
             Ast::MethodCall(call) if call.method == "set_bits" => self.set_bits(call),
             Ast::MethodCall(call) if call.method == "join" => self.join(call),

@@ -6,7 +6,7 @@ use crate::build::Role;
 use crate::expr::{Expr, SigId};
 use crate::stmt::Stmt;
 use crate::ty::Ty;
-use syn::{Expr as Ast, Member, Token};
+use syn::{Expr as Ast, Member};
 
 /// Whether an expression is `self.a[i].b`.
 pub(super) fn is_self_path(expr: &Ast) -> bool {
@@ -123,85 +123,13 @@ impl Lower<'_> {
         self.push(Stmt::Assign { sig, lo: 0, value, line });
     }
 
-    /// `regs!`, `dffs!`, `clocks!` and rust-hdl's `dff_setup!` and `clock!`.
-    pub(super) fn registers(&mut self, mac: &syn::Macro) -> Lowered<()> {
+    /// No macro is part of the language.
+    pub(super) fn refuse_macro(&self, mac: &syn::Macro) -> Lowered<()> {
         let name = mac.path.segments.last().map(|s| s.ident.to_string()).unwrap_or_default();
-        let (skip, hold) = match name.as_str() {
-            "regs" => (3, true),
-            "clocks" => (3, false),
-            "dffs" | "dff_setup" => (2, true),
-            "clock" => (2, false),
-            _ => {
-                return self.refuse(
-                    mac,
-                    format!("the macro `{name}!` is not part of the language; only regs!, dffs! and clocks! are"),
-                )
-            }
-        };
-        let parser = syn::punctuated::Punctuated::<Ast, Token![,]>::parse_terminated;
-        let args: Vec<Ast> = match syn::parse::Parser::parse2(parser, mac.tokens.clone()) {
-            Ok(args) => args.into_iter().collect(),
-            Err(_) => return self.refuse(mac, format!("write {name}!(self, clock, ...)")),
-        };
-        if args.len() < skip {
-            return self.refuse(
-                mac,
-                format!("{name}! needs self, the clock{} and the names", if skip == 3 { ", the reset" } else { "" }),
-            );
-        }
-        let line = self.line(mac);
-        let mut sources = vec![];
-        for arg in &args[1..skip] {
-            let (id, _) = self.resolve(arg, &[squash(arg)])?;
-            sources.push(self.body.read(id));
-        }
-        for entry in &args[skip..] {
-            let with_self: Ast = prefixed(entry);
-            let key = self.segments(&with_self)?.join(".");
-            let mut keys = vec![];
-            if self.body.by_key.contains_key(&format!("{key}.clock")) {
-                keys.push(key.clone());
-            }
-            let mut n = 0;
-            while self.body.by_key.contains_key(&format!("{key}${n}.clock")) {
-                keys.push(format!("{key}${n}"));
-                n += 1;
-            }
-            if keys.is_empty() && !self.is_empty_array(&key) {
-                return self.refuse(
-                    entry,
-                    format!("`{key}` has no clock input; {name}! takes registers and clocked submodules"),
-                );
-            }
-            for key in keys {
-                for (port, source) in ["clock", "reset"].iter().zip(&sources) {
-                    match self.body.by_key.get(&format!("{key}.{port}")).copied() {
-                        Some(id) => self.drive(id, source.clone(), line),
-                        None => {
-                            return self.refuse(
-                                entry,
-                                format!(
-                                    "`{key}` has no {port} input; use {}",
-                                    if name == "regs" { "dffs!" } else { "clock!" }
-                                ),
-                            )
-                        }
-                    }
-                }
-                if hold {
-                    let pins = (
-                        self.body.by_key.get(&format!("{key}.d")).copied(),
-                        self.body.by_key.get(&format!("{key}.q")).copied(),
-                    );
-                    let (Some(d), Some(q)) = pins else {
-                        return self.refuse(entry, format!("`{key}` is not a register; use clocks!"));
-                    };
-                    let q = self.body.read(q);
-                    self.drive(d, q, line);
-                }
-            }
-        }
-        Ok(())
+        self.refuse(
+            mac,
+            format!("the macro `{name}!` is not part of the language; #[block] wires clocks and registers"),
+        )
     }
 
     /// Signals below a name, by the rest of their names.
@@ -213,12 +141,6 @@ impl Lower<'_> {
         let mut leaves: Vec<_> = self.body.by_key.iter().filter_map(|(key, id)| Some((below(key)?, *id))).collect();
         leaves.sort_by_key(|(_, id)| *id);
         leaves
-    }
-
-    /// Whether nothing in the block starts with this name: an array of length zero.
-    fn is_empty_array(&self, key: &str) -> bool {
-        let starts = |k: &String| k.strip_prefix(key).is_some_and(|r| r.is_empty() || r.starts_with(['.', '$']));
-        !self.body.by_key.keys().any(starts)
     }
 
     /// `Type::join(&mut self.a, &mut self.b)` and `Type::link(..)`.
@@ -268,21 +190,5 @@ impl Lower<'_> {
             self.drive(to, value, line);
         }
         Ok(())
-    }
-}
-
-/// `a[i]` as `self.a[i]`.
-fn prefixed(entry: &Ast) -> Ast {
-    match entry {
-        Ast::Path(path) => syn::parse_quote!(self.#path),
-        Ast::Field(field) => {
-            let (base, member) = (prefixed(&field.base), &field.member);
-            syn::parse_quote!(#base.#member)
-        }
-        Ast::Index(index) => {
-            let (base, at) = (prefixed(&index.expr), &index.index);
-            syn::parse_quote!(#base[#at])
-        }
-        other => other.clone(),
     }
 }

@@ -1,4 +1,4 @@
-//! `#[block]`, bundles and stages: implicit clocks, joins in every direction, domains, structures between stages.
+//! `#[block]`, bundles and stages: implicit clocks, joins in every direction, parts of bundles, structures between stages.
 
 use crate::backend::common::differential;
 use spindle_verilog::prelude::*;
@@ -156,3 +156,98 @@ impl Chained {
 
 differential!(joined_bundles, Chained::default(), reset,
     in [x x_valid taken], out [ready pair told told_valid spare spare_valid]);
+
+/// A bundle of which another one is a part.
+#[bundle(mirror = WholeSink)]
+struct WholeSource {
+    word: Signal<Out, Bits<6>>,
+    mark: Signal<Out, Bit>,
+    user: Signal<Out, Bits<2>>,
+    taken: Signal<In, Bit>,
+}
+
+/// [`WholeSource`] without `user`.
+#[bundle(mirror = PartSink, part_of(WholeSource, WholeSink))]
+struct PartSource {
+    word: Signal<Out, Bits<6>>,
+    mark: Signal<Out, Bit>,
+    taken: Signal<In, Bit>,
+}
+
+/// Delays a word by a cycle, without a reset.
+#[block(no_reset)]
+struct Delay {
+    input: PartSink,
+    output: PartSource,
+    word: DFF<Bits<6>>,
+    marks: [DFF<Bit>; 2],
+}
+
+#[hdl]
+impl Delay {
+    fn update(&mut self) {
+        self.word.d.next = self.input.word.val();
+        for i in 0..2 {
+            self.marks[i].d.next = self.input.mark.val() ^ (i == 1);
+        }
+        self.output.word.next = self.word.q.val();
+        self.output.mark.next = self.marks[0].q.val() | !self.marks[1].q.val();
+        self.input.taken.next = self.output.taken.val();
+    }
+}
+
+/// Whole bundles outside, parts of them inside, and an own method for each kind of number.
+#[block]
+struct Parts {
+    input: WholeSink,
+    output: WholeSource,
+    delay: Delay,
+    seen: Reg<Bits<9>>,
+    count: Signal<Out, Bits<9>>,
+}
+
+/// Constants of several integer types.
+const STEP: u8 = 3;
+const LIMIT: usize = 400;
+
+#[hdl]
+impl Parts {
+    fn update(&mut self) {
+        self.input.join(&mut self.delay.input);
+        self.delay.output.join(&mut self.output);
+        self.output.user.next = !self.input.user.val();
+        self.count.next = self.seen.q.val();
+        if self.seen.q.val() >= bits(LIMIT) {
+            self.seen.d.next = bits(0);
+        } else if self.input.mark.val() {
+            self.seen.d.next = self.seen.q.val() + bits::<9>(STEP);
+        }
+    }
+}
+
+#[block]
+struct PartsInside {
+    word: Signal<In, Bits<6>>,
+    flags: Signal<In, Bits<4>>,
+    seen: Signal<Out, Bits<6>>,
+    answers: Signal<Out, Bits<4>>,
+    count: Signal<Out, Bits<9>>,
+    parts: Parts,
+}
+
+#[hdl]
+impl PartsInside {
+    fn update(&mut self) {
+        let flags = self.flags.val();
+        self.parts.input.word.next = self.word.val();
+        self.parts.input.mark.next = flags.get_bit(0);
+        self.parts.input.user.next = flags.get_bits::<2>(1);
+        self.parts.output.taken.next = flags.get_bit(3);
+        self.seen.next = self.parts.output.word.val();
+        self.answers.next =
+            (self.parts.input.taken.val(), self.parts.output.user.val(), self.parts.output.mark.val()).cat::<4>();
+        self.count.next = self.parts.count.val();
+    }
+}
+
+differential!(parts_of_bundles, PartsInside::default(), reset, in [word flags], out [seen answers count]);

@@ -12,10 +12,8 @@ enum Phase {
     Clear,
 }
 
-#[derive(LogicBlock)]
+#[block(no_default)]
 struct Machine {
-    pub clock: Signal<In, Clock>,
-    pub reset: Signal<In, Bit>,
     pub go: Signal<In, Bit>,
     pub x: Signal<In, Bits<8>>,
     pub which: Signal<In, Bits<2>>,
@@ -37,33 +35,20 @@ struct Machine {
 impl Default for Machine {
     fn default() -> Self {
         Self {
-            clock: Default::default(),
-            reset: Default::default(),
-            go: Default::default(),
-            x: Default::default(),
-            which: Default::default(),
-            phase_out: Default::default(),
-            count_out: Default::default(),
-            bank_out: Default::default(),
-            delayed: Default::default(),
-            coming: Default::default(),
-            synced: Default::default(),
-            wide_out: Default::default(),
             phase: Reg::new(Phase::Pause),
             count: Reg::new(100.into()),
             bank: std::array::from_fn(|i| Reg::new((i as u64 * 17).into())),
             line: (0..3).map(|_| DFF::default()).collect(),
             meta: std::array::from_fn(|_| Reg::default().attr("ASYNC_REG", "TRUE")),
             wide: Reg::new(Bits::<100>::mask() >> 1u64),
+            ..Self::blank()
         }
     }
 }
 
-impl Logic for Machine {
-    #[hdl]
+#[hdl]
+impl Machine {
     fn update(&mut self) {
-        regs!(self, clock, reset, phase, count, bank, meta, wide);
-        dffs!(self, clock, line);
         match self.phase.q.val() {
             Phase::Wait => {
                 if self.go.val() {

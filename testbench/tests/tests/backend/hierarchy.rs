@@ -3,34 +3,31 @@
 use crate::backend::common::differential;
 use spindle_verilog::prelude::*;
 
-#[derive(LogicBlock, Default)]
+#[block(combinational)]
 pub struct Inverter<const N: usize> {
     pub x: Signal<In, Bits<N>>,
     pub y: Signal<Out, Bits<N>>,
 }
 
-impl<const N: usize> Logic for Inverter<N> {
-    #[hdl]
+#[hdl]
+impl<const N: usize> Inverter<N> {
     fn update(&mut self) {
         self.y.next = !self.x.val();
     }
 }
 
 /// Generic by type, with a register inside.
-#[derive(LogicBlock, Default)]
+#[block]
 struct Hold<T: Synth> {
-    pub clock: Signal<In, Clock>,
-    pub reset: Signal<In, Bit>,
     pub d: Signal<In, T>,
     pub next: Signal<In, Bit>,
     pub q: Signal<Out, T>,
     held: Reg<T>,
 }
 
-impl<T: Synth> Logic for Hold<T> {
-    #[hdl]
+#[hdl]
+impl<T: Synth> Hold<T> {
     fn update(&mut self) {
-        regs!(self, clock, reset, held);
         if self.next.val() {
             self.held.d.next = self.d.val();
         }
@@ -45,15 +42,15 @@ struct Pair {
 }
 
 /// Two rows of inverters.
-#[derive(LogicBlock, Default)]
+#[block(combinational)]
 struct Row {
     pub x: Signal<In, Bits<8>>,
     pub y: Signal<Out, Bits<8>>,
     cells: [Inverter<8>; 2],
 }
 
-impl Logic for Row {
-    #[hdl]
+#[hdl]
+impl Row {
     fn update(&mut self) {
         self.cells[0].x.next = self.x.val();
         self.cells[1].x.next = self.cells[0].y.val() + 1;
@@ -62,10 +59,8 @@ impl Logic for Row {
 }
 
 /// Arrays of signals and submodules; submodules and registers called `next`, ports called `d`, `q` and `next`.
-#[derive(LogicBlock)]
+#[block(no_default)]
 struct Tree {
-    pub clock: Signal<In, Clock>,
-    pub reset: Signal<In, Bit>,
     pub a: Signal<In, Bits<8>>,
     pub b: Signal<In, Bits<8>>,
     pub load: Signal<In, Bit>,
@@ -84,32 +79,13 @@ struct Tree {
 
 impl Default for Tree {
     fn default() -> Self {
-        Self {
-            clock: Default::default(),
-            reset: Default::default(),
-            a: Default::default(),
-            b: Default::default(),
-            load: Default::default(),
-            rows_out: Default::default(),
-            words_out: Default::default(),
-            pair_out: Default::default(),
-            next_out: Default::default(),
-            chain_out: Default::default(),
-            rows: Default::default(),
-            words: Default::default(),
-            chain: (0..3).map(|_| Hold::default()).collect(),
-            pair: Default::default(),
-            next: Reg::new(0x5A.into()),
-            _n: 3,
-        }
+        Self { chain: (0..3).map(|_| Hold::default()).collect(), next: Reg::new(0x5A.into()), _n: 3, ..Self::blank() }
     }
 }
 
-impl Logic for Tree {
-    #[hdl]
+#[hdl]
+impl Tree {
     fn update(&mut self) {
-        regs!(self, clock, reset, next);
-        clocks!(self, clock, reset, chain, pair);
         for i in 0..3 {
             self.rows[i].x.next = self.a.val() + bits::<8>(i as u64);
         }

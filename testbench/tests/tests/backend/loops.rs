@@ -4,10 +4,8 @@ use crate::backend::common::differential;
 use spindle_verilog::prelude::*;
 
 /// Adds what it is given; `spare` and `carry` are for nobody, or for one of them.
-#[derive(LogicBlock, Default)]
+#[block]
 struct Adder {
-    pub clock: Signal<In, Clock>,
-    pub reset: Signal<In, Bit>,
     pub number: Signal<In, Bits<2>>,
     pub word: Signal<In, Bits<8>>,
     pub enable: Signal<In, Bit>,
@@ -20,10 +18,9 @@ struct Adder {
     sum: Reg<Bits<8>>,
 }
 
-impl Logic for Adder {
-    #[hdl]
+#[hdl]
+impl Adder {
     fn update(&mut self) {
-        regs!(self, clock, reset, sum);
         if self.enable.val() {
             self.sum.d.next =
                 self.word.val() + self.gain.val() + self.prior.val() + bit_cast::<8, 2>(self.number.val());
@@ -35,14 +32,14 @@ impl Logic for Adder {
 }
 
 /// Gives each adder a word of its own.
-#[derive(LogicBlock, Default)]
+#[block(combinational)]
 struct Source {
     pub seed: Signal<In, Bits<8>>,
     pub word: [Signal<Out, Bits<8>>; 3],
 }
 
-impl Logic for Source {
-    #[hdl]
+#[hdl]
+impl Source {
     fn update(&mut self) {
         for i in 0..3 {
             self.word[i].next = self.seed.val() + bits::<8>((i * 77) as u64);
@@ -51,10 +48,8 @@ impl Logic for Source {
 }
 
 /// Two rows of adders. The ports `total`, `gain` and `i` are called like what stands in or around the loops.
-#[derive(LogicBlock, Default)]
+#[block]
 struct Rows {
-    pub clock: Signal<In, Clock>,
-    pub reset: Signal<In, Bit>,
     pub words: Signal<In, Bits<32>>,
     pub i: Signal<In, Bits<4>>,
     pub gain: Signal<In, Bits<8>>,
@@ -67,10 +62,9 @@ struct Rows {
     source: Source,
 }
 
-impl Logic for Rows {
-    #[hdl]
+#[hdl]
+impl Rows {
     fn update(&mut self) {
-        clocks!(self, clock, reset, first, second);
         self.source.seed.next = self.seed.val();
         let shared = self.gain.val() ^ 0x5a;
         for n in 0..4 {

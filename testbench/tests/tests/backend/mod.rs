@@ -9,6 +9,7 @@ mod control;
 mod hierarchy;
 mod loops;
 mod refused;
+mod refused_blocks;
 mod rest;
 mod slices;
 mod steps;

@@ -6,22 +6,25 @@ use spindle_verilog::EmitError;
 /// A test per refused block, with words of the sentence.
 macro_rules! refused {
     ($($test:ident: $block:ident says $($words:literal),+;)*) => {
-        $(#[test] fn $test() { check(spindle_verilog::emit(&mut $block::default(), "top"), &[$($words),+]); })*
+        $(#[test] fn $test() {
+            let source = include_str!("refused.rs");
+            check(spindle_verilog::emit(&mut $block::default(), "top"), source, "refused.rs", &[$($words),+]);
+        })*
     };
 }
 
-fn check(result: Result<spindle_verilog::Design, EmitError>, words: &[&str]) {
+/// The design is refused with these words, and the line that is named is marked in the source.
+pub fn check(result: Result<spindle_verilog::Design, EmitError>, source: &str, file: &str, words: &[&str]) {
     let error = match result {
         Ok(design) => panic!("accepted:\n{design}"),
         Err(error) => error,
     };
     let text = error.to_string();
-    assert!(error.file.ends_with("refused.rs"), "no file: {text}");
+    assert!(error.file.ends_with(file), "no file: {text}");
     for word in words {
         assert!(text.contains(word), "`{word}` is not in: {text}");
     }
     // The mark stands on the line that is named, or opens the block that starts there.
-    let source = include_str!("refused.rs");
     let at = error.line.saturating_sub(1) as usize;
     let marked = source.lines().skip(at).take(2).any(|line| line.contains("// here"));
     assert!(marked, "line {} is not marked: {text}", error.line);
@@ -249,7 +252,8 @@ ports!(SubOutput, held: DFF<Bits<8>>);
 impl Logic for SubOutput {
     #[hdl]
     fn update(&mut self) {
-        dffs!(self, clock, held);
+        self.held.clock.next = self.clock.val();
+        self.held.d.next = self.held.q.val();
         self.held.q.next = self.a.val(); // here
         self.y.next = self.held.q.val();
     }
@@ -338,6 +342,6 @@ refused! {
     foreign_method: Method says "method `len` is not part of the language";
     foreign_macro: BadMacro says "`println!` is not part of the language";
     value_without_width: IfWithout says "width of this `if` is not known";
-    register_that_does_not_hold: RegLatch says "`held.d` is not assigned on every path", "dffs!";
+    register_that_does_not_hold: RegLatch says "`held.d` is not assigned on every path", "write #[block]";
     gated_clock: Gated says "a clock is not built from bits", "connect a clock input";
 }

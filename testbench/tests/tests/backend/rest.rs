@@ -3,10 +3,8 @@
 use crate::backend::common::differential;
 use spindle_verilog::prelude::*;
 
-#[derive(LogicBlock, Default)]
+#[block]
 struct Resting {
-    pub clock: Signal<In, Clock>,
-    pub reset: Signal<In, Bit>,
     pub valid: Signal<In, Bit>,
     pub odd: Signal<In, Bit>,
     pub a: Signal<In, Bits<512>>,
@@ -18,10 +16,9 @@ struct Resting {
     kept: DFF<Bits<512>>,
 }
 
-impl Logic for Resting {
-    #[hdl]
+#[hdl]
+impl Resting {
     fn update(&mut self) {
-        dffs!(self, clock, kept);
         let a = self.a.val();
         let b = self.b.val();
         // Read in a register's branch alone, through a second value.

@@ -26,10 +26,8 @@ struct Outer {
     spare: Bit,
 }
 
-#[derive(LogicBlock, Default)]
+#[block]
 struct Fields {
-    pub clock: Signal<In, Clock>,
-    pub reset: Signal<In, Bit>,
     pub x: Signal<In, Outer>,
     pub y: Signal<In, Outer>,
     pub bits: Signal<In, Bits<8>>,
@@ -49,11 +47,9 @@ struct Fields {
     partial_reg: Reg<Inner>,
 }
 
-impl Logic for Fields {
-    #[hdl]
+#[hdl]
+impl Fields {
     fn update(&mut self) {
-        regs!(self, clock, reset, held_reg, partial_reg);
-        dffs!(self, clock, held_dff);
         self.copied.next = self.x.val();
         self.changed.next = self.x.val();
         self.changed.next.head = self.y.val().head + 1;

@@ -6,10 +6,8 @@ use spindle_harness::Source;
 use spindle_verilog::prelude::*;
 
 /// A pipeline of `_n` stages of `W` bits, each with an inverter.
-#[derive(LogicBlock)]
+#[block]
 struct Pipeline<const W: usize> {
-    pub clock: Signal<In, Clock>,
-    pub reset: Signal<In, Bit>,
     pub x: Signal<In, Bits<W>>,
     pub y: Signal<Out, Bits<W>>,
     stages: Vec<Stage<W>>,
@@ -18,20 +16,17 @@ struct Pipeline<const W: usize> {
 }
 
 /// A register behind an inverter.
-#[derive(LogicBlock, Default)]
+#[block]
 struct Stage<const W: usize> {
-    pub clock: Signal<In, Clock>,
-    pub reset: Signal<In, Bit>,
     pub x: Signal<In, Bits<W>>,
     pub y: Signal<Out, Bits<W>>,
     inverter: Inverter<W>,
     held: Reg<Bits<W>>,
 }
 
-impl<const W: usize> Logic for Stage<W> {
-    #[hdl]
+#[hdl]
+impl<const W: usize> Stage<W> {
     fn update(&mut self) {
-        regs!(self, clock, reset, held);
         self.inverter.x.next = self.x.val();
         self.held.d.next = self.inverter.y.val();
         self.y.next = self.held.q.val();
@@ -40,22 +35,13 @@ impl<const W: usize> Logic for Stage<W> {
 
 impl<const W: usize> Pipeline<W> {
     fn new(n: usize) -> Self {
-        Self {
-            clock: Default::default(),
-            reset: Default::default(),
-            x: Default::default(),
-            y: Default::default(),
-            stages: (0..n).map(|_| Stage::default()).collect(),
-            narrow: Default::default(),
-            _n: n,
-        }
+        Self { stages: (0..n).map(|_| Stage::default()).collect(), _n: n, ..Self::blank() }
     }
 }
 
-impl<const W: usize> Logic for Pipeline<W> {
-    #[hdl]
+#[hdl]
+impl<const W: usize> Pipeline<W> {
     fn update(&mut self) {
-        clocks!(self, clock, reset, stages);
         self.narrow.x.next = bit_cast(self.x.val().get_bits::<1>(0));
         for i in 0..self._n {
             if i == 0 {

@@ -1,18 +1,14 @@
 //! `spindle build`: an image, and what it takes of the card.
 
-use crate::sdk;
-use crate::session;
-use crate::stack::{Code, HandlerStack};
+use crate::config::config;
 use crate::table::table;
-use crate::toolchain::{Family, Sources, Toolchain};
 use anyhow::{ensure, Context, Result};
-use object::read::elf::{FileHeader, SectionHeader};
-use object::{elf, Endianness};
 use serde::Serialize;
 use spindle::context::reserved;
 use spindle::image::ImageError;
 use spindle::Image;
 use spindle_contract::params::Config;
+use spindle_sdk::{compile, warn_of_stack, Code, Family, HandlerStack, Sections, Sources, Toolchain};
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
@@ -37,13 +33,13 @@ pub struct BuildArguments {
 
 /// Compiles, reports, and checks that the card can run what came out.
 pub fn build(arguments: &BuildArguments) -> Result<()> {
-    let config = session::config(&arguments.config)?;
+    let config = config(&arguments.config)?;
     let default = || arguments.sources.files[0].with_extension("elf");
     let output = arguments.output.clone().unwrap_or_else(default);
     arguments.sources.check()?;
     check_output(&output, &arguments.sources.files)?;
     let toolchain = Toolchain::find(arguments.cc)?;
-    let compiler = sdk::compile(&toolchain, &arguments.sources, &output)?;
+    let compiler = compile(&toolchain, &arguments.sources, &output)?;
     let file = std::fs::read(&output).with_context(|| format!("the compiler wrote no {}", output.display()))?;
     let report = Report::of(&file, &output, compiler, &config)?;
     print!("{}", report.text());
@@ -78,52 +74,6 @@ fn check_output(output: &Path, sources: &[PathBuf]) -> Result<()> {
         "the image would replace its source {name}; choose another name by -o"
     );
     Ok(())
-}
-
-/// A line on standard error for each handler that may run over its stack.
-pub fn warn_of_stack(handlers: &[HandlerStack], limit: usize) {
-    for handler in handlers.iter().filter(|handler| handler.at_least as usize > limit) {
-        eprintln!(
-            "spindle: warning: {} needs {} bytes of stack ({}), it has {limit} and faults beyond; use smaller local arrays, or static ones",
-            handler.handler,
-            handler.at_least,
-            handler.path.join(" > ")
-        );
-    }
-}
-
-/// Bytes by kind of section.
-#[derive(Clone, Copy, Debug, Default, Serialize, PartialEq, Eq)]
-pub struct Sections {
-    /// Instructions.
-    pub code: u32,
-    /// Constants.
-    pub rodata: u32,
-    /// Initialised variables.
-    pub data: u32,
-    /// Zeroed variables.
-    pub bss: u32,
-}
-
-impl Sections {
-    /// Of an image that [`Image::parse`] has accepted.
-    pub fn of(file: &[u8]) -> object::Result<Sections> {
-        let header = elf::FileHeader32::<Endianness>::parse(file)?;
-        let endian = header.endian()?;
-        let mut sum = Sections::default();
-        for section in header.sections(endian, file)?.iter() {
-            let flags = section.sh_flags(endian);
-            let kind = match flags & (elf::SHF_ALLOC | elf::SHF_WRITE | elf::SHF_EXECINSTR) {
-                elf::SHF_ALLOC => &mut sum.rodata,
-                flags if flags & elf::SHF_ALLOC == 0 => continue,
-                flags if flags & elf::SHF_EXECINSTR != 0 => &mut sum.code,
-                _ if section.sh_type(endian) == elf::SHT_NOBITS => &mut sum.bss,
-                _ => &mut sum.data,
-            };
-            *kind = kind.saturating_add(section.sh_size(endian));
-        }
-        Ok(sum)
-    }
 }
 
 /// A memory of the card.

@@ -1,6 +1,5 @@
 //! `spindle export`: the NIC as SystemVerilog.
 
-use crate::session;
 use anyhow::Result;
 use std::path::PathBuf;
 
@@ -23,7 +22,7 @@ pub struct ExportArguments {
 
 /// Exports.
 pub fn export(arguments: &ExportArguments) -> Result<()> {
-    let config = session::config(&arguments.config)?;
+    let config = crate::config::config(&arguments.config)?;
     let folder = &arguments.out;
     if arguments.blocks {
         for (folder, design) in spindle_nic::export_blocks(&config, folder)? {

@@ -3,13 +3,13 @@
 //! A handler writes a flag to its HPU's page of the host region (a number, a length, the HPU) and waits until a flag with the same number
 //! is in the image's variable `__host_data`. The counters follow the flags there.
 
-use crate::sdk::Handler;
 use crate::session::Session;
-use crate::toolchain::Sources;
 use anyhow::{ensure, Context, Result};
 use object::{Object, ObjectSymbol};
 use spindle::{ContextId, HostMemory};
 use spindle_contract::memory_map::{self as map, base};
+use spindle_sdk::Handler;
+use spindle_sdk::Sources;
 use std::cell::RefCell;
 
 /// Bytes of a page of an HPU.

@@ -1,13 +1,12 @@
 //! `spindle info` and `spindle handlers`.
 
-use crate::sdk::SHIPPED;
 use crate::table::table;
 use anyhow::Result;
 use spindle_contract::descriptors::MATCH_FIELDS;
 use spindle_contract::params::Config;
 use spindle_contract::params::{MATCH_BYTES, MATCH_WORDS, WORD_TERMS};
 use spindle_contract::reasons::DROP_REASONS;
-use spindle_model::handlers;
+use spindle_sdk::SHIPPED;
 
 /// Lists configurations, fields and reasons.
 pub fn info() -> Result<()> {
@@ -56,16 +55,30 @@ pub fn info() -> Result<()> {
 /// Lists the shipped handlers.
 pub fn handlers() -> Result<()> {
     let rows = SHIPPED.iter().map(|shipped| {
-        let model = if handlers::by_name(shipped.name).is_some() { "compared with its model" } else { "unchecked" };
         [
             shipped.name.to_owned(),
             shipped.rule.to_owned(),
             if shipped.messages { "message" } else { "packet" }.to_owned(),
-            model.to_owned(),
+            checked(shipped.name).to_owned(),
             shipped.summary().split(". ").next().unwrap_or_default().to_owned(),
         ]
     });
     println!("{}", table(["handler", "default rule", "runs per", "run is", "what it does"], rows, false));
-    println!("Sources: hpu-core/handlers/examples");
+    println!("Sources: handlers/examples");
     Ok(())
+}
+
+/// Whether a run of a shipped handler is compared with a model.
+#[cfg(feature = "sim")]
+fn checked(name: &str) -> &'static str {
+    match spindle_model::handlers::by_name(name) {
+        Some(_) => "compared with its model",
+        None => "unchecked",
+    }
+}
+
+/// Runs need the feature `sim`.
+#[cfg(not(feature = "sim"))]
+fn checked(_name: &str) -> &'static str {
+    "not built in"
 }

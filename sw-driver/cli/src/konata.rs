@@ -4,8 +4,8 @@
 //! the file: `D` (its last cycle there; earlier ones and the fetch are not reported), `X`, `M1`, `M2`, `W` while an instruction waits for an answer or the
 //! divider, and `M3`, in which it retires. Instructions that do not retire are not in the file.
 
-use crate::trace::{annotations, Disassembly};
 use anyhow::{Context, Result};
+use spindle_sim::instructions::{annotations, Disassembly};
 use spindle_sim::Retired;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;

@@ -1,45 +1,14 @@
-//! The `spindle` command: runs handlers on the cycle-accurate NIC, exports the NIC as Verilog, demonstrates and measures it.
-
-mod build;
-mod check;
-mod compat;
-mod demo;
-#[cfg(test)]
-mod examples;
-mod export;
-mod fate_file;
-mod fates;
-mod fpspin_host;
-mod hart;
-mod info;
-mod judge;
-mod konata;
-mod message_field;
-mod pictures;
-mod play;
-mod prints;
-mod report;
-mod run;
-mod sdk;
-mod session;
-mod source_lines;
-mod stack;
-mod summary;
-mod table;
-mod toolchain;
-mod trace;
-mod unseen;
-mod waves;
+//! The `spindle` command: builds handlers, runs them on the cycle-accurate NIC, exports the NIC as Verilog.
 
 use clap::{Parser, Subcommand};
+use spindle_cli::laboratory::{self, Passed};
+use spindle_cli::{build, info};
+#[cfg(feature = "sim")]
+use spindle_cli::{export, run};
 use std::process::ExitCode;
 
 #[derive(Parser)]
-#[command(
-    name = "spindle",
-    version,
-    about = "An FPGA SmartNIC with sPIN handlers and RVMA mailboxes, simulated cycle by cycle."
-)]
+#[command(name = "spindle", version, about = "An FPGA SmartNIC with sPIN handlers and RVMA mailboxes.")]
 struct Arguments {
     #[command(subcommand)]
     command: Command,
@@ -48,19 +17,21 @@ struct Arguments {
 #[derive(Subcommand)]
 enum Command {
     /// Compile and load a handler, play a capture into the NIC, report what became of every packet.
+    #[cfg(feature = "sim")]
     Run(Box<run::RunArguments>),
     /// Write the NIC as SystemVerilog with a file list and the parameter sheet.
+    #[cfg(feature = "sim")]
     Export(export::ExportArguments),
     /// Play real traffic and a put through the NIC, compare every byte, show the latency of every stage.
-    Demo(demo::DemoArguments),
+    Demo(Passed),
     /// Compile a handler to an ELF image; report its size and its stack.
     Build(build::BuildArguments),
     /// Compile the examples of a PsPIN or FPsPIN checkout as they are, run them on the simulated NIC and judge what they do.
-    Compat(compat::CompatArguments),
+    Compat(Passed),
     /// Run any RISC-V program on one handler processor, outside the NIC: instruction tests, benchmarks.
-    Hart(hart::HartArguments),
+    Hart(Passed),
     /// Measure cycles, throughput, size and speed of the emitted NIC.
-    Report(report::ReportArguments),
+    Report(Passed),
     /// List the configurations, the fields of the rule language and the drop reasons.
     Info,
     /// List the handlers that come with this program.
@@ -69,22 +40,33 @@ enum Command {
 
 fn main() -> ExitCode {
     let result = match Arguments::parse().command {
-        Command::Run(arguments) => run::run(&arguments),
-        Command::Export(arguments) => export::export(&arguments),
-        Command::Demo(arguments) => demo::demo(&arguments),
-        Command::Build(arguments) => build::build(&arguments),
-        Command::Compat(arguments) => compat::compat(&arguments),
-        // Its exit status is the program's.
-        Command::Hart(arguments) => return hart::hart(&arguments),
-        Command::Report(arguments) => report::report(&arguments),
-        Command::Info => info::info(),
-        Command::Handlers => info::handlers(),
+        #[cfg(feature = "sim")]
+        Command::Run(arguments) => run::run(&arguments).map(|()| ExitCode::SUCCESS),
+        #[cfg(feature = "sim")]
+        Command::Export(arguments) => export::export(&arguments).map(|()| ExitCode::SUCCESS),
+        Command::Demo(passed) => laboratory::start("spindle-lab", &["demo"], &passed),
+        Command::Build(arguments) => build::build(&arguments).map(|()| ExitCode::SUCCESS),
+        Command::Compat(passed) => laboratory::start("spindle-lab", &["compat"], &passed),
+        Command::Hart(passed) => laboratory::start("spindle-hart", &[], &passed),
+        Command::Report(passed) => laboratory::start("spindle-lab", &["report"], &passed),
+        Command::Info => info::info().map(|()| ExitCode::SUCCESS),
+        Command::Handlers => info::handlers().map(|()| ExitCode::SUCCESS),
     };
     match result {
-        Ok(()) => ExitCode::SUCCESS,
+        Ok(status) => status,
         Err(error) => {
             eprintln!("spindle: {error:#}");
-            error.downcast_ref::<run::Interrupted>().map_or(ExitCode::FAILURE, |ended| ended.status().into())
+            failure(&error)
         }
     }
+}
+
+/// The exit status of an error: a run that a signal ended has the status that shells give it.
+fn failure(error: &anyhow::Error) -> ExitCode {
+    #[cfg(feature = "sim")]
+    if let Some(ended) = error.downcast_ref::<run::Interrupted>() {
+        return ended.status().into();
+    }
+    let _ = error;
+    ExitCode::FAILURE
 }

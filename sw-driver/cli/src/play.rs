@@ -254,12 +254,12 @@ fn causes(session: &Session, frames: usize, sent: usize) -> Result<Causes> {
 mod tests {
     use super::*;
     use crate::check::{compare_answers, predict, Expected};
-    use crate::sdk::Shipped;
     use spindle::rule_table::Action;
     use spindle::{ContextOptions, Rule};
     use spindle_contract::params::Config;
     use spindle_model::frames::{udp, Ends};
     use spindle_model::handlers::{by_name, Outcome};
+    use spindle_sdk::Shipped;
 
     /// Two contexts fail on every packet, in the two ways there are; the third answers all of its own meanwhile.
     #[test]

@@ -1,6 +1,6 @@
 //! A NIC, emitted, built, simulated and opened by the driver.
 
-use anyhow::{anyhow, Context, Result};
+use anyhow::{Context, Result};
 use spindle::Device;
 use spindle_contract::params::Config;
 use spindle_harness::{Model, Progress, Source};
@@ -15,14 +15,6 @@ pub struct Session {
     pub card: SimHandle,
     /// The driver.
     pub device: Device<SimHandle, SimHandle>,
-}
-
-/// The configuration of that name.
-pub fn config(name: &str) -> Result<Config> {
-    Config::by_name(name).ok_or_else(|| {
-        let names: Vec<_> = Config::ALL.iter().map(|config| config.name).collect();
-        anyhow!("there is no configuration `{name}`; there are {}", names.join(", "))
-    })
 }
 
 /// The text of a NIC as the simulation takes it.

@@ -3,13 +3,13 @@
 use crate::play::Played;
 use crate::prints::Line;
 use crate::run::{FaultCount, Loads, OutOfOrder, Record, Shown};
-use crate::sdk::Handler;
 use crate::session::Session;
 use crate::table::table;
 use anyhow::Result;
 use serde::Serialize;
 use spindle_contract::params::SLOT_BYTES;
 use spindle_contract::reasons;
+use spindle_sdk::Handler;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 

@@ -224,7 +224,7 @@ fn files_and_folders_that_are_something_else() {
 
 #[test]
 fn every_shipped_handler_compiles_without_a_warning() {
-    let examples = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../hpu-core/handlers/examples");
+    let examples = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../handlers/examples");
     let folder = tempfile::tempdir().unwrap();
     let mut count = 0;
     for file in [examples.clone(), examples.join("faulty")].iter().flat_map(|folder| std::fs::read_dir(folder).unwrap())

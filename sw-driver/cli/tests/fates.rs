@@ -9,7 +9,7 @@ use std::process::{Command, Output};
 use std::time::Duration;
 
 fn example(name: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../hpu-core/handlers/examples").join(name)
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../handlers/examples").join(name)
 }
 
 /// A handler per message with all three kinds, each of which waits for context memory.

@@ -17,7 +17,7 @@ struct Ran {
 }
 
 fn example(name: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../hpu-core/handlers/examples").join(name)
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../handlers/examples").join(name)
 }
 
 fn run(handler: &Path, frames: &[Vec<u8>], more: &[&str]) -> Ran {

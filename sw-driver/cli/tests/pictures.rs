@@ -53,7 +53,7 @@ impl Ran {
 }
 
 fn example(name: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../hpu-core/handlers/examples").join(name)
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../handlers/examples").join(name)
 }
 
 /// Datagrams to port 9, every fourth to a port that no rule takes.

@@ -131,7 +131,7 @@ fn variables_are_set_and_shown() {
 /// The card reads what --host-file put there, and --host-out has what the card wrote.
 #[test]
 fn host_memory_is_filled_and_written() {
-    let examples = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../hpu-core/handlers/examples");
+    let examples = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../handlers/examples");
     let source = |name: &str| std::fs::read_to_string(examples.join(name)).unwrap();
     let memory: Vec<u8> = (0..70_000u32).map(|i| (i * 7 + i / 251) as u8).collect();
     let request = |offset: u32| {

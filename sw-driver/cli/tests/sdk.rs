@@ -153,7 +153,7 @@ fn a_handler_that_prints_much_is_not_held_up() {
 /// The shipped handlers' answers equal their models, whoever compiled them.
 #[test]
 fn every_compiler_makes_images_that_run() {
-    let examples = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../hpu-core/handlers/examples");
+    let examples = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../handlers/examples");
     for compiler in names() {
         for (name, payload, verdict) in [
             ("ping_pong", 200, "checked: 60 replies"),

@@ -18,7 +18,7 @@ fn run(folder: &Path, wave: &Path, more: &[&str]) -> (bool, String) {
     let frame = |i: u16| udp(&Ends::default(), 4000 + i, 9, &vec![i as u8; 18 + 100 * usize::from(i)]);
     let packets: Vec<_> = (0..5).map(|i| Captured { time: Duration::ZERO, bytes: frame(i) }).collect();
     capture::write(&capture, &packets).unwrap();
-    let handler = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../hpu-core/handlers/examples/ping_pong.c");
+    let handler = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../handlers/examples/ping_pong.c");
     let mut command = Command::new(env!("CARGO_BIN_EXE_spindle"));
     command.arg("run").arg(handler).arg("--pcap").arg(&capture).arg("--vcd").arg(wave).args(more);
     let output = command.output().unwrap();

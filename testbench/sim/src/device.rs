@@ -4,8 +4,8 @@
 //! design, frames, register accesses and seed give the same cycles.
 
 use crate::fates::{FateEvent, FatePorts, Step};
-use crate::hart::Retired;
 use crate::host_memory::HostMemory;
+use crate::retirement::Retired;
 use crate::retirement::RetirementPorts;
 use crate::trace::{Event, Lane, TraceLog};
 use crate::waves::WaveRequest;

@@ -7,8 +7,8 @@ use crate::fate_file::FateArguments;
 use crate::konata::KonataArguments;
 use crate::message_field::MessageFieldArguments;
 use crate::pictures::PictureArguments;
-use crate::toolchain::Sources;
 use crate::waves::WaveArguments;
+use spindle_sdk::Sources;
 use spindle_sim::capture::Truncated;
 use std::path::{Path, PathBuf};
 

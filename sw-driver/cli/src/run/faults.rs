@@ -1,11 +1,11 @@
 //! Faults of handlers: all are counted by function and cause, the first of each are listed.
 
-use crate::sdk::Handler;
 use crate::session::Session;
 use crate::source_lines::places;
 use crate::summary::FaultReport;
 use serde::Serialize;
 use spindle::stats::Fault;
+use spindle_sdk::Handler;
 
 /// Faults of a function by one cause.
 #[derive(Clone, Debug, Serialize, PartialEq, Eq)]

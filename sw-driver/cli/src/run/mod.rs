@@ -25,13 +25,11 @@ pub use record::Record;
 pub use signals::Interrupted;
 pub use variables::Shown;
 
-use crate::build::warn_of_stack;
 use crate::fates;
 use crate::fpspin_host::{self, FpspinHost};
 use crate::message_field;
 use crate::play::{play_watched, Played, Watch};
-use crate::sdk::{self, Handler};
-use crate::session::{self, Session};
+use crate::session::Session;
 use crate::summary::{Details, Summary};
 use crate::unseen;
 use anyhow::{bail, ensure, Context, Result};
@@ -47,6 +45,8 @@ use spindle::{ContextId, ContextOptions, HostMemory, Rule};
 use spindle_contract::events::MAX_RECORDS;
 use spindle_contract::memory_map::WATCHDOG_MOST;
 use spindle_contract::params::Config;
+use spindle_sdk::warn_of_stack;
+use spindle_sdk::{self as sdk, Handler};
 use spindle_sim::capture::{self, Capture};
 use spindle_sim::{Options, WaveRequest};
 use std::io::Write;
@@ -134,7 +134,7 @@ pub fn run(arguments: &RunArguments) -> Result<()> {
 
 /// Reads and checks what the user gave.
 fn read(arguments: &RunArguments) -> Result<Input> {
-    let mut config = session::config(&arguments.config)?;
+    let mut config = crate::config::config(&arguments.config)?;
     config.rvfi = arguments.trace.is_some() || arguments.konata.konata.is_some();
     let rules = arguments
         .rules

@@ -2,9 +2,9 @@
 
 use super::pacing::PacingReport;
 use super::RunArguments;
-use crate::sdk::Handler;
 use serde::Serialize;
 use sha2::{Digest, Sha256};
+use spindle_sdk::Handler;
 use spindle_sim::capture::Capture;
 use std::collections::BTreeMap;
 use std::path::Path;

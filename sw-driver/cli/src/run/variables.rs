@@ -1,12 +1,12 @@
 //! Variables of the handler: set before the run, shown after it. Address and size come from the symbols of the image.
 
-use crate::sdk::Handler;
 use crate::session::Session;
 use anyhow::{anyhow, bail, ensure, Context, Result};
 use object::{Object, ObjectSymbol};
 use serde::Serialize;
 use spindle::{ContextId, Image};
 use spindle_contract::memory_map::{base, CODE, CONTEXT};
+use spindle_sdk::Handler;
 use std::path::{Path, PathBuf};
 
 /// Arguments of variables.

@@ -2,10 +2,10 @@
 
 use crate::check::{compare_answers, compare_bytes, compare_drops, host_region, predict, Expected};
 use crate::play::Played;
-use crate::sdk::Handler;
 use anyhow::{ensure, Result};
 use spindle::Rule;
 use spindle_model::handlers;
+use spindle_sdk::Handler;
 
 /// Compares with the model of a shipped handler; `None` for any other handler. `region` is the handler's host memory, `preset` if memory
 /// was filled before the run, which the models know nothing of.

@@ -39,7 +39,7 @@ pub fn compilers() -> Vec<Compiler> {
 
 /// The handler SDK's folder.
 pub fn sdk() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../hpu-core/handlers")
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../handlers")
 }
 
 fn command(compiler: &Compiler, arguments: &[&str], output: &Path) -> Command {

@@ -8,7 +8,7 @@ use hpu_core::cluster::l1_atomics::L1Atomics;
 use rand::Rng;
 use spindle_contract::memory_map::{self as map, base};
 use spindle_harness::run_with_wave_on_failure;
-use spindle_sim::hart::assembler::*;
+use spindle_hart::assembler::*;
 use std::collections::VecDeque;
 
 /// What an AMO leaves in memory.

@@ -6,7 +6,7 @@ use rand::Rng;
 use spindle_contract::memory_map::{self as map, base, command};
 use spindle_contract::params::SLOTS;
 use spindle_harness::run_with_wave_on_failure;
-use spindle_sim::hart::assembler::*;
+use spindle_hart::assembler::*;
 
 #[test]
 fn commands_carry_the_right_bytes() {

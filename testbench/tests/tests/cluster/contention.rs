@@ -4,7 +4,7 @@ use crate::cluster::cluster_bench::{Bench, Context, Task, HPUS};
 use crate::cluster::handlers::{handler, word};
 use spindle_contract::memory_map::{self as map, base};
 use spindle_harness::run_with_wave_on_failure;
-use spindle_sim::hart::assembler::*;
+use spindle_hart::assembler::*;
 
 // Registers: x8 = state and x9 = command port are set by `handler`.
 const STATE: u32 = 8;

@@ -6,7 +6,7 @@ use rand::Rng;
 use rand_chacha::ChaCha8Rng;
 use spindle_contract::memory_map::{self as map, base, command};
 use spindle_harness::run_with_wave_on_failure;
-use spindle_sim::hart::assembler::*;
+use spindle_hart::assembler::*;
 
 /// Bytes of a script in the packet, behind which the packet is room for bytes from the host.
 const SCRIPT: usize = 1024;

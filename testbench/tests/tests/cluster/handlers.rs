@@ -3,7 +3,7 @@
 use rand::Rng;
 use rand_chacha::ChaCha8Rng;
 use spindle_contract::memory_map::{self as map, base};
-use spindle_sim::hart::assembler::*;
+use spindle_hart::assembler::*;
 
 /// Address of the packet.
 pub const PACKET: u32 = base(map::PACKET);

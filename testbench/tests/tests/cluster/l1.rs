@@ -6,7 +6,7 @@ use hpu_core::cluster::l1::L1;
 use rand::Rng;
 use rand_chacha::ChaCha8Rng;
 use spindle_harness::run_with_wave_on_failure;
-use spindle_sim::hart::bytes_of_half;
+use spindle_hart::bytes_of_half;
 use std::collections::VecDeque;
 
 /// Bytes and where they are written.

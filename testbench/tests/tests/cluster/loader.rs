@@ -7,7 +7,7 @@ use rand::Rng;
 use spindle_contract::memory_map as map;
 use spindle_contract::params::{Config, CODE_ALIGN, L1_STACK_BASE, L1_TASK_BASE};
 use spindle_harness::run_with_wave_on_failure;
-use spindle_sim::hart::Start;
+use spindle_hart::Start;
 use std::collections::{HashMap, VecDeque};
 
 const HPUS: u64 = 4;

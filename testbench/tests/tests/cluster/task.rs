@@ -5,7 +5,7 @@ use crate::cluster::handlers::{copy, handler, random_bytes, word, PACKET, STATE}
 use rand::Rng;
 use spindle_contract::memory_map::{self as map, base};
 use spindle_harness::run_with_wave_on_failure;
-use spindle_sim::hart::assembler::*;
+use spindle_hart::assembler::*;
 
 #[test]
 fn a_handler_finds_its_packet_and_its_task() {

@@ -5,7 +5,7 @@ use crate::cluster::handlers::{handler, issue, random_bytes, word, ENTRY, PACKET
 use rand::Rng;
 use spindle_contract::memory_map::{self as map, base, command, FAULT_LOAD, FAULT_WATCHDOG};
 use spindle_harness::run_with_wave_on_failure;
-use spindle_sim::hart::assembler::*;
+use spindle_hart::assembler::*;
 
 /// Entries of the programs of [`many_tasks_side_by_side`].
 const COUNTS: u32 = 0;

@@ -5,8 +5,8 @@ use rand::Rng;
 use spindle_contract::memory_map::{base, CONTEXT, SCRATCH};
 use spindle_contract::params::L1_SCRATCH_BASE;
 use spindle_harness::run_with_wave_on_failure;
-use spindle_sim::hart::assembler::*;
-use spindle_sim::hart::{Rival, Start, Timing};
+use spindle_hart::assembler::*;
+use spindle_hart::{Rival, Start, Timing};
 
 const ROUNDS: u32 = 40;
 const COUNTER: u32 = 8;

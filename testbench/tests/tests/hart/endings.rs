@@ -7,8 +7,8 @@ use spindle_contract::memory_map::{
 };
 use spindle_contract::params::L1_SCRATCH_BASE;
 use spindle_harness::run_with_wave_on_failure;
-use spindle_sim::hart::assembler::*;
-use spindle_sim::hart::{Hart, Start, Timing};
+use spindle_hart::assembler::*;
+use spindle_hart::{Hart, Start, Timing};
 
 const STATE: u32 = 8;
 const PORT: u32 = 9;
@@ -20,7 +20,7 @@ fn program(words: &[u32]) -> Vec<u32> {
     [&bases, words].concat()
 }
 
-fn run(hart: &mut Hart, words: &[u32], watchdog: u32) -> spindle_sim::hart::Ending {
+fn run(hart: &mut Hart, words: &[u32], watchdog: u32) -> spindle_hart::Ending {
     hart.program(0, words);
     hart.run(Start { watchdog, ..Start::default() })
 }

@@ -2,7 +2,7 @@
 
 use hpu_core::processor::hpu::{Hpu, HpuOptions};
 use spindle_harness::{Source, WaveContext};
-use spindle_sim::hart::Hart;
+use spindle_hart::Hart;
 
 /// The emitted processor with its retirement port.
 pub fn source() -> Source {

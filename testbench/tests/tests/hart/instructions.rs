@@ -4,8 +4,8 @@ use crate::hart::hart_bench::hart;
 use spindle_contract::memory_map::{base, CODE, CONTEXT, FAULT_BREAK, FAULT_ILLEGAL, PACKET, SCRATCH};
 use spindle_contract::params::L1_SCRATCH_BASE;
 use spindle_harness::run_with_wave_on_failure;
-use spindle_sim::hart::assembler::*;
-use spindle_sim::hart::{Hart, Timing};
+use spindle_hart::assembler::*;
+use spindle_hart::{Hart, Timing};
 
 const OPERANDS: [u32; 9] = [0, 1, 2, 31, 0x7FFF_FFFF, 0x8000_0000, 0x8000_0001, 0xFFFF_FFFF, 0x1234_80FE];
 
@@ -287,7 +287,7 @@ fn loads_of_code() {
         for (funct3, offset, result) in checks {
             let program = [lui(8, base(PACKET) >> 12), auipc(5, 0), load(funct3, 7, 5, 16 + offset), sw(7, 8, 0), RET];
             hart.program(image, &[&program[..], &data].concat());
-            let start = spindle_sim::hart::Start { code_base: image as u32, code_size: 28, ..Default::default() };
+            let start = spindle_hart::Start { code_base: image as u32, code_size: 28, ..Default::default() };
             assert_eq!(hart.run(start).cause, 0);
             let found = u32::from_le_bytes(hart.l1[..4].try_into().expect("four bytes"));
             assert_eq!(found, result, "load {funct3} of code at {offset}");

@@ -2,7 +2,7 @@
 
 use crate::hart::hart_bench::hart;
 use spindle_harness::run_with_wave_on_failure;
-use spindle_sim::hart::kernels::{Kernel, KERNELS};
+use spindle_hart::kernels::{Kernel, KERNELS};
 
 #[test]
 fn kernels_do_what_they_should_in_time() {

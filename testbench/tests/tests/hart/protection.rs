@@ -7,8 +7,8 @@ use spindle_contract::memory_map::{
 };
 use spindle_contract::params::L1_SCRATCH_BASE;
 use spindle_harness::run_with_wave_on_failure;
-use spindle_sim::hart::assembler::*;
-use spindle_sim::hart::{Ending, Hart, Start, Timing};
+use spindle_hart::assembler::*;
+use spindle_hart::{Ending, Hart, Start, Timing};
 
 /// A region as a test gives it to a handler.
 struct Region {

@@ -6,8 +6,8 @@
 use rand::Rng;
 use rand_chacha::ChaCha8Rng;
 use spindle_contract::memory_map::{base, CONTEXT, PACKET, RETURN_ADDRESS, SCRATCH, STACK};
-use spindle_sim::hart::assembler::*;
-use spindle_sim::hart::Hart;
+use spindle_hart::assembler::*;
+use spindle_hart::Hart;
 
 // Registers with a fixed duty; all others are operands.
 const SCRATCH_REGISTER: u32 = 3;

@@ -1,8 +1,8 @@
 //! The reference simulator, spike: a program in, its commit log out.
 
 use spindle_contract::memory_map::{base, CODE, CONTEXT, PACKET, RETURN_ADDRESS, SCRATCH, STACK, TASK};
-use spindle_sim::hart::assembler::*;
-use spindle_sim::hart::{Hart, Start};
+use spindle_hart::assembler::*;
+use spindle_hart::{Hart, Start};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 

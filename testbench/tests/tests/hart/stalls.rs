@@ -2,7 +2,7 @@
 
 use crate::hart::hart_bench::hart;
 use spindle_harness::run_with_wave_on_failure;
-use spindle_sim::hart::Cycles;
+use spindle_hart::Cycles;
 use std::path::Path;
 
 #[test]

@@ -5,8 +5,8 @@ use crate::hart::spike;
 use rand::Rng;
 use spindle_contract::memory_map::{base, CODE, FAULT_FETCH};
 use spindle_harness::run_with_wave_on_failure;
-use spindle_sim::hart::assembler::*;
-use spindle_sim::hart::{Start, Timing};
+use spindle_hart::assembler::*;
+use spindle_hart::{Start, Timing};
 use std::path::PathBuf;
 
 /// Jumps to compare.

@@ -6,7 +6,7 @@ use spindle_contract::memory_map::{
     FAULT_BREAK, FAULT_COMMAND, FAULT_FETCH, FAULT_ILLEGAL, FAULT_LOAD, FAULT_MISALIGNED, FAULT_STORE, FAULT_WATCHDOG,
 };
 use spindle_harness::run_with_wave_on_failure;
-use spindle_sim::hart::assembler::*;
+use spindle_hart::assembler::*;
 
 /// x8 = scratchpad, x9 = context memory.
 fn before() -> [u32; 4] {

@@ -6,7 +6,7 @@ use rand::Rng;
 use rand_chacha::ChaCha8Rng;
 use spindle_contract::memory_map::WATCHDOG_BITS;
 use spindle_harness::{Model, Port, Source, WaveContext};
-use spindle_sim::hart::{bytes_of_half, place_of_fault, Start};
+use spindle_hart::{bytes_of_half, place_of_fault, Start};
 use std::collections::{HashMap, VecDeque};
 
 /// Longest time a handler may take.

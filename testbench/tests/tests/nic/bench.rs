@@ -44,7 +44,7 @@ fn source() -> &'static Source {
 
 /// Where the SDK is.
 fn sdk() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../hpu-core/handlers")
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../handlers")
 }
 
 /// A file of this process' own.

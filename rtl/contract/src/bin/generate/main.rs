@@ -15,8 +15,8 @@ type Output = (&'static str, String);
 /// All generated files.
 fn outputs() -> Vec<Output> {
     vec![
-        ("hpu-core/handlers/include/generated/spindle_contract.h", c_header::handlers()),
-        ("hpu-core/handlers/generated/memory.ld", c_header::linker_symbols()),
+        ("handlers/include/generated/spindle_contract.h", c_header::handlers()),
+        ("handlers/generated/memory.ld", c_header::linker_symbols()),
         ("sw-driver/include/generated/spindle_registers.h", c_header::registers()),
         ("docs/generated/registers.md", pages::registers()),
         ("docs/generated/descriptors.md", pages::descriptors()),

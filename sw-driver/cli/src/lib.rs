@@ -1,0 +1,42 @@
+//! What the commands of `spindle` are made of; the laboratory uses the same parts.
+//!
+//! Without the feature `sim` there is no simulated card: handlers are compiled and judged, and nothing of the test bench or of the RTL is built.
+
+pub mod build;
+pub mod config;
+pub mod info;
+pub mod laboratory;
+pub mod table;
+
+#[cfg(feature = "sim")]
+pub mod check;
+#[cfg(feature = "sim")]
+pub mod export;
+#[cfg(feature = "sim")]
+pub mod fate_file;
+#[cfg(feature = "sim")]
+pub mod fates;
+#[cfg(feature = "sim")]
+pub mod fpspin_host;
+#[cfg(feature = "sim")]
+pub mod konata;
+#[cfg(feature = "sim")]
+pub mod message_field;
+#[cfg(feature = "sim")]
+pub mod pictures;
+#[cfg(feature = "sim")]
+pub mod play;
+#[cfg(feature = "sim")]
+pub mod prints;
+#[cfg(feature = "sim")]
+pub mod run;
+#[cfg(feature = "sim")]
+pub mod session;
+#[cfg(feature = "sim")]
+pub mod source_lines;
+#[cfg(feature = "sim")]
+pub mod summary;
+#[cfg(feature = "sim")]
+pub mod unseen;
+#[cfg(feature = "sim")]
+pub mod waves;

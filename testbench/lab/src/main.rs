@@ -1,0 +1,43 @@
+//! `spindle-lab`: the commands `demo`, `report` and `compat` of `spindle`.
+
+mod compat;
+mod demo;
+#[cfg(test)]
+mod examples;
+mod judge;
+mod report;
+
+use clap::{Parser, Subcommand};
+use std::process::ExitCode;
+
+#[derive(Parser)]
+#[command(name = "spindle", version, about = "Demonstrates and measures the emitted NIC.")]
+struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Play real traffic and a put through the NIC, compare every byte, show the latency of every stage.
+    Demo(demo::DemoArguments),
+    /// Compile the examples of a PsPIN or FPsPIN checkout as they are, run them on the simulated NIC and judge what they do.
+    Compat(compat::CompatArguments),
+    /// Measure cycles, throughput, size and speed of the emitted NIC.
+    Report(report::ReportArguments),
+}
+
+fn main() -> ExitCode {
+    let result = match Arguments::parse().command {
+        Command::Demo(arguments) => demo::demo(&arguments),
+        Command::Compat(arguments) => compat::compat(&arguments),
+        Command::Report(arguments) => report::report(&arguments),
+    };
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("spindle: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}

@@ -21,7 +21,7 @@ pub struct Options {
 
 /// Builds, runs and judges the examples; the checkout stays as it is.
 pub fn run(options: &Options) -> Result<()> {
-    let command = ["run", "--quiet", "--package", "spindle-cli", "--", "compat"];
+    let command = ["run", "--quiet", "--package", "spindle-lab", "--", "compat"];
     for (option, checkout) in [("--pspin", &options.pspin), ("--fpspin", &options.fpspin)] {
         let Some(checkout) = checkout else { continue };
         let folder = checkout.to_str().context("the name of the checkout's folder is no UTF-8")?;

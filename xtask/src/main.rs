@@ -59,14 +59,14 @@ fn main() -> std::process::ExitCode {
             Command::Setup(options) => setup::run(&options).map(|()| true),
             Command::Demo { arguments } => {
                 setup::run(&setup::Options::default())?;
-                process::cargo(["run", "--quiet", "--package", "spindle-cli", "--", "demo"], &arguments).map(|()| true)
+                process::cargo(["run", "--quiet", "--package", "spindle-lab", "--", "demo"], &arguments).map(|()| true)
             }
             Command::Test(options) => test::run(&options),
             Command::Synth(options) => synth::run(&options),
             Command::Pnr(options) => pnr::run(&options),
             Command::Compat(options) => compat::run(&options).map(|()| true),
             Command::Same(options) => same::run(&options),
-            Command::Report(options) => report::run(&options).map(|()| true),
+            Command::Report(options) => report::run(&options),
         }
     };
     match run() {

@@ -219,7 +219,7 @@ fn files_and_folders_that_are_something_else() {
     let macros = ["-D", "EMPTY=", "-D", "F(x)=((x) + 1)", "-D", "_A1"];
     let done = spindle(&[&["build", &good, "-o", &folder.path("x.elf")], &macros[..]].concat());
     assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
-    refused(&["export", "--config", "sim", "--out", &good], &["good.c: it is a file; give a folder"]);
+    refused(&["export", "--config", "sim", "--out", &good], &["good.c: the path is a file; give a folder"]);
 }
 
 #[test]

@@ -8,13 +8,13 @@ use spindle::{ContextId, ContextOptions, Device, Image, Rule};
 use spindle_contract::params::Config;
 use spindle_contract::reasons::{DROP_COUNT, DROP_REASONS, T_EGRESS_FIRST, T_FIRST_BEAT};
 use spindle_harness::Source;
+use spindle_sdk::Sources;
 use spindle_sim::{
     address, End, Event, FateEvent, Network, NetworkNode, Options, SentFrame, SimDevice, SimHandle, Step, WireFrame,
     WireOptions,
 };
 use spindle_verilog::Design;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::OnceLock;
 
@@ -32,14 +32,17 @@ pub fn emit(config: Config) -> Design {
     spindle_nic::emit(&config).unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// The text of the NIC, elaborated once.
-fn source() -> &'static Source {
+/// The text of a NIC.
+fn source(config: Config) -> Source {
+    let design = emit(config);
+    let files = design.modules.into_iter().map(|module| (format!("{}.sv", module.name), module.text));
+    Source::new(design.top, files.collect())
+}
+
+/// The text of the NIC under test, elaborated once.
+fn usual_source() -> &'static Source {
     static SOURCE: OnceLock<Source> = OnceLock::new();
-    SOURCE.get_or_init(|| {
-        let design = emit(CONFIG);
-        let files = design.modules.into_iter().map(|module| (format!("{}.sv", module.name), module.text));
-        Source::new(design.top, files.collect())
-    })
+    SOURCE.get_or_init(|| source(CONFIG))
 }
 
 /// Where the SDK is.
@@ -54,35 +57,9 @@ fn temporary(ending: &str) -> PathBuf {
     Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("nic-{}-{number}.{ending}", std::process::id()))
 }
 
-/// Compiles a handler, as the SDK's README says.
+/// Compiles a handler.
 fn image(source: &Path) -> Image {
-    let sdk = sdk();
-    let output = temporary("elf");
-    // Not Zbs: GCC 12 may die of it.
-    const ABI: &str = "-mabi=ilp32";
-    let compiler = || Command::new("riscv64-unknown-elf-gcc");
-    let libgcc = compiler().args(["-march=rv32im", ABI, "-print-libgcc-file-name"]).output();
-    let libgcc = libgcc.expect("the RISC-V compiler is installed");
-    let result = compiler()
-        .args(["-march=rv32ima_zicsr_zba_zbb", ABI])
-        .args(["-O2", "-ffreestanding", "-fno-common", "-ffunction-sections", "-fdata-sections"])
-        .args(["-nostdlib", "-static", "-Wl,--gc-sections,--no-warn-rwx-segments", "-I"])
-        .arg(sdk.join("include"))
-        .arg("-L")
-        .arg(sdk.join("generated"))
-        .arg("-T")
-        .arg(sdk.join("handler.ld"))
-        .arg(source)
-        .arg(sdk.join("lib/memory.c"))
-        .arg(String::from_utf8_lossy(&libgcc.stdout).trim())
-        .arg("-o")
-        .arg(&output)
-        .output()
-        .expect("the RISC-V compiler is installed");
-    assert!(result.status.success(), "{}: {}", source.display(), String::from_utf8_lossy(&result.stderr));
-    let elf = std::fs::read(&output).expect("the compiler wrote the image");
-    let _ = std::fs::remove_file(&output);
-    Image::parse(&elf).unwrap()
+    spindle_sdk::load(&Sources::one(source)).unwrap_or_else(|error| panic!("{error:#}")).image
 }
 
 /// An example handler, compiled.
@@ -101,7 +78,7 @@ pub fn compiled(text: &str) -> Image {
 
 /// NICs after reset, joined by a wire.
 fn network(nodes: usize, wire: WireOptions) -> Network {
-    let card = |seed| SimDevice::new(source(), &CONFIG, Options { seed, ..Options::default() }).unwrap();
+    let card = |seed| SimDevice::new(usual_source(), &CONFIG, Options { seed, ..Options::default() }).unwrap();
     Network::new((0..nodes as u64).map(card).collect(), wire)
 }
 
@@ -130,6 +107,7 @@ pub struct Installed {
 
 /// The NIC.
 pub struct Nic {
+    config: Config,
     pub card: SimHandle,
     pub device: Device<SimHandle, SimHandle>,
 }
@@ -153,9 +131,18 @@ pub struct Played {
 impl Nic {
     /// After reset.
     pub fn new(options: Options) -> Nic {
-        let card = SimHandle::new(SimDevice::new(source(), &CONFIG, options).unwrap());
+        Nic::open(CONFIG, usual_source(), options)
+    }
+
+    /// A NIC of another configuration after reset.
+    pub fn of(config: Config, options: Options) -> Nic {
+        Nic::open(config, &source(config), options)
+    }
+
+    fn open(config: Config, source: &Source, options: Options) -> Nic {
+        let card = SimHandle::new(SimDevice::new(source, &config, options).unwrap());
         let device = Device::open(card.clone(), card.clone()).unwrap();
-        Nic { card, device }
+        Nic { config, card, device }
     }
 
     /// Installs an example handler without activating it.
@@ -238,7 +225,7 @@ impl Nic {
         let stats = self.device.stats().unwrap();
         let ended = u64::from(stats.frames_handled) + u64::from(stats.frames_placed) + stats.dropped();
         assert_eq!(u64::from(stats.frames_in), ended, "in = handled + placed + dropped: {stats:?}");
-        assert_eq!(stats.cells_free as usize, CONFIG.cells(), "all cells are free: {stats:?}");
+        assert_eq!(stats.cells_free as usize, self.config.cells(), "all cells are free: {stats:?}");
         assert_eq!(stats.messages_open, 0, "no message is open: {stats:?}");
         let mut sim = self.card.sim();
         assert!(sim.memory().idle(), "nothing is under way to the host");

@@ -54,9 +54,14 @@ fn message(id: u32, length: usize, segment: usize, random: &mut ChaCha8Rng) -> V
 
 #[test]
 fn shuffled_puts_complete_exactly_once() {
-    for seed in 0..3 {
+    shuffled_puts_complete(Nic::new, 0..3);
+}
+
+/// Puts of several messages to the NIC that `open` gives, for each seed.
+pub fn shuffled_puts_complete(open: impl Fn(Options) -> Nic, seeds: std::ops::Range<u64>) {
+    for seed in seeds {
         let mut random = ChaCha8Rng::seed_from_u64(seed);
-        let mut nic = Nic::new(Options { seed, host_latency: (1, 700), ..Options::default() });
+        let mut nic = open(Options { seed, host_latency: (1, 700), ..Options::default() });
         nic.rule("spindle", Action::Mailbox);
         {
             let mut sim = nic.card.sim();

@@ -6,6 +6,7 @@ mod bench;
 mod budgets;
 mod commands;
 mod context_puts;
+mod delivered;
 mod delivery;
 mod events;
 mod fates;

@@ -19,7 +19,7 @@ fn every_command_of_the_guide_runs() {
     let page = std::fs::read_to_string(root.join("docs/handlers.md")).unwrap();
     let folder = tempfile::tempdir().unwrap();
     // The commands are started in a checkout, and write there.
-    for name in ["testbench", "hpu-core", "sw-driver"] {
+    for name in ["testbench", "handlers", "sw-driver"] {
         std::os::unix::fs::symlink(root.join(name), folder.path().join(name)).unwrap();
     }
     for (name, source) in blocks(&page, "c") {

@@ -358,7 +358,7 @@ mod tests {
         };
         report.enter(&[], figures(160, 160, 100_000.0));
         assert!(complaints(&report).is_empty());
-        report.enter(&[], figures(161, 160, 99_999.0));
+        report.enter(&[], figures(MOST_MODULES + 1, MOST_MODULES, 99_999.0));
         assert_eq!(complaints(&report).len(), 3);
         report.enter(&[], Ok(vec![Figure::new("hpu.cpi.filtering", 1.16, ""), Figure::new("hpu.cpi.crc32", 1.16, "")]));
         assert_eq!(complaints(&report).len(), 4);

@@ -1,4 +1,4 @@
-/* What a measured program tells: the first words of its data. */
+/* Results of a measured program: the first words of its data. */
 #ifndef SPINDLE_BENCH_H
 #define SPINDLE_BENCH_H
 
@@ -7,7 +7,7 @@
 struct bench_result {
     /* Between bench_begin and bench_end; 0 = the program does not call them. */
     uint32_t cycles, instructions;
-    /* Turns of the measured work, if the program knows them; else 0. */
+    /* Iterations of the measured work, if the program reports them; else 0. */
     uint32_t turns;
 };
 

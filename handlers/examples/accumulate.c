@@ -1,15 +1,15 @@
-/* Adds every message to a vector in host memory (little-endian words of 32 bits): the words of the message are added to those of the host region
- * from the message's offset in the buffer on, packet by packet, in any order. Each packet reads what is there, adds, and writes it back; a lock
- * for each 2 KiB of the region keeps others out meanwhile, so messages may overlap. Packets that end beyond the region are dropped. */
+/* Adds every message to a vector in host memory (little-endian words of 32 bits), starting at the message's offset in the host region,
+ * packet by packet, in any order. Each packet reads the words of the region, adds its own, and writes the sums back. A lock for each
+ * 2 KiB of the region makes this exclusive, so messages may overlap. Packets that end outside the region are dropped. */
 #include "spin_buffers.h"
 
 enum { BUFFER = 2048, CLUSTERS = 8, LOCKS = 64 };
 
 static volatile uint32_t taken[CLUSTERS];
-/* Of the piece with this number, modulo their count. */
+/* The lock of 2 KiB piece n of the region is locks[n % LOCKS]. */
 static spin_lock_t locks[LOCKS];
 
-/* Adds the packet's words to those at `offset`; says whether host memory could be read and written. */
+/* Adds the packet's words to those at `offset`; returns false if host memory could not be read or written. */
 static bool add(const spin_payload_t *p, uint8_t *buffer, uint32_t offset) {
     const spin_u16_alias_t *halves = (const spin_u16_alias_t *)spin_payload(p);
     uint32_t *sums = (uint32_t *)buffer;
@@ -36,7 +36,7 @@ int payload_handler(const spin_payload_t *p, void *state) {
         return SPIN_DROP;
     }
     uint32_t number = spin_take_buffer(&taken[p->cluster_id], p->hpu_id, count);
-    /* A packet is shorter than a piece, so it lies in one or in two. All take the lower lock first. */
+    /* A packet is shorter than a piece, so it touches one or two. Taking the lower lock first avoids a deadlock. */
     uint32_t first = offset / BUFFER % LOCKS, last = (offset + length - 1) / BUFFER % LOCKS;
     uint32_t low = first < last ? first : last, high = first < last ? last : first;
     spin_lock(&locks[low]);

@@ -1,6 +1,6 @@
-/* Adds up all words (little-endian, 32 bits) of every message and writes the sum to the host when the message is complete: a record of eight
- * bytes, sum and message id, at eight times the id modulo the records that fit the host region. The packets of a message add to one counter,
- * whatever HPU they run on. */
+/* Sums all words (little-endian, 32 bits) of every message and writes the sum to the host when the message is complete: a record of
+ * eight bytes, sum and message id, in slot `id modulo slots` of the host region. The packets of a message add to one counter in context
+ * memory, on whichever HPU they run. */
 #include "spin_buffers.h"
 
 enum { SLOTS = 256, CLUSTERS = 8 };

@@ -1,6 +1,6 @@
-/* Passes every UDP packet on along a binomial tree of nodes: in round k, each of the first 2^k nodes sends to the one 2^k further. The nodes'
- * MAC and IP addresses end in their number, counted from the first one's; `rank` and `size` are this node's number and how many there are, set
- * by the host. The node's own copy goes to the host region, at its frame number modulo the slots of 2048 bytes, from the IP header on. */
+/* Forwards every UDP packet along a binomial tree of nodes: in round k, node i of the first 2^k nodes sends to node i + 2^k. The MAC and
+ * IP addresses of consecutive nodes end in consecutive numbers. The host sets `rank`, the number of this node, and `size`, the number of
+ * nodes. The node writes its own copy, from the IP header on, to the host region, in slot `frame number modulo slots` of 2048 bytes. */
 #include "spin_buffers.h"
 
 enum { SLOT = 2048, CLUSTERS = 8 };
@@ -9,7 +9,7 @@ uint32_t rank, size = 1;
 
 static volatile uint32_t taken[CLUSTERS];
 
-/* The node that a packet is for, and the one it comes from, as the last bytes of addresses. */
+/* Sets sender and receiver: the last bytes of the MAC and IP addresses. */
 static void readdress(uint8_t *frame, spin_ipv4_t *ip, uint32_t from, uint32_t to) {
     uint32_t before = spin_sum16(spin_get16(ip->src + 2), spin_get16(ip->dst + 2));
     ip->src[3] = (uint8_t)from;
@@ -41,7 +41,7 @@ int header_handler(const spin_header_t *h, void *state) {
         distance *= 2;
     }
     for (; rank + distance < size; distance *= 2) {
-        /* The frame before is on its way out of the slot. */
+        /* The previous send still reads the slot. */
         spin_wait();
         readdress(spin_packet(h), ip, first + rank, first + rank + distance);
         spin_send_packet(spin_packet(h), h->packet_len);

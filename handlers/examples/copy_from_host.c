@@ -1,5 +1,5 @@
-/* Serves host memory: a UDP packet that begins with an offset in the host region (four bytes, big-endian) is answered by as many bytes of that
- * region as its payload has, from there on. The answer has no UDP checksum. Requests beyond the region are dropped. */
+/* Serves host memory: the payload of a request (UDP) begins with an offset in the host region (four bytes, big-endian). The answer has as
+ * many bytes as the request's payload, read from that offset on, and no UDP checksum. Requests outside the region are dropped. */
 #include "spin_buffers.h"
 
 enum { BUFFER = 2048, CLUSTERS = 8 };

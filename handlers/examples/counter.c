@@ -1,6 +1,7 @@
-/* Draws numbers: each UDP packet gets the next one of the counter of its destination port, which the host shares. Counters are 64-bit words in
- * the host region, the port modulo their count; the NIC adds to them by atomic operations on host memory. The answer has the number in its
- * first eight bytes (big-endian) and no UDP checksum; packets without room for it are dropped. */
+/* Serves unique numbers: each UDP packet increments the counter of its destination port and is answered with the value before. The counters
+ * are 64-bit words in the host region, selected by the port modulo their count, and shared with the host: the NIC increments them by
+ * atomic operations on host memory. The answer has the number in its first eight bytes (big-endian) and no UDP checksum. Packets whose
+ * payload is shorter are dropped. */
 #include "spindle.h"
 
 enum { NUMBER = 8 };

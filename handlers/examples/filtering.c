@@ -1,6 +1,6 @@
-/* Lets UDP packets pass whose destination is in a table: the port becomes the one that the table says, the checksum follows, and the packet
- * leaves. All others are dropped. The table is a hash table with open addressing in context memory, which the host fills: an entry has the
- * destination address (0: free) and the two ports, the wanted one in the upper half. */
+/* Forwards UDP packets whose destination is in a table, with the port that the table gives and an updated checksum; drops all others. The
+ * table is a hash table with open addressing in context memory, which the host fills. An entry has the destination address (0: free),
+ * the destination port in the lower half of `ports` and the new port in the upper half. */
 #include "spindle.h"
 
 enum { ENTRIES = 512 };

@@ -1,10 +1,10 @@
-/* Drops IPv4 packets whose source is in a table of prefixes and forwards every other frame as it is. VLAN tags, options and fragments make no difference. A frame
- * that does not fit the packet slot is dropped too: the handler could send only a part of it. */
+/* Drops IPv4 packets whose source is in a table of prefixes and forwards every other frame unchanged. VLAN tags, options and fragments make
+ * no difference. A frame that does not fit the packet slot is dropped too, because the handler could send only a part of it. */
 #include "spindle.h"
 
 enum { VLAN_TAG = 0x8100, SERVICE_TAG = 0x88a8 };
 
-/* Constants lie beside the code: reading them takes no way to the context memory. */
+/* Constants are stored next to the code: reading them needs no access to context memory. */
 static const struct {
     uint32_t address, mask;
 } denied[] = {
@@ -27,7 +27,7 @@ int header_handler(const spin_header_t *h, void *state) {
     if (!spin_whole_frame(h)) {
         return SPIN_DROP;
     }
-    /* spin_l3() passes one tag. A second one must not hide a source. */
+    /* spin_l3() skips one tag. A second tag must not hide a source. */
     const uint8_t *type = spin_packet(h) + 12, *end = spin_packet(h) + h->packet_len;
     while (end - type >= 6 && (spin_get16(type) == VLAN_TAG || spin_get16(type) == SERVICE_TAG)) {
         type += 4;

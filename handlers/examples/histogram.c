@@ -1,5 +1,5 @@
-/* Counts the bytes of all payloads by value, in context memory: a row for each cluster, so that clusters do not take turns on a counter; the
- * sum of the rows is the histogram. */
+/* Counts the bytes of all payloads by value, in context memory. Each cluster has a row of its own, so that clusters do not contend for a
+ * counter; the histogram is the sum of the rows. */
 #include "spin_atomic.h"
 #include "spindle.h"
 

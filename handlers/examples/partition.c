@@ -1,6 +1,6 @@
-/* Sorts UDP packets into partitions: the first four bytes of a payload (big-endian) are its key, whose hash says into which of `parts` mailboxes of
- * the context's process it goes, whole. They lie at `first` and behind; managed ones pack the payloads, and tell their owner of each full buffer.
- * What has no key is dropped. */
+/* Partitions UDP packets: the first four bytes of a payload (big-endian) are its key. The hash of the key selects one of `parts` mailboxes
+ * of the context's process, with consecutive addresses from `first` on, which receives the whole payload. Managed mailboxes pack the
+ * payloads and complete each full buffer. Packets without a key are dropped. */
 #include "spindle.h"
 
 uint64_t first = 0x1000;

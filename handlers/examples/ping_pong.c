@@ -1,6 +1,6 @@
-/* Ping-pong, stored: answers every UDP packet with itself, from the packet slot: MAC and IP addresses and UDP ports change places, everything else stays, and so do all
- * checksums, because a ones' complement sum does not care for the order of its terms. Drops what is not UDP over plain IPv4, and
- * frames that do not fit the packet slot. */
+/* Ping-pong, stored: returns every UDP packet from the packet slot with MAC addresses, IP addresses and UDP ports exchanged. All checksums
+ * stay valid, because a ones' complement sum does not depend on the order of its terms. Drops all packets that are not UDP over plain
+ * IPv4, and frames that do not fit the packet slot. */
 #include "spindle.h"
 
 int header_handler(const spin_header_t *h, void *state) {
@@ -13,6 +13,6 @@ int header_handler(const spin_header_t *h, void *state) {
     spin_swap_macs(spin_packet(h));
     spin_swap_fields(ip->src, ip->dst, 2);
     spin_swap_fields(udp->sport, udp->dport, 1);
-    /* A frame that is cut in the slot is not sent. */
+    /* A frame that is cut in the slot is refused. */
     return spin_send_packet(spin_packet(h), h->packet_len) == SPIN_SEND_OK ? SPIN_PROCESS_DATA : SPIN_DROP;
 }

@@ -1,6 +1,6 @@
-/* Ping-pong from host memory, for messages of several packets: payloads are gathered in host memory, whatever order they come in, and when the message is complete
- * the NIC puts it back to its sender from there, as one message: to the mailbox of the same address at the node and process that sent it. The
- * host region holds a message of up to 8 KiB for each slot of the message table; what does not fit is dropped. */
+/* Ping-pong from host memory, for messages of several packets: the handlers gather the payloads in host memory, in any order. When the
+ * message is complete, the NIC puts it back from host memory as one message, to the mailbox of the same address at the sender's node and process.
+ * The host region holds a message of up to 8 KiB for each slot of the message table; messages that do not fit are dropped. */
 #include "spin_buffers.h"
 
 enum { BUFFER = 2048, CLUSTERS = 8, ROOM = 8192 };

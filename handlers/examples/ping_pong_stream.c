@@ -1,6 +1,6 @@
-/* Ping-pong, streamed: puts every message back to where it came from, packet by packet as they arrive, without waiting for the rest. The payload goes to the mailbox of the same address at the
- * sender's node (the node table's entry of that number) and process, at the same offset in its buffer, with the key that the host has set.
- * Each packet becomes a message of its own there. */
+/* Ping-pong, streamed: puts every message back to its sender, packet by packet, without waiting for the rest. The payload goes to the
+ * mailbox of the same address at the sender's node (the entry of that number in the node table) and process, at the same offset in its
+ * buffer, with the key that the host has set. Each packet becomes a message of its own. */
 #include "spin_buffers.h"
 
 enum { BUFFER = 2048, CLUSTERS = 8 };

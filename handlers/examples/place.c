@@ -1,4 +1,4 @@
-/* Lets every message pass on to its mailbox: the default action of a header handler. What reaches the mailbox is what arrived. */
+/* Passes every message on to its mailbox unchanged: the default action of a header handler. */
 #include "spindle.h"
 
 int header_handler(const spin_header_t *h, void *state) {

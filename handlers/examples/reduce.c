@@ -1,5 +1,5 @@
-/* Adds messages up, element by element (little-endian words of 32 bits): the vector `sums` in context memory is the sum of all messages so
- * far, and `messages` says of how many. Packets may come in any order; words beyond the vector are dropped. */
+/* Sums messages element by element (little-endian words of 32 bits): the vector `sums` in context memory is the sum of all messages so far,
+ * and `messages` their number. Packets may arrive in any order; packets that reach beyond the vector are dropped. */
 #include "spin_atomic.h"
 #include "spindle.h"
 

@@ -1,12 +1,12 @@
 /* Writes the payload of every UDP packet to host memory. The host region is an array of slots of 2048 bytes; a packet goes to the
- * slot of its frame number modulo their count, as a header of 64 bytes and the payload:
+ * slot `frame number modulo slots`, as a header of 64 bytes and the payload:
  *     offset 0  payload length   4  IPv4 source   8  UDP source port   12  UDP destination port   16  frame number   (little-endian)
- * Drops payloads that do not fit behind the header, and everything if the region has no slot or the scratchpad no buffer. */
+ * Drops payloads that do not fit after the header, and all packets if the region has no slot or the scratchpad no buffer. */
 #include "spin_buffers.h"
 
 enum { SLOT = 2048, HEADER = 64, CLUSTERS = 8 };
 
-/* Buffers of the scratchpad that are somebody's, for each cluster. */
+/* Allocated buffers of the scratchpad, one word per cluster. */
 static volatile uint32_t taken[CLUSTERS];
 
 int header_handler(const spin_header_t *h, void *state) {
@@ -28,7 +28,7 @@ int header_handler(const spin_header_t *h, void *state) {
     for (uint32_t i = 5; i < HEADER / 4; i++) {
         record[i] = 0;
     }
-    /* A command's source is 64-byte aligned, a UDP payload is not. It starts at an even address: copy half-words. */
+    /* The source of a command is 64-byte aligned; a UDP payload is not, but starts at an even address: copy half-words. */
     const spin_u16_alias_t *from = (const spin_u16_alias_t *)spin_payload(h);
     spin_u16_alias_t *to = (spin_u16_alias_t *)(scratch + HEADER);
     for (uint32_t i = 0; i < h->payload_len / 2; i++) {

@@ -1,10 +1,10 @@
-/* Unpacks messages into a strided array in host memory, as a vector datatype of MPI does: block i of a message goes to i times the stride.
- * Packets may come in any order and blocks may lie across them. What does not fit the host region is dropped. */
+/* Unpacks messages into a strided array in host memory, as a vector datatype of MPI does: block i of a message goes to offset i * stride.
+ * Packets may arrive in any order, and blocks may cross packets. Packets that do not fit the host region are dropped. */
 #include "spin_buffers.h"
 
 enum { BUFFER = 2048, CLUSTERS = 8 };
 
-/* Bytes; the host may change them while no message is under way. */
+/* Bytes; the host may change them while no message is being received. */
 uint32_t block_length = 100;
 uint32_t stride = 256;
 
@@ -24,7 +24,7 @@ int payload_handler(const spin_payload_t *p, void *state) {
     for (uint32_t left = p->payload_len, used = 0; left; block++, from = 0) {
         uint32_t length = block_length - from < left ? block_length - from : left;
         length = length < BUFFER ? length : BUFFER;
-        /* Each piece starts at a multiple of 64, where commands can read. */
+        /* Each piece starts at a multiple of 64: the alignment of a command's source. */
         if (used + length > BUFFER) {
             spin_wait();
             used = 0;

@@ -1,4 +1,4 @@
-/* What all headers of the SDK share. */
+/* Definitions that all headers of the SDK share. */
 #ifndef SPIN_BASE_H
 #define SPIN_BASE_H
 

@@ -4,12 +4,12 @@
  *     int header_handler(const spin_header_t *h, void *state);
  *     int payload_handler(const spin_payload_t *p, void *state);
  *     int completion_handler(uint32_t dropped_bytes, bool flow_control_triggered, void *state);
- * and returns one of the SPIN_* codes of generated/spindle_contract.h. The hardware calls them: there is no start code. Initialised
- * and zeroed variables live in context memory, shared by all HPUs (atomic operations are in spin_atomic.h), and start as the image
- * says; constants lie beside the code. The stack has SPIN_STACK_BYTES; `spindle build` says what a handler needs of it.
+ * and returns one of the SPIN_* codes of generated/spindle_contract.h. The hardware calls the handlers; there is no start code.
+ * Variables live in context memory, which all HPUs share (spin_atomic.h has atomic operations), and start with the values of the
+ * image. Constants are stored next to the code. The stack has SPIN_STACK_BYTES; `spindle build` reports how much a handler needs.
  *
- * A frame of more than SPIN_PACKET_BYTES is cut in the packet slot. spin_send_packet() does not send such a frame back (SPIN_SEND_CUT); a
- * handler that answers whole frames returns SPIN_DROP for it: see spin_whole_frame().
+ * The packet slot holds the first SPIN_PACKET_BYTES of a longer frame. spin_send_packet() does not send such a frame back
+ * (SPIN_SEND_CUT); a handler that answers whole frames returns SPIN_DROP for it: see spin_whole_frame().
  */
 #ifndef SPINDLE_H
 #define SPINDLE_H
@@ -18,35 +18,35 @@
 #include "spin_base.h"
 #include "spin_commands.h"
 
-/* Both are views of the task page: a header handler reads the message's fields, a payload handler those of its packet. */
+/* Both are views of the task page: a header handler reads the fields of the message, a payload handler those of its packet. */
 typedef spin_task_t spin_header_t;
 typedef spin_task_t spin_payload_t;
 
-/* In lib/memory.c; the compiler calls them too. */
+/* Defined in lib/memory.c; the compiler also emits calls to them. */
 void *memcpy(void *restrict to, const void *restrict from, size_t length);
 void *memmove(void *to, const void *from, size_t length);
 void *memset(void *to, int value, size_t length);
 int memcmp(const void *a, const void *b, size_t length);
 
-/* What a handler image may define. */
+/* The handlers that an image may define. */
 int header_handler(const spin_header_t *h, void *state);
 int payload_handler(const spin_payload_t *p, void *state);
 int completion_handler(uint32_t dropped_bytes, bool flow_control_triggered, void *state);
 
 /* ---- The packet ---------------------------------------------------------------------------------------------------------- */
 
-/* The task page; a completion handler has no other way to it. */
+/* The task page, for completion handlers, which get no pointer to it. */
 SPIN_INLINE const spin_task_t *spin_task(void) { return (const spin_task_t *)SPIN_REGION_TASK; }
-/* The frame in its slot; its first byte is 64-byte aligned. */
+/* The frame in the packet slot; its first byte is 64-byte aligned. */
 SPIN_INLINE uint8_t *spin_packet(const spin_task_t *task) { return (uint8_t *)task->packet; }
-/* The IP header in the slot: behind a VLAN tag, if there is one. */
+/* The IP header in the slot, after a VLAN tag if the frame has one. */
 SPIN_INLINE uint8_t *spin_l3(const spin_task_t *task) { return (uint8_t *)task->l3; }
 /* The payload in the slot. */
 SPIN_INLINE uint8_t *spin_payload(const spin_task_t *task) { return (uint8_t *)task->payload; }
-/* Is the whole frame in the slot? */
+/* True if the whole frame is in the slot. */
 SPIN_INLINE bool spin_whole_frame(const spin_task_t *task) { return task->packet_len == task->frame_len; }
-/* The scratchpad: task->scratch_size bytes in the L1 of this cluster, fast, zero at first and kept between handlers. All handlers of this
- * context that run in the cluster share it. */
+/* The scratchpad: task->scratch_size bytes of this cluster's L1. It starts as zeros and keeps its content between handlers. All
+ * handlers of this context that run in the cluster share it. */
 SPIN_INLINE uint8_t *spin_scratch(void) { return (uint8_t *)SPIN_REGION_SCRATCH; }
 /* The cycle counter. */
 SPIN_INLINE uint32_t spin_cycles(void) {
@@ -55,11 +55,12 @@ SPIN_INLINE uint32_t spin_cycles(void) {
     return cycles;
 }
 
-/* Declares the user header of an image: the header handler of a message runs when the packet at offset 0 has arrived, whose payload begins with
- * this structure, and a message whose first packet is shorter fails. The driver reads name and size from the image. Once, in one file:
+/* Declares the user header of an image: a structure at the start of the payload of the packet at offset 0. The header handler of a
+ * message runs when that packet has arrived; a message whose first packet is shorter than the structure fails. The driver reads name
+ * and size from the image. Use it once, in one file:
  *     struct request { uint32_t rank, count; };
  *     SPIN_USER_HEADER(struct request);
- * spin_user_header(h) is then the structure in the packet; its fields are in the sender's byte order. */
+ * spin_user_header(h) then points to the structure in the packet; its fields have the byte order of the sender. */
 #define SPIN_USER_HEADER(type)                                                                                         \
     _Static_assert(sizeof(type) > 0 && sizeof(type) <= 127, "a user header has 1 to 127 bytes");                       \
     __attribute__((used, section(".spin_user_header"))) static const struct {                                          \
@@ -82,7 +83,7 @@ SPIN_INLINE void spin_put32(uint8_t *p, uint32_t value) {
     spin_put16(p + 2, value);
 }
 
-/* Headers as arrays of bytes: no alignment, no byte order. Read and write their fields with the functions above. */
+/* Headers as byte arrays, without alignment or byte order. Read and write the fields with the functions above. */
 typedef struct { uint8_t dst[6], src[6], type[2]; } spin_eth_t;
 typedef struct { uint8_t version_ihl, tos, length[2], id[2], fragment[2], ttl, protocol, checksum[2], src[4], dst[4]; } spin_ipv4_t;
 typedef struct { uint8_t sport[2], dport[2], length[2], checksum[2]; } spin_udp_t;
@@ -94,7 +95,7 @@ _Static_assert(sizeof(spin_eth_t) == 14 && sizeof(spin_ipv4_t) == 20 && sizeof(s
 SPIN_INLINE spin_ipv4_t *spin_ipv4(const spin_task_t *task, uint32_t protocol) {
     uint8_t *l3 = spin_l3(task);
     spin_ipv4_t *ip = (spin_ipv4_t *)l3;
-    /* DF is bit 14 and means nothing here; MF and the offset must be zero. */
+    /* DF (bit 14) is ignored; MF and the fragment offset must be zero. */
     bool whole = ((ip->fragment[0] & 0xbf) | ip->fragment[1]) == 0;
     bool plain = spin_get16(l3 - 2) == SPIN_ETHERTYPE_IPV4 && ip->version_ihl == 0x45 && whole;
     return plain && ip->protocol == protocol ? ip : (spin_ipv4_t *)NULL;
@@ -137,8 +138,8 @@ SPIN_INLINE uint32_t spin_sum(const uint8_t *bytes, uint32_t length, uint32_t su
     }
     return length & 1 ? spin_sum16(sum, (uint32_t)bytes[length - 1] << 8) : sum;
 }
-/* The checksum after a 16-bit field changed from `before` to `after` (RFC 1624, equation 3). Of the two forms of zero it gives
- * 0xffff: right for every content, where 0 would be wrong for a message of zeros only (and means "none" in UDP). */
+/* The checksum after a 16-bit field changed from `before` to `after` (RFC 1624, equation 3). Of the two forms of zero the result is
+ * 0xffff: it is correct for every content, while 0 is wrong for a message of zeros and means "no checksum" in UDP. */
 SPIN_INLINE uint32_t spin_checksum_update(uint32_t checksum, uint32_t before, uint32_t after) {
     uint32_t sum = spin_sum16(spin_sum16(~checksum & 0xffff, ~before & 0xffff), after);
     return sum == 0xffff ? 0xffff : ~sum & 0xffff;

@@ -1,4 +1,4 @@
-/* Kernel: the sum and the largest of the packet's words go to the first words of the scratchpad. */
+/* Kernel: writes the sum and the maximum of the packet's words to the first words of the scratchpad. */
 #include "spindle.h"
 
 int header_handler(const spin_header_t *h, void *state) {

@@ -1,4 +1,4 @@
-/* Kernel: the CRC-32 of the packet (IEEE 802.3, bit by bit) goes to the first word of the scratchpad. */
+/* Kernel: writes the CRC-32 of the packet (IEEE 802.3, bit by bit) to the first word of the scratchpad. */
 #include "spindle.h"
 
 int header_handler(const spin_header_t *h, void *state) {

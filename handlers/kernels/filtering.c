@@ -1,5 +1,5 @@
-/* Kernel: looks the packet's flow (the words of its IPv4 addresses and UDP ports) up in a hash table in the scratchpad: sixteen buckets of eight
- * entries of four words, three of the flow and a verdict, which the handler returns. */
+/* Kernel: looks up the packet's flow (the words of its IPv4 addresses and UDP ports) in a hash table in the scratchpad: sixteen buckets of
+ * eight entries of four words, three of the flow and a verdict, which the handler returns. */
 #include "spindle.h"
 
 enum { BUCKETS = 16, ENTRIES = 8 };

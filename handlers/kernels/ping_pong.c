@@ -1,11 +1,11 @@
-/* Kernel: answers a UDP packet with itself. The first forty bytes are looked at and turned as ten words: MAC and IP addresses and UDP ports change
- * places, which no checksum notices, then the frame is sent. */
+/* Kernel: returns a UDP packet to its sender. It checks and swaps the first forty bytes as ten words: MAC addresses, IP addresses and UDP
+ * ports; no checksum changes by that. Then it sends the frame. */
 #include "spindle.h"
 
 enum {
     /* Bytes 12 to 14: IPv4 without options. */
     IPV4 = 0x450008, IPV4_MASK = 0xffffff,
-    /* Bytes 20 to 23: no fragment (DF means nothing), UDP. */
+    /* Bytes 20 to 23: no fragment (DF is ignored), UDP. */
     UDP = 0x11000000, UDP_MASK = (int)0xff00ffbf,
     HIGH = (int)0xffff0000, LOW = 0xffff,
 };
@@ -26,7 +26,7 @@ int header_handler(const spin_header_t *h, void *state) {
     w[7] = (w8 & LOW) | (w6 & HIGH);
     w[8] = (w7 & LOW) | w9 << 16;
     w[9] = w8 >> 16 | (w9 & HIGH);
-    /* The whole frame is there: see `other`. */
+    /* `other` has checked that the slot holds the whole frame. */
     spin_send_packet_flags(w, length, SPIN_SEND_UNSEEN);
     return SPIN_PROCESS_DATA;
 }

@@ -1,4 +1,4 @@
-/* What a freestanding compiler may call by itself. Whole words where both ends allow it. */
+/* Memory functions that a freestanding compiler calls. They move whole words where both addresses allow it. */
 #include <stddef.h>
 #include <stdint.h>
 
@@ -6,12 +6,12 @@
 
 typedef uint32_t __attribute__((may_alias)) word_t;
 
-/* Misaligned words can be read of all data but constants, which lie beside the code. */
+/* Misaligned words can be read from all regions but that of the code, which also holds the constants. */
 static int reads_words(const uint8_t *from) {
     return ((uintptr_t)from & 3) == 0 || (uintptr_t)from >> 28 != SPIN_REGION_CODE >> 28;
 }
 
-/* The compiler takes care not to read misaligned words; the processor has no trouble with them. */
+/* The processor reads misaligned words in hardware; the compiler would read bytes. */
 static word_t word_at(const uint8_t *from) {
     word_t word;
     __asm__("lw %0, %1" : "=r"(word) : "m"(*(const uint8_t(*)[4])from));

@@ -1,7 +1,7 @@
-/* spin_printf: see include/spin_printf.h. Linked into an image only if it is used. */
+/* spin_printf: see include/spin_printf.h. Linked into an image only if the image calls it. */
 #include "spin_printf.h"
 
-/* Characters on their way out. */
+/* Characters that are not sent yet. */
 typedef struct {
     union {
         char text[8];
@@ -20,7 +20,7 @@ static void put(out_t *out, char c) {
     }
 }
 
-/* What stands between % and the conversion. */
+/* Flags and width of a conversion. */
 typedef struct {
     uint32_t width;
     bool left, zeros, prefix;
@@ -55,7 +55,7 @@ static void field(out_t *out, field_t f, const char *sign, const char *text, uin
     }
 }
 
-/* Exact for all 32-bit numbers, and a division takes longer than the rest of a digit. */
+/* value / 10, exact for all 32-bit numbers; a division instruction would dominate the cost of a digit. */
 static uint32_t tenth(uint32_t value) { return (uint32_t)((uint64_t)value * 0xcccccccdu >> 35); }
 
 static void number(out_t *out, field_t f, const char *sign, uint32_t value, bool decimal, char ten) {
@@ -127,7 +127,7 @@ int spin_vprintf(const char *format, va_list arguments) {
         }
         case '%': put(&out, '%'); break;
         default:
-            /* Not ours: printed as it stands. The end of the format stays for the loop to find. */
+            /* Unknown conversion: printed unchanged. The loop must still find the end of the format. */
             for (; from < format; from++) {
                 put(&out, *from);
             }

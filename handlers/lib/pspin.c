@@ -1,8 +1,8 @@
-/* Runs PsPIN and FPsPIN handlers: the entry points that the hardware calls turn the task page into a task_t and call the handler that
+/* Runs PsPIN and FPsPIN handlers: the entry points that the hardware calls convert the task page into a task_t and call the handler that
  * init_handlers names. Linked into an image only with `--pspin` or `--fpspin` (which defines SPINDLE_FPSPIN).
  *
- * Context memory of such an image: its variables (the scratchpads of all clusters are one of them), then the handler memory. Scratchpads
- * lie there and not in L1 because PsPIN handlers read and write those of other clusters too. */
+ * Context memory of such an image holds its variables, which include the scratchpads of all clusters, and then the handler memory. The
+ * scratchpads are not in L1, because PsPIN handlers also access those of other clusters. */
 #include "spin_buffers.h"
 
 #include "pspin/pspin_task.h"
@@ -10,15 +10,16 @@
 #include "fpspin/host_data.h"
 #endif
 
-/* -D SPINDLE_INIT_HANDLERS=NAME: an image with several such functions. */
+/* -D SPINDLE_INIT_HANDLERS=NAME: selects one of several such functions. */
 #ifndef SPINDLE_INIT_HANDLERS
 #define SPINDLE_INIT_HANDLERS init_handlers
 #endif
-/* -D SPINDLE_PSPIN_SCRATCHPAD=BYTES: of each cluster. */
+/* -D SPINDLE_PSPIN_SCRATCHPAD=BYTES: scratchpad of each cluster. */
 #ifndef SPINDLE_PSPIN_SCRATCHPAD
 #define SPINDLE_PSPIN_SCRATCHPAD 8192
 #endif
-/* -D SPINDLE_PSPIN_LAST=BYTES: the first bytes of the frame of a message that arrived last, kept for its completion handler. A multiple of 4. */
+/* -D SPINDLE_PSPIN_LAST=BYTES: the first bytes of the last arrived frame of a message, kept for its completion handler; a multiple
+ * of 4. */
 #ifndef SPINDLE_PSPIN_LAST
 #define SPINDLE_PSPIN_LAST 64
 #endif
@@ -27,11 +28,11 @@ uint32_t rt_core_id(void);
 uint32_t rt_cluster_id(void);
 void SPINDLE_INIT_HANDLERS(handler_fn *hh, handler_fn *ph, handler_fn *th, void **handler_mem_ptr);
 
-/* After all variables; from the link script. */
+/* Start of the handler memory, after all variables; defined by the link script. */
 extern uint8_t spin_handler_mem[];
 
 enum { BUFFER = 1024, LONGEST = 2048, MESSAGES = 256, MACS = 12, TAG = 4, HEADER = 14 };
-/* All bytes of an empty packet and its headers: Ethernet, VLAN tag, IPv4, UDP, the longest Spindle header; padding is not counted. */
+/* Room for the headers of an empty packet: Ethernet, VLAN tag, IPv4, UDP, the longest Spindle header; without padding. */
 enum { EMPTY = 128 };
 
 static uint8_t scratchpads[NB_CLUSTERS][SPINDLE_PSPIN_SCRATCHPAD] __attribute__((aligned(64)));
@@ -54,7 +55,7 @@ SPIN_INLINE uint32_t packet_offset(const uint8_t *frame, uint32_t bytes) {
 
 /* ---- The completion handler's packet -------------------------------------------------------------------------------------- */
 
-/* The first bytes of the packet of a message that arrived last, as that packet arrived. */
+/* The first bytes of the last arrived packet of a message, as received. */
 typedef struct {
     spin_lock_t lock;
     uint32_t frame; /* number of the frame; numbers are counted modulo 65536 */
@@ -71,14 +72,14 @@ static void copy_last(last_t *last, const spin_task_t *p) {
     last->bytes = bytes;
     memcpy(last->words, spin_packet(p), bytes);
 }
-/* The header handler's packet begins the record: no other handler of the message runs yet. */
+/* Starts the record with the header handler's packet: no other handler of the message runs yet. */
 static void keep_first(const spin_task_t *p) {
     last_t *last = &lasts[p->msg_slot];
     last->lock = 0;
     copy_last(last, p);
     spin_fence();
 }
-/* A later packet replaces an earlier one, in whatever order their handlers run. */
+/* Replaces an earlier packet by a later one; the handlers run in any order. */
 static void keep(const spin_task_t *p) {
     last_t *last = &lasts[p->msg_slot];
     if (p->frame == last->frame) {
@@ -92,7 +93,7 @@ static void keep(const spin_task_t *p) {
 }
 SPIN_INLINE const last_t *kept(void) { return &lasts[spin_task()->msg_slot]; }
 #else
-/* Without memory for it, a completion handler has no packet. */
+/* Without memory for the last packet, a completion handler gets none. */
 static const last_t none;
 static void keep_first(const spin_task_t *p) { (void)p; }
 static void keep(const spin_task_t *p) { (void)p; }
@@ -101,7 +102,7 @@ SPIN_INLINE const last_t *kept(void) { return &none; }
 
 /* ---- Tasks ---------------------------------------------------------------------------------------------------------------- */
 
-/* What init_handlers names. */
+/* The handlers and the handler memory that init_handlers names. */
 typedef struct {
     handler_fn hh, ph, th;
     void *memory;
@@ -113,9 +114,10 @@ SPIN_INLINE handlers_t named(void) {
     return named;
 }
 
-/* Calls a handler on a frame of which `bytes` are at hand. `spindle build` knows its name: what it calls are the functions that init_handlers
- * names. */
-static __attribute__((noinline)) void spindle_pspin_call(handler_fn handler, void *handler_mem, const uint8_t *frame, uint32_t bytes) {
+/* Calls a handler on a frame of which `bytes` are readable. `spindle build` knows this function by name: the functions that it calls are
+ * those that init_handlers names. */
+static __attribute__((noinline)) void spindle_pspin_call(handler_fn handler, void *handler_mem, const uint8_t *frame,
+                                                         uint32_t bytes) {
     const spin_task_t *p = spin_task();
     uint32_t offset = packet_offset(frame, bytes);
     uint32_t home = p->msg_id % NB_CLUSTERS;
@@ -144,19 +146,20 @@ static __attribute__((noinline)) void spindle_pspin_call(handler_fn handler, voi
     handler(&args);
 }
 
-/* The header handler of an empty packet, whose payload handler runs next in the same task: that one sees the packet as it arrived. */
+/* Calls the header handler of an empty packet and restores the packet: the payload handler, which runs next in the same task, must see it
+ * as it arrived. */
 static void call_before_payload(const handlers_t *handlers, const spin_task_t *p) {
     uint8_t original[EMPTY] __attribute__((aligned(4)));
     uint32_t bytes = p->packet_len < EMPTY ? p->packet_len : EMPTY;
     memcpy(original, spin_packet(p), bytes);
     spindle_pspin_call(handlers->hh, handlers->memory, spin_packet(p), p->packet_len);
-    /* The header handler's commands may still read the packet. */
+    /* Commands of the header handler may still read the packet. */
     spin_wait();
     memcpy(spin_packet(p), original, bytes);
     __asm__ volatile("mv gp, zero"); /* see turned() */
 }
 
-/* The hardware has no payload task for a packet without payload, PsPIN has one. So the payload handler of the message's first packet runs
+/* The hardware starts no payload task for a packet without payload; PsPIN does. So the payload handler of the message's first packet runs
  * here if that packet is empty. */
 int header_handler(const spin_header_t *h, void *state) {
     handlers_t handlers = named();
@@ -200,7 +203,7 @@ int completion_handler(uint32_t dropped_bytes, bool flow_control_triggered, void
     return SPIN_SUCCESS;
 }
 
-/* A number in the cluster that no other running handler has: an HPU has two hardware threads, and mhartid counts threads. */
+/* A number that is unique among the running handlers of the cluster: an HPU has two hardware threads, and mhartid counts threads. */
 uint32_t rt_core_id(void) {
     uint32_t hart;
     __asm__ volatile("csrr %0, mhartid" : "=r"(hart));
@@ -209,14 +212,14 @@ uint32_t rt_core_id(void) {
 uint32_t rt_cluster_id(void) { return spin_task()->cluster_id; }
 
 #ifdef SPINDLE_FPSPIN
-/* The host finds and writes it by its symbol. */
+/* The host finds and writes this variable by its symbol. */
 volatile struct host_data __host_data;
 volatile uint8_t dma_idx[CORE_COUNT];
 #endif
 
 /* ---- Commands ------------------------------------------------------------------------------------------------------------- */
 
-/* The handle of a command that was over when the call returned. */
+/* The handle of a command that had ended when the call returned. */
 #define OVER 0xffffffffu
 
 void spindle_pspin_wait(uint32_t handle) {
@@ -226,7 +229,7 @@ void spindle_pspin_wait(uint32_t handle) {
 }
 bool spindle_pspin_test(uint32_t handle) { return handle == OVER || spin_test(handle); }
 
-/* A buffer in L1, where commands can read. The first word there says which are taken. */
+/* Allocates a buffer in L1, which commands can read. The first word of the scratchpad records the allocated buffers. */
 static uint8_t *take(void) {
     uint8_t *buffers = spin_scratch() + SPIN_BEAT_BYTES;
     uint32_t count = (spin_task()->scratch_size - SPIN_BEAT_BYTES) / BUFFER;
@@ -235,13 +238,13 @@ static uint8_t *take(void) {
     }
     return buffers + BUFFER * spin_take_buffer((volatile uint32_t *)spin_scratch(), spin_task()->hpu_id, count);
 }
-/* Gives it back when the command that reads it is over. */
+/* Waits for the command that uses the buffer and frees it. */
 static void give(uint8_t *buffer) {
     spin_wait();
     spin_give_buffer((volatile uint32_t *)spin_scratch(), (uint32_t)(buffer - spin_scratch()) / BUFFER);
 }
 
-/* Does one command reach these bytes where they are? */
+/* True if one command can use these bytes without a copy. */
 SPIN_INLINE bool direct(const void *data, uint32_t length) {
     uint32_t region = (uint32_t)data & 0xf0000000u;
     return (uint32_t)data % SPIN_BEAT_BYTES == 0 && length <= LONGEST &&
@@ -249,7 +252,7 @@ SPIN_INLINE bool direct(const void *data, uint32_t length) {
 }
 
 #ifdef SPINDLE_FPSPIN
-/* The bytes are a whole frame. */
+/* Sends bytes that are a whole frame. */
 uint32_t spindle_pspin_send(void *data, uint32_t length) {
     if (direct(data, length)) {
         spin_send_packet_flags(data, length, SPIN_SEND_UNSEEN);
@@ -265,20 +268,20 @@ uint32_t spindle_pspin_send(void *data, uint32_t length) {
     return OVER;
 }
 #else
-/* Have the MAC addresses in the packet slot changed places? The register gp remembers it: it is 0 when a handler starts, and no other code
- * uses it, for images are linked without a global pointer. */
+/* Returns whether the MAC addresses in the packet slot are exchanged, and records that they are from now on. Register gp holds the
+ * record: it is 0 when a handler starts, and no other code uses it, because images are linked without a global pointer. */
 static bool turned(bool from_now_on) {
     uint32_t before;
     __asm__ volatile("mv %0, gp\n\tor gp, gp, %1" : "=&r"(before) : "r"(from_now_on));
     return before;
 }
 
-/* The bytes are an IP packet. */
+/* Sends bytes that are an IP packet. */
 uint32_t spindle_pspin_send(void *data, uint32_t length) {
     const spin_task_t *p = spin_task();
     uint8_t *frame = spin_packet(p);
     if (p->packet_len == 0 || data != spin_l3(p)) {
-        /* A frame of its own, with the header of the handler's packet. */
+        /* A separate frame, with the Ethernet header of the handler's packet. */
         uint8_t *own = take();
         const uint8_t *header = p->packet_len ? frame : (const uint8_t *)kept()->words;
         uint32_t l3 = l3_offset(header);
@@ -297,13 +300,13 @@ uint32_t spindle_pspin_send(void *data, uint32_t length) {
     if (!turned(true)) {
         spin_swap_macs(frame);
     }
-    /* PsPIN handlers know no packet that they see in part: such a frame is sent as far as it is in the slot, and `spindle run` warns of it. */
+    /* PsPIN has no cut packets: of such a frame the part in the slot is sent, and `spindle run` warns about it. */
     spin_send_packet_flags(frame, (uint32_t)((uint8_t *)data - frame) + length, SPIN_SEND_UNSEEN);
     return spin_handle();
 }
 #endif
 
-/* PsPIN's host addresses are the host's own, a command's are offsets into the host region. What lies outside is refused. */
+/* PsPIN takes host addresses; commands take offsets into the host region and refuse those outside it. */
 SPIN_INLINE uint64_t host_offset(uint64_t host_addr) {
     return host_addr - ((uint64_t)spin_task()->host_hi << 32 | spin_task()->host_lo);
 }

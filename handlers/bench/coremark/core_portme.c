@@ -1,4 +1,4 @@
-/* CoreMark's functions of the platform. */
+/* Platform functions of CoreMark. */
 #include "core_portme.h"
 #include "../bench.h"
 #include "coremark.h"
@@ -14,12 +14,12 @@ ee_u32 default_num_contexts = 1;
 void start_time(void) { bench_begin(); }
 void stop_time(void) { bench_end(); }
 CORE_TICKS get_time(void) { return bench_result.cycles; }
-/* As if at 1 MHz. */
+/* Seconds at a clock of 1 MHz. */
 secs_ret time_in_secs(CORE_TICKS ticks) { return ticks / 1000000; }
 
 static int wrong, known;
 
-/* What is wrong with a result begins with the number of its context, what was measured with the bytes of data. */
+/* A message about a wrong result begins with the number of its context, and one about the run with the size of its data. */
 int ee_printf(const char *format, ...) {
     known |= format[0] == '2' && format[1] == 'K';
     wrong |= format[0] == '[' && format[4] == 'E';
@@ -32,7 +32,7 @@ void portable_init(core_portable *p, int *argc, char *argv[]) {
     p->portable_id = 1;
 }
 
-/* CoreMark's `main` returns 0 whatever it found: a wrong result stops here. */
+/* CoreMark's `main` returns 0 for wrong results too, so a wrong result stops here. */
 void portable_fini(core_portable *p) {
     if (wrong || !known) {
         __asm__ volatile("ebreak");

@@ -34,7 +34,7 @@ typedef uint32_t CORE_TICKS;
 
 #define PERFORMANCE_RUN 1
 #define TOTAL_DATA_SIZE 2000
-/* A turn takes some 300,000 cycles, all of them simulated. The 10 seconds that CoreMark's rules ask for would take a day. */
+/* An iteration takes about 300,000 simulated cycles. The 10 seconds that the rules of CoreMark require would simulate for a day. */
 #define ITERATIONS 2
 
 extern ee_u32 default_num_contexts;

@@ -1,4 +1,4 @@
-/* Embench's functions of the platform. */
+/* Platform functions of Embench. */
 #include "../bench.h"
 #include "support.h"
 

@@ -1,4 +1,4 @@
-/* Writes where nothing of its own is: one byte behind its packet slot. The store faults and the handler ends there. */
+/* Writes outside its memory: one byte after its packet slot. The store faults and ends the handler. */
 #include "spindle.h"
 
 int header_handler(const spin_header_t *h, void *state) {

@@ -1,4 +1,4 @@
-/* FPsPIN compatibility: the variable that handlers share with the host. The host reads the counters, and writes a flag for each HPU. */
+/* FPsPIN compatibility: the variable that handlers share with the host. The host reads the counters and writes one flag per HPU. */
 #ifndef SPINDLE_FPSPIN_HOST_DATA_H
 #define SPINDLE_FPSPIN_HOST_DATA_H
 
@@ -17,7 +17,7 @@ struct host_data {
     struct perf_counter counters[MAX_COUNTERS];
 };
 
-/* In lib/pspin.c. */
+/* Defined in lib/pspin.c. */
 extern volatile struct host_data __host_data;
 /* Requests to the host so far, by hpu_gid. */
 extern volatile uint8_t dma_idx[CORE_COUNT];

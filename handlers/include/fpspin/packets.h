@@ -1,4 +1,4 @@
-/* FPsPIN compatibility: headers of a frame. Fields are bytes in network order: handlers turn them with ntohs and its relatives. */
+/* FPsPIN compatibility: headers of a frame. Fields are in network byte order; handlers convert them with ntohs() and ntohl(). */
 #ifndef SPINDLE_FPSPIN_PACKETS_H
 #define SPINDLE_FPSPIN_PACKETS_H
 

@@ -1,4 +1,4 @@
-/* FPsPIN compatibility: the HPU that runs a handler, and the size of a page of the host. */
+/* FPsPIN compatibility: numbers of the running core and cluster, and the page size of the host. */
 #ifndef SPINDLE_FPSPIN_RT_H
 #define SPINDLE_FPSPIN_RT_H
 

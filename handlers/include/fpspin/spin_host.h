@@ -5,7 +5,7 @@
 
 #include "handler.h"
 
-/* FPsPIN's examples take it from the command line (-D DO_HOST=1): packets go through the host. */
+/* Packets go through the host. FPsPIN's examples set it on the command line (-D DO_HOST=1). */
 #ifndef DO_HOST
 #define DO_HOST 0
 #endif
@@ -31,7 +31,7 @@ static_assert(sizeof(fpspin_flag_t) == sizeof(uint64_t), "a flag is one number")
 #define HOST_ADDR_HPU(args) (HOST_ADDR(args) + HPU_ID(args) * PAGE_SIZE)
 #define HOST_PLD_ADDR(args) (HOST_ADDR_HPU(args) + DMA_ALIGN)
 
-/* Has the context a page of host memory for each HPU? */
+/* True if the context has a page of host memory for each HPU. */
 static inline bool fpspin_check_host_mem(handler_args_t *args) {
     return HOST_ADDR(args) != 0 && args->task->host_mem_size >= CORE_COUNT * PAGE_SIZE;
 }

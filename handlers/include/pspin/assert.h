@@ -1,4 +1,4 @@
-/* Ends the handler by a fault unless the condition holds. */
+/* Ends the handler with a fault unless the condition holds. */
 #undef assert
 #ifdef NDEBUG
 #define assert(condition) ((void)0)

@@ -1,5 +1,5 @@
-/* PsPIN compatibility: the API of PsPIN handlers, on Spindle's. Build and run such handlers with `--pspin`; docs/handlers.md says what is
- * different. lib/pspin.c carries the calls out and turns Spindle's task page into task_t. */
+/* PsPIN compatibility: the API of PsPIN handlers on top of Spindle's. Build and run such handlers with `--pspin`; docs/handlers.md lists
+ * the differences. lib/pspin.c implements the calls and converts Spindle's task page into task_t. */
 #ifndef SPINDLE_PSPIN_HANDLER_H
 #define SPINDLE_PSPIN_HANDLER_H
 
@@ -11,7 +11,7 @@
 
 #define __handler__ __attribute__((used))
 
-/* What an image defines: it names its handlers, NULL for none. */
+/* An image defines this function, which names its handlers (NULL: none). */
 void init_handlers(handler_fn *hh, handler_fn *ph, handler_fn *th, void **handler_mem_ptr);
 
 /* Payload and payload length of a UDP packet that starts at `packet`. */
@@ -28,7 +28,7 @@ static inline int spin_lock_init(spin_lock_t *lock) {
     futex_init(lock);
     return SPIN_OK;
 }
-/* True: it is ours. */
+/* Returns true if the lock was acquired. */
 static inline int spin_lock_try_lock(spin_lock_t *lock) { return futex_try_lock(lock); }
 static inline int spin_lock_lock(spin_lock_t *lock) {
     spin_lock(lock);
@@ -39,7 +39,7 @@ static inline int spin_lock_unlock(spin_lock_t *lock) {
     return SPIN_OK;
 }
 
-/* Many readers or one writer: the first reader takes the lock, the last one gives it back. */
+/* Many readers or one writer: the first reader acquires the lock, the last one releases it. */
 typedef struct spin_rw_lock {
     spin_lock_t glock;
     volatile int32_t num_readers;
@@ -62,10 +62,10 @@ static inline int spin_rw_lock_w_unlock(spin_rw_lock_t *rwlock) { return spin_lo
 
 /* ---- Commands ------------------------------------------------------------------------------------------------------------- */
 
-/* A command under way. */
+/* Handle of a command. */
 typedef uint32_t spin_cmd_t;
 
-/* In lib/pspin.c. */
+/* Defined in lib/pspin.c. */
 void spindle_pspin_wait(uint32_t handle);
 bool spindle_pspin_test(uint32_t handle);
 uint32_t spindle_pspin_send(void *data, uint32_t length);
@@ -74,7 +74,7 @@ uint32_t spindle_pspin_from_host(uint64_t host_addr, void *data, uint32_t length
 uint32_t spindle_pspin_put(uint32_t node, const void *data, uint32_t length);
 uint32_t spindle_pspin_write_to_host(uint64_t host_addr, uint64_t value);
 
-/* Handles may be asked for by NULL. */
+/* Stores the handle, unless the caller passed NULL. */
 static inline int spindle_pspin_issued(uint32_t issued, spin_cmd_t *handle) {
     if (handle) {
         *handle = issued;
@@ -90,19 +90,21 @@ static inline int spin_cmd_test(spin_cmd_t handle, bool *completed) {
     *completed = spindle_pspin_test(handle);
     return SPIN_OK;
 }
-/* Sends an IP packet, back to where the handler's packet came from: behind that one's Ethernet header, its addresses exchanged. */
+/* Sends an IP packet to the sender of the handler's packet, with the Ethernet header of that packet, addresses exchanged. */
 static inline int spin_send_packet(void *data, uint32_t length, spin_cmd_t *handle) {
     return spindle_pspin_issued(spindle_pspin_send(data, length), handle);
 }
-static inline int spin_dma_to_host(uint64_t host_addr, uint32_t nic_addr, uint32_t length, bool generate_event, spin_cmd_t *xfer) {
+static inline int spin_dma_to_host(uint64_t host_addr, uint32_t nic_addr, uint32_t length, bool generate_event,
+                                   spin_cmd_t *xfer) {
     (void)generate_event;
     return spindle_pspin_issued(spindle_pspin_to_host(host_addr, (const void *)nic_addr, length), xfer);
 }
-static inline int spin_dma_from_host(uint64_t host_addr, uint32_t nic_addr, uint32_t length, bool generate_event, spin_cmd_t *xfer) {
+static inline int spin_dma_from_host(uint64_t host_addr, uint32_t nic_addr, uint32_t length, bool generate_event,
+                                     spin_cmd_t *xfer) {
     (void)generate_event;
     return spindle_pspin_issued(spindle_pspin_from_host(host_addr, (void *)nic_addr, length), xfer);
 }
-/* Puts bytes into the mailbox of process 0 of a node whose address is the match bits of the handler's message, without a key. */
+/* Puts bytes, without a key, into a mailbox of process 0 of a node; the mailbox address is the match bits of the handler's message. */
 static inline int spin_rdma_put(uint32_t dest, void *data, uint32_t length, spin_cmd_t *handle) {
     return spindle_pspin_issued(spindle_pspin_put(dest, data, length), handle);
 }

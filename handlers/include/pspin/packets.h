@@ -1,12 +1,12 @@
-/* PsPIN compatibility: headers of a packet. Handlers read and write their fields as plain numbers, which on the wire are big-endian: the
- * compiler turns the bytes of each access. */
+/* PsPIN compatibility: headers of a packet. The fields are big-endian on the wire; the compiler swaps the bytes of each access, so that
+ * handlers read and write plain numbers. */
 #ifndef SPINDLE_PSPIN_PACKETS_H
 #define SPINDLE_PSPIN_PACKETS_H
 
 #include <stdint.h>
 
 #ifdef __clang__
-#error "Clang knows no structures in network byte order: compile handlers that include packets.h with GCC"
+#error "Clang has no structures in network byte order: compile handlers that include packets.h with GCC"
 #endif
 #define SPINDLE_NETWORK_ORDER __attribute__((__packed__, scalar_storage_order("big-endian")))
 

@@ -24,7 +24,7 @@ SPINDLE_AMO(maxu, uint32_t)
 SPINDLE_AMO(min, int32_t)
 SPINDLE_AMO(max, int32_t)
 #undef SPINDLE_AMO
-/* Handlers add to counters of either sign. */
+/* Handlers add to signed and unsigned counters. */
 static inline int32_t amo_add(volatile void *const at, const int32_t value) {
     return (int32_t)spin_amo_add((volatile uint32_t *)at, (uint32_t)value);
 }
@@ -33,7 +33,7 @@ static inline void amo_store(volatile uint32_t *const at, const uint32_t value) 
 static inline uint32_t load_reserved(volatile const uint32_t *const at) { return spin_lr((volatile uint32_t *)at); }
 /* 0: stored. */
 static inline unsigned store_conditional(volatile uint32_t *const at, const uint32_t value) { return !spin_sc(at, value); }
-/* 0: swapped; -1: the word was another; 1: the reservation was lost. */
+/* 0: swapped; -1: the word differs from `old`; 1: the reservation was lost. */
 static inline int compare_and_swap(volatile uint32_t *const at, const uint32_t old, const uint32_t wanted) {
     return load_reserved(at) == old ? (int)store_conditional(at, wanted) : -1;
 }
@@ -49,7 +49,7 @@ static inline void rt_time_wait_cycles(const unsigned cycles) {
 }
 
 static inline void futex_init(futex_t *futex) { amo_store(futex, 0); }
-/* True: it is ours. */
+/* Returns true if the lock was acquired. */
 static inline int futex_try_lock(futex_t *futex) { return spin_try_lock(futex); }
 static inline int futex_lock(futex_t *futex) {
     spin_lock(futex);

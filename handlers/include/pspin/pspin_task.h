@@ -1,4 +1,4 @@
-/* PsPIN compatibility: what a handler is given. The fields and their order are those that PsPIN handlers are written for. */
+/* PsPIN compatibility: the arguments of a handler, with the fields and the order that PsPIN handlers expect. */
 #ifndef SPINDLE_PSPIN_TASK_H
 #define SPINDLE_PSPIN_TASK_H
 

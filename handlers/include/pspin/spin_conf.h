@@ -1,5 +1,5 @@
-/* PsPIN compatibility: the machine that a handler is told of. The scratchpads of all clusters are memory that every HPU reaches, so the
- * number of clusters is the handlers' own, whatever the card has. */
+/* PsPIN compatibility: the machine that a handler sees. The scratchpads of all clusters are in memory that every HPU reaches, so the
+ * number of clusters is independent of the card. */
 #ifndef SPINDLE_PSPIN_SPIN_CONF_H
 #define SPINDLE_PSPIN_SPIN_CONF_H
 

@@ -1,4 +1,4 @@
-/* PsPIN compatibility: copies between the packet, scratchpads, handler memory and variables. The processor makes them, so they are done
+/* PsPIN compatibility: copies between the packet, scratchpads, handler memory and variables. The processor copies, so a copy is complete
  * when the call returns. */
 #ifndef SPINDLE_PSPIN_SPIN_DMA_H
 #define SPINDLE_PSPIN_SPIN_DMA_H

@@ -1,4 +1,4 @@
-/* What a handler has of the standard library; in lib/memory.c. */
+/* The part of the standard library that handlers have; defined in lib/memory.c. */
 #ifndef SPINDLE_PSPIN_STRING_H
 #define SPINDLE_PSPIN_STRING_H
 

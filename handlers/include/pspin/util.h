@@ -8,7 +8,7 @@
 #define MAX(a, b) ((a) > (b) ? (a) : (b))
 #define AND(a, b) ((a) & (b))
 #define DIV_CEIL(a, b) (((a) + (b) - 1) / (b))
-/* By powers of two: the logarithm of one, the number itself of the other. */
+/* By powers of two: FAST_DIV takes the logarithm, FAST_MOD the number. */
 #define FAST_DIV(a, log2_b) ((a) >> (log2_b))
 #define FAST_MOD(a, b) ((a) & ((b) - 1))
 

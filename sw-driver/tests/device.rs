@@ -19,7 +19,7 @@ use spindle_contract::registers::{
     self, doorbell, doorbell_command, doorbell_error, global, hpu, mailbox_mode, match_source, node, packet,
     rule_action, BLOCKS, PAGE,
 };
-use spindle_model::header_matcher::{matches, Match, Rule as MatchRule, RuleSet, Source, Term};
+use spindle_model::packet_engine::header_matcher::{matches, Match, Rule as MatchRule, RuleSet, Source, Term};
 use std::cell::RefCell;
 use std::collections::{HashMap, VecDeque};
 use std::rc::Rc;
@@ -308,7 +308,7 @@ fn rules_reach_the_card_as_they_are_written() {
                 (frame[36], frame[37], frame[26]) = (0, random.random_range(8..10), random.random_range(9..12));
             }
             let headers = Headers { frame: &frame, flags: random.random_range(0..32) };
-            let seen = spindle_model::header_matcher::Headers {
+            let seen = spindle_model::packet_engine::header_matcher::Headers {
                 frame: &frame,
                 vlan: headers.flags & 1 == 1,
                 flags: headers.flags,

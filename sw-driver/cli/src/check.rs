@@ -8,7 +8,7 @@ use spindle::Rule;
 use spindle_contract::params::SPINDLE_PORT;
 use spindle_contract::reasons::{self, DROP_COUNT, DROP_REASONS};
 use spindle_model::handlers::{Circumstances, Handler, Outcome};
-use spindle_model::parser::{parse, Verdict};
+use spindle_model::packet_engine::parser::{parse, Verdict};
 
 /// A handler under test: the frames it gets and what it makes of them.
 pub struct Expected<'a> {

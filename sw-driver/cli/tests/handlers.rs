@@ -9,7 +9,7 @@ use spindle_contract::memory_map::{self as map, base, command};
 use spindle_contract::params::{SCRATCH_BYTES, SLOT_BYTES, SPINDLE_PORT};
 use spindle_model::frames::{echo_request, udp, udp_without_checksum, Ends};
 use spindle_model::handlers::{by_name, Circumstances, Outcome};
-use spindle_model::parser::{parse, Verdict};
+use spindle_model::packet_engine::parser::{parse, Verdict};
 use std::path::{Path, PathBuf};
 
 const HOST_BYTES: u32 = 7 * 2048 + 100;

@@ -213,8 +213,8 @@ impl Cycles {
     pub fn markdown(&self) -> String {
         let mut page = String::from(
             "# Stalls of the handler processor\n\n\
-             Measured on the emitted Verilog by `testbench/tests/tests/hart/stalls.rs`, which compares this page with what it measures; \
-             `SPINDLE_BLESS=1 cargo test -p spindle-tests hart::stalls` writes it anew.\n\n\
+             Measured on the emitted Verilog by `testbench/tests/tests/hpu_core/processor/hpu/stalls.rs`, which compares this page with what it measures; \
+             `SPINDLE_BLESS=1 cargo test -p spindle-tests hpu::stalls` writes it anew.\n\n\
              A bubble is a cycle in which the running handler retires nothing. Nobody else uses L1, L2 answers after 8 cycles.\n\n\
              ## From a result to its use\n\nBubbles, with so many independent instructions between the two:\n\n\
              | result of | 0 | 1 | 2 | 3 | 4 |\n|---|---|---|---|---|---|\n",

@@ -198,7 +198,11 @@ pub fn report(arguments: &ReportArguments) -> Result<()> {
         let text = serde_json::to_string_pretty(&report.json())?;
         std::fs::write(path, text + "\n").with_context(|| format!("cannot write {}", path.display()))?;
     }
-    ensure!(complaints.is_empty(), "{} bounds are missed; the lines that begin with `missed` name them", complaints.len());
+    ensure!(
+        complaints.is_empty(),
+        "{} bounds are missed; the lines that begin with `missed` name them",
+        complaints.len()
+    );
     Ok(())
 }
 

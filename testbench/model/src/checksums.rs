@@ -1,6 +1,6 @@
 //! Right checksums for frames whose sender left them to its network card.
 
-use crate::parser::ones_complement_sum;
+use crate::packet_engine::parser::ones_complement_sum;
 use etherparse::{NetSlice, SlicedPacket, TransportSlice};
 
 /// Computes the IPv4, UDP and ICMP checksums of a frame anew and says whether one changed. A UDP checksum of 0 ("none") stays;

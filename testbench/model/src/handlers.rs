@@ -2,7 +2,7 @@
 //!
 //! Nothing here is shared with the C sources, the SDK or the driver; headers are found by `etherparse`.
 
-use crate::parser::ones_complement_sum;
+use crate::packet_engine::parser::ones_complement_sum;
 use etherparse::{LaxNetSlice, LaxSlicedPacket, NetSlice, SlicedPacket, TransportSlice};
 use spindle_contract::params::SLOT_BYTES;
 use std::net::Ipv4Addr;

@@ -1,15 +1,8 @@
-//! Naive Rust models of the blocks.
+//! Naive Rust models of the blocks, by crate and block; beside them frames, and what the shipped handlers do.
 
 pub mod checksums;
 pub mod frames;
 pub mod handlers;
-pub mod header_matcher;
-pub mod host_access;
 pub mod jobs;
-pub mod packet_buffer;
-pub mod parser;
-pub mod psn_filter;
-pub mod responder;
-
-pub mod rvma;
-pub mod scheduler;
+pub mod packet_engine;
+pub mod rvma_lut;

@@ -1,4 +1,5 @@
-//! All cycle-level tests of the emitted design, in one binary, so that the design is linked once. A folder is a part of the design.
+//! All cycle-level tests of the emitted design, in one binary, so that the design is linked once. A folder is a crate, and a file
+//! has the name of the block that it tests.
 
 use spindle_harness::Source;
 use spindle_verilog::prelude::Block;
@@ -16,14 +17,10 @@ fn emitted<B: Block>(name: &str, make: impl FnOnce() -> B) -> Source {
     Source::from_text(name, design.to_string())
 }
 
-mod array;
-mod backend;
 mod blocks;
-mod cluster;
-mod hart;
-mod hpu;
+mod hpu_core;
 mod large;
 mod nic;
-mod packet_back;
-mod packet_front;
-mod rvma;
+mod packet_engine;
+mod rvma_lut;
+mod verilog;

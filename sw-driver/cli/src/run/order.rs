@@ -6,7 +6,7 @@
 use crate::play::Played;
 use serde::Serialize;
 use spindle_contract::params::SPINDLE_PORT;
-use spindle_model::parser::{parse, Verdict};
+use spindle_model::packet_engine::parser::{parse, Verdict};
 use std::collections::HashMap;
 
 /// Replies out of order.

@@ -1,17 +1,17 @@
 //! Tests of `rtl/blocks` on the emitted Verilog: each block against a naive model, with exact cycle counts.
 
-mod aligner;
-mod arbiter;
-mod async_fifo;
+pub mod aligner;
+pub mod arbiter;
+pub mod async_fifo;
 pub mod common;
-mod count_memory;
-mod counter;
-mod csr;
-mod desc;
-mod differential;
-mod fifo;
-mod ram;
-mod shapes;
-mod skid;
-mod stream;
-mod synth;
+pub mod count_memory;
+pub mod counter;
+pub mod csr;
+pub mod desc;
+pub mod differential;
+pub mod fifo;
+pub mod ram;
+pub mod shapes;
+pub mod skid;
+pub mod stream;
+pub mod synth;

@@ -10,7 +10,7 @@ use spindle_contract::params::SPINDLE_PORT;
 use spindle_contract::reasons::{DROP_COUNT, HANDLER_DROP, NO_RULE};
 use spindle_model::frames::{echo_request, udp, udp_without_checksum, Ends};
 use spindle_model::handlers::{by_name, Circumstances, Outcome};
-use spindle_model::parser::{parse, Verdict};
+use spindle_model::packet_engine::parser::{parse, Verdict};
 use spindle_sim::{capture, Options};
 use std::path::Path;
 

@@ -11,7 +11,7 @@ use spindle_contract::params::{SEGMENT_BYTES, SPINDLE_PORT};
 use spindle_contract::reasons::T_RECORD;
 use spindle_contract::wire::SPINDLE_BYTES;
 use spindle_model::frames::{put_message, Ends, SpindleHeader, UDP_HEADERS};
-use spindle_model::rvma::{Put, Rvma};
+use spindle_model::rvma_lut::{Put, Rvma};
 use spindle_sim::host_memory::{SparseMemory, Timing};
 use spindle_sim::Options;
 

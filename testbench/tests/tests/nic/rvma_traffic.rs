@@ -29,7 +29,7 @@ use spindle_contract::registers::rvma;
 use spindle_contract::wire::{self, nack, opcode, status};
 use spindle_harness::seeded_rng;
 use spindle_model::frames::UDP_HEADERS;
-use spindle_model::rvma::{Put, Rvma};
+use spindle_model::rvma_lut::{Put, Rvma};
 use spindle_sim::host_memory::{SparseMemory, Timing, WriteBurst};
 use spindle_sim::{Routing, WireOptions};
 use std::collections::HashMap;

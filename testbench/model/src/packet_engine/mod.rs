@@ -1,0 +1,8 @@
+//! Models of the blocks of the packet engine.
+
+pub mod header_matcher;
+pub mod packet_buffer;
+pub mod parser;
+pub mod payload_scheduler;
+pub mod psn_filter;
+pub mod responder;

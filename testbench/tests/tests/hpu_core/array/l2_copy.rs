@@ -1,0 +1,295 @@
+//! The L2 copy against a memory: what it copies to stages, and what it writes.
+
+use crate::hpu_core::dut::Dut;
+use crate::hpu_core::fields::{bits, pack, slice};
+use hpu_core::array::l2_copy::L2Copy;
+use rand::Rng;
+use rand_chacha::ChaCha8Rng;
+use spindle_contract::params::L1_STAGE_BASE;
+use spindle_harness::{run_with_wave_on_failure, WaveContext};
+use std::collections::VecDeque;
+
+const CLUSTERS: usize = 3;
+const L2_BYTES: usize = 1 << 20;
+/// Cycles from a request to its answer.
+const L2_LATENCY: u64 = 5;
+const STAGE_BEAT: u64 = L1_STAGE_BASE as u64 / 64;
+
+/// The L2 copy with a memory that answers in order.
+struct Bench {
+    dut: Dut,
+    rng: ChaCha8Rng,
+    memory: Vec<u8>,
+    answers: VecDeque<(u64, bool, u32)>,
+    cycle: u64,
+    /// Nobody waits for anything.
+    at_once: bool,
+    /// First beat in L2 and bytes that each cluster wants, beats that have come.
+    asks: [Option<(u64, u64, u64)>; CLUSTERS],
+    /// A transfer of the host: first beat in L2, bytes, beats that are over.
+    store: Option<(u64, Vec<u8>, usize)>,
+    segment: Option<Segment>,
+    copied: usize,
+    stored: usize,
+    segments: usize,
+}
+
+/// A segment that is wanted, and how far it is.
+struct Segment {
+    cluster: usize,
+    word: u64,
+    length: u64,
+    at: Stage,
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum Stage {
+    /// It is offered.
+    Offered,
+    /// It wants the stage.
+    Wanted,
+    /// It has it; beats that have come.
+    Lent(u64),
+    /// All have come.
+    Staged,
+    /// The stage is free again: it goes to the wire.
+    Leaves,
+}
+
+impl Bench {
+    fn new(wave: &WaveContext) -> Self {
+        let mut rng = wave.rng();
+        Self {
+            dut: Dut::new(wave, &mut L2Copy::new(CLUSTERS), "l2_copy"),
+            memory: (0..L2_BYTES).map(|_| rng.random()).collect(),
+            rng,
+            answers: VecDeque::new(),
+            cycle: 0,
+            at_once: false,
+            asks: [None; CLUSTERS],
+            store: None,
+            segment: None,
+            copied: 0,
+            stored: 0,
+            segments: 0,
+        }
+    }
+
+    fn moves(&mut self) -> u64 {
+        (self.at_once || self.rng.random_range(0..4) > 0).into()
+    }
+
+    fn step(&mut self) {
+        for (i, ask) in self.asks.into_iter().enumerate() {
+            self.dut.set(&format!("ask_{i}_valid"), ask.is_some().into());
+            if let Some((beat, length, _)) = ask {
+                self.dut.set_bytes(&format!("ask_{i}"), &bits(&[(beat, 14), (length, 12)]));
+            }
+        }
+        self.play_segment();
+        self.dut.set("store_valid", self.store.is_some().into());
+        if let Some((place, bytes, beat)) = &self.store {
+            let left = &bytes[64 * beat..];
+            let now = &left[..left.len().min(64)];
+            self.dut.set_bytes("store", &[now, &[0xEE; 64][now.len()..]].concat());
+            self.dut.set("store_beat", place + *beat as u64);
+            self.dut.set("store_bytes", now.len() as u64 % 64);
+            self.dut.set("store_last", (left.len() <= 64).into());
+        }
+        let (l2, bus) = (self.moves(), self.moves());
+        self.dut.set("l2_ready", l2);
+        self.dut.set("beat_ready", bus);
+        let due = self.answers.front().is_some_and(|answer| answer.0 <= self.cycle);
+        self.dut.set("l2_answer_valid", due.into());
+        if due {
+            let (_, write, data) = self.answers.pop_front().expect("one is due");
+            self.dut.set_bytes("l2_answer", &bits(&[(0, 1), (write.into(), 1), (data.into(), 32)]));
+        }
+        self.dut.model.eval();
+        if self.dut.high("l2_valid") && l2 == 1 {
+            self.access();
+        }
+        self.check();
+        self.dut.model.tick();
+        self.cycle += 1;
+    }
+
+    /// The segment goes on: the cluster lends its stage when it has no use for it itself.
+    fn play_segment(&mut self) {
+        let moves = self.moves() == 1;
+        for i in 0..CLUSTERS {
+            self.dut.set(&format!("lent_{i}"), 0);
+        }
+        let offered = self.segment.as_ref().is_some_and(|segment| segment.at == Stage::Offered);
+        self.dut.set("segment_valid", offered.into());
+        self.dut.set("segment_left", 0);
+        let Some(segment) = &mut self.segment else { return };
+        let fields = [("cluster", segment.cluster as u64), ("address", 4 * segment.word), ("length", segment.length)];
+        self.dut.set_bytes("segment", &pack("host_read", &[&fields[..], &[("client", 3)]].concat()));
+        self.dut.model.eval();
+        let i = segment.cluster;
+        match segment.at {
+            Stage::Offered => {
+                if self.dut.high("segment_ready") {
+                    segment.at = Stage::Wanted;
+                }
+            }
+            Stage::Wanted => {
+                assert_eq!((self.dut.get("lend"), self.dut.get("segment_length")), (1 << i, segment.length));
+                if moves && self.asks[i].is_none() {
+                    segment.at = Stage::Lent(0);
+                }
+            }
+            Stage::Staged => {
+                if moves {
+                    segment.at = Stage::Leaves;
+                }
+            }
+            Stage::Leaves => {
+                if moves {
+                    self.dut.set("segment_left", 1);
+                    self.segment = None;
+                    self.segments += 1;
+                }
+                return;
+            }
+            Stage::Lent(_) => {}
+        }
+        // What the cluster asked for last is none of the segment's business.
+        if let Stage::Lent(_) | Stage::Staged = segment.at {
+            self.dut.set(&format!("lent_{i}"), 1);
+            self.dut.set(&format!("ask_{i}_valid"), (segment.at != Stage::Staged).into());
+            self.dut.set_bytes(&format!("ask_{i}"), &bits(&[(0x1234, 14), (99, 12)]));
+        }
+    }
+
+    /// An access, as `hpu_core::processor::types::RemoteRequest`.
+    fn access(&mut self) {
+        let request = self.dut.bytes("l2_request");
+        let (write, atomic) = (slice(&request, 2, 1) == 1, slice(&request, 3, 1));
+        let (at, size) = (slice(&request, 9, 20) as usize, slice(&request, 29, 2) as usize + 1);
+        let data = slice(&request, 31, 32) as u32;
+        assert!(atomic == 0 && at % 4 == 0 && (write || size == 4), "words only, but for the last of a store");
+        if write {
+            self.memory[at..at + size].copy_from_slice(&data.to_le_bytes()[..size]);
+        }
+        let word = u32::from_le_bytes(self.memory[at..at + 4].try_into().expect("four bytes"));
+        self.answers.push_back((self.cycle + L2_LATENCY, write, word));
+    }
+
+    fn check(&mut self) {
+        if self.dut.high("beat_valid") && self.dut.high("beat_ready") {
+            let cluster = self.dut.get("cluster") as usize;
+            let (from, length, come) = match (&mut self.asks[cluster], &mut self.segment) {
+                (Some((beat, length, come)), _) => (64 * *beat, *length, come),
+                (_, Some(Segment { cluster: to, word, length, at: Stage::Lent(come) })) if *to == cluster => {
+                    (4 * *word, *length, come)
+                }
+                _ => panic!("bytes come to whom asked"),
+            };
+            assert_eq!(self.dut.get("beat"), STAGE_BEAT + *come);
+            let bytes = (length - 64 * *come).min(64) as usize;
+            let wanted = &self.memory[(from + 64 * *come) as usize..][..bytes];
+            assert_eq!(&self.dut.bytes("data")[..bytes], wanted);
+            *come += 1;
+        }
+        if let Some(Segment { cluster, length, at: at @ Stage::Lent(_), .. }) = &mut self.segment {
+            if self.dut.get("staged") >> *cluster & 1 == 1 {
+                assert!(*at == Stage::Lent(length.div_ceil(64)), "all beats of the segment have come");
+                *at = Stage::Staged;
+                return;
+            }
+        }
+        for (i, ask) in self.asks.iter_mut().enumerate() {
+            if self.dut.get("staged") >> i & 1 == 1 {
+                let (_, length, come) = ask.take().expect("it asked");
+                assert_eq!(come, length.div_ceil(64), "all beats have come");
+                self.copied += 1;
+            }
+        }
+        if self.dut.high("store_valid") && self.dut.high("store_ready") {
+            let (place, bytes, beat) = self.store.as_mut().expect("it is under way");
+            *beat += 1;
+            if *beat == bytes.len().div_ceil(64) {
+                let at = 64 * *place as usize;
+                assert!(self.memory[at..at + bytes.len()] == bytes[..], "the bytes are in L2");
+                assert!(self.answers.iter().all(|answer| !answer.1), "and L2 has said so");
+                self.store = None;
+                self.stored += 1;
+            }
+        }
+    }
+}
+
+#[test]
+fn bytes_come_and_go() {
+    run_with_wave_on_failure("l2_copy", |wave| {
+        let mut bench = Bench::new(wave);
+        // Stores go to the upper half, copies come from the lower, so the order between them does not matter.
+        let mut untouched = bench.memory.clone();
+        while bench.copied < 250 || bench.stored < 250 || bench.segments < 250 {
+            bench.at_once = bench.cycle % 4096 < 1024;
+            for i in 0..CLUSTERS {
+                let lends = bench.segment.as_ref().is_some_and(|s| s.cluster == i && s.at != Stage::Offered);
+                if bench.asks[i].is_none() && !lends && bench.rng.random_range(0..40) == 0 {
+                    let length = [bench.rng.random_range(1..=2048), 1, 4, 64, 65, 2048][bench.rng.random_range(0..6)];
+                    bench.asks[i] = Some((bench.rng.random_range(0..0x1FE0), length, 0));
+                }
+            }
+            if bench.segment.is_none() && bench.rng.random_range(0..60) == 0 {
+                let length = [bench.rng.random_range(1..=1408), 1, 4, 5, 64, 1408][bench.rng.random_range(0..6)];
+                let (cluster, word) = (bench.rng.random_range(0..CLUSTERS), bench.rng.random_range(0..0x1_FE00));
+                bench.segment = Some(Segment { cluster, word, length, at: Stage::Offered });
+            }
+            if bench.store.is_none() && bench.rng.random_range(0..100) == 0 {
+                let length = [bench.rng.random_range(1..=2048), 1, 2, 3, 64, 67][bench.rng.random_range(0..6)];
+                let bytes: Vec<u8> = (0..length).map(|_| bench.rng.random()).collect();
+                let place = bench.rng.random_range(0x2000..0x3FE0u64);
+                untouched[64 * place as usize..][..length].copy_from_slice(&bytes);
+                bench.store = Some((place, bytes, 0));
+            }
+            bench.step();
+            assert!(bench.cycle < 2_000_000, "{} copied, {} stored", bench.copied, bench.stored);
+        }
+        while bench.store.is_some() || bench.segment.is_some() || bench.asks.iter().any(Option::is_some) {
+            bench.step();
+        }
+        assert!(bench.memory == untouched, "nothing else is written");
+    });
+}
+
+#[test]
+fn a_word_a_cycle() {
+    run_with_wave_on_failure("l2_copy_cycles", |wave| {
+        let mut bench = Bench::new(wave);
+        bench.at_once = true;
+        for (length, cycles) in [(4, 2 + 8), (64, 2 + 23), (2048, 2 + 32 * 23)] {
+            bench.asks[1] = Some((7, length, 0));
+            let before = bench.cycle;
+            while bench.asks[1].is_some() {
+                bench.step();
+            }
+            assert_eq!(bench.cycle - before, cycles, "cycles to copy {length} bytes");
+            bench.step();
+        }
+        // Behind the cycle in which it is taken, with a stage that is lent at once, a segment is like the bytes of a command.
+        for (length, cycles) in [(4, 1 + 2 + 8), (64, 1 + 2 + 23), (1408, 1 + 2 + 22 * 23)] {
+            bench.segment = Some(Segment { cluster: 2, word: 33, length, at: Stage::Offered });
+            let before = bench.cycle;
+            while bench.segment.as_ref().is_some_and(|segment| segment.at != Stage::Staged) {
+                bench.step();
+            }
+            assert_eq!(bench.cycle - before, cycles, "cycles to stage a segment of {length} bytes");
+            (0..4).for_each(|_| bench.step());
+            assert!(bench.segment.is_none());
+        }
+        for (length, cycles) in [(4, 1 + 6), (64, 16 + 6), (2048, 32 * 17 + 5)] {
+            bench.store = Some((0x2000, vec![0x77; length], 0));
+            let before = bench.cycle;
+            while bench.store.is_some() {
+                bench.step();
+            }
+            assert_eq!(bench.cycle - before, cycles, "cycles to write {length} bytes");
+        }
+    });
+}

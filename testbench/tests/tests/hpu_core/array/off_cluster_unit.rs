@@ -1,0 +1,265 @@
+//! The far unit against what its clusters asked for.
+
+use crate::hpu_core::dut::Dut;
+use crate::hpu_core::fields::{bits, field, pack};
+use hpu_core::array::off_cluster_unit::OffClusterUnit;
+use rand::Rng;
+use spindle_contract::memory_map::command;
+use spindle_harness::run_with_wave_on_failure;
+use std::collections::VecDeque;
+
+const CLUSTERS: usize = 3;
+/// Opcodes, and how many words each has.
+const OPCODES: [(u8, usize); 7] = [
+    (command::DMA_FROM_HOST, 4),
+    (command::PUT, 7),
+    (command::PUT_HOST, 8),
+    (command::GET, 10),
+    (command::HOST_CAS, 9),
+    (command::HOST_ADD, 7),
+    (command::PUT_CONTEXT, 8),
+];
+
+/// A command as its words go in.
+struct Asked {
+    opcode: u8,
+    hpu: u64,
+    handle: u64,
+    context: u64,
+    frame: u64,
+    words: Vec<u64>,
+}
+
+impl Asked {
+    /// Fields of the descriptor that comes out, and the port that it comes out of.
+    fn wanted(&self, cluster: u64, pids: &[u64; 16]) -> (&'static str, &'static str, Vec<(&'static str, u64)>) {
+        let w = |i: usize| self.words.get(i).copied().unwrap_or(0);
+        let pair = |i: usize| w(i + 1) << 32 | w(i);
+        let mut fields = vec![("cluster", cluster), ("hpu", self.hpu), ("handle", self.handle)];
+        let put = |fields: &mut Vec<_>| {
+            fields.extend([("context", self.context), ("frame", self.frame), ("length", w(1)), ("addr", pair(2))]);
+            fields.extend([("node", w(4) & 0xFF), ("dst_pid", w(4) >> 16), ("src_pid", pids[self.context as usize])]);
+            fields.extend([("key", w(5)), ("buf_off", w(6))]);
+        };
+        match self.opcode {
+            command::DMA_FROM_HOST => {
+                fields.extend([("context", self.context), ("frame", self.frame), ("client", 0)]);
+                fields.extend([("address", pair(2)), ("length", w(1))]);
+                ("host_read", "host_read", fields)
+            }
+            command::PUT => {
+                put(&mut fields);
+                fields.extend([("op", 0), ("from_host", 0)]);
+                ("put", "put_desc", fields)
+            }
+            command::PUT_HOST | command::PUT_CONTEXT => {
+                put(&mut fields);
+                let from_host = u64::from(self.opcode == command::PUT_HOST);
+                fields.extend([("op", 0), ("from_host", from_host), ("host_address", w(7) << 32 | w(0))]);
+                ("host_put", "put_desc", fields)
+            }
+            command::GET => {
+                put(&mut fields);
+                fields.extend([("op", 1), ("from_host", 0), ("reply_addr", pair(7)), ("reply_off", w(0))]);
+                fields.push(("reply_key", w(9)));
+                ("host_put", "put_desc", fields)
+            }
+            _ => {
+                let swap = self.opcode == command::HOST_CAS;
+                fields.extend([("op", u64::from(!swap)), ("wide", w(1) >> 3 & 1), ("address", pair(2))]);
+                fields.push(("operand", pair(5)));
+                if swap {
+                    fields.push(("compare", pair(7)));
+                }
+                ("host_atomic", "host_atomic", fields)
+            }
+        }
+    }
+}
+
+#[test]
+fn every_command_comes_out_where_it_is_done() {
+    run_with_wave_on_failure("off_cluster_unit", |wave| {
+        let mut dut = Dut::new(wave, &mut OffClusterUnit::new(CLUSTERS), "off_cluster_unit");
+        let mut rng = wave.rng();
+        let mut pids = [0; 16];
+        for (context, pid) in pids.iter_mut().enumerate() {
+            *pid = rng.random_range(0..64);
+            dut.set_bytes("policy", &pack("context_policy", &[("pid", *pid)]));
+            dut.set("policy_index", context as u64);
+            dut.set("policy_valid", 1);
+            dut.model.tick();
+        }
+        dut.set("policy_valid", 0);
+        // What each cluster still has to say, and what has to come out of it in this order per port.
+        let mut words: [VecDeque<u32>; CLUSTERS] = Default::default();
+        let mut wanted: [VecDeque<Asked>; CLUSTERS] = Default::default();
+        let mut parked = [[false; 2]; CLUSTERS];
+        let (mut atomics, mut done, mut busiest) = (0u64, 0, 0);
+        // Puts of context memory that have come out, and how many of them are not over; commands that have gone in.
+        let (mut context_puts, mut pinned) = (0, 0u64);
+        let mut patience = 0;
+        while done < 3000 {
+            for cluster in 0..CLUSTERS {
+                let (opcode, count) = OPCODES[rng.random_range(0..OPCODES.len())];
+                // As the clusters do: one put and one put of host memory or get of each at a time.
+                let kind = match opcode {
+                    command::PUT => Some(0),
+                    command::PUT_HOST | command::PUT_CONTEXT | command::GET => Some(1),
+                    _ => None,
+                };
+                let free = kind.is_none_or(|kind| !parked[cluster][kind]);
+                if free && words[cluster].len() < 30 && rng.random_range(0..4) == 0 {
+                    if let Some(kind) = kind {
+                        parked[cluster][kind] = true;
+                    }
+                    let mut asked = Asked {
+                        opcode,
+                        hpu: rng.random_range(0..8),
+                        handle: rng.random_range(0..4),
+                        context: rng.random_range(0..16),
+                        frame: rng.random_range(0..0x10000),
+                        words: (0..count).map(|_| rng.random::<u32>().into()).collect(),
+                    };
+                    asked.words[1] = match opcode {
+                        command::HOST_CAS | command::HOST_ADD => 4 << rng.random_range(0..2),
+                        command::DMA_FROM_HOST | command::PUT => rng.random_range(1..=2048),
+                        _ => rng.random::<u32>().into(),
+                    };
+                    let header = u64::from(opcode) << 25
+                        | asked.hpu << 22
+                        | asked.handle << 20
+                        | asked.context << 16
+                        | asked.frame;
+                    words[cluster].push_back(header as u32);
+                    words[cluster].extend(asked.words.iter().map(|word| *word as u32));
+                    wanted[cluster].push_back(asked);
+                }
+                dut.set(&format!("word_{cluster}"), words[cluster].front().copied().unwrap_or(0).into());
+                dut.set(&format!("valid_{cluster}"), (!words[cluster].is_empty()).into());
+            }
+            for port in ["host_read", "host_atomic", "put", "host_put"] {
+                dut.set(&format!("{port}_ready"), u64::from(rng.random_range(0..3) == 0));
+            }
+            let ends = atomics > 0 && rng.random_range(0..24) == 0;
+            dut.set("atomic_ended", ends.into());
+            let frees = pinned > 0 && rng.random_range(0..30) == 0;
+            dut.set("context_put_ended", frees.into());
+            dut.model.eval();
+            // Those in its queues count as well, one of each cluster at most.
+            let counted = dut.get("context_puts") & 0xFF;
+            assert!((pinned..=pinned + CLUSTERS as u64).contains(&counted), "{counted} for {pinned}");
+            pinned -= u64::from(frees);
+            atomics -= u64::from(ends);
+            patience += 1;
+            for (port, desc) in [
+                ("host_read", "host_read"),
+                ("host_atomic", "host_atomic"),
+                ("put", "put_desc"),
+                ("host_put", "put_desc"),
+            ] {
+                if !dut.high(&format!("{port}_valid")) || !dut.high(&format!("{port}_ready")) {
+                    continue;
+                }
+                let bytes = dut.bytes(port);
+                let cluster = field(desc, &bytes, "cluster") as usize;
+                let first = wanted[cluster].iter().position(|asked| asked.wanted(0, &pids).0 == port);
+                let asked = wanted[cluster].remove(first.expect("it was asked for")).expect("it is there");
+                for (name, value) in asked.wanted(cluster as u64, &pids).2 {
+                    assert_eq!(field(desc, &bytes, name), value, "{name} of {port}");
+                }
+                if port == "host_read" {
+                    assert_eq!(dut.get("place"), asked.words[0] & 0x7FFF);
+                }
+                if port == "host_atomic" {
+                    atomics += 1;
+                    busiest = busiest.max(atomics);
+                    assert!(atomics <= 16);
+                }
+                for (kind, put) in ["put", "host_put"].into_iter().enumerate() {
+                    if put == port {
+                        assert_eq!(dut.get(&format!("{put}_left")), 1 << cluster);
+                        parked[cluster][kind] = false;
+                    }
+                }
+                if asked.opcode == command::PUT_CONTEXT {
+                    (context_puts, pinned) = (context_puts + 1, pinned + 1);
+                }
+                done += 1;
+                patience = 0;
+            }
+            assert!(patience < 500, "nothing comes out");
+            for (cluster, words) in words.iter_mut().enumerate() {
+                if dut.high(&format!("valid_{cluster}")) && dut.high(&format!("ready_{cluster}")) {
+                    words.pop_front();
+                }
+            }
+            dut.model.tick();
+        }
+        assert_eq!(busiest, 16, "as many atomics as may be");
+        assert!(context_puts > 60, "{context_puts} puts of context memory");
+        // All that is under way ends: nothing is pinned, nothing waits.
+        for _ in 0..2000 {
+            for (cluster, words) in words.iter().enumerate() {
+                dut.set(&format!("word_{cluster}"), words.front().copied().unwrap_or(0).into());
+                dut.set(&format!("valid_{cluster}"), (!words.is_empty()).into());
+            }
+            for port in ["host_read", "host_atomic", "put", "host_put"] {
+                dut.set(&format!("{port}_ready"), 1);
+            }
+            dut.set("atomic_ended", u64::from(atomics > 0));
+            dut.set("context_put_ended", u64::from(pinned > 0));
+            dut.model.eval();
+            atomics -= u64::from(atomics > 0);
+            pinned -= u64::from(pinned > 0);
+            atomics += dut.get("host_atomic_valid");
+            let of_host = field("put_desc", &dut.bytes("host_put"), "from_host") == 1;
+            let get = field("put_desc", &dut.bytes("host_put"), "op") == 1;
+            pinned += u64::from(dut.high("host_put_valid") && !of_host && !get);
+            for (cluster, words) in words.iter_mut().enumerate() {
+                if dut.high(&format!("valid_{cluster}")) && dut.high(&format!("ready_{cluster}")) {
+                    words.pop_front();
+                }
+            }
+            dut.model.tick();
+        }
+        assert_eq!((pinned, dut.get("context_puts")), (0, 0));
+    });
+}
+
+#[test]
+fn a_put_that_nobody_takes_holds_up_nobody() {
+    run_with_wave_on_failure("off_cluster_unit_parked", |wave| {
+        let mut dut = Dut::new(wave, &mut OffClusterUnit::new(CLUSTERS), "off_cluster_unit");
+        for port in ["host_read", "host_atomic"] {
+            dut.set(&format!("{port}_ready"), 1);
+        }
+        // Each cluster: a put, a put of host memory, then a read.
+        let mut words: Vec<VecDeque<u32>> = (0..CLUSTERS)
+            .map(|_| {
+                [(command::PUT, 7), (command::PUT_HOST, 8), (command::DMA_FROM_HOST, 4)]
+                    .into_iter()
+                    .flat_map(|(opcode, count)| [vec![u32::from(opcode) << 25], vec![1; count]].concat())
+                    .collect()
+            })
+            .collect();
+        let mut reads = 0;
+        for _ in 0..200 {
+            for (cluster, words) in words.iter().enumerate() {
+                dut.set(&format!("word_{cluster}"), words.front().copied().unwrap_or(0).into());
+                dut.set(&format!("valid_{cluster}"), (!words.is_empty()).into());
+            }
+            dut.model.eval();
+            reads += dut.get("host_read_valid");
+            for (cluster, words) in words.iter_mut().enumerate() {
+                if dut.high(&format!("valid_{cluster}")) && dut.high(&format!("ready_{cluster}")) {
+                    words.pop_front();
+                }
+            }
+            dut.model.tick();
+        }
+        assert_eq!(reads, CLUSTERS as u64);
+        assert!(dut.high("put_valid") && dut.high("host_put_valid"));
+        assert_eq!(bits(&[(0, 8)]), dut.bytes("put_left"));
+    });
+}

@@ -1,0 +1,781 @@
+//! Command port and command unit against a model of two threads, their words and their commands.
+
+use crate::hpu_core::cluster::command_bench::{Commands, CLUSTER, HPU};
+use crate::hpu_core::dut::Dut;
+use crate::hpu_core::fields::{bits, slice};
+use rand::Rng;
+use rand_chacha::ChaCha8Rng;
+use spindle_contract::memory_map::{self as map, base, command};
+use spindle_contract::params::L1_STAGE_BASE;
+use spindle_harness::run_with_wave_on_failure;
+
+/// Longest wait for the answer to ISSUE on this bench.
+const PATIENCE: u64 = 60;
+
+/// What the commands of a bank are checked against, as `hpu_core::types::Limits`.
+#[derive(Clone, Copy, Debug, Default)]
+struct Limits {
+    kind: u64,
+    context: u64,
+    msg_slot: u64,
+    frame: u64,
+    has_packet: bool,
+    pkt: u64,
+    slot: u64,
+    packet_size: u64,
+    scratch_beat: u64,
+    scratch_size: u64,
+    state_base: u64,
+    state_size: u64,
+    host: u64,
+    host_size: u64,
+}
+
+impl Limits {
+    fn random(rng: &mut ChaCha8Rng) -> Self {
+        let has_packet = rng.random_range(0..4) > 0;
+        Self {
+            kind: rng.random_range(0..3),
+            context: rng.random_range(0..16),
+            msg_slot: rng.random_range(0..256),
+            frame: rng.random_range(0..0x10000),
+            has_packet,
+            pkt: rng.random_range(0..1024),
+            slot: rng.random_range(0..12),
+            packet_size: if has_packet { rng.random_range(14..=2048) } else { 0 },
+            scratch_beat: 0x280 + 64 * rng.random_range(0..4),
+            scratch_size: 64 * rng.random_range(0..=64),
+            state_base: 0x1000 * rng.random_range(0..255),
+            state_size: [0, 64, 500, 2048, 0x1000][rng.random_range(0..5)],
+            host: rng.random::<u64>() >> 1,
+            host_size: [0, 64, 4096, 0xFFFF_FFFF][rng.random_range(0..4)],
+        }
+    }
+
+    fn bytes(&self) -> Vec<u8> {
+        bits(&[
+            (self.kind, 2),
+            (self.context, 4),
+            (self.msg_slot, 8),
+            (self.frame, 16),
+            (self.has_packet.into(), 1),
+            (self.pkt, 10),
+            (self.slot, 4),
+            (self.packet_size, 12),
+            (self.scratch_beat, 10),
+            (self.scratch_size, 16),
+            (self.state_base, 20),
+            (self.state_size, 21),
+            (self.host & 0xFFFF_FFFF, 32),
+            (self.host >> 32, 32),
+            (self.host_size, 32),
+        ])
+    }
+}
+
+/// What a legal command becomes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Outcome {
+    /// Way, handle, context, frame, first beat, length, host address if it goes there.
+    Job(u64, u64, u64, u64, u64, u64, Option<u64>),
+    /// Frame, message slot, packet, handle.
+    Place(u64, u64, u64, u64),
+    /// Likewise, after offset and mailbox address.
+    Redirect([u64; 2], u64, u64, u64, u64),
+    /// Opcode, who, frame, low, high, message slot, length.
+    Message([u64; 7]),
+    /// Header and words.
+    Far(Vec<u32>),
+    /// Bytes of a segment in the stage, which nobody issued.
+    Segment(u64),
+}
+
+/// A thread as its handler sees it.
+#[derive(Clone, Copy, Debug)]
+struct Thread {
+    bank: u64,
+    words: [u32; 16],
+    mine: u64,
+    last: u64,
+    /// Handles that WAIT looks at.
+    waits: u64,
+}
+
+impl Thread {
+    fn of(bank: u64, last: u64) -> Self {
+        Self { bank, words: [0; 16], mine: 0, last, waits: 15 }
+    }
+}
+
+const fn at(offset: u32) -> usize {
+    offset as usize / 4
+}
+
+struct Bench {
+    dut: Dut,
+    rng: ChaCha8Rng,
+    limits: [Limits; 4],
+    threads: [Thread; 2],
+    busy: u64,
+    error: u64,
+    rings: u64,
+    enabled: u64,
+    /// Packet slot of each handle, if it is read or written.
+    slots: [Option<u64>; 4],
+    /// What must come out, and words of a far command that have come.
+    expected: Vec<Outcome>,
+    heard: Vec<u32>,
+    /// A put, and a put of host memory or a get, that the initiator has not taken.
+    puts: [bool; 2],
+    /// Atomics under way.
+    atomics: u64,
+    /// What is asked of the L2 copy while it copies; the stage holds the bytes of a command; they have gone to the read DMA.
+    copying: Option<(u64, u64)>,
+    copied: Option<(u64, u64)>,
+    stage_used: bool,
+    stage_leaves: bool,
+    /// A segment that wants the stage, or has it.
+    segment: Option<u64>,
+    segment_has_stage: bool,
+    /// The bytes of a command have come to the stage in this cycle.
+    decides_again: bool,
+    cycles: u64,
+    answers: [u64; 3],
+    seen: [u64; 7],
+}
+
+impl Bench {
+    fn outcome(&self, state: &Thread, opcode: u64, handle: u64) -> Option<Outcome> {
+        let limits = &self.limits[state.bank as usize];
+        let word = |offset| u64::from(state.words[at(offset)]);
+        let (source, length) = (word(map::CMD_SOURCE), word(map::CMD_LENGTH));
+        let (low, high) = (word(map::CMD_ADDR_LO), word(map::CMD_ADDR_HI));
+        if opcode >= 16 || self.enabled >> opcode & 1 == 0 {
+            return None;
+        }
+        let opcode = opcode as u8;
+        let (in_packet, in_scratch) = (source >> 28 == u64::from(map::PACKET), source >> 28 == u64::from(map::SCRATCH));
+        let in_context = source >> 28 == u64::from(map::CONTEXT);
+        let bound = match source >> 28 {
+            region if region == u64::from(map::PACKET) => limits.packet_size,
+            region if region == u64::from(map::SCRATCH) => limits.scratch_size,
+            _ => limits.state_size,
+        };
+        let offset = source & 0xFFF_FFFF;
+        let inside = offset % 64 == 0 && (1..=2048).contains(&length) && offset + length <= bound;
+        let source_ok = (in_packet || in_scratch || in_context) && inside;
+        let beat = match () {
+            () if opcode != command::DMA_FROM_HOST && in_context => L1_STAGE_BASE as u64 / 64,
+            () if in_context => (1 << 14) | ((limits.state_base | offset) / 64),
+            () if in_packet => (limits.slot * 32) | (offset / 64),
+            () => limits.scratch_beat | (offset / 64),
+        };
+        let host_ok = high == 0 && low + length <= limits.host_size;
+        let host = limits.host.wrapping_add(low);
+        let node_ok = word(map::CMD_NODE) >> 8 & 0xFF == 0;
+        let job = |way, address| Outcome::Job(way, handle, limits.context, limits.frame, beat, length, address);
+        let who = |count| count | limits.context << 4 | HPU << 8 | CLUSTER << 16 | limits.kind << 24;
+        let say =
+            |count| Outcome::Message([opcode.into(), who(count), limits.frame, low, high, limits.msg_slot, length]);
+        let header = (u64::from(opcode) << 25 | HPU << 22 | handle << 20 | limits.context << 16 | limits.frame) as u32;
+        let far = |first: u64, address: u64, rest: &[u32]| {
+            let words = [first as u32, length as u32, address as u32, (address >> 32) as u32];
+            let rest = rest.iter().map(|offset| state.words[at(*offset)]);
+            Outcome::Far([header].into_iter().chain(words).chain(rest).collect())
+        };
+        let given = high << 32 | low;
+        let put = [map::CMD_NODE, map::CMD_KEY, map::CMD_OFFSET];
+        match opcode {
+            command::SEND_PACKET => (source_ok && length >= 14).then(|| job(0, None)),
+            command::PLACE => {
+                limits.has_packet.then_some(Outcome::Place(limits.frame, limits.msg_slot, limits.pkt, handle))
+            }
+            command::REDIRECT => limits.has_packet.then_some(Outcome::Redirect(
+                [length, given],
+                limits.frame,
+                limits.msg_slot,
+                limits.pkt,
+                handle,
+            )),
+            command::DMA_TO_HOST => (source_ok && host_ok).then(|| job(2, Some(host))),
+            command::PRINT => Some(say(length.min(8))),
+            command::EVENT | command::COMPLETE => (self.rings >> limits.context & 1 == 1).then(|| say(length.min(8))),
+            command::DMA_FROM_HOST => (source_ok && host_ok).then(|| far(beat, host, &[])),
+            command::PUT => (source_ok && node_ok).then(|| far(source, given, &put)),
+            command::PUT_HOST => (length > 0 && source + length <= limits.host_size && node_ok).then(|| {
+                let address = limits.host.wrapping_add(source);
+                let Outcome::Far(mut words) = far(address, given, &put) else { unreachable!() };
+                words.push((address >> 32) as u32);
+                Outcome::Far(words)
+            }),
+            command::PUT_CONTEXT => {
+                let inside = offset % 4 == 0 && length > 0 && offset + length <= limits.state_size;
+                (in_context && inside && node_ok).then(|| {
+                    let Outcome::Far(mut words) = far(limits.state_base | offset, given, &put) else { unreachable!() };
+                    words.push(0);
+                    Outcome::Far(words)
+                })
+            }
+            command::GET => (length > 0 && node_ok).then(|| {
+                let more = [map::CMD_OTHER_LO, map::CMD_OTHER_HI, map::CMD_RESULT_LO];
+                far(source, given, &[&put[..], &more].concat())
+            }),
+            command::HOST_CAS | command::HOST_ADD => {
+                let aligned = (length == 4 || length == 8) && host % length == 0;
+                let more: &[u32] =
+                    if opcode == command::HOST_CAS { &[map::CMD_OTHER_LO, map::CMD_OTHER_HI] } else { &[] };
+                (aligned && host_ok).then(|| far(source, host, &[&put[..], more].concat()))
+            }
+            _ => None,
+        }
+    }
+
+    /// A cycle in which everybody else does something.
+    fn cycle(&mut self) {
+        // Atomics end with their result.
+        let ends =
+            if self.rng.random_range(0..6) == 0 { self.busy & !self.atomics & self.rng.random_range(0..16) } else { 0 };
+        let failed = ends & self.rng.random_range(0..16);
+        // What has not come out does not end.
+        let waiting = self.expected.iter().fold(0, |handles, outcome| match outcome {
+            Outcome::Job(_, handle, ..) | Outcome::Place(.., handle) | Outcome::Redirect(.., handle) => {
+                handles | 1 << handle
+            }
+            Outcome::Message(_) | Outcome::Segment(_) => handles,
+            Outcome::Far(words) => handles | 1 << (words[0] >> 20 & 3),
+        });
+        let ends = ends & !waiting;
+        let probe = self.rng.random_range(0..12);
+        self.dut.set("complete", ends);
+        self.dut.set("failed", failed);
+        for (ready, share) in [("place_ready", 4), ("message_ready", 3), ("far_ready", 2)] {
+            let ready_now = self.rng.random_range(0..share) == 0;
+            self.dut.set(ready, ready_now.into());
+        }
+        for (i, port) in ["put_left", "host_put_left"].into_iter().enumerate() {
+            let left = self.puts[i] && self.expected.is_empty() && self.rng.random_range(0..8) == 0;
+            self.puts[i] &= !left;
+            self.dut.set(port, left.into());
+        }
+        self.dut.set("probe", probe);
+        // The L2 copy copies for a while; then the read DMA reads for a while.
+        self.cycles += 1;
+        self.dut.set("cycle", self.cycles);
+        self.dut.model.eval();
+        let lent = self.dut.high("lent");
+        if self.segment.is_none() && self.rng.random_range(0..40) == 0 {
+            self.segment = Some(self.rng.random_range(1..=1408));
+        }
+        self.dut.set("segment_length", self.segment.unwrap_or(0));
+        self.dut.set("segment_valid", (self.segment.is_some() && !lent && !self.segment_has_stage).into());
+        self.segment_has_stage |= lent;
+        let asked = self.dut.high("stage_valid").then(|| slice(&self.dut.bytes("stage_ask"), 0, 26));
+        let copied = asked.is_some() && self.rng.random_range(0..4) == 0;
+        self.dut.set("staged", copied.into());
+        if let (true, Some(_)) = (lent, asked) {
+            self.stage_used = true;
+            self.expected.extend(self.segment.filter(|_| copied).map(Outcome::Segment));
+        } else if let Some(ask) = asked {
+            let ask = (ask & 0x3FFF, ask >> 14);
+            assert_eq!(*self.copying.get_or_insert(ask), ask, "it stands until it is copied");
+            self.stage_used = true;
+        }
+        self.decides_again = copied && !lent;
+        if self.decides_again {
+            self.copied = self.copying.take();
+        }
+        let left = self.stage_leaves && self.rng.random_range(0..8) == 0;
+        self.dut.set("stage_left", left.into());
+        self.stage_leaves &= !left;
+        self.stage_used &= !left;
+        if left && lent {
+            (self.segment, self.segment_has_stage) = (None, false);
+        }
+        self.dut.model.eval();
+        // The record that the unit looks at.
+        let index = self.dut.get("index");
+        self.dut.set_bytes("limits", &self.limits[index as usize & 3].bytes());
+        self.dut.model.eval();
+        let pending = (0..2).fold(0, |bits, t| {
+            let thread = &self.threads[t];
+            bits | u64::from(self.busy & thread.mine & thread.waits != 0) << t
+        });
+        assert_eq!(self.dut.get("port_pending"), pending);
+        assert!(self.dut.high("port_full") || self.busy != 15);
+        let used = (0..4).any(|h| self.busy >> h & 1 == 1 && self.slots[h] == Some(probe));
+        assert_eq!(self.dut.high("probe_used"), used, "slot {probe}");
+        self.listen();
+        self.busy &= !ends;
+        self.error |= ends & failed;
+        self.dut.model.tick();
+        for port in ["port_write", "port_read", "begins"] {
+            self.dut.set(port, 0);
+        }
+    }
+
+    /// What comes out is what was expected.
+    fn listen(&mut self) {
+        let fields = |bytes: &[u8], widths: &[usize]| -> Vec<u64> {
+            let mut at = 0;
+            widths
+                .iter()
+                .map(|width| {
+                    at += width;
+                    slice(bytes, at - width, *width)
+                })
+                .collect()
+        };
+        let mut come = vec![];
+        if self.dut.high("job_valid") {
+            let f = fields(&self.dut.bytes("job"), &[2, 3, 2, 4, 16, 10, 12, 64]);
+            assert_eq!(f[1], HPU);
+            if f[5] == L1_STAGE_BASE as u64 / 64 {
+                self.stage_leaves = true;
+                self.seen[4] += 1;
+            }
+            come.push(if f[0] == 3 {
+                assert_eq!(f[5], L1_STAGE_BASE as u64 / 64, "a segment lies in the stage");
+                Outcome::Segment(f[6])
+            } else {
+                Outcome::Job(f[0], f[2], f[3], f[4], f[5], f[6], (f[0] == 2).then_some(f[7]))
+            });
+        }
+        if self.dut.high("place_valid") && self.dut.get("place_ready") == 1 {
+            let place = self.dut.bytes("place");
+            let get = |name| crate::hpu_core::fields::field("command", &place, name);
+            let (frame, slot, pkt, handle) = (get("frame"), get("msg_slot"), get("pkt"), get("handle"));
+            come.push(if get("opcode") == u64::from(command::REDIRECT) {
+                Outcome::Redirect([get("offset"), get("address")], frame, slot, pkt, handle)
+            } else {
+                Outcome::Place(frame, slot, pkt, handle)
+            });
+        }
+        if self.dut.high("message_valid") && self.dut.get("message_ready") == 1 {
+            let f = fields(&self.dut.bytes("message"), &[4, 32, 16, 32, 32, 8, 32]);
+            come.push(Outcome::Message(f.try_into().expect("seven fields")));
+        }
+        if self.dut.high("far_valid") && self.dut.get("far_ready") == 1 {
+            self.heard.push(self.dut.get("far_word") as u32);
+            let whole = self.expected.iter().find_map(|outcome| match outcome {
+                Outcome::Far(words) => Some(words.len()),
+                _ => None,
+            });
+            if whole == Some(self.heard.len()) {
+                come.push(Outcome::Far(std::mem::take(&mut self.heard)));
+            }
+        }
+        for outcome in come {
+            // A put of handler memory tells the initiator no place: its bytes come with the job.
+            // Of a place in L2 twenty bits count.
+            let same = |wanted: &Outcome| match (wanted, &outcome) {
+                (Outcome::Far(a), Outcome::Far(b)) if a[0] >> 25 == u32::from(command::PUT_CONTEXT) => {
+                    (a[0], a[1], &a[2..8]) == (b[0], b[1] & 0xF_FFFF, &b[2..8])
+                }
+                (Outcome::Far(a), Outcome::Far(b)) if a[0] >> 25 == u32::from(command::PUT) => a[2..] == b[2..],
+                // So do fifteen of a place in L1 or L2.
+                (Outcome::Far(a), Outcome::Far(b)) if a[0] >> 25 == u32::from(command::DMA_FROM_HOST) => {
+                    (a[0], a[1], &a[2..]) == (b[0], b[1] & 0x7FFF, &b[2..])
+                }
+                _ => *wanted == outcome,
+            };
+            let place = self.expected.iter().position(same);
+            let place = place.unwrap_or_else(|| panic!("{outcome:x?} comes instead of {:x?}", self.expected));
+            self.expected.remove(place);
+            self.seen[match outcome {
+                Outcome::Job(..) => 0,
+                Outcome::Place(..) => 1,
+                Outcome::Message(_) => 2,
+                Outcome::Far(_) => 3,
+                Outcome::Redirect(..) => 5,
+                Outcome::Segment(_) => 6,
+            }] += 1;
+        }
+    }
+
+    fn access(&mut self, kind: &str, thread: usize, bank: u64, word: usize, data: u32) {
+        self.dut.set_bytes("port", &bits(&[(thread as u64, 1), (bank, 2), (word as u64, 4), (data.into(), 32)]));
+        self.dut.set(kind, 1);
+    }
+
+    fn begin(&mut self, thread: usize) {
+        let other = self.threads[1 - thread].bank;
+        let bank = loop {
+            let bank = self.rng.random_range(0..4);
+            if bank != other && bank != self.threads[thread].bank {
+                break bank;
+            }
+        };
+        self.limits[bank as usize] = Limits::random(&mut self.rng);
+        self.dut.set("begins", 1);
+        self.dut.set("begin_thread", thread as u64);
+        self.dut.set("begin_bank", bank);
+        self.cycle();
+        let before = self.threads[thread];
+        self.threads[thread] = Thread::of(bank, before.last);
+        // A late store of the handler before is none of the new one's business.
+        if self.rng.random() {
+            let word = self.rng.random_range(0..4);
+            self.access("port_write", thread, before.bank, word, 0x5555);
+            self.cycle();
+        }
+    }
+
+    fn argument(&mut self, limits: &Limits, word: usize) -> u32 {
+        let rng = &mut self.rng;
+        let any: u32 = rng.random();
+        match word {
+            0 if rng.random_range(0..4) > 0 => {
+                let region =
+                    [map::PACKET, map::PACKET, map::SCRATCH, map::SCRATCH, map::CONTEXT, map::CONTEXT, map::STACK]
+                        [rng.random_range(0..7)];
+                let stray = if rng.random_range(0..8) == 0 { 1 << rng.random_range(0..28) } else { 0 };
+                base(region) | (64 * rng.random_range(0..36)) | stray
+            }
+            0 => [0, any & 0xFFF, limits.host_size as u32, any][rng.random_range(0..4)],
+            1 => {
+                let about = [1, 14, 8, 9, 5, 64, limits.packet_size, limits.scratch_size, 2048, limits.state_size]
+                    [rng.random_range(0..10)];
+                let more = rng.random_range(0..3) + if rng.random_range(0..16) == 0 { 1 << 16 } else { 0 };
+                (about + more).saturating_sub(1) as u32
+            }
+            2 => {
+                let aligned = 8 - (limits.host & 7) as u32;
+                [0, aligned, rng.random_range(0..4096), limits.host_size as u32, any][rng.random_range(0..5)]
+            }
+            3 => any * u32::from(rng.random_range(0..4) == 0),
+            10 => any & if rng.random_range(0..4) > 0 { 0xFFFF_00FF } else { u32::MAX },
+            _ => any,
+        }
+    }
+
+    /// Arguments that suit a command which moves bytes of one of the regions.
+    fn suit(&mut self, thread: usize) {
+        let bank = self.threads[thread].bank;
+        let limits = self.limits[bank as usize];
+        let regions =
+            [(map::PACKET, limits.packet_size), (map::SCRATCH, limits.scratch_size), (map::CONTEXT, limits.state_size)];
+        let (region, bound) = regions[self.rng.random_range(0..3)];
+        let length = bound.min(2048).min(self.rng.random_range(1..256));
+        let words = [(map::CMD_SOURCE, base(region)), (map::CMD_LENGTH, length as u32), (map::CMD_ADDR_LO, 0)];
+        for (offset, value) in words.into_iter().chain([(map::CMD_ADDR_HI, 0), (map::CMD_NODE, 0x7_0003)]) {
+            self.access("port_write", thread, bank, at(offset), value);
+            self.cycle();
+            self.threads[thread].words[at(offset)] = value;
+        }
+    }
+
+    fn issue(&mut self, thread: usize) {
+        if self.rng.random_range(0..3) == 0 {
+            self.suit(thread);
+        }
+        let state = self.threads[thread];
+        let opcode = if self.rng.random_range(0..12) == 0 {
+            self.rng.random::<u32>().into()
+        } else {
+            self.rng.random_range(1..15)
+        };
+        self.access("port_write", thread, state.bank, at(map::CMD_ISSUE), opcode as u32);
+        self.threads[thread].words[at(map::CMD_ISSUE)] = opcode as u32;
+        let (mut answer, mut cycles) = (0, 0);
+        let tells = [command::PRINT, command::EVENT, command::COMPLETE].map(u64::from).contains(&opcode);
+        let mut before = self.busy;
+        let was_used = self.stage_used;
+        self.copied = None;
+        while answer == 0 {
+            // The handle is chosen when the unit takes the command, the earlier the lower.
+            self.cycle();
+            answer = self.dut.get("done") | self.dut.get("refused") << 1 | self.dut.get("full") << 2;
+            cycles += 1;
+            assert!(cycles < PATIENCE, "no answer to opcode {opcode:#x}");
+            if cycles == 1 || self.decides_again {
+                before = self.busy;
+            }
+        }
+        let handle = u64::from((!before).trailing_zeros());
+        let outcome = self.outcome(&state, opcode, handle & 3);
+        let legal = outcome.is_some();
+        let words = state.words;
+        assert_eq!(
+            answer == 2,
+            !legal,
+            "opcode {opcode}, answer {answer}, {words:x?} {:x?}",
+            self.limits[state.bank as usize]
+        );
+        self.answers[answer.trailing_zeros() as usize] += 1;
+        let staged = [command::SEND_PACKET, command::DMA_TO_HOST, command::PUT].map(u64::from).contains(&opcode)
+            && words[0] >> 28 == map::CONTEXT;
+        let wanted = (staged && answer == 1).then(|| {
+            let limits = self.limits[state.bank as usize];
+            ((limits.state_base | u64::from(words[0] & 0xFFF_FFFF)) / 64, words[1].into())
+        });
+        assert_eq!(self.copied, wanted, "what is done from L2 is copied first, and nothing else");
+        assert!(!(staged && was_used && answer == 1 && self.stage_leaves), "the stage has one owner");
+        // The HPU goes on in the cycle behind the answer, and the port has the command's handle by then.
+        if answer != 1 {
+            self.cycle();
+            return;
+        }
+        if let Some(Outcome::Message([_, who, ..])) = outcome {
+            if opcode != u64::from(command::PRINT) || who & 15 > 0 {
+                self.expected.extend(outcome);
+            }
+            self.cycle();
+            return;
+        }
+        assert!(!tells && before != 15, "a command has a handle");
+        let is_put = opcode == u64::from(command::PUT);
+        let host_put = [command::PUT_HOST, command::PUT_CONTEXT, command::GET].map(u64::from).contains(&opcode);
+        assert!(!(is_put && self.puts[0] || host_put && self.puts[1]), "one at a time goes to the initiator");
+        self.puts[0] |= is_put;
+        self.puts[1] |= host_put;
+        if is_put {
+            let limits = self.limits[state.bank as usize];
+            let source = u64::from(words[0]);
+            let beat = match (source >> 28) as u32 {
+                map::PACKET => (limits.slot * 32) | (source >> 6 & 0x3FF),
+                map::SCRATCH => limits.scratch_beat | (source >> 6 & 0x3FF),
+                _ => L1_STAGE_BASE as u64 / 64,
+            };
+            self.expected.push(Outcome::Job(1, handle, limits.context, limits.frame, beat, words[1].into(), None));
+        }
+        self.expected.extend(outcome);
+        self.cycle();
+        self.busy |= 1 << handle;
+        self.error &= !(1 << handle);
+        let atomic = [command::HOST_CAS, command::HOST_ADD].map(u64::from).contains(&opcode);
+        self.atomics = self.atomics & !(1 << handle) | u64::from(atomic) << handle;
+        self.threads[1 - thread].mine &= !(1 << handle);
+        self.threads[thread].mine |= 1 << handle;
+        self.threads[thread].last = handle;
+        let moves = [command::SEND_PACKET, command::DMA_TO_HOST, command::DMA_FROM_HOST, command::PUT];
+        let in_packet = moves.map(u64::from).contains(&opcode) && words[0] >> 28 == map::PACKET;
+        self.slots[handle as usize] = in_packet.then_some(self.limits[state.bank as usize].slot);
+    }
+
+    /// An atomic ends: its result is there when its handle is free, if its handler is.
+    fn give_result(&mut self) {
+        if self.busy & self.atomics == 0 || !self.expected.is_empty() {
+            return;
+        }
+        let handle = u64::from((self.busy & self.atomics).trailing_zeros());
+        let value: u64 = self.rng.random();
+        self.dut.set_bytes("far_done", &bits(&[(0, 3), (HPU, 3), (handle, 2), (0, 1), (1, 1), (value, 64)]));
+        self.dut.set("result_valid", 1);
+        let owner = (0..2).find(|t| self.threads[*t].mine >> handle & 1 == 1);
+        let mut cycles = 0;
+        let mut ready = false;
+        while !ready {
+            // The HPU may write meanwhile.
+            if cycles < 4 && self.rng.random() {
+                let thread = self.rng.random_range(0..2usize);
+                let (word, data) = (11, self.rng.random());
+                let bank = self.threads[thread].bank;
+                self.access("port_write", thread, bank, word, data);
+                self.threads[thread].words[word] = data;
+            }
+            self.dut.model.eval();
+            ready = self.dut.high("result_ready");
+            self.cycle();
+            cycles += 1;
+            assert!(cycles < PATIENCE, "a result is kept");
+        }
+        self.dut.set("result_valid", 0);
+        self.atomics &= !(1 << handle);
+        if let Some(owner) = owner {
+            self.threads[owner].words[8] = value as u32;
+            self.threads[owner].words[9] = (value >> 32) as u32;
+        }
+    }
+}
+
+#[test]
+fn two_threads_against_a_model() {
+    run_with_wave_on_failure("command_port", |wave| {
+        let dut = Dut::new(wave, &mut Commands::new(), "commands");
+        let mut bench = Bench {
+            dut,
+            rng: wave.rng(),
+            limits: [Limits::default(); 4],
+            threads: [Thread::of(0, 0), Thread::of(1, 0)],
+            busy: 0,
+            error: 0,
+            rings: 0,
+            enabled: 0xFFFF,
+            slots: [None; 4],
+            expected: vec![],
+            heard: vec![],
+            puts: [false; 2],
+            atomics: 0,
+            copying: None,
+            copied: None,
+            stage_used: false,
+            stage_leaves: false,
+            segment: None,
+            segment_has_stage: false,
+            decides_again: false,
+            cycles: 0,
+            answers: [0; 3],
+            seen: [0; 7],
+        };
+        (0..2).for_each(|thread| bench.begin(thread));
+        for step in 0..16_000 {
+            if step % 500 == 0 {
+                bench.rings = bench.rng.random_range(0..0x10000);
+                bench.enabled = 0xFFFF & !(1 << bench.rng.random_range(0..15));
+                let (rings, enabled) = (bench.rings, bench.enabled);
+                bench.dut.set("rings_open", rings);
+                bench.dut.set("enabled", enabled);
+            }
+            let thread = bench.rng.random_range(0..2usize);
+            let state = bench.threads[thread];
+            let limits = bench.limits[state.bank as usize];
+            match bench.rng.random_range(0..24) {
+                0 => bench.begin(thread),
+                1..12 => {
+                    let word = [0, 0, 1, 1, 2, 2, 3, 8, 10, 10, 11, 12, 13, 14, 15][bench.rng.random_range(0..15)];
+                    let value = bench.argument(&limits, word);
+                    bench.access("port_write", thread, state.bank, word, value);
+                    bench.cycle();
+                    bench.threads[thread].words[word] = value;
+                    if word == at(map::CMD_WAIT_HANDLE) {
+                        bench.threads[thread].waits = 1 << (value & 3);
+                    }
+                }
+                12..15 => {
+                    let word = bench.rng.random_range(0..16);
+                    bench.access("port_read", thread, state.bank, word, 0);
+                    let wanted = match word {
+                        4 => state.last,
+                        5 => bench.busy & state.mine,
+                        6 => bench.error & state.mine,
+                        _ => state.words[word].into(),
+                    };
+                    let over = bench.busy & state.mine & state.waits == 0;
+                    bench.cycle();
+                    assert_eq!(bench.dut.get("port_data"), wanted, "word {word} of thread {thread}");
+                    if word == at(map::CMD_WAIT) && over {
+                        bench.threads[thread].waits = 15;
+                    }
+                }
+                15..22 => bench.issue(thread),
+                22 => bench.give_result(),
+                _ => bench.cycle(),
+            }
+        }
+        (0..400).for_each(|_| bench.cycle());
+        assert!(bench.expected.is_empty(), "{:?}", bench.expected);
+        assert!(bench.answers.iter().all(|count| *count > 30), "done, refused, full: {:?}", bench.answers);
+        assert!(
+            bench.seen.iter().all(|count| *count > 20),
+            "jobs, places, messages, far, staged, redirects, segments: {:?}",
+            bench.seen
+        );
+    });
+}
+
+#[test]
+fn an_issue_is_answered_in_time() {
+    run_with_wave_on_failure("command_cycles", |wave| {
+        let mut dut = Dut::new(wave, &mut Commands::new(), "commands");
+        dut.set("enabled", 0xFFFF);
+        dut.set("rings_open", 0xFFFF);
+        for ready in ["place_ready", "message_ready", "far_ready", "put_left", "host_put_left"] {
+            dut.set(ready, 1);
+        }
+        let limits = Limits {
+            has_packet: true,
+            packet_size: 64,
+            host: 0x1000,
+            host_size: 4096,
+            state_size: 64,
+            ..Limits::default()
+        };
+        dut.set_bytes("limits", &limits.bytes());
+        // Arguments that suit all of them.
+        for (offset, value) in [(map::CMD_SOURCE, base(map::PACKET)), (map::CMD_LENGTH, 8)] {
+            dut.set_bytes("port", &bits(&[(0, 1), (0, 2), (at(offset) as u64, 4), (value.into(), 32)]));
+            dut.set("port_write", 1);
+            dut.model.tick();
+        }
+        let expected = [
+            (command::PLACE, 4),
+            (command::DMA_TO_HOST, 6),
+            (command::PRINT, 6),
+            (command::DMA_FROM_HOST, 6),
+            (command::PUT, 9),
+            (command::GET, 12),
+            (command::HOST_CAS, 11),
+            (command::HOST_ADD, 9),
+            (command::EVENT, 6),
+            (command::COMPLETE, 6),
+            (command::REDIRECT, 6),
+        ];
+        for (opcode, cycles) in expected {
+            let issue = [(0, 1), (0, 2), (at(map::CMD_ISSUE) as u64, 4), (opcode.into(), 32)];
+            dut.set_bytes("port", &bits(&issue));
+            dut.set("port_write", 1);
+            let mut taken = 0;
+            while !dut.high("done") {
+                dut.model.tick();
+                dut.set("port_write", 0);
+                dut.model.eval();
+                taken += 1;
+                assert!(taken < PATIENCE && !dut.high("refused") && !dut.high("full"), "opcode {opcode}");
+            }
+            assert_eq!(taken, cycles, "cycles from the write of ISSUE to its answer, opcode {opcode}");
+            dut.set("complete", 15);
+            (0..20).for_each(|_| dut.model.tick());
+            dut.set("complete", 0);
+        }
+        // Bytes of L2 that are read later go the way of far commands.
+        dut.set_bytes("port", &bits(&[(0, 1), (0, 2), (0, 4), (base(map::CONTEXT).into(), 32)]));
+        dut.set("port_write", 1);
+        dut.model.tick();
+        dut.set_bytes("port", &bits(&[(0, 1), (0, 2), (4, 4), (command::PUT_CONTEXT.into(), 32)]));
+        dut.model.tick();
+        dut.set("port_write", 0);
+        let taken = (1..PATIENCE).find(|_| {
+            dut.model.eval();
+            let done = dut.high("done");
+            dut.model.tick();
+            done
+        });
+        assert_eq!(taken, Some(10));
+        dut.set("complete", 15);
+        dut.model.tick();
+        dut.set("complete", 0);
+        // A segment: a cycle to lend it the stage, and one from its last beat there to the read DMA.
+        dut.set("segment_valid", 1);
+        dut.set("segment_length", 700);
+        dut.model.tick();
+        dut.set("segment_valid", 0);
+        dut.model.eval();
+        assert!(dut.high("lent") && dut.high("stage_valid"));
+        dut.set("staged", 1);
+        dut.model.tick();
+        dut.set("staged", 0);
+        dut.model.eval();
+        assert!(dut.high("job_valid") && !dut.high("stage_valid"));
+        assert_eq!(slice(&dut.bytes("job"), 37, 12), 700);
+        dut.set("stage_left", 1);
+        dut.model.tick();
+        dut.set("stage_left", 0);
+        // Staged bytes of a command: as many cycles until the L2 copy is asked, and again as many behind its answer.
+        dut.set_bytes("port", &bits(&[(0, 1), (0, 2), (0, 4), (base(map::CONTEXT).into(), 32)]));
+        dut.set("port_write", 1);
+        dut.model.tick();
+        dut.set_bytes("port", &bits(&[(0, 1), (0, 2), (4, 4), (command::DMA_TO_HOST.into(), 32)]));
+        dut.model.tick();
+        dut.set("port_write", 0);
+        let mut wait = |port: &str| {
+            (1..PATIENCE).find(|_| {
+                dut.model.eval();
+                let there = dut.high(port);
+                dut.set("staged", u64::from(there && port == "stage_valid"));
+                dut.model.tick();
+                there
+            })
+        };
+        assert_eq!((wait("stage_valid"), wait("done")), (Some(7), Some(6)));
+    });
+}

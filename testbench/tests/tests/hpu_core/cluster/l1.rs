@@ -1,0 +1,355 @@
+//! L1 against an array of bytes, with everybody at it at once.
+
+use crate::hpu_core::dut::Dut;
+use crate::hpu_core::fields::bits;
+use hpu_core::cluster::l1::L1;
+use rand::Rng;
+use rand_chacha::ChaCha8Rng;
+use spindle_harness::run_with_wave_on_failure;
+use spindle_hart::bytes_of_half;
+use std::collections::VecDeque;
+
+/// Bytes and where they are written.
+type Writes = Vec<(usize, Vec<u8>)>;
+
+const BYTES: usize = 64 << 10;
+
+/// An access of a half port, held until it is granted.
+#[derive(Clone, Copy, Debug)]
+struct Word {
+    address: usize,
+    write: bool,
+    /// Of a write: where the store begins, its bytes less one, what it stores.
+    offset: usize,
+    size_less_one: usize,
+    data: u32,
+    shared: bool,
+    waited: usize,
+}
+
+/// Addresses that meet often: a few beats of both groups in the part of the memory that belongs to `owner`.
+fn address(rng: &mut ChaCha8Rng, owner: usize) -> usize {
+    0x4000 * owner + 64 * rng.random_range(0..4) + 4 * rng.random_range(0..16)
+}
+
+/// An access as a half port takes it.
+fn request(word: &Word) -> Vec<u8> {
+    let (row, offset, size) = (word.address as u64 >> 3, word.offset as u64, word.size_less_one as u64);
+    bits(&[(row, 13), (offset, 3), (size, 2), (word.data.into(), 32), (word.shared.into(), 1), (word.write.into(), 1)])
+}
+
+/// A store, or what a read says of one, of which a byte is in this half port's word.
+fn store(rng: &mut ChaCha8Rng, half: usize, address: usize, write: bool) -> Word {
+    let size_less_one = [0, 1, 3][rng.random_range(0..3)];
+    let offsets: Vec<usize> =
+        (0..8).filter(|offset| bytes_of_half(half, *offset, size_less_one, 0).count() > 0).collect();
+    let offset = offsets[rng.random_range(0..offsets.len())];
+    Word { address, write, offset, size_less_one, data: rng.random(), shared: rng.random(), waited: 0 }
+}
+
+fn word(memory: &[u8], at: usize) -> u32 {
+    u32::from_le_bytes(memory[at..at + 4].try_into().expect("four bytes"))
+}
+
+/// Random words of every HPU, packets, pages, scrubs and the read DMA, each in its own part of the memory except for reads, which go anywhere.
+fn traffic(hpus: usize, name: &str, cycles: usize) {
+    run_with_wave_on_failure(name, |wave| {
+        let mut rng = wave.rng();
+        let mut dut = Dut::new(wave, &mut L1::new(hpus), name);
+        // What registers hold before the first edge may be written somewhere; the beats in use start as zeros.
+        let mut memory = vec![0u8; BYTES];
+        dut.set("packet_keep", u64::MAX);
+        dut.set("scrub_write", 1);
+        for beat in (0..3).flat_map(|part| (0..4).map(move |beat| 0x100 * part + beat)) {
+            dut.set("scrub_beat", beat);
+            dut.model.tick();
+        }
+        dut.set("scrub_write", 0);
+        dut.model.tick();
+        let mut words: Vec<Option<Word>> = vec![None; 2 * hpus];
+        // What the half ports, and the wide port, are to show in this cycle and the next one.
+        let mut shown: Vec<VecDeque<Option<u32>>> = vec![VecDeque::from([None, None]); 2 * hpus];
+        let mut wide: VecDeque<Option<(usize, Vec<u8>)>> = VecDeque::from([None, None]);
+        let mut shared = 0u64;
+        let mut groups: [Option<Vec<u8>>; 2] = [None, None];
+        // The write that the register holds: it is in the memory a cycle later. Whether it was taken after it had been refused, and whether one was refused now.
+        let mut pending: Option<(usize, Writes)> = None;
+        let (mut forced, mut late) = (false, false);
+        let (mut packet, mut scrub, mut mover) = (None::<(usize, Vec<u8>, u64)>, None::<usize>, None::<usize>);
+        let (mut refused, mut forcings, mut partials) = (0, 0, 0);
+        let mut page: Option<(usize, bool)> = None;
+        // HPU whose store the super-bank refused last, of even and of odd words.
+        let mut keeps: [Option<usize>; 2] = [None, None];
+        let mut stores_waited = 0;
+        let (mut granted, mut collided, mut waited_most, mut reads, mut moved, mut atomics) = (0, 0, 0, 0, 0, 0);
+        let mut busy = 50;
+        for cycle in 0..cycles {
+            if cycle % 500 == 0 {
+                busy = [10, 50, 100][rng.random_range(0..3)];
+            }
+            let mut announced = vec![false; 2 * hpus];
+            // Word accesses: HPU h writes its own half ports' words only (two writers of one word are not ordered), and reads all.
+            for (port, held) in words.iter_mut().enumerate() {
+                if held.is_none() && rng.random_range(0..100) < busy {
+                    let write = rng.random();
+                    let part = if write { 0 } else { rng.random_range(0..3) };
+                    let at = (address(&mut rng, part) & !4) | (4 * (port % 2));
+                    let at = if write { (at & !0x38) | (8 * (port / 2 % 4) + 0x100 * (port / 8)) } else { at };
+                    *held = Some(store(&mut rng, port % 2, at, write));
+                }
+                dut.set(&format!("word_{port}_valid"), held.is_some().into());
+                // A store is announced, and so may be one that does not come.
+                announced[port] = held.is_some_and(|access| access.write) || rng.random_range(0..8) == 0;
+                dut.set(&format!("stores_{port}"), announced[port].into());
+                let at = rng.random_range(0..BYTES);
+                let word = held.unwrap_or(store(&mut rng, port % 2, at, at % 2 == 0));
+                dut.set_bytes(&format!("word_{port}"), &request(&word));
+            }
+            // The atomic unit has locked the super-bank of its word, and comes through the half ports of HPU 0.
+            let guest = (rng.random_range(0..10) == 0)
+                .then(|| (address(&mut rng, 2), rng.random::<bool>().then(|| rng.random::<u32>())));
+            let lock = match guest {
+                Some((at, _)) => 1 << (at / 4 % 8),
+                None if rng.random_range(0..4) == 0 => rng.random::<u64>() & 0xFF,
+                None => 0,
+            };
+            dut.set("lock", lock);
+            dut.set("guest_valid", guest.is_some().into());
+            let (at, written) = guest.unwrap_or((rng.random_range(0..BYTES), None));
+            // What a guest that reads says of data is looked at by nobody; without a guest all but the row is zero.
+            let data = written.unwrap_or(if guest.is_some() { 77 } else { 0 });
+            let write = written.is_some();
+            let (offset, size_less_one) = if write { (at & 4, 3) } else { (0, 0) };
+            let access = Word { address: at, write, offset, size_less_one, data, shared: write, waited: 0 };
+            dut.set_bytes("guest", &request(&access));
+            // The wide side.
+            if packet.is_none() && rng.random_range(0..3) == 0 {
+                let keep = if rng.random_range(0..4) == 0 { rng.random() } else { u64::MAX };
+                packet = Some((address(&mut rng, 1) / 64, (0..64).map(|_| rng.random()).collect(), keep));
+            }
+            if page.is_none() && rng.random_range(0..8) == 0 {
+                page = Some((address(&mut rng, 1) / 64, rng.random()));
+            }
+            if scrub.is_none() && rng.random_range(0..4) == 0 {
+                scrub = Some(address(&mut rng, 1) / 64);
+            }
+            let halves: [Vec<u8>; 2] = std::array::from_fn(|_| (0..64).map(|_| rng.random()).collect());
+            dut.set("packet_write", packet.is_some().into());
+            dut.set("packet_beat", packet.as_ref().map_or(7, |p| p.0 as u64));
+            dut.set_bytes("packet_data", packet.as_ref().map_or(&halves[0], |p| &p.1));
+            // Bytes of somebody else's beat: nobody writes here.
+            let others_keep = if rng.random_range(0..8) == 0 { rng.random() } else { u64::MAX };
+            let keep = packet.as_ref().map_or(others_keep, |p| p.2);
+            let partial = keep != u64::MAX;
+            dut.set("packet_keep", keep);
+            dut.set("packet_partial", partial.into());
+            partials += usize::from(partial && packet.is_none() && (page.is_some() || scrub.is_some()));
+            dut.set("page_write", page.is_some().into());
+            dut.set("page_beat", page.map_or(9, |p| p.0 as u64));
+            dut.set("page_half", page.is_some_and(|p| p.1).into());
+            dut.set_bytes("page_low", &halves[0]);
+            dut.set_bytes("page_high", &halves[1]);
+            dut.set("scrub_write", scrub.is_some().into());
+            dut.set("scrub_beat", scrub.unwrap_or(3) as u64);
+            dut.set("l1_read_dma_read", mover.is_some().into());
+            dut.set("l1_read_dma_beat", mover.unwrap_or(5) as u64);
+            dut.model.eval();
+            // What the read DMA reads in the next cycle: the same again, if it was refused.
+            let reads_now = if dut.high("l1_read_dma_ready") { mover.take() } else { None };
+            let mover_next = mover.or_else(|| {
+                let part = rng.random_range(0..3);
+                (rng.random_range(0..100) < busy).then(|| address(&mut rng, part) / 64)
+            });
+            dut.set("l1_read_dma_next", mover_next.is_some().into());
+            dut.set("l1_read_dma_next_odd", mover_next.unwrap_or_else(|| rng.random_range(0..2)) as u64 % 2);
+            dut.model.eval();
+
+            // What was read two cycles ago.
+            for (port, shown) in shown.iter_mut().enumerate() {
+                if let Some(expected) = shown.pop_front().expect("two places") {
+                    assert_eq!(
+                        dut.get(&format!("word_data_{port}")) as u32,
+                        expected,
+                        "cycle {cycle}, half port {port}"
+                    );
+                    reads += 1;
+                }
+            }
+            // What the read DMA read stays until it reads that group again.
+            if let Some((group, expected)) = wide.pop_front().expect("two places") {
+                groups[group] = Some(expected);
+                moved += 1;
+            }
+            for (group, expected) in groups.iter().enumerate() {
+                if let Some(expected) = expected {
+                    let is = dut.bytes(&format!("wide_data_{group}"));
+                    let wrong = is.iter().zip(expected).position(|(is, should)| is != should);
+                    assert_eq!(wrong, None, "cycle {cycle}: first wrong byte of group {group}");
+                }
+            }
+            assert_eq!(dut.get("shared_write"), shared, "cycle {cycle}");
+
+            // Grants: one per super-bank, none if it is locked, one if somebody asks.
+            let mut served = [false; 8];
+            let mut asked = [false; 8];
+            // Stores: of each half one HPU's may be written; nobody's beside a guest. Who announces alone is that HPU, and who was refused stays it.
+            let mut lanes = [0; 2];
+            let owner: [Option<usize>; 2] = std::array::from_fn(|half| {
+                let among: Vec<usize> = (0..hpus).filter(|hpu| announced[2 * hpu + half]).collect();
+                keeps[half].or((among.len() == 1).then(|| among[0])).filter(|_| guest.is_none())
+            });
+            let refused_before = keeps;
+            keeps = if guest.is_some() { keeps } else { [None, None] };
+            shared = 0;
+            let mut writes = vec![];
+            for port in 0..2 * hpus {
+                let got = dut.high(&format!("word_grant_{port}"));
+                if let (true, Some((at, written))) = (port < 2, guest) {
+                    assert!(!got, "cycle {cycle}: HPU 0 gets no grant beside a guest");
+                    let read = written.is_none() && at / 4 % 2 == port;
+                    // It has lost its turn.
+                    words[port].iter_mut().for_each(|access| access.waited = 0);
+                    shown[port].push_back(read.then(|| word(&memory, at)));
+                    continue;
+                }
+                let Some(access) = words[port].as_mut() else {
+                    assert!(!got);
+                    shown[port].push_back(None);
+                    continue;
+                };
+                let bank = access.address / 4 % 8;
+                let locked = lock >> bank & 1 == 1;
+                let stores = access.write;
+                let (hpu, half) = (port / 2, port % 2);
+                let is_owner = owner[half] == Some(hpu);
+                asked[bank] |= !locked && (!stores || is_owner);
+                if !got {
+                    access.waited += usize::from(!locked);
+                    if stores && is_owner {
+                        keeps[half] = Some(hpu);
+                    }
+                    shown[port].push_back(None);
+                    continue;
+                }
+                assert!(!locked && !served[bank], "cycle {cycle}: super-bank {bank} is locked, or serves two");
+                served[bank] = true;
+                granted += 1;
+                if stores {
+                    lanes[half] += 1;
+                    assert!(
+                        refused_before[half].is_none_or(|keeper| keeper == hpu),
+                        "cycle {cycle}: HPU {hpu} stores before the one that was refused"
+                    );
+                }
+                collided += usize::from(access.waited > 0);
+                if !stores {
+                    waited_most = waited_most.max(access.waited);
+                    shown[port].push_back(Some(word(&memory, access.address)));
+                } else {
+                    stores_waited = stores_waited.max(access.waited);
+                    shown[port].push_back(None);
+                    shared |= u64::from(access.shared) << bank;
+                    writes.push(*access);
+                }
+                words[port] = None;
+            }
+            for bank in 0..8 {
+                assert!(
+                    served[bank] || !asked[bank],
+                    "cycle {cycle}: super-bank {bank} does not serve although it is asked"
+                );
+            }
+            let most = usize::from(guest.is_none());
+            assert!(lanes.iter().all(|&stores| stores <= most), "cycle {cycle}: {lanes:?} stores of a half");
+
+            // Reads of the wide side see the memory before this cycle's writes.
+            let written = pending.as_ref().map(|p| p.0 % 2);
+            if let Some(beat) = reads_now {
+                assert_ne!(written, Some(beat % 2), "cycle {cycle}: a group is read and written");
+            }
+            let refuses = mover.is_some();
+            assert!(
+                !refuses || forced && written == mover.map(|beat| beat % 2),
+                "cycle {cycle}: the l1_read_dma waits only for a write that has waited for it"
+            );
+            refused += usize::from(refuses);
+            wide.push_back(reads_now.map(|beat| (beat % 2, memory[64 * beat..][..64].to_vec())));
+            if let Some((at, written)) = guest {
+                atomics += 1;
+                if let Some(data) = written {
+                    memory[at..at + 4].copy_from_slice(&data.to_le_bytes());
+                    shared |= 1 << (at / 4 % 8);
+                }
+            }
+            for access in writes {
+                let half = access.address / 4 % 2;
+                for (byte, value) in bytes_of_half(half, access.offset, access.size_less_one, access.data) {
+                    memory[access.address + byte] = value;
+                }
+            }
+            for (at, bytes) in pending.take().map_or(vec![], |p| p.1) {
+                memory[at..at + bytes.len()].copy_from_slice(&bytes);
+            }
+            // A write waits for the read DMA alone, and once.
+            let room = |beat: usize| late || mover_next.is_none_or(|next| next % 2 != beat % 2);
+            let others = packet.is_none() && !partial;
+            let offered = packet.is_some() || others && (page.is_some() || scrub.is_some());
+            let taken = if let Some(beat) = packet.as_ref().map(|p| p.0) {
+                assert_eq!(dut.high(&format!("packet_room_{}", beat % 2)), room(beat), "cycle {cycle}");
+                room(beat).then(|| packet.take().expect("it is offered")).map(|(beat, data, keep)| {
+                    let kept = (0..64).filter(|byte| keep >> byte & 1 == 1);
+                    (beat, kept.map(|byte| (64 * beat + byte, vec![data[byte]])).collect())
+                })
+            } else if let (true, Some((beat, half))) = (others, page) {
+                assert_eq!(dut.high("page_ready"), room(beat), "cycle {cycle}");
+                room(beat).then(|| page.take()).map(|_| (beat, vec![(64 * beat, halves[usize::from(half)].clone())]))
+            } else if let (true, Some(beat)) = (others, scrub) {
+                assert_eq!(dut.high("scrub_ready"), room(beat), "cycle {cycle}");
+                room(beat).then(|| scrub.take()).map(|_| (beat, vec![(64 * beat, vec![0; 64])]))
+            } else {
+                None
+            };
+            let waits = |port: &str, offers: bool| assert!(!offers || !dut.high(port), "cycle {cycle}: {port}");
+            if !others {
+                waits("page_ready", page.is_some());
+                waits("scrub_ready", scrub.is_some());
+            }
+            pending = taken;
+            forced = pending.is_some() && late;
+            forcings += usize::from(forced);
+            late = offered && pending.is_none();
+            mover = mover_next;
+            dut.model.tick();
+        }
+        assert!(
+            refused > cycles / 500 && forcings > cycles / 100 && partials > cycles / 100,
+            "the l1_read_dma waited {refused} times, {forcings} writes after they had waited, {partials} for somebody else's bytes"
+        );
+        assert!(waited_most < if hpus > 4 { 8 } else { hpus.max(2) }, "a load waited {waited_most} cycles");
+        // Each of the others has the lane as long as its super-bank lets it wait, or once for nothing; locks and guests come on top.
+        assert!(stores_waited < 16 * hpus, "a store waited {stores_waited} cycles");
+        assert!(
+            granted > cycles / 2 && collided > cycles / 50 || hpus == 1,
+            "{granted} grants, {collided} behind others"
+        );
+        assert!(
+            reads > cycles / 5 && moved > cycles / 20 && atomics > cycles / 20,
+            "{reads} words and {moved} beats read, {atomics} atomics"
+        );
+    });
+}
+
+#[test]
+fn four_hpus_against_an_array() {
+    traffic(4, "l1", 30_000);
+}
+
+#[test]
+fn eight_hpus_against_an_array() {
+    traffic(8, "l1_8", 20_000);
+}
+
+#[test]
+fn one_hpu_against_an_array() {
+    traffic(1, "l1_1", 10_000);
+}

@@ -1,0 +1,216 @@
+//! The read DMA against a memory whose beats tell where they come from.
+
+use crate::hpu_core::dut::Dut;
+use crate::hpu_core::fields::{bits, field};
+use hpu_core::cluster::l1_read_dma::L1ReadDma;
+use rand::Rng;
+use rand_chacha::ChaCha8Rng;
+use spindle_harness::run_with_wave_on_failure;
+use std::collections::VecDeque;
+
+const WIRE: u64 = 0;
+const PUT: u64 = 1;
+const HOST: u64 = 2;
+const SEGMENT: u64 = 3;
+/// Handles of a cluster: jobs that may be under way.
+const JOBS: usize = 16;
+
+#[derive(Clone, Copy, Debug)]
+struct Job {
+    way: u64,
+    issuer: (u64, u64),
+    frame: u64,
+    beat: u64,
+    length: u64,
+    address: u64,
+}
+
+impl Job {
+    fn random(rng: &mut ChaCha8Rng) -> Job {
+        let beats = [1, 1, 2, 3, rng.random_range(1..33)][rng.random_range(0..5)];
+        Job {
+            way: rng.random_range(0..4),
+            issuer: (rng.random_range(0..8), rng.random_range(0..4)),
+            frame: rng.random_range(0..1 << 16),
+            beat: rng.random_range(0..1024 - beats),
+            length: 64 * beats - if rng.random() { rng.random_range(0..64) } else { 0 },
+            address: rng.random(),
+        }
+    }
+
+    fn bytes(&self) -> Vec<u8> {
+        let (hpu, handle) = self.issuer;
+        bits(&[
+            (self.way, 2),
+            (hpu, 3),
+            (handle, 2),
+            (5, 4),
+            (self.frame, 16),
+            (self.beat, 10),
+            (self.length, 12),
+            (self.address, 64),
+        ])
+    }
+}
+
+/// A beat that is to go out: its place in L1, whether it is the last one, and of which job.
+#[derive(Clone, Copy, Debug)]
+struct Beat {
+    at: u64,
+    last: bool,
+    job: Job,
+}
+
+/// Beat `at` of the memory.
+fn content(at: u64) -> Vec<u8> {
+    (0..64).map(|byte| (at * 37 + byte * 11 + (at >> 5)) as u8).collect()
+}
+
+/// A read DMA, L1 as it sees it, and what it has been told.
+struct Bench {
+    dut: Dut,
+    expected: VecDeque<Beat>,
+    descriptors: VecDeque<Job>,
+    under_way: usize,
+    /// Beat that was read in the cycle before.
+    fetched: Option<u64>,
+    /// Group that it said it would read in this cycle.
+    announced: Option<u64>,
+    /// Cycles in which beats went out.
+    went: Vec<u64>,
+    cycle: u64,
+}
+
+impl Bench {
+    fn new(dut: Dut) -> Self {
+        Self {
+            dut,
+            expected: VecDeque::new(),
+            descriptors: VecDeque::new(),
+            under_way: 0,
+            fetched: None,
+            announced: None,
+            went: Vec::new(),
+            cycle: 0,
+        }
+    }
+
+    /// One cycle, with a job or without; who is ready: L1, egress, the descriptors' taker, the data's.
+    fn step(&mut self, job: Option<Job>, [l1, egress, dma, data]: [bool; 4]) {
+        self.dut.set("job_valid", job.is_some().into());
+        if let Some(job) = job {
+            self.dut.set_bytes("job", &job.bytes());
+            let beats = job.length.div_ceil(64);
+            self.expected.extend((0..beats).map(|i| Beat { at: job.beat + i, last: i + 1 == beats, job }));
+            if job.way == HOST {
+                self.descriptors.push_back(job);
+            }
+            self.under_way += 1;
+        }
+        self.dut.set("read_ready", l1.into());
+        self.dut.set("egress_ready", egress.into());
+        self.dut.set("dma_ready", dma.into());
+        self.dut.set("dma_data_ready", data.into());
+        self.dut.model.eval();
+        let cycle = self.cycle;
+        if self.dut.high("dma_valid") && dma {
+            let job = self.descriptors.pop_front().expect("a descriptor of a job");
+            let bytes = self.dut.bytes("dma");
+            let found = ["address", "length", "frame", "handle", "hpu", "context", "cluster"]
+                .map(|name| field("dma_desc", &bytes, name));
+            assert_eq!(found, [job.address, job.length, job.frame, job.issuer.1, job.issuer.0, 5, 3], "cycle {cycle}");
+        }
+        let (on_wire, to_host) = (self.dut.high("egress_valid"), self.dut.high("dma_data_valid"));
+        assert!(!(on_wire && to_host), "cycle {cycle}: one beat at a time");
+        let mut sent = None;
+        if (on_wire && egress) || (to_host && data) {
+            let beat = self.expected.pop_front().unwrap_or_else(|| panic!("cycle {cycle}: a beat of nobody"));
+            assert_eq!(to_host, beat.job.way == HOST, "cycle {cycle}: {beat:?}");
+            let (data, last) = if to_host { ("dma_data", "dma_data_last") } else { ("egress_data", "egress_last") };
+            assert_eq!(self.dut.bytes(data), content(beat.at), "cycle {cycle}: {beat:?}");
+            assert_eq!(self.dut.high(last), beat.last, "cycle {cycle}: {beat:?}");
+            if on_wire {
+                let found = ["egress_frame", "egress_put", "egress_segment"].map(|name| self.dut.get(name));
+                let way = [PUT, SEGMENT].map(|way| u64::from(beat.job.way == way));
+                assert_eq!(found, [beat.job.frame, way[0], way[1]], "cycle {cycle}: {beat:?}");
+                assert!(!beat.last || self.dut.get("egress_tail") == beat.job.length % 64, "cycle {cycle}: {beat:?}");
+            }
+            if beat.last {
+                self.under_way -= 1;
+                sent = (beat.job.way == WIRE).then_some(beat.job.issuer);
+            }
+            self.went.push(cycle);
+        }
+        assert_eq!(self.dut.high("sent"), sent.is_some(), "cycle {cycle}");
+        if let Some((hpu, handle)) = sent {
+            assert_eq!(self.dut.get("sent_issuer"), hpu | handle << 3, "cycle {cycle}");
+        }
+        let wants = self.dut.high("read").then(|| self.dut.get("beat"));
+        assert_eq!(wants.map(|beat| beat % 2), self.announced, "cycle {cycle}: it reads what it said");
+        self.announced = self.dut.high("reads_next").then(|| self.dut.get("reads_next_odd"));
+        let read = wants.filter(|_| l1);
+        self.dut.model.tick();
+        // Two cycles after its read the beat is there, and stays.
+        if let Some(at) = std::mem::replace(&mut self.fetched, read) {
+            self.dut.set_bytes(&format!("data_{}", at % 2), &content(at));
+        }
+        self.cycle += 1;
+    }
+}
+
+#[test]
+fn jobs_go_out_in_order_whoever_stalls() {
+    run_with_wave_on_failure("l1_read_dma", |wave| {
+        let mut rng = wave.rng();
+        let mut bench = Bench::new(Dut::new(wave, &mut L1ReadDma::default(), "l1_read_dma"));
+        bench.dut.set("number", 3);
+        let mut ready = [100; 4];
+        let mut jobs = 0;
+        while jobs < 1500 || bench.under_way > 0 {
+            if bench.cycle.is_multiple_of(200) {
+                ready = std::array::from_fn(|_| [10, 50, 90, 100][rng.random_range(0..4)]);
+            }
+            let job =
+                (jobs < 1500 && bench.under_way < JOBS && rng.random_range(0..4) == 0).then(|| Job::random(&mut rng));
+            jobs += usize::from(job.is_some());
+            let is_ready = ready.map(|percent| rng.random_range(0..100) < percent);
+            bench.step(job, is_ready);
+            assert!(bench.cycle < 200_000, "{} jobs under way, {:?}", bench.under_way, bench.expected.front());
+        }
+        assert!(bench.expected.is_empty() && bench.descriptors.is_empty());
+    });
+}
+
+#[test]
+fn beats_follow_one_another() {
+    run_with_wave_on_failure("l1_read_dma_cycles", |wave| {
+        let mut bench = Bench::new(Dut::new(wave, &mut L1ReadDma::default(), "l1_read_dma"));
+        let job =
+            |beat: u64, beats: u64| Job { way: WIRE, issuer: (1, 2), frame: 7, beat, length: 64 * beats, address: 0 };
+        // Four cycles from the job to its first beat; none between beats nor between jobs, and one before a job that begins in the group in which the last one ended.
+        let jobs = [job(32, 24), job(65, 3), job(64, 3), job(96, 1), job(33, 2)];
+        for i in 0..50 {
+            bench.step(jobs.get(i).copied(), [true; 4]);
+        }
+        assert_eq!(bench.went, [4..28, 29..32, 32..35, 36..37, 37..39].into_iter().flatten().collect::<Vec<u64>>());
+        // Of single beats of one group, two in four cycles.
+        bench.went.clear();
+        let begun = bench.cycle;
+        for i in 0..30 {
+            bench.step((i < 6).then(|| job(32 * i, 1)), [true; 4]);
+        }
+        let went: Vec<u64> = bench.went.iter().map(|cycle| cycle - begun).collect();
+        assert_eq!(went, [4, 5, 8, 9, 12, 13]);
+        // After a stall the beats that waited follow without a gap.
+        bench.went.clear();
+        bench.step(Some(job(32, 24)), [true; 4]);
+        for _ in 0..20 {
+            bench.step(None, [true, false, true, true]);
+        }
+        let freed = bench.cycle;
+        for _ in 0..30 {
+            bench.step(None, [true; 4]);
+        }
+        assert_eq!(bench.went, (freed..freed + 24).collect::<Vec<_>>());
+    });
+}

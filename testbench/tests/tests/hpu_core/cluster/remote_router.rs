@@ -1,0 +1,172 @@
+//! The remote router between random requests, an L2 that keeps their order and an atomic unit that takes its time.
+
+use crate::hpu_core::dut::Dut;
+use crate::hpu_core::fields::{bits, slice};
+use hpu_core::cluster::remote_router::RemoteRouter;
+use rand::Rng;
+use spindle_harness::run_with_wave_on_failure;
+use std::collections::VecDeque;
+
+/// Thread, write, data, bytes of an answer to come.
+type Owed = (u64, u64, u64, usize);
+
+const HPUS: usize = 4;
+const WIDTHS: [usize; 8] = [1, 1, 1, 1, 5, 20, 2, 32];
+
+/// A request: thread, far, write, atomic, operation, address, bytes less one, data.
+type Request = [u64; 8];
+
+fn fields(bytes: &[u8]) -> Request {
+    let mut at = 0;
+    WIDTHS.map(|width| {
+        at += width;
+        slice(bytes, at - width, width)
+    })
+}
+
+fn random(rng: &mut impl Rng) -> Request {
+    let far = rng.random_range(0..5) > 0;
+    let atomic = !far || rng.random_range(0..5) == 0;
+    let address = if atomic { 4 * rng.random_range(0..8) } else { rng.random_range(0..32) };
+    let size = if atomic { 3 } else { [0, 1, 3][rng.random_range(0..3)] };
+    let write = !atomic && rng.random();
+    [
+        rng.random_range(0..2),
+        far.into(),
+        write.into(),
+        atomic.into(),
+        rng.random_range(0..32),
+        address,
+        size,
+        rng.random::<u32>().into(),
+    ]
+}
+
+#[test]
+fn answers_go_to_whoever_asked() {
+    run_with_wave_on_failure("remote_router", |wave| {
+        let mut rng = wave.rng();
+        let mut dut = Dut::new(wave, &mut RemoteRouter::new(HPUS), "remote_router");
+        let mut memory = vec![0u8; 64];
+        let mut expected_memory = memory.clone();
+        let mut wanted: [Option<Request>; HPUS] = [None; HPUS];
+        // Answers owed, per HPU: from L2 in order, from the atomic unit in order.
+        let mut owed: [[VecDeque<Owed>; 2]; HPUS] = Default::default();
+        let mut l2: VecDeque<(u64, [u64; 3])> = VecDeque::new();
+        let mut unit: VecDeque<(u64, usize, [u64; 3])> = VecDeque::new();
+        let (mut split, mut answered, mut waited) = (0, [0; 2], [0; HPUS]);
+        for cycle in 0..40_000u64 {
+            let busy = if cycle / 1000 % 2 == 0 { 100 } else { 30 };
+            for hpu in 0..HPUS {
+                let inside: usize = owed[hpu].iter().map(VecDeque::len).sum();
+                if wanted[hpu].is_none() && inside < 8 && cycle < 39_000 && rng.random_range(0..100) < busy {
+                    wanted[hpu] = Some(random(&mut rng));
+                }
+                let shown = wanted[hpu].unwrap_or_else(|| random(&mut rng));
+                dut.set(&format!("valid_{hpu}"), wanted[hpu].is_some().into());
+                let pairs: Vec<_> = shown.iter().copied().zip(WIDTHS).collect();
+                dut.set_bytes(&format!("request_{hpu}"), &bits(&pairs));
+            }
+            let (l2_ready, atomic_ready) = (rng.random_range(0..100) < busy, unit.len() < 2 && rng.random());
+            dut.set("l2_ready", l2_ready.into());
+            dut.set("atomic_ready", atomic_ready.into());
+            let answer = if l2.front().is_some_and(|answer| answer.0 <= cycle) {
+                l2.pop_front().map(|answer| answer.1)
+            } else {
+                None
+            };
+            dut.set("l2_answer_valid", answer.is_some().into());
+            let [thread, write, data] = answer.unwrap_or([1, 1, 0xABCD]);
+            dut.set_bytes("l2_answer", &bits(&[(thread, 1), (write, 1), (data, 32)]));
+            let by_unit = unit.front().filter(|answer| answer.0 <= cycle).copied();
+            dut.set("atomic_answer_valid", by_unit.is_some().into());
+            let (_, to, [thread, write, data]) = by_unit.unwrap_or((0, 3, [1, 1, 7]));
+            dut.set("atomic_answer_hpu", to as u64);
+            dut.set_bytes("atomic_answer", &bits(&[(thread, 1), (write, 1), (data, 32)]));
+            dut.model.eval();
+
+            // Answers: for one HPU, the oldest of L2 or of the atomic unit.
+            let valid = dut.get("answer_valid");
+            assert!(valid.count_ones() <= 1);
+            if valid != 0 {
+                let hpu = valid.trailing_zeros() as usize;
+                let bytes = dut.bytes("answer");
+                let [thread, write, data] = [(0, 1), (1, 1), (2, 32)].map(|(at, width)| slice(&bytes, at, width));
+                let fits = |wanted: &(u64, u64, u64, usize)| {
+                    let mask = u64::MAX >> (64 - 8 * wanted.3);
+                    (wanted.0, wanted.1) == (thread, write) && (write == 1 || wanted.2 & mask == data & mask)
+                };
+                // Data of the atomic unit is marked, so there is no doubt.
+                let kind = usize::from(data >> 16 == 0xA70A && owed[hpu][1].front().is_some_and(fits));
+                let next = owed[hpu][kind].pop_front();
+                assert!(
+                    next.as_ref().is_some_and(fits),
+                    "cycle {cycle}, HPU {hpu}: {thread} {write} {data:#x}, owed {next:x?}"
+                );
+                answered[kind] += 1;
+            }
+            if by_unit.is_some() && dut.high("atomic_answer_ready") {
+                unit.pop_front();
+            }
+            // Requests that are taken: the order of the accesses of L2 is that of their grants.
+            for hpu in 0..HPUS {
+                let taken = dut.high(&format!("ready_{hpu}"));
+                let Some(request) = wanted[hpu] else {
+                    assert!(!taken);
+                    continue;
+                };
+                if !taken {
+                    waited[hpu] += 1;
+                    continue;
+                }
+                let [thread, far, write, atomic, _, address, size, data] = request;
+                let (at, bytes) = (address as usize, size as usize + 1);
+                if far == 1 {
+                    let mut old = [0; 8];
+                    let end = (at + bytes).min(64);
+                    old[..end - at].copy_from_slice(&expected_memory[at..end]);
+                    owed[hpu][0].push_back((thread, write, u64::from_le_bytes(old), bytes));
+                    if write == 1 {
+                        expected_memory[at..end].copy_from_slice(&data.to_le_bytes()[..end - at]);
+                    }
+                    split += usize::from(atomic == 0 && at % 4 + bytes > 4);
+                } else {
+                    assert!(atomic_ready && dut.high("atomic_valid"), "cycle {cycle}");
+                    let shown = fields(&dut.bytes("atomic"));
+                    assert_eq!((shown, dut.get("atomic_hpu") as usize), (request, hpu));
+                    let answer = 0xA70A_0000 | rng.random_range(0..0x1_0000);
+                    owed[hpu][1].push_back((thread, 0, answer, 4));
+                    let ready = cycle + rng.random_range(1..12);
+                    unit.push_back((ready, hpu, [thread, 0, answer]));
+                }
+                wanted[hpu] = None;
+            }
+            if dut.high("l2_valid") && l2_ready {
+                let [thread, far, write, _, _, address, size, data] = fields(&dut.bytes("l2_request"));
+                assert_eq!(far, 1, "cycle {cycle}");
+                // As L2 does it: byte i of the data is in lane (offset + i) % 4; the second part has the bytes behind the word.
+                let (row, lane, second) = (address as usize & !3, address as usize & 3, dut.high("l2_second"));
+                let part = if second { 4..8 } else { 0..4 };
+                let in_part = |i: &usize| *i <= size as usize && part.contains(&(lane + i));
+                assert!((0..4).any(|i| in_part(&i)), "cycle {cycle}: a part of no bytes");
+                // What was not asked for is undefined.
+                let mut old = [0; 8];
+                old[..4].fill_with(|| rng.random());
+                for i in (0..4).filter(in_part) {
+                    let at = row + (lane + i) % 4;
+                    old[i] = memory[at];
+                    if write == 1 {
+                        memory[at] = data.to_le_bytes()[i];
+                    }
+                }
+                l2.push_back((cycle + 5, [thread, write, u64::from_le_bytes(old)]));
+            }
+            dut.model.tick();
+        }
+        assert!(owed.iter().flatten().all(VecDeque::is_empty), "all is answered");
+        assert!(memory == expected_memory);
+        assert!(split > 500 && answered[0] > 5000 && answered[1] > 500, "{split} split, {answered:?} answered");
+        let most = waited.iter().max().expect("four HPUs");
+        assert!(waited.iter().all(|waited| waited * 2 > *most), "the turns are fair: {waited:?}");
+    });
+}

@@ -1,0 +1,9 @@
+//! The cluster as a whole.
+
+pub mod bench;
+pub mod commands;
+pub mod contention;
+pub mod handlers;
+pub mod off_cluster;
+pub mod off_cluster_commands;
+pub mod tasks;

@@ -1,0 +1,208 @@
+//! The bench's side of commands that are done outside the cluster: host memory, atomics, the initiator.
+
+use crate::hpu_core::cluster::whole::bench::{Bench, Context, CLUSTER};
+use crate::hpu_core::fields::{bits, slice};
+use rand::Rng;
+use spindle_contract::memory_map::command;
+use spindle_contract::params::L1_STAGE_BASE;
+use std::collections::VecDeque;
+
+/// What was asked of the initiator.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Put {
+    pub opcode: u8,
+    pub context: u64,
+    pub frame: u16,
+    /// Words behind the header, as `hpu_core::array::off_cluster_unit` has them.
+    pub words: Vec<u32>,
+}
+
+/// What became of a far command: HPU, handle, error, result.
+type End = (u64, u64, bool, Option<u64>);
+
+/// What is asked for outside, and what it is told.
+#[derive(Default)]
+pub struct Far {
+    /// Host memory behind the host region of [`Context::default`].
+    pub memory: Vec<u8>,
+    /// Puts and gets, and the payloads that came on the egress stream.
+    pub puts: Vec<Put>,
+    pub payloads: Vec<Vec<u8>>,
+    /// Answers are given.
+    pub answers: bool,
+    /// They are errors with this chance in percent.
+    pub errors: u32,
+    /// Atomics in the order in which they were done: host offset, old value.
+    pub atomics: Vec<(u64, u64)>,
+    pub(super) words: Vec<u32>,
+    /// Beats on their way to L1: place, keep, bytes; and what ends with them.
+    pub(super) beats: VecDeque<(u64, u64, Vec<u8>, Option<End>)>,
+    pub(super) beat: Option<(u64, u64, Vec<u8>, Option<End>)>,
+    pub(super) ends: VecDeque<End>,
+    ending: bool,
+    /// Bytes on their way from L2 to the stage; they are there.
+    staging: bool,
+    staged: bool,
+    /// So many commands had their bytes staged.
+    pub stagings: usize,
+    /// The initiator has taken a put, or a put of host memory or a get.
+    left: [bool; 2],
+}
+
+/// Words behind the header, by opcode.
+fn words_of(opcode: u8) -> usize {
+    match opcode {
+        command::DMA_FROM_HOST => 4,
+        command::PUT | command::HOST_ADD => 7,
+        command::PUT_HOST | command::PUT_CONTEXT => 8,
+        command::HOST_CAS => 9,
+        command::GET => 10,
+        _ => panic!("opcode {opcode} is not done outside"),
+    }
+}
+
+impl Bench {
+    /// A word has come.
+    pub(super) fn hear_far(&mut self) {
+        let header = self.far.words[0];
+        let opcode = (header >> 25) as u8;
+        if self.far.words.len() < 1 + words_of(opcode) {
+            return;
+        }
+        let words = std::mem::take(&mut self.far.words).split_off(1);
+        let (hpu, handle) = (u64::from(header >> 22 & 7), u64::from(header >> 20 & 3));
+        let (context, frame) = (u64::from(header >> 16 & 15), header as u16);
+        let error = self.chance(self.far.errors);
+        let address = u64::from(words[3]) << 32 | u64::from(words[2]);
+        let at = address.wrapping_sub(Context::default().host) as usize;
+        match opcode {
+            command::DMA_FROM_HOST => {
+                let bytes = self.far.memory[at..][..words[1] as usize].to_vec();
+                let count = bytes.len().div_ceil(64);
+                // The place is its lowest fifteen bits. To L2 they go at once.
+                let (in_l2, first) = (words[0] >> 14 & 1 == 1, words[0] & 0x3FFF);
+                if in_l2 {
+                    let place = 64 * first as usize;
+                    self.l2[place..place + bytes.len()].copy_from_slice(&bytes);
+                    self.far.ends.push_back((hpu, handle, error, None));
+                    return;
+                }
+                for (i, beat) in bytes.chunks(64).enumerate() {
+                    let keep = if beat.len() == 64 { u64::MAX } else { (1 << beat.len()) - 1 };
+                    let padded = [beat, &[0xDD; 64][..64 - beat.len()]].concat();
+                    let end = (i + 1 == count).then_some((hpu, handle, error, None));
+                    self.far.beats.push_back((u64::from(first) + i as u64, keep, padded, end));
+                }
+            }
+            command::HOST_CAS | command::HOST_ADD => {
+                let wide = words[1] == 8;
+                assert!(wide || words[1] == 4);
+                assert_eq!(address % u64::from(words[1]), 0, "atomics are aligned");
+                let pair = |i: usize| u64::from(words[i + 1]) << 32 | u64::from(words[i]);
+                let mask = if wide { u64::MAX } else { u32::MAX.into() };
+                let size = words[1] as usize;
+                let mut old = [0; 8];
+                old[..size].copy_from_slice(&self.far.memory[at..][..size]);
+                let old = u64::from_le_bytes(old);
+                let new = match opcode {
+                    command::HOST_ADD => old.wrapping_add(pair(5)) & mask,
+                    _ if old == pair(7) & mask => pair(5) & mask,
+                    _ => old,
+                };
+                self.far.memory[at..][..size].copy_from_slice(&new.to_le_bytes()[..size]);
+                self.far.atomics.push((at as u64, old));
+                self.far.ends.push_back((hpu, handle, error, (!error).then_some(old)));
+            }
+            _ => {
+                self.far.puts.push(Put { opcode, context, frame, words });
+                self.far.left[usize::from(opcode != command::PUT)] = true;
+                self.far.ends.push_back((hpu, handle, error, None));
+            }
+        }
+    }
+
+    /// Before a cycle: beats from the host, and completions.
+    pub(super) fn play_far(&mut self) {
+        let [put, host_put] = std::mem::take(&mut self.far.left);
+        self.set("put_left", put.into());
+        self.set("host_put_left", host_put.into());
+        // What is wanted in the stage comes behind what is on its way from the host.
+        let staged = std::mem::take(&mut self.far.staged);
+        self.set("staged", staged.into());
+        if !self.far.staging && self.is_set("stage_valid") && !staged {
+            let ask = slice(self.model.get_bytes(self.ports["stage_ask"]), 0, 26);
+            let (from, length) = (64 * (ask & 0x3FFF) as usize, (ask >> 14) as usize);
+            for i in 0..length.div_ceil(64) {
+                let beat = self.l2[from + 64 * i..][..64].to_vec();
+                self.far.beats.push_back(((L1_STAGE_BASE / 64 + i) as u64, u64::MAX, beat, None));
+            }
+            self.far.staging = true;
+            self.far.stagings += 1;
+        }
+        if self.far.staging && self.far.beats.is_empty() && self.far.beat.is_none() {
+            (self.far.staging, self.far.staged) = (false, true);
+        }
+        let answers = self.far.answers || self.far.staging;
+        if self.far.beat.is_none() && !self.beat_offered && answers && self.moves() {
+            self.far.beat = self.far.beats.pop_front();
+        }
+        self.set("host_write", self.far.beat.is_some().into());
+        if let Some((place, keep, bytes, _)) = &self.far.beat {
+            self.model.set(self.ports["host_beat"], *place);
+            self.model.set(self.ports["host_keep"], *keep);
+            self.model.set(self.ports["host_partial"], (*keep != u64::MAX).into());
+            self.model.set_bytes(self.ports["load_data"], bytes);
+        } else {
+            self.model.set(self.ports["host_keep"], u64::MAX);
+            self.model.set(self.ports["host_partial"], 0);
+        }
+        self.far.ending |= self.far.answers && !self.far.ends.is_empty() && self.moves();
+        self.set("far_done_valid", self.far.ending.into());
+        if let (true, Some((hpu, handle, error, result))) = (self.far.ending, self.far.ends.front().copied()) {
+            let done = bits(&[
+                (CLUSTER, 3),
+                (hpu, 3),
+                (handle, 2),
+                (error.into(), 1),
+                (result.is_some().into(), 1),
+                (result.unwrap_or(0x5555), 64),
+            ]);
+            self.model.set_bytes(self.ports["far_done"], &done);
+        }
+    }
+
+    /// In the cycle: what is taken.
+    pub(super) fn end_far(&mut self) {
+        if self.far.beat.is_some() && self.is_set("host_ready") {
+            if let Some((_, _, _, Some(end))) = self.far.beat.take() {
+                self.far.ends.push_back(end);
+            }
+        }
+        if self.far.ending && self.is_set("far_done_ready") {
+            self.far.ends.pop_front();
+            self.far.ending = false;
+        }
+    }
+
+    /// Contexts whose process has an event ring.
+    pub fn rings_open(&mut self, contexts: u64) {
+        self.set("rings_open", contexts);
+    }
+
+    /// What has come out so far is of no more concern.
+    pub fn forget(&mut self) {
+        self.done.clear();
+        self.egress.clear();
+        self.transfers.clear();
+        self.messages.clear();
+        self.far.puts.clear();
+        self.far.payloads.clear();
+        self.far.atomics.clear();
+    }
+
+    /// Host memory with random bytes, and somebody who answers.
+    pub fn serve_far(&mut self) {
+        self.far.answers = true;
+        self.far.memory = (0..Context::default().host_size).map(|_| self.rng.random()).collect();
+    }
+}

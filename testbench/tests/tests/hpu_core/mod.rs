@@ -1,0 +1,8 @@
+//! The HPU array, its clusters and its processors, on the emitted Verilog. Folders are those of `hpu-core/src`.
+
+pub mod array;
+pub mod cluster;
+pub mod dut;
+pub mod fields;
+pub mod processor;
+pub mod registers;

@@ -1,0 +1,518 @@
+//! Dispatch: every order becomes its descriptor, each task goes to an HPU that may have it, and contexts get their shares.
+
+use crate::packet_engine::dut::{Dut, Record};
+use crate::packet_engine::hpus::Hpus;
+use packet_engine::dispatch::Dispatch;
+use rand::Rng;
+use rand_chacha::ChaCha8Rng;
+use spindle_contract::descriptors::kind;
+use spindle_contract::params::Config;
+use spindle_harness::{run_with_wave_on_failure, WaveContext};
+use std::collections::{HashMap, VecDeque};
+
+const CONFIG: Config = Config::ALVEO;
+/// Fields of `StoredPacket` that both descriptors show, with their widths, from the least significant bit on.
+const STORED: [(&str, usize); 16] = [
+    ("frame", 16),
+    ("stamp", 32),
+    ("length", 14),
+    ("l3_offset", 6),
+    ("payload_offset", 7),
+    ("payload_len", 16),
+    ("opcode", 8),
+    ("src_nid", 32),
+    ("src_pid", 16),
+    ("dst_pid", 16),
+    ("addr", 64),
+    ("msg_id", 32),
+    ("msg_len", 32),
+    ("msg_off", 32),
+    ("buf_off", 32),
+    ("context", 4),
+];
+/// Likewise of `PlaceTerms`, which the placement alone shows.
+const TERMS: [(&str, usize); 4] = [("psn", 32), ("key", 32), ("flags", 16), ("epoch", 16)];
+/// Likewise of `Redirection`, by the names that they have in a placement.
+const REDIRECTION: [(&str, usize); 3] = [("addr", 64), ("buf_off", 32), ("dst_pid", 6)];
+
+/// Bits of values with their widths.
+fn bits(values: impl IntoIterator<Item = (u64, usize)>) -> Vec<u8> {
+    let mut all: Vec<bool> = vec![];
+    for (value, width) in values {
+        all.extend((0..width).map(|bit| value >> bit & 1 == 1));
+    }
+    all.chunks(8).map(|byte| byte.iter().rev().fold(0, |sum, bit| sum << 1 | u8::from(*bit))).collect()
+}
+
+/// An order: of a packet that was stored.
+#[derive(Clone, Debug)]
+struct Order {
+    pkt: u64,
+    slot: u64,
+    kind: u64,
+    from_handler: u64,
+    dropped: u64,
+    flow_control: u64,
+    fields: HashMap<&'static str, u64>,
+    /// A placement elsewhere: what of its fields is other than the packet's.
+    elsewhere: Option<HashMap<&'static str, u64>>,
+    ordered: u64,
+}
+
+/// A task on its HPU.
+struct Running {
+    until: u64,
+    since: u64,
+    desc: Record,
+}
+
+/// The block, the array around it, and what is expected.
+struct Bench {
+    dut: Dut,
+    hpus: Hpus,
+    rng: ChaCha8Rng,
+    now: u64,
+    free: VecDeque<u64>,
+    /// Tasks that were ordered and have not left, by context.
+    waiting: Vec<VecDeque<Order>>,
+    places: VecDeque<Order>,
+    running: Vec<Running>,
+    done: VecDeque<Record>,
+    /// Tasks that left, HPU cycles that they took, and the longest wait, by context.
+    left: [u64; 16],
+    busy: [u64; 16],
+    longest: [u64; 16],
+    /// Order to descriptor of the last task and the last placement.
+    latency: u64,
+    place_latency: u64,
+    /// HPU of each task.
+    sent: Vec<usize>,
+    placed: u64,
+    redirected: u64,
+}
+
+impl Bench {
+    fn new(wave: &WaveContext, config: &Config, policy: impl Fn(usize) -> (u64, u32)) -> Self {
+        let mut dut = Dut::new(wave, &mut Dispatch::new(config), "dispatch");
+        let mut hpus = Hpus::new(config);
+        hpus.install(&mut dut, policy);
+        dut.set("placement_ready", 1);
+        let mut bench = Bench {
+            dut,
+            hpus,
+            rng: wave.rng(),
+            now: 0,
+            free: (0..config.cells() as u64).collect(),
+            waiting: vec![VecDeque::new(); 16],
+            places: VecDeque::new(),
+            running: vec![],
+            done: VecDeque::new(),
+            left: [0; 16],
+            busy: [0; 16],
+            longest: [0; 16],
+            latency: 0,
+            place_latency: 0,
+            sent: vec![],
+            placed: 0,
+            redirected: 0,
+        };
+        (0..8).for_each(|_| bench.step(|_, _| 1).unwrap_or_else(|breach| panic!("{breach}")));
+        bench
+    }
+
+    fn waiting(&self) -> usize {
+        self.waiting.iter().map(VecDeque::len).sum()
+    }
+
+    /// A fresh packet of a context; its order can be given two cycles after it was stored.
+    fn packet(&mut self, context: u64) -> Option<Order> {
+        let pkt = self.free.pop_front()?;
+        let mut fields: HashMap<_, _> = STORED
+            .iter()
+            .chain(&TERMS)
+            .map(|(name, width)| (*name, self.rng.random::<u64>() >> (64 - width)))
+            .collect();
+        fields.insert("context", context);
+        let rng = &mut self.rng;
+        Some(Order {
+            pkt,
+            slot: rng.random_range(0..256),
+            kind: rng.random_range(0..3),
+            from_handler: rng.random_range(0..2),
+            dropped: rng.random_range(0..1 << 32),
+            flow_control: rng.random_range(0..2),
+            fields,
+            elsewhere: None,
+            ordered: 0,
+        })
+    }
+
+    /// The order becomes one to place the packet elsewhere. No packet may be stored when it is given.
+    fn redirect(&mut self, order: &mut Order) {
+        let mut other: HashMap<_, _> =
+            REDIRECTION.iter().map(|(name, width)| (*name, self.rng.random::<u64>() >> (64 - width))).collect();
+        other.extend(TERMS.iter().map(|(name, _)| (*name, 0)));
+        other.extend([("msg_off", 0), ("msg_len", order.fields["payload_len"])]);
+        order.elsewhere = Some(other);
+    }
+
+    fn store(&mut self, order: &Order) {
+        self.dut.set("store", 1);
+        self.dut.set("store_pkt", order.pkt);
+        let packed = bits(STORED.iter().map(|(name, width)| (order.fields[name], *width)));
+        self.dut.set_bytes("store_packet", &packed);
+        self.dut.set_bytes("store_terms", &bits(TERMS.iter().map(|(name, width)| (order.fields[name], *width))));
+    }
+
+    /// The order comes in the next cycle.
+    fn ahead(&mut self, order: &Order) {
+        let packed = bits([(order.pkt, 10), (order.slot, 8), (order.fields["context"], 4)]);
+        self.dut.set_bytes("ahead", &packed);
+    }
+
+    /// Stores a packet and orders something about it; `cycles` as for `step`.
+    fn store_and_order(&mut self, order: Order, is_task: bool, cycles: impl Fn(&mut ChaCha8Rng, u64) -> u64) {
+        self.store(&order);
+        self.step(&cycles).unwrap_or_else(|breach| panic!("{breach}"));
+        self.ahead(&order);
+        self.step(&cycles).unwrap_or_else(|breach| panic!("{breach}"));
+        self.order(order, is_task);
+    }
+
+    fn order(&mut self, mut order: Order, is_task: bool) {
+        let context = order.fields["context"];
+        let packed = bits([
+            (order.pkt, 10),
+            (order.slot, 8),
+            (context, 4),
+            (order.kind, 2),
+            (order.from_handler, 1),
+            (0, 1),
+            (order.elsewhere.is_some().into(), 1),
+            (order.dropped, 32),
+            (order.flow_control, 1),
+        ]);
+        self.dut.set_bytes("order", &packed);
+        self.dut.set(if is_task { "task_push" } else { "place_push" }, 1);
+        if let Some(other) = &order.elsewhere {
+            self.dut.set("redirect", 1);
+            let packed = bits(REDIRECTION.iter().map(|(name, width)| (other[name], *width)));
+            self.dut.set_bytes("redirection", &packed);
+        }
+        order.ordered = self.now;
+        if is_task {
+            self.waiting[context as usize].push_back(order);
+        } else {
+            self.places.push_back(order);
+        }
+    }
+
+    /// One cycle with the inputs as they were set; `cycles` says how long a task of a context runs.
+    fn step(&mut self, cycles: impl Fn(&mut ChaCha8Rng, u64) -> u64) -> Result<(), String> {
+        let now = self.now;
+        self.hpus.drive(&mut self.dut, "room", now);
+        while let Some(at) = self.running.iter().position(|run| run.until <= now) {
+            let run = self.running.swap_remove(at);
+            let names = ["kind", "context", "msg_slot", "frame", "pkt", "cluster", "hpu"];
+            let mut done = Record::new(&names.map(|name| (name, run.desc.get(name))));
+            done.0.insert("cycles", run.until - run.since);
+            self.done.push_back(done);
+        }
+        let done = self.done.pop_front();
+        self.dut.set("ended", done.is_some().into());
+        if let Some(done) = done {
+            self.dut.put("ended_task", "task_done", &done);
+            self.hpus.ends(&done);
+            self.busy[done.get("context") as usize] += done.get("cycles");
+            self.free.push_back(done.get("pkt"));
+        }
+        self.dut.eval();
+        if self.dut.high("task_valid") {
+            self.task(cycles)?;
+        }
+        if self.dut.high("placement_valid") && self.dut.high("placement_ready") {
+            self.placement()?;
+        }
+        self.dut.tick();
+        for port in ["store", "task_push", "place_push", "redirect"] {
+            self.dut.set(port, 0);
+        }
+        self.now += 1;
+        Ok(())
+    }
+
+    fn task(&mut self, cycles: impl Fn(&mut ChaCha8Rng, u64) -> u64) -> Result<(), String> {
+        let desc = self.dut.record("task_desc", "task_desc");
+        let context = desc.get("context");
+        let order = self.waiting[context as usize].pop_front().ok_or(format!("nobody ordered {desc:?}"))?;
+        let at = self.hpus.takes(&desc, self.now, &mut self.rng)?;
+        for (name, value) in order.fields.iter().filter(|(name, _)| desc.0.contains_key(*name)) {
+            if desc.get(name) != *value {
+                return Err(format!("{name} of {desc:?} is not that of {order:?}"));
+            }
+        }
+        let own =
+            [("pkt", order.pkt), ("msg_slot", order.slot), ("kind", order.kind), ("dropped_bytes", order.dropped)];
+        let rest = [
+            ("flow_control", order.flow_control),
+            ("has_packet", u64::from(order.kind != u64::from(kind::COMPLETION))),
+            ("version", 1),
+        ];
+        if let Some((name, _)) = own.iter().chain(&rest).find(|(name, value)| desc.get(name) != *value) {
+            return Err(format!("{name} of {desc:?} is not that of {order:?}"));
+        }
+        self.latency = self.now - order.ordered;
+        self.longest[context as usize] = self.longest[context as usize].max(self.latency);
+        self.left[context as usize] += 1;
+        self.sent.push(at);
+        let until = self.now + cycles(&mut self.rng, context);
+        self.running.push(Running { until, since: self.now, desc });
+        Ok(())
+    }
+
+    fn placement(&mut self) -> Result<(), String> {
+        let desc = self.dut.record("placement", "placement_desc");
+        let mut order = self.places.pop_front().ok_or(format!("nobody ordered {desc:?}"))?;
+        order.fields.extend(order.elsewhere.iter().flatten());
+        order.fields.insert("redirected", order.elsewhere.is_some().into());
+        self.redirected += u64::from(order.elsewhere.is_some());
+        for (name, value) in order.fields.iter().filter(|(name, _)| desc.0.contains_key(*name)) {
+            if desc.get(name) != *value {
+                return Err(format!("{name} of {desc:?} is not that of {order:?}"));
+            }
+        }
+        if (desc.get("pkt"), desc.get("msg_slot"), desc.get("from_handler"))
+            != (order.pkt, order.slot, order.from_handler)
+        {
+            return Err(format!("{desc:?} is not of {order:?}"));
+        }
+        self.place_latency = self.now - order.ordered;
+        self.placed += 1;
+        self.free.push_back(order.pkt);
+        Ok(())
+    }
+
+    /// Keeps `depth` tasks of each context of `contexts` waiting, a new one per cycle, for so many cycles.
+    fn overload(&mut self, contexts: &[u64], depth: usize, count: u64, cycles: impl Fn(&mut ChaCha8Rng, u64) -> u64) {
+        let mut stored: VecDeque<Option<Order>> = [None, None].into();
+        for cycle in 0..count + 2 {
+            if let Some(order) = stored.pop_front().flatten() {
+                self.order(order, true);
+            }
+            if let Some(Some(order)) = stored.front().cloned() {
+                self.ahead(&order);
+            }
+            let least = contexts.iter().copied().min_by_key(|c| self.waiting[*c as usize].len()).expect("some context");
+            let mut next = None;
+            if cycle < count && self.waiting[least as usize].len() < depth {
+                next = self.packet(least);
+            }
+            if let Some(order) = &next {
+                self.store(order);
+            }
+            stored.push_back(next);
+            self.step(&cycles).unwrap_or_else(|breach| panic!("cycle {}: {breach}", self.now));
+        }
+    }
+}
+
+#[test]
+fn random_orders() {
+    run_with_wave_on_failure("dispatch_random_orders", |wave| {
+        // Contexts 0 to 3 have one cluster each, context 4 one HPU.
+        let mask = |c: usize| match c {
+            0..=3 => 0xF << (4 * c),
+            4 => 0x0200,
+            _ => u32::MAX,
+        };
+        let mut bench = Bench::new(wave, &CONFIG, |c| (1 + 16 * c as u64, mask(c)));
+        bench.hpus.patience = 12;
+        let mut stored: VecDeque<Option<Order>> = [None, None].into();
+        let (mut ordered, mut placements) = (0, 0);
+        for _ in 0..60_000u64 {
+            // Bursts and silence.
+            let eager = !(bench.now / 700).is_multiple_of(3);
+            let mut redirects = false;
+            if let Some(mut order) = stored.pop_front().flatten() {
+                let is_task = bench.rng.random_range(0..4) > 0;
+                (ordered, placements) = (ordered + u64::from(is_task), placements + u64::from(!is_task));
+                redirects = !is_task && bench.rng.random();
+                if redirects {
+                    bench.redirect(&mut order);
+                }
+                bench.order(order, is_task);
+            }
+            if let Some(Some(order)) = stored.front().cloned() {
+                // What is said ahead may turn out wrong about the context.
+                let mut guess = order.clone();
+                if bench.rng.random_range(0..4) == 0 {
+                    guess.fields.insert("context", 9);
+                }
+                bench.ahead(&guess);
+            }
+            let mut next = None;
+            if !redirects && (eager || bench.rng.random_range(0..12) == 0) {
+                let context = bench.rng.random_range(0..16);
+                next = bench.packet(context);
+            }
+            if let Some(order) = &next {
+                bench.store(order);
+            }
+            stored.push_back(next);
+            let ready = bench.rng.random_range(0..3) > 0;
+            bench.dut.set("placement_ready", ready.into());
+            let run = |rng: &mut ChaCha8Rng, context: u64| rng.random_range(1..30 + 20 * context);
+            bench.step(run).unwrap_or_else(|breach| panic!("cycle {}: {breach}", bench.now));
+        }
+        bench.dut.set("placement_ready", 1);
+        bench.free.extend(stored.into_iter().flatten().map(|order| order.pkt));
+        for _ in 0..40_000 {
+            bench.step(|_, _| 10).unwrap_or_else(|breach| panic!("cycle {}: {breach}", bench.now));
+        }
+        assert_eq!((bench.waiting(), bench.places.len(), bench.running.len()), (0, 0, 0), "nothing is left behind");
+        assert_eq!((bench.left.iter().sum::<u64>(), bench.placed), (ordered, placements));
+        assert!(ordered > 10_000 && placements > 3_000, "{ordered} tasks, {placements} placements");
+        assert!(bench.redirected > 1_000, "{} placements elsewhere", bench.redirected);
+        assert_eq!(bench.free.len(), CONFIG.cells());
+    });
+}
+
+#[test]
+fn latency_of_a_lone_order() {
+    run_with_wave_on_failure("dispatch_latency", |wave| {
+        let mut bench = Bench::new(wave, &CONFIG, |_| (1, u32::MAX));
+        for round in 0..8u64 {
+            let mut order = bench.packet(3).expect("a cell is free");
+            order.slot = round;
+            bench.store_and_order(order, true, |_, _| 1000);
+            (0..30).for_each(|_| bench.step(|_, _| 1000).unwrap());
+            assert_eq!(bench.latency, 1, "order to task_valid when nothing waits");
+            assert_eq!(bench.sent[round as usize] / CONFIG.hpus, (round % 4) as usize, "the home cluster");
+        }
+        let order = bench.packet(3).expect("a cell is free");
+        bench.store_and_order(order, false, |_, _| 1);
+        (0..30).for_each(|_| bench.step(|_, _| 1).unwrap());
+        assert_eq!((bench.placed, bench.place_latency), (1, 7), "order to placement_valid");
+    });
+}
+
+#[test]
+fn the_least_loaded_hpu_first() {
+    run_with_wave_on_failure("dispatch_least_loaded", |wave| {
+        let mut bench = Bench::new(wave, &CONFIG, |_| (1, u32::MAX));
+        let total = CONFIG.total_hpus();
+        // Handlers that never end: each HPU gets a second task only when all have one.
+        for count in 1..=4 * total {
+            let order = bench.packet(1).expect("a cell is free");
+            bench.store_and_order(order, true, |_, _| 1 << 40);
+            (0..8).for_each(|_| bench.step(|_, _| 1 << 40).unwrap());
+            let loads: Vec<usize> = bench.hpus.loads().iter().map(|load| load.0).collect();
+            let (least, most) = (loads.iter().min().unwrap(), loads.iter().max().unwrap());
+            assert!(most - least <= 1 && loads.iter().sum::<usize>() == count, "{loads:?}");
+        }
+    });
+}
+
+#[test]
+fn one_task_per_cycle() {
+    for contexts in [vec![5], (0..16).collect::<Vec<u64>>()] {
+        run_with_wave_on_failure(&format!("dispatch_rate_{}", contexts.len()), |wave| {
+            let mut bench = Bench::new(wave, &CONFIG, |_| (1, u32::MAX));
+            // A backlog, behind HPUs that are all taken.
+            let depth = 960 / contexts.len();
+            bench.hpus.patience = 1 << 40;
+            bench.overload(&contexts, depth, 1100, |_, _| 3);
+            assert!(bench.waiting() >= 900, "{} wait", bench.waiting());
+            // Room comes back at once now.
+            bench.hpus = {
+                let mut fresh = Hpus::new(&CONFIG);
+                let done: Vec<Record> = bench.done.drain(..).collect();
+                assert!(done.is_empty() && bench.running.is_empty(), "all is quiet");
+                fresh.patience = 2;
+                fresh
+            };
+            let (start, before) = (bench.now, bench.left.iter().sum::<u64>());
+            let mut first = None;
+            while bench.waiting() > 100 {
+                bench.step(|_, _| 3).unwrap();
+                first = first.or((bench.left.iter().sum::<u64>() > before).then_some(bench.now));
+                assert!(bench.now < start + 3000, "{} wait", bench.waiting());
+            }
+            let tasks = bench.left.iter().sum::<u64>() - before;
+            let took = bench.now - first.expect("a task left") + 1;
+            println!("{} contexts: {tasks} tasks in {took} cycles", contexts.len());
+            // A round of gifts costs up to 10 cycles; there are two here, as the first tasks leave nobody with funds.
+            let rounds = if contexts.len() == 1 { 0 } else { 2 };
+            assert!(took <= tasks + 10 * rounds, "a task in every cycle");
+        });
+    }
+}
+
+/// Shares of two contexts with weights 1 and 3 under overload.
+fn shares(name: &str, cycles: [u64; 2], count: u64) {
+    run_with_wave_on_failure(name, |wave| {
+        let mut bench = Bench::new(wave, &CONFIG, |c| (if c == 2 { 3 } else { 1 }, u32::MAX));
+        bench.hpus.patience = 4;
+        let run = |rng: &mut ChaCha8Rng, context: u64| {
+            let mean = cycles[usize::from(context == 2)];
+            rng.random_range(mean - mean / 2..=mean + mean / 2)
+        };
+        // The array of the bench runs up to four tasks on an HPU; the shares do not depend on it.
+        bench.overload(&[1, 2], 200, 3000, run);
+        bench.busy = [0; 16];
+        bench.overload(&[1, 2], 200, count, run);
+        let share = bench.busy[2] as f64 / (bench.busy[1] + bench.busy[2]) as f64;
+        println!("{name}: busy {} and {}, share {share:.4}", bench.busy[1], bench.busy[2]);
+        assert!((share / 0.75 - 1.0).abs() <= 0.05 && ((1.0 - share) / 0.25 - 1.0).abs() <= 0.05, "share {share}");
+    });
+}
+
+#[test]
+fn weights_share_out_hpu_cycles() {
+    shares("dispatch_same_handlers", [200, 200], 60_000);
+    shares("dispatch_short_and_long_handlers", [100, 2000], 200_000);
+    shares("dispatch_long_and_short_handlers", [2000, 100], 200_000);
+}
+
+#[test]
+fn nobody_starves() {
+    run_with_wave_on_failure("dispatch_nobody_starves", |wave| {
+        // Context 0 has all the weight and long handlers; context 1 comes now and then; context 2 has an HPU of its own.
+        const LONG: u64 = 1000;
+        let mask = |c: usize| if c == 2 { 1 << 7 } else { !(1u32 << 7) };
+        let mut bench = Bench::new(wave, &CONFIG, |c| (if c == 0 { 255 } else { 1 }, mask(c)));
+        bench.hpus.patience = 4;
+        for round in 0..60 {
+            bench.overload(&[0], 300, 700, |_, context| if context == 0 { LONG } else { 50 });
+            let context = 1 + round % 2;
+            let order = bench.packet(context).expect("a cell is free");
+            bench.store_and_order(order, true, |_, _| LONG);
+            bench.step(|_, _| LONG).unwrap();
+        }
+        bench.overload(&[0], 300, 3000, |_, context| if context == 0 { LONG } else { 50 });
+        println!("longest waits {:?}", &bench.longest[..3]);
+        assert!(bench.waiting[1].is_empty() && bench.waiting[2].is_empty());
+        assert!(bench.longest[2] <= 16, "an HPU of its own: {} cycles", bench.longest[2]);
+        // It is funded, so it gets the first or second HPU that ends a task, at the latest after the longest handler.
+        assert!(bench.longest[1] <= LONG + 16, "{} cycles", bench.longest[1]);
+    });
+}
+
+#[test]
+fn a_context_whose_hpus_are_busy_delays_no_other() {
+    run_with_wave_on_failure("dispatch_masks", |wave| {
+        // Context 0 floods its two HPUs, which never end; the others have the rest.
+        let mut bench = Bench::new(wave, &CONFIG, |c| (1, if c == 0 { 0b11 } else { !0b11 }));
+        bench.overload(&[0], 500, 600, |_, _| 1 << 40);
+        assert!(bench.waiting[0].len() >= 500);
+        bench.longest = [0; 16];
+        for _ in 0..200 {
+            let context = bench.rng.random_range(1..16);
+            let order = bench.packet(context).expect("a cell is free");
+            bench.store_and_order(order, true, |_, _| 20);
+            (0..12).for_each(|_| bench.step(|_, context| if context == 0 { 1 << 40 } else { 20 }).unwrap());
+        }
+        assert_eq!(bench.left[1..].iter().sum::<u64>(), 200);
+        assert!(bench.longest.iter().all(|wait| *wait <= 7), "{:?}", bench.longest);
+    });
+}

@@ -1,0 +1,223 @@
+//! The matcher against the naive model: random words, terms and rules, changed under traffic; one frame per cycle.
+
+use crate::packet_engine::ingress::matcher_bench::{random_frame, random_set, Bench};
+use packet_engine::ingress::header_matcher::rule_compiler::RuleCompiler;
+use packet_engine::ingress::header_matcher::term_compiler::TermCompiler;
+use rand::Rng;
+use spindle_blocks::RamStyle;
+use spindle_contract::params::{MATCH_BYTES, MATCH_FLAGS, MATCH_TERMS, MATCH_WORDS, MESSAGE_WORDS};
+use spindle_contract::registers::rule_action;
+use spindle_model::packet_engine::header_matcher::{Rule, RuleSet, Source};
+
+/// Cycles of a commit when no frame is in the way: drain, compilers, switch.
+fn commit(rules: usize, style: RamStyle) -> usize {
+    TermCompiler::CYCLES.max(RuleCompiler::cycles(rules, style)) + 11
+}
+
+/// One-beat and longer frames; half the time without a gap, else with gaps, now and then long ones inside a frame.
+fn random_traffic(pause: &mut u64) -> impl FnMut(&mut Bench) + '_ {
+    |bench| {
+        let busy = bench.cycle % 3000 < 1500;
+        if !busy && bench.cycle < *pause {
+            return;
+        }
+        if !busy && bench.rng.random_bool(0.3) {
+            if bench.rng.random_bool(0.01) {
+                *pause = bench.cycle + bench.rng.random_range(0..1000);
+            }
+            return;
+        }
+        if !bench.busy() {
+            let (frame, flags) = (random_frame(&mut bench.rng), bench.rng.random_range(0..1 << MATCH_FLAGS));
+            bench.start(frame, flags);
+        }
+        bench.beat();
+    }
+}
+
+fn run(rules: usize, style: RamStyle, sets: usize) {
+    let mut bench = Bench::new(&format!("header_matcher_{rules}_{}", style.attribute()), rules, style);
+    let mut pause = 0;
+    for i in 0..sets {
+        // Every other time only a few slots change: what is staged stays staged.
+        let set = random_set(&mut bench.rng, rules);
+        let cycles = if i % 2 == 0 {
+            bench.install(&set, random_traffic(&mut pause))
+        } else {
+            let (t, r) = (bench.rng.random_range(0..MATCH_TERMS), bench.rng.random_range(0..rules));
+            let mut mixed = bench.staged.clone();
+            (mixed.terms[t], mixed.rules[r]) = (set.terms[t], set.rules[r]);
+            let mut traffic = random_traffic(&mut pause);
+            bench.write_term(t, mixed.terms[t]);
+            traffic(&mut bench);
+            bench.step();
+            bench.write_rule(r, mixed.rules[r]);
+            traffic(&mut bench);
+            bench.step();
+            bench.commit();
+            let start = bench.cycle;
+            while bench.committed.is_some() {
+                traffic(&mut bench);
+                bench.step();
+            }
+            (bench.cycle - start) as usize
+        };
+        assert!(cycles >= commit(rules, style) - 10, "a commit took {cycles} cycles");
+        let mut traffic = random_traffic(&mut pause);
+        for _ in 0..300 {
+            traffic(&mut bench);
+            bench.step();
+        }
+    }
+    while bench.busy() {
+        bench.beat();
+        bench.step();
+    }
+    bench.drain();
+    println!("{:#?}", bench.seen);
+    for what in ["no_rule", "rule_drop", "runt"] {
+        assert!(bench.seen.contains_key(what), "{what} never happened; the test is blind there");
+    }
+    let winners = bench.seen.keys().filter(|k| k.starts_with("rule ") && *k != "rule_drop").count();
+    assert!(winners >= rules * 5 / 8, "few rules ever won: {winners}");
+}
+
+#[test]
+fn sixty_four_rules() {
+    run(64, RamStyle::Distributed, 24);
+}
+
+#[test]
+fn sixty_four_rules_in_block_ram() {
+    run(64, RamStyle::Block, 8);
+}
+
+#[test]
+fn thirty_two_rules() {
+    run(32, RamStyle::Distributed, 10);
+}
+
+#[test]
+fn eight_rules() {
+    run(8, RamStyle::Distributed, 16);
+}
+
+#[test]
+fn eight_rules_in_block_ram() {
+    run(8, RamStyle::Block, 16);
+}
+
+/// Each word of the first 128 bytes at every even place, with and without tag, of frames of all lengths; and the length.
+#[test]
+fn every_word() {
+    let mut bench = Bench::new("header_matcher_words", 8, RamStyle::Distributed);
+    let mut sources: Vec<Source> = (0..=(MATCH_BYTES - 4) / 2)
+        .map(|half| Source::Frame { untagged: 2 * half, tagged: (2 * half + 4).min(MATCH_BYTES - 4 - half % 2 * 2) })
+        .collect();
+    sources.push(Source::Length);
+    let mut set = RuleSet::empty(8);
+    // A rule for each of the words that can be a message id, chosen by two flags.
+    for n in 0..MESSAGE_WORDS {
+        let flag = |f: usize, clear: usize| if n >> f & 1 == clear { 1u128 << (MATCH_TERMS + 2 + f) } else { 0 };
+        set.rules[n] = Rule {
+            valid: true,
+            action: 1,
+            message: rule_action::FIELD,
+            message_word: n,
+            positive: flag(0, 1) | flag(1, 1),
+            negative: flag(0, 0) | flag(1, 0),
+            ..Rule::default()
+        };
+    }
+    for four in sources.chunks(MESSAGE_WORDS) {
+        for (n, source) in four.iter().enumerate() {
+            set.sources[MATCH_WORDS - MESSAGE_WORDS + n] = *source;
+        }
+        bench.install(&set, |_| ());
+        for length in (14..=200).rev() {
+            let mut frame = vec![0; length];
+            bench.rng.fill(&mut frame[..]);
+            let flags = bench.rng.random_range(0..1 << MATCH_FLAGS);
+            bench.start(frame, flags);
+            while bench.busy() {
+                bench.beat();
+                bench.step();
+            }
+        }
+        bench.drain();
+    }
+    assert!((0..4).all(|n| bench.seen[&format!("rule {n}")] > 100), "{:?}", bench.seen);
+}
+
+/// A frame that stays open is judged by the set of its first beat, however many commits follow; the second one waits for it.
+fn an_open_frame(style: RamStyle) {
+    let cycles = commit(8, style);
+    let mut bench = Bench::new("header_matcher_open", 8, style);
+    let mut set = RuleSet::empty(8);
+    set.rules[2] = Rule { valid: true, action: 1, context: 3, ..Rule::default() };
+    assert_eq!(bench.install(&set, |_| ()), cycles, "cycles of a commit");
+    bench.start(vec![1; 100], 0);
+    bench.beat();
+    bench.step();
+    set.rules[2] = Rule::default();
+    set.rules[1] = Rule { valid: true, action: 1, context: 4, ..Rule::default() };
+    bench.install(&set, |_| ());
+    bench.write_rule(1, Rule { valid: true, action: 2, ..Rule::default() });
+    bench.step();
+    bench.commit();
+    for _ in 0..3 * cycles {
+        bench.step();
+        assert!(bench.committed.is_some(), "the tables of an open frame were written");
+    }
+    bench.beat();
+    bench.step();
+    while bench.committed.is_some() {
+        bench.step();
+    }
+    bench.start(vec![1; 60], 0);
+    bench.beat();
+    bench.step();
+    bench.drain();
+    assert_eq!((bench.seen["rule 2"], bench.seen["rule 1"]), (1, 1), "{:?}", bench.seen);
+}
+
+#[test]
+fn an_open_frame_keeps_its_set() {
+    an_open_frame(RamStyle::Distributed);
+    an_open_frame(RamStyle::Block);
+}
+
+/// A rule without literals wants every frame, if it is valid; the lowest number wins; nothing is wanted after reset.
+fn empty(style: RamStyle) {
+    let mut bench = Bench::new("header_matcher_empty", 64, style);
+    let mut outcome = |rules: &[(usize, Rule)]| {
+        let mut set = RuleSet::empty(64);
+        rules.iter().for_each(|(r, rule)| set.rules[*r] = *rule);
+        if !rules.is_empty() {
+            bench.install(&set, |_| ());
+        }
+        bench.seen.clear();
+        for _ in 0..20 {
+            bench.start(vec![0; 60], 0);
+            bench.beat();
+            bench.step();
+        }
+        bench.drain();
+        bench.seen.remove("runt");
+        let mut seen: Vec<(String, usize)> = bench.seen.drain().collect();
+        seen.sort_by_key(|(_, times)| *times);
+        seen.pop().expect("something happens").0
+    };
+    let context = Rule { valid: true, action: 1, ..Rule::default() };
+    assert_eq!(outcome(&[]), "no_rule");
+    assert_eq!(outcome(&[(63, context)]), "rule 63");
+    assert_eq!(outcome(&[(63, context), (51, context)]), "rule 51");
+    assert_eq!(outcome(&[(63, context), (51, context), (3, Rule { action: 0, ..context })]), "rule_drop");
+    assert_eq!(outcome(&[(63, context), (51, Rule { valid: false, ..context })]), "rule 63");
+}
+
+#[test]
+fn empty_rule() {
+    empty(RamStyle::Distributed);
+    empty(RamStyle::Block);
+}

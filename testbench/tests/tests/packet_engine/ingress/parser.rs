@@ -1,0 +1,249 @@
+//! The parser against the naive model: every field of every accepted frame, the reason of every dropped one.
+
+use crate::packet_engine::ingress::common::Dut;
+use crate::packet_engine::ingress::frames::{any, drive_beat, PORT};
+use packet_engine::ingress::parser::{Parser, BEAT_LATENCY, LATENCY};
+use rand::Rng;
+use spindle_contract::{params::MAX_FRAME, reasons, VERSION};
+use spindle_harness::seeded_rng;
+use spindle_model::packet_engine::parser::{parse, Parsed, Verdict};
+use std::collections::{HashMap, VecDeque};
+
+/// What must come out for a frame.
+struct Expected {
+    /// Cycle of the pulse.
+    due: u64,
+    frame: u16,
+    stamp: u64,
+    length: usize,
+    verdict: Verdict,
+}
+
+fn parser() -> Dut {
+    let mut dut = Dut::new(&mut Parser::default(), "parser");
+    dut.set("spindle_port", u64::from(PORT));
+    dut.set("rx_enable", 1);
+    dut
+}
+
+fn compare(dut: &Dut, e: &Expected) {
+    let field = |name: &str| dut.field("parsed", "packet_desc", name);
+    assert_eq!(field("version"), u64::from(VERSION));
+    assert_eq!(field("frame"), u64::from(e.frame));
+    assert_eq!(field("stamp"), e.stamp & 0xFFFF_FFFF, "stamp of frame {}", e.frame);
+    if e.length <= MAX_FRAME {
+        assert_eq!(field("length"), e.length as u64);
+    }
+    let p: &Parsed = match &e.verdict {
+        Verdict::Drop(reason) => {
+            assert!(dut.high("parsed_drop"), "frame {} must be dropped: {}", e.frame, reasons::DROP_REASONS[*reason].0);
+            assert_eq!(
+                dut.get("parsed_reason"),
+                *reason as u64,
+                "frame {}: expected {}",
+                e.frame,
+                reasons::DROP_REASONS[*reason].0
+            );
+            return;
+        }
+        Verdict::Accept(p) => p,
+    };
+    assert!(
+        !dut.high("parsed_drop"),
+        "frame {} dropped for {}: {p:?}",
+        e.frame,
+        reasons::DROP_REASONS[dut.get("parsed_reason") as usize].0
+    );
+    let msg_id = if p.is_spindle { p.msg_id } else { u32::from(e.frame) };
+    let expected: &[(&str, u64)] = &[
+        ("is_vlan", p.is_vlan.into()),
+        ("is_ipv4", p.is_ipv4.into()),
+        ("is_udp", p.is_udp.into()),
+        ("is_icmp", p.is_icmp.into()),
+        ("is_spindle", p.is_spindle.into()),
+        ("l3_offset", p.l3_offset as u64),
+        ("payload_offset", p.payload_offset as u64),
+        ("ip_src", p.ip_src.into()),
+        ("ip_dst", p.ip_dst.into()),
+        ("src_port", p.src_port.into()),
+        ("dst_port", p.dst_port.into()),
+        ("opcode", p.opcode.into()),
+        ("flags", p.flags.into()),
+        ("psn", p.psn.into()),
+        ("src_nid", p.src_nid.into()),
+        ("src_pid", p.src_pid.into()),
+        ("dst_pid", p.dst_pid.into()),
+        ("addr", p.addr),
+        ("key", p.key.into()),
+        ("msg_id", msg_id.into()),
+        ("msg_len", p.msg_len.into()),
+        ("msg_off", p.msg_off.into()),
+        ("buf_off", p.buf_off.into()),
+        ("payload_len", p.payload_len.into()),
+        ("epoch", p.epoch.into()),
+        ("ecn", p.ecn.into()),
+        ("pkt", 0),
+        ("cells", 0),
+        ("action", 0),
+        ("context", 0),
+        ("per_message", 0),
+        ("rule", 0),
+        ("by_field", 0),
+        ("ends", 0),
+        ("to_host", 0),
+        ("spare", 0),
+    ];
+    for (name, value) in expected {
+        assert_eq!(field(name), *value, "{name} of frame {}: {p:?}", e.frame);
+    }
+}
+
+/// Sends frames with random gaps and compares what comes out, cycle by cycle. `busy`: no gaps at all.
+fn run(name: &str, frames: usize, busy: bool) {
+    let mut rng = seeded_rng(name);
+    let mut dut = parser();
+    let mut expected: VecDeque<Expected> = VecDeque::new();
+    let mut seen: HashMap<String, usize> = HashMap::new();
+    let mut beats: VecDeque<(u64, Vec<u8>, bool)> = VecDeque::new();
+    let (mut cycle, mut sent, mut stamp_base) = (0u64, 0usize, None);
+    let mut current: Option<(Vec<u8>, usize, bool)> = None;
+    let (mut first, mut enabled) = (0, true);
+    // Of the beats that come out: bytes of the frame so far, and whether the next one begins a frame.
+    let (mut place, mut new) = (0, true);
+    while sent < frames || current.is_some() || !expected.is_empty() {
+        if current.is_none() && sent < frames && (busy || rng.random_bool(0.7)) {
+            current = Some((any(&mut rng), 0, rng.random_bool(0.02)));
+        }
+        match &mut current {
+            Some((frame, index, bad)) if busy || rng.random_bool(0.9) => {
+                // Reception may be switched at any time; only the first beat of a frame counts.
+                let enable = rng.random_bool(if *index == 0 { 0.98 } else { 0.5 });
+                dut.set("rx_enable", u64::from(enable));
+                if *index == 0 {
+                    (first, enabled) = (cycle, enable);
+                }
+                let last = drive_beat(&mut dut, frame, *index, *bad, rng.random());
+                beats.push_back((
+                    cycle + BEAT_LATENCY as u64,
+                    frame[64 * *index..frame.len().min(64 * *index + 64)].to_vec(),
+                    last,
+                ));
+                *index += 1;
+                if last {
+                    let verdict = if !enabled {
+                        Verdict::Drop(reasons::RX_DISABLED)
+                    } else if *bad {
+                        Verdict::Drop(reasons::BAD_FRAME)
+                    } else {
+                        parse(frame, PORT)
+                    };
+                    let what = match &verdict {
+                        Verdict::Drop(r) => reasons::DROP_REASONS[*r].0.to_string(),
+                        Verdict::Accept(p) => format!(
+                            "vlan {} spindle {} udp {} icmp {} ipv4 {}",
+                            p.is_vlan, p.is_spindle, p.is_udp, p.is_icmp, p.is_ipv4
+                        ),
+                    };
+                    *seen.entry(what).or_default() += 1;
+                    expected.push_back(Expected {
+                        due: cycle + LATENCY as u64,
+                        frame: sent as u16,
+                        stamp: first,
+                        length: frame.len(),
+                        verdict,
+                    });
+                    sent += 1;
+                    current = None;
+                }
+            }
+            _ => {
+                dut.set("rx_valid", 0);
+                dut.set_bytes("rx_data", &[0xAA; 64]);
+            }
+        }
+        dut.eval();
+        // Flags come one cycle before the rest.
+        if let Some(Expected { verdict: Verdict::Accept(p), frame, .. }) = expected.iter().find(|e| e.due == cycle + 1)
+        {
+            assert_eq!(dut.get("parsed_flags"), u64::from(p.flags()), "flags of frame {frame}");
+        }
+        assert_eq!(dut.high("beat_valid"), beats.front().is_some_and(|b| b.0 == cycle), "beat in cycle {cycle}");
+        if dut.high("beat_valid") {
+            let (_, mut bytes, last) = beats.pop_front().expect("checked");
+            place = if new { bytes.len() } else { place + bytes.len() };
+            assert_eq!(dut.high("beat_first"), new);
+            assert_eq!(dut.high("beat_second"), place > 64 && place - bytes.len() == 64);
+            assert_eq!(dut.get("beat_end"), (place - 1).min(255 * 64 - 1) as u64);
+            if new {
+                assert_eq!(dut.high("beat_vlan"), bytes.get(12..14) == Some(&[0x81, 0]));
+            }
+            new = last;
+            bytes.resize(64, 0);
+            assert_eq!(dut.bytes("beat_data"), &bytes[..], "0 behind the end of the frame");
+            assert_eq!(dut.high("beat_last"), last);
+        }
+        let due = expected.front().is_some_and(|e| e.due == cycle);
+        assert_eq!(dut.high("parsed_valid"), due, "parsed_valid in cycle {cycle}");
+        if due {
+            let mut e = expected.pop_front().expect("checked");
+            // The counter has run since reset: the distance between stamps is what counts.
+            let base = *stamp_base.get_or_insert(dut.field("parsed", "packet_desc", "stamp").wrapping_sub(e.stamp));
+            e.stamp = e.stamp.wrapping_add(base);
+            compare(&dut, &e);
+        }
+        dut.tick();
+        cycle += 1;
+    }
+    assert!(beats.is_empty() && expected.is_empty());
+    println!("{seen:#?}");
+    if frames >= 1000 {
+        // Each reason of the parser and each kind of frame must have been met.
+        for reason in (reasons::BAD_FRAME..=reasons::BAD_TRANSPORT).chain([reasons::RX_DISABLED]) {
+            let name = reasons::DROP_REASONS[reason].0;
+            assert!(seen.contains_key(name), "no frame was dropped for {name}; the test is blind there");
+        }
+        for vlan in [false, true] {
+            for kind in [
+                "spindle true udp true icmp false ipv4 true",
+                "spindle false udp true icmp false ipv4 true",
+                "spindle false udp false icmp true ipv4 true",
+                "spindle false udp false icmp false ipv4 true",
+                "spindle false udp false icmp false ipv4 false",
+            ] {
+                let what = format!("vlan {vlan} {kind}");
+                assert!(seen.get(&what).is_some_and(|n| *n >= 10), "too few frames: {what}");
+            }
+        }
+    }
+}
+
+#[test]
+fn random_frames_with_gaps() {
+    run("parser_gaps", 6000, false);
+}
+
+#[test]
+fn random_frames_without_gaps() {
+    run("parser_busy", 4000, true);
+}
+
+/// A frame number space that wraps, one beat each, one per cycle: one pulse per cycle.
+#[test]
+fn one_beat_frames_every_cycle() {
+    let mut dut = parser();
+    let frame = [0x5A; 60];
+    for cycle in 0..70_000u64 {
+        drive_beat(&mut dut, &frame, 0, false, 0);
+        dut.eval();
+        let parsed = cycle >= LATENCY as u64;
+        assert_eq!(dut.high("parsed_valid"), parsed, "cycle {cycle}");
+        assert_eq!(dut.high("started"), cycle >= BEAT_LATENCY as u64);
+        if parsed {
+            assert_eq!(dut.field("parsed", "packet_desc", "frame"), (cycle - LATENCY as u64) & 0xFFFF);
+        }
+        if cycle >= 1 {
+            assert_eq!(dut.get("started_frame"), (cycle - 1) & 0xFFFF);
+        }
+        dut.tick();
+    }
+}

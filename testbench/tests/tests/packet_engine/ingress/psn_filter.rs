@@ -1,0 +1,504 @@
+//! `PsnFilter` against sets of numbers.
+
+use crate::packet_engine::ingress::common::{packed, set_field, Dut};
+use packet_engine::ingress::psn_filter::PsnFilter;
+use rand::seq::IndexedRandom;
+use rand::Rng;
+use rand_chacha::ChaCha8Rng;
+use spindle_contract::params::Config;
+use spindle_contract::reasons;
+use spindle_contract::wire::{control, flag, opcode, PSN_WINDOW};
+use spindle_harness::seeded_rng;
+use spindle_model::packet_engine::psn_filter::{self as model, Verdict};
+use std::collections::VecDeque;
+
+const WINDOW: u32 = PSN_WINDOW as u32;
+/// Cycles within which a fate takes effect when others wait too.
+const LAG: u64 = 48;
+
+/// A frame as the parser sees it.
+#[derive(Clone, Copy, Debug, Default)]
+struct Packet {
+    opcode: u8,
+    flags: u16,
+    node: u32,
+    psn: u32,
+    msg_id: u32,
+    key: u32,
+    /// The parser drops it.
+    malformed: bool,
+}
+
+impl Packet {
+    fn put(node: u32, psn: u32) -> Self {
+        Packet { opcode: opcode::PUT, node, psn, ..Packet::default() }
+    }
+
+    fn nop(node: u32, psn: u32) -> Self {
+        Packet { opcode: opcode::CTRL, node, psn, msg_id: control::NOP, ..Packet::default() }
+    }
+
+    fn open(node: u32, incarnation: u32) -> Self {
+        Packet { opcode: opcode::CTRL, node, msg_id: control::OPEN, key: incarnation, ..Packet::default() }
+    }
+}
+
+/// Node, number, accepted.
+type Fate = (u32, u32, bool);
+
+/// The verdict on a packet.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Answer {
+    Untouched,
+    Held,
+    Dropped(usize),
+    /// A control packet that took its number.
+    Nop,
+}
+
+struct Bench {
+    dut: Dut,
+    peers: usize,
+    now: u64,
+    /// The packet that was announced, and those whose verdict comes in 2, 1, 0 cycles.
+    line: [Option<Packet>; 3],
+}
+
+impl Bench {
+    fn new(config: &Config) -> Self {
+        let dut = Dut::new(&mut PsnFilter::new(config), &format!("psn_filter_{}", config.peers));
+        let mut bench = Bench { dut, peers: config.peers, now: 0, line: [None; 3] };
+        bench.reset();
+        bench
+    }
+
+    /// Resets it and lets it clear its tables.
+    fn reset(&mut self) {
+        for port in ["early_spindle", "parsed_valid", "lost_valid", "fate_valid", "query"] {
+            self.dut.set(port, 0);
+        }
+        self.dut.model.reset(3);
+        self.dut.set("enable", 1);
+        self.idle(17 * self.peers);
+    }
+
+    /// One cycle: a packet is announced, fates are told. Returns the verdict that comes in this cycle.
+    fn step(&mut self, packet: Option<Packet>, fate: Option<Fate>, lost: Option<Fate>) -> Option<(Packet, Answer)> {
+        let row = packet.map_or(0, |p| p.psn >> 6 & 15);
+        self.dut.set("early_spindle", packet.is_some() as u64);
+        self.dut.set("early_peer", packet.map_or(0, |p| p.node as u64 & 255));
+        self.dut.set("early_row", row as u64);
+        let mut parsed = packed("packet_desc");
+        if let Some(p) = self.line[0] {
+            for (field, value) in [
+                ("is_spindle", 1),
+                ("opcode", p.opcode as u64),
+                ("flags", p.flags as u64),
+                ("psn", p.psn as u64),
+                ("src_nid", p.node as u64),
+                ("msg_id", p.msg_id as u64),
+                ("key", p.key as u64),
+            ] {
+                set_field(&mut parsed, "packet_desc", field, value);
+            }
+        }
+        self.dut.set_bytes("parsed", &parsed);
+        self.dut.set("parsed_valid", self.line[0].is_some() as u64);
+        self.dut.set("parsed_drop", self.line[0].is_some_and(|p| p.malformed) as u64);
+        for (port, fate) in [("fate", fate), ("lost", lost)] {
+            let (node, psn, accepted) = fate.unwrap_or_default();
+            self.dut.set(port, accepted as u64 | (node as u64 & 255) << 1 | (psn as u64 & 0x7ff) << 9);
+            self.dut.set(&format!("{port}_valid"), fate.is_some() as u64);
+        }
+        self.dut.eval();
+        let word = self.dut.get("verdict");
+        let (drop, reason, held, control) = (word & 1, (word >> 1 & 31) as usize, word >> 6 & 1, word >> 7 & 1);
+        let answer = match (drop, held, control) {
+            (0, 0, 0) => Answer::Untouched,
+            (0, 1, 0) => Answer::Held,
+            (1, 0, 0) => Answer::Dropped(reason),
+            (1, 1, 1) => {
+                assert_eq!(reason, reasons::CONTROL);
+                Answer::Nop
+            }
+            other => panic!("cycle {}: verdict {other:?}", self.now),
+        };
+        let judged = self.line[2];
+        assert!(judged.is_some() || answer == Answer::Untouched, "cycle {}: a verdict on nothing", self.now);
+        self.dut.tick();
+        self.line = [packet, self.line[0], self.line[1]];
+        self.now += 1;
+        judged.map(|packet| (packet, answer))
+    }
+
+    fn idle(&mut self, cycles: usize) {
+        for _ in 0..cycles {
+            assert!(self.step(None, None, None).is_none());
+        }
+    }
+
+    /// One packet by itself.
+    fn send(&mut self, packet: Packet) -> Answer {
+        assert!(self.step(Some(packet), None, None).is_none());
+        self.idle(2);
+        self.step(None, None, None).expect("a verdict 3 cycles behind").1
+    }
+
+    /// A fate, and enough time for it.
+    fn settle(&mut self, fate: Fate) {
+        self.step(None, Some(fate), None);
+        self.idle(12);
+    }
+
+    /// Entry of the peer table: node, lowest number not accepted, which from there on have been.
+    fn query(&mut self, index: usize) -> Option<(u32, u32, u64)> {
+        self.dut.set("query_peer", index as u64);
+        self.dut.set("query", 1);
+        self.step(None, None, None);
+        self.dut.set("query", 0);
+        for _ in 0..100 {
+            self.step(None, None, None);
+            if !self.dut.high("query_busy") {
+                let word = |name| self.dut.get(name);
+                let selective = u64::from_le_bytes(self.dut.bytes("peer_selective").try_into().expect("64 bits"));
+                return self
+                    .dut
+                    .high("peer_live")
+                    .then(|| (word("peer_node") as u32, word("peer_expected") as u32, selective));
+            }
+        }
+        panic!("the query does not end");
+    }
+
+    /// Every entry is as the model has it.
+    fn check(&mut self, filter: &model::PsnFilter) {
+        for index in 0..self.peers {
+            let expected = filter.peers.get(&index).map(|peer| (peer.node, peer.expected, peer.selective()));
+            assert_eq!(self.query(index), expected, "entry {index}");
+        }
+    }
+}
+
+/// A number near the window of a peer: in it, at its edges, behind and beyond.
+fn number(rng: &mut ChaCha8Rng, peer: Option<&model::Peer>) -> u32 {
+    let base = peer.map_or(0, |peer| peer.expected);
+    let offset = match rng.random_range(0..10) {
+        0..5 => rng.random_range(0..6),
+        5 => rng.random_range(0..WINDOW),
+        6 => WINDOW - 1 - rng.random_range(0..3),
+        7 => WINDOW + rng.random_range(0..3),
+        8 => rng.random_range(0..3 * WINDOW),
+        _ => 0u32.wrapping_sub(rng.random_range(1..2 * WINDOW)),
+    };
+    base.wrapping_add(offset)
+}
+
+/// One thing at a time: every verdict is exactly the model's.
+#[test]
+fn one_at_a_time() {
+    let mut rng = seeded_rng("psn_filter_one_at_a_time");
+    let mut bench = Bench::new(&Config::SIM);
+    let mut filter = model::PsnFilter::new(bench.peers);
+    let (mut held, mut opened) = (vec![], 0);
+    // Few entries with two nodes each, and one peer that goes a long way.
+    let nodes = [5, 5 + 64, 6, 7 + 128, 0x0a00_0001, 0x0a00_0041];
+    for n in 0..12_000 {
+        let node = if n % 2 == 0 { 6 } else { *nodes.choose(&mut rng).expect("there are some") };
+        let index = filter.index(node);
+        let psn = number(&mut rng, filter.peers.get(&index));
+        let expected = filter.judge(node, psn);
+        match rng.random_range(0..12) {
+            0..6 => {
+                let packet = Packet { opcode: rng.random_range(1..=3), ..Packet::put(node, psn) };
+                let answer = bench.send(packet);
+                match expected {
+                    Verdict::Held => {
+                        assert_eq!(answer, Answer::Held, "{packet:?}");
+                        filter.peer(node).expect("it passes").held.insert(psn);
+                        held.push((node, psn));
+                    }
+                    Verdict::Dropped(reason) => assert_eq!(answer, Answer::Dropped(reason), "{packet:?}"),
+                }
+            }
+            6 => {
+                let answer = bench.send(Packet::nop(node, psn));
+                match expected {
+                    Verdict::Held => {
+                        assert_eq!(answer, Answer::Nop);
+                        let peer = filter.peer(node).expect("it passes");
+                        peer.held.insert(psn);
+                        peer.settle(psn, true);
+                        bench.step(None, None, Some((node, psn, true)));
+                        bench.idle(12);
+                    }
+                    Verdict::Dropped(reason) => assert_eq!(answer, Answer::Dropped(reason)),
+                }
+            }
+            7..10 => {
+                if !held.is_empty() {
+                    let (node, psn) = held.swap_remove(rng.random_range(0..held.len()));
+                    let accepted = rng.random_ratio(4, 5);
+                    filter.peer(node).expect("it was there").settle(psn, accepted);
+                    let fate = Some((node, psn, accepted));
+                    if rng.random() {
+                        bench.step(None, fate, None);
+                    } else {
+                        bench.step(None, None, fate);
+                    }
+                    bench.idle(12);
+                }
+            }
+            10 => {
+                let untouched = [
+                    Packet { flags: flag::UNSEQ, ..Packet::put(node, psn) },
+                    Packet { opcode: opcode::ACK, ..Packet::put(node, psn) },
+                    Packet { opcode: opcode::NACK, ..Packet::put(node, psn) },
+                    Packet { malformed: true, ..Packet::put(node, psn) },
+                    Packet { msg_id: 77, ..Packet::nop(node, psn) },
+                ];
+                assert_eq!(bench.send(*untouched.choose(&mut rng).expect("some")), Answer::Untouched);
+            }
+            _ => {
+                // Nothing may be held when a window is reset; `open_waits_for_fates` is about that.
+                let incarnation = rng.random_range(0..3);
+                if filter.peers.get(&index).is_some_and(|p| p.node != node) {
+                    assert_eq!(bench.send(Packet::open(node, incarnation)), Answer::Dropped(reasons::NO_PEER));
+                } else if n % 9 == 0 && held.iter().all(|(other, _)| *other != node) {
+                    assert_eq!(bench.send(Packet::open(node, incarnation)), Answer::Dropped(reasons::CONTROL));
+                    filter.open(node, incarnation);
+                    bench.idle(60);
+                    opened += 1;
+                }
+            }
+        }
+        if n % 2_000 == 1_999 {
+            bench.check(&filter);
+        }
+    }
+    assert!(opened > 20, "{opened} were opened");
+    for (node, psn) in held {
+        filter.peer(node).expect("it was there").settle(psn, true);
+        bench.settle((node, psn, true));
+    }
+    bench.check(&filter);
+    assert!(filter.peers.values().any(|peer| peer.expected > 0));
+}
+
+/// A sender: numbers in order, with loss, repetition and delay up to and beyond the window.
+struct Sender {
+    node: u32,
+    next: u32,
+    /// Sent and not known to be accepted.
+    unsettled: Vec<u32>,
+}
+
+impl Sender {
+    fn packet(&mut self, rng: &mut ChaCha8Rng) -> Packet {
+        let psn = match rng.random_range(0..20) {
+            0..5 if !self.unsettled.is_empty() => *self.unsettled.choose(rng).expect("not empty"),
+            // Something long ago, or far ahead of what can be taken.
+            5 => self.next.wrapping_sub(rng.random_range(1..2000)),
+            6 => self.next + rng.random_range(0..1500),
+            _ => {
+                // Some are lost on the way, and sent again later.
+                while rng.random_ratio(1, 10) {
+                    self.unsettled.push(self.next);
+                    self.next += 1;
+                }
+                self.next += 1;
+                self.next - 1
+            }
+        };
+        Packet::put(self.node, psn)
+    }
+}
+
+/// A packet every second cycle from 256 peers, and fates in random order: what is held was free, what is not was taken, up to
+/// fates that are on their way.
+#[test]
+fn full_rate() {
+    let mut rng = seeded_rng("psn_filter_full_rate");
+    let mut bench = Bench::new(&Config::ALVEO);
+    let mut filter = model::PsnFilter::new(bench.peers);
+    let mut senders: Vec<Sender> =
+        (0..256).map(|n| Sender { node: 0xc0a8_0000 | (n * 7 % 256) << 8 | n, next: 0, unsettled: vec![] }).collect();
+    let mut held: Vec<(u32, u32)> = vec![];
+    // Dispositions of the last cycles: when, node, number, and the peer's base before it.
+    let mut recent: VecDeque<(u64, u32, u32, u32)> = VecDeque::new();
+    let mut counts = [0usize; 4];
+    for cycle in 0..160_000u64 {
+        // Few peers for a while, one alone for a while, so that rows meet; then all.
+        let active = [256, 1, 3, 16][(cycle / 8_000 % 4) as usize];
+        let packet = (cycle % 2 == 0 && rng.random_ratio(9, 10)).then(|| {
+            let sender = rng.random_range(0..active);
+            senders[sender].packet(&mut rng)
+        });
+        // On average no more fates than packets, in bursts of one per cycle.
+        let rush = cycle % 512 < 128;
+        let chance = if rush { 90 } else { 35 };
+        let fate = (!held.is_empty() && rng.random_ratio(chance, 100)).then(|| {
+            let recent = held.len() - 1 - rng.random_range(0..held.len().min(40));
+            let (node, psn) = held.swap_remove(if rng.random_ratio(9, 10) { recent } else { 0 });
+            (node, psn, rng.random_ratio(7, 8))
+        });
+        let lost = rng.random_ratio(1, 3) && fate.is_some();
+        if let Some((node, psn, accepted)) = fate {
+            let peer = filter.peer(node).expect("it holds numbers");
+            recent.push_back((bench.now, node, psn, peer.expected));
+            peer.settle(psn, accepted);
+            let sender = &mut senders[(node & 255) as usize];
+            if accepted {
+                sender.unsettled.retain(|other| *other != psn);
+            } else if !sender.unsettled.contains(&psn) {
+                sender.unsettled.push(psn);
+            }
+        }
+        while recent.front().is_some_and(|(when, ..)| *when + LAG < bench.now) {
+            recent.pop_front();
+        }
+        let judged = bench.step(packet, fate.filter(|_| !lost), fate.filter(|_| lost));
+        let Some((packet, answer)) = judged else { continue };
+        let expected = filter.judge(packet.node, packet.psn);
+        let same = match (expected, answer) {
+            (Verdict::Held, Answer::Held) => true,
+            (Verdict::Dropped(a), Answer::Dropped(b)) => a == b,
+            _ => false,
+        };
+        if !same {
+            // Only because of a fate that has not taken effect yet.
+            let mine = recent.iter().filter(|(_, node, ..)| *node == packet.node);
+            let explained = match answer {
+                Answer::Dropped(reasons::DUPLICATE) => mine.clone().any(|(_, _, psn, _)| *psn == packet.psn),
+                Answer::Dropped(reasons::PSN_WINDOW) => {
+                    mine.clone().any(|(.., base)| packet.psn.wrapping_sub(*base) >= WINDOW)
+                }
+                _ => false,
+            };
+            assert!(explained, "cycle {}: {packet:?} {answer:?}, not {expected:?}", bench.now);
+            counts[3] += 1;
+        }
+        match answer {
+            Answer::Held => {
+                filter.peer(packet.node).expect("it passes").held.insert(packet.psn);
+                held.push((packet.node, packet.psn));
+                counts[0] += 1;
+            }
+            Answer::Dropped(reasons::DUPLICATE) => counts[1] += 1,
+            Answer::Dropped(_) => counts[2] += 1,
+            other => panic!("{packet:?}: {other:?}"),
+        }
+    }
+    for (packet, answer) in (0..4).filter_map(|_| bench.step(None, None, None)).collect::<Vec<_>>() {
+        if answer == Answer::Held {
+            filter.peer(packet.node).expect("it passes").held.insert(packet.psn);
+            held.push((packet.node, packet.psn));
+        }
+    }
+    for (node, psn) in held {
+        filter.peer(node).expect("it holds numbers").settle(psn, true);
+        bench.step(None, Some((node, psn, true)), None);
+    }
+    bench.idle(100);
+    bench.check(&filter);
+    let laps = filter.peers.values().filter(|peer| peer.expected > 2 * WINDOW).count();
+    assert!(laps >= 2, "windows went around for {laps} peers");
+    assert!(counts.iter().all(|count| *count > 20), "held, duplicate, beyond, late: {counts:?}");
+}
+
+/// An OPEN waits until nothing is held; until then, and while rows are cleared, its peer's packets are turned away to be sent again.
+#[test]
+fn open_waits_for_fates() {
+    let mut bench = Bench::new(&Config::SIM);
+    for psn in [0, 1, 900] {
+        assert_eq!(bench.send(Packet::put(9, psn)), Answer::Held);
+    }
+    bench.settle((9, 0, true));
+    bench.settle((9, 900, true));
+    assert_eq!(bench.query(9), Some((9, 1, 0)));
+    assert_eq!(bench.send(Packet::open(9, 4)), Answer::Dropped(reasons::CONTROL));
+    bench.idle(200);
+    assert_eq!(bench.send(Packet::put(9, 2)), Answer::Dropped(reasons::PSN_WINDOW));
+    assert_eq!(bench.send(Packet::put(10, 0)), Answer::Held, "others go on");
+    assert_eq!(bench.send(Packet::open(11, 1)), Answer::Dropped(reasons::PSN_WINDOW), "one at a time");
+    bench.settle((9, 1, false));
+    bench.idle(60);
+    // The window is new: all numbers are free.
+    for psn in [0, 1, 2, 900, 1023] {
+        assert_eq!(bench.send(Packet::put(9, psn)), Answer::Held, "{psn}");
+    }
+    assert_eq!(bench.send(Packet::put(9, 1024)), Answer::Dropped(reasons::PSN_WINDOW));
+    // The same incarnation again changes nothing.
+    assert_eq!(bench.send(Packet::open(9, 4)), Answer::Dropped(reasons::CONTROL));
+    bench.idle(60);
+    assert_eq!(bench.send(Packet::put(9, 2)), Answer::Dropped(reasons::DUPLICATE));
+}
+
+/// Cycles, exactly: from a fate to the first packet that sees it, and of an OPEN.
+#[test]
+fn cycles_are_as_promised() {
+    let mut bench = Bench::new(&Config::SIM);
+    // A refusal, then the same number again, `gap` cycles between the fate and `parsed`.
+    let mut first = None;
+    for gap in 1..12 {
+        let node = 20 + gap as u32;
+        assert_eq!(bench.send(Packet::put(node, 3)), Answer::Held);
+        bench.step(None, Some((node, 3, false)), None);
+        bench.idle(gap - 1);
+        // Announced `gap` cycles behind the fate, parsed one later.
+        if bench.send(Packet::put(node, 3)) == Answer::Held && first.is_none() {
+            first = Some(gap + 1);
+        }
+    }
+    assert_eq!(first, Some(6), "cycles from a refusal to `parsed`");
+    // An accepted number moves the window.
+    let mut first = None;
+    for gap in 1..12 {
+        let node = 40 + gap as u32;
+        assert_eq!(bench.send(Packet::put(node, 0)), Answer::Held);
+        bench.step(None, Some((node, 0, true)), None);
+        bench.idle(gap - 1);
+        if bench.send(Packet::put(node, WINDOW)) == Answer::Held && first.is_none() {
+            first = Some(gap + 1);
+        }
+    }
+    assert_eq!(first, Some(8), "cycles from an acceptance to `parsed`");
+    // An OPEN.
+    let mut first = None;
+    for wait in 30..60 {
+        assert_eq!(bench.send(Packet::open(1, wait as u32)), Answer::Dropped(reasons::CONTROL));
+        bench.idle(wait);
+        if bench.send(Packet::put(1, 0)) == Answer::Held {
+            first = first.or(Some(wait));
+            bench.settle((1, 0, false));
+        }
+        bench.idle(60);
+    }
+    assert_eq!(
+        first,
+        Some(34),
+        "cycles from the verdict on an OPEN to the announcement of the first packet that passes"
+    );
+}
+
+/// While the tables are cleared behind reset nothing sequenced passes; switched off, everything does.
+#[test]
+fn reset_and_switch() {
+    let mut bench = Bench::new(&Config::SIM);
+    assert_eq!(bench.send(Packet::put(1, 0)), Answer::Held);
+    bench.settle((1, 0, true));
+    let mut first = None;
+    for cycles in 17 * bench.peers - 4..17 * bench.peers + 4 {
+        bench.dut.model.reset(3);
+        bench.idle(cycles);
+        match bench.send(Packet::put(1, 0)) {
+            Answer::Held => first = first.or(Some(cycles)),
+            answer => assert_eq!((answer, first), (Answer::Dropped(reasons::PSN_WINDOW), None)),
+        }
+    }
+    assert_eq!(first, Some(17 * bench.peers - 1), "cycles from reset to the announcement of a packet that passes");
+    assert_eq!(bench.send(Packet::put(1, 0)), Answer::Dropped(reasons::DUPLICATE));
+    bench.dut.set("enable", 0);
+    for packet in [Packet::put(1, 0), Packet::nop(1, 0), Packet::open(1, 3)] {
+        assert_eq!(bench.send(packet), Answer::Untouched);
+    }
+}

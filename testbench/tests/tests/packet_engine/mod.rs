@@ -1,0 +1,11 @@
+//! The packet engine and its blocks, on the emitted Verilog. Folders are those of `packet-engine/src`.
+
+pub mod dispatch;
+pub mod dut;
+pub mod hpus;
+pub mod ingress;
+#[allow(clippy::module_inception)] // the block has the name of its crate
+pub mod packet_engine;
+pub mod schedule;
+pub mod shapes;
+pub mod transmit;

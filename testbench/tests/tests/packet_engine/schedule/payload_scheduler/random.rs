@@ -1,0 +1,66 @@
+//! The payload scheduler against the judge of sPIN's order.
+
+use crate::packet_engine::dut::Dut;
+use crate::packet_engine::schedule::payload_scheduler::traffic::{contexts, install, limited, Surroundings};
+use packet_engine::schedule::payload_scheduler::PayloadScheduler;
+use spindle_contract::params::Config;
+use spindle_harness::run_with_wave_on_failure;
+
+/// MESSAGE_TIMEOUT: longer than any handler takes, with those before it.
+const TIMEOUT: u64 = 16;
+
+fn play(name: &str, config: Config, messages: usize, window: usize, eagerness: u32, losses: u32) {
+    run_with_wave_on_failure(name, |wave| {
+        let mut dut = Dut::new(wave, &mut PayloadScheduler::new(&config), "payload_scheduler");
+        dut.set_bytes("contexts", &contexts().to_le_bytes());
+        let mut around = Surroundings::new(&config, wave.rng(), messages, window, eagerness);
+        around.losses = losses;
+        // Every third context has an HPU of its own.
+        let total = config.total_hpus();
+        let policy =
+            |context| (1 + context as u64 % 4, if context % 3 == 0 { 1u32 << (context % total) } else { u32::MAX });
+        install(&mut dut, &limited(around.hpus.policies(policy)));
+        dut.set("timeout", TIMEOUT);
+        around.hpus.patience = 20;
+        let limit = 20_000 + messages as u64 * 200;
+        for cycle in 0..limit {
+            if let Err(breach) = around.step(&mut dut) {
+                panic!("cycle {cycle}: {breach}");
+            }
+            if around.quiet() {
+                break;
+            }
+        }
+        assert!(around.quiet(), "traffic is not over after {limit} cycles: {}", around.rest());
+        for _ in 0..8 {
+            around.step(&mut dut).unwrap_or_else(|breach| panic!("{breach}"));
+        }
+        let counts = around.judge.finish().unwrap_or_else(|breach| panic!("{breach}"));
+        assert_eq!(around.seen, counts);
+        assert_eq!(dut.get("messages_open"), 0, "a message slot leaked");
+        println!("{name}: {counts:?}");
+        assert!(around.redirected > messages as u64 / 100, "{} packets were redirected", around.redirected);
+        println!("longest wait of a feedback word: {} cycles", around.longest_wait);
+        assert!(eagerness < 100 || around.longest_wait <= 40, "a feedback word waited {} cycles", around.longest_wait);
+    });
+}
+
+#[test]
+fn random_messages_eager_sinks() {
+    play("random_messages_eager_sinks", Config::SIM, 4000, 12, 100, 0);
+}
+
+#[test]
+fn random_messages_slow_sinks() {
+    play("random_messages_slow_sinks", Config::SIM, 2000, 12, 25, 0);
+}
+
+#[test]
+fn random_messages_with_losses() {
+    play("random_messages_with_losses", Config::SIM, 2000, 40, 100, 10);
+}
+
+#[test]
+fn random_messages_many_alive() {
+    play("random_messages_many_alive", Config { live_messages: 256, ..Config::ALVEO }, 3000, 60, 60, 40);
+}

@@ -1,0 +1,553 @@
+//! The initiator against frames that `etherparse` builds: puts from handler memory, from host memory and of context memory, gets and the array's own frames, at once.
+
+use crate::packet_engine::dut::{Dut, Record};
+use packet_engine::transmit::initiator::Initiator;
+use rand::Rng;
+use rand_chacha::ChaCha8Rng;
+use spindle_contract::descriptors::{client, put_op};
+use spindle_contract::params::SEGMENT_BYTES;
+use spindle_contract::registers::node;
+use spindle_contract::wire::{self, flag, opcode};
+use spindle_harness::{run_with_wave_on_failure, WaveContext};
+use spindle_model::frames::{spindle, udp_without_checksum, Ends, SpindleHeader};
+use std::collections::VecDeque;
+
+const LOCAL_NID: u32 = 77;
+const LOCAL_MAC: [u8; 6] = [2, 0x10, 0x20, 0x30, 0x40, 0x50];
+const LOCAL_IP: [u8; 4] = [10, 9, 255, 254];
+/// Nodes that exist; node n has addresses made of n.
+const NODES: u64 = 6;
+/// Host addresses with this bit cannot be read.
+const BROKEN: u64 = 1 << 40;
+
+/// The node with this number has an address with which the sum over the IPv4 header of a full segment carries a second time when it is folded.
+const CARRIES: u64 = 2;
+
+fn ends(node: u64) -> Ends {
+    let ip = |low: u16| [192, 168, (low >> 8) as u8, low as u8];
+    let to = |low: u16| Ends {
+        src_mac: LOCAL_MAC,
+        dst_mac: [2, 0, 0, 0, 1, node as u8],
+        src_ip: LOCAL_IP,
+        dst_ip: ip(low),
+        vlan: None,
+    };
+    if node == CARRIES {
+        let segment = spindle(&to(0), 0, 0, &SpindleHeader::default(), &[0; SEGMENT_BYTES]);
+        let words = segment[14..34].chunks(2).enumerate().filter(|(i, _)| *i != 5);
+        let sum: u32 = words.map(|(_, word)| u32::from(word[0]) << 8 | u32::from(word[1])).sum();
+        assert!(sum > 0xFFFF);
+        return to(0xFFFF - sum as u16);
+    }
+    to(0xC8FF + 0xFF * node as u16)
+}
+
+fn port(node: u64) -> u16 {
+    4795 + node as u16
+}
+
+/// What lies in host memory, and in context memory from address 0 on.
+fn host_byte(address: u64) -> u8 {
+    (address ^ address >> 7 ^ address >> 19) as u8
+}
+
+/// A put or a get, and what is known of it.
+#[derive(Clone)]
+struct Job {
+    desc: Record,
+    payload: Vec<u8>,
+    /// The payload is read from context memory.
+    of_context: bool,
+}
+
+/// The frames that a job becomes; none if its node does not exist, no segment that touches broken memory.
+fn frames(job: &Job, msg_id: u32) -> Vec<(Vec<u8>, u64)> {
+    let desc = &job.desc;
+    let node = desc.get("node");
+    if node >= NODES {
+        return vec![];
+    }
+    let header = SpindleHeader {
+        opcode: if desc.get("op") == u64::from(put_op::GET) { opcode::GET } else { opcode::PUT },
+        flags: desc.get("flags") as u16 | flag::UNSEQ,
+        psn: 0,
+        src_nid: LOCAL_NID,
+        src_pid: desc.get("src_pid") as u16,
+        dst_pid: desc.get("dst_pid") as u16,
+        addr: desc.get("addr"),
+        key: desc.get("key") as u32,
+        msg_id,
+        msg_len: desc.get("length") as u32,
+        msg_off: 0,
+        buf_off: desc.get("buf_off") as u32,
+        payload_len: 0,
+        // A put that names an epoch has it where a get has the key of its reply.
+        epoch: if desc.get("flags") as u16 & flag::EPOCH_VALID != 0 { desc.get("reply_key") as u16 } else { 0 },
+    };
+    let source_port = 0xC000 | (msg_id & 0x3FFF) as u16;
+    if header.opcode == opcode::GET {
+        let mut datagram = header.to_bytes().to_vec();
+        datagram[wire::OFF_VERSION] = wire::SPINDLE_VERSION << 4 | (wire::SPINDLE_GET_BYTES / 8) as u8;
+        datagram.extend(desc.get("reply_addr").to_be_bytes());
+        datagram.extend((desc.get("reply_off") as u32).to_be_bytes());
+        datagram.extend((desc.get("reply_key") as u32).to_be_bytes());
+        return vec![(udp_without_checksum(&ends(node), source_port, port(node), &datagram), desc.get("frame"))];
+    }
+    job.payload
+        .chunks(SEGMENT_BYTES)
+        .enumerate()
+        .filter(|(i, _)| {
+            let from = desc.get("host_address") + (i * SEGMENT_BYTES) as u64;
+            desc.get("from_host") == 0 || from & BROKEN == 0
+        })
+        .map(|(i, chunk)| {
+            let header =
+                SpindleHeader { msg_off: (i * SEGMENT_BYTES) as u32, payload_len: chunk.len() as u16, ..header };
+            (spindle(&ends(node), source_port, port(node), &header, chunk), desc.get("frame"))
+        })
+        .collect()
+}
+
+fn fails(job: &Job) -> bool {
+    job.desc.get("node") >= NODES || (job.desc.get("from_host") == 1 && job.desc.get("host_address") & BROKEN != 0)
+}
+
+/// What comes on the array's egress stream.
+enum Item {
+    Frame(Vec<u8>, u64),
+    Payload(Vec<u8>),
+    Segment(Vec<u8>),
+}
+
+/// A transfer of host memory on its way.
+struct Transfer {
+    bytes: Vec<u8>,
+    error: bool,
+    at: u64,
+    sent: usize,
+}
+
+struct Bench {
+    dut: Dut,
+    cycle: u64,
+    stream: VecDeque<Item>,
+    position: usize,
+    puts: VecDeque<Job>,
+    host_puts: VecDeque<Job>,
+    transfers: VecDeque<Transfer>,
+    /// The segment of context memory that the array gathers, and when it has it.
+    segment: Option<(u64, Vec<u8>)>,
+    segments: usize,
+    expected_array: VecDeque<(Vec<u8>, u64)>,
+    expected_host: VecDeque<(Vec<u8>, u64)>,
+    /// {cluster, hpu, handle} → failed, of context memory; in no particular order.
+    expected_done: Vec<(u64, bool, bool)>,
+    numbers: [u32; 2],
+    now: Vec<u8>,
+    /// Cycles in which a first beat, a last beat was taken.
+    firsts: Vec<u64>,
+    lasts: Vec<u64>,
+    puts_taken: Vec<u64>,
+    host_taken: Vec<u64>,
+    read_delay: std::ops::Range<u64>,
+}
+
+impl Bench {
+    fn new(wave: &WaveContext) -> Self {
+        let mut bench = Bench {
+            dut: Dut::new(wave, &mut Initiator::default(), "initiator"),
+            cycle: 0,
+            stream: VecDeque::new(),
+            position: 0,
+            puts: VecDeque::new(),
+            host_puts: VecDeque::new(),
+            transfers: VecDeque::new(),
+            segment: None,
+            segments: 0,
+            expected_array: VecDeque::new(),
+            expected_host: VecDeque::new(),
+            expected_done: vec![],
+            numbers: [0, 1 << 31],
+            now: vec![],
+            firsts: vec![],
+            lasts: vec![],
+            puts_taken: vec![],
+            host_taken: vec![],
+            read_delay: 1..2,
+        };
+        bench.write(node::LOCAL_NID, LOCAL_NID);
+        let mac = |bytes: [u8; 6]| {
+            (
+                u32::from_be_bytes(bytes[2..].try_into().expect("four bytes")),
+                u32::from(u16::from_be_bytes([bytes[0], bytes[1]])),
+            )
+        };
+        let (low, high) = mac(LOCAL_MAC);
+        bench.write(node::LOCAL_MAC_LO, low);
+        bench.write(node::LOCAL_MAC_HI, high);
+        bench.write(node::LOCAL_IP, u32::from_be_bytes(LOCAL_IP));
+        for n in 0..NODES {
+            let (low, high) = mac(ends(n).dst_mac);
+            bench.write(node::NODE_MAC_LO, low);
+            bench.write(node::NODE_MAC_HI, high);
+            bench.write(node::NODE_IP, u32::from_be_bytes(ends(n).dst_ip));
+            bench.write(node::NODE_PORT, 1 << 31 | u32::from(port(n)));
+            bench.write(node::NODE_COMMIT, n as u32);
+        }
+        bench
+    }
+
+    /// A register access: error, value.
+    fn access(&mut self, offset: u32, write: Option<u32>) -> (bool, u32) {
+        let request = Record::new(&[
+            ("valid", 1),
+            ("write", write.is_some().into()),
+            ("addr", u64::from(node::BASE + offset)),
+            ("wdata", write.unwrap_or(0).into()),
+        ]);
+        self.dut.put("csr", "csr_request", &request);
+        for _ in 0..8 {
+            self.dut.eval();
+            let answer = self.dut.record("csr_answer", "csr_response");
+            if answer.get("ack") == 1 {
+                self.dut.put("csr", "csr_request", &Record::default());
+                self.dut.tick();
+                return (answer.get("error") == 1, answer.get("rdata") as u32);
+            }
+            self.dut.tick();
+        }
+        panic!("no answer to an access of {offset:#x}");
+    }
+
+    fn write(&mut self, offset: u32, value: u32) {
+        assert_eq!(self.access(offset, Some(value)), (false, 0), "write to {offset:#x}");
+    }
+
+    fn read(&mut self, offset: u32) -> u32 {
+        let (error, value) = self.access(offset, None);
+        assert!(!error, "read of {offset:#x}");
+        value
+    }
+
+    fn frame(&mut self, bytes: Vec<u8>, tag: u64) {
+        self.expected_array.push_back((bytes.clone(), tag));
+        self.stream.push_back(Item::Frame(bytes, tag));
+    }
+
+    fn submit(&mut self, job: Job) {
+        let host = job.of_context || job.desc.get("from_host") == 1 || job.desc.get("op") == u64::from(put_op::GET);
+        let number = &mut self.numbers[usize::from(host)];
+        let made = frames(&job, *number);
+        *number += 1;
+        let who = job.desc.get("cluster") << 7 | job.desc.get("hpu") << 4 | job.desc.get("handle");
+        self.expected_done.push((who, fails(&job), job.of_context));
+        if host {
+            self.expected_host.extend(made);
+            self.host_puts.push_back(job);
+        } else {
+            self.expected_array.extend(made);
+            self.stream.push_back(Item::Payload(job.payload.clone()));
+            self.puts.push_back(job);
+        }
+    }
+
+    fn idle(&self) -> bool {
+        self.stream.is_empty()
+            && self.puts.is_empty()
+            && self.host_puts.is_empty()
+            && self.expected_array.is_empty()
+            && self.expected_host.is_empty()
+            && self.expected_done.is_empty()
+    }
+
+    fn step(&mut self, rng: &mut ChaCha8Rng, ready: bool, read_ready: bool) {
+        let d = &mut self.dut;
+        d.set("beat_ready", ready.into());
+        d.set("put_read_ready", read_ready.into());
+        let segment_ready = self.segment.is_none();
+        d.set("segment_ready", segment_ready.into());
+        if let Some((_, bytes)) = self.segment.take_if(|segment| segment.0 <= self.cycle) {
+            self.stream.push_back(Item::Segment(bytes));
+        }
+        d.set("egress_valid", (!self.stream.is_empty()).into());
+        if let Some(item) = self.stream.front() {
+            let (bytes, tag, put, segment) = match item {
+                Item::Frame(bytes, tag) => (bytes, *tag, 0, 0),
+                Item::Payload(bytes) => (bytes, 0, 1, 0),
+                Item::Segment(bytes) => (bytes, 0, 0, 1),
+            };
+            let chunk = &bytes[self.position..bytes.len().min(self.position + 64)];
+            d.set_bytes("egress_data", chunk);
+            d.set_bytes("egress_keep", &(u64::MAX >> (64 - chunk.len())).to_le_bytes());
+            d.set("egress_last", (self.position + 64 >= bytes.len()).into());
+            d.set("egress_frame", tag);
+            d.set("egress_put", put);
+            d.set("egress_segment", segment);
+        }
+        d.set("put_valid", (!self.puts.is_empty()).into());
+        if let Some(job) = self.puts.front() {
+            d.put("put", "put_desc", &job.desc);
+        }
+        d.set("host_put_valid", (!self.host_puts.is_empty()).into());
+        if let Some(job) = self.host_puts.front() {
+            d.put("host_put", "put_desc", &job.desc);
+        }
+        let transfer = self.transfers.front().filter(|t| t.at <= self.cycle);
+        d.set("put_data_valid", transfer.is_some().into());
+        if let Some(t) = transfer {
+            d.set_bytes("put_data", &t.bytes[t.sent..t.bytes.len().min(t.sent + 64)]);
+            d.set("put_data_last", (t.sent + 64 >= t.bytes.len()).into());
+            d.set("put_data_error", t.error.into());
+        }
+        d.eval();
+
+        if !self.stream.is_empty() && d.high("egress_ready") {
+            self.position += 64;
+            let length = match &self.stream[0] {
+                Item::Frame(bytes, _) | Item::Payload(bytes) | Item::Segment(bytes) => bytes.len(),
+            };
+            if self.position >= length {
+                self.stream.pop_front();
+                self.position = 0;
+            }
+        }
+        if !self.puts.is_empty() && d.high("put_ready") {
+            self.puts.pop_front();
+            self.puts_taken.push(self.cycle);
+        }
+        if !self.host_puts.is_empty() && d.high("host_put_ready") {
+            self.host_puts.pop_front();
+            self.host_taken.push(self.cycle);
+        }
+        if transfer.is_some() && d.high("put_data_ready") {
+            let t = self.transfers.front_mut().expect("it is offered");
+            t.sent += 64;
+            if t.sent >= t.bytes.len() {
+                self.transfers.pop_front();
+            }
+        }
+        if d.high("put_read_valid") && read_ready {
+            let read = d.record("put_read", "host_read");
+            assert_eq!(read.get("client"), u64::from(client::INITIATOR));
+            let (address, length) = (read.get("address"), read.get("length"));
+            let bytes = (0..length).map(|i| host_byte(address + i)).collect();
+            let at = self.cycle + rng.random_range(self.read_delay.clone());
+            self.transfers.push_back(Transfer { bytes, error: address & BROKEN != 0, at, sent: 0 });
+        }
+        if d.high("segment_valid") && segment_ready {
+            let read = d.record("segment", "host_read");
+            assert_eq!(read.get("client"), u64::from(client::CONTEXT));
+            let bytes = (0..read.get("length")).map(|i| host_byte(read.get("address") + i)).collect();
+            self.segment = Some((self.cycle + rng.random_range(self.read_delay.clone()), bytes));
+            self.segments += 1;
+        }
+        if d.high("put_done_valid") {
+            let done = d.record("put_done", "put_done");
+            let who = done.get("cluster") << 7 | done.get("hpu") << 4 | done.get("handle");
+            let end = (who, done.get("error") == 1, done.get("of_context") == 1);
+            let at = self.expected_done.iter().position(|e| *e == end);
+            let at = at.unwrap_or_else(|| panic!("cycle {}: an end that nobody waits for: {done:?}", self.cycle));
+            self.expected_done.swap_remove(at);
+        }
+        let valid = d.high("beat_valid");
+        assert!(valid || self.now.is_empty(), "cycle {}: a gap inside a frame", self.cycle);
+        if valid && ready {
+            let beat = d.bytes("beat");
+            let keep = u64::from_le_bytes(beat[64..72].try_into().expect("eight bytes"));
+            let count = keep.trailing_ones() as usize;
+            assert!(count > 0 && keep == u64::MAX >> (64 - count), "cycle {}: keep is {keep:#x}", self.cycle);
+            let last = beat[72] & 1 == 1;
+            assert!(last || count == 64, "cycle {}: a hole inside a frame", self.cycle);
+            let tag = (u64::from(beat[72]) | u64::from(beat[73]) << 8 | u64::from(beat[74]) << 16) >> 1 & 0xFFFF;
+            if self.now.is_empty() {
+                self.firsts.push(self.cycle);
+            }
+            self.now.extend(&beat[..count]);
+            if last {
+                self.lasts.push(self.cycle);
+                let frame = (std::mem::take(&mut self.now), tag);
+                if self.expected_array.front() == Some(&frame) {
+                    self.expected_array.pop_front();
+                } else {
+                    let next = self.expected_host.pop_front();
+                    assert!(
+                        next.as_ref() == Some(&frame),
+                        "cycle {}: got {frame:02x?}\nexpected {next:02x?} or the array's {:02x?}",
+                        self.cycle,
+                        self.expected_array.front()
+                    );
+                }
+            }
+        }
+        d.tick();
+        self.cycle += 1;
+    }
+
+    fn drain(&mut self, rng: &mut ChaCha8Rng) {
+        for _ in 0..50_000 {
+            if self.idle() {
+                return;
+            }
+            self.step(rng, true, true);
+        }
+        panic!("the bench is not empty after 50000 cycles");
+    }
+}
+
+/// A random put or get; `kind`: 0 device, 1 host, 2 get, 3 context.
+fn job(rng: &mut ChaCha8Rng, kind: usize, node: u64, length: usize, broken: bool) -> Job {
+    // Close below a multiple of 4 GiB: the address of a later segment carries into the high half.
+    let low = 0xFFFF_FFFF - rng.random_range(0..5000u64);
+    let in_host = rng.random_range(0..256u64) << 32 | low | if broken { BROKEN } else { 0 };
+    let host_address = if kind == 3 { 4 * rng.random_range(0..0x3_0000) } else { in_host };
+    let payload = match kind {
+        0 => (0..length).map(|_| rng.random()).collect(),
+        1 | 3 => (0..length as u64).map(|i| host_byte(host_address + i)).collect(),
+        _ => vec![],
+    };
+    let desc = Record::new(&[
+        ("op", u64::from(if kind == 2 { put_op::GET } else { put_op::PUT })),
+        ("from_host", (kind == 1).into()),
+        ("node", node),
+        ("dst_pid", rng.random::<u16>().into()),
+        ("src_pid", rng.random::<u16>().into()),
+        ("addr", rng.random()),
+        ("key", rng.random::<u32>().into()),
+        ("buf_off", rng.random::<u32>().into()),
+        ("length", length as u64),
+        ("host_address", host_address),
+        ("reply_addr", rng.random()),
+        ("reply_off", rng.random::<u32>().into()),
+        ("reply_key", rng.random::<u32>().into()),
+        ("flags", rng.random_range(0..4) << 2),
+        ("context", rng.random_range(0..16)),
+        ("cluster", rng.random_range(0..8)),
+        ("hpu", rng.random_range(0..8)),
+        ("handle", rng.random_range(0..16)),
+        ("frame", rng.random::<u16>().into()),
+    ]);
+    Job { desc, payload, of_context: kind == 3 }
+}
+
+/// Lengths at which a beat or a segment is just full, and any other.
+fn length(rng: &mut ChaCha8Rng, longest: usize) -> usize {
+    let edges = [1, 37, 38, 39, 63, 64, 65, 101, 102, 103, 128, 1407, 1408, 1409, 1446, 1472, 2047, 2048];
+    let picked =
+        if rng.random_bool(0.5) { edges[rng.random_range(0..edges.len())] } else { rng.random_range(1..=longest) };
+    picked.min(longest)
+}
+
+#[test]
+fn random_traffic() {
+    run_with_wave_on_failure("initiator_random_traffic", |wave| {
+        let mut rng = wave.rng();
+        let mut bench = Bench::new(wave);
+        bench.read_delay = 1..120;
+        for round in 0..12 {
+            let (ready, read_ready) = (rng.random_range(0.3..=1.0), rng.random_range(0.2..=1.0));
+            for _ in 0..60 {
+                let node = if rng.random_bool(0.05) { NODES } else { rng.random_range(0..NODES) };
+                let broken = rng.random_bool(0.08);
+                match rng.random_range(0..5) {
+                    0 => {
+                        let bytes = (0..rng.random_range(14..400)).map(|_| rng.random()).collect();
+                        bench.frame(bytes, rng.random::<u16>().into());
+                    }
+                    1 => {
+                        let length = length(&mut rng, 2048);
+                        let job = job(&mut rng, 0, node, length, broken);
+                        bench.submit(job);
+                    }
+                    kind @ (2 | 3) => {
+                        let length = length(&mut rng, 9000);
+                        let job = job(&mut rng, if kind == 2 { 1 } else { 3 }, node, length, broken);
+                        bench.submit(job);
+                    }
+                    _ => {
+                        let job = job(&mut rng, 2, node, 100_000, false);
+                        bench.submit(job);
+                    }
+                }
+            }
+            for _ in 0..2000 {
+                let (ready, read_ready) = (rng.random_bool(ready), rng.random_bool(read_ready));
+                bench.step(&mut rng, ready, read_ready);
+            }
+            bench.drain(&mut rng);
+            assert!(bench.transfers.is_empty(), "round {round}: host memory was read and not used");
+        }
+        let counted = (bench.read(node::PUTS_DONE), bench.read(node::PUTS_FAILED));
+        let submitted = (bench.numbers[0] + bench.numbers[1]) & 0x7FFF_FFFF;
+        assert_eq!(counted.0 + counted.1, submitted);
+        assert!(counted.1 > 0, "some were to fail");
+        assert!(bench.segments > 300, "{} segments of context memory", bench.segments);
+    });
+}
+
+/// From a device put taken to its first beat, from there one beat per cycle; and a full-size host put without a pause between its frames.
+#[test]
+fn cycles() {
+    run_with_wave_on_failure("initiator_cycles", |wave| {
+        let mut rng = wave.rng();
+        let mut bench = Bench::new(wave);
+        let put = job(&mut rng, 0, 1, 2048, false);
+        bench.submit(put);
+        bench.drain(&mut rng);
+        assert_eq!(bench.firsts[0] - bench.puts_taken[0], 7, "device put taken → first beat");
+        // 1498 and 730 bytes: 24 and 12 beats; the second head is there when the first frame ends.
+        assert_eq!(bench.lasts[0] - bench.firsts[0] + 1, 24);
+        assert_eq!(bench.firsts[1], bench.lasts[0] + 1, "no pause between the segments");
+        assert_eq!(bench.lasts[1] - bench.firsts[1] + 1, 12);
+
+        let (from, frames) = (bench.firsts.len(), 40);
+        bench.read_delay = 60..61;
+        let put = job(&mut rng, 1, 2, frames * SEGMENT_BYTES, false);
+        bench.submit(put);
+        bench.drain(&mut rng);
+        assert_eq!(bench.firsts.len() - from, frames);
+        let cycles = bench.lasts[from + frames - 1] - bench.firsts[from] + 1;
+        assert_eq!(cycles, 24 * frames as u64, "host put, 60 cycles of latency: a frame every 24 cycles");
+        assert_eq!(bench.firsts[from] - bench.host_taken[0], 75, "host put taken → first beat, host latency 60");
+
+        // Of context memory, one segment at a time.
+        let (from, taken) = (bench.firsts.len(), bench.host_taken.len());
+        let put = job(&mut rng, 3, 2, 2 * SEGMENT_BYTES, false);
+        bench.submit(put);
+        bench.drain(&mut rng);
+        assert_eq!(bench.firsts[from] - bench.host_taken[taken], 73, "put of context memory taken → first beat");
+        assert_eq!(bench.firsts[from + 1] - bench.firsts[from], 61, "the next one is asked for behind it");
+
+        // Small puts one after the other: the planner is the limit.
+        let from = bench.firsts.len();
+        for _ in 0..20 {
+            let put = job(&mut rng, 0, 3, 16, false);
+            bench.submit(put);
+        }
+        bench.drain(&mut rng);
+        assert_eq!(bench.firsts[from + 19] - bench.firsts[from], 19 * 7, "a put every 7 cycles");
+    });
+}
+
+#[test]
+fn registers() {
+    run_with_wave_on_failure("initiator_registers", |wave| {
+        let mut bench = Bench::new(wave);
+        assert_eq!(bench.read(node::LOCAL_NID), LOCAL_NID);
+        assert_eq!(bench.read(node::LOCAL_MAC_LO), 0x2030_4050);
+        assert_eq!(bench.read(node::LOCAL_MAC_HI), 0x0210);
+        assert_eq!(bench.read(node::LOCAL_IP), u32::from_be_bytes(LOCAL_IP));
+        bench.write(node::NODE_MAC_LO, 0x0102_0304);
+        bench.write(node::NODE_MAC_HI, 0xABCD);
+        bench.write(node::NODE_IP, 5);
+        bench.write(node::NODE_PORT, 0x8000_1234);
+        assert_eq!(bench.read(node::NODE_MAC_LO), 0x0102_0304);
+        assert_eq!(bench.read(node::NODE_MAC_HI), 0xABCD);
+        assert_eq!(bench.read(node::NODE_IP), 5);
+        assert_eq!(bench.read(node::NODE_PORT), 0x8000_1234);
+        for (offset, write) in
+            [(node::NODE_COMMIT, Some(256)), (node::NODE_COMMIT, None), (node::PUTS_DONE, Some(1)), (0x200, None)]
+        {
+            assert_eq!(bench.access(offset, write), (true, 0), "{offset:#x} {write:?}");
+        }
+    });
+}

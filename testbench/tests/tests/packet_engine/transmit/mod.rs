@@ -1,0 +1,5 @@
+//! Initiator, reliable sender and responder.
+
+pub mod initiator;
+pub mod responder;
+pub mod sender;

@@ -1,0 +1,308 @@
+//! The responder against a model that counts; the bench plays the PSN filter and the initiator.
+
+use crate::packet_engine::dut::{Dut, Record};
+use packet_engine::transmit::responder::{Responder, LATENCY};
+use rand::Rng;
+use rand_chacha::ChaCha8Rng;
+use spindle_blocks::RamStyle;
+use spindle_contract::wire::{flag, nack, opcode};
+use spindle_harness::{run_with_wave_on_failure, WaveContext};
+use spindle_model::packet_engine::responder::{self as model, Report};
+use std::collections::VecDeque;
+
+/// Cycles that the PSN filter takes, as it does when nothing else happens.
+const FILTER: u64 = 72;
+/// Cycles behind a report in which it may not have been seen by the one who answers.
+const LAG: usize = 40;
+
+struct Bench {
+    dut: Dut,
+    now: u64,
+    model: model::Responder,
+    /// How many reports had been made, in each of the last cycles.
+    made: VecDeque<usize>,
+    /// The question that is being answered: when the answer comes, and the reports that were certainly known.
+    asked: Option<(u64, usize)>,
+    expected: u32,
+    selective: u64,
+    /// The share of answers of the filter that show a hole.
+    holes: f64,
+    /// The first number that is missing in the next answer; else one near the last report.
+    next: Option<u32>,
+    jobs: Vec<(u64, Record)>,
+    withheld: usize,
+}
+
+impl Bench {
+    fn new(wave: &WaveContext, every: u32, gap: u64) -> Self {
+        let mut dut = Dut::new(wave, &mut Responder::new(RamStyle::Block), "responder");
+        for (port, value) in [("enable", 1), ("ack_every", every.into()), ("nack_gap", gap)] {
+            dut.set(port, value);
+        }
+        let mut bench = Bench {
+            dut,
+            now: 0,
+            model: model::Responder::new(every as usize),
+            made: VecDeque::new(),
+            asked: None,
+            expected: 0,
+            selective: 0,
+            holes: 0.0,
+            next: None,
+            jobs: vec![],
+            withheld: 0,
+        };
+        let mut rng = wave.rng();
+        for _ in 0..260 {
+            bench.step(&mut rng, None, None, true).unwrap();
+        }
+        bench
+    }
+
+    fn record(report: &Report) -> Record {
+        let psn = u64::from(report.psn);
+        Record::new(&[
+            ("node", report.node.into()),
+            ("src_pid", psn & 0xFFFF),
+            ("dst_pid", psn >> 3 & 0xFFFF),
+            ("addr", psn * 0x1_0000_0003),
+            ("msg_id", psn ^ 0xFFFF),
+            ("psn", psn),
+            ("epoch", psn & 0xFF),
+            ("credit", psn >> 4 & 0xFF),
+            ("code", report.code.into()),
+            ("sequenced", report.sequenced.into()),
+            ("urgent", report.urgent.into()),
+            ("frame", psn >> 2 & 0xFFFF),
+        ])
+    }
+
+    /// One cycle with a report of the join, of the scheduler.
+    fn step(
+        &mut self,
+        rng: &mut ChaCha8Rng,
+        front: Option<Report>,
+        back: Option<Report>,
+        ready: bool,
+    ) -> Result<(), String> {
+        let dut = &mut self.dut;
+        for (port, report) in [("front", front), ("back", back)] {
+            dut.set(&format!("{port}_valid"), report.is_some().into());
+            if let Some(report) = report {
+                dut.put(port, "packet_report", &Self::record(&report));
+                self.model.report(report);
+            }
+        }
+        self.made.push_front(self.model.count());
+        self.made.truncate(LAG + 1);
+        dut.set("job_ready", ready.into());
+        let answers = self.asked.is_some_and(|(at, ..)| at == self.now);
+        dut.set("answered", answers.into());
+        if answers {
+            let near = self.model.last_psn().wrapping_add(rng.random_range(0..8)).wrapping_sub(4);
+            self.expected = self.next.unwrap_or(near);
+            self.selective = if rng.random_bool(self.holes) { rng.random::<u64>() | 1 << 40 } else { 0 };
+        }
+        dut.set("answer_expected", self.expected.into());
+        dut.set_bytes("answer_selective", &self.selective.to_le_bytes());
+        let asks_now = rng.random_ratio(3, 4);
+        dut.set("ask_ready", asks_now.into());
+        dut.eval();
+        if dut.high("ask") && asks_now {
+            let delay = if ready { FILTER } else { rng.random_range(1..100) };
+            let known = *self.made.back().expect("this cycle is there");
+            self.asked = Some((self.now + delay, known));
+        }
+        self.withheld += usize::from(dut.high("nack_withheld"));
+        if dut.high("job_valid") && ready {
+            let job = dut.record("job", "frame_job");
+            self.check(&job)?;
+            self.jobs.push((self.now, job));
+        }
+        self.dut.tick();
+        self.now += 1;
+        Ok(())
+    }
+
+    /// An answer is the one that is due, and says what the filter and the report say.
+    fn check(&mut self, job: &Record) -> Result<(), String> {
+        let (node, psn) = (job.get("node") as u8, job.get("buf_off") as u32);
+        let mut sequenced = true;
+        let mut code = 0;
+        if job.get("opcode") == u64::from(opcode::NACK) {
+            let report = self.model.refuses(psn)?;
+            (sequenced, code) = (report.sequenced, report.code);
+        } else {
+            let (_, known) = self.asked.ok_or("an acknowledgement that nobody asked for")?;
+            self.model.acknowledges(node, psn, known, (self.selective != 0).then_some(self.expected))?;
+        }
+        let of = Self::record(&Report { node, psn, ..Report::default() });
+        let (selective, cumulative) = if sequenced { (self.selective, self.expected.wrapping_sub(1)) } else { (0, 0) };
+        for (field, value) in [
+            ("opcode", if code == 0 { opcode::ACK } else { opcode::NACK }.into()),
+            ("flags", if sequenced { 0 } else { flag::UNSEQ.into() }),
+            ("src_pid", of.get("dst_pid")),
+            ("dst_pid", of.get("src_pid")),
+            ("addr", of.get("addr")),
+            ("key", u64::from(code) << 24 | of.get("credit")),
+            ("msg_len", selective >> 32),
+            ("msg_off", selective & 0xFFFF_FFFF),
+            ("left", 0),
+            ("msg_id", of.get("msg_id")),
+            ("numbered", 1),
+            ("psn", cumulative.into()),
+            ("epoch", of.get("epoch")),
+            ("frame", of.get("frame")),
+        ] {
+            if job.get(field) != value {
+                return Err(format!("{field} is {:#x}, not {value:#x}", job.get(field)));
+            }
+        }
+        Ok(())
+    }
+
+    fn drain(&mut self, rng: &mut ChaCha8Rng) {
+        for _ in 0..200_000 {
+            if self.model.settled() {
+                return;
+            }
+            self.step(rng, None, None, true).unwrap_or_else(|error| panic!("cycle {}: {error}", self.now));
+        }
+        panic!("answers are owed: {:?}", self.model);
+    }
+}
+
+fn accepted(node: u8, psn: u32, urgent: bool) -> Report {
+    Report { node, psn, urgent, sequenced: true, code: 0 }
+}
+
+/// Random sources, the initiator ready or not. Refusals are few enough that none is lost.
+#[test]
+fn random() {
+    run_with_wave_on_failure("responder_random", |wave| {
+        let mut rng = wave.rng();
+        for every in [1, 4, 63] {
+            let mut bench = Bench::new(wave, every, 0);
+            bench.holes = 0.5;
+            let mut psn = 0;
+            for cycle in 0..40_000u64 {
+                let nodes = [128, 3, 1][(cycle / 4_000 % 3) as usize];
+                let busy = if cycle / 2_000 % 2 == 0 { 3 } else { 100 };
+                // Sources are the join's or the scheduler's, so that the order of their reports is known.
+                let mut next = |rng: &mut ChaCha8Rng, refused: bool, side: u8| {
+                    psn += 1;
+                    Report {
+                        node: rng.random_range(0..nodes) * 2 + side,
+                        code: if refused { nack::BUSY } else { 0 },
+                        urgent: rng.random_ratio(1, 10),
+                        sequenced: !refused || rng.random_ratio(1, 2),
+                        psn,
+                    }
+                };
+                let refused = rng.random_ratio(1, 400);
+                let front = (cycle % 2 == 0 && rng.random_ratio(1, busy)).then(|| next(&mut rng, refused, 0));
+                let back = rng.random_ratio(1, 2 * busy).then(|| next(&mut rng, refused && front.is_none(), 1));
+                let ready = rng.random_ratio(2, 3);
+                bench.step(&mut rng, front, back, ready).unwrap_or_else(|error| panic!("cycle {cycle}: {error}"));
+            }
+            bench.drain(&mut rng);
+            assert_eq!(bench.withheld, 0);
+            assert!(bench.jobs.len() > 300, "{} answers", bench.jobs.len());
+        }
+    });
+}
+
+/// When an acknowledgement is due, and how long it takes.
+#[test]
+fn acknowledgements() {
+    run_with_wave_on_failure("responder_acknowledgements", |wave| {
+        let mut rng = wave.rng();
+        let mut bench = Bench::new(wave, 4, 0);
+        for psn in 0..7 {
+            bench.step(&mut rng, Some(accepted(9, psn, false)), None, true).unwrap();
+            for _ in 0..300 {
+                bench.step(&mut rng, None, None, true).unwrap();
+            }
+        }
+        let answered: Vec<u64> = bench.jobs.iter().map(|(_, job)| job.get("buf_off")).collect();
+        assert_eq!(answered, [3], "every fourth packet");
+        let (start, from) = (bench.now, bench.jobs.len());
+        bench.step(&mut rng, None, Some(accepted(9, 7, true)), true).unwrap();
+        bench.drain(&mut rng);
+        let waited = bench.jobs[from].0 - start;
+        // The filter of the bench takes a question in any of several cycles.
+        assert!((LATENCY as u64..LATENCY as u64 + 12).contains(&waited), "{waited} cycles to an acknowledgement");
+        // A hundred packets while one acknowledgement is under way are covered by one more.
+        let from = bench.jobs.len();
+        for psn in 8..108 {
+            bench.step(&mut rng, None, Some(accepted(9, psn, true)), true).unwrap();
+        }
+        bench.drain(&mut rng);
+        assert!(bench.jobs.len() - from <= 3, "{} acknowledgements", bench.jobs.len() - from);
+        assert_eq!(bench.jobs.last().unwrap().1.get("buf_off"), 107);
+    });
+}
+
+/// What fills the first hole of an acknowledgement is told at once, also if it came while that was on its way; what comes behind the hole is one of many.
+#[test]
+fn a_filled_hole_is_told() {
+    run_with_wave_on_failure("responder_holes", |wave| {
+        let mut rng = wave.rng();
+        let mut bench = Bench::new(wave, 8, 0);
+        // Reports a number; answers show a hole at `hole`, if there is one. Returns the numbers that are acknowledged.
+        let mut send = |bench: &mut Bench, psn: u32, urgent: bool, hole: Option<u32>, cycles: u64| {
+            (bench.holes, bench.next) = (if hole.is_some() { 1.0 } else { 0.0 }, hole);
+            let from = bench.jobs.len();
+            bench.step(&mut rng, Some(accepted(9, psn, urgent)), None, true).unwrap();
+            for _ in 0..cycles {
+                bench.step(&mut rng, None, None, true).unwrap();
+            }
+            bench.jobs[from..].iter().map(|(_, job)| job.get("buf_off")).collect::<Vec<_>>()
+        };
+        let none: [u64; 0] = [];
+        assert_eq!(send(&mut bench, 3, true, Some(1), 300), [3], "it was asked for");
+        assert_eq!(send(&mut bench, 4, false, None, 300), none, "it is behind the hole");
+        assert_eq!(send(&mut bench, 2, false, None, 300), none, "it is not the first that is missing");
+        assert_eq!(send(&mut bench, 1, false, None, 300), [1], "it fills the hole");
+        assert_eq!(send(&mut bench, 5, false, None, 300), none, "there is no hole any more");
+        assert_eq!(send(&mut bench, 8, true, Some(6), 30), none, "its answer is on its way");
+        assert_eq!(send(&mut bench, 9, false, Some(6), 5), none, "it is behind the hole that will be shown");
+        assert_eq!(send(&mut bench, 6, false, Some(6), 70), [8], "it fills that hole");
+        assert_eq!(send(&mut bench, 10, false, Some(7), 300), [6], "so there is one more, which shows the next hole");
+        assert_eq!(send(&mut bench, 11, false, None, 300), none, "it is behind that");
+        assert_eq!(send(&mut bench, 7, false, None, 300), [7], "it fills that");
+        assert_eq!(send(&mut bench, 12, true, Some(0x1000), 300), [12], "numbers go on");
+        assert_eq!(send(&mut bench, 0x1001, false, None, 300), none, "behind");
+    });
+}
+
+/// One refusal to a source in `nack_gap` units of 64 cycles; sources do not notice each other; none while off.
+#[test]
+fn refusals_are_limited_by_source() {
+    run_with_wave_on_failure("responder_refusals", |wave| {
+        let mut rng = wave.rng();
+        let mut bench = Bench::new(wave, 4, 8);
+        let refuse = |bench: &mut Bench, rng: &mut ChaCha8Rng, node: u8, psn: u32| {
+            let report = Report { node, psn, code: nack::NO_MAILBOX, ..Report::default() };
+            let (start, from) = (bench.now, bench.jobs.len());
+            let mut before = bench.model.clone();
+            bench.step(rng, Some(report), None, true).unwrap();
+            for _ in 0..63 {
+                bench.step(rng, None, None, true).unwrap();
+            }
+            if bench.jobs.len() == from {
+                // Nothing was due after all.
+                std::mem::swap(&mut bench.model, &mut before);
+                return None;
+            }
+            Some(bench.jobs[from].0 - start)
+        };
+        let answers: Vec<bool> = (0..24).map(|psn| refuse(&mut bench, &mut rng, 5, psn).is_some()).collect();
+        let sent = answers.iter().filter(|sent| **sent).count();
+        assert!(answers[0] && (3..=4).contains(&sent), "{answers:?}: one in 8 units, 24 units");
+        assert_eq!(bench.withheld, 24 - sent);
+        assert_eq!(refuse(&mut bench, &mut rng, 6, 100), Some(3), "another source; cycles to its refusal");
+        bench.dut.set("enable", 0);
+        assert_eq!(refuse(&mut bench, &mut rng, 7, 101), None, "switched off");
+    });
+}

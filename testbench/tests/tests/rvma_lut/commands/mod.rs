@@ -1,0 +1,5 @@
+//! Commands of the host and of handlers.
+
+pub mod command_rings;
+pub mod doorbell;
+pub mod put_arbiter;

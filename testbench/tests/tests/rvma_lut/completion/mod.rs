@@ -1,0 +1,5 @@
+//! Completed buffers, their records, events and receive maps.
+
+pub mod epochs;
+pub mod event_rings;
+pub mod receive_maps;

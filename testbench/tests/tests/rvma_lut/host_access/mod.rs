@@ -1,0 +1,6 @@
+//! Reads, writes and atomics of host memory.
+
+pub mod get_responder;
+pub mod host_atomics;
+pub mod read_requests;
+pub mod regions;

@@ -4,7 +4,7 @@
  *     cc -I sw-driver/rvma/include sw-driver/rvma/examples/two_nodes.c -L target/debug -lspindle_rvma -Wl,-rpath,target/debug -o two_nodes
  *     ./two_nodes
  */
-#include <rvma.h>
+#include <rvma_sim.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

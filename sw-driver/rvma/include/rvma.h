@@ -4,7 +4,7 @@
  * the window; the NIC writes what senders put into the oldest of them, and when it has received as much as the window's threshold says, it writes a
  * completion record behind the data and goes on to the next buffer. No call is needed on the receiver's side in between.
  *
- *     RVMA_Network *net = RVMA_Simulate(2, NULL);
+ *     RVMA_Network *net = RVMA_Simulate(2, NULL);      (simulated NICs: rvma_sim.h)
  *     RVMA_Nic *nic = RVMA_Open(net, 0, 0);
  *     RVMA_Win win = RVMA_Init_window(nic, 0x100, key, size, RVMA_EPOCH_BYTES);
  *     RVMA_Register(nic, buffer, size);
@@ -12,8 +12,7 @@
  *     RVMA_Wait(nic, &record, RVMA_FOREVER);
  *
  * A call that fails returns NULL or a negative number; RVMA_Error() returns the reason, a sentence. A network and everything on it belongs to the thread that
- * simulates it. Handles are checked: the use of one after RVMA_Shutdown, on another thread, or of a value that was never a handle is RVMA_ERR_ARGUMENT. Time
- * passes for simulated NICs only in calls of this header.
+ * opened it. Handles are checked: the use of one after RVMA_Shutdown, on another thread, or of a value that was never a handle is RVMA_ERR_ARGUMENT.
  */
 #ifndef RVMA_H
 #define RVMA_H
@@ -85,16 +84,7 @@ typedef struct {
     uint16_t next; /* ordinal of the next message */
 } RVMA_Stream;
 
-/* What the wire between simulated NICs does. */
-typedef struct {
-    double loss;        /* share of the frames that are lost */
-    double duplication; /* share of the frames that arrive twice */
-    uint32_t paths;     /* more than 1: frames take any of them and overtake each other */
-    uint32_t latency;   /* cycles on the shortest path */
-    uint32_t step;      /* by which each path is longer than the one before */
-    uint64_t seed;
-} RVMA_Wire;
-
+/* NICs on a wire. rvma_sim.h makes simulated ones. */
 typedef struct RVMA_Network RVMA_Network;
 typedef struct RVMA_Nic RVMA_Nic;
 typedef struct RVMA_Window *RVMA_Win;
@@ -110,13 +100,9 @@ typedef uint32_t RVMA_Map;
 
 /* ---- NICs ----------------------------------------------------------------------------------------------------------------- */
 
-/* `nodes` (1 to 16) simulated NICs on a wire; NULL is a faithful wire of 250 cycles. The first call builds the model, which takes minutes. */
-RVMA_Network *RVMA_Simulate(int nodes, const RVMA_Wire *wire);
 /* A process of a node, which has its own windows. Freed with the network. */
 RVMA_Nic *RVMA_Open(RVMA_Network *network, int node, int process);
-/* Lets time pass. */
-RVMA_Status RVMA_Run(RVMA_Network *network, uint64_t cycles);
-/* Ends the simulation and frees all NICs and windows on it: their handles are dead. NULL is ignored. */
+/* Closes a network and frees all NICs and windows on it: their handles are dead. NULL is ignored. */
 RVMA_Status RVMA_Shutdown(RVMA_Network *network);
 /* Limits how long puts and gets of the node of `nic` find no buffer. One that is refused for lack of a buffer, or because the destination is busy, `cycles`
  * (1 to 33,553,408, rounded up to 1024) after it began to leave has failed: RVMA_Wait_put returns RVMA_ERR_PUT and the reason. RVMA_FOREVER, as at first: it
@@ -163,7 +149,7 @@ int64_t RVMA_Win_get_epoch(RVMA_Win win);
 int RVMA_Win_get_buf_ptrs(RVMA_Win win, void *notification_ptrs[], int count);
 /* Address of the buffer that was completed `back` buffers before the last one; those behind it are forgotten. NULL: it is not remembered. */
 void *RVMA_Win_rewind(RVMA_Win win, int back);
-/* Waits until a record is there, at most `limit` cycles. Looking at `status` between two calls of RVMA_Run does as well. */
+/* Waits until a record is there, at most `limit` cycles. Looking at `status` does as well; simulated NICs need RVMA_Run between two looks. */
 RVMA_Status RVMA_Wait(RVMA_Nic *nic, const RVMA_Record *notification, uint64_t limit);
 
 /* ---- Sending -------------------------------------------------------------------------------------------------------------- */

@@ -1,33 +1,15 @@
-//! Memory of this program, as the simulated NICs reach it: at its own addresses, and only where it was registered.
+//! Memory of this program, as the cards reach it: at its own addresses, and only where it was registered.
 
+use crate::card::Card;
 use spindle::rvma::Posted;
 use spindle_contract::wire;
-use spindle_sim::host_memory::{Backing, HostMemory};
 use std::ops::Range;
-use std::sync::Arc;
 
 /// Bytes of a page.
 const PAGE: u64 = 4096;
 
-/// All of it: what was registered is what the simulation maps.
-#[derive(Debug)]
-struct ProcessMemory;
-
-impl Backing for ProcessMemory {
-    fn read(&self, address: u64) -> u8 {
-        // SAFETY: the caller of RVMA_Register promises that the range can be read and written until it is deregistered or the network is shut down, and the
-        // simulation reads only within it. Volatile, because the program may look at the bytes between two calls.
-        unsafe { (address as usize as *const u8).read_volatile() }
-    }
-
-    fn write(&self, address: u64, byte: u8) {
-        // SAFETY: as in `read`.
-        unsafe { (address as usize as *mut u8).write_volatile(byte) }
-    }
-}
-
-/// Memory that the processes of a node have registered. It does for the simulated NIC what an IOMMU does for a card: an access to a page
-/// of which nothing is registered any more fails.
+/// Memory that the processes of a node have registered. An access to a page of which
+/// nothing is registered any more fails, as behind an IOMMU.
 #[derive(Default)]
 pub struct NodeMemory {
     /// By process, in the order of their calls.
@@ -38,10 +20,10 @@ pub struct NodeMemory {
 
 impl NodeMemory {
     /// Maps a range.
-    pub fn register(&mut self, host: &mut HostMemory, process: usize, range: Range<u64>) {
-        host.memory.map(range.clone(), Arc::new(ProcessMemory));
+    pub fn register(&mut self, card: &mut dyn Card, process: usize, range: Range<u64>) {
+        card.map(&range);
         self.registered.push((process, range));
-        self.refuse(host);
+        self.refuse(card);
     }
 
     /// Whether a process has registered exactly this range.
@@ -62,21 +44,21 @@ impl NodeMemory {
     }
 
     /// Takes a range of a process back.
-    pub fn deregister(&mut self, host: &mut HostMemory, process: usize, range: &Range<u64>) {
+    pub fn deregister(&mut self, card: &mut dyn Card, process: usize, range: &Range<u64>) {
         let Some(at) = self.registered.iter().position(|known| known.0 == process && known.1 == *range) else { return };
         self.registered.remove(at);
-        host.memory.unmap(range);
+        card.unmap(range);
         for (_, same) in self.registered.iter().filter(|known| known.1 == *range) {
-            host.memory.map(same.clone(), Arc::new(ProcessMemory));
+            card.map(same);
         }
         self.gone.extend(range.start / PAGE..range.end.div_ceil(PAGE));
         self.gone.sort_unstable();
         self.gone.dedup();
-        self.refuse(host);
+        self.refuse(card);
     }
 
     /// Has accesses to the pages fail of which nothing is registered any more.
-    fn refuse(&mut self, host: &mut HostMemory) {
+    fn refuse(&mut self, card: &mut dyn Card) {
         let registered = &self.registered;
         self.gone.retain(|page| {
             let bytes = page * PAGE..(page + 1) * PAGE;
@@ -89,7 +71,7 @@ impl NodeMemory {
                 _ => failing.push(page * PAGE..(page + 1) * PAGE),
             }
         }
-        host.failing = failing;
+        card.refuse(&failing);
     }
 }
 

@@ -2,55 +2,12 @@
 
 use crate::failure::{argument, guard, small, status};
 use crate::handles::{self, NetworkHandle, NicHandle};
-use crate::session::Session;
 use anyhow::Result;
-use spindle_sim::{Routing, WireOptions};
 use std::ffi::{c_int, c_void};
 use std::ops::Range;
 
-const MOST_NODES: c_int = 16;
 /// `RVMA_FOREVER`.
 const FOREVER: u64 = u64::MAX;
-
-/// `RVMA_Wire`.
-#[repr(C)]
-pub struct Wire {
-    loss: f64,
-    duplication: f64,
-    paths: u32,
-    latency: u32,
-    step: u32,
-    seed: u64,
-}
-
-/// See `rvma.h`.
-///
-/// # Safety
-/// `wire` is null or points to an `RVMA_Wire`.
-#[no_mangle]
-pub unsafe extern "C" fn RVMA_Simulate(nodes: c_int, wire: *const Wire) -> *mut NetworkHandle {
-    guard(
-        |_| std::ptr::null_mut(),
-        || {
-            if !(1..=MOST_NODES).contains(&nodes) {
-                return Err(argument(format!("{nodes} nodes cannot be simulated; choose 1 to {MOST_NODES}")));
-            }
-            // SAFETY: as the caller promises.
-            let options = unsafe { wire.as_ref() }.map_or_else(|| Ok(WireOptions::default()), wire_options)?;
-            Ok(handles::add_network(Session::simulate(nodes as usize, options)?))
-        },
-    )
-}
-
-fn wire_options(wire: &Wire) -> Result<WireOptions> {
-    let share = |value: f64| (0.0..=1.0).contains(&value);
-    if !share(wire.loss) || !share(wire.duplication) {
-        return Err(argument("a share of the frames is between 0 and 1"));
-    }
-    let routing = if wire.paths > 1 { Routing::Adaptive } else { Routing::Ordered };
-    let (latency, step, paths) = (wire.latency.into(), wire.step.into(), wire.paths.max(1).into());
-    Ok(WireOptions { loss: wire.loss, duplication: wire.duplication, routing, paths, latency, step, seed: wire.seed })
-}
 
 /// See `rvma.h`.
 #[no_mangle]
@@ -63,15 +20,6 @@ pub extern "C" fn RVMA_Open(network: *mut NetworkHandle, node: c_int, process: c
             Ok(handles::add_nic(network, nic))
         },
     )
-}
-
-/// See `rvma.h`.
-#[no_mangle]
-pub extern "C" fn RVMA_Run(network: *mut NetworkHandle, cycles: u64) -> c_int {
-    status(|| {
-        handles::network(network)?.run(cycles);
-        Ok(())
-    })
 }
 
 /// See `rvma.h`.

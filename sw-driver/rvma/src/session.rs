@@ -1,5 +1,6 @@
-//! Simulated NICs on a wire, each opened by the driver: what is behind the handles of `rvma.h`.
+//! Cards of a network, each opened by the driver: what the handles of `rvma.h` stand for.
 
+use crate::card::SharedCard;
 use crate::ends::{Ends, Op, PutFailed};
 use crate::memory::{self, NodeMemory, PostedBuffers};
 use anyhow::Result;
@@ -9,18 +10,13 @@ use spindle::reliable::Reliability;
 use spindle::rule_table::Action;
 use spindle::rvma::{Posted, Window};
 use spindle::window::WindowOptions;
-use spindle::{Access, Device, Error, ReceiveMap, Rule};
-use spindle_contract::params::Config;
+use spindle::{Access, Device, Error, Node as Address, ReceiveMap, Rule};
 use spindle_contract::wire;
-use spindle_harness::{Model, Progress, Source};
-use spindle_sim::{address, Network, NetworkNode, Options, SimDevice, WireOptions};
 use std::cell::{Cell, RefCell};
 use std::collections::hash_map::{Entry, HashMap};
 use std::ops::Range;
 use std::rc::Rc;
 
-/// The NICs that are simulated.
-const CONFIG: Config = Config::SIM;
 /// Records of a process's event ring: ends of puts that the library has not read yet.
 const RING: usize = 4096;
 /// Cycles between two looks at a record.
@@ -29,10 +25,10 @@ const LOOK: u64 = 64;
 const LOOKS_PER_REFUSAL: u64 = 8;
 
 /// A driver, shared by the processes of its node.
-pub type Driver = Rc<RefCell<Card>>;
+pub type Driver = Rc<RefCell<OpenCard>>;
 
 /// The driver of a NIC.
-pub type Card = Device<NetworkNode, NetworkNode>;
+pub type OpenCard = Device<SharedCard, SharedCard>;
 
 /// How a put or get ended.
 type End = std::result::Result<(), PutFailed>;
@@ -40,9 +36,16 @@ type End = std::result::Result<(), PutFailed>;
 /// By node and process.
 type Processes = HashMap<(usize, usize), Rc<Process>>;
 
-/// NICs on a wire.
+/// A card of a network, and its addresses on the wire.
+pub struct Member {
+    /// The card.
+    pub card: SharedCard,
+    /// Its addresses.
+    pub address: Address,
+}
+
+/// Cards on a wire.
 pub struct Session {
-    network: Network,
     nodes: Vec<Node>,
     /// The processes that were opened.
     processes: RefCell<Processes>,
@@ -91,48 +94,37 @@ fn argument<T>(sentence: impl Into<String>) -> Result<T> {
     Err(Error::Argument(sentence.into()).into())
 }
 
-fn source() -> Result<Source> {
-    let design = spindle_nic::emit(&CONFIG)?;
-    let files = design.modules.into_iter().map(|module| (format!("{}.sv", module.name), module.text)).collect();
-    Ok(Source::new(design.top, files))
-}
-
-/// Times that suit the wire: a segment is missing when it is late by more than a turn over the longest path.
-fn reliability(wire: &WireOptions, node: u32) -> Reliability {
-    /// What an idle NIC takes for a packet and its acknowledgement, the host's answers included.
-    const IN_THE_NICS: u64 = 800;
+/// Times that suit the wire: a segment is missing when it is late by more than a round trip.
+fn reliability(round_trip: u64, node: u32) -> Reliability {
     /// In units of 64 cycles; the eightfold must fit 15 bits.
     const MOST: u64 = 4095;
-    let turn = 2 * (wire.latency + (wire.paths - 1) * wire.step) + IN_THE_NICS;
     let units = |cycles: u64| cycles.div_ceil(64).min(MOST) as u16;
-    Reliability { timeout: units(4 * turn), hole_time: units(turn), retries: 15, incarnation: node + 1 }
+    Reliability { timeout: units(4 * round_trip), hole_time: units(round_trip), retries: 15, incarnation: node + 1 }
 }
 
 impl Session {
-    /// Builds and opens so many NICs. Each knows all others by their numbers, and places what comes for its mailboxes.
-    pub fn simulate(nodes: usize, wire: WireOptions) -> Result<Session> {
-        let source = source()?;
-        // The first program on a machine waits for minutes; its user sees why.
-        Model::build_with(&source, &Progress::stderr("rvma"))?;
-        let card = |seed| SimDevice::new(&source, &CONFIG, Options { seed, ..Options::default() });
-        let network = Network::new((0..nodes as u64).map(card).collect::<Result<_>>()?, wire);
-        let mut opened = Vec::new();
-        for number in 0..nodes {
-            let node = network.node(number);
-            node.card().sim().set_tracing(false);
-            let mut device = Device::open(node.clone(), node)?;
-            device.set_identity(number as u32, address(number).mac, address(number).ip)?;
-            for other in 0..nodes {
-                device.set_node(other, Some(address(other)))?;
+    /// Opens the cards of a network; their node numbers are their places in the list. Each knows all others, and places
+    /// what comes for its mailboxes. A packet and its acknowledgement take `round_trip` cycles at most while nothing waits.
+    ///
+    /// # Errors
+    /// A card cannot be opened.
+    pub fn new(members: Vec<Member>, round_trip: u64) -> Result<Session> {
+        let addresses: Vec<Address> = members.iter().map(|member| member.address).collect();
+        let mut nodes = Vec::new();
+        for (number, Member { card, address }) in members.into_iter().enumerate() {
+            let mut device = Device::open(card.clone(), card)?;
+            device.set_identity(number as u32, address.mac, address.ip)?;
+            for (other, address) in addresses.iter().enumerate() {
+                device.set_node(other, Some(*address))?;
             }
             device.add_rule(&"spindle".parse::<Rule>().map_err(Error::from)?, Action::Mailbox)?;
             device.set_sequence_filter(true)?;
             device.set_responses(Some(Responses { ack_every: 1, ..Responses::default() }))?;
-            device.set_reliability(Some(reliability(&wire, number as u32)))?;
+            device.set_reliability(Some(reliability(round_trip, number as u32)))?;
             device.set_receive(true)?;
-            opened.push(Node { driver: Rc::new(RefCell::new(device)), memory: Rc::default() });
+            nodes.push(Node { driver: Rc::new(RefCell::new(device)), memory: Rc::default() });
         }
-        Ok(Session { network, nodes: opened, processes: RefCell::default() })
+        Ok(Session { nodes, processes: RefCell::default() })
     }
 
     /// A process of a node.
@@ -160,7 +152,10 @@ impl Session {
 
     /// Lets time pass.
     pub fn run(&self, cycles: u64) {
-        self.network.run(cycles);
+        if let Some(node) = self.nodes.first() {
+            let card = node.driver.borrow().memory.clone();
+            card.with(|card| card.pass(cycles));
+        }
     }
 }
 
@@ -180,8 +175,7 @@ impl Nic {
     pub fn register(&self, range: Range<u64>) -> Result<()> {
         let mut device = self.driver.borrow_mut();
         device.register_region(self.process, range.clone(), Access::ReadWrite)?;
-        let mut sim = device.memory.card().sim();
-        self.memory.borrow_mut().register(sim.memory(), self.process, range);
+        device.memory.with(|card| self.memory.borrow_mut().register(card, self.process, range));
         Ok(())
     }
 
@@ -213,8 +207,7 @@ impl Nic {
         }
         let mut device = self.driver.borrow_mut();
         device.deregister_region(self.process, range, Access::ReadWrite)?;
-        let mut sim = device.memory.card().sim();
-        memory.deregister(sim.memory(), self.process, range);
+        device.memory.with(|card| memory.deregister(card, self.process, range));
         Ok(())
     }
 
@@ -237,14 +230,14 @@ impl Nic {
 
     /// Moves on until `done` is true, at most `limit` cycles: whether it became true.
     fn run_until(&self, limit: u64, mut done: impl FnMut() -> bool) -> bool {
-        let network = self.driver.borrow().memory.network().clone();
+        let card = self.driver.borrow().memory.clone();
         let mut waited = 0;
         while !done() {
             if waited >= limit {
                 return false;
             }
             let step = LOOK.min(limit - waited);
-            network.run(step);
+            card.with(|card| card.pass(step));
             waited += step;
         }
         true
@@ -395,7 +388,7 @@ impl OpenWindow {
     }
 
     /// A call of the driver on the NIC of the window, which may be closed.
-    pub fn on_nic<T>(&self, call: impl FnOnce(&mut Card) -> spindle::Result<T>) -> Result<T> {
+    pub fn on_nic<T>(&self, call: impl FnOnce(&mut OpenCard) -> spindle::Result<T>) -> Result<T> {
         Ok(call(&mut self.nic.driver.borrow_mut())?)
     }
 
@@ -403,7 +396,7 @@ impl OpenWindow {
     ///
     /// # Errors
     /// The window is closed, or the call fails.
-    pub fn call<T>(&self, call: impl FnOnce(&mut Card, Window) -> spindle::Result<T>) -> Result<T> {
+    pub fn call<T>(&self, call: impl FnOnce(&mut OpenCard, Window) -> spindle::Result<T>) -> Result<T> {
         if self.closed.get() {
             return refused("the window is closed; open another one");
         }

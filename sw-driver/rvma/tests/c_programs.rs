@@ -1,4 +1,5 @@
-//! `rvma.h` as C and C++ programs see it: it compiles without a warning, names every call of the library, and the example does what it says.
+//! `rvma.h` and `rvma_sim.h` as C and C++ programs see them: they compile without a warning and name every call of the
+//! library, and the example does what it says.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -57,7 +58,7 @@ fn the_example_receives_what_it_puts() {
 fn mistakes_are_errors() {
     let source = Path::new(env!("CARGO_TARGET_TMPDIR")).join("mistakes.cpp");
     let text = r#"
-#include <rvma.h>
+#include <rvma_sim.h>
 #include <cstdio>
 #include <cstring>
 static int wrong(const char *said) { return std::strstr(RVMA_Error(), said) ? 0 : (std::puts(RVMA_Error()), 1); }
@@ -129,7 +130,8 @@ fn header_and_library_have_the_same_calls() {
     };
     let sources = std::fs::read_dir(folder().join("src")).unwrap();
     let source: String = sources.map(|file| std::fs::read_to_string(file.unwrap().path()).unwrap()).collect();
-    let header = std::fs::read_to_string(folder().join("include/rvma.h")).unwrap();
+    let header = ["rvma.h", "rvma_sim.h"].map(|name| folder().join("include").join(name));
+    let header: String = header.map(|path| std::fs::read_to_string(path).unwrap()).concat();
     // Declarations stand behind a type and a space or a star; what is said of calls in comments does not end in a semicolon.
     let code: String = header.split("/*").map(|part| part.split_once("*/").map_or(part, |(_, code)| code)).collect();
     assert_eq!(calls(&source, "extern \"C\" fn "), calls(&code, ""));

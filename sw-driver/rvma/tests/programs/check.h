@@ -1,5 +1,5 @@
 /* What the test programs share. */
-#include <rvma.h>
+#include <rvma_sim.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,0 +1,159 @@
+//! Simulated NICs on a wire: the calls of `include/rvma_sim.h`.
+
+use crate::card::{Card, SharedCard};
+use crate::failure::{argument, guard, status};
+use crate::handles::{self, NetworkHandle};
+use crate::session::{Member, Session};
+use anyhow::Result;
+use spindle::{Bar, HostMemory};
+use spindle_contract::params::Config;
+use spindle_harness::{Model, Progress, Source};
+use spindle_sim::host_memory::Backing;
+use spindle_sim::{address, Network, NetworkNode, Options, Routing, SimDevice, WireOptions};
+use std::ffi::c_int;
+use std::ops::Range;
+use std::sync::Arc;
+
+/// The NICs that are simulated.
+const CONFIG: Config = Config::SIM;
+const MOST_NODES: c_int = 16;
+/// What an idle NIC takes for a packet and its acknowledgement, the host's answers included.
+const IN_THE_NICS: u64 = 800;
+
+/// `RVMA_Wire`.
+#[repr(C)]
+pub struct Wire {
+    loss: f64,
+    duplication: f64,
+    paths: u32,
+    latency: u32,
+    step: u32,
+    seed: u64,
+}
+
+/// Memory of this program, at its own addresses.
+#[derive(Debug)]
+struct ProcessMemory;
+
+impl Backing for ProcessMemory {
+    fn read(&self, address: u64) -> u8 {
+        // SAFETY: the caller of RVMA_Register promises that the range can be read and written until it is deregistered or
+        // the network is shut down, and the simulation reads only within it. Volatile, because the program may look at
+        // the bytes between two calls.
+        unsafe { (address as usize as *const u8).read_volatile() }
+    }
+
+    fn write(&self, address: u64, byte: u8) {
+        // SAFETY: as in `read`.
+        unsafe { (address as usize as *mut u8).write_volatile(byte) }
+    }
+}
+
+/// A NIC of a simulated network.
+struct SimulatedCard(NetworkNode);
+
+impl Bar for SimulatedCard {
+    fn read32(&mut self, address: u32) -> spindle::Result<u32> {
+        self.0.read32(address)
+    }
+
+    fn write32(&mut self, address: u32, value: u32) -> spindle::Result<()> {
+        self.0.write32(address, value)
+    }
+}
+
+impl HostMemory for SimulatedCard {
+    fn alloc(&mut self, bytes: usize, align: usize) -> spindle::Result<u64> {
+        self.0.alloc(bytes, align)
+    }
+
+    fn read(&self, address: u64, bytes: &mut [u8]) -> spindle::Result<()> {
+        self.0.read(address, bytes)
+    }
+
+    fn write(&mut self, address: u64, bytes: &[u8]) -> spindle::Result<()> {
+        self.0.write(address, bytes)
+    }
+}
+
+impl Card for SimulatedCard {
+    fn map(&mut self, range: &Range<u64>) {
+        self.0.card().sim().memory().memory.map(range.clone(), Arc::new(ProcessMemory));
+    }
+
+    fn unmap(&mut self, range: &Range<u64>) {
+        self.0.card().sim().memory().memory.unmap(range);
+    }
+
+    fn refuse(&mut self, pages: &[Range<u64>]) {
+        self.0.card().sim().memory().failing = pages.to_vec();
+    }
+
+    /// All NICs of the network go on.
+    fn pass(&mut self, cycles: u64) {
+        self.0.network().run(cycles);
+    }
+}
+
+fn source() -> Result<Source> {
+    let design = spindle_nic::emit(&CONFIG)?;
+    let files = design.modules.into_iter().map(|module| (format!("{}.sv", module.name), module.text)).collect();
+    Ok(Source::new(design.top, files))
+}
+
+impl Session {
+    /// Builds and opens so many simulated NICs.
+    pub fn simulate(nodes: usize, wire: WireOptions) -> Result<Session> {
+        let source = source()?;
+        // The first program on a machine waits for minutes; its user sees why.
+        Model::build_with(&source, &Progress::stderr("rvma"))?;
+        let card = |seed| SimDevice::new(&source, &CONFIG, Options { seed, ..Options::default() });
+        let network = Network::new((0..nodes as u64).map(card).collect::<Result<_>>()?, wire);
+        let member = |number| {
+            let node = network.node(number);
+            node.card().sim().set_tracing(false);
+            Member { card: SharedCard::new(SimulatedCard(node)), address: address(number) }
+        };
+        // A turn over the longest path.
+        let round_trip = 2 * (wire.latency + (wire.paths - 1) * wire.step) + IN_THE_NICS;
+        Session::new((0..nodes).map(member).collect(), round_trip)
+    }
+}
+
+/// See `rvma_sim.h`.
+///
+/// # Safety
+/// `wire` is null or points to an `RVMA_Wire`.
+#[no_mangle]
+pub unsafe extern "C" fn RVMA_Simulate(nodes: c_int, wire: *const Wire) -> *mut NetworkHandle {
+    guard(
+        |_| std::ptr::null_mut(),
+        || {
+            if !(1..=MOST_NODES).contains(&nodes) {
+                return Err(argument(format!("{nodes} nodes cannot be simulated; choose 1 to {MOST_NODES}")));
+            }
+            // SAFETY: as the caller promises.
+            let options = unsafe { wire.as_ref() }.map_or_else(|| Ok(WireOptions::default()), wire_options)?;
+            Ok(handles::add_network(Session::simulate(nodes as usize, options)?))
+        },
+    )
+}
+
+fn wire_options(wire: &Wire) -> Result<WireOptions> {
+    let share = |value: f64| (0.0..=1.0).contains(&value);
+    if !share(wire.loss) || !share(wire.duplication) {
+        return Err(argument("a share of the frames is between 0 and 1"));
+    }
+    let routing = if wire.paths > 1 { Routing::Adaptive } else { Routing::Ordered };
+    let (latency, step, paths) = (wire.latency.into(), wire.step.into(), wire.paths.max(1).into());
+    Ok(WireOptions { loss: wire.loss, duplication: wire.duplication, routing, paths, latency, step, seed: wire.seed })
+}
+
+/// See `rvma_sim.h`.
+#[no_mangle]
+pub extern "C" fn RVMA_Run(network: *mut NetworkHandle, cycles: u64) -> c_int {
+    status(|| {
+        handles::network(network)?.run(cycles);
+        Ok(())
+    })
+}

@@ -5,6 +5,7 @@ mod blocks;
 mod budgets;
 mod cache;
 mod compat;
+mod independent;
 mod lint;
 mod nextpnr;
 mod outputs;
@@ -45,6 +46,8 @@ enum Command {
     Pnr(pnr::Options),
     /// Compile the examples of a PsPIN or FPsPIN checkout as they are, run them on the simulated NIC and judge them.
     Compat(compat::Options),
+    /// Build driver, command line, C library and SDK in a copy of the tree without test bench and hardware.
+    Independent,
     /// Compare the emitted Verilog with that of another commit, apart from the order of statements and from names.
     Same(same::Options),
     /// Measure, synthesise, place and route, and write target/report/report.json.
@@ -65,6 +68,7 @@ fn main() -> std::process::ExitCode {
             Command::Synth(options) => synth::run(&options),
             Command::Pnr(options) => pnr::run(&options),
             Command::Compat(options) => compat::run(&options).map(|()| true),
+            Command::Independent => independent::run().map(|()| true),
             Command::Same(options) => same::run(&options),
             Command::Report(options) => report::run(&options),
         }

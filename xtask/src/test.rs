@@ -2,7 +2,7 @@
 
 use crate::process::{cargo_command, installed};
 use crate::skips::Skips;
-use crate::{lint, setup, synth};
+use crate::{independent, lint, setup, synth};
 use anyhow::Result;
 use clap::Args;
 use std::io::{BufRead, BufReader};
@@ -43,6 +43,7 @@ pub fn run(options: &Options) -> Result<bool> {
         "generated files",
         cargo_command().args(["run", "--quiet", "-p", "spindle-contract", "--bin", "generate", "--", "--check"]),
     )?;
+    sum.outcome("independent", independent::run().map(|()| true));
     if installed("cargo-nextest") {
         sum.suite("tests", cargo_command().args(["nextest", "run", "--workspace", "--no-fail-fast"]))?;
         // The runner above does not run documentation tests.

@@ -245,6 +245,23 @@ mod tests {
     }
 
     #[test]
+    fn fields_of_one_name_in_two_structures_are_two_names() {
+        let text = |first: &str, second: &str| {
+            format!(
+                "package p; typedef struct packed {{ logic {first}, last; }} a_t;
+                typedef struct packed {{ logic {second}; a_t inner; }} b_t; endpackage
+                module top (input p::a_t x, input p::b_t y, output logic [2:0] z);
+                assign z = {{x.{first}, y.{second}, y.inner.{first}}}; endmodule"
+            )
+        };
+        let found = compare(&text("way", "way"), &text("destination", "route"), WHOLE).expect("it is understood");
+        assert!(matches!(found, Verdict::Renamed(_)), "{found:?}");
+        let now = text("way", "way").replace("y.inner.way", "y.inner.last");
+        let found = compare(&text("way", "way"), &now, WHOLE).expect("it is understood");
+        assert!(matches!(found, Verdict::Different(_)), "{found:?}");
+    }
+
+    #[test]
     fn everything_else_matters() {
         differs("x - y", "x + y");
         differs("x - y", "y - x");

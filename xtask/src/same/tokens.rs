@@ -1,7 +1,7 @@
 //! SystemVerilog as tokens, and the tokens of a module as statements whose order does not matter.
 
 use anyhow::{bail, Context, Result};
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 /// Words of the language that the emitter and the hand-written modules use.
 const KEYWORDS: &[&str] = &[
@@ -61,8 +61,8 @@ pub enum Name {
     Global(String),
     /// A net, port, instance or label of a module.
     Local(String, String),
-    /// A field of a structure.
-    Field(String),
+    /// A field of a structure, whose type comes first; empty if it is not known.
+    Field(String, String),
 }
 
 /// A piece of a statement.
@@ -85,7 +85,7 @@ impl Statement {
     /// The statement as it was written, without its layout.
     pub fn text(&self) -> String {
         let words = self.pieces.iter().map(|piece| match piece {
-            Piece::Text(text) | Piece::Name(Name::Global(text) | Name::Local(_, text) | Name::Field(text)) => {
+            Piece::Text(text) | Piece::Name(Name::Global(text) | Name::Local(_, text) | Name::Field(_, text)) => {
                 text.as_str()
             }
         });
@@ -127,10 +127,64 @@ fn is_identifier(word: &str) -> bool {
     (first.is_ascii_alphabetic() || first == b'_') && !KEYWORDS.contains(&word)
 }
 
+/// The type of each field of each structure.
+type Structures<'w> = HashMap<&'w str, HashMap<&'w str, &'w str>>;
+
+/// The structures of all packages of a text.
+fn structures(words: &[String]) -> Structures<'_> {
+    let mut structures = Structures::new();
+    for at in words.iter().enumerate().filter(|(_, word)| *word == "typedef").map(|(at, _)| at) {
+        let (Some(open), Some(close)) = (find(words, at, "{"), find(words, at, "}")) else { continue };
+        let Some(name) = words.get(close + 1) else { continue };
+        let mut fields = HashMap::new();
+        for member in words[open + 1..close].split(|word| word == ";") {
+            let kind = member.first().map_or("", String::as_str);
+            let named = member.windows(2).filter(|pair| pair[1] == ",").map(|pair| &pair[0]).chain(member.last());
+            fields.extend(named.map(|field| (field.as_str(), kind)));
+        }
+        structures.insert(name, fields);
+    }
+    structures
+}
+
+fn find(words: &[String], from: usize, word: &str) -> Option<usize> {
+    words[from..].iter().position(|other| other == word).map(|found| from + found)
+}
+
+/// The structure of each net of a module that is one.
+fn nets<'w>(words: &'w [String], structures: &Structures) -> HashMap<&'w str, &'w str> {
+    let mut nets = HashMap::new();
+    for at in 3..words.len() {
+        if words[at - 1] != ":" || words[at - 2] != ":" || !structures.contains_key(words[at].as_str()) {
+            continue;
+        }
+        let (mut depth, mut expected) = (0, true);
+        for word in &words[at + 1..] {
+            match word.as_str() {
+                "(" | "[" | "{" => depth += 1,
+                ")" | "]" | "}" if depth > 0 => depth -= 1,
+                _ if depth > 0 => {}
+                "," => expected = true,
+                ";" | ")" => break,
+                word if expected && !is_identifier(word) => break,
+                word if expected => {
+                    nets.insert(word, words[at].as_str());
+                    expected = false;
+                }
+                _ => {}
+            }
+        }
+    }
+    nets
+}
+
 /// Cursor over the words of one module or package.
 struct Body<'w> {
     words: &'w [String],
     module: String,
+    structures: &'w Structures<'w>,
+    /// Nets that are structures.
+    nets: HashMap<&'w str, &'w str>,
     /// Labels of generate blocks: what follows their dot is a name of the module.
     labels: HashSet<&'w str>,
     statements: Vec<Statement>,
@@ -139,6 +193,7 @@ struct Body<'w> {
 /// The statements of all modules and packages of a text.
 pub fn statements(text: &str) -> Result<Vec<Statement>> {
     let words = words(text);
+    let structures = structures(&words);
     let (mut all, mut at) = (vec![], 0);
     while at < words.len() {
         let end_word = match words[at].as_str() {
@@ -151,7 +206,8 @@ pub fn statements(text: &str) -> Result<Vec<Statement>> {
         let end = end.with_context(|| format!("`{name}` has no `{end_word}`"))?;
         let inside = &words[at..end];
         let labels = inside.windows(3).filter(|w| w[0] == "begin" && w[1] == ":").map(|w| w[2].as_str()).collect();
-        let mut body = Body { words: inside, module: name, labels, statements: vec![] };
+        let nets = nets(inside, &structures);
+        let mut body = Body { words: inside, module: name, structures: &structures, nets, labels, statements: vec![] };
         body.header()?;
         all.append(&mut body.statements);
         at = end + 1;
@@ -212,29 +268,44 @@ impl<'w> Body<'w> {
         let before = if at == 0 { "" } else { self.word(at - 1) };
         if before == "." {
             // `label[i].net` and `label.net` name a net of the module.
-            let mut base = at - 2;
-            if self.word(base) == "]" {
-                let mut depth = 0;
-                while base > 0 {
-                    match self.word(base) {
-                        "]" => depth += 1,
-                        "[" => depth -= 1,
-                        _ => {}
-                    }
-                    base -= 1;
-                    if depth == 0 {
-                        break;
-                    }
-                }
-            }
+            let base = self.base(at);
             if !self.labels.contains(self.word(base)) {
-                return Piece::Name(Name::Field(word));
+                return Piece::Name(Name::Field(self.structure(base).into(), word));
             }
         }
         if self.word(at + 1) == ":" && self.word(at + 2) == ":" || before == ":" && at > 1 && self.word(at - 2) == ":" {
             return Piece::Name(Name::Global(word));
         }
         Piece::Name(Name::Local(self.module.clone(), word))
+    }
+
+    /// The identifier before the dot before the word at `at`, and before the index between them.
+    fn base(&self, at: usize) -> usize {
+        let mut base = at - 2;
+        let mut depth = 0;
+        while base > 0 {
+            match self.word(base) {
+                "]" => depth += 1,
+                "[" => depth -= 1,
+                _ if depth == 0 => break,
+                _ => {}
+            }
+            base -= 1;
+        }
+        base
+    }
+
+    /// The structure that the net or field at `at` is.
+    fn structure(&self, at: usize) -> &'w str {
+        let word = self.word(at);
+        if at > 1 && self.word(at - 1) == "." {
+            let base = self.base(at);
+            if !self.labels.contains(self.word(base)) {
+                let fields = self.structures.get(self.structure(base));
+                return fields.and_then(|fields| fields.get(word)).copied().unwrap_or_default();
+            }
+        }
+        self.nets.get(word).copied().unwrap_or_default()
     }
 
     fn push(&mut self, prefix: &[Piece], pieces: Vec<Piece>) {
@@ -273,6 +344,7 @@ impl<'w> Body<'w> {
                 end += 1;
             }
             let last = end - 1;
+            let owner = self.word(last).to_owned();
             let mut depth = 0;
             let mut pieces = vec![];
             for index in at..end {
@@ -282,7 +354,7 @@ impl<'w> Body<'w> {
                 let member = depth > 0 && matches!(self.word(index + 1), "," | ";");
                 pieces.push(match is_identifier(word) {
                     false => Piece::Text(word.to_owned()),
-                    true if member && !global => Piece::Name(Name::Field(word.to_owned())),
+                    true if member && !global => Piece::Name(Name::Field(owner.clone(), word.to_owned())),
                     true => Piece::Name(Name::Global(word.to_owned())),
                 });
             }

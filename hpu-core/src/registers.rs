@@ -233,7 +233,7 @@ impl Registers {
         }
         self.l2_valid.next = self.l2_asking.q.val();
         self.l2_request.next = RemoteRequest {
-            far: true,
+            to_l2: true,
             write: request.write,
             address: self.l2_pointer.q.val() & bits::<20>(0xF_FFFC),
             size_less_one: bits::<2>(3),

@@ -134,7 +134,7 @@ pub struct Limits {
 
 /// An ISSUE, from a command port to the command unit.
 #[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
-pub struct Ask {
+pub struct IssueRequest {
     /// Thread that wrote it.
     pub thread: Bit,
     /// Bank of its task.
@@ -158,7 +158,7 @@ pub struct Issuer {
 
 /// Where the read DMA brings bytes.
 #[derive(LogicState, Copy, Clone, Debug, PartialEq)]
-pub enum Way {
+pub enum Destination {
     /// To the wire, as a frame.
     Wire,
     /// To the wire, as the payload of a put.
@@ -173,7 +173,7 @@ pub enum Way {
 #[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
 pub struct MoveJob {
     /// Where to.
-    pub way: Way,
+    pub destination: Destination,
     /// Who wants it.
     pub issuer: Issuer,
     /// Its context.
@@ -190,7 +190,7 @@ pub struct MoveJob {
 
 /// Bytes of context memory that are wanted in the stage of a cluster.
 #[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
-pub struct StageAsk {
+pub struct StageRequest {
     /// First beat in L2.
     pub beat: Bits<14>,
     /// Bytes.
@@ -199,7 +199,7 @@ pub struct StageAsk {
 
 /// A command is over that was done outside the cluster.
 #[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
-pub struct FarDone {
+pub struct OffClusterDone {
     /// Cluster of the issuer.
     pub cluster: Bits<3>,
     /// Who issued it.

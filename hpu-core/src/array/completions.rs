@@ -10,7 +10,7 @@
 //! Puts before atomics before reads. Latency 2 cycles, reads 1. A completion without a result is taken at once, one with a result when the port of its HPU
 //! has written it down. There is room for a completion of every handle, so nothing is lost.
 
-use crate::types::{FarDone, Issuer};
+use crate::types::{Issuer, OffClusterDone};
 use spindle_blocks::desc::{HostAtomicDone, PutDone};
 use spindle_blocks::fifo::LutFifo;
 use spindle_contract::descriptors::put_op;
@@ -26,13 +26,13 @@ pub struct Completions {
     /// It is told.
     pub atomic_ended: Signal<Out, Bit>,
     /// A read is over.
-    pub read_done: Sink<FarDone>,
+    pub read_done: Sink<OffClusterDone>,
     /// A command is over.
-    pub done: Source<FarDone>,
+    pub done: Source<OffClusterDone>,
     puts: LutFifo<PutDone, 8>,
     atomics: LutFifo<HostAtomicDone, 4>,
-    told: DFF<FarDone>,
-    telling: Reg<Bit>,
+    done_reg: DFF<OffClusterDone>,
+    done_reg_valid: Reg<Bit>,
 }
 
 #[hdl]
@@ -43,7 +43,7 @@ impl Completions {
             self.put_done.valid.val() & (self.put_done.val().handle != bits(put_op::HOST_HANDLE));
         self.atomics.write.next = self.atomic_done.val();
         self.atomics.write.valid.next = self.atomic_done.valid.val();
-        let free = !self.telling.q.val() | self.done.ready.val();
+        let free = !self.done_reg_valid.q.val() | self.done.ready.val();
         let put = self.puts.read.val();
         let atomic = self.atomics.read.val();
         let by_put = self.puts.read.valid.val();
@@ -54,9 +54,9 @@ impl Completions {
         self.atomic_ended.next = free & by_atomic;
         self.read_done.ready.next = free & by_read;
         if free {
-            self.telling.d.next = by_put | by_atomic | by_read;
-            self.told.d.next = if by_put {
-                FarDone {
+            self.done_reg_valid.d.next = by_put | by_atomic | by_read;
+            self.done_reg.d.next = if by_put {
+                OffClusterDone {
                     cluster: put.cluster,
                     issuer: Issuer { hpu: put.hpu, handle: put.handle.get_bits::<2>(0) },
                     error: put.error,
@@ -64,7 +64,7 @@ impl Completions {
                     result: atomic.value,
                 }
             } else if by_atomic {
-                FarDone {
+                OffClusterDone {
                     cluster: atomic.cluster,
                     issuer: Issuer { hpu: atomic.hpu, handle: atomic.handle.get_bits::<2>(0) },
                     error: atomic.error,
@@ -72,7 +72,7 @@ impl Completions {
                     result: atomic.value,
                 }
             } else {
-                FarDone {
+                OffClusterDone {
                     cluster: self.read_done.val().cluster,
                     issuer: self.read_done.val().issuer,
                     error: self.read_done.val().error,
@@ -81,7 +81,7 @@ impl Completions {
                 }
             };
         }
-        self.done.next = self.told.q.val();
-        self.done.valid.next = self.telling.q.val();
+        self.done.next = self.done_reg.q.val();
+        self.done.valid.next = self.done_reg_valid.q.val();
     }
 }

@@ -21,7 +21,7 @@ pub struct Job {
 
 /// A task that waits.
 #[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
-pub struct Waiting {
+pub struct QueuedTask {
     /// Its HPU.
     pub hpu: Bits<3>,
     /// Its context.
@@ -66,10 +66,10 @@ pub struct Dispatcher {
     /// The task of each HPU.
     tasks: SdpMemory<TaskDesc, 6>,
     /// HPUs whose tasks wait, of each cluster.
-    queue: Vec<LutFifo<Waiting, 3>>,
+    queue: Vec<LutFifo<QueuedTask, 3>>,
     arbiter: RrArbiter4,
     /// The cluster that has its turn, a cycle later.
-    goes_to: Reg<Bits<8>>,
+    granted: Reg<Bits<8>>,
     _clusters: usize,
     _shift: u64,
 }
@@ -103,37 +103,37 @@ impl Dispatcher {
         self.contexts.active.next = self.active.val();
         self.context_status.next = self.contexts.context_status.val();
 
-        let arrives = self.task_desc.val();
+        let incoming = self.task_desc.val();
         self.tasks.write_enable.next = self.task_valid.val();
         self.tasks.write_address.next =
-            (bit_cast::<6, 3>(arrives.cluster) << self._shift) | bit_cast::<6, 3>(arrives.hpu);
-        self.tasks.write_data.next = arrives;
+            (bit_cast::<6, 3>(incoming.cluster) << self._shift) | bit_cast::<6, 3>(incoming.hpu);
+        self.tasks.write_data.next = incoming;
         let mut request: Bits<8> = bits::<8>(0);
         for i in 0..self._clusters {
-            self.queue[i].write.next = Waiting { hpu: arrives.hpu, context: arrives.context };
-            self.queue[i].write.valid.next = self.task_valid.val() & (arrives.cluster == bits::<3>(i));
-            let takes = self.ready[i].val() & !self.goes_to.q.val().get_bit(i);
-            request = request.replace_bit(i, self.queue[i].read.valid.val() & takes);
+            self.queue[i].write.next = QueuedTask { hpu: incoming.hpu, context: incoming.context };
+            self.queue[i].write.valid.next = self.task_valid.val() & (incoming.cluster == bits::<3>(i));
+            let is_ready = self.ready[i].val() & !self.granted.q.val().get_bit(i);
+            request = request.replace_bit(i, self.queue[i].read.valid.val() & is_ready);
         }
         self.arbiter.request.next = request;
         self.arbiter.accept.next = true;
         let grant = self.arbiter.grant.val();
-        let mut place: Bits<6> = bits::<6>(0);
-        let mut of_context: Bits<4> = bits::<4>(0);
+        let mut address: Bits<6> = bits::<6>(0);
+        let mut entry_index: Bits<4> = bits::<4>(0);
         for i in 0..self._clusters {
-            let waiting = self.queue[i].read.val();
+            let queued = self.queue[i].read.val();
             if grant.get_bit(i) {
-                place = place | (bits::<6>(i) << self._shift) | bit_cast::<6, 3>(waiting.hpu);
-                of_context = of_context | waiting.context;
+                address = address | (bits::<6>(i) << self._shift) | bit_cast::<6, 3>(queued.hpu);
+                entry_index = entry_index | queued.context;
             }
             self.queue[i].read.ready.next = grant.get_bit(i);
-            self.valid[i].next = self.goes_to.q.val().get_bit(i);
+            self.valid[i].next = self.granted.q.val().get_bit(i);
         }
-        self.goes_to.d.next = grant;
+        self.granted.d.next = grant;
         self.tasks.read_enable.next = self.arbiter.any.val();
-        self.tasks.read_address.next = place;
+        self.tasks.read_address.next = address;
         self.contexts.read_enable.next = self.arbiter.any.val();
-        self.contexts.read_index.next = of_context;
+        self.contexts.read_index.next = entry_index;
         let task_desc = self.tasks.read_data.val();
         self.job.next =
             Job { task_desc: task_desc, context: context_of_task(self.contexts.entry.val(), task_desc.kind) };

@@ -70,12 +70,12 @@ impl DmaRouter {
     fn update(&mut self) {
         let owner = self.owner.q.val();
         let owned = self.owned.q.val();
-        let mut asking: Bits<8> = bits::<8>(0);
+        let mut request: Bits<8> = bits::<8>(0);
         for i in 0..self._clusters {
-            asking = asking.replace_bit(i, self.desc[i].valid.val());
+            request = request.replace_bit(i, self.desc[i].valid.val());
         }
         let room = !owned & self.descs.write.ready.val();
-        self.arbiter.request.next = asking;
+        self.arbiter.request.next = request;
         self.arbiter.accept.next = room;
         let grant = self.arbiter.grant.val();
         let index = self.arbiter.index.val();

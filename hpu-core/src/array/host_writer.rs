@@ -2,17 +2,17 @@
 //!
 //! | neighbour | ports |
 //! |---|---|
-//! | far unit | in `asked`, `place`: a read begins, and its bytes go to this beat of L1 or L2 |
+//! | far unit | in `target_valid`, `target`: a read begins, and its bytes go to this beat of L1 or L2 |
 //! | rvma | in `host_last`, `host_error`, `host_tag`, `host_valid` / out `host_ready` (the data goes straight to the bus) |
 //! | bus of the packets | in `load_valid`; out `owns_bus`: the next cycle's beat is the host's |
 //! | clusters | out `write[i]`, `beat`, `keep` / in `ready[i]`; out `partial`: `keep` is not all of a beat, which it is whenever this is not said |
-//! | L2 copy | in `stage_cluster`, `stage_beat`, `stage_valid` / out `stage_ready`: a beat for L1; out `of_stage`: the bus carries it; out `store_valid`, `beat`, `bytes` / in `store_ready`: the host's beat is for L2, and has so many bytes (0 = 64) |
+//! | L2 copy | in `copy_cluster`, `copy_beat`, `copy_valid` / out `copy_ready`: a beat for L1; out `of_l2_copy`: the bus carries it; out `store_valid`, `beat`, `bytes` / in `store_ready`: the host's beat is for L2, and has so many bytes (0 = 64) |
 //! | completions | out `done`, `done_valid` / in `done_ready` |
 //!
 //! The clusters get packets and host bytes over one bus of 64 bytes. While nobody loads a packet the host has every cycle, else every other one, and so do the packets. One cycle
 //! goes by before the first beat of a transfer; each beat of the L2 copy is one. What goes to L2 does not need the bus. `keep` covers the bytes that were asked for; what a failed read brought is written none the less.
 
-use crate::types::{FarDone, Issuer};
+use crate::types::{Issuer, OffClusterDone};
 use spindle_blocks::desc::HostRead;
 use spindle_blocks::fifo::BlockFifo;
 use spindle_blocks::RamStyle;
@@ -21,10 +21,8 @@ use spindle_verilog::prelude::*;
 /// The host writer. See the module text.
 #[block]
 pub struct HostWriter {
-    /// A read begins, one in each cycle.
-    pub asked: Signal<In, Bit>,
-    /// Where its bytes go: {in L2, first beat}.
-    pub place: Signal<In, Bits<15>>,
+    /// Where the bytes of a read that begins go: {in L2, first beat}.
+    pub target: PulseSink<Bits<15>>,
     /// Last beat of a transfer.
     pub host_last: Signal<In, Bit>,
     /// With it: the host answered with an error.
@@ -50,15 +48,15 @@ pub struct HostWriter {
     /// The cluster takes it.
     pub ready: Vec<Signal<In, Bit>>,
     /// Cluster of the L2 copy's beat.
-    pub stage_cluster: Signal<In, Bits<3>>,
+    pub copy_cluster: Signal<In, Bits<3>>,
     /// Where it goes in L1.
-    pub stage_beat: Signal<In, Bits<10>>,
+    pub copy_beat: Signal<In, Bits<10>>,
     /// It waits.
-    pub stage_valid: Signal<In, Bit>,
+    pub copy_valid: Signal<In, Bit>,
     /// It is taken.
-    pub stage_ready: Signal<Out, Bit>,
+    pub copy_ready: Signal<Out, Bit>,
     /// The bus carries the L2 copy's beat, not the host's.
-    pub of_stage: Signal<Out, Bit>,
+    pub of_l2_copy: Signal<Out, Bit>,
     /// The host's beat is for L2.
     pub store_valid: Signal<Out, Bit>,
     /// Its bytes, 0 = 64.
@@ -66,22 +64,22 @@ pub struct HostWriter {
     /// They are there.
     pub store_ready: Signal<In, Bit>,
     /// A transfer is over.
-    pub done: Source<FarDone>,
+    pub done: Source<OffClusterDone>,
     /// Places of the reads, which are answered in their order; each HPU has four at most.
-    places: BlockFifo<Bits<15>, 7>,
+    targets: BlockFifo<Bits<15>, 7>,
     /// The transfer whose beats come.
-    known: Reg<Bit>,
+    active: Reg<Bit>,
     cluster: DFF<Bits<8>>,
     /// It is the L2 copy's; it is for L2.
-    staged: DFF<Bit>,
+    is_copy: DFF<Bit>,
     to_l2: DFF<Bit>,
-    at: DFF<Bits<14>>,
+    write_beat: DFF<Bits<14>>,
     tail: DFF<Bits<6>>,
-    turn: Reg<Bit>,
+    host_turn: Reg<Bit>,
     /// The last transfer was the L2 copy's.
-    staged_last: Reg<Bit>,
-    over: DFF<FarDone>,
-    over_valid: Reg<Bit>,
+    copy_last: Reg<Bit>,
+    done_reg: DFF<OffClusterDone>,
+    done_reg_valid: Reg<Bit>,
     moves: Signal<Local, Bit>,
     _clusters: usize,
 }
@@ -92,7 +90,7 @@ impl HostWriter {
         Self {
             write: (0..clusters).map(|_| Default::default()).collect(),
             ready: (0..clusters).map(|_| Default::default()).collect(),
-            places: BlockFifo::new(style),
+            targets: BlockFifo::new(style),
             _clusters: clusters,
             ..Self::blank()
         }
@@ -103,71 +101,71 @@ impl HostWriter {
 impl HostWriter {
     fn update(&mut self) {
         let tag = self.host_tag.val();
-        self.places.write.next = self.place.val();
-        self.places.write.valid.next = self.asked.val();
-        let place = self.places.read.val();
+        self.targets.write.next = self.target.val();
+        self.targets.write.valid.next = self.target.valid.val();
+        let target = self.targets.read.val();
 
         // A transfer is looked up before its first beat; the one before must have been told. Host and L2 copy take turns if both have something.
-        let known = self.known.q.val();
-        let turn = self.turn.q.val();
-        let over_valid = self.over_valid.q.val();
-        let staged = self.staged.q.val();
+        let active = self.active.q.val();
+        let host_turn = self.host_turn.q.val();
+        let done_reg_valid = self.done_reg_valid.q.val();
+        let is_copy = self.is_copy.q.val();
         let to_l2 = self.to_l2.q.val();
-        let by_host = self.host_valid.val() & self.places.read.valid.val() & !over_valid;
-        let by_stage = self.stage_valid.val() & !(by_host & self.staged_last.q.val());
-        let learns = !known & (by_stage | by_host);
-        if learns & by_stage {
-            self.cluster.d.next = bits::<8>(1) << self.stage_cluster.val();
-            self.at.d.next = bit_cast::<14, 10>(self.stage_beat.val());
+        let by_host = self.host_valid.val() & self.targets.read.valid.val() & !done_reg_valid;
+        let by_copy = self.copy_valid.val() & !(by_host & self.copy_last.q.val());
+        let begins = !active & (by_copy | by_host);
+        if begins & by_copy {
+            self.cluster.d.next = bits::<8>(1) << self.copy_cluster.val();
+            self.write_beat.d.next = bit_cast::<14, 10>(self.copy_beat.val());
             self.to_l2.d.next = false;
-        } else if learns {
+        } else if begins {
             self.cluster.d.next = bits::<8>(1) << tag.cluster;
-            self.at.d.next = place.get_bits::<14>(0);
-            self.to_l2.d.next = place.get_bit(14);
+            self.write_beat.d.next = target.get_bits::<14>(0);
+            self.to_l2.d.next = target.get_bit(14);
             self.tail.d.next = tag.length.get_bits::<6>(0);
         }
-        self.places.read.ready.next = learns & !by_stage;
-        if learns {
-            self.staged.d.next = by_stage;
-            self.staged_last.d.next = by_stage;
+        self.targets.read.ready.next = begins & !by_copy;
+        if begins {
+            self.is_copy.d.next = by_copy;
+            self.copy_last.d.next = by_copy;
         }
 
         // A beat goes over the bus to a cluster, or word by word to L2. Whether one would be taken does not ask whether there is one: no path leads
         // from the offer back to whoever makes it.
-        let stands = known & (if staged { self.stage_valid.val() } else { self.host_valid.val() });
-        let offers = stands & turn;
+        let offered = active & (if is_copy { self.copy_valid.val() } else { self.host_valid.val() });
+        let offers = offered & host_turn;
         let mut room: Bit = false;
         for i in 0..self._clusters {
             let mine = self.cluster.q.val().get_bit(i);
             self.write[i].next = offers & mine;
             room = room | (mine & self.ready[i].val());
         }
-        let takes = known & ((turn & room) | (to_l2 & self.store_ready.val()));
-        self.moves.next = stands & takes;
-        let ends = self.moves.val() & (staged | self.host_last.val());
-        self.known.d.next = learns | (known & !ends);
+        let takes = active & ((host_turn & room) | (to_l2 & self.store_ready.val()));
+        self.moves.next = offered & takes;
+        let ends = self.moves.val() & (is_copy | self.host_last.val());
+        self.active.d.next = begins | (active & !ends);
         if self.moves.val() {
-            self.at.d.next = self.at.q.val() + 1;
+            self.write_beat.d.next = self.write_beat.q.val() + 1;
         }
-        self.host_ready.next = takes & !staged;
-        self.stage_ready.next = self.moves.val() & staged;
-        self.store_valid.next = stands & to_l2;
-        self.of_stage.next = staged;
-        self.beat.next = self.at.q.val();
+        self.host_ready.next = takes & !is_copy;
+        self.copy_ready.next = self.moves.val() & is_copy;
+        self.store_valid.next = offered & to_l2;
+        self.of_l2_copy.next = is_copy;
+        self.beat.next = self.write_beat.q.val();
         let tail = self.tail.q.val();
-        let partial = !staged & self.host_last.val() & tail.any();
+        let partial = !is_copy & self.host_last.val() & tail.any();
         self.bytes.next = if partial { tail } else { bits::<6>(0) };
         self.partial.next = offers & partial;
         self.keep.next = if offers & partial { !(repeat::<64>(true) << tail) } else { repeat::<64>(true) };
 
         // The bus.
-        let goes_on = if known { !ends & !to_l2 } else { learns & (by_stage | !place.get_bit(14)) };
-        self.turn.d.next = goes_on & !(self.load_valid.val() & turn);
-        self.owns_bus.next = turn;
+        let continues = if active { !ends & !to_l2 } else { begins & (by_copy | !target.get_bit(14)) };
+        self.host_turn.d.next = continues & !(self.load_valid.val() & host_turn);
+        self.owns_bus.next = host_turn;
 
         // The end.
-        if ends & !staged {
-            self.over.d.next = FarDone {
+        if ends & !is_copy {
+            self.done_reg.d.next = OffClusterDone {
                 cluster: tag.cluster,
                 issuer: Issuer { hpu: tag.hpu, handle: tag.handle.get_bits::<2>(0) },
                 error: self.host_error.val(),
@@ -175,8 +173,8 @@ impl HostWriter {
                 result: bits::<64>(0),
             };
         }
-        self.over_valid.d.next = (ends & !staged) | (over_valid & !self.done.ready.val());
-        self.done.next = self.over.q.val();
-        self.done.valid.next = over_valid;
+        self.done_reg_valid.d.next = (ends & !is_copy) | (done_reg_valid & !self.done.ready.val());
+        self.done.next = self.done_reg.q.val();
+        self.done.valid.next = done_reg_valid;
     }
 }

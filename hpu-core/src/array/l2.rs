@@ -87,24 +87,24 @@ impl L2 {
             self.front[i].write.valid.next = self.valid[i].val();
             self.ready[i].next = self.front[i].write.ready.val();
 
-            let asked = self.front[i].read.val();
+            let front = self.front[i].read.val();
             let mut granted: Bit = false;
             for b in 0..BANKS {
-                self.bank[b].asked[i].next = asked;
+                self.bank[b].request[i].next = front;
                 self.bank[b].valid[i].next =
-                    self.front[i].read.valid.val() & (asked.request.address.get_bits::<2>(2) == bits::<2>(b));
+                    self.front[i].read.valid.val() & (front.request.address.get_bits::<2>(2) == bits::<2>(b));
                 granted = granted | self.bank[b].grant[i].val();
             }
             self.front[i].read.ready.next = granted;
 
             // LR and SC differ in the lowest bit of funct5. The host has no atomics.
             let reserves =
-                granted & asked.request.atomic & (asked.request.operation.get_bits::<4>(1) == bits::<4>(LR >> 1));
+                granted & front.request.atomic & (front.request.operation.get_bits::<4>(1) == bits::<4>(LR >> 1));
             if i + 1 < self._requesters {
                 for h in 0..self._hpus {
-                    let mine = reserves & (asked.hpu == bits::<3>(h));
-                    reserving = reserving.replace_bit(16 * i + 2 * h, mine & !asked.request.thread);
-                    reserving = reserving.replace_bit(16 * i + 2 * h + 1, mine & asked.request.thread);
+                    let mine = reserves & (front.hpu == bits::<3>(h));
+                    reserving = reserving.replace_bit(16 * i + 2 * h, mine & !front.request.thread);
+                    reserving = reserving.replace_bit(16 * i + 2 * h + 1, mine & front.request.thread);
                 }
             }
 

@@ -56,7 +56,7 @@ pub struct L2Passage {
 ///
 /// | neighbour | ports |
 /// |---|---|
-/// | requesters | in `asked[i]`, `valid[i]` / out `grant[i]`, one a cycle, round robin |
+/// | requesters | in `request[i]`, `valid[i]` / out `grant[i]`, one a cycle, round robin |
 /// | L2 | in `reserving`: {cluster, HPU, thread} whose LR or SC was granted in the cycle before, in any bank |
 /// | answers | out `answer` for `answer_to` (one-hot), 3 cycles after the grant, not registered |
 ///
@@ -75,7 +75,7 @@ pub struct L2Passage {
 #[block]
 pub struct L2Bank {
     /// Requests.
-    pub asked: Vec<Signal<In, L2Request>>,
+    pub request: Vec<Signal<In, L2Request>>,
     /// They stand and are for this bank.
     pub valid: Vec<Signal<In, Bit>>,
     /// They are taken.
@@ -104,7 +104,7 @@ pub struct L2Bank {
     sum: DFF<Bits<32>>,
     passage: [DFF<L2Passage>; 2],
     /// The reserved word, who reserved it, and for how long it has been.
-    place: DFF<Bits<16>>,
+    reserved_row: DFF<Bits<16>>,
     holders: Reg<Bits<HARTS>>,
     age: Reg<Bits<8>>,
     _requesters: usize,
@@ -116,7 +116,7 @@ impl L2Bank {
         // Small ones would leave most of an UltraRAM empty, and only large devices have it.
         let style = if bytes > 64 << 10 { RamStyle::Ultra } else { RamStyle::Block };
         Self {
-            asked: (0..requesters).map(|_| Default::default()).collect(),
+            request: (0..requesters).map(|_| Default::default()).collect(),
             valid: (0..requesters).map(|_| Default::default()).collect(),
             grant: (0..requesters).map(|_| Default::default()).collect(),
             memory: ByteRam::with_depth(style, 2, bytes / 4),
@@ -136,13 +136,13 @@ impl L2Bank {
         let conditional = held.atomic & (held.operation == bits::<5>(SC));
         let modifies = busy & held.atomic & !reserves & !conditional;
         let shut = modifies | self.amo_reading.q.val() | self.amo_read.q.val();
-        let mut request: Bits<8> = bits::<8>(0);
+        let mut requests: Bits<8> = bits::<8>(0);
         for i in 0..self._requesters - 1 {
-            request = request.replace_bit(i, self.valid[i].val());
+            requests = requests.replace_bit(i, self.valid[i].val());
         }
-        let host_asks = self.valid[self._requesters - 1].val();
-        let by_host = host_asks & (!request.any() | !self.host_last.q.val());
-        self.arbiter.request.next = request;
+        let host_requests = self.valid[self._requesters - 1].val();
+        let by_host = host_requests & (!requests.any() | !self.host_last.q.val());
+        self.arbiter.request.next = requests;
         self.arbiter.accept.next = !shut & !by_host;
         let mut grant: Bits<REQUESTERS> = bits::<REQUESTERS>(0);
         for i in 0..self._requesters - 1 {
@@ -155,16 +155,16 @@ impl L2Bank {
         }
         // By number: four sources and two bits are one LUT.
         let index = self.arbiter.index.val();
-        let mut chosen: L2Request = self.asked[0].val();
+        let mut chosen: L2Request = self.request[0].val();
         for i in 0..self._requesters - 1 {
             if index == bits::<3>(i) {
-                chosen = self.asked[i].val();
+                chosen = self.request[i].val();
             }
         }
         if by_host {
-            chosen = self.asked[self._requesters - 1].val();
+            chosen = self.request[self._requesters - 1].val();
         }
-        if (request.any() | host_asks) & !shut {
+        if (requests.any() | host_requests) & !shut {
             self.host_last.d.next = by_host;
             self.chosen.d.next = chosen;
         }
@@ -174,15 +174,16 @@ impl L2Bank {
         // An LR or SC ends the reservation of its hart wherever it is; only one that is here reserves here.
         let mut own: Bits<HARTS> = bits::<HARTS>(0);
         if busy & (reserves | conditional) {
-            let mut here: Bits<HARTS> = bits::<HARTS>(0);
+            let mut own_requester: Bits<HARTS> = bits::<HARTS>(0);
             for i in 0..REQUESTERS - 1 {
                 for k in 0..HARTS / (REQUESTERS - 1) {
-                    here = here.replace_bit(HARTS / (REQUESTERS - 1) * i + k, self.granted.q.val().get_bit(i));
+                    own_requester =
+                        own_requester.replace_bit(HARTS / (REQUESTERS - 1) * i + k, self.granted.q.val().get_bit(i));
                 }
             }
-            own = self.reserving.val() & here;
+            own = self.reserving.val() & own_requester;
         }
-        let same = self.place.q.val() == row;
+        let same = self.reserved_row.q.val() == row;
         let succeeds = conditional & same & (self.holders.q.val() & own).any();
         let others = self.holders.q.val() & !self.reserving.val();
         let old_enough = self.age.q.val().all();
@@ -198,7 +199,7 @@ impl L2Bank {
                 self.holders.d.next = others | own;
             } else if !others.any() | old_enough {
                 self.holders.d.next = own;
-                self.place.d.next = row;
+                self.reserved_row.d.next = row;
                 self.age.d.next = bits::<8>(0);
             }
         }

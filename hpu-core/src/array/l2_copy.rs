@@ -2,7 +2,7 @@
 //!
 //! | neighbour | ports |
 //! |---|---|
-//! | command units | in `ask[i]`, `ask_valid[i]`: bytes of L2 are wanted in the stage of cluster i, held until / out `staged`: a bit per cluster, they are there; out `lend`: a bit per cluster, a segment of `segment_length` bytes wants the stage, held until / in `lent[i]`: it has it, and cluster i asks for the segment's bytes, not its own |
+//! | command units | in `request[i]`, `ask_valid[i]`: bytes of L2 are wanted in the stage of cluster i, held until / out `staged`: a bit per cluster, they are there; out `lend`: a bit per cluster, a segment of `segment_length` bytes wants the stage, held until / in `lent[i]`: it has it, and cluster i asks for the segment's bytes, not its own |
 //! | initiator | in `segment`, `segment_valid` / out `segment_ready`: a segment of context memory is wanted on the egress stream |
 //! | egress | in `segment_left`: it has left its cluster |
 //! | host writer | out `cluster`, `beat`, `beat_valid` / in `beat_ready`: a beat for the stage, on `data`; in `store`, `store_beat`, `store_bytes`, `store_last`, `store_valid` / out `store_ready`: a beat of the host for L2 |
@@ -17,7 +17,7 @@
 
 use crate::array::rr_arbiter4::RrArbiter4;
 use crate::processor::types::{RemoteAnswer, RemoteRequest};
-use crate::types::StageAsk;
+use crate::types::StageRequest;
 use spindle_blocks::desc::HostRead;
 use spindle_contract::params::{L1_STAGE_BASE, SLOT_BYTES};
 use spindle_verilog::prelude::*;
@@ -37,16 +37,16 @@ pub struct Copying {
     /// Beat of the stage that is gathered.
     pub beat: Bits<5>,
     /// Words of the beat that have been asked for,
-    pub asked: Bits<5>,
+    pub requested: Bits<5>,
     /// and that have come.
-    pub come: Bits<5>,
+    pub received: Bits<5>,
 }
 
 /// The L2 copy. See the module text.
 #[block]
 pub struct L2Copy {
     /// Bytes that are wanted.
-    pub ask: Vec<PulseSink<StageAsk>>,
+    pub request: Vec<PulseSink<StageRequest>>,
     /// They are in the stage.
     pub staged: Signal<Out, Bits<8>>,
     /// Cluster that gets a beat.
@@ -82,26 +82,26 @@ pub struct L2Copy {
     /// Answer.
     pub l2_answer: PulseSink<RemoteAnswer>,
     arbiter: RrArbiter4,
-    copies: Reg<Bit>,
+    active: Reg<Bit>,
     copying: DFF<Copying>,
     gathered: [DFF<Bits<32>>; 16],
     /// A beat is whole.
-    whole: Reg<Bit>,
-    told: Reg<Bits<8>>,
+    beat_complete: Reg<Bit>,
+    staged_mask: Reg<Bits<8>>,
     /// Next word of the beat for L2; all have been sent; stores that L2 has not answered.
-    part: Reg<Bits<4>>,
-    sent: Reg<Bit>,
+    store_word: Reg<Bits<4>>,
+    store_sent: Reg<Bit>,
     stores: Reg<Bits<5>>,
     /// The last word was a store.
     stored: Reg<Bit>,
     /// A segment is under way; it waits for this stage.
-    segments: Reg<Bit>,
-    lends: Reg<Bits<8>>,
+    segment_reg_valid: Reg<Bit>,
+    lend_mask: Reg<Bits<8>>,
     segment_word: DFF<Bits<18>>,
     segment_bytes: DFF<Bits<11>>,
-    chosen: Signal<Local, StageAsk>,
+    chosen: Signal<Local, StageRequest>,
     chosen_lent: Signal<Local, Bit>,
-    piece: Signal<Local, Bits<32>>,
+    store_data: Signal<Local, Bits<32>>,
     _clusters: usize,
 }
 
@@ -109,7 +109,7 @@ impl L2Copy {
     /// For `clusters` clusters, 1 to 8.
     pub fn new(clusters: usize) -> Self {
         Self {
-            ask: (0..clusters).map(|_| Default::default()).collect(),
+            request: (0..clusters).map(|_| Default::default()).collect(),
             lent: (0..clusters).map(|_| Default::default()).collect(),
             _clusters: clusters,
             ..Self::blank()
@@ -121,72 +121,76 @@ impl L2Copy {
 impl L2Copy {
     fn update(&mut self) {
         // The segment that is under way: first it wants a stage.
-        let segments = self.segments.q.val();
+        let segment_reg_valid = self.segment_reg_valid.q.val();
         let mut lent: Bits<8> = bits::<8>(0);
         for i in 0..self._clusters {
             lent = lent.replace_bit(i, self.lent[i].val());
         }
-        self.segment.ready.next = !segments;
-        if !segments {
+        self.segment.ready.next = !segment_reg_valid;
+        if !segment_reg_valid {
             let segment = self.segment.val();
             self.segment_word.d.next = segment.address.get_bits::<18>(2);
             self.segment_bytes.d.next = segment.length.get_bits::<11>(0);
-            self.segments.d.next = self.segment.valid.val();
+            self.segment_reg_valid.d.next = self.segment.valid.val();
             if self.segment.valid.val() {
-                self.lends.d.next = bits::<8>(1) << segment.cluster;
+                self.lend_mask.d.next = bits::<8>(1) << segment.cluster;
             }
         } else {
-            self.segments.d.next = !self.segment_left.val();
-            self.lends.d.next = self.lends.q.val() & !lent;
+            self.segment_reg_valid.d.next = !self.segment_left.val();
+            self.lend_mask.d.next = self.lend_mask.q.val() & !lent;
         }
-        self.lend.next = self.lends.q.val();
+        self.lend.next = self.lend_mask.q.val();
         self.segment_length.next = self.segment_bytes.q.val();
 
         // Which command is next. One that was told in the last cycle still stands in this one.
-        let copies = self.copies.q.val();
-        let told = self.told.q.val();
+        let active = self.active.q.val();
+        let staged_mask = self.staged_mask.q.val();
         let mut request: Bits<8> = bits::<8>(0);
         for i in 0..self._clusters {
-            request = request.replace_bit(i, self.ask[i].valid.val() & !told.get_bit(i));
+            request = request.replace_bit(i, self.request[i].valid.val() & !staged_mask.get_bit(i));
         }
         self.arbiter.request.next = request;
-        self.arbiter.accept.next = !copies;
+        self.arbiter.accept.next = !active;
         let number = self.arbiter.index.val();
-        self.chosen.next = StageAsk::default();
+        self.chosen.next = StageRequest::default();
         self.chosen_lent.next = false;
         for i in 0..self._clusters {
             if number == bits::<3>(i) {
-                self.chosen.next = self.ask[i].val();
+                self.chosen.next = self.request[i].val();
                 self.chosen_lent.next = self.lent[i].val();
             }
         }
 
         // The next word: of the copy, or of the host's beat.
-        let now = self.copying.q.val();
-        let whole = self.whole.q.val();
-        let asks = copies & !whole & now.left.any() & !now.asked.get_bit(4);
+        let copy = self.copying.q.val();
+        let beat_complete = self.beat_complete.q.val();
+        let load_wanted = active & !beat_complete & copy.left.any() & !copy.requested.get_bit(4);
         let bytes = self.store_bytes.val();
-        let part = self.part.q.val();
-        let sent = self.sent.q.val();
-        let wants_store = self.store.valid.val() & !sent;
-        let is_store = wants_store & !(asks & self.stored.q.val());
+        let store_word = self.store_word.q.val();
+        let store_sent = self.store_sent.q.val();
+        let wants_store = self.store.valid.val() & !store_sent;
+        let is_store = wants_store & !(load_wanted & self.stored.q.val());
         let moves = self.l2_ready.val();
-        let last_part = (bytes - 1).get_bits::<4>(2);
-        self.piece.next = self.store.val().get_bits::<32>((part, bits::<5>(0)).cat::<9>().index());
+        let last_store_word = (bytes - 1).get_bits::<4>(2);
+        self.store_data.next = self.store.val().get_bits::<32>((store_word, bits::<5>(0)).cat::<9>().index());
         self.l2_request.next = RemoteRequest {
-            far: true,
+            to_l2: true,
             write: is_store,
             address: if is_store {
-                (self.store_beat.val(), part, bits::<2>(0)).cat::<20>()
+                (self.store_beat.val(), store_word, bits::<2>(0)).cat::<20>()
             } else {
-                (now.word, bits::<2>(0)).cat::<20>()
+                (copy.word, bits::<2>(0)).cat::<20>()
             },
-            size_less_one: if is_store & (part == last_part) { bytes.get_bits::<2>(0) - 1 } else { bits::<2>(3) },
-            data: self.piece.val(),
+            size_less_one: if is_store & (store_word == last_store_word) {
+                bytes.get_bits::<2>(0) - 1
+            } else {
+                bits::<2>(3)
+            },
+            data: self.store_data.val(),
             ..Default::default()
         };
-        self.l2_valid.next = asks | wants_store;
-        if moves & (asks | wants_store) {
+        self.l2_valid.next = load_wanted | wants_store;
+        if moves & (load_wanted | wants_store) {
             self.stored.d.next = is_store;
         }
 
@@ -199,58 +203,58 @@ impl L2Copy {
         } else if !store_goes & store_ends {
             self.stores.d.next = stores - 1;
         }
-        let taken = sent & !(self.store_last.val() & stores.any());
+        let taken = store_sent & !(self.store_last.val() & stores.any());
         self.store.ready.next = taken;
         if store_goes {
-            self.part.d.next = if part == last_part { bits::<4>(0) } else { part + 1 };
-            self.sent.d.next = part == last_part;
+            self.store_word.d.next = if store_word == last_store_word { bits::<4>(0) } else { store_word + 1 };
+            self.store_sent.d.next = store_word == last_store_word;
         } else if taken {
-            self.sent.d.next = false;
+            self.store_sent.d.next = false;
         }
 
         // To a stage.
-        let comes = self.l2_answer.valid.val() & !self.l2_answer.val().write;
+        let received_now = self.l2_answer.valid.val() & !self.l2_answer.val().write;
         for i in 0..16 {
-            if comes & (now.come.get_bits::<4>(0) == bits::<4>(i)) {
+            if received_now & (copy.received.get_bits::<4>(0) == bits::<4>(i)) {
                 self.gathered[i].d.next = self.l2_answer.val().data;
             }
         }
-        if asks & moves & !is_store {
-            self.copying.d.next.word = now.word + 1;
-            self.copying.d.next.left = now.left - 1;
-            self.copying.d.next.asked = now.asked + 1;
+        if load_wanted & moves & !is_store {
+            self.copying.d.next.word = copy.word + 1;
+            self.copying.d.next.left = copy.left - 1;
+            self.copying.d.next.requested = copy.requested + 1;
         }
-        if comes {
-            self.copying.d.next.come = now.come + 1;
+        if received_now {
+            self.copying.d.next.received = copy.received + 1;
         }
-        let complete = !asks & (now.come == now.asked);
-        let leaves = whole & self.beat.ready.val();
-        let ends = leaves & !now.left.any();
-        self.whole.d.next = (copies & !whole & complete) | (whole & !leaves);
+        let complete = !load_wanted & (copy.received == copy.requested);
+        let leaves = beat_complete & self.beat.ready.val();
+        let ends = leaves & !copy.left.any();
+        self.beat_complete.d.next = (active & !beat_complete & complete) | (beat_complete & !leaves);
         if leaves {
-            self.copying.d.next.asked = bits::<5>(0);
-            self.copying.d.next.come = bits::<5>(0);
-            self.copying.d.next.beat = now.beat + 1;
+            self.copying.d.next.requested = bits::<5>(0);
+            self.copying.d.next.received = bits::<5>(0);
+            self.copying.d.next.beat = copy.beat + 1;
         }
-        self.copies.d.next = if copies { !ends } else { self.arbiter.any.val() };
-        if !copies {
-            let wanted = self.chosen.val();
+        self.active.d.next = if active { !ends } else { self.arbiter.any.val() };
+        if !active {
+            let stage_request = self.chosen.val();
             let by_lent = self.chosen_lent.val();
-            let word = if by_lent { self.segment_word.q.val() } else { (wanted.beat, bits::<4>(0)).cat::<18>() };
-            let length = if by_lent { bit_cast::<12, 11>(self.segment_bytes.q.val()) } else { wanted.length };
+            let word = if by_lent { self.segment_word.q.val() } else { (stage_request.beat, bits::<4>(0)).cat::<18>() };
+            let length = if by_lent { bit_cast::<12, 11>(self.segment_bytes.q.val()) } else { stage_request.length };
             self.copying.d.next = Copying {
                 cluster: number,
                 word: word,
                 left: (length + 3).get_bits::<10>(2),
                 beat: bits::<5>(0),
-                asked: bits::<5>(0),
-                come: bits::<5>(0),
+                requested: bits::<5>(0),
+                received: bits::<5>(0),
             };
         }
-        self.told.d.next = if ends { bits::<8>(1) << now.cluster } else { bits::<8>(0) };
-        self.staged.next = told;
-        self.cluster.next = now.cluster;
-        self.beat.next = (bits::<5>(STAGE), now.beat).cat::<10>();
+        self.staged_mask.d.next = if ends { bits::<8>(1) << copy.cluster } else { bits::<8>(0) };
+        self.staged.next = staged_mask;
+        self.cluster.next = copy.cluster;
+        self.beat.next = (bits::<5>(STAGE), copy.beat).cat::<10>();
         self.data.next = (
             self.gathered[15].q.val(),
             self.gathered[14].q.val(),
@@ -270,6 +274,6 @@ impl L2Copy {
             self.gathered[0].q.val(),
         )
             .cat::<512>();
-        self.beat.valid.next = whole;
+        self.beat.valid.next = beat_complete;
     }
 }

@@ -54,11 +54,11 @@ impl LoadRouter {
 #[hdl]
 impl LoadRouter {
     fn update(&mut self) {
-        let mut asking: Bits<8> = bits::<8>(0);
+        let mut requests: Bits<8> = bits::<8>(0);
         for i in 0..self._clusters {
-            asking = asking.replace_bit(i, self.request[i].valid.val());
+            requests = requests.replace_bit(i, self.request[i].valid.val());
         }
-        self.arbiter.request.next = asking;
+        self.arbiter.request.next = requests;
         let grant = self.arbiter.grant.val();
         let index = self.arbiter.index.val();
         let mut chosen: ReadRequest = self.request[0].val();

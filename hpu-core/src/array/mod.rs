@@ -144,15 +144,15 @@ pub struct HpuArray {
     /// Clusters whose puts the initiator has taken, in that order.
     put_order: LutFifo<Bits<3>, 3>,
     dma_router: DmaRouter,
-    endings: RrMux<TaskDone>,
-    places: RrMux<Command>,
-    faults: RrMux<Fault>,
-    messages: RrMux<Message>,
+    ending_mux: RrMux<TaskDone>,
+    place_mux: RrMux<Command>,
+    fault_mux: RrMux<Fault>,
+    message_mux: RrMux<Message>,
     /// What has been collected. Endings wait for the scheduler, which must not keep an HPU from its next task; all others may wait where they come from.
-    ended: LutFifo<TaskDone, 4>,
-    placed: Slice<Command>,
-    faulted: Slice<Fault>,
-    said: Slice<Message>,
+    ending_fifo: LutFifo<TaskDone, 4>,
+    place_slice: Slice<Command>,
+    fault_slice: Slice<Fault>,
+    message_slice: Slice<Message>,
     reports: Reports,
     off_cluster_unit: OffClusterUnit,
     host_writer: HostWriter,
@@ -196,10 +196,10 @@ impl HpuArray {
             load_router: LoadRouter::new(config.clusters),
             egress_arbiter: StreamArbiter::new(config.clusters),
             dma_router: DmaRouter::new(config.clusters),
-            endings: RrMux::new(config.clusters),
-            places: RrMux::new(config.clusters),
-            faults: RrMux::new(config.clusters),
-            messages: RrMux::new(config.clusters),
+            ending_mux: RrMux::new(config.clusters),
+            place_mux: RrMux::new(config.clusters),
+            fault_mux: RrMux::new(config.clusters),
+            message_mux: RrMux::new(config.clusters),
             reports: Reports::new(RamStyle::spare(config)),
             off_cluster_unit: OffClusterUnit::new(config.clusters),
             host_writer: HostWriter::new(config.clusters, RamStyle::spare(config)),
@@ -231,14 +231,14 @@ impl HpuArray {
         }
         self.room.d.next = room;
         self.task_room.next = self.room.q.val();
-        self.endings.read.join(&mut self.ended.write);
-        self.places.read.join(&mut self.placed.write);
-        self.task_done.next = self.ended.read.val();
+        self.ending_mux.read.join(&mut self.ending_fifo.write);
+        self.place_mux.read.join(&mut self.place_slice.write);
+        self.task_done.next = self.ending_fifo.read.val();
         // A PLACE reaches the scheduler before the end of the handler that issued it; the clusters hold endings back likewise.
-        let placed_before = !self.placed.read.valid.val();
-        self.task_done.valid.next = self.ended.read.valid.val() & placed_before;
-        self.ended.read.ready.next = self.task_done.ready.val() & placed_before;
-        self.placed.read.join(&mut self.place);
+        let places_done = !self.place_slice.read.valid.val();
+        self.task_done.valid.next = self.ending_fifo.read.valid.val() & places_done;
+        self.ending_fifo.read.ready.next = self.task_done.ready.val() & places_done;
+        self.place_slice.read.join(&mut self.place);
         self.dma_done_register.d.next = self.dma_done.val();
         self.dma_done_pulse.d.next = self.dma_done.valid.val();
 
@@ -253,14 +253,14 @@ impl HpuArray {
         // What the clusters share.
         // The bus to L1 carries packets, and between them what was read from host memory or from L2.
         let host_owns = self.host_writer.owns_bus.val();
-        self.bus.next = if host_owns & self.host_writer.of_stage.val() {
+        self.bus.next = if host_owns & self.host_writer.of_l2_copy.val() {
             self.l2_copy.data.val()
         } else if host_owns {
             self.host_data.val()
         } else {
             self.load_data.val()
         };
-        let mut far_taken: Bit = false;
+        let mut off_cluster_taken: Bit = false;
         let job = self.dispatcher.job.val();
         for i in 0..self._clusters {
             self.clusters[i].number.next = bits::<3>(i);
@@ -281,20 +281,17 @@ impl HpuArray {
             self.host_writer.ready[i].next = self.clusters[i].host_ready.val();
             self.clusters[i].enabled.next = self.enabled.val();
             self.clusters[i].rings_open.next = self.reports.rings_open.val();
-            self.off_cluster_unit.word[i].next = self.clusters[i].far_word.val();
-            self.off_cluster_unit.valid[i].next = self.clusters[i].far_valid.val();
-            self.clusters[i].far_ready.next = self.off_cluster_unit.ready[i].val();
+            self.clusters[i].off_cluster_word.join(&mut self.off_cluster_unit.word[i]);
             self.clusters[i].put_left.next = self.off_cluster_unit.put_left.val().get_bit(i);
             self.clusters[i].host_put_left.next = self.off_cluster_unit.host_put_left.val().get_bit(i);
-            self.l2_copy.ask[i].next = self.clusters[i].stage_ask.val();
-            self.l2_copy.ask[i].valid.next = self.clusters[i].stage_valid.val();
+            self.clusters[i].stage_request.join(&mut self.l2_copy.request[i]);
             self.clusters[i].staged.next = self.l2_copy.staged.val().get_bit(i);
             self.clusters[i].segment_length.next = self.l2_copy.segment_length.val();
             self.clusters[i].segment_valid.next = self.l2_copy.lend.val().get_bit(i);
             self.l2_copy.lent[i].next = self.clusters[i].lent.val();
-            self.clusters[i].far_done.next = self.completions.done.val();
-            self.clusters[i].far_done.valid.next = self.completions.done.valid.val();
-            far_taken = far_taken | self.clusters[i].far_done.ready.val();
+            self.clusters[i].off_cluster_done.next = self.completions.done.val();
+            self.clusters[i].off_cluster_done.valid.next = self.completions.done.valid.val();
+            off_cluster_taken = off_cluster_taken | self.clusters[i].off_cluster_done.ready.val();
             self.clusters[i].load_data.last.next = self.load_data.last.val();
             self.clusters[i].load_data.valid.next = self.load_router.valid[i].val();
             self.load_router.ready[i].next = self.clusters[i].load_data.ready.val();
@@ -316,10 +313,10 @@ impl HpuArray {
             self.clusters[i].dma_done.next = self.dma_done_register.q.val();
             self.clusters[i].dma_done.valid.next = self.dma_done_pulse.q.val();
 
-            self.clusters[i].done.join(&mut self.endings.write[i]);
-            self.clusters[i].place.join(&mut self.places.write[i]);
-            self.clusters[i].fault.join(&mut self.faults.write[i]);
-            self.clusters[i].message.join(&mut self.messages.write[i]);
+            self.clusters[i].done.join(&mut self.ending_mux.write[i]);
+            self.clusters[i].place.join(&mut self.place_mux.write[i]);
+            self.clusters[i].fault.join(&mut self.fault_mux.write[i]);
+            self.clusters[i].message.join(&mut self.message_mux.write[i]);
 
             self.l2.request[i].next = self.clusters[i].l2_request.val();
             self.l2.hpu[i].next = self.clusters[i].l2_hpu.val();
@@ -395,11 +392,11 @@ impl HpuArray {
         let l2_ready = self.l2.ready[self._clusters].val();
         self.registers.l2_ready.next = l2_ready;
         self.l2_copy.l2_ready.next = l2_ready & !by_host;
-        let to_stager = self.l2.answer_hpu[self._clusters].val().get_bit(0);
+        let to_l2_copy = self.l2.answer_hpu[self._clusters].val().get_bit(0);
         self.registers.l2_answer.next = self.l2.answer[self._clusters].val();
-        self.registers.l2_answer.valid.next = self.l2.answer[self._clusters].valid.val() & !to_stager;
+        self.registers.l2_answer.valid.next = self.l2.answer[self._clusters].valid.val() & !to_l2_copy;
         self.l2_copy.l2_answer.next = self.l2.answer[self._clusters].val();
-        self.l2_copy.l2_answer.valid.next = self.l2.answer[self._clusters].valid.val() & to_stager;
+        self.l2_copy.l2_answer.valid.next = self.l2.answer[self._clusters].valid.val() & to_l2_copy;
         self.registers.report.next = self.reports.queued_fault.val();
         self.registers.reports.next = self.reports.faults.val();
         self.reports.fault_pop.next = self.registers.pop.val();
@@ -409,12 +406,12 @@ impl HpuArray {
         self.fault_pending.next = self.reports.fault_pending.val();
 
         // Faults and messages.
-        self.faults.read.join(&mut self.faulted.write);
-        self.reports.fault.next = report_of(self.faulted.read.val());
-        self.reports.fault.valid.next = self.faulted.read.valid.val();
-        self.faulted.read.ready.next = self.reports.fault.ready.val();
-        self.messages.read.join(&mut self.said.write);
-        self.said.read.join(&mut self.reports.message);
+        self.fault_mux.read.join(&mut self.fault_slice.write);
+        self.reports.fault.next = report_of(self.fault_slice.read.val());
+        self.reports.fault.valid.next = self.fault_slice.read.valid.val();
+        self.fault_slice.read.ready.next = self.reports.fault.ready.val();
+        self.message_mux.read.join(&mut self.message_slice.write);
+        self.message_slice.read.join(&mut self.reports.message);
         self.reports.policy.next = self.registers.policy.val();
         self.reports.policy_index.next = self.registers.install_index.val();
         self.reports.policy.valid.next = self.registers.install.val();
@@ -438,18 +435,18 @@ impl HpuArray {
         self.put_order.write.next = self.off_cluster_unit.put.val().cluster;
         self.put_order.write.valid.next = self.off_cluster_unit.put.valid.val() & self.put.ready.val();
         self.off_cluster_unit.host_put.join(&mut self.host_put);
-        self.host_writer.asked.next = self.off_cluster_unit.host_read.valid.val() & self.host_read.ready.val();
-        self.host_writer.place.next = self.off_cluster_unit.place.val();
+        self.host_writer.target.valid.next = self.off_cluster_unit.host_read.valid.val() & self.host_read.ready.val();
+        self.host_writer.target.next = self.off_cluster_unit.target.val();
         self.host_writer.host_last.next = self.host_data.last.val();
         self.host_writer.host_error.next = self.host_data.error.val();
         self.host_writer.host_tag.next = self.host_data.tag.val();
         self.host_writer.host_valid.next = self.host_data.valid.val();
         self.host_data.ready.next = self.host_writer.host_ready.val();
         self.host_writer.load_valid.next = self.load_data.valid.val();
-        self.host_writer.stage_valid.next = self.l2_copy.beat.valid.val();
-        self.host_writer.stage_cluster.next = self.l2_copy.cluster.val();
-        self.host_writer.stage_beat.next = self.l2_copy.beat.val();
-        self.l2_copy.beat.ready.next = self.host_writer.stage_ready.val();
+        self.host_writer.copy_valid.next = self.l2_copy.beat.valid.val();
+        self.host_writer.copy_cluster.next = self.l2_copy.cluster.val();
+        self.host_writer.copy_beat.next = self.l2_copy.beat.val();
+        self.l2_copy.beat.ready.next = self.host_writer.copy_ready.val();
         self.segment.join(&mut self.l2_copy.segment);
         self.l2_copy.store.next = self.host_data.val();
         self.l2_copy.store_beat.next = self.host_writer.beat.val();
@@ -460,7 +457,7 @@ impl HpuArray {
         self.host_writer.done.join(&mut self.completions.read_done);
         self.atomic_done.join(&mut self.completions.atomic_done);
         self.put_done.join(&mut self.completions.put_done);
-        self.completions.done.ready.next = far_taken;
+        self.completions.done.ready.next = off_cluster_taken;
 
         // Counters and trace lanes.
         for i in 0..self._clusters {

@@ -27,34 +27,34 @@ pub struct OffClusterQueue {
     pub read: Source<Bits<32>>,
     store: LutMemory<Bits<32>, 6>,
     /// Where the next word goes, where the words that count end, and where they begin.
-    place: DFF<Bits<6>>,
-    limit: Reg<Bits<6>>,
-    start: Reg<Bits<6>>,
+    write_pointer: DFF<Bits<6>>,
+    kept_end: Reg<Bits<6>>,
+    read_pointer: Reg<Bits<6>>,
 }
 
 #[hdl]
 impl OffClusterQueue {
     fn update(&mut self) {
-        let limit = self.limit.q.val();
-        let start = self.start.q.val();
-        let at = if self.starts.val() { limit } else { self.place.q.val() };
+        let kept_end = self.kept_end.q.val();
+        let read_pointer = self.read_pointer.q.val();
+        let at = if self.starts.val() { kept_end } else { self.write_pointer.q.val() };
         if self.write.val() {
-            self.place.d.next = at + 1;
+            self.write_pointer.d.next = at + 1;
         }
         if self.keep.val() {
-            self.limit.d.next = at + 1;
+            self.kept_end.d.next = at + 1;
         }
         self.store.write_enable.next = self.write.val();
         self.store.write_address.next = at;
         self.store.write_data.next = self.word.val();
-        self.store.read_address.next = start;
-        let level = limit - start;
+        self.store.read_address.next = read_pointer;
+        let level = kept_end - read_pointer;
         self.room.next = !level.get_bit(5);
         self.read.next = self.store.read_data.val();
         let any = level.any();
         self.read.valid.next = any;
         if any & self.read.ready.val() {
-            self.start.d.next = start + 1;
+            self.read_pointer.d.next = read_pointer + 1;
         }
     }
 }

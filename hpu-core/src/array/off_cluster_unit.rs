@@ -5,7 +5,7 @@
 //! | clusters | in `word[i]`, `valid[i]` / out `ready[i]`; out `put_left`, `host_put_left`: a bit per cluster |
 //! | registers | in `policy`, `policy_index`, `policy_valid`: which process a context belongs to |
 //! | rvma | out `host_read`, `host_read_valid` / in `host_read_ready`; out `host_atomic`, `host_atomic_valid` / in `host_atomic_ready` |
-//! | host writer | out `place`, with `host_read`: where the bytes go |
+//! | host writer | out `target`, with `host_read`: where the bytes go |
 //! | initiator | out `put`, `put_valid` / in `put_ready`: payload on the egress stream; out `host_put`, `host_put_valid` / in `host_put_ready` |
 //! | put order | out `put_pushed`, `put_cluster`: whose payload comes next |
 //! | completions | in `atomic_ended`: an atomic is over |
@@ -30,7 +30,7 @@ use spindle_verilog::prelude::*;
 
 /// Who asks for what.
 #[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
-pub struct FarHeader {
+pub struct OffClusterHeader {
     /// Frame sequence number.
     pub frame: Bits<16>,
     /// Context.
@@ -49,7 +49,7 @@ pub struct WaitingPut {
     /// Cluster of the issuer.
     pub cluster: Bits<3>,
     /// Who asks.
-    pub header: FarHeader,
+    pub header: OffClusterHeader,
     /// Node table index.
     pub node: Bits<8>,
     /// Process there.
@@ -83,11 +83,7 @@ pub struct WaitingHostPut {
 #[block]
 pub struct OffClusterUnit {
     /// Words of each cluster.
-    pub word: Vec<Signal<In, Bits<32>>>,
-    /// There is one.
-    pub valid: Vec<Signal<In, Bit>>,
-    /// It is taken.
-    pub ready: Vec<Signal<Out, Bit>>,
+    pub word: Vec<Sink<Bits<32>>>,
     /// Policy of a context.
     pub policy: PulseSink<ContextPolicy>,
     /// The context.
@@ -95,7 +91,7 @@ pub struct OffClusterUnit {
     /// Read of host memory.
     pub host_read: Source<HostRead>,
     /// Where its bytes go: {in L2, beat}.
-    pub place: Signal<Out, Bits<15>>,
+    pub target: Signal<Out, Bits<15>>,
     /// Atomic on host memory.
     pub host_atomic: Source<HostAtomic>,
     /// An atomic is over.
@@ -116,7 +112,7 @@ pub struct OffClusterUnit {
     /// Cluster whose words are gathered, one-hot; 0 = none.
     owner: Reg<Bits<8>>,
     number: DFF<Bits<3>>,
-    header: DFF<FarHeader>,
+    header: DFF<OffClusterHeader>,
     /// The header has come; words that have.
     headed: Reg<Bit>,
     count: DFF<Bits<4>>,
@@ -141,13 +137,7 @@ pub struct OffClusterUnit {
 impl OffClusterUnit {
     /// For `clusters` clusters.
     pub fn new(clusters: usize) -> Self {
-        Self {
-            word: (0..clusters).map(|_| Default::default()).collect(),
-            valid: (0..clusters).map(|_| Default::default()).collect(),
-            ready: (0..clusters).map(|_| Default::default()).collect(),
-            _clusters: clusters,
-            ..Self::blank()
-        }
+        Self { word: (0..clusters).map(|_| Default::default()).collect(), _clusters: clusters, ..Self::blank() }
     }
 }
 
@@ -183,7 +173,7 @@ impl OffClusterUnit {
             address: address,
             length: length.get_bits::<16>(0),
         };
-        self.place.next = source.get_bits::<15>(0);
+        self.target.next = source.get_bits::<15>(0);
         self.host_read.valid.next = is_read;
         let may_start = !self.atomics.q.val().get_bit(4);
         let starts = is_atomic & may_start & self.host_atomic.ready.val();
@@ -240,21 +230,21 @@ impl OffClusterUnit {
 
         // Words of one cluster at a time.
         let owner = self.owner.q.val();
-        let mut asking: Bits<8> = bits::<8>(0);
+        let mut request: Bits<8> = bits::<8>(0);
         let mut now: Bits<32> = bits::<32>(0);
         let mut comes: Bit = false;
         for i in 0..self._clusters {
-            asking = asking.replace_bit(i, self.valid[i].val());
+            request = request.replace_bit(i, self.word[i].valid.val());
             let mine = owner.get_bit(i) & !whole;
             now = now | (self.word[i].val() & repeat::<32>(owner.get_bit(i)));
-            comes = comes | (mine & self.valid[i].val());
-            self.ready[i].next = mine;
+            comes = comes | (mine & self.word[i].valid.val());
+            self.word[i].ready.next = mine;
         }
-        self.words_wait.d.next = asking.any() | owner.any();
+        self.words_wait.d.next = request.any() | owner.any();
         self.word_now.next = now;
         self.word_comes.next = comes;
         let free = !owner.any();
-        self.arbiter.request.next = asking;
+        self.arbiter.request.next = request;
         self.arbiter.accept.next = free;
         if free {
             self.owner.d.next = self.arbiter.grant.val();
@@ -266,7 +256,7 @@ impl OffClusterUnit {
         let count = self.count.q.val();
         let takes = self.word_comes.val();
         if takes & !headed {
-            self.header.d.next = unpack::<FarHeader, 29>(self.word_now.val().get_bits::<29>(0));
+            self.header.d.next = unpack::<OffClusterHeader, 29>(self.word_now.val().get_bits::<29>(0));
             self.count.d.next = bits::<4>(0);
         } else if takes {
             self.count.d.next = count + 1;

@@ -63,8 +63,8 @@ pub struct Reports {
     open: Reg<Bits<16>>,
     fault_queue: BlockFifo<FaultReport, 4>,
     print_queue: BlockFifo<PrintPiece, 6>,
-    told: DFF<EventDesc>,
-    telling: Reg<Bit>,
+    record_reg: DFF<EventDesc>,
+    record_reg_valid: Reg<Bit>,
 }
 
 impl Reports {
@@ -98,7 +98,7 @@ impl Reports {
         let has_ring = self.open.q.val().get_bit(of_context.index());
         let is_print = message.opcode == bits::<4>(PRINT);
         let is_event = has_ring | (!by_fault & !is_print);
-        let room = !self.telling.q.val() | self.record.ready.val();
+        let room = !self.record_reg_valid.q.val() | self.record.ready.val();
         let goes = !is_event | room;
         self.fault.ready.next = goes;
         self.message.ready.next = goes & !by_fault;
@@ -124,7 +124,7 @@ impl Reports {
         self.processes.write_data.next = self.policy.val().pid;
         self.processes.read_address.next = of_context;
         let piece = message.piece;
-        let places = (bits::<8>(0), message.msg_slot, who.get_bits::<16>(8)).cat::<32>();
+        let positions = (bits::<8>(0), message.msg_slot, who.get_bits::<16>(8)).cat::<32>();
         let record = EventDesc {
             pid: self.processes.read_data.val(),
             kind: if by_fault {
@@ -143,7 +143,7 @@ impl Reports {
             length: if by_fault {
                 bit_cast::<32, 24>(who.get_bits::<24>(8))
             } else if is_print {
-                places
+                positions
             } else {
                 message.length
             },
@@ -156,10 +156,10 @@ impl Reports {
             user: if by_fault { bits::<64>(0) } else { (piece.high, piece.low).cat::<64>() },
         };
         if room {
-            self.told.d.next = record;
-            self.telling.d.next = (by_fault | by_message) & is_event;
+            self.record_reg.d.next = record;
+            self.record_reg_valid.d.next = (by_fault | by_message) & is_event;
         }
-        self.record.next = self.told.q.val();
-        self.record.valid.next = self.telling.q.val();
+        self.record.next = self.record_reg.q.val();
+        self.record.valid.next = self.record_reg_valid.q.val();
     }
 }

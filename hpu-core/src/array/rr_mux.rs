@@ -29,11 +29,11 @@ impl<T: Synth> RrMux<T> {
 #[hdl]
 impl<T: Synth> RrMux<T> {
     fn update(&mut self) {
-        let mut asking: Bits<8> = bits::<8>(0);
+        let mut request: Bits<8> = bits::<8>(0);
         for i in 0..self._clusters {
-            asking = asking.replace_bit(i, self.write[i].valid.val());
+            request = request.replace_bit(i, self.write[i].valid.val());
         }
-        self.arbiter.request.next = asking;
+        self.arbiter.request.next = request;
         let room = self.read.ready.val();
         self.arbiter.accept.next = room;
         let grant = self.arbiter.grant.val();

@@ -2,7 +2,7 @@
 //!
 //! | neighbour | ports |
 //! |---|---|
-//! | command unit | in `step`, `value`: word number `step` of the command, in the order of [`word_of`](crate::cluster::command_rules), one per cycle; in `opcode`, `of_context`, `known`, held from the first word to the last; in `staged`: its bytes are in the stage; in `may`: there is somebody who does it, `ring`: there is somebody to tell |
+//! | command unit | in `step`, `value`: word number `step` of the command, in the order of [`word_of`](crate::cluster::command_rules), one per cycle; in `opcode`, `of_context`, `limits`, held from the first word to the last; in `staged`: its bytes are in the stage; in `enabled`: there is somebody who does it, `ring_open`: there is somebody to tell |
 //! | | out `legal`, with the last word; out `source`, `length`, `is_long`, `low`, `high`: what was found, until the next command's words come; out `previous`: the word before |
 //!
 //! One set of comparators for all commands: each word is looked at in its cycle, and what needs two words is kept between. The high half of the host address
@@ -34,13 +34,13 @@ pub struct CommandCheck {
     /// It is a PUT_CONTEXT.
     pub of_context: Signal<In, Bit>,
     /// What its task may.
-    pub known: Signal<In, Limits>,
+    pub limits: Signal<In, Limits>,
     /// Its bytes have been copied from L2 to the stage.
     pub staged: Signal<In, Bit>,
     /// There is somebody who does it.
-    pub may: Signal<In, Bit>,
+    pub enabled: Signal<In, Bit>,
     /// The process of its context has an open event ring.
-    pub ring: Signal<In, Bit>,
+    pub ring_open: Signal<In, Bit>,
     /// It may be.
     pub legal: Signal<Out, Bit>,
     /// What is known of SOURCE.
@@ -67,7 +67,7 @@ pub struct CommandCheck {
     word_legal: DFF<Bit>,
     /// SOURCE is at a word of context memory.
     at_word: DFF<Bit>,
-    some: DFF<Bit>,
+    not_empty: DFF<Bit>,
     /// Host address: its low half, the carry into its high half, what is left of the region there; and whether LENGTH bytes are.
     kept_low: DFF<Bits<32>>,
     carry: DFF<Bit>,
@@ -84,7 +84,7 @@ impl CommandCheck {
         let step = self.step.val();
         let value = self.value.val();
         let opcode = self.opcode.val();
-        let known = self.known.val();
+        let limits = self.limits.val();
         self.kept_previous.d.next = value;
         // What all comparisons with small numbers have in common.
         let is_large = value.get_bits::<20>(12).any();
@@ -94,7 +94,7 @@ impl CommandCheck {
         // SOURCE and LENGTH.
         let of_source = step == bits::<4>(0);
         if of_source {
-            self.kept_source.d.next = source_facts(value, known, self.staged.val());
+            self.kept_source.d.next = source_facts(value, limits, self.staged.val());
         }
         let source = self.kept_source.q.val();
         let below = value.get_bits::<SLOT_BITS>(0).any();
@@ -113,9 +113,12 @@ impl CommandCheck {
         // looked at by the same adders: their address counts from the beginning of its region, and the low 20 bits of the sum are their place in L2.
         let later = reads_later(opcode);
         let of_context = self.of_context.val();
-        let base = if of_context { bit_cast::<32, 20>(known.state_base) } else { known.host_low };
-        let bound =
-            if of_context { (bits::<4>(CONTEXT), bits::<7>(0), known.state_size).cat::<32>() } else { known.host_size };
+        let base = if of_context { bit_cast::<32, 20>(limits.state_base) } else { limits.host_low };
+        let bound = if of_context {
+            (bits::<4>(CONTEXT), bits::<7>(0), limits.state_size).cat::<32>()
+        } else {
+            limits.host_size
+        };
         let sum = bit_cast::<33, 32>(value) + bit_cast::<33, 32>(base);
         let not_left = bit_cast::<33, 32>(value) + bit_cast::<33, 32>(!bound);
         if (later & of_source) | (!later & (step == bits::<4>(2))) {
@@ -124,7 +127,7 @@ impl CommandCheck {
             self.outside.d.next = not_left.get_bit(32);
             self.not_left.d.next = not_left.get_bits::<32>(0);
         }
-        self.kept_high.d.next = known.host_high + bit_cast::<32, 1>(self.carry.q.val().into());
+        self.kept_high.d.next = limits.host_high + bit_cast::<32, 1>(self.carry.q.val().into());
         let not_left = self.not_left.q.val();
         let in_host = !self.outside.q.val();
         // One comparison of the lower bits for all lengths; for the higher ones it stands below their lowest bit.
@@ -148,23 +151,23 @@ impl CommandCheck {
         let aligned = !low.get_bits::<2>(0).any() & !(is_wide & low.get_bit(2));
         self.word_legal.d.next = !length_is_long & (is_wide | (length_tail == bits::<4>(4))) & aligned;
         self.at_word.d.next = source.in_context & !low.get_bits::<2>(0).any();
-        self.some.d.next = length_is_long | length_tail.any();
+        self.not_empty.d.next = length_is_long | length_tail.any();
 
         // The verdict. ADDR_HI is in `value` for those that are decided with it.
-        let there = self.node_legal.q.val();
+        let node_legal = self.node_legal.q.val();
         self.legal.next = match opcode.to_u64() {
             SEND => data_legal & (is_long | (tail >= bits::<4>(SHORTEST_FRAME))),
-            PLACE | REDIRECT => known.origin.has_packet,
+            PLACE | REDIRECT => limits.origin.has_packet,
             DMA_OUT | DMA_IN => self.data_legal.q.val() & offset_legal & is_zero,
             PRINT => true,
-            EVENT | COMPLETE => self.ring.val(),
-            PUT => self.data_legal.q.val() & there,
-            PUT_HOST => self.some.q.val() & in_host & self.fits.q.val() & there,
-            PUT_CONTEXT => self.some.q.val() & in_host & self.fits.q.val() & there & self.at_word.q.val(),
-            GET => self.some.q.val() & there,
+            EVENT | COMPLETE => self.ring_open.val(),
+            PUT => self.data_legal.q.val() & node_legal,
+            PUT_HOST => self.not_empty.q.val() & in_host & self.fits.q.val() & node_legal,
+            PUT_CONTEXT => self.not_empty.q.val() & in_host & self.fits.q.val() & node_legal & self.at_word.q.val(),
+            GET => self.not_empty.q.val() & node_legal,
             CAS | ADD => self.word_legal.q.val() & self.host_legal.q.val(),
             _ => false,
-        } & self.may.val();
+        } & self.enabled.val();
         self.source.next = source;
         self.length.next = length;
         self.is_long.next = length_is_long;

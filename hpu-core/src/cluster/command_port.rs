@@ -3,7 +3,7 @@
 //! | neighbour | ports |
 //! |---|---|
 //! | HPU | in `port`, `port_write`, `port_read`: always taken; out `port_data`, one cycle later; out `port_full`, `port_pending`; in `begins`, `begin_thread`, `begin_bank` |
-//! | command unit | out `ask`, `ask_valid`: an ISSUE; in `taken`: the unit looks at it; in `word` / out `argument`, `argument_written`, in the same cycle, as long as the ISSUE is not answered; in `answered`; in `accept` with `accept_slot`, `accept_packet`: the command has a handle; in `blocked`: there is no room for a command |
+//! | command unit | out `request`, `ask_valid`: an ISSUE; in `request_taken`: the unit looks at it; in `word` / out `argument`, `argument_written`, in the same cycle, as long as the ISSUE is not answered; in `answered`; in `accept` with `accept_slot`, `accept_packet`: the command has a handle; in `blocked`: there is no room for a command |
 //! | cluster | in `complete`, `failed`: handles whose command ended; in `result_valid`, `result_handle`, `result` / out `result_ready`: what a command gave, before its `complete` |
 //! | slots | in `probe`; out `probe_used`, in the same cycle: a command under way reads this packet slot |
 //!
@@ -17,7 +17,7 @@
 //! **Waiting.** The HPU asks `port_pending` when it reads WAIT. After a write of WAIT_HANDLE that is the one command, until a read of WAIT found it over.
 
 use crate::processor::types::PortAccess;
-use crate::types::Ask;
+use crate::types::IssueRequest;
 use spindle_blocks::ram::LutMemory;
 use spindle_blocks::shift_count::next_of_32;
 use spindle_contract::memory_map as map;
@@ -57,9 +57,9 @@ pub struct CommandPort {
     /// Its bank.
     pub begin_bank: Signal<In, Bits<2>>,
     /// What was issued.
-    pub ask: Pulse<Ask>,
+    pub request: Pulse<IssueRequest>,
     /// Now it does.
-    pub taken: Signal<In, Bit>,
+    pub request_taken: Signal<In, Bit>,
     /// Word that it wants.
     pub word: Signal<In, Bits<4>>,
     /// That word,
@@ -93,18 +93,18 @@ pub struct CommandPort {
     /// Runs of each thread.
     runs: [Reg<Bits<5>>; 2],
     /// A word is to be zeroed; which.
-    soiled: Reg<Bit>,
+    dirty: Reg<Bit>,
     wipe_at: Reg<Bits<5>>,
     /// All have been, after reset.
-    swept: Reg<Bit>,
+    cleared: Reg<Bit>,
     /// Bank of the handler of each thread.
     banks: [Reg<Bits<2>>; 2],
-    issued: DFF<Ask>,
+    issued: DFF<IssueRequest>,
     /// Its opcode; 0, by its reset, if there is none such.
     opcode: Reg<Bits<4>>,
-    asks: Reg<Bit>,
+    request_valid: Reg<Bit>,
     /// ISSUE is not answered.
-    open: Reg<Bit>,
+    unanswered: Reg<Bit>,
     /// Handle that the command gets if it is accepted.
     chosen: DFF<Bits<2>>,
     busy: Reg<Bits<4>>,
@@ -152,14 +152,14 @@ impl CommandPort {
             self.issued.d.next.bank = port.bank;
             self.opcode.d.next = port.data.get_bits::<4>(0);
         }
-        self.asks.d.next = issues | (self.asks.q.val() & !self.taken.val());
-        self.open.d.next = issues | (self.open.q.val() & !self.answered.val());
-        self.ask.next = issued;
-        self.ask.next.opcode = self.opcode.q.val();
-        self.ask.next.handle = handle;
-        self.ask.next.full = busy.all();
-        self.ask.valid.next = self.asks.q.val();
-        if self.taken.val() {
+        self.request_valid.d.next = issues | (self.request_valid.q.val() & !self.request_taken.val());
+        self.unanswered.d.next = issues | (self.unanswered.q.val() & !self.answered.val());
+        self.request.next = issued;
+        self.request.next.opcode = self.opcode.q.val();
+        self.request.next.handle = handle;
+        self.request.next.full = busy.all();
+        self.request.valid.next = self.request_valid.q.val();
+        if self.request_taken.val() {
             self.chosen.d.next = handle;
         }
 
@@ -168,12 +168,12 @@ impl CommandPort {
             (self.owner[3].q.val(), self.owner[2].q.val(), self.owner[1].q.val(), self.owner[0].q.val()).cat::<4>();
         let owned =
             (self.owned[3].q.val(), self.owned[2].q.val(), self.owned[1].q.val(), self.owned[0].q.val()).cat::<4>();
-        let wanted = owned.get_bit(self.result_handle.val().index());
+        let has_owner = owned.get_bit(self.result_handle.val().index());
         let of_second = owners.get_bit(self.result_handle.val().index());
-        let keeps = self.result.valid.val() & wanted & !self.port_write.val();
+        let keeps = self.result.valid.val() & has_owner & !self.port_write.val();
         let half = self.half.q.val();
-        self.half.d.next = if self.result.valid.val() & wanted { half ^ keeps } else { false };
-        self.result.ready.next = !wanted | (keeps & half);
+        self.half.d.next = if self.result.valid.val() & has_owner { half ^ keeps } else { false };
+        self.result.ready.next = !has_owner | (keeps & half);
 
         // The words. Those of an earlier run count as 0. Runs have 32 numbers, so each zeroes the word that its number ends with, in a cycle without a write, of which
         // no run has none: each word twice in 32 runs. After reset all are zeroed, while the loader sets the HPU up; a write would end that.
@@ -188,8 +188,8 @@ impl CommandPort {
             wipe_at
         };
         let writes = stores | keeps;
-        let swept = self.swept.q.val();
-        let wipes = (self.soiled.q.val() | !swept) & !writes;
+        let cleared = self.cleared.q.val();
+        let wipes = (self.dirty.q.val() | !cleared) & !writes;
         let runs = (self.runs[1].q.val(), self.runs[0].q.val()).cat::<10>();
         let run_written = if at.get_bit(4) { runs.get_bits::<5>(5) } else { runs.get_bits::<5>(0) };
         self.store.write_enable.next = writes | wipes;
@@ -207,19 +207,19 @@ impl CommandPort {
         let begins = self.begins.val();
         let beginner = self.begin_thread.val();
         let run_begun = next_of_32(if beginner { runs.get_bits::<5>(5) } else { runs.get_bits::<5>(0) });
-        if !swept {
+        if !cleared {
             self.wipe_at.d.next = next_of_32(wipe_at);
-            self.swept.d.next = writes | (wipe_at == bits::<5>(LAST_WIPED));
+            self.cleared.d.next = writes | (wipe_at == bits::<5>(LAST_WIPED));
         } else if begins {
             self.wipe_at.d.next = (beginner, run_begun.get_bits::<4>(0)).cat::<5>();
-            self.soiled.d.next = true;
+            self.dirty.d.next = true;
         } else if at == wipe_at {
             // It is zeroed, or the run has written it already.
-            self.soiled.d.next = false;
+            self.dirty.d.next = false;
         }
-        let open = self.open.q.val();
-        let read_thread = if open { issued.thread } else { port.thread };
-        let read_word = if open { self.word.val() } else { port.word };
+        let unanswered = self.unanswered.q.val();
+        let read_thread = if unanswered { issued.thread } else { port.thread };
+        let read_word = if unanswered { self.word.val() } else { port.word };
         self.store.read_address.next = (read_thread, read_word).cat::<5>();
         let run = if read_thread { runs.get_bits::<5>(5) } else { runs.get_bits::<5>(0) };
         let value = self.store.read_data.val().get_bits::<32>(0);
@@ -238,7 +238,7 @@ impl CommandPort {
         }
         for t in 0..2 {
             let accesses = port.thread == (t == 1);
-            let asked = issued.thread == (t == 1);
+            let of_thread = issued.thread == (t == 1);
             if begins & (beginner == (t == 1)) {
                 self.banks[t].d.next = self.begin_bank.val();
                 self.runs[t].d.next = run_begun;
@@ -251,7 +251,7 @@ impl CommandPort {
                     self.waits_for_one[t].d.next = false;
                 }
             }
-            if self.accept.val() & asked {
+            if self.accept.val() & of_thread {
                 self.last_handle[t].d.next = self.chosen.q.val();
             }
         }
@@ -265,10 +265,10 @@ impl CommandPort {
         let mut used: Bit = false;
         for i in 0..HANDLES {
             // A handle is its handler's until the next one of the thread begins.
-            let taken = accepted.get_bit(i);
-            let owner = if taken { issued.thread } else { self.owner[i].q.val() };
+            let request_taken = accepted.get_bit(i);
+            let owner = if request_taken { issued.thread } else { self.owner[i].q.val() };
             self.owner[i].d.next = owner;
-            self.owned[i].d.next = (taken | self.owned[i].q.val()) & !(begins & (owner == beginner));
+            self.owned[i].d.next = (request_taken | self.owned[i].q.val()) & !(begins & (owner == beginner));
             self.handle_slot[i].reset.next = self.reset.val() | self.complete.val().get_bit(i);
             if accepted.get_bit(i) {
                 self.handle_slot[i].d.next = !self.accept_slot.val() & repeat::<4>(self.accept_packet.val());

@@ -1,6 +1,6 @@
 //! Rules of commands, as functions: which words they have, what becomes of a word, and of whom they are asked.
 
-use crate::types::{Limits, Way};
+use crate::types::{Destination, Limits};
 use spindle_contract::memory_map::{self as map, command};
 use spindle_contract::params::L1_STAGE_BASE;
 use spindle_verilog::prelude::*;
@@ -25,15 +25,15 @@ pub(crate) const STAGE: u64 = L1_STAGE_BASE as u64 / 64;
 
 /// Who has to do with a command.
 #[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
-pub struct Nature {
+pub struct CommandClass {
     /// Done outside the cluster.
-    pub far: Bit,
+    pub off_cluster: Bit,
     /// Its bytes leave from L1.
     pub reads: Bit,
     /// Bytes of the host come to L1 or L2.
     pub writes: Bit,
     /// Speaks to the host, and takes no handle.
-    pub tells: Bit,
+    pub is_message: Bit,
     /// A put of handler memory.
     pub put: Bit,
     /// A put of host memory or of context memory, or a get.
@@ -50,17 +50,17 @@ pub(crate) fn reads_later(opcode: Bits<4>) -> Bit {
 
 /// Who has to do with commands of this opcode.
 #[hdl_fn]
-pub(crate) fn nature_of(opcode: Bits<4>) -> Nature {
+pub(crate) fn class_of(opcode: Bits<4>) -> CommandClass {
     let swaps = (opcode == bits::<4>(CAS)) | (opcode == bits::<4>(ADD));
     let put = opcode == bits::<4>(PUT);
     let host_put = reads_later(opcode) | (opcode == bits::<4>(GET));
     let writes = opcode == bits::<4>(DMA_IN);
     let by_offset = writes | swaps;
-    Nature {
-        far: by_offset | put | host_put,
+    CommandClass {
+        off_cluster: by_offset | put | host_put,
         reads: (opcode == bits::<4>(SEND)) | (opcode == bits::<4>(DMA_OUT)) | put,
         writes: writes,
-        tells: (opcode == bits::<4>(PRINT)) | (opcode == bits::<4>(EVENT)) | (opcode == bits::<4>(COMPLETE)),
+        is_message: (opcode == bits::<4>(PRINT)) | (opcode == bits::<4>(EVENT)) | (opcode == bits::<4>(COMPLETE)),
         put: put,
         host_put: host_put,
         by_offset: by_offset,
@@ -69,11 +69,11 @@ pub(crate) fn nature_of(opcode: Bits<4>) -> Nature {
 
 /// Where the read DMA brings the bytes of a command.
 #[hdl_fn]
-pub(crate) fn way_of(opcode: Bits<4>) -> Way {
+pub(crate) fn destination_of(opcode: Bits<4>) -> Destination {
     match opcode.to_u64() {
-        DMA_OUT => Way::Host,
-        PUT => Way::Put,
-        _ => Way::Wire,
+        DMA_OUT => Destination::Host,
+        PUT => Destination::Put,
+        _ => Destination::Wire,
     }
 }
 
@@ -110,7 +110,7 @@ pub(crate) fn word_of(step: Bits<4>) -> Bits<4> {
 
 /// What a word becomes on its way to the far unit.
 #[derive(LogicState, Copy, Clone, Debug, PartialEq)]
-pub enum Told {
+pub enum WordSource {
     /// It is told as it is.
     Plain,
     /// Before the first word: who asks.
@@ -123,22 +123,22 @@ pub enum Told {
 
 /// What word number `step` becomes.
 #[hdl_fn]
-pub(crate) fn told_as(opcode: Bits<4>, step: Bits<4>) -> Told {
-    let by_offset = nature_of(opcode).by_offset;
+pub(crate) fn word_source_of(opcode: Bits<4>, step: Bits<4>) -> WordSource {
+    let by_offset = class_of(opcode).by_offset;
     let later = reads_later(opcode);
     if (later & (step == bits::<4>(0))) | (by_offset & (step == bits::<4>(2))) {
-        Told::Low
+        WordSource::Low
     } else if (later & (step == bits::<4>(7))) | (by_offset & (step == bits::<4>(3))) {
-        Told::High
+        WordSource::High
     } else {
-        Told::Plain
+        WordSource::Plain
     }
 }
 
 /// Of a word that is told as it is, bits 14:0 become the place in L1 or L2 that it names.
 #[hdl_fn]
-pub(crate) fn told_as_place(opcode: Bits<4>, step: Bits<4>) -> Bit {
-    nature_of(opcode).writes & (step == bits::<4>(0))
+pub(crate) fn names_beat(opcode: Bits<4>, step: Bits<4>) -> Bit {
+    class_of(opcode).writes & (step == bits::<4>(0))
 }
 
 /// What is known of SOURCE.
@@ -160,27 +160,27 @@ pub struct SourceFacts {
 
 /// What is to be known of an address; `staged` if its bytes have been copied from L2 to L1.
 #[hdl_fn]
-pub(crate) fn source_facts(address: Bits<32>, known: Limits, staged: Bit) -> SourceFacts {
+pub(crate) fn source_facts(address: Bits<32>, limits: Limits, staged: Bit) -> SourceFacts {
     let in_packet = address.get_bits::<4>(28) == bits::<4>(map::PACKET);
     let in_scratch = address.get_bits::<4>(28) == bits::<4>(map::SCRATCH);
     let in_context = address.get_bits::<4>(28) == bits::<4>(CONTEXT);
     let bound = if in_packet {
-        bit_cast::<22, 12>(known.packet_size)
+        bit_cast::<22, 12>(limits.packet_size)
     } else if in_context {
-        bit_cast::<22, 21>(known.state_size)
+        bit_cast::<22, 21>(limits.state_size)
     } else {
-        bit_cast::<22, 16>(known.scratch_size)
+        bit_cast::<22, 16>(limits.scratch_size)
     };
     let first_beat = if in_packet {
-        (bits::<5>(0), known.origin.slot, bits::<5>(0)).cat::<14>()
+        (bits::<5>(0), limits.origin.slot, bits::<5>(0)).cat::<14>()
     } else if in_context {
-        known.state_base.get_bits::<14>(6)
+        limits.state_base.get_bits::<14>(6)
     } else {
-        bit_cast::<14, 10>(known.scratch_beat)
+        bit_cast::<14, 10>(limits.scratch_beat)
     };
     // What is left, complemented: a carry chain takes its first operand as it is, so the choice of the bound shares a LUT with the sum.
     let not_left = bit_cast::<22, 20>(address.get_bits::<20>(0)) + !bound;
-    let aligned = !address.get_bits::<6>(0).any() & !(in_context & known.state_base.get_bits::<6>(0).any());
+    let aligned = !address.get_bits::<6>(0).any() & !(in_context & limits.state_base.get_bits::<6>(0).any());
     SourceFacts {
         legal: (in_packet | in_scratch | in_context)
             & aligned

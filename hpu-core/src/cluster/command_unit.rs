@@ -2,15 +2,15 @@
 //!
 //! | neighbour | ports |
 //! |---|---|
-//! | command ports | in `ask[h]`, `ask_valid[h]` / out `taken` (a bit per HPU); out `word`; in `argument[h]`, `argument_written[h]`, in the same cycle; out `answered`, `accept` (a bit per HPU) with `accept_packet`, `accept_slot`, with `done`; out `blocked` |
+//! | command ports | in `request[h]`, `ask_valid[h]` / out `request_taken` (a bit per HPU); out `word`; in `argument[h]`, `argument_written[h]`, in the same cycle; out `answered`, `accept` (a bit per HPU) with `accept_packet`, `accept_slot`, with `done`; out `blocked` |
 //! | HPUs | out `done`, `refused`, `full`: one pulse per ISSUE |
 //! | task records | out `index`, `looks`; in `limits`, one cycle later and until the next: whose task it is and what it may |
 //! | array | in `number`, `cycle`; in `enabled`: opcodes that have somebody who does them; in `rings_open`: contexts whose process has an open event ring |
 //! | read DMA | out `job`, `job_valid`: always taken; in `stage_left`: it has read the last beat of the stage |
-//! | L2 copy | out `stage_ask`, `stage_valid` / in `staged`: the bytes are in the stage; in `segment_length`, `segment_valid`: a segment wants it / out `lent`: it has it |
+//! | L2 copy | out `stage_request`, `stage_request_valid` / in `staged`: the bytes are in the stage; in `segment_length`, `segment_valid`: a segment wants it / out `lent`: it has it |
 //! | scheduler | out `place`, `place_valid` / in `place_ready`; out `placed`, `placed_issuer`: it is done |
 //! | reports | out `message`, `message_valid` / in `message_ready` |
-//! | far unit | out `far_word`, `far_valid` / in `far_ready`: words of the commands that are done outside the cluster; in `put_left`, `host_put_left`: the initiator has taken one |
+//! | far unit | out `off_cluster_word`, `off_cluster_word_valid` / in `off_cluster_word_ready`: words of the commands that are done outside the cluster; in `put_left`, `host_put_left`: the initiator has taken one |
 //! | trace | out `issued` (a bit per HPU), `issued_frame` |
 //!
 //! Round robin among the HPUs. The words of a command are read one per cycle and looked at by the [check](crate::cluster::command_check):
@@ -50,21 +50,22 @@ use crate::array::off_cluster_queue::OffClusterQueue;
 use crate::array::rr_arbiter4::RrArbiter4;
 use crate::cluster::command_check::CommandCheck;
 use crate::cluster::command_rules::{
-    last_step, nature_of, told_as, told_as_place, way_of, word_of, Told, PLACE, PRINT, PUT_CONTEXT, REDIRECT, STAGE,
+    class_of, destination_of, last_step, names_beat, word_of, word_source_of, WordSource, PLACE, PRINT, PUT_CONTEXT,
+    REDIRECT, STAGE,
 };
-use crate::types::{Ask, Issuer, Limits, Message, MoveJob, PrintPiece, StageAsk, Way};
+use crate::types::{Destination, IssueRequest, Issuer, Limits, Message, MoveJob, PrintPiece, StageRequest};
 use spindle_blocks::desc::Command;
 use spindle_contract::memory_map as map;
 use spindle_verilog::prelude::*;
 
 const CHARACTERS: u64 = 8;
-const ASK_BITS: usize = Ask::BITS;
+const ISSUE_BITS: usize = IssueRequest::BITS;
 
 /// Whose command was decided in the cycle before.
 #[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
 pub struct Decided {
     /// Where its bytes go.
-    pub way: Way,
+    pub destination: Destination,
     /// Who issued it.
     pub issuer: Issuer,
     /// Context.
@@ -89,7 +90,7 @@ pub struct CommandUnit {
     /// Contexts whose process has an open event ring.
     pub rings_open: Signal<In, Bits<16>>,
     /// What the HPUs issue.
-    pub ask: Vec<PulseSink<Ask>>,
+    pub request: Vec<PulseSink<IssueRequest>>,
     /// Word of the port that is read.
     pub word: Signal<Out, Bits<4>>,
     /// What is in it,
@@ -97,7 +98,7 @@ pub struct CommandUnit {
     /// if it was written; else it is 0.
     pub argument_written: Vec<Signal<In, Bit>>,
     /// The unit looks at the ISSUE of this HPU.
-    pub taken: Signal<Out, Bits<8>>,
+    pub request_taken: Signal<Out, Bits<8>>,
     /// It is decided.
     pub answered: Signal<Out, Bits<8>>,
     /// The command gets its handle.
@@ -125,16 +126,14 @@ pub struct CommandUnit {
     /// The read DMA has read the last beat of the stage.
     pub stage_left: Signal<In, Bit>,
     /// Bytes of L2 wanted in the stage.
-    pub stage_ask: Signal<Out, StageAsk>,
-    /// There are some.
-    pub stage_valid: Signal<Out, Bit>,
+    pub stage_request: Pulse<StageRequest>,
     /// They are there.
     pub staged: Signal<In, Bit>,
     /// Bytes of a segment that is to pass the stage.
     pub segment_length: Signal<In, Bits<11>>,
     /// There is one.
     pub segment_valid: Signal<In, Bit>,
-    /// The stage is the segment's, and `stage_valid` says that it wants its bytes.
+    /// The stage is the segment's, and `stage_request_valid` says that it wants its bytes.
     pub lent: Signal<Out, Bit>,
     /// A packet to place or to redirect.
     pub place: Source<Command>,
@@ -145,11 +144,7 @@ pub struct CommandUnit {
     /// What a handler says.
     pub message: Source<Message>,
     /// Word of a far command.
-    pub far_word: Signal<Out, Bits<32>>,
-    /// There is one.
-    pub far_valid: Signal<Out, Bit>,
-    /// It is taken.
-    pub far_ready: Signal<In, Bit>,
+    pub off_cluster_word: Source<Bits<32>>,
     /// The put that was under way to the initiator has been taken.
     pub put_left: Signal<In, Bit>,
     /// The put of host memory, or the get.
@@ -163,11 +158,11 @@ pub struct CommandUnit {
     /// The HPU that is looked at.
     hpu: DFF<Bits<3>>,
     mask: DFF<Bits<8>>,
-    current: DFF<Ask>,
+    current: DFF<IssueRequest>,
     /// It is a PUT_CONTEXT: so that the adders of the check begin with one LUT.
     of_context: DFF<Bit>,
     /// It is done outside: so that the turn, and with it the words' addresses in the ports, begin with registers.
-    is_far: DFF<Bit>,
+    is_off_cluster: DFF<Bit>,
     /// Word that is read next, if it is still this command's turn.
     next_word: DFF<Bits<4>>,
     runs: Reg<Bit>,
@@ -177,24 +172,24 @@ pub struct CommandUnit {
     at_last: DFF<Bit>,
     /// Zero, by its reset, if the word was not written.
     value: Reg<Bits<32>>,
-    told: DFF<Told>,
-    told_place: DFF<Bit>,
+    word_source: DFF<WordSource>,
+    takes_beat: DFF<Bit>,
     done_mask: Reg<Bits<8>>,
     refused_mask: Reg<Bits<8>>,
     full_mask: Reg<Bits<8>>,
     issued_mask: Reg<Bits<8>>,
     decided: DFF<Decided>,
     moves: Reg<Bit>,
-    placing: DFF<Command>,
-    place_waits: Reg<Bit>,
-    saying: DFF<Message>,
-    message_waits: Reg<Bit>,
-    far: OffClusterQueue,
+    place_reg: DFF<Command>,
+    place_reg_valid: Reg<Bit>,
+    message_reg: DFF<Message>,
+    message_reg_valid: Reg<Bit>,
+    off_cluster: OffClusterQueue,
     /// It had room for a command.
-    far_fits: DFF<Bit>,
+    off_cluster_fits: DFF<Bit>,
     /// The last word of a far command is written; it counts.
-    far_closes: Reg<Bit>,
-    far_counts: Reg<Bit>,
+    off_cluster_ends: Reg<Bit>,
+    off_cluster_keeps: Reg<Bit>,
     /// A put, or a put of host memory or a get, is on its way to the initiator.
     put_leaves: Reg<Bit>,
     host_put_leaves: Reg<Bit>,
@@ -204,8 +199,8 @@ pub struct CommandUnit {
     stage_fills: Reg<Bit>,
     stage_owner: DFF<Bits<8>>,
     stage_full: Reg<Bit>,
-    stage_asks: Reg<Bit>,
-    stage_wants: DFF<StageAsk>,
+    stage_retries: Reg<Bit>,
+    stage_request_reg: DFF<StageRequest>,
     /// The stage is, or was last, a segment's; a command found it in use; a segment is there for the read DMA.
     of_segment: Reg<Bit>,
     stage_missed: Reg<Bit>,
@@ -220,7 +215,7 @@ impl CommandUnit {
     pub fn new(hpus: usize) -> Self {
         assert!((1..=8).contains(&hpus), "CommandUnit: {hpus} HPUs cannot be served; choose 1 to 8");
         Self {
-            ask: (0..hpus).map(|_| Default::default()).collect(),
+            request: (0..hpus).map(|_| Default::default()).collect(),
             argument: (0..hpus).map(|_| Default::default()).collect(),
             argument_written: (0..hpus).map(|_| Default::default()).collect(),
             _hpus: hpus,
@@ -237,35 +232,35 @@ impl CommandUnit {
         let step = self.step.q.val();
         let current = self.current.q.val();
         let opcode = current.opcode;
-        let nature = nature_of(opcode);
-        let known = self.limits.val();
+        let command_class = class_of(opcode);
+        let limits = self.limits.val();
         let mask = self.mask.q.val();
         let ends = runs & self.at_last.q.val();
 
         // Whose turn it is. Behind a far command a cycle is left for its last word.
-        let looks = !runs | (self.at_last.q.val() & !self.is_far.q.val());
+        let looks = !runs | (self.at_last.q.val() & !self.is_off_cluster.q.val());
         let owner = self.stage_owner.q.val();
-        let again = if self.stage_asks.q.val() { owner } else { bits::<8>(0) };
+        let retries = if self.stage_retries.q.val() { owner } else { bits::<8>(0) };
         let mut request: Bits<8> = bits::<8>(0);
         for i in 0..self._hpus {
-            request = request.replace_bit(i, self.ask[i].valid.val() | again.get_bit(i));
+            request = request.replace_bit(i, self.request[i].valid.val() | retries.get_bit(i));
         }
         self.arbiter.request.next = request;
         self.arbiter.accept.next = looks;
         let grant = if looks { self.arbiter.grant.val() } else { bits::<8>(0) };
         let select = (if looks { self.arbiter.index.val() } else { self.hpu.q.val() }) & self._highest;
         // A sum of products of four is one LUT a bit.
-        let mut chosen_ask: Bits<ASK_BITS> = bits::<ASK_BITS>(0);
+        let mut chosen_request: Bits<ISSUE_BITS> = bits::<ISSUE_BITS>(0);
         let mut chosen_value: Bits<32> = bits::<32>(0);
         let mut chosen_written: Bit = false;
         for i in 0..self._hpus {
             let is_chosen = select == bits::<3>(i);
-            chosen_ask = chosen_ask | (pack(self.ask[i].val()) & repeat::<ASK_BITS>(is_chosen));
+            chosen_request = chosen_request | (pack(self.request[i].val()) & repeat::<ISSUE_BITS>(is_chosen));
             chosen_value = chosen_value | (self.argument[i].val() & repeat::<32>(is_chosen));
             chosen_written = chosen_written | (self.argument_written[i].val() & is_chosen);
         }
-        let chosen = unpack::<Ask, ASK_BITS>(chosen_ask);
-        self.taken.next = grant;
+        let chosen = unpack::<IssueRequest, ISSUE_BITS>(chosen_request);
+        self.request_taken.next = grant;
         self.word.next = if looks { bits::<4>(map::CMD_SOURCE as u64 / 4) } else { self.next_word.q.val() };
         self.next_word.d.next = word_of(step + 2);
         self.index.next = (select, chosen.bank).cat::<5>();
@@ -281,11 +276,11 @@ impl CommandUnit {
             self.mask.d.next = grant;
             self.current.d.next = chosen;
             self.of_context.d.next = chosen.opcode == bits::<4>(PUT_CONTEXT);
-            self.is_far.d.next = nature_of(chosen.opcode).far;
+            self.is_off_cluster.d.next = class_of(chosen.opcode).off_cluster;
             self.next_word.d.next = word_of(bits::<4>(1));
             self.step.d.next = bits::<4>(0);
             self.last.d.next = last_step(chosen.opcode);
-            self.far_fits.d.next = self.far.room.val();
+            self.off_cluster_fits.d.next = self.off_cluster.room.val();
         } else if ends {
             self.runs.d.next = false;
         }
@@ -297,10 +292,10 @@ impl CommandUnit {
         self.check.value.next = value;
         self.check.opcode.next = opcode;
         self.check.of_context.next = self.of_context.q.val();
-        self.check.known.next = known;
+        self.check.limits.next = limits;
         self.check.staged.next = staged;
-        self.check.may.next = self.enabled.val().get_bit(opcode.index());
-        self.check.ring.next = self.rings_open.val().get_bit(known.origin.context.index());
+        self.check.enabled.next = self.enabled.val().get_bit(opcode.index());
+        self.check.ring_open.next = self.rings_open.val().get_bit(limits.origin.context.index());
         let legal = self.check.legal.val();
         let source = self.check.source.val();
         let length = self.check.length.val();
@@ -309,39 +304,39 @@ impl CommandUnit {
 
         // Whether there is room for it.
         let is_place = (opcode == bits::<4>(PLACE)) | (opcode == bits::<4>(REDIRECT));
-        let place_full = self.place_waits.q.val();
-        let message_full = self.message_waits.q.val();
-        let far_full = !self.far_fits.q.val();
+        let place_full = self.place_reg_valid.q.val();
+        let message_full = self.message_reg_valid.q.val();
+        let off_cluster_full = !self.off_cluster_fits.q.val();
         let put_leaves = self.put_leaves.q.val();
         let host_put_leaves = self.host_put_leaves.q.val();
         let stage_used = self.stage_used.q.val();
-        let occupied = if nature.tells {
+        let occupied = if command_class.is_message {
             message_full
         } else {
             current.full
                 | (is_place & place_full)
-                | (nature.far & far_full)
-                | (nature.put & put_leaves)
-                | (nature.host_put & host_put_leaves)
+                | (command_class.off_cluster & off_cluster_full)
+                | (command_class.put & put_leaves)
+                | (command_class.host_put & host_put_leaves)
         };
         self.blocked.next =
-            place_full | message_full | put_leaves | host_put_leaves | stage_used | !self.far.room.val();
+            place_full | message_full | put_leaves | host_put_leaves | stage_used | !self.off_cluster.room.val();
 
         // The decision. A command whose bytes are in L2 waits for the stage, then for the room that others may have taken meanwhile.
         let decides = ends & legal;
-        let stages = nature.reads & source.in_context & !staged;
+        let stages = command_class.reads & source.in_context & !staged;
         let fills = decides & stages & !occupied & !stage_used;
         let stays = fills | (decides & staged & occupied);
         let takes = decides & !stages & !occupied;
-        let accepts = takes & !nature.tells;
+        let accepts = takes & !command_class.is_message;
         self.done_mask.d.next = if takes { mask } else { bits::<8>(0) };
         self.refused_mask.d.next = if ends & !legal { mask } else { bits::<8>(0) };
         self.full_mask.d.next = if decides & !takes & !stays { mask } else { bits::<8>(0) };
         self.issued_mask.d.next = if accepts { mask } else { bits::<8>(0) };
         self.answered.next = self.done_mask.q.val() | self.refused_mask.q.val() | self.full_mask.q.val();
         self.accept.next = self.issued_mask.q.val();
-        self.put_leaves.d.next = (takes & nature.put) | (put_leaves & !self.put_left.val());
-        self.host_put_leaves.d.next = (takes & nature.host_put) | (host_put_leaves & !self.host_put_left.val());
+        self.put_leaves.d.next = (takes & command_class.put) | (put_leaves & !self.put_left.val());
+        self.host_put_leaves.d.next = (takes & command_class.host_put) | (host_put_leaves & !self.host_put_left.val());
         self.done.next = self.done_mask.q.val();
         self.refused.next = self.refused_mask.q.val();
         self.full.next = self.full_mask.q.val();
@@ -359,9 +354,10 @@ impl CommandUnit {
         self.stage_begins.d.next = fills;
         let begins = self.stage_begins.q.val();
         self.stage_fills.d.next = begins | lends | (self.stage_fills.q.val() & !self.staged.val());
-        let full_of_ours = self.staged.val() & !of_segment;
-        self.stage_full.d.next = full_of_ours | (self.stage_full.q.val() & !(takes & staged));
-        self.stage_asks.d.next = full_of_ours | (stays & staged) | (self.stage_asks.q.val() & !(grant & owner).any());
+        let own_staged = self.staged.val() & !of_segment;
+        self.stage_full.d.next = own_staged | (self.stage_full.q.val() & !(takes & staged));
+        self.stage_retries.d.next =
+            own_staged | (stays & staged) | (self.stage_retries.q.val() & !(grant & owner).any());
         if fills {
             self.stage_owner.d.next = mask;
         }
@@ -371,30 +367,30 @@ impl CommandUnit {
         self.segment_moves.d.next = (self.staged.val() & of_segment) | (self.segment_moves.q.val() & moves);
         // LENGTH is the last word of a SEND_PACKET, so it is kept only now.
         if begins {
-            self.stage_wants.d.next = StageAsk { beat: source.beat, length: length.get_bits::<12>(0) };
+            self.stage_request_reg.d.next = StageRequest { beat: source.beat, length: length.get_bits::<12>(0) };
         }
-        self.stage_ask.next = self.stage_wants.q.val();
-        self.stage_valid.next = self.stage_fills.q.val();
+        self.stage_request.next = self.stage_request_reg.q.val();
+        self.stage_request.valid.next = self.stage_fills.q.val();
 
         // What it becomes: bytes to move,
         let issuer = Issuer { hpu: self.hpu.q.val(), handle: current.handle };
         self.decided.d.next = Decided {
-            way: way_of(opcode),
+            destination: destination_of(opcode),
             issuer: issuer,
-            context: known.origin.context,
-            frame: known.origin.frame,
-            with_packet: source.in_packet & (nature.reads | nature.writes),
-            slot: known.origin.slot,
+            context: limits.origin.context,
+            frame: limits.origin.frame,
+            with_packet: source.in_packet & (command_class.reads | command_class.writes),
+            slot: limits.origin.slot,
         };
         let decided = self.decided.q.val();
         self.accept_packet.next = decided.with_packet;
         self.accept_slot.next = decided.slot;
         self.issued_frame.next = decided.frame;
-        self.moves.d.next = takes & nature.reads;
+        self.moves.d.next = takes & command_class.reads;
         self.job.valid.next = moves | segment_moves;
         // Of a segment nobody waits for its end here, and it is no transfer of the host: the rest does not count.
         self.job.next = MoveJob {
-            way: if moves { decided.way } else { Way::Segment },
+            destination: if moves { decided.destination } else { Destination::Segment },
             issuer: decided.issuer,
             context: decided.context,
             frame: decided.frame,
@@ -405,83 +401,82 @@ impl CommandUnit {
 
         // a packet to place, where its mailbox or the handler says,
         let places = takes & is_place;
-        self.place_waits.d.next = places | (place_full & !self.place.ready.val());
+        self.place_reg_valid.d.next = places | (place_full & !self.place.ready.val());
         if places {
-            self.placing.d.next = Command {
+            self.place_reg.d.next = Command {
                 version: bits::<4>(spindle_contract::VERSION),
                 opcode: opcode,
-                context: known.origin.context,
+                context: limits.origin.context,
                 cluster: self.number.val(),
                 hpu: issuer.hpu,
                 handle: bit_cast::<4, 2>(issuer.handle),
-                frame: known.origin.frame,
-                msg_slot: known.origin.msg_slot,
-                pkt: known.origin.pkt,
+                frame: limits.origin.frame,
+                msg_slot: limits.origin.msg_slot,
+                pkt: limits.origin.pkt,
                 offset: length,
                 address: (value, self.check.previous.val()).cat::<64>(),
                 stamp: self.cycle.val(),
                 ..Default::default()
             };
         }
-        let placing = self.placing.q.val();
-        self.place.next = placing;
+        let place_reg = self.place_reg.q.val();
+        self.place.next = place_reg;
         self.place.valid.next = place_full;
         self.placed.next = place_full & self.place.ready.val();
-        self.placed_issuer.next = Issuer { hpu: placing.hpu, handle: placing.handle.get_bits::<2>(0) };
+        self.placed_issuer.next = Issuer { hpu: place_reg.hpu, handle: place_reg.handle.get_bits::<2>(0) };
 
         // something to say,
         let tail = length.get_bits::<4>(0);
         let count =
             if self.check.is_long.val() | (tail > bits::<4>(CHARACTERS)) { bits::<4>(CHARACTERS) } else { tail };
-        let says = takes & nature.tells & ((opcode != bits::<4>(PRINT)) | count.any());
-        self.message_waits.d.next = says | (message_full & !self.message.ready.val());
-        if says {
-            self.saying.d.next = Message {
+        let sends_message = takes & command_class.is_message & ((opcode != bits::<4>(PRINT)) | count.any());
+        self.message_reg_valid.d.next = sends_message | (message_full & !self.message.ready.val());
+        if sends_message {
+            self.message_reg.d.next = Message {
                 opcode: opcode,
                 piece: PrintPiece {
                     who: (
                         bits::<6>(0),
-                        known.origin.kind,
+                        limits.origin.kind,
                         bit_cast::<8, 3>(self.number.val()),
                         bit_cast::<8, 3>(issuer.hpu),
-                        known.origin.context,
+                        limits.origin.context,
                         count,
                     )
                         .cat::<32>(),
-                    frame: known.origin.frame,
+                    frame: limits.origin.frame,
                     low: self.check.previous.val(),
                     high: value,
                 },
-                msg_slot: known.origin.msg_slot,
+                msg_slot: limits.origin.msg_slot,
                 length: length,
             };
         }
-        self.message.next = self.saying.q.val();
+        self.message.next = self.message_reg.q.val();
         self.message.valid.next = message_full;
 
         // or words for the far unit: first who asks, then each word one cycle behind its check.
         // One of four is one LUT a bit; the place stands in the lowest bits of the word that names it, whose others nobody looks at.
-        self.told.d.next = if looks { Told::Header } else { told_as(opcode, step) };
-        self.told_place.d.next = !looks & told_as_place(opcode, step);
+        self.word_source.d.next = if looks { WordSource::Header } else { word_source_of(opcode, step) };
+        self.takes_beat.d.next = !looks & names_beat(opcode, step);
         let header =
-            (bits::<3>(0), opcode, issuer.hpu, issuer.handle, known.origin.context, known.origin.frame).cat::<32>();
-        let chosen_word = match self.told.q.val() {
-            Told::Plain => self.check.previous.val(),
-            Told::Header => header,
-            Told::Low => low,
-            Told::High => high,
+            (bits::<3>(0), opcode, issuer.hpu, issuer.handle, limits.origin.context, limits.origin.frame).cat::<32>();
+        let chosen_word = match self.word_source.q.val() {
+            WordSource::Plain => self.check.previous.val(),
+            WordSource::Header => header,
+            WordSource::Low => low,
+            WordSource::High => high,
         };
         let place = (source.in_context, source.beat).cat::<15>();
-        let lower = if self.told_place.q.val() { place } else { chosen_word.get_bits::<15>(0) };
+        let lower = if self.takes_beat.q.val() { place } else { chosen_word.get_bits::<15>(0) };
         let heads = runs & (step == bits::<4>(0));
-        self.far_closes.d.next = ends & nature.far & !far_full;
-        self.far_counts.d.next = takes & nature.far;
-        self.far.starts.next = heads;
-        self.far.word.next = (chosen_word.get_bits::<17>(15), lower).cat::<32>();
-        self.far.write.next = (runs & nature.far & !far_full) | self.far_closes.q.val();
-        self.far.keep.next = self.far_counts.q.val();
-        self.far_word.next = self.far.read.val();
-        self.far_valid.next = self.far.read.valid.val();
-        self.far.read.ready.next = self.far_ready.val();
+        self.off_cluster_ends.d.next = ends & command_class.off_cluster & !off_cluster_full;
+        self.off_cluster_keeps.d.next = takes & command_class.off_cluster;
+        self.off_cluster.starts.next = heads;
+        self.off_cluster.word.next = (chosen_word.get_bits::<17>(15), lower).cat::<32>();
+        self.off_cluster.write.next =
+            (runs & command_class.off_cluster & !off_cluster_full) | self.off_cluster_ends.q.val();
+        self.off_cluster.keep.next = self.off_cluster_keeps.q.val();
+        self.off_cluster.read.join(&mut self.off_cluster_word);
     }
 }

@@ -114,7 +114,7 @@ pub struct L1 {
     /// Whose stores are written, of even and of odd words.
     lanes: [RrArbiter4; 2],
     /// Brings the owner's bytes to their lanes.
-    placing: [StoreLanes; 2],
+    store_lanes: [StoreLanes; 2],
     /// The owner's store was refused in the cycle before.
     refused: [Reg<Bit>; 2],
     /// That owner.
@@ -261,22 +261,22 @@ impl L1 {
             let owner = owner & bits::<3>(self._highest);
             // A sum of products; what the guest writes, which is zero without a guest, is joined by an OR.
             let mut owned: Bits<REQUEST_BITS> = pack(self.guest.val());
-            let mut asks: Bit = false;
+            let mut requests: Bit = false;
             for h in 0..self._hpus {
                 let is_owner = owner == bits::<3>(h);
                 owned = owned | (pack(self.word[2 * h + p].val()) & repeat::<REQUEST_BITS>(is_owner & !guest));
-                asks = asks | (self.word[2 * h + p].valid.val() & is_owner);
+                requests = requests | (self.word[2 * h + p].valid.val() & is_owner);
             }
             let lane = unpack::<WordRequest, REQUEST_BITS>(owned);
-            self.placing[p].data.next = lane.data;
-            self.placing[p].offset.next = lane.offset;
-            self.placing[p].size_less_one.next = lane.size_less_one;
+            self.store_lanes[p].data.next = lane.data;
+            self.store_lanes[p].offset.next = lane.offset;
+            self.store_lanes[p].size_less_one.next = lane.size_less_one;
             let strobe = if !lane.write {
                 bits::<4>(0)
             } else if p == 0 {
-                self.placing[p].even_strobe.val()
+                self.store_lanes[p].even_strobe.val()
             } else {
-                self.placing[p].odd_strobe.val()
+                self.store_lanes[p].odd_strobe.val()
             };
             let mut stored: Bit = false;
             for h in 0..self._hpus {
@@ -308,12 +308,12 @@ impl L1 {
                 stored = stored | self.super_banks[2 * c + p].stored.val();
                 self.super_banks[2 * c + p].owner.next = owner;
                 self.super_banks[2 * c + p].strobe.next = strobe;
-                self.super_banks[2 * c + p].write.next = self.placing[p].rotated.val();
+                self.super_banks[2 * c + p].write.next = self.store_lanes[p].rotated.val();
                 self.super_banks[2 * c + p].shared.next = lane.shared & lane.write;
             }
             // A guest leaves the lane as it is.
             if !guest {
-                self.refused[p].d.next = asks & lane.write & !stored;
+                self.refused[p].d.next = requests & lane.write & !stored;
                 self.owner[p].d.next = owner;
             }
         }

@@ -13,7 +13,7 @@
 //! inside a job nor between two, except one before a job that begins in the group in which the last one ended; of jobs of one beat in the same group two go in four cycles. Two beats of each group wait for whoever takes
 //! them, in the banks' output registers and in one register more. DMA descriptors and DMA data come in the same order, a descriptor before its first beat.
 
-use crate::types::{Issuer, MoveJob, Way};
+use crate::types::{Destination, Issuer, MoveJob};
 use spindle_blocks::bundles::{BeatSource, TailedSource};
 use spindle_blocks::desc::DmaDesc;
 use spindle_blocks::fifo::LutFifo;
@@ -33,7 +33,7 @@ pub struct Tag {
     /// Its bytes, if it is the last one; 0 = all.
     pub tail: Bits<6>,
     /// Where it goes.
-    pub way: Way,
+    pub destination: Destination,
     /// Frame sequence number of the issuer's packet.
     pub frame: Bits<16>,
     /// Issuer.
@@ -127,7 +127,7 @@ impl L1ReadDma {
         self.jobs.write.next = self.job.val();
         self.jobs.write.valid.next = self.job.valid.val();
         let next = self.jobs.read.val();
-        let to_host = next.way == Way::Host;
+        let to_host = next.destination == Destination::Host;
         let descriptor_waits = self.host_write_waits.q.val();
         let job_ends = !self.reads.q.val() | (reads & last);
         let starts = self.jobs.read.valid.val() & job_ends & !(to_host & descriptor_waits);
@@ -137,7 +137,14 @@ impl L1ReadDma {
             self.reading.d.next = Reading {
                 beat: next.beat,
                 not_beats: !(next.length.get_bits::<6>(6) + bit_cast::<6, 1>(tail.any().into())),
-                tag: Tag { odd: false, last: false, tail: tail, way: next.way, frame: next.frame, issuer: next.issuer },
+                tag: Tag {
+                    odd: false,
+                    last: false,
+                    tail: tail,
+                    destination: next.destination,
+                    frame: next.frame,
+                    issuer: next.issuer,
+                },
             };
         }
         self.reads.d.next = starts | !job_ends;
@@ -173,7 +180,7 @@ impl L1ReadDma {
         self.outgoing.write.valid.next = self.in_flight_valid.q.val();
         let out = self.outgoing.read.val();
         let stands = self.outgoing.read.valid.val();
-        let is_host = out.way == Way::Host;
+        let is_host = out.destination == Destination::Host;
         let is_wire = stands & !is_host;
         let waited = if out.odd { self.older_valid[1].q.val() } else { self.older_valid[0].q.val() };
         let data = match (out.odd, waited).cat::<2>().index() {
@@ -186,8 +193,8 @@ impl L1ReadDma {
         self.egress.last.next = out.last;
         self.egress.tail.next = out.tail;
         self.egress.frame.next = out.frame;
-        self.egress.put.next = out.way == Way::Put;
-        self.egress.segment.next = out.way == Way::Segment;
+        self.egress.put.next = out.destination == Destination::Put;
+        self.egress.segment.next = out.destination == Destination::Segment;
         self.egress.valid.next = is_wire;
         self.dma_data.next = data;
         self.dma_data.last.next = out.last;
@@ -212,7 +219,7 @@ impl L1ReadDma {
                 self.held[g].d.next = self.held[g].q.val() - 1;
             }
         }
-        self.sent.next = is_wire & self.egress.ready.val() & out.last & (out.way == Way::Wire);
+        self.sent.next = is_wire & self.egress.ready.val() & out.last & (out.destination == Destination::Wire);
         self.sent_issuer.next = out.issuer;
     }
 }

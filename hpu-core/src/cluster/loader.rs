@@ -141,7 +141,7 @@ pub struct Loader {
     size: Reg<Bits<12>>,
     held_slot: Reg<Bits<4>>,
     /// {HPU, bank} of the task, or of the step of the set-up.
-    place: Reg<Bits<5>>,
+    task_index: Reg<Bits<5>>,
     hpu_mask: Reg<Bits<8>>,
     fresh: Reg<Bit>,
     beat: DFF<Bits<5>>,
@@ -153,7 +153,7 @@ pub struct Loader {
     /// {valid, context} that owned the stack of each bank last.
     owners: LutMemory<Bits<5>, 5>,
     /// Contexts whose scratchpad is to be zeroed; this one's no longer, once no context is installed in the same cycle.
-    soiled: LutMemory<Bit, 4>,
+    dirty: LutMemory<Bit, 4>,
     cleans: Reg<Bit>,
     stack_due: Reg<Bit>,
     scratch_due: Reg<Bit>,
@@ -163,7 +163,7 @@ pub struct Loader {
     _hpus: usize,
     /// The highest number that an HPU may have, so that no bits of numbers are kept that are always zero.
     _highest: u64,
-    _last_place: u64,
+    _last_task_index: u64,
     _stack_shift: usize,
 }
 
@@ -175,7 +175,7 @@ impl Loader {
             scrub_not_left: Reg::new(bits::<10>(1023)),
             _hpus: config.hpus,
             _highest: config.hpus.next_power_of_two() as u64 - 1,
-            _last_place: 4 * config.hpus as u64 - 1,
+            _last_task_index: 4 * config.hpus as u64 - 1,
             _stack_shift: config.stack_bytes().trailing_zeros() as usize,
             ..Self::blank()
         }
@@ -222,7 +222,7 @@ impl Loader {
                 bit_cast::<12, LIMIT_BITS>(offered.length.get_bits::<LIMIT_BITS>(0))
             };
             self.held_slot.d.next = self.slot.val();
-            self.place.d.next = (offered_hpu, bank).cat::<5>();
+            self.task_index.d.next = (offered_hpu, bank).cat::<5>();
             self.hpu_mask.d.next = target;
             self.beat.d.next = bits::<5>(0);
         }
@@ -233,7 +233,7 @@ impl Loader {
         let fresh = self.fresh.q.val();
         let held = self.held.q.val();
         let entry = self.held_entry.q.val();
-        let place = self.place.q.val();
+        let task_index = self.task_index.q.val();
         let slot = self.held_slot.q.val();
 
         // The packet.
@@ -254,35 +254,35 @@ impl Loader {
         self.page_write.next = writes_page;
         self.page_half.next = pages_left.get_bit(0);
         self.page_beat.next =
-            bits::<10>(L1_TASK_BASE as u64 / 64) | (bits::<4>(0), place, pages_left.get_bit(0)).cat::<10>();
+            bits::<10>(L1_TASK_BASE as u64 / 64) | (bits::<4>(0), task_index, pages_left.get_bit(0)).cat::<10>();
         if writes_page & self.page_ready.val() {
             self.pages_left.d.next = pages_left - 1;
         }
         let page_done = !pages_left.get_bit(1) & (!pages_left.get_bit(0) | self.page_ready.val());
 
-        let stack_base = bits::<20>(L1_STACK_BASE) + (bit_cast::<20, 5>(place) << self._stack_shift as u64);
+        let stack_base = bits::<20>(L1_STACK_BASE) + (bit_cast::<20, 5>(task_index) << self._stack_shift as u64);
 
         // The scrubs: the stack if its last owner was another context, the scratchpad if the context is new.
         let owner = (bits::<1>(1), held.context).cat::<5>();
         self.owners.write_enable.next = fresh | in_set_up;
-        self.owners.write_address.next = place;
+        self.owners.write_address.next = task_index;
         self.owners.write_data.next = if in_set_up { bits::<5>(0) } else { owner };
-        self.owners.read_address.next = place;
-        let is_soiled = self.soiled.read_data.val();
+        self.owners.read_address.next = task_index;
+        let is_dirty = self.dirty.read_data.val();
         let scrub_not_left = self.scrub_not_left.q.val();
         let scrubs = !scrub_not_left.all();
         if fresh {
             self.stack_due.d.next = self.owners.read_data.val() != owner;
-            self.scratch_due.d.next = is_soiled;
+            self.scratch_due.d.next = is_dirty;
         }
         let installed = self.installed.val();
         let cleans = fresh | self.cleans.q.val();
         // An installation goes first; that of this context is the later word about it.
         self.cleans.d.next = cleans & installed & (self.installed_index.val() != held.context);
-        self.soiled.write_enable.next = installed | cleans;
-        self.soiled.write_address.next = if installed { self.installed_index.val() } else { held.context };
-        self.soiled.write_data.next = installed;
-        self.soiled.read_address.next = held.context;
+        self.dirty.write_enable.next = installed | cleans;
+        self.dirty.write_address.next = if installed { self.installed_index.val() } else { held.context };
+        self.dirty.write_data.next = installed;
+        self.dirty.read_address.next = held.context;
         if scrubs {
             if self.scrub_ready.val() {
                 self.scrub_at.d.next = self.scrub_at.q.val() + 1;
@@ -308,8 +308,8 @@ impl Loader {
             LoaderState::SetUp => {
                 self.step.d.next = step + 1;
                 if step.all() {
-                    self.place.d.next = place + 1;
-                    if place == self._last_place {
+                    self.task_index.d.next = task_index + 1;
+                    if task_index == self._last_task_index {
                         self.state.d.next = LoaderState::Idle;
                     }
                 }
@@ -348,7 +348,7 @@ impl Loader {
         }
         let number = if in_set_up { set_up_number(step) } else { task_number(regions_left) };
         // What a task brings is zero during the set-up, so that the two are joined by an OR.
-        let fixed = set_up_region(step, place, stack_base, bits::<21>(1 << self._stack_shift));
+        let fixed = set_up_region(step, task_index, stack_base, bits::<21>(1 << self._stack_shift));
         let region = task_region(regions_left, entry, slot, self.size.q.val());
         self.region.next = Region {
             target: if in_set_up { fixed.target } else { region.target },
@@ -357,9 +357,9 @@ impl Loader {
             readable: true,
             writable: if in_set_up { fixed.writable } else { region.writable },
         };
-        self.region_index.next = (place.get_bits::<2>(0), number).cat::<5>();
+        self.region_index.next = (task_index.get_bits::<2>(0), number).cat::<5>();
         self.region_write.next = if in_set_up {
-            bits::<8>(1) << place.get_bits::<3>(2)
+            bits::<8>(1) << task_index.get_bits::<3>(2)
         } else if writes_region {
             self.hpu_mask.q.val()
         } else {
@@ -370,8 +370,8 @@ impl Loader {
         self.desc.next = held;
         self.packet_size.next = self.size.q.val();
         self.entry.next = entry;
-        self.hpu.next = place.get_bits::<3>(2);
-        self.bank.next = place.get_bits::<2>(0);
+        self.hpu.next = task_index.get_bits::<3>(2);
+        self.bank.next = task_index.get_bits::<2>(0);
         self.record_write.next = if fresh { self.hpu_mask.q.val() } else { bits::<8>(0) };
         self.limits.next = limits_of(held, entry, slot, self.size.q.val());
         self.launch.next = launch_of(held, entry, self.a0.q.val());

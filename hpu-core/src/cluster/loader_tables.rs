@@ -31,14 +31,14 @@ pub(crate) fn set_up_number(step: Bits<2>) -> Bits<3> {
     }
 }
 
-/// That region, of bank `place` = {HPU, bank} with this stack.
+/// That region, of bank `task_index` = {HPU, bank} with this stack.
 #[hdl_fn]
-pub(crate) fn set_up_region(step: Bits<2>, place: Bits<5>, stack_base: Bits<20>, stack_bytes: Bits<21>) -> Region {
+pub(crate) fn set_up_region(step: Bits<2>, task_index: Bits<5>, stack_base: Bits<20>, stack_bytes: Bits<21>) -> Region {
     Region {
         target: if step.get_bit(1) { Target::Command } else { Target::L1 },
         base: match step.to_u64() {
             STACK_STEP => stack_base,
-            TASK_STEP => bits::<20>(L1_TASK_BASE) | (bit_cast::<20, 5>(place) << 7),
+            TASK_STEP => bits::<20>(L1_TASK_BASE) | (bit_cast::<20, 5>(task_index) << 7),
             _ => bits::<20>(0),
         },
         bound: match step.to_u64() {

@@ -16,9 +16,9 @@
 //! | packet buffer | out `load_request`, `load_request_valid` / in `load_request_ready`; in `load_data`, `load_last`, `load_valid` / out `load_ready` |
 //! | scheduler | out `done`, `done_valid` / in `done_ready`; out `place`, `place_valid` / in `place_ready` |
 //! | reports | out `fault`, `fault_valid` / in `fault_ready`; out `message`, `message_valid` / in `message_ready`; in `rings_open` |
-//! | far unit | out `far_word`, `far_valid` / in `far_ready`; in `put_left`, `host_put_left`; in `enabled` |
-//! | L2 copy | out `stage_ask`, `stage_valid` / in `staged`; in `segment_length`, `segment_valid` / out `lent` |
-//! | far completions | in `far_done`, `far_done_valid` / out `far_done_ready` |
+//! | far unit | out `off_cluster_word`, `off_cluster_word_valid` / in `off_cluster_word_ready`; in `put_left`, `host_put_left`; in `enabled` |
+//! | L2 copy | out `stage_request`, `stage_request_valid` / in `staged`; in `segment_length`, `segment_valid` / out `lent` |
+//! | far completions | in `off_cluster_done`, `far_done_valid` / out `far_done_ready` |
 //! | host writer | in `host_write`, `host_beat`, `host_keep`: `load_data` is a beat from the host or from L2 / out `host_ready`; in `host_partial`: `host_keep`, maybe of another cluster's beat, is not all of it |
 //! | registers | in `installed`, `installed_index`; in `imem_write`, `imem_address`, `imem_data`; out `busy`, `retired`, `tasks_ended`, `commands` |
 //! | egress | out `egress_data`, `egress_last` with `egress_tail`, `egress_frame`, `egress_put`, `egress_segment`, `egress_valid` / in `egress_ready` |
@@ -62,7 +62,7 @@ use crate::cluster::task_records::TaskRecords;
 use crate::processor::hpu::{Hpu, HpuOptions};
 use crate::processor::predecode::CodeWord;
 use crate::processor::types::{RemoteAnswer, RemoteRequest, Rvfi};
-use crate::types::{FarDone, Fault, Issuer, Message, StageAsk, TaskContext};
+use crate::types::{Fault, Issuer, Message, OffClusterDone, StageRequest, TaskContext};
 use spindle_blocks::bundles::{BeatSink, BeatSource, TailedSource};
 use spindle_blocks::desc::{Command, DmaDesc, DmaDone, ReadRequest, TaskDesc, TaskDone};
 use spindle_contract::params::Config;
@@ -124,19 +124,13 @@ pub struct Cluster {
     /// Opcodes of commands that have somebody who does them.
     pub enabled: Signal<In, Bits<16>>,
     /// Word of a command that is done outside.
-    pub far_word: Signal<Out, Bits<32>>,
-    /// There is one.
-    pub far_valid: Signal<Out, Bit>,
-    /// It is taken.
-    pub far_ready: Signal<In, Bit>,
+    pub off_cluster_word: Source<Bits<32>>,
     /// A put of this cluster's handlers has left the far unit.
     pub put_left: Signal<In, Bit>,
     /// A put of host memory or a get has.
     pub host_put_left: Signal<In, Bit>,
     /// Bytes of L2 wanted in the stage.
-    pub stage_ask: Signal<Out, StageAsk>,
-    /// There are some.
-    pub stage_valid: Signal<Out, Bit>,
+    pub stage_request: Pulse<StageRequest>,
     /// They are there.
     pub staged: Signal<In, Bit>,
     /// Bytes of a segment that is to pass the stage.
@@ -146,7 +140,7 @@ pub struct Cluster {
     /// The stage is the segment's.
     pub lent: Signal<Out, Bit>,
     /// Such a command of any cluster is over.
-    pub far_done: Sink<FarDone>,
+    pub off_cluster_done: Sink<OffClusterDone>,
     /// `load_data` is a beat of the host or of L2 for this cluster.
     pub host_write: Signal<In, Bit>,
     /// Where it goes.
@@ -342,13 +336,10 @@ impl Cluster {
         self.command_unit.rings_open.next = self.rings_open.val();
         self.command_unit.place.join(&mut self.place);
         self.command_unit.message.join(&mut self.message);
-        self.far_word.next = self.command_unit.far_word.val();
-        self.far_valid.next = self.command_unit.far_valid.val();
-        self.command_unit.far_ready.next = self.far_ready.val();
+        self.command_unit.off_cluster_word.join(&mut self.off_cluster_word);
         self.command_unit.put_left.next = self.put_left.val();
         self.command_unit.host_put_left.next = self.host_put_left.val();
-        self.stage_ask.next = self.command_unit.stage_ask.val();
-        self.stage_valid.next = self.command_unit.stage_valid.val();
+        self.command_unit.stage_request.join(&mut self.stage_request);
         self.command_unit.staged.next = self.staged.val();
         self.command_unit.segment_length.next = self.segment_length.val();
         self.command_unit.segment_valid.next = self.segment_valid.val();
@@ -376,9 +367,9 @@ impl Cluster {
         self.reporter.fault.join(&mut self.fault);
 
         // HPUs and their command ports.
-        let far = self.far_done.val();
-        let far_answers = self.far_done.valid.val() & (far.cluster == self.number.val());
-        let mut far_taken: Bit = false;
+        let off_cluster = self.off_cluster_done.val();
+        let off_cluster_answers = self.off_cluster_done.valid.val() & (off_cluster.cluster == self.number.val());
+        let mut off_cluster_taken: Bit = false;
         let host_answers = self.dma_done.valid.val() & (self.dma_done.val().cluster == self.number.val());
         let host_issuer = Issuer { hpu: self.dma_done.val().hpu, handle: self.dma_done.val().handle.get_bits::<2>(0) };
         let mut launch_ready: Bits<8> = bits::<8>(0);
@@ -431,8 +422,8 @@ impl Cluster {
             self.command_port[i].begins.next = self.hpu[i].begins.val();
             self.command_port[i].begin_thread.next = self.hpu[i].begin_thread.val();
             self.command_port[i].begin_bank.next = self.hpu[i].begin_bank.val();
-            self.command_port[i].ask.join(&mut self.command_unit.ask[i]);
-            self.command_port[i].taken.next = self.command_unit.taken.val().get_bit(i);
+            self.command_port[i].request.join(&mut self.command_unit.request[i]);
+            self.command_port[i].request_taken.next = self.command_unit.request_taken.val().get_bit(i);
             self.command_port[i].word.next = self.command_unit.word.val();
             self.command_unit.argument[i].next = self.command_port[i].argument.val();
             self.command_unit.argument_written[i].next = self.command_port[i].argument_written.val();
@@ -449,16 +440,16 @@ impl Cluster {
             let at_wire = handle_of(self.l1_read_dma.sent.val(), self.l1_read_dma.sent_issuer.val(), hpu);
             let at_place = handle_of(self.command_unit.placed.val(), self.command_unit.placed_issuer.val(), hpu);
             let at_host = handle_of(host_answers, host_issuer, hpu);
-            let by_far = far_answers & (far.issuer.hpu == hpu);
-            self.command_port[i].result.valid.next = by_far & far.has_result;
-            self.command_port[i].result_handle.next = far.issuer.handle;
-            self.command_port[i].result.next = far.result;
-            let far_ends = by_far & (!far.has_result | self.command_port[i].result.ready.val());
-            far_taken = far_taken | far_ends;
-            let at_far = handle_of(far_ends, far.issuer, hpu);
-            self.command_port[i].complete.next = at_wire | at_place | at_host | at_far;
+            let by_off_cluster = off_cluster_answers & (off_cluster.issuer.hpu == hpu);
+            self.command_port[i].result.valid.next = by_off_cluster & off_cluster.has_result;
+            self.command_port[i].result_handle.next = off_cluster.issuer.handle;
+            self.command_port[i].result.next = off_cluster.result;
+            let off_cluster_ends = by_off_cluster & (!off_cluster.has_result | self.command_port[i].result.ready.val());
+            off_cluster_taken = off_cluster_taken | off_cluster_ends;
+            let at_off_cluster = handle_of(off_cluster_ends, off_cluster.issuer, hpu);
+            self.command_port[i].complete.next = at_wire | at_place | at_host | at_off_cluster;
             self.command_port[i].failed.next =
-                (at_host & repeat::<4>(self.dma_done.val().error)) | (at_far & repeat::<4>(far.error));
+                (at_host & repeat::<4>(self.dma_done.val().error)) | (at_off_cluster & repeat::<4>(off_cluster.error));
 
             self.hpu[i].ending.join(&mut self.reporter.ending[i]);
             launch_ready = launch_ready.replace_bit(i, self.hpu[i].launch.ready.val());
@@ -477,7 +468,7 @@ impl Cluster {
         self.room.next = launch_ready & !self.had_room.q.val();
         self.loader.launch_bank.next = launch_bank;
         self.slots.probe_used.next = used;
-        self.far_done.ready.next = far_taken;
+        self.off_cluster_done.ready.next = off_cluster_taken;
         if self._rvfi {
             for i in 0..self._hpus {
                 self.rvfi[i].next = self.hpu[i].rvfi[0].val();

@@ -19,7 +19,7 @@ use spindle_verilog::prelude::*;
 
 /// A request and who made it.
 #[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
-pub struct Sent {
+pub struct RoutedRequest {
     /// The request.
     pub request: RemoteRequest,
     /// The HPU.
@@ -28,7 +28,7 @@ pub struct Sent {
 
 /// A request of L2 that is under way.
 #[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
-pub struct Part {
+pub struct L2Part {
     /// The HPU.
     pub hpu: Bits<3>,
     /// The second part follows.
@@ -76,12 +76,12 @@ pub struct RemoteRouter {
     pub l2_answer: PulseSink<RemoteAnswer>,
     arbiter: RrArbiter4,
     /// What L2 is asked. An access that crosses a word becomes its second part here.
-    head: DFF<Sent>,
+    head: DFF<RoutedRequest>,
     head_valid: Reg<Bit>,
     /// It crosses a word.
     crosses: DFF<Bit>,
     in_second: Reg<Bit>,
-    under_way: LutFifo<Part, 4>,
+    in_flight: LutFifo<L2Part, 4>,
     /// The answer but for its data,
     answer_kind: DFF<Bits<2>>,
     /// and these, byte by byte.
@@ -114,17 +114,17 @@ impl RemoteRouter {
         let request = head.request;
         let offset = request.address.get_bits::<2>(0);
         let crosses = self.crosses.q.val();
-        let stands = self.head_valid.q.val() & self.under_way.write.ready.val();
-        let moves = stands & self.l2_ready.val();
-        let far_room = !self.head_valid.q.val() | (moves & !crosses);
+        let head_offered = self.head_valid.q.val() & self.in_flight.write.ready.val();
+        let moves = head_offered & self.l2_ready.val();
+        let l2_room = !self.head_valid.q.val() | (moves & !crosses);
 
         // Who goes on.
-        let mut wants: Bits<8> = bits::<8>(0);
+        let mut requests: Bits<8> = bits::<8>(0);
         for i in 0..self._hpus {
-            let room = if self.request[i].val().far { far_room } else { self.atomic.ready.val() };
-            wants = wants.replace_bit(i, self.valid[i].val() & room);
+            let room = if self.request[i].val().to_l2 { l2_room } else { self.atomic.ready.val() };
+            requests = requests.replace_bit(i, self.valid[i].val() & room);
         }
-        self.arbiter.request.next = wants;
+        self.arbiter.request.next = requests;
         self.arbiter.accept.next = true;
         let index = self.arbiter.index.val();
         // A sum of products of four is one LUT a bit.
@@ -138,13 +138,13 @@ impl RemoteRouter {
         }
         self.atomic.next = chosen;
         self.atomic_hpu.next = index;
-        self.atomic.valid.next = self.arbiter.any.val() & !chosen.far;
-        let sent = Sent { request: chosen, hpu: index };
-        let sends = self.arbiter.any.val() & chosen.far;
+        self.atomic.valid.next = self.arbiter.any.val() & !chosen.to_l2;
+        let sent = RoutedRequest { request: chosen, hpu: index };
+        let sends = self.arbiter.any.val() & chosen.to_l2;
 
         // To L2, in two parts if need be.
         let second = self.in_second.q.val();
-        if far_room {
+        if l2_room {
             self.head_valid.d.next = sends;
             self.in_second.d.next = false;
         }
@@ -160,32 +160,32 @@ impl RemoteRouter {
         self.l2_request.next = request;
         self.l2_hpu.next = head.hpu;
         self.l2_second.next = second;
-        self.l2_valid.next = stands;
-        self.under_way.write.next = Part { hpu: head.hpu, first: crosses, second: second, offset: offset };
-        self.under_way.write.valid.next = moves;
+        self.l2_valid.next = head_offered;
+        self.in_flight.write.next = L2Part { hpu: head.hpu, first: crosses, second: second, offset: offset };
+        self.in_flight.write.valid.next = moves;
 
         // Answers. Those of the second part go to their place by the enables of bytes, which are no LUTs.
-        let part = self.under_way.read.val();
+        let part = self.in_flight.read.val();
         let answered = self.l2_answer.valid.val();
-        self.under_way.read.ready.next = answered;
-        let near_room = !answered & !self.half.q.val();
-        let by_near = self.atomic_answer.valid.val() & near_room;
-        self.atomic_answer.ready.next = near_room;
+        self.in_flight.read.ready.next = answered;
+        let atomic_room = !answered & !self.half.q.val();
+        let by_atomic = self.atomic_answer.valid.val() & atomic_room;
+        self.atomic_answer.ready.next = atomic_room;
         if answered {
             self.half.d.next = part.first;
         }
         let source = if answered { self.l2_answer.val() } else { self.atomic_answer.val() };
-        if answered | near_room {
+        if answered | atomic_room {
             self.answer_kind.d.next = (source.write, source.thread).cat::<2>();
         }
         for b in 0..4 {
             let in_second = bit_cast::<3, 2>(part.offset) > bits::<3>(3 - b as u64);
-            if (answered & (!part.second | in_second)) | near_room {
+            if (answered & (!part.second | in_second)) | atomic_room {
                 self.answer_bytes[b].d.next = source.data.get_bits::<8>(8 * b);
             }
         }
         let to = if answered { part.hpu } else { self.atomic_answer_hpu.val() };
-        self.answer_to.d.next = if (answered & !part.first) | by_near { bits::<8>(1) << to } else { bits::<8>(0) };
+        self.answer_to.d.next = if (answered & !part.first) | by_atomic { bits::<8>(1) << to } else { bits::<8>(0) };
         let kind = self.answer_kind.q.val();
         self.answer.next = RemoteAnswer {
             thread: kind.get_bit(0),

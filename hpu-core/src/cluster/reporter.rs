@@ -40,10 +40,10 @@ pub struct Reporter {
     /// A fault.
     pub fault: Source<Fault>,
     arbiter: RrArbiter4,
-    report: DFF<TaskDone>,
-    report_waits: Reg<Bit>,
-    trouble: DFF<Fault>,
-    trouble_waits: Reg<Bit>,
+    done_reg: DFF<TaskDone>,
+    done_reg_valid: Reg<Bit>,
+    fault_reg: DFF<Fault>,
+    fault_reg_valid: Reg<Bit>,
     _hpus: usize,
 }
 
@@ -58,9 +58,9 @@ impl Reporter {
 #[hdl]
 impl Reporter {
     fn update(&mut self) {
-        let report_free = !self.report_waits.q.val() | self.done.ready.val();
-        let trouble_free = !self.trouble_waits.q.val() | self.fault.ready.val();
-        let free = report_free & trouble_free & !self.hold.val();
+        let done_free = !self.done_reg_valid.q.val() | self.done.ready.val();
+        let fault_free = !self.fault_reg_valid.q.val() | self.fault.ready.val();
+        let free = done_free & fault_free & !self.hold.val();
         let mut request: Bits<8> = bits::<8>(0);
         for i in 0..self._hpus {
             request = request.replace_bit(i, self.ending[i].valid.val());
@@ -84,7 +84,7 @@ impl Reporter {
         self.ended.next = takes & origin.has_packet;
         self.ended_slot.next = origin.slot;
         if takes {
-            self.report.d.next = TaskDone {
+            self.done_reg.d.next = TaskDone {
                 version: bits::<4>(spindle_contract::VERSION),
                 kind: origin.kind,
                 context: origin.context,
@@ -101,12 +101,12 @@ impl Reporter {
                 hpu: index,
                 spare: bits::<10>(0),
             };
-            self.report_waits.d.next = true;
+            self.done_reg_valid.d.next = true;
         } else if self.done.ready.val() {
-            self.report_waits.d.next = false;
+            self.done_reg_valid.d.next = false;
         }
         if takes & ending.fault {
-            self.trouble.d.next = Fault {
+            self.fault_reg.d.next = Fault {
                 cause: ending.cause,
                 context: origin.context,
                 hpu: index,
@@ -119,13 +119,13 @@ impl Reporter {
                 stray: ending.stray,
                 of_access: ending.of_access,
             };
-            self.trouble_waits.d.next = true;
+            self.fault_reg_valid.d.next = true;
         } else if self.fault.ready.val() {
-            self.trouble_waits.d.next = false;
+            self.fault_reg_valid.d.next = false;
         }
-        self.done.next = self.report.q.val();
-        self.done.valid.next = self.report_waits.q.val();
-        self.fault.next = self.trouble.q.val();
-        self.fault.valid.next = self.trouble_waits.q.val();
+        self.done.next = self.done_reg.q.val();
+        self.done.valid.next = self.done_reg_valid.q.val();
+        self.fault.next = self.fault_reg.q.val();
+        self.fault.valid.next = self.fault_reg_valid.q.val();
     }
 }

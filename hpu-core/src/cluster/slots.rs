@@ -35,8 +35,8 @@ pub struct Slots {
     /// Slots whose task has ended, but whose commands may not have.
     leaving: LutFifo<Bits<4>, 4>,
     /// The one that is asked about, if there is one.
-    asked: DFF<Bits<4>>,
-    waits: Reg<Bit>,
+    probed: DFF<Bits<4>>,
+    probed_valid: Reg<Bit>,
     /// Slots that became free after reset.
     begun: Reg<Bits<4>>,
 }
@@ -51,21 +51,21 @@ impl Slots {
         }
 
         // A slot that ends goes before one that goes back to its queue's end: that one is asked about once more.
-        let asked = self.asked.q.val();
-        let waits = self.waits.q.val();
+        let probed = self.probed.q.val();
+        let probed_valid = self.probed_valid.q.val();
         let used = self.probe_used.val();
         let ended = self.ended.val();
-        self.probe.next = asked;
-        self.leaving.write.next = if ended { self.ended_slot.val() } else { asked };
-        self.leaving.write.valid.next = ended | (waits & used);
-        let moves = !waits | !(used & ended);
+        self.probe.next = probed;
+        self.leaving.write.next = if ended { self.ended_slot.val() } else { probed };
+        self.leaving.write.valid.next = ended | (probed_valid & used);
+        let moves = !probed_valid | !(used & ended);
         if moves {
-            self.asked.d.next = self.leaving.read.val();
-            self.waits.d.next = self.leaving.read.valid.val();
+            self.probed.d.next = self.leaving.read.val();
+            self.probed_valid.d.next = self.leaving.read.valid.val();
         }
         self.leaving.read.ready.next = moves;
-        self.free.write.next = if begins { begun } else { asked };
-        self.free.write.valid.next = begins | (waits & !used);
+        self.free.write.next = if begins { begun } else { probed };
+        self.free.write.valid.next = begins | (probed_valid & !used);
         self.slot.next = self.free.read.val();
         self.available.next = self.free.read.valid.val();
         self.free.read.ready.next = self.take.val();

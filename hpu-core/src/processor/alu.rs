@@ -1,6 +1,6 @@
 //! The one-cycle arithmetic: RV32I, Zba, and Zbb and Zbs but for what [`BitUnit`](super::bit_unit::BitUnit) does.
 
-use super::byte_lanes::{differs, in_bytes, one_of_four, rotate_bytes};
+use super::byte_lanes::{byte_mask, mux4, ne, rotate_bytes};
 use spindle_verilog::prelude::*;
 
 /// `pick`: a + b, also a shifted by `shift_add`.
@@ -126,7 +126,7 @@ fn rotate_pairs(x: Bits<32>, by: Bits<2>) -> Bits<32> {
     let by_two = (x.get_bits::<2>(0), x.get_bits::<30>(2)).cat::<32>();
     let by_four = (x.get_bits::<4>(0), x.get_bits::<28>(4)).cat::<32>();
     let by_six = (x.get_bits::<6>(0), x.get_bits::<26>(6)).cat::<32>();
-    one_of_four(by, x, by_two, by_four, by_six)
+    mux4(by, x, by_two, by_four, by_six)
 }
 
 /// Each bit four times.
@@ -161,14 +161,14 @@ impl Alu {
         let without_sign = self.funct3.val().get_bit(0);
 
         // The adder: b is the raw operand of the carry chain.
-        let scaled = one_of_four(control.shift_add, a, a << 1, a << 2, a << 3);
+        let scaled = mux4(control.shift_add, a, a << 1, a << 2, a << 3);
         let sum = b + ((scaled ^ repeat::<32>(control.invert)) & repeat::<32>(!control.alone));
         self.sum.next = sum;
 
         // Comparisons, from the sign of a - b: the operands' signs decide where they differ.
         let differ = a.get_bit(31) ^ b.get_bit(31);
         let below = !sum.get_bit(31);
-        self.equal.next = !differs(a, b);
+        self.equal.next = !ne(a, b);
         self.less.next = if differ { a.get_bit(31) } else { below };
         self.less_unsigned.next = if differ { b.get_bit(31) } else { below };
 
@@ -209,7 +209,7 @@ impl Alu {
         // The filling: of what is extended only the bytes count that the mask leaves.
         let sign = control.signed & (if control.narrow { a.get_bit(7) } else { a.get_bit(15) });
         let fills = control.second | sign | (control.arithmetic & a.get_bit(31));
-        let second = in_bytes(
+        let second = byte_mask(
             (
                 fills | (control.bytes & a.get_bits::<8>(24).any()),
                 fills | (control.bytes & a.get_bits::<8>(16).any()),
@@ -229,7 +229,7 @@ impl Alu {
 
         // The rotator comes late, the adder last.
         let blend = (turned & mask) | (bitwise & !mask);
-        let picked = one_of_four(control.pick, sum, !sum, blend, bitwise);
+        let picked = mux4(control.pick, sum, !sum, blend, bitwise);
         // Of a comparison everything but the sum is ready early.
         let by_sign = differ & (if without_sign { b.get_bit(31) } else { a.get_bit(31) });
         let is_less = control.less & (by_sign | (!differ & below));

@@ -30,7 +30,7 @@ pub struct LoadLanes {
 
 /// One of four words, as a sum of products: that is one LUT of six inputs a bit, which a mapper does not always find behind nested choices.
 #[hdl_fn]
-pub fn one_of_four(select: Bits<2>, zero: Bits<32>, one: Bits<32>, two: Bits<32>, three: Bits<32>) -> Bits<32> {
+pub fn mux4(select: Bits<2>, zero: Bits<32>, one: Bits<32>, two: Bits<32>, three: Bits<32>) -> Bits<32> {
     (zero & repeat::<32>(select == 0))
         | (one & repeat::<32>(select == 1))
         | (two & repeat::<32>(select == 2))
@@ -39,13 +39,13 @@ pub fn one_of_four(select: Bits<2>, zero: Bits<32>, one: Bits<32>, two: Bits<32>
 
 /// Lanes of an access that begins at address bits 1:0 = `offset` in which the next word's bytes are.
 #[hdl_fn]
-pub fn lanes_behind(offset: Bits<2>) -> Bits<4> {
+pub fn next_word_lanes(offset: Bits<2>) -> Bits<4> {
     (false, offset == 3, offset.get_bit(1), offset.any()).cat::<4>()
 }
 
 /// A mask of bytes.
 #[hdl_fn]
-pub fn in_bytes(lanes: Bits<4>) -> Bits<32> {
+pub fn byte_mask(lanes: Bits<4>) -> Bits<32> {
     (
         repeat::<8>(lanes.get_bit(3)),
         repeat::<8>(lanes.get_bit(2)),
@@ -57,7 +57,7 @@ pub fn in_bytes(lanes: Bits<4>) -> Bits<32> {
 
 /// x is not y. Three bits of both are one LUT6, and what these find meets in a carry chain: of `!=` the mapper makes twice the LUTs.
 #[hdl_fn]
-pub fn differs(x: Bits<32>, y: Bits<32>) -> Bit {
+pub fn ne(x: Bits<32>, y: Bits<32>) -> Bit {
     let bits_apart = x ^ y;
     let thirds = (
         bits_apart.get_bits::<2>(30).any(),
@@ -79,7 +79,7 @@ pub fn differs(x: Bits<32>, y: Bits<32>) -> Bit {
 
 /// The same for the clocks of handlers.
 #[hdl_fn]
-pub fn clocks_differ(x: Bits<WATCHDOG_BITS>, y: Bits<WATCHDOG_BITS>) -> Bit {
+pub fn clock_ne(x: Bits<WATCHDOG_BITS>, y: Bits<WATCHDOG_BITS>) -> Bit {
     let bits_apart = x ^ y;
     let thirds = (
         bits_apart.get_bits::<3>(21).any(),
@@ -101,7 +101,7 @@ pub fn rotate_bytes(x: Bits<32>, by: Bits<2>) -> Bits<32> {
     let by_one = (x.get_bits::<8>(0), x.get_bits::<24>(8)).cat::<32>();
     let by_two = (x.get_bits::<16>(0), x.get_bits::<16>(16)).cat::<32>();
     let by_three = (x.get_bits::<24>(0), x.get_bits::<8>(24)).cat::<32>();
-    one_of_four(by, x, by_one, by_two, by_three)
+    mux4(by, x, by_one, by_two, by_three)
 }
 
 #[hdl]
@@ -155,7 +155,7 @@ impl StoreLanes {
         let by_one = (data.get_bits::<24>(0), data.get_bits::<8>(24)).cat::<32>();
         let by_two = (data.get_bits::<16>(0), data.get_bits::<16>(16)).cat::<32>();
         let by_three = (data.get_bits::<8>(0), data.get_bits::<24>(8)).cat::<32>();
-        self.rotated.next = one_of_four(offset.get_bits::<2>(0), data, by_one, by_two, by_three);
+        self.rotated.next = mux4(offset.get_bits::<2>(0), data, by_one, by_two, by_three);
         let size = self.size_less_one.val();
         let bytes = (repeat::<2>(size.get_bit(1)), size.get_bit(0), true).cat::<4>();
         let strobes = bit_cast::<11, 4>(bytes) << offset;

@@ -1,7 +1,7 @@
 //! How long handlers run, and how they ended.
 
-use super::byte_lanes::clocks_differ;
-use super::stages::{Incident, Producer};
+use super::byte_lanes::clock_ne;
+use super::stages::{Producer, Trap};
 use super::types::Ending;
 use spindle_blocks::ram::LutMemory;
 use spindle_contract::memory_map::WATCHDOG_BITS;
@@ -16,7 +16,7 @@ const CODE: u64 = 10;
 /// |---|---|
 /// | threads | in `started`, `thread`, `runs`, `ends`; out `spent`, `expired` |
 /// | launches | in `watchdog`, `no_budget` of the launch that was just started; out `freed`, `freed_bank` |
-/// | M1 | in `incident_valid`, `incident`; in `bank` of the current thread; out `full`: no handler may end |
+/// | M1 | in `trap_valid`, `trap`; in `bank` of the current thread; out `full`: no handler may end |
 /// | M3 | in `third`, `lands`, `lands_bank` |
 /// | store buffer | in `drains`: stores of a thread's ended handler are under way |
 /// | cluster | out `ending`, `ending_valid` / in `ending_ready` |
@@ -43,7 +43,7 @@ pub struct Endings {
     /// The current thread's handler ends; never with `full`.
     pub ends: Signal<In, Bit>,
     /// The incident.
-    pub incident: PulseSink<Incident>,
+    pub trap: PulseSink<Trap>,
     /// The result in M3.
     pub third: Signal<In, Producer>,
     /// It is one, also of a handler that returned in the last cycle.
@@ -88,8 +88,7 @@ impl Endings {
             } else if runs {
                 self.elapsed[i].d.next = self.elapsed[i].q.val() + 1;
             }
-            let ended =
-                self.used_up[i].q.val() | (runs & !clocks_differ(self.elapsed[i].q.val(), self.budget[i].q.val()));
+            let ended = self.used_up[i].q.val() | (runs & !clock_ne(self.elapsed[i].q.val(), self.budget[i].q.val()));
             used_up = used_up.replace_bit(i, if begins { self.no_budget.val() } else { ended });
             self.used_up[i].d.next = used_up.get_bit(i);
         }
@@ -97,16 +96,16 @@ impl Endings {
         self.expired.next = self.expires.q.val();
         self.spent.next = (self.used_up[1].q.val(), self.used_up[0].q.val()).cat::<2>();
 
-        let incident = self.incident.val();
+        let trap = self.trap.val();
         let ending = Ending {
             bank: self.bank.val(),
             code: bits::<8>(0),
-            fault: self.incident.valid.val(),
-            cause: if self.incident.valid.val() { incident.cause } else { bits::<4>(0) },
-            pc: incident.pc,
-            sum: incident.address,
-            stray: incident.stray,
-            of_access: incident.of_access,
+            fault: self.trap.valid.val(),
+            cause: if self.trap.valid.val() { trap.cause } else { bits::<4>(0) },
+            pc: trap.pc,
+            sum: trap.address,
+            stray: trap.stray,
+            of_access: trap.of_access,
             thread: thread,
             first_cycles: self.elapsed[0].q.val(),
             second_cycles: self.elapsed[1].q.val(),

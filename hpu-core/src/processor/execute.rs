@@ -2,7 +2,7 @@
 
 use super::alu::Alu;
 use super::bit_unit::BitUnit;
-use super::byte_lanes::one_of_four;
+use super::byte_lanes::mux4;
 use super::divider::Divider;
 use super::multiplier::Multiplier;
 use super::stages::{Executed, Issued};
@@ -94,10 +94,10 @@ pub struct Execute {
     divider: Divider,
     divider_owner: DFF<Bit>,
     /// The divider works on the instruction in X, which could not move on.
-    begun: Reg<Bit>,
+    division_begun: Reg<Bit>,
     /// It works on the one in M1.
     fresh: Reg<Bit>,
-    moved: DFF<Executed>,
+    executed_reg: DFF<Executed>,
     result: DFF<Bits<32>>,
     /// M1 holds one for the bit unit.
     takes_bits: DFF<Bit>,
@@ -153,7 +153,7 @@ impl Execute {
         // What was predicted is compared before the sum is there: all returns of functions have no offset.
         let to_register = issued.traits.to_register;
         let predicted = (bits::<2>(0), issued.predicted_target, bits::<1>(0)).cat::<17>();
-        let differs = if to_register {
+        let target_missed = if to_register {
             (predicted != a.get_bits::<17>(1)) | !issued.no_offset
         } else {
             predicted != issued.target
@@ -164,7 +164,7 @@ impl Execute {
         let number = self.counter_number.val();
         let retired = (bits::<16>(0), self.retired_high.q.val(), self.retired.q.val()).cat::<64>();
         let cycle = self.cycle.val();
-        let counter = one_of_four(
+        let counter = mux4(
             (number.get_bit(7), number.get_bit(1)).cat::<2>(),
             cycle.get_bits::<32>(0),
             retired.get_bits::<32>(0),
@@ -192,7 +192,7 @@ impl Execute {
             self.result.d.next = alu_value;
             self.takes_bits.d.next = issued.traits.bits_unit;
             self.takes_product.d.next = issued.traits.multiplies;
-            self.moved.d.next = Executed {
+            self.executed_reg.d.next = Executed {
                 rd: issued.rd,
                 funct3: funct3,
                 funct5: issued.funct5,
@@ -205,14 +205,14 @@ impl Execute {
                 micro: issued.micro,
                 taken: taken,
                 target: issued.target,
-                differs: differs,
+                target_missed: target_missed,
                 exits: to_register & issued.no_offset & to_exit & !issued.traits.illegal,
                 sum: self.sum.val(),
                 b: b,
                 traits: issued.traits,
             };
         }
-        self.executed.next = self.moved.q.val();
+        self.executed.next = self.executed_reg.q.val();
 
         self.bit_unit.a.next = a;
         self.bit_unit.b.next = b;
@@ -235,16 +235,17 @@ impl Execute {
 
         // The division of an instruction that does not live to claim it is cancelled.
         let starts = self.valid.val() & issued.traits.divides & !self.divider.busy.val();
-        let begun = starts | (self.begun.q.val() & self.valid.val());
-        self.begun.d.next = begun & !self.advance.val();
-        self.fresh.d.next = begun & self.advance.val();
+        let division_begun = starts | (self.division_begun.q.val() & self.valid.val());
+        self.division_begun.d.next = division_begun & !self.advance.val();
+        self.fresh.d.next = division_begun & self.advance.val();
         if starts {
             self.divider_owner.d.next = self.thread.val();
         }
         self.divider.start.next = starts;
         self.divider.loads.next = issued.traits.divides;
-        self.divider.cancel.next =
-            self.cancel.val() | (self.fresh.q.val() & !self.claims.val()) | (self.begun.q.val() & !self.valid.val());
+        self.divider.cancel.next = self.cancel.val()
+            | (self.fresh.q.val() & !self.claims.val())
+            | (self.division_begun.q.val() & !self.valid.val());
         self.divider.a.next = a;
         self.divider.b.next = b;
         self.divider.funct3.next = funct3;

@@ -96,15 +96,16 @@ impl Fetch {
         // A stale entry costs a correction, never more: a new image needs no clearing.
         self.predictor.clear.next = false;
 
-        let behind = pc + 2;
+        let sequential = pc + 2;
         let following = if self.predictor.taken.val() {
             (bits::<2>(0), self.predictor.target.val(), bits::<1>(0)).cat::<17>()
         } else {
-            behind
+            sequential
         };
-        let here = if self.redirect.val() { self.redirect_pc.val() } else { following };
-        let next_pc = if self.enter.val() { self.enter_pc.val() } else { here };
-        let next_block = if self.enter.val() { self.enter_block.val() } else { block_in_code(here, code.base) };
+        let same_handler_pc = if self.redirect.val() { self.redirect_pc.val() } else { following };
+        let next_pc = if self.enter.val() { self.enter_pc.val() } else { same_handler_pc };
+        let next_block =
+            if self.enter.val() { self.enter_block.val() } else { block_in_code(same_handler_pc, code.base) };
         let leaves = self.enter.val() | self.redirect.val();
         self.address.next = word_of(next_pc, next_block);
         // At rest nothing is fetched.
@@ -123,7 +124,7 @@ impl Fetch {
         if moves {
             self.decode_pc.d.next = pc;
             self.decode_block.d.next = self.fetch_block.q.val();
-            self.decode_after.d.next = behind;
+            self.decode_after.d.next = sequential;
             self.decode_outside.d.next = pc.get_bit(0) | (pc.get_bits::<16>(1) >= bit_cast::<16, 15>(code.size));
             self.decode_predicted.d.next = self.predictor.taken.val();
             self.decode_target.d.next = self.predictor.target.val();

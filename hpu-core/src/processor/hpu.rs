@@ -208,8 +208,8 @@ impl Hpu {
         let bank = self.launches.bank.val();
         let code = self.launches.code.val();
         let launched = self.launches.launched.val();
-        let incident = self.resolve.incident.val();
-        let incident_valid = self.resolve.incident.valid.val();
+        let trap = self.resolve.trap.val();
+        let trap_valid = self.resolve.trap.valid.val();
         let executed = self.execute.executed.val();
         let issued = self.issue.issued.val();
         let live = self.resolve.live.val();
@@ -219,7 +219,7 @@ impl Hpu {
         let start = self.threads.start.val();
         let enters = start | self.threads.enter_other.val();
         let redirect = self.threads.back.val() | self.resolve.redirect.val();
-        self.flush.next = ends | incident_valid | enters | redirect;
+        self.flush.next = ends | trap_valid | enters | redirect;
         let flush = self.flush.val();
 
         // Launches, threads, endings.
@@ -234,8 +234,8 @@ impl Hpu {
         self.threads.returns.next = self.resolve.returns.val();
         self.threads.passes.next = self.resolve.passes.val();
         self.threads.continues.next = self.resolve.next.val();
-        self.threads.incident.valid.next = incident_valid;
-        self.threads.incident.next = incident;
+        self.threads.trap.valid.next = trap_valid;
+        self.threads.trap.next = trap;
         self.threads.answer.next = self.answer.val();
         self.threads.answer.valid.next = self.tracker.answered.val();
         self.threads.owed.next = self.tracker.owed.val();
@@ -253,8 +253,8 @@ impl Hpu {
         self.endings.bank.next = bank;
         self.endings.runs.next = self.threads.runs.val();
         self.endings.ends.next = ends;
-        self.endings.incident.valid.next = incident_valid;
-        self.endings.incident.next = incident;
+        self.endings.trap.valid.next = trap_valid;
+        self.endings.trap.next = trap;
         self.endings.third.next = self.write_back.third.val();
         self.endings.lands.next = self.write_back.lands.val();
         self.endings.lands_bank.next = self.write_back.lands_bank.val();
@@ -352,7 +352,7 @@ impl Hpu {
         self.resolve.executed.next = executed;
         self.resolve.arrives.next = self.issue.valid.val() & !flush;
         self.resolve.expired.next = self.endings.expired.val();
-        self.resolve.no_room.next = self.endings.full.val();
+        self.resolve.ending_full.next = self.endings.full.val();
         self.resolve.stalls.next = self.memory.stalls.val();
         self.resolve.faults.next = self.memory.faults.val();
         self.resolve.cause.next = self.memory.cause.val();
@@ -447,7 +447,7 @@ impl Hpu {
         self.write_back.executed.next = executed;
         self.write_back.live.next = live;
         self.write_back.holds.next = holds;
-        self.write_back.ends.next = ends | self.resolve.happened.val();
+        self.write_back.ends.next = ends | self.resolve.trapped.val();
         self.write_back.value.next = self.execute.first_value.val();
         self.write_back.multiplies.next = self.execute.multiplies.val();
         self.write_back.wants_high.next = self.execute.wants_high.val();
@@ -486,8 +486,8 @@ impl Hpu {
             self.retirement[0].returns.next = self.resolve.returns.val();
             self.retirement[0].left.next = self.resolve.left_last.val();
             self.retirement[0].stays.next = self.resolve.stays.val();
-            self.retirement[0].incident.valid.next = incident_valid;
-            self.retirement[0].incident.next = incident;
+            self.retirement[0].trap.valid.next = trap_valid;
+            self.retirement[0].trap.next = trap;
             self.retirement[0].value.next = self.write_back.third.val().value;
             self.rvfi[0].next = self.retirement[0].rvfi.val();
         }

@@ -1,7 +1,7 @@
 //! From D to X: decoding, waiting, injecting.
 
 use super::alu::{alu_extend, AluControl};
-use super::byte_lanes::one_of_four;
+use super::byte_lanes::mux4;
 use super::decode::{Decoded, Decoder};
 use super::predecode::CodeWord;
 use super::stages::{Issued, Traits};
@@ -114,13 +114,8 @@ impl Issue {
         self.injects.next = injects;
         // A negative result is made of its magnitude x as !(x + 0xFFFF_FFFF), by the ALU.
         let negative = of_divider & self.negate.val();
-        self.inject_a.next = one_of_four(
-            choice,
-            self.answer_value.val(),
-            self.first_argument.val(),
-            self.quotient.val(),
-            self.remainder.val(),
-        );
+        self.inject_a.next =
+            mux4(choice, self.answer_value.val(), self.first_argument.val(), self.quotient.val(), self.remainder.val());
         self.inject_b.next = negative;
         let size =
             (self.answer_funct3.val().get_bit(1) | self.started.val(), self.answer_funct3.val().get_bit(0)).cat::<2>();

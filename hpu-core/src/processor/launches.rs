@@ -112,16 +112,16 @@ impl Launches {
         self.used.d.next = after & !freed;
 
         // What is kept of a launch.
-        let comes = self.launch.val();
+        let offered = self.launch.val();
         let code = Code {
-            base: comes.code_base,
-            size: comes.code_size,
-            completes: comes.completes,
-            flow_control: comes.flow_control,
+            base: offered.code_base,
+            size: offered.code_size,
+            completes: offered.completes,
+            flow_control: offered.flow_control,
         };
         self.kept.write_enable.next = accepts;
         self.kept.write_address.next = self.choice.q.val();
-        self.kept.write_data.next = Kept { code: code, frame: comes.frame };
+        self.kept.write_data.next = Kept { code: code, frame: offered.frame };
         self.bases.write_enable.next = accepts;
         self.bases.write_address.next = self.choice.q.val();
         self.bases.write_data.next = code.base;

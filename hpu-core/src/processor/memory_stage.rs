@@ -134,7 +134,7 @@ pub struct MemoryStage {
     wrong: Reg<Bit>,
     /// Entries of the store buffer that the load must not overtake; none of anything else.
     overlaps: DFF<Bits<2>>,
-    place: DFF<Bits<20>>,
+    physical: DFF<Bits<20>>,
     even_row: DFF<Bits<13>>,
     sum_next: DFF<Bits<22>>,
     /// The read of the load in M1 is under way.
@@ -194,7 +194,7 @@ impl MemoryStage {
         let entry = self.regions.entry.val();
         let offset = if repeats { sum.get_bits::<20>(0) } else { first_sum.get_bits::<20>(0) };
         let next_row = if repeats { self.sum_next.q.val().get_bits::<13>(3) } else { first_next.get_bits::<13>(3) };
-        let place = offset | entry.base;
+        let physical = offset | entry.base;
         let even_row = next_row | entry.base.get_bits::<13>(3);
         let moves = self.advance.val() & self.valid.val();
         if moves | looks_again {
@@ -203,7 +203,7 @@ impl MemoryStage {
             self.in_l2.d.next = entry.target == Target::L2;
             self.in_code.d.next = entry.target == Target::Code;
             self.in_port.d.next = entry.target == Target::Command;
-            self.place.d.next = place;
+            self.physical.d.next = physical;
             self.even_row.d.next = even_row;
         }
         if moves {
@@ -246,9 +246,9 @@ impl MemoryStage {
         let aligned = !(low & size).any();
         let reach = bit_cast::<3, 2>(low) + bit_cast::<3, 2>(size) + 1;
         let end_word = if reach.get_bit(2) { self.sum_next.q.val().get_bits::<20>(2) } else { sum.get_bits::<20>(2) };
-        let behind = (end_word, reach.get_bits::<2>(0)).cat::<22>();
+        let end_offset = (end_word, reach.get_bits::<2>(0)).cat::<22>();
         // The bound, a register, is what the carry chain takes as it is.
-        self.in_bound.next = !(bit_cast::<22, 21>(found.bound) < behind);
+        self.in_bound.next = !(bit_cast::<22, 21>(found.bound) < end_offset);
         let in_range = !sum.get_bit(31) & !sum.get_bits::<7>(21).any();
         let is_lr = is_atomic & (executed.funct5 == LR);
         let in_l1 = self.in_l1.q.val();
@@ -299,10 +299,10 @@ impl MemoryStage {
         self.reads[0].next = (loads & first_even) | (retries_l1 & !retry_odd);
         self.reads[1].next = (loads & first_odd) | (retries_l1 & retry_odd);
         self.row[0].next = (even_row.get_bits::<11>(2), next_row.get_bits::<2>(0)).cat::<13>();
-        self.row[1].next = (place.get_bits::<11>(5), offset.get_bits::<2>(3)).cat::<13>();
+        self.row[1].next = (physical.get_bits::<11>(5), offset.get_bits::<2>(3)).cat::<13>();
         self.may_use.next = !loads & !self.retries.q.val();
         self.code_valid.next = loads_code | retries_code;
-        self.code_address.next = place.get_bits::<14>(2);
+        self.code_address.next = physical.get_bits::<14>(2);
         // Regions do not overlap: what is the same in L1 has the same address. So the comparison need not wait for the region.
         self.look_row.next = (self.a.val().get_bits::<3>(28), first_sum.get_bits::<12>(3)).cat::<15>();
         self.entry_row.next = (sum.get_bits::<3>(28), sum.get_bits::<12>(3)).cat::<15>();
@@ -331,7 +331,7 @@ impl MemoryStage {
             writes: is_store,
             atomic: is_atomic,
             operation: executed.funct5,
-            address: self.place.q.val(),
+            address: self.physical.q.val(),
             even_row: self.even_row.q.val(),
             size_less_one: size,
             data: executed.b,

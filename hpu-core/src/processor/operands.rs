@@ -1,7 +1,7 @@
 //! Stage D: forwarding, hazards.
 
 use super::alu::turn_of;
-use super::byte_lanes::one_of_four;
+use super::byte_lanes::mux4;
 use super::decode::{second_operand, Decoded};
 use super::register_file::RegisterFile;
 use super::stages::Producer;
@@ -193,18 +193,18 @@ impl Operands {
         let third_here = Producer { writes: third.writes & (self.third_thread.val() == thread), ..third };
         let from_a = source(decoded.find_a, first, second, third_here);
         let from_b = source(decoded.find_b, first, second, third_here);
-        let early_a = one_of_four(from_a, self.registers.data_a.val(), first.value, second.value, third.value);
-        let early_b = one_of_four(from_b, self.registers.data_b.val(), first.value, second.value, third.value);
+        let early_a = mux4(from_a, self.registers.data_a.val(), first.value, second.value, third.value);
+        let early_b = mux4(from_b, self.registers.data_b.val(), first.value, second.value, third.value);
 
         // The result of X, which comes late, what is injected and what is no register's: of each operand one of four.
         let injects = self.injects.val();
         let in_x_a = matches(executes, decoded.find_a);
         let in_x_b = decoded.reads_b & matches(executes, decoded.find_b);
         let choice_a = (either(injects, decoded.a_is_pc), either_without(decoded.a_is_pc, in_x_a, injects)).cat::<2>();
-        let chosen_a = one_of_four(choice_a, early_a, executes.value, self.inject_a.val(), self.pc.val());
+        let chosen_a = mux4(choice_a, early_a, executes.value, self.inject_a.val(), self.pc.val());
         let choice_b = (either(injects, !decoded.reads_b), either(injects, in_x_b)).cat::<2>();
         let other = second_operand(decoded, self.link.val(), self.counter.val());
-        let chosen_b = one_of_four(choice_b, early_b, executes.value, other, repeat::<32>(self.inject_b.val()));
+        let chosen_b = mux4(choice_b, early_b, executes.value, other, repeat::<32>(self.inject_b.val()));
 
         // What was not written is a reset of the register, which is no LUT in its path: nearly all first values are 0.
         let rare = bits::<32>(self._first_bits);
@@ -215,8 +215,8 @@ impl Operands {
         // The few bits that are not 0 join where they do not delay the result of X.
         let found_a = if starts_a { first_a } else { early_a };
         let found_b = if starts_b { first_b } else { early_b };
-        let rarely_a = one_of_four(choice_a, found_a, executes.value, self.inject_a.val(), self.pc.val());
-        let rarely_b = one_of_four(choice_b, found_b, executes.value, other, repeat::<32>(self.inject_b.val()));
+        let rarely_a = mux4(choice_a, found_a, executes.value, self.inject_a.val(), self.pc.val());
+        let rarely_b = mux4(choice_b, found_b, executes.value, other, repeat::<32>(self.inject_b.val()));
         if self.advance.val() {
             self.plain_a.d.next = if starts_a { bits::<32>(0) } else { chosen_a & !rare };
             self.plain_b.d.next = if starts_b { bits::<32>(0) } else { chosen_b & !rare };

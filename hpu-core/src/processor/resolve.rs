@@ -1,7 +1,7 @@
 //! M1: where the program goes, what faults, what waits.
 
-use super::byte_lanes::one_of_four;
-use super::stages::{Executed, Incident, Wait, CODE_TOP};
+use super::byte_lanes::mux4;
+use super::stages::{Executed, Trap, Wait, CODE_TOP};
 use spindle_contract::memory_map::{FAULT_BREAK, FAULT_COMMAND, FAULT_FETCH, FAULT_ILLEGAL, FAULT_WATCHDOG};
 use spindle_verilog::prelude::*;
 
@@ -13,15 +13,15 @@ use spindle_verilog::prelude::*;
 /// | memory stage | out `live`, `acts`; in `stalls`, `faults`, `cause`, `leaves_long`, `again`, `issuing` |
 /// | command port | in `done`, `refused`, `full`; out `replied` |
 /// | store buffer, remote tracker | in `quiet`: all stores of the thread have arrived |
-/// | endings | in `expired`, `no_room`: no handler may end |
-/// | threads | out `returns`, `passes`, `next`, `incident_valid`, `incident` |
-/// | store buffer, remote tracker, write back | out `happened`, `faulted`: the instruction that left M1 in the last cycle |
+/// | endings | in `expired`, `ending_full`: no handler may end |
+/// | threads | out `returns`, `passes`, `next`, `trap_valid`, `trap` |
+/// | store buffer, remote tracker, write back | out `trapped`, `faulted`: the instruction that left M1 in the last cycle |
 /// | fetch | out `redirect`, `next`; predictor update |
 /// | issue | in `arrives`; out `valid`, `counts`; `holds`: M1 keeps its instruction, X stays |
 /// | counters | out `retires` |
 ///
 /// Jumps and returns are decided in M1 itself. What needs the access check, that is faults and waits, becomes an incident of the next cycle; the
-/// instruction that has come to M1 by then is dropped with all younger ones (`live` is low). With `no_room` a return stays in M1, and a fault
+/// instruction that has come to M1 by then is dropped with all younger ones (`live` is low). With `ending_full` a return stays in M1, and a fault
 /// becomes an incident later.
 #[block]
 pub struct Resolve {
@@ -34,7 +34,7 @@ pub struct Resolve {
     /// The budget of its thread is used up.
     pub expired: Signal<In, Bit>,
     /// An ending waits to be taken.
-    pub no_room: Signal<In, Bit>,
+    pub ending_full: Signal<In, Bit>,
     /// It was not dropped.
     pub live: Signal<Out, Bit>,
     /// It may take effect.
@@ -78,13 +78,13 @@ pub struct Resolve {
     /// A jump or a prediction is resolved.
     pub update: Signal<Out, Bit>,
     /// There was a fault or a wait in the last cycle.
-    pub happened: Signal<Out, Bit>,
+    pub trapped: Signal<Out, Bit>,
     /// A fault.
     pub faulted: Signal<Out, Bit>,
     /// The fault waits for room.
     pub stays: Signal<Out, Bit>,
     /// Which.
-    pub incident: Pulse<Incident>,
+    pub trap: Pulse<Trap>,
     /// The instruction that was in M1 in the last cycle has left it.
     pub left_last: Signal<Out, Bit>,
     /// The instruction that was in M1 in the last cycle may be counted in this one.
@@ -92,10 +92,10 @@ pub struct Resolve {
     /// An instruction has taken effect.
     pub retires: Signal<Out, Bit>,
     occupied: Reg<Bit>,
-    happens: Reg<Bit>,
+    trap_pending: Reg<Bit>,
     /// It need not wait for room.
-    due: Reg<Bit>,
-    happening: DFF<Incident>,
+    trap_due: Reg<Bit>,
+    trap_reg: DFF<Trap>,
     left: Reg<Bit>,
     reply_done: Reg<Bit>,
     reply_refused: Reg<Bit>,
@@ -107,28 +107,29 @@ impl Resolve {
     fn update(&mut self) {
         let executed = self.executed.val();
         let traits = executed.traits;
-        let live = self.occupied.q.val() & !self.happens.q.val();
+        let live = self.occupied.q.val() & !self.trap_pending.q.val();
         let overdue = self.expired.val() & !executed.micro & !self.issuing.val();
         let acts = live & !overdue;
         self.live.next = live;
         self.acts.next = acts;
         let exits = executed.exits;
-        let no_room = self.no_room.val();
-        let holds = self.stalls.val() | (live & ((traits.fences & !self.quiet.val()) | (exits & no_room)));
+        let ending_full = self.ending_full.val();
+        let holds = self.stalls.val() | (live & ((traits.fences & !self.quiet.val()) | (exits & ending_full)));
         self.holds.next = holds;
         self.occupied.d.next = if holds { live } else { self.arrives.val() };
         self.valid.next = self.occupied.q.val();
 
         // Where the program goes. JALR clears bit 0 of its target, which a program counter does not even have; the sum of a stray JALR still has it.
-        let missed = (executed.taken != executed.predicted) | (executed.taken & executed.differs);
+        let missed = (executed.taken != executed.predicted) | (executed.taken & executed.target_missed);
         let illegal = traits.illegal;
         let stray = traits.jumps & !exits & !illegal & (executed.sum.get_bits::<15>(17) != CODE_TOP);
         // An incident decides alone: there is nothing alive in M1 then.
-        let due = self.due.q.val();
-        let pc = self.happening.q.val().pc;
-        let restart = pc.get_bits::<16>(1) + (bits::<15>(0), !self.happening.q.val().again).cat::<16>();
-        let next = one_of_four(
-            (due | (executed.taken & traits.to_register), due | (executed.taken & !traits.to_register)).cat::<2>(),
+        let trap_due = self.trap_due.q.val();
+        let pc = self.trap_reg.q.val().pc;
+        let restart = pc.get_bits::<16>(1) + (bits::<15>(0), !self.trap_reg.q.val().again).cat::<16>();
+        let next = mux4(
+            (trap_due | (executed.taken & traits.to_register), trap_due | (executed.taken & !traits.to_register))
+                .cat::<2>(),
             bit_cast::<32, 17>(executed.after),
             bit_cast::<32, 17>(executed.target),
             bit_cast::<32, 17>(executed.sum.get_bits::<17>(1)),
@@ -137,7 +138,7 @@ impl Resolve {
         self.next.next = next.get_bits::<17>(0);
         self.redirect.next = live & (missed | traits.refetches);
         // A return is neither injected nor a write of ISSUE.
-        self.returns.next = live & exits & !no_room & !self.expired.val();
+        self.returns.next = live & exits & !ending_full & !self.expired.val();
         self.update.next = acts & !exits & (traits.jumps | traits.branches | executed.predicted);
         // Nor is what may give way to the other thread.
         self.passes.next = live & traits.plain & !self.expired.val();
@@ -155,12 +156,12 @@ impl Resolve {
         let waits = self.leaves_long.val() | self.again.val() | no_handle | divides;
         let again = self.again.val() | no_handle | (divides & !self.divides.val());
         // A fault that finds no room stays, in the place of whatever comes to M1, which is not live.
-        let stays = self.happens.q.val() & !self.due.q.val();
-        self.happens.d.next = (live & (faults | waits)) | stays;
-        self.due.d.next = (live & !(faults & no_room) & (faults | waits)) | (stays & !no_room);
-        let incident = self.happening.q.val();
+        let stays = self.trap_pending.q.val() & !self.trap_due.q.val();
+        self.trap_pending.d.next = (live & (faults | waits)) | stays;
+        self.trap_due.d.next = (live & !(faults & ending_full) & (faults | waits)) | (stays & !ending_full);
+        let trap = self.trap_reg.q.val();
         if !stays {
-            self.happening.d.next = Incident {
+            self.trap_reg.d.next = Trap {
                 fault: faults,
                 cause: if overdue {
                     bits::<4>(FAULT_WATCHDOG)
@@ -198,15 +199,15 @@ impl Resolve {
             };
         }
         self.stays.next = stays;
-        self.happened.next = self.happens.q.val();
-        self.faulted.next = self.happens.q.val() & incident.fault;
-        self.incident.valid.next = self.due.q.val();
-        self.incident.next = incident;
+        self.trapped.next = self.trap_pending.q.val();
+        self.faulted.next = self.trap_pending.q.val() & trap.fault;
+        self.trap.valid.next = self.trap_due.q.val();
+        self.trap.next = trap;
 
         // An instruction that faulted or will be executed again has not retired.
         self.left.d.next = acts & !holds & !executed.micro;
         self.left_last.next = self.left.q.val() & !stays;
         self.counts.next = self.left.q.val();
-        self.retires.next = self.left.q.val() & !(self.happens.q.val() & (incident.fault | incident.again));
+        self.retires.next = self.left.q.val() & !(self.trap_pending.q.val() & (trap.fault | trap.again));
     }
 }

@@ -1,7 +1,7 @@
 //! The retirement port, for simulation and formal builds.
 
 use super::decode::Decoded;
-use super::stages::{address_of, Executed, Incident};
+use super::stages::{address_of, Executed, Trap};
 use super::types::Rvfi;
 use crate::cluster::amo_alu::AmoAlu;
 use spindle_verilog::prelude::*;
@@ -15,7 +15,7 @@ const SC: u64 = 3;
 /// | neighbour | ports |
 /// |---|---|
 /// | issue, operands | in `word`, `decoded` of D; in `a`, `b` of X |
-/// | execute, resolve | in `executed`, `live`, `holds`, `next`, `returns` of M1; in `left`, `incident`, `incident_valid`, one cycle later, or with `stays` when that is over |
+/// | execute, resolve | in `executed`, `live`, `holds`, `next`, `returns` of M1; in `left`, `trap`, `trap_valid`, one cycle later, or with `stays` when that is over |
 /// | write back | in `value` of M3 |
 /// | threads | in `thread`, `started` |
 /// | outside | out `rvfi` |
@@ -52,7 +52,7 @@ pub struct RetirementPort {
     /// The fault that left M1 last has to wait.
     pub stays: Signal<In, Bit>,
     /// How.
-    pub incident: PulseSink<Incident>,
+    pub trap: PulseSink<Trap>,
     /// Result of M3.
     pub value: Signal<In, Bits<32>>,
     /// What retires.
@@ -137,14 +137,14 @@ impl RetirementPort {
 
         // M2 to M3, or aside until the answer is there.
         let second = self.second.q.val();
-        let incident = self.incident.val();
-        let faults = self.incident.valid.val() & incident.fault;
-        let waits = self.incident.valid.val() & !incident.fault & !incident.again;
+        let trap = self.trap.val();
+        let faults = self.trap.valid.val() & trap.fault;
+        let waits = self.trap.valid.val() & !trap.fault & !trap.again;
         let fresh = if second.thread { self.fresh[1].q.val() } else { self.fresh[0].q.val() };
         let stands_askew = second.pc_rdata.get_bit(1) & !fresh;
         let goes_askew = second.pc_wdata.get_bit(1);
-        let retires = (faults | (self.left.val() & !self.incident.valid.val())) & !stands_askew;
-        let traps = (faults & !incident.stray) | goes_askew;
+        let retires = (faults | (self.left.val() & !self.trap.valid.val())) & !stands_askew;
+        let traps = (faults & !trap.stray) | goes_askew;
         let moved = Rvfi {
             trap: traps,
             halt: second.halt | faults | goes_askew,

@@ -92,7 +92,7 @@ pub struct Executed {
     /// Where it goes then, but for a JALR, which goes to `sum`.
     pub target: Bits<17>,
     /// That is not `predicted_target`. Of a JALR with an offset this is not known: always set.
-    pub differs: Bit,
+    pub target_missed: Bit,
     /// It ends the handler: a JALR without offset to the return address.
     pub exits: Bit,
     /// a + immediate: address of an access, target of JAL and JALR.
@@ -170,7 +170,7 @@ pub enum Wait {
 
 /// A fault or a wait, resolved in the cycle after M1 found it.
 #[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
-pub struct Incident {
+pub struct Trap {
     /// The handler ends; else its thread waits.
     pub fault: Bit,
     /// Cause of the fault.

@@ -195,7 +195,7 @@ impl StoreBuffer {
         };
         self.remote.next = RemoteRequest {
             thread: head.thread,
-            far: head.target == Target::L2,
+            to_l2: head.target == Target::L2,
             write: head.writes,
             atomic: head.atomic,
             operation: head.operation,

@@ -1,6 +1,6 @@
 //! Which of the two hardware threads runs.
 
-use super::stages::{Incident, Wait};
+use super::stages::{Trap, Wait};
 use super::types::RemoteAnswer;
 use spindle_blocks::ram::LutMemory;
 use spindle_verilog::prelude::*;
@@ -10,7 +10,7 @@ use spindle_verilog::prelude::*;
 /// | neighbour | ports |
 /// |---|---|
 /// | launches | in `waiting`; out `start`, `started` |
-/// | M1 | in `returns`; in `passes`, `continues`; in `incident_valid`, `incident` |
+/// | M1 | in `returns`; in `passes`, `continues`; in `trap_valid`, `trap` |
 /// | remote unit | in `answer`, `answer_valid`; in `owed`; out `forgets`: the answer of a thread will find nobody |
 /// | divider | in `divider_done`, `divider_thread`, `divider_busy`, `takes_remainder`; out `cancel` |
 /// | command port | in `port_full`, `port_pending` |
@@ -35,7 +35,7 @@ pub struct Threads {
     /// The one behind it, or where the incident's thread continues.
     pub continues: Signal<In, Bits<17>>,
     /// Which.
-    pub incident: PulseSink<Incident>,
+    pub trap: PulseSink<Trap>,
     /// An answer.
     pub answer: PulseSink<RemoteAnswer>,
     /// Threads whose answer is for a handler that is gone.
@@ -118,9 +118,9 @@ pub struct Threads {
 impl Threads {
     fn update(&mut self) {
         let thread = self.thread.q.val();
-        let incident = self.incident.val();
-        let blocks = self.incident.valid.val() & !incident.fault;
-        let faults = self.incident.valid.val() & incident.fault;
+        let trap = self.trap.val();
+        let blocks = self.trap.valid.val() & !trap.fault;
+        let faults = self.trap.valid.val() & trap.fault;
         let ends = self.returns.val() | faults;
         let owed = self.owed.val();
         let answer_owed = if self.answer.val().thread { owed.get_bit(1) } else { owed.get_bit(0) };
@@ -131,7 +131,7 @@ impl Threads {
         let mut forgets: Bits<2> = bits::<2>(0);
         let mut cancel: Bit = false;
         for i in 0..2 {
-            let there = match self.waits[i].q.val() {
+            let wakes_now = match self.waits[i].q.val() {
                 Wait::Answer => answered & (self.answer.val().thread == (i == 1)),
                 Wait::Quotient => self.divider_done.val() & (self.divider_thread.val() == (i == 1)),
                 Wait::Divider => !self.divider_busy.val(),
@@ -139,10 +139,10 @@ impl Threads {
                 _ => !self.port_full.val(),
             };
             let waits_spent = self.spent.val().get_bit(i) & (self.blocked[i].q.val() | self.expects[i].q.val());
-            wakes = wakes.replace_bit(i, self.blocked[i].q.val() & (there | self.spent.val().get_bit(i)));
+            wakes = wakes.replace_bit(i, self.blocked[i].q.val() & (wakes_now | self.spent.val().get_bit(i)));
             forgets = forgets.replace_bit(
                 i,
-                waits_spent & self.blocked[i].q.val() & (self.waits[i].q.val() == Wait::Answer) & !there,
+                waits_spent & self.blocked[i].q.val() & (self.waits[i].q.val() == Wait::Answer) & !wakes_now,
             );
             cancel = cancel | (waits_spent & self.expects[i].q.val() & (self.waits[i].q.val() == Wait::Quotient));
             if waits_spent {
@@ -154,8 +154,8 @@ impl Threads {
         self.cancel.next = cancel;
         let waking = self.wakes.val();
 
-        let here = if thread { self.has_handler[1].q.val() } else { self.has_handler[0].q.val() };
-        let there = if thread { self.has_handler[0].q.val() } else { self.has_handler[1].q.val() };
+        let current_alive = if thread { self.has_handler[1].q.val() } else { self.has_handler[0].q.val() };
+        let other_alive = if thread { self.has_handler[0].q.val() } else { self.has_handler[1].q.val() };
         let blocked = if thread { self.blocked[1].q.val() } else { self.blocked[0].q.val() };
         let other_blocked = if thread { self.blocked[0].q.val() } else { self.blocked[1].q.val() };
         let expects = if thread { self.expects[1].q.val() } else { self.expects[0].q.val() };
@@ -164,16 +164,16 @@ impl Threads {
         let quotient = if thread { divides.get_bit(1) } else { divides.get_bit(0) };
 
         // Who runs next.
-        let other_runs = there & !other_blocked;
+        let other_runs = other_alive & !other_blocked;
         let makes_room = self.passes.val() & other_runs & (self.older.q.val() != thread);
-        let rests = !here | blocked;
-        let moved_on = self.returns.val() | self.incident.valid.val();
-        let enters = other_runs & (rests | moved_on | makes_room);
+        let current_rests = !current_alive | blocked;
+        let moved_on = self.returns.val() | self.trap.valid.val();
+        let enters = other_runs & (current_rests | moved_on | makes_room);
         // What is known early is gathered first: returns and incidents come late.
         let may_replace = !other_runs & self.waiting.val();
-        let may_start = may_replace & (!here | !there);
-        let starts = (may_start & rests) | (may_start & moved_on) | (may_replace & ends);
-        let on_same = !here | ends;
+        let may_start = may_replace & (!current_alive | !other_alive);
+        let starts = (may_start & current_rests) | (may_start & moved_on) | (may_replace & ends);
+        let on_same = !current_alive | ends;
         let start_thread = if on_same { thread } else { !thread };
         self.start.next = starts;
         self.enter_other.next = enters;
@@ -192,7 +192,7 @@ impl Threads {
             self.older.d.next = !thread;
         }
         if starts {
-            self.older.d.next = if there { !start_thread } else { start_thread };
+            self.older.d.next = if other_alive { !start_thread } else { start_thread };
             if !on_same {
                 self.older.d.next = thread;
             }
@@ -208,10 +208,10 @@ impl Threads {
             }
             if mine & blocks {
                 self.blocked[i].d.next = true;
-                self.expects[i].d.next = (incident.reason == Wait::Answer) | (incident.reason == Wait::Quotient);
-                self.waits[i].d.next = incident.reason;
-                self.rd[i].d.next = incident.rd;
-                self.funct3[i].d.next = incident.funct3;
+                self.expects[i].d.next = (trap.reason == Wait::Answer) | (trap.reason == Wait::Quotient);
+                self.waits[i].d.next = trap.reason;
+                self.rd[i].d.next = trap.rd;
+                self.funct3[i].d.next = trap.funct3;
             }
             if mine & (blocks | makes_room) {
                 self.restart[i].d.next = self.continues.val();
@@ -237,7 +237,7 @@ impl Threads {
         self.inject.next = expects & (if quotient { quotient_there } else { !blocked });
         self.inject_quotient.next = quotient;
         // What will be there to inject in the next cycle: a division by 1 is done by then.
-        let begins = blocks & (incident.reason == Wait::Quotient);
+        let begins = blocks & (trap.reason == Wait::Quotient);
         let own_quotient = begins | (quotient & !blocks);
         let other_quotient = if thread { divides.get_bit(0) } else { divides.get_bit(1) };
         let of_divider = !starts & (if enters { other_quotient } else { own_quotient });
@@ -245,7 +245,7 @@ impl Threads {
         self.inject_choice.next = self.choice.q.val();
 
         self.current.next = thread;
-        self.ready.next = here & !blocked & !expects;
+        self.ready.next = current_alive & !blocked & !expects;
         self.ends.next = ends;
         self.alive.next = (self.has_handler[1].q.val(), self.has_handler[0].q.val()).cat::<2>();
         let second_runs = self.has_handler[1].q.val() & (thread | self.blocked[1].q.val());

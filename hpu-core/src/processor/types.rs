@@ -81,7 +81,7 @@ pub struct RemoteRequest {
     /// Hardware thread, named by the answer.
     pub thread: Bit,
     /// L2, not L1.
-    pub far: Bit,
+    pub to_l2: Bit,
     /// A store: posted, its answer only says that it is done.
     pub write: Bit,
     /// AMO, LR or SC.

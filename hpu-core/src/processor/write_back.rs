@@ -1,6 +1,6 @@
 //! Results in M1, M2 and M3: where they come from, who may have them, when they are written.
 
-use super::byte_lanes::{in_bytes, lanes_behind, one_of_four, LoadLanes};
+use super::byte_lanes::{byte_mask, mux4, next_word_lanes, LoadLanes};
 use super::stages::{Executed, Issued, Producer};
 use super::types::Target;
 use spindle_verilog::prelude::*;
@@ -144,18 +144,18 @@ impl WriteBack {
         self.second_odd.d.next = if elsewhere {
             repeat::<4>(self.from.val() == Target::Command)
         } else {
-            lanes_behind(offset) ^ repeat::<4>(executed.sum.get_bit(2))
+            next_word_lanes(offset) ^ repeat::<4>(executed.sum.get_bit(2))
         };
         self.second_offset.d.next = offset;
         self.second_funct3.d.next = executed.funct3;
         self.second_whole.d.next = !loads | (executed.funct3.get_bit(1) & !offset.any());
         let elsewhere = repeat::<32>(self.second_elsewhere.q.val());
-        let odd = in_bytes(self.second_odd.q.val());
+        let odd = byte_mask(self.second_odd.q.val());
         let word = (self.l1_data[0].val() & !elsewhere & !odd)
             | (self.l1_data[1].val() & !elsewhere & odd)
             | (self.code_data.val() & elsewhere & !odd)
             | (self.port_data.val() & elsewhere & odd);
-        let second_value = one_of_four(
+        let second_value = mux4(
             self.second_pick.q.val(),
             self.second_value.q.val(),
             self.product[0].val(),
@@ -175,10 +175,10 @@ impl WriteBack {
         self.writer.d.next = self.second_thread.q.val();
         self.landing.d.next = self.second_writes.q.val();
         self.third_bank.d.next = self.second_bank.q.val();
-        let wanted = self.second_moves.q.val() | self.second_reads.q.val();
-        let kept = lanes_behind(self.second_offset.q.val()) & repeat::<4>(self.keeps.q.val());
+        let third_enable = self.second_moves.q.val() | self.second_reads.q.val();
+        let kept = next_word_lanes(self.second_offset.q.val()) & repeat::<4>(self.keeps.q.val());
         for i in 0..4 {
-            if wanted & !kept.get_bit(i) {
+            if third_enable & !kept.get_bit(i) {
                 self.third_word[i].d.next = second_value.get_bits::<8>(8 * i);
             }
         }

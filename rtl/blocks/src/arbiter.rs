@@ -31,7 +31,7 @@ pub struct RoundRobin<const N: usize> {
     /// Somebody gets it.
     pub any: Signal<Out, Bit>,
     /// Requesters behind the one granted last.
-    behind: Reg<Bits<N>>,
+    after_last: Reg<Bits<N>>,
     holder: Reg<Bits<N>>,
     locked: Reg<Bit>,
     /// log2 of N, rounded up.
@@ -52,27 +52,27 @@ impl<const N: usize> Default for RoundRobin<N> {
 impl<const N: usize> RoundRobin<N> {
     fn update(&mut self) {
         // Two priority choices side by side: among those behind the last grant, and among all.
-        let near = self.request.val() & self.behind.q.val();
-        let mut near_seen: Bits<N> = near;
+        let later = self.request.val() & self.after_last.q.val();
+        let mut later_seen: Bits<N> = later;
         let mut all_seen: Bits<N> = self.request.val();
         for step in 0..self._steps {
-            near_seen = near_seen | (near_seen << (1u64 << step));
+            later_seen = later_seen | (later_seen << (1u64 << step));
             all_seen = all_seen | (all_seen << (1u64 << step));
         }
-        let near_after = near_seen << 1;
+        let later_after = later_seen << 1;
         let all_after = all_seen << 1;
         let mut choice: Bits<N> = self.request.val() & !all_after;
         let mut after: Bits<N> = all_after;
-        if near.any() {
-            choice = near & !near_after;
-            after = near_after;
+        if later.any() {
+            choice = later & !later_after;
+            after = later_after;
         }
         if self.locked.q.val() {
             choice = self.holder.q.val() & self.request.val();
-            after = self.behind.q.val();
+            after = self.after_last.q.val();
         }
         if self.accept.val() & choice.any() {
-            self.behind.d.next = after;
+            self.after_last.d.next = after;
             self.holder.d.next = choice;
             self.locked.d.next = self.lock.val();
         }

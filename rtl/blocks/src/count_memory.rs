@@ -47,8 +47,8 @@ pub struct CountMemory {
     known: Reg<Bit>,
     /// The one before was a low half and has wrapped.
     carry: Reg<Bit>,
-    told: DFF<Bits<32>>,
-    told_at: Reg<Bits<BITS>>,
+    count_reg: DFF<Bits<32>>,
+    at_reg: Reg<Bits<BITS>>,
 }
 
 impl CountMemory {
@@ -91,9 +91,9 @@ impl CountMemory {
         self.store.write_enable.next = true;
         self.store.write_address.next = at;
         self.store.write_data.next = count;
-        self.told.d.next = count;
-        self.told_at.d.next = at;
-        self.count.next = self.told.q.val();
-        self.at.next = self.told_at.q.val();
+        self.count_reg.d.next = count;
+        self.at_reg.d.next = at;
+        self.count.next = self.count_reg.q.val();
+        self.at.next = self.at_reg.q.val();
     }
 }

@@ -35,14 +35,14 @@ fn bytes_go_where_they_were_asked_for() {
             let issuer = (rng.random_range(0..8), rng.random_range(0..4));
             let cluster = rng.random_range(0..CLUSTERS);
             let asks = !busy.contains_key(&(cluster, issuer.0, issuer.1)) && rng.random_range(0..12) == 0;
-            dut.set("asked", asks.into());
+            dut.set("target_valid", asks.into());
             if asks {
                 let in_l2 = rng.random_range(0..3) == 0;
                 let place = rng.random_range(0..900) | if in_l2 { 1 << 14 | rng.random_range(0..16) << 10 } else { 0 };
                 let length = rng.random_range(1..=2048);
                 let fields = [("cluster", cluster as u64), ("hpu", issuer.0), ("handle", issuer.1), ("length", length)];
                 let tag = pack("host_read", &fields);
-                dut.set("place", place);
+                dut.set("target", place);
                 busy.insert((cluster, issuer.0, issuer.1), ());
                 asked.push_back(Read { tag, cluster, issuer, place, length, error: rng.random_range(0..4) == 0 });
             }
@@ -61,10 +61,10 @@ fn bytes_go_where_they_were_asked_for() {
             if stage.is_none() && rng.random_range(0..24) == 0 {
                 stage = Some((rng.random_range(0..CLUSTERS), rng.random_range(0..0x400)));
             }
-            dut.set("stage_valid", stage.is_some().into());
+            dut.set("copy_valid", stage.is_some().into());
             if let Some((cluster, beat)) = stage {
-                dut.set("stage_cluster", cluster as u64);
-                dut.set("stage_beat", beat);
+                dut.set("copy_cluster", cluster as u64);
+                dut.set("copy_beat", beat);
             }
             dut.set("store_ready", u64::from(rng.random_range(0..4) > 0));
             for i in 0..CLUSTERS {
@@ -84,11 +84,11 @@ fn bytes_go_where_they_were_asked_for() {
             for i in 0..CLUSTERS {
                 let writes = dut.high(&format!("write_{i}"));
                 assert!(!writes || dut.high("owns_bus"));
-                if writes && dut.high("of_stage") {
+                if writes && dut.high("of_l2_copy") {
                     assert_eq!(stage, Some((i, dut.get("beat"))));
                     assert_eq!(slice(&dut.bytes("keep"), 0, 64), u64::MAX);
                     assert!(!dut.high("partial"));
-                    assert_eq!(dut.high("stage_ready"), dut.high(&format!("ready_{i}")));
+                    assert_eq!(dut.high("copy_ready"), dut.high(&format!("ready_{i}")));
                 } else if writes {
                     let read = asked.front().expect("a read is under way");
                     assert_eq!((i, dut.get("beat")), (read.cluster, read.place + beat));
@@ -112,7 +112,7 @@ fn bytes_go_where_they_were_asked_for() {
                 busy.remove(&(cluster, issuer.0, issuer.1));
                 done += 1;
             }
-            if dut.high("stage_ready") {
+            if dut.high("copy_ready") {
                 (stage, staged) = (None, staged + 1);
             }
             if offered && dut.high("host_ready") {
@@ -139,10 +139,10 @@ fn the_bus_is_shared_with_packets() {
             dut.set("load_valid", loads);
             dut.set("ready_0", 1);
             dut.set_bytes("host_tag", &pack("host_read", &[("length", 2048)]));
-            dut.set("asked", 1);
+            dut.set("target_valid", 1);
             for _ in 0..4 {
                 dut.model.tick();
-                dut.set("asked", 0);
+                dut.set("target_valid", 0);
             }
             dut.set("host_valid", 1);
             let (mut beats, mut taken) = (0, 0);

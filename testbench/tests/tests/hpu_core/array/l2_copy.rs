@@ -81,9 +81,9 @@ impl Bench {
 
     fn step(&mut self) {
         for (i, ask) in self.asks.into_iter().enumerate() {
-            self.dut.set(&format!("ask_{i}_valid"), ask.is_some().into());
+            self.dut.set(&format!("request_{i}_valid"), ask.is_some().into());
             if let Some((beat, length, _)) = ask {
-                self.dut.set_bytes(&format!("ask_{i}"), &bits(&[(beat, 14), (length, 12)]));
+                self.dut.set_bytes(&format!("request_{i}"), &bits(&[(beat, 14), (length, 12)]));
             }
         }
         self.play_segment();
@@ -158,8 +158,8 @@ impl Bench {
         // What the cluster asked for last is none of the segment's business.
         if let Stage::Lent(_) | Stage::Staged = segment.at {
             self.dut.set(&format!("lent_{i}"), 1);
-            self.dut.set(&format!("ask_{i}_valid"), (segment.at != Stage::Staged).into());
-            self.dut.set_bytes(&format!("ask_{i}"), &bits(&[(0x1234, 14), (99, 12)]));
+            self.dut.set(&format!("request_{i}_valid"), (segment.at != Stage::Staged).into());
+            self.dut.set_bytes(&format!("request_{i}"), &bits(&[(0x1234, 14), (99, 12)]));
         }
     }
 

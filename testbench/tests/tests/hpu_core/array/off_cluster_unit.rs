@@ -136,7 +136,7 @@ fn every_command_comes_out_where_it_is_done() {
                     wanted[cluster].push_back(asked);
                 }
                 dut.set(&format!("word_{cluster}"), words[cluster].front().copied().unwrap_or(0).into());
-                dut.set(&format!("valid_{cluster}"), (!words[cluster].is_empty()).into());
+                dut.set(&format!("word_{cluster}_valid"), (!words[cluster].is_empty()).into());
             }
             for port in ["host_read", "host_atomic", "put", "host_put"] {
                 dut.set(&format!("{port}_ready"), u64::from(rng.random_range(0..3) == 0));
@@ -169,7 +169,7 @@ fn every_command_comes_out_where_it_is_done() {
                     assert_eq!(field(desc, &bytes, name), value, "{name} of {port}");
                 }
                 if port == "host_read" {
-                    assert_eq!(dut.get("place"), asked.words[0] & 0x7FFF);
+                    assert_eq!(dut.get("target"), asked.words[0] & 0x7FFF);
                 }
                 if port == "host_atomic" {
                     atomics += 1;
@@ -190,7 +190,7 @@ fn every_command_comes_out_where_it_is_done() {
             }
             assert!(patience < 500, "nothing comes out");
             for (cluster, words) in words.iter_mut().enumerate() {
-                if dut.high(&format!("valid_{cluster}")) && dut.high(&format!("ready_{cluster}")) {
+                if dut.high(&format!("word_{cluster}_valid")) && dut.high(&format!("word_{cluster}_ready")) {
                     words.pop_front();
                 }
             }
@@ -202,7 +202,7 @@ fn every_command_comes_out_where_it_is_done() {
         for _ in 0..2000 {
             for (cluster, words) in words.iter().enumerate() {
                 dut.set(&format!("word_{cluster}"), words.front().copied().unwrap_or(0).into());
-                dut.set(&format!("valid_{cluster}"), (!words.is_empty()).into());
+                dut.set(&format!("word_{cluster}_valid"), (!words.is_empty()).into());
             }
             for port in ["host_read", "host_atomic", "put", "host_put"] {
                 dut.set(&format!("{port}_ready"), 1);
@@ -217,7 +217,7 @@ fn every_command_comes_out_where_it_is_done() {
             let get = field("put_desc", &dut.bytes("host_put"), "op") == 1;
             pinned += u64::from(dut.high("host_put_valid") && !of_host && !get);
             for (cluster, words) in words.iter_mut().enumerate() {
-                if dut.high(&format!("valid_{cluster}")) && dut.high(&format!("ready_{cluster}")) {
+                if dut.high(&format!("word_{cluster}_valid")) && dut.high(&format!("word_{cluster}_ready")) {
                     words.pop_front();
                 }
             }
@@ -247,12 +247,12 @@ fn a_put_that_nobody_takes_holds_up_nobody() {
         for _ in 0..200 {
             for (cluster, words) in words.iter().enumerate() {
                 dut.set(&format!("word_{cluster}"), words.front().copied().unwrap_or(0).into());
-                dut.set(&format!("valid_{cluster}"), (!words.is_empty()).into());
+                dut.set(&format!("word_{cluster}_valid"), (!words.is_empty()).into());
             }
             dut.model.eval();
             reads += dut.get("host_read_valid");
             for (cluster, words) in words.iter_mut().enumerate() {
-                if dut.high(&format!("valid_{cluster}")) && dut.high(&format!("ready_{cluster}")) {
+                if dut.high(&format!("word_{cluster}_valid")) && dut.high(&format!("word_{cluster}_ready")) {
                     words.pop_front();
                 }
             }

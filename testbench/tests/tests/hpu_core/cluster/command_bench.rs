@@ -3,7 +3,7 @@
 use hpu_core::cluster::command_port::CommandPort;
 use hpu_core::cluster::command_unit::CommandUnit;
 use hpu_core::processor::types::PortAccess;
-use hpu_core::types::{FarDone, Limits, Message, MoveJob, StageAsk};
+use hpu_core::types::{Limits, Message, MoveJob, OffClusterDone, StageRequest};
 use spindle_blocks::desc::Command;
 use spindle_verilog::prelude::*;
 
@@ -32,8 +32,7 @@ pub struct Commands {
     pub enabled: Signal<In, Bits<16>>,
     pub job: Pulse<MoveJob>,
     pub stage_left: Signal<In, Bit>,
-    pub stage_ask: Signal<Out, StageAsk>,
-    pub stage_valid: Signal<Out, Bit>,
+    pub stage_request: Pulse<StageRequest>,
     pub staged: Signal<In, Bit>,
     pub segment_length: Signal<In, Bits<11>>,
     pub segment_valid: Signal<In, Bit>,
@@ -41,14 +40,12 @@ pub struct Commands {
     pub cycle: Signal<In, Bits<32>>,
     pub place: Source<Command>,
     pub message: Source<Message>,
-    pub far_word: Signal<Out, Bits<32>>,
-    pub far_valid: Signal<Out, Bit>,
-    pub far_ready: Signal<In, Bit>,
+    pub off_cluster_word: Source<Bits<32>>,
     pub put_left: Signal<In, Bit>,
     pub host_put_left: Signal<In, Bit>,
     pub complete: Signal<In, Bits<4>>,
     pub failed: Signal<In, Bits<4>>,
-    pub far_done: Signal<In, FarDone>,
+    pub off_cluster_done: Signal<In, OffClusterDone>,
     pub result_valid: Signal<In, Bit>,
     pub result_ready: Signal<Out, Bit>,
     pub probe: Signal<In, Bits<4>>,
@@ -76,9 +73,8 @@ impl Commands {
             self.ports[i].begins.next = self.begins.val() & mine;
             self.ports[i].begin_thread.next = self.begin_thread.val();
             self.ports[i].begin_bank.next = self.begin_bank.val();
-            self.unit.ask[i].next = self.ports[i].ask.val();
-            self.unit.ask[i].valid.next = self.ports[i].ask.valid.val();
-            self.ports[i].taken.next = self.unit.taken.val().get_bit(i);
+            self.ports[i].request.join(&mut self.unit.request[i]);
+            self.ports[i].request_taken.next = self.unit.request_taken.val().get_bit(i);
             self.ports[i].word.next = self.unit.word.val();
             self.unit.argument[i].next = self.ports[i].argument.val();
             self.unit.argument_written[i].next = self.ports[i].argument_written.val();
@@ -90,8 +86,8 @@ impl Commands {
             self.ports[i].complete.next = self.complete.val();
             self.ports[i].failed.next = self.failed.val();
             self.ports[i].result.valid.next = self.result_valid.val() & mine;
-            self.ports[i].result_handle.next = self.far_done.val().issuer.handle;
-            self.ports[i].result.next = self.far_done.val().result;
+            self.ports[i].result_handle.next = self.off_cluster_done.val().issuer.handle;
+            self.ports[i].result.next = self.off_cluster_done.val().result;
             self.ports[i].probe.next = self.probe.val();
         }
         self.port_data.next = self.ports[2].port_data.val();
@@ -110,7 +106,7 @@ impl Commands {
         self.unit.limits.next = self.known.q.val();
         self.unit.place.ready.next = self.place.ready.val();
         self.unit.message.ready.next = self.message.ready.val();
-        self.unit.far_ready.next = self.far_ready.val();
+        self.unit.off_cluster_word.join(&mut self.off_cluster_word);
         self.unit.put_left.next = self.put_left.val();
         self.unit.host_put_left.next = self.host_put_left.val();
         self.unit.stage_left.next = self.stage_left.val();
@@ -118,8 +114,7 @@ impl Commands {
         self.unit.segment_length.next = self.segment_length.val();
         self.unit.segment_valid.next = self.segment_valid.val();
         self.lent.next = self.unit.lent.val();
-        self.stage_ask.next = self.unit.stage_ask.val();
-        self.stage_valid.next = self.unit.stage_valid.val();
+        self.unit.stage_request.join(&mut self.stage_request);
         self.done.next = self.unit.done.val().get_bit(2);
         self.refused.next = self.unit.refused.val().get_bit(2);
         self.full.next = self.unit.full.val().get_bit(2);
@@ -130,7 +125,5 @@ impl Commands {
         self.place.valid.next = self.unit.place.valid.val();
         self.message.next = self.unit.message.val();
         self.message.valid.next = self.unit.message.valid.val();
-        self.far_word.next = self.unit.far_word.val();
-        self.far_valid.next = self.unit.far_valid.val();
     }
 }

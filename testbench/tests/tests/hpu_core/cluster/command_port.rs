@@ -248,7 +248,7 @@ impl Bench {
         let probe = self.rng.random_range(0..12);
         self.dut.set("complete", ends);
         self.dut.set("failed", failed);
-        for (ready, share) in [("place_ready", 4), ("message_ready", 3), ("far_ready", 2)] {
+        for (ready, share) in [("place_ready", 4), ("message_ready", 3), ("off_cluster_word_ready", 2)] {
             let ready_now = self.rng.random_range(0..share) == 0;
             self.dut.set(ready, ready_now.into());
         }
@@ -269,7 +269,7 @@ impl Bench {
         self.dut.set("segment_length", self.segment.unwrap_or(0));
         self.dut.set("segment_valid", (self.segment.is_some() && !lent && !self.segment_has_stage).into());
         self.segment_has_stage |= lent;
-        let asked = self.dut.high("stage_valid").then(|| slice(&self.dut.bytes("stage_ask"), 0, 26));
+        let asked = self.dut.high("stage_request_valid").then(|| slice(&self.dut.bytes("stage_request"), 0, 26));
         let copied = asked.is_some() && self.rng.random_range(0..4) == 0;
         self.dut.set("staged", copied.into());
         if let (true, Some(_)) = (lent, asked) {
@@ -354,8 +354,8 @@ impl Bench {
             let f = fields(&self.dut.bytes("message"), &[4, 32, 16, 32, 32, 8, 32]);
             come.push(Outcome::Message(f.try_into().expect("seven fields")));
         }
-        if self.dut.high("far_valid") && self.dut.get("far_ready") == 1 {
-            self.heard.push(self.dut.get("far_word") as u32);
+        if self.dut.high("off_cluster_word_valid") && self.dut.get("off_cluster_word_ready") == 1 {
+            self.heard.push(self.dut.get("off_cluster_word") as u32);
             let whole = self.expected.iter().find_map(|outcome| match outcome {
                 Outcome::Far(words) => Some(words.len()),
                 _ => None,
@@ -559,7 +559,7 @@ impl Bench {
         }
         let handle = u64::from((self.busy & self.atomics).trailing_zeros());
         let value: u64 = self.rng.random();
-        self.dut.set_bytes("far_done", &bits(&[(0, 3), (HPU, 3), (handle, 2), (0, 1), (1, 1), (value, 64)]));
+        self.dut.set_bytes("off_cluster_done", &bits(&[(0, 3), (HPU, 3), (handle, 2), (0, 1), (1, 1), (value, 64)]));
         self.dut.set("result_valid", 1);
         let owner = (0..2).find(|t| self.threads[*t].mine >> handle & 1 == 1);
         let mut cycles = 0;
@@ -679,7 +679,7 @@ fn an_issue_is_answered_in_time() {
         let mut dut = Dut::new(wave, &mut Commands::new(), "commands");
         dut.set("enabled", 0xFFFF);
         dut.set("rings_open", 0xFFFF);
-        for ready in ["place_ready", "message_ready", "far_ready", "put_left", "host_put_left"] {
+        for ready in ["place_ready", "message_ready", "off_cluster_word_ready", "put_left", "host_put_left"] {
             dut.set(ready, 1);
         }
         let limits = Limits {
@@ -750,12 +750,12 @@ fn an_issue_is_answered_in_time() {
         dut.model.tick();
         dut.set("segment_valid", 0);
         dut.model.eval();
-        assert!(dut.high("lent") && dut.high("stage_valid"));
+        assert!(dut.high("lent") && dut.high("stage_request_valid"));
         dut.set("staged", 1);
         dut.model.tick();
         dut.set("staged", 0);
         dut.model.eval();
-        assert!(dut.high("job_valid") && !dut.high("stage_valid"));
+        assert!(dut.high("job_valid") && !dut.high("stage_request_valid"));
         assert_eq!(slice(&dut.bytes("job"), 37, 12), 700);
         dut.set("stage_left", 1);
         dut.model.tick();
@@ -771,11 +771,11 @@ fn an_issue_is_answered_in_time() {
             (1..PATIENCE).find(|_| {
                 dut.model.eval();
                 let there = dut.high(port);
-                dut.set("staged", u64::from(there && port == "stage_valid"));
+                dut.set("staged", u64::from(there && port == "stage_request_valid"));
                 dut.model.tick();
                 there
             })
         };
-        assert_eq!((wait("stage_valid"), wait("done")), (Some(7), Some(6)));
+        assert_eq!((wait("stage_request_valid"), wait("done")), (Some(7), Some(6)));
     });
 }

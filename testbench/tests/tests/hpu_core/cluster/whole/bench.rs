@@ -119,11 +119,11 @@ const INPUTS: [&str; 42] = [
     "message_ready",
     "rings_open",
     "enabled",
-    "far_ready",
+    "off_cluster_word_ready",
     "put_left",
     "host_put_left",
-    "far_done",
-    "far_done_valid",
+    "off_cluster_done",
+    "off_cluster_done_valid",
     "host_write",
     "staged",
     "host_beat",
@@ -146,7 +146,7 @@ const STREAMS: [(&str, &[&str]); 9] = [
     ("dma_data", &["dma_data", "dma_data_last"]),
     ("place", &["place"]),
     ("message", &["message"]),
-    ("far", &["far_word"]),
+    ("far", &["off_cluster_word"]),
 ];
 
 /// Cycles from the grant of an L2 access to its answer.
@@ -214,10 +214,10 @@ impl Bench {
             "l2_hpu",
             "l2_second",
             "l2_valid",
-            "far_done_ready",
+            "off_cluster_done_ready",
             "host_ready",
-            "stage_ask",
-            "stage_valid",
+            "stage_request",
+            "stage_request_valid",
             "begun",
             "loaded",
         ]);
@@ -350,7 +350,7 @@ impl Bench {
             "dma_data_ready",
             "place_ready",
             "message_ready",
-            "far_ready",
+            "off_cluster_word_ready",
             "l2_ready",
         ] {
             let moves = self.moves() && !(self.wire_blocked && ready == "egress_ready");
@@ -626,6 +626,6 @@ const VALIDS: [&str; 18] = [
     "place_ready",
     "message_valid",
     "message_ready",
-    "far_valid",
-    "far_ready",
+    "off_cluster_word_valid",
+    "off_cluster_word_ready",
 ];

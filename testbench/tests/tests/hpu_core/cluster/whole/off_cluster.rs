@@ -129,8 +129,8 @@ impl Bench {
         // What is wanted in the stage comes behind what is on its way from the host.
         let staged = std::mem::take(&mut self.far.staged);
         self.set("staged", staged.into());
-        if !self.far.staging && self.is_set("stage_valid") && !staged {
-            let ask = slice(self.model.get_bytes(self.ports["stage_ask"]), 0, 26);
+        if !self.far.staging && self.is_set("stage_request_valid") && !staged {
+            let ask = slice(self.model.get_bytes(self.ports["stage_request"]), 0, 26);
             let (from, length) = (64 * (ask & 0x3FFF) as usize, (ask >> 14) as usize);
             for i in 0..length.div_ceil(64) {
                 let beat = self.l2[from + 64 * i..][..64].to_vec();
@@ -157,7 +157,7 @@ impl Bench {
             self.model.set(self.ports["host_partial"], 0);
         }
         self.far.ending |= self.far.answers && !self.far.ends.is_empty() && self.moves();
-        self.set("far_done_valid", self.far.ending.into());
+        self.set("off_cluster_done_valid", self.far.ending.into());
         if let (true, Some((hpu, handle, error, result))) = (self.far.ending, self.far.ends.front().copied()) {
             let done = bits(&[
                 (CLUSTER, 3),
@@ -167,7 +167,7 @@ impl Bench {
                 (result.is_some().into(), 1),
                 (result.unwrap_or(0x5555), 64),
             ]);
-            self.model.set_bytes(self.ports["far_done"], &done);
+            self.model.set_bytes(self.ports["off_cluster_done"], &done);
         }
     }
 
@@ -178,7 +178,7 @@ impl Bench {
                 self.far.ends.push_back(end);
             }
         }
-        if self.far.ending && self.is_set("far_done_ready") {
+        if self.far.ending && self.is_set("off_cluster_done_ready") {
             self.far.ends.pop_front();
             self.far.ending = false;
         }

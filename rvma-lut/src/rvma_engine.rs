@@ -57,7 +57,7 @@ use crate::placement::binding::Binding;
 use crate::placement::buffer_queue::BufferQueue;
 use crate::placement::Placement;
 use crate::registers::Registers;
-use crate::types::{ATOMIC, EVENT, PLACE};
+use crate::types::{ATOMIC, EVENT, PACKET};
 use spindle_blocks::bundles::{AxiSource, BeatSink, ReadDataSource};
 use spindle_blocks::desc::{
     CsrRequest, CsrResponse, DmaDesc, DmaDone, EventDesc, HostAtomic, HostAtomicDone, HostRead, PlacementDesc,
@@ -188,7 +188,7 @@ impl RvmaEngine {
         self.binding.looked_up.next = self.lookup.looked_up.val();
         // GETs that found their mailbox go to the responder; what is refused goes on like all else.
         let found = self.lookup.looked_up.val();
-        let gets = found.packet.get & !found.refused & !found.packet.outside;
+        let gets = found.packet.get & !found.refused & !found.packet.inconsistent;
         self.binding.looked_up.valid.next = self.lookup.looked_up.valid.val() & !gets;
         self.get_responder.looked_up.next = found;
         self.get_responder.looked_up.valid.next = self.lookup.looked_up.valid.val() & gets;
@@ -198,20 +198,20 @@ impl RvmaEngine {
         self.buffer_queue.tag.next = self.binding.tag.val();
         self.buffer_queue.mailbox_number.next = self.binding.mailbox_number.val();
         self.buffer_queue.load.next = self.binding.load.val();
-        self.buffer_queue.need.next = self.binding.need.val();
-        self.buffer_queue.need_frame.next = self.binding.need_frame.val();
+        self.buffer_queue.span.next = self.binding.span.val();
+        self.buffer_queue.frame_number.next = self.binding.frame_number.val();
         self.buffer_queue.reserve.next = self.binding.reserve.val();
         self.binding.fetch_ready.next = self.buffer_queue.fetch_ready.val();
         self.binding.refetch.next = self.buffer_queue.refetch.val();
         self.binding.head.next = self.buffer_queue.head.val();
-        self.binding.job.join(&mut self.placement_stage.job);
-        self.binding.job_room.next = self.placement_stage.job_room.val();
+        self.binding.bound.join(&mut self.placement_stage.bound);
+        self.binding.bound_headroom.next = self.placement_stage.bound_headroom.val();
         self.placement_stage.posted.next = self.registers.posted.val();
         self.placement_stage.place_request.join(&mut self.get_responder.request);
         self.get_responder.place_request.join(&mut self.place_request);
 
         // Transfers to the writer.
-        self.placement_stage.transfer.join(&mut self.dma_writer.place);
+        self.placement_stage.packet_write.join(&mut self.dma_writer.packet_write);
         self.dma_writer.place_data.next = self.place_data.val();
         self.dma_writer.place_data.last.next = self.place_data.last.val();
         self.dma_writer.place_data.valid.next = self.get_responder.data_valid.val();
@@ -221,17 +221,17 @@ impl RvmaEngine {
         self.dma_data.join(&mut self.dma_writer.dma_data);
         let record = self.completion_unit.record.valid.val();
         let atomic = self.host_atomics.write.valid.val();
-        self.dma_writer.own.next = first_write(
+        self.dma_writer.internal_write.next = first_write(
             self.completion_unit.record.val(),
             record,
             self.host_atomics.write.val(),
             atomic,
             self.event_rings.write.val(),
         );
-        self.dma_writer.own.valid.next = record | atomic | self.event_rings.write.valid.val();
+        self.dma_writer.internal_write.valid.next = record | atomic | self.event_rings.write.valid.val();
         self.completion_unit.record.ready.next = self.dma_writer.record_ready.val();
-        self.host_atomics.write.ready.next = self.dma_writer.own.ready.val() & !record;
-        self.event_rings.write.ready.next = self.dma_writer.own.ready.val() & !record & !atomic;
+        self.host_atomics.write.ready.next = self.dma_writer.internal_write.ready.val() & !record;
+        self.event_rings.write.ready.next = self.dma_writer.internal_write.ready.val() & !record & !atomic;
 
         // Reads: for handlers, for frames, for atomics.
         self.read_requests.read[0].next = self.host_read.val();
@@ -269,14 +269,15 @@ impl RvmaEngine {
         // Atomics and events.
         self.host_atomic.join(&mut self.host_atomics.host_atomic);
         self.host_atomics.done.join(&mut self.atomic_done);
-        self.message_event.join(&mut self.event_rings.news[0]);
+        self.message_event.join(&mut self.event_rings.event[0]);
         // The engine's own events are few, and go first.
-        self.event_rings.news[1].next = self.array_event.val();
-        self.event_rings.news[1].valid.next = self.array_event.valid.val() | self.completion_unit.unfilled.valid.val();
-        self.array_event.ready.next = self.event_rings.news[1].ready.val() & !self.completion_unit.unfilled.valid.val();
-        self.completion_unit.unfilled.ready.next = self.event_rings.news[1].ready.val();
+        self.event_rings.event[1].next = self.array_event.val();
+        self.event_rings.event[1].valid.next = self.array_event.valid.val() | self.completion_unit.unfilled.valid.val();
+        self.array_event.ready.next =
+            self.event_rings.event[1].ready.val() & !self.completion_unit.unfilled.valid.val();
+        self.completion_unit.unfilled.ready.next = self.event_rings.event[1].ready.val();
         if self.completion_unit.unfilled.valid.val() {
-            self.event_rings.news[1].next = self.completion_unit.unfilled.val();
+            self.event_rings.event[1].next = self.completion_unit.unfilled.val();
         }
         self.command_unit.ring.join(&mut self.event_rings.ring);
         self.command_unit.ring_done.next = self.event_rings.ring_done.val();
@@ -299,53 +300,53 @@ impl RvmaEngine {
         self.dma_writer.finished.join(&mut self.report.finished);
         self.report.finished_error.next = self.dma_writer.finished_error.val();
         self.dma_writer.written.join(&mut self.report.written);
-        self.dma_writer.calm.next = self.report.calm.val();
+        self.dma_writer.has_headroom.next = self.report.has_headroom.val();
         // Verdicts come from binding, and from the GET responder when binding has none.
         let binds = self.binding.outcome.valid.val() | self.binding.verdict.valid.val();
-        self.get_responder.verdict_free.next = !binds & self.report.verdict_room.val();
+        self.get_responder.verdict_free.next = !binds & self.report.verdict_headroom.val();
         self.report.verdict.next = self.get_responder.verdict.val();
         self.placement_outcome.next = self.get_responder.outcome.val();
-        self.buffer_reclaim.refused_color.next = self.get_responder.verdict_color.val();
+        self.buffer_reclaim.refused_phase.next = self.get_responder.verdict_phase.val();
         if binds {
             self.report.verdict.next = self.binding.verdict.val();
             self.placement_outcome.next = self.binding.outcome.val();
-            self.buffer_reclaim.refused_color.next = self.binding.verdict_color.val();
+            self.buffer_reclaim.refused_phase.next = self.binding.verdict_phase.val();
         }
         let verdict = self.binding.verdict.valid.val() | self.get_responder.verdict.valid.val();
         self.report.verdict.valid.next = verdict;
         self.buffer_reclaim.refused.next = verdict;
-        self.binding.verdict_room.next = self.report.verdict_room.val();
+        self.binding.verdict_headroom.next = self.report.verdict_headroom.val();
         self.placement_outcome.valid.next = self.binding.outcome.valid.val() | self.get_responder.verdict.valid.val();
         self.report.placement_done.join(&mut self.placement_done);
         self.report.dma_done.join(&mut self.dma_done);
 
         // Completion.
-        self.buffer_queue.news.join(&mut self.counters.news);
-        self.buffer_queue.news_room.next = self.counters.news_room.val();
+        self.buffer_queue.buffer_event.join(&mut self.counters.buffer_event);
+        self.buffer_queue.buffer_event_headroom.next = self.counters.buffer_event_headroom.val();
         self.counters.record_entry.next = self.buffer_queue.record_entry.val();
         self.counters.record_slot.next = self.buffer_queue.record_slot.val();
         self.counters.record_write.next = self.buffer_queue.record_write.val();
-        self.report.settle.join(&mut self.counters.settle);
+        self.report.bytes_acked.join(&mut self.counters.bytes_acked);
         self.counters.completion.join(&mut self.completion_unit.completion);
-        self.counters.completion_room.next = self.completion_unit.completion_room.val();
+        self.counters.completion_headroom.next = self.completion_unit.completion_headroom.val();
         self.completion_unit.retired.join(&mut self.epochs.retired);
-        self.binding.job.join(&mut self.completion_unit.job);
+        self.binding.bound.join(&mut self.completion_unit.bound);
         self.completion_unit.posted_slot.next = self.buffer_queue.record_slot.val();
         self.completion_unit.posted.next = self.buffer_queue.record_write.val();
-        self.buffer_queue.joined.join(&mut self.epochs.joined);
-        self.buffer_queue.joined_room.next = self.epochs.joined_room.val();
+        self.buffer_queue.epoch_update.join(&mut self.epochs.epoch_update);
+        self.buffer_queue.epoch_update_headroom.next = self.epochs.epoch_update_headroom.val();
         self.buffer_queue.free_slot.next = self.epochs.free_slot.val();
         self.buffer_queue.free_valid.next = self.epochs.free_valid.val();
         self.buffer_queue.free_mailbox.next = self.epochs.free_mailbox.val();
         self.buffer_queue.free_tagged.next = self.epochs.free_tagged.val();
         self.epochs.free_ready.next = self.buffer_queue.free_ready.val();
-        let others_ask = self.command_unit.query.valid.val() | self.buffer_reclaim.ask.val();
-        self.get_responder.others_ask.next = others_ask;
+        let epochs_busy = self.command_unit.query.valid.val() | self.buffer_reclaim.query_valid.val();
+        self.get_responder.epochs_busy.next = epochs_busy;
         self.epochs.query.next = self.command_unit.query.val();
-        if self.get_responder.asks.val() {
+        if self.get_responder.query_valid.val() {
             self.epochs.query.next = self.get_responder.query.val();
         }
-        self.epochs.query.valid.next = others_ask | self.get_responder.asks.val();
+        self.epochs.query.valid.next = epochs_busy | self.get_responder.query_valid.val();
         let to_others = self.epochs.reply.valid.val() & !self.get_responder.granted.val();
         self.buffer_queue.peek.next = self.get_responder.peek.val();
         self.buffer_queue.peek_slot.next = self.get_responder.peek_slot.val();
@@ -356,26 +357,26 @@ impl RvmaEngine {
         self.command_unit.reply.valid.next = to_others;
 
         // Buffers that are taken back. The command unit waits meanwhile, and names the mailbox.
-        self.buffer_reclaim.start.next = self.command_unit.cut.val();
-        self.buffer_reclaim.closes.next = self.command_unit.cut_closes.val();
-        self.command_unit.cut_done.next = self.buffer_reclaim.done.val();
-        self.command_unit.cut_found.next = self.buffer_reclaim.found.val();
-        self.lookup.color.next = self.buffer_reclaim.color.val();
+        self.buffer_reclaim.start.next = self.command_unit.reclaim.val();
+        self.buffer_reclaim.closes.next = self.command_unit.reclaim_closes.val();
+        self.command_unit.reclaim_done.next = self.buffer_reclaim.done.val();
+        self.command_unit.reclaim_found.next = self.buffer_reclaim.found.val();
+        self.lookup.fence_phase.next = self.buffer_reclaim.fence_phase.val();
         self.buffer_reclaim.taken.next = self.lookup.taken.val();
         self.binding.sweep.next = self.buffer_reclaim.sweep.val();
-        self.binding.sweep_all.next = self.command_unit.cut_closes.val();
+        self.binding.sweep_all.next = self.command_unit.reclaim_closes.val();
         self.binding.sweep_slot.next = self.buffer_reclaim.sweep_slot.val();
         self.binding.sweep_mailbox.next = self.command_unit.queue_command.val().mailbox;
         self.buffer_reclaim.swept.next = self.binding.swept.val();
-        self.buffer_reclaim.settled.next = self.report.settle.valid.val() & self.counters.settle.ready.val();
-        self.buffer_reclaim.settled_color.next = self.report.settle.val().color;
+        self.buffer_reclaim.acked.next = self.report.bytes_acked.valid.val() & self.counters.bytes_acked.ready.val();
+        self.buffer_reclaim.acked_phase.next = self.report.bytes_acked.val().fence_phase;
         self.buffer_reclaim.reply.next = self.epochs.reply.val();
         self.buffer_reclaim.reply.valid.next = to_others;
         self.buffer_reclaim.queue_done.next = self.buffer_queue.command_done.val();
 
         // Receive maps.
-        self.binding.job.join(&mut self.receive_maps.job);
-        self.receive_maps.finished.next = self.dma_writer.finished.valid.val() & (finished.kind == PLACE);
+        self.binding.bound.join(&mut self.receive_maps.bound);
+        self.receive_maps.finished.next = self.dma_writer.finished.valid.val() & (finished.kind == PACKET);
         self.receive_maps.finished_error.next = self.dma_writer.finished_error.val();
         self.receive_maps.posted_slot.next = self.buffer_queue.record_slot.val();
         self.receive_maps.posted.next = self.buffer_queue.record_write.val();
@@ -399,9 +400,9 @@ impl RvmaEngine {
         self.doorbell.slow.next = self.command_unit.slow.val();
         self.command_unit.result.join(&mut self.doorbell.result);
         self.doorbell.result_word.next = self.command_unit.result_word.val();
-        self.command_unit.put.join(&mut self.put_arbiter.own);
+        self.command_unit.put.join(&mut self.put_arbiter.process_put);
         self.command_unit.put_number.next = self.put_arbiter.number.val();
-        self.get_responder.answer.join(&mut self.put_arbiter.answer);
+        self.get_responder.get_answer.join(&mut self.put_arbiter.get_answer);
         self.array_put.join(&mut self.put_arbiter.array_put);
         self.put_arbiter.host_put.join(&mut self.host_put);
         self.put_done.join(&mut self.put_arbiter.put_done);
@@ -413,7 +414,7 @@ impl RvmaEngine {
         self.lookup.command.next.window = self.buffer_queue.new_window.val();
         self.lookup.command.valid.next = self.command_unit.request.valid.val() | self.ring_posts.request.valid.val();
         self.command_unit.request.ready.next = self.lookup.command.ready.val();
-        self.lookup.command_result.join(&mut self.command_unit.found);
+        self.lookup.command_result.join(&mut self.command_unit.table_result);
         self.buffer_queue.command.next = self.command_unit.queue_command.val();
         self.buffer_queue.command.valid.next = self.command_unit.queue_valid.val()
             | self.buffer_reclaim.queue_valid.val()
@@ -452,12 +453,12 @@ impl RvmaEngine {
         self.command_rings.halt_pid.next = self.ring_posts.halt_pid.val();
         self.command_rings.halt_at.next = self.ring_posts.halt_at.val();
         self.ring_posts.pause.next = self.command_unit.busy.val();
-        self.command_unit.calm.next = self.ring_posts.calm.val();
+        self.command_unit.rings_idle.next = self.ring_posts.idle.val();
         if self.ring_posts.request.valid.val() {
             self.lookup.command.next = self.ring_posts.request.val();
         }
         self.ring_posts.request.ready.next = self.lookup.command.ready.val();
-        self.lookup.command_result.join(&mut self.ring_posts.found);
+        self.lookup.command_result.join(&mut self.ring_posts.table_result);
         self.ring_posts.queue_done.next = self.buffer_queue.command_done.val();
         self.ring_posts.queue_ok.next = self.buffer_queue.command_ok.val();
         self.ring_posts.queue_small.next = self.buffer_queue.command_small.val();
@@ -503,13 +504,13 @@ impl RvmaEngine {
             CsrResponse { ack: page.ack | bell.ack, error: page.error | bell.error, rdata: page.rdata | bell.rdata };
 
         // Trace: points 15 down to 12 (`reasons::T_RECORD` to `T_LOOKED_UP`).
-        let job = self.binding.job.val();
-        self.trace_mailbox.next = self.binding.job_mailbox.val();
+        let job = self.binding.bound.val();
+        self.trace_mailbox.next = self.binding.bound_mailbox.val();
         self.trace_valid.next = (
             self.dma_writer.record_issued.val(),
             self.report.answered.val(),
             self.dma_writer.first_beat.val(),
-            self.binding.job.valid.val(),
+            self.binding.bound.valid.val(),
             bits::<12>(0),
         )
             .cat::<16>();

@@ -37,25 +37,25 @@ pub const QUEUE_CUT: u64 = 2;
 pub const QUEUE_END: u64 = 3;
 
 /// [`EpochQuery::op`]: the epoch.
-pub const ASK_EPOCH: u64 = 0;
+pub const QUERY_EPOCH: u64 = 0;
 /// [`EpochQuery::op`]: a completed buffer.
-pub const ASK_POINTER: u64 = 1;
+pub const QUERY_POINTER: u64 = 1;
 /// [`EpochQuery::op`]: likewise, and forget those after it.
-pub const ASK_REWIND: u64 = 2;
+pub const QUERY_REWIND: u64 = 2;
 /// [`EpochQuery::op`]: the oldest incomplete buffer, and the epoch.
-pub const ASK_OLDEST: u64 = 3;
+pub const QUERY_OLDEST: u64 = 3;
 /// Bits of a place in the histories: {mailbox, place}.
 pub const HISTORY_BITS: usize = MAILBOX_BITS + 3;
 
-/// [`Transfer::kind`]: payload of a packet.
-pub const PLACE: u64 = 0;
-/// [`Transfer::kind`]: DMA command of a handler.
+/// [`HostWrite::kind`]: payload of a packet.
+pub const PACKET: u64 = 0;
+/// [`HostWrite::kind`]: DMA command of a handler.
 pub const HANDLER: u64 = 1;
-/// [`Transfer::kind`]: completion record.
+/// [`HostWrite::kind`]: completion record.
 pub const RECORD: u64 = 2;
-/// [`Transfer::kind`]: event record.
+/// [`HostWrite::kind`]: event record.
 pub const EVENT: u64 = 3;
-/// [`Transfer::kind`]: word of an atomic operation.
+/// [`HostWrite::kind`]: word of an atomic operation.
 pub const ATOMIC: u64 = 4;
 
 /// A question to the mailbox table.
@@ -132,11 +132,11 @@ pub struct Packet {
     /// The packet leaves its place to the mailbox.
     pub managed: Bit,
     /// Colour of its arrival.
-    pub color: Bit,
+    pub fence_phase: Bit,
     /// The header contradicts itself: the packet ends behind its message, or the message behind 4 GiB.
-    pub outside: Bit,
+    pub inconsistent: Bit,
     /// The packet is a message of its own: a handler redirects it, or it is on its way to its process's catch-all mailbox.
-    pub caught: Bit,
+    pub single: Bit,
     /// The packet names the epoch it is for.
     pub tagged: Bit,
     /// That epoch.
@@ -151,7 +151,7 @@ pub struct Packet {
 
 /// A packet with the table's answer.
 #[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
-pub struct LookedUp {
+pub struct LookedUpPacket {
     /// The packet.
     pub packet: Packet,
     /// Not to be bound.
@@ -167,11 +167,11 @@ pub struct LookedUp {
     /// No NACK for any refusal.
     pub silent: Bit,
     /// No NACK when there is no buffer.
-    pub quiet: Bit,
+    pub silent_unbound: Bit,
     /// What finds no buffer goes to the process's catch-all mailbox.
     pub spills: Bit,
     /// That mailbox.
-    pub catcher: Bits<12>,
+    pub catch_all: Bits<12>,
 }
 
 /// A posted buffer, as far as placing into it needs.
@@ -248,7 +248,7 @@ pub struct BufferEvent {
 
 /// A packet was written, or failed to be.
 #[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
-pub struct Settle {
+pub struct BytesAcked {
     /// Buffer.
     pub slot: Bits<14>,
     /// Payload bytes.
@@ -256,14 +256,14 @@ pub struct Settle {
     /// The host took them.
     pub ok: Bit,
     /// Colour of the packet.
-    pub color: Bit,
+    pub fence_phase: Bit,
     /// Frame.
     pub frame: Bits<16>,
 }
 
 /// A buffer that joins its mailbox, or a mailbox that is opened or emptied.
 #[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
-pub struct Joined {
+pub struct EpochUpdate {
     /// The mailbox is opened.
     pub opens: Bit,
     /// And TAGGED.
@@ -292,7 +292,7 @@ pub struct Retired {
 /// A question about a mailbox's epochs.
 #[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
 pub struct EpochQuery {
-    /// `ASK_EPOCH`, `ASK_POINTER`, `ASK_REWIND` or `ASK_OLDEST`.
+    /// `QUERY_EPOCH`, `QUERY_POINTER`, `QUERY_REWIND` or `QUERY_OLDEST`.
     pub op: Bits<2>,
     /// Mailbox.
     pub mailbox: Bits<12>,
@@ -315,7 +315,7 @@ pub struct EpochReply {
 
 /// A packet that has its place.
 #[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
-pub struct PlaceJob {
+pub struct BoundPacket {
     /// Host address of the buffer.
     pub base: Bits<64>,
     /// First byte of the packet in the buffer.
@@ -335,13 +335,13 @@ pub struct PlaceJob {
     /// Message table slot.
     pub msg_slot: Bits<8>,
     /// Colour of its arrival.
-    pub color: Bit,
+    pub fence_phase: Bit,
 }
 
 /// Who is to hear of a transfer's end.
 #[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
-pub struct Origin {
-    /// `PLACE`, `HANDLER`, `RECORD`, `EVENT` or `ATOMIC`.
+pub struct WriteOrigin {
+    /// `PACKET`, `HANDLER`, `RECORD`, `EVENT` or `ATOMIC`.
     pub kind: Bits<3>,
     /// The bytes count at the last W beat, not at the last response.
     pub posted: Bit,
@@ -349,21 +349,21 @@ pub struct Origin {
     pub slot: Bits<14>,
     /// Frame sequence number.
     pub frame: Bits<16>,
-    /// `PLACE`: head cell; `HANDLER`, `ATOMIC`: {cluster, hpu, handle}.
+    /// `PACKET`: head cell; `HANDLER`, `ATOMIC`: {cluster, hpu, handle}.
     pub tag: Bits<10>,
     /// The message has state; `ATOMIC`: the operation is wide.
     pub has_slot: Bit,
     /// Message table slot.
     pub msg_slot: Bits<8>,
-    /// `PLACE`: colour of the packet's arrival.
-    pub color: Bit,
+    /// `PACKET`: colour of the packet's arrival.
+    pub fence_phase: Bit,
     /// Bytes.
     pub length: Bits<16>,
 }
 
 /// A run of bytes to host memory.
 #[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
-pub struct Transfer {
+pub struct HostWrite {
     /// Host byte address.
     pub address: Bits<64>,
     /// Lines of 64 bytes that it touches, less one.
@@ -371,14 +371,14 @@ pub struct Transfer {
     /// Offset of its first byte in the first beat of its source.
     pub offset: Bits<6>,
     /// Who asks; `origin.length` is the length of the run, at least 1.
-    pub origin: Origin,
+    pub origin: WriteOrigin,
 }
 
 /// A write that the engine makes itself: all of it lies in one line, its bytes start at byte 0.
 #[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
-pub struct OwnWrite {
+pub struct InternalWrite {
     /// Where.
-    pub transfer: Transfer,
+    pub host_write: HostWrite,
     /// What.
     pub data: Bits<256>,
 }
@@ -402,5 +402,5 @@ pub struct InFlight {
     /// The last burst of its transfer.
     pub last: Bit,
     /// Whose.
-    pub origin: Origin,
+    pub origin: WriteOrigin,
 }

@@ -2,10 +2,10 @@
 //!
 //! | neighbour | ports |
 //! |---|---|
-//! | command unit | in `fetching` (held), `puts`; out `arguments`, `judged`, `done` |
+//! | command unit | in `fetching` (held), `puts`; out `arguments`, `checks`, `done` |
 //! | doorbell | out `argument_index`, `argument_read`; in `argument`: the word asked for in the cycle before |
 //!
-//! 12 words, of PUT and GET 24, one per cycle; `done` rises three cycles after the last was asked for, when all of `arguments` and `judged` are
+//! 12 words, of PUT and GET 24, one per cycle; `done` rises three cycles after the last was asked for, when all of `arguments` and `checks` are
 //! registers that hold them, and falls with `fetching`. Words that were not fetched hold those of an earlier command.
 
 use crate::commands::command_words::*;
@@ -43,7 +43,7 @@ pub struct Arguments {
 
 /// What is wrong with them, and what the buffer queue wants to know.
 #[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
-pub struct Judged {
+pub struct ArgumentChecks {
     /// No mailbox can have this mode.
     pub bad_mode: Bit,
     /// Or this threshold.
@@ -78,14 +78,14 @@ pub struct CommandArguments {
     /// All of them.
     pub arguments: Signal<Out, Arguments>,
     /// What they are worth.
-    pub judged: Signal<Out, Judged>,
+    pub checks: Signal<Out, ArgumentChecks>,
     /// Both are valid.
     pub done: Signal<Out, Bit>,
     index: Reg<Bits<5>>,
     arriving: Reg<Bit>,
     arrives: DFF<Bits<5>>,
     words: [DFF<Bits<32>>; ARGUMENTS],
-    verdict: DFF<Judged>,
+    checks_out: DFF<ArgumentChecks>,
     _mailboxes: u64,
 }
 
@@ -155,7 +155,7 @@ impl CommandArguments {
         let misaligned = buffer_lo.get_bits::<5>(0).any() | (buffer_lo.get_bits::<16>(5) & last_record).any();
         let odd = size.get_bits::<6>(0).any() | (records & last_record).any() | size.get_bits::<11>(21).any();
         if fetching {
-            self.verdict.d.next = Judged {
+            self.checks_out.d.next = ArgumentChecks {
                 bad_mode: ((mode | MODE_BITS) != MODE_BITS)
                     | (managed & (counts | (by_tag & aside)))
                     | (!managed & catches),
@@ -169,6 +169,6 @@ impl CommandArguments {
                 threshold: if managed { threshold - 1 } else { threshold },
             };
         }
-        self.judged.next = self.verdict.q.val();
+        self.checks.next = self.checks_out.q.val();
     }
 }

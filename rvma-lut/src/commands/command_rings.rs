@@ -76,7 +76,7 @@ pub enum RingState {
     /// They are asked for.
     Fetch,
     /// A ring was opened or closed; reads are waited for.
-    Settle,
+    Drain,
 }
 
 /// The command rings. See the module text.
@@ -217,14 +217,14 @@ impl CommandRings {
         self.batch.next = oldest;
         self.batch_error.next = self.ends.read.val() & !oldest.overrun;
         // From its first line on the others of a batch come one per cycle.
-        let is_here = self.ends.read.valid.val() & self.lines.read.valid.val();
-        self.batch.valid.next = self.batches.read.valid.val() & (oldest.overrun | is_here);
+        let arrived = self.ends.read.valid.val() & self.lines.read.valid.val();
+        self.batch.valid.next = self.batches.read.valid.val() & (oldest.overrun | arrived);
 
         // The next ones.
         let mut forgets: Bit = false;
         let mut remembers: Bit = false;
         let mut set_anew: Bit = false;
-        let mut goes_on: Bit = false;
+        let mut resumed: Bit = false;
         self.ring_done.next = false;
         self.entries.read_address.next = self.pid.q.val();
         self.entries.read_enable.next = false;
@@ -238,7 +238,7 @@ impl CommandRings {
             RingState::Look => {
                 if self.ring.valid.val() {
                     set_anew = true;
-                    self.state.d.next = RingState::Settle;
+                    self.state.d.next = RingState::Drain;
                 } else if self.pending.q.val().get_bit(self.pid.q.val().index()) {
                     self.entries.read_enable.next = true;
                     self.state.d.next = RingState::Read;
@@ -284,14 +284,14 @@ impl CommandRings {
             }
             RingState::Fetch => {
                 if issue {
-                    goes_on = self.begins_again.q.val();
+                    resumed = self.begins_again.q.val();
                     // There may be more; an overrun comes again when the tail is written.
                     remembers = again & !self.overrun.q.val();
                     self.pid.d.next = self.pid.q.val() + 1;
                     self.state.d.next = RingState::Look;
                 }
             }
-            RingState::Settle => {
+            RingState::Drain => {
                 if !self.flying.q.val().any() {
                     self.ring_done.next = true;
                     self.state.d.next = RingState::Look;
@@ -306,13 +306,13 @@ impl CommandRings {
         let kept = (self.pending.q.val() & !(own & repeat::<64>(forgets))) | (own & repeat::<64>(remembers));
         self.pending.d.next = (kept & !halted) | written;
         let closed = repeat::<64>(set_anew) & (bits::<64>(1) << command.pid);
-        self.stops.d.next = (self.stops.q.val() & !(own & repeat::<64>(goes_on))) | closed | halted;
+        self.stops.d.next = (self.stops.q.val() & !(own & repeat::<64>(resumed))) | closed | halted;
 
         let first = self.first.q.val();
-        let place = bit_cast::<59, 15>(first.get_bits::<15>(0) & entry.ring.last);
+        let index = bit_cast::<59, 15>(first.get_bits::<15>(0) & entry.ring.last);
         self.read.next = HostRead {
             client: bits::<2>(client::RING),
-            address: (entry.ring.base | place, bits::<COMMAND_BITS>(0)).cat::<64>(),
+            address: (entry.ring.base | index, bits::<COMMAND_BITS>(0)).cat::<64>(),
             length: (bits::<6>(0), bit_cast::<5, 4>(self.last.q.val()) + 1, bits::<COMMAND_BITS>(0)).cat::<16>(),
             ..Default::default()
         };

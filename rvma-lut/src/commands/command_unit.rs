@@ -3,13 +3,13 @@
 //! | neighbour | ports |
 //! |---|---|
 //! | doorbell | in `start`, `start_pid`, `start_code`; out `busy`, `slow`, `pid`; out `argument_index`, `argument_read`, in `argument`; out `result`, `result_word`, `result_valid` |
-//! | lookup | out `request`, `request_valid`; in `request_ready`; in `found`, `found_valid` |
+//! | lookup | out `request`, `request_valid`; in `request_ready`; in `table_result`, `found_valid` |
 //! | buffer queue | out `queue_command`, `queue_valid` (held); in `queue_done`, `queue_ok`, `queue_small` |
 //! | regions | out `region_query`, `region_valid` (held); in `region_done`, `region_ok` |
 //! | epochs | out `query`, `query_valid` (held); in `reply`, `reply_valid` |
-//! | buffer reclaim | out `cut` (held), `cut_closes`; in `cut_done`, `cut_found` |
+//! | buffer reclaim | out `reclaim` (held), `reclaim_closes`; in `reclaim_done`, `reclaim_found` |
 //! | event rings, command rings | out `ring`, `ring_valid`, `commands_valid` (held); in `ring_done`, `commands_done` |
-//! | ring posts | in `calm`: none is under way; they begin nothing while `busy` |
+//! | ring posts | in `rings_idle`: none is under way; they begin nothing while `busy` |
 //! | put join | out `put`, `put_valid`; in `put_ready`, `put_number`: a put or get of the host |
 //! | receive maps | in `map_any`, `map_next`; out `map_arms`, `map_granule`: of the buffer being posted; out `map_query`, `map_valid` (held); in `map_done`, `map_ok`, `map_word` |
 //! | registers | out pulses `mailbox_opened`, `mailbox_closed`, `buffer_posted` |
@@ -25,8 +25,9 @@ use crate::commands::command_words::*;
 use crate::completion::receive_maps::{MapQuery, NUMBER as MAP_NUMBER, WORD as MAP_WORD};
 use crate::host_access::regions::RegionQuery;
 use crate::types::{
-    BufferEntry, EpochQuery, EpochReply, QueueCommand, RingCommand, TableRequest, TableResult, ASK_EPOCH, ASK_OLDEST,
-    ASK_POINTER, ASK_REWIND, CLOSING, INSERT, MODE_CLOSING, NUMBER, PROBE, QUEUE_INIT, QUEUE_POST, REMOVE,
+    BufferEntry, EpochQuery, EpochReply, QueueCommand, RingCommand, TableRequest, TableResult, CLOSING, INSERT,
+    MODE_CLOSING, NUMBER, PROBE, QUERY_EPOCH, QUERY_OLDEST, QUERY_POINTER, QUERY_REWIND, QUEUE_INIT, QUEUE_POST,
+    REMOVE,
 };
 use spindle_blocks::desc::PutDesc;
 use spindle_contract::registers::doorbell_error;
@@ -60,7 +61,7 @@ pub struct CommandUnit {
     /// Question to the table.
     pub request: Source<TableRequest>,
     /// The table's answer.
-    pub found: PulseSink<TableResult>,
+    pub table_result: PulseSink<TableResult>,
     /// Change of a queue.
     pub queue_command: Signal<Out, QueueCommand>,
     /// Held until `queue_done`.
@@ -83,14 +84,14 @@ pub struct CommandUnit {
     pub query: Pulse<EpochQuery>,
     /// The answer.
     pub reply: PulseSink<EpochReply>,
-    /// Take back the oldest buffer; held until `cut_done`.
-    pub cut: Signal<Out, Bit>,
+    /// Take back the oldest buffer; held until `reclaim_done`.
+    pub reclaim: Signal<Out, Bit>,
     /// All of them.
-    pub cut_closes: Signal<Out, Bit>,
+    pub reclaim_closes: Signal<Out, Bit>,
     /// It is done.
-    pub cut_done: Signal<In, Bit>,
+    pub reclaim_done: Signal<In, Bit>,
     /// With it: there was one.
-    pub cut_found: Signal<In, Bit>,
+    pub reclaim_found: Signal<In, Bit>,
     /// Put or get of the host.
     pub put: Source<PutDesc>,
     /// Its number.
@@ -104,7 +105,7 @@ pub struct CommandUnit {
     /// It is done.
     pub commands_done: Signal<In, Bit>,
     /// No command of a command ring is under way.
-    pub calm: Signal<In, Bit>,
+    pub rings_idle: Signal<In, Bit>,
     /// A receive map is free.
     pub map_any: Signal<In, Bit>,
     /// That one.
@@ -137,7 +138,7 @@ pub struct CommandUnit {
     words: CommandArguments,
     mailbox_number: DFF<Bits<12>>,
     answer: DFF<TableResult>,
-    found_entry: DFF<EpochReply>,
+    found: DFF<EpochReply>,
     /// The map that a buffer gets.
     mapped: DFF<Bits<MAP_NUMBER>>,
     error: DFF<Bits<8>>,
@@ -166,7 +167,7 @@ impl CommandUnit {
         self.argument_read.next = self.words.argument_read.val();
         self.argument_index.next = self.words.argument_index.val();
         let staged = self.words.arguments.val();
-        let judged = self.words.judged.val();
+        let checks = self.words.checks.val();
         let record = staged.record.get_bits::<60>(4);
         let managed = (staged.mode & MANAGED).any();
         let by_tag = (staged.mode & TAGGED).any();
@@ -181,7 +182,7 @@ impl CommandUnit {
             last: (staged.size.get_bits::<16>(5) - 1).get_bits::<15>(0),
         };
 
-        self.request.valid.next = (self.state.q.val() == CommandState::Ask)
+        self.request.valid.next = (self.state.q.val() == CommandState::Request)
             | (self.state.q.val() == CommandState::Insert)
             | (self.state.q.val() == CommandState::Closing)
             | (self.state.q.val() == CommandState::Remove);
@@ -211,22 +212,22 @@ impl CommandUnit {
         }
         self.query.valid.next = (self.state.q.val() == CommandState::Query) & !self.reply.valid.val();
         self.query.next = EpochQuery {
-            op: bits::<2>(ASK_EPOCH),
+            op: bits::<2>(QUERY_EPOCH),
             mailbox: self.mailbox_number.q.val(),
             back: staged.count.get_bits::<4>(0),
         };
         if staged.count.get_bits::<28>(4).any() {
             self.query.next.back = bits::<4>(15);
         }
-        if self.state.q.val() == CommandState::Cut {
-            self.query.next.op = bits::<2>(ASK_OLDEST);
+        if self.state.q.val() == CommandState::Reclaim {
+            self.query.next.op = bits::<2>(QUERY_OLDEST);
         } else if code == GET_BUF_PTRS {
-            self.query.next.op = bits::<2>(ASK_POINTER);
+            self.query.next.op = bits::<2>(QUERY_POINTER);
         } else if code == REWIND {
-            self.query.next.op = bits::<2>(ASK_REWIND);
+            self.query.next.op = bits::<2>(QUERY_REWIND);
         }
-        self.cut.next = self.state.q.val() == CommandState::Cut;
-        self.cut_closes.next = code == CLOSE;
+        self.reclaim.next = self.state.q.val() == CommandState::Reclaim;
+        self.reclaim_closes.next = code == CLOSE;
         self.region_valid.next = self.state.q.val() == CommandState::Permit;
         self.region_query.next = RegionQuery {
             pid: self.owner.q.val(),
@@ -288,7 +289,7 @@ impl CommandUnit {
             cancelled: code == CLOSE,
             mailbox: self.mailbox_number.q.val(),
             pid: self.owner.q.val(),
-            threshold: judged.threshold,
+            threshold: checks.threshold,
             ops: (staged.mode & OPS).any(),
             managed: managed,
             tagged: by_tag & !managed,
@@ -304,22 +305,22 @@ impl CommandUnit {
             CommandState::Idle => {
                 self.owner.d.next = self.start_pid.val();
                 self.opens.d.next = self.start_code.val() == INIT_WINDOW;
-                let wanted = self.start_code.val();
-                self.code.d.next = wanted.get_bits::<4>(0);
-                self.supported.d.next = (wanted == INIT_WINDOW)
-                    | (wanted == POST_BUFFER)
-                    | (wanted == CLOSE)
-                    | (wanted == INC_EPOCH)
-                    | (wanted == GET_EPOCH)
-                    | (wanted == GET_BUF_PTRS)
-                    | (wanted == REWIND)
-                    | (wanted == PUT)
-                    | (wanted == GET)
-                    | (wanted == OPEN_RING)
-                    | (wanted == OPEN_COMMANDS)
-                    | (wanted == POST_MAPPED)
-                    | (wanted == READ_MAP)
-                    | (wanted == FREE_MAP);
+                let code_written = self.start_code.val();
+                self.code.d.next = code_written.get_bits::<4>(0);
+                self.supported.d.next = (code_written == INIT_WINDOW)
+                    | (code_written == POST_BUFFER)
+                    | (code_written == CLOSE)
+                    | (code_written == INC_EPOCH)
+                    | (code_written == GET_EPOCH)
+                    | (code_written == GET_BUF_PTRS)
+                    | (code_written == REWIND)
+                    | (code_written == PUT)
+                    | (code_written == GET)
+                    | (code_written == OPEN_RING)
+                    | (code_written == OPEN_COMMANDS)
+                    | (code_written == POST_MAPPED)
+                    | (code_written == READ_MAP)
+                    | (code_written == FREE_MAP);
                 self.error.d.next = bits::<8>(doorbell_error::NONE);
                 self.value.d.next = bits::<16>(0);
                 if self.start.val() {
@@ -327,24 +328,24 @@ impl CommandUnit {
                 }
             }
             CommandState::Fetch => {
-                if self.words.done.val() & self.calm.val() {
+                if self.words.done.val() & self.rings_idle.val() {
                     self.state.d.next = CommandState::Check;
                 }
             }
             CommandState::Check => {
                 self.mailbox_number.d.next = staged.mailbox.get_bits::<12>(0);
                 self.state.d.next = CommandState::Finish;
-                if !self.supported.q.val() | (opens & judged.bad_mode) {
+                if !self.supported.q.val() | (opens & checks.bad_mode) {
                     self.error.d.next = bits::<8>(UNSUPPORTED);
                 } else if (code == OPEN_RING) | commands {
-                    if judged.bad_ring {
+                    if checks.bad_ring {
                         self.error.d.next = bits::<8>(BAD_ARGUMENT);
                     } else if staged.size.any() {
                         self.state.d.next = CommandState::Permit;
                     } else {
                         self.state.d.next = CommandState::Ring;
                     }
-                } else if maps & judged.bad_map {
+                } else if maps & checks.bad_map {
                     self.error.d.next = bits::<8>(BAD_ARGUMENT);
                 } else if maps {
                     self.state.d.next = CommandState::Map;
@@ -357,19 +358,19 @@ impl CommandUnit {
                     } else {
                         self.error.d.next = bits::<8>(BAD_ARGUMENT);
                     }
-                } else if (opens & judged.no_threshold)
-                    | (posts & judged.bad_buffer)
-                    | ((code == POST_MAPPED) & judged.bad_granule)
+                } else if (opens & checks.no_threshold)
+                    | (posts & checks.bad_buffer)
+                    | ((code == POST_MAPPED) & checks.bad_granule)
                 {
                     self.error.d.next = bits::<8>(BAD_ARGUMENT);
-                } else if !opens & judged.above {
+                } else if !opens & checks.above {
                     self.error.d.next = bits::<8>(NO_MAILBOX);
                 } else if (code == POST_MAPPED) & !self.map_any.val() {
                     self.error.d.next = bits::<8>(NO_MAP);
                 } else if posts {
                     self.state.d.next = CommandState::Permit;
                 } else {
-                    self.state.d.next = CommandState::Ask;
+                    self.state.d.next = CommandState::Request;
                 }
             }
             CommandState::Permit => {
@@ -377,7 +378,7 @@ impl CommandUnit {
                     self.error.d.next = bits::<8>(OUT_OF_REGION);
                     self.state.d.next = CommandState::Finish;
                 } else if self.region_done.val() {
-                    self.state.d.next = CommandState::Ask;
+                    self.state.d.next = CommandState::Request;
                     if puts {
                         self.state.d.next = CommandState::Put;
                     } else if !posts {
@@ -385,46 +386,46 @@ impl CommandUnit {
                     }
                 }
             }
-            CommandState::Ask => {
+            CommandState::Request => {
                 if self.request.ready.val() {
-                    self.state.d.next = CommandState::Answer;
+                    self.state.d.next = CommandState::Result;
                 }
             }
-            CommandState::Answer => {
-                self.answer.d.next = self.found.val();
-                if self.found.valid.val() {
-                    self.state.d.next = CommandState::Judge;
+            CommandState::Result => {
+                self.answer.d.next = self.table_result.val();
+                if self.table_result.valid.val() {
+                    self.state.d.next = CommandState::Decide;
                 }
             }
-            CommandState::Judge => {
-                let found = self.answer.q.val();
+            CommandState::Decide => {
+                let table_result = self.answer.q.val();
                 self.state.d.next = CommandState::Finish;
                 if opens {
-                    self.mailbox_number.d.next = found.mailbox;
-                    if found.hit {
+                    self.mailbox_number.d.next = table_result.mailbox;
+                    if table_result.hit {
                         self.error.d.next = bits::<8>(EXISTS);
-                    } else if found.full & found.busy {
+                    } else if table_result.full & table_result.busy {
                         // Mailboxes are being moved to make room: ask again.
-                        self.state.d.next = CommandState::Ask;
-                    } else if found.full {
+                        self.state.d.next = CommandState::Request;
+                    } else if table_result.full {
                         self.error.d.next = bits::<8>(TABLE_FULL);
                     } else {
                         self.state.d.next = CommandState::Queue;
                     }
-                } else if !found.hit {
+                } else if !table_result.hit {
                     self.error.d.next = bits::<8>(NO_MAILBOX);
                 } else if posts {
                     self.state.d.next = CommandState::Queue;
                 } else if code == CLOSE {
                     self.state.d.next = CommandState::Closing;
                 } else if code == INC_EPOCH {
-                    self.state.d.next = CommandState::Cut;
+                    self.state.d.next = CommandState::Reclaim;
                 } else {
                     self.state.d.next = CommandState::Query;
                 }
             }
             CommandState::Query => {
-                self.found_entry.d.next = self.reply.val();
+                self.found.d.next = self.reply.val();
                 if self.reply.valid.val() {
                     self.state.d.next = CommandState::Length;
                     if !self.reply.val().ok {
@@ -435,15 +436,15 @@ impl CommandUnit {
             }
             CommandState::Closing => {
                 if self.request.ready.val() {
-                    self.state.d.next = CommandState::Cut;
+                    self.state.d.next = CommandState::Reclaim;
                 }
             }
-            CommandState::Cut => {
-                if self.cut_done.val() {
+            CommandState::Reclaim => {
+                if self.reclaim_done.val() {
                     self.state.d.next = CommandState::Finish;
                     if code == CLOSE {
                         self.state.d.next = CommandState::Remove;
-                    } else if !self.cut_found.val() {
+                    } else if !self.reclaim_found.val() {
                         self.error.d.next = bits::<8>(NOTHING);
                     }
                 }
@@ -498,7 +499,7 @@ impl CommandUnit {
                 }
             }
             CommandState::Map => {
-                self.found_entry.d.next.value = self.map_word.val();
+                self.found.d.next.value = self.map_word.val();
                 if self.map_done.val() & !self.map_ok.val() {
                     self.error.d.next = bits::<8>(NO_MAP);
                     self.state.d.next = CommandState::Finish;
@@ -527,23 +528,23 @@ impl CommandUnit {
             }
         }
         self.busy.next = self.state.q.val() != CommandState::Idle;
-        self.slow.next = (self.state.q.val() == CommandState::Cut)
+        self.slow.next = (self.state.q.val() == CommandState::Reclaim)
             | (self.state.q.val() == CommandState::Put)
             | (self.state.q.val() == CommandState::Map)
             | (self.state.q.val() == CommandState::Ring);
         self.pid.next = self.owner.q.val();
-        let told = self.found_entry.q.val();
+        let epoch_reply = self.found.q.val();
         self.result.next = (bits::<8>(0), self.error.q.val(), self.value.q.val()).cat::<32>();
         self.result_word.next = bits::<5>(RESULT);
         self.result.valid.next = true;
         if self.state.q.val() == CommandState::Length {
-            self.result.next = told.length;
+            self.result.next = epoch_reply.length;
             self.result_word.next = bits::<5>(VALUE_LENGTH);
         } else if self.state.q.val() == CommandState::Low {
-            self.result.next = told.value.get_bits::<32>(0);
+            self.result.next = epoch_reply.value.get_bits::<32>(0);
             self.result_word.next = bits::<5>(VALUE_LO);
         } else if self.state.q.val() == CommandState::High {
-            self.result.next = told.value.get_bits::<32>(32);
+            self.result.next = epoch_reply.value.get_bits::<32>(32);
             self.result_word.next = bits::<5>(VALUE_HI);
         } else if self.state.q.val() == CommandState::Clear {
             self.result.next = bits::<32>(0);

@@ -81,11 +81,11 @@ pub enum CommandState {
     /// May the process name that memory?
     Permit,
     /// Asks the table.
-    Ask,
+    Request,
     /// Waits for its answer.
-    Answer,
+    Result,
     /// Looks at it.
-    Judge,
+    Decide,
     /// Has the mailbox's queue changed.
     Queue,
     /// Makes the mailbox visible.
@@ -95,7 +95,7 @@ pub enum CommandState {
     /// Makes packets find the mailbox closed.
     Closing,
     /// Has buffers taken back.
-    Cut,
+    Reclaim,
     /// Removes the mailbox.
     Remove,
     /// Hands on a put.

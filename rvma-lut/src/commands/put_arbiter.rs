@@ -2,8 +2,8 @@
 //!
 //! | neighbour | ports |
 //! |---|---|
-//! | command unit | in `own`, `own_valid` / out `own_ready`; out `number`: what the next one is called |
-//! | GET responder | in `answer`, `answer_valid` / out `answer_ready` |
+//! | command unit | in `process_put`, `process_put_valid` / out `process_put_ready`; out `number`: what the next one is called |
+//! | GET responder | in `get_answer`, `get_answer_valid` / out `get_answer_ready` |
 //! | array | in `array_put`, `array_put_valid` / out `array_put_ready` |
 //! | packet engine | out `host_put`, `host_put_valid` / in `host_put_ready`; in `put_done`, `put_done_valid` (pulse) |
 //! | registers | out pulses `ended`, `failed` |
@@ -28,11 +28,11 @@ const SHARED: u64 = 2;
 #[block]
 pub struct PutArbiter {
     /// Put or get of a process.
-    pub own: Sink<PutDesc>,
+    pub process_put: Sink<PutDesc>,
     /// Its number.
     pub number: Signal<Out, Bits<16>>,
     /// Answer to a GET.
-    pub answer: Sink<PutDesc>,
+    pub get_answer: Sink<PutDesc>,
     /// Put from host memory, or get, of a handler.
     pub array_put: Sink<PutDesc>,
     /// Put or get of either.
@@ -64,28 +64,28 @@ impl PutArbiter {
 impl PutArbiter {
     fn update(&mut self) {
         // Into the FIFO: processes first.
-        let own = self.own.valid.val();
-        let room = (self.waiting.level.val() < SHARED) & !own;
+        let process_put = self.process_put.valid.val();
+        let room = (self.waiting.level.val() < SHARED) & !process_put;
         let answers = self.answer_turn.q.val();
-        self.own.ready.next = self.waiting.write.ready.val();
+        self.process_put.ready.next = self.waiting.write.ready.val();
         self.number.next = self.next_number.q.val();
-        self.answer.ready.next = room & answers;
+        self.get_answer.ready.next = room & answers;
         self.array_put.ready.next = room & !answers;
         self.waiting.write.next = self.array_put.val();
-        if own {
-            self.waiting.write.next = self.own.val();
+        if process_put {
+            self.waiting.write.next = self.process_put.val();
             self.waiting.write.next.handle = bits::<4>(put_op::HOST_HANDLE);
             self.waiting.write.next.frame = self.next_number.q.val();
         } else if answers {
-            self.waiting.write.next = self.answer.val();
+            self.waiting.write.next = self.get_answer.val();
         }
-        let others = room & (if answers { self.answer.valid.val() } else { self.array_put.valid.val() });
-        self.waiting.write.valid.next = own | others;
-        if own & self.waiting.write.ready.val() {
+        let others = room & (if answers { self.get_answer.valid.val() } else { self.array_put.valid.val() });
+        self.waiting.write.valid.next = process_put | others;
+        if process_put & self.waiting.write.ready.val() {
             self.next_number.d.next = self.next_number.q.val() + 1;
         }
         // An answer waits a cycle for its turn, so that what the array is told depends on registers alone.
-        self.answer_turn.d.next = self.answer.valid.val() & !(answers & room);
+        self.answer_turn.d.next = self.get_answer.valid.val() & !(answers & room);
 
         // Out of it.
         let free = !self.offers.q.val();
@@ -99,9 +99,9 @@ impl PutArbiter {
         self.host_put.next = self.offered.q.val();
         self.host_put.valid.next = self.offers.q.val();
 
-        let ours = self.put_done.valid.val() & (self.put_done.val().handle == bits(put_op::HOST_HANDLE));
-        self.ended_out.d.next = ours;
-        self.failed_out.d.next = ours & self.put_done.val().error;
+        let from_process = self.put_done.valid.val() & (self.put_done.val().handle == bits(put_op::HOST_HANDLE));
+        self.ended_out.d.next = from_process;
+        self.failed_out.d.next = from_process & self.put_done.val().error;
         self.ended.next = self.ended_out.q.val();
         self.failed.next = self.failed_out.q.val();
     }

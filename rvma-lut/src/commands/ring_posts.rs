@@ -3,9 +3,9 @@
 //! | neighbour | ports |
 //! |---|---|
 //! | command rings | in `batch`, `batch_error`, `batch_valid`; out `batch_ready`; in `line`; out `line_ready`, `batch_done`; out `looked_at`, in `stopped`; out `halt`, `halt_pid`, `halt_at` |
-//! | command unit | in `pause`; out `calm` |
+//! | command unit | in `pause`; out `idle` |
 //! | regions | out `query`, `query_valid` (held); in `query_done`, `query_ok` |
-//! | lookup | out `request`, `request_valid`; in `request_ready`; in `found`, `found_valid` |
+//! | lookup | out `request`, `request_valid`; in `request_ready`; in `table_result`, `found_valid` |
 //! | buffer queue | out `queue_command`, `queue_valid` (held); in `queue_done`, `queue_ok`, `queue_small` |
 //! | doorbell | out `report`, `report_pid`, `report_valid` (pulse, no ready) |
 //! | registers | out pulse `buffer_posted` |
@@ -15,7 +15,7 @@
 //! there is a cycle in which a packet may be. Of a process whose regions are checked a buffer takes 7 cycles if it and its
 //! record lie in one region, 8 if in two that are neighbours in the table, and one more for each region between.
 //!
-//! The doorbell's commands and these do not mix: with `pause` no further command is begun, and `calm` says that none is under way. A command
+//! The doorbell's commands and these do not mix: with `pause` no further command is begun, and `idle` says that none is under way. A command
 //! that fails stops its ring, and those behind it are thrown away. The process is told with the end of a batch (16 commands at most),
 //! and with a failure.
 
@@ -28,7 +28,7 @@ use spindle_contract::registers::doorbell_error;
 use spindle_verilog::prelude::*;
 
 /// Address bits of the FIFO of commands that wait for the table.
-const ASKED_BITS: usize = 3;
+const REQUESTED_BITS: usize = 3;
 
 /// A command of a ring.
 #[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
@@ -85,7 +85,7 @@ pub struct RingPosts {
     /// Begin nothing.
     pub pause: Signal<In, Bit>,
     /// Nothing is under way.
-    pub calm: Signal<Out, Bit>,
+    pub idle: Signal<Out, Bit>,
     /// Memory that a command names.
     pub query: Pulse<RegionQuery>,
     /// There is an answer.
@@ -95,7 +95,7 @@ pub struct RingPosts {
     /// Question to the table.
     pub request: Source<TableRequest>,
     /// The table's answer to the oldest question.
-    pub found: PulseSink<TableResult>,
+    pub table_result: PulseSink<TableResult>,
     /// Buffer to post.
     pub queue_command: Signal<Out, QueueCommand>,
     /// Held until `queue_done`.
@@ -117,15 +117,15 @@ pub struct RingPosts {
     next_valid: Reg<Bit>,
     /// Its process may name its memory, or that does not matter.
     permitted: Reg<Bit>,
-    asked: Fifo<RingPost, ASKED_BITS>,
-    answers: Fifo<Bit, ASKED_BITS>,
+    requested: Fifo<RingPost, REQUESTED_BITS>,
+    answers: Fifo<Bit, REQUESTED_BITS>,
     job: DFF<RingPost>,
     job_valid: Reg<Bit>,
     posting: DFF<RingPost>,
     posting_valid: Reg<Bit>,
-    told: DFF<Bits<32>>,
-    told_pid: DFF<Bits<6>>,
-    told_valid: Reg<Bit>,
+    report_out: DFF<Bits<32>>,
+    report_pid_out: DFF<Bits<6>>,
+    report_out_valid: Reg<Bit>,
     error: Signal<Local, Bits<4>>,
     _mailboxes: u64,
 }
@@ -202,8 +202,8 @@ impl RingPosts {
         if refused {
             self.next.d.next.error = bits::<4>(doorbell_error::OUT_OF_REGION);
         }
-        let asks = self.next_valid.q.val() & (permitted | answered) & self.asked.write.ready.val();
-        self.request.valid.next = asks;
+        let requests = self.next_valid.q.val() & (permitted | answered) & self.requested.write.ready.val();
+        self.request.valid.next = requests;
         self.request.next = TableRequest {
             op: bits::<3>(NUMBER),
             pid: bit_cast::<16, 6>(next.pid),
@@ -211,26 +211,26 @@ impl RingPosts {
             generation: next.generation,
             ..Default::default()
         };
-        self.asked.write.next = next;
+        self.requested.write.next = next;
         if refused {
-            self.asked.write.next.error = bits::<4>(doorbell_error::OUT_OF_REGION);
+            self.requested.write.next.error = bits::<4>(doorbell_error::OUT_OF_REGION);
         }
-        self.asked.write.valid.next = asks & self.request.ready.val();
-        if asks & self.request.ready.val() {
+        self.requested.write.valid.next = requests & self.request.ready.val();
+        if requests & self.request.ready.val() {
             self.next_valid.d.next = false;
         }
-        self.answers.write.next = self.found.val().hit;
-        self.answers.write.valid.next = self.found.valid.val() & self.asked.read.valid.val();
+        self.answers.write.next = self.table_result.val().hit;
+        self.answers.write.valid.next = self.table_result.valid.val() & self.requested.read.valid.val();
 
         // One is made ready while another is being posted.
-        let waits = self.asked.read.valid.val() & self.answers.read.valid.val();
+        let waits = self.requested.read.valid.val() & self.answers.read.valid.val();
         let loads = waits & !self.job_valid.q.val();
-        self.asked.read.ready.next = loads;
+        self.requested.read.ready.next = loads;
         self.answers.read.ready.next = loads;
         if loads {
             self.job_valid.d.next = true;
-            self.job.d.next = self.asked.read.val();
-            if !self.asked.read.val().error.any() & !self.asked.read.val().nothing & !self.answers.read.val() {
+            self.job.d.next = self.requested.read.val();
+            if !self.requested.read.val().error.any() & !self.requested.read.val().nothing & !self.answers.read.val() {
                 self.job.d.next.error = bits::<4>(doorbell_error::NO_MAILBOX);
             }
         }
@@ -238,13 +238,13 @@ impl RingPosts {
         let posting = self.posting.q.val();
         let posts = self.posting_valid.q.val();
         self.looked_at.next = job.pid;
-        let thrown = self.stopped.val();
-        let plain = job.error.any() | job.nothing;
+        let discarded = self.stopped.val();
+        let needs_no_post = job.error.any() | job.nothing;
         let starts = self.job_valid.q.val() & !posts;
         if starts {
             self.job_valid.d.next = false;
             self.posting.d.next = job;
-            self.posting_valid.d.next = !thrown & !plain;
+            self.posting_valid.d.next = !discarded & !needs_no_post;
         } else if self.queue_done.val() {
             self.posting_valid.d.next = false;
         }
@@ -261,7 +261,7 @@ impl RingPosts {
         // How a command ended.
         let posted = posts & self.queue_done.val();
         let ended = if posts { posting } else { job };
-        let ends = posted | (starts & (plain | thrown));
+        let ends = posted | (starts & (needs_no_post | discarded));
         self.error.next = job.error;
         if posts {
             self.error.next = bits::<4>(doorbell_error::NONE);
@@ -271,26 +271,26 @@ impl RingPosts {
                 self.error.next = bits::<4>(doorbell_error::NO_SLOT);
             }
         }
-        let counts = posted | (starts & plain & !thrown);
+        let counts = posted | (starts & needs_no_post & !discarded);
         let fails = counts & self.error.val().any();
         self.buffer_posted.next = posted & !self.error.val().any();
         self.batch_done.next = ends & ended.last;
         self.halt.next = fails;
         self.halt_pid.next = ended.pid;
         self.halt_at.next = ended.number;
-        self.told_valid.d.next = fails | (counts & ended.last);
+        self.report_out_valid.d.next = fails | (counts & ended.last);
         if counts {
             let done = if fails { ended.number } else { ended.number + 1 };
-            self.told.d.next = (bits::<12>(0), self.error.val(), done).cat::<32>();
-            self.told_pid.d.next = ended.pid;
+            self.report_out.d.next = (bits::<12>(0), self.error.val(), done).cat::<32>();
+            self.report_pid_out.d.next = ended.pid;
         }
-        self.report.next = self.told.q.val();
-        self.report_pid.next = self.told_pid.q.val();
-        self.report.valid.next = self.told_valid.q.val();
-        self.calm.next = !self.next_valid.q.val()
-            & !self.asked.read.valid.val()
+        self.report.next = self.report_out.q.val();
+        self.report_pid.next = self.report_pid_out.q.val();
+        self.report.valid.next = self.report_out_valid.q.val();
+        self.idle.next = !self.next_valid.q.val()
+            & !self.requested.read.valid.val()
             & !self.job_valid.q.val()
             & !posts
-            & !self.told_valid.q.val();
+            & !self.report_out_valid.q.val();
     }
 }

@@ -3,11 +3,11 @@
 //! | neighbour | ports |
 //! |---|---|
 //! | command unit | in `start` (held), `closes`, `mailbox_number`; out `done` (pulse), `found` |
-//! | lookup | out `color`: of packets that are taken now; in `taken` |
-//! | binding | out `sweep` (held), `sweep_slot`, `sweep_mailbox`; in `swept`; in `refused`, `refused_color` |
-//! | report, counters | in `settled`, `settled_color` |
+//! | lookup | out `fence_phase`: of packets that are taken now; in `taken` |
+//! | binding | out `sweep` (held), `sweep_slot`, `sweep_mailbox`; in `swept`; in `refused`, `refused_phase` |
+//! | report, counters | in `acked`, `acked_phase` |
 //! | buffer queue | out `queue_op`, `queue_slot`, `queue_valid` (held); in `queue_done` |
-//! | epochs | out `ask`; in `reply`, `reply_valid` |
+//! | epochs | out `query_valid`; in `reply`, `reply_valid` |
 //!
 //! INC_EPOCH takes back the oldest buffer of the mailbox that is not complete, CLOSE all of them:
 //!
@@ -27,7 +27,7 @@ use spindle_verilog::prelude::*;
 
 /// States of the buffer reclaim.
 #[derive(LogicState, Copy, Clone, Debug, PartialEq)]
-pub enum CutState {
+pub enum ReclaimState {
     /// Waits for a command.
     Idle,
     /// INC_EPOCH: which buffer is the oldest?
@@ -39,11 +39,11 @@ pub enum CutState {
     /// Packets of the old colour are waited for.
     Fence,
     /// Is there an incomplete buffer left?
-    Ask,
+    Query,
     /// It is ended.
     Finish,
     /// Until the epoch has moved.
-    Settle,
+    AwaitEpoch,
 }
 
 /// The buffer reclaim. See the module text.
@@ -58,7 +58,7 @@ pub struct BufferReclaim {
     /// With it: there was a buffer.
     pub found: Signal<Out, Bit>,
     /// Colour of packets that are taken now.
-    pub color: Signal<Out, Bit>,
+    pub fence_phase: Signal<Out, Bit>,
     /// One is taken.
     pub taken: Signal<In, Bit>,
     /// Stop binding, and cut messages.
@@ -70,11 +70,11 @@ pub struct BufferReclaim {
     /// A packet ended without a write.
     pub refused: Signal<In, Bit>,
     /// Its colour.
-    pub refused_color: Signal<In, Bit>,
+    pub refused_phase: Signal<In, Bit>,
     /// The write of a packet was counted.
-    pub settled: Signal<In, Bit>,
+    pub acked: Signal<In, Bit>,
     /// Its colour.
-    pub settled_color: Signal<In, Bit>,
+    pub acked_phase: Signal<In, Bit>,
     /// Change of the queue.
     pub queue_op: Signal<Out, Bits<2>>,
     /// Slot that it is about.
@@ -84,13 +84,13 @@ pub struct BufferReclaim {
     /// It is done.
     pub queue_done: Signal<In, Bit>,
     /// Which buffer is the oldest? Held until `reply_valid`.
-    pub ask: Signal<Out, Bit>,
+    pub query_valid: Signal<Out, Bit>,
     /// That one.
     pub reply: PulseSink<EpochReply>,
-    state: Reg<CutState>,
-    now_color: Reg<Bit>,
+    state: Reg<ReclaimState>,
+    phase: Reg<Bit>,
     /// Packets of each colour that have not ended: at most the cells of the packet buffer, and what ends in this cycle.
-    inside: [Reg<Bits<12>>; 2],
+    under_way: [Reg<Bits<12>>; 2],
     empty: [Reg<Bit>; 2],
     slot: DFF<Bits<14>>,
     epoch: DFF<Bits<16>>,
@@ -103,31 +103,32 @@ pub struct BufferReclaim {
 impl BufferReclaim {
     fn update(&mut self) {
         for i in 0..2 {
-            let takes = self.taken.val() & (self.now_color.q.val() == (i == 1));
-            let refuses = self.refused.val() & (self.refused_color.val() == (i == 1));
-            let settles = self.settled.val() & (self.settled_color.val() == (i == 1));
-            let leaves = (refuses & settles, refuses ^ settles).cat::<2>();
-            self.inside[i].d.next =
-                self.inside[i].q.val() + bit_cast::<12, 1>(repeat::<1>(takes)) - bit_cast::<12, 2>(leaves);
-            self.empty[i].d.next = !self.inside[i].q.val().any();
+            let takes = self.taken.val() & (self.phase.q.val() == (i == 1));
+            let refuses = self.refused.val() & (self.refused_phase.val() == (i == 1));
+            let acks = self.acked.val() & (self.acked_phase.val() == (i == 1));
+            let leaves = (refuses & acks, refuses ^ acks).cat::<2>();
+            self.under_way[i].d.next =
+                self.under_way[i].q.val() + bit_cast::<12, 1>(repeat::<1>(takes)) - bit_cast::<12, 2>(leaves);
+            self.empty[i].d.next = !self.under_way[i].q.val().any();
         }
-        self.color.next = self.now_color.q.val();
-        let calm = if self.now_color.q.val() { self.empty[0].q.val() } else { self.empty[1].q.val() };
+        self.fence_phase.next = self.phase.q.val();
+        let drained = if self.phase.q.val() { self.empty[0].q.val() } else { self.empty[1].q.val() };
 
-        self.sweep.next = (self.state.q.val() == CutState::Sweep) | (self.state.q.val() == CutState::Queue);
+        self.sweep.next = (self.state.q.val() == ReclaimState::Sweep) | (self.state.q.val() == ReclaimState::Queue);
         self.sweep_slot.next = self.slot.q.val();
-        self.queue_valid.next = (self.state.q.val() == CutState::Queue) | (self.state.q.val() == CutState::Finish);
+        self.queue_valid.next =
+            (self.state.q.val() == ReclaimState::Queue) | (self.state.q.val() == ReclaimState::Finish);
         self.queue_slot.next = self.slot.q.val();
         self.queue_op.next = bits::<2>(QUEUE_END);
-        if self.state.q.val() == CutState::Queue {
+        if self.state.q.val() == ReclaimState::Queue {
             self.queue_op.next = bits::<2>(QUEUE_CUT);
             if self.closes.val() {
                 self.queue_op.next = bits::<2>(QUEUE_INIT);
             }
         }
-        self.ask.next = ((self.state.q.val() == CutState::Choose)
-            | (self.state.q.val() == CutState::Ask)
-            | (self.state.q.val() == CutState::Settle))
+        self.query_valid.next = ((self.state.q.val() == ReclaimState::Choose)
+            | (self.state.q.val() == ReclaimState::Query)
+            | (self.state.q.val() == ReclaimState::AwaitEpoch))
             & !self.reply.valid.val();
         let reply = self.reply.val();
         let same = reply.ok & (reply.value.get_bits::<16>(0) == self.epoch.q.val());
@@ -136,71 +137,71 @@ impl BufferReclaim {
         self.waited.d.next = bits::<2>(0);
 
         match self.state.q.val() {
-            CutState::Idle => {
+            ReclaimState::Idle => {
                 self.found_any.d.next = false;
                 if self.start.val() {
-                    self.state.d.next = CutState::Choose;
+                    self.state.d.next = ReclaimState::Choose;
                     if self.closes.val() {
-                        self.state.d.next = CutState::Sweep;
+                        self.state.d.next = ReclaimState::Sweep;
                     }
                 }
             }
-            CutState::Choose => {
+            ReclaimState::Choose => {
                 if self.reply.valid.val() {
                     self.slot.d.next = reply.slot;
                     self.found_any.d.next = reply.ok;
-                    self.state.d.next = CutState::Sweep;
+                    self.state.d.next = ReclaimState::Sweep;
                     if !reply.ok {
                         self.done.next = true;
-                        self.state.d.next = CutState::Idle;
+                        self.state.d.next = ReclaimState::Idle;
                     }
                 }
             }
-            CutState::Sweep => {
+            ReclaimState::Sweep => {
                 if self.swept.val() {
-                    self.state.d.next = CutState::Queue;
+                    self.state.d.next = ReclaimState::Queue;
                 }
             }
-            CutState::Queue => {
+            ReclaimState::Queue => {
                 if self.queue_done.val() {
-                    self.now_color.d.next = !self.now_color.q.val();
-                    self.state.d.next = CutState::Fence;
+                    self.phase.d.next = !self.phase.q.val();
+                    self.state.d.next = ReclaimState::Fence;
                 }
             }
-            CutState::Fence => {
+            ReclaimState::Fence => {
                 self.waited.d.next = (self.waited.q.val().get_bits::<1>(0), bits::<1>(1)).cat::<2>();
-                if self.waited.q.val().get_bit(1) & calm {
-                    self.state.d.next = CutState::Ask;
+                if self.waited.q.val().get_bit(1) & drained {
+                    self.state.d.next = ReclaimState::Query;
                 }
             }
-            CutState::Ask => {
+            ReclaimState::Query => {
                 if self.reply.valid.val() {
                     self.epoch.d.next = reply.value.get_bits::<16>(0);
                     self.slot.d.next = reply.slot;
-                    self.state.d.next = CutState::Finish;
+                    self.state.d.next = ReclaimState::Finish;
                     // INC_EPOCH: the buffer chosen may have become complete by itself.
                     if !reply.ok | (!self.closes.val() & (reply.slot != self.slot.q.val())) {
                         self.done.next = true;
-                        self.state.d.next = CutState::Idle;
+                        self.state.d.next = ReclaimState::Idle;
                     }
                 }
             }
-            CutState::Finish => {
+            ReclaimState::Finish => {
                 if self.queue_done.val() {
-                    self.state.d.next = CutState::Settle;
+                    self.state.d.next = ReclaimState::AwaitEpoch;
                 }
             }
-            CutState::Settle => {
+            ReclaimState::AwaitEpoch => {
                 if self.reply.valid.val() & !same {
-                    self.state.d.next = CutState::Ask;
+                    self.state.d.next = ReclaimState::Query;
                     if !self.closes.val() | !reply.ok {
                         self.done.next = true;
-                        self.state.d.next = CutState::Idle;
+                        self.state.d.next = ReclaimState::Idle;
                     }
                 }
             }
             _ => {
-                self.state.d.next = CutState::Idle;
+                self.state.d.next = ReclaimState::Idle;
             }
         }
     }

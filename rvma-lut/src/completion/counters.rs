@@ -2,9 +2,9 @@
 //!
 //! | neighbour | ports |
 //! |---|---|
-//! | buffer queue | in `news`, `news_valid` (no ready); out `news_room`; in `record_entry`, `record_slot`, `record_write` |
-//! | report | in `settle`, `settle_valid`; out `settle_ready` |
-//! | completion | out `completion`, `completion_valid` (no ready); in `completion_room` |
+//! | buffer queue | in `buffer_event`, `news_valid` (no ready); out `buffer_event_headroom`; in `record_entry`, `record_slot`, `record_write` |
+//! | report | in `bytes_acked`, `bytes_acked_valid`; out `bytes_acked_ready` |
+//! | completion | out `completion`, `completion_valid` (no ready); in `completion_headroom` |
 //!
 //! A buffer is complete when it is closed (the messages bound to it reach the threshold) and every byte of those messages has
 //! been settled. Bytes are settled with the last answer to their write, so in WAIT_B this one count stands for both
@@ -25,7 +25,7 @@
 //! | 2 | sums and comparisons |
 //! | 3 | written back; `completion_valid` |
 
-use crate::types::{BufferEvent, RecordEntry, Settle, QUEUE_BITS, QUEUE_STOP};
+use crate::types::{BufferEvent, BytesAcked, RecordEntry, QUEUE_BITS, QUEUE_STOP};
 use spindle_blocks::desc::Completion;
 use spindle_blocks::ram::{RamStyle, SdpMemory};
 use spindle_blocks::Fifo;
@@ -72,9 +72,9 @@ pub struct CountOp {
 #[block]
 pub struct Counters {
     /// News of a buffer.
-    pub news: PulseSink<BufferEvent>,
+    pub buffer_event: PulseSink<BufferEvent>,
     /// There is room for four.
-    pub news_room: Signal<Out, Bit>,
+    pub buffer_event_headroom: Signal<Out, Bit>,
     /// What the record of a posted buffer needs.
     pub record_entry: Signal<In, RecordEntry>,
     /// Its slot.
@@ -82,15 +82,15 @@ pub struct Counters {
     /// Keep it.
     pub record_write: Signal<In, Bit>,
     /// Bytes settled.
-    pub settle: Sink<Settle>,
+    pub bytes_acked: Sink<BytesAcked>,
     /// Buffer that is complete.
     pub completion: Pulse<Completion>,
     /// There is room for four.
-    pub completion_room: Signal<In, Bit>,
+    pub completion_headroom: Signal<In, Bit>,
     events: Fifo<BufferEvent, QUEUE_BITS>,
     counts: SdpMemory<CountEntry, 14>,
     records: SdpMemory<RecordEntry, 14>,
-    now: Reg<Bits<32>>,
+    cycle: Reg<Bits<32>>,
     taken: Reg<Bit>,
     loaded: Reg<Bit>,
     checked: Reg<Bit>,
@@ -108,7 +108,7 @@ pub struct Counters {
     failed: DFF<Bit>,
     complete: DFF<Bit>,
     op: Signal<Local, CountOp>,
-    written: Signal<Local, CountEntry>,
+    entry_written: Signal<Local, CountEntry>,
 }
 
 impl Counters {
@@ -119,7 +119,7 @@ impl Counters {
             counts: SdpMemory::with_depth(style, 1, posted_buffers),
             records: SdpMemory::with_depth(style, 1, posted_buffers),
             // An answer is taken in the cycle after it came.
-            now: Reg::new(Bits::<32>::mask()),
+            cycle: Reg::new(Bits::<32>::mask()),
             ..Self::blank()
         }
     }
@@ -128,11 +128,11 @@ impl Counters {
 #[hdl]
 impl Counters {
     fn update(&mut self) {
-        self.now.d.next = self.now.q.val() + 1;
+        self.cycle.d.next = self.cycle.q.val() + 1;
 
         // Cycle 3: write back, report completion.
         let ended = self.op_3.q.val();
-        self.written.next = CountEntry {
+        self.entry_written.next = CountEntry {
             count: if ended.close {
                 self.missing.q.val()
             } else if self.closed.q.val() {
@@ -145,13 +145,13 @@ impl Counters {
             failed: self.failed.q.val(),
         };
         if ended.open {
-            self.written.next = CountEntry { closed: false, ..Default::default() };
+            self.entry_written.next = CountEntry { closed: false, ..Default::default() };
         } else if ended.cut {
-            self.written.next = CountEntry { closed: true, ..Default::default() };
+            self.entry_written.next = CountEntry { closed: true, ..Default::default() };
         }
         self.counts.write_enable.next = self.checked.q.val();
         self.counts.write_address.next = ended.slot;
-        self.counts.write_data.next = self.written.val();
+        self.counts.write_data.next = self.entry_written.val();
         let record = self.record_3.q.val();
         self.completion.valid.next = self.checked.q.val() & self.complete.q.val();
         self.completion.next = Completion {
@@ -176,36 +176,36 @@ impl Counters {
         };
 
         // Cycle 0: events first, they are rare. Not in the cycle of a write back, so the RAM never reads what it writes.
-        self.events.write.next = self.news.val();
-        self.events.write.valid.next = self.news.valid.val();
-        self.news_room.next = self.events.level.val() < QUEUE_STOP;
-        let newest = self.events.read.val();
-        let settle = self.settle.val();
-        let go = !self.taken.q.val() & !self.checked.q.val() & self.completion_room.val();
+        self.events.write.next = self.buffer_event.val();
+        self.events.write.valid.next = self.buffer_event.valid.val();
+        self.buffer_event_headroom.next = self.events.level.val() < QUEUE_STOP;
+        let buffer_event = self.events.read.val();
+        let bytes_acked = self.bytes_acked.val();
+        let go = !self.taken.q.val() & !self.checked.q.val() & self.completion_headroom.val();
         self.events.read.ready.next = go;
-        self.settle.ready.next = go & !self.events.read.valid.val();
+        self.bytes_acked.ready.next = go & !self.events.read.valid.val();
         self.op.next = CountOp {
             open: false,
             close: false,
             cut: false,
             cancelled: false,
-            ok: settle.ok,
-            amount: bit_cast::<32, 16>(settle.length),
-            slot: settle.slot,
-            frame: settle.frame,
-            stamp: self.now.q.val(),
+            ok: bytes_acked.ok,
+            amount: bit_cast::<32, 16>(bytes_acked.length),
+            slot: bytes_acked.slot,
+            frame: bytes_acked.frame,
+            stamp: self.cycle.q.val(),
         };
         if self.events.read.valid.val() {
-            self.op.next.open = newest.open;
-            self.op.next.close = !newest.open & !newest.cut;
-            self.op.next.cut = newest.cut;
-            self.op.next.cancelled = newest.cancelled;
-            self.op.next.amount = newest.total;
-            self.op.next.slot = newest.slot;
-            self.op.next.frame = newest.frame;
+            self.op.next.open = buffer_event.open;
+            self.op.next.close = !buffer_event.open & !buffer_event.cut;
+            self.op.next.cut = buffer_event.cut;
+            self.op.next.cancelled = buffer_event.cancelled;
+            self.op.next.amount = buffer_event.total;
+            self.op.next.slot = buffer_event.slot;
+            self.op.next.frame = buffer_event.frame;
         }
         let op = self.op.val();
-        let take = go & (self.events.read.valid.val() | self.settle.valid.val());
+        let take = go & (self.events.read.valid.val() | self.bytes_acked.valid.val());
         self.taken.d.next = take;
         self.op_1.d.next = op;
         self.counts.read_enable.next = take;
@@ -224,32 +224,32 @@ impl Counters {
         self.record_2.d.next = self.records.read_data.val();
         self.entry.d.next = self.counts.read_data.val();
         if self.checked.q.val() & (ended.slot == self.op_1.q.val().slot) {
-            self.entry.d.next = self.written.val();
+            self.entry.d.next = self.entry_written.val();
         }
 
         // Cycle 2: all sums and comparisons beside each other.
         let entry = self.entry.q.val();
-        let now = self.op_2.q.val();
-        let equal = entry.count == now.amount;
+        let cycle = self.op_2.q.val();
+        let equal = entry.count == cycle.amount;
         self.checked.d.next = self.loaded.q.val();
         if self.loaded.q.val() {
-            self.op_3.d.next = now;
+            self.op_3.d.next = cycle;
         }
         self.record_3.d.next = self.record_2.q.val();
-        self.up.d.next = entry.count + now.amount;
-        self.down.d.next = entry.count - now.amount;
-        self.missing.d.next = now.amount - entry.count;
+        self.up.d.next = entry.count + cycle.amount;
+        self.down.d.next = entry.count - cycle.amount;
+        self.missing.d.next = cycle.amount - entry.count;
         self.placed.d.next = entry.placed;
         self.closed.d.next = entry.closed;
         self.failed.d.next = entry.failed;
-        self.complete.d.next = equal & (now.close | entry.closed) & !now.open;
-        if now.cut {
+        self.complete.d.next = equal & (cycle.close | entry.closed) & !cycle.open;
+        if cycle.cut {
             self.complete.d.next = !entry.closed | entry.count.any();
         }
-        if !now.open & !now.close & !now.cut {
-            self.failed.d.next = entry.failed | !now.ok;
-            if now.ok {
-                self.placed.d.next = entry.placed + now.amount;
+        if !cycle.open & !cycle.close & !cycle.cut {
+            self.failed.d.next = entry.failed | !cycle.ok;
+            if cycle.ok {
+                self.placed.d.next = entry.placed + cycle.amount;
             }
         }
     }

@@ -3,7 +3,7 @@
 //!
 //! | neighbour | ports |
 //! |---|---|
-//! | buffer queue | in `joined`, `joined_valid` (no ready); out `joined_room`; out `free_slot`, `free_mailbox`, `free_tagged`, `free_valid`; in `free_ready` |
+//! | buffer queue | in `epoch_update`, `joined_valid` (no ready); out `epoch_update_headroom`; out `free_slot`, `free_mailbox`, `free_tagged`, `free_valid`; in `free_ready` |
 //! | completion | in `retired`, `retired_valid`; out `retired_ready` |
 //! | command unit, buffer reclaim | in `query`, `query_valid` (held); out `reply`, `reply_valid` (pulse) |
 //!
@@ -17,7 +17,8 @@
 //! epoch.
 
 use crate::types::{
-    EpochQuery, EpochReply, Joined, Retired, ASK_EPOCH, ASK_OLDEST, ASK_REWIND, HISTORY_BITS, QUEUE_BITS, QUEUE_STOP,
+    EpochQuery, EpochReply, EpochUpdate, Retired, HISTORY_BITS, QUERY_EPOCH, QUERY_OLDEST, QUERY_REWIND, QUEUE_BITS,
+    QUEUE_STOP,
 };
 use spindle_blocks::ram::{RamStyle, SdpMemory, SdpRam};
 use spindle_blocks::Fifo;
@@ -40,7 +41,7 @@ pub struct EpochEntry {
     /// Its high half.
     pub high: Bits<32>,
     /// Where the next completed buffer goes in the history.
-    pub place: Bits<3>,
+    pub index: Bits<3>,
     /// Which places of the history hold a buffer.
     pub held: Bits<8>,
     /// The mailbox is TAGGED.
@@ -76,11 +77,11 @@ pub enum EpochState {
     /// Is that complete as well?
     Again,
     /// A question.
-    Ask,
+    Query,
     /// The history goes back.
-    Back,
+    Rewind,
     /// The history has been read.
-    Tell,
+    Reply,
     /// The mailbox is written back.
     Save,
 }
@@ -89,9 +90,9 @@ pub enum EpochState {
 #[block]
 pub struct Epochs {
     /// Buffer posted, or mailbox opened.
-    pub joined: PulseSink<Joined>,
+    pub epoch_update: PulseSink<EpochUpdate>,
     /// There is room for four.
-    pub joined_room: Signal<Out, Bit>,
+    pub epoch_update_headroom: Signal<Out, Bit>,
     /// Buffer whose record is on its way.
     pub retired: Sink<Retired>,
     /// Slot to be used again.
@@ -108,17 +109,17 @@ pub struct Epochs {
     pub query: PulseSink<EpochQuery>,
     /// Answer.
     pub reply: Pulse<EpochReply>,
-    joins: Fifo<Joined, QUEUE_BITS>,
+    updates: Fifo<EpochUpdate, QUEUE_BITS>,
     retires: Fifo<Retired, QUEUE_BITS>,
     entries: SdpMemory<EpochEntry, 12>,
     nexts: SdpRam<14, 14>,
     completes: SdpRam<14, 1>,
     histories: SdpMemory<HistoryEntry, HISTORY_BITS>,
     state: Reg<EpochState>,
-    joining: DFF<Bit>,
+    updating: DFF<Bit>,
     retiring: DFF<Bit>,
     opens: DFF<Bit>,
-    by_tag: DFF<Bit>,
+    opens_tagged: DFF<Bit>,
     mailbox_number: DFF<Bits<12>>,
     slot: DFF<Bits<14>>,
     buffer: DFF<HistoryEntry>,
@@ -148,23 +149,23 @@ impl Epochs {
 #[hdl]
 impl Epochs {
     fn update(&mut self) {
-        self.joins.write.next = self.joined.val();
-        self.joins.write.valid.next = self.joined.valid.val();
-        self.joined_room.next = self.joins.level.val() < QUEUE_STOP;
+        self.updates.write.next = self.epoch_update.val();
+        self.updates.write.valid.next = self.epoch_update.valid.val();
+        self.epoch_update_headroom.next = self.updates.level.val() < QUEUE_STOP;
         self.retired.join(&mut self.retires.write);
 
         let idle = self.state.q.val() == EpochState::Idle;
-        let arrives = self.joins.read.valid.val();
+        let update_waits = self.updates.read.valid.val();
         let retire = self.retires.read.valid.val();
         let entry = self.entry.q.val();
         let number = self.mailbox_number.q.val();
         let query = self.query.val();
-        self.joins.read.ready.next = idle;
-        self.retires.read.ready.next = idle & !arrives;
-        self.entries.read_enable.next = idle & (arrives | retire | self.query.valid.val());
+        self.updates.read.ready.next = idle;
+        self.retires.read.ready.next = idle & !update_waits;
+        self.entries.read_enable.next = idle & (update_waits | retire | self.query.valid.val());
         self.entries.read_address.next = query.mailbox;
-        if arrives {
-            self.entries.read_address.next = self.joins.read.val().mailbox;
+        if update_waits {
+            self.entries.read_address.next = self.updates.read.val().mailbox;
         } else if retire {
             self.entries.read_address.next = self.retires.read.val().mailbox;
         }
@@ -173,17 +174,17 @@ impl Epochs {
         self.entries.write_data.next = entry;
 
         // Links and marks of slots.
-        let joins_slot = (self.state.q.val() == EpochState::Join) & !self.opens.q.val();
+        let adds_slot = (self.state.q.val() == EpochState::Join) & !self.opens.q.val();
         let oldest = self.slot.q.val() == entry.oldest;
-        self.nexts.write_enable.next = joins_slot & entry.live.any();
+        self.nexts.write_enable.next = adds_slot & entry.live.any();
         self.nexts.write_address.next = entry.newest;
         self.nexts.write_data.next = self.slot.q.val();
         self.nexts.read_enable.next = self.state.q.val() == EpochState::Free;
         self.nexts.read_address.next = entry.oldest;
-        self.completes.write_enable.next = joins_slot | ((self.state.q.val() == EpochState::Retire) & !oldest);
+        self.completes.write_enable.next = adds_slot | ((self.state.q.val() == EpochState::Retire) & !oldest);
         self.completes.write_address.next = self.slot.q.val();
         self.completes.write_data.next = bits::<1>(0);
-        if !joins_slot {
+        if !adds_slot {
             self.completes.write_data.next = bits::<1>(1);
         }
         self.completes.read_enable.next = self.state.q.val() == EpochState::Follow;
@@ -196,11 +197,11 @@ impl Epochs {
         // The history: written at its end, read from the newest backwards or searched.
         let scanning = self.state.q.val() == EpochState::Scan;
         let index = self.index.q.val();
-        let newest = entry.place - 1;
+        let newest = entry.index - 1;
         self.histories.write_enable.next = self.state.q.val() == EpochState::Retire;
-        self.histories.write_address.next = (number, entry.place).cat::<HISTORY_BITS>();
+        self.histories.write_address.next = (number, entry.index).cat::<HISTORY_BITS>();
         self.histories.write_data.next = self.buffer.q.val();
-        self.histories.read_enable.next = scanning | (self.state.q.val() == EpochState::Ask);
+        self.histories.read_enable.next = scanning | (self.state.q.val() == EpochState::Query);
         self.histories.read_address.next = (number, newest - index.get_bits::<3>(0)).cat::<HISTORY_BITS>();
         if scanning {
             self.histories.read_address.next = (number, index.get_bits::<3>(0)).cat::<HISTORY_BITS>();
@@ -212,16 +213,16 @@ impl Epochs {
 
         match self.state.q.val() {
             EpochState::Idle => {
-                self.joining.d.next = arrives;
+                self.updating.d.next = update_waits;
                 self.retiring.d.next = retire;
-                self.opens.d.next = self.joins.read.val().opens;
-                self.by_tag.d.next = self.joins.read.val().tagged;
+                self.opens.d.next = self.updates.read.val().opens;
+                self.opens_tagged.d.next = self.updates.read.val().tagged;
                 self.mailbox_number.d.next = query.mailbox;
                 self.index.d.next = query.back;
-                if arrives {
-                    self.mailbox_number.d.next = self.joins.read.val().mailbox;
-                    self.slot.d.next = self.joins.read.val().slot;
-                    self.buffer.d.next.base = self.joins.read.val().base;
+                if update_waits {
+                    self.mailbox_number.d.next = self.updates.read.val().mailbox;
+                    self.slot.d.next = self.updates.read.val().slot;
+                    self.buffer.d.next.base = self.updates.read.val().base;
                     self.index.d.next = bits::<4>(0);
                 } else if retire {
                     self.mailbox_number.d.next = self.retires.read.val().mailbox;
@@ -229,14 +230,14 @@ impl Epochs {
                     self.buffer.d.next =
                         HistoryEntry { base: self.retires.read.val().base, length: self.retires.read.val().length };
                 }
-                if arrives | retire | self.query.valid.val() {
+                if update_waits | retire | self.query.valid.val() {
                     self.state.d.next = EpochState::Load;
                 }
             }
             EpochState::Load => {
                 self.entry.d.next = self.entries.read_data.val();
-                self.state.d.next = EpochState::Ask;
-                if self.joining.q.val() {
+                self.state.d.next = EpochState::Query;
+                if self.updating.q.val() {
                     self.state.d.next = EpochState::Join;
                 } else if self.retiring.q.val() {
                     self.state.d.next = EpochState::Retire;
@@ -245,7 +246,7 @@ impl Epochs {
             EpochState::Join => {
                 self.state.d.next = EpochState::Save;
                 if self.opens.q.val() {
-                    self.entry.d.next = EpochEntry { tagged: self.by_tag.q.val(), ..Default::default() };
+                    self.entry.d.next = EpochEntry { tagged: self.opens_tagged.q.val(), ..Default::default() };
                 } else {
                     self.entry.d.next.newest = self.slot.q.val();
                     self.entry.d.next.live = entry.live + 1;
@@ -268,8 +269,8 @@ impl Epochs {
                 }
             }
             EpochState::Retire => {
-                self.entry.d.next.place = entry.place + 1;
-                self.entry.d.next.held = entry.held | (bits::<8>(1) << entry.place);
+                self.entry.d.next.index = entry.index + 1;
+                self.entry.d.next.held = entry.held | (bits::<8>(1) << entry.index);
                 self.state.d.next = EpochState::Save;
                 if oldest {
                     self.state.d.next = EpochState::Free;
@@ -299,35 +300,35 @@ impl Epochs {
                     self.state.d.next = EpochState::Free;
                 }
             }
-            EpochState::Ask => {
+            EpochState::Query => {
                 self.answer.d.next.slot = entry.oldest;
                 self.answer.d.next.ok = true;
                 self.answer.d.next.value = (entry.high, entry.low).cat::<64>();
                 self.answer.d.next.length = bits::<32>(0);
-                if query.op == ASK_EPOCH {
+                if query.op == QUERY_EPOCH {
                     self.answer_valid.d.next = true;
                     self.state.d.next = EpochState::Save;
-                } else if query.op == ASK_OLDEST {
+                } else if query.op == QUERY_OLDEST {
                     self.answer.d.next.ok = entry.live.any();
                     self.answer_valid.d.next = true;
                     self.state.d.next = EpochState::Save;
                 } else {
-                    let place = newest - index.get_bits::<3>(0);
-                    self.answer.d.next.ok = entry.held.get_bit(place.index()) & !index.get_bit(3);
-                    self.state.d.next = EpochState::Tell;
+                    let asked_index = newest - index.get_bits::<3>(0);
+                    self.answer.d.next.ok = entry.held.get_bit(asked_index.index()) & !index.get_bit(3);
+                    self.state.d.next = EpochState::Reply;
                 }
             }
-            EpochState::Tell => {
+            EpochState::Reply => {
                 self.answer.d.next.value = self.histories.read_data.val().base;
                 self.answer.d.next.length = self.histories.read_data.val().length;
                 self.answer_valid.d.next = true;
                 self.state.d.next = EpochState::Save;
-                if (query.op == ASK_REWIND) & self.answer.q.val().ok & index.any() {
-                    self.state.d.next = EpochState::Back;
+                if (query.op == QUERY_REWIND) & self.answer.q.val().ok & index.any() {
+                    self.state.d.next = EpochState::Rewind;
                 }
             }
-            EpochState::Back => {
-                self.entry.d.next.place = newest;
+            EpochState::Rewind => {
+                self.entry.d.next.index = newest;
                 self.entry.d.next.held = entry.held & !(bits::<8>(1) << newest);
                 self.index.d.next = index - 1;
                 if index == 1 {

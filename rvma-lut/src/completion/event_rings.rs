@@ -2,7 +2,7 @@
 //!
 //! | neighbour | ports |
 //! |---|---|
-//! | packet engine, HPU array (sources 0, 1) | in `news`, `news_valid`; out `news_ready`; out `rings_open` |
+//! | packet engine, HPU array (sources 0, 1) | in `event`, `news_valid`; out `news_ready`; out `rings_open` |
 //! | command unit | in `ring`, `ring_valid` (held); out `ring_done` (pulse) |
 //! | doorbell | in `head`, `head_pid`, `head_write` (pulse) |
 //! | DMA writer | out `write`, `write_valid`; in `write_ready`; in `finished` (pulse: the host answered a record) |
@@ -19,7 +19,7 @@
 //! Opening or closing is done (`ring_done`) when all records taken before it have been answered by the host, so that the memory of
 //! a closed ring may be used for something else; other events wait meanwhile.
 
-use crate::types::{Origin, OwnWrite, RingCommand, Transfer, EVENT};
+use crate::types::{HostWrite, InternalWrite, RingCommand, WriteOrigin, EVENT};
 use spindle_blocks::desc::EventDesc;
 use spindle_blocks::ram::LutMemory;
 use spindle_contract::events::{BYTES, LOST};
@@ -51,7 +51,7 @@ pub struct RingEntry {
 #[block]
 pub struct EventRings {
     /// Event.
-    pub news: [Sink<EventDesc>; SOURCES],
+    pub event: [Sink<EventDesc>; SOURCES],
     /// Bit p = process p has a ring.
     pub rings_open: Signal<Out, Bits<64>>,
     /// Ring to open or close.
@@ -65,7 +65,7 @@ pub struct EventRings {
     /// It has been told so.
     pub head_write: Signal<In, Bit>,
     /// Record to write.
-    pub write: Source<OwnWrite>,
+    pub write: Source<InternalWrite>,
     /// A record was answered.
     pub finished: Signal<In, Bit>,
     /// A record was made.
@@ -84,7 +84,7 @@ pub struct EventRings {
     scan: Reg<Bits<6>>,
     clearing: Reg<Bit>,
     /// Rings that lack a LOST record.
-    starved: Reg<Bits<7>>,
+    lacking: Reg<Bits<7>>,
     /// What this visit is for: a source, SCAN or COMMAND.
     visit: DFF<Bits<2>>,
     pid: DFF<Bits<6>>,
@@ -99,9 +99,9 @@ pub struct EventRings {
     address: DFF<Bits<59>>,
     record: DFF<Bits<256>>,
     record_valid: Reg<Bit>,
-    made: Reg<Bit>,
-    starves: Reg<Bit>,
-    relieved: Reg<Bit>,
+    record_made: Reg<Bit>,
+    lacks_one: Reg<Bit>,
+    lacks_one_less: Reg<Bit>,
     lost: Reg<Bits<2>>,
     open: Reg<Bits<64>>,
     chosen: Signal<Local, Bits<2>>,
@@ -121,15 +121,15 @@ impl EventRings {
 impl EventRings {
     fn update(&mut self) {
         // A source's register takes the next event when the one in it was chosen; what has no ring goes no further.
-        let mut unwanted: Bits<2> = bits::<2>(0);
+        let mut dropped: Bits<2> = bits::<2>(0);
         for i in 0..SOURCES {
-            let news = self.news[i].val();
-            let wanted = (self.open.q.val() >> news.pid).get_bit(0);
-            self.news[i].ready.next = !self.waiting[i].q.val();
+            let offered = self.event[i].val();
+            let has_ring = (self.open.q.val() >> offered.pid).get_bit(0);
+            self.event[i].ready.next = !self.waiting[i].q.val();
             if !self.waiting[i].q.val() {
-                self.waiting[i].d.next = self.news[i].valid.val() & wanted;
-                self.events[i].d.next = news;
-                unwanted = unwanted.replace_bit(i, self.news[i].valid.val() & !wanted);
+                self.waiting[i].d.next = self.event[i].valid.val() & has_ring;
+                self.events[i].d.next = offered;
+                dropped = dropped.replace_bit(i, self.event[i].valid.val() & !has_ring);
             }
         }
 
@@ -144,7 +144,7 @@ impl EventRings {
         let full = (self.used.q.val() & (bits::<1>(1), !entry.last).cat::<16>()).any();
         let makes = acts & entry.open & !full & (is_event | (is_scan & any_lost));
         // An event waits until those lost before it have been told.
-        let again = makes & is_event & any_lost;
+        let revisits = makes & is_event & any_lost;
         let loses = acts & is_event & (full | !entry.open);
         self.entries.write_enable.next = acts;
         self.entries.write_address.next = self.pid.q.val();
@@ -156,12 +156,12 @@ impl EventRings {
         } else if loses & entry.open {
             self.entries.write_data.next.lost = entry.lost + 1;
         }
-        self.starves.d.next = loses & entry.open & !any_lost;
-        self.relieved.d.next = any_lost & (makes | (is_command & acts));
-        if self.starves.q.val() {
-            self.starved.d.next = self.starved.q.val() + 1;
-        } else if self.relieved.q.val() {
-            self.starved.d.next = self.starved.q.val() - 1;
+        self.lacks_one.d.next = loses & entry.open & !any_lost;
+        self.lacks_one_less.d.next = any_lost & (makes | (is_command & acts));
+        if self.lacks_one.q.val() {
+            self.lacking.d.next = self.lacking.q.val() + 1;
+        } else if self.lacks_one_less.q.val() {
+            self.lacking.d.next = self.lacking.q.val() - 1;
         }
         self.next_open.next = self.open.q.val();
         if is_command {
@@ -195,8 +195,8 @@ impl EventRings {
             self.current.q.val()
         };
         if acts {
-            let place = bit_cast::<59, 15>(entry.tail.get_bits::<15>(0) & entry.last);
-            self.address.d.next = entry.base | place;
+            let index = bit_cast::<59, 15>(entry.tail.get_bits::<15>(0) & entry.last);
+            self.address.d.next = entry.base | index;
             self.record.d.next = (
                 number,
                 source.user,
@@ -210,22 +210,22 @@ impl EventRings {
             self.acting.d.next = false;
         }
         self.record_valid.d.next = makes | (self.record_valid.q.val() & !self.write.ready.val());
-        self.made.d.next = makes;
-        let first_unwanted = bit_cast::<2, 1>(unwanted.get_bits::<1>(0));
-        let second_unwanted = bit_cast::<2, 1>(unwanted.get_bits::<1>(1));
+        self.record_made.d.next = makes;
+        let first_dropped = bit_cast::<2, 1>(dropped.get_bits::<1>(0));
+        let second_dropped = bit_cast::<2, 1>(dropped.get_bits::<1>(1));
         let found_full: Bits<1> = loses.into();
-        self.lost.d.next = first_unwanted + second_unwanted + bit_cast::<2, 1>(found_full);
-        self.event_written.next = self.made.q.val();
+        self.lost.d.next = first_dropped + second_dropped + bit_cast::<2, 1>(found_full);
+        self.event_written.next = self.record_made.q.val();
         self.event_lost.next = self.lost.q.val();
 
         // Records that the host has not answered.
-        let made = self.made.q.val();
-        if made & !self.finished.val() {
+        let record_made = self.record_made.q.val();
+        if record_made & !self.finished.val() {
             self.flying.d.next = self.flying.q.val() + 1;
-        } else if self.finished.val() & !made {
+        } else if self.finished.val() & !record_made {
             self.flying.d.next = self.flying.q.val() - 1;
         }
-        let settled = self.settling.q.val() & !made & !self.flying.q.val().any();
+        let settled = self.settling.q.val() & !record_made & !self.flying.q.val().any();
         if settled {
             self.settling.d.next = false;
         }
@@ -248,7 +248,7 @@ impl EventRings {
         // Choose.
         let first = self.waiting[0].q.val();
         let second = self.waiting[1].q.val();
-        let scans = self.starved.q.val().any() & (self.scan_next.q.val() | !(first | second));
+        let scans = self.lacking.q.val().any() & (self.scan_next.q.val() | !(first | second));
         self.chosen_any.next = true;
         self.chosen.next = bits::<2>(0);
         self.chosen_pid.next = self.events[0].q.val().pid;
@@ -269,7 +269,7 @@ impl EventRings {
         let last_visit = !self.acting.q.val() | !(is_command | (is_event & any_lost));
         let free = !self.reading.q.val() & (!self.acting.q.val() | acts);
         let starts = free & last_visit & !self.settling.q.val() & !self.clearing.q.val() & self.chosen_any.val();
-        self.reading.d.next = starts | again;
+        self.reading.d.next = starts | revisits;
         if self.clearing.q.val() | (starts & scans & !self.ring.valid.val()) {
             self.scan.d.next = self.scan.q.val() + 1;
         }
@@ -289,12 +289,12 @@ impl EventRings {
         }
 
         self.write.valid.next = self.record_valid.q.val();
-        self.write.next = OwnWrite {
-            transfer: Transfer {
+        self.write.next = InternalWrite {
+            host_write: HostWrite {
                 address: (self.address.q.val(), bits::<5>(0)).cat::<64>(),
                 last_line: bits::<11>(0),
                 offset: bits::<6>(0),
-                origin: Origin {
+                origin: WriteOrigin {
                     kind: bits::<3>(EVENT),
                     posted: false,
                     slot: bits::<14>(0),
@@ -302,7 +302,7 @@ impl EventRings {
                     tag: bits::<10>(0),
                     has_slot: false,
                     msg_slot: bits::<8>(0),
-                    color: false,
+                    fence_phase: false,
                     length: bits::<16>(BYTES),
                 },
             },

@@ -2,10 +2,10 @@
 //!
 //! | neighbour | ports |
 //! |---|---|
-//! | counters | in `completion`, `completion_valid` (no ready); out `completion_room` |
+//! | counters | in `completion`, `completion_valid` (no ready); out `completion_headroom` |
 //! | DMA writer | out `record`, `record_valid`; in `record_ready` |
 //! | epochs | out `retired`, `retired_valid`; in `retired_ready` |
-//! | binding | in `job`, `job_valid` (looked at, never held up; not in two successive cycles) |
+//! | binding | in `bound`, `job_valid` (looked at, never held up; not in two successive cycles) |
 //! | buffer queue | in `posted_slot`, `posted` (pulse): no job of that buffer is under way then |
 //! | event rings | out `unfilled`, `unfilled_valid`; in `unfilled_ready` |
 //!
@@ -24,7 +24,7 @@ pub mod event_rings;
 pub mod receive_maps;
 pub mod report;
 
-use crate::types::{Origin, OwnWrite, PlaceJob, Retired, Transfer, QUEUE_BITS, QUEUE_STOP, RECORD};
+use crate::types::{BoundPacket, HostWrite, InternalWrite, Retired, WriteOrigin, QUEUE_BITS, QUEUE_STOP, RECORD};
 use spindle_blocks::desc::{Completion, EventDesc};
 use spindle_blocks::ram::{RamStyle, SdpRam};
 use spindle_blocks::Fifo;
@@ -38,13 +38,13 @@ pub struct CompletionUnit {
     /// Complete buffer.
     pub completion: PulseSink<Completion>,
     /// There is room for four.
-    pub completion_room: Signal<Out, Bit>,
+    pub completion_headroom: Signal<Out, Bit>,
     /// Its record.
-    pub record: Source<OwnWrite>,
+    pub record: Source<InternalWrite>,
     /// The buffer, when its record has been handed on.
     pub retired: Source<Retired>,
     /// Packet that is placed.
-    pub job: PulseSink<PlaceJob>,
+    pub bound: PulseSink<BoundPacket>,
     /// Buffer that is posted.
     pub posted_slot: Signal<In, Bits<14>>,
     /// It is posted.
@@ -55,7 +55,7 @@ pub struct CompletionUnit {
     /// The mark has been read; it is here; the event has left.
     fetched: Reg<Bit>,
     marked: Reg<Bit>,
-    told: Reg<Bit>,
+    event_sent: Reg<Bit>,
     high: DFF<Bits<32>>,
     marks: SdpRam<14, 32>,
     counting: Reg<Bit>,
@@ -82,15 +82,15 @@ impl CompletionUnit {
     fn update(&mut self) {
         self.waiting.write.next = self.completion.val();
         self.waiting.write.valid.next = self.completion.valid.val();
-        self.completion_room.next = self.waiting.level.val() < QUEUE_STOP;
+        self.completion_headroom.next = self.waiting.level.val() < QUEUE_STOP;
 
         let done = self.waiting.read.val();
         // First the event, once.
-        let quiet = (done.status == bits(status::DONE)) | self.told.q.val();
-        let tells = self.waiting.read.valid.val() & !quiet;
-        let job_comes = self.job.valid.val();
-        let wants = tells & !self.fetched.q.val() & !self.marked.q.val() & !job_comes;
-        self.fetched.d.next = wants;
+        let event_over = (done.status == bits(status::DONE)) | self.event_sent.q.val();
+        let needs_event = self.waiting.read.valid.val() & !event_over;
+        let packet_comes = self.bound.valid.val();
+        let reads_mark = needs_event & !self.fetched.q.val() & !self.marked.q.val() & !packet_comes;
+        self.fetched.d.next = reads_mark;
         if self.fetched.q.val() {
             self.high.d.next = self.marks.read_data.val();
             self.marked.d.next = true;
@@ -110,22 +110,22 @@ impl CompletionUnit {
         };
         if self.marked.q.val() & self.unfilled.ready.val() {
             self.marked.d.next = false;
-            self.told.d.next = true;
+            self.event_sent.d.next = true;
         }
 
         // The marks. The RAM gives what was there before if the job before this one wrote in the cycle of the read.
-        let job = self.job.val();
-        self.marks.read_enable.next = job_comes | wants;
+        let bound = self.bound.val();
+        self.marks.read_enable.next = packet_comes | reads_mark;
         self.marks.read_address.next = done.buffer;
-        if job_comes {
-            self.marks.read_address.next = job.slot;
-            self.slot.d.next = job.slot;
-            self.reach.d.next = job.start + bit_cast::<32, 16>(job.payload_len);
+        if packet_comes {
+            self.marks.read_address.next = bound.slot;
+            self.slot.d.next = bound.slot;
+            self.reach.d.next = bound.start + bit_cast::<32, 16>(bound.payload_len);
         }
         let known = self.wrote.q.val() & (self.held_slot.q.val() == self.slot.q.val());
         let mark = if known { self.held.q.val() } else { self.marks.read_data.val() };
         self.wrote.d.next = self.higher.q.val();
-        self.counting.d.next = job_comes;
+        self.counting.d.next = packet_comes;
         self.higher.d.next = self.counting.q.val() & (self.reach.q.val() > mark);
         if self.counting.q.val() {
             self.held_slot.d.next = self.slot.q.val();
@@ -139,14 +139,14 @@ impl CompletionUnit {
             self.marks.write_data.next = bits::<32>(0);
         }
 
-        let valid = self.waiting.read.valid.val() & quiet & self.retired.ready.val();
+        let valid = self.waiting.read.valid.val() & event_over & self.retired.ready.val();
         self.record.valid.next = valid;
-        self.record.next = OwnWrite {
-            transfer: Transfer {
+        self.record.next = InternalWrite {
+            host_write: HostWrite {
                 address: done.record,
                 last_line: bits::<11>(0),
                 offset: bits::<6>(0),
-                origin: Origin {
+                origin: WriteOrigin {
                     kind: bits::<3>(RECORD),
                     posted: false,
                     slot: done.buffer,
@@ -154,15 +154,15 @@ impl CompletionUnit {
                     tag: bits::<10>(0),
                     has_slot: false,
                     msg_slot: bits::<8>(0),
-                    color: false,
+                    fence_phase: false,
                     length: bits::<16>(RECORD_BYTES),
                 },
             },
             data: bit_cast::<256, 128>((done.address, done.epoch, bits::<8>(0), done.status, done.length).cat::<128>()),
         };
-        self.waiting.read.ready.next = self.record.ready.val() & quiet & self.retired.ready.val();
+        self.waiting.read.ready.next = self.record.ready.val() & event_over & self.retired.ready.val();
         if valid & self.record.ready.val() {
-            self.told.d.next = false;
+            self.event_sent.d.next = false;
         }
         self.retired.next =
             Retired { mailbox: done.mailbox, slot: done.buffer, base: done.address, length: done.length };

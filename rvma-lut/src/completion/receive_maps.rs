@@ -2,7 +2,7 @@
 //!
 //! | neighbour | ports |
 //! |---|---|
-//! | binding | in `job`, `job_valid` (looked at, never held up) |
+//! | binding | in `bound`, `job_valid` (looked at, never held up) |
 //! | DMA writer | in `finished`, `finished_error` (looked at, never held up): a packet's last answer has come |
 //! | buffer queue | in `posted_slot`, `posted` (pulse) |
 //! | command unit | in `arms`, `pid`, `granule`; out `any`, `next`: the buffer that is posted now gets map `next`. In `query`, `query_valid` (held); out `done` (pulse), `ok`, `word` |
@@ -17,7 +17,7 @@
 //!
 //! Answers come in the order of the jobs (one AXI id), so a FIFO as deep as the writes in flight says whose they are.
 
-use crate::types::PlaceJob;
+use crate::types::BoundPacket;
 use spindle_blocks::fifo::BlockFifo;
 use spindle_blocks::ram::{RamStyle, SdpRam};
 use spindle_contract::params::{RECEIVE_MAPS, RECEIVE_MAP_BITS};
@@ -25,10 +25,10 @@ use spindle_verilog::prelude::*;
 
 /// Bits of a map's number, of a bit's, and of a word's.
 pub(crate) const NUMBER: usize = RECEIVE_MAPS.ilog2() as usize;
-const PLACE: usize = RECEIVE_MAP_BITS.ilog2() as usize;
-pub(crate) const WORD: usize = PLACE - 6;
+const INDEX: usize = RECEIVE_MAP_BITS.ilog2() as usize;
+pub(crate) const WORD: usize = INDEX - 6;
 /// Bits of a granule's number behind the last one of a map.
-const BEYOND: usize = 32 - PLACE;
+const BEYOND: usize = 32 - INDEX;
 /// Address bits of all words.
 const ADDRESS: usize = NUMBER + WORD;
 /// Address bits of the FIFO of packets under way: a transfer starts while fewer than 384 writes are, and some 50 wait before.
@@ -55,7 +55,7 @@ pub struct Mark {
     /// The map.
     pub number: Bits<NUMBER>,
     /// The bit.
-    pub place: Bits<PLACE>,
+    pub index: Bits<INDEX>,
 }
 
 /// A question about a map, or its end.
@@ -79,7 +79,7 @@ pub enum MapState {
     /// Waits for a query.
     Idle,
     /// The word is there.
-    Tell,
+    Reply,
     /// Jobs that saw the map reach the FIFO.
     Drain,
     /// Packets that saw it end.
@@ -90,7 +90,7 @@ pub enum MapState {
 #[block(no_default)]
 pub struct ReceiveMaps {
     /// Packet that is placed.
-    pub job: PulseSink<PlaceJob>,
+    pub bound: PulseSink<BoundPacket>,
     /// The last answer to a packet's writes has come.
     pub finished: Signal<In, Bit>,
     /// The host refused a part of it.
@@ -133,8 +133,8 @@ pub struct ReceiveMaps {
     valid_3: Reg<Bit>,
     under_way: BlockFifo<Mark, UNDER_WAY_BITS>,
     store: SdpRam<ADDRESS, 64>,
-    ends: Reg<Bit>,
-    ends_well: DFF<Bit>,
+    answered: Reg<Bit>,
+    answered_ok: DFF<Bit>,
     marking: Reg<Bit>,
     marked: DFF<Mark>,
     /// The word written in the cycle before, which the RAM does not give yet.
@@ -145,7 +145,7 @@ pub struct ReceiveMaps {
     at: Reg<Bits<ADDRESS>>,
     all: Reg<Bit>,
     left: Reg<Bits<10>>,
-    mine: DFF<Bit>,
+    owned_map: DFF<Bit>,
 }
 
 impl ReceiveMaps {
@@ -198,10 +198,10 @@ impl ReceiveMaps {
         }
 
         // Jobs: the map of the buffer, the place in it.
-        self.valid_1.d.next = self.job.valid.val();
-        if self.job.valid.val() {
-            self.slot_1.d.next = self.job.val().slot;
-            self.start_1.d.next = self.job.val().start;
+        self.valid_1.d.next = self.bound.valid.val();
+        if self.bound.valid.val() {
+            self.slot_1.d.next = self.bound.val().slot;
+            self.start_1.d.next = self.bound.val().start;
         }
         self.valid_2.d.next = self.valid_1.q.val();
         let mut same: Bits<RECEIVE_MAPS> = bits::<RECEIVE_MAPS>(0);
@@ -224,20 +224,20 @@ impl ReceiveMaps {
         if self.valid_2.q.val() {
             let granules = self.start_2.q.val() >> granule;
             self.mark_3.d.next = Mark {
-                mapped: hits.any() & !granules.get_bits::<BEYOND>(PLACE).any(),
+                mapped: hits.any() & !granules.get_bits::<BEYOND>(INDEX).any(),
                 number: number,
-                place: granules.get_bits::<PLACE>(0),
+                index: granules.get_bits::<INDEX>(0),
             };
         }
         self.under_way.write.next = self.mark_3.q.val();
         self.under_way.write.valid.next = self.valid_3.q.val();
 
         // Answers: the word is read, the bit joins it, and it is written.
-        self.ends.d.next = self.finished.val();
-        self.ends_well.d.next = !self.finished_error.val();
-        self.under_way.read.ready.next = self.ends.q.val();
+        self.answered.d.next = self.finished.val();
+        self.answered_ok.d.next = !self.finished_error.val();
+        self.under_way.read.ready.next = self.answered.q.val();
         let mark = self.under_way.read.val();
-        let marks = self.ends.q.val() & self.ends_well.q.val() & mark.mapped;
+        let marks = self.answered.q.val() & self.answered_ok.q.val() & mark.mapped;
         let reads = self.query.valid.val() & (self.state.q.val() == MapState::Idle) & !marks;
         self.marking.d.next = marks;
         if marks {
@@ -246,13 +246,13 @@ impl ReceiveMaps {
         self.store.read_enable.next = marks | reads;
         self.store.read_address.next = (query.number, query.word).cat::<ADDRESS>();
         if marks {
-            self.store.read_address.next = (mark.number, mark.place.get_bits::<WORD>(6)).cat::<ADDRESS>();
+            self.store.read_address.next = (mark.number, mark.index.get_bits::<WORD>(6)).cat::<ADDRESS>();
         }
         let marked = self.marked.q.val();
-        let marked_at = (marked.number, marked.place.get_bits::<WORD>(6)).cat::<ADDRESS>();
+        let marked_at = (marked.number, marked.index.get_bits::<WORD>(6)).cat::<ADDRESS>();
         let newer = self.wrote.q.val() & (self.wrote_at.q.val() == marked_at);
         let found = if newer { self.wrote_word.q.val() } else { self.store.read_data.val() };
-        let joined = found | (bits::<64>(1) << marked.place.get_bits::<6>(0));
+        let joined = found | (bits::<64>(1) << marked.index.get_bits::<6>(0));
         self.wrote.d.next = self.marking.q.val();
         if self.marking.q.val() {
             self.wrote_at.d.next = marked_at;
@@ -264,10 +264,10 @@ impl ReceiveMaps {
         self.store.write_data.next = if clears { bits::<64>(0) } else { joined };
 
         // Queries.
-        let mut mine: Bit = false;
+        let mut owned_map: Bit = false;
         for i in 0..RECEIVE_MAPS {
             let owned = self.taken[i].q.val() & (self.entries[i].q.val().pid == query.pid);
-            mine = mine | (owned & (query.number == bits::<NUMBER>(i)));
+            owned_map = owned_map | (owned & (query.number == bits::<NUMBER>(i)));
         }
         self.done.next = false;
         match self.state.q.val() {
@@ -287,15 +287,15 @@ impl ReceiveMaps {
                 }
             }
             MapState::Idle => {
-                self.mine.d.next = mine;
+                self.owned_map.d.next = owned_map;
                 self.left.d.next = bits::<10>(SETTLE);
-                if self.query.valid.val() & mine & query.free {
+                if self.query.valid.val() & owned_map & query.free {
                     self.state.d.next = MapState::Drain;
                 } else if reads {
-                    self.state.d.next = MapState::Tell;
+                    self.state.d.next = MapState::Reply;
                 }
             }
-            MapState::Tell => {
+            MapState::Reply => {
                 self.done.next = true;
                 self.state.d.next = MapState::Idle;
             }
@@ -304,14 +304,14 @@ impl ReceiveMaps {
                 self.left.d.next = self.left.q.val() - 1;
                 if !self.left.q.val().any() {
                     let level = self.under_way.level.val().get_bits::<10>(0);
-                    self.left.d.next = level - bit_cast::<10, 1>(self.ends.q.val().into());
+                    self.left.d.next = level - bit_cast::<10, 1>(self.answered.q.val().into());
                     self.state.d.next = MapState::Count;
                 }
             }
             MapState::Count => {
                 if !self.left.q.val().any() {
                     self.state.d.next = MapState::Clear;
-                } else if self.ends.q.val() {
+                } else if self.answered.q.val() {
                     self.left.d.next = self.left.q.val() - 1;
                 }
             }
@@ -319,7 +319,7 @@ impl ReceiveMaps {
                 self.state.d.next = MapState::Idle;
             }
         }
-        self.ok.next = self.mine.q.val();
+        self.ok.next = self.owned_map.q.val();
         self.word.next = self.store.read_data.val();
     }
 }

@@ -2,26 +2,26 @@
 //!
 //! | neighbour | ports |
 //! |---|---|
-//! | DMA writer | in `finished`, `finished_error`, `finished_valid`; out `finished_ready`; in `written`, `written_valid` (no ready); out `calm` |
-//! | binding | in `verdict`, `verdict_valid` (no ready); out `verdict_room` |
+//! | DMA writer | in `finished`, `finished_error`, `finished_valid`; out `finished_ready`; in `written`, `written_valid` (no ready); out `has_headroom` |
+//! | binding | in `verdict`, `verdict_valid` (no ready); out `verdict_headroom` |
 //! | packet engine | out `placement_done`, `placement_done_valid`; in `placement_done_ready` |
 //! | HPU array | out `dma_done`, `dma_done_valid` (pulse) |
-//! | counters | out `settle`, `settle_valid`; in `settle_ready` |
+//! | counters | out `bytes_acked`, `bytes_acked_valid`; in `bytes_acked_ready` |
 //! | registers | out pulses `packet_placed` with `packet_bytes`, `packet_refused`, `record_written`, `dma_ended` |
 //!
 //! Every placement leaves exactly one `placement_done`: after the last answer of the host, or with its refusal. A write
 //! that the host refused is reported as HOST_ERROR and settled as failed. Bytes are settled with the last answer (WAIT_B) or,
 //! for transfers marked `posted`, with the last W beat.
 //!
-//! `finished` or `written` → `settle_valid`: 1 cycle; `finished` → `placement_done_valid`: 4 cycles. `finished_ready` comes from registers. `settle` is
+//! `finished` or `written` → `bytes_acked_valid`: 1 cycle; `finished` → `placement_done_valid`: 4 cycles. `finished_ready` comes from registers. `bytes_acked` is
 //! looked at only in the cycle in which it is taken: answers go before beats, so it may change before.
 //!
 //! A host may take no further address before its answers are taken, and a counter may wait for a record to leave. So an answer
 //! never waits for an address, nor a beat for a counter, nor an answer for the scheduler, which may itself wait for an event to
-//! leave: the FIFOs to both hold all that can still come, because the DMA writer starts no transfer of data unless `calm`. (512
+//! leave: the FIFOs to both hold all that can still come, because the DMA writer starts no transfer of data unless `has_headroom`. (512
 //! answers: 32 when calm is lost, and all bursts in flight; 64 beats: 16, and the transfers that the writer's order FIFOs hold.)
 
-use crate::types::{Origin, Settle, HANDLER, PLACE, QUEUE_BITS, QUEUE_STOP, RECORD};
+use crate::types::{BytesAcked, WriteOrigin, HANDLER, PACKET, QUEUE_BITS, QUEUE_STOP, RECORD};
 use spindle_blocks::desc::{DmaDone, PlacementDone};
 use spindle_blocks::fifo::BlockFifo;
 use spindle_blocks::{Fifo, RamStyle};
@@ -43,23 +43,23 @@ const BEAT_STOP: u64 = 16;
 #[block]
 pub struct Report {
     /// Transfer whose last answer has come.
-    pub finished: Sink<Origin>,
+    pub finished: Sink<WriteOrigin>,
     /// The host refused a part of it.
     pub finished_error: Signal<In, Bit>,
     /// Transfer that counts as written with its last beat.
-    pub written: PulseSink<Origin>,
+    pub written: PulseSink<WriteOrigin>,
     /// What waits for the counters leaves room for all that is under way and more.
-    pub calm: Signal<Out, Bit>,
+    pub has_headroom: Signal<Out, Bit>,
     /// Packet that needed no write.
     pub verdict: PulseSink<PlacementDone>,
     /// There is room for four.
-    pub verdict_room: Signal<Out, Bit>,
+    pub verdict_headroom: Signal<Out, Bit>,
     /// Packet that may be freed.
     pub placement_done: Source<PlacementDone>,
     /// Handler DMA that ended.
     pub dma_done: Pulse<DmaDone>,
     /// Bytes for the counters.
-    pub settle: Source<Settle>,
+    pub bytes_acked: Source<BytesAcked>,
     /// A packet was written.
     pub packet_placed: Signal<Out, Bit>,
     /// Its payload bytes.
@@ -76,9 +76,9 @@ pub struct Report {
     pub answered_frame: Signal<Out, Bits<16>>,
     /// Answers for the counters: those in front are in LUT RAM, because block RAM alone would add two cycles between the last answer and the
     /// record; those behind wait until there is room in front, and while there are some all go through there.
-    answers: Fifo<Settle, FRONT_BITS>,
-    behind: BlockFifo<Settle, ANSWER_BITS>,
-    beats: Fifo<Settle, BEAT_BITS>,
+    answers: Fifo<BytesAcked, FRONT_BITS>,
+    overflow: BlockFifo<BytesAcked, ANSWER_BITS>,
+    beats: Fifo<BytesAcked, BEAT_BITS>,
     placed: Fifo<PlacementDone, ANSWER_BITS>,
     refused: Fifo<PlacementDone, QUEUE_BITS>,
     done: DFF<PlacementDone>,
@@ -86,13 +86,13 @@ pub struct Report {
     refused_next: Reg<Bit>,
     ended: DFF<DmaDone>,
     ended_valid: Reg<Bit>,
-    calm_now: Reg<Bit>,
+    headroom: Reg<Bit>,
 }
 
 impl Report {
     /// The report stage, with the answers behind those in front in a memory of this kind.
     pub fn new(style: RamStyle) -> Self {
-        Self { behind: BlockFifo::new(style), ..Self::blank() }
+        Self { overflow: BlockFifo::new(style), ..Self::blank() }
     }
 }
 
@@ -102,18 +102,23 @@ impl Report {
         // Last answers of the host.
         let origin = self.finished.val();
         let good = !self.finished_error.val();
-        let packet = self.finished.valid.val() & (origin.kind == PLACE);
+        let packet = self.finished.valid.val() & (origin.kind == PACKET);
         self.finished.ready.next = self.placed.write.ready.val();
-        let answer =
-            Settle { slot: origin.slot, length: origin.length, ok: good, color: origin.color, frame: origin.frame };
+        let answer = BytesAcked {
+            slot: origin.slot,
+            length: origin.length,
+            ok: good,
+            fence_phase: origin.fence_phase,
+            frame: origin.frame,
+        };
         let answered = packet & !origin.posted;
         let front_room = self.answers.write.ready.val();
-        let direct = front_room & !self.behind.level.val().any();
-        self.answers.write.next = if direct { answer } else { self.behind.read.val() };
-        self.answers.write.valid.next = if direct { answered } else { self.behind.read.valid.val() };
-        self.behind.write.next = answer;
-        self.behind.write.valid.next = answered & !direct;
-        self.behind.read.ready.next = front_room & !direct;
+        let direct = front_room & !self.overflow.level.val().any();
+        self.answers.write.next = if direct { answer } else { self.overflow.read.val() };
+        self.answers.write.valid.next = if direct { answered } else { self.overflow.read.valid.val() };
+        self.overflow.write.next = answer;
+        self.overflow.write.valid.next = answered & !direct;
+        self.overflow.read.ready.next = front_room & !direct;
         self.placed.write.next = PlacementDone {
             pkt: origin.tag,
             frame: origin.frame,
@@ -138,28 +143,33 @@ impl Report {
 
         // Last beats of posted transfers: their answers are not waited for, so they cannot fail here.
         let beat = self.written.val();
-        self.beats.write.next =
-            Settle { slot: beat.slot, length: beat.length, ok: true, color: beat.color, frame: beat.frame };
+        self.beats.write.next = BytesAcked {
+            slot: beat.slot,
+            length: beat.length,
+            ok: true,
+            fence_phase: beat.fence_phase,
+            frame: beat.frame,
+        };
         self.beats.write.valid.next = self.written.valid.val();
-        self.calm_now.d.next = (self.behind.level.val() < ANSWER_STOP)
+        self.headroom.d.next = (self.overflow.level.val() < ANSWER_STOP)
             & (self.placed.level.val() < ANSWER_STOP)
             & (self.beats.level.val() < BEAT_STOP);
-        self.calm.next = self.calm_now.q.val();
+        self.has_headroom.next = self.headroom.q.val();
 
         // To the counters.
         let answers_first = self.answers.read.valid.val();
-        self.settle.next = self.beats.read.val();
+        self.bytes_acked.next = self.beats.read.val();
         if answers_first {
-            self.settle.next = self.answers.read.val();
+            self.bytes_acked.next = self.answers.read.val();
         }
-        self.settle.valid.next = answers_first | self.beats.read.valid.val();
-        self.answers.read.ready.next = self.settle.ready.val();
-        self.beats.read.ready.next = self.settle.ready.val() & !answers_first;
+        self.bytes_acked.valid.next = answers_first | self.beats.read.valid.val();
+        self.answers.read.ready.next = self.bytes_acked.ready.val();
+        self.beats.read.ready.next = self.bytes_acked.ready.val() & !answers_first;
 
         // To the packet engine: written and refused packets in turn.
         self.refused.write.next = self.verdict.val();
         self.refused.write.valid.next = self.verdict.valid.val();
-        self.verdict_room.next = self.refused.level.val() < QUEUE_STOP;
+        self.verdict_headroom.next = self.refused.level.val() < QUEUE_STOP;
         let open = self.done_valid.q.val() & !self.placement_done.ready.val();
         let pick_refused = self.refused.read.valid.val() & (self.refused_next.q.val() | !self.placed.read.valid.val());
         self.refused.read.ready.next = !open & pick_refused;

@@ -46,7 +46,7 @@ pub fn burst_address(lines: Lines) -> Bits<64> {
 
 /// The lines behind the first burst, which is not the last.
 #[hdl_fn]
-pub fn behind_burst(lines: Lines) -> Lines {
+pub fn after_burst(lines: Lines) -> Lines {
     let block = lines.line.get_bits::<24>(2);
     Lines {
         high: if block.all() { lines.high + 1 } else { lines.high },

@@ -2,12 +2,12 @@
 //!
 //! | neighbour | ports |
 //! |---|---|
-//! | completion, atomics, event rings | in `own`, `own_valid`; out `own_ready`, `record_ready` |
-//! | placement | in `place`, `place_valid`; out `place_ready` |
+//! | completion, atomics, event rings | in `internal_write`, `internal_write_valid`; out `internal_write_ready`, `record_ready` |
+//! | placement | in `packet_write`, `packet_write_valid`; out `packet_write_ready` |
 //! | HPU array | in `dma`, `dma_valid`; out `dma_ready`; in `dma_data`, `dma_last`, `dma_data_valid`; out `dma_data_ready` |
 //! | packet engine | in `place_data`, `place_last`, `place_data_valid`; out `place_data_ready` |
 //! | host | the AXI4 write channels `host_aw*`, `host_w*`, `host_b*` |
-//! | report, atomics, event rings | out `finished`, `finished_error`, `finished_valid`; in `finished_ready`; out `written`, `written_valid` (no ready); in `calm` |
+//! | report, atomics, event rings | out `finished`, `finished_error`, `finished_valid`; in `finished_ready`; out `written`, `written_valid` (no ready); in `has_headroom` |
 //! | registers | out `burst`, `answer_error` (pulses) |
 //!
 //! The order is decided once, when a transfer is taken: the engine's own writes first, then packets and handler DMA in turn. The address side
@@ -17,14 +17,14 @@
 //! Bursts end at multiples of 256 bytes, so none is longer than 256 bytes nor crosses 4 KiB. Addresses are whole lines of 64
 //! bytes, strobes name the bytes. All bursts have id 0: the host answers in order, and a FIFO of 512 entries says which
 //! burst an answer belongs to. A transfer of data starts while fewer than 384 bursts are in flight and the report stage is
-//! `calm`, an atomic's write or an event while fewer than 448 are; the rest is for the bursts of a transfer and for completion
-//! records, so that these never wait for room. Events and atomics wait for the host alone, never for what `calm` waits for.
+//! `has_headroom`, an atomic's write or an event while fewer than 448 are; the rest is for the bursts of a transfer and for completion
+//! records, so that these never wait for room. Events and atomics wait for the host alone, never for what `has_headroom` waits for.
 //!
 //! Transfer taken → AWVALID: 2 cycles. First source beat → WVALID: the aligner's latency + 1. B handshake → `finished`: same
 //! cycle; a write's error is kept until the last burst of its transfer.
 
-use crate::host_access::bursts::{behind_burst, burst_address, burst_beats, burst_ends, Lines};
-use crate::types::{InFlight, Origin, OwnWrite, Transfer, HANDLER, PLACE, RECORD};
+use crate::host_access::bursts::{after_burst, burst_address, burst_beats, burst_ends, Lines};
+use crate::types::{HostWrite, InFlight, InternalWrite, WriteOrigin, HANDLER, PACKET, RECORD};
 use spindle_blocks::aligner::{AlignJob, ByteAligner};
 use spindle_blocks::bundles::{AxiWriteSource, BeatSink};
 use spindle_blocks::desc::DmaDesc;
@@ -37,7 +37,7 @@ const IN_FLIGHT_BITS: usize = 9;
 /// Bursts in flight up to which a transfer of data starts.
 const START_LIMIT: u64 = 384;
 /// Bursts in flight up to which an event or an atomic's write starts.
-const OWN_LIMIT: u64 = 448;
+const INTERNAL_LIMIT: u64 = 448;
 /// Address bits of the FIFOs from the address side to the data side.
 const ORDER_BITS: usize = 5;
 /// Level from which no transfer is taken: 32 less three that may still come.
@@ -47,11 +47,11 @@ const ORDER_STOP: u64 = 28;
 #[block]
 pub struct DmaWriter {
     /// Write of the engine itself.
-    pub own: Sink<OwnWrite>,
+    pub internal_write: Sink<InternalWrite>,
     /// It is taken if it is a completion record.
     pub record_ready: Signal<Out, Bit>,
     /// Payload of a packet.
-    pub place: Sink<Transfer>,
+    pub packet_write: Sink<HostWrite>,
     /// DMA command of a handler.
     pub dma: Sink<DmaDesc>,
     /// Bytes of handler memory.
@@ -61,13 +61,13 @@ pub struct DmaWriter {
     /// AXI4 write address.
     pub host: AxiWriteSource,
     /// Transfer whose last answer has come.
-    pub finished: Source<Origin>,
+    pub finished: Source<WriteOrigin>,
     /// One of its answers was an error.
     pub finished_error: Signal<Out, Bit>,
     /// Transfer whose last beat was taken.
-    pub written: Pulse<Origin>,
+    pub written: Pulse<WriteOrigin>,
     /// Transfers of data may start: there is room for the news of their ends.
-    pub calm: Signal<In, Bit>,
+    pub has_headroom: Signal<In, Bit>,
     /// A burst was issued.
     pub burst: Signal<Out, Bit>,
     /// An answer was an error.
@@ -85,9 +85,9 @@ pub struct DmaWriter {
     sources: Fifo<Bits<3>, ORDER_BITS>,
     runs: Fifo<DataRun, ORDER_BITS>,
     /// Behind those of `jobs`, of which the aligner takes its first beat three cycles later: the latency of block RAM is not seen.
-    own_data: BlockFifo<Bits<256>, ORDER_BITS>,
+    internal_data: BlockFifo<Bits<256>, ORDER_BITS>,
     in_flight: Fifo<InFlight, IN_FLIGHT_BITS>,
-    command: DFF<Transfer>,
+    command: DFF<HostWrite>,
     command_valid: Reg<Bit>,
     dma_next: Reg<Bit>,
     run: DFF<AddressRun>,
@@ -105,16 +105,16 @@ pub struct DmaWriter {
     beat_last: DFF<Bit>,
     beat_end: DFF<Bit>,
     beat_first: DFF<Bit>,
-    beat_origin: DFF<Origin>,
+    beat_origin: DFF<WriteOrigin>,
     beat_valid: Reg<Bit>,
     failed: Reg<Bit>,
-    order: DFF<Transfer>,
+    order: DFF<HostWrite>,
     order_data: DFF<Bits<256>>,
     order_valid: Reg<Bit>,
     order_room: Reg<Bit>,
     may_start: Reg<Bit>,
-    own_may_start: Reg<Bit>,
-    chosen: Signal<Local, Transfer>,
+    internal_may_start: Reg<Bit>,
+    chosen: Signal<Local, HostWrite>,
     source_data: Signal<Local, Bits<512>>,
     source_last: Signal<Local, Bit>,
     source_valid: Signal<Local, Bit>,
@@ -126,7 +126,7 @@ pub struct DataRun {
     /// Line of the first beat within its 256 bytes.
     pub line: Bits<2>,
     /// Who asks.
-    pub origin: Origin,
+    pub origin: WriteOrigin,
 }
 
 /// The rest of the transfer that is being cut into bursts.
@@ -135,13 +135,13 @@ pub struct AddressRun {
     /// The lines left.
     pub lines: Lines,
     /// Who asks.
-    pub origin: Origin,
+    pub origin: WriteOrigin,
 }
 
 impl DmaWriter {
     /// A writer with the engine's own data in a memory of this kind.
     pub fn new(style: RamStyle) -> Self {
-        Self { own_data: BlockFifo::new(style), ..Self::blank() }
+        Self { internal_data: BlockFifo::new(style), ..Self::blank() }
     }
 }
 
@@ -165,38 +165,39 @@ impl DmaWriter {
             self.beats.d.next = burst_beats(run.lines);
             self.address_record.d.next = run.origin.kind == RECORD;
             self.address_tag.d.next = run.origin.frame;
-            self.run.d.next.lines = behind_burst(run.lines);
+            self.run.d.next.lines = after_burst(run.lines);
             self.run_valid.d.next = !ends;
         }
 
         // Choice of the next transfer.
         let free = !self.run_valid.q.val() | (issue & ends);
         let room = free & self.order_room.q.val();
-        let own = self.own.val();
-        let own_room = room & self.own_may_start.q.val();
-        let take_own = self.own.valid.val() & (if own.transfer.origin.kind == RECORD { room } else { own_room });
-        let dma_turn = self.command_valid.q.val() & (self.dma_next.q.val() | !self.place.valid.val());
-        self.may_start.d.next = self.calm.val() & (self.in_flight.level.val() < START_LIMIT);
-        self.own_may_start.d.next = self.in_flight.level.val() < OWN_LIMIT;
-        let data_room = room & self.may_start.q.val() & !self.own.valid.val();
+        let internal_write = self.internal_write.val();
+        let internal_room = room & self.internal_may_start.q.val();
+        let take_internal = self.internal_write.valid.val()
+            & (if internal_write.host_write.origin.kind == RECORD { room } else { internal_room });
+        let dma_turn = self.command_valid.q.val() & (self.dma_next.q.val() | !self.packet_write.valid.val());
+        self.may_start.d.next = self.has_headroom.val() & (self.in_flight.level.val() < START_LIMIT);
+        self.internal_may_start.d.next = self.in_flight.level.val() < INTERNAL_LIMIT;
+        let data_room = room & self.may_start.q.val() & !self.internal_write.valid.val();
         let take_dma = data_room & dma_turn;
-        let take_place = data_room & !dma_turn & self.place.valid.val();
+        let take_packet = data_room & !dma_turn & self.packet_write.valid.val();
         self.record_ready.next = room;
-        self.own.ready.next = own_room;
-        self.place.ready.next = data_room & !dma_turn;
+        self.internal_write.ready.next = internal_room;
+        self.packet_write.ready.next = data_room & !dma_turn;
         if take_dma {
             self.dma_next.d.next = false;
-        } else if take_place {
+        } else if take_packet {
             self.dma_next.d.next = true;
         }
-        self.chosen.next = self.place.val();
-        if self.own.valid.val() {
-            self.chosen.next = own.transfer;
+        self.chosen.next = self.packet_write.val();
+        if self.internal_write.valid.val() {
+            self.chosen.next = internal_write.host_write;
         } else if dma_turn {
             self.chosen.next = self.command.q.val();
         }
         let next = self.chosen.val();
-        let taken = take_own | take_dma | take_place;
+        let taken = take_internal | take_dma | take_packet;
         if taken {
             self.run_valid.d.next = true;
             self.run.d.next = AddressRun {
@@ -212,7 +213,7 @@ impl DmaWriter {
         // One cycle later the data side learns of it. Every transfer is in `sources` and in `runs` at least as long as in the
         // other two FIFOs, so these two speak for all; two may be on their way when they are found to have room.
         self.order.d.next = next;
-        self.order_data.d.next = own.data;
+        self.order_data.d.next = internal_write.data;
         self.order_valid.d.next = taken;
         self.order_room.d.next = (self.sources.level.val() < ORDER_STOP) & (self.runs.level.val() < ORDER_STOP);
         let order = self.order.q.val();
@@ -227,8 +228,8 @@ impl DmaWriter {
         self.sources.write.valid.next = ordered;
         self.runs.write.next = DataRun { line: order.address.get_bits::<2>(6), origin: order.origin };
         self.runs.write.valid.next = ordered;
-        self.own_data.write.next = self.order_data.q.val();
-        self.own_data.write.valid.next = ordered & (order.origin.kind >= RECORD);
+        self.internal_data.write.next = self.order_data.q.val();
+        self.internal_data.write.valid.next = ordered & (order.origin.kind >= RECORD);
 
         // A handler's command waits in a register of its own.
         let dma = self.dma.val();
@@ -239,11 +240,11 @@ impl DmaWriter {
         self.dma.ready.next = dma_ready;
         if dma_ready {
             self.command_valid.d.next = self.dma.valid.val();
-            self.command.d.next = Transfer {
+            self.command.d.next = HostWrite {
                 address: dma.address,
                 last_line: dma_reach.get_bits::<11>(6),
                 offset: bits::<6>(0),
-                origin: Origin {
+                origin: WriteOrigin {
                     kind: bits::<3>(HANDLER),
                     posted: false,
                     slot: bits::<14>(0),
@@ -251,7 +252,7 @@ impl DmaWriter {
                     tag: (dma.cluster, dma.hpu, dma.handle).cat::<10>(),
                     has_slot: false,
                     msg_slot: bits::<8>(0),
-                    color: false,
+                    fence_phase: false,
                     length: dma.length,
                 },
             };
@@ -262,27 +263,27 @@ impl DmaWriter {
         let source = self.sources.read.val();
         let open = self.sources.read.valid.val();
         let from_dma = open & (source == HANDLER);
-        let from_place = open & (source == PLACE);
-        let from_own = open & (source >= RECORD);
+        let from_packet = open & (source == PACKET);
+        let from_internal = open & (source >= RECORD);
         self.source_data.next = self.place_data.val();
         self.source_last.next = self.place_data.last.val();
-        self.source_valid.next = self.place_data.valid.val() & from_place;
+        self.source_valid.next = self.place_data.valid.val() & from_packet;
         if from_dma {
             self.source_data.next = self.dma_data.val();
             self.source_last.next = self.dma_data.last.val();
             self.source_valid.next = self.dma_data.valid.val();
-        } else if from_own {
-            self.source_data.next = bit_cast::<512, 256>(self.own_data.read.val());
+        } else if from_internal {
+            self.source_data.next = bit_cast::<512, 256>(self.internal_data.read.val());
             self.source_last.next = true;
-            self.source_valid.next = self.own_data.read.valid.val();
+            self.source_valid.next = self.internal_data.read.valid.val();
         }
         self.aligner.source_data.next = self.source_data.val();
         self.aligner.source_data.last.next = self.source_last.val();
         self.aligner.source_data.valid.next = self.source_valid.val();
         let source_ready = self.aligner.source_data.ready.val();
-        self.place_data.ready.next = source_ready & from_place;
+        self.place_data.ready.next = source_ready & from_packet;
         self.dma_data.ready.next = source_ready & from_dma;
-        self.own_data.read.ready.next = source_ready & from_own;
+        self.internal_data.read.ready.next = source_ready & from_internal;
         self.sources.read.ready.next = source_ready & self.source_valid.val() & self.source_last.val();
 
         // W register. A beat is the last of its burst at the end of 256 bytes or of the transfer.
@@ -309,17 +310,17 @@ impl DmaWriter {
         }
 
         // Answers.
-        let flying = self.in_flight.read.val();
+        let oldest = self.in_flight.read.val();
         let answer = self.host.bvalid.val() & self.finished.ready.val() & self.in_flight.read.valid.val();
         let error = self.host.bresp.val().get_bit(1);
         self.host.bready.next = self.finished.ready.val() & self.in_flight.read.valid.val();
         self.in_flight.read.ready.next = self.host.bvalid.val() & self.finished.ready.val();
         if answer {
-            self.failed.d.next = !flying.last & (self.failed.q.val() | error);
+            self.failed.d.next = !oldest.last & (self.failed.q.val() | error);
         }
-        self.finished.next = flying.origin;
+        self.finished.next = oldest.origin;
         self.finished_error.next = self.failed.q.val() | error;
-        self.finished.valid.next = answer & flying.last;
+        self.finished.valid.next = answer & oldest.last;
         self.answer_error.next = answer & error;
 
         // Ports to the host, and what the trace shows of them.

@@ -3,13 +3,13 @@
 //! | neighbour | ports |
 //! |---|---|
 //! | lookup | in `looked_up`, `looked_up_valid` (GETs that found their mailbox with its key); out `looked_up_ready` |
-//! | epochs | out `query`, `asks` (held), `granted`; in `others_ask`, `reply`, `reply_valid` |
+//! | epochs | out `query`, `query_valid` (held), `granted`; in `epochs_busy`, `reply`, `reply_valid` |
 //! | buffer queue | out `peek` (held), `peek_slot`; in `peeked`, `peek_done` |
 //! | placement | in `request`, `request_valid`; out `request_ready`: passed on |
 //! | packet engine | out `place_request`, `place_request_valid`; in `place_request_ready`; in `place_data`, `place_last`, `place_data_valid`; out `place_data_ready` |
 //! | DMA writer | out `data_valid` (its data are those of the packet engine); in `data_ready` |
-//! | report, packet engine, buffer reclaim | out `verdict`, `verdict_color`, `outcome`, `verdict_valid` (pulse); in `verdict_free` |
-//! | put join | out `answer`, `answer_valid`; in `answer_ready` |
+//! | report, packet engine, buffer reclaim | out `verdict`, `verdict_phase`, `outcome`, `verdict_valid` (pulse); in `verdict_free` |
+//! | put join | out `get_answer`, `get_answer_valid`; in `get_answer_ready` |
 //!
 //! One GET at a time: the epochs are asked for the buffer that was completed last; the bytes that the GET wants must lie in what was placed in
 //! it. A GET with the flag ACTIVE is answered from the oldest buffer that is not complete, as it stands and as far as it goes. Where the answer is to go stands in the packet's own bytes, so those of its first two beats are read from the packet buffer between the
@@ -24,7 +24,7 @@
 //! An answer is not begun before its GET is accepted, and then is never dropped here. Packets behind a GET wait for its verdict: one GET per
 //! 16 cycles on an idle engine whose packet buffer answers in 4. Nothing waits for an answer to leave.
 
-use crate::types::{BufferEntry, EpochQuery, EpochReply, LookedUp, ASK_OLDEST, ASK_POINTER};
+use crate::types::{BufferEntry, EpochQuery, EpochReply, LookedUpPacket, QUERY_OLDEST, QUERY_POINTER};
 use spindle_blocks::bundles::BeatSink;
 use spindle_blocks::desc::{PlacementDone, PlacementOutcome, PutDesc, ReadRequest};
 use spindle_blocks::Fifo;
@@ -54,7 +54,7 @@ pub enum GetState {
     /// Waits for a GET.
     Idle,
     /// Asks for the buffer completed last, or the oldest that is not complete.
-    Ask,
+    Query,
     /// Where is that?
     Peek,
     /// Does what is wanted lie in it?
@@ -66,7 +66,7 @@ pub enum GetState {
     /// And the second.
     Second,
     /// Says what became of the GET.
-    Tell,
+    Verdict,
 }
 
 /// An answer on its way.
@@ -116,15 +116,15 @@ fn from_wire(x: Bits<128>) -> Bits<128> {
 #[block]
 pub struct GetResponder {
     /// GET whose mailbox exists.
-    pub looked_up: Sink<LookedUp>,
+    pub looked_up: Sink<LookedUpPacket>,
     /// Question about epochs.
     pub query: Signal<Out, EpochQuery>,
     /// It is asked; held until `reply_valid`.
-    pub asks: Signal<Out, Bit>,
+    pub query_valid: Signal<Out, Bit>,
     /// The reply is for this unit.
     pub granted: Signal<Out, Bit>,
     /// Somebody else asks.
-    pub others_ask: Signal<In, Bit>,
+    pub epochs_busy: Signal<In, Bit>,
     /// The answer.
     pub reply: PulseSink<EpochReply>,
     /// Which buffer is this? Held until `peek_done`.
@@ -148,15 +148,15 @@ pub struct GetResponder {
     /// What became of the GET.
     pub verdict: Pulse<PlacementDone>,
     /// Colour of its arrival.
-    pub verdict_color: Signal<Out, Bit>,
+    pub verdict_phase: Signal<Out, Bit>,
     /// What its mailbox said.
     pub outcome: Signal<Out, PlacementOutcome>,
     /// They may be.
     pub verdict_free: Signal<In, Bit>,
     /// Answer for the initiator.
-    pub answer: Source<PutDesc>,
+    pub get_answer: Source<PutDesc>,
     state: Reg<GetState>,
-    job: DFF<LookedUp>,
+    get: DFF<LookedUpPacket>,
     owns_epochs: Reg<Bit>,
     source: DFF<EpochReply>,
     /// Low half of the first byte's address, with its carry.
@@ -179,7 +179,7 @@ pub struct GetResponder {
 impl GetResponder {
     fn update(&mut self) {
         let state = self.state.q.val();
-        let packet = self.job.q.val().packet;
+        let packet = self.get.q.val().packet;
         let plain = packet.payload_offset == PLAIN_OFFSET;
 
         // Reads of the packet buffer: one that is offered stays until it is taken.
@@ -223,13 +223,13 @@ impl GetResponder {
         // The epochs, when nobody else asks them.
         let owns = self.owns_epochs.q.val();
         self.owns_epochs.d.next =
-            (state == GetState::Ask) & (owns | !self.others_ask.val()) & !(owns & self.reply.valid.val());
-        self.asks.next = owns & !self.reply.valid.val();
+            (state == GetState::Query) & (owns | !self.epochs_busy.val()) & !(owns & self.reply.valid.val());
+        self.query_valid.next = owns & !self.reply.valid.val();
         self.granted.next = owns;
         self.query.next =
-            EpochQuery { op: bits::<2>(ASK_POINTER), mailbox: self.job.q.val().mailbox, back: bits::<4>(0) };
+            EpochQuery { op: bits::<2>(QUERY_POINTER), mailbox: self.get.q.val().mailbox, back: bits::<4>(0) };
         if packet.active {
-            self.query.next.op = bits::<2>(ASK_OLDEST);
+            self.query.next.op = bits::<2>(QUERY_OLDEST);
         }
 
         let source = self.source.q.val();
@@ -239,11 +239,11 @@ impl GetResponder {
         match state {
             GetState::Idle => {
                 if self.looked_up.valid.val() {
-                    self.job.d.next = self.looked_up.val();
-                    self.state.d.next = GetState::Ask;
+                    self.get.d.next = self.looked_up.val();
+                    self.state.d.next = GetState::Query;
                 }
             }
-            GetState::Ask => {
+            GetState::Query => {
                 if owns & self.reply.valid.val() {
                     self.source.d.next = self.reply.val();
                     self.state.d.next = GetState::Judge;
@@ -263,7 +263,7 @@ impl GetResponder {
                 self.low.d.next = bit_cast::<33, 32>(source.value.get_bits::<32>(0)) + bit_cast::<33, 32>(packet.start);
                 let fits = (packet.end <= source.length) & packet.msg_len.any();
                 self.refused.d.next = true;
-                self.state.d.next = GetState::Tell;
+                self.state.d.next = GetState::Verdict;
                 if !source.ok {
                     self.reason.d.next = bits::<5>(NO_POSTED_BUFFER);
                 } else if !fits {
@@ -296,10 +296,10 @@ impl GetResponder {
                     let bytes =
                         if plain { beat.get_bits::<128>(REPLY_AT) } else { beat.get_bits::<128>(REPLY_AT + TAG_BITS) };
                     self.reply_to.d.next = from_wire(bytes);
-                    self.state.d.next = GetState::Tell;
+                    self.state.d.next = GetState::Verdict;
                 }
             }
-            GetState::Tell => {
+            GetState::Verdict => {
                 if self.verdict_free.val() {
                     self.state.d.next = GetState::Idle;
                 }
@@ -311,7 +311,7 @@ impl GetResponder {
 
         // The verdict, and the answer with it.
         let refused = self.refused.q.val();
-        let tells = (state == GetState::Tell) & self.verdict_free.val();
+        let reports = (state == GetState::Verdict) & self.verdict_free.val();
         self.verdict.next = PlacementDone {
             pkt: packet.pkt,
             frame: packet.frame,
@@ -322,14 +322,14 @@ impl GetResponder {
             reason: self.reason.q.val(),
             spare: bits::<7>(0),
         };
-        self.verdict_color.next = packet.color;
+        self.verdict_phase.next = packet.fence_phase;
         self.outcome.next = PlacementOutcome {
             pkt: packet.pkt,
-            silent: self.job.q.val().silent | (self.job.q.val().quiet & !source.ok),
+            silent: self.get.q.val().silent | (self.get.q.val().silent_unbound & !source.ok),
             epoch: bits::<16>(0),
             credit: bits::<16>(0),
         };
-        self.verdict.valid.next = tells;
+        self.verdict.valid.next = reports;
         let low = self.low.q.val();
         let high = source.value.get_bits::<32>(32) + bit_cast::<32, 1>(low.get_bits::<1>(32));
         self.answers.write.next = GetAnswer {
@@ -341,26 +341,26 @@ impl GetResponder {
             length: packet.msg_len,
             msg_id: packet.msg_id,
         };
-        self.answers.write.valid.next = tells & !refused;
-        let answer = self.answers.read.val();
-        self.answer.next = PutDesc {
+        self.answers.write.valid.next = reports & !refused;
+        let get_answer = self.answers.read.val();
+        self.get_answer.next = PutDesc {
             op: bits::<2>(put_op::GET_RESP),
             from_host: true,
-            node: answer.node,
-            dst_pid: answer.dst_pid,
-            src_pid: answer.src_pid,
-            addr: answer.reply.get_bits::<64>(64),
-            buf_off: answer.reply.get_bits::<32>(32),
-            key: answer.reply.get_bits::<32>(0),
-            length: answer.length,
-            host_address: answer.host_address,
-            reply_key: answer.msg_id,
+            node: get_answer.node,
+            dst_pid: get_answer.dst_pid,
+            src_pid: get_answer.src_pid,
+            addr: get_answer.reply.get_bits::<64>(64),
+            buf_off: get_answer.reply.get_bits::<32>(32),
+            key: get_answer.reply.get_bits::<32>(0),
+            length: get_answer.length,
+            host_address: get_answer.host_address,
+            reply_key: get_answer.msg_id,
             // No processor: nobody waits for its end.
             cluster: bits::<3>(7),
             hpu: bits::<3>(7),
             ..Default::default()
         };
-        self.answer.valid.next = self.answers.read.valid.val();
-        self.answers.read.ready.next = self.answer.ready.val();
+        self.get_answer.valid.next = self.answers.read.valid.val();
+        self.answers.read.ready.next = self.get_answer.ready.val();
     }
 }

@@ -14,7 +14,7 @@
 //! Request taken → read 3 cycles; word → write 4 cycles, → `done` of an operation that writes nothing 4 cycles; last answer → `done`
 //! 1 cycle. One operation per 4 cycles.
 
-use crate::types::{Origin, OwnWrite, Transfer, ATOMIC};
+use crate::types::{HostWrite, InternalWrite, WriteOrigin, ATOMIC};
 use spindle_blocks::desc::{HostAtomic, HostAtomicDone, HostRead};
 use spindle_blocks::ram::{LutMemory, LutRam};
 use spindle_contract::events::atomic::FETCH_AND_ADD;
@@ -52,9 +52,9 @@ pub struct HostAtomics {
     /// The host answered with an error.
     pub word_error: Signal<In, Bit>,
     /// Word to write.
-    pub write: Source<OwnWrite>,
+    pub write: Source<InternalWrite>,
     /// A write was answered; `slot` is the operation's, `tag` its issuer.
-    pub finished: PulseSink<Origin>,
+    pub finished: PulseSink<WriteOrigin>,
     /// With an error.
     pub finished_error: Signal<In, Bit>,
     request: DFF<HostAtomic>,
@@ -105,8 +105,8 @@ impl HostAtomics {
             taken = taken | (self.busy[i].q.val() & (slot == bits::<2>(i)));
         }
         self.clash.d.next = clash;
-        let wants = self.checked.q.val() & !self.clash.q.val() & !taken;
-        self.issues.next = wants & self.read.ready.val();
+        let requests = self.checked.q.val() & !self.clash.q.val() & !taken;
+        self.issues.next = requests & self.read.ready.val();
         let issues = self.issues.val();
         self.host_atomic.ready.next = !self.waiting.q.val();
         if !self.waiting.q.val() {
@@ -116,7 +116,7 @@ impl HostAtomics {
             self.waiting.d.next = false;
         }
         self.checked.d.next = self.waiting.q.val() & !issues;
-        self.read.valid.next = wants;
+        self.read.valid.next = requests;
         self.read.next = HostRead {
             address: request.address,
             length: if request.wide { bits::<16>(8) } else { bits::<16>(4) },
@@ -201,12 +201,12 @@ impl HostAtomics {
         let issuer = (job.cluster, job.hpu, job.handle).cat::<10>();
         let slot_of_job = bit_cast::<14, 2>(present);
         self.write.valid.next = self.state.q.val() == AtomicState::Write;
-        self.write.next = OwnWrite {
-            transfer: Transfer {
+        self.write.next = InternalWrite {
+            host_write: HostWrite {
                 address: job.address,
                 last_line: bits::<11>(0),
                 offset: bits::<6>(0),
-                origin: Origin {
+                origin: WriteOrigin {
                     kind: bits::<3>(ATOMIC),
                     posted: false,
                     slot: slot_of_job,
@@ -215,7 +215,7 @@ impl HostAtomics {
                     // Tells the answer how wide the old value is.
                     has_slot: job.wide,
                     msg_slot: bits::<8>(0),
-                    color: false,
+                    fence_phase: false,
                     length: if job.wide { bits::<16>(8) } else { bits::<16>(4) },
                 },
             },

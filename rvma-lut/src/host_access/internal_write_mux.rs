@@ -3,18 +3,18 @@
 //! The DMA writer takes a completion record whenever the host has room for one, the others only while it has room for more: `own_ready` of an
 //! atomic or an event is its readiness for these, while nothing before them is offered.
 
-use crate::types::OwnWrite;
+use crate::types::InternalWrite;
 use spindle_verilog::prelude::*;
 
 /// The write that goes first. Only events use the upper half of the data.
 #[hdl_fn]
 pub fn first_write(
-    record: OwnWrite,
+    record: InternalWrite,
     record_valid: Bit,
-    atomic: OwnWrite,
+    atomic: InternalWrite,
     atomic_valid: Bit,
-    event: OwnWrite,
-) -> OwnWrite {
+    event: InternalWrite,
+) -> InternalWrite {
     let upper = event.data.get_bits::<128>(128);
     let lower = if record_valid {
         record.data.get_bits::<128>(0)
@@ -23,13 +23,13 @@ pub fn first_write(
     } else {
         event.data.get_bits::<128>(0)
     };
-    OwnWrite {
-        transfer: if record_valid {
-            record.transfer
+    InternalWrite {
+        host_write: if record_valid {
+            record.host_write
         } else if atomic_valid {
-            atomic.transfer
+            atomic.host_write
         } else {
-            event.transfer
+            event.host_write
         },
         data: (upper, lower).cat::<256>(),
     }

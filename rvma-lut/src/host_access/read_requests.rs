@@ -16,7 +16,7 @@
 //! Request taken → ARVALID: 4 cycles. A request per two cycles and client, a piece per two cycles, a burst per cycle. A piece that
 //! does not start at a line's first byte reads one line more than it has beats.
 
-use crate::host_access::bursts::{behind_burst, burst_address, burst_beats, burst_ends, Lines};
+use crate::host_access::bursts::{after_burst, burst_address, burst_beats, burst_ends, Lines};
 use spindle_blocks::bundles::AxiReadAddressSource;
 use spindle_blocks::desc::HostRead;
 use spindle_verilog::prelude::*;
@@ -121,7 +121,7 @@ impl ReadRequests {
         if issue {
             self.address.d.next = burst_address(lines);
             self.beats.d.next = burst_beats(lines);
-            self.lines.d.next = behind_burst(lines);
+            self.lines.d.next = after_burst(lines);
             self.lines_valid.d.next = !burst_ends(lines);
         }
 

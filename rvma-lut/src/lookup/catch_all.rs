@@ -14,8 +14,8 @@ pub fn with_header(packet: Packet) -> Packet {
         msg_len: bit_cast::<32, 16>(length),
         start: bits::<32>(0),
         end: bit_cast::<32, 16>(length),
-        outside: false,
-        caught: true,
+        inconsistent: false,
+        single: true,
         ..packet
     }
 }

@@ -123,7 +123,7 @@ pub struct MailboxTable {
     stage: [DFF<TableRequest>; 6],
     valid: [Reg<Bit>; 7],
     /// The ways are read for the stash.
-    seeks: Reg<Bit>,
+    stash_reads: Reg<Bit>,
     sets: [DFF<Bits<10>>; WAYS],
     hits: DFF<Bits<4>>,
     numbers: [DFF<Bits<12>>; WAYS],
@@ -163,22 +163,23 @@ impl MailboxTable {
 impl MailboxTable {
     fn update(&mut self) {
         // Cycle 0: hash. The stash goes first.
-        let asked = self.request.val();
-        let seeks = self.stash.seek.val();
-        self.ready.next = !self.clearing.q.val() & !seeks & self.stash.room_now.val();
-        self.stage[0].d.next = asked;
+        let request_0 = self.request.val();
+        let stash_reads = self.stash.fetch_ways.val();
+        self.ready.next = !self.clearing.q.val() & !stash_reads & self.stash.room_now.val();
+        self.stage[0].d.next = request_0;
         self.valid[0].d.next = self.request.valid.val();
-        self.seeks.d.next = seeks;
-        let asks = self.request.valid.val();
-        self.key.next = Way { open: true, pid: asked.pid.get_bits::<6>(0), addr: asked.addr, number: asked.mailbox };
-        self.stash.insert.next = asks & (asked.op == INSERT);
+        self.stash_reads.d.next = stash_reads;
+        let request_6 = self.request.valid.val();
+        self.key.next =
+            Way { open: true, pid: request_0.pid.get_bits::<6>(0), addr: request_0.addr, number: request_0.mailbox };
+        self.stash.insert.next = request_6 & (request_0.op == INSERT);
         self.stash.entry.next = self.key.val();
-        self.stash.remove.next = asks & (asked.op == REMOVE);
-        self.stash.removed.next = asked.mailbox;
+        self.stash.remove.next = request_6 & (request_0.op == REMOVE);
+        self.stash.removed.next = request_0.mailbox;
         let oldest = self.stash.held[0].val();
-        if asks | seeks {
-            let pid = if seeks { oldest.pid } else { self.key.val().pid };
-            let addr = if seeks { oldest.addr } else { asked.addr };
+        if request_6 | stash_reads {
+            let pid = if stash_reads { oldest.pid } else { self.key.val().pid };
+            let addr = if stash_reads { oldest.addr } else { request_0.addr };
             let all = hashes(pid, addr);
             for i in 0..WAYS {
                 let hash = all.get_bits::<10>(i * 10);
@@ -203,7 +204,7 @@ impl MailboxTable {
             self.clearing.d.next = self.clear_set.q.val() != bits::<10>(self._last_set);
         }
         for i in 0..WAYS {
-            self.ways[i].read_enable.next = self.valid[0].q.val() | self.seeks.q.val();
+            self.ways[i].read_enable.next = self.valid[0].q.val() | self.stash_reads.q.val();
             self.ways[i].read_address.next = self.sets[i].q.val();
             self.ways[i].write_enable.next =
                 self.clearing.q.val() | (self.stash.write.val() & (self.stash.write_way.val() == bits::<2>(i)));
@@ -214,7 +215,7 @@ impl MailboxTable {
                 self.ways[i].write_data.next.open = false;
             }
             self.stash.sets[i].next = self.sets[i].q.val();
-            self.stash.seen[i].next = self.ways[i].read_data.val();
+            self.stash.way_entries[i].next = self.ways[i].read_data.val();
         }
 
         // Cycle 3: compare.
@@ -284,12 +285,12 @@ impl MailboxTable {
             self.found[1].d.next = self.found[0].q.val();
         }
         let facts = self.facts.read_data.val();
-        let asks = self.stage[5].q.val();
-        let other = (facts.generation != asks.generation) | (facts.pid != asks.pid.get_bits::<6>(0));
-        let right = facts.open & !((asks.op == NUMBER) & other);
+        let request_6 = self.stage[5].q.val();
+        let other = (facts.generation != request_6.generation) | (facts.pid != request_6.pid.get_bits::<6>(0));
+        let right = facts.open & !((request_6.op == NUMBER) & other);
         if self.valid[5].q.val() {
             self.found[2].d.next = self.found[1].q.val();
-            self.found[2].d.next.key_fits = facts.key == asks.key;
+            self.found[2].d.next.key_fits = facts.key == request_6.key;
             self.found[2].d.next.mode = facts.mode;
             self.found[2].d.next.window = facts.window;
             self.found[2].d.next.generation = facts.generation;

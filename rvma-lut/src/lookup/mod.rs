@@ -4,7 +4,7 @@
 //! |---|---|
 //! | packet engine | in `placement`, `placement_valid`; out `placement_ready` |
 //! | doorbell | in `command`, `command_valid`; out `command_ready`, `command_result`, `command_result_valid` (no ready) |
-//! | buffer reclaim | in `color`; out `taken` (pulse) |
+//! | buffer reclaim | in `fence_phase`; out `taken` (pulse) |
 //! | binding | out `looked_up`, `looked_up_valid`; in `looked_up_ready` |
 //!
 //! A packet for which there is no mailbox goes to its process's catch-all, if that has one; it takes no cycle more. A mailbox opened as
@@ -22,7 +22,9 @@ pub mod stash;
 
 use crate::lookup::catch_all::with_header;
 use crate::lookup::mailbox_table::MailboxTable;
-use crate::types::{LookedUp, Packet, TableRequest, TableResult, CLOSING, INSERT, LOOKUP, MODE_CLOSING, QUEUE_BITS};
+use crate::types::{
+    LookedUpPacket, Packet, TableRequest, TableResult, CLOSING, INSERT, LOOKUP, MODE_CLOSING, QUEUE_BITS,
+};
 use spindle_blocks::desc::PlacementDesc;
 use spindle_blocks::ram::LutMemory;
 use spindle_blocks::Fifo;
@@ -51,7 +53,7 @@ pub struct Lookup {
     /// Packet from the packet engine.
     pub placement: Sink<PlacementDesc>,
     /// Colour of packets that are taken now.
-    pub color: Signal<In, Bit>,
+    pub fence_phase: Signal<In, Bit>,
     /// A packet is taken.
     pub taken: Signal<Out, Bit>,
     /// Question of the doorbell.
@@ -59,18 +61,18 @@ pub struct Lookup {
     /// Answer for the doorbell.
     pub command_result: Pulse<TableResult>,
     /// Packet with its mailbox.
-    pub looked_up: Source<LookedUp>,
+    pub looked_up: Source<LookedUpPacket>,
     mailbox_table: MailboxTable,
     /// The catch-all mailbox of each process: for packets, and for commands.
-    catchers: [LutMemory<Bits<12>, 6>; 2],
+    catch_alls: [LutMemory<Bits<12>, 6>; 2],
     /// Processes that have one.
-    catching: Reg<Bits<64>>,
-    queue: Fifo<LookedUp, QUEUE_BITS>,
+    has_catch_alls: Reg<Bits<64>>,
+    results: Fifo<LookedUpPacket, QUEUE_BITS>,
     /// The doorbell's question.
-    asked: DFF<TableRequest>,
-    asked_valid: Reg<Bit>,
+    command_out: DFF<TableRequest>,
+    command_out_valid: Reg<Bit>,
     /// The packet beside the table's pipeline.
-    line: [DFF<Packet>; mailbox_table::LATENCY],
+    packets: [DFF<Packet>; mailbox_table::LATENCY],
     is_packet: [Reg<Bit>; mailbox_table::LATENCY],
     /// Process of that packet, and whether there can be such a process.
     owner: [DFF<Bits<7>>; mailbox_table::LATENCY],
@@ -80,9 +82,9 @@ pub struct Lookup {
     msg_off: DFF<Bits<32>>,
     credits: Reg<Bits<5>>,
     has_credit: Reg<Bit>,
-    result: DFF<LookedUp>,
+    result: DFF<LookedUpPacket>,
     result_valid: Reg<Bit>,
-    take: Signal<Local, Bit>,
+    accepts: Signal<Local, Bit>,
 }
 
 impl Lookup {
@@ -103,19 +105,19 @@ impl Lookup {
         // Cycle 0: the doorbell first, else a packet.
         let desc = self.placement.val();
         let ready = self.mailbox_table.ready.val();
-        let asks = self.asked_valid.q.val();
-        let free = self.has_credit.q.val() & ready & !asks;
+        let command_waits = self.command_out_valid.q.val();
+        let free = self.has_credit.q.val() & ready & !command_waits;
         self.placement.ready.next = free;
-        self.take.next = self.placement.valid.val() & free;
-        let open = !asks | ready;
+        self.accepts.next = self.placement.valid.val() & free;
+        let open = !command_waits | ready;
         self.command.ready.next = open;
         if open {
-            self.asked_valid.d.next = self.command.valid.val();
+            self.command_out_valid.d.next = self.command.valid.val();
         }
         if open & self.command.valid.val() {
-            self.asked.d.next = self.command.val();
+            self.command_out.d.next = self.command.val();
         }
-        self.mailbox_table.request.valid.next = self.take.val() | (asks & ready);
+        self.mailbox_table.request.valid.next = self.accepts.val() | (command_waits & ready);
         self.mailbox_table.request.next = TableRequest {
             op: bits::<3>(LOOKUP),
             pid: desc.dst_pid,
@@ -126,8 +128,8 @@ impl Lookup {
             mailbox: bits::<12>(0),
             generation: bits::<4>(0),
         };
-        if asks {
-            self.mailbox_table.request.next = self.asked.q.val();
+        if command_waits {
+            self.mailbox_table.request.next = self.command_out.q.val();
         }
         // A managed mailbox chooses the message's place itself.
         let managed = (desc.flags & MANAGED).any();
@@ -135,7 +137,7 @@ impl Lookup {
         let asks_bytes = desc.opcode == bits(opcode::GET);
         let gets = asks_bytes & !desc.redirected;
         let writes = (desc.opcode == bits(opcode::PUT)) | (desc.opcode == bits(opcode::GET_RESP));
-        self.line[0].d.next = Packet {
+        self.packets[0].d.next = Packet {
             frame: desc.frame,
             pkt: desc.pkt,
             payload_offset: desc.payload_offset,
@@ -150,18 +152,18 @@ impl Lookup {
             end: buf_off + desc.msg_len,
             sequenced: !(desc.flags & UNSEQ).any(),
             managed: managed,
-            color: self.color.val(),
-            caught: desc.redirected,
-            outside: false,
+            fence_phase: self.fence_phase.val(),
+            single: desc.redirected,
+            inconsistent: false,
             tagged: (desc.flags & EPOCH_VALID).any(),
             epoch: desc.epoch,
             get: gets,
             active: (desc.flags & ACTIVE).any(),
             unsupported: if desc.redirected { asks_bytes } else { !writes & !asks_bytes },
         };
-        self.is_packet[0].d.next = self.take.val();
+        self.is_packet[0].d.next = self.accepts.val();
         self.owner[0].d.next = (!desc.dst_pid.get_bits::<10>(6).any(), desc.dst_pid.get_bits::<6>(0)).cat::<7>();
-        self.taken.next = self.take.val();
+        self.taken.next = self.accepts.val();
         self.packet_end.d.next = desc.msg_off + bit_cast::<32, 16>(desc.payload_len);
         self.buf_off.d.next = buf_off;
         self.msg_off.d.next = desc.msg_off;
@@ -169,36 +171,36 @@ impl Lookup {
         self.single_whole.d.next = gets | desc.has_slot | (desc.msg_len == bit_cast::<32, 16>(desc.payload_len));
 
         // Cycle 1: a sum that is below its summand has wrapped.
-        let first = self.line[0].q.val();
+        let first = self.packets[0].q.val();
         let wraps = (first.end < self.buf_off.q.val()) | (self.packet_end.q.val() < self.msg_off.q.val());
-        let outside = wraps | (self.packet_end.q.val() > first.msg_len) | !self.single_whole.q.val();
+        let inconsistent = wraps | (self.packet_end.q.val() > first.msg_len) | !self.single_whole.q.val();
         // Each stage moves for a packet alone: registers, where a chain that always moves would be LUTs.
         for i in 1..mailbox_table::LATENCY {
             self.is_packet[i].d.next = self.is_packet[i - 1].q.val();
             if self.is_packet[i - 1].q.val() {
-                self.line[i].d.next = self.line[i - 1].q.val();
+                self.packets[i].d.next = self.packets[i - 1].q.val();
                 self.owner[i].d.next = self.owner[i - 1].q.val();
             }
         }
         if self.is_packet[0].q.val() {
-            self.line[1].d.next.outside = outside;
+            self.packets[1].d.next.inconsistent = inconsistent;
         }
 
         // Cycle 7: the table's answer.
         let found = self.mailbox_table.result.val();
-        let packet = self.line[mailbox_table::LATENCY - 1].q.val();
+        let packet = self.packets[mailbox_table::LATENCY - 1].q.val();
         let mine = self.is_packet[mailbox_table::LATENCY - 1].q.val();
         self.result_valid.d.next = self.mailbox_table.result.valid.val() & mine;
         self.command_result.next = found;
         self.command_result.valid.next = self.mailbox_table.result.valid.val() & !mine;
         let closing = (found.mode & MODE_CLOSING).any();
         let owner = self.owner[mailbox_table::LATENCY - 1].q.val();
-        let catches = self.catching.q.val().get_bit(owner.get_bits::<6>(0).index()) & owner.get_bit(6);
-        let catcher = self.catchers[0].read_data.val();
+        let has_catch_all = self.has_catch_alls.q.val().get_bit(owner.get_bits::<6>(0).index()) & owner.get_bit(6);
+        let catch_all = self.catch_alls[0].read_data.val();
         let by_tag = (found.mode & TAGGED_MODE).any();
         let managed_one = (found.mode & MANAGED_MODE).any();
         // Nothing is caught yet: these are the packets that a handler redirects.
-        let redirected = packet.caught;
+        let redirected = packet.single;
         let other_kind = (!redirected & (packet.managed != managed_one)) | (packet.tagged != by_tag);
         let foreign = packet.unsupported | (found.hit & !closing & !packet.get & other_kind);
         let reason = if foreign {
@@ -211,7 +213,7 @@ impl Lookup {
             bits::<5>(BAD_KEY)
         };
         if mine {
-            self.result.d.next = LookedUp {
+            self.result.d.next = LookedUpPacket {
                 packet: packet,
                 refused: foreign | !found.hit | closing | !(found.key_fits | redirected),
                 reason: reason,
@@ -219,46 +221,47 @@ impl Lookup {
                 tagged: by_tag & !managed_one,
                 window: found.window,
                 silent: (found.mode & NACK_OFF).any(),
-                quiet: (found.mode & DROP).any(),
-                spills: (found.mode & SPILL).any() & catches & !redirected,
-                catcher: catcher,
+                silent_unbound: (found.mode & DROP).any(),
+                spills: (found.mode & SPILL).any() & has_catch_all & !redirected,
+                catch_all: catch_all,
             };
             if redirected & managed_one {
                 self.result.d.next.packet.start = bits::<32>(0);
                 self.result.d.next.packet.end = packet.msg_len;
-                self.result.d.next.packet.outside = false;
+                self.result.d.next.packet.inconsistent = false;
             }
-            if !found.hit & !packet.unsupported & !packet.get & catches & !redirected {
-                self.result.d.next = LookedUp { packet: with_header(packet), mailbox: catcher, ..Default::default() };
+            if !found.hit & !packet.unsupported & !packet.get & has_catch_all & !redirected {
+                self.result.d.next =
+                    LookedUpPacket { packet: with_header(packet), mailbox: catch_all, ..Default::default() };
             }
         }
 
         // Which mailboxes catch all.
-        let command = self.asked.q.val();
+        let command = self.command_out.q.val();
         let asker = command.pid.get_bits::<6>(0);
-        let told = asks & ready;
-        let opens = told & (command.op == INSERT) & (command.mode & bits::<9>(mailbox_mode::CATCH_ALL)).any();
-        let closes = told & (command.op == CLOSING) & (self.catchers[1].read_data.val() == command.mailbox);
+        let command_taken = command_waits & ready;
+        let opens = command_taken & (command.op == INSERT) & (command.mode & bits::<9>(mailbox_mode::CATCH_ALL)).any();
+        let closes = command_taken & (command.op == CLOSING) & (self.catch_alls[1].read_data.val() == command.mailbox);
         if opens | closes {
-            self.catching.d.next = self.catching.q.val().replace_bit(asker.index(), opens);
+            self.has_catch_alls.d.next = self.has_catch_alls.q.val().replace_bit(asker.index(), opens);
         }
         for i in 0..2 {
-            self.catchers[i].write_enable.next = opens;
-            self.catchers[i].write_address.next = asker;
-            self.catchers[i].write_data.next = command.mailbox;
+            self.catch_alls[i].write_enable.next = opens;
+            self.catch_alls[i].write_address.next = asker;
+            self.catch_alls[i].write_data.next = command.mailbox;
         }
-        self.catchers[0].read_address.next = owner.get_bits::<6>(0);
-        self.catchers[1].read_address.next = asker;
+        self.catch_alls[0].read_address.next = owner.get_bits::<6>(0);
+        self.catch_alls[1].read_address.next = asker;
 
         // Cycle 8: into the queue, which has room by the credits.
-        self.queue.write.next = self.result.q.val();
-        self.queue.write.valid.next = self.result_valid.q.val();
-        self.queue.read.join(&mut self.looked_up);
-        let given_back = self.queue.read.valid.val() & self.looked_up.ready.val();
-        if self.take.val() & !given_back {
+        self.results.write.next = self.result.q.val();
+        self.results.write.valid.next = self.result_valid.q.val();
+        self.results.read.join(&mut self.looked_up);
+        let given_back = self.results.read.valid.val() & self.looked_up.ready.val();
+        if self.accepts.val() & !given_back {
             self.credits.d.next = self.credits.q.val() - 1;
             self.has_credit.d.next = self.credits.q.val() != 1;
-        } else if given_back & !self.take.val() {
+        } else if given_back & !self.accepts.val() {
             self.credits.d.next = self.credits.q.val() + 1;
             self.has_credit.d.next = true;
         }

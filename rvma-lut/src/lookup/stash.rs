@@ -4,7 +4,7 @@
 //! |---|---|
 //! | mailbox table, commands | in `insert`, `entry` (only while `room_now`); in `remove`, `removed` (pulse); out `next_number`, `full`, `busy`, `fresh` |
 //! | mailbox table, look-ups | out `held`, `held_open`: compared by every look-up |
-//! | mailbox table, ways | out `seek`: read the places of `held[0]`; in `sets` in the next cycle, in `seen` three later; out `write`, `write_way`, `write_set`, `write_entry` |
+//! | mailbox table, ways | out `fetch_ways`: read the places of `held[0]`; in `sets` in the next cycle, in `way_entries` three later; out `write`, `write_way`, `write_set`, `write_entry` |
 //!
 //! The oldest entry looks at its place in each way. If one is free it goes there; else it takes the place of another mailbox, chosen at random, which
 //! comes into the stash first. So no mailbox is ever missing: it is written to where it goes before it leaves where it was, and stays two cycles longer,
@@ -47,23 +47,23 @@ pub enum StashState {
     /// Waits for a change.
     Rest,
     /// Has the places of the oldest entry read.
-    Seek,
+    FetchWays,
     /// They are being read.
     Read,
     /// Likewise.
     Fetch,
     /// Looks at them.
-    Look,
+    Choose,
     /// Takes in who has to leave.
-    Keep,
+    Admit,
     /// Writes the entry to its place.
-    Put,
+    Write,
     /// Look-ups that did not see it there are on their way.
     Linger,
     /// The entry leaves the stash.
     Leave,
     /// Where is the mailbox that is removed?
-    Find,
+    Locate,
     /// It is erased.
     Erase,
     /// The free number behind the next one is read.
@@ -98,11 +98,11 @@ pub struct Stash {
     /// Those that are.
     pub held_open: [Signal<Out, Bit>; WAYS],
     /// Read the places of the first of them.
-    pub seek: Signal<Out, Bit>,
+    pub fetch_ways: Signal<Out, Bit>,
     /// Their sets.
     pub sets: [Signal<In, Bits<10>>; WAYS],
     /// Who is there.
-    pub seen: [Signal<In, Way>; WAYS],
+    pub way_entries: [Signal<In, Way>; WAYS],
     /// Write a place.
     pub write: Signal<Out, Bit>,
     /// Of this way.
@@ -117,26 +117,26 @@ pub struct Stash {
     targets: [DFF<Bits<10>>; WAYS],
     way: DFF<Bits<2>>,
     swaps: DFF<Bit>,
-    leaver: DFF<Way>,
+    evicted: DFF<Way>,
     moves: Reg<Bits<10>>,
-    dice: Reg<Bits<7>>,
+    random: Reg<Bits<7>>,
     /// Where each mailbox is; of a free number: the one behind it in the chain.
-    places: SdpMemory<Bits<12>, 12>,
+    locations: SdpMemory<Bits<12>, 12>,
     removing: Reg<Bit>,
-    gone: DFF<Bits<12>>,
+    removed_number: DFF<Bits<12>>,
     /// Numbers given out for the first time.
     used: Reg<Bits<13>>,
     /// First of the chain of free numbers, and the one behind it.
     chain: DFF<Bits<12>>,
-    behind: DFF<Bits<12>>,
+    chain_next: DFF<Bits<12>>,
     chained: Reg<Bits<13>>,
-    /// `behind` is to be read.
+    /// `chain_next` is to be read.
     relinks: Reg<Bit>,
     matches: [Signal<Local, Bit>; WAYS],
     stays: [Signal<Local, Bit>; WAYS],
     sinks: [Signal<Local, Bit>; WAYS],
-    keeps: Signal<Local, Bit>,
-    puts: Signal<Local, Bit>,
+    admits: Signal<Local, Bit>,
+    writes: Signal<Local, Bit>,
     erases: Signal<Local, Bit>,
     _numbers: u64,
 }
@@ -145,8 +145,8 @@ impl Stash {
     /// The stash of a table of `mailboxes` places.
     pub fn new(mailboxes: usize) -> Self {
         Self {
-            places: SdpMemory::with_depth(RamStyle::by_size(mailboxes, 12), 1, mailboxes),
-            dice: Reg::new(bits::<7>(SEED)),
+            locations: SdpMemory::with_depth(RamStyle::by_size(mailboxes, 12), 1, mailboxes),
+            random: Reg::new(bits::<7>(SEED)),
             _numbers: mailboxes as u64,
             ..Self::blank()
         }
@@ -173,13 +173,14 @@ impl Stash {
         let state = self.state.q.val();
         let insert = self.insert.val();
         let top_open = self.opens[3].q.val();
-        self.keeps.next = (state == StashState::Keep) & !top_open & !insert;
-        self.puts.next = state == StashState::Put;
+        self.admits.next = (state == StashState::Admit) & !top_open & !insert;
+        self.writes.next = state == StashState::Write;
         self.erases.next = state == StashState::Erase;
 
         // The entries sink to the lowest free place; new ones come in at the top.
         for i in 0..WAYS {
-            self.matches[i].next = self.opens[i].q.val() & (self.entries[i].q.val().number == self.gone.q.val());
+            self.matches[i].next =
+                self.opens[i].q.val() & (self.entries[i].q.val().number == self.removed_number.q.val());
             self.stays[i].next = self.opens[i].q.val() & !(self.erases.val() & self.matches[i].val());
             self.held[i].next = self.entries[i].q.val();
             self.held_open[i].next = self.opens[i].q.val();
@@ -196,10 +197,10 @@ impl Stash {
                 self.opens[i].d.next = self.stays[i].val() & !self.sinks[i].val();
             }
         }
-        let enters = insert | self.keeps.val();
+        let enters = insert | self.admits.val();
         self.opens[3].d.next = enters | (self.stays[3].val() & !self.sinks[3].val());
         if enters {
-            self.entries[3].d.next = if insert { self.entry.val() } else { self.leaver.q.val() };
+            self.entries[3].d.next = if insert { self.entry.val() } else { self.evicted.q.val() };
         }
         self.room_now.next = !top_open;
 
@@ -217,20 +218,21 @@ impl Stash {
         self.busy.next = (state != StashState::Rest) | self.removing.q.val() | self.opens[0].q.val() & tries;
 
         // Places. What is written in the cycle in which it is read is not seen by that look-up, which finds the entry here.
-        self.places.read_enable.next = (state == StashState::Find) | (state == StashState::Chain);
-        self.places.read_address.next = if state == StashState::Find { self.gone.q.val() } else { self.chain.q.val() };
-        let place = self.places.read_data.val();
+        self.locations.read_enable.next = (state == StashState::Locate) | (state == StashState::Chain);
+        self.locations.read_address.next =
+            if state == StashState::Locate { self.removed_number.q.val() } else { self.chain.q.val() };
+        let location = self.locations.read_data.val();
         let oldest = self.entries[0].q.val();
-        let here = self.matches[0].val() | self.matches[1].val() | self.matches[2].val() | self.matches[3].val();
-        self.places.write_enable.next = self.puts.val() | self.erases.val();
-        self.places.write_address.next = self.gone.q.val();
-        self.places.write_data.next = self.chain.q.val();
-        self.write.next = self.puts.val() | (self.erases.val() & !here);
-        self.write_way.next = place.get_bits::<2>(0);
-        self.write_set.next = place.get_bits::<10>(2);
+        let in_stash = self.matches[0].val() | self.matches[1].val() | self.matches[2].val() | self.matches[3].val();
+        self.locations.write_enable.next = self.writes.val() | self.erases.val();
+        self.locations.write_address.next = self.removed_number.q.val();
+        self.locations.write_data.next = self.chain.q.val();
+        self.write.next = self.writes.val() | (self.erases.val() & !in_stash);
+        self.write_way.next = location.get_bits::<2>(0);
+        self.write_set.next = location.get_bits::<10>(2);
         self.write_entry.next = oldest;
-        self.write_entry.next.open = self.puts.val();
-        if self.puts.val() {
+        self.write_entry.next.open = self.writes.val();
+        if self.writes.val() {
             let way = self.way.q.val();
             let set = (repeat::<10>(way == 0) & self.targets[0].q.val())
                 | (repeat::<10>(way == 1) & self.targets[1].q.val())
@@ -238,22 +240,22 @@ impl Stash {
                 | (repeat::<10>(way == 3) & self.targets[3].q.val());
             self.write_way.next = way;
             self.write_set.next = set;
-            self.places.write_address.next = oldest.number;
-            self.places.write_data.next = (set, way).cat::<12>();
+            self.locations.write_address.next = oldest.number;
+            self.locations.write_data.next = (set, way).cat::<12>();
         }
 
-        self.seek.next = state == StashState::Seek;
+        self.fetch_ways.next = state == StashState::FetchWays;
         match state {
             StashState::Rest => {
                 if self.removing.q.val() {
-                    self.state.d.next = StashState::Find;
+                    self.state.d.next = StashState::Locate;
                 } else if self.relinks.q.val() {
                     self.state.d.next = StashState::Chain;
                 } else if tries {
-                    self.state.d.next = StashState::Seek;
+                    self.state.d.next = StashState::FetchWays;
                 }
             }
-            StashState::Seek => {
+            StashState::FetchWays => {
                 self.state.d.next = StashState::Read;
             }
             StashState::Read => {
@@ -263,55 +265,55 @@ impl Stash {
                 self.state.d.next = StashState::Fetch;
             }
             StashState::Fetch => {
-                let dice = self.dice.q.val();
-                self.dice.d.next = (dice.get_bits::<6>(0), dice.get_bit(6) ^ dice.get_bit(5)).cat::<7>();
-                self.state.d.next = StashState::Look;
+                let random = self.random.q.val();
+                self.random.d.next = (random.get_bits::<6>(0), random.get_bit(6) ^ random.get_bit(5)).cat::<7>();
+                self.state.d.next = StashState::Choose;
             }
-            StashState::Look => {
+            StashState::Choose => {
                 let taken = (
-                    self.seen[3].val().open,
-                    self.seen[2].val().open,
-                    self.seen[1].val().open,
-                    self.seen[0].val().open,
+                    self.way_entries[3].val().open,
+                    self.way_entries[2].val().open,
+                    self.way_entries[1].val().open,
+                    self.way_entries[0].val().open,
                 )
                     .cat::<4>();
-                let any_way = (self.dice.q.val().get_bit(3), self.dice.q.val().get_bit(0)).cat::<2>();
-                self.leaver.d.next = unpack::<Way, WAY_BITS>(
-                    (repeat::<WAY_BITS>(any_way == 0) & pack(self.seen[0].val()))
-                        | (repeat::<WAY_BITS>(any_way == 1) & pack(self.seen[1].val()))
-                        | (repeat::<WAY_BITS>(any_way == 2) & pack(self.seen[2].val()))
-                        | (repeat::<WAY_BITS>(any_way == 3) & pack(self.seen[3].val())),
+                let any_way = (self.random.q.val().get_bit(3), self.random.q.val().get_bit(0)).cat::<2>();
+                self.evicted.d.next = unpack::<Way, WAY_BITS>(
+                    (repeat::<WAY_BITS>(any_way == 0) & pack(self.way_entries[0].val()))
+                        | (repeat::<WAY_BITS>(any_way == 1) & pack(self.way_entries[1].val()))
+                        | (repeat::<WAY_BITS>(any_way == 2) & pack(self.way_entries[2].val()))
+                        | (repeat::<WAY_BITS>(any_way == 3) & pack(self.way_entries[3].val())),
                 );
                 self.way.d.next = any_way;
-                self.state.d.next = StashState::Keep;
+                self.state.d.next = StashState::Admit;
                 if !taken.all() {
                     self.way.d.next = first_free(taken);
-                    self.state.d.next = StashState::Put;
+                    self.state.d.next = StashState::Write;
                 }
             }
-            StashState::Keep => {
-                if self.keeps.val() {
+            StashState::Admit => {
+                if self.admits.val() {
                     self.moves.d.next = self.moves.q.val() + 1;
-                    self.state.d.next = StashState::Put;
+                    self.state.d.next = StashState::Write;
                 } else if low & high {
                     self.state.d.next = StashState::Rest;
                     self.moves.d.next = bits::<10>(MOVES);
                 }
             }
-            StashState::Put => {
+            StashState::Write => {
                 self.state.d.next = StashState::Linger;
             }
             StashState::Linger => {
                 self.state.d.next = StashState::Leave;
             }
-            StashState::Find => {
+            StashState::Locate => {
                 self.state.d.next = StashState::Erase;
             }
             StashState::Erase => {
                 self.removing.d.next = false;
                 self.moves.d.next = bits::<10>(0);
-                self.behind.d.next = self.chain.q.val();
-                self.chain.d.next = self.gone.q.val();
+                self.chain_next.d.next = self.chain.q.val();
+                self.chain.d.next = self.removed_number.q.val();
                 self.chained.d.next = self.chained.q.val() + 1;
                 self.state.d.next = StashState::Rest;
             }
@@ -319,7 +321,7 @@ impl Stash {
                 self.state.d.next = StashState::Link;
             }
             StashState::Link => {
-                self.behind.d.next = place;
+                self.chain_next.d.next = location;
                 self.relinks.d.next = false;
                 self.state.d.next = StashState::Rest;
             }
@@ -329,12 +331,12 @@ impl Stash {
         }
         if self.remove.val() {
             self.removing.d.next = true;
-            self.gone.d.next = self.removed.val();
+            self.removed_number.d.next = self.removed.val();
         }
         if insert {
             self.moves.d.next = bits::<10>(0);
             if any {
-                self.chain.d.next = self.behind.q.val();
+                self.chain.d.next = self.chain_next.q.val();
                 self.chained.d.next = self.chained.q.val() - 1;
                 self.relinks.d.next = true;
             } else {

@@ -3,10 +3,10 @@
 //! | neighbour | ports |
 //! |---|---|
 //! | lookup | in `looked_up`, `looked_up_valid`; out `looked_up_ready` |
-//! | buffer queue | out `fetch`, `mailbox_number`, `tag`, `load`, `need`, `need_frame`, `reserve`; in `fetch_ready`, `refetch`, `head` |
-//! | placement | out `job`, `job_valid` (no ready); in `job_room` |
-//! | buffer reclaim | in `sweep` (held), `sweep_all`, `sweep_slot`, `sweep_mailbox`; out `swept`; out `verdict_color` |
-//! | report | out `verdict`, `verdict_valid` (no ready); in `verdict_room` |
+//! | buffer queue | out `fetch`, `mailbox_number`, `tag`, `load`, `span`, `frame_number`, `reserve`; in `fetch_ready`, `refetch`, `head` |
+//! | placement | out `bound`, `job_valid` (no ready); in `bound_headroom` |
+//! | buffer reclaim | in `sweep` (held), `sweep_all`, `sweep_slot`, `sweep_mailbox`; out `swept`; out `verdict_phase` |
+//! | report | out `verdict`, `verdict_valid` (no ready); in `verdict_headroom` |
 //! | packet engine | out `outcome`, `outcome_valid` (pulse, beside `job_valid` or `verdict_valid`) |
 //!
 //! One packet per two cycles; four cycles from `looked_up_valid` to `job_valid` or `verdict_valid`. Stalls while the buffer
@@ -27,8 +27,8 @@
 //! bytes of a buffer that is complete.
 
 use crate::lookup::catch_all::with_header;
-use crate::placement::queue_types::{Head, Need, Tag};
-use crate::types::{BufferEntry, LookedUp, PlaceJob};
+use crate::placement::queue_types::{Head, MessageSpan, Tag};
+use crate::types::{BoundPacket, BufferEntry, LookedUpPacket};
 use spindle_blocks::desc::{PlacementDone, PlacementOutcome};
 use spindle_blocks::ram::{RamStyle, SdpMemory};
 use spindle_contract::reasons::{CLOSED, NO_POSTED_BUFFER, OUT_OF_BOUNDS, STALE_EPOCH};
@@ -65,21 +65,21 @@ pub struct BindingEntry {
 #[block]
 pub struct Binding {
     /// Packet with its mailbox.
-    pub looked_up: Sink<LookedUp>,
+    pub looked_up: Sink<LookedUpPacket>,
     /// Read the mailbox's queue.
     pub fetch: Signal<Out, Bit>,
     /// Of this mailbox.
     pub mailbox_number: Signal<Out, Bits<12>>,
     /// With `job_valid`: the mailbox that takes the packet.
-    pub job_mailbox: Signal<Out, Bits<12>>,
+    pub bound_mailbox: Signal<Out, Bits<12>>,
     /// Its window and the packet's epoch.
     pub tag: Signal<Out, Tag>,
     /// Go on with it.
     pub load: Signal<Out, Bit>,
     /// The message.
-    pub need: Signal<Out, Need>,
+    pub span: Signal<Out, MessageSpan>,
     /// Frame.
-    pub need_frame: Signal<Out, Bits<16>>,
+    pub frame_number: Signal<Out, Bits<16>>,
     /// A fetch may start.
     pub fetch_ready: Signal<In, Bit>,
     /// No load in this cycle.
@@ -89,13 +89,13 @@ pub struct Binding {
     /// Bind the message to it.
     pub reserve: Signal<Out, Bit>,
     /// Packet to place.
-    pub job: Pulse<PlaceJob>,
+    pub bound: Pulse<BoundPacket>,
     /// There is room for four.
-    pub job_room: Signal<In, Bit>,
+    pub bound_headroom: Signal<In, Bit>,
     /// Packet that needs no write: refused, or empty.
     pub verdict: Pulse<PlacementDone>,
     /// There is room for four.
-    pub verdict_room: Signal<In, Bit>,
+    pub verdict_headroom: Signal<In, Bit>,
     /// What the mailbox said.
     pub outcome: Pulse<PlacementOutcome>,
     /// Bind nothing, and refuse what is left of some messages.
@@ -109,26 +109,26 @@ pub struct Binding {
     /// It is done.
     pub swept: Signal<Out, Bit>,
     /// Colour of the packet at `verdict`.
-    pub verdict_color: Signal<Out, Bit>,
+    pub verdict_phase: Signal<Out, Bit>,
     messages: SdpMemory<BindingEntry, 8>,
     fetched: Reg<Bit>,
     loaded: Reg<Bit>,
     checked: Reg<Bit>,
     same: Reg<Bit>,
-    packet: DFF<LookedUp>,
+    packet: DFF<LookedUpPacket>,
     entry: DFF<BindingEntry>,
-    packet_3: DFF<LookedUp>,
+    packet_3: DFF<LookedUpPacket>,
     entry_3: DFF<BindingEntry>,
     known: DFF<Bit>,
     fits: DFF<Bit>,
     enough_left: DFF<Bit>,
     ends: DFF<Bit>,
-    left_fresh: DFF<Bits<32>>,
+    left_new: DFF<Bits<32>>,
     start_known: DFF<Bits<32>>,
     outcome_out: DFF<PlacementOutcome>,
     outcome_out_valid: Reg<Bit>,
-    job_out: DFF<PlaceJob>,
-    job_out_valid: Reg<Bit>,
+    bound_out: DFF<BoundPacket>,
+    bound_out_valid: Reg<Bit>,
     verdict_out: DFF<PlacementDone>,
     verdict_out_valid: Reg<Bit>,
     clearing: Reg<Bit>,
@@ -137,24 +137,24 @@ pub struct Binding {
     sweep_at: Reg<Bits<9>>,
     sweep_reads: Signal<Local, Bit>,
     sweep_read: Reg<Bit>,
-    verdict_hue: DFF<Bit>,
+    verdict_phase_out: DFF<Bit>,
     loads: Signal<Local, Bit>,
     stores: Signal<Local, Bit>,
-    written: Signal<Local, BindingEntry>,
+    entry_written: Signal<Local, BindingEntry>,
     /// Packets that found no buffer and go to a catch-all mailbox: two at most, because they go before others, of which one is under way when
     /// another is decided. In registers, since a choice of three for the next packet costs no more than one of two.
-    spilled: [DFF<LookedUp>; 2],
+    spilled: [DFF<LookedUpPacket>; 2],
     spilled_valid: [Reg<Bit>; 2],
     /// Place of the next one that comes, and of the next one that goes.
-    spilled_in: Reg<Bit>,
-    spilled_out: Reg<Bit>,
+    spill_in: Reg<Bit>,
+    spill_out: Reg<Bit>,
     /// The packet under way came from there.
-    again: Reg<Bit>,
-    next: Signal<Local, LookedUp>,
-    next_again: Signal<Local, Bit>,
-    mailbox_out: DFF<Bits<12>>,
-    spill: Signal<Local, Bit>,
-    place: Signal<Local, Bit>,
+    from_spill: Reg<Bit>,
+    next: Signal<Local, LookedUpPacket>,
+    next_from_spill: Signal<Local, Bit>,
+    bound_mailbox_out: DFF<Bits<12>>,
+    to_catch_all: Signal<Local, Bit>,
+    placed: Signal<Local, Bit>,
     reason: Signal<Local, Bits<5>>,
 }
 
@@ -174,38 +174,39 @@ impl Binding {
         let bound = self.entry_3.q.val();
         let head = self.head.val();
         let known = self.known.q.val();
-        let fresh = !known & !decided.refused & !p.outside;
-        let reserves = fresh & head.active & head.fits;
-        let sound = self.fits.q.val() & self.enough_left.q.val() & !p.outside;
-        let goes_on = known & !bound.refused & sound & !decided.refused;
+        let is_new = !known & !decided.refused & !p.inconsistent;
+        let reserves = is_new & head.active & head.fits;
+        let in_bounds = self.fits.q.val() & self.enough_left.q.val() & !p.inconsistent;
+        let continues = known & !bound.refused & in_bounds & !decided.refused;
         self.reserve.next = reserves;
-        self.place.next = reserves | goes_on;
+        self.placed.next = reserves | continues;
         self.reason.next = bits::<5>(OUT_OF_BOUNDS);
         if decided.refused {
             self.reason.next = decided.reason;
         } else if known & bound.refused {
             self.reason.next = bound.reason;
-        } else if fresh & head.stale {
+        } else if is_new & head.stale {
             self.reason.next = bits::<5>(STALE_EPOCH);
-        } else if fresh & !head.active {
+        } else if is_new & !head.active {
             self.reason.next = bits::<5>(NO_POSTED_BUFFER);
         }
 
         // No buffer: the whole message goes to the catch-all mailbox packet by packet, also when a buffer is posted meanwhile.
-        let lost = known & bound.refused & (bound.reason == NO_POSTED_BUFFER as u64);
-        self.spill.next = decided.spills & ((fresh & !head.active & !head.stale) | (lost & !decided.refused));
-        let spills = self.checked.q.val() & self.spill.val();
-        let comes_to = self.spilled_in.q.val();
-        self.spilled_in.d.next = comes_to ^ spills;
-        let spilled = LookedUp {
+        let was_unbound = known & bound.refused & (bound.reason == NO_POSTED_BUFFER as u64);
+        self.to_catch_all.next =
+            decided.spills & ((is_new & !head.active & !head.stale) | (was_unbound & !decided.refused));
+        let spills = self.checked.q.val() & self.to_catch_all.val();
+        let spill_in = self.spill_in.q.val();
+        self.spill_in.d.next = spill_in ^ spills;
+        let spilled = LookedUpPacket {
             packet: with_header(p),
             refused: false,
-            mailbox: decided.catcher,
+            mailbox: decided.catch_all,
             tagged: false,
             spills: false,
             ..decided
         };
-        if spills & !comes_to {
+        if spills & !spill_in {
             self.spilled[0].d.next = spilled;
             self.spilled_valid[0].d.next = true;
         } else if spills {
@@ -214,26 +215,26 @@ impl Binding {
         }
 
         // What is kept of the message. `entry_3` has the bytes left already.
-        self.written.next = bound;
-        self.written.next.live = !self.ends.q.val();
+        self.entry_written.next = bound;
+        self.entry_written.next.live = !self.ends.q.val();
         if !known {
-            self.written.next.refused = !reserves;
-            self.written.next.reason = self.reason.val();
-            self.written.next.slot = head.slot;
-            self.written.next.buffer = head.buffer;
-            self.written.next.offset = head.offset;
-            self.written.next.left = self.left_fresh.q.val();
+            self.entry_written.next.refused = !reserves;
+            self.entry_written.next.reason = self.reason.val();
+            self.entry_written.next.slot = head.slot;
+            self.entry_written.next.buffer = head.buffer;
+            self.entry_written.next.offset = head.offset;
+            self.entry_written.next.left = self.left_new.q.val();
         }
         // A packet refused for itself (key, header) says nothing of its message.
         self.stores.next = self.checked.q.val()
             & p.has_slot
-            & !p.caught
-            & ((fresh & (head.active | head.stale | decided.spills | !p.sequenced))
-                | goes_on
+            & !p.single
+            & ((is_new & (head.active | head.stale | decided.spills | !p.sequenced))
+                | continues
                 | (known & bound.refused & self.enough_left.q.val() & !decided.refused));
         self.messages.write_enable.next = self.stores.val() | self.clearing.q.val();
         self.messages.write_address.next = p.msg_slot;
-        self.messages.write_data.next = self.written.val();
+        self.messages.write_data.next = self.entry_written.val();
         if self.clearing.q.val() {
             self.messages.write_address.next = self.clear_slot.q.val();
             self.messages.write_data.next.live = false;
@@ -243,9 +244,9 @@ impl Binding {
 
         // A sweep: one slot per cycle is read and, in the next, refused if it is meant. Nothing is being bound then.
         let swept = self.messages.read_data.val();
-        let behind = (self.sweep_at.q.val() - 1).get_bits::<8>(0);
-        let still = !self.fetched.q.val() & !self.loaded.q.val() & !self.checked.q.val();
-        self.sweep_reads.next = self.sweep.val() & still & !self.sweep_at.q.val().get_bit(8);
+        let slot_read = (self.sweep_at.q.val() - 1).get_bits::<8>(0);
+        let drained = !self.fetched.q.val() & !self.loaded.q.val() & !self.checked.q.val();
+        self.sweep_reads.next = self.sweep.val() & drained & !self.sweep_at.q.val().get_bit(8);
         self.sweep_read.d.next = self.sweep_reads.val();
         if !self.sweep.val() {
             self.sweep_at.d.next = bits::<9>(0);
@@ -254,13 +255,13 @@ impl Binding {
         }
         self.swept.next = self.sweep_at.q.val().get_bit(8) & !self.sweep_read.q.val();
         if self.sweep_read.q.val() {
-            let meant = if self.sweep_all.val() {
+            let is_meant = if self.sweep_all.val() {
                 swept.mailbox == self.sweep_mailbox.val()
             } else {
                 swept.slot == self.sweep_slot.val()
             };
-            self.messages.write_enable.next = swept.live & !swept.refused & meant;
-            self.messages.write_address.next = behind;
+            self.messages.write_enable.next = swept.live & !swept.refused & is_meant;
+            self.messages.write_address.next = slot_read;
             self.messages.write_data.next = swept;
             self.messages.write_data.next.refused = true;
             self.messages.write_data.next.reason = bits::<5>(STALE_EPOCH);
@@ -269,10 +270,10 @@ impl Binding {
             }
         }
 
-        self.job_out_valid.d.next = self.checked.q.val() & self.place.val() & p.payload_len.any();
+        self.bound_out_valid.d.next = self.checked.q.val() & self.placed.val() & p.payload_len.any();
         if self.checked.q.val() {
-            self.mailbox_out.d.next = decided.mailbox;
-            self.job_out.d.next = PlaceJob {
+            self.bound_mailbox_out.d.next = decided.mailbox;
+            self.bound_out.d.next = BoundPacket {
                 base: head.buffer.base,
                 start: head.start,
                 slot: head.slot,
@@ -282,18 +283,18 @@ impl Binding {
                 payload_len: p.payload_len,
                 has_slot: p.has_slot,
                 msg_slot: p.msg_slot,
-                color: p.color,
+                fence_phase: p.fence_phase,
             };
             if known {
-                self.job_out.d.next.base = bound.buffer.base;
-                self.job_out.d.next.start = self.start_known.q.val();
-                self.job_out.d.next.slot = bound.slot;
+                self.bound_out.d.next.base = bound.buffer.base;
+                self.bound_out.d.next.start = self.start_known.q.val();
+                self.bound_out.d.next.slot = bound.slot;
             }
         }
-        self.verdict_hue.d.next = p.color;
-        self.verdict_color.next = self.verdict_hue.q.val();
+        self.verdict_phase_out.d.next = p.fence_phase;
+        self.verdict_phase.next = self.verdict_phase_out.q.val();
         self.verdict_out_valid.d.next =
-            self.checked.q.val() & !(self.place.val() & p.payload_len.any()) & !self.spill.val();
+            self.checked.q.val() & !(self.placed.val() & p.payload_len.any()) & !self.to_catch_all.val();
         if self.checked.q.val() {
             self.verdict_out.d.next = PlacementDone {
                 pkt: p.pkt,
@@ -301,20 +302,20 @@ impl Binding {
                 has_slot: p.has_slot,
                 msg_slot: p.msg_slot,
                 payload_len: p.payload_len,
-                placed: self.place.val(),
+                placed: self.placed.val(),
                 reason: self.reason.val(),
                 spare: bits::<7>(0),
             };
-            if self.place.val() {
+            if self.placed.val() {
                 self.verdict_out.d.next.reason = bits::<5>(0);
             }
         }
 
-        self.outcome_out_valid.d.next = self.checked.q.val() & !self.spill.val();
+        self.outcome_out_valid.d.next = self.checked.q.val() & !self.to_catch_all.val();
         if self.checked.q.val() {
             self.outcome_out.d.next = PlacementOutcome {
                 pkt: p.pkt,
-                silent: decided.silent | (decided.quiet & !head.active & !head.stale),
+                silent: decided.silent | (decided.silent_unbound & !head.active & !head.stale),
                 epoch: head.epoch,
                 credit: head.credit,
             };
@@ -323,20 +324,20 @@ impl Binding {
         self.outcome.valid.next = self.outcome_out_valid.q.val();
 
         // Cycle 0: read. Not in the cycle in which a binding is written back, so the RAMs never read what they write.
-        let goes_from = self.spilled_out.q.val();
-        let waits = if goes_from { self.spilled_valid[1].q.val() } else { self.spilled_valid[0].q.val() };
-        self.next_again.next = waits;
+        let spill_out = self.spill_out.q.val();
+        let spill_waits = if spill_out { self.spilled_valid[1].q.val() } else { self.spilled_valid[0].q.val() };
+        self.next_from_spill.next = spill_waits;
         if self.fetched.q.val() {
-            self.next_again.next = self.again.q.val();
+            self.next_from_spill.next = self.from_spill.q.val();
         }
-        self.again.d.next = self.next_again.val();
+        self.from_spill.d.next = self.next_from_spill.val();
         self.next.next = self.looked_up.val();
-        if self.next_again.val() {
-            self.next.next = if goes_from { self.spilled[1].q.val() } else { self.spilled[0].q.val() };
+        if self.next_from_spill.val() {
+            self.next.next = if spill_out { self.spilled[1].q.val() } else { self.spilled[0].q.val() };
         }
         let next = self.next.val();
-        let there = self.looked_up.valid.val() | waits;
-        let starts = there & self.fetch_ready.val() & self.job_room.val() & self.verdict_room.val();
+        let offered = self.looked_up.valid.val() | spill_waits;
+        let starts = offered & self.fetch_ready.val() & self.bound_headroom.val() & self.verdict_headroom.val();
         let free = !self.fetched.q.val() & !self.checked.q.val() & !self.clearing.q.val() & !self.sweep.val();
         self.fetch.next = starts & free;
         self.mailbox_number.next = next.mailbox;
@@ -351,23 +352,23 @@ impl Binding {
         // Cycle 1: load, or start again when the queue changes its head.
         self.loads.next = self.fetched.q.val() & !self.refetch.val();
         self.load.next = self.loads.val();
-        self.looked_up.ready.next = self.loads.val() & !self.again.q.val();
-        let leaves = self.loads.val() & self.again.q.val();
-        self.spilled_out.d.next = goes_from ^ leaves;
-        if leaves & !goes_from {
+        self.looked_up.ready.next = self.loads.val() & !self.from_spill.q.val();
+        let leaves = self.loads.val() & self.from_spill.q.val();
+        self.spill_out.d.next = spill_out ^ leaves;
+        if leaves & !spill_out {
             self.spilled_valid[0].d.next = false;
         } else if leaves {
             self.spilled_valid[1].d.next = false;
         }
-        self.need.next = Need { msg_len: next.packet.msg_len, start: next.packet.start, end: next.packet.end };
-        self.need_frame.next = next.packet.frame;
+        self.span.next = MessageSpan { msg_len: next.packet.msg_len, start: next.packet.start, end: next.packet.end };
+        self.frame_number.next = next.packet.frame;
         self.loaded.d.next = self.loads.val();
         self.same.d.next = self.loaded.q.val() & (next.packet.msg_slot == self.packet.q.val().packet.msg_slot);
         if self.fetched.q.val() {
             self.packet.d.next = next;
             self.entry.d.next = self.messages.read_data.val();
             if self.same.q.val() & self.stores.val() {
-                self.entry.d.next = self.written.val();
+                self.entry.d.next = self.entry_written.val();
             }
         }
 
@@ -379,7 +380,7 @@ impl Binding {
         self.checked.d.next = self.loaded.q.val();
         if self.loaded.q.val() {
             let is_known = q.has_slot
-                & !q.caught
+                & !q.single
                 & entry.live
                 & (entry.mailbox == loaded.mailbox)
                 & (entry.src_nid == q.src_nid)
@@ -393,16 +394,16 @@ impl Binding {
             self.entry_3.d.next.src_pid = q.src_pid;
             self.entry_3.d.next.msg_id = q.msg_id;
             self.start_known.d.next = q.start + entry.offset;
-            self.left_fresh.d.next = q.msg_len - length;
+            self.left_new.d.next = q.msg_len - length;
             self.known.d.next = is_known;
             self.fits.d.next = q.end <= entry.buffer.size;
             self.enough_left.d.next = length <= entry.left;
             self.ends.d.next = length == (if is_known { entry.left } else { q.msg_len });
         }
 
-        self.job.next = self.job_out.q.val();
-        self.job_mailbox.next = self.mailbox_out.q.val();
-        self.job.valid.next = self.job_out_valid.q.val();
+        self.bound.next = self.bound_out.q.val();
+        self.bound_mailbox.next = self.bound_mailbox_out.q.val();
+        self.bound.valid.next = self.bound_out_valid.q.val();
         self.verdict.next = self.verdict_out.q.val();
         self.verdict.valid.next = self.verdict_out_valid.q.val();
     }

@@ -2,11 +2,11 @@
 //!
 //! | neighbour | ports |
 //! |---|---|
-//! | binding | in `fetch`, `mailbox_number`, `tag`; `load`, `need`, `need_frame`; out `head`, in `reserve`; out `fetch_ready`, `refetch` |
+//! | binding | in `fetch`, `mailbox_number`, `tag`; `load`, `span`, `frame_number`; out `head`, in `reserve`; out `fetch_ready`, `refetch` |
 //! | command unit, buffer reclaim | in `command`, `command_valid` (held); out `command_done` (pulse), `command_ok`, `command_small`, `new_window` |
 //! | GET responder | in `peek` (held), `peek_slot`; out `peeked`, `peek_done` (pulse): a posted buffer by its slot, when nothing else reads |
-//! | epochs | in `free_slot`, `free_mailbox`, `free_tagged`, `free_valid`; out `free_ready`; out `joined`, `joined_valid` (no ready); in `joined_room` |
-//! | counters | out `record_entry`, `record_slot`, `record_write`; out `news`, `news_valid` (no ready: at most one per two cycles); in `news_room` |
+//! | epochs | in `free_slot`, `free_mailbox`, `free_tagged`, `free_valid`; out `free_ready`; out `epoch_update`, `joined_valid` (no ready); in `epoch_update_headroom` |
+//! | counters | out `record_entry`, `record_slot`, `record_write`; out `buffer_event`, `news_valid` (no ready: at most one per two cycles); in `buffer_event_headroom` |
 //!
 //! A buffer is POSTED (behind the head), ACTIVE (the head: messages are bound to it), DRAINING (closed: its messages still
 //! arrive; any number of buffers may drain) and DONE (recorded; its slot is free when all before it are done). The state of a mailbox is its
@@ -19,7 +19,7 @@
 //! | 2 | does the message fit, does it reach the threshold; the sums |
 //! | 3 | `head` valid; with `reserve` the entry is written back |
 //!
-//! One binding per two cycles, also to one mailbox. A binding that reaches the threshold closes the head (`news`); if
+//! One binding per two cycles, also to one mailbox. A binding that reaches the threshold closes the head (`buffer_event`); if
 //! another buffer waits behind it, fetching the new head takes three more cycles, and a binding that was loaded meanwhile
 //! starts again (`refetch`). A posted buffer takes four cycles in which nothing is bound, a freed slot none.
 //!
@@ -35,11 +35,11 @@
 //! be taken before the buffer retires: its size less the least that must be left. A managed mailbox puts a message behind those
 //! before it, and bounds it by what is left.
 
-use crate::placement::queue_steps::{advanced, appended, bind, check, open_place, opened};
-use crate::placement::queue_types::{Checked, Head, Need, QueueEntry, QueueState, Tag, WaitingBuffer};
+use crate::placement::queue_steps::{advanced, appended, bind, check, open_position, opened};
+use crate::placement::queue_types::{Head, HeadCheck, MessageSpan, QueueEntry, QueueState, Tag, WaitingBuffer};
 use crate::placement::windows::{WindowEntry, Windows};
 use crate::types::{
-    BufferEntry, BufferEvent, Joined, QueueCommand, RecordEntry, QUEUE_CUT, QUEUE_END, QUEUE_INIT, QUEUE_POST,
+    BufferEntry, BufferEvent, EpochUpdate, QueueCommand, RecordEntry, QUEUE_CUT, QUEUE_END, QUEUE_INIT, QUEUE_POST,
 };
 use spindle_blocks::ram::{RamStyle, SdpMemory, SdpRam};
 use spindle_contract::params::STREAM_BITS;
@@ -57,9 +57,9 @@ pub struct BufferQueue {
     /// One cycle after `fetch`: go on with it.
     pub load: Signal<In, Bit>,
     /// With `load`: the message.
-    pub need: Signal<In, Need>,
+    pub span: Signal<In, MessageSpan>,
     /// With `load`: frame, for the event.
-    pub need_frame: Signal<In, Bits<16>>,
+    pub frame_number: Signal<In, Bits<16>>,
     /// Two cycles after `load`: the head buffer.
     pub head: Signal<Out, Head>,
     /// In that cycle: bind the message to it.
@@ -97,9 +97,9 @@ pub struct BufferQueue {
     /// It is taken.
     pub free_ready: Signal<Out, Bit>,
     /// Buffer posted, or mailbox opened or emptied.
-    pub joined: Pulse<Joined>,
+    pub epoch_update: Pulse<EpochUpdate>,
     /// There is room for four.
-    pub joined_room: Signal<In, Bit>,
+    pub epoch_update_headroom: Signal<In, Bit>,
     /// What the completion record of a posted buffer needs.
     pub record_entry: Signal<Out, RecordEntry>,
     /// Its slot.
@@ -107,9 +107,9 @@ pub struct BufferQueue {
     /// Write it.
     pub record_write: Signal<Out, Bit>,
     /// News for the counters.
-    pub news: Pulse<BufferEvent>,
+    pub buffer_event: Pulse<BufferEvent>,
     /// The counters have room for four more.
-    pub news_room: Signal<In, Bit>,
+    pub buffer_event_headroom: Signal<In, Bit>,
     queues: SdpMemory<QueueEntry, 12>,
     buffers: SdpMemory<WaitingBuffer, 14>,
     links: SdpRam<14, 14>,
@@ -121,17 +121,17 @@ pub struct BufferQueue {
     same: Reg<Bit>,
     load_mailbox: DFF<Bits<12>>,
     load_frame: DFF<Bits<16>>,
-    load_need: DFF<Need>,
+    load_span: DFF<MessageSpan>,
     load_tag: DFF<Tag>,
     /// Ordinal in the place that was read; else what a stream binds next.
-    place_epoch: DFF<Bits<16>>,
-    place_open: DFF<Bit>,
+    position_epoch: DFF<Bits<16>>,
+    position_open: DFF<Bit>,
     entry: DFF<QueueEntry>,
     mailbox_3: DFF<Bits<12>>,
     frame_3: DFF<Bits<16>>,
     entry_3: DFF<QueueEntry>,
     tag_3: DFF<Tag>,
-    judged: DFF<Checked>,
+    head_check: DFF<HeadCheck>,
     is_last: DFF<Bit>,
     /// Slots never used so far.
     fresh: Reg<Bits<15>>,
@@ -150,23 +150,23 @@ pub struct BufferQueue {
     /// The window of a mailbox moves.
     moving: Reg<Bit>,
     /// It has a place free for another buffer.
-    place_free: DFF<Bit>,
+    position_free: DFF<Bit>,
     /// And one waits.
-    beyond: DFF<Bit>,
-    place: Reg<Bits<2>>,
+    waits_beyond: DFF<Bit>,
+    position: Reg<Bits<2>>,
     window_out: DFF<Bits<9>>,
-    joined_out: DFF<Joined>,
-    joined_out_valid: Reg<Bit>,
+    epoch_update_out: DFF<EpochUpdate>,
+    epoch_update_out_valid: Reg<Bit>,
     too_small: DFF<Bit>,
     peeks: Reg<Bit>,
     /// `entry_3` is what a mailbox's queue becomes.
     stores: Reg<Bit>,
-    event_out: DFF<BufferEvent>,
-    event_out_valid: Reg<Bit>,
+    buffer_event_out: DFF<BufferEvent>,
+    buffer_event_out_valid: Reg<Bit>,
     commit: Signal<Local, Bit>,
     advance: Signal<Local, Bit>,
-    written: Signal<Local, QueueEntry>,
-    placed: Signal<Local, QueueEntry>,
+    entry_written: Signal<Local, QueueEntry>,
+    fetched_entry: Signal<Local, QueueEntry>,
     start_post: Signal<Local, Bit>,
     start_move: Signal<Local, Bit>,
     _slots: u64,
@@ -202,87 +202,89 @@ impl BufferQueue {
         // Cycle 3 of a binding: commit.
         let present = self.entry_3.q.val();
         self.commit.next = self.checked.q.val() & self.reserve.val();
-        let judged = self.judged.q.val();
-        let close = self.commit.val() & judged.closes;
+        let head_check = self.head_check.q.val();
+        let close = self.commit.val() & head_check.closes;
         self.advance.next = close & !self.is_last.q.val() & !present.tagged;
         self.head.next = Head {
             active: present.active,
-            stale: judged.stale,
-            fits: judged.fits,
+            stale: head_check.stale,
+            fits: head_check.fits,
             slot: present.head,
-            buffer: BufferEntry { base: present.buffer.base, size: judged.bounded },
-            offset: judged.offset,
-            start: judged.start,
+            buffer: BufferEntry { base: present.buffer.base, size: head_check.bounded },
+            offset: head_check.offset,
+            start: head_check.start,
             epoch: present.closed,
-            credit: judged.credit,
+            credit: head_check.credit,
         };
         // entry_3 holds the sums already, so what is written back depends on late signals by one bit only.
-        let closes = self.checked.q.val() & judged.closes;
-        self.written.next = present;
-        self.written.next.active = present.active & !closes;
+        let closes = self.checked.q.val() & head_check.closes;
+        self.entry_written.next = present;
+        self.entry_written.next.active = present.active & !closes;
         if closes & !present.tagged {
-            self.written.next.closed = present.closed + 1;
+            self.entry_written.next.closed = present.closed + 1;
         }
 
         // Cycle 0 and 1: fetch and load. What a binding changes of a TAGGED mailbox comes from the place that the packet names.
         let tag = self.tag.val();
-        let tag_place = tag.epoch.get_bits::<2>(0);
-        let same_place = !tag.tagged | (tag_place == self.load_tag.q.val().epoch.get_bits::<2>(0));
+        let tag_position = tag.epoch.get_bits::<2>(0);
+        let same_position = !tag.tagged | (tag_position == self.load_tag.q.val().epoch.get_bits::<2>(0));
         self.fetched.d.next = self.fetch.val();
-        self.same.d.next = self.loaded.q.val() & (self.mailbox_number.val() == self.load_mailbox.q.val()) & same_place;
-        let taker = self.windows.entry.val();
-        self.placed.next = self.queues.read_data.val();
+        self.same.d.next =
+            self.loaded.q.val() & (self.mailbox_number.val() == self.load_mailbox.q.val()) & same_position;
+        let window_entry = self.windows.entry.val();
+        self.fetched_entry.next = self.queues.read_data.val();
         if tag.tagged {
-            self.placed.next.active = taker.open & self.queues.read_data.val().active;
-            self.placed.next.head = taker.slot;
-            self.placed.next.buffer = taker.buffer;
-            self.placed.next.reserved = taker.reserved;
-            self.placed.next.missing = taker.missing;
+            self.fetched_entry.next.active = window_entry.open & self.queues.read_data.val().active;
+            self.fetched_entry.next.head = window_entry.slot;
+            self.fetched_entry.next.buffer = window_entry.buffer;
+            self.fetched_entry.next.reserved = window_entry.reserved;
+            self.fetched_entry.next.missing = window_entry.missing;
         }
         self.loaded.d.next = self.fetched.q.val() & self.load.val();
         if self.fetched.q.val() {
             self.load_mailbox.d.next = self.mailbox_number.val();
-            self.load_need.d.next = self.need.val();
-            self.load_frame.d.next = self.need_frame.val();
+            self.load_span.d.next = self.span.val();
+            self.load_frame.d.next = self.frame_number.val();
             self.load_tag.d.next = tag;
-            self.place_epoch.d.next = bit_cast::<16, STREAM_BITS>(self.placed.val().number);
-            self.place_open.d.next = taker.open;
+            self.position_epoch.d.next = bit_cast::<16, STREAM_BITS>(self.fetched_entry.val().number);
+            self.position_open.d.next = window_entry.open;
             if tag.tagged {
-                self.place_epoch.d.next = taker.epoch;
+                self.position_epoch.d.next = window_entry.epoch;
             }
-            self.entry.d.next = self.placed.val();
+            self.entry.d.next = self.fetched_entry.val();
             if self.same.q.val() & self.commit.val() {
-                self.entry.d.next = self.written.val();
-                self.place_open.d.next = self.written.val().active;
+                self.entry.d.next = self.entry_written.val();
+                self.position_open.d.next = self.entry_written.val().active;
                 if !tag.tagged {
-                    self.place_epoch.d.next = bit_cast::<16, STREAM_BITS>(self.written.val().number);
+                    self.position_epoch.d.next = bit_cast::<16, STREAM_BITS>(self.entry_written.val().number);
                 }
             }
         }
 
         // Cycle 2: check.
         let head = self.entry.q.val();
-        let need = self.load_need.q.val();
-        let asked = self.load_tag.q.val();
-        let epoch = self.place_epoch.q.val();
+        let span = self.load_span.q.val();
+        let tag_2 = self.load_tag.q.val();
+        let epoch = self.position_epoch.q.val();
         self.checked.d.next = self.loaded.q.val();
         if self.loaded.q.val() {
             self.mailbox_3.d.next = self.load_mailbox.q.val();
             self.frame_3.d.next = self.load_frame.q.val();
-            self.tag_3.d.next = asked;
+            self.tag_3.d.next = tag_2;
             self.is_last.d.next = head.head == head.tail;
-            self.entry_3.d.next = bind(head, need, asked, epoch);
-            self.judged.d.next = check(head, need, asked, epoch, self.place_open.q.val());
+            self.entry_3.d.next = bind(head, span, tag_2, epoch);
+            self.head_check.d.next = check(head, span, tag_2, epoch, self.position_open.q.val());
         }
 
         // The doorbell's command starts when no binding is under way; none starts while it waits.
         let waiting = self.command.valid.val();
-        let moves = self.free_valid.val() & self.free_tagged.val();
-        let still = running & !self.fetched.q.val() & !self.loaded.q.val() & !self.checked.q.val();
-        self.fetch_ready.next = running & !waiting & !moves & self.news_room.val();
+        let window_moves = self.free_valid.val() & self.free_tagged.val();
+        let idle = running & !self.fetched.q.val() & !self.loaded.q.val() & !self.checked.q.val();
+        self.fetch_ready.next = running & !waiting & !window_moves & self.buffer_event_headroom.val();
         self.refetch.next = !running | self.advance.val();
-        self.start_move.next = still & moves;
-        self.start_post.next = still & !moves & waiting & self.news_room.val() & self.joined_room.val();
+        self.start_move.next = idle & window_moves;
+        self.start_post.next =
+            idle & !window_moves & waiting & self.buffer_event_headroom.val() & self.epoch_update_headroom.val();
         let starts = self.start_post.val() | self.start_move.val();
         let target = if self.moving.q.val() { self.free_mailbox.val() } else { post.mailbox };
 
@@ -296,16 +298,16 @@ impl BufferQueue {
         }
         self.windows.read_enable.next = self.fetch.val() & tag.tagged;
         self.windows.window.next = tag.window;
-        self.windows.place.next = tag_place;
+        self.windows.position.next = tag_position;
         self.links.read_enable.next = self.start_post.val() | (self.state.q.val() == QueueState::NextLink);
         self.links.read_address.next = self.free_head.q.val();
         if self.state.q.val() == QueueState::NextLink {
             self.links.read_address.next = present.head;
         }
-        let follows = self.state.q.val() == QueueState::NextBuffer;
+        let reads_next = self.state.q.val() == QueueState::NextBuffer;
         let peeks = self.peek.val() & running & !self.peeks.q.val();
-        self.buffers.read_enable.next = follows | peeks;
-        self.buffers.read_address.next = if follows { self.links.read_data.val() } else { self.peek_slot.val() };
+        self.buffers.read_enable.next = reads_next | peeks;
+        self.buffers.read_address.next = if reads_next { self.links.read_data.val() } else { self.peek_slot.val() };
         self.peeks.d.next = peeks;
         self.peeked.next = self.buffers.read_data.val().buffer;
         self.peek_done.next = self.peeks.q.val();
@@ -315,21 +317,21 @@ impl BufferQueue {
         self.queues.write_enable.next =
             (self.commit.val() & !self.advance.val() & !present.tagged) | self.stores.q.val();
         self.queues.write_address.next = self.mailbox_3.q.val();
-        self.queues.write_data.next = self.written.val();
+        self.queues.write_data.next = self.entry_written.val();
         self.windows.write_enable.next = self.commit.val() & present.tagged;
         self.windows.write_window.next = self.tag_3.q.val().window;
-        self.windows.write_place.next = self.tag_3.q.val().epoch.get_bits::<2>(0);
+        self.windows.write_position.next = self.tag_3.q.val().epoch.get_bits::<2>(0);
         self.windows.write_entry.next = WindowEntry {
-            open: self.written.val().active,
+            open: self.entry_written.val().active,
             epoch: self.tag_3.q.val().epoch,
             slot: present.head,
             buffer: present.buffer,
             reserved: present.reserved,
             missing: present.missing,
         };
-        self.windows.take.next = false;
-        self.windows.give.next = false;
-        self.windows.given.next = self.entry.q.val().number.get_bits::<9>(0);
+        self.windows.allocate.next = false;
+        self.windows.give_back.next = false;
+        self.windows.returned_window.next = self.entry.q.val().number.get_bits::<9>(0);
         self.new_window.next = self.window_out.q.val();
         self.links.write_enable.next = false;
         self.links.write_address.next = self.free_slot.val();
@@ -338,8 +340,8 @@ impl BufferQueue {
         self.buffers.write_address.next = self.post_slot.q.val();
         let posted = WaitingBuffer { buffer: post.buffer, missing: self.capacity.q.val() };
         self.buffers.write_data.next = posted;
-        self.event_out_valid.d.next = close;
-        self.event_out.d.next = BufferEvent {
+        self.buffer_event_out_valid.d.next = close;
+        self.buffer_event_out.d.next = BufferEvent {
             open: false,
             cut: false,
             cancelled: false,
@@ -356,8 +358,8 @@ impl BufferQueue {
         };
         self.record_slot.next = self.post_slot.q.val();
         self.record_write.next = false;
-        self.joined_out_valid.d.next = false;
-        self.free_ready.next = (running & !starts & !moves) | (self.state.q.val() == QueueState::Moved);
+        self.epoch_update_out_valid.d.next = false;
+        self.free_ready.next = (running & !starts & !window_moves) | (self.state.q.val() == QueueState::Moved);
         self.command_done.next = false;
         self.command_ok.next = self.ok.q.val();
         self.command_small.next = self.too_small.q.val();
@@ -371,7 +373,7 @@ impl BufferQueue {
                     self.moving.d.next = self.start_move.val();
                     self.state.d.next = QueueState::Post;
                 }
-                if self.free_valid.val() & !starts & !moves {
+                if self.free_valid.val() & !starts & !window_moves {
                     self.links.write_enable.next = true;
                     self.free_head.d.next = self.free_slot.val();
                     self.free_count.d.next = self.free_count.q.val() + 1;
@@ -391,8 +393,8 @@ impl BufferQueue {
                 // The fifth buffer takes the place of the first.
                 self.windows.write_enable.next = present.tagged;
                 self.windows.write_window.next = present.number.get_bits::<9>(0);
-                self.windows.write_place.next = present.closed.get_bits::<2>(0);
-                self.windows.write_entry.next = open_place(present.closed + 4, self.link.q.val(), waiting_buffer);
+                self.windows.write_position.next = present.closed.get_bits::<2>(0);
+                self.windows.write_entry.next = open_position(present.closed + 4, self.link.q.val(), waiting_buffer);
                 self.state.d.next = QueueState::Run;
                 if self.cutting.q.val() {
                     self.state.d.next = QueueState::Done;
@@ -406,10 +408,10 @@ impl BufferQueue {
                 self.link.d.next = self.links.read_data.val();
                 self.ok.d.next = self.freed_any.q.val() | self.fresh_any.q.val();
                 if post.op == QUEUE_INIT {
-                    self.ok.d.next = self.windows.any.val() | !(post.tagged & post.opens);
+                    self.ok.d.next = self.windows.any_free.val() | !(post.tagged & post.opens);
                 }
-                self.window_out.d.next = self.windows.next.val();
-                self.place.d.next = bits::<2>(0);
+                self.window_out.d.next = self.windows.free.val();
+                self.position.d.next = bits::<2>(0);
                 self.post_slot.d.next = self.fresh.q.val().get_bits::<14>(0);
                 if self.freed_any.q.val() {
                     self.post_slot.d.next = self.free_head.q.val();
@@ -429,8 +431,8 @@ impl BufferQueue {
                 self.cuts_head.d.next = queue.active & (queue.head == post.slot);
                 self.cuts_last.d.next = queue.head == queue.tail;
                 let live = queue.posted - queue.closed;
-                self.place_free.d.next = live < 4;
-                self.beyond.d.next = live > 4;
+                self.position_free.d.next = live < 4;
+                self.waits_beyond.d.next = live > 4;
                 self.is_last.d.next = live == 1;
                 self.state.d.next = QueueState::Append;
             }
@@ -440,9 +442,9 @@ impl BufferQueue {
                 self.entry_3.d.next = queue;
                 self.mailbox_3.d.next = target;
                 self.windows.write_window.next = queue.number.get_bits::<9>(0);
-                self.windows.write_place.next = queue.closed.get_bits::<2>(0);
+                self.windows.write_position.next = queue.closed.get_bits::<2>(0);
                 self.state.d.next = QueueState::Done;
-                if self.moving.q.val() & queue.active & self.beyond.q.val() {
+                if self.moving.q.val() & queue.active & self.waits_beyond.q.val() {
                     self.state.d.next = QueueState::NextLink;
                 } else if self.moving.q.val() {
                     // The oldest buffer is DONE. A mailbox that is being closed has no queue any more.
@@ -465,8 +467,8 @@ impl BufferQueue {
                         self.state.d.next = QueueState::NextLink;
                     }
                 } else if post.op == QUEUE_END {
-                    self.event_out_valid.d.next = true;
-                    self.event_out.d.next = BufferEvent {
+                    self.buffer_event_out_valid.d.next = true;
+                    self.buffer_event_out.d.next = BufferEvent {
                         open: false,
                         cut: true,
                         cancelled: post.cancelled,
@@ -475,28 +477,28 @@ impl BufferQueue {
                         frame: bits::<16>(0),
                     };
                 } else if post.op == QUEUE_INIT {
-                    self.joined_out_valid.d.next = post.opens & self.ok.q.val();
+                    self.epoch_update_out_valid.d.next = post.opens & self.ok.q.val();
                     self.stores.d.next = self.ok.q.val();
                     self.entry_3.d.next = opened(post, self.window_out.q.val());
-                    self.windows.give.next = queue.tagged & !post.opens;
+                    self.windows.give_back.next = queue.tagged & !post.opens;
                     if post.tagged & post.opens & self.ok.q.val() {
-                        self.windows.take.next = true;
+                        self.windows.allocate.next = true;
                         self.state.d.next = QueueState::Empty;
                     }
                 } else if self.ok.q.val() & !self.too_small.q.val() {
                     self.stores.d.next = true;
-                    self.entry_3.d.next = appended(queue, self.post_slot.q.val(), posted, self.place_free.q.val());
+                    self.entry_3.d.next = appended(queue, self.post_slot.q.val(), posted, self.position_free.q.val());
                     self.links.write_enable.next = queue.active;
                     self.links.write_address.next = queue.tail;
                     self.links.write_data.next = self.post_slot.q.val();
-                    self.windows.write_enable.next = queue.tagged & self.place_free.q.val();
-                    self.windows.write_place.next = queue.posted.get_bits::<2>(0);
-                    self.windows.write_entry.next = open_place(queue.posted, self.post_slot.q.val(), posted);
+                    self.windows.write_enable.next = queue.tagged & self.position_free.q.val();
+                    self.windows.write_position.next = queue.posted.get_bits::<2>(0);
+                    self.windows.write_entry.next = open_position(queue.posted, self.post_slot.q.val(), posted);
                     self.buffers.write_enable.next = true;
                     self.record_write.next = true;
-                    self.joined_out_valid.d.next = true;
-                    self.event_out_valid.d.next = true;
-                    self.event_out.d.next = BufferEvent {
+                    self.epoch_update_out_valid.d.next = true;
+                    self.buffer_event_out_valid.d.next = true;
+                    self.buffer_event_out.d.next = BufferEvent {
                         open: true,
                         cut: false,
                         cancelled: false,
@@ -518,11 +520,11 @@ impl BufferQueue {
                 // An ordinal that does not belong there.
                 self.windows.write_enable.next = true;
                 self.windows.write_window.next = self.window_out.q.val();
-                self.windows.write_place.next = self.place.q.val();
+                self.windows.write_position.next = self.position.q.val();
                 self.windows.write_entry.next =
-                    WindowEntry { epoch: bit_cast::<16, 2>(!self.place.q.val()), ..Default::default() };
-                self.place.d.next = self.place.q.val() + 1;
-                if self.place.q.val().all() {
+                    WindowEntry { epoch: bit_cast::<16, 2>(!self.position.q.val()), ..Default::default() };
+                self.position.d.next = self.position.q.val() + 1;
+                if self.position.q.val().all() {
                     self.state.d.next = QueueState::Done;
                 }
             }
@@ -543,16 +545,16 @@ impl BufferQueue {
                 self.state.d.next = QueueState::Run;
             }
         }
-        self.joined_out.d.next = Joined {
+        self.epoch_update_out.d.next = EpochUpdate {
             opens: post.op != QUEUE_POST,
             tagged: post.tagged,
             mailbox: post.mailbox,
             slot: self.post_slot.q.val(),
             base: post.buffer.base,
         };
-        self.joined.next = self.joined_out.q.val();
-        self.joined.valid.next = self.joined_out_valid.q.val();
-        self.news.next = self.event_out.q.val();
-        self.news.valid.next = self.event_out_valid.q.val();
+        self.epoch_update.next = self.epoch_update_out.q.val();
+        self.epoch_update.valid.next = self.epoch_update_out_valid.q.val();
+        self.buffer_event.next = self.buffer_event_out.q.val();
+        self.buffer_event.valid.next = self.buffer_event_out_valid.q.val();
     }
 }

@@ -2,9 +2,9 @@
 //!
 //! | neighbour | ports |
 //! |---|---|
-//! | binding | in `job`, `job_valid`; out `job_room` (room for four more) |
+//! | binding | in `bound`, `job_valid`; out `bound_headroom` (room for four more) |
 //! | packet engine | out `place_request`, `place_request_valid`; in `place_request_ready` |
-//! | DMA writer | out `transfer`, `transfer_valid`; in `transfer_ready` |
+//! | DMA writer | out `packet_write`, `transfer_valid`; in `transfer_ready` |
 //! | registers | in `posted`: completion order of packets that pass now |
 //!
 //! One packet per cycle; four cycles from `job_valid` to `transfer_valid`, and the request leaves in the cycle in which the
@@ -19,16 +19,16 @@ pub mod queue_steps;
 pub mod queue_types;
 pub mod windows;
 
-use crate::types::{Origin, PlaceJob, Transfer, PLACE, QUEUE_BITS, QUEUE_STOP};
+use crate::types::{BoundPacket, HostWrite, WriteOrigin, PACKET, QUEUE_BITS, QUEUE_STOP};
 use spindle_blocks::desc::ReadRequest;
 use spindle_blocks::Fifo;
 use spindle_verilog::prelude::*;
 
 /// A job with the low half of its address.
 #[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
-pub struct HalfPlaced {
+pub struct HalfAddressed {
     /// The job.
-    pub job: PlaceJob,
+    pub bound: BoundPacket,
     /// Low half of the address, and its carry.
     pub low: Bits<33>,
     /// Payload bytes, less one.
@@ -41,22 +41,22 @@ pub struct HalfPlaced {
 #[block]
 pub struct Placement {
     /// Packet to place.
-    pub job: PulseSink<PlaceJob>,
+    pub bound: PulseSink<BoundPacket>,
     /// There is room for four more.
-    pub job_room: Signal<Out, Bit>,
+    pub bound_headroom: Signal<Out, Bit>,
     /// Payload wanted.
     pub place_request: Source<ReadRequest>,
     /// Bytes to write.
-    pub transfer: Source<Transfer>,
+    pub packet_write: Source<HostWrite>,
     /// 1 = bytes count at the last W beat.
     pub posted: Signal<In, Bit>,
-    jobs: Fifo<PlaceJob, QUEUE_BITS>,
-    oldest: DFF<PlaceJob>,
+    queue: Fifo<BoundPacket, QUEUE_BITS>,
+    oldest: DFF<BoundPacket>,
     oldest_valid: Reg<Bit>,
-    half: DFF<HalfPlaced>,
+    half: DFF<HalfAddressed>,
     half_valid: Reg<Bit>,
-    whole: DFF<Transfer>,
-    whole_valid: Reg<Bit>,
+    write: DFF<HostWrite>,
+    write_valid: Reg<Bit>,
     request: DFF<ReadRequest>,
     request_valid: Reg<Bit>,
 }
@@ -64,34 +64,34 @@ pub struct Placement {
 #[hdl]
 impl Placement {
     fn update(&mut self) {
-        self.jobs.write.next = self.job.val();
-        self.jobs.write.valid.next = self.job.valid.val();
-        self.job_room.next = self.jobs.level.val() < QUEUE_STOP;
+        self.queue.write.next = self.bound.val();
+        self.queue.write.valid.next = self.bound.valid.val();
+        self.bound_headroom.next = self.queue.level.val() < QUEUE_STOP;
 
         // A stage moves when the next one is empty or moves. The last holds a transfer and a request; it is empty when
         // both have been taken.
-        let transfer_open = self.whole_valid.q.val() & !self.transfer.ready.val();
+        let write_open = self.write_valid.q.val() & !self.packet_write.ready.val();
         let request_open = self.request_valid.q.val() & !self.place_request.ready.val();
-        let second = !transfer_open & !request_open;
+        let second = !write_open & !request_open;
         let first = !self.half_valid.q.val() | second;
         // There is a job in two cycles at most, so the oldest need not be followed at once.
         let fetch = !self.oldest_valid.q.val();
 
-        self.jobs.read.ready.next = fetch;
+        self.queue.read.ready.next = fetch;
         if fetch {
-            self.oldest_valid.d.next = self.jobs.read.valid.val();
-            self.oldest.d.next = self.jobs.read.val();
+            self.oldest_valid.d.next = self.queue.read.valid.val();
+            self.oldest.d.next = self.queue.read.val();
         } else if first {
             self.oldest_valid.d.next = false;
         }
-        let job = self.oldest.q.val();
+        let bound = self.oldest.q.val();
         if first {
             self.half_valid.d.next = self.oldest_valid.q.val();
-            self.half.d.next = HalfPlaced {
-                job: job,
-                low: bit_cast::<33, 32>(job.base.get_bits::<32>(0)) + bit_cast::<33, 32>(job.start),
-                span: bit_cast::<17, 16>(job.payload_len - 1),
-                frame_bytes: job.payload_len.get_bits::<14>(0) + bit_cast::<14, 7>(job.payload_offset),
+            self.half.d.next = HalfAddressed {
+                bound: bound,
+                low: bit_cast::<33, 32>(bound.base.get_bits::<32>(0)) + bit_cast::<33, 32>(bound.start),
+                span: bit_cast::<17, 16>(bound.payload_len - 1),
+                frame_bytes: bound.payload_len.get_bits::<14>(0) + bit_cast::<14, 7>(bound.payload_offset),
             };
         }
 
@@ -99,36 +99,36 @@ impl Placement {
         let carry = bit_cast::<32, 1>(half.low.get_bits::<1>(32));
         let reach = half.span + bit_cast::<17, 6>(half.low.get_bits::<6>(0));
         if second {
-            self.whole_valid.d.next = self.half_valid.q.val();
+            self.write_valid.d.next = self.half_valid.q.val();
             self.request_valid.d.next = self.half_valid.q.val();
-            self.whole.d.next = Transfer {
-                address: (half.job.base.get_bits::<32>(32) + carry, half.low.get_bits::<32>(0)).cat::<64>(),
+            self.write.d.next = HostWrite {
+                address: (half.bound.base.get_bits::<32>(32) + carry, half.low.get_bits::<32>(0)).cat::<64>(),
                 last_line: reach.get_bits::<11>(6),
-                offset: half.job.payload_offset.get_bits::<6>(0),
-                origin: Origin {
-                    kind: bits::<3>(PLACE),
+                offset: half.bound.payload_offset.get_bits::<6>(0),
+                origin: WriteOrigin {
+                    kind: bits::<3>(PACKET),
                     posted: self.posted.val(),
-                    slot: half.job.slot,
-                    frame: half.job.frame,
-                    tag: half.job.pkt,
-                    has_slot: half.job.has_slot,
-                    msg_slot: half.job.msg_slot,
-                    color: half.job.color,
-                    length: half.job.payload_len,
+                    slot: half.bound.slot,
+                    frame: half.bound.frame,
+                    tag: half.bound.pkt,
+                    has_slot: half.bound.has_slot,
+                    msg_slot: half.bound.msg_slot,
+                    fence_phase: half.bound.fence_phase,
+                    length: half.bound.payload_len,
                 },
             };
             self.request.d.next = ReadRequest {
-                pkt: half.job.pkt,
+                pkt: half.bound.pkt,
                 length: half.frame_bytes,
-                skip: bit_cast::<8, 1>(half.job.payload_offset.get_bits::<1>(6)),
+                skip: bit_cast::<8, 1>(half.bound.payload_offset.get_bits::<1>(6)),
             };
         } else {
-            self.whole_valid.d.next = transfer_open;
+            self.write_valid.d.next = write_open;
             self.request_valid.d.next = request_open;
         }
         self.place_request.next = self.request.q.val();
         self.place_request.valid.next = self.request_valid.q.val();
-        self.transfer.next = self.whole.q.val();
-        self.transfer.valid.next = self.whole_valid.q.val();
+        self.packet_write.next = self.write.q.val();
+        self.packet_write.valid.next = self.write_valid.q.val();
     }
 }

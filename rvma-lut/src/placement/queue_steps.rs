@@ -1,6 +1,6 @@
 //! What a binding, a posted buffer and a closed head make of a mailbox's queue: the arithmetic of [`buffer_queue`](crate::placement::buffer_queue).
 
-use crate::placement::queue_types::{Checked, Need, QueueEntry, Tag, WaitingBuffer};
+use crate::placement::queue_types::{HeadCheck, MessageSpan, QueueEntry, Tag, WaitingBuffer};
 use crate::placement::windows::WindowEntry;
 use crate::types::{BufferEntry, QueueCommand};
 use spindle_contract::params::STREAM_BITS;
@@ -8,35 +8,35 @@ use spindle_verilog::prelude::*;
 
 /// Judges a message against the head, or the place of a window; `epoch` is that of the place, of a stream the ordinal of the next message.
 #[hdl_fn]
-pub fn check(head: QueueEntry, need: Need, tag: Tag, epoch: Bits<16>, place_open: Bit) -> Checked {
-    let place = head.reserved & repeat::<32>(head.managed);
-    let step = if head.ops { bits::<32>(1) } else { need.msg_len };
+pub fn check(head: QueueEntry, span: MessageSpan, tag: Tag, epoch: Bits<16>, position_open: Bit) -> HeadCheck {
+    let offset = head.reserved & repeat::<32>(head.managed);
+    let step = if head.ops { bits::<32>(1) } else { span.msg_len };
     let late =
         if tag.tagged { (tag.epoch - head.closed).get_bit(15) } else { (tag.epoch - epoch).get_bit(STREAM_BITS - 1) };
-    Checked {
-        stale: ((tag.tagged | head.ordered) & late) | (tag.tagged & (epoch == tag.epoch) & !place_open),
-        fits: need.end <= head.buffer.size,
+    HeadCheck {
+        stale: ((tag.tagged | head.ordered) & late) | (tag.tagged & (epoch == tag.epoch) & !position_open),
+        fits: span.end <= head.buffer.size,
         closes: step >= head.missing,
-        offset: place,
-        start: need.start + place,
-        bounded: if head.managed { need.msg_len } else { head.buffer.size },
+        offset: offset,
+        start: span.start + offset,
+        bounded: if head.managed { span.msg_len } else { head.buffer.size },
         credit: head.posted - head.closed,
     }
 }
 
 /// The queue with the message bound, if its head takes it.
 #[hdl_fn]
-pub fn bind(head: QueueEntry, need: Need, tag: Tag, epoch: Bits<16>) -> QueueEntry {
+pub fn bind(head: QueueEntry, span: MessageSpan, tag: Tag, epoch: Bits<16>) -> QueueEntry {
     let apart = epoch ^ tag.epoch;
     let same = !apart.get_bits::<STREAM_BITS>(0).any() & !(tag.tagged & apart.any());
-    let step = if head.ops { bits::<32>(1) } else { need.msg_len };
+    let step = if head.ops { bits::<32>(1) } else { span.msg_len };
     QueueEntry {
         active: head.active & (same | !(tag.tagged | head.ordered)),
         buffer: BufferEntry {
             base: head.buffer.base,
-            size: if head.managed { head.buffer.size - need.msg_len } else { head.buffer.size },
+            size: if head.managed { head.buffer.size - span.msg_len } else { head.buffer.size },
         },
-        reserved: head.reserved + need.msg_len,
+        reserved: head.reserved + span.msg_len,
         missing: head.missing - step,
         number: if head.ordered { head.number + 1 } else { head.number },
         ..head
@@ -58,13 +58,13 @@ pub fn opened(post: QueueCommand, window: Bits<9>) -> QueueEntry {
     }
 }
 
-/// The queue with a buffer more, which is the head if there is none, or, with `place_free`, the newest in the window.
+/// The queue with a buffer more, which is the head if there is none, or, with `position_free`, the newest in the window.
 #[hdl_fn]
-pub fn appended(queue: QueueEntry, slot: Bits<14>, posted: WaitingBuffer, place_free: Bit) -> QueueEntry {
+pub fn appended(queue: QueueEntry, slot: Bits<14>, posted: WaitingBuffer, position_free: Bit) -> QueueEntry {
     let first = !queue.active;
     QueueEntry {
         active: true,
-        head: if first | (queue.tagged & place_free) { slot } else { queue.head },
+        head: if first | (queue.tagged & position_free) { slot } else { queue.head },
         tail: slot,
         buffer: if first { posted.buffer } else { queue.buffer },
         reserved: if first { bits::<32>(0) } else { queue.reserved },
@@ -89,7 +89,7 @@ pub fn advanced(queue: QueueEntry, slot: Bits<14>, waiting: WaitingBuffer) -> Qu
 
 /// A place of a window with a buffer that takes messages.
 #[hdl_fn]
-pub fn open_place(epoch: Bits<16>, slot: Bits<14>, waiting: WaitingBuffer) -> WindowEntry {
+pub fn open_position(epoch: Bits<16>, slot: Bits<14>, waiting: WaitingBuffer) -> WindowEntry {
     WindowEntry {
         open: true,
         epoch: epoch,

@@ -6,7 +6,7 @@ use spindle_verilog::prelude::*;
 
 /// What a binding asks of the head buffer.
 #[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
-pub struct Need {
+pub struct MessageSpan {
     /// Bytes of the message.
     pub msg_len: Bits<32>,
     /// First byte of the packet in the buffer; managed: in the message.
@@ -51,7 +51,7 @@ pub struct Head {
 
 /// What is found out of a message a cycle before [`Head`] is valid, named as there.
 #[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
-pub struct Checked {
+pub struct HeadCheck {
     /// See [`Head::stale`].
     pub stale: Bit,
     /// See [`Head::fits`].

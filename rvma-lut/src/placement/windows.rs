@@ -2,8 +2,8 @@
 //!
 //! | neighbour | ports |
 //! |---|---|
-//! | buffer queue | in `read_enable`, `window`, `place`; out `entry`; in `write_enable`, `write_window`, `write_place`, `write_entry` |
-//! | buffer queue | out `next`, `any`; in `take`, `give`, `given` (pulses) |
+//! | buffer queue | in `read_enable`, `window`, `position`; out `entry`; in `write_enable`, `write_window`, `write_position`, `write_entry` |
+//! | buffer queue | out `free`, `any_free`; in `allocate`, `give_back`, `returned_window` (pulses) |
 //!
 //! `read_enable` → `entry`: 1 cycle; nothing is read in the cycle in which it is written. An eighth of the mailboxes can be TAGGED, and a
 //! window belongs to one from its opening to its end. Numbers that were given back go out first, from three cycles later on.
@@ -16,7 +16,7 @@ use spindle_verilog::prelude::*;
 /// Bits of the number of a window.
 pub const WINDOW_BITS: usize = 9;
 /// Bits of a place in all windows: {window, low bits of the epoch}.
-const PLACE_BITS: usize = WINDOW_BITS + 2;
+const POSITION_BITS: usize = WINDOW_BITS + 2;
 
 /// A buffer in a window.
 #[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
@@ -43,7 +43,7 @@ pub struct Windows {
     /// Of this window.
     pub window: Signal<In, Bits<WINDOW_BITS>>,
     /// Low bits of the epoch.
-    pub place: Signal<In, Bits<2>>,
+    pub position: Signal<In, Bits<2>>,
     /// What is there, a cycle later.
     pub entry: Signal<Out, WindowEntry>,
     /// Write a place.
@@ -51,20 +51,20 @@ pub struct Windows {
     /// Of this window.
     pub write_window: Signal<In, Bits<WINDOW_BITS>>,
     /// Low bits of the epoch.
-    pub write_place: Signal<In, Bits<2>>,
+    pub write_position: Signal<In, Bits<2>>,
     /// What is to be there.
     pub write_entry: Signal<In, WindowEntry>,
     /// Window of the next mailbox.
-    pub next: Signal<Out, Bits<WINDOW_BITS>>,
+    pub free: Signal<Out, Bits<WINDOW_BITS>>,
     /// There is one.
-    pub any: Signal<Out, Bit>,
+    pub any_free: Signal<Out, Bit>,
     /// It has been taken.
-    pub take: Signal<In, Bit>,
+    pub allocate: Signal<In, Bit>,
     /// A window is given back.
-    pub give: Signal<In, Bit>,
+    pub give_back: Signal<In, Bit>,
     /// That one.
-    pub given: Signal<In, Bits<WINDOW_BITS>>,
-    places: SdpMemory<WindowEntry, PLACE_BITS>,
+    pub returned_window: Signal<In, Bits<WINDOW_BITS>>,
+    entries: SdpMemory<WindowEntry, POSITION_BITS>,
     returned: BlockFifo<Bits<WINDOW_BITS>, WINDOW_BITS>,
     /// How many were ever taken for the first time.
     fresh: Reg<Bits<10>>,
@@ -76,7 +76,7 @@ impl Windows {
     pub fn new(mailboxes: usize, style: RamStyle) -> Self {
         let windows = mailboxes / 8;
         Self {
-            places: SdpMemory::with_depth(RamStyle::Block, 1, windows * 4),
+            entries: SdpMemory::with_depth(RamStyle::Block, 1, windows * 4),
             returned: BlockFifo::with_depth(style, windows),
             _windows: windows as u64,
             ..Self::blank()
@@ -87,23 +87,23 @@ impl Windows {
 #[hdl]
 impl Windows {
     fn update(&mut self) {
-        self.places.read_enable.next = self.read_enable.val();
-        self.places.read_address.next = (self.window.val(), self.place.val()).cat::<PLACE_BITS>();
-        self.places.write_enable.next = self.write_enable.val();
-        self.places.write_address.next = (self.write_window.val(), self.write_place.val()).cat::<PLACE_BITS>();
-        self.places.write_data.next = self.write_entry.val();
-        self.entry.next = self.places.read_data.val();
+        self.entries.read_enable.next = self.read_enable.val();
+        self.entries.read_address.next = (self.window.val(), self.position.val()).cat::<POSITION_BITS>();
+        self.entries.write_enable.next = self.write_enable.val();
+        self.entries.write_address.next = (self.write_window.val(), self.write_position.val()).cat::<POSITION_BITS>();
+        self.entries.write_data.next = self.write_entry.val();
+        self.entry.next = self.entries.read_data.val();
 
         let any_returned = self.returned.read.valid.val();
-        self.returned.write.next = self.given.val();
-        self.returned.write.valid.next = self.give.val();
-        self.returned.read.ready.next = self.take.val();
-        self.next.next = self.fresh.q.val().get_bits::<WINDOW_BITS>(0);
+        self.returned.write.next = self.returned_window.val();
+        self.returned.write.valid.next = self.give_back.val();
+        self.returned.read.ready.next = self.allocate.val();
+        self.free.next = self.fresh.q.val().get_bits::<WINDOW_BITS>(0);
         if any_returned {
-            self.next.next = self.returned.read.val();
+            self.free.next = self.returned.read.val();
         }
-        self.any.next = any_returned | (self.fresh.q.val() != bits::<10>(self._windows));
-        if self.take.val() & !any_returned {
+        self.any_free.next = any_returned | (self.fresh.q.val() != bits::<10>(self._windows));
+        if self.allocate.val() & !any_returned {
             self.fresh.d.next = self.fresh.q.val() + 1;
         }
     }

@@ -23,7 +23,7 @@ const PUT_BITS: [(&str, u32); 10] = [
 
 /// By what the test knows answers to GETs.
 const ANSWER_HANDLE: u64 = 5;
-const SOURCES: [(usize, &str); 3] = [(0, "own"), (1, "array_put"), (2, "answer")];
+const SOURCES: [(usize, &str); 3] = [(0, "process_put"), (1, "array_put"), (2, "get_answer")];
 
 fn random_put(handle: u64, rng: &mut impl Rng) -> Record {
     let mut put = Record::new(&PUT_BITS.map(|(name, width)| (name, rng.random::<u64>() & ((1 << width) - 1))));
@@ -119,7 +119,7 @@ fn every_put_leaves_once_in_the_order_of_its_source() {
 #[test]
 fn latency_of_the_join() {
     run_with_wave_on_failure("latency_of_the_join", |wave| {
-        for (port, latency) in [("array_put", 4), ("answer", 5), ("own", 4)] {
+        for (port, latency) in [("array_put", 4), ("get_answer", 5), ("process_put", 4)] {
             let mut dut = Dut::new(wave, &mut PutArbiter::new(RamStyle::Block), "put_arbiter");
             dut.set("host_put_ready", 1);
             dut.set(&format!("{port}_valid"), 1);

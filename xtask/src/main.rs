@@ -48,6 +48,8 @@ enum Command {
     Compat(compat::Options),
     /// Build driver, command line, C library and SDK in a copy of the tree without test bench and hardware.
     Independent,
+    /// Lint the emitted Verilog with Verilator, and the words, links and names of sources and docs.
+    Lint(lint::Options),
     /// Compare the emitted Verilog with that of another commit, apart from the order of statements and from names.
     Same(same::Options),
     /// Measure, synthesise, place and route, and write target/report/report.json.
@@ -69,6 +71,7 @@ fn main() -> std::process::ExitCode {
             Command::Pnr(options) => pnr::run(&options),
             Command::Compat(options) => compat::run(&options).map(|()| true),
             Command::Independent => independent::run().map(|()| true),
+            Command::Lint(options) => lint::run(&options),
             Command::Same(options) => same::run(&options),
             Command::Report(options) => report::run(&options),
         }

@@ -52,7 +52,7 @@ pub fn run(options: &Options) -> Result<bool> {
         sum.suite("tests", cargo_command().args(["test", "--workspace", "--no-fail-fast"]))?;
     }
     // The default configuration is the one that simulates; the largest is the one that must fit.
-    sum.outcome("lint", lint::run("sim"));
+    sum.outcome("lint", lint::verilog("sim"));
     if !options.no_synth {
         let quick = synth::Options { quick: true, ..Default::default() };
         sum.outcome("synthesis", synth::run(&quick));
